@@ -1,0 +1,166 @@
+package cpuset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Parse reads a cpulist as the kernel and taskset write it: numbers and ranges
+// joined with commas, a range optionally with a stride ("0-14:2" is every
+// second CPU). White space around it, and an empty list, are accepted. Ranges
+// that run backwards and numbers above MaxCPU are errors.
+func Parse(list string) (Set, error) {
+	var b Builder
+	list = strings.TrimSpace(list)
+	if list == "" {
+		return Set{}, nil
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		first, last, step, err := parseRange(strings.TrimSpace(part))
+		if err != nil {
+			return Set{}, fmt.Errorf("CPU list %q: %w", list, err)
+		}
+		for c := first; c <= last; c += step {
+			b.Add(c)
+		}
+	}
+	return b.Set(), nil
+}
+
+func parseRange(part string) (first, last, step CPU, err error) {
+	span, stride, hasStride := strings.Cut(part, ":")
+	lo, hi, isRange := strings.Cut(span, "-")
+	if first, err = parseCPU(lo); err != nil {
+		return 0, 0, 0, err
+	}
+	last, step = first, 1
+	if isRange {
+		if last, err = parseCPU(hi); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	if hasStride {
+		if !isRange {
+			return 0, 0, 0, fmt.Errorf("stride without a range in %q", part)
+		}
+		if step, err = parseCPU(stride); err != nil {
+			return 0, 0, 0, err
+		}
+		if step == 0 {
+			return 0, 0, 0, fmt.Errorf("stride 0 in %q", part)
+		}
+	}
+	if last < first {
+		return 0, 0, 0, fmt.Errorf("range %q runs backwards", part)
+	}
+	return first, last, step, nil
+}
+
+func parseCPU(s string) (CPU, error) {
+	if s == "" {
+		return 0, fmt.Errorf("a CPU number is missing")
+	}
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return 0, fmt.Errorf("%q is not a CPU number", s)
+		}
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || CPU(n) > MaxCPU {
+		return 0, fmt.Errorf("CPU number %s is above %d", s, MaxCPU)
+	}
+	return CPU(n), nil
+}
+
+// ParseMask reads a cpumask: hex words of 32 bits joined with commas, highest
+// first, as in smp_affinity and Cpus_allowed; a leading 0x is accepted.
+func ParseMask(mask string) (Set, error) {
+	text := strings.TrimPrefix(strings.TrimSpace(mask), "0x")
+	if text == "" {
+		return Set{}, fmt.Errorf("CPU mask %q is empty", mask)
+	}
+	parts := strings.Split(text, ",")
+	if len(parts) > 1 {
+		for i, p := range parts[1:] {
+			if len(p) > 8 {
+				return Set{}, fmt.Errorf("CPU mask %q: word %q is longer than 32 bits", mask, p)
+			}
+			parts[i+1] = strings.Repeat("0", 8-len(p)) + p
+		}
+		text = strings.Join(parts, "")
+	}
+	var b Builder
+	for i := range len(text) {
+		digit, err := strconv.ParseUint(text[len(text)-1-i:len(text)-i], 16, 8)
+		if err != nil {
+			return Set{}, fmt.Errorf("CPU mask %q: %q is not a hex digit", mask, text[len(text)-1-i:len(text)-i])
+		}
+		for bit := range 4 {
+			if digit>>bit&1 == 1 {
+				if i*4+bit > int(MaxCPU) {
+					return Set{}, fmt.Errorf("CPU mask %q: bit %d is above %d", mask, i*4+bit, MaxCPU)
+				}
+				b.Add(CPU(i*4 + bit))
+			}
+		}
+	}
+	return b.Set(), nil
+}
+
+// String prints the set as a cpulist, "0-3,8"; the empty set prints as "".
+func (s Set) String() string {
+	var out []byte
+	first, last := CPU(-1), CPU(-1)
+	flush := func() {
+		if first < 0 {
+			return
+		}
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, int64(first), 10)
+		if last > first {
+			out = append(out, '-')
+			out = strconv.AppendInt(out, int64(last), 10)
+		}
+	}
+	for c := range s.All() {
+		if c != last+1 || first < 0 {
+			flush()
+			first = c
+		}
+		last = c
+	}
+	flush()
+	return string(out)
+}
+
+// Mask prints the set as the kernel prints a cpumask: 32-bit hex words, highest
+// first, joined with commas, at least one word.
+func (s Set) Mask() string {
+	words := make([]string, 0, 2*len(s.words)+1)
+	for i := len(s.words) - 1; i >= 0; i-- {
+		words = append(words, fmt.Sprintf("%08x", uint32(s.words[i]>>32)), fmt.Sprintf("%08x", uint32(s.words[i])))
+	}
+	for len(words) > 1 && words[0] == "00000000" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return "00000000"
+	}
+	return strings.Join(words, ",")
+}
+
+// MarshalText writes the cpulist, so that a Set in JSON is "0-3,8".
+func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a cpulist.
+func (s *Set) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*s = parsed
+	return nil
+}

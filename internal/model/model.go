@@ -1,0 +1,82 @@
+// Package model turns samples into what piton shows: rates, percentages,
+// histories. It is pure: Next computes from the previous model and a sample and
+// touches nothing else, so live, replayed and headless runs agree.
+//
+// A figure whose counter is missing or ran backwards is not there (NaN, see
+// Known), never 0.
+package model
+
+import (
+	"math"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/sample"
+	"piton/internal/topology"
+)
+
+// HistoryLen is the number of past ticks that sparklines can show.
+const HistoryLen = 64
+
+// BounceLen is the number of past ticks of a task's last CPU that a row keeps.
+const BounceLen = 16
+
+// Unknown is the value of a figure that could not be computed.
+var Unknown = float32(math.NaN())
+
+// Known reports whether a figure has a value.
+func Known(v float32) bool { return v == v }
+
+// Model is the machine over the interval between two samples.
+type Model struct {
+	Sample   *sample.Sample // the newer one
+	Topology *topology.Topology
+	Elapsed  time.Duration // between the samples, 0 for the first
+	CPUs     []CPU         // aligned with Sample.CPUs
+	Tasks    []Task        // aligned with Sample.Tasks
+	Counts   Counts
+	// MigrationsPerS of the whole machine, from CPUs' source.
+	MigrationsPerS float32
+	// LeastLoaded is the CPU that internal/place would give a new task, -1 when
+	// not known yet.
+	LeastLoaded cpuset.CPU
+}
+
+// Counts of the tasks in the sample.
+type Counts struct{ Processes, Threads, Running, KernelThreads int }
+
+// CPU is one CPU's rates over the interval. Shares are 0..1 of the interval.
+type CPU struct {
+	ID   cpuset.CPU
+	Busy float32 // all but idle and iowait
+	// The parts of the interval; Guest is contained in User, as in /proc/stat.
+	User, Nice, System, IRQ, SoftIRQ, Steal, Guest, IOWait float32
+	InPerS, OutPerS                                        float32
+	// In holds migrations into the CPU per tick, oldest first, newest last.
+	In [HistoryLen]uint16
+	// Ticks is how many entries of In, from the end, are filled.
+	Ticks int
+	// Pinned is the number of user tasks whose mask is this CPU alone, among the
+	// tasks whose affinity is known.
+	Pinned int
+	// RT is the index in Tasks of the busiest FIFO, RR or DEADLINE task seen
+	// here, -1 for none.
+	RT int
+}
+
+// Task is one task's rates over the interval.
+type Task struct {
+	CPUPercent   float32 // 100 is one CPU fully used
+	MEMPercent   float32 // of the machine's memory
+	MigPerS      float32
+	VolPerS      float32
+	InvolPerS    float32
+	DelayPercent float32 // share of the interval runnable but waiting, 100 is all of it
+	// Bounce is the CPU the task was last on at each tick, oldest first, newest
+	// last; -1 before it was seen.
+	Bounce [BounceLen]int16
+	// CPUsSeen is the number of distinct CPUs in Bounce.
+	CPUsSeen uint8
+	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
+	SinceTick uint8
+}

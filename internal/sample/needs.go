@@ -1,0 +1,19 @@
+package sample
+
+import "piton/internal/kernel"
+
+// Needs says what the next sample has to hold beyond the basic row of every
+// process, so that nothing is read that nobody shows.
+type Needs struct {
+	Threads  bool // one Task for every thread, not only processes
+	Affinity bool
+	Switches bool
+	// Migrations asks for exact counts of Watch and of busy tasks.
+	Migrations bool
+	IOPrio     bool
+	Identity   bool // the full Identity of every task (search and filter need it), not only of Watch
+	// Watch are the tasks for which the figures above are read: shown rows,
+	// tagged ones. All watches every task.
+	Watch []kernel.TID
+	All   bool
+}

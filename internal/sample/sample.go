@@ -1,0 +1,154 @@
+// Package sample holds what the kernel said at one moment, untouched: counters
+// and the time at which they were read. Rates, percentages and ranks exist only
+// in internal/model, which computes them from two samples.
+//
+// A published Sample is immutable. Start at Sample; Sampler fills them.
+package sample
+
+import (
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// Sample is the machine at one moment.
+type Sample struct {
+	Seq   uint64        // 1, 2, 3, … of this Sampler
+	Wall  time.Time     // when the reading began
+	At    time.Duration // the same by CLOCK_MONOTONIC, for dividing by
+	Host  Host
+	CPUs  []CPU  // in rising order of number; offline CPUs are absent
+	Tasks []Task // in rising order of TID
+	// Migrations says where the migration counters of CPUs come from.
+	Migrations Source
+	Collectors []Collector // what each source cost, and whether it worked
+}
+
+// Host is what concerns the whole machine. Values that could not be read are
+// zero and their Have bit is unset.
+type Host struct {
+	Name           string
+	Uptime         time.Duration
+	Load1          float64
+	Load5          float64
+	Load15         float64
+	MemTotalBytes  uint64
+	MemUsedBytes   uint64 // total less available
+	SwapTotalBytes uint64
+	SwapUsedBytes  uint64
+	Forks          uint64 // tasks created since boot, "processes" in /proc/stat
+	Switches       uint64 // context switches since boot, "ctxt" in /proc/stat
+	TicksPerSecond int    // USER_HZ, the unit of every *Ticks figure
+	PageBytes      int
+}
+
+// CPU is the counters of one online CPU since boot. Times are in USER_HZ ticks
+// (/proc/stat, proc(5)); Guest and GuestNice are already contained in User and
+// Nice there.
+type CPU struct {
+	ID cpuset.CPU
+	UserTicks, NiceTicks, SystemTicks, IdleTicks, IOWaitTicks,
+	IRQTicks, SoftIRQTicks, StealTicks, GuestTicks, GuestNiceTicks uint64
+	// MigrationsIn and MigrationsOut count tasks that moved to and from this CPU
+	// since the sampler started. MigrationsOut is known to some sources only.
+	MigrationsIn, MigrationsOut uint64
+	HaveIn, HaveOut             bool
+}
+
+// Source names where a figure comes from, best last.
+type Source uint8
+
+// The sources of the migration ladder.
+const (
+	SourceNone    Source = iota
+	SourceSampled        // the last CPU, looked at once a tick: a lower bound
+	SourcePerf           // perf's per-CPU software counter: merges moves made while queued
+	SourceSched          // se.nr_migrations of /proc/PID/task/TID/sched: exact per task
+	SourceBPF            // counted in the kernel on sched_migrate_task: exact
+)
+
+// String is the word that screens and JSON use: "none", "sampled", "perf",
+// "sched", "ebpf".
+func (s Source) String() string {
+	return [...]string{"none", "sampled", "perf", "sched", "ebpf"}[s]
+}
+
+// Exact reports whether the source misses nothing.
+func (s Source) Exact() bool { return s == SourceSched || s == SourceBPF }
+
+// Have says which optional figures of a Task were read in this sample.
+type Have uint32
+
+// The optional figures.
+const (
+	HaveRun        Have = 1 << iota // RunNs, RunDelayNs, Slices (schedstat)
+	HaveAffinity                    // Affinity
+	HaveSwitches                    // VoluntarySwitches, InvoluntarySwitches
+	HaveMigrations                  // Migrations
+	HaveAttr                        // ResetOnFork (sched_getattr)
+	HaveIOPrio
+)
+
+// Task is one thread, or a process: a row whose TID equals its TGID stands for
+// the whole process in CPU time, memory and thread count, and for its first
+// thread in everything else (state, CPU, policy, run delay), as /proc/PID does.
+type Task struct {
+	TID, TGID, PPID kernel.TID
+	StartTicks      uint64 // since boot, field 22 of stat; with TID it names a task for good
+	ID              *Identity
+	State           byte // R S D Z T t I X …, proc(5)
+	Policy          kernel.Policy
+	Nice            int8
+	RTPrio          uint8
+	Priority        int16  // field 18 of stat, as top's PR
+	LastCPU         int32  // -1 unknown
+	Flags           uint32 // PF_*, field 9 of stat
+	Threads         int32
+	UserTicks       uint64
+	SystemTicks     uint64
+	RSSPages        int64
+	MinorFaults     uint64
+	MajorFaults     uint64
+
+	Have                Have
+	MigrationSource     Source // of Migrations, when HaveMigrations
+	RunNs               uint64 // time on a CPU
+	RunDelayNs          uint64 // time runnable but waiting
+	Slices              uint64 // times put on a CPU
+	Migrations          uint64 // se.nr_migrations; or since piton saw it, when sampled
+	VoluntarySwitches   uint64
+	InvoluntarySwitches uint64
+	Affinity            cpuset.Set
+	IOPrio              kernel.IOPrio
+	ResetOnFork         bool
+}
+
+// IsProcess reports whether the row stands for a process.
+func (t *Task) IsProcess() bool { return t.TID == t.TGID }
+
+// Kernel-thread flags of Task.Flags (include/linux/sched.h).
+const (
+	FlagKernelThread  = 0x00200000 // PF_KTHREAD
+	FlagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY: the mask cannot be changed
+)
+
+// Identity is what seldom changes in a task's life; it is shared between
+// samples and never written after it is published (a change makes a new one).
+type Identity struct {
+	Comm    string // up to 15 bytes as the kernel has them; may hold any byte but NUL
+	Cmdline string // arguments joined with spaces; "" for kernel threads and zombies
+	Exe     string // "" when not permitted
+	Cgroup  string // path in the unified hierarchy, else of the cpuset or cpu controller
+	User    string // name, or the number when it has none
+	UID     uint32
+	Full    bool // false while only Comm and UID were read
+}
+
+// Collector is one source's share of a sample.
+type Collector struct {
+	Name  string // "tasks", "cpus", "migrations", "host"
+	Took  time.Duration
+	Err   error  // nil when it worked; the rest of the sample is sound all the same
+	Rungs string // the rung of the ladder in use, e.g. "procfs", "perf"
+}

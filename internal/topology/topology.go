@@ -1,0 +1,119 @@
+// Package topology knows which CPUs a machine has and how they hang together:
+// SMT siblings, cores, last-level caches (LLC), NUMA nodes, packages, which are
+// online, offline or isolated, and which kind of core they are.
+//
+// It reads /sys and /proc below a root path and nothing else, so a recorded
+// host tree gives the same answer as the machine it was taken from. Start at
+// Topology and Read.
+package topology
+
+import "piton/internal/cpuset"
+
+// NodeID is the number of a NUMA node, the N in /sys/devices/system/node/nodeN.
+// Numbers may have gaps.
+type NodeID int
+
+// Kind says which sort of core a CPU is on a hybrid processor.
+type Kind uint8
+
+// The kinds of core. KindUniform is every CPU of a machine with one kind.
+const (
+	KindUniform     Kind = iota
+	KindPerformance      // P core (Intel cpu_core, or the highest cpu_capacity)
+	KindEfficiency       // E core (Intel cpu_atom, or a lower cpu_capacity)
+)
+
+// String is "", "P" or "E".
+func (k Kind) String() string { return [...]string{"", "P", "E"}[k] }
+
+// CPU is one logical processor and its place in the machine.
+type CPU struct {
+	ID       cpuset.CPU
+	Online   bool
+	Isolated bool // in /sys/devices/system/cpu/isolated
+	Kind     Kind
+	// Core, LLC, Die and Package are the CPUs that share that level with this
+	// one, itself included; a level the kernel does not describe is the CPU
+	// alone (Core) or empty (LLC, Die, Package). Offline CPUs have them empty.
+	Core, LLC, Die, Package cpuset.Set
+	// CoreIndex, LLCIndex and PackageIndex number the distinct sets of each
+	// level from 0 in order of their first CPU; -1 where there is none.
+	CoreIndex, LLCIndex, PackageIndex int
+	Node                              NodeID // -1 without NUMA information
+}
+
+// Cache is one cache, shared by CPUs.
+type Cache struct {
+	Level     int    // 1, 2, 3, …
+	Type      string // "Data", "Instruction" or "Unified"
+	SizeBytes int64  // 0 when unknown
+	CPUs      cpuset.Set
+}
+
+// Node is one NUMA node.
+type Node struct {
+	ID          NodeID
+	CPUs        cpuset.Set // empty for a memory-only node
+	MemoryBytes int64
+	Distances   map[NodeID]int // from the firmware, 10 is local; empty when unknown
+}
+
+// Topology is one machine at one moment. It is immutable.
+type Topology struct {
+	CPUs     []CPU // every present CPU in rising order, offline ones included
+	Nodes    []Node
+	Caches   []Cache
+	Online   cpuset.Set
+	Present  cpuset.Set
+	Isolated cpuset.Set
+	NohzFull cpuset.Set
+
+	byID map[cpuset.CPU]int
+}
+
+// CPU returns the CPU with that number, and whether the machine has it.
+func (t *Topology) CPU(id cpuset.CPU) (CPU, bool) {
+	i, ok := t.byID[id]
+	if !ok {
+		return CPU{}, false
+	}
+	return t.CPUs[i], true
+}
+
+// Distance is how far apart two CPUs are for a task that moves between them.
+type Distance uint8
+
+// The distance classes, nearest first.
+const (
+	SameCPU Distance = iota
+	SMTSibling
+	SameLLC
+	SameNode
+	OtherNode
+)
+
+// String names the class as the screens and JSON do.
+func (d Distance) String() string {
+	return [...]string{"same CPU", "SMT sibling", "same LLC", "same node", "other node"}[d]
+}
+
+// Distance classifies a move between two CPUs. CPUs that the machine does not
+// have count as OtherNode.
+func (t *Topology) Distance(a, b cpuset.CPU) Distance {
+	if a == b {
+		return SameCPU
+	}
+	ca, okA := t.CPU(a)
+	cb, okB := t.CPU(b)
+	switch {
+	case !okA || !okB:
+		return OtherNode
+	case ca.Core.Has(b):
+		return SMTSibling
+	case ca.LLC.Has(b):
+		return SameLLC
+	case ca.Node == cb.Node:
+		return SameNode
+	}
+	return OtherNode
+}

@@ -1,0 +1,152 @@
+// Package tune changes tasks safely: it plans, journals, applies, verifies and
+// undoes. Keys and flags both end here, so both are as careful.
+//
+// The order for every change is: resolve the target to (tid, start time), read
+// the old value, skip if equal, write the journal and sync it, set, read back,
+// report. Start at Tuner.
+package tune
+
+import (
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// Attribute names what a Change changes; the names are those of the JSON.
+type Attribute string
+
+// The attributes.
+const (
+	Affinity Attribute = "affinity"
+	Nice     Attribute = "nice"
+	Policy   Attribute = "policy" // policy, real-time priority and reset-on-fork together
+	IOPrio   Attribute = "ioprio"
+)
+
+// Scope says which tasks a target covers.
+type Scope uint8
+
+// The scopes.
+const (
+	ScopeProcess Scope = iota // every thread of the process that the TID belongs to
+	ScopeThread               // that thread alone
+	ScopeTree                 // the process, its descendants, and all their threads
+)
+
+// Target is one thing to tune. StartTicks, when not 0, must match field 22 of
+// the task's stat file, or the target counts as gone: the number was reused
+// since the caller looked.
+type Target struct {
+	TID        kernel.TID
+	StartTicks uint64
+	Scope      Scope
+}
+
+// Settings is what to set; nil means leave as it is.
+type Settings struct {
+	Affinity *cpuset.Set
+	Nice     *int
+	Policy   *PolicySetting
+	IOPrio   *kernel.IOPrio
+}
+
+// PolicySetting is a scheduling policy to set.
+type PolicySetting struct {
+	Policy      kernel.Policy
+	RTPrio      int // 1..99 for FIFO and RR, else 0
+	ResetOnFork bool
+}
+
+// Request is settings for targets; several requests make one Plan, so that
+// targets can be given different CPUs at once.
+type Request struct {
+	Targets  []Target
+	Settings Settings
+	Reason   string // why, in words; kept in the journal ("least-loaded: cpu 5, 1% busy")
+}
+
+// Status is what became of a change.
+type Status string
+
+// The statuses, as in JSON.
+const (
+	Planned   Status = "planned" // dry run, or not yet applied
+	Done      Status = "done"
+	Unchanged Status = "unchanged" // it had the value already
+	Failed    Status = "failed"    // the kernel refused or the value did not stick
+	Refused   Status = "refused"   // piton did not try, Reason says why
+)
+
+// Change is one attribute of one thread.
+type Change struct {
+	PID        kernel.TID // the process it belongs to
+	TID        kernel.TID
+	StartTicks uint64
+	Comm       string
+	Attribute  Attribute
+	// Before and After are the values as text, in the form of the table's
+	// columns: "0-3", "-5", "FIFO:10", "FIFO:10,reset-on-fork", "best-effort:4".
+	Before, After string
+	Status        Status
+	Err           error  // when Failed
+	Reason        string // why it failed or was refused or needs a warning, in the user's words
+}
+
+// Plan is what will change, in order, before it is applied. Refused entries are
+// in it too, so that the user sees them.
+type Plan struct {
+	Requests []Request
+	Changes  []Change
+	// Warnings are what the user should know before saying yes: one-way changes
+	// (leaving SCHED_IDLE without rights), autogroup making nice moot, real-time
+	// on a busy task.
+	Warnings []string
+}
+
+// Processes and Threads count what the plan touches, for "3 processes (41 threads)".
+func (p Plan) Processes() int { return p.count(func(c Change) kernel.TID { return c.PID }) }
+
+// Threads counts the distinct threads of the plan.
+func (p Plan) Threads() int { return p.count(func(c Change) kernel.TID { return c.TID }) }
+
+func (p Plan) count(id func(Change) kernel.TID) int {
+	seen := map[kernel.TID]bool{}
+	for _, c := range p.Changes {
+		seen[id(c)] = true
+	}
+	return len(seen)
+}
+
+// Result is what became of a Plan.
+type Result struct {
+	Entry    uint64 // journal entry for undo, 0 when nothing was changed
+	Changes  []Change
+	Passes   int // over the threads, until two found nothing new
+	Newborn  int // threads that appeared meanwhile and were set as well
+	Warnings []string
+}
+
+// Count returns how many changes have the status.
+func (r Result) Count(s Status) int {
+	n := 0
+	for _, c := range r.Changes {
+		if c.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Entry is one line of the journal: everything one Apply was about to do.
+type Entry struct {
+	ID       uint64
+	Time     time.Time
+	BootID   string
+	User     string // who, "root" or "balu (sudo)"
+	Command  string // argv, or the key's action
+	Reason   string
+	Changes  []Change
+	Undone   bool // an undo of it has been journalled
+	Finished bool // its results were journalled; false after a crash in the middle
+}
