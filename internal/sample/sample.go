@@ -147,8 +147,8 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name  string // "tasks", "cpus", "migrations", "host"
-	Took  time.Duration
-	Err   error  // nil when it worked; the rest of the sample is sound all the same
-	Rungs string // the rung of the ladder in use, e.g. "procfs", "perf"
+	Name string // "tasks", "cpus", "migrations", "host"
+	Took time.Duration
+	Err  error  // nil when it worked; the rest of the sample is sound all the same
+	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"
 }
