@@ -1,0 +1,73 @@
+package theme
+
+// Glyphs are the characters that pictures are drawn with. Every one of them is
+// one cell wide.
+type Glyphs struct {
+	Bar   []string // filled fractions of a cell, from the least (1/8) to a full one
+	Blank string   // an empty cell of a bar
+	Spark []string // heights from lowest to highest
+	Zero  string   // a sparkline's cell for nothing at all
+	Shade []string // densities for heat maps, from none to full
+
+	Cursor    string // left of the row under the cursor
+	Tag       string // left of a tagged row
+	Mark      string // the least-loaded CPU
+	SortDown  string // the table is sorted largest first
+	SortUp    string // smallest first
+	Checked   string // a tick box, in three cells
+	Part      string // a tick box of which some parts are ticked
+	Unchecked string
+	Radio     string // the chosen one of several, in three cells
+	RadioOff  string
+	Arrow     string // before → after
+	Times     string // 12 × 4
+	Dot       string // between figures on a line
+	Ellipsis  string // text was cut here
+	None      string // no value
+	Minus     string // a negative figure's sign
+	PlusMinus string
+	AtLeast   string // a lower bound
+	Micro     string
+
+	Horizontal, Vertical                           string
+	TopLeft, TopRight, BottomLeft, BottomRight     string
+	TeeRight, TeeDown, TeeLeft, TeeUp, Cross       string
+	TreeLast, TreeMid, TreeBar                     string // branches, in two cells each
+	IntervalLeft, IntervalRight, IntervalMid, Line string // a median in its interval: ├─┼─┤
+}
+
+var unicodeGlyphs = Glyphs{
+	Bar:   []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
+	Blank: "·",
+	Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	Zero:  " ",
+	Shade: []string{"·", "░", "▒", "▓", "█"},
+
+	Cursor: "▌", Tag: "●", Mark: "▸", SortDown: "▾", SortUp: "▴",
+	Checked: "[✓]", Part: "[-]", Unchecked: "[ ]", Radio: "(•)", RadioOff: "( )",
+	Arrow: "→", Times: "×", Dot: "·", Ellipsis: "…", None: "–", Minus: "−",
+	PlusMinus: "±", AtLeast: "≥", Micro: "µ",
+
+	Horizontal: "─", Vertical: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
+	TeeRight: "├", TeeDown: "┬", TeeLeft: "┤", TeeUp: "┴", Cross: "┼",
+	TreeLast: "└─", TreeMid: "├─", TreeBar: "│ ",
+	IntervalLeft: "├", IntervalRight: "┤", IntervalMid: "┼", Line: "─",
+}
+
+var asciiGlyphs = Glyphs{
+	Bar:   []string{" ", " ", " ", "|", "|", "|", "|", "|"},
+	Blank: ".",
+	Spark: []string{"_", ".", ":", "-", "=", "+", "*", "#"},
+	Zero:  " ",
+	Shade: []string{".", ":", "+", "%", "#"},
+
+	Cursor: ">", Tag: "*", Mark: ">", SortDown: "v", SortUp: "^",
+	Checked: "[x]", Part: "[-]", Unchecked: "[ ]", Radio: "(*)", RadioOff: "( )",
+	Arrow: "->", Times: "x", Dot: "-", Ellipsis: "~", None: "-", Minus: "-",
+	PlusMinus: "+-", AtLeast: ">=", Micro: "u",
+
+	Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
+	TeeRight: "+", TeeDown: "+", TeeLeft: "+", TeeUp: "+", Cross: "+",
+	TreeLast: "`-", TreeMid: "|-", TreeBar: "| ",
+	IntervalLeft: "|", IntervalRight: "|", IntervalMid: "+", Line: "-",
+}
