@@ -1,0 +1,47 @@
+// Package dialog holds the questions that piton asks over its screen: confirm,
+// edit an affinity, pick a policy, a signal, a user, a column, type a filter.
+//
+// A dialog never changes the system. It turns key messages into an Outcome,
+// and whoever opened it acts on that. Start at Dialog and Stack.
+package dialog
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/theme"
+)
+
+// Dialog is one question. The Stack draws the frame and the title around it.
+type Dialog interface {
+	// Title is short and says what the answer will be used for.
+	Title() string
+	// Update takes keys, pastes and the dialog's own messages.
+	Update(msg tea.Msg) Outcome
+	// Render draws the content, at most width cells by height lines; both may be
+	// as small as 1. It takes less where it needs less.
+	Render(width, height int, th *theme.Theme) string
+	// Cursor is where the terminal's cursor belongs, relative to the content of
+	// the last Render; nil hides it.
+	Cursor() *tea.Cursor
+}
+
+// Outcome is what a message did to a dialog.
+type Outcome struct {
+	Done     bool    // the dialog is answered and closes
+	Canceled bool    // with Done: the user wants nothing to happen
+	Value    any     // the answer, of the type the dialog's constructor names; a prompt gives its text at each key
+	Cmd      tea.Cmd // to run, e.g. the next tick of a countdown
+}
+
+// starter is a dialog that needs a command running from the beginning.
+type starter interface{ Start() tea.Cmd }
+
+// bottomLine is a dialog that is drawn over the last line of the screen, with
+// no frame.
+type bottomLine interface{ bottomLine() }
+
+// canceled closes a dialog without an answer.
+var canceled = Outcome{Done: true, Canceled: true}
+
+// answered closes a dialog with an answer.
+func answered(v any) Outcome { return Outcome{Done: true, Value: v} }

@@ -1,0 +1,173 @@
+package dialog
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"piton/internal/tui/theme"
+)
+
+// grace is how long a dialog that opened by itself is deaf: about the time in
+// which somebody who is typing notices that the screen changed.
+const grace = 600 * time.Millisecond
+
+// Stack is the open dialogs, the one that has the keyboard on top. The zero
+// value is empty and ready.
+type Stack struct {
+	open   []opened
+	serial int
+}
+
+type opened struct {
+	Dialog
+	then   func(Outcome) tea.Cmd
+	serial int
+	deaf   bool // until its armMsg: keys were meant for what was there before
+	x, y   int  // of the content, as last drawn
+}
+
+// armMsg makes the dialog with that serial number listen.
+type armMsg struct{ serial int }
+
+// Push opens a dialog that the user asked for. then gets its answer, after the
+// dialog has closed, and each value it gives before that (see Outcome.Value).
+func (s *Stack) Push(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
+	s.serial++
+	s.open = append(s.open, opened{Dialog: d, then: then, serial: s.serial})
+	if st, ok := d.(starter); ok {
+		return st.Start()
+	}
+	return nil
+}
+
+// PushUnasked opens a dialog that appears by itself. Keys that are already on
+// their way were meant for something else, so it ignores all of them until the
+// message of the returned command comes.
+func (s *Stack) PushUnasked(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
+	cmd := s.Push(d, then)
+	top := &s.open[len(s.open)-1]
+	top.deaf = true
+	arm := armMsg{top.serial}
+	return tea.Batch(cmd, tea.Tick(grace, func(time.Time) tea.Msg { return arm }))
+}
+
+// Empty reports whether no dialog is open. Keys belong to the stack when one is.
+func (s *Stack) Empty() bool { return len(s.open) == 0 }
+
+// Top is the dialog that has the keyboard, nil when none is open.
+func (s *Stack) Top() Dialog {
+	if s.Empty() {
+		return nil
+	}
+	return s.open[len(s.open)-1].Dialog
+}
+
+// Close drops every dialog unanswered, as if none had been opened.
+func (s *Stack) Close() { s.open = nil }
+
+// Update hands keys and pastes to the dialog on top and other messages to every
+// dialog (each knows its own), closes those that are done and tells their openers.
+func (s *Stack) Update(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case armMsg:
+		for i := range s.open {
+			if s.open[i].serial == m.serial {
+				s.open[i].deaf = false
+			}
+		}
+		return nil
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if s.Empty() || s.open[len(s.open)-1].deaf {
+			return nil
+		}
+		return s.give(s.open[len(s.open)-1].serial, msg)
+	}
+	var cmds []tea.Cmd
+	for _, o := range append([]opened(nil), s.open...) {
+		cmds = append(cmds, s.give(o.serial, msg))
+	}
+	return tea.Batch(cmds...)
+}
+
+// give updates one dialog, which may meanwhile have been closed by another's opener.
+func (s *Stack) give(serial int, msg tea.Msg) tea.Cmd {
+	for i, o := range s.open {
+		if o.serial != serial {
+			continue
+		}
+		out := o.Update(msg)
+		if out.Done {
+			s.open = append(s.open[:i:i], s.open[i+1:]...)
+		}
+		if (out.Done || out.Value != nil) && o.then != nil {
+			return tea.Batch(out.Cmd, o.then(out))
+		}
+		return out.Cmd
+	}
+	return nil
+}
+
+// Overlay draws the open dialogs over a frame of width × height cells, each
+// centred and none larger than the frame.
+func (s *Stack) Overlay(base string, width, height int, th *theme.Theme) string {
+	if s.Empty() || width < 1 || height < 1 {
+		return base
+	}
+	layers := []*lipgloss.Layer{lipgloss.NewLayer(base)}
+	for i := range s.open {
+		layers = append(layers, s.open[i].layer(width, height, th).Z(i+1))
+	}
+	return clip(lipgloss.NewCompositor(layers...).Render(), width, height)
+}
+
+// layer draws the dialog and remembers where its content is.
+func (o *opened) layer(width, height int, th *theme.Theme) *lipgloss.Layer {
+	if _, ok := o.Dialog.(bottomLine); ok {
+		o.x, o.y = 0, height-1
+		return lipgloss.NewLayer(fit(clip(o.Render(width, 1, th), width, 1), width)).X(0).Y(height - 1)
+	}
+	inW, inH, framed := inner(width, height)
+	content := clip(o.Render(inW, inH, th), inW, inH)
+	if !framed {
+		o.x, o.y = 0, 0
+		return lipgloss.NewLayer(fill(content, width, height))
+	}
+	box := frame(o.Title(), content, inW, th)
+	x := (width - lipgloss.Width(box)) / 2
+	y := (height - lipgloss.Height(box)) / 2
+	o.x, o.y = x+frameLeft, y+frameTop
+	return lipgloss.NewLayer(box).X(x).Y(y)
+}
+
+// Cursor is where the terminal's cursor belongs on the screen that Overlay drew
+// last; nil hides it.
+func (s *Stack) Cursor() *tea.Cursor {
+	if s.Empty() {
+		return nil
+	}
+	top := s.open[len(s.open)-1]
+	c := top.Cursor()
+	if c == nil {
+		return nil
+	}
+	moved := *c
+	moved.X += top.x
+	moved.Y += top.y
+	return &moved
+}
+
+// clip cuts a text to width cells by height lines.
+func clip(s string, width, height int) string {
+	lines := strings.Split(s, "\n")
+	if len(lines) > height {
+		lines = lines[:height]
+	}
+	for i, l := range lines {
+		lines[i] = ansi.Truncate(l, width, "")
+	}
+	return strings.Join(lines, "\n")
+}
