@@ -1,0 +1,151 @@
+// Package screen runs a Bubble Tea model full screen and draws after every
+// message instead of on a frame timer.
+//
+// Bubble Tea's own renderer writes at a fixed frame rate. At 60 frames a second
+// an idle program is woken 60 times a second, which costs more than all of
+// piton's sampling; at 10 an answered key waits up to 100 ms. A monitor that
+// changes once a second and must answer keys at once wants neither, so Bubble
+// Tea is run without its renderer and the model's View is drawn here, with the
+// cell renderer that Bubble Tea itself uses (charmbracelet/ultraviolet).
+//
+// Start at Run.
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+)
+
+// Options says where and how to draw.
+type Options struct {
+	Input, Output *os.File // the terminal; both must be one
+	Env           []string // TERM, COLORTERM and SSH_TTY are looked at
+	NoColor       bool     // bold, reverse and the like stay
+	// Filter sees every message before the model does, and may drop it.
+	Filter func(tea.Model, tea.Msg) tea.Msg
+}
+
+// Signalled is returned by Run when a signal ended the program.
+type Signalled struct{ Signal syscall.Signal }
+
+// Error names the signal.
+func (s Signalled) Error() string { return "ended by signal: " + s.Signal.String() }
+
+// ErrCrashed is returned by Run when the model panicked; the panic and its
+// stack are on stderr by then.
+var ErrCrashed = errors.New("the screen crashed")
+
+// Run shows the model until it quits, ctx ends, or SIGTERM, SIGHUP, SIGQUIT or
+// SIGINT arrives, and leaves the terminal as it found it. The final model is
+// returned in every case. Quitting and SIGINT are no error.
+func Run(ctx context.Context, model tea.Model, opt Options) (tea.Model, error) {
+	width, height, err := term.GetSize(opt.Output.Fd())
+	if err != nil {
+		return model, fmt.Errorf("read the size of the terminal: %w", err)
+	}
+	t := newTerminal(opt, width, height)
+	if err := t.enter(); err != nil {
+		return model, err
+	}
+	defer t.leave()
+
+	s := &signals{ch: make(chan os.Signal, 8), done: make(chan struct{})}
+	p := tea.NewProgram(&root{model: model, term: t, signals: s},
+		tea.WithContext(ctx), tea.WithInput(opt.Input), tea.WithOutput(opt.Output), tea.WithEnvironment(opt.Env),
+		tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler(),
+		tea.WithWindowSize(width, height), tea.WithColorProfile(t.profile),
+		tea.WithFilter(func(m tea.Model, msg tea.Msg) tea.Msg { return m.(*root).filter(opt.Filter, msg) }))
+	s.wg.Add(1)
+	go s.watch(p, opt.Output)
+	final, err := p.Run()
+	s.stop()
+	t.leave()
+	if r, ok := final.(*root); ok {
+		model = r.model
+	}
+	switch {
+	case s.ended == syscall.SIGINT:
+		return model, nil
+	case s.ended != 0:
+		return model, Signalled{s.ended}
+	case errors.Is(err, tea.ErrProgramPanic):
+		return model, ErrCrashed
+	case err != nil && ctx.Err() == nil:
+		return model, fmt.Errorf("run the screen: %w", err)
+	}
+	return model, ctx.Err()
+}
+
+// root hands messages to the model and draws its view afterwards.
+type root struct {
+	model   tea.Model
+	term    *terminal
+	signals *signals
+}
+
+// Init starts the model.
+func (r *root) Init() tea.Cmd {
+	cmd := r.model.Init()
+	r.term.draw(r.model.View())
+	return cmd
+}
+
+// Update passes msg on and draws.
+func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.term.leave() // so that the stack trace lands on a sane screen
+			panic(p)
+		}
+	}()
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		r.term.resize(msg.Width, msg.Height)
+	case continuedMsg:
+		r.signals.away.Store(false)
+		if err := r.term.enter(); err != nil {
+			return r, tea.Quit // the terminal is gone
+		}
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset {
+			r.term.sync = true
+		}
+	case repaintMsg:
+		r.term.repaint()
+	}
+	var cmd tea.Cmd
+	r.model, cmd = r.model.Update(msg)
+	r.term.draw(r.model.View())
+	return r, cmd
+}
+
+// View is empty: Bubble Tea runs without its renderer.
+func (r *root) View() tea.View { return tea.View{} }
+
+// filter gives the terminal back before Bubble Tea stops the process for a
+// tea.SuspendMsg; continuedMsg takes it again.
+func (r *root) filter(next func(tea.Model, tea.Msg) tea.Msg, msg tea.Msg) tea.Msg {
+	if next != nil {
+		if msg = next(r.model, msg); msg == nil {
+			return nil
+		}
+	}
+	if _, ok := msg.(tea.SuspendMsg); ok {
+		r.term.leave()
+		r.signals.away.Store(true)
+	}
+	return msg
+}
+
+type repaintMsg struct{}
+
+// Repaint is a command that draws the whole screen anew, for ^L after another
+// program wrote over it.
+func Repaint() tea.Msg { return repaintMsg{} }

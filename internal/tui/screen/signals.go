@@ -1,0 +1,74 @@
+package screen
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/term"
+)
+
+// continuedMsg says that the process runs again after it was stopped, by ^Z or
+// by a signal that could not be caught.
+type continuedMsg struct{}
+
+// signals turns signals into messages for the program.
+type signals struct {
+	ch    chan os.Signal
+	done  chan struct{}
+	wg    sync.WaitGroup
+	ended syscall.Signal // the one that ended the program; read after stop
+	// away is set while the terminal is given back for a stop. Bubble Tea stops
+	// the process with SIGTSTP, which Go, once it has been asked to catch it,
+	// never gives back to the kernel (signal.Reset leaves its handler in place);
+	// so the stop is completed here with SIGSTOP.
+	away atomic.Bool
+}
+
+// watch forwards signals to p until stop.
+func (s *signals) watch(p *tea.Program, out *os.File) {
+	defer s.wg.Done()
+	signal.Notify(s.ch, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT,
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	for {
+		select {
+		case <-s.done:
+			return
+		case sig := <-s.ch:
+			switch sig {
+			case syscall.SIGWINCH:
+				if w, h, err := term.GetSize(out.Fd()); err == nil {
+					p.Send(tea.WindowSizeMsg{Width: w, Height: h})
+				}
+			case syscall.SIGTSTP:
+				if s.away.Load() {
+					stopSelf()
+				} else {
+					p.Send(tea.SuspendMsg{})
+				}
+			case syscall.SIGCONT:
+				p.Send(continuedMsg{})
+			default:
+				s.ended = sig.(syscall.Signal)
+				p.Send(tea.QuitMsg{})
+			}
+		}
+	}
+}
+
+// stopSelf stops the process until SIGCONT.
+func stopSelf() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Signal(syscall.SIGSTOP) // a process may always stop itself
+	}
+}
+
+// stop ends watch and waits for it.
+func (s *signals) stop() {
+	signal.Stop(s.ch)
+	close(s.done)
+	s.wg.Wait()
+}

@@ -1,0 +1,184 @@
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+)
+
+// terminal is the terminal in full-screen use. Only the event loop of the
+// program touches it while it runs.
+type terminal struct {
+	in, out *os.File
+	env     []string
+	profile colorprofile.Profile
+	width   int
+	height  int
+
+	saved  *term.State // modes to restore; nil while the terminal is not ours
+	sync   bool        // the terminal takes synchronised output (mode 2026)
+	queue  bytes.Buffer
+	cells  *uv.TerminalRenderer
+	buffer uv.ScreenBuffer
+	lines  []string // the content that buffer holds
+	view   tea.View // what the terminal was last told, without Content
+	fresh  bool     // everything has to be drawn
+}
+
+func newTerminal(opt Options, width, height int) *terminal {
+	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, width: width, height: height}
+	t.profile = colorprofile.Detect(opt.Output, opt.Env)
+	if opt.NoColor {
+		t.profile = min(t.profile, colorprofile.ASCII)
+	}
+	return t
+}
+
+// enter takes the terminal: raw mode, alternate screen, no cursor. Entering
+// again draws everything anew.
+func (t *terminal) enter() error {
+	// Also when it is ours already: a shell sets its own modes when it sees us
+	// stopped by a signal that could not be caught.
+	saved, err := term.MakeRaw(t.in.Fd())
+	if err != nil {
+		return fmt.Errorf("set the terminal to raw mode: %w", err)
+	}
+	if t.saved == nil {
+		t.saved = saved
+	}
+	t.queue.Reset()
+	t.cells = uv.NewTerminalRenderer(&t.queue, t.env)
+	t.cells.SetColorProfile(t.profile)
+	t.cells.SetScrollOptim(true)
+	t.cells.SetTabStops(-1)
+	t.cells.EnterAltScreen()
+	_, _ = t.cells.WriteString(ansi.ResetModeTextCursorEnable + ansi.SetModeBracketedPaste)
+	if _, overSSH := uv.Environ(t.env).LookupEnv("SSH_TTY"); !overSSH && !t.sync {
+		_, _ = t.cells.WriteString(ansi.RequestModeSynchronizedOutput)
+	}
+	t.view = tea.View{}
+	t.resize(t.width, t.height)
+	return nil
+}
+
+// leave gives the terminal back as it was. It may be called again.
+func (t *terminal) leave() {
+	if t.saved == nil {
+		return
+	}
+	var out bytes.Buffer
+	if t.view.MouseMode != tea.MouseModeNone {
+		out.WriteString(mouseOff)
+	}
+	if t.view.WindowTitle != "" {
+		out.WriteString(ansi.SetWindowTitle(""))
+	}
+	out.WriteString(ansi.ResetModeBracketedPaste + ansi.ResetStyle + ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable)
+	_, _ = t.out.Write(out.Bytes()) // after a hang-up nobody is there to see it
+	_ = term.Restore(t.in.Fd(), t.saved)
+	t.saved = nil
+}
+
+// resize makes the next draw a full one of that size.
+func (t *terminal) resize(width, height int) {
+	t.width, t.height = max(width, 0), max(height, 0)
+	t.buffer = uv.NewScreenBuffer(t.width, t.height)
+	t.lines = nil
+	t.cells.Resize(t.width, t.height)
+	t.repaint()
+}
+
+// repaint makes the next draw a full one.
+func (t *terminal) repaint() {
+	t.cells.Erase()
+	t.fresh = true
+}
+
+const (
+	mouseOn  = ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
+	mouseOff = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr
+)
+
+// draw brings the terminal to show v, with one write of what differs. Alternate
+// screen and bracketed paste are always on; MouseMode, WindowTitle and Cursor
+// are followed.
+func (t *terminal) draw(v tea.View) {
+	if t.saved == nil || t.width == 0 || t.height == 0 {
+		return
+	}
+	lines := strings.Split(v.Content, "\n")
+	if len(lines) > t.height {
+		lines = lines[:t.height]
+	}
+	changed := t.fill(lines)
+	if changed || t.fresh {
+		t.cells.Render(t.buffer.RenderBuffer)
+	}
+	t.fresh = false
+	t.modes(v)
+	if v.Cursor != nil && (changed || t.view.Cursor == nil || *v.Cursor != *t.view.Cursor) {
+		t.cells.MoveTo(v.Cursor.X, v.Cursor.Y)
+	}
+	t.view = v
+	t.view.Content = ""
+	_ = t.cells.Flush() // into queue, which takes everything
+	if t.queue.Len() == 0 {
+		return
+	}
+	out := t.queue.Bytes()
+	if t.sync {
+		out = slices.Concat([]byte(ansi.SetModeSynchronizedOutput), out, []byte(ansi.ResetModeSynchronizedOutput))
+	}
+	_, _ = t.out.Write(out) // a lost terminal comes with SIGHUP, which ends the program
+	t.queue.Reset()
+}
+
+// fill puts the lines that differ from the last draw into the cell buffer and
+// reports whether there were any.
+func (t *terminal) fill(lines []string) (changed bool) {
+	for y := range t.height {
+		now, before := "", ""
+		if y < len(lines) {
+			now = lines[y]
+		}
+		if y < len(t.lines) {
+			before = t.lines[y]
+		}
+		if now == before {
+			continue
+		}
+		changed = true
+		uv.NewStyledString(now).Draw(t.buffer, uv.Rect(0, y, t.width, 1))
+	}
+	t.lines = lines
+	return changed
+}
+
+// modes queues what has to be said when the view's modes differ from the last.
+func (t *terminal) modes(v tea.View) {
+	if on := v.MouseMode != tea.MouseModeNone; on != (t.view.MouseMode != tea.MouseModeNone) {
+		if on {
+			_, _ = t.cells.WriteString(mouseOn)
+		} else {
+			_, _ = t.cells.WriteString(mouseOff)
+		}
+	}
+	if v.WindowTitle != t.view.WindowTitle {
+		_, _ = t.cells.WriteString(ansi.SetWindowTitle(v.WindowTitle))
+	}
+	if on := v.Cursor != nil; on != (t.view.Cursor != nil) {
+		if on {
+			_, _ = t.cells.WriteString(ansi.SetModeTextCursorEnable)
+		} else {
+			_, _ = t.cells.WriteString(ansi.ResetModeTextCursorEnable)
+		}
+	}
+}
