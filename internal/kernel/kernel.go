@@ -8,6 +8,8 @@
 package kernel
 
 import (
+	"syscall"
+
 	"piton/internal/cpuset"
 )
 
@@ -89,8 +91,14 @@ type Scheduler interface {
 	// mask cut to its cpuset and to the active CPUs.
 	Affinity(tid TID) (cpuset.Set, error)
 	SetAffinity(tid TID, cpus cpuset.Set) error
+	// Attr's Nice is 0 for FIFO, RR and DEADLINE tasks, whatever they keep for
+	// later, and its RuntimeNs is the slice of an OTHER or BATCH task.
 	Attr(tid TID) (SchedAttr, error)
+	// SetAttr sets everything in attr, nice and slice too (sched_setattr(2)).
 	SetAttr(tid TID, attr SchedAttr) error
+	// SetPolicy sets policy, real-time priority and reset-on-fork, and leaves
+	// nice and slice as they are (sched_setscheduler(2)); not for DEADLINE.
+	SetPolicy(tid TID, policy Policy, rtprio int, resetOnFork bool) error
 	// Nice works on one thread, whatever its policy: the value of a FIFO task
 	// counts once it is OTHER again.
 	Nice(tid TID) (int, error)
@@ -99,13 +107,19 @@ type Scheduler interface {
 	SetIOPrio(tid TID, prio IOPrio) error
 	// Hold opens a handle that keeps referring to the task as it is now; after
 	// an act on its number Handle.Alive tells whether the number still meant it.
+	// ENOSYS or EPERM: no pidfds here (Linux before 5.3, or a seccomp filter).
+	// EINVAL: the task is no thread-group leader and this Linux (before 6.9) can
+	// hold leaders only; hold its leader instead.
 	Hold(tid TID) (Handle, error)
 }
 
 // Handle refers to one task for good, whatever becomes of its number (pidfd_open(2)).
 type Handle interface {
 	// Alive is nil while the task has not been reaped, else an error that Is
-	// syscall.ESRCH.
+	// syscall.ESRCH. A zombie is still alive in this sense.
 	Alive() error
+	// Signal sends sig to the process, or to the one thread if the handle is of
+	// a thread that is no leader; it never reaches a successor of the number.
+	Signal(sig syscall.Signal) error
 	Close() error
 }

@@ -1,0 +1,68 @@
+package kernel
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Capability is one privilege of capabilities(7), by the kernel's number.
+type Capability uint8
+
+// The capabilities that piton's features need.
+const (
+	CapKill          Capability = unix.CAP_KILL
+	CapSysPtrace     Capability = unix.CAP_SYS_PTRACE
+	CapSysNice       Capability = unix.CAP_SYS_NICE
+	CapDACReadSearch Capability = unix.CAP_DAC_READ_SEARCH
+	CapPerfmon       Capability = unix.CAP_PERFMON
+	CapBPF           Capability = unix.CAP_BPF
+)
+
+// Capabilities is a set of them, bit n for number n.
+type Capabilities uint64
+
+// Has reports whether c is in the set.
+func (s Capabilities) Has(c Capability) bool { return s>>c&1 == 1 }
+
+// EffectiveCapabilities returns what the calling thread may do now (capget(2)).
+func EffectiveCapabilities() (Capabilities, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData // two words of 32 capabilities
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return 0, fmt.Errorf("capget: %w", err)
+	}
+	return Capabilities(data[1].Effective)<<32 | Capabilities(data[0].Effective), nil
+}
+
+// EUID returns the effective user id of the process; 0 is root.
+func EUID() int { return unix.Geteuid() }
+
+// Limits are the resource limits of a task that its scheduling depends on
+// (getrlimit(2)).
+type Limits struct {
+	Nice   uint64 // RLIMIT_NICE: the lowest nice allowed is 20 less this
+	RTPrio uint64 // RLIMIT_RTPRIO: the highest real-time priority allowed
+}
+
+// ReadLimits returns the limits of task tid (prlimit(2)): it needs to be one of
+// the caller's own, or CAP_SYS_RESOURCE.
+func ReadLimits(tid TID) (Limits, error) {
+	var nice, rtprio unix.Rlimit
+	if err := unix.Prlimit(int(tid), unix.RLIMIT_NICE, nil, &nice); err != nil {
+		return Limits{}, fmt.Errorf("RLIMIT_NICE of tid %d: %w", tid, err)
+	}
+	if err := unix.Prlimit(int(tid), unix.RLIMIT_RTPRIO, nil, &rtprio); err != nil {
+		return Limits{}, fmt.Errorf("RLIMIT_RTPRIO of tid %d: %w", tid, err)
+	}
+	return Limits{Nice: nice.Cur, RTPrio: rtprio.Cur}, nil
+}
+
+// Release returns the kernel's release, "6.18.44", as uname -r prints it.
+func Release() (string, error) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "", fmt.Errorf("uname: %w", err)
+	}
+	return unix.ByteSliceToString(u.Release[:]), nil
+}

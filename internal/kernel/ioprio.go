@@ -1,0 +1,36 @@
+package kernel
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// ioprio_set(2): who, and how class and level share one number. Bits 3..12 hold
+// hints for the device since Linux 6.5.
+const (
+	ioprioWhoProcess = 1
+	ioprioClassShift = 13
+	ioprioLevelMask  = 7
+)
+
+func (system) IOPrio(tid TID) (IOPrio, error) {
+	raw, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_GET, ioprioWhoProcess, uintptr(tid), 0)
+	if errno != 0 {
+		return IOPrio{}, fmt.Errorf("ioprio_get of tid %d: %w", tid, errno)
+	}
+	prio := IOPrio{Class: IOClass(raw >> ioprioClassShift), Level: int(raw & ioprioLevelMask)}
+	if prio.Class == IONone || prio.Class == IOIdle {
+		prio.Level = 0 // means nothing there; older kernels give 4
+	}
+	return prio, nil
+}
+
+func (system) SetIOPrio(tid TID, prio IOPrio) error {
+	raw := uintptr(prio.Class)<<ioprioClassShift | uintptr(prio.Level&ioprioLevelMask)
+	_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, ioprioWhoProcess, uintptr(tid), raw)
+	if errno != 0 {
+		return fmt.Errorf("ioprio_set of tid %d to class %d level %d: %w", tid, prio.Class, prio.Level, errno)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+// Package kerneltest has a fake of kernel.Scheduler for tests: it holds a few
+// tasks in memory, records the calls that change them, and returns the errors
+// that a test scripts. A call about a task that the test did not create fails
+// the test, unless that task was ended with Kill.
+//
+// Start at New.
+package kerneltest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// T is what the fake needs of *testing.T.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// Task is the scheduling state of one fake task.
+type Task struct {
+	Affinity cpuset.Set
+	Cpuset   cpuset.Set // SetAffinity is cut to it, as the kernel does; empty = no limit
+	Attr     kernel.SchedAttr
+	IOPrio   kernel.IOPrio
+}
+
+// Fake is a kernel.Scheduler. Its methods may be called from several goroutines.
+type Fake struct {
+	t  T
+	mu sync.Mutex
+
+	tasks  map[kernel.TID]*Task
+	dead   map[kernel.TID]bool
+	errs   map[string]error
+	calls  []string
+	hooks  map[string]func()
+	opened int
+	born   map[kernel.TID]int // bumped on Create, so that a handle knows its task
+}
+
+// New returns an empty Fake.
+func New(t T) *Fake {
+	return &Fake{
+		t: t, tasks: map[kernel.TID]*Task{}, dead: map[kernel.TID]bool{},
+		errs: map[string]error{}, hooks: map[string]func(){}, born: map[kernel.TID]int{},
+	}
+}
+
+// Create adds a task, or replaces it as if its number had been reused.
+func (f *Fake) Create(tid kernel.TID, task Task) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tasks[tid] = &task
+	f.born[tid]++
+	delete(f.dead, tid)
+}
+
+// Kill ends a task: calls about it give ESRCH from now on.
+func (f *Fake) Kill(tid kernel.TID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.tasks, tid)
+	f.dead[tid] = true
+}
+
+// Task returns a copy of the task's state.
+func (f *Fake) Task(tid kernel.TID) Task {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if task := f.tasks[tid]; task != nil {
+		return *task
+	}
+	return Task{}
+}
+
+// Fail makes every later call of the method ("SetAffinity", "Hold", …) on tid
+// return errno.
+func (f *Fake) Fail(method string, tid kernel.TID, errno syscall.Errno) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.errs[key(method, tid)] = errno
+}
+
+// Before runs hook once, before the next call of the method on tid takes effect.
+func (f *Fake) Before(method string, tid kernel.TID, hook func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hooks[key(method, tid)] = hook
+}
+
+// Calls returns the calls that changed something, or tried to, in order, as
+// "SetAffinity(12, 0-3)".
+func (f *Fake) Calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+// OpenHandles returns how many handles are open: 0 when nothing leaked.
+func (f *Fake) OpenHandles() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.opened
+}
+
+func key(method string, tid kernel.TID) string { return fmt.Sprintf("%s(%d)", method, tid) }
+
+// enter is the common start of every call; it returns with the lock held.
+func (f *Fake) enter(method string, tid kernel.TID) (*Task, error) {
+	f.t.Helper()
+	f.mu.Lock()
+	k := key(method, tid)
+	if hook := f.hooks[k]; hook != nil {
+		delete(f.hooks, k)
+		f.mu.Unlock()
+		hook()
+		f.mu.Lock()
+	}
+	if err := f.errs[k]; err != nil {
+		return nil, fmt.Errorf("%s: %w", k, err)
+	}
+	task := f.tasks[tid]
+	if task == nil {
+		if !f.dead[tid] {
+			f.t.Errorf("unexpected call %s: the test created no such task", k)
+		}
+		return nil, fmt.Errorf("%s: %w", k, syscall.ESRCH)
+	}
+	return task, nil
+}
+
+func (f *Fake) record(method string, tid kernel.TID, value any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf("%s(%d, %v)", method, tid, value))
+}
