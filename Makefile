@@ -1,0 +1,52 @@
+# Every target has a one-line help after ##; `make help` prints them.
+GO      ?= go
+BIN     := bin/piton
+ARGS    ?=
+FUZZ    ?= 5s
+export CGO_ENABLED = 0
+
+.DEFAULT_GOAL := help
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/piton, a static binary
+	$(GO) build -trimpath -ldflags=-s -o $(BIN) ./cmd/piton
+
+run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flags)
+	@$(BIN) $(ARGS)
+
+test: ## run the tests (terminal tests skip without tmux, kernel tests without root)
+	$(GO) test ./...
+
+race: ## run the tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short ./...
+
+lint: ## gofmt, go vet and staticcheck (pinned in go.mod)
+	@unformatted=$$(gofmt -l cmd internal workloads); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/piton
+
+fuzz: ## fuzz every parser for FUZZ (5s) each
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) $$pkg >fuzz.out 2>&1 || { cat fuzz.out; exit 1; }; \
+		done; \
+	done; rm -f /tmp/piton-fuzz.$$$$
+
+golden: ## rewrite the golden frames and the README's picture from what is drawn now
+	$(GO) test ./internal/tui/... -update
+
+generate: ## rewrite the parts of README.md that are made from the program
+	$(GO) generate ./...
+
+generated: generate ## fail if a generated file was not up to date
+	git diff --exit-code -- README.md testdata internal
+
+bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./workloads/...
+
+check: lint test race fuzz generated ## all that a change must pass
+
+.PHONY: help build run test race lint fuzz golden generate generated bench check

@@ -1,0 +1,123 @@
+package internal_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// layers are the packages below piton/internal, top to bottom: a package may
+// import packages of lower layers, and of its own layer only where allowed says
+// so. A name covers the packages below it.
+var layers = [][]string{
+	{"cli"},
+	{"tui"},
+	{"action"},
+	{"tune", "bench", "field", "target"},
+	{"model"},
+	{"place", "sample"},
+	{"procfs", "topology"},
+	{"feature", "kernel"},
+	{"cpuset"},
+}
+
+// allowed are imports inside one layer.
+var allowed = map[string]bool{
+	"bench tune":     true, // a benchmark's child is placed like any task
+	"feature kernel": true,
+}
+
+// screenLibraries may be imported by cli and tui only.
+var screenLibraries = []string{"github.com/spf13/cobra", "charm.land/bubbletea/", "charm.land/lipgloss/", "charm.land/bubbles/"}
+
+// imports returns what the non-test files of each package of the module import.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "piton/...").Output()
+	require.NoError(t, err, "go list")
+	all := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		name, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
+		require.True(t, ok, line)
+		all[name] = strings.Fields(rest)
+	}
+	require.Greater(t, len(all), 10, "go list found the packages")
+	return all
+}
+
+// layerOf returns a package's layer and the name it goes by there, or -1.
+func layerOf(path string) (layer int, name string) {
+	rest, ok := strings.CutPrefix(path, "piton/internal/")
+	if !ok {
+		return -1, ""
+	}
+	name, _, _ = strings.Cut(rest, "/")
+	for i, names := range layers {
+		for _, n := range names {
+			if n == name {
+				return i, name
+			}
+		}
+	}
+	return -1, name
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for pkg, imported := range imports(t) {
+		from, fromName := layerOf(pkg)
+		if fromName != "" {
+			assert.GreaterOrEqual(t, from, 0, "package %s stands in no layer", pkg)
+		}
+		for _, imp := range imported {
+			to, toName := layerOf(imp)
+			if from < 0 || to < 0 || fromName == toName {
+				continue
+			}
+			if from == to {
+				assert.True(t, allowed[fromName+" "+toName], "%s imports %s of its own layer", pkg, imp)
+				continue
+			}
+			assert.Less(t, from, to, "%s imports %s, which is above it", pkg, imp)
+		}
+	}
+}
+
+func TestOnlyKernelCallsTheKernel(t *testing.T) {
+	for pkg, imported := range imports(t) {
+		if pkg == "piton/internal/kernel" {
+			assert.Contains(t, imported, "golang.org/x/sys/unix")
+			continue
+		}
+		assert.NotContains(t, imported, "golang.org/x/sys/unix", pkg)
+	}
+}
+
+func TestScreenLibrariesStayOnTop(t *testing.T) {
+	for pkg, imported := range imports(t) {
+		if _, name := layerOf(pkg); name == "cli" || name == "tui" {
+			continue
+		}
+		for _, imp := range imported {
+			for _, lib := range screenLibraries {
+				assert.False(t, strings.HasPrefix(imp, lib), "%s imports %s", pkg, imp)
+			}
+		}
+	}
+}
+
+func TestWorkloadsArePure(t *testing.T) {
+	for pkg, imported := range imports(t) {
+		if !strings.HasPrefix(pkg, "piton/workloads/") {
+			continue
+		}
+		for _, imp := range imported {
+			if strings.HasPrefix(imp, "piton/internal/") {
+				assert.Contains(t, []string{"piton/internal/kernel", "piton/internal/cpuset"}, imp,
+					"%s may only set the mapping that is its own subject", pkg)
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Package internal holds piton. This page is the map; read it before the code.
+//
+// # How data flows
+//
+// Figures go one way:
+//
+//	/proc, /sys, perf ─▶ sample.Sampler ──Sample──▶ model.Next(prev, cur) ──Model──▶ field.Columns ─▶ tui │ table │ JSON │ CSV
+//	                     (what the kernel said)     (rates, histories, ranks)        (names, units)
+//
+// Changes go one way too:
+//
+//	key │ flag ─▶ action ──Request──▶ tune.Plan ─▶ journal ─▶ kernel ─▶ read back ──▶ tune.Result
+//	              (targets, place.Place)         (synced before the change)
+//
+// Benchmarks run the workloads of ../workloads as children of piton, placed by
+// that same second path, and are judged by bench.
+//
+// # The packages, in dependency order
+//
+// A package imports only from the lines below its own; deps_test.go holds it to
+// that.
+//
+//	cli, tui       cobra commands and printers; the Bubble Tea program
+//	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks,
+//	               tui/benchview and tui/journalview are the results and journal panes)
+//	action         the table of verbs that keys, help, flags and README share
+//	tune           plan, apply, verify, undo, journal
+//	bench          runs, statistics and the results file
+//	field          the table of columns
+//	target         the TARGET grammar: which tasks a word on the command line means
+//	model          rates and histories from two samples (pure)
+//	place          which CPU, and why (pure)
+//	sample         collectors and the Sample they fill
+//	procfs         one file per /proc file, rooted at a path
+//	topology       CPUs, cores, caches, nodes, from /sys
+//	feature        what this kernel and these rights allow
+//	kernel         system calls; the only importer of golang.org/x/sys/unix
+//	cpuset         sets of CPUs and their two notations (pure)
+package internal
