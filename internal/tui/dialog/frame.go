@@ -3,9 +3,9 @@ package dialog
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
 // The frame's share of the screen: a border line and one blank column inside it.
@@ -31,41 +31,33 @@ func inner(width, height int) (w, h int, framed bool) {
 }
 
 // frame draws the border and the title around the content. The box is as wide as
-// the widest line needs, at least the title, at most maxInner plus the frame.
-func frame(title, content string, maxInner int, th *theme.Theme) string {
-	lines := strings.Split(content, "\n")
-	inW := ansi.StringWidth(title) + 2
-	for _, l := range lines {
-		inW = max(inW, ansi.StringWidth(l))
-	}
-	inW = min(inW, maxInner)
+// the widest line or the title needs, with at most maxW × maxH cells inside.
+func frame(title, content string, maxW, maxH int, th *theme.Theme) string {
+	title = rows.Safe(title)
+	w, h := widget.Size(content)
+	w, h = min(max(w, widget.Width(title)+2), maxW), min(h, maxH)
 
-	title = ansi.Truncate(" "+title+" ", inW, th.Ellipsis)
-	rule := strings.Repeat(th.Horizontal, inW+1-ansi.StringWidth(title))
+	title = " " + strings.TrimRight(widget.Fit(title, min(widget.Width(title), w-2), th.Ellipsis), " ") + " "
+	rule := strings.Repeat(th.Horizontal, w+1-widget.Width(title))
 	var b strings.Builder
 	b.WriteString(th.Border.Render(th.TopLeft+th.Horizontal) + th.Title.Render(title) +
 		th.Border.Render(rule+th.TopRight) + "\n")
-	for _, l := range lines {
-		b.WriteString(th.Border.Render(th.Vertical) + " " + fit(l, inW) + " " + th.Border.Render(th.Vertical) + "\n")
+	for line := range strings.SplitSeq(fill(content, w, h), "\n") {
+		b.WriteString(th.Border.Render(th.Vertical) + " " + line + " " + th.Border.Render(th.Vertical) + "\n")
 	}
-	b.WriteString(th.Border.Render(th.BottomLeft + strings.Repeat(th.Horizontal, inW+2) + th.BottomRight))
+	b.WriteString(th.Border.Render(th.BottomLeft + strings.Repeat(th.Horizontal, w+2) + th.BottomRight))
 	return b.String()
 }
 
-// fit cuts or pads one line to exactly width cells.
-func fit(s string, width int) string {
-	s = ansi.Truncate(s, width, "")
-	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
-}
-
-// fill pads a text to exactly width × height cells, so that nothing shows through.
+// fill cuts and pads a text to exactly width × height cells, so that nothing
+// shows through.
 func fill(s string, width, height int) string {
 	lines := strings.Split(s, "\n")
 	for len(lines) < height {
 		lines = append(lines, "")
 	}
 	for i := range lines {
-		lines[i] = fit(lines[i], width)
+		lines[i] = widget.Fit(lines[i], width, "")
 	}
 	return strings.Join(lines[:height], "\n")
 }

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
 // grace is how long a dialog that opened by itself is deaf: about the time in
@@ -117,30 +116,31 @@ func (s *Stack) Overlay(base string, width, height int, th *theme.Theme) string 
 	if s.Empty() || width < 1 || height < 1 {
 		return base
 	}
-	layers := []*lipgloss.Layer{lipgloss.NewLayer(base)}
+	lines := strings.Split(base, "\n")
 	for i := range s.open {
-		layers = append(layers, s.open[i].layer(width, height, th).Z(i+1))
+		box, x, y := s.open[i].box(width, height, th)
+		widget.Overlay(lines, box, x, y)
 	}
-	return clip(lipgloss.NewCompositor(layers...).Render(), width, height)
+	return strings.Join(lines, "\n")
 }
 
-// layer draws the dialog and remembers where its content is.
-func (o *opened) layer(width, height int, th *theme.Theme) *lipgloss.Layer {
+// box draws the dialog with its frame, and remembers where its content is.
+func (o *opened) box(width, height int, th *theme.Theme) (box string, x, y int) {
 	if _, ok := o.Dialog.(bottomLine); ok {
 		o.x, o.y = 0, height-1
-		return lipgloss.NewLayer(fit(clip(o.Render(width, 1, th), width, 1), width)).X(0).Y(height - 1)
+		return fill(o.Render(width, 1, th), width, 1), 0, height - 1
 	}
 	inW, inH, framed := inner(width, height)
-	content := clip(o.Render(inW, inH, th), inW, inH)
+	content := o.Render(inW, inH, th)
 	if !framed {
 		o.x, o.y = 0, 0
-		return lipgloss.NewLayer(fill(content, width, height))
+		return fill(content, width, height), 0, 0
 	}
-	box := frame(o.Title(), content, inW, th)
-	x := (width - lipgloss.Width(box)) / 2
-	y := (height - lipgloss.Height(box)) / 2
+	box = frame(o.Title(), content, inW, inH, th)
+	w, h := widget.Size(box)
+	x, y = (width-w)/2, (height-h)/2
 	o.x, o.y = x+frameLeft, y+frameTop
-	return lipgloss.NewLayer(box).X(x).Y(y)
+	return box, x, y
 }
 
 // Cursor is where the terminal's cursor belongs on the screen that Overlay drew
@@ -158,16 +158,4 @@ func (s *Stack) Cursor() *tea.Cursor {
 	moved.X += top.x
 	moved.Y += top.y
 	return &moved
-}
-
-// clip cuts a text to width cells by height lines.
-func clip(s string, width, height int) string {
-	lines := strings.Split(s, "\n")
-	if len(lines) > height {
-		lines = lines[:height]
-	}
-	for i, l := range lines {
-		lines[i] = ansi.Truncate(l, width, "")
-	}
-	return strings.Join(lines, "\n")
 }

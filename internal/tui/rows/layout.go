@@ -1,0 +1,20 @@
+package rows
+
+import "strings"
+
+// Stack puts a head, a body and a foot above each other in at most height lines.
+// Of a body of n rows at least three stay (or all): lines of the foot go first,
+// then lines of the head, each from its far end.
+func Stack(height int, head []string, n int, body func(height int) []string, foot []string) string {
+	least := min(n, 3, height)
+	for len(foot) > 0 && height-len(head)-len(foot) < least {
+		foot = foot[:len(foot)-1]
+	}
+	for len(head) > 0 && height-len(head)-len(foot) < least {
+		head = head[:len(head)-1]
+	}
+	lines := append([]string(nil), head...)
+	lines = append(lines, body(height-len(head)-len(foot))...)
+	lines = append(lines, foot...)
+	return strings.Join(lines[:max(min(len(lines), height), 0)], "\n")
+}
