@@ -3,6 +3,8 @@ package dialog
 import (
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -34,7 +36,7 @@ func inner(width, height int) (w, h int, framed bool) {
 // the widest line or the title needs, with at most maxW × maxH cells inside.
 func frame(title, content string, maxW, maxH int, th *theme.Theme) string {
 	title = rows.Safe(title)
-	w, h := widget.Size(content)
+	w, h := lipgloss.Width(content), lipgloss.Height(content)
 	w, h = min(max(w, widget.Width(title)+2), maxW), min(h, maxH)
 
 	title = " " + strings.TrimRight(widget.Fit(title, min(widget.Width(title), w-2), th.Ellipsis), " ") + " "

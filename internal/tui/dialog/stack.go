@@ -1,13 +1,12 @@
 package dialog
 
 import (
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // grace is how long a dialog that opened by itself is deaf: about the time in
@@ -116,12 +115,12 @@ func (s *Stack) Overlay(base string, width, height int, th *theme.Theme) string 
 	if s.Empty() || width < 1 || height < 1 {
 		return base
 	}
-	lines := strings.Split(base, "\n")
+	layers := []*lipgloss.Layer{lipgloss.NewLayer(fill(base, width, height))}
 	for i := range s.open {
 		box, x, y := s.open[i].box(width, height, th)
-		widget.Overlay(lines, box, x, y)
+		layers = append(layers, lipgloss.NewLayer(box).X(x).Y(y).Z(i+1))
 	}
-	return strings.Join(lines, "\n")
+	return lipgloss.NewCompositor(layers...).Render()
 }
 
 // box draws the dialog with its frame, and remembers where its content is.
@@ -137,8 +136,7 @@ func (o *opened) box(width, height int, th *theme.Theme) (box string, x, y int) 
 		return fill(content, width, height), 0, 0
 	}
 	box = frame(o.Title(), content, inW, inH, th)
-	w, h := widget.Size(box)
-	x, y = (width-w)/2, (height-h)/2
+	x, y = (width-lipgloss.Width(box))/2, (height-lipgloss.Height(box))/2
 	o.x, o.y = x+frameLeft, y+frameTop
 	return box, x, y
 }
