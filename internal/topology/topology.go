@@ -4,7 +4,7 @@
 //
 // It reads /sys and /proc below a root path and nothing else, so a recorded
 // host tree gives the same answer as the machine it was taken from. Start at
-// Topology and Read.
+// Topology and Read; ParseCPUs reads the CPUS of the command line.
 package topology
 
 import "piton/internal/cpuset"
@@ -39,7 +39,8 @@ type CPU struct {
 	// CoreIndex, LLCIndex and PackageIndex number the distinct sets of each
 	// level from 0 in order of their first CPU; -1 where there is none.
 	CoreIndex, LLCIndex, PackageIndex int
-	Node                              NodeID // -1 without NUMA information
+	// Node is -1 for a CPU that is on no node: it is offline, or its node is.
+	Node NodeID
 }
 
 // Cache is one cache, shared by CPUs.
@@ -53,32 +54,70 @@ type Cache struct {
 // Node is one NUMA node.
 type Node struct {
 	ID          NodeID
-	CPUs        cpuset.Set // empty for a memory-only node
+	CPUs        cpuset.Set // the online ones; empty for a memory-only node
 	MemoryBytes int64
 	Distances   map[NodeID]int // from the firmware, 10 is local; empty when unknown
+	// Allowed reports whether the cpuset of the process that read the topology
+	// permits memory from this node.
+	Allowed bool
 }
 
-// Topology is one machine at one moment. It is immutable.
+// Topology is one machine at one moment. It is immutable. A machine without
+// NUMA information has one node, number 0, that holds everything.
 type Topology struct {
-	CPUs     []CPU // every present CPU in rising order, offline ones included
-	Nodes    []Node
-	Caches   []Cache
+	CPUs     []CPU   // every present CPU in rising order, offline ones included
+	Nodes    []Node  // in rising order of number
+	Caches   []Cache // by level, type and first CPU
 	Online   cpuset.Set
 	Present  cpuset.Set
 	Isolated cpuset.Set
 	NohzFull cpuset.Set
+	// Allowed is what the cpuset of the process that read the topology permits
+	// of Online; all of it where nothing limits the process.
+	Allowed cpuset.Set
 
-	byID map[cpuset.CPU]int
+	byNumber              []int32 // index in CPUs by CPU number, -1 for none
+	cores, llcs, packages []cpuset.Set
+	groups                []NodeGroup
+	order                 []cpuset.CPU
 }
 
 // CPU returns the CPU with that number, and whether the machine has it.
 func (t *Topology) CPU(id cpuset.CPU) (CPU, bool) {
-	i, ok := t.byID[id]
-	if !ok {
-		return CPU{}, false
+	if c := t.lookup(id); c != nil {
+		return *c, true
 	}
-	return t.CPUs[i], true
+	return CPU{}, false
 }
+
+func (t *Topology) lookup(id cpuset.CPU) *CPU {
+	if id < 0 || int(id) >= len(t.byNumber) || t.byNumber[id] < 0 {
+		return nil
+	}
+	return &t.CPUs[t.byNumber[id]]
+}
+
+// Node returns the node with that number, and whether the machine has it.
+func (t *Topology) Node(id NodeID) (Node, bool) {
+	for _, n := range t.Nodes {
+		if n.ID == id {
+			return n, true
+		}
+	}
+	return Node{}, false
+}
+
+// Cores returns the online CPUs of each core; CPU.CoreIndex is the index in it.
+// The slice is shared: do not write to it.
+func (t *Topology) Cores() []cpuset.Set { return t.cores }
+
+// LLCs returns the online CPUs of each last-level cache, by CPU.LLCIndex. The
+// slice is shared: do not write to it.
+func (t *Topology) LLCs() []cpuset.Set { return t.llcs }
+
+// Packages returns the online CPUs of each package, by CPU.PackageIndex. The
+// slice is shared: do not write to it.
+func (t *Topology) Packages() []cpuset.Set { return t.packages }
 
 // Distance is how far apart two CPUs are for a task that moves between them.
 type Distance uint8
@@ -103,10 +142,9 @@ func (t *Topology) Distance(a, b cpuset.CPU) Distance {
 	if a == b {
 		return SameCPU
 	}
-	ca, okA := t.CPU(a)
-	cb, okB := t.CPU(b)
+	ca, cb := t.lookup(a), t.lookup(b)
 	switch {
-	case !okA || !okB:
+	case ca == nil || cb == nil:
 		return OtherNode
 	case ca.Core.Has(b):
 		return SMTSibling
