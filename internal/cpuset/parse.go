@@ -109,31 +109,27 @@ func ParseMask(mask string) (Set, error) {
 }
 
 // String prints the set as a cpulist, "0-3,8"; the empty set prints as "".
-func (s Set) String() string {
-	var out []byte
-	first, last := CPU(-1), CPU(-1)
-	flush := func() {
-		if first < 0 {
-			return
+func (s Set) String() string { return string(s.Append(nil)) }
+
+// Append adds the set to dst as String prints it.
+func (s Set) Append(dst []byte) []byte {
+	start := len(dst)
+	for first := s.First(); first >= 0; {
+		last := first
+		for s.Has(last + 1) {
+			last++
 		}
-		if len(out) > 0 {
-			out = append(out, ',')
+		if len(dst) > start {
+			dst = append(dst, ',')
 		}
-		out = strconv.AppendInt(out, int64(first), 10)
+		dst = strconv.AppendInt(dst, int64(first), 10)
 		if last > first {
-			out = append(out, '-')
-			out = strconv.AppendInt(out, int64(last), 10)
+			dst = append(dst, '-')
+			dst = strconv.AppendInt(dst, int64(last), 10)
 		}
+		first = s.next(last + 1)
 	}
-	for c := range s.All() {
-		if c != last+1 || first < 0 {
-			flush()
-			first = c
-		}
-		last = c
-	}
-	flush()
-	return string(out)
+	return dst
 }
 
 // Mask prints the set as the kernel prints a cpumask: 32-bit hex words, highest

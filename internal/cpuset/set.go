@@ -93,6 +93,20 @@ func (s Set) First() CPU {
 	return -1
 }
 
+// next returns the lowest CPU from cpu on, or -1 if there is none.
+func (s Set) next(cpu CPU) CPU {
+	for w := int(cpu) / wordBits; w < len(s.words); w++ {
+		word := s.words[w]
+		if w == int(cpu)/wordBits {
+			word &= ^uint64(0) << (uint(cpu) % wordBits)
+		}
+		if word != 0 {
+			return CPU(w*wordBits + bits.TrailingZeros64(word))
+		}
+	}
+	return -1
+}
+
 // Last returns the highest CPU, or -1 if the set is empty.
 func (s Set) Last() CPU {
 	if n := len(s.words); n > 0 {

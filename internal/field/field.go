@@ -2,10 +2,13 @@
 // and CSV share: one row here states a figure's name, unit, width, order and
 // what has to be read to fill it.
 //
-// It is pure. Start at Columns.
+// It is pure. Start at Columns; Sort and Filter work on its rows, Pad and Clean
+// make any text safe to print.
 package field
 
 import (
+	"math"
+
 	"piton/internal/model"
 	"piton/internal/sample"
 )
@@ -14,6 +17,8 @@ import (
 type Row struct {
 	M *model.Model
 	I int // index in M.Tasks and M.Sample.Tasks
+	// ASCII asks for cells without a byte above 0x7e.
+	ASCII bool
 }
 
 // Task returns the counters behind the row.
@@ -22,8 +27,12 @@ func (r Row) Task() *sample.Task { return &r.M.Sample.Tasks[r.I] }
 // Rates returns the figures computed for the row.
 func (r Row) Rates() *model.Task { return &r.M.Tasks[r.I] }
 
-// None is what a cell shows when there is no value.
-const None = "–"
+// None is what a cell shows when there is no value; NoneASCII stands in for it
+// where only ASCII can be shown.
+const (
+	None      = "–"
+	NoneASCII = "-"
+)
 
 // Column is one figure of a task.
 type Column struct {
@@ -40,9 +49,39 @@ type Column struct {
 	// Value is the figure for JSON and CSV: string, bool, int64, uint64 or
 	// float64; nil when there is none.
 	Value func(r Row) any
-	// Compare orders two rows by this figure, smaller first; rows without a
-	// value come last whatever the direction.
-	Compare func(a, b Row) int
-	// Why says in words why the row has no value; "" when it has one.
-	Why func(r Row) string
+	// Missing says in words why a row can be without the value; "" when the
+	// column always has one.
+	Missing func(r Row) string
+
+	unit unit
+	num  func(r Row) float64 // for order and filter, NaN = no value; nil for text
+	text func(r Row) string  // for order and filter; nil for numbers
+}
+
+// Why says in words why the row has no value; "" when it has one.
+func (c Column) Why(r Row) string {
+	if c.Missing == nil || c.Value(r) != nil {
+		return ""
+	}
+	return c.Missing(r)
+}
+
+// unit is how a filter reads a number for the column.
+type unit uint8
+
+const (
+	plain   unit = iota
+	percent      // an optional % after it
+	bytes        // K, M, G, T after it count in 1024s
+	seconds      // or 90s, 5m, 2h, 1d
+)
+
+var nan = math.NaN()
+
+// appendNone adds the mark for a missing value.
+func appendNone(dst []byte, r Row) []byte {
+	if r.ASCII {
+		return append(dst, NoneASCII...)
+	}
+	return append(dst, None...)
 }

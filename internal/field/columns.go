@@ -1,0 +1,193 @@
+package field
+
+import (
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// Columns is every column, in the order in which a chooser lists them.
+var Columns = append(append(identityColumns(), schedulerColumns()...), figureColumns()...)
+
+// identityColumns say which task a row is.
+func identityColumns() []Column {
+	return []Column{
+		integer(Column{ID: "pid", Title: "PID", Width: 7,
+			Help: "process id; for a thread, that of its process"},
+			func(r Row) (int64, bool) { return int64(r.Task().TGID), true }),
+		integer(Column{ID: "tid", Title: "TID", Width: 7,
+			Help: "thread id; the process id for a process"},
+			func(r Row) (int64, bool) { return int64(r.Task().TID), true }),
+		integer(Column{ID: "ppid", Title: "PPID", Width: 7,
+			Help: "process id of the parent"},
+			func(r Row) (int64, bool) { return int64(r.Task().PPID), true }),
+		words(Column{ID: "user", Title: "USER", Width: 9,
+			Help: "owner of the process"},
+			func(r Row) string { return r.identity().User }),
+		words(Column{ID: "comm", Title: "COMM", Width: 15,
+			Help: "name of the task as the kernel has it"},
+			func(r Row) string { return r.identity().Comm }),
+		words(Column{ID: "cgroup", Title: "CGROUP", Width: 24,
+			Help: "control group of the process", Needs: needIdentity, Missing: whyIdentity},
+			func(r Row) string { return r.identity().Cgroup }),
+		integer(Column{ID: "start_ticks", Title: "STARTTICK", Width: 10,
+			Help: "start time since boot in clock ticks; with the tid it names a task for good"},
+			func(r Row) (int64, bool) { return int64(r.Task().StartTicks), true }),
+		startColumn(),
+		commandColumn(),
+	}
+}
+
+// schedulerColumns are what sched(7) knows of a task and what piton tunes.
+func schedulerColumns() []Column {
+	return []Column{
+		words(Column{ID: "state", Title: "S", Width: 1,
+			Help: "state: R running or runnable, S asleep, D uninterruptible, T stopped, Z zombie, I idle kernel thread"},
+			func(r Row) string { return stateName(r.Task().State) }),
+		integer(Column{ID: "priority", Title: "PRI", Width: 4,
+			Help: "kernel priority: 20 + nice, or below 0 for real time"},
+			func(r Row) (int64, bool) { return int64(r.Task().Priority), true }),
+		integer(Column{ID: "nice", Title: "NI", Width: 3,
+			Help: "nice value, -20 first to 19 last"},
+			func(r Row) (int64, bool) { return int64(r.Task().Nice), true }),
+		policyColumn(),
+		integer(Column{ID: "rtprio", Title: "RTPRIO", Width: 6, Desc: true,
+			Help: "real-time priority, 1..99, 0 without one"},
+			func(r Row) (int64, bool) { return int64(r.Task().RTPrio), true }),
+		ioprioColumn(),
+		integer(Column{ID: "cpu", Title: "CPU", Width: 4,
+			Help:    "CPU the task is on or was last on",
+			Missing: func(Row) string { return "the kernel did not say on which CPU it was last" }},
+			func(r Row) (int64, bool) { return int64(r.Task().LastCPU), r.Task().LastCPU >= 0 }),
+		affinityColumn(),
+		integer(Column{ID: "node", Title: "NODE", Width: 4,
+			Help:    "NUMA node of that CPU",
+			Missing: func(Row) string { return "this machine says nothing about NUMA nodes" }}, node),
+		integer(Column{ID: "threads", Title: "THR", Width: 5, Desc: true,
+			Help: "threads of the process"},
+			func(r Row) (int64, bool) { return int64(r.Task().Threads), true }),
+	}
+}
+
+func needAffinity(n *sample.Needs)   { n.Affinity = true }
+func needSwitches(n *sample.Needs)   { n.Switches = true }
+func needMigrations(n *sample.Needs) { n.Migrations = true }
+func needIOPrio(n *sample.Needs)     { n.IOPrio = true }
+func needIdentity(n *sample.Needs)   { n.Identity = true }
+
+func whyIdentity(r Row) string {
+	if r.identity().Full {
+		return "the kernel says nothing about it for this task"
+	}
+	return "it was not read: only tasks on the screen are looked up"
+}
+
+// whyNot tells which of two reasons a figure has for being absent: it was not
+// read for this task, or piton may not read it.
+func whyNot(what string) func(Row) string {
+	return func(r Row) string {
+		if r.Task().State == 'Z' {
+			return "a zombie has no " + what
+		}
+		return "the " + what + " of this task could not be read, or was not asked for"
+	}
+}
+
+var noIdentity sample.Identity
+
+func (r Row) identity() *sample.Identity {
+	if id := r.Task().ID; id != nil {
+		return id
+	}
+	return &noIdentity
+}
+
+func node(r Row) (int64, bool) {
+	if r.M.Topology == nil || r.Task().LastCPU < 0 {
+		return 0, false
+	}
+	cpu, ok := r.M.Topology.CPU(cpuOf(r))
+	return int64(cpu.Node), ok && cpu.Node >= 0
+}
+
+func policyColumn() Column {
+	c := words(Column{ID: "policy", Title: "POL", Width: 8,
+		Help: "scheduling policy, with the real-time priority"},
+		func(r Row) string { return r.Task().Policy.String() })
+	c.Append = func(dst []byte, r Row) []byte {
+		t := r.Task()
+		dst = append(dst, t.Policy.String()...)
+		if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
+			dst = append(dst, ':')
+			dst = appendInt(dst, int64(t.RTPrio))
+		}
+		return dst
+	}
+	return c
+}
+
+func affinityColumn() Column {
+	c := words(Column{ID: "affinity", Title: "ALLOWED", Width: 9,
+		Help:  "CPUs the task may run on: its mask cut to its cpuset and to the online CPUs",
+		Needs: needAffinity, Missing: whyNot("affinity")},
+		func(r Row) string {
+			if r.Task().Have&sample.HaveAffinity == 0 {
+				return ""
+			}
+			return r.Task().Affinity.String()
+		})
+	c.Append = func(dst []byte, r Row) []byte {
+		if r.Task().Have&sample.HaveAffinity == 0 || r.Task().Affinity.Empty() {
+			return appendNone(dst, r)
+		}
+		return r.Task().Affinity.Append(dst)
+	}
+	return c
+}
+
+func ioprioColumn() Column {
+	names := [...]string{kernel.IONone: "none", kernel.IORealTime: "realtime", kernel.IOBestEffort: "best-effort", kernel.IOIdle: "idle"}
+	short := [...]string{kernel.IONone: "none", kernel.IORealTime: "rt", kernel.IOBestEffort: "be", kernel.IOIdle: "idle"}
+	levelled := func(c kernel.IOClass) bool { return c == kernel.IORealTime || c == kernel.IOBestEffort }
+	known := func(r Row) (kernel.IOPrio, bool) {
+		p := r.Task().IOPrio
+		return p, r.Task().Have&sample.HaveIOPrio != 0 && int(p.Class) < len(names)
+	}
+	c := words(Column{ID: "io_priority", Title: "IO", Width: 4,
+		Help: "I/O class and level: rt or be with 0 first to 7 last, idle, or none (follows nice)", Needs: needIOPrio,
+		Missing: whyNot("I/O priority")},
+		func(r Row) string {
+			p, ok := known(r)
+			if !ok {
+				return ""
+			}
+			if levelled(p.Class) {
+				return string(appendInt(append([]byte(names[p.Class]), ':'), int64(p.Level)))
+			}
+			return names[p.Class]
+		})
+	c.Append = func(dst []byte, r Row) []byte {
+		p, ok := known(r)
+		if !ok {
+			return appendNone(dst, r)
+		}
+		dst = append(dst, short[p.Class]...)
+		if levelled(p.Class) {
+			dst = append(dst, ':')
+			dst = appendInt(dst, int64(p.Level))
+		}
+		return dst
+	}
+	return c
+}
+
+// stateName gives the one-letter states as strings without allocating.
+func stateName(state byte) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	switch {
+	case state >= 'A' && state <= 'Z':
+		return letters[state-'A' : state-'A'+1]
+	case state >= 'a' && state <= 'z':
+		return letters[26+state-'a' : 26+state-'a'+1]
+	}
+	return "?"
+}

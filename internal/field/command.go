@@ -1,0 +1,79 @@
+package field
+
+import (
+	"time"
+
+	"piton/internal/sample"
+)
+
+// commandColumn is the command line; kernel threads are shown as ps does, in
+// brackets, and a thread of a process by its own name.
+func commandColumn() Column {
+	c := words(Column{ID: "command", Title: "COMMAND", Help: "command line; [name] for kernel threads"}, command)
+	c.Append = func(dst []byte, r Row) []byte {
+		id := r.identity()
+		if showsComm(r.Task(), id) {
+			if r.Task().Flags&sample.FlagKernelThread == 0 {
+				return AppendClean(dst, id.Comm, r.ASCII)
+			}
+			dst = append(dst, '[')
+			dst = AppendClean(dst, id.Comm, r.ASCII)
+			return append(dst, ']')
+		}
+		return AppendClean(dst, id.Cmdline, r.ASCII)
+	}
+	return c
+}
+
+func command(r Row) string {
+	id := r.identity()
+	switch {
+	case !showsComm(r.Task(), id):
+		return id.Cmdline
+	case r.Task().Flags&sample.FlagKernelThread != 0:
+		return "[" + id.Comm + "]"
+	}
+	return id.Comm
+}
+
+func showsComm(t *sample.Task, id *sample.Identity) bool {
+	return id.Cmdline == "" || !t.IsProcess()
+}
+
+// startTime is when the task started, by the wall clock of the sample.
+func startTime(r Row) (time.Time, bool) {
+	s := r.M.Sample
+	if s.Host.TicksPerSecond <= 0 || s.Host.Uptime <= 0 {
+		return time.Time{}, false
+	}
+	age := s.Host.Uptime - time.Duration(r.Task().StartTicks)*time.Second/time.Duration(s.Host.TicksPerSecond)
+	return s.Wall.Add(-max(0, age)), true
+}
+
+// startColumn shows the hour within a day, then the date, then the year.
+func startColumn() Column {
+	get := func(r Row) float64 { return float64(r.Task().StartTicks) }
+	c := real(Column{ID: "start", Title: "START", Width: 5, Desc: true,
+		Help:    "when it started: the hour, from a day on the date",
+		Missing: func(Row) string { return "the machine's uptime could not be read" }}, get)
+	c.Value = func(r Row) any {
+		if t, ok := startTime(r); ok {
+			return t.UTC().Round(10 * time.Millisecond).Format(time.RFC3339Nano)
+		}
+		return nil
+	}
+	c.Append = func(dst []byte, r Row) []byte {
+		t, ok := startTime(r)
+		switch age := r.M.Sample.Wall.Sub(t); {
+		case !ok:
+			return appendNone(dst, r)
+		case age < 24*time.Hour:
+			return t.AppendFormat(dst, "15:04")
+		case age < 365*24*time.Hour:
+			return t.AppendFormat(dst, "Jan02")
+		default:
+			return t.AppendFormat(dst, "2006")
+		}
+	}
+	return c
+}

@@ -1,0 +1,122 @@
+package field
+
+import (
+	"piton/internal/cpuset"
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// figureColumns are counters and the rates made from them.
+func figureColumns() []Column {
+	return []Column{
+		rate(Column{ID: "cpu_percent", Title: "CPU%", Width: 5, unit: percent,
+			Help: "share of one CPU used over the last interval"},
+			func(r Row) float32 { return r.Rates().CPUPercent }),
+		rate(Column{ID: "mem_percent", Title: "MEM%", Width: 5, unit: percent,
+			Help: "share of the machine's memory that is resident"},
+			func(r Row) float32 { return r.Rates().MEMPercent }),
+		rssColumn(),
+		timeColumn(),
+		migrationsPerSecond(),
+		counter(Column{ID: "migrations", Title: "MIGR", Width: 8,
+			Help: "migrations in the task's life (or since piton saw it, when sampled)", Needs: needMigrations,
+			Missing: whyNot("migration count")}, sample.HaveMigrations,
+			func(t *sample.Task) uint64 { return t.Migrations }),
+		words(Column{ID: "migrations_source", Title: "MIGSRC", Width: 7,
+			Help: "where the migration count comes from: sched and ebpf are exact, sampled is a lower bound", Needs: needMigrations,
+			Missing: whyNot("migration count")},
+			func(r Row) string {
+				if r.Task().Have&sample.HaveMigrations == 0 {
+					return ""
+				}
+				return r.Task().MigrationSource.String()
+			}),
+		bounceColumn(),
+		rate(Column{ID: "run_delay_percent", Title: "DELAY", Width: 5, unit: percent,
+			Help: "share of the last interval in which it was runnable but had to wait for a CPU, in percent"},
+			func(r Row) float32 { return r.Rates().DelayPercent }),
+		counter(Column{ID: "run_delay_ns", Title: "DELAYns", Width: 14,
+			Help: "time runnable but waiting in the task's life, in ns", Missing: whyNot("run delay")}, sample.HaveRun,
+			func(t *sample.Task) uint64 { return t.RunDelayNs }),
+		rate(Column{ID: "voluntary_per_s", Title: "VCSW/s", Width: 6, Needs: needSwitches,
+			Help: "voluntary context switches a second: it blocked"},
+			func(r Row) float32 { return r.Rates().VolPerS }),
+		rate(Column{ID: "involuntary_per_s", Title: "ICSW/s", Width: 6, Needs: needSwitches,
+			Help: "involuntary context switches a second: it was preempted"},
+			func(r Row) float32 { return r.Rates().InvolPerS }),
+		counter(Column{ID: "voluntary_switches", Title: "VCSW", Width: 9, Needs: needSwitches,
+			Help: "voluntary context switches in the task's life", Missing: whyNot("count of switches")}, sample.HaveSwitches,
+			func(t *sample.Task) uint64 { return t.VoluntarySwitches }),
+		counter(Column{ID: "involuntary_switches", Title: "ICSW", Width: 9, Needs: needSwitches,
+			Help: "involuntary context switches in the task's life", Missing: whyNot("count of switches")}, sample.HaveSwitches,
+			func(t *sample.Task) uint64 { return t.InvoluntarySwitches }),
+	}
+}
+
+// whyRate says why a rate is missing.
+func whyRate(r Row) string {
+	if r.M.Elapsed <= 0 {
+		return "a rate needs two samples"
+	}
+	return "a rate needs two readings of this task's counter: it is new, or the counter could not be read"
+}
+
+func migrationsPerSecond() Column {
+	c := rate(Column{ID: "migrations_per_s", Title: "MIG/s", Width: 6,
+		Help: "migrations to another CPU a second; ≥ marks a lower bound, sampled", Needs: needMigrations},
+		func(r Row) float32 { return r.Rates().MigPerS })
+	c.Append = func(dst []byte, r Row) []byte {
+		v := r.Rates().MigPerS
+		if !model.Known(v) {
+			return appendNone(dst, r)
+		}
+		if !r.Task().MigrationSource.Exact() {
+			dst = appendAtLeast(dst, r)
+		}
+		return appendFixed(dst, float64(v))
+	}
+	return c
+}
+
+func appendAtLeast(dst []byte, r Row) []byte {
+	if r.ASCII {
+		return append(dst, '>')
+	}
+	return append(dst, "≥"...)
+}
+
+func rssColumn() Column {
+	c := integer(Column{ID: "rss_bytes", Title: "RES", Width: 5, Desc: true, unit: bytes,
+		Help:    "resident memory, in bytes with K, M, G of 1024",
+		Missing: func(Row) string { return "the page size of this machine is not known" }},
+		func(r Row) (int64, bool) {
+			page := int64(r.M.Sample.Host.PageBytes)
+			return r.Task().RSSPages * page, page > 0
+		})
+	c.Append = func(dst []byte, r Row) []byte {
+		return appendBytes(dst, uint64(max(0, r.Task().RSSPages))*uint64(r.M.Sample.Host.PageBytes))
+	}
+	return c
+}
+
+func timeColumn() Column {
+	get := func(r Row) float64 {
+		hz := r.M.Sample.Host.TicksPerSecond
+		if hz <= 0 {
+			return nan
+		}
+		return float64(r.Task().UserTicks+r.Task().SystemTicks) / float64(hz)
+	}
+	return real(Column{ID: "time_s", Title: "TIME+", Width: 9, Desc: true, unit: seconds,
+		Help:    "CPU time used in the task's life, minutes:seconds.hundredths",
+		Missing: func(Row) string { return "the clock tick of this machine is not known" },
+		Append: func(dst []byte, r Row) []byte {
+			v := get(r)
+			if v != v {
+				return appendNone(dst, r)
+			}
+			return appendCPUTime(dst, v)
+		}}, get)
+}
+
+func cpuOf(r Row) cpuset.CPU { return cpuset.CPU(r.Task().LastCPU) }

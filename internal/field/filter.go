@@ -1,0 +1,161 @@
+package field
+
+import (
+	"regexp"
+	"strings"
+
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// Filter says which rows are shown: those that every term of it matches. The
+// nil Filter matches every row.
+type Filter struct {
+	text  string
+	terms []term
+}
+
+// term is one word, or one comparison "column op value".
+type term struct {
+	word string // in lower case, "" for a comparison
+
+	column  *Column
+	op      string // = != < > <= >= ~
+	numbers []float64
+	texts   []string // in lower case
+	pattern *regexp.Regexp
+}
+
+// String is the filter as it was typed.
+func (f *Filter) String() string {
+	if f == nil {
+		return ""
+	}
+	return f.text
+}
+
+// Match reports whether every term matches the row.
+func (f *Filter) Match(r Row) bool {
+	if f == nil {
+		return true
+	}
+	for i := range f.terms {
+		if !f.terms[i].match(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Select adds the rows of m that match to dst.
+func (f *Filter) Select(dst []int32, m *model.Model) []int32 {
+	for i := range m.Tasks {
+		if f.Match(Row{M: m, I: i}) {
+			dst = append(dst, int32(i))
+		}
+	}
+	return dst
+}
+
+func (f *Filter) needs(n *sample.Needs) {
+	if f == nil {
+		return
+	}
+	for _, t := range f.terms {
+		if t.word != "" || t.column.ID == "command" {
+			n.Identity = true
+			continue
+		}
+		if t.column.Needs != nil {
+			t.column.Needs(n)
+			n.All = true // a row that is not shown must be judged too
+		}
+	}
+}
+
+func (t *term) match(r Row) bool {
+	if t.word != "" {
+		return matchWord(r, t.word)
+	}
+	if t.column.num != nil {
+		return t.matchNumber(t.column.num(r))
+	}
+	return t.matchText(t.column.text(r))
+}
+
+// matchWord looks for the word in the names, the command line, the owner and
+// the number of a task.
+func matchWord(r Row, word string) bool {
+	id := r.identity()
+	if containsFold(id.Comm, word) || containsFold(id.Cmdline, word) || containsFold(id.User, word) {
+		return true
+	}
+	var buf [20]byte
+	return strings.Contains(string(appendInt(buf[:0], int64(r.Task().TID))), word)
+}
+
+// matchNumber compares as the screen shows: = holds when the figure is the
+// number to the precision shown. A missing figure matches nothing, != included.
+func (t *term) matchNumber(v float64) bool {
+	if v != v {
+		return false
+	}
+	switch t.op {
+	case "<":
+		return v < t.numbers[0]
+	case ">":
+		return v > t.numbers[0]
+	case "<=":
+		return v <= t.numbers[0]
+	case ">=":
+		return v >= t.numbers[0]
+	}
+	any := false
+	for _, n := range t.numbers {
+		any = any || (v > n-0.05 && v < n+0.05)
+	}
+	return any == (t.op == "=")
+}
+
+func (t *term) matchText(s string) bool {
+	if s == "" {
+		return false
+	}
+	if t.op == "~" {
+		return t.pattern.MatchString(s)
+	}
+	any := false
+	for _, text := range t.texts {
+		any = any || strings.EqualFold(s, text)
+	}
+	return any == (t.op == "=")
+}
+
+// containsFold reports whether s contains the lower-case word, whatever the
+// case of s. It does not allocate for ASCII.
+func containsFold(s, word string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return strings.Contains(strings.ToLower(s), word)
+		}
+	}
+	for i := 0; i+len(word) <= len(s); i++ {
+		if equalLower(s[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
+func equalLower(s, word string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,197 @@
+package field
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/cpuset"
+)
+
+// FilterHelp explains the filter language in a few lines.
+const FilterHelp = `words            tasks whose name, command line, owner or number has every word, any case
+column op value  op is = != < > <= >= or ~ (regular expression); ":" is "="
+                 cpu=3  mig>10  user:root  nice<0  state=R,D  policy=fifo  rss>100M  comm~^nq
+"..."            quotes keep blanks and operators: "a=b"  command~"-n 16"`
+
+// ErrEmptyFilter is returned for a filter without any term.
+var ErrEmptyFilter = errors.New("the filter is empty")
+
+// ParseFilter reads a filter; FilterHelp has its language. A filter that cannot
+// be understood is an error, never one that matches everything.
+func ParseFilter(text string) (*Filter, error) {
+	f := &Filter{text: strings.TrimSpace(text)}
+	for s := f.text; s != ""; {
+		t, rest, err := parseTerm(s)
+		if err != nil {
+			return nil, err
+		}
+		f.terms = append(f.terms, t)
+		s = strings.TrimLeft(rest, " \t")
+	}
+	if len(f.terms) == 0 {
+		return nil, ErrEmptyFilter
+	}
+	return f, nil
+}
+
+// parseTerm reads the first term of s, which does not begin with a blank.
+func parseTerm(s string) (t term, rest string, err error) {
+	name := s[:nameLen(s)]
+	op, after := cutOperator(strings.TrimLeft(s[len(name):], " \t"))
+	switch {
+	case op == "":
+		word, rest, err := parseValue(s)
+		return term{word: strings.ToLower(word)}, rest, err
+	case name == "":
+		return term{}, "", fmt.Errorf("a column is missing before %q", op)
+	}
+	value, rest, err := parseValue(strings.TrimLeft(after, " \t"))
+	if err != nil {
+		return term{}, "", fmt.Errorf("%s%s: %w", name, op, err)
+	}
+	t, err = newComparison(name, op, value)
+	return t, rest, err
+}
+
+// nameLen is the length of the column name that s may begin with.
+func nameLen(s string) int {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		case i > 0 && (c >= '0' && c <= '9' || c == '%' || c == '/' || c == '+'):
+		default:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// cutOperator splits a leading operator from s.
+func cutOperator(s string) (op, rest string) {
+	for _, op := range []string{"!=", "<=", ">=", "==", "=", "<", ">", "~", ":"} {
+		if rest, ok := strings.CutPrefix(s, op); ok {
+			if op == ":" || op == "==" {
+				op = "="
+			}
+			return op, rest
+		}
+	}
+	return "", s
+}
+
+// parseValue reads a word or a quoted text from the front of s.
+func parseValue(s string) (value, rest string, err error) {
+	if quoted, ok := strings.CutPrefix(s, `"`); ok {
+		value, rest, ok = strings.Cut(quoted, `"`)
+		if !ok {
+			return "", "", errors.New("a quote is not closed")
+		}
+	} else {
+		end := strings.IndexAny(s, " \t")
+		if end < 0 {
+			end = len(s)
+		}
+		value, rest = s[:end], s[end:]
+	}
+	if value == "" {
+		return "", "", errors.New("a value is missing")
+	}
+	return value, rest, nil
+}
+
+func newComparison(name, op, value string) (term, error) {
+	column, ok := Lookup(name)
+	if !ok {
+		return term{}, fmt.Errorf("there is no column %q to filter on (quote the word to search for it)", name)
+	}
+	t := term{column: column, op: op}
+	var err error
+	if column.num != nil {
+		err = t.setNumbers(value)
+	} else {
+		err = t.setTexts(value)
+	}
+	if err != nil {
+		return term{}, fmt.Errorf("%s%s%s: %w", name, op, Clean(value), err)
+	}
+	return t, nil
+}
+
+func (t *term) setNumbers(value string) error {
+	if t.op == "~" {
+		return fmt.Errorf("%s is a number, and ~ is for text", t.column.ID)
+	}
+	for part := range strings.SplitSeq(value, ",") {
+		n, err := t.column.unit.parse(part)
+		if err != nil {
+			return err
+		}
+		t.numbers = append(t.numbers, n)
+	}
+	if len(t.numbers) > 1 && t.op != "=" && t.op != "!=" {
+		return fmt.Errorf("%s takes one number", t.op)
+	}
+	return nil
+}
+
+func (t *term) setTexts(value string) (err error) {
+	switch t.op {
+	case "~":
+		if t.pattern, err = regexp.Compile("(?i)" + value); err != nil {
+			return fmt.Errorf("not a regular expression: %w", err)
+		}
+	case "=", "!=":
+		if t.column.ID == "affinity" { // its value holds commas
+			cpus, err := cpuset.Parse(value)
+			t.texts = []string{cpus.String()}
+			return err
+		}
+		t.texts = strings.Split(value, ",")
+		for _, text := range t.texts {
+			if text == "" {
+				return errors.New("a value is missing beside the comma")
+			}
+		}
+	default:
+		return fmt.Errorf("%s is text, and %s is for numbers", t.column.ID, t.op)
+	}
+	return nil
+}
+
+// parse reads a number with the unit's suffix.
+func (u unit) parse(s string) (float64, error) {
+	number, factor := s, 1.0
+	switch {
+	case u == percent:
+		number = strings.TrimSuffix(s, "%")
+	case u == bytes && s != "":
+		if i := strings.IndexByte("KMGT", s[len(s)-1]&^0x20); i >= 0 {
+			number, factor = s[:len(s)-1], float64(uint64(1)<<(10*(i+1)))
+		}
+	case u == seconds && s != "":
+		switch s[len(s)-1] {
+		case 's':
+			number = s[:len(s)-1]
+		case 'm':
+			number, factor = s[:len(s)-1], time.Minute.Seconds()
+		case 'h':
+			number, factor = s[:len(s)-1], time.Hour.Seconds()
+		case 'd':
+			number, factor = s[:len(s)-1], 24*time.Hour.Seconds()
+		}
+	}
+	// ParseFloat would take "nan", "inf", "0x1p3" and "1_000" as well.
+	if number == "" || strings.Trim(number, "0123456789.-") != "" {
+		return 0, fmt.Errorf("%q is not a number", Clean(s))
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number", Clean(s))
+	}
+	return n * factor, nil
+}

@@ -1,0 +1,62 @@
+package field
+
+import (
+	"math"
+	"strconv"
+)
+
+func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+// appendFixed writes a figure in at most five cells for anything below
+// 10,000,000: one decimal below 1000, none below 100,000, then thousands.
+func appendFixed(dst []byte, v float64) []byte {
+	switch {
+	case v < 999.95:
+		return strconv.AppendFloat(dst, v, 'f', 1, 64)
+	case v < 99999.5:
+		return strconv.AppendFloat(dst, v, 'f', 0, 64)
+	}
+	return append(strconv.AppendFloat(dst, v/1000, 'f', 0, 64), 'k')
+}
+
+// appendBytes writes a size in at most five cells: 0, 912K, 14.2G.
+func appendBytes(dst []byte, n uint64) []byte {
+	if n < 1024 {
+		return strconv.AppendUint(dst, n, 10)
+	}
+	const units = "KMGTPE"
+	v := float64(n) / 1024
+	i := 0
+	for v >= 999.5 && i < len(units)-1 {
+		v /= 1024
+		i++
+	}
+	decimals := 0
+	if i > 0 && v < 99.95 {
+		decimals = 1
+	}
+	return append(strconv.AppendFloat(dst, v, 'f', decimals, 64), units[i])
+}
+
+// appendCPUTime writes CPU seconds as top's TIME+: minutes:seconds.hundredths,
+// and from 1000 hours on hours only, in at most nine cells.
+func appendCPUTime(dst []byte, s float64) []byte {
+	hundredths := uint64(math.Round(s * 100))
+	minutes := hundredths / 6000
+	if minutes >= 100_000 {
+		return append(strconv.AppendUint(dst, minutes/60, 10), 'h')
+	}
+	dst = strconv.AppendUint(dst, minutes, 10)
+	dst = append(dst, ':')
+	dst = appendTwo(dst, hundredths/100%60)
+	if minutes >= 1000 {
+		return dst
+	}
+	dst = append(dst, '.')
+	return appendTwo(dst, hundredths%100)
+}
+
+// appendTwo writes v below 100 in two digits.
+func appendTwo(dst []byte, v uint64) []byte {
+	return append(dst, byte('0'+v/10), byte('0'+v%10))
+}

@@ -1,0 +1,91 @@
+package field
+
+import (
+	"strconv"
+
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// integer completes a column of whole numbers.
+func integer(c Column, get func(Row) (int64, bool)) Column {
+	c.Right = true
+	c.num = func(r Row) float64 {
+		if v, ok := get(r); ok {
+			return float64(v)
+		}
+		return nan
+	}
+	c.Value = func(r Row) any {
+		if v, ok := get(r); ok {
+			return v
+		}
+		return nil
+	}
+	c.Append = func(dst []byte, r Row) []byte {
+		if v, ok := get(r); ok {
+			return appendInt(dst, v)
+		}
+		return appendNone(dst, r)
+	}
+	return c
+}
+
+// counter completes a column of a counter that a sample may lack.
+func counter(c Column, have sample.Have, get func(*sample.Task) uint64) Column {
+	c.Desc = true
+	return integer(c, func(r Row) (int64, bool) {
+		return int64(get(r.Task())), r.Task().Have&have != 0
+	})
+}
+
+// real completes a column of fractional numbers whose Append is given.
+func real(c Column, get func(Row) float64) Column {
+	c.Right = true
+	c.num = get
+	c.Value = func(r Row) any {
+		if v := get(r); v == v {
+			return v
+		}
+		return nil
+	}
+	return c
+}
+
+// rate completes a column of the model's figures.
+func rate(c Column, get func(Row) float32) Column {
+	c.Desc = true
+	c.Missing = whyRate
+	c.Append = func(dst []byte, r Row) []byte {
+		v := get(r)
+		if !model.Known(v) {
+			return appendNone(dst, r)
+		}
+		return appendFixed(dst, float64(v))
+	}
+	return real(c, func(r Row) float64 {
+		// Three decimals are more than any counter here resolves, and keep float32
+		// noise out of JSON.
+		return round3(float64(get(r)))
+	})
+}
+
+// words completes a column of text; "" means no value.
+func words(c Column, get func(Row) string) Column {
+	c.text = get
+	c.Value = func(r Row) any {
+		if s := get(r); s != "" {
+			return s
+		}
+		return nil
+	}
+	c.Append = func(dst []byte, r Row) []byte {
+		if s := get(r); s != "" {
+			return AppendClean(dst, s, r.ASCII)
+		}
+		return appendNone(dst, r)
+	}
+	return c
+}
+
+func appendInt(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10) }

@@ -1,0 +1,99 @@
+package field
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"piton/internal/sample"
+)
+
+// The columns shown when the user asked for none. Process is for the process
+// table, Thread for the same with thread rows, Narrow for windows under 100
+// cells, JSON for machines.
+var (
+	Process = []string{"pid", "user", "priority", "nice", "policy", "state", "cpu_percent", "mem_percent", "time_s",
+		"cpu", "affinity", "migrations_per_s", "bounce", "run_delay_percent", "command"}
+	Thread = append([]string{"pid", "tid"}, Process[1:]...)
+	Narrow = []string{"pid", "user", "nice", "policy", "state", "cpu_percent", "cpu", "affinity", "migrations_per_s",
+		"bounce", "command"}
+	JSON = []string{"pid", "tid", "ppid", "user", "comm", "command", "state", "cpu", "node", "affinity", "nice", "policy",
+		"rtprio", "priority", "cpu_percent", "mem_percent", "rss_bytes", "time_s", "threads", "migrations",
+		"migrations_source", "migrations_per_s", "run_delay_ns", "run_delay_percent", "voluntary_switches",
+		"involuntary_switches", "start", "start_ticks"}
+)
+
+// aliases are the short names that people type, beside the headings.
+var aliases = map[string]string{
+	"mig": "migrations_per_s", "mem": "mem_percent", "rss": "rss_bytes", "time": "time_s",
+	"allowed": "affinity", "delay": "run_delay_percent", "cmd": "command", "args": "command",
+	"cmdline": "command", "name": "comm", "io": "io_priority", "prio": "priority", "rt": "rtprio",
+	"vcsw": "voluntary_per_s", "icsw": "involuntary_per_s", "cpus": "affinity",
+}
+
+// Lookup finds a column by its id, its heading or a short name ("mig", "cpu%"),
+// whatever the case.
+func Lookup(name string) (*Column, bool) {
+	name = strings.ToLower(name)
+	if id, ok := aliases[name]; ok {
+		name = id
+	}
+	// Ids come first: "cpu" is the CPU number and not some heading.
+	for i := range Columns {
+		if Columns[i].ID == name {
+			return &Columns[i], true
+		}
+	}
+	for i := range Columns {
+		if strings.ToLower(Columns[i].Title) == name {
+			return &Columns[i], true
+		}
+	}
+	return nil, false
+}
+
+// Find is Lookup with an error that names the columns there are.
+func Find(name string) (*Column, error) {
+	if c, ok := Lookup(name); ok {
+		return c, nil
+	}
+	return nil, fmt.Errorf("there is no column %q; the columns are %s", Clean(name), strings.Join(IDs(), " "))
+}
+
+// Select returns the columns with these names.
+func Select(names []string) ([]*Column, error) {
+	var out []*Column
+	for _, name := range names {
+		c, err := Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(out, c) {
+			return nil, fmt.Errorf("column %q is named twice", Clean(name))
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// IDs lists the names of all columns.
+func IDs() []string {
+	ids := make([]string, len(Columns))
+	for i := range Columns {
+		ids[i] = Columns[i].ID
+	}
+	return ids
+}
+
+// Needs returns what a sample must hold to show the columns and to answer the
+// filter, which may be nil.
+func Needs(columns []*Column, filter *Filter) sample.Needs {
+	var n sample.Needs
+	for _, c := range columns {
+		if c.Needs != nil {
+			c.Needs(&n)
+		}
+	}
+	filter.needs(&n)
+	return n
+}

@@ -1,0 +1,83 @@
+package field
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"piton/internal/model"
+)
+
+// Sort orders rows, indices in m.Tasks, by the column's figure. Equal figures
+// are ordered by tid, so that the order is steady from tick to tick, and rows
+// without a value come last, whatever the direction.
+func Sort(rows []int32, m *model.Model, c Column, desc bool) {
+	if c.num != nil {
+		sortNumbers(rows, m, c.num, desc)
+		return
+	}
+	sortTexts(rows, m, c.text, desc)
+}
+
+// numKey holds one row's figure, so that it is computed once and not at every
+// comparison.
+type numKey struct {
+	key   float64
+	index int32
+}
+
+func sortNumbers(rows []int32, m *model.Model, num func(Row) float64, desc bool) {
+	keys := make([]numKey, len(rows))
+	for n, i := range rows {
+		v := num(Row{M: m, I: int(i)})
+		switch {
+		case v != v:
+			v = math.Inf(1)
+		case desc:
+			v = -v
+		}
+		keys[n] = numKey{v, i}
+	}
+	slices.SortFunc(keys, func(a, b numKey) int {
+		switch {
+		case a.key < b.key:
+			return -1
+		case a.key > b.key:
+			return 1
+		}
+		return cmp.Compare(a.index, b.index) // Tasks are in order of tid
+	})
+	for n := range keys {
+		rows[n] = keys[n].index
+	}
+}
+
+type textKey struct {
+	key   string
+	index int32
+}
+
+func sortTexts(rows []int32, m *model.Model, text func(Row) string, desc bool) {
+	keys := make([]textKey, len(rows))
+	for n, i := range rows {
+		keys[n] = textKey{text(Row{M: m, I: int(i)}), i}
+	}
+	slices.SortFunc(keys, func(a, b textKey) int {
+		byText := strings.Compare(a.key, b.key)
+		switch {
+		case byText == 0:
+			return cmp.Compare(a.index, b.index)
+		case a.key == "":
+			return 1
+		case b.key == "":
+			return -1
+		case desc:
+			return -byText
+		}
+		return byText
+	})
+	for n := range keys {
+		rows[n] = keys[n].index
+	}
+}

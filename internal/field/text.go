@@ -1,0 +1,118 @@
+package field
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// AppendClean adds text from outside (a comm, a command line, a file name) in a
+// form that is harmless on a terminal: valid UTF-8 whose characters each take
+// one or two cells of their own. Control bytes, invalid UTF-8 and everything
+// that joins, turns around or hides its neighbours becomes "?"; with ascii so
+// does everything that is not ASCII.
+func AppendClean(dst []byte, s string, ascii bool) []byte {
+	start := 0 // of the run of plain bytes not yet copied
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\t' || r == '\n':
+			dst = append(dst, ' ')
+		case ascii || !standsAlone(r, size):
+			dst = append(dst, '?')
+		default:
+			dst = append(dst, s[i:i+size]...)
+		}
+		i += size
+		start = i
+	}
+	return append(dst, s[start:]...)
+}
+
+// Clean is AppendClean for a string.
+func Clean(s string) string { return string(AppendClean(nil, s, false)) }
+
+// standsAlone reports whether the character is drawn in cells of its own,
+// whatever stands beside it.
+func standsAlone(r rune, size int) bool {
+	switch {
+	case r == utf8.RuneError && size <= 1:
+		return false
+	case r >= 0x1f1e6 && r <= 0x1f1ff, r >= 0x1f3fb && r <= 0x1f3ff:
+		return false // flags pair up, skin tones join what precedes
+	case !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Zs):
+		return false
+	}
+	w := displaywidth.Rune(r)
+	return w == 1 || w == 2
+}
+
+// Width is the number of cells that clean text takes.
+func Width(clean []byte) int {
+	for _, c := range clean {
+		if c >= 0x80 {
+			return displaywidth.Bytes(clean)
+		}
+	}
+	return len(clean)
+}
+
+// AppendCell adds the column's cell for the row in exactly width cells, cut
+// with "…" when it is longer.
+func AppendCell(dst []byte, c *Column, r Row, width int) []byte {
+	start := len(dst)
+	dst = c.Append(dst, r)
+	return Pad(dst, start, width, c.Right, r.ASCII)
+}
+
+// Pad makes the clean text dst[start:] take exactly width cells: filled with
+// blanks on the left (right-aligned) or on the right, or cut with an ellipsis.
+func Pad(dst []byte, start, width int, right, ascii bool) []byte {
+	w := Width(dst[start:])
+	if w > width {
+		return truncate(dst, start, width, ascii)
+	}
+	fill := width - w
+	for range fill {
+		dst = append(dst, ' ')
+	}
+	if right && fill > 0 {
+		copy(dst[start+fill:], dst[start:len(dst)-fill])
+		for i := range fill {
+			dst[start+i] = ' '
+		}
+	}
+	return dst
+}
+
+// truncate cuts dst[start:] to exactly width cells, the last an ellipsis.
+func truncate(dst []byte, start, width int, ascii bool) []byte {
+	if width <= 0 {
+		return dst[:start]
+	}
+	end, used := start, 0
+	for end < len(dst) {
+		r, size := utf8.DecodeRune(dst[end:])
+		w := displaywidth.Rune(r)
+		if used+w > width-1 {
+			break
+		}
+		end, used = end+size, used+w
+	}
+	dst = dst[:end]
+	if ascii {
+		dst = append(dst, '~')
+	} else {
+		dst = append(dst, "…"...)
+	}
+	for used++; used < width; used++ {
+		dst = append(dst, ' ')
+	}
+	return dst
+}
