@@ -33,7 +33,7 @@ fuzz: ## fuzz every parser for FUZZ (5s) each
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) $$pkg >fuzz.out 2>&1 || { cat fuzz.out; exit 1; }; \
 		done; \
-	done; rm -f /tmp/piton-fuzz.$$$$
+	done; rm -f fuzz.out
 
 golden: ## rewrite the golden frames and the README's picture from what is drawn now
 	$(GO) test ./internal/tui/... -update
