@@ -1,0 +1,81 @@
+package kernel
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The functions of this file read files without os.File: a scan of /proc opens
+// and reads thousands of them a second, and the poller, the finalizer and the
+// copied name of each os.File would cost more than the kernel's part. They
+// allocate nothing. Errors are the bare syscall.Errno: the caller knows the
+// name, and on a scan most of them only mean that a task is gone.
+
+// NoDir as a directory means that a path is absolute or below the working directory.
+const NoDir = unix.AT_FDCWD
+
+// OpenFile opens a file for reading below the open directory dir, close-on-exec
+// (openat(2)). The path ends in a NUL byte.
+func OpenFile(dir int, path []byte) (int, error) {
+	return openAt(dir, path, unix.O_RDONLY|unix.O_CLOEXEC)
+}
+
+// OpenDir opens a directory for ReadDir and for opening files below it. The
+// path ends in a NUL byte.
+func OpenDir(dir int, path []byte) (int, error) {
+	return openAt(dir, path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_DIRECTORY)
+}
+
+func openAt(dir int, path []byte, flags uintptr) (int, error) {
+	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(dir),
+		uintptr(unsafe.Pointer(unsafe.SliceData(path))), flags, 0, 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+// ReadFileAt reads from an open file at an offset (pread(2)). Files of /proc
+// are written anew by the kernel at offset 0.
+func ReadFileAt(fd int, buf []byte, offset int64) (int, error) {
+	return unix.Pread(fd, buf, offset)
+}
+
+// CloseFile closes a descriptor.
+func CloseFile(fd int) error { return unix.Close(fd) }
+
+// ReadDir reads the next entries of an open directory, struct linux_dirent64 of
+// getdents64(2); 0 bytes is the end.
+func ReadDir(fd int, buf []byte) (int, error) { return unix.Getdents(fd, buf) }
+
+// SeekDir moves an open directory to a position that an earlier entry's d_off
+// gave, or to 0, the start.
+func SeekDir(fd int, offset int64) error {
+	_, err := unix.Seek(fd, offset, unix.SEEK_SET)
+	return err
+}
+
+// FileOwner returns the user id that owns a file (statx(2)). The path ends in a
+// NUL byte. For the directory /proc/PID it is the process's effective user,
+// even for processes that may not be dumped (proc(5)).
+func FileOwner(dir int, path []byte) (uint32, error) {
+	var st unix.Statx_t
+	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(dir),
+		uintptr(unsafe.Pointer(unsafe.SliceData(path))),
+		unix.AT_STATX_DONT_SYNC, unix.STATX_UID, uintptr(unsafe.Pointer(&st)), 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return st.Uid, nil
+}
+
+// ReadLink returns what a symbolic link points to (readlink(2)).
+func ReadLink(path string) (string, error) {
+	buf := make([]byte, 4096) // PATH_MAX
+	n, err := unix.Readlink(path, buf)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}

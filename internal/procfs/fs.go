@@ -1,0 +1,128 @@
+// Package procfs reads the files of /proc, one source file here for each file
+// there, below a root path. Read methods touch the system; Parse functions take
+// the bytes, so that a recorded file reads as a live one does.
+//
+// It keeps no state between calls and computes nothing. Start at FS; Reader is
+// its sibling without allocations, for the scan of internal/sample.
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"piton/internal/kernel"
+)
+
+// ErrGone is what errors about a task that has ended are (errors.Is): between
+// listing and reading, tasks vanish.
+var ErrGone = errors.New("the process has ended")
+
+// FS is the /proc below a root path.
+type FS struct {
+	root string
+	live bool
+}
+
+// New returns the FS of a root: "/" or "" for this machine, else the top of a
+// recorded host tree or of a container's view of its host.
+func New(root string) FS {
+	if root == "" {
+		root = "/"
+	}
+	root = filepath.Clean(root)
+	return FS{root: root, live: root == "/"}
+}
+
+// Live reports whether the FS is this machine's own. On any other root a task
+// number says nothing about the tasks of this machine, and no system call may
+// be made about it.
+func (f FS) Live() bool { return f.live }
+
+// Root is the path that New was given, cleaned.
+func (f FS) Root() string { return f.root }
+
+// Path returns the path of a file below the root's /proc.
+func (f FS) Path(elem ...string) string {
+	return filepath.Join(append([]string{f.root, "proc"}, elem...)...)
+}
+
+// File returns the content of a file below the root's /proc.
+func (f FS) File(elem ...string) ([]byte, error) {
+	path := f.Path(elem...)
+	data, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return data, nil
+}
+
+// taskDir is the directory of a process (pid alone), or of one of its threads.
+// A thread has a directory of its own in /proc too, hidden from listing, but
+// several files in it speak of the whole process, and recorded trees lack it.
+func (f FS) taskDir(pid, tid kernel.TID) string {
+	if tid == 0 {
+		return f.Path(number(pid))
+	}
+	return f.Path(number(pid), "task", number(tid))
+}
+
+// task reads a file of a process or thread.
+func (f FS) task(pid, tid kernel.TID, name string) ([]byte, error) {
+	dir := f.taskDir(pid, tid)
+	data, err := readFile(dir + "/" + name)
+	if err != nil {
+		return nil, taskError(dir, name, err)
+	}
+	return data, nil
+}
+
+// taskError tells a task that has ended from a file that its kernel does not have.
+func taskError(dir, name string, err error) error {
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.ENOENT) && !exists(dir) {
+		return fmt.Errorf("read %s/%s: %w", dir, name, ErrGone)
+	}
+	return fmt.Errorf("read %s/%s: %w", dir, name, err)
+}
+
+func exists(path string) bool {
+	_, err := kernel.FileOwner(kernel.NoDir, append([]byte(path), 0))
+	return err == nil
+}
+
+func number(tid kernel.TID) string { return strconv.Itoa(int(tid)) }
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 8192); return &b }}
+
+// readFile returns the whole content of a file in a slice of its own.
+func readFile(path string) ([]byte, error) {
+	fd, err := kernel.OpenFile(kernel.NoDir, append([]byte(path), 0))
+	if err != nil {
+		return nil, err
+	}
+	defer kernel.CloseFile(fd)
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	n, err := readAll(fd, buf)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(nil), (*buf)[:n]...), nil
+}
+
+// readAll reads an open file from its start to its end into *buf, which grows as needed.
+func readAll(fd int, buf *[]byte) (int, error) {
+	for n := 0; ; {
+		if n == len(*buf) {
+			*buf = append(*buf, make([]byte, len(*buf))...)
+		}
+		got, err := kernel.ReadFileAt(fd, (*buf)[n:], int64(n))
+		if got <= 0 || err != nil {
+			return n, err
+		}
+		n += got
+	}
+}

@@ -1,0 +1,68 @@
+package procfs
+
+import (
+	"bytes"
+	"errors"
+
+	"piton/internal/kernel"
+)
+
+// Sched is what piton uses of /proc/PID/task/TID/sched (proc_sched_show_task in
+// kernel/sched/debug.c), one thread's counters since it was born. The file is
+// readable by everyone; kernels before 6.15 may be built without it
+// (CONFIG_SCHED_DEBUG).
+type Sched struct {
+	Migrations          uint64 // se.nr_migrations: moves to another CPU, none missed
+	VoluntarySwitches   uint64 // it blocked
+	InvoluntarySwitches uint64 // it was preempted
+}
+
+// Sched reads the file of one thread; with tid 0, of a process's first thread.
+func (f FS) Sched(pid, tid kernel.TID) (Sched, error) {
+	b, err := f.task(pid, tid, "sched")
+	if err != nil {
+		return Sched{}, err
+	}
+	return ParseSched(b)
+}
+
+var errNoMigrations = errors.New("sched file without se.nr_migrations")
+
+// ParseSched parses a sched file. It allocates nothing.
+func ParseSched(b []byte) (Sched, error) {
+	var st Sched
+	// The first line holds the name, which may contain newlines and anything
+	// that looks like a counter, up to 63 bytes of it; a line of dashes ends it.
+	if i := bytes.LastIndex(b, []byte("\n-----")); i >= 0 {
+		b = b[i+1:]
+	}
+	ok := schedValue(b, "se.nr_migrations", &st.Migrations)
+	if !ok {
+		return Sched{}, errNoMigrations
+	}
+	if !schedValue(b, "nr_voluntary_switches", &st.VoluntarySwitches) ||
+		!schedValue(b, "nr_involuntary_switches", &st.InvoluntarySwitches) {
+		return Sched{}, malformed("sched", b)
+	}
+	return st, nil
+}
+
+// schedValue finds "\nNAME   :   123\n".
+func schedValue(b []byte, name string, v *uint64) bool {
+	for {
+		i := bytes.Index(b, []byte(name))
+		if i < 0 {
+			return false
+		}
+		atStart := i > 0 && b[i-1] == '\n'
+		b = b[i+len(name):]
+		s := scan(b)
+		s.spaces()
+		if !atStart || s.i >= len(b) || b[s.i] != ':' {
+			continue
+		}
+		s.i++
+		*v = s.uint()
+		return s.ok
+	}
+}

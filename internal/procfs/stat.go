@@ -1,0 +1,104 @@
+package procfs
+
+import (
+	"bytes"
+	"math"
+
+	"piton/internal/kernel"
+)
+
+// Stat is what piton uses of /proc/PID/stat or /proc/PID/task/TID/stat
+// (proc_pid_stat(5)). In the file of a process, times, faults and memory are of
+// all of its threads, and the rest is of the first.
+type Stat struct {
+	TID kernel.TID
+	// Comm is the name as the kernel has it, up to 63 bytes for kernel threads
+	// and 15 for others; it may hold any byte but NUL. It aliases the input.
+	Comm        []byte
+	State       byte
+	PPID        kernel.TID
+	Session     kernel.TID
+	Flags       uint32 // PF_* of include/linux/sched.h
+	MinorFaults uint64
+	MajorFaults uint64
+	UserTicks   uint64 // USER_HZ, guest time included
+	SystemTicks uint64
+	Priority    int16 // 20 + nice, or -1 - rtprio
+	Nice        int8
+	Threads     int32
+	StartTicks  uint64 // USER_HZ since boot; with TID it names a task for good
+	RSSPages    int64
+	LastCPU     int32
+	RTPrio      uint8
+	Policy      kernel.Policy
+}
+
+// Stat reads /proc/PID/stat.
+func (f FS) Stat(pid kernel.TID) (Stat, error) { return f.ThreadStat(pid, 0) }
+
+// ThreadStat reads /proc/PID/task/TID/stat; with tid 0, /proc/PID/stat.
+func (f FS) ThreadStat(pid, tid kernel.TID) (Stat, error) {
+	var st Stat
+	b, err := f.task(pid, tid, "stat")
+	if err != nil {
+		return st, err
+	}
+	return st, ParseStat(b, &st)
+}
+
+// ParseStat parses a stat file into st. It allocates nothing.
+func ParseStat(b []byte, st *Stat) error {
+	// The name may contain anything, so it ends at the last ')'.
+	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 0 || end < open {
+		return malformed("stat", b)
+	}
+	head := scan(b[:open])
+	s := scanner{b: b, i: end + 1, ok: true}
+	*st = Stat{TID: head.tid(), Comm: b[open+1 : end]}
+	state := s.word()
+	if len(state) != 1 {
+		return malformed("stat", b)
+	}
+	st.State = state[0]
+	st.PPID = s.tid()
+	s.skip(1) // pgrp
+	st.Session = s.tid()
+	s.skip(2) // tty_nr, tpgid
+	st.Flags = uint32(s.uint())
+	st.MinorFaults = s.uint()
+	s.skip(1) // cminflt
+	st.MajorFaults = s.uint()
+	s.skip(1) // cmajflt
+	st.UserTicks = s.uint()
+	st.SystemTicks = s.uint()
+	s.skip(2) // cutime, cstime
+	st.Priority = int16(s.between(math.MinInt16, math.MaxInt16))
+	st.Nice = int8(s.between(-20, 19))
+	st.Threads = int32(s.between(0, math.MaxInt32))
+	s.skip(1) // itrealvalue
+	st.StartTicks = s.uint()
+	s.skip(1) // vsize
+	st.RSSPages = s.int()
+	s.skip(14) // rsslim … exit_signal
+	st.LastCPU = int32(s.between(-1, math.MaxInt32))
+	st.RTPrio = uint8(s.between(0, 99))
+	st.Policy = kernel.Policy(s.between(0, math.MaxUint8))
+	if !head.ok || !s.ok {
+		return malformed("stat", b)
+	}
+	return nil
+}
+
+// tid reads a task number; 0 is one outside the reader's PID namespace.
+func (s *scanner) tid() kernel.TID { return kernel.TID(s.between(0, math.MaxInt32)) }
+
+// between reads a number that must lie in a range.
+func (s *scanner) between(low, high int64) int64 {
+	n := s.int()
+	if n < low || n > high {
+		s.ok = false
+		return 0
+	}
+	return n
+}
