@@ -1,31 +1,83 @@
 // Package action is the one table of verbs: keys, help screen, command line and
-// the README's key list are all made from it, so they cannot disagree.
+// the README's key list are all made from it, so they cannot disagree; and the
+// functions by which both keys and flags plan a change.
 //
-// Start at Specs.
+// Start at Specs for the verbs, at Pin for what tuning does.
 package action
 
-// Context says on which screen a key works.
+import "slices"
+
+// Context says on which view a key works.
 type Context string
+
+// The contexts. A key of Everywhere works in all of them.
+const (
+	Everywhere Context = ""
+	Processes  Context = "processes" // the process table, with or without the detail pane
+	Bench      Context = "bench"     // the results pane
+	Journal    Context = "journal"   // the list of changes made
+)
+
+// Views are the contexts that a user can switch to, in the order of their tabs.
+var Views = []Context{Processes, Bench, Journal}
 
 // Spec is one verb.
 type Spec struct {
-	ID      string   // "affinity.set"
-	Keys    []string // names as charm.land/bubbles/v2/key matches them: "f7", "[", "space", "P"
-	Short   string   // two words at most, for the F-key bar
-	Help    string   // one line
-	Group   string   // heading on the help screen
-	Verb    string   // command-line verb, "" if it has none
-	Mutates bool     // changes the system; refused in read-only mode
+	ID      string    // "tune.affinity"
+	In      []Context // where its keys work
+	Keys    []string  // names as charm.land/bubbles/v2/key matches them: "f7", "[", "space", "P"
+	Label   string    // the keys as the help screen writes them, "F7 ["
+	Short   string    // two words at most, for the F-key bar
+	Help    string    // one line
+	Group   string    // heading on the help screen
+	Verb    string    // command-line verb that does the same, "" if there is none
+	Mutates bool      // changes the system; refused in read-only mode
 	// Disabled returns "" when the verb can be used, otherwise the reason that
-	// the user is shown.
+	// the user is shown. Call Spec.Why, which knows nil.
 	Disabled func(State) string
 }
 
 // State is what Disabled decides from.
 type State struct {
-	View      string // "processes", "cores", …
-	Selected  int    // tasks selected or tagged
+	View      Context
+	Selected  int // tasks selected or tagged
 	ReadOnly  bool
 	CanUndo   bool
 	Benchmark bool // a benchmark is running
+}
+
+// Works reports whether the verb's keys work in the context.
+func (s *Spec) Works(in Context) bool {
+	return slices.Contains(s.In, in) || slices.Contains(s.In, Everywhere)
+}
+
+// Why returns "" when the verb can be used now, otherwise the reason that the
+// user is shown.
+func (s *Spec) Why(state State) string {
+	switch {
+	case s.Mutates && state.ReadOnly:
+		return "piton is only looking: it reads another root, and changes nothing"
+	case s.Disabled != nil:
+		return s.Disabled(state)
+	}
+	return ""
+}
+
+// ByID returns the verb with that ID.
+func ByID(id string) (*Spec, bool) {
+	i := slices.IndexFunc(Specs, func(s Spec) bool { return s.ID == id })
+	if i < 0 {
+		return nil, false
+	}
+	return &Specs[i], true
+}
+
+// ForKey returns the verb that a key means in a context.
+func ForKey(key string, in Context) (*Spec, bool) {
+	for i := range Specs {
+		if s := &Specs[i]; s.Works(in) && slices.Contains(s.Keys, key) {
+			return s, true
+		}
+	}
+	return nil, false
 }

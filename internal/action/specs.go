@@ -1,0 +1,150 @@
+package action
+
+// The groups of the help screen, in its order.
+const (
+	GroupTune = "Tune"
+	GroupShow = "Show"
+	GroupFind = "Find and order"
+	GroupMove = "Move and tag"
+	GroupView = "Views"
+	GroupApp  = "piton"
+)
+
+// Groups is the order of the help screen.
+var Groups = []string{GroupTune, GroupShow, GroupFind, GroupMove, GroupView, GroupApp}
+
+var (
+	everywhere = []Context{Everywhere}
+	processes  = []Context{Processes}
+	bench      = []Context{Bench}
+	others     = []Context{Bench, Journal}
+)
+
+// Specs is every verb. Keys follow htop where htop has the function; every
+// F-key has a twin that reaches piton through terminals which keep F-keys.
+var Specs = inGroups()
+
+func inGroups() []Spec {
+	var all []Spec
+	for i, specs := range [][]Spec{tuneSpecs, showSpecs, findSpecs, moveSpecs, viewSpecs, appSpecs} {
+		for _, s := range specs {
+			s.Group = Groups[i]
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+var tuneSpecs = []Spec{
+	{ID: "tune.pin", In: processes, Keys: []string{"p"}, Label: "p", Short: "Pin", Verb: "pin", Mutates: true, Disabled: needSelection,
+		Help: "pin to the least-loaded core; says which and why"},
+	{ID: "tune.place", In: processes, Keys: []string{"o"}, Label: "o", Short: "Place", Verb: "pin", Mutates: true, Disabled: needSelection,
+		Help: "place: least-loaded, pack, spread, LLC, node, sibling-free"},
+	{ID: "tune.affinity", In: processes, Keys: []string{"a"}, Label: "a", Short: "Affinity", Verb: "pin", Mutates: true, Disabled: needSelection,
+		Help: "choose the CPUs it may run on"},
+	{ID: "tune.nice.lower", In: processes, Keys: []string{"f7", "["}, Label: "F7 [", Short: "Nice -", Verb: "nice", Mutates: true, Disabled: needSelection,
+		Help: "nice one lower: more CPU time"},
+	{ID: "tune.nice.raise", In: processes, Keys: []string{"f8", "]"}, Label: "F8 ]", Short: "Nice +", Verb: "nice", Mutates: true, Disabled: needSelection,
+		Help: "nice one higher: less CPU time"},
+	{ID: "tune.policy", In: processes, Keys: []string{"Y"}, Label: "Y", Short: "Policy", Verb: "policy", Mutates: true, Disabled: needSelection,
+		Help: "scheduling policy and real-time priority"},
+	{ID: "tune.ioprio", In: processes, Keys: []string{"i"}, Label: "i", Short: "I/O prio", Verb: "ionice", Mutates: true, Disabled: needSelection,
+		Help: "I/O priority"},
+	{ID: "tune.signal", In: processes, Keys: []string{"f9", "k"}, Label: "F9 k", Short: "Signal", Mutates: true, Disabled: needSelection,
+		Help: "send a signal"},
+	{ID: "tune.undo", In: []Context{Processes, Journal}, Keys: []string{"z"}, Label: "z", Short: "Undo", Verb: "undo", Mutates: true, Disabled: needUndo,
+		Help: "undo the last change; in the journal, the selected one"},
+}
+
+var showSpecs = []Spec{
+	{ID: "show.detail", In: processes, Keys: []string{"enter"}, Label: "Enter", Short: "Detail", Disabled: needSelection,
+		Help: "detail pane: threads, affinity explained, bounce chart"},
+	{ID: "show.tree", In: processes, Keys: []string{"f5", "t"}, Label: "F5 t", Short: "Tree", Help: "tree of processes"},
+	{ID: "show.fold", In: processes, Keys: []string{"+", "-"}, Label: "+ -", Help: "fold or unfold the subtree"},
+	{ID: "show.threads", In: processes, Keys: []string{"H"}, Label: "H", Help: "threads on or off"},
+	{ID: "show.kernel", In: processes, Keys: []string{"K"}, Label: "K", Help: "kernel threads on or off"},
+	{ID: "show.environment", In: processes, Keys: []string{"e"}, Label: "e", Disabled: needSelection, Help: "environment of the process"},
+	{ID: "show.follow", In: processes, Keys: []string{"F"}, Label: "F", Disabled: needSelection, Help: "keep the selected process in view as the order changes"},
+	{ID: "show.pause", In: processes, Keys: []string{"Z"}, Label: "Z", Help: "pause or go on"},
+	{ID: "show.panel", In: processes, Keys: []string{"#"}, Label: "#", Help: "core panel full, folded or hidden"},
+	{ID: "show.cost", In: everywhere, Keys: []string{"ctrl+o"}, Label: "^O", Help: "what piton itself costs"},
+}
+
+var findSpecs = []Spec{
+	{ID: "find.search", In: processes, Keys: []string{"f3", "/"}, Label: "F3 /", Short: "Search", Help: "search by name"},
+	{ID: "find.filter", In: processes, Keys: []string{"f4", "\\"}, Label: `F4 \`, Short: "Filter", Help: "filter: words and comparisons, e.g. cpu=3 mig>10 user:root"},
+	{ID: "find.user", In: processes, Keys: []string{"u"}, Label: "u", Help: "processes of one user"},
+	{ID: "find.pid", In: processes, Keys: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Label: "0-9", Help: "jump to a PID"},
+	{ID: "sort.menu", In: processes, Keys: []string{"f6", "<", ">"}, Label: "F6 < >", Short: "Sort", Help: "choose the column to sort by"},
+	{ID: "sort.invert", In: processes, Keys: []string{"I"}, Label: "I", Help: "invert the order"},
+	{ID: "sort.cpu_percent", In: processes, Keys: []string{"P"}, Label: "P", Help: "sort by CPU%"},
+	{ID: "sort.mem_percent", In: processes, Keys: []string{"M"}, Label: "M", Help: "sort by MEM%"},
+	{ID: "sort.time_s", In: processes, Keys: []string{"T"}, Label: "T", Help: "sort by TIME+"},
+	{ID: "sort.pid", In: processes, Keys: []string{"N"}, Label: "N", Help: "sort by PID"},
+	{ID: "sort.migrations_per_s", In: processes, Keys: []string{"B"}, Label: "B", Help: "sort by MIG/s: who bounces most"},
+}
+
+var moveSpecs = []Spec{
+	{ID: "move.up", In: everywhere, Keys: []string{"up"}, Label: "↑", Help: "one row up"},
+	{ID: "move.down", In: everywhere, Keys: []string{"down", "j"}, Label: "↓ j", Help: "one row down"},
+	{ID: "move.pageup", In: everywhere, Keys: []string{"pgup"}, Label: "PgUp", Help: "one page up"},
+	{ID: "move.pagedown", In: everywhere, Keys: []string{"pgdown"}, Label: "PgDn", Help: "one page down"},
+	{ID: "move.home", In: everywhere, Keys: []string{"home", "g"}, Label: "Home g", Help: "first row"},
+	{ID: "move.end", In: everywhere, Keys: []string{"end", "G"}, Label: "End G", Help: "last row"},
+	{ID: "move.left", In: everywhere, Keys: []string{"left"}, Label: "←", Help: "scroll left"},
+	{ID: "move.right", In: everywhere, Keys: []string{"right"}, Label: "→", Help: "scroll right"},
+	{ID: "tag.toggle", In: processes, Keys: []string{"space"}, Label: "Space", Disabled: needSelection, Help: "tag or untag"},
+	{ID: "tag.children", In: processes, Keys: []string{"c"}, Label: "c", Disabled: needSelection, Help: "tag with its children"},
+	{ID: "tag.none", In: processes, Keys: []string{"U"}, Label: "U", Help: "untag all"},
+}
+
+var viewSpecs = []Spec{
+	{ID: "view.next", In: everywhere, Keys: []string{"tab"}, Label: "Tab", Help: "next view"},
+	{ID: "view.previous", In: everywhere, Keys: []string{"shift+tab"}, Label: "⇧Tab", Help: "previous view"},
+	// Digits search for a PID among the processes, so the views have them
+	// elsewhere, and with Alt everywhere.
+	{ID: "view.processes", In: everywhere, Keys: []string{"alt+1"}, Label: "Alt-1", Help: "processes"},
+	{ID: "view.bench", In: everywhere, Keys: []string{"alt+2", "b"}, Label: "b Alt-2", Short: "Bench", Verb: "bench", Help: "benchmarks and their results"},
+	{ID: "view.journal", In: everywhere, Keys: []string{"alt+3"}, Label: "Alt-3", Verb: "journal", Help: "journal of the changes made"},
+	{ID: "view.number", In: others, Keys: []string{"1", "2", "3"}, Label: "1-3", Help: "the view with that number"},
+	{ID: "bench.new", In: bench, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
+		Help: "start a workload: form for size, threads, placements, runs"},
+	{ID: "bench.cancel", In: bench, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},
+}
+
+var appSpecs = []Spec{
+	{ID: "app.help", In: everywhere, Keys: []string{"f1", "?", "h"}, Label: "F1 ? h", Short: "Help", Help: "this help; says why a value is missing"},
+	{ID: "app.setup", In: everywhere, Keys: []string{"f2", "S"}, Label: "F2 S", Short: "Setup", Help: "columns and display"},
+	{ID: "app.back", In: everywhere, Keys: []string{"esc"}, Label: "Esc", Help: "close, or take back the search and the filter"},
+	{ID: "app.repaint", In: everywhere, Keys: []string{"ctrl+l"}, Label: "^L", Help: "repaint the screen"},
+	{ID: "app.suspend", In: everywhere, Keys: []string{"ctrl+z"}, Label: "^Z", Help: "suspend; fg comes back"},
+	{ID: "app.quit", In: everywhere, Keys: []string{"f10", "q", "ctrl+c"}, Label: "F10 q ^C", Short: "Quit", Help: "quit"},
+}
+
+func needSelection(s State) string {
+	if s.Selected == 0 {
+		return "no process is selected"
+	}
+	return ""
+}
+
+func needUndo(s State) string {
+	if !s.CanUndo {
+		return "there is nothing to undo"
+	}
+	return ""
+}
+
+func needBenchmark(s State) string {
+	if !s.Benchmark {
+		return "no benchmark is running"
+	}
+	return ""
+}
+
+func noBenchmark(s State) string {
+	if s.Benchmark {
+		return "a benchmark is running; x cancels it"
+	}
+	return ""
+}
