@@ -28,7 +28,6 @@ func New(t Topology) *Topology {
 
 func (t *Topology) setLists() {
 	var present, online, isolated cpuset.Builder
-	last := cpuset.CPU(-1)
 	for i := range t.CPUs {
 		c := &t.CPUs[i]
 		present.Add(c.ID)
@@ -38,13 +37,20 @@ func (t *Topology) setLists() {
 		if c.Isolated {
 			isolated.Add(c.ID)
 		}
-		last = max(last, c.ID)
 	}
 	t.Present, t.Online, t.Isolated = present.Set(), online.Set(), isolated.Set()
 	if t.Allowed.Empty() {
 		t.Allowed = t.Online
 	}
-	t.byNumber = make([]int32, last+1)
+	t.setNumbers()
+}
+
+// setNumbers makes lookup work; the CPUs are in order.
+func (t *Topology) setNumbers() {
+	t.byNumber = nil
+	if n := len(t.CPUs); n > 0 {
+		t.byNumber = make([]int32, t.CPUs[n-1].ID+1)
+	}
 	for i := range t.byNumber {
 		t.byNumber[i] = -1
 	}

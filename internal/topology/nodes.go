@@ -1,0 +1,88 @@
+package topology
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"piton/internal/cpuset"
+)
+
+// readNodes fills Nodes and the Node of the online CPUs. A machine without
+// /sys/devices/system/node (no NUMA in the kernel) has one node that holds
+// everything, as hwloc has it.
+func (t *Topology) readNodes(path, meminfo string) {
+	ids := cpuset.Set{}
+	d, err := openDir(path)
+	if err == nil {
+		defer d.close()
+		var ok bool
+		if ids, ok = d.list("online"); !ok {
+			ids = numbered(path, "node")
+		}
+	}
+	if ids.Empty() {
+		data, _ := os.ReadFile(meminfo)
+		t.addNode(Node{ID: 0, CPUs: t.Online, MemoryBytes: memTotal(data)})
+		return
+	}
+	for id := range ids.All() {
+		at := "node" + strconv.Itoa(int(id)) + "/"
+		n := Node{ID: NodeID(id)}
+		n.CPUs, _ = d.set(at, "cpumap", "cpulist")
+		n.CPUs = n.CPUs.And(t.Online)
+		data, _ := d.read(at, "meminfo")
+		n.MemoryBytes = memTotal(data)
+		data, _ = d.read(at, "distance")
+		n.Distances = distances(data, ids)
+		t.addNode(n)
+	}
+}
+
+func (t *Topology) addNode(n Node) {
+	n.Allowed = true
+	t.Nodes = append(t.Nodes, n)
+	for i := range t.CPUs {
+		if n.CPUs.Has(t.CPUs[i].ID) {
+			t.CPUs[i].Node = n.ID
+		}
+	}
+}
+
+// memTotal finds "MemTotal: 7825624 kB" in /proc/meminfo, or the same behind
+// "Node 0 " in a node's meminfo; huge pages are part of it. 0 when there is none.
+func memTotal(meminfo []byte) int64 {
+	_, rest, found := bytes.Cut(meminfo, []byte("MemTotal:"))
+	if !found {
+		return 0
+	}
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kB, err := strconv.ParseInt(string(fields[0]), 10, 53)
+	if err != nil || kB < 0 {
+		return 0
+	}
+	return kB << 10
+}
+
+// distances reads a node's distance file: one number for each online node, in
+// their order. Anything else means that they are not known.
+func distances(text []byte, ids cpuset.Set) map[NodeID]int {
+	fields := bytes.Fields(text)
+	if len(fields) != ids.Len() {
+		return nil
+	}
+	out := make(map[NodeID]int, len(fields))
+	next := 0
+	for id := range ids.All() {
+		n, err := strconv.Atoi(string(fields[next]))
+		if err != nil {
+			return nil
+		}
+		out[NodeID(id)] = n
+		next++
+	}
+	return out
+}

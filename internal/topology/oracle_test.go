@@ -1,0 +1,124 @@
+package topology_test
+
+import (
+	"archive/tar"
+	"compress/bzip2"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/topology"
+)
+
+// answer is what ../shared/tools/topo-oracle prints: hwloc's view of a tree.
+type answer struct {
+	CPUs []struct {
+		CPU     int
+		Core    string
+		LLC     *string
+		Package *string
+		Node    []int
+	}
+	Nodes []struct {
+		Node   int
+		CPUs   string
+		Memory int64
+	}
+}
+
+// TestAgreesWithHwloc compares Read with hwloc, CPU by CPU, on recorded
+// machines and on this one.
+func TestAgreesWithHwloc(t *testing.T) {
+	shared := filepath.Join("..", "..", "..", "shared")
+	oracle := filepath.Join(shared, "tools", "topo-oracle")
+	if _, err := os.Stat(oracle); err != nil {
+		t.Skip("the recorded machines beside the repository are not there: ", err)
+	}
+	if _, err := exec.LookPath("lstopo-no-graphics"); err != nil {
+		t.Skip("hwloc is not installed (Debian: hwloc-nox): ", err)
+	}
+	archives, err := filepath.Glob(filepath.Join(shared, "topologies", "*.tar.bz2"))
+	require.NoError(t, err)
+	require.NotEmpty(t, archives)
+	t.Run("this machine", func(t *testing.T) { compare(t, oracle, "/") })
+	for _, archive := range archives {
+		t.Run(filepath.Base(archive), func(t *testing.T) {
+			t.Parallel()
+			compare(t, oracle, unpack(t, archive))
+		})
+	}
+}
+
+func compare(t *testing.T, oracle, root string) {
+	out, err := exec.Command(oracle, root).Output()
+	require.NoError(t, err)
+	var want answer
+	require.NoError(t, json.Unmarshal(out, &want))
+	whole, err := topology.Read(root)
+	require.NoError(t, err)
+	got := whole.Usable()
+
+	require.Len(t, got.CPUs, len(want.CPUs))
+	for i, w := range want.CPUs {
+		c := got.CPUs[i]
+		assert.EqualValues(t, w.CPU, c.ID)
+		assert.Equal(t, w.Core, c.Core.String(), "core of CPU %d", w.CPU)
+		assert.Equal(t, orEmpty(w.LLC), c.LLC.String(), "LLC of CPU %d", w.CPU)
+		assert.Equal(t, orEmpty(w.Package), c.Package.String(), "package of CPU %d", w.CPU)
+		nodes := []int{}
+		if c.Node >= 0 {
+			nodes = append(nodes, int(c.Node))
+		}
+		assert.Equal(t, w.Node, nodes, "node of CPU %d", w.CPU)
+	}
+	require.Len(t, got.Nodes, len(want.Nodes))
+	for i, w := range want.Nodes {
+		assert.EqualValues(t, w.Node, got.Nodes[i].ID)
+		assert.Equal(t, w.CPUs, got.Nodes[i].CPUs.String(), "CPUs of node %d", w.Node)
+		assert.Equal(t, w.Memory, got.Nodes[i].MemoryBytes, "memory of node %d", w.Node)
+	}
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// unpack returns the top directory of a .tar.bz2, unpacked.
+func unpack(t *testing.T, archive string) string {
+	f, err := os.Open(archive)
+	require.NoError(t, err)
+	defer f.Close()
+	dir, top := t.TempDir(), ""
+	for r := tar.NewReader(bzip2.NewReader(f)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return filepath.Join(dir, top)
+		}
+		require.NoError(t, err)
+		top, _, _ = strings.Cut(strings.TrimPrefix(h.Name, "./"), "/")
+		require.True(t, filepath.IsLocal(h.Name), h.Name)
+		path := filepath.Join(dir, h.Name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		switch h.Typeflag {
+		case tar.TypeReg:
+			data, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, data, 0o644))
+		case tar.TypeSymlink:
+			require.NoError(t, os.Symlink(h.Linkname, path))
+		case tar.TypeDir:
+			require.NoError(t, os.MkdirAll(path, 0o755))
+		}
+	}
+}
