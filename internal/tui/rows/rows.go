@@ -7,11 +7,10 @@ package rows
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"piton/internal/field"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -25,21 +24,21 @@ type Piece struct {
 // Row is one line, made of pieces from left to right.
 type Row []Piece
 
-// Add puts a piece at the end. Control characters in it, which names of tasks
-// may hold, are shown as question marks and never reach the terminal.
-func (r *Row) Add(style theme.Style, text string) { *r = append(*r, Piece{style, Safe(text)}) }
+// Add puts a piece at the end. What a terminal would act on, which names of tasks
+// may hold, is shown as question marks (field.Clean).
+func (r *Row) Add(style theme.Style, text string) { *r = append(*r, Piece{style, field.Clean(text)}) }
 
 // Drawn adds text that has its styles already, such as a bar.
 func (r *Row) Drawn(text []byte) { *r = append(*r, Piece{Text: string(text)}) }
 
 // Left adds text at the left of a column of width cells, cut with an ellipsis.
 func (r *Row) Left(th *theme.Theme, style theme.Style, text string, width int) {
-	r.column(style, widget.Fit(Safe(text), width, th.Ellipsis))
+	r.column(style, widget.Fit(field.Clean(text), width, th.Ellipsis))
 }
 
 // Right adds text at the right of a column of width cells.
 func (r *Row) Right(th *theme.Theme, style theme.Style, text string, width int) {
-	r.column(style, widget.FitRight(Safe(text), width, th.Ellipsis))
+	r.column(style, widget.FitRight(field.Clean(text), width, th.Ellipsis))
 }
 
 // column adds a filled column; its padding gets no style, which an underline
@@ -103,24 +102,8 @@ func (r Row) Item(th *theme.Theme, width int, selected bool) string {
 	return th.Selected.Render(th.Cursor + widget.Fit(r.Plain(), width-1, th.Ellipsis))
 }
 
-// Safe replaces what a terminal would act on, control characters and bytes that
-// are no UTF-8, by question marks.
-func Safe(s string) string {
-	if !strings.ContainsFunc(s, unsafeRune) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if unsafeRune(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-func unsafeRune(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
-
 // Wrap breaks a text, made safe, into lines of at most width cells.
-func Wrap(s string, width int) []string { return widget.Wrap(Safe(s), max(width, 1)) }
+func Wrap(s string, width int) []string { return widget.Wrap(field.Clean(s), max(width, 1)) }
 
 // Keys is a line of key names and what they do, given in turns.
 func Keys(th *theme.Theme, pairs ...string) Row {

@@ -37,7 +37,7 @@ func TestControlCharactersNeverReachTheTerminal(t *testing.T) {
 	th := theme.New(theme.Options{})
 	var r Row
 	r.Add(th.Text, "evil\x1b]0;x\x07\n\xff\u009b")
-	assert.Equal(t, "evil?]0;x????", r.Render(th, 80))
+	assert.Equal(t, "evil?]0;x? ??", r.Render(th, 80))
 	assert.Equal(t, []string{"a?b"}, Wrap("a\x1bb", 20))
 }
 

@@ -47,3 +47,12 @@ func (s *Scroll) Window(n, height int) (from, to int) {
 	s.Top = max(min(s.Top, n-height), 0)
 	return s.Top, min(s.Top+height, n)
 }
+
+// Page is Window for text that has no row to choose: the cursor is the first
+// line shown.
+func (s *Scroll) Page(n, height int) (from, to int) {
+	s.page = max(height, 0)
+	s.Cursor = max(min(s.Cursor, n-s.page), 0)
+	s.Top = s.Cursor
+	return s.Top, min(s.Top+s.page, n)
+}

@@ -1,0 +1,176 @@
+package dialog
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+)
+
+// Tone is how a line of a Confirm is meant.
+type Tone uint8
+
+// The tones.
+const (
+	Plain Tone = iota
+	Loud       // what will change
+	Warning
+	Refusal // what will not be done
+	Quiet
+)
+
+// Line is one line of a Confirm; it is wrapped where it is too long.
+type Line struct {
+	Tone Tone
+	Text string
+}
+
+// Confirm shows what will change before it changes. It has no value: Done
+// without Canceled is yes.
+type Confirm struct {
+	title   string
+	lines   []Line
+	yes, no string
+	onNo    bool // Enter means no
+	list    rows.Scroll
+	left    time.Duration // until it answers no by itself; 0 = it waits
+	nothing bool          // there is nothing to say yes to
+}
+
+// NewConfirm asks a question with the words for yes and no ("apply", "cancel").
+func NewConfirm(title string, lines []Line, yes, no string) *Confirm {
+	return &Confirm{title: title, lines: lines, yes: yes, no: no}
+}
+
+// Careful makes Enter mean no, for what cannot be taken back.
+func (c *Confirm) Careful() *Confirm { c.onNo = true; return c }
+
+// Countdown makes the dialog answer no by itself after d, and Enter mean no;
+// "keep this?" for a change that may have taken the screen away.
+func (c *Confirm) Countdown(d time.Duration) *Confirm { c.left, c.onNo = d, true; return c }
+
+// maxLines bounds how far a text can be scrolled before Render, which knows how
+// it is wrapped, puts the window right.
+const maxLines = 1 << 16
+
+// secondMsg is a second of that Confirm's countdown.
+type secondMsg struct{ of *Confirm }
+
+func (c *Confirm) second() tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return secondMsg{c} })
+}
+
+// Start begins the countdown, if there is one.
+func (c *Confirm) Start() tea.Cmd {
+	if c.left <= 0 {
+		return nil
+	}
+	return c.second()
+}
+
+// Title is the question in short.
+func (c *Confirm) Title() string { return c.title }
+
+// Cursor is hidden.
+func (c *Confirm) Cursor() *tea.Cursor { return nil }
+
+// Update answers.
+func (c *Confirm) Update(msg tea.Msg) Outcome {
+	switch msg := msg.(type) {
+	case secondMsg:
+		return c.tick(msg)
+	case tea.KeyPressMsg:
+		return c.key(msg)
+	}
+	return Outcome{}
+}
+
+func (c *Confirm) tick(msg secondMsg) Outcome {
+	if msg.of != c {
+		return Outcome{}
+	}
+	if c.left -= time.Second; c.left <= 0 {
+		return canceled
+	}
+	return Outcome{Cmd: c.second()}
+}
+
+func (c *Confirm) key(k tea.KeyPressMsg) Outcome {
+	switch k.String() {
+	case "esc", "n", "N", "q", "ctrl+c", "ctrl+g":
+		return canceled
+	case "y", "Y":
+		return c.answer(true)
+	case "enter":
+		return c.answer(!c.onNo)
+	case "left", "right", "tab", "shift+tab":
+		c.onNo = !c.onNo
+	default:
+		c.list.Key(k, maxLines, true)
+	}
+	return Outcome{}
+}
+
+func (c *Confirm) answer(yes bool) Outcome {
+	if !yes || c.nothing {
+		return canceled
+	}
+	return Outcome{Done: true}
+}
+
+// Render draws the lines, scrolled where they are too many, and the two answers.
+func (c *Confirm) Render(width, height int, th *theme.Theme) string {
+	var lines []string
+	for _, l := range c.lines {
+		for _, part := range rows.Wrap(l.Text, min(width, 84)) {
+			lines = append(lines, l.Tone.style(th).Render(part))
+		}
+	}
+	body := func(h int) []string {
+		from, to := c.list.Page(len(lines), h)
+		return lines[from:to]
+	}
+	return rows.Stack(height, nil, len(lines), body, []string{"", c.answers(th).Render(th, width)})
+}
+
+func (c *Confirm) answers(th *theme.Theme) rows.Row {
+	if c.nothing {
+		return rows.Keys(th, "Enter", "close")
+	}
+	var r rows.Row
+	button(&r, th, "y", c.yes, !c.onNo)
+	r.Add(th.Text, " ")
+	button(&r, th, "n", c.no, c.onNo)
+	if c.left > 0 {
+		r.Add(th.Strong, fmt.Sprintf("  %s in %2d s", c.no, int(c.left/time.Second)))
+	}
+	return r
+}
+
+// button draws an answer; the one that Enter gives is bracketed.
+func button(r *rows.Row, th *theme.Theme, key, label string, enter bool) {
+	if enter {
+		r.Add(th.Selected, "["+key+" "+label+"]")
+		return
+	}
+	r.Add(th.Text, " ")
+	r.Add(th.Key, key)
+	r.Add(th.Text, " "+label+" ")
+}
+
+func (t Tone) style(th *theme.Theme) theme.Style {
+	switch t {
+	case Loud:
+		return th.Strong
+	case Warning:
+		return th.Warn
+	case Refusal:
+		return th.Bad
+	case Quiet:
+		return th.Dim
+	}
+	return th.Text
+}

@@ -1,0 +1,155 @@
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/field"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// Item is one entry of a Menu.
+type Item struct {
+	Label  string
+	Detail string // one line beside it
+	Value  any    // the answer
+	Off    string // why it cannot be chosen; "" = it can
+}
+
+// Menu asks for one of several. Typing jumps to the first label that starts
+// with, or else contains, what was typed. Its value is the Item's.
+type Menu struct {
+	title string
+	items []Item
+	list  rows.Scroll
+	typed string
+	note  string // why the last choice was refused
+}
+
+// NewMenu offers items, with the cursor on the one at index current.
+func NewMenu(title string, items []Item, current int) *Menu {
+	m := &Menu{title: title, items: items}
+	m.list.Cursor = current
+	m.list.Clamp(len(items))
+	return m
+}
+
+// Title is what the choice is for.
+func (m *Menu) Title() string { return m.title }
+
+// Cursor is hidden.
+func (m *Menu) Cursor() *tea.Cursor { return nil }
+
+// Update moves, jumps, chooses.
+func (m *Menu) Update(msg tea.Msg) Outcome {
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok {
+		return Outcome{}
+	}
+	m.note = ""
+	switch k.String() {
+	case "esc", "ctrl+c", "ctrl+g", "f10":
+		return canceled
+	case "enter":
+		return m.choose()
+	case "backspace":
+		m.jump(strings.TrimSuffix(m.typed, lastRune(m.typed)))
+		return Outcome{}
+	}
+	if m.list.Key(k, len(m.items), false) {
+		m.typed = ""
+	} else if k.Text != "" {
+		m.jump(m.typed + k.Text)
+	}
+	return Outcome{}
+}
+
+func (m *Menu) choose() Outcome {
+	if len(m.items) == 0 {
+		return canceled
+	}
+	it := m.items[m.list.Cursor]
+	if it.Off != "" {
+		m.note = it.Label + ": " + it.Off
+		return Outcome{}
+	}
+	return answered(it.Value)
+}
+
+// jump moves the cursor to the best match of typed, which is kept only while
+// something matches.
+func (m *Menu) jump(typed string) {
+	want := strings.ToLower(typed)
+	best := -1
+	for i, it := range m.items {
+		label := strings.ToLower(strings.TrimSpace(it.Label))
+		if strings.HasPrefix(label, want) {
+			best = i
+			break
+		}
+		if best < 0 && strings.Contains(label, want) {
+			best = i
+		}
+	}
+	if best < 0 {
+		m.note = "nothing here is called " + typed
+		return
+	}
+	m.typed, m.list.Cursor = typed, best
+}
+
+func lastRune(s string) string {
+	r := []rune(s)
+	if len(r) == 0 {
+		return ""
+	}
+	return string(r[len(r)-1])
+}
+
+// Render draws the items with a line of keys below.
+func (m *Menu) Render(width, height int, th *theme.Theme) string {
+	label := 0
+	for _, it := range m.items {
+		label = max(label, widget.Width(it.Label))
+	}
+	body := func(h int) []string {
+		from, to := m.list.Window(len(m.items), h)
+		var lines []string
+		for i := from; i < to; i++ {
+			lines = append(lines, m.row(i, label, width, th))
+		}
+		return lines
+	}
+	return rows.Stack(height, nil, len(m.items), body, m.foot(width, th))
+}
+
+func (m *Menu) row(i, label, width int, th *theme.Theme) string {
+	it := m.items[i]
+	var r rows.Row
+	style, detail := th.Text, it.Detail
+	if it.Off != "" {
+		style, detail = th.Dim, it.Off
+	}
+	r.Left(th, style, it.Label, label)
+	if detail != "" {
+		r.Add(th.Text, "  ")
+		r.Add(th.Dim, detail)
+	}
+	return r.Item(th, width, i == m.list.Cursor)
+}
+
+func (m *Menu) foot(width int, th *theme.Theme) []string {
+	keys := rows.Keys(th, "Enter", "choose", "Esc", "cancel")
+	switch {
+	case m.note != "":
+		keys = rows.Row{{Style: th.Bad, Text: field.Clean(m.note)}}
+	case m.typed != "":
+		keys = rows.Keys(th, "Enter", "choose", m.typed, "typed")
+	case len(m.items) > 9:
+		keys = append(keys, rows.Keys(th, "  type", "to jump")...)
+	}
+	return []string{"", keys.Render(th, width)}
+}
