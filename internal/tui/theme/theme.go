@@ -38,15 +38,16 @@ type Theme struct {
 	Warn   Style // middling load, doubtful, slower
 	Bad    Style // high load, danger, failed
 
-	Header   Style // a table's heading line
-	Selected Style // the row or item under the cursor
-	Tagged   Style // tagged rows
-	Both     Style // tagged and under the cursor
-	Key      Style // a key's name in the key bar and in dialogs
-	KeyLabel Style // what the key does
-	KeyOff   Style // a key that cannot be used now
-	Input    Style // text being typed
-	Border   Style // a dialog's frame
+	Header     Style // a table's heading line
+	HeaderSort Style // the heading of the column that the table is sorted by
+	Selected   Style // the row or item under the cursor
+	Tagged     Style // tagged rows
+	Both       Style // tagged and under the cursor
+	Key        Style // a key's name in the key bar and in dialogs
+	KeyLabel   Style // what the key does
+	KeyOff     Style // a key that cannot be used now
+	Input      Style // text being typed
+	Border     Style // a dialog's frame
 
 	heat []Style
 }
@@ -70,7 +71,7 @@ func (t *Theme) weights() {
 	t.Dim, t.Strong = sgr("2"), sgr("1")
 	t.Accent, t.Title = sgr("1"), sgr("1")
 	t.Warn, t.Bad = sgr("1"), sgr("1;4")
-	t.Header, t.Selected = sgr("4"), sgr("7")
+	t.Header, t.HeaderSort, t.Selected = sgr("4"), sgr("1;4"), sgr("7")
 	t.Tagged, t.Both = sgr("1"), sgr("1;7")
 	t.Key, t.KeyLabel, t.KeyOff = sgr("1"), sgr("7"), sgr("2;7")
 	t.Input, t.Border = sgr("4"), Style{}
@@ -86,7 +87,7 @@ func (t *Theme) colours() {
 	}
 	t.Accent, t.Title = sgr(accent), sgr("1;"+accent)
 	t.Good, t.Warn, t.Bad = sgr("32"), sgr(warn), sgr("1;31")
-	t.Header = sgr("1;4")
+	t.Header, t.HeaderSort = sgr("4"), sgr("1;4;"+accent)
 	t.Selected, t.Both = sgr(accentBack), sgr("1;30;43")
 	t.Tagged = sgr("1;33")
 	t.KeyLabel, t.KeyOff = sgr(accentBack), sgr("2;7")

@@ -1,0 +1,128 @@
+package corepanel
+
+import (
+	"fmt"
+
+	"piton/internal/model"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// Widths of a folded line.
+const (
+	foldBar   = 8
+	foldLabel = 14 // least, for "node 0 L3 #0"
+)
+
+// folded draws a line for each group, with a cell for each of its CPUs; ok is
+// false when the lines are too many or a group has too many CPUs for a line.
+func (r *renderer) folded(height int) (lines []string, ok bool) {
+	label, list, largest := foldLabel, 4, 0
+	for _, g := range r.g.groups {
+		label = max(label, widget.Width(g.label))
+		list = max(list, len(g.set.String()))
+		largest = max(largest, len(g.cpus))
+	}
+	list = min(list, 12)
+	head := 1 + label + 1 + list + 1 + foldBar + percentWidth + 1
+	if head+largest+6 > r.Width {
+		label, head = foldLabel, head-label+foldLabel
+	}
+	if r.Width < head+largest+6 || len(r.g.groups)+1 > height {
+		return nil, false
+	}
+	title := fmt.Sprintf(" %-*s %-*s %*s %-*s in/s", label, "load by group", list, "CPUs",
+		foldBar+percentWidth, "busy", largest, "busy by CPU")
+	lines = append(lines, r.Theme.Dim.Render(widget.Fit(title, r.Width, r.Theme.Ellipsis)))
+	for _, g := range r.g.groups {
+		lines = append(lines, r.foldedLine(g, label, list, largest))
+	}
+	if off := r.offlineLine(); off != "" && len(lines) < height {
+		lines = append(lines, off)
+	}
+	return lines, true
+}
+
+// sum is what a group's CPUs come to.
+type sum struct {
+	busy   float32 // mean of the CPUs whose load is known
+	in     float32
+	pinned int
+	known  int
+	rt     string
+}
+
+func (r *renderer) sum(g group) sum {
+	var s sum
+	for _, c := range g.cpus {
+		rates := r.cpu(c)
+		if rates == nil || !model.Known(rates.Busy) {
+			continue
+		}
+		s.known++
+		s.busy += rates.Busy
+		s.pinned += rates.Pinned
+		if model.Known(rates.InPerS) {
+			s.in += rates.InPerS
+		}
+		if s.rt == "" {
+			s.rt = r.realTime(rates)
+		}
+	}
+	if s.known == 0 {
+		s.busy, s.in = model.Unknown, model.Unknown
+		return s
+	}
+	s.busy /= float32(s.known)
+	return s
+}
+
+func (r *renderer) foldedLine(g group, label, list, cells int) string {
+	th, s := r.Theme, r.sum(g)
+	dst := append(make([]byte, 0, r.Width*3), ' ')
+	dst = widget.AppendFit(dst, []byte(g.label), label, false, th.Ellipsis)
+	dst = append(dst, ' ')
+	dst = th.Dim.Append(dst, widget.Fit(g.set.String(), list, th.Ellipsis))
+	dst = append(dst, ' ')
+	dst = widget.AppendBar(dst, th, s.busy, foldBar)
+	dst = appendPercent(dst, th, s.busy)
+	dst = append(dst, ' ')
+	for _, c := range g.cpus {
+		dst = appendLoadCell(dst, th, r.cpu(c))
+	}
+	dst = widget.AppendSpaces(dst, cells-len(g.cpus))
+	dst = appendRate(dst, th, s.in, 5)
+	used := 1 + label + 1 + list + 1 + foldBar + percentWidth + 1 + cells + 5
+	return string(r.foldedNotes(dst, g, s, r.Width-used))
+}
+
+func (r *renderer) foldedNotes(dst []byte, g group, s sum, width int) []byte {
+	th := r.Theme
+	note, style := "", th.Text
+	switch {
+	case g.set.Has(r.Model.LeastLoaded):
+		note, style = fmt.Sprintf("%s cpu %d least loaded", th.Mark, r.Model.LeastLoaded), th.Title
+	case s.rt != "":
+		note, style = s.rt, th.Warn
+	case s.pinned > 0:
+		note = fmt.Sprintf("%d pinned", s.pinned)
+	}
+	if width < 4 || note == "" {
+		return dst
+	}
+	dst = append(dst, ' ')
+	return style.Append(dst, widget.Fit(note, min(width-1, widget.Width(note)), th.Ellipsis))
+}
+
+// appendLoadCell adds one CPU's load as one cell: its height, in the colour of
+// that load.
+func appendLoadCell(dst []byte, th *theme.Theme, rates *model.CPU) []byte {
+	if rates == nil || !model.Known(rates.Busy) {
+		return append(dst, '?')
+	}
+	style := th.Load(rates.Busy)
+	if rates.Busy < 0.125 {
+		style = th.Dim
+	}
+	return style.Append(dst, widget.SparkCell(th, rates.Busy))
+}

@@ -1,0 +1,232 @@
+package corepanel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"piton/internal/field"
+	"piton/internal/model"
+	"piton/internal/topology"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// sparkMost is how many ticks a sparkline shows at most.
+const sparkMost = 48
+
+// full draws a line for each CPU below a heading for each group.
+func (r *renderer) full(l layout) []string {
+	parts := r.g.divide(l.width, r.haveOut())
+	var columns [][]string
+	for i := 0; i < len(r.g.groups); i += l.stacked {
+		stack := r.g.groups[i:min(i+l.stacked, len(r.g.groups))]
+		if l.within == 1 {
+			var column []string
+			for _, g := range stack {
+				column = append(column, r.heading(g.label, parts, l.width))
+				for j := range g.cpus {
+					column = append(column, r.line(g.cpus, j, parts, l.width))
+				}
+			}
+			columns = append(columns, column)
+			continue
+		}
+		columns = append(columns, r.spread(stack[0], l, parts)...)
+	}
+	lines := r.beside(columns, l.width)
+	if off := r.offlineLine(); off != "" {
+		lines = append(lines, off)
+	}
+	return lines
+}
+
+// spread lays one group out over several columns, each with its heading.
+func (r *renderer) spread(g group, l layout, parts cells) [][]string {
+	rows := (len(g.cpus) + l.within - 1) / l.within
+	var columns [][]string
+	for c := range l.within {
+		label := g.label
+		if c > 0 {
+			label = ""
+		}
+		column := []string{r.heading(label, parts, l.width)}
+		for j := c * rows; j < min((c+1)*rows, len(g.cpus)); j++ {
+			column = append(column, r.line(g.cpus, j, parts, l.width))
+		}
+		columns = append(columns, column)
+	}
+	return columns
+}
+
+func (r *renderer) haveOut() bool {
+	for i := range r.Model.Sample.CPUs {
+		if r.Model.Sample.CPUs[i].HaveOut {
+			return true
+		}
+	}
+	return false
+}
+
+// heading is a group's label with the titles of the columns that have room.
+func (r *renderer) heading(label string, p cells, width int) string {
+	line := " " + label
+	put := func(title string, from, to int) { // right-aligned in [from, to)
+		at := to - len(title)
+		if at < from || widget.Width(line) >= at {
+			return
+		}
+		line += strings.Repeat(" ", at-widget.Width(line)) + title
+	}
+	x := p.gutter + p.bar
+	put("busy", x-4, x+percentWidth)
+	x += percentWidth + 1
+	if title := "migrations in"; p.spark >= len(title) && widget.Width(line) < x {
+		put(title, x, x+len(title))
+	}
+	x += p.spark
+	put("in/s", x, x+p.in)
+	x += p.in
+	put("out/s", x, x+p.out)
+	return r.Theme.Dim.Render(widget.Fit(line, width, r.Theme.Ellipsis))
+}
+
+// line draws one CPU.
+func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
+	c, th := cpus[i], r.Theme
+	rates := r.cpu(c)
+	dst := r.gutter(make([]byte, 0, width*3), cpus, i, p)
+	if rates == nil {
+		return string(dst) + widget.Fit("no figures", width-p.gutter, th.Ellipsis)
+	}
+	dst = widget.AppendBar(dst, th, rates.Busy, p.bar)
+	dst = appendPercent(dst, th, rates.Busy)
+	dst = append(dst, ' ')
+	dst = widget.AppendRateSpark(dst, th, rates.In[:], rates.Ticks, r.seconds(), p.spark)
+	dst = appendRate(dst, th, rates.InPerS, p.in)
+	dst = appendRate(dst, th, rates.OutPerS, p.out)
+	return string(r.appendNotes(dst, c, rates, p.note))
+}
+
+// gutter draws the mark of the least-loaded CPU, the bracket around SMT
+// siblings, the number, and P, E or i for isolated.
+func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byte {
+	c, th := cpus[i], r.Theme
+	least := c.ID == r.Model.LeastLoaded
+	style := th.Text
+	if least {
+		style = th.Title
+	}
+	dst = style.Open(dst)
+	if least {
+		dst = append(dst, th.Mark...)
+	} else {
+		dst = append(dst, ' ')
+	}
+	if p.smt {
+		dst = append(dst, r.bracket(cpus, i)...)
+	}
+	dst = widget.AppendFit(dst, strconv.AppendInt(nil, int64(c.ID), 10), r.g.digits, true, th.Ellipsis)
+	if p.kind {
+		dst = append(dst, kindLetter(c))
+	}
+	dst = style.Close(dst)
+	return append(dst, ' ')
+}
+
+// bracket joins the SMT siblings of a core: ┌ first, │ between, └ last.
+func (r *renderer) bracket(cpus []topology.CPU, i int) string {
+	same := func(j int) bool {
+		return j >= 0 && j < len(cpus) && cpus[j].Core.Has(cpus[i].ID)
+	}
+	switch before, after := same(i-1), same(i+1); {
+	case before && after:
+		return r.Theme.Vertical
+	case after:
+		return r.Theme.TopLeft
+	case before:
+		return r.Theme.BottomLeft
+	}
+	return " "
+}
+
+func kindLetter(c topology.CPU) byte {
+	switch {
+	case c.Isolated:
+		return 'i'
+	case c.Kind == topology.KindPerformance:
+		return 'P'
+	case c.Kind == topology.KindEfficiency:
+		return 'E'
+	}
+	return ' '
+}
+
+func appendPercent(dst []byte, th *theme.Theme, share float32) []byte {
+	if !model.Known(share) {
+		return widget.AppendFit(dst, []byte(th.None), percentWidth, true, th.Ellipsis)
+	}
+	text := append(strconv.AppendInt(nil, int64(share*100+0.5), 10), '%')
+	return widget.AppendFit(dst, text, percentWidth, true, th.Ellipsis)
+}
+
+// appendRate adds a rate per second in width cells; 0 is dim.
+func appendRate(dst []byte, th *theme.Theme, v float32, width int) []byte {
+	if width == 0 {
+		return dst
+	}
+	style, text := th.Text, ""
+	switch {
+	case !model.Known(v):
+		style, text = th.Dim, th.None
+	case v < 0.5:
+		style, text = th.Dim, "0"
+	case v < 9999.5:
+		text = strconv.Itoa(int(v + 0.5))
+	default:
+		text = strconv.Itoa(int(v/1000+0.5)) + "k"
+	}
+	dst = style.Open(dst)
+	dst = widget.AppendFit(dst, []byte(text), width, true, th.Ellipsis)
+	return style.Close(dst)
+}
+
+// appendNotes adds what else is to be known of a CPU, most urgent first.
+func (r *renderer) appendNotes(dst []byte, c topology.CPU, rates *model.CPU, width int) []byte {
+	th, used := r.Theme, 0
+	add := func(style theme.Style, text string) {
+		if room := width - used - 1; room >= 3 && text != "" {
+			text = widget.Fit(text, min(room, widget.Width(text)), th.Ellipsis)
+			dst = append(dst, ' ')
+			dst = style.Append(dst, text)
+			used += 1 + widget.Width(text)
+		}
+	}
+	add(th.Warn, r.realTime(rates))
+	if c.ID == r.Model.LeastLoaded {
+		add(th.Title, "least loaded")
+	}
+	if rates.Pinned > 0 {
+		add(th.Text, fmt.Sprintf("%d pinned", rates.Pinned))
+	}
+	if c.Isolated {
+		add(th.Dim, "isolated")
+	}
+	return widget.AppendSpaces(dst, width-used)
+}
+
+// realTime names the busiest real-time task on the CPU: "FIFO:50 name".
+func (r *renderer) realTime(rates *model.CPU) string {
+	if rates.RT < 0 || rates.RT >= len(r.Model.Sample.Tasks) {
+		return ""
+	}
+	t := &r.Model.Sample.Tasks[rates.RT]
+	name := t.Policy.String()
+	if t.RTPrio > 0 {
+		name += ":" + strconv.Itoa(int(t.RTPrio))
+	}
+	if t.ID != nil {
+		name += " " + string(field.AppendClean(nil, t.ID.Comm, r.Theme.ASCII))
+	}
+	return name
+}

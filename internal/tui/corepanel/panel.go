@@ -1,0 +1,151 @@
+// Package corepanel draws the CPUs: a line each with load, the migrations into
+// it and what is bound to it, where they fit; a line for each last-level cache
+// or node where they do not; and a grid with a cell for each CPU on the largest
+// machines.
+//
+// It is pure. Start at Panel.Render.
+package corepanel
+
+import (
+	"strings"
+
+	"piton/internal/model"
+	"piton/internal/topology"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// Mode is how much of the panel is shown.
+type Mode uint8
+
+// The modes, in the order in which the key cycles through them.
+const (
+	Full Mode = iota
+	Folded
+	Hidden
+	modes
+)
+
+// Next is the mode after m.
+func (m Mode) Next() Mode { return (m + 1) % modes }
+
+// String is the mode's name in the setup and its file.
+func (m Mode) String() string { return [...]string{"full", "folded", "hidden"}[m] }
+
+// Input is what a rendering depends on.
+type Input struct {
+	Model    *model.Model
+	Topology *topology.Topology
+	Theme    *theme.Theme
+	Width    int
+	Height   int // of the whole screen; the panel takes its share of it
+	Mode     Mode
+}
+
+// Panel renders the CPUs and keeps the last rendering.
+type Panel struct {
+	topo  *topology.Topology
+	g     *grouping
+	last  Input
+	lines []string
+}
+
+// Render returns the panel's lines, none of which is wider than in.Width.
+// Unchanged input returns the lines of the last call.
+func (p *Panel) Render(in Input) []string {
+	if p.lines != nil && in == p.last {
+		return p.lines
+	}
+	if in.Topology != p.topo {
+		p.topo, p.g = in.Topology, groupCPUs(in.Topology)
+	}
+	p.last = in
+	p.lines = p.draw(in)
+	return p.lines
+}
+
+// draw picks the fullest form that fits. Full and folded lines may take two
+// fifths of the screen, the grid half of it.
+func (p *Panel) draw(in Input) []string {
+	share, half := in.Height*2/5, in.Height/2
+	if in.Height < 12 {
+		share, half = in.Height-9, in.Height-9
+	}
+	if in.Mode == Hidden || in.Width < 16 || share < 1 || in.Model == nil || len(p.g.groups) == 0 {
+		return []string{}
+	}
+	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model)}
+	if in.Mode == Full {
+		if l, ok := p.g.fit(in.Width, share); ok {
+			return r.full(l)
+		}
+	}
+	if lines, ok := r.folded(share); ok {
+		return lines
+	}
+	return r.dense(half)
+}
+
+// renderer is one drawing of the panel.
+type renderer struct {
+	Input
+	g    *grouping
+	byID map[int]int // CPU number to index in Model.CPUs
+}
+
+func indexCPUs(m *model.Model) map[int]int {
+	byID := make(map[int]int, len(m.CPUs))
+	for i := range m.CPUs {
+		byID[int(m.CPUs[i].ID)] = i
+	}
+	return byID
+}
+
+// cpu returns the rates of a CPU; nil when the sample lacks it, as after it
+// went offline.
+func (r *renderer) cpu(c topology.CPU) *model.CPU {
+	if i, ok := r.byID[int(c.ID)]; ok {
+		return &r.Model.CPUs[i]
+	}
+	return nil
+}
+
+// seconds is the length of a tick, to a tenth so that counts and steps of the
+// scale agree although no tick is exactly as long as it should be.
+func (r *renderer) seconds() float32 {
+	return float32(int(r.Model.Elapsed.Seconds()*10+0.5)) / 10
+}
+
+// offlineLine names the CPUs that are offline, "" when there are none.
+func (r *renderer) offlineLine() string {
+	if r.g.offline.Empty() {
+		return ""
+	}
+	return r.Theme.Dim.Render(widget.Fit(" offline: "+r.g.offline.String(), r.Width, r.Theme.Ellipsis))
+}
+
+// beside joins blocks of lines into columns of width cells.
+func (r *renderer) beside(columns [][]string, width int) []string {
+	height := 0
+	for _, c := range columns {
+		height = max(height, len(c))
+	}
+	sep := " " + r.Theme.Dim.Render(r.Theme.Vertical) + " "
+	lines := make([]string, height)
+	var b strings.Builder
+	for i := range lines {
+		b.Reset()
+		for j, c := range columns {
+			if j > 0 {
+				b.WriteString(sep)
+			}
+			if i < len(c) {
+				b.WriteString(c[i])
+			} else if j < len(columns)-1 {
+				b.WriteString(strings.Repeat(" ", width))
+			}
+		}
+		lines[i] = b.String()
+	}
+	return lines
+}

@@ -1,0 +1,259 @@
+package proctable
+
+import (
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// gutter is the cells left of the first column: the cursor or the tag.
+const gutter = 1
+
+// leastCommand is the width that the last, elastic column keeps.
+const leastCommand = 12
+
+// scrollText is how far one step of scrolling moves the elastic column's text
+// once every other column has gone.
+const scrollText = 16
+
+// rowCache keeps the text of the rows on the screen, so that a key that moves
+// the cursor formats nothing.
+type rowCache struct {
+	generation uint64
+	width      int
+	th         *theme.Theme
+	rows       []cachedRow
+	layout     []slot
+	skip       int // cells cut from the left of the elastic column
+	heading    string
+}
+
+type cachedRow struct {
+	index int32
+	plain string // one style for the whole row
+	cells string // with a style for each cell that deserves one
+}
+
+// slot is one column as it is drawn.
+type slot struct {
+	column *field.Column
+	width  int
+}
+
+// Render draws the heading and the rows in width cells and height lines.
+func (t *Table) Render(width, height int, th *theme.Theme) []string {
+	if height < 1 || width < 1 {
+		return nil
+	}
+	if rows := max(1, height-1); rows != t.height {
+		visible := t.SelectedVisible()
+		t.height = rows
+		if visible {
+			t.reveal()
+		}
+		t.clampTop()
+	}
+	c := &t.cache
+	if c.generation != t.generation || c.width != width || c.th != th {
+		*c = rowCache{generation: t.generation, width: width, th: th, rows: c.rows[:0]}
+		c.layout, c.skip = t.arrange(width)
+		c.heading = t.heading(th, width)
+	}
+	for len(c.rows) < t.height {
+		c.rows = append(c.rows, cachedRow{index: -1})
+	}
+	lines := make([]string, 0, height)
+	lines = append(lines, c.heading)
+	for y := 0; y < t.height && len(lines) < height; y++ {
+		if i := t.top + y; i < len(t.rows) {
+			lines = append(lines, t.line(y, i, th))
+		} else {
+			lines = append(lines, "")
+		}
+	}
+	return lines
+}
+
+// arrange decides which columns are drawn and how wide.
+func (t *Table) arrange(width int) (slots []slot, skip int) {
+	columns := t.view.Columns
+	if hide := min(t.scroll, max(0, len(columns)-2)); hide > 0 {
+		columns = append(append([]*field.Column{}, columns[0]), columns[1+hide:]...)
+		skip = (t.scroll - hide) * scrollText
+	}
+	least := 0
+	for _, c := range columns {
+		if c.Width == 0 {
+			least = leastCommand
+		}
+	}
+	room := width - gutter
+	for _, c := range columns {
+		switch {
+		case c.Width == 0:
+			slots = append(slots, slot{c, 0})
+		case c.Width+1+least <= room:
+			slots = append(slots, slot{c, c.Width})
+			room -= c.Width + 1
+		}
+	}
+	for i := range slots {
+		if slots[i].width == 0 {
+			slots[i].width = max(room, 0)
+			room = 0
+		}
+	}
+	return slots, skip
+}
+
+// maxScroll is where scrolling to the right ends.
+func (t *Table) maxScroll() int { return max(0, len(t.view.Columns)-2) + 20 }
+
+// heading draws the titles; the column that the list is sorted by is marked.
+func (t *Table) heading(th *theme.Theme, width int) string {
+	dst := th.Header.Open(make([]byte, 0, width*2))
+	used := gutter
+	dst = widget.AppendSpaces(dst, gutter)
+	for _, s := range t.cache.layout {
+		sorted := s.column == t.view.Sort
+		if sorted {
+			dst = th.Header.Close(dst)
+			dst = th.HeaderSort.Open(dst)
+		}
+		dst = widget.AppendFit(dst, []byte(s.column.Title), s.width, s.column.Right, th.Ellipsis)
+		if sorted {
+			dst = append(dst, sortMark(th, t.view.Desc)...)
+			dst = th.HeaderSort.Close(dst)
+			dst = th.Header.Open(dst)
+		} else {
+			dst = append(dst, ' ')
+		}
+		used += s.width + 1
+	}
+	dst = widget.AppendSpaces(dst, width-used)
+	return widget.Fit(string(th.Header.Close(dst)), width, "")
+}
+
+func sortMark(th *theme.Theme, desc bool) string {
+	if desc {
+		return th.SortDown
+	}
+	return th.SortUp
+}
+
+// line draws the i-th row on line y of the page.
+func (t *Table) line(y, i int, th *theme.Theme) string {
+	cached := &t.cache.rows[y]
+	if cached.index != t.rows[i] {
+		*cached = cachedRow{index: t.rows[i]}
+	}
+	row := t.Row(i)
+	row.ASCII = th.ASCII
+	cursor, tagged := i == t.cursor, t.tags[KeyOf(row.Task())]
+	if !cursor && !tagged && row.Task().Flags&sample.FlagKernelThread == 0 {
+		if cached.cells == "" {
+			cached.cells = t.format(row, i, th, true)
+		}
+		return cached.cells
+	}
+	if cached.plain == "" {
+		cached.plain = t.format(row, i, th, false)
+	}
+	switch {
+	case cursor && tagged:
+		return th.Both.Render(th.Cursor + cached.plain)
+	case cursor:
+		return th.Selected.Render(th.Cursor + cached.plain)
+	case tagged:
+		return th.Tagged.Render(th.Tag + cached.plain)
+	}
+	return th.Dim.Render(" " + cached.plain)
+}
+
+// format writes a row's cells; styled ones stand for themselves and have the
+// gutter before them.
+func (t *Table) format(row field.Row, i int, th *theme.Theme, styled bool) string {
+	dst := make([]byte, 0, t.cache.width*2)
+	if styled {
+		dst = append(dst, ' ')
+	}
+	for n, s := range t.cache.layout {
+		if n > 0 {
+			dst = append(dst, ' ')
+		}
+		style := th.Text
+		if styled {
+			style = cellStyle(s.column.ID, row, th)
+		}
+		dst = style.Open(dst)
+		if s.column.Width == 0 {
+			dst = t.appendElastic(dst, s, row, i, th)
+		} else {
+			dst = field.AppendCell(dst, s.column, row, s.width)
+		}
+		dst = style.Close(dst)
+	}
+	return string(dst)
+}
+
+// appendElastic adds the column that takes what is left: the command, with the
+// tree's lines before it, or scrolled.
+func (t *Table) appendElastic(dst []byte, s slot, row field.Row, i int, th *theme.Theme) []byte {
+	start := len(dst)
+	if i < len(t.tree) {
+		dst = appendBranch(dst, t.tree[i], th)
+	}
+	text := len(dst)
+	dst = s.column.Append(dst, row)
+	if t.cache.skip > 0 {
+		dst = append(dst[:text], widget.SkipCells(string(dst[text:]), t.cache.skip)...)
+	}
+	return field.Pad(dst, start, s.width, s.column.Right, th.ASCII)
+}
+
+// cellStyle marks the figures that the eye should find: tasks that bounce, wait
+// or run before others.
+func cellStyle(column string, row field.Row, th *theme.Theme) theme.Style {
+	task, rates := row.Task(), row.Rates()
+	switch column {
+	case "migrations_per_s":
+		switch {
+		case !model.Known(rates.MigPerS) || rates.MigPerS < 0.05:
+			return th.Dim
+		case rates.MigPerS >= 10:
+			return th.Warn
+		}
+	case "bounce":
+		if rates.CPUsSeen > 1 {
+			return th.Accent
+		}
+		return th.Dim
+	case "policy":
+		if task.Policy.RealTime() {
+			return th.Warn
+		}
+		if task.Policy == kernel.Other {
+			return th.Dim
+		}
+	case "state":
+		switch task.State {
+		case 'R':
+			return th.Good
+		case 'D', 'Z':
+			return th.Warn
+		}
+		return th.Dim
+	case "cpu_percent":
+		if model.Known(rates.CPUPercent) && rates.CPUPercent >= 50 {
+			return th.Strong
+		}
+	case "run_delay_percent":
+		if model.Known(rates.DelayPercent) && rates.DelayPercent >= 10 {
+			return th.Warn
+		}
+	}
+	return th.Text
+}

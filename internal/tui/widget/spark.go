@@ -1,0 +1,100 @@
+package widget
+
+import "piton/internal/tui/theme"
+
+// rateSteps are the rates per second from which a sparkline's next height
+// starts: half decades. The scale is the same for every CPU and never changes,
+// so heights can be compared across the screen and a quiet CPU's cells stay as
+// they are.
+var rateSteps = [...]float32{0, 1, 3, 10, 30, 100, 300, 1000}
+
+// RateLegend says what the heights of a rate sparkline mean.
+const RateLegend = "0 1 3 10 30 100 300 1000/s"
+
+// RateLevel is the height, 0..7, of a rate per second.
+func RateLevel(perS float32) int {
+	level := 0
+	for i := 1; i < len(rateSteps); i++ {
+		if perS >= rateSteps[i] {
+			level = i
+		}
+	}
+	return level
+}
+
+// AppendRateSpark adds a sparkline of the last width entries of counts, which
+// were gathered over seconds each; only the newest ticks of them are filled, the
+// cells before are blank. Quiet cells are dim, busy ones stand out.
+func AppendRateSpark(dst []byte, th *theme.Theme, counts []uint16, ticks int, seconds float32, width int) []byte {
+	if width <= 0 {
+		return dst
+	}
+	width, pad := min(width, len(counts)), max(0, width-len(counts))
+	dst = AppendSpaces(dst, pad)
+	if seconds <= 0 {
+		seconds = 1
+	}
+	open := -1
+	for i := len(counts) - width; i < len(counts); i++ {
+		if i < len(counts)-ticks {
+			dst = append(dst, ' ')
+			continue
+		}
+		level := RateLevel(float32(counts[i]) / seconds)
+		if band := sparkBand(level); band != open {
+			dst = closeBand(dst, th, open)
+			dst = bandStyle(th, band).Open(dst)
+			open = band
+		}
+		dst = append(dst, th.Spark[level]...)
+	}
+	return closeBand(dst, th, open)
+}
+
+// sparkBand groups heights by style: nothing, little, much, very much.
+func sparkBand(level int) int {
+	switch {
+	case level == 0:
+		return 0
+	case level < 4:
+		return 1
+	case level < 6:
+		return 2
+	}
+	return 3
+}
+
+func bandStyle(th *theme.Theme, band int) theme.Style {
+	switch band {
+	case 0:
+		return th.Dim
+	case 1:
+		return th.Accent
+	case 2:
+		return th.Warn
+	}
+	return th.Bad
+}
+
+func closeBand(dst []byte, th *theme.Theme, band int) []byte {
+	if band < 0 {
+		return dst
+	}
+	return bandStyle(th, band).Close(dst)
+}
+
+// AppendSpark adds one cell per value, 0..1, as a height; NaN is blank.
+func AppendSpark(dst []byte, th *theme.Theme, shares []float32) []byte {
+	for _, v := range shares {
+		dst = append(dst, SparkCell(th, v)...)
+	}
+	return dst
+}
+
+// SparkCell is the height for a share 0..1; NaN is blank.
+func SparkCell(th *theme.Theme, share float32) string {
+	if share != share {
+		return " "
+	}
+	return th.Spark[max(0, min(int(share*8), 7))]
+}

@@ -1,0 +1,135 @@
+// Package widget draws the small parts that screens are made of: text fitted to
+// a width, bars, sparklines, heat cells, boxes over a frame. Everything here is
+// a pure function that appends to a buffer, so a frame costs few allocations.
+//
+// Start at AppendFit, AppendBar and AppendSpark.
+package widget
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// spaces is what padding is cut from.
+const spaces = "                                                                                                                                "
+
+// AppendSpaces adds n spaces.
+func AppendSpaces(dst []byte, n int) []byte {
+	for n > len(spaces) {
+		dst = append(dst, spaces...)
+		n -= len(spaces)
+	}
+	if n > 0 {
+		dst = append(dst, spaces[:n]...)
+	}
+	return dst
+}
+
+// ascii reports whether every byte of s is a printable ASCII character, so that
+// bytes and cells are the same thing.
+func ascii(s []byte) bool {
+	for _, c := range s {
+		if c < 0x20 || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// Width is the number of cells that s takes; styles in it take none.
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// AppendFit adds text in exactly width cells: cut with the ellipsis when it is
+// too long, padded on the right, or on the left when right is set. The text must
+// hold no styles.
+func AppendFit(dst, text []byte, width int, right bool, ellipsis string) []byte {
+	if width <= 0 {
+		return dst
+	}
+	if !ascii(text) {
+		return appendFitWide(dst, string(text), width, right, ellipsis)
+	}
+	if len(text) > width {
+		if width <= len(ellipsis) && ellipsis[0] < utf8.RuneSelf {
+			return append(dst, text[:width]...)
+		}
+		dst = append(dst, text[:width-1]...)
+		return append(dst, ellipsis...)
+	}
+	if right {
+		dst = AppendSpaces(dst, width-len(text))
+		return append(dst, text...)
+	}
+	dst = append(dst, text...)
+	return AppendSpaces(dst, width-len(text))
+}
+
+func appendFitWide(dst []byte, text string, width int, right bool, ellipsis string) []byte {
+	n := ansi.StringWidth(text)
+	if n > width {
+		text = ansi.Truncate(text, width, ellipsis)
+		n = ansi.StringWidth(text)
+	}
+	if right {
+		dst = AppendSpaces(dst, width-n)
+		return append(dst, text...)
+	}
+	dst = append(dst, text...)
+	return AppendSpaces(dst, width-n)
+}
+
+// Fit returns s in exactly width cells; it may hold styles.
+func Fit(s string, width int, ellipsis string) string {
+	if width <= 0 {
+		return ""
+	}
+	n := Width(s)
+	if n > width {
+		s = ansi.Truncate(s, width, ellipsis)
+		n = ansi.StringWidth(s)
+	}
+	return s + strings.Repeat(" ", width-n)
+}
+
+// FitRight is Fit with the padding on the left.
+func FitRight(s string, width int, ellipsis string) string {
+	if n := Width(s); n < width {
+		return strings.Repeat(" ", width-n) + s
+	}
+	return Fit(s, width, ellipsis)
+}
+
+// Spread puts left and right at the two ends of width cells. When both do not
+// fit with a space between them, right is left out.
+func Spread(left, right string, width int, ellipsis string) string {
+	l, r := Width(left), Width(right)
+	if r == 0 || l+1+r > width {
+		return Fit(left, width, ellipsis)
+	}
+	return left + strings.Repeat(" ", width-l-r) + right
+}
+
+// Wrap breaks s at spaces into lines of at most width cells.
+func Wrap(s string, width int) []string {
+	if width <= 0 {
+		return nil
+	}
+	return strings.Split(ansi.Wrap(s, width, ""), "\n")
+}
+
+// SkipCells drops n cells from the left of s.
+func SkipCells(s string, n int) string {
+	if n >= Width(s) {
+		return ""
+	}
+	return ansi.TruncateLeft(s, n, "")
+}
