@@ -11,8 +11,9 @@ func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 // 10,000,000: one decimal below 1000, none below 100,000, then thousands.
 func appendFixed(dst []byte, v float64) []byte {
 	switch {
-	case v < 999.95:
-		return strconv.AppendFloat(dst, v, 'f', 1, 64)
+	case v >= 0 && v < 999.95: // by far the most frequent, so without AppendFloat
+		tenths := int64(v*10 + 0.5)
+		return append(strconv.AppendInt(dst, tenths/10, 10), '.', byte('0'+tenths%10))
 	case v < 99999.5:
 		return strconv.AppendFloat(dst, v, 'f', 0, 64)
 	}

@@ -46,6 +46,8 @@ func standsAlone(r rune, size int) bool {
 		return false
 	case r >= 0x1f1e6 && r <= 0x1f1ff, r >= 0x1f3fb && r <= 0x1f3ff:
 		return false // flags pair up, skin tones join what precedes
+	case r >= 0x1100 && r <= 0x11ff, r >= 0xa960 && r <= 0xa97f, r >= 0xd7b0 && r <= 0xd7ff:
+		return false // Hangul parts join into one syllable
 	case !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Zs):
 		return false
 	}
@@ -53,14 +55,26 @@ func standsAlone(r rune, size int) bool {
 	return w == 1 || w == 2
 }
 
-// Width is the number of cells that clean text takes.
+// Width is the number of cells that clean text takes: its characters stand
+// alone, so it is the sum of theirs.
 func Width(clean []byte) int {
-	for _, c := range clean {
-		if c >= 0x80 {
-			return displaywidth.Bytes(clean)
+	w := 0
+	for i := 0; i < len(clean); {
+		if clean[i] < utf8.RuneSelf {
+			w, i = w+1, i+1
+			continue
 		}
+		r, size := utf8.DecodeRune(clean[i:])
+		w, i = w+runeWidth(r), i+size
 	}
-	return len(clean)
+	return w
+}
+
+func runeWidth(r rune) int {
+	if r >= 0x2580 && r <= 0x259f { // block elements, of which BOUNCE is made
+		return 1
+	}
+	return displaywidth.Rune(r)
 }
 
 // AppendCell adds the column's cell for the row in exactly width cells, cut
@@ -99,7 +113,7 @@ func truncate(dst []byte, start, width int, ascii bool) []byte {
 	end, used := start, 0
 	for end < len(dst) {
 		r, size := utf8.DecodeRune(dst[end:])
-		w := displaywidth.Rune(r)
+		w := runeWidth(r)
 		if used+w > width-1 {
 			break
 		}

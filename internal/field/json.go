@@ -1,0 +1,63 @@
+package field
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendJSON adds one of a column's values as JSON. Beyond what encoding/json
+// escapes, DEL and the C1 control characters are escaped too, as some terminals
+// obey those; invalid UTF-8 becomes U+FFFD, and numbers that JSON does not have
+// become null.
+func AppendJSON(dst []byte, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		return appendJSONString(dst, v)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case uint64:
+		return strconv.AppendUint(dst, v, 10)
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return strconv.AppendFloat(dst, v, 'f', -1, 64)
+		}
+	}
+	return append(dst, "null"...)
+}
+
+func appendJSONString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r >= 0xa0 && r != utf8.RuneError && r != 0x2028 && r != 0x2029 {
+			i += size
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
+		case r == '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+		}
+		i += size
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"')
+}
