@@ -93,16 +93,20 @@ func Pad(dst []byte, start, width int, right, ascii bool) []byte {
 		return truncate(dst, start, width, ascii)
 	}
 	fill := width - w
-	for range fill {
-		dst = append(dst, ' ')
-	}
+	dst = appendBlanks(dst, fill)
 	if right && fill > 0 {
 		copy(dst[start+fill:], dst[start:len(dst)-fill])
-		for i := range fill {
-			dst[start+i] = ' '
-		}
+		appendBlanks(dst[:start], fill)
 	}
 	return dst
+}
+
+func appendBlanks(dst []byte, n int) []byte {
+	const blanks = "                                                                "
+	for ; n > len(blanks); n -= len(blanks) {
+		dst = append(dst, blanks...)
+	}
+	return append(dst, blanks[:n]...)
 }
 
 // truncate cuts dst[start:] to exactly width cells, the last an ellipsis.
