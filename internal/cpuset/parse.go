@@ -1,6 +1,7 @@
 package cpuset
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,6 +21,10 @@ func Parse(list string) (Set, error) {
 		first, last, step, err := parseRange(strings.TrimSpace(part))
 		if err != nil {
 			return Set{}, fmt.Errorf("CPU list %q: %w", list, err)
+		}
+		if step == 1 {
+			b.AddRange(first, last)
+			continue
 		}
 		for c := first; c <= last; c += step {
 			b.Add(c)
@@ -74,38 +79,71 @@ func parseCPU(s string) (CPU, error) {
 }
 
 // ParseMask reads a cpumask: hex words of 32 bits joined with commas, highest
-// first, as in smp_affinity and Cpus_allowed; a leading 0x is accepted.
+// first, as in smp_affinity and Cpus_allowed; a leading 0x is accepted, and so
+// is one word of any length, as taskset prints it.
 func ParseMask(mask string) (Set, error) {
-	text := strings.TrimPrefix(strings.TrimSpace(mask), "0x")
-	if text == "" {
-		return Set{}, fmt.Errorf("CPU mask %q is empty", mask)
-	}
-	parts := strings.Split(text, ",")
-	if len(parts) > 1 {
-		for i, p := range parts[1:] {
-			if len(p) > 8 {
-				return Set{}, fmt.Errorf("CPU mask %q: word %q is longer than 32 bits", mask, p)
-			}
-			parts[i+1] = strings.Repeat("0", 8-len(p)) + p
-		}
-		text = strings.Join(parts, "")
+	digits, err := maskDigits(mask)
+	if err != nil {
+		return Set{}, fmt.Errorf("CPU mask %q: %w", mask, err)
 	}
 	var b Builder
-	for i := range len(text) {
-		digit, err := strconv.ParseUint(text[len(text)-1-i:len(text)-i], 16, 8)
-		if err != nil {
-			return Set{}, fmt.Errorf("CPU mask %q: %q is not a hex digit", mask, text[len(text)-1-i:len(text)-i])
+	for i := range len(digits) {
+		digit := digits[len(digits)-1-i]
+		value, ok := hexValue(digit)
+		if !ok {
+			return Set{}, fmt.Errorf("CPU mask %q: %q is not a hex digit", mask, digits[len(digits)-1-i:len(digits)-i])
 		}
 		for bit := range 4 {
-			if digit>>bit&1 == 1 {
-				if i*4+bit > int(MaxCPU) {
-					return Set{}, fmt.Errorf("CPU mask %q: bit %d is above %d", mask, i*4+bit, MaxCPU)
-				}
-				b.Add(CPU(i*4 + bit))
+			if value>>bit&1 == 0 {
+				continue
 			}
+			cpu := CPU(i*4 + bit)
+			if cpu > MaxCPU {
+				return Set{}, fmt.Errorf("CPU mask %q: bit %d is above %d", mask, cpu, MaxCPU)
+			}
+			b.Add(cpu)
 		}
 	}
 	return b.Set(), nil
+}
+
+// maskDigits returns the digits of a mask without prefix and commas, each word
+// but the first filled up to 8 digits.
+func maskDigits(mask string) ([]byte, error) {
+	text := strings.TrimSpace(mask)
+	if len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
+		text = text[2:]
+	}
+	if text == "" {
+		return nil, errors.New("it is empty")
+	}
+	out := make([]byte, 0, len(text))
+	single := !strings.Contains(text, ",")
+	for word := range strings.SplitSeq(text, ",") {
+		switch {
+		case word == "":
+			return nil, errors.New("a word is missing")
+		case len(word) > 8 && !single:
+			return nil, fmt.Errorf("word %q is longer than 32 bits", word)
+		}
+		for range 8 - len(word) {
+			out = append(out, '0')
+		}
+		out = append(out, word...)
+	}
+	return out, nil
+}
+
+func hexValue(digit byte) (byte, bool) {
+	switch {
+	case digit >= '0' && digit <= '9':
+		return digit - '0', true
+	case digit >= 'a' && digit <= 'f':
+		return digit - 'a' + 10, true
+	case digit >= 'A' && digit <= 'F':
+		return digit - 'A' + 10, true
+	}
+	return 0, false
 }
 
 // String prints the set as a cpulist, "0-3,8"; the empty set prints as "".

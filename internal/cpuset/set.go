@@ -191,11 +191,34 @@ func (b *Builder) Add(cpu CPU) {
 	if cpu < 0 || cpu > MaxCPU {
 		return
 	}
-	w := int(cpu) / wordBits
-	for len(b.words) <= w {
-		b.words = append(b.words, 0)
+	b.grow(cpu)
+	b.words[cpu/wordBits] |= 1 << (uint(cpu) % wordBits)
+}
+
+// AddRange puts first to last into the set, without the numbers outside
+// 0..MaxCPU, and costs a step for each 64 of them.
+func (b *Builder) AddRange(first, last CPU) {
+	first, last = max(first, 0), min(last, MaxCPU)
+	if first > last {
+		return
 	}
-	b.words[w] |= 1 << (uint(cpu) % wordBits)
+	b.grow(last)
+	for w := first / wordBits; w <= last/wordBits; w++ {
+		word := ^uint64(0)
+		if w == first/wordBits {
+			word <<= uint(first) % wordBits
+		}
+		if w == last/wordBits {
+			word &= ^uint64(0) >> (wordBits - 1 - uint(last)%wordBits)
+		}
+		b.words[w] |= word
+	}
+}
+
+func (b *Builder) grow(cpu CPU) {
+	if missing := int(cpu)/wordBits + 1 - len(b.words); missing > 0 {
+		b.words = append(b.words, make([]uint64, missing)...)
+	}
 }
 
 // Set returns what was added so far.
