@@ -1,0 +1,243 @@
+package dialog
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/topology"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+const (
+	listLabel = " CPUs: "
+	listHint  = "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0"
+)
+
+// columns are the widths of the tree's columns; those of 0 are left out.
+type columns struct{ name, count, bar, now, cpus int }
+
+// columns fits the columns into width; the picture goes first, then the lists.
+func (a *Affinity) columns(width int) columns {
+	c := columns{name: 12, count: 7, bar: 10, now: 3, cpus: 12}
+	for _, b := range a.tree {
+		c.name = max(c.name, 2*b.depth+2+4+widget.Width(b.label)+1)
+	}
+	groups := false
+	for _, b := range a.tree {
+		groups = groups || b.leaf < 0
+	}
+	if !groups {
+		c.count, c.cpus = 0, 0
+	}
+	need := func() int { return 1 + c.name + c.count + c.bar + 5 + c.now + c.cpus + 13 }
+	if need() > width {
+		c.cpus = 0
+	}
+	if need() > width {
+		c.bar = 0
+	}
+	if need() > width {
+		c.count = 0
+	}
+	return c
+}
+
+// Render draws the change, the tree and the keys.
+func (a *Affinity) Render(width, height int, th *theme.Theme) string {
+	width = min(width, 96)
+	cols := a.columns(width)
+	n, head := len(a.shown), []string{a.change(th).Render(th, width), a.heading(cols, th).Render(th, width)}
+	if a.typing { // then the head is what matters, however few lines there are
+		n, head = 0, a.typingHead(width, th)
+	}
+	body := func(h int) []string {
+		from, to := a.list.Window(len(a.shown), h)
+		lines := make([]string, 0, h)
+		for i := from; i < to; i++ {
+			r := a.row(a.tree[a.shown[i]], cols, th)
+			lines = append(lines, r.Item(th, width, i == a.list.Cursor && !a.typing))
+		}
+		return lines
+	}
+	return rows.Stack(height, head, n, body, a.foot(width, th))
+}
+
+// change is "0-7 → 5", with what it was and what it will be.
+func (a *Affinity) change(th *theme.Theme) rows.Row {
+	var r rows.Row
+	before := a.Current.String()
+	if a.Mixed {
+		before = "threads differ, together " + before
+	}
+	r.Add(th.Dim, " "+before+" "+th.Arrow+" ")
+	if a.picked.Empty() {
+		r.Add(th.Bad, "none")
+	} else {
+		r.Add(th.Strong, a.picked.String())
+	}
+	r.Add(th.Dim, fmt.Sprintf("  %d of %d CPUs", a.picked.Len(), a.usable.Len()))
+	return r
+}
+
+func (a *Affinity) heading(c columns, th *theme.Theme) rows.Row {
+	var r rows.Row
+	r.Left(th, th.Dim, "", 1+c.name)
+	r.Right(th, th.Dim, "ticked", c.count)
+	if c.bar > 0 {
+		r.Left(th, th.Dim, "", c.bar+1)
+	}
+	r.Right(th, th.Dim, "load", 5)
+	r.Right(th, th.Dim, "now", c.now+1)
+	if c.cpus > 0 {
+		r.Add(th.Text, "  ")
+		r.Left(th, th.Dim, "CPUs", c.cpus)
+	}
+	return r
+}
+
+func (a *Affinity) row(b branch, c columns, th *theme.Theme) rows.Row {
+	var r rows.Row
+	can := b.cpus.And(a.usable)
+	style := th.Text
+	if can.Empty() {
+		style = th.Dim
+	}
+	name := strings.Repeat("  ", b.depth) + foldMark(b, th) + a.box(b.cpus, th) + " " + b.label
+	r.Left(th, style, name, c.name)
+	if b.leaf < 0 {
+		r.Right(th, th.Dim, fmt.Sprintf("%d/%d", b.cpus.And(a.picked).Len(), can.Len()), c.count)
+	} else {
+		r.Right(th, th.Dim, "", c.count)
+	}
+	a.addLoad(&r, b, c, th)
+	r.Right(th, th.Accent, part(b.cpus, a.Current, th.Tag, th.Shade[2]), c.now+1)
+	if c.cpus > 0 {
+		r.Add(th.Text, "  ")
+		list := ""
+		if b.leaf < 0 {
+			list = b.cpus.String()
+		}
+		r.Left(th, th.Dim, list, c.cpus)
+	}
+	a.addNotes(&r, b, th)
+	return r
+}
+
+func foldMark(b branch, th *theme.Theme) string {
+	switch {
+	case b.leaf >= 0:
+		return "  "
+	case b.folded:
+		return "+ "
+	}
+	return th.SortDown + " "
+}
+
+// box is the tick box of a group: all of what can be ticked, some, or none.
+func (a *Affinity) box(cpus cpuset.Set, th *theme.Theme) string {
+	can := cpus.And(a.usable)
+	switch got := can.And(a.picked); {
+	case can.Empty():
+		return " " + th.None + " "
+	case got.Empty():
+		return th.Unchecked
+	case got.Equal(can):
+		return th.Checked
+	}
+	return th.Part
+}
+
+// part is the mark for all of cpus in set, for some, or for none.
+func part(cpus, set cpuset.Set, all, some string) string {
+	switch {
+	case cpus.SubsetOf(set):
+		return all
+	case cpus.And(set).Empty():
+		return ""
+	}
+	return some
+}
+
+func (a *Affinity) addLoad(r *rows.Row, b branch, c columns, th *theme.Theme) {
+	share, ok := a.load(b.cpus)
+	if c.bar > 0 {
+		r.Add(th.Text, " ")
+		if ok {
+			r.Drawn(widget.AppendBar(nil, th, share, c.bar))
+		} else {
+			r.Left(th, th.Dim, "", c.bar)
+		}
+	}
+	text := th.None
+	if ok {
+		text = fmt.Sprintf("%d%%", int(math.Round(float64(share)*100)))
+	}
+	r.Right(th, th.Text, text, 5)
+}
+
+// load is the mean busy share of the CPUs of which it is known.
+func (a *Affinity) load(cpus cpuset.Set) (share float32, ok bool) {
+	n := 0
+	for cpu := range cpus.All() {
+		if v, known := a.Load[cpu]; known && v == v {
+			share += v
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return share / float32(n), true
+}
+
+// addNotes says what is special about a CPU.
+func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
+	if b.leaf < 0 {
+		return
+	}
+	cpu, _ := a.Topology.CPU(b.leaf)
+	var notes []string
+	if cpu.Kind != topology.KindUniform {
+		notes = append(notes, cpu.Kind.String())
+	}
+	if cpu.Isolated {
+		notes = append(notes, "isolated")
+	}
+	if why := a.unusable(b.leaf); why != "" {
+		notes = append(notes, why)
+	}
+	if b.leaf == a.LeastLoaded {
+		r.Add(th.Accent, "  "+th.Mark+" least loaded")
+	}
+	if len(notes) > 0 {
+		r.Add(th.Dim, "  "+strings.Join(notes, ", "))
+	}
+}
+
+// typingHead is the line being typed, with what is wrong with it below.
+func (a *Affinity) typingHead(width int, th *theme.Theme) []string {
+	var note rows.Row
+	if a.note == "" {
+		note.Add(th.Dim, " "+listHint)
+	} else {
+		note.Add(th.Bad, " "+a.note)
+	}
+	return []string{th.Accent.Render(listLabel) + a.input.render(width-len(listLabel), th), note.Render(th, width)}
+}
+
+func (a *Affinity) foot(width int, th *theme.Theme) []string {
+	if a.typing {
+		return []string{"", rows.Keys(th, " Enter", "tick these", "Esc", "back to the tree").Render(th, width)}
+	}
+	first := rows.Keys(th, " Space", "tick", "a", "all", "n", "none", "i", "invert")
+	second := rows.Keys(th, " left right", "fold", "l", "type a list", "Enter", "apply", "Esc", "cancel")
+	if a.note != "" {
+		first = nil
+		first.Add(th.Bad, " "+a.note)
+	}
+	return []string{first.Render(th, width), second.Render(th, width)}
+}
