@@ -172,7 +172,7 @@ func (a *Affinity) typed(msg tea.Msg) Outcome {
 
 // take ticks the CPUs of a typed list.
 func (a *Affinity) take(text string) {
-	set, err := a.Topology.ParseCPUs(text)
+	set, err := topology.ParseCPUs(text, a.Topology)
 	if err != nil {
 		a.note = err.Error()
 		return

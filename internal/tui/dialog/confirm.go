@@ -125,7 +125,7 @@ func (c *Confirm) answer(yes bool) Outcome {
 func (c *Confirm) Render(width, height int, th *theme.Theme) string {
 	var lines []string
 	for _, l := range c.lines {
-		for _, part := range rows.Wrap(l.Text, min(width, 84)) {
+		for _, part := range rows.Wrap(th, l.Text, min(width, 84)) {
 			lines = append(lines, l.Tone.style(th).Render(part))
 		}
 	}

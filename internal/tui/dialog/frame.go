@@ -5,7 +5,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"piton/internal/field"
+	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -35,7 +35,7 @@ func inner(width, height int) (w, h int, framed bool) {
 // frame draws the border and the title around the content. The box is as wide as
 // the widest line or the title needs, with at most maxW × maxH cells inside.
 func frame(title, content string, maxW, maxH int, th *theme.Theme) string {
-	title = field.Clean(title)
+	title = rows.Text(th, title)
 	w, h := lipgloss.Width(content), lipgloss.Height(content)
 	w, h = min(max(w, widget.Width(title)+2), maxW), min(h, maxH)
 

@@ -63,7 +63,7 @@ const twoColumns = 150
 func (h *Help) lines(width int, th *theme.Theme) []string {
 	var lines []string
 	for _, text := range h.head {
-		lines = append(lines, rows.Wrap(text, width)...)
+		lines = append(lines, rows.Wrap(th, text, width)...)
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "")

@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"piton/internal/field"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -145,7 +144,8 @@ func (m *Menu) foot(width int, th *theme.Theme) []string {
 	keys := rows.Keys(th, "Enter", "choose", "Esc", "cancel")
 	switch {
 	case m.note != "":
-		keys = rows.Row{{Style: th.Bad, Text: field.Clean(m.note)}}
+		keys = nil
+		keys.Add(th.Bad, m.note)
 	case m.typed != "":
 		keys = rows.Keys(th, "Enter", "choose", m.typed, "typed")
 	case len(m.items) > 9:

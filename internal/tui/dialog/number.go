@@ -131,7 +131,7 @@ func (n *Nice) Render(width, height int, th *theme.Theme) string {
 	head := []string{value.Render(th, width), scale.Render(th, width)}
 	var body []string
 	for _, note := range n.notes {
-		for _, line := range rows.Wrap(note, min(width, 60)) {
+		for _, line := range rows.Wrap(th, note, min(width, 60)) {
 			body = append(body, th.Warn.Render(line))
 		}
 	}

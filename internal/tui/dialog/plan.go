@@ -18,8 +18,8 @@ var verbs = map[tune.Attribute]string{
 
 // NewConfirmPlan shows a plan: what changes, what has its value already, what is
 // refused and why, and its warnings. Without anything to change it says so.
-func NewConfirmPlan(p tune.Plan, arrow string) *Confirm {
-	c := NewConfirm("Apply?", PlanLines(p, arrow), "apply", "cancel")
+func NewConfirmPlan(p tune.Plan) *Confirm {
+	c := NewConfirm("Apply?", PlanLines(p), "apply", "cancel")
 	c.nothing = !slices.ContainsFunc(p.Changes, func(ch tune.Change) bool { return ch.Status == tune.Planned })
 	if c.nothing {
 		c.title = "Nothing to change"
@@ -27,17 +27,16 @@ func NewConfirmPlan(p tune.Plan, arrow string) *Confirm {
 	return c
 }
 
-// PlanLines says in words what a plan will do; arrow stands between before and
-// after ("→", or "->" on ASCII terminals).
-func PlanLines(p tune.Plan, arrow string) []Line {
+// PlanLines says in words what a plan will do.
+func PlanLines(p tune.Plan) []Line {
 	var lines []Line
 	for _, r := range reasons(p.Requests) {
 		lines = append(lines, Line{Quiet, r})
 	}
 	for _, g := range group(p.Changes, tune.Planned, func(c tune.Change) string { return c.Before + "\x00" + c.After }) {
 		c := g[0]
-		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s %s %s",
-			verbs[c.Attribute], Who(g), c.Before, arrow, c.After)})
+		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s",
+			verbs[c.Attribute], Who(g), c.Before, c.After)})
 	}
 	for _, g := range group(p.Changes, tune.Unchanged, func(c tune.Change) string { return c.After }) {
 		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", verbs[g[0].Attribute], Who(g), g[0].After)})

@@ -182,7 +182,7 @@ func (p *Policy) warning(width int, th *theme.Theme) []string {
 	case rt:
 		text = "It will run before every ordinary task on its CPU."
 	}
-	lines := rows.Wrap(text, min(width-1, 70))
+	lines := rows.Wrap(th, text, min(width-1, 70))
 	for len(lines) < 2 {
 		lines = append(lines, "")
 	}

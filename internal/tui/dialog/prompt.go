@@ -3,7 +3,6 @@ package dialog
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"piton/internal/field"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -76,7 +75,7 @@ func (p *Prompt) Render(width, _ int, th *theme.Theme) string {
 	label := " " + p.label + ": "
 	p.x = widget.Width(label)
 	room := max(width-p.x, 1)
-	note := field.Clean(p.note)
+	note := rows.Text(th, p.note)
 	hint := th.Dim.Render(note)
 	if p.bad {
 		hint = th.Bad.Render(note)

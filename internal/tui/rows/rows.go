@@ -19,6 +19,7 @@ import (
 type Piece struct {
 	Style theme.Style
 	Text  string
+	drawn bool // Text has its styles already
 }
 
 // Row is one line, made of pieces from left to right.
@@ -26,19 +27,21 @@ type Row []Piece
 
 // Add puts a piece at the end. What a terminal would act on, which names of tasks
 // may hold, is shown as question marks (field.Clean).
-func (r *Row) Add(style theme.Style, text string) { *r = append(*r, Piece{style, field.Clean(text)}) }
+func (r *Row) Add(style theme.Style, text string) {
+	*r = append(*r, Piece{Style: style, Text: field.Clean(text)})
+}
 
 // Drawn adds text that has its styles already, such as a bar.
-func (r *Row) Drawn(text []byte) { *r = append(*r, Piece{Text: string(text)}) }
+func (r *Row) Drawn(text []byte) { *r = append(*r, Piece{Text: string(text), drawn: true}) }
 
 // Left adds text at the left of a column of width cells, cut with an ellipsis.
 func (r *Row) Left(th *theme.Theme, style theme.Style, text string, width int) {
-	r.column(style, widget.Fit(field.Clean(text), width, th.Ellipsis))
+	r.column(style, widget.Fit(Text(th, text), width, th.Ellipsis))
 }
 
 // Right adds text at the right of a column of width cells.
 func (r *Row) Right(th *theme.Theme, style theme.Style, text string, width int) {
-	r.column(style, widget.FitRight(field.Clean(text), width, th.Ellipsis))
+	r.column(style, widget.FitRight(Text(th, text), width, th.Ellipsis))
 }
 
 // column adds a filled column; its padding gets no style, which an underline
@@ -50,7 +53,7 @@ func (r *Row) column(style theme.Style, text string) {
 	if tail < 0 { // blank
 		lead, tail = len(text), 0
 	}
-	*r = append(*r, Piece{Text: text[:lead]}, Piece{style, core}, Piece{Text: text[len(text)-tail:]})
+	*r = append(*r, Piece{Text: text[:lead]}, Piece{Style: style, Text: core}, Piece{Text: text[len(text)-tail:]})
 }
 
 // Width is the number of cells the row takes.
@@ -62,20 +65,14 @@ func (r Row) Width() int {
 	return n
 }
 
-// Plain is the row without styles.
-func (r Row) Plain() string {
-	var b strings.Builder
-	for _, p := range r {
-		b.WriteString(ansi.Strip(p.Text))
-	}
-	return b.String()
-}
-
 // Render draws the row in at most width cells.
 func (r Row) Render(th *theme.Theme, width int) string {
 	var b strings.Builder
 	for _, p := range r {
 		text := p.Text
+		if !p.drawn {
+			text = Text(th, text)
+		}
 		if n := widget.Width(text); n > width {
 			text = ansi.Truncate(text, width, th.Ellipsis)
 			width = 0
@@ -99,11 +96,25 @@ func (r Row) Item(th *theme.Theme, width int, selected bool) string {
 	if !selected {
 		return " " + r.Render(th, width-1)
 	}
-	return th.Selected.Render(th.Cursor + widget.Fit(r.Plain(), width-1, th.Ellipsis))
+	return th.Selected.Render(th.Cursor + widget.Fit(ansi.Strip(r.Render(th, width-1)), width-1, th.Ellipsis))
 }
 
-// Wrap breaks a text, made safe, into lines of at most width cells.
-func Wrap(s string, width int) []string { return widget.Wrap(field.Clean(s), max(width, 1)) }
+// inASCII spells what piton writes beyond ASCII for terminals that cannot show it.
+var inASCII = strings.NewReplacer("→", "->", "≥", ">=", "±", "+-", "·", "-", "–", "-", "−", "-", "×", "x", "…", "~", "µ", "u",
+	"↑", "Up", "↓", "Down", "←", "Left", "⇧", "S-")
+
+// Text makes a text harmless (field.Clean) and fit for the theme's terminal.
+func Text(th *theme.Theme, s string) string {
+	if !th.ASCII {
+		return field.Clean(s)
+	}
+	return string(field.AppendClean(nil, inASCII.Replace(s), true))
+}
+
+// Wrap breaks a text, made harmless, into lines of at most width cells.
+func Wrap(th *theme.Theme, s string, width int) []string {
+	return widget.Wrap(Text(th, s), max(width, 1))
+}
 
 // Keys is a line of key names and what they do, given in turns.
 func Keys(th *theme.Theme, pairs ...string) Row {

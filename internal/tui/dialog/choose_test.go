@@ -1,0 +1,157 @@
+package dialog
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/place"
+	"piton/internal/topology/topologytest"
+	"piton/internal/tune"
+)
+
+// everyDialog is one of each kind, in an ordinary state.
+func everyDialog() []Dialog {
+	return []Dialog{
+		NewConfirmPlan(samplePlan()),
+		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "take back").Countdown(15 * time.Second),
+		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)"),
+		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
+		NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts among tasks of one session only"}),
+		NewPolicy("nqueens (3641)", tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, true),
+		sampleSetup(), NewHelp(nil, action.Specs, action.State{View: action.Processes}),
+		NewPrompt("filter", "cpu=3", nil),
+		NewAffinity(AffinityOptions{Subject: "nqueens (3641)", Topology: topologytest.Sized(8), Current: cpuset.Of(0, 1, 2), LeastLoaded: 5}),
+	}
+}
+
+func sampleUsers() *Menu {
+	return NewUsers([]User{{"root", 120}, {"balu", 31}, {"postgres", 1}}, "balu")
+}
+
+func sampleSetup() *Setup {
+	return NewSetup(field.Columns, []string{"full", "folded", "hidden"},
+		Settings{Columns: []string{"pid", "cpu", "command"}, Delay: time.Second, Panel: "folded"})
+}
+
+func TestMenuJumpsToWhatIsTyped(t *testing.T) {
+	m := NewSignals("x")
+	typeText(m, "kill")
+	assert.Equal(t, 9, press(m, "enter").Value)
+	m = NewSignals("x")
+	typeText(m, "19")
+	assert.Equal(t, 19, press(m, "enter").Value)
+	m = NewSignals("x")
+	typeText(m, "9")
+	assert.Equal(t, 9, press(m, "enter").Value, "a number at the beginning of the label comes first")
+	m = NewSignals("x")
+	typeText(m, "kz")
+	assert.Contains(t, ansi.Strip(m.Render(60, 10, plain)), "nothing here is called kz")
+	assert.Equal(t, 9, press(m, "enter").Value, "what cannot be found does not lose the place")
+	assert.Equal(t, 15, press(NewSignals("x"), "enter").Value)
+}
+
+func TestMenuRefusesInWords(t *testing.T) {
+	m := NewMenu("m", []Item{{Label: "node", Off: "there is one node only"}, {Label: "llc", Value: 1}}, 0)
+	assert.Equal(t, Outcome{}, press(m, "enter"))
+	assert.Contains(t, ansi.Strip(m.Render(60, 10, plain)), "node: there is one node only")
+	assert.Equal(t, 1, press(m, "down enter").Value)
+	assert.True(t, press(NewMenu("empty", nil, 0), "enter").Canceled)
+}
+
+func TestMenusGiveTheirValues(t *testing.T) {
+	assert.Equal(t, "balu", press(sampleUsers(), "enter").Value)
+	assert.Equal(t, "", press(sampleUsers(), "home enter").Value)
+	assert.Equal(t, "nice", press(NewSort(field.Columns, "nice"), "enter").Value)
+	assert.Equal(t, place.LeastLoaded, press(NewPlaces("x"), "enter").Value)
+	assert.Equal(t, place.Pack, press(NewPlaces("x"), "p enter").Value)
+	assert.Equal(t, kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4},
+		press(NewIOPriority("x", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}), "enter").Value)
+	assert.Equal(t, kernel.IOPrio{Class: kernel.IORealTime, Level: 7}, press(NewIOPriority("x", kernel.IOPrio{}), "end enter").Value)
+	assert.Equal(t, kernel.IOPrio{}, press(NewIOPriority("x", kernel.IOPrio{}), "enter").Value)
+}
+
+func TestNiceIsTypedOrStepped(t *testing.T) {
+	for keys, want := range map[string]int{
+		"enter": 3, "up up enter": 5, "f8 enter": 4, "- 5 enter": -5, "- 2 0 enter": -20, "1 9 enter": 19,
+		"9 9 enter": 9, "- 2 1 enter": 1, "5 - enter": -5, "1 2 backspace enter": 1, "[ enter": 2, "+ enter": 4,
+	} {
+		assert.Equal(t, want, press(NewNice("x", 3, nil), keys).Value, keys)
+	}
+}
+
+func TestPolicyPicker(t *testing.T) {
+	start := tune.PolicySetting{}
+	for keys, want := range map[string]tune.PolicySetting{
+		"enter":                 {},
+		"f enter":               {Policy: kernel.FIFO, RTPrio: 10},
+		"f 5 0 enter":           {Policy: kernel.FIFO, RTPrio: 50},
+		"r + + x enter":         {Policy: kernel.RR, RTPrio: 12, ResetOnFork: true},
+		"r - enter":             {Policy: kernel.RR, RTPrio: 9},
+		"f 0 enter":             {Policy: kernel.FIFO, RTPrio: 10},
+		"f 1 0 0 enter":         {Policy: kernel.FIFO, RTPrio: 10},
+		"5 enter":               {},
+		"down enter":            {Policy: kernel.Batch},
+		"down down space enter": {Policy: kernel.Idle, ResetOnFork: true},
+	} {
+		assert.Equal(t, want, press(NewPolicy("x", start, false), keys).Value, keys)
+	}
+	text := ansi.Strip(NewPolicy("x", tune.PolicySetting{Policy: kernel.RR, RTPrio: 7}, true).Render(80, 20, plain))
+	assert.Contains(t, text, "RR:7 → RR:7")
+	assert.Contains(t, text, "leaves other tasks about 5 %")
+}
+
+func TestSetupTicksAndMoves(t *testing.T) {
+	s := sampleSetup()
+	out := press(s, "right down right down right down space enter")
+	assert.Equal(t, Settings{Columns: []string{"cpu", "pid"}, Delay: 2 * time.Second, Panel: "hidden"}, out.Value)
+
+	s = sampleSetup()
+	assert.Equal(t, Outcome{}, press(s, "down down space down space down space enter"))
+	assert.Contains(t, ansi.Strip(s.Render(80, 20, plain)), "tick at least one column")
+	odd := NewSetup(field.Columns, nil, Settings{Columns: []string{"pid", "gone"}, Delay: 1500 * time.Millisecond})
+	assert.Equal(t, Settings{Columns: []string{"pid"}, Delay: 1500 * time.Millisecond}, press(odd, "enter").Value)
+}
+
+func TestPromptRefusesWhatItsCheckRefuses(t *testing.T) {
+	p := NewPrompt("filter", "", func(s string) error {
+		if s == "x" {
+			return errors.New("there is no column x")
+		}
+		return nil
+	})
+	assert.Equal(t, "x", p.Update(stroke("x")).Value)
+	assert.Equal(t, Outcome{}, press(p, "enter"))
+	assert.Contains(t, ansi.Strip(p.Render(60, 1, plain)), "there is no column x")
+	assert.Equal(t, "xy", press(p, "y enter").Value)
+	p.SetNote("no match")
+	assert.Contains(t, ansi.Strip(p.Render(60, 1, plain)), "no match")
+}
+
+func TestHelpScrollsAndCloses(t *testing.T) {
+	h := NewHelp([]string{"piton"}, action.Specs, action.State{})
+	h.Render(80, 10, plain)
+	assert.Equal(t, Outcome{}, press(h, "down pgdown space G"))
+	assert.True(t, press(h, "x").Done)
+}
+
+func TestChoosersLook(t *testing.T) {
+	checkGolden(t, "signals", NewSignals("nqueens (3641)"))
+	checkGolden(t, "users", sampleUsers())
+	checkGolden(t, "places", NewPlaces("3 processes (41 threads)"))
+	checkGolden(t, "ioprio", NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}))
+	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
+	checkGolden(t, "nice", NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts only among tasks of the same session"}))
+	checkGolden(t, "policy", NewPolicy("nqueens (3641)", tune.PolicySetting{}, true))
+	checkGolden(t, "policy-fifo", NewPolicy("nqueens (3641)", tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, true))
+	checkGolden(t, "setup", sampleSetup())
+	checkGolden(t, "prompt", NewPrompt("filter", "cpu=3 mig>10", nil))
+	checkGolden(t, "help", NewHelp([]string{"piton shows which tasks bounce between CPUs."}, action.Specs, action.State{View: action.Processes}))
+}
