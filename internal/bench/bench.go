@@ -2,13 +2,18 @@
 // and again under several placements, measures it from outside, and says with
 // honest statistics whether a placement helped.
 //
-// Start at Study and Run.
+// It changes no task itself: placing is done by a function that it is given, the
+// same that places any process. Start at Runner.Run and Judge; ChildMain is the
+// other end, inside the child.
 package bench
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"piton/internal/kernel"
+	"piton/internal/sample"
 )
 
 // Study is one comparison to run.
@@ -21,31 +26,120 @@ type Study struct {
 	Timeout    time.Duration // for one run; 0 = none
 }
 
-// Placement is how the runs of one arm are placed: "normal", "least-loaded",
-// "fifo:10", "rr:10", "batch", "idle", "nice:-5", "cpu:3", "pack", "spread", and
-// several joined with "+": "least-loaded+fifo:10".
-type Placement string
+// Limits of a Study.
+const (
+	MaxRuns       = 10_000
+	MaxPlacements = 32
+)
+
+// Validate says in one sentence what is wrong with the study.
+func (s Study) Validate() error {
+	w, err := Lookup(s.Workload)
+	if err != nil {
+		return err
+	}
+	values, err := w.Parse(s.Args)
+	if err != nil {
+		return err
+	}
+	if err := w.Check(values); err != nil {
+		return err
+	}
+	return s.validateCounts()
+}
+
+func (s Study) validateCounts() error {
+	switch {
+	case len(s.Placements) == 0:
+		return fmt.Errorf("a study needs at least one placement")
+	case len(s.Placements) > MaxPlacements:
+		return fmt.Errorf("a study takes at most %d placements, not %d", MaxPlacements, len(s.Placements))
+	case s.Runs < 1 || s.Runs > MaxRuns:
+		return fmt.Errorf("the number of runs must be 1 to %d, not %d", MaxRuns, s.Runs)
+	case s.Warmup < 0 || s.Warmup > MaxRuns:
+		return fmt.Errorf("the number of warm-up runs must be 0 to %d, not %d", MaxRuns, s.Warmup)
+	case s.Timeout < 0:
+		return fmt.Errorf("the time limit of a run must not be negative")
+	}
+	seen := map[Placement]bool{}
+	for _, p := range s.Placements {
+		spec, err := ParsePlacement(string(p))
+		if err != nil {
+			return err
+		}
+		if seen[spec.Name()] {
+			return fmt.Errorf("placement %q is there twice", p)
+		}
+		seen[spec.Name()] = true
+	}
+	return nil
+}
+
+// Total is the number of runs of the study, warm-up included.
+func (s Study) Total() int { return (s.Runs + s.Warmup) * len(s.Placements) }
+
+// WarmupIndex is the Index of runs that are not counted.
+const WarmupIndex = -1
 
 // RunResult is one run of the workload, measured from outside.
 type RunResult struct {
-	Workload        string
-	Placement       Placement
-	Index           int // 0-based among the measured runs of the placement; -1 for warm-up
-	PID             kernel.TID
+	Workload  string
+	Placement Placement
+	Index     int // 0-based among the measured runs of the placement; WarmupIndex for warm-up
+	PID       kernel.TID
+	Started   time.Time
+	// Wall is from letting the placed child go to its answer; process start and
+	// exit are not in it.
 	Wall            time.Duration
-	User            time.Duration
+	User            time.Duration // of the whole process, start and exit included
 	System          time.Duration
-	Migrations      uint64
+	Migrations      uint64 // of all threads, from letting it go to its answer
 	MigrationSource string // sample.Source's word
-	Voluntary       uint64
+	Voluntary       uint64 // switches of the whole process
 	Involuntary     uint64
-	RunDelay        time.Duration
+	RunDelay        time.Duration // of all threads, from letting it go to its answer
+	HaveRunDelay    bool
+	Threads         int // when it answered
 	MinorFaults     uint64
 	MajorFaults     uint64
 	MaxRSSBytes     uint64
-	Answer          string  // as the workload printed it
-	Metric          float64 // the workload's own timing of its work, seconds; what is compared
-	Touched         bool    // somebody changed its placement while it ran
-	Err             string  // "" when it ran and its answer was right
-	CPUs            string  // cpulist it was placed on, "" if not restricted
+	Answer          string          // as the workload printed it
+	Metric          float64         // the workload's own timing of its work, seconds; what is compared
+	Detail          json.RawMessage // the workload's own result
+	Touched         bool            // somebody changed its placement while it ran
+	TouchedWhat     string          // "affinity 1 became 0-1 of thread 123"
+	Err             string          // "" when it ran and its answer was right
+	CPUs            string          // cpulist it was placed on, "" if not restricted
+	Reason          string          // why it was placed there, in the placer's words
+}
+
+// Valid reports whether the run counts in a comparison: measured, right, and
+// left alone.
+func (r RunResult) Valid() bool { return r.Index >= 0 && r.Err == "" && !r.Touched }
+
+// Results is a study with everything that came of it so far.
+type Results struct {
+	ID         string // of this run of the study, sorts by time
+	Started    time.Time
+	Study      Study
+	Conditions Conditions
+	Runs       []RunResult // in the order in which they ran
+	// StoreErr is why results could not be kept in the file; they are all here.
+	StoreErr error
+}
+
+// Of returns the runs of one placement.
+func (r Results) Of(p Placement) []RunResult {
+	var out []RunResult
+	for _, run := range r.Runs {
+		if run.Placement == p {
+			out = append(out, run)
+		}
+	}
+	return out
+}
+
+// HaveMigrations reports whether the migrations could be counted.
+func (r RunResult) HaveMigrations() bool {
+	return r.MigrationSource != "" && r.MigrationSource != sample.SourceNone.String()
 }

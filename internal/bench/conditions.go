@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"piton/internal/procfs"
+)
+
+// Conditions is what else decides a result: the machine and its settings when
+// the study began. What could not be read is empty.
+type Conditions struct {
+	Host     string  `json:"host"`
+	Kernel   string  `json:"kernel"`    // release, "6.18.5"
+	CPUModel string  `json:"cpu_model"` // as /proc/cpuinfo names it
+	Governor string  `json:"governor"`  // of cpufreq, several joined with ","; "" without frequency scaling
+	SMT      string  `json:"smt"`       // "on", "off", "notsupported", …
+	Isolated string  `json:"isolated"`  // cpulist
+	Online   string  `json:"online"`    // cpulist
+	Load1    float64 `json:"load1"`
+	Version  string  `json:"piton_version"`
+}
+
+// ReadConditions reads them below a root path; version is piton's own.
+func ReadConditions(root, version string) Conditions {
+	proc := procfs.New(root)
+	cpus := func(name ...string) string {
+		return word(filepath.Join(append([]string{proc.Root(), "sys/devices/system/cpu"}, name...)...))
+	}
+	c := Conditions{
+		Host:     word(proc.Path("sys/kernel/hostname")),
+		Kernel:   word(proc.Path("sys/kernel/osrelease")),
+		SMT:      cpus("smt", "control"),
+		Isolated: cpus("isolated"),
+		Online:   cpus("online"),
+		Governor: governors(proc.Root()),
+		Version:  version,
+	}
+	if l, err := proc.LoadAvg(); err == nil {
+		c.Load1 = l.Load1
+	}
+	if info, err := os.ReadFile(proc.Path("cpuinfo")); err == nil {
+		c.CPUModel = ParseCPUModel(info)
+	}
+	return c
+}
+
+func word(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(b))
+}
+
+// governors lists the different cpufreq governors in use.
+func governors(root string) string {
+	files, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
+	var names []string
+	for _, f := range files {
+		if name := word(f); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
+}
+
+// ParseCPUModel finds the model in /proc/cpuinfo: "model name" on x86, "CPU
+// part" on arm64, which has no name there.
+func ParseCPUModel(info []byte) string {
+	for _, key := range []string{"model name", "CPU part"} {
+		for line := range strings.Lines(string(info)) {
+			name, value, ok := strings.Cut(line, ":")
+			if ok && strings.TrimSpace(name) == key {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	return ""
+}

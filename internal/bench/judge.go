@@ -1,0 +1,213 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// confidence of all intervals; 1-confidence is the level of the tests.
+const confidence = 0.95
+
+// Arm is the runs of one placement, summed up.
+type Arm struct {
+	Placement Placement
+	Runs      int // valid ones; all figures are theirs
+	Failed    int
+	Touched   int
+	// Median is of the workload's own seconds; Low and High are its 95 %
+	// interval, from order statistics, when HaveInterval (6 runs or more).
+	Median, Low, High float64
+	HaveInterval      bool
+	Wall              float64 // median, seconds
+	Migrations        float64 // median
+	HaveMigrations    bool
+	RunDelay          float64 // median, seconds
+	HaveRunDelay      bool
+	seconds           []float64
+}
+
+// Comparison is one arm against the base. Shares are of the base's time: -0.031
+// is 3.1 % less time, so faster.
+type Comparison struct {
+	Base, Other Arm
+	Comparable  bool    // both have valid runs
+	Delta       float64 // Hodges-Lehmann estimate on the logarithms, as a share
+	Low, High   float64 // its 95 % interval, when HaveInterval (4 runs each)
+	// Visible is the smallest effect that a study with this much noise finds four
+	// times out of five, as a share; when HaveInterval.
+	Visible      float64
+	HaveInterval bool
+	P            float64 // Mann-Whitney test, two-sided
+	PAdjusted    float64 // by Holm, for all comparisons with this base
+	Different    bool    // PAdjusted < 0.05
+	Verdict      string  // in words: "3.1% faster (1.9–4.2%), p<0.01"
+	Warnings     []string
+}
+
+// Report is what a study found.
+type Report struct {
+	Arms        []Arm        // in the study's order, the base first
+	Comparisons []Comparison // of each later arm with the base
+	Warnings    []string
+}
+
+// Judge sums up a study, finished or not.
+func Judge(r Results) Report {
+	var rep Report
+	for _, p := range r.Study.Placements {
+		rep.Arms = append(rep.Arms, newArm(p, r.Of(p)))
+	}
+	if len(rep.Arms) == 0 {
+		return rep
+	}
+	for _, other := range rep.Arms[1:] {
+		rep.Comparisons = append(rep.Comparisons, compare(rep.Arms[0], other))
+	}
+	correct(rep.Comparisons)
+	for _, a := range rep.Arms {
+		rep.Warnings = append(rep.Warnings, a.warnings()...)
+	}
+	return rep
+}
+
+func newArm(p Placement, runs []RunResult) Arm {
+	a := Arm{Placement: p}
+	var wall, migrations, delay []float64
+	for _, run := range runs {
+		switch {
+		case run.Index < 0:
+			continue
+		case run.Err != "":
+			a.Failed++
+		case run.Touched:
+			a.Touched++
+		}
+		if !run.Valid() {
+			continue
+		}
+		a.seconds = append(a.seconds, run.Metric)
+		wall = append(wall, run.Wall.Seconds())
+		if run.HaveMigrations() {
+			migrations = append(migrations, float64(run.Migrations))
+		}
+		if run.HaveRunDelay {
+			delay = append(delay, run.RunDelay.Seconds())
+		}
+	}
+	a.Runs = len(a.seconds)
+	if a.Runs == 0 {
+		return a
+	}
+	s := benchmath.AssumeNothing.Summary(newSample(a.seconds), confidence)
+	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
+	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
+	a.Wall, _ = median(wall)
+	a.Migrations, a.HaveMigrations = median(migrations)
+	a.RunDelay, a.HaveRunDelay = median(delay)
+	return a
+}
+
+func newSample(values []float64) *benchmath.Sample {
+	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+}
+
+func median(values []float64) (float64, bool) {
+	if len(values) == 0 {
+		return 0, false
+	}
+	v := slices.Sorted(slices.Values(values))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2, true
+}
+
+func (a Arm) warnings() []string {
+	var out []string
+	if a.Failed > 0 {
+		out = append(out, fmt.Sprintf("%s: %d failed and left out", a.Placement, a.Failed))
+	}
+	if a.Touched > 0 {
+		out = append(out, fmt.Sprintf("%s: %d touched by somebody while running and left out", a.Placement, a.Touched))
+	}
+	if a.Runs > 0 && !a.HaveInterval {
+		out = append(out, fmt.Sprintf("%s: %d are too few runs for a 95%% interval of the median, which needs 6", a.Placement, a.Runs))
+	}
+	return out
+}
+
+// compare tests by ranks, and estimates on logarithms, since what a placement
+// saves is a share of the time.
+func compare(base, other Arm) Comparison {
+	c := Comparison{Base: base, Other: other, P: 1, PAdjusted: 1}
+	if base.Runs == 0 || other.Runs == 0 {
+		return c
+	}
+	c.Comparable = true
+	c.P = benchmath.AssumeNothing.Compare(newSample(base.seconds), newSample(other.seconds)).P
+	estimate, low, high, have := shift(logs(base.seconds), logs(other.seconds), confidence)
+	c.Delta = math.Expm1(estimate)
+	if have {
+		c.HaveInterval = true
+		c.Low, c.High = math.Expm1(low), math.Expm1(high)
+		c.Visible = math.Expm1((high - low) / 2 * visibleFactor)
+	}
+	return c
+}
+
+// visibleFactor makes of half the width of a 95 % interval the effect found with
+// probability 0.8: (z(0.975) + z(0.8)) / z(0.975).
+const visibleFactor = (1.960 + 0.842) / 1.960
+
+func logs(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Log(max(v, 1e-9)) // a clock's nanosecond
+	}
+	return out
+}
+
+// correct adjusts the p values for their number and words the verdicts.
+func correct(cs []Comparison) {
+	var ps []float64
+	for _, c := range cs {
+		if c.Comparable {
+			ps = append(ps, c.P)
+		}
+	}
+	adjusted := holm(ps)
+	next := 0
+	for i := range cs {
+		c := &cs[i]
+		if c.Comparable {
+			c.PAdjusted = adjusted[next]
+			next++
+			c.Different = c.PAdjusted < 1-confidence
+			c.warnOfFewRuns(len(ps))
+		}
+		c.Verdict = c.verdict()
+	}
+}
+
+// warnOfFewRuns says when even runs that do not overlap at all could not show a
+// difference.
+func (c *Comparison) warnOfFewRuns(comparisons int) {
+	level := (1 - confidence) / float64(comparisons)
+	if smallestP(c.Base.Runs, c.Other.Runs) < level {
+		return
+	}
+	need := 2
+	for smallestP(need, need) >= level {
+		need++
+	}
+	c.Warnings = append(c.Warnings, fmt.Sprintf("too few runs (%d and %d) to show any difference; %d each could", c.Base.Runs, c.Other.Runs, need))
+}
+
+// smallestP is the p value of samples that do not overlap: 2 / (m+n over m).
+func smallestP(m, n int) float64 {
+	p := 2.0
+	for i := 1; i <= m; i++ {
+		p *= float64(i) / float64(n+i)
+	}
+	return min(p, 1)
+}

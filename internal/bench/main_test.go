@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// TestMain is the child too: started with childMode first, this binary is a
+// workload's process, as piton is with its hidden subcommand.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == childMode {
+		os.Exit(childMain(append(testWorkloads, Workloads...), os.Args[2:], os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+const childMode = "piton-test-child"
+
+// testWorkloads misbehave in every way that a child can.
+var testWorkloads = []Workload{
+	{Name: "sleep", Params: []Param{{Name: "ms", Default: "0", Max: 600_000}}, Check: anything, Run: sleep},
+	{Name: "wrong", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
+		return Outcome{Answer: "41", Seconds: 0.1}, errors.New("found 41 where there are 42")
+	}},
+	{Name: "panics", Check: anything, Run: func(context.Context, Values) (Outcome, error) { panic("out of its depth") }},
+	{Name: "exits", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
+		os.Exit(7)
+		return Outcome{}, nil
+	}},
+	{Name: "garbage", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
+		fmt.Println("no JSON at all")
+		return Outcome{}, nil
+	}},
+	{Name: "killed", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
+		return Outcome{}, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}},
+}
+
+func anything(Values) error { return nil }
+
+func sleep(ctx context.Context, v Values) (Outcome, error) {
+	d := time.Duration(v.Int("ms")) * time.Millisecond
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return Outcome{Answer: strconv.Itoa(v.Int("ms")), Seconds: d.Seconds()}, nil
+}
+
+// newRunner starts this test binary as the child and places nothing.
+func newRunner(t *testing.T) *Runner {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Runner{
+		Command:   []string{exe, childMode},
+		Place:     func(context.Context, kernel.TID, Spec) (Placed, error) { return Placed{}, nil },
+		Scheduler: kernel.System(),
+		Proc:      procfs.New("/"),
+	}
+}
+
+// gone reports whether no process has the PID, not even an unreaped one.
+func gone(pid kernel.TID) bool { return errors.Is(syscall.Kill(int(pid), 0), syscall.ESRCH) }

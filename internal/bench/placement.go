@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/place"
+)
+
+// Placement is how the runs of one arm are placed: "normal", "least-loaded",
+// "fifo:10", "rr:10", "batch", "idle", "nice:-5", "cpu:3" (any CPUS expression),
+// "pack", "spread", "llc", "node", "sibling-free", and several joined with "+":
+// "least-loaded+fifo:10".
+type Placement string
+
+// Normal is the placement that changes nothing.
+const Normal Placement = "normal"
+
+// Strategies are the placements that choose CPUs by load and topology.
+var Strategies = []place.Strategy{place.LeastLoaded, place.Pack, place.Spread, place.LLC, place.NodeWide, place.SiblingFree}
+
+// PlacementHelp is one line for flags and forms.
+const PlacementHelp = "normal, least-loaded, pack, spread, llc, node, sibling-free, cpu:CPUS, fifo:PRIO, rr:PRIO, batch, idle, nice:VALUE; joined with +"
+
+// Spec is what a Placement asks for. The zero Spec changes nothing.
+type Spec struct {
+	Strategy place.Strategy // "" if CPUs are not chosen by load
+	CPUs     string         // CPUS expression of "cpu:…", "" if none
+	Policy   *PolicySpec
+	Nice     *int
+}
+
+// PolicySpec is a scheduling policy; RTPrio is 1..99 for FIFO and RR, else 0.
+type PolicySpec struct {
+	Policy kernel.Policy
+	RTPrio int
+}
+
+// ParsePlacement reads a Placement. The error is one sentence that names the
+// part that is wrong.
+func ParsePlacement(text string) (Spec, error) {
+	var spec Spec
+	parts := strings.Split(strings.ToLower(strings.TrimSpace(text)), "+")
+	for _, part := range parts {
+		if part == string(Normal) && len(parts) == 1 {
+			return spec, nil
+		}
+		if err := spec.add(part); err != nil {
+			return Spec{}, fmt.Errorf("placement %q: %w", text, err)
+		}
+	}
+	if spec.Nice != nil && spec.Policy != nil && spec.Policy.Policy != kernel.Batch {
+		return Spec{}, fmt.Errorf("placement %q: nice means nothing under %s", text, spec.Policy.Policy)
+	}
+	return spec, nil
+}
+
+func (s *Spec) add(part string) error {
+	name, value, hasValue := strings.Cut(part, ":")
+	switch {
+	case part == string(Normal):
+		return fmt.Errorf("%q changes nothing and cannot be joined with others", Normal)
+	case slices.Contains(Strategies, place.Strategy(name)), name == "cpu":
+		return s.addCPUs(name, value, hasValue)
+	case name == "fifo", name == "rr", name == "batch", name == "idle":
+		return s.addPolicy(name, value, hasValue)
+	case name == "nice":
+		return s.addNice(value)
+	case part == "":
+		return fmt.Errorf("a part is missing")
+	}
+	return fmt.Errorf("%q is none of %s", part, PlacementHelp)
+}
+
+func (s *Spec) addCPUs(name, value string, hasValue bool) error {
+	if s.Strategy != "" || s.CPUs != "" {
+		return fmt.Errorf("the CPUs are chosen twice")
+	}
+	if name != "cpu" {
+		if hasValue {
+			return fmt.Errorf("%q takes no value", name)
+		}
+		s.Strategy = place.Strategy(name)
+		return nil
+	}
+	if value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789_-,:^") != "" {
+		return fmt.Errorf("%q is no CPU list such as 3, 0-2,5 or llc:0", value)
+	}
+	s.CPUs = value
+	return nil
+}
+
+func (s *Spec) addPolicy(name, value string, hasValue bool) error {
+	if s.Policy != nil {
+		return fmt.Errorf("the policy is set twice")
+	}
+	policy := map[string]kernel.Policy{"fifo": kernel.FIFO, "rr": kernel.RR, "batch": kernel.Batch, "idle": kernel.Idle}[name]
+	if !policy.RealTime() {
+		if hasValue {
+			return fmt.Errorf("%q takes no priority", name)
+		}
+		s.Policy = &PolicySpec{Policy: policy}
+		return nil
+	}
+	prio, err := strconv.Atoi(value)
+	if err != nil || prio < 1 || prio > 99 {
+		return fmt.Errorf("%s needs a priority from 1 to 99, such as %s:10", name, name)
+	}
+	s.Policy = &PolicySpec{Policy: policy, RTPrio: prio}
+	return nil
+}
+
+func (s *Spec) addNice(value string) error {
+	if s.Nice != nil {
+		return fmt.Errorf("nice is set twice")
+	}
+	nice, err := strconv.Atoi(value)
+	if err != nil || nice < -20 || nice > 19 {
+		return fmt.Errorf("nice needs a value from -20 to 19, such as nice:-5")
+	}
+	s.Nice = &nice
+	return nil
+}
+
+// Name is the placement's one spelling: CPUs, then policy, then nice.
+func (s Spec) Name() Placement {
+	var parts []string
+	if s.Strategy != "" {
+		parts = append(parts, string(s.Strategy))
+	}
+	if s.CPUs != "" {
+		parts = append(parts, "cpu:"+s.CPUs)
+	}
+	if s.Policy != nil {
+		name := strings.ToLower(s.Policy.Policy.String())
+		if s.Policy.RTPrio > 0 {
+			name += ":" + strconv.Itoa(s.Policy.RTPrio)
+		}
+		parts = append(parts, name)
+	}
+	if s.Nice != nil {
+		parts = append(parts, "nice:"+strconv.Itoa(*s.Nice))
+	}
+	if len(parts) == 0 {
+		return Normal
+	}
+	return Placement(strings.Join(parts, "+"))
+}

@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"encoding/json"
+	"time"
+
+	"piton/internal/kernel"
+)
+
+// The lines of results.jsonl and of bench -o json. Names are stable: new ones
+// may be added, none changes its meaning or unit. Times ending in _s are
+// seconds, in _ns nanoseconds.
+
+// studyRecord is {"type":"study"}: what was asked for, and where.
+type studyRecord struct {
+	Type       string      `json:"type"`
+	ID         string      `json:"study"`
+	Started    time.Time   `json:"started"`
+	Workload   string      `json:"workload"`
+	Args       []string    `json:"args"`
+	Placements []Placement `json:"placements"` // the first is the base
+	Runs       int         `json:"runs"`       // per placement
+	Warmup     int         `json:"warmup"`     // per placement
+	TimeoutS   float64     `json:"timeout_s"`  // of one run, 0 = none
+	Conditions Conditions  `json:"conditions"`
+}
+
+// runRecord is {"type":"run"}: one run.
+type runRecord struct {
+	Type            string          `json:"type"`
+	Study           string          `json:"study"`
+	Workload        string          `json:"workload"`
+	Placement       Placement       `json:"placement"`
+	Index           int             `json:"index"` // -1 = warm-up
+	Started         time.Time       `json:"started"`
+	PID             kernel.TID      `json:"pid"`
+	CPUs            string          `json:"cpus"` // "" = not restricted
+	Reason          string          `json:"reason"`
+	Answer          string          `json:"answer"`
+	WorkS           float64         `json:"work_s"` // by the workload's own clock; what is compared
+	WallS           float64         `json:"wall_s"`
+	UserS           float64         `json:"user_s"`
+	SysS            float64         `json:"sys_s"`
+	Migrations      *uint64         `json:"migrations"` // null = not known
+	MigrationSource string          `json:"migration_source"`
+	RunDelayNs      *int64          `json:"run_delay_ns"` // null = not known
+	Voluntary       uint64          `json:"voluntary_switches"`
+	Involuntary     uint64          `json:"involuntary_switches"`
+	MinorFaults     uint64          `json:"minor_faults"`
+	MajorFaults     uint64          `json:"major_faults"`
+	MaxRSSBytes     uint64          `json:"max_rss_bytes"`
+	Threads         int             `json:"threads"`
+	Touched         bool            `json:"touched"`
+	TouchedWhat     string          `json:"touched_what"`
+	Error           string          `json:"error"`
+	Detail          json.RawMessage `json:"detail,omitempty"` // the workload's own result
+}
+
+// comparisonRecord is {"type":"comparison"}: one placement against the base.
+// Shares are of the base's median time: -0.031 is 3.1 % less time.
+type comparisonRecord struct {
+	Type            string    `json:"type"`
+	Study           string    `json:"study"`
+	Workload        string    `json:"workload"`
+	Base            Placement `json:"base"`
+	Placement       Placement `json:"placement"`
+	BaseRuns        int       `json:"base_runs"`
+	Runs            int       `json:"runs"`
+	BaseMedianS     float64   `json:"base_median_s"`
+	MedianS         float64   `json:"median_s"`
+	Delta           *float64  `json:"delta"` // null = nothing to compare
+	DeltaLow        *float64  `json:"delta_low"`
+	DeltaHigh       *float64  `json:"delta_high"`
+	P               float64   `json:"p"`          // rank test
+	PAdjusted       float64   `json:"p_adjusted"` // for the number of comparisons
+	Different       bool      `json:"different"`
+	SmallestVisible *float64  `json:"smallest_visible"` // effect found four times out of five
+	Verdict         string    `json:"verdict"`
+	Warnings        []string  `json:"warnings"`
+}
+
+func newStudyRecord(r Results) studyRecord {
+	return studyRecord{
+		Type: "study", ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
+		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
+		TimeoutS: r.Study.Timeout.Seconds(), Conditions: r.Conditions,
+	}
+}
+
+func (s studyRecord) results() Results {
+	return Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: Study{
+		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
+		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
+	}}
+}
+
+func newRunRecord(study string, r RunResult) runRecord {
+	rec := runRecord{
+		Type: "run", Study: study, Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
+		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, WorkS: r.Metric,
+		WallS: r.Wall.Seconds(), UserS: r.User.Seconds(), SysS: r.System.Seconds(),
+		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
+		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
+		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Error: r.Err, Detail: r.Detail,
+	}
+	if r.HaveMigrations() {
+		rec.Migrations = &r.Migrations
+	}
+	if r.HaveRunDelay {
+		ns := r.RunDelay.Nanoseconds()
+		rec.RunDelayNs = &ns
+	}
+	return rec
+}
+
+func (r runRecord) result() RunResult {
+	run := RunResult{
+		Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
+		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, Metric: r.WorkS,
+		Wall: seconds(r.WallS), User: seconds(r.UserS), System: seconds(r.SysS),
+		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
+		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
+		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Err: r.Error, Detail: r.Detail,
+	}
+	if r.Migrations != nil {
+		run.Migrations = *r.Migrations
+	}
+	if r.RunDelayNs != nil {
+		run.RunDelay, run.HaveRunDelay = time.Duration(*r.RunDelayNs), true
+	}
+	return run
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// RunJSON is the line of one run.
+func RunJSON(study string, r RunResult) ([]byte, error) { return json.Marshal(newRunRecord(study, r)) }
+
+// StudyJSON is the line of a study.
+func StudyJSON(r Results) ([]byte, error) { return json.Marshal(newStudyRecord(r)) }
+
+// ComparisonJSON is the line of one comparison.
+func ComparisonJSON(study, workload string, c Comparison) ([]byte, error) {
+	rec := comparisonRecord{
+		Type: "comparison", Study: study, Workload: workload, Base: c.Base.Placement, Placement: c.Other.Placement,
+		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Median, MedianS: c.Other.Median,
+		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, Verdict: c.Verdict, Warnings: c.Warnings,
+	}
+	if rec.Warnings == nil {
+		rec.Warnings = []string{}
+	}
+	if c.Comparable {
+		rec.Delta = &c.Delta
+	}
+	if c.HaveInterval {
+		rec.DeltaLow, rec.DeltaHigh, rec.SmallestVisible = &c.Low, &c.High, &c.Visible
+	}
+	return json.Marshal(rec)
+}

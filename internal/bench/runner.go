@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Placed is what a PlaceFunc did.
+type Placed struct {
+	CPUs   string // cpulist that the process is restricted to now, "" if it is not
+	Reason string // why these, in words
+	// Release, if not nil, is called once the process has ended.
+	Release func()
+}
+
+// PlaceFunc places a process, all of its threads, as Spec asks. It is called
+// for "normal" too, with the zero Spec, and must then change nothing.
+type PlaceFunc func(ctx context.Context, pid kernel.TID, spec Spec) (Placed, error)
+
+// Runner runs studies. Place, Scheduler and Proc must be set.
+type Runner struct {
+	// Command starts a workload's process; the workload's name and flags are
+	// appended to it.
+	Command   []string
+	Env       []string // environment of the processes; nil = this one's
+	Place     PlaceFunc
+	Scheduler kernel.Scheduler
+	Proc      procfs.FS
+	Store     *Store // where results are kept; nil = nowhere
+	// Conditions are read at the start of a study; nil = not read.
+	Conditions func() Conditions
+}
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// The events of a study.
+const (
+	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and working
+	RunEnded                    // Run is complete
+)
+
+// Event is one step of a study.
+type Event struct {
+	Kind  EventKind
+	Study string // Results.ID
+	Run   RunResult
+	Done  int // runs that have ended, warm-up included
+	Total int
+	// Left estimates the time until the study ends; valid when HaveLeft.
+	Left     time.Duration
+	HaveLeft bool
+}
+
+// Run runs the study, and calls on, if not nil, for each event from the calling
+// goroutine. A failed run does not end it. When ctx ends, the process that runs
+// is killed and waited for, and the Results so far are returned with ctx's error.
+func (r *Runner) Run(ctx context.Context, study Study, on func(Event)) (Results, error) {
+	if err := study.validateCounts(); err != nil {
+		return Results{}, err
+	}
+	results := Results{ID: newID(time.Now()), Started: time.Now(), Study: study}
+	if r.Conditions != nil {
+		results.Conditions = r.Conditions()
+	}
+	if on == nil {
+		on = func(Event) {}
+	}
+	results.StoreErr = r.Store.begin(results)
+	left := estimate{study: study}
+	for _, slot := range order(study) {
+		emit := func(kind EventKind, run RunResult) {
+			e := Event{Kind: kind, Study: results.ID, Run: run, Done: left.done, Total: study.Total()}
+			e.Left, e.HaveLeft = left.remaining()
+			on(e)
+		}
+		start := time.Now()
+		run := r.runOne(ctx, study, slot, func(run RunResult) { emit(RunStarted, run) })
+		if err := ctx.Err(); err != nil {
+			return results, fmt.Errorf("run the study: %w", context.Cause(ctx))
+		}
+		left.add(time.Since(start))
+		results.Runs = append(results.Runs, run)
+		if results.StoreErr == nil {
+			results.StoreErr = r.Store.add(results.ID, run)
+		}
+		emit(RunEnded, run)
+	}
+	return results, nil
+}
+
+// slot is one run to make.
+type slot struct {
+	placement Placement
+	index     int
+}
+
+// order interleaves the placements and lets each round begin with the next one,
+// A B C, B C A, C A B, so that neither drift nor what ran before favours any.
+func order(s Study) []slot {
+	var out []slot
+	n := len(s.Placements)
+	for round := range s.Warmup + s.Runs {
+		for i := range n {
+			out = append(out, slot{s.Placements[(round+i)%n], max(round-s.Warmup, WarmupIndex)})
+		}
+	}
+	return out
+}
+
+// estimate foretells the end from the mean of the runs so far. Rounds are
+// interleaved, so the mean weighs all placements alike.
+type estimate struct {
+	study Study
+	done  int
+	spent time.Duration
+}
+
+func (e *estimate) add(run time.Duration) { e.done++; e.spent += run }
+
+func (e *estimate) remaining() (time.Duration, bool) {
+	if e.done == 0 {
+		return 0, false
+	}
+	return e.spent / time.Duration(e.done) * time.Duration(e.study.Total()-e.done), true
+}
+
+// newID names one run of a study: the time, so that names sort, and four random
+// bytes against two studies in the same second.
+func newID(now time.Time) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+}

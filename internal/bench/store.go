@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"piton/internal/kernel"
+)
+
+// Store is the file of results, one JSON object a line, appended to and never
+// rewritten but for lines that cannot be read, which are moved beside it. Two
+// piton processes may use it at once. A nil Store keeps nothing.
+type Store struct{ path string }
+
+// NewStore returns the store in a file; the file and its directory are made
+// when something is written.
+func NewStore(path string) *Store { return &Store{path: path} }
+
+// DefaultStorePath is where results live: results.jsonl in
+// $XDG_STATE_HOME/piton, else in /var/lib/piton for root and in
+// ~/.local/state/piton for others.
+func DefaultStorePath(getenv func(string) string, euid int) (string, error) {
+	dir := getenv("XDG_STATE_HOME")
+	switch {
+	case filepath.IsAbs(dir): // a relative one is to be ignored, says the XDG specification
+		dir = filepath.Join(dir, "piton")
+	case euid == 0:
+		dir = "/var/lib/piton"
+	case getenv("HOME") == "":
+		return "", errors.New("neither XDG_STATE_HOME nor HOME says where results are kept")
+	default:
+		dir = filepath.Join(getenv("HOME"), ".local", "state", "piton")
+	}
+	return filepath.Join(dir, "results.jsonl"), nil
+}
+
+// Path is the file's path.
+func (s *Store) Path() string { return s.path }
+
+func (s *Store) begin(r Results) error {
+	if s == nil {
+		return nil
+	}
+	return s.append(newStudyRecord(r))
+}
+
+func (s *Store) add(study string, run RunResult) error {
+	if s == nil {
+		return nil
+	}
+	return s.append(newRunRecord(study, run))
+}
+
+// append adds one line, whole or not at all.
+func (s *Store) append(record any) error {
+	line, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("keep results: %w", err)
+	}
+	return s.locked(func() error {
+		f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			return fmt.Errorf("keep results: %w", err)
+		}
+		defer f.Close()
+		return appendLine(f, line)
+	})
+}
+
+func appendLine(f *os.File, line []byte) error {
+	size, torn, err := tail(f)
+	if err != nil {
+		return fmt.Errorf("keep results: %w", err)
+	}
+	if torn { // by a crash: the rest of that line must not swallow this one
+		line = append([]byte{'\n'}, line...)
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		// A full disk takes part of a line; what was there before stays readable.
+		return errors.Join(fmt.Errorf("keep results: %w", err), ignoreInvalid(f.Truncate(size)))
+	}
+	return nil
+}
+
+// ignoreInvalid drops the error of truncating what is no regular file.
+func ignoreInvalid(err error) error {
+	if errors.Is(err, os.ErrInvalid) || err == nil {
+		return nil
+	}
+	return err
+}
+
+// tail returns the file's size and whether its last line lacks its end.
+func tail(f *os.File) (size int64, torn bool, err error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, false, err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
+	}
+	return info.Size(), last[0] != '\n', nil
+}
+
+// locked runs do while no other piton touches the files. The lock is on a file
+// of its own, since the file of results may be replaced.
+func (s *Store) locked(do func() error) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return fmt.Errorf("keep results: %w", err)
+	}
+	lock, err := os.OpenFile(s.path+".lock", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("keep results: %w", err)
+	}
+	defer lock.Close() // unlocks
+	if err := kernel.Lock(lock); err != nil {
+		return fmt.Errorf("keep results: %w", err)
+	}
+	return do()
+}
+
+// moveAside puts bad lines into the file beside and leaves good alone in this one.
+func (s *Store) moveAside(good, bad []byte) error {
+	aside, err := os.OpenFile(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("set corrupt results aside: %w", err)
+	}
+	_, err = aside.Write(bad)
+	if err = errors.Join(err, aside.Sync(), aside.Close()); err != nil {
+		return fmt.Errorf("set corrupt results aside: %w", err)
+	}
+	if err := replace(s.path, good); err != nil {
+		return fmt.Errorf("set corrupt results aside: %w", err)
+	}
+	return nil
+}
+
+// CorruptPath is where lines are moved that cannot be read.
+func (s *Store) CorruptPath() string { return s.path + ".corrupt" }
+
+// replace writes a file anew, whole or not at all.
+func replace(path string, content []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone already when all went well
+	_, err = io.Copy(tmp, bytes.NewReader(content))
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Workload is a piece of work with a known answer.
+type Workload struct {
+	Name   string
+	Help   string // one line
+	Params []Param
+	// Check says in one sentence what is wrong with values that are each fine.
+	Check func(Values) error
+	// Run does the work in this process. It fails when the answer is wrong; the
+	// Outcome is filled in then too.
+	Run func(context.Context, Values) (Outcome, error)
+}
+
+// Param is one setting of a workload, a flag of the command line and a field of
+// the form. It is a number unless it has Choices.
+type Param struct {
+	Name     string // without dashes: "n", "threads"
+	Help     string
+	Default  string
+	Min, Max int      // of a number
+	Choices  []string // of a word
+}
+
+// Values are the settings by Param.Name. A missing one has its default.
+type Values map[string]string
+
+// Outcome is what the work gave.
+type Outcome struct {
+	Answer  string  // in one word, the same for every right run
+	Seconds float64 // the work alone
+	Detail  any     // the workload's own Result, JSON-taggable
+}
+
+// Lookup finds a workload by name.
+func Lookup(name string) (Workload, error) { return lookup(Workloads, name) }
+
+func lookup(among []Workload, name string) (Workload, error) {
+	var names []string
+	for _, w := range among {
+		if w.Name == name {
+			return w, nil
+		}
+		names = append(names, w.Name)
+	}
+	return Workload{}, fmt.Errorf("there is no workload %q; there is %s", name, strings.Join(names, " and "))
+}
+
+// Flag is the parameter's flag as typed: "-n", "--threads".
+func (p Param) Flag() string {
+	if len(p.Name) == 1 {
+		return "-" + p.Name
+	}
+	return "--" + p.Name
+}
+
+// Validate says in one sentence what is wrong with a value.
+func (p Param) Validate(value string) error {
+	if p.Choices != nil {
+		if !slices.Contains(p.Choices, value) {
+			return fmt.Errorf("%s must be one of %s, not %q", p.Flag(), strings.Join(p.Choices, ", "), value)
+		}
+		return nil
+	}
+	if n, err := strconv.Atoi(value); err != nil || n < p.Min || n > p.Max {
+		return fmt.Errorf("%s must be a number from %d to %d, not %q", p.Flag(), p.Min, p.Max, value)
+	}
+	return nil
+}
+
+// Parse reads the workload's own flags, "-n 13" or "-n=13"; the values are
+// checked one by one and those not given have their defaults.
+func (w Workload) Parse(args []string) (Values, error) {
+	values := Values{}
+	for len(args) > 0 {
+		flag, value, hasValue := strings.Cut(args[0], "=")
+		args = args[1:]
+		i := slices.IndexFunc(w.Params, func(p Param) bool { return flag == p.Flag() })
+		if i < 0 {
+			return nil, fmt.Errorf("workload %s has no option %q", w.Name, flag)
+		}
+		if !hasValue {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("%s needs a value", flag)
+			}
+			value, args = args[0], args[1:]
+		}
+		if err := w.Params[i].Validate(value); err != nil {
+			return nil, err
+		}
+		values[w.Params[i].Name] = value
+	}
+	return w.complete(values), nil
+}
+
+func (w Workload) complete(values Values) Values {
+	for _, p := range w.Params {
+		if _, given := values[p.Name]; !given {
+			values[p.Name] = p.Default
+		}
+	}
+	return values
+}
+
+// Args is the inverse of Parse: every parameter in the table's order, so that
+// the same settings always give the same words.
+func (w Workload) Args(values Values) []string {
+	var args []string
+	for _, p := range w.Params {
+		value, given := values[p.Name]
+		if !given {
+			value = p.Default
+		}
+		args = append(args, p.Flag(), value)
+	}
+	return args
+}
+
+// Int is a numeric value that Parse has checked.
+func (v Values) Int(name string) int {
+	n, _ := strconv.Atoi(v[name])
+	return n
+}

@@ -1,0 +1,41 @@
+package kernel
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// DieWithParent makes cmd's process get SIGKILL when the thread that starts it
+// ends (PR_SET_PDEATHSIG(2const)), whatever policy it runs under. The caller
+// stays locked to its OS thread (runtime.LockOSThread) from Start to Wait.
+func DieWithParent(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+}
+
+// Usage is what a process and its waited-for children used, getrusage(2).
+type Usage struct {
+	User, System           time.Duration
+	MaxRSSBytes            uint64
+	MinorFaults            uint64
+	MajorFaults            uint64 // those that needed reading from a disk
+	Voluntary, Involuntary uint64 // context switches: it blocked, it was preempted
+}
+
+// UsageOf returns what an ended process used, as wait4(2) reported it.
+func UsageOf(state *os.ProcessState) Usage {
+	u, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return Usage{}
+	}
+	return Usage{
+		User: state.UserTime(), System: state.SystemTime(),
+		MaxRSSBytes: uint64(u.Maxrss) * 1024, // ru_maxrss is in KiB
+		MinorFaults: uint64(u.Minflt), MajorFaults: uint64(u.Majflt),
+		Voluntary: uint64(u.Nvcsw), Involuntary: uint64(u.Nivcsw),
+	}
+}
