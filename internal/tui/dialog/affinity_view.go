@@ -17,12 +17,13 @@ const (
 	listHint  = "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0"
 )
 
-// columns are the widths of the tree's columns; those of 0 are left out.
-type columns struct{ name, count, bar, now, cpus int }
+// columns are the widths of the tree's columns; those of 0 are left out. The last
+// one holds a group's CPU list, or what is special about a CPU.
+type columns struct{ name, count, bar, now, last int }
 
 // columns fits the columns into width; the picture goes first, then the lists.
 func (a *Affinity) columns(width int) columns {
-	c := columns{name: 12, count: 7, bar: 10, now: 3, cpus: 12}
+	c := columns{name: 12, count: 7, bar: 10, now: 3, last: 16}
 	for _, b := range a.tree {
 		c.name = max(c.name, 2*b.depth+2+4+widget.Width(b.label)+1)
 	}
@@ -31,18 +32,16 @@ func (a *Affinity) columns(width int) columns {
 		groups = groups || b.leaf < 0
 	}
 	if !groups {
-		c.count, c.cpus = 0, 0
+		c.count = 0
 	}
-	need := func() int { return 1 + c.name + c.count + c.bar + 5 + c.now + c.cpus + 13 }
-	if need() > width {
-		c.cpus = 0
-	}
+	need := func() int { return 1 + c.name + c.count + 1 + c.bar + 5 + 1 + c.now + 2 + c.last }
 	if need() > width {
 		c.bar = 0
 	}
 	if need() > width {
 		c.count = 0
 	}
+	c.last = max(width-need()+c.last, 0)
 	return c
 }
 
@@ -92,10 +91,6 @@ func (a *Affinity) heading(c columns, th *theme.Theme) rows.Row {
 	}
 	r.Right(th, th.Dim, "load", 5)
 	r.Right(th, th.Dim, "now", c.now+1)
-	if c.cpus > 0 {
-		r.Add(th.Text, "  ")
-		r.Left(th, th.Dim, "CPUs", c.cpus)
-	}
 	return r
 }
 
@@ -115,17 +110,17 @@ func (a *Affinity) row(b branch, c columns, th *theme.Theme) rows.Row {
 	}
 	a.addLoad(&r, b, c, th)
 	r.Right(th, th.Accent, part(b.cpus, a.Current, th.Tag, th.Shade[2]), c.now+1)
-	if c.cpus > 0 {
-		r.Add(th.Text, "  ")
-		list := ""
-		if b.leaf < 0 {
-			list = b.cpus.String()
-		}
-		r.Left(th, th.Dim, list, c.cpus)
+	r.Add(th.Text, "  ")
+	if b.leaf < 0 {
+		r.Left(th, th.Dim, b.cpus.String(), min(c.last, b.listWidth()))
+	} else {
+		a.addNotes(&r, b, th)
 	}
-	a.addNotes(&r, b, th)
 	return r
 }
+
+// listWidth is how much of a group's CPU list is shown.
+func (b branch) listWidth() int { return min(len(b.cpus.String()), 24) }
 
 func foldMark(b branch, th *theme.Theme) string {
 	switch {
@@ -196,9 +191,6 @@ func (a *Affinity) load(cpus cpuset.Set) (share float32, ok bool) {
 
 // addNotes says what is special about a CPU.
 func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
-	if b.leaf < 0 {
-		return
-	}
 	cpu, _ := a.Topology.CPU(b.leaf)
 	var notes []string
 	if cpu.Kind != topology.KindUniform {
@@ -211,11 +203,9 @@ func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
 		notes = append(notes, why)
 	}
 	if b.leaf == a.LeastLoaded {
-		r.Add(th.Accent, "  "+th.Mark+" least loaded")
+		r.Add(th.Accent, th.Mark+" least loaded  ")
 	}
-	if len(notes) > 0 {
-		r.Add(th.Dim, "  "+strings.Join(notes, ", "))
-	}
+	r.Add(th.Dim, strings.Join(notes, ", "))
 }
 
 // typingHead is the line being typed, with what is wrong with it below.

@@ -36,10 +36,10 @@ func with(p tune.Plan, changes ...tune.Change) tune.Plan {
 
 func TestPlanInWords(t *testing.T) {
 	assert.Equal(t, []Line{
-		{Quiet, "least-loaded: cpu 5, 1 % busy"},
 		{Loud, "set affinity of 3 processes (41 threads): 0-7 → 5"},
+		{Quiet, "least-loaded: cpu 5, 1 % busy"},
 		{Quiet, "affinity of idle?[2J (400) is 5 already"},
-		{Refusal, "not the affinity of 2 processes (2 threads): it is a kernel thread bound to its CPU"},
+		{Refusal, "not the affinity of 2 processes: it is a kernel thread bound to its CPU"},
 		{Warning, "docker sets the cpuset of postgres: it may be put back when the container restarts"},
 	}, PlanLines(samplePlan()))
 }
@@ -49,7 +49,8 @@ func TestWho(t *testing.T) {
 	assert.Equal(t, "nq (5)", Who([]tune.Change{c(5, 5)}))
 	assert.Equal(t, "thread nq (6)", Who([]tune.Change{c(5, 6)}))
 	assert.Equal(t, "nq (5), 2 threads", Who([]tune.Change{c(5, 6), c(5, 5)}))
-	assert.Equal(t, "2 processes (2 threads)", Who([]tune.Change{c(5, 5), c(7, 7)}))
+	assert.Equal(t, "2 processes (3 threads)", Who([]tune.Change{c(5, 5), c(7, 7), c(7, 8)}))
+	assert.Equal(t, "2 processes", Who([]tune.Change{c(5, 5), c(7, 7)}))
 }
 
 func TestConfirmAnswers(t *testing.T) {

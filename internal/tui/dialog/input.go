@@ -36,6 +36,7 @@ func (i *input) update(msg tea.Msg) bool {
 // render draws the text, scrolled so that the cursor is in it, in at most width cells.
 func (i *input) render(width int, th *theme.Theme) string {
 	i.SetWidth(max(width-1, 1)) // one cell for the cursor behind the last letter
+	i.SetCursor(i.Position())   // scrolls anew, which a change of width does not
 	return th.Input.Render(ansi.Strip(i.View()))
 }
 

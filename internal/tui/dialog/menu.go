@@ -141,13 +141,13 @@ func (m *Menu) row(i, label, width int, th *theme.Theme) string {
 }
 
 func (m *Menu) foot(width int, th *theme.Theme) []string {
-	keys := rows.Keys(th, "Enter", "choose", "Esc", "cancel")
+	keys := rows.Keys(th, " Enter", "choose", "Esc", "cancel")
 	switch {
 	case m.note != "":
 		keys = nil
-		keys.Add(th.Bad, m.note)
+		keys.Add(th.Bad, " "+m.note)
 	case m.typed != "":
-		keys = rows.Keys(th, "Enter", "choose", m.typed, "typed")
+		keys = rows.Keys(th, " Enter", "choose", m.typed, "typed")
 	case len(m.items) > 9:
 		keys = append(keys, rows.Keys(th, "  type", "to jump")...)
 	}

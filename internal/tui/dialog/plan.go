@@ -30,13 +30,13 @@ func NewConfirmPlan(p tune.Plan) *Confirm {
 // PlanLines says in words what a plan will do.
 func PlanLines(p tune.Plan) []Line {
 	var lines []Line
-	for _, r := range reasons(p.Requests) {
-		lines = append(lines, Line{Quiet, r})
-	}
 	for _, g := range group(p.Changes, tune.Planned, func(c tune.Change) string { return c.Before + "\x00" + c.After }) {
 		c := g[0]
 		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s",
 			verbs[c.Attribute], Who(g), c.Before, c.After)})
+	}
+	for _, r := range reasons(p.Requests) {
+		lines = append(lines, Line{Quiet, r})
 	}
 	for _, g := range group(p.Changes, tune.Unchanged, func(c tune.Change) string { return c.After }) {
 		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", verbs[g[0].Attribute], Who(g), g[0].After)})
@@ -97,6 +97,9 @@ func Who(changes []tune.Change) string {
 	procs, threads := map[kernel.TID]bool{}, map[kernel.TID]bool{}
 	for _, c := range changes {
 		procs[c.PID], threads[c.TID] = true, true
+	}
+	if len(procs) != 1 && len(threads) == len(procs) {
+		return fmt.Sprintf("%d processes", len(procs))
 	}
 	if len(procs) != 1 {
 		return fmt.Sprintf("%d processes (%s)", len(procs), plural(len(threads), "thread"))

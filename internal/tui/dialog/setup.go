@@ -157,9 +157,10 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 		}
 		return lines
 	}
-	keys := rows.Keys(th, "Space", "tick", "left right", "move or change", "Enter", "keep", "Esc", "cancel")
+	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "Enter", "keep", "Esc", "cancel")
 	if s.note != "" {
-		keys = rows.Row{{Style: th.Bad, Text: s.note}}
+		keys = nil
+		keys.Add(th.Bad, " "+s.note)
 	}
 	return rows.Stack(height, nil, n, body, []string{"", keys.Render(th, width)})
 }
