@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
 )
 
 // answer is what ../shared/tools/topo-oracle prints: hwloc's view of a tree.
@@ -49,6 +50,9 @@ func TestAgreesWithHwloc(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, archives)
 	t.Run("this machine", func(t *testing.T) { compare(t, oracle, "/") })
+	for _, shape := range topologytest.Shapes(t) {
+		t.Run(shape, func(t *testing.T) { compare(t, oracle, topologytest.Host(t, shape)) })
+	}
 	for _, archive := range archives {
 		t.Run(filepath.Base(archive), func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +103,8 @@ func unpack(t *testing.T, archive string) string {
 	f, err := os.Open(archive)
 	require.NoError(t, err)
 	defer f.Close()
-	dir, top := t.TempDir(), ""
+	dir, top := topologytest.TempDir(t), ""
+	made := map[string]bool{}
 	for r := tar.NewReader(bzip2.NewReader(f)); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -109,7 +114,10 @@ func unpack(t *testing.T, archive string) string {
 		top, _, _ = strings.Cut(strings.TrimPrefix(h.Name, "./"), "/")
 		require.True(t, filepath.IsLocal(h.Name), h.Name)
 		path := filepath.Join(dir, h.Name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		if parent := filepath.Dir(path); !made[parent] {
+			require.NoError(t, os.MkdirAll(parent, 0o755))
+			made[parent] = true
+		}
 		switch h.Typeflag {
 		case tar.TypeReg:
 			data, err := io.ReadAll(r)

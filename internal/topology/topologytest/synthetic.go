@@ -27,6 +27,7 @@ type Spec struct {
 	ECores   int
 	Offline  string // cpulist
 	Isolated string // cpulist
+	NohzFull string // cpulist
 }
 
 // Sized returns the machine that screens are tested on for a number of CPUs: 1,
@@ -90,7 +91,7 @@ func Synthetic(spec Spec) *topology.Topology {
 			}
 		}
 	}
-	return topology.New(topology.Topology{CPUs: cpus, Nodes: nodes, Caches: caches})
+	return topology.New(topology.Topology{CPUs: cpus, Nodes: nodes, Caches: caches, NohzFull: mustParse(s.NohzFull)})
 }
 
 func (s Spec) filled() Spec {
