@@ -102,6 +102,16 @@ type Plan struct {
 	// (leaving SCHED_IDLE without rights), autogroup making nice moot, real-time
 	// on a busy task.
 	Warnings []string
+	// Trial says why the change should be taken back unless the user confirms it
+	// once it is in force; "" if there is no such danger.
+	Trial string
+	// NeedsYes says why Apply refuses the plan until Yes is set; "" if it does not.
+	NeedsYes string
+	Yes      bool     // the user was told NeedsYes and wants it all the same
+	Undoes   []uint64 // journal entries that the plan takes back
+
+	follow []follow // where new threads may appear meanwhile
+	undo   []undone // which changes stand for which entry of Undoes
 }
 
 // Processes and Threads count what the plan touches, for "3 processes (41 threads)".
@@ -146,7 +156,10 @@ type Entry struct {
 	User     string // who, "root" or "balu (sudo)"
 	Command  string // argv, or the key's action
 	Reason   string
+	Targets  []Target // what was asked for; threads of them may have been born since
 	Changes  []Change
-	Undone   bool // an undo of it has been journalled
-	Finished bool // its results were journalled; false after a crash in the middle
+	Undoes   []uint64 // the entries that this one took back; none for an ordinary entry
+	Undone   bool     // an undo of it has been journalled
+	Finished bool     // its results were journalled; false after a crash in the middle
+	PastBoot bool     // made before this boot: its tasks are gone, its numbers mean others
 }

@@ -1,0 +1,171 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// ErrNeedsYes is Apply's error for a plan whose NeedsYes was not answered.
+var ErrNeedsYes = errors.New("not done without --yes")
+
+// run is one Apply.
+type run struct {
+	t      *Tuner
+	plan   *Plan
+	result Result
+	holds  map[kernel.TID]hold
+	known  map[taskID]bool // threads that have been dealt with
+	warned map[string]bool
+}
+
+// Apply carries a plan out: it journals and syncs what it is about to change,
+// makes the changes one by one, reads each back, and looks again for threads
+// that appeared meanwhile. One failure does not stop the rest; each Change of
+// the Result says what became of it. Apply fails as a whole, with nothing
+// changed, when the journal cannot be written or the plan needs a yes, and
+// half way when the context ends.
+func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
+	if plan.NeedsYes != "" && !plan.Yes {
+		return Result{}, fmt.Errorf("%w: %s", ErrNeedsYes, plan.NeedsYes)
+	}
+	r := &run{
+		t: t, plan: &plan, holds: map[kernel.TID]hold{},
+		known: map[taskID]bool{}, warned: map[string]bool{},
+	}
+	defer r.release()
+	r.result.Changes = append([]Change(nil), plan.Changes...)
+	for i := range r.result.Changes {
+		r.refresh(&r.result.Changes[i])
+	}
+	if err := r.begin(); err != nil {
+		return Result{}, err
+	}
+	err := r.make(ctx, r.result.Changes)
+	if err == nil {
+		err = r.settle(ctx)
+	}
+	return r.result, errors.Join(err, r.end())
+}
+
+// refresh reads the old value again: time has passed since the plan was made.
+func (r *run) refresh(c *Change) {
+	r.known[taskID{c.TID, c.StartTicks}] = true
+	if c.Status != Planned && c.Status != Unchanged || c.gone() {
+		return
+	}
+	h := r.hold(c.PID)
+	defer r.drop(c.PID, h)
+	if err := r.check(*c, h); err != nil {
+		r.fail(c, err)
+		return
+	}
+	now, err := attributes[c.Attribute].read(r.t.o.Sched, c.TID)
+	if err != nil {
+		r.fail(c, err)
+		return
+	}
+	c.Before, c.Status = now, Planned
+	if now == c.After {
+		c.Status = Unchanged
+	}
+}
+
+// gone tells a change that an undo need not make because its task has ended.
+func (c Change) gone() bool { return errors.Is(c.Err, ErrGone) }
+
+func (r *run) warn(text string) {
+	if !r.warned[text] {
+		r.warned[text] = true
+		r.result.Warnings = append(r.result.Warnings, text)
+	}
+}
+
+// make carries out the planned ones of changes in order.
+func (r *run) make(ctx context.Context, changes []Change) error {
+	for i := range changes {
+		c := &changes[i]
+		if c.Status != Planned {
+			continue
+		}
+		if ctx.Err() != nil {
+			refuse(c, "not done: piton was interrupted before its turn came")
+			continue
+		}
+		r.one(c)
+	}
+	return ctx.Err()
+}
+
+// one makes one change: check, write, read back, check again.
+func (r *run) one(c *Change) {
+	h := r.hold(c.PID)
+	defer r.drop(c.PID, h)
+	if err := r.check(*c, h); err != nil {
+		r.fail(c, err)
+		return
+	}
+	a := attributes[c.Attribute]
+	if err := a.write(r.t.o.Sched, c.TID, c.After); err != nil {
+		r.fail(c, err)
+		return
+	}
+	now, err := a.read(r.t.o.Sched, c.TID)
+	if err == nil || errors.Is(err, syscall.ESRCH) {
+		err = errors.Join(err, r.recheck(*c, h))
+	}
+	if err != nil {
+		r.fail(c, err)
+		r.confess(c)
+		return
+	}
+	c.Status = Done
+	if now != c.After {
+		r.differs(c, now)
+	}
+}
+
+func (r *run) fail(c *Change, err error) {
+	c.Status, c.Err = Failed, r.t.mark(err)
+	c.Reason = r.t.explain(*c, err)
+}
+
+// differs handles a value that reads back other than it was set.
+func (r *run) differs(c *Change, now string) {
+	want := c.After
+	c.After = now
+	if c.Attribute == Affinity && r.cut(c, want, now) {
+		return
+	}
+	c.Status = Failed
+	c.Err = fmt.Errorf("%s of tid %d reads back as %s", describe(c.Attribute, want), c.TID, now)
+	c.Reason = fmt.Sprintf("it did not stick: %s was set and %s is in force; something else sets it too", want, now)
+}
+
+// cut recognises the kernel's silent intersection with the cpuset and the
+// online CPUs: success, with fewer CPUs than were asked for.
+func (r *run) cut(c *Change, want, now string) bool {
+	asked, err := cpuset.Parse(want)
+	if err != nil {
+		return false
+	}
+	got, err := cpuset.Parse(now)
+	if err != nil || !got.SubsetOf(asked) {
+		return false
+	}
+	missing := asked.AndNot(got)
+	if online, err := r.t.online(); err == nil && missing.And(online).Empty() {
+		c.Reason = fmt.Sprintf("CPUs %s are in force: %s", got, absent(missing, online))
+		return true
+	}
+	if limit, cgroup, err := r.t.cpusetOf(c.PID); err == nil && missing.And(limit).Empty() {
+		c.Reason = fmt.Sprintf("CPUs %s are in force: cgroup %s allows only CPUs %s", got, cgroup, limit)
+		return true
+	}
+	c.Reason = fmt.Sprintf("CPUs %s are in force: the kernel left out %s", got, missing)
+	return true
+}

@@ -1,0 +1,115 @@
+package tune
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"piton/internal/kernel"
+)
+
+// Damage is a line of the journal that could not be read. The line is kept as
+// it is; the entries around it are sound.
+type Damage struct {
+	Line int // 1-based
+	Err  error
+}
+
+func (d Damage) Error() string {
+	return fmt.Sprintf("journal line %d is damaged and was skipped (it is kept in the file): %v", d.Line, d.Err)
+}
+
+// Entries returns what the journal holds, oldest first, and its damaged lines.
+func (j *Journal) Entries() ([]Entry, []Damage, error) {
+	data, err := j.load()
+	if err != nil {
+		return nil, nil, fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	entries, damage := parseJournal(data, j.boot)
+	return entries, damage, nil
+}
+
+func (j *Journal) load() ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	f, err := j.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if err := kernel.Lock(f); err != nil { // or a record being written would look torn
+		return nil, err
+	}
+	return io.ReadAll(f)
+}
+
+// parseJournal puts the records together to entries.
+func parseJournal(data []byte, boot string) ([]Entry, []Damage) {
+	var entries []Entry
+	var damage []Damage
+	index := map[uint64]int{}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		r, err := parseRecord(line)
+		if err != nil {
+			damage = append(damage, Damage{number, err})
+			continue
+		}
+		if _, known := index[r.ID]; !known {
+			index[r.ID] = len(entries)
+			entries = append(entries, Entry{ID: r.ID, Time: r.Time})
+		}
+		entries[index[r.ID]].take(r, boot)
+		for _, id := range r.Undone {
+			if i, ok := index[id]; ok {
+				entries[i].Undone = true
+			}
+		}
+	}
+	return entries, damage
+}
+
+// take adds what one record says of the entry.
+func (e *Entry) take(r record, boot string) {
+	switch r.Kind {
+	case kindBegin:
+		e.Time, e.BootID, e.User, e.Command, e.Reason = r.Time, r.Boot, r.User, r.Command, r.Reason
+		e.Undoes, e.Targets = r.Undoes, r.Targets
+		e.PastBoot = r.Boot != boot
+		e.add(r.Changes)
+	case kindMore:
+		e.add(r.Changes)
+	case kindEnd:
+		e.Finished = true
+		e.result(r.Changes)
+	}
+}
+
+func (e *Entry) add(changes []jchange) {
+	for _, c := range changes {
+		c.Status = Planned // nothing is known of it until the end is
+		e.Changes = append(e.Changes, c.change())
+	}
+}
+
+// result fills in what became of the changes, and adds those of threads that
+// were born with the new value and so needed no record beforehand.
+func (e *Entry) result(results []jchange) {
+	index := map[changeKey]int{}
+	for i, c := range e.Changes {
+		index[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}] = i
+	}
+	for _, r := range results {
+		c := r.change()
+		if i, ok := index[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}]; ok {
+			e.Changes[i] = c
+			continue
+		}
+		e.Changes = append(e.Changes, c)
+	}
+}

@@ -1,0 +1,203 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// follow is a target whose threads are looked for again while a plan is
+// applied, because new ones may appear at any time.
+type follow struct {
+	target     Target
+	attributes []Attribute
+	// inherited: only threads that have the value which the plan takes back are
+	// concerned (undo); otherwise every new thread is.
+	inherited bool
+}
+
+// planner builds one Plan.
+type planner struct {
+	t     *Tuner
+	plan  Plan
+	index map[changeKey]int // into plan.Changes, so that the last request wins
+	warns map[string]bool
+}
+
+type changeKey struct {
+	taskID
+	attribute Attribute
+}
+
+// Plan finds out what the requests would change, and changes nothing. Targets
+// that are gone and changes that cannot succeed are in the Plan as Refused. The
+// error is a UsageError for settings that are none, ErrNotLive, the context's,
+// or says that /proc could not be read.
+func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
+	if !t.o.Proc.Live() {
+		return Plan{}, ErrNotLive
+	}
+	p := planner{t: t, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{}}
+	for _, r := range requests {
+		settings, err := r.Settings.list()
+		if err != nil {
+			return Plan{}, err
+		}
+		for _, target := range r.Targets {
+			if err := ctx.Err(); err != nil {
+				return Plan{}, err
+			}
+			if err := p.target(target, settings); err != nil {
+				return Plan{}, err
+			}
+		}
+	}
+	p.caution()
+	return p.plan, nil
+}
+
+func (p *planner) target(target Target, settings []wanted) error {
+	if target.TID <= 0 {
+		return usagef("%d is not the number of a process or thread", target.TID)
+	}
+	tasks, target, err := p.t.resolve(target)
+	if errors.Is(err, ErrGone) {
+		p.gone(target, settings, err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %d: %w", target.TID, err)
+	}
+	f := follow{target: target}
+	for _, w := range settings {
+		f.attributes = append(f.attributes, w.attribute)
+	}
+	if target.Scope != ScopeThread {
+		p.plan.follow = append(p.plan.follow, f)
+	}
+	for _, k := range tasks {
+		p.task(k, settings)
+	}
+	return nil
+}
+
+func (p *planner) gone(target Target, settings []wanted, err error) {
+	reason := fmt.Sprintf("there is no process or thread %d", target.TID)
+	if target.StartTicks != 0 {
+		reason = fmt.Sprintf("%d has ended", target.TID)
+	}
+	for _, w := range settings {
+		p.add(Change{
+			PID: target.TID, TID: target.TID, StartTicks: target.StartTicks,
+			Attribute: w.attribute, After: w.value, Status: Refused, Err: err, Reason: reason,
+		})
+	}
+}
+
+// task plans every setting of one thread.
+func (p *planner) task(k task, settings []wanted) {
+	var changes []Change
+	for _, w := range settings {
+		c := Change{
+			PID: k.pid, TID: k.tid, StartTicks: k.startTicks, Comm: k.comm,
+			Attribute: w.attribute, After: w.value, Status: Planned,
+		}
+		before, err := attributes[w.attribute].read(p.t.o.Sched, k.tid)
+		c.Before = before
+		switch {
+		case ended(k.state):
+			refuse(&c, "it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run")
+		case err != nil:
+			c.Status, c.Err = Refused, p.t.mark(err)
+			c.Reason = p.t.explain(c, err)
+		case before == w.value:
+			c.Status = Unchanged
+		case w.attribute == Affinity:
+			p.affinity(k, &c)
+		}
+		changes = append(changes, c)
+	}
+	for _, c := range inOrder(changes) {
+		p.add(c)
+	}
+}
+
+// inOrder puts the policy first for a task that is DEADLINE now: until it is
+// something else, its affinity cannot be changed (EBUSY, sched(7)).
+func inOrder(changes []Change) []Change {
+	i := slices.IndexFunc(changes, func(c Change) bool {
+		return c.Attribute == Policy && policyOf(c.Before) == kernel.Deadline
+	})
+	if i > 0 {
+		policy := changes[i]
+		changes = slices.Insert(slices.Delete(changes, i, i+1), 0, policy)
+	}
+	return changes
+}
+
+func policyOf(value string) kernel.Policy {
+	attr, err := parsePolicy(value)
+	if err != nil {
+		return kernel.Other
+	}
+	return attr.Policy
+}
+
+func ended(state byte) bool { return state == 'Z' || state == 'X' }
+
+func refuse(c *Change, format string, args ...any) {
+	c.Status, c.Reason = Refused, fmt.Sprintf(format, args...)
+}
+
+func (p *planner) add(c Change) {
+	key := changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}
+	if i, ok := p.index[key]; ok {
+		p.plan.Changes[i] = c
+		return
+	}
+	p.index[key] = len(p.plan.Changes)
+	p.plan.Changes = append(p.plan.Changes, c)
+}
+
+func (p *planner) warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !p.warns[text] {
+		p.warns[text] = true
+		p.plan.Warnings = append(p.plan.Warnings, text)
+	}
+}
+
+// affinity refuses masks that the kernel is known to refuse, and warns of those
+// that it will cut.
+func (p *planner) affinity(k task, c *Change) {
+	if k.flags&flagNoSetAffinity != 0 {
+		refuse(c, "%s", unmovable(k.comm))
+		return
+	}
+	want, _ := cpuset.Parse(c.After)
+	now, _ := cpuset.Parse(c.Before)
+	if want.SubsetOf(now) {
+		return // inside what it may use already, so nothing is cut
+	}
+	online, err := p.t.online()
+	if err == nil && want.And(online).Empty() {
+		refuse(c, "%s", absent(want, online))
+		return
+	}
+	if err == nil && !want.SubsetOf(online) {
+		p.warn("%s; the kernel leaves them out", absent(want.AndNot(online), online))
+	}
+	limit, cgroup, err := p.t.cpusetOf(k.pid)
+	if err != nil || want.And(online).SubsetOf(limit) {
+		return
+	}
+	if want.And(limit).Empty() {
+		p.warn("cgroup %s allows %d only CPUs %s: the kernel will refuse CPUs %s", cgroup, k.pid, limit, want)
+		return
+	}
+	p.warn("cgroup %s allows %d only CPUs %s: the kernel will cut %s to %s", cgroup, k.pid, limit, want, want.And(limit))
+}

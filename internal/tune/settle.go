@@ -1,0 +1,160 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/kernel"
+)
+
+const (
+	// cleanPasses in a row over the threads, finding none with another value,
+	// end the search: one pass can miss a thread whose creator was not set yet.
+	cleanPasses = 2
+	// settleTime bounds the search in a process that keeps creating threads
+	// from threads that cannot be changed.
+	settleTime = 5 * time.Second
+)
+
+// settle looks for threads that appeared meanwhile and gives them the new value
+// as well.
+func (r *run) settle(ctx context.Context) error {
+	if len(r.plan.follow) == 0 {
+		r.result.Passes = 1
+		return nil
+	}
+	deadline := time.Now().Add(settleTime)
+	for clean := 0; clean < cleanPasses; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			r.warn(fmt.Sprintf("threads with another value still appeared after %v and %d passes; run it again", settleTime, r.result.Passes))
+			return nil
+		}
+		changed, err := r.pass(ctx)
+		if err != nil {
+			return err
+		}
+		r.result.Passes++
+		clean++
+		if changed {
+			clean = 0
+		}
+	}
+	return nil
+}
+
+// pass looks at every thread of the followed targets once, and reports whether
+// one had to be changed.
+func (r *run) pass(ctx context.Context) (bool, error) {
+	var found []Change
+	taken := map[changeKey]bool{} // targets may overlap
+	for _, f := range r.plan.follow {
+		tasks, _, err := r.t.resolve(f.target)
+		if errors.Is(err, ErrGone) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for new threads of %d: %w", f.target.TID, err)
+		}
+		for _, k := range tasks {
+			if r.known[k.id()] || ended(k.state) {
+				continue
+			}
+			for _, c := range r.newborn(f, k) {
+				if key := (changeKey{k.id(), c.Attribute}); !taken[key] {
+					taken[key] = true
+					found = append(found, c)
+				}
+			}
+		}
+	}
+	for _, c := range found {
+		r.known[taskID{c.TID, c.StartTicks}] = true
+	}
+	changed, err := r.adopt(found)
+	if err != nil || !changed {
+		return false, err
+	}
+	fresh := r.result.Changes[len(r.result.Changes)-len(found):]
+	return true, r.make(ctx, fresh)
+}
+
+// newborn returns what a thread born meanwhile needs. It may have inherited the
+// old value or the new one; either way an undo must know of it.
+func (r *run) newborn(f follow, k task) []Change {
+	var out []Change
+	for _, a := range f.attributes {
+		model, ok := r.model(f, k.pid, a)
+		if !ok {
+			continue
+		}
+		now, err := attributes[a].read(r.t.o.Sched, k.tid)
+		if err != nil {
+			continue // gone again
+		}
+		c := Change{
+			PID: k.pid, TID: k.tid, StartTicks: k.startTicks, Comm: k.comm,
+			Attribute: a, Before: now, After: model.After, Status: Planned,
+		}
+		if now == model.After {
+			// What it would have had but for us: its creator's old value.
+			c.Before, c.Status, c.Reason = model.Before, Done, "born meanwhile with the new value"
+			if c.Before == c.After {
+				c.Status, c.Reason = Unchanged, ""
+			}
+		} else if f.inherited && now != model.Before {
+			continue // somebody gave it a value of its own
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// model returns the change that was planned for the leader of the thread's
+// process, else for another of its threads, else for the target itself.
+func (r *run) model(f follow, pid kernel.TID, a Attribute) (Change, bool) {
+	best, rank := Change{}, 0
+	for _, c := range r.plan.Changes {
+		if c.Attribute != a || c.Status == Refused {
+			continue
+		}
+		got := 0
+		switch {
+		case c.TID == pid:
+			got = 3
+		case c.PID == pid:
+			got = 2
+		case c.TID == f.target.TID:
+			got = 1
+		}
+		if got > rank {
+			best, rank = c, got
+		}
+	}
+	return best, rank > 0
+}
+
+// adopt adds changes of new threads to the result, after journalling those that
+// are still to be made.
+func (r *run) adopt(found []Change) (changed bool, err error) {
+	var planned []Change
+	for _, c := range found {
+		if c.Status == Planned {
+			planned = append(planned, c)
+		}
+	}
+	if err := r.more(planned); err != nil {
+		return false, err
+	}
+	seen := map[kernel.TID]bool{}
+	for _, c := range found {
+		seen[c.TID] = true
+	}
+	r.result.Newborn += len(seen)
+	r.result.Changes = append(r.result.Changes, found...)
+	return len(planned) > 0, nil
+}

@@ -1,0 +1,225 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// UndoRequest says what to take back: entries by ID, else the last Last
+// entries that can be, else All of them.
+type UndoRequest struct {
+	IDs   []uint64
+	Last  int
+	All   bool
+	Force bool // also what somebody else has changed since
+}
+
+// ErrNothingToUndo is the error for an empty choice.
+var ErrNothingToUndo = errors.New("nothing to undo: no change of this boot is recorded that has not been undone already")
+
+// ErrNoJournal is the error of an undo without a journal.
+var ErrNoJournal = errors.New("there is no journal, so nothing is known that could be undone")
+
+// undone is one entry to take back, with the changes that stand for it.
+type undone struct {
+	id   uint64
+	keys []changeKey
+}
+
+// Undo takes entries of the journal back. Doing so twice does nothing the
+// second time, and says so in Warnings.
+func (t *Tuner) Undo(ctx context.Context, q UndoRequest) (Result, error) {
+	plan, err := t.PlanUndo(ctx, q)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := t.Apply(ctx, plan)
+	result.Warnings = append(plan.Warnings, result.Warnings...)
+	return result, err
+}
+
+// PlanUndo returns the Plan that Undo would apply. A task that has ended has
+// nothing to undo and is Unchanged; a value that is not the one that piton left
+// is Refused, unless forced.
+func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
+	if t.o.Journal == nil {
+		return Plan{}, ErrNoJournal
+	}
+	entries, damage, err := t.o.Journal.Entries()
+	if err != nil {
+		return Plan{}, err
+	}
+	u := undoer{t: t, q: q, entries: entries, index: map[changeKey]int{}}
+	for _, d := range damage {
+		u.plan.Warnings = append(u.plan.Warnings, d.Error())
+	}
+	chosen, err := u.choose()
+	if err != nil {
+		return Plan{}, err
+	}
+	for _, e := range chosen {
+		u.entry(e)
+	}
+	for i := range u.goals {
+		if err := ctx.Err(); err != nil {
+			return Plan{}, err
+		}
+		u.plan.Changes = append(u.plan.Changes, u.change(u.goals[i]))
+	}
+	return u.plan, nil
+}
+
+// undoer builds the Plan of one undo.
+type undoer struct {
+	t       *Tuner
+	q       UndoRequest
+	entries []Entry
+	plan    Plan
+	goals   []goal // in the order in which they are to be made
+	index   map[changeKey]int
+}
+
+// goal is one attribute of one task: what piton left, and what was there before.
+type goal struct {
+	Change        // of the newest chosen entry
+	entry  uint64 // the newest chosen entry
+	before string // of the oldest chosen entry
+}
+
+// choose returns the entries to take back, newest first.
+func (u *undoer) choose() ([]Entry, error) {
+	var able []Entry
+	for _, e := range slices.Backward(u.entries) {
+		if len(e.Undoes) == 0 && !e.Undone && !e.PastBoot {
+			able = append(able, e)
+		}
+	}
+	switch {
+	case len(u.q.IDs) > 0:
+		return u.byID()
+	case u.q.Last < 0 || u.q.Last == 0 && !u.q.All:
+		return nil, usagef("say what to undo: entries by number, how many of the last, or all")
+	case len(able) == 0:
+		return nil, ErrNothingToUndo
+	case !u.q.All && u.q.Last < len(able):
+		return able[:u.q.Last], nil
+	}
+	return able, nil
+}
+
+func (u *undoer) byID() ([]Entry, error) {
+	var out []Entry
+	ids := slices.Clone(u.q.IDs)
+	slices.Sort(ids)
+	for _, id := range slices.Backward(slices.Compact(ids)) {
+		i := slices.IndexFunc(u.entries, func(e Entry) bool { return e.ID == id })
+		switch {
+		case i < 0:
+			return nil, usagef("there is no entry %d in the journal", id)
+		case len(u.entries[i].Undoes) > 0:
+			return nil, usagef("entry %d is itself an undo; make the change again instead", id)
+		case u.entries[i].PastBoot:
+			return nil, usagef("entry %d is from before this boot: its tasks are gone, and so are its changes", id)
+		case u.entries[i].Undone:
+			u.plan.Warnings = append(u.plan.Warnings, fmt.Sprintf("entry %d was already undone", id))
+		default:
+			out = append(out, u.entries[i])
+		}
+	}
+	return out, nil
+}
+
+// entry adds the goals of one entry, its last change first. Entries come newest
+// first, so that a task's goal ends up as what was before the oldest.
+func (u *undoer) entry(e Entry) {
+	u.plan.Undoes = append(u.plan.Undoes, e.ID)
+	item := undone{id: e.ID}
+	attributes := map[Attribute]bool{}
+	for _, c := range slices.Backward(e.Changes) {
+		if c.Status != Done && c.Status != Planned { // Planned: piton ended before it could say
+			continue
+		}
+		attributes[c.Attribute] = true
+		key := changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}
+		item.keys = append(item.keys, key)
+		if i, ok := u.index[key]; ok {
+			u.goals[i].before = c.Before
+			continue
+		}
+		u.index[key] = len(u.goals)
+		u.goals = append(u.goals, goal{Change: c, entry: e.ID, before: c.Before})
+	}
+	u.plan.undo = append(u.plan.undo, item)
+	for _, target := range e.Targets {
+		f := follow{target: target, inherited: true}
+		for a := range attributes {
+			f.attributes = append(f.attributes, a)
+		}
+		u.plan.follow = append(u.plan.follow, f)
+	}
+}
+
+// change looks at what became of the task since.
+func (u *undoer) change(g goal) Change {
+	c := g.Change
+	c.After, c.Reason, c.Err, c.Status = g.before, "", nil, Planned
+	k, err := u.t.look(c.PID, c.TID)
+	if err == nil && (k.startTicks != c.StartTicks || ended(k.state)) {
+		err = fmt.Errorf("%d: %w", c.TID, ErrGone)
+	}
+	if err == nil {
+		c.Before, err = attributes[c.Attribute].read(u.t.o.Sched, c.TID)
+		err = u.t.mark(err)
+	}
+	switch {
+	case errors.Is(err, ErrGone):
+		c.Status, c.Err = Unchanged, err
+		c.Reason = fmt.Sprintf("%d has ended, so there is nothing to undo", c.TID)
+	case err != nil:
+		refuse(&c, "%s", u.t.explain(c, err))
+		c.Err = err
+	case c.Before == c.After:
+		c.Status = Unchanged
+	case c.Before != g.Change.After && !u.q.Force:
+		refuse(&c, "%s", u.drifted(g, c.Before))
+	}
+	return c
+}
+
+// drifted says that a value is not the one that piton left, and who set it, if
+// that was piton too.
+func (u *undoer) drifted(g goal, now string) string {
+	key := changeKey{taskID{g.TID, g.StartTicks}, g.Attribute}
+	for _, e := range slices.Backward(u.entries) {
+		if e.ID <= g.entry || e.Undone {
+			continue
+		}
+		for _, c := range e.Changes {
+			if (changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}) == key && c.Status == Done && c.After == now {
+				return fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", e.ID, g.Change.After, now)
+			}
+		}
+	}
+	return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
+		g.Change.After, now)
+}
+
+// undone returns the entries of which nothing is left in force.
+func (r *run) undone() []uint64 {
+	status := map[changeKey]Status{}
+	for _, c := range r.result.Changes {
+		status[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}] = c.Status
+		if c.gone() {
+			status[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}] = Unchanged
+		}
+	}
+	var out []uint64
+	for _, u := range r.plan.undo {
+		if !slices.ContainsFunc(u.keys, func(k changeKey) bool { return status[k] != Done && status[k] != Unchanged }) {
+			out = append(out, u.id)
+		}
+	}
+	return out
+}
