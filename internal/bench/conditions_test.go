@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadConditions(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"proc/sys/kernel/hostname":                             "web-07\n",
+		"proc/sys/kernel/osrelease":                            "6.18.5\n",
+		"proc/loadavg":                                         "1.25 0.50 0.10 2/300 4711\n",
+		"proc/cpuinfo":                                         "processor\t: 0\nmodel name\t: AMD EPYC 9354\n",
+		"sys/devices/system/cpu/online":                        "0-3\n",
+		"sys/devices/system/cpu/isolated":                      "2-3\n",
+		"sys/devices/system/cpu/smt/control":                   "off\n",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
+		"sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance\n",
+		"sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "powersave\n",
+	} {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	assert.Equal(t, Conditions{
+		Host: "web-07", Kernel: "6.18.5", CPUModel: "AMD EPYC 9354", Governor: "performance,powersave", SMT: "off",
+		Isolated: "2-3", Online: "0-3", Load1: 1.25, Version: "1.0",
+	}, ReadConditions(root, "1.0"))
+	assert.Equal(t, Conditions{Version: "1.0"}, ReadConditions(t.TempDir(), "1.0"), "nothing there is nothing known")
+}
+
+func TestParseCPUModel(t *testing.T) {
+	assert.Equal(t, "0xd40", ParseCPUModel([]byte("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n")))
+	assert.Empty(t, ParseCPUModel([]byte("\nmodel name\n")))
+}

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// study makes results out of seconds by placement; the first is the base.
+func study(arms ...[]float64) Results {
+	var r Results
+	for a, values := range arms {
+		p := Placement([]string{"normal", "least-loaded", "fifo:10", "rr:10"}[a])
+		r.Study.Placements = append(r.Study.Placements, p)
+		for i, v := range values {
+			r.Runs = append(r.Runs, RunResult{Placement: p, Index: i, Metric: v, MigrationSource: "sched"})
+		}
+	}
+	return r
+}
+
+// noisy draws run times as they look: a floor with a skewed tail above it.
+func noisy(rng *rand.Rand, n int, factor float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = factor * 0.240 * (1 + 0.01*math.Abs(rng.NormFloat64()) + 0.02*rng.ExpFloat64())
+	}
+	return out
+}
+
+// A study of four equal placements must not find a difference oftener than one
+// time in twenty, whichever of them it would be. 400 studies have a standard
+// error of 1.1 %.
+func TestAAFindsNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 11))
+	const studies = 400
+	found, excluded := 0, 0
+	for range studies {
+		rep := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1), noisy(rng, 10, 1), noisy(rng, 10, 1)))
+		wrong := false
+		for _, c := range rep.Comparisons {
+			wrong = wrong || c.Different
+			if c.Low > 0 || c.High < 0 {
+				excluded++
+			}
+		}
+		if wrong {
+			found++
+		}
+	}
+	assert.Less(t, float64(found)/studies, 0.08)
+	assert.Less(t, float64(excluded)/(3*studies), 0.07, "95 % intervals hold the truth")
+}
+
+func TestSmallestVisibleEffectIsFoundFourTimesInFive(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	const studies = 300
+	visible := 0.0
+	for range studies {
+		visible += Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1))).Comparisons[0].Visible / studies
+	}
+	found := 0
+	for range studies {
+		if Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1-visible))).Comparisons[0].Different {
+			found++
+		}
+	}
+	assert.InDelta(t, 0.8, float64(found)/studies, 0.12)
+}
+
+func TestFindsTheDifferenceThatIsThere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	rep := Judge(study(noisy(rng, 20, 1), noisy(rng, 20, 0.9), noisy(rng, 20, 1.2)))
+	faster, slower := rep.Comparisons[0], rep.Comparisons[1]
+	assert.True(t, faster.Different)
+	assert.InDelta(t, -0.1, faster.Delta, 0.02)
+	assert.Less(t, faster.Low, faster.Delta)
+	assert.Greater(t, faster.High, faster.Delta)
+	assert.Regexp(t, `^\d+\.\d% faster \(\d+\.\d–\d+\.\d%\), p<0\.001$`, faster.Verdict)
+	assert.Regexp(t, `^least-loaded .*faster`, faster.Sentence())
+	assert.True(t, slower.Different)
+	assert.Regexp(t, `^\d+\.\d% slower \(\d+\.\d–\d+\.\d%\), p<0\.001$`, slower.Verdict)
+	assert.Equal(t, "slower, p<0.001", slower.Short())
+}
+
+func TestNoDifferenceNamesWhatWouldHaveShown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	c := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1))).Comparisons[0]
+	require.False(t, c.Different)
+	assert.Regexp(t, `^no difference found \(±\d+\.\d%\)$`, c.Verdict)
+	assert.Empty(t, c.Warnings)
+}
+
+func TestTooFewRunsIsAWarningBesideTheVerdict(t *testing.T) {
+	for _, tc := range []struct {
+		arms [][]float64
+		want string
+	}{
+		{[][]float64{{1, 2, 3}, {7, 8, 9}}, "too few runs (3 and 3) to show any difference; 4 each could"},
+		{[][]float64{{1, 2, 3, 4}, {6, 7, 8, 9}, {6, 7, 8, 9}, {6, 7, 8, 9}}, "too few runs (4 and 4) to show any difference; 5 each could"},
+	} {
+		rep := Judge(study(tc.arms...))
+		for _, c := range rep.Comparisons {
+			assert.Equal(t, []string{tc.want}, c.Warnings)
+			assert.False(t, c.Different)
+			assert.Contains(t, c.Verdict, "no difference found")
+		}
+		assert.Contains(t, strings.Join(rep.AllWarnings(), "\n"), "too few runs for a 95% interval of the median, which needs 6")
+	}
+}
+
+func TestOnlyValidRunsCount(t *testing.T) {
+	r := study([]float64{1, 1.1, 1.2, 1.3, 1.4, 1.5}, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5})
+	r.Runs = append(r.Runs,
+		RunResult{Placement: "normal", Index: WarmupIndex, Metric: 100},
+		RunResult{Placement: "normal", Index: 7, Metric: 100, Err: "wrong"},
+		RunResult{Placement: "normal", Index: 8, Metric: 100, Touched: true})
+	rep := Judge(r)
+	assert.Equal(t, 6, rep.Arms[0].Runs)
+	assert.Equal(t, 1, rep.Arms[0].Failed)
+	assert.Equal(t, 1, rep.Arms[0].Touched)
+	assert.InDelta(t, 1.25, rep.Arms[0].Median, 1e-9)
+	assert.Len(t, rep.Warnings, 2)
+}
+
+func TestNothingToCompare(t *testing.T) {
+	rep := Judge(study([]float64{1, 2, 3}, nil))
+	assert.False(t, rep.Comparisons[0].Comparable)
+	assert.Contains(t, rep.Comparisons[0].Verdict, "no valid run")
+	assert.Empty(t, Judge(Results{}).Arms)
+}
+
+func TestEqualTimesAreNoDifference(t *testing.T) {
+	same := []float64{1, 1, 1, 1, 1, 1, 1}
+	c := Judge(study(same, same)).Comparisons[0]
+	assert.False(t, c.Different)
+	assert.Zero(t, c.Delta)
+	assert.Equal(t, "no difference found (±0.00%)", c.Verdict)
+}
+
+func TestHolm(t *testing.T) {
+	assert.InDeltaSlice(t, []float64{0.03, 0.06, 0.06, 0.02}, holm([]float64{0.01, 0.04, 0.03, 0.005}), 1e-12)
+	assert.Equal(t, []float64{1, 1}, holm([]float64{0.9, 0.8}))
+	assert.Empty(t, holm(nil))
+}
+
+// The distribution against counting all orders of 3 and 4 values.
+func TestDistributionOfU(t *testing.T) {
+	counts := make([]float64, 13)
+	for mask := range 1 << 7 {
+		u, ys, ones := 0, 0, 0
+		for bit := range 7 {
+			if mask>>bit&1 == 1 {
+				ones++
+				u += ys
+			} else {
+				ys++
+			}
+		}
+		if ones == 3 {
+			counts[u]++
+		}
+	}
+	for u := range counts {
+		counts[u] /= 35
+	}
+	assert.InDeltaSlice(t, counts, distribution(3, 4), 1e-12)
+}
+
+func TestRanksOfTheIntervalMatchTheTables(t *testing.T) {
+	// Critical values of U at 0.05 two-sided, plus 1.
+	for _, tc := range []struct{ m, n, k int }{{3, 3, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {10, 10, 24}, {8, 12, 23}, {20, 20, 128}} {
+		assert.Equal(t, tc.k, lowerRank(tc.m, tc.n, 0.025), "%d and %d", tc.m, tc.n)
+	}
+	exact := 0
+	sum := 0.0
+	for k, p := range distribution(60, 60) {
+		if sum += p; sum > 0.025 {
+			exact = k
+			break
+		}
+	}
+	assert.InDelta(t, exact, lowerRank(60, 60, 0.025), 2, "the approximation for many runs")
+}
+
+func TestShift(t *testing.T) {
+	estimate, low, high, ok := shift([]float64{1, 2, 3, 4, 5}, []float64{11, 12, 13, 14, 15}, 0.95)
+	assert.True(t, ok)
+	assert.InDelta(t, 10, estimate, 1e-12)
+	assert.InDelta(t, 7, low, 1e-12)
+	assert.InDelta(t, 13, high, 1e-12)
+}
