@@ -36,7 +36,7 @@ type Affinity struct {
 	list   rows.Scroll
 	note   string // why the last key did nothing
 	typing bool   // a CPU list is being typed
-	input  input
+	input  Input
 }
 
 // NewAffinity starts with the present mask ticked.
@@ -58,7 +58,7 @@ func (a *Affinity) Cursor() *tea.Cursor {
 	if !a.typing {
 		return nil
 	}
-	return tea.NewCursor(len(listLabel)+a.input.cursorX(), 0)
+	return tea.NewCursor(len(listLabel)+a.input.CursorX(), 0)
 }
 
 // Update ticks, folds, moves, and takes a new load.
@@ -92,7 +92,7 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 	case "i":
 		a.picked = a.usable.AndNot(a.picked)
 	case "l", "/":
-		a.typing, a.input = true, newInput("")
+		a.typing, a.input = true, NewInput("")
 	case "left", "h", "-":
 		a.foldHere(true)
 	case "right", "+":
@@ -164,7 +164,7 @@ func (a *Affinity) typed(msg tea.Msg) Outcome {
 		a.typing, a.note = false, ""
 	case ok && k.String() == "enter":
 		a.take(a.input.Value())
-	case a.input.update(msg):
+	case a.input.Update(msg):
 		a.note = ""
 	}
 	return Outcome{}

@@ -216,7 +216,7 @@ func (a *Affinity) typingHead(width int, th *theme.Theme) []string {
 	} else {
 		note.Add(th.Bad, " "+a.note)
 	}
-	return []string{th.Accent.Render(listLabel) + a.input.render(width-len(listLabel), th), note.Render(th, width)}
+	return []string{th.Accent.Render(listLabel) + a.input.Render(width-len(listLabel), th), note.Render(th, width)}
 }
 
 func (a *Affinity) foot(width int, th *theme.Theme) []string {

@@ -60,6 +60,11 @@ func TestConfirmAnswers(t *testing.T) {
 	} {
 		assert.Equal(t, want, press(NewConfirmPlan(samplePlan()), keys), keys)
 	}
+	danger := samplePlan()
+	danger.NeedsYes = "it would leave no CPU to others"
+	assert.Equal(t, no, press(NewConfirmPlan(danger), "enter"))
+	assert.Equal(t, yes, press(NewConfirmPlan(danger), "y"))
+	assert.Contains(t, PlanLines(danger), Line{Refusal, "it would leave no CPU to others"})
 	careful := NewConfirm("End?", nil, "end", "leave").Careful()
 	assert.Equal(t, no, press(careful, "enter"))
 	assert.Equal(t, yes, press(careful, "tab enter"))

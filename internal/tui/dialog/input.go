@@ -9,10 +9,11 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// input is one line of text being typed.
-type input struct{ textinput.Model }
+// Input is one line of text being typed.
+type Input struct{ model textinput.Model }
 
-func newInput(text string) input {
+// NewInput starts with a text and the cursor behind it.
+func NewInput(text string) Input {
 	m := textinput.New()
 	m.Prompt = ""
 	m.SetVirtualCursor(false) // the terminal's own is used
@@ -23,26 +24,29 @@ func newInput(text string) input {
 	m.SetValue(text)
 	m.CursorEnd()
 	m.Focus()
-	return input{m}
+	return Input{m}
 }
 
-// update handles a key and reports whether the text changed.
-func (i *input) update(msg tea.Msg) bool {
+// Update handles a key or a paste and reports whether the text changed.
+func (i *Input) Update(msg tea.Msg) bool {
 	before := i.Value()
-	i.Model, _ = i.Model.Update(msg)
+	i.model, _ = i.model.Update(msg)
 	return i.Value() != before
 }
 
-// render draws the text, scrolled so that the cursor is in it, in at most width cells.
-func (i *input) render(width int, th *theme.Theme) string {
-	i.SetWidth(max(width-1, 1)) // one cell for the cursor behind the last letter
-	i.SetCursor(i.Position())   // scrolls anew, which a change of width does not
-	return th.Input.Render(ansi.Strip(i.View()))
+// Value is the text.
+func (i *Input) Value() string { return i.model.Value() }
+
+// Render draws the text, scrolled so that the cursor is in it, in at most width cells.
+func (i *Input) Render(width int, th *theme.Theme) string {
+	i.model.SetWidth(max(width-1, 1))     // one cell for the cursor behind the last letter
+	i.model.SetCursor(i.model.Position()) // scrolls anew, which a change of width does not
+	return th.Input.Render(ansi.Strip(i.model.View()))
 }
 
-// cursorX is the cursor's column in what render drew.
-func (i *input) cursorX() int {
-	if c := i.Model.Cursor(); c != nil {
+// CursorX is the cursor's column in what Render drew.
+func (i *Input) CursorX() int {
+	if c := i.model.Cursor(); c != nil {
 		return c.X
 	}
 	return 0

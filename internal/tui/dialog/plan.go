@@ -17,13 +17,15 @@ var verbs = map[tune.Attribute]string{
 }
 
 // NewConfirmPlan shows a plan: what changes, what has its value already, what is
-// refused and why, and its warnings. Without anything to change it says so.
+// refused and why, and its warnings. Without anything to change it says so. Enter
+// means no where the plan asks for an explicit yes.
 func NewConfirmPlan(p tune.Plan) *Confirm {
 	c := NewConfirm("Apply?", PlanLines(p), "apply", "cancel")
 	c.nothing = !slices.ContainsFunc(p.Changes, func(ch tune.Change) bool { return ch.Status == tune.Planned })
 	if c.nothing {
 		c.title = "Nothing to change"
 	}
+	c.onNo = p.NeedsYes != ""
 	return c
 }
 
@@ -45,6 +47,9 @@ func PlanLines(p tune.Plan) []Line {
 		for _, g := range group(p.Changes, status, why) {
 			lines = append(lines, Line{Refusal, fmt.Sprintf("not the %s of %s: %s", verbs[g[0].Attribute], Who(g), why(g[0]))})
 		}
+	}
+	if p.NeedsYes != "" {
+		lines = append(lines, Line{Refusal, p.NeedsYes})
 	}
 	for _, w := range p.Warnings {
 		lines = append(lines, Line{Warning, w})

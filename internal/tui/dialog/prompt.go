@@ -13,7 +13,7 @@ import (
 // while one types.
 type Prompt struct {
 	label string
-	input input
+	input Input
 	check func(string) error
 	note  string // why the text cannot be used, or what the opener says of it
 	bad   bool
@@ -23,7 +23,7 @@ type Prompt struct {
 // NewPrompt asks label with a text to begin with. check, which may be nil, says
 // what is wrong with a text; such a text is not accepted by Enter.
 func NewPrompt(label, text string, check func(string) error) *Prompt {
-	p := &Prompt{label: label, input: newInput(text), check: check}
+	p := &Prompt{label: label, input: NewInput(text), check: check}
 	p.recheck()
 	return p
 }
@@ -53,7 +53,7 @@ func (p *Prompt) Update(msg tea.Msg) Outcome {
 			return answered(p.input.Value())
 		}
 	}
-	if !p.input.update(msg) {
+	if !p.input.Update(msg) {
 		return Outcome{}
 	}
 	p.recheck()
@@ -89,9 +89,9 @@ func (p *Prompt) Render(width, _ int, th *theme.Theme) string {
 			keys = widget.Fit(keys, room*2/3, th.Ellipsis)
 		}
 	}
-	text := p.input.render(room-widget.Width(keys)-1, th)
+	text := p.input.Render(room-widget.Width(keys)-1, th)
 	return widget.Spread(th.Accent.Render(label)+text, keys, width, th.Ellipsis)
 }
 
 // Cursor is behind the text.
-func (p *Prompt) Cursor() *tea.Cursor { return tea.NewCursor(p.x+p.input.cursorX(), 0) }
+func (p *Prompt) Cursor() *tea.Cursor { return tea.NewCursor(p.x+p.input.CursorX(), 0) }
