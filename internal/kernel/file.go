@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -78,4 +79,14 @@ func ReadLink(path string) (string, error) {
 		return "", err
 	}
 	return string(buf[:n]), nil
+}
+
+// MaxFiles returns how many descriptors the process may have open
+// (RLIMIT_NOFILE, getrlimit(2)); the Go runtime has raised it to the hard limit.
+func MaxFiles() (uint64, error) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, fmt.Errorf("RLIMIT_NOFILE: %w", err)
+	}
+	return limit.Cur, nil
 }

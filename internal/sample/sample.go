@@ -14,12 +14,16 @@ import (
 
 // Sample is the machine at one moment.
 type Sample struct {
-	Seq   uint64        // 1, 2, 3, … of this Sampler
-	Wall  time.Time     // when the reading began
-	At    time.Duration // the same by CLOCK_MONOTONIC, for dividing by
-	Host  Host
-	CPUs  []CPU  // in rising order of number; offline CPUs are absent
-	Tasks []Task // in rising order of TID
+	Seq  uint64        // 1, 2, 3, … of this Sampler
+	Wall time.Time     // when the reading began
+	At   time.Duration // the same since the Sampler was made, by a clock that never jumps, for dividing by
+	// Late is how much later than planned the reading began, and Replaced how many
+	// samples were replaced before anyone took them, since the Sampler was made.
+	Late     time.Duration
+	Replaced uint64
+	Host     Host
+	CPUs     []CPU  // in rising order of number; offline CPUs are absent
+	Tasks    []Task // in rising order of TID
 	// Migrations says where the migration counters of CPUs come from.
 	Migrations Source
 	Collectors []Collector // what each source cost, and whether it worked
@@ -91,41 +95,51 @@ const (
 )
 
 // Task is one thread, or a process: a row whose TID equals its TGID stands for
-// the whole process in CPU time, memory and thread count, and for its first
-// thread in everything else (state, CPU, policy, run delay), as /proc/PID does.
+// the whole process in CPU time, memory, thread count, migrations and switches,
+// and for its first thread in everything else (state, CPU, policy, run delay),
+// as /proc/PID does.
 type Task struct {
 	TID, TGID, PPID kernel.TID
-	StartTicks      uint64 // since boot, field 22 of stat; with TID it names a task for good
-	ID              *Identity
-	State           byte // R S D Z T t I X …, proc(5)
-	Policy          kernel.Policy
-	Nice            int8
-	RTPrio          uint8
-	Priority        int16  // field 18 of stat, as top's PR
-	LastCPU         int32  // -1 unknown
-	Flags           uint32 // PF_*, field 9 of stat
-	Threads         int32
+	LastCPU         int32     // -1 unknown
+	StartTicks      uint64    // since boot, field 22 of stat; with TID it names a task for good
+	ID              *Identity // never nil
 	UserTicks       uint64
 	SystemTicks     uint64
 	RSSPages        int64
 	MinorFaults     uint64
 	MajorFaults     uint64
+	Flags           uint32 // PF_*, field 9 of stat
+	Threads         int32
+	Priority        int16 // field 18 of stat, as top's PR
+	State           byte  // R S D Z T t I X …, proc(5)
+	Policy          kernel.Policy
+	Nice            int8
+	RTPrio          uint8
 
-	Have                Have
+	ResetOnFork         bool
 	MigrationSource     Source // of Migrations, when HaveMigrations
-	RunNs               uint64 // time on a CPU
-	RunDelayNs          uint64 // time runnable but waiting
-	Slices              uint64 // times put on a CPU
-	Migrations          uint64 // se.nr_migrations; or since piton saw it, when sampled
+	Have                Have
+	RunNs               uint64 // time on a CPU, of this thread
+	RunDelayNs          uint64 // time runnable but waiting, of this thread
+	Slices              uint64 // times put on a CPU, of this thread
+	Migrations          uint64 // se.nr_migrations; of a process, of all its threads since piton watches it; or since piton saw it, when sampled
 	VoluntarySwitches   uint64
 	InvoluntarySwitches uint64
 	Affinity            cpuset.Set
 	IOPrio              kernel.IOPrio
-	ResetOnFork         bool
 }
 
 // IsProcess reports whether the row stands for a process.
 func (t *Task) IsProcess() bool { return t.TID == t.TGID }
+
+// thread is the task's number below /proc/PID/task, 0 for a process, whose own
+// files are meant.
+func (t *Task) thread() kernel.TID {
+	if t.IsProcess() {
+		return 0
+	}
+	return t.TID
+}
 
 // Kernel-thread flags of Task.Flags (include/linux/sched.h).
 const (
@@ -147,7 +161,7 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name string // "tasks", "cpus", "migrations", "host"
+	Name string // "cpus", "tasks", "details", "migrations", "host"
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"

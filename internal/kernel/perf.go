@@ -1,0 +1,44 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"piton/internal/cpuset"
+)
+
+// OpenMigrationCounter opens perf's software counter of the tasks that arrive
+// on one CPU from another (PERF_COUNT_SW_CPU_MIGRATIONS, perf_event_open(2)).
+// It counts at the task's next turn there, so several moves made while it was
+// queued are one. It needs CAP_PERFMON (EACCES), or perf_event_paranoid ≤ 0; an
+// offline CPU is ENODEV, a kernel without perf events ENOSYS or ENOENT.
+func OpenMigrationCounter(cpu cpuset.CPU) (int, error) {
+	attr := unix.PerfEventAttr{
+		Type:   unix.PERF_TYPE_SOFTWARE,
+		Config: unix.PERF_COUNT_SW_CPU_MIGRATIONS,
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, -1, int(cpu), -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("perf_event_open of CPU migrations on cpu %d: %w", cpu, err)
+	}
+	return fd, nil
+}
+
+// ReadCounter reads a perf counter. Reading one whose CPU went offline since it
+// was opened gives its last value, or io.EOF when the kernel took it apart.
+func ReadCounter(fd int) (uint64, error) {
+	var b [8]byte
+	n, err := unix.Read(fd, b[:])
+	if err != nil {
+		return 0, err
+	}
+	if n < len(b) {
+		return 0, io.EOF
+	}
+	return binary.NativeEndian.Uint64(b[:]), nil
+}

@@ -1,0 +1,179 @@
+package sample
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// details completes the rows of a taskSource: names, and the figures that only
+// some tasks need.
+type details struct {
+	fs       procfs.FS
+	r        *procfs.Reader
+	kernel   kernel.Scheduler // nil on a root that is not this machine's
+	ids      identities
+	hasSched bool // the kernel writes the sched file
+	tallies  tallies
+
+	kept, spare []kept // aligned with the tasks of the last sample
+	wish        []wish // reused
+	mask        cpuset.Set
+}
+
+// kept is what is remembered of one task beyond its last row.
+type kept struct {
+	slices  uint64        // Task.Slices when the sched file was read
+	moves   uint64        // changes of LastCPU from one sample to the next
+	idAt    time.Duration // when the identity was last looked at
+	settled bool          // the identity was looked at again after its birth, or it is as old as piton
+}
+
+// wish is a task whose sched file should be read if the budget allows.
+type wish struct {
+	i    int
+	runs uint64 // times it was put on a CPU since the last sample
+}
+
+// The budget of one sample for tasks that nobody watches but that ran, the
+// liveliest first: reading a sched file costs about 5 µs a thread.
+const schedBudget = 256
+
+const (
+	idEvery      = 5 * time.Second // watched tasks
+	idEveryOther = 3 * time.Minute // a change of user without an exec
+)
+
+// fill completes w.tasks; before are the tasks of the last sample.
+func (d *details) fill(w *walk, before []Task) {
+	d.wish, d.spare = d.wish[:0], d.spare[:0]
+	j := 0
+	for i := range w.tasks {
+		t := &w.tasks[i]
+		for j < len(before) && before[j].TID < t.TID {
+			j++
+		}
+		var old *Task
+		var k kept
+		if j < len(before) && before[j].TID == t.TID && before[j].StartTicks == t.StartTicks {
+			old, k = &before[j], d.kept[j]
+		}
+		d.one(w, i, old, &k)
+		d.spare = append(d.spare, k)
+	}
+	d.kept, d.spare = d.spare, d.kept
+	d.grant(w)
+	d.tallies.forget(w.seq)
+}
+
+func (d *details) one(w *walk, i int, old *Task, k *kept) {
+	t := &w.tasks[i]
+	watched := w.needs.watched(t.TID)
+	turn := w.turn(t.TID)
+	d.identity(w, t, old, k, watched, turn)
+	if w.needs.Affinity && t.Have&HaveAffinity == 0 {
+		if old != nil && old.Have&HaveAffinity != 0 && !watched && !turn {
+			t.Affinity = old.Affinity
+			t.Have |= HaveAffinity
+		} else {
+			d.affinity(t, old)
+		}
+	}
+	if old != nil && old.LastCPU != t.LastCPU {
+		k.moves++
+	}
+	if t.Have&HaveMigrations == 0 {
+		t.Migrations, t.MigrationSource = k.moves, SourceSampled
+		t.Have |= HaveMigrations
+		if w.needs.Migrations || w.needs.Switches {
+			d.counters(w, i, old, k, watched, turn)
+		}
+	}
+	if watched && d.kernel != nil {
+		d.attributes(w, t)
+	}
+}
+
+func (d *details) identity(w *walk, t, old *Task, k *kept, watched, turn bool) {
+	full := watched || w.needs.Identity
+	switch age := w.at - k.idAt; {
+	case old == nil || old.ID != t.ID: // new, or renamed by exec or by itself
+		d.ids.complete(t.ID, t, w.seq, full)
+		k.settled = k.settled || w.seq == 1
+	case full && !t.ID.Full, !k.settled, watched && age >= idEvery, turn && age >= idEveryOther,
+		execed(t, old):
+		// A daemon gives up root, a child becomes another program soon after it was born.
+		t.ID = d.ids.refreshed(t, w.seq, full || t.ID.Full)
+		k.settled = true
+	default:
+		return
+	}
+	k.idAt = w.at
+}
+
+// flagForkNoExec is PF_FORKNOEXEC: forked, no exec yet.
+const flagForkNoExec = 0x40
+
+func execed(t, old *Task) bool { return old.Flags&^t.Flags&flagForkNoExec != 0 }
+
+// affinity reads the mask; equal masks share their memory.
+func (d *details) affinity(t, old *Task) {
+	var set cpuset.Set
+	var err error
+	if d.kernel != nil {
+		set, err = d.kernel.Affinity(t.TID)
+	} else {
+		var st procfs.Status
+		st, err = d.fs.ThreadStatus(t.TGID, t.thread())
+		set = st.CPUsAllowed
+	}
+	if err != nil {
+		return
+	}
+	switch {
+	case old != nil && set.Equal(old.Affinity):
+		set = old.Affinity
+	case set.Equal(d.mask):
+		set = d.mask
+	default:
+		d.mask = set
+	}
+	t.Affinity = set
+	t.Have |= HaveAffinity
+}
+
+// attributes reads what only a system call tells.
+func (d *details) attributes(w *walk, t *Task) {
+	if attr, err := d.kernel.Attr(t.TID); err == nil {
+		t.ResetOnFork = attr.ResetOnFork
+		t.Have |= HaveAttr
+	}
+	if !w.needs.IOPrio {
+		return
+	}
+	if prio, err := d.kernel.IOPrio(t.TID); err == nil {
+		t.IOPrio = prio
+		t.Have |= HaveIOPrio
+	}
+}
+
+// grant reads the sched files wished for, within the budget.
+func (d *details) grant(w *walk) {
+	if len(d.wish) > schedBudget {
+		slices.SortFunc(d.wish, func(a, b wish) int {
+			return cmp.Or(cmp.Compare(b.runs, a.runs), cmp.Compare(a.i, b.i))
+		})
+	}
+	left := schedBudget
+	for _, v := range d.wish {
+		t := &w.tasks[v.i]
+		if left -= threadsToRead(t); left < 0 {
+			return
+		}
+		d.readSched(w, t, &d.kept[v.i])
+	}
+}

@@ -1,0 +1,83 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/common"
+	"github.com/shirou/gopsutil/v4/mem"
+
+	"piton/internal/procfs"
+)
+
+// userHZ is the unit of the times in /proc: USER_HZ is 100 on every
+// architecture that piton is built for, whatever the kernel's own HZ.
+const userHZ = 100
+
+// memoryEvery is how often the memory is read: gopsutil's parser makes some
+// 170 allocations.
+const memoryEvery = 2 * time.Second
+
+// hostFacts reads what concerns the whole machine. Only functions of gopsutil
+// that keep to the files below the root are used: its swap, uptime and host
+// information ask this machine's kernel whatever the root.
+type hostFacts struct {
+	fs     procfs.FS
+	r      *procfs.Reader
+	ctx    context.Context
+	name   string
+	memory *mem.VirtualMemoryStat
+	readAt time.Duration // of memory
+}
+
+func newHostFacts(fs procfs.FS, r *procfs.Reader) *hostFacts {
+	h := &hostFacts{fs: fs, r: r}
+	h.ctx = context.WithValue(context.Background(), common.EnvKey,
+		common.EnvMap{common.HostProcEnvKey: fs.Path()})
+	name, _ := fs.File("sys", "kernel", "hostname") // "" if it has none
+	h.name = strings.TrimSpace(string(name))
+	return h
+}
+
+// read sets the parts of s.Host that cpuTimes does not.
+func (h *hostFacts) read(s *Sample) error {
+	host := &s.Host
+	host.Name, host.TicksPerSecond, host.PageBytes = h.name, userHZ, os.Getpagesize()
+	return errors.Join(h.readLoad(host), h.readUptime(host), h.readMemory(host, s.At))
+}
+
+func (h *hostFacts) readLoad(host *Host) error {
+	b, err := h.r.Host("loadavg")
+	if err != nil {
+		return err
+	}
+	load, err := procfs.ParseLoadAvg(b)
+	host.Load1, host.Load5, host.Load15 = load.Load1, load.Load5, load.Load15
+	return err
+}
+
+func (h *hostFacts) readUptime(host *Host) error {
+	b, err := h.r.Host("uptime")
+	if err != nil {
+		return err
+	}
+	host.Uptime, err = procfs.ParseUptime(b)
+	return err
+}
+
+func (h *hostFacts) readMemory(host *Host, at time.Duration) error {
+	if h.memory == nil || at-h.readAt >= memoryEvery {
+		m, err := mem.VirtualMemoryWithContext(h.ctx)
+		if err != nil {
+			return err
+		}
+		h.memory, h.readAt = m, at
+	}
+	m := h.memory
+	host.MemTotalBytes, host.MemUsedBytes = m.Total, m.Total-min(m.Available, m.Total)
+	host.SwapTotalBytes, host.SwapUsedBytes = m.SwapTotal, m.SwapTotal-min(m.SwapFree, m.SwapTotal)
+	return nil
+}

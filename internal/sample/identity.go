@@ -1,0 +1,82 @@
+package sample
+
+import (
+	"bytes"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// identities reads what seldom changes in a task's life.
+type identities struct {
+	fs    procfs.FS
+	r     *procfs.Reader
+	users users
+	last  program // the process read last: threads of one process mostly follow each other
+}
+
+// program is what all threads of a process share.
+type program struct {
+	seq                  uint64
+	tgid                 kernel.TID
+	cmdline, exe, cgroup string
+}
+
+// complete fills in an identity that has its Comm and that nobody else has seen
+// yet; with full, the command line, program and cgroup too. What cannot be read
+// stays empty: exe of others needs CAP_SYS_PTRACE, and a task may just have ended.
+func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
+	id.UID = ids.owner(t)
+	id.User = ids.users.name(id.UID)
+	if !full {
+		return
+	}
+	if ids.last.seq != seq || ids.last.tgid != t.TGID {
+		ids.last = ids.program(t, seq)
+	}
+	id.Full = true
+	id.Cmdline, id.Exe, id.Cgroup = ids.last.cmdline, ids.last.exe, ids.last.cgroup
+}
+
+func (ids *identities) program(t *Task, seq uint64) program {
+	p := program{seq: seq, tgid: t.TGID}
+	if b, err := ids.r.Task(t.TGID, 0, "cmdline"); err == nil {
+		p.cmdline = joinArgs(b)
+	}
+	if b, err := ids.r.Task(t.TGID, 0, "cgroup"); err == nil {
+		if groups, err := procfs.ParseCgroup(b); err == nil {
+			p.cgroup = groups.Main()
+		}
+	}
+	if t.Flags&FlagKernelThread == 0 {
+		p.exe, _ = ids.fs.Exe(t.TGID)
+	}
+	return p
+}
+
+// refreshed returns the identity as it is now: the same one if nothing changed.
+func (ids *identities) refreshed(t *Task, seq uint64, full bool) *Identity {
+	now := &Identity{Comm: t.ID.Comm}
+	ids.complete(now, t, seq, full)
+	if *now == *t.ID {
+		return t.ID
+	}
+	return now
+}
+
+// owner is the effective user of a task. A recorded tree belongs to whoever
+// unpacked it, so there the status file says.
+func (ids *identities) owner(t *Task) uint32 {
+	if ids.fs.Live() {
+		uid, _ := ids.r.Owner(t.TGID, t.thread()) // gone, if it fails
+		return uid
+	}
+	st, _ := ids.fs.ThreadStatus(t.TGID, t.thread())
+	return st.EUID
+}
+
+// joinArgs makes one line of a cmdline file, whose arguments end in NUL.
+func joinArgs(b []byte) string {
+	b = bytes.TrimRight(b, "\x00 ")
+	return string(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))
+}

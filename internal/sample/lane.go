@@ -1,0 +1,120 @@
+package sample
+
+import (
+	"piton/internal/kernel"
+)
+
+// candidate is a task that a listing named.
+type candidate struct{ tid, tgid kernel.TID }
+
+// entry is what procWalk keeps of one task between samples.
+type entry struct {
+	task Task
+	fd   int32 // of its schedstat file, -1 none
+}
+
+// lane is the entries of all processes, or of all other threads, in rising
+// order of TID.
+type lane struct {
+	entries []entry
+	born    []entry // reused
+}
+
+// walkLane brings every entry up to date, drops those whose task is gone and
+// adds the tasks of a listing, sorted, that were not there. A listing need not
+// be complete.
+func (p *procWalk) walkLane(w *walk, l *lane, found []candidate) {
+	l.born = l.born[:0]
+	kept := 0
+	for i := range l.entries {
+		e := &l.entries[i]
+		for len(found) > 0 && found[0].tid < e.task.TID {
+			p.first(w, l, found[0])
+			found = found[1:]
+		}
+		if p.again(w, e) {
+			if len(found) > 0 && found[0].tid == e.task.TID {
+				found = found[1:]
+			}
+			if kept != i {
+				l.entries[kept] = *e
+			}
+			kept++
+			continue
+		}
+		p.closeEntry(e) // a candidate with its number is a new task, and comes next
+	}
+	for _, c := range found {
+		p.first(w, l, c)
+	}
+	clear(l.entries[kept:])
+	l.entries = l.entries[:kept]
+	l.merge()
+}
+
+// first reads a task that was not known.
+func (p *procWalk) first(w *walk, l *lane, c candidate) {
+	e := entry{task: Task{TID: c.tid, TGID: c.tgid}, fd: -1}
+	if w.needs.Delay && p.gate && p.room > 0 && !p.openRun(&e) {
+		return
+	}
+	if p.readStat(w, &e, w.needs.watched(c.tid)) != nil {
+		p.closeEntry(&e)
+		return
+	}
+	l.born = append(l.born, e)
+}
+
+// merge moves born into entries, from the back so that it needs no other slice.
+func (l *lane) merge() {
+	i, j := len(l.entries)-1, len(l.born)-1
+	l.entries = append(l.entries, l.born...)
+	for k := len(l.entries) - 1; i >= 0 && j >= 0; k-- {
+		if l.entries[i].task.TID > l.born[j].task.TID {
+			l.entries[k] = l.entries[i]
+			i--
+		} else {
+			l.entries[k] = l.born[j]
+			j--
+		}
+	}
+	copy(l.entries, l.born[:j+1])
+}
+
+func (p *procWalk) closeEntry(e *entry) {
+	if e.fd >= 0 {
+		_ = kernel.CloseFile(int(e.fd)) // read only
+		e.fd = -1
+		p.room++
+	}
+}
+
+func (p *procWalk) closeLane(l *lane) {
+	for i := range l.entries {
+		p.closeEntry(&l.entries[i])
+	}
+	l.entries, l.born = nil, nil
+}
+
+// copyTo appends the lane's tasks to out.
+func (l *lane) copyTo(out []Task) []Task {
+	for i := range l.entries {
+		out = append(out, l.entries[i].task)
+	}
+	return out
+}
+
+// mergeLanes appends the tasks of both lanes to out, in rising order of TID.
+func mergeLanes(out []Task, a, b *lane) []Task {
+	i := 0
+	for j := range b.entries {
+		for ; i < len(a.entries) && a.entries[i].task.TID < b.entries[j].task.TID; i++ {
+			out = append(out, a.entries[i].task)
+		}
+		out = append(out, b.entries[j].task)
+	}
+	for ; i < len(a.entries); i++ {
+		out = append(out, a.entries[i].task)
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Options is what a Sampler starts with.
+type Options struct {
+	Root     string        // "/" or "" for this machine, else the top of a host tree
+	Interval time.Duration // between samples of Run; 1 s when 0
+	Needs    Needs
+}
+
+// refreshGap is the least time between two samples of Run, whatever Refresh asks.
+const refreshGap = 50 * time.Millisecond
+
+// Sampler reads samples. Run reads them at an interval and publishes them; Read
+// reads one. SetNeeds, SetInterval and Refresh may be called from any goroutine
+// at any time.
+//
+// A sample takes some milliseconds to read, and its tasks are all taken to have
+// been read at its At: they are read in the same order each time, so what the
+// rates of two samples are wrong by is the difference between two scans'
+// durations, not a scan's duration.
+type Sampler struct {
+	needs    atomic.Pointer[wanted]
+	interval atomic.Int64
+	wake     chan struct{} // capacity 1: the interval changed, or refresh is set
+	refresh  atomic.Bool
+	out      chan *Sample
+
+	mu       sync.Mutex // protects what follows: one reading at a time
+	r        *procfs.Reader
+	started  time.Time
+	due      time.Time // when the next reading of Run was planned, zero outside Run
+	last     *Sample
+	replaced uint64
+	cpus     cpuTimes
+	tasks    taskSource
+	details  details
+	moves    migrationSource
+	host     *hostFacts
+}
+
+// New opens the root's /proc; nothing is read yet.
+func New(o Options) (*Sampler, error) {
+	fs := procfs.New(o.Root)
+	r, err := fs.NewReader()
+	if err != nil {
+		return nil, err
+	}
+	if o.Interval == 0 {
+		o.Interval = time.Second
+	}
+	s := &Sampler{
+		wake: make(chan struct{}, 1), out: make(chan *Sample, 1), r: r, started: time.Now(),
+		cpus: cpuTimes{r: r}, tasks: newProcWalk(fs, r), host: newHostFacts(fs, r),
+		moves: newSampledMigrations(),
+	}
+	_, err = fs.File("self", "sched")
+	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(),
+		ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}
+	if fs.Live() {
+		s.details.kernel = kernel.System()
+		s.moves = newPerfMigrations(systemCounters)
+	}
+	s.interval.Store(int64(o.Interval))
+	s.SetNeeds(o.Needs)
+	return s, nil
+}
+
+// SetNeeds says what samples from the next one on have to hold. The Watch slice
+// is copied.
+func (s *Sampler) SetNeeds(n Needs) { s.needs.Store(newWanted(n)) }
+
+// SetInterval changes the time between the samples of Run, counted from the last one.
+func (s *Sampler) SetInterval(d time.Duration) {
+	s.interval.Store(int64(d))
+	s.poke()
+}
+
+// Refresh makes Run read a sample now, or 50 ms after the last one.
+func (s *Sampler) Refresh() {
+	s.refresh.Store(true)
+	s.poke()
+}
+
+func (s *Sampler) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Samples is where Run publishes. It holds the newest sample only: one that
+// nobody took is replaced, so a slow reader misses samples and never delays
+// them. It is closed when Run returns.
+func (s *Sampler) Samples() <-chan *Sample { return s.out }
+
+// Run reads a sample at once and then at the interval until ctx ends, and
+// returns nil then. The error of a first sample that cannot be read ends it;
+// later ones are only in Sample.Collectors. It runs once.
+func (s *Sampler) Run(ctx context.Context) error {
+	defer close(s.out)
+	first, err := s.Read()
+	if err != nil {
+		return err
+	}
+	s.publish(first)
+	began := time.Now()
+	timer := time.NewTimer(s.until(began))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+			timer.Reset(s.until(began))
+		case <-timer.C:
+			s.refresh.Store(false)
+			s.plan(began)
+			began = time.Now()
+			next, _ := s.Read()
+			s.publish(next)
+			timer.Reset(s.until(began))
+		}
+	}
+}
+
+// until is the time left until the sample after the one that began then.
+func (s *Sampler) until(began time.Time) time.Duration {
+	gap := time.Duration(s.interval.Load())
+	if s.refresh.Load() {
+		gap = min(gap, refreshGap)
+	}
+	return time.Until(began.Add(gap))
+}
+
+// plan notes when the coming reading should have begun.
+func (s *Sampler) plan(began time.Time) {
+	s.mu.Lock()
+	s.due = began.Add(time.Duration(s.interval.Load()))
+	s.mu.Unlock()
+}
+
+func (s *Sampler) publish(sample *Sample) {
+	select {
+	case s.out <- sample:
+		return
+	default:
+	}
+	select {
+	case <-s.out:
+		s.mu.Lock()
+		s.replaced++
+		s.mu.Unlock()
+	default:
+	}
+	s.out <- sample // only Run sends, so there is room
+}
+
+// Read reads one sample. What could not be read is missing from it and said in
+// Collectors; it is an error only when the tasks could not be listed.
+func (s *Sampler) Read() (*Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return nil, errors.New("the sampler is closed")
+	}
+	now := time.Now()
+	n := &Sample{Seq: 1, Wall: now, At: now.Sub(s.started), Replaced: s.replaced, Late: s.late(now)}
+	w := walk{needs: s.needs.Load(), at: n.At}
+	var before []Task
+	if s.last != nil {
+		n.Seq, before = s.last.Seq+1, s.last.Tasks
+	}
+	w.seq = n.Seq
+	w.tasks = make([]Task, 0, len(before)+len(before)/16+64)
+
+	s.collect(n, "cpus", "", func() error { return s.cpus.read(n) })
+	w.forks = n.Host.Forks
+	err := s.collect(n, "tasks", s.tasks.rung(), func() error { return s.tasks.walk(&w) })
+	n.Tasks = w.tasks
+	s.collect(n, "details", "", func() error { s.details.fill(&w, before); return nil })
+	s.countMigrations(n, before)
+	s.collect(n, "host", "", func() error { return s.host.read(n) })
+	s.last = n
+	if err != nil {
+		return n, fmt.Errorf("read the tasks: %w", err)
+	}
+	return n, nil
+}
+
+func (s *Sampler) late(now time.Time) time.Duration {
+	if s.due.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(s.due))
+}
+
+// collect runs one collector and keeps what it cost and what became of it.
+func (s *Sampler) collect(n *Sample, name, rung string, read func() error) error {
+	began := time.Now()
+	err := read()
+	n.Collectors = append(n.Collectors, Collector{Name: name, Took: time.Since(began), Err: err, Rung: rung})
+	return err
+}
+
+// countMigrations asks the rung of the ladder in use, and steps down when it
+// fails. The counts of the next rung start anew.
+func (s *Sampler) countMigrations(n *Sample, before []Task) {
+	var failed error
+	for {
+		err := s.collect(n, "migrations", s.moves.source().String(), func() error {
+			return s.moves.count(n.CPUs, before, n.Tasks)
+		})
+		if err == nil {
+			break
+		}
+		failed = err
+		n.Collectors = n.Collectors[:len(n.Collectors)-1]
+		for i := range n.CPUs {
+			n.CPUs[i].MigrationsIn, n.CPUs[i].HaveIn = 0, false
+		}
+		s.moves.close()
+		s.moves = newSampledMigrations()
+	}
+	n.Migrations = s.moves.source()
+	if failed != nil {
+		n.Collectors[len(n.Collectors)-1].Err = failed
+	}
+}
+
+// Close gives back the descriptors that the sampler keeps. Run must have returned.
+func (s *Sampler) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return nil
+	}
+	s.tasks.close()
+	s.moves.close()
+	err := s.r.Close()
+	s.r = nil
+	return err
+}

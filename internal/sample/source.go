@@ -1,0 +1,74 @@
+package sample
+
+import (
+	"slices"
+	"time"
+
+	"piton/internal/kernel"
+)
+
+// A taskSource walks the tasks of the machine, once a sample. There is the walk
+// over /proc (procWalk); one inside the kernel can stand in for it, because what
+// only /proc knows (names of users, command lines) and what only some tasks need
+// is added afterwards by details, to the rows of any source.
+//
+// walk sets w.tasks to a Task for every process, with w.needs.Threads for every
+// thread, in rising order of TID. Each has all figures up to MajorFaults, Have
+// with the bits of the optional figures the source filled, and an ID: the one
+// that the task had in the sample before if its name is still the same, else a
+// new one with only Comm set, which details completes.
+type taskSource interface {
+	walk(w *walk) error
+	rung() string
+	close()
+}
+
+// walk is one pass over the tasks.
+type walk struct {
+	seq   uint64 // of the sample
+	at    time.Duration
+	forks uint64 // tasks created since boot; 0 unknown
+	needs *wanted
+	tasks []Task
+}
+
+// wanted is Needs with the watched tasks in order.
+type wanted struct {
+	Needs
+	watch []kernel.TID
+}
+
+func newWanted(n Needs) *wanted {
+	watch := slices.Clone(n.Watch)
+	slices.Sort(watch)
+	return &wanted{Needs: n, watch: slices.Compact(watch)}
+}
+
+// watched reports whether the full figures of a task are asked for.
+func (n *wanted) watched(tid kernel.TID) bool {
+	if n.All {
+		return true
+	}
+	_, found := slices.BinarySearch(n.watch, tid)
+	return found
+}
+
+// turns is how many samples it takes until every task had its turn at being
+// read in full although nothing says that it changed: others may have changed
+// its nice value or mask, or pushed its memory to swap.
+const turns = 20
+
+// turn reports whether it is the task's turn in this sample.
+func (w *walk) turn(tid kernel.TID) bool { return (w.seq+uint64(tid))%turns == 0 }
+
+// A migrationSource counts migrations per CPU, best of the ladder first: an
+// eBPF program on sched_migrate_task, perfMigrations, sampledMigrations.
+//
+// count sets MigrationsIn and MigrationsOut with their Have bits in cpus; before
+// and now are the tasks of the last sample and of this one. An error that ends
+// the source for good makes the sampler take the next rung.
+type migrationSource interface {
+	count(cpus []CPU, before, now []Task) error
+	source() Source
+	close()
+}
