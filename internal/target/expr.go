@@ -1,0 +1,195 @@
+// Package target reads the words by which people name tasks (a number, a name,
+// a glob, /regex/, cmd:/regex/, user:NAME, cgroup:PATH) and finds the tasks
+// meant. It is pure: the tasks come from a sample.
+//
+// Start at Parse and Resolve.
+package target
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// Grammar is the help text for a TARGET.
+const Grammar = "a PID or TID, a name, a glob ('nginx*'), /regex/ on the name, cmd:/regex/ on the command line, user:NAME, or cgroup:PATH"
+
+// SyntaxError is a word that names no task in any form.
+type SyntaxError struct {
+	Text string // the word
+	Why  string
+}
+
+func (e SyntaxError) Error() string { return fmt.Sprintf("target %q: %s", e.Text, e.Why) }
+
+// Expr is one TARGET. The zero value matches nothing.
+type Expr struct {
+	text string
+	tid  kernel.TID // the number, 0 for every other form
+	// match tells whether a process is meant; threads are asked for with
+	// theirs, which looks at the thread's own name alone.
+	match  func(*sample.Task) bool
+	thread func(comm string) bool // nil when the form says nothing of threads
+	needs  bool                   // it needs the full Identity
+	owner  bool                   // it is by owner, so kernel threads do not count
+}
+
+// String is the word as the user wrote it.
+func (e Expr) String() string { return e.text }
+
+// PID returns the number of a target that is one, which needs no list of tasks
+// to be resolved.
+func (e Expr) PID() (kernel.TID, bool) { return e.tid, e.tid > 0 }
+
+// NeedsIdentity reports whether matching looks at the full Identity of tasks
+// (command line, executable, cgroup), so that they must be sampled with it.
+func (e Expr) NeedsIdentity() bool { return e.needs }
+
+// Parse reads one TARGET. Errors are SyntaxErrors.
+func Parse(text string) (Expr, error) {
+	if strings.TrimSpace(text) == "" {
+		return Expr{}, SyntaxError{text, "it is empty; give " + Grammar}
+	}
+	if pattern, ok := slashed(text); ok {
+		return parseRegexp(text, pattern)
+	}
+	if kind, rest, ok := strings.Cut(text, ":"); ok {
+		switch kind {
+		case "cmd":
+			return parseCommand(text, rest)
+		case "user":
+			return parseUser(text, rest)
+		case "cgroup":
+			return parseCgroup(text, rest)
+		}
+	}
+	switch {
+	case isNumber(strings.TrimPrefix(text, "-")):
+		return parseNumber(text)
+	case strings.ContainsAny(text, "*?["):
+		return parseGlob(text)
+	case strings.HasPrefix(text, "/") && strings.Count(text, "/") == 1:
+		return Expr{}, SyntaxError{text, "a regular expression ends with a / too"}
+	}
+	return parseName(text), nil
+}
+
+// slashed takes the slashes off /regex/. A path such as /usr/bin/x is no
+// regular expression, but "/usr/" is one.
+func slashed(text string) (string, bool) {
+	if len(text) < 2 || text[0] != '/' || text[len(text)-1] != '/' {
+		return "", false
+	}
+	return text[1 : len(text)-1], true
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func parseNumber(text string) (Expr, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt32 {
+		return Expr{}, SyntaxError{text, "that is not the number of a process or thread"}
+	}
+	tid := kernel.TID(n)
+	return Expr{text: text, tid: tid, match: func(t *sample.Task) bool { return t.TID == tid }}, nil
+}
+
+func parseName(text string) Expr {
+	return named(text, func(name string) bool { return name == text })
+}
+
+func parseGlob(text string) (Expr, error) {
+	if _, err := path.Match(text, ""); err != nil {
+		return Expr{}, SyntaxError{text, "a [ in the glob is not closed"}
+	}
+	pattern := flat.Replace(text)
+	return named(text, func(name string) bool {
+		ok, _ := path.Match(pattern, flat.Replace(name))
+		return ok
+	}), nil
+}
+
+// flat lets * match slashes too, which mean nothing in names such as ksoftirqd/0.
+var flat = strings.NewReplacer("/", "\x00")
+
+// named matches the comm, as pgrep -x does, or the basename of the executable
+// or of the command's first word: the kernel cuts comm after 15 bytes, and
+// interpreters and many servers change it. A text with slashes may be the
+// executable's whole path too.
+func named(text string, matches func(string) bool) Expr {
+	return Expr{text: text, needs: true, thread: matches, match: func(t *sample.Task) bool {
+		if matches(t.ID.Comm) {
+			return true
+		}
+		return t.ID.Exe != "" && (matches(path.Base(t.ID.Exe)) || strings.Contains(text, "/") && matches(t.ID.Exe)) ||
+			t.ID.Cmdline != "" && matches(firstWord(t.ID.Cmdline))
+	}}
+}
+
+// firstWord is the program's name in a command line: without the directories,
+// without a login shell's dash, and without the colon of titles such as
+// "nginx: worker process".
+func firstWord(cmdline string) string {
+	word, _, _ := strings.Cut(cmdline, " ")
+	return strings.TrimSuffix(path.Base(strings.TrimPrefix(word, "-")), ":")
+}
+
+func parseRegexp(text, pattern string) (Expr, error) {
+	re, err := compile(text, pattern)
+	if err != nil {
+		return Expr{}, err
+	}
+	return Expr{text: text, thread: re.MatchString, match: func(t *sample.Task) bool {
+		return re.MatchString(t.ID.Comm)
+	}}, nil
+}
+
+func compile(text, pattern string) (*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, SyntaxError{text, "the regular expression is empty and would match everything"}
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, SyntaxError{text, err.Error()}
+	}
+	return re, nil
+}
+
+func parseCommand(text, rest string) (Expr, error) {
+	pattern, ok := slashed(rest)
+	if !ok {
+		return Expr{}, SyntaxError{text, "after cmd: comes a regular expression between slashes, cmd:/regex/"}
+	}
+	re, err := compile(text, pattern)
+	if err != nil {
+		return Expr{}, err
+	}
+	return Expr{text: text, needs: true, match: func(t *sample.Task) bool {
+		return t.ID.Cmdline != "" && re.MatchString(t.ID.Cmdline)
+	}}, nil
+}
+
+func parseUser(text, name string) (Expr, error) {
+	if name == "" {
+		return Expr{}, SyntaxError{text, "after user: comes a name or a number"}
+	}
+	return Expr{text: text, needs: true, owner: true, match: func(t *sample.Task) bool {
+		return t.ID.User == name || isNumber(name) && strconv.FormatUint(uint64(t.ID.UID), 10) == name
+	}}, nil
+}
+
+func parseCgroup(text, group string) (Expr, error) {
+	if group == "" {
+		return Expr{}, SyntaxError{text, "after cgroup: comes a path such as /system.slice/nginx.service"}
+	}
+	group = path.Clean("/" + group)
+	return Expr{text: text, needs: true, owner: true, match: func(t *sample.Task) bool {
+		return t.ID.Cgroup == group || strings.HasPrefix(t.ID.Cgroup, strings.TrimSuffix(group, "/")+"/")
+	}}, nil
+}

@@ -1,0 +1,83 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// NoMatchError is a target that means no task there is.
+type NoMatchError struct {
+	Target string
+	Number bool // it was a PID or TID
+}
+
+func (e NoMatchError) Error() string {
+	if e.Number {
+		return fmt.Sprintf("there is no process or thread %s", e.Target)
+	}
+	return fmt.Sprintf("no process matches %q", e.Target)
+}
+
+// Resolve returns the tasks that the expressions mean, in the order of tasks
+// and each once. Expressions mean processes; a thread's row is meant by its
+// number, or by a name, glob or regex that fits its own name and not its
+// process's. Only by its number does anything mean the process self, piton, and
+// only by number, name, glob or regex kernel threads.
+//
+// Each expression that means nothing adds a NoMatchError to the error, and the
+// others' tasks are returned all the same.
+func Resolve(exprs []Expr, tasks []sample.Task, self kernel.TID) ([]*sample.Task, error) {
+	chosen := make([]bool, len(tasks))
+	var errs []error
+	for _, e := range exprs {
+		if !e.choose(tasks, self, chosen) {
+			errs = append(errs, NoMatchError{e.text, e.tid > 0})
+		}
+	}
+	var out []*sample.Task
+	for i := range tasks {
+		if chosen[i] {
+			out = append(out, &tasks[i])
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// choose marks the tasks that e means, and reports whether there are any.
+func (e Expr) choose(tasks []sample.Task, self kernel.TID, chosen []bool) bool {
+	if e.match == nil {
+		return false
+	}
+	found := false
+	processes := map[kernel.TID]bool{}
+	for i := range tasks {
+		if t := &tasks[i]; (t.IsProcess() || e.tid > 0) && e.may(t, self) && e.match(t) {
+			chosen[i], found = true, true
+			processes[t.TGID] = true
+		}
+	}
+	if e.thread == nil {
+		return found
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		if !t.IsProcess() && !processes[t.TGID] && e.may(t, self) && e.thread(t.ID.Comm) {
+			chosen[i], found = true, true
+		}
+	}
+	return found
+}
+
+// may reports whether the task is one that the form of e can mean at all.
+func (e Expr) may(t *sample.Task, self kernel.TID) bool {
+	switch {
+	case e.tid > 0:
+		return true
+	case t.ID == nil || t.TGID == self:
+		return false
+	}
+	return !e.owner || t.Flags&sample.FlagKernelThread == 0
+}
