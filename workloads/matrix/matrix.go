@@ -87,13 +87,15 @@ type Result struct {
 	Seconds      float64  `json:"seconds"`       // multiplying, from releasing the threads to the last one's end
 	MFLOPS       float64  `json:"mflops"`        // 2·n³ operations over Seconds, in millions a second
 	CPUs         string   `json:"cpus"`          // cpulist that Manual mapped to, else ""
-	PerThread    []Thread `json:"per_thread"`
+	Shortest     float64  `json:"shortest_thread_seconds"`
+	Longest      float64  `json:"longest_thread_seconds"`
+	PerThread    []Thread `json:"-"` // too long for a line of results
 }
 
 // Thread is one thread's share.
 type Thread struct {
-	Rows    int     `json:"rows"`
-	Seconds float64 `json:"seconds"`
+	Rows    int
+	Seconds float64
 }
 
 // Run multiplies. It fails when the options are invalid, when a thread cannot
@@ -128,5 +130,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	n := float64(o.N)
 	r.MFLOPS = 2 * n * n * n / r.Seconds / 1e6
 	r.Checksum = checksum(c, o.N)
+	r.Shortest = r.PerThread[0].Seconds
+	for _, t := range r.PerThread {
+		r.Shortest, r.Longest = min(r.Shortest, t.Seconds), max(r.Longest, t.Seconds)
+	}
 	return r, r.Check()
 }

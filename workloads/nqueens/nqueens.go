@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,14 +53,16 @@ type Result struct {
 	Boards       int      `json:"boards"`
 	SplitSeconds float64  `json:"split_seconds"` // filling the first rows
 	Seconds      float64  `json:"seconds"`       // searching, from the first thread's start to the last one's end
-	PerThread    []Thread `json:"per_thread"`
+	Shortest     float64  `json:"shortest_thread_seconds"`
+	Longest      float64  `json:"longest_thread_seconds"`
+	PerThread    []Thread `json:"-"` // too long for a line of results
 }
 
 // Thread is one thread's share of the search.
 type Thread struct {
-	Boards    int     `json:"boards"`
-	Solutions uint64  `json:"solutions"`
-	Seconds   float64 `json:"seconds"`
+	Boards    int
+	Solutions uint64
+	Seconds   float64
 }
 
 // Check compares the count with the known one.
@@ -73,11 +76,13 @@ func (r Result) Check() error {
 // Run searches the board. The first rows are filled to make boards enough for
 // all threads, which then take one after the other. It fails when the options
 // are invalid, when ctx ends, and when the count is wrong; then the Result is
-// returned as well.
+// returned as well. The garbage collector is off and GOMAXPROCS raised while it
+// runs, so that Go's own scheduling stays out of the measurement.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := Result{Options: o, PerThread: make([]Thread, o.Threads)}
 	full := uint32(1)<<o.N - 1
 	begin := time.Now()
@@ -92,8 +97,10 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return r, fmt.Errorf("count the solutions for %d queens: %w", o.N, err)
 	}
+	r.Shortest = r.PerThread[0].Seconds
 	for _, t := range r.PerThread {
 		r.Solutions += t.Solutions
+		r.Shortest, r.Longest = min(r.Shortest, t.Seconds), max(r.Longest, t.Seconds)
 	}
 	return r, r.Check()
 }

@@ -81,7 +81,7 @@ func TestJSONNames(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
-	for _, name := range []string{`"n":6`, `"threads":1`, `"solutions":4`, `"seconds":`, `"per_thread":[{`} {
+	for _, name := range []string{`"n":6`, `"threads":1`, `"solutions":4`, `"seconds":`, `"longest_thread_seconds":`} {
 		assert.Contains(t, string(text), name)
 	}
 }
