@@ -20,6 +20,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childMode {
 		os.Exit(childMain(append(testWorkloads, Workloads...), os.Args[2:], os.Stdin, os.Stdout))
 	}
+	if len(os.Args) > 1 && os.Args[1] == parentMode {
+		runParent()
+		return
+	}
 	os.Exit(m.Run())
 }
 
