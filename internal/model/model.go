@@ -3,7 +3,7 @@
 // touches nothing else, so live, replayed and headless runs agree.
 //
 // A figure whose counter is missing or ran backwards is not there (NaN, see
-// Known), never 0.
+// Known), never 0. Start at Next.
 package model
 
 import (
@@ -27,7 +27,7 @@ var Unknown = float32(math.NaN())
 // Known reports whether a figure has a value.
 func Known(v float32) bool { return v == v }
 
-// Model is the machine over the interval between two samples.
+// Model is the machine over the interval between two samples. It is immutable.
 type Model struct {
 	Sample   *sample.Sample // the newer one
 	Topology *topology.Topology
@@ -40,6 +40,8 @@ type Model struct {
 	// LeastLoaded is the CPU that internal/place would give a new task, -1 when
 	// not known yet.
 	LeastLoaded cpuset.CPU
+
+	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
 }
 
 // Counts of the tasks in the sample.
@@ -60,7 +62,7 @@ type CPU struct {
 	// tasks whose affinity is known.
 	Pinned int
 	// RT is the index in Tasks of the busiest FIFO, RR or DEADLINE task seen
-	// here, -1 for none.
+	// here that took at least 1 % of a CPU, -1 for none.
 	RT int
 }
 
@@ -79,4 +81,27 @@ type Task struct {
 	CPUsSeen uint8
 	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
 	SinceTick uint8
+}
+
+// Next computes the model of a sample from the model of the one before, which
+// is nil for the first. Neither is changed.
+func Next(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
+	m := &Model{Sample: cur, Topology: topo, LeastLoaded: -1}
+	if prev != nil && cur.At > prev.Sample.At {
+		m.Elapsed = cur.At - prev.Sample.At
+		m.perSecond = 1 / m.Elapsed.Seconds()
+	}
+	m.nextTasks(prev)
+	m.nextCPUs(prev)
+	m.seat()
+	m.LeastLoaded = m.leastLoaded()
+	return m
+}
+
+// perS is a counter's rate; Unknown when it ran backwards or time stood still.
+func (m *Model) perS(before, now uint64) float32 {
+	if now < before || m.perSecond == 0 {
+		return Unknown
+	}
+	return float32(float64(now-before) * m.perSecond)
 }

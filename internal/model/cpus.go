@@ -1,0 +1,132 @@
+package model
+
+import (
+	"math"
+
+	"piton/internal/cpuset"
+	"piton/internal/sample"
+)
+
+// nextCPUs walks the CPUs of both samples side by side; a CPU may have gone
+// offline or come back in between.
+func (m *Model) nextCPUs(prev *Model) {
+	now := m.Sample.CPUs
+	m.CPUs = make([]CPU, len(now))
+	m.MigrationsPerS = Unknown
+	j := 0
+	for i := range now {
+		c := &m.CPUs[i]
+		*c = unknownCPU(now[i].ID)
+		if prev == nil {
+			continue
+		}
+		before := prev.Sample.CPUs
+		for j < len(before) && before[j].ID < now[i].ID {
+			j++
+		}
+		if j == len(before) || before[j].ID != now[i].ID {
+			continue
+		}
+		c.In, c.Ticks = prev.CPUs[j].In, prev.CPUs[j].Ticks
+		c.shares(&before[j], &now[i])
+		m.moves(c, &before[j], &now[i])
+	}
+}
+
+func unknownCPU(id cpuset.CPU) CPU {
+	return CPU{ID: id, Busy: Unknown, User: Unknown, Nice: Unknown, System: Unknown, IRQ: Unknown, SoftIRQ: Unknown,
+		Steal: Unknown, Guest: Unknown, IOWait: Unknown, InPerS: Unknown, OutPerS: Unknown, RT: -1}
+}
+
+// shares divides the interval, measured by the CPU's own ticks.
+func (c *CPU) shares(before, now *sample.CPU) {
+	ok := true
+	delta := func(before, now uint64) float32 {
+		if now < before {
+			ok = false
+		}
+		return float32(now - before)
+	}
+	// The kernel may take iowait and idle back a little (proc_stat(5)).
+	waited := func(before, now uint64) float32 { return float32(now - min(before, now)) }
+	user, nice := delta(before.UserTicks, now.UserTicks), delta(before.NiceTicks, now.NiceTicks)
+	system, steal := delta(before.SystemTicks, now.SystemTicks), delta(before.StealTicks, now.StealTicks)
+	irq, softirq := delta(before.IRQTicks, now.IRQTicks), delta(before.SoftIRQTicks, now.SoftIRQTicks)
+	guest := delta(before.GuestTicks, now.GuestTicks)
+	idle, iowait := waited(before.IdleTicks, now.IdleTicks), waited(before.IOWaitTicks, now.IOWaitTicks)
+	busy := user + nice + system + steal + irq + softirq
+	total := busy + idle + iowait
+	if !ok || total == 0 {
+		return
+	}
+	c.Busy, c.User, c.Nice, c.System = busy/total, user/total, nice/total, system/total
+	c.IRQ, c.SoftIRQ, c.Steal = irq/total, softirq/total, steal/total
+	c.Guest, c.IOWait = guest/total, iowait/total
+}
+
+// moves computes the CPU's migrations; m.MigrationsPerS adds up those into CPUs.
+func (m *Model) moves(c *CPU, before, now *sample.CPU) {
+	if before.HaveOut && now.HaveOut {
+		c.OutPerS = m.perS(before.MigrationsOut, now.MigrationsOut)
+	}
+	if !before.HaveIn || !now.HaveIn {
+		return
+	}
+	c.InPerS = m.perS(before.MigrationsIn, now.MigrationsIn)
+	if !Known(c.InPerS) {
+		return
+	}
+	copy(c.In[:], c.In[1:])
+	c.In[HistoryLen-1] = uint16(min(now.MigrationsIn-before.MigrationsIn, math.MaxUint16))
+	c.Ticks = min(c.Ticks+1, HistoryLen)
+	if !Known(m.MigrationsPerS) {
+		m.MigrationsPerS = 0
+	}
+	m.MigrationsPerS += c.InPerS
+}
+
+// busyRT is the CPU percentage from which a real-time task counts as busy.
+const busyRT = 1
+
+// seat finds what belongs to each CPU: the tasks pinned there and its busiest
+// real-time task.
+func (m *Model) seat() {
+	index := m.cpuIndex()
+	for i := range m.Tasks {
+		t := &m.Sample.Tasks[i]
+		if t.Policy.RealTime() && m.Tasks[i].CPUPercent >= busyRT {
+			if c := index.at(m, cpuset.CPU(t.LastCPU)); c != nil && (c.RT < 0 || m.Tasks[i].CPUPercent > m.Tasks[c.RT].CPUPercent) {
+				c.RT = i
+			}
+		}
+		if t.Have&sample.HaveAffinity == 0 || t.Flags&sample.FlagKernelThread != 0 {
+			continue
+		}
+		if only := t.Affinity.First(); only == t.Affinity.Last() {
+			if c := index.at(m, only); c != nil {
+				c.Pinned++
+			}
+		}
+	}
+}
+
+// cpuIndex is the index in CPUs by CPU number.
+type cpuIndex []int32
+
+func (m *Model) cpuIndex() cpuIndex {
+	if len(m.CPUs) == 0 {
+		return nil
+	}
+	index := make(cpuIndex, m.CPUs[len(m.CPUs)-1].ID+1)
+	for i := range m.CPUs {
+		index[m.CPUs[i].ID] = int32(i) + 1
+	}
+	return index
+}
+
+func (x cpuIndex) at(m *Model, id cpuset.CPU) *CPU {
+	if id < 0 || int(id) >= len(x) || x[id] == 0 {
+		return nil
+	}
+	return &m.CPUs[x[id]-1]
+}

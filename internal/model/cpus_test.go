@@ -1,0 +1,128 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+func withCPUs(s *sample.Sample, cpus ...sample.CPU) *sample.Sample {
+	s.CPUs = cpus
+	return s
+}
+
+func TestCPUShares(t *testing.T) {
+	before := sample.CPU{ID: 0, UserTicks: 100, NiceTicks: 100, SystemTicks: 100, IdleTicks: 100, IOWaitTicks: 100,
+		IRQTicks: 100, SoftIRQTicks: 100, StealTicks: 100, GuestTicks: 50, MigrationsIn: 5, HaveIn: true}
+	now := sample.CPU{ID: 0, UserTicks: 120, NiceTicks: 110, SystemTicks: 105, IdleTicks: 155, IOWaitTicks: 99,
+		IRQTicks: 101, SoftIRQTicks: 102, StealTicks: 107, GuestTicks: 60, MigrationsIn: 25, HaveIn: true}
+	m := Next(Next(nil, withCPUs(at(0), before), nil), withCPUs(at(2), now), nil)
+	c := m.CPUs[0]
+	known(t, 0.45, c.Busy, "busy")
+	known(t, 0.20, c.User, "user")
+	known(t, 0.10, c.Nice, "nice")
+	known(t, 0.05, c.System, "system")
+	known(t, 0.01, c.IRQ, "irq")
+	known(t, 0.02, c.SoftIRQ, "softirq")
+	known(t, 0.07, c.Steal, "steal")
+	known(t, 0.10, c.Guest, "guest")
+	known(t, 0, c.IOWait, "the kernel took some iowait back")
+	known(t, 10, c.InPerS, "in")
+	known(t, math.NaN(), c.OutPerS, "out is not known to perf")
+	known(t, 10, m.MigrationsPerS, "all")
+	assert.Equal(t, uint16(20), c.In[HistoryLen-1])
+	assert.Equal(t, 1, c.Ticks)
+
+	now.UserTicks = 1 // came back from offline with counters of its own
+	m = Next(m, withCPUs(at(3), now), nil)
+	known(t, math.NaN(), m.CPUs[0].Busy, "busy")
+	assert.Equal(t, 2, m.CPUs[0].Ticks)
+}
+
+func TestCPUHotplug(t *testing.T) {
+	cpu := func(id cpuset.CPU, idle uint64) sample.CPU { return sample.CPU{ID: id, IdleTicks: idle, HaveIn: true} }
+	m := Next(nil, withCPUs(at(0), cpu(0, 1), cpu(1, 1), cpu(4, 1)), nil)
+	m = Next(m, withCPUs(at(1), cpu(0, 101), cpu(4, 101)), nil)
+	known(t, 0, m.CPUs[1].Busy, "cpu 4 is known by its number")
+	m = Next(m, withCPUs(at(2), cpu(0, 201), cpu(1, 101), cpu(4, 201)), nil)
+	known(t, math.NaN(), m.CPUs[1].Busy, "cpu 1 is new")
+	known(t, 0, m.CPUs[2].Busy, "cpu 4")
+	assert.Equal(t, []int{2, 0, 2}, []int{m.CPUs[0].Ticks, m.CPUs[1].Ticks, m.CPUs[2].Ticks})
+	assert.Len(t, m.Loads(), 2, "a CPU that just came is no candidate")
+}
+
+func TestSeatAndLoads(t *testing.T) {
+	second := func(s float64) *sample.Sample {
+		ns := uint64(s * 1e9)
+		run := func(tid kernel.TID, cpu int32, share float64, more func(*sample.Task)) sample.Task {
+			return task(tid, func(t *sample.Task) {
+				t.LastCPU, t.Have, t.RunNs = cpu, sample.HaveRun|sample.HaveAffinity, uint64(share*float64(ns))
+				t.Affinity = cpuset.Of(0, 1)
+				if more != nil {
+					more(t)
+				}
+			})
+		}
+		rt := func(t *sample.Task) { t.Policy = kernel.FIFO }
+		smp := at(s,
+			run(1, 0, 0.3, rt), run(2, 0, 0.5, rt), run(3, 1, 0.001, rt),
+			run(4, 1, 0.4, func(t *sample.Task) { t.Affinity, t.RunDelayNs = cpuset.Of(1), ns/4 }),
+			run(5, 1, 0.4, func(t *sample.Task) { t.Affinity, t.RunDelayNs, t.Nice = cpuset.Of(1), ns/4, 5 }),
+			run(6, 1, 0, func(t *sample.Task) { t.Affinity, t.Flags = cpuset.Of(1), sample.FlagKernelThread }),
+		)
+		ticks := uint64(s * 100)
+		return withCPUs(smp, sample.CPU{ID: 0, UserTicks: 80 * ticks / 100, IdleTicks: 20 * ticks / 100},
+			sample.CPU{ID: 1, UserTicks: 30 * ticks / 100, NiceTicks: 40 * ticks / 100, SoftIRQTicks: 10 * ticks / 100, IdleTicks: 20 * ticks / 100})
+	}
+	m := Next(Next(nil, second(1), nil), second(2), nil)
+	assert.Equal(t, 1, m.CPUs[0].RT, "the busier of two")
+	assert.Equal(t, -1, m.CPUs[1].RT, "it hardly ran")
+	assert.Equal(t, []int{0, 2}, []int{m.CPUs[0].Pinned, m.CPUs[1].Pinned}, "a kernel thread does not count")
+
+	loads := m.Loads()
+	require.Len(t, loads, 2)
+	assert.InDelta(t, 0.8, loads[0].Busy, 1e-6)
+	assert.True(t, loads[0].RTBusy)
+	assert.InDelta(t, 0.4, loads[1].Busy, 1e-6, "less nice")
+	assert.InDelta(t, 0.25, loads[1].RunDelay, 1e-6, "of the task at nice 0 alone")
+	assert.InDelta(t, 0.1, loads[1].IRQ, 1e-6)
+	assert.Equal(t, 2, loads[1].Pinned)
+
+	target := m.PlaceTarget(3)
+	assert.InDelta(t, 0.4, target.BusyShare, 1e-6)
+	assert.InDelta(t, 0.4, target.Share[1], 1e-6)
+	assert.Equal(t, 1, target.BusyThreads)
+	assert.Equal(t, cpuset.CPU(1), target.LastCPU)
+}
+
+func TestPlaceTargetOfThreads(t *testing.T) {
+	process := func(s float64, threads bool) *sample.Sample {
+		ticks := uint64(100 * s)
+		leader := task(5, func(t *sample.Task) { t.Threads, t.UserTicks = 3, ticks*15/10 })
+		if !threads {
+			return at(s, leader)
+		}
+		thread := func(tid kernel.TID, cpu int32, share float64) sample.Task {
+			return task(tid, func(t *sample.Task) {
+				t.TGID, t.LastCPU, t.Have, t.RunNs = 5, cpu, sample.HaveRun, uint64(share*s*1e9)
+			})
+		}
+		return at(s, leader, thread(6, 2, 1), thread(7, 3, 0.3))
+	}
+	m := Next(Next(nil, process(1, true), nil), process(2, true), nil)
+	target := m.PlaceTarget(0)
+	assert.Equal(t, 3, target.BusyThreads, "the first thread has what the others leave")
+	for cpu, want := range map[cpuset.CPU]float64{0: 0.2, 2: 1, 3: 0.3} {
+		assert.InDelta(t, want, target.Share[cpu], 1e-3, "cpu %d", cpu)
+	}
+	m = Next(Next(nil, process(1, false), nil), process(2, false), nil)
+	target = m.PlaceTarget(0)
+	assert.Equal(t, 2, target.BusyThreads)
+	assert.Nil(t, target.Share, "nobody knows where they ran")
+}

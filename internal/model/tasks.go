@@ -1,0 +1,147 @@
+package model
+
+import (
+	"math"
+
+	"piton/internal/sample"
+)
+
+// nextTasks walks the tasks of both samples side by side; both are in order of TID.
+func (m *Model) nextTasks(prev *Model) {
+	now := m.Sample.Tasks
+	m.Tasks = make([]Task, len(now))
+	var before []sample.Task
+	if prev != nil {
+		before = prev.Sample.Tasks
+	}
+	j := 0
+	for i := range now {
+		t := &now[i]
+		m.count(t)
+		for j < len(before) && before[j].TID < t.TID {
+			j++
+		}
+		if j < len(before) && before[j].TID == t.TID && before[j].StartTicks == t.StartTicks {
+			m.again(&m.Tasks[i], &prev.Tasks[j], &before[j], t)
+		} else {
+			m.first(&m.Tasks[i], t)
+		}
+		m.Tasks[i].MEMPercent = m.memory(t)
+	}
+}
+
+func (m *Model) count(t *sample.Task) {
+	if t.State == 'R' {
+		m.Counts.Running++
+	}
+	if !t.IsProcess() {
+		return
+	}
+	m.Counts.Processes++
+	m.Counts.Threads += int(t.Threads)
+	if t.Flags&sample.FlagKernelThread != 0 {
+		m.Counts.KernelThreads++
+	}
+}
+
+// first is a task that the sample before did not have.
+func (m *Model) first(r *Task, t *sample.Task) {
+	*r = Task{CPUPercent: Unknown, MigPerS: Unknown, VolPerS: Unknown, InvolPerS: Unknown,
+		DelayPercent: Unknown, SinceTick: math.MaxUint8}
+	if t.State == 'R' {
+		r.SinceTick = 0
+	}
+	for i := range r.Bounce {
+		r.Bounce[i] = -1
+	}
+	r.bounce(t.LastCPU)
+}
+
+// again is a task that the sample before had too, with the rates was.
+func (m *Model) again(r, was *Task, before, t *sample.Task) {
+	r.Bounce, r.CPUsSeen = was.Bounce, was.CPUsSeen
+	r.bounce(t.LastCPU)
+	r.CPUPercent = m.cpuPercent(before, t)
+	r.DelayPercent, r.MigPerS, r.VolPerS, r.InvolPerS = Unknown, Unknown, Unknown, Unknown
+	both := before.Have & t.Have
+	if both&sample.HaveRun != 0 {
+		r.DelayPercent = m.perS(before.RunDelayNs, t.RunDelayNs) * 100 / 1e9
+	}
+	if both&sample.HaveMigrations != 0 && before.MigrationSource == t.MigrationSource {
+		r.MigPerS = m.perS(before.Migrations, t.Migrations)
+	}
+	if both&sample.HaveSwitches != 0 {
+		r.VolPerS = m.perS(before.VoluntarySwitches, t.VoluntarySwitches)
+		r.InvolPerS = m.perS(before.InvoluntarySwitches, t.InvoluntarySwitches)
+	}
+	if ran(before, t) {
+		r.SinceTick = 0
+	} else {
+		r.SinceTick = was.SinceTick + min(1, math.MaxUint8-was.SinceTick)
+	}
+}
+
+func ran(before, t *sample.Task) bool {
+	return t.State == 'R' || t.UserTicks+t.SystemTicks != before.UserTicks+before.SystemTicks ||
+		before.Have&t.Have&sample.HaveRun != 0 && t.RunNs != before.RunNs
+}
+
+// cpuPercent is exact for a single thread; the time of a process with several
+// is known in clock ticks only, and its schedstat is of its first thread.
+func (m *Model) cpuPercent(before, t *sample.Task) float32 {
+	single := t.Threads < 2 || !t.IsProcess()
+	if single && before.Have&t.Have&sample.HaveRun != 0 {
+		// More than all of the interval is the time between this task's
+		// reading and the sample's.
+		return clamp(m.perS(before.RunNs, t.RunNs)*100/1e9, 100)
+	}
+	ticks := m.perS(before.UserTicks+before.SystemTicks, t.UserTicks+t.SystemTicks)
+	percent := ticks * 100 / float32(m.Sample.Host.TicksPerSecond)
+	return clamp(percent, 100*float32(max(t.Threads, 1)))
+}
+
+// clamp leaves Unknown alone.
+func clamp(v, most float32) float32 {
+	if v > most {
+		return most
+	}
+	return v
+}
+
+func (m *Model) memory(t *sample.Task) float32 {
+	h := &m.Sample.Host
+	if h.MemTotalBytes == 0 || t.RSSPages < 0 {
+		return Unknown
+	}
+	return float32(float64(t.RSSPages) * float64(h.PageBytes) * 100 / float64(h.MemTotalBytes))
+}
+
+// bounce adds a tick to the history.
+func (t *Task) bounce(cpu int32) {
+	next := int16(max(-1, min(cpu, math.MaxInt16)))
+	if t.CPUsSeen == 1 && t.Bounce[0] == next && t.Bounce[BounceLen-1] == next {
+		return // it never moved, and the history is full
+	}
+	copy(t.Bounce[:], t.Bounce[1:])
+	t.Bounce[BounceLen-1] = next
+	t.CPUsSeen = distinct(&t.Bounce)
+}
+
+func distinct(bounce *[BounceLen]int16) uint8 {
+	n := uint8(0)
+	for i, cpu := range bounce {
+		if cpu >= 0 && !contains(bounce[:i], cpu) {
+			n++
+		}
+	}
+	return n
+}
+
+func contains(cpus []int16, cpu int16) bool {
+	for _, c := range cpus {
+		if c == cpu {
+			return true
+		}
+	}
+	return false
+}
