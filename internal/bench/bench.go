@@ -75,6 +75,25 @@ func (s Study) validateCounts() error {
 	return nil
 }
 
+// Canonical spells the arguments and placements of a valid study in the one way
+// that results are kept under, so that equal studies are found again.
+func (s Study) Canonical() Study {
+	if w, err := Lookup(s.Workload); err == nil {
+		if values, err := w.Parse(s.Args); err == nil {
+			s.Args = w.Args(values)
+		}
+	}
+	named := make([]Placement, len(s.Placements))
+	for i, p := range s.Placements {
+		named[i] = p
+		if spec, err := ParsePlacement(string(p)); err == nil {
+			named[i] = spec.Name()
+		}
+	}
+	s.Placements = named
+	return s
+}
+
 // Total is the number of runs of the study, warm-up included.
 func (s Study) Total() int { return (s.Runs + s.Warmup) * len(s.Placements) }
 

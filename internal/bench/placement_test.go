@@ -123,3 +123,10 @@ func TestArgsAreParsedBack(t *testing.T) {
 		assert.Equal(t, defaults, again)
 	}
 }
+
+func TestEqualStudiesHaveOneSpelling(t *testing.T) {
+	a := Study{Workload: "nqueens", Args: []string{"--threads=2"}, Placements: []Placement{"Normal", "nice:-5+cpu:2"}}
+	b := Study{Workload: "nqueens", Args: []string{"-n", "13", "--threads", "2"}, Placements: []Placement{"normal", "cpu:2+nice:-5"}}
+	assert.Equal(t, b, a.Canonical())
+	assert.Equal(t, b, b.Canonical())
+}

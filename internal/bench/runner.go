@@ -42,7 +42,7 @@ type EventKind uint8
 
 // The events of a study.
 const (
-	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and working
+	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and about to be let go
 	RunEnded                    // Run is complete
 )
 
@@ -58,13 +58,14 @@ type Event struct {
 	HaveLeft bool
 }
 
-// Run runs the study, and calls on, if not nil, for each event from the calling
+// Run runs the study in its Canonical form, and calls on, if not nil, for each event from the calling
 // goroutine. A failed run does not end it. When ctx ends, the process that runs
 // is killed and waited for, and the Results so far are returned with ctx's error.
 func (r *Runner) Run(ctx context.Context, study Study, on func(Event)) (Results, error) {
 	if err := study.validateCounts(); err != nil {
 		return Results{}, err
 	}
+	study = study.Canonical()
 	results := Results{ID: newID(time.Now()), Started: time.Now(), Study: study}
 	if r.Conditions != nil {
 		results.Conditions = r.Conditions()
