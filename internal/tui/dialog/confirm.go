@@ -45,6 +45,11 @@ func NewConfirm(title string, lines []Line, yes, no string) *Confirm {
 	return &Confirm{title: title, lines: lines, yes: yes, no: no}
 }
 
+// NewMessage only tells something; it is closed by any answer.
+func NewMessage(title string, lines []Line) *Confirm {
+	return &Confirm{title: title, lines: lines, nothing: true}
+}
+
 // Careful makes Enter mean no, for what cannot be taken back.
 func (c *Confirm) Careful() *Confirm { c.onNo = true; return c }
 

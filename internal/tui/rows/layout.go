@@ -1,6 +1,20 @@
 package rows
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Clip cuts a text to width × height cells.
+func Clip(text string, width, height int) string {
+	lines := strings.Split(text, "\n")
+	lines = lines[:max(min(len(lines), height), 0)]
+	for i, l := range lines {
+		lines[i] = ansi.Truncate(l, width, "")
+	}
+	return strings.Join(lines, "\n")
+}
 
 // Stack puts a head, a body and a foot above each other in at most height lines.
 // Of a body of n rows at least three stay (or all): lines of the foot go first,

@@ -1,0 +1,92 @@
+package benchview
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/bench"
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/golden"
+)
+
+func press(f *Form, keys string) dialog.Outcome {
+	var out dialog.Outcome
+	for k := range strings.FieldsSeq(keys) {
+		out = f.Update(stroke(k))
+	}
+	return out
+}
+
+func sampleForm() *Form { return NewForm(bench.Workloads, sampleStudy()) }
+
+func TestFormGivesAStudy(t *testing.T) {
+	assert.Equal(t, sampleStudy(), press(sampleForm(), "enter").Value)
+
+	s := press(sampleForm(), "right enter").Value.(bench.Study)
+	assert.Equal(t, "matrix", s.Workload)
+	assert.Equal(t, []string{"-n", "500", "--threads", "100", "--mapping", "kernel", "--kernel", "naive"}, s.Args)
+
+	s = press(sampleForm(), "right down down down right enter").Value.(bench.Study)
+	assert.Equal(t, "manual", s.Args[5])
+
+	s = press(sampleForm(), "down down down space down down space enter").Value.(bench.Study)
+	assert.Equal(t, []bench.Placement{"least-loaded", "rr:10"}, s.Placements, "normal and fifo:10 were unticked")
+
+	s = press(sampleForm(), "up enter").Value.(bench.Study)
+	assert.Equal(t, "nqueens", s.Workload, "up stays on the first field")
+	assert.True(t, press(sampleForm(), "esc").Canceled)
+}
+
+func TestFormTakesOtherPlacements(t *testing.T) {
+	f := sampleForm()
+	f.list.Cursor = len(f.fields) - 3
+	press(f, "c p u : 0 space n i c e : 5 tab backspace backspace 5")
+	s := press(f, "enter").Value.(bench.Study)
+	assert.Equal(t, append(sampleStudy().Placements, "cpu:0", "nice:5"), s.Placements)
+	assert.Equal(t, 5, s.Runs)
+	f = NewForm(bench.Workloads, s)
+	assert.Equal(t, s, press(f, "enter").Value, "what was typed comes back")
+}
+
+func TestFormSaysWhatIsWrong(t *testing.T) {
+	for keys, want := range map[string]string{
+		"down 9 9":                 "-n must be a number from 1 to 18, not \"1499\"",
+		"down backspace backspace": "-n must be a number",
+		"tab tab backspace x":      "--threads must be a number",
+		"down down down space down space down space down space": "a study needs at least one placement",
+	} {
+		f := sampleForm()
+		out := press(f, keys+" enter")
+		assert.Equal(t, dialog.Outcome{}, out, keys)
+		assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), want)
+	}
+	f := sampleForm()
+	f.list.Cursor = len(f.fields) - 3
+	press(f, "x enter")
+	assert.Contains(t, f.problem, `"x"`)
+	f.list.Cursor = len(f.fields) - 2
+	press(f, "backspace backspace 0 enter")
+	assert.NotEmpty(t, f.problem)
+	assert.Equal(t, dialog.Outcome{}, press(NewForm(nil, bench.Study{}), "enter left right"))
+}
+
+func TestFormLooks(t *testing.T) {
+	for _, s := range []struct {
+		name          string
+		width, height int
+	}{{"form-76x22", 76, 22}, {"form-90x38", 90, 38}, {"form-16x3", 16, 3}} {
+		f := sampleForm()
+		press(f, "down")
+		golden.Check(t, s.name, f.Render(s.width, s.height, plain), s.width, s.height)
+		c := f.Cursor()
+		if assert.NotNil(t, c, s.name) {
+			assert.Less(t, c.Y, s.height)
+		}
+	}
+	f := sampleForm()
+	f.Render(80, 20, plain)
+	assert.Nil(t, f.Cursor(), "the workload is not typed")
+}

@@ -1,0 +1,106 @@
+package benchview
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// valueWidth is the width of the form's second column.
+const valueWidth = 12
+
+// Render draws the fields, what is wrong with them, and the keys.
+func (f *Form) Render(width, height int, th *theme.Theme) string {
+	width = min(width, 90)
+	f.inputX, f.inputY = -1, -1
+	body := func(h int) []string {
+		from, to := f.list.Window(len(f.fields), h)
+		var lines []string
+		for i := from; i < to; i++ {
+			if i == f.list.Cursor && f.fields[i].kind == textField {
+				f.inputY = len(lines)
+			}
+			lines = append(lines, f.line(i, width, th))
+		}
+		return lines
+	}
+	var problem rows.Row
+	style := th.Warn
+	if f.tried {
+		style = th.Bad
+	}
+	problem.Add(style, " "+f.problem)
+	keys := rows.Keys(th, " Enter", "start", "up down", "field", "left right", "change", "Space", "tick", "Esc", "cancel")
+	return rows.Stack(height, nil, len(f.fields), body, []string{problem.Render(th, width), keys.Render(th, width)})
+}
+
+func (f *Form) labelWidth() int {
+	w := 0
+	for _, fd := range f.fields {
+		if fd.kind != tickField {
+			w = max(w, widget.Width(fd.label))
+		}
+	}
+	return w + 2
+}
+
+func (f *Form) line(i, width int, th *theme.Theme) string {
+	fd, at := &f.fields[i], i == f.list.Cursor
+	label := f.labelWidth()
+	var r rows.Row
+	switch fd.kind {
+	case tickField:
+		box, style := th.Unchecked, th.Dim
+		if fd.ticked {
+			box, style = th.Checked, th.Text
+		}
+		first := ""
+		if i > 0 && f.fields[i-1].kind != tickField {
+			first = "place"
+		}
+		r.Left(th, th.Dim, first, label)
+		r.Add(style, box+" ")
+		r.Left(th, style, fd.label, 21)
+	case chooseField:
+		r.Left(th, th.Dim, fd.label, label)
+		r.Left(th, th.Strong, "< "+fd.value()+" >", valueWidth)
+	case textField:
+		r.Left(th, th.Dim, fd.label, label)
+		room := valueWidth
+		if fd.label == labelOther {
+			room = 25
+		}
+		if at {
+			return f.typed(fd, label, room, width, th)
+		}
+		r.Left(th, th.Strong, fd.input.Value(), room)
+	}
+	r.Add(th.Dim, " "+fd.help)
+	return r.Item(th, width, at)
+}
+
+// typed draws the text field under the cursor. It is not reversed as a whole, so
+// that the terminal's cursor can be seen in it.
+func (f *Form) typed(fd *field, label, room, width int, th *theme.Theme) string {
+	room = max(min(room, width-label-1), 2)
+	text := fd.input.Render(room, th)
+	f.inputX = 1 + label + fd.input.CursorX()
+	var r rows.Row
+	r.Add(th.Accent, th.Cursor)
+	r.Left(th, th.Accent, fd.label, label)
+	r.Drawn([]byte(text + strings.Repeat(" ", max(room-widget.Width(text), 0))))
+	r.Add(th.Dim, " "+fd.help)
+	return r.Render(th, width)
+}
+
+// Cursor is in the text field under the cursor.
+func (f *Form) Cursor() *tea.Cursor {
+	if f.inputX < 0 || f.inputY < 0 {
+		return nil
+	}
+	return tea.NewCursor(f.inputX, f.inputY)
+}

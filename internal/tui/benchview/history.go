@@ -1,0 +1,129 @@
+package benchview
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/bench"
+)
+
+// maxPast is how many studies the list shows; the file keeps all.
+const maxPast = 200
+
+// past is a study of the history with what was found.
+type past struct {
+	results bench.Results
+	report  bench.Report
+}
+
+// historyMsg is the history as it was read and judged beside the screen.
+type historyMsg struct {
+	list  []past
+	trend map[string][]float64
+	notes []string
+	err   error
+}
+
+// read is the command that reads the history.
+func (v *View) read() tea.Msg {
+	h, err := v.o.Store.Read()
+	if err != nil {
+		return historyMsg{err: err}
+	}
+	msg := historyMsg{trend: trend(h, v.o.Host), notes: h.Notes}
+	for _, r := range slices.Backward(h.Studies) {
+		if len(msg.list) == maxPast {
+			break
+		}
+		msg.list = append(msg.list, past{r, bench.Judge(r)})
+	}
+	return msg
+}
+
+// trend collects the medians of the base placement by work, oldest first, of the
+// studies made on the host.
+func trend(h bench.History, host string) map[string][]float64 {
+	out := map[string][]float64{}
+	for _, r := range h.Studies {
+		if len(r.Study.Placements) == 0 || r.Conditions.Host != host {
+			continue
+		}
+		base := bench.Results{Study: bench.Study{Placements: r.Study.Placements[:1]}, Runs: r.Runs}
+		if arm := bench.Judge(base).Arms[0]; arm.Runs > 0 {
+			key := trendKey(r.Study)
+			out[key] = append(out[key], arm.Median)
+		}
+	}
+	return out
+}
+
+// trendKey is the same for studies whose medians can be compared.
+func trendKey(s bench.Study) string { return command(s) + " " + string(s.Placements[0]) }
+
+// take replaces the history; the cursor stays on its study.
+func (v *View) take(msg historyMsg) {
+	if msg.err != nil {
+		v.notes = []string{msg.err.Error()}
+		return
+	}
+	at := ""
+	if v.list.Cursor < len(v.history) {
+		at = v.history[v.list.Cursor].results.ID
+	}
+	v.history, v.trend, v.notes = msg.list, msg.trend, msg.notes
+	if i := v.index(at); i >= 0 {
+		v.list.Cursor = i
+	}
+	v.list.Clamp(len(v.history))
+}
+
+func (v *View) index(id string) int {
+	return slices.IndexFunc(v.history, func(p past) bool { return p.results.ID == id })
+}
+
+// found sums a study up in a few words: the comparison that matters most.
+func (p past) found() string {
+	var best *bench.Comparison
+	for i, c := range p.report.Comparisons {
+		if c.Different && (best == nil || abs(c.Delta) > abs(best.Delta)) {
+			best = &p.report.Comparisons[i]
+		}
+	}
+	switch {
+	case best != nil:
+		return best.Sentence()
+	case len(p.report.Arms) == 0 || len(p.results.Runs) == 0:
+		return "no run"
+	case len(p.report.Comparisons) == 0:
+		return bench.Seconds(p.report.Arms[0].Median) + " s"
+	case len(p.report.Comparisons) == 1:
+		return p.report.Comparisons[0].Verdict
+	}
+	return "no difference found"
+}
+
+func abs(x float64) float64 { return max(x, -x) }
+
+// title names the work of a study in short: its size, and what is not as usual.
+func title(s bench.Study) string {
+	w, err := bench.Lookup(s.Workload)
+	if err != nil {
+		return command(s)
+	}
+	values, err := w.Parse(s.Args)
+	if err != nil {
+		return command(s)
+	}
+	name := w.Name
+	for i, p := range w.Params {
+		if i == 0 || values[p.Name] != p.Default {
+			name += " " + p.Flag() + " " + values[p.Name]
+		}
+	}
+	return name
+}
+
+// command is the work of a study as on a command line.
+func command(s bench.Study) string { return strings.Join(append([]string{s.Workload}, s.Args...), " ") }

@@ -1,0 +1,142 @@
+// Package benchview is the results pane: a form that starts a study, its
+// progress, the table of what came of it so far, and the studies of the past.
+//
+// The study runs beside the screen, in a command; its steps come back as
+// messages, so the tuner stays live and the process that runs can be found in
+// the list and tuned by hand. Start at View.
+package benchview
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/rows"
+)
+
+// Runner runs one study; bench.Runner is the real one.
+type Runner interface {
+	Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error)
+}
+
+// Store has the results of the past; bench.Store is the real one.
+type Store interface{ Read() (bench.History, error) }
+
+// Options is what the view works with.
+type Options struct {
+	Runner    Runner
+	Store     Store
+	Dialogs   *dialog.Stack // where the form and the questions open
+	Host      string        // the history line is about this host only
+	Workloads []bench.Workload
+	// RealTime ticks FIFO and RR in the form from the beginning: this user may.
+	RealTime bool
+}
+
+// View is the results pane.
+type View struct {
+	o       Options
+	serial  int                  // of the study that was started last
+	current *current             // the study that runs, or ran last in this session; nil before
+	history []past               // newest first
+	trend   map[string][]float64 // see trend
+	notes   []string             // what was wrong with the file of results
+	shown   string               // Results.ID of the study of the past that is shown, "" for current
+	list    rows.Scroll
+	last    bench.Study // what the form starts from
+	failure string      // why the last study could not be run
+}
+
+// New returns the pane; call Open when it is shown for the first time.
+func New(o Options) *View { return &View{o: o, last: defaultStudy(o)} }
+
+// Open reads the results of the past.
+func (v *View) Open() tea.Cmd { return v.read }
+
+// Running reports whether a study is running.
+func (v *View) Running() bool { return v.current != nil && !v.current.ended }
+
+// PID is the process that runs now, 0 when none does.
+func (v *View) PID() kernel.TID {
+	if !v.Running() {
+		return 0
+	}
+	return v.current.now.PID
+}
+
+// Key handles a key, and reports whether it meant something here.
+func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	switch k.String() {
+	case "n":
+		return true, v.openForm()
+	case "x":
+		return true, v.askCancel()
+	case "enter":
+		if len(v.history) == 0 && v.current == nil {
+			return true, v.openForm()
+		}
+		v.show()
+		return true, nil
+	case "esc":
+		if v.shown == "" {
+			return false, nil
+		}
+		v.shown = ""
+		return true, nil
+	}
+	return v.list.Key(k, len(v.history), true), nil
+}
+
+// show puts the study under the cursor into the upper half.
+func (v *View) show() {
+	if v.list.Cursor < len(v.history) {
+		v.shown = v.history[v.list.Cursor].results.ID
+	}
+}
+
+// Update handles the view's own messages.
+func (v *View) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case stepMsg:
+		return v.step(msg)
+	case endMsg:
+		return v.end(msg)
+	case historyMsg:
+		v.take(msg)
+	}
+	return nil
+}
+
+// openForm asks for a study and starts it. One study runs at a time: two would
+// disturb each other.
+func (v *View) openForm() tea.Cmd {
+	if v.Running() {
+		lines := []dialog.Line{{Tone: dialog.Plain, Text: "A study is running. A second one would disturb it; cancel it first, with x."}}
+		return v.o.Dialogs.Push(dialog.NewMessage("Bench", lines), nil)
+	}
+	return v.o.Dialogs.Push(NewForm(v.o.Workloads, v.last), func(out dialog.Outcome) tea.Cmd {
+		study, ok := out.Value.(bench.Study)
+		if !out.Done || !ok {
+			return nil
+		}
+		return v.start(study)
+	})
+}
+
+func (v *View) askCancel() tea.Cmd {
+	if !v.Running() {
+		return nil
+	}
+	serial := v.serial
+	lines := []dialog.Line{{Tone: dialog.Plain, Text: "The run in progress is ended. The results so far are kept."}}
+	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel it", "go on")
+	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
+		if !out.Canceled && v.serial == serial {
+			v.current.cancel()
+		}
+		return nil
+	})
+}

@@ -1,0 +1,207 @@
+package benchview
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/tui/golden"
+	"piton/internal/tui/theme"
+)
+
+func text(v *View, width, height int) string { return ansi.Strip(v.Render(width, height, plain)) }
+
+func TestAStudyFromFormToVerdict(t *testing.T) {
+	r := &fakeRunner{}
+	store := &fakeStore{}
+	p := mustOpen(t, newPilot(t, r, store))
+	assert.Contains(t, text(p.view, 80, 20), "start a study")
+
+	var seen []kernel.TID
+	r.each = func(e bench.Event) {
+		if e.Kind == bench.RunEnded && e.Done == 20 {
+			store.history.Studies = append(store.history.Studies, sampleResults("20261120T140200Z-0a0b0c0d", sampleStudy()))
+		}
+		seen = append(seen, e.Run.PID)
+	}
+	p.press("n down backspace 4 enter")
+	require.Len(t, r.started, 1)
+	assert.Equal(t, sampleStudy(), r.started[0])
+	assert.False(t, p.view.Running())
+	assert.Zero(t, p.view.PID())
+	assert.Len(t, seen, 88)
+
+	out := text(p.view, 150, 30)
+	assert.Contains(t, out, "done")
+	assert.Contains(t, out, "0.242 s")
+	assert.Contains(t, out, "faster, p<0.001")
+	assert.Contains(t, out, "no difference found")
+	assert.Contains(t, out, "answer   365,596, right in 44 of 44 runs")
+	assert.Len(t, p.view.history, 1, "the history was read anew")
+
+	p.press("n")
+	assert.Equal(t, sampleStudy(), mustStudy(t, p), "the form starts from the last study")
+}
+
+func mustStudy(t *testing.T, p *pilot) bench.Study {
+	t.Helper()
+	s, err := p.open.Top().(*Form).study()
+	require.NoError(t, err)
+	return s
+}
+
+func TestProgressAndCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPilot(t, &fakeRunner{hang: true}, &fakeStore{})
+		p.press("n")
+		cmd := p.open.Update(stroke("enter"))
+		ended := make(chan struct{})
+		go func() { p.run(cmd); close(ended) }()
+		synctest.Wait()
+		assert.True(t, p.view.Running())
+		assert.Equal(t, kernel.TID(3601), p.view.PID())
+		out := text(p.view, 100, 30)
+		assert.Contains(t, out, "running 0/44 · time left unknown")
+		assert.Contains(t, out, "now  normal warm-up · PID 3601")
+
+		p.press("n")
+		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running.")
+		p.press("enter x n")
+		synctest.Wait()
+		assert.True(t, p.view.Running(), "not canceled")
+		p.press("x y")
+		synctest.Wait()
+		<-ended
+		assert.False(t, p.view.Running())
+		assert.Contains(t, text(p.view, 100, 30), "canceled; these are the results so far")
+		p.press("x")
+		assert.True(t, p.open.Empty(), "nothing to cancel")
+	})
+}
+
+func TestStopWaitsForTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPilot(t, &fakeRunner{hang: true}, &fakeStore{})
+		p.view.Stop()
+		cmd := p.view.start(sampleStudy())
+		go p.run(cmd)
+		synctest.Wait()
+		p.view.Stop()
+		_, open := <-p.view.current.job.done
+		assert.False(t, open)
+		synctest.Wait()
+	})
+}
+
+func TestStopBeforeTheCommandRan(t *testing.T) {
+	r := &fakeRunner{}
+	p := newPilot(t, r, &fakeStore{})
+	cmd := p.view.start(sampleStudy())
+	p.view.Stop()
+	p.run(cmd)
+	assert.Empty(t, r.started)
+}
+
+func TestMessagesOfAnEarlierStudyAreDropped(t *testing.T) {
+	p := newPilot(t, &fakeRunner{}, &fakeStore{})
+	p.run(p.view.start(sampleStudy()))
+	before := p.view.current.report
+	assert.Nil(t, p.view.Update(stepMsg{serial: 0}))
+	assert.Nil(t, p.view.Update(endMsg{serial: 0, err: errStore}))
+	assert.Equal(t, before, p.view.current.report)
+	assert.Empty(t, p.view.failure)
+}
+
+func TestFailuresAreShown(t *testing.T) {
+	p := mustOpen(t, newPilot(t, &fakeRunner{broken: errors.New("start nqueens: no such file")}, &fakeStore{err: errStore}))
+	p.run(p.view.start(sampleStudy()))
+	out := text(p.view, 100, 30)
+	assert.Contains(t, out, "start nqueens: no such file")
+	assert.Contains(t, out, "read results: permission denied")
+
+	r := sampleResults("a", sampleStudy())
+	for i := range 8 {
+		r.Runs[10+i].Err = fmt.Sprintf("wrong answer %d", i)
+	}
+	r.Runs[30].Touched, r.Runs[30].TouchedWhat = true, "affinity of thread 123 is 0-1, was 1"
+	r.StoreErr = errors.New("keep results: disk full")
+	p = mustOpen(t, newPilot(t, nil, &fakeStore{history: bench.History{Studies: []bench.Results{r}, Notes: []string{"1 line of results.jsonl cannot be read and moved aside"}}}))
+	p.press("enter")
+	out = text(p.view, 100, 40)
+	for _, want := range []string{"touched: affinity of thread 123 is 0-1, was 1", "failed: wrong answer 7", "and 5 more",
+		"1 line of results.jsonl cannot be read", "results could not be kept: keep results: disk full"} {
+		assert.Contains(t, out, want)
+	}
+}
+
+func TestHistoryShowsOneStudy(t *testing.T) {
+	p := mustOpen(t, newPilot(t, &fakeRunner{}, sampleStore()))
+	assert.Contains(t, text(p.view, 120, 30), "start a study")
+	p.press("down down down enter")
+	out := text(p.view, 120, 30)
+	assert.Contains(t, out, "2026-11-15 09:00 · web-07 · 6.18.5 · performance")
+	assert.NotContains(t, out, "start a study")
+	p.press("up enter")
+	assert.Contains(t, text(p.view, 120, 30), "normal, last 6 results here")
+	used, _ := p.view.Key(stroke("esc"))
+	assert.True(t, used)
+	used, _ = p.view.Key(stroke("esc"))
+	assert.False(t, used, "nothing is left to close")
+	used, _ = p.view.Key(stroke("q"))
+	assert.False(t, used)
+}
+
+var screens = []struct {
+	name          string
+	width, height int
+}{{"80x24", 80, 20}, {"120x40", 120, 34}, {"200x50", 200, 44}}
+
+func TestLooks(t *testing.T) {
+	running := func(t *testing.T) *View {
+		p := mustOpen(t, newPilot(t, &fakeRunner{}, sampleStore()))
+		p.view.start(sampleStudy())
+		r := sampleResults("x", sampleStudy())
+		r.Runs = r.Runs[:30]
+		p.view.current.event = bench.Event{Done: 30, Total: 44, Left: 98 * time.Second, HaveLeft: true}
+		p.view.current.now = bench.RunResult{Placement: "fifo:10", Index: 6, PID: 3641, CPUs: "5", Reason: "cpu 5: 1% busy, sibling 13 idle"}
+		p.view.current.results, p.view.current.report = r, bench.Judge(r)
+		return p.view
+	}
+	shown := func(t *testing.T) *View {
+		p := mustOpen(t, newPilot(t, &fakeRunner{}, sampleStore()))
+		p.press("down down enter")
+		return p.view
+	}
+	empty := func(t *testing.T) *View { return mustOpen(t, newPilot(t, nil, &fakeStore{})).view }
+	for name, view := range map[string]func(*testing.T) *View{"running": running, "shown": shown, "empty": empty} {
+		v := view(t)
+		for _, s := range screens {
+			golden.Check(t, name+"-"+s.name, v.Render(s.width, s.height, plain), s.width, s.height)
+		}
+		for w := 1; w < 40; w += 3 {
+			for h := range 15 {
+				lines := strings.Split(v.Render(w, h, plain), "\n")
+				assert.LessOrEqual(t, len(lines), max(h, 1))
+				for _, l := range lines {
+					assert.LessOrEqual(t, ansi.StringWidth(l), w, "%s at %d×%d", name, w, h)
+				}
+			}
+		}
+	}
+	v := running(t)
+	golden.Check(t, "running-ascii", v.Render(120, 34, theme.New(theme.Options{ASCII: true})), 120, 34)
+	for _, r := range ansi.Strip(v.Render(120, 34, theme.New(theme.Options{ASCII: true}))) {
+		if r > 126 {
+			t.Fatalf("%q on an ASCII terminal", r)
+		}
+	}
+}
