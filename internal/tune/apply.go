@@ -157,15 +157,15 @@ func (r *run) cut(c *Change, want, now string) bool {
 	if err != nil || !got.SubsetOf(asked) {
 		return false
 	}
-	missing := asked.AndNot(got)
+	missing, force := asked.AndNot(got), cpuText(got)+" "+isAre(got.Len())
 	if online, err := r.t.online(); err == nil && missing.And(online).Empty() {
-		c.Reason = fmt.Sprintf("CPUs %s are in force: %s", got, absent(missing, online))
+		c.Reason = fmt.Sprintf("%s in force: %s", force, absent(missing, online))
 		return true
 	}
 	if limit, cgroup, err := r.t.cpusetOf(c.PID); err == nil && missing.And(limit).Empty() {
-		c.Reason = fmt.Sprintf("CPUs %s are in force: cgroup %s allows only CPUs %s", got, cgroup, limit)
+		c.Reason = fmt.Sprintf("%s in force: cgroup %s allows only %s", force, cgroup, cpuText(limit))
 		return true
 	}
-	c.Reason = fmt.Sprintf("CPUs %s are in force: the kernel left out %s", got, missing)
+	c.Reason = fmt.Sprintf("%s in force: the kernel left out %s", force, missing)
 	return true
 }

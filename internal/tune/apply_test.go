@@ -142,7 +142,7 @@ func TestApplySaysWhenTheCpusetCuts(t *testing.T) {
 	result, err := tuner.Apply(context.Background(), plan)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"affinity 0-1 to 1: done"}, outcome(result.Changes))
-	assert.Equal(t, "CPUs 1 are in force: cgroup /web allows only CPUs 0-1", result.Changes[0].Reason)
+	assert.Equal(t, "CPU 1 is in force: cgroup /web allows only CPUs 0-1", result.Changes[0].Reason)
 }
 
 func TestApplySaysWhenItDoesNotStick(t *testing.T) {
@@ -227,7 +227,7 @@ func TestApplyConfessesAHitSuccessor(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Failed, result.Changes[0].Status)
 	assert.ErrorIs(t, result.Changes[0].Err, ErrGone)
-	assert.Contains(t, result.Changes[0].Reason, "its number now means other, which may have been given CPUs 1 instead")
+	assert.Contains(t, result.Changes[0].Reason, "its number now means other, which may have been given CPU 1 instead")
 }
 
 func TestApplyWithoutPidfds(t *testing.T) {

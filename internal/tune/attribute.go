@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"fmt"
 	"strconv"
 
 	"piton/internal/cpuset"
@@ -118,13 +117,15 @@ func (s Settings) list() ([]wanted, error) {
 	return out, nil
 }
 
-// describe is the attribute with its value as a sentence has it: "affinity 0-3".
+// describe is the attribute with its value as a sentence has it: "nice 5".
 func describe(a Attribute, value string) string {
-	if a == Affinity {
-		return fmt.Sprintf("CPUs %s", value)
-	}
-	if a == IOPrio {
+	switch a {
+	case Affinity:
+		if cpus, err := cpuset.Parse(value); err == nil {
+			return cpuText(cpus)
+		}
+	case IOPrio:
 		return "I/O priority " + value
 	}
-	return fmt.Sprintf("%s %s", a, value)
+	return string(a) + " " + value
 }

@@ -92,8 +92,8 @@ func (p *planner) cautionRealTime(changes []Change) {
 		return
 	}
 	after := changes[0].After
-	p.plan.Trial = fmt.Sprintf("%s is busy all the time; with %s it takes its CPU for itself, and ordinary tasks there get about 5 %%",
-		several(names), after)
+	p.plan.Trial = fmt.Sprintf("%s %s busy all the time; with %s a busy task has its CPU for itself, and ordinary tasks there get %s",
+		several(names), isAre(len(names)), after, p.t.leftover())
 	p.warn("%s", p.plan.Trial)
 	if p.plan.NeedsYes != "" {
 		return
@@ -103,6 +103,20 @@ func (p *planner) cautionRealTime(changes []Change) {
 		p.plan.NeedsYes = fmt.Sprintf("%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
 			several(names))
 	}
+}
+
+// leftover is what ordinary tasks get beside a real-time task that never
+// sleeps (Documentation/scheduler/sched-rt-group.rst, "system-wide settings").
+func (t *Tuner) leftover() string {
+	runtime, err := t.o.Proc.Sysctl("kernel/sched_rt_runtime_us")
+	if err != nil {
+		return "next to nothing"
+	}
+	period, err := t.o.Proc.Sysctl("kernel/sched_rt_period_us")
+	if err != nil || period <= 0 || runtime < 0 || runtime >= period {
+		return "nothing"
+	}
+	return fmt.Sprintf("%d %% of it", (period-runtime)*100/period)
 }
 
 // several names the first few of many.

@@ -57,10 +57,10 @@ func (t *Tuner) explainAffinity(c Change) string {
 	}
 	limit, cgroup, err := t.cpusetOf(c.PID)
 	if err == nil && want.And(limit).Empty() {
-		return fmt.Sprintf("its cgroup %s allows only CPUs %s, and %s is outside; choose among those, or widen the group's cpuset.cpus",
-			cgroup, limit, want)
+		return fmt.Sprintf("its cgroup %s allows only %s, and %s is outside; choose among those, or widen the group's cpuset.cpus",
+			cgroup, cpuText(limit), want)
 	}
-	return fmt.Sprintf("none of CPUs %s is usable for it: not online, or outside its cpuset", want)
+	return fmt.Sprintf("nothing of %s is usable for it: not online, or outside its cpuset", cpuText(want))
 }
 
 func unmovable(comm string) string {
@@ -69,11 +69,22 @@ func unmovable(comm string) string {
 
 // absent says that CPUs are not there.
 func absent(cpus, online cpuset.Set) string {
-	word := "CPU " + cpus.String() + " is"
-	if cpus.Len() > 1 {
-		word = "CPUs " + cpus.String() + " are"
+	return fmt.Sprintf("%s %s not online here (online: %s)", cpuText(cpus), isAre(cpus.Len()), online)
+}
+
+// cpuText names CPUs in a sentence: "CPU 3", "CPUs 0-3".
+func cpuText(cpus cpuset.Set) string {
+	if cpus.Len() == 1 {
+		return "CPU " + cpus.String()
 	}
-	return fmt.Sprintf("%s not online here (online: %s)", word, online)
+	return "CPUs " + cpus.String()
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // explainRights tells what right is missing, from what kind of change it was.

@@ -153,8 +153,13 @@ func (m *machine) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
 func (m *machine) Autogroup(kernel.TID) (string, int, error) { return "/autogroup-1", 0, nil }
 
 func (m *machine) Sysctl(name string) (int64, error) {
-	if name == "kernel/sched_autogroup_enabled" && m.auto {
+	switch {
+	case name == "kernel/sched_autogroup_enabled" && m.auto:
 		return 1, nil
+	case name == "kernel/sched_rt_runtime_us":
+		return 950_000, nil
+	case name == "kernel/sched_rt_period_us":
+		return 1_000_000, nil
 	}
 	return 0, nil
 }

@@ -189,15 +189,15 @@ func (p *planner) affinity(k task, c *Change) {
 		return
 	}
 	if err == nil && !want.SubsetOf(online) {
-		p.warn("%s; the kernel leaves them out", absent(want.AndNot(online), online))
+		p.warn("%s; the kernel leaves out what is not", absent(want.AndNot(online), online))
 	}
 	limit, cgroup, err := p.t.cpusetOf(k.pid)
 	if err != nil || want.And(online).SubsetOf(limit) {
 		return
 	}
 	if want.And(limit).Empty() {
-		p.warn("cgroup %s allows %d only CPUs %s: the kernel will refuse CPUs %s", cgroup, k.pid, limit, want)
+		p.warn("cgroup %s allows %d only %s: the kernel will refuse %s", cgroup, k.pid, cpuText(limit), cpuText(want))
 		return
 	}
-	p.warn("cgroup %s allows %d only CPUs %s: the kernel will cut %s to %s", cgroup, k.pid, limit, want, want.And(limit))
+	p.warn("cgroup %s allows %d only %s: the kernel will cut %s to %s", cgroup, k.pid, cpuText(limit), want, want.And(limit))
 }
