@@ -19,6 +19,7 @@ func startChild(t *testing.T, args ...string) (cmd *exec.Cmd, gate io.WriteClose
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd = exec.Command(exe, append([]string{childMode}, args...)...)
+	cmd.Env = append(os.Environ(), quickExit)
 	gate, err = cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
