@@ -5,22 +5,14 @@
 package place
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/topology"
-)
-
-// Strategy is how targets are laid out over the machine.
-type Strategy string
-
-// The strategies of --place.
-const (
-	LeastLoaded Strategy = "least-loaded" // one core each, the least loaded first
-	Pack        Strategy = "pack"         // all on one CPU's neighbourhood: same core, then same LLC
-	Spread      Strategy = "spread"       // one CPU each, as far apart as can be
-	LLC         Strategy = "llc"          // the least loaded last-level cache's CPUs
-	NodeWide    Strategy = "node"         // the least loaded node's CPUs
-	SiblingFree Strategy = "sibling-free" // a core each with every SMT sibling idle
 )
 
 // Load is what is known of one CPU over the measured window.
@@ -48,9 +40,10 @@ type Target struct {
 	Allowed     cpuset.Set // cpuset ∩ online: where it could be put
 	BusyShare   float64    // CPUs' worth of work it does, 0..threads
 	BusyThreads int        // threads that used a notable part of a CPU
-	// Share is the target's own use of each CPU, to be taken off that CPU's load.
-	Share    map[cpuset.CPU]float64
-	HomeNode topology.NodeID // where most of its memory is, -1 unknown
+	// Share is the target's own use of each CPU, to be taken off that CPU's load;
+	// Delay the same for its own run delay, in seconds per second. Both may be nil.
+	Share, Delay map[cpuset.CPU]float64
+	HomeNode     topology.NodeID // where most of its memory is, -1 unknown
 }
 
 // Request is everything Place decides from.
@@ -70,4 +63,79 @@ type Choice struct {
 	Reason  string // "cpu 5: 1% busy, sibling 13 idle, same L3 as now; next cpu 7 (9%)"
 	Warning string // "" or e.g. that the process is wider than the CPUs given
 	Guess   bool   // the load floats so that nothing predicts better than chance
+}
+
+// NoCPUError says why there is no CPU for a target.
+type NoCPUError struct {
+	TID  kernel.TID
+	Comm string
+	Why  string // one sentence without the full stop
+}
+
+func (e *NoCPUError) Error() string {
+	return fmt.Sprintf("no CPU for %d (%s): %s", e.TID, e.Comm, e.Why)
+}
+
+// Place chooses CPUs for the targets of a request, all of them together: what
+// one is given counts as load for the next. The choices are in the order of the
+// targets. A target for which there is no CPU has no choice, and a NoCPUError in
+// the joined error; the choices of the others are good all the same.
+func Place(r Request) ([]Choice, error) {
+	lay, ok := layouts[r.Strategy]
+	if !ok {
+		_, err := ParseStrategy(string(r.Strategy))
+		return nil, err
+	}
+	b := newBoard(r)
+	limits := make([]limit, len(r.Targets))
+	for i := range r.Targets {
+		limits[i] = b.candidates(&r.Targets[i])
+	}
+	made := make([]Choice, len(r.Targets))
+	errs := make([]error, len(r.Targets))
+	for _, i := range placingOrder(r.Targets, limits) {
+		t := &r.Targets[i]
+		if limits[i].err == nil {
+			made[i], limits[i].err = lay(b, t, limits[i].slots)
+		}
+		if limits[i].err != nil {
+			errs[i] = &NoCPUError{TID: t.TID, Comm: t.Comm, Why: limits[i].err.Error()}
+			continue
+		}
+		made[i].Warning = joinWords(limits[i].warning, made[i].Warning)
+	}
+	out := made[:0]
+	for i := range made {
+		if errs[i] == nil {
+			out = append(out, made[i])
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// placingOrder puts those with the least choice first, then the busiest, so
+// that they find room.
+func placingOrder(targets []Target, limits []limit) []int {
+	order := make([]int, len(targets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(len(limits[a].slots), len(limits[b].slots)),
+			cmp.Compare(targets[b].BusyShare, targets[a].BusyShare))
+	})
+	return order
+}
+
+// Best returns the CPU that Place would give to a new task of one thread, or -1
+// when there is none.
+func Best(t *topology.Topology, loads []Load) cpuset.CPU {
+	newcomer := Target{Allowed: t.Online, LastCPU: -1, HomeNode: -1, BusyShare: 1, BusyThreads: 1}
+	b := newBoard(Request{Topology: t, Loads: loads})
+	l := b.candidates(&newcomer)
+	if l.err != nil {
+		return -1
+	}
+	best, _ := b.pick(&newcomer, l.slots, b.crowding)
+	return b.slots[best].cpu.ID
 }

@@ -1,0 +1,150 @@
+package place
+
+import (
+	"piton/internal/cpuset"
+	"piton/internal/topology"
+)
+
+// What counts how much, in CPUs' worth of load. They were set so that the order
+// of DESIGN's list comes out: a busy CPU is worse than a busy sibling, that is
+// worse than a slower core, and the rest decides between CPUs that are alike.
+const (
+	// siblingWeight: two busy siblings each get a bit more than half of a core.
+	siblingWeight = 0.5
+	// siblingMost keeps a sibling of the busiest core better than sharing a CPU.
+	siblingMost = 0.9
+	// slowCore: an E core does about half as much; it goes before the sibling of a
+	// busy P core.
+	slowCore = 0.45
+	// cpuBound is the CPU share from which on the speed of the core matters.
+	cpuBound = 0.25
+	// pinnedTask: its load may come back and cannot be moved out of the way.
+	pinnedTask = 0.05
+	pinnedMost = 0.25
+	// interrupts are in Busy already; they cannot be scheduled around, though.
+	irqWeight = 0.5
+	// tolerance is a difference that means nothing: a window of 250 ms resolves 4 %.
+	tolerance = 0.05
+	// ownError is by how much a target's own share may be under-estimated; without
+	// it a task alone on its core would be driven off by the remainder.
+	ownError = 0.1
+	// idleBelow is the load up to which a CPU is called idle.
+	idleBelow = 0.05
+)
+
+// slot is one CPU that tasks can be put on.
+type slot struct {
+	cpu      *topology.CPU
+	load     Load
+	base     float64 // load of others: own shares off, placed targets on
+	own      float64 // the targets' own share that was taken off
+	siblings []int   // slots of the SMT siblings, those without load data left out
+	placed   int     // targets placed here so far
+}
+
+// board is the machine while targets are placed on it.
+type board struct {
+	topo     *topology.Topology
+	slots    []slot // online CPUs of which the load is known, by number
+	at       map[cpuset.CPU]int
+	pressure bool // loads are the kernel's averages and not busy + run delay
+	within   cpuset.Set
+	isolated bool // isolated CPUs may be used
+}
+
+func newBoard(r Request) *board {
+	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated,
+		at: make(map[cpuset.CPU]int, len(r.Loads)), pressure: len(r.Loads) > 0}
+	known := make(map[cpuset.CPU]Load, len(r.Loads))
+	for _, l := range r.Loads {
+		if l.Busy == l.Busy { // not NaN: measured
+			known[l.CPU] = l
+		}
+	}
+	for i := range r.Topology.CPUs {
+		c := &r.Topology.CPUs[i]
+		l, ok := known[c.ID]
+		if !c.Online || !ok {
+			continue
+		}
+		b.at[c.ID] = len(b.slots)
+		b.slots = append(b.slots, slot{cpu: c, load: l})
+		b.pressure = b.pressure && l.HavePressure
+	}
+	for i := range b.slots {
+		b.slots[i].siblings = b.siblingsOf(i)
+		b.setBase(i, r.Targets)
+	}
+	return b
+}
+
+func (b *board) siblingsOf(i int) []int {
+	c := b.slots[i].cpu
+	if c.Core.Len() < 2 {
+		return nil
+	}
+	var out []int
+	for id := range c.Core.All() {
+		if s, ok := b.at[id]; ok && s != i {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// setBase takes off what the targets themselves do there: all of them are about
+// to be placed, so none of it need stay.
+func (b *board) setBase(i int, targets []Target) {
+	s := &b.slots[i]
+	delay := 0.0
+	for t := range targets {
+		s.own += targets[t].Share[s.cpu.ID]
+		delay += targets[t].Delay[s.cpu.ID]
+	}
+	load := s.load.Busy + s.load.RunDelay
+	if b.pressure {
+		load = s.load.Pressure
+	}
+	s.base = max(0, load-s.own*(1+ownError)-delay)
+}
+
+// cost is how bad a slot is for a target, in CPUs' worth of load.
+func (b *board) cost(i int, t *Target) float64 {
+	s := &b.slots[i]
+	sibling := 0.0
+	for _, o := range s.siblings {
+		sibling += b.slots[o].base
+	}
+	cost := s.base + min(siblingMost, siblingWeight*sibling) +
+		min(pinnedMost, pinnedTask*float64(s.load.Pinned)) + irqWeight*s.load.IRQ
+	if s.cpu.Kind == topology.KindEfficiency && t.BusyShare >= cpuBound {
+		cost += slowCore
+	}
+	return cost
+}
+
+// take puts a target on some slots, in equal parts.
+func (b *board) take(slots []int, t *Target) cpuset.Set {
+	var cpus cpuset.Builder
+	for _, i := range slots {
+		b.slots[i].base += t.BusyShare / float64(len(slots))
+		b.slots[i].placed++
+		cpus.Add(b.slots[i].cpu.ID)
+	}
+	return cpus.Set()
+}
+
+// crowding is 0 for a slot on whose core no target was placed, 1 when one is on
+// a sibling, and above that by the number of targets on the slot itself.
+func (b *board) crowding(i int) int {
+	s := &b.slots[i]
+	if s.placed > 0 {
+		return 1 + s.placed
+	}
+	for _, o := range s.siblings {
+		if b.slots[o].placed > 0 {
+			return 1
+		}
+	}
+	return 0
+}

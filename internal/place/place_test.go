@@ -1,0 +1,340 @@
+package place
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
+)
+
+// smt is 16 CPUs: 8 cores of 2 threads (c and c+8) on 2 nodes of one L3 each,
+// CPUs 0-3,8-11 and 4-7,12-15.
+func smt(spec topologytest.Spec) *topology.Topology {
+	spec.Nodes, spec.CoresPerLLC, spec.Threads = 2, 4, 2
+	return topologytest.Synthetic(spec)
+}
+
+// flat is 4 CPUs that share one L3.
+func flat(spec topologytest.Spec) *topology.Topology {
+	spec.CoresPerLLC = 4
+	return topologytest.Synthetic(spec)
+}
+
+// busy makes the loads of all online CPUs: busy in percent by CPU number, the
+// rest idle.
+func busy(t *topology.Topology, percent map[cpuset.CPU]float64) []Load {
+	var out []Load
+	for id := range t.Online.All() {
+		out = append(out, Load{CPU: id, Busy: percent[id] / 100})
+	}
+	return out
+}
+
+// all is the same busy share everywhere.
+func all(t *topology.Topology, percent float64) []Load {
+	out := busy(t, nil)
+	for i := range out {
+		out[i].Busy = percent / 100
+	}
+	return out
+}
+
+func set(list string) cpuset.Set {
+	s, err := cpuset.Parse(list)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// task is a target that may go anywhere and of which nothing is known.
+func task(m *topology.Topology) Target {
+	return Target{TID: 1, Comm: "t", Allowed: m.Online, LastCPU: -1, HomeNode: -1, BusyThreads: 1, BusyShare: 1}
+}
+
+func place1(t *testing.T, r Request) Choice {
+	t.Helper()
+	if r.Strategy == "" {
+		r.Strategy = LeastLoaded
+	}
+	if len(r.Targets) == 0 {
+		r.Targets = []Target{task(r.Topology)}
+	}
+	choices, err := Place(r)
+	require.NoError(t, err)
+	require.Len(t, choices, 1)
+	return choices[0]
+}
+
+func TestLeastLoaded(t *testing.T) {
+	m16, m4 := smt(topologytest.Spec{}), flat(topologytest.Spec{})
+	hybrid := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4, ECores: 2})
+	with := func(m *topology.Topology, change func(*Target)) []Target {
+		target := task(m)
+		change(&target)
+		return []Target{target}
+	}
+	loads := func(m *topology.Topology, change func([]Load)) []Load {
+		out := busy(m, nil)
+		change(out)
+		return out
+	}
+	for _, tt := range []struct {
+		name   string
+		req    Request
+		want   string
+		reason string
+	}{
+		{
+			name:   "the idle one",
+			req:    Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{0: 90, 1: 20, 2: 1, 3: 9})},
+			want:   "2",
+			reason: "cpu 2: 1% busy; next cpu 3 (9%)",
+		}, {
+			name: "as in the design",
+			req: Request{Topology: m16,
+				Loads:   busy(m16, map[cpuset.CPU]float64{0: 80, 1: 70, 2: 60, 3: 50, 4: 70, 5: 1, 6: 40, 7: 9}),
+				Targets: with(m16, func(t *Target) { t.LastCPU = 4 })},
+			want:   "5",
+			reason: "cpu 5: 1% busy, sibling 13 idle, same L3 as now; next cpu 7 (9%)",
+		}, {
+			name: "alone on its core it stays",
+			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
+				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 1} })},
+			want:   "2",
+			reason: "cpu 2: 0% busy by others, where it is now; next cpu 0 (0%)",
+		}, {
+			name: "alone on its core it stays, though its share was under-estimated",
+			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
+				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.88} })},
+			want:   "2",
+			reason: "cpu 2: 3% busy by others, where it is now; next cpu 0 (0%)",
+		}, {
+			name: "its own waiting does not count against its CPU either",
+			req: Request{Topology: m4,
+				Loads: loads(m4, func(l []Load) {
+					l[2] = Load{CPU: 2, Busy: 1, RunDelay: 0.1}
+					l[0].Busy, l[1].Busy, l[3].Busy = 0.2, 0.2, 0.2
+				}),
+				Targets: with(m4, func(t *Target) {
+					t.LastCPU, t.Share, t.Delay = 2, map[cpuset.CPU]float64{2: 0.9}, map[cpuset.CPU]float64{2: 0.1}
+				})},
+			want:   "2",
+			reason: "cpu 2: 1% busy by others, where it is now; next cpu 0 (20%)",
+		}, {
+			name: "sharing its core with another it leaves",
+			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
+				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.5} })},
+			want:   "0",
+			reason: "cpu 0: 0% busy, same L3 as now; next cpu 1 (0%)",
+		}, {
+			name: "waiting tasks count: one hog against three",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				for i := range l {
+					l[i].Busy, l[i].RunDelay = 1, 2
+				}
+				l[3].RunDelay = 0
+			})},
+			want:   "3",
+			reason: "cpu 3: 100% busy; next cpu 0 (300%)",
+		}, {
+			name: "pressure goes before busy where it is known",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				for i := range l {
+					l[i].HavePressure, l[i].Pressure = true, 1
+				}
+				l[1].Busy, l[1].Pressure = 1, 0.1
+			})},
+			want:   "1",
+			reason: "cpu 1: 10% pressure; next cpu 0 (100%)",
+		}, {
+			name: "pressure of some CPUs only is not used",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				l[1].HavePressure, l[1].Busy = true, 0.5
+				l[0].Busy, l[2].Busy = 0.3, 0.3
+			})},
+			want:   "3",
+			reason: "cpu 3: 0% busy; next cpu 0 (30%)",
+		}, {
+			name: "an idle sibling of a busy core loses to an idle core",
+			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{
+				0: 100, 1: 100, 2: 100, 4: 100, 5: 100, 6: 100, 7: 100}),
+				Targets: with(m16, func(t *Target) { t.LastCPU = 8 })},
+			want:   "3",
+			reason: "cpu 3: 0% busy, sibling 11 idle, same L3 as now; next cpu 8 (0%)",
+		}, {
+			name: "but wins over a busy CPU",
+			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{
+				0: 100, 1: 100, 2: 100, 3: 100, 4: 100, 5: 100, 6: 100, 7: 100, 15: 20, 14: 20, 13: 20, 12: 20, 11: 20, 10: 20, 9: 20})},
+			want:   "8",
+			reason: "cpu 8: 0% busy, sibling 0 100% busy; next cpu 9 (20%)",
+		}, {
+			name: "a task pinned there is in the way",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				l[0].Pinned, l[1].Pinned, l[2].Pinned = 2, 3, 9
+			})},
+			want:   "3",
+			reason: "cpu 3: 0% busy; next cpu 0 (0%)",
+		}, {
+			name: "interrupts are in the way",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				for i := range l {
+					l[i].Busy, l[i].IRQ = 0.3, 0.3
+				}
+				l[2].IRQ = 0.02
+			})},
+			want:   "2",
+			reason: "cpu 2: 30% busy, 2% interrupts; next cpu 0 (30%)",
+		}, {
+			name: "equally idle: the same cache",
+			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{0: 3, 6: 100}),
+				Targets: with(m16, func(t *Target) { t.LastCPU = 6; t.BusyShare = 0.1 })},
+			want:   "4",
+			reason: "cpu 4: 0% busy, sibling 12 idle, same L3 as now; next cpu 5 (0%)",
+		}, {
+			name: "equally idle: next to its memory rather than its cache",
+			req: Request{Topology: m16, Loads: busy(m16, nil),
+				Targets: with(m16, func(t *Target) { t.LastCPU, t.HomeNode = 6, 0 })},
+			want:   "0",
+			reason: "cpu 0: 0% busy, sibling 8 idle, other node than now, next to its memory; next cpu 1 (0%)",
+		}, {
+			name:   "a busy real-time task is never joined",
+			req:    Request{Topology: m4, Loads: append(all(m4, 80)[:3], Load{CPU: 3, RTBusy: true})},
+			want:   "0",
+			reason: "a guess, every CPU is about equally busy: cpu 0: 80% busy; next cpu 1 (80%)",
+		}, {
+			name:   "P cores before E cores",
+			req:    Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30})},
+			want:   "1",
+			reason: "cpu 1: 30% busy, P core; next cpu 0 (40%)",
+		}, {
+			name: "an idle E core before a busy P core",
+			req:  Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 90, 1: 80})},
+			want: "2", reason: "cpu 2: 0% busy, E core; next cpu 3 (0%)",
+		}, {
+			name: "an E core is good enough for little work",
+			req: Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30}),
+				Targets: with(hybrid, func(t *Target) { t.BusyShare = 0.05 })},
+			want: "2", reason: "cpu 2: 0% busy, E core; next cpu 3 (0%)",
+		}, {
+			name: "within the user's limit",
+			req:  Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 50, 3: 60}), Within: set("2-3")},
+			want: "2", reason: "cpu 2: 50% busy; next cpu 3 (60%)",
+		}, {
+			name: "the only one",
+			req:  Request{Topology: m4, Loads: all(m4, 95), Within: set("3")},
+			want: "3", reason: "cpu 3: 95% busy",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := place1(t, tt.req)
+			assert.Equal(t, tt.want, c.CPUs.String())
+			assert.Equal(t, tt.reason, c.Reason)
+			assert.Empty(t, c.Warning)
+		})
+	}
+}
+
+func TestGuess(t *testing.T) {
+	m := flat(topologytest.Spec{})
+	assert.True(t, place1(t, Request{Topology: m, Loads: all(m, 95)}).Guess)
+	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 30)}).Guess, "not heavily loaded")
+	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 95), Within: set("1")}).Guess, "nothing to choose from")
+	assert.False(t, place1(t, Request{Topology: m, Loads: busy(m, map[cpuset.CPU]float64{0: 99, 1: 99, 2: 99, 3: 60})}).Guess)
+	whole := place1(t, Request{Topology: smt(topologytest.Spec{}), Loads: all(smt(topologytest.Spec{}), 95), Strategy: NodeWide})
+	assert.True(t, whole.Guess)
+	assert.Contains(t, whole.Reason, "a guess")
+}
+
+func TestIsolated(t *testing.T) {
+	m := flat(topologytest.Spec{Isolated: "2-3"})
+	loads := busy(m, map[cpuset.CPU]float64{0: 90, 1: 80})
+	assert.Equal(t, "1", place1(t, Request{Topology: m, Loads: loads}).CPUs.String(), "isolated CPUs are left alone")
+
+	c := place1(t, Request{Topology: m, Loads: loads, AllowIsolated: true})
+	assert.Equal(t, "2", c.CPUs.String())
+	assert.Equal(t, "cpu 2: 0% busy, isolated; next cpu 3 (0%)", c.Reason)
+	assert.Empty(t, c.Warning)
+
+	c = place1(t, Request{Topology: m, Loads: loads, Within: set("2-3")})
+	assert.Equal(t, "2", c.CPUs.String())
+	assert.Equal(t, "only isolated CPUs are left (2-3)", c.Warning)
+}
+
+func TestNoCPU(t *testing.T) {
+	m := flat(topologytest.Spec{Offline: "3"})
+	rt := busy(m, nil)
+	for i := range rt {
+		rt[i].RTBusy = true
+	}
+	nan := busy(m, nil)
+	zero := 0.0
+	nan[1].Busy /= zero
+	for _, tt := range []struct {
+		name string
+		req  Request
+		want string
+	}{
+		{"no cpuset", Request{Loads: busy(m, nil), Targets: []Target{{TID: 7, Comm: "x"}}},
+			"no CPU for 7 (x): its cpuset leaves it no CPU"},
+		{"offline", Request{Loads: busy(m, nil), Targets: []Target{{TID: 7, Comm: "x", Allowed: set("3")}}},
+			"no CPU for 7 (x): it may use 3, which is offline (online: 0-2)"},
+		{"limit offline", Request{Loads: busy(m, nil), Within: set("3"), Targets: []Target{{TID: 7, Comm: "x", Allowed: set("0-2")}}},
+			"no CPU for 7 (x): 3 is offline (online: 0-2)"},
+		{"cpuset against limit", Request{Loads: busy(m, nil), Within: set("0-1"), Targets: []Target{{TID: 7, Comm: "x", Allowed: set("2")}}},
+			"no CPU for 7 (x): its cpuset leaves none of 0-1, it may use 2"},
+		{"real time", Request{Loads: rt, Targets: []Target{{TID: 7, Comm: "x", Allowed: set("0-2")}}},
+			"no CPU for 7 (x): a busy real-time task runs on each of 0-2, it would starve there"},
+		{"not measured", Request{Targets: []Target{{TID: 7, Comm: "x", Allowed: set("0-2")}}},
+			"no CPU for 7 (x): the load of 0-2 has not been measured"},
+		{"no value", Request{Loads: nan, Targets: []Target{{TID: 7, Comm: "x", Allowed: set("1")}}},
+			"no CPU for 7 (x): the load of 1 has not been measured"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.req.Topology, tt.req.Strategy = m, LeastLoaded
+			choices, err := Place(tt.req)
+			require.EqualError(t, err, tt.want)
+			assert.Empty(t, choices)
+			var no *NoCPUError
+			require.True(t, errors.As(err, &no))
+			assert.EqualValues(t, 7, no.TID)
+		})
+	}
+}
+
+func TestOneFailureHidesNoOther(t *testing.T) {
+	m := flat(topologytest.Spec{})
+	good, bad := task(m), task(m)
+	good.TID, bad.Allowed = 2, set("9")
+	choices, err := Place(Request{Topology: m, Loads: busy(m, nil), Targets: []Target{bad, good}, Strategy: LeastLoaded})
+	require.ErrorContains(t, err, "no CPU for 1 (t)")
+	require.Len(t, choices, 1)
+	assert.EqualValues(t, 2, choices[0].TID)
+	assert.Equal(t, "0", choices[0].CPUs.String())
+}
+
+func TestBest(t *testing.T) {
+	m := flat(topologytest.Spec{Isolated: "3"})
+	assert.Equal(t, cpuset.CPU(2), Best(m, busy(m, map[cpuset.CPU]float64{0: 20, 1: 10})))
+	assert.Equal(t, cpuset.CPU(-1), Best(m, nil))
+	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, nil)))
+}
+
+func TestParseStrategy(t *testing.T) {
+	for _, s := range Strategies() {
+		got, err := ParseStrategy(string(s))
+		require.NoError(t, err)
+		assert.Equal(t, s, got)
+		assert.Contains(t, layouts, s)
+	}
+	assert.Len(t, layouts, len(Strategies()))
+	_, err := ParseStrategy("best")
+	assert.EqualError(t, err, `"best" is no placement: use least-loaded, pack, spread, llc, node, sibling-free`)
+	_, err = Place(Request{Topology: flat(topologytest.Spec{})})
+	assert.ErrorContains(t, err, `"" is no placement`)
+}

@@ -1,0 +1,164 @@
+package place
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/topology"
+)
+
+// guessWords go before the reason of a guess.
+const guessWords = "a guess, every CPU is about equally busy: "
+
+// floats reports whether the load is heavy and about equal on all slots, so that
+// the scheduler moves it about and no measurement predicts where it will be.
+func (b *board) floats(slots []int) bool {
+	least, most := math.Inf(1), 0.0
+	for _, i := range slots {
+		least, most = min(least, b.slots[i].base), max(most, b.slots[i].base)
+	}
+	return len(slots) > 1 && least >= 0.7 && most-least <= 0.2*most
+}
+
+// reason says in words why a slot was chosen.
+func (b *board) reason(t *Target, best, next int) string {
+	s := &b.slots[best]
+	words := []string{b.loadWords(s.base)}
+	if s.own > 0.01 {
+		words[0] += " by others"
+	}
+	words = append(words, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu))
+	text := fmt.Sprintf("cpu %d: %s", s.cpu.ID, joinWith(", ", words...))
+	if next >= 0 {
+		text += fmt.Sprintf("; next cpu %d (%d%%)", b.slots[next].cpu.ID, percent(b.slots[next].base))
+	}
+	return text
+}
+
+// loadWords says which figure the load is: the kernel's averages, or what was
+// measured.
+func (b *board) loadWords(load float64) string {
+	switch {
+	case b.pressure:
+		return fmt.Sprintf("%d%% pressure", percent(load))
+	case percent(load) > 100:
+		return fmt.Sprintf("%d%% busy and waiting", percent(load))
+	}
+	return fmt.Sprintf("%d%% busy", percent(load))
+}
+
+func (b *board) siblingWords(s *slot) string {
+	if len(s.siblings) == 0 {
+		return ""
+	}
+	var ids cpuset.Builder
+	load := 0.0
+	for _, o := range s.siblings {
+		ids.Add(b.slots[o].cpu.ID)
+		load = max(load, b.slots[o].base)
+	}
+	is, upTo := "sibling", ""
+	if len(s.siblings) > 1 {
+		is, upTo = "siblings", "up to "
+	}
+	if load < idleBelow {
+		return fmt.Sprintf("%s %s idle", is, ids.Set())
+	}
+	return fmt.Sprintf("%s %s %s%d%% busy", is, ids.Set(), upTo, percent(load))
+}
+
+// extraWords are the facts that only some CPUs have.
+func (b *board) extraWords(s *slot) string {
+	var out []string
+	if k := s.cpu.Kind; k != topology.KindUniform {
+		out = append(out, k.String()+" core")
+	}
+	switch s.load.Pinned {
+	case 0:
+	case 1:
+		out = append(out, "1 task pinned there")
+	default:
+		out = append(out, fmt.Sprintf("%d tasks pinned there", s.load.Pinned))
+	}
+	if s.load.IRQ >= 0.02 {
+		out = append(out, fmt.Sprintf("%d%% interrupts", percent(s.load.IRQ)))
+	}
+	if s.cpu.Isolated {
+		out = append(out, "isolated")
+	}
+	return joinWith(", ", out...)
+}
+
+// distanceWords say what a target keeps of its cache and memory.
+func (b *board) distanceWords(t *Target, c *topology.CPU) string {
+	var out []string
+	if _, known := b.topo.CPU(t.LastCPU); known {
+		switch b.topo.Distance(t.LastCPU, c.ID) {
+		case topology.SameCPU:
+			out = append(out, "where it is now")
+		case topology.SMTSibling:
+			out = append(out, "same core as now")
+		case topology.SameLLC:
+			out = append(out, fmt.Sprintf("same L%d as now", b.llcLevel(c.ID)))
+		case topology.SameNode:
+			out = append(out, "same node as now")
+		case topology.OtherNode:
+			out = append(out, "other node than now")
+		}
+	}
+	if t.HomeNode >= 0 && len(b.topo.Nodes) > 1 {
+		where := fmt.Sprintf("memory on node %d", t.HomeNode)
+		if c.Node == t.HomeNode {
+			where = "next to its memory"
+		}
+		out = append(out, where)
+	}
+	return joinWith(", ", out...)
+}
+
+// llcLevel is the level of a CPU's outermost cache.
+func (b *board) llcLevel(id cpuset.CPU) int {
+	level := 0
+	for _, c := range b.topo.Caches {
+		if c.CPUs.Has(id) {
+			level = max(level, c.Level)
+		}
+	}
+	return level
+}
+
+// regionReason says why the first of the regions was chosen.
+func (b *board) regionReason(t *Target, regions []region) string {
+	r := regions[0]
+	var cpus cpuset.Builder
+	for _, i := range r.slots {
+		cpus.Add(b.slots[i].cpu.ID)
+	}
+	near := b.slots[newNearness(b, t).nearest(r.slots)].cpu
+	where := b.distanceWords(t, near)
+	if near.ID == t.LastCPU {
+		where = strings.Replace(where, "where it is now", "it runs there now", 1)
+	}
+	text := fmt.Sprintf("%s (cpus %s): %s", r.name, cpus.Set(),
+		joinWith(", ", b.loadWords(b.meanBase(r.slots))+" on average", where))
+	if len(regions) > 1 {
+		next := regions[1]
+		text += fmt.Sprintf("; next %s (%d%%)", next.name, percent(b.meanBase(next.slots)))
+	}
+	return text
+}
+
+// joinWords joins the sentences that are not empty.
+func joinWords(parts ...string) string { return joinWith("; ", parts...) }
+
+func joinWith(sep string, parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, sep)
+}

@@ -1,0 +1,185 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"piton/internal/topology"
+)
+
+// threads is how many CPUs a target can use at once.
+func (t *Target) threads() int { return max(1, t.BusyThreads) }
+
+// pack gives a target a CPU for each busy thread, all close to each other and
+// to the targets packed before.
+func (b *board) pack(t *Target, slots []int) (Choice, error) {
+	anchor, how := b.packed(), ""
+	if anchor >= 0 {
+		how = fmt.Sprintf("close to cpu %d", b.slots[anchor].cpu.ID)
+	} else {
+		anchor = b.anchor(t, slots)
+	}
+	from := b.slots[anchor].cpu.ID
+	taken := b.closest(t, slots, func(i int) int {
+		return 8*b.slots[i].placed + int(b.topo.Distance(from, b.slots[i].cpu.ID))
+	})
+	if len(taken) > 1 {
+		how = b.together(taken)
+	}
+	return b.several(t, slots, taken, how), nil
+}
+
+// packed is the first slot that a target was placed on, -1 for none.
+func (b *board) packed() int {
+	return slices.IndexFunc(b.slots, func(s slot) bool { return s.placed > 0 })
+}
+
+// anchor is where packing begins: the best slot of the last-level cache that has
+// the most room for the target's threads.
+func (b *board) anchor(t *Target, slots []int) int {
+	rooms := map[int]float64{} // what the threads would cost, by LLC
+	for llc, members := range b.byLLC(slots) {
+		costs := make([]float64, len(members))
+		for k, i := range members {
+			costs[k] = b.cost(i, t)
+		}
+		slices.Sort(costs)
+		for k := range t.threads() {
+			// A thread beyond the last CPU shares one.
+			rooms[llc] += costs[k%len(costs)] + float64(k/len(costs))
+		}
+	}
+	cheapest := cheapestOf(rooms)
+	best, _ := b.pick(t, slots, func(i int) int {
+		if rooms[b.slots[i].cpu.LLCIndex] <= cheapest+tolerance*float64(t.threads()) {
+			return 0
+		}
+		return 1
+	})
+	return best
+}
+
+// byLLC groups slots by last-level cache, -1 for those without.
+func (b *board) byLLC(slots []int) map[int][]int {
+	out := map[int][]int{}
+	for _, i := range slots {
+		llc := b.slots[i].cpu.LLCIndex
+		out[llc] = append(out[llc], i)
+	}
+	return out
+}
+
+func cheapestOf(rooms map[int]float64) float64 {
+	first, cheapest := true, 0.0
+	for _, cost := range rooms {
+		if first || cost < cheapest {
+			first, cheapest = false, cost
+		}
+	}
+	return cheapest
+}
+
+// spread gives a target a CPU for each busy thread, as far from each other and
+// from the targets placed before as can be: other nodes first, then other
+// last-level caches, then other cores.
+func (b *board) spread(t *Target, slots []int) (Choice, error) {
+	nodes, llcs := map[topology.NodeID]int{}, map[int]int{}
+	for i := range b.slots {
+		s := &b.slots[i]
+		nodes[s.cpu.Node] += s.placed
+		llcs[s.cpu.LLCIndex] += s.placed
+	}
+	var taken []int
+	near, left := newNearness(b, t), slices.Clone(slots)
+	for len(taken) < t.threads() && len(left) > 0 {
+		best := b.pickFrom(t, left, func(i int) int {
+			s := &b.slots[i]
+			return (nodes[s.cpu.Node]<<20+llcs[s.cpu.LLCIndex])<<20 + b.crowding(i)
+		}, near)
+		left = slices.DeleteFunc(left, func(i int) bool { return i == best })
+		taken = append(taken, best)
+		b.slots[best].placed++
+		nodes[b.slots[best].cpu.Node]++
+		llcs[b.slots[best].cpu.LLCIndex]++
+	}
+	for _, i := range taken {
+		b.slots[i].placed-- // take counts it again
+	}
+	return b.several(t, slots, taken, b.apart(taken)), nil
+}
+
+// apart says how far from each other slots are.
+func (b *board) apart(taken []int) string {
+	for _, level := range []struct {
+		name string
+		of   func(*topology.CPU) int
+	}{
+		{"nodes", func(c *topology.CPU) int { return int(c.Node) }},
+		{"caches", func(c *topology.CPU) int { return c.LLCIndex }},
+		{"cores", func(c *topology.CPU) int { return c.CoreIndex }},
+	} {
+		seen := map[int]bool{}
+		for _, i := range taken {
+			seen[level.of(b.slots[i].cpu)] = true
+		}
+		if len(seen) > 1 {
+			return fmt.Sprintf("spread over %d %s", len(seen), level.name)
+		}
+	}
+	return "spread"
+}
+
+// closest are the slots for each busy thread of a target in order of the tiers.
+func (b *board) closest(t *Target, slots []int, tier func(int) int) []int {
+	order := slices.Clone(slots)
+	n := newNearness(b, t)
+	slices.SortStableFunc(order, func(i, j int) int {
+		costI, costJ := b.cost(i, t), b.cost(j, t)
+		return cmp.Or(cmp.Compare(tier(i), tier(j)), cmp.Compare(percent(costI), percent(costJ)), n.compare(i, j, costI, costJ))
+	})
+	return order[:min(t.threads(), len(order))]
+}
+
+// together says how close to each other slots are.
+func (b *board) together(taken []int) string {
+	first, farthest := b.slots[taken[0]].cpu.ID, topology.SameCPU
+	for _, i := range taken {
+		farthest = max(farthest, b.topo.Distance(first, b.slots[i].cpu.ID))
+	}
+	switch farthest {
+	case topology.SameCPU, topology.SMTSibling:
+		return "on one core"
+	case topology.SameLLC:
+		return fmt.Sprintf("on one L%d", b.llcLevel(first))
+	case topology.SameNode:
+		return "on one node"
+	}
+	return "on more than one node"
+}
+
+// several puts a target on some slots and says why.
+func (b *board) several(t *Target, slots, taken []int, how string) Choice {
+	if len(taken) == 1 {
+		c := b.single(t, slots, taken[0], -1)
+		c.Reason = joinWords(c.Reason, how)
+		return c
+	}
+	c := Choice{TID: t.TID, Guess: b.floats(slots)}
+	mean := b.meanBase(taken)
+	c.CPUs = b.take(taken, t)
+	c.Reason = fmt.Sprintf("cpus %s: %s on average, %s", c.CPUs, b.loadWords(mean), how)
+	if c.Guess {
+		c.Reason = guessWords + c.Reason
+	}
+	c.Warning = b.tooNarrow(t, slots, c.CPUs)
+	return c
+}
+
+func (b *board) meanBase(slots []int) float64 {
+	sum := 0.0
+	for _, i := range slots {
+		sum += b.slots[i].base
+	}
+	return sum / float64(len(slots))
+}
