@@ -35,11 +35,11 @@ func (r *renderer) dense(height int) []string {
 		}
 		first := fmt.Sprintf("%*d ", label-1, row.parts[0][0].ID)
 		if !both {
-			lines = append(lines, r.gridLine(first, row, r.appendBoth))
+			lines = append(lines, r.gridLine(first, row, bothCell))
 			continue
 		}
-		lines = append(lines, r.gridLine(first, row, appendLoadCell),
-			r.gridLine(fmt.Sprintf("%*s ", label-1, ""), row, r.appendMigrations))
+		lines = append(lines, r.gridLine(first, row, loadCell),
+			r.gridLine(fmt.Sprintf("%*s ", label-1, ""), row, migrationCell))
 	}
 	return lines
 }
@@ -48,10 +48,7 @@ func (r *renderer) dense(height int) []string {
 // wider than a row is cut at a power of two, so that its rows are aligned.
 func (r *renderer) gridRows(width int) []gridRow {
 	var rows []gridRow
-	chunk := 1
-	for chunk*2 <= width {
-		chunk *= 2
-	}
+	chunk, most := powerBelow(width), r.partsPerRow(width)
 	for _, g := range r.g.groups {
 		for cpus := g.cpus; len(cpus) > 0; {
 			n := len(cpus)
@@ -60,7 +57,7 @@ func (r *renderer) gridRows(width int) []gridRow {
 			}
 			part := cpus[:n]
 			cpus = cpus[n:]
-			if last := len(rows) - 1; last >= 0 && rows[last].cells()+1+n <= width {
+			if last := len(rows) - 1; last >= 0 && rows[last].cells()+1+n <= width && len(rows[last].parts) < most {
 				rows[last].parts = append(rows[last].parts, part)
 				continue
 			}
@@ -70,50 +67,103 @@ func (r *renderer) gridRows(width int) []gridRow {
 	return rows
 }
 
-// gridLine draws one row, with its first CPU's number before it. Equal styles
-// that follow each other are one run, which keeps the line short.
-func (r *renderer) gridLine(label string, row gridRow, cell func([]byte, *theme.Theme, *model.CPU) []byte) string {
+// partsPerRow is how many groups share a row: a power of two where they are
+// alike, so that rows begin at round numbers.
+func (r *renderer) partsPerRow(width int) int {
+	first := len(r.g.groups[0].cpus)
+	for _, g := range r.g.groups {
+		if len(g.cpus) != first {
+			return len(r.g.groups)
+		}
+	}
+	return powerBelow((width + 1) / (first + 1))
+}
+
+// powerBelow is the largest power of two that is at most n, at least 1.
+func powerBelow(n int) int {
+	p := 1
+	for p*2 <= n {
+		p *= 2
+	}
+	return p
+}
+
+// cellOf is how one CPU looks in a grid.
+type cellOf func(th *theme.Theme, rates *model.CPU) (theme.Style, string)
+
+// gridLine draws one row, with its first CPU's number before it.
+func (r *renderer) gridLine(label string, row gridRow, cell cellOf) string {
 	dst := r.Theme.Dim.Append(make([]byte, 0, r.Width*4), label)
 	for i, part := range row.parts {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
-		for _, c := range part {
-			dst = cell(dst, r.Theme, r.cpu(c))
-		}
+		dst = r.appendCells(dst, part, cell)
 	}
-	return string(dst)
+	return string(r.Theme.Dim.Append(dst, r.rowNode(label, row)))
 }
 
-func (r *renderer) appendMigrations(dst []byte, th *theme.Theme, rates *model.CPU) []byte {
+// appendCells draws CPUs beside each other. Equal styles that follow each other
+// are one run, which keeps the line short.
+func (r *renderer) appendCells(dst []byte, cpus []topology.CPU, cell cellOf) []byte {
+	var open theme.Style
+	for _, c := range cpus {
+		style, glyph := cell(r.Theme, r.cpu(c))
+		if style != open {
+			dst = style.Open(open.Close(dst))
+			open = style
+		}
+		dst = append(dst, glyph...)
+	}
+	return open.Close(dst)
+}
+
+// rowNode names the node of a row that holds CPUs of one node only, where there
+// is room for it.
+func (r *renderer) rowNode(label string, row gridRow) string {
+	node := row.parts[0][0].Node
+	for _, p := range row.parts {
+		if p[0].Node != node {
+			return ""
+		}
+	}
+	text := fmt.Sprintf(" node %d", node)
+	if node < 0 || len(label)+row.cells()+len(text) > r.Width || label[len(label)-2] == ' ' {
+		return ""
+	}
+	return text
+}
+
+// migrationCell shows the migrations into a CPU as heat.
+func migrationCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
 	if rates == nil || !model.Known(rates.InPerS) {
-		return append(dst, '?')
+		return th.Text, "?"
 	}
 	style, glyph := th.Heat(heatStep(rates.InPerS, th.HeatSteps()))
 	if rates.InPerS < 0.5 {
 		style = th.Dim
 	}
-	return style.Append(dst, glyph)
+	return style, glyph
 }
 
-// appendBoth shows load as height and migrations as weight or colour.
-func (r *renderer) appendBoth(dst []byte, th *theme.Theme, rates *model.CPU) []byte {
+// bothCell shows load as height and migrations as weight or colour.
+func bothCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
 	if rates == nil || !model.Known(rates.Busy) {
-		return append(dst, '?')
+		return th.Text, "?"
 	}
-	return r.migrationStyle(rates.InPerS).Append(dst, widget.SparkCell(th, rates.Busy))
+	return migrationStyle(th, rates.InPerS), widget.SparkCell(th, rates.Busy)
 }
 
-func (r *renderer) migrationStyle(inPerS float32) theme.Style {
+func migrationStyle(th *theme.Theme, inPerS float32) theme.Style {
 	switch {
 	case !(inPerS >= 1):
-		return r.Theme.Dim
+		return th.Dim
 	case inPerS < 10:
-		return r.Theme.Text
+		return th.Text
 	case inPerS < 100:
-		return r.Theme.Warn
+		return th.Warn
 	}
-	return r.Theme.Bad
+	return th.Bad
 }
 
 // heatStep puts a rate on the heat map's scale: a decade a step from 1/s.

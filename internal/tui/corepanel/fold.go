@@ -19,7 +19,7 @@ const (
 func (r *renderer) folded(height int) (lines []string, ok bool) {
 	label, list, largest := foldLabel, 4, 0
 	for _, g := range r.g.groups {
-		label = max(label, widget.Width(g.label))
+		label = max(label, widget.Width(g.title()))
 		list = max(list, len(g.set.String()))
 		largest = max(largest, len(g.cpus))
 	}
@@ -41,6 +41,14 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 		lines = append(lines, off)
 	}
 	return lines, true
+}
+
+// title is the group's label with its cache's size.
+func (g group) title() string {
+	if g.size == "" {
+		return g.label
+	}
+	return g.label + " " + g.size
 }
 
 // sum is what a group's CPUs come to.
@@ -80,16 +88,14 @@ func (r *renderer) sum(g group) sum {
 func (r *renderer) foldedLine(g group, label, list, cells int) string {
 	th, s := r.Theme, r.sum(g)
 	dst := append(make([]byte, 0, r.Width*3), ' ')
-	dst = widget.AppendFit(dst, []byte(g.label), label, false, th.Ellipsis)
+	dst = widget.AppendFit(dst, []byte(g.title()), label, false, th.Ellipsis)
 	dst = append(dst, ' ')
 	dst = th.Dim.Append(dst, widget.Fit(g.set.String(), list, th.Ellipsis))
 	dst = append(dst, ' ')
 	dst = widget.AppendBar(dst, th, s.busy, foldBar)
 	dst = appendPercent(dst, th, s.busy)
 	dst = append(dst, ' ')
-	for _, c := range g.cpus {
-		dst = appendLoadCell(dst, th, r.cpu(c))
-	}
+	dst = r.appendCells(dst, g.cpus, loadCell)
 	dst = widget.AppendSpaces(dst, cells-len(g.cpus))
 	dst = appendRate(dst, th, s.in, 5)
 	used := 1 + label + 1 + list + 1 + foldBar + percentWidth + 1 + cells + 5
@@ -114,15 +120,14 @@ func (r *renderer) foldedNotes(dst []byte, g group, s sum, width int) []byte {
 	return style.Append(dst, widget.Fit(note, min(width-1, widget.Width(note)), th.Ellipsis))
 }
 
-// appendLoadCell adds one CPU's load as one cell: its height, in the colour of
-// that load.
-func appendLoadCell(dst []byte, th *theme.Theme, rates *model.CPU) []byte {
+// loadCell shows one CPU's load as height, in the colour of that load.
+func loadCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
 	if rates == nil || !model.Known(rates.Busy) {
-		return append(dst, '?')
+		return th.Text, "?"
 	}
 	style := th.Load(rates.Busy)
 	if rates.Busy < 0.125 {
 		style = th.Dim
 	}
-	return style.Append(dst, widget.SparkCell(th, rates.Busy))
+	return style, widget.SparkCell(th, rates.Busy)
 }

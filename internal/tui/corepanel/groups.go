@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/topology"
@@ -11,7 +12,8 @@ import (
 
 // group is the online CPUs that share a node and a last-level cache.
 type group struct {
-	label string
+	label string         // "node 0 L3 #0"
+	size  string         // of its cache, "32M"; "" when unknown
 	cpus  []topology.CPU // by core, so that SMT siblings are adjacent
 	set   cpuset.Set
 }
@@ -72,7 +74,9 @@ func makeGroup(t *topology.Topology, key groupKey, cpus []topology.CPU) group {
 	for i, c := range cpus {
 		ids[i] = c.ID
 	}
-	return group{label: groupLabel(t, key, cpus[0]), cpus: cpus, set: cpuset.Of(ids...)}
+	g := group{cpus: cpus, set: cpuset.Of(ids...)}
+	g.label, g.size = groupLabel(t, key, cpus[0])
+	return g
 }
 
 // scattered reports whether the last-level caches say nothing about which CPUs
@@ -88,46 +92,33 @@ func scattered(t *topology.Topology) bool {
 	return online > 1 && len(caches) > online/2
 }
 
-func groupLabel(t *topology.Topology, key groupKey, first topology.CPU) string {
-	label := ""
-	add := func(s string) {
-		if label != "" {
-			label += " "
-		}
-		label += s
-	}
+// groupLabel names a group by what sets it apart, and gives its cache's size.
+func groupLabel(t *topology.Topology, key groupKey, first topology.CPU) (label, cache string) {
+	var parts []string
 	if packages(t) > 1 && len(t.Nodes) < 2 && first.PackageIndex >= 0 {
-		add(fmt.Sprintf("package %d", first.PackageIndex))
+		parts = append(parts, fmt.Sprintf("package %d", first.PackageIndex))
 	}
 	if key.node >= 0 {
-		add(fmt.Sprintf("node %d", key.node))
+		parts = append(parts, fmt.Sprintf("node %d", key.node))
 	}
-	if key.llc >= 0 {
-		for _, c := range t.Caches {
-			if c.Level > 1 && c.CPUs.Equal(first.LLC) && c.Level == lastLevel(t, first.LLC) {
-				add(fmt.Sprintf("L%d #%d", c.Level, key.llc))
-				if c.SizeBytes > 0 {
-					add(size(c.SizeBytes))
-				}
-				break
-			}
-		}
+	if c, ok := lastCache(t, first.LLC); ok && key.llc >= 0 {
+		parts = append(parts, fmt.Sprintf("L%d #%d", c.Level, key.llc))
+		cache = size(c.SizeBytes)
 	}
-	if label == "" {
-		return "CPUs"
+	if len(parts) == 0 {
+		return "CPUs", ""
 	}
-	return label
+	return strings.Join(parts, " "), cache
 }
 
-// lastLevel is the highest level among the caches that exactly these CPUs share.
-func lastLevel(t *topology.Topology, cpus cpuset.Set) int {
-	level := 0
+// lastCache is the cache of the highest level that exactly these CPUs share.
+func lastCache(t *topology.Topology, cpus cpuset.Set) (last topology.Cache, ok bool) {
 	for _, c := range t.Caches {
-		if c.CPUs.Equal(cpus) {
-			level = max(level, c.Level)
+		if c.Level > max(last.Level, 1) && c.CPUs.Equal(cpus) {
+			last, ok = c, true
 		}
 	}
-	return level
+	return last, ok
 }
 
 func packages(t *topology.Topology) int {
@@ -138,8 +129,11 @@ func packages(t *topology.Topology) int {
 	return n
 }
 
-// size writes a cache's size with K or M of 1024.
+// size writes a cache's size with K or M of 1024; "" when it is unknown.
 func size(bytes int64) string {
+	if bytes <= 0 {
+		return ""
+	}
 	if bytes >= 1<<20 {
 		return fmt.Sprintf("%dM", bytes>>20)
 	}

@@ -24,7 +24,7 @@ func (r *renderer) full(l layout) []string {
 		if l.within == 1 {
 			var column []string
 			for _, g := range stack {
-				column = append(column, r.heading(g.label, parts, l.width))
+				column = append(column, r.heading(g.label, g.size, parts, l.width))
 				for j := range g.cpus {
 					column = append(column, r.line(g.cpus, j, parts, l.width))
 				}
@@ -46,11 +46,11 @@ func (r *renderer) spread(g group, l layout, parts cells) [][]string {
 	rows := (len(g.cpus) + l.within - 1) / l.within
 	var columns [][]string
 	for c := range l.within {
-		label := g.label
+		label, cache := g.label, g.size
 		if c > 0 {
-			label = ""
+			label, cache = "", ""
 		}
-		column := []string{r.heading(label, parts, l.width)}
+		column := []string{r.heading(label, cache, parts, l.width)}
 		for j := c * rows; j < min((c+1)*rows, len(g.cpus)); j++ {
 			column = append(column, r.line(g.cpus, j, parts, l.width))
 		}
@@ -69,8 +69,11 @@ func (r *renderer) haveOut() bool {
 }
 
 // heading is a group's label with the titles of the columns that have room.
-func (r *renderer) heading(label string, p cells, width int) string {
+func (r *renderer) heading(label, cache string, p cells, width int) string {
 	line := " " + label
+	if cache != "" && len(line)+len(cache)+2 <= p.gutter+p.bar+1 {
+		line += " " + cache
+	}
 	put := func(title string, from, to int) { // right-aligned in [from, to)
 		at := to - len(title)
 		if at < from || widget.Width(line) >= at {

@@ -101,6 +101,26 @@ func (t *Table) Select(tid kernel.TID) bool {
 	return false
 }
 
+// SelectPrefix puts the cursor on the process whose number these digits are, or
+// else on the first row whose number starts with them.
+func (t *Table) SelectPrefix(digits string) bool {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return false
+	}
+	if t.Select(kernel.TID(n)) {
+		return true
+	}
+	for i, r := range t.rows {
+		if strings.HasPrefix(strconv.Itoa(int(t.m.Sample.Tasks[r].TID)), digits) {
+			t.moveTo(i)
+			t.touched()
+			return true
+		}
+	}
+	return false
+}
+
 // Search puts the cursor on the next row that holds the text in its command or
 // number: from the cursor's row on, or below it when next is set; it wraps
 // around. False when no row does.

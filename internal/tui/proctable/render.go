@@ -109,6 +109,30 @@ func (t *Table) arrange(width int) (slots []slot, skip int) {
 	return slots, skip
 }
 
+// Shown are the columns that the last Render had room for.
+func (t *Table) Shown() []*field.Column {
+	if len(t.cache.layout) == 0 {
+		return t.view.Columns
+	}
+	shown := make([]*field.Column, len(t.cache.layout))
+	for i, s := range t.cache.layout {
+		shown[i] = s.column
+	}
+	return shown
+}
+
+// ColumnAt is the column whose heading is at x cells from the left; nil when
+// there is none.
+func (t *Table) ColumnAt(x int) *field.Column {
+	at := gutter
+	for _, s := range t.cache.layout {
+		if at += s.width + 1; x < at {
+			return s.column
+		}
+	}
+	return nil
+}
+
 // maxScroll is where scrolling to the right ends.
 func (t *Table) maxScroll() int { return max(0, len(t.view.Columns)-2) + 20 }
 

@@ -46,6 +46,7 @@ type Table struct {
 	// the cursor belongs at the top of the order that follows.
 	anchored bool
 	tags     map[Key]bool
+	folded   map[Key]bool // rows of the tree whose descendants are hidden
 
 	top    int // first row shown
 	height int // rows shown
@@ -57,7 +58,9 @@ type Table struct {
 }
 
 // New returns an empty table.
-func New(v View) *Table { return &Table{view: v, tags: map[Key]bool{}, height: 1} }
+func New(v View) *Table {
+	return &Table{view: v, tags: map[Key]bool{}, folded: map[Key]bool{}, height: 1}
+}
 
 // View returns what is chosen.
 func (t *Table) View() View { return t.view }
@@ -86,6 +89,14 @@ func (t *Table) Model() *model.Model { return t.m }
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
+// Count is the number of rows that an action would act on.
+func (t *Table) Count() int {
+	if n := len(t.tags); n > 0 {
+		return n
+	}
+	return min(1, len(t.rows))
+}
+
 // Row returns a row by its place.
 func (t *Table) Row(i int) field.Row { return field.Row{M: t.m, I: int(t.rows[i])} }
 
@@ -105,7 +116,7 @@ func (t *Table) rebuild() {
 		field.Sort(t.rows, t.m, *t.view.Sort, t.view.Desc)
 	}
 	if t.view.Tree {
-		t.rows, t.tree = plant(t.rows, t.m)
+		t.rows, t.tree = plant(t.rows, t.m, t.folded)
 	}
 	t.locate()
 }

@@ -8,7 +8,8 @@ import (
 
 // branch is a row's place in the tree.
 type branch struct {
-	depth uint8
+	depth  uint8
+	folded bool // its descendants are hidden
 	// more has bit d set when the ancestor at depth d+1, or at depth-1 the row
 	// itself, has a sibling below it.
 	more uint64
@@ -19,8 +20,9 @@ const deepest = 20
 
 // plant orders rows as a tree and keeps their order among siblings. A row whose
 // parent has none stands below its nearest ancestor that has one.
-func plant(rows []int32, m *model.Model) ([]int32, []branch) {
-	p := planter{m: m, shown: make(map[kernel.TID]bool, len(rows)), children: map[kernel.TID][]int32{},
+// The descendants of folded rows are left out.
+func plant(rows []int32, m *model.Model, folded map[Key]bool) ([]int32, []branch) {
+	p := planter{m: m, folded: folded, shown: make(map[kernel.TID]bool, len(rows)), children: map[kernel.TID][]int32{},
 		byTID: make(map[kernel.TID]int32, len(m.Tasks))}
 	for i := range m.Sample.Tasks {
 		p.byTID[m.Sample.Tasks[i].TID] = int32(i)
@@ -45,6 +47,7 @@ func plant(rows []int32, m *model.Model) ([]int32, []branch) {
 
 type planter struct {
 	m        *model.Model
+	folded   map[Key]bool
 	byTID    map[kernel.TID]int32
 	shown    map[kernel.TID]bool
 	children map[kernel.TID][]int32
@@ -75,9 +78,14 @@ func (p *planter) shownParent(r int32) kernel.TID {
 }
 
 func (p *planter) add(r int32, b branch) {
+	task := &p.m.Sample.Tasks[r]
+	kids := p.children[task.TID]
+	delete(p.children, task.TID)
+	b.folded = len(kids) > 0 && p.folded[KeyOf(task)]
 	p.rows, p.tree = append(p.rows, r), append(p.tree, b)
-	kids := p.children[p.m.Sample.Tasks[r].TID]
-	delete(p.children, p.m.Sample.Tasks[r].TID)
+	if b.folded {
+		return
+	}
 	for i, kid := range kids {
 		below := branch{depth: min(b.depth+1, deepest), more: b.more}
 		below.more &^= 1 << (below.depth - 1)
@@ -103,5 +111,22 @@ func appendBranch(dst []byte, b branch, th *theme.Theme) []byte {
 			dst = append(dst, "  "...)
 		}
 	}
+	if b.folded {
+		dst = append(dst, "+ "...)
+	}
 	return dst
+}
+
+// ToggleFold hides or shows the descendants of the row under the cursor.
+func (t *Table) ToggleFold() {
+	if !t.view.Tree || len(t.rows) == 0 {
+		return
+	}
+	if t.folded[t.key] {
+		delete(t.folded, t.key)
+	} else {
+		t.folded[t.key] = true
+	}
+	t.touched()
+	t.rebuild()
 }

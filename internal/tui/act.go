@@ -1,0 +1,201 @@
+package tui
+
+import (
+	"fmt"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/sample"
+	"piton/internal/tui/dialog"
+	"piton/internal/tune"
+)
+
+// pin puts the targets on the least-loaded core, one core each.
+func (m *Model) pin() tea.Cmd { return m.place("pin", place.LeastLoaded) }
+
+func (m *Model) place(what string, s place.Strategy) tea.Cmd {
+	targets, subject := m.targets()
+	return m.begin(job{what: what, subject: subject, targets: targets, want: action.Tuning{Strategy: s}})
+}
+
+// askPlace offers the strategies.
+func (m *Model) askPlace() tea.Cmd {
+	targets, subject := m.targets()
+	return m.dialogs.Push(dialog.NewPlaces(subject), func(o dialog.Outcome) tea.Cmd {
+		s, ok := o.Value.(place.Strategy)
+		if !ok {
+			return nil
+		}
+		return m.begin(job{what: "place " + string(s), subject: subject, targets: targets, want: action.Tuning{Strategy: s}})
+	})
+}
+
+// askAffinity opens the editor over the topology.
+func (m *Model) askAffinity() tea.Cmd {
+	targets, subject := m.targets()
+	o := dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.model.LeastLoaded}
+	o.Current, o.Mixed = m.masks()
+	if o.Current.Empty() {
+		o.Current = m.deps.Topology.Online
+	}
+	if len(targets) == 1 {
+		if allowed, _, err := m.deps.Tuning.Cpuset(m.table.Targets()[0].Task().TGID); err == nil {
+			o.Allowed = allowed
+		}
+	}
+	return m.dialogs.Push(dialog.NewAffinity(o), func(out dialog.Outcome) tea.Cmd {
+		cpus, ok := out.Value.(cpuset.Set)
+		if !ok || out.Canceled {
+			return nil
+		}
+		return m.begin(job{what: "affinity", subject: subject, targets: targets, want: action.Tuning{CPUs: cpus, Reason: "affinity editor"}})
+	})
+}
+
+// masks is the union of the targets' masks, and whether they differ.
+func (m *Model) masks() (all cpuset.Set, mixed bool) {
+	for i, r := range m.table.Targets() {
+		t := r.Task()
+		if t.Have&sample.HaveAffinity == 0 {
+			continue
+		}
+		mixed = mixed || i > 0 && !all.Equal(t.Affinity)
+		all = all.Or(t.Affinity)
+	}
+	return all, mixed
+}
+
+// load is the busy share of each CPU, for the editor.
+func (m *Model) load() dialog.LoadMsg {
+	load := dialog.LoadMsg{}
+	for i := range m.model.CPUs {
+		if c := &m.model.CPUs[i]; model.Known(c.Busy) {
+			load[c.ID] = c.Busy
+		}
+	}
+	return load
+}
+
+// stepNice changes the nice value by one. Further presses add up while the
+// change is under way, because the next step starts from what the kernel says
+// then.
+func (m *Model) stepNice(by int) tea.Cmd {
+	targets, subject := m.targets()
+	if m.niceBusy {
+		m.niceMore += by
+		return nil
+	}
+	m.niceBusy = true
+	return m.begin(job{what: "nice", subject: subject, targets: targets, nice: true,
+		want: action.Tuning{NiceBy: by, Reason: "nice by key"}})
+}
+
+// stepNiceOn goes on with the presses that came meanwhile.
+func (m *Model) stepNiceOn() tea.Cmd {
+	m.niceBusy = false
+	by := m.niceMore
+	m.niceMore = 0
+	if by == 0 {
+		return nil
+	}
+	return m.stepNice(by)
+}
+
+// askPolicy asks for policy and real-time priority.
+func (m *Model) askPolicy() tea.Cmd {
+	targets, subject := m.targets()
+	first := m.table.Targets()[0]
+	t, rates := first.Task(), first.Rates()
+	now := tune.PolicySetting{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}
+	busy := model.Known(rates.CPUPercent) && rates.CPUPercent >= 50
+	return m.dialogs.Push(dialog.NewPolicy(subject, now, busy), func(o dialog.Outcome) tea.Cmd {
+		p, ok := o.Value.(tune.PolicySetting)
+		if !ok {
+			return nil
+		}
+		return m.begin(job{what: "policy", subject: subject, targets: targets, want: action.Tuning{Policy: &p, Reason: "policy by key"}})
+	})
+}
+
+func (m *Model) askIOPrio() tea.Cmd {
+	targets, subject := m.targets()
+	now := m.table.Targets()[0].Task().IOPrio
+	return m.dialogs.Push(dialog.NewIOPriority(subject, now), func(o dialog.Outcome) tea.Cmd {
+		p, ok := o.Value.(kernel.IOPrio)
+		if !ok || o.Canceled {
+			return nil
+		}
+		return m.begin(job{what: "I/O priority", subject: subject, targets: targets, want: action.Tuning{IOPrio: &p, Reason: "I/O priority by key"}})
+	})
+}
+
+// undo takes the last change back.
+func (m *Model) undo() tea.Cmd {
+	return m.begin(job{what: "undo", undo: &tune.UndoRequest{Last: 1}})
+}
+
+// signalled delivers the outcome of signals.
+type signalled struct {
+	sig  syscall.Signal
+	sent int
+	of   int
+	err  error // the first
+}
+
+// askSignal asks which signal to send to the targets' processes.
+func (m *Model) askSignal() tea.Cmd {
+	targets, subject := m.targets()
+	return m.dialogs.Push(dialog.NewSignals(subject), func(o dialog.Outcome) tea.Cmd {
+		n, ok := o.Value.(int)
+		if !ok || o.Canceled {
+			return nil
+		}
+		if len(targets) > 1 {
+			return m.confirmSignal(syscall.Signal(n), targets, subject)
+		}
+		return m.send(syscall.Signal(n), targets)
+	})
+}
+
+func (m *Model) confirmSignal(sig syscall.Signal, targets []tune.Target, subject string) tea.Cmd {
+	lines := []dialog.Line{{Tone: dialog.Loud, Text: fmt.Sprintf("send signal %d (%s) to %s", int(sig), field.Clean(sig.String()), subject)}}
+	return m.dialogs.Push(dialog.NewConfirm("Send?", lines, "send", "cancel").Careful(), func(o dialog.Outcome) tea.Cmd {
+		if o.Canceled {
+			return nil
+		}
+		return m.send(sig, targets)
+	})
+}
+
+// send signals each process once, beside the screen.
+func (m *Model) send(sig syscall.Signal, targets []tune.Target) tea.Cmd {
+	tuning := m.deps.Tuning
+	return func() tea.Msg {
+		s := signalled{sig: sig, of: len(targets)}
+		for _, t := range targets {
+			err := tuning.Signal(t, sig)
+			switch {
+			case err == nil:
+				s.sent++
+			case s.err == nil:
+				s.err = err
+			}
+		}
+		return s
+	}
+}
+
+func (m *Model) takeSignalled(s signalled) tea.Cmd {
+	m.deps.Sampler.Refresh()
+	if s.err != nil {
+		return m.say(bad, fmt.Sprintf("signal %d sent to %d of %d: %v", int(s.sig), s.sent, s.of, s.err))
+	}
+	return m.say(good, fmt.Sprintf("signal %d (%s) sent to %d", int(s.sig), field.Clean(s.sig.String()), s.sent))
+}

@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/model"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// viewNames are the tabs' words.
+var viewNames = map[action.Context]string{
+	action.Processes: "Processes",
+	action.Bench:     "Bench",
+	action.Journal:   "Journal",
+}
+
+// tabs is the line that says which view this is and what limits the list.
+func (m *Model) tabs(width int) string {
+	th := m.th
+	left := ""
+	for i, v := range action.Views {
+		name := fmt.Sprintf("%d %s", i+1, viewNames[v])
+		if v == m.view {
+			left += " " + th.Title.Render("["+name+"]")
+		} else {
+			left += " " + th.Dim.Render(" "+name+" ")
+		}
+	}
+	right := ""
+	if m.view == action.Processes {
+		right = m.listState()
+	}
+	return widget.Spread(left, right, width, th.Ellipsis)
+}
+
+// listState names everything that decides which rows are shown and how.
+func (m *Model) listState() string {
+	th, v := m.th, m.table.View()
+	var parts []string
+	add := func(label, value string) {
+		parts = append(parts, th.Dim.Render(label)+th.Accent.Render(value))
+	}
+	if n := m.table.Tags(); n > 0 {
+		parts = append(parts, th.Tagged.Render(fmt.Sprintf("%s%d tagged", th.Tag, n)))
+	}
+	if v.User != "" {
+		add("user ", field.Clean(v.User))
+	}
+	if v.Filter != nil {
+		add("filter ", field.Clean(v.Filter.String()))
+	}
+	for _, flag := range []struct {
+		on   bool
+		word string
+	}{{v.Threads, "threads"}, {v.Kernel, "kernel"}, {v.Tree, "tree"}, {m.table.Following(), "follow"}} {
+		if flag.on {
+			add("", flag.word)
+		}
+	}
+	mark := th.SortUp
+	if v.Desc {
+		mark = th.SortDown
+	}
+	if v.Sort != nil {
+		add("sort ", v.Sort.Title+" "+mark)
+	}
+	return strings.Join(parts, "  ") + " "
+}
+
+// summary is the line about the task under the cursor, or a message.
+func (m *Model) summary(width int) string {
+	th := m.th
+	if text := m.notice.text; text != "" {
+		style := map[tone]theme.Style{info: th.Strong, good: th.Good, bad: th.Bad}[m.notice.tone]
+		return widget.Fit(" "+style.Render(widget.Fit(text, min(width-1, widget.Width(text)), th.Ellipsis)), width, "")
+	}
+	if m.pid != "" {
+		return widget.Fit(" jump to PID "+th.Input.Render(m.pid), width, th.Ellipsis)
+	}
+	if m.view != action.Processes {
+		return th.Dim.Render(widget.Fit(m.benchHint(), width, th.Ellipsis))
+	}
+	row, ok := m.table.Selected()
+	if !ok {
+		return th.Dim.Render(widget.Fit(" "+m.whyEmpty(), width, th.Ellipsis))
+	}
+	row.ASCII = th.ASCII
+	rule := th.Dim.Render(th.Horizontal)
+	name := fmt.Sprintf("%d %s", row.Task().TID, cell("command", row))
+	if limit := max(12, width/3); widget.Width(name) > limit {
+		name = strings.TrimRight(widget.Fit(name, limit, th.Ellipsis), " ")
+	}
+	line := rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
+	return widget.Fit(line, width, th.Ellipsis)
+}
+
+// whyEmpty says in words why no row is there.
+func (m *Model) whyEmpty() string {
+	v := m.table.View()
+	switch {
+	case m.model == nil:
+		return "reading the machine"
+	case v.Filter != nil:
+		return "no task matches the filter; Esc takes it back"
+	case v.User != "":
+		return "no task of this user; u chooses another"
+	}
+	return "no tasks"
+}
+
+// facts are what the summary says of a task, most telling first.
+func (m *Model) facts(row field.Row) []string {
+	var facts []string
+	task, rates := row.Task(), row.Rates()
+	if !m.table.SelectedVisible() {
+		facts = append(facts, "not on this page")
+	}
+	if moved := bounced(row, m.th); moved != "" {
+		facts = append(facts, moved)
+	}
+	facts = append(facts, fmt.Sprintf("start %s", cell("start", row)), "RSS "+cell("rss_bytes", row),
+		fmt.Sprintf("nice %d", task.Nice), cell("policy", row))
+	if task.Threads > 1 {
+		facts = append(facts, fmt.Sprintf("%d threads", task.Threads))
+	}
+	if best := row.M.LeastLoaded; best >= 0 && rates.CPUsSeen > 1 {
+		facts = append(facts, m.th.Accent.Render(fmt.Sprintf("p pins it to cpu %d", best)))
+	}
+	return facts
+}
+
+// bounced says how much a task moves: "bounced 41/s over 4 CPUs".
+func bounced(row field.Row, th *theme.Theme) string {
+	rates := row.Rates()
+	if !model.Known(rates.MigPerS) || rates.CPUsSeen < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("bounced %s/s over %d CPUs", cell("migrations_per_s", row), rates.CPUsSeen)
+	if across := acrossLLC(row); across != "" {
+		text += ", " + across
+	}
+	if rates.MigPerS >= 10 {
+		return th.Warn.Render(text)
+	}
+	return text
+}
+
+// acrossLLC is the share of the seen moves that left the last-level cache.
+func acrossLLC(row field.Row) string {
+	moves, far := countMoves(row)
+	if moves == 0 || far == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d%% of seen moves across caches", far*100/moves)
+}
+
+// cell is a column's text for a row.
+func cell(id string, row field.Row) string {
+	c, ok := field.Lookup(id)
+	if !ok {
+		return field.None
+	}
+	return string(c.Append(nil, row))
+}

@@ -1,0 +1,151 @@
+// Package config keeps what the setup screen changes in
+// $XDG_CONFIG_HOME/piton/config.json. The file is written as a whole and
+// atomically, keeps entries that this version does not know, and is never written
+// over somebody's edit: when it changed since it was read, that is said instead.
+//
+// Start at Open.
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"piton/internal/tui"
+)
+
+// File is the settings file.
+type File struct {
+	path string
+
+	mu   sync.Mutex
+	read []byte // content as last read or written; nil while there is no file
+}
+
+// entries are the known ones.
+type entries struct {
+	Columns []string `json:"columns,omitempty"`
+	Sort    string   `json:"sort,omitempty"`
+	Desc    bool     `json:"descending,omitempty"`
+	Delay   string   `json:"delay,omitempty"`
+	Panel   string   `json:"core_panel,omitempty"`
+}
+
+// Path is where the settings are kept (XDG Base Directory Specification 0.8);
+// "" when there is no home either.
+func Path(getenv func(string) string) string {
+	dir := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := getenv("HOME")
+		if home == "" {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "piton", "config.json")
+}
+
+// Open reads the file. A file that is not there is no error and gives the zero
+// Saved; one that cannot be understood is an error, and will not be written over.
+func Open(path string) (*File, tui.Saved, error) {
+	f := &File{path: path}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, tui.Saved{}, nil
+	case err != nil:
+		return f, tui.Saved{}, fmt.Errorf("read settings: %w", err)
+	}
+	s, err := parse(data)
+	if err != nil {
+		return f, tui.Saved{}, fmt.Errorf("settings in %s: %w", path, err)
+	}
+	f.read = data
+	return f, s, nil
+}
+
+func parse(data []byte) (tui.Saved, error) {
+	var e entries
+	if err := json.Unmarshal(data, &e); err != nil {
+		return tui.Saved{}, err
+	}
+	s := tui.Saved{Columns: e.Columns, Sort: e.Sort, Desc: e.Desc, Panel: e.Panel}
+	if e.Delay != "" {
+		d, err := time.ParseDuration(e.Delay)
+		if err != nil {
+			return tui.Saved{}, fmt.Errorf("delay: %w", err)
+		}
+		s.Interval = d
+	}
+	return s, nil
+}
+
+// Save writes the settings, unless the file is no longer what was read.
+func (f *File) Save(s tui.Saved) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, err := os.ReadFile(f.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read settings: %w", err)
+	}
+	if !bytes.Equal(now, f.read) {
+		return fmt.Errorf("%s was changed by somebody else since piton read it", f.path)
+	}
+	data, err := merge(now, s)
+	if err != nil {
+		return err
+	}
+	if err := replace(f.path, data); err != nil {
+		return fmt.Errorf("write settings: %w", err)
+	}
+	f.read = data
+	return nil
+}
+
+// merge puts the settings among the entries that are there already.
+func merge(old []byte, s tui.Saved) ([]byte, error) {
+	all := map[string]any{}
+	if len(old) > 0 {
+		if err := json.Unmarshal(old, &all); err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
+	}
+	known, err := json.Marshal(entries{s.Columns, s.Sort, s.Desc, s.Interval.String(), s.Panel})
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"columns", "sort", "descending", "delay", "core_panel"} {
+		delete(all, key)
+	}
+	if err := json.Unmarshal(known, &all); err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	return append(data, '\n'), err
+}
+
+// replace writes the file beside the old one, then takes its name.
+func replace(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails once it has its new name
+	if _, err := tmp.Write(data); err != nil {
+		tmp.Close()
+		return err
+	}
+	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

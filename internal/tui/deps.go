@@ -1,0 +1,103 @@
+package tui
+
+import (
+	"os/exec"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/bench"
+	"piton/internal/field"
+	"piton/internal/sample"
+	"piton/internal/topology"
+	"piton/internal/tui/benchview"
+	"piton/internal/tui/theme"
+)
+
+// Sampler is what the screen needs of sample.Sampler.
+type Sampler interface {
+	// Samples delivers each sample once; an unread one is replaced by the next.
+	// It is closed when sampling ends.
+	Samples() <-chan *sample.Sample
+	SetNeeds(sample.Needs)
+	SetInterval(time.Duration)
+	// Refresh takes a sample at once.
+	Refresh()
+}
+
+// Options is what the command line and the configuration say about the screen.
+type Options struct {
+	Theme    theme.Options
+	Interval time.Duration
+	ReadOnly bool // another root is read: nothing may be changed
+	Version  string
+	PID      int // piton's own, to show what it costs
+
+	Columns []string // ids; empty = the usual ones for the width
+	Sort    string   // column id; empty = CPU%
+	Filter  string   // initial filter, already checked
+	Threads bool
+	Panel   string // "full", "folded" or "hidden"
+}
+
+// Deps is everything that the screen works with. Tests give fakes.
+type Deps struct {
+	Options
+	Sampler  Sampler
+	Topology *topology.Topology
+	Inspect  Inspector
+	Tuning   Tuning
+	Settings Settings
+	Bench    Bench
+	// Exec gives the terminal to a command and takes it back when it has ended.
+	Exec func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd
+	Sudo string // path of sudo, "" when there is none or piton is root already
+	Self string // path of piton, for running one change through sudo
+}
+
+// Bench is what the results pane works with; see benchview.Options.
+type Bench struct {
+	Runner    benchview.Runner
+	Store     benchview.Store
+	Workloads []bench.Workload
+	Host      string
+	RealTime  bool // this user may use FIFO and RR
+}
+
+// Settings keeps what the setup screen changes; nil keeps nothing.
+type Settings interface {
+	// Save writes the settings; the error says in words why they were not kept.
+	Save(Saved) error
+}
+
+// Saved is what outlives a session.
+type Saved struct {
+	Columns  []string
+	Sort     string
+	Desc     bool
+	Interval time.Duration
+	Panel    string
+}
+
+// defaultSort shows the busiest first, as top and htop do.
+const defaultSort = "cpu_percent"
+
+// columns returns the columns to show in width cells.
+func (o *Options) columns(width int) []*field.Column {
+	ids := o.Columns
+	if len(ids) == 0 {
+		switch {
+		case width < 100:
+			ids = field.Narrow
+		case o.Threads:
+			ids = field.Thread
+		default:
+			ids = field.Process
+		}
+	}
+	columns, err := field.Select(ids)
+	if err != nil {
+		columns, _ = field.Select(field.Process)
+	}
+	return columns
+}

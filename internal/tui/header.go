@@ -1,0 +1,91 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"piton/internal/field"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// part is one piece of the header. Pieces of the largest rank go first when the
+// window is too narrow.
+type part struct {
+	text string
+	rank int
+}
+
+// header is the first line: the machine in figures. It holds nothing that
+// changes every second on an idle machine. extra stands before the migrations.
+func header(m *model.Model, width int, extra string, th *theme.Theme) string {
+	if m == nil {
+		return widget.Fit(th.Dim.Render(" reading the machine "+th.Ellipsis), width, th.Ellipsis)
+	}
+	h := &m.Sample.Host
+	right := migrations(m, th)
+	if extra != "" {
+		right = th.Warn.Render(extra) + "  " + right
+	}
+	parts := []part{
+		{" " + th.Strong.Render(field.Clean(h.Name)), 1},
+		{"up " + uptime(h.Uptime), 5},
+		{fmt.Sprintf("tasks %d (%d threads, %d running)", m.Counts.Processes, m.Counts.Threads, m.Counts.Running), 4},
+		{fmt.Sprintf("load %.2f %.2f %.2f", h.Load1, h.Load5, h.Load15), 2},
+		{"mem " + gigabytes(h.MemUsedBytes, h.MemTotalBytes), 3},
+	}
+	for rank := 5; ; rank-- {
+		var kept []string
+		for _, p := range parts {
+			if p.rank <= rank {
+				kept = append(kept, p.text)
+			}
+		}
+		line := strings.Join(kept, "   ")
+		if rank <= 1 || widget.Width(line)+3+widget.Width(right)+1 <= width {
+			return widget.Fit(widget.Spread(line, right, width-1, th.Ellipsis), width, th.Ellipsis)
+		}
+	}
+}
+
+// migrations is the machine's migration rate with the word for its source: a
+// worse source is never passed off as exact.
+func migrations(m *model.Model, th *theme.Theme) string {
+	if m.Sample.Migrations == sample.SourceNone || !model.Known(m.MigrationsPerS) {
+		return "migrations " + th.None
+	}
+	rate := fmt.Sprintf("%.0f/s", m.MigrationsPerS)
+	style := th.Text
+	if m.MigrationsPerS >= 10 {
+		style = th.Accent
+	}
+	switch src := m.Sample.Migrations; {
+	case src == sample.SourceSampled:
+		return "migrations " + style.Render(th.AtLeast+rate) + th.Dim.Render(" sampled")
+	case src.Exact():
+		return "migrations " + style.Render(rate) + th.Dim.Render(" exact")
+	default:
+		return "migrations " + style.Render(rate) + th.Dim.Render(" "+src.String())
+	}
+}
+
+// uptime is in minutes at the finest, so that it seldom changes.
+func uptime(d time.Duration) string {
+	days, d := d/(24*time.Hour), d%(24*time.Hour)
+	clock := fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
+	if days > 0 {
+		return fmt.Sprintf("%dd %s", days, clock)
+	}
+	return clock
+}
+
+func gigabytes(used, total uint64) string {
+	const gib = 1 << 30
+	if total < 10*gib {
+		return fmt.Sprintf("%.1f/%.1fG", float64(used)/gib, float64(total)/gib)
+	}
+	return fmt.Sprintf("%.0f/%.0fG", float64(used)/gib, float64(total)/gib)
+}

@@ -1,0 +1,44 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/widget"
+)
+
+func itoa(id kernel.TID) string { return strconv.Itoa(int(id)) }
+
+// showHelp explains the keys, the pictures, and why values of the selected row
+// are missing.
+func (m *Model) showHelp() tea.Cmd {
+	head := []string{
+		"piton " + m.deps.Version + ": see which tasks move between CPUs, place them, prove that it helped.",
+		fmt.Sprintf("Core panel: load, then migrations into the CPU per tick, %s to %s: %s. %s is the least-loaded CPU.",
+			m.th.Spark[0], m.th.Spark[7], widget.RateLegend, m.th.Mark),
+		"BOUNCE: height is the CPU that the task was on at each tick; a pinned task is flat.",
+	}
+	head = append(head, m.missing()...)
+	return m.dialogs.Push(dialog.NewHelp(head, action.Specs, m.state()), nil)
+}
+
+// missing says why values of the selected row are not there.
+func (m *Model) missing() []string {
+	row, ok := m.table.Selected()
+	if !ok || m.view != action.Processes {
+		return nil
+	}
+	var lines []string
+	for _, c := range m.table.Shown() {
+		if why := c.Why(row); why != "" {
+			lines = append(lines, fmt.Sprintf("%s in %s of %d: %s.", field.None, c.Title, row.Task().TID, why))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"strings"
+
+	"piton/internal/action"
+	"piton/internal/tui/widget"
+)
+
+// barOrder is the verbs of the key bar, the ones that matter most first: what
+// does not fit is left out from the end. Quit always stands last.
+var barOrder = map[action.Context][]string{
+	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
+		"tune.nice.lower", "tune.nice.raise", "tune.policy", "view.bench", "tune.undo", "tune.signal", "app.setup",
+		"tune.place", "show.detail", "tune.ioprio"},
+	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
+	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},
+}
+
+const barLast = "app.quit"
+
+// barItem is a verb as the key bar shows it.
+type barItem struct {
+	spec  *action.Spec
+	key   string
+	label string
+	x, w  int
+}
+
+// barItems lays the key bar out.
+func (m *Model) barItems(width int) []barItem {
+	last, _ := newBarItem(barLast)
+	room := width - last.w
+	var items []barItem
+	x := 0
+	for _, id := range barOrder[m.view] {
+		it, ok := newBarItem(id)
+		if !ok || x+it.w > room {
+			break
+		}
+		it.x = x
+		x += it.w
+		items = append(items, it)
+	}
+	if last.w <= width {
+		last.x = x
+		items = append(items, last)
+	}
+	return items
+}
+
+// newBarItem is the verb with its first key: "F1Help", "p Pin".
+func newBarItem(id string) (barItem, bool) {
+	s, ok := action.ByID(id)
+	if !ok {
+		return barItem{}, false
+	}
+	key, _, _ := strings.Cut(s.Label, " ")
+	label := strings.ReplaceAll(s.Short, " ", "")
+	if len(key) == 1 {
+		label = " " + label
+	}
+	return barItem{spec: s, key: key, label: label, w: widget.Width(key) + widget.Width(label) + 1}, true
+}
+
+// keyBar is the last line: what the keys do here. Verbs that cannot be used now
+// are faint; their key says why.
+func (m *Model) keyBar(width int) string {
+	th, state := m.th, m.state()
+	line, used := "", 0
+	for _, it := range m.barItems(width) {
+		style := th.KeyLabel
+		if it.spec.Why(state) != "" {
+			style = th.KeyOff
+		}
+		line += th.Key.Render(it.key) + style.Render(it.label) + " "
+		used = it.x + it.w
+	}
+	return line + strings.Repeat(" ", max(0, width-used))
+}
+
+// barAt is the verb of the key bar at a column; nil when there is none.
+func (m *Model) barAt(x, width int) *action.Spec {
+	for _, it := range m.barItems(width) {
+		if x >= it.x && x < it.x+it.w-1 {
+			return it.spec
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package tui is the full-screen tuner: one Bubble Tea model that turns samples
+// and messages into frames. It keeps what is on the screen and nothing else:
+// figures come from internal/model, columns from internal/field, verbs and their
+// keys from internal/action, and every change goes through internal/action.
+//
+// Start at Model. Parts of the screen are plain structs in the packages below
+// this one; Update is the only place where their state changes.
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/benchview"
+	"piton/internal/tui/corepanel"
+	"piton/internal/tui/detail"
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/proctable"
+	"piton/internal/tui/theme"
+)
+
+// Model is the screen.
+type Model struct {
+	deps Deps
+	th   *theme.Theme
+
+	width, height int
+	view          action.Context
+	model         *model.Model // the newest
+	paused        bool
+	cost          bool // show what piton itself costs
+
+	panel     corepanel.Panel
+	panelMode corepanel.Mode
+	table     *proctable.Table
+	detail    *detail.Pane // nil while closed
+	dialogs   dialog.Stack
+	notice    notice
+	pid       string // digits typed so far
+	search    string
+	needs     sample.Needs // as last asked for
+	undoable  bool         // the journal has something to undo
+	niceBusy  bool         // a step of nice is under way
+	niceDone  bool         // it has been made; the next sample shows it
+	niceMore  int          // steps asked for meanwhile
+
+	pages map[action.Context]page // the views other than the processes
+	bench *benchview.View
+
+	areas areas
+	frame string // the last one drawn
+	dirty bool   // something changed since
+}
+
+// sampled delivers a model made from the next sample.
+type sampled struct{ model *model.Model }
+
+// samplingEnded says that no sample will come any more.
+type samplingEnded struct{}
+
+// New returns the screen before its first sample.
+func New(d Deps) *Model {
+	m := &Model{deps: d, th: theme.New(d.Theme), view: action.Processes, dirty: true}
+	m.setPanel(d.Panel)
+	sort, ok := field.Lookup(d.Sort)
+	if !ok {
+		sort, _ = field.Lookup(defaultSort)
+	}
+	filter, _ := field.ParseFilter(d.Filter)
+	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
+		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime})
+	m.pages = map[action.Context]page{action.Bench: m.bench}
+	m.table = proctable.New(proctable.View{Columns: d.columns(0), Sort: sort, Desc: sort.Desc,
+		Filter: filter, Threads: d.Threads, Kernel: false})
+	return m
+}
+
+// Init waits for the first sample and asks whether the background is light.
+func (m *Model) Init() tea.Cmd {
+	m.askFor()
+	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo())
+}
+
+// wait returns a command that takes the next sample and makes a model of it. It
+// runs beside the screen, so that computing rates never delays a key.
+func (m *Model) wait(prev *model.Model) tea.Cmd {
+	samples, topo := m.deps.Sampler.Samples(), m.deps.Topology
+	return func() tea.Msg {
+		s, ok := <-samples
+		if !ok {
+			return samplingEnded{}
+		}
+		return sampled{model.Next(prev, s, topo)}
+	}
+}
+
+// Update takes one message.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.handle(msg)
+	m.askFor()
+	return m, cmd
+}
+
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	m.dirty = true
+	switch msg := msg.(type) {
+	case sampled:
+		return m.take(msg.model)
+	case samplingEnded:
+		return m.say(bad, "sampling has ended")
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.BackgroundColorMsg:
+		if o := m.deps.Theme; o.Light == msg.IsDark() {
+			o.Light = !msg.IsDark()
+			m.deps.Theme, m.th = o, theme.New(o)
+		}
+	case noticeOver:
+		if msg.serial == m.notice.serial {
+			m.hush()
+		}
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.MouseClickMsg, tea.MouseWheelMsg:
+		return m.mouse(msg.(tea.MouseMsg))
+	case tea.PasteMsg:
+		return m.dialogs.Update(msg)
+	default:
+		return m.other(msg)
+	}
+	return nil
+}
+
+// other takes the answers of commands, and what only dialogs and views know.
+func (m *Model) other(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case inspected:
+		m.takeReading(msg.Reading)
+		return nil
+	case environment:
+		return m.openEnvironment(msg)
+	case saved:
+		return m.kept(msg.err)
+	case pidOver:
+		if msg.digits == m.pid {
+			m.pid = ""
+		}
+		return nil
+	}
+	return tea.Batch(m.tuned(msg), m.viewMessage(msg), m.dialogs.Update(msg))
+}
+
+// take shows a new model, unless the screen is paused, and waits for the next.
+func (m *Model) take(next *model.Model) tea.Cmd {
+	cmd := m.wait(next)
+	if m.niceDone {
+		m.niceDone = false
+		cmd = tea.Batch(cmd, m.stepNiceOn())
+	}
+	if m.paused {
+		return cmd
+	}
+	m.model = next
+	m.table.Load(next)
+	return tea.Batch(cmd, m.noteDetail())
+}
+
+// resize fits the columns to the window, unless the user chose them.
+func (m *Model) resize(width, height int) {
+	narrow := m.width < 100 != (width < 100) || m.width == 0
+	m.width, m.height = width, height
+	if narrow && len(m.deps.Columns) == 0 {
+		v := m.table.View()
+		v.Columns = m.deps.columns(width)
+		m.table.SetView(v)
+	}
+}
+
+// state is what decides which verbs can be used.
+func (m *Model) state() action.State {
+	return action.State{View: m.view, Selected: m.table.Count(), ReadOnly: m.deps.ReadOnly,
+		CanUndo: m.undoable, Benchmark: m.benchRunning()}
+}

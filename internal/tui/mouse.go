@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+)
+
+// wheelRows is how far a notch of the wheel scrolls.
+const wheelRows = 3
+
+// mouse handles clicks on rows and on the key bar, and the wheel.
+func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
+	if !m.dialogs.Empty() {
+		return nil
+	}
+	at := msg.Mouse()
+	switch msg.(type) {
+	case tea.MouseWheelMsg:
+		switch at.Button {
+		case tea.MouseWheelUp:
+			return m.wheel(-wheelRows)
+		case tea.MouseWheelDown:
+			return m.wheel(wheelRows)
+		}
+	case tea.MouseClickMsg:
+		if at.Button == tea.MouseLeft {
+			return m.click(at.X, at.Y)
+		}
+	}
+	return nil
+}
+
+func (m *Model) wheel(by int) tea.Cmd {
+	if m.view == action.Processes {
+		m.table.Wheel(by)
+	}
+	return nil
+}
+
+func (m *Model) click(x, y int) tea.Cmd {
+	switch {
+	case y == m.areas.keyBar:
+		if s := m.barAt(x, m.width); s != nil {
+			return m.perform(s, s.Keys[0])
+		}
+	case y == m.areas.tabs:
+		return m.clickTab(x)
+	case m.view == action.Processes && y == m.areas.list:
+		return m.clickHeading(x)
+	case m.view == action.Processes && y > m.areas.list && y <= m.areas.list+m.areas.rows:
+		m.table.Click(y - m.areas.list - 1)
+	}
+	return nil
+}
+
+// clickTab opens the view whose tab is at the column.
+func (m *Model) clickTab(x int) tea.Cmd {
+	end := 0
+	for i, v := range action.Views {
+		end += len(viewNames[v]) + 5 // blank, bracket, digit, blank, name, bracket
+		if x < end {
+			return m.show(action.Views[i])
+		}
+	}
+	return nil
+}
+
+// clickHeading sorts by the column whose title was clicked; a second click
+// inverts the order.
+func (m *Model) clickHeading(x int) tea.Cmd {
+	if c := m.table.ColumnAt(x); c != nil {
+		m.sortBy(c)
+	}
+	return nil
+}
+
+// motionEvery is the least time between two wheel messages that are let through.
+const motionEvery = 15 * time.Millisecond
+
+// MouseFilter thins what the mouse sends: View runs after every message, and
+// motion means nothing here.
+func MouseFilter() func(tea.Model, tea.Msg) tea.Msg {
+	var last time.Time
+	return func(_ tea.Model, msg tea.Msg) tea.Msg {
+		switch msg.(type) {
+		case tea.MouseMotionMsg, tea.MouseReleaseMsg:
+			return nil
+		case tea.MouseWheelMsg:
+			now := time.Now()
+			if now.Sub(last) < motionEvery {
+				return nil
+			}
+			last = now
+		}
+		return msg
+	}
+}

@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/dialog"
+	"piton/internal/tune"
+)
+
+// trialTime is how long a real-time policy on a busy task stays when nobody
+// says to keep it.
+const trialTime = 15 * time.Second
+
+// tuned takes the messages of changes on their way.
+func (m *Model) tuned(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case planned:
+		return m.takePlan(msg)
+	case applied:
+		return m.takeResult(msg)
+	case undoable:
+		m.undoable = msg.yes
+	case signalled:
+		return m.takeSignalled(msg)
+	case sudoDone:
+		return m.takeSudo(msg)
+	}
+	return nil
+}
+
+// over is called when a job has ended, one way or another.
+func (m *Model) over(j job) {
+	if j.nice {
+		m.niceDone = true
+	}
+}
+
+// takePlan carries a plan out, or asks first when it is wide, needs thought, or
+// leaves something out.
+func (m *Model) takePlan(p planned) tea.Cmd {
+	if p.err != nil {
+		m.over(p.job)
+		return m.say(bad, p.what+": "+p.err.Error())
+	}
+	ready := count(p.plan.Changes, tune.Planned)
+	if ready == 0 && len(p.plan.Warnings) == 0 && p.plan.NeedsYes == "" {
+		m.over(p.job)
+		return m.nothingToDo(p)
+	}
+	warned := p.plan.NeedsYes != "" || len(p.plan.Warnings) > 0
+	for _, c := range p.choices {
+		if c.Warning != "" || c.Guess {
+			warned = true
+			p.plan.Warnings = append(p.plan.Warnings, c.Warning)
+		}
+	}
+	p.plan.Warnings = slices.DeleteFunc(p.plan.Warnings, func(w string) bool { return w == "" })
+	if !warned && !p.ask && ready == len(p.plan.Changes) && p.plan.Processes() <= 1 {
+		return m.carryOut(p)
+	}
+	return m.dialogs.PushUnasked(dialog.NewConfirmPlan(p.plan), func(o dialog.Outcome) tea.Cmd {
+		if o.Canceled {
+			m.over(p.job)
+			return m.say(info, p.what+": nothing was changed")
+		}
+		p.plan.NeedsYes = ""
+		return m.carryOut(p)
+	})
+}
+
+// nothingToDo says why a plan changes nothing.
+func (m *Model) nothingToDo(p planned) tea.Cmd {
+	for _, c := range p.plan.Changes {
+		if c.Status == tune.Refused {
+			return m.refused(p, c)
+		}
+	}
+	if len(p.plan.Changes) > 0 {
+		c := p.plan.Changes[0]
+		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, c.Attribute, dialog.Who(p.plan.Changes), c.After, because(p)))
+	}
+	return m.say(info, p.what+": nothing to change")
+}
+
+// because is the reason for the CPUs chosen, with what leads to it.
+func because(p planned) string {
+	if len(p.choices) == 0 || p.choices[0].Reason == "" {
+		return ""
+	}
+	return ": " + p.choices[0].Reason
+}
+
+// refused says why nothing was tried, or offers more rights where they are what
+// is missing.
+func (m *Model) refused(p planned, c tune.Change) tea.Cmd {
+	if errors.Is(c.Err, tune.ErrNotPermitted) {
+		return m.offerSudo(p, reasonOf(c))
+	}
+	return m.say(bad, fmt.Sprintf("%s %s: %s", p.what, dialog.Who([]tune.Change{c}), reasonOf(c)))
+}
+
+func reasonOf(c tune.Change) string {
+	if c.Reason == "" && c.Err != nil {
+		return c.Err.Error()
+	}
+	return c.Reason
+}
+
+// takeResult says what was done. A real-time policy on a busy task is kept only
+// if the user says so in time.
+func (m *Model) takeResult(a applied) tea.Cmd {
+	m.over(a.job)
+	if a.err != nil {
+		return m.say(bad, a.what+": "+a.err.Error())
+	}
+	if a.result.Entry != 0 {
+		m.undoable = true
+	}
+	m.deps.Sampler.Refresh()
+	done, failed := count(a.result.Changes, tune.Done), count(a.result.Changes, tune.Failed)+count(a.result.Changes, tune.Refused)
+	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo()}
+	switch {
+	case failed > 0:
+		cmds = append(cmds, m.sayFailed(a, done))
+	case a.plan.Trial != "" && done > 0:
+		cmds = append(cmds, m.askKeep(a))
+	default:
+		cmds = append(cmds, m.say(good, a.sentence()))
+	}
+	return tea.Batch(cmds...)
+}
+
+// sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
+func (a *applied) sentence() string {
+	done := only(a.result.Changes, tune.Done)
+	if len(done) == 0 {
+		return a.what + ": it was so already"
+	}
+	c := done[0]
+	text := fmt.Sprintf("%s: %s of %s %s → %s", a.what, c.Attribute, dialog.Who(done), c.Before, c.After)
+	if before, after := uniform(done); !before || !after {
+		text = fmt.Sprintf("%s: %s of %s set", a.what, c.Attribute, dialog.Who(done))
+	}
+	if a.result.Newborn > 0 {
+		text += fmt.Sprintf(" (%d of them born meanwhile)", a.result.Newborn)
+	}
+	text += because(a.planned)
+	if len(a.result.Warnings) > 0 {
+		text += "; " + strings.Join(a.result.Warnings, "; ")
+	}
+	return text
+}
+
+// uniform reports whether all changes have the same value before, and after.
+func uniform(changes []tune.Change) (before, after bool) {
+	before, after = true, true
+	for _, c := range changes {
+		before = before && c.Before == changes[0].Before
+		after = after && c.After == changes[0].After
+	}
+	return before, after
+}
+
+// sayFailed names the first failure and how many targets did work.
+func (m *Model) sayFailed(a applied, done int) tea.Cmd {
+	for _, c := range a.result.Changes {
+		if c.Status != tune.Failed && c.Status != tune.Refused {
+			continue
+		}
+		if errors.Is(c.Err, tune.ErrNotPermitted) && done == 0 {
+			return m.offerSudo(a.planned, reasonOf(c))
+		}
+		text := fmt.Sprintf("%s %s: %s", a.what, dialog.Who([]tune.Change{c}), reasonOf(c))
+		if done > 0 {
+			text += fmt.Sprintf(" (%d of %d were done)", done, len(a.result.Changes))
+		}
+		return m.say(bad, text)
+	}
+	return nil
+}
+
+// askKeep asks whether to keep a change that may take the machine away, and
+// takes it back when no answer comes.
+func (m *Model) askKeep(a applied) tea.Cmd {
+	lines := []dialog.Line{{Tone: dialog.Loud, Text: a.sentence()}, {Tone: dialog.Warning, Text: a.plan.Trial},
+		{Tone: dialog.Plain, Text: "Keep it? Without an answer it is taken back."}}
+	d := dialog.NewConfirm("Keep it?", lines, "keep", "take back").Countdown(trialTime)
+	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
+		if !o.Canceled {
+			return m.say(good, "kept: "+a.sentence())
+		}
+		return m.begin(job{what: "take back", undo: &tune.UndoRequest{IDs: []uint64{a.result.Entry}}})
+	})
+}
+
+func count(changes []tune.Change, s tune.Status) int { return len(only(changes, s)) }
+
+func only(changes []tune.Change, s tune.Status) []tune.Change {
+	var out []tune.Change
+	for _, c := range changes {
+		if c.Status == s {
+			out = append(out, c)
+		}
+	}
+	return out
+}

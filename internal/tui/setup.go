@@ -1,0 +1,73 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/field"
+	"piton/internal/tui/corepanel"
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/proctable"
+)
+
+// saved delivers the outcome of keeping the settings.
+type saved struct{ err error }
+
+// askSetup opens the setup: columns, delay, core panel.
+func (m *Model) askSetup() tea.Cmd {
+	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String()}
+	for _, c := range m.table.View().Columns {
+		now.Columns = append(now.Columns, c.ID)
+	}
+	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
+	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), func(o dialog.Outcome) tea.Cmd {
+		if s, ok := o.Value.(dialog.Settings); ok && !o.Canceled {
+			return m.apply(s)
+		}
+		return nil
+	})
+}
+
+// apply uses new settings at once and has them kept.
+func (m *Model) apply(s dialog.Settings) tea.Cmd {
+	columns, err := field.Select(s.Columns)
+	if err != nil {
+		return m.say(bad, err.Error())
+	}
+	m.deps.Columns = s.Columns
+	m.change(func(v *proctable.View) { v.Columns = columns })
+	if s.Delay != m.deps.Interval {
+		m.deps.Interval = s.Delay
+		m.deps.Sampler.SetInterval(s.Delay)
+	}
+	m.setPanel(s.Panel)
+	return m.keep()
+}
+
+func (m *Model) setPanel(name string) {
+	for mode := corepanel.Full; mode <= corepanel.Hidden; mode++ {
+		if mode.String() == name {
+			m.panelMode = mode
+		}
+	}
+}
+
+// keep writes the settings, beside the screen.
+func (m *Model) keep() tea.Cmd {
+	if m.deps.Settings == nil {
+		return nil
+	}
+	v := m.table.View()
+	s := Saved{Columns: m.deps.Columns, Desc: v.Desc, Interval: m.deps.Interval, Panel: m.panelMode.String()}
+	if v.Sort != nil {
+		s.Sort = v.Sort.ID
+	}
+	store := m.deps.Settings
+	return func() tea.Msg { return saved{store.Save(s)} }
+}
+
+func (m *Model) kept(err error) tea.Cmd {
+	if err != nil {
+		return m.say(bad, "the settings are not kept: "+err.Error())
+	}
+	return m.say(good, "settings kept")
+}

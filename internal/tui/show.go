@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/tui/proctable"
+)
+
+// change alters what the list shows.
+func (m *Model) change(f func(*proctable.View)) tea.Cmd {
+	v := m.table.View()
+	f(&v)
+	m.table.SetView(v)
+	return nil
+}
+
+func (m *Model) toggleTree() tea.Cmd {
+	return m.change(func(v *proctable.View) { v.Tree = !v.Tree })
+}
+
+// toggleThreads needs a new sample before threads can be shown.
+func (m *Model) toggleThreads() tea.Cmd {
+	m.deps.Threads = !m.deps.Threads
+	m.change(func(v *proctable.View) {
+		v.Threads = m.deps.Threads
+		v.Columns = m.deps.columns(m.width)
+	})
+	m.askFor()
+	m.deps.Sampler.Refresh()
+	return nil
+}
+
+func (m *Model) toggleKernel() tea.Cmd {
+	return m.change(func(v *proctable.View) { v.Kernel = !v.Kernel })
+}
+
+func (m *Model) toggleFollow() tea.Cmd {
+	m.table.SetFollow(!m.table.Following())
+	return nil
+}
+
+func (m *Model) togglePause() tea.Cmd {
+	m.paused = !m.paused
+	if !m.paused {
+		m.deps.Sampler.Refresh()
+	}
+	return nil
+}
+
+// toggleCost shows what piton itself costs in the header.
+func (m *Model) toggleCost() tea.Cmd {
+	m.cost = !m.cost
+	return nil
+}
+
+func (m *Model) cyclePanel() tea.Cmd {
+	m.panelMode = m.panelMode.Next()
+	return m.say(info, "core panel "+m.panelMode.String())
+}
+
+func (m *Model) sortBy(c *field.Column) tea.Cmd {
+	return m.change(func(v *proctable.View) {
+		if v.Sort == c {
+			v.Desc = !v.Desc
+			return
+		}
+		v.Sort, v.Desc = c, c.Desc
+	})
+}
+
+// sortByID sorts in the column's usual direction.
+func (m *Model) sortByID(id string) tea.Cmd {
+	c, ok := field.Lookup(id)
+	if !ok {
+		return nil
+	}
+	return m.change(func(v *proctable.View) { v.Sort, v.Desc = c, c.Desc })
+}
+
+func (m *Model) invert() tea.Cmd {
+	return m.change(func(v *proctable.View) { v.Desc = !v.Desc })
+}
+
+func (m *Model) tagChildren() tea.Cmd {
+	n := m.table.TagTree()
+	return m.say(info, fmt.Sprintf("tagged %d with its descendants", n))
+}
+
+// show opens a view.
+func (m *Model) show(v action.Context) tea.Cmd {
+	m.view = v
+	m.pid = ""
+	return m.entered()
+}
+
+// turn goes to the next view, or back.
+func (m *Model) turn(by int) tea.Cmd {
+	n := len(action.Views)
+	return m.show(action.Views[(slices.Index(action.Views, m.view)+by+n)%n])
+}
+
+func (m *Model) showNumber(key string) tea.Cmd {
+	if i := strings.Index("123456789", key); i >= 0 && i < len(action.Views) {
+		return m.show(action.Views[i])
+	}
+	return nil
+}
+
+// back closes what is open: the detail pane, then the filter, the user, the
+// tags' search; in another view it goes back to the processes.
+func (m *Model) back() tea.Cmd {
+	v := m.table.View()
+	switch {
+	case m.view != action.Processes:
+		return m.show(action.Processes)
+	case m.detail != nil:
+		return m.toggleDetail()
+	case v.Filter != nil || v.User != "":
+		return m.change(func(v *proctable.View) { v.Filter, v.User = nil, "" })
+	}
+	m.search = ""
+	return nil
+}

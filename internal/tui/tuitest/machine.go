@@ -1,0 +1,190 @@
+// Package tuitest makes a machine whose tasks run, move and sleep the same way
+// every time, so that frames can be compared with files. Only tests import it.
+//
+// Start at New and Machine.Tick.
+package tuitest
+
+import (
+	"fmt"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/topology"
+)
+
+// TicksPerS is the machine's USER_HZ.
+const TicksPerS = 100
+
+// Machine produces samples, one second apart.
+type Machine struct {
+	Topology *topology.Topology
+	Source   sample.Source
+	Procs    []*Proc
+
+	seq  uint64
+	cpus map[cpuset.CPU]*sample.CPU
+	rnd  uint32
+}
+
+// Proc is one process or thread of the machine.
+type Proc struct {
+	Task sample.Task
+	// Busy is the share of a CPU it uses, 0..1.
+	Busy float64
+	// Moves is how often it moves a second, among Roam.
+	Moves int
+	Roam  []cpuset.CPU
+}
+
+// New returns a machine with the usual tasks of a small server.
+func New(t *topology.Topology) *Machine {
+	m := &Machine{Topology: t, Source: sample.SourcePerf, cpus: map[cpuset.CPU]*sample.CPU{}, rnd: 1}
+	all := t.Online.CPUs()
+	first, last := all[:1], all[len(all)-1:]
+	m.Add(1, 0, "systemd", "/sbin/init", "root", 0, 0, all)
+	m.Add(2, 0, "kthreadd", "", "root", 0, 0, all).Task.Flags = sample.FlagKernelThread
+	m.Add(17, 2, "migration/0", "", "root", 0, 0, first).fifo(99).Task.Flags = sample.FlagKernelThread | sample.FlagNoSetAffinity
+	m.Add(612, 1, "sshd", "sshd: /usr/sbin/sshd -D [listener]", "root", 0, 0, all)
+	m.Add(980, 1, "postgres", "/usr/lib/postgresql/16/bin/postgres -D /srv/pg", "postgres", 0.07, 2, all).Task.Threads = 3
+	m.Add(1204, 612, "bash", "-bash", "balu", 0, 0, all)
+	m.Add(3641, 1204, "nqueens", "./nqueens 16", "balu", 0.998, 41, all)
+	m.Add(3642, 1204, "matrix", "./matrix --threads 4", "balu", 0.55, 12, all).Task.Threads = 4
+	m.Add(4000, 1, "jackd", "/usr/bin/jackd -R -d alsa", "mika", 0.21, 0, last).fifo(50)
+	m.Add(4711, 1204, "evil\x1b[31m) (x", "evil \x1b]0;owned\a) (\nname", "balu", 0, 0, all).Task.Nice = 10
+	return m
+}
+
+func (p *Proc) fifo(prio uint8) *Proc {
+	p.Task.Policy, p.Task.RTPrio, p.Task.Priority = kernel.FIFO, prio, -1-int16(prio)
+	return p
+}
+
+// Add starts a process.
+func (m *Machine) Add(pid, ppid kernel.TID, comm, cmdline, user string, busy float64, moves int, roam []cpuset.CPU) *Proc {
+	p := &Proc{Busy: busy, Moves: moves, Roam: roam, Task: sample.Task{
+		TID: pid, TGID: pid, PPID: ppid, StartTicks: uint64(pid) * 10, State: 'S', Priority: 20, Threads: 1,
+		ID:      &sample.Identity{Comm: comm, Cmdline: cmdline, User: user, Cgroup: "/", Full: true},
+		LastCPU: int32(roam[int(pid)%len(roam)]), RSSPages: int64(pid) * 3, Affinity: cpuset.Of(roam...),
+		Have:            sample.HaveRun | sample.HaveAffinity | sample.HaveSwitches | sample.HaveMigrations | sample.HaveIOPrio,
+		MigrationSource: sample.SourceSched,
+	}}
+	at := len(m.Procs)
+	for at > 0 && m.Procs[at-1].Task.TID > pid {
+		at--
+	}
+	m.Procs = append(m.Procs, nil)
+	copy(m.Procs[at+1:], m.Procs[at:])
+	m.Procs[at] = p
+	return p
+}
+
+// Thread gives a process another thread.
+func (m *Machine) Thread(tid, pid kernel.TID, comm string) *Proc {
+	p := m.Add(tid, pid, comm, "", "balu", 0.2, 3, m.Topology.Online.CPUs())
+	p.Task.TGID = pid
+	return p
+}
+
+// Crowd adds n idle processes, for sizes.
+func (m *Machine) Crowd(n int) {
+	all := m.Topology.Online.CPUs()
+	for i := range n {
+		pid := kernel.TID(10000 + i)
+		m.Add(pid, 1, fmt.Sprintf("worker-%d", i%97), fmt.Sprintf("/usr/bin/worker-%d --shard %d", i%97, i), "www-data", 0, 0, all)
+	}
+}
+
+// Kill ends a process.
+func (m *Machine) Kill(pid kernel.TID) {
+	for i, p := range m.Procs {
+		if p.Task.TID == pid {
+			m.Procs = append(m.Procs[:i], m.Procs[i+1:]...)
+			return
+		}
+	}
+}
+
+// Proc finds a process.
+func (m *Machine) Proc(pid kernel.TID) *Proc {
+	for _, p := range m.Procs {
+		if p.Task.TID == pid {
+			return p
+		}
+	}
+	return nil
+}
+
+// random is a small generator of its own: its numbers must never change.
+func (m *Machine) random(n int) int {
+	m.rnd = m.rnd*1664525 + 1013904223
+	return int(m.rnd>>16) % n
+}
+
+// Tick lets a second pass and samples the machine.
+func (m *Machine) Tick() *sample.Sample {
+	m.seq++
+	up := 12*24*time.Hour + 3*time.Hour + 41*time.Minute
+	s := &sample.Sample{Seq: m.seq, At: time.Duration(m.seq) * time.Second, Migrations: m.Source,
+		Wall: time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC).Add(time.Duration(m.seq) * time.Second),
+		Host: sample.Host{Name: "web-07", Uptime: up + time.Duration(m.seq)*time.Second, Load1: 3.12, Load5: 2.8, Load15: 2.41,
+			MemTotalBytes: 64 << 30, MemUsedBytes: 14 << 30, TicksPerSecond: TicksPerS, PageBytes: 4096},
+	}
+	busy := map[cpuset.CPU]float64{}
+	for _, p := range m.Procs {
+		m.run(p, busy)
+		s.Tasks = append(s.Tasks, p.Task)
+	}
+	for id := range m.Topology.Online.All() {
+		c := m.cpu(id)
+		used := uint64(min(busy[id], 1) * TicksPerS)
+		c.UserTicks += used
+		c.IdleTicks += TicksPerS - used
+		s.CPUs = append(s.CPUs, *c)
+	}
+	return s
+}
+
+func (m *Machine) cpu(id cpuset.CPU) *sample.CPU {
+	if m.cpus[id] == nil {
+		m.cpus[id] = &sample.CPU{ID: id, HaveIn: true, HaveOut: m.Source == sample.SourceBPF}
+	}
+	return m.cpus[id]
+}
+
+// run lets a process use its CPUs for a second.
+func (m *Machine) run(p *Proc, busy map[cpuset.CPU]float64) {
+	t := &p.Task
+	t.State = 'S'
+	if p.Busy > 0.5 {
+		t.State = 'R'
+	}
+	for range p.Moves {
+		to := int32(p.Roam[m.random(len(p.Roam))])
+		if to != t.LastCPU {
+			m.cpu(cpuset.CPU(t.LastCPU)).MigrationsOut++
+			t.LastCPU = to
+			t.Migrations++
+			m.cpu(cpuset.CPU(to)).MigrationsIn++
+		}
+	}
+	busy[cpuset.CPU(t.LastCPU)] += p.Busy
+	t.UserTicks += uint64(p.Busy * TicksPerS)
+	t.RunNs += uint64(p.Busy * 1e9)
+	t.RunDelayNs += uint64(p.Busy * 2e7)
+	if p.Busy > 0 {
+		t.VoluntarySwitches += 12
+		t.InvoluntarySwitches += 3
+	}
+}
+
+// Model is the machine after n more seconds.
+func (m *Machine) Model(n int) *model.Model {
+	var now *model.Model
+	for range n {
+		now = model.Next(now, m.Tick(), m.Topology)
+	}
+	return now
+}

@@ -1,0 +1,136 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/tui/proctable"
+	"piton/internal/tune"
+)
+
+// Tuning changes tasks; Tuner is the real one. It is called from commands,
+// beside the screen.
+type Tuning interface {
+	Plan(ctx context.Context, m *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error)
+	Apply(ctx context.Context, plan tune.Plan) (tune.Result, error)
+	PlanUndo(ctx context.Context, q tune.UndoRequest) (tune.Plan, error)
+	Signal(target tune.Target, sig syscall.Signal) error
+	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
+}
+
+// Tuner is the Tuning of this machine.
+type Tuner struct{ *tune.Tuner }
+
+// Plan finds out what a tuning would change.
+func (t Tuner) Plan(ctx context.Context, m *model.Model, targets []tune.Target, want action.Tuning) (tune.Plan, []place.Choice, error) {
+	return action.Plan(ctx, action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
+}
+
+// job is one change on its way: planned, perhaps asked about, applied.
+type job struct {
+	what    string // "pin", as messages begin
+	subject string // "nqueens (3641)"
+	targets []tune.Target
+	want    action.Tuning
+	// ask opens the plan for a yes even when it touches one process only.
+	ask  bool
+	undo *tune.UndoRequest // instead of want
+	nice bool              // a step of nice: the next one waits for it
+}
+
+// planned delivers what a job would change.
+type planned struct {
+	job
+	plan    tune.Plan
+	choices []place.Choice
+	err     error
+}
+
+// applied delivers what a job changed.
+type applied struct {
+	planned
+	result tune.Result
+}
+
+// undoable delivers whether the journal holds something to undo.
+type undoable struct{ yes bool }
+
+// begin plans a job beside the screen. Its targets were fixed by the caller at
+// the keypress: however the list moves meanwhile, they stay what they are.
+func (m *Model) begin(j job) tea.Cmd {
+	tuning, now := m.deps.Tuning, m.model
+	return func() tea.Msg {
+		p := planned{job: j}
+		if j.undo != nil {
+			p.plan, p.err = tuning.PlanUndo(context.Background(), *j.undo)
+		} else {
+			p.plan, p.choices, p.err = tuning.Plan(context.Background(), now, j.targets, j.want)
+		}
+		return p
+	}
+}
+
+// carryOut applies a plan beside the screen.
+func (m *Model) carryOut(p planned) tea.Cmd {
+	tuning := m.deps.Tuning
+	return func() tea.Msg {
+		a := applied{planned: p}
+		a.result, a.err = tuning.Apply(context.Background(), p.plan)
+		return a
+	}
+}
+
+// checkUndo finds out whether there is something to undo.
+func (m *Model) checkUndo() tea.Cmd {
+	tuning := m.deps.Tuning
+	if m.deps.ReadOnly {
+		return nil
+	}
+	return func() tea.Msg {
+		_, err := tuning.PlanUndo(context.Background(), tune.UndoRequest{Last: 1})
+		return undoable{err == nil}
+	}
+}
+
+// targets are the tagged rows, or the one under the cursor, with their names. A
+// thread's row means that thread; a process's row means all of its threads.
+func (m *Model) targets() (targets []tune.Target, subject string) {
+	rows := m.table.Targets()
+	for _, r := range rows {
+		targets = append(targets, targetOf(r))
+	}
+	switch len(rows) {
+	case 0:
+		return nil, "nothing"
+	case 1:
+		return targets, nameOf(rows[0])
+	}
+	return targets, fmt.Sprintf("%d tagged rows", len(rows))
+}
+
+func targetOf(r field.Row) tune.Target {
+	k := proctable.KeyOf(r.Task())
+	t := tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeProcess}
+	if !r.Task().IsProcess() {
+		t.Scope = tune.ScopeThread
+	}
+	return t
+}
+
+// nameOf is a task as messages name it: "nqueens (3641)".
+func nameOf(r field.Row) string {
+	name := "task"
+	if id := r.Task().ID; id != nil {
+		name = field.Clean(id.Comm)
+	}
+	return fmt.Sprintf("%s (%d)", name, r.Task().TID)
+}

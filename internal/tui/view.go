@@ -1,0 +1,133 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/tui/corepanel"
+	"piton/internal/tui/widget"
+)
+
+// The smallest window in which something can be shown.
+const (
+	leastWidth  = 16
+	leastHeight = 4
+)
+
+// areas says where the parts of the frame are, for the mouse and for scrolling.
+type areas struct {
+	tabs   int // line of the tabs, -1 when there are none
+	list   int // first line of the list, its heading
+	rows   int // lines of the list below the heading
+	keyBar int // line of the key bar, -1 when there is none
+}
+
+// View draws the frame, or returns the last one when nothing happened since.
+func (m *Model) View() tea.View {
+	if m.dirty {
+		m.frame = m.draw()
+		m.dirty = false
+	}
+	v := tea.NewView(m.frame)
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = "piton"
+	v.Cursor = m.dialogs.Cursor()
+	return v
+}
+
+func (m *Model) draw() string {
+	if m.width <= 0 || m.height <= 0 {
+		return ""
+	}
+	base := m.base()
+	if m.dialogs.Empty() {
+		return base
+	}
+	return m.dialogs.Overlay(base, m.width, m.height, m.th)
+}
+
+// base is the frame without dialogs: exactly m.height lines.
+func (m *Model) base() string {
+	if m.width < leastWidth || m.height < leastHeight {
+		return tooSmall(m.width, m.height, m.th.Ellipsis)
+	}
+	var lines []string
+	w, h := m.width, m.height
+	m.areas = areas{tabs: -1, keyBar: -1}
+	if h >= 6 {
+		lines = append(lines, header(m.model, w, m.headerExtra(), m.th))
+	}
+	if mode := m.panelShown(); mode != corepanel.Hidden {
+		lines = append(lines, m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
+			Theme: m.th, Width: w, Height: h, Mode: mode})...)
+	}
+	if h >= 8 {
+		m.areas.tabs = len(lines)
+		lines = append(lines, m.tabs(w))
+	}
+	foot := 1
+	if h >= 7 {
+		foot = 2
+	}
+	body := h - len(lines) - foot
+	lines = append(lines, m.body(len(lines), w, body)...)
+	for len(lines) < h-foot {
+		lines = append(lines, "")
+	}
+	if foot == 2 {
+		lines = append(lines[:h-2], m.summary(w))
+	}
+	m.areas.keyBar = h - 1
+	lines = append(lines[:h-1], m.lastLine(w, foot))
+	return strings.Join(lines, "\n")
+}
+
+// lastLine is the key bar; a message takes its place where it has no other.
+func (m *Model) lastLine(width, foot int) string {
+	if foot == 1 && m.notice.text != "" {
+		return m.summary(width)
+	}
+	return m.keyBar(width)
+}
+
+// body is the view's own part of the frame.
+func (m *Model) body(at, width, height int) []string {
+	if m.view != action.Processes {
+		return m.pageBody(width, height)
+	}
+	list := height
+	if m.detail != nil {
+		list = max(4, height*2/5)
+	}
+	m.areas.list, m.areas.rows = at, list-1
+	lines := m.table.Render(width, min(list, height), m.th)
+	if m.detail != nil && height > list {
+		lines = append(lines, m.detailBody(width, height-list)...)
+	}
+	return lines
+}
+
+// panelShown is the panel's mode; the other parts of the screen have the room on
+// small ones.
+func (m *Model) panelShown() corepanel.Mode {
+	switch {
+	case m.detail != nil && m.height < 36 && m.view == action.Processes:
+		return corepanel.Hidden
+	case m.view == action.Journal || m.view == action.Bench && m.height < 36:
+		return corepanel.Hidden
+	}
+	return m.panelMode
+}
+
+func tooSmall(width, height int, ellipsis string) string {
+	lines := make([]string, height)
+	for i, word := range []string{"too small", "for piton"} {
+		if i < height {
+			lines[i] = widget.Fit(word, width, ellipsis)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,86 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/tui/theme"
+)
+
+// page is a view other than the processes. It keeps its own state and gets its
+// own messages.
+type page interface {
+	// Open is called each time the view is shown.
+	Open() tea.Cmd
+	// Key reports whether the key meant something here.
+	Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd)
+	Update(msg tea.Msg) tea.Cmd
+	Render(width, height int, th *theme.Theme) string
+}
+
+// page is the present view's; nil for the processes.
+func (m *Model) page() page { return m.pages[m.view] }
+
+// viewKey lets the view have the keys that are its own, and those that move.
+func (m *Model) viewKey(k tea.KeyPressMsg, s *action.Spec) (used bool, cmd tea.Cmd) {
+	p := m.page()
+	if p == nil {
+		return false, nil
+	}
+	own := s == nil || !s.Works(action.Processes) || strings.HasPrefix(s.ID, "move.") || s.ID == "app.back" || s.ID == "tune.undo"
+	if !own {
+		return false, nil
+	}
+	return p.Key(k)
+}
+
+// viewMessage gives every view the messages that only views know.
+func (m *Model) viewMessage(msg tea.Msg) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, v := range action.Views {
+		if p := m.pages[v]; p != nil {
+			cmds = append(cmds, p.Update(msg))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// entered is called when a view is shown.
+func (m *Model) entered() tea.Cmd {
+	if p := m.page(); p != nil {
+		return p.Open()
+	}
+	return nil
+}
+
+// pageBody draws a view other than the processes.
+func (m *Model) pageBody(width, height int) []string {
+	p := m.page()
+	if p == nil || height < 1 {
+		return nil
+	}
+	lines := strings.Split(p.Render(width, height, m.th), "\n")
+	return lines[:min(len(lines), height)]
+}
+
+// journalChanged has the journal read again, if it is what is shown.
+func (m *Model) journalChanged() tea.Cmd {
+	if m.view == action.Journal {
+		return m.entered()
+	}
+	return nil
+}
+
+func (m *Model) benchRunning() bool { return m.bench != nil && m.bench.Running() }
+
+// benchHint says on the summary line where the workload is, so that it can be
+// found in the list and tuned by hand.
+func (m *Model) benchHint() string {
+	if !m.benchRunning() || m.bench.PID() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" the workload is PID %d: Alt-1 and its number select it among the processes", m.bench.PID())
+}
