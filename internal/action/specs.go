@@ -16,7 +16,7 @@ var Groups = []string{GroupTune, GroupShow, GroupFind, GroupMove, GroupView, Gro
 var (
 	everywhere = []Context{Everywhere}
 	processes  = []Context{Processes}
-	bench      = []Context{Bench}
+	benchView  = []Context{Bench}
 	others     = []Context{Bench, Journal}
 )
 
@@ -107,9 +107,9 @@ var viewSpecs = []Spec{
 	{ID: "view.bench", In: everywhere, Keys: []string{"alt+2", "b"}, Label: "b Alt-2", Short: "Bench", Verb: "bench", Help: "benchmarks and their results"},
 	{ID: "view.journal", In: everywhere, Keys: []string{"alt+3"}, Label: "Alt-3", Verb: "journal", Help: "journal of the changes made"},
 	{ID: "view.number", In: others, Keys: []string{"1", "2", "3"}, Label: "1-3", Help: "the view with that number"},
-	{ID: "bench.new", In: bench, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
+	{ID: "bench.new", In: benchView, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
 		Help: "start a workload: form for size, threads, placements, runs"},
-	{ID: "bench.cancel", In: bench, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},
+	{ID: "bench.cancel", In: benchView, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},
 }
 
 var appSpecs = []Spec{

@@ -145,14 +145,14 @@ func affinityColumn() Column {
 }
 
 func ioprioColumn() Column {
-	names := [...]string{kernel.IONone: "none", kernel.IORealTime: "realtime", kernel.IOBestEffort: "best-effort", kernel.IOIdle: "idle"}
+	names := [...]string{kernel.IONone: "none", kernel.IORealTime: "real-time", kernel.IOBestEffort: "best-effort", kernel.IOIdle: "idle"}
 	short := [...]string{kernel.IONone: "none", kernel.IORealTime: "rt", kernel.IOBestEffort: "be", kernel.IOIdle: "idle"}
 	levelled := func(c kernel.IOClass) bool { return c == kernel.IORealTime || c == kernel.IOBestEffort }
 	known := func(r Row) (kernel.IOPrio, bool) {
 		p := r.Task().IOPrio
 		return p, r.Task().Have&sample.HaveIOPrio != 0 && int(p.Class) < len(names)
 	}
-	c := words(Column{ID: "io_priority", Title: "IO", Width: 4,
+	c := words(Column{ID: "ioprio", Title: "IO", Width: 4,
 		Help: "I/O class and level: rt or be with 0 first to 7 last, idle, or none (follows nice)", Needs: needIOPrio,
 		Missing: whyNot("I/O priority")},
 		func(r Row) string {

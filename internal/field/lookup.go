@@ -27,7 +27,7 @@ var (
 var aliases = map[string]string{
 	"mig": "migrations_per_s", "mem": "mem_percent", "rss": "rss_bytes", "time": "time_s",
 	"allowed": "affinity", "delay": "run_delay_percent", "cmd": "command", "args": "command",
-	"cmdline": "command", "name": "comm", "io": "io_priority", "prio": "priority", "rt": "rtprio",
+	"cmdline": "command", "name": "comm", "io": "ioprio", "prio": "priority", "rt": "rtprio",
 	"vcsw": "voluntary_per_s", "icsw": "involuntary_per_s", "cpus": "affinity",
 }
 
@@ -96,4 +96,14 @@ func Needs(columns []*Column, filter *Filter) sample.Needs {
 	}
 	filter.needs(&n)
 	return n
+}
+
+// ParseOrder reads a column to sort by with its usual direction; "-mig" is the
+// other one.
+func ParseOrder(text string) (c *Column, desc bool, err error) {
+	name, reversed := strings.CutPrefix(text, "-")
+	if c, err = Find(name); err != nil {
+		return nil, false, err
+	}
+	return c, c.Desc != reversed, nil
 }

@@ -1,0 +1,13 @@
+// Command piton shows which tasks bounce between CPUs, tunes them, and proves
+// whether that helped.
+package main
+
+import (
+	"os"
+
+	"piton/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(cli.IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

@@ -1,0 +1,77 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// binary is the program under test, built by TestMain.
+var binary string
+
+// helperMode makes the test binary act as a process to tune.
+const helperMode = "PITON_TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(helperMode) == "bounce" {
+		bounce()
+		return
+	}
+	os.Exit(build(m))
+}
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "piton-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "piton")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build piton: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// bounce works in short turns on one thread, so that the scheduler, given
+// several such processes, keeps moving them; for a minute at most.
+func bounce() {
+	runtime.LockOSThread()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		for turn := time.Now().Add(3 * time.Millisecond); time.Now().Before(turn); {
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// startBouncers starts processes that bounce between CPUs, and returns the PID
+// of the first; they end with the test. They bear the name given.
+func startBouncers(t *testing.T, name string, count int) int {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.Symlink(self, path))
+	first := 0
+	for range count {
+		cmd := exec.Command(path)
+		cmd.Env = append(os.Environ(), helperMode+"=bounce", "GOMAXPROCS=1")
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		if first == 0 {
+			first = cmd.Process.Pid
+		}
+	}
+	return first
+}
+
+func pidText(pid int) string { return strconv.Itoa(pid) }

@@ -1,0 +1,102 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long a test waits for the screen to show something before it
+// fails; it bounds nothing that is measured.
+const patience = 20 * time.Second
+
+// terminal is a tmux session of its own server, with a shell in it.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+// openTerminal starts a terminal of the size with a shell whose environment has
+// env on top, and ends it with the test. It skips without tmux, unless
+// PITON_REQUIRE_TMUX says that a terminal test must run.
+func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		if os.Getenv("PITON_REQUIRE_TMUX") != "" {
+			t.Fatal("tmux is not installed")
+		}
+		t.Skip("tmux is not installed")
+	}
+	dir := t.TempDir()
+	term := &terminal{t: t, socket: filepath.Join(dir, "tmux")}
+	args := []string{"new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "env",
+		"LC_ALL=C.UTF-8", "PS1=ready> ", "XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
+	args = append(append(args, env...), "sh", "-i")
+	term.tmux(args...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", term.socket, "kill-server").Run() })
+	term.wait("ready>")
+	return term
+}
+
+func (term *terminal) tmux(args ...string) string {
+	term.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", term.socket, "-f", os.DevNull}, args...)...).CombinedOutput()
+	require.NoError(term.t, err, "tmux %v: %s", args, out)
+	return string(out)
+}
+
+// run types a command line.
+func (term *terminal) run(line string) { term.keys("C-u", line, "Enter") }
+
+// keys presses keys by tmux's names; anything else is typed.
+func (term *terminal) keys(keys ...string) {
+	term.t.Helper()
+	for _, k := range keys {
+		term.tmux("send-keys", k)
+	}
+}
+
+// frame is what the terminal shows.
+func (term *terminal) frame() string { return term.tmux("capture-pane", "-p") }
+
+// wait waits until a line of the terminal matches the pattern, and returns the
+// submatches.
+func (term *terminal) wait(pattern string) []string {
+	term.t.Helper()
+	re := regexp.MustCompile("(?m)" + pattern)
+	var last string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		last = term.frame()
+		if m := re.FindStringSubmatch(last); m != nil {
+			return m
+		}
+	}
+	term.t.Fatalf("the screen never showed %q; it shows:\n%s", pattern, last)
+	return nil
+}
+
+// until waits until ok, and fails with what the screen shows otherwise.
+func (term *terminal) until(what string, ok func() bool) {
+	term.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	term.t.Fatalf("%s: not so after %s; the screen shows:\n%s", what, patience, term.frame())
+}
+
+// output runs another program and returns what it printed.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	require.NoError(t, err, "%s %v: %s", name, args, out)
+	return strings.TrimSpace(string(out))
+}

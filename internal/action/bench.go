@@ -1,0 +1,75 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/topology"
+	"piton/internal/tune"
+)
+
+// Placer places the processes of a benchmark as any process is placed. The
+// Tuner should have no journal: the processes end with their run, and there is
+// nothing to undo. measure is asked for the machine's load when CPUs are to be
+// chosen by it.
+func Placer(t *tune.Tuner, topo *topology.Topology, measure func(context.Context) (*model.Model, error)) bench.PlaceFunc {
+	return func(ctx context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
+		want, err := ofSpec(spec, topo)
+		if err != nil || want.Empty() {
+			return bench.Placed{}, err
+		}
+		d := Deps{Tuner: t}
+		if want.Strategy != "" {
+			if d.Model, err = measure(ctx); err != nil {
+				return bench.Placed{}, err
+			}
+		}
+		plan, choices, err := Plan(ctx, d, []tune.Target{{TID: pid}}, want)
+		if err != nil {
+			return bench.Placed{}, err
+		}
+		plan.Yes = true // whoever names fifo as a placement has said so
+		result, err := t.Apply(ctx, plan)
+		if err != nil {
+			return bench.Placed{}, err
+		}
+		return placed(result, choices, spec)
+	}
+}
+
+// ofSpec is the Tuning that a placement asks for.
+func ofSpec(spec bench.Spec, topo *topology.Topology) (Tuning, error) {
+	t := Tuning{Strategy: spec.Strategy, Nice: spec.Nice}
+	if spec.Policy != nil {
+		t.Policy = &tune.PolicySetting{Policy: spec.Policy.Policy, RTPrio: spec.Policy.RTPrio}
+	}
+	if spec.CPUs == "" {
+		return t, nil
+	}
+	var err error
+	t.CPUs, err = topology.ParseCPUs(spec.CPUs, topo)
+	return t, err
+}
+
+// placed says where the process is now, or what could not be set.
+func placed(r tune.Result, choices []place.Choice, spec bench.Spec) (bench.Placed, error) {
+	var out bench.Placed
+	for _, c := range r.Changes {
+		if c.Status == tune.Failed || c.Status == tune.Refused {
+			return out, fmt.Errorf("%s %s: %s", c.Attribute, c.After, c.Reason)
+		}
+		if c.Attribute == tune.Affinity {
+			out.CPUs = c.After
+		}
+	}
+	if len(choices) > 0 {
+		out.Reason = choices[0].Reason
+	} else if spec.CPUs != "" {
+		out.Reason = "as asked"
+	}
+	return out, nil
+}

@@ -1,0 +1,105 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// choose asks internal/place for the CPUs of all targets together. A target for
+// which there is no CPU has no request, but a refusal.
+func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, choices []place.Choice, refused []tune.Change, err error) {
+	if d.Model == nil || d.Model.Topology == nil {
+		return nil, nil, nil, errors.New("the load of the machine is not known yet")
+	}
+	ask := place.Request{
+		Topology: d.Model.Topology, Loads: d.Model.Loads(), Strategy: t.Strategy,
+		Within: t.Within, AllowIsolated: t.Isolated,
+	}
+	for _, target := range targets {
+		ask.Targets = append(ask.Targets, placeTarget(d, target))
+	}
+	choices, err = place.Place(ask)
+	if refused = noCPU(err); len(refused) == 0 && err != nil {
+		return nil, nil, nil, err
+	}
+	settings := t.settings()
+	for i := range choices {
+		s := settings
+		s.Affinity = &choices[i].CPUs
+		at := slices.IndexFunc(targets, func(target tune.Target) bool { return target.TID == choices[i].TID })
+		requests = append(requests, tune.Request{
+			Targets: targets[at : at+1], Settings: s,
+			Reason: fmt.Sprintf("%s: %s", t.Strategy, choices[i].Reason),
+		})
+	}
+	return requests, choices, refused, nil
+}
+
+// noCPU are the targets for which Place found none.
+func noCPU(err error) []tune.Change {
+	var out []tune.Change
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, e := range all {
+		if none := (*place.NoCPUError)(nil); errors.As(e, &none) {
+			out = append(out, tune.Change{PID: none.TID, TID: none.TID, Comm: none.Comm, Attribute: tune.Affinity, Status: tune.Refused, Reason: none.Why})
+		}
+	}
+	return out
+}
+
+// placeTarget is a target as the last sample shows it. One that the sample does
+// not have is too new, and is taken for one busy thread; whether it exists at
+// all is for the plan to find out.
+func placeTarget(d Deps, target tune.Target) place.Target {
+	online := d.Model.Topology.Online
+	p := place.Target{TID: target.TID, LastCPU: -1, HomeNode: -1, Allowed: online, BusyShare: 1, BusyThreads: 1}
+	if i, ok := find(d.Model, target); ok {
+		p = d.Model.PlaceTarget(i)
+	}
+	if limit, _, err := d.Tuner.Cpuset(target.TID); err == nil && !limit.And(online).Empty() {
+		p.Allowed = limit.And(online)
+	}
+	return p
+}
+
+// find looks a target up in the sample, whose tasks are in order of tid.
+func find(m *model.Model, target tune.Target) (int, bool) {
+	tasks := m.Sample.Tasks
+	i, ok := slices.BinarySearchFunc(tasks, target.TID, func(t sample.Task, tid kernel.TID) int { return int(t.TID) - int(tid) })
+	return i, ok && (target.StartTicks == 0 || target.StartTicks == tasks[i].StartTicks)
+}
+
+// niceRequests reads each target's nice value and steps it. It is read from the
+// kernel and not from the last sample, so that quick key presses add up.
+func niceRequests(targets []tune.Target, t Tuning) []tune.Request {
+	out := make([]tune.Request, len(targets))
+	for i, target := range targets {
+		now, err := kernel.System().Nice(target.TID)
+		if err != nil {
+			now = 0 // the plan says what is wrong with the target
+		}
+		nice := min(max(now+t.NiceBy, -20), 19)
+		out[i] = tune.Request{Targets: targets[i : i+1], Reason: t.Reason, Settings: tune.Settings{Nice: &nice}}
+	}
+	return out
+}
+
+// settings is what the Tuning sets whatever CPUs are chosen.
+func (t Tuning) settings() tune.Settings {
+	s := tune.Settings{Nice: t.Nice, Policy: t.Policy, IOPrio: t.IOPrio}
+	if !t.CPUs.Empty() {
+		cpus := t.CPUs
+		s.Affinity = &cpus
+	}
+	return s
+}

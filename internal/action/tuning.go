@@ -1,0 +1,56 @@
+package action
+
+import (
+	"context"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/tune"
+)
+
+// Tuning is what a user wants of some tasks; what is nil or zero stays as it is.
+type Tuning struct {
+	CPUs     cpuset.Set     // these CPUs; or
+	Strategy place.Strategy // chosen by load and topology,
+	Within   cpuset.Set     // among these, empty = anywhere,
+	Isolated bool           // isolated CPUs included
+	Nice     *int
+	NiceBy   int // added to each target's nice value, which ends at -20 and 19
+	Policy   *tune.PolicySetting
+	IOPrio   *kernel.IOPrio
+	Reason   string // for the journal when no strategy gives one
+}
+
+// Empty reports whether nothing is to be changed.
+func (t Tuning) Empty() bool {
+	return t.CPUs.Empty() && t.Strategy == "" && t.Nice == nil && t.NiceBy == 0 && t.Policy == nil && t.IOPrio == nil
+}
+
+// Deps is what tuning works with.
+type Deps struct {
+	Tuner *tune.Tuner
+	// Model is the machine as it was last seen; only a Strategy needs it.
+	Model *model.Model
+}
+
+// Plan finds out what a Tuning would change, and changes nothing; the Plan is
+// applied by Deps.Tuner. With a Strategy it returns the CPUs chosen as well.
+func Plan(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tune.Plan, []place.Choice, error) {
+	requests := []tune.Request{{Targets: targets, Settings: t.settings(), Reason: t.Reason}}
+	var choices []place.Choice
+	var refused []tune.Change
+	switch {
+	case t.Strategy != "":
+		var err error
+		if requests, choices, refused, err = choose(d, targets, t); err != nil {
+			return tune.Plan{}, nil, err
+		}
+	case t.NiceBy != 0:
+		requests = niceRequests(targets, t)
+	}
+	plan, err := d.Tuner.Plan(ctx, requests)
+	plan.Changes = append(plan.Changes, refused...)
+	return plan, choices, err
+}

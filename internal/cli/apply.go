@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+// applyOptions are the flags of everything that changes tasks.
+type applyOptions struct {
+	output output
+	dryRun bool
+	yes    bool
+}
+
+func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
+	o.output.addFlag(fs, asTable, asJSON, asCSV)
+	o.addApplyFlags(fs)
+}
+
+func (o *applyOptions) addApplyFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be changed, and change nothing")
+	fs.BoolVar(&o.yes, "yes", false, "do it although it is dangerous: real-time on a busy task, or on every CPU")
+}
+
+// tuner returns a Tuner for this run.
+func (a *app) tuner() (*tune.Tuner, error) {
+	if !a.live() {
+		return nil, tune.ErrNotLive
+	}
+	journal, err := tune.OpenJournal(tune.JournalPath(a.getenv, kernel.EUID()))
+	if err != nil {
+		return nil, fmt.Errorf("nothing is changed without a journal, or it could not be undone: %w", err)
+	}
+	return tune.New(tune.Options{
+		Journal: journal,
+		User:    a.userName(),
+		Command: "piton " + strings.Join(a.Args, " "),
+	}), nil
+}
+
+// live reports whether piton looks at the machine that it runs on.
+func (a *app) live() bool { return a.hostRoot == "/" }
+
+// userName says who asks, for the journal.
+func (a *app) userName() string {
+	if sudo := a.getenv("SUDO_USER"); sudo != "" {
+		return sudo + " (sudo)"
+	}
+	if name := a.getenv("USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprint(kernel.EUID())
+}
+
+// carryOut applies a plan, or prints it, and says what became of it.
+func (a *app) carryOut(ctx context.Context, t *tune.Tuner, plan tune.Plan, o applyOptions) error {
+	if o.dryRun {
+		return a.report(tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}, o, nil)
+	}
+	if reason := danger(plan); reason != "" && !o.yes {
+		return a.refuse(plan, o, reason)
+	}
+	plan.Yes = o.yes
+	result, err := t.Apply(ctx, plan)
+	result.Warnings = append(append([]string{}, plan.Warnings...), result.Warnings...)
+	if err != nil && len(result.Changes) == 0 {
+		return err
+	}
+	return a.report(result, o, err)
+}
+
+// danger is what --yes must be given for, "" if there is none.
+func danger(p tune.Plan) string {
+	if p.NeedsYes != "" {
+		return p.NeedsYes
+	}
+	return p.Trial
+}
+
+// refuse reports a plan that is too dangerous to carry out unasked.
+func (a *app) refuse(plan tune.Plan, o applyOptions, reason string) error {
+	text := fmt.Errorf("refused: %s; --yes does it all the same", reason)
+	if o.output.json() {
+		changes := append([]tune.Change(nil), plan.Changes...)
+		for i := range changes {
+			if changes[i].Status == tune.Planned {
+				changes[i].Status, changes[i].Reason = tune.Refused, reason
+			}
+		}
+		if err := a.printChanges(tune.Result{Changes: changes}, o.output, false, ExitFailed); err != nil {
+			return err
+		}
+	}
+	return codeError{ExitFailed, text}
+}
+
+// report prints a result; err is what ended the run early.
+func (a *app) report(r tune.Result, o applyOptions, err error) error {
+	outcome := err
+	if outcome == nil {
+		outcome = resultError(r)
+	}
+	if err := a.printChanges(r, o.output, o.dryRun, exitCode(outcome)); err != nil {
+		return err
+	}
+	return outcome
+}

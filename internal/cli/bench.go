@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/action"
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/procfs"
+	"piton/internal/tune"
+)
+
+type benchOptions struct {
+	places  []string
+	runs    count
+	warmup  count
+	timeout interval
+	output  output
+}
+
+func newBench(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench WORKLOAD",
+		Short: "compare placements by running a workload under each",
+		Long: `Run a workload as a child process under several placements in turn, and say with what certainty they
+differ. Results are kept in $XDG_STATE_HOME/piton/results.jsonl.
+
+Placements: ` + bench.PlacementHelp + `. The first is what the others are compared with.
+With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"type":"comparison"} a pair.`,
+		Example: "  piton bench nqueens -n 13 --place normal --place least-loaded --place fifo:10 --runs 10\n" +
+			"  piton bench matrix -n 500 --threads 100 --place normal --place spread -o json",
+		GroupID: groupProve,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				_, err := bench.Lookup(args[0])
+				return usageError{err}
+			}
+			return usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), " or "))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused already
+	}
+	for _, w := range bench.Workloads {
+		cmd.AddCommand(newBenchWorkload(a, w))
+	}
+	return cmd
+}
+
+func workloadNames() []string {
+	var names []string
+	for _, w := range bench.Workloads {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// param is a workload's setting as a flag.
+type param struct {
+	bench.Param
+	value string
+	given bool
+}
+
+func (p *param) String() string { return p.value }
+func (p *param) Type() string {
+	if p.Choices != nil {
+		return strings.Join(p.Choices, "|")
+	}
+	return "number"
+}
+func (p *param) Set(s string) error {
+	p.value, p.given = s, true
+	return p.Validate(s)
+}
+
+func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
+	o := benchOptions{
+		runs:    count{n: 10, min: 1, max: bench.MaxRuns},
+		warmup:  count{n: 1, min: 0, max: bench.MaxRuns},
+		timeout: interval{d: 10 * time.Minute, min: time.Millisecond, max: 24 * time.Hour},
+	}
+	var params []*param
+	cmd := &cobra.Command{
+		Use: w.Name, Short: w.Help, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			values := bench.Values{}
+			for _, p := range params {
+				values[p.Name] = p.value
+			}
+			return runBench(cmd.Context(), a, w, values, o)
+		},
+	}
+	fs := cmd.Flags()
+	for _, p := range w.Params {
+		v := &param{Param: p, value: p.Default}
+		params = append(params, v)
+		short := ""
+		if len(p.Name) == 1 {
+			short = p.Name
+		}
+		fs.VarP(v, p.Name, short, p.Help)
+	}
+	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to run under; give it once for each (default normal, least-loaded)")
+	fs.Var(&o.runs, "runs", "measured runs under each placement")
+	fs.Var(&o.warmup, "warmup", "runs under each placement that are not counted")
+	fs.Var(&o.timeout, "timeout", "give a run up after this time")
+	o.output.addFlag(fs, asTable, asJSON, asCSV)
+	return cmd
+}
+
+func (o *benchOptions) study(w bench.Workload, values bench.Values) (bench.Study, error) {
+	s := bench.Study{Workload: w.Name, Args: w.Args(values), Runs: o.runs.n, Warmup: o.warmup.n, Timeout: o.timeout.d}
+	places := o.places
+	if len(places) == 0 {
+		places = []string{string(bench.Normal), "least-loaded"}
+	}
+	for _, word := range places {
+		spec, err := bench.ParsePlacement(word)
+		if err != nil {
+			return s, usagef("--place %s: %w", word, err)
+		}
+		s.Placements = append(s.Placements, spec.Name())
+	}
+	if err := s.Validate(); err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
+}
+
+func runBench(ctx context.Context, a *app, w bench.Workload, values bench.Values, o benchOptions) error {
+	study, err := o.study(w, values)
+	if err != nil {
+		return err
+	}
+	if !a.live() {
+		return codeError{ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root")}
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	runner, err := a.benchRunner()
+	if err != nil {
+		return err
+	}
+	out := benchOutput{a: a, format: o.output.value}
+	if err := out.begin(study); err != nil {
+		return err
+	}
+	results, err := runner.Run(ctx, study, out.event)
+	if errors.Is(err, context.Canceled) {
+		return errors.Join(out.end(results), err)
+	}
+	if err = errors.Join(err, out.err); err != nil {
+		return err
+	}
+	if err := out.end(results); err != nil {
+		return err
+	}
+	return benchOutcome(results)
+}
+
+// benchRunner runs studies on this machine.
+func (a *app) benchRunner() (*bench.Runner, error) {
+	topo, err := a.topology()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find piton itself: %w", err)
+	}
+	var store *bench.Store
+	if path, err := bench.DefaultStorePath(a.getenv, kernel.EUID()); err != nil {
+		a.warn("results are not kept: %v", err)
+	} else {
+		store = bench.NewStore(path)
+	}
+	measure := func(ctx context.Context) (*model.Model, error) { return a.measure(ctx) }
+	return &bench.Runner{
+		Command: []string{self, workloadVerb}, Env: a.Env,
+		Place:     action.Placer(tune.New(tune.Options{}), topo, measure),
+		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: store,
+		Conditions: func() bench.Conditions { return bench.ReadConditions("/", version()) },
+	}, nil
+}
+
+// benchOutcome is the error of a study some of whose runs failed.
+func benchOutcome(r bench.Results) error {
+	failed, first := 0, ""
+	for _, run := range r.Runs {
+		if run.Err == "" {
+			continue
+		}
+		if failed++; first == "" {
+			first = fmt.Sprintf("%s: %s", run.Placement, run.Err)
+		}
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case failed == len(r.Runs):
+		return codeError{ExitFailed, fmt.Errorf("every run failed, the first under %s", first)}
+	}
+	return codeError{ExitSome, fmt.Errorf("%d of %d runs failed, the first under %s", failed, len(r.Runs), first)}
+}

@@ -1,0 +1,118 @@
+// Package cli is piton's command line: one file a command, each with its
+// options, and one place each for exit codes (exit.go), JSON lines (lines.go)
+// and tables (table.go). Commands end in the same functions of internal/action
+// as the keys.
+//
+// Start at Main; root.go lists the commands.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"piton/internal/field"
+)
+
+// IO is what a run of piton touches of its surroundings, so that a test can run
+// the whole program inside its own process.
+type IO struct {
+	Args []string // without the program's name
+	Env  []string // KEY=value
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+	// Signals delivers SIGINT, SIGTERM and SIGHUP to commands that end in an
+	// orderly way; nil = those of this process.
+	Signals <-chan os.Signal
+}
+
+// Main runs piton and returns its exit code.
+func Main(io IO) int {
+	a := &app{IO: io}
+	if len(io.Args) > 0 && io.Args[0] == workloadVerb {
+		return a.workload(io.Args[1:])
+	}
+	root := newRoot(a)
+	root.SetArgs(argsFor(root, io.Args))
+	root.SetIn(io.In)
+	root.SetOut(io.Out)
+	root.SetErr(io.Err)
+	err := root.ExecuteContext(context.Background())
+	if a.signal != 0 {
+		return 128 + int(a.signal) // 130 after ^C
+	}
+	if text := message(err); text != "" {
+		fmt.Fprintf(io.Err, "piton: %s\n", text)
+	}
+	return exitCode(err)
+}
+
+// message is the sentence for an error, safe to print, or "" when there is
+// nothing to say.
+func message(err error) string {
+	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return field.Clean(err.Error())
+}
+
+// app is one run of piton.
+type app struct {
+	IO
+	global
+	signal syscall.Signal // that ended the run, 0 for none
+}
+
+// global are the flags that every command has.
+type global struct {
+	hostRoot string
+	noColor  bool
+	ascii    bool
+}
+
+// getenv looks a variable up in the environment that the run was given.
+func (a *app) getenv(key string) string {
+	for _, kv := range slices.Backward(a.Env) {
+		if value, ok := strings.CutPrefix(kv, key+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// interruptible returns a context that ends with the first signal; a second one
+// ends the process at once. Call stop before returning.
+func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := a.Signals
+	release := func() {}
+	if signals == nil {
+		own := make(chan os.Signal, 1)
+		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		signals, release = own, func() { signal.Stop(own) }
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case s := <-signals:
+			a.signal, _ = s.(syscall.Signal)
+			release()
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); <-ended; release() }
+}
+
+// warn writes a sentence to stderr that is not the reason for the run's end.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.Err, "piton: %s\n", field.Clean(fmt.Sprintf(format, args...)))
+}

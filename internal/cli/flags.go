@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value string
+	among []string
+}
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return strings.Join(c.among, "|") }
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.among, s) {
+		return fmt.Errorf("it must be %s", strings.Join(c.among, ", "))
+	}
+	c.value = s
+	return nil
+}
+
+// The output formats.
+const (
+	asTable = "table"
+	asJSON  = "json"
+	asCSV   = "csv"
+)
+
+// output is the -o flag.
+type output struct{ choice }
+
+func (o *output) addFlag(fs *pflag.FlagSet, formats ...string) {
+	o.choice = choice{value: formats[0], among: formats}
+	fs.VarP(&o.choice, "output", "o", "output format")
+}
+
+func (o *output) json() bool { return o.value == asJSON }
+
+// interval is a time between two samples: "500ms", "1s", or bare seconds as top
+// and htop take them, "0.5".
+type interval struct {
+	d        time.Duration
+	min, max time.Duration
+	given    bool
+}
+
+func (i *interval) String() string { return i.d.String() }
+func (i *interval) Type() string   { return "duration" }
+func (i *interval) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		secs, ferr := strconv.ParseFloat(s, 64)
+		if ferr != nil || secs != secs || strings.ContainsAny(s, "xXpP_nN") {
+			return fmt.Errorf("it must be a time such as 1s or 500ms")
+		}
+		d = time.Duration(max(-1e6, min(secs, 1e6)) * float64(time.Second))
+	}
+	if d < i.min || d > i.max {
+		return fmt.Errorf("it must be %v to %v", i.min, i.max)
+	}
+	i.d, i.given = d, true
+	return nil
+}
+
+// count is a whole number within limits.
+type count struct {
+	n, min, max int
+}
+
+func (c *count) String() string { return strconv.Itoa(c.n) }
+func (c *count) Type() string   { return "number" }
+func (c *count) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < c.min || n > c.max {
+		return fmt.Errorf("it must be a whole number from %d to %d", c.min, c.max)
+	}
+	c.n = n
+	return nil
+}

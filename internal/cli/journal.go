@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+type journalOptions struct {
+	output output
+	count  count
+}
+
+func newJournal(a *app) *cobra.Command {
+	o := journalOptions{count: count{min: 1, max: 1 << 30}}
+	cmd := &cobra.Command{
+		Use:   "journal [ENTRY]",
+		Short: "list the changes that were made",
+		Long: `List the changes that piton made, oldest first: when, by whom, with what command, and what became of
+them. With an entry's number, list every thread of it.
+With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines.`,
+		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
+		GroupID: groupTune,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runJournal(a, o, args)
+		},
+	}
+	o.output.addFlag(cmd.Flags(), asTable, asJSON)
+	cmd.Flags().VarP(&o.count, "count", "n", "only the last so many entries")
+	return cmd
+}
+
+func runJournal(a *app, o journalOptions, args []string) error {
+	if !a.live() {
+		return tune.ErrNotLive
+	}
+	j, err := tune.OpenJournal(tune.JournalPath(a.getenv, kernel.EUID()))
+	if err != nil {
+		return err
+	}
+	entries, damage, err := j.Entries()
+	if err != nil {
+		return err
+	}
+	for _, d := range damage {
+		a.warn("%v", d)
+	}
+	if n := o.count.n; n > 0 && n < len(entries) {
+		entries = entries[len(entries)-n:]
+	}
+	if len(args) > 0 {
+		e, err := entryNamed(entries, args[0])
+		if err != nil {
+			return err
+		}
+		entries = []tune.Entry{e}
+		if !o.output.json() {
+			return changeTable(e.Changes, false).write(a.Out)
+		}
+	}
+	if o.output.json() {
+		return journalJSON(a, entries)
+	}
+	return journalTable(entries).write(a.Out)
+}
+
+func entryNamed(entries []tune.Entry, word string) (tune.Entry, error) {
+	for _, e := range entries {
+		if fmt.Sprint(e.ID) == word {
+			return e, nil
+		}
+	}
+	return tune.Entry{}, fmt.Errorf("there is no journal entry %q", word)
+}
+
+func journalTable(entries []tune.Entry) *table {
+	t := newTable(">ENTRY", "TIME", "USER", ">THREADS", "CHANGES", "STATE", "COMMAND")
+	for _, e := range entries {
+		plan := tune.Plan{Changes: e.Changes}
+		t.add(e.ID, e.Time.Local().Format(time.DateTime), e.User, plan.Threads(), changesInWords(e.Changes), entryState(e), e.Command)
+	}
+	return t
+}
+
+// changesInWords names the first of the different changes: "affinity 0-1 → 1".
+func changesInWords(changes []tune.Change) string {
+	var words []string
+	seen := map[string]bool{}
+	for _, c := range changes {
+		word := fmt.Sprintf("%s %s → %s", c.Attribute, dash(c.Before), dash(c.After))
+		if !seen[word] {
+			seen[word] = true
+			words = append(words, word)
+		}
+	}
+	const shown = 3
+	if len(words) > shown {
+		words = append(words[:shown], fmt.Sprintf("%d more", len(words)-shown))
+	}
+	return strings.Join(words, ", ")
+}
+
+func entryState(e tune.Entry) string {
+	switch {
+	case len(e.Undoes) > 0:
+		return strings.ReplaceAll(strings.Trim(fmt.Sprintf("undoes %v", e.Undoes), "]"), "[", "")
+	case e.Undone:
+		return "undone"
+	case e.PastBoot:
+		return "before the last boot"
+	case !e.Finished:
+		return "interrupted"
+	}
+	return "in force"
+}
+
+func journalJSON(a *app, entries []tune.Entry) error {
+	var l line
+	for _, e := range entries {
+		undoes := make([]string, len(e.Undoes))
+		for i, id := range e.Undoes {
+			undoes[i] = fmt.Sprint(id)
+		}
+		l.start("entry").add("v", Version).add("entry", e.ID).add("time", e.Time.UTC().Format(time.RFC3339Nano)).
+			add("user", e.User).add("command", e.Command).add("reason", e.Reason).add("state", entryState(e)).
+			add("finished", e.Finished).add("undone", e.Undone).add("past_boot", e.PastBoot).addList("undoes", undoes)
+		if err := l.write(a.Out); err != nil {
+			return err
+		}
+		if err := a.writeChanges(e.Changes); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"piton/internal/field"
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// monitorOptions are the flags of watching, with and without a screen.
+type monitorOptions struct {
+	count    count // ticks to print, 0 = until interrupted
+	interval interval
+	output   output
+	columns  []string
+	sort     string
+	filter   string
+	threads  bool
+	pids     pidList
+}
+
+func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
+	fs.VarP(&o.count, "count", "n", "end after so many samples (default: go on until ^C)")
+	fs.VarP(&o.interval, "delay", "d", "time between samples, 100ms to 1m")
+	o.output.addFlag(fs, asTable, asJSON, asCSV)
+	fs.StringSliceVar(&o.columns, "columns", nil, "`COLUMN,...` to show (see piton help headless)")
+	fs.StringVar(&o.sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
+	fs.StringVar(&o.filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu=3 mig>10 user:root")
+	fs.BoolVar(&o.threads, "threads", false, "show every thread")
+	fs.Var(&o.pids, "pid", "only these processes or threads")
+}
+
+// view is what monitorOptions come to.
+type view struct {
+	columns []*field.Column
+	order   *field.Column // nil = by tid
+	desc    bool
+	filter  *field.Filter
+	pids    pidList
+	ascii   bool
+}
+
+// view checks the options. defaults are the columns and the order used when
+// none are named.
+func (o *monitorOptions) view(columns []string, order string) (view, error) {
+	v := view{pids: o.pids}
+	if len(o.columns) > 0 {
+		columns = o.columns
+	}
+	if o.sort != "" {
+		order = o.sort
+	}
+	var err error
+	if v.columns, err = field.Select(columns); err != nil {
+		return v, usagef("--columns: %w", err)
+	}
+	if order != "" {
+		if v.order, v.desc, err = field.ParseOrder(order); err != nil {
+			return v, usagef("--sort: %w", err)
+		}
+	}
+	if o.filter != "" {
+		if v.filter, err = field.ParseFilter(o.filter); err != nil {
+			return v, usagef("--filter: %w", err)
+		}
+	}
+	return v, nil
+}
+
+// needs is what a sample must hold to print the view.
+func (v *view) needs(threads bool) sample.Needs {
+	columns := v.columns
+	if v.order != nil {
+		columns = append(slices.Clip(columns), v.order)
+	}
+	n := field.Needs(columns, v.filter)
+	n.Threads = threads
+	n.Watch = v.pids
+	n.All = len(v.pids) == 0 || v.filter != nil // every task is printed
+	n.Identity = true
+	return n
+}
+
+// rows chooses and orders the tasks of a model.
+func (v *view) rows(dst []int32, m *model.Model) []int32 {
+	for _, i := range v.filter.Select(nil, m) {
+		t := &m.Sample.Tasks[i]
+		if len(v.pids) == 0 || slices.Contains(v.pids, t.TID) || slices.Contains(v.pids, t.TGID) {
+			dst = append(dst, i)
+		}
+	}
+	if v.order != nil {
+		field.Sort(dst, m, *v.order, v.desc)
+	}
+	return dst
+}
+
+// printer writes one tick.
+type printer interface {
+	tick(w *bufio.Writer, n int, m *model.Model, rows []int32) error
+}
+
+func (o *monitorOptions) printer(a *app) (printer, view, error) {
+	columns := field.Process
+	if o.threads {
+		columns = field.Thread
+	}
+	switch o.output.value {
+	case asJSON:
+		v, err := o.view(field.JSON, "")
+		return &jsonPrinter{columns: v.columns}, v, err
+	case asCSV:
+		v, err := o.view(field.JSON, "")
+		return &csvPrinter{columns: v.columns}, v, err
+	}
+	v, err := o.view(columns, "cpu_percent")
+	return &tablePrinter{columns: v.columns, ascii: a.ascii}, v, err
+}
+
+// runMonitor prints samples until the count is reached or a signal comes.
+func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
+	p, v, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	w := bufio.NewWriterSize(a.Out, 1<<16)
+	n := 0
+	return a.watch(ctx, o.interval.d, v.needs(o.threads), func(m *model.Model) (more bool, err error) {
+		rows := v.rows(nil, m)
+		if len(v.pids) > 0 && len(rows) == 0 && v.filter == nil {
+			if n == 0 {
+				return false, fmt.Errorf("there is no process or thread %s", v.pids.String())
+			}
+			return false, nil // they have all ended
+		}
+		n++
+		if err := p.tick(w, n, m, rows); err != nil {
+			return false, err
+		}
+		return n != o.count.n, w.Flush()
+	})
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The groups of commands in the help.
+const (
+	groupTune  = "tune"
+	groupProve = "prove"
+	groupLook  = "look"
+)
+
+const rootLong = `piton shows which tasks bounce between CPUs, puts them on the right CPU and priority, and proves whether it helped.
+
+Without a command it opens the full-screen tuner. With --headless it prints samples for scripts or, given
+--pin, --nice, --policy or --ioprio, changes the tasks of --pid once.`
+
+func newRoot(a *app) *cobra.Command {
+	o := newRootOptions()
+	root := &cobra.Command{
+		Use:   "piton [flags]",
+		Short: "see, tune and prove where tasks run",
+		Long:  rootLong + "\n\n" + exitHelp,
+		Example: `  piton                                            the full-screen tuner
+  piton --headless -n 1 -o json                    one sample, a JSON object a line
+  piton --headless --sort mig --filter 'mig>10'    who bounces, every second
+  piton --headless --pid 3641 --pin least-loaded --policy fifo --rtprio 10
+  piton pin nginx --place spread`,
+		Version:           version(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              noCommand,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.setUp() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runRoot(cmd.Context(), a, o, cmd.Flags())
+		},
+	}
+	root.SetVersionTemplate("piton {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w (see %s --help)", err, cmd.CommandPath())
+	})
+	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
+	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	root.PersistentFlags().BoolVar(&a.ascii, "ascii", false, "draw with ASCII only")
+	root.Flags().BoolP("version", "V", false, "print the version")
+	o.addFlags(root.Flags())
+	root.Flags().SortFlags = false
+	root.AddGroup(&cobra.Group{ID: groupTune, Title: "Tune:"}, &cobra.Group{ID: groupProve, Title: "Prove:"},
+		&cobra.Group{ID: groupLook, Title: "Look:"})
+	root.AddCommand(newPin(a), newNice(a), newPolicy(a), newIONice(a), newRun(a), newUndo(a), newJournal(a), newBench(a), newTopo(a), newHeadlessHelp())
+	return root
+}
+
+// setUp completes the global flags from the environment.
+func (a *app) setUp() error {
+	if a.hostRoot == "" {
+		a.hostRoot = a.getenv("PITON_HOST_ROOT")
+	}
+	if a.hostRoot == "" {
+		a.hostRoot = "/"
+	}
+	dir, err := filepath.Abs(a.hostRoot)
+	if err != nil {
+		return usagef("--host-root %s: %w", a.hostRoot, err)
+	}
+	a.hostRoot = dir
+	if a.live() {
+		return nil
+	}
+	for _, sub := range []string{"proc", "sys"} {
+		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
+			return usagef("--host-root %s: there is no directory %s below it", dir, sub)
+		}
+	}
+	return nil
+}
+
+// noArgs is for commands that take none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// noCommand refuses words where a command should stand.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
+	}
+	return usagef("there is no command %q (see piton --help)", args[0])
+}
+
+// needArgs is for commands that take at least n words.
+func needArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usageError{fmt.Errorf("%s needs %s", cmd.CommandPath(), what)}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// rootOptions are the flags of piton without a command.
+type rootOptions struct {
+	headless bool
+	monitor  monitorOptions
+	tuning   tuningOptions
+	apply    applyOptions
+}
+
+func newRootOptions() *rootOptions {
+	return &rootOptions{monitor: monitorOptions{
+		count:    count{min: 1, max: 1 << 30},
+		interval: interval{d: time.Second, min: 100 * time.Millisecond, max: time.Minute},
+	}}
+}
+
+func (o *rootOptions) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.headless, "headless", false, "no screen: print samples, or change the tasks of --pid and end")
+	o.monitor.addFlags(fs)
+	o.tuning.addFlags(fs)
+	o.apply.addApplyFlags(fs)
+}
+
+// headlessOnly are flags that say nothing to the screen.
+var headlessOnly = []string{"count", "output", "pid", "pin", "within", "nice", "policy", "rtprio", "reset-on-fork", "ioprio", "process", "thread", "tree", "dry-run", "yes"}
+
+func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
+	if !o.headless {
+		for _, name := range headlessOnly {
+			if flags.Changed(name) {
+				return usagef("--%s is for --headless", name)
+			}
+		}
+		return runScreen(ctx, a, o)
+	}
+	if o.tuning.any() {
+		return runHeadlessTuning(ctx, a, o, flags)
+	}
+	for _, name := range []string{"dry-run", "yes", "rtprio", "reset-on-fork", "within", "process", "thread", "tree"} {
+		if flags.Changed(name) {
+			return usagef("--%s needs something to change: --pin, --nice, --policy or --ioprio", name)
+		}
+	}
+	return runMonitor(ctx, a, &o.monitor)
+}
+
+// runHeadlessTuning changes the tasks of --pid.
+func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
+	for _, name := range []string{"count", "columns", "sort", "filter", "threads"} {
+		if flags.Changed(name) {
+			return usagef("--%s is for watching; it has no part in a change", name)
+		}
+	}
+	if len(o.monitor.pids) == 0 {
+		return usagef("--pid is missing: which tasks are to be changed?")
+	}
+	want, err := o.tuning.change(a)
+	if err != nil {
+		return err
+	}
+	if err := o.tuning.scope.check(); err != nil {
+		return err
+	}
+	o.apply.output = o.monitor.output
+	return runTuning(ctx, a, o.monitor.pids.targets(o.tuning.scope.scope()), nil, want, o.apply)
+}

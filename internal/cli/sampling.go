@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// measureWindow is how long the load is measured before CPUs are chosen.
+const measureWindow = 250 * time.Millisecond
+
+// measure looks at the machine over measureWindow.
+func (a *app) measure(ctx context.Context) (m *model.Model, err error) {
+	needs := sample.Needs{Affinity: true, Threads: true, All: true}
+	err = a.watch(ctx, measureWindow, needs, func(seen *model.Model) (bool, error) {
+		m = seen
+		return false, nil
+	})
+	return m, err
+}
+
+// watch calls on with the machine over each interval, until it wants no more or
+// ctx ends.
+func (a *app) watch(ctx context.Context, interval time.Duration, needs sample.Needs, on func(*model.Model) (more bool, err error)) (err error) {
+	topo, err := a.topology()
+	if err != nil {
+		return err
+	}
+	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: interval, Needs: needs})
+	if err != nil {
+		return fmt.Errorf("look at the tasks: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	defer func() {
+		cancel()
+		err = errors.Join(err, <-ended, s.Close())
+	}()
+	var m *model.Model
+	for n := range s.Samples() {
+		m = model.Next(m, n, topo)
+		if n.Seq == 1 {
+			continue // rates need two samples
+		}
+		more, err := on(m)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return ctx.Err()
+}

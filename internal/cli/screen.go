@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"piton/internal/action"
+	"piton/internal/bench"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/procfs"
+	"piton/internal/sample"
+	"piton/internal/tui"
+	"piton/internal/tui/config"
+	"piton/internal/tui/detail"
+	"piton/internal/tui/screen"
+	"piton/internal/tui/theme"
+	"piton/internal/tune"
+)
+
+// runScreen opens the full-screen tuner.
+func runScreen(ctx context.Context, a *app, o *rootOptions) error {
+	in, out, err := a.terminal()
+	if err != nil {
+		return err
+	}
+	options, settings, err := a.screenOptions(&o.monitor)
+	if err != nil {
+		return err
+	}
+	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: options.Interval})
+	if err != nil {
+		return err
+	}
+	deps, err := a.screenDeps(options, settings, s)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	_, err = screen.Run(ctx, tui.New(deps), screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
+	cancel()
+	err = errors.Join(err, <-ended, s.Close())
+	var by screen.Signalled
+	if errors.As(err, &by) {
+		a.signal = by.Signal
+		return nil
+	}
+	return err
+}
+
+// terminal returns the run's terminal, or says what to do without one.
+func (a *app) terminal() (in, out *os.File, err error) {
+	const instead = "; piton --headless works without one"
+	in, inOK := a.In.(*os.File)
+	out, outOK := a.Out.(*os.File)
+	switch name := a.getenv("TERM"); {
+	case !inOK || !outOK || !isTerminal(in) || !isTerminal(out):
+		return nil, nil, errors.New("the screen needs a terminal on stdin and stdout" + instead)
+	case name == "" || name == "dumb":
+		return nil, nil, errors.New("the screen needs a terminal that can place its cursor, and TERM is " + dash(name) + instead)
+	}
+	return in, out, nil
+}
+
+// screenOptions joins flags and saved settings; flags win.
+func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error) {
+	o := tui.Options{
+		Theme:    theme.Detect(theme.Wish{NoColor: a.noColor, ASCII: a.ascii}, a.getenv),
+		Interval: m.interval.d, ReadOnly: !a.live(), Version: version(), PID: os.Getpid(),
+		Columns: m.columns, Sort: m.sort, Filter: m.filter, Threads: m.threads,
+	}
+	if _, err := m.view(field.Process, ""); err != nil {
+		return o, nil, err
+	}
+	path := config.Path(a.getenv)
+	if path == "" {
+		return o, nil, nil
+	}
+	file, saved, err := config.Open(path)
+	if err != nil {
+		a.warn("%v", err)
+		return o, nil, nil
+	}
+	if len(o.Columns) == 0 {
+		o.Columns = saved.Columns
+	}
+	if o.Sort == "" {
+		o.Sort = saved.Sort
+	}
+	if !m.interval.given && saved.Interval >= m.interval.min && saved.Interval <= m.interval.max {
+		o.Interval = saved.Interval
+	}
+	o.Panel = saved.Panel
+	return o, file, nil
+}
+
+func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler) (tui.Deps, error) {
+	topo, err := a.topology()
+	if err != nil {
+		return tui.Deps{}, err
+	}
+	t, journalErr := a.tuner()
+	if t == nil {
+		t = tune.New(tune.Options{Proc: procfs.New(a.hostRoot)})
+	}
+	var tuning tui.Tuning = tui.Tuner{Tuner: t}
+	if journalErr != nil {
+		tuning = unable{tuning, journalErr}
+	}
+	runner, err := a.benchRunner()
+	if err != nil {
+		return tui.Deps{}, err
+	}
+	host, _ := os.Hostname()
+	caps, _ := kernel.EffectiveCapabilities() // none when unknown
+	self, _ := os.Executable()
+	d := tui.Deps{
+		Options: o, Sampler: s, Topology: topo, Settings: settings,
+		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
+		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
+		Self:  self,
+	}
+	if runner.Store != nil {
+		d.Bench.Store = runner.Store
+	}
+	return d, nil
+}
+
+// unable is Tuning that says why nothing can be changed.
+type unable struct {
+	tui.Tuning
+	err error
+}
+
+// Plan fails.
+func (u unable) Plan(context.Context, *model.Model, []tune.Target, action.Tuning) (tune.Plan, []place.Choice, error) {
+	return tune.Plan{}, nil, u.err
+}
+
+// PlanUndo fails.
+func (u unable) PlanUndo(context.Context, tune.UndoRequest) (tune.Plan, error) {
+	return tune.Plan{}, u.err
+}
