@@ -118,7 +118,9 @@ type RunResult struct {
 	Involuntary     uint64
 	RunDelay        time.Duration // of all threads, from letting it go to its answer
 	HaveRunDelay    bool
-	Threads         int // when it answered
+	Threads         int     // when it answered
+	StealShare      float64 // of all CPUs' time that the hypervisor took meanwhile, 0..1
+	HaveSteal       bool    // the run was long enough for /proc/stat to tell
 	MinorFaults     uint64
 	MajorFaults     uint64
 	MaxRSSBytes     uint64

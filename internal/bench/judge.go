@@ -70,6 +70,9 @@ func Judge(r Results) Report {
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
+	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", percent(steal)))
+	}
 	return rep
 }
 

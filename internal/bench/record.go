@@ -44,6 +44,7 @@ type runRecord struct {
 	Migrations      *uint64         `json:"migrations"` // null = not known
 	MigrationSource string          `json:"migration_source"`
 	RunDelayNs      *int64          `json:"run_delay_ns"` // null = not known
+	Steal           *float64        `json:"steal"`        // share of all CPUs' time, null = not known
 	Voluntary       uint64          `json:"voluntary_switches"`
 	Involuntary     uint64          `json:"involuntary_switches"`
 	MinorFaults     uint64          `json:"minor_faults"`
@@ -110,6 +111,9 @@ func newRunRecord(study string, r RunResult) runRecord {
 		ns := r.RunDelay.Nanoseconds()
 		rec.RunDelayNs = &ns
 	}
+	if r.HaveSteal {
+		rec.Steal = &r.StealShare
+	}
 	return rec
 }
 
@@ -127,6 +131,9 @@ func (r runRecord) result() RunResult {
 	}
 	if r.RunDelayNs != nil {
 		run.RunDelay, run.HaveRunDelay = time.Duration(*r.RunDelayNs), true
+	}
+	if r.Steal != nil {
+		run.StealShare, run.HaveSteal = *r.Steal, true
 	}
 	return run
 }

@@ -75,6 +75,7 @@ func (r *Runner) measure(ctx context.Context, c *child, run *RunResult, started 
 	before := r.count(run.PID)
 	started(*run)
 
+	host := readHostTicks(r.Proc)
 	start := time.Now()
 	if _, err := c.gate.Write([]byte{'g'}); err != nil {
 		return fmt.Errorf("let it go: %w", err)
@@ -85,6 +86,7 @@ func (r *Runner) measure(ctx context.Context, c *child, run *RunResult, started 
 		return err
 	}
 	r.count(run.PID).since(before, run)
+	run.StealShare, run.HaveSteal = readHostTicks(r.Proc).stolen(host)
 	run.TouchedWhat = r.touched(run.PID, want)
 	run.Touched = run.TouchedWhat != ""
 	run.Answer, run.Metric, run.Detail = m.Answer, m.Seconds, m.Detail

@@ -2,7 +2,10 @@ package matrix
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -140,4 +143,26 @@ func TestEndsWithItsContext(t *testing.T) {
 	cancel()
 	_, err := Run(ctx, Options{N: 500, Threads: 2, Mapping: ByKernel, Kernel: Naive})
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// The real calls: threads are put on the CPUs in turn and none stays there, so
+// that the Go runtime's threads are as free afterwards as before.
+func TestManualLeavesNoThreadPinned(t *testing.T) {
+	before, err := kernel.System().Affinity(0)
+	require.NoError(t, err)
+	r, err := Run(t.Context(), Options{N: 64, Threads: 9, Mapping: Manual, Kernel: Blocked, Scheduler: kernel.System()})
+	require.NoError(t, err)
+	assert.Equal(t, before.String(), r.CPUs)
+	entries, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	for _, e := range entries {
+		tid, err := strconv.Atoi(e.Name())
+		require.NoError(t, err)
+		now, err := kernel.System().Affinity(kernel.TID(tid))
+		if errors.Is(err, syscall.ESRCH) {
+			continue // the thread has ended
+		}
+		require.NoError(t, err)
+		assert.Equal(t, before, now, "thread %d", tid)
+	}
 }
