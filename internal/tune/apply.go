@@ -132,6 +132,27 @@ func (r *run) one(c *Change) {
 func (r *run) fail(c *Change, err error) {
 	c.Status, c.Err = Failed, r.t.mark(err)
 	c.Reason = r.t.explain(*c, err)
+	if c.gone() && r.passing(*c) {
+		c.Status = Unchanged
+		c.Reason = "the thread ended meanwhile"
+	}
+}
+
+// passing reports whether a task that ended was one thread of a process that
+// lives on: threads come and go, and nobody asked for that one.
+func (r *run) passing(c Change) bool {
+	if c.TID == c.PID {
+		return false
+	}
+	for _, q := range r.plan.Requests {
+		for _, target := range q.Targets {
+			if target.TID == c.TID && target.Scope == ScopeThread {
+				return false
+			}
+		}
+	}
+	_, err := r.t.look(c.PID, c.PID)
+	return err == nil
 }
 
 // differs handles a value that reads back other than it was set.

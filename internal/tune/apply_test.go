@@ -264,3 +264,21 @@ func TestApplyHoldsManyProcesses(t *testing.T) {
 	result := apply(t, m.tuner(Options{}), pin(ScopeProcess, cpuset.Of(1), tids...))
 	assert.Equal(t, len(tids), result.Count(Done))
 }
+
+func TestApplyThreadsThatEndAreNoFailure(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	m.spawn(10, 11)
+	m.spawn(20, 20)
+	m.spawn(20, 21)
+	tuner := m.tuner(Options{})
+	requests := append(pin(ScopeProcess, cpuset.Of(1), 10, 20), pin(ScopeThread, cpuset.Of(1), 21)...)
+	plan, err := tuner.Plan(context.Background(), requests)
+	require.NoError(t, err)
+	m.Before("SetAffinity", 10, func() { m.end(11); m.end(21) })
+	result, err := tuner.Apply(context.Background(), plan)
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done", "affinity 0-3 to 1: failed",
+	}, outcome(result.Changes), "unless that very thread was asked for")
+}

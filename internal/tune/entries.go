@@ -102,11 +102,11 @@ func (e *Entry) add(changes []jchange) {
 func (e *Entry) result(results []jchange) {
 	index := map[changeKey]int{}
 	for i, c := range e.Changes {
-		index[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}] = i
+		index[c.key()] = i
 	}
 	for _, r := range results {
 		c := r.change()
-		if i, ok := index[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}]; ok {
+		if i, ok := index[c.key()]; ok {
 			e.Changes[i] = c
 			continue
 		}

@@ -33,6 +33,8 @@ type changeKey struct {
 	attribute Attribute
 }
 
+func (c Change) key() changeKey { return changeKey{taskID{c.TID, c.StartTicks}, c.Attribute} }
+
 // Plan finds out what the requests would change, and changes nothing. Targets
 // that are gone and changes that cannot succeed are in the Plan as Refused. The
 // error is a UsageError for settings that are none, ErrNotLive, the context's,
@@ -154,7 +156,7 @@ func refuse(c *Change, format string, args ...any) {
 }
 
 func (p *planner) add(c Change) {
-	key := changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}
+	key := c.key()
 	if i, ok := p.index[key]; ok {
 		p.plan.Changes[i] = c
 		return

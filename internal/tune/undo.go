@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"piton/internal/kernel"
 )
 
 // UndoRequest says what to take back: entries by ID, else the last Last
@@ -136,14 +138,18 @@ func (u *undoer) byID() ([]Entry, error) {
 func (u *undoer) entry(e Entry) {
 	u.plan.Undoes = append(u.plan.Undoes, e.ID)
 	item := undone{id: e.ID}
-	attributes := map[Attribute]bool{}
+	own := map[changeKey]bool{}
+	models := map[modelKey]Change{}
 	for _, c := range slices.Backward(e.Changes) {
 		if c.Status != Done && c.Status != Planned { // Planned: piton ended before it could say
 			continue
 		}
-		attributes[c.Attribute] = true
-		key := changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}
+		key := c.key()
+		own[key] = true
 		item.keys = append(item.keys, key)
+		if m := (modelKey{c.PID, c.Attribute}); c.TID == c.PID || models[m].TID == 0 {
+			models[m] = c
+		}
 		if i, ok := u.index[key]; ok {
 			u.goals[i].before = c.Before
 			continue
@@ -152,12 +158,38 @@ func (u *undoer) entry(e Entry) {
 		u.goals = append(u.goals, goal{Change: c, entry: e.ID, before: c.Before})
 	}
 	u.plan.undo = append(u.plan.undo, item)
-	for _, target := range e.Targets {
-		f := follow{target: target, inherited: true}
-		for a := range attributes {
-			f.attributes = append(f.attributes, a)
+	u.inherit(own, models)
+	u.follow(e)
+}
+
+type modelKey struct {
+	pid       kernel.TID
+	attribute Attribute
+}
+
+// inherit is for threads born after the entry was made, which newer entries
+// know and this one does not: what they had then, they had from their process.
+func (u *undoer) inherit(own map[changeKey]bool, models map[modelKey]Change) {
+	for i := range u.goals {
+		g := &u.goals[i]
+		if own[g.key()] {
+			continue
 		}
-		u.plan.follow = append(u.plan.follow, f)
+		if m, ok := models[modelKey{g.PID, g.Attribute}]; ok && m.After == g.before {
+			g.before = m.Before
+		}
+	}
+}
+
+func (u *undoer) follow(e Entry) {
+	var names []Attribute
+	for _, c := range e.Changes {
+		if !slices.Contains(names, c.Attribute) {
+			names = append(names, c.Attribute)
+		}
+	}
+	for _, target := range e.Targets {
+		u.plan.follow = append(u.plan.follow, follow{target: target, attributes: names, inherited: true})
 	}
 }
 
@@ -191,13 +223,13 @@ func (u *undoer) change(g goal) Change {
 // drifted says that a value is not the one that piton left, and who set it, if
 // that was piton too.
 func (u *undoer) drifted(g goal, now string) string {
-	key := changeKey{taskID{g.TID, g.StartTicks}, g.Attribute}
+	key := g.key()
 	for _, e := range slices.Backward(u.entries) {
 		if e.ID <= g.entry || e.Undone {
 			continue
 		}
 		for _, c := range e.Changes {
-			if (changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}) == key && c.Status == Done && c.After == now {
+			if c.key() == key && c.Status == Done && c.After == now {
 				return fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", e.ID, g.Change.After, now)
 			}
 		}
@@ -210,9 +242,9 @@ func (u *undoer) drifted(g goal, now string) string {
 func (r *run) undone() []uint64 {
 	status := map[changeKey]Status{}
 	for _, c := range r.result.Changes {
-		status[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}] = c.Status
+		status[c.key()] = c.Status
 		if c.gone() {
-			status[changeKey{taskID{c.TID, c.StartTicks}, c.Attribute}] = Unchanged
+			status[c.key()] = Unchanged
 		}
 	}
 	var out []uint64

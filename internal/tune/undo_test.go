@@ -122,6 +122,19 @@ func TestUndoReachesThreadsBornSince(t *testing.T) {
 	assert.Equal(t, "2", m.Task(12).Affinity.String())
 }
 
+// A thread born between two entries is in the newer one only; what it had before
+// that one, it had from the older.
+func TestUndoOfSeveralReachesThreadsBornBetween(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	tuner := m.tuner(Options{Journal: openJournal(t)})
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(1), 10))
+	m.spawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(1)})
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(2), 10))
+	undo(t, tuner, UndoRequest{All: true})
+	assert.Equal(t, "0-3", m.Task(11).Affinity.String())
+}
+
 func TestUndoAfterACrashInTheMiddle(t *testing.T) {
 	m := newMachine(t)
 	m.spawn(10, 10)

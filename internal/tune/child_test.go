@@ -1,0 +1,114 @@
+package tune
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+// childVar makes the test binary a child to be tuned: "idle" has four threads
+// that sleep, "busy" one that spins, "storm" creates threads from threads as
+// fast as it can. A child ends when its standard input does, and at the latest
+// after childLife.
+const (
+	childVar  = "PITON_TUNE_TEST_CHILD"
+	childLife = 20 * time.Second
+)
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(childVar); mode != "" {
+		time.AfterFunc(childLife, func() { os.Exit(1) })
+		child(mode)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func child(mode string) {
+	switch mode {
+	case "idle":
+		ready := make(chan bool)
+		for range 4 {
+			go thread(func() { ready <- true; select {} })
+			<-ready
+		}
+	case "busy":
+		go thread(func() {
+			for {
+			}
+		})
+	case "storm":
+		for range 3 {
+			go thread(storm)
+		}
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func thread(run func()) {
+	runtime.LockOSThread()
+	run()
+}
+
+// storm lives for a moment, and has a successor before it ends: every thread's
+// creator is a young thread itself.
+func storm() {
+	time.Sleep(time.Millisecond)
+	go thread(storm)
+	time.Sleep(time.Millisecond)
+}
+
+// start starts a child and waits until it is ready.
+func start(t *testing.T, mode string) (pid kernel.TID, end func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVar+"="+mode)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ended := false
+	end = func() {
+		if !ended {
+			ended = true
+			_ = stdin.Close()
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	t.Cleanup(end)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err, "the child said %q", line)
+	return kernel.TID(cmd.Process.Pid), end
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it raises priorities")
+	}
+}
+
+// forceNext makes the next process that is created get the number pid, if it is
+// free (CONFIG_CHECKPOINT_RESTORE, proc_sys_kernel(5)).
+func forceNext(pid kernel.TID) error {
+	f, err := os.OpenFile("/proc/sys/kernel/ns_last_pid", os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strconv.Itoa(int(pid) - 1))
+	return errors.Join(err, f.Close())
+}
