@@ -39,6 +39,9 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 	}
 	defer r.release()
 	r.result.Changes = append([]Change(nil), plan.Changes...)
+	for _, c := range plan.Changes {
+		r.known[taskID{c.TID, c.StartTicks}] = true
+	}
 	for i := range r.result.Changes {
 		r.refresh(&r.result.Changes[i])
 	}
@@ -54,7 +57,6 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 
 // refresh reads the old value again: time has passed since the plan was made.
 func (r *run) refresh(c *Change) {
-	r.known[taskID{c.TID, c.StartTicks}] = true
 	if c.Status != Planned && c.Status != Unchanged || c.gone() {
 		return
 	}
@@ -151,8 +153,8 @@ func (r *run) passing(c Change) bool {
 			}
 		}
 	}
-	_, err := r.t.look(c.PID, c.PID)
-	return err == nil
+	leader, err := r.t.look(c.PID, c.PID)
+	return err == nil && r.known[leader.id()] // and no later process with the number
 }
 
 // differs handles a value that reads back other than it was set.
