@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -140,11 +141,21 @@ func (r runRecord) result() RunResult {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// marshal writes one line without its end, and "p<0.01" as it is: no browser
+// reads it.
+func marshal(record any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(record)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
 // RunJSON is the line of one run.
-func RunJSON(study string, r RunResult) ([]byte, error) { return json.Marshal(newRunRecord(study, r)) }
+func RunJSON(study string, r RunResult) ([]byte, error) { return marshal(newRunRecord(study, r)) }
 
 // StudyJSON is the line of a study.
-func StudyJSON(r Results) ([]byte, error) { return json.Marshal(newStudyRecord(r)) }
+func StudyJSON(r Results) ([]byte, error) { return marshal(newStudyRecord(r)) }
 
 // ComparisonJSON is the line of one comparison.
 func ComparisonJSON(study, workload string, c Comparison) ([]byte, error) {
@@ -162,5 +173,5 @@ func ComparisonJSON(study, workload string, c Comparison) ([]byte, error) {
 	if c.HaveInterval {
 		rec.DeltaLow, rec.DeltaHigh, rec.SmallestVisible = &c.Low, &c.High, &c.Visible
 	}
-	return json.Marshal(rec)
+	return marshal(rec)
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,7 +57,7 @@ func (s *Store) add(study string, run RunResult) error {
 
 // append adds one line, whole or not at all.
 func (s *Store) append(record any) error {
-	line, err := json.Marshal(record)
+	line, err := marshal(record)
 	if err != nil {
 		return fmt.Errorf("keep results: %w", err)
 	}

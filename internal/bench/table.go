@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -45,10 +46,10 @@ func (r Row) Cells() []string {
 
 // Rows computes the table of a report.
 func Rows(rep Report) []Row {
-	low, high := scale(rep.Arms)
+	sc := newScale(rep.Arms)
 	rows := make([]Row, len(rep.Arms))
 	for i, a := range rep.Arms {
-		rows[i] = a.row(low, high)
+		rows[i] = a.row(sc)
 		if i > 0 {
 			rows[i].compare(rep.Comparisons[i-1])
 		}
@@ -56,7 +57,7 @@ func Rows(rep Report) []Row {
 	return rows
 }
 
-func (a Arm) row(low, high float64) Row {
+func (a Arm) row(sc scale) Row {
 	r := Row{
 		Placement: string(a.Placement), Median: None, Interval: None, Bar: strings.Repeat(" ", BarWidth),
 		Delta: None, Migrations: None, RunDelay: None, Verdict: None,
@@ -67,10 +68,10 @@ func (a Arm) row(low, high float64) Row {
 		}
 		return r
 	}
-	r.Median = Seconds(a.Median) + " s"
+	r.Median = fixed(a.Median, sc.decimals) + " s"
 	if a.HaveInterval {
-		r.Interval = "[" + Seconds(a.Low) + " … " + Seconds(a.High) + "]"
-		r.Bar = bar(a.Low, a.Median, a.High, low, high)
+		r.Interval = "[" + fixed(a.Low, sc.decimals) + " … " + fixed(a.High, sc.decimals) + "]"
+		r.Bar = bar(a.Low, a.Median, a.High, sc.low, sc.high)
 	}
 	if a.HaveMigrations {
 		r.Migrations = fmt.Sprintf("%.0f", a.Migrations)
@@ -106,18 +107,23 @@ func signed(share float64) string {
 }
 
 // Seconds prints a time with three significant digits or more.
-func Seconds(s float64) string {
+func Seconds(s float64) string { return fixed(s, decimals(s)) }
+
+func fixed(s float64, decimals int) string { return strconv.FormatFloat(s, 'f', decimals, 64) }
+
+// decimals is how many a time needs for three significant digits.
+func decimals(s float64) int {
 	switch {
 	case s >= 100:
-		return fmt.Sprintf("%.1f", s)
+		return 1
 	case s >= 10:
-		return fmt.Sprintf("%.2f", s)
+		return 2
 	case s >= 0.1:
-		return fmt.Sprintf("%.3f", s)
+		return 3
 	case s >= 0.01:
-		return fmt.Sprintf("%.4f", s)
+		return 4
 	}
-	return fmt.Sprintf("%.6f", s)
+	return 6
 }
 
 func delayText(seconds float64) string {
@@ -129,15 +135,24 @@ func delayText(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-// scale is the range that the bars of all arms share.
-func scale(arms []Arm) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
+// scale is what all rows share: the range of the bars, and as many decimals as
+// the shortest median needs, so that digits stand below each other.
+type scale struct {
+	low, high float64
+	decimals  int
+}
+
+func newScale(arms []Arm) scale {
+	sc := scale{low: math.Inf(1), high: math.Inf(-1)}
 	for _, a := range arms {
+		if a.Runs > 0 {
+			sc.decimals = max(sc.decimals, decimals(a.Median))
+		}
 		if a.HaveInterval {
-			low, high = min(low, a.Low), max(high, a.High)
+			sc.low, sc.high = min(sc.low, a.Low), max(sc.high, a.High)
 		}
 	}
-	return low, high
+	return sc
 }
 
 // bar draws an interval with its median, "──┼──", between low and high.

@@ -32,6 +32,12 @@ func TestTable(t *testing.T) {
 	assert.Equal(t, column(lines[0], "verdict"), column(lines[3], "no diff"))
 }
 
+func TestDigitsStandBelowEachOther(t *testing.T) {
+	rows := Rows(Judge(study([]float64{1.5, 1.5, 1.5}, []float64{0.05, 0.05, 0.05})))
+	assert.Equal(t, "1.5000 s", rows[0].Median)
+	assert.Equal(t, "0.0500 s", rows[1].Median)
+}
+
 func TestRowsOfNothing(t *testing.T) {
 	assert.Empty(t, Rows(Report{}))
 	assert.NoError(t, WriteTable(nil, Report{}))
@@ -84,7 +90,8 @@ func TestJSONLines(t *testing.T) {
 	assert.Equal(t, "normal", fields["base"])
 	assert.Equal(t, true, fields["different"])
 	assert.InDelta(t, -0.2, fields["delta"], 0.03)
-	assert.Contains(t, fields["verdict"], "faster")
+	assert.Contains(t, string(line), "faster (")
+	assert.Contains(t, string(line), ", p<0.001", "as it is read")
 	line, err = ComparisonJSON("one", "nqueens", c[1])
 	require.NoError(t, err)
 	assert.Contains(t, string(line), `"delta":null`)
