@@ -14,7 +14,8 @@ var (
 // bounceColumn draws the CPU a task was on over the last ticks as height: a
 // pinned task is flat, a bouncing one looks like noise. The height is the CPU's
 // rank in the machine where eight heights can tell its CPUs apart, else its
-// rank among the CPUs that the task was on.
+// rank among the CPUs that the task was on: one that stays where it is is a low
+// line, whichever CPU that is.
 func bounceColumn() Column {
 	c := real(Column{ID: "bounce", Title: "BOUNCE", Width: model.BounceLen, Desc: true,
 		Help:    "CPU it was on over the last ticks, as height; sorts by how many different ones",
@@ -56,7 +57,7 @@ func appendBounce(dst []byte, r Row) []byte {
 // the memory of buf.
 func bounceOrder(r Row, buf *[model.BounceLen]int16) []int16 {
 	order := buf[:0]
-	if n := len(r.M.Sample.CPUs); n <= len(blocks) {
+	if n := len(r.M.Sample.CPUs); n <= len(blocks) && r.Rates().CPUsSeen > 1 {
 		for _, c := range r.M.Sample.CPUs {
 			order = append(order, int16(c.ID))
 		}

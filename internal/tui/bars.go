@@ -139,7 +139,10 @@ func bounced(row field.Row, th *theme.Theme) string {
 	if !model.Known(rates.MigPerS) || rates.CPUsSeen < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("bounced %s/s over %d CPUs", cell("migrations_per_s", row), rates.CPUsSeen)
+	if rates.MigPerS < 0.05 {
+		return fmt.Sprintf("on %d CPUs lately", rates.CPUsSeen)
+	}
+	text := fmt.Sprintf("bounces %s/s over %d CPUs", cell("migrations_per_s", row), rates.CPUsSeen)
 	if across := acrossLLC(row); across != "" {
 		text += ", " + across
 	}

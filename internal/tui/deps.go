@@ -2,6 +2,7 @@ package tui
 
 import (
 	"os/exec"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -82,18 +83,28 @@ type Saved struct {
 // defaultSort shows the busiest first, as top and htop do.
 const defaultSort = "cpu_percent"
 
+// The widths from which more columns are shown.
+const (
+	narrow = 100
+	roomy  = 132
+)
+
 // columns returns the columns to show in width cells.
 func (o *Options) columns(width int) []*field.Column {
 	ids := o.Columns
 	if len(ids) == 0 {
 		switch {
-		case width < 100:
+		case width < narrow:
 			ids = field.Narrow
 		case o.Threads:
 			ids = field.Thread
 		default:
 			ids = field.Process
 		}
+	}
+	if len(o.Columns) == 0 && width < roomy {
+		// PRI follows from NI and POL; the command needs its cells more.
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "priority" })
 	}
 	columns, err := field.Select(ids)
 	if err != nil {

@@ -8,6 +8,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
@@ -170,11 +172,14 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 
 // resize fits the columns to the window, unless the user chose them.
 func (m *Model) resize(width, height int) {
-	narrow := m.width < 100 != (width < 100) || m.width == 0
 	m.width, m.height = width, height
-	if narrow && len(m.deps.Columns) == 0 {
-		v := m.table.View()
-		v.Columns = m.deps.columns(width)
+	m.width, m.height = width, height
+	if len(m.deps.Columns) > 0 {
+		return
+	}
+	v := m.table.View()
+	if columns := m.deps.columns(width); !slices.Equal(columns, v.Columns) {
+		v.Columns = columns
 		m.table.SetView(v)
 	}
 }

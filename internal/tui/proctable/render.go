@@ -1,6 +1,8 @@
 package proctable
 
 import (
+	"strconv"
+
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -95,9 +97,9 @@ func (t *Table) arrange(width int) (slots []slot, skip int) {
 		switch {
 		case c.Width == 0:
 			slots = append(slots, slot{c, 0})
-		case c.Width+1+least <= room:
-			slots = append(slots, slot{c, c.Width})
-			room -= c.Width + 1
+		case t.widthOf(c)+1+least <= room:
+			slots = append(slots, slot{c, t.widthOf(c)})
+			room -= t.widthOf(c) + 1
 		}
 	}
 	for i := range slots {
@@ -107,6 +109,23 @@ func (t *Table) arrange(width int) (slots []slot, skip int) {
 		}
 	}
 	return slots, skip
+}
+
+// widthOf is a column's width; task numbers take as much as the largest has,
+// and the command gets the rest.
+func (t *Table) widthOf(c *field.Column) int {
+	if n := t.tasks(); n > 0 && (c.ID == "pid" || c.ID == "tid" || c.ID == "ppid") {
+		return max(5, len(strconv.Itoa(int(t.m.Sample.Tasks[n-1].TID))))
+	}
+	return c.Width
+}
+
+// tasks is the number of tasks of the model.
+func (t *Table) tasks() int {
+	if t.m == nil {
+		return 0
+	}
+	return len(t.m.Sample.Tasks)
 }
 
 // Shown are the columns that the last Render had room for.

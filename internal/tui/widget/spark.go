@@ -34,53 +34,24 @@ func AppendRateSpark(dst []byte, th *theme.Theme, counts []uint16, ticks int, se
 	if seconds <= 0 {
 		seconds = 1
 	}
-	open := -1
+	open := theme.Style{}
 	for i := len(counts) - width; i < len(counts); i++ {
 		if i < len(counts)-ticks {
 			dst = append(dst, ' ')
 			continue
 		}
 		level := RateLevel(float32(counts[i]) / seconds)
-		if band := sparkBand(level); band != open {
-			dst = closeBand(dst, th, open)
-			dst = bandStyle(th, band).Open(dst)
-			open = band
+		style := th.Accent
+		if level == 0 {
+			style = th.Dim
+		}
+		if style != open {
+			dst = style.Open(open.Close(dst))
+			open = style
 		}
 		dst = append(dst, th.Spark[level]...)
 	}
-	return closeBand(dst, th, open)
-}
-
-// sparkBand groups heights by style: nothing, little, much, very much.
-func sparkBand(level int) int {
-	switch {
-	case level == 0:
-		return 0
-	case level < 4:
-		return 1
-	case level < 6:
-		return 2
-	}
-	return 3
-}
-
-func bandStyle(th *theme.Theme, band int) theme.Style {
-	switch band {
-	case 0:
-		return th.Dim
-	case 1:
-		return th.Accent
-	case 2:
-		return th.Warn
-	}
-	return th.Bad
-}
-
-func closeBand(dst []byte, th *theme.Theme, band int) []byte {
-	if band < 0 {
-		return dst
-	}
-	return bandStyle(th, band).Close(dst)
+	return open.Close(dst)
 }
 
 // AppendSpark adds one cell per value, 0..1, as a height; NaN is blank.
