@@ -214,28 +214,32 @@ func (u *undoer) change(g goal) Change {
 		c.Err = err
 	case c.Before == c.After:
 		c.Status = Unchanged
-	case c.Before != g.Change.After && !u.q.Force:
-		refuse(&c, "%s", u.drifted(g, c.Before))
+	case !u.q.Force:
+		if why := u.drifted(g, c.Before); why != "" {
+			refuse(&c, "%s", why)
+		}
 	}
 	return c
 }
 
-// drifted says that a value is not the one that piton left, and who set it, if
-// that was piton too.
+// drifted says why an entry cannot be taken back for this task without force:
+// a later entry builds upon it, or somebody else has set the value since.
 func (u *undoer) drifted(g goal, now string) string {
-	key := g.key()
 	for _, e := range slices.Backward(u.entries) {
-		if e.ID <= g.entry || e.Undone {
+		if e.ID <= g.entry || e.Undone || len(e.Undoes) > 0 {
 			continue
 		}
 		for _, c := range e.Changes {
-			if c.key() == key && c.Status == Done && c.After == now {
-				return fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", e.ID, g.Change.After, now)
+			if c.key() == g.key() && c.Status == Done {
+				return fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", e.ID, c.Before, c.After)
 			}
 		}
 	}
-	return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
-		g.Change.After, now)
+	if now != g.Change.After {
+		return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
+			g.Change.After, now)
+	}
+	return ""
 }
 
 // undone returns the entries of which nothing is left in force.

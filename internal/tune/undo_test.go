@@ -88,6 +88,11 @@ func TestUndoOfAnOlderEntryNamesTheNewer(t *testing.T) {
 	apply(t, tuner, pin(ScopeProcess, cpuset.Of(2), 10))
 	result := undo(t, tuner, UndoRequest{IDs: []uint64{1}})
 	assert.Equal(t, "entry 2 has changed it from 1 to 2 since; undo that one first, or force this", result.Changes[0].Reason)
+
+	// Also when the value happens to be the one that the older entry left.
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(1), 10))
+	result = undo(t, tuner, UndoRequest{IDs: []uint64{1}})
+	assert.Equal(t, "entry 4 has changed it from 2 to 1 since; undo that one first, or force this", result.Changes[0].Reason)
 }
 
 func TestUndoSaysWhatIsGone(t *testing.T) {
