@@ -185,7 +185,7 @@ func (r *run) cut(c *Change, want, now string) bool {
 		c.Reason = fmt.Sprintf("%s in force: %s", force, absent(missing, online))
 		return true
 	}
-	if limit, cgroup, err := r.t.cpusetOf(c.PID); err == nil && missing.And(limit).Empty() {
+	if limit, cgroup, err := r.t.Cpuset(c.PID); err == nil && missing.And(limit).Empty() {
 		c.Reason = fmt.Sprintf("%s in force: cgroup %s allows only %s", force, cgroup, cpuText(limit))
 		return true
 	}

@@ -55,7 +55,7 @@ func (t *Tuner) explainAffinity(c Change) string {
 	if err == nil && want.And(online).Empty() {
 		return absent(want, online)
 	}
-	limit, cgroup, err := t.cpusetOf(c.PID)
+	limit, cgroup, err := t.Cpuset(c.PID)
 	if err == nil && want.And(limit).Empty() {
 		return fmt.Sprintf("its cgroup %s allows only %s, and %s is outside; choose among those, or widen the group's cpuset.cpus",
 			cgroup, cpuText(limit), want)

@@ -27,9 +27,9 @@ func readSet(path string) (cpuset.Set, error) {
 	return cpuset.Parse(string(data))
 }
 
-// cpusetOf returns the CPUs that the process's cpuset allows, and the cgroup
+// Cpuset returns the CPUs that the process's cpuset allows, and the cgroup
 // that says so (cpuset(7), cgroups(7)).
-func (t *Tuner) cpusetOf(pid kernel.TID) (cpuset.Set, string, error) {
+func (t *Tuner) Cpuset(pid kernel.TID) (cpuset.Set, string, error) {
 	g, err := t.cgroup(pid, "cpuset")
 	if err != nil {
 		return cpuset.Set{}, "", err

@@ -193,7 +193,7 @@ func (p *planner) affinity(k task, c *Change) {
 	if err == nil && !want.SubsetOf(online) {
 		p.warn("%s; the kernel leaves out what is not", absent(want.AndNot(online), online))
 	}
-	limit, cgroup, err := p.t.cpusetOf(k.pid)
+	limit, cgroup, err := p.t.Cpuset(k.pid)
 	if err != nil || want.And(online).SubsetOf(limit) {
 		return
 	}

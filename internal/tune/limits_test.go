@@ -1,0 +1,148 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// cgroupFor makes a cgroup of version 1 with a child process in it, or skips.
+func cgroupFor(t *testing.T, controller string, files map[string]string) (pid kernel.TID, path string) {
+	t.Helper()
+	needRoot(t)
+	mount := filepath.Join("/sys/fs/cgroup", controller)
+	if _, err := os.Stat(filepath.Join(mount, "tasks")); err != nil {
+		t.Skipf("no %s cgroups of version 1 here", controller)
+	}
+	path = "/piton-test-" + strconv.Itoa(os.Getpid())
+	dir := filepath.Join(mount, path)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skipf("no cgroup can be made: %v", err)
+	}
+	pid, end := start(t, "idle")
+	t.Cleanup(func() {
+		end()
+		assert.NoError(t, os.Remove(dir))
+	})
+	for name, value := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(value), 0o644))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(int(pid))), 0o644))
+	return pid, path
+}
+
+func TestRealCpuset(t *testing.T) {
+	mine, err := kernel.System().Affinity(0)
+	require.NoError(t, err)
+	if mine.Len() < 2 {
+		t.Skip("needs two CPUs")
+	}
+	in, out := cpuset.Of(mine.First()), cpuset.Of(mine.Last())
+	pid, path := cgroupFor(t, "cpuset", map[string]string{"cpuset.cpus": in.String(), "cpuset.mems": "0"})
+	tuner := New(Options{})
+	want := fmt.Sprintf("its cgroup %s allows only CPU %s, and %s is outside; choose among those, or widen the group's cpuset.cpus", path, in, out)
+	result := apply(t, tuner, pin(ScopeProcess, out, pid))
+	for _, c := range result.Changes {
+		assert.Equal(t, Failed, c.Status)
+		assert.Equal(t, want, c.Reason)
+	}
+	assert.Equal(t, in.String(), affinityOf(t, pid))
+}
+
+func TestRealGroupWithoutRealTime(t *testing.T) {
+	pid, path := cgroupFor(t, "cpu", nil)
+	file := filepath.Join("/sys/fs/cgroup/cpu", path, "cpu.rt_runtime_us")
+	if data, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(data)) != "0" {
+		t.Skip("this kernel has no CONFIG_RT_GROUP_SCHED")
+	}
+	result := apply(t, New(Options{}), []Request{{Targets: []Target{{TID: pid, Scope: ScopeThread}}, Settings: fifo(5)}})
+	assert.Equal(t, Failed, result.Changes[0].Status)
+	assert.Contains(t, result.Changes[0].Reason, "its cpu cgroup has no real-time budget: "+file+" is 0")
+	assert.NotErrorIs(t, result.Changes[0].Err, ErrNotPermitted, "more rights would not help")
+}
+
+// unprivileged runs one of this file's tests again as nobody, against a child
+// of nobody's and one of root's.
+const unprivilegedVar = "PITON_TUNE_TEST_NOBODY"
+
+func TestRealWithoutRights(t *testing.T) {
+	needRoot(t)
+	others, _ := start(t, "idle")
+	binary := filepath.Join(t.TempDir(), "tune.test")
+	data, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(binary, data, 0o755))
+	for dir := filepath.Dir(binary); len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
+		require.NoError(t, os.Chmod(dir, 0o755)) // so that nobody may enter
+	}
+	const nobody = 65534
+	cmd := exec.Command(binary, "-test.run=^TestNobody$", "-test.v")
+	cmd.Env = append(os.Environ(), unprivilegedVar+"="+strconv.Itoa(int(others)))
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "--- PASS: TestNobody")
+}
+
+func TestNobody(t *testing.T) {
+	others, err := strconv.Atoi(os.Getenv(unprivilegedVar))
+	if err != nil {
+		t.Skip("run by TestRealWithoutRights, as nobody")
+	}
+	pid, _ := start(t, "idle")
+	tuner := New(Options{})
+	one := func(tid int, s Settings) Change {
+		result := apply(t, tuner, []Request{{Targets: []Target{{TID: kernel.TID(tid), Scope: ScopeThread}}, Settings: s}})
+		return result.Changes[0]
+	}
+	nice := func(n int) Settings { return Settings{Nice: &n} }
+	mine, err := kernel.System().Affinity(pid)
+	require.NoError(t, err)
+	last := cpuset.Of(mine.Last())
+	policy := func(p kernel.Policy) Settings { return Settings{Policy: &PolicySetting{Policy: p}} }
+
+	assert.Equal(t, Done, one(int(pid), policy(kernel.Batch)).Status, "one's own may be changed so far")
+	assert.Equal(t, Done, one(int(pid), nice(5)).Status)
+	for name, tt := range map[string]struct {
+		change Change
+		errno  syscall.Errno
+		reason string
+	}{
+		"nice down":     {one(int(pid), nice(0)), syscall.EACCES, "lowering nice from 5 to 0 needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 20, it is 0"},
+		"real-time":     {one(int(pid), fifo(10)), syscall.EPERM, "real-time policy FIFO:10 needs CAP_SYS_NICE (or a RLIMIT_RTPRIO of at least 10, it is 0"},
+		"real-time I/O": {one(int(pid), Settings{IOPrio: &kernel.IOPrio{Class: kernel.IORealTime}}), syscall.EPERM, "I/O priority real-time:0 needs CAP_SYS_NICE"},
+		"another's CPU": {one(others, Settings{Affinity: &last}), syscall.EPERM, "belongs to root; changing others' processes needs CAP_SYS_NICE"},
+		"another's":     {one(others, nice(7)), syscall.EPERM, "belongs to root"},
+	} {
+		if mine.Len() < 2 && tt.change.Status == Unchanged {
+			continue // only one CPU to be on
+		}
+		assert.Equal(t, Failed, tt.change.Status, name)
+		assert.ErrorIs(t, tt.change.Err, tt.errno, name)
+		assert.ErrorIs(t, tt.change.Err, ErrNotPermitted, name)
+		assert.Contains(t, tt.change.Reason, tt.reason, name)
+	}
+
+	plan := planFor(t, tuner, policy(kernel.Idle), pid)
+	require.NotEmpty(t, plan.Warnings)
+	assert.Contains(t, plan.Warnings[0], "entering SCHED_IDLE is one-way")
+	assert.Equal(t, Done, one(int(pid), policy(kernel.Idle)).Status)
+	left := one(int(pid), policy(kernel.Other))
+	assert.Equal(t, Failed, left.Status)
+	assert.Contains(t, left.Reason, "leaving SCHED_IDLE needs CAP_SYS_NICE")
+	err = tuner.Signal(Target{TID: kernel.TID(others)}, syscall.SIGTERM)
+	assert.True(t, errors.Is(err, ErrNotPermitted), "%v", err)
+}
