@@ -1,6 +1,8 @@
 package place
 
 import (
+	"math"
+
 	"piton/internal/cpuset"
 	"piton/internal/topology"
 )
@@ -46,50 +48,55 @@ type slot struct {
 type board struct {
 	topo     *topology.Topology
 	slots    []slot // online CPUs of which the load is known, by number
-	at       map[cpuset.CPU]int
-	pressure bool // loads are the kernel's averages and not busy + run delay
+	at       []int  // slot by CPU number, -1 for none
+	pressure bool   // loads are the kernel's averages and not busy + run delay
 	within   cpuset.Set
 	isolated bool // isolated CPUs may be used
 }
 
 func newBoard(r Request) *board {
-	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated,
-		at: make(map[cpuset.CPU]int, len(r.Loads)), pressure: len(r.Loads) > 0}
-	known := make(map[cpuset.CPU]Load, len(r.Loads))
-	for _, l := range r.Loads {
-		if l.Busy == l.Busy { // not NaN: measured
-			known[l.CPU] = l
-		}
+	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated, pressure: len(r.Loads) > 0}
+	b.at = make([]int, r.Topology.Present.Last()+1)
+	for i := range b.at {
+		b.at[i] = -1
 	}
-	for i := range r.Topology.CPUs {
-		c := &r.Topology.CPUs[i]
-		l, ok := known[c.ID]
-		if !c.Online || !ok {
-			continue
+	b.fill(r.Loads)
+	siblings := make([]int, 0, len(b.slots)) // of all slots, one after the other
+	for i := range b.slots {
+		start := len(siblings)
+		for id := range b.slots[i].cpu.Core.All() {
+			if o := b.at[id]; o >= 0 && o != i {
+				siblings = append(siblings, o)
+			}
 		}
-		b.at[c.ID] = len(b.slots)
-		b.slots = append(b.slots, slot{cpu: c, load: l})
-		b.pressure = b.pressure && l.HavePressure
+		b.slots[i].siblings = siblings[start:len(siblings):len(siblings)]
 	}
 	for i := range b.slots {
-		b.slots[i].siblings = b.siblingsOf(i)
 		b.setBase(i, r.Targets)
 	}
 	return b
 }
 
-func (b *board) siblingsOf(i int) []int {
-	c := b.slots[i].cpu
-	if c.Core.Len() < 2 {
-		return nil
-	}
-	var out []int
-	for id := range c.Core.All() {
-		if s, ok := b.at[id]; ok && s != i {
-			out = append(out, s)
+// fill makes the slots: online CPUs that have a load.
+func (b *board) fill(loads []Load) {
+	known := make([]*Load, len(b.at))
+	for i := range loads {
+		l := &loads[i]
+		if int(l.CPU) < len(known) && l.CPU >= 0 && !math.IsNaN(l.Busy+l.RunDelay) {
+			known[l.CPU] = l
 		}
 	}
-	return out
+	b.slots = make([]slot, 0, len(loads))
+	for i := range b.topo.CPUs {
+		c := &b.topo.CPUs[i]
+		l := known[c.ID]
+		if !c.Online || l == nil {
+			continue
+		}
+		b.at[c.ID] = len(b.slots)
+		b.slots = append(b.slots, slot{cpu: c, load: *l})
+		b.pressure = b.pressure && l.HavePressure
+	}
 }
 
 // setBase takes off what the targets themselves do there: all of them are about

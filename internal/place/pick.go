@@ -36,14 +36,14 @@ func (b *board) pickFrom(t *Target, slots []int, tier func(int) int, n nearness)
 			cheapest = min(cheapest, b.cost(i, t))
 		}
 	}
-	best := -1
+	best, bestCost := -1, 0.0
 	for _, i := range slots {
 		if tier(i) != lowest {
 			continue
 		}
 		cost := b.cost(i, t)
-		if cost <= cheapest+tolerance && (best < 0 || n.compare(i, best, cost, b.cost(best, t)) < 0) {
-			best = i
+		if cost <= cheapest+tolerance && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
+			best, bestCost = i, cost
 		}
 	}
 	return best

@@ -19,7 +19,7 @@ import (
 type Load struct {
 	CPU cpuset.CPU
 	// Busy is the share of the window, 0..1, that was not idle, less the share
-	// used by nice > 0 tasks.
+	// used by nice > 0 tasks. NaN, as in RunDelay, means that it is not known.
 	Busy float64
 	// RunDelay is the time tasks waited on this CPU, in seconds per second; 0..n.
 	RunDelay float64

@@ -98,7 +98,7 @@ func TestLeastLoaded(t *testing.T) {
 		}, {
 			name: "as in the design",
 			req: Request{Topology: m16,
-				Loads:   busy(m16, map[cpuset.CPU]float64{0: 80, 1: 70, 2: 60, 3: 50, 4: 70, 5: 1, 6: 40, 7: 9}),
+				Loads:   busy(m16, map[cpuset.CPU]float64{0: 80, 1: 70, 2: 60, 3: 50, 4: 70, 5: 1, 6: 40, 7: 9, 15: 9}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 4 })},
 			want:   "5",
 			reason: "cpu 5: 1% busy, sibling 13 idle, same L3 as now; next cpu 7 (9%)",

@@ -1,7 +1,6 @@
 package place
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,9 +20,13 @@ func (b *board) pack(t *Target, slots []int) (Choice, error) {
 		anchor = b.anchor(t, slots)
 	}
 	from := b.slots[anchor].cpu.ID
-	taken := b.closest(t, slots, func(i int) int {
-		return 8*b.slots[i].placed + int(b.topo.Distance(from, b.slots[i].cpu.ID))
-	})
+	taken := b.oneByOne(t, slots, func(i int) int {
+		tier := 16*b.slots[i].placed + 2*int(b.topo.Distance(from, b.slots[i].cpu.ID))
+		if b.crowding(i) == 0 {
+			tier++ // a core that was begun is filled first
+		}
+		return tier
+	}, func(int) {})
 	if len(taken) > 1 {
 		how = b.together(taken)
 	}
@@ -90,22 +93,13 @@ func (b *board) spread(t *Target, slots []int) (Choice, error) {
 		nodes[s.cpu.Node] += s.placed
 		llcs[s.cpu.LLCIndex] += s.placed
 	}
-	var taken []int
-	near, left := newNearness(b, t), slices.Clone(slots)
-	for len(taken) < t.threads() && len(left) > 0 {
-		best := b.pickFrom(t, left, func(i int) int {
-			s := &b.slots[i]
-			return (nodes[s.cpu.Node]<<20+llcs[s.cpu.LLCIndex])<<20 + b.crowding(i)
-		}, near)
-		left = slices.DeleteFunc(left, func(i int) bool { return i == best })
-		taken = append(taken, best)
-		b.slots[best].placed++
-		nodes[b.slots[best].cpu.Node]++
-		llcs[b.slots[best].cpu.LLCIndex]++
-	}
-	for _, i := range taken {
-		b.slots[i].placed-- // take counts it again
-	}
+	taken := b.oneByOne(t, slots, func(i int) int {
+		c := b.slots[i].cpu
+		return (nodes[c.Node]<<20+llcs[c.LLCIndex])<<20 + b.crowding(i)
+	}, func(i int) {
+		nodes[b.slots[i].cpu.Node]++
+		llcs[b.slots[i].cpu.LLCIndex]++
+	})
 	return b.several(t, slots, taken, b.apart(taken)), nil
 }
 
@@ -130,15 +124,22 @@ func (b *board) apart(taken []int) string {
 	return "spread"
 }
 
-// closest are the slots for each busy thread of a target in order of the tiers.
-func (b *board) closest(t *Target, slots []int, tier func(int) int) []int {
-	order := slices.Clone(slots)
-	n := newNearness(b, t)
-	slices.SortStableFunc(order, func(i, j int) int {
-		costI, costJ := b.cost(i, t), b.cost(j, t)
-		return cmp.Or(cmp.Compare(tier(i), tier(j)), cmp.Compare(percent(costI), percent(costJ)), n.compare(i, j, costI, costJ))
-	})
-	return order[:min(t.threads(), len(order))]
+// oneByOne picks a slot for each busy thread of a target, as long as there are
+// any, and tells took of each, so that the tiers can take account of it.
+func (b *board) oneByOne(t *Target, slots []int, tier func(int) int, took func(int)) []int {
+	var taken []int
+	near, left := newNearness(b, t), slices.Clone(slots)
+	for len(taken) < t.threads() && len(left) > 0 {
+		best := b.pickFrom(t, left, tier, near)
+		left = slices.DeleteFunc(left, func(i int) bool { return i == best })
+		taken = append(taken, best)
+		b.slots[best].placed++
+		took(best)
+	}
+	for _, i := range taken {
+		b.slots[i].placed-- // take counts it again
+	}
+	return taken
 }
 
 // together says how close to each other slots are.
