@@ -32,10 +32,7 @@ A change (--pin, --nice, --policy, --ioprio and the commands) prints, with -o js
   {"type":"summary"}  how many of each status, processes, threads, journal (entry for piton undo), warnings, exit_code
 
 Filter:
-%s
-
-Columns:
-%s`
+`
 
 // newHeadlessHelp is "piton help headless".
 func newHeadlessHelp() *cobra.Command {
@@ -47,6 +44,7 @@ func newHeadlessHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "headless",
 		Short: "what --headless prints: JSON lines, columns, filters",
-		Long:  fmt.Sprintf(headlessHelp, "  "+strings.ReplaceAll(field.FilterHelp, "\n", "\n  "), strings.TrimRight(columns.String(), "\n")),
+		Long: headlessHelp + "  " + strings.ReplaceAll(field.FilterHelp, "\n", "\n  ") +
+			"\n\nColumns:\n" + strings.TrimRight(columns.String(), "\n"),
 	}
 }
