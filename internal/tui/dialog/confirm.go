@@ -38,6 +38,7 @@ type Confirm struct {
 	list    rows.Scroll
 	left    time.Duration // until it answers no by itself; 0 = it waits
 	nothing bool          // there is nothing to say yes to
+	deaf    bool          // keys are not taken yet
 }
 
 // NewConfirm asks a question with the words for yes and no ("apply", "cancel").
@@ -52,6 +53,8 @@ func NewMessage(title string, lines []Line) *Confirm {
 
 // Careful makes Enter mean no, for what cannot be taken back.
 func (c *Confirm) Careful() *Confirm { c.onNo = true; return c }
+
+func (c *Confirm) listen(on bool) { c.deaf = !on }
 
 // Countdown makes the dialog answer no by itself after d, and Enter mean no;
 // "keep this?" for a change that may have taken the screen away.
@@ -141,7 +144,13 @@ func (c *Confirm) Render(width, height int, th *theme.Theme) string {
 	return rows.Stack(height, nil, len(lines), body, []string{"", c.answers(th).Render(th, width)})
 }
 
+// answers are bracketed and bright once they can be given.
 func (c *Confirm) answers(th *theme.Theme) rows.Row {
+	if c.deaf && !c.nothing {
+		var r rows.Row
+		r.Add(th.Dim, fmt.Sprintf(" y %s   n %s ", c.yes, c.no))
+		return r
+	}
 	if c.nothing {
 		return rows.Keys(th, "Enter", "close")
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
@@ -50,6 +51,31 @@ func frame(title, content string, maxW, maxH int, th *theme.Theme) string {
 	b.WriteString(th.Border.Render(th.BottomLeft + strings.Repeat(th.Horizontal, w+2) + th.BottomRight))
 	return b.String()
 }
+
+// splice draws a box over lines with its corner at x, y. It cuts only the lines
+// that the box touches: lipgloss's compositor takes every cell of the screen
+// apart, which is thirty times as slow and would be felt at each key.
+func splice(lines []string, box string, x, y int) {
+	for i, part := range strings.Split(box, "\n") {
+		under := &lines[y+i]
+		left := widget.Fit(ansi.Truncate(*under, x, ""), x, "")
+		*under = left + endStyle + part + endStyle + rightOf(*under, x+ansi.StringWidth(part))
+	}
+}
+
+// rightOf is what a line has from a column on. Of a wide character that the
+// column divides a blank is left.
+func rightOf(line string, from int) string {
+	room := ansi.StringWidth(line) - from
+	right := ansi.TruncateLeft(line, from, "")
+	if ansi.StringWidth(right) > room {
+		right = ansi.TruncateLeft(line, from+1, "")
+	}
+	return strings.Repeat(" ", max(room-ansi.StringWidth(right), 0)) + right
+}
+
+// endStyle ends whatever style the frame had at the edge of the box.
+const endStyle = "\x1b[m"
 
 // fill cuts and pads a text to exactly width × height cells, so that nothing
 // shows through.

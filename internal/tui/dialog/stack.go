@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -9,9 +10,12 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// grace is how long a dialog that opened by itself is deaf: about the time in
-// which somebody who is typing notices that the screen changed.
-const grace = 600 * time.Millisecond
+// grace is how long a dialog that opened by itself is deaf: keys of somebody who
+// types on without looking arrive closer to each other than that.
+const grace = 300 * time.Millisecond
+
+// listener is a dialog that shows whether it takes keys.
+type listener interface{ listen(bool) }
 
 // Stack is the open dialogs, the one that has the keyboard on top. The zero
 // value is empty and ready.
@@ -49,8 +53,19 @@ func (s *Stack) PushUnasked(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
 	cmd := s.Push(d, then)
 	top := &s.open[len(s.open)-1]
 	top.deaf = true
+	if l, ok := d.(listener); ok {
+		l.listen(false)
+	}
 	arm := armMsg{top.serial}
 	return tea.Batch(cmd, tea.Tick(grace, func(time.Time) tea.Msg { return arm }))
+}
+
+// hear makes the dialog take keys.
+func (o *opened) hear() {
+	o.deaf = false
+	if l, ok := o.Dialog.(listener); ok {
+		l.listen(true)
+	}
 }
 
 // Empty reports whether no dialog is open. Keys belong to the stack when one is.
@@ -74,7 +89,7 @@ func (s *Stack) Update(msg tea.Msg) tea.Cmd {
 	case armMsg:
 		for i := range s.open {
 			if s.open[i].serial == m.serial {
-				s.open[i].deaf = false
+				s.open[i].hear()
 			}
 		}
 		return nil
@@ -115,12 +130,15 @@ func (s *Stack) Overlay(base string, width, height int, th *theme.Theme) string 
 	if s.Empty() || width < 1 || height < 1 {
 		return base
 	}
-	layers := []*lipgloss.Layer{lipgloss.NewLayer(fill(base, width, height))}
+	lines := strings.Split(base, "\n")
+	for len(lines) < height {
+		lines = append(lines, "")
+	}
 	for i := range s.open {
 		box, x, y := s.open[i].box(width, height, th)
-		layers = append(layers, lipgloss.NewLayer(box).X(x).Y(y).Z(i+1))
+		splice(lines, box, x, y)
 	}
-	return lipgloss.NewCompositor(layers...).Render()
+	return strings.Join(lines[:height], "\n")
 }
 
 // box draws the dialog with its frame, and remembers where its content is.

@@ -55,10 +55,12 @@ func TestUnaskedDialogIsDeafUntilItsMessage(t *testing.T) {
 	s.Update(stroke("y"))
 	s.Update(stroke("enter"))
 	assert.Zero(t, answers)
+	assert.NotContains(t, ansi.Strip(s.Top().Render(60, 9, plain)), "[y keep]", "what cannot be pressed does not look so")
 	s.Update(armMsg{serial: 99})
 	s.Update(stroke("y"))
 	assert.Zero(t, answers, "another dialog's message")
 	s.Update(armMsg{serial: 1})
+	assert.Contains(t, ansi.Strip(s.Top().Render(60, 9, plain)), "[y keep]")
 	s.Update(stroke("y"))
 	assert.Equal(t, 1, answers)
 }
@@ -94,6 +96,20 @@ func TestOverlayFitsEveryScreen(t *testing.T) {
 	}
 }
 
+func TestOverlayKeepsColumnsUnderWideCharacters(t *testing.T) {
+	var s Stack
+	s.Push(NewNice("x", 0, nil), nil)
+	wide := strings.TrimSuffix(strings.Repeat(strings.Repeat("界", 40)+"\n", 24), "\n")
+	for i, line := range strings.Split(s.Overlay(wide, 80, 24, plain), "\n") {
+		assert.Equal(t, 80, ansi.StringWidth(line), "line %d", i)
+	}
+	s.Push(NewNice("xy", 0, nil), nil)
+	odd := strings.TrimSuffix(strings.Repeat("a"+strings.Repeat("界", 39)+"b\n", 24), "\n")
+	for i, line := range strings.Split(s.Overlay(odd, 80, 24, plain), "\n") {
+		assert.Equal(t, 80, ansi.StringWidth(line), "line %d", i)
+	}
+}
+
 func TestCursorFollowsTheText(t *testing.T) {
 	var s Stack
 	s.Push(NewPrompt("filter", "cpu=3", nil), nil)
@@ -101,4 +117,15 @@ func TestCursorFollowsTheText(t *testing.T) {
 	assert.Equal(t, tea.Position{X: len(" filter: cpu=3"), Y: 23}, s.Cursor().Position)
 	s.Push(NewNice("x", 0, nil), nil)
 	assert.Nil(t, s.Cursor())
+}
+
+func BenchmarkOverlay(b *testing.B) {
+	th := theme.New(theme.Options{Depth: theme.Colors256})
+	line := strings.Repeat(th.Good.Render("12345")+th.Dim.Render("67890"), 20)
+	base := strings.TrimSuffix(strings.Repeat(line+"\n", 50), "\n")
+	var s Stack
+	s.Push(NewConfirmPlan(samplePlan()), nil)
+	for b.Loop() {
+		s.Overlay(base, 200, 50, th)
+	}
 }

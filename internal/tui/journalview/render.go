@@ -1,0 +1,257 @@
+package journalview
+
+import (
+	"fmt"
+	"strings"
+
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tune"
+)
+
+// widths are those of the columns, 0 for one that is left out.
+type widths struct {
+	id, when, who, what, change int
+	format                      string // of when
+}
+
+func columns(width int) widths {
+	switch {
+	case width >= 150:
+		return widths{id: 5, when: 19, who: 14, what: 44, change: 30, format: "2006-01-02 15:04:05"}
+	case width >= 110:
+		return widths{id: 5, when: 16, who: 12, what: 32, change: 22, format: "2006-01-02 15:04"}
+	case width >= 70:
+		return widths{id: 4, when: 11, what: 26, change: 14, format: "01-02 15:04"}
+	}
+	return widths{id: 4, what: 20}
+}
+
+// Render draws the list in width × height cells.
+func (v *View) Render(width, height int, th *theme.Theme) string {
+	head := v.head(width, th)
+	if len(v.lines) == 0 {
+		return rows.Clip(strings.Join(head, "\n"), width, height)
+	}
+	w := columns(width)
+	body := func(h int) []string {
+		from, to := v.list.Window(len(v.lines), h)
+		out := make([]string, 0, to-from)
+		for i := from; i < to; i++ {
+			r := v.row(v.lines[i], w, th)
+			out = append(out, r.Item(th, width, i == v.list.Cursor))
+		}
+		return out
+	}
+	head = append(head, heading(w, th).Item(th, width, false))
+	return rows.Clip(rows.Stack(height, head, len(v.lines), body, nil), width, height)
+}
+
+// maxDamage is how many damaged lines are named.
+const maxDamage = 2
+
+// head sums the journal up and says what is wrong with it.
+func (v *View) head(width int, th *theme.Theme) []string {
+	var r rows.Row
+	r.Add(th.Title, " Journal")
+	switch {
+	case v.o.Journal == nil:
+		r.Add(th.Text, "  nothing is recorded in this session, so nothing can be undone")
+	case v.err != nil:
+		r.Add(th.Bad, "  "+v.err.Error())
+	case !v.read:
+		r.Add(th.Dim, "  reading")
+	case len(v.entries) == 0:
+		r.Add(th.Dim, "  nothing has been changed yet; every change that piton makes is listed here and can be undone")
+	default:
+		r.Add(th.Text, "  "+v.summary())
+		r.Add(th.Dim, "   ")
+		r = append(r, rows.Keys(th, "z", "undo", "Space", "tag", "A", "undo all", "Enter", "details")...)
+	}
+	out := []string{r.Render(th, width)}
+	for i, d := range v.damage {
+		if i == maxDamage {
+			out = append(out, th.Warn.Render(fmt.Sprintf(" and %d more damaged lines", len(v.damage)-i)))
+			break
+		}
+		for _, l := range rows.Wrap(th, d.Error(), width-1) {
+			out = append(out, " "+th.Warn.Render(l))
+		}
+	}
+	return out
+}
+
+func (v *View) summary() string {
+	n, force := len(v.entries), 0
+	for _, e := range v.entries {
+		if e.state.kind == inForce || e.state.kind == partly {
+			force++
+		}
+	}
+	text := fmt.Sprintf("%d entries, %d in force", n, force)
+	if n == 1 {
+		text = fmt.Sprintf("1 entry, %d in force", force)
+	}
+	if len(v.tagged) > 0 {
+		text += fmt.Sprintf(", %d tagged", len(v.tagged))
+	}
+	return text
+}
+
+func heading(w widths, th *theme.Theme) rows.Row {
+	var r rows.Row
+	r.Add(th.Text, " ")
+	r.Right(th, th.Header, "id", w.id)
+	cell := func(title string, width int) {
+		if width > 0 {
+			r.Add(th.Text, "  ")
+			r.Left(th, th.Header, title, width)
+		}
+	}
+	cell("when", w.when)
+	cell("who", w.who)
+	cell("what", w.what)
+	cell("change", w.change)
+	r.Add(th.Text, "  ")
+	r.Add(th.Header, "state")
+	return r
+}
+
+func (v *View) row(p place, w widths, th *theme.Theme) rows.Row {
+	e := v.entries[p.entry]
+	switch p.change {
+	case headLine:
+		return v.entryRow(e, w, th)
+	case commandLine:
+		return commandRow(e, w, th)
+	}
+	return changeRow(e, e.Changes[p.change], w, th)
+}
+
+func (v *View) entryRow(e entry, w widths, th *theme.Theme) rows.Row {
+	var r rows.Row
+	style, mark := th.Text, " "
+	if v.tagged[e.ID] {
+		style, mark = th.Tagged, th.Tag
+	}
+	if e.state.kind == undone || e.state.kind == gone || e.state.kind == pastBoot || e.state.kind == failed {
+		style = th.Dim
+	}
+	r.Add(th.Tagged, mark)
+	r.Right(th, style, fmt.Sprint(e.ID), w.id)
+	cell := func(text string, width int) {
+		if width > 0 {
+			r.Add(th.Text, "  ")
+			r.Left(th, style, text, width)
+		}
+	}
+	cell(e.Time.Local().Format(w.format), w.when)
+	cell(e.User, w.who)
+	cell(what(e.Changes), w.what)
+	cell(change(e.Changes), w.change)
+	r.Add(th.Text, "  ")
+	r.Add(stateStyle(e.state.kind, th), e.state.text)
+	if !e.Finished && e.state.kind != pastBoot {
+		r.Add(th.Warn, " (interrupted)")
+	}
+	return r
+}
+
+// what names the attributes and the tasks of some changes.
+func what(changes []tune.Change) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	text := ""
+	seen := map[tune.Attribute]bool{}
+	for _, c := range changes {
+		if !seen[c.Attribute] {
+			seen[c.Attribute] = true
+			if text != "" {
+				text += ", "
+			}
+			text += string(c.Attribute)
+		}
+	}
+	return text + " of " + dialog.Who(changes)
+}
+
+// change is "0-7 → 5" when that is so of every change.
+func change(changes []tune.Change) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	before, after := changes[0].Before, changes[0].After
+	for _, c := range changes {
+		if c.Attribute != changes[0].Attribute {
+			return "several"
+		}
+		if c.Before != before {
+			before = "several"
+		}
+		if c.After != after {
+			after = "several"
+		}
+	}
+	return before + " → " + after
+}
+
+func stateStyle(k kind, th *theme.Theme) theme.Style {
+	switch k {
+	case inForce:
+		return th.Good
+	case partly, drifted:
+		return th.Warn
+	}
+	return th.Dim
+}
+
+// indent is where the lines of an opened entry begin.
+func indent(w widths) string { return fmt.Sprintf("%*s", w.id+3, "") }
+
+func commandRow(e entry, w widths, th *theme.Theme) rows.Row {
+	var r rows.Row
+	r.Add(th.Text, indent(w))
+	text := e.Command
+	if w.who == 0 && e.User != "" {
+		text = e.User + ": " + text
+	}
+	r.Add(th.Accent, text)
+	if e.Reason != "" {
+		r.Add(th.Dim, "  "+e.Reason)
+	}
+	return r
+}
+
+func changeRow(e entry, c tune.Change, w widths, th *theme.Theme) rows.Row {
+	var r rows.Row
+	r.Add(th.Text, indent(w))
+	r.Right(th, th.Text, fmt.Sprint(c.TID), 7)
+	r.Add(th.Text, "  ")
+	r.Left(th, th.Text, c.Comm, 15)
+	r.Add(th.Text, "  ")
+	r.Left(th, th.Dim, string(c.Attribute), 8)
+	r.Add(th.Text, "  ")
+	r.Left(th, th.Text, c.Before+" → "+c.After, max(w.change, 14))
+	r.Add(th.Text, "  ")
+	st, looked := e.state.changes[key{c.TID, c.Attribute}]
+	switch {
+	case c.Status == tune.Failed || c.Status == tune.Refused:
+		r.Add(th.Bad, string(c.Status)+": "+reason(c))
+	case looked && st.why != "":
+		r.Add(stateStyle(st.kind, th), st.why)
+	case looked:
+		r.Add(stateStyle(st.kind, th), words[st.kind])
+	default:
+		r.Add(th.Dim, string(c.Status))
+	}
+	return r
+}
+
+func reason(c tune.Change) string {
+	if c.Reason == "" && c.Err != nil {
+		return c.Err.Error()
+	}
+	return c.Reason
+}

@@ -1,0 +1,220 @@
+package journalview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/kernel"
+	"piton/internal/tui/golden"
+	"piton/internal/tui/theme"
+	"piton/internal/tune"
+)
+
+var plain = theme.New(theme.Options{})
+
+func stroke(name string) tea.KeyPressMsg {
+	switch name {
+	case "enter":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	case "down":
+		return tea.KeyPressMsg{Code: tea.KeyDown}
+	case "left":
+		return tea.KeyPressMsg{Code: tea.KeyLeft}
+	case "right":
+		return tea.KeyPressMsg{Code: tea.KeyRight}
+	case "space":
+		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+// fake is a journal and what has become of its entries.
+type fake struct {
+	entries []tune.Entry
+	damage  []tune.Damage
+	err     error
+	plans   map[uint64]tune.Plan
+	asked   []tune.UndoRequest
+}
+
+func (f *fake) Entries() ([]tune.Entry, []tune.Damage, error) { return f.entries, f.damage, f.err }
+
+func (f *fake) PlanUndo(_ context.Context, q tune.UndoRequest) (tune.Plan, error) {
+	p, ok := f.plans[q.IDs[0]]
+	if !ok {
+		return tune.Plan{}, fmt.Errorf("there is no entry %d", q.IDs[0])
+	}
+	return p, nil
+}
+
+func (f *fake) view(t *testing.T) *View {
+	t.Setenv("TZ", "UTC")
+	v := New(Options{Journal: f, Checker: f, Undo: func(q tune.UndoRequest) tea.Cmd { f.asked = append(f.asked, q); return nil }})
+	run(v, v.Open())
+	return v
+}
+
+// run performs a command and those that follow from it.
+func run(v *View, cmd tea.Cmd) {
+	for cmd != nil {
+		cmd = v.Update(cmd())
+	}
+}
+
+func press(v *View, keys string) {
+	for k := range strings.FieldsSeq(keys) {
+		_, cmd := v.Key(stroke(k))
+		run(v, cmd)
+	}
+}
+
+func text(v *View, w, h int) string { return ansi.Strip(v.Render(w, h, plain)) }
+
+func made(id uint64, threads int, c tune.Change) tune.Entry {
+	e := tune.Entry{ID: id, Time: time.Date(2026, 11, 20, 14, int(id), 0, 0, time.UTC), User: "root", Command: "pin by key",
+		Reason: "least-loaded: cpu 5, 1% busy", Finished: true}
+	for i := range threads {
+		c.TID = c.PID + kernel.TID(i)
+		e.Changes = append(e.Changes, c)
+	}
+	return e
+}
+
+func planOf(e tune.Entry, change func(i int, c *tune.Change)) tune.Plan {
+	p := tune.Plan{}
+	for i, c := range e.Changes {
+		c.Status = tune.Planned
+		change(i, &c)
+		p.Changes = append(p.Changes, c)
+	}
+	return p
+}
+
+// sample has an entry in every state.
+func sample() *fake {
+	pin := tune.Change{PID: 3641, Comm: "nqueens", Attribute: tune.Affinity, Before: "0-7", After: "5", Status: tune.Done}
+	nice := tune.Change{PID: 900, Comm: "backup", Attribute: tune.Nice, Before: "0", After: "10", Status: tune.Done}
+	fifo := tune.Change{PID: 77, Comm: "jackd", Attribute: tune.Policy, Before: "OTHER", After: "FIFO:10,reset-on-fork", Status: tune.Done}
+	f := &fake{plans: map[uint64]tune.Plan{}, damage: []tune.Damage{{Line: 3, Err: errors.New("unexpected end of JSON input")}}}
+	e := []tune.Entry{made(1, 1, pin), made(2, 1, nice), made(3, 4, pin), made(4, 3, nice), made(5, 1, fifo), made(6, 1, fifo), made(7, 1, nice), made(8, 1, pin), made(9, 2, pin)}
+	e[0].PastBoot, e[1].Undone = true, true
+	e[5].Undoes = []uint64{2}
+	e[6].Changes[0].Status, e[6].Changes[0].Reason = tune.Failed, "more rights are needed: CAP_SYS_NICE"
+	e[6].User = "balu (sudo)"
+	e[8].Finished = false
+	e[8].Changes[1].PID, e[8].Changes[1].TID, e[8].Changes[1].Before = 4000, 4000, "0-3"
+	f.entries = e
+	f.plans[3] = planOf(e[2], func(i int, c *tune.Change) {
+		if i == 3 {
+			c.Status, c.Reason = tune.Refused, "somebody else has changed it since: piton left 5 and it is 0-7 now; left alone unless forced"
+		}
+	})
+	f.plans[4] = planOf(e[3], func(_ int, c *tune.Change) {
+		c.Status, c.Err = tune.Unchanged, fmt.Errorf("%d: %w", c.TID, tune.ErrGone)
+	})
+	f.plans[5] = planOf(e[4], func(_ int, c *tune.Change) { c.Status = tune.Refused; c.Reason = "somebody else has changed it since" })
+	f.plans[8] = planOf(e[7], func(_ int, c *tune.Change) { c.Status = tune.Unchanged })
+	f.plans[9] = planOf(e[8], func(int, *tune.Change) {})
+	return f
+}
+
+func TestStates(t *testing.T) {
+	v := sample().view(t)
+	got := map[uint64]string{}
+	for _, e := range v.entries {
+		got[e.ID] = e.state.text
+	}
+	assert.Equal(t, map[uint64]string{1: "before this boot", 2: "undone", 3: "3 of 4 in force", 4: "task has ended", 5: "changed since",
+		6: "undo of 2", 7: "nothing changed", 8: "undone", 9: "in force"}, got)
+	assert.Equal(t, uint64(9), v.entries[0].ID, "newest first")
+	assert.Contains(t, text(v, 120, 30), "9 entries, 2 in force")
+	assert.Contains(t, text(v, 120, 30), "journal line 3 is damaged")
+}
+
+func TestUndoOneSomeAll(t *testing.T) {
+	f := sample()
+	v := f.view(t)
+	press(v, "z down u")
+	press(v, "g space down space z A U")
+	assert.Equal(t, []tune.UndoRequest{{IDs: []uint64{9}}, {IDs: []uint64{8}}, {IDs: []uint64{9, 7}}, {All: true}}, f.asked)
+	press(v, "space")
+	assert.Contains(t, text(v, 120, 30), "1 tagged")
+	press(v, "U")
+	assert.NotContains(t, text(v, 120, 30), "tagged")
+}
+
+func TestEntriesOpen(t *testing.T) {
+	v := sample().view(t)
+	press(v, "down down down down down down enter")
+	out := text(v, 140, 30)
+	assert.Contains(t, out, "pin by key  least-loaded: cpu 5, 1% busy")
+	assert.Contains(t, out, "somebody else has changed it since: piton left 5")
+	press(v, "down down down z")
+	e, _ := v.at()
+	assert.Equal(t, uint64(3), e.ID, "a change belongs to its entry")
+	press(v, "left")
+	assert.NotContains(t, text(v, 140, 30), "pin by key")
+	press(v, "right right")
+	assert.Contains(t, text(v, 140, 30), "pin by key")
+}
+
+func TestTheCursorStaysOnItsEntry(t *testing.T) {
+	f := sample()
+	v := f.view(t)
+	press(v, "down down")
+	f.entries = append(f.entries, made(10, 1, f.entries[0].Changes[0]))
+	press(v, "r")
+	e, _ := v.at()
+	assert.Equal(t, uint64(7), e.ID)
+	assert.Nil(t, v.Update(entriesMsg{serial: 1}), "an answer to an earlier question")
+	assert.Len(t, v.entries, 10)
+}
+
+func TestWithoutEntries(t *testing.T) {
+	v := New(Options{})
+	assert.Nil(t, v.Open())
+	assert.Contains(t, text(v, 100, 5), "nothing is recorded")
+	press(v, "enter space z")
+	f := &fake{}
+	v = New(Options{Journal: f, Checker: f})
+	assert.Contains(t, text(v, 100, 5), "reading")
+	assert.Contains(t, text(f.view(t), 120, 5), "nothing has been changed yet")
+	f.err = errors.New("journal /x: permission denied")
+	assert.Contains(t, text(f.view(t), 100, 5), "permission denied")
+	used, _ := v.Key(stroke("q"))
+	assert.False(t, used)
+}
+
+func TestLooks(t *testing.T) {
+	v := sample().view(t)
+	press(v, "down down down down down down enter g space")
+	for _, s := range []struct {
+		name          string
+		width, height int
+	}{{"80x24", 80, 20}, {"120x40", 120, 34}, {"200x50", 200, 44}, {"20x5", 20, 3}} {
+		golden.Check(t, s.name, v.Render(s.width, s.height, plain), s.width, s.height)
+	}
+	ascii := theme.New(theme.Options{ASCII: true})
+	for w := 1; w < 60; w += 7 {
+		for h := 1; h < 8; h++ {
+			out := strings.Split(v.Render(w, h, ascii), "\n")
+			assert.LessOrEqual(t, len(out), h)
+			for _, l := range out {
+				assert.LessOrEqual(t, ansi.StringWidth(l), w)
+			}
+		}
+	}
+	for _, r := range ansi.Strip(v.Render(140, 30, ascii)) {
+		if r > 126 {
+			t.Fatalf("%q on an ASCII terminal", r)
+		}
+	}
+}
