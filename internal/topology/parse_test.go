@@ -1,0 +1,79 @@
+package topology
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/cpuset"
+)
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{
+		"32K": 32 << 10, "1024K": 1 << 20, "8M": 8 << 20, "512": 512,
+		"": 0, "K": 0, "-1K": 0, "x": 0, "99999999999999K": 0, "1G": 0,
+	} {
+		assert.Equal(t, want, parseSize([]byte(text)), text)
+	}
+}
+
+func TestMemTotal(t *testing.T) {
+	for text, want := range map[string]int64{
+		"MemTotal:        7825624 kB\nMemFree: 1 kB\n":          7825624 << 10,
+		"Node 0 MemTotal:       5 kB\nNode 0 MemFree:   1 kB\n": 5 << 10,
+		"":                             0,
+		"MemTotal:":                    0,
+		"MemTotal: many kB":            0,
+		"MemTotal: -4 kB":              0,
+		"MemTotal: 99999999999999999 ": 0,
+	} {
+		assert.Equal(t, want, memTotal([]byte(text)), text)
+	}
+}
+
+func TestDistancesOfNodes(t *testing.T) {
+	ids := cpuset.Of(0, 4)
+	assert.Equal(t, map[NodeID]int{0: 10, 4: 32}, distances([]byte("10 32"), ids))
+	assert.Nil(t, distances([]byte("10"), ids))
+	assert.Nil(t, distances([]byte("10 x"), ids))
+	assert.Nil(t, distances(nil, ids))
+}
+
+func TestCpusetLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"0::/user.slice\n":                         "/user.slice",
+		"9:cpuset:/a:b\n1:name=systemd:/\n0::/c\n": "/a:b",
+		"4:cpu,cpuset:/x\n":                        "/x",
+		"":                                         "",
+		"4:cpu:/x\n":                               "",
+	} {
+		got, ok := cpusetLine([]byte(text))
+		assert.Equal(t, want, got, text)
+		assert.Equal(t, want != "", ok, text)
+	}
+}
+
+// FuzzHostFiles feeds everything that reads the content of a file.
+func FuzzHostFiles(f *testing.F) {
+	for _, seed := range []string{
+		"processor\t: 0\nphysical id\t: 1\ncore id\t: 2\n", "processor: 99999999\ncore id: 1\n", "core id: 1\n",
+		"MemTotal: 12 kB", "32K", "10 20", "0::/a\n", "none /cgroup cgroup2 rw 0 0\n", "x cgroup cgroup rw,cpuset\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for id, is := range parseCPUInfo(data) {
+			assert.True(t, id >= 0 && id <= cpuset.MaxCPU)
+			assert.True(t, is.pkg >= -1 && is.core >= -1)
+		}
+		assert.GreaterOrEqual(t, memTotal(data), int64(0))
+		assert.GreaterOrEqual(t, parseSize(data), int64(0))
+		if d := distances(data, cpuset.Of(1, 2)); d != nil {
+			assert.Len(t, d, 2)
+		}
+		cpusetLine(data)
+		for _, mount := range cpusetMounts(data) {
+			assert.NotEmpty(t, mount)
+		}
+	})
+}
