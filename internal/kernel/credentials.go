@@ -11,12 +11,9 @@ type Capability uint8
 
 // The capabilities that piton's features need.
 const (
-	CapKill          Capability = unix.CAP_KILL
-	CapSysPtrace     Capability = unix.CAP_SYS_PTRACE
-	CapSysNice       Capability = unix.CAP_SYS_NICE
-	CapDACReadSearch Capability = unix.CAP_DAC_READ_SEARCH
-	CapPerfmon       Capability = unix.CAP_PERFMON
-	CapBPF           Capability = unix.CAP_BPF
+	CapSysNice Capability = unix.CAP_SYS_NICE
+	CapPerfmon Capability = unix.CAP_PERFMON
+	CapBPF     Capability = unix.CAP_BPF
 )
 
 // Capabilities is a set of them, bit n for number n.

@@ -150,28 +150,6 @@ func TestGoneIsESRCH(t *testing.T) {
 	require.ErrorIs(t, sys.SetIOPrio(nobody, kernel.IOPrio{Class: kernel.IOBestEffort}), syscall.ESRCH)
 }
 
-func TestStartPlacesTheCommand(t *testing.T) {
-	sys := kernel.System()
-	var want cpuset.Set
-	cmd := exec.Command("grep", "Cpus_allowed_list", "/proc/self/status")
-	var out strings.Builder
-	cmd.Stdout = &out
-	require.NoError(t, kernel.Start(cmd, func(tid kernel.TID) error {
-		all, err := sys.Affinity(tid)
-		if err != nil {
-			return err
-		}
-		want = cpuset.Of(all.Last())
-		return sys.SetAffinity(tid, want)
-	}))
-	require.NoError(t, cmd.Wait())
-	assert.Equal(t, want.String(), strings.TrimSpace(strings.TrimPrefix(out.String(), "Cpus_allowed_list:")))
-
-	refused := syscall.EPERM
-	err := kernel.Start(exec.Command("true"), func(kernel.TID) error { return refused })
-	require.ErrorIs(t, err, refused, "a command that cannot be placed is not started")
-}
-
 func TestCredentials(t *testing.T) {
 	caps, err := kernel.EffectiveCapabilities()
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ type follow struct {
 
 // planner builds one Plan.
 type planner struct {
-	t     *Tuner
+	t     *resolver
 	plan  Plan
 	index map[changeKey]int // into plan.Changes, so that the last request wins
 	warns map[string]bool
@@ -43,7 +43,7 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 	if !t.o.Proc.Live() {
 		return Plan{}, ErrNotLive
 	}
-	p := planner{t: t, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{}}
+	p := planner{t: &resolver{Tuner: t}, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{}}
 	for _, r := range requests {
 		settings, err := r.Settings.list()
 		if err != nil {

@@ -3,11 +3,9 @@ package tune
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"piton/internal/kernel"
-	"piton/internal/procfs"
 )
 
 // task is one thread as it was when it was looked at.
@@ -32,10 +30,16 @@ const (
 	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
 )
 
+// resolver finds the threads of several targets at about the same time.
+type resolver struct {
+	*Tuner
+	children map[kernel.TID][]kernel.TID // read when a tree is first asked for
+}
+
 // resolve returns the threads that the target covers, its own process's first,
 // and the target with its start time filled in. An error that Is ErrGone means
 // that there is no such task any more.
-func (t *Tuner) resolve(target Target) ([]task, Target, error) {
+func (t *resolver) resolve(target Target) ([]task, Target, error) {
 	status, err := t.o.Proc.Status(target.TID)
 	if err != nil {
 		return nil, target, err
@@ -105,31 +109,41 @@ func (t *Tuner) threads(pid kernel.TID) ([]task, error) {
 }
 
 // tree returns a process and its descendants, parents before children.
-func (t *Tuner) tree(root kernel.TID) ([]kernel.TID, error) {
-	pids, err := t.o.Proc.Processes()
-	if err != nil {
-		return nil, err
-	}
-	children := map[kernel.TID][]kernel.TID{}
-	for _, pid := range pids {
-		st, err := t.o.Proc.Stat(pid)
-		if errors.Is(err, procfs.ErrGone) {
-			continue
-		}
-		if err != nil {
+func (t *resolver) tree(root kernel.TID) ([]kernel.TID, error) {
+	if t.children == nil {
+		if err := t.readChildren(); err != nil {
 			return nil, err
 		}
-		children[st.PPID] = append(children[st.PPID], pid)
 	}
-	out := []kernel.TID{root}
+	out, seen := []kernel.TID{root}, map[kernel.TID]bool{root: true}
 	for i := 0; i < len(out); i++ {
-		for _, child := range children[out[i]] {
-			if !slices.Contains(out, child) { // numbers may be reused while they are listed
+		for _, child := range t.children[out[i]] {
+			if !seen[child] { // numbers may be reused while they are listed
+				seen[child] = true
 				out = append(out, child)
 			}
 		}
 	}
 	return out, nil
+}
+
+func (t *resolver) readChildren() error {
+	pids, err := t.o.Proc.Processes()
+	if err != nil {
+		return err
+	}
+	t.children = map[kernel.TID][]kernel.TID{}
+	for _, pid := range pids {
+		st, err := t.o.Proc.Stat(pid)
+		if errors.Is(err, ErrGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		t.children[st.PPID] = append(t.children[st.PPID], pid)
+	}
+	return nil
 }
 
 // printable is a task's name for a sentence: names that would upset a terminal

@@ -52,8 +52,9 @@ func (r *run) settle(ctx context.Context) error {
 func (r *run) pass(ctx context.Context) (bool, error) {
 	var found []Change
 	taken := map[changeKey]bool{} // targets may overlap
+	look := resolver{Tuner: r.t}
 	for _, f := range r.plan.follow {
-		tasks, _, err := r.t.resolve(f.target)
+		tasks, _, err := look.resolve(f.target)
 		if errors.Is(err, ErrGone) {
 			continue
 		}
