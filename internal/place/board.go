@@ -71,9 +71,8 @@ func newBoard(r Request) *board {
 		}
 		b.slots[i].siblings = siblings[start:len(siblings):len(siblings)]
 	}
-	for i := range b.slots {
-		b.setBase(i, r.Targets)
-	}
+	b.attribute(r.Targets)
+	b.setBases(r.Targets)
 	return b
 }
 
@@ -99,20 +98,54 @@ func (b *board) fill(loads []Load) {
 	}
 }
 
-// setBase takes off what the targets themselves do there: all of them are about
-// to be placed, so none of it need stay.
-func (b *board) setBase(i int, targets []Target) {
-	s := &b.slots[i]
-	delay := 0.0
-	for t := range targets {
-		s.own += targets[t].Share[s.cpu.ID]
-		delay += targets[t].Delay[s.cpu.ID]
+// attribute finds how much of each CPU's busy time was the targets' own. Only
+// where a task was last is known, and one that bounces did its work elsewhere
+// too: no more of it is put on a CPU than the other tasks there leave
+// unexplained, and the rest goes where there is such time.
+func (b *board) attribute(targets []Target) {
+	free := make([]float64, len(b.slots))
+	for i := range b.slots {
+		s := &b.slots[i]
+		others := s.load.Resident
+		for t := range targets {
+			others -= targets[t].Share[s.cpu.ID]
+		}
+		free[i] = max(0, s.load.Busy-max(0, others))
 	}
-	load := s.load.Busy + s.load.RunDelay
-	if b.pressure {
-		load = s.load.Pressure
+	rest, room := 0.0, 0.0
+	for i := range b.slots {
+		s := &b.slots[i]
+		share := 0.0
+		for t := range targets {
+			share += targets[t].Share[s.cpu.ID]
+		}
+		s.own = min(share, free[i])
+		free[i] -= s.own
+		rest += share - s.own
+		room += free[i]
 	}
-	s.base = max(0, load-s.own*(1+ownError)-delay)
+	if room == 0 {
+		return
+	}
+	for i := range b.slots {
+		b.slots[i].own += free[i] * min(1, rest/room)
+	}
+}
+
+// setBases takes off what the targets themselves do: all of them are about to be
+// placed, so none of it need stay where it is.
+func (b *board) setBases(targets []Target) {
+	for i := range b.slots {
+		s := &b.slots[i]
+		load := s.load.Busy + s.load.RunDelay
+		for t := range targets {
+			load -= targets[t].Delay[s.cpu.ID]
+		}
+		if b.pressure {
+			load = s.load.Pressure
+		}
+		s.base = max(0, load-s.own*(1+ownError))
+	}
 }
 
 // cost is how bad a slot is for a target, in CPUs' worth of load.

@@ -27,9 +27,13 @@ type Load struct {
 	// from the kernel's own averages; valid when HavePressure.
 	Pressure     float64
 	HavePressure bool
-	IRQ          float64 // share of the window in irq and softirq
-	Pinned       int     // tasks that may run here only
-	RTBusy       bool    // a FIFO, RR or DEADLINE task took a notable part of the window
+	// Resident is the work of the tasks seen last on this CPU, in CPUs' worth, nice
+	// > 0 ones left out; 0 when not known. With it the share of a target that
+	// bounced can be told from that of tasks that stayed.
+	Resident float64
+	IRQ      float64 // share of the window in irq and softirq
+	Pinned   int     // tasks that may run here only
+	RTBusy   bool    // a FIFO, RR or DEADLINE task took a notable part of the window
 }
 
 // Target is one process or thread to place.
@@ -40,8 +44,10 @@ type Target struct {
 	Allowed     cpuset.Set // cpuset ∩ online: where it could be put
 	BusyShare   float64    // CPUs' worth of work it does, 0..threads
 	BusyThreads int        // threads that used a notable part of a CPU
-	// Share is the target's own use of each CPU, to be taken off that CPU's load;
-	// Delay the same for its own run delay, in seconds per second. Both may be nil.
+	// Share is the target's own use of each CPU, by where it was seen last, to be
+	// taken off that CPU's load; what does not fit there is taken off where it can
+	// have run. Delay is the same for its own run delay, in seconds per second, as
+	// counted in Load.RunDelay. Both may be nil.
 	Share, Delay map[cpuset.CPU]float64
 	HomeNode     topology.NodeID // where most of its memory is, -1 unknown
 }

@@ -127,6 +127,20 @@ func TestLeastLoaded(t *testing.T) {
 			want:   "2",
 			reason: "cpu 2: 1% busy by others, where it is now; next cpu 0 (20%)",
 		}, {
+			name: "bouncing: what it did on CPUs that it left is its own as well",
+			req: Request{Topology: m4,
+				Loads: loads(m4, func(l []Load) {
+					l[0] = Load{CPU: 0, Busy: 1, RunDelay: 0.25, Resident: 0.75 + 0.85} // a pinned hog, and the target now
+					l[1].Busy = 0.6
+					l[2] = Load{CPU: 2, Busy: 0.5, Resident: 0.5}
+					l[3] = Load{CPU: 3, Busy: 0.5, Resident: 0.5}
+				}),
+				Targets: with(m4, func(t *Target) {
+					t.LastCPU, t.Share, t.Delay = 0, map[cpuset.CPU]float64{0: 0.85}, map[cpuset.CPU]float64{0: 0.15}
+				})},
+			want:   "1",
+			reason: "cpu 1: 0% busy by others, same L3 as now; next cpu 2 (50%)",
+		}, {
 			name: "sharing its core with another it leaves",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.5} })},
