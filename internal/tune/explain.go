@@ -11,8 +11,18 @@ import (
 	"piton/internal/kernel"
 )
 
-// howToGetRights ends every sentence about a missing CAP_SYS_NICE.
-const howToGetRights = "run piton with sudo, or give it the right once: setcap cap_sys_nice+ep on the piton binary"
+// These end every sentence about a missing CAP_SYS_NICE.
+const (
+	howToGetRights = "run piton with sudo, or give it the right once: setcap cap_sys_nice+ep on the piton binary"
+	howAsRoot      = "this root lacks it, as in a container: start the container with --cap-add SYS_NICE"
+)
+
+func (t *Tuner) remedy() string {
+	if t.o.EUID() == 0 {
+		return howAsRoot
+	}
+	return howToGetRights
+}
 
 // explain says in the user's words why the kernel refused a change: what is
 // the cause here, and what to do. This is the only place that reads errnos.
@@ -93,19 +103,19 @@ func (t *Tuner) explainRights(c Change) string {
 		return t.explainDespiteRights(c)
 	}
 	if owner, ok := t.othersTask(c.PID); ok {
-		return fmt.Sprintf("%d belongs to %s; changing others' processes needs CAP_SYS_NICE: %s", c.PID, owner, howToGetRights)
+		return fmt.Sprintf("%d belongs to %s; changing others' processes needs CAP_SYS_NICE: %s", c.PID, owner, t.remedy())
 	}
 	limits, err := t.o.Limits(c.TID)
 	switch c.Attribute {
 	case Nice:
 		return fmt.Sprintf("lowering nice from %s to %s needs CAP_SYS_NICE%s: %s", c.Before, c.After,
-			orLimit(err, "RLIMIT_NICE", niceLimit(c.After), limits.Nice, "nice"), howToGetRights)
+			orLimit(err, "RLIMIT_NICE", niceLimit(c.After), limits.Nice, "nice"), t.remedy())
 	case IOPrio:
-		return fmt.Sprintf("I/O priority %s needs CAP_SYS_NICE: %s", c.After, howToGetRights)
+		return fmt.Sprintf("I/O priority %s needs CAP_SYS_NICE: %s", c.After, t.remedy())
 	case Policy:
 		return t.explainPolicyRights(c, limits, err)
 	}
-	return fmt.Sprintf("%s needs CAP_SYS_NICE: %s", describe(c.Attribute, c.After), howToGetRights)
+	return fmt.Sprintf("%s needs CAP_SYS_NICE: %s", describe(c.Attribute, c.After), t.remedy())
 }
 
 func (t *Tuner) explainPolicyRights(c Change, limits kernel.Limits, err error) string {
@@ -113,15 +123,15 @@ func (t *Tuner) explainPolicyRights(c Change, limits kernel.Limits, err error) s
 	want, _ := parsePolicy(c.After)
 	switch {
 	case was.ResetOnFork && !want.ResetOnFork:
-		return "taking reset-on-fork back needs CAP_SYS_NICE: " + howToGetRights
+		return "taking reset-on-fork back needs CAP_SYS_NICE: " + t.remedy()
 	case want.Policy.RealTime():
 		return fmt.Sprintf("real-time policy %s needs CAP_SYS_NICE%s: %s", c.After,
-			orLimit(err, "RLIMIT_RTPRIO", uint64(want.RTPrio), limits.RTPrio, "rtprio"), howToGetRights)
+			orLimit(err, "RLIMIT_RTPRIO", uint64(want.RTPrio), limits.RTPrio, "rtprio"), t.remedy())
 	case was.Policy == kernel.Idle:
 		return fmt.Sprintf("leaving SCHED_IDLE needs CAP_SYS_NICE%s: %s",
-			orLimit(err, "RLIMIT_NICE", 20, limits.Nice, "nice"), howToGetRights)
+			orLimit(err, "RLIMIT_NICE", 20, limits.Nice, "nice"), t.remedy())
 	}
-	return fmt.Sprintf("policy %s needs CAP_SYS_NICE: %s", c.After, howToGetRights)
+	return fmt.Sprintf("policy %s needs CAP_SYS_NICE: %s", c.After, t.remedy())
 }
 
 // orLimit names the resource limit that would do instead, when it is known.
@@ -145,6 +155,9 @@ func niceLimit(value string) uint64 {
 // explainDespiteRights is for EPERM although CAP_SYS_NICE is held.
 func (t *Tuner) explainDespiteRights(c Change) string {
 	want := policyOf(c.After)
+	if c.Attribute == IOPrio {
+		return "the kernel refused although CAP_SYS_NICE is held; before Linux 5.14 real-time I/O priority needs CAP_SYS_ADMIN"
+	}
 	if c.Attribute == Policy && want == kernel.Deadline {
 		return "DEADLINE needs a task that may run on every CPU of its root domain; widen its affinity first"
 	}
@@ -168,7 +181,7 @@ func (t *Tuner) othersTask(pid kernel.TID) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	if me := uint32(kernel.EUID()); st.UID == me || st.EUID == me {
+	if me := uint32(t.o.EUID()); st.UID == me || st.EUID == me {
 		return "", false
 	}
 	id := strconv.FormatUint(uint64(st.UID), 10)

@@ -98,6 +98,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 			want: "taking reset-on-fork back needs CAP_SYS_NICE: " + howToGetRights, is: ErrNotPermitted},
 		{name: "real-time I/O", method: "SetIOPrio", errno: syscall.EPERM, settings: rt, status: Failed,
 			want: "I/O priority real-time:0 needs CAP_SYS_NICE: " + howToGetRights, is: ErrNotPermitted},
+		{name: "real-time I/O on an old kernel", method: "SetIOPrio", errno: syscall.EPERM, settings: rt, rights: true, status: Failed,
+			want: "the kernel refused although CAP_SYS_NICE is held; before Linux 5.14 real-time I/O priority needs CAP_SYS_ADMIN"},
 		{name: "RT_GROUP_SCHED, version 1", method: "SetPolicy", errno: syscall.EPERM, settings: policy("rr:5"), rights: true, status: Failed,
 			setup: func(m *machine) {
 				m.write("proc/10/cgroup", "1:cpu:/box\n")
@@ -142,6 +144,15 @@ func TestUnlimitedHints(t *testing.T) {
 	n := -1
 	c := refusal(t, m, o, "SetNice", syscall.EACCES, Settings{Nice: &n})
 	assert.Equal(t, "lowering nice from 0 to -1 needs CAP_SYS_NICE: "+howToGetRights, c.Reason)
+}
+
+func TestRootOfAContainerIsToldSo(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	m.uid[10] = 0
+	c := refusal(t, m, Options{Rights: noRights, EUID: func() int { return 0 }}, "SetPolicy", syscall.EPERM, fifo(10))
+	assert.Contains(t, c.Reason, "real-time policy FIFO:10 needs CAP_SYS_NICE")
+	assert.Contains(t, c.Reason, howAsRoot)
 }
 
 func TestChangeJSON(t *testing.T) {

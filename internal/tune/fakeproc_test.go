@@ -60,7 +60,7 @@ func (m *machine) spawn(pid, tid kernel.TID) {
 func (m *machine) spawnAs(pid, tid kernel.TID, task kerneltest.Task) {
 	m.tasks[tid] = &procfs.Stat{TID: tid, Comm: []byte("job"), State: 'S', PPID: 1, StartTicks: 1000 + uint64(tid)}
 	m.tgid[tid] = pid
-	m.uid[tid] = uint32(os.Geteuid())
+	m.uid[tid] = fakeUser
 	m.Create(tid, task)
 }
 
@@ -76,11 +76,17 @@ func (m *machine) tuner(o Options) *Tuner {
 	if o.Rights == nil {
 		o.Rights = func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil }
 	}
+	if o.EUID == nil {
+		o.EUID = func() int { return fakeUser }
+	}
 	if o.Limits == nil {
 		o.Limits = func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }
 	}
 	return New(o)
 }
+
+// fakeUser owns the fake tasks and runs piton.
+const fakeUser = 1000
 
 func noRights() (kernel.Capabilities, error) { return 0, nil }
 

@@ -78,6 +78,34 @@ func TestRealRoundTrip(t *testing.T) {
 	}
 }
 
+// A DEADLINE task can be made ordinary, and is DEADLINE again after the undo.
+func TestRealDeadline(t *testing.T) {
+	needRoot(t)
+	pid, _ := start(t, "idle")
+	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1e6, DeadlineNs: 20e6, PeriodNs: 20e6}
+	if err := kernel.System().SetAttr(pid, was); err != nil {
+		t.Skipf("DEADLINE is not to be had here: %v", err)
+	}
+	tuner := New(Options{Journal: openJournal(t)})
+	thread := func(s Settings) Change {
+		return apply(t, tuner, []Request{{Targets: []Target{{TID: pid, Scope: ScopeThread}}, Settings: s}}).Changes[0]
+	}
+	mine, err := kernel.System().Affinity(pid)
+	require.NoError(t, err)
+	if one := cpuset.Of(mine.Last()); mine.Len() > 1 {
+		c := thread(Settings{Affinity: &one})
+		assert.Equal(t, Failed, c.Status)
+		assert.Contains(t, c.Reason, "DEADLINE task")
+	}
+	c := thread(Settings{Policy: &PolicySetting{Policy: kernel.Batch}})
+	assert.Equal(t, Done, c.Status, c.Reason)
+	assert.Equal(t, "DEADLINE:1ms/20ms/20ms", c.Before)
+	undo(t, tuner, UndoRequest{Last: 1})
+	now, err := kernel.System().Attr(pid)
+	require.NoError(t, err)
+	assert.Equal(t, was, now)
+}
+
 func TestRealThreadScope(t *testing.T) {
 	pid, _ := start(t, "idle")
 	tids := realThreads(t, pid)

@@ -31,6 +31,7 @@ type Options struct {
 	Journal *Journal         // nil = nothing is recorded and nothing can be undone
 	User    string           // for the journal: "root", "balu (sudo)"
 	Command string           // for the journal: argv, or the key's action
+	EUID    func() int       // nil = kernel.EUID
 	// Rights returns what the caller may do; nil = kernel.EffectiveCapabilities.
 	Rights func() (kernel.Capabilities, error)
 	// Limits returns a task's limits; nil = kernel.ReadLimits.
@@ -57,6 +58,9 @@ func New(o Options) *Tuner {
 	}
 	if o.Limits == nil {
 		o.Limits = kernel.ReadLimits
+	}
+	if o.EUID == nil {
+		o.EUID = kernel.EUID
 	}
 	return &Tuner{o: o, rights: sync.OnceValue(func() kernel.Capabilities {
 		caps, err := o.Rights()

@@ -125,3 +125,14 @@ func FuzzParseIOPrio(f *testing.F) {
 		assert.Equal(t, prio, again)
 	})
 }
+
+func FuzzParseNice(f *testing.F) {
+	for _, s := range []string{"-20", "19", "+3", "", "x", "20"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, err := ParseNice(text); err == nil && (n < -20 || n > 19) {
+			t.Fatalf("%q gave %d", text, n)
+		}
+	})
+}
