@@ -22,7 +22,7 @@ func (m *Model) Loads() []place.Load {
 	if m.Elapsed == 0 {
 		return nil
 	}
-	delay := m.runDelays()
+	delay, resident := m.byLastCPU()
 	loads := make([]place.Load, 0, len(m.CPUs))
 	for i := range m.CPUs {
 		c := &m.CPUs[i]
@@ -33,6 +33,7 @@ func (m *Model) Loads() []place.Load {
 			CPU:      c.ID,
 			Busy:     float64(c.Busy - c.Nice),
 			RunDelay: delay[i],
+			Resident: resident[i],
 			IRQ:      float64(c.IRQ + c.SoftIRQ),
 			Pinned:   c.Pinned,
 			RTBusy:   c.RT >= 0 && m.Tasks[c.RT].CPUPercent >= busyThread,
@@ -41,21 +42,29 @@ func (m *Model) Loads() []place.Load {
 	return loads
 }
 
-// runDelays is each CPU's run delay in seconds per second, aligned with CPUs.
-func (m *Model) runDelays() []float64 {
-	delay := make([]float64, len(m.CPUs))
+// byLastCPU adds up the run delay of the tasks seen last on each CPU, in seconds
+// per second, and their work, in CPUs' worth; aligned with CPUs.
+func (m *Model) byLastCPU() (delay, resident []float64) {
+	delay, resident = make([]float64, len(m.CPUs)), make([]float64, len(m.CPUs))
 	index := m.cpuIndex()
 	for i := range m.Tasks {
 		t := &m.Sample.Tasks[i]
-		d := m.Tasks[i].DelayPercent
-		if !(d > 0) || t.Nice > 0 || t.LastCPU < 0 || int(t.LastCPU) >= len(index) {
+		if t.Nice > 0 || t.LastCPU < 0 || int(t.LastCPU) >= len(index) {
 			continue
 		}
-		if c := index[t.LastCPU]; c > 0 {
+		c := index[t.LastCPU]
+		if c <= 0 {
+			continue
+		}
+		if d := m.Tasks[i].DelayPercent; d > 0 {
 			delay[c-1] += float64(d) / 100
 		}
+		// A process's figure is that of all its threads, wherever they ran.
+		if used := m.Tasks[i].CPUPercent; used > 0 && (!t.IsProcess() || t.Threads <= 1) {
+			resident[c-1] += float64(used) / 100
+		}
 	}
-	return delay
+	return delay, resident
 }
 
 // PlaceTarget describes task i for internal/place. Allowed is every online CPU:
@@ -75,6 +84,9 @@ func (m *Model) PlaceTarget(i int) place.Target {
 		return target
 	}
 	target.Share = map[cpuset.CPU]float64{target.LastCPU: target.BusyShare}
+	if r.DelayPercent > 0 && t.Nice <= 0 {
+		target.Delay = map[cpuset.CPU]float64{target.LastCPU: float64(r.DelayPercent) / 100}
+	}
 	if r.CPUPercent >= busyThread {
 		target.BusyThreads = 1
 	}
@@ -86,7 +98,7 @@ func (m *Model) PlaceTarget(i int) place.Target {
 // much time.
 func (m *Model) addThreads(target *place.Target, p *sample.Task) {
 	first := target.BusyShare // what the other threads leave is the first one's
-	share := map[cpuset.CPU]float64{}
+	share, delay := map[cpuset.CPU]float64{}, map[cpuset.CPU]float64{}
 	add := func(used float64, cpu cpuset.CPU) {
 		share[cpu] += used
 		if used*100 >= busyThread {
@@ -101,12 +113,16 @@ func (m *Model) addThreads(target *place.Target, p *sample.Task) {
 		used := float64(m.Tasks[i].CPUPercent) / 100
 		first -= used
 		add(used, cpuset.CPU(t.LastCPU))
+		if d := m.Tasks[i].DelayPercent; d > 0 && t.Nice <= 0 {
+			delay[cpuset.CPU(t.LastCPU)] += float64(d) / 100
+		}
 	}
 	if len(share) > 0 {
 		add(max(first, 0), target.LastCPU)
-		target.Share = share
+		target.Share, target.Delay = share, delay
 		return
 	}
+	target.Share = map[cpuset.CPU]float64{-1: target.BusyShare}
 	if target.BusyShare*100 >= busyThread {
 		target.BusyThreads = int(math.Ceil(target.BusyShare))
 	}
@@ -117,15 +133,5 @@ func (m *Model) leastLoaded() cpuset.CPU {
 	if m.Topology == nil {
 		return -1
 	}
-	best, least := cpuset.CPU(-1), math.Inf(1)
-	for _, l := range m.Loads() {
-		c, ok := m.Topology.CPU(l.CPU)
-		if !ok || c.Isolated || l.RTBusy {
-			continue
-		}
-		if load := l.Busy + l.RunDelay; load < least {
-			best, least = l.CPU, load
-		}
-	}
-	return best
+	return place.Best(m.Topology, m.Loads())
 }
