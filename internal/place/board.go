@@ -113,6 +113,9 @@ func (b *board) attribute(targets []Target) {
 		free[i] = max(0, s.load.Busy-max(0, others))
 	}
 	rest, room := 0.0, 0.0
+	for t := range targets {
+		rest += targets[t].Share[-1]
+	}
 	for i := range b.slots {
 		s := &b.slots[i]
 		share := 0.0

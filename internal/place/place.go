@@ -45,8 +45,8 @@ type Target struct {
 	BusyShare   float64    // CPUs' worth of work it does, 0..threads
 	BusyThreads int        // threads that used a notable part of a CPU
 	// Share is the target's own use of each CPU, by where it was seen last, to be
-	// taken off that CPU's load; what does not fit there is taken off where it can
-	// have run. Delay is the same for its own run delay, in seconds per second, as
+	// taken off that CPU's load; what does not fit there, and what is under -1, is
+	// taken off where it can have run. Delay is the same for its own run delay, in seconds per second, as
 	// counted in Load.RunDelay. Both may be nil.
 	Share, Delay map[cpuset.CPU]float64
 	HomeNode     topology.NodeID // where most of its memory is, -1 unknown

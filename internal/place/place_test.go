@@ -141,6 +141,18 @@ func TestLeastLoaded(t *testing.T) {
 			want:   "1",
 			reason: "cpu 1: 0% busy by others, same L3 as now; next cpu 2 (50%)",
 		}, {
+			name: "nobody knows where it ran: its work is what the others do not explain",
+			req: Request{Topology: m4,
+				Loads: loads(m4, func(l []Load) {
+					for i := range l {
+						l[i] = Load{CPU: l[i].CPU, Busy: 0.9, Resident: 0.9}
+					}
+					l[2].Resident = 0
+				}),
+				Targets: with(m4, func(t *Target) { t.Share = map[cpuset.CPU]float64{-1: 0.9} })},
+			want:   "2",
+			reason: "cpu 2: 0% busy by others; next cpu 0 (90%)",
+		}, {
 			name: "sharing its core with another it leaves",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.5} })},
