@@ -37,7 +37,7 @@ func machine(s uint64, tasks, cpus int) *sample.Sample {
 	mask := cpuset.Of(0, 1)
 	for i := range tasks {
 		t := sample.Task{TID: kernel.TID(i + 1), TGID: kernel.TID(i + 1), Threads: 1, State: 'S', ID: id, Affinity: mask,
-			Have: sample.HaveRun | sample.HaveAffinity | sample.HaveMigrations, LastCPU: int32(i % cpus), RSSPages: 100}
+			Have: sample.HaveRun | sample.HaveTime | sample.HaveAffinity | sample.HaveMigrations, LastCPU: int32(i % cpus), RSSPages: 100}
 		if i%50 == 0 {
 			t.RunNs, t.RunDelayNs = s*1e8, s*1e7
 		}

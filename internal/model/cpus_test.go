@@ -62,7 +62,7 @@ func TestSeatAndLoads(t *testing.T) {
 		ns := uint64(s * 1e9)
 		run := func(tid kernel.TID, cpu int32, share float64, more func(*sample.Task)) sample.Task {
 			return task(tid, func(t *sample.Task) {
-				t.LastCPU, t.Have, t.RunNs = cpu, sample.HaveRun|sample.HaveAffinity, uint64(share*float64(ns))
+				t.LastCPU, t.Have, t.RunNs = cpu, sample.HaveRun|sample.HaveTime|sample.HaveAffinity, uint64(share*float64(ns))
 				t.Affinity = cpuset.Of(0, 1)
 				if more != nil {
 					more(t)
@@ -110,7 +110,7 @@ func TestPlaceTargetOfThreads(t *testing.T) {
 		}
 		thread := func(tid kernel.TID, cpu int32, share float64) sample.Task {
 			return task(tid, func(t *sample.Task) {
-				t.TGID, t.LastCPU, t.Have, t.RunNs = 5, cpu, sample.HaveRun, uint64(share*s*1e9)
+				t.TGID, t.LastCPU, t.Have, t.RunNs = 5, cpu, sample.HaveTime, uint64(share*s*1e9)
 			})
 		}
 		return at(s, leader, thread(6, 2, 1), thread(7, 3, 0.3))
@@ -124,5 +124,6 @@ func TestPlaceTargetOfThreads(t *testing.T) {
 	m = Next(Next(nil, process(1, false), nil), process(2, false), nil)
 	target = m.PlaceTarget(0)
 	assert.Equal(t, 2, target.BusyThreads)
-	assert.Nil(t, target.Share, "nobody knows where they ran")
+	assert.Len(t, target.Share, 1)
+	assert.InDelta(t, 1.5, target.Share[-1], 1e-3, "nobody knows where they ran")
 }

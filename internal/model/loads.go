@@ -81,14 +81,17 @@ func (m *Model) PlaceTarget(i int) place.Target {
 	target.BusyShare = float64(r.CPUPercent) / 100
 	if t.IsProcess() && t.Threads > 1 {
 		m.addThreads(&target, t)
-		return target
+	} else {
+		target.Share = map[cpuset.CPU]float64{target.LastCPU: target.BusyShare}
+		if r.DelayPercent > 0 {
+			target.Delay = map[cpuset.CPU]float64{target.LastCPU: float64(r.DelayPercent) / 100}
+		}
+		if r.CPUPercent >= busyThread {
+			target.BusyThreads = 1
+		}
 	}
-	target.Share = map[cpuset.CPU]float64{target.LastCPU: target.BusyShare}
-	if r.DelayPercent > 0 && t.Nice <= 0 {
-		target.Delay = map[cpuset.CPU]float64{target.LastCPU: float64(r.DelayPercent) / 100}
-	}
-	if r.CPUPercent >= busyThread {
-		target.BusyThreads = 1
+	if t.Nice > 0 { // no part of its work is in the loads
+		target.Share, target.Delay = nil, nil
 	}
 	return target
 }
@@ -113,7 +116,7 @@ func (m *Model) addThreads(target *place.Target, p *sample.Task) {
 		used := float64(m.Tasks[i].CPUPercent) / 100
 		first -= used
 		add(used, cpuset.CPU(t.LastCPU))
-		if d := m.Tasks[i].DelayPercent; d > 0 && t.Nice <= 0 {
+		if d := m.Tasks[i].DelayPercent; d > 0 {
 			delay[cpuset.CPU(t.LastCPU)] += float64(d) / 100
 		}
 	}

@@ -49,26 +49,28 @@ func TestTaskRates(t *testing.T) {
 		since       uint8
 	}{
 		{
-			name:   "one thread, by nanoseconds",
-			before: func(t *sample.Task) { t.Have = sample.HaveRun; t.RunNs, t.RunDelayNs = 1e9, 5e8 },
+			name:   "by nanoseconds",
+			before: func(t *sample.Task) { t.Have = sample.HaveRun | sample.HaveTime; t.RunNs, t.RunDelayNs = 1e9, 5e8 },
 			now: func(t *sample.Task) {
-				t.Have = sample.HaveRun
+				t.Have = sample.HaveRun | sample.HaveTime
 				t.RunNs, t.RunDelayNs, t.UserTicks = 2e9, 9e8, 777 // the ticks are not used
 			},
 			want: rates{50, nan, nan, nan, 20},
 		},
 		{
-			name:   "several threads, by ticks",
-			before: func(t *sample.Task) { t.Threads, t.UserTicks, t.Have, t.RunNs = 3, 10, sample.HaveRun, 5 },
+			name: "several threads, by ticks",
+			before: func(t *sample.Task) {
+				t.Threads, t.UserTicks, t.Have = 3, 10, sample.HaveRun
+			},
 			now: func(t *sample.Task) {
-				t.Threads, t.UserTicks, t.SystemTicks, t.Have, t.RunNs = 3, 310, 100, sample.HaveRun, 5
+				t.Threads, t.UserTicks, t.SystemTicks, t.Have = 3, 310, 100, sample.HaveRun
 			},
 			want: rates{200, nan, nan, nan, 0},
 		},
 		{
 			name:   "more than the interval is cut",
-			before: func(t *sample.Task) { t.Have = sample.HaveRun },
-			now:    func(t *sample.Task) { t.Have, t.RunNs = sample.HaveRun, 2.1e9 },
+			before: func(t *sample.Task) { t.Have = sample.HaveRun | sample.HaveTime },
+			now:    func(t *sample.Task) { t.Have, t.RunNs = sample.HaveRun|sample.HaveTime, 2.1e9 },
 			want:   rates{100, nan, nan, nan, 0},
 		},
 		{
@@ -95,10 +97,12 @@ func TestTaskRates(t *testing.T) {
 		{
 			name: "counters ran backwards",
 			before: func(t *sample.Task) {
-				t.Have, t.RunNs, t.RunDelayNs, t.Migrations = sample.HaveRun|sample.HaveMigrations|sample.HaveSwitches, 9, 9, 9
+				t.Have, t.RunNs, t.RunDelayNs, t.Migrations = sample.HaveRun|sample.HaveTime|sample.HaveMigrations|sample.HaveSwitches, 9, 9, 9
 				t.VoluntarySwitches, t.InvoluntarySwitches = 9, 9
 			},
-			now:  func(t *sample.Task) { t.Have = sample.HaveRun | sample.HaveMigrations | sample.HaveSwitches },
+			now: func(t *sample.Task) {
+				t.Have = sample.HaveRun | sample.HaveTime | sample.HaveMigrations | sample.HaveSwitches
+			},
 			want: rates{nan, nan, nan, nan, nan},
 		},
 		{

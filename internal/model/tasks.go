@@ -83,21 +83,22 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 
 func ran(before, t *sample.Task) bool {
 	return t.State == 'R' || t.UserTicks+t.SystemTicks != before.UserTicks+before.SystemTicks ||
-		before.Have&t.Have&sample.HaveRun != 0 && t.RunNs != before.RunNs
+		before.Have&t.Have&sample.HaveTime != 0 && t.RunNs != before.RunNs
 }
 
-// cpuPercent is exact for a single thread; the time of a process with several
-// is known in clock ticks only, and its schedstat is of its first thread.
+// cpuPercent is exact where the time is known in ns, else in steps of a clock tick.
 func (m *Model) cpuPercent(before, t *sample.Task) float32 {
-	single := t.Threads < 2 || !t.IsProcess()
-	if single && before.Have&t.Have&sample.HaveRun != 0 {
-		// More than all of the interval is the time between this task's
-		// reading and the sample's.
-		return clamp(m.perS(before.RunNs, t.RunNs)*100/1e9, 100)
+	// More than all of the interval is the time between this task's reading and
+	// the sample's.
+	most := 100 * float32(max(t.Threads, 1))
+	if !t.IsProcess() {
+		most = 100
+	}
+	if before.Have&t.Have&sample.HaveTime != 0 {
+		return clamp(m.perS(before.RunNs, t.RunNs)*100/1e9, most)
 	}
 	ticks := m.perS(before.UserTicks+before.SystemTicks, t.UserTicks+t.SystemTicks)
-	percent := ticks * 100 / float32(m.Sample.Host.TicksPerSecond)
-	return clamp(percent, 100*float32(max(t.Threads, 1)))
+	return clamp(ticks*100/float32(m.Sample.Host.TicksPerSecond), most)
 }
 
 // clamp leaves Unknown alone.

@@ -9,36 +9,36 @@ import (
 
 // counters sets the exact migrations and switches of a task: carried over if it
 // did not run since they were read, read if it is watched, else wished for.
-func (d *details) counters(w *walk, i int, old *Task, k *kept, watched, turn bool) {
+func (d *details) counters(w *walk, i int, old *Task, k *kept, watched bool) {
 	t := &w.tasks[i]
 	exact := old != nil && old.Have&HaveMigrations != 0 && old.MigrationSource == SourceSched
-	single := t.Threads < 2 || !t.IsProcess()
-	if exact && single && t.Have&HaveRun != 0 && t.Slices == k.slices && t.State != 'R' {
+	if exact && t.Have&HaveTime != 0 && t.RunNs == k.runNs && t.State != 'R' {
 		setSched(t, procfs.Sched{Migrations: old.Migrations,
 			VoluntarySwitches: old.VoluntarySwitches, InvoluntarySwitches: old.InvoluntarySwitches})
+		d.tallies.keep(t.TID, w.seq)
 		return
 	}
 	if watched {
 		d.readSched(w, t, k)
 		return
 	}
-	runs := turnsOnCPU(t, old)
-	if runs > 0 || turn && !exact && single { // a baseline for the time when it runs
+	if runs := turnsOnCPU(t, old); runs > 0 {
 		d.wish = append(d.wish, wish{i, runs})
 	}
 }
 
-// turnsOnCPU tells how lively a task was since the last sample; of a process
-// with several threads only its CPU time tells.
+// turnsOnCPU tells how lively a task was since the last sample, which is how
+// often it can have moved; where only its time is known, in turns of 1 ms.
 func turnsOnCPU(t, old *Task) uint64 {
-	if old == nil {
+	switch {
+	case old == nil:
 		return 0
-	}
-	if t.Have&old.Have&HaveRun != 0 && t.Slices > old.Slices {
+	case t.Have&old.Have&HaveRun != 0 && t.Slices > old.Slices:
 		return t.Slices - old.Slices
-	}
-	if used := t.UserTicks + t.SystemTicks; used > old.UserTicks+old.SystemTicks {
-		return used - old.UserTicks - old.SystemTicks
+	case t.Have&old.Have&HaveTime != 0 && t.RunNs > old.RunNs:
+		return 1 + (t.RunNs-old.RunNs)/1e6
+	case t.UserTicks+t.SystemTicks > old.UserTicks+old.SystemTicks:
+		return t.UserTicks + t.SystemTicks - old.UserTicks - old.SystemTicks
 	}
 	return 0
 }
@@ -59,6 +59,7 @@ func (d *details) readSched(w *walk, t *Task, k *kept) {
 	if t.IsProcess() && t.Threads > 1 {
 		if c, ok := d.tallies.count(d.r, w.seq, t); ok {
 			setSched(t, c)
+			k.runNs = t.RunNs
 		}
 		return
 	}
@@ -71,7 +72,7 @@ func (d *details) readSched(w *walk, t *Task, k *kept) {
 		return
 	}
 	setSched(t, c)
-	k.slices = t.Slices
+	k.runNs = t.RunNs
 }
 
 // readSwitches reads the switches where there is no sched file, of one thread.
@@ -186,6 +187,13 @@ func (p *tally) add(c, last procfs.Sched) {
 	p.total.Migrations += c.Migrations - last.Migrations
 	p.total.VoluntarySwitches += c.VoluntarySwitches - last.VoluntarySwitches
 	p.total.InvoluntarySwitches += c.InvoluntarySwitches - last.InvoluntarySwitches
+}
+
+// keep says that a process's tally still holds although it was not counted again.
+func (a *tallies) keep(pid kernel.TID, seq uint64) {
+	if p := a.of[pid]; p != nil {
+		p.seq = seq
+	}
 }
 
 // forget drops the processes that were not counted in this sample: counting

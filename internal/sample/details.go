@@ -27,7 +27,7 @@ type details struct {
 
 // kept is what is remembered of one task beyond its last row.
 type kept struct {
-	slices  uint64        // Task.Slices when the sched file was read
+	runNs   uint64        // Task.RunNs when the sched files were read
 	moves   uint64        // changes of LastCPU from one sample to the next
 	idAt    time.Duration // when the identity was last looked at
 	settled bool          // the identity was looked at again after its birth, or it is as old as piton
@@ -90,7 +90,7 @@ func (d *details) one(w *walk, i int, old *Task, k *kept) {
 		t.Migrations, t.MigrationSource = k.moves, SourceSampled
 		t.Have |= HaveMigrations
 		if w.needs.Migrations || w.needs.Switches {
-			d.counters(w, i, old, k, watched, turn)
+			d.counters(w, i, old, k, watched)
 		}
 	}
 	if watched && d.kernel != nil {

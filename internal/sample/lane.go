@@ -11,6 +11,7 @@ type candidate struct{ tid, tgid kernel.TID }
 type entry struct {
 	task Task
 	fd   int32 // of its schedstat file, -1 none
+	ran  bool  // since the sample before, or that is not known
 }
 
 // lane is the entries of all processes, or of all other threads, in rising
@@ -54,13 +55,15 @@ func (p *procWalk) walkLane(w *walk, l *lane, found []candidate) {
 
 // first reads a task that was not known.
 func (p *procWalk) first(w *walk, l *lane, c candidate) {
-	e := entry{task: Task{TID: c.tid, TGID: c.tgid}, fd: -1}
-	if w.needs.Delay && p.gate && p.room > 0 && !p.openRun(&e) {
-		return
+	e := entry{task: Task{TID: c.tid, TGID: c.tgid}, fd: -1, ran: true}
+	if c.tid == c.tgid {
+		p.processRan(&e.task) // before stat: what it does in between shows next time
 	}
-	if p.readStat(w, &e, w.needs.watched(c.tid)) != nil {
-		p.closeEntry(&e)
-		return
+	if p.readStat(&e) != nil {
+		return // gone again
+	}
+	if w.needs.Delay || w.needs.watched(c.tid) {
+		p.readDelay(&e.task)
 	}
 	l.born = append(l.born, e)
 }

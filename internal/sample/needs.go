@@ -8,8 +8,9 @@ type Needs struct {
 	Threads  bool // one Task for every thread, not only processes
 	Affinity bool
 	Switches bool
-	// Delay asks for RunNs and RunDelayNs of every task from the first sample on;
-	// without it they come with the second, so that the first is quick.
+	// Delay asks for RunDelayNs of every task from the first sample on; without
+	// it that of a task comes when it ran or had its turn, so that the first
+	// sample is quick.
 	Delay bool
 	// Migrations asks for exact counts of Watch and of busy tasks.
 	Migrations bool

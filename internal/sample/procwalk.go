@@ -2,7 +2,9 @@ package sample
 
 import (
 	"errors"
+	"os"
 	"slices"
+	"strconv"
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -10,25 +12,24 @@ import (
 
 // procWalk walks the tasks through /proc.
 //
-// Reading the stat file of a task costs the kernel three times as much as its
-// schedstat file through a kept descriptor, and most tasks sleep most of the
-// time. The third figure of schedstat rises whenever the task is put on a CPU
-// and the first whenever it used time there: as long as both stand still the
-// task did nothing, and its stat file says what it said before, but for what
-// others can do to it (see turns). The file of a process speaks of its first
-// thread only, so processes with more threads are always read.
-//
-// A kept descriptor also notices that a number was reused: reading it gives
-// ESRCH once its task has ended.
+// Reading the stat file of a process costs the kernel ten times as much as
+// telling the CPU time of all its threads (kernel.ProcessTime), and most tasks
+// sleep most of the time. As long as its time stands still, to the nanosecond,
+// no thread of it ran, and its files say what they said before, but for what
+// others can do to it (see turns). Other threads have no such clock: while their
+// process stands still they are left alone, and else their schedstat file tells,
+// through a descriptor that is kept open, at a third of the cost of stat.
 type procWalk struct {
-	r       *procfs.Reader
-	lists   lister
-	gate    bool // schedstat is there and counts
-	room    int  // descriptors that may still be opened
-	procs   lane
-	threads lane
-	found   []candidate // reused
-	tids    []kernel.TID
+	r         *procfs.Reader
+	lists     lister
+	clock     bool // kernel.ProcessTime means the processes of this /proc
+	schedstat bool // the file is there and counts
+	room      int  // descriptors that may still be opened
+	procs     lane
+	threads   lane
+	found     []candidate // reused
+	tids      []kernel.TID
+	owner     int // index in procs of the thread looked at last
 }
 
 // descriptorReserve is left to the rest of piton.
@@ -36,14 +37,26 @@ const descriptorReserve = 256
 
 // newProcWalk starts with nothing read.
 func newProcWalk(fs procfs.FS, r *procfs.Reader) *procWalk {
-	p := &procWalk{r: r, lists: lister{r: r, live: fs.Live()}}
-	if fs.Live() {
-		p.gate = schedstatCounts(fs)
-		if most, err := kernel.MaxFiles(); err == nil && most > descriptorReserve {
-			p.room = int(min(most-descriptorReserve, 1<<20))
-		}
+	p := &procWalk{r: r, lists: lister{r: r, live: fs.Live()}, schedstat: !fs.Live() || schedstatCounts(fs)}
+	if !fs.Live() {
+		return p
+	}
+	p.clock = ownNumber(fs) == os.Getpid()
+	if most, err := kernel.MaxFiles(); err == nil && most > descriptorReserve && p.schedstat {
+		p.room = int(min(most-descriptorReserve, 1<<20))
 	}
 	return p
+}
+
+// ownNumber is piton's number in this /proc, which may be mounted from another
+// PID namespace than piton runs in.
+func ownNumber(fs procfs.FS) int {
+	self, err := kernel.ReadLink(fs.Path("self"))
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(self)
+	return n
 }
 
 // schedstatCounts tells whether the kernel keeps these figures: without
@@ -59,8 +72,8 @@ func schedstatCounts(fs procfs.FS) bool {
 }
 
 func (p *procWalk) rung() string {
-	if p.gate {
-		return "procfs, schedstat"
+	if p.clock {
+		return "procfs, by CPU clock"
 	}
 	return "procfs"
 }
@@ -113,40 +126,72 @@ func (p *procWalk) listThreads(found []candidate, changed bool) []candidate {
 // again brings a task's entry up to date; false means that the task is gone.
 func (p *procWalk) again(w *walk, e *entry) bool {
 	t := &e.task
-	t.Have &= HaveRun
+	t.Have &= HaveRun | HaveTime
 	watched := w.needs.watched(t.TID)
-	ran := true
-	switch {
-	case e.fd >= 0:
-		var err error
-		if ran, err = p.readRun(e); err != nil {
-			return false
-		}
-	case p.gate && p.room > 0:
-		if !p.openRun(e) {
-			return false
-		}
-	default:
-		t.Have = 0
+	var err error
+	if t.IsProcess() {
+		e.ran = p.processRan(t)
+	} else if e.ran, err = p.threadRan(e); err != nil {
+		return false
 	}
-	if !ran && !watched && settled(t) && !w.turn(t.TID) {
+	turn := w.turn(t.TID)
+	if !e.ran && !watched && !turn && t.State != 'R' && t.State != 'D' {
 		return true
 	}
-	err := p.readStat(w, e, watched)
+	err = p.readStat(e)
 	if errors.Is(err, errReused) {
 		*t = Task{TID: t.TID, TGID: t.TGID}
-		err = p.readStat(w, e, watched)
+		err = p.readStat(e)
+	}
+	if err == nil && t.IsProcess() && (e.ran || t.Have&HaveRun == 0) {
+		p.readDelay(t)
 	}
 	return err == nil
 }
 
-// settled reports whether an unchanged schedstat means that the task's stat
-// file is unchanged too.
-func settled(t *Task) bool {
-	return t.State != 'R' && t.State != 'D' && (t.Threads < 2 || !t.IsProcess())
+// processRan tells whether a process may have changed by itself, by its clock.
+func (p *procWalk) processRan(t *Task) bool {
+	if !p.clock {
+		t.Have = 0
+		return true
+	}
+	ns, err := kernel.ProcessTime(t.TID)
+	ran := err != nil || t.Have&HaveTime == 0 || ns != t.RunNs
+	t.RunNs = ns
+	t.Have |= HaveTime
+	return ran
 }
 
-// readRun reads schedstat through the kept descriptor.
+// threadRan is the same for another thread; an error means that it is gone.
+func (p *procWalk) threadRan(e *entry) (bool, error) {
+	if !p.ownerRan(e.task.TGID) {
+		return false, nil
+	}
+	if e.fd >= 0 {
+		return p.readRun(e)
+	}
+	if p.room > 0 {
+		return true, p.openRun(e)
+	}
+	p.readDelay(&e.task)
+	return true, nil
+}
+
+// ownerRan tells whether a thread's process ran, or is not known to have slept.
+func (p *procWalk) ownerRan(tgid kernel.TID) bool {
+	procs := p.procs.entries
+	if p.owner >= len(procs) || procs[p.owner].task.TID != tgid {
+		i, found := slices.BinarySearchFunc(procs, tgid, func(e entry, tgid kernel.TID) int { return int(e.task.TID) - int(tgid) })
+		if !found {
+			return true
+		}
+		p.owner = i
+	}
+	return procs[p.owner].ran
+}
+
+// readRun reads a thread's schedstat through the kept descriptor. It gives
+// ESRCH once the thread has ended, even if the number is another's by then.
 func (p *procWalk) readRun(e *entry) (ran bool, err error) {
 	b, err := p.r.Read(int(e.fd))
 	if err != nil {
@@ -158,31 +203,54 @@ func (p *procWalk) readRun(e *entry) (ran bool, err error) {
 	}
 	t := &e.task
 	ran = t.Have&HaveRun == 0 || st.Slices != t.Slices || st.RunNs != t.RunNs || st.RunDelayNs != t.RunDelayNs
-	t.RunNs, t.RunDelayNs, t.Slices = st.RunNs, st.RunDelayNs, st.Slices
-	t.Have |= HaveRun
+	setDelay(t, st)
 	return ran, nil
 }
 
-// openRun opens schedstat for good and reads it.
-func (p *procWalk) openRun(e *entry) bool {
+// openRun opens a thread's schedstat for good and reads it.
+func (p *procWalk) openRun(e *entry) error {
 	fd, err := p.r.Open(e.task.TGID, e.task.thread(), "schedstat")
 	if err != nil {
-		if !procfs.Gone(err) {
-			p.room = 0 // EMFILE, ENFILE: the limit is nearer than it said
+		if procfs.Gone(err) {
+			return err
 		}
-		return !procfs.Gone(err)
+		p.room = 0 // EMFILE, ENFILE: the limit is nearer than it said
+		return nil
 	}
 	e.fd = int32(fd)
 	p.room--
 	_, err = p.readRun(e)
-	return err == nil
+	return err
+}
+
+// readDelay reads schedstat once; without it the figures are missing.
+func (p *procWalk) readDelay(t *Task) {
+	t.Have &^= HaveRun
+	if !p.schedstat {
+		return
+	}
+	b, err := p.r.Task(t.TGID, t.thread(), "schedstat")
+	if err != nil {
+		return
+	}
+	if st, err := procfs.ParseSchedstat(b); err == nil {
+		setDelay(t, st)
+	}
+}
+
+func setDelay(t *Task, st procfs.Schedstat) {
+	t.RunDelayNs, t.Slices = st.RunDelayNs, st.Slices
+	t.Have |= HaveRun
+	if !t.IsProcess() || t.Threads == 1 && t.Have&HaveTime == 0 {
+		t.RunNs = st.RunNs
+		t.Have |= HaveTime
+	}
 }
 
 var errReused = errors.New("the number belongs to another task now")
 
-// readStat reads the stat file into the entry; of an entry without descriptor
-// it also reads schedstat when someone looks.
-func (p *procWalk) readStat(w *walk, e *entry, watched bool) error {
+// readStat reads the stat file into the entry.
+func (p *procWalk) readStat(e *entry) error {
 	t := &e.task
 	b, err := p.r.Task(t.TGID, t.thread(), "stat")
 	if err != nil {
@@ -196,14 +264,6 @@ func (p *procWalk) readStat(w *walk, e *entry, watched bool) error {
 		return errReused
 	}
 	setStat(t, &st)
-	if e.fd < 0 && (watched || w.needs.Delay) {
-		if b, err := p.r.Task(t.TGID, t.thread(), "schedstat"); err == nil {
-			if run, err := procfs.ParseSchedstat(b); err == nil {
-				t.RunNs, t.RunDelayNs, t.Slices = run.RunNs, run.RunDelayNs, run.Slices
-				t.Have |= HaveRun
-			}
-		}
-	}
 	return nil
 }
 

@@ -86,12 +86,13 @@ type Have uint32
 
 // The optional figures.
 const (
-	HaveRun        Have = 1 << iota // RunNs, RunDelayNs, Slices (schedstat)
+	HaveRun        Have = 1 << iota // RunDelayNs, Slices (schedstat)
 	HaveAffinity                    // Affinity
 	HaveSwitches                    // VoluntarySwitches, InvoluntarySwitches
 	HaveMigrations                  // Migrations
 	HaveAttr                        // ResetOnFork (sched_getattr)
 	HaveIOPrio
+	HaveTime // RunNs
 )
 
 // Task is one thread, or a process: a row whose TID equals its TGID stands for
@@ -119,7 +120,7 @@ type Task struct {
 	ResetOnFork         bool
 	MigrationSource     Source // of Migrations, when HaveMigrations
 	Have                Have
-	RunNs               uint64 // time on a CPU, of this thread
+	RunNs               uint64 // time on a CPU, of a process that of all its threads, ended ones included
 	RunDelayNs          uint64 // time runnable but waiting, of this thread
 	Slices              uint64 // times put on a CPU, of this thread
 	Migrations          uint64 // se.nr_migrations; of a process, of all its threads since piton watches it; or since piton saw it, when sampled
