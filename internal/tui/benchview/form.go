@@ -23,7 +23,7 @@ var offered = []struct {
 	{"least-loaded", "pinned to the least-loaded core"},
 	{"fifo:10", "real time, not pinned"},
 	{"rr:10", "real time in turns, not pinned"},
-	{"least-loaded+fifo:10", "both"},
+	{"least-loaded+fifo:10", "pinned and real time"},
 	{"batch", "never preempts others on waking"},
 	{"pack", "threads together, in one core or cache"},
 	{"spread", "threads as far apart as can be"},

@@ -35,7 +35,7 @@ func (f *Form) Render(width, height int, th *theme.Theme) string {
 	}
 	problem.Add(style, " "+f.problem)
 	keys := rows.Keys(th, " Enter", "start", "up down", "field", "left right", "change", "Space", "tick", "Esc", "cancel")
-	return rows.Stack(height, nil, len(f.fields), body, []string{problem.Render(th, width), keys.Render(th, width)})
+	return rows.Stack(width, height, nil, len(f.fields), body, []string{problem.Render(th, width), keys.Render(th, width)})
 }
 
 func (f *Form) labelWidth() int {

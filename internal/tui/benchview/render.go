@@ -15,9 +15,21 @@ import (
 // leastHistory is how many lines of the list of past studies stay in sight.
 const leastHistory = 3
 
+// roomyHeight is the height from which blank lines set the parts of a study off.
+const roomyHeight = 28
+
+// gap is a blank line where there is room for one.
+func (v *View) gap(lines []string) []string {
+	if v.roomy {
+		return append(lines, "")
+	}
+	return lines
+}
+
 // Render draws the pane in width × height cells: the study that runs or is
 // shown above, the list of past ones below.
 func (v *View) Render(width, height int, th *theme.Theme) string {
+	v.roomy = height >= roomyHeight
 	upper := v.upper(width, th)
 	if len(v.history) == 0 {
 		return rows.Clip(strings.Join(upper, "\n"), width, height)
@@ -27,8 +39,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 		upper = append(upper[:room-1:room-1], th.Dim.Render(" "+th.Ellipsis))
 	}
 	body := func(h int) []string { return v.pastLines(width, h, th) }
-	text := rows.Stack(height, append(upper, "", v.pastHeading(width, th)), len(v.history), body, nil)
-	return rows.Clip(text, width, height)
+	return rows.Stack(width, height, append(upper, "", v.pastHeading(width, th)), len(v.history), body, nil)
 }
 
 // upper is what is known of the study shown, line by line.
@@ -64,7 +75,9 @@ func (v *View) welcome(width int, th *theme.Theme) []string {
 
 // body is the table of a study with its remarks.
 func (v *View) body(r bench.Results, rep bench.Report, width int, th *theme.Theme) []string {
-	lines := table(rep, width, th)
+	lines := v.gap(nil)
+	lines = append(lines, table(rep, width, th)...)
+	lines = v.gap(lines)
 	if line, ok := answer(r); ok {
 		lines = append(lines, th.Dim.Render(" "+rows.Text(th, line)))
 	}
@@ -133,7 +146,7 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	var bar, now rows.Row
 	share := float32(c.event.Done) / float32(max(c.event.Total, 1))
 	bar.Add(th.Text, " ")
-	bar.Drawn(progressBar(share, max(width-8, 1), th))
+	bar.Drawn(progressBar(share, max(min(width-8, 72), 1), th))
 	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(share*100)), 5)
 	now.Add(th.Dim, " now  ")
 	if c.now.PID == 0 {

@@ -48,6 +48,7 @@ type View struct {
 	list    rows.Scroll
 	last    bench.Study // what the form starts from
 	failure string      // why the last study could not be run
+	roomy   bool        // the window is high enough for blank lines
 }
 
 // New returns the pane; call Open when it is shown for the first time.

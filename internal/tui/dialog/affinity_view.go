@@ -62,7 +62,7 @@ func (a *Affinity) Render(width, height int, th *theme.Theme) string {
 		}
 		return lines
 	}
-	return rows.Stack(height, head, n, body, a.foot(width, th))
+	return rows.Stack(width, height, head, n, body, a.foot(width, th))
 }
 
 // change is "0-7 → 5", with what it was and what it will be.

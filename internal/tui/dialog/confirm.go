@@ -141,7 +141,7 @@ func (c *Confirm) Render(width, height int, th *theme.Theme) string {
 		from, to := c.list.Page(len(lines), h)
 		return lines[from:to]
 	}
-	return rows.Stack(height, nil, len(lines), body, []string{"", c.answers(th).Render(th, width)})
+	return rows.Stack(width, height, nil, len(lines), body, []string{"", c.answers(th).Render(th, width)})
 }
 
 // answers are bracketed and bright once they can be given.

@@ -122,7 +122,7 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 		}
 		return lines
 	}
-	return rows.Stack(height, nil, len(m.items), body, m.foot(width, th))
+	return rows.Stack(width, height, nil, len(m.items), body, m.foot(width, th))
 }
 
 func (m *Menu) row(i, label, width int, th *theme.Theme) string {

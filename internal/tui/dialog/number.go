@@ -136,6 +136,6 @@ func (n *Nice) Render(width, height int, th *theme.Theme) string {
 		}
 	}
 	keys := rows.Keys(th, "0-9 -", "type", "up down", "step", "Enter", "apply", "Esc", "cancel")
-	return rows.Stack(height, head, len(body), func(h int) []string { return body[:min(h, len(body))] },
+	return rows.Stack(width, height, head, len(body), func(h int) []string { return body[:min(h, len(body))] },
 		[]string{"", keys.Render(th, width)})
 }

@@ -137,7 +137,7 @@ func (p *Policy) Render(width, height int, th *theme.Theme) string {
 	foot := append([]string{""}, p.fields(width, th)...)
 	foot = append(foot, p.warning(width, th)...)
 	foot = append(foot, rows.Keys(th, " up down", "policy", "Enter", "apply", "Esc", "cancel").Render(th, width))
-	return rows.Stack(height, []string{change.Render(th, width), ""}, len(policies), body, foot)
+	return rows.Stack(width, height, []string{change.Render(th, width), ""}, len(policies), body, foot)
 }
 
 func (p *Policy) row(i, width int, th *theme.Theme) string {

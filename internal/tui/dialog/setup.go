@@ -162,7 +162,7 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 		keys = nil
 		keys.Add(th.Bad, " "+s.note)
 	}
-	return rows.Stack(height, nil, n, body, []string{"", keys.Render(th, width)})
+	return rows.Stack(width, height, nil, n, body, []string{"", keys.Render(th, width)})
 }
 
 func (s *Setup) row(i int, th *theme.Theme) rows.Row {

@@ -45,7 +45,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 		return out
 	}
 	head = append(head, heading(w, th).Item(th, width, false))
-	return rows.Clip(rows.Stack(height, head, len(v.lines), body, nil), width, height)
+	return rows.Stack(width, height, head, len(v.lines), body, nil)
 }
 
 // maxDamage is how many damaged lines are named.

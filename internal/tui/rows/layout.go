@@ -16,10 +16,10 @@ func Clip(text string, width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Stack puts a head, a body and a foot above each other in at most height lines.
+// Stack puts a head, a body and a foot above each other in width × height cells.
 // Of a body of n rows at least three stay (or all): lines of the foot go first,
 // then lines of the head, each from its far end.
-func Stack(height int, head []string, n int, body func(height int) []string, foot []string) string {
+func Stack(width, height int, head []string, n int, body func(height int) []string, foot []string) string {
 	least := min(n, 3, height)
 	for len(foot) > 0 && height-len(head)-len(foot) < least {
 		foot = foot[:len(foot)-1]
@@ -30,5 +30,5 @@ func Stack(height int, head []string, n int, body func(height int) []string, foo
 	lines := append([]string(nil), head...)
 	lines = append(lines, body(height-len(head)-len(foot))...)
 	lines = append(lines, foot...)
-	return strings.Join(lines[:max(min(len(lines), height), 0)], "\n")
+	return Clip(strings.Join(lines, "\n"), width, height)
 }

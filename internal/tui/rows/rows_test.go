@@ -69,9 +69,42 @@ func TestScrollKeepsTheCursorInTheWindow(t *testing.T) {
 func TestStackKeepsTheBody(t *testing.T) {
 	body := func(h int) []string { return []string{"b1", "b2", "b3"}[:min(h, 3)] }
 	head, foot := []string{"h1", "h2"}, []string{"f1", "f2"}
-	assert.Equal(t, "h1\nh2\nb1\nb2\nb3\nf1\nf2", Stack(7, head, 3, body, foot))
-	assert.Equal(t, "h1\nh2\nb1\nb2\nb3", Stack(5, head, 3, body, foot))
-	assert.Equal(t, "b1\nb2\nb3", Stack(3, head, 3, body, foot))
-	assert.Equal(t, "b1", Stack(1, head, 3, body, foot))
-	assert.Empty(t, Stack(0, head, 3, body, foot))
+	assert.Equal(t, "h1\nh2\nb1\nb2\nb3\nf1\nf2", Stack(9, 7, head, 3, body, foot))
+	assert.Equal(t, "h1\nh2\nb1\nb2\nb3", Stack(9, 5, head, 3, body, foot))
+	assert.Equal(t, "b1\nb2\nb3", Stack(9, 3, head, 3, body, foot))
+	assert.Equal(t, "b", Stack(1, 1, head, 3, body, foot))
+	assert.Empty(t, Stack(9, 0, head, 3, body, foot))
+}
+
+func TestClip(t *testing.T) {
+	assert.Equal(t, "ab\ncd", Clip("abc\ncde\nfgh", 2, 2))
+	assert.Equal(t, "abc", Clip("abc", 5, 5))
+	assert.Empty(t, Clip("abc", 5, 0))
+}
+
+func TestPageScrollsText(t *testing.T) {
+	var s Scroll
+	from, to := s.Page(10, 4)
+	assert.Equal(t, [2]int{0, 4}, [2]int{from, to})
+	s.Key(tea.KeyPressMsg{Code: tea.KeyDown}, 1000, false)
+	from, to = s.Page(10, 4)
+	assert.Equal(t, [2]int{1, 5}, [2]int{from, to})
+	s.Key(tea.KeyPressMsg{Code: tea.KeyEnd}, 1000, false)
+	from, to = s.Page(10, 4)
+	assert.Equal(t, [2]int{6, 10}, [2]int{from, to}, "the last page is full")
+}
+
+func TestTextIsSpelledInASCII(t *testing.T) {
+	ascii := theme.New(theme.Options{ASCII: true})
+	assert.Equal(t, "0-7 -> 5, >= 3, +-2 us, ?", Text(ascii, "0-7 → 5, ≥ 3, ±2 µs, é"))
+	assert.Equal(t, "0-7 → 5", Text(theme.New(theme.Options{}), "0-7 → 5"))
+}
+
+func TestKeysNameTheirActions(t *testing.T) {
+	th := theme.New(theme.Options{Depth: theme.Colors16})
+	keys := Keys(th, "Enter", "apply", "Esc", "cancel")
+	assert.Equal(t, "Enter apply  Esc cancel", ansi.Strip(keys.Render(th, 80)))
+	var r Row
+	r.Drawn([]byte("\x1b[1mbar\x1b[m"))
+	assert.Equal(t, th.Selected.Render("▌bar "), r.Item(th, 5, true), "a drawn piece loses its styles under the cursor")
 }
