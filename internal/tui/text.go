@@ -45,5 +45,5 @@ func (d *textDialog) Render(width, height int, th *theme.Theme) string {
 		return lines[from:to]
 	}
 	keys := rows.Keys(th, "up down PgUp PgDn", "scroll", "any other key", "closes")
-	return rows.Stack(height, nil, len(lines), body, []string{"", keys.Render(th, width)})
+	return rows.Stack(width, height, nil, len(lines), body, []string{"", keys.Render(th, width)})
 }
