@@ -17,8 +17,8 @@ type Stat struct {
 	Comm        []byte
 	State       byte
 	PPID        kernel.TID
-	Session     kernel.TID
-	Flags       uint32 // PF_* of include/linux/sched.h
+	Session     kernel.TID // -1 while the task is being released, in state X
+	Flags       uint32     // PF_* of include/linux/sched.h
 	MinorFaults uint64
 	MajorFaults uint64
 	UserTicks   uint64 // USER_HZ, guest time included
@@ -63,7 +63,7 @@ func ParseStat(b []byte, st *Stat) error {
 	st.State = state[0]
 	st.PPID = s.tid()
 	s.skip(1) // pgrp
-	st.Session = s.tid()
+	st.Session = kernel.TID(s.between(-1, math.MaxInt32))
 	s.skip(2) // tty_nr, tpgid
 	st.Flags = uint32(s.uint())
 	st.MinorFaults = s.uint()

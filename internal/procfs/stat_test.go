@@ -51,6 +51,16 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+// A thread that is being released has lost its session and process group.
+func TestParseStatOfAnEndingThread(t *testing.T) {
+	var st Stat
+	require.NoError(t, ParseStat([]byte("7 (cat) X 0 -1 -1 0 -1 4194380 3 0 0 0 0 0 0 0 20 0 0 0 25 0 0 18446744073709551615 "+
+		"0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"), &st))
+	assert.Equal(t, byte('X'), st.State)
+	assert.Equal(t, kernel.TID(-1), st.Session)
+	assert.Equal(t, uint64(25), st.StartTicks)
+}
+
 func TestParseStatAllocatesNothing(t *testing.T) {
 	in := []byte("7 (cat)" + statTail)
 	var st Stat
