@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -22,7 +23,11 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 		Topology: d.Model.Topology, Loads: d.Model.Loads(), Strategy: t.Strategy,
 		Within: t.Within, AllowIsolated: t.Isolated,
 	}
-	for _, target := range targets {
+	for i, target := range targets {
+		if gone(target) { // let the plan say so
+			requests = append(requests, tune.Request{Targets: targets[i : i+1], Settings: tune.Settings{Affinity: &ask.Topology.Online}})
+			continue
+		}
 		ask.Targets = append(ask.Targets, placeTarget(d, target))
 	}
 	choices, err = place.Place(ask)
@@ -40,6 +45,12 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 		})
 	}
 	return requests, choices, refused, nil
+}
+
+// gone reports whether there is no such task.
+func gone(target tune.Target) bool {
+	_, err := kernel.System().Affinity(target.TID)
+	return errors.Is(err, syscall.ESRCH)
 }
 
 // noCPU are the targets for which Place found none.

@@ -60,7 +60,8 @@ func message(err error) string {
 	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
 		return ""
 	}
-	return field.Clean(err.Error())
+	// errors.Join writes a line for each.
+	return field.Clean(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // app is one run of piton.

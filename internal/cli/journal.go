@@ -26,7 +26,12 @@ them. With an entry's number, list every thread of it.
 With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines.`,
 		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
 		GroupID: groupTune,
-		Args:    cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("piton journal takes one entry, not %q", args[1])
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runJournal(a, o, args)
 		},
@@ -76,7 +81,7 @@ func entryNamed(entries []tune.Entry, word string) (tune.Entry, error) {
 			return e, nil
 		}
 	}
-	return tune.Entry{}, fmt.Errorf("there is no journal entry %q", word)
+	return tune.Entry{}, usagef("there is no journal entry %q", word)
 }
 
 func journalTable(entries []tune.Entry) *table {

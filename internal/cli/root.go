@@ -75,11 +75,11 @@ func (a *app) setUp() error {
 		return nil
 	}
 	for _, sub := range []string{"proc", "sys"} {
-		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
-			return usagef("--host-root %s: there is no directory %s below it", dir, sub)
+		if info, err := os.Stat(filepath.Join(dir, sub)); err == nil && info.IsDir() {
+			return nil
 		}
 	}
-	return nil
+	return usagef("--host-root %s: there is neither proc nor sys below it", dir)
 }
 
 // noArgs is for commands that take none.

@@ -42,7 +42,7 @@ func runScreen(ctx context.Context, a *app, o *rootOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	_, err = screen.Run(ctx, tui.New(deps), screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
+	err = tui.Run(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
 	cancel()
 	err = errors.Join(err, <-ended, s.Close())
 	var by screen.Signalled

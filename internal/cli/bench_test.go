@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBenchJSON(t *testing.T) {
+	h := newHome(t)
+	r := h.run("bench", "nqueens", "-n", "8", "--place", "normal", "--place", fmt.Sprintf("cpu:%d", oneCPU(t)),
+		"--place", "least-loaded", "--runs", "2", "--warmup", "0", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	lines := jsonLines(t, r.out)
+	require.Len(t, ofType(lines, "study"), 1)
+	runs := ofType(lines, "run")
+	require.Len(t, runs, 6)
+	for _, run := range runs {
+		assert.Equal(t, "92", run["answer"])
+		assert.Equal(t, "nqueens", run["workload"])
+		for _, key := range []string{"wall_s", "user_s", "sys_s", "migrations", "placement"} {
+			assert.NotNil(t, run[key], key)
+		}
+		if run["placement"] != "normal" {
+			assert.NotEmpty(t, run["cpus"], "%v", run["placement"])
+			assert.NotEmpty(t, run["reason"], "%v", run["placement"])
+		}
+	}
+	assert.Len(t, ofType(lines, "comparison"), 2)
+	kept, err := os.ReadFile(filepath.Join(strings.TrimPrefix(h.env[0], "XDG_STATE_HOME="), "piton/results.jsonl"))
+	require.NoError(t, err)
+	assert.Equal(t, 7, strings.Count(string(kept), "\n"), "the study and its runs")
+}
+
+func TestBenchTableAndCSV(t *testing.T) {
+	h := newHome(t)
+	args := []string{"bench", "matrix", "-n", "20", "--threads", "3", "--place", "normal", "--place", "batch+nice:5", "--runs", "1", "--warmup", "0"}
+	r := h.run(args...)
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, "verdict")
+	assert.Contains(t, r.out, "batch+nice:5")
+	r = h.run(append(args, "-o", "csv")...)
+	require.Zero(t, r.code, r.err)
+	records, err := csv.NewReader(strings.NewReader(r.out)).ReadAll()
+	require.NoError(t, err)
+	assert.Len(t, records, 3)
+}
+
+func TestBenchFailures(t *testing.T) {
+	h := newHome(t)
+	r := h.run("bench", "nqueens", "-n", "16", "--place", "normal", "--runs", "1", "--warmup", "0", "--timeout", "50ms")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "took longer")
+	r = h.run("bench", "nqueens", "-n", "6", "--place", "normal", "--place", "cpu:65000", "--runs", "1", "--warmup", "0")
+	assert.Equal(t, ExitSome, r.code, r.err)
+	assert.Contains(t, r.err, "cpu:65000")
+}
+
+func TestWorkloadNeedsItsParent(t *testing.T) {
+	r := newHome(t).run("__workload", "nqueens")
+	assert.Equal(t, ExitUsage, r.code)
+}

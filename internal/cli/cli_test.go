@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+// asProgram makes the test binary be piton.
+const asProgram = "PITON_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	isChild := len(os.Args) > 1 && os.Args[1] == workloadVerb // of a benchmark
+	if os.Getenv(asProgram) != "" || isChild {
+		os.Exit(Main(IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
+// result is what a run of piton gave.
+type result struct {
+	code     int
+	out, err string
+}
+
+// home is where the runs of one test keep their state.
+type home struct {
+	t   *testing.T
+	env []string
+}
+
+func newHome(t *testing.T) *home {
+	dir := t.TempDir()
+	return &home{t, []string{"XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir, "USER=tester", "PATH=" + os.Getenv("PATH")}}
+}
+
+// run runs piton in this process.
+func (h *home) run(args ...string) result {
+	h.t.Helper()
+	var out, errs bytes.Buffer
+	code := Main(IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs})
+	r := result{code, out.String(), errs.String()}
+	assert.NotContains(h.t, r.out, "\x1b", "piton %v: escape byte on stdout", args)
+	assert.NotContains(h.t, r.err, "\x1b", "piton %v: escape byte on stderr", args)
+	assert.NotContains(h.t, r.err, "Usage:", "piton %v", args)
+	return r
+}
+
+// program prepares piton as a process of its own.
+func (h *home) program(args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(h.t, err)
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(h.env, asProgram+"=1")
+	return cmd
+}
+
+// jsonLines decodes output of which every line must be an object.
+func jsonLines(t *testing.T, out string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for line := range strings.Lines(out) {
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &object), "%q", line)
+		require.NotEmpty(t, object["type"], "%q", line)
+		all = append(all, object)
+	}
+	return all
+}
+
+func ofType(lines []map[string]any, kind string) []map[string]any {
+	var out []map[string]any
+	for _, l := range lines {
+		if l["type"] == kind {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// child starts a process that ends with the test.
+func child(t *testing.T, argv ...string) kernel.TID {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return kernel.TID(cmd.Process.Pid)
+}
+
+// sleeper is a child that does nothing.
+func sleeper(t *testing.T) kernel.TID { return child(t, "sleep", "60") }
+
+// spinner is a child that is busy until the test ends, 20 s at most.
+func spinner(t *testing.T) kernel.TID {
+	return child(t, "timeout", "--foreground", "20", "sh", "-c", "while :; do :; done")
+}
+
+// needRights skips a test that has to set real-time policies.
+func needRights(t *testing.T) {
+	t.Helper()
+	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+		t.Skip("needs CAP_SYS_NICE to set real-time policies and negative nice values")
+	}
+}
+
+// eventually waits for what needs a moment; it fails after 10 s.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, 10*time.Second, 5*time.Millisecond, what)
+}

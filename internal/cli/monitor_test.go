@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/field"
+)
+
+// watch runs the headless monitor for n quick ticks.
+func (h *home) watch(n int, args ...string) result {
+	h.t.Helper()
+	return h.run(append([]string{"--headless", "-n", strconv.Itoa(n), "-d", "100ms"}, args...)...)
+}
+
+func TestHeadlessJSON(t *testing.T) {
+	pid := sleeper(t)
+	r := newHome(t).watch(2, "-o", "json", "--pid", fmt.Sprint(pid, ",", os.Getpid()))
+	require.Zero(t, r.code, r.err)
+	lines := jsonLines(t, r.out)
+	var order []string
+	for _, l := range lines {
+		if kind := l["type"].(string); len(order) == 0 || order[len(order)-1] != kind {
+			order = append(order, kind)
+		}
+	}
+	assert.Equal(t, []string{"host", "cpu", "task", "end", "host", "cpu", "task", "end"}, order)
+	for i, host := range ofType(lines, "host") {
+		assert.EqualValues(t, Version, host["v"])
+		assert.EqualValues(t, i+1, host["tick"])
+		for _, key := range []string{"time", "interval_s", "host", "load1", "mem_total_bytes", "processes", "migrations_source"} {
+			assert.NotNil(t, host[key], key)
+		}
+	}
+	for _, cpu := range ofType(lines, "cpu") {
+		assert.Contains(t, cpu, "migrations")
+		assert.NotEmpty(t, cpu["source"])
+		if busy, known := cpu["busy"].(float64); known {
+			assert.True(t, busy >= 0 && busy <= 1, "busy is a share, not %v", busy)
+		}
+	}
+	tasks := ofType(lines, "task")
+	require.Len(t, tasks, 4)
+	for _, key := range []string{"pid", "tid", "user", "comm", "state", "cpu", "affinity", "nice", "policy", "rtprio",
+		"cpu_percent", "migrations", "run_delay_ns"} {
+		assert.NotNil(t, tasks[2][key], "%s of piton itself", key)
+	}
+	var sleep map[string]any
+	for _, task := range tasks {
+		if task["pid"].(float64) == float64(pid) {
+			sleep = task
+		}
+	}
+	require.NotNil(t, sleep)
+	assert.Equal(t, "sleep", sleep["comm"])
+	assert.Equal(t, "sleep 60", sleep["command"])
+	assert.Equal(t, "OTHER", sleep["policy"])
+}
+
+func TestHeadlessTable(t *testing.T) {
+	pid := sleeper(t)
+	r := newHome(t).watch(2, "--pid", fmt.Sprint(pid), "--columns", "pid,user,cpu,command", "--ascii")
+	require.Zero(t, r.code, r.err)
+	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
+	require.Len(t, lines, 7)
+	assert.Contains(t, lines[0], "migrations")
+	assert.Equal(t, "    PID USER       CPU COMMAND", lines[1])
+	assert.Regexp(t, fmt.Sprintf(`^ *%d \w+ +\d+ sleep 60$`, pid), lines[2])
+	assert.Empty(t, lines[3])
+}
+
+func TestHeadlessCSV(t *testing.T) {
+	pid := sleeper(t)
+	r := newHome(t).watch(2, "-o", "csv", "--pid", fmt.Sprint(pid))
+	require.Zero(t, r.code, r.err)
+	records, err := csv.NewReader(strings.NewReader(r.out)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, records, 3)
+	assert.Equal(t, append([]string{"tick", "time"}, field.JSON...), records[0])
+	assert.Equal(t, "1", records[1][0])
+	assert.Equal(t, fmt.Sprint(pid), records[2][2])
+}
+
+func TestHeadlessChoosesAndOrders(t *testing.T) {
+	sleeper(t)
+	sleeper(t)
+	r := newHome(t).watch(1, "-o", "json", "--filter", `comm=sleep "sleep 60"`, "--sort", "-pid")
+	require.Zero(t, r.code, r.err)
+	tasks := ofType(jsonLines(t, r.out), "task")
+	require.GreaterOrEqual(t, len(tasks), 2)
+	for i, task := range tasks {
+		assert.Equal(t, "sleep", task["comm"])
+		if i > 0 {
+			assert.Less(t, task["pid"].(float64), tasks[i-1]["pid"].(float64))
+		}
+	}
+	r = newHome(t).watch(1, "-o", "json", "--filter", "comm=no-such-name-here")
+	assert.Zero(t, r.code)
+	assert.Empty(t, ofType(jsonLines(t, r.out), "task"))
+}
+
+func TestHeadlessThreads(t *testing.T) {
+	r := newHome(t).watch(1, "-o", "json", "--threads", "--pid", fmt.Sprint(os.Getpid()))
+	require.Zero(t, r.code, r.err)
+	assert.Greater(t, len(ofType(jsonLines(t, r.out), "task")), 1, "the Go runtime has several")
+}
+
+func TestHeadlessMissingPID(t *testing.T) {
+	r := newHome(t).watch(1, "--pid", "2147483647")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "there is no process or thread 2147483647")
+	assert.Empty(t, r.out)
+}
+
+func TestHeadlessEndsWithItsProcesses(t *testing.T) {
+	cmd := exec.Command("sleep", "0.3")
+	require.NoError(t, cmd.Start())
+	go func() { _ = cmd.Wait() }()
+	r := newHome(t).run("--headless", "-d", "100ms", "-o", "json", "--pid", fmt.Sprint(cmd.Process.Pid))
+	assert.Zero(t, r.code, r.err)
+}
+
+// TestHostileNames runs a program whose name would upset a terminal.
+func TestHostileNames(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	content, err := os.ReadFile(sleep)
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "a) (\x1b[7m\n\u009bx\xff")
+	require.NoError(t, os.WriteFile(name, content, 0o755))
+	pid := child(t, name, "60")
+	for _, format := range []string{"table", "json", "csv"} {
+		r := newHome(t).watch(1, "-o", format, "--pid", fmt.Sprint(pid)) // run looks for escape bytes
+		require.Zero(t, r.code, r.err)
+		assert.NotContains(t, r.out, "\u009b", format)
+		assert.Contains(t, r.out, "a) (", format)
+		if format == "json" {
+			task := ofType(jsonLines(t, r.out), "task")[0]
+			assert.Equal(t, "a) (\x1b[7m\n\u009bx\ufffd", task["comm"])
+		}
+	}
+}
+
+func TestHostRoot(t *testing.T) {
+	tree, err := filepath.Abs("../../testdata/hosts/2c")
+	require.NoError(t, err)
+	if _, err := os.Stat(tree); err != nil {
+		t.Skip("no host tree: ", err)
+	}
+	h := newHome(t)
+	r := h.run("--host-root", tree, "topo", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	assert.Len(t, ofType(jsonLines(t, r.out), "cpu"), 2)
+	h.env = append(h.env, "PITON_HOST_ROOT="+tree)
+	again := h.run("topo", "-o", "json")
+	assert.Equal(t, r, again)
+	for _, args := range []string{"pin 1 --cpu 0", "nice 1 5", "undo", "journal", "run -- true", "bench nqueens",
+		"--headless --pid 1 --nice 3", "pin sh"} {
+		r := h.run(strings.Fields(args)...)
+		assert.Equal(t, ExitNotPermitted, r.code, "piton %s: %s", args, r.err)
+		assert.NotEmpty(t, r.err)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	read, write := io.Pipe()
+	var errs bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		defer write.Close()
+		code <- Main(IO{Args: []string{"--headless", "-d", "100ms", "-o", "json"}, Out: write, Err: &errs, Signals: signals})
+	}()
+	one := make([]byte, 1)
+	_, err := read.Read(one)
+	require.NoError(t, err)
+	signals <- syscall.SIGINT
+	_, err = io.Copy(io.Discard, read)
+	require.NoError(t, err)
+	assert.Equal(t, ExitInterrupted, <-code)
+	assert.Empty(t, errs.String())
+}
+
+// TestSignalsEndTheProgram sends real ones to a real process.
+func TestSignalsEndTheProgram(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := newHome(t).program("--headless", "-d", "100ms", "-o", "json", "--filter", "pid=1")
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		require.NoError(t, cmd.Start())
+		_, err = out.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(sig))
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+		assert.Equal(t, 128+int(sig), cmd.ProcessState.ExitCode(), sig)
+		assert.Empty(t, errs.String(), sig)
+	}
+}
+
+// TestClosedOutput is piton --headless | head -1.
+func TestClosedOutput(t *testing.T) {
+	cmd := newHome(t).program("--headless", "-d", "100ms")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		_ = cmd.Process.Kill()
+		t.Fatal("it goes on although nobody reads")
+	}
+	assert.Empty(t, errs.String())
+}
+
+func TestFullOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full: ", err)
+	}
+	defer full.Close()
+	var errs bytes.Buffer
+	code := Main(IO{Args: []string{"topo"}, Out: full, Err: &errs})
+	assert.Equal(t, ExitFailed, code)
+	assert.Contains(t, errs.String(), "no space left")
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/tune"
+)
+
+// TestNonsense gives every flag and every command something that it cannot
+// take: exit 2, one sentence, nothing on stdout.
+func TestNonsense(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"pni 3", `no command "pni"; did you mean pin?`},
+		{"zzzz", `no command "zzzz"`},
+		{"--nosuch", "unknown flag: --nosuch"},
+		{"-n 5", "--count is for --headless"},
+		{"-o json", "--output is for --headless"},
+		{"--pin 1", "--pin is for --headless"},
+		{"--yes", "--yes is for --headless"},
+		{"--headless -n 0", "from 1 to"},
+		{"--headless -n -1", "from 1 to"},
+		{"--headless -n x", "from 1 to"},
+		{"--headless -d 10ms", "100ms to 1m"},
+		{"--headless -d 2h", "100ms to 1m"},
+		{"--headless -d x", "such as 1s"},
+		{"--headless -d nan", "such as 1s"},
+		{"--headless -o xml", "table, json, csv"},
+		{"--headless --columns nosuch", `no column "nosuch"`},
+		{"--headless --columns pid,pid", "twice"},
+		{"--headless --sort nosuch", `no column "nosuch"`},
+		{"--headless --filter cpu=", "a value is missing"},
+		{"--headless --filter nosuch=1", `no column "nosuch"`},
+		{"--headless --pid x", "not a process or thread number"},
+		{"--headless --pid 0", "not a process or thread number"},
+		{"--headless --pid -3", "not a process or thread number"},
+		{"--headless --pid 99999999999", "not a process or thread number"},
+		{"--headless --pin 0", "--pid is missing"},
+		{"--headless --pid 1 --pin", "needs an argument"},
+		{"--headless --pid 1 --pin most-loaded", "neither CPUs nor one of"},
+		{"--headless --pid 1 --pin 3-1", "runs backwards"},
+		{"--headless --pid 1 --pin 0 --within 1", "chosen already"},
+		{"--headless --pid 1 --within 1", "needs something to change"},
+		{"--headless --pid 1 --nice 20", "nice 20 is out of range"},
+		{"--headless --pid 1 --nice x", "is not a number"},
+		{"--headless --pid 1 --policy nosuch", "no such policy"},
+		{"--headless --pid 1 --policy fifo:100", "1 (lowest) to 99"},
+		{"--headless --pid 1 --policy fifo --rtprio 0", "from 1 to 99"},
+		{"--headless --pid 1 --policy other --rtprio 5", "--rtprio is for --policy fifo and rr"},
+		{"--headless --pid 1 --policy fifo:3 --rtprio 5", "disagree"},
+		{"--headless --pid 1 --rtprio 5", "needs something to change"},
+		{"--headless --pid 1 --nice 1 --rtprio 5", "need --policy"},
+		{"--headless --pid 1 --ioprio 9", "the class must be"},
+		{"--headless --pid 1 --nice 1 --thread --tree", "exclude each other"},
+		{"--headless --pid 1 --nice 1 --sort cpu", "--sort is for watching"},
+		{"--headless --dry-run", "needs something to change"},
+		{"--headless extra", `no command "extra"`},
+		{"--host-root /nonexistent topo", "neither proc nor sys"},
+		{"pin", "needs a target"},
+		{"pin 1 --cpu x", `"x"`},
+		{"pin 1 --cpu 0 --place spread", "exclude each other"},
+		{"pin 1 --cpu 0 --within 0", "has chosen already"},
+		{"pin 1 --place nosuch", `"nosuch" is no placement`},
+		{"pin 1 --within llc:x", "--within"},
+		{"pin cmd:x", "cmd:/regex/"},
+		{"pin /[/", "missing closing"},
+		{"pin user:", "a name or a number"},
+		{"pin 0", "not the number of a process"},
+		{"nice 1", "needs a target and a nice value"},
+		{"nice 1 x", "is not a number"},
+		{"nice 1 -21", "out of range"},
+		{"nice 1 --nosuch 5", "unknown flag"},
+		{"policy 1", "needs a target and a policy"},
+		{"policy 1 deadline", "deadline"},
+		{"ionice 1 best-effort:8", "0 (first) to 7"},
+		{"undo x", "not the number of a journal entry"},
+		{"undo --all 3", "exclude each other"},
+		{"journal -n 0", "from 1 to"},
+		{"journal 1 2", "takes one entry"},
+		{"run", "needs a command"},
+		{"run --nice 1", "needs a command"},
+		{"run --pin x -- true", "neither CPUs"},
+		{"bench", "needs a workload: nqueens or matrix"},
+		{"bench nosuch", `no workload "nosuch"`},
+		{"bench nqueens -n 19", "from 1 to 18"},
+		{"bench nqueens -n x", "from 1 to 18"},
+		{"bench nqueens --threads 0", "from 1"},
+		{"bench nqueens --runs 0", "from 1 to"},
+		{"bench nqueens --place nosuch", "nosuch"},
+		{"bench nqueens --place normal --place normal", "twice"},
+		{"bench nqueens --place fifo:100", "1 to 99"},
+		{"bench nqueens extra", "takes no"},
+		{"bench matrix --mapping nosuch", "must be one of"},
+		{"topo extra", "takes no"},
+		{"topo -o xml", "table, json, csv"},
+	} {
+		r := newHome(t).run(strings.Fields(tt.args)...)
+		assert.Equal(t, ExitUsage, r.code, "piton %s: %s", tt.args, r.err)
+		assert.Contains(t, r.err, tt.want, "piton %s", tt.args)
+		assert.Empty(t, r.out, "piton %s", tt.args)
+		assert.Equal(t, 1, strings.Count(r.err, "\n"), "piton %s: one line, not %q", tt.args, r.err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	r := newHome(t).run("--help")
+	assert.Zero(t, r.code)
+	assert.Contains(t, r.out, "Exit codes:")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if sub.Name() != "completion" && sub.Name() != "help" {
+				walk(sub)
+			}
+		}
+		assert.NotEmpty(t, c.Short, c.CommandPath())
+		if c.HasParent() && c.Parent().Name() == "piton" && c.Runnable() {
+			assert.NotEmpty(t, c.Example, c.CommandPath())
+			assert.NotEmpty(t, c.Long, c.CommandPath())
+		}
+	}
+	walk(newRoot(&app{}))
+	r = newHome(t).run("help", "headless")
+	assert.Zero(t, r.code)
+	for _, name := range []string{"run_delay_ns", `{"type":"end"}`, "column op value"} {
+		assert.Contains(t, r.out, name)
+	}
+	r = newHome(t).run("-V")
+	assert.Zero(t, r.code)
+	assert.Regexp(t, `^piton \S+.* go1\.`, r.out)
+	r = newHome(t).run("completion", "bash")
+	assert.Zero(t, r.code)
+	assert.Contains(t, r.out, "complete")
+}
+
+func TestNegativeNumbersAreValues(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"nice 3641 -5", "nice -- 3641 -5"},
+		{"nice 3641 -5 --dry-run", "nice --dry-run -- 3641 -5"},
+		{"nice -o json 3641 -5", "nice -o json -- 3641 -5"},
+		{"nice -ojson --host-root / 3641 -5", "nice -ojson --host-root / -- 3641 -5"},
+		{"nice --dry-run -- 3641 -5", "nice --dry-run -- 3641 -5"},
+		{"nice 3641 5 --output=json", "nice --output=json -- 3641 5"},
+		{"nice 3641 -x", "nice -x -- 3641"},
+		{"pin 3641 --cpu 3", "pin 3641 --cpu 3"},
+		{"--headless --pid 1 --nice -5", "--headless --pid 1 --nice -5"},
+	} {
+		got := argsFor(newRoot(&app{}), strings.Fields(tt.in))
+		assert.Equal(t, tt.want, strings.Join(got, " "))
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("x"), 1},
+		{usagef("x"), 2},
+		{fmt.Errorf("y: %w", usagef("x")), 2},
+		{tune.UsageError("x"), 2},
+		{codeError{3, nil}, 3},
+		{codeError{126, errors.New("x")}, 126},
+		{tune.ErrNotLive, 4},
+		{fmt.Errorf("y: %w", tune.ErrNotPermitted), 4},
+		{fmt.Errorf("open: %w", syscall.EACCES), 4},
+		{context.Canceled, 130},
+		{fmt.Errorf("write: %w", syscall.EPIPE), 0},
+	} {
+		assert.Equal(t, tt.want, exitCode(tt.err), "%v", tt.err)
+	}
+	change := func(s tune.Status, err error) tune.Change { return tune.Change{Status: s, Err: err} }
+	for _, tt := range []struct {
+		changes []tune.Change
+		want    int
+	}{
+		{nil, 0},
+		{[]tune.Change{change(tune.Done, nil), change(tune.Unchanged, nil)}, 0},
+		{[]tune.Change{change(tune.Done, nil), change(tune.Failed, nil)}, 3},
+		{[]tune.Change{change(tune.Refused, nil), change(tune.Failed, nil)}, 1},
+		{[]tune.Change{change(tune.Failed, tune.ErrNotPermitted)}, 4},
+	} {
+		assert.Equal(t, tt.want, exitCode(resultError(tune.Result{Changes: tt.changes})), "%v", tt.changes)
+	}
+}
+
+func TestTheScreenNeedsATerminal(t *testing.T) {
+	r := newHome(t).run()
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "--headless")
+	assert.Equal(t, 1, strings.Count(r.err, "\n"))
+	assert.Empty(t, r.out)
+	cmd := newHome(t).program()
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Equal(t, ExitFailed, cmd.ProcessState.ExitCode())
+	assert.Contains(t, string(out), "--headless")
+}
