@@ -94,7 +94,10 @@ func TestSeatAndLoads(t *testing.T) {
 	assert.InDelta(t, 0.1, loads[1].IRQ, 1e-6)
 	assert.Equal(t, 2, loads[1].Pinned)
 
+	assert.InDelta(t, 0.401, loads[1].Resident, 1e-6)
+
 	target := m.PlaceTarget(3)
+	assert.InDelta(t, 0.25, target.Delay[1], 1e-6)
 	assert.InDelta(t, 0.4, target.BusyShare, 1e-6)
 	assert.InDelta(t, 0.4, target.Share[1], 1e-6)
 	assert.Equal(t, 1, target.BusyThreads)
