@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"tune", "bench", "field", "target"},
 	{"model"},
 	{"place", "sample"},
-	{"procfs", "topology"},
+	{"procfs", "topology", "bpf"},
 	{"feature", "kernel"},
 	{"cpuset"},
 }

@@ -32,6 +32,7 @@
 //	place          which CPU, and why (pure)
 //	sample         collectors and the Sample they fill
 //	procfs         one file per /proc file, rooted at a path
+//	bpf            programs in the kernel: task walk, migrations, who had each CPU
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	feature        what this kernel and these rights allow
 //	kernel         system calls; the only importer of golang.org/x/sys/unix

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+// One task as the walk reports it, and how it is read; shared by the two
+// programs that walk.
+#pragma once
+#include "kernel.h"
+
+enum {
+	MASK_WORDS = 128,   // 8192 CPUs, Linux's limit
+	MAX_MASKS = 2048,   // maxMasks in walk.go
+	NO_MASK = 0xffffffff,
+	PF_KTHREAD = 0x00200000,
+};
+
+// Figures that depend on the kernel's configuration; Have in record.go.
+enum {
+	HAVE_RUN_DELAY = 1,
+	HAVE_RUN_QUEUES = 2,
+	HAVE_CGROUP = 4,
+	HAVE_IRQ_LOAD = 8,
+};
+
+struct task_record { // Record in record.go
+	u64 start_ns, user_ns, system_ns, cpu_ns, run_ns;
+	u64 run_delay_ns, slices, migrations;
+	u64 voluntary, involuntary, minor_faults, major_faults;
+	s64 rss_pages;
+	u64 cgroup;
+	u32 tid, tgid, ppid, uid, flags, threads, cpu, mask, load_avg, util_avg;
+	char comm[16];
+	u8 state, policy, rtprio;
+	s8 nice;
+	s16 priority;
+	u16 pad;
+};
+_Static_assert(sizeof(struct task_record) == 176, "Record in record.go");
+
+struct cpu_record { // cpuRecord in runqueue.go
+	u64 load_avg, clock_ns, switches;
+	u32 pass, running, rt_avg, dl_avg, irq_avg, pad;
+};
+_Static_assert(sizeof(struct cpu_record) == 48, "cpuRecord in runqueue.go");
+
+// What a walk is told and what it answers besides records. One walk runs at a time.
+struct walk_state { // walkState in walk.go
+	u32 threads;  // in: a record for every thread, not only for processes
+	u32 capacity; // in: records that there is room for
+	u32 pass;     // in: number of this walk, marks the CPU records it filled
+	u32 masks;    // in and out: rows of the mask table in use
+	u32 written, truncated, tasks, mask_overflow, have;
+	u32 leader;   // index of the record of the process being walked
+	u32 leader_tid;
+	u32 last_mask;
+	u64 last_hash;
+	u64 mask[MASK_WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct walk_state);
+} state SEC(".maps");
+
+struct { // rows of mask_words words; the loader cuts the value to that
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, MAX_MASKS);
+	__uint(key_size, 4);
+	__uint(value_size, MASK_WORDS * 8);
+} masks SEC(".maps");
+
+struct { // from the hash of a mask to its row; it outlives a walk
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_MASKS);
+	__type(key, u64);
+	__type(value, u32);
+} mask_rows SEC(".maps");
+
+struct { // by CPU; the loader sets the number of entries
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu_record);
+} cpus SEC(".maps");
+
+// mask_words is how many words of an affinity mask this machine uses.
+const volatile u32 mask_words = MASK_WORDS;
+
+// mask_row returns the row of a task's affinity mask in the table of distinct
+// masks. cpus_mask is what sched_getaffinity(2) reports; cpus_ptr would be one
+// CPU while the task has migration disabled. A single word is its own hash.
+INLINE u32 mask_row(struct task_struct *t, struct walk_state *s)
+{
+	u64 hash = 0;
+
+	if (mask_words == 1) {
+		hash = t->cpus_mask.bits[0];
+		s->mask[0] = hash;
+	} else {
+		bpf_probe_read_kernel(s->mask, mask_words * 8, &t->cpus_mask);
+		for (u32 i = 0; i < mask_words && i < MASK_WORDS; i++) {
+			hash = (hash ^ s->mask[i]) * 0x9e3779b97f4a7c15ULL;
+			hash ^= hash >> 32;
+		}
+	}
+	if (hash == s->last_hash && s->last_mask != NO_MASK)
+		return s->last_mask;
+
+	u32 row = s->masks;
+	u32 *known = bpf_map_lookup_elem(&mask_rows, &hash);
+	if (known) {
+		row = *known;
+	} else {
+		u64 *words = bpf_map_lookup_elem(&masks, &row);
+		if (!words || bpf_map_update_elem(&mask_rows, &hash, &row, BPF_ANY)) {
+			s->mask_overflow++;
+			return NO_MASK;
+		}
+		bpf_probe_read_kernel(words, mask_words * 8, s->mask);
+		s->masks++;
+	}
+	s->last_hash = hash;
+	s->last_mask = row;
+	return row;
+}
+
+// state_letter is __task_state_index of include/linux/sched.h. An idle kernel
+// thread that may be frozen is I here, as on newer kernels.
+INLINE u8 state_letter(struct task_struct *t)
+{
+	u32 state = field_exists(t->__state) ? t->__state : (u32)((struct task_struct___old *)t)->state;
+	u32 report = (state | t->exit_state) & 0x7f;
+
+	if (state & (0x1000 | 0x8000)) // TASK_RTLOCK_WAIT, TASK_FROZEN
+		return 'D';
+	if ((state & 0x402) == 0x402) // TASK_IDLE
+		return 'I';
+	if (report & 0x40)
+		return 'P';
+	if (report & 0x20)
+		return 'Z';
+	if (report & 0x10)
+		return 'X';
+	if (report & 0x08)
+		return 't';
+	if (report & 0x04)
+		return 'T';
+	if (report & 0x02)
+		return 'D';
+	return report ? 'S' : 'R';
+}
+
+INLINE s64 positive(s64 n)
+{
+	return n > 0 ? n : 0;
+}
+
+// rss_pages is file, anonymous and shared memory, as field 24 of
+// /proc/PID/stat counts it: without the changes that CPUs hold back.
+INLINE s64 rss_pages(struct task_struct *t)
+{
+	struct mm_struct *mm = t->mm;
+
+	if (!mm || t->flags & PF_KTHREAD)
+		return 0;
+	if (type_exists(struct mm_rss_stat)) {
+		struct mm_struct___rss *old = (void *)mm;
+		return positive(old->rss_stat.count[0].counter) + positive(old->rss_stat.count[1].counter) +
+		       positive(old->rss_stat.count[3].counter);
+	}
+	return positive(mm->rss_stat[0].count) + positive(mm->rss_stat[1].count) + positive(mm->rss_stat[3].count);
+}
+
+// read_run_queue fills the record of the CPU that a task is on, once a walk.
+INLINE void read_run_queue(struct task_struct *t, struct walk_state *s)
+{
+	if (!field_exists(t->se.cfs_rq))
+		return;
+	struct rq *rq = t->se.cfs_rq->rq;
+	u32 cpu = rq->cpu;
+	struct cpu_record *c = bpf_map_lookup_elem(&cpus, &cpu);
+	if (!rq || !c || c->pass == s->pass)
+		return;
+
+	c->pass = s->pass;
+	c->running = rq->nr_running;
+	c->load_avg = rq->cfs.avg.load_avg;
+	c->clock_ns = rq->clock;
+	c->switches = rq->nr_switches;
+	c->rt_avg = rq->avg_rt.util_avg;
+	c->dl_avg = rq->avg_dl.util_avg;
+	if (field_exists(rq->avg_irq)) {
+		c->irq_avg = rq->avg_irq.util_avg;
+		s->have |= HAVE_IRQ_LOAD;
+	}
+	s->have |= HAVE_RUN_QUEUES;
+}
+
+// read_task fills all that concerns one thread.
+INLINE void read_task(struct task_record *r, struct task_struct *t, struct walk_state *s)
+{
+	r->start_ns = t->start_boottime;
+	r->user_ns = t->utime;
+	r->system_ns = t->stime;
+	r->run_ns = t->se.sum_exec_runtime;
+	r->cpu_ns = r->run_ns;
+	r->migrations = t->se.nr_migrations;
+	r->run_delay_ns = 0;
+	r->slices = 0;
+	if (field_exists(t->sched_info.run_delay)) {
+		r->run_delay_ns = t->sched_info.run_delay;
+		r->slices = t->sched_info.pcount;
+		s->have |= HAVE_RUN_DELAY;
+	}
+	r->voluntary = t->nvcsw;
+	r->involuntary = t->nivcsw;
+	r->minor_faults = t->min_flt;
+	r->major_faults = t->maj_flt;
+	r->rss_pages = rss_pages(t);
+	r->cgroup = 0;
+	if (field_exists(t->cgroups)) {
+		r->cgroup = t->cgroups->dfl_cgrp->kn->id;
+		s->have |= HAVE_CGROUP;
+	}
+	r->tid = t->pid;
+	r->tgid = t->tgid;
+	r->ppid = t->real_parent->tgid;
+	r->uid = t->cred->euid.val;
+	r->flags = t->flags;
+	r->threads = t->signal->nr_threads;
+	r->cpu = task_cpu(t);
+	r->mask = mask_row(t, s);
+	r->load_avg = t->se.avg.load_avg;
+	r->util_avg = t->se.avg.util_avg;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), t->comm);
+	r->state = state_letter(t);
+	r->policy = t->policy;
+	r->rtprio = t->rt_priority;
+	r->nice = t->static_prio - 120; // DEFAULT_PRIO
+	r->priority = t->prio - 100;    // MAX_RT_PRIO, as field 18 of /proc/PID/stat
+	r->pad = 0;
+	read_run_queue(t, s);
+}
+
+// add_exited adds what threads left behind in their process when they exited.
+INLINE void add_exited(struct task_record *r, struct task_struct *leader)
+{
+	struct signal_struct *sig = leader->signal;
+
+	r->user_ns += sig->utime;
+	r->system_ns += sig->stime;
+	r->cpu_ns += sig->sum_sched_runtime;
+	r->minor_faults += sig->min_flt;
+	r->major_faults += sig->maj_flt;
+	r->voluntary += sig->nvcsw;
+	r->involuntary += sig->nivcsw;
+}

@@ -1,0 +1,217 @@
+package bpf
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"structs"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+const ledgerName = "CPU ledger"
+
+// Kind is what a Stay was of.
+type Kind uint16
+
+// The kinds.
+const (
+	KindTask Kind = iota
+	KindIRQ
+	KindSoftIRQ
+)
+
+// String is the word that screens and JSON use.
+func (k Kind) String() string { return [...]string{"task", "irq", "softirq"}[k] }
+
+// Stay is the time that one task, interrupt or softirq had on one CPU.
+//
+// A task's time is without the device interrupts and softirqs that came
+// meanwhile, and a softirq's without the interrupts. On PREEMPT_RT a softirq's
+// time includes what preempted it.
+type Stay struct {
+	CPU  cpuset.CPU
+	Kind Kind
+	ID   uint32     // tid, interrupt number or softirq vector; task 0 is idle
+	TGID kernel.TID // of a task
+	Comm string     // of a task; "" if it did not leave the CPU in the window, so it lives
+	OnNs uint64
+	// WaitNs is how long a task was runnable here before it came on, each time.
+	WaitNs    uint64
+	LongestNs uint64 // one stay, from before the window too, interrupts included
+	Count     uint32 // stays that ended: switches away, interrupts handled
+}
+
+// LedgerStats is what a drain tells besides stays.
+type LedgerStats struct {
+	Window time.Duration // since the last drain
+	Lost   uint64        // stays that had no room in the table
+	LostNs uint64        // and their time
+}
+
+// Ledger writes down who has each CPU, from when it is opened. It costs about a
+// tenth of a microsecond for each context switch of the machine: keep it open
+// only while someone looks. Safe for concurrent use.
+type Ledger struct {
+	mu           sync.Mutex
+	objects      *ebpf.Collection
+	tables       *twoTables
+	links        links
+	cpus         *ebpf.Memory
+	now          []cpuNow
+	settled      time.Duration // when; CLOCK_MONOTONIC
+	lost, lostNs uint64        // at the last drain
+	keys         []stayKey
+	values       []stayValue
+}
+
+type stayKey struct { // struct stay_key of c/ledger.c
+	_    structs.HostLayout
+	ID   uint32
+	CPU  uint16
+	Kind Kind
+}
+
+type stayValue struct { // struct stay of c/ledger.c
+	_                     structs.HostLayout
+	Ns, WaitNs, LongestNs uint64
+	Count                 uint32
+	TGID                  kernel.TID
+	Comm                  [16]byte
+}
+
+// OpenLedger begins to write. An error that Is ErrNotSupported says what is missing.
+func OpenLedger() (*Ledger, error) {
+	if err := usable(ledgerName); err != nil {
+		return nil, err
+	}
+	cpus, err := possibleCPUs(ledgerName)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := loadLedger()
+	if err != nil {
+		return nil, err
+	}
+	spec.Maps[ledgerMapCpus].MaxEntries = uint32(cpus)
+	l := &Ledger{now: make([]cpuNow, cpus), keys: make([]stayKey, drainChunk), values: make([]stayValue, drainChunk)}
+	if l.objects, err = load(ledgerName, spec, nil); err != nil {
+		return nil, err
+	}
+	if err := l.begin(spec); err != nil {
+		l.Close()
+		return nil, explain(ledgerName, err)
+	}
+	return l, nil
+}
+
+func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
+	if l.cpus, err = l.objects.Maps[ledgerMapCpus].Memory(); err != nil {
+		return err
+	}
+	if l.tables, err = newTwoTables(l.objects.Maps[ledgerMapTables], spec.Maps[ledgerMapTables].InnerMap); err != nil {
+		return err
+	}
+	l.settled = kernel.Monotonic()
+	for i := range l.now {
+		l.now[i].fromNs, l.now[i].sinceNs = uint64(l.settled), uint64(l.settled)
+	}
+	if _, err := l.cpus.WriteAt(bytesOfAll(l.now), 0); err != nil {
+		return err
+	}
+	l.links, err = attach(ledgerName, l.objects,
+		ledgerProgOnSwitch, ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone)
+	if err != nil {
+		return err
+	}
+	return l.seed()
+}
+
+// seed lets the program find who is on the CPUs already.
+func (l *Ledger) seed() error {
+	iterator, err := link.AttachIter(link.IterOptions{Program: l.objects.Programs[ledgerProgSeed]})
+	if err != nil {
+		return err
+	}
+	defer iterator.Close()
+	file, err := iterator.Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(io.Discard, file)
+	return err
+}
+
+// Drain appends who had the CPUs since the last drain, in no order, those who
+// have them now included. It sleeps for some milliseconds, for running programs
+// to end.
+func (l *Ledger) Drain(into []Stay) ([]Stay, LedgerStats, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.objects == nil {
+		return into, LedgerStats{}, errClosed
+	}
+	window, err := l.settle()
+	if err != nil {
+		return into, LedgerStats{}, explain(ledgerName, err)
+	}
+	table, err := l.tables.exchange()
+	if err != nil {
+		return into, LedgerStats{}, explain(ledgerName, err)
+	}
+	first := len(into)
+	err = drain(table, l.keys, l.values, func(k stayKey, v stayValue) {
+		into = append(into, v.stay(k))
+	})
+	if err != nil {
+		return into, LedgerStats{}, explain(ledgerName, err)
+	}
+	into = addPresent(into, first, l.now)
+	stats := LedgerStats{Window: window}
+	var lost, lostNs uint64
+	err = errors.Join(l.objects.Variables[ledgerVarLost].Get(&lost), l.objects.Variables[ledgerVarLostNs].Get(&lostNs))
+	stats.Lost, stats.LostNs = lost-l.lost, lostNs-l.lostNs
+	l.lost, l.lostNs = lost, lostNs
+	return into, stats, explain(ledgerName, err)
+}
+
+// settle ends the window: the program accounts the stays that go on up to now.
+func (l *Ledger) settle() (window time.Duration, err error) {
+	now := kernel.Monotonic()
+	if _, err := l.objects.Programs[ledgerProgSettle].Run(&ebpf.RunOptions{Context: uint64(now)}); err != nil {
+		return 0, err
+	}
+	window, l.settled = now-l.settled, now
+	_, err = l.cpus.ReadAt(bytesOfAll(l.now), 0)
+	return window, err
+}
+
+func (v *stayValue) stay(k stayKey) Stay {
+	comm, _, _ := bytes.Cut(v.Comm[:], []byte{0})
+	return Stay{
+		CPU: cpuset.CPU(k.CPU), Kind: k.Kind, ID: k.ID, TGID: v.TGID, Comm: string(comm),
+		OnNs: v.Ns, WaitNs: v.WaitNs, LongestNs: v.LongestNs, Count: v.Count,
+	}
+}
+
+// Close ends writing and removes it from the kernel.
+func (l *Ledger) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.objects == nil {
+		return
+	}
+	l.links.close()
+	if l.tables != nil {
+		l.tables.close()
+	}
+	l.objects.Close()
+	l.objects = nil
+}

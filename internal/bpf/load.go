@@ -1,0 +1,64 @@
+package bpf
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+)
+
+// load puts an object into the kernel.
+func load(what string, spec *ebpf.CollectionSpec, types *btf.Cache) (*ebpf.Collection, error) {
+	c, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{Cache: types})
+	if err != nil {
+		return nil, explain(what, err)
+	}
+	return c, nil
+}
+
+// attach hooks the named programs of an object to the tracepoints that their
+// sections name. Closing the links unhooks them.
+func attach(what string, c *ebpf.Collection, names ...string) (links, error) {
+	var all links
+	for _, name := range names {
+		l, err := link.AttachTracing(link.TracingOptions{Program: c.Programs[name]})
+		if err != nil {
+			all.close()
+			return nil, explain(what, fmt.Errorf("attach %s: %w", name, err))
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+type links []link.Link
+
+func (l links) close() {
+	for _, one := range l {
+		one.Close()
+	}
+}
+
+// possibleCPUs returns the number that is above every CPU number the kernel
+// may ever use, its nr_cpu_ids.
+func possibleCPUs(what string) (int, error) {
+	n, err := ebpf.PossibleCPU()
+	if err != nil {
+		return 0, fmt.Errorf("%s by eBPF: %w", what, err)
+	}
+	return n, nil
+}
+
+// bytesOf lets mapped memory be copied to and from a Go value that has the
+// layout of the C structure (structs.HostLayout, no pointers).
+func bytesOf[T any](p *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+}
+
+// bytesOfAll is bytesOf for the elements of a slice.
+func bytesOfAll[T any](s []T) []byte {
+	var one T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), uintptr(len(s))*unsafe.Sizeof(one))
+}

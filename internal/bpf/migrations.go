@@ -1,0 +1,131 @@
+package bpf
+
+import (
+	"structs"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+const migrationsName = "migration counts"
+
+// Migrations counts every migration of every task, in the kernel, from when it
+// is opened. Safe for concurrent use.
+type Migrations struct {
+	mu      sync.Mutex
+	objects *ebpf.Collection
+	tables  *twoTables
+	links   links
+	lost    uint64 // at the last drain
+	keys    []moveKey
+	counts  []moveCount
+}
+
+// MoveCount is how often one task moved from one CPU to another.
+type MoveCount struct {
+	TID, TGID kernel.TID
+	From, To  cpuset.CPU
+	Moves     uint32
+	// Returns are the moves to a CPU that the task had left within 100 ms:
+	// ping-pong.
+	Returns uint32
+}
+
+// MigrationStats is what a drain tells besides counts.
+type MigrationStats struct {
+	Moves  uint64        // all since the last drain, the lost ones included
+	Lost   uint64        // had no room in the table: it is not known whose they were
+	Waited time.Duration // asleep, for running programs to end
+}
+
+// The fields of what is read from maps are exported for the loader, which else
+// decodes each by reflection.
+
+type moveKey struct { // struct move_key of c/count.c
+	_         structs.HostLayout
+	TID, TGID kernel.TID
+	From, To  uint16
+}
+
+type moveCount struct { // struct move_count of c/count.c
+	_              structs.HostLayout
+	Moves, Returns uint32
+}
+
+// drainChunk is how many entries are fetched at a time.
+const drainChunk = 2048
+
+// OpenMigrations begins to count. An error that Is ErrNotSupported says what is missing.
+func OpenMigrations() (*Migrations, error) {
+	if err := usable(migrationsName); err != nil {
+		return nil, err
+	}
+	spec, err := loadCount()
+	if err != nil {
+		return nil, err
+	}
+	m := &Migrations{keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
+	if m.objects, err = load(migrationsName, spec, nil); err != nil {
+		return nil, err
+	}
+	m.tables, err = newTwoTables(m.objects.Maps[countMapTables], spec.Maps[countMapTables].InnerMap)
+	if err == nil {
+		m.links, err = attach(migrationsName, m.objects, countProgCountMove)
+	}
+	if err != nil {
+		m.Close()
+		return nil, explain(migrationsName, err)
+	}
+	return m, nil
+}
+
+// Drain appends what was counted since the last drain, in no order, and begins
+// anew. No move is missed or counted twice; it sleeps for some milliseconds to
+// be sure of that.
+func (m *Migrations) Drain(into []MoveCount) ([]MoveCount, MigrationStats, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return into, MigrationStats{}, errClosed
+	}
+	before := kernel.Monotonic()
+	table, err := m.tables.exchange()
+	if err != nil {
+		return into, MigrationStats{}, explain(migrationsName, err)
+	}
+	stats := MigrationStats{Waited: kernel.Monotonic() - before}
+	err = drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
+		into = append(into, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, c.Returns})
+		stats.Moves += uint64(c.Moves)
+	})
+	if err != nil {
+		return into, stats, explain(migrationsName, err)
+	}
+	var lost uint64
+	if err := m.objects.Variables[countVarLost].Get(&lost); err != nil {
+		return into, stats, explain(migrationsName, err)
+	}
+	stats.Lost = lost - m.lost
+	stats.Moves += stats.Lost
+	m.lost = lost
+	return into, stats, nil
+}
+
+// Close ends counting and removes it from the kernel.
+func (m *Migrations) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return
+	}
+	m.links.close()
+	if m.tables != nil {
+		m.tables.close()
+	}
+	m.objects.Close()
+	m.objects = nil
+}

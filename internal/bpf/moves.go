@@ -1,0 +1,158 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"structs"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+
+	"piton/internal/kernel"
+)
+
+const movesName = "single migrations"
+
+// Moves reports each migration of chosen tasks, in the order in which they
+// happened. Safe for concurrent use.
+type Moves struct {
+	mu      sync.Mutex
+	objects *ebpf.Collection
+	links   links
+	ring    *ringbuf.Reader
+	record  ringbuf.Record
+	targets []kernel.TID
+	lost    uint64 // at the last read
+}
+
+// Move is one migration.
+type Move struct { // struct move of c/moves.c
+	_         structs.HostLayout
+	AtNs      uint64 // CLOCK_MONOTONIC, as kernel.Monotonic
+	TID, TGID kernel.TID
+	From, To  uint16
+	_         uint32
+}
+
+// MovesBytes is a ring for 32,768 moves: at 100,000 a second it has to be read
+// three times a second.
+const MovesBytes = 1 << 20
+
+// OpenMoves begins to report, of no task yet, into a ring of the given size: a
+// power of two, at least a page. An error that Is ErrNotSupported says what is
+// missing.
+func OpenMoves(ringBytes int) (*Moves, error) {
+	if err := usable(movesName); err != nil {
+		return nil, err
+	}
+	spec, err := loadMoves()
+	if err != nil {
+		return nil, err
+	}
+	spec.Maps[movesMapEvents].MaxEntries = uint32(ringBytes)
+	m := &Moves{}
+	if m.objects, err = load(movesName, spec, nil); err != nil {
+		return nil, err
+	}
+	if m.ring, err = ringbuf.NewReader(m.objects.Maps[movesMapEvents]); err == nil {
+		m.ring.SetDeadline(time.Unix(0, 1)) // in the past: reads never wait
+		m.links, err = attach(movesName, m.objects, movesProgReportMove)
+	}
+	if err != nil {
+		m.Close()
+		return nil, explain(movesName, err)
+	}
+	return m, nil
+}
+
+// MaxTargets is how many ids SetTargets takes.
+const MaxTargets = 4096
+
+// SetTargets replaces the tasks to report: each id stands for the thread, or
+// for all threads of the process, present and future.
+func (m *Moves) SetTargets(ids ...kernel.TID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return errClosed
+	}
+	if len(ids) > MaxTargets {
+		return fmt.Errorf("%d tasks are more than the %d whose moves can be reported; report all tasks instead", len(ids), MaxTargets)
+	}
+	targets := m.objects.Maps[movesMapTargets]
+	for _, id := range m.targets {
+		if err := targets.Delete(uint32(id)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return explain(movesName, err)
+		}
+	}
+	m.targets = append(m.targets[:0], ids...)
+	for _, id := range ids {
+		if err := targets.Put(uint32(id), uint8(1)); err != nil {
+			return explain(movesName, err)
+		}
+	}
+	return nil
+}
+
+// SetAll reports all tasks of the machine, or only the targets again.
+func (m *Moves) SetAll(all bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return errClosed
+	}
+	var everything uint32
+	if all {
+		everything = 1
+	}
+	return explain(movesName, m.objects.Variables[movesVarEverything].Set(everything))
+}
+
+// readLimit ends a read of a stream that is faster than its reader.
+const readLimit = 1 << 17
+
+// Read appends the moves that are there, without waiting, and says how many
+// more were lost since the last read because the ring was full.
+func (m *Moves) Read(into []Move) (moves []Move, lost uint64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return into, 0, errClosed
+	}
+	for range readLimit {
+		err := m.ring.ReadInto(&m.record)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return into, 0, explain(movesName, err)
+		}
+		var one Move
+		copy(bytesOf(&one), m.record.RawSample)
+		into = append(into, one)
+	}
+	var total uint64
+	if err := m.objects.Variables[movesVarLost].Get(&total); err != nil {
+		return into, 0, explain(movesName, err)
+	}
+	lost, m.lost = total-m.lost, total
+	return into, lost, nil
+}
+
+// Close ends reporting and removes it from the kernel.
+func (m *Moves) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return
+	}
+	m.links.close()
+	if m.ring != nil {
+		m.ring.Close()
+	}
+	m.objects.Close()
+	m.objects = nil
+}

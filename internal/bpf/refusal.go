@@ -1,0 +1,106 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+
+	"piton/internal/kernel"
+)
+
+// ErrNotSupported is what every *Refusal Is: the kernel or the rights of this
+// process do not allow it, and asking again will not help. Any other error
+// means that it could not be told.
+var ErrNotSupported = errors.New("not supported here")
+
+// Refusal says why something of this package cannot work here.
+type Refusal struct {
+	What string // what was asked for, "task walk"
+	Why  string // half a sentence for users
+	Need string // what would change it ("CAP_BPF", "Linux 6.7"); "" if nothing known would
+}
+
+// Error is one sentence for users.
+func (r *Refusal) Error() string { return r.What + " by eBPF: " + r.Why }
+
+// Is makes errors.Is(r, ErrNotSupported) true.
+func (r *Refusal) Is(target error) bool { return target == ErrNotSupported }
+
+// explain turns an error of the loader into a Refusal where the reason is
+// known. The loader's own words are left out: to every EPERM it adds a guess
+// about RLIMIT_MEMLOCK.
+func explain(what string, err error) error {
+	var refused *Refusal
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	var rejected *ebpf.VerifierError
+	if errors.As(err, &rejected) {
+		return fmt.Errorf("%s by eBPF: the kernel's verifier rejected the program: %s: %w", what, lastLine(rejected.Log), rejected.Cause)
+	}
+	if errors.Is(err, ebpf.ErrNotSupported) {
+		return &Refusal{what, "this kernel (" + release() + ") lacks a part it needs", "a newer kernel"}
+	}
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return fmt.Errorf("%s by eBPF: %w", what, err)
+	}
+	switch errno {
+	case syscall.EPERM, syscall.EACCES:
+		return denied(what, errno)
+	case syscall.ENOSYS:
+		return &Refusal{what, "there is no bpf(2) here: the kernel is built without CONFIG_BPF_SYSCALL, or a seccomp filter hides it", "CONFIG_BPF_SYSCALL"}
+	}
+	return fmt.Errorf("%s by eBPF: bpf(2): %w", what, errno)
+}
+
+// denied finds out who said no.
+func denied(what string, errno syscall.Errno) error {
+	if lacking := missingCapabilities(); len(lacking) > 0 {
+		need := strings.Join(lacking, " and ")
+		return &Refusal{what, "it takes " + need + ", which this process does not have", need}
+	}
+	switch {
+	case !initialNamespace("user"):
+		return &Refusal{what, "capabilities inside a user namespace do not count for it", "to run outside the user namespace"}
+	case seccompFilter():
+		return &Refusal{what, "a seccomp filter refuses bpf(2)", "a container or service without that filter"}
+	case lockdown() == "confidentiality":
+		return &Refusal{what, "kernel lockdown is at confidentiality, which forbids reading kernel memory", "lockdown at integrity or none"}
+	case releaseBefore(5, 11):
+		return &Refusal{what, "RLIMIT_MEMLOCK is too small for it on Linux before 5.11", "ulimit -l unlimited"}
+	}
+	return &Refusal{what, fmt.Sprintf("bpf(2) is refused (%v) although CAP_BPF and CAP_PERFMON are held, by a security module", errno), "the security module's consent"}
+}
+
+// capSysAdmin stands for all that CAP_BPF and CAP_PERFMON allow (capabilities(7)).
+const capSysAdmin kernel.Capability = 21
+
+// missingCapabilities lists what loading takes and this process lacks.
+func missingCapabilities() []string {
+	held, err := kernel.EffectiveCapabilities()
+	if err != nil || held.Has(capSysAdmin) {
+		return nil
+	}
+	var lacking []string
+	if !held.Has(kernel.CapBPF) {
+		lacking = append(lacking, "CAP_BPF")
+	}
+	if !held.Has(kernel.CapPerfmon) {
+		lacking = append(lacking, "CAP_PERFMON")
+	}
+	return lacking
+}
+
+func lastLine(lines []string) string {
+	for i := len(lines) - 1; i >= 0; i-- {
+		// The log ends in counts of what the verifier looked at.
+		if line := strings.TrimSpace(lines[i]); line != "" && !strings.HasPrefix(line, "processed ") {
+			return line
+		}
+	}
+	return "no reason given"
+}

@@ -1,0 +1,134 @@
+package bpf
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+
+	"piton/internal/kernel"
+)
+
+// seqWalk reads the records of all threads from a file, and makes processes of
+// them itself: the file is in the order of numbers, where a thread can stand
+// before its process's first one.
+type seqWalk struct {
+	*walkCommon
+	objects   *ebpf.Collection
+	iterator  *link.Iter
+	processes map[kernel.TID]int32 // their records' places, within one pass
+}
+
+func openSeqWalk(types *btf.Cache) (*Walk, error) {
+	spec, err := loadSeq()
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareWalk(spec); err != nil {
+		return nil, err
+	}
+	objects, err := load(walkName, spec, types)
+	if err != nil {
+		return nil, err
+	}
+	s := &seqWalk{objects: objects, processes: map[kernel.TID]int32{}}
+	if s.walkCommon, err = newWalkCommon(objects); err == nil {
+		s.iterator, err = link.AttachIter(link.IterOptions{Program: objects.Programs[seqProgDump]})
+	}
+	if err != nil {
+		s.close()
+		return nil, explain(walkName, err)
+	}
+	return &Walk{rung: s, common: s.walkCommon}, nil
+}
+
+func (s *seqWalk) name() Rung { return RungSeq }
+
+func (s *seqWalk) read(into []Record, threads bool) ([]Record, error) {
+	if err := s.begin(threads, 0); err != nil {
+		return into, err
+	}
+	file, err := s.iterator.Open()
+	if err != nil {
+		return into, err
+	}
+	into, err = readRecords(file, into)
+	file.Close()
+	if err != nil {
+		return into, err
+	}
+	if err := s.end(); err != nil {
+		return into, err
+	}
+	s.state.tasks = uint32(len(into))
+	return sumProcesses(into, s.processes, threads), nil
+}
+
+// recordBytes is the size of a record in the file.
+const recordBytes = int(unsafe.Sizeof(Record{}))
+
+// chunk is how many records there is room for before each read; the kernel
+// hands out 8 pages at most.
+const chunk = 1024
+
+// readRecords reads to the end of the file. Reads may end inside a record.
+func readRecords(file io.Reader, into []Record) ([]Record, error) {
+	filled := 0 // bytes
+	for {
+		begun := (filled + recordBytes - 1) / recordBytes // Grow keeps only these
+		into = slices.Grow(into[:begun], chunk)
+		n, err := file.Read(bytesOfAll(into[:cap(into)])[filled:])
+		filled += n
+		if errors.Is(err, io.EOF) {
+			return into[:filled/recordBytes], nil
+		}
+		if err != nil {
+			return into[:0], err
+		}
+	}
+}
+
+// sumProcesses adds each thread to its process and, unless threads are wanted,
+// drops all records but those of processes.
+func sumProcesses(records []Record, at map[kernel.TID]int32, threads bool) []Record {
+	clear(at)
+	for i := range records {
+		if r := &records[i]; r.IsProcess() {
+			at[r.TID] = int32(i)
+		}
+	}
+	for i := range records {
+		t := &records[i]
+		if t.IsProcess() {
+			continue
+		}
+		if leader, ok := at[t.TGID]; ok {
+			p := &records[leader]
+			p.UserNs += t.UserNs
+			p.SystemNs += t.SystemNs
+			p.CPUNs += t.CPUNs
+			p.MinorFaults += t.MinorFaults
+			p.MajorFaults += t.MajorFaults
+			p.Migrations += t.Migrations
+			p.VoluntarySwitches += t.VoluntarySwitches
+			p.InvoluntarySwitches += t.InvoluntarySwitches
+		}
+	}
+	if threads {
+		return records
+	}
+	return slices.DeleteFunc(records, func(r Record) bool { return !r.IsProcess() })
+}
+
+func (s *seqWalk) recordsBytes() int { return 0 }
+
+func (s *seqWalk) close() {
+	if s.iterator != nil {
+		s.iterator.Close()
+	}
+	s.objects.Close()
+}

@@ -1,0 +1,186 @@
+package bpf
+
+import (
+	"errors"
+	"structs"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+)
+
+const walkName = "task walk"
+
+// Rung is a way of walking.
+type Rung string
+
+// The rungs of the walk, best first.
+const (
+	RungArray Rung = "ebpf, task iterator"  // Linux 6.7: one run fills mapped memory, 0.1 µs a task
+	RungSeq   Rung = "ebpf, iter/task file" // Linux 5.8: records are read from a file, 0.4 µs a task
+)
+
+// WalkOptions choose how to walk. The zero value takes the best rung.
+type WalkOptions struct {
+	Rung Rung // only this one; "" for the best that works
+}
+
+// Walk reads all tasks of the machine in one pass inside the kernel. It is
+// loaded once and read as often as wanted. Safe for concurrent use; passes
+// follow one another.
+type Walk struct {
+	mu      sync.Mutex
+	rung    walkRung
+	common  *walkCommon
+	refused error
+}
+
+// walkRung is one way to get records. read is called with the inputs written to
+// the state; it appends the records and leaves its findings in the state.
+type walkRung interface {
+	name() Rung
+	read(into []Record, threads bool) ([]Record, error)
+	recordsBytes() int
+	close()
+}
+
+// OpenWalk loads the walk. An error that Is ErrNotSupported says what is missing.
+func OpenWalk(o WalkOptions) (*Walk, error) {
+	if err := usable(walkName); err != nil {
+		return nil, err
+	}
+	if !initialNamespace("time") {
+		return nil, &Refusal{walkName, "inside a time namespace the kernel's start times are not the ones of /proc", "to run in the initial time namespace"}
+	}
+	types := btf.NewCache()
+	var refused error
+	if o.Rung != RungSeq {
+		w, err := openArrayWalk(types)
+		if err == nil || o.Rung == RungArray {
+			return w, err
+		}
+		refused = err
+	}
+	w, err := openSeqWalk(types)
+	if err != nil {
+		return nil, errors.Join(refused, err)
+	}
+	w.refused = refused
+	return w, nil
+}
+
+// Rung says which way of walking is in use.
+func (w *Walk) Rung() Rung { return w.rung.name() }
+
+// Refused is why a better rung is not in use, nil if there is none or it was
+// not asked for.
+func (w *Walk) Refused() error { return w.refused }
+
+// Read walks once: it overwrites into with a record for every process or, with
+// threads, for every thread. The order is the kernel's. What ended or began
+// meanwhile may or may not be in it.
+func (w *Walk) Read(into []Record, threads bool) ([]Record, WalkStats, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rung == nil {
+		return into[:0], WalkStats{}, errClosed
+	}
+	if err := w.common.masks.makeRoom(); err != nil {
+		return into[:0], WalkStats{}, explain(walkName, err)
+	}
+	into, err := w.rung.read(into[:0], threads)
+	if err != nil {
+		return into[:0], WalkStats{}, explain(walkName, err)
+	}
+	stats, err := w.common.stats()
+	stats.RecordsBytes = w.rung.recordsBytes()
+	return into, stats, explain(walkName, err)
+}
+
+var errClosed = errors.New("closed")
+
+// Close removes the walk from the kernel.
+func (w *Walk) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rung != nil {
+		w.rung.close()
+		w.rung = nil
+	}
+}
+
+// walkState is what program and reader share (struct walk_state of c/record.h,
+// without its scratch space at the end).
+type walkState struct {
+	_                                             structs.HostLayout
+	threads, capacity, pass, masks                uint32
+	written, truncated, tasks, maskOverflow, have uint32
+	leader, leaderTID, lastMask                   uint32
+	lastHash                                      uint64
+}
+
+// walkCommon is what both rungs have beside their records.
+type walkCommon struct {
+	memory *ebpf.Memory // of the state
+	state  walkState
+	cpus   *ebpf.Memory
+	buffer []cpuRecord
+	masks  *maskTable
+}
+
+// prepareWalk fits the tables of an object to the machine.
+func prepareWalk(spec *ebpf.CollectionSpec) error {
+	cpus, err := possibleCPUs(walkName)
+	if err != nil {
+		return err
+	}
+	words := uint32(cpus+63) / 64
+	spec.Maps["cpus"].MaxEntries = uint32(cpus)
+	spec.Maps["masks"].ValueSize = 8 * words
+	return spec.Variables["mask_words"].Set(words)
+}
+
+// newWalkCommon maps the tables that both objects have under the same names.
+func newWalkCommon(c *ebpf.Collection) (*walkCommon, error) {
+	w := &walkCommon{buffer: make([]cpuRecord, c.Maps["cpus"].MaxEntries())}
+	var err error
+	if w.memory, err = c.Maps["state"].Memory(); err != nil {
+		return nil, err
+	}
+	if w.cpus, err = c.Maps["cpus"].Memory(); err != nil {
+		return nil, err
+	}
+	w.masks, err = newMaskTable(c.Maps["masks"], c.Maps["mask_rows"])
+	return w, err
+}
+
+// begin writes the inputs of a pass.
+func (w *walkCommon) begin(threads bool, capacity uint32) error {
+	w.state = walkState{capacity: capacity, pass: w.state.pass + 1, masks: w.masks.used, lastMask: NoMask}
+	if threads {
+		w.state.threads = 1
+	}
+	_, err := w.memory.WriteAt(bytesOf(&w.state), 0)
+	return err
+}
+
+// end reads the findings of a pass.
+func (w *walkCommon) end() error {
+	_, err := w.memory.ReadAt(bytesOf(&w.state), 0)
+	return err
+}
+
+func (w *walkCommon) stats() (WalkStats, error) {
+	if _, err := w.cpus.ReadAt(bytesOfAll(w.buffer), 0); err != nil {
+		return WalkStats{}, err
+	}
+	masks, err := w.masks.sets(w.state.masks)
+	return WalkStats{
+		Have:      Have(w.state.have),
+		Tasks:     int(w.state.tasks),
+		Truncated: int(w.state.truncated),
+		NoMasks:   int(w.state.maskOverflow),
+		RunQueues: runQueues(make([]RunQueue, 0, len(w.buffer)), w.buffer, w.state.pass),
+		Masks:     masks,
+	}, err
+}
