@@ -232,7 +232,7 @@ func TestLeastLoaded(t *testing.T) {
 			name:   "a busy real-time task is never joined",
 			req:    Request{Topology: m4, Loads: append(all(m4, 80)[:3], Load{CPU: 3, RTBusy: true})},
 			want:   "0",
-			reason: "a guess, every CPU is about equally busy: cpu 0: 80% busy; next cpu 1 (80%)",
+			reason: "a guess, every CPU is heavily loaded: cpu 0: 80% busy; next cpu 1 (80%)",
 		}, {
 			name:   "P cores before E cores",
 			req:    Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30})},
@@ -272,6 +272,9 @@ func TestGuess(t *testing.T) {
 	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 30)}).Guess, "not heavily loaded")
 	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 95), Within: set("1")}).Guess, "nothing to choose from")
 	assert.False(t, place1(t, Request{Topology: m, Loads: busy(m, map[cpuset.CPU]float64{0: 99, 1: 99, 2: 99, 3: 60})}).Guess)
+	three := all(m, 100)
+	three[1].RunDelay, three[2].RunDelay, three[3].RunDelay = 2, 2, 2
+	assert.False(t, place1(t, Request{Topology: m, Loads: three}).Guess, "one hog against three can be told")
 	whole := place1(t, Request{Topology: smt(topologytest.Spec{}), Loads: all(smt(topologytest.Spec{}), 95), Strategy: NodeWide})
 	assert.True(t, whole.Guess)
 	assert.Contains(t, whole.Reason, "a guess")

@@ -10,16 +10,22 @@ import (
 )
 
 // guessWords go before the reason of a guess.
-const guessWords = "a guess, every CPU is about equally busy: "
+const guessWords = "a guess, every CPU is heavily loaded: "
 
-// floats reports whether the load is heavy and about equal on all slots, so that
-// the scheduler moves it about and no measurement predicts where it will be.
+// Load that is heavy and much the same everywhere is moved about by the
+// scheduler, so that no measurement predicts where it will be.
+const (
+	heavy    = 0.7
+	muchSame = 0.35 // of the most loaded CPU
+)
+
+// floats reports whether the load of the slots is such.
 func (b *board) floats(slots []int) bool {
 	least, most := math.Inf(1), 0.0
 	for _, i := range slots {
 		least, most = min(least, b.slots[i].base), max(most, b.slots[i].base)
 	}
-	return len(slots) > 1 && least >= 0.7 && most-least <= 0.2*most
+	return len(slots) > 1 && least >= heavy && most-least <= muchSame*most
 }
 
 // reason says in words why a slot was chosen.
