@@ -282,3 +282,15 @@ func TestApplyThreadsThatEndAreNoFailure(t *testing.T) {
 		"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done", "affinity 0-3 to 1: failed",
 	}, outcome(result.Changes), "unless that very thread was asked for")
 }
+
+func TestPlanLeavesOutThreadsThatEnded(t *testing.T) {
+	m := newMachine(t)
+	for tid := kernel.TID(10); tid < 13; tid++ {
+		m.spawn(10, tid)
+	}
+	m.tasks[10].State = 'Z' // the first thread may end before the others
+	m.tasks[12].State = 'X'
+	result := apply(t, m.tuner(Options{}), pin(ScopeProcess, cpuset.Of(2), 10))
+	assert.Equal(t, []string{"affinity 0-3 to 2: done"}, outcome(result.Changes))
+	assert.Equal(t, kernel.TID(11), result.Changes[0].TID)
+}

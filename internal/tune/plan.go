@@ -81,10 +81,25 @@ func (p *planner) target(target Target, settings []wanted) error {
 	if target.Scope != ScopeThread {
 		p.plan.follow = append(p.plan.follow, f)
 	}
-	for _, k := range tasks {
+	for _, k := range living(tasks) {
 		p.task(k, settings)
 	}
 	return nil
+}
+
+// living leaves out threads and children that have ended but are still listed,
+// unless nothing else is left.
+func living(tasks []task) []task {
+	var out []task
+	for _, k := range tasks {
+		if !ended(k.state) {
+			out = append(out, k)
+		}
+	}
+	if len(out) == 0 {
+		return tasks[:1]
+	}
+	return out
 }
 
 func (p *planner) gone(target Target, settings []wanted, err error) {
