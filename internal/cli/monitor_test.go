@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/field"
+	"piton/internal/topology/topologytest"
 )
 
 // watch runs the headless monitor for n quick ticks.
@@ -155,11 +156,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestHostRoot(t *testing.T) {
-	tree, err := filepath.Abs("../../testdata/hosts/2c")
-	require.NoError(t, err)
-	if _, err := os.Stat(tree); err != nil {
-		t.Skip("no host tree: ", err)
-	}
+	tree := topologytest.Host(t, "2c")
 	h := newHome(t)
 	r := h.run("--host-root", tree, "topo", "-o", "json")
 	require.Zero(t, r.code, r.err)

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 var sched = kernel.System()
@@ -227,6 +228,11 @@ func TestRealTimeOnABusyTask(t *testing.T) {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 		_, err := fmt.Sscan(string(children), &busy)
 		return err == nil
+	})
+	require.NoError(t, sched.SetNice(busy, -15)) // so that it runs whatever else does
+	eventually(t, "it spins", func() bool {
+		stat, err := procfs.New("/").Schedstat(busy, busy)
+		return err == nil && stat.RunNs > 1e8
 	})
 	r := h.run("policy", fmt.Sprint(busy), "fifo:1", "-o", "json")
 	assert.Equal(t, ExitFailed, r.code)
