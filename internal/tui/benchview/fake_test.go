@@ -20,6 +20,9 @@ import (
 
 var plain = theme.New(theme.Options{})
 
+// Golden frames show local times; they must be the same everywhere.
+func init() { time.Local = time.UTC }
+
 // stroke is a key by its name.
 func stroke(name string) tea.KeyPressMsg {
 	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
@@ -41,7 +44,6 @@ type pilot struct {
 }
 
 func newPilot(t *testing.T, r Runner, s Store) *pilot {
-	t.Setenv("TZ", "UTC")
 	p := &pilot{t: t}
 	p.view = New(Options{Runner: r, Store: s, Dialogs: &p.open, Host: "web-07", Workloads: bench.Workloads, RealTime: true})
 	return p

@@ -20,6 +20,9 @@ import (
 
 var plain = theme.New(theme.Options{})
 
+// Golden frames show local times; they must be the same everywhere.
+func init() { time.Local = time.UTC }
+
 func stroke(name string) tea.KeyPressMsg {
 	switch name {
 	case "enter":
@@ -55,8 +58,7 @@ func (f *fake) PlanUndo(_ context.Context, q tune.UndoRequest) (tune.Plan, error
 	return p, nil
 }
 
-func (f *fake) view(t *testing.T) *View {
-	t.Setenv("TZ", "UTC")
+func (f *fake) view() *View {
 	v := New(Options{Journal: f, Checker: f, Undo: func(q tune.UndoRequest) tea.Cmd { f.asked = append(f.asked, q); return nil }})
 	run(v, v.Open())
 	return v
@@ -127,7 +129,7 @@ func sample() *fake {
 }
 
 func TestStates(t *testing.T) {
-	v := sample().view(t)
+	v := sample().view()
 	got := map[uint64]string{}
 	for _, e := range v.entries {
 		got[e.ID] = e.state.text
@@ -141,7 +143,7 @@ func TestStates(t *testing.T) {
 
 func TestUndoOneSomeAll(t *testing.T) {
 	f := sample()
-	v := f.view(t)
+	v := f.view()
 	press(v, "z down u")
 	press(v, "g space down space z A U")
 	assert.Equal(t, []tune.UndoRequest{{IDs: []uint64{9}}, {IDs: []uint64{8}}, {IDs: []uint64{9, 7}}, {All: true}}, f.asked)
@@ -152,7 +154,7 @@ func TestUndoOneSomeAll(t *testing.T) {
 }
 
 func TestEntriesOpen(t *testing.T) {
-	v := sample().view(t)
+	v := sample().view()
 	press(v, "down down down down down down enter")
 	out := text(v, 140, 30)
 	assert.Contains(t, out, "pin by key  least-loaded: cpu 5, 1% busy")
@@ -168,7 +170,7 @@ func TestEntriesOpen(t *testing.T) {
 
 func TestTheCursorStaysOnItsEntry(t *testing.T) {
 	f := sample()
-	v := f.view(t)
+	v := f.view()
 	press(v, "down down")
 	f.entries = append(f.entries, made(10, 1, f.entries[0].Changes[0]))
 	press(v, "r")
@@ -186,15 +188,15 @@ func TestWithoutEntries(t *testing.T) {
 	f := &fake{}
 	v = New(Options{Journal: f, Checker: f})
 	assert.Contains(t, text(v, 100, 5), "reading")
-	assert.Contains(t, text(f.view(t), 120, 5), "nothing has been changed yet")
+	assert.Contains(t, text(f.view(), 120, 5), "nothing has been changed yet")
 	f.err = errors.New("journal /x: permission denied")
-	assert.Contains(t, text(f.view(t), 100, 5), "permission denied")
+	assert.Contains(t, text(f.view(), 100, 5), "permission denied")
 	used, _ := v.Key(stroke("q"))
 	assert.False(t, used)
 }
 
 func TestLooks(t *testing.T) {
-	v := sample().view(t)
+	v := sample().view()
 	press(v, "down down down down down down enter g space")
 	for _, s := range []struct {
 		name          string
