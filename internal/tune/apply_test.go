@@ -293,4 +293,10 @@ func TestPlanLeavesOutThreadsThatEnded(t *testing.T) {
 	result := apply(t, m.tuner(Options{}), pin(ScopeProcess, cpuset.Of(2), 10))
 	assert.Equal(t, []string{"affinity 0-3 to 2: done"}, outcome(result.Changes))
 	assert.Equal(t, kernel.TID(11), result.Changes[0].TID)
+
+	m.Kill(11) // it ends after it was listed
+	plan, err := m.tuner(Options{}).Plan(context.Background(), pin(ScopeProcess, cpuset.Of(2), 10))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"affinity  to 2: refused"}, outcome(plan.Changes))
+	assert.Equal(t, "10 has ended", plan.Changes[0].Reason)
 }

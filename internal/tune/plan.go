@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -81,8 +82,12 @@ func (p *planner) target(target Target, settings []wanted) error {
 	if target.Scope != ScopeThread {
 		p.plan.follow = append(p.plan.follow, f)
 	}
+	found := false
 	for _, k := range living(tasks) {
-		p.task(k, settings)
+		found = p.task(k, settings) || found
+	}
+	if !found {
+		p.gone(target, settings, fmt.Errorf("%d: %w", target.TID, ErrGone))
 	}
 	return nil
 }
@@ -115,8 +120,9 @@ func (p *planner) gone(target Target, settings []wanted, err error) {
 	}
 }
 
-// task plans every setting of one thread.
-func (p *planner) task(k task, settings []wanted) {
+// task plans every setting of one thread, unless it ends meanwhile: then it
+// reports false.
+func (p *planner) task(k task, settings []wanted) bool {
 	var changes []Change
 	for _, w := range settings {
 		c := Change{
@@ -126,6 +132,8 @@ func (p *planner) task(k task, settings []wanted) {
 		before, err := attributes[w.attribute].read(p.t.o.Sched, k.tid)
 		c.Before = before
 		switch {
+		case errors.Is(err, syscall.ESRCH):
+			return false
 		case ended(k.state):
 			refuse(&c, "it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run")
 		case err != nil:
@@ -141,6 +149,7 @@ func (p *planner) task(k task, settings []wanted) {
 	for _, c := range inOrder(changes) {
 		p.add(c)
 	}
+	return true
 }
 
 // inOrder puts the policy first for a task that is DEADLINE now: until it is
