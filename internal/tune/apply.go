@@ -71,6 +71,10 @@ func (r *run) refresh(c *Change) {
 		r.fail(c, err)
 		return
 	}
+	if len(r.plan.Undoes) > 0 && now != c.Before && now != c.After {
+		refuse(c, "it has changed from %s to %s since the undo was planned; look again", c.Before, now)
+		return
+	}
 	c.Before, c.Status = now, Planned
 	if now == c.After {
 		c.Status = Unchanged

@@ -95,6 +95,21 @@ func TestUndoOfAnOlderEntryNamesTheNewer(t *testing.T) {
 	assert.Equal(t, "entry 4 has changed it from 2 to 1 since; undo that one first, or force this", result.Changes[0].Reason)
 }
 
+func TestUndoLooksAgainBeforeItActs(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	tuner := m.tuner(Options{Journal: openJournal(t)})
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(1), 10))
+	plan, err := tuner.PlanUndo(context.Background(), UndoRequest{Last: 1})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"affinity 1 to 0-3: planned"}, outcome(plan.Changes))
+	require.NoError(t, m.SetAffinity(10, cpuset.Of(3))) // while the user thinks
+	result, err := tuner.Apply(context.Background(), plan)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"affinity 1 to 0-3: refused"}, outcome(result.Changes))
+	assert.Equal(t, "3", m.Task(10).Affinity.String())
+}
+
 func TestUndoSaysWhatIsGone(t *testing.T) {
 	m := newMachine(t)
 	m.spawn(10, 10)
