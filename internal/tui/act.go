@@ -55,7 +55,7 @@ func (m *Model) askAffinity() tea.Cmd {
 		if !ok || out.Canceled {
 			return nil
 		}
-		return m.begin(job{what: "affinity", subject: subject, targets: targets, want: action.Tuning{CPUs: cpus, Reason: "affinity editor"}})
+		return m.begin(job{what: "affinity", subject: subject, targets: targets, want: action.Tuning{CPUs: cpus}})
 	})
 }
 
@@ -94,7 +94,7 @@ func (m *Model) stepNice(by int) tea.Cmd {
 	}
 	m.niceBusy = true
 	return m.begin(job{what: "nice", subject: subject, targets: targets, nice: true,
-		want: action.Tuning{NiceBy: by, Reason: "nice by key"}})
+		want: action.Tuning{NiceBy: by}})
 }
 
 // stepNiceOn goes on with the presses that came meanwhile.
@@ -120,7 +120,7 @@ func (m *Model) askPolicy() tea.Cmd {
 		if !ok {
 			return nil
 		}
-		return m.begin(job{what: "policy", subject: subject, targets: targets, want: action.Tuning{Policy: &p, Reason: "policy by key"}})
+		return m.begin(job{what: "policy", subject: subject, targets: targets, want: action.Tuning{Policy: &p}})
 	})
 }
 
@@ -132,14 +132,14 @@ func (m *Model) askIOPrio() tea.Cmd {
 		if !ok || o.Canceled {
 			return nil
 		}
-		return m.begin(job{what: "I/O priority", subject: subject, targets: targets, want: action.Tuning{IOPrio: &p, Reason: "I/O priority by key"}})
+		return m.begin(job{what: "I/O priority", subject: subject, targets: targets, want: action.Tuning{IOPrio: &p}})
 	})
 }
 
 // undo takes the last change back.
-func (m *Model) undo() tea.Cmd {
-	return m.begin(job{what: "undo", undo: &tune.UndoRequest{Last: 1}})
-}
+func (m *Model) undo() tea.Cmd { return m.undoThese(tune.UndoRequest{Last: 1}) }
+
+func (m *Model) undoThese(q tune.UndoRequest) tea.Cmd { return m.begin(job{what: "undo", undo: &q}) }
 
 // signalled delivers the outcome of signals.
 type signalled struct {

@@ -12,6 +12,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
+	"piton/internal/tui/journalview"
 	"piton/internal/tui/theme"
 )
 
@@ -50,6 +51,7 @@ type Deps struct {
 	Tuning   Tuning
 	Settings Settings
 	Bench    Bench
+	Journal  journalview.Journal // nil: nothing is recorded
 	// Exec gives the terminal to a command and takes it back when it has ended.
 	Exec func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd
 	Sudo string // path of sudo, "" when there is none or piton is root already

@@ -56,7 +56,7 @@ func newBarItem(id string) (barItem, bool) {
 		return barItem{}, false
 	}
 	key, _, _ := strings.Cut(s.Label, " ")
-	label := strings.ReplaceAll(s.Short, " ", "")
+	label := s.Short
 	if len(key) == 1 {
 		label = " " + label
 	}

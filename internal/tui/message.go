@@ -4,6 +4,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/field"
 )
 
 // messageStays is how long a message is shown when no key is pressed.
@@ -30,7 +32,7 @@ type noticeOver struct{ serial int }
 
 // say shows a message until a key or messageStays.
 func (m *Model) say(t tone, text string) tea.Cmd {
-	m.notice = notice{text: text, tone: t, serial: m.notice.serial + 1}
+	m.notice = notice{text: string(field.AppendClean(nil, text, m.th.ASCII)), tone: t, serial: m.notice.serial + 1}
 	over := noticeOver{m.notice.serial}
 	return tea.Tick(messageStays, func(time.Time) tea.Msg { return over })
 }

@@ -20,6 +20,7 @@ import (
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/dialog"
+	"piton/internal/tui/journalview"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 )
@@ -74,7 +75,8 @@ func New(d Deps) *Model {
 	filter, _ := field.ParseFilter(d.Filter)
 	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
 		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime})
-	m.pages = map[action.Context]page{action.Bench: m.bench}
+	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese})
+	m.pages = map[action.Context]page{action.Bench: m.bench, action.Journal: journal}
 	m.table = proctable.New(proctable.View{Columns: d.columns(0), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})
 	return m

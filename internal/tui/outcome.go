@@ -49,19 +49,17 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 		return m.say(bad, p.what+": "+p.err.Error())
 	}
 	ready := count(p.plan.Changes, tune.Planned)
-	if ready == 0 && len(p.plan.Warnings) == 0 && p.plan.NeedsYes == "" {
+	if ready == 0 {
 		m.over(p.job)
 		return m.nothingToDo(p)
 	}
-	warned := p.plan.NeedsYes != "" || len(p.plan.Warnings) > 0
 	for _, c := range p.choices {
-		if c.Warning != "" || c.Guess {
-			warned = true
+		if c.Warning != "" {
 			p.plan.Warnings = append(p.plan.Warnings, c.Warning)
 		}
 	}
-	p.plan.Warnings = slices.DeleteFunc(p.plan.Warnings, func(w string) bool { return w == "" })
-	if !warned && !p.ask && ready == len(p.plan.Changes) && p.plan.Processes() <= 1 {
+	wide := ready < len(p.plan.Changes) || p.plan.Processes() > 1
+	if !wide && p.plan.NeedsYes == "" && !m.mustAsk(p) {
 		return m.carryOut(p)
 	}
 	return m.dialogs.PushUnasked(dialog.NewConfirmPlan(p.plan), func(o dialog.Outcome) tea.Cmd {
@@ -69,9 +67,21 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 			m.over(p.job)
 			return m.say(info, p.what+": nothing was changed")
 		}
-		p.plan.NeedsYes = ""
+		p.plan.Yes = true
 		return m.carryOut(p)
 	})
+}
+
+// mustAsk reports whether a plan warns of something that the user has to decide.
+// A real-time trial is asked about afterwards, and what a step of nice warns of is
+// said with its outcome, unless there is no way back.
+func (m *Model) mustAsk(p planned) bool {
+	for _, w := range p.plan.Warnings {
+		if w != p.plan.Trial && (!p.nice || strings.Contains(w, "one-way")) {
+			return true
+		}
+	}
+	return false
 }
 
 // nothingToDo says why a plan changes nothing.
@@ -131,19 +141,19 @@ func (m *Model) takeResult(a applied) tea.Cmd {
 	case a.plan.Trial != "" && done > 0:
 		cmds = append(cmds, m.askKeep(a))
 	default:
-		cmds = append(cmds, m.say(good, a.sentence()))
+		cmds = append(cmds, m.say(good, a.sentence(m.th.Arrow)))
 	}
 	return tea.Batch(cmds...)
 }
 
 // sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
-func (a *applied) sentence() string {
+func (a *applied) sentence(arrow string) string {
 	done := only(a.result.Changes, tune.Done)
 	if len(done) == 0 {
 		return a.what + ": it was so already"
 	}
 	c := done[0]
-	text := fmt.Sprintf("%s: %s of %s %s → %s", a.what, c.Attribute, dialog.Who(done), c.Before, c.After)
+	text := fmt.Sprintf("%s: %s of %s %s %s %s", a.what, c.Attribute, dialog.Who(done), c.Before, arrow, c.After)
 	if before, after := uniform(done); !before || !after {
 		text = fmt.Sprintf("%s: %s of %s set", a.what, c.Attribute, dialog.Who(done))
 	}
@@ -151,10 +161,20 @@ func (a *applied) sentence() string {
 		text += fmt.Sprintf(" (%d of them born meanwhile)", a.result.Newborn)
 	}
 	text += because(a.planned)
-	if len(a.result.Warnings) > 0 {
-		text += "; " + strings.Join(a.result.Warnings, "; ")
+	if warnings := a.warnings(); len(warnings) > 0 {
+		text += "; " + strings.Join(warnings, "; ")
 	}
 	return text
+}
+
+// warnings are those of the outcome, and those of the plan that nobody was
+// asked about.
+func (a *applied) warnings() []string {
+	warnings := slices.Clone(a.result.Warnings)
+	if a.nice {
+		warnings = append(warnings, a.plan.Warnings...)
+	}
+	return warnings
 }
 
 // uniform reports whether all changes have the same value before, and after.
@@ -188,12 +208,12 @@ func (m *Model) sayFailed(a applied, done int) tea.Cmd {
 // askKeep asks whether to keep a change that may take the machine away, and
 // takes it back when no answer comes.
 func (m *Model) askKeep(a applied) tea.Cmd {
-	lines := []dialog.Line{{Tone: dialog.Loud, Text: a.sentence()}, {Tone: dialog.Warning, Text: a.plan.Trial},
+	lines := []dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}, {Tone: dialog.Warning, Text: a.plan.Trial},
 		{Tone: dialog.Plain, Text: "Keep it? Without an answer it is taken back."}}
 	d := dialog.NewConfirm("Keep it?", lines, "keep", "take back").Countdown(trialTime)
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if !o.Canceled {
-			return m.say(good, "kept: "+a.sentence())
+			return m.say(good, "kept: "+a.sentence(m.th.Arrow))
 		}
 		return m.begin(job{what: "take back", undo: &tune.UndoRequest{IDs: []uint64{a.result.Entry}}})
 	})

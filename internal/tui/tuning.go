@@ -41,10 +41,8 @@ type job struct {
 	subject string // "nqueens (3641)"
 	targets []tune.Target
 	want    action.Tuning
-	// ask opens the plan for a yes even when it touches one process only.
-	ask  bool
-	undo *tune.UndoRequest // instead of want
-	nice bool              // a step of nice: the next one waits for it
+	undo    *tune.UndoRequest // instead of want
+	nice    bool              // a step of nice: the next one waits for it
 }
 
 // planned delivers what a job would change.

@@ -198,7 +198,8 @@ func appendRate(dst []byte, th *theme.Theme, v float32, width int) []byte {
 func (r *renderer) appendNotes(dst []byte, c topology.CPU, rates *model.CPU, width int) []byte {
 	th, used := r.Theme, 0
 	add := func(style theme.Style, text string) {
-		if room := width - used - 1; room >= 3 && text != "" {
+		room := width - used - 1
+		if text != "" && (room >= widget.Width(text) || used == 0 && room >= 6) {
 			text = widget.Fit(text, min(room, widget.Width(text)), th.Ellipsis)
 			dst = append(dst, ' ')
 			dst = style.Append(dst, text)

@@ -29,9 +29,9 @@ func (h *History) chart(t *topology.Topology, width, height int, th *theme.Theme
 		label = max(label, widget.Width(l.label))
 	}
 	ticks := h.cpus[max(0, len(h.cpus)-(width-label-2)):]
-	title := fmt.Sprintf("CPU by time, last %d ticks", len(ticks))
+	title := fmt.Sprintf("on one CPU for %d ticks", len(ticks))
 	if moves, far := h.moves(t, ticks); moves > 0 {
-		title += fmt.Sprintf(": %d moves seen, %d across caches", moves, far)
+		title = fmt.Sprintf("%d moves seen in %d ticks, %d across LLCs", moves, len(ticks), far)
 	}
 	lines := []string{th.Dim.Render(widget.Fit(title, width, th.Ellipsis))}
 	for _, l := range lanes {
@@ -77,7 +77,27 @@ func (h *History) lanes(t *topology.Topology, height int) []chartLane {
 	if len(used) <= height {
 		return cpuLanes(used)
 	}
-	return cacheLanes(used)[:min(height, len(cacheLanes(used)))]
+	if caches := cacheLanes(used); len(caches) > 1 {
+		return caches[:min(height, len(caches))]
+	}
+	return h.busiest(used, height)
+}
+
+// busiest has a lane for each of the CPUs that the task was on most, and one
+// for all others.
+func (h *History) busiest(used []topology.CPU, height int) []chartLane {
+	count := map[int16]int{}
+	for _, cpu := range h.cpus {
+		count[cpu]++
+	}
+	order := slices.Clone(used)
+	slices.SortStableFunc(order, func(a, b topology.CPU) int { return count[int16(b.ID)] - count[int16(a.ID)] })
+	top := map[int16]bool{}
+	for _, c := range order[:max(0, height-1)] {
+		top[int16(c.ID)] = true
+	}
+	lanes := cpuLanes(slices.DeleteFunc(used, func(c topology.CPU) bool { return !top[int16(c.ID)] }))
+	return append(lanes, chartLane{label: "others", has: func(cpu int16) bool { return !top[cpu] }})
 }
 
 // onlineCPUs are ordered so that CPUs of a node, a cache and a core are together.

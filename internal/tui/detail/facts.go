@@ -27,8 +27,8 @@ func left(row field.Row) []fact {
 		{"start", started(row)},
 		{"state", stateWords(task.State)},
 		{"threads", text("threads", row)},
-		{"switches", fmt.Sprintf("%s/s voluntary, %s/s involuntary", text("voluntary_per_s", row), text("involuntary_per_s", row))},
-		{"run delay", percent(text("run_delay_percent", row)) + " of the time waiting for a CPU"},
+		{"switches", fmt.Sprintf("%s vol, %s invol /s", text("voluntary_per_s", row), text("involuntary_per_s", row))},
+		{"run delay", percent(text("run_delay_percent", row)) + " waiting for a CPU"},
 	}
 	if !task.IsProcess() {
 		facts[0].value = fmt.Sprintf("%d, thread %d", task.TGID, task.TID)
@@ -40,7 +40,7 @@ func right(row field.Row) []fact {
 	task := row.Task()
 	nice := text("nice", row)
 	if task.Policy.RealTime() {
-		nice += " (counts again once it is OTHER)"
+		nice += " (once it is OTHER again)"
 	}
 	return []fact{
 		{"core", core(row)},
@@ -48,7 +48,7 @@ func right(row field.Row) []fact {
 		{"RAM", text("rss_bytes", row) + ", " + percent(text("mem_percent", row))},
 		{"nice", nice},
 		{"policy", policy(task)},
-		{"priority", text("priority", row) + ", I/O " + text("io_priority", row)},
+		{"priority", text("priority", row) + ", I/O " + text("ioprio", row)},
 		{"migrations", migrations(row)},
 	}
 }
@@ -56,7 +56,7 @@ func right(row field.Row) []fact {
 func text(id string, row field.Row) string {
 	c, ok := field.Lookup(id)
 	if !ok {
-		return field.None
+		return "?" + id // a mistake of ours: the frames of the tests show it
 	}
 	return string(c.Append(nil, row))
 }
@@ -89,9 +89,6 @@ func core(row field.Row) string {
 		if c.LLCIndex >= 0 {
 			s += fmt.Sprintf(", LLC #%d", c.LLCIndex)
 		}
-	}
-	if n := row.Rates().CPUsSeen; n > 1 {
-		s += fmt.Sprintf(", on %d CPUs lately", n)
 	}
 	return s
 }
@@ -149,7 +146,7 @@ func where(row field.Row, c Confinement, th *theme.Theme) string {
 	return s
 }
 
-// appendFact draws a fact in exactly width cells.
+// draw writes a fact in exactly width cells.
 func (f fact) draw(width int, th *theme.Theme) string {
 	label := widget.Fit(f.label, min(labelWidth, width), th.Ellipsis)
 	return th.Dim.Render(label) + widget.Fit(f.value, width-labelWidth, th.Ellipsis)

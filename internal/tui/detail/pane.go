@@ -45,14 +45,15 @@ const wide = 110
 func (p *Pane) Render(row field.Row, width, height int, th *theme.Theme) []string {
 	row.ASCII = th.ASCII
 	inner := width - 2
-	lines := []string{p.title(row, width, th)}
+	lines := []string{p.title(row, width, th),
+		" " + fact{"allowed", where(row, p.reading.Confinement, th)}.draw(inner, th)}
 	body := func(h int) []string {
 		if inner < wide {
 			return p.narrow(row, inner, h, th)
 		}
 		return p.wide(row, inner, h, th)
 	}
-	for _, l := range body(height - 1) {
+	for _, l := range body(max(0, height-2)) {
 		lines = append(lines, " "+l)
 	}
 	return lines[:min(len(lines), height)]
@@ -79,21 +80,22 @@ func (p *Pane) facts(row field.Row, width int, th *theme.Theme) []string {
 	for i := range lines {
 		lines[i] = l[i].draw(half-1, th) + " " + r[i].draw(width-half, th)
 	}
-	return append(lines, fact{"allowed", where(row, p.reading.Confinement, th)}.draw(width, th))
+	return lines
 }
 
 // narrow stacks facts, chart and threads.
 func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []string {
 	lines := p.facts(row, width, th)
 	rest := height - len(lines)
-	chart := p.history.chart(row.M.Topology, width, max(min(rest/2, 9), min(rest, 3)), th)
+	lanes := min(len(row.M.Topology.CPUs)+1, 9)
+	chart := p.history.chart(row.M.Topology, width, max(min(rest/2, lanes), min(rest-2-len(p.reading.Threads), lanes), min(rest, 3)), th)
 	lines = append(lines, chart...)
 	return append(lines, p.list(width, height-len(lines), th)...)
 }
 
 // wide puts the chart to the right of the facts and the threads.
 func (p *Pane) wide(row field.Row, width, height int, th *theme.Theme) []string {
-	w := width*3/5 - 2
+	w := min(max(width*3/5, 74), 96)
 	leftLines := p.facts(row, w, th)
 	leftLines = append(leftLines, p.list(w, height-len(leftLines), th)...)
 	chart := p.history.chart(row.M.Topology, width-w-3, height, th)

@@ -79,27 +79,31 @@ func (t *Table) Render(width, height int, th *theme.Theme) []string {
 	return lines
 }
 
-// arrange decides which columns are drawn and how wide.
+// arrange decides which columns are drawn and how wide: as wide as they like,
+// or else as tight as they can be read, or else without those that do not fit.
 func (t *Table) arrange(width int) (slots []slot, skip int) {
 	columns := t.view.Columns
 	if hide := min(t.scroll, max(0, len(columns)-2)); hide > 0 {
 		columns = append(append([]*field.Column{}, columns[0]), columns[1+hide:]...)
 		skip = (t.scroll - hide) * scrollText
 	}
-	least := 0
+	room, least, like := width-gutter, 0, 0
 	for _, c := range columns {
 		if c.Width == 0 {
 			least = leastCommand
+			continue
 		}
+		like += t.widthOf(c, false) + 1
 	}
-	room := width - gutter
+	tight := like+least > room
 	for _, c := range columns {
+		w := t.widthOf(c, tight)
 		switch {
 		case c.Width == 0:
 			slots = append(slots, slot{c, 0})
-		case t.widthOf(c)+1+least <= room:
-			slots = append(slots, slot{c, t.widthOf(c)})
-			room -= t.widthOf(c) + 1
+		case w+1+least <= room:
+			slots = append(slots, slot{c, w})
+			room -= w + 1
 		}
 	}
 	for i := range slots {
@@ -111,11 +115,25 @@ func (t *Table) arrange(width int) (slots []slot, skip int) {
 	return slots, skip
 }
 
-// widthOf is a column's width; task numbers take as much as the largest has,
-// and the command gets the rest.
-func (t *Table) widthOf(c *field.Column) int {
-	if n := t.tasks(); n > 0 && (c.ID == "pid" || c.ID == "tid" || c.ID == "ppid") {
-		return max(5, len(strconv.Itoa(int(t.m.Sample.Tasks[n-1].TID))))
+// tightWidths are what columns can do with on a narrow screen.
+var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 7, "bounce": 8}
+
+// widthOf is a column's width. Numbers of tasks and CPUs take as much as the
+// largest of them has, and the command gets the rest.
+func (t *Table) widthOf(c *field.Column, tight bool) int {
+	n := t.tasks()
+	switch c.ID {
+	case "pid", "tid", "ppid":
+		if n > 0 {
+			return max(5, len(strconv.Itoa(int(t.m.Sample.Tasks[n-1].TID))))
+		}
+	case "cpu":
+		if n > 0 && t.m.Topology != nil {
+			return max(3, len(strconv.Itoa(int(t.m.Topology.Present.Last()))))
+		}
+	}
+	if w := tightWidths[c.ID]; tight && w > 0 {
+		return w
 	}
 	return c.Width
 }
@@ -232,14 +250,25 @@ func (t *Table) format(row field.Row, i int, th *theme.Theme, styled bool) strin
 			style = cellStyle(s.column.ID, row, th)
 		}
 		dst = style.Open(dst)
-		if s.column.Width == 0 {
+		switch {
+		case s.column.Width == 0:
 			dst = t.appendElastic(dst, s, row, i, th)
-		} else {
+		case s.column.ID == "bounce" && s.width < s.column.Width:
+			dst = appendNewest(dst, s, row)
+		default:
 			dst = field.AppendCell(dst, s.column, row, s.width)
 		}
 		dst = style.Close(dst)
 	}
 	return string(dst)
+}
+
+// appendNewest adds a column of ticks with only the newest that fit.
+func appendNewest(dst []byte, s slot, row field.Row) []byte {
+	start := len(dst)
+	dst = s.column.Append(dst, row)
+	newest := widget.SkipCells(string(dst[start:]), widget.Width(string(dst[start:]))-s.width)
+	return field.Pad(append(dst[:start], newest...), start, s.width, false, row.ASCII)
 }
 
 // appendElastic adds the column that takes what is left: the command, with the

@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/action"
+	"piton/internal/tui/golden"
+	"piton/internal/tui/theme"
+)
+
+func TestGoldenFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}, {20, 5}} {
+		for _, cpus := range []int{1, 2, 8, 64, 512} {
+			name := fmt.Sprintf("main-%dx%d-%dcpus", size[0], size[1], cpus)
+			t.Run(name, func(t *testing.T) {
+				on(t, cpus, size[0], size[1], func(r *rig) { golden.Check(t, name, r.text(), size[0], size[1]) })
+			})
+		}
+	}
+}
+
+func TestGoldenStates(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"detail":     {"enter"},
+		"tree":       {"t"},
+		"kernel":     {"K"},
+		"tagged":     {"space", "space"},
+		"affinity":   {"a"},
+		"bench":      {"b"},
+		"journal":    {"alt+3"},
+		"help":       {"?"},
+		"setup":      {"f2"},
+		"sort menu":  {"f6"},
+		"filter":     {"f4", "n", "q"},
+		"folded":     {"#"},
+		"hidden":     {"#", "#"},
+		"jump":       {"9", "8"},
+		"bouncing":   {"B"},
+		"undo no":    {"z"},
+		"scrolled":   {"right", "right"},
+		"policy":     {"Y"},
+		"pinned":     {"p"},
+		"environ":    {"e"},
+		"no results": {"f4", "x", "y", "z", "enter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSmall(t, func(r *rig) {
+				r.press(keys...)
+				golden.Check(t, "state-"+strings.ReplaceAll(name, " ", "-"), r.text(), 120, 40)
+			})
+		})
+	}
+}
+
+func TestEverySizeIsFilledAndNeverExceeded(t *testing.T) {
+	for _, cpus := range []int{2, 64} {
+		on(t, cpus, 80, 24, func(r *rig) {
+			for _, keys := range [][]string{nil, {"enter"}, {"esc", "b"}, {"alt+3"}, {"alt+1", "?"}} {
+				r.press(keys...)
+				everySize(t, r)
+				r.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+			}
+		})
+	}
+}
+
+func everySize(t *testing.T, r *rig) {
+	for w := 0; w < 230; w += 9 {
+		for h := 0; h < 60; h += 3 {
+			r.send(tea.WindowSizeMsg{Width: w, Height: h})
+			lines := strings.Split(r.m.View().Content, "\n")
+			if w == 0 || h == 0 {
+				assert.Equal(t, []string{""}, lines)
+				continue
+			}
+			assert.Len(t, lines, h, "%dx%d", w, h)
+			for _, l := range lines {
+				assert.LessOrEqual(t, ansi.StringWidth(l), w, "%dx%d %q", w, h, l)
+			}
+		}
+	}
+}
+
+func TestTooSmallSaysSo(t *testing.T) {
+	on(t, 2, 10, 3, func(r *rig) { assert.Contains(t, r.text(), "too small") })
+}
+
+func TestNothingFromATaskReachesTheTerminalRaw(t *testing.T) {
+	on(t, 2, 200, 50, func(r *rig) {
+		r.press("enter")
+		content := r.m.View().Content
+		assert.Contains(t, r.text(), "evil")
+		for _, raw := range []string{"\x1b]", "\a", "\x1b[31m) (x"} {
+			assert.NotContains(t, content, raw)
+		}
+		r.press("e")
+		assert.Contains(t, r.text(), "EVIL=")
+		assert.NotContains(t, r.m.View().Content, "\x1b[2J")
+	})
+}
+
+func TestNoColour(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		assert.NotRegexp(t, `\x1b\[([0-9;]*;)?(3|4|9|10)[0-8]([;m])`, r.m.View().Content)
+	}, func(d *Deps) { d.Theme = theme.Options{} })
+}
+
+func TestASCII(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		for _, keys := range [][]string{nil, {"enter"}, {"esc", "t"}, {"space"}, {"p"}} {
+			r.press(keys...)
+			for _, c := range r.text() {
+				assert.Less(t, c, rune(128), "%v %q in %s", keys, c, r.text())
+			}
+		}
+	}, func(d *Deps) { d.Theme = theme.Options{ASCII: true} })
+}
+
+func TestLightBackground(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		dark := r.m.View().Content
+		r.send(tea.BackgroundColorMsg{Color: color.White})
+		assert.NotEqual(t, dark, r.m.View().Content)
+		assert.True(t, r.m.th.Light)
+	})
+}
+
+func TestEveryVerbHasAHandler(t *testing.T) {
+	pages := map[string]bool{"bench.new": true, "bench.cancel": true} // the bench view's own
+	for _, s := range action.Specs {
+		if s.Works(action.Processes) || !pages[s.ID] {
+			assert.Contains(t, handlers, s.ID)
+		}
+	}
+	for id := range handlers {
+		_, ok := action.ByID(id)
+		assert.True(t, ok, "%s is no verb", id)
+	}
+}
+
+func TestEveryBarItemIsAVerbOfItsView(t *testing.T) {
+	for view, ids := range barOrder {
+		for _, id := range append(slices.Clone(ids), barLast) {
+			s, ok := action.ByID(id)
+			if assert.True(t, ok, id) {
+				assert.True(t, s.Works(view), "%s in %s", id, view)
+				assert.NotEmpty(t, s.Short, id)
+			}
+		}
+	}
+}
+
+func TestIdleMachineKeepsItsFrame(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		for _, p := range r.machine.Procs {
+			p.Busy, p.Moves = 0, 0
+		}
+		for range 70 {
+			r.tick()
+		}
+		before := r.text()
+		r.tick()
+		assert.Equal(t, before, r.text())
+	})
+}
+
+func TestQuit(t *testing.T) {
+	for _, key := range []string{"q", "f10", "ctrl+c"} {
+		onSmall(t, func(r *rig) {
+			r.press(key)
+			assert.True(t, r.quit, key)
+		})
+	}
+}
