@@ -9,16 +9,13 @@ import (
 	"piton/internal/topology"
 )
 
-// pick returns the best slot for a target, and the next best, on another core if
-// there is one; -1 for none. Slots of the lowest tier come first; of these,
+// pick returns the best of some slots for a target, and the next best, on another
+// core if there is one, -1 if there is no other at all. Slots of the lowest tier come first; of these,
 // those that cost no more than the tolerance above the cheapest are alike, and
 // the nearest of them wins.
 func (b *board) pick(t *Target, slots []int, tier func(slot int) int) (best, next int) {
 	n := newNearness(b, t)
 	best = b.pickFrom(t, slots, tier, n)
-	if best < 0 {
-		return -1, -1
-	}
 	core := b.slots[best].cpu.Core
 	others := slices.DeleteFunc(slices.Clone(slots), func(i int) bool { return core.Has(b.slots[i].cpu.ID) })
 	if len(others) == 0 {

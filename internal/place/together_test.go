@@ -208,6 +208,26 @@ func TestUnknownCachesAndNodes(t *testing.T) {
 	}
 }
 
+func TestCacheWiderThanItsNodes(t *testing.T) {
+	var cpus []topology.CPU
+	for id := range cpuset.CPU(4) {
+		cpus = append(cpus, topology.CPU{ID: id, Online: true, Core: cpuset.Of(id), LLC: set("0-3"), Node: topology.NodeID(id / 2)})
+	}
+	m := topology.New(topology.Topology{CPUs: cpus, Nodes: []topology.Node{{ID: 0, CPUs: set("0-1")}, {ID: 1, CPUs: set("2-3")}}})
+	target := task(m)
+	target.BusyThreads = 3
+	r := Request{Topology: m, Loads: busy(m, nil), Targets: []Target{target}}
+	assert.Equal(t, "3 busy threads on one CPU; llc would hold them", place1(t, r).Warning)
+	r.Targets[0].Allowed, r.Strategy = set("0,2"), LeastLoaded
+	assert.Equal(t, "3 busy threads on one CPU; llc would give them 2 CPUs", place1(t, r).Warning)
+	for i := range cpus {
+		cpus[i].LLC = set("")
+	}
+	r.Topology = topology.New(topology.Topology{CPUs: cpus, Nodes: m.Nodes})
+	r.Targets[0].Allowed = m.Online
+	assert.Equal(t, "3 busy threads on one CPU; node would give them 2 CPUs", place1(t, r).Warning)
+}
+
 func TestSiblingFree(t *testing.T) {
 	m := smt(topologytest.Spec{})
 	c := place1(t, Request{Topology: m, Strategy: SiblingFree, Within: set("0-1"),

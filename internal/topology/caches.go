@@ -87,7 +87,7 @@ func readCache(d *dir, at string) (Cache, bool) {
 	if !ok {
 		return Cache{}, false
 	}
-	level, _ := d.int(at, "level")
+	level, _ := d.number(at, "level")
 	kind, _ := d.read(at, "type")
 	c := Cache{Level: level, Type: string(kind), CPUs: cpus}
 	size, _ := d.read(at, "size")

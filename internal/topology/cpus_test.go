@@ -75,6 +75,14 @@ func TestParseCPUs(t *testing.T) {
 	}
 }
 
+func TestParseCPUsWhereLittleIsKnown(t *testing.T) {
+	bare := topology.New(topology.Topology{CPUs: []topology.CPU{{ID: 0, Online: true, Node: -1}}})
+	_, err := topology.ParseCPUs("llc:0", bare)
+	assert.EqualError(t, err, `CPUS "llc:0": the kernel says nothing of any llc here`)
+	_, err = topology.ParseCPUs("isolated", bare)
+	assert.EqualError(t, err, `CPUS "isolated": this machine has no isolated CPUs`)
+}
+
 func FuzzParseCPUs(f *testing.F) {
 	for _, seed := range []string{"0-3,8", "node:0,^0-1", "online^isolated", "core:0-14:2", "0xff", "^"} {
 		f.Add(seed)

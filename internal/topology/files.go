@@ -68,7 +68,7 @@ func (d *dir) read(name ...string) ([]byte, bool) {
 	}
 }
 
-func (d *dir) int(name ...string) (int, bool) {
+func (d *dir) number(name ...string) (int, bool) {
 	text, ok := d.read(name...)
 	if !ok {
 		return 0, false

@@ -43,7 +43,7 @@ func (t *Topology) readCapacities(d *dir) {
 	capacity := map[cpuset.CPU]int{}
 	fastest, slowest := 0, 0
 	for _, id := range t.firstOfCores() {
-		n, ok := d.int("system/cpu/cpu", strconv.Itoa(int(id)), "/cpu_capacity")
+		n, ok := d.number("system/cpu/cpu", strconv.Itoa(int(id)), "/cpu_capacity")
 		if !ok {
 			return
 		}

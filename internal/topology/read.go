@@ -62,7 +62,7 @@ func onlinePresent(d *dir, path string) (online, present cpuset.Set) {
 	if !haveOnline {
 		var b cpuset.Builder
 		for id := range present.All() {
-			if on, ok := d.int("cpu", strconv.Itoa(int(id)), "/online"); !ok || on == 1 {
+			if on, ok := d.number("cpu", strconv.Itoa(int(id)), "/online"); !ok || on == 1 {
 				b.Add(id)
 			}
 		}
