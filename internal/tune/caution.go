@@ -131,7 +131,7 @@ func several(names []string) string {
 // busy returns the changes whose task was running, or wanted to, for most of
 // the window.
 func (p *planner) busy(changes []Change) []Change {
-	before := make([]uint64, len(changes))
+	before := make([]demand, len(changes))
 	for i, c := range changes {
 		before[i] = p.demand(c)
 	}
@@ -140,20 +140,38 @@ func (p *planner) busy(changes []Change) []Change {
 	window := time.Since(start) // much longer than asked for on a starved machine
 	var out []Change
 	for i, c := range changes {
-		if after := p.demand(c); after > before[i] && float64(after-before[i]) >= busyShare*float64(window) {
+		if p.demand(c).since(before[i], window) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// demand is the time in ns that a thread has run or waited to run.
-func (p *planner) demand(c Change) uint64 {
-	st, err := p.t.o.Proc.Schedstat(c.PID, c.TID)
-	if err != nil {
-		return 0
+// demand is what a thread wants of the CPUs.
+type demand struct {
+	ns       uint64 // ran, or waited to run, so far
+	runnable bool   // now
+}
+
+func (p *planner) demand(c Change) demand {
+	var d demand
+	if k, err := p.t.look(c.PID, c.TID); err == nil {
+		d.runnable = k.state == 'R'
 	}
-	return st.RunNs + st.RunDelayNs
+	if st, err := p.t.o.Proc.Schedstat(c.PID, c.TID); err == nil {
+		d.ns = st.RunNs + st.RunDelayNs
+	}
+	return d
+}
+
+// since reports whether the thread was busy. The kernel counts a wait when it
+// is over (sched_info_arrive in kernel/sched/stats.h), so on a starved machine a
+// thread that was in the queue all the time shows by being runnable at both ends.
+func (d demand) since(before demand, window time.Duration) bool {
+	if d.runnable && before.runnable {
+		return true
+	}
+	return d.ns > before.ns && float64(d.ns-before.ns) >= busyShare*float64(window)
 }
 
 // mask is where the thread may run once the plan is applied.

@@ -51,6 +51,14 @@ func TestRealTimeOnABusyTaskIsATrial(t *testing.T) {
 	assert.Empty(t, plan.Trial)
 }
 
+// On a starved machine a spinning thread may not get to run for the whole window.
+func TestRealTimeOnAQueuedTaskIsATrial(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	m.tasks[10].State = 'R'
+	assert.Contains(t, planFor(t, m.tuner(Options{}), fifo(10), 10).Trial, "busy all the time")
+}
+
 func TestRealTimeOnEveryCPUNeedsYes(t *testing.T) {
 	m := newMachine(t)
 	tids := []kernel.TID{10, 20, 30, 40}

@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+var spins uint64
+
 func child(mode string) {
 	switch mode {
 	case "idle":
@@ -46,6 +48,7 @@ func child(mode string) {
 	case "busy":
 		go thread(func() {
 			for {
+				spins++
 			}
 		})
 	case "storm":

@@ -60,7 +60,8 @@ func parsePolicy(text string) (kernel.SchedAttr, error) {
 	attr := kernel.SchedAttr{Policy: policy, ResetOnFork: hasReset}
 	switch {
 	case policy == kernel.Deadline:
-		return attr, parseDeadline(text, param, &attr)
+		err := parseDeadline(text, param, &attr)
+		return attr, err
 	case policy == kernel.FIFO || policy == kernel.RR:
 		attr.RTPrio = 1 // a bare policy means the lowest, as in tuna and chrt's habit
 		if hasParam {
@@ -96,6 +97,9 @@ func parseDeadline(text, param string, attr *kernel.SchedAttr) error {
 // Errors are UsageErrors.
 func ParsePolicy(text string) (PolicySetting, error) {
 	attr, err := parsePolicy(strings.TrimSpace(text))
+	if attr.Policy == kernel.Deadline {
+		return PolicySetting{}, PolicySetting{Policy: kernel.Deadline}.validate()
+	}
 	if err != nil {
 		return PolicySetting{}, err
 	}

@@ -35,6 +35,13 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
+func TestDeadlineCannotBeAskedFor(t *testing.T) {
+	for _, text := range []string{"deadline", "SCHED_DEADLINE:1ms/20ms/20ms", "deadline:x"} {
+		_, err := ParsePolicy(text)
+		assert.EqualError(t, err, "policy deadline cannot be set: piton does not know the task's runtime and period")
+	}
+}
+
 func TestDeadlineCanBeRestored(t *testing.T) {
 	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1_500_000, DeadlineNs: 20e6, PeriodNs: 1e9, ResetOnFork: true}
 	got, err := parsePolicy(formatPolicy(was))
