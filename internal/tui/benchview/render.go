@@ -52,10 +52,10 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 	case v.shown != "" && i >= 0:
 		p := v.history[i]
 		lines = append(lines, v.pastTitle(p, width, th))
-		return append(lines, v.body(p.results, p.report, width, th)...)
+		return append(lines, v.body(p.results, p.report, false, width, th)...)
 	case v.current != nil:
 		lines = append(lines, v.progress(width, th)...)
-		return append(lines, v.body(v.current.results, v.current.report, width, th)...)
+		return append(lines, v.body(v.current.results, v.current.report, v.Running(), width, th)...)
 	}
 	return append(lines, v.welcome(width, th)...)
 }
@@ -73,8 +73,9 @@ func (v *View) welcome(width int, th *theme.Theme) []string {
 	return append(lines, "", rows.Keys(th, " n", "start a study").Render(th, width))
 }
 
-// body is the table of a study with its remarks.
-func (v *View) body(r bench.Results, rep bench.Report, width int, th *theme.Theme) []string {
+// body is the table of a study with its remarks. That there are too few runs goes
+// without saying while more are coming.
+func (v *View) body(r bench.Results, rep bench.Report, unfinished bool, width int, th *theme.Theme) []string {
 	lines := v.gap(nil)
 	lines = append(lines, table(rep, width, th)...)
 	lines = v.gap(lines)
@@ -82,8 +83,10 @@ func (v *View) body(r bench.Results, rep bench.Report, width int, th *theme.Them
 		lines = append(lines, th.Dim.Render(" "+rows.Text(th, line)))
 	}
 	lines = append(lines, troubles(r, width, th)...)
-	for _, w := range rep.AllWarnings() {
-		lines = append(lines, wrapped(w, th.Dim, width, th)...)
+	if !unfinished {
+		for _, w := range rep.AllWarnings() {
+			lines = append(lines, wrapped(w, th.Dim, width, th)...)
+		}
 	}
 	if r.StoreErr != nil {
 		lines = append(lines, wrapped("results could not be kept: "+r.StoreErr.Error(), th.Bad, width, th)...)

@@ -35,7 +35,7 @@ const (
 var allColumns = [...]column{
 	colPlacement:  {func(r bench.Row) string { return r.Placement }, 12, false},
 	colMedian:     {func(r bench.Row) string { return r.Median }, 10, true},
-	colInterval:   {func(r bench.Row) string { return r.Interval }, 19, true},
+	colInterval:   {func(r bench.Row) string { return r.Interval }, 21, true},
 	colBar:        {func(r bench.Row) string { return r.Bar }, bench.BarWidth, false},
 	colDelta:      {func(r bench.Row) string { return r.Delta }, 9, true},
 	colMigrations: {func(r bench.Row) string { return r.Migrations }, 10, true},

@@ -19,11 +19,17 @@ const (
 
 // columns are the widths of the tree's columns; those of 0 are left out. The last
 // one holds a group's CPU list, or what is special about a CPU.
-type columns struct{ name, count, bar, now, last int }
+type columns struct{ name, count, bar, now, last, total int }
+
+// The last column's width, and the least total that the keys and hints fit into.
+const (
+	listWidth  = 24
+	leastTotal = 64
+)
 
 // columns fits the columns into width; the picture goes first, then the lists.
 func (a *Affinity) columns(width int) columns {
-	c := columns{name: 12, count: 7, bar: 10, now: 3, last: 16}
+	c := columns{name: 12, count: 7, bar: 10, now: 3, last: listWidth}
 	for _, b := range a.tree {
 		c.name = max(c.name, 2*b.depth+2+4+widget.Width(b.label)+1)
 	}
@@ -35,20 +41,21 @@ func (a *Affinity) columns(width int) columns {
 		c.count = 0
 	}
 	need := func() int { return 1 + c.name + c.count + 1 + c.bar + 5 + 1 + c.now + 2 + c.last }
-	if need() > width {
+	if need()-listWidth/2 > width { // half of the last one is enough
 		c.bar = 0
 	}
-	if need() > width {
+	if need()-listWidth/2 > width {
 		c.count = 0
 	}
-	c.last = max(width-need()+c.last, 0)
+	c.last = max(min(c.last, width-need()+c.last), 0)
+	c.total = min(max(need(), leastTotal), width)
 	return c
 }
 
 // Render draws the change, the tree and the keys.
 func (a *Affinity) Render(width, height int, th *theme.Theme) string {
-	width = min(width, 96)
 	cols := a.columns(width)
+	width = cols.total
 	n, head := len(a.shown), []string{a.change(th).Render(th, width), a.heading(cols, th).Render(th, width)}
 	if a.typing { // then the head is what matters, however few lines there are
 		n, head = 0, a.typingHead(width, th)
@@ -112,15 +119,12 @@ func (a *Affinity) row(b branch, c columns, th *theme.Theme) rows.Row {
 	r.Right(th, th.Accent, part(b.cpus, a.Current, th.Tag, th.Shade[2]), c.now+1)
 	r.Add(th.Text, "  ")
 	if b.leaf < 0 {
-		r.Left(th, th.Dim, b.cpus.String(), min(c.last, b.listWidth()))
+		r.Left(th, th.Dim, b.cpus.String(), c.last)
 	} else {
 		a.addNotes(&r, b, th)
 	}
 	return r
 }
-
-// listWidth is how much of a group's CPU list is shown.
-func (b branch) listWidth() int { return min(len(b.cpus.String()), 24) }
 
 func foldMark(b branch, th *theme.Theme) string {
 	switch {

@@ -108,12 +108,17 @@ func lastRune(s string) string {
 	return string(r[len(r)-1])
 }
 
+// leastMenu is the width that the keys below a menu need.
+const leastMenu = 48
+
 // Render draws the items with a line of keys below.
 func (m *Menu) Render(width, height int, th *theme.Theme) string {
-	label := 0
+	label, widest := 0, 0
 	for _, it := range m.items {
 		label = max(label, widget.Width(it.Label))
+		widest = max(widest, widget.Width(it.Detail), widget.Width(it.Off))
 	}
+	width = min(width, max(label+widest+4, leastMenu))
 	body := func(h int) []string {
 		from, to := m.list.Window(len(m.items), h)
 		var lines []string

@@ -121,6 +121,7 @@ func (p *Policy) pick(want kernel.Policy) {
 
 // Render draws the policies, the fields below them and what to beware of.
 func (p *Policy) Render(width, height int, th *theme.Theme) string {
+	width = min(width, 74)
 	var change rows.Row
 	change.Add(th.Dim, " "+p.before+" "+th.Arrow+" ")
 	change.Add(th.Strong, settingText(p.setting()))

@@ -147,6 +147,7 @@ func (s *Setup) step(by int) {
 
 // Render draws the settings and the columns.
 func (s *Setup) Render(width, height int, th *theme.Theme) string {
+	width = min(width, 96)
 	n := rowColumns + len(s.columns)
 	body := func(h int) []string {
 		from, to := s.list.Window(n, h)
