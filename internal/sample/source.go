@@ -56,7 +56,7 @@ func (n *wanted) watched(tid kernel.TID) bool {
 // turns is how many samples it takes until every task had its turn at being
 // read in full although nothing says that it changed: others may have changed
 // its nice value or mask, or pushed its memory to swap.
-const turns = 20
+const turns = 30
 
 // turn reports whether it is the task's turn in this sample.
 func (w *walk) turn(tid kernel.TID) bool { return (w.seq+uint64(tid))%turns == 0 }
