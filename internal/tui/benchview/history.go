@@ -28,6 +28,9 @@ type historyMsg struct {
 
 // read is the command that reads the history.
 func (v *View) read() tea.Msg {
+	if v.o.Store == nil {
+		return historyMsg{}
+	}
 	h, err := v.o.Store.Read()
 	if err != nil {
 		return historyMsg{err: err}

@@ -28,7 +28,7 @@ type Store interface{ Read() (bench.History, error) }
 // Options is what the view works with.
 type Options struct {
 	Runner    Runner
-	Store     Store
+	Store     Store         // nil: nothing is kept
 	Dialogs   *dialog.Stack // where the form and the questions open
 	Host      string        // the history line is about this host only
 	Workloads []bench.Workload

@@ -143,6 +143,12 @@ func TestFailuresAreShown(t *testing.T) {
 	}
 }
 
+func TestWithoutAStore(t *testing.T) {
+	p := mustOpen(t, newPilot(t, &fakeRunner{}, nil))
+	p.run(p.view.start(sampleStudy()))
+	assert.Contains(t, text(p.view, 100, 30), "done")
+}
+
 func TestHistoryShowsOneStudy(t *testing.T) {
 	p := mustOpen(t, newPilot(t, &fakeRunner{}, sampleStore()))
 	assert.Contains(t, text(p.view, 120, 30), "start a study")
