@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"piton/internal/kernel"
 )
@@ -20,27 +22,48 @@ func (d Damage) Error() string {
 }
 
 // Entries returns what the journal holds, oldest first, and its damaged lines.
+// The entries are shared between calls and must not be changed.
 func (j *Journal) Entries() ([]Entry, []Damage, error) {
-	data, err := j.load()
-	if err != nil {
-		return nil, nil, fmt.Errorf("journal %s: %w", j.path, err)
-	}
-	entries, damage := parseJournal(data, j.boot)
-	return entries, damage, nil
-}
-
-func (j *Journal) load() ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err := j.load(); err != nil {
+		return nil, nil, fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	return slices.Clone(j.known.entries), slices.Clone(j.known.damage), nil
+}
+
+// reading is what a journal held when it was last read.
+type reading struct {
+	file    os.FileInfo // nil = never read
+	entries []Entry
+	damage  []Damage
+}
+
+// load reads the file if it is another, or another size, than it was: it is
+// only ever appended to.
+func (j *Journal) load() error {
 	f, err := j.open()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = f.Close() }()
 	if err := kernel.Lock(f); err != nil { // or a record being written would look torn
-		return nil, err
+		return err
 	}
-	return io.ReadAll(f)
+	file, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if k := j.known.file; k != nil && os.SameFile(k, file) && k.Size() == file.Size() {
+		return nil
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	j.known = reading{file: file}
+	j.known.entries, j.known.damage = parseJournal(data, j.boot)
+	return nil
 }
 
 // parseJournal puts the records together to entries.

@@ -22,9 +22,10 @@ import (
 // A line that cannot be read, such as one cut short by a full disk or a power
 // cut, stays where it is and is reported by Entries; it never hides another.
 type Journal struct {
-	path string
-	boot string // /proc/sys/kernel/random/boot_id
-	mu   sync.Mutex
+	path  string
+	boot  string // /proc/sys/kernel/random/boot_id
+	mu    sync.Mutex
+	known reading
 }
 
 // JournalPath returns where the journal of a user is: below $XDG_STATE_HOME,

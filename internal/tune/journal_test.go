@@ -77,6 +77,21 @@ func TestJournalIsWrittenBeforeTheChange(t *testing.T) {
 	assert.Equal(t, uint64(1010), e.Changes[0].StartTicks)
 }
 
+func TestJournalKeepsEveryReason(t *testing.T) {
+	m := newMachine(t)
+	var requests []Request
+	for i, reason := range []string{"one", "two", "one", ""} {
+		tid := kernel.TID(10 + i)
+		m.spawn(tid, tid)
+		r := pin(ScopeProcess, cpuset.Of(1), tid)[0]
+		r.Reason = reason
+		requests = append(requests, r)
+	}
+	j := openJournal(t)
+	apply(t, m.tuner(Options{Journal: j}), requests)
+	assert.Equal(t, "one; two", entriesOf(t, j)[0].Reason)
+}
+
 func TestNothingIsChangedWithoutItsRecord(t *testing.T) {
 	m := newMachine(t)
 	m.spawn(10, 10)
@@ -193,6 +208,20 @@ func TestJournalOfManyWriters(t *testing.T) {
 	for i, e := range entries {
 		require.Equal(t, uint64(i+1), e.ID)
 	}
+}
+
+func TestEntriesAreReadAgainWhenTheFileHasGrown(t *testing.T) {
+	j := openJournal(t)
+	other, err := OpenJournal(j.path)
+	require.NoError(t, err)
+	for want := range 3 {
+		require.Len(t, entriesOf(t, j), want)
+		require.Len(t, entriesOf(t, j), want)
+		_, err := other.append(record{Kind: kindBegin}, false)
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.Remove(j.path))
+	require.Empty(t, entriesOf(t, j))
 }
 
 func FuzzParseJournal(f *testing.F) {

@@ -1,5 +1,10 @@
 package tune
 
+import (
+	"slices"
+	"strings"
+)
+
 // begin journals what is about to be done. Nothing is recorded when nothing
 // will be; an undo is recorded all the same, so that it is known to be one.
 func (r *run) begin() error {
@@ -20,11 +25,13 @@ func (r *run) record(changes []Change) record {
 	for _, f := range r.plan.follow {
 		out.Targets = append(out.Targets, f.target)
 	}
+	var reasons []string
 	for _, q := range r.plan.Requests {
-		if out.Reason == "" {
-			out.Reason = q.Reason
+		if q.Reason != "" && !slices.Contains(reasons, q.Reason) {
+			reasons = append(reasons, q.Reason)
 		}
 	}
+	out.Reason = strings.Join(reasons, "; ")
 	return out
 }
 
