@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"piton/internal/cpuset"
+	"piton/internal/feature"
 	"piton/internal/kernel"
 )
 
@@ -38,6 +39,8 @@ func newPerfMigrations(api counterAPI) *perfMigrations {
 }
 
 func (*perfMigrations) source() Source { return SourcePerf }
+
+func (*perfMigrations) refusal(err error) error { return feature.PerfMigrations(err) }
 
 func (p *perfMigrations) close() {
 	for _, c := range p.cpus {
@@ -109,6 +112,8 @@ func newSampledMigrations() *sampledMigrations {
 }
 
 func (*sampledMigrations) source() Source { return SourceSampled }
+
+func (*sampledMigrations) refusal(err error) error { return err }
 
 func (*sampledMigrations) close() {}
 

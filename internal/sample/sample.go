@@ -166,4 +166,6 @@ type Collector struct {
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"
+	// Better says what the next better rung needs, "" when the best is in use.
+	Better string
 }

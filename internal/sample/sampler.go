@@ -46,7 +46,8 @@ type Sampler struct {
 	cpus     cpuTimes
 	tasks    taskSource
 	details  details
-	moves    migrationSource
+	ladder   []migrationSource // best first
+	better   string            // what the rung above the first of them needs
 	host     *hostFacts
 }
 
@@ -63,14 +64,14 @@ func New(o Options) (*Sampler, error) {
 	s := &Sampler{
 		wake: make(chan struct{}, 1), out: make(chan *Sample, 1), r: r, started: time.Now(),
 		cpus: cpuTimes{r: r}, tasks: newProcWalk(fs, r), host: newHostFacts(fs, r),
-		moves: newSampledMigrations(),
+		ladder: []migrationSource{newSampledMigrations()},
 	}
 	_, err = fs.File("self", "sched")
 	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(),
 		ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}
 	if fs.Live() {
 		s.details.kernel = kernel.System()
-		s.moves = newPerfMigrations(systemCounters)
+		s.ladder = append([]migrationSource{newPerfMigrations(systemCounters)}, s.ladder...)
 	}
 	s.interval.Store(int64(o.Interval))
 	s.SetNeeds(o.Needs)
@@ -214,28 +215,28 @@ func (s *Sampler) collect(n *Sample, name, rung string, read func() error) error
 	return err
 }
 
-// countMigrations asks the rung of the ladder in use, and steps down when it
-// fails. The counts of the next rung start anew.
+// countMigrations asks the highest rung of the ladder that is left, and drops
+// those that fail. The counts of the next rung start anew. The last, sampling,
+// cannot fail.
 func (s *Sampler) countMigrations(n *Sample, before []Task) {
-	var failed error
 	for {
-		err := s.collect(n, "migrations", s.moves.source().String(), func() error {
-			return s.moves.count(n.CPUs, before, n.Tasks)
+		rung := s.ladder[0]
+		err := s.collect(n, "migrations", rung.source().String(), func() error {
+			return rung.count(n.CPUs, before, n.Tasks)
 		})
-		if err == nil {
-			break
+		if err == nil || len(s.ladder) == 1 {
+			n.Migrations = rung.source()
+			n.Collectors[len(n.Collectors)-1].Better = s.better
+			return
 		}
-		failed = err
-		n.Collectors = n.Collectors[:len(n.Collectors)-1]
 		for i := range n.CPUs {
-			n.CPUs[i].MigrationsIn, n.CPUs[i].HaveIn = 0, false
+			c := &n.CPUs[i]
+			c.MigrationsIn, c.MigrationsOut, c.HaveIn, c.HaveOut = 0, 0, false, false
 		}
-		s.moves.close()
-		s.moves = newSampledMigrations()
-	}
-	n.Migrations = s.moves.source()
-	if failed != nil {
-		n.Collectors[len(n.Collectors)-1].Err = failed
+		rung.close()
+		s.better = rung.refusal(err).Error()
+		s.ladder = s.ladder[1:]
+		n.Collectors = n.Collectors[:len(n.Collectors)-1]
 	}
 }
 
@@ -247,7 +248,9 @@ func (s *Sampler) Close() error {
 		return nil
 	}
 	s.tasks.close()
-	s.moves.close()
+	for _, rung := range s.ladder {
+		rung.close()
+	}
 	err := s.r.Close()
 	s.r = nil
 	return err

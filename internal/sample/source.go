@@ -65,10 +65,11 @@ func (w *walk) turn(tid kernel.TID) bool { return (w.seq+uint64(tid))%turns == 0
 // eBPF program on sched_migrate_task, perfMigrations, sampledMigrations.
 //
 // count sets MigrationsIn and MigrationsOut with their Have bits in cpus; before
-// and now are the tasks of the last sample and of this one. An error that ends
-// the source for good makes the sampler take the next rung.
+// and now are the tasks of the last sample and of this one. When it fails, the
+// sampler takes the next rung for good, and refusal says what this one needs.
 type migrationSource interface {
 	count(cpus []CPU, before, now []Task) error
 	source() Source
+	refusal(err error) error
 	close()
 }

@@ -1,0 +1,69 @@
+// Package feature asks the running kernel what piton may do with it: each probe
+// tries the smallest real operation, and says what is missing if it is refused.
+// It changes nothing.
+//
+// Start at All and Feature.Probe.
+package feature
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrNotSupported is what a probe's error is (errors.Is) when the kernel or the
+// caller's rights do not allow a feature.
+var ErrNotSupported = errors.New("not supported here")
+
+// Missing is an error that Is ErrNotSupported and names what would help.
+type Missing struct {
+	Feature string // what is not there: "per-CPU migration counters"
+	Needs   string // "CAP_PERFMON or kernel.perf_event_paranoid ≤ 0"
+	Err     error  // what the kernel answered, may be nil
+}
+
+func (m *Missing) Error() string { return m.Feature + ": needs " + m.Needs }
+
+// Is makes errors.Is(err, ErrNotSupported) true.
+func (m *Missing) Is(target error) bool { return target == ErrNotSupported }
+
+// Unwrap returns the kernel's answer.
+func (m *Missing) Unwrap() error { return m.Err }
+
+// Feature is one thing that some kernels or users do not have.
+type Feature struct {
+	ID    string // "perf-migrations"
+	Title string // what it gives, in words
+	try   func() error
+
+	mu    sync.Mutex
+	known bool
+	err   error
+}
+
+// Probe returns nil when the feature is there, an error that Is ErrNotSupported
+// when it is not, and any other error when that could not be told. The first
+// two answers are kept.
+func (f *Feature) Probe() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known {
+		return f.err
+	}
+	err := f.try()
+	if err == nil || errors.Is(err, ErrNotSupported) {
+		f.known, f.err = true, err
+	}
+	return err
+}
+
+// All lists the features in the order of the pages that show them.
+func All() []*Feature { return all }
+
+var all = []*Feature{
+	{ID: "process-clock", Title: "CPU time of every process in ns", try: tryProcessClock},
+	{ID: "schedstat", Title: "run delay of every task", try: trySchedstat},
+	{ID: "sched", Title: "exact migrations of single tasks", try: trySched},
+	{ID: "perf-migrations", Title: "migrations of every CPU", try: tryPerfMigrations},
+	{ID: "tune-others", Title: "placement and priority of others' tasks, real time, nice below 0", try: tryTuneOthers},
+	{ID: "read-others", Title: "programs of others' processes", try: tryReadOthers},
+}

@@ -1,0 +1,106 @@
+package feature
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"piton/internal/kernel"
+)
+
+// PerfMigrations turns a refusal of kernel.OpenMigrationCounter into what it needs.
+func PerfMigrations(err error) error {
+	const name = "migration counters of every CPU"
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM): // EPERM: seccomp, or Debian's paranoid 3
+		return &Missing{name, "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 0 or below", err}
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EOPNOTSUPP):
+		return &Missing{name, "a kernel with CONFIG_PERF_EVENTS", err}
+	}
+	return err
+}
+
+func tryPerfMigrations() error {
+	own, err := kernel.System().Affinity(0)
+	if err != nil {
+		return err
+	}
+	fd, err := kernel.OpenMigrationCounter(own.First())
+	if err != nil {
+		return PerfMigrations(err)
+	}
+	return kernel.CloseFile(fd)
+}
+
+func tryProcessClock() error {
+	if _, err := kernel.ProcessTime(1); err != nil {
+		return fmt.Errorf("CPU clock of process 1: %w", err)
+	}
+	return nil
+}
+
+func trySchedstat() error {
+	const needs = "a kernel with CONFIG_SCHED_INFO"
+	b, err := firstBytes("/proc/self/schedstat")
+	if errors.Is(err, syscall.ENOENT) {
+		return &Missing{"run delay", needs, err}
+	}
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(b, []byte("0 0 0")) { // this very thread has run
+		return &Missing{"run delay", needs + " and without delayacct switched off at boot", nil}
+	}
+	return nil
+}
+
+func trySched() error {
+	_, err := firstBytes("/proc/self/sched")
+	if errors.Is(err, syscall.ENOENT) {
+		return &Missing{"exact migrations of single tasks", "a kernel with CONFIG_SCHED_DEBUG, or Linux 6.15", err}
+	}
+	return err
+}
+
+// tryTuneOthers asks for the capability rather than try: the smallest real
+// operation would already write to somebody else's process.
+func tryTuneOthers() error {
+	have, err := kernel.EffectiveCapabilities()
+	if err != nil {
+		return err
+	}
+	if !have.Has(kernel.CapSysNice) {
+		return &Missing{"tuning others' tasks", "CAP_SYS_NICE", nil}
+	}
+	return nil
+}
+
+func tryReadOthers() error {
+	const file = "/proc/1/exe"
+	_, err := kernel.ReadLink(file)
+	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
+		return &Missing{"others' programs", "CAP_SYS_PTRACE", err}
+	}
+	if err != nil {
+		return fmt.Errorf("read link %s: %w", file, err)
+	}
+	return nil
+}
+
+// firstBytes reads the beginning of a small file.
+func firstBytes(path string) ([]byte, error) {
+	fd, err := kernel.OpenFile(kernel.NoDir, append([]byte(path), 0))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	b := make([]byte, 64)
+	n, err := kernel.ReadFileAt(fd, b, 0)
+	_ = kernel.CloseFile(fd) // read only
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return b[:n], nil
+}
