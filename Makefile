@@ -36,7 +36,7 @@ fuzz: ## fuzz every parser for FUZZ (5s) each
 	done; rm -f fuzz.out
 
 golden: ## rewrite the golden frames and the README's picture from what is drawn now
-	$(GO) test ./internal/tui/... -update
+	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
 
 generate: ## rewrite the parts of README.md that are made from the program
 	$(GO) generate ./...

@@ -64,6 +64,7 @@ func startBouncers(t *testing.T, name string, count int) int {
 	first := 0
 	for range count {
 		cmd := exec.Command(path)
+		cmd.Args[0] = name
 		cmd.Env = append(os.Environ(), helperMode+"=bounce", "GOMAXPROCS=1")
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })

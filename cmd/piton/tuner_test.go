@@ -1,0 +1,226 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// seize opens the tuner on bouncing processes, filters for them, waits until one
+// is seen to bounce, and puts the cursor on the first of them.
+func seize(t *testing.T, width, height int) (*terminal, int) {
+	t.Helper()
+	pid := startBouncers(t, "hopper", 5)
+	term := openTerminal(t, width, height)
+	term.run("piton")
+	term.wait(`\[1 Processes\]`)
+	term.keys(`\`, "hopper", "Enter")
+	term.wait(`hopper.*$`)
+	term.keys("B") // by migrations
+	term.wait(`\s[1-9][0-9]*\.[0-9]\s+[▁▂▃▄▅▆▇█]+.*hopper`)
+	term.keys(pidText(pid))
+	term.wait(`^▌\s*` + pidText(pid) + ` `)
+	return term, pid
+}
+
+func affinityOf(t *testing.T, pid int) string {
+	t.Helper()
+	_, list, ok := strings.Cut(output(t, "taskset", "-cp", pidText(pid)), ": ")
+	require.True(t, ok)
+	return list
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it sets real-time policies")
+	}
+}
+
+func TestSeePinUndo(t *testing.T) {
+	term, pid := seize(t, 120, 40)
+	before := affinityOf(t, pid)
+	if !strings.ContainsAny(before, ",-") {
+		t.Skip("needs two CPUs to choose from")
+	}
+	term.keys("p")
+	reason := term.wait(`pin: .*: cpu (\d+): (.*)$`)
+	assert.Equal(t, reason[1], affinityOf(t, pid), "taskset agrees with what the screen says")
+	assert.NotEmpty(t, reason[2], "the screen says why")
+	term.wait(`^▌\s*` + pidText(pid) + ` .*\s` + reason[1] + `\s`) // ALLOWED follows
+
+	term.keys("z")
+	term.until("the undo", func() bool { return affinityOf(t, pid) == before })
+	term.keys("M-3")
+	term.wait(`hopper`)
+	term.wait(`undone`)
+	term.keys("q")
+	term.wait(`ready> *$`)
+}
+
+func TestNiceAndPolicies(t *testing.T) {
+	needRoot(t)
+	term, pid := seize(t, 120, 40)
+	nice := func() string { return output(t, "ps", "-o", "ni=", "-p", pidText(pid)) }
+	policy := func() string {
+		return strings.Join(strings.Fields(output(t, "chrt", "-p", pidText(pid))), " ")
+	}
+	term.keys("]")
+	term.until("nice 1", func() bool { return nice() == "1" })
+	term.keys("F8")
+	term.until("nice 2", func() bool { return nice() == "2" })
+	term.keys("[")
+	term.until("nice 1 again", func() bool { return nice() == "1" })
+
+	for _, want := range []struct {
+		name, chrt string
+		downs      int // from the policy in force to this one, in the dialog's list
+	}{{"FIFO", "SCHED_FIFO", 3}, {"RR", "SCHED_RR", 1}} {
+		term.keys("Y")
+		term.wait(`Policy of hopper`)
+		for range want.downs {
+			term.keys("Down")
+		}
+		term.wait(`▌\(•\) ` + want.name + ` `)
+		term.keys("7", "Enter")
+		term.until(want.chrt, func() bool {
+			if strings.Contains(term.frame(), "Keep it?") {
+				// Its task was busy; a dialog that opens by itself lets keys in flight pass.
+				time.Sleep(300 * time.Millisecond)
+				term.keys("y")
+				return false
+			}
+			got := policy()
+			return strings.Contains(got, want.chrt) && strings.Contains(got, "priority: 7")
+		})
+		time.Sleep(500 * time.Millisecond)
+		term.until("kept", func() bool {
+			if strings.Contains(term.frame(), "Keep it?") {
+				term.keys("y")
+				return false
+			}
+			return true
+		})
+	}
+	term.keys("z")
+	term.until("FIFO again", func() bool { return strings.Contains(policy(), "SCHED_FIFO") })
+	term.keys("z")
+	term.until("OTHER again", func() bool { return strings.Contains(policy(), "SCHED_OTHER") })
+	term.keys("q")
+	term.wait(`ready> *$`)
+}
+
+func TestBenchInTheResultsPane(t *testing.T) {
+	term := openTerminal(t, 120, 40)
+	term.run("piton")
+	term.wait(`\[1 Processes\]`)
+	term.keys("b")
+	term.wait(`\[2 Bench\]`)
+	term.keys("n")
+	term.wait(`Start a study`)
+	term.keys("Down", "C-u", "12")
+	term.wait(`n\s+12\s+queens`)
+	term.keys("Enter")
+	term.wait(`running \d+/\d+|14,?200`)
+	term.wait(`answer +14,200, right in`)
+	term.wait(`normal\s+[0-9.]+ m?s`)
+	term.wait(`least-loaded\s+[0-9.]+ m?s`)
+	term.keys("M-1")
+	term.wait(`\[1 Processes\]`)
+	term.keys("q")
+	term.wait(`ready> *$`)
+}
+
+func TestResizeSuspendAndSignals(t *testing.T) {
+	term := openTerminal(t, 80, 24)
+	before := modes(term)
+	piton := func() int {
+		out := output(t, "pgrep", "-x", "-f", "piton -d 5s")
+		pid, err := strconv.Atoi(strings.Fields(out)[0])
+		require.NoError(t, err)
+		return pid
+	}
+	start := func() {
+		term.run("piton -d 5s")
+		term.wait(`\[1 Processes\]`)
+	}
+	start()
+	term.tmux("resize-window", "-x", "10", "-y", "3")
+	term.wait(`small`)
+	term.tmux("resize-window", "-x", "120", "-y", "40")
+	term.wait(`\[1 Processes\]`)
+	term.keys("C-z")
+	term.wait(`Stopped`)
+	assert.Equal(t, before, modes(term), "the shell has its terminal back while piton is stopped")
+	term.run("fg")
+	term.wait(`\[1 Processes\]`)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGINT} {
+		require.NoError(t, syscall.Kill(piton(), sig))
+		term.wait(`ready> *$`)
+		assert.Equal(t, before, modes(term), "after %v", sig)
+		start()
+	}
+	term.keys("F10")
+	term.wait(`ready> *$`)
+	assert.Equal(t, before, modes(term))
+	term.run("echo status=$?")
+	term.wait(`status=0`)
+}
+
+// modes is the terminal's line settings, as the shell's stty prints them.
+func modes(term *terminal) string {
+	term.t.Helper()
+	term.run("clear")
+	term.run("stty -g | md5sum")
+	return term.wait(`([0-9a-f]{32})  -`)[1]
+}
+
+func TestWithoutColour(t *testing.T) {
+	for _, env := range []string{"NO_COLOR=yes", "NO_COLOR=0"} {
+		term := openTerminal(t, 120, 40, env, "TERM=screen-256color")
+		term.run("piton")
+		term.wait(`\[1 Processes\]`)
+		frame := term.tmux("capture-pane", "-p", "-e")
+		assert.NotRegexp(t, `\x1b\[[0-9;]*(3[0-7]|4[0-7]|9[0-7]|38|48)[;m]`, frame, env)
+		term.keys("q")
+	}
+}
+
+func TestNoTerminal(t *testing.T) {
+	for name, start := range map[string]func() *exec.Cmd{
+		"no terminal": func() *exec.Cmd { return exec.Command(binary) },
+		"dumb": func() *exec.Cmd {
+			cmd := exec.Command("tmux")
+			cmd.Path = binary
+			cmd.Env = append(os.Environ(), "TERM=dumb")
+			return cmd
+		},
+	} {
+		var out, errs strings.Builder
+		cmd := start()
+		cmd.Args = []string{"piton"}
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		assert.Error(t, cmd.Run(), name)
+		assert.Empty(t, out.String(), name)
+		assert.Contains(t, errs.String(), "--headless", name)
+		assert.Equal(t, 1, strings.Count(errs.String(), "\n"), "%s: one sentence: %s", name, errs.String())
+	}
+	term := openTerminal(t, 80, 24, "TERM=dumb")
+	term.run("piton; echo status=$?")
+	term.wait(`--headless`)
+	term.wait(`status=1`)
+}
+
+func TestClosedStdout(t *testing.T) {
+	out := output(t, "sh", "-c", fmt.Sprintf("%s --headless -n 1 | head -1", binary))
+	assert.NotEmpty(t, out)
+	assert.NotContains(t, out, "\n")
+}
