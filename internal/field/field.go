@@ -54,6 +54,7 @@ type Column struct {
 	Missing func(r Row) string
 
 	unit unit
+	rate bool                // shown with one decimal, which is what order goes by
 	num  func(r Row) float64 // for order and filter, NaN = no value; nil for text
 	text func(r Row) string  // for order and filter; nil for numbers
 }

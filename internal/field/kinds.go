@@ -54,7 +54,7 @@ func real(c Column, get func(Row) float64) Column {
 
 // rate completes a column of the model's figures.
 func rate(c Column, get func(Row) float32) Column {
-	c.Desc = true
+	c.Desc, c.rate = true, true
 	c.Missing = whyRate
 	c.Append = func(dst []byte, r Row) []byte {
 		v := get(r)

@@ -9,12 +9,12 @@ import (
 	"piton/internal/model"
 )
 
-// Sort orders rows, indices in m.Tasks, by the column's figure. Equal figures
-// are ordered by tid, so that the order is steady from tick to tick, and rows
+// Sort orders rows, indices in m.Tasks, by the column's figure as it is shown:
+// rates that look alike are alike. Equal figures are ordered by tid, so that the order is steady from tick to tick, and rows
 // without a value come last, whatever the direction.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 	if c.num != nil {
-		sortNumbers(rows, m, c.num, desc)
+		sortNumbers(rows, m, c, desc)
 		return
 	}
 	sortTexts(rows, m, c.text, desc)
@@ -27,10 +27,13 @@ type numKey struct {
 	index int32
 }
 
-func sortNumbers(rows []int32, m *model.Model, num func(Row) float64, desc bool) {
+func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 	keys := make([]numKey, len(rows))
 	for n, i := range rows {
-		v := num(Row{M: m, I: int(i)})
+		v := c.num(Row{M: m, I: int(i)})
+		if c.rate {
+			v = math.Round(v * 10)
+		}
 		switch {
 		case v != v:
 			v = math.Inf(1)

@@ -253,6 +253,8 @@ func (t *Table) format(row field.Row, i int, th *theme.Theme, styled bool) strin
 		switch {
 		case s.column.Width == 0:
 			dst = t.appendElastic(dst, s, row, i, th)
+		case s.column.ID == "bounce" && row.Rates().CPUsSeen == 1:
+			dst = appendFlat(dst, s, th)
 		case s.column.ID == "bounce" && s.width < s.column.Width:
 			dst = appendNewest(dst, s, row)
 		default:
@@ -261,6 +263,15 @@ func (t *Table) format(row field.Row, i int, th *theme.Theme, styled bool) strin
 		dst = style.Close(dst)
 	}
 	return string(dst)
+}
+
+// appendFlat draws a task that was not seen to move as a line through all the
+// ticks, also those before it was seen, so that it never has to be drawn again.
+func appendFlat(dst []byte, s slot, th *theme.Theme) []byte {
+	for range s.width {
+		dst = append(dst, th.Spark[0]...)
+	}
+	return dst
 }
 
 // appendNewest adds a column of ticks with only the newest that fit.
