@@ -189,9 +189,24 @@ func on(t *testing.T, cpus, w, h int, f func(r *rig), options ...rigOption) {
 	t.Helper()
 	topo := topologytest.Sized(cpus)
 	synctest.Test(t, func(t *testing.T) {
-		f(newRig(t, topo, w, h, options...))
-		time.Sleep(time.Minute) // for commands that still wait to end
+		r := newRig(t, topo, w, h, options...)
+		f(r)
+		r.end()
 	})
+}
+
+// end lets the commands that still wait, for time or for samples, end.
+func (r *rig) end() {
+	select {
+	case _, open := <-r.sampler.out:
+		if !open {
+			break
+		}
+		close(r.sampler.out)
+	default:
+		close(r.sampler.out)
+	}
+	time.Sleep(time.Minute)
 }
 
 type fakeStore struct{}

@@ -22,7 +22,10 @@ func (m *Model) askSearch() tea.Cmd {
 		return m.say(info, "searching "+field.Clean(m.search)+": F3 next, Esc ends")
 	}
 	p := dialog.NewPrompt("Search", "", nil)
-	start, _ := m.table.Selected()
+	start, ok := m.table.Selected()
+	if !ok {
+		return m.say(info, "the list is empty")
+	}
 	return m.dialogs.Push(p, func(o dialog.Outcome) tea.Cmd {
 		text, _ := o.Value.(string)
 		switch {

@@ -91,8 +91,8 @@ func (t *Table) Len() int { return len(t.rows) }
 
 // Count is the number of rows that an action would act on.
 func (t *Table) Count() int {
-	if n := len(t.tags); n > 0 {
-		return n
+	if len(t.tags) > 0 {
+		return len(t.Targets())
 	}
 	return min(1, len(t.rows))
 }

@@ -1,0 +1,254 @@
+package tui
+
+import (
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/action"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tui/corepanel"
+)
+
+func mustSpec(t *testing.T, id string) *action.Spec {
+	t.Helper()
+	s, ok := action.ByID(id)
+	require.True(t, ok, id)
+	return s
+}
+
+// tickRun is tick, with what comes of it run.
+func (r *rig) tickRun() {
+	r.sampler.out <- r.machine.Tick()
+	r.run(r.m.wait(r.last))
+	r.last = r.m.model
+}
+
+func TestSortKeys(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		for key, id := range map[string]string{"P": "cpu_percent", "M": "mem_percent", "T": "time_s", "N": "pid", "B": "migrations_per_s"} {
+			r.press(key)
+			v := r.m.table.View()
+			assert.Equal(t, id, v.Sort.ID, key)
+			assert.Equal(t, v.Sort.Desc, v.Desc)
+			r.press("I")
+			assert.NotEqual(t, v.Desc, r.m.table.View().Desc)
+		}
+		r.press("f6", "u", "s", "e", "r", "enter")
+		assert.Equal(t, "user", r.m.table.View().Sort.ID)
+	})
+}
+
+func TestShowKeys(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("K")
+		assert.True(t, r.m.table.View().Kernel)
+		r.press("f5")
+		assert.True(t, r.m.table.View().Tree)
+		r.press("F")
+		assert.True(t, r.m.table.Following())
+		assert.Contains(t, r.text(), "kernel  tree  follow")
+		r.press("#")
+		assert.Equal(t, corepanel.Folded, r.m.panelMode)
+		r.press("#", "#")
+		assert.Equal(t, corepanel.Full, r.m.panelMode)
+		r.press("ctrl+o")
+		assert.Contains(t, r.line(0), "sampling")
+	})
+}
+
+func TestPause(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("Z")
+		assert.Contains(t, r.line(0), "paused")
+		r.machine.Proc(3641).Busy = 0
+		before := r.line(8)
+		r.tick()
+		assert.Equal(t, before, r.line(8))
+		r.press("Z")
+		r.tick()
+		assert.NotEqual(t, before, r.line(8))
+	})
+}
+
+func TestSearch(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("/", "s", "s")
+		assert.Equal(t, kernel.TID(612), r.selected(), "while typing")
+		r.press("x")
+		assert.Contains(t, r.line(-1), "nothing on the list holds this")
+		r.press("backspace", "backspace", "backspace", "/", "enter")
+		first := r.selected()
+		r.press("f3")
+		assert.NotEqual(t, first, r.selected(), "the same key finds the next")
+		r.press("esc", "/", "s", "s", "esc")
+		assert.NotEqual(t, kernel.TID(612), r.selected(), "Esc goes back to where it was")
+	})
+}
+
+func TestFilter(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("f4", "n", "q")
+		assert.Equal(t, 1, r.m.table.Len(), "while typing")
+		r.press("enter")
+		assert.Contains(t, r.text(), "filter nq")
+		r.press("\\", "esc")
+		assert.Equal(t, 1, r.m.table.Len(), "Esc in the prompt keeps the filter there was")
+		r.press("esc")
+		assert.Equal(t, 8, r.m.table.Len(), "Esc on the list takes it back")
+		r.press("f4", "c", "p", "u", ">", "enter")
+		assert.False(t, r.m.dialogs.Empty(), "a filter that is none is not accepted")
+	})
+}
+
+func TestUserMenu(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("u", "m", "i", "enter")
+		assert.Equal(t, 1, r.m.table.Len())
+		assert.Contains(t, r.text(), "user mika")
+		r.press("esc")
+		assert.Equal(t, 8, r.m.table.Len())
+	})
+}
+
+func TestDigitsJump(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("1", "2", "0", "4")
+		assert.Equal(t, kernel.TID(1204), r.selected())
+		assert.Contains(t, r.line(-2), "jump to PID 1204")
+		r.wait(3 * time.Second)
+		assert.NotContains(t, r.line(-2), "jump")
+		r.press("6", "1", "2", "down", "9", "8", "0")
+		assert.Equal(t, kernel.TID(980), r.selected(), "another key begins a new number")
+	})
+}
+
+func TestViews(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("tab")
+		assert.Equal(t, action.Bench, r.m.view)
+		r.press("3")
+		assert.Equal(t, action.Journal, r.m.view)
+		r.press("1")
+		assert.Equal(t, action.Processes, r.m.view)
+		r.press("shift+tab")
+		assert.Equal(t, action.Journal, r.m.view)
+		r.press("esc")
+		assert.Equal(t, action.Processes, r.m.view)
+		r.press("b")
+		assert.Contains(t, r.text(), "[2 Bench]")
+		r.press("n")
+		assert.Contains(t, r.text(), "Start a study")
+		r.press("esc", "alt+1")
+		assert.Contains(t, r.text(), "[1 Processes]")
+	})
+}
+
+func TestDetail(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("enter")
+		assert.Contains(t, r.text(), "cpuset (0-3 set by cgroup /user.slice)")
+		assert.True(t, r.sampler.needs.Affinity && r.sampler.needs.IOPrio && r.sampler.needs.Switches)
+		r.press("down")
+		r.tick()
+		assert.Contains(t, r.text(), "── ./matrix")
+		r.press("enter")
+		assert.Nil(t, r.m.detail)
+	})
+}
+
+func TestSetup(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("f2", "right", "down", "right", "enter")
+		require.Len(t, r.settings.saved, 1)
+		assert.Equal(t, 2*time.Second, r.settings.saved[0].Interval)
+		assert.Equal(t, 2*time.Second, r.sampler.interval)
+		assert.Equal(t, "folded", r.settings.saved[0].Panel)
+		assert.Contains(t, r.line(-2), "settings kept")
+		r.settings.err = assert.AnError
+		r.press("f2", "enter")
+		assert.Contains(t, r.line(-2), "not kept")
+	})
+}
+
+func TestNeedsFollowWhatIsShown(t *testing.T) {
+	on(t, 8, 120, 24, func(r *rig) {
+		r.machine.Crowd(200)
+		r.tick()
+		r.press("home")
+		assert.True(t, r.sampler.needs.Migrations)
+		assert.False(t, r.sampler.needs.Switches, "no visible column needs them")
+		assert.False(t, r.sampler.needs.All)
+		assert.True(t, r.sampler.watches(3641))
+		assert.False(t, r.sampler.watches(10199))
+		r.press("end")
+		assert.True(t, r.sampler.watches(10199))
+		r.press("f6", "v", "c", "s", "w", "/", "enter")
+		assert.True(t, r.sampler.needs.All && r.sampler.needs.Switches, "order by a figure needs it of every task")
+		r.press("b")
+		assert.Equal(t, sample.Needs{}, r.sampler.needs, "another view shows no tasks")
+	})
+}
+
+func TestMouse(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		at := r.m.areas.list
+		r.send(tea.MouseClickMsg{X: 5, Y: at + 3, Button: tea.MouseLeft})
+		assert.Equal(t, kernel.TID(4000), r.selected())
+		r.send(tea.MouseClickMsg{X: 3, Y: at, Button: tea.MouseLeft})
+		assert.Equal(t, "pid", r.m.table.View().Sort.ID)
+		r.send(tea.MouseClickMsg{X: 3, Y: at, Button: tea.MouseLeft})
+		assert.True(t, r.m.table.View().Desc, "a second click inverts")
+		r.send(tea.MouseWheelMsg{X: 3, Y: at + 2, Button: tea.MouseWheelDown})
+		r.send(tea.MouseClickMsg{X: 20, Y: r.m.areas.tabs, Button: tea.MouseLeft})
+		assert.Equal(t, action.Bench, r.m.view)
+		r.send(tea.MouseClickMsg{X: 1, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
+		assert.Contains(t, r.text(), "Help")
+		r.send(tea.MouseClickMsg{X: 1, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
+		assert.False(t, r.m.dialogs.Empty(), "clicks beside a dialog do nothing")
+	})
+}
+
+func TestMouseFilter(t *testing.T) {
+	f := MouseFilter()
+	assert.Nil(t, f(nil, tea.MouseMotionMsg{}))
+	assert.NotNil(t, f(nil, tea.MouseClickMsg{}))
+	assert.NotNil(t, f(nil, tea.MouseWheelMsg{}))
+	assert.Nil(t, f(nil, tea.MouseWheelMsg{}))
+	assert.NotNil(t, f(nil, tea.KeyPressMsg{}))
+}
+
+func TestHelpSaysWhyAValueIsMissing(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.machine.Proc(3641).Task.Have &^= sample.HaveAffinity
+		r.tick()
+		r.press("?")
+		assert.Contains(t, r.text(), "in ALLOWED of 3641")
+	})
+}
+
+func TestSamplingEndIsSaid(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		close(r.sampler.out)
+		r.run(r.m.wait(r.last))
+		assert.Contains(t, r.line(-2), "sampling has ended")
+	})
+}
+
+func TestEveryKeyOnAnEmptyMachineIsHarmless(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.machine.Procs = nil
+		r.tick()
+		for _, s := range action.Specs {
+			for _, k := range s.Keys {
+				r.press(k)
+				r.press("esc", "esc", "esc")
+				r.press("alt+1")
+			}
+		}
+	})
+}
