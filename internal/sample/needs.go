@@ -20,4 +20,9 @@ type Needs struct {
 	// tagged ones. All watches every task.
 	Watch []kernel.TID
 	All   bool
+	// Trace is the task whose moves are wanted one by one; 0 for none.
+	Trace kernel.TID
+	// Ledger asks who ran on which CPU; it costs something at every context
+	// switch of the machine while it is set.
+	Ledger bool
 }

@@ -26,6 +26,17 @@ type Sample struct {
 	Tasks    []Task // in rising order of TID
 	// Migrations says where the migration counters of CPUs come from.
 	Migrations Source
+	// Moves are the migrations by task and pair of CPUs since the sample before,
+	// in no order; MovesLost counts those for which there was no room. Only a
+	// source that counts in the kernel has them: HaveMoves.
+	Moves     []Move
+	MovesLost uint64
+	HaveMoves bool
+	// Steps are the moves of the task that Needs.Trace names.
+	Steps     []Step
+	StepsLost uint64
+	// Stays are who ran where, with Needs.Ledger.
+	Stays      []Stay
 	Collectors []Collector // what each source cost, and whether it worked
 }
 
@@ -92,6 +103,7 @@ const (
 	HaveMigrations                  // Migrations
 	HaveAttr                        // ResetOnFork (sched_getattr)
 	HaveIOPrio
+	HavePingPongs // PingPongs
 	HaveTime // RunNs
 )
 
@@ -124,6 +136,7 @@ type Task struct {
 	RunDelayNs          uint64 // time runnable but waiting, of this thread
 	Slices              uint64 // times put on a CPU, of this thread
 	Migrations          uint64 // se.nr_migrations; of a process, of all its threads since piton watches it; or since piton saw it, when sampled
+	PingPongs           uint64 // moves back within 100 ms to the CPU just left, since the source started
 	VoluntarySwitches   uint64
 	InvoluntarySwitches uint64
 	Affinity            cpuset.Set
