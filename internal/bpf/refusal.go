@@ -38,7 +38,8 @@ func explain(what string, err error) error {
 		return err
 	}
 	var rejected *ebpf.VerifierError
-	if errors.As(err, &rejected) {
+	// The loader wraps every refusal so; the verifier's own have a log.
+	if errors.As(err, &rejected) && len(rejected.Log) > 0 && !errors.Is(err, syscall.EPERM) {
 		return fmt.Errorf("%s by eBPF: the kernel's verifier rejected the program: %s: %w", what, lastLine(rejected.Log), rejected.Cause)
 	}
 	if errors.Is(err, ebpf.ErrNotSupported) {

@@ -1,0 +1,5 @@
+package bpf
+
+import "fmt"
+
+func playCost(string) error { return fmt.Errorf("later") }

@@ -1,0 +1,152 @@
+package bpf
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+// The tests act on children of their own: the test program again, in one of the
+// roles below. A child ends when its standard input does, so also when the test
+// is killed.
+const roleVariable = "PITON_BPF_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if role, ok := os.LookupEnv(roleVariable); ok {
+		if err := playRole(strings.Fields(role)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func playRole(role []string) error {
+	switch role[0] {
+	case "sleep", "spin":
+		return playThreads(role[0] == "spin", role[1:])
+	case "end":
+		return nil
+	case "open":
+		return playOpen(role[1:])
+	case "cost":
+		return playCost(role[1])
+	}
+	return fmt.Errorf("no role %q", role)
+}
+
+// playThreads starts as many threads as there are names, which are hex so that
+// they may hold anything, prints their tids in a line and waits for the end.
+func playThreads(spin bool, names []string) error {
+	tids := make(chan int)
+	for _, name := range names {
+		go func() {
+			runtime.LockOSThread()
+			var raw []byte
+			fmt.Sscanf(name, "%x", &raw)
+			tid := syscall.Gettid()
+			if err := os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", tid), raw, 0); err != nil {
+				tid = -1
+			}
+			tids <- tid
+			for spin {
+			}
+			syscall.Pause()
+		}()
+	}
+	var line []string
+	for range names {
+		line = append(line, strconv.Itoa(<-tids))
+	}
+	fmt.Println(strings.Join(line, " "))
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// child is a running role.
+type child struct {
+	pid  kernel.TID
+	tids []kernel.TID // in the order of the names given
+	out  *bufio.Reader
+}
+
+func command(role ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "))
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// start runs a role and waits for its first line. The child is ended, but not
+// yet waited for, by end; the test's cleanup does both.
+func start(tb testing.TB, role ...string) (c *child, end func()) {
+	tb.Helper()
+	cmd := command(role...)
+	in, err := cmd.StdinPipe()
+	require.NoError(tb, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(tb, err)
+	require.NoError(tb, cmd.Start())
+	end = func() { _ = in.Close() }
+	tb.Cleanup(func() {
+		end()
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Wait()
+	})
+	c = &child{pid: kernel.TID(cmd.Process.Pid), out: bufio.NewReader(out)}
+	line, err := c.out.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		require.NoError(tb, err)
+	}
+	for _, word := range strings.Fields(line) {
+		tid, err := strconv.Atoi(word)
+		require.NoError(tb, err, "the child said %q", line)
+		c.tids = append(c.tids, kernel.TID(tid))
+	}
+	return c, end
+}
+
+// hex writes names as the roles take them.
+func hex(names ...string) []string {
+	var all []string
+	for _, n := range names {
+		all = append(all, fmt.Sprintf("%x", n))
+	}
+	return all
+}
+
+// must opens a subject, or skips with the reason. On a kernel that has what
+// it takes, with all rights, a refusal is a failure.
+func must[T any](tb testing.TB, major, minor int, open func() (T, error)) T {
+	tb.Helper()
+	subject, err := open()
+	if err == nil {
+		return subject
+	}
+	able := len(missingCapabilities()) == 0 && initialNamespace("pid") && !releaseBefore(major, minor)
+	if _, noBTF := os.Stat(btfFile); errors.Is(err, ErrNotSupported) && (!able || noBTF != nil) {
+		tb.Skip(err)
+	}
+	require.NoError(tb, err)
+	return subject
+}
+
+// How long a test waits for something that has to happen, and how often it looks.
+const (
+	patience = 20 * time.Second
+	tick     = 20 * time.Millisecond
+)

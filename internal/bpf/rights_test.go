@@ -1,0 +1,199 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"piton/internal/kernel"
+)
+
+// subjects are all that can be opened, each with a try at its smallest use.
+var subjects = map[string]func() error{
+	"walk": func() error {
+		w, err := OpenWalk(WalkOptions{})
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		_, _, err = w.Read(nil, false)
+		return err
+	},
+	"migrations": func() error {
+		m, err := OpenMigrations()
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		_, _, err = m.Drain(nil)
+		return err
+	},
+	"moves": func() error {
+		m, err := OpenMoves(MovesBytes)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		_, _, err = m.Read(nil)
+		return err
+	},
+	"ledger": func() error {
+		l, err := OpenLedger()
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		_, _, err = l.Drain(nil)
+		return err
+	},
+}
+
+// playOpen takes a right from itself and prints how each subject opens.
+func playOpen(role []string) error {
+	var err error
+	switch role[0] {
+	case "seccomp":
+		err = forbidBPF()
+	case "nobtf":
+		err = errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+			unix.Mount("none", "/sys/kernel/btf", "tmpfs", 0, ""))
+	}
+	if err != nil {
+		return err
+	}
+	for name, open := range subjects {
+		err := open()
+		var refusal *Refusal
+		switch {
+		case err == nil:
+			fmt.Printf("%s works\n", name)
+		case errors.As(err, &refusal) && errors.Is(err, ErrNotSupported):
+			fmt.Printf("%s refused: %v; needs %s\n", name, err, refusal.Need)
+		default:
+			fmt.Printf("%s failed: %v\n", name, err)
+		}
+	}
+	return nil
+}
+
+// forbidBPF installs a seccomp filter on all threads that makes bpf(2) fail
+// with EPERM, as container runtimes do (seccomp(2)).
+func forbidBPF() error {
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // seccomp_data.nr
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_BPF, Jt: 0, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	runtime.KeepAlive(filter)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func TestRefusals(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("taking rights away needs root to begin with")
+	}
+	must(t, 5, 8, OpenMigrations).Close()
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}}
+	tests := []struct {
+		name, role string
+		attr       *syscall.SysProcAttr
+		want, need string // "" works
+	}{
+		{"root", "as-is", nil, "", ""},
+		{"nobody", "as-is", &syscall.SysProcAttr{Credential: nobody}, "CAP_BPF and CAP_PERFMON, which this process does not have", "CAP_BPF and CAP_PERFMON"},
+		{"CAP_BPF alone", "as-is", &syscall.SysProcAttr{Credential: nobody, AmbientCaps: []uintptr{unix.CAP_BPF}}, "takes CAP_PERFMON", "CAP_PERFMON"},
+		{"both capabilities", "as-is", &syscall.SysProcAttr{Credential: nobody, AmbientCaps: []uintptr{unix.CAP_BPF, unix.CAP_PERFMON}}, "", ""},
+		{"seccomp", "seccomp", nil, "a seccomp filter refuses bpf(2)", "a container or service without that filter"},
+		{"PID namespace", "as-is", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}, "inside a PID namespace", "to run in the initial PID namespace"},
+		{"user namespace", "as-is", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: self, GidMappings: self}, "inside a user namespace", "to run outside the user namespace"},
+		{"no BTF", "nobtf", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}, "there is no /sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF"},
+	}
+	program := publicCopy(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := command("open", test.role)
+			cmd.Path, cmd.SysProcAttr = program, test.attr
+			out, err := cmd.Output()
+			if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) {
+				t.Skipf("such a process cannot be made here: %v", err)
+			}
+			require.NoError(t, err, "%s", out)
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			require.Len(t, lines, len(subjects), "%s", out)
+			for _, line := range lines {
+				assert.NotContains(t, line, "MEMLOCK")
+				if test.want == "" {
+					assert.Contains(t, line, " works")
+					continue
+				}
+				assert.Contains(t, line, " refused: ")
+				assert.Contains(t, line, test.want)
+				assert.True(t, strings.HasSuffix(line, "; needs "+test.need), line)
+			}
+		})
+	}
+}
+
+// publicCopy copies the test program to where any user may run it.
+func publicCopy(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "piton-bpf-test")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	from, err := os.Open("/proc/self/exe")
+	require.NoError(t, err)
+	defer from.Close()
+	path := filepath.Join(dir, "test")
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(to, from)
+	require.NoError(t, errors.Join(err, to.Close()))
+	_, err = exec.LookPath(path)
+	require.NoError(t, err)
+	return path
+}
+
+func TestExplain(t *testing.T) {
+	assert.NoError(t, explain("x", nil))
+	refusal := &Refusal{"walk", "because", ""}
+	assert.Equal(t, error(refusal), explain("x", refusal), "explained once")
+	assert.Equal(t, "walk by eBPF: because", refusal.Error())
+
+	old := explain("walk", fmt.Errorf("program: %w", ebpf.ErrNotSupported))
+	assert.ErrorIs(t, old, ErrNotSupported)
+	assert.ErrorIs(t, explain("walk", syscall.ENOSYS), ErrNotSupported)
+
+	for _, unsure := range []error{syscall.ENOMEM, syscall.EAGAIN, errors.New("odd")} {
+		err := explain("walk", fmt.Errorf("create map: %w (MEMLOCK may be too low)", unsure))
+		assert.NotErrorIs(t, err, ErrNotSupported, "it could not be told")
+		assert.ErrorIs(t, err, unsure)
+	}
+	rejected := &ebpf.VerifierError{Cause: syscall.EACCES, Log: []string{"0: R1=ctx()", "invalid mem access 'scalar'", "processed 3 insns (limit 1000000)", ""}}
+	err := explain("walk", fmt.Errorf("load: %w", rejected))
+	assert.EqualError(t, err, "walk by eBPF: the kernel's verifier rejected the program: invalid mem access 'scalar': permission denied")
+	assert.NotErrorIs(t, err, ErrNotSupported)
+}
+
+func TestCapabilityNumbers(t *testing.T) {
+	assert.Equal(t, kernel.Capability(unix.CAP_SYS_ADMIN), capSysAdmin)
+}

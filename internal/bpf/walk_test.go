@@ -1,0 +1,270 @@
+package bpf
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+type masksByRow []cpuset.Set
+
+func (m masksByRow) of(r *Record) string {
+	if r.Mask == NoMask {
+		return "none"
+	}
+	return m[r.Mask].String()
+}
+
+// eachRung runs a test on the rungs that work here.
+func eachRung(t *testing.T, test func(t *testing.T, w *Walk)) {
+	for rung, since := range map[Rung][2]int{RungArray: {6, 7}, RungSeq: {5, 8}} {
+		t.Run(string(rung), func(t *testing.T) {
+			w := must(t, since[0], since[1], func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
+			t.Cleanup(w.Close)
+			test(t, w)
+		})
+	}
+}
+
+// oddNames are names that break parsers of /proc.
+var oddNames = []string{") R 1 (", "a b\tc", "line\nfeed", "\x1b[31mred", "\xff\xfe\x01", "fifteen bytes!!", " ", "()"}
+
+// mixed starts children of all kinds and returns the numbers of all their tasks.
+func mixed(t *testing.T) []kernel.TID {
+	sleeper, _ := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
+	require.NotContains(t, sleeper.tids, kernel.TID(-1), "naming a thread failed")
+	tids := append([]kernel.TID{sleeper.pid}, sleeper.tids...)
+	sys := kernel.System()
+	require.NoError(t, sys.SetNice(sleeper.tids[0], 7))
+	require.NoError(t, sys.SetPolicy(sleeper.tids[1], kernel.Batch, 0, false))
+	require.NoError(t, sys.SetPolicy(sleeper.tids[2], kernel.Idle, 0, false))
+	require.NoError(t, sys.SetAffinity(sleeper.tids[3], cpuset.Of(0)))
+	if err := sys.SetPolicy(sleeper.tids[4], kernel.FIFO, 7, false); err != nil {
+		t.Logf("no FIFO task among the children: %v", err)
+	}
+	stopped, _ := start(t, "sleep", "73")
+	require.NoError(t, syscall.Kill(int(stopped.pid), syscall.SIGSTOP))
+	zombie, _ := start(t, "end") // its end is read, its status not yet
+	waitFor(t, stopped.pid, 'T')
+	waitFor(t, zombie.pid, 'Z')
+	return append(tids, stopped.pid, zombie.pid)
+}
+
+func waitFor(t *testing.T, pid kernel.TID, state byte) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s, ok := see(fmt.Sprintf("/proc/%d", pid))
+		return ok && s.stat.State == state
+	}, patience, tick, "task %d never came into state %c", pid, state)
+}
+
+func TestWalkEqualsProc(t *testing.T) {
+	eachRung(t, func(t *testing.T, w *Walk) {
+		own := mixed(t)
+		missing := own
+		var equal, all int
+		for try := 0; try < 5 && len(missing) > 0; try++ { // on a busy machine a task may not rest at first
+			before := seeAll(t)
+			records, stats, err := w.Read(nil, true)
+			require.NoError(t, err)
+			after := seeAll(t)
+			require.Zero(t, stats.Truncated)
+			require.Zero(t, stats.NoMasks)
+			for i := range records {
+				r := &records[i]
+				a, inA := before[r.TID]
+				b, inB := after[r.TID]
+				if !inA || !inB || a.stat.StartTicks != b.stat.StartTicks {
+					continue
+				}
+				all++
+				if compare(t, r, stats.Masks, &a, &b) {
+					equal++
+					missing = slices.DeleteFunc(slices.Clone(missing), func(tid kernel.TID) bool { return tid == r.TID })
+				}
+				delete(before, r.TID)
+			}
+			_, hidden := before[1]
+			if hidden && try == 0 {
+				t.Log("this machine hides its first process from eBPF programs")
+			}
+			for tid, a := range before {
+				b, there := after[tid]
+				missed := there && a.stat.StartTicks == b.stat.StartTicks && !(hidden && a.status.TGID == 1)
+				assert.False(t, missed, "task %d was there all the time, but not in the walk", tid)
+			}
+		}
+		assert.Empty(t, missing, "own tasks that were never seen at rest")
+		assert.Greater(t, equal, len(own))
+		t.Logf("%d of %d tasks rested and are equal in everything", equal, all)
+	})
+}
+
+func TestWalkProcesses(t *testing.T) {
+	eachRung(t, func(t *testing.T, w *Walk) {
+		sleeper, _ := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
+		require.Eventually(t, func() bool {
+			before := liveMigrations(t, sleeper.pid)
+			records, stats, err := w.Read(nil, false)
+			require.NoError(t, err)
+			assert.Greater(t, stats.Tasks, len(records), "threads are no records")
+			for i := range records {
+				require.True(t, records[i].IsProcess())
+			}
+			at := slices.IndexFunc(records, func(r Record) bool { return r.TID == sleeper.pid })
+			require.GreaterOrEqual(t, at, 0)
+			assert.GreaterOrEqual(t, records[at].Threads, int32(len(oddNames)))
+			assert.GreaterOrEqual(t, records[at].Migrations, before)
+			return before == records[at].Migrations
+		}, patience, tick, "migrations of a process are those of its threads")
+	})
+}
+
+// liveMigrations is the sum over the threads of a process.
+func liveMigrations(t *testing.T, pid kernel.TID) (sum uint64) {
+	t.Helper()
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	require.NoError(t, err)
+	for _, thread := range threads {
+		s, ok := see(fmt.Sprintf("/proc/%d/task/%s", pid, thread.Name()))
+		require.True(t, ok)
+		sum += s.sched.Migrations
+	}
+	return sum
+}
+
+func TestWalkGrows(t *testing.T) {
+	w := must(t, 6, 7, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: RungArray}) })
+	defer w.Close()
+	require.NoError(t, w.rung.(*arrayWalk).grow(3))
+	records, stats, err := w.Read(nil, true)
+	require.NoError(t, err)
+	assert.Zero(t, stats.Truncated)
+	assert.InDelta(t, stats.Tasks, len(records), 0)
+	assert.Greater(t, len(records), 3)
+}
+
+func TestWalkCgroup(t *testing.T) {
+	line, err := os.ReadFile("/proc/self/cgroup")
+	require.NoError(t, err)
+	_, path, found := strings.Cut(string(line), "0::")
+	dir, err := os.Stat("/sys/fs/cgroup" + strings.TrimSpace(path))
+	if _, v2 := os.Stat("/sys/fs/cgroup/cgroup.procs"); !found || err != nil || v2 != nil {
+		t.Skip("cgroup2 is not mounted here")
+	}
+	eachRung(t, func(t *testing.T, w *Walk) {
+		records, _, err := w.Read(nil, false)
+		require.NoError(t, err)
+		at := slices.IndexFunc(records, func(r Record) bool { return int(r.TID) == os.Getpid() })
+		require.GreaterOrEqual(t, at, 0)
+		assert.Equal(t, dir.Sys().(*syscall.Stat_t).Ino, records[at].CgroupID)
+	})
+}
+
+// More masks than the table has rows are forgotten and learnt again.
+func TestWalkManyMasks(t *testing.T) {
+	cpus := onlineCPUs(t)
+	if len(cpus) < 12 {
+		t.Skipf("%d CPUs have too few masks to fill the table", len(cpus))
+	}
+	eachRung(t, func(t *testing.T, w *Walk) {
+		sleeper, _ := start(t, "sleep", "6d")
+		for n := 1; n < maxMasks+50; n++ {
+			var b cpuset.Builder
+			for bit := range 12 {
+				if n>>bit&1 == 1 {
+					b.Add(cpus[len(cpus)-1-bit])
+				}
+			}
+			require.NoError(t, kernel.System().SetAffinity(sleeper.tids[0], b.Set()))
+			records, stats, err := w.Read(nil, true)
+			require.NoError(t, err)
+			at := slices.IndexFunc(records, func(r Record) bool { return r.TID == sleeper.tids[0] })
+			require.GreaterOrEqual(t, at, 0)
+			if records[at].Mask == NoMask {
+				require.Equal(t, 1, stats.NoMasks)
+				require.Len(t, stats.Masks, maxMasks)
+				continue // the next walk has forgotten the rest
+			}
+			require.Equal(t, b.Set().String(), stats.Masks[records[at].Mask].String())
+		}
+	})
+}
+
+func TestRunQueuesOfOnlineCPUs(t *testing.T) {
+	eachRung(t, func(t *testing.T, w *Walk) {
+		cpus := onlineCPUs(t)
+		busy := cpus[len(cpus)-1]
+		spinner, _ := start(t, "spin", "73")
+		require.NoError(t, kernel.System().SetAffinity(spinner.tids[0], cpuset.Of(busy)))
+		var stats WalkStats
+		require.Eventually(t, func() bool {
+			var err error
+			_, stats, err = w.Read(nil, false)
+			require.NoError(t, err)
+			if stats.Have&HaveRunQueues == 0 {
+				t.Skip("this kernel has no CONFIG_FAIR_GROUP_SCHED")
+			}
+			q := stats.RunQueues[busy]
+			return q.Running >= 1 && q.Load() > 500 && q.Switches > 0
+		}, patience, tick, "a spinner on CPU %d loads its queue", busy)
+		for _, cpu := range cpus {
+			assert.True(t, stats.RunQueues[cpu].OK, "CPU %d is online and has kernel threads", cpu)
+		}
+	})
+}
+
+func onlineCPUs(t *testing.T) []cpuset.CPU {
+	t.Helper()
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	require.NoError(t, err)
+	set, err := cpuset.Parse(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return set.CPUs()
+}
+
+func TestReadAfterClose(t *testing.T) {
+	eachRung(t, func(t *testing.T, w *Walk) {
+		w.Close()
+		w.Close()
+		_, _, err := w.Read(nil, true)
+		assert.ErrorIs(t, err, errClosed)
+	})
+}
+
+// A reader of the file may get any number of bytes at a time.
+func TestReadRecordsInPieces(t *testing.T) {
+	want := make([]Record, 3*chunk)
+	for i := range want {
+		want[i] = Record{TID: kernel.TID(i), TGID: kernel.TID(i), RunNs: uint64(i) * 3}
+	}
+	for _, piece := range []int{1000, 4096, 177, 1 << 20} {
+		got, err := readRecords(&pieces{bytesOfAll(want), piece}, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "pieces of %d bytes", piece)
+	}
+}
+
+type pieces struct {
+	left []byte
+	size int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), p.size)], p.left)
+	p.left = p.left[n:]
+	return n, nil
+}
