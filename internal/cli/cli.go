@@ -28,7 +28,7 @@ type IO struct {
 	In   io.Reader
 	Out  io.Writer
 	Err  io.Writer
-	// Signals delivers SIGINT, SIGTERM and SIGHUP to commands that end in an
+	// Signals delivers SIGINT, SIGTERM, SIGHUP and SIGQUIT to commands that end in an
 	// orderly way; nil = those of this process.
 	Signals <-chan os.Signal
 }
@@ -96,7 +96,7 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 	release := func() {}
 	if signals == nil {
 		own := make(chan os.Signal, 1)
-		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 		signals, release = own, func() { signal.Stop(own) }
 	}
 	ended := make(chan struct{})

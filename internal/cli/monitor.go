@@ -82,8 +82,11 @@ func (v *view) needs(threads bool) sample.Needs {
 	n := field.Needs(columns, v.filter)
 	n.Threads = threads
 	n.Watch = v.pids
-	n.All = len(v.pids) == 0 || v.filter != nil // every task is printed
-	n.Identity = true
+	// Every task is printed, so every task's details are needed if any are.
+	details := n.Affinity || n.Switches || n.Migrations || n.IOPrio || slices.ContainsFunc(columns, func(c *field.Column) bool {
+		return c.ID == "command" || c.ID == "cgroup"
+	})
+	n.All = n.All || len(v.pids) == 0 && details
 	return n
 }
 

@@ -193,7 +193,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestSignalsEndTheProgram sends real ones to a real process.
 func TestSignalsEndTheProgram(t *testing.T) {
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		cmd := newHome(t).program("--headless", "-d", "100ms", "-o", "json", "--filter", "pid=1")
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)

@@ -15,7 +15,7 @@ const measureWindow = 250 * time.Millisecond
 
 // measure looks at the machine over measureWindow.
 func (a *app) measure(ctx context.Context) (m *model.Model, err error) {
-	needs := sample.Needs{Affinity: true, Threads: true, All: true}
+	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
 	err = a.watch(ctx, measureWindow, needs, func(seen *model.Model) (bool, error) {
 		m = seen
 		return false, nil

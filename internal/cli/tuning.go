@@ -194,6 +194,9 @@ func (o *scopeOptions) scope() tune.Scope {
 func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched error, want action.Tuning, o applyOptions) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
+	if unmatched != nil {
+		a.warn("%s", message(unmatched))
+	}
 	t, err := a.tuner()
 	if err != nil {
 		return err
@@ -213,7 +216,7 @@ func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched err
 	}
 	err = a.carryOut(ctx, t, plan, o)
 	if unmatched != nil && err == nil {
-		return codeError{ExitSome, unmatched}
+		return codeError{ExitSome, nil}
 	}
 	return err
 }

@@ -71,6 +71,7 @@ func schedulerColumns() []Column {
 func needAffinity(n *sample.Needs)   { n.Affinity = true }
 func needSwitches(n *sample.Needs)   { n.Switches = true }
 func needMigrations(n *sample.Needs) { n.Migrations = true }
+func needDelay(n *sample.Needs)      { n.Delay = true }
 func needIOPrio(n *sample.Needs)     { n.IOPrio = true }
 func needIdentity(n *sample.Needs)   { n.Identity = true }
 

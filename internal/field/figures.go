@@ -36,7 +36,7 @@ func figureColumns() []Column {
 			Help: "share of the last interval in which it was runnable but had to wait for a CPU, in percent"},
 			func(r Row) float32 { return r.Rates().DelayPercent }),
 		counter(Column{ID: "run_delay_ns", Title: "DELAYns", Width: 14,
-			Help: "time runnable but waiting in the task's life, in ns", Missing: whyNot("run delay")}, sample.HaveRun,
+			Help: "time runnable but waiting in the task's life, in ns", Needs: needDelay, Missing: whyNot("run delay")}, sample.HaveRun,
 			func(t *sample.Task) uint64 { return t.RunDelayNs }),
 		rate(Column{ID: "voluntary_per_s", Title: "VCSW/s", Width: 6, Needs: needSwitches,
 			Help: "voluntary context switches a second: it blocked"},
