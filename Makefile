@@ -39,7 +39,7 @@ golden: ## rewrite the golden frames and the README's picture from what is drawn
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
 
 generate: ## rewrite the parts of README.md that are made from the program
-	$(GO) generate ./...
+	$(GO) test ./cmd/piton -run TestReadmeIsGenerated -update
 
 generated: generate ## fail if a generated file was not up to date
 	git diff --exit-code -- README.md testdata internal
