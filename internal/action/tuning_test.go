@@ -1,0 +1,139 @@
+package action
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/sample"
+	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
+	"piton/internal/tune"
+)
+
+// sleeper is a child that ends with the test.
+func sleeper(t *testing.T) kernel.TID {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return kernel.TID(cmd.Process.Pid)
+}
+
+// machine is a machine of idle CPUs on which the tasks were seen.
+func machine(cpus int, tasks ...kernel.TID) *model.Model {
+	topo := topologytest.Sized(cpus)
+	now := func(seq uint64) *sample.Sample {
+		s := &sample.Sample{Seq: seq, At: time.Duration(seq) * time.Second, Host: sample.Host{TicksPerSecond: 100}}
+		for _, c := range topo.CPUs {
+			s.CPUs = append(s.CPUs, sample.CPU{ID: c.ID, IdleTicks: seq * 100})
+		}
+		for _, tid := range tasks {
+			s.Tasks = append(s.Tasks, sample.Task{TID: tid, TGID: tid, Threads: 1, ID: &sample.Identity{Comm: "sleep"}})
+		}
+		return s
+	}
+	return model.Next(model.Next(nil, now(1), topo), now(2), topo)
+}
+
+func TestPlanChoosesDifferentCores(t *testing.T) {
+	mask, err := kernel.System().Affinity(kernel.TID(os.Getpid()))
+	require.NoError(t, err)
+	if mask.Len() < 2 || !mask.Has(0) || !mask.Has(1) {
+		t.Skip("needs CPUs 0 and 1")
+	}
+	a, b := sleeper(t), sleeper(t)
+	d := Deps{Tuner: tune.New(tune.Options{}), Model: machine(2, min(a, b), max(a, b))}
+	targets := []tune.Target{{TID: a}, {TID: b}, {TID: 2147483647}}
+	plan, choices, err := Plan(context.Background(), d, targets, Tuning{Strategy: place.LeastLoaded})
+	require.NoError(t, err)
+	require.Len(t, choices, 2)
+	assert.Equal(t, "0-1", choices[0].CPUs.Or(choices[1].CPUs).String(), "a core each")
+	require.Len(t, plan.Changes, 3)
+	status := map[kernel.TID]tune.Status{}
+	for _, c := range plan.Changes {
+		status[c.TID] = c.Status
+	}
+	assert.Equal(t, map[kernel.TID]tune.Status{a: tune.Planned, b: tune.Planned, 2147483647: tune.Refused}, status)
+}
+
+func TestPlanSaysWhereThereIsNoCPU(t *testing.T) {
+	pid := sleeper(t)
+	d := Deps{Tuner: tune.New(tune.Options{}), Model: machine(2, pid)}
+	plan, choices, err := Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{Strategy: place.LeastLoaded, Within: cpuset.Of(7)})
+	require.NoError(t, err)
+	assert.Empty(t, choices)
+	require.Len(t, plan.Changes, 1)
+	assert.Equal(t, tune.Refused, plan.Changes[0].Status)
+	assert.NotEmpty(t, plan.Changes[0].Reason)
+}
+
+func TestPlanNeedsTheLoad(t *testing.T) {
+	d := Deps{Tuner: tune.New(tune.Options{})}
+	_, _, err := Plan(context.Background(), d, []tune.Target{{TID: sleeper(t)}}, Tuning{Strategy: place.Spread})
+	assert.ErrorContains(t, err, "not known yet")
+	_, _, err = Plan(context.Background(), d, []tune.Target{{TID: 1}}, Tuning{})
+	var usage tune.UsageError
+	assert.ErrorAs(t, err, &usage, "nothing to set")
+}
+
+func TestNiceBySteps(t *testing.T) {
+	pid := sleeper(t)
+	d := Deps{Tuner: tune.New(tune.Options{})}
+	for _, want := range []int{1, 2, 19} {
+		by := 1
+		if want == 19 {
+			by = 30
+		}
+		plan, _, err := Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{NiceBy: by})
+		require.NoError(t, err)
+		_, err = d.Tuner.Apply(context.Background(), plan)
+		require.NoError(t, err)
+		nice, err := kernel.System().Nice(pid)
+		require.NoError(t, err)
+		assert.Equal(t, want, nice)
+	}
+}
+
+func TestPlacer(t *testing.T) {
+	pid := sleeper(t)
+	before, err := kernel.System().Affinity(pid)
+	require.NoError(t, err)
+	topo, err := topology.Read("/")
+	require.NoError(t, err)
+	measured := 0
+	put := Placer(tune.New(tune.Options{}), topo, func(context.Context) (*model.Model, error) {
+		measured++
+		return machine(2, pid), nil
+	})
+	placed, err := put(context.Background(), pid, bench.Spec{})
+	require.NoError(t, err)
+	assert.Equal(t, bench.Placed{}, placed, "normal changes nothing")
+
+	nice := 3
+	placed, err = put(context.Background(), pid, bench.Spec{CPUs: before.String(), Nice: &nice, Policy: &bench.PolicySpec{Policy: kernel.Batch}})
+	require.NoError(t, err)
+	assert.Equal(t, before.String(), placed.CPUs)
+	attr, err := kernel.System().Attr(pid)
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Batch, attr.Policy)
+	assert.Equal(t, 3, attr.Nice)
+	assert.Zero(t, measured, "given CPUs need no measuring")
+
+	_, err = put(context.Background(), pid, bench.Spec{Strategy: place.LeastLoaded})
+	require.NoError(t, err)
+	assert.Equal(t, 1, measured)
+
+	_, err = put(context.Background(), pid, bench.Spec{CPUs: "65000"})
+	assert.ErrorContains(t, err, "65000")
+}
