@@ -52,6 +52,9 @@ func playRole(role []string) error {
 // playThreads starts as many threads as there are names, which are hex so that
 // they may hold anything, prints their tids in a line and waits for the end.
 func playThreads(spin bool, names []string) error {
+	// A thread without a turn of Go's scheduler would sleep and not spin; command
+	// keeps Go from taking turns away.
+	runtime.GOMAXPROCS(len(names) + 2)
 	tids := make(chan int)
 	for _, name := range names {
 		go func() {
@@ -86,7 +89,7 @@ type child struct {
 
 func command(role ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "))
+	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "), "GODEBUG=asyncpreemptoff=1")
 	cmd.Stderr = os.Stderr
 	return cmd
 }

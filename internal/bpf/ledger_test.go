@@ -1,0 +1,157 @@
+package bpf
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+func TestAddPresent(t *testing.T) {
+	earlier := Stay{CPU: 0, Kind: KindTask, ID: 7, OnNs: 1}
+	stays := []Stay{
+		earlier,
+		{CPU: 0, Kind: KindTask, ID: 7, OnNs: 100, LongestNs: 60, Count: 2},
+		{CPU: 0, Kind: KindIRQ, ID: 7, OnNs: 5, Count: 1},
+		{CPU: 1, Kind: KindTask, ID: 7, OnNs: 9, Count: 1},
+	}
+	now := []cpuNow{
+		{partTID: 7, partTGID: 6, partNs: 50, partLongestNs: 500, known: 1},
+		{partTID: 8, partTGID: 8, partNs: 40, partLongestNs: 40}, // found at the beginning, never left
+		{partTID: 0, partNs: 1000},                               // offline, or idle all the time
+		{partTID: 0, partNs: 30, partLongestNs: 30, known: 1},    // idle since its last switch
+		{partTID: 9, partNs: 0, known: 1},                        // switched at this very moment
+	}
+	assert.Equal(t, []Stay{
+		earlier,
+		{CPU: 0, Kind: KindTask, ID: 7, OnNs: 150, LongestNs: 500, Count: 2},
+		stays[2], stays[3],
+		{CPU: 1, Kind: KindTask, ID: 8, TGID: 8, OnNs: 40, LongestNs: 40},
+		{CPU: 3, Kind: KindTask, ID: 0, OnNs: 30, LongestNs: 30},
+	}, addPresent(append([]Stay{}, stays...), 1, now))
+}
+
+func TestKindNames(t *testing.T) {
+	assert.Equal(t, "task irq softirq", fmt.Sprint(KindTask, " ", KindIRQ, " ", KindSoftIRQ))
+}
+
+// The time of a CPU is all accounted for, window after window.
+func TestLedgerAddsUp(t *testing.T) {
+	cpus := onlineCPUs(t)
+	busy := cpus[len(cpus)-1]
+	spinner, _ := start(t, append([]string{"spin"}, hex("one", "two")...)...)
+	for _, tid := range spinner.tids {
+		require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(busy)))
+	}
+	l := must(t, 5, 14, OpenLedger)
+	defer l.Close()
+	_, _, err := l.Drain(nil)
+	require.NoError(t, err)
+	before := runOf(t, spinner)
+	var window time.Duration
+	var spun, waited, turns, longest uint64
+	for range 3 {
+		time.Sleep(300 * time.Millisecond)
+		stays, stats, err := l.Drain(nil)
+		require.NoError(t, err)
+		require.Zero(t, stats.Lost)
+		window += stats.Window
+		var sum uint64
+		seen := map[Stay]bool{}
+		for _, s := range stays {
+			id := Stay{CPU: s.CPU, Kind: s.Kind, ID: s.ID}
+			require.False(t, seen[id], "%+v is there twice", id)
+			seen[id] = true
+			require.Less(t, s.WaitNs, uint64(time.Hour), "%+v", s)
+			if s.CPU != busy {
+				continue
+			}
+			sum += s.OnNs
+			if s.Kind == KindTask && slices.Contains(spinner.tids, kernel.TID(s.ID)) {
+				spun += s.OnNs
+				waited += s.WaitNs
+				turns += uint64(s.Count)
+				longest = max(longest, s.LongestNs)
+			}
+		}
+		// A stay that ended while the tables were exchanged is in the next window.
+		assert.InEpsilon(t, uint64(stats.Window), sum, 0.1, "of a busy CPU's time")
+	}
+	after := runOf(t, spinner)
+	run, delay := after.RunNs-before.RunNs, after.RunDelayNs-before.RunDelayNs
+	assert.InEpsilon(t, run, spun, 0.1, "on the CPU, by schedstat and by the ledger")
+	assert.InDelta(t, delay, waited, float64(window)*0.4, "waiting")
+	assert.InDelta(t, after.Slices-before.Slices, turns, 20+float64(turns)/10, "turns")
+	assert.Greater(t, longest, uint64(0))
+	t.Logf("of %v: ran %v, ledger %v; waited %v, ledger %v; longest %v", window,
+		time.Duration(run), time.Duration(spun), time.Duration(delay), time.Duration(waited), time.Duration(longest))
+}
+
+func runOf(t *testing.T, c *child) (sum procfs.Schedstat) {
+	t.Helper()
+	for _, tid := range c.tids {
+		s, ok := see(fmt.Sprintf("/proc/%d/task/%d", c.pid, tid))
+		require.True(t, ok)
+		sum.RunNs += s.run.RunNs
+		sum.RunDelayNs += s.run.RunDelayNs
+		sum.Slices += s.run.Slices
+	}
+	return sum
+}
+
+// Someone who was on the CPU before, and never leaves it, is seen all the same.
+func TestLedgerSeesWhoNeverLeaves(t *testing.T) {
+	cpus := onlineCPUs(t)
+	busy := cpus[len(cpus)-1]
+	spinner, _ := start(t, append([]string{"spin"}, hex("rt")...)...)
+	tid := spinner.tids[0]
+	require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(busy)))
+	if err := kernel.System().SetPolicy(tid, kernel.FIFO, 1, false); err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, kernel.System().SetPolicy(tid, kernel.Other, 0, false)) }()
+	time.Sleep(50 * time.Millisecond)
+	l := must(t, 5, 14, OpenLedger)
+	defer l.Close()
+	time.Sleep(100 * time.Millisecond)
+	stays, stats, err := l.Drain(nil)
+	require.NoError(t, err)
+	for _, s := range stays {
+		if s.CPU == busy && s.Kind == KindTask && s.ID == uint32(tid) {
+			assert.Greater(t, s.OnNs, uint64(stats.Window)/2)
+			return
+		}
+	}
+	t.Errorf("no stay of task %d on CPU %d in %v", tid, busy, stats.Window)
+}
+
+// Every window has interrupt work: the timer's softirq at least.
+func TestLedgerHasSoftirqs(t *testing.T) {
+	l := must(t, 5, 14, OpenLedger)
+	defer l.Close()
+	require.Eventually(t, func() bool {
+		stays, _, err := l.Drain(nil)
+		require.NoError(t, err)
+		for _, s := range stays {
+			if s.Kind == KindSoftIRQ && s.Count > 0 && s.OnNs > 0 && s.ID < 10 { // NR_SOFTIRQS
+				return true
+			}
+		}
+		return false
+	}, patience, 5*tick)
+}
+
+func TestLedgerAfterClose(t *testing.T) {
+	l := must(t, 5, 14, OpenLedger)
+	l.Close()
+	l.Close()
+	_, _, err := l.Drain(nil)
+	assert.ErrorIs(t, err, errClosed)
+}
