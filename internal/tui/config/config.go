@@ -12,8 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +38,13 @@ type entries struct {
 	Desc    bool     `json:"descending,omitempty"`
 	Delay   string   `json:"delay,omitempty"`
 	Panel   string   `json:"core_panel,omitempty"`
+}
+
+// names are the known entries' names, which encoding/json reads in any case.
+var names = []string{"columns", "sort", "descending", "delay", "core_panel"}
+
+func equalFold(key string) func(string) bool {
+	return func(name string) bool { return strings.EqualFold(key, name) }
 }
 
 // Path is where the settings are kept (XDG Base Directory Specification 0.8);
@@ -75,7 +85,10 @@ func parse(data []byte) (tui.Saved, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return tui.Saved{}, err
 	}
-	s := tui.Saved{Columns: e.Columns, Sort: e.Sort, Desc: e.Desc, Panel: e.Panel}
+	s := tui.Saved{Sort: e.Sort, Desc: e.Desc, Panel: e.Panel}
+	if len(e.Columns) > 0 {
+		s.Columns = e.Columns
+	}
 	if e.Delay != "" {
 		d, err := time.ParseDuration(e.Delay)
 		if err != nil {
@@ -120,9 +133,7 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"columns", "sort", "descending", "delay", "core_panel"} {
-		delete(all, key)
-	}
+	maps.DeleteFunc(all, func(key string, _ any) bool { return slices.ContainsFunc(names, equalFold(key)) })
 	if err := json.Unmarshal(known, &all); err != nil {
 		return nil, err
 	}

@@ -54,14 +54,6 @@ func AppendRateSpark(dst []byte, th *theme.Theme, counts []uint16, ticks int, se
 	return open.Close(dst)
 }
 
-// AppendSpark adds one cell per value, 0..1, as a height; NaN is blank.
-func AppendSpark(dst []byte, th *theme.Theme, shares []float32) []byte {
-	for _, v := range shares {
-		dst = append(dst, SparkCell(th, v)...)
-	}
-	return dst
-}
-
 // SparkCell is the height for a share 0..1; NaN is blank.
 func SparkCell(th *theme.Theme, share float32) string {
 	if share != share {

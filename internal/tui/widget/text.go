@@ -2,7 +2,7 @@
 // a width, bars, sparklines, heat cells, boxes over a frame. Everything here is
 // a pure function that appends to a buffer, so a frame costs few allocations.
 //
-// Start at AppendFit, AppendBar and AppendSpark.
+// Start at AppendFit, AppendBar and AppendRateSpark.
 package widget
 
 import (

@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/tuitest"
+)
+
+// rig is a screen on a machine, driven by hand.
+type rig struct {
+	t        *testing.T
+	m        *Model
+	machine  *tuitest.Machine
+	sampler  *fakeSampler
+	tuning   *fakeTuning
+	settings *fakeSettings
+	last     *model.Model
+	quit     bool
+	execs    []*exec.Cmd
+	inbox    chan tea.Msg
+}
+
+type rigOption func(*Deps)
+
+// newRig shows a machine after three seconds in a window.
+func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOption) *rig {
+	r := &rig{t: t, machine: tuitest.New(topo), sampler: &fakeSampler{out: make(chan *sample.Sample, 1)},
+		tuning: &fakeTuning{}, settings: &fakeSettings{},
+		inbox: make(chan tea.Msg, 1000)}
+	d := Deps{
+		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},
+		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
+		Bench: Bench{Store: fakeStore{}, Workloads: bench.Workloads, Host: "web-07"},
+		Exec: func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd {
+			r.execs = append(r.execs, c)
+			return func() tea.Msg { return done(nil) }
+		},
+	}
+	for _, o := range options {
+		o(&d)
+	}
+	r.m = New(d)
+	r.m.View() // at 0×0, as Bubble Tea does
+	r.send(tea.WindowSizeMsg{Width: w, Height: h})
+	r.run(r.m.checkUndo())
+	for range 3 {
+		r.tick()
+	}
+	return r
+}
+
+// onSmall runs a test on a screen of 120×40 that shows a machine of 8 CPUs.
+func onSmall(t *testing.T, f func(r *rig), options ...rigOption) {
+	on(t, 8, 120, 40, f, options...)
+}
+
+// on runs a test on a screen, in a time of its own.
+func on(t *testing.T, cpus, w, h int, f func(r *rig), options ...rigOption) {
+	t.Helper()
+	topo := topologytest.Sized(cpus)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topo, w, h, options...)
+		f(r)
+		r.end()
+	})
+}
+
+// end lets the commands that still wait, for time or for samples, end.
+func (r *rig) end() {
+	select {
+	case _, open := <-r.sampler.out:
+		if !open {
+			break
+		}
+		close(r.sampler.out)
+	default:
+		close(r.sampler.out)
+	}
+	time.Sleep(time.Minute)
+}
+
+type fakeStore struct{}
+
+func (fakeStore) Read() (bench.History, error) { return bench.History{}, nil }
+
+// tick lets a second pass.
+func (r *rig) tick() {
+	r.last = model.Next(r.last, r.machine.Tick(), r.machine.Topology)
+	_, cmd := r.m.Update(sampled{r.last})
+	_ = cmd // waits for the next sample, which the test delivers itself
+	r.m.View()
+	if r.m.detail != nil {
+		r.run(r.m.noteDetail())
+	}
+}
+
+// send gives a message and runs what comes of it, but for waits.
+func (r *rig) send(msg tea.Msg) {
+	_, cmd := r.m.Update(msg)
+	r.m.View()
+	r.run(cmd)
+}
+
+// run runs a command and feeds what it says back. What it says only after some
+// time waits for wait.
+func (r *rig) run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	go func() { r.inbox <- cmd() }()
+	r.settle()
+}
+
+// settle feeds messages back until nothing happens without time passing.
+func (r *rig) settle() {
+	for {
+		synctest.Wait()
+		select {
+		case msg := <-r.inbox:
+			r.take(msg)
+		default:
+			return
+		}
+	}
+}
+
+func (r *rig) take(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case nil, tea.SuspendMsg:
+	case tea.QuitMsg:
+		r.quit = true
+	case tea.BatchMsg:
+		for _, c := range msg {
+			r.run(c)
+		}
+	default:
+		r.send(msg)
+	}
+}
+
+// wait lets time pass.
+func (r *rig) wait(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+		r.settle()
+	}
+}
+
+// press types keys: names as in the action table, or single letters.
+func (r *rig) press(keys ...string) {
+	r.t.Helper()
+	for _, k := range keys {
+		r.send(keyOf(r.t, k))
+	}
+}
+
+func keyOf(t *testing.T, name string) tea.KeyPressMsg {
+	t.Helper()
+	codes := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown,
+		"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome,
+		"end": tea.KeyEnd, "tab": tea.KeyTab, "backspace": tea.KeyBackspace,
+		"f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5, "f6": tea.KeyF6,
+		"f7": tea.KeyF7, "f8": tea.KeyF8, "f9": tea.KeyF9, "f10": tea.KeyF10}
+	k := tea.KeyPressMsg{}
+	rest := name
+	for prefix, mod := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "alt+": tea.ModAlt, "shift+": tea.ModShift} {
+		if strings.HasPrefix(rest, prefix) {
+			k.Mod |= mod
+			rest = strings.TrimPrefix(rest, prefix)
+		}
+	}
+	switch {
+	case codes[rest] != 0:
+		k.Code = codes[rest]
+	case rest == "space":
+		k.Code, k.Text = ' ', " "
+	default:
+		k.Code = []rune(rest)[0]
+		if k.Mod == 0 {
+			k.Text = rest
+		}
+	}
+	require.Equal(t, name, k.String(), "the test spells a key as Bubble Tea does not")
+	return k
+}
+
+// text is the frame without styles.
+func (r *rig) text() string { return ansi.Strip(r.m.View().Content) }
+
+// line is a line of the frame, counted from the end when negative.
+func (r *rig) line(i int) string {
+	lines := strings.Split(r.text(), "\n")
+	if i < 0 {
+		i += len(lines)
+	}
+	return lines[i]
+}
+
+// selected is the TID under the cursor.
+func (r *rig) selected() kernel.TID {
+	row, ok := r.m.table.Selected()
+	require.True(r.t, ok)
+	return row.Task().TID
+}
