@@ -104,7 +104,7 @@ const (
 	HaveAttr                        // ResetOnFork (sched_getattr)
 	HaveIOPrio
 	HavePingPongs // PingPongs
-	HaveTime // RunNs
+	HaveTime      // RunNs
 )
 
 // Task is one thread, or a process: a row whose TID equals its TGID stands for
