@@ -9,6 +9,7 @@ package procfs
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -41,6 +42,17 @@ func New(root string) FS {
 // number says nothing about the tasks of this machine, and no system call may
 // be made about it.
 func (f FS) Live() bool { return f.live }
+
+// OwnNumbers reports whether the numbers in this /proc are those that this
+// process's system calls use: it is this machine's, and not mounted from another
+// PID namespace (pid_namespaces(7)).
+func (f FS) OwnNumbers() bool {
+	if !f.live {
+		return false
+	}
+	self, err := kernel.ReadLink(f.Path("self"))
+	return err == nil && self == strconv.Itoa(os.Getpid())
+}
 
 // Root is the path that New was given, cleaned.
 func (f FS) Root() string { return f.root }

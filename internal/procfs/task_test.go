@@ -109,6 +109,7 @@ func TestGoneAndUnsupported(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "stat"), []byte("5 (x)"+statTail), 0o644))
 	f := New(root)
 	assert.False(t, f.Live())
+	assert.False(t, f.OwnNumbers())
 
 	_, err := f.Stat(6)
 	require.ErrorIs(t, err, ErrGone)

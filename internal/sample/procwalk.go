@@ -2,9 +2,7 @@ package sample
 
 import (
 	"errors"
-	"os"
 	"slices"
-	"strconv"
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -41,22 +39,11 @@ func newProcWalk(fs procfs.FS, r *procfs.Reader) *procWalk {
 	if !fs.Live() {
 		return p
 	}
-	p.clock = ownNumber(fs) == os.Getpid()
+	p.clock = fs.OwnNumbers()
 	if most, err := kernel.MaxFiles(); err == nil && most > descriptorReserve && p.schedstat {
 		p.room = int(min(most-descriptorReserve, 1<<20))
 	}
 	return p
-}
-
-// ownNumber is piton's number in this /proc, which may be mounted from another
-// PID namespace than piton runs in.
-func ownNumber(fs procfs.FS) int {
-	self, err := kernel.ReadLink(fs.Path("self"))
-	if err != nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(self)
-	return n
 }
 
 // schedstatCounts tells whether the kernel keeps these figures: without

@@ -69,8 +69,10 @@ func New(o Options) (*Sampler, error) {
 	_, err = fs.File("self", "sched")
 	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(),
 		ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}
-	if fs.Live() {
+	if fs.OwnNumbers() {
 		s.details.kernel = kernel.System()
+	}
+	if fs.Live() {
 		s.ladder = append([]migrationSource{newPerfMigrations(systemCounters)}, s.ladder...)
 	}
 	s.interval.Store(int64(o.Interval))
@@ -116,23 +118,28 @@ func (s *Sampler) Run(ctx context.Context) error {
 		return err
 	}
 	s.publish(first)
-	began := time.Now()
+	began := first.Wall
 	timer := time.NewTimer(s.until(began))
 	defer timer.Stop()
 	for {
+		var took time.Duration
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
-			timer.Reset(s.until(began))
 		case <-timer.C:
 			s.refresh.Store(false)
 			s.plan(began)
-			began = time.Now()
-			next, _ := s.Read()
-			s.publish(next)
-			timer.Reset(s.until(began))
+			next, err := s.Read()
+			if next == nil { // closed too early
+				return err
+			}
+			s.publish(next) // what failed is in its Collectors
+			began, took = next.Wall, time.Since(next.Wall)
 		}
+		// It rests at least as long as it read: where reading takes longer than
+		// the interval, piton must not be all that the CPU does.
+		timer.Reset(max(s.until(began), took))
 	}
 }
 
