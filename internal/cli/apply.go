@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/tune"
 )
 
@@ -29,20 +30,32 @@ func (o *applyOptions) addApplyFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.yes, "yes", false, "do it although it is dangerous: real-time on a busy task, or on every CPU")
 }
 
-// tuner returns a Tuner for this run.
-func (a *app) tuner() (*tune.Tuner, error) {
+// journal opens the journal of whoever runs piton.
+func (a *app) journal() (*tune.Journal, error) {
 	if !a.live() {
 		return nil, tune.ErrNotLive
 	}
-	journal, err := tune.OpenJournal(tune.JournalPath(a.getenv, kernel.EUID()))
+	j, err := tune.OpenJournal(tune.JournalPath(a.getenv, kernel.EUID()))
 	if err != nil {
 		return nil, fmt.Errorf("nothing is changed without a journal, or it could not be undone: %w", err)
 	}
+	return j, nil
+}
+
+// tuner returns a Tuner for this run.
+func (a *app) tuner() (*tune.Tuner, error) {
+	j, err := a.journal()
+	if err != nil {
+		return nil, err
+	}
+	return a.tunerWith(j), nil
+}
+
+func (a *app) tunerWith(j *tune.Journal) *tune.Tuner {
 	return tune.New(tune.Options{
-		Journal: journal,
-		User:    a.userName(),
-		Command: "piton " + strings.Join(a.Args, " "),
-	}), nil
+		Proc: procfs.New(a.hostRoot), Journal: j, User: a.userName(),
+		Command: strings.Join(append([]string{"piton"}, a.Args...), " "),
+	})
 }
 
 // live reports whether piton looks at the machine that it runs on.

@@ -104,10 +104,8 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	if err != nil {
 		return tui.Deps{}, err
 	}
-	t, journalErr := a.tuner()
-	if t == nil {
-		t = tune.New(tune.Options{Proc: procfs.New(a.hostRoot)})
-	}
+	journal, journalErr := a.journal()
+	t := a.tunerWith(journal)
 	var tuning tui.Tuning = tui.Tuner{Tuner: t}
 	if journalErr != nil {
 		tuning = unable{tuning, journalErr}
@@ -124,6 +122,9 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 		Self:  self,
+	}
+	if journal != nil {
+		d.Journal = journal
 	}
 	if runner.Store != nil {
 		d.Bench.Store = runner.Store
