@@ -52,6 +52,16 @@ func (m *Model) takeReading(r detail.Reading) {
 	}
 }
 
+// detailHeight is the open pane's share of the lines: what it has to show, and
+// at most three fifths of them.
+func (m *Model) detailHeight(width, height int) int {
+	row, ok := m.table.Selected()
+	if !ok || height < 6 {
+		return 0
+	}
+	return min(m.detail.Height(row, width), height*3/5)
+}
+
 func (m *Model) detailBody(width, height int) []string {
 	row, ok := m.table.Selected()
 	if !ok {

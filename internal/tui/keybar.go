@@ -11,7 +11,7 @@ import (
 // does not fit is left out from the end. Quit always stands last.
 var barOrder = map[action.Context][]string{
 	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
-		"tune.nice.lower", "tune.nice.raise", "tune.policy", "view.bench", "tune.undo", "tune.signal", "app.setup",
+		"tune.policy", "tune.undo", "tune.nice.lower", "tune.nice.raise", "view.bench", "tune.signal", "app.setup",
 		"tune.place", "show.detail", "tune.ioprio"},
 	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
 	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},

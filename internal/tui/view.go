@@ -100,7 +100,7 @@ func (m *Model) body(at, width, height int) []string {
 	}
 	list := height
 	if m.detail != nil {
-		list = max(4, height*2/5)
+		list = height - m.detailHeight(width, height)
 	}
 	m.areas.list, m.areas.rows = at, list-1
 	lines := m.table.Render(width, min(list, height), m.th)

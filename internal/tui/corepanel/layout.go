@@ -20,8 +20,9 @@ type layout struct {
 // fit finds the layout for the full form; ok is false when a line for each CPU
 // does not fit in height lines.
 func (g *grouping) fit(width, height int) (l layout, ok bool) {
-	first := max(1, min((width+separator)/(wantedWidth+separator), mostColumns))
-	for columns := first; columns <= mostColumns; columns++ {
+	most := min(mostColumns, g.online)
+	first := max(1, min((width+separator)/(wantedWidth+separator), most))
+	for columns := first; columns <= most; columns++ {
 		l = g.arrange(width, columns)
 		if l.width < leastWidth {
 			break

@@ -54,11 +54,12 @@ func TestOddMachines(t *testing.T) {
 func TestNeverWiderOrHigherThanAllowed(t *testing.T) {
 	for _, cpus := range []int{1, 2, 8, 64, 512} {
 		topo := topologytest.Sized(cpus)
+		in := input(topo, 0, 0, Full)
 		for w := 1; w < 210; w += 7 {
 			for _, h := range []int{1, 5, 10, 12, 24, 40, 70} {
 				for _, mode := range []Mode{Full, Folded, Hidden} {
 					var p Panel
-					in := input(topo, w, h, mode)
+					in.Width, in.Height, in.Mode = w, h, mode
 					lines := p.Render(in)
 					assert.LessOrEqual(t, len(lines), max(h/2, 0), "%d cpus %dx%d %s", cpus, w, h, mode)
 					for _, l := range lines {

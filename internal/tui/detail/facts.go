@@ -18,6 +18,9 @@ type fact struct{ label, value string }
 // labelWidth is the cells that labels take.
 const labelWidth = 11
 
+// factLines is how many facts each of the two lists has.
+const factLines = 7
+
 // left is what identifies the process, right is how it runs now.
 func left(row field.Row) []fact {
 	task := row.Task()

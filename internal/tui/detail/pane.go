@@ -41,6 +41,20 @@ func (p *Pane) Take(r Reading, row field.Row) {
 // wide is the width from which the chart stands beside the figures.
 const wide = 110
 
+// Height is the number of lines with which the pane in width cells shows all it
+// has.
+func (p *Pane) Height(row field.Row, width int) int {
+	lanes := min(len(row.M.Topology.CPUs)+1, mostLanes)
+	threads := 1 + max(1, len(p.reading.Threads))
+	if width-2 < wide {
+		return 2 + factLines + lanes + threads
+	}
+	return 2 + max(factLines+threads, lanes)
+}
+
+// mostLanes is how high the chart gets at most, where others want room too.
+const mostLanes = 9
+
 // Render draws the pane in at most width cells and height lines.
 func (p *Pane) Render(row field.Row, width, height int, th *theme.Theme) []string {
 	row.ASCII = th.ASCII
@@ -87,7 +101,7 @@ func (p *Pane) facts(row field.Row, width int, th *theme.Theme) []string {
 func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []string {
 	lines := p.facts(row, width, th)
 	rest := height - len(lines)
-	lanes := min(len(row.M.Topology.CPUs)+1, 9)
+	lanes := min(len(row.M.Topology.CPUs)+1, mostLanes)
 	chart := p.history.chart(row.M.Topology, width, max(min(rest/2, lanes), min(rest-2-len(p.reading.Threads), lanes), min(rest, 3)), th)
 	lines = append(lines, chart...)
 	return append(lines, p.list(width, height-len(lines), th)...)

@@ -65,11 +65,21 @@ func New(v View) *Table {
 // View returns what is chosen.
 func (t *Table) View() View { return t.view }
 
-// SetView changes what is shown. The cursor stays on its task.
+// SetView changes what is shown. The cursor stays on its task. A new order is
+// shown from its beginning; otherwise a cursor that was on the page stays on it.
 func (t *Table) SetView(v View) {
+	ordered := v.Sort != t.view.Sort || v.Desc != t.view.Desc
+	visible := t.SelectedVisible()
 	t.view = v
 	t.scroll = 0
 	t.rebuild()
+	switch {
+	case t.follow:
+	case ordered:
+		t.top = 0
+	case visible:
+		t.reveal()
+	}
 }
 
 // Load takes the newest model. The cursor and the tags stay on their tasks; the

@@ -1,8 +1,11 @@
 package proctable
 
 import (
+	"sort"
+
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/sample"
 	"piton/internal/tui/theme"
 )
 
@@ -18,78 +21,117 @@ type branch struct {
 // deepest is the depth at which the drawing stops to indent.
 const deepest = 20
 
+// none stands for no row.
+const none = int32(-1)
+
 // plant orders rows as a tree and keeps their order among siblings. A row whose
-// parent has none stands below its nearest ancestor that has one.
-// The descendants of folded rows are left out.
+// parent has none stands below its nearest ancestor that has one. The descendants
+// of folded rows are left out.
 func plant(rows []int32, m *model.Model, folded map[Key]bool) ([]int32, []branch) {
-	p := planter{m: m, folded: folded, shown: make(map[kernel.TID]bool, len(rows)), children: map[kernel.TID][]int32{},
-		byTID: make(map[kernel.TID]int32, len(m.Tasks))}
-	for i := range m.Sample.Tasks {
-		p.byTID[m.Sample.Tasks[i].TID] = int32(i)
-	}
+	p := newPlanter(rows, m, folded)
+	root := relatives{first: none, last: none}
 	for _, r := range rows {
-		p.shown[m.Sample.Tasks[r].TID] = true
-	}
-	var roots []int32
-	for _, r := range rows {
-		if parent := p.shownParent(r); parent != 0 {
-			p.children[parent] = append(p.children[parent], r)
+		if parent := p.shownParent(r); parent != none {
+			p.append(&p.family[parent], r)
 		} else {
-			roots = append(roots, r)
+			p.append(&root, r)
 		}
 	}
-	p.rows = make([]int32, 0, len(rows))
-	for _, r := range roots {
+	for r := root.first; r != none; r = p.family[r].next {
 		p.add(r, branch{})
+	}
+	if len(folded) == 0 {
+		for _, r := range rows { // those of a circle have no root
+			p.add(r, branch{})
+		}
 	}
 	return p.rows, p.tree
 }
 
-type planter struct {
-	m        *model.Model
-	folded   map[Key]bool
-	byTID    map[kernel.TID]int32
-	shown    map[kernel.TID]bool
-	children map[kernel.TID][]int32
-	rows     []int32
-	tree     []branch
+// relatives link the tasks of a model, by index.
+type relatives struct {
+	first, last int32 // children
+	next        int32 // sibling
+	shown       bool  // has a row
+	placed      bool  // stands in the tree already
 }
 
-// shownParent is the nearest ancestor with a row; the process, for a thread. 0
-// means none. The number of steps is bounded because a sample is not taken in
-// one instant and could, with numbers reused meanwhile, hold a circle.
-func (p *planter) shownParent(r int32) kernel.TID {
-	task := &p.m.Sample.Tasks[r]
-	parent := task.PPID
-	if !task.IsProcess() {
-		parent = task.TGID
+type planter struct {
+	tasks  []sample.Task // in rising order of TID
+	folded map[Key]bool
+	family []relatives // aligned with tasks
+	rows   []int32
+	tree   []branch
+}
+
+func newPlanter(rows []int32, m *model.Model, folded map[Key]bool) *planter {
+	p := &planter{tasks: m.Sample.Tasks, folded: folded, family: make([]relatives, len(m.Tasks)),
+		rows: make([]int32, 0, len(rows)), tree: make([]branch, 0, len(rows))}
+	for i := range p.family {
+		p.family[i] = relatives{first: none, last: none, next: none}
+	}
+	for _, r := range rows {
+		p.family[r].shown = true
+	}
+	return p
+}
+
+// append makes r the last child.
+func (p *planter) append(parent *relatives, r int32) {
+	if parent.last == none {
+		parent.first = r
+	} else {
+		p.family[parent.last].next = r
+	}
+	parent.last = r
+}
+
+// index finds a task by its number.
+func (p *planter) index(tid kernel.TID) int32 {
+	i := sort.Search(len(p.tasks), func(i int) bool { return p.tasks[i].TID >= tid })
+	if i == len(p.tasks) || p.tasks[i].TID != tid {
+		return none
+	}
+	return int32(i)
+}
+
+// shownParent is the nearest ancestor with a row; the process, for a thread. The
+// number of steps is bounded because a sample is not taken in one instant and
+// could, with numbers reused meanwhile, hold a circle.
+func (p *planter) shownParent(r int32) int32 {
+	parent := p.tasks[r].PPID
+	if !p.tasks[r].IsProcess() {
+		parent = p.tasks[r].TGID
 	}
 	for range 1000 {
-		if p.shown[parent] && parent != task.TID {
-			return parent
+		i := p.index(parent)
+		if i == none || i == r {
+			return none
 		}
-		i, ok := p.byTID[parent]
-		if !ok {
-			return 0
+		if p.family[i].shown {
+			return i
 		}
-		parent = p.m.Sample.Tasks[i].PPID
+		parent = p.tasks[i].PPID
 	}
-	return 0
+	return none
 }
 
+// add puts a row and its descendants into the tree.
 func (p *planter) add(r int32, b branch) {
-	task := &p.m.Sample.Tasks[r]
-	kids := p.children[task.TID]
-	delete(p.children, task.TID)
-	b.folded = len(kids) > 0 && p.folded[KeyOf(task)]
+	f := &p.family[r]
+	if f.placed {
+		return
+	}
+	f.placed = true
+	b.folded = f.first != none && p.folded[KeyOf(&p.tasks[r])]
 	p.rows, p.tree = append(p.rows, r), append(p.tree, b)
 	if b.folded {
 		return
 	}
-	for i, kid := range kids {
+	for kid := f.first; kid != none; kid = p.family[kid].next {
 		below := branch{depth: min(b.depth+1, deepest), more: b.more}
 		below.more &^= 1 << (below.depth - 1)
-		if i < len(kids)-1 {
+		if p.family[kid].next != none {
 			below.more |= 1 << (below.depth - 1)
 		}
 		p.add(kid, below)
