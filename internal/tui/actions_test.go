@@ -163,6 +163,19 @@ func TestTrialIsTakenBackWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+func TestTrialIsTakenBackWhenTheProgramEnds(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		require.NoError(t, r.m.endTrial(), "nothing is on trial")
+		r.tuning.canUndo = true
+		r.tuning.trial = "nqueens is busy all the time"
+		r.press("Y", "f", "enter")
+		require.NoError(t, r.m.endTrial())
+		assert.Len(t, r.tuning.applied, 2)
+		require.NoError(t, r.m.endTrial())
+		assert.Len(t, r.tuning.applied, 2)
+	})
+}
+
 func TestTrialIsKept(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.tuning.trial = "nqueens is busy all the time"

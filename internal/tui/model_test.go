@@ -73,8 +73,8 @@ func TestEverySizeIsFilledAndNeverExceeded(t *testing.T) {
 }
 
 func everySize(t *testing.T, r *rig) {
-	for w := 0; w < 230; w += 9 {
-		for h := 0; h < 60; h += 3 {
+	for w := 0; w < 230; w += 13 {
+		for h := 0; h < 60; h += 4 {
 			r.send(tea.WindowSizeMsg{Width: w, Height: h})
 			lines := strings.Split(r.m.View().Content, "\n")
 			if w == 0 || h == 0 {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,7 +94,7 @@ func (m *Model) nothingToDo(p planned) tea.Cmd {
 	}
 	if len(p.plan.Changes) > 0 {
 		c := p.plan.Changes[0]
-		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, c.Attribute, dialog.Who(p.plan.Changes), c.After, because(p)))
+		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, attributeNames[c.Attribute], dialog.Who(p.plan.Changes), c.After, because(p)))
 	}
 	return m.say(info, p.what+": nothing to change")
 }
@@ -146,6 +147,11 @@ func (m *Model) takeResult(a applied) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// attributeNames are the attributes as messages write them.
+var attributeNames = map[tune.Attribute]string{
+	tune.Affinity: "affinity", tune.Nice: "nice", tune.Policy: "policy", tune.IOPrio: "I/O priority",
+}
+
 // sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
 func (a *applied) sentence(arrow string) string {
 	done := only(a.result.Changes, tune.Done)
@@ -153,9 +159,12 @@ func (a *applied) sentence(arrow string) string {
 		return a.what + ": it was so already"
 	}
 	c := done[0]
-	text := fmt.Sprintf("%s: %s of %s %s %s %s", a.what, c.Attribute, dialog.Who(done), c.Before, arrow, c.After)
+	text := fmt.Sprintf("%s of %s %s %s %s", attributeNames[c.Attribute], dialog.Who(done), c.Before, arrow, c.After)
 	if before, after := uniform(done); !before || !after {
-		text = fmt.Sprintf("%s: %s of %s set", a.what, c.Attribute, dialog.Who(done))
+		text = fmt.Sprintf("%s of %s set", attributeNames[c.Attribute], dialog.Who(done))
+	}
+	if a.what != attributeNames[c.Attribute] {
+		text = a.what + ": " + text
 	}
 	if a.result.Newborn > 0 {
 		text += fmt.Sprintf(" (%d of them born meanwhile)", a.result.Newborn)
@@ -211,12 +220,31 @@ func (m *Model) askKeep(a applied) tea.Cmd {
 	lines := []dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}, {Tone: dialog.Warning, Text: a.plan.Trial},
 		{Tone: dialog.Plain, Text: "Keep it? Without an answer it is taken back."}}
 	d := dialog.NewConfirm("Keep it?", lines, "keep", "take back").Countdown(trialTime)
+	m.trial = a.result.Entry
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
+		m.trial = 0
 		if !o.Canceled {
 			return m.say(good, "kept: "+a.sentence(m.th.Arrow))
 		}
 		return m.begin(job{what: "take back", undo: &tune.UndoRequest{IDs: []uint64{a.result.Entry}}})
 	})
+}
+
+// endTrial takes back at once what nobody has said to keep; for the end of the
+// program.
+func (m *Model) endTrial() error {
+	if m.trial == 0 {
+		return nil
+	}
+	plan, err := m.deps.Tuning.PlanUndo(context.Background(), tune.UndoRequest{IDs: []uint64{m.trial}})
+	if err == nil {
+		_, err = m.deps.Tuning.Apply(context.Background(), plan)
+	}
+	if err != nil {
+		return fmt.Errorf("take back journal entry %d, which was on trial: %w", m.trial, err)
+	}
+	m.trial = 0
+	return nil
 }
 
 func count(changes []tune.Change, s tune.Status) int { return len(only(changes, s)) }

@@ -2,16 +2,17 @@ package tui
 
 import (
 	"context"
+	"errors"
 
 	"piton/internal/tui/screen"
 )
 
 // Run shows the screen until the user quits or ctx ends. A benchmark that still
-// runs then is ended. The error is screen.Run's: nil when the user quit.
+// runs then is ended, and a real-time policy on trial is taken back. The error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
 	m := New(d)
 	defer m.bench.Stop()
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)
-	return err
+	return errors.Join(err, m.endTrial())
 }
