@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,17 @@ func TestRefusalSaysWhy(t *testing.T) {
 		r.press("p")
 		assert.Contains(t, r.line(-2), "belongs to its CPU")
 		assert.Empty(t, r.tuning.applied)
+	})
+}
+
+func TestLongMessageIsWrapped(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.tuning.status, r.tuning.reason = tune.Refused, strings.Repeat("because it is so ", 10)+"in the end"
+		r.press("p")
+		assert.Contains(t, r.line(-3), "because")
+		assert.Contains(t, r.line(-2), "in the end")
+		r.press("down")
+		assert.NotContains(t, r.line(-3), "because", "a key takes it away")
 	})
 }
 

@@ -71,13 +71,9 @@ func (m *Model) listState() string {
 	return strings.Join(parts, "  ") + " "
 }
 
-// summary is the line about the task under the cursor, or a message.
+// summary is the line about the task under the cursor.
 func (m *Model) summary(width int) string {
 	th := m.th
-	if text := m.notice.text; text != "" {
-		style := map[tone]theme.Style{info: th.Strong, good: th.Good, bad: th.Bad}[m.notice.tone]
-		return widget.Fit(" "+style.Render(widget.Fit(text, min(width-1, widget.Width(text)), th.Ellipsis)), width, "")
-	}
 	if m.pid != "" {
 		return widget.Fit(" jump to PID "+th.Input.Render(m.pid), width, th.Ellipsis)
 	}

@@ -6,6 +6,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/field"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
 // messageStays is how long a message is shown when no key is pressed.
@@ -39,3 +41,23 @@ func (m *Model) say(t tone, text string) tea.Cmd {
 
 // hush takes the message away.
 func (m *Model) hush() { m.notice.text = "" }
+
+// noticeMost is the most lines that a message takes.
+const noticeMost = 4
+
+// lines draws the message, wrapped where it is longer than the screen is wide;
+// nil when there is none.
+func (n *notice) lines(width int, th *theme.Theme) []string {
+	if n.text == "" {
+		return nil
+	}
+	style := map[tone]theme.Style{info: th.Strong, good: th.Good, bad: th.Bad}[n.tone]
+	var out []string
+	for _, l := range widget.Wrap(n.text, max(1, width-2)) {
+		out = append(out, widget.Fit(" "+style.Render(l), width, th.Ellipsis))
+	}
+	if len(out) > noticeMost {
+		out = append(out[:noticeMost-1], widget.Fit(out[noticeMost-1], width-1, "")+th.Ellipsis)
+	}
+	return out
+}

@@ -81,16 +81,21 @@ func (m *Model) base() string {
 		lines = append(lines[:h-2], m.summary(w))
 	}
 	m.areas.keyBar = h - 1
-	lines = append(lines[:h-1], m.lastLine(w, foot))
-	return strings.Join(lines, "\n")
+	lines = append(lines[:h-1], m.keyBar(w))
+	return strings.Join(m.withNotice(lines, foot), "\n")
 }
 
-// lastLine is the key bar; a message takes its place where it has no other.
-func (m *Model) lastLine(width, foot int) string {
-	if foot == 1 && m.notice.text != "" {
-		return m.summary(width)
+// withNotice puts the message over the lines above the key bar; over the key bar
+// itself where that is all there is.
+func (m *Model) withNotice(lines []string, foot int) []string {
+	notice := m.notice.lines(m.width, m.th)
+	if foot == 1 {
+		notice = notice[:min(1, len(notice))]
+		copy(lines[len(lines)-len(notice):], notice)
+		return lines
 	}
-	return m.keyBar(width)
+	copy(lines[len(lines)-1-len(notice):], notice)
+	return lines
 }
 
 // body is the view's own part of the frame.
