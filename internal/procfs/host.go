@@ -72,16 +72,7 @@ func (f FS) BootID() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// Uptime reads /proc/uptime, the time since boot.
-func (f FS) Uptime() (time.Duration, error) {
-	b, err := f.File("uptime")
-	if err != nil {
-		return 0, err
-	}
-	return ParseUptime(b)
-}
-
-// ParseUptime parses /proc/uptime.
+// ParseUptime parses /proc/uptime, the time since boot.
 func ParseUptime(b []byte) (time.Duration, error) {
 	s := scan(b)
 	up := s.hundredths()
