@@ -45,17 +45,34 @@ func (m *Model) askAffinity() tea.Cmd {
 	if o.Current.Empty() {
 		o.Current = m.deps.Topology.Online
 	}
-	if len(targets) == 1 {
-		if allowed, _, err := m.deps.Tuning.Cpuset(m.table.Targets()[0].Task().TGID); err == nil {
-			o.Allowed = allowed
-		}
+	ask := affinityAsked{o, job{what: "affinity", subject: subject, targets: targets}}
+	if len(targets) > 1 {
+		return m.openAffinity(ask)
 	}
-	return m.dialogs.Push(dialog.NewAffinity(o), func(out dialog.Outcome) tea.Cmd {
+	pid, tuning := m.table.Targets()[0].Task().TGID, m.deps.Tuning
+	return func() tea.Msg {
+		// Without the cpuset the editor offers every CPU, and the plan says no.
+		if allowed, _, err := tuning.Cpuset(pid); err == nil {
+			ask.Allowed = allowed
+		}
+		return ask
+	}
+}
+
+// affinityAsked opens the editor once the target's cpuset has been read.
+type affinityAsked struct {
+	dialog.AffinityOptions
+	job job
+}
+
+func (m *Model) openAffinity(a affinityAsked) tea.Cmd {
+	return m.dialogs.Push(dialog.NewAffinity(a.AffinityOptions), func(out dialog.Outcome) tea.Cmd {
 		cpus, ok := out.Value.(cpuset.Set)
 		if !ok || out.Canceled {
 			return nil
 		}
-		return m.begin(job{what: "affinity", subject: subject, targets: targets, want: action.Tuning{CPUs: cpus}})
+		a.job.want = action.Tuning{CPUs: cpus}
+		return m.begin(a.job)
 	})
 }
 

@@ -77,7 +77,6 @@ type Settings interface {
 type Saved struct {
 	Columns  []string
 	Sort     string
-	Desc     bool
 	Interval time.Duration
 	Panel    string
 }

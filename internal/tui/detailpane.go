@@ -26,28 +26,28 @@ type environment struct {
 
 // toggleDetail opens or closes the pane about the task under the cursor.
 func (m *Model) toggleDetail() tea.Cmd {
-	if m.detail != nil {
-		m.detail = nil
-		return nil
-	}
-	m.detail = &detail.Pane{}
+	m.detailed = !m.detailed
 	return m.noteDetail()
 }
 
-// noteDetail gives the open pane the selected row and has the rest read.
+// noteDetail gives the pane the selected row and has the rest read while it is
+// open.
 func (m *Model) noteDetail() tea.Cmd {
 	row, ok := m.table.Selected()
-	if m.detail == nil || !ok {
+	if !ok {
 		return nil
 	}
 	m.detail.Note(row)
+	if !m.detailed {
+		return nil
+	}
 	pid, in := row.Task().TGID, m.deps.Inspect
 	return func() tea.Msg { return inspected{in.Read(pid)} }
 }
 
 // takeReading accepts what was read, unless the cursor has moved on.
 func (m *Model) takeReading(r detail.Reading) {
-	if row, ok := m.table.Selected(); ok && m.detail != nil {
+	if row, ok := m.table.Selected(); ok && m.detailed {
 		m.detail.Take(r, row)
 	}
 }

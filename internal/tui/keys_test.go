@@ -154,10 +154,12 @@ func TestDetail(t *testing.T) {
 		assert.Contains(t, r.text(), "cpuset (0-3 set by cgroup /user.slice)")
 		assert.True(t, r.sampler.needs.Affinity && r.sampler.needs.IOPrio && r.sampler.needs.Switches)
 		r.press("down")
+		assert.Contains(t, r.text(), "── ./matrix", "at once")
+		assert.Contains(t, r.text(), "3642 R", "its threads are read at once too")
 		r.tick()
 		assert.Contains(t, r.text(), "── ./matrix")
 		r.press("enter")
-		assert.Nil(t, r.m.detail)
+		assert.False(t, r.m.detailed)
 	})
 }
 

@@ -39,7 +39,8 @@ type Model struct {
 	panel     corepanel.Panel
 	panelMode corepanel.Mode
 	table     *proctable.Table
-	detail    *detail.Pane // nil while closed
+	detail    detail.Pane // keeps the selected task's history also while it is closed
+	detailed  bool        // the pane is open
 	dialogs   dialog.Stack
 	notice    notice
 	pid       string // digits typed so far
@@ -104,7 +105,11 @@ func (m *Model) wait(prev *model.Model) tea.Cmd {
 
 // Update takes one message.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	before := m.table.Key()
 	cmd := m.handle(msg)
+	if _, isSample := msg.(sampled); !isSample && m.table.Key() != before {
+		cmd = tea.Batch(cmd, m.noteDetail())
+	}
 	m.askFor()
 	return m, cmd
 }
@@ -170,7 +175,8 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	}
 	m.model = next
 	m.table.Load(next)
-	return tea.Batch(cmd, m.noteDetail())
+	load := m.dialogs.Update(m.load())
+	return tea.Batch(cmd, load, m.noteDetail())
 }
 
 // resize fits the columns to the window, unless the user chose them.

@@ -33,7 +33,7 @@ func (m *Model) wanted() sample.Needs {
 		v.Sort.Needs(&n)
 		n.All = true
 	}
-	if m.detail != nil {
+	if m.detailed {
 		n.Affinity, n.Switches, n.Migrations, n.IOPrio = true, true, true, true
 	}
 	return n

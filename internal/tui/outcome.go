@@ -27,6 +27,8 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takeResult(msg)
 	case undoable:
 		m.undoable = msg.yes
+	case affinityAsked:
+		return m.openAffinity(msg)
 	case signalled:
 		return m.takeSignalled(msg)
 	case sudoDone:

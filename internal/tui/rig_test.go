@@ -104,7 +104,7 @@ func (r *rig) tick() {
 	_, cmd := r.m.Update(sampled{r.last})
 	_ = cmd // waits for the next sample, which the test delivers itself
 	r.m.View()
-	if r.m.detail != nil {
+	if r.m.detailed {
 		r.run(r.m.noteDetail())
 	}
 }

@@ -57,7 +57,7 @@ func (m *Model) keep() tea.Cmd {
 		return nil
 	}
 	v := m.table.View()
-	s := Saved{Columns: m.deps.Columns, Desc: v.Desc, Interval: m.deps.Interval, Panel: m.panelMode.String()}
+	s := Saved{Columns: m.deps.Columns, Interval: m.deps.Interval, Panel: m.panelMode.String()}
 	if v.Sort != nil {
 		s.Sort = v.Sort.ID
 	}

@@ -119,7 +119,7 @@ func (m *Model) back() tea.Cmd {
 	switch {
 	case m.view != action.Processes:
 		return m.show(action.Processes)
-	case m.detail != nil:
+	case m.detailed:
 		return m.toggleDetail()
 	case v.Filter != nil || v.User != "":
 		return m.change(func(v *proctable.View) { v.Filter, v.User = nil, "" })

@@ -104,12 +104,12 @@ func (m *Model) body(at, width, height int) []string {
 		return m.pageBody(width, height)
 	}
 	list := height
-	if m.detail != nil {
+	if m.detailed {
 		list = height - m.detailHeight(width, height)
 	}
 	m.areas.list, m.areas.rows = at, list-1
 	lines := m.table.Render(width, min(list, height), m.th)
-	if m.detail != nil && height > list {
+	if m.detailed && height > list {
 		lines = append(lines, m.detailBody(width, height-list)...)
 	}
 	return lines
@@ -119,7 +119,7 @@ func (m *Model) body(at, width, height int) []string {
 // small ones.
 func (m *Model) panelShown() corepanel.Mode {
 	switch {
-	case m.detail != nil && m.height < 36 && m.view == action.Processes:
+	case m.detailed && m.height < 36 && m.view == action.Processes:
 		return corepanel.Hidden
 	case m.view == action.Journal || m.view == action.Bench && m.height < 36:
 		return corepanel.Hidden

@@ -35,13 +35,12 @@ type File struct {
 type entries struct {
 	Columns []string `json:"columns,omitempty"`
 	Sort    string   `json:"sort,omitempty"`
-	Desc    bool     `json:"descending,omitempty"`
 	Delay   string   `json:"delay,omitempty"`
 	Panel   string   `json:"core_panel,omitempty"`
 }
 
 // names are the known entries' names, which encoding/json reads in any case.
-var names = []string{"columns", "sort", "descending", "delay", "core_panel"}
+var names = []string{"columns", "sort", "delay", "core_panel"}
 
 func equalFold(key string) func(string) bool {
 	return func(name string) bool { return strings.EqualFold(key, name) }
@@ -85,7 +84,7 @@ func parse(data []byte) (tui.Saved, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return tui.Saved{}, err
 	}
-	s := tui.Saved{Sort: e.Sort, Desc: e.Desc, Panel: e.Panel}
+	s := tui.Saved{Sort: e.Sort, Panel: e.Panel}
 	if len(e.Columns) > 0 {
 		s.Columns = e.Columns
 	}
@@ -129,7 +128,7 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 			return nil, fmt.Errorf("settings: %w", err)
 		}
 	}
-	known, err := json.Marshal(entries{s.Columns, s.Sort, s.Desc, s.Interval.String(), s.Panel})
+	known, err := json.Marshal(entries{s.Columns, s.Sort, s.Interval.String(), s.Panel})
 	if err != nil {
 		return nil, err
 	}

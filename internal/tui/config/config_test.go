@@ -12,7 +12,7 @@ import (
 	"piton/internal/tui"
 )
 
-var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Desc: true, Interval: 2 * time.Second, Panel: "folded"}
+var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded"}
 
 func TestPath(t *testing.T) {
 	for _, tt := range []struct {
@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.Equal(t, settings, got)
 
 	settings := settings
-	settings.Columns, settings.Desc = nil, false
+	settings.Columns, settings.Sort = nil, ""
 	require.NoError(t, f.Save(settings), "a second time")
 	_, got, err = Open(path)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestBrokenFileIsSaidAndKept(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"columns":["pid"],"delay":"1s","descending":true}`))
+	f.Add([]byte(`{"columns":["pid"],"delay":"1s"}`))
 	f.Add([]byte(`{"delay":"-1x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := parse(data)

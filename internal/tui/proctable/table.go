@@ -190,6 +190,9 @@ func (t *Table) Selected() (field.Row, bool) {
 	return t.Row(t.cursor), true
 }
 
+// Key names the task under the cursor, or that was under it last.
+func (t *Table) Key() Key { return t.key }
+
 // SelectedVisible reports whether the row under the cursor is on the screen.
 func (t *Table) SelectedVisible() bool {
 	return t.cursor >= t.top && t.cursor < t.top+t.height
