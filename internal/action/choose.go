@@ -21,7 +21,7 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 	}
 	ask := place.Request{
 		Topology: d.Model.Topology, Loads: d.Model.Loads(), Strategy: t.Strategy,
-		Within: t.Within, AllowIsolated: t.Isolated,
+		Within: t.Within, AllowIsolated: !t.Within.Empty(),
 	}
 	for i, target := range targets {
 		if gone(target) { // let the plan say so

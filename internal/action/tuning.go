@@ -14,8 +14,7 @@ import (
 type Tuning struct {
 	CPUs     cpuset.Set     // these CPUs; or
 	Strategy place.Strategy // chosen by load and topology,
-	Within   cpuset.Set     // among these, empty = anywhere,
-	Isolated bool           // isolated CPUs included
+	Within   cpuset.Set     // among these (isolated ones too, as they were named); empty = anywhere
 	Nice     *int
 	NiceBy   int // added to each target's nice value, which ends at -20 and 19
 	Policy   *tune.PolicySetting

@@ -65,7 +65,6 @@ func workloadNames() []string {
 type param struct {
 	bench.Param
 	value string
-	given bool
 }
 
 func (p *param) String() string { return p.value }
@@ -76,7 +75,7 @@ func (p *param) Type() string {
 	return "number"
 }
 func (p *param) Set(s string) error {
-	p.value, p.given = s, true
+	p.value = s
 	return p.Validate(s)
 }
 

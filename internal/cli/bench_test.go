@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,4 +66,32 @@ func TestBenchFailures(t *testing.T) {
 func TestWorkloadNeedsItsParent(t *testing.T) {
 	r := newHome(t).run("__workload", "nqueens")
 	assert.Equal(t, ExitUsage, r.code)
+}
+
+// TestBenchInterrupted stops a study in the middle: what was measured is shown.
+func TestBenchInterrupted(t *testing.T) {
+	h := newHome(t)
+	cmd := h.program("bench", "nqueens", "-n", "15", "--place", "normal", "--runs", "5", "--warmup", "0", "-o", "csv")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1)) // the heading
+	require.NoError(t, err)
+	var workload string
+	eventually(t, "the workload", func() bool {
+		children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+		for _, file := range children {
+			pids, _ := os.ReadFile(file)
+			if fields := strings.Fields(string(pids)); len(fields) > 0 {
+				workload = fields[0]
+			}
+		}
+		return workload != ""
+	})
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait()
+	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode())
+	_, err = os.Stat("/proc/" + workload)
+	assert.ErrorIs(t, err, os.ErrNotExist, "the workload has ended with its study")
 }

@@ -17,8 +17,8 @@ column op value  op is = != < > <= >= or ~ (regular expression); ":" is "="
                  cpu=3  mig>10  user:root  nice<0  state=R,D  policy=fifo  rss>100M  comm~^nq
 "..."            quotes keep blanks and operators: "a=b"  command~"-n 16"`
 
-// ErrEmptyFilter is returned for a filter without any term.
-var ErrEmptyFilter = errors.New("the filter is empty")
+// errEmptyFilter is the error for a filter without any term.
+var errEmptyFilter = errors.New("the filter is empty")
 
 // ParseFilter reads a filter; FilterHelp has its language. A filter that cannot
 // be understood is an error, never one that matches everything.
@@ -33,7 +33,7 @@ func ParseFilter(text string) (*Filter, error) {
 		s = strings.TrimLeft(rest, " \t")
 	}
 	if len(f.terms) == 0 {
-		return nil, ErrEmptyFilter
+		return nil, errEmptyFilter
 	}
 	return f, nil
 }
