@@ -12,6 +12,11 @@ import (
 const (
 	foldBar   = 8
 	foldLabel = 14 // least, for "node 0 L3 #0"
+	foldCells = 8  // least where there is room, for "each CPU"
+	foldSpark = 32
+	foldNote  = 24 // for "▸ cpu 317 least loaded"
+
+	leastSpark = 13 // for "migrations in"
 )
 
 // folded draws a line for each group, with a cell for each of its CPUs; ok is
@@ -31,16 +36,33 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 	if r.Width < head+largest+6 || len(r.g.groups)+1 > height {
 		return nil, false
 	}
-	title := fmt.Sprintf(" %-*s %-*s %*s %-*s in/s", label, "load by group", list, "CPUs",
-		foldBar+percentWidth, "busy", largest, "busy by CPU")
-	lines = append(lines, r.Theme.Dim.Render(widget.Fit(title, r.Width, r.Theme.Ellipsis)))
+	f := fold{label: label, list: list, cells: max(largest, foldCells)}
+	if head+f.cells+6 > r.Width {
+		f.cells = largest
+	}
+	f.spark = max(0, min(r.Width-head-f.cells-foldNote-6, foldSpark))
+	if f.spark < leastSpark {
+		f.spark = 0
+	}
+	lines = append(lines, r.foldedTitle(f))
 	for _, g := range r.g.groups {
-		lines = append(lines, r.foldedLine(g, label, list, largest))
+		lines = append(lines, r.foldedLine(g, f))
 	}
 	if off := r.offlineLine(); off != "" && len(lines) < height {
 		lines = append(lines, off)
 	}
 	return lines, true
+}
+
+// fold is how wide the parts of a folded line are.
+type fold struct{ label, list, cells, spark int }
+
+func (r *renderer) foldedTitle(f fold) string {
+	title := fmt.Sprintf(" %-*s %-*s %*s %-*s", f.label, "load by group", f.list, "CPUs", foldBar+percentWidth, "busy", f.cells, "each CPU")
+	if f.spark > 0 {
+		title += fmt.Sprintf(" %-*s", f.spark, "migrations in")
+	}
+	return r.Theme.Dim.Render(widget.Fit(title+" in/s", r.Width, r.Theme.Ellipsis))
 }
 
 // title is the group's label with its cache's size.
@@ -58,6 +80,8 @@ type sum struct {
 	pinned int
 	known  int
 	rt     string
+	moves  [model.HistoryLen]uint16 // into the group's CPUs per tick
+	ticks  int
 }
 
 func (r *renderer) sum(g group) sum {
@@ -68,6 +92,10 @@ func (r *renderer) sum(g group) sum {
 			continue
 		}
 		s.known++
+		s.ticks = max(s.ticks, rates.Ticks)
+		for i, n := range rates.In {
+			s.moves[i] += n
+		}
 		s.busy += rates.Busy
 		s.pinned += rates.Pinned
 		if model.Known(rates.InPerS) {
@@ -85,20 +113,25 @@ func (r *renderer) sum(g group) sum {
 	return s
 }
 
-func (r *renderer) foldedLine(g group, label, list, cells int) string {
+func (r *renderer) foldedLine(g group, f fold) string {
 	th, s := r.Theme, r.sum(g)
 	dst := append(make([]byte, 0, r.Width*3), ' ')
-	dst = widget.AppendFit(dst, []byte(g.title()), label, false, th.Ellipsis)
+	dst = widget.AppendFit(dst, []byte(g.title()), f.label, false, th.Ellipsis)
 	dst = append(dst, ' ')
-	dst = th.Dim.Append(dst, widget.Fit(g.set.String(), list, th.Ellipsis))
+	dst = th.Dim.Append(dst, widget.Fit(g.set.String(), f.list, th.Ellipsis))
 	dst = append(dst, ' ')
 	dst = widget.AppendBar(dst, th, s.busy, foldBar)
 	dst = appendPercent(dst, th, s.busy)
 	dst = append(dst, ' ')
 	dst = r.appendCells(dst, g.cpus, loadCell)
-	dst = widget.AppendSpaces(dst, cells-len(g.cpus))
+	dst = widget.AppendSpaces(dst, f.cells-len(g.cpus))
+	used := 1 + f.label + 1 + f.list + 1 + foldBar + percentWidth + 1 + f.cells + 5
+	if f.spark > 0 {
+		dst = append(dst, ' ')
+		dst = widget.AppendRateSpark(dst, th, s.moves[:], s.ticks, r.seconds(), f.spark)
+		used += 1 + f.spark
+	}
 	dst = appendRate(dst, th, s.in, 5)
-	used := 1 + label + 1 + list + 1 + foldBar + percentWidth + 1 + cells + 5
 	return string(r.foldedNotes(dst, g, s, r.Width-used))
 }
 

@@ -9,7 +9,7 @@ func heatStyles(o Options) []Style {
 		return make([]Style, len(unicodeGlyphs.Shade))
 	}
 	// One hue that grows towards red, out of the 6×6×6 cube of xterm's palette.
-	steps := []int{24, 30, 71, 178, 196}
+	steps := []int{30, 37, 71, 178, 196}
 	if o.Light {
 		steps = []int{153, 74, 71, 172, 160}
 	}
