@@ -174,8 +174,8 @@ func TestMovesInOrder(t *testing.T) {
 	other, _ := start(t, append([]string{"spin"}, hex("other")...)...)
 	before := freeze(t, spinner)
 	require.NoError(t, m.SetTargets(spinner.pid))
-	thaw(t, spinner)
 	began := kernel.Monotonic()
+	thaw(t, spinner)
 	var moves []Move
 	for range 10 {
 		flip(t, spinner.tids, cpus, flips/10)
@@ -205,9 +205,9 @@ func TestMovesInOrder(t *testing.T) {
 	for tid := range after {
 		assert.Equal(t, after[tid]-before[tid], counted[tid], "thread %d", tid)
 	}
-	thaw(t, spinner)
 
 	require.NoError(t, m.SetTargets(other.tids[0]))
+	thaw(t, spinner)
 	flip(t, spinner.tids, cpus, 8)
 	flip(t, other.tids, cpus, 8)
 	moves, _, err = m.Read(nil)

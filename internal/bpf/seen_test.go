@@ -81,7 +81,7 @@ func rested(a, b *seen) bool {
 // compare checks a record against two looks at /proc, one before the walk and
 // one after. Counters have to lie between them; of a task that rested all else
 // has to be equal.
-func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen) (equal bool) {
+func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen, processRested bool) (equal bool) {
 	tb.Helper()
 	who := fmt.Sprintf("task %d %q", r.TID, r.CommRaw())
 	between := func(what string, low, value, high uint64) {
@@ -114,6 +114,9 @@ func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen) (equal bool
 		Priority: r.Priority, Nice: r.Nice, Threads: r.Threads, StartTicks: r.StartNs / tickNs, RSSPages: r.RSSPages,
 		LastCPU: r.LastCPU, RTPrio: r.RTPrio, Policy: r.Policy,
 		Comm: a.stat.Comm, Session: a.stat.Session, UserTicks: a.stat.UserTicks, SystemTicks: a.stat.SystemTicks,
+	}
+	if !processRested { // its other threads may have changed its memory, or their own number
+		got.RSSPages, got.Threads = a.stat.RSSPages, a.stat.Threads
 	}
 	if r.Flags&0x00200000 != 0 { // PF_KTHREAD: /proc has longer names
 		assert.Contains(tb, string(a.stat.Comm), string(r.CommRaw()), who)

@@ -63,7 +63,7 @@ func OpenWalk(o WalkOptions) (*Walk, error) {
 	}
 	w, err := openSeqWalk(types)
 	if err != nil {
-		return nil, errors.Join(refused, err)
+		return nil, err
 	}
 	w.refused = refused
 	return w, nil

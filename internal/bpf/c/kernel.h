@@ -63,12 +63,7 @@ struct mm_struct {
 	struct percpu_counter rss_stat[4]; // Linux 6.2
 };
 
-typedef struct {
-	s64 counter;
-} atomic_long_t;
-
-struct mm_rss_stat { // before Linux 6.2
-	atomic_long_t count[4];
+struct mm_rss_stat { // before Linux 6.2; four 64-bit counters
 };
 
 struct mm_struct___rss {
@@ -122,6 +117,10 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct css_set *cgroups; // CONFIG_CGROUPS
+};
+
+struct task_struct___byte {
+	u8 on_cpu; // Linux 7
 };
 
 struct task_struct___old {

@@ -181,13 +181,20 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } __attribute__((preserve_access_index));
 
+INLINE bool on_cpu(struct task_struct *t)
+{
+	if (field_bytes(t->on_cpu) == 1)
+		return ((struct task_struct___byte *)t)->on_cpu;
+	return t->on_cpu;
+}
+
 // seed finds out who is on each CPU when counting begins: a task that never
 // leaves would not be seen else.
 SEC("iter/task")
 int seed(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
-	if (!t || !t->on_cpu)
+	if (!t || !on_cpu(t))
 		return 0;
 	u32 cpu = task_cpu(t);
 	struct cpu_now *c = bpf_map_lookup_elem(&cpus, &cpu);

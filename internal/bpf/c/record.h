@@ -159,26 +159,29 @@ INLINE s64 positive(s64 n)
 
 // rss_pages is file, anonymous and shared memory, as field 24 of
 // /proc/PID/stat counts it: without the changes that CPUs hold back.
-INLINE s64 rss_pages(struct task_struct *t)
+INLINE s64 rss_pages(struct mm_struct *mm, u32 flags)
 {
-	struct mm_struct *mm = t->mm;
-
-	if (!mm || t->flags & PF_KTHREAD)
+	if (!mm || flags & PF_KTHREAD)
 		return 0;
 	if (type_exists(struct mm_rss_stat)) {
 		struct mm_struct___rss *old = (void *)mm;
-		return positive(old->rss_stat.count[0].counter) + positive(old->rss_stat.count[1].counter) +
-		       positive(old->rss_stat.count[3].counter);
+		s64 counts[4]; // file, anonymous, swap, shared
+		bpf_probe_read_kernel(counts, sizeof(counts), &old->rss_stat);
+		return positive(counts[0]) + positive(counts[1]) + positive(counts[3]);
 	}
 	return positive(mm->rss_stat[0].count) + positive(mm->rss_stat[1].count) + positive(mm->rss_stat[3].count);
 }
 
+// The functions below take the task twice: p is for reading pointers from,
+// because a pointer read from a trusted one sends the verifier looking through
+// all names of the kernel's types (walk.c).
+
 // read_run_queue fills the record of the CPU that a task is on, once a walk.
-INLINE void read_run_queue(struct task_struct *t, struct walk_state *s)
+INLINE void read_run_queue(struct task_struct *p, struct walk_state *s)
 {
-	if (!field_exists(t->se.cfs_rq))
+	if (!field_exists(p->se.cfs_rq))
 		return;
-	struct rq *rq = t->se.cfs_rq->rq;
+	struct rq *rq = p->se.cfs_rq->rq;
 	u32 cpu = rq->cpu;
 	struct cpu_record *c = bpf_map_lookup_elem(&cpus, &cpu);
 	if (!rq || !c || c->pass == s->pass)
@@ -199,7 +202,7 @@ INLINE void read_run_queue(struct task_struct *t, struct walk_state *s)
 }
 
 // read_task fills all that concerns one thread.
-INLINE void read_task(struct task_record *r, struct task_struct *t, struct walk_state *s)
+INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_struct *p, struct walk_state *s)
 {
 	r->start_ns = t->start_boottime;
 	r->user_ns = t->utime;
@@ -218,18 +221,18 @@ INLINE void read_task(struct task_record *r, struct task_struct *t, struct walk_
 	r->involuntary = t->nivcsw;
 	r->minor_faults = t->min_flt;
 	r->major_faults = t->maj_flt;
-	r->rss_pages = rss_pages(t);
+	r->rss_pages = rss_pages(p->mm, t->flags);
 	r->cgroup = 0;
 	if (field_exists(t->cgroups)) {
-		r->cgroup = t->cgroups->dfl_cgrp->kn->id;
+		r->cgroup = p->cgroups->dfl_cgrp->kn->id;
 		s->have |= HAVE_CGROUP;
 	}
 	r->tid = t->pid;
 	r->tgid = t->tgid;
-	r->ppid = t->real_parent->tgid;
-	r->uid = t->cred->euid.val;
+	r->ppid = p->real_parent->tgid;
+	r->uid = p->cred->euid.val;
 	r->flags = t->flags;
-	r->threads = t->signal->nr_threads;
+	r->threads = p->signal->nr_threads;
 	r->cpu = task_cpu(t);
 	r->mask = mask_row(t, s);
 	r->load_avg = t->se.avg.load_avg;
@@ -241,7 +244,7 @@ INLINE void read_task(struct task_record *r, struct task_struct *t, struct walk_
 	r->nice = t->static_prio - 120; // DEFAULT_PRIO
 	r->priority = t->prio - 100;    // MAX_RT_PRIO, as field 18 of /proc/PID/stat
 	r->pad = 0;
-	read_run_queue(t, s);
+	read_run_queue(p, s);
 }
 
 // add_exited adds what threads left behind in their process when they exited.

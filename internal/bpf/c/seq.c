@@ -24,7 +24,7 @@ int dump(struct bpf_iter__task *ctx)
 
 	if (!t || !s)
 		return 0;
-	read_task(&r, t, s);
+	read_task(&r, t, t, s);
 	if (t->pid == t->tgid)
 		add_exited(&r, t);
 	bpf_seq_write(ctx->meta->seq, &r, sizeof(r));

@@ -10,6 +10,7 @@ struct bpf_iter_task {
 extern int bpf_iter_task_new(struct bpf_iter_task *it, struct task_struct *task, unsigned int flags) __ksym;
 extern struct task_struct *bpf_iter_task_next(struct bpf_iter_task *it) __ksym;
 extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym;
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym;
 extern void bpf_rcu_read_lock(void) __ksym;
 extern void bpf_rcu_read_unlock(void) __ksym;
 
@@ -51,13 +52,14 @@ INLINE void add_thread(void *table, struct task_struct *t, struct walk_state *s)
 
 INLINE void visit(void *table, struct task_struct *t, struct walk_state *s)
 {
+	struct task_struct *p = bpf_rdonly_cast(t, kernel_type_id(struct task_struct));
 	bool leader = t->pid == t->tgid;
 
 	s->tasks++;
 	if (!leader)
 		add_thread(table, t, s);
 	if (!leader && !s->threads) {
-		read_run_queue(t, s);
+		read_run_queue(p, s);
 		return;
 	}
 	if (leader) {
@@ -71,10 +73,10 @@ INLINE void visit(void *table, struct task_struct *t, struct walk_state *s)
 		return;
 	}
 	s->written = at + 1;
-	read_task(r, t, s);
+	read_task(r, t, p, s);
 	if (leader) {
 		s->leader = at;
-		add_exited(r, t);
+		add_exited(r, p);
 	}
 }
 
