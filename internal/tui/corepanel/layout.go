@@ -65,11 +65,11 @@ func (g *grouping) height(l layout) int {
 
 // cells are the widths of the parts of a CPU's line; 0 leaves a part out.
 type cells struct {
-	gutter           int // mark, SMT bracket, number, kind
-	bar, spark       int
-	in, out          int
-	note             int
-	smt, kind, wants bool
+	gutter     int // mark, SMT bracket, number, kind
+	bar, spark int
+	in, out    int
+	note       int
+	smt, kind  bool
 }
 
 // percentWidth is a blank and "100%".

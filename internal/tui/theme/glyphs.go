@@ -6,7 +6,6 @@ type Glyphs struct {
 	Bar   []string // filled fractions of a cell, from the least (1/8) to a full one
 	Blank string   // an empty cell of a bar
 	Spark []string // heights from lowest to highest
-	Zero  string   // a sparkline's cell for nothing at all
 	Shade []string // densities for heat maps, from none to full
 
 	Cursor    string // left of the row under the cursor
@@ -24,50 +23,45 @@ type Glyphs struct {
 	Dot       string // between figures on a line
 	Ellipsis  string // text was cut here
 	None      string // no value
-	Minus     string // a negative figure's sign
-	PlusMinus string
 	AtLeast   string // a lower bound
-	Micro     string
 
-	Horizontal, Vertical                           string
-	TopLeft, TopRight, BottomLeft, BottomRight     string
-	TeeRight, TeeDown, TeeLeft, TeeUp, Cross       string
-	TreeLast, TreeMid, TreeBar                     string // branches, in two cells each
-	IntervalLeft, IntervalRight, IntervalMid, Line string // a median in its interval: ├─┼─┤
+	Horizontal, Vertical                       string
+	TopLeft, TopRight, BottomLeft, BottomRight string
+	Cross                                      string
+	TreeLast, TreeMid, TreeBar                 string // branches, in two cells each
+	IntervalMid, Line                          string // a median in its interval: ─┼─
 }
 
 var unicodeGlyphs = Glyphs{
 	Bar:   []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
 	Blank: "·",
 	Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-	Zero:  " ",
 	Shade: []string{"·", "░", "▒", "▓", "█"},
 
 	Cursor: "▌", Tag: "●", Mark: "▸", SortDown: "▾", SortUp: "▴",
 	Checked: "[✓]", Part: "[-]", Unchecked: "[ ]", Radio: "(•)", RadioOff: "( )",
-	Arrow: "→", Times: "×", Dot: "·", Ellipsis: "…", None: "–", Minus: "−",
-	PlusMinus: "±", AtLeast: "≥", Micro: "µ",
+	Arrow: "→", Times: "×", Dot: "·", Ellipsis: "…", None: "–",
+	AtLeast: "≥",
 
 	Horizontal: "─", Vertical: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
-	TeeRight: "├", TeeDown: "┬", TeeLeft: "┤", TeeUp: "┴", Cross: "┼",
+	Cross:    "┼",
 	TreeLast: "└─", TreeMid: "├─", TreeBar: "│ ",
-	IntervalLeft: "├", IntervalRight: "┤", IntervalMid: "┼", Line: "─",
+	IntervalMid: "┼", Line: "─",
 }
 
 var asciiGlyphs = Glyphs{
 	Bar:   []string{" ", " ", " ", "|", "|", "|", "|", "|"},
 	Blank: ".",
 	Spark: []string{"_", ".", ":", "-", "=", "+", "*", "#"},
-	Zero:  " ",
 	Shade: []string{".", ":", "+", "%", "#"},
 
 	Cursor: ">", Tag: "*", Mark: ">", SortDown: "v", SortUp: "^",
 	Checked: "[x]", Part: "[-]", Unchecked: "[ ]", Radio: "(*)", RadioOff: "( )",
-	Arrow: "->", Times: "x", Dot: "-", Ellipsis: "~", None: "-", Minus: "-",
-	PlusMinus: "+-", AtLeast: ">=", Micro: "u",
+	Arrow: "->", Times: "x", Dot: "-", Ellipsis: "~", None: "-",
+	AtLeast: ">=",
 
 	Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
-	TeeRight: "+", TeeDown: "+", TeeLeft: "+", TeeUp: "+", Cross: "+",
+	Cross:    "+",
 	TreeLast: "`-", TreeMid: "|-", TreeBar: "| ",
-	IntervalLeft: "|", IntervalRight: "|", IntervalMid: "+", Line: "-",
+	IntervalMid: "+", Line: "-",
 }

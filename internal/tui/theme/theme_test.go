@@ -9,7 +9,7 @@ import (
 
 func TestGlyphsAreOneCell(t *testing.T) {
 	for name, g := range map[string]Glyphs{"unicode": unicodeGlyphs, "ascii": asciiGlyphs} {
-		for _, list := range [][]string{g.Bar, g.Spark, g.Shade, {g.Blank, g.Zero, g.Cursor, g.Tag, g.Mark,
+		for _, list := range [][]string{g.Bar, g.Spark, g.Shade, {g.Blank, g.Cursor, g.Tag, g.Mark,
 			g.SortDown, g.SortUp, g.Horizontal, g.Vertical, g.TopLeft, g.Cross, g.Dot, g.None, g.Ellipsis}} {
 			for _, s := range list {
 				assert.Equal(t, 1, ansi.StringWidth(s), "%s %q", name, s)
@@ -26,7 +26,7 @@ func TestGlyphsAreOneCell(t *testing.T) {
 func TestASCIIThemeUsesOnlyASCII(t *testing.T) {
 	g := New(Options{ASCII: true}).Glyphs
 	for _, s := range append(append(append([]string{g.Arrow, g.Times, g.None, g.Mark, g.Tag, g.AtLeast,
-		g.PlusMinus, g.Micro, g.TreeLast}, g.Bar...), g.Spark...), g.Shade...) {
+		g.TreeLast}, g.Bar...), g.Spark...), g.Shade...) {
 		for _, r := range s {
 			assert.Less(t, r, rune(128), "%q", s)
 		}
