@@ -33,13 +33,18 @@ func Check(t *testing.T, name, drawn string, width, height int) {
 	}
 	plain = strings.Join(lines, "\n") + "\n"
 
-	path := filepath.Join("testdata", name+".txt")
+	File(t, filepath.Join("testdata", name+".txt"), plain)
+}
+
+// File compares content with a file.
+func File(t *testing.T, path, content string) {
+	t.Helper()
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(plain), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run go test -update once")
-	assert.Equal(t, string(want), plain, "%s differs from its golden file", name)
+	require.NoError(t, err, "run make golden once")
+	assert.Equal(t, string(want), content, "%s is not what is drawn now: look at the difference, then make golden", path)
 }
