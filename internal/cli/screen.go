@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 
 	"piton/internal/action"
 	"piton/internal/bench"
@@ -117,11 +118,15 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	host, _ := os.Hostname()
 	caps, _ := kernel.EffectiveCapabilities() // none when unknown
 	self, _ := os.Executable()
+	sudo := "" // not offered where it could add nothing
+	if !caps.Has(kernel.CapSysNice) {
+		sudo, _ = exec.LookPath("sudo")
+	}
 	d := tui.Deps{
 		Options: o, Sampler: s, Topology: topo, Settings: settings,
 		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
-		Self:  self,
+		Exec:  screen.Exec, Sudo: sudo, Self: self,
 	}
 	if journal != nil {
 		d.Journal = journal

@@ -119,6 +119,8 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case repaintMsg:
 		r.term.repaint()
+	case execMsg:
+		return r, tea.Exec(&outside{msg.cmd, r}, msg.done)
 	}
 	var cmd tea.Cmd
 	r.model, cmd = r.model.Update(msg)

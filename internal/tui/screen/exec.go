@@ -1,0 +1,47 @@
+package screen
+
+import (
+	"errors"
+	"io"
+	"os/exec"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// execMsg asks for a command to be run in the terminal.
+type execMsg struct {
+	cmd  *exec.Cmd
+	done func(error) tea.Msg
+}
+
+// Exec returns a command that gives the terminal to c, takes it back when c has
+// ended, and then delivers what done makes of its error. ^C meanwhile is for c
+// alone.
+func Exec(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd {
+	return func() tea.Msg { return execMsg{c, done} }
+}
+
+// outside is a command that runs while the terminal is given back. Bubble Tea
+// runs it in its event loop, so nothing is drawn meanwhile.
+type outside struct {
+	*exec.Cmd
+	root *root
+}
+
+// SetStdin gives it the terminal.
+func (o *outside) SetStdin(io.Reader) { o.Stdin = o.root.term.in }
+
+// SetStdout gives it the terminal.
+func (o *outside) SetStdout(io.Writer) { o.Stdout = o.root.term.out }
+
+// SetStderr gives it the terminal too: its questions must be seen.
+func (o *outside) SetStderr(io.Writer) { o.Stderr = o.root.term.out }
+
+// Run runs it and waits for its end.
+func (o *outside) Run() error {
+	o.root.term.leave()
+	o.root.signals.away.Store(true)
+	err := o.Cmd.Run()
+	o.root.signals.away.Store(false)
+	return errors.Join(err, o.root.term.enter())
+}
