@@ -31,8 +31,8 @@ func (m *Model) viewKey(k tea.KeyPressMsg, s *action.Spec) (used bool, cmd tea.C
 		return false, nil
 	}
 	own := s == nil || !s.Works(action.Processes) || strings.HasPrefix(s.ID, "move.") || s.ID == "app.back" || s.ID == "tune.undo"
-	if !own {
-		return false, nil
+	if !own || s != nil && s.Mutates && s.Why(m.state()) != "" {
+		return false, nil // perform says why
 	}
 	return p.Key(k)
 }

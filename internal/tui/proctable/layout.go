@@ -1,6 +1,7 @@
 package proctable
 
 import (
+	"slices"
 	"strconv"
 
 	"piton/internal/field"
@@ -20,39 +21,68 @@ type slot struct {
 }
 
 // arrange decides which columns are drawn and how wide: as wide as they like,
-// or else as tight as they can be read, or else without those that do not fit.
+// or else as tight as they can be read, or else only those that matter most.
 func (t *Table) arrange(width int) (slots []slot, skip int) {
 	columns := t.view.Columns
 	if hide := min(t.scroll, max(0, len(columns)-2)); hide > 0 {
 		columns = append(append([]*field.Column{}, columns[0]), columns[1+hide:]...)
 		skip = (t.scroll - hide) * scrollText
 	}
-	room, least, like := width-gutter, 0, 0
+	room, elastic := width-gutter, false
+	like := 0
 	for _, c := range columns {
-		if c.Width == 0 {
-			least = leastCommand
-			continue
+		elastic = elastic || c.Width == 0
+		if c.Width > 0 {
+			like += t.widthOf(c, false) + 1
 		}
-		like += t.widthOf(c, false) + 1
+	}
+	least := 0
+	if elastic {
+		least = min(leastCommand, room/2)
 	}
 	tight := like+least > room
-	for _, c := range columns {
-		w := t.widthOf(c, tight)
+	kept, used := t.choose(columns, room-least, tight)
+	for i, c := range columns {
 		switch {
 		case c.Width == 0:
-			slots = append(slots, slot{c, 0})
-		case w+1+least <= room:
-			slots = append(slots, slot{c, w})
-			room -= w + 1
-		}
-	}
-	for i := range slots {
-		if slots[i].width == 0 {
-			slots[i].width = max(room, 0)
-			room = 0
+			slots = append(slots, slot{c, max(0, room-used)})
+			used = room
+		case kept[i]:
+			slots = append(slots, slot{c, t.widthOf(c, tight)})
 		}
 	}
 	return slots, skip
+}
+
+// choose picks the columns that fit into room cells, the most important first.
+func (t *Table) choose(columns []*field.Column, room int, tight bool) (kept []bool, used int) {
+	kept = make([]bool, len(columns))
+	order := make([]int, len(columns))
+	for i := range order {
+		order[i] = i
+	}
+	if tight {
+		slices.SortStableFunc(order, func(a, b int) int { return rank(columns[a]) - rank(columns[b]) })
+	}
+	for _, i := range order {
+		if c := columns[i]; c.Width > 0 && used+t.widthOf(c, tight)+1 <= room {
+			kept[i] = true
+			used += t.widthOf(c, tight) + 1
+		}
+	}
+	return kept, used
+}
+
+// important are the columns that go last when there is no room for all.
+var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "bounce", "policy", "user",
+	"nice", "state", "run_delay_percent"}
+
+// rank is a column's place among the important ones, or behind them.
+func rank(c *field.Column) int {
+	if i := slices.Index(important, c.ID); i >= 0 {
+		return i
+	}
+	return len(important)
 }
 
 // tightWidths are what columns can do with on a narrow screen.

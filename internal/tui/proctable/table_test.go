@@ -303,6 +303,21 @@ func TestHorizontalScroll(t *testing.T) {
 	assert.Contains(t, s.text(), "USER")
 }
 
+func TestNarrowScreensKeepWhatMatters(t *testing.T) {
+	s := show(t)
+	for w, titles := range map[int][]string{
+		100: {"PID", "CPU%", "CPU ", "ALLOWED", "MIG/s", "BOUNCE", "COMMAND"},
+		60:  {"PID", "CPU%", "CPU ", "ALLOWED", "MIG/s", "BOUNCE", "COMMAND"},
+		40:  {"PID", "CPU%", "CPU ", "MIG/s", "COMMAND"},
+		16:  {"PID", "COMMAND"},
+	} {
+		heading := ansi.Strip(s.Render(w, 10, th)[0])
+		for _, title := range titles {
+			assert.Contains(t, heading, title, w)
+		}
+	}
+}
+
 func TestColumnAt(t *testing.T) {
 	s := show(t)
 	heading := strings.Split(s.text(), "\n")[0]
