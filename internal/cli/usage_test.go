@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/action"
 	"piton/internal/tune"
 )
 
@@ -133,6 +134,9 @@ func TestHelp(t *testing.T) {
 	for _, name := range []string{"run_delay_ns", `{"type":"end"}`, "column op value"} {
 		assert.Contains(t, r.out, name)
 	}
+	r = newHome(t).run("help", "keys")
+	assert.Zero(t, r.code)
+	assert.Equal(t, len(action.Specs), strings.Count(r.out, "\n  "), "one line a verb")
 	r = newHome(t).run("-V")
 	assert.Zero(t, r.code)
 	assert.Regexp(t, `^piton \S+.* go1\.`, r.out)
