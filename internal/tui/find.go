@@ -12,10 +12,10 @@ import (
 	"piton/internal/tui/proctable"
 )
 
-// askSearch moves the cursor while one types. With a search going on, its key
-// finds the next match.
-func (m *Model) askSearch() tea.Cmd {
-	if m.search != "" {
+// askSearch moves the cursor while one types. With a search going on, F3 finds
+// the next match, as in htop.
+func (m *Model) askSearch(key string) tea.Cmd {
+	if m.search != "" && key == "f3" {
 		if !m.table.Search(m.search, true) {
 			return m.say(bad, "nothing on the list holds "+field.Clean(m.search))
 		}

@@ -39,7 +39,7 @@ func init() {
 		"show.panel":       plain((*Model).cyclePanel),
 		"show.cost":        plain((*Model).toggleCost),
 
-		"find.search": plain((*Model).askSearch),
+		"find.search": (*Model).askSearch,
 		"find.filter": plain((*Model).askFilter),
 		"find.user":   plain((*Model).askUser),
 		"find.pid":    (*Model).typePID,

@@ -175,7 +175,10 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	}
 	m.model = next
 	m.table.Load(next)
-	load := m.dialogs.Update(m.load())
+	var load tea.Cmd
+	if !m.dialogs.Empty() { // the affinity editor shows it live
+		load = m.dialogs.Update(m.load())
+	}
 	return tea.Batch(cmd, load, m.noteDetail())
 }
 
