@@ -127,11 +127,22 @@ func TestHeadlessMissingPID(t *testing.T) {
 }
 
 func TestHeadlessEndsWithItsProcesses(t *testing.T) {
-	cmd := exec.Command("sleep", "0.3")
+	cmd := exec.Command("sleep", "60")
 	require.NoError(t, cmd.Start())
-	go func() { _ = cmd.Wait() }()
-	r := newHome(t).run("--headless", "-d", "100ms", "-o", "json", "--pid", fmt.Sprint(cmd.Process.Pid))
-	assert.Zero(t, r.code, r.err)
+	read, write := io.Pipe()
+	var errs bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		defer write.Close()
+		code <- Main(IO{Args: []string{"--headless", "-d", "100ms", "--pid", fmt.Sprint(cmd.Process.Pid)}, Out: write, Err: &errs})
+	}()
+	_, err := read.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	_, err = io.Copy(io.Discard, read)
+	require.NoError(t, err)
+	assert.Equal(t, ExitDone, <-code, errs.String())
 }
 
 // TestHostileNames runs a program whose name would upset a terminal.

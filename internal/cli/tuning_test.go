@@ -222,13 +222,7 @@ func TestImpossibleCPU(t *testing.T) {
 // TestRealTimeOnABusyTask is refused unless --yes is given.
 func TestRealTimeOnABusyTask(t *testing.T) {
 	needRights(t)
-	h, pid := newHome(t), spinner(t)
-	var busy kernel.TID // the shell below timeout
-	eventually(t, "the spinner", func() bool {
-		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-		_, err := fmt.Sscan(string(children), &busy)
-		return err == nil
-	})
+	h, busy := newHome(t), spinner(t)
 	require.NoError(t, sched.SetNice(busy, -15)) // so that it runs whatever else does
 	eventually(t, "it spins", func() bool {
 		stat, err := procfs.New("/").Schedstat(busy, busy)
