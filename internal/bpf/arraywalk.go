@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/cilium/ebpf"
@@ -24,13 +25,14 @@ type arrayWalk struct {
 	capacity uint32
 }
 
-func openArrayWalk(types *btf.Cache) (*Walk, error) {
-	kernelTypes, err := types.Kernel()
+func openArrayWalk() (*Walk, error) {
+	types := kernelTypes() // held, so that load finds it too
+	layout, err := types.Kernel()
 	if err != nil {
 		return nil, fmt.Errorf("%s by eBPF: read %s: %w", walkName, btfFile, err)
 	}
 	var start *btf.Func
-	if kernelTypes.TypeByName(iteratorStart, &start) != nil {
+	if layout.TypeByName(iteratorStart, &start) != nil {
 		return nil, &Refusal{walkName, "the task iterator came with Linux 6.7, this is " + release(), "Linux 6.7"}
 	}
 	spec, err := loadWalk()
@@ -40,7 +42,8 @@ func openArrayWalk(types *btf.Cache) (*Walk, error) {
 	if err := prepareWalk(spec); err != nil {
 		return nil, err
 	}
-	objects, err := load(walkName, spec, types)
+	objects, err := load(walkName, spec)
+	runtime.KeepAlive(types)
 	if err != nil {
 		return nil, err
 	}

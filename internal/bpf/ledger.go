@@ -101,7 +101,7 @@ func OpenLedger() (*Ledger, error) {
 	}
 	spec.Maps[ledgerMapCpus].MaxEntries = uint32(cpus)
 	l := &Ledger{now: make([]cpuNow, cpus), keys: make([]stayKey, drainChunk), values: make([]stayValue, drainChunk)}
-	if l.objects, err = load(ledgerName, spec, nil); err != nil {
+	if l.objects, err = load(ledgerName, spec); err != nil {
 		return nil, err
 	}
 	if err := l.begin(spec); err != nil {

@@ -2,16 +2,37 @@ package bpf
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
+	"weak"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 )
 
+// recent is the decoded layout of the kernel's types, which takes 20 ms to make
+// and some megabytes to keep: subjects opened in a row share it, then the
+// garbage collector takes it.
+var recent struct {
+	sync.Mutex
+	types weak.Pointer[btf.Cache]
+}
+
+func kernelTypes() *btf.Cache {
+	recent.Lock()
+	defer recent.Unlock()
+	types := recent.types.Value()
+	if types == nil {
+		types = btf.NewCache()
+		recent.types = weak.Make(types)
+	}
+	return types
+}
+
 // load puts an object into the kernel.
-func load(what string, spec *ebpf.CollectionSpec, types *btf.Cache) (*ebpf.Collection, error) {
-	c, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{Cache: types})
+func load(what string, spec *ebpf.CollectionSpec) (*ebpf.Collection, error) {
+	c, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{Cache: kernelTypes()})
 	if err != nil {
 		return nil, explain(what, err)
 	}

@@ -69,7 +69,7 @@ func OpenMigrations() (*Migrations, error) {
 		return nil, err
 	}
 	m := &Migrations{keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
-	if m.objects, err = load(migrationsName, spec, nil); err != nil {
+	if m.objects, err = load(migrationsName, spec); err != nil {
 		return nil, err
 	}
 	m.tables, err = newTwoTables(m.objects.Maps[countMapTables], spec.Maps[countMapTables].InnerMap)

@@ -54,7 +54,7 @@ func OpenMoves(ringBytes int) (*Moves, error) {
 	}
 	spec.Maps[movesMapEvents].MaxEntries = uint32(ringBytes)
 	m := &Moves{}
-	if m.objects, err = load(movesName, spec, nil); err != nil {
+	if m.objects, err = load(movesName, spec); err != nil {
 		return nil, err
 	}
 	if m.ring, err = ringbuf.NewReader(m.objects.Maps[movesMapEvents]); err == nil {

@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/kernel"
@@ -23,7 +22,7 @@ type seqWalk struct {
 	processes map[kernel.TID]int32 // their records' places, within one pass
 }
 
-func openSeqWalk(types *btf.Cache) (*Walk, error) {
+func openSeqWalk() (*Walk, error) {
 	spec, err := loadSeq()
 	if err != nil {
 		return nil, err
@@ -31,7 +30,7 @@ func openSeqWalk(types *btf.Cache) (*Walk, error) {
 	if err := prepareWalk(spec); err != nil {
 		return nil, err
 	}
-	objects, err := load(walkName, spec, types)
+	objects, err := load(walkName, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/btf"
 )
 
 const walkName = "task walk"
@@ -52,16 +51,15 @@ func OpenWalk(o WalkOptions) (*Walk, error) {
 	if !initialNamespace("time") {
 		return nil, &Refusal{walkName, "inside a time namespace the kernel's start times are not the ones of /proc", "to run in the initial time namespace"}
 	}
-	types := btf.NewCache()
 	var refused error
 	if o.Rung != RungSeq {
-		w, err := openArrayWalk(types)
+		w, err := openArrayWalk()
 		if err == nil || o.Rung == RungArray {
 			return w, err
 		}
 		refused = err
 	}
-	w, err := openSeqWalk(types)
+	w, err := openSeqWalk()
 	if err != nil {
 		return nil, err
 	}

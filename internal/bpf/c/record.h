@@ -252,6 +252,8 @@ INLINE void add_exited(struct task_record *r, struct task_struct *leader)
 {
 	struct signal_struct *sig = leader->signal;
 
+	if (!sig->sum_sched_runtime) // none exited: most processes, and three cache lines less
+		return;
 	r->user_ns += sig->utime;
 	r->system_ns += sig->stime;
 	r->cpu_ns += sig->sum_sched_runtime;
