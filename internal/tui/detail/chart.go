@@ -50,7 +50,7 @@ func drawLane(l chartLane, ticks []int16, label int, th *theme.Theme) string {
 		}
 		style, glyph := th.Dim, th.Blank
 		if on {
-			style, glyph = th.Accent, th.Bar[len(th.Bar)-1]
+			style, glyph = th.Accent, th.Spark[len(th.Spark)-1]
 		}
 		dst = style.Open(dst)
 		for range j - i {
