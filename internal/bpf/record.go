@@ -35,7 +35,8 @@ type Record struct { // struct task_record of c/record.h
 	Threads             int32
 	LastCPU             int32
 	Mask                uint32 // row of Walk.Masks, or NoMask
-	LoadAvg, UtilAvg    uint32 // PELT of the thread; 1024 is a CPU's whole time at nice 0
+	Load                uint32 // its part of RunQueue.LoadAvg
+	UtilAvg             uint32 // PELT of the thread; 1024 is a CPU's whole time
 	CommBytes           [16]byte
 	State               byte // R S D Z T t I X P, proc(5)
 	Policy              kernel.Policy

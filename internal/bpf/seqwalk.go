@@ -115,6 +115,7 @@ func sumProcesses(records []Record, at map[kernel.TID]int32, threads bool) []Rec
 			p.Migrations += t.Migrations
 			p.VoluntarySwitches += t.VoluntarySwitches
 			p.InvoluntarySwitches += t.InvoluntarySwitches
+			p.Load += t.Load
 		}
 	}
 	if threads {

@@ -13,6 +13,7 @@ struct cpumask {
 };
 
 struct sched_avg { // PELT, kernel/sched/pelt.c; 1024 is one always busy nice-0 task
+	u64 last_update_time; // ns
 	unsigned long load_avg;
 	unsigned long util_avg;
 };
@@ -39,6 +40,7 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 	struct cfs_rq *cfs_rq; // CONFIG_FAIR_GROUP_SCHED; of the CPU the task is on
+	struct sched_entity *parent; // with it; the group that owns cfs_rq, none at the top
 	struct sched_avg avg;
 };
 

@@ -9,6 +9,8 @@ enum {
 	MAX_MASKS = 2048,   // maxMasks in walk.go
 	NO_MASK = 0xffffffff,
 	PF_KTHREAD = 0x00200000,
+	MAX_RT_PRIO = 100,
+	MAX_GROUPS = 8,     // a task is that deep in cgroups with the cpu controller
 };
 
 // Figures that depend on the kernel's configuration; Have in record.go.
@@ -25,7 +27,7 @@ struct task_record { // Record in record.go
 	u64 voluntary, involuntary, minor_faults, major_faults;
 	s64 rss_pages;
 	u64 cgroup;
-	u32 tid, tgid, ppid, uid, flags, threads, cpu, mask, load_avg, util_avg;
+	u32 tid, tgid, ppid, uid, flags, threads, cpu, mask, load, util_avg;
 	char comm[16];
 	u8 state, policy, rtprio;
 	s8 nice;
@@ -201,6 +203,33 @@ INLINE void read_run_queue(struct task_struct *p, struct walk_state *s)
 	s->have |= HAVE_RUN_QUEUES;
 }
 
+// queue_load is what a task adds to its run queue's load_avg: its own load by
+// the share of it that reaches the top through the groups it is in, as
+// task_h_load of kernel/sched/fair.c. The load of a task that sleeps stays in
+// the queue and halves every 2^25 ns, but the task's own figure stands still.
+INLINE u32 queue_load(struct task_struct *p)
+{
+	u64 load = p->se.avg.load_avg;
+
+	if (!field_exists(p->se.cfs_rq) || !load || p->prio < MAX_RT_PRIO)
+		return 0;
+	struct cfs_rq *queue = p->se.cfs_rq;
+	s64 late = queue->avg.last_update_time - p->se.avg.last_update_time;
+	if (late > 0) {
+		if (late >> 25 > 31)
+			return 0;
+		load >>= late >> 25;
+		load -= load * (late & ((1 << 25) - 1)) >> 26;
+	}
+	struct sched_entity *group = p->se.parent;
+	for (int i = 0; i < MAX_GROUPS && group; i++) {
+		load = load * group->avg.load_avg / (queue->avg.load_avg + 1);
+		queue = group->cfs_rq;
+		group = group->parent;
+	}
+	return load;
+}
+
 // read_task fills all that concerns one thread.
 INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_struct *p, struct walk_state *s)
 {
@@ -235,14 +264,14 @@ INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_
 	r->threads = p->signal->nr_threads;
 	r->cpu = task_cpu(t);
 	r->mask = mask_row(t, s);
-	r->load_avg = t->se.avg.load_avg;
+	r->load = queue_load(p);
 	r->util_avg = t->se.avg.util_avg;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), t->comm);
 	r->state = state_letter(t);
 	r->policy = t->policy;
 	r->rtprio = t->rt_priority;
 	r->nice = t->static_prio - 120; // DEFAULT_PRIO
-	r->priority = t->prio - 100;    // MAX_RT_PRIO, as field 18 of /proc/PID/stat
+	r->priority = t->prio - MAX_RT_PRIO; // as field 18 of /proc/PID/stat
 	r->pad = 0;
 	read_run_queue(p, s);
 }

@@ -34,7 +34,7 @@ struct { // one array, exchanged for a larger one as the machine grows
 
 // add_thread adds a thread to its process: the iterator yields a leader and
 // then its threads, so the leader's record is the last one made.
-INLINE void add_thread(void *table, struct task_struct *t, struct walk_state *s)
+INLINE void add_thread(void *table, struct task_struct *t, struct task_struct *p, struct walk_state *s)
 {
 	struct task_record *r = bpf_map_lookup_elem(table, &s->leader);
 
@@ -48,6 +48,7 @@ INLINE void add_thread(void *table, struct task_struct *t, struct walk_state *s)
 	r->migrations += t->se.nr_migrations;
 	r->voluntary += t->nvcsw;
 	r->involuntary += t->nivcsw;
+	r->load += queue_load(p);
 }
 
 INLINE void visit(void *table, struct task_struct *t, struct walk_state *s)
@@ -57,7 +58,7 @@ INLINE void visit(void *table, struct task_struct *t, struct walk_state *s)
 
 	s->tasks++;
 	if (!leader)
-		add_thread(table, t, s);
+		add_thread(table, t, p, s);
 	if (!leader && !s->threads) {
 		read_run_queue(p, s);
 		return;
