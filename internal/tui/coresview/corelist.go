@@ -1,0 +1,183 @@
+package coresview
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/cpuset"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// online are the CPUs in display order.
+func (v *View) online() []cpuset.CPU {
+	var out []cpuset.CPU
+	for _, id := range v.topo.Order() {
+		if v.topo.Online.Has(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (v *View) coreKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	cpus := v.online()
+	v.followCPU(cpus)
+	switch k.String() {
+	case "esc", "c":
+		if v.mode == mapMode || !v.moves.Have() {
+			return false, nil // there is nothing else
+		}
+		v.mode = mapMode
+		return true, nil
+	case "enter", "l":
+		v.openLedger(v.cpu)
+		return true, nil
+	}
+	used = v.cores.Key(k, len(cpus), true)
+	if used {
+		v.cpu = cpus[v.cores.Cursor]
+	}
+	return used, nil
+}
+
+// followCPU keeps the cursor on its CPU.
+func (v *View) followCPU(cpus []cpuset.CPU) {
+	if i := slices.Index(cpus, v.cpu); i >= 0 {
+		v.cores.Cursor = i
+	}
+	v.cores.Clamp(len(cpus))
+	if len(cpus) > 0 {
+		v.cpu = cpus[v.cores.Cursor]
+	}
+}
+
+// renderCores lists the CPUs, and where moves cannot be told apart says why.
+func (v *View) renderCores(width, height int, th *theme.Theme) string {
+	cpus := v.online()
+	v.followCPU(cpus)
+	head := v.coreHead(width, th)
+	at := map[cpuset.CPU]int{}
+	for i := range v.m.CPUs {
+		at[v.m.CPUs[i].ID] = i
+	}
+	body := func(h int) []string {
+		from, to := v.cores.Window(len(cpus), h)
+		out := make([]string, 0, to-from)
+		for i := from; i < to; i++ {
+			var c *model.CPU
+			if k, ok := at[cpus[i]]; ok {
+				c = &v.m.CPUs[k]
+			}
+			r := v.coreRow(cpus[i], c, width, th)
+			out = append(out, r.Item(th, width, i == v.cores.Cursor))
+		}
+		return out
+	}
+	pairs := []string{"Enter", "ledger: who takes this CPU's time"}
+	if v.moves.Have() {
+		pairs = append(pairs, "Esc", "back to the map")
+	}
+	return rows.Stack(width, height, head, len(cpus), fill(body), []string{keys(th, width, pairs...)})
+}
+
+// coreHead is the title, the reason why there is no map, and the headings.
+func (v *View) coreHead(width int, th *theme.Theme) []string {
+	var title rows.Row
+	title.Add(th.Title, " Cores")
+	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", plural(v.topo.Online.Len(), "CPU"), v.source()))
+	out := []string{title.Render(th, width)}
+	if !v.moves.Have() {
+		for _, l := range rows.Wrap(th, "From where to where tasks move cannot be told here: "+v.why(), width-2) {
+			out = append(out, " "+th.Warn.Render(l))
+		}
+	}
+	var h rows.Row
+	h.Right(th, th.Header, "CPU", 4)
+	h.Add(th.Text, "  ")
+	h.Left(th, th.Header, "WHERE", whereWidth)
+	h.Right(th, th.Header, "BUSY%", 6)
+	if width >= barFrom {
+		h.Add(th.Text, "           ")
+	}
+	for _, t := range []string{"IRQ%", "IN/s", "OUT/s", "PINNED"} {
+		h.Right(th, th.Header, t, 7)
+	}
+	h.Add(th.Text, "  ")
+	h.Left(th, th.Header, "MOVES IN", sparkWidth(width))
+	return append(out, h.Item(th, width, false))
+}
+
+// why is what the source of moves needs.
+func (v *View) why() string {
+	if v.o.Why != "" {
+		return v.o.Why
+	}
+	for _, c := range v.m.Sample.Collectors {
+		if c.Name == "migrations" && c.Better != "" {
+			return c.Better
+		}
+	}
+	return "the source in use counts migrations into each CPU only"
+}
+
+// source says how good the counts of migrations are.
+func (v *View) source() string {
+	switch s := v.m.Sample.Migrations; s {
+	case sample.SourceBPF:
+		return "exact (eBPF)"
+	case sample.SourceNone:
+		return "not counted"
+	default:
+		return "by " + s.String()
+	}
+}
+
+// Widths of the list of CPUs.
+const (
+	whereWidth = 16
+	barFrom    = 96 // windows from this width on have a bar of the load
+)
+
+func sparkWidth(width int) int { return max(min(width-70, 64), 8) }
+
+func (v *View) coreRow(id cpuset.CPU, c *model.CPU, width int, th *theme.Theme) rows.Row {
+	var r rows.Row
+	r.Right(th, th.Strong, fmt.Sprint(id), 4)
+	r.Add(th.Text, "  ")
+	g := v.grouped(model.ByCPU)
+	where := ""
+	if i := g.Index(id); i >= 0 && g.Level == model.ByCPU {
+		where = parent(g, i, false)
+	}
+	r.Left(th, th.Dim, where, whereWidth)
+	if c == nil {
+		r.Add(th.Dim, "  no figures")
+		return r
+	}
+	r.Right(th, th.Load(c.Busy), figure(c.Busy*100, th), 6)
+	if width >= barFrom {
+		r.Add(th.Text, " ")
+		r.Drawn(widget.AppendBar(nil, th, c.Busy, 10))
+	}
+	r.Right(th, th.Text, figure((c.IRQ+c.SoftIRQ)*100, th), 7)
+	r.Right(th, th.Text, figure(c.InPerS, th), 7)
+	r.Right(th, th.Text, figure(c.OutPerS, th), 7)
+	r.Right(th, th.Text, fmt.Sprint(c.Pinned), 7)
+	r.Add(th.Text, "  ")
+	r.Drawn(widget.AppendRateSpark(nil, th, c.In[:], c.Ticks, float32(v.m.Elapsed.Seconds()), sparkWidth(width)))
+	return r
+}
+
+// figure writes a rate or percentage; a dash for one that is not known.
+func figure(value float32, th *theme.Theme) string {
+	if !model.Known(value) {
+		return th.None
+	}
+	return rate(float64(value))
+}

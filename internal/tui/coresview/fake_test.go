@@ -1,0 +1,142 @@
+package coresview
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/topology/topologytest"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/tuitest"
+)
+
+// fake is a machine whose source tells moves and stays.
+type fake struct {
+	*tuitest.Machine
+	now   *model.Model
+	moves func(tick int) []sample.Move
+	stays func(tick int) []sample.Stay
+	tick  int
+}
+
+func newFake(cpus int) *fake {
+	f := &fake{Machine: tuitest.New(topologytest.Sized(cpus))}
+	f.Source = sample.SourceBPF
+	f.moves = func(int) []sample.Move { return f.usual() }
+	return f
+}
+
+// usual has moves of every class that the machine has, more of the near ones.
+func (f *fake) usual() []sample.Move {
+	order := f.Topology.Order()
+	n := len(order)
+	var out []sample.Move
+	add := func(tid kernel.TID, a, b int, count uint32) {
+		if from, to := order[a%n], order[b%n]; from != to {
+			out = append(out, sample.Move{TID: tid, From: from, To: to, Count: count})
+		}
+	}
+	add(3641, 0, n-1, 41)
+	add(3642, 0, n-1, 3)
+	add(3641, n-1, 0, 38)
+	for i := range n {
+		add(3642, i, i+1, uint32(1+i%5))
+		if i%3 == 0 {
+			add(980, i, i^1, 12)
+		}
+		if i%7 == 0 {
+			add(980, i+5, i+n/2, 2)
+		}
+		if i%11 == 0 {
+			add(kernel.TID(50000+i), i, i+20, 150)
+		}
+	}
+	return out
+}
+
+// step gives the view the next second.
+func (f *fake) step(v *View) {
+	s := f.Tick()
+	s.HaveMoves = f.Source == sample.SourceBPF
+	if s.HaveMoves {
+		s.Moves = f.moves(f.tick)
+	}
+	if f.stays != nil {
+		s.Stays = f.stays(f.tick)
+	}
+	f.tick++
+	f.now = model.Next(f.now, s, f.Topology)
+	v.Note(f.now)
+}
+
+// fill lets n seconds pass.
+func (f *fake) fill(v *View, n int) {
+	for range n {
+		f.step(v)
+	}
+}
+
+// asked notes what the view's owner is asked for.
+type asked struct{ jumped, pinned []Target }
+
+func (a *asked) options() Options {
+	return Options{
+		Jump:       func(t Target) tea.Cmd { a.jumped = append(a.jumped, t); return nil },
+		Pin:        func(t Target) tea.Cmd { a.pinned = append(a.pinned, t); return nil },
+		IRQMovable: func(irq int) (bool, bool) { return irq == 24, irq < 100 },
+	}
+}
+
+// usualStays are those of one CPU.
+func usualStays(cpu cpuset.CPU) []sample.Stay {
+	ms := uint64(time.Millisecond)
+	return []sample.Stay{
+		{CPU: cpu, TID: 3641, Name: "nqueens", RunNs: 512 * ms, WaitNs: 90 * ms, LongestNs: 24 * ms, Times: 61},
+		{CPU: cpu, TID: 17, Name: "migration/0", RunNs: 40 * ms, WaitNs: 1 * ms, LongestNs: ms / 3, Times: 122},
+		{CPU: cpu, Kind: sample.StayIRQ, Number: 24, Name: "eth0-rx-0", RunNs: 31 * ms, LongestNs: ms / 50, Times: 9100},
+		{CPU: cpu, Kind: sample.StayIRQ, Number: 40, Name: "nvme0q1", RunNs: 3 * ms, LongestNs: ms / 90, Times: 410},
+		{CPU: cpu, Kind: sample.StayIRQ, Number: 140, Name: "i2c", RunNs: ms / 5, LongestNs: ms / 90, Times: 1},
+		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 3, Name: "NET_RX", RunNs: 88 * ms, LongestNs: 2 * ms, Times: 8000},
+		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 1, Name: "TIMER", RunNs: 2 * ms, LongestNs: ms / 40, Times: 250},
+		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 9, RunNs: ms, LongestNs: ms / 40, Times: 99},
+		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 7, Name: "SCHED", RunNs: ms / 2, LongestNs: ms / 80, Times: 50},
+		{CPU: cpu, TID: 60001, Name: "cc1", RunNs: 120 * ms, WaitNs: 300 * ms, LongestNs: 4 * ms, Times: 30},
+		{CPU: cpu, TID: 980, Name: "postgres", RunNs: 20 * ms, WaitNs: 2 * ms, LongestNs: ms, Times: 300},
+		{CPU: cpu, TID: 0, Name: "swapper", RunNs: 181 * ms, Times: 90},
+	}
+}
+
+var plain = theme.New(theme.Options{})
+
+func stroke(name string) tea.KeyPressMsg {
+	codes := map[string]rune{"enter": tea.KeyEnter, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
+		"esc": tea.KeyEscape, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd}
+	if code, ok := codes[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+// press types keys and reports which of them the view used.
+func press(v *View, names string) (used []bool) {
+	for name := range strings.FieldsSeq(names) {
+		ok, _ := v.Key(stroke(name))
+		used = append(used, ok)
+	}
+	return used
+}
+
+// lineWith finds the line that holds a text.
+func lineWith(drawn, text string) string {
+	lines := strings.Split(drawn, "\n")
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, text) }); i >= 0 {
+		return lines[i]
+	}
+	return ""
+}

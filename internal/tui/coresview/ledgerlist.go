@@ -1,0 +1,228 @@
+package coresview
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+)
+
+// entryKey names an entry of the ledger.
+type entryKey struct {
+	kind sample.StayKind
+	tid  kernel.TID
+	num  int
+}
+
+func keyOf(e *model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }
+
+func (v *View) ledgerKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	l := v.stays.Ledger(spans[v.span], v.cpu)
+	v.followEntry(&l)
+	switch key := k.String(); key {
+	case "esc":
+		v.mode = v.back
+		v.stays.Reset()
+		return true, nil
+	case "left", "right":
+		v.stepCPU(key == "right")
+		return true, nil
+	case "enter", "p":
+		return true, v.act(key, &l)
+	}
+	used = v.ledger.Key(k, len(l.Entries), true)
+	if used && len(l.Entries) > 0 {
+		v.entry = keyOf(&l.Entries[v.ledger.Cursor])
+	}
+	return used, nil
+}
+
+// act shows or pins the task under the cursor.
+func (v *View) act(key string, l *model.Ledger) tea.Cmd {
+	if len(l.Entries) == 0 {
+		return nil
+	}
+	e := &l.Entries[v.ledger.Cursor]
+	switch {
+	case e.Kind != sample.StayTask:
+	case key == "enter":
+		return v.o.Jump(v.target(e.TID))
+	case v.o.Pin != nil && v.advise(e).movable:
+		return v.o.Pin(v.target(e.TID))
+	}
+	return nil
+}
+
+// stepCPU shows the next CPU's ledger, or the one before.
+func (v *View) stepCPU(forward bool) {
+	cpus := v.online()
+	i := slices.Index(cpus, v.cpu) - 1
+	if forward {
+		i += 2
+	}
+	v.cpu = cpus[(i+len(cpus))%len(cpus)]
+	v.ledger = rows.Scroll{}
+	v.entry = entryKey{}
+}
+
+// followEntry keeps the cursor on its entry; at the top it stays on the worst one.
+func (v *View) followEntry(l *model.Ledger) {
+	if v.ledger.Cursor > 0 {
+		if i := slices.IndexFunc(l.Entries, func(e model.LedgerEntry) bool { return keyOf(&e) == v.entry }); i >= 0 {
+			v.ledger.Cursor = i
+		}
+	}
+	v.ledger.Clamp(len(l.Entries))
+	if len(l.Entries) > 0 {
+		v.entry = keyOf(&l.Entries[v.ledger.Cursor])
+	}
+}
+
+// renderLedger lists what took the CPU's time.
+func (v *View) renderLedger(width, height int, th *theme.Theme) string {
+	l := v.stays.Ledger(spans[v.span], v.cpu)
+	v.followEntry(&l)
+	body := func(h int) []string {
+		from, to := v.ledger.Window(len(l.Entries), h)
+		out := make([]string, 0, to-from)
+		for i := from; i < to; i++ {
+			out = append(out, v.ledgerRow(&l, &l.Entries[i], width, th).Item(th, width, i == v.ledger.Cursor))
+		}
+		return out
+	}
+	foot := v.ledgerFoot(&l, width, th)
+	return rows.Stack(width, height, v.ledgerHead(&l, width, th), len(l.Entries), fill(body), foot)
+}
+
+func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string {
+	var title rows.Row
+	title.Add(th.Title, fmt.Sprintf(" Who takes the time of cpu %d", v.cpu))
+	if !v.stays.Have() {
+		out := []string{title.Render(th, width)}
+		for _, line := range rows.Wrap(th, v.waiting(), width-2) {
+			out = append(out, " "+th.Dim.Render(line))
+		}
+		return out
+	}
+	title.Add(th.Text, "  "+lastSpan(l.Span))
+	g := v.grouped(model.ByCPU)
+	if i := g.Index(v.cpu); i >= 0 && g.Level == model.ByCPU {
+		if p := parent(g, i, false); p != "" {
+			title.Add(th.Dim, "  "+p)
+		}
+	}
+	if l.Idle > 0 {
+		title.Add(th.Dim, "  idle "+percent(l.Idle.Seconds()/l.Span.Seconds()))
+	}
+	var h rows.Row
+	h.Left(th, th.Header, "WHAT", whatWidth(width))
+	h.Right(th, th.Header, "SHARE", ledgerColumn)
+	if width >= timeFrom {
+		h.Right(th, th.Header, "TIME", ledgerColumn)
+	}
+	for _, t := range []string{"WAITED", "LONGEST", "TIMES/s"} {
+		h.Right(th, th.Header, t, ledgerColumn)
+	}
+	h.Add(th.Text, "  ")
+	h.Left(th, th.Header, "WHAT CAN BE DONE", len("kernel thread bound to this CPU"))
+	return []string{title.Render(th, width), h.Item(th, width, false)}
+}
+
+// Widths of the ledger.
+const (
+	ledgerColumn = 8  // of a column of figures
+	timeFrom     = 90 // windows from this width on show the time beside the share
+)
+
+func whatWidth(width int) int {
+	if width >= 110 {
+		return 30
+	}
+	return 20
+}
+
+// waiting says why there is nothing yet.
+func (v *View) waiting() string {
+	if v.waited >= 3 {
+		return "The source in use does not tell who ran where: " + v.why()
+	}
+	return "Counting from now on; the first figures come with the next samples."
+}
+
+func (v *View) ledgerRow(l *model.Ledger, e *model.LedgerEntry, width int, th *theme.Theme) rows.Row {
+	var r rows.Row
+	share := l.Share(e)
+	r.Left(th, th.Text, v.what(e), whatWidth(width))
+	r.Right(th, th.Load(share), percent(float64(share)), ledgerColumn)
+	if width >= timeFrom {
+		r.Right(th, th.Text, duration(e.Run), ledgerColumn)
+	}
+	wait := duration(e.Wait)
+	if e.Kind != sample.StayTask {
+		wait = th.None
+	}
+	r.Right(th, th.Text, wait, ledgerColumn)
+	r.Right(th, th.Text, duration(e.Longest), ledgerColumn)
+	r.Right(th, th.Text, rate(perSecond(e.Times, l.Span)), ledgerColumn)
+	r.Add(th.Text, "  ")
+	advice := v.advise(e)
+	style := th.Dim
+	if advice.movable {
+		style = th.Accent
+	}
+	r.Add(style, advice.brief)
+	return r
+}
+
+func perSecond(n uint64, span time.Duration) float64 {
+	if span <= 0 {
+		return 0
+	}
+	return float64(n) / span.Seconds()
+}
+
+// what names an entry: "3641 nqueens", "irq 24 eth0", "softirq NET_RX".
+func (v *View) what(e *model.LedgerEntry) string {
+	switch e.Kind {
+	case sample.StayIRQ:
+		return fmt.Sprintf("irq %d %s", e.Number, e.Name)
+	case sample.StaySoftIRQ:
+		if e.Name == "" {
+			return fmt.Sprintf("softirq %d", e.Number)
+		}
+		return "softirq " + e.Name
+	}
+	name := e.Name
+	if name == "" {
+		name = comm(v.taskOf(e.TID))
+	}
+	return fmt.Sprintf("%d %s", e.TID, name)
+}
+
+// ledgerFoot is what can be done about the entry under the cursor, and the keys.
+func (v *View) ledgerFoot(l *model.Ledger, width int, th *theme.Theme) []string {
+	pairs := []string{"w", "window", "← →", "other CPU", "Esc", "close"}
+	line := ""
+	if len(l.Entries) > 0 {
+		e := &l.Entries[v.ledger.Cursor]
+		advice := v.advise(e)
+		if e.Kind == sample.StayTask {
+			pairs = append([]string{"Enter", "show among the processes"}, pairs...)
+		}
+		if advice.movable && v.o.Pin != nil {
+			pairs = append([]string{"p", "pin elsewhere"}, pairs...)
+		}
+		var r rows.Row
+		r.Add(th.Strong, " "+v.what(e))
+		r.Add(th.Text, ": "+advice.full)
+		line = r.Render(th, width)
+	}
+	return []string{line, keys(th, width, pairs...)}
+}

@@ -1,0 +1,357 @@
+package coresview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
+	"piton/internal/tui/golden"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/tuitest"
+)
+
+// chrome is what the screen has around a view: header, tabs, summary, keys.
+const chrome = 4
+
+var sizes = [][2]int{{80, 24}, {120, 40}, {200, 50}}
+
+// check compares a frame with its golden file at each size.
+func check(t *testing.T, name string, v *View) {
+	t.Helper()
+	for _, s := range sizes {
+		golden.Check(t, fmt.Sprintf("%s-%dx%d", name, s[0], s[1]), v.Render(s[0], s[1]-chrome, plain), s[0], s[1]-chrome)
+	}
+}
+
+func TestMapGolden(t *testing.T) {
+	for _, cpus := range []int{1, 2, 8, 64, 512} {
+		f, v := newFake(cpus), New((&asked{}).options())
+		f.fill(v, 12)
+		check(t, fmt.Sprintf("map-%dcpus", cpus), v)
+	}
+}
+
+func TestMapGoldenUnfolded(t *testing.T) {
+	for _, cpus := range []int{64, 512} {
+		f, v := newFake(cpus), New((&asked{}).options())
+		f.fill(v, 12)
+		v.Render(80, 20, plain)
+		for v.shown != model.ByCPU {
+			press(v, "f")
+		}
+		check(t, fmt.Sprintf("cpus-%dcpus", cpus), v)
+	}
+}
+
+func TestASCIIGolden(t *testing.T) {
+	f, v := newFake(64), New((&asked{}).options())
+	f.fill(v, 12)
+	frame := v.Render(120, 36, theme.New(theme.Options{ASCII: true}))
+	golden.Check(t, "map-ascii-120x40", frame, 120, 36)
+	for _, c := range frame {
+		require.Less(t, c, rune(128))
+	}
+}
+
+func TestEveryWindowSizeIsDrawn(t *testing.T) {
+	for _, cpus := range []int{1, 8, 512} {
+		f, v := newFake(cpus), New((&asked{}).options())
+		f.stays = func(int) []sample.Stay { return usualStays(0) }
+		assert.Contains(t, drawn(v, 40, 5), "waiting")
+		f.fill(v, 3)
+		for _, keys := range []string{"", "enter", "esc c", "enter"} {
+			press(v, keys)
+			f.step(v)
+			for _, size := range [][2]int{{0, 0}, {1, 1}, {5, 2}, {20, 5}, {40, 12}, {300, 100}} {
+				within(t, v.Render(size[0], size[1], plain), size[0], size[1])
+			}
+		}
+	}
+}
+
+// drawn is a frame without its styles.
+func drawn(v *View, width, height int) string { return ansi.Strip(v.Render(width, height, plain)) }
+
+// within checks that a frame stays in its window.
+func within(t *testing.T, frame string, width, height int) {
+	t.Helper()
+	lines := strings.Split(frame, "\n")
+	assert.LessOrEqual(t, len(lines), max(height, 1), "%dx%d", width, height)
+	for _, l := range lines {
+		assert.LessOrEqual(t, ansi.StringWidth(l), width, "%dx%d: %q", width, height, l)
+	}
+}
+
+func TestCellLineSaysWhatTheCellIs(t *testing.T) {
+	f, v := newFake(64), New((&asked{}).options())
+	f.moves = func(int) []sample.Move {
+		return []sample.Move{{TID: 3641, From: 3, To: 20, Count: 30}, {TID: 3642, From: 3, To: 20, Count: 11},
+			{TID: 3642, From: 3, To: 4, Count: 2}}
+	}
+	f.fill(v, 12)
+	v.level = int(model.ByCPU)
+	assert.Contains(t, drawn(v, 200, 60), "cpu 3 → cpu 20: 41/s, other node, 2 tasks, most by nqueens (3641)")
+	press(v, "n n")
+	assert.Contains(t, drawn(v, 200, 60), "cpu 3 → cpu 4: 2.0/s, same LLC, 1 task")
+	press(v, "left")
+	assert.Contains(t, drawn(v, 200, 60), "cpu 3: moves are between two CPUs")
+	press(v, "down")
+	assert.Contains(t, drawn(v, 200, 60), "cpu 4 → cpu 3: nothing moved, same LLC")
+	v.put(v.grouped(model.ByCPU), 3, 4)
+	press(v, "f")
+	assert.Contains(t, drawn(v, 200, 60), "within LLC 0: 2.0/s, same LLC, 1 task", "the cursor stays where it was")
+}
+
+func TestWindowKeyChangesTheSpan(t *testing.T) {
+	f, v := newFake(8), New((&asked{}).options())
+	f.moves = func(tick int) []sample.Move {
+		if tick == 19 {
+			return []sample.Move{{TID: 1, From: 0, To: 1, Count: 60}}
+		}
+		return nil
+	}
+	f.fill(v, 21)
+	assert.Contains(t, drawn(v, 120, 36), "last 10 s  6.0/s")
+	press(v, "w")
+	assert.Contains(t, drawn(v, 120, 36), "last 20 s  3.0/s, exact (eBPF)  of 60 s asked for", "what is known yet")
+	press(v, "w")
+	assert.Contains(t, drawn(v, 120, 36), "last 1 s  0/s")
+}
+
+func TestKeysMoveOverTheCells(t *testing.T) {
+	f, v := newFake(64), New((&asked{}).options())
+	f.fill(v, 3)
+	v.Render(80, 20, plain)
+	g := v.grouped(v.shown)
+	require.Equal(t, model.ByLLC, v.shown)
+	at := func() [2]int { i, j := v.cell(g); return [2]int{i, j} }
+	press(v, "home")
+	assert.Equal(t, [2]int{0, 0}, at())
+	press(v, "up left")
+	assert.Equal(t, [2]int{0, 0}, at())
+	press(v, "down j k right right")
+	assert.Equal(t, [2]int{1, 2}, at())
+	press(v, "pgdown")
+	assert.Equal(t, [2]int{7, 2}, at())
+	press(v, "end right down")
+	assert.Equal(t, [2]int{7, 7}, at())
+	press(v, "pgup")
+	assert.Equal(t, [2]int{0, 7}, at())
+	press(v, "f")
+	assert.Equal(t, model.ByNode, v.shown)
+	press(v, "f")
+	assert.Equal(t, model.ByCPU, v.shown)
+	assert.Equal(t, []bool{false, false}, press(v, "z esc"), "other keys are the owner's")
+}
+
+func TestUnfoldingGoesToTheBusiestPart(t *testing.T) {
+	f, v := newFake(64), New((&asked{}).options())
+	f.moves = func(int) []sample.Move {
+		return []sample.Move{{TID: 1, From: 9, To: 20, Count: 3}, {TID: 1, From: 12, To: 18, Count: 4}, {TID: 1, From: 50, To: 51, Count: 99}}
+	}
+	f.fill(v, 3)
+	v.Render(80, 20, plain)
+	press(v, "home down right right f") // LLC 1 → LLC 2; by node
+	i, j := v.cell(v.grouped(model.ByNode))
+	assert.Equal(t, [2]int{0, 1}, [2]int{i, j})
+	press(v, "f")
+	assert.Contains(t, drawn(v, 80, 20), "cpu 12 → cpu 18: 4.0/s, other node, 1 task")
+}
+
+func TestCellOpensItsTasks(t *testing.T) {
+	var a asked
+	f, v := newFake(8), New(a.options())
+	f.moves = func(tick int) []sample.Move {
+		return []sample.Move{{TID: 3641, From: 0, To: 1, Count: 5}, {TID: 3642, From: 0, To: 1, Count: uint32(tick)},
+			{TID: 60000, From: 0, To: 1, Count: 1}, {TID: 980, From: 1, To: 0, Count: 1}}
+	}
+	f.fill(v, 4)
+	v.Render(120, 36, plain)
+	press(v, "home right right enter") // display order is 0 4 1 5 …
+	var n sample.Needs
+	v.Needs(&n)
+	assert.True(t, n.Threads)
+	assert.False(t, n.Ledger)
+	check(t, "tasks", v)
+	press(v, "down")
+	assert.Equal(t, kernel.TID(3642), v.task)
+	f.fill(v, 30)
+	assert.Contains(t, lineWith(drawn(v, 120, 36), "3642"), "▌", "the cursor stays on its task")
+	press(v, "enter end enter")
+	assert.Equal(t, []Target{{TID: 3642, TGID: 3642, StartTicks: 36420}, {TID: 60000}}, a.jumped)
+	press(v, "esc")
+	assert.Contains(t, drawn(v, 120, 36), "Moves between CPUs")
+	press(v, "home enter enter")
+	assert.Contains(t, drawn(v, 120, 36), "nothing moved there")
+	assert.Len(t, a.jumped, 2)
+}
+
+func TestWithoutMovesThePageSaysWhy(t *testing.T) {
+	f, v := newFake(8), New((&asked{}).options())
+	f.Source = sample.SourcePerf
+	v.o.Why = "needs eBPF: CAP_BPF and CAP_PERFMON; sudo piton"
+	f.fill(v, 20)
+	check(t, "no-moves", v)
+	assert.Equal(t, []bool{false}, press(v, "esc"))
+	v.o.Why = ""
+	assert.Contains(t, drawn(v, 120, 36), "counts migrations into each CPU only")
+	v.m.Sample.Collectors = []sample.Collector{{Name: "migrations", Better: "CAP_BPF"}}
+	assert.Contains(t, drawn(v, 120, 36), "cannot be told here: CAP_BPF")
+	press(v, "down enter")
+	f.fill(v, 2)
+	assert.Contains(t, drawn(v, 120, 36), "Counting from now on")
+	f.fill(v, 2)
+	assert.Contains(t, drawn(v, 120, 36), "does not tell who ran where: the source")
+	press(v, "esc")
+	assert.Contains(t, drawn(v, 120, 36), "MOVES IN")
+}
+
+func TestLedger(t *testing.T) {
+	var a asked
+	f, v := newFake(8), New(a.options())
+	f.stays = func(int) []sample.Stay {
+		if v.mode != ledgerMode {
+			return nil
+		}
+		return append(usualStays(4), usualStays(1)[:1]...)
+	}
+	f.fill(v, 3)
+	v.Render(120, 36, plain)
+	var n sample.Needs
+	v.Needs(&n)
+	assert.Equal(t, sample.Needs{}, n, "nothing is asked for while it is closed")
+	press(v, "home down l")
+	v.Needs(&n)
+	assert.True(t, n.Ledger)
+	assert.Contains(t, drawn(v, 120, 36), "Counting from now on")
+	f.fill(v, 5)
+	check(t, "ledger", v)
+
+	press(v, "p enter")
+	nqueens := Target{TID: 3641, TGID: 3641, StartTicks: 36410}
+	assert.Equal(t, []Target{nqueens}, a.pinned)
+	assert.Equal(t, []Target{nqueens}, a.jumped)
+	for range 11 {
+		press(v, "down p enter")
+	}
+	assert.Len(t, a.pinned, 2, "only movable tasks are pinned: nqueens and postgres")
+	assert.Len(t, a.jumped, 4, "all tasks can be shown")
+	press(v, "right")
+	assert.Contains(t, drawn(v, 120, 36), "cpu 1")
+	press(v, "left left")
+	assert.Contains(t, drawn(v, 120, 36), "cpu 0")
+	press(v, "left")
+	assert.Contains(t, drawn(v, 120, 36), "cpu 7", "around the end")
+	press(v, "esc")
+	n = sample.Needs{}
+	v.Needs(&n)
+	assert.Equal(t, sample.Needs{}, n)
+	assert.Contains(t, drawn(v, 120, 36), "Moves between CPUs")
+}
+
+func TestLedgerStaysOnItsEntry(t *testing.T) {
+	f, v := newFake(8), New((&asked{}).options())
+	f.stays = func(tick int) []sample.Stay {
+		return []sample.Stay{{TID: 980, RunNs: uint64(tick) * 1e6}, {TID: 3641, RunNs: 5e6}, {TID: 1, RunNs: 1e3}}
+	}
+	v.openKeyForTest(f)
+	press(v, "down")
+	assert.Equal(t, kernel.TID(980), v.entry.tid)
+	f.fill(v, 20)
+	assert.Contains(t, lineWith(drawn(v, 120, 36), "980 postgres"), "▌")
+}
+
+// openKeyForTest opens the ledger of CPU 0 and lets two seconds pass.
+func (v *View) openKeyForTest(f *fake) {
+	f.fill(v, 1)
+	v.Render(120, 36, plain)
+	v.openLedger(0)
+	f.fill(v, 2)
+}
+
+func TestAdvice(t *testing.T) {
+	f, v := newFake(8), New((&asked{}).options())
+	f.Thread(5001, 3642, "matrix-1")
+	f.Proc(1204).Task.Affinity = cpuset.Of(3)
+	f.Proc(612).Task.Flags = sample.FlagNoSetAffinity
+	f.fill(v, 3)
+	v.cpu = 3
+	v.m.LeastLoaded = 5
+	task := func(tid kernel.TID) advice { return v.advise(&model.LedgerEntry{TID: tid}) }
+	assert.Equal(t, advice{true, "movable: p", "movable: piton pin 3641 --cpu 5"}, task(3641))
+	assert.Equal(t, "movable: piton pin 5001 --cpu 5 --thread", task(5001).full)
+	assert.Equal(t, "movable: p, pinned here now", task(1204).brief)
+	assert.Equal(t, "kernel thread bound to this CPU", task(17).brief)
+	assert.False(t, task(17).movable)
+	assert.True(t, task(2).movable, "kernel threads can be moved unless they are bound")
+	assert.False(t, task(612).movable)
+	assert.Contains(t, task(99999).brief, "ended")
+	v.m.LeastLoaded = 3
+	assert.Equal(t, "movable: piton pin 3641 --place least-loaded", task(3641).full)
+	v.o.Pin = nil
+	assert.Equal(t, "movable", task(3641).brief)
+
+	irq := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StayIRQ, Number: n}).brief }
+	assert.Equal(t, "irq: move its affinity", irq(24))
+	assert.Equal(t, "managed IRQ", irq(40))
+	assert.Equal(t, "irq: movable unless managed", irq(140))
+	v.o.IRQMovable = nil
+	assert.Equal(t, "irq: movable unless managed", irq(24))
+
+	soft := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StaySoftIRQ, Number: n}).brief }
+	assert.Equal(t, "softirq: follows its interrupt", soft(3))
+	assert.Equal(t, "softirq: follows the timers' tasks", soft(1))
+	assert.Equal(t, "softirq: RCU of this CPU", soft(9))
+	assert.Equal(t, "softirq: balancing of this CPU", soft(7))
+}
+
+func TestCPUsAreListed(t *testing.T) {
+	f, v := newFake(8), New((&asked{}).options())
+	f.fill(v, 20)
+	v.Render(120, 36, plain)
+	press(v, "home c")
+	check(t, "cpus", v)
+	press(v, "down")
+	assert.Equal(t, cpuset.CPU(4), v.cpu, "siblings are neighbours")
+	press(v, "enter")
+	assert.Equal(t, ledgerMode, v.mode)
+	press(v, "esc")
+	assert.Equal(t, coreMode, v.mode)
+	press(v, "esc")
+	assert.Equal(t, mapMode, v.mode)
+}
+
+func TestLedgerOfAGroupAsksForTheCPU(t *testing.T) {
+	f, v := newFake(64), New((&asked{}).options())
+	f.fill(v, 2)
+	v.Render(80, 20, plain)
+	press(v, "end l")
+	assert.Equal(t, coreMode, v.mode)
+	assert.Equal(t, cpuset.CPU(56), v.cpu, "the first one of the last cache")
+}
+
+func TestCPUsWithoutPlaces(t *testing.T) {
+	topo := topologytest.Synthetic(topologytest.Spec{Nodes: 2, CoresPerLLC: 2, Offline: "1"})
+	f := &fake{Machine: tuitest.New(topo)}
+	f.Source = sample.SourceBPF
+	f.moves = func(int) []sample.Move {
+		return []sample.Move{{TID: 1, From: 1, To: 2, Count: 9}, {TID: 1, From: 0, To: 2, Count: 1}}
+	}
+	v := New((&asked{}).options())
+	f.fill(v, 3)
+	assert.Contains(t, drawn(v, 120, 36), "18 of offline CPUs", "moves off a CPU that went offline are told, not drawn")
+	assert.Equal(t, uint64(20), v.table().Classes[topology.OtherNode])
+	f.Topology = topologytest.Sized(8)
+	f.fill(v, 1)
+	assert.Contains(t, drawn(v, 120, 36), "cpu 7", "another topology is used at once")
+}

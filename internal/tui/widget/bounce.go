@@ -1,0 +1,153 @@
+package widget
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/sample"
+	"piton/internal/topology"
+	"piton/internal/tui/theme"
+)
+
+// Bounce is the moves of one task, to be drawn.
+type Bounce struct {
+	Steps    []sample.Step // oldest first
+	Lost     uint64        // moves that are missing among them
+	Topology *topology.Topology
+}
+
+// pingPong is how soon a task has to be back on the CPU it left to count as
+// bouncing between two.
+const pingPong = 100 * time.Millisecond
+
+// BounceChart draws the CPUs that a task was on, one column a move, in their
+// true order: a line for each CPU, those of one cache together; below them how
+// far each move went and when it was. Where the CPUs are too many, lines are
+// caches, then nodes. No line is wider than width; nil where nothing fits.
+func BounceChart(b Bounce, width, height int, th *theme.Theme) []string {
+	if width < 20 || height < 2 || b.Topology == nil {
+		return nil
+	}
+	if len(b.Steps) == 0 {
+		return []string{th.Dim.Render(Fit("no moves yet", width, th.Ellipsis))}
+	}
+	below := min(2, max(height-4, 0)) // distances and times
+	c := bounceChart{Bounce: b, th: th, label: min(labelWidth(b.Topology), width/2)}
+	if over := len(b.Steps) - (width - c.label - 2); over > 0 {
+		c.Steps = b.Steps[over:]
+	}
+	lanes := c.lanes(height - 1 - below)
+	out := []string{th.Dim.Render(Fit(c.title(), width, th.Ellipsis))}
+	for _, l := range lanes {
+		out = append(out, c.lane(l))
+	}
+	return append(out, []string{c.distances(), c.times(width)}[:below]...)
+}
+
+// bounceChart is one drawing; its Steps are those that have a column.
+type bounceChart struct {
+	Bounce
+	th    *theme.Theme
+	label int
+}
+
+// title counts what is shown.
+func (c *bounceChart) title() string {
+	far, back := 0, 0
+	for i, s := range c.Steps {
+		if c.Topology.Distance(s.From, s.To) > topology.SameLLC {
+			far++
+		}
+		if i > 0 && s.To == c.Steps[i-1].From && time.Duration(s.AtNs-c.Steps[i-1].AtNs) <= pingPong {
+			back++
+		}
+	}
+	n := len(c.Steps)
+	text := "one move"
+	if n > 1 {
+		text = fmt.Sprintf("last %d moves in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
+	}
+	text += fmt.Sprintf(", %d across LLCs, %d back within 100 ms", far, back)
+	if c.Lost > 0 {
+		text += fmt.Sprintf(", %d lost", c.Lost)
+	}
+	return text
+}
+
+// cpu is where the task was in a column: column 0 is before the first move.
+func (c *bounceChart) cpu(column int) cpuset.CPU {
+	if column == 0 {
+		return c.Steps[0].From
+	}
+	return c.Steps[column-1].To
+}
+
+// lane draws one line of the chart.
+func (c *bounceChart) lane(l bounceLane) string {
+	dst := AppendFit(nil, []byte(l.label), c.label, true, c.th.Ellipsis)
+	dst = append(dst, ' ')
+	for i := 0; i <= len(c.Steps); {
+		on, j := l.cpus.Has(c.cpu(i)), i
+		for j <= len(c.Steps) && l.cpus.Has(c.cpu(j)) == on {
+			j++
+		}
+		style, glyph := c.th.Dim, c.th.Blank
+		if on {
+			style, glyph = c.th.Accent, c.th.Bar[len(c.th.Bar)-1]
+		}
+		dst = style.Append(dst, strings.Repeat(glyph, j-i))
+		i = j
+	}
+	return string(dst)
+}
+
+// distances tells below each column how far the move to it went; a question
+// mark where moves are missing before it.
+func (c *bounceChart) distances() string {
+	dst := AppendFit(nil, []byte("far"), c.label, true, c.th.Ellipsis)
+	dst = append(dst, "  "...)
+	for i, s := range c.Steps {
+		if i > 0 && s.From != c.Steps[i-1].To {
+			dst = c.th.Warn.Append(dst, "?")
+			continue
+		}
+		class := c.Topology.Distance(s.From, s.To)
+		dst = DistanceStyle(c.th, class).Append(dst, DistanceLetter(class))
+	}
+	return string(dst)
+}
+
+// timeEvery is the least distance of two marks of time, in columns.
+const timeEvery = 10
+
+// times marks how long before the last move others were.
+func (c *bounceChart) times(width int) string {
+	dst := AppendFit(nil, []byte("ago"), c.label, true, c.th.Ellipsis)
+	dst = append(dst, "  "...)
+	last := c.Steps[len(c.Steps)-1].AtNs
+	for i := 0; i < len(c.Steps); i += timeEvery {
+		mark := age(last - c.Steps[i].AtNs)
+		if c.label+2+i+len(mark) > width {
+			break
+		}
+		dst = AppendFit(dst, []byte(mark), timeEvery, false, "")
+	}
+	return Fit(c.th.Dim.Render(strings.TrimRight(string(dst), " ")), width, "")
+}
+
+// age writes a time in at most five cells: "340ms".
+func age(ns uint64) string {
+	switch {
+	case ns < 1e3:
+		return fmt.Sprintf("%dns", ns)
+	case ns < 1e6:
+		return fmt.Sprintf("%dus", ns/1e3)
+	case ns < 1e9:
+		return fmt.Sprintf("%dms", ns/1e6)
+	case ns < 100e9:
+		return fmt.Sprintf("%.1fs", float64(ns)/1e9)
+	}
+	return fmt.Sprintf("%ds", ns/1e9)
+}

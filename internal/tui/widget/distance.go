@@ -1,0 +1,27 @@
+package widget
+
+import (
+	"piton/internal/topology"
+	"piton/internal/tui/theme"
+)
+
+// distanceLetters are one cell wide; the dear ones are heavier.
+var distanceLetters = [...]string{topology.SameCPU: " ", topology.SMTSibling: "s", topology.SameLLC: "l",
+	topology.SameNode: "n", topology.OtherNode: "X"}
+
+// DistanceLetter is the sign of a class of moves: s, l, n or X; blank for the
+// same CPU.
+func DistanceLetter(d topology.Distance) string { return distanceLetters[d] }
+
+// DistanceStyle is the weight of a class of moves, which grows with their cost.
+func DistanceStyle(th *theme.Theme, d topology.Distance) theme.Style {
+	switch d {
+	case topology.OtherNode:
+		return th.Title
+	case topology.SameNode:
+		return th.Strong
+	case topology.SMTSibling:
+		return th.Dim
+	}
+	return th.Text
+}
