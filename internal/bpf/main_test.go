@@ -66,6 +66,7 @@ func playThreads(spin bool, names []string) error {
 				tid = -1
 			}
 			tids <- tid
+			//lint:ignore SA5002 to spin is the role
 			for spin {
 			}
 			syscall.Pause()

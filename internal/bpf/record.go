@@ -72,8 +72,11 @@ const (
 
 // WalkStats is what a walk tells besides records.
 type WalkStats struct {
-	Have         Have
-	Tasks        int // threads on the machine
+	Have Have
+	// Tasks is the number of threads that were walked. /proc/loadavg has their
+	// number too (the second one of "3/412"): a kernel that hides processes from
+	// eBPF programs, as some virtual machines hide their first one, has more there.
+	Tasks        int
 	Truncated    int // records that found no room; they are missing
 	NoMasks      int // records with NoMask
 	RunQueues    []RunQueue

@@ -63,7 +63,14 @@ func (s *seqWalk) read(into []Record, threads bool) ([]Record, error) {
 	if err := s.end(); err != nil {
 		return into, err
 	}
-	s.state.tasks = uint32(len(into))
+	// The kernel runs the program again for a record that did not fit a page, so
+	// its own counts are too high.
+	s.state.tasks, s.state.maskOverflow = uint32(len(into)), 0
+	for i := range into {
+		if into[i].Mask == NoMask {
+			s.state.maskOverflow++
+		}
+	}
 	return sumProcesses(into, s.processes, threads), nil
 }
 
