@@ -37,8 +37,8 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 		to = fmt.Sprintf("--cpu %d", cpu)
 	}
 	command := fmt.Sprintf("piton pin %d %s", e.TID, to)
-	if !t.IsProcess() {
-		command += " --thread"
+	if !t.IsProcess() || t.Threads > 1 {
+		command += " --thread" // the others are not what takes the time here
 	}
 	brief := "movable: p"
 	if v.o.Pin == nil {
@@ -64,12 +64,16 @@ func (v *View) adviseIRQ(number int) advice {
 	if v.o.IRQMovable != nil {
 		movable, known = v.o.IRQMovable(number)
 	}
-	file := fmt.Sprintf("/proc/irq/%d/smp_affinity_list", number)
+	to := "CPUS"
+	if cpu := v.elsewhere(); cpu >= 0 {
+		to = fmt.Sprint(cpu)
+	}
+	command := fmt.Sprintf("echo %s > /proc/irq/%d/smp_affinity_list", to, number)
 	switch {
 	case !known:
-		return advice{brief: "irq: movable unless managed", full: "write other CPUs to " + file + "; where its driver manages it that is refused"}
+		return advice{brief: "irq: movable unless managed", full: command + ", which is refused where its driver manages it"}
 	case movable:
-		return advice{brief: "irq: move its affinity", full: "write other CPUs to " + file}
+		return advice{brief: "irq: move its affinity", full: command}
 	}
 	return advice{brief: "managed IRQ", full: "a managed IRQ: its driver chooses the CPU, and the kernel refuses others"}
 }

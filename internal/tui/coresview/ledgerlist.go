@@ -24,8 +24,8 @@ type entryKey struct {
 func keyOf(e *model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }
 
 func (v *View) ledgerKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	l := v.stays.Ledger(spans[v.span], v.cpu)
-	v.followEntry(&l)
+	l := v.book()
+	v.followEntry(l)
 	switch key := k.String(); key {
 	case "esc":
 		v.mode = v.back
@@ -35,7 +35,7 @@ func (v *View) ledgerKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 		v.stepCPU(key == "right")
 		return true, nil
 	case "enter", "p":
-		return true, v.act(key, &l)
+		return true, v.act(key, l)
 	}
 	used = v.ledger.Key(k, len(l.Entries), true)
 	if used && len(l.Entries) > 0 {
@@ -87,18 +87,18 @@ func (v *View) followEntry(l *model.Ledger) {
 
 // renderLedger lists what took the CPU's time.
 func (v *View) renderLedger(width, height int, th *theme.Theme) string {
-	l := v.stays.Ledger(spans[v.span], v.cpu)
-	v.followEntry(&l)
+	l := v.book()
+	v.followEntry(l)
 	body := func(h int) []string {
 		from, to := v.ledger.Window(len(l.Entries), h)
 		out := make([]string, 0, to-from)
 		for i := from; i < to; i++ {
-			out = append(out, v.ledgerRow(&l, &l.Entries[i], width, th).Item(th, width, i == v.ledger.Cursor))
+			out = append(out, v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, i == v.ledger.Cursor))
 		}
 		return out
 	}
-	foot := v.ledgerFoot(&l, width, th)
-	return rows.Stack(width, height, v.ledgerHead(&l, width, th), len(l.Entries), fill(body), foot)
+	foot := v.ledgerFoot(l, width, th)
+	return rows.Stack(width, height, v.ledgerHead(l, width, th), len(l.Entries), fill(body), foot)
 }
 
 func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string {

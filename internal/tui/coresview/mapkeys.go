@@ -139,12 +139,13 @@ func rank(cells []cellOf) []cellOf {
 	return cells
 }
 
-// mostHot is how many of the busiest cells the cursor visits in turn.
+// mostHot is how many of the busiest cells are listed, and visited in turn.
 const mostHot = 16
 
 // nextHottest goes to the busiest cell, and on to the next ones when asked again.
 func (v *View) nextHottest() {
-	cells := busiest(v.table(), mostHot)
+	v.table()
+	cells := v.counted.hot
 	if len(cells) == 0 {
 		return
 	}

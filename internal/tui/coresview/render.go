@@ -46,8 +46,8 @@ func (v *View) renderMap(width, height int, th *theme.Theme) string {
 	}
 	t := v.table()
 	if !v.placed {
-		if first := busiest(t, 1); len(first) > 0 {
-			v.put(t.MoveGroups, first[0].i, first[0].j)
+		if hot := v.counted.hot; len(hot) > 0 {
+			v.put(t.MoveGroups, hot[0].i, hot[0].j)
 		}
 	}
 	i, j := v.cell(t.MoveGroups)
@@ -60,12 +60,12 @@ func (v *View) renderMap(width, height int, th *theme.Theme) string {
 	lines := r.lines()
 	head, foot := []string{v.mapTitle(t, &l, width, th)}, []string{v.cellLine(t, i, j, width, th), v.mapKeys(width, th)}
 	if l.side {
-		lines = beside(lines, sidePanel(t, max(height-mapTitle-2, 1), th), &l, width, th)
+		lines = beside(lines, sidePanel(t, v.counted.hot, max(height-mapTitle-2, 1), th), &l, width, th)
 	} else {
 		head = append(head, classLine(t, th).Render(th, width))
 		legend := append(append(heatLine(th), rows.Row{{Text: "  "}}...), axes(th)...)
 		foot = append([]string{legend.Render(th, width)}, foot...)
-		lines = append(lines, below(t, room-len(lines)-1, width, th)...)
+		lines = append(lines, below(t, v.counted.hot, room-len(lines)-1, width, th)...)
 	}
 	body := func(h int) []string { return lines[:min(len(lines), max(h, 0))] }
 	return rows.Stack(width, height, head, len(lines), fill(body), foot)
@@ -90,14 +90,11 @@ func beside(lines []string, panel []rows.Row, l *layout, width int, th *theme.Th
 }
 
 // below lists the busiest cells where there is room for some under the map.
-func below(t *model.MoveTable, room, width int, th *theme.Theme) []string {
-	if room < 4 {
+func below(t *model.MoveTable, hot []cellOf, room, width int, th *theme.Theme) []string {
+	if room < 4 || len(hot) == 0 {
 		return nil
 	}
-	list := hottest(t, min(room-1, mostListed), th)
-	if len(list) < 2 {
-		return nil
-	}
+	list := hottest(t, hot[:min(room-1, len(hot))], th)
 	out := []string{""}
 	for _, r := range list {
 		out = append(out, " "+r.Render(th, width-1))
@@ -125,7 +122,10 @@ func (v *View) mapKeys(width int, th *theme.Theme) string {
 	if levels := v.levels(); len(levels) > 1 {
 		pairs = append(pairs, "f", "fold")
 	}
-	return keys(th, width, append(pairs, "l", "ledger of the row", "c", "CPUs")...)
+	if v.shown == model.ByCPU {
+		pairs = append(pairs, "l", "ledger of the row")
+	}
+	return keys(th, width, append(pairs, "c", "CPUs")...)
 }
 
 // cellClass is the distance of a cell in words; of moves within a group, how

@@ -62,7 +62,7 @@ func axes(th *theme.Theme) rows.Row {
 }
 
 // sidePanel is the totals, the legend and the busiest cells beside the map.
-func sidePanel(t *model.MoveTable, height int, th *theme.Theme) []rows.Row {
+func sidePanel(t *model.MoveTable, hot []cellOf, height int, th *theme.Theme) []rows.Row {
 	var out []rows.Row
 	line := func(style theme.Style, letter, what, count, perS, part string) {
 		var r rows.Row
@@ -87,7 +87,7 @@ func sidePanel(t *model.MoveTable, height int, th *theme.Theme) []rows.Row {
 	out = append(out, remarks(t, th)...)
 	out = append(out, nil, heatLine(th), axes(th))
 	if room := height - len(out) - 2; room > 0 {
-		if list := hottest(t, min(room, mostListed), th); len(list) > 1 {
+		if list := hottest(t, hot[:min(len(hot), room)], th); len(list) > 1 {
 			out = append(append(out, nil), list...)
 		}
 	}
@@ -109,15 +109,12 @@ func remarks(t *model.MoveTable, th *theme.Theme) []rows.Row {
 	return out
 }
 
-// mostListed bounds the list of the busiest cells.
-const mostListed = 12
-
 // hottest lists the cells with the most moves.
-func hottest(t *model.MoveTable, n int, th *theme.Theme) []rows.Row {
+func hottest(t *model.MoveTable, hot []cellOf, th *theme.Theme) []rows.Row {
 	var head rows.Row
 	head.Add(th.Dim, "  busiest")
 	out := []rows.Row{head}
-	for _, c := range busiest(t, n) {
+	for _, c := range hot {
 		class := t.ClassOf(c.i, c.j)
 		var r rows.Row
 		r.Add(widget.DistanceStyle(th, class), widget.DistanceLetter(class)+" ")

@@ -28,7 +28,7 @@ type Target struct {
 // Options is what the view works with.
 type Options struct {
 	Jump func(Target) tea.Cmd // shows a task among the processes
-	// Pin pins a task to the least-loaded CPU; nil where nothing may be changed.
+	// Pin pins one thread to the least-loaded CPU; nil where nothing may be changed.
 	Pin func(Target) tea.Cmd
 	// IRQMovable says whether an interrupt's affinity can be set; nil, or known
 	// false, when that is not known.
@@ -75,6 +75,7 @@ type View struct {
 	hottest  int        // how many times the next busiest cell was asked for
 
 	counted counted
+	booked  booked
 	behind  behind
 	tasks   rows.Scroll
 	task    kernel.TID // under the cursor of tasks
@@ -91,6 +92,14 @@ type counted struct {
 	span   int
 	groups *model.MoveGroups
 	table  *model.MoveTable
+	hot    []cellOf // the busiest cells, most first
+}
+
+// booked is the ledger last added up and what it was made of.
+type booked struct {
+	seq    uint64
+	span   int
+	ledger model.Ledger
 }
 
 // behind is the tasks behind the cell under the cursor.
@@ -173,7 +182,15 @@ func (v *View) openLedger(cpu cpuset.CPU) {
 		v.back, v.waited = v.mode, 0
 		v.stays.Reset()
 	}
-	v.mode, v.cpu = ledgerMode, cpu
+	v.mode, v.cpu, v.booked = ledgerMode, cpu, booked{}
+}
+
+// book adds the ledger up, once for each sample.
+func (v *View) book() *model.Ledger {
+	if b := &v.booked; b.seq != v.m.Sample.Seq || b.span != v.span || b.ledger.CPU != v.cpu {
+		*b = booked{v.m.Sample.Seq, v.span, v.stays.Ledger(spans[v.span], v.cpu)}
+	}
+	return &v.booked.ledger
 }
 
 // grouped divides the machine at a level, once.
@@ -190,6 +207,7 @@ func (v *View) table() *model.MoveTable {
 	c := counted{seq: v.m.Sample.Seq, span: v.span, groups: g}
 	if now := v.counted; now.table == nil || now.seq != c.seq || now.span != c.span || now.groups != g {
 		c.table = v.moves.Table(spans[v.span], g)
+		c.hot = busiest(c.table, mostHot)
 		v.counted = c
 	}
 	return v.counted.table

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,15 @@ func TestMapGolden(t *testing.T) {
 		f.fill(v, 12)
 		check(t, fmt.Sprintf("map-%dcpus", cpus), v)
 	}
+}
+
+func TestMapGoldenOfSmallCaches(t *testing.T) {
+	f := &fake{Machine: tuitest.New(topologytest.Synthetic(topologytest.Spec{Nodes: 2, LLCsPerNode: 2, CoresPerLLC: 2, Threads: 2}))}
+	f.Source = sample.SourceBPF
+	f.moves = func(int) []sample.Move { return f.usual() }
+	v := New((&asked{}).options())
+	f.fill(v, 12)
+	check(t, "map-2n4l16c", v)
 }
 
 func TestMapGoldenUnfolded(t *testing.T) {
@@ -216,105 +226,6 @@ func TestWithoutMovesThePageSaysWhy(t *testing.T) {
 	assert.Contains(t, drawn(v, 120, 36), "MOVES IN")
 }
 
-func TestLedger(t *testing.T) {
-	var a asked
-	f, v := newFake(8), New(a.options())
-	f.stays = func(int) []sample.Stay {
-		if v.mode != ledgerMode {
-			return nil
-		}
-		return append(usualStays(4), usualStays(1)[:1]...)
-	}
-	f.fill(v, 3)
-	v.Render(120, 36, plain)
-	var n sample.Needs
-	v.Needs(&n)
-	assert.Equal(t, sample.Needs{}, n, "nothing is asked for while it is closed")
-	press(v, "home down l")
-	v.Needs(&n)
-	assert.True(t, n.Ledger)
-	assert.Contains(t, drawn(v, 120, 36), "Counting from now on")
-	f.fill(v, 5)
-	check(t, "ledger", v)
-
-	press(v, "p enter")
-	nqueens := Target{TID: 3641, TGID: 3641, StartTicks: 36410}
-	assert.Equal(t, []Target{nqueens}, a.pinned)
-	assert.Equal(t, []Target{nqueens}, a.jumped)
-	for range 11 {
-		press(v, "down p enter")
-	}
-	assert.Len(t, a.pinned, 2, "only movable tasks are pinned: nqueens and postgres")
-	assert.Len(t, a.jumped, 4, "all tasks can be shown")
-	press(v, "right")
-	assert.Contains(t, drawn(v, 120, 36), "cpu 1")
-	press(v, "left left")
-	assert.Contains(t, drawn(v, 120, 36), "cpu 0")
-	press(v, "left")
-	assert.Contains(t, drawn(v, 120, 36), "cpu 7", "around the end")
-	press(v, "esc")
-	n = sample.Needs{}
-	v.Needs(&n)
-	assert.Equal(t, sample.Needs{}, n)
-	assert.Contains(t, drawn(v, 120, 36), "Moves between CPUs")
-}
-
-func TestLedgerStaysOnItsEntry(t *testing.T) {
-	f, v := newFake(8), New((&asked{}).options())
-	f.stays = func(tick int) []sample.Stay {
-		return []sample.Stay{{TID: 980, RunNs: uint64(tick) * 1e6}, {TID: 3641, RunNs: 5e6}, {TID: 1, RunNs: 1e3}}
-	}
-	v.openKeyForTest(f)
-	press(v, "down")
-	assert.Equal(t, kernel.TID(980), v.entry.tid)
-	f.fill(v, 20)
-	assert.Contains(t, lineWith(drawn(v, 120, 36), "980 postgres"), "▌")
-}
-
-// openKeyForTest opens the ledger of CPU 0 and lets two seconds pass.
-func (v *View) openKeyForTest(f *fake) {
-	f.fill(v, 1)
-	v.Render(120, 36, plain)
-	v.openLedger(0)
-	f.fill(v, 2)
-}
-
-func TestAdvice(t *testing.T) {
-	f, v := newFake(8), New((&asked{}).options())
-	f.Thread(5001, 3642, "matrix-1")
-	f.Proc(1204).Task.Affinity = cpuset.Of(3)
-	f.Proc(612).Task.Flags = sample.FlagNoSetAffinity
-	f.fill(v, 3)
-	v.cpu = 3
-	v.m.LeastLoaded = 5
-	task := func(tid kernel.TID) advice { return v.advise(&model.LedgerEntry{TID: tid}) }
-	assert.Equal(t, advice{true, "movable: p", "movable: piton pin 3641 --cpu 5"}, task(3641))
-	assert.Equal(t, "movable: piton pin 5001 --cpu 5 --thread", task(5001).full)
-	assert.Equal(t, "movable: p, pinned here now", task(1204).brief)
-	assert.Equal(t, "kernel thread bound to this CPU", task(17).brief)
-	assert.False(t, task(17).movable)
-	assert.True(t, task(2).movable, "kernel threads can be moved unless they are bound")
-	assert.False(t, task(612).movable)
-	assert.Contains(t, task(99999).brief, "ended")
-	v.m.LeastLoaded = 3
-	assert.Equal(t, "movable: piton pin 3641 --place least-loaded", task(3641).full)
-	v.o.Pin = nil
-	assert.Equal(t, "movable", task(3641).brief)
-
-	irq := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StayIRQ, Number: n}).brief }
-	assert.Equal(t, "irq: move its affinity", irq(24))
-	assert.Equal(t, "managed IRQ", irq(40))
-	assert.Equal(t, "irq: movable unless managed", irq(140))
-	v.o.IRQMovable = nil
-	assert.Equal(t, "irq: movable unless managed", irq(24))
-
-	soft := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StaySoftIRQ, Number: n}).brief }
-	assert.Equal(t, "softirq: follows its interrupt", soft(3))
-	assert.Equal(t, "softirq: follows the timers' tasks", soft(1))
-	assert.Equal(t, "softirq: RCU of this CPU", soft(9))
-	assert.Equal(t, "softirq: balancing of this CPU", soft(7))
-}
-
 func TestCPUsAreListed(t *testing.T) {
 	f, v := newFake(8), New((&asked{}).options())
 	f.fill(v, 20)
@@ -354,4 +265,19 @@ func TestCPUsWithoutPlaces(t *testing.T) {
 	f.Topology = topologytest.Sized(8)
 	f.fill(v, 1)
 	assert.Contains(t, drawn(v, 120, 36), "cpu 7", "another topology is used at once")
+}
+
+func TestFiguresFitTheirCells(t *testing.T) {
+	for want, v := range map[string]float64{"0": 0, "~0": 0.001, ".02": 0.0167, "0.1": 0.096, "9.9": 9.94, "10": 9.96, "999": 999.4,
+		"1.0k": 999.6, "9.9k": 9940, "10k": 9960, "999k": 999400, "1.0M": 999600} {
+		assert.Equal(t, want, rate(v))
+	}
+	for want, d := range map[string]time.Duration{"0": 0, "999 ns": 999, "1.0 µs": 1000, "999 µs": 999400, "1.0 ms": 999600,
+		"12 ms": 12300 * time.Microsecond, "1.0 s": 999600 * time.Microsecond, "61 s": 61 * time.Second} {
+		assert.Equal(t, want, duration(d))
+		assert.LessOrEqual(t, ansi.StringWidth(duration(d)), 6)
+	}
+	for want, v := range map[string]float64{"0%": 0, "<1%": 0.009, "1%": 0.012, "100%": 1} {
+		assert.Equal(t, want, percent(v))
+	}
 }

@@ -95,7 +95,7 @@ func (c *bounceChart) lane(l bounceLane) string {
 		}
 		style, glyph := c.th.Dim, c.th.Blank
 		if on {
-			style, glyph = c.th.Accent, c.th.Bar[len(c.th.Bar)-1]
+			style, glyph = c.th.Accent, c.th.Spark[len(c.th.Spark)-1]
 		}
 		dst = style.Append(dst, strings.Repeat(glyph, j-i))
 		i = j

@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/sample"
+	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
@@ -64,11 +65,11 @@ func TestBounceChartFollowsTheSequence(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"last 6 moves in 900ms, 0 across LLCs, 1 back within 100 ms, 3 lost",
-		" cpu 0 |..|...",
-		" cpu 4 .|..|..",
-		" cpu 1 ..|..|.",
+		" cpu 0 #..#...",
+		" cpu 4 .#..#..",
+		" cpu 1 ..#..#.",
 		" cpu 5 .......",
-		" cpu 2 ......|",
+		" cpu 2 ......#",
 		" cpu 6 .......",
 		" cpu 3 .......",
 		" cpu 7 .......",
@@ -99,4 +100,16 @@ func plainLines(lines []string) []string {
 		lines[i] = ansi.Strip(lines[i])
 	}
 	return lines
+}
+
+func TestDistancesDifferInMoreThanColour(t *testing.T) {
+	letters := map[string]bool{}
+	for d := topology.SMTSibling; d <= topology.OtherNode; d++ {
+		assert.Equal(t, 1, ansi.StringWidth(widget.DistanceLetter(d)))
+		letters[widget.DistanceLetter(d)] = true
+	}
+	assert.Len(t, letters, 4)
+	mono := theme.New(theme.Options{})
+	assert.Equal(t, mono.Strong, widget.DistanceStyle(mono, topology.OtherNode), "the dearest is bold without colour too")
+	assert.Equal(t, mono.Dim, widget.DistanceStyle(mono, topology.SMTSibling))
 }
