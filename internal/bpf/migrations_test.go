@@ -237,6 +237,21 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 	}
 	assert.Greater(t, lost, uint64(0), "4096 bytes hold 128 moves")
 	assert.Equal(t, total, uint64(len(moves))+lost)
+	whose, err := m.Lost(nil)
+	require.NoError(t, err)
+	byTask := map[kernel.TID]uint64{}
+	for _, c := range whose {
+		byTask[c.TID] += uint64(c.Moves)
+	}
+	for _, one := range moves {
+		byTask[one.TID]++
+	}
+	for tid := range after {
+		assert.Equal(t, after[tid]-before[tid], byTask[tid], "reported and lost moves of thread %d", tid)
+	}
+	whose, err = m.Lost(nil)
+	require.NoError(t, err)
+	assert.Empty(t, whose, "told already")
 
 	thaw(t, spinner)
 	require.NoError(t, m.SetAll(true))

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
 
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -26,6 +27,9 @@ type Moves struct {
 	record  ringbuf.Record
 	targets []kernel.TID
 	lost    uint64 // at the last read
+	tables  *twoTables
+	keys    []moveKey
+	counts  []moveCount
 }
 
 // Move is one migration.
@@ -53,13 +57,16 @@ func OpenMoves(ringBytes int) (*Moves, error) {
 		return nil, err
 	}
 	spec.Maps[movesMapEvents].MaxEntries = uint32(ringBytes)
-	m := &Moves{}
+	m := &Moves{keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
 	if m.objects, err = load(movesName, spec); err != nil {
 		return nil, err
 	}
 	if m.ring, err = ringbuf.NewReader(m.objects.Maps[movesMapEvents]); err == nil {
 		m.ring.SetDeadline(time.Unix(0, 1)) // in the past: reads never wait
-		m.links, err = attach(movesName, m.objects, movesProgReportMove)
+		m.tables, err = newTwoTables(m.objects.Maps[movesMapTables], spec.Maps[movesMapTables].InnerMap)
+	}
+	if err == nil {
+		m.links, err = attach(movesName, m.objects, movesProgReportMove, movesProgFollowFork, movesProgForgetTask)
 	}
 	if err != nil {
 		m.Close()
@@ -111,6 +118,30 @@ func (m *Moves) SetAll(all bool) error {
 	return explain(movesName, m.objects.Variables[movesVarEverything].Set(everything))
 }
 
+// SetFollow makes children that targets have from now on targets too.
+func (m *Moves) SetFollow(follow bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return errClosed
+	}
+	var on uint32
+	if follow {
+		on = 1
+	}
+	return explain(movesName, m.objects.Variables[movesVarFollow].Set(on))
+}
+
+// Unfollowed is how many children SetFollow found no room for, since opening.
+func (m *Moves) Unfollowed() (n uint64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return 0, errClosed
+	}
+	return n, explain(movesName, m.objects.Variables[movesVarUnfollowed].Get(&n))
+}
+
 // readLimit ends a read of a stream that is faster than its reader.
 const readLimit = 1 << 17
 
@@ -142,6 +173,34 @@ func (m *Moves) Read(into []Move) (moves []Move, lost uint64, err error) {
 	return into, lost, nil
 }
 
+// Lost appends, without Returns, whose moves were lost since it was called last.
+// Their sum is less than what Read said where even that had no room: that many
+// are of tasks not known. It sleeps for some milliseconds.
+func (m *Moves) Lost(into []MoveCount) ([]MoveCount, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return into, errClosed
+	}
+	table, err := m.tables.exchange()
+	if err != nil {
+		return into, explain(movesName, err)
+	}
+	err = drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
+		into = append(into, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, 0})
+	})
+	return into, explain(movesName, err)
+}
+
+// Stop ends reporting: once Lost was called after it, Read gives what is left
+// and nothing comes after.
+func (m *Moves) Stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.links.close()
+	m.links = nil
+}
+
 // Close ends reporting and removes it from the kernel.
 func (m *Moves) Close() {
 	m.mu.Lock()
@@ -152,6 +211,9 @@ func (m *Moves) Close() {
 	m.links.close()
 	if m.ring != nil {
 		m.ring.Close()
+	}
+	if m.tables != nil {
+		m.tables.close()
 	}
 	m.objects.Close()
 	m.objects = nil

@@ -17,10 +17,15 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	movesMapEvents      = "events"
+	movesMapTables      = "tables"
 	movesMapTargets     = "targets"
+	movesProgFollowFork = "follow_fork"
+	movesProgForgetTask = "forget_task"
 	movesProgReportMove = "report_move"
 	movesVarEverything  = "everything"
+	movesVarFollow      = "follow"
 	movesVarLost        = "lost"
+	movesVarUnfollowed  = "unfollowed"
 )
 
 // loadMoves returns the embedded CollectionSpec for moves.
@@ -65,6 +70,8 @@ type movesSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type movesProgramSpecs struct {
+	FollowFork *ebpf.ProgramSpec `ebpf:"follow_fork"`
+	ForgetTask *ebpf.ProgramSpec `ebpf:"forget_task"`
 	ReportMove *ebpf.ProgramSpec `ebpf:"report_move"`
 }
 
@@ -73,6 +80,7 @@ type movesProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type movesMapSpecs struct {
 	Events  *ebpf.MapSpec `ebpf:"events"`
+	Tables  *ebpf.MapSpec `ebpf:"tables"`
 	Targets *ebpf.MapSpec `ebpf:"targets"`
 }
 
@@ -81,7 +89,9 @@ type movesMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type movesVariableSpecs struct {
 	Everything *ebpf.VariableSpec `ebpf:"everything"`
+	Follow     *ebpf.VariableSpec `ebpf:"follow"`
 	Lost       *ebpf.VariableSpec `ebpf:"lost"`
+	Unfollowed *ebpf.VariableSpec `ebpf:"unfollowed"`
 }
 
 // movesObjects contains all objects after they have been loaded into the kernel.
@@ -105,12 +115,14 @@ func (o *movesObjects) Close() error {
 // It can be passed to loadMovesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type movesMaps struct {
 	Events  *ebpf.Map `ebpf:"events"`
+	Tables  *ebpf.Map `ebpf:"tables"`
 	Targets *ebpf.Map `ebpf:"targets"`
 }
 
 func (m *movesMaps) Close() error {
 	return _MovesClose(
 		m.Events,
+		m.Tables,
 		m.Targets,
 	)
 }
@@ -120,18 +132,24 @@ func (m *movesMaps) Close() error {
 // It can be passed to loadMovesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type movesVariables struct {
 	Everything *ebpf.Variable `ebpf:"everything"`
+	Follow     *ebpf.Variable `ebpf:"follow"`
 	Lost       *ebpf.Variable `ebpf:"lost"`
+	Unfollowed *ebpf.Variable `ebpf:"unfollowed"`
 }
 
 // movesPrograms contains all programs after they have been loaded into the kernel.
 //
 // It can be passed to loadMovesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type movesPrograms struct {
+	FollowFork *ebpf.Program `ebpf:"follow_fork"`
+	ForgetTask *ebpf.Program `ebpf:"forget_task"`
 	ReportMove *ebpf.Program `ebpf:"report_move"`
 }
 
 func (p *movesPrograms) Close() error {
 	return _MovesClose(
+		p.FollowFork,
+		p.ForgetTask,
 		p.ReportMove,
 	)
 }

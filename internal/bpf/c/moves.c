@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-// Reports each migration of chosen tasks as it happens.
+// Reports each migration of chosen tasks as it happens, and counts those for
+// which there was no room by (task, from, to).
 #include "kernel.h"
 
 struct move { // Move in moves.go
@@ -22,8 +23,52 @@ struct { // ids of threads and of processes
 	__type(value, u8);
 } targets SEC(".maps");
 
+struct lost_key { // moveKey in migrations.go
+	u32 tid, tgid;
+	u16 from, to;
+};
+
+struct lost_count { // moveCount in migrations.go
+	u32 moves, returns; // the latter are not looked for
+};
+
+struct lost_counts { // preallocated: the scheduler's locks are held here
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__uint(key_size, sizeof(struct lost_key));
+	__uint(value_size, sizeof(struct lost_count));
+};
+
+struct { // the table that is counted into; reading exchanges it
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct lost_counts);
+} tables SEC(".maps");
+
 u64 lost;       // moves of targets that found the ring full, since loading
+u64 unfollowed; // children of targets for which there was no room, since loading
 u32 everything; // all tasks are targets
+u32 follow;     // children of targets become targets
+
+// lose counts a move that is not reported. That it has no room there either
+// shows in the sums.
+INLINE void lose(u32 tid, u32 tgid, u32 from, u32 to)
+{
+	struct lost_key key = { tid, tgid, from, to };
+	struct lost_count first = { 1, 0 };
+	u32 zero = 0;
+
+	count(lost, 1);
+	void *table = bpf_map_lookup_elem(&tables, &zero);
+	if (!table)
+		return;
+	struct lost_count *c = bpf_map_lookup_elem(table, &key);
+	if (c)
+		count(c->moves, 1);
+	else // a task's moves follow each other, so no other CPU adds this key now
+		bpf_map_update_elem(table, &key, &first, BPF_NOEXIST);
+}
 
 SEC("tp_btf/sched_migrate_task")
 int report_move(u64 *ctx)
@@ -38,7 +83,7 @@ int report_move(u64 *ctx)
 		return 0;
 	struct move *m = bpf_ringbuf_reserve(&events, sizeof(*m), 0);
 	if (!m) {
-		count(lost, 1);
+		lose(tid, tgid, from, to);
 		return 0;
 	}
 	m->ns = bpf_ktime_get_ns();
@@ -48,6 +93,30 @@ int report_move(u64 *ctx)
 	m->to = to;
 	m->pad = 0;
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP); // the reader polls: a burst costs no wakeups
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int follow_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	u32 old = parent->tgid, new = child->tgid;
+	u8 yes = 1;
+
+	if (follow && old != new && bpf_map_lookup_elem(&targets, &old) &&
+	    bpf_map_update_elem(&targets, &new, &yes, BPF_ANY))
+		count(unfollowed, 1);
+	return 0;
+}
+
+// A number that is free may soon be another task's.
+SEC("tp_btf/sched_process_free")
+int forget_task(u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+	u32 tid = t->pid;
+
+	bpf_map_delete_elem(&targets, &tid);
 	return 0;
 }
 
