@@ -32,11 +32,15 @@ const halfLife = 32 * 1024 * time.Microsecond
 // Load is LoadAvg + RTUtil + DLUtil + IRQUtil, decayed by Age if nothing is
 // runnable on the CPU.
 func (q *RunQueue) Load() float64 {
-	load := float64(q.LoadAvg) + float64(q.RTUtil) + float64(q.DLUtil) + float64(q.IRQUtil)
-	if q.Running == 0 {
-		load *= math.Exp2(-float64(q.Age) / float64(halfLife))
+	return q.Decay() * (float64(q.LoadAvg) + float64(q.RTUtil) + float64(q.DLUtil) + float64(q.IRQUtil))
+}
+
+// Decay is what is left by now of the averages, 0..1.
+func (q *RunQueue) Decay() float64 {
+	if q.Running > 0 {
+		return 1
 	}
-	return load
+	return math.Exp2(-float64(q.Age) / float64(halfLife))
 }
 
 type cpuRecord struct { // struct cpu_record of c/record.h

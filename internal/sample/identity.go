@@ -26,7 +26,9 @@ type program struct {
 // yet; with full, the command line, program and cgroup too. What cannot be read
 // stays empty: exe of others needs CAP_SYS_PTRACE, and a task may just have ended.
 func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
-	id.UID = ids.owner(t)
+	if t.Have&haveOwner == 0 {
+		id.UID = ids.owner(t)
+	}
 	id.User = ids.users.name(id.UID)
 	if !full {
 		return
@@ -56,7 +58,7 @@ func (ids *identities) program(t *Task, seq uint64) program {
 
 // refreshed returns the identity as it is now: the same one if nothing changed.
 func (ids *identities) refreshed(t *Task, seq uint64, full bool) *Identity {
-	now := &Identity{Comm: t.ID.Comm}
+	now := &Identity{Comm: t.ID.Comm, UID: t.ID.UID}
 	ids.complete(now, t, seq, full)
 	if *now == *t.ID {
 		return t.ID

@@ -54,7 +54,7 @@ func TestPerfCountsThroughHotplug(t *testing.T) {
 		for i, id := range ids {
 			cpus[i].ID = id
 		}
-		require.NoError(t, p.count(cpus, nil, nil))
+		require.NoError(t, p.count(&Sample{CPUs: cpus}, nil))
 		return cpus
 	}
 	assert.Equal(t, []CPU{{ID: 0, HaveIn: true}, {ID: 1, HaveIn: true}}, count(0, 1))
@@ -108,7 +108,7 @@ func TestSampledMigrationsCompareTheSameTask(t *testing.T) {
 	}
 	before := []Task{on(1, 1, 0), on(3, 1, 0), on(4, 1, 0), on(5, 1, -1)}
 	now := []Task{on(1, 1, 1), on(2, 1, 1), on(3, 2, 1), on(4, 1, 0), on(5, 1, 1)}
-	require.NoError(t, s.count(cpus, before, now))
+	require.NoError(t, s.count(&Sample{CPUs: cpus, Tasks: now}, before))
 	assert.Equal(t, uint64(1), cpus[1].MigrationsIn, "task 1 alone: 2 is new, 3 another one, 4 stayed, of 5 nobody knows")
 	assert.Equal(t, uint64(1), cpus[0].MigrationsOut)
 }

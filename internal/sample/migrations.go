@@ -50,10 +50,10 @@ func (p *perfMigrations) close() {
 
 // count reads the counter of every CPU. A CPU that just went offline keeps its
 // count and is opened again when it is back.
-func (p *perfMigrations) count(cpus []CPU, _, _ []Task) error {
+func (p *perfMigrations) count(n *Sample, _ []Task) error {
 	p.seq++
-	for i := range cpus {
-		if err := p.one(&cpus[i]); err != nil {
+	for i := range n.CPUs {
+		if err := p.one(&n.CPUs[i]); err != nil {
 			return err
 		}
 	}
@@ -117,10 +117,10 @@ func (*sampledMigrations) refusal(err error) error { return err }
 
 func (*sampledMigrations) close() {}
 
-func (s *sampledMigrations) count(cpus []CPU, before, now []Task) error {
+func (s *sampledMigrations) count(n *Sample, before []Task) error {
 	j := 0
-	for i := range now {
-		t := &now[i]
+	for i := range n.Tasks {
+		t := &n.Tasks[i]
 		for j < len(before) && before[j].TID < t.TID {
 			j++
 		}
@@ -134,8 +134,8 @@ func (s *sampledMigrations) count(cpus []CPU, before, now []Task) error {
 			s.in[cpuset.CPU(t.LastCPU)]++
 		}
 	}
-	for i := range cpus {
-		c := &cpus[i]
+	for i := range n.CPUs {
+		c := &n.CPUs[i]
 		c.MigrationsIn, c.HaveIn = s.in[c.ID], true
 		c.MigrationsOut, c.HaveOut = s.out[c.ID], true
 	}

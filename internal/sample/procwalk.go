@@ -76,16 +76,22 @@ func (p *procWalk) walk(w *walk) error {
 		return err
 	}
 	p.found = listed
+	p.update(w, listed, changed)
+	return nil
+}
+
+// update brings the tasks that are known up to date and adds those of a listing;
+// changed says that there can be new threads.
+func (p *procWalk) update(w *walk, listed []candidate, changed bool) {
 	p.walkLane(w, &p.procs, listed)
 	if !w.needs.Threads {
 		p.closeLane(&p.threads)
 		w.tasks = p.procs.copyTo(w.tasks)
-		return nil
+		return
 	}
 	p.found = p.listThreads(p.found[:0], changed || len(p.threads.entries) == 0)
 	p.walkLane(w, &p.threads, p.found)
 	w.tasks = mergeLanes(w.tasks, &p.procs, &p.threads)
-	return nil
 }
 
 // listThreads returns the threads, other than the first, of all processes that

@@ -35,8 +35,10 @@ type Sample struct {
 	// Steps are the moves of the task that Needs.Trace names.
 	Steps     []Step
 	StepsLost uint64
-	// Stays are who ran where, with Needs.Ledger.
+	// Stays are who ran where, with Needs.Ledger. StaysLost counts those for which
+	// there was no room.
 	Stays      []Stay
+	StaysLost  uint64
 	Collectors []Collector // what each source cost, and whether it worked
 }
 
@@ -69,6 +71,12 @@ type CPU struct {
 	// since the sampler started. MigrationsOut is known to some sources only.
 	MigrationsIn, MigrationsOut uint64
 	HaveIn, HaveOut             bool
+	// Pressure is the load of the run queue in CPUs by the kernel's own averages
+	// of the last 100 ms or so, nice values weighed, interrupts and real time
+	// included; Queued is the number of tasks running or waiting. With HavePressure.
+	Pressure     float32
+	Queued       uint32
+	HavePressure bool
 }
 
 // Source names where a figure comes from, best last.
@@ -105,6 +113,9 @@ const (
 	HaveIOPrio
 	HavePingPongs // PingPongs
 	HaveTime      // RunNs
+	HavePressure  // Pressure
+
+	haveOwner // ID.UID is not to be asked for
 )
 
 // Task is one thread, or a process: a row whose TID equals its TGID stands for
@@ -141,6 +152,11 @@ type Task struct {
 	InvoluntarySwitches uint64
 	Affinity            cpuset.Set
 	IOPrio              kernel.IOPrio
+	// Pressure is the task's own part of the Pressure of its LastCPU; of a process,
+	// that of all its threads, wherever they are.
+	Pressure float32
+
+	living uint64 // migrations of the threads that live (SourceBPF)
 }
 
 // IsProcess reports whether the row stands for a process.
@@ -175,7 +191,7 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name string // "cpus", "tasks", "details", "migrations", "host"
+	Name string // "cpus", "tasks", "details", "migrations", "trace", "ledger", "host"
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"

@@ -17,6 +17,7 @@ type Options struct {
 	Root     string        // "/" or "" for this machine, else the top of a host tree
 	Interval time.Duration // between samples of Run; 1 s when 0
 	Needs    Needs
+	EBPF     EBPF
 }
 
 // refreshGap is the least time between two samples of Run, whatever Refresh asks.
@@ -37,18 +38,25 @@ type Sampler struct {
 	refresh  atomic.Bool
 	out      chan *Sample
 
-	mu       sync.Mutex // protects what follows: one reading at a time
-	r        *procfs.Reader
-	started  time.Time
-	due      time.Time // when the next reading of Run was planned, zero outside Run
-	last     *Sample
-	replaced uint64
-	cpus     cpuTimes
-	tasks    taskSource
-	details  details
-	ladder   []migrationSource // best first
-	better   string            // what the rung above the first of them needs
-	host     *hostFacts
+	loaded chan *programs // capacity 1
+
+	mu          sync.Mutex // protects what follows: one reading at a time
+	fs          procfs.FS
+	r           *procfs.Reader
+	started     time.Time
+	due         time.Time // when the next reading of Run was planned, zero outside Run
+	last        *Sample
+	replaced    uint64
+	ebpf        EBPF // EBPFNever also once loading has begun
+	cpus        cpuTimes
+	tasks       taskSource
+	tasksBetter string // what the rung above it needs
+	details     details
+	ladder      []migrationSource // best first
+	better      string            // what the rung above the first of them needs
+	trace       trace
+	ledger      ledger
+	host        *hostFacts
 }
 
 // New opens the root's /proc; nothing is read yet.
@@ -62,7 +70,8 @@ func New(o Options) (*Sampler, error) {
 		o.Interval = time.Second
 	}
 	s := &Sampler{
-		wake: make(chan struct{}, 1), out: make(chan *Sample, 1), r: r, started: time.Now(),
+		wake: make(chan struct{}, 1), out: make(chan *Sample, 1), loaded: make(chan *programs, 1),
+		fs: fs, r: r, started: time.Now(), ebpf: o.EBPF,
 		cpus: cpuTimes{r: r}, tasks: newProcWalk(fs, r), host: newHostFacts(fs, r),
 		ladder: []migrationSource{newSampledMigrations()},
 	}
@@ -74,6 +83,13 @@ func New(o Options) (*Sampler, error) {
 	}
 	if fs.Live() {
 		s.ladder = append([]migrationSource{newPerfMigrations(systemCounters)}, s.ladder...)
+		s.better = waiting
+		if o.EBPF == EBPFNever {
+			s.better = unwanted
+		}
+		s.tasksBetter = s.better
+	} else {
+		s.ebpf = EBPFNever
 	}
 	s.interval.Store(int64(o.Interval))
 	s.SetNeeds(o.Needs)
@@ -118,6 +134,7 @@ func (s *Sampler) Run(ctx context.Context) error {
 		return err
 	}
 	s.publish(first)
+	defer s.loadLater(ctx)()
 	began := first.Wall
 	timer := time.NewTimer(s.until(began))
 	defer timer.Stop()
@@ -184,21 +201,25 @@ func (s *Sampler) Read() (*Sample, error) {
 		return nil, errors.New("the sampler is closed")
 	}
 	now := time.Now()
+	s.adopt()
 	n := &Sample{Seq: 1, Wall: now, At: now.Sub(s.started), Replaced: s.replaced, Late: s.late(now)}
 	w := walk{needs: s.needs.Load(), at: n.At}
-	var before []Task
 	if s.last != nil {
-		n.Seq, before = s.last.Seq+1, s.last.Tasks
+		n.Seq, w.before = s.last.Seq+1, s.last.Tasks
 	}
 	w.seq = n.Seq
-	w.tasks = make([]Task, 0, len(before)+len(before)/16+64)
+	w.tasks = make([]Task, 0, len(w.before)+len(w.before)/16+64)
 
 	s.collect(n, "cpus", "", func() error { return s.cpus.read(n) })
 	w.forks = n.Host.Forks
-	err := s.collect(n, "tasks", s.tasks.rung(), func() error { return s.tasks.walk(&w) })
+	err := s.collect(n, "tasks", "", func() error { return s.walkTasks(&w) })
+	tasks := &n.Collectors[len(n.Collectors)-1]
+	tasks.Rung, tasks.Better = s.tasks.rung(), s.tasksBetter
 	n.Tasks = w.tasks
-	s.collect(n, "details", "", func() error { s.details.fill(&w, before); return nil })
-	s.countMigrations(n, before)
+	pressure(n.CPUs, &w)
+	s.collect(n, "details", "", func() error { s.details.fill(&w, w.before); return nil })
+	s.countMigrations(n, w.before)
+	s.onDemand(n, w.needs)
 	s.collect(n, "host", "", func() error { return s.host.read(n) })
 	s.last = n
 	if err != nil {
@@ -229,7 +250,7 @@ func (s *Sampler) countMigrations(n *Sample, before []Task) {
 	for {
 		rung := s.ladder[0]
 		err := s.collect(n, "migrations", rung.source().String(), func() error {
-			return rung.count(n.CPUs, before, n.Tasks)
+			return rung.count(n, before)
 		})
 		if err == nil || len(s.ladder) == 1 {
 			n.Migrations = rung.source()
@@ -254,6 +275,7 @@ func (s *Sampler) Close() error {
 	if s.r == nil {
 		return nil
 	}
+	s.closePrograms()
 	s.tasks.close()
 	for _, rung := range s.ladder {
 		rung.close()

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/bpf"
 	"piton/internal/kernel"
 )
 
-// A taskSource walks the tasks of the machine, once a sample. There is the walk
-// over /proc (procWalk); one inside the kernel can stand in for it, because what
-// only /proc knows (names of users, command lines) and what only some tasks need
-// is added afterwards by details, to the rows of any source.
+// A taskSource walks the tasks of the machine, once a sample: inside the kernel
+// (bpfWalk) or over /proc (procWalk). What only /proc knows (names of users,
+// command lines) and what only some tasks need is added afterwards by details,
+// to the rows of any source.
 //
 // walk sets w.tasks to a Task for every process, with w.needs.Threads for every
 // thread, in rising order of TID. Each has all figures up to MajorFaults, Have
@@ -30,6 +31,10 @@ type walk struct {
 	forks uint64 // tasks created since boot; 0 unknown
 	needs *wanted
 	tasks []Task
+
+	before     []Task         // of the last sample
+	queues     []bpf.RunQueue // by CPU number, if haveQueues
+	haveQueues bool
 }
 
 // wanted is Needs with the watched tasks in order.
@@ -64,11 +69,12 @@ func (w *walk) turn(tid kernel.TID) bool { return (w.seq+uint64(tid))%turns == 0
 // A migrationSource counts migrations per CPU, best of the ladder first: an
 // eBPF program on sched_migrate_task, perfMigrations, sampledMigrations.
 //
-// count sets MigrationsIn and MigrationsOut with their Have bits in cpus; before
-// and now are the tasks of the last sample and of this one. When it fails, the
-// sampler takes the next rung for good, and refusal says what this one needs.
+// count sets MigrationsIn and MigrationsOut with their Have bits in n.CPUs, and
+// what else the source knows; before are the tasks of the last sample. When it
+// fails, the sampler takes the next rung for good, and refusal says what this
+// one needs.
 type migrationSource interface {
-	count(cpus []CPU, before, now []Task) error
+	count(n *Sample, before []Task) error
 	source() Source
 	refusal(err error) error
 	close()

@@ -1,0 +1,130 @@
+package sample
+
+import (
+	"cmp"
+	"slices"
+
+	"piton/internal/bpf"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// bpfMigrations has every migration of every task, with from and to.
+type bpfMigrations struct {
+	kernel    *bpf.Migrations
+	in, out   []uint64 // by CPU
+	counts    []bpf.MoveCount
+	processes []movedProcess
+}
+
+// movedProcess is what the threads of one process moved, ended ones included.
+type movedProcess struct {
+	tgid           kernel.TID
+	moves, returns uint64
+}
+
+// newBPFMigrations begins to count now.
+func newBPFMigrations(m *bpf.Migrations) (*bpfMigrations, error) {
+	counts, _, err := m.Drain(nil) // since it was opened
+	return &bpfMigrations{kernel: m, counts: counts[:0]}, err
+}
+
+func (*bpfMigrations) source() Source { return SourceBPF }
+
+func (*bpfMigrations) refusal(err error) error { return err }
+
+func (b *bpfMigrations) close() { b.kernel.Close() }
+
+func (b *bpfMigrations) count(n *Sample, before []Task) error {
+	counts, stats, err := b.kernel.Drain(b.counts[:0])
+	if err != nil {
+		return err
+	}
+	b.counts = counts
+	n.HaveMoves, n.MovesLost = true, stats.Lost
+	n.Moves = make([]Move, len(counts))
+	for i := range counts {
+		c := &counts[i]
+		n.Moves[i] = Move{TID: c.TID, From: c.From, To: c.To, Count: c.Moves}
+		add(&b.out, c.From, c.Moves)
+		add(&b.in, c.To, c.Moves)
+	}
+	for i := range n.CPUs {
+		c := &n.CPUs[i]
+		c.MigrationsIn, c.HaveIn = at(b.in, c.ID), true
+		c.MigrationsOut, c.HaveOut = at(b.out, c.ID), true
+	}
+	b.sumProcesses()
+	slices.SortFunc(b.counts, func(x, y bpf.MoveCount) int { return cmp.Compare(x.TID, y.TID) })
+	b.credit(n.Tasks, before, stats.Lost == 0)
+	return nil
+}
+
+func add(by *[]uint64, cpu cpuset.CPU, n uint32) {
+	if grow := int(cpu) + 1 - len(*by); grow > 0 {
+		*by = append(*by, make([]uint64, grow)...)
+	}
+	(*by)[cpu] += uint64(n)
+}
+
+func at(by []uint64, cpu cpuset.CPU) uint64 {
+	if int(cpu) >= len(by) {
+		return 0
+	}
+	return by[cpu]
+}
+
+// sumProcesses adds up the counts by process, in rising order.
+func (b *bpfMigrations) sumProcesses() {
+	slices.SortFunc(b.counts, func(x, y bpf.MoveCount) int { return cmp.Compare(x.TGID, y.TGID) })
+	b.processes = b.processes[:0]
+	for i := range b.counts {
+		c := &b.counts[i]
+		if k := len(b.processes); k == 0 || b.processes[k-1].tgid != c.TGID {
+			b.processes = append(b.processes, movedProcess{tgid: c.TGID})
+		}
+		p := &b.processes[len(b.processes)-1]
+		p.moves += uint64(c.Moves)
+		p.returns += uint64(c.Returns)
+	}
+}
+
+// credit gives the tasks what they moved. A process with several threads is
+// given what they counted here, because the kernel's own counts go with the
+// threads that end; unless some counts were lost.
+func (b *bpfMigrations) credit(now, before []Task, complete bool) {
+	threads, processes := b.counts, b.processes
+	for i := range now {
+		t := &now[i]
+		for len(before) > 0 && before[0].TID < t.TID {
+			before = before[1:]
+		}
+		var old *Task
+		if len(before) > 0 && before[0].TID == t.TID && before[0].StartTicks == t.StartTicks {
+			old = &before[0]
+			t.PingPongs = old.PingPongs
+		}
+		t.Have |= HavePingPongs
+		if !t.IsProcess() {
+			for len(threads) > 0 && threads[0].TID <= t.TID {
+				if threads[0].TID == t.TID {
+					t.PingPongs += uint64(threads[0].Returns)
+				}
+				threads = threads[1:]
+			}
+			continue
+		}
+		for len(processes) > 0 && processes[0].tgid < t.TID {
+			processes = processes[1:]
+		}
+		var p movedProcess
+		if len(processes) > 0 && processes[0].tgid == t.TID {
+			p = processes[0]
+		}
+		t.PingPongs += p.returns
+		several := old != nil && (t.Threads > 1 || old.Threads > 1)
+		if complete && several && t.MigrationSource == SourceBPF && old.MigrationSource == SourceBPF {
+			t.Migrations = old.Migrations + p.moves
+		}
+	}
+}

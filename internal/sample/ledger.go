@@ -1,0 +1,119 @@
+package sample
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piton/internal/bpf"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// ledger writes down who has each CPU while somebody asks for it. Nothing is
+// attached otherwise.
+type ledger struct {
+	kernel *bpf.Ledger
+	refuse error // why it cannot be written; it is not tried again
+	stays  []bpf.Stay
+	irqs   map[uint32]string
+}
+
+// read sets n.Stays to who ran where since the last sample, or since now.
+func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
+	if l.refuse != nil {
+		return l.refuse
+	}
+	if l.kernel == nil {
+		if l.kernel, l.refuse = bpf.OpenLedger(); l.refuse != nil {
+			return l.refuse
+		}
+		l.irqs = map[uint32]string{}
+		return nil
+	}
+	stays, stats, err := l.kernel.Drain(l.stays[:0])
+	if err != nil {
+		return err
+	}
+	l.stays, n.StaysLost = stays, stats.Lost
+	n.Stays = make([]Stay, len(stays))
+	for i := range stays {
+		v := &stays[i]
+		n.Stays[i] = Stay{
+			CPU: v.CPU, Kind: StayKind(v.Kind), RunNs: v.OnNs, WaitNs: v.WaitNs,
+			LongestNs: v.LongestNs, Times: uint64(v.Count),
+		}
+		out := &n.Stays[i]
+		switch v.Kind {
+		case bpf.KindTask:
+			out.TID = kernel.TID(v.ID)
+			out.Name = taskName(n.Tasks, v, r)
+		case bpf.KindIRQ:
+			out.Number = int(v.ID)
+			out.Name = l.irqName(v.ID, fs)
+		case bpf.KindSoftIRQ:
+			out.Number = int(v.ID)
+			out.Name = softIRQName(v.ID)
+		}
+	}
+	return nil
+}
+
+// taskName is the name of a task as in the tasks of the sample. The kernel
+// noted that of one that left the CPU; one that stayed lives, so /proc has it.
+func taskName(tasks []Task, v *bpf.Stay, r *procfs.Reader) string {
+	if v.ID == 0 {
+		return "idle"
+	}
+	tid := kernel.TID(v.ID)
+	i, found := slices.BinarySearchFunc(tasks, tid, func(t Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+	if found {
+		return tasks[i].ID.Comm
+	}
+	if v.Comm != "" {
+		return v.Comm
+	}
+	name, err := r.Task(v.TGID, tid, "comm")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(name), "\n")
+}
+
+// irqName is the actions of an interrupt line, as /proc/interrupts ends with.
+func (l *ledger) irqName(number uint32, fs procfs.FS) string {
+	name, known := l.irqs[number]
+	if !known {
+		name = readLine(filepath.Join(fs.Root(), "sys/kernel/irq", strconv.Itoa(int(number)), "actions"))
+		l.irqs[number] = name
+	}
+	return name
+}
+
+// readLine is a file's text, "" if it cannot be read.
+func readLine(path string) string {
+	b, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(b))
+}
+
+// softIRQNames are the vectors of include/linux/interrupt.h, as /proc/softirqs
+// has them.
+var softIRQNames = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
+
+func softIRQName(vector uint32) string {
+	if int(vector) >= len(softIRQNames) {
+		return strconv.Itoa(int(vector))
+	}
+	return softIRQNames[vector]
+}
+
+// close detaches.
+func (l *ledger) close() {
+	if l.kernel != nil {
+		l.kernel.Close()
+		l.kernel, l.stays, l.irqs = nil, nil, nil
+	}
+}

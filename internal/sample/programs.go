@@ -1,0 +1,161 @@
+package sample
+
+import (
+	"context"
+	"time"
+
+	"piton/internal/bpf"
+)
+
+// EBPF says when a Sampler loads its eBPF programs. Loading takes about 50 ms of
+// CPU time, and half a second where the CPUs are busy.
+type EBPF uint8
+
+// The choices. Until the programs are loaded, and where they cannot be, /proc
+// tells what it can, and Collector.Better says what the programs need.
+const (
+	EBPFLater EBPF = iota // Run loads them in the background after its first sample
+	EBPFNow               // before the first sample
+	EBPFNever             // for a few samples, /proc costs less
+)
+
+// afterFirst is how long Run waits before it loads, so that whoever takes the
+// first sample has the CPUs for drawing it.
+const afterFirst = 100 * time.Millisecond
+
+// programs are what was loaded, or why not.
+type programs struct {
+	walk          *bpf.Walk
+	migrations    *bpf.Migrations
+	walkErr       error
+	migrationsErr error
+}
+
+func loadPrograms(ctx context.Context) (p programs) {
+	p.walk, p.walkErr = bpf.OpenWalk(bpf.WalkOptions{})
+	if p.migrationsErr = ctx.Err(); p.migrationsErr == nil {
+		p.migrations, p.migrationsErr = bpf.OpenMigrations()
+	}
+	return p
+}
+
+func (p *programs) close() {
+	if p.walk != nil {
+		p.walk.Close()
+	}
+	if p.migrations != nil {
+		p.migrations.Close()
+	}
+}
+
+// loadLater loads in the background; wait returns when that has ended. The next
+// sample after it takes the programs over, and comes at once.
+func (s *Sampler) loadLater(ctx context.Context) (wait func()) {
+	if s.ebpf != EBPFLater {
+		return func() {}
+	}
+	s.ebpf = EBPFNever // once
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(afterFirst):
+		}
+		p := loadPrograms(ctx)
+		s.loaded <- &p // it has room for one
+		s.Refresh()
+	}()
+	return func() { <-done }
+}
+
+// adopt takes over what was loaded since the last sample. The rows carry over.
+func (s *Sampler) adopt() {
+	if s.ebpf == EBPFNow {
+		s.ebpf = EBPFNever
+		p := loadPrograms(context.Background())
+		s.loaded <- &p
+	}
+	select {
+	case p := <-s.loaded:
+		s.adoptWalk(p)
+		s.adoptMigrations(p)
+	default:
+	}
+}
+
+func (s *Sampler) adoptWalk(p *programs) {
+	if p.walkErr != nil {
+		s.tasksBetter = p.walkErr.Error()
+		return
+	}
+	s.tasks.close()
+	s.tasks = newBPFWalk(p.walk, s.fs, s.r)
+	s.tasksBetter = ""
+	if refused := p.walk.Refused(); refused != nil {
+		s.tasksBetter = refused.Error()
+	}
+}
+
+func (s *Sampler) adoptMigrations(p *programs) {
+	err := p.migrationsErr
+	if err == nil {
+		var m *bpfMigrations
+		if m, err = newBPFMigrations(p.migrations); err == nil {
+			s.ladder[0].close()
+			s.ladder = append([]migrationSource{m}, s.ladder...)
+			s.better = ""
+			return
+		}
+		p.migrations.Close()
+	}
+	if s.better == waiting || s.better == "" {
+		s.better = err.Error()
+	}
+}
+
+// What Better says before anyone has tried.
+const (
+	waiting  = "eBPF programs, which are being loaded"
+	unwanted = "eBPF programs, which were not asked for"
+)
+
+// walkTasks walks; when the eBPF walk fails, /proc takes over for good.
+func (s *Sampler) walkTasks(w *walk) error {
+	err := s.tasks.walk(w)
+	if _, isBPF := s.tasks.(*bpfWalk); err == nil || !isBPF {
+		return err
+	}
+	s.tasks.close()
+	s.tasks, s.tasksBetter = newProcWalk(s.fs, s.r), err.Error()
+	w.tasks = w.tasks[:0]
+	return s.tasks.walk(w)
+}
+
+// onDemand reads what is attached only while it is asked for, and detaches the rest.
+func (s *Sampler) onDemand(n *Sample, needs *wanted) {
+	const rung = "ebpf"
+	if needs.Trace != 0 && s.fs.Live() {
+		s.collect(n, "trace", rung, func() error { return s.trace.read(n, needs.Trace) })
+	} else {
+		s.trace.close()
+	}
+	if needs.Ledger && s.fs.Live() {
+		s.collect(n, "ledger", rung, func() error { return s.ledger.read(n, s.fs, s.r) })
+	} else {
+		s.ledger.close()
+	}
+}
+
+// closePrograms detaches what was asked for, and what was loaded but never
+// taken over.
+func (s *Sampler) closePrograms() {
+	s.trace.close()
+	s.ledger.close()
+	select {
+	case p := <-s.loaded:
+		p.close()
+	default:
+	}
+}

@@ -1,0 +1,55 @@
+package sample
+
+import (
+	"piton/internal/bpf"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// trace follows the moves of one task while somebody asks for them. Nothing is
+// attached otherwise.
+type trace struct {
+	kernel *bpf.Moves
+	tid    kernel.TID
+	refuse error // why it cannot be followed; it is not tried again
+	moves  []bpf.Move
+}
+
+// read sets n.Steps to the moves of the task since the last sample.
+func (t *trace) read(n *Sample, tid kernel.TID) error {
+	if t.refuse != nil {
+		return t.refuse
+	}
+	if t.kernel == nil {
+		var err error
+		if t.kernel, err = bpf.OpenMoves(bpf.MovesBytes); err != nil {
+			t.refuse = err
+			return err
+		}
+	}
+	moves, lost, err := t.kernel.Read(t.moves[:0])
+	if err != nil {
+		return err
+	}
+	t.moves = moves
+	if tid != t.tid {
+		t.tid = tid
+		return t.kernel.SetTargets(tid)
+	}
+	n.Steps, n.StepsLost = make([]Step, 0, len(moves)), lost
+	for i := range moves {
+		v := &moves[i]
+		if v.TID == tid || v.TGID == tid {
+			n.Steps = append(n.Steps, Step{AtNs: v.AtNs, From: cpuset.CPU(v.From), To: cpuset.CPU(v.To)})
+		}
+	}
+	return nil
+}
+
+// close detaches.
+func (t *trace) close() {
+	if t.kernel != nil {
+		t.kernel.Close()
+		t.kernel, t.tid, t.moves = nil, 0, nil
+	}
+}
