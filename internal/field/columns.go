@@ -73,6 +73,7 @@ func needSwitches(n *sample.Needs)   { n.Switches = true }
 func needMigrations(n *sample.Needs) { n.Migrations = true }
 func needDelay(n *sample.Needs)      { n.Delay = true }
 func needIOPrio(n *sample.Needs)     { n.IOPrio = true }
+func needPingPongs(n *sample.Needs)  { n.PingPongs = true }
 func needIdentity(n *sample.Needs)   { n.Identity = true }
 
 func whyIdentity(r Row) string {

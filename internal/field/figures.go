@@ -31,6 +31,12 @@ func figureColumns() []Column {
 				}
 				return r.Task().MigrationSource.String()
 			}),
+		pingPong(Column{ID: "pingpong_per_s", Title: "PINGPONG/s", Width: 10,
+			Help: "moves back within 100 ms to a CPU just left, a second (eBPF only)"},
+			func(r Row) float32 { return r.Rates().PingPongPerS }),
+		pingPong(Column{ID: "pingpong_percent", Title: "PINGPONG%", Width: 9, unit: percent,
+			Help: "share of its migrations that were moves back within 100 ms (eBPF only)"},
+			func(r Row) float32 { return r.Rates().PingPongShare * 100 }),
 		bounceColumn(),
 		rate(Column{ID: "run_delay_percent", Title: "DELAY", Width: 5, unit: percent,
 			Help: "share of the last interval in which it was runnable but had to wait for a CPU, in percent"},
@@ -74,6 +80,19 @@ func migrationsPerSecond() Column {
 			dst = appendAtLeast(dst, r)
 		}
 		return appendFixed(dst, float64(v))
+	}
+	return c
+}
+
+// pingPong completes a column about returns, which only the kernel can see.
+func pingPong(c Column, get func(Row) float32) Column {
+	c.Needs = needPingPongs
+	c = rate(c, get)
+	c.Missing = func(r Row) string {
+		if r.Task().Have&sample.HavePingPongs == 0 {
+			return "only eBPF programs see each move: piton doctor says what they need"
+		}
+		return whyRate(r)
 	}
 	return c
 }

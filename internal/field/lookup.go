@@ -25,7 +25,7 @@ var (
 
 // aliases are the short names that people type, beside the headings.
 var aliases = map[string]string{
-	"mig": "migrations_per_s", "mem": "mem_percent", "rss": "rss_bytes", "time": "time_s",
+	"mig": "migrations_per_s", "pingpong": "pingpong_per_s", "mem": "mem_percent", "rss": "rss_bytes", "time": "time_s",
 	"allowed": "affinity", "delay": "run_delay_percent", "cmd": "command", "args": "command",
 	"cmdline": "command", "name": "comm", "io": "ioprio", "prio": "priority", "rt": "rtprio",
 	"vcsw": "voluntary_per_s", "icsw": "involuntary_per_s", "cpus": "affinity",

@@ -29,7 +29,7 @@ func (m *Model) nextCPUs(prev *Model) {
 		}
 		c.In, c.Ticks = prev.CPUs[j].In, prev.CPUs[j].Ticks
 		c.shares(&before[j], &now[i])
-		m.moves(c, &before[j], &now[i])
+		m.moves(prev, c, &before[j], &now[i])
 	}
 }
 
@@ -65,7 +65,11 @@ func (c *CPU) shares(before, now *sample.CPU) {
 }
 
 // moves computes the CPU's migrations; m.MigrationsPerS adds up those into CPUs.
-func (m *Model) moves(c *CPU, before, now *sample.CPU) {
+// Another source counts from another moment on.
+func (m *Model) moves(prev *Model, c *CPU, before, now *sample.CPU) {
+	if prev.Sample.Migrations != m.Sample.Migrations {
+		return
+	}
 	if before.HaveOut && now.HaveOut {
 		c.OutPerS = m.perS(before.MigrationsOut, now.MigrationsOut)
 	}

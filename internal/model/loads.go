@@ -37,6 +37,7 @@ func (m *Model) Loads() []place.Load {
 			IRQ:      float64(c.IRQ + c.SoftIRQ),
 			Pinned:   c.Pinned,
 			RTBusy:   c.RT >= 0 && m.Tasks[c.RT].CPUPercent >= busyThread,
+			Pressure: float64(m.Sample.CPUs[i].Pressure), HavePressure: m.Sample.CPUs[i].HavePressure,
 		})
 	}
 	return loads
@@ -78,6 +79,7 @@ func (m *Model) PlaceTarget(i int) place.Target {
 	if r.DelayPercent > 0 {
 		target.Delay = map[cpuset.CPU]float64{target.LastCPU: float64(r.DelayPercent) / 100}
 	}
+	m.addPressure(&target, t, r)
 	if !(r.CPUPercent > 0) {
 		return target
 	}
@@ -91,6 +93,42 @@ func (m *Model) PlaceTarget(i int) place.Target {
 		target.BusyThreads = 1
 	}
 	return target
+}
+
+// addPressure notes what a task itself adds to the run queues. The average of
+// real-time tasks is not kept by task: theirs is the time that they use.
+func (m *Model) addPressure(target *place.Target, t *sample.Task, r *Task) {
+	if t.Have&sample.HavePressure == 0 {
+		return
+	}
+	rest := pressure(t, r)
+	target.Pressure = map[cpuset.CPU]float64{}
+	if t.IsProcess() && t.Threads > 1 {
+		threads := 1
+		for i := range m.Sample.Tasks {
+			if o := &m.Sample.Tasks[i]; o.TGID == t.TID && !o.IsProcess() {
+				own := pressure(o, &m.Tasks[i])
+				target.Pressure[cpuset.CPU(o.LastCPU)] += own
+				rest -= own
+				threads++
+			}
+		}
+		if threads == 1 { // the sample has no threads: nobody knows where they are
+			target.Pressure[-1] = rest
+			return
+		}
+	}
+	target.Pressure[target.LastCPU] += max(rest, 0)
+}
+
+func pressure(t *sample.Task, r *Task) float64 {
+	if t.Policy.RealTime() {
+		if r.CPUPercent > 0 {
+			return float64(r.CPUPercent) / 100
+		}
+		return 0
+	}
+	return float64(t.Pressure)
 }
 
 // addThreads adds up a process's threads. A sample without threads does not

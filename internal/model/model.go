@@ -74,6 +74,9 @@ type Task struct {
 	VolPerS      float32
 	InvolPerS    float32
 	DelayPercent float32 // share of the interval runnable but waiting, 100 is all of it
+	// PingPongPerS are moves back within 100 ms to a CPU just left, and PingPongShare
+	// their part of the task's moves, 0..1.
+	PingPongPerS, PingPongShare float32
 	// Bounce is the CPU the task was last on at each tick, oldest first, newest
 	// last; -1 before it was seen.
 	Bounce [BounceLen]int16

@@ -47,7 +47,7 @@ func (m *Model) count(t *sample.Task) {
 // first is a task that the sample before did not have.
 func (m *Model) first(r *Task, t *sample.Task) {
 	*r = Task{CPUPercent: Unknown, MigPerS: Unknown, VolPerS: Unknown, InvolPerS: Unknown,
-		DelayPercent: Unknown, SinceTick: math.MaxUint8}
+		DelayPercent: Unknown, PingPongPerS: Unknown, PingPongShare: Unknown, SinceTick: math.MaxUint8}
 	if t.State == 'R' {
 		r.SinceTick = 0
 	}
@@ -70,7 +70,9 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 	if both&sample.HaveMigrations != 0 && before.MigrationSource == t.MigrationSource {
 		r.MigPerS = m.perS(before.Migrations, t.Migrations)
 	}
-	if both&sample.HaveSwitches != 0 {
+	r.pingPongs(m, before, t)
+	// Where the kernel counts, it counts the threads too that ended before piton began.
+	if both&sample.HaveSwitches != 0 && (before.MigrationSource == sample.SourceBPF) == (t.MigrationSource == sample.SourceBPF) {
 		r.VolPerS = m.perS(before.VoluntarySwitches, t.VoluntarySwitches)
 		r.InvolPerS = m.perS(before.InvoluntarySwitches, t.InvoluntarySwitches)
 	}
@@ -78,6 +80,18 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 		r.SinceTick = 0
 	} else {
 		r.SinceTick = was.SinceTick + min(1, math.MaxUint8-was.SinceTick)
+	}
+}
+
+func (r *Task) pingPongs(m *Model, before, t *sample.Task) {
+	r.PingPongPerS, r.PingPongShare = Unknown, Unknown
+	if before.Have&t.Have&sample.HavePingPongs == 0 {
+		return
+	}
+	r.PingPongPerS = m.perS(before.PingPongs, t.PingPongs)
+	if r.PingPongPerS >= 0 && r.MigPerS > 0 {
+		// Tasks and moves are not counted at the very same moment.
+		r.PingPongShare = min(1, r.PingPongPerS/r.MigPerS)
 	}
 }
 

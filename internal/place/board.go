@@ -40,6 +40,7 @@ type slot struct {
 	load     Load
 	base     float64 // load of others: own shares off, placed targets on
 	own      float64 // the targets' own share that was taken off
+	measured float64 // busy + run delay of others; base, without the kernel's averages
 	siblings []int   // slots of the SMT siblings, those without load data left out
 	placed   int     // targets placed here so far
 }
@@ -98,14 +99,19 @@ func (b *board) fill(loads []Load) {
 	}
 }
 
-// attribute finds how much of each CPU's busy time was the targets' own. Only
-// where a task was last is known, and one that bounces did its work elsewhere
-// too: no more of it is put on a CPU than the other tasks there leave
-// unexplained, and the rest goes where there is such time.
+// attribute finds how much of each CPU's load was the targets' own. Only where a
+// task was last is known, and one that bounces did its work elsewhere too: no
+// more of it is put on a CPU than the other tasks there leave unexplained, and
+// the rest goes where there is such time. The kernel's averages move with a
+// task, so they are all where it is.
 func (b *board) attribute(targets []Target) {
 	free := make([]float64, len(b.slots))
 	for i := range b.slots {
 		s := &b.slots[i]
+		free[i] = s.load.Pressure
+		if b.pressure {
+			continue
+		}
 		others := s.load.Resident
 		for t := range targets {
 			others -= targets[t].Share[s.cpu.ID]
@@ -114,13 +120,13 @@ func (b *board) attribute(targets []Target) {
 	}
 	rest, room := 0.0, 0.0
 	for t := range targets {
-		rest += targets[t].Share[-1]
+		rest += b.ownOf(&targets[t])[-1]
 	}
 	for i := range b.slots {
 		s := &b.slots[i]
 		share := 0.0
 		for t := range targets {
-			share += targets[t].Share[s.cpu.ID]
+			share += b.ownOf(&targets[t])[s.cpu.ID]
 		}
 		s.own = min(share, free[i])
 		free[i] -= s.own
@@ -135,21 +141,35 @@ func (b *board) attribute(targets []Target) {
 	}
 }
 
+// ownOf is a target's own part of the loads, by CPU.
+func (b *board) ownOf(t *Target) map[cpuset.CPU]float64 {
+	if b.pressure && t.Pressure != nil {
+		return t.Pressure
+	}
+	return t.Share
+}
+
 // setBases takes off what the targets themselves do: all of them are about to be
 // placed, so none of it need stay where it is.
 func (b *board) setBases(targets []Target) {
 	for i := range b.slots {
 		s := &b.slots[i]
-		load := s.load.Busy + s.load.RunDelay
+		load, share := s.load.Busy+s.load.RunDelay, 0.0
 		for t := range targets {
 			load -= targets[t].Delay[s.cpu.ID]
+			share += targets[t].Share[s.cpu.ID]
 		}
-		if b.pressure {
-			load = s.load.Pressure
+		if !b.pressure {
+			s.base = less(load, s.own)
+			s.measured = s.base
+			continue
 		}
-		s.base = max(0, load-s.own*(1+ownError))
+		s.base, s.measured = less(s.load.Pressure, s.own), less(load, share)
 	}
 }
+
+// less takes a target's own part off a load.
+func less(load, own float64) float64 { return max(0, load-own*(1+ownError)) }
 
 // cost is how bad a slot is for a target, in CPUs' worth of load.
 func (b *board) cost(i int, t *Target) float64 {

@@ -49,7 +49,10 @@ type Target struct {
 	// taken off where it can have run. Delay is the same for its own run delay, in seconds per second, as
 	// counted in Load.RunDelay. Both may be nil.
 	Share, Delay map[cpuset.CPU]float64
-	HomeNode     topology.NodeID // where most of its memory is, -1 unknown
+	// Pressure is the target's own part of Load.Pressure, as Share is of Busy; where
+	// it is nil, Share stands in for it.
+	Pressure map[cpuset.CPU]float64
+	HomeNode topology.NodeID // where most of its memory is, -1 unknown
 }
 
 // Request is everything Place decides from.

@@ -19,13 +19,18 @@ const (
 	muchSame = 0.35 // of the most loaded CPU
 )
 
-// floats reports whether the load of the slots is such.
+// floats reports whether the load of the slots is such. The kernel's averages
+// count tasks by the weight of their groups: several busy tasks of one session
+// can come to less than one CPU, so whether it is heavy is told by what was
+// measured.
 func (b *board) floats(slots []int) bool {
-	least, most := math.Inf(1), 0.0
+	least, most, used := math.Inf(1), 0.0, math.Inf(1)
 	for _, i := range slots {
-		least, most = min(least, b.slots[i].base), max(most, b.slots[i].base)
+		s := &b.slots[i]
+		least, most = min(least, s.base), max(most, s.base)
+		used = min(used, s.measured)
 	}
-	return len(slots) > 1 && least >= heavy && most-least <= muchSame*most
+	return len(slots) > 1 && used >= heavy && most-least <= muchSame*most
 }
 
 // reason says in words why a slot was chosen.

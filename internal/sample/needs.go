@@ -25,4 +25,7 @@ type Needs struct {
 	// Ledger asks who ran on which CPU; it costs something at every context
 	// switch of the machine while it is set.
 	Ledger bool
+	// PingPongs asks for the returns of every task, which only eBPF programs count.
+	// It costs nothing once they are loaded.
+	PingPongs bool
 }
