@@ -76,6 +76,7 @@ type global struct {
 	hostRoot string
 	noColor  bool
 	ascii    bool
+	source   string // of the figures: sourceAuto or sourceProc
 }
 
 // getenv looks a variable up in the environment that the run was given.

@@ -104,6 +104,19 @@ func (v *view) rows(dst []int32, m *model.Model) []int32 {
 	return dst
 }
 
+// fewSamples are read sooner from /proc than eBPF programs are loaded.
+const fewSamples = 2
+
+// ebpf is when the programs are loaded: for a few samples only where nothing
+// else has a figure that is asked for, else before the first one, so that all
+// are alike.
+func (o *monitorOptions) ebpf(n sample.Needs) sample.EBPF {
+	if o.count.n > 0 && o.count.n <= fewSamples && !n.PingPongs {
+		return sample.EBPFNever
+	}
+	return sample.EBPFNow
+}
+
 // printer writes one tick.
 type printer interface {
 	tick(w *bufio.Writer, n int, m *model.Model, rows []int32) error
@@ -136,7 +149,8 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 	defer stop()
 	w := bufio.NewWriterSize(a.Out, 1<<16)
 	n := 0
-	return a.watch(ctx, o.interval.d, v.needs(o.threads), func(m *model.Model) (more bool, err error) {
+	needs := v.needs(o.threads)
+	return a.watch(ctx, o.interval.d, needs, o.ebpf(needs), func(m *model.Model) (more bool, err error) {
 		rows := v.rows(nil, m)
 		if len(v.pids) > 0 && len(rows) == 0 && v.filter == nil {
 			if n == 0 {

@@ -47,6 +47,7 @@ func newRoot(a *app) *cobra.Command {
 		return usagef("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
+	root.PersistentFlags().StringVar(&a.source, "source", sourceAuto, "where figures come from: `auto` (eBPF programs where they can run) or proc (only /proc and perf)")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentFlags().BoolVar(&a.ascii, "ascii", false, "draw with ASCII only")
 	root.Flags().BoolP("version", "V", false, "print the version")
@@ -60,6 +61,9 @@ func newRoot(a *app) *cobra.Command {
 
 // setUp completes the global flags from the environment.
 func (a *app) setUp() error {
+	if a.source != sourceAuto && a.source != sourceProc {
+		return usagef("--source %s: it is %s or %s", a.source, sourceAuto, sourceProc)
+	}
 	if a.hostRoot == "" {
 		a.hostRoot = a.getenv("PITON_HOST_ROOT")
 	}

@@ -16,21 +16,36 @@ const measureWindow = 250 * time.Millisecond
 // measure looks at the machine over measureWindow.
 func (a *app) measure(ctx context.Context) (m *model.Model, err error) {
 	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
-	err = a.watch(ctx, measureWindow, needs, func(seen *model.Model) (bool, error) {
+	// The run queues' averages tell best where a task would get most: worth the loading.
+	err = a.watch(ctx, measureWindow, needs, sample.EBPFNow, func(seen *model.Model) (bool, error) {
 		m = seen
 		return false, nil
 	})
 	return m, err
 }
 
+// The values of --source.
+const (
+	sourceAuto = "auto"
+	sourceProc = "proc"
+)
+
+// ebpf is when eBPF programs are loaded, if the user lets them be.
+func (a *app) ebpf(when sample.EBPF) sample.EBPF {
+	if a.source == sourceProc {
+		return sample.EBPFNever
+	}
+	return when
+}
+
 // watch calls on with the machine over each interval, until it wants no more or
 // ctx ends.
-func (a *app) watch(ctx context.Context, interval time.Duration, needs sample.Needs, on func(*model.Model) (more bool, err error)) (err error) {
+func (a *app) watch(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*model.Model) (more bool, err error)) (err error) {
 	topo, err := a.topology()
 	if err != nil {
 		return err
 	}
-	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: interval, Needs: needs})
+	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: interval, Needs: needs, EBPF: a.ebpf(ebpf)})
 	if err != nil {
 		return fmt.Errorf("look at the tasks: %w", err)
 	}

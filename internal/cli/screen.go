@@ -32,7 +32,7 @@ func runScreen(ctx context.Context, a *app, o *rootOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: options.Interval})
+	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: options.Interval, EBPF: a.ebpf(sample.EBPFLater)})
 	if err != nil {
 		return err
 	}
