@@ -32,7 +32,10 @@ type Sample struct {
 	Moves     []Move
 	MovesLost uint64
 	HaveMoves bool
-	// Steps are the moves of the task that Needs.Trace names.
+	// Steps are the moves of one task, Traced, since the sample before: of the one
+	// that Needs.Trace names, from the second sample after it was named. A process's
+	// number stands for its first thread. Traced is 0 where nothing is followed.
+	Traced    kernel.TID
 	Steps     []Step
 	StepsLost uint64
 	// Stays are who ran where, with Needs.Ledger. StaysLost counts those for which

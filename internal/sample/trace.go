@@ -36,10 +36,11 @@ func (t *trace) read(n *Sample, tid kernel.TID) error {
 		t.tid = tid
 		return t.kernel.SetTargets(tid)
 	}
+	n.Traced = tid
 	n.Steps, n.StepsLost = make([]Step, 0, len(moves)), lost
 	for i := range moves {
 		v := &moves[i]
-		if v.TID == tid || v.TGID == tid {
+		if v.TID == tid { // not the other threads of its process
 			n.Steps = append(n.Steps, Step{AtNs: v.AtNs, From: cpuset.CPU(v.From), To: cpuset.CPU(v.To)})
 		}
 	}
