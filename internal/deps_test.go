@@ -16,7 +16,7 @@ var layers = [][]string{
 	{"cli"},
 	{"tui"},
 	{"action"},
-	{"tune", "bench", "field", "target"},
+	{"tune", "bench", "watch", "field", "target"},
 	{"model"},
 	{"place", "sample"},
 	{"procfs", "topology", "bpf"},

@@ -26,6 +26,7 @@
 //	action         the table of verbs that keys, help, flags and README share
 //	tune           plan, apply, verify, undo, journal
 //	bench          runs, statistics and the results file
+//	watch          single migrations as they happen, and their sums
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
 //	model          rates and histories from two samples (pure)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"structs"
 	"sync"
 	"time"
@@ -46,7 +47,8 @@ type Move struct { // struct move of c/moves.c
 const MovesBytes = 1 << 20
 
 // OpenMoves begins to report, of no task yet, into a ring of the given size: a
-// power of two, at least a page. An error that Is ErrNotSupported says what is
+// power of two, at least a page. An error that Is
+// feature.ErrNotSupported says what is
 // missing.
 func OpenMoves(ringBytes int) (*Moves, error) {
 	if err := usable(movesName); err != nil {
@@ -79,7 +81,8 @@ func OpenMoves(ringBytes int) (*Moves, error) {
 const MaxTargets = 4096
 
 // SetTargets replaces the tasks to report: each id stands for the thread, or
-// for all threads of the process, present and future.
+// for all threads of the process, present and future. Of tasks that stay
+// targets no move is missed.
 func (m *Moves) SetTargets(ids ...kernel.TID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,18 +92,24 @@ func (m *Moves) SetTargets(ids ...kernel.TID) error {
 	if len(ids) > MaxTargets {
 		return fmt.Errorf("%d tasks are more than the %d whose moves can be reported; report all tasks instead", len(ids), MaxTargets)
 	}
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	targets := m.objects.Maps[movesMapTargets]
-	for _, id := range m.targets {
-		if err := targets.Delete(uint32(id)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-			return explain(movesName, err)
-		}
-	}
-	m.targets = append(m.targets[:0], ids...)
 	for _, id := range ids {
 		if err := targets.Put(uint32(id), uint8(1)); err != nil {
 			return explain(movesName, err)
 		}
 	}
+	for _, id := range m.targets {
+		if _, stays := slices.BinarySearch(ids, id); stays {
+			continue
+		}
+		if err := targets.Delete(uint32(id)); err != nil {
+			return explain(movesName, err)
+		}
+	}
+	m.targets = ids
 	return nil
 }
 
@@ -140,6 +149,27 @@ func (m *Moves) Unfollowed() (n uint64, err error) {
 		return 0, errClosed
 	}
 	return n, explain(movesName, m.objects.Variables[movesVarUnfollowed].Get(&n))
+}
+
+// Left is how many of the targets there still are: a task that has ended, and
+// whose parent has taken note, is no target any more.
+func (m *Moves) Left() (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		return 0, errClosed
+	}
+	var id uint32
+	var one uint8
+	entries := m.objects.Maps[movesMapTargets].Iterate()
+	for entries.Next(&id, &one) {
+		n++
+	}
+	// Targets that go meanwhile can spoil the iteration: some were left.
+	if err := entries.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
+		return n, explain(movesName, err)
+	}
+	return n, nil
 }
 
 // readLimit ends a read of a stream that is faster than its reader.

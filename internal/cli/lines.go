@@ -45,6 +45,37 @@ func (l *line) addList(name string, values []string) *line {
 	return l
 }
 
+// addInts adds a list of numbers.
+func (l *line) addInts(name string, values []int) *line {
+	l.b = append(l.b, ',')
+	l.b = field.AppendJSON(l.b, name)
+	l.b = append(l.b, ':', '[')
+	for i, v := range values {
+		if i > 0 {
+			l.b = append(l.b, ',')
+		}
+		l.b = field.AppendJSON(l.b, v)
+	}
+	l.b = append(l.b, ']')
+	return l
+}
+
+// addCounts adds an object of numbers, names in the order given.
+func (l *line) addCounts(name string, names []string, values []uint64) *line {
+	l.b = append(l.b, ',')
+	l.b = field.AppendJSON(l.b, name)
+	l.b = append(l.b, ':', '{')
+	for i, n := range names {
+		if i > 0 {
+			l.b = append(l.b, ',')
+		}
+		l.b = append(field.AppendJSON(l.b, n), ':')
+		l.b = field.AppendJSON(l.b, values[i])
+	}
+	l.b = append(l.b, '}')
+	return l
+}
+
 // write ends the object and writes the line.
 func (l *line) write(w io.Writer) error {
 	l.b = append(l.b, '}', '\n')

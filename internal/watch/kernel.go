@@ -1,0 +1,136 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"piton/internal/bpf"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// ringBytes has room for 131,072 moves: more than a second of the worst burst
+// may pass before it is read.
+const ringBytes = 4 * bpf.MovesBytes
+
+// moves is what kernelSource uses of *bpf.Moves.
+type moves interface {
+	Read([]bpf.Move) ([]bpf.Move, uint64, error)
+	Lost([]bpf.MoveCount) ([]bpf.MoveCount, error)
+	Unfollowed() (uint64, error)
+	Left() (int, error)
+	Stop()
+	Close()
+}
+
+// kernelSource is the eBPF program on sched_migrate_task.
+type kernelSource struct {
+	moves      moves
+	only       []kernel.TID // in order, with scope Thread: the program takes a leader's number for its process
+	read       []bpf.Move
+	counts     []bpf.MoveCount
+	lost, told uint64 // moves that found the ring full, and those of them whose task is known
+	unfollowed uint64
+}
+
+func openKernel(t Targets) (*kernelSource, error) {
+	m, err := bpf.OpenMoves(ringBytes)
+	if err != nil {
+		return nil, err
+	}
+	err = m.SetFollow(t.Scope == Tree)
+	if err == nil {
+		err = m.SetTargets(t.IDs...)
+	}
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	s := &kernelSource{moves: m}
+	if t.Scope == Thread {
+		s.only = slices.Sorted(slices.Values(t.IDs))
+	}
+	return s, nil
+}
+
+func (*kernelSource) Kind() sample.Source  { return sample.SourceBPF }
+func (*kernelSource) Single() bool         { return true }
+func (*kernelSource) Every() time.Duration { return 25 * time.Millisecond }
+func (s *kernelSource) Close()             { s.moves.Close() }
+
+func (s *kernelSource) Left() (bool, error) {
+	n, err := s.moves.Left()
+	return n > 0, err
+}
+
+func (s *kernelSource) Read(b *Batch) error {
+	lost := s.lost
+	if err := s.drain(b); err != nil || s.lost == lost {
+		return err
+	}
+	return s.addLost(b)
+}
+
+// Stop asks for lost moves twice: the first time waits for programs that still
+// run, and one of them may have lost a move meanwhile.
+func (s *kernelSource) Stop(b *Batch) error {
+	s.moves.Stop()
+	if err := s.addLost(b); err != nil {
+		return err
+	}
+	for more := true; more; more = len(s.read) > 0 {
+		if err := s.drain(b); err != nil {
+			return err
+		}
+	}
+	if err := s.addLost(b); err != nil {
+		return err
+	}
+	if s.lost > s.told {
+		b.Counts = append(b.Counts, Count{From: Unknown, To: Unknown, N: s.lost - s.told})
+	}
+	return nil
+}
+
+// drain adds what is in the ring.
+func (s *kernelSource) drain(b *Batch) (err error) {
+	var lost uint64
+	s.read, lost, err = s.moves.Read(s.read[:0])
+	if err != nil {
+		return err
+	}
+	s.lost += lost
+	for i := range s.read {
+		m := &s.read[i]
+		if s.wanted(m.TID) {
+			b.Moves = append(b.Moves, Move{time.Duration(m.AtNs), m.TID, m.TGID, cpuset.CPU(m.From), cpuset.CPU(m.To)})
+		}
+	}
+	unfollowed, err := s.moves.Unfollowed()
+	b.Unfollowed += unfollowed - s.unfollowed
+	s.unfollowed = unfollowed
+	return err
+}
+
+// addLost adds whose moves found the ring full.
+func (s *kernelSource) addLost(b *Batch) (err error) {
+	if s.counts, err = s.moves.Lost(s.counts[:0]); err != nil {
+		return err
+	}
+	for _, c := range s.counts {
+		s.told += uint64(c.Moves)
+		if s.wanted(c.TID) {
+			b.Counts = append(b.Counts, Count{c.TID, c.TGID, c.From, c.To, uint64(c.Moves)})
+		}
+	}
+	return nil
+}
+
+func (s *kernelSource) wanted(tid kernel.TID) bool {
+	if s.only == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(s.only, tid)
+	return found
+}
