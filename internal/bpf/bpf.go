@@ -6,7 +6,7 @@
 // Each subject is an object of its own that is loaded when it is opened and
 // leaves nothing in the kernel after Close. Opening needs CAP_BPF and
 // CAP_PERFMON (or root) and /sys/kernel/btf/vmlinux; where it cannot work the
-// error Is ErrNotSupported and says in a sentence what is missing.
+// error Is feature.ErrNotSupported and says in a sentence what is missing.
 //
 // The programs are in c/, compiled by generate.sh; users need no compiler.
 // Start at OpenWalk.

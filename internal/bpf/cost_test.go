@@ -30,8 +30,13 @@ func playCost(subject string) error {
 	if err != nil {
 		return err
 	}
-	if err := subjects[subject](); err != nil {
-		return err
+	for _, f := range features {
+		if f.ID != subject {
+			continue
+		}
+		if err := f.Probe(); err != nil {
+			return err
+		}
 	}
 	after, err := spent()
 	if err != nil {
@@ -60,11 +65,11 @@ func spent() (cost, error) {
 // BenchmarkOpen opens, uses once and closes each subject, in a new process.
 func BenchmarkOpen(b *testing.B) {
 	must(b, 5, 8, OpenMigrations).Close()
-	for subject := range subjects {
-		b.Run(subject, func(b *testing.B) {
+	for _, f := range features {
+		b.Run(f.ID, func(b *testing.B) {
 			var sum cost
 			for range b.N {
-				out, err := command("cost", subject).Output()
+				out, err := command("cost", f.ID).Output()
 				require.NoError(b, err, "%s", out)
 				var one cost
 				require.NoError(b, json.Unmarshal(out, &one))

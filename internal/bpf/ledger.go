@@ -86,7 +86,8 @@ type stayValue struct { // struct stay of c/ledger.c
 	Comm                  [16]byte
 }
 
-// OpenLedger begins to write. An error that Is ErrNotSupported says what is missing.
+// OpenLedger begins to write. An error that Is
+// feature.ErrNotSupported says what is missing.
 func OpenLedger() (*Ledger, error) {
 	if err := usable(ledgerName); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/feature"
 	"piton/internal/kernel"
 )
 
@@ -142,7 +143,7 @@ func must[T any](tb testing.TB, major, minor int, open func() (T, error)) T {
 		return subject
 	}
 	able := len(missingCapabilities()) == 0 && initialNamespace("pid") && !releaseBefore(major, minor)
-	if _, noBTF := os.Stat(btfFile); errors.Is(err, ErrNotSupported) && (!able || noBTF != nil) {
+	if _, noBTF := os.Stat(btfFile); errors.Is(err, feature.ErrNotSupported) && (!able || noBTF != nil) {
 		tb.Skip(err)
 	}
 	require.NoError(tb, err)

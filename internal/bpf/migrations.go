@@ -59,7 +59,8 @@ type moveCount struct { // struct move_count of c/count.c
 // drainChunk is how many entries are fetched at a time.
 const drainChunk = 2048
 
-// OpenMigrations begins to count. An error that Is ErrNotSupported says what is missing.
+// OpenMigrations begins to count. An error that Is
+// feature.ErrNotSupported says what is missing.
 func OpenMigrations() (*Migrations, error) {
 	if err := usable(migrationsName); err != nil {
 		return nil, err

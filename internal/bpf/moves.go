@@ -47,9 +47,8 @@ type Move struct { // struct move of c/moves.c
 const MovesBytes = 1 << 20
 
 // OpenMoves begins to report, of no task yet, into a ring of the given size: a
-// power of two, at least a page. An error that Is
-// feature.ErrNotSupported says what is
-// missing.
+// power of two, at least a page. An error that Is feature.ErrNotSupported says
+// what is missing.
 func OpenMoves(ringBytes int) (*Moves, error) {
 	if err := usable(movesName); err != nil {
 		return nil, err

@@ -8,15 +8,13 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"piton/internal/feature"
 	"piton/internal/kernel"
 )
 
-// ErrNotSupported is what every *Refusal Is: the kernel or the rights of this
-// process do not allow it, and asking again will not help. Any other error
-// means that it could not be told.
-var ErrNotSupported = errors.New("not supported here")
-
-// Refusal says why something of this package cannot work here.
+// Refusal says why something of this package cannot work here: the kernel or
+// the rights of this process do not allow it, and asking again will not help.
+// It Is feature.ErrNotSupported; any other error means that it could not be told.
 type Refusal struct {
 	What string // what was asked for, "task walk"
 	Why  string // half a sentence for users
@@ -26,8 +24,8 @@ type Refusal struct {
 // Error is one sentence for users.
 func (r *Refusal) Error() string { return r.What + " by eBPF: " + r.Why }
 
-// Is makes errors.Is(r, ErrNotSupported) true.
-func (r *Refusal) Is(target error) bool { return target == ErrNotSupported }
+// Is makes errors.Is(r, feature.ErrNotSupported) true.
+func (r *Refusal) Is(target error) bool { return target == feature.ErrNotSupported }
 
 // explain turns an error of the loader into a Refusal where the reason is
 // known. The loader's own words are left out: to every EPERM it adds a guess

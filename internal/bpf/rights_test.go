@@ -18,48 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/feature"
 	"piton/internal/kernel"
 )
-
-// subjects are all that can be opened, each with a try at its smallest use.
-var subjects = map[string]func() error{
-	"walk": func() error {
-		w, err := OpenWalk(WalkOptions{})
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		_, _, err = w.Read(nil, false)
-		return err
-	},
-	"migrations": func() error {
-		m, err := OpenMigrations()
-		if err != nil {
-			return err
-		}
-		defer m.Close()
-		_, _, err = m.Drain(nil)
-		return err
-	},
-	"moves": func() error {
-		m, err := OpenMoves(MovesBytes)
-		if err != nil {
-			return err
-		}
-		defer m.Close()
-		_, _, err = m.Read(nil)
-		return err
-	},
-	"ledger": func() error {
-		l, err := OpenLedger()
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		_, _, err = l.Drain(nil)
-		return err
-	},
-}
 
 // playOpen takes a right from itself and prints how each subject opens.
 func playOpen(role []string) error {
@@ -74,13 +35,13 @@ func playOpen(role []string) error {
 	if err != nil {
 		return err
 	}
-	for name, open := range subjects {
-		err := open()
+	for _, f := range features {
+		name, err := f.ID, f.Probe()
 		var refusal *Refusal
 		switch {
 		case err == nil:
 			fmt.Printf("%s works\n", name)
-		case errors.As(err, &refusal) && errors.Is(err, ErrNotSupported):
+		case errors.As(err, &refusal) && errors.Is(err, feature.ErrNotSupported):
 			fmt.Printf("%s refused: %v; needs %s\n", name, err, refusal.Need)
 		default:
 			fmt.Printf("%s failed: %v\n", name, err)
@@ -139,7 +100,7 @@ func TestRefusals(t *testing.T) {
 			}
 			require.NoError(t, err, "%s", out)
 			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-			require.Len(t, lines, len(subjects), "%s", out)
+			require.Len(t, lines, len(features), "%s", out)
 			for _, line := range lines {
 				assert.NotContains(t, line, "MEMLOCK")
 				if test.want == "" {
@@ -180,18 +141,18 @@ func TestExplain(t *testing.T) {
 	assert.Equal(t, "walk by eBPF: because", refusal.Error())
 
 	old := explain("walk", fmt.Errorf("program: %w", ebpf.ErrNotSupported))
-	assert.ErrorIs(t, old, ErrNotSupported)
-	assert.ErrorIs(t, explain("walk", syscall.ENOSYS), ErrNotSupported)
+	assert.ErrorIs(t, old, feature.ErrNotSupported)
+	assert.ErrorIs(t, explain("walk", syscall.ENOSYS), feature.ErrNotSupported)
 
 	for _, unsure := range []error{syscall.ENOMEM, syscall.EAGAIN, errors.New("odd")} {
 		err := explain("walk", fmt.Errorf("create map: %w (MEMLOCK may be too low)", unsure))
-		assert.NotErrorIs(t, err, ErrNotSupported, "it could not be told")
+		assert.NotErrorIs(t, err, feature.ErrNotSupported, "it could not be told")
 		assert.ErrorIs(t, err, unsure)
 	}
 	rejected := &ebpf.VerifierError{Cause: syscall.EACCES, Log: []string{"0: R1=ctx()", "invalid mem access 'scalar'", "processed 3 insns (limit 1000000)", ""}}
 	err := explain("walk", fmt.Errorf("load: %w", rejected))
 	assert.EqualError(t, err, "walk by eBPF: the kernel's verifier rejected the program: invalid mem access 'scalar': permission denied")
-	assert.NotErrorIs(t, err, ErrNotSupported)
+	assert.NotErrorIs(t, err, feature.ErrNotSupported)
 }
 
 func TestCapabilityNumbers(t *testing.T) {

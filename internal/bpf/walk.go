@@ -43,7 +43,8 @@ type walkRung interface {
 	close()
 }
 
-// OpenWalk loads the walk. An error that Is ErrNotSupported says what is missing.
+// OpenWalk loads the walk. An error that Is
+// feature.ErrNotSupported says what is missing.
 func OpenWalk(o WalkOptions) (*Walk, error) {
 	if err := usable(walkName); err != nil {
 		return nil, err

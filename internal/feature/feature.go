@@ -40,6 +40,11 @@ type Feature struct {
 	err   error
 }
 
+// New makes a feature of a package above this one, which tries it there.
+func New(id, title string, try func() error) *Feature {
+	return &Feature{ID: id, Title: title, try: try}
+}
+
 // Probe returns nil when the feature is there, an error that Is ErrNotSupported
 // when it is not, and any other error when that could not be told. The first
 // two answers are kept.

@@ -16,9 +16,9 @@ struct { // the loader sets the size
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-struct { // ids of threads and of processes
+struct { // ids of threads and of processes; room for the old and the new ones at once
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 8192);
 	__type(key, u32);
 	__type(value, u8);
 } targets SEC(".maps");
