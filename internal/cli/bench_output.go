@@ -11,11 +11,10 @@ import (
 
 // benchOutput prints a study as it goes.
 type benchOutput struct {
-	a       *app
-	format  string
-	started bool  // the study's line is out
-	shown   int   // cells of the progress line
-	err     error // of writing a run
+	a      *app
+	format string
+	shown  int   // cells of the progress line
+	err    error // of writing a run
 }
 
 func (o *benchOutput) begin(s bench.Study) error {

@@ -43,7 +43,6 @@ type view struct {
 	desc    bool
 	filter  *field.Filter
 	pids    pidList
-	ascii   bool
 }
 
 // view checks the options. defaults are the columns and the order used when
