@@ -55,10 +55,8 @@ func openArrayWalk() (*Walk, error) {
 		a.close()
 		return nil, explain(walkName, err)
 	}
-	return &Walk{rung: a, common: a.walkCommon}, nil
+	return &Walk{rung: a, name: RungArray, common: a.walkCommon}, nil
 }
-
-func (a *arrayWalk) name() Rung { return RungArray }
 
 // grow exchanges the table of records for one with more room.
 func (a *arrayWalk) grow(capacity uint32) error {

@@ -42,10 +42,8 @@ func openSeqWalk() (*Walk, error) {
 		s.close()
 		return nil, explain(walkName, err)
 	}
-	return &Walk{rung: s, common: s.walkCommon}, nil
+	return &Walk{rung: s, name: RungSeq, common: s.walkCommon}, nil
 }
-
-func (s *seqWalk) name() Rung { return RungSeq }
 
 func (s *seqWalk) read(into []Record, threads bool) ([]Record, error) {
 	if err := s.begin(threads, 0); err != nil {

@@ -29,7 +29,8 @@ type WalkOptions struct {
 // follow one another.
 type Walk struct {
 	mu      sync.Mutex
-	rung    walkRung
+	rung    walkRung // nil once closed
+	name    Rung
 	common  *walkCommon
 	refused error
 }
@@ -37,7 +38,6 @@ type Walk struct {
 // walkRung is one way to get records. read is called with the inputs written to
 // the state; it appends the records and leaves its findings in the state.
 type walkRung interface {
-	name() Rung
 	read(into []Record, threads bool) ([]Record, error)
 	recordsBytes() int
 	close()
@@ -69,7 +69,7 @@ func OpenWalk(o WalkOptions) (*Walk, error) {
 }
 
 // Rung says which way of walking is in use.
-func (w *Walk) Rung() Rung { return w.rung.name() }
+func (w *Walk) Rung() Rung { return w.name }
 
 // Refused is why a better rung is not in use, nil if there is none or it was
 // not asked for.

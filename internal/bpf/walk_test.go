@@ -248,6 +248,7 @@ func TestReadAfterClose(t *testing.T) {
 		w.Close()
 		_, _, err := w.Read(nil, true)
 		assert.ErrorIs(t, err, errClosed)
+		assert.Contains(t, t.Name(), strings.ReplaceAll(string(w.Rung()), " ", "_"))
 	})
 }
 
