@@ -34,8 +34,8 @@ type kernelSource struct {
 	unfollowed uint64
 }
 
-func openKernel(t Targets) (*kernelSource, error) {
-	m, err := bpf.OpenMoves(ringBytes)
+func openKernel(t Targets, ring int) (*kernelSource, error) {
+	m, err := bpf.OpenMoves(ring)
 	if err != nil {
 		return nil, err
 	}

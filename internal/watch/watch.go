@@ -84,7 +84,7 @@ type Source interface {
 // Open takes the best source that works here. better is why it is not a better
 // one, nil if it is the best.
 func Open(fs procfs.FS, t Targets) (s Source, better, err error) {
-	s, better = openKernel(t)
+	s, better = openKernel(t, ringBytes)
 	if better == nil {
 		return s, nil, nil
 	}
