@@ -104,7 +104,8 @@ func (m *Moves) SetTargets(ids ...kernel.TID) error {
 		if _, stays := slices.BinarySearch(ids, id); stays {
 			continue
 		}
-		if err := targets.Delete(uint32(id)); err != nil {
+		// A program forgets tasks that end.
+		if err := targets.Delete(uint32(id)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 			return explain(movesName, err)
 		}
 	}
