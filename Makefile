@@ -38,7 +38,8 @@ fuzz: ## fuzz every parser for FUZZ (5s) each
 golden: ## rewrite the golden frames and the README's picture from what is drawn now
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
 
-generate: ## rewrite the parts of README.md that are made from the program
+generate: ## rewrite README.md's generated parts and, with clang 14, the eBPF objects
+	$(GO) generate ./internal/bpf
 	$(GO) test ./cmd/piton -run TestReadmeIsGenerated -update
 
 generated: generate ## fail if a generated file was not up to date
