@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" || isChild {
 		os.Exit(Main(IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
+	if role := os.Getenv(moverThreads); role != "" {
+		playMover(role)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -31,6 +35,10 @@ type result struct {
 	code     int
 	out, err string
 }
+
+// inVM reports whether the tests run in the many-CPU machine of make vmtest,
+// whose emulated CPUs are slow.
+func inVM() bool { return os.Getenv("PITON_VM_SHAPE") != "" }
 
 // home is where the runs of one test keep their state.
 type home struct {

@@ -1,0 +1,99 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"piton/internal/kernel"
+)
+
+// Program is one of this package's programs that is in the kernel, for whichever
+// process.
+type Program struct {
+	ID   uint32
+	Name string
+	Runs uint64        // while statistics were on
+	Took time.Duration // all runs together
+}
+
+// ours are the names of the programs. The short ones could be others' too, but
+// not with the same type.
+var ours = map[ebpf.ProgramType][]string{
+	ebpf.Tracing: {countProgCountMove, movesProgReportMove, movesProgFollowFork, movesProgForgetTask, ledgerProgOnSwitch,
+		ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone, ledgerProgSeed, seqProgDump},
+	ebpf.Syscall: {walkProgWalk, ledgerProgSettle},
+}
+
+// capSysAdminName is what a look at all programs takes (bpf(2)).
+const capSysAdminName = "CAP_SYS_ADMIN"
+
+// Loaded lists this package's programs that are in the kernel now. It takes
+// CAP_SYS_ADMIN; without, the error Is feature.ErrNotSupported.
+func Loaded() ([]Program, error) {
+	const what = "list of programs"
+	if held, err := kernel.EffectiveCapabilities(); err == nil && !held.Has(capSysAdmin) {
+		return nil, &Refusal{what, "it takes " + capSysAdminName + ", which this process does not have", capSysAdminName}
+	}
+	var all []Program
+	for id := ebpf.ProgramID(0); ; {
+		next, err := ebpf.ProgramGetNextID(id)
+		if errors.Is(err, os.ErrNotExist) {
+			return all, nil
+		}
+		if err != nil {
+			return all, explain(what, err)
+		}
+		id = next
+		p, ok, err := program(id)
+		if err != nil {
+			return all, explain(what, err)
+		}
+		if ok {
+			all = append(all, p)
+		}
+	}
+}
+
+// program looks at one program; ok is false if it is not ours, or gone.
+func program(id ebpf.ProgramID) (p Program, ok bool, err error) {
+	prog, err := ebpf.NewProgramFromID(id)
+	if errors.Is(err, os.ErrNotExist) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, err
+	}
+	defer prog.Close()
+	info, err := prog.Info()
+	if err != nil || !slices.Contains(ours[prog.Type()], info.Name) {
+		return p, false, err
+	}
+	p = Program{ID: uint32(id), Name: info.Name}
+	if stats, err := prog.Stats(); err == nil { // else a kernel without them
+		p.Runs, p.Took = stats.RunCount, stats.Runtime
+	}
+	return p, true, nil
+}
+
+// CountRuns makes the kernel count runs of programs and their time, of all
+// programs of the machine, until the Closer is closed (bpf_stats, Linux 5.8). It
+// takes CAP_SYS_ADMIN and costs some 50 ns a run.
+func CountRuns() (io.Closer, error) {
+	const runTime = 0 // BPF_STATS_RUN_TIME
+	c, err := ebpf.EnableStats(runTime)
+	if err != nil {
+		return nil, explain("statistics of programs", fmt.Errorf("enable: %w", err))
+	}
+	return c, nil
+}
+
+// InitialNamespace reports whether this process is in the namespace of a kind
+// ("pid", "user", "time") that the machine booted with: elsewhere the kernel's
+// numbers, capabilities or times are not the ones seen here.
+func InitialNamespace(kind string) bool { return initialNamespace(kind) }

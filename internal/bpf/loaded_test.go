@@ -1,0 +1,52 @@
+package bpf
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/feature"
+	"piton/internal/kernel"
+)
+
+func TestLoaded(t *testing.T) {
+	if _, err := Loaded(); errors.Is(err, feature.ErrNotSupported) {
+		t.Skip(err)
+	}
+	cpus := twoCPUs(t)
+	known := map[uint32]bool{}
+	before, err := Loaded()
+	require.NoError(t, err)
+	for _, p := range before {
+		known[p.ID] = true
+	}
+	m := must(t, 5, 8, OpenMigrations)
+	defer m.Close()
+	stats, err := CountRuns()
+	require.NoError(t, err)
+	defer stats.Close()
+	spinner, _ := start(t, append([]string{"spin"}, hex("counted")...)...)
+	flip(t, []kernel.TID{spinner.tids[0]}, cpus, 50)
+	after, err := Loaded()
+	require.NoError(t, err)
+	var found []Program
+	for _, p := range after {
+		if !known[p.ID] && p.Name == countProgCountMove {
+			found = append(found, p)
+		}
+	}
+	require.NotEmpty(t, found)
+	assert.GreaterOrEqual(t, found[0].Runs, uint64(49))
+	assert.Positive(t, found[0].Took)
+}
+
+// Names that the kernel cuts short would not be found.
+func TestNamesOfOurs(t *testing.T) {
+	for _, names := range ours {
+		for _, name := range names {
+			assert.LessOrEqual(t, len(name), 15, name)
+		}
+	}
+}
