@@ -59,7 +59,7 @@ func TestSeePinUndo(t *testing.T) {
 
 	term.keys("z")
 	term.until("the undo", func() bool { return affinityOf(t, pid) == before })
-	term.keys("M-3")
+	term.keys("M-4")
 	term.wait(`hopper`)
 	term.wait(`undone`)
 	term.keys("q")

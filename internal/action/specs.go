@@ -16,8 +16,9 @@ var Groups = []string{GroupTune, GroupShow, GroupFind, GroupMove, GroupView, Gro
 var (
 	everywhere = []Context{Everywhere}
 	processes  = []Context{Processes}
+	coresView  = []Context{Cores}
 	benchView  = []Context{Bench}
-	others     = []Context{Bench, Journal}
+	others     = []Context{Cores, Bench, Journal}
 )
 
 // Specs is every verb. Keys follow htop where htop has the function; every
@@ -52,7 +53,7 @@ var tuneSpecs = []Spec{
 		Help: "I/O priority"},
 	{ID: "tune.signal", In: processes, Keys: []string{"f9", "k"}, Label: "F9 k", Short: "Signal", Mutates: true, Disabled: needSelection,
 		Help: "send a signal"},
-	{ID: "tune.undo", In: []Context{Processes, Journal}, Keys: []string{"z"}, Label: "z", Short: "Undo", Verb: "undo", Mutates: true, Disabled: needUndo,
+	{ID: "tune.undo", In: []Context{Processes, Cores, Journal}, Keys: []string{"z"}, Label: "z", Short: "Undo", Verb: "undo", Mutates: true, Disabled: needUndo,
 		Help: "undo the last change; in the journal, the selected one"},
 }
 
@@ -104,9 +105,20 @@ var viewSpecs = []Spec{
 	// Digits search for a PID among the processes, so the views have them
 	// elsewhere, and with Alt everywhere.
 	{ID: "view.processes", In: everywhere, Keys: []string{"alt+1"}, Label: "Alt-1", Help: "processes"},
-	{ID: "view.bench", In: everywhere, Keys: []string{"alt+2", "b"}, Label: "b Alt-2", Short: "Bench", Verb: "bench", Help: "benchmarks and their results"},
-	{ID: "view.journal", In: everywhere, Keys: []string{"alt+3"}, Label: "Alt-3", Verb: "journal", Help: "journal of the changes made"},
-	{ID: "view.number", In: others, Keys: []string{"1", "2", "3"}, Label: "1-3", Help: "the view with that number"},
+	{ID: "view.cores", In: everywhere, Keys: []string{"alt+2"}, Label: "Alt-2",
+		Help: "cores: who moves from where to where, and who takes a CPU's time"},
+	{ID: "view.bench", In: everywhere, Keys: []string{"alt+3", "b"}, Label: "b Alt-3", Short: "Bench", Verb: "bench", Help: "benchmarks and their results"},
+	{ID: "view.journal", In: everywhere, Keys: []string{"alt+4"}, Label: "Alt-4", Verb: "journal", Help: "journal of the changes made"},
+	{ID: "view.number", In: others, Keys: []string{"1", "2", "3", "4"}, Label: "1-4", Help: "the view with that number"},
+	{ID: "cores.open", In: coresView, Keys: []string{"enter"}, Label: "Enter",
+		Help: "cores: the tasks behind a cell, the ledger of a CPU, a task among the processes"},
+	{ID: "cores.ledger", In: coresView, Keys: []string{"l"}, Label: "l", Help: "cores: the ledger of the CPU: everything that takes its time"},
+	{ID: "cores.window", In: coresView, Keys: []string{"w"}, Label: "w", Help: "cores: the last second, 10 seconds or minute"},
+	{ID: "cores.next", In: coresView, Keys: []string{"n"}, Label: "n", Help: "cores: the next busiest cell of the map"},
+	{ID: "cores.fold", In: coresView, Keys: []string{"f"}, Label: "f", Help: "cores: the map by CPU, by cache or by node"},
+	{ID: "cores.list", In: coresView, Keys: []string{"c"}, Label: "c", Help: "cores: list of the CPUs"},
+	{ID: "cores.pin", In: coresView, Keys: []string{"p"}, Label: "p", Verb: "pin", Mutates: true,
+		Help: "cores: in the ledger, pin the task elsewhere, to the least-loaded core"},
 	{ID: "bench.new", In: benchView, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
 		Help: "start a workload: form for size, threads, placements, runs"},
 	{ID: "bench.cancel", In: benchView, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},

@@ -14,6 +14,7 @@ import (
 // viewNames are the tabs' words.
 var viewNames = map[action.Context]string{
 	action.Processes: "Processes",
+	action.Cores:     "Cores",
 	action.Bench:     "Bench",
 	action.Journal:   "Journal",
 }

@@ -4,37 +4,115 @@ import (
 	"fmt"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"piton/internal/field"
 	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/tui/screen"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
+
+// cost is what piton itself takes of the machine.
+type cost struct {
+	shown         bool
+	bytes, frames uint64 // written to the terminal up to the last sample
+	bytesPerS     float64
+	framesPerS    float64
+	metered       bool // the rates are known
+	lost          uint64
+}
+
+// note takes in the newest sample, shown or not: rates need two.
+func (c *cost) note(now *model.Model, meter *screen.Meter) {
+	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.StaysLost
+	if meter == nil {
+		return
+	}
+	bytes, frames := meter.Read()
+	if s := now.Elapsed.Seconds(); s > 0 {
+		c.bytesPerS, c.framesPerS, c.metered = float64(bytes-c.bytes)/s, float64(frames-c.frames)/s, true
+	}
+	c.bytes, c.frames = bytes, frames
+}
+
+// toggleCost shows what piton itself costs, or hides it.
+func (m *Model) toggleCost() tea.Cmd {
+	m.cost.shown = !m.cost.shown
+	return nil
+}
 
 // headerExtra is what the header says beside the machine's figures.
 func (m *Model) headerExtra() string {
-	extra := ""
-	if m.cost && m.model != nil {
-		extra = m.ownCost()
-	}
 	if m.paused {
-		if extra != "" {
-			extra += "  "
-		}
-		extra += "paused, Z goes on"
+		return "paused, Z goes on"
 	}
-	return extra
+	return ""
 }
 
-// ownCost is piton's own use of the machine, and how long the last sample took.
-func (m *Model) ownCost() string {
-	took := time.Duration(0)
-	for _, c := range m.model.Sample.Collectors {
-		took += c.Took
+// lines draws the cost in at most most lines; nil while it is hidden.
+func (c *cost) lines(m *Model, width, most int) []string {
+	if !c.shown || m.newest == nil {
+		return nil
 	}
-	text := fmt.Sprintf("sampling %.1f ms", float64(took.Microseconds())/1000)
-	for i := range m.model.Sample.Tasks {
-		if m.model.Sample.Tasks[i].TID == kernel.TID(m.deps.PID) {
-			row := field.Row{M: m.model, I: i, ASCII: m.th.ASCII}
-			return fmt.Sprintf("piton %s%% CPU %s, %s", cell("cpu_percent", row), cell("rss_bytes", row), text)
+	th := m.th
+	var out []string
+	for _, paragraph := range []string{c.own(m), collectors(m.newest, th)} {
+		for i, l := range widget.Wrap(paragraph, max(width-10, 1)) {
+			label := "piton"
+			if i > 0 || len(out) > 0 {
+				label = ""
+			}
+			out = append(out, widget.Fit(" "+th.Title.Render(widget.Fit(label, 7, ""))+" "+l, width, th.Ellipsis))
 		}
+	}
+	return out[:min(len(out), most)]
+}
+
+// own is the CPU time, the memory and the terminal.
+func (c *cost) own(m *Model) string {
+	now := m.newest
+	text := "CPU " + m.th.None + ", resident " + m.th.None
+	for i := range now.Sample.Tasks {
+		if now.Sample.Tasks[i].TID != kernel.TID(m.deps.PID) {
+			continue
+		}
+		row := field.Row{M: now, I: i, ASCII: m.th.ASCII}
+		used := m.th.None
+		if p := row.Rates().CPUPercent; model.Known(p) {
+			used = fmt.Sprintf("%.1f", p*10) // 100 % is 1000 ms a second
+		}
+		text = fmt.Sprintf("CPU %s ms/s, resident %s", used, cell("rss_bytes", row))
+	}
+	if c.metered {
+		text += fmt.Sprintf(", terminal %.0f B/s in %.1f frames/s", c.bytesPerS, c.framesPerS)
+	}
+	s := now.Sample
+	text += fmt.Sprintf("; sample %s late, %d replaced before they were shown", ms(s.Late), s.Replaced)
+	if c.lost > 0 {
+		text += fmt.Sprintf(", %d events lost", c.lost)
 	}
 	return text
 }
+
+// collectors is what each source of the sample cost, with its rung of the
+// ladder.
+func collectors(now *model.Model, th *theme.Theme) string {
+	text, total := "", time.Duration(0)
+	for _, c := range now.Sample.Collectors {
+		total += c.Took
+		text += fmt.Sprintf(" %s %s", th.Dot, c.Name)
+		if c.Rung != "" {
+			text += " (" + c.Rung + ")"
+		}
+		text += " " + ms(c.Took)
+		if c.Err != nil {
+			text += " failed: " + field.Clean(c.Err.Error())
+		}
+	}
+	return "sampling " + ms(total) + text
+}
+
+// ms writes a time in milliseconds.
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }

@@ -13,6 +13,7 @@ import (
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
 	"piton/internal/tui/journalview"
+	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 )
 
@@ -54,8 +55,10 @@ type Deps struct {
 	Journal  journalview.Journal // nil: nothing is recorded
 	// Exec gives the terminal to a command and takes it back when it has ended.
 	Exec func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd
-	Sudo string // path of sudo, "" when there is none or piton is root already
-	Self string // path of piton, for running one change through sudo
+	// Meter counts what is written to the terminal; nil where nobody counts. Run sets it.
+	Meter *screen.Meter
+	Sudo  string // path of sudo, "" when there is none or piton is root already
+	Self  string // path of piton, for running one change through sudo
 }
 
 // Bench is what the results pane works with; see benchview.Options.

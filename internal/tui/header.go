@@ -51,8 +51,8 @@ func header(m *model.Model, width int, extra string, th *theme.Theme) string {
 	}
 }
 
-// migrations is the machine's migration rate with the word for its source: a
-// worse source is never passed off as exact.
+// migrations is the machine's migration rate with the words for its source: a
+// worse source is never passed off as exact. The help says what a better one needs.
 func migrations(m *model.Model, th *theme.Theme) string {
 	if m.Sample.Migrations == sample.SourceNone || !model.Known(m.MigrationsPerS) {
 		return "migrations " + th.None
@@ -62,14 +62,14 @@ func migrations(m *model.Model, th *theme.Theme) string {
 	if m.MigrationsPerS >= 10 {
 		style = th.Accent
 	}
-	switch src := m.Sample.Migrations; {
-	case src == sample.SourceSampled:
-		return "migrations " + style.Render(th.AtLeast+rate) + th.Dim.Render(" sampled")
-	case src.Exact():
-		return "migrations " + style.Render(rate) + th.Dim.Render(" exact")
-	default:
-		return "migrations " + style.Render(rate) + th.Dim.Render(" "+src.String())
+	atLeast, source := "", m.Sample.Migrations.String()
+	switch m.Sample.Migrations {
+	case sample.SourceSampled:
+		atLeast = th.AtLeast
+	case sample.SourceBPF:
+		source = "exact (eBPF)"
 	}
+	return "migrations " + style.Render(atLeast+rate) + th.Dim.Render(" "+source)
 }
 
 // uptime is in minutes at the finest, so that it seldom changes.

@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -24,8 +26,33 @@ func (m *Model) showHelp() tea.Cmd {
 			m.th.Spark[0], m.th.Spark[7], widget.RateLegend, m.th.Mark),
 		"BOUNCE: height is the CPU that the task was on at each tick; a pinned task is flat.",
 	}
+	head = append(head, m.better()...)
 	head = append(head, m.missing()...)
 	return m.dialogs.Push(dialog.NewHelp(head, action.Specs, m.state()), nil)
+}
+
+// better says what better sources of figures need than those in use.
+func (m *Model) better() []string {
+	if m.newest == nil {
+		return nil
+	}
+	var lines, needed []string
+	all := m.newest.Sample.Collectors
+	for _, c := range all {
+		if c.Better == "" || slices.Contains(needed, c.Better) {
+			continue
+		}
+		needed = append(needed, c.Better)
+		var names, rungs []string
+		for _, same := range all {
+			if same.Better == c.Better {
+				names, rungs = append(names, same.Name), append(rungs, same.Rung)
+			}
+		}
+		what := strings.Join(names, ", ")
+		lines = append(lines, fmt.Sprintf("%s come from %s; better: %s.", strings.ToUpper(what[:1])+what[1:], strings.Join(rungs, ", "), c.Better))
+	}
+	return lines
 }
 
 // missing says why values of the selected row are not there.

@@ -13,6 +13,7 @@ var barOrder = map[action.Context][]string{
 	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
 		"tune.policy", "tune.undo", "tune.nice.lower", "tune.nice.raise", "view.bench", "tune.signal", "app.setup",
 		"tune.place", "show.detail", "tune.ioprio"},
+	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"}, // the view names its own keys
 	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
 	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},
 }

@@ -38,6 +38,7 @@ func init() {
 		"show.pause":       plain((*Model).togglePause),
 		"show.panel":       plain((*Model).cyclePanel),
 		"show.cost":        plain((*Model).toggleCost),
+		"cores.pin":        plain((*Model).whyNotPinned),
 
 		"find.search": (*Model).askSearch,
 		"find.filter": plain((*Model).askFilter),
@@ -61,6 +62,7 @@ func init() {
 		"view.next":      func(m *Model, _ string) tea.Cmd { return m.turn(1) },
 		"view.previous":  func(m *Model, _ string) tea.Cmd { return m.turn(-1) },
 		"view.processes": func(m *Model, _ string) tea.Cmd { return m.show(action.Processes) },
+		"view.cores":     func(m *Model, _ string) tea.Cmd { return m.show(action.Cores) },
 		"view.bench":     func(m *Model, _ string) tea.Cmd { return m.show(action.Bench) },
 		"view.journal":   func(m *Model, _ string) tea.Cmd { return m.show(action.Journal) },
 		"view.number":    (*Model).showNumber,

@@ -18,6 +18,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/tui/benchview"
 	"piton/internal/tui/corepanel"
+	"piton/internal/tui/coresview"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/journalview"
@@ -32,9 +33,10 @@ type Model struct {
 
 	width, height int
 	view          action.Context
-	model         *model.Model // the newest
+	model         *model.Model // what is shown
+	newest        *model.Model // later than model while the screen is paused
 	paused        bool
-	cost          bool // show what piton itself costs
+	cost          cost // what piton itself costs
 
 	panel     corepanel.Panel
 	panelMode corepanel.Mode
@@ -53,6 +55,7 @@ type Model struct {
 	niceMore  int          // steps asked for meanwhile
 
 	pages map[action.Context]page // the views other than the processes
+	cores *coresview.View
 	bench *benchview.View
 
 	areas areas
@@ -78,7 +81,8 @@ func New(d Deps) *Model {
 	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
 		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime})
 	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese})
-	m.pages = map[action.Context]page{action.Bench: m.bench, action.Journal: journal}
+	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner()})
+	m.pages = map[action.Context]page{action.Cores: m.cores, action.Bench: m.bench, action.Journal: journal}
 	m.table = proctable.New(proctable.View{Columns: d.columns(0), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})
 	return m
@@ -166,6 +170,9 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
 	cmd := m.wait(next)
+	m.newest = next
+	m.cores.Note(next)
+	m.cost.note(next, m.deps.Meter)
 	if m.niceDone {
 		m.niceDone = false
 		cmd = tea.Batch(cmd, m.stepNiceOn())
@@ -175,6 +182,7 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	}
 	m.model = next
 	m.table.Load(next)
+	m.detail.Follow(next.Sample)
 	var load tea.Cmd
 	if !m.dialogs.Empty() { // the affinity editor shows it live
 		load = m.dialogs.Update(m.load())
@@ -184,7 +192,6 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 
 // resize fits the columns to the window, unless the user chose them.
 func (m *Model) resize(width, height int) {
-	m.width, m.height = width, height
 	m.width, m.height = width, height
 	if len(m.deps.Columns) > 0 {
 		return

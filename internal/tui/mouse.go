@@ -44,7 +44,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 	switch {
 	case y == m.areas.keyBar:
 		if s := m.barAt(x, m.width); s != nil {
-			return m.perform(s, s.Keys[0])
+			return m.clickKey(s)
 		}
 	case y == m.areas.tabs:
 		return m.clickTab(x)
@@ -54,6 +54,24 @@ func (m *Model) click(x, y int) tea.Cmd {
 		m.table.Click(y - m.areas.list - 1)
 	}
 	return nil
+}
+
+// clickKey does what the verb's key does.
+func (m *Model) clickKey(s *action.Spec) tea.Cmd {
+	if p := m.page(); p != nil && !s.Works(action.Processes) {
+		if used, cmd := p.Key(keyPress(s.Keys[0])); used {
+			return cmd
+		}
+	}
+	return m.perform(s, s.Keys[0])
+}
+
+// keyPress is the message of a key that a view has for its own: a letter or Enter.
+func keyPress(name string) tea.KeyPressMsg {
+	if name == "enter" {
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 
 // clickTab opens the view whose tab is at the column.

@@ -99,8 +99,11 @@ type fakeStore struct{}
 func (fakeStore) Read() (bench.History, error) { return bench.History{}, nil }
 
 // tick lets a second pass.
-func (r *rig) tick() {
-	r.last = model.Next(r.last, r.machine.Tick(), r.machine.Topology)
+func (r *rig) tick() { r.deliver(r.machine.Tick()) }
+
+// deliver gives the screen a sample.
+func (r *rig) deliver(s *sample.Sample) {
+	r.last = model.Next(r.last, s, r.machine.Topology)
 	_, cmd := r.m.Update(sampled{r.last})
 	_ = cmd // waits for the next sample, which the test delivers itself
 	r.m.View()

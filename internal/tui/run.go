@@ -8,8 +8,11 @@ import (
 )
 
 // Run shows the screen until the user quits or ctx ends. A benchmark that still
-// runs then is ended, and a real-time policy on trial is taken back. The error is screen.Run's: nil when the user quit.
+// runs then is ended, and a real-time policy on trial is taken back. The
+// error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
+	d.Meter = &screen.Meter{}
+	o.Meter = d.Meter
 	m := New(d)
 	defer m.bench.Stop()
 	o.Filter = MouseFilter()

@@ -53,12 +53,6 @@ func (m *Model) togglePause() tea.Cmd {
 	return nil
 }
 
-// toggleCost shows what piton itself costs in the header.
-func (m *Model) toggleCost() tea.Cmd {
-	m.cost = !m.cost
-	return nil
-}
-
 func (m *Model) cyclePanel() tea.Cmd {
 	m.panelMode = m.panelMode.Next()
 	return m.say(info, "core panel "+m.panelMode.String())

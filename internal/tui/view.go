@@ -72,11 +72,13 @@ func (m *Model) base() string {
 	if h >= 7 {
 		foot = 2
 	}
-	body := h - len(lines) - foot
+	own := m.cost.lines(m, w, max(h-len(lines)-foot-leastHeight, 0))
+	body := h - len(lines) - foot - len(own)
 	lines = append(lines, m.body(len(lines), w, body)...)
-	for len(lines) < h-foot {
+	for len(lines) < h-foot-len(own) {
 		lines = append(lines, "")
 	}
+	lines = append(lines, own...)
 	if foot == 2 {
 		lines = append(lines[:h-2], m.summary(w))
 	}
@@ -121,7 +123,7 @@ func (m *Model) panelShown() corepanel.Mode {
 	switch {
 	case m.detailed && m.height < 36 && m.view == action.Processes:
 		return corepanel.Hidden
-	case m.view == action.Journal || m.view == action.Bench && m.height < 36:
+	case m.view == action.Journal || m.view != action.Processes && m.height < 36:
 		return corepanel.Hidden
 	}
 	return m.panelMode

@@ -106,10 +106,10 @@ func (v *View) mapTitle(t *model.MoveTable, l *layout, width int, th *theme.Them
 	var r rows.Row
 	r.Add(th.Title, " Moves between "+map[model.MoveLevel]string{model.ByCPU: "CPUs", model.ByLLC: "last-level caches", model.ByNode: "nodes"}[t.Level])
 	r.Add(th.Text, "  "+lastSpan(t.Span))
-	r.Add(th.Dim, fmt.Sprintf("  %s/s, %s", rate(t.PerS(t.Total)), v.source()))
 	if t.Span < spans[v.span]/2 {
-		r.Add(th.Dim, fmt.Sprintf("  of %s asked for", lastSpan(spans[v.span])[len("last "):]))
+		r.Add(th.Dim, fmt.Sprintf(" of the %s asked for", lastSpan(spans[v.span])[len("last "):]))
 	}
+	r.Add(th.Dim, fmt.Sprintf("  %s/s, %s", rate(t.PerS(t.Total)), v.source()))
 	if !l.fits() {
 		n := len(t.Groups)
 		r.Add(th.Warn, fmt.Sprintf("  %d-%d × %d-%d of %d", l.rows.from+1, l.rows.to, l.cols.from+1, l.cols.to, n))

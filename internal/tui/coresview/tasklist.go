@@ -14,8 +14,15 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// taskOf finds a task in the newest sample; nil when it ended, or its process's
+// Task finds a task in the newest sample; nil when it ended, or its process's
 // threads were not read.
+func (v *View) Task(tid kernel.TID) *sample.Task {
+	if v.m == nil {
+		return nil
+	}
+	return v.taskOf(tid)
+}
+
 func (v *View) taskOf(tid kernel.TID) *sample.Task {
 	list := v.m.Sample.Tasks
 	i, ok := slices.BinarySearchFunc(list, tid, func(t sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })

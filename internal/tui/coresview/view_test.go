@@ -133,7 +133,7 @@ func TestWindowKeyChangesTheSpan(t *testing.T) {
 	f.fill(v, 21)
 	assert.Contains(t, drawn(v, 120, 36), "last 10 s  6.0/s")
 	press(v, "w")
-	assert.Contains(t, drawn(v, 120, 36), "last 20 s  3.0/s, exact (eBPF)  of 60 s asked for", "what is known yet")
+	assert.Contains(t, drawn(v, 120, 36), "last 20 s of the 60 s asked for  3.0/s, exact (eBPF)", "what is known yet")
 	press(v, "w")
 	assert.Contains(t, drawn(v, 120, 36), "last 1 s  0/s")
 }

@@ -29,9 +29,9 @@ func (h *History) chart(t *topology.Topology, width, height int, th *theme.Theme
 		label = max(label, widget.Width(l.label))
 	}
 	ticks := h.cpus[max(0, len(h.cpus)-(width-label-2)):]
-	title := fmt.Sprintf("on one CPU for %d ticks", len(ticks))
+	title := fmt.Sprintf("each tick: on one CPU for %d ticks", len(ticks))
 	if moves, far := h.moves(t, ticks); moves > 0 {
-		title = fmt.Sprintf("%d moves seen in %d ticks, %d across LLCs", moves, len(ticks), far)
+		title = fmt.Sprintf("each tick: %d moves seen in %d ticks, %d across LLCs", moves, len(ticks), far)
 	}
 	lines := []string{th.Dim.Render(widget.Fit(title, width, th.Ellipsis))}
 	for _, l := range lanes {

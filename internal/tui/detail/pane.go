@@ -15,6 +15,8 @@ import (
 // Pane is the open detail pane.
 type Pane struct {
 	history History
+	trace   trace
+	settled bool // trace has chosen among the threads by how busy they are
 	reading Reading
 	used    usage
 	percent map[kernel.TID]float32
@@ -26,6 +28,7 @@ func (p *Pane) Note(row field.Row) {
 		p.reading, p.used = Reading{PID: task.TGID}, usage{}
 	}
 	p.history.Note(row)
+	p.choose(row.Task())
 }
 
 // Take accepts what was read for the pane; a reading of another process than
@@ -36,6 +39,7 @@ func (p *Pane) Take(r Reading, row field.Row) {
 	}
 	p.rate(r, row.M.Sample.At, row.M.Sample.Host.TicksPerSecond)
 	p.reading = r
+	p.choose(row.Task())
 }
 
 // wide is the width from which the chart stands beside the figures.
@@ -44,7 +48,7 @@ const wide = 110
 // Height is the number of lines with which the pane in width cells shows all it
 // has.
 func (p *Pane) Height(row field.Row, width int) int {
-	lanes := min(len(row.M.Topology.CPUs)+1, mostLanes)
+	lanes := min(len(row.M.Topology.CPUs)+chartExtra, mostLanes)
 	threads := 1 + max(1, len(p.reading.Threads))
 	if width-2 < wide {
 		return 2 + factLines + lanes + threads
@@ -53,7 +57,10 @@ func (p *Pane) Height(row field.Row, width int) int {
 }
 
 // mostLanes is how high the chart gets at most, where others want room too.
-const mostLanes = 9
+const mostLanes = 11
+
+// chartExtra is the lines of the chart besides a line a CPU: title, distances, times.
+const chartExtra = 3
 
 // Render draws the pane in at most width cells and height lines.
 func (p *Pane) Render(row field.Row, width, height int, th *theme.Theme) []string {
@@ -101,8 +108,8 @@ func (p *Pane) facts(row field.Row, width int, th *theme.Theme) []string {
 func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []string {
 	lines := p.facts(row, width, th)
 	rest := height - len(lines)
-	lanes := min(len(row.M.Topology.CPUs)+1, mostLanes)
-	chart := p.history.chart(row.M.Topology, width, max(min(rest/2, lanes), min(rest-2-len(p.reading.Threads), lanes), min(rest, 3)), th)
+	lanes := min(len(row.M.Topology.CPUs)+chartExtra, mostLanes)
+	chart := p.chart(row, width, max(min(rest/2, lanes), min(rest-2-len(p.reading.Threads), lanes), min(rest, 3)), th)
 	lines = append(lines, chart...)
 	return append(lines, p.list(width, height-len(lines), th)...)
 }
@@ -112,7 +119,7 @@ func (p *Pane) wide(row field.Row, width, height int, th *theme.Theme) []string 
 	w := min(max(width*3/5, 74), 96)
 	leftLines := p.facts(row, w, th)
 	leftLines = append(leftLines, p.list(w, height-len(leftLines), th)...)
-	chart := p.history.chart(row.M.Topology, width-w-3, height, th)
+	chart := p.chart(row, width-w-3, height, th)
 	lines := make([]string, max(len(leftLines), len(chart)))
 	bar := th.Dim.Render(th.Vertical)
 	for i := range lines {

@@ -166,6 +166,9 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	return rows.Stack(width, height, nil, n, body, []string{"", keys.Render(th, width)})
 }
 
+// titleWidth is that of the longest title of a column, with a blank.
+const titleWidth = 11
+
 func (s *Setup) row(i int, th *theme.Theme) rows.Row {
 	var r rows.Row
 	switch i {
@@ -184,7 +187,7 @@ func (s *Setup) row(i int, th *theme.Theme) rows.Row {
 			box, style = th.Checked, th.Text
 		}
 		r.Add(style, box+" ")
-		r.Left(th, style, c.Title, 9)
+		r.Left(th, style, c.Title, titleWidth)
 		r.Add(th.Dim, " "+c.Help)
 	}
 	return r

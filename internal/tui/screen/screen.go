@@ -30,6 +30,8 @@ type Options struct {
 	NoColor       bool     // bold, reverse and the like stay
 	// Filter sees every message before the model does, and may drop it.
 	Filter func(tea.Model, tea.Msg) tea.Msg
+	// Meter counts what is written; nil counts nothing.
+	Meter *Meter
 }
 
 // Signalled is returned by Run when a signal ended the program.

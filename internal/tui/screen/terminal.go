@@ -20,6 +20,7 @@ type terminal struct {
 	in, out *os.File
 	env     []string
 	profile colorprofile.Profile
+	meter   *Meter
 	width   int
 	height  int
 
@@ -34,7 +35,7 @@ type terminal struct {
 }
 
 func newTerminal(opt Options, width, height int) *terminal {
-	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, width: width, height: height}
+	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, meter: opt.Meter, width: width, height: height}
 	t.profile = colorprofile.Detect(opt.Output, opt.Env)
 	if opt.NoColor {
 		t.profile = min(t.profile, colorprofile.ASCII)
@@ -138,6 +139,7 @@ func (t *terminal) draw(v tea.View) {
 		out = slices.Concat([]byte(ansi.SetModeSynchronizedOutput), out, []byte(ansi.ResetModeSynchronizedOutput))
 	}
 	_, _ = t.out.Write(out) // a lost terminal comes with SIGHUP, which ends the program
+	t.meter.frame(len(out))
 	t.queue.Reset()
 }
 

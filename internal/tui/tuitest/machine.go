@@ -23,10 +23,15 @@ type Machine struct {
 	Topology *topology.Topology
 	Source   sample.Source
 	Procs    []*Proc
+	// Trace is the task whose Steps samples have, with SourceBPF.
+	Trace kernel.TID
 
 	seq  uint64
 	cpus map[cpuset.CPU]*sample.CPU
 	rnd  uint32
+
+	moves map[sample.Move]uint32 // of this second, with a Count of 0
+	steps []sample.Step
 }
 
 // Proc is one process or thread of the machine.
@@ -132,6 +137,7 @@ func (m *Machine) Tick() *sample.Sample {
 		Host: sample.Host{Name: "web-07", Uptime: up + time.Duration(m.seq)*time.Second, Load1: 3.12, Load5: 2.8, Load15: 2.41,
 			MemTotalBytes: 64 << 30, MemUsedBytes: 14 << 30, TicksPerSecond: TicksPerS, PageBytes: 4096},
 	}
+	m.moves, m.steps = map[sample.Move]uint32{}, nil
 	busy := map[cpuset.CPU]float64{}
 	for _, p := range m.Procs {
 		m.run(p, busy)
@@ -144,7 +150,28 @@ func (m *Machine) Tick() *sample.Sample {
 		c.IdleTicks += TicksPerS - used
 		s.CPUs = append(s.CPUs, *c)
 	}
+	if s.HaveMoves = m.Source == sample.SourceBPF; s.HaveMoves {
+		for move, n := range m.moves {
+			move.Count = n
+			s.Moves = append(s.Moves, move)
+		}
+		s.Traced, s.Steps = m.Trace, m.steps
+	}
 	return s
+}
+
+// moved counts a move to another CPU.
+func (m *Machine) moved(t *sample.Task, to int32, nth, of int) {
+	from := cpuset.CPU(t.LastCPU)
+	m.cpu(from).MigrationsOut++
+	m.cpu(cpuset.CPU(to)).MigrationsIn++
+	t.LastCPU = to
+	t.Migrations++
+	m.moves[sample.Move{TID: t.TID, From: from, To: cpuset.CPU(to)}]++
+	if t.TID == m.Trace {
+		at := (m.seq*uint64(of) + uint64(nth)) * uint64(time.Second) / uint64(of)
+		m.steps = append(m.steps, sample.Step{AtNs: at, From: from, To: cpuset.CPU(to)})
+	}
 }
 
 func (m *Machine) cpu(id cpuset.CPU) *sample.CPU {
@@ -161,13 +188,9 @@ func (m *Machine) run(p *Proc, busy map[cpuset.CPU]float64) {
 	if p.Busy > 0.5 {
 		t.State = 'R'
 	}
-	for range p.Moves {
-		to := int32(p.Roam[m.random(len(p.Roam))])
-		if to != t.LastCPU {
-			m.cpu(cpuset.CPU(t.LastCPU)).MigrationsOut++
-			t.LastCPU = to
-			t.Migrations++
-			m.cpu(cpuset.CPU(to)).MigrationsIn++
+	for i := range p.Moves {
+		if to := int32(p.Roam[m.random(len(p.Roam))]); to != t.LastCPU {
+			m.moved(t, to, i, p.Moves)
 		}
 	}
 	busy[cpuset.CPU(t.LastCPU)] += p.Busy

@@ -15,12 +15,17 @@ import (
 type Bounce struct {
 	Steps    []sample.Step // oldest first
 	Lost     uint64        // moves that are missing among them
+	Quiet    time.Duration // since the last of them
+	Name     string        // of the task, where the surroundings do not tell; may be ""
 	Topology *topology.Topology
 }
 
 // pingPong is how soon a task has to be back on the CPU it left to count as
 // bouncing between two.
 const pingPong = 100 * time.Millisecond
+
+// worthSaying is from when on it is said that no move came lately.
+const worthSaying = 2 * time.Second
 
 // BounceChart draws the CPUs that a task was on, one column a move, in their
 // true order: a line for each CPU, those of one cache together; below them how
@@ -65,13 +70,24 @@ func (c *bounceChart) title() string {
 		}
 	}
 	n := len(c.Steps)
-	text := "one move"
+	text := "each move: one"
 	if n > 1 {
-		text = fmt.Sprintf("last %d moves in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
+		text = fmt.Sprintf("each move: last %d in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
 	}
-	text += fmt.Sprintf(", %d across LLCs, %d back within 100 ms", far, back)
+	if c.Name != "" {
+		text = c.Name + ", " + text
+	}
+	if c.Quiet >= worthSaying {
+		text += fmt.Sprintf(", none for %.0fs", c.Quiet.Seconds())
+	}
 	if c.Lost > 0 {
 		text += fmt.Sprintf(", %d lost", c.Lost)
+	}
+	if back > 0 {
+		text += fmt.Sprintf(", %d back within 100 ms", back)
+	}
+	if far > 0 {
+		text += fmt.Sprintf(", %d across LLCs", far)
 	}
 	return text
 }

@@ -64,7 +64,7 @@ func TestBounceChartFollowsTheSequence(t *testing.T) {
 		lines[i] = strings.TrimRight(ansi.Strip(lines[i]), " ")
 	}
 	assert.Equal(t, []string{
-		"last 6 moves in 900ms, 0 across LLCs, 1 back within 100 ms, 3 lost",
+		"each move: last 6 in 900ms, 3 lost, 1 back within 100 ms",
 		" cpu 0 #..#...",
 		" cpu 4 .#..#..",
 		" cpu 1 ..#..#.",
@@ -85,7 +85,7 @@ func TestBounceChartOfLittle(t *testing.T) {
 	assert.Nil(t, widget.BounceChart(widget.Bounce{Topology: topo}, 19, 5, th))
 	assert.Nil(t, widget.BounceChart(widget.Bounce{}, 80, 5, th))
 	one := widget.Bounce{Topology: topo, Steps: path(1, 0, 63)}
-	assert.Contains(t, plainLines(widget.BounceChart(one, 80, 20, th))[0], "one move, 1 across LLCs")
+	assert.Contains(t, plainLines(widget.BounceChart(one, 80, 20, th))[0], "each move: one, 1 across LLCs")
 	for height := 2; height < 12; height++ {
 		far := widget.Bounce{Topology: topo, Steps: path(1, walk(100, 64)...)}
 		assert.LessOrEqual(t, len(widget.BounceChart(far, 80, height, th)), height)

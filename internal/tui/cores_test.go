@@ -1,0 +1,150 @@
+package tui
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/action"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tui/golden"
+	"piton/internal/tune"
+)
+
+// onMoves is onSmall on a machine whose kernel counts every move.
+func onMoves(t *testing.T, f func(r *rig), options ...rigOption) {
+	onSmall(t, func(r *rig) {
+		r.machine.Source = sample.SourceBPF
+		r.tick()
+		r.tick()
+		f(r)
+	}, options...)
+}
+
+func TestCoresShowsWhoMovesFromWhereToWhere(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		assert.Contains(t, r.line(0), "exact (eBPF)")
+		r.press("alt+2")
+		assert.Contains(t, r.text(), "[2 Cores]")
+		assert.Contains(t, r.text(), "Moves between CPUs")
+		golden.Check(t, "cores-120x40-8cpus", r.text(), 120, 40)
+		r.press("enter")
+		assert.Contains(t, r.text(), "nqueens", "the tasks behind the busiest cell")
+		assert.True(t, r.sampler.needs.Threads, "their names")
+		r.press("enter")
+		assert.Equal(t, action.Processes, r.m.view)
+		assert.Contains(t, []kernel.TID{3641, 3642}, r.selected())
+	})
+}
+
+func TestCoresCountsFromTheStart(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.press("Z")
+		r.tick()
+		r.press("alt+2", "w")
+		assert.Contains(t, r.text(), "last 3 s", "also what came before the view was opened, and while the list is paused")
+	})
+}
+
+func TestLedgerIsReadOnlyWhileItIsOpen(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.press("alt+2")
+		assert.False(t, r.sampler.needs.Ledger)
+		r.press("l")
+		assert.True(t, r.sampler.needs.Ledger)
+		r.press("alt+1")
+		assert.False(t, r.sampler.needs.Ledger, "another view")
+		r.press("alt+2")
+		assert.True(t, r.sampler.needs.Ledger)
+		r.press("esc")
+		assert.False(t, r.sampler.needs.Ledger)
+		assert.Equal(t, action.Cores, r.m.view, "Esc closes the ledger only")
+		r.press("esc")
+		assert.Equal(t, action.Processes, r.m.view)
+	})
+}
+
+// stays opens the ledger of the first CPU with one task in it.
+func (r *rig) stays(tid kernel.TID) {
+	r.press("alt+2")
+	if r.sampler.needs.Ledger { // from the last time; back to the list
+		r.press("esc")
+	} else {
+		r.press("c")
+	}
+	r.press("home", "l")
+	s := r.machine.Tick()
+	s.Stays = []sample.Stay{{CPU: 0, TID: tid, RunNs: 5e8, LongestNs: 1e6, Times: 500}}
+	r.deliver(s)
+}
+
+func TestPinFromTheLedger(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.machine.Thread(3650, 3642, "matrix-3")
+		r.tick()
+		r.press("alt+2", "p")
+		assert.Contains(t, r.text(), "l opens one", "nothing to pin on the map")
+		r.stays(3650)
+		assert.Contains(t, r.text(), "3650 matrix-3")
+		r.press("p")
+		require.Len(t, r.tuning.targets, 1)
+		assert.Equal(t, tune.Target{TID: 3650, StartTicks: 36500, Scope: tune.ScopeThread}, r.tuning.targets[0])
+		assert.Len(t, r.tuning.applied, 1)
+		assert.Equal(t, action.Cores, r.m.view)
+	})
+}
+
+func TestReadOnlyPinsNothing(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.stays(3641)
+		r.press("p")
+		assert.Empty(t, r.tuning.targets)
+		assert.Contains(t, r.text(), "only looking")
+	}, func(d *Deps) { d.ReadOnly = true })
+}
+
+func TestJumpTakesBackWhatHidesTheTask(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.press("f4", "s", "s", "h", "d", "enter", "Z")
+		r.machine.Thread(3650, 3642, "matrix-3")
+		r.tick()
+		r.stays(3650)
+		r.press("enter")
+		assert.Equal(t, kernel.TID(3642), r.selected(), "its process: threads have no rows")
+		assert.Nil(t, r.m.table.View().Filter)
+		assert.False(t, r.m.paused)
+		r.press("H")
+		r.stays(3650)
+		r.press("enter")
+		assert.Equal(t, kernel.TID(3650), r.selected())
+		r.stays(2)
+		r.press("enter")
+		assert.Equal(t, kernel.TID(2), r.selected())
+		assert.True(t, r.m.table.View().Kernel)
+		r.stays(99999)
+		r.press("enter")
+		assert.Contains(t, r.text(), "99999 has ended")
+	})
+}
+
+func TestJumpUnfoldsTheTree(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.press("f5", "1", "-")
+		r.stays(3641)
+		r.press("enter")
+		assert.Equal(t, kernel.TID(3641), r.selected())
+	})
+}
+
+func TestHelpSaysWhatABetterSourceNeeds(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		s := r.machine.Tick()
+		s.Collectors = []sample.Collector{{Name: "tasks", Rung: "procfs", Better: "eBPF: CAP_BPF"},
+			{Name: "migrations", Rung: "perf", Better: "eBPF: CAP_BPF"}}
+		r.deliver(s)
+		r.press("?")
+		assert.Contains(t, r.text(), "Tasks, migrations come from procfs, perf; better: eBPF: CAP_BPF")
+	})
+}
