@@ -69,6 +69,7 @@ var all = []*Feature{
 	{ID: "schedstat", Title: "run delay of every task", try: trySchedstat},
 	{ID: "sched", Title: "exact migrations of single tasks", try: trySched},
 	{ID: "perf-migrations", Title: "migrations of every CPU", try: tryPerfMigrations},
+	{ID: "counters", Title: "hardware counters: cycles, instructions, cache misses", try: tryCounters},
 	{ID: "tune-others", Title: "placement and priority of others' tasks, real time, nice below 0", try: tryTuneOthers},
 	{ID: "read-others", Title: "programs of others' processes", try: tryReadOthers},
 }

@@ -35,6 +35,23 @@ func tryPerfMigrations() error {
 	return kernel.CloseFile(fd)
 }
 
+// tryCounters asks for a counter of this process alone, which takes least.
+func tryCounters() error {
+	const name = "hardware counters"
+	fd, err := kernel.OpenCycleCounter()
+	switch {
+	case err == nil:
+		return kernel.CloseFile(fd)
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return &Missing{name, "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 2 or below", err}
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.EOPNOTSUPP):
+		return &Missing{name, "a CPU whose PMU can be used; most virtual machines offer none", err}
+	case errors.Is(err, syscall.ENOSYS):
+		return &Missing{name, "a kernel with CONFIG_PERF_EVENTS", err}
+	}
+	return err
+}
+
 func tryProcessClock() error {
 	if _, err := kernel.ProcessTime(1); err != nil {
 		return fmt.Errorf("CPU clock of process 1: %w", err)

@@ -11,9 +11,10 @@ type Capability uint8
 
 // The capabilities that piton's features need.
 const (
-	CapSysNice Capability = unix.CAP_SYS_NICE
-	CapPerfmon Capability = unix.CAP_PERFMON
-	CapBPF     Capability = unix.CAP_BPF
+	CapSysPtrace Capability = unix.CAP_SYS_PTRACE
+	CapSysNice   Capability = unix.CAP_SYS_NICE
+	CapPerfmon   Capability = unix.CAP_PERFMON
+	CapBPF       Capability = unix.CAP_BPF
 )
 
 // Capabilities is a set of them, bit n for number n.

@@ -29,6 +29,24 @@ func OpenMigrationCounter(cpu cpuset.CPU) (int, error) {
 	return fd, nil
 }
 
+// OpenCycleCounter opens perf's hardware counter of the cycles that the calling
+// thread spends outside the kernel (PERF_COUNT_HW_CPU_CYCLES). It needs
+// perf_event_paranoid ≤ 2 or CAP_PERFMON (EACCES); without a PMU, as in most
+// virtual machines, it is ENOENT, ENODEV or EOPNOTSUPP.
+func OpenCycleCounter() (int, error) {
+	attr := unix.PerfEventAttr{
+		Type:   unix.PERF_TYPE_HARDWARE,
+		Config: unix.PERF_COUNT_HW_CPU_CYCLES,
+		Bits:   unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("perf_event_open of cycles: %w", err)
+	}
+	return fd, nil
+}
+
 // ReadCounter reads a perf counter. Reading one whose CPU went offline since it
 // was opened gives its last value, or io.EOF when the kernel took it apart.
 func ReadCounter(fd int) (uint64, error) {

@@ -162,17 +162,27 @@ func (t *Tuner) explainDespiteRights(c Change) string {
 		return "DEADLINE needs a task that may run on every CPU of its root domain; widen its affinity first"
 	}
 	if c.Attribute == Policy && want.RealTime() {
-		if us, file, err := t.rtRuntime(c.PID); err == nil && us == 0 {
-			return fmt.Sprintf("its cpu cgroup has no real-time budget: %s is 0; write some there (its parents must have as much), "+
-				"or move the process to a group that has some", file)
-		}
-		if g, err := t.cgroup(c.PID, "cpu"); err == nil && g.unified && g.path != "/" {
-			return fmt.Sprintf("its cgroup %s may not run real-time tasks: a kernel with CONFIG_RT_GROUP_SCHED allows them in the root cgroup only; "+
-				"move the process there, or boot with rt_group_sched=0", g.path)
+		if why, _ := t.WhyNoRealTime(c.PID); why != "" {
+			return why
 		}
 	}
 	return "CAP_SYS_NICE is held, yet the kernel refused: the process is outside this container's user namespace, " +
 		"or a security module (SELinux, AppArmor, seccomp) forbids it"
+}
+
+// WhyNoRealTime says why the kernel refuses FIFO and RR to a process although
+// the caller holds CAP_SYS_NICE, and the file that a budget has to be written to
+// if there is one. why is "" if its cgroup is no reason.
+func (t *Tuner) WhyNoRealTime(pid kernel.TID) (why, file string) {
+	if us, file, err := t.rtRuntime(pid); err == nil && us == 0 {
+		return fmt.Sprintf("its cpu cgroup has no real-time budget: %s is 0; write some there (its parents must have as much), "+
+			"or move the process to a group that has some", file), file
+	}
+	if g, err := t.cgroup(pid, "cpu"); err == nil && g.unified && g.path != "/" {
+		return fmt.Sprintf("its cgroup %s may not run real-time tasks: a kernel with CONFIG_RT_GROUP_SCHED allows them in the root cgroup only; "+
+			"move the process there, or boot with rt_group_sched=0", g.path), ""
+	}
+	return "", ""
 }
 
 // othersTask returns the name of the user of a process that is not the caller's own.
