@@ -89,7 +89,7 @@ func (c *cost) own(m *Model) string {
 		text += fmt.Sprintf(", terminal %.0f B/s in %.1f frames/s", c.bytesPerS, c.framesPerS)
 	}
 	s := now.Sample
-	text += fmt.Sprintf("; sample %s late, %d replaced before they were shown", ms(s.Late), s.Replaced)
+	text += fmt.Sprintf("; sample %s late, %d dropped", ms(s.Late), s.Replaced)
 	if c.lost > 0 {
 		text += fmt.Sprintf(", %d events lost", c.lost)
 	}

@@ -27,6 +27,8 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	switch {
 	case t == nil:
 		return advice{brief: "ended, or not read yet", full: "it has ended, or was not read yet"}
+	case t.Flags&sample.FlagKernelThread != 0 && t.Flags&sample.FlagNoSetAffinity != 0 && t.Have&sample.HaveAffinity != 0 && t.Affinity.Len() > 1:
+		return advice{brief: "kernel worker bound to no CPU", full: "a kernel worker; " + unboundWorkers + " sets the CPUs of all that are bound to none"}
 	case t.Flags&sample.FlagKernelThread != 0 && t.Flags&sample.FlagNoSetAffinity != 0:
 		return advice{brief: "kernel thread bound to this CPU", full: "a kernel thread bound to this CPU; it cannot be moved"}
 	case t.Flags&sample.FlagNoSetAffinity != 0:
@@ -49,6 +51,10 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	}
 	return advice{movable: true, brief: brief, full: "movable: " + command}
 }
+
+// unboundWorkers is the mask of the workqueues that are bound to no CPU
+// (Documentation/core-api/workqueue.rst).
+const unboundWorkers = "/sys/devices/virtual/workqueue/cpumask"
 
 // elsewhere is the least-loaded CPU when that is another one than the ledger's;
 // -1 otherwise.

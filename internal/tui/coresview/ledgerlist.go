@@ -131,7 +131,7 @@ func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string 
 		h.Right(th, th.Header, t, ledgerColumn)
 	}
 	h.Add(th.Text, "  ")
-	h.Left(th, th.Header, "WHAT CAN BE DONE", len("kernel thread bound to this CPU"))
+	h.Add(th.Header, "WHAT CAN BE DONE")
 	return []string{title.Render(th, width), h.Item(th, width, false)}
 }
 
@@ -208,16 +208,16 @@ func (v *View) what(e *model.LedgerEntry) string {
 
 // ledgerFoot is what can be done about the entry under the cursor, and the keys.
 func (v *View) ledgerFoot(l *model.Ledger, width int, th *theme.Theme) []string {
-	pairs := []string{"w", "window", "← →", "other CPU", "Esc", "close"}
+	pairs := []string{"w", "window", "← →", "CPU", "Esc", "close"}
 	line := ""
 	if len(l.Entries) > 0 {
 		e := &l.Entries[v.ledger.Cursor]
 		advice := v.advise(e)
 		if e.Kind == sample.StayTask {
-			pairs = append([]string{"Enter", "show among the processes"}, pairs...)
+			pairs = append([]string{"Enter", "show its process"}, pairs...)
 		}
 		if advice.movable && v.o.Pin != nil {
-			pairs = append([]string{"p", "pin elsewhere"}, pairs...)
+			pairs = append([]string{"p", "pin"}, pairs...)
 		}
 		var r rows.Row
 		r.Add(th.Strong, " "+v.what(e))

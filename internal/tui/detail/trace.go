@@ -56,7 +56,7 @@ func (p *Pane) choose(task *sample.Task) {
 		return slices.ContainsFunc(p.reading.Threads, func(th Thread) bool { return th.TID == tid })
 	}
 	switch {
-	case p.reading.PID != task.TGID || len(p.reading.Threads) == 0 || !model.Known(p.percent[p.reading.Threads[0].TID]):
+	case p.reading.PID != task.TGID || len(p.reading.Threads) == 0 || known(p.percent[p.reading.Threads[0].TID]) == 0:
 		if !own(t.tid) {
 			t.tid = task.TID
 		}

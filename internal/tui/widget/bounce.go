@@ -72,7 +72,7 @@ func (c *bounceChart) title() string {
 	n := len(c.Steps)
 	text := "each move: one"
 	if n > 1 {
-		text = fmt.Sprintf("each move: last %d in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
+		text = fmt.Sprintf("each move: %d in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
 	}
 	if c.Name != "" {
 		text = c.Name + ", " + text
@@ -84,7 +84,10 @@ func (c *bounceChart) title() string {
 		text += fmt.Sprintf(", %d lost", c.Lost)
 	}
 	if back > 0 {
-		text += fmt.Sprintf(", %d back within 100 ms", back)
+		text += fmt.Sprintf(", %d ping-pong", back)
+	}
+	if back > 1 {
+		text += "s"
 	}
 	if far > 0 {
 		text += fmt.Sprintf(", %d across LLCs", far)
@@ -144,6 +147,9 @@ func (c *bounceChart) times(width int) string {
 	dst = append(dst, "  "...)
 	last := c.Steps[len(c.Steps)-1].AtNs
 	for i := 0; i < len(c.Steps); i += timeEvery {
+		if c.Steps[i].AtNs == last {
+			break
+		}
 		mark := age(last - c.Steps[i].AtNs)
 		if c.label+2+i+len(mark) > width {
 			break

@@ -64,7 +64,7 @@ func TestBounceChartFollowsTheSequence(t *testing.T) {
 		lines[i] = strings.TrimRight(ansi.Strip(lines[i]), " ")
 	}
 	assert.Equal(t, []string{
-		"each move: last 6 in 900ms, 3 lost, 1 back within 100 ms",
+		"each move: 6 in 900ms, 3 lost, 1 ping-pong",
 		" cpu 0 #..#...",
 		" cpu 4 .#..#..",
 		" cpu 1 ..#..#.",
