@@ -100,6 +100,13 @@ func TestNonsense(t *testing.T) {
 		{"bench nqueens --place fifo:100", "1 to 99"},
 		{"bench nqueens extra", "takes no"},
 		{"bench matrix --mapping nosuch", "must be one of"},
+		{"watch", "needs a target"},
+		{"watch 1 --for x", "such as 1s"},
+		{"watch 1 --for 0", "1ms to"},
+		{"watch 1 --thread --tree", "exclude each other"},
+		{"watch 1 -o csv", "table, json"},
+		{"doctor extra", "takes no"},
+		{"doctor -o csv", "table, json"},
 		{"topo extra", "takes no"},
 		{"topo -o xml", "table, json, csv"},
 	} {

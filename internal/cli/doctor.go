@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type doctorOptions struct{ output output }
+
+func newDoctor(a *app) *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "say where each figure comes from here, what it costs, and how to get a better source",
+		Long: `Try each feature once and say where its figures come from on this machine, for this user, what that costs
+now, why no better source is in use, and the command that would change it. It loads what it tries, for half
+a second, and changes nothing else.
+
+STATE is best (nothing better exists), fallback (a worse source is in use), missing, or unknown (it could not
+be told).
+With -o json: one {"type":"feature"} line a feature, then a {"type":"summary"} line.`,
+		Example: "  piton doctor\n  piton doctor -o json\n  sudo piton doctor",
+		GroupID: groupLook,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDoctor(cmd.Context(), a, o)
+		},
+	}
+	o.output.addFlag(cmd.Flags(), asTable, asJSON)
+	return cmd
+}
+
+var errDoctorLive = codeError{ExitNotPermitted, errors.New("piton doctor examines this machine only, not --host-root")}
+
+// The states of a feature.
+const (
+	stateBest     = "best"
+	stateFallback = "fallback"
+	stateMissing  = "missing"
+	stateUnknown  = "unknown"
+)
+
+// finding is what doctor found out about one feature.
+type finding struct {
+	id, title string
+	state     string
+	source    string        // where the figures come from now, in words
+	cost      string        // what that costs now, in words
+	took      time.Duration // by sample; 0 if it is no figure of the sample
+	share     float64       // of one core, for what runs in the kernel; 0 if nothing does
+	reason    string        // why it is not better
+	command   string        // that would make it better, "" if no command would
+}
+
+func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
+	if !a.live() {
+		return errDoctorLive
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	d := doctor{app: a}
+	if err := d.examine(ctx); err != nil {
+		return err
+	}
+	if o.output.json() {
+		return d.printJSON()
+	}
+	return d.printText()
+}

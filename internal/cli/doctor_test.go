@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bpf"
+	"piton/internal/feature"
+	"piton/internal/kernel"
+)
+
+// features runs doctor and checks what is true of every answer.
+func features(t *testing.T, out string) map[string]map[string]any {
+	t.Helper()
+	lines := jsonLines(t, out)
+	found := map[string]map[string]any{}
+	states := map[string]float64{}
+	for _, f := range ofType(lines, "feature") {
+		id := f["id"].(string)
+		assert.NotContains(t, found, id)
+		found[id] = f
+		state := f["state"].(string)
+		states[state]++
+		assert.Contains(t, []string{stateBest, stateFallback, stateMissing, stateUnknown}, state, id)
+		if state == stateBest {
+			assert.Empty(t, f["reason"], id)
+			assert.Empty(t, f["command"], id)
+			assert.NotEmpty(t, f["source"], id)
+		} else {
+			assert.NotEmpty(t, f["reason"], id)
+			assert.NotEqual(t, commandSetcap, f["command"], "%s: the command is written out", id)
+		}
+		if state == stateFallback {
+			assert.NotEmpty(t, f["source"], id)
+		}
+	}
+	summary := ofType(lines, "summary")[0]
+	for _, state := range []string{stateBest, stateFallback, stateMissing, stateUnknown} {
+		assert.Equal(t, states[state], summary[state], state)
+	}
+	return found
+}
+
+func TestDoctor(t *testing.T) {
+	h := newHome(t)
+	r := h.run("doctor", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	found := features(t, r.out)
+	for id, f := range map[string]string{
+		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger",
+		"counters": "counters", "tune-others": "tune-others", "read-others": "read-others",
+	} {
+		err := probe(f)
+		assert.Equal(t, err == nil, found[id]["state"] == stateBest, "%s: %v", id, err)
+	}
+	assert.Positive(t, found["tasks"]["sample_ns"])
+	assert.Contains(t, found["journal"]["source"], h.env[0][len("XDG_STATE_HOME="):])
+	text := h.run("doctor")
+	require.Zero(t, text.code, text.err)
+	for _, f := range found {
+		assert.Contains(t, text.out, f["title"])
+	}
+}
+
+// TestDoctorAsNobody is what someone without rights is told.
+func TestDoctorAsNobody(t *testing.T) {
+	if kernel.EUID() != 0 {
+		t.Skip("needs root to become somebody else")
+	}
+	cmd := asNobody(t, "doctor", "-o", "json")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	found := features(t, string(out))
+	for _, id := range []string{"tasks", "migrations", "moves", "ledger"} {
+		assert.NotEqual(t, stateBest, found[id]["state"], id)
+		assert.Contains(t, found[id]["reason"], "CAP_BPF", id)
+		assert.Regexp(t, `^sudo setcap cap_bpf,cap_perfmon,.*\+ep \S+/piton$`, found[id]["command"], id)
+	}
+	assert.Equal(t, stateMissing, found["real-time"]["state"])
+	assert.Contains(t, found["real-time"]["command"], "cap_sys_nice")
+	assert.Equal(t, "sudo piton doctor", found["programs"]["command"])
+	assert.Equal(t, stateMissing, found["journal"]["state"])
+}
+
+// asNobody prepares piton as a process of a user who may do nothing.
+func asNobody(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "piton-nobody") // t.TempDir's are not open to others
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.NoError(t, os.WriteFile(dir+"/piton", self, 0o755))
+	cmd := exec.Command(dir+"/piton", args...)
+	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return cmd
+}
+
+func TestRemedies(t *testing.T) {
+	var r rights
+	assert.Equal(t, commandSetcap, r.remedy(&bpf.Refusal{Need: "CAP_BPF and CAP_PERFMON"}))
+	assert.Equal(t, commandSetcap, r.remedy(&feature.Missing{Needs: "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 0 or below"}))
+	assert.Equal(t, "ulimit -l unlimited", r.remedy(&bpf.Refusal{Need: "ulimit -l unlimited"}))
+	assert.Empty(t, r.remedy(&bpf.Refusal{Need: "CONFIG_DEBUG_INFO_BTF"}))
+	assert.Empty(t, r.remedy(os.ErrNotExist))
+	assert.Equal(t, []string{"CAP_BPF", "CAP_PERFMON"}, r.needed)
+	assert.Equal(t, "/opt/piton", quoted("/opt/piton"))
+	assert.Equal(t, `'/opt/it'\''s piton'`, quoted("/opt/it's piton"))
+}
+
+func TestDoctorGroupsByCommand(t *testing.T) {
+	d := doctor{findings: []finding{
+		{id: "a", reason: "x", command: "one"}, {id: "b"}, {id: "c", reason: "y"}, {id: "d", reason: "z", command: "one"},
+	}}
+	groups := d.groups()
+	require.Len(t, groups, 2)
+	assert.Equal(t, "one", groups[0][0].command)
+	assert.Equal(t, "d", groups[0][1].id)
+	assert.Equal(t, "c", groups[1][0].id, "without a command last")
+}
+
+func TestDoctorRefuses(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(dir+"/proc", 0o755))
+	for _, args := range []string{"doctor", "watch 1"} {
+		r := newHome(t).run(append([]string{"--host-root", dir}, strings.Fields(args)...)...)
+		assert.Equal(t, ExitNotPermitted, r.code, r.err)
+		assert.Contains(t, r.err, "this machine only")
+	}
+}
