@@ -145,6 +145,6 @@ func TestHelpSaysWhatABetterSourceNeeds(t *testing.T) {
 			{Name: "migrations", Rung: "perf", Better: "eBPF: CAP_BPF"}}
 		r.deliver(s)
 		r.press("?")
-		assert.Contains(t, r.text(), "Tasks, migrations come from procfs, perf; better: eBPF: CAP_BPF")
+		assert.Contains(t, r.text(), "Tasks, migrations: now by procfs, perf; better: eBPF: CAP_BPF")
 	})
 }

@@ -50,7 +50,7 @@ func (m *Model) better() []string {
 			}
 		}
 		what := strings.Join(names, ", ")
-		lines = append(lines, fmt.Sprintf("%s come from %s; better: %s.", strings.ToUpper(what[:1])+what[1:], strings.Join(rungs, ", "), c.Better))
+		lines = append(lines, fmt.Sprintf("%s: now by %s; better: %s.", strings.ToUpper(what[:1])+what[1:], strings.Join(rungs, ", "), c.Better))
 	}
 	return lines
 }

@@ -93,7 +93,7 @@ func (v *View) coreHead(width int, th *theme.Theme) []string {
 	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", plural(v.topo.Online.Len(), "CPU"), v.source()))
 	out := []string{title.Render(th, width)}
 	if !v.moves.Have() {
-		for _, l := range rows.Wrap(th, "From where to where tasks move cannot be told here: "+v.why(), width-2) {
+		for _, l := range rows.Wrap(th, "From where to where tasks move only eBPF programs can tell: "+v.why(), width-2) {
 			out = append(out, " "+th.Warn.Render(l))
 		}
 	}
@@ -118,12 +118,25 @@ func (v *View) why() string {
 	if v.o.Why != "" {
 		return v.o.Why
 	}
-	for _, c := range v.m.Sample.Collectors {
-		if c.Name == "migrations" && c.Better != "" {
+	s := v.m.Sample
+	names := []string{"tasks", "migrations"} // as the tasks' eBPF programs, so those of moves
+	if s.Migrations == sample.SourcePerf {
+		names = []string{"migrations", "tasks"}
+	}
+	for _, name := range names {
+		if c := collector(s, name); c != nil && c.Better != "" {
 			return c.Better
 		}
 	}
 	return "the source in use counts migrations into each CPU only"
+}
+
+func collector(s *sample.Sample, name string) *sample.Collector {
+	i := slices.IndexFunc(s.Collectors, func(c sample.Collector) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Collectors[i]
 }
 
 // source says how good the counts of migrations are.
@@ -133,6 +146,8 @@ func (v *View) source() string {
 		return "exact (eBPF)"
 	case sample.SourceNone:
 		return "not counted"
+	case sample.SourceSampled:
+		return "sampled, a lower bound"
 	default:
 		return "by " + s.String()
 	}

@@ -105,6 +105,11 @@ func TestAdvice(t *testing.T) {
 	assert.Equal(t, "movable: p, pinned here now", task(1204).brief)
 	assert.Equal(t, "kernel thread bound to this CPU", task(17).brief)
 	assert.False(t, task(17).movable)
+	f.Proc(17).Task.Affinity = f.Topology.Online
+	f.fill(v, 1)
+	v.cpu, v.m.LeastLoaded = 3, 5
+	assert.Equal(t, "kernel worker bound to no CPU", task(17).brief)
+	assert.Contains(t, task(17).full, "workqueue/cpumask")
 	assert.True(t, task(2).movable, "kernel threads can be moved unless they are bound")
 	assert.False(t, task(612).movable)
 	assert.Contains(t, task(99999).brief, "ended")

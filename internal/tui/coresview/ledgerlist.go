@@ -150,8 +150,11 @@ func whatWidth(width int) int {
 
 // waiting says why there is nothing yet.
 func (v *View) waiting() string {
+	if c := collector(v.m.Sample, "ledger"); c != nil && c.Err != nil {
+		return "Who ran where only eBPF programs can tell: " + c.Err.Error()
+	}
 	if v.waited >= 3 {
-		return "The source in use does not tell who ran where: " + v.why()
+		return "Who ran where only eBPF programs can tell: " + v.why()
 	}
 	return "Counting from now on; the first figures come with the next samples."
 }
