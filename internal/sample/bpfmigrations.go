@@ -3,6 +3,7 @@ package sample
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"piton/internal/bpf"
 	"piton/internal/cpuset"
@@ -35,7 +36,7 @@ func (*bpfMigrations) refusal(err error) error { return err }
 
 func (b *bpfMigrations) close() { b.kernel.Close() }
 
-func (b *bpfMigrations) count(n *Sample, before []Task) error {
+func (b *bpfMigrations) count(n *Sample, _ []Task) error {
 	counts, stats, err := b.kernel.Drain(b.counts[:0])
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (b *bpfMigrations) count(n *Sample, before []Task) error {
 	}
 	b.sumProcesses()
 	slices.SortFunc(b.counts, func(x, y bpf.MoveCount) int { return cmp.Compare(x.TID, y.TID) })
-	b.credit(n.Tasks, before, stats.Lost == 0)
+	b.credit(n.Tasks)
 	return nil
 }
 
@@ -89,42 +90,31 @@ func (b *bpfMigrations) sumProcesses() {
 	}
 }
 
-// credit gives the tasks what they moved. A process with several threads is
-// given what they counted here, because the kernel's own counts go with the
-// threads that end; unless some counts were lost.
-func (b *bpfMigrations) credit(now, before []Task, complete bool) {
-	threads, processes := b.counts, b.processes
-	for i := range now {
-		t := &now[i]
-		for len(before) > 0 && before[0].TID < t.TID {
-			before = before[1:]
-		}
-		var old *Task
-		if len(before) > 0 && before[0].TID == t.TID && before[0].StartTicks == t.StartTicks {
-			old = &before[0]
-			t.PingPongs = old.PingPongs
-		}
-		t.Have |= HavePingPongs
-		if !t.IsProcess() {
-			for len(threads) > 0 && threads[0].TID <= t.TID {
-				if threads[0].TID == t.TID {
-					t.PingPongs += uint64(threads[0].Returns)
-				}
-				threads = threads[1:]
-			}
-			continue
-		}
-		for len(processes) > 0 && processes[0].tgid < t.TID {
-			processes = processes[1:]
-		}
-		var p movedProcess
-		if len(processes) > 0 && processes[0].tgid == t.TID {
-			p = processes[0]
-		}
-		t.PingPongs += p.returns
-		several := old != nil && (t.Threads > 1 || old.Threads > 1)
-		if complete && several && t.MigrationSource == SourceBPF && old.MigrationSource == SourceBPF {
-			t.Migrations = old.Migrations + p.moves
+// credit gives the tasks what they moved. The migrations of a process with
+// several threads are counted here, because the kernel's own counts go with the
+// threads that end.
+func (b *bpfMigrations) credit(now []Task) {
+	i := 0
+	for k := range b.counts {
+		c := &b.counts[k]
+		if i = seek(now, i, c.TID); i < len(now) && now[i].TID == c.TID && !now[i].IsProcess() {
+			now[i].PingPongs += uint64(c.Returns)
 		}
 	}
+	i = 0
+	for _, p := range b.processes {
+		if i = seek(now, i, p.tgid); i == len(now) || now[i].TID != p.tgid {
+			continue
+		}
+		t := &now[i]
+		t.PingPongs += p.returns
+		if t.summed {
+			t.Migrations += p.moves
+		}
+	}
+}
+
+// seek returns the index of the first task from i on whose number is not below tid.
+func seek(tasks []Task, i int, tid kernel.TID) int {
+	return i + sort.Search(len(tasks)-i, func(k int) bool { return tasks[i+k].TID >= tid })
 }

@@ -24,6 +24,7 @@ type bpfWalk struct {
 	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
 	looked  bool         // for hidden ones
 	rest    []Task       // reused; the hidden ones of this sample
+	todo    []row        // reused; walk.todo
 }
 
 func newBPFWalk(w *bpf.Walk, fs procfs.FS, r *procfs.Reader) *bpfWalk {
@@ -69,30 +70,64 @@ func (b *bpfWalk) sort() {
 	slices.Sort(b.order)
 }
 
-// convert appends a Task for each record, and the hidden tasks, in order.
+// convert appends a Task for each record, and the hidden tasks, in order. Every
+// pass over the rows of thousands of tasks costs as much as the one over the
+// records, so this one also notes which rows need more.
 func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
-	n := len(b.records) + len(hidden)
-	w.tasks = slices.Grow(w.tasks, n)
-	before := w.before
+	w.tasks = slices.Grow(w.tasks, len(b.records)+len(hidden))
+	w.only, b.todo = true, b.todo[:0]
+	var last cursor
 	for _, key := range b.order {
 		r := &b.records[uint32(key)]
 		for len(hidden) > 0 && hidden[0].TID <= r.TID {
 			if hidden[0].TID < r.TID { // else the number is another task's now
-				w.tasks = append(w.tasks, hidden[0])
+				b.append(w, &hidden[0], last.find(w.before, hidden[0].TID, hidden[0].StartTicks))
 			}
 			hidden = hidden[1:]
 		}
-		for len(before) > 0 && before[0].TID < r.TID {
-			before = before[1:]
-		}
-		var old *Task
-		if len(before) > 0 && before[0].TID == r.TID && before[0].StartTicks == r.StartNs/tickNs {
-			old = &before[0]
-		}
+		at := last.find(w.before, r.TID, r.StartNs/tickNs)
 		w.tasks = append(w.tasks, Task{})
-		b.task(w, &w.tasks[len(w.tasks)-1], r, old, stats)
+		now := len(w.tasks) - 1
+		t, old := &w.tasks[now], (*Task)(nil)
+		if at >= 0 {
+			old = &w.before[at]
+		}
+		b.task(w, t, r, old, stats)
+		if old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID) {
+			b.todo = append(b.todo, row{int32(now), at})
+		}
 	}
-	w.tasks = append(w.tasks, hidden...)
+	for i := range hidden {
+		b.append(w, &hidden[i], last.find(w.before, hidden[i].TID, hidden[i].StartTicks))
+	}
+	w.todo = b.todo
+}
+
+// append adds a row that /proc told.
+func (b *bpfWalk) append(w *walk, t *Task, before int32) {
+	b.todo = append(b.todo, row{int32(len(w.tasks)), before})
+	w.tasks = append(w.tasks, *t)
+}
+
+// cursor follows rising TIDs in the last sample and in the watched tasks.
+type cursor struct{ before, watch int }
+
+// find returns the index of a task in the last sample, -1 if it is not there.
+func (c *cursor) find(before []Task, tid kernel.TID, startTicks uint64) int32 {
+	for c.before < len(before) && before[c.before].TID < tid {
+		c.before++
+	}
+	if c.before < len(before) && before[c.before].TID == tid && before[c.before].StartTicks == startTicks {
+		return int32(c.before)
+	}
+	return -1
+}
+
+func (c *cursor) watched(n *wanted, tid kernel.TID) bool {
+	for c.watch < len(n.watch) && n.watch[c.watch] < tid {
+		c.watch++
+	}
+	return n.All || c.watch < len(n.watch) && n.watch[c.watch] == tid
 }
 
 // tickNs is the length of a USER_HZ tick.
@@ -122,11 +157,28 @@ func (b *bpfWalk) task(w *walk, t *Task, r *bpf.Record, old *Task, stats *bpf.Wa
 	}
 	times(t, r, old)
 	t.living, t.Migrations = r.Migrations, r.Migrations
-	if old != nil && old.MigrationSource == SourceBPF {
-		// Threads that ended took their count with them.
-		t.Migrations = old.Migrations + r.Migrations - min(old.living, r.Migrations)
-	}
+	b.carry(w, t, old)
 	t.ID = b.identity(w, t, r, old)
+}
+
+// carry adds to what was counted before. Threads that end take their migrations
+// with them, so those of a process that has or had several are counted by
+// bpfMigrations, where that is in use.
+func (b *bpfWalk) carry(w *walk, t, old *Task) {
+	if w.returns {
+		t.Have |= HavePingPongs
+	}
+	if old == nil {
+		return
+	}
+	t.PingPongs = old.PingPongs
+	t.summed = t.IsProcess() && old.MigrationSource == SourceBPF && (old.summed || t.Threads > 1 || old.Threads > 1)
+	switch {
+	case t.summed && w.returns:
+		t.Migrations = old.Migrations
+	case t.summed:
+		t.Migrations = old.Migrations + t.living - min(old.living, t.living)
+	}
 }
 
 // times sets the CPU time: exact in ns, in ticks as /proc would show it.

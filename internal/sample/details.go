@@ -23,14 +23,13 @@ type details struct {
 	kept, spare []kept // aligned with the tasks of the last sample
 	wish        []wish // reused
 	mask        cpuset.Set
+	renewed     bool // a row has another identity than its source gave it
 }
 
 // kept is what is remembered of one task beyond its last row.
 type kept struct {
-	runNs   uint64        // Task.RunNs when the sched files were read
-	moves   uint64        // changes of LastCPU from one sample to the next
-	idAt    time.Duration // when the identity was last looked at
-	settled bool          // the identity was looked at again after its birth, or it is as old as piton
+	runNs uint64 // Task.RunNs when the sched files were read
+	moves uint64 // changes of LastCPU from one sample to the next
 }
 
 // wish is a task whose sched file should be read if the budget allows.
@@ -50,7 +49,11 @@ const (
 
 // fill completes w.tasks; before are the tasks of the last sample.
 func (d *details) fill(w *walk, before []Task) {
-	d.wish, d.spare = d.wish[:0], d.spare[:0]
+	d.wish, d.spare, d.renewed = d.wish[:0], d.spare[:0], false
+	if w.only {
+		d.some(w, before)
+		return
+	}
 	j := 0
 	for i := range w.tasks {
 		t := &w.tasks[i]
@@ -60,7 +63,10 @@ func (d *details) fill(w *walk, before []Task) {
 		var old *Task
 		var k kept
 		if j < len(before) && before[j].TID == t.TID && before[j].StartTicks == t.StartTicks {
-			old, k = &before[j], d.kept[j]
+			old = &before[j]
+			if len(d.kept) == len(before) { // else another source had them
+				k = d.kept[j]
+			}
 		}
 		d.one(w, i, old, &k)
 		d.spare = append(d.spare, k)
@@ -70,11 +76,25 @@ func (d *details) fill(w *walk, before []Task) {
 	d.tallies.forget(w.seq)
 }
 
+// some completes the rows that a source could not.
+func (d *details) some(w *walk, before []Task) {
+	d.kept = d.kept[:0]
+	for _, at := range w.todo {
+		var old *Task
+		if at.before >= 0 {
+			old = &before[at.before]
+		}
+		d.one(w, int(at.now), old, &kept{})
+	}
+	d.grant(w)
+	d.tallies.forget(w.seq)
+}
+
 func (d *details) one(w *walk, i int, old *Task, k *kept) {
 	t := &w.tasks[i]
 	watched := w.needs.watched(t.TID)
 	turn := w.turn(t.TID)
-	d.identity(w, t, old, k, watched, turn)
+	d.identity(w, t, old, watched, turn)
 	if w.needs.Affinity && t.Have&HaveAffinity == 0 {
 		if old != nil && old.Have&HaveAffinity != 0 && !watched && !turn {
 			t.Affinity = old.Affinity
@@ -98,21 +118,19 @@ func (d *details) one(w *walk, i int, old *Task, k *kept) {
 	}
 }
 
-func (d *details) identity(w *walk, t, old *Task, k *kept, watched, turn bool) {
+func (d *details) identity(w *walk, t, old *Task, watched, turn bool) {
 	full := watched || w.needs.Identity
-	switch age := w.at - k.idAt; {
+	switch age := w.at - t.ID.seen; {
 	case old == nil || old.ID != t.ID: // new, or renamed by exec or by itself
 		d.ids.complete(t.ID, t, w.seq, full)
-		k.settled = k.settled || w.seq == 1
-	case full && !t.ID.Full, !k.settled, watched && age >= idEvery, turn && age >= idEveryOther,
+		t.ID.seen = w.at
+		t.ID.settled = w.seq == 1 || old != nil && old.ID.settled
+	case full && !t.ID.Full, !t.ID.settled, watched && age >= idEvery, turn && age >= idEveryOther,
 		execed(t, old):
 		// A daemon gives up root, a child becomes another program soon after it was born.
-		t.ID = d.ids.refreshed(t, w.seq, full || t.ID.Full)
-		k.settled = true
-	default:
-		return
+		t.ID = d.ids.refreshed(t, w, full || t.ID.Full)
+		d.renewed = true
 	}
-	k.idAt = w.at
 }
 
 // flagForkNoExec is PF_FORKNOEXEC: forked, no exec yet.
@@ -174,6 +192,10 @@ func (d *details) grant(w *walk) {
 		if left -= threadsToRead(t); left < 0 {
 			return
 		}
-		d.readSched(w, t, &d.kept[v.i])
+		k := &kept{}
+		if !w.only {
+			k = &d.kept[v.i]
+		}
+		d.readSched(w, t, k)
 	}
 }

@@ -56,13 +56,10 @@ func (ids *identities) program(t *Task, seq uint64) program {
 	return p
 }
 
-// refreshed returns the identity as it is now: the same one if nothing changed.
-func (ids *identities) refreshed(t *Task, seq uint64, full bool) *Identity {
-	now := &Identity{Comm: t.ID.Comm, UID: t.ID.UID}
-	ids.complete(now, t, seq, full)
-	if *now == *t.ID {
-		return t.ID
-	}
+// refreshed returns the identity as it is now.
+func (ids *identities) refreshed(t *Task, w *walk, full bool) *Identity {
+	now := &Identity{Comm: t.ID.Comm, UID: t.ID.UID, seen: w.at, settled: true}
+	ids.complete(now, t, w.seq, full)
 	return now
 }
 

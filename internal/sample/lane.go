@@ -68,6 +68,17 @@ func (p *procWalk) first(w *walk, l *lane, c candidate) {
 	l.born = append(l.born, e)
 }
 
+// identify takes over the identities that details has looked up again.
+func (l *lane) identify(before []Task) {
+	var last cursor
+	for i := range l.entries {
+		t := &l.entries[i].task
+		if at := last.find(before, t.TID, t.StartTicks); at >= 0 && before[at].ID.Comm == t.ID.Comm {
+			t.ID = before[at].ID
+		}
+	}
+}
+
 // merge moves born into entries, from the back so that it needs no other slice.
 func (l *lane) merge() {
 	i, j := len(l.entries)-1, len(l.born)-1

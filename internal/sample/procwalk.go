@@ -83,6 +83,10 @@ func (p *procWalk) walk(w *walk) error {
 // update brings the tasks that are known up to date and adds those of a listing;
 // changed says that there can be new threads.
 func (p *procWalk) update(w *walk, listed []candidate, changed bool) {
+	if w.renewed {
+		p.procs.identify(w.before)
+		p.threads.identify(w.before)
+	}
 	p.walkLane(w, &p.procs, listed)
 	if !w.needs.Threads {
 		p.closeLane(&p.threads)

@@ -160,6 +160,7 @@ type Task struct {
 	Pressure float32
 
 	living uint64 // migrations of the threads that live (SourceBPF)
+	summed bool   // Migrations is more than that: of a process that has or had several threads
 }
 
 // IsProcess reports whether the row stands for a process.
@@ -190,6 +191,9 @@ type Identity struct {
 	User    string // name, or the number when it has none
 	UID     uint32
 	Full    bool // false while only Comm and UID were read
+
+	seen    time.Duration // when it was looked at last
+	settled bool          // it was looked at again after its birth, or it is as old as piton
 }
 
 // Collector is one source's share of a sample.

@@ -203,11 +203,11 @@ func (s *Sampler) Read() (*Sample, error) {
 	now := time.Now()
 	s.adopt()
 	n := &Sample{Seq: 1, Wall: now, At: now.Sub(s.started), Replaced: s.replaced, Late: s.late(now)}
-	w := walk{needs: s.needs.Load(), at: n.At}
+	w := walk{needs: s.needs.Load(), at: n.At, renewed: s.details.renewed}
 	if s.last != nil {
 		n.Seq, w.before = s.last.Seq+1, s.last.Tasks
 	}
-	w.seq = n.Seq
+	w.seq, w.returns = n.Seq, s.ladder[0].source() == SourceBPF
 	w.tasks = make([]Task, 0, len(w.before)+len(w.before)/16+64)
 
 	s.collect(n, "cpus", "", func() error { return s.cpus.read(n) })

@@ -33,9 +33,18 @@ type walk struct {
 	tasks []Task
 
 	before     []Task         // of the last sample
+	renewed    bool           // some have another identity than the source gave them
 	queues     []bpf.RunQueue // by CPU number, if haveQueues
 	haveQueues bool
+	returns    bool // moves are told one from another, so PingPongs are carried on
+	// todo are the rows that details may have to complete, if only is set; else
+	// they are all.
+	todo []row
+	only bool
 }
+
+// row is a task by its index in this sample and in the last, -1 for a new one.
+type row struct{ now, before int32 }
 
 // wanted is Needs with the watched tasks in order.
 type wanted struct {

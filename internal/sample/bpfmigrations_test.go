@@ -1,0 +1,115 @@
+package sample
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bpf"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// startFlippable starts a process with a thread that always runs, so that each
+// change of its mask moves it, and returns a function that flips it between two
+// CPUs n times.
+func startFlippable(t *testing.T) (pid, tid kernel.TID, flip func(n int)) {
+	online, err := kernel.System().Affinity(0)
+	require.NoError(t, err)
+	if online.Len() < 2 {
+		t.Skip("one CPU: nothing can migrate")
+	}
+	cpus := online.CPUs()[:2]
+	pid, tids, _ := start(t, "spin")
+	tid = tids[0]
+	set := func(cpu cpuset.CPU) { require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(cpu))) }
+	set(cpus[0])
+	at := 0
+	return pid, tid, func(n int) {
+		for range n {
+			at = 1 - at
+			set(cpus[at])
+		}
+	}
+}
+
+func TestEveryMoveIsTold(t *testing.T) {
+	s := exactSampler(t, Needs{Threads: true})
+	pid, tid, flip := startFlippable(t)
+	before, err := s.Read()
+	require.NoError(t, err)
+	const flips = 200
+	flip(flips)
+	n, err := s.Read()
+	require.NoError(t, err)
+	require.True(t, n.HaveMoves)
+	require.Zero(t, n.MovesLost)
+	told := uint32(0)
+	for _, m := range n.Moves {
+		if m.TID == tid {
+			told += m.Count
+		}
+	}
+	assert.EqualValues(t, flips, told)
+	thread, process := find(n, tid), find(n, pid)
+	assert.EqualValues(t, flips, thread.Migrations-find(before, tid).Migrations)
+	assert.GreaterOrEqual(t, process.Migrations-find(before, pid).Migrations, uint64(flips))
+	assert.Equal(t, HavePingPongs, thread.Have&HavePingPongs)
+	// A flip can take longer than 100 ms on a busy machine, but not most of them.
+	assert.Greater(t, thread.PingPongs, uint64(flips/2))
+	assert.LessOrEqual(t, thread.PingPongs, uint64(flips))
+	assert.GreaterOrEqual(t, process.PingPongs, thread.PingPongs)
+
+	var in, out uint64
+	for i := range n.CPUs {
+		in += n.CPUs[i].MigrationsIn - before.CPUs[i].MigrationsIn
+		out += n.CPUs[i].MigrationsOut - before.CPUs[i].MigrationsOut
+	}
+	all := uint64(0)
+	for _, m := range n.Moves {
+		all += uint64(m.Count)
+	}
+	assert.Equal(t, []uint64{all, all}, []uint64{in, out})
+	quiet, err := s.Read()
+	require.NoError(t, err)
+	assert.Equal(t, thread.PingPongs, find(quiet, tid).PingPongs, "carried on")
+}
+
+// The kernel's counts go with the threads that end; a process keeps them.
+func TestMigrationsOfEndedThreadsStay(t *testing.T) {
+	b := &bpfMigrations{}
+	source := newBPFWalk(nil, liveSampler(t, Needs{}).fs, nil)
+	record := func(threads int32, living uint64) bpf.Record {
+		return bpf.Record{TID: 7, TGID: 7, Threads: threads, Migrations: living, StartNs: 5e9, Mask: bpf.NoMask}
+	}
+	var before []Task
+	tick := func(r bpf.Record, returns bool, moved ...bpf.MoveCount) Task {
+		source.records = []bpf.Record{r}
+		source.sort()
+		w := &walk{needs: newWanted(Needs{}), before: before, returns: returns}
+		source.convert(w, &bpf.WalkStats{}, nil)
+		b.counts = moved
+		b.sumProcesses()
+		slices.SortFunc(b.counts, func(x, y bpf.MoveCount) int { return int(x.TID - y.TID) })
+		if returns {
+			b.credit(w.tasks)
+		}
+		before = w.tasks
+		return w.tasks[0]
+	}
+	move := func(tid kernel.TID, n uint32) bpf.MoveCount {
+		return bpf.MoveCount{TID: tid, TGID: 7, Moves: n, Returns: 1}
+	}
+	assert.EqualValues(t, 10, tick(record(1, 10), true).Migrations)
+	assert.EqualValues(t, 12, tick(record(1, 12), true, move(7, 2)).Migrations, "the kernel's own count of a single thread")
+	assert.EqualValues(t, 17, tick(record(2, 17), true, move(7, 2), move(8, 3)).Migrations)
+	last := tick(record(1, 13), true, move(7, 1), move(8, 4), move(9, 2))
+	assert.EqualValues(t, 24, last.Migrations, "8 ended, 9 came and went")
+	assert.EqualValues(t, 6, last.PingPongs)
+	assert.EqualValues(t, 24, tick(record(1, 13), true).Migrations)
+	// Without counts of moves what goes with a thread cannot be told, but nothing falls.
+	assert.EqualValues(t, 24, tick(record(1, 9), false).Migrations)
+	assert.EqualValues(t, 25, tick(record(1, 10), false).Migrations)
+}

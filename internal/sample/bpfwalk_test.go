@@ -1,0 +1,192 @@
+package sample
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bpf"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// exactSampler reads this machine by eBPF, or skips.
+func exactSampler(tb testing.TB, n Needs) *Sampler {
+	tb.Helper()
+	w, err := bpf.OpenWalk(bpf.WalkOptions{})
+	if err != nil {
+		tb.Skip(err)
+	}
+	w.Close()
+	s, err := New(Options{Needs: n, EBPF: EBPFNow})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	return s
+}
+
+// oddNames break those who parse /proc carelessly.
+var oddNames = []string{") R 1 (", "a b\tc", "line\nfeed", "\x1b[31mred", "\xff\xfe\x01", "fifteen bytes!!", " ", "()"}
+
+// startMixed starts n tasks and some of every kind, and returns the latter.
+func startMixed(t *testing.T, n int) []kernel.TID {
+	startIdle(t, n/2)
+	names := []string{"threads"}
+	for i := range n / 2 {
+		names = append(names, hex.EncodeToString([]byte(fmt.Sprintf("n%d", i))))
+	}
+	start(t, names...)
+	odd := []string{"threads"}
+	for _, name := range oddNames {
+		odd = append(odd, hex.EncodeToString([]byte(name)))
+	}
+	pid, tids, _ := start(t, odd...)
+	sys := kernel.System()
+	require.NoError(t, sys.SetNice(tids[0], 7))
+	require.NoError(t, sys.SetPolicy(tids[1], kernel.Batch, 0, false))
+	require.NoError(t, sys.SetPolicy(tids[2], kernel.Idle, 0, false))
+	online, err := sys.Affinity(0)
+	require.NoError(t, err)
+	require.NoError(t, sys.SetAffinity(tids[3], cpuset.Of(online.Last())))
+	if err := sys.SetPolicy(tids[4], kernel.FIFO, 7, false); err != nil {
+		t.Logf("no FIFO task among the children: %v", err)
+	}
+	stopped, _, _ := start(t, "threads", "73")
+	require.NoError(t, syscall.Kill(int(stopped), syscall.SIGSTOP))
+	zombie, _, _ := start(t, "end") // it has ended, and is not waited for yet
+	return append(tids, pid, stopped, zombie)
+}
+
+// Every figure of the walk inside the kernel is the one of /proc, for every
+// task that did not change between two readings of /proc around it.
+func TestBothWalksTellTheSame(t *testing.T) {
+	needs := Needs{Threads: true, Affinity: true, Switches: true, Migrations: true, Delay: true, Identity: true, All: true}
+	exact, plain := exactSampler(t, needs), liveSampler(t, needs)
+	own := startMixed(t, 2000)
+	missing := slices.Clone(own)
+	compared, resting := 0, 0
+	for try := 0; try < 5 && len(missing) > 0; try++ {
+		before, err := plain.Read()
+		require.NoError(t, err)
+		n, err := exact.Read()
+		require.NoError(t, err)
+		after, err := plain.Read()
+		require.NoError(t, err)
+		for i := range n.Tasks {
+			a, b := find(before, n.Tasks[i].TID), find(after, n.Tasks[i].TID)
+			if a == nil || b == nil || a.StartTicks != b.StartTicks {
+				continue
+			}
+			compared++
+			if rested(a, b) {
+				resting++
+				sameTask(t, b, &n.Tasks[i])
+				missing = slices.DeleteFunc(missing, func(tid kernel.TID) bool { return tid == b.TID })
+			}
+		}
+		for i := range after.Tasks {
+			there := find(before, after.Tasks[i].TID) != nil && find(n, after.Tasks[i].TID) == nil
+			assert.False(t, there, "task %d was there all the time, and not in the walk", after.Tasks[i].TID)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	assert.Empty(t, missing, "children that were never seen at rest")
+	assert.Greater(t, resting, 2000)
+	t.Logf("%d of %d tasks rested and are equal", resting, compared)
+}
+
+// rested tells whether nothing of a task changed from one reading to the next.
+func rested(a, b *Task) bool {
+	x, y := *a, *b
+	x.ID, y.ID, x.Affinity, y.Affinity = nil, nil, cpuset.Set{}, cpuset.Set{}
+	return fmt.Sprint(x) == fmt.Sprint(y) && a.Affinity.Equal(b.Affinity) && a.ID.Comm == b.ID.Comm
+}
+
+func sameTask(t *testing.T, want, got *Task) {
+	t.Helper()
+	w, g := *want, *got
+	if got.MigrationSource != SourceBPF {
+		return // hidden from eBPF programs: /proc told of it too
+	}
+	assert.Equal(t, HaveTime|HaveRun|HaveSwitches|HaveMigrations|HaveAffinity, g.Have&(HaveTime|HaveRun|HaveSwitches|HaveMigrations|HaveAffinity), "task %d", g.TID)
+	assert.True(t, w.Affinity.Equal(g.Affinity), "task %d: allowed %s, by eBPF %s", w.TID, w.Affinity, g.Affinity)
+	id, exactID := *shown(w.ID), *shown(g.ID)
+	if !w.MigrationSource.Exact() || w.Threads > 1 && w.IsProcess() {
+		g.Migrations = w.Migrations // /proc has those of a process since piton watches it
+	}
+	if w.IsProcess() || !w.MigrationSource.Exact() {
+		// /proc has no switches of threads that have ended.
+		assert.GreaterOrEqual(t, g.VoluntarySwitches, w.VoluntarySwitches, "task %d", w.TID)
+		assert.GreaterOrEqual(t, g.InvoluntarySwitches, w.InvoluntarySwitches, "task %d", w.TID)
+		g.VoluntarySwitches, g.InvoluntarySwitches = w.VoluntarySwitches, w.InvoluntarySwitches
+	}
+	// How /proc divides the time depends on when it was looked at before.
+	assert.InDelta(t, w.UserTicks+w.SystemTicks, g.UserTicks+g.SystemTicks, 1, "task %d: ticks", w.TID)
+	g.UserTicks, g.SystemTicks = w.UserTicks, w.SystemTicks
+	if w.Have&HaveTime == 0 {
+		g.RunNs = w.RunNs
+	}
+	if id.UID != exactID.UID && w.ID.UID == 0 {
+		exactID.UID, exactID.User = id.UID, id.User // /proc shows undumpable tasks as root's
+	}
+	g.ID, w.ID, g.Affinity, w.Affinity = nil, nil, cpuset.Set{}, cpuset.Set{}
+	g.Have, g.MigrationSource, g.Pressure, g.living, g.summed = w.Have, w.MigrationSource, w.Pressure, w.living, w.summed
+	g.PingPongs, g.ResetOnFork = w.PingPongs, w.ResetOnFork
+	assert.Equal(t, w, g)
+	assert.Equal(t, id, exactID, "task %d", w.TID)
+}
+
+// A sampler that goes from /proc to eBPF takes the identities along.
+func TestRowsCarryOver(t *testing.T) {
+	exactSampler(t, Needs{})
+	pid, _, _ := start(t, "threads", "73")
+	s := liveSampler(t, Needs{Watch: []kernel.TID{pid}})
+	_, err := s.Read()
+	require.NoError(t, err)
+	before, err := s.Read()
+	require.NoError(t, err)
+	s.ebpf = EBPFNow
+	after, err := s.Read()
+	require.NoError(t, err)
+	require.Equal(t, SourceBPF, find(after, pid).MigrationSource)
+	assert.Same(t, find(before, pid).ID, find(after, pid).ID)
+	assert.Equal(t, find(before, pid).StartTicks, find(after, pid).StartTicks)
+	assert.GreaterOrEqual(t, find(after, pid).RunNs, find(before, pid).RunNs)
+}
+
+// What the kernel's walk does not show is read from /proc as long as it lives.
+func TestHiddenTasks(t *testing.T) {
+	s := exactSampler(t, Needs{Threads: true})
+	pid, tids, end := start(t, "threads", "73", "74")
+	b := newBPFWalk(nil, s.fs, s.r)
+	w := &walk{needs: newWanted(Needs{Threads: true})}
+	// No records at all: every process is hidden.
+	rows := b.walkHidden(w, []kernel.TID{pid})
+	for _, tid := range append(tids, pid) {
+		assert.True(t, slices.ContainsFunc(rows, func(t Task) bool { return t.TID == tid }))
+	}
+	b.convert(w, &bpf.WalkStats{}, rows)
+	assert.Len(t, w.todo, len(w.tasks))
+	end()
+	require.Eventually(t, func() bool {
+		_ = syscall.Kill(int(pid), 0)
+		return stateOf(t, s, pid) == 'Z'
+	}, 5*time.Second, 10*time.Millisecond)
+	assert.NotEmpty(t, b.walkHidden(w, nil), "a zombie is still there")
+}
+
+func stateOf(t *testing.T, s *Sampler, tid kernel.TID) byte {
+	n, err := s.Read()
+	require.NoError(t, err)
+	if task := find(n, tid); task != nil {
+		return task.State
+	}
+	return 0
+}

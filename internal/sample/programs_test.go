@@ -1,0 +1,191 @@
+package sample
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// Wherever eBPF cannot run, /proc takes its place by itself, and the sample
+// says what would help.
+func TestFallsBackToProc(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("taking rights away needs root to begin with")
+	}
+	exactSampler(t, Needs{})
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	with := func(caps ...uintptr) *syscall.SysProcAttr {
+		return &syscall.SysProcAttr{Credential: nobody, AmbientCaps: caps}
+	}
+	program := publicCopy(t)
+	for _, tc := range []struct {
+		name, right string
+		attr        *syscall.SysProcAttr
+		better      string // "" the best is in use
+		moves       string
+	}{
+		{"root", "", nil, "", "ebpf"},
+		{"both capabilities", "", with(unix.CAP_BPF, unix.CAP_PERFMON), "", "ebpf"},
+		{"nobody", "", with(), "CAP_BPF and CAP_PERFMON", "sampled"},
+		{"CAP_BPF alone", "", with(unix.CAP_BPF), "CAP_PERFMON", "sampled"},
+		{"CAP_PERFMON alone", "", with(unix.CAP_PERFMON), "CAP_BPF", "perf"},
+		{"seccomp", "bpf(2)", nil, "seccomp filter refuses bpf(2)", "perf"},
+		{"no BTF", "btf", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}, "/sys/kernel/btf/vmlinux", "perf"},
+		{"PID namespace", "proc", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}, "PID namespace", "perf"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := command("sample", cmp.Or(tc.right, "none"))
+			cmd.Path, cmd.SysProcAttr = program, tc.attr
+			var words strings.Builder
+			cmd.Stderr = &words
+			out, err := cmd.Output()
+			if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) {
+				t.Skipf("such a process cannot be made here: %v", err)
+			}
+			require.NoError(t, err, "%s", words.String())
+			var seen seenAs
+			require.NoError(t, json.Unmarshal(out, &seen))
+			assert.Positive(t, seen.Tasks)
+			if tc.better == "" {
+				assert.Contains(t, seen.TasksRung, "ebpf")
+				assert.Equal(t, "ebpf", seen.Moves)
+				return
+			}
+			assert.Contains(t, seen.TasksRung, "procfs")
+			assert.Contains(t, seen.TasksBetter, tc.better)
+			assert.NotContains(t, seen.TasksBetter, "MEMLOCK")
+			if seen.Moves != tc.moves { // perf_event_paranoid decides between these two
+				assert.Contains(t, []string{"perf", "sampled"}, seen.Moves)
+			}
+			assert.NotEmpty(t, seen.MoveNeeds)
+		})
+	}
+}
+
+// publicCopy copies the test program to where any user may run it.
+func publicCopy(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "piton-sample-test")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	from, err := os.Open("/proc/self/exe")
+	require.NoError(t, err)
+	defer from.Close()
+	path := filepath.Join(dir, "test")
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(to, from)
+	require.NoError(t, errors.Join(err, to.Close()))
+	_, err = exec.LookPath(path)
+	require.NoError(t, err)
+	return path
+}
+
+// The first sample does not wait for the programs.
+func TestRunLoadsBehindTheFirstSample(t *testing.T) {
+	exactSampler(t, Needs{})
+	s, err := New(Options{Interval: 10 * time.Second})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	first := <-s.Samples()
+	assert.NotEqual(t, SourceBPF, first.Migrations)
+	for n := range s.Samples() { // the next comes at once when the programs are there
+		if n.Migrations == SourceBPF {
+			break
+		}
+	}
+	cancel()
+	require.NoError(t, <-done)
+	require.NoError(t, s.Close())
+}
+
+func TestNeverLoads(t *testing.T) {
+	s, err := New(Options{EBPF: EBPFNever})
+	require.NoError(t, err)
+	defer s.Close()
+	n, err := s.Read()
+	require.NoError(t, err)
+	i := slices.IndexFunc(n.Collectors, func(c Collector) bool { return c.Name == "tasks" })
+	assert.Equal(t, unwanted, n.Collectors[i].Better)
+	assert.NotEqual(t, SourceBPF, n.Migrations)
+}
+
+// What follows single moves and CPUs is attached only while it is asked for.
+func TestOnDemandIsDetached(t *testing.T) {
+	s := exactSampler(t, Needs{})
+	_, tid, flip := startFlippable(t)
+	s.SetNeeds(Needs{Trace: tid, Ledger: true})
+	_, err := s.Read() // attaches
+	require.NoError(t, err)
+	_, err = s.Read()
+	require.NoError(t, err)
+	flip(20)
+	n, err := s.Read()
+	require.NoError(t, err)
+	require.Len(t, n.Steps, 20)
+	require.Zero(t, n.StepsLost)
+	for i := 1; i < len(n.Steps); i++ {
+		assert.Equal(t, n.Steps[i-1].To, n.Steps[i].From, "in their order")
+		assert.Less(t, n.Steps[i-1].AtNs, n.Steps[i].AtNs)
+	}
+	require.NotNil(t, s.trace.kernel)
+	require.NotNil(t, s.ledger.kernel)
+	ran := uint64(0)
+	for _, stay := range n.Stays {
+		if stay.Kind == StayTask && stay.TID == tid {
+			ran += stay.RunNs
+			assert.NotEmpty(t, stay.Name)
+		}
+	}
+	assert.Positive(t, ran)
+	assert.True(t, slices.ContainsFunc(n.Stays, func(s Stay) bool { return s.Kind == StaySoftIRQ && s.Name != "" }))
+
+	s.SetNeeds(Needs{})
+	n, err = s.Read()
+	require.NoError(t, err)
+	assert.Empty(t, n.Steps)
+	assert.Empty(t, n.Stays)
+	assert.Nil(t, s.trace.kernel)
+	assert.Nil(t, s.ledger.kernel)
+}
+
+func TestEveryCPUHasItsPressure(t *testing.T) {
+	s := exactSampler(t, Needs{Threads: true})
+	_, tids, _ := start(t, "spin")
+	online, err := kernel.System().Affinity(0)
+	require.NoError(t, err)
+	cpu := online.Last()
+	require.NoError(t, kernel.System().SetAffinity(tids[0], cpuset.Of(cpu)))
+	require.Eventually(t, func() bool {
+		n, err := s.Read()
+		require.NoError(t, err)
+		task := find(n, tids[0])
+		for i := range n.CPUs {
+			c := &n.CPUs[i]
+			require.True(t, c.HavePressure, "cpu %d", c.ID)
+			if c.ID == cpu {
+				return c.Queued > 0 && task.Pressure > 0.02 && task.Pressure <= c.Pressure*1.1
+			}
+		}
+		return false
+	}, 10*time.Second, 50*time.Millisecond)
+}

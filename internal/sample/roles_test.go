@@ -1,0 +1,191 @@
+package sample
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"piton/internal/kernel"
+)
+
+// Some tests act on children of their own: the test program again, in one of
+// the roles below. A child ends when its standard input does, so also when the
+// test is killed.
+const roleVariable = "PITON_SAMPLE_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	role, ok := os.LookupEnv(roleVariable)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := playRole(strings.Fields(role)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func playRole(role []string) error {
+	switch role[0] {
+	case "threads":
+		return playThreads(role[1:])
+	case "spin":
+		return playSpin()
+	case "sample":
+		return playSample(role[1])
+	case "end":
+		return nil
+	}
+	return fmt.Errorf("no role %q", role)
+}
+
+// playThreads starts a sleeping thread for each name, given in hex so that it
+// may hold anything, prints their tids and waits for the end of its input.
+func playThreads(names []string) error {
+	tids := make(chan int)
+	for _, name := range names {
+		go func() {
+			runtime.LockOSThread()
+			raw, _ := hex.DecodeString(name)
+			tid := syscall.Gettid()
+			if err := os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", tid), raw, 0); err != nil {
+				tid = -1
+			}
+			tids <- tid
+			syscall.Pause()
+		}()
+	}
+	line := make([]string, len(names))
+	for i := range line {
+		line[i] = strconv.Itoa(<-tids)
+	}
+	fmt.Println(strings.Join(line, " "))
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// playSpin keeps a thread busy that does nothing else, and prints its tid.
+func playSpin() error {
+	runtime.GOMAXPROCS(3)
+	go func() {
+		runtime.LockOSThread()
+		fmt.Println(syscall.Gettid())
+		for {
+		}
+	}()
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// seenAs is what a sampler says of its sources.
+type seenAs struct {
+	Tasks                                    int
+	TasksRung, TasksBetter, Moves, MoveNeeds string
+}
+
+// playSample takes a right from itself and reads two samples.
+func playSample(right string) error {
+	var err error
+	switch right {
+	case "bpf(2)":
+		err = forbidBPF()
+	case "btf":
+		err = errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+			unix.Mount("none", "/sys/kernel/btf", "tmpfs", 0, ""))
+	case "proc":
+		err = errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+			unix.Mount("proc", "/proc", "proc", 0, ""))
+	}
+	if err != nil {
+		return err
+	}
+	s, err := New(Options{EBPF: EBPFNow})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var n *Sample
+	for range 2 {
+		if n, err = s.Read(); err != nil {
+			return err
+		}
+	}
+	seen := seenAs{Tasks: len(n.Tasks), Moves: n.Migrations.String()}
+	for _, c := range n.Collectors {
+		switch c.Name {
+		case "tasks":
+			seen.TasksRung, seen.TasksBetter = c.Rung, c.Better
+		case "migrations":
+			seen.MoveNeeds = c.Better
+		}
+		if c.Err != nil {
+			return c.Err
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(seen)
+}
+
+// forbidBPF installs a seccomp filter on all threads that makes bpf(2) fail
+// with EPERM, as container runtimes do (seccomp(2)).
+func forbidBPF() error {
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // seccomp_data.nr
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_BPF, Jt: 0, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	runtime.KeepAlive(filter)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func command(role ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "), "GODEBUG=asyncpreemptoff=1")
+	return cmd
+}
+
+// start runs a role and returns its process and the tids that it printed. end
+// closes its input; the test's cleanup does that too.
+func start(tb testing.TB, role ...string) (pid kernel.TID, tids []kernel.TID, end func()) {
+	tb.Helper()
+	cmd := command(role...)
+	in, err := cmd.StdinPipe()
+	require.NoError(tb, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(tb, err)
+	require.NoError(tb, cmd.Start())
+	end = func() { _ = in.Close() }
+	tb.Cleanup(func() {
+		end()
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if !errors.Is(err, io.EOF) {
+		require.NoError(tb, err)
+	}
+	for _, word := range strings.Fields(line) {
+		tid, err := strconv.Atoi(word)
+		require.NoError(tb, err)
+		tids = append(tids, kernel.TID(tid))
+	}
+	return kernel.TID(cmd.Process.Pid), tids, end
+}
