@@ -78,7 +78,7 @@ func migrations(row field.Row) string {
 	return fmt.Sprintf("%s/s, %s in all (%s)", text("migrations_per_s", row), text("migrations", row), text("migrations_source", row))
 }
 
-// core is the CPU with where it is: "3, node 0, LLC #0".
+// core is the CPU with where it is: "3, node 0, LLC 0".
 func core(row field.Row) string {
 	task := row.Task()
 	s := text("cpu", row)
@@ -90,7 +90,7 @@ func core(row field.Row) string {
 			s += fmt.Sprintf(", node %d", c.Node)
 		}
 		if c.LLCIndex >= 0 {
-			s += fmt.Sprintf(", LLC #%d", c.LLCIndex)
+			s += fmt.Sprintf(", LLC %d", c.LLCIndex)
 		}
 	}
 	return s

@@ -1,6 +1,7 @@
 package detail
 
 import (
+	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -15,7 +16,7 @@ type History struct {
 	tid   kernel.TID
 	start uint64
 	seq   uint64
-	cpus  []int16 // oldest first
+	cpus  []cpuset.CPU // oldest first
 }
 
 // Note adds the row's newest tick. Another task than the last one begins a new
@@ -26,7 +27,7 @@ func (h *History) Note(row field.Row) {
 		*h = History{tid: task.TID, start: task.StartTicks, seq: row.M.Sample.Seq}
 		for _, cpu := range bounce {
 			if cpu >= 0 {
-				h.cpus = append(h.cpus, cpu)
+				h.cpus = append(h.cpus, cpuset.CPU(cpu))
 			}
 		}
 		return
@@ -36,7 +37,7 @@ func (h *History) Note(row field.Row) {
 	}
 	h.seq = row.M.Sample.Seq
 	if newest := bounce[model.BounceLen-1]; newest >= 0 {
-		h.cpus = append(h.cpus, newest)
+		h.cpus = append(h.cpus, cpuset.CPU(newest))
 	}
 	if len(h.cpus) > historyLen {
 		h.cpus = append(h.cpus[:0], h.cpus[len(h.cpus)-historyLen:]...)

@@ -71,7 +71,7 @@ func (p *Pane) choose(task *sample.Task) {
 func (p *Pane) chart(row field.Row, width, height int, th *theme.Theme) []string {
 	t, topo := &p.trace, row.M.Topology
 	if t.trail.TID != t.tid || len(t.trail.Steps) == 0 || t.now-t.moved > quiet {
-		return p.history.chart(topo, width, height, th)
+		return widget.TickChart(p.history.cpus, topo, width, height, th)
 	}
 	b := widget.Bounce{Steps: t.trail.Steps, Lost: t.trail.Lost, Topology: topo, Quiet: t.now - t.moved}
 	if t.tid != row.Task().TID {

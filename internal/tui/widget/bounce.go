@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"piton/internal/cpuset"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -39,23 +38,23 @@ func BounceChart(b Bounce, width, height int, th *theme.Theme) []string {
 		return []string{th.Dim.Render(Fit("no moves yet", width, th.Ellipsis))}
 	}
 	below := min(2, max(height-4, 0)) // distances and times
-	c := bounceChart{Bounce: b, th: th, label: min(labelWidth(b.Topology), width/2)}
+	c := bounceChart{Bounce: b, laneChart: laneChart{topo: b.Topology, th: th, label: min(labelWidth(b.Topology), width/2)}}
 	if over := len(b.Steps) - (width - c.label - 2); over > 0 {
 		c.Steps = b.Steps[over:]
 	}
-	lanes := c.lanes(height - 1 - below)
-	out := []string{th.Dim.Render(Fit(c.title(), width, th.Ellipsis))}
-	for _, l := range lanes {
-		out = append(out, c.lane(l))
+	c.path = append(c.path, c.Steps[0].From) // column 0 is before the first move
+	for _, s := range c.Steps {
+		c.path = append(c.path, s.To)
 	}
+	out := []string{th.Dim.Render(Fit(c.title(), width, th.Ellipsis))}
+	out = append(out, c.draw(height-1-below)...)
 	return append(out, []string{c.distances(), c.times(width)}[:below]...)
 }
 
 // bounceChart is one drawing; its Steps are those that have a column.
 type bounceChart struct {
 	Bounce
-	th    *theme.Theme
-	label int
+	laneChart
 }
 
 // title counts what is shown.
@@ -93,33 +92,6 @@ func (c *bounceChart) title() string {
 		text += fmt.Sprintf(", %d across LLCs", far)
 	}
 	return text
-}
-
-// cpu is where the task was in a column: column 0 is before the first move.
-func (c *bounceChart) cpu(column int) cpuset.CPU {
-	if column == 0 {
-		return c.Steps[0].From
-	}
-	return c.Steps[column-1].To
-}
-
-// lane draws one line of the chart.
-func (c *bounceChart) lane(l bounceLane) string {
-	dst := AppendFit(nil, []byte(l.label), c.label, true, c.th.Ellipsis)
-	dst = append(dst, ' ')
-	for i := 0; i <= len(c.Steps); {
-		on, j := l.cpus.Has(c.cpu(i)), i
-		for j <= len(c.Steps) && l.cpus.Has(c.cpu(j)) == on {
-			j++
-		}
-		style, glyph := c.th.Dim, c.th.Blank
-		if on {
-			style, glyph = c.th.Accent, c.th.Spark[len(c.th.Spark)-1]
-		}
-		dst = style.Append(dst, strings.Repeat(glyph, j-i))
-		i = j
-	}
-	return string(dst)
 }
 
 // distances tells below each column how far the move to it went; a question

@@ -113,3 +113,17 @@ func TestDistancesDifferInMoreThanColour(t *testing.T) {
 	assert.Equal(t, mono.Strong, widget.DistanceStyle(mono, topology.OtherNode), "the dearest is bold without colour too")
 	assert.Equal(t, mono.Dim, widget.DistanceStyle(mono, topology.SMTSibling))
 }
+
+func TestTickChart(t *testing.T) {
+	th := theme.New(theme.Options{ASCII: true})
+	lines := plainLines(widget.TickChart([]cpuset.CPU{0, 0, 1, 0}, topologytest.Sized(2), 40, 6, th))
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	assert.Equal(t, []string{"each tick: 2 moves seen in 4 ticks", " cpu 0 ##.#", " cpu 1 ..#."}, lines)
+	far := widget.TickChart([]cpuset.CPU{0, 63}, topologytest.Sized(64), 60, 6, th)
+	assert.Contains(t, plainLines(far)[0], "1 moves seen in 2 ticks, 1 across LLCs")
+	still := widget.TickChart(make([]cpuset.CPU, 300), topologytest.Sized(2), 40, 6, th)
+	assert.Contains(t, plainLines(still)[0], "on one CPU for 32 ticks", "as many as fit")
+	assert.Nil(t, widget.TickChart(nil, topologytest.Sized(2), 19, 6, th))
+}

@@ -4,10 +4,49 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/topology"
+	"piton/internal/tui/theme"
 )
+
+// laneChart draws the CPUs that a task was on, one column each: a line for every
+// CPU, or coarser.
+type laneChart struct {
+	path  []cpuset.CPU // by column
+	topo  *topology.Topology
+	th    *theme.Theme
+	label int // cells before the columns
+}
+
+// draw draws at most n lines.
+func (c *laneChart) draw(n int) []string {
+	var out []string
+	for _, l := range c.lanes(n) {
+		out = append(out, c.lane(l))
+	}
+	return out
+}
+
+// lane draws one line of the chart.
+func (c *laneChart) lane(l bounceLane) string {
+	dst := AppendFit(nil, []byte(l.label), c.label, true, c.th.Ellipsis)
+	dst = append(dst, ' ')
+	for i := 0; i < len(c.path); {
+		on, j := l.cpus.Has(c.path[i]), i
+		for j < len(c.path) && l.cpus.Has(c.path[j]) == on {
+			j++
+		}
+		style, glyph := c.th.Dim, c.th.Blank
+		if on {
+			style, glyph = c.th.Accent, c.th.Spark[len(c.th.Spark)-1]
+		}
+		dst = style.Append(dst, strings.Repeat(glyph, j-i))
+		i = j
+	}
+	return string(dst)
+}
 
 // bounceLane is one line of a bounce chart: a CPU, a cache, a node, or the rest.
 type bounceLane struct {
@@ -27,16 +66,16 @@ func labelWidth(t *topology.Topology) int {
 
 // lanes are the finest ones that fit in n lines: all CPUs, those visited, their
 // caches, their nodes, else the CPUs visited most.
-func (c *bounceChart) lanes(n int) []bounceLane {
+func (c *laneChart) lanes(n int) []bounceLane {
 	count := map[cpuset.CPU]int{}
-	for i := range len(c.Steps) + 1 {
-		count[c.cpu(i)]++
+	for _, cpu := range c.path {
+		count[cpu]++
 	}
 	var visited cpuset.Builder
 	for id := range count {
 		visited.Add(id)
 	}
-	for _, lanes := range [][]bounceLane{c.cpuLanes(c.Topology.Online.Or(visited.Set())), c.cpuLanes(visited.Set()),
+	for _, lanes := range [][]bounceLane{c.cpuLanes(c.topo.Online.Or(visited.Set())), c.cpuLanes(visited.Set()),
 		c.cacheLanes(visited.Set()), c.nodeLanes(visited.Set())} {
 		if len(lanes) > 0 && len(lanes) <= n {
 			return lanes
@@ -46,24 +85,24 @@ func (c *bounceChart) lanes(n int) []bounceLane {
 }
 
 // ordered lists CPUs by node, cache and core; those the machine does not have last.
-func (c *bounceChart) ordered(set cpuset.Set) []cpuset.CPU {
+func (c *laneChart) ordered(set cpuset.Set) []cpuset.CPU {
 	var out []cpuset.CPU
-	for _, id := range c.Topology.Order() {
+	for _, id := range c.topo.Order() {
 		if set.Has(id) {
 			out = append(out, id)
 		}
 	}
-	return append(out, set.AndNot(c.Topology.Present).CPUs()...)
+	return append(out, set.AndNot(c.topo.Present).CPUs()...)
 }
 
 // cpuLanes name the cache at the first of its CPUs, where there are several.
-func (c *bounceChart) cpuLanes(set cpuset.Set) []bounceLane {
+func (c *laneChart) cpuLanes(set cpuset.Set) []bounceLane {
 	var out []bounceLane
 	before := -1
 	for _, id := range c.ordered(set) {
 		label := fmt.Sprintf("cpu %d", id)
-		at, ok := c.Topology.CPU(id)
-		if ok && at.LLCIndex != before && at.LLCIndex >= 0 && len(c.Topology.LLCs()) > 1 {
+		at, ok := c.topo.CPU(id)
+		if ok && at.LLCIndex != before && at.LLCIndex >= 0 && len(c.topo.LLCs()) > 1 {
 			label = fmt.Sprintf("LLC %d %s", at.LLCIndex, label)
 		}
 		before = at.LLCIndex
@@ -73,10 +112,10 @@ func (c *bounceChart) cpuLanes(set cpuset.Set) []bounceLane {
 }
 
 // cacheLanes is nil when some CPU's cache is not known, or all share one.
-func (c *bounceChart) cacheLanes(set cpuset.Set) []bounceLane {
+func (c *laneChart) cacheLanes(set cpuset.Set) []bounceLane {
 	var out []bounceLane
 	for _, id := range c.ordered(set) {
-		at, ok := c.Topology.CPU(id)
+		at, ok := c.topo.CPU(id)
 		if !ok || at.LLCIndex < 0 {
 			return nil
 		}
@@ -89,11 +128,11 @@ func (c *bounceChart) cacheLanes(set cpuset.Set) []bounceLane {
 }
 
 // nodeLanes is nil when some CPU is on no node, or all are on one.
-func (c *bounceChart) nodeLanes(set cpuset.Set) []bounceLane {
+func (c *laneChart) nodeLanes(set cpuset.Set) []bounceLane {
 	var out []bounceLane
 	for _, id := range c.ordered(set) {
-		at, ok := c.Topology.CPU(id)
-		node, known := c.Topology.Node(at.Node)
+		at, ok := c.topo.CPU(id)
+		node, known := c.topo.Node(at.Node)
 		if !ok || !known {
 			return nil
 		}
@@ -113,7 +152,7 @@ func several(lanes []bounceLane) []bounceLane {
 }
 
 // busiest has a lane for each of the CPUs visited most, and one for the others.
-func (c *bounceChart) busiest(count map[cpuset.CPU]int, n int) []bounceLane {
+func (c *laneChart) busiest(count map[cpuset.CPU]int, n int) []bounceLane {
 	var all []cpuset.CPU
 	for id := range count {
 		all = append(all, id)

@@ -1,0 +1,44 @@
+package widget
+
+import (
+	"fmt"
+
+	"piton/internal/cpuset"
+	"piton/internal/topology"
+	"piton/internal/tui/theme"
+)
+
+// TickChart draws the CPU that a task was on at each look, one column a look,
+// like BounceChart draws its moves. Moves between two looks are not in it. No
+// line is wider than width; nil where nothing fits.
+func TickChart(looks []cpuset.CPU, topo *topology.Topology, width, height int, th *theme.Theme) []string {
+	if width < 20 || height < 2 || topo == nil {
+		return nil
+	}
+	c := laneChart{path: looks, topo: topo, th: th, label: min(labelWidth(topo), width/2)}
+	if over := len(looks) - (width - c.label - 1); over > 0 {
+		c.path = looks[over:]
+	}
+	return append([]string{th.Dim.Render(Fit(c.ticksTitle(), width, th.Ellipsis))}, c.draw(height-1)...)
+}
+
+func (c *laneChart) ticksTitle() string {
+	moves, far := 0, 0
+	for i := 1; i < len(c.path); i++ {
+		if c.path[i] == c.path[i-1] {
+			continue
+		}
+		moves++
+		if c.topo.Distance(c.path[i-1], c.path[i]) > topology.SameLLC {
+			far++
+		}
+	}
+	if moves == 0 {
+		return fmt.Sprintf("each tick: on one CPU for %d ticks", len(c.path))
+	}
+	text := fmt.Sprintf("each tick: %d moves seen in %d ticks", moves, len(c.path))
+	if far > 0 {
+		text += fmt.Sprintf(", %d across LLCs", far)
+	}
+	return text
+}
