@@ -19,8 +19,8 @@ var layers = [][]string{
 	{"tune", "bench", "watch", "field", "target"},
 	{"model"},
 	{"place", "sample"},
-	{"procfs", "topology", "bpf"},
-	{"feature", "kernel"},
+	{"procfs", "topology", "bpf", "irq"},
+	{"feature", "kernel", "kthread"},
 	{"cpuset"},
 }
 
@@ -28,6 +28,7 @@ var layers = [][]string{
 var allowed = map[string]bool{
 	"bench tune":     true, // a benchmark's child is placed like any task
 	"feature kernel": true,
+	"irq procfs":     true, // threads of handlers are tasks
 }
 
 // screenLibraries may be imported by cli and tui only.

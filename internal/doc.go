@@ -32,10 +32,12 @@
 //	model          rates and histories from two samples (pure)
 //	place          which CPU, and why (pure)
 //	sample         collectors and the Sample they fill
+//	irq            interrupt lines, their rates, affinity, devices and queues
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, who had each CPU
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	feature        what this kernel and these rights allow
+//	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; the only importer of golang.org/x/sys/unix
 //	cpuset         sets of CPUs and their two notations (pure)
 package internal

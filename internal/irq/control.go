@@ -1,0 +1,139 @@
+package irq
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Control is who says where an interrupt line goes.
+type Control uint8
+
+// The kinds of control.
+const (
+	ControlUnknown Control = iota // this kernel does not tell beforehand
+	Settable                      // smp_affinity may be written
+	Managed                       // its driver spread the queues; writes are refused
+	Fixed                         // its chip cannot route it, or the kernel keeps it (a timer)
+)
+
+// String is the word that tables and JSON use.
+func (c Control) String() string {
+	switch c {
+	case Settable:
+		return "settable"
+	case Managed:
+		return "managed"
+	case Fixed:
+		return "fixed"
+	}
+	return "unknown"
+}
+
+// Why says in a sentence what the control means for somebody who wants to move the line.
+func (c Control) Why() string {
+	switch c {
+	case Settable:
+		return "its affinity can be set"
+	case Managed:
+		return "its driver manages it: the kernel spread the device's queues over the CPUs and refuses any other affinity"
+	case Fixed:
+		return "the kernel refuses to move it: a timer, or a line that its chip cannot route"
+	}
+	return "whether it can be moved is not told by this kernel (Linux before 6.12) and shows when it is tried"
+}
+
+// modes says whether the modes of the affinity files mean anything.
+type modes bool
+
+// firstWithModes is the Linux from which smp_affinity is read-only (0444) where
+// a write would be refused (kernel/irq/proc.c, register_irq_proc). 6.1 has it
+// 0644 for every line.
+var firstWithModes = [2]int{6, 12}
+
+// modes asks the release. A distribution that took the change back to an older
+// one is recognised by a PC's timer and cascade, which can never be routed.
+func (f FS) modes() modes {
+	text, ok := readText(f.proc.Path("sys", "kernel", "osrelease"))
+	if ok && atLeast(text, firstWithModes) {
+		return true
+	}
+	return f.readOnly(0) == yes || f.readOnly(2) == yes
+}
+
+// answer is yes, no, or that there is no file to ask.
+type answer uint8
+
+const (
+	noFile answer = iota
+	yes
+	no
+)
+
+// readOnly reports whether nobody may write a line's affinity.
+func (f FS) readOnly(irq int) answer {
+	info, err := os.Stat(f.line(irq, "smp_affinity_list"))
+	switch {
+	case err != nil:
+		return noFile
+	case info.Mode().Perm()&0o222 == 0:
+		return yes
+	}
+	return no
+}
+
+// atLeast compares a release such as "6.12.57+deb13-cloud-amd64" with a version.
+func atLeast(release string, v [2]int) bool {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	major, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return false
+	}
+	digits := parts[1]
+	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		digits = digits[:i]
+	}
+	minor, err := strconv.Atoi(digits)
+	if err != nil {
+		return false
+	}
+	return major > v[0] || major == v[0] && minor >= v[1]
+}
+
+// control judges a line by its file's mode. A message-signalled line can always
+// be routed, so that a refusal is its driver's.
+func (f FS) control(irq int, chip string, actions []string, m modes) Control {
+	switch only := f.readOnly(irq); {
+	case only == yes && strings.Contains(chip, "MSI"):
+		return Managed
+	case only == yes:
+		return Fixed
+	case only == no && bool(m):
+		return Settable
+	case only == no && isNVMeQueue(actions):
+		return Managed
+	}
+	return ControlUnknown
+}
+
+// isNVMeQueue reports whether a disk's queue raises the line: the driver has
+// spread those itself since Linux 4.8 (drivers/nvme/host/pci.c, PCI_IRQ_AFFINITY).
+func isNVMeQueue(actions []string) bool {
+	return len(actions) == 1 && strings.HasPrefix(actions[0], "nvme") && ParseQueue(actions[0]).Flow == QueueIO
+}
+
+// Movable says whether a line's affinity can be set; known is false where the
+// kernel does not tell before it is tried. It costs a few microseconds, and says
+// nothing about the caller's rights.
+func (f FS) Movable(irq int) (movable, known bool) {
+	switch f.control(irq, "", splitActions(f.Name(irq)), f.modes()) {
+	case Settable:
+		return true, true
+	case Managed, Fixed:
+		return false, true
+	}
+	return false, false
+}

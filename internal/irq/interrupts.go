@@ -1,0 +1,99 @@
+package irq
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"piton/internal/cpuset"
+)
+
+// Line is one line of /proc/interrupts or /proc/softirqs.
+type Line struct {
+	Name   string // "24", "LOC", "NET_RX"
+	Number int    // -1 when the name is no number
+	Counts []uint64
+	Text   string // chip, line number and handlers, or what the name stands for
+}
+
+var errNoCPUs = errors.New("its first line names no CPU")
+
+// ParseInterrupts parses /proc/interrupts or /proc/softirqs: the CPUs, online
+// ones only in the former, and the lines. Lines that are not counted by CPU
+// (ERR, MIS) have a single count.
+func ParseInterrupts(b []byte) ([]cpuset.CPU, []Line, error) {
+	head, rest, _ := bytes.Cut(b, []byte("\n"))
+	cpus, err := parseHead(head)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lines []Line
+	for text := range bytes.Lines(rest) {
+		text = bytes.TrimSpace(text)
+		if len(text) == 0 {
+			continue
+		}
+		line, err := parseLine(text, len(cpus))
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = append(lines, line)
+	}
+	return cpus, lines, nil
+}
+
+// parseHead reads "CPU0 CPU1 CPU3".
+func parseHead(head []byte) ([]cpuset.CPU, error) {
+	var cpus []cpuset.CPU
+	for word := range bytes.FieldsSeq(head) {
+		digits, ok := bytes.CutPrefix(word, []byte("CPU"))
+		n, err := strconv.ParseUint(string(digits), 10, 32)
+		if !ok || err != nil || n > uint64(cpuset.MaxCPU) {
+			return nil, fmt.Errorf("interrupts: %q is no CPU", word)
+		}
+		cpus = append(cpus, cpuset.CPU(n))
+	}
+	if len(cpus) == 0 {
+		return nil, fmt.Errorf("interrupts: %w", errNoCPUs)
+	}
+	return cpus, nil
+}
+
+// parseLine reads "NAME: COUNT… TEXT", of which the counts are at most cpus.
+func parseLine(text []byte, cpus int) (Line, error) {
+	name, rest, ok := bytes.Cut(text, []byte(":"))
+	if !ok || len(name) == 0 {
+		return Line{}, fmt.Errorf("interrupts: line %q has no name", clip(text))
+	}
+	line := Line{Name: string(name), Number: -1}
+	if n, err := strconv.ParseUint(line.Name, 10, 31); err == nil {
+		line.Number = int(n)
+	}
+	line.Counts = make([]uint64, 0, cpus)
+	for len(line.Counts) < cpus {
+		rest = bytes.TrimLeft(rest, " \t")
+		end := bytes.IndexAny(rest, " \t")
+		if end < 0 {
+			end = len(rest)
+		}
+		n, err := strconv.ParseUint(string(rest[:end]), 10, 64)
+		if err != nil {
+			break
+		}
+		line.Counts = append(line.Counts, n)
+		rest = rest[end:]
+	}
+	// A numbered line is always counted by CPU; one cut short is no line.
+	if got := len(line.Counts); got == 0 || got < cpus && (line.Number >= 0 || got > 1) {
+		return Line{}, fmt.Errorf("interrupts: line %q has %d counts for %d CPUs", clip(text), got, cpus)
+	}
+	line.Text = string(bytes.TrimSpace(rest))
+	return line, nil
+}
+
+// clip shortens text for an error.
+func clip(text []byte) []byte {
+	const most = 80
+	return text[:min(len(text), most)]
+}

@@ -1,0 +1,149 @@
+package irq
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+)
+
+func TestParseInterrupts(t *testing.T) {
+	x86 := "           CPU0       CPU2       \n" +
+		" 24:          1          0  IO-APIC   5-edge      ACPI:Ged\n" +
+		" 25:          7         12 PCI-MSIX-0000:00:01.0   0-edge      PCIe PME, aerdrv\n" +
+		"LOC:    5249589    5069430   Local timer interrupts\n" +
+		"ERR:          3\n"
+	cpus, lines, err := ParseInterrupts([]byte(x86))
+	require.NoError(t, err)
+	assert.Equal(t, []cpuset.CPU{0, 2}, cpus)
+	assert.Equal(t, []Line{
+		{"24", 24, []uint64{1, 0}, "IO-APIC   5-edge      ACPI:Ged"},
+		{"25", 25, []uint64{7, 12}, "PCI-MSIX-0000:00:01.0   0-edge      PCIe PME, aerdrv"},
+		{"LOC", -1, []uint64{5249589, 5069430}, "Local timer interrupts"},
+		{"ERR", -1, []uint64{3}, ""},
+	}, lines)
+
+	_, lines, err = ParseInterrupts([]byte("      CPU0  CPU1\n 11:  5  6  GICv3  27 Level     arch_timer\nIPI0:  1  2       Rescheduling interrupts\n  NET_RX:  8  9\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []Line{
+		{"11", 11, []uint64{5, 6}, "GICv3  27 Level     arch_timer"},
+		{"IPI0", -1, []uint64{1, 2}, "Rescheduling interrupts"},
+		{"NET_RX", -1, []uint64{8, 9}, ""},
+	}, lines)
+
+	for _, bad := range []string{"", "\n", "CPU\n", "CPUx\n", "24: 1\n", "CPU0 CPU1\n24: 1\n", "CPU0\n24\n", "CPU0\n: 1\n", "CPU0\nLOC: x\n", "CPU99999999\n"} {
+		_, _, err := ParseInterrupts([]byte(bad))
+		assert.Error(t, err, "%q", bad)
+	}
+}
+
+func FuzzParseInterrupts(f *testing.F) {
+	f.Add([]byte("  CPU0 CPU1\n 24: 1 0 IO-APIC 5-edge x\nLOC: 5 6 Local timer interrupts\nERR: 0\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		cpus, lines, err := ParseInterrupts(b)
+		if err != nil {
+			return
+		}
+		for _, l := range lines {
+			assert.NotEmpty(t, l.Counts)
+			assert.LessOrEqual(t, len(l.Counts), len(cpus))
+			if l.Number >= 0 {
+				assert.Len(t, l.Counts, len(cpus))
+				parseText(l.Text)
+			}
+		}
+	})
+}
+
+func TestParseText(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want Facts
+	}{
+		{"IO-APIC   5-edge      ACPI:Ged", Facts{Chip: "IO-APIC", HWIRQ: "5", Type: "edge", Actions: []string{"ACPI:Ged"}}},
+		{"PCI-MSI 524288-edge      PCIe PME, aerdrv", Facts{Chip: "PCI-MSI", HWIRQ: "524288", Type: "edge", Actions: []string{"PCIe PME", "aerdrv"}}},
+		{"GICv3  27 Level     arch_timer", Facts{Chip: "GICv3", HWIRQ: "27", Type: "level", Actions: []string{"arch_timer"}}},
+		{"IO-APIC 9-fasteoi", Facts{Chip: "IO-APIC", HWIRQ: "9", Type: "fasteoi"}},
+		{"", Facts{}},
+	} {
+		assert.Equal(t, tt.want, parseText(tt.text), tt.text)
+	}
+}
+
+func TestParseQueue(t *testing.T) {
+	for _, tt := range []struct{ action, want string }{
+		{"virtio2-input.0", "rx 0"},
+		{"virtio2-output.13", "tx 13"},
+		{"virtio1-req.2", "io 2"},
+		{"virtio2-config", ""},
+		{"virtio1-virtqueues", ""},
+		{"eth0-TxRx-3", "rxtx 3"},
+		{"i40e-ens1f0-TxRx-17", "rxtx 17"},
+		{"eth0-Tx-Rx-2", "rxtx 2"},
+		{"eth0-rx-0", "rx 0"},
+		{"eth0-tx-4", "tx 4"},
+		{"mlx5_comp3@pci:0000:3b:00.0", "rxtx 3"},
+		{"nvme0q0", ""},
+		{"nvme12q8", "io 8"},
+		{"nvmeq8", ""},
+		{"irq9", ""},
+		{"matrix7", ""},
+		{"i8042", ""},
+		{"eth0", ""},
+		{"", ""},
+		{"eth0-rx-99999999999999999999", ""},
+	} {
+		assert.Equal(t, tt.want, ParseQueue(tt.action).String(), tt.action)
+	}
+}
+
+func FuzzParseQueue(f *testing.F) {
+	f.Add("mlx5_comp3@pci:0000:3b:00.0")
+	f.Fuzz(func(t *testing.T, action string) {
+		q := ParseQueue(action)
+		assert.GreaterOrEqual(t, q.Index, 0)
+		assert.NotEmpty(t, q.String()+"-")
+	})
+}
+
+func TestParseSpurious(t *testing.T) {
+	got, err := ParseSpurious("count 14\nunhandled 6\nlast_unhandled 4294668528 ms\n")
+	require.NoError(t, err)
+	assert.Equal(t, Spurious{Count: 14, Unhandled: 6}, got)
+	for _, bad := range []string{"", "count 1", "count x\nunhandled 1"} {
+		_, err := ParseSpurious(bad)
+		assert.Error(t, err, "%q", bad)
+	}
+}
+
+func FuzzParseSpurious(f *testing.F) {
+	f.Add("count 14\nunhandled 6\nlast_unhandled 0 ms\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ParseSpurious(text); err != nil {
+			assert.Zero(t, s)
+		}
+	})
+}
+
+func TestThreadLine(t *testing.T) {
+	for _, tt := range []struct {
+		comm string
+		irq  int
+		ok   bool
+	}{{"irq/24-eth0", 24, true}, {"irq/24-s-eth0", 24, true}, {"irq/-x", 0, false}, {"irq/2x-y", 0, false}, {"irqbalance", 0, false}, {"irq/7", 0, false}} {
+		n, ok := ThreadLine(tt.comm)
+		assert.Equal(t, tt.ok, ok, tt.comm)
+		if ok {
+			assert.Equal(t, tt.irq, n, tt.comm)
+		}
+	}
+}
+
+func TestAtLeast(t *testing.T) {
+	for release, want := range map[string]bool{"6.12.57+deb13-cloud-amd64": true, "6.18.44": true, "7.0": true, "6.12-rc1": true,
+		"6.11.9": false, "5.14.0-570.el9": false, "": false, "6": false, "x.y": false} {
+		assert.Equal(t, want, atLeast(release, [2]int{6, 12}), release)
+	}
+}

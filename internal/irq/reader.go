@@ -1,0 +1,107 @@
+package irq
+
+import (
+	"fmt"
+
+	"piton/internal/kernel"
+)
+
+// Reader reads Snapshots, and keeps between them what does not change while a
+// line has the same handlers. It is not safe for concurrent use.
+type Reader struct {
+	fs    FS
+	modes modes
+	facts map[int]Facts
+}
+
+// NewReader returns a Reader of the FS.
+func (f FS) NewReader() *Reader { return &Reader{fs: f, facts: map[int]Facts{}} }
+
+// Read reads everything. Only /proc/interrupts must be there; what else is
+// missing has no value.
+func (r *Reader) Read() (*Snapshot, error) {
+	b, err := r.fs.proc.File("interrupts")
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{At: kernel.Monotonic()}
+	var lines []Line
+	if s.CPUs, lines, err = ParseInterrupts(b); err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.fs.proc.Path("interrupts"), err)
+	}
+	numbered := lines[:0:0]
+	for _, l := range lines {
+		if l.Number >= 0 {
+			numbered = append(numbered, l)
+		} else {
+			s.Named = append(s.Named, Named{l.Name, l.Counts, l.Text})
+		}
+	}
+	if err := r.learn(numbered); err != nil {
+		return nil, err
+	}
+	for _, l := range numbered {
+		s.IRQs = append(s.IRQs, IRQ{
+			Number: l.Number, Counts: l.Counts, Facts: r.facts[l.Number],
+			Requested: r.fs.Requested(l.Number), Effective: r.fs.Effective(l.Number), Spurious: r.fs.spurious(l.Number),
+		})
+	}
+	s.Default = r.fs.Default()
+	s.SoftIRQs = r.fs.softIRQs(s)
+	return s, nil
+}
+
+// softIRQs reads /proc/softirqs, which has a column for each possible CPU, as
+// those of s.
+func (f FS) softIRQs(s *Snapshot) []Named {
+	b, err := f.proc.File("softirqs")
+	if err != nil {
+		return nil
+	}
+	cpus, lines, err := ParseInterrupts(b)
+	if err != nil {
+		return nil
+	}
+	at := map[int]int{}
+	for i, c := range cpus {
+		at[int(c)] = i
+	}
+	var out []Named
+	for _, l := range lines {
+		counts := make([]uint64, len(s.CPUs))
+		for i, c := range s.CPUs {
+			if j, ok := at[int(c)]; ok && j < len(l.Counts) {
+				counts[i] = l.Counts[j]
+			}
+		}
+		out = append(out, Named{Name: l.Name, Counts: counts})
+	}
+	return out
+}
+
+// learn reads the facts of lines that are new or have other handlers than
+// before, or whose threads have ended.
+func (r *Reader) learn(lines []Line) error {
+	stale := false
+	for _, l := range lines {
+		known, ok := r.facts[l.Number]
+		stale = stale || !ok || known.Text != l.Text || !r.fs.alive(known.Threads)
+	}
+	if !stale && len(lines) == len(r.facts) {
+		return nil
+	}
+	r.modes = r.fs.modes()
+	found := r.fs.newDevices()
+	threads, err := r.fs.threads()
+	if err != nil {
+		return err
+	}
+	clear(r.facts)
+	for _, l := range lines {
+		facts := r.fs.facts(l, r.modes)
+		facts.Device = found.of(l.Number, facts.Actions)
+		facts.Threads = threads[l.Number]
+		r.facts[l.Number] = facts
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package irq
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// kernelThread is PF_KTHREAD of include/linux/sched.h.
+const kernelThread = 0x00200000
+
+// threads finds the tasks of threaded handlers, by line.
+func (f FS) threads() (map[int][]Thread, error) {
+	pids, err := f.proc.Processes()
+	if err != nil {
+		return nil, err
+	}
+	found := map[int][]Thread{}
+	for _, pid := range pids {
+		st, err := f.proc.Stat(pid)
+		if errors.Is(err, procfs.ErrGone) || err != nil || st.Flags&kernelThread == 0 {
+			continue
+		}
+		if n, ok := ThreadLine(string(st.Comm)); ok {
+			found[n] = append(found[n], Thread{pid, string(st.Comm)})
+		}
+	}
+	return found, nil
+}
+
+// ThreadLine is the interrupt line that a kernel thread of this name handles:
+// 24 for "irq/24-eth0", and for "irq/24-s-eth0", its secondary handler.
+func ThreadLine(comm string) (irq int, ok bool) {
+	rest, ok := strings.CutPrefix(comm, "irq/")
+	if !ok {
+		return 0, false
+	}
+	digits, _, ok := strings.Cut(rest, "-")
+	if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	irq, err := strconv.Atoi(digits)
+	return irq, err == nil
+}
+
+// alive reports whether the tasks still are what they were.
+func (f FS) alive(threads []Thread) bool {
+	return !slices.ContainsFunc(threads, func(t Thread) bool {
+		comm, ok := readText(f.proc.Path(strconv.Itoa(int(t.TID)), "comm"))
+		return !ok || comm != t.Comm
+	})
+}
+
+// Threads lists the tasks that run a line's handlers.
+func (f FS) Threads(irq int) ([]kernel.TID, error) {
+	all, err := f.threads()
+	if err != nil {
+		return nil, err
+	}
+	var tids []kernel.TID
+	for _, t := range all[irq] {
+		tids = append(tids, t.TID)
+	}
+	return tids, nil
+}
