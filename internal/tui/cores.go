@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/place"
 	"piton/internal/sample"
@@ -43,18 +44,18 @@ func (m *Model) jump(t coresview.Target) tea.Cmd {
 }
 
 // pinner pins one thread from the cores view; nil where nothing may be changed.
-func (m *Model) pinner() func(coresview.Target) tea.Cmd {
+func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 	if m.deps.ReadOnly {
 		return nil
 	}
-	return func(t coresview.Target) tea.Cmd {
+	return func(t coresview.Target, among cpuset.Set) tea.Cmd {
 		name := "task"
 		if task := m.cores.Task(t.TID); task != nil && task.ID != nil {
 			name = field.Clean(task.ID.Comm)
 		}
 		return m.begin(job{what: "pin", subject: fmt.Sprintf("%s (%d)", name, t.TID),
 			targets: []tune.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread}},
-			want:    action.Tuning{Strategy: place.LeastLoaded}})
+			want:    action.Tuning{Strategy: place.LeastLoaded, Within: among}})
 	}
 }
 

@@ -92,6 +92,7 @@ func TestPinFromTheLedger(t *testing.T) {
 		require.Len(t, r.tuning.targets, 1)
 		assert.Equal(t, tune.Target{TID: 3650, StartTicks: 36500, Scope: tune.ScopeThread}, r.tuning.targets[0])
 		assert.Len(t, r.tuning.applied, 1)
+		assert.Equal(t, "1-7", r.tuning.want.Within.String(), "away from the CPU that it disturbs")
 		assert.Equal(t, action.Cores, r.m.view)
 	})
 }

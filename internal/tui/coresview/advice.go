@@ -34,7 +34,7 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	case t.Flags&sample.FlagNoSetAffinity != 0:
 		return advice{brief: "its CPUs cannot be set", full: "the kernel refuses to set its CPUs"}
 	}
-	to := "--place least-loaded"
+	to := "--place least-loaded --within " + v.others().String()
 	if cpu := v.elsewhere(); cpu >= 0 {
 		to = fmt.Sprintf("--cpu %d", cpu)
 	}
@@ -63,6 +63,11 @@ func (v *View) elsewhere() cpuset.CPU {
 		return -1
 	}
 	return v.m.LeastLoaded
+}
+
+// others are the CPUs to which what disturbs this one can be moved.
+func (v *View) others() cpuset.Set {
+	return v.topo.Online.AndNot(v.topo.Isolated).AndNot(cpuset.Of(v.cpu))
 }
 
 func (v *View) adviseIRQ(number int) advice {

@@ -83,12 +83,15 @@ func (f *fake) fill(v *View, n int) {
 }
 
 // asked notes what the view's owner is asked for.
-type asked struct{ jumped, pinned []Target }
+type asked struct {
+	jumped, pinned []Target
+	among          cpuset.Set // of the last pinned
+}
 
 func (a *asked) options() Options {
 	return Options{
 		Jump:       func(t Target) tea.Cmd { a.jumped = append(a.jumped, t); return nil },
-		Pin:        func(t Target) tea.Cmd { a.pinned = append(a.pinned, t); return nil },
+		Pin:        func(t Target, among cpuset.Set) tea.Cmd { a.pinned, a.among = append(a.pinned, t), among; return nil },
 		IRQMovable: func(irq int) (bool, bool) { return irq == 24, irq < 100 },
 	}
 }

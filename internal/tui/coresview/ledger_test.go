@@ -35,6 +35,7 @@ func TestLedger(t *testing.T) {
 	press(v, "p enter")
 	nqueens := Target{TID: 3641, TGID: 3641, StartTicks: 36410}
 	assert.Equal(t, []Target{nqueens}, a.pinned)
+	assert.Equal(t, v.topo.Online.AndNot(cpuset.Of(v.cpu)), a.among)
 	assert.Equal(t, []Target{nqueens}, a.jumped)
 	for range 11 {
 		press(v, "down p enter")
@@ -114,7 +115,7 @@ func TestAdvice(t *testing.T) {
 	assert.False(t, task(612).movable)
 	assert.Contains(t, task(99999).brief, "ended")
 	v.m.LeastLoaded = 3
-	assert.Equal(t, "movable: piton pin 3641 --place least-loaded", task(3641).full)
+	assert.Equal(t, "movable: piton pin 3641 --place least-loaded --within 0-2,4-7", task(3641).full)
 	v.o.Pin = nil
 	assert.Equal(t, "movable", task(3641).brief)
 

@@ -55,7 +55,7 @@ func (v *View) act(key string, l *model.Ledger) tea.Cmd {
 	case key == "enter":
 		return v.o.Jump(v.target(e.TID))
 	case v.o.Pin != nil && v.advise(e).movable:
-		return v.o.Pin(v.target(e.TID))
+		return v.o.Pin(v.target(e.TID), v.others())
 	}
 	return nil
 }

@@ -28,8 +28,9 @@ type Target struct {
 // Options is what the view works with.
 type Options struct {
 	Jump func(Target) tea.Cmd // shows a task among the processes
-	// Pin pins one thread to the least-loaded CPU; nil where nothing may be changed.
-	Pin func(Target) tea.Cmd
+	// Pin pins one thread to the least-loaded CPU among some; nil where nothing may
+	// be changed.
+	Pin func(t Target, among cpuset.Set) tea.Cmd
 	// IRQMovable says whether an interrupt's affinity can be set; nil, or known
 	// false, when that is not known.
 	IRQMovable func(irq int) (movable, known bool)

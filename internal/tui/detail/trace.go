@@ -75,7 +75,7 @@ func (p *Pane) chart(row field.Row, width, height int, th *theme.Theme) []string
 	}
 	b := widget.Bounce{Steps: t.trail.Steps, Lost: t.trail.Lost, Topology: topo, Quiet: t.now - t.moved}
 	if t.tid != row.Task().TID {
-		b.Name = fmt.Sprintf("thread %d", t.tid)
+		b.Name = fmt.Sprintf("moves of %d", t.tid)
 	}
 	return widget.BounceChart(b, width, height, th)
 }

@@ -15,7 +15,7 @@ type Bounce struct {
 	Steps    []sample.Step // oldest first
 	Lost     uint64        // moves that are missing among them
 	Quiet    time.Duration // since the last of them
-	Name     string        // of the task, where the surroundings do not tell; may be ""
+	Name     string        // what this is instead of "each move", such as "moves of 3645"
 	Topology *topology.Topology
 }
 
@@ -74,7 +74,7 @@ func (c *bounceChart) title() string {
 		text = fmt.Sprintf("each move: %d in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
 	}
 	if c.Name != "" {
-		text = c.Name + ", " + text
+		text = c.Name + text[len("each move"):]
 	}
 	if c.Quiet >= worthSaying {
 		text += fmt.Sprintf(", none for %.0fs", c.Quiet.Seconds())

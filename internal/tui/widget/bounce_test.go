@@ -124,6 +124,6 @@ func TestTickChart(t *testing.T) {
 	far := widget.TickChart([]cpuset.CPU{0, 63}, topologytest.Sized(64), 60, 6, th)
 	assert.Contains(t, plainLines(far)[0], "1 moves seen in 2 ticks, 1 across LLCs")
 	still := widget.TickChart(make([]cpuset.CPU, 300), topologytest.Sized(2), 40, 6, th)
-	assert.Contains(t, plainLines(still)[0], "on one CPU for 32 ticks", "as many as fit")
+	assert.Contains(t, plainLines(still)[0], "on one CPU for 33 ticks", "as many as fit")
 	assert.Nil(t, widget.TickChart(nil, topologytest.Sized(2), 19, 6, th))
 }
