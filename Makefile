@@ -45,9 +45,16 @@ generate: ## rewrite README.md's generated parts and, with clang 14, the eBPF ob
 generated: generate ## fail if a generated file was not up to date
 	git diff --exit-code -- README.md testdata internal
 
+vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (5 minutes)
+	@if [ -x ../shared/vm/run ]; then \
+		PITON_VM=1 $(GO) test ./internal/cli -run '^TestInVM$$' -count=1 -timeout 15m -v; \
+	else \
+		echo "vmtest: skipped: there is no ../shared/vm/run to boot machines with"; \
+	fi
+
 bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./workloads/...
 
-check: lint test race fuzz generated ## all that a change must pass
+check: lint test race fuzz generated vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden generate generated bench check
+.PHONY: help build run test race lint fuzz golden generate generated vmtest bench check

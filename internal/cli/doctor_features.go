@@ -17,7 +17,7 @@ func (d *doctor) byKernel() bool { return strings.HasPrefix(d.collector("tasks")
 func (d *doctor) tasks() finding {
 	f := d.figure("tasks", "task walk", "tasks", fmt.Sprintf("a sample, for %d processes", len(d.sample.Tasks)))
 	if better := d.collector("tasks").Better; better != "" {
-		f.state, f.reason = stateFallback, better
+		f.state, f.reason = stateFallback, strings.Replace(better, "task walk by eBPF: ", "eBPF: ", 1)
 		if err := probe("ebpf-walk"); err != nil {
 			d.worse(&f, stateFallback, err)
 		}
