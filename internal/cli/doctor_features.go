@@ -169,7 +169,7 @@ func (d *doctor) namespace() finding {
 	if !bpf.InitialNamespace("pid") {
 		f.state, f.source = stateFallback, "one of its own: only its tasks are seen"
 		f.reason = "the tasks of the machine outside this container have no number here, and eBPF cannot be used"
-		f.command = "docker run --pid=host …, or run piton on the host"
+		f.command = commandHostPIDs
 	}
 	return f
 }

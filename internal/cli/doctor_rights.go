@@ -28,6 +28,9 @@ var useful = map[string]kernel.Capability{
 // commandSetcap stands for the command until all rights that it gives are known.
 const commandSetcap = "setcap"
 
+// commandHostPIDs gets a container out of its PID namespace.
+const commandHostPIDs = "docker run --pid=host …, or run piton on the host"
+
 var capabilityName = regexp.MustCompile(`CAP_[A-Z_]+`)
 
 // remedy is the command against a refusal, "" if no command helps.
@@ -48,8 +51,13 @@ func (r *rights) remedy(err error) string {
 		}
 		command = commandSetcap
 	}
-	if strings.HasPrefix(needs, "ulimit") {
+	switch {
+	case strings.HasPrefix(needs, "ulimit"):
 		command = needs
+	case strings.Contains(needs, "initial PID namespace"):
+		command = commandHostPIDs
+	case strings.Contains(needs, "without that filter"):
+		command = "docker run --security-opt seccomp=unconfined …"
 	}
 	return command
 }

@@ -110,6 +110,8 @@ func TestRemedies(t *testing.T) {
 	assert.Equal(t, commandSetcap, r.remedy(&bpf.Refusal{Need: "CAP_BPF and CAP_PERFMON"}))
 	assert.Equal(t, commandSetcap, r.remedy(&feature.Missing{Needs: "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 0 or below"}))
 	assert.Equal(t, "ulimit -l unlimited", r.remedy(&bpf.Refusal{Need: "ulimit -l unlimited"}))
+	assert.Contains(t, r.remedy(&bpf.Refusal{Need: "to run in the initial PID namespace"}), "--pid=host")
+	assert.Contains(t, r.remedy(&bpf.Refusal{Need: "a container or service without that filter"}), "seccomp=unconfined")
 	assert.Empty(t, r.remedy(&bpf.Refusal{Need: "CONFIG_DEBUG_INFO_BTF"}))
 	assert.Empty(t, r.remedy(os.ErrNotExist))
 	assert.Equal(t, []string{"CAP_BPF", "CAP_PERFMON"}, r.needed)
