@@ -93,8 +93,9 @@ const (
 	roomy  = 132
 )
 
-// columns returns the columns to show in width cells.
-func (o *Options) columns(width int) []*field.Column {
+// columns returns the columns to show in width cells: those chosen, or the usual
+// ones; with them the one that decides the order.
+func (o *Options) columns(width int, sort *field.Column) []*field.Column {
 	ids := o.Columns
 	if len(ids) == 0 {
 		switch {
@@ -114,5 +115,12 @@ func (o *Options) columns(width int) []*field.Column {
 	if err != nil {
 		columns, _ = field.Select(field.Process)
 	}
-	return columns
+	if sort == nil || slices.Contains(columns, sort) {
+		return columns
+	}
+	at := len(columns)
+	if at > 0 && columns[at-1].ID == "command" {
+		at-- // it takes what is left
+	}
+	return slices.Insert(slices.Clone(columns), at, sort)
 }

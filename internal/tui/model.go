@@ -83,7 +83,7 @@ func New(d Deps) *Model {
 	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner()})
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.Bench: m.bench, action.Journal: journal}
-	m.table = proctable.New(proctable.View{Columns: d.columns(0), Sort: sort, Desc: sort.Desc,
+	m.table = proctable.New(proctable.View{Columns: d.columns(0, sort), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})
 	return m
 }
@@ -190,14 +190,11 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	return tea.Batch(cmd, load, m.noteDetail())
 }
 
-// resize fits the columns to the window, unless the user chose them.
+// resize fits the columns to the window.
 func (m *Model) resize(width, height int) {
 	m.width, m.height = width, height
-	if len(m.deps.Columns) > 0 {
-		return
-	}
 	v := m.table.View()
-	if columns := m.deps.columns(width); !slices.Equal(columns, v.Columns) {
+	if columns := m.deps.columns(width, v.Sort); !slices.Equal(columns, v.Columns) {
 		v.Columns = columns
 		m.table.SetView(v)
 	}

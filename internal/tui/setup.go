@@ -15,7 +15,7 @@ type saved struct{ err error }
 // askSetup opens the setup: columns, delay, core panel.
 func (m *Model) askSetup() tea.Cmd {
 	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String()}
-	for _, c := range m.table.View().Columns {
+	for _, c := range m.deps.columns(m.width, nil) {
 		now.Columns = append(now.Columns, c.ID)
 	}
 	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
@@ -29,12 +29,11 @@ func (m *Model) askSetup() tea.Cmd {
 
 // apply uses new settings at once and has them kept.
 func (m *Model) apply(s dialog.Settings) tea.Cmd {
-	columns, err := field.Select(s.Columns)
-	if err != nil {
+	if _, err := field.Select(s.Columns); err != nil {
 		return m.say(bad, err.Error())
 	}
 	m.deps.Columns = s.Columns
-	m.change(func(v *proctable.View) { v.Columns = columns })
+	m.change(func(*proctable.View) {})
 	if s.Delay != m.deps.Interval {
 		m.deps.Interval = s.Delay
 		m.deps.Sampler.SetInterval(s.Delay)

@@ -16,6 +16,7 @@ import (
 func (m *Model) change(f func(*proctable.View)) tea.Cmd {
 	v := m.table.View()
 	f(&v)
+	v.Columns = m.deps.columns(m.width, v.Sort)
 	m.table.SetView(v)
 	return nil
 }
@@ -29,7 +30,6 @@ func (m *Model) toggleThreads() tea.Cmd {
 	m.deps.Threads = !m.deps.Threads
 	m.change(func(v *proctable.View) {
 		v.Threads = m.deps.Threads
-		v.Columns = m.deps.columns(m.width)
 	})
 	m.askFor()
 	m.deps.Sampler.Refresh()

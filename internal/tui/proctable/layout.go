@@ -62,7 +62,7 @@ func (t *Table) choose(columns []*field.Column, room int, tight bool) (kept []bo
 		order[i] = i
 	}
 	if tight {
-		slices.SortStableFunc(order, func(a, b int) int { return rank(columns[a]) - rank(columns[b]) })
+		slices.SortStableFunc(order, func(a, b int) int { return t.rank(columns[a]) - t.rank(columns[b]) })
 	}
 	for _, i := range order {
 		if c := columns[i]; c.Width > 0 && used+t.widthOf(c, tight)+1 <= room {
@@ -77,8 +77,12 @@ func (t *Table) choose(columns []*field.Column, room int, tight bool) (kept []bo
 var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "bounce", "policy", "user",
 	"nice", "state", "run_delay_percent"}
 
-// rank is a column's place among the important ones, or behind them.
-func rank(c *field.Column) int {
+// rank is a column's place among the important ones, or behind them; what decides
+// the order comes right after the PID.
+func (t *Table) rank(c *field.Column) int {
+	if c == t.view.Sort && c.ID != important[0] {
+		return 1
+	}
 	if i := slices.Index(important, c.ID); i >= 0 {
 		return i
 	}
