@@ -55,3 +55,9 @@ func Meaning(name string) (what, fewer string, ok bool) {
 	what, ok = softIRQs[name]
 	return what, "", ok
 }
+
+// IsSoftIRQ reports whether the name is a vector of /proc/softirqs.
+func IsSoftIRQ(name string) bool {
+	_, ok := softIRQs[strings.ToUpper(name)]
+	return ok
+}

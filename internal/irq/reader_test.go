@@ -247,3 +247,22 @@ func TestThisMachine(t *testing.T) {
 	require.NoError(t, err)
 	assert.Positive(t, next.Elapsed)
 }
+
+func TestMatch(t *testing.T) {
+	tab, err := NewMonitor(server(t, "6.12.57").root).Table()
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		filter string
+		want   []int
+	}{{"", []int{0, 24, 30, 40}}, {"ETH1", []int{24}}, {"nvme managed", []int{30}}, {"virtio settable", []int{24, 40}}, {"irq/24", []int{24}}, {"nosuch", nil}} {
+		var got []int
+		for i := range tab.Rows {
+			if tab.Rows[i].Match(tt.filter) {
+				got = append(got, tab.Rows[i].Number)
+			}
+		}
+		assert.Equal(t, tt.want, got, tt.filter)
+	}
+	assert.True(t, tab.Named[0].Match("timer"))
+	assert.False(t, tab.Named[0].Match("eth"))
+}

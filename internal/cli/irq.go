@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/irq"
+)
+
+const irqLong = `Show the interrupt lines: how often each comes, on which CPU most, where it is asked to go (AFFINITY) and where it
+goes (EFFECTIVE), who says so (CONTROL), and the device, driver, queue, handlers and handler threads behind it.
+
+CONTROL is settable, managed (its driver spread the device's queues; the kernel refuses any other affinity), fixed
+(a timer, or a line that its chip cannot route) or unknown (Linux before 6.12 does not tell before it is tried).
+The last lines are those without a number, and the softirqs; they follow the tasks and interrupts of a CPU.
+
+With -o json, one object a line; what is not known is null:
+  {"type":"irq"}      v, irq (number; null for named lines), name, count (since boot), per_s, top_cpu, top_per_s,
+                      by_cpu (per second, CPUs that had any), affinity, effective, hint (cpulists), control, movable,
+                      managed, node, device, address, driver, queue, queue_index, chip, trigger, actions, unhandled,
+                      threads (TIDs)
+  {"type":"softirq"}  name, count, per_s, top_cpu, top_per_s, by_cpu
+  {"type":"end"}      irqs, interval_s, default_affinity`
+
+type irqListOptions struct {
+	output   output
+	interval interval
+	filter   string
+}
+
+func newIRQ(a *app) *cobra.Command {
+	list := newIRQList(a)
+	cmd := &cobra.Command{
+		Use:     "irq",
+		Short:   "show interrupts, their rates, affinity, devices and queues",
+		Long:    irqLong,
+		Example: list.Example,
+		GroupID: groupLook,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q; there are irq list and irq queues", "irq "+args[0])
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error { return list.Help() },
+	}
+	cmd.AddCommand(list, newIRQQueues(a))
+	return cmd
+}
+
+func newIRQList(a *app) *cobra.Command {
+	o := irqListOptions{interval: interval{d: time.Second, min: 100 * time.Millisecond, max: time.Minute}}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "list interrupt lines with their rates over an interval",
+		Long:  irqLong,
+		Example: "  piton irq list\n  piton irq list -d 5s --filter eth0\n  piton irq list -o json --filter 'nvme managed'\n" +
+			"  piton irq queues",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runIRQList(cmd.Context(), a, o) },
+	}
+	o.output.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
+	cmd.Flags().VarP(&o.interval, "interval", "d", "time over which rates are taken")
+	cmd.Flags().StringVar(&o.filter, "filter", "", "only lines in which all these `WORDS` are: a number, handler, device, driver, queue, control")
+	return cmd
+}
+
+func runIRQList(ctx context.Context, a *app, o irqListOptions) error {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	monitor := irq.NewMonitor(a.hostRoot)
+	if _, err := monitor.Table(); err != nil {
+		return fmt.Errorf("look at the interrupts: %w", err)
+	}
+	select {
+	case <-time.After(o.interval.d):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t, err := monitor.Table()
+	if err != nil {
+		return fmt.Errorf("look at the interrupts: %w", err)
+	}
+	if o.output.json() {
+		return irqJSON(a.Out, &t, o.filter)
+	}
+	out := irqTable(&t, o.filter)
+	if o.output.value == asCSV {
+		return out.writeCSV(a.Out)
+	}
+	if err := out.write(a.Out); err != nil || t.Default.Empty() {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "\nnew lines are asked to go to %s (default_smp_affinity)\n", t.Default)
+	return err
+}
+
+func irqTable(t *irq.Table, filter string) *table {
+	out := newTable(">IRQ", ">RATE/s", ">TOP CPU", ">TOP/s", "AFFINITY", "EFFECTIVE", "CONTROL", "DEVICE", "DRIVER", "QUEUE", "HANDLERS", "THREADS")
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if !r.Match(filter) {
+			continue
+		}
+		total, top, topPerS := rateCells(r.Rate)
+		out.add(r.Number, total, top, topPerS, maskText(r.Requested), maskText(r.Effective), r.Control,
+			dash(r.Device.Name()), dash(r.Device.Driver), dash(r.Queue.String()), dash(r.Handlers()), dash(threadText(r.Threads)))
+	}
+	for _, group := range []struct {
+		rows []irq.NamedRow
+		kind string
+	}{{t.Named, "-"}, {t.SoftIRQs, "softirq"}} {
+		for i := range group.rows {
+			r := &group.rows[i]
+			if total(r.Counts) == 0 || !r.Match(filter) {
+				continue
+			}
+			perS, top, topPerS := rateCells(r.Rate)
+			what := r.Text
+			if meaning, _, ok := irq.Meaning(r.Name); ok {
+				what = meaning
+			}
+			out.add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", dash(what), "-")
+		}
+	}
+	return out
+}
+
+// rateCells is a rate in three cells; dashes where it is not known or there was none.
+func rateCells(r irq.Rate) (perS, top, topPerS string) {
+	if !r.OK {
+		return "-", "-", "-"
+	}
+	perS = fmt.Sprintf("%.1f", r.PerS)
+	if r.Top < 0 {
+		return perS, "-", "-"
+	}
+	return perS, strconv.Itoa(int(r.Top)), fmt.Sprintf("%.1f", r.TopPerS)
+}
+
+func maskText(m irq.Mask) string {
+	if !m.OK {
+		return "-"
+	}
+	return dash(m.String())
+}
+
+func threadText(threads []irq.Thread) string {
+	var words []string
+	for _, t := range threads {
+		words = append(words, fmt.Sprintf("%s (%d)", t.Comm, t.TID))
+	}
+	return strings.Join(words, ", ")
+}
+
+func total(counts []uint64) (n uint64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

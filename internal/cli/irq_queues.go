@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/irq"
+)
+
+func newIRQQueues(a *app) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use:   "queues",
+		Short: "list the queues of network interfaces with their RPS, RFS and XPS settings",
+		Long: `Show the queues of network interfaces: the interrupt of each and where it goes, the CPUs that received packets are
+spread over (RPS; none: they are processed where the interrupt comes), the flows that are steered to their readers
+(RFS), and the CPUs whose packets a sending queue takes (XPS).
+
+With -o json, one object a line; what is not known is null:
+  {"type":"queue"}  v, interface, driver, node, flow (rx, tx), index, irq, affinity, effective, rps_cpus,
+                    rps_flow_cnt, xps_cpus
+  {"type":"end"}    queues, rps_sock_flow_entries (0: RFS is off whatever the queues say)`,
+		Example: "  piton irq queues\n  piton irq queues -o json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			found, err := a.queues()
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return found.json(a)
+			}
+			return found.table(a, o.value == asCSV)
+		},
+	}
+	o.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
+	return cmd
+}
+
+// queue is one queue with its interrupt, nil if that is not known.
+type queue struct {
+	nic   *irq.NIC
+	flow  irq.Flow
+	index int
+	line  *irq.Row
+	rps   irq.Mask
+	flows int
+	xps   irq.Mask
+}
+
+// queues are all that there are.
+type queues struct {
+	list    []queue
+	entries int // of RFS's table, -1 unknown
+}
+
+func (a *app) queues() (queues, error) {
+	t, err := irq.NewMonitor(a.hostRoot).Table()
+	if err != nil {
+		return queues{}, fmt.Errorf("look at the interrupts: %w", err)
+	}
+	fs := irq.New(a.hostRoot)
+	found := queues{entries: fs.FlowEntries()}
+	for _, n := range fs.NICs() {
+		for _, rx := range n.Rx {
+			found.list = append(found.list, queue{nic: &n, flow: irq.QueueRx, index: rx.Index,
+				line: t.QueueIRQ(n.Name, true, rx.Index), rps: rx.RPS, flows: rx.Flows})
+		}
+		for _, tx := range n.Tx {
+			found.list = append(found.list, queue{nic: &n, flow: irq.QueueTx, index: tx.Index,
+				line: t.QueueIRQ(n.Name, false, tx.Index), flows: -1, xps: tx.XPS})
+		}
+	}
+	return found, nil
+}
+
+func (q queues) table(a *app, csv bool) error {
+	out := newTable("INTERFACE", "DRIVER", ">NODE", "QUEUE", ">IRQ", "AFFINITY", "EFFECTIVE", "RPS", ">FLOWS", "XPS")
+	for _, one := range q.list {
+		number, affinity, effective := "-", "-", "-"
+		if one.line != nil {
+			number, affinity, effective = strconv.Itoa(one.line.Number), maskText(one.line.Requested), maskText(one.line.Effective)
+		}
+		rps := maskText(one.rps)
+		if one.rps.OK && one.rps.Empty() {
+			rps = "off"
+		}
+		out.add(one.nic.Name, dash(one.nic.Driver), orDash(one.nic.Node), fmt.Sprintf("%s %d", one.flow, one.index),
+			number, affinity, effective, rps, orDash(one.flows), maskText(one.xps))
+	}
+	if csv {
+		return out.writeCSV(a.Out)
+	}
+	if err := out.write(a.Out); err != nil || q.entries < 0 {
+		return err
+	}
+	state := "RFS is off"
+	if q.entries > 0 {
+		state = "RFS steers flows of queues with FLOWS above 0"
+	}
+	_, err := fmt.Fprintf(a.Out, "\nrps_sock_flow_entries %d: %s\n", q.entries, state)
+	return err
+}
+
+// orDash is a number, or a dash for one that is not known.
+func orDash(n int) string {
+	if n < 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func (q queues) json(a *app) error {
+	var l line
+	for _, one := range q.list {
+		l.start("queue").add("v", Version).add("interface", one.nic.Name).add("driver", textOrNull(one.nic.Driver)).
+			add("node", numberOrNull(one.nic.Node)).add("flow", one.flow.String()).add("index", one.index)
+		if one.line == nil {
+			l.add("irq", nil).add("affinity", nil).add("effective", nil)
+		} else {
+			l.add("irq", one.line.Number).add("affinity", maskOrNull(one.line.Requested)).add("effective", maskOrNull(one.line.Effective))
+		}
+		l.add("rps_cpus", maskOrNull(one.rps)).add("rps_flow_cnt", numberOrNull(one.flows)).add("xps_cpus", maskOrNull(one.xps))
+		if err := l.write(a.Out); err != nil {
+			return err
+		}
+	}
+	return l.start("end").add("queues", len(q.list)).add("rps_sock_flow_entries", numberOrNull(q.entries)).write(a.Out)
+}
