@@ -28,7 +28,7 @@ var vmGuests = []struct {
 const vmScript = `set -e
 export PITON_VM_SHAPE=%s
 ./piton doctor
-./bpf.test -test.short -test.run 'TestMigrationsAreExact|TestMovesInOrder|TestMovesCountsWhatIsLost|TestWalkEqualsProc|TestWalkProcesses|TestWalkManyMasks|TestRunQueues|TestLedgerAddsUp'
+./bpf.test -test.v -test.run 'TestMigrationsAreExact|TestMovesCountsWhatIsLost|TestWalkEqualsProc|TestWalkManyMasks|TestRunQueues|TestLedgerAddsUp'
 ./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst'
 `
 
@@ -56,6 +56,7 @@ func TestInVM(t *testing.T) {
 	}
 	for _, guest := range vmGuests {
 		t.Run(guest.kernel, func(t *testing.T) {
+			t.Parallel() // each takes one CPU of the host
 			s := guest.shape
 			shape := fmt.Sprintf(shapeFormat, s.cpus, s.threads, s.nodes, s.l3)
 			args := []string{"--kernel", guest.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads),
