@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/bpf"
 )
 
 // seize opens the tuner on bouncing processes, filters for them, waits until one
@@ -62,6 +64,32 @@ func TestSeePinUndo(t *testing.T) {
 	term.keys("M-4")
 	term.wait(`hopper`)
 	term.wait(`undone`)
+	term.keys("q")
+	term.wait(`ready> *$`)
+}
+
+func TestCoresShowEachMove(t *testing.T) {
+	m, err := bpf.OpenMigrations()
+	if err != nil {
+		t.Skipf("needs eBPF: %v", err)
+	}
+	m.Close()
+	term, pid := seize(t, 120, 40)
+	term.wait(`migrations .* exact \(eBPF\)`)
+	term.keys("Enter")
+	term.wait(`each move: \d+ in`)
+	term.keys("M-2")
+	term.wait(`Moves between CPUs`)
+	term.keys("Enter") // the busiest cell
+	term.wait(`hopper`)
+	term.keys("Escape") // with the next key it would be one with Alt
+	term.wait(`Moves between CPUs`)
+	term.keys("l")
+	term.wait(`Who takes the time of cpu \d`)
+	row := term.wait(`(\d+) hopper .*movable: p`)
+	assert.NotEmpty(t, row[1])
+	term.keys("M-1")
+	term.wait(`^▌\s*` + pidText(pid) + ` `)
 	term.keys("q")
 	term.wait(`ready> *$`)
 }
@@ -123,7 +151,7 @@ func TestBenchInTheResultsPane(t *testing.T) {
 	term.run("piton")
 	term.wait(`\[1 Processes\]`)
 	term.keys("b")
-	term.wait(`\[2 Bench\]`)
+	term.wait(`\[3 Bench\]`)
 	term.keys("n")
 	term.wait(`Start a study`)
 	term.keys("Down", "C-u", "12")

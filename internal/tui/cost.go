@@ -111,7 +111,7 @@ func collectors(now *model.Model, th *theme.Theme) string {
 			text += " failed: " + field.Clean(c.Err.Error())
 		}
 	}
-	return "sampling " + ms(total) + text
+	return "a sample took " + ms(total) + text
 }
 
 // ms writes a time in milliseconds.

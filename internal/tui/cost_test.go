@@ -23,7 +23,7 @@ func TestOwnCost(t *testing.T) {
 		assert.Contains(t, text, "CPU 990.0 ms/s, resident 42.7M, terminal 0 B/s in 0.0 frames/s")
 		assert.Contains(t, text, "; sample 3.0 ms late, 2 dropped")
 		assert.Contains(t, text, "5 events lost")
-		assert.Contains(t, text, "sampling 2.5 ms · tasks (ebpf) 2.0 ms · host 0.5 ms failed: assert.AnError")
+		assert.Contains(t, text, "a sample took 2.5 ms · tasks (ebpf) 2.0 ms · host 0.5 ms failed: assert.AnError")
 		assert.Contains(t, r.line(-1), "F1Help", "the frame is as high as before")
 		r.press("ctrl+o")
 		assert.NotContains(t, r.text(), "resident")
@@ -36,7 +36,7 @@ func TestOwnCostFitsSmallWindows(t *testing.T) {
 			r.press("ctrl+o")
 			assert.Contains(t, r.line(-1), "F1", size)
 			if size[1] > 20 {
-				assert.Contains(t, r.text(), "sampling")
+				assert.Contains(t, r.text(), "a sample took")
 			}
 		})
 	}

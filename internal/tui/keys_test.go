@@ -57,7 +57,7 @@ func TestShowKeys(t *testing.T) {
 		r.press("#", "#")
 		assert.Equal(t, corepanel.Full, r.m.panelMode)
 		r.press("ctrl+o")
-		assert.Contains(t, r.text(), "sampling")
+		assert.Contains(t, r.text(), "a sample took")
 	})
 }
 

@@ -68,8 +68,12 @@ func (v *View) taskKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	return used, nil
 }
 
-// followTask keeps the cursor on its task when the order changes.
+// followTask keeps the cursor on its task when the order changes; at the top it
+// stays on the one that moves most.
 func (v *View) followTask(tasks []model.MoveTask) {
+	if v.tasks.Cursor == 0 {
+		v.task = 0
+	}
 	if i := slices.IndexFunc(tasks, func(t model.MoveTask) bool { return t.TID == v.task }); i >= 0 {
 		v.tasks.Cursor = i
 	}

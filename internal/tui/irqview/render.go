@@ -1,0 +1,147 @@
+package irqview
+
+import (
+	"fmt"
+
+	"piton/internal/irq"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+)
+
+// Render draws the list in width × height cells.
+func (v *View) Render(width, height int, th *theme.Theme) string {
+	if width < 1 || height < 1 {
+		return ""
+	}
+	head := []string{v.title(width, th)}
+	if v.err != nil {
+		for _, l := range rows.Wrap(th, v.err.Error(), width-2) {
+			head = append(head, " "+th.Bad.Render(l))
+		}
+	}
+	l := columns(v.table.CPUs, width)
+	if len(v.entries) > 0 {
+		head = append(head, v.heading(l, th).Item(th, width, false))
+	}
+	body := func(h int) []string {
+		out := make([]string, 0, max(h, 0))
+		from, to := v.list.Window(len(v.entries), h)
+		for i := from; i < to; i++ {
+			out = append(out, v.line(&v.entries[i], l, th).Item(th, width, i == v.list.Cursor))
+		}
+		for len(out) < h { // the foot stays at the bottom
+			out = append(out, "")
+		}
+		return out
+	}
+	return rows.Stack(width, height, head, len(v.entries), body, v.foot(width, th))
+}
+
+func (v *View) title(width int, th *theme.Theme) string {
+	var r rows.Row
+	r.Add(th.Title, " Interrupts")
+	switch {
+	case !v.read:
+		r.Add(th.Dim, "  reading")
+	case v.err != nil:
+		r.Add(th.Bad, "  they cannot be read")
+	default:
+		r.Add(th.Text, "  "+v.summary())
+		r.Add(th.Dim, fmt.Sprintf("  by %s", v.sort))
+		if v.reverse {
+			r.Add(th.Dim, ", reversed")
+		}
+		if v.filter != "" {
+			r.Add(th.Strong, "  filter "+v.filter)
+		}
+	}
+	return r.Render(th, width)
+}
+
+// summary counts the lines that have a number, and adds their rates up.
+func (v *View) summary() string {
+	perS, managed, known := 0.0, 0, false
+	for i := range v.table.Rows {
+		r := &v.table.Rows[i]
+		perS += r.Rate.PerS
+		known = known || r.Rate.OK
+		if r.Control == irq.Managed {
+			managed++
+		}
+	}
+	text := fmt.Sprintf("%d lines", len(v.table.Rows))
+	if len(v.table.Rows) == 1 {
+		text = "1 line"
+	}
+	if managed > 0 {
+		text += fmt.Sprintf(", %d managed", managed)
+	}
+	if known {
+		text += ", " + perSecond(perS) + "/s"
+	}
+	return text
+}
+
+// foot says more of the line under the cursor.
+func (v *View) foot(width int, th *theme.Theme) []string {
+	named := "named lines too"
+	if v.named {
+		named = "numbered lines only"
+	}
+	keys := rows.Keys(th, "< >", "sort", "I", "reverse", `\`, "filter", "n", named)
+	e := v.selected()
+	if e != nil && e.row != nil && len(e.row.Threads) > 0 {
+		keys = append(keys, rows.Keys(th, "  Enter", "handler's task")...)
+	}
+	last := " " + keys.Render(th, width-1)
+	if e == nil {
+		why := ""
+		if v.read && v.err == nil && v.filter != "" {
+			why = " no line holds " + v.filter
+		}
+		return []string{th.Dim.Render(rows.Text(th, why)), last}
+	}
+	lines := [][2]string{{e.name(), v.breakdown(e.rate())}}
+	lines = append(lines, v.about(e)...)
+	out := make([]string, 0, len(lines)+1)
+	for _, pair := range lines {
+		var r rows.Row
+		r.Add(th.Accent, " "+pair[0]+"  ")
+		r.Add(th.Text, pair[1])
+		out = append(out, r.Render(th, width))
+	}
+	return append(out, last)
+}
+
+// about is what there is to know of an entry besides its rates.
+func (v *View) about(e *entry) [][2]string {
+	if e.row == nil {
+		what, fewer, _ := irq.Meaning(e.named.Name)
+		if fewer == "" {
+			fewer = "it follows the tasks and interrupts of its CPU"
+		}
+		return [][2]string{{"what", what}, {"fewer", fewer}}
+	}
+	r := e.row
+	from := r.Handlers()
+	if r.Device.Driver != "" {
+		from += ", driver " + r.Device.Driver
+	}
+	if r.Device.Address != "" {
+		from += ", " + r.Device.Address
+	}
+	if r.Node >= 0 {
+		from += fmt.Sprintf(", node %d", r.Node)
+	}
+	if r.Hint.OK && !r.Hint.Empty() {
+		from += ", its driver suggests cpu " + r.Hint.String()
+	}
+	if len(r.Threads) > 0 {
+		from += ", handled by " + threads(r)
+	}
+	why := r.Control.Why()
+	if lags(r) {
+		why = fmt.Sprintf("asked to go to %s, it goes to %s until the next interrupt; %s", r.Requested, r.Effective, why)
+	}
+	return [][2]string{{"from", from}, {"control", why}}
+}

@@ -1,0 +1,153 @@
+// Package irqview is the view of the interrupts: how often each comes and on
+// which CPU, where it is asked to go and where it goes, whether that can be
+// changed, and the device, queue and task behind it.
+//
+// It changes nothing, and reads only when its owner asks for it. Start at View.
+package irqview
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/tui/rows"
+)
+
+// Options is what the view works with.
+type Options struct {
+	// Read reads the interrupts with their rates since it was last called;
+	// irq.Monitor's Table is the real one. It runs in a command.
+	Read func() (irq.Table, error)
+	// Filter lets the user type a filter, beginning with the present one, and
+	// gives it to SetFilter.
+	Filter func(now string) tea.Cmd
+	// Jump shows a task among the processes.
+	Jump func(tid kernel.TID) tea.Cmd
+}
+
+// View is the pane of the interrupts.
+type View struct {
+	o       Options
+	reading bool // a command is under way
+	table   irq.Table
+	read    bool // an answer has come
+	err     error
+
+	sort    order
+	reverse bool
+	named   bool // lines without a number and softirqs are shown too
+	filter  string
+	list    rows.Scroll
+	entries []entry
+	at      string // the name of the entry under the cursor
+}
+
+// New returns the pane, sorted by rate.
+func New(o Options) *View { return &View{o: o} }
+
+// tableMsg is what was read.
+type tableMsg struct {
+	of    *View
+	table irq.Table
+	err   error
+}
+
+// Open is called when the view is shown: it reads at once.
+func (v *View) Open() tea.Cmd { return v.Tick() }
+
+// Tick is to be called once a tick while the view is shown. Nothing is read
+// while an earlier reading is under way.
+func (v *View) Tick() tea.Cmd {
+	if v.reading {
+		return nil
+	}
+	v.reading = true
+	read := v.o.Read
+	return func() tea.Msg {
+		t, err := read()
+		return tableMsg{v, t, err}
+	}
+}
+
+// Update takes what was read.
+func (v *View) Update(msg tea.Msg) tea.Cmd {
+	m, ok := msg.(tableMsg)
+	if !ok || m.of != v {
+		return nil
+	}
+	v.reading, v.read, v.err = false, true, m.err
+	if m.err == nil {
+		v.table = m.table
+		v.relist()
+	}
+	return nil
+}
+
+// Filter is the words that shown lines hold.
+func (v *View) Filter() string { return v.filter }
+
+// SetFilter shows only lines that hold all words of the text (irq.Row.Match).
+func (v *View) SetFilter(text string) {
+	v.filter = text
+	v.relist()
+}
+
+// Key handles a key, and reports whether it meant something here.
+func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	switch key := k.String(); key {
+	case ">", "<", "f6":
+		v.sortBy(v.sort.step(key != "<"))
+	case "I":
+		v.reverse = !v.reverse
+		v.relist()
+	case "n":
+		v.named = !v.named
+		v.relist()
+	case "f4", "\\", "/":
+		return true, v.o.Filter(v.filter)
+	case "esc":
+		if v.filter == "" {
+			return false, nil
+		}
+		v.SetFilter("")
+	case "enter":
+		return true, v.jump()
+	default:
+		used = v.list.Key(k, len(v.entries), true)
+		v.note()
+		return used, nil
+	}
+	return true, nil
+}
+
+// sortBy changes the order; the cursor goes to its top.
+func (v *View) sortBy(o order) {
+	v.sort, v.reverse = o, false
+	v.list = rows.Scroll{}
+	v.at = ""
+	v.relist()
+}
+
+// jump shows the task that handles the line under the cursor.
+func (v *View) jump() tea.Cmd {
+	if e := v.selected(); e != nil && e.row != nil && len(e.row.Threads) > 0 {
+		return v.o.Jump(e.row.Threads[0].TID)
+	}
+	return nil
+}
+
+// selected is the entry under the cursor, nil if there is none.
+func (v *View) selected() *entry {
+	if v.list.Cursor >= len(v.entries) {
+		return nil
+	}
+	return &v.entries[v.list.Cursor]
+}
+
+// note remembers what the cursor is on; on the first line it stays on top.
+func (v *View) note() {
+	v.at = ""
+	if e := v.selected(); e != nil && v.list.Cursor > 0 {
+		v.at = e.name()
+	}
+}
