@@ -14,8 +14,14 @@ import (
 	"piton/internal/kernel"
 )
 
-// flips is how often flip moves threads from CPU to CPU.
-const flips = 2000
+// flips is how often flip moves threads from CPU to CPU: less often on the
+// emulated CPUs of make vmtest.
+var flips = func() int {
+	if os.Getenv("PITON_VM_SHAPE") != "" {
+		return 400
+	}
+	return 2000
+}()
 
 // flip gives the threads one CPU after the other as their only one, n times in
 // all, and returns how often each thread was told to move. A spinning thread

@@ -457,7 +457,7 @@ func TestWatchByProc(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan(), errs.String())
+	require.True(t, lines.Scan(), "it begins")
 	text := lines.Text() + "\n"
 	for range 20 {
 		require.NoError(t, sched.SetAffinity(m.tids[0], cpuset.Of(a)))
