@@ -22,7 +22,7 @@
 //
 //	cli, tui       cobra commands and printers; the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks,
-//	               tui/benchview and tui/journalview are the results and journal panes)
+//	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
 //	tune           plan, apply, verify, undo, journal
 //	bench          runs, statistics and the results file

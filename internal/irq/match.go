@@ -32,3 +32,13 @@ func contains(parts []string, filter string) bool {
 	}
 	return true
 }
+
+// Happened reports whether the line was counted at all since boot.
+func (n *Named) Happened() bool {
+	for _, c := range n.Counts {
+		if c > 0 {
+			return true
+		}
+	}
+	return false
+}
