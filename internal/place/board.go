@@ -164,9 +164,18 @@ func (b *board) setBases(targets []Target) {
 			s.measured = s.base
 			continue
 		}
-		s.base, s.measured = less(s.load.Pressure, s.own), less(load, share)
+		s.measured = less(load, share)
+		if s.base = less(s.load.Busy, share); s.load.Busy >= saturated {
+			s.base = min(1, s.measured) + less(s.load.Pressure, s.own)
+		}
 	}
 }
+
+// saturated is the busy share from which on a CPU has no time left over. Below,
+// a newcomer gets what is left, whatever the weight of those who were there: a
+// kernel worker at nice -20 weighs as much as 86 busy tasks, and is gone in a
+// moment. Above, the weights of those who wait decide.
+const saturated = 0.9
 
 // less takes a target's own part off a load.
 func less(load, own float64) float64 { return max(0, load-own*(1+ownError)) }

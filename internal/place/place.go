@@ -24,7 +24,8 @@ type Load struct {
 	// RunDelay is the time tasks waited on this CPU, in seconds per second; 0..n.
 	RunDelay float64
 	// Pressure is the run queue's load_avg + rt + irq in CPU capacities, 0..n,
-	// from the kernel's own averages; valid when HavePressure.
+	// from the kernel's own averages; valid when HavePressure. It decides between
+	// CPUs that have no time left, in place of RunDelay.
 	Pressure     float64
 	HavePressure bool
 	// Resident is the work of the tasks seen last on this CPU, in CPUs' worth, nice

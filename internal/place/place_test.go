@@ -169,15 +169,37 @@ func TestLeastLoaded(t *testing.T) {
 			want:   "3",
 			reason: "cpu 3: 100% busy; next cpu 0 (300%)",
 		}, {
-			name: "pressure goes before busy where it is known",
+			name: "pressure decides between CPUs that have no time left",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
 				for i := range l {
-					l[i].HavePressure, l[i].Pressure = true, 1
+					l[i].HavePressure, l[i].Busy, l[i].Pressure = true, 1, 1
 				}
-				l[1].Busy, l[1].Pressure = 1, 0.1
+				l[1].RunDelay, l[1].Pressure = 2, 0.1
 			})},
 			want:   "1",
-			reason: "cpu 1: 10% pressure; next cpu 0 (100%)",
+			reason: "cpu 1: 110% pressure; next cpu 0 (200%)",
+		}, {
+			name: "what weighs much and does little is no hindrance",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				for i := range l {
+					l[i].HavePressure, l[i].Busy, l[i].Pressure = true, 0.5, 0.5
+				}
+				l[1].Busy, l[1].Pressure = 0.01, 65
+			})},
+			want:   "1",
+			reason: "cpu 1: 1% busy; next cpu 0 (50%)",
+		}, {
+			name: "a target's own part of the pressure is taken off",
+			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
+				for i := range l {
+					l[i].HavePressure, l[i].Busy, l[i].Pressure = true, 1, 1
+				}
+			}), Targets: with(m4, func(t *Target) {
+				t.LastCPU, t.BusyShare, t.BusyThreads = 2, 0.5, 1
+				t.Share, t.Pressure = map[cpuset.CPU]float64{2: 0.1}, map[cpuset.CPU]float64{2: 0.5}
+			})},
+			want:   "2",
+			reason: "cpu 2: 134% pressure by others, where it is now; next cpu 0 (200%)",
 		}, {
 			name: "pressure of some CPUs only is not used",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {

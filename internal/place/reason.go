@@ -49,10 +49,10 @@ func (b *board) reason(t *Target, best, next int) string {
 }
 
 // loadWords says which figure the load is: the kernel's averages, or what was
-// measured.
+// measured while a CPU has time left.
 func (b *board) loadWords(load float64) string {
 	switch {
-	case b.pressure:
+	case b.pressure && load >= saturated:
 		return fmt.Sprintf("%d%% pressure", percent(load))
 	case percent(load) > 100:
 		return fmt.Sprintf("%d%% busy and waiting", percent(load))
