@@ -3,6 +3,7 @@ package tui
 import (
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -94,6 +95,15 @@ func TestPinFromTheLedger(t *testing.T) {
 		assert.Len(t, r.tuning.applied, 1)
 		assert.Equal(t, "1-7", r.tuning.want.Within.String(), "away from the CPU that it disturbs")
 		assert.Equal(t, action.Cores, r.m.view)
+	})
+}
+
+func TestWheelMovesTheCursorOfAView(t *testing.T) {
+	onMoves(t, func(r *rig) {
+		r.press("alt+2", "c", "home")
+		assert.Contains(t, r.line(9), "▌   0")
+		r.send(tea.MouseWheelMsg{X: 3, Y: 12, Button: tea.MouseWheelDown})
+		assert.Contains(t, r.line(10), "▌   4")
 	})
 }
 

@@ -34,10 +34,17 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 }
 
 func (m *Model) wheel(by int) tea.Cmd {
-	if m.view == action.Processes {
+	p := m.page()
+	if p == nil {
 		m.table.Wheel(by)
+		return nil
 	}
-	return nil
+	key := tea.KeyPressMsg{Code: tea.KeyDown}
+	if by < 0 {
+		key.Code = tea.KeyUp
+	}
+	_, cmd := p.Key(key)
+	return cmd
 }
 
 func (m *Model) click(x, y int) tea.Cmd {

@@ -179,6 +179,21 @@ func TestUnfoldingGoesToTheBusiestPart(t *testing.T) {
 	assert.Contains(t, drawn(v, 80, 20), "cpu 12 → cpu 18: 4.0/s, other node, 1 task")
 }
 
+func TestTheTopOfTheTasksIsWhoeverMovesMost(t *testing.T) {
+	f, v := newFake(8), New((&asked{}).options())
+	f.moves = func(tick int) []sample.Move {
+		return []sample.Move{{TID: 3641, From: 0, To: 1, Count: 5}, {TID: 3642, From: 0, To: 1, Count: uint32(tick)}}
+	}
+	f.fill(v, 4)
+	v.Render(120, 36, plain)
+	press(v, "home right right enter")
+	v.Render(120, 36, plain)
+	assert.Equal(t, kernel.TID(3641), v.task)
+	f.fill(v, 10)
+	v.Render(120, 36, plain)
+	assert.Equal(t, kernel.TID(3642), v.task)
+}
+
 func TestCellOpensItsTasks(t *testing.T) {
 	var a asked
 	f, v := newFake(8), New(a.options())
@@ -195,7 +210,6 @@ func TestCellOpensItsTasks(t *testing.T) {
 	assert.False(t, n.Ledger)
 	check(t, "tasks", v)
 	press(v, "down")
-	assert.Equal(t, kernel.TID(3642), v.task)
 	f.fill(v, 30)
 	assert.Contains(t, lineWith(drawn(v, 120, 36), "3642"), "▌", "the cursor stays on its task")
 	press(v, "enter end enter")

@@ -57,6 +57,18 @@ func TestDrawWritesOnlyWhatDiffers(t *testing.T) {
 	assert.Contains(t, written(), "beta", "a repaint draws everything")
 }
 
+func TestMeterCountsWhatIsWritten(t *testing.T) {
+	tt, written := fileTerminal(t, colorprofile.ANSI256)
+	tt.meter = &Meter{}
+	tt.sync = true
+	tt.draw(frame("alpha 1"))
+	tt.draw(frame("alpha 1"))
+	tt.draw(frame("alpha 2"))
+	bytes, frames := tt.meter.Read()
+	assert.Equal(t, uint64(len(written())), bytes)
+	assert.Equal(t, uint64(2), frames, "an unchanged frame is none")
+}
+
 func TestDrawNoColor(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ASCII)
 	tt.draw(frame("\x1b[1;31mred\x1b[m"))
