@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// irqHost is a host tree with a NIC's queue, a disk's managed queue, a timer and
+// a kernel thread that handles one of them.
+func irqHost(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range map[string]string{
+		"proc/interrupts": "  CPU0 CPU1\n 0: 9 0 IO-APIC 2-edge timer\n24: 7 20 PCI-MSIX-0000:09:00.0 1-edge eth0-TxRx-3\n" +
+			"30: 5 6 PCI-MSIX-0000:19:00.0 1-edge nvme0q1\nRES: 4 5 Rescheduling interrupts\nMCE: 0 0 Machine check exceptions\n",
+		"proc/softirqs":                                 "  CPU0 CPU1\nNET_RX: 1 2\n",
+		"proc/sys/kernel/osrelease":                     "6.12.57\n",
+		"proc/sys/net/core/rps_sock_flow_entries":       "32768\n",
+		"proc/irq/default_smp_affinity":                 "3\n",
+		"proc/irq/0/smp_affinity_list":                  "0-1\n",
+		"proc/irq/24/smp_affinity_list":                 "0-1\n",
+		"proc/irq/24/effective_affinity_list":           "1\n",
+		"proc/irq/30/smp_affinity_list":                 "0\n",
+		"sys/class/net/eth0/device/vendor":              "0x8086\n",
+		"sys/class/net/eth0/queues/rx-3/rps_cpus":       "3\n",
+		"sys/class/net/eth0/queues/rx-3/rps_flow_cnt":   "4096\n",
+		"sys/class/net/eth0/queues/tx-3/xps_cpus":       "2\n",
+		"sys/devices/system/cpu/online":                 "0-1\n",
+		"sys/bus/pci/devices/0000:19:00.0/msi_irqs/30":  "msix\n",
+		"sys/bus/pci/devices/0000:19:00.0/nvme/nvme0/x": "",
+		"proc/77/comm":                                  "irq/24-eth0\n",
+		"proc/77/stat":                                  "77 (irq/24-eth0) S 2 0 0 0 -1 2097216 0 0 0 0 0 0 0 0 -51 0 1 0 5 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 17 0 50 1 0 0 0\n",
+		"proc/77/status":                                "Name:\tirq/24-eth0\nTgid:\t77\nUid:\t0\t0\t0\t0\nThreads:\t1\nCpus_allowed_list:\t1\n",
+	} {
+		full := filepath.Join(root, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
+	}
+	for _, n := range []string{"0", "30"} {
+		require.NoError(t, os.Chmod(filepath.Join(root, "proc/irq", n, "smp_affinity_list"), 0o444))
+	}
+	return root
+}
+
+func TestIRQList(t *testing.T) {
+	root := irqHost(t)
+	r := newHome(t).run("--host-root", root, "irq", "list", "-d", "100ms", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	lines := jsonLines(t, r.out)
+	irqs := ofType(lines, "irq")
+	require.Len(t, irqs, 5)
+	nic := irqs[1]
+	for name, want := range map[string]any{
+		"irq": 24.0, "name": "eth0-TxRx-3", "count": 27.0, "per_s": 0.0, "top_cpu": nil, "affinity": "0-1", "effective": "1", "hint": nil,
+		"control": "settable", "movable": true, "managed": false, "device": "eth0", "queue": "rxtx", "queue_index": 3.0,
+		"unhandled": nil, "threads": []any{77.0}, "chip": "PCI-MSIX-0000:09:00.0", "trigger": "edge", "node": nil,
+	} {
+		got, ok := nic[name]
+		assert.True(t, ok, name)
+		assert.Equal(t, want, got, name)
+	}
+	assert.Equal(t, "fixed", irqs[0]["control"])
+	assert.Equal(t, "managed", irqs[2]["control"])
+	assert.Equal(t, false, irqs[2]["movable"])
+	assert.Equal(t, true, irqs[2]["managed"])
+	assert.Nil(t, irqs[3]["irq"])
+	assert.Equal(t, "RES", irqs[3]["name"])
+	assert.Equal(t, "NET_RX", ofType(lines, "softirq")[0]["name"])
+	end := ofType(lines, "end")[0]
+	assert.Equal(t, 3.0, end["irqs"])
+	assert.Equal(t, "0-1", end["default_affinity"])
+
+	r = newHome(t).run("--host-root", root, "irq", "list", "-d", "100ms", "--filter", "nvme managed")
+	assert.Contains(t, r.out, "nvme0q1")
+	assert.NotContains(t, r.out, "eth0")
+	assert.NotContains(t, r.out, "RES")
+	r = newHome(t).run("--host-root", root, "irq", "list", "-d", "100ms", "-o", "csv")
+	assert.True(t, strings.HasPrefix(r.out, "IRQ,RATE/s,TOP CPU,"), r.out)
+	assert.NotContains(t, r.out, "MCE", "it never happened")
+}
+
+func TestIRQQueues(t *testing.T) {
+	root := irqHost(t)
+	r := newHome(t).run("--host-root", root, "irq", "queues", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	lines := jsonLines(t, r.out)
+	queues := ofType(lines, "queue")
+	require.Len(t, queues, 2)
+	assert.Equal(t, map[string]any{"type": "queue", "v": 1.0, "interface": "eth0", "driver": nil, "node": nil, "flow": "rx", "index": 3.0, "irq": 24.0,
+		"affinity": "0-1", "effective": "1", "rps_cpus": "0-1", "rps_flow_cnt": 4096.0, "xps_cpus": nil}, queues[0])
+	assert.Equal(t, "1", queues[1]["xps_cpus"])
+	assert.Nil(t, queues[1]["rps_cpus"])
+	assert.Equal(t, 32768.0, ofType(lines, "end")[0]["rps_sock_flow_entries"])
+	r = newHome(t).run("--host-root", root, "irq", "queues")
+	assert.Contains(t, r.out, "rx 3")
+	assert.Contains(t, r.out, "RFS steers")
+}
+
+func TestIRQHelpAndMistakes(t *testing.T) {
+	r := newHome(t).run("irq")
+	assert.Zero(t, r.code)
+	assert.Contains(t, r.out, "piton irq list [flags]")
+	assert.Contains(t, r.out, `{"type":"irq"}`)
+	for _, tt := range []struct{ args, want string }{
+		{"irq lst", "irq list and irq queues"},
+		{"irq list extra", "takes no"},
+		{"irq list -d 10ms", "100ms to 1m"},
+		{"irq list -o xml", "table, json, csv"},
+		{"irq queues extra", "takes no"},
+		{"what-is", "needs a target"},
+		{"what-is irq:x", "number of an interrupt line"},
+		{"what-is /[/", "missing closing"},
+		{"what-is 1 -o csv", "table, json"},
+	} {
+		r := newHome(t).run(strings.Fields(tt.args)...)
+		assert.Equal(t, ExitUsage, r.code, "piton %s: %s", tt.args, r.err)
+		assert.Contains(t, r.err, tt.want, "piton %s", tt.args)
+		assert.Empty(t, r.out, "piton %s", tt.args)
+	}
+	empty := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(empty, "proc"), 0o755))
+	r = newHome(t).run("--host-root", empty, "irq", "list")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "proc/interrupts")
+}
+
+// TestIRQListHere compares with this machine's own files.
+func TestIRQListHere(t *testing.T) {
+	r := newHome(t).run("irq", "list", "-d", "100ms", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	for _, l := range ofType(jsonLines(t, r.out), "irq") {
+		number, ok := l["irq"].(float64)
+		if !ok || l["affinity"] == nil {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join("/proc/irq", strconv.Itoa(int(number)), "smp_affinity_list"))
+		require.NoError(t, err)
+		assert.Equal(t, strings.TrimSpace(string(b)), l["affinity"])
+		assert.NotNil(t, l["per_s"], "irq %v", number)
+	}
+}
