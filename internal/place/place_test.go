@@ -196,10 +196,10 @@ func TestLeastLoaded(t *testing.T) {
 				}
 			}), Targets: with(m4, func(t *Target) {
 				t.LastCPU, t.BusyShare, t.BusyThreads = 2, 0.5, 1
-				t.Share, t.Pressure = map[cpuset.CPU]float64{2: 0.1}, map[cpuset.CPU]float64{2: 0.5}
+				t.Share, t.Pressure = map[cpuset.CPU]float64{2: 0.1}, map[cpuset.CPU]float64{2: 0.6}
 			})},
 			want:   "2",
-			reason: "cpu 2: 134% pressure by others, where it is now; next cpu 0 (200%)",
+			reason: "cpu 2: 123% pressure by others, where it is now; next cpu 0 (200%)",
 		}, {
 			name: "pressure of some CPUs only is not used",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {

@@ -21,6 +21,7 @@ type bpfWalk struct {
 	records []bpf.Record // reused
 	order   []uint64     // reused; TID, then index in records
 	scale   []float32    // reused; by CPU, see queueScale
+	helpers []float32    // reused; by CPU, load of kernel threads that is left out
 	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
 	looked  bool         // for hidden ones
 	rest    []Task       // reused; the hidden ones of this sample
@@ -57,6 +58,7 @@ func (b *bpfWalk) walk(w *walk) error {
 	b.queueScale(&stats)
 	w.queues, w.haveQueues = stats.RunQueues, stats.Have&bpf.HaveRunQueues != 0
 	b.convert(w, &stats, hidden)
+	w.helpers = b.helpers
 	return nil
 }
 
@@ -154,6 +156,7 @@ func (b *bpfWalk) task(w *walk, t *Task, r *bpf.Record, old *Task, stats *bpf.Wa
 	if w.haveQueues && int(r.LastCPU) < len(b.scale) && r.LastCPU >= 0 {
 		t.Pressure = float32(r.Load) * b.scale[r.LastCPU]
 		t.Have |= HavePressure
+		b.help(t)
 	}
 	times(t, r, old)
 	t.living, t.Migrations = r.Migrations, r.Migrations
@@ -235,9 +238,19 @@ func (b *bpfWalk) longName(pid kernel.TID, raw []byte) string {
 
 // queueScale notes what turns a task's load into its part of CPU.Pressure.
 func (b *bpfWalk) queueScale(stats *bpf.WalkStats) {
-	b.scale = b.scale[:0]
+	b.scale, b.helpers = b.scale[:0], b.helpers[:0]
 	for i := range stats.RunQueues {
 		b.scale = append(b.scale, float32(stats.RunQueues[i].Decay()/capacity))
+		b.helpers = append(b.helpers, 0)
+	}
+}
+
+// help notes the load of the kernel's own workers at nice -20. Each weighs as
+// much as 86 busy tasks for the moment that it runs, which tells nothing about
+// the next.
+func (b *bpfWalk) help(t *Task) {
+	if t.Flags&FlagKernelThread != 0 && t.Nice < 0 {
+		b.helpers[t.LastCPU] += t.Pressure
 	}
 }
 
@@ -253,7 +266,8 @@ func pressure(cpus []CPU, w *walk) {
 		c := &cpus[i]
 		if int(c.ID) < len(w.queues) && w.queues[c.ID].OK {
 			q := &w.queues[c.ID]
-			c.Pressure, c.Queued, c.HavePressure = float32(q.Load()/capacity), q.Running, true
+			c.Pressure = max(0, float32(q.Load()/capacity)-w.helpers[c.ID])
+			c.Queued, c.HavePressure = q.Running, true
 		}
 	}
 }

@@ -76,7 +76,7 @@ type CPU struct {
 	HaveIn, HaveOut             bool
 	// Pressure is the load of the run queue in CPUs by the kernel's own averages
 	// of the last 100 ms or so, nice values weighed, interrupts and real time
-	// included; Queued is the number of tasks running or waiting. With HavePressure.
+	// included, kernel threads below nice 0 left out; Queued is the number of tasks running or waiting. With HavePressure.
 	Pressure     float32
 	Queued       uint32
 	HavePressure bool

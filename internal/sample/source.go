@@ -36,7 +36,8 @@ type walk struct {
 	renewed    bool           // some have another identity than the source gave them
 	queues     []bpf.RunQueue // by CPU number, if haveQueues
 	haveQueues bool
-	returns    bool // moves are told one from another, so PingPongs are carried on
+	helpers    []float32 // what of the queues' load is not to count, by CPU
+	returns    bool      // moves are told one from another, so PingPongs are carried on
 	// todo are the rows that details may have to complete, if only is set; else
 	// they are all.
 	todo []row
