@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +175,10 @@ func (e *explainer) process(x *explanation, st procfs.Status) {
 	if argv, err := e.proc.Cmdline(st.TGID); err == nil && len(argv) > 0 {
 		x.what += ": " + strings.Join(argv, " ")
 	}
-	x.exe, _ = e.proc.Exe(st.TGID) // needs CAP_SYS_PTRACE for others' processes
+	var err error
+	if x.exe, err = e.proc.Exe(st.TGID); errors.Is(err, syscall.EACCES) {
+		x.exeNote = "not told: others' programs need CAP_SYS_PTRACE"
+	}
 	if groups, err := e.proc.Cgroup(st.TGID); err == nil {
 		x.cgroup = groups.Main()
 		x.unit = unitOf(x.cgroup)

@@ -87,7 +87,7 @@ func explainLine(word string, r *irq.Row) explanation {
 	if name := r.Device.Name(); name != "" {
 		x.what += " of " + name
 	}
-	x.what += fmt.Sprintf(", %s, which came %d times since boot", r.Chip, total(r.Counts))
+	x.what += fmt.Sprintf(", %s, taken %d times since boot", r.Chip, total(r.Counts))
 	if len(r.Threads) > 0 {
 		x.what += "; handled by " + threadText(r.Threads)
 	}

@@ -41,6 +41,7 @@ type explanation struct {
 	cpus               string
 	movable            answer
 	unit, cgroup, exe  string
+	exeNote            string // why there is no exe, for people
 	policy             string
 	advice             string
 }
@@ -56,7 +57,7 @@ func (x *explanation) print(a *app, o output, nth int) error {
 	}
 	b.WriteString(field.Clean(x.title()) + "\n")
 	for _, row := range []struct{ name, text string }{
-		{"what", x.what}, {"made by", x.maker}, {"program", x.exe}, {"unit", x.unit}, {"cgroup", x.cgroup},
+		{"what", x.what}, {"made by", x.maker}, {"program", x.exe + x.exeNote}, {"unit", x.unit}, {"cgroup", x.cgroup},
 		{"policy", x.policy}, {"CPUs", x.placement()}, {"to do", x.advice},
 	} {
 		if row.text != "" {

@@ -51,9 +51,9 @@ type modes bool
 // 0644 for every line.
 var firstWithModes = [2]int{6, 12}
 
-// modes asks the release. A distribution that took the change back to an older
+// readModes asks the release. A distribution that took the change back to an older
 // one is recognised by a PC's timer and cascade, which can never be routed.
-func (f FS) modes() modes {
+func (f FS) readModes() modes {
 	text, ok := readText(f.proc.Path("sys", "kernel", "osrelease"))
 	if ok && atLeast(text, firstWithModes) {
 		return true
@@ -105,13 +105,13 @@ func atLeast(release string, v [2]int) bool {
 
 // control judges a line by its file's mode. A message-signalled line can always
 // be routed, so that a refusal is its driver's.
-func (f FS) control(irq int, chip string, actions []string, m modes) Control {
+func (f FS) control(irq int, chip string, actions []string) Control {
 	switch only := f.readOnly(irq); {
 	case only == yes && strings.Contains(chip, "MSI"):
 		return Managed
 	case only == yes:
 		return Fixed
-	case only == no && bool(m):
+	case only == no && bool(f.modes()):
 		return Settable
 	case only == no && isNVMeQueue(actions):
 		return Managed
@@ -129,10 +129,12 @@ func isNVMeQueue(actions []string) bool {
 // kernel does not tell before it is tried. It costs a few microseconds, and says
 // nothing about the caller's rights.
 func (f FS) Movable(irq int) (movable, known bool) {
-	switch f.control(irq, "", splitActions(f.Name(irq)), f.modes()) {
-	case Settable:
+	switch only := f.readOnly(irq); {
+	case only == yes:
+		return false, true
+	case only == no && bool(f.modes()):
 		return true, true
-	case Managed, Fixed:
+	case only == no && isNVMeQueue(splitActions(f.Name(irq))):
 		return false, true
 	}
 	return false, false

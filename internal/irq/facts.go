@@ -80,7 +80,7 @@ func ParseSpurious(text string) (Spurious, error) {
 }
 
 // facts reads what stays the same about a line, but for its device and threads.
-func (f FS) facts(l Line, modes modes) Facts {
+func (f FS) facts(l Line) Facts {
 	out := parseText(l.Text)
 	out.Text = l.Text
 	n := l.Number
@@ -98,7 +98,7 @@ func (f FS) facts(l Line, modes modes) Facts {
 	out.Hint = readMask(f.line(n, "affinity_hint"))
 	out.Node = readNumber(f.line(n, "node"), -1)
 	out.Queue = queueOf(out.Actions)
-	out.Control = f.control(n, out.Chip, out.Actions, modes)
+	out.Control = f.control(n, out.Chip, out.Actions)
 	return out
 }
 

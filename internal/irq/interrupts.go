@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"piton/internal/cpuset"
@@ -72,17 +73,12 @@ func parseLine(text []byte, cpus int) (Line, error) {
 	}
 	line.Counts = make([]uint64, 0, cpus)
 	for len(line.Counts) < cpus {
-		rest = bytes.TrimLeft(rest, " \t")
-		end := bytes.IndexAny(rest, " \t")
-		if end < 0 {
-			end = len(rest)
-		}
-		n, err := strconv.ParseUint(string(rest[:end]), 10, 64)
-		if err != nil {
+		n, after, ok := count(rest)
+		if !ok {
 			break
 		}
 		line.Counts = append(line.Counts, n)
-		rest = rest[end:]
+		rest = after
 	}
 	// A numbered line is always counted by CPU; one cut short is no line.
 	if got := len(line.Counts); got == 0 || got < cpus && (line.Number >= 0 || got > 1) {
@@ -90,6 +86,26 @@ func parseLine(text []byte, cpus int) (Line, error) {
 	}
 	line.Text = string(bytes.TrimSpace(rest))
 	return line, nil
+}
+
+// count reads the number that text begins with, up to a blank or the end. There
+// may be half a million of them in the file.
+func count(text []byte) (n uint64, rest []byte, ok bool) {
+	i := 0
+	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
+		i++
+	}
+	first := i
+	for ; i < len(text) && '0' <= text[i] && text[i] <= '9'; i++ {
+		if n > math.MaxUint64/10-1 {
+			return 0, nil, false
+		}
+		n = n*10 + uint64(text[i]-'0')
+	}
+	if i == first || i < len(text) && text[i] != ' ' && text[i] != '\t' {
+		return 0, nil, false
+	}
+	return n, text[i:], true
 }
 
 // clip shortens text for an error.

@@ -147,3 +147,16 @@ func TestAtLeast(t *testing.T) {
 		assert.Equal(t, want, atLeast(release, [2]int{6, 12}), release)
 	}
 }
+
+func FuzzWords(f *testing.F) {
+	f.Add("irq/24-eth0")
+	f.Add("6.12.57+deb13")
+	f.Fuzz(func(t *testing.T, word string) {
+		if n, ok := ThreadLine(word); ok {
+			assert.GreaterOrEqual(t, n, 0)
+		}
+		if atLeast(word, [2]int{7, 0}) {
+			assert.True(t, atLeast(word, [2]int{6, 12}))
+		}
+	})
+}

@@ -9,6 +9,7 @@ package irq
 
 import (
 	"path/filepath"
+	"sync"
 	"time"
 
 	"piton/internal/cpuset"
@@ -16,11 +17,19 @@ import (
 	"piton/internal/procfs"
 )
 
-// FS is the /proc and /sys below a root path, as far as interrupts go.
-type FS struct{ proc procfs.FS }
+// FS is the /proc and /sys below a root path, as far as interrupts go. It may be
+// used by several goroutines.
+type FS struct {
+	proc  procfs.FS
+	modes func() modes // the same as long as the kernel runs, so read once
+}
 
 // New returns the FS of a root: "/" or "" for this machine.
-func New(root string) FS { return FS{procfs.New(root)} }
+func New(root string) FS {
+	f := FS{proc: procfs.New(root)}
+	f.modes = sync.OnceValue(f.readModes)
+	return f
+}
 
 // sys is the path of a file below the root's /sys.
 func (f FS) sys(elem ...string) string {

@@ -10,7 +10,6 @@ import (
 // line has the same handlers. It is not safe for concurrent use.
 type Reader struct {
 	fs    FS
-	modes modes
 	facts map[int]Facts
 }
 
@@ -90,7 +89,6 @@ func (r *Reader) learn(lines []Line) error {
 	if !stale && len(lines) == len(r.facts) {
 		return nil
 	}
-	r.modes = r.fs.modes()
 	found := r.fs.newDevices()
 	threads, err := r.fs.threads()
 	if err != nil {
@@ -98,7 +96,7 @@ func (r *Reader) learn(lines []Line) error {
 	}
 	clear(r.facts)
 	for _, l := range lines {
-		facts := r.fs.facts(l, r.modes)
+		facts := r.fs.facts(l)
 		facts.Device = found.of(l.Number, facts.Actions)
 		facts.Threads = threads[l.Number]
 		r.facts[l.Number] = facts
