@@ -279,7 +279,10 @@ func twoCPUs(t *testing.T) (a, b cpuset.CPU) {
 // exactness is how often, and with how many flips, exactness is tried.
 // Ten runs of 2,000 are what is asked for; emulated CPUs get fewer.
 func exactness() (runs, flips int) {
-	if inVM() || testing.Short() {
+	switch {
+	case inVM():
+		return 1, 400
+	case testing.Short():
 		return 2, 200
 	}
 	return 10, 2000
