@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
 )
 
 // host is a host tree in the making.
@@ -211,14 +210,11 @@ func TestNICs(t *testing.T) {
 	assert.Nil(t, tab.QueueIRQ("eth1", false, 0))
 }
 
-func TestNamesAndThreads(t *testing.T) {
+func TestNames(t *testing.T) {
 	h := server(t, "6.12.57")
 	fs := New(h.root)
 	assert.Equal(t, "virtio2-input.0", fs.Name(24))
 	assert.Empty(t, fs.Name(99))
-	tids, err := fs.Threads(24)
-	require.NoError(t, err)
-	assert.Equal(t, []kernel.TID{77}, tids)
 	what, fewer, ok := Meaning("res")
 	assert.True(t, ok)
 	assert.Contains(t, what, "woke a task")

@@ -1,13 +1,11 @@
 package irq
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
-	"piton/internal/procfs"
 )
 
 // kernelThread is PF_KTHREAD of include/linux/sched.h.
@@ -22,7 +20,7 @@ func (f FS) threads() (map[int][]Thread, error) {
 	found := map[int][]Thread{}
 	for _, pid := range pids {
 		st, err := f.proc.Stat(pid)
-		if errors.Is(err, procfs.ErrGone) || err != nil || st.Flags&kernelThread == 0 {
+		if err != nil || st.Flags&kernelThread == 0 { // most errors: it has ended
 			continue
 		}
 		if n, ok := ThreadLine(string(st.Comm)); ok {
@@ -53,17 +51,4 @@ func (f FS) alive(threads []Thread) bool {
 		comm, ok := readText(f.proc.Path(strconv.Itoa(int(t.TID)), "comm"))
 		return !ok || comm != t.Comm
 	})
-}
-
-// Threads lists the tasks that run a line's handlers.
-func (f FS) Threads(irq int) ([]kernel.TID, error) {
-	all, err := f.threads()
-	if err != nil {
-		return nil, err
-	}
-	var tids []kernel.TID
-	for _, t := range all[irq] {
-		tids = append(tids, t.TID)
-	}
-	return tids, nil
 }
