@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"piton/internal/kernel"
 )
 
 // kernelThread is PF_KTHREAD of include/linux/sched.h.
