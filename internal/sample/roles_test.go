@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -83,7 +84,7 @@ func playSpin() error {
 	go func() {
 		runtime.LockOSThread()
 		fmt.Println(syscall.Gettid())
-		for {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		}
 	}()
 	_, err := io.Copy(io.Discard, os.Stdin)
