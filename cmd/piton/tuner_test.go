@@ -61,7 +61,7 @@ func TestSeePinUndo(t *testing.T) {
 
 	term.keys("z")
 	term.until("the undo", func() bool { return affinityOf(t, pid) == before })
-	term.keys("M-4")
+	term.keys("M-5")
 	term.wait(`hopper`)
 	term.wait(`undone`)
 	term.keys("q")
@@ -90,6 +90,23 @@ func TestCoresShowEachMove(t *testing.T) {
 	assert.NotEmpty(t, row[1])
 	term.keys("M-1")
 	term.wait(`^▌\s*` + pidText(pid) + ` `)
+	term.keys("q")
+	term.wait(`ready> *$`)
+}
+
+func TestIRQsByRate(t *testing.T) {
+	term := openTerminal(t, 120, 40)
+	term.run("piton")
+	term.wait(`\[1 Processes\]`)
+	term.keys("M-3")
+	term.wait(`\[3 IRQs\]`)
+	term.wait(`Interrupts  \d+ lines.* \d+(\.\d)?k?/s  by rate`)
+	term.keys("n", `\`, "rcu") // the softirq that every machine has
+	term.wait(`^▌ +RCU .*softirq`)
+	term.keys("Enter")
+	term.wait(`filter rcu`)
+	term.keys("2") // digits are the views' here
+	term.wait(`\[2 Cores\]`)
 	term.keys("q")
 	term.wait(`ready> *$`)
 }
@@ -151,7 +168,7 @@ func TestBenchInTheResultsPane(t *testing.T) {
 	term.run("piton")
 	term.wait(`\[1 Processes\]`)
 	term.keys("b")
-	term.wait(`\[3 Bench\]`)
+	term.wait(`\[4 Bench\]`)
 	term.keys("n")
 	term.wait(`Start a study`)
 	term.keys("Down", "C-u", "12")

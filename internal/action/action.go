@@ -15,12 +15,13 @@ const (
 	Everywhere Context = ""
 	Processes  Context = "processes" // the process table, with or without the detail pane
 	Cores      Context = "cores"     // who moves from where to where, and who takes a CPU's time
+	IRQs       Context = "irqs"      // how often each interrupt comes, and where it goes
 	Bench      Context = "bench"     // the results pane
 	Journal    Context = "journal"   // the list of changes made
 )
 
 // Views are the contexts that a user can switch to, in the order of their tabs.
-var Views = []Context{Processes, Cores, Bench, Journal}
+var Views = []Context{Processes, Cores, IRQs, Bench, Journal}
 
 // Spec is one verb.
 type Spec struct {

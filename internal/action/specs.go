@@ -17,8 +17,9 @@ var (
 	everywhere = []Context{Everywhere}
 	processes  = []Context{Processes}
 	coresView  = []Context{Cores}
+	irqsView   = []Context{IRQs}
 	benchView  = []Context{Bench}
-	others     = []Context{Cores, Bench, Journal}
+	others     = []Context{Cores, IRQs, Bench, Journal}
 )
 
 // Specs is every verb. Keys follow htop where htop has the function; every
@@ -107,9 +108,11 @@ var viewSpecs = []Spec{
 	{ID: "view.processes", In: everywhere, Keys: []string{"alt+1"}, Label: "Alt-1", Help: "processes"},
 	{ID: "view.cores", In: everywhere, Keys: []string{"alt+2"}, Label: "Alt-2",
 		Help: "cores: who moves from where to where, and who takes a CPU's time"},
-	{ID: "view.bench", In: everywhere, Keys: []string{"alt+3", "b"}, Label: "b Alt-3", Short: "Bench", Verb: "bench", Help: "benchmarks and their results"},
-	{ID: "view.journal", In: everywhere, Keys: []string{"alt+4"}, Label: "Alt-4", Verb: "journal", Help: "journal of the changes made"},
-	{ID: "view.number", In: others, Keys: []string{"1", "2", "3", "4"}, Label: "1-4", Help: "the view with that number"},
+	{ID: "view.irqs", In: everywhere, Keys: []string{"alt+3"}, Label: "Alt-3", Verb: "irq list",
+		Help: "IRQs: how often each interrupt comes, where it goes, and whose it is"},
+	{ID: "view.bench", In: everywhere, Keys: []string{"alt+4", "b"}, Label: "b Alt-4", Short: "Bench", Verb: "bench", Help: "benchmarks and their results"},
+	{ID: "view.journal", In: everywhere, Keys: []string{"alt+5"}, Label: "Alt-5", Verb: "journal", Help: "journal of the changes made"},
+	{ID: "view.number", In: others, Keys: []string{"1", "2", "3", "4", "5"}, Label: "1-5", Help: "the view with that number"},
 	{ID: "cores.open", In: coresView, Keys: []string{"enter"}, Label: "Enter",
 		Help: "cores: the tasks behind a cell, the ledger of a CPU, a task among the processes"},
 	{ID: "cores.ledger", In: coresView, Keys: []string{"l"}, Label: "l", Help: "cores: the ledger of the CPU: everything that takes its time"},
@@ -119,6 +122,12 @@ var viewSpecs = []Spec{
 	{ID: "cores.list", In: coresView, Keys: []string{"c"}, Label: "c", Help: "cores: list of the CPUs"},
 	{ID: "cores.pin", In: coresView, Keys: []string{"p"}, Label: "p", Verb: "pin", Mutates: true,
 		Help: "cores: in the ledger, pin the task elsewhere, to the least-loaded core"},
+	{ID: "irqs.open", In: irqsView, Keys: []string{"enter"}, Label: "Enter", Help: "IRQs: the task that handles the interrupt, among the processes"},
+	{ID: "irqs.filter", In: irqsView, Keys: []string{"f4", "\\", "/"}, Label: `F4 \ /`, Short: "Filter",
+		Help: "IRQs: filter by words: number, handler, device, driver, queue, control"},
+	{ID: "irqs.sort", In: irqsView, Keys: []string{"f6", "<", ">"}, Label: "F6 < >", Short: "Sort", Help: "IRQs: by rate, number, top CPU or device"},
+	{ID: "irqs.invert", In: irqsView, Keys: []string{"I"}, Label: "I", Help: "IRQs: invert the order"},
+	{ID: "irqs.named", In: irqsView, Keys: []string{"n"}, Label: "n", Help: "IRQs: lines without a number and softirqs, too"},
 	{ID: "bench.new", In: benchView, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
 		Help: "start a workload: form for size, threads, placements, runs"},
 	{ID: "bench.cancel", In: benchView, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},

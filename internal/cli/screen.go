@@ -9,6 +9,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/bench"
 	"piton/internal/field"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
@@ -125,6 +126,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	d := tui.Deps{
 		Options: o, Sampler: s, Topology: topo, Settings: settings,
 		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
+		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 		Exec:  screen.Exec, Sudo: sudo, Self: self,
 	}

@@ -15,6 +15,7 @@ import (
 var viewNames = map[action.Context]string{
 	action.Processes: "Processes",
 	action.Cores:     "Cores",
+	action.IRQs:      "IRQs",
 	action.Bench:     "Bench",
 	action.Journal:   "Journal",
 }

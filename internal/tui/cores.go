@@ -15,7 +15,7 @@ import (
 	"piton/internal/tune"
 )
 
-// jump shows a task of the cores view among the processes: its process where
+// jump shows a task of another view among the processes: its process where
 // threads have no rows. What hides it there is taken back.
 func (m *Model) jump(t coresview.Target) tea.Cmd {
 	m.paused, m.model = false, m.newest // an older list may not have the task

@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/field"
+	"piton/internal/irq"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
@@ -52,6 +53,7 @@ type Deps struct {
 	Tuning   Tuning
 	Settings Settings
 	Bench    Bench
+	IRQs     IRQs
 	Journal  journalview.Journal // nil: nothing is recorded
 	// Exec gives the terminal to a command and takes it back when it has ended.
 	Exec func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd
@@ -68,6 +70,16 @@ type Bench struct {
 	Workloads []bench.Workload
 	Host      string
 	RealTime  bool // this user may use FIFO and RR
+}
+
+// IRQs is what the views ask of interrupts.
+type IRQs struct {
+	// Read reads them with their rates since it was last called; nil where they
+	// are not read.
+	Read func() (irq.Table, error)
+	// Movable says whether an interrupt's affinity can be set; nil, or known false,
+	// when that is not known.
+	Movable func(irq int) (movable, known bool)
 }
 
 // Settings keeps what the setup screen changes; nil keeps nothing.

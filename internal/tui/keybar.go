@@ -13,7 +13,9 @@ var barOrder = map[action.Context][]string{
 	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
 		"tune.policy", "tune.undo", "tune.nice.lower", "tune.nice.raise", "view.bench", "tune.signal", "app.setup",
 		"tune.place", "show.detail", "tune.ioprio"},
-	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"}, // the view names its own keys
+	// The views of cores and interrupts name their own keys.
+	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"},
+	action.IRQs:    {"app.help", "view.bench", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
 	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},
 }

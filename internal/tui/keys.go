@@ -39,6 +39,7 @@ func init() {
 		"show.panel":       plain((*Model).cyclePanel),
 		"show.cost":        plain((*Model).toggleCost),
 		"cores.pin":        plain((*Model).whyNotPinned),
+		"irqs.open":        plain((*Model).whyNoHandler),
 
 		"find.search": (*Model).askSearch,
 		"find.filter": plain((*Model).askFilter),
@@ -63,6 +64,7 @@ func init() {
 		"view.previous":  func(m *Model, _ string) tea.Cmd { return m.turn(-1) },
 		"view.processes": func(m *Model, _ string) tea.Cmd { return m.show(action.Processes) },
 		"view.cores":     func(m *Model, _ string) tea.Cmd { return m.show(action.Cores) },
+		"view.irqs":      func(m *Model, _ string) tea.Cmd { return m.show(action.IRQs) },
 		"view.bench":     func(m *Model, _ string) tea.Cmd { return m.show(action.Bench) },
 		"view.journal":   func(m *Model, _ string) tea.Cmd { return m.show(action.Journal) },
 		"view.number":    (*Model).showNumber,

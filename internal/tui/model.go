@@ -21,6 +21,7 @@ import (
 	"piton/internal/tui/coresview"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/dialog"
+	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
@@ -56,6 +57,7 @@ type Model struct {
 
 	pages map[action.Context]page // the views other than the processes
 	cores *coresview.View
+	irqs  *irqview.View
 	bench *benchview.View
 
 	areas areas
@@ -81,8 +83,9 @@ func New(d Deps) *Model {
 	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
 		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime})
 	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese})
-	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner()})
-	m.pages = map[action.Context]page{action.Cores: m.cores, action.Bench: m.bench, action.Journal: journal}
+	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
+	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler})
+	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: journal}
 	m.table = proctable.New(proctable.View{Columns: d.columns(0, sort), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})
 	return m
@@ -173,6 +176,9 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.note(next, m.deps.Meter)
+	if m.view == action.IRQs {
+		cmd = tea.Batch(cmd, m.irqs.Tick())
+	}
 	if m.niceDone {
 		m.niceDone = false
 		cmd = tea.Batch(cmd, m.stepNiceOn())

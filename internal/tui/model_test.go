@@ -35,7 +35,7 @@ func TestGoldenStates(t *testing.T) {
 		"tagged":     {"space", "space"},
 		"affinity":   {"a"},
 		"bench":      {"b"},
-		"journal":    {"alt+4"},
+		"journal":    {"alt+5"},
 		"help":       {"?"},
 		"setup":      {"f2"},
 		"sort menu":  {"f6"},
@@ -63,7 +63,7 @@ func TestGoldenStates(t *testing.T) {
 func TestEverySizeIsFilledAndNeverExceeded(t *testing.T) {
 	for _, cpus := range []int{2, 64} {
 		on(t, cpus, 80, 24, func(r *rig) {
-			for _, keys := range [][]string{nil, {"enter"}, {"alt+2"}, {"alt+3"}, {"alt+4"}, {"alt+1", "?"}} {
+			for _, keys := range [][]string{nil, {"enter"}, {"alt+2"}, {"alt+3"}, {"alt+4"}, {"alt+5"}, {"alt+1", "?"}} {
 				r.press(keys...)
 				everySize(t, r)
 				r.send(tea.WindowSizeMsg{Width: 80, Height: 24})
@@ -135,7 +135,8 @@ func TestLightBackground(t *testing.T) {
 
 func TestEveryVerbHasAHandler(t *testing.T) {
 	pages := map[string]bool{"bench.new": true, "bench.cancel": true, "cores.open": true, "cores.ledger": true,
-		"cores.window": true, "cores.next": true, "cores.fold": true, "cores.list": true} // the views' own
+		"cores.window": true, "cores.next": true, "cores.fold": true, "cores.list": true,
+		"irqs.filter": true, "irqs.sort": true, "irqs.invert": true, "irqs.named": true} // the views' own
 	for _, s := range action.Specs {
 		if s.Works(action.Processes) || !pages[s.ID] {
 			assert.Contains(t, handlers, s.ID)

@@ -29,6 +29,7 @@ type rig struct {
 	sampler  *fakeSampler
 	tuning   *fakeTuning
 	settings *fakeSettings
+	irqs     *fakeIRQs
 	last     *model.Model
 	quit     bool
 	execs    []*exec.Cmd
@@ -40,12 +41,13 @@ type rigOption func(*Deps)
 // newRig shows a machine after three seconds in a window.
 func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOption) *rig {
 	r := &rig{t: t, machine: tuitest.New(topo), sampler: &fakeSampler{out: make(chan *sample.Sample, 1)},
-		tuning: &fakeTuning{}, settings: &fakeSettings{},
+		tuning: &fakeTuning{}, settings: &fakeSettings{}, irqs: &fakeIRQs{cpus: len(topo.CPUs)},
 		inbox: make(chan tea.Msg, 1000)}
 	d := Deps{
 		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},
 		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
 		Bench: Bench{Store: fakeStore{}, Workloads: bench.Workloads, Host: "web-07"},
+		IRQs:  IRQs{Read: r.irqs.Read, Movable: r.irqs.Movable},
 		Exec: func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd {
 			r.execs = append(r.execs, c)
 			return func() tea.Msg { return done(nil) }

@@ -111,7 +111,7 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 		}
 		v.SetFilter("")
 	case "enter":
-		return true, v.jump()
+		return v.jump()
 	default:
 		used = v.list.Key(k, len(v.entries), true)
 		v.note()
@@ -128,12 +128,12 @@ func (v *View) sortBy(o order) {
 	v.relist()
 }
 
-// jump shows the task that handles the line under the cursor.
-func (v *View) jump() tea.Cmd {
+// jump shows the task that handles the line under the cursor, if one does.
+func (v *View) jump() (used bool, cmd tea.Cmd) {
 	if e := v.selected(); e != nil && e.row != nil && len(e.row.Threads) > 0 {
-		return v.o.Jump(e.row.Threads[0].TID)
+		return true, v.o.Jump(e.row.Threads[0].TID)
 	}
-	return nil
+	return false, nil
 }
 
 // selected is the entry under the cursor, nil if there is none.

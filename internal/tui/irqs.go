@@ -1,0 +1,42 @@
+package tui
+
+import (
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/tui/coresview"
+	"piton/internal/tui/dialog"
+)
+
+// reader reads the interrupts, or says that nobody does.
+func (q IRQs) reader() func() (irq.Table, error) {
+	if q.Read != nil {
+		return q.Read
+	}
+	return func() (irq.Table, error) { return irq.Table{}, errors.New("interrupts are not read here") }
+}
+
+// askIRQFilter shows only matching interrupts while one types.
+func (m *Model) askIRQFilter(now string) tea.Cmd {
+	return m.dialogs.Push(dialog.NewPrompt("Filter", now, nil), func(o dialog.Outcome) tea.Cmd {
+		text, _ := o.Value.(string)
+		if o.Canceled {
+			text = now
+		}
+		m.irqs.SetFilter(text)
+		return nil
+	})
+}
+
+// jumpToHandler shows the task that handles an interrupt among the processes.
+func (m *Model) jumpToHandler(tid kernel.TID) tea.Cmd {
+	return m.jump(coresview.Target{TID: tid, TGID: tid}) // a kernel thread is its own process
+}
+
+// whyNoHandler answers the key of irqs.open where no task handles the interrupt.
+func (m *Model) whyNoHandler() tea.Cmd {
+	return m.say(info, "it has no thread of its own: the CPU that it comes to handles it")
+}
