@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/piton
 ARGS    ?=
-FUZZ    ?= 5s
+FUZZ    ?= 5000x
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
@@ -28,7 +28,7 @@ lint: ## gofmt, go vet and staticcheck (pinned in go.mod)
 	$(GO) tool staticcheck ./...
 	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/piton
 
-fuzz: ## fuzz every parser for FUZZ (5s) each
+fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
 	@set -e; for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) $$pkg >fuzz.out 2>&1 || { cat fuzz.out; exit 1; }; \
