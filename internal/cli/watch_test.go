@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
+	"piton/internal/bpf/bpftest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -291,6 +292,7 @@ func exactness() (runs, flips int) {
 // TestWatchIsExact flips the threads of a process from outside and then leaves
 // them to the scheduler, which has too few CPUs for them.
 func TestWatchIsExact(t *testing.T) {
+	bpftest.NeedAllTasks(t)
 	a, b := twoCPUs(t)
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
@@ -361,6 +363,7 @@ func checkFlips(t *testing.T, topo *topology.Topology, lines []map[string]any, t
 
 // TestWatchBurst lets threads move themselves as fast as they can.
 func TestWatchBurst(t *testing.T) {
+	bpftest.NeedAllTasks(t)
 	twoCPUs(t)
 	flips := 20000
 	if inVM() || testing.Short() {
@@ -393,6 +396,7 @@ func TestWatchEndsWithItsTargets(t *testing.T) {
 }
 
 func TestWatchFollowsTheTree(t *testing.T) {
+	bpftest.NeedAllTasks(t)
 	a, b := twoCPUs(t)
 	// A shell that starts a child of its own after a word on its standard input.
 	cmd := exec.Command("sh", "-c", "read word; sleep 60 & echo $!; read word; kill $!")
@@ -514,6 +518,7 @@ func (s *stuck) Write(b []byte) (int, error) {
 }
 
 func TestASlowReaderLosesLinesButNoCounts(t *testing.T) {
+	bpftest.NeedAllTasks(t)
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
 	out := &stuck{free: make(chan struct{})}

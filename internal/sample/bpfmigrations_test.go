@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
+	"piton/internal/bpf/bpftest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -47,6 +48,7 @@ func startFlippable(t *testing.T) (pid, tid kernel.TID, flip func(n int)) {
 }
 
 func TestEveryMoveIsTold(t *testing.T) {
+	bpftest.NeedAllTasks(t)
 	s := exactSampler(t, Needs{Threads: true})
 	pid, tid, flip := startFlippable(t)
 	before, err := s.Read()
