@@ -15,7 +15,7 @@ import (
 
 // patience is how long a test waits for the screen to show something before it
 // fails; it bounds nothing that is measured.
-const patience = 20 * time.Second
+const patience = 45 * time.Second
 
 // terminal is a tmux session of its own server, with a shell in it.
 type terminal struct {
@@ -28,6 +28,9 @@ type terminal struct {
 // PITON_REQUIRE_TMUX says that a terminal test must run.
 func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("drives a real terminal; the binary is built without the race detector anyway")
+	}
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("PITON_REQUIRE_TMUX") != "" {
 			t.Fatal("tmux is not installed")
