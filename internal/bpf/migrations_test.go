@@ -294,6 +294,6 @@ func needAllTasks(t *testing.T) {
 	defer w.Close()
 	records, _, err := w.Read(nil, true)
 	if err == nil && !slices.ContainsFunc(records, func(r Record) bool { return r.TID == 1 }) {
-		t.Skip("this machine hides process 1 from eBPF, and with it the moves made while it runs")
+		t.Skip("this machine hides process 1 from eBPF; sums have come out one short here, and why is not known")
 	}
 }
