@@ -125,7 +125,8 @@ type RunResult struct {
 	MajorFaults     uint64
 	MaxRSSBytes     uint64
 	Answer          string          // as the workload printed it
-	Metric          float64         // the workload's own timing of its work, seconds; what is compared
+	Seconds         float64         // the workload's own timing of its work
+	Metric          float64         // what is compared, in the unit of the workload's Metric
 	Detail          json.RawMessage // the workload's own result
 	Touched         bool            // somebody changed its placement while it ran
 	TouchedWhat     string          // "affinity 1 became 0-1 of thread 123"

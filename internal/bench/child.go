@@ -19,6 +19,7 @@ type message struct {
 	Type    string          `json:"type"` // "ready" or "result"
 	Answer  string          `json:"answer,omitempty"`
 	Seconds float64         `json:"seconds,omitempty"`
+	Value   float64         `json:"value,omitempty"` // 0 = Seconds
 	Error   string          `json:"error,omitempty"`
 	Detail  json.RawMessage `json:"detail,omitempty"`
 }
@@ -98,7 +99,7 @@ func watchGate(gate io.Reader) (opened, closed chan struct{}) {
 
 func work(ctx context.Context, w Workload, values Values) message {
 	outcome, err := w.Run(ctx, values)
-	m := message{Type: "result", Answer: outcome.Answer, Seconds: outcome.Seconds}
+	m := message{Type: "result", Answer: outcome.Answer, Seconds: outcome.Seconds, Value: outcome.Value}
 	if err != nil {
 		m.Error = err.Error()
 	}

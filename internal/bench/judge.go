@@ -17,21 +17,23 @@ type Arm struct {
 	Runs      int // valid ones; all figures are theirs
 	Failed    int
 	Touched   int
-	// Median is of the workload's own seconds; Low and High are its 95 %
-	// interval, from order statistics, when HaveInterval (6 runs or more).
+	// Median is of the workload's Metric; Low and High are its 95 % interval, from
+	// order statistics, when HaveInterval (6 runs or more).
 	Median, Low, High float64
 	HaveInterval      bool
+	Work              float64 // median of the workload's own seconds
 	Wall              float64 // median, seconds
 	Migrations        float64 // median
 	HaveMigrations    bool
 	RunDelay          float64 // median, seconds
 	HaveRunDelay      bool
-	seconds           []float64
+	values            []float64
 }
 
-// Comparison is one arm against the base. Shares are of the base's time: -0.031
-// is 3.1 % less time, so faster.
+// Comparison is one arm against the base. Shares are of the base's figure: -0.031
+// is 3.1 % less; of the seconds, so faster.
 type Comparison struct {
+	Metric      Metric
 	Base, Other Arm
 	Comparable  bool    // both have valid runs
 	Delta       float64 // Hodges-Lehmann estimate on the logarithms, as a share
@@ -49,6 +51,7 @@ type Comparison struct {
 
 // Report is what a study found.
 type Report struct {
+	Metric      Metric       // of all figures
 	Arms        []Arm        // in the study's order, the base first
 	Comparisons []Comparison // of each later arm with the base
 	Warnings    []string
@@ -56,7 +59,7 @@ type Report struct {
 
 // Judge sums up a study, finished or not.
 func Judge(r Results) Report {
-	var rep Report
+	rep := Report{Metric: r.Study.Metric()}
 	for _, p := range r.Study.Placements {
 		rep.Arms = append(rep.Arms, newArm(p, r.Of(p)))
 	}
@@ -64,7 +67,7 @@ func Judge(r Results) Report {
 		return rep
 	}
 	for _, other := range rep.Arms[1:] {
-		rep.Comparisons = append(rep.Comparisons, compare(rep.Arms[0], other))
+		rep.Comparisons = append(rep.Comparisons, compare(rep.Metric, rep.Arms[0], other))
 	}
 	correct(rep.Comparisons)
 	for _, a := range rep.Arms {
@@ -78,7 +81,7 @@ func Judge(r Results) Report {
 
 func newArm(p Placement, runs []RunResult) Arm {
 	a := Arm{Placement: p}
-	var wall, migrations, delay []float64
+	var work, wall, migrations, delay []float64
 	for _, run := range runs {
 		switch {
 		case run.Index < 0:
@@ -91,7 +94,8 @@ func newArm(p Placement, runs []RunResult) Arm {
 		if !run.Valid() {
 			continue
 		}
-		a.seconds = append(a.seconds, run.Metric)
+		a.values = append(a.values, run.Metric)
+		work = append(work, run.Seconds)
 		wall = append(wall, run.Wall.Seconds())
 		if run.HaveMigrations() {
 			migrations = append(migrations, float64(run.Migrations))
@@ -100,13 +104,14 @@ func newArm(p Placement, runs []RunResult) Arm {
 			delay = append(delay, run.RunDelay.Seconds())
 		}
 	}
-	a.Runs = len(a.seconds)
+	a.Runs = len(a.values)
 	if a.Runs == 0 {
 		return a
 	}
-	s := benchmath.AssumeNothing.Summary(newSample(a.seconds), confidence)
+	s := benchmath.AssumeNothing.Summary(newSample(a.values), confidence)
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
+	a.Work, _ = median(work)
 	a.Wall, _ = median(wall)
 	a.Migrations, a.HaveMigrations = median(migrations)
 	a.RunDelay, a.HaveRunDelay = median(delay)
@@ -141,14 +146,14 @@ func (a Arm) warnings() []string {
 
 // compare tests by ranks, and estimates on logarithms, since what a placement
 // saves is a share of the time.
-func compare(base, other Arm) Comparison {
-	c := Comparison{Base: base, Other: other, P: 1, PAdjusted: 1}
+func compare(metric Metric, base, other Arm) Comparison {
+	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1}
 	if base.Runs == 0 || other.Runs == 0 {
 		return c
 	}
 	c.Comparable = true
-	c.P = benchmath.AssumeNothing.Compare(newSample(base.seconds), newSample(other.seconds)).P
-	estimate, low, high, have := shift(logs(base.seconds), logs(other.seconds), confidence)
+	c.P = benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P
+	estimate, low, high, have := shift(logs(base.values), logs(other.values), confidence)
 	c.Delta = math.Expm1(estimate)
 	if have {
 		c.HaveInterval = true

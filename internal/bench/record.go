@@ -38,7 +38,8 @@ type runRecord struct {
 	CPUs            string          `json:"cpus"` // "" = not restricted
 	Reason          string          `json:"reason"`
 	Answer          string          `json:"answer"`
-	WorkS           float64         `json:"work_s"` // by the workload's own clock; what is compared
+	WorkS           float64         `json:"work_s"`          // by the workload's own clock
+	Value           *float64        `json:"value,omitempty"` // what is compared, in the unit of the workload's metric; absent = work_s
 	WallS           float64         `json:"wall_s"`
 	UserS           float64         `json:"user_s"`
 	SysS            float64         `json:"sys_s"`
@@ -59,7 +60,8 @@ type runRecord struct {
 }
 
 // comparisonRecord is {"type":"comparison"}: one placement against the base.
-// Shares are of the base's median time: -0.031 is 3.1 % less time.
+// Shares are of the base's median: -0.031 is 3.1 % less, of time unless metric
+// names something else.
 type comparisonRecord struct {
 	Type            string    `json:"type"`
 	Study           string    `json:"study"`
@@ -68,7 +70,12 @@ type comparisonRecord struct {
 	Placement       Placement `json:"placement"`
 	BaseRuns        int       `json:"base_runs"`
 	Runs            int       `json:"runs"`
-	BaseMedianS     float64   `json:"base_median_s"`
+	Metric          string    `json:"metric,omitempty"` // what is compared; absent = the seconds of the work
+	Unit            string    `json:"unit,omitempty"`   // of metric
+	HigherIsBetter  bool      `json:"higher_is_better,omitempty"`
+	BaseMedian      *float64  `json:"base_median,omitempty"` // of metric, in its unit
+	Median          *float64  `json:"median,omitempty"`
+	BaseMedianS     float64   `json:"base_median_s"` // of the seconds of the work
 	MedianS         float64   `json:"median_s"`
 	Delta           *float64  `json:"delta"` // null = nothing to compare
 	DeltaLow        *float64  `json:"delta_low"`
@@ -99,11 +106,14 @@ func (s studyRecord) results() Results {
 func newRunRecord(study string, r RunResult) runRecord {
 	rec := runRecord{
 		Type: "run", Study: study, Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
-		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, WorkS: r.Metric,
+		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, WorkS: r.Seconds,
 		WallS: r.Wall.Seconds(), UserS: r.User.Seconds(), SysS: r.System.Seconds(),
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
 		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
 		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Error: r.Err, Detail: r.Detail,
+	}
+	if r.Metric != r.Seconds {
+		rec.Value = &r.Metric
 	}
 	if r.HaveMigrations() {
 		rec.Migrations = &r.Migrations
@@ -121,11 +131,14 @@ func newRunRecord(study string, r RunResult) runRecord {
 func (r runRecord) result() RunResult {
 	run := RunResult{
 		Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
-		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, Metric: r.WorkS,
+		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, Seconds: r.WorkS, Metric: r.WorkS,
 		Wall: seconds(r.WallS), User: seconds(r.UserS), System: seconds(r.SysS),
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
 		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
 		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Err: r.Error, Detail: r.Detail,
+	}
+	if r.Value != nil {
+		run.Metric = *r.Value
 	}
 	if r.Migrations != nil {
 		run.Migrations = *r.Migrations
@@ -161,11 +174,15 @@ func StudyJSON(r Results) ([]byte, error) { return marshal(newStudyRecord(r)) }
 func ComparisonJSON(study, workload string, c Comparison) ([]byte, error) {
 	rec := comparisonRecord{
 		Type: "comparison", Study: study, Workload: workload, Base: c.Base.Placement, Placement: c.Other.Placement,
-		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Median, MedianS: c.Other.Median,
+		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Work, MedianS: c.Other.Work,
 		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, Verdict: c.Verdict, Warnings: c.Warnings,
 	}
 	if rec.Warnings == nil {
 		rec.Warnings = []string{}
+	}
+	if m := c.Metric; m != (Metric{}) {
+		rec.Metric, rec.Unit, rec.HigherIsBetter = m.Name, m.Unit, m.HigherIsBetter
+		rec.BaseMedian, rec.Median = &c.Base.Median, &c.Other.Median
 	}
 	if c.Comparable {
 		rec.Delta = &c.Delta

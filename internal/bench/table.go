@@ -17,7 +17,7 @@ const None = "–"
 // take their words from here.
 type Row struct {
 	Placement  string
-	Median     string // "0.241 s"
+	Median     string // "0.241 s", with the metric's unit
 	Interval   string // "[0.238 … 0.247]"
 	Bar        string // the interval drawn on a scale that all rows share, BarWidth wide
 	Delta      string // "−3.1%"; None for the base
@@ -25,7 +25,7 @@ type Row struct {
 	RunDelay   string
 	Verdict    string
 	Different  bool
-	Faster     bool // when Different
+	Better     bool // when Different
 }
 
 // BarWidth is the width of Row.Bar in cells.
@@ -49,7 +49,7 @@ func Rows(rep Report) []Row {
 	sc := newScale(rep.Arms)
 	rows := make([]Row, len(rep.Arms))
 	for i, a := range rep.Arms {
-		rows[i] = a.row(sc)
+		rows[i] = a.row(sc, rep.Metric)
 		if i > 0 {
 			rows[i].compare(rep.Comparisons[i-1])
 		}
@@ -57,7 +57,7 @@ func Rows(rep Report) []Row {
 	return rows
 }
 
-func (a Arm) row(sc scale) Row {
+func (a Arm) row(sc scale, metric Metric) Row {
 	r := Row{
 		Placement: string(a.Placement), Median: None, Interval: None, Bar: strings.Repeat(" ", BarWidth),
 		Delta: None, Migrations: None, RunDelay: None, Verdict: None,
@@ -68,7 +68,7 @@ func (a Arm) row(sc scale) Row {
 		}
 		return r
 	}
-	r.Median = fixed(a.Median, sc.decimals) + " s"
+	r.Median = fixed(a.Median, sc.decimals) + " " + metric.unit()
 	if a.HaveInterval {
 		r.Interval = "[" + fixed(a.Low, sc.decimals) + " … " + fixed(a.High, sc.decimals) + "]"
 		r.Bar = bar(a.Low, a.Median, a.High, sc.low, sc.high)
@@ -91,7 +91,7 @@ func (r *Row) compare(c Comparison) {
 	}
 	r.Delta = signed(c.Delta)
 	r.Verdict = c.Short()
-	r.Different, r.Faster = c.Different, c.Different && c.Delta < 0
+	r.Different, r.Better = c.Different, c.Better()
 }
 
 // signed prints a share with its sign, "−3.1%", and no sign when it rounds to 0.
@@ -111,9 +111,11 @@ func Seconds(s float64) string { return fixed(s, decimals(s)) }
 
 func fixed(s float64, decimals int) string { return strconv.FormatFloat(s, 'f', decimals, 64) }
 
-// decimals is how many a time needs for three significant digits.
+// decimals is how many a figure needs for three significant digits.
 func decimals(s float64) int {
 	switch {
+	case s >= 10_000:
+		return 0
 	case s >= 100:
 		return 1
 	case s >= 10:

@@ -16,10 +16,10 @@ func (c Comparison) verdict() string {
 	case !c.Different:
 		return "no difference found, too few runs to find one"
 	}
-	word, from, to := "slower", c.Low, c.High
-	delta := c.Delta
+	word := c.word()
+	delta, from, to := c.Delta, c.Low, c.High
 	if delta < 0 {
-		word, delta, from, to = "faster", -delta, -c.High, -c.Low
+		delta, from, to = -delta, -c.High, -c.Low
 	}
 	if !c.HaveInterval {
 		return fmt.Sprintf("%s %s, %s", percent(delta), word, below(c.PAdjusted))
@@ -33,11 +33,8 @@ func (c Comparison) Sentence() string { return string(c.Other.Placement) + " " +
 
 // Short is the verdict for a narrow column.
 func (c Comparison) Short() string {
-	switch {
-	case c.Different && c.Delta < 0:
-		return "faster, " + below(c.PAdjusted)
-	case c.Different:
-		return "slower, " + below(c.PAdjusted)
+	if c.Different {
+		return c.word() + ", " + below(c.PAdjusted)
 	}
 	return c.Verdict
 }

@@ -13,6 +13,7 @@ type Workload struct {
 	Name   string
 	Help   string // one line
 	Params []Param
+	Metric Metric // what its runs are compared by; zero = the seconds of the work
 	// Check says in one sentence what is wrong with values that are each fine.
 	Check func(Values) error
 	// Run does the work in this process. It fails when the answer is wrong; the
@@ -37,6 +38,7 @@ type Values map[string]string
 type Outcome struct {
 	Answer  string  // in one word, the same for every right run
 	Seconds float64 // the work alone
+	Value   float64 // what the workload's Metric measures; 0 = Seconds
 	Detail  any     // the workload's own Result, JSON-taggable
 }
 

@@ -22,7 +22,7 @@ func (o *benchOutput) begin(s bench.Study) error {
 		return nil
 	}
 	return o.csv([]string{"study", "workload", "placement", "index", "work_s", "wall_s", "user_s", "sys_s", "migrations",
-		"migration_source", "run_delay_ns", "voluntary_switches", "involuntary_switches", "max_rss_bytes", "cpus", "answer", "touched", "error"})
+		"migration_source", "run_delay_ns", "voluntary_switches", "involuntary_switches", "max_rss_bytes", "cpus", "answer", "touched", "error", "value"})
 }
 
 // event prints a run that ended, and how far the study is.
@@ -103,8 +103,8 @@ func csvRun(study string, r bench.RunResult) []string {
 		}
 		return strconv.FormatUint(v, 10)
 	}
-	return []string{study, r.Workload, string(r.Placement), strconv.Itoa(r.Index), strconv.FormatFloat(r.Metric, 'f', 6, 64),
+	return []string{study, r.Workload, string(r.Placement), strconv.Itoa(r.Index), strconv.FormatFloat(r.Seconds, 'f', 6, 64),
 		seconds(r.Wall), seconds(r.User), seconds(r.System), number(r.Migrations, r.HaveMigrations()), r.MigrationSource,
 		number(uint64(r.RunDelay.Nanoseconds()), r.HaveRunDelay), number(r.Voluntary, true), number(r.Involuntary, true),
-		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err}
+		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err, strconv.FormatFloat(r.Metric, 'f', 6, 64)}
 }

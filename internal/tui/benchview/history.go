@@ -100,7 +100,7 @@ func (p past) found() string {
 	case len(p.report.Arms) == 0 || len(p.results.Runs) == 0:
 		return "no run"
 	case len(p.report.Comparisons) == 0:
-		return bench.Seconds(p.report.Arms[0].Median) + " s"
+		return p.report.Metric.Format(p.report.Arms[0].Median)
 	case len(p.report.Comparisons) == 1:
 		return p.report.Comparisons[0].Verdict
 	}

@@ -45,8 +45,8 @@ func (v *View) sparkline(s bench.Study, th *theme.Theme) (rows.Row, bool) {
 		}
 		r.Add(th.Accent, widget.SparkCell(th, share))
 	}
-	r.Add(th.Dim, fmt.Sprintf("  %s, last %d results here, %s … %s s",
-		s.Placements[0], len(medians), bench.Seconds(low), bench.Seconds(high)))
+	r.Add(th.Dim, fmt.Sprintf("  %s, last %d results here, %s … %s",
+		s.Placements[0], len(medians), bench.Seconds(low), s.Metric().Format(high)))
 	return r, true
 }
 

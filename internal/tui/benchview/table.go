@@ -133,7 +133,7 @@ func cellStyle(r bench.Row, c int, th *theme.Theme) theme.Style {
 		return th.Accent
 	case c == colPlacement || c == colMedian:
 		return th.Strong
-	case (c == colDelta || c == colVerdict) && r.Different && r.Faster:
+	case (c == colDelta || c == colVerdict) && r.Different && r.Better:
 		return th.Good
 	case (c == colDelta || c == colVerdict) && r.Different:
 		return th.Warn
@@ -147,7 +147,7 @@ func verdicts(rep bench.Report, width int, th *theme.Theme) []string {
 	for _, c := range rep.Comparisons {
 		style := th.Text
 		switch {
-		case c.Different && c.Delta < 0:
+		case c.Better():
 			style = th.Good
 		case c.Different:
 			style = th.Warn
