@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -34,6 +35,7 @@ func (r *renderer) dense(height int) []string {
 			break
 		}
 		first := fmt.Sprintf("%*d ", label-1, row.parts[0][0].ID)
+		r.rowSpots(row, label, len(lines), both)
 		if !both {
 			lines = append(lines, r.gridLine(first, row, bothCell))
 			continue
@@ -42,6 +44,21 @@ func (r *renderer) dense(height int) []string {
 			r.gridLine(fmt.Sprintf("%*s ", label-1, ""), row, migrationCell))
 	}
 	return lines
+}
+
+// rowSpots notes where the CPUs of a row are, on both of its lines.
+func (r *renderer) rowSpots(row gridRow, x, y int, both bool) {
+	for _, part := range row.parts {
+		for _, c := range part {
+			s := spot{x: x, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true}
+			r.spot(s)
+			if s.y, s.again = y+1, true; both {
+				r.spot(s)
+			}
+			x++
+		}
+		x++
+	}
 }
 
 // gridRows packs the groups into rows of at most width cells. A group that is
@@ -109,6 +126,9 @@ func (r *renderer) appendCells(dst []byte, cpus []topology.CPU, cell cellOf) []b
 	var open theme.Style
 	for _, c := range cpus {
 		style, glyph := cell(r.Theme, r.cpu(c))
+		if r.Pick != nil {
+			style, glyph = r.picked(c, style, glyph)
+		}
 		if style != open {
 			dst = style.Open(open.Close(dst))
 			open = style

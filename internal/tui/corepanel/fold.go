@@ -3,6 +3,7 @@ package corepanel
 import (
 	"fmt"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -46,7 +47,12 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 	}
 	lines = append(lines, r.foldedTitle(f))
 	for _, g := range r.g.groups {
-		lines = append(lines, r.foldedLine(g, f))
+		line := r.foldedLine(g, f)
+		if r.at(g.set) {
+			line = r.marked(line, r.Width)
+		}
+		r.foldSpots(g, f, len(lines))
+		lines = append(lines, line)
 	}
 	if off := r.offlineLine(); off != "" && len(lines) < height {
 		lines = append(lines, off)
@@ -56,6 +62,18 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 
 // fold is how wide the parts of a folded line are.
 type fold struct{ label, list, cells, spark int }
+
+// foldSpots notes where a group and its CPUs are.
+func (r *renderer) foldSpots(g group, f fold, y int) {
+	x := f.before()
+	for i, c := range g.cpus {
+		r.spot(spot{x: x + i, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true})
+	}
+	r.spot(spot{x: 0, y: y, w: r.Width, cpus: g.set})
+}
+
+// before is the width of what stands before the CPUs' cells.
+func (f fold) before() int { return 1 + f.label + 1 + f.list + 1 + foldBar + percentWidth + 1 }
 
 func (r *renderer) foldedTitle(f fold) string {
 	title := fmt.Sprintf(" %-*s %-*s %*s %-*s", f.label, "load by group", f.list, "CPUs", foldBar+percentWidth, "busy", f.cells, "each CPU")
@@ -125,7 +143,7 @@ func (r *renderer) foldedLine(g group, f fold) string {
 	dst = append(dst, ' ')
 	dst = r.appendCells(dst, g.cpus, loadCell)
 	dst = widget.AppendSpaces(dst, f.cells-len(g.cpus))
-	used := 1 + f.label + 1 + f.list + 1 + foldBar + percentWidth + 1 + f.cells + 5
+	used := f.before() + f.cells + 5
 	if f.spark > 0 {
 		dst = append(dst, ' ')
 		dst = widget.AppendRateSpark(dst, th, s.moves[:], s.ticks, r.seconds(), f.spark)

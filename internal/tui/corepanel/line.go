@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/topology"
@@ -15,44 +16,78 @@ import (
 // sparkMost is how many ticks a sparkline shows at most.
 const sparkMost = 48
 
+// place is one line of a column: the heading of a group, or one of its CPUs.
+type place struct {
+	g       *group
+	i       int  // index of the CPU in g.cpus, -1 for the heading
+	unnamed bool // a heading without the group's name, over what is continued
+}
+
 // full draws a line for each CPU below a heading for each group.
 func (r *renderer) full(l layout) []string {
 	parts := r.g.divide(l.width, r.haveOut())
-	var columns [][]string
-	for i := 0; i < len(r.g.groups); i += l.stacked {
-		stack := r.g.groups[i:min(i+l.stacked, len(r.g.groups))]
-		if l.within == 1 {
-			var column []string
-			for _, g := range stack {
-				column = append(column, r.heading(g.label, g.size, parts, l.width))
-				for j := range g.cpus {
-					column = append(column, r.line(g.cpus, j, parts, l.width))
-				}
-			}
-			columns = append(columns, column)
-			continue
+	columns := r.g.columns(l)
+	drawn := make([][]string, len(columns))
+	for c, column := range columns {
+		for y, p := range column {
+			drawn[c] = append(drawn[c], r.place(p, parts, l.width))
+			r.spot(spotOf(p, c*(l.width+separator), y, l.width))
 		}
-		columns = append(columns, r.spread(stack[0], l, parts)...)
 	}
-	lines := r.beside(columns, l.width)
+	lines := r.beside(drawn, l.width)
 	if off := r.offlineLine(); off != "" {
 		lines = append(lines, off)
 	}
 	return lines
 }
 
-// spread lays one group out over several columns, each with its heading.
-func (r *renderer) spread(g group, l layout, parts cells) [][]string {
-	rows := (len(g.cpus) + l.within - 1) / l.within
-	var columns [][]string
-	for c := range l.within {
-		label, cache := g.label, g.size
-		if c > 0 {
-			label, cache = "", ""
+func spotOf(p place, x, y, width int) spot {
+	if p.i < 0 {
+		return spot{x: x, y: y, w: width, cpus: p.g.set}
+	}
+	return spot{x: x, y: y, w: width, cpus: cpuset.Of(p.g.cpus[p.i].ID), cell: true}
+}
+
+// place draws a heading or a CPU.
+func (r *renderer) place(p place, parts cells, width int) string {
+	line, cpus := "", p.g.set
+	if p.i < 0 {
+		line = r.heading(p, parts, width)
+	} else {
+		cpus = cpuset.Of(p.g.cpus[p.i].ID)
+		line = r.line(p.g.cpus, p.i, parts, width)
+	}
+	if r.at(cpus) {
+		return r.marked(line, width)
+	}
+	return line
+}
+
+// columns deals the groups out to columns; a group alone is spread over several.
+func (g *grouping) columns(l layout) [][]place {
+	var columns [][]place
+	for at := 0; at < len(g.groups); at += l.stacked {
+		if l.within > 1 {
+			columns = append(columns, g.groups[at].spread(l.within)...)
+			continue
 		}
-		column := []string{r.heading(label, cache, parts, l.width)}
-		for j := c * rows; j < min((c+1)*rows, len(g.cpus)); j++ {
-			column = append(column, r.line(g.cpus, j, parts, l.width))
+		var column []place
+		for k := at; k < min(at+l.stacked, len(g.groups)); k++ {
+			column = append(column, g.groups[k].spread(1)[0]...)
+		}
+		columns = append(columns, column)
+	}
+	return columns
+}
+
+// spread lays one group out over n columns, each with its heading.
+func (g *group) spread(n int) [][]place {
+	rows := (len(g.cpus) + n - 1) / n
+	var columns [][]place
+	for c := range n {
+		column := []place{{g: g, i: -1, unnamed: c > 0}}
+		for i := c * rows; i < min((c+1)*rows, len(g.cpus)); i++ {
+			column = append(column, place{g: g, i: i})
 		}
 		columns = append(columns, column)
 	}
@@ -69,7 +104,11 @@ func (r *renderer) haveOut() bool {
 }
 
 // heading is a group's label with the titles of the columns that have room.
-func (r *renderer) heading(label, cache string, p cells, width int) string {
+func (r *renderer) heading(of place, p cells, width int) string {
+	label, cache := of.g.label, of.g.size
+	if of.unnamed {
+		label, cache = "", ""
+	}
 	line := " " + label
 	if cache != "" && len(line)+len(cache)+2 <= p.gutter+p.bar+1 {
 		line += " " + cache
@@ -112,13 +151,17 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 }
 
 // gutter draws the mark of the least-loaded CPU, the bracket around SMT
-// siblings, the number, and P, E or i for isolated.
+// siblings, the number, P, E or i for isolated, and the tick.
 func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byte {
 	c, th := cpus[i], r.Theme
 	least := c.ID == r.Model.LeastLoaded
 	style := th.Text
 	if least {
 		style = th.Title
+	}
+	ticked := r.ticked(c.ID)
+	if ticked {
+		style = th.Tagged
 	}
 	dst = style.Open(dst)
 	if least {
@@ -132,6 +175,9 @@ func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byt
 	dst = widget.AppendFit(dst, strconv.AppendInt(nil, int64(c.ID), 10), r.g.digits, true, th.Ellipsis)
 	if p.kind {
 		dst = append(dst, kindLetter(c))
+	}
+	if ticked {
+		return style.Close(append(dst, th.Tag...))
 	}
 	dst = style.Close(dst)
 	return append(dst, ' ')

@@ -40,6 +40,7 @@ type Input struct {
 	Width    int
 	Height   int // of the whole screen; the panel takes its share of it
 	Mode     Mode
+	Pick     *Pick // nil: nothing is being chosen
 }
 
 // Panel renders the CPUs and keeps the last rendering.
@@ -48,6 +49,8 @@ type Panel struct {
 	g     *grouping
 	last  Input
 	lines []string
+	spots []spot // of the last rendering
+	grid  bool   // it has a cell for each CPU and not a line
 }
 
 // Render returns the panel's lines, none of which is wider than in.Width.
@@ -71,12 +74,14 @@ func (p *Panel) draw(in Input) []string {
 	if in.Height < 12 {
 		share, half = in.Height-9, in.Height-9
 	}
+	p.spots, p.grid = p.spots[:0], true
 	if in.Mode == Hidden || in.Width < 16 || share < 1 || in.Model == nil || len(p.g.groups) == 0 {
 		return []string{}
 	}
-	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model)}
+	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model), spots: &p.spots}
 	if in.Mode == Full {
 		if l, ok := p.g.fit(in.Width, share); ok {
+			p.grid = false
 			return r.full(l)
 		}
 	}
@@ -89,9 +94,13 @@ func (p *Panel) draw(in Input) []string {
 // renderer is one drawing of the panel.
 type renderer struct {
 	Input
-	g    *grouping
-	byID map[int]int // CPU number to index in Model.CPUs
+	g     *grouping
+	byID  map[int]int // CPU number to index in Model.CPUs
+	spots *[]spot     // where CPUs are drawn, added to
 }
+
+// spot notes where CPUs are drawn.
+func (r *renderer) spot(s spot) { *r.spots = append(*r.spots, s) }
 
 func indexCPUs(m *model.Model) map[int]int {
 	byID := make(map[int]int, len(m.CPUs))
