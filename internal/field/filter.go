@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/sample"
 )
@@ -24,6 +25,7 @@ type term struct {
 	numbers []float64
 	texts   []string // in lower case
 	pattern *regexp.Regexp
+	cpus    cpuset.Set // of a term that names CPUs; else empty
 }
 
 // String is the filter as it was typed.
@@ -76,6 +78,9 @@ func (f *Filter) needs(n *sample.Needs) {
 func (t *term) match(r Row) bool {
 	if t.word != "" {
 		return matchWord(r, t.word)
+	}
+	if !t.cpus.Empty() {
+		return t.matchCPUs(r)
 	}
 	if t.column.num != nil {
 		return t.matchNumber(t.column.num(r))

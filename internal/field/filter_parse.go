@@ -15,6 +15,7 @@ import (
 const FilterHelp = `words            tasks whose name, command line, owner or number has every word, any case
 column op value  op is = != < > <= >= or ~ (regular expression); ":" is "="
                  cpu=3  mig>10  user:root  nice<0  state=R,D  policy=fifo  rss>100M  comm~^nq
+                 cpu=0-3,8 is on one of these CPUs; allowed~0-3,8 may run on one of them
 "..."            quotes keep blanks and operators: "a=b"  command~"-n 16"`
 
 // errEmptyFilter is the error for a filter without any term.
@@ -110,6 +111,9 @@ func newComparison(name, op, value string) (term, error) {
 		return term{}, fmt.Errorf("there is no column %q to filter on (quote the word to search for it)", name)
 	}
 	t := term{column: column, op: op}
+	if t.setCPUs(value) {
+		return t, nil
+	}
 	var err error
 	if column.num != nil {
 		err = t.setNumbers(value)

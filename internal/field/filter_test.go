@@ -27,6 +27,13 @@ func TestFilter(t *testing.T) {
 		"cpu=1,3":               {nq, evil},
 		"cpu!=3":                {evil}, // kthreadd has no CPU, so nothing is known of it
 		"cpu!=1,3":              nil,
+		"cpu=2-5":               {nq},
+		"cpu!=2-5,8":            {evil},
+		"cpu=0-14:3":            {nq},
+		"allowed~5":             {nq},
+		"allowed~7-9":           {nq},
+		"allowed~8-9":           nil, // of the others it is not known
+		"allowed~^0-":           {nq},
 		"mig>10":                {nq},
 		"mig>=41 mig<=41":       {nq},
 		"mig>41":                nil,
@@ -77,7 +84,7 @@ func TestFilterErrors(t *testing.T) {
 		"cpu=inf":      "is not a number",
 		"cpu=0x3":      "is not a number",
 		"cpu=1,":       `"" is not a number`,
-		"cpu=1-2":      "is not a number",
+		"cpu=2-1":      "is not a number",
 		"cpu>1,2":      "> takes one number",
 		"cpu~3":        "cpu is a number, and ~ is for text",
 		"user>root":    "user is text, and > is for numbers",
