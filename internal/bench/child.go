@@ -19,7 +19,7 @@ type message struct {
 	Type    string          `json:"type"` // "ready" or "result"
 	Answer  string          `json:"answer,omitempty"`
 	Seconds float64         `json:"seconds,omitempty"`
-	Value   float64         `json:"value,omitempty"` // 0 = Seconds
+	Value   float64         `json:"value,omitempty"` // what is compared
 	Error   string          `json:"error,omitempty"`
 	Detail  json.RawMessage `json:"detail,omitempty"`
 }
@@ -28,6 +28,9 @@ type message struct {
 // its flags, gate is the pipe from the parent, and out takes the two lines. It
 // returns the exit code: 0 done, 1 failed or wrong, 2 bad arguments.
 func ChildMain(args []string, gate *os.File, out io.Writer) int {
+	if len(args) > 1 && args[0] == peerWord {
+		return peerMain(Workloads, args[1:], gate, out)
+	}
 	return childMain(Workloads, args, gate, out)
 }
 
@@ -99,7 +102,10 @@ func watchGate(gate io.Reader) (opened, closed chan struct{}) {
 
 func work(ctx context.Context, w Workload, values Values) message {
 	outcome, err := w.Run(ctx, values)
-	m := message{Type: "result", Answer: outcome.Answer, Seconds: outcome.Seconds, Value: outcome.Value}
+	m := message{Type: "result", Answer: outcome.Answer, Seconds: outcome.Seconds, Value: outcome.Seconds}
+	if w.Metric != (Metric{}) {
+		m.Value = outcome.Value
+	}
 	if err != nil {
 		m.Error = err.Error()
 	}

@@ -90,9 +90,6 @@ func (r *Runner) measure(ctx context.Context, c *child, run *RunResult, started 
 	run.TouchedWhat = r.touched(run.PID, want)
 	run.Touched = run.TouchedWhat != ""
 	run.Answer, run.Seconds, run.Metric, run.Detail = m.Answer, m.Seconds, m.Value, m.Detail
-	if run.Metric == 0 {
-		run.Metric = run.Seconds
-	}
 	if m.Error != "" {
 		return errors.New(m.Error)
 	}

@@ -2,7 +2,10 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +22,12 @@ type Workload struct {
 	// Run does the work in this process. It fails when the answer is wrong; the
 	// Outcome is filled in then too.
 	Run func(context.Context, Values) (Outcome, error)
+	// Peer, if not nil, is the whole life of a further process of the workload,
+	// which its Run starts with PeerCommand; it returns the exit code.
+	Peer func(args []string, in *os.File, out io.Writer) int
+	// Picture, if not nil, draws a run's Detail in lines at most width cells wide
+	// without escape sequences.
+	Picture func(detail json.RawMessage, width int) ([]string, error)
 }
 
 // Param is one setting of a workload, a flag of the command line and a field of
@@ -38,7 +47,7 @@ type Values map[string]string
 type Outcome struct {
 	Answer  string  // in one word, the same for every right run
 	Seconds float64 // the work alone
-	Value   float64 // what the workload's Metric measures; 0 = Seconds
+	Value   float64 // what the workload's Metric measures; not looked at where that is zero
 	Detail  any     // the workload's own Result, JSON-taggable
 }
 
