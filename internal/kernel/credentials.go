@@ -11,10 +11,12 @@ type Capability uint8
 
 // The capabilities that piton's features need.
 const (
-	CapSysPtrace Capability = unix.CAP_SYS_PTRACE
-	CapSysNice   Capability = unix.CAP_SYS_NICE
-	CapPerfmon   Capability = unix.CAP_PERFMON
-	CapBPF       Capability = unix.CAP_BPF
+	CapSysPtrace   Capability = unix.CAP_SYS_PTRACE
+	CapSysNice     Capability = unix.CAP_SYS_NICE
+	CapPerfmon     Capability = unix.CAP_PERFMON
+	CapBPF         Capability = unix.CAP_BPF
+	CapDACOverride Capability = unix.CAP_DAC_OVERRIDE
+	CapNetAdmin    Capability = unix.CAP_NET_ADMIN
 )
 
 // Capabilities is a set of them, bit n for number n.

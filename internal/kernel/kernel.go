@@ -105,6 +105,9 @@ type Scheduler interface {
 	SetNice(tid TID, nice int) error
 	IOPrio(tid TID) (IOPrio, error)
 	SetIOPrio(tid TID, prio IOPrio) error
+	Fair
+	Cookies
+	Memory
 	// Hold opens a handle that keeps referring to the task as it is now; after
 	// an act on its number Handle.Alive tells whether the number still meant it.
 	// ENOSYS or EPERM: no pidfds here (Linux before 5.3, or a seccomp filter).

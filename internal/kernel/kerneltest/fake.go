@@ -25,9 +25,13 @@ type T interface {
 // Task is the scheduling state of one fake task.
 type Task struct {
 	Affinity cpuset.Set
-	Cpuset   cpuset.Set // SetAffinity is cut to it, as the kernel does; empty = no limit
-	Attr     kernel.SchedAttr
+	Cpuset   cpuset.Set       // SetAffinity is cut to it, as the kernel does; empty = no limit
+	Attr     kernel.SchedAttr // RuntimeNs 0 = the default slice
 	IOPrio   kernel.IOPrio
+	Clamp    kernel.Clamp // zero = the policy's defaults
+	Cookie   uint64
+	// Autogroup is the nice value of its session, nil = it is in no group.
+	Autogroup *int
 }
 
 // Fake is a kernel.Scheduler. Its methods may be called from several goroutines.
@@ -35,13 +39,14 @@ type Fake struct {
 	t  T
 	mu sync.Mutex
 
-	tasks  map[kernel.TID]*Task
-	dead   map[kernel.TID]bool
-	errs   map[string]error
-	calls  []string
-	hooks  map[string]func()
-	opened int
-	born   map[kernel.TID]int // bumped on Create, so that a handle knows its task
+	tasks   map[kernel.TID]*Task
+	dead    map[kernel.TID]bool
+	errs    map[string]error
+	calls   []string
+	hooks   map[string]func()
+	opened  int
+	cookies int                // made by NewCookie
+	born    map[kernel.TID]int // bumped on Create, so that a handle knows its task
 }
 
 // New returns an empty Fake.

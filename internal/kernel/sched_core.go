@@ -1,0 +1,67 @@
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Cookies are core-scheduling cookies: SMT siblings never run tasks of different
+// cookies at once (Documentation/admin-guide/hw-vuln/core-scheduling.rst).
+// Without CONFIG_SCHED_CORE every call gives EINVAL, without SMT ENODEV.
+type Cookies interface {
+	// Cookie returns a number that stands for the thread's cookie, 0 for none.
+	Cookie(tid TID) (uint64, error)
+	// NewCookie makes a cookie and returns its number and a thread of this process
+	// that has it, and lives as long as this process does.
+	NewCookie() (cookie uint64, holder TID, err error)
+	// ShareCookie gives the thread to what from has, none too.
+	ShareCookie(from, to TID) error
+}
+
+func (system) Cookie(tid TID) (uint64, error) {
+	var cookie uint64
+	err := unix.PrctlArg5Ptr(unix.PR_SCHED_CORE, unix.PR_SCHED_CORE_GET, uintptr(tid),
+		unix.PR_SCHED_CORE_SCOPE_THREAD, unsafe.Pointer(&cookie))
+	if err != nil {
+		return 0, fmt.Errorf("PR_SCHED_CORE_GET of tid %d: %w", tid, err)
+	}
+	return cookie, nil
+}
+
+func coreSched(command int, tid TID) error {
+	return unix.Prctl(unix.PR_SCHED_CORE, uintptr(command), uintptr(tid), unix.PR_SCHED_CORE_SCOPE_THREAD, 0)
+}
+
+func (s system) NewCookie() (cookie uint64, holder TID, err error) {
+	made := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the thread keeps the cookie alive
+		holder = TID(unix.Gettid())
+		if err = coreSched(unix.PR_SCHED_CORE_CREATE, 0); err != nil {
+			err = fmt.Errorf("PR_SCHED_CORE_CREATE: %w", err)
+		} else {
+			cookie, err = s.Cookie(0)
+		}
+		close(made)
+		if err == nil {
+			select {}
+		}
+	}()
+	<-made
+	return cookie, holder, err
+}
+
+func (system) ShareCookie(from, to TID) error {
+	return OnThread(func() error {
+		if err := coreSched(unix.PR_SCHED_CORE_SHARE_FROM, from); err != nil {
+			return fmt.Errorf("PR_SCHED_CORE_SHARE_FROM tid %d: %w", from, err)
+		}
+		if err := coreSched(unix.PR_SCHED_CORE_SHARE_TO, to); err != nil {
+			return fmt.Errorf("PR_SCHED_CORE_SHARE_TO tid %d: %w", to, err)
+		}
+		return nil
+	})
+}

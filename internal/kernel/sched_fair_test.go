@@ -1,0 +1,124 @@
+package kernel_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+func TestSlice(t *testing.T) {
+	_, tid := startChild(t)
+	sys := kernel.System()
+	base, err := sys.BaseSlice()
+	require.NoError(t, err)
+	if base == 0 {
+		t.Skip("this kernel has no slices: Linux 6.12 has")
+	}
+	got, err := sys.Slice(tid)
+	require.NoError(t, err)
+	assert.Equal(t, base, got, "a task that was given none has the default")
+	require.NoError(t, sys.SetPolicy(tid, kernel.Batch, 0, true))
+	require.NoError(t, sys.SetNice(tid, 3))
+	require.NoError(t, sys.SetSlice(tid, 7_000_000))
+	attr, err := sys.Attr(tid)
+	require.NoError(t, err)
+	assert.Equal(t, kernel.SchedAttr{Policy: kernel.Batch, ResetOnFork: true, Nice: 3, RuntimeNs: 7_000_000}, attr,
+		"the rest is as it was")
+	require.NoError(t, sys.SetSlice(tid, 1))
+	got, err = sys.Slice(tid)
+	require.NoError(t, err)
+	assert.EqualValues(t, 100_000, got, "kept within bounds")
+	require.NoError(t, sys.SetSlice(tid, 0))
+	got, err = sys.Slice(tid)
+	require.NoError(t, err)
+	assert.Equal(t, base, got)
+	require.NoError(t, sys.SetPolicy(tid, kernel.Idle, 0, true))
+	got, err = sys.Slice(tid)
+	require.NoError(t, err)
+	assert.Zero(t, got)
+}
+
+func TestClamp(t *testing.T) {
+	_, tid := startChild(t)
+	sys := kernel.System()
+	clamp, err := sys.Clamp(tid)
+	if err != nil {
+		assert.ErrorIs(t, err, syscall.EOPNOTSUPP)
+		assert.ErrorIs(t, sys.SetClamp(tid, kernel.Clamp{Max: 512}, false), syscall.EOPNOTSUPP)
+		t.Skipf("without CONFIG_UCLAMP_TASK: %v", err)
+	}
+	assert.Equal(t, kernel.Clamp{Min: 0, Max: kernel.ClampMax}, clamp)
+	require.NoError(t, sys.SetClamp(tid, kernel.Clamp{Min: 0, Max: 300}, false))
+	clamp, err = sys.Clamp(tid)
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Clamp{Min: 0, Max: 300}, clamp)
+	require.NoError(t, sys.SetClamp(tid, kernel.Clamp{}, true))
+	clamp, err = sys.Clamp(tid)
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Clamp{Min: 0, Max: kernel.ClampMax}, clamp)
+}
+
+func TestCookie(t *testing.T) {
+	_, tid := startChild(t)
+	sys := kernel.System()
+	cookie, err := sys.Cookie(tid)
+	if err != nil {
+		assert.True(t, isOne(err, syscall.EINVAL, syscall.ENODEV), "%v", err)
+		_, _, err = sys.NewCookie()
+		assert.True(t, isOne(err, syscall.EINVAL, syscall.ENODEV), "%v", err)
+		assert.Error(t, sys.ShareCookie(tid, tid))
+		t.Skip("without CONFIG_SCHED_CORE or SMT: ", err)
+	}
+	assert.Zero(t, cookie)
+	made, holder, err := sys.NewCookie()
+	require.NoError(t, err)
+	require.NoError(t, sys.ShareCookie(holder, tid))
+	cookie, err = sys.Cookie(tid)
+	require.NoError(t, err)
+	assert.Equal(t, made, cookie)
+	require.NoError(t, sys.ShareCookie(kernel.TID(os.Getpid()), tid))
+	cookie, err = sys.Cookie(tid)
+	require.NoError(t, err)
+	assert.Zero(t, cookie)
+}
+
+func isOne(err error, errnos ...syscall.Errno) bool {
+	return slices.ContainsFunc(errnos, func(e syscall.Errno) bool { return errors.Is(err, e) })
+}
+
+// startSession starts a process in a session, and so an autogroup, of its own.
+func startSession(t *testing.T) kernel.TID {
+	t.Helper()
+	cmd := exec.Command("sleep", "20")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return kernel.TID(cmd.Process.Pid)
+}
+
+func TestAutogroup(t *testing.T) {
+	needRoot(t)
+	pid := startSession(t)
+	sys := kernel.System()
+	nice, err := sys.Autogroup(pid)
+	if err != nil {
+		assert.ErrorIs(t, err, syscall.ENOTSUP)
+		t.Skip("without autogroups: ", err)
+	}
+	assert.Zero(t, nice)
+	require.NoError(t, sys.SetAutogroup(pid, 5))
+	nice, err = sys.Autogroup(pid)
+	require.NoError(t, err)
+	assert.Equal(t, 5, nice)
+	require.Error(t, sys.SetAutogroup(pid, 20))
+	_, err = sys.Autogroup(1 << 30)
+	assert.ErrorIs(t, err, syscall.ESRCH)
+}

@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// Files reads and writes the small files below /proc and /sys through which the
+// kernel is set. Errors wrap the syscall.Errno and name the path.
+type Files interface {
+	// ReadSetting returns all that the file holds.
+	ReadSetting(path string) (string, error)
+	// WriteSetting gives the text to the kernel in a single write(2): each one is
+	// a setting of its own. The file must be there; none is ever created.
+	WriteSetting(path, text string) error
+}
+
+// SystemFiles returns the Files of the running kernel.
+func SystemFiles() Files { return files{} }
+
+type files struct{}
+
+// maxSetting bounds what is read: no file of a single setting is as long.
+const maxSetting = 1 << 20
+
+func (files) ReadSetting(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxSetting))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return string(text), nil
+}
+
+func (files) WriteSetting(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
