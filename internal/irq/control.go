@@ -119,6 +119,13 @@ func (f FS) control(irq int, chip string, actions []string) Control {
 	return ControlUnknown
 }
 
+// Control reads who says where one line goes, in microseconds; it says nothing
+// about the caller's rights.
+func (f FS) Control(irq int) Control {
+	chip, _ := readText(f.attribute(irq, "chip_name"))
+	return f.control(irq, chip, splitActions(f.Name(irq)))
+}
+
 // isNVMeQueue reports whether a disk's queue raises the line: the driver has
 // spread those itself since Linux 4.8 (drivers/nvme/host/pci.c, PCI_IRQ_AFFINITY).
 func isNVMeQueue(actions []string) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"syscall"
 
 	"piton/internal/cpuset"
@@ -60,13 +61,13 @@ func (r *run) refresh(c *Change) {
 	if c.Status != Planned && c.Status != Unchanged || c.gone() {
 		return
 	}
-	h := r.hold(c.PID)
+	h := r.guard(*c)
 	defer r.drop(c.PID, h)
-	if err := r.check(*c, h); err != nil {
+	if err := r.still(*c, h, r.check); err != nil {
 		r.fail(c, err)
 		return
 	}
-	now, err := attributes[c.Attribute].read(r.t.o.Sched, c.TID)
+	now, err := r.t.read(*c)
 	if err != nil {
 		r.fail(c, err)
 		return
@@ -109,20 +110,19 @@ func (r *run) make(ctx context.Context, changes []Change) error {
 
 // one makes one change: check, write, read back, check again.
 func (r *run) one(c *Change) {
-	h := r.hold(c.PID)
+	h := r.guard(*c)
 	defer r.drop(c.PID, h)
-	if err := r.check(*c, h); err != nil {
+	if err := r.still(*c, h, r.check); err != nil {
 		r.fail(c, err)
 		return
 	}
-	a := attributes[c.Attribute]
-	if err := a.write(r.t.o.Sched, c.TID, c.After); err != nil {
+	if err := r.t.write(*c); err != nil {
 		r.fail(c, err)
 		return
 	}
-	now, err := a.read(r.t.o.Sched, c.TID)
+	now, err := r.t.read(*c)
 	if err == nil || errors.Is(err, syscall.ESRCH) {
-		err = errors.Join(err, r.recheck(*c, h))
+		err = errors.Join(err, r.still(*c, h, r.recheck))
 	}
 	if err != nil {
 		r.fail(c, err)
@@ -135,8 +135,26 @@ func (r *run) one(c *Change) {
 	}
 }
 
+// guard holds the process that the change is about, if it is about one.
+func (r *run) guard(c Change) hold {
+	if c.PID == 0 {
+		return hold{}
+	}
+	return r.hold(c.PID)
+}
+
+// still makes sure that the change's number, or its path, means what it meant.
+func (r *run) still(c Change, h hold, task func(Change, hold) error) error {
+	if c.file() {
+		if err := r.t.same(c); err != nil || c.PID == 0 {
+			return err
+		}
+	}
+	return task(c, h)
+}
+
 func (r *run) fail(c *Change, err error) {
-	c.Status, c.Err = Failed, r.t.mark(err)
+	c.Status, c.Err = Failed, r.t.markOf(*c, err)
 	c.Reason = r.t.explain(*c, err)
 	if c.gone() && r.passing(*c) {
 		c.Status = Unchanged
@@ -165,11 +183,11 @@ func (r *run) passing(c Change) bool {
 func (r *run) differs(c *Change, now string) {
 	want := c.After
 	c.After = now
-	if c.Attribute == Affinity && r.cut(c, want, now) {
+	if c.file() && r.adjusted(c, want, now) || c.Attribute == Affinity && r.cut(c, want, now) {
 		return
 	}
 	c.Status = Failed
-	c.Err = fmt.Errorf("%s of tid %d reads back as %s", describe(c.Attribute, want), c.TID, now)
+	c.Err = fmt.Errorf("%s of %s reads back as %s", describe(c.Attribute, want), c.Object(), now)
 	c.Reason = fmt.Sprintf("it did not stick: %s was set and %s is in force; something else sets it too", want, now)
 }
 
@@ -194,5 +212,28 @@ func (r *run) cut(c *Change, want, now string) bool {
 		return true
 	}
 	c.Reason = fmt.Sprintf("%s in force: the kernel left out %s", force, missing)
+	return true
+}
+
+// adjusted recognises what the kernel makes of a value on its own account: it
+// keeps the CPUs that can be used, and rounds counts up to a power of two.
+func (r *run) adjusted(c *Change, want, now string) bool {
+	f := fileAttributes[c.Attribute]
+	if f.rounds {
+		asked, _ := strconv.ParseUint(want, 10, 64)
+		got, err := strconv.ParseUint(now, 10, 64)
+		c.Reason = fmt.Sprintf("the kernel rounded %s up to a power of two", want)
+		return err == nil && got > asked && got < 2*asked
+	}
+	asked, _ := cpuset.Parse(want)
+	got, err := cpuset.Parse(now)
+	if !f.cpus || err != nil || got.Empty() || !got.SubsetOf(asked) {
+		return false
+	}
+	missing := asked.AndNot(got)
+	c.Reason = fmt.Sprintf("%s %s in force: the kernel left out %s", cpuText(got), isAre(got.Len()), missing)
+	if online, err := r.t.online(); err == nil && missing.And(online).Empty() {
+		c.Reason = fmt.Sprintf("%s %s in force: %s", cpuText(got), isAre(got.Len()), absent(missing, online))
+	}
 	return true
 }

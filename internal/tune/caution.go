@@ -176,7 +176,7 @@ func (d demand) since(before demand, window time.Duration) bool {
 
 // mask is where the thread may run once the plan is applied.
 func (p *planner) mask(c Change) cpuset.Set {
-	if i, ok := p.index[changeKey{taskID{c.TID, c.StartTicks}, Affinity}]; ok && p.plan.Changes[i].Status == Planned {
+	if i, ok := p.index[changeKey{taskID: taskID{c.TID, c.StartTicks}, attribute: Affinity}]; ok && p.plan.Changes[i].Status == Planned {
 		set, _ := cpuset.Parse(p.plan.Changes[i].After)
 		return set
 	}

@@ -27,6 +27,9 @@ func (t *Tuner) remedy() string {
 // explain says in the user's words why the kernel refused a change: what is
 // the cause here, and what to do. This is the only place that reads errnos.
 func (t *Tuner) explain(c Change, err error) string {
+	if c.file() {
+		return t.explainFile(c, err)
+	}
 	switch {
 	case errors.Is(err, syscall.ESRCH) || errors.Is(err, ErrGone):
 		return fmt.Sprintf("%d has ended", c.TID)

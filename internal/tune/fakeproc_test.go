@@ -19,6 +19,7 @@ import (
 // /proc and /sys that are read by name.
 type machine struct {
 	*kerneltest.Fake
+	files *kerneltest.Files
 	t     *testing.T
 	root  string
 	tasks map[kernel.TID]*procfs.Stat
@@ -33,7 +34,7 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{
-		Fake: kerneltest.New(t), t: t, root: t.TempDir(),
+		Fake: kerneltest.New(t), files: kerneltest.NewFiles(), t: t, root: t.TempDir(),
 		tasks: map[kernel.TID]*procfs.Stat{}, tgid: map[kernel.TID]kernel.TID{}, uid: map[kernel.TID]uint32{},
 		run: map[kernel.TID]uint64{}, ran: map[kernel.TID]uint64{},
 	}
@@ -72,7 +73,7 @@ func (m *machine) end(tid kernel.TID) {
 }
 
 func (m *machine) tuner(o Options) *Tuner {
-	o.Sched, o.Proc = m.Fake, m
+	o.Sched, o.Files, o.Proc = m.Fake, m.files, m
 	if o.Rights == nil {
 		o.Rights = func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil }
 	}

@@ -93,10 +93,12 @@ const (
 
 // jchange is a Change in the file.
 type jchange struct {
-	PID        kernel.TID `json:"pid"`
-	TID        kernel.TID `json:"tid"`
-	StartTicks uint64     `json:"start"`
+	PID        kernel.TID `json:"pid,omitempty"`
+	TID        kernel.TID `json:"tid,omitempty"`
+	StartTicks uint64     `json:"start,omitempty"`
 	Comm       string     `json:"comm,omitempty"`
+	Path       string     `json:"path,omitempty"`
+	Name       string     `json:"name,omitempty"`
 	Attribute  Attribute  `json:"attribute"`
 	Before     string     `json:"before"`
 	After      string     `json:"after"`
@@ -109,7 +111,7 @@ func toJournal(changes []Change) []jchange {
 	out := make([]jchange, len(changes))
 	for i, c := range changes {
 		out[i] = jchange{
-			PID: c.PID, TID: c.TID, StartTicks: c.StartTicks, Comm: c.Comm, Attribute: c.Attribute,
+			PID: c.PID, TID: c.TID, StartTicks: c.StartTicks, Comm: c.Comm, Path: c.Path, Name: c.Name, Attribute: c.Attribute,
 			Before: c.Before, After: c.After, Status: c.Status, Reason: c.Reason,
 		}
 		if c.Err != nil {
@@ -121,7 +123,7 @@ func toJournal(changes []Change) []jchange {
 
 func (c jchange) change() Change {
 	out := Change{
-		PID: c.PID, TID: c.TID, StartTicks: c.StartTicks, Comm: c.Comm, Attribute: c.Attribute,
+		PID: c.PID, TID: c.TID, StartTicks: c.StartTicks, Comm: c.Comm, Path: c.Path, Name: c.Name, Attribute: c.Attribute,
 		Before: c.Before, After: c.After, Status: c.Status, Reason: c.Reason,
 	}
 	if c.Error != "" {

@@ -32,9 +32,10 @@ type planner struct {
 type changeKey struct {
 	taskID
 	attribute Attribute
+	path      string
 }
 
-func (c Change) key() changeKey { return changeKey{taskID{c.TID, c.StartTicks}, c.Attribute} }
+func (c Change) key() changeKey { return changeKey{taskID{c.TID, c.StartTicks}, c.Attribute, c.Path} }
 
 // Plan finds out what the requests would change, and changes nothing. Targets
 // that are gone and changes that cannot succeed are in the Plan as Refused. The
@@ -46,6 +47,14 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 	}
 	p := planner{t: &resolver{Tuner: t}, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{}}
 	for _, r := range requests {
+		for _, f := range r.Files {
+			if err := errors.Join(ctx.Err(), p.file(f)); err != nil {
+				return Plan{}, err
+			}
+		}
+		if len(r.Targets) == 0 && len(r.Files) > 0 {
+			continue
+		}
 		settings, err := r.Settings.list()
 		if err != nil {
 			return Plan{}, err
@@ -129,7 +138,7 @@ func (p *planner) task(k task, settings []wanted) bool {
 			PID: k.pid, TID: k.tid, StartTicks: k.startTicks, Comm: k.comm,
 			Attribute: w.attribute, After: w.value, Status: Planned,
 		}
-		before, err := attributes[w.attribute].read(p.t.o.Sched, k.tid)
+		before, err := p.t.read(c)
 		c.Before = before
 		switch {
 		case errors.Is(err, syscall.ESRCH):
@@ -137,7 +146,7 @@ func (p *planner) task(k task, settings []wanted) bool {
 		case ended(k.state):
 			refuse(&c, "it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run")
 		case err != nil:
-			c.Status, c.Err = Refused, p.t.mark(err)
+			c.Status, c.Err = Refused, p.t.markOf(c, err)
 			c.Reason = p.t.explain(c, err)
 		case before == w.value:
 			c.Status = Unchanged

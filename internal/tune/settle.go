@@ -66,7 +66,7 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 				continue
 			}
 			for _, c := range r.newborn(f, k) {
-				if key := (changeKey{k.id(), c.Attribute}); !taken[key] {
+				if key := (changeKey{taskID: k.id(), attribute: c.Attribute}); !taken[key] {
 					taken[key] = true
 					found = append(found, c)
 				}
@@ -93,7 +93,7 @@ func (r *run) newborn(f follow, k task) []Change {
 		if !ok {
 			continue
 		}
-		now, err := attributes[a].read(r.t.o.Sched, k.tid)
+		now, err := r.t.read(Change{TID: k.tid, Attribute: a})
 		if err != nil {
 			continue // gone again
 		}

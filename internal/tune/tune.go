@@ -1,4 +1,5 @@
-// Package tune changes tasks safely: it plans, journals, applies, verifies and
+// Package tune changes tasks, and files of the kernel such as an interrupt's
+// CPUs, safely: it plans, journals, applies, verifies and
 // undoes. Keys and flags both end here, so both are as careful.
 //
 // The order for every change is: resolve the target to (tid, start time), read
@@ -63,7 +64,8 @@ type PolicySetting struct {
 type Request struct {
 	Targets  []Target
 	Settings Settings
-	Reason   string // why, in words; kept in the journal ("least-loaded: cpu 5, 1% busy")
+	Files    []FileSetting // of the kernel, beside the targets or without any
+	Reason   string        // why, in words; kept in the journal ("least-loaded: cpu 5, 1% busy")
 }
 
 // Status is what became of a change.
@@ -78,12 +80,14 @@ const (
 	Refused   Status = "refused"   // piton did not try, Reason says why
 )
 
-// Change is one attribute of one thread.
+// Change is one attribute of one thread, or of one file of the kernel.
 type Change struct {
-	PID        kernel.TID // the process it belongs to
+	PID        kernel.TID // the process it belongs to; 0 for a file that belongs to none
 	TID        kernel.TID
 	StartTicks uint64
-	Comm       string
+	Comm       string // of a file: what tells its object from a later one, an IRQ's handlers
+	Path       string // of a file, "/proc/irq/24/smp_affinity_list"; "" for a task
+	Name       string // of a file, as users know it: "irq 24 (virtio0-input.0)"
 	Attribute  Attribute
 	// Before and After are the values as text, in the form of the table's
 	// columns: "0-3", "-5", "FIFO:10", "FIFO:10,reset-on-fork", "best-effort:4".
@@ -109,6 +113,10 @@ type Plan struct {
 	NeedsYes string
 	Yes      bool     // the user was told NeedsYes and wants it all the same
 	Undoes   []uint64 // journal entries that the plan takes back
+	// Mirror, when not nil, is given every line that the journal gets for the plan:
+	// before the changes that the line announces are made, and once it is on the
+	// disk. Its error stops the plan there. A guard learns from it what to take back.
+	Mirror func(line []byte) error
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes
@@ -123,7 +131,21 @@ func (p Plan) Threads() int { return p.count(func(c Change) kernel.TID { return 
 func (p Plan) count(id func(Change) kernel.TID) int {
 	seen := map[kernel.TID]bool{}
 	for _, c := range p.Changes {
-		seen[id(c)] = true
+		if !c.file() {
+			seen[id(c)] = true
+		}
+	}
+	return len(seen)
+}
+
+// Files counts the distinct files of the kernel that the plan touches; FilesText
+// says what they are of.
+func (p Plan) Files() int {
+	seen := map[string]bool{}
+	for _, c := range p.Changes {
+		if c.file() {
+			seen[c.Path] = true
+		}
 	}
 	return len(seen)
 }

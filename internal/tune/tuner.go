@@ -27,6 +27,7 @@ type Processes interface {
 // Options are what a Tuner works with.
 type Options struct {
 	Sched   kernel.Scheduler // nil = kernel.System()
+	Files   kernel.Files     // nil = kernel.SystemFiles()
 	Proc    Processes        // nil = this machine's /proc
 	Journal *Journal         // nil = nothing is recorded and nothing can be undone
 	User    string           // for the journal: "root", "balu (sudo)"
@@ -49,6 +50,9 @@ type Tuner struct {
 func New(o Options) *Tuner {
 	if o.Sched == nil {
 		o.Sched = kernel.System()
+	}
+	if o.Files == nil {
+		o.Files = kernel.SystemFiles()
 	}
 	if o.Proc == nil {
 		o.Proc = procfs.New("/")

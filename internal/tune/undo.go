@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 )
 
@@ -147,7 +149,7 @@ func (u *undoer) entry(e Entry) {
 		key := c.key()
 		own[key] = true
 		item.keys = append(item.keys, key)
-		if m := (modelKey{c.PID, c.Attribute}); c.TID == c.PID || models[m].TID == 0 {
+		if m := (modelKey{c.PID, c.Attribute}); !c.file() && (c.TID == c.PID || models[m].TID == 0) {
 			models[m] = c
 		}
 		if i, ok := u.index[key]; ok {
@@ -172,7 +174,7 @@ type modelKey struct {
 func (u *undoer) inherit(own map[changeKey]bool, models map[modelKey]Change) {
 	for i := range u.goals {
 		g := &u.goals[i]
-		if own[g.key()] {
+		if own[g.key()] || g.file() {
 			continue
 		}
 		if m, ok := models[modelKey{g.PID, g.Attribute}]; ok && m.After == g.before {
@@ -184,7 +186,7 @@ func (u *undoer) inherit(own map[changeKey]bool, models map[modelKey]Change) {
 func (u *undoer) follow(e Entry) {
 	var names []Attribute
 	for _, c := range e.Changes {
-		if !slices.Contains(names, c.Attribute) {
+		if !c.file() && !slices.Contains(names, c.Attribute) {
 			names = append(names, c.Attribute)
 		}
 	}
@@ -197,18 +199,18 @@ func (u *undoer) follow(e Entry) {
 func (u *undoer) change(g goal) Change {
 	c := g.Change
 	c.After, c.Reason, c.Err, c.Status = g.before, "", nil, Planned
-	k, err := u.t.look(c.PID, c.TID)
-	if err == nil && (k.startTicks != c.StartTicks || ended(k.state)) {
-		err = fmt.Errorf("%d: %w", c.TID, ErrGone)
-	}
+	err := u.t.alive(c)
 	if err == nil {
-		c.Before, err = attributes[c.Attribute].read(u.t.o.Sched, c.TID)
-		err = u.t.mark(err)
+		c.Before, err = u.t.read(c)
+		err = u.t.markOf(c, err)
 	}
 	switch {
 	case errors.Is(err, ErrGone):
 		c.Status, c.Err = Unchanged, err
 		c.Reason = fmt.Sprintf("%d has ended, so there is nothing to undo", c.TID)
+		if c.file() {
+			c.Reason = c.Object() + " is gone, so there is nothing to undo"
+		}
 	case err != nil:
 		refuse(&c, "%s", u.t.explain(c, err))
 		c.Err = err
@@ -235,11 +237,36 @@ func (u *undoer) drifted(g goal, now string) string {
 			}
 		}
 	}
-	if now != g.Change.After {
+	if now != g.Change.After && !followsIRQ(g.Change, now) {
 		return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
 			g.Change.After, now)
 	}
 	return ""
+}
+
+// alive says, with an error that Is ErrGone, that what the change is about is not
+// there any more.
+func (t *Tuner) alive(c Change) error {
+	if c.file() {
+		return t.same(c)
+	}
+	k, err := t.look(c.PID, c.TID)
+	if err == nil && (k.startTicks != c.StartTicks || ended(k.state)) {
+		err = fmt.Errorf("%d: %w", c.TID, ErrGone)
+	}
+	return err
+}
+
+// followsIRQ recognises a handler's thread that the kernel has put on the CPU to
+// which its line really goes, one of those that piton left (kernel/irq/manage.c,
+// irq_thread_check_affinity): that is nobody's change.
+func followsIRQ(c Change, now string) bool {
+	if _, handler := irq.ThreadLine(c.Comm); !handler || c.Attribute != Affinity {
+		return false
+	}
+	left, _ := cpuset.Parse(c.After)
+	got, err := cpuset.Parse(now)
+	return err == nil && !got.Empty() && got.SubsetOf(left)
 }
 
 // undone returns the entries of which nothing is left in force.
