@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fair is what ordinary tasks have beside nice: a slice, utilisation clamps, and
-// the nice value of their session.
+// Fair is what ordinary tasks have beside nice: a slice, and utilisation clamps.
 type Fair interface {
 	// Slice returns the EEVDF slice in ns of an OTHER or BATCH task, the default
 	// one too; 0 for other policies and for kernels without (Linux before 6.12).
@@ -23,12 +22,6 @@ type Fair interface {
 	Clamp(tid TID) (Clamp, error)
 	// SetClamp sets both, or gives the task the defaults of its policy again.
 	SetClamp(tid TID, clamp Clamp, reset bool) error
-	// Autogroup returns the nice value of the task group that sched_autogroup put
-	// the process's session in; ENOTSUP where it is in none (sched(7)).
-	Autogroup(pid TID) (nice int, err error)
-	// SetAutogroup sets it. EAGAIN: without CAP_SYS_ADMIN the kernel takes one
-	// such change in a tenth of a second.
-	SetAutogroup(pid TID, nice int) error
 }
 
 // Clamp are the utilisation clamps of a task, each 0 to ClampMax: between them

@@ -3,7 +3,6 @@ package kernel_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"slices"
 	"syscall"
 	"testing"
@@ -92,33 +91,4 @@ func TestCookie(t *testing.T) {
 
 func isOne(err error, errnos ...syscall.Errno) bool {
 	return slices.ContainsFunc(errnos, func(e syscall.Errno) bool { return errors.Is(err, e) })
-}
-
-// startSession starts a process in a session, and so an autogroup, of its own.
-func startSession(t *testing.T) kernel.TID {
-	t.Helper()
-	cmd := exec.Command("sleep", "20")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return kernel.TID(cmd.Process.Pid)
-}
-
-func TestAutogroup(t *testing.T) {
-	needRoot(t)
-	pid := startSession(t)
-	sys := kernel.System()
-	nice, err := sys.Autogroup(pid)
-	if err != nil {
-		assert.ErrorIs(t, err, syscall.ENOTSUP)
-		t.Skip("without autogroups: ", err)
-	}
-	assert.Zero(t, nice)
-	require.NoError(t, sys.SetAutogroup(pid, 5))
-	nice, err = sys.Autogroup(pid)
-	require.NoError(t, err)
-	assert.Equal(t, 5, nice)
-	require.Error(t, sys.SetAutogroup(pid, 20))
-	_, err = sys.Autogroup(1 << 30)
-	assert.ErrorIs(t, err, syscall.ESRCH)
 }

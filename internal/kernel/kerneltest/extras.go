@@ -2,7 +2,6 @@ package kerneltest
 
 import (
 	"fmt"
-	"syscall"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -74,34 +73,6 @@ func (f *Fake) SetClamp(tid kernel.TID, c kernel.Clamp, reset bool) error {
 	if task.Clamp = c; reset {
 		task.Clamp = kernel.Clamp{}
 	}
-	return nil
-}
-
-// Autogroup is part of kernel.Scheduler: ENOTSUP for tasks outside of any.
-func (f *Fake) Autogroup(pid kernel.TID) (int, error) {
-	task, err := f.enter("Autogroup", pid)
-	defer f.mu.Unlock()
-	if err == nil && task.Autogroup == nil {
-		err = fmt.Errorf("Autogroup(%d): %w", pid, syscall.ENOTSUP)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return *task.Autogroup, nil
-}
-
-// SetAutogroup is part of kernel.Scheduler; tasks that share a group share the pointer.
-func (f *Fake) SetAutogroup(pid kernel.TID, nice int) error {
-	f.record("SetAutogroup", pid, nice)
-	task, err := f.enter("SetAutogroup", pid)
-	defer f.mu.Unlock()
-	if err == nil && task.Autogroup == nil {
-		err = fmt.Errorf("SetAutogroup(%d): %w", pid, syscall.ENOTSUP)
-	}
-	if err != nil {
-		return err
-	}
-	*task.Autogroup = nice
 	return nil
 }
 

@@ -30,8 +30,6 @@ type Task struct {
 	IOPrio   kernel.IOPrio
 	Clamp    kernel.Clamp // zero = the policy's defaults
 	Cookie   uint64
-	// Autogroup is the nice value of its session, nil = it is in no group.
-	Autogroup *int
 }
 
 // Fake is a kernel.Scheduler. Its methods may be called from several goroutines.
