@@ -3,7 +3,6 @@ package bpf
 import (
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -63,6 +63,15 @@ func thaw(t *testing.T, c *child) {
 	require.NoError(t, syscall.Kill(int(c.pid), syscall.SIGCONT))
 }
 
+func hidesTasks(t *testing.T) bool {
+	t.Helper()
+	hides, err := HidesTasks()
+	if err != nil {
+		return false // the test itself says what it needs
+	}
+	return hides
+}
+
 func twoCPUs(t *testing.T) []cpuset.CPU {
 	t.Helper()
 	cpus := onlineCPUs(t)
@@ -73,7 +82,7 @@ func twoCPUs(t *testing.T) []cpuset.CPU {
 }
 
 func TestMigrationsAreExact(t *testing.T) {
-	needAllTasks(t)
+	hides := hidesTasks(t)
 	cpus := twoCPUs(t)
 	m := must(t, 5, 8, OpenMigrations)
 	defer m.Close()
@@ -108,7 +117,7 @@ func TestMigrationsAreExact(t *testing.T) {
 
 	require.Zero(t, lost)
 	for tid := range after {
-		assert.Equal(t, after[tid]-before[tid], counted[tid], "thread %d", tid)
+		bpftest.Told(t, after[tid]-before[tid], counted[tid], hides, "thread %d", tid)
 	}
 	var there, back, total uint64
 	for pair, n := range pairs {
@@ -120,7 +129,11 @@ func TestMigrationsAreExact(t *testing.T) {
 		}
 		total += n
 	}
-	assert.InDelta(t, there, back, float64(len(after)), "each that left came back, but for the last")
+	slack := float64(len(after))
+	if hides {
+		slack += 3
+	}
+	assert.InDelta(t, there, back, slack, "each that left came back, but for the last")
 	assert.Greater(t, total, uint64(flips/2), "they did move")
 	t.Logf("%d moves counted and by /proc; %d of all tasks", total, sum)
 }
@@ -175,7 +188,7 @@ func TestMigrationsAfterClose(t *testing.T) {
 }
 
 func TestMovesInOrder(t *testing.T) {
-	needAllTasks(t)
+	hides := hidesTasks(t)
 	cpus := twoCPUs(t)
 	m := must(t, 5, 8, func() (*Moves, error) { return OpenMoves(MovesBytes) })
 	defer m.Close()
@@ -200,19 +213,22 @@ func TestMovesInOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, lost)
 
-	at := map[kernel.TID]uint16{}
+	at, next := map[kernel.TID]uint16{}, map[kernel.TID]uint32{}
 	counted := map[kernel.TID]uint64{}
 	for _, one := range moves {
 		require.Equal(t, spinner.pid, one.TGID, "only the target's moves are asked for")
-		last, moved := at[one.TID]
-		require.True(t, !moved || last == one.From, "thread %d moved from where it was", one.TID)
-		at[one.TID] = one.To
+		if number, known := next[one.TID]; known && one.Before == number {
+			require.Equal(t, at[one.TID], one.From, "thread %d moved from where it was", one.TID)
+		} else {
+			require.True(t, !known || hides, "thread %d: no move between is missing", one.TID)
+		}
+		at[one.TID], next[one.TID] = one.To, one.Before+1
 		counted[one.TID]++
 		require.GreaterOrEqual(t, one.AtNs, uint64(began))
 		require.LessOrEqual(t, one.AtNs, uint64(kernel.Monotonic()))
 	}
 	for tid := range after {
-		assert.Equal(t, after[tid]-before[tid], counted[tid], "thread %d", tid)
+		bpftest.Told(t, after[tid]-before[tid], counted[tid], hides, "thread %d", tid)
 	}
 
 	require.NoError(t, m.SetTargets(other.tids[0]))
@@ -229,7 +245,7 @@ func TestMovesInOrder(t *testing.T) {
 
 // What the ring cannot hold is counted to the last one.
 func TestMovesCountsWhatIsLost(t *testing.T) {
-	needAllTasks(t)
+	hides := hidesTasks(t)
 	cpus := twoCPUs(t)
 	m := must(t, 5, 8, func() (*Moves, error) { return OpenMoves(4096) })
 	defer m.Close()
@@ -246,7 +262,7 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 		total += after[tid] - before[tid]
 	}
 	assert.Greater(t, lost, uint64(0), "4096 bytes hold 128 moves")
-	assert.Equal(t, total, uint64(len(moves))+lost)
+	bpftest.Told(t, total, uint64(len(moves))+lost, hides, "reported and lost moves")
 	whose, err := m.Lost(nil)
 	require.NoError(t, err)
 	byTask := map[kernel.TID]uint64{}
@@ -257,7 +273,7 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 		byTask[one.TID]++
 	}
 	for tid := range after {
-		assert.Equal(t, after[tid]-before[tid], byTask[tid], "reported and lost moves of thread %d", tid)
+		bpftest.Told(t, after[tid]-before[tid], byTask[tid], hides, "reported and lost moves of thread %d", tid)
 	}
 	whose, err = m.Lost(nil)
 	require.NoError(t, err)
@@ -282,18 +298,4 @@ func TestMovesTakesSoManyTargets(t *testing.T) {
 	require.NoError(t, m.SetTargets(many[:MaxTargets]...))
 	require.NoError(t, m.SetTargets(many[1:]...), "replaced, not added")
 	assert.ErrorContains(t, m.SetTargets(many...), "4097 tasks are more than the 4096")
-}
-
-// needAllTasks is bpftest.NeedAllTasks, which this package cannot import.
-func needAllTasks(t *testing.T) {
-	t.Helper()
-	w, err := OpenWalk(WalkOptions{})
-	if err != nil {
-		return // the test itself says what it needs
-	}
-	defer w.Close()
-	records, _, err := w.Read(nil, true)
-	if err == nil && !slices.ContainsFunc(records, func(r Record) bool { return r.TID == 1 }) {
-		t.Skip("this machine hides process 1 from eBPF; sums have come out one short here, and why is not known")
-	}
 }

@@ -39,7 +39,9 @@ type Move struct { // struct move of c/moves.c
 	AtNs      uint64 // CLOCK_MONOTONIC, as kernel.Monotonic
 	TID, TGID kernel.TID
 	From, To  uint16
-	_         uint32
+	// Before is the low part of the task's se.nr_migrations when it was about to
+	// move: moves of a task whose numbers follow each other are all there.
+	Before uint32
 }
 
 // MovesBytes is a ring for 32,768 moves: at 100,000 a second it has to be read

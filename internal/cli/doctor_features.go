@@ -63,6 +63,10 @@ func (d *doctor) moves() finding {
 	if err := probe("ebpf-moves"); err != nil {
 		f.source, f.cost = "growth of nr_migrations every half second, without from and to", "about 6 µs a thread and look"
 		d.worse(&f, stateFallback, err)
+		return f
+	}
+	if hides, err := bpf.HidesTasks(); err == nil && hides {
+		f.source += "; this kernel hides tasks such as process 1 from eBPF: moves made while one runs are known by nr_migrations only"
 	}
 	return f
 }

@@ -40,7 +40,9 @@ func newWatch(a *app) *cobra.Command {
 which, and how far that is. At the end, which is ^C, the end of --for or of the last target, sum them up by
 thread, by distance and by pair of CPUs.
 
-The sums are exact: moves that came too fast for a line of their own are in them, and are counted as lost.
+The sums are exact: moves that came too fast for a line of their own are in them, and are counted as lost. So are
+those that eBPF was not told of because the kernel hides the task that was running (a hypervisor's agent, say): the
+kernel's count of each thread shows them, counted as unseen.
 Where eBPF cannot run, every half second says how often each thread moved, but not from where to where.
 
 ` + targetHelp + `
@@ -220,7 +222,7 @@ func (l *watchLog) end(took time.Duration, err error) error {
 	}
 	s := watchSummary{took: took, code: exitCode(err)}
 	if l.src.Single() {
-		s.lost = l.totals.Moves - l.lines
+		s.lost = l.totals.Moves - l.totals.Unseen - l.lines
 	}
 	if closed := l.out.Close(); closed != nil {
 		return closed

@@ -50,7 +50,8 @@ func (p *watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 	p.line.start("summary").add("duration_s", s.took.Seconds()).add("source", l.src.Kind().String()).
 		add("exact", l.src.Single() && l.totals.Unfollowed == 0).
 		add("moves", l.totals.Moves).add("lost", s.lost).add("lost_output", l.behind).
-		add("unknown_pair", l.totals.NoPair).add("unknown_task", l.totals.NoTask).add("unfollowed", l.totals.Unfollowed)
+		add("unknown_pair", l.totals.NoPair).add("unknown_task", l.totals.NoTask).
+		add("unseen", l.totals.Unseen).add("unfollowed", l.totals.Unfollowed)
 	p.distances(l)
 	p.line.add("tasks", len(tasks)).add("exit_code", s.code)
 	return p.take(dst)

@@ -260,9 +260,14 @@ func checkSums(t *testing.T, lines []map[string]any, before, after map[kernel.TI
 	}
 	assert.Equal(t, growth, number(summary, "moves"), "nr_migrations")
 	assert.Equal(t, growth, tasks)
-	assert.Equal(t, growth, pairs)
-	assert.Equal(t, growth, classes)
-	assert.Equal(t, growth, uint64(len(ofType(lines, "move")))+number(summary, "lost"), "each has a line or is counted as lost")
+	hides, err := bpf.HidesTasks()
+	require.NoError(t, err)
+	bpftest.Told(t, growth, pairs, hides, "moves from CPU to CPU")
+	unseen := number(summary, "unseen")
+	assert.Equal(t, growth, pairs+unseen)
+	assert.Equal(t, growth, classes+unseen)
+	assert.Equal(t, unseen, number(summary, "unknown_pair"))
+	assert.Equal(t, growth, uint64(len(ofType(lines, "move")))+number(summary, "lost")+unseen, "each has a line or is counted as lost")
 	return summary
 }
 
@@ -292,11 +297,11 @@ func exactness() (runs, flips int) {
 // TestWatchIsExact flips the threads of a process from outside and then leaves
 // them to the scheduler, which has too few CPUs for them.
 func TestWatchIsExact(t *testing.T) {
-	bpftest.NeedAllTasks(t)
 	a, b := twoCPUs(t)
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
 	runs, flips := exactness()
+	whole := 0
 	for run := range runs {
 		m := startMover(t, "4")
 		other := spinner(t)
@@ -330,10 +335,14 @@ func TestWatchIsExact(t *testing.T) {
 		summary := checkSums(t, lines, before, after)
 		assert.EqualValues(t, 130, summary["exit_code"])
 		assert.Equal(t, true, summary["exact"])
-		checkFlips(t, topo, lines, m.tids, before, flipped, flips, a, b)
+		if summary["unseen"].(float64) == 0 {
+			checkFlips(t, topo, lines, m.tids, before, flipped, flips, a, b)
+			whole++
+		}
 		t.Logf("run %d: %v moves, %d of them flips", run+1, summary["moves"], flips)
 		m.thaw()
 	}
+	assert.Positive(t, whole, "in no run eBPF was told of every move")
 }
 
 // checkFlips looks at the threads that were flipped, as long as they were: each
@@ -363,7 +372,6 @@ func checkFlips(t *testing.T, topo *topology.Topology, lines []map[string]any, t
 
 // TestWatchBurst lets threads move themselves as fast as they can.
 func TestWatchBurst(t *testing.T) {
-	bpftest.NeedAllTasks(t)
 	twoCPUs(t)
 	flips := 20000
 	if inVM() || testing.Short() {
@@ -396,7 +404,6 @@ func TestWatchEndsWithItsTargets(t *testing.T) {
 }
 
 func TestWatchFollowsTheTree(t *testing.T) {
-	bpftest.NeedAllTasks(t)
 	a, b := twoCPUs(t)
 	// A shell that starts a child of its own after a word on its standard input.
 	cmd := exec.Command("sh", "-c", "read word; sleep 60 & echo $!; read word; kill $!")
@@ -518,7 +525,6 @@ func (s *stuck) Write(b []byte) (int, error) {
 }
 
 func TestASlowReaderLosesLinesButNoCounts(t *testing.T) {
-	bpftest.NeedAllTasks(t)
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
 	out := &stuck{free: make(chan struct{})}

@@ -57,6 +57,9 @@ func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 	if l.behind > 0 {
 		fmt.Fprintf(out, "%s found the output too slow for a line; they are in these sums\n", counted(l.behind, "move"))
 	}
+	if t.Unseen > 0 {
+		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: from where to where is not known\n", counted(t.Unseen, "move"))
+	}
 	if t.NoTask > 0 {
 		fmt.Fprintf(out, "of %s it is not known whose they are: there were too many at once\n", counted(t.NoTask, "move"))
 	}

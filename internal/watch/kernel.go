@@ -7,6 +7,7 @@ import (
 	"piton/internal/bpf"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -32,9 +33,11 @@ type kernelSource struct {
 	counts     []bpf.MoveCount
 	lost, told uint64 // moves that found the ring full, and those of them whose task is known
 	unfollowed uint64
+	look       func(each func(pid, tid kernel.TID, migrations uint64)) error // at the targets' threads; nil = /proc cannot tell
+	accounts   accounts
 }
 
-func openKernel(t Targets, ring int) (*kernelSource, error) {
+func openKernel(fs procfs.FS, t Targets, ring int) (*kernelSource, error) {
 	m, err := bpf.OpenMoves(ring)
 	if err != nil {
 		return nil, err
@@ -47,9 +50,13 @@ func openKernel(t Targets, ring int) (*kernelSource, error) {
 		m.Close()
 		return nil, err
 	}
-	s := &kernelSource{moves: m}
+	s := &kernelSource{moves: m, accounts: accounts{}}
 	if t.Scope == Thread {
 		s.only = slices.Sorted(slices.Values(t.IDs))
+	}
+	s.look = (&procSource{fs: fs, targets: t}).look
+	if s.look(s.accounts.begin) != nil {
+		s.look = nil // a kernel without CONFIG_SCHED_DEBUG has no counts in /proc
 	}
 	return s, nil
 }
@@ -75,6 +82,9 @@ func (s *kernelSource) Read(b *Batch) error {
 // Stop asks for lost moves twice: the first time waits for programs that still
 // run, and one of them may have lost a move meanwhile.
 func (s *kernelSource) Stop(b *Batch) error {
+	if s.look != nil {
+		_ = s.look(s.accounts.end) // it could be read when watching began; what is missing now has ended
+	}
 	s.moves.Stop()
 	if err := s.addLost(b); err != nil {
 		return err
@@ -87,10 +97,29 @@ func (s *kernelSource) Stop(b *Batch) error {
 	if err := s.addLost(b); err != nil {
 		return err
 	}
-	if s.lost > s.told {
-		b.Counts = append(b.Counts, Count{From: Unknown, To: Unknown, N: s.lost - s.told})
-	}
+	s.settle(b)
 	return nil
+}
+
+// settle adds the moves of which only the kernel's count of a thread tells, and
+// then those of which not even that does.
+func (s *kernelSource) settle(b *Batch) {
+	nobodys := s.lost - min(s.lost, s.told)
+	if s.look != nil {
+		for tid, one := range s.accounts {
+			n := one.unseen()
+			if n == 0 {
+				continue
+			}
+			b.Counts = append(b.Counts, Count{tid, one.tgid, Unknown, Unknown, n})
+			lost := min(n, nobodys)
+			nobodys -= lost
+			b.Unseen += n - lost
+		}
+	}
+	if nobodys > 0 {
+		b.Counts = append(b.Counts, Count{From: Unknown, To: Unknown, N: nobodys})
+	}
 }
 
 // drain adds what is in the ring.
@@ -104,6 +133,7 @@ func (s *kernelSource) drain(b *Batch) (err error) {
 	for i := range s.read {
 		m := &s.read[i]
 		if s.wanted(m.TID) {
+			s.accounts.move(m)
 			b.Moves = append(b.Moves, Move{time.Duration(m.AtNs), m.TID, m.TGID, cpuset.CPU(m.From), cpuset.CPU(m.To)})
 		}
 	}
@@ -121,6 +151,7 @@ func (s *kernelSource) addLost(b *Batch) (err error) {
 	for _, c := range s.counts {
 		s.told += uint64(c.Moves)
 		if s.wanted(c.TID) {
+			s.accounts.lost(c)
 			b.Counts = append(b.Counts, Count{c.TID, c.TGID, c.From, c.To, uint64(c.Moves)})
 		}
 	}

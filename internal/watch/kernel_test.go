@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
-	"piton/internal/bpf/bpftest"
 )
 
 // fakeMoves is a ring: each Read takes the next part of what there is.
@@ -45,7 +44,6 @@ func (f *fakeMoves) Close()                      {}
 // A move that is lost between the reading of the ring and that of the table is
 // in the table first and in the ring's count afterwards, and counted once.
 func TestLostMovesCountOnce(t *testing.T) {
-	bpftest.NeedAllTasks(t)
 	f := &fakeMoves{
 		parts: [][]bpf.Move{{{TID: 1, TGID: 1, From: 0, To: 1}}, {}, {}},
 		full:  []uint64{3, 1, 2},
@@ -56,7 +54,7 @@ func TestLostMovesCountOnce(t *testing.T) {
 		},
 		unfollowed: 7,
 	}
-	s := &kernelSource{moves: f}
+	s := &kernelSource{moves: f, accounts: accounts{}}
 	totals := Totals{Topo: twoNodes()}
 	for range 2 {
 		var b Batch
@@ -76,13 +74,12 @@ func TestLostMovesCountOnce(t *testing.T) {
 
 // The program takes the number of a process's first thread for the process.
 func TestOneThreadAlone(t *testing.T) {
-	bpftest.NeedAllTasks(t)
 	f := &fakeMoves{
 		parts:  [][]bpf.Move{{{TID: 5, TGID: 5, From: 0, To: 1}, {TID: 6, TGID: 5, From: 0, To: 1}}},
 		full:   []uint64{4},
 		tables: [][]bpf.MoveCount{{{TID: 5, TGID: 5, From: 1, To: 0, Moves: 1}, {TID: 6, TGID: 5, From: 1, To: 0, Moves: 3}}},
 	}
-	s := &kernelSource{moves: f, only: ids(5)}
+	s := &kernelSource{moves: f, only: ids(5), accounts: accounts{}}
 	totals := Totals{Topo: twoNodes()}
 	for _, read := range []func(*Batch) error{s.Read, s.Stop} {
 		var b Batch

@@ -19,6 +19,7 @@ type Totals struct {
 	Moves      uint64 // all of them
 	NoPair     uint64 // of these, those whose way is unknown
 	NoTask     uint64 // of these, those whose task is unknown
+	Unseen     uint64 // of these, those of which only the kernel's count of a thread tells
 	Unfollowed uint64 // descendants that could not be watched
 	ByDistance [topology.OtherNode + 1]uint64
 
@@ -51,6 +52,7 @@ func (t *Totals) Add(b *Batch) {
 	for _, c := range b.Counts {
 		t.count(c)
 	}
+	t.Unseen += b.Unseen
 	t.Unfollowed += b.Unfollowed
 }
 

@@ -57,6 +57,9 @@ type Count struct {
 type Batch struct {
 	Moves  []Move
 	Counts []Count
+	// Unseen are those of Counts that no source told of, found by comparing with
+	// the kernel's count of each thread (accounts).
+	Unseen uint64
 	// Unfollowed are descendants that there was no room to watch.
 	Unfollowed uint64
 }
@@ -84,7 +87,7 @@ type Source interface {
 // Open takes the best source that works here. better is why it is not a better
 // one, nil if it is the best.
 func Open(fs procfs.FS, t Targets) (s Source, better, err error) {
-	s, better = openKernel(t, ringBytes)
+	s, better = openKernel(fs, t, ringBytes)
 	if better == nil {
 		return s, nil, nil
 	}

@@ -7,7 +7,7 @@ struct move { // Move in moves.go
 	u64 ns; // CLOCK_MONOTONIC
 	u32 tid, tgid;
 	u16 from, to;
-	u32 pad;
+	u32 before; // moves of the task before this one, by the kernel's own count
 };
 _Static_assert(sizeof(struct move) == 24, "Move in moves.go");
 
@@ -91,7 +91,7 @@ int report_move(u64 *ctx)
 	m->tgid = tgid;
 	m->from = from;
 	m->to = to;
-	m->pad = 0;
+	m->before = t->se.nr_migrations; // is raised after the tracepoint, set_task_cpu in kernel/sched/core.c
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP); // the reader polls: a burst costs no wakeups
 	return 0;
 }
