@@ -66,7 +66,7 @@ func (d *doctor) moves() finding {
 		return f
 	}
 	if hides, err := bpf.HidesTasks(); err == nil && hides {
-		f.source += "; this kernel hides tasks such as process 1 from eBPF: moves made while one runs are known by nr_migrations only"
+		f.source += "; by nr_migrations where this kernel hides the running task"
 	}
 	return f
 }
