@@ -12,7 +12,7 @@ func (r *run) begin() error {
 	if r.t.o.Journal == nil || len(planned) == 0 && len(r.plan.Undoes) == 0 {
 		return nil
 	}
-	id, err := r.t.o.Journal.append(r.record(planned), true)
+	id, err := r.append(r.record(planned), true)
 	r.result.Entry = id
 	return err
 }
@@ -41,11 +41,11 @@ func (r *run) more(changes []Change) error {
 		return nil
 	}
 	if r.result.Entry == 0 {
-		id, err := r.t.o.Journal.append(r.record(changes), true)
+		id, err := r.append(r.record(changes), true)
 		r.result.Entry = id
 		return err
 	}
-	_, err := r.t.o.Journal.append(record{Kind: kindMore, ID: r.result.Entry, Changes: toJournal(changes)}, true)
+	_, err := r.append(record{Kind: kindMore, ID: r.result.Entry, Changes: toJournal(changes)}, true)
 	return err
 }
 
@@ -55,7 +55,7 @@ func (r *run) end() error {
 	if r.t.o.Journal == nil || r.result.Entry == 0 {
 		return nil
 	}
-	_, err := r.t.o.Journal.append(record{
+	_, err := r.append(record{
 		Kind: kindEnd, ID: r.result.Entry, Undone: r.undone(),
 		Changes: toJournal(r.only(Done, Failed)),
 	}, false)
