@@ -71,7 +71,7 @@ func exitCode(err error) int {
 		return ExitUsage
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
-	case errors.Is(err, tune.ErrNotPermitted), errors.Is(err, tune.ErrNotLive),
+	case errors.Is(err, tune.ErrNotPermitted), errors.Is(err, tune.ErrNotSupported), errors.Is(err, tune.ErrNotLive),
 		errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
 		return ExitNotPermitted
 	}

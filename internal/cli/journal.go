@@ -93,15 +93,21 @@ func journalTable(entries []tune.Entry) *table {
 	return t
 }
 
-// changesInWords names the first of the different changes: "affinity 0-1 → 1".
+// changesInWords names the first of the different changes: "affinity 0-1 → 1",
+// "irq-affinity 0-3 → 2 of 3 IRQs".
 func changesInWords(changes []tune.Change) string {
 	var words []string
-	seen := map[string]bool{}
+	index := map[string][]tune.Change{}
 	for _, c := range changes {
 		word := fmt.Sprintf("%s %s → %s", c.Attribute, dash(c.Before), dash(c.After))
-		if !seen[word] {
-			seen[word] = true
+		if index[word] == nil {
 			words = append(words, word)
+		}
+		index[word] = append(index[word], c)
+	}
+	for i, word := range words {
+		if files := tune.FilesText(index[word]); files != "" {
+			words[i] = fmt.Sprintf("%s of %s", word, files)
 		}
 	}
 	const shown = 3

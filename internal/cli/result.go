@@ -72,7 +72,7 @@ func (a *app) changesJSON(r tune.Result, dryRun bool, code int) error {
 		l.add(string(s), r.Count(s))
 	}
 	plan := tune.Plan{Changes: r.Changes}
-	l.add("processes", plan.Processes()).add("threads", plan.Threads()).add("newborn", r.Newborn).
+	l.add("processes", plan.Processes()).add("threads", plan.Threads()).add("files", plan.Files()).add("newborn", r.Newborn).
 		add("dry_run", dryRun).add("journal", entryOrNull(r.Entry)).addList("warnings", r.Warnings).add("exit_code", code)
 	return l.write(a.Out)
 }
@@ -92,6 +92,7 @@ type group struct {
 
 type groupKey struct {
 	pid           kernel.TID
+	path          string
 	attribute     tune.Attribute
 	before, after string
 	status        tune.Status
@@ -105,7 +106,7 @@ func changeTable(changes []tune.Change, together bool) *table {
 	var groups []*group
 	index := map[groupKey]*group{}
 	for _, c := range changes {
-		key := groupKey{c.PID, c.Attribute, c.Before, c.After, c.Status, c.Reason}
+		key := groupKey{c.PID, c.Path, c.Attribute, c.Before, c.After, c.Status, c.Reason}
 		if g := index[key]; g != nil && together {
 			g.threads++
 			continue
@@ -116,6 +117,10 @@ func changeTable(changes []tune.Change, together bool) *table {
 	}
 	for _, g := range groups {
 		c := g.first
+		if c.Path != "" { // of the kernel, each a row of its own
+			t.add("-", "-", c.Object(), "-", c.Attribute, dash(c.Before), dash(c.After), c.Status, reason(c))
+			continue
+		}
 		t.add(c.PID, c.TID, dash(c.Comm), g.threads, c.Attribute, dash(c.Before), dash(c.After), c.Status, reason(c))
 	}
 	return t
@@ -143,11 +148,14 @@ func resultError(r tune.Result) error {
 		if first.Status == "" {
 			first = c
 		}
-		if errors.Is(c.Err, tune.ErrNotPermitted) {
+		if errors.Is(c.Err, tune.ErrNotPermitted) || errors.Is(c.Err, tune.ErrNotSupported) {
 			denied++
 		}
 	}
 	text := fmt.Errorf("%s of %d: %s", first.Attribute, first.TID, reason(first))
+	if first.Path != "" {
+		text = fmt.Errorf("%s of %s: %s", first.Attribute.Title(), first.Object(), reason(first))
+	}
 	if bad > 1 {
 		text = fmt.Errorf("%d of %d changes failed, the first: %w", bad, len(r.Changes), text)
 	}

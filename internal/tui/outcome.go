@@ -61,7 +61,7 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 			p.plan.Warnings = append(p.plan.Warnings, c.Warning)
 		}
 	}
-	wide := ready < len(p.plan.Changes) || p.plan.Processes() > 1
+	wide := p.ask || ready < len(p.plan.Changes) || p.plan.Processes()+p.plan.Files() > 1
 	if !wide && p.plan.NeedsYes == "" && !m.mustAsk(p) {
 		return m.carryOut(p)
 	}
@@ -96,7 +96,7 @@ func (m *Model) nothingToDo(p planned) tea.Cmd {
 	}
 	if len(p.plan.Changes) > 0 {
 		c := p.plan.Changes[0]
-		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, attributeNames[c.Attribute], dialog.Who(p.plan.Changes), c.After, because(p)))
+		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, attributeName(c.Attribute), dialog.Who(p.plan.Changes), c.After, because(p)))
 	}
 	return m.say(info, p.what+": nothing to change")
 }
@@ -154,6 +154,13 @@ var attributeNames = map[tune.Attribute]string{
 	tune.Affinity: "affinity", tune.Nice: "nice", tune.Policy: "policy", tune.IOPrio: "I/O priority",
 }
 
+func attributeName(a tune.Attribute) string {
+	if name, ok := attributeNames[a]; ok {
+		return name
+	}
+	return a.Title()
+}
+
 // sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
 func (a *applied) sentence(arrow string) string {
 	done := only(a.result.Changes, tune.Done)
@@ -161,11 +168,11 @@ func (a *applied) sentence(arrow string) string {
 		return a.what + ": it was so already"
 	}
 	c := done[0]
-	text := fmt.Sprintf("%s of %s %s %s %s", attributeNames[c.Attribute], dialog.Who(done), c.Before, arrow, c.After)
+	text := fmt.Sprintf("%s of %s %s %s %s", attributeName(c.Attribute), dialog.Who(done), c.Before, arrow, c.After)
 	if before, after := uniform(done); !before || !after {
-		text = fmt.Sprintf("%s of %s set", attributeNames[c.Attribute], dialog.Who(done))
+		text = fmt.Sprintf("%s of %s set", attributeName(c.Attribute), dialog.Who(done))
 	}
-	if a.what != attributeNames[c.Attribute] {
+	if a.what != attributeName(c.Attribute) {
 		text = a.what + ": " + text
 	}
 	if a.result.Newborn > 0 {

@@ -51,6 +51,15 @@ func TestWho(t *testing.T) {
 	assert.Equal(t, "nq (5), 2 threads", Who([]tune.Change{c(5, 6), c(5, 5)}))
 	assert.Equal(t, "2 processes (3 threads)", Who([]tune.Change{c(5, 5), c(7, 7), c(7, 8)}))
 	assert.Equal(t, "2 processes", Who([]tune.Change{c(5, 5), c(7, 7)}))
+	irq := func(n string) tune.Change {
+		return tune.Change{Attribute: tune.IRQAffinity, Path: "/proc/irq/" + n + "/smp_affinity_list", Name: "irq " + n, Before: "0-3", After: "2", Status: tune.Planned}
+	}
+	queue := tune.Change{Attribute: tune.RPSCPUs, Path: "/sys/class/net/eth0/queues/rx-0/rps_cpus", Name: "eth0 rx-0", After: "2", Status: tune.Planned}
+	assert.Equal(t, "irq 24", Who([]tune.Change{irq("24")}))
+	assert.Equal(t, "2 IRQs", Who([]tune.Change{irq("24"), irq("25"), irq("25")}))
+	assert.Equal(t, "nq (5) and 2 IRQs, 1 receive queue", Who([]tune.Change{c(5, 5), irq("24"), irq("25"), queue}))
+	assert.Equal(t, []Line{{Loud, "set affinity of 2 IRQs: 0-3 → 2"}, {Loud, "set RPS CPUs of eth0 rx-0: none → 2"}},
+		PlanLines(tune.Plan{Changes: []tune.Change{irq("24"), irq("25"), queue}}))
 }
 
 func TestConfirmAnswers(t *testing.T) {

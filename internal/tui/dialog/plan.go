@@ -16,6 +16,21 @@ var verbs = map[tune.Attribute]string{
 	tune.Affinity: "affinity", tune.Nice: "nice value", tune.Policy: "policy", tune.IOPrio: "I/O priority",
 }
 
+func verb(a tune.Attribute) string {
+	if v, ok := verbs[a]; ok {
+		return v
+	}
+	return a.Title()
+}
+
+// orNone is a value, or the word for a list of no CPUs.
+func orNone(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return value
+}
+
 // NewConfirmPlan shows a plan: what changes, what has its value already, what is
 // refused and why, and its warnings. Without anything to change it says so. Enter
 // means no where the plan asks for an explicit yes.
@@ -35,17 +50,17 @@ func PlanLines(p tune.Plan) []Line {
 	for _, g := range group(p.Changes, tune.Planned, func(c tune.Change) string { return c.Before + "\x00" + c.After }) {
 		c := g[0]
 		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s",
-			verbs[c.Attribute], Who(g), c.Before, c.After)})
+			verb(c.Attribute), Who(g), orNone(c.Before), orNone(c.After))})
 	}
 	for _, r := range reasons(p.Requests) {
 		lines = append(lines, Line{Quiet, r})
 	}
 	for _, g := range group(p.Changes, tune.Unchanged, func(c tune.Change) string { return c.After }) {
-		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", verbs[g[0].Attribute], Who(g), g[0].After)})
+		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", verb(g[0].Attribute), Who(g), orNone(g[0].After))})
 	}
 	for _, status := range []tune.Status{tune.Refused, tune.Failed} {
 		for _, g := range group(p.Changes, status, why) {
-			lines = append(lines, Line{Refusal, fmt.Sprintf("not the %s of %s: %s", verbs[g[0].Attribute], Who(g), why(g[0]))})
+			lines = append(lines, Line{Refusal, fmt.Sprintf("not the %s of %s: %s", verb(g[0].Attribute), Who(g), why(g[0]))})
 		}
 	}
 	if p.NeedsYes != "" {
@@ -96,9 +111,21 @@ func group(changes []tune.Change, status tune.Status, key func(tune.Change) stri
 	return out
 }
 
-// Who names the tasks of some changes: "nqueens (3641)", "nqueens (3641), 4
-// threads", "3 processes (41 threads)".
+// Who names the tasks and files of some changes: "nqueens (3641)", "nqueens (3641),
+// 4 threads", "3 processes (41 threads)", "irq 24 (eth0)", "3 IRQs".
 func Who(changes []tune.Change) string {
+	files := field.Clean(tune.FilesText(changes))
+	tasks := slices.DeleteFunc(slices.Clone(changes), func(c tune.Change) bool { return c.Path != "" })
+	switch {
+	case len(tasks) == 0:
+		return files
+	case files != "":
+		return who(tasks) + " and " + files
+	}
+	return who(tasks)
+}
+
+func who(changes []tune.Change) string {
 	procs, threads := map[kernel.TID]bool{}, map[kernel.TID]bool{}
 	for _, c := range changes {
 		procs[c.PID], threads[c.TID] = true, true

@@ -1,6 +1,7 @@
 package journalview
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -194,7 +195,7 @@ func change(changes []tune.Change) string {
 			after = "several"
 		}
 	}
-	return before + " → " + after
+	return cmp.Or(before, "none") + " → " + cmp.Or(after, "none")
 }
 
 func stateStyle(k kind, th *theme.Theme) theme.Style {
@@ -227,15 +228,19 @@ func commandRow(e entry, w widths, th *theme.Theme) rows.Row {
 func changeRow(e entry, c tune.Change, w widths, th *theme.Theme) rows.Row {
 	var r rows.Row
 	r.Add(th.Text, indent(w))
-	r.Right(th, th.Text, fmt.Sprint(c.TID), 7)
-	r.Add(th.Text, "  ")
-	r.Left(th, th.Text, c.Comm, 15)
+	if c.Path != "" {
+		r.Left(th, th.Text, c.Object(), 7+2+15)
+	} else {
+		r.Right(th, th.Text, fmt.Sprint(c.TID), 7)
+		r.Add(th.Text, "  ")
+		r.Left(th, th.Text, c.Comm, 15)
+	}
 	r.Add(th.Text, "  ")
 	r.Left(th, th.Dim, string(c.Attribute), 8)
 	r.Add(th.Text, "  ")
-	r.Left(th, th.Text, c.Before+" → "+c.After, max(w.change, 14))
+	r.Left(th, th.Text, change([]tune.Change{c}), max(w.change, 14))
 	r.Add(th.Text, "  ")
-	st, looked := e.state.changes[key{c.TID, c.Attribute}]
+	st, looked := e.state.changes[key{c.TID, c.Path, c.Attribute}]
 	switch {
 	case c.Status == tune.Failed || c.Status == tune.Refused:
 		r.Add(th.Bad, string(c.Status)+": "+reason(c))

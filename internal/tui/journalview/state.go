@@ -42,6 +42,7 @@ type state struct {
 // key names a change within an entry.
 type key struct {
 	tid       kernel.TID
+	path      string
 	attribute tune.Attribute
 }
 
@@ -124,7 +125,7 @@ func judge(plan tune.Plan) state {
 	count := map[kind]int{}
 	for _, c := range plan.Changes {
 		st := judgeChange(c)
-		s.changes[key{c.TID, c.Attribute}] = st
+		s.changes[key{c.TID, c.Path, c.Attribute}] = st
 		count[st.kind]++
 	}
 	n := len(plan.Changes)

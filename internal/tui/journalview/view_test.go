@@ -220,3 +220,22 @@ func TestLooks(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesOfTheKernel(t *testing.T) {
+	line := func(n string) tune.Change {
+		return tune.Change{Attribute: tune.IRQAffinity, Path: "/proc/irq/" + n + "/smp_affinity_list", Name: "irq " + n + " (eth0)",
+			Before: "0-3", After: "2", Status: tune.Done}
+	}
+	e := tune.Entry{ID: 1, User: "root", Finished: true, Changes: []tune.Change{line("24"), line("25")}}
+	f := &fake{entries: []tune.Entry{e}, plans: map[uint64]tune.Plan{1: planOf(e, func(i int, c *tune.Change) {
+		if i == 1 {
+			c.Status, c.Reason = tune.Refused, "irqbalance was here"
+		}
+	})}}
+	v := f.view()
+	press(v, "enter")
+	out := text(v, 120, 30)
+	for _, part := range []string{"irq-affinity of 2 IRQs", "0-3 → 2", "1 of 2 in force", "irq 24 (eth0)", "irq 25 (eth0)", "irqbalance was here"} {
+		assert.Contains(t, out, part)
+	}
+}
