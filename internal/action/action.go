@@ -18,6 +18,7 @@ const (
 	IRQs       Context = "irqs"      // how often each interrupt comes, and where it goes
 	Bench      Context = "bench"     // the results pane
 	Journal    Context = "journal"   // the list of changes made
+	Panel      Context = "panel"     // the core panel while it has the keyboard
 )
 
 // Views are the contexts that a user can switch to, in the order of their tabs.
@@ -42,7 +43,8 @@ type Spec struct {
 // State is what Disabled decides from.
 type State struct {
 	View      Context
-	Selected  int // tasks selected or tagged
+	Selected  int  // rows selected or tagged
+	Holding   bool // rows are grabbed, to be dropped on CPUs
 	ReadOnly  bool
 	CanUndo   bool
 	Benchmark bool // a benchmark is running

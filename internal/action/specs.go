@@ -2,16 +2,17 @@ package action
 
 // The groups of the help screen, in its order.
 const (
-	GroupTune = "Tune"
-	GroupShow = "Show"
-	GroupFind = "Find and order"
-	GroupMove = "Move and tag"
-	GroupView = "Views"
-	GroupApp  = "piton"
+	GroupTune  = "Tune"
+	GroupPanel = "Core panel"
+	GroupShow  = "Show"
+	GroupFind  = "Find and order"
+	GroupMove  = "Move and tag"
+	GroupView  = "Views"
+	GroupApp   = "piton"
 )
 
 // Groups is the order of the help screen.
-var Groups = []string{GroupTune, GroupShow, GroupFind, GroupMove, GroupView, GroupApp}
+var Groups = []string{GroupTune, GroupPanel, GroupShow, GroupFind, GroupMove, GroupView, GroupApp}
 
 var (
 	everywhere = []Context{Everywhere}
@@ -28,7 +29,7 @@ var Specs = inGroups()
 
 func inGroups() []Spec {
 	var all []Spec
-	for i, specs := range [][]Spec{tuneSpecs, showSpecs, findSpecs, moveSpecs, viewSpecs, appSpecs} {
+	for i, specs := range [][]Spec{tuneSpecs, panelSpecs, showSpecs, findSpecs, moveSpecs, viewSpecs, appSpecs} {
 		for _, s := range specs {
 			s.Group = Groups[i]
 			all = append(all, s)
@@ -41,7 +42,9 @@ var tuneSpecs = []Spec{
 	{ID: "tune.pin", In: processes, Keys: []string{"p"}, Label: "p", Short: "Pin", Verb: "pin", Mutates: true, Disabled: needSelection,
 		Help: "pin to the least-loaded core; says which and why"},
 	{ID: "tune.place", In: processes, Keys: []string{"o"}, Label: "o", Short: "Place", Verb: "pin", Mutates: true, Disabled: needSelection,
-		Help: "place: least-loaded, pack, spread, LLC, node, sibling-free"},
+		Help: "place: each strategy with what it would choose and why; a CPU, cache or node"},
+	{ID: "tune.grab", In: processes, Keys: []string{"d"}, Label: "d", Short: "Grab", Verb: "pin", Mutates: true, Disabled: needSelection,
+		Help: "grab, to drop it on a CPU, cache or node of the core panel; the mouse drags rows there"},
 	{ID: "tune.affinity", In: processes, Keys: []string{"a"}, Label: "a", Short: "Affinity", Verb: "pin", Mutates: true, Disabled: needSelection,
 		Help: "choose the CPUs it may run on"},
 	{ID: "tune.nice.lower", In: processes, Keys: []string{"f7", "["}, Label: "F7 [", Short: "Nice -", Verb: "nice", Mutates: true, Disabled: needSelection,
@@ -54,7 +57,7 @@ var tuneSpecs = []Spec{
 		Help: "I/O priority"},
 	{ID: "tune.signal", In: processes, Keys: []string{"f9", "k"}, Label: "F9 k", Short: "Signal", Mutates: true, Disabled: needSelection,
 		Help: "send a signal"},
-	{ID: "tune.undo", In: []Context{Processes, Cores, Journal}, Keys: []string{"z"}, Label: "z", Short: "Undo", Verb: "undo", Mutates: true, Disabled: needUndo,
+	{ID: "tune.undo", In: []Context{Processes, Cores, Panel, IRQs, Journal}, Keys: []string{"z"}, Label: "z", Short: "Undo", Verb: "undo", Mutates: true, Disabled: needUndo,
 		Help: "undo the last change; in the journal, the selected one"},
 }
 
@@ -68,7 +71,7 @@ var showSpecs = []Spec{
 	{ID: "show.environment", In: processes, Keys: []string{"e"}, Label: "e", Disabled: needSelection, Help: "environment of the process"},
 	{ID: "show.follow", In: processes, Keys: []string{"F"}, Label: "F", Disabled: needSelection, Help: "keep the selected process in view as the order changes"},
 	{ID: "show.pause", In: processes, Keys: []string{"Z"}, Label: "Z", Help: "pause or go on"},
-	{ID: "show.panel", In: processes, Keys: []string{"#"}, Label: "#", Help: "core panel full, folded or hidden"},
+	{ID: "show.panel", In: []Context{Processes, Panel}, Keys: []string{"#"}, Label: "#", Help: "core panel full, folded or hidden"},
 	{ID: "show.cost", In: everywhere, Keys: []string{"ctrl+o"}, Label: "^O", Help: "what piton itself costs"},
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestNoKeyMeansTwoThings(t *testing.T) {
-	for _, view := range Views {
+	for _, view := range append([]Context{Panel}, Views...) {
 		bound := map[string]string{}
 		for _, s := range Specs {
 			if !s.Works(view) {

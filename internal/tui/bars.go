@@ -76,6 +76,9 @@ func (m *Model) listState() string {
 // summary is the line about the task under the cursor.
 func (m *Model) summary(width int) string {
 	th := m.th
+	if m.chooser.active() {
+		return m.chooserLine(width)
+	}
 	if m.pid != "" {
 		return widget.Fit(" jump to PID "+th.Input.Render(m.pid), width, th.Ellipsis)
 	}

@@ -12,11 +12,12 @@ import (
 var barOrder = map[action.Context][]string{
 	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
 		"tune.policy", "tune.undo", "tune.nice.lower", "tune.nice.raise", "view.bench", "tune.signal", "app.setup",
-		"tune.place", "show.detail", "tune.ioprio"},
+		"tune.place", "tune.grab", "panel.focus", "show.detail", "tune.ioprio"},
 	// The views of cores and interrupts name their own keys.
 	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"},
 	action.IRQs:    {"app.help", "view.bench", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
+	action.Panel:   {"app.help", "panel.enter", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "tune.undo"},
 	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},
 }
 
@@ -36,7 +37,7 @@ func (m *Model) barItems(width int) []barItem {
 	room := width - last.w
 	var items []barItem
 	x := 0
-	for _, id := range barOrder[m.view] {
+	for _, id := range barOrder[m.context()] {
 		it, ok := newBarItem(id)
 		if !ok || x+it.w > room {
 			break

@@ -28,6 +28,16 @@ func init() {
 		"tune.signal":     plain((*Model).askSignal),
 		"tune.undo":       plain((*Model).undo),
 
+		"tune.grab":      plain((*Model).grab),
+		"panel.focus":    plain((*Model).focusPanel),
+		"panel.enter":    plain((*Model).enterCPUs),
+		"panel.wider":    func(m *Model, _ string) tea.Cmd { return m.widen(1) },
+		"panel.narrower": func(m *Model, _ string) tea.Cmd { return m.widen(-1) },
+		"panel.tick":     plain((*Model).tick),
+		"panel.allowed":  plain((*Model).toggleMayRun),
+		"panel.untick":   plain((*Model).untick),
+		"panel.number":   (*Model).typeCPU,
+
 		"show.detail":      plain((*Model).toggleDetail),
 		"show.tree":        plain((*Model).toggleTree),
 		"show.fold":        func(m *Model, _ string) tea.Cmd { m.table.ToggleFold(); return nil },
@@ -48,14 +58,14 @@ func init() {
 		"sort.menu":   plain((*Model).askSort),
 		"sort.invert": plain((*Model).invert),
 
-		"move.up":       func(m *Model, _ string) tea.Cmd { m.table.Move(-1); return nil },
-		"move.down":     func(m *Model, _ string) tea.Cmd { m.table.Move(1); return nil },
+		"move.up":       arrows(0, -1, func(m *Model) { m.table.Move(-1) }),
+		"move.down":     arrows(0, 1, func(m *Model) { m.table.Move(1) }),
 		"move.pageup":   func(m *Model, _ string) tea.Cmd { m.table.Page(-1); return nil },
 		"move.pagedown": func(m *Model, _ string) tea.Cmd { m.table.Page(1); return nil },
-		"move.home":     func(m *Model, _ string) tea.Cmd { m.table.Home(); return nil },
-		"move.end":      func(m *Model, _ string) tea.Cmd { m.table.End(); return nil },
-		"move.left":     func(m *Model, _ string) tea.Cmd { m.table.Scroll(-1); return nil },
-		"move.right":    func(m *Model, _ string) tea.Cmd { m.table.Scroll(1); return nil },
+		"move.home":     edges(false, func(m *Model) { m.table.Home() }),
+		"move.end":      edges(true, func(m *Model) { m.table.End() }),
+		"move.left":     arrows(-1, 0, func(m *Model) { m.table.Scroll(-1) }),
+		"move.right":    arrows(1, 0, func(m *Model) { m.table.Scroll(1) }),
 		"tag.toggle":    func(m *Model, _ string) tea.Cmd { m.table.ToggleTag(); return nil },
 		"tag.children":  plain((*Model).tagChildren),
 		"tag.none":      func(m *Model, _ string) tea.Cmd { m.table.Untag(); return nil },
@@ -93,12 +103,14 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	m.hush()
 	name := k.String()
-	s, ok := action.ForKey(name, m.view)
-	if ok && s.ID != "find.pid" {
+	s, ok := action.ForKey(name, m.context())
+	if ok && s.ID != "find.pid" && s.ID != "panel.number" {
 		m.pid = ""
 	}
-	if used, cmd := m.viewKey(k, s); used {
-		return cmd
+	if !m.chooser.on {
+		if used, cmd := m.viewKey(k, s); used {
+			return cmd
+		}
 	}
 	if !ok {
 		return nil

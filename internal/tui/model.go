@@ -41,6 +41,7 @@ type Model struct {
 
 	panel     corepanel.Panel
 	panelMode corepanel.Mode
+	chooser   chooser
 	table     *proctable.Table
 	detail    detail.Pane // keeps the selected task's history also while it is closed
 	detailed  bool        // the pane is open
@@ -122,6 +123,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	if at, ok := msg.(tea.MouseMotionMsg); ok {
+		m.dirty = m.dragTo(at.X, at.Y) || m.dirty
+		return nil
+	}
 	m.dirty = true
 	switch msg := msg.(type) {
 	case sampled:
@@ -141,7 +146,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case tea.KeyPressMsg:
 		return m.key(msg)
-	case tea.MouseClickMsg, tea.MouseWheelMsg:
+	case tea.MouseClickMsg, tea.MouseReleaseMsg, tea.MouseWheelMsg:
 		return m.mouse(msg.(tea.MouseMsg))
 	case tea.PasteMsg:
 		return m.dialogs.Update(msg)
@@ -206,8 +211,16 @@ func (m *Model) resize(width, height int) {
 	}
 }
 
+// selectedCount is how many rows an action would act on.
+func (m *Model) selectedCount() int {
+	if m.view == action.IRQs {
+		return m.irqs.Count()
+	}
+	return m.table.Count()
+}
+
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
-	return action.State{View: m.view, Selected: m.table.Count(), ReadOnly: m.deps.ReadOnly,
-		CanUndo: m.undoable, Benchmark: m.benchRunning()}
+	return action.State{View: m.view, Selected: m.selectedCount(), Holding: m.chooser.held != nil,
+		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable, Benchmark: m.benchRunning()}
 }

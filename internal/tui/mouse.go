@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"time"
-
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
@@ -11,9 +9,10 @@ import (
 // wheelRows is how far a notch of the wheel scrolls.
 const wheelRows = 3
 
-// mouse handles clicks on rows and on the key bar, and the wheel.
+// mouse handles clicks on rows, CPUs and the key bar, drags, and the wheel.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	if !m.dialogs.Empty() {
+		m.chooser.pressed, m.chooser.drag = nil, false
 		return nil
 	}
 	at := msg.Mouse()
@@ -29,6 +28,8 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 		if at.Button == tea.MouseLeft {
 			return m.click(at.X, at.Y)
 		}
+	case tea.MouseReleaseMsg:
+		return m.release(at.X, at.Y)
 	}
 	return nil
 }
@@ -48,7 +49,10 @@ func (m *Model) wheel(by int) tea.Cmd {
 }
 
 func (m *Model) click(x, y int) tea.Cmd {
+	m.chooser.pressed = nil
 	switch {
+	case y >= m.areas.panel && y < m.areas.panel+m.areas.panelLines:
+		return m.clickPanel(x, y)
 	case y == m.areas.keyBar:
 		if s := m.barAt(x, m.width); s != nil {
 			return m.clickKey(s)
@@ -58,7 +62,11 @@ func (m *Model) click(x, y int) tea.Cmd {
 	case m.view == action.Processes && y == m.areas.list:
 		return m.clickHeading(x)
 	case m.view == action.Processes && y > m.areas.list && y <= m.areas.list+m.areas.rows:
-		m.table.Click(y - m.areas.list - 1)
+		if m.table.Click(y - m.areas.list - 1) {
+			return m.press(y)
+		}
+	case m.view == action.IRQs && m.irqs.Click(y-m.areas.list):
+		return m.press(y)
 	}
 	return nil
 }
@@ -100,26 +108,4 @@ func (m *Model) clickHeading(x int) tea.Cmd {
 		m.sortBy(c)
 	}
 	return nil
-}
-
-// motionEvery is the least time between two wheel messages that are let through.
-const motionEvery = 15 * time.Millisecond
-
-// MouseFilter thins what the mouse sends: View runs after every message, and
-// motion means nothing here.
-func MouseFilter() func(tea.Model, tea.Msg) tea.Msg {
-	var last time.Time
-	return func(_ tea.Model, msg tea.Msg) tea.Msg {
-		switch msg.(type) {
-		case tea.MouseMotionMsg, tea.MouseReleaseMsg:
-			return nil
-		case tea.MouseWheelMsg:
-			now := time.Now()
-			if now.Sub(last) < motionEvery {
-				return nil
-			}
-			last = now
-		}
-		return msg
-	}
 }

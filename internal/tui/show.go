@@ -17,6 +17,7 @@ func (m *Model) change(f func(*proctable.View)) tea.Cmd {
 	v := m.table.View()
 	f(&v)
 	v.Columns = m.deps.columns(m.width, v.Sort)
+	m.keepTicks(v.Filter)
 	m.table.SetView(v)
 	return nil
 }
@@ -88,9 +89,10 @@ func (m *Model) tagChildren() tea.Cmd {
 
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
+	left := m.leavePanel()
 	m.view = v
 	m.pid = ""
-	return m.entered()
+	return tea.Batch(left, m.entered())
 }
 
 // turn goes to the next view, or back.
@@ -106,11 +108,13 @@ func (m *Model) showNumber(key string) tea.Cmd {
 	return nil
 }
 
-// back closes what is open: the detail pane, then the filter, the user, the
+// back closes what is open: the core panel's cursor, the detail pane, then the filter, the user, the
 // tags' search; in another view it goes back to the processes.
 func (m *Model) back() tea.Cmd {
 	v := m.table.View()
 	switch {
+	case m.chooser.on:
+		return m.leavePanel()
 	case m.view != action.Processes:
 		return m.show(action.Processes)
 	case m.detailed:

@@ -43,6 +43,7 @@ type job struct {
 	want    action.Tuning
 	undo    *tune.UndoRequest // instead of want
 	nice    bool              // a step of nice: the next one waits for it
+	ask     bool              // show the plan before it is applied, however small
 }
 
 // planned delivers what a job would change.

@@ -18,6 +18,8 @@ const (
 
 // areas says where the parts of the frame are, for the mouse and for scrolling.
 type areas struct {
+	panel, panelLines int // first line of the core panel, and how many it has
+
 	tabs   int // line of the tabs, -1 when there are none
 	list   int // first line of the list, its heading
 	rows   int // lines of the list below the heading
@@ -60,10 +62,10 @@ func (m *Model) base() string {
 	if h >= 6 {
 		lines = append(lines, header(m.model, w, m.headerExtra(), m.th))
 	}
-	if mode := m.panelShown(); mode != corepanel.Hidden {
-		lines = append(lines, m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
-			Theme: m.th, Width: w, Height: h, Mode: mode})...)
-	}
+	cpus := m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
+		Theme: m.th, Width: w, Height: h, Mode: m.panelShown(), Pick: m.picked()})
+	m.areas.panel, m.areas.panelLines = len(lines), len(cpus)
+	lines = append(lines, cpus...)
 	if h >= 8 {
 		m.areas.tabs = len(lines)
 		lines = append(lines, m.tabs(w))
@@ -83,8 +85,17 @@ func (m *Model) base() string {
 		lines = append(lines[:h-2], m.summary(w))
 	}
 	m.areas.keyBar = h - 1
-	lines = append(lines[:h-1], m.keyBar(w))
+	lines = append(lines[:h-1], m.lastLine(w, foot))
 	return strings.Join(m.withNotice(lines, foot), "\n")
+}
+
+// lastLine is the key bar; what is being placed matters more where there is no
+// line for it above.
+func (m *Model) lastLine(width, foot int) string {
+	if foot == 1 && m.chooser.active() {
+		return m.chooserLine(width)
+	}
+	return m.keyBar(width)
 }
 
 // withNotice puts the message over the lines above the key bar; over the key bar
@@ -103,6 +114,7 @@ func (m *Model) withNotice(lines []string, foot int) []string {
 // body is the view's own part of the frame.
 func (m *Model) body(at, width, height int) []string {
 	if m.view != action.Processes {
+		m.areas.list = at
 		return m.pageBody(width, height)
 	}
 	list := height
@@ -120,7 +132,11 @@ func (m *Model) body(at, width, height int) []string {
 // panelShown is the panel's mode; the other parts of the screen have the room on
 // small ones.
 func (m *Model) panelShown() corepanel.Mode {
+	choosing := m.chooser.active()
 	switch {
+	case choosing && m.panelMode == corepanel.Hidden:
+		return corepanel.Full
+	case choosing:
 	case m.detailed && m.height < 36 && m.view == action.Processes:
 		return corepanel.Hidden
 	case m.view == action.Journal || m.view != action.Processes && m.height < 36:

@@ -71,11 +71,11 @@ func (o order) String() string {
 func (v *View) relist() {
 	v.entries = v.entries[:0]
 	for i := range v.table.Rows {
-		if r := &v.table.Rows[i]; r.Match(v.filter) {
+		if r := &v.table.Rows[i]; r.Match(v.filter) && v.reaches(r) {
 			v.entries = append(v.entries, entry{row: r})
 		}
 	}
-	if v.named {
+	if v.named && v.cpus.Empty() {
 		v.addNamed(v.table.Named, false)
 		v.addNamed(v.table.SoftIRQs, true)
 	}
@@ -86,6 +86,18 @@ func (v *View) relist() {
 		}
 	}
 	v.list.Clamp(len(v.entries))
+}
+
+// reaches reports whether a line concerns the CPUs that are looked at.
+func (v *View) reaches(r *irq.Row) bool {
+	if v.cpus.Empty() {
+		return true
+	}
+	mask := r.Effective
+	if v.asked || !mask.OK {
+		mask = r.Requested
+	}
+	return mask.OK && !mask.And(v.cpus).Empty()
 }
 
 func (v *View) addNamed(list []irq.NamedRow, soft bool) {

@@ -26,6 +26,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	body := func(h int) []string {
 		out := make([]string, 0, max(h, 0))
 		from, to := v.list.Window(len(v.entries), h)
+		v.head, v.shown = min(len(head), height-h), to-from
 		for i := from; i < to; i++ {
 			out = append(out, v.line(&v.entries[i], l, th).Item(th, width, i == v.list.Cursor))
 		}

@@ -8,6 +8,7 @@ package irqview
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/tui/rows"
@@ -37,8 +38,12 @@ type View struct {
 	reverse bool
 	named   bool // lines without a number and softirqs are shown too
 	filter  string
+	cpus    cpuset.Set // only lines that go to one of these; empty: all
+	asked   bool       // or that are asked to
 	list    rows.Scroll
 	entries []entry
+	head    int    // lines above the first entry, as last drawn
+	shown   int    // entries drawn
 	at      string // the name of the entry under the cursor
 }
 
@@ -89,6 +94,33 @@ func (v *View) Filter() string { return v.filter }
 // SetFilter shows only lines that hold all words of the text (irq.Row.Match).
 func (v *View) SetFilter(text string) {
 	v.filter = text
+	v.relist()
+}
+
+// Count is how many lines an action would act on.
+func (v *View) Count() int {
+	if v.selected() == nil {
+		return 0
+	}
+	return 1
+}
+
+// Click puts the cursor on the line that is drawn y lines below the view's first
+// one; false when there is none.
+func (v *View) Click(y int) bool {
+	i := v.list.Top + y - v.head
+	if y < v.head || y >= v.head+v.shown || i >= len(v.entries) {
+		return false
+	}
+	v.list.Cursor = i
+	v.note()
+	return true
+}
+
+// SetCPUs shows only lines that go to one of these CPUs, or that are asked to;
+// an empty set shows all.
+func (v *View) SetCPUs(cpus cpuset.Set, asked bool) {
+	v.cpus, v.asked = cpus, asked
 	v.relist()
 }
 

@@ -53,6 +53,9 @@ func (t *Table) TagTree() int {
 // Untag takes all tags away.
 func (t *Table) Untag() { clear(t.tags) }
 
+// Tagged reports whether a task is tagged.
+func (t *Table) Tagged(k Key) bool { return t.tags[k] }
+
 // Tags is the number of tagged tasks.
 func (t *Table) Tags() int { return len(t.tags) }
 

@@ -1,0 +1,27 @@
+package action
+
+var panel = []Context{Panel}
+
+// panelSpecs are the keys of the core panel while it has the keyboard: to choose
+// CPUs, for what was grabbed or for the list.
+var panelSpecs = []Spec{
+	{ID: "panel.focus", In: []Context{Processes, Cores, IRQs, Panel}, Keys: []string{"C"}, Label: "C", Short: "CPUs",
+		Help: "the keys to the core panel, to choose CPUs there; Esc gives them back"},
+	{ID: "panel.enter", In: panel, Keys: []string{"enter"}, Label: "Enter", Short: "Done",
+		Help: "drop what was grabbed on the CPUs under the cursor; else back to the list"},
+	{ID: "panel.wider", In: panel, Keys: []string{"+", ">"}, Label: "+ >", Short: "Wider", Help: "from the CPU to its core, cache, node, all"},
+	{ID: "panel.narrower", In: panel, Keys: []string{"-", "<"}, Label: "- <", Short: "Narrower", Help: "and back"},
+	{ID: "panel.tick", In: panel, Keys: []string{"space"}, Label: "Space", Short: "Tick",
+		Help: "tick: the list shows only what is on ticked CPUs; what is grabbed is dropped on all of them"},
+	{ID: "panel.allowed", In: panel, Keys: []string{"f"}, Label: "f", Short: "On/may", Disabled: notHolding,
+		Help: "of ticked CPUs: tasks that are on them, or all that may run there"},
+	{ID: "panel.untick", In: panel, Keys: []string{"U"}, Label: "U", Help: "untick all"},
+	{ID: "panel.number", In: panel, Keys: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Label: "0-9", Help: "jump to a CPU"},
+}
+
+func notHolding(s State) string {
+	if s.Holding {
+		return "first drop what is grabbed, or let it go with Esc"
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/field"
+	"piton/internal/tune"
+)
+
+// held is what was grabbed, to be dropped on CPUs. It was fixed at the keypress:
+// however the list moves meanwhile, it stays what it is.
+type held struct {
+	subject string
+	on      cpuset.Set // ticked for the drop; empty: what is under the cursor
+	drop    func(cpus cpuset.Set) tea.Cmd
+}
+
+// grabbed is the tagged tasks, or the selected one.
+func (m *Model) grabbed() *held {
+	targets, subject := m.targets()
+	if len(targets) == 0 {
+		return nil
+	}
+	return m.heldTargets(targets, subject)
+}
+
+// heldRow is one task, whatever is tagged.
+func (m *Model) heldRow(r field.Row) *held {
+	return m.heldTargets([]tune.Target{targetOf(r)}, nameOf(r))
+}
+
+func (m *Model) heldTargets(targets []tune.Target, subject string) *held {
+	return &held{subject: subject, drop: func(cpus cpuset.Set) tea.Cmd {
+		return m.begin(job{what: "place", subject: subject, targets: targets, ask: true,
+			want: action.Tuning{CPUs: cpus, Reason: "dropped on the core panel"}})
+	}}
+}
+
+// grab takes the rows that an action would act on, and gives the keys to the
+// core panel; the cursor begins on the least-loaded CPU.
+func (m *Model) grab() tea.Cmd { return m.hold(m.grabbed()) }
+
+func (m *Model) hold(h *held) tea.Cmd {
+	if h == nil || m.model == nil {
+		return nil
+	}
+	m.chooser.held = h
+	if best := m.model.LeastLoaded; best >= 0 {
+		m.pointAt(best)
+	}
+	return m.enterPanel()
+}
+
+// enterCPUs drops what was grabbed; without that it goes back to the list.
+func (m *Model) enterCPUs() tea.Cmd {
+	h := m.chooser.held
+	if h == nil {
+		return m.leavePanel()
+	}
+	cpus := h.on
+	if cpus.Empty() {
+		cpus = m.region().CPUs
+	}
+	m.chooser.held = nil
+	m.leavePanel()
+	return h.drop(cpus)
+}
