@@ -102,7 +102,7 @@ func (e *Entry) take(r record, boot string) {
 	switch r.Kind {
 	case kindBegin:
 		e.Time, e.BootID, e.User, e.Command, e.Reason = r.Time, r.Boot, r.User, r.Command, r.Reason
-		e.Undoes, e.Targets = r.Undoes, r.Targets
+		e.Undoes, e.Targets, e.Sweep = r.Undoes, r.Targets, r.Sweep
 		e.PastBoot = r.Boot != boot
 		e.add(r.Changes)
 	case kindMore:

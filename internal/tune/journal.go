@@ -80,6 +80,7 @@ type record struct {
 	Reason  string    `json:"reason,omitempty"`
 	Undoes  []uint64  `json:"undoes,omitempty"`
 	Undone  []uint64  `json:"undone,omitempty"` // those of Undoes that are wholly taken back
+	Sweep   uint64    `json:"sweep,omitempty"`
 	Targets []Target  `json:"targets,omitempty"`
 	Changes []jchange `json:"changes,omitempty"`
 }

@@ -22,6 +22,9 @@ func (r *run) record(changes []Change) record {
 		Kind: kindBegin, Boot: r.t.o.Journal.boot, User: r.t.o.User, Command: r.t.o.Command,
 		Undoes: r.plan.Undoes, Changes: toJournal(changes),
 	}
+	if r.plan.Sweep != nil {
+		out.Sweep = r.plan.Sweep.AtTicks
+	}
 	for _, f := range r.plan.follow {
 		out.Targets = append(out.Targets, f.target)
 	}

@@ -21,7 +21,7 @@ const (
 // settle looks for threads that appeared meanwhile and gives them the new value
 // as well.
 func (r *run) settle(ctx context.Context) error {
-	if len(r.plan.follow) == 0 {
+	if len(r.plan.follow) == 0 && r.plan.Sweep == nil {
 		r.result.Passes = 1
 		return nil
 	}
@@ -38,9 +38,13 @@ func (r *run) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		swept, err := r.sweep(ctx)
+		if err != nil {
+			return err
+		}
 		r.result.Passes++
 		clean++
-		if changed {
+		if changed || swept {
 			clean = 0
 		}
 	}

@@ -113,6 +113,7 @@ type Plan struct {
 	NeedsYes string
 	Yes      bool     // the user was told NeedsYes and wants it all the same
 	Undoes   []uint64 // journal entries that the plan takes back
+	Sweep    *Sweep   // not nil: the plan is over all tasks, and none was named
 	// Mirror, when not nil, is given every line that the journal gets for the plan:
 	// before the changes that the line announces are made, and once it is on the
 	// disk. Its error stops the plan there. A guard learns from it what to take back.
@@ -181,6 +182,7 @@ type Entry struct {
 	Targets  []Target // what was asked for; threads of them may have been born since
 	Changes  []Change
 	Undoes   []uint64 // the entries that this one took back; none for an ordinary entry
+	Sweep    uint64   // Sweep.AtTicks of a plan over all tasks, else 0
 	Undone   bool     // an undo of it has been journalled
 	Finished bool     // its results were journalled; false after a crash in the middle
 	PastBoot bool     // made before this boot: its tasks are gone, its numbers mean others

@@ -65,6 +65,9 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	}
 	for _, e := range chosen {
 		u.entry(e)
+		if err := u.born(e); err != nil {
+			return Plan{}, err
+		}
 	}
 	for i := range u.goals {
 		if err := ctx.Err(); err != nil {
