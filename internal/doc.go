@@ -24,6 +24,7 @@
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
+//	guard          the process that takes a change back unless somebody confirms it
 //	tune           plan, apply, verify, undo, journal
 //	bench          runs, statistics and the results file
 //	watch          single migrations as they happen, and their sums

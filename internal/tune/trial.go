@@ -117,33 +117,21 @@ func (u *undoer) heir(e Entry, k task, models []Change) {
 	}
 }
 
-// ApplyFirst carries a plan out and journals it afterwards: for a machine where
-// the threads that write to the disk may get no CPU until the plan has been
-// carried out. An error that Is ErrNotRecorded comes with the Result of what was
-// done all the same.
-func (t *Tuner) ApplyFirst(ctx context.Context, plan Plan) (Result, error) {
-	journal := t.o.Journal
-	silent := *t
-	silent.o.Journal = nil
-	result, err := silent.Apply(ctx, plan)
-	if journal == nil || len(result.Changes) == 0 {
-		return result, err
+// Record journals afterwards what became of a plan that a Tuner without a journal
+// has applied: for a machine where the threads that write to the disk get no CPU
+// until that is done. It returns the number of the entry.
+func (t *Tuner) Record(plan Plan, result Result) (uint64, error) {
+	if t.o.Journal == nil {
+		return 0, ErrNoJournal
 	}
 	r := &run{t: t, plan: &plan, result: result}
-	id, failed := journal.append(r.record(r.only(Done, Failed)), true)
-	if failed == nil {
-		r.result.Entry = id
-		failed = r.end()
+	id, err := t.o.Journal.append(r.record(r.only(Done, Failed)), true)
+	if err != nil {
+		return 0, err
 	}
-	if failed != nil {
-		failed = fmt.Errorf("%w: %w", ErrNotRecorded, failed)
-	}
-	return r.result, errors.Join(err, failed)
+	r.result.Entry = id
+	return id, r.end()
 }
-
-// ErrNotRecorded is what ApplyFirst's error is (errors.Is) when the changes were
-// made and could not be journalled, so that they cannot be undone.
-var ErrNotRecorded = errors.New("done, but not recorded in the journal")
 
 // Shield says what a guard of the plan has to get past: the highest real-time
 // priority, 1..99, that a task of the plan has or is to get (0: none is FIFO or

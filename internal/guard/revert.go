@@ -1,0 +1,93 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/tune"
+)
+
+const (
+	// passesMost bounds how often it is looked for what inherited a value, and how
+	// often what failed is tried again.
+	passesMost = 20
+	// pause is how long a guard waits before it tries again what failed.
+	pause = 50 * time.Millisecond
+	// lingerTime bounds how long a guard waits for a piton that is still making
+	// changes when they have been taken back.
+	lingerTime = 30 * time.Second
+)
+
+// revert takes the change back. A piton that has not finished making it may make
+// one more of its changes meanwhile; so that is looked for when it has ended.
+func (s *sentry) revert(why string) {
+	last := s.status()
+	last.State, last.Left = Late, 0
+	s.door.shut(last)
+	why = fmt.Sprintf("piton guard: entry %d is taken back, %s", s.entry.ID, why)
+	s.takeBack(why, true)
+	linger := time.After(lingerTime)
+	for !s.entry.Finished && s.told != nil {
+		select {
+		case m, ok := <-s.told:
+			if ok {
+				s.hear(m)
+			} else {
+				s.told = nil
+			}
+			if !ok || s.entry.Finished {
+				s.takeBack(why, false)
+			}
+		case <-linger:
+			return
+		}
+	}
+}
+
+// takeBack goes back first, and records it when the machine is its users' again:
+// the first time in any case, later if there was something left.
+func (s *sentry) takeBack(why string, first bool) {
+	plan, result, err := s.back(context.Background(), tune.New(tune.Options{}))
+	t := tune.New(tune.Options{Journal: s.journal, User: s.order.User, Command: why})
+	if err == nil && (first || result.Count(tune.Done)+result.Count(tune.Failed) > 0) {
+		// A journal that cannot be written leaves nobody to tell: the state is right.
+		_, _ = t.Record(plan, result)
+	}
+}
+
+// back applies the way back until nothing is left of it: first what was changed,
+// at once; then what was born meanwhile and inherited a value. It returns the plan
+// for what was changed, and everything that was done.
+func (s *sentry) back(ctx context.Context, t *tune.Tuner) (plan tune.Plan, all tune.Result, err error) {
+	for pass := range passesMost {
+		since := uint64(0)
+		if pass > 0 {
+			since = s.born
+		}
+		p, planErr := t.PlanRevert(ctx, s.entry, since)
+		r, applyErr := t.Apply(ctx, p)
+		if err = errors.Join(planErr, applyErr); err != nil {
+			time.Sleep(pause)
+			continue
+		}
+		if plan.Undoes == nil {
+			plan, all = p, r
+			continue
+		}
+		done, failed := r.Count(tune.Done), r.Count(tune.Failed)
+		for _, c := range r.Changes {
+			if c.Status == tune.Done || c.Status == tune.Failed && pass == passesMost-1 {
+				all.Changes = append(all.Changes, c) // the later of two is what counts
+			}
+		}
+		if done+failed == 0 {
+			break
+		}
+		if failed > 0 {
+			time.Sleep(pause)
+		}
+	}
+	return plan, all, err
+}
