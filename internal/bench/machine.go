@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"piton/internal/topology"
+)
+
+// machine is what the workloads of memory need to know of this machine. It is
+// read once; one that cannot be read knows nothing.
+var machine = sync.OnceValue(func() *topology.Topology {
+	topo, err := topology.Read("/")
+	if err != nil {
+		return &topology.Topology{}
+	}
+	return topo
+})
+
+// dataCaches are the caches of the first CPU that hold data, by level.
+func dataCaches(t *topology.Topology) []topology.Cache {
+	var out []topology.Cache
+	for _, c := range t.Caches {
+		if c.CPUs.Has(t.Online.First()) && c.Type != "Instruction" && c.SizeBytes > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// llcBytes is the size of the last of them, 0 when not known.
+func llcBytes(t *topology.Topology) int64 {
+	caches := dataCaches(t)
+	if len(caches) == 0 {
+		return 0
+	}
+	return caches[len(caches)-1].SizeBytes
+}
+
+// lineBytes is the size of a cache line, 64 where the kernel does not tell.
+func lineBytes() int {
+	const usual = 64
+	b, err := os.ReadFile("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size")
+	if err != nil {
+		return usual
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || n < 8 || n > 4096 || n&(n-1) != 0 {
+		return usual
+	}
+	return n
+}
+
+// picture makes a Workload's Picture of a function that draws its Result.
+func picture[R any](draw func(R, int) []string) func(json.RawMessage, int) ([]string, error) {
+	return func(detail json.RawMessage, width int) ([]string, error) {
+		var r R
+		if err := json.Unmarshal(detail, &r); err != nil {
+			return nil, fmt.Errorf("read the result to draw: %w", err)
+		}
+		return draw(r, width), nil
+	}
+}

@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tree makes a host tree of files.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	return root
+}
+
+func TestAvailableMemory(t *testing.T) {
+	meminfo := "MemTotal:       1000 kB\nMemFree:         1 kB\nMemAvailable:    500 kB\n"
+	cgroup := fmt.Sprintf("proc/%d/cgroup", os.Getpid())
+	assert.Equal(t, int64(0), availableBytes(t.TempDir()), "not known")
+	assert.Equal(t, int64(500<<10), availableBytes(tree(t, map[string]string{"proc/meminfo": meminfo})))
+	limited := map[string]string{
+		"proc/meminfo": meminfo, cgroup: "0::/a/b\n",
+		"sys/fs/cgroup/a/memory.max": "300000\n", "sys/fs/cgroup/a/memory.current": "100000\n",
+		"sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/b/memory.current": "100000\n",
+	}
+	assert.Equal(t, int64(200_000), availableBytes(tree(t, limited)), "of the cgroup above")
+	limited["sys/fs/cgroup/a/memory.current"] = "400000\n"
+	assert.Equal(t, int64(1), availableBytes(tree(t, limited)), "none is left")
+}
+
+func TestAvailableMemoryOfANode(t *testing.T) {
+	root := tree(t, map[string]string{"sys/devices/system/node/node3/meminfo": "Node 3 MemTotal: 9 kB\nNode 3 MemFree:   100 kB\n" +
+		"Node 3 Active(file):    40 kB\nNode 3 Inactive(file):  20 kB\n"})
+	assert.Equal(t, int64(130<<10), nodeAvailableBytes(root, 3))
+	assert.Equal(t, int64(0), nodeAvailableBytes(root, 4))
+}
+
+func TestThisMachine(t *testing.T) {
+	assert.Positive(t, availableBytes("/"))
+	assert.NotZero(t, lineBytes())
+	assert.NotEmpty(t, machine().CPUs)
+}
+
+func FuzzMeminfo(f *testing.F) {
+	f.Add([]byte("MemFree: 1 kB\n"), "MemFree")
+	f.Add([]byte("Node 0 MemFree: -1 kB\n::\nMemFree"), "MemFree")
+	f.Fuzz(func(t *testing.T, content []byte, name string) {
+		if meminfoBytes(content, name) < 0 {
+			t.Fatal("negative")
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package stream
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Picture draws the bandwidths: bars of the four loops, or a grid beside the
+// distances. Lines are at most width cells wide.
+func Picture(r Result, width int) []string {
+	if len(r.Cells) > 0 {
+		return cut(r.grid(), width)
+	}
+	return cut(r.bars(width), width)
+}
+
+// bars draws each loop's best, median and worst on one scale.
+func (r Result) bars(width int) []string {
+	var most float64
+	for _, op := range r.Ops {
+		most = max(most, op.BestMBs)
+	}
+	const labels = len("triad  123456.7 MB/s  ") + len("  best 123456.7")
+	room := max(width-labels, 8)
+	var out []string
+	for _, op := range r.Ops {
+		cells := func(v float64) int { return int(v / max(most, 1) * float64(room)) }
+		solid := cells(op.MedianMBs)
+		bar := strings.Repeat("█", solid) + strings.Repeat("░", cells(op.BestMBs)-solid)
+		out = append(out, fmt.Sprintf("%-5s %9.1f MB/s  %s%s  best %.1f", op.Name, op.MedianMBs, bar,
+			strings.Repeat(" ", room-utf8.RuneCountInString(bar)), op.BestMBs))
+	}
+	return append(out, r.note())
+}
+
+func (r Result) note() string {
+	note := fmt.Sprintf("three arrays of %d MiB", r.MiB)
+	if r.CacheTimes > 0 {
+		note += fmt.Sprintf(", each %.1f× the last-level cache", r.CacheTimes)
+		if r.CacheTimes < caches {
+			note += fmt.Sprintf(" (less than %d×: caches help)", caches)
+		}
+	}
+	return note + ", " + string(r.Used) + " loops"
+}
+
+// shades are the heat of a cell, cold to hot.
+var shades = []string{"·", "░", "▒", "▓", "█"}
+
+// grid draws triad's bandwidth from each place to each node, with the distance
+// after it.
+func (r Result) grid() []string {
+	var columns []int
+	low, high := r.Cells[0].Triad(), r.Cells[0].Triad()
+	for _, c := range r.Cells {
+		if c.FromNode == r.Cells[0].FromNode && c.FromCPU == r.Cells[0].FromCPU {
+			columns = append(columns, c.MemoryNode)
+		}
+		low, high = min(low, c.Triad()), max(high, c.Triad())
+	}
+	head := "triad MB/s (distance) to "
+	for _, n := range columns {
+		head += fmt.Sprintf("%18s", fmt.Sprintf("memory %d", n))
+	}
+	out := []string{head}
+	for i := 0; i < len(r.Cells); i += len(columns) {
+		line := fmt.Sprintf("%-25s", r.Cells[i].from())
+		for _, c := range r.Cells[i:min(i+len(columns), len(r.Cells))] {
+			heat := 1.0
+			if high > low {
+				heat = (c.Triad() - low) / (high - low)
+			}
+			shade := shades[min(int(heat*float64(len(shades))), len(shades)-1)]
+			line += fmt.Sprintf("  %s %8.0f (%3d)", shade+shade, c.Triad(), c.Distance)
+		}
+		out = append(out, line)
+	}
+	out = append(out, fmt.Sprintf("%s %.0f … %s %.0f MB/s; %s", shades[0], low, shades[len(shades)-1], high, r.note()))
+	if r.Fit != nil {
+		out = append(out, r.Fit.Verdict)
+	}
+	return out
+}
+
+func (c Cell) from() string {
+	if c.FromCPU < 0 {
+		return fmt.Sprintf("from node %d", c.FromNode)
+	}
+	return fmt.Sprintf("from CPU %d of node %d", c.FromCPU, c.FromNode)
+}
+
+func cut(lines []string, width int) []string {
+	for i, l := range lines {
+		if utf8.RuneCountInString(l) > width {
+			lines[i] = string([]rune(l)[:max(width, 0)])
+		}
+	}
+	return lines
+}

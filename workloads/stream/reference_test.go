@@ -1,0 +1,80 @@
+package stream
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// compileReference builds testdata/reference.c with arrays of that size.
+func compileReference(tb testing.TB, mib int) string {
+	tb.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		tb.Skip("gcc is not installed")
+	}
+	binary := filepath.Join(tb.TempDir(), "reference")
+	out, err := exec.Command(gcc, "-O3", fmt.Sprintf("-DMIB=%dL", mib), "-o", binary, "testdata/reference.c").CombinedOutput()
+	require.NoError(tb, err, "%s", out)
+	return binary
+}
+
+func runReference(tb testing.TB, binary string, reps int) (mbs [4]float64, answer string) {
+	tb.Helper()
+	out, err := exec.Command(binary, fmt.Sprint(reps)).Output()
+	require.NoError(tb, err)
+	_, err = fmt.Sscan(string(out), &mbs[0], &mbs[1], &mbs[2], &mbs[3], &answer)
+	require.NoError(tb, err)
+	return mbs, answer
+}
+
+func TestReferenceAgrees(t *testing.T) {
+	_, answer := runReference(t, compileReference(t, 1), 7)
+	r, err := Run(t.Context(), options(func(o *Options) { o.Reps = 7 }))
+	require.NoError(t, err)
+	require.Equal(t, answer, r.Answer)
+}
+
+// BenchmarkAgainstGCC runs STREAM of gcc -O3 and both kinds of loops in turn, on
+// one thread, and reports the ratios of the medians of their best bandwidths.
+// -benchtime 11x gives eleven rounds.
+func BenchmarkAgainstGCC(b *testing.B) {
+	const mib, reps = 128, 10
+	binary := compileReference(b, mib)
+	var inC [4][]float64
+	inGo := map[Loops]*[4][]float64{Plain: {}, Vector: {}}
+	for b.Loop() {
+		mbs, _ := runReference(b, binary, reps)
+		for i, v := range mbs {
+			inC[i] = append(inC[i], v)
+		}
+		for loops, figures := range inGo {
+			if loops == Vector && !haveVector() {
+				continue
+			}
+			r, err := Run(b.Context(), options(func(o *Options) { o.MiB, o.Reps, o.Loops = mib, reps, loops }))
+			require.NoError(b, err)
+			for i, op := range r.Ops {
+				figures[i] = append(figures[i], op.BestMBs)
+			}
+		}
+	}
+	for i, name := range opNames {
+		c := median(inC[i])
+		b.ReportMetric(c, "gcc-"+name+"-MB/s")
+		for loops, figures := range inGo {
+			if len(figures[i]) > 0 {
+				b.ReportMetric(median(figures[i])/c, string(loops)+"-"+name+"/gcc")
+			}
+		}
+	}
+}
+
+func median(xs []float64) float64 {
+	slices.Sort(xs)
+	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
+}
