@@ -1,0 +1,222 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// CaptureOptions say what of a machine is worth keeping. What differs from how
+// Linux starts, and what piton has changed in this boot, always is.
+type CaptureOptions struct {
+	// All keeps every setting of every task, line and queue.
+	All bool
+	// Only are the processes to look at, with every setting of theirs, and nothing
+	// else is; nil for everything.
+	Only map[kernel.TID]bool
+	// Sysctls are globs of settings to keep, "vm/dirty_*".
+	Sysctls []string
+	Journal []tune.Entry
+	// Isolated are the CPUs that piton has isolated; where none, they are guessed
+	// from the masks that an isolation leaves.
+	Isolated cpuset.Set
+}
+
+// Capture makes a profile of the machine's state. What cannot be told apart by
+// stable matchers is left out and said in the Notes.
+func Capture(s *State, o CaptureOptions) *Profile {
+	c := &capturer{s: s, o: o, p: &Profile{Version: Version}, touched: touchedBy(o.Journal)}
+	if o.Only == nil {
+		c.isolation()
+		c.machine()
+		c.irqs()
+		c.queues()
+		c.sysctls()
+	}
+	c.users()
+	c.kthreads()
+	slices.SortFunc(c.p.Tasks, compareItems)
+	slices.SortFunc(c.p.Kthreads, compareItems)
+	return c.p
+}
+
+func compareItems(a, b Task) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Cgroup, b.Cgroup), cmp.Compare(a.Command, b.Command), cmp.Compare(a.Thread, b.Thread))
+}
+
+type capturer struct {
+	s        *State
+	o        CaptureOptions
+	p        *Profile
+	isolated cpuset.Set
+	touched  map[touch]bool
+}
+
+// touch is something that piton has changed.
+type touch struct {
+	tid        kernel.TID
+	startTicks uint64
+	path       string
+	attribute  tune.Attribute
+}
+
+// touchedBy finds what is in force of the journal.
+func touchedBy(entries []tune.Entry) map[touch]bool {
+	out := map[touch]bool{}
+	for _, e := range entries {
+		if e.PastBoot || e.Undone || len(e.Undoes) > 0 {
+			continue
+		}
+		for _, c := range e.Changes {
+			if c.Status != tune.Done && c.Status != tune.Planned {
+				continue
+			}
+			if c.Path != "" {
+				out[touch{path: c.Path}] = true
+				continue
+			}
+			out[touch{tid: c.TID, startTicks: c.StartTicks, attribute: c.Attribute}] = true
+		}
+	}
+	return out
+}
+
+func (c *capturer) changed(path string) bool { return c.o.All || c.touched[touch{path: path}] }
+
+func (c *capturer) note(format string, args ...any) {
+	c.p.Notes = append(c.p.Notes, fmt.Sprintf(format, args...))
+}
+
+// isolation finds the CPUs that are kept free: those that new interrupt lines and
+// the workqueues both do without, unless they were isolated at boot.
+func (c *capturer) isolation() {
+	c.isolated = c.o.Isolated.And(c.s.online())
+	if c.isolated.Empty() && c.s.DefaultIRQ.OK && c.s.Workqueue.OK {
+		apart := c.s.online().AndNot(c.s.DefaultIRQ.Set)
+		if apart.Equal(c.s.online().AndNot(c.s.Workqueue.Set)) && !apart.SubsetOf(c.s.Topology.Isolated) && !apart.Equal(c.s.online()) {
+			c.isolated = apart
+		}
+	}
+	c.p.Isolation.CPUs = c.isolated.String()
+}
+
+// usual reports whether a mask is what everything has unless somebody chose it.
+func (c *capturer) usual(mask cpuset.Set) bool {
+	mask = mask.And(c.s.online())
+	return mask.Equal(c.s.online()) || mask.Equal(c.s.online().AndNot(c.isolated))
+}
+
+// cpusText writes a mask, all CPUs as a word that fits other machines.
+func (c *capturer) cpusText(mask cpuset.Set) string {
+	if mask = mask.And(c.s.online()); mask.Equal(c.s.online()) {
+		return "online"
+	}
+	return mask.String()
+}
+
+// usualFor is usual for a task: also what its cpuset leaves, what init or
+// kthreadd was started with, and, of a node's own kernel threads, the node.
+func (c *capturer) usualFor(t *sample.Task) bool {
+	if c.usual(t.Affinity) {
+		return true
+	}
+	kernelThread := t.Flags&sample.FlagKernelThread != 0
+	elder := kernel.TID(1)
+	if kernelThread {
+		elder = 2 // kthreadd
+	}
+	mask := t.Affinity.And(c.s.online())
+	for i := range c.s.Tasks {
+		e := &c.s.Tasks[i]
+		if e.TID == elder && t.TID != elder && !c.touched[touch{tid: e.TID, startTicks: e.StartTicks, attribute: tune.Affinity}] &&
+			mask.Equal(e.Affinity.And(c.s.online())) {
+			return true
+		}
+	}
+	if kernelThread {
+		return c.ofNode(t.ID.Comm, mask)
+	}
+	if c.s.Cpuset == nil {
+		return false
+	}
+	limit, err := c.s.Cpuset(t.TGID)
+	return err == nil && (mask.Equal(limit.And(c.s.online())) || mask.Equal(limit.And(c.s.online()).AndNot(c.isolated)))
+}
+
+// ofNode reports whether a kernel thread is a node's, kswapd1, and has its CPUs.
+func (c *capturer) ofNode(comm string, mask cpuset.Set) bool {
+	for _, n := range c.s.Topology.Nodes {
+		cpus := n.CPUs.And(c.s.online())
+		if strings.HasSuffix(comm, fmt.Sprint(int(n.ID))) && (mask.Equal(cpus) || mask.Equal(cpus.AndNot(c.isolated))) {
+			return true
+		}
+	}
+	return false
+}
+
+// shape is what a thread has, by attribute; one that cannot be read, or not be
+// set, is not in it.
+type shape map[tune.Attribute]string
+
+func (c *capturer) shapeOf(t *sample.Task) shape {
+	out := shape{}
+	if t.Have&sample.HaveAffinity != 0 && t.Flags&sample.FlagNoSetAffinity == 0 {
+		out[tune.Affinity] = c.cpusText(t.Affinity)
+	}
+	out[tune.Nice], _ = actual(t, tune.Nice)
+	for _, a := range []tune.Attribute{tune.Policy, tune.IOPrio} {
+		if text, ok := actual(t, a); ok && t.Policy != kernel.Ext {
+			out[a] = text
+		}
+	}
+	return out
+}
+
+// plain are the values that a task starts with.
+var plain = shape{tune.Nice: "0", tune.Policy: "OTHER", tune.IOPrio: "none"}
+
+// worth says which of a task's settings are to be kept.
+func (c *capturer) worth(t *sample.Task, has shape) map[tune.Attribute]bool {
+	out := map[tune.Attribute]bool{}
+	for a, text := range has {
+		usual := text == plain[a]
+		if a == tune.Affinity {
+			usual = c.usualFor(t)
+		}
+		if !usual || c.o.All || c.o.Only != nil || c.touched[touch{tid: t.TID, startTicks: t.StartTicks, attribute: a}] {
+			out[a] = true
+		}
+	}
+	return out
+}
+
+// set gives an item the values of the attributes chosen.
+func (t *Task) set(has shape, chosen map[tune.Attribute]bool) {
+	for a := range chosen {
+		text, ok := has[a]
+		if !ok {
+			continue
+		}
+		switch a {
+		case tune.Affinity:
+			t.CPUs = text
+		case tune.Nice:
+			if n, err := tune.ParseNice(text); err == nil {
+				t.Nice = &n
+			}
+		case tune.Policy:
+			t.Policy = text
+		case tune.IOPrio:
+			t.IOPrio = text
+		}
+	}
+}
+
+func equalShapes(a, b shape) bool { return maps.Equal(a, b) }

@@ -1,0 +1,134 @@
+package profile
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"piton/internal/irq"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+var (
+	perCPU    = regexp.MustCompile(`/[0-9]+$`)                          // ksoftirqd/3
+	ofLine    = regexp.MustCompile(`^irq/[0-9]+-`)                      // irq/24-eth0; lines have other numbers after a boot
+	fleeting  = regexp.MustCompile(`^kworker(/|$)`)                     // renamed with each piece of work
+	immovable = regexp.MustCompile(`^(migration/|cpuhp/|idle_inject/)`) // the scheduler's own
+)
+
+// kthreads captures kernel threads. They come and go with kernels and devices,
+// so none is required.
+func (c *capturer) kthreads() {
+	groups := map[string][]*sample.Task{}
+	for i := range c.s.Tasks {
+		t := &c.s.Tasks[i]
+		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || c.o.Only != nil && !c.o.Only[t.TGID] ||
+			fleeting.MatchString(t.ID.Comm) || immovable.MatchString(t.ID.Comm) {
+			continue
+		}
+		groups[familyOf(t.ID.Comm)] = append(groups[familyOf(t.ID.Comm)], t)
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		c.kthread(name, groups[name])
+	}
+}
+
+// familyOf is the glob that means a kernel thread and its likes on other CPUs, or
+// after the next boot.
+func familyOf(comm string) string {
+	switch {
+	case ofLine.MatchString(comm):
+		return "irq/*-" + escape(comm[strings.IndexByte(comm, '-')+1:])
+	case perCPU.MatchString(comm):
+		return escape(comm[:strings.LastIndexByte(comm, '/')]) + "/*"
+	}
+	return nameOf(comm)
+}
+
+// kthread captures a family of kernel threads as one item if all have the same.
+func (c *capturer) kthread(name string, threads []*sample.Task) {
+	worth := map[tune.Attribute]bool{}
+	has := make([]shape, len(threads))
+	alike := true
+	for i, t := range threads {
+		has[i] = c.shapeOf(t)
+		if ofLine.MatchString(t.ID.Comm) {
+			delete(has[i], tune.Affinity) // which follows the line's
+		}
+		maps.Copy(worth, c.worth(t, has[i]))
+		alike = alike && equalShapes(has[i], has[0])
+	}
+	if alike {
+		c.writeKthread(name, has[0], worth)
+		return
+	}
+	for i, t := range threads {
+		if ofLine.MatchString(t.ID.Comm) {
+			c.note("kernel threads %s differ and cannot be told apart by their names; they are not saved", quoted(name))
+			return
+		}
+		c.writeKthread(nameOf(t.ID.Comm), has[i], worth)
+	}
+}
+
+func (c *capturer) writeKthread(name string, has shape, worth map[tune.Attribute]bool) {
+	item := Task{Name: name, Optional: true, kind: KernelThreads}
+	item.set(has, worth)
+	if item.sets() {
+		c.p.Kthreads = append(c.p.Kthreads, item)
+	}
+}
+
+// machine captures what there is once.
+func (c *capturer) machine() {
+	if m := c.s.DefaultIRQ; m.OK && (!c.usual(m.Set) || c.changed(defaultIRQFile)) {
+		c.p.Machine.DefaultIRQAffinity = c.cpusText(m.Set)
+	}
+	if m := c.s.Workqueue; m.OK && (!c.usual(m.Set) || c.changed(workqueueMask)) {
+		c.p.Machine.WorkqueueCPUs = c.cpusText(m.Set)
+	}
+}
+
+// irqs captures the lines that can be routed and go elsewhere than new ones do.
+func (c *capturer) irqs() {
+	for i := range c.s.IRQs {
+		l := &c.s.IRQs[i]
+		usual := c.usual(l.Requested.Set) || c.s.DefaultIRQ.OK && l.Requested.And(c.s.online()).Equal(c.s.DefaultIRQ.And(c.s.online()))
+		if l.Control == irq.Managed || l.Control == irq.Fixed || !l.Requested.OK || len(l.Actions) == 0 ||
+			usual && !c.changed(irqFile(l.Number)) {
+			continue
+		}
+		item, ok := c.irqItem(l)
+		if !ok {
+			c.note("%s cannot be told apart from others by handler and device; it is not saved", irqName(l))
+			continue
+		}
+		item.CPUs = c.cpusText(l.Requested.Set)
+		c.p.IRQs = append(c.p.IRQs, item)
+	}
+	slices.SortFunc(c.p.IRQs, func(a, b IRQ) int { return strings.Compare(a.Action+"\x00"+a.Device, b.Action+"\x00"+b.Device) })
+}
+
+// irqItem finds the shortest way to name a line alone.
+func (c *capturer) irqItem(l *irq.IRQ) (IRQ, bool) {
+	items := []IRQ{{Action: escape(l.Actions[0])}}
+	for _, device := range append(slices.Clone(l.Device.Names), l.Device.Address) {
+		if device != "" {
+			items = append(items, IRQ{Action: escape(l.Actions[0]), Device: escape(device)})
+		}
+	}
+	for _, item := range items {
+		n := 0
+		for i := range c.s.IRQs {
+			if item.matches(&c.s.IRQs[i]) {
+				n++
+			}
+		}
+		if n == 1 {
+			return item, true
+		}
+	}
+	return IRQ{}, false
+}

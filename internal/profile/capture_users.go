@@ -1,0 +1,238 @@
+package profile
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// process is a user process with what its threads have.
+type process struct {
+	leader *sample.Task
+	base   shape // what most threads have
+	worth  map[tune.Attribute]bool
+	// apart are the threads whose name has other values than base.
+	apart map[string]*named
+}
+
+// named are the threads of one name, in order.
+type named struct {
+	shapes []shape
+	worth  map[tune.Attribute]bool
+}
+
+// users captures user tasks.
+func (c *capturer) users() {
+	processes := c.processes()
+	covered := map[kernel.TID]bool{}
+	for _, p := range processes {
+		if covered[p.leader.TID] || !p.interesting() || c.o.Only != nil && !c.o.Only[p.leader.TID] {
+			continue
+		}
+		c.user(p, processes, covered)
+	}
+}
+
+func (p *process) interesting() bool { return len(p.worth) > 0 || len(p.apart) > 0 }
+
+// processes looks at every user process, the oldest first.
+func (c *capturer) processes() []*process {
+	threads := map[kernel.TID][]*sample.Task{}
+	var out []*process
+	for i := range c.s.Tasks {
+		t := &c.s.Tasks[i]
+		if t.ID == nil || t.TGID == c.s.Self || t.Flags&sample.FlagKernelThread != 0 || t.State == 'Z' || t.State == 'X' {
+			continue
+		}
+		threads[t.TGID] = append(threads[t.TGID], t)
+		if t.IsProcess() {
+			out = append(out, &process{leader: t})
+		}
+	}
+	for _, p := range out {
+		c.look(p, threads[p.leader.TID])
+	}
+	slices.SortStableFunc(out, func(a, b *process) int { return compare(a.leader.StartTicks, b.leader.StartTicks) })
+	return out
+}
+
+// look sorts a process's threads by what they have.
+func (c *capturer) look(p *process, threads []*sample.Task) {
+	shapes := make([]shape, len(threads))
+	votes, at := map[string]int{}, map[string]int{}
+	p.base, p.worth, p.apart = c.shapeOf(p.leader), map[tune.Attribute]bool{}, map[string]*named{}
+	best := 0
+	for i, t := range threads {
+		shapes[i] = c.shapeOf(t)
+		key := keyOf(shapes[i])
+		votes[key]++
+		if _, ok := at[key]; !ok {
+			at[key] = i
+		}
+	}
+	for _, i := range slices.Sorted(maps.Values(at)) {
+		if n := votes[keyOf(shapes[i])]; n > best {
+			best, p.base = n, shapes[i]
+		}
+	}
+	differs := map[string]bool{}
+	for i, t := range threads {
+		differs[t.ID.Comm] = differs[t.ID.Comm] || !equalShapes(shapes[i], p.base)
+	}
+	for i, t := range threads {
+		worth := c.worth(t, shapes[i])
+		if !differs[t.ID.Comm] {
+			maps.Copy(p.worth, worth)
+			continue
+		}
+		n := p.apart[t.ID.Comm]
+		if n == nil {
+			n = &named{worth: map[tune.Attribute]bool{}}
+			p.apart[t.ID.Comm] = n
+		}
+		n.shapes = append(n.shapes, shapes[i])
+		maps.Copy(n.worth, worth)
+		for a, text := range shapes[i] {
+			if text != p.base[a] {
+				n.worth[a] = true
+			}
+		}
+	}
+}
+
+func keyOf(s shape) string {
+	return strings.Join([]string{s[tune.Affinity], s[tune.Nice], s[tune.Policy], s[tune.IOPrio]}, "\x00")
+}
+
+// agree reports whether one item, and its threads' items, can stand for all.
+func agree(all []*process, but tune.Attribute) bool {
+	for _, p := range all {
+		if !sameBut(p.base, all[0].base, but) || len(p.apart) != len(all[0].apart) {
+			return false
+		}
+		for name, n := range p.apart {
+			first := all[0].apart[name]
+			if first == nil || !slices.EqualFunc(n.shapes, first.shapes, equalShapes) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameBut(a, b shape, but tune.Attribute) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	delete(a, but)
+	delete(b, but)
+	return maps.Equal(a, b)
+}
+
+// matchers are the ways to name a process, from the shortest.
+func (p *process) matchers() []Task {
+	id := p.leader.ID
+	name := Task{Name: nameOf(id.Comm)}
+	out := []Task{name}
+	command := name
+	if id.Cmdline != "" {
+		command.Command = "^" + regexp.QuoteMeta(id.Cmdline) + "$"
+	}
+	if strings.HasSuffix(id.Cgroup, ".service") {
+		group := name
+		group.Cgroup = escape(id.Cgroup)
+		out = append(out, group)
+	}
+	out = append(out, command)
+	if id.Cgroup != "" && id.Cgroup != "/" {
+		command.Cgroup = escape(id.Cgroup)
+		out = append(out, command)
+	}
+	return out
+}
+
+// user captures a process, and all that the same matchers mean.
+func (c *capturer) user(p *process, all []*process, covered map[kernel.TID]bool) {
+	var meant []*process
+	var item Task
+	for _, item = range p.matchers() {
+		if meant = meantBy(item, all); len(meant) > 0 && agree(meant, "") {
+			c.write(item, meant, nil, covered)
+			return
+		}
+	}
+	if len(meant) > 0 && agree(meant, tune.Affinity) {
+		var each []string
+		for _, q := range meant {
+			each = append(each, q.base[tune.Affinity])
+		}
+		c.write(item, meant, each, covered)
+		return
+	}
+	for _, q := range meant {
+		covered[q.leader.TID] = true
+	}
+	c.note("%d processes %s differ and cannot be told apart by their names, command lines and cgroups; they are not saved", len(meant), quoted(p.leader.ID.Comm))
+}
+
+func meantBy(item Task, all []*process) []*process {
+	m, err := newTaskMatcher(&item)
+	if err != nil {
+		return nil
+	}
+	var out []*process
+	for _, p := range all {
+		if m.process(p.leader) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// write adds the items of processes that agree.
+func (c *capturer) write(item Task, meant []*process, each []string, covered map[kernel.TID]bool) {
+	worth := map[tune.Attribute]bool{}
+	for _, p := range meant {
+		covered[p.leader.TID] = true
+		maps.Copy(worth, p.worth)
+	}
+	base := item
+	base.set(meant[0].base, worth)
+	if each != nil {
+		base.CPUs, base.CPUsEach = "", each
+	}
+	if base.sets() {
+		c.p.Tasks = append(c.p.Tasks, base)
+	}
+	for name, n := range meant[0].apart {
+		thread := item
+		thread.Thread = nameOf(name)
+		c.threads(thread, n)
+	}
+}
+
+func (t *Task) sets() bool {
+	return t.CPUs != "" || len(t.CPUsEach) > 0 || t.Nice != nil || t.Policy != "" || t.IOPrio != ""
+}
+
+// threads adds the item of a process's threads of one name.
+func (c *capturer) threads(item Task, n *named) {
+	item.set(n.shapes[0], n.worth)
+	var each []string
+	for _, s := range n.shapes {
+		each = append(each, s[tune.Affinity])
+		if !sameBut(s, n.shapes[0], tune.Affinity) {
+			c.note("threads %s of %s differ and cannot be told apart by their names; they are not saved", item.Thread, item.Name)
+			return
+		}
+	}
+	if len(slices.Compact(slices.Clone(each))) > 1 {
+		item.CPUs, item.CPUsEach = "", each
+	}
+	if item.sets() {
+		c.p.Tasks = append(c.p.Tasks, item)
+	}
+}

@@ -1,0 +1,194 @@
+package profile
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const header = `# piton apply FILE --check   shows what it would change; without --check it changes it
+# piton verify FILE          exits 5 when something is not as written here
+# Items find tasks, interrupts and queues by name, command line, cgroup and device, never by
+# number. Later items win. An item that finds nothing is an error, unless it is optional = true.
+`
+
+// sections are what stands above the first item of each kind.
+var sections = map[string]string{
+	"isolation": "# CPUs that nothing is to run on but what an item below sends there",
+	"machine":   "# interrupts that come up later, and work that is bound to no CPU",
+	"task":      "# tasks of users: name, thread, command (a regular expression) and cgroup say which;\n# cpus, cpus_each (one after the other), nice, policy and ioprio say what they get",
+	"kthread":   "# kernel threads",
+	"irq":       "# interrupt lines, by handler (action) and device",
+	"queue":     "# steering of received (rps, rps_flows) and sent (xps) packets, by queue",
+	"sysctl":    "# kernel settings; a - before the name: no error where the kernel has no such setting",
+}
+
+// encoder writes TOML that people read and edit.
+type encoder struct {
+	b     strings.Builder
+	began map[string]bool
+}
+
+// Encode writes a profile, the same profile always in the same way.
+func Encode(p *Profile) []byte {
+	e := &encoder{began: map[string]bool{}}
+	e.b.WriteString(header)
+	for _, n := range p.Notes {
+		fmt.Fprintf(&e.b, "# not saved: %s\n", comment(n))
+	}
+	fmt.Fprintf(&e.b, "\nversion = %d\n", Version)
+	if p.Isolation.CPUs != "" {
+		e.table("isolation")
+		e.text("cpus", p.Isolation.CPUs)
+	}
+	if p.Machine.DefaultIRQAffinity != "" || p.Machine.WorkqueueCPUs != "" {
+		e.table("machine")
+		e.text("default_irq_affinity", p.Machine.DefaultIRQAffinity)
+		e.text("workqueue_cpus", p.Machine.WorkqueueCPUs)
+	}
+	for i := range p.Tasks {
+		e.task("task", &p.Tasks[i])
+	}
+	for i := range p.Kthreads {
+		e.task("kthread", &p.Kthreads[i])
+	}
+	for i := range p.IRQs {
+		q := &p.IRQs[i]
+		e.item("irq")
+		e.text("action", q.Action)
+		e.text("device", q.Device)
+		e.text("cpus", q.CPUs)
+		e.optional(q.Optional)
+	}
+	for i := range p.Queues {
+		e.queue(&p.Queues[i])
+	}
+	if len(p.sysctls) > 0 {
+		e.table("sysctl")
+	}
+	for _, s := range p.sysctls {
+		name := s.Name
+		if s.Optional {
+			name = "-" + name
+		}
+		fmt.Fprintf(&e.b, "%s = %s\n", quote(name), number(s.Value))
+	}
+	return []byte(e.b.String())
+}
+
+func (e *encoder) section(name string) {
+	e.b.WriteByte('\n')
+	if !e.began[name] {
+		e.began[name] = true
+		e.b.WriteString(sections[name] + "\n")
+	}
+}
+
+func (e *encoder) table(name string) {
+	e.section(name)
+	fmt.Fprintf(&e.b, "[%s]\n", name)
+}
+
+func (e *encoder) item(name string) {
+	e.section(name)
+	fmt.Fprintf(&e.b, "[[%s]]\n", name)
+}
+
+func (e *encoder) text(key, value string) {
+	if value != "" {
+		fmt.Fprintf(&e.b, "%s = %s\n", key, quote(value))
+	}
+}
+
+func (e *encoder) optional(is bool) {
+	if is {
+		e.b.WriteString("optional = true\n")
+	}
+}
+
+func (e *encoder) task(section string, t *Task) {
+	e.item(section)
+	e.text("name", t.Name)
+	e.text("thread", t.Thread)
+	e.text("command", t.Command)
+	e.text("cgroup", t.Cgroup)
+	e.text("cpus", t.CPUs)
+	if len(t.CPUsEach) > 0 {
+		all := make([]string, len(t.CPUsEach))
+		for i, cpus := range t.CPUsEach {
+			all[i] = quote(cpus)
+		}
+		fmt.Fprintf(&e.b, "cpus_each = [%s]\n", strings.Join(all, ", "))
+	}
+	if t.Nice != nil {
+		fmt.Fprintf(&e.b, "nice = %d\n", *t.Nice)
+	}
+	e.text("policy", t.Policy)
+	e.text("ioprio", t.IOPrio)
+	e.optional(t.Optional)
+}
+
+func (e *encoder) queue(q *Queue) {
+	e.item("queue")
+	e.text("nic", q.NIC)
+	e.text("queue", q.Queue)
+	if q.RPS != nil {
+		fmt.Fprintf(&e.b, "rps = %s\n", quote(*q.RPS))
+	}
+	if q.RPSFlows != nil {
+		fmt.Fprintf(&e.b, "rps_flows = %d\n", *q.RPSFlows)
+	}
+	if q.XPS != nil {
+		fmt.Fprintf(&e.b, "xps = %s\n", quote(*q.XPS))
+	}
+	e.optional(q.Optional)
+}
+
+// quote writes a text as TOML does: between ' as it is where that is easier to
+// read, else with escapes.
+func quote(s string) string {
+	plain := utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) })
+	if plain && strings.ContainsAny(s, `\"`) && !strings.Contains(s, "'") {
+		return "'" + s + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case unicode.IsControl(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r) // of bytes that are no UTF-8: the replacement
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+var whole = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
+
+// number writes a whole number bare, and anything else as a text.
+func number(s string) string {
+	if whole.MatchString(s) {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return strconv.FormatInt(n, 10)
+		}
+	}
+	return quote(s)
+}
+
+// comment keeps a text on its line.
+func comment(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, s)
+}

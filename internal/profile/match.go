@@ -1,0 +1,122 @@
+package profile
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"piton/internal/irq"
+	"piton/internal/sample"
+	"piton/internal/target"
+)
+
+// taskMatcher finds the processes, and their threads, that an item means. A
+// Profile that was parsed has no item of which one cannot be made.
+type taskMatcher struct {
+	kind         Kind
+	name, thread target.Expr
+	hasName      bool
+	hasThread    bool
+	command      *regexp.Regexp
+	cgroup       string
+}
+
+func newTaskMatcher(t *Task) (m taskMatcher, err error) {
+	m = taskMatcher{kind: t.kind, cgroup: t.Cgroup, hasName: t.Name != "", hasThread: t.Thread != ""}
+	if m.hasName {
+		if m.name, err = target.Parse(t.Name); err != nil {
+			return m, err
+		}
+	}
+	if m.hasThread {
+		if m.thread, err = target.Parse(t.Thread); err != nil {
+			return m, err
+		}
+	}
+	if t.Command != "" {
+		m.command, err = regexp.Compile(t.Command)
+	}
+	return m, err
+}
+
+// process reports whether a process's row is meant. One that has ended is not.
+func (m *taskMatcher) process(t *sample.Task) bool {
+	kernelThread := t.Flags&sample.FlagKernelThread != 0
+	switch {
+	case t.ID == nil || !t.IsProcess() || t.State == 'Z' || t.State == 'X':
+		return false
+	case m.kind == UserTasks && kernelThread, m.kind == KernelThreads && !kernelThread:
+		return false
+	case m.hasName && !m.name.MeansProcess(t):
+		return false
+	case m.command != nil && !m.command.MatchString(commandOf(t)):
+		return false
+	}
+	return m.cgroup == "" || globMatch(m.cgroup, t.ID.Cgroup)
+}
+
+// commandOf is a task's command line as ps prints it: a kernel thread, which has
+// none, is its name in brackets.
+func commandOf(t *sample.Task) string {
+	if t.ID.Cmdline == "" {
+		return "[" + t.ID.Comm + "]"
+	}
+	return t.ID.Cmdline
+}
+
+// flat lets * match slashes too, which mean nothing in handlers' names.
+var flat = strings.NewReplacer("/", "\x00")
+
+func globMatch(glob, text string) bool {
+	ok, err := path.Match(flat.Replace(glob), flat.Replace(text))
+	return err == nil && ok
+}
+
+// matches reports whether the item means the line.
+func (q *IRQ) matches(l *irq.IRQ) bool {
+	if q.Action != "" && !slices.ContainsFunc(l.Actions, func(a string) bool { return globMatch(q.Action, a) }) {
+		return false
+	}
+	return q.Device == "" || globMatch(q.Device, l.Device.Address) ||
+		slices.ContainsFunc(l.Device.Names, func(n string) bool { return globMatch(q.Device, n) })
+}
+
+// escape writes a text as the glob, or name, that means it alone.
+func escape(text string) string {
+	if !strings.ContainsAny(text, `*?[\`) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(`*?[\`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// nameOf writes a task's name as the TARGET that means it: numbers, and what
+// looks like one of the other forms, as a regular expression.
+func nameOf(comm string) string {
+	plain := escape(comm)
+	e, err := target.Parse(plain)
+	number := false
+	if err == nil {
+		_, number = e.PID()
+	}
+	if err != nil || number || comm == "" || strings.HasPrefix(comm, "/") || hasForm(comm) || strings.Contains(comm, `\`) {
+		return "/^" + regexp.QuoteMeta(comm) + "$/"
+	}
+	return plain
+}
+
+func hasForm(text string) bool {
+	for _, form := range []string{"cmd:", "user:", "cgroup:"} {
+		if strings.HasPrefix(text, form) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// Resolve finds what the profile means on the machine, and compares.
+func Resolve(p *Profile, s *State) *Resolution {
+	r := &resolver{s: s, out: &Resolution{Notes: slices.Clone(p.Notes)}, index: map[wantKey]int{}, threads: map[kernel.TID][]*sample.Task{}}
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.TGID != s.Self && t.ID != nil {
+			r.threads[t.TGID] = append(r.threads[t.TGID], t)
+		}
+	}
+	for _, t := range p.items() {
+		r.item(t)
+	}
+	r.machine(&p.Machine)
+	for i := range p.IRQs {
+		r.irq(&p.IRQs[i])
+	}
+	for i := range p.Queues {
+		r.queue(&p.Queues[i])
+	}
+	for i := range p.sysctls {
+		r.sysctl(&p.sysctls[i])
+	}
+	return r.out
+}
+
+type resolver struct {
+	s       *State
+	out     *Resolution
+	index   map[wantKey]int // into out.Wants, so that the last item wins
+	threads map[kernel.TID][]*sample.Task
+}
+
+type wantKey struct {
+	tid       kernel.TID
+	path      string
+	attribute tune.Attribute
+}
+
+func (r *resolver) add(w Want) {
+	key := wantKey{w.TID, w.Path, w.Attribute}
+	if i, ok := r.index[key]; ok {
+		r.out.Wants[i] = w
+		return
+	}
+	r.index[key] = len(r.out.Wants)
+	r.out.Wants = append(r.out.Wants, w)
+}
+
+func (r *resolver) missing(item, matchers string, optional bool) {
+	r.out.Missing = append(r.out.Missing, Missing{item, matchers, optional})
+}
+
+// unit is what an item gives its values to as one: a process with all of its
+// threads, or one thread.
+type unit struct {
+	process *sample.Task
+	tasks   []*sample.Task
+	whole   bool
+}
+
+// units are what the item means, the oldest first.
+func (r *resolver) units(t *Task) ([]unit, error) {
+	m, err := newTaskMatcher(t)
+	if err != nil {
+		return nil, err
+	}
+	var out []unit
+	for i := range r.s.Tasks {
+		process := &r.s.Tasks[i]
+		if process.TGID == r.s.Self || !m.process(process) {
+			continue
+		}
+		if !m.hasThread {
+			out = append(out, unit{process, r.threads[process.TGID], true})
+			continue
+		}
+		for _, thread := range r.threads[process.TGID] {
+			if m.thread.MeansThread(thread.ID.Comm) {
+				out = append(out, unit{process, []*sample.Task{thread}, false})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b unit) int {
+		return compare(a.tasks[0].StartTicks, b.tasks[0].StartTicks)
+	})
+	return out, nil
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// item adds what an item wants of each task that it means.
+func (r *resolver) item(t *Task) {
+	units, err := r.units(t)
+	if err != nil || len(units) == 0 {
+		r.missing(t.Label(), t.Matchers(), t.Optional && err == nil)
+		return
+	}
+	values, err := r.values(t)
+	if err != nil {
+		r.out.Missing = append(r.out.Missing, Missing{t.Label(), fmt.Sprintf("%s (%v)", t.Matchers(), err), t.Optional})
+		return
+	}
+	each, err := r.shares(t, units)
+	if err != nil {
+		r.out.Missing = append(r.out.Missing, Missing{t.Label(), fmt.Sprintf("%s (%v)", t.Matchers(), err), t.Optional})
+		return
+	}
+	for i, u := range units {
+		for _, task := range u.tasks {
+			for _, v := range values {
+				r.task(t, u, task, v)
+			}
+			if each != nil {
+				r.task(t, u, task, value{attribute: tune.Affinity, cpus: each[i]})
+			}
+		}
+	}
+}
+
+// task adds one value of one thread.
+func (r *resolver) task(t *Task, u unit, task *sample.Task, v value) {
+	w := Want{
+		Item: t.Label(), Attribute: v.attribute, PID: task.TGID, TID: task.TID, StartTicks: task.StartTicks,
+		Name: task.ID.Comm, Expected: v.text, whole: u.whole,
+	}
+	switch v.attribute {
+	case tune.Affinity:
+		if w.Known = task.Have&sample.HaveAffinity != 0; !w.Known {
+			w.Expected = v.cpus.String()
+			break
+		}
+		w.affinity(v.cpus, task.Affinity, r.s.online(), r.allowed(task.TGID))
+	default:
+		w.Actual, w.Known = actual(task, v.attribute)
+		if v.attribute == tune.Policy && w.Known && task.Have&sample.HaveAttr == 0 {
+			w.Expected = withoutReset(w.Expected)
+		}
+	}
+	r.add(w)
+}

@@ -1,0 +1,90 @@
+package profile
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"piton/internal/cpuset"
+)
+
+// rtctlLine is what tuna save writes: group:policy:priority:affinity:regex. Files
+// of rtctl itself have no affinity.
+var rtctlLine = regexp.MustCompile(`^([^:\s]+):([fbroi*]):([0-9]*):(?:([0-9a-fA-Fx,*]*):)?(.+)$`)
+
+// isRtctl reports whether the first line that says something has that form.
+func isRtctl(data []byte) bool {
+	is := false
+	for _, line := range meaningful(data) {
+		is = rtctlLine.MatchString(line)
+		break
+	}
+	return is
+}
+
+// rtctlPolicies are by the letters of the second field; * leaves the policy alone.
+var rtctlPolicies = map[string]string{"f": "FIFO", "r": "RR", "b": "BATCH", "o": "OTHER", "i": "IDLE", "*": ""}
+
+// parseRtctl reads rtctl groups. A later group wins over an earlier one, as the
+// catch-all comes first in tuna's files. Kernel threads come and go with kernels
+// and devices, so none of the groups is required to mean something.
+func parseRtctl(data []byte) (*Profile, error) {
+	p := &Profile{Version: Version, Origin: "rtctl groups, as tuna save writes them"}
+	for number, line := range meaningful(data) {
+		m := rtctlLine.FindStringSubmatch(line)
+		if m == nil {
+			return nil, &Error{Line: number, Text: "this is no rtctl group, name:policy:priority:affinity:regex with f, r, b, o or * as the policy"}
+		}
+		t, err := rtctlTask(m[2], m[3], m[4], m[5])
+		if err != nil {
+			return nil, &Error{Line: number, Text: err.Error()}
+		}
+		t.line = number
+		if t.Policy != "" || t.CPUs != "" {
+			p.any = append(p.any, t)
+		}
+	}
+	return p, nil
+}
+
+func rtctlTask(letter, priority, mask, pattern string) (Task, error) {
+	t := Task{kind: AllTasks, Optional: true, Command: pattern, Policy: rtctlPolicies[letter]}
+	if _, err := regexp.Compile(pattern); err != nil {
+		return t, err
+	}
+	if letter == "f" || letter == "r" {
+		n, err := strconv.Atoi(priority)
+		if err != nil || n < 1 || n > 99 {
+			return t, fmt.Errorf("the priority %q must be 1 (lowest) to 99 (highest)", priority)
+		}
+		t.Policy += ":" + strconv.Itoa(n)
+	}
+	if mask == "" || mask == "*" {
+		return t, nil
+	}
+	cpus, err := rtctlMask(mask)
+	if err != nil {
+		return t, err
+	}
+	t.CPUs = cpus.String()
+	return t, nil
+}
+
+// rtctlMask reads words of 32 bits, the highest first, each with its own 0x and
+// without leading zeros, as python's hex() writes them.
+func rtctlMask(text string) (cpuset.Set, error) {
+	words := strings.Split(text, ",")
+	for i, w := range words {
+		w = strings.TrimPrefix(strings.ToLower(w), "0x")
+		if w == "" || len(w) > 8 {
+			return cpuset.Set{}, fmt.Errorf("%q is no mask of CPUs", text)
+		}
+		words[i] = strings.Repeat("0", 8-len(w)) + w
+	}
+	set, err := cpuset.ParseMask(strings.Join(words, ","))
+	if err == nil && set.Empty() {
+		err = fmt.Errorf("the mask %q has no CPU", text)
+	}
+	return set, err
+}

@@ -1,0 +1,136 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/topology"
+)
+
+// State is the machine as a profile sees it.
+type State struct {
+	Topology   *topology.Topology
+	Tasks      []sample.Task // threads included, with full identities
+	IRQs       []irq.IRQ
+	NICs       []irq.NIC
+	DefaultIRQ irq.Mask
+	Workqueue  irq.Mask
+	Self       kernel.TID // whose tasks no item means; 0 for none
+
+	// Sysctl reads a file below /proc/sys, and Sysctls lists those that fit a glob.
+	Sysctl  func(file string) (string, error)
+	Sysctls func(glob string) []string
+	// Cpuset returns the CPUs that a process's cpuset allows; nil = all.
+	Cpuset func(pid kernel.TID) (cpuset.Set, error)
+}
+
+// Needs says which parts of a State have to be read.
+type Needs struct{ Tasks, Interrupts bool }
+
+// Needs says which parts Resolve looks at.
+func (p *Profile) Needs() Needs {
+	isolates := p.Isolation.CPUs != ""
+	return Needs{
+		Tasks:      len(p.items()) > 0 || isolates,
+		Interrupts: len(p.IRQs)+len(p.Queues) > 0 || isolates,
+	}
+}
+
+// workqueueMask is the file of the CPUs of unbound workqueues.
+const workqueueMask = "/sys/devices/virtual/workqueue/cpumask"
+
+// Read reads the state below a root, "/" for this machine.
+func Read(root string, needs Needs) (*State, error) {
+	topo, err := topology.Read(root)
+	if err != nil {
+		return nil, fmt.Errorf("read the topology: %w", err)
+	}
+	s := &State{Topology: topo, Self: kernel.TID(os.Getpid())}
+	sysctls := filepath.Join(root, "proc", "sys")
+	s.Sysctl = func(file string) (string, error) {
+		b, err := os.ReadFile(filepath.Join(sysctls, file))
+		return SysctlWords(string(b)), err
+	}
+	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }
+	if needs.Tasks {
+		if s.Tasks, err = readTasks(root); err != nil {
+			return nil, fmt.Errorf("look at the tasks: %w", err)
+		}
+	}
+	fs := irq.New(root)
+	s.DefaultIRQ, s.Workqueue = fs.Default(), readMask(filepath.Join(root, workqueueMask))
+	if !needs.Interrupts {
+		return s, nil
+	}
+	s.NICs = fs.NICs()
+	if _, err := os.Stat(filepath.Join(root, "proc", "interrupts")); errors.Is(err, os.ErrNotExist) {
+		return s, nil // a container's view, or a tree without it
+	}
+	snapshot, err := fs.NewReader().Read()
+	if err != nil {
+		return nil, fmt.Errorf("look at the interrupts: %w", err)
+	}
+	s.IRQs = snapshot.IRQs
+	return s, nil
+}
+
+func readTasks(root string) ([]sample.Task, error) {
+	s, err := sample.New(sample.Options{Root: root, Needs: sample.Needs{
+		Threads: true, Identity: true, Affinity: true, IOPrio: true, All: true,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.Read()
+	if err = errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	return n.Tasks, nil
+}
+
+func readMask(path string) irq.Mask {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return irq.Mask{}
+	}
+	set, err := cpuset.ParseMask(string(b))
+	return irq.Mask{Set: set, OK: err == nil}
+}
+
+// globBelow lists the files that a glob means, relative to the directory.
+func globBelow(dir, glob string) []string {
+	found, err := filepath.Glob(filepath.Join(dir, glob))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			out = append(out, strings.TrimPrefix(path, dir+"/"))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// online is the CPUs that are on.
+func (s *State) online() cpuset.Set { return s.Topology.Online }
+
+// cpus reads a CPUS expression for this machine.
+func (s *State) cpus(expr string) (cpuset.Set, error) {
+	if expr == "" {
+		return cpuset.Set{}, nil
+	}
+	if set, err := cpuset.Parse(expr); err == nil && !set.Empty() {
+		return set, nil
+	}
+	return topology.ParseCPUs(expr, s.Topology)
+}

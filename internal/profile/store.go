@@ -1,0 +1,75 @@
+package profile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrEdited is Save's error for a file that piton did not write, or that
+// somebody has edited since.
+var ErrEdited = errors.New("it was not written by piton save, or has been edited since")
+
+const sumPrefix = "# saved by piton; sum of what follows: "
+
+// stamped puts a sum before the text, by which Save knows its own work again.
+func stamped(text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return append([]byte(sumPrefix+hex.EncodeToString(sum[:8])+"\n"), text...)
+}
+
+// Untouched reports whether a file is as Save left it.
+func Untouched(data []byte) bool {
+	line, text, ok := bytes.Cut(data, []byte("\n"))
+	if !ok || !bytes.HasPrefix(line, []byte(sumPrefix)) {
+		return false
+	}
+	return bytes.Equal(stamped(text), data)
+}
+
+// Save writes the profile to a file at once or not at all: a reader sees the old
+// text or the new one. A file that somebody has edited is left alone, with
+// ErrEdited, unless forced.
+func Save(path string, p *Profile, force bool) error {
+	data := stamped(Encode(p))
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the link stays a link
+	}
+	mode := fs.FileMode(0o644)
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case bytes.Equal(old, data):
+		return nil
+	case !force && len(old) > 0 && !Untouched(old):
+		return fmt.Errorf("%s: %w", path, ErrEdited)
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return replace(path, data, mode)
+}
+
+// replace writes a new file beside the old one and puts it in its place.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// value is one setting of an item in the notation of plans and the journal.
+type value struct {
+	attribute tune.Attribute
+	text      string
+	cpus      cpuset.Set // of Affinity
+}
+
+// values are the item's settings but for CPUsEach, on this machine.
+func (r *resolver) values(t *Task) ([]value, error) {
+	var out []value
+	if t.CPUs != "" {
+		set, err := r.s.cpus(t.CPUs)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{attribute: tune.Affinity, cpus: set})
+	}
+	if t.Nice != nil {
+		out = append(out, value{attribute: tune.Nice, text: strconv.Itoa(*t.Nice)})
+	}
+	if t.IOPrio != "" {
+		prio, err := tune.ParseIOPrio(t.IOPrio)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{attribute: tune.IOPrio, text: tune.FormatIOPrio(prio)})
+	}
+	if t.Policy != "" {
+		policy, err := tune.ParsePolicy(t.Policy)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{attribute: tune.Policy, text: policy.String()})
+	}
+	return out, nil
+}
+
+// actual is what a task has; not ok where it cannot be read, as on a root that is
+// not this machine's.
+func actual(t *sample.Task, a tune.Attribute) (text string, ok bool) {
+	switch a {
+	case tune.Affinity:
+		return t.Affinity.String(), t.Have&sample.HaveAffinity != 0
+	case tune.Nice:
+		return strconv.Itoa(int(t.Nice)), true
+	case tune.IOPrio:
+		return tune.FormatIOPrio(t.IOPrio), t.Have&sample.HaveIOPrio != 0
+	case tune.Policy:
+		return policyText(t), t.Policy != kernel.Deadline // of which a sample has no runtime
+	}
+	return "", false
+}
+
+func policyText(t *sample.Task) string {
+	setting := tune.PolicySetting{Policy: t.Policy, ResetOnFork: t.ResetOnFork}
+	if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
+		setting.RTPrio = int(t.RTPrio)
+	}
+	return setting.String()
+}
+
+// withoutReset leaves out what only a system call tells.
+func withoutReset(policy string) string {
+	name, _, _ := strings.Cut(policy, ",")
+	return name
+}
+
+// allowed is what the process's cpuset allows, every CPU where nothing is known.
+func (r *resolver) allowed(pid kernel.TID) cpuset.Set {
+	if r.s.Cpuset != nil {
+		if set, err := r.s.Cpuset(pid); err == nil && !set.Empty() {
+			return set
+		}
+	}
+	return r.s.online()
+}
+
+// errNoCPU is for a list of CPUs that is empty on this machine.
+var errNoCPU = errors.New("the list of CPUs is empty here")
+
+// shares deals an item's CPUsEach out: whoever holds one of the lists keeps it
+// as long as the lists are dealt evenly, and the rest get what is left in order.
+func (r *resolver) shares(t *Task, units []unit) ([]cpuset.Set, error) {
+	if len(t.CPUsEach) == 0 {
+		return nil, nil
+	}
+	sets, left := make([]cpuset.Set, len(t.CPUsEach)), make([]int, len(t.CPUsEach))
+	for i, expr := range t.CPUsEach {
+		set, err := r.s.cpus(expr)
+		if err == nil && set.Empty() {
+			err = errNoCPU
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", expr, err)
+		}
+		sets[i], left[i] = set, (len(units)-i+len(t.CPUsEach)-1)/len(t.CPUsEach)
+	}
+	out := make([]cpuset.Set, len(units))
+	for u := range units {
+		task := units[u].tasks[0]
+		for i, set := range sets {
+			if left[i] > 0 && task.Have&sample.HaveAffinity != 0 && set.And(r.s.online()).Equal(task.Affinity.And(r.s.online())) {
+				out[u] = set
+				left[i]--
+				break
+			}
+		}
+	}
+	next := 0
+	for u := range units {
+		if !out[u].Empty() {
+			continue
+		}
+		for left[next] <= 0 {
+			next++
+		}
+		out[u] = sets[next]
+		left[next]--
+	}
+	return out, nil
+}

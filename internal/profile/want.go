@@ -1,0 +1,92 @@
+package profile
+
+import (
+	"fmt"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+// Want is one value that a profile wants of one task or file.
+type Want struct {
+	Item      string // the item that wants it, "[[task]] of line 12"
+	Attribute tune.Attribute
+	// PID and TID are of a task, 0 for a file.
+	PID, TID   kernel.TID
+	StartTicks uint64
+	Path       string // of a file, below /proc or /sys
+	Name       string // what users call it: a task's name, "irq 24 (eth0-rx-0)"
+	Expected   string // in tune's notation
+	Actual     string
+	Known      bool   // Actual could be read
+	Blocked    string // why it cannot be had here, "" if it can be tried
+
+	whole bool // of every thread of the process, also of those to come
+}
+
+// OK reports whether the value is as wanted, so far as this machine can have it.
+func (w *Want) OK() bool { return w.Known && w.Expected == w.Actual }
+
+// Missing is an item that means nothing on this machine.
+type Missing struct {
+	Item     string
+	Matchers string // how it looks for something
+	Optional bool   // the profile says that this is no error
+}
+
+func (m Missing) String() string { return fmt.Sprintf("%s: nothing has %s", m.Item, m.Matchers) }
+
+// Resolution is what a profile wants of a machine.
+type Resolution struct {
+	Wants   []Want
+	Missing []Missing
+	Notes   []string
+
+	isolation []tune.Request
+}
+
+// Drift returns the wants that are not as they should be.
+func (r *Resolution) Drift() []Want {
+	var out []Want
+	for i := range r.Wants {
+		if w := &r.Wants[i]; !w.OK() && (w.Known || w.Blocked != "") {
+			out = append(out, *w)
+		}
+	}
+	return out
+}
+
+// Unknown counts the values that could not be read.
+func (r *Resolution) Unknown() int {
+	n := 0
+	for i := range r.Wants {
+		if w := &r.Wants[i]; !w.Known && w.Blocked == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Required returns the missing items that are not optional.
+func (r *Resolution) Required() []Missing {
+	var out []Missing
+	for _, m := range r.Missing {
+		if !m.Optional {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// affinity compares two masks as far as CPUs are online and allowed: the kernel
+// keeps no others, so asking for them again would change nothing.
+func (w *Want) affinity(want, have, online, allowed cpuset.Set) {
+	w.Expected, w.Actual = want.String(), have.And(online).String()
+	switch usable := want.And(online); {
+	case usable.Empty():
+		w.Blocked = fmt.Sprintf("none of %s is online", want)
+	case usable.And(allowed).Equal(have.And(online)):
+		w.Expected = w.Actual
+	}
+}
