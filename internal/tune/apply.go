@@ -72,12 +72,13 @@ func (r *run) refresh(c *Change) {
 		r.fail(c, err)
 		return
 	}
-	if len(r.plan.Undoes) > 0 && now != c.Before && now != c.After {
+	is := c.Attribute.alike
+	if len(r.plan.Undoes) > 0 && !is(now, c.Before) && !is(now, c.After) {
 		refuse(c, "it has changed from %s to %s since the undo was planned; look again", c.Before, now)
 		return
 	}
 	c.Before, c.Status = now, Planned
-	if now == c.After {
+	if is(now, c.After) {
 		c.Status = Unchanged
 	}
 }
@@ -130,9 +131,10 @@ func (r *run) one(c *Change) {
 		return
 	}
 	c.Status = Done
-	if now != c.After {
+	if !c.Attribute.alike(now, c.After) {
 		r.differs(c, now)
 	}
+	c.After = now
 }
 
 // guard holds the process that the change is about, if it is about one.
@@ -186,7 +188,8 @@ func (r *run) passing(c Change) bool {
 func (r *run) differs(c *Change, now string) {
 	want := c.After
 	c.After = now
-	if c.file() && r.adjusted(c, want, now) || c.Attribute == Affinity && r.cut(c, want, now) {
+	if c.file() && r.adjusted(c, want, now) || c.Attribute == Affinity && r.cut(c, want, now) ||
+		c.Attribute == Memory && r.partly(c, want, now) {
 		return
 	}
 	c.Status = Failed

@@ -33,9 +33,17 @@ func (p *planner) caution() {
 			p.cautionNice(c)
 		case Policy:
 			p.cautionIdle(c)
-			if policyOf(c.After).RealTime() {
+			switch policyOf(c.After) {
+			case kernel.Deadline:
+				p.cautionDeadline(c)
+			case kernel.Ext:
+				p.cautionExt()
+			}
+			if crowds(c.After) {
 				realTime = append(realTime, c)
 			}
+		case Memory:
+			p.cautionMemory(c)
 		}
 	}
 	if len(realTime) > 0 {
@@ -46,7 +54,7 @@ func (p *planner) caution() {
 func (p *planner) cautionNice(c Change) {
 	if p.t.autogrouped(c.PID) {
 		p.warn("autogroup is on: nice ranks %d only against tasks of its own session; "+
-			"to rank its whole session, write a nice value to /proc/%d/autogroup", c.PID, c.PID)
+			"to rank its whole session: piton nice --autogroup %d %s", c.PID, c.PID, c.After)
 	}
 	before, _ := strconv.Atoi(c.Before)
 	after, _ := strconv.Atoi(c.After)

@@ -121,7 +121,7 @@ func TestAutogroupMakesNiceMoot(t *testing.T) {
 	m.spawn(10, 10)
 	m.spawn(10, 11)
 	five := 5
-	want := "autogroup is on: nice ranks 10 only against tasks of its own session; to rank its whole session, write a nice value to /proc/10/autogroup"
+	want := "autogroup is on: nice ranks 10 only against tasks of its own session; to rank its whole session: piton nice --autogroup 10 5"
 	assert.Equal(t, []string{want}, planFor(t, m.tuner(Options{}), Settings{Nice: &five}, 10).Warnings, "said once")
 
 	// A cpu cgroup of its own, of either version, switches autogroup off.

@@ -30,6 +30,9 @@ func (t *Tuner) explain(c Change, err error) string {
 	if c.file() {
 		return t.explainFile(c, err)
 	}
+	if why := t.absence(c, err); why != "" {
+		return why
+	}
 	switch {
 	case errors.Is(err, syscall.ESRCH) || errors.Is(err, ErrGone):
 		return fmt.Sprintf("%d has ended", c.TID)
@@ -52,7 +55,9 @@ func (t *Tuner) explainInvalid(c Change, err error) string {
 	case Affinity:
 		return t.explainAffinity(c)
 	case Policy:
-		return fmt.Sprintf("this kernel does not know policy %s or is built without it", c.After)
+		return t.explainPolicy(c)
+	case Memory:
+		return "its cpuset allows no memory on " + nodeText(nodesOf(c.After)) + ": widen the group's cpuset.mems"
 	}
 	return fmt.Sprintf("the kernel does not accept %s: %v", describe(c.Attribute, c.After), err)
 }
@@ -110,6 +115,8 @@ func (t *Tuner) explainRights(c Change) string {
 	}
 	limits, err := t.o.Limits(c.TID)
 	switch c.Attribute {
+	case Memory, Cookie:
+		return fmt.Sprintf("the %s of %d needs CAP_SYS_PTRACE: run piton with sudo", c.Attribute, c.PID)
 	case Nice:
 		return fmt.Sprintf("lowering nice from %s to %s needs CAP_SYS_NICE%s: %s", c.Before, c.After,
 			orLimit(err, "RLIMIT_NICE", niceLimit(c.After), limits.Nice, "nice"), t.remedy())
@@ -161,8 +168,11 @@ func (t *Tuner) explainDespiteRights(c Change) string {
 	if c.Attribute == IOPrio {
 		return "the kernel refused although CAP_SYS_NICE is held; before Linux 5.14 real-time I/O priority needs CAP_SYS_ADMIN"
 	}
-	if c.Attribute == Policy && want == kernel.Deadline {
-		return "DEADLINE needs a task that may run on every CPU of its root domain; widen its affinity first"
+	switch {
+	case c.Attribute == Policy && want == kernel.Deadline:
+		return t.explainDeadline(c)
+	case (c.Attribute == Memory || c.Attribute == Cookie) && !t.rights().Has(kernel.CapSysPtrace):
+		return fmt.Sprintf("the %s of others' processes needs CAP_SYS_PTRACE as well", c.Attribute)
 	}
 	if c.Attribute == Policy && want.RealTime() {
 		if why, _ := t.WhyNoRealTime(c.PID); why != "" {
@@ -216,6 +226,8 @@ func (t *Tuner) mark(err error) error {
 	switch {
 	case errors.Is(err, syscall.ESRCH):
 		return markedError{err, ErrGone}
+	case errors.Is(err, ErrNotSupported):
+		return err
 	case (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES)) && !t.rights().Has(kernel.CapSysNice):
 		return markedError{err, ErrNotPermitted}
 	}

@@ -112,7 +112,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		{name: "forbidden all the same", method: "SetNice", errno: syscall.EPERM, settings: nice(-5), rights: true, status: Failed,
 			want: "CAP_SYS_NICE is held, yet the kernel refused: the process is outside this container's user namespace, or a security module (SELinux, AppArmor, seccomp) forbids it"},
 		{name: "policy not built in", method: "SetPolicy", errno: syscall.EINVAL, settings: policy("ext"), rights: true, status: Failed,
-			want: "this kernel does not know policy EXT or is built without it"},
+			want: "this kernel is built without sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)"},
 		{name: "no such call", method: "SetIOPrio", errno: syscall.ENOSYS, settings: rt, rights: true, status: Failed,
 			want: "this kernel or container does not offer the call"},
 	}

@@ -20,7 +20,7 @@ func (t *Tuner) read(c Change) (string, error) {
 		if !ok {
 			return "", unknown(c.Attribute)
 		}
-		return a.read(t.o.Sched, c.TID)
+		return a.read(t, c)
 	}
 	f, err := fileOf(c.Attribute, c.Path)
 	if err != nil {
@@ -40,7 +40,7 @@ func (t *Tuner) write(c Change) error {
 		if !ok {
 			return unknown(c.Attribute)
 		}
-		return a.write(t.o.Sched, c.TID, c.After)
+		return a.write(t, c)
 	}
 	f, err := fileOf(c.Attribute, c.Path)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func (t *Tuner) markOf(c Change, err error) error {
 	switch {
 	case !c.file():
-		return t.mark(err)
+		return t.markTask(c, err)
 	case err == nil || errors.Is(err, ErrGone):
 		return err
 	case errors.Is(err, syscall.ENOENT):

@@ -27,6 +27,7 @@ type planner struct {
 	plan  Plan
 	index map[changeKey]int // into plan.Changes, so that the last request wins
 	warns map[string]bool
+	fresh uint64 // the core-scheduling cookie made for this plan, 0 = none yet
 }
 
 type changeKey struct {
@@ -86,9 +87,13 @@ func (p *planner) target(target Target, settings []wanted) error {
 	}
 	f := follow{target: target}
 	for _, w := range settings {
-		f.attributes = append(f.attributes, w.attribute)
+		if !attributes[w.attribute].process {
+			f.attributes = append(f.attributes, w.attribute)
+		} else if target.Scope == ScopeThread && tasks[0].tid != tasks[0].pid {
+			return usagef("%s belongs to the whole process %d, not to its thread %d", w.attribute, tasks[0].pid, target.TID)
+		}
 	}
-	if target.Scope != ScopeThread {
+	if target.Scope != ScopeThread && len(f.attributes) > 0 {
 		p.plan.follow = append(p.plan.follow, f)
 	}
 	found := false
@@ -134,6 +139,9 @@ func (p *planner) gone(target Target, settings []wanted, err error) {
 func (p *planner) task(k task, settings []wanted) bool {
 	var changes []Change
 	for _, w := range settings {
+		if attributes[w.attribute].process && k.tid != k.pid {
+			continue
+		}
 		c := Change{
 			PID: k.pid, TID: k.tid, StartTicks: k.startTicks, Comm: k.comm,
 			Attribute: w.attribute, After: w.value, Status: Planned,
@@ -150,8 +158,8 @@ func (p *planner) task(k task, settings []wanted) bool {
 			c.Reason = p.t.explain(c, err)
 		case before == w.value:
 			c.Status = Unchanged
-		case w.attribute == Affinity:
-			p.affinity(k, &c)
+		default:
+			p.prepare(k, &c)
 		}
 		changes = append(changes, c)
 	}

@@ -38,8 +38,8 @@ func affinityOf(t *testing.T, tid kernel.TID) string {
 func settingsOf(t *testing.T, tid kernel.TID) map[Attribute]string {
 	t.Helper()
 	out := map[Attribute]string{}
-	for name, a := range attributes {
-		value, err := a.read(kernel.System(), tid)
+	for _, name := range []Attribute{Affinity, Nice, Policy, IOPrio} {
+		value, err := New(Options{}).read(Change{PID: tid, TID: tid, Attribute: name})
 		require.NoError(t, err)
 		out[name] = value
 	}

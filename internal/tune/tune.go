@@ -10,7 +10,6 @@ package tune
 import (
 	"time"
 
-	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -42,21 +41,6 @@ type Target struct {
 	TID        kernel.TID
 	StartTicks uint64
 	Scope      Scope
-}
-
-// Settings is what to set; nil means leave as it is.
-type Settings struct {
-	Affinity *cpuset.Set
-	Nice     *int
-	Policy   *PolicySetting
-	IOPrio   *kernel.IOPrio
-}
-
-// PolicySetting is a scheduling policy to set.
-type PolicySetting struct {
-	Policy      kernel.Policy
-	RTPrio      int // 1..99 for FIFO and RR, else 0
-	ResetOnFork bool
 }
 
 // Request is settings for targets; several requests make one Plan, so that

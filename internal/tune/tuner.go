@@ -42,8 +42,9 @@ type Options struct {
 // Tuner plans, applies and undoes. Its methods may be called from several
 // goroutines at once.
 type Tuner struct {
-	o      Options
-	rights func() kernel.Capabilities
+	o       Options
+	rights  func() kernel.Capabilities
+	cookies *cookies
 }
 
 // New returns a Tuner.
@@ -66,7 +67,7 @@ func New(o Options) *Tuner {
 	if o.EUID == nil {
 		o.EUID = kernel.EUID
 	}
-	return &Tuner{o: o, rights: sync.OnceValue(func() kernel.Capabilities {
+	return &Tuner{o: o, cookies: &cookies{holders: map[uint64]kernel.TID{}}, rights: sync.OnceValue(func() kernel.Capabilities {
 		caps, err := o.Rights()
 		if err != nil {
 			return 0 // the words then say what would be needed, which is safe

@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 )
 
-// UndoRequest says what to take back: entries by ID, else the last Last
-// entries that can be, else All of them.
+// UndoRequest says what to take back: entries by ID, else those made at Since or
+// later, else the last Last entries that can be, else All of them.
 type UndoRequest struct {
 	IDs   []uint64
+	Since time.Time
 	Last  int
 	All   bool
 	Force bool // also what somebody else has changed since
@@ -99,18 +101,18 @@ type goal struct {
 func (u *undoer) choose() ([]Entry, error) {
 	var able []Entry
 	for _, e := range slices.Backward(u.entries) {
-		if len(e.Undoes) == 0 && !e.Undone && !e.PastBoot {
+		if len(e.Undoes) == 0 && !e.Undone && !e.PastBoot && !e.Time.Before(u.q.Since) {
 			able = append(able, e)
 		}
 	}
 	switch {
 	case len(u.q.IDs) > 0:
 		return u.byID()
-	case u.q.Last < 0 || u.q.Last == 0 && !u.q.All:
-		return nil, usagef("say what to undo: entries by number, how many of the last, or all")
+	case u.q.Last < 0 || u.q.Last == 0 && !u.q.All && u.q.Since.IsZero():
+		return nil, usagef("say what to undo: entries by number, how many of the last, since when, or all")
 	case len(able) == 0:
 		return nil, ErrNothingToUndo
-	case !u.q.All && u.q.Last < len(able):
+	case !u.q.All && u.q.Since.IsZero() && u.q.Last < len(able):
 		return able[:u.q.Last], nil
 	}
 	return able, nil
@@ -189,7 +191,7 @@ func (u *undoer) inherit(own map[changeKey]bool, models map[modelKey]Change) {
 func (u *undoer) follow(e Entry) {
 	var names []Attribute
 	for _, c := range e.Changes {
-		if !c.file() && !slices.Contains(names, c.Attribute) {
+		if !c.file() && !attributes[c.Attribute].process && !slices.Contains(names, c.Attribute) {
 			names = append(names, c.Attribute)
 		}
 	}
@@ -217,7 +219,7 @@ func (u *undoer) change(g goal) Change {
 	case err != nil:
 		refuse(&c, "%s", u.t.explain(c, err))
 		c.Err = err
-	case c.Before == c.After:
+	case c.Attribute.alike(c.Before, c.After):
 		c.Status = Unchanged
 	case !u.q.Force:
 		if why := u.drifted(g, c.Before); why != "" {
@@ -240,7 +242,7 @@ func (u *undoer) drifted(g goal, now string) string {
 			}
 		}
 	}
-	if now != g.Change.After && !followsIRQ(g.Change, now) {
+	if !g.Attribute.alike(now, g.Change.After) && !followsIRQ(g.Change, now) {
 		return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
 			g.Change.After, now)
 	}

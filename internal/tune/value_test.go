@@ -27,18 +27,12 @@ func TestParsePolicy(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "fast", "fifo:0", "fifo:100", "fifo:-1", "fifo:x", "fifo:", "other:1", "idle:5", "fifo:10,reset", "fifo:10,",
-		"deadline", "deadline:1ms/20ms/20ms", "deadline:1/2/3", "rr:1:2",
+		"deadline", "deadline:1ms/20ms", "deadline:1/2/3", "deadline:1us/20ms/20ms", "deadline:30ms/20ms/20ms",
+		"deadline:1ms/30ms/20ms", "deadline:x/1ms/1ms", "0", "100", "5,x", "rr:1:2",
 	} {
 		_, err := ParsePolicy(text)
 		var usage UsageError
 		require.ErrorAs(t, err, &usage, "%q", text)
-	}
-}
-
-func TestDeadlineCannotBeAskedFor(t *testing.T) {
-	for _, text := range []string{"deadline", "SCHED_DEADLINE:1ms/20ms/20ms", "deadline:x"} {
-		_, err := ParsePolicy(text)
-		assert.EqualError(t, err, "policy deadline cannot be set: piton does not know the task's runtime and period")
 	}
 }
 
