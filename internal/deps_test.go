@@ -16,6 +16,7 @@ var layers = [][]string{
 	{"cli"},
 	{"tui"},
 	{"action"},
+	{"profile"},
 	{"guard"},
 	{"tune", "bench", "watch", "field", "target"},
 	{"model"},

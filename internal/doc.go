@@ -25,6 +25,7 @@
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
 //	guard          the process that takes a change back unless somebody confirms it
+//	profile        how a machine is tuned, as a file: read, saved, compared
 //	tune           plan, apply, verify, undo, journal
 //	bench          runs, statistics and the results file
 //	watch          single migrations as they happen, and their sums
