@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -52,7 +53,7 @@ func newOps(times timings, elements int) []Op {
 	for i, name := range opNames {
 		s := slices.Sorted(slices.Values(times[i][1:]))
 		bytes := int64(opArrays[i]) * 8 * int64(elements)
-		rate := func(seconds float64) float64 { return float64(bytes) / max(seconds, 1e-9) / 1e6 }
+		rate := func(seconds float64) float64 { return math.Round(float64(bytes)/max(seconds, 1e-9)/1e5) / 10 }
 		median := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 		ops[i] = Op{Name: name, BestMBs: rate(s[0]), MedianMBs: rate(median), WorstMBs: rate(s[len(s)-1]), BytesMoved: bytes}
 	}
