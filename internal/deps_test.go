@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"tui"},
 	{"action"},
 	{"profile"},
-	{"guard"},
+	{"guard", "partition"},
 	{"tune", "bench", "watch", "field", "target"},
 	{"model"},
 	{"place", "sample"},

@@ -26,6 +26,7 @@
 //	action         the table of verbs that keys, help, flags and README share
 //	guard          the process that takes a change back unless somebody confirms it
 //	profile        how a machine is tuned, as a file: read, saved, compared
+//	partition      what gives way when CPUs are set apart, and how it comes back
 //	tune           plan, apply, verify, undo, journal
 //	bench          runs, statistics and the results file
 //	watch          single migrations as they happen, and their sums

@@ -1,0 +1,141 @@
+package partition
+
+import (
+	"fmt"
+
+	"piton/internal/cpuset"
+	"piton/internal/tune"
+)
+
+// Inclusion is a plan to take CPUs in again.
+type Inclusion struct {
+	CPUs cpuset.Set
+	// Undo are journal entries to be taken back as a whole, newest first:
+	// everything gets the very mask that it had.
+	Undo []uint64
+	// Requests are for what no entry of Undo is about, or would give too little.
+	Requests []tune.Request
+	// Refused are masks that gave way and that somebody else has changed since;
+	// they stay as they are.
+	Refused []tune.Change
+	Notes   []string // what the user should know
+}
+
+// Include plans to give the CPUs back to what gave way when piton isolated
+// them, and to nothing else: a pin that had none of the CPUs before gets none.
+// CPUs that piton did not isolate are added to the masks that most tasks have if
+// those lack them, and Notes say so. With force, masks that were changed since
+// are set too. The error is an Error.
+func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, error) {
+	out := Inclusion{CPUs: cpus}
+	p := includer{f: &f, past: &past, out: &out, force: force, g: newGrouped(includeWord + cpus.String())}
+	ours := cpus.And(past.Apart())
+	if !ours.Empty() {
+		p.remaining = past.Apart().AndNot(cpus)
+		out.Undo = past.since(p.remaining)
+		p.giveBack()
+	}
+	if foreign := cpus.AndNot(ours).And(f.Online); !foreign.Empty() {
+		p.adopt(foreign)
+	}
+	out.Requests = p.g.requests
+	if len(out.Undo) == 0 && len(out.Requests) == 0 && len(out.Refused) == 0 {
+		return out, errorf("%s %s not isolated: piton has taken %s from nothing in this boot, and tasks do not do without as a rule",
+			cpusText(cpus), isAre(cpus.Len()), itThem(cpus.Len()))
+	}
+	return out, nil
+}
+
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+type includer struct {
+	f         *Facts
+	past      *History
+	out       *Inclusion
+	g         *grouped
+	force     bool
+	remaining cpuset.Set // that stay apart
+}
+
+// giveBack plans for what gave way. Where entries are undone as a whole, what
+// remains are tasks that were born since.
+func (p *includer) giveBack() {
+	whole := len(p.out.Undo) > 0
+	if !whole {
+		for i := range p.f.Masks {
+			m := &p.f.Masks[i]
+			p.file(m.Attribute, m.Path, m.Name, m.CPUs)
+		}
+	}
+	kin := newFamily(p.f.Tasks, p.past)
+	for i := range p.f.Tasks {
+		t := &p.f.Tasks[i]
+		it := kin.item(t)
+		if it == nil || whole && it == p.past.items[t.key()] {
+			continue
+		}
+		p.task(t, it)
+	}
+	for i := range p.f.IRQs {
+		if l := &p.f.IRQs[i]; !whole && l.Requested.OK {
+			p.file(tune.IRQAffinity, linePath(l), lineName(l), l.Requested.Set)
+		}
+	}
+}
+
+// target is what an item gets back: what it had before, less what stays apart. An
+// item of which all was taken goes home with the first of its CPUs that is back.
+func (p *includer) target(i *item) cpuset.Set {
+	if left := i.before.AndNot(p.remaining); !left.Empty() {
+		return left
+	}
+	return i.now().mask
+}
+
+// same compares two masks as far as CPUs are online: the kernel tells no others
+// of a task.
+func (p *includer) same(a, b cpuset.Set) bool { return a.And(p.f.Online).Equal(b.And(p.f.Online)) }
+
+func (p *includer) task(t *Task, i *item) {
+	want := p.target(i)
+	switch {
+	case p.same(t.Mask, want):
+	case p.changed(t.Mask, i):
+		p.refuse(tune.Change{PID: t.PID, TID: t.TID, StartTicks: t.StartTicks, Comm: t.Comm, Attribute: tune.Affinity}, t.Mask, want, i)
+	default:
+		p.g.task(t, want)
+	}
+}
+
+func (p *includer) file(a tune.Attribute, path, name string, now cpuset.Set) {
+	i := p.past.items[key{path: path}]
+	if i == nil {
+		return
+	}
+	want := p.target(i)
+	switch {
+	case p.same(now, want):
+	case p.changed(now, i):
+		p.refuse(tune.Change{Path: path, Name: name, Attribute: a}, now, want, i)
+	default:
+		p.g.file(tune.FileSetting{Attribute: a, Path: path, Name: name, Value: want.String()})
+	}
+}
+
+// changed reports whether a mask is not what piton left. Where piton did not live
+// to say what it left, it may be what was there before.
+func (p *includer) changed(now cpuset.Set, i *item) bool {
+	left := i.now()
+	return !p.force && !p.same(now, left.mask) && (left.sure || !p.same(now, i.asOf(left.event-1)))
+}
+
+func (p *includer) refuse(c tune.Change, now, want cpuset.Set, i *item) {
+	c.Before, c.After, c.Status = now.String(), want.String(), tune.Refused
+	c.Reason = fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", i.now().mask, now)
+	p.out.Refused = append(p.out.Refused, c)
+}

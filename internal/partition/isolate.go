@@ -1,0 +1,187 @@
+package partition
+
+import (
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/kthread"
+	"piton/internal/tune"
+)
+
+// Isolation is a plan to set CPUs apart.
+type Isolation struct {
+	CPUs     cpuset.Set
+	Rest     cpuset.Set // what remains for everything else
+	Requests []tune.Request
+	Staying  []Staying // what is known to keep the CPUs, by kind and number
+}
+
+// Isolate plans to take the CPUs away from every task, interrupt line and mask
+// that can do without. What has no other CPU gets all the others that its
+// cpuset allows, those reserved for somebody else left out. The error is an
+// Error.
+func Isolate(f Facts, cpus cpuset.Set) (Isolation, error) {
+	out := Isolation{CPUs: cpus, Rest: f.Online.AndNot(cpus).AndNot(f.Reserved)}
+	if none := cpus.AndNot(f.Online); !none.Empty() {
+		return out, errorf("%s %s not online (online: %s): nothing runs there that could give way", cpusText(none), isAre(none.Len()), f.Online)
+	}
+	switch {
+	case f.Online.SubsetOf(cpus):
+		return out, errorf("%s %s all that there %s: everything else needs one too, piton included", cpusText(cpus), isAre(cpus.Len()), isAre(cpus.Len()))
+	case out.Rest.Empty():
+		return out, errorf("that would leave none for ordinary tasks: besides %s, %s %s isolated already",
+			cpusText(cpus), cpusText(f.Online.AndNot(cpus)), isAre(f.Online.AndNot(cpus).Len()))
+	}
+	p := isolator{f: &f, out: &out, g: newGrouped(isolateWord + cpus.String()), lines: map[kernel.TID]*irq.IRQ{}}
+	p.masks()
+	p.tasks()
+	p.irqs()
+	out.Requests = p.g.requests
+	return out, nil
+}
+
+type isolator struct {
+	f     *Facts
+	out   *Isolation
+	g     *grouped
+	lines map[kernel.TID]*irq.IRQ // by handler thread
+	// workers follow the mask of the workqueues, which is changed.
+	workers bool
+}
+
+// without is a mask less the CPUs, or what remains for everybody when nothing
+// is left of it.
+func (p *isolator) without(mask cpuset.Set) cpuset.Set {
+	if left := mask.AndNot(p.out.CPUs); !left.And(p.f.Online).Empty() {
+		return left
+	}
+	return p.out.Rest
+}
+
+func (p *isolator) concerned(mask cpuset.Set) cpuset.Set { return mask.And(p.out.CPUs) }
+
+// masks come first, so that what is born meanwhile is born elsewhere.
+func (p *isolator) masks() {
+	for i := range p.f.Masks {
+		m := &p.f.Masks[i]
+		keeps := p.concerned(m.CPUs)
+		if keeps.Empty() {
+			continue
+		}
+		if m.ReadOnly {
+			p.stay(Staying{Kind: KindMask, Path: m.Path, Name: m.Name, CPUs: keeps, Why: "its file cannot be written"})
+			continue
+		}
+		p.workers = p.workers || m.Attribute == tune.WorkqueueMask
+		p.g.file(tune.FileSetting{Attribute: m.Attribute, Path: m.Path, Name: m.Name, Value: p.without(m.CPUs).String()})
+	}
+}
+
+func (p *isolator) stay(s Staying) { p.out.Staying = append(p.out.Staying, s) }
+
+func (p *isolator) tasks() {
+	for i := range p.f.IRQs {
+		for _, t := range p.f.IRQs[i].Threads {
+			p.lines[t.TID] = &p.f.IRQs[i]
+		}
+	}
+	for i := range p.f.Tasks {
+		t := &p.f.Tasks[i]
+		keeps := p.concerned(t.Mask)
+		if keeps.Empty() || p.follows(t) {
+			continue
+		}
+		mask, why, do := p.give(t)
+		if why != "" {
+			p.stay(Staying{Kind: KindTask, TID: t.TID, Name: t.Comm, CPUs: keeps, Why: why, Do: do})
+			continue
+		}
+		p.g.task(t, mask)
+	}
+}
+
+// follows reports whether something else that is changed takes the task along:
+// the kernel gives a handler's thread the affinity of its line before it runs
+// next (irq_thread_check_affinity in kernel/irq/manage.c), and the workers of no
+// CPU that of the workqueues.
+func (p *isolator) follows(t *Task) bool {
+	if l := p.lines[t.TID]; l != nil {
+		return movable(l) && !p.concerned(l.Requested.Set).Empty()
+	}
+	return p.workers && t.Flags&flagNoSetAffinity != 0 && unboundWorker(t.Comm)
+}
+
+// give is the mask that a task is to have, or why it keeps what it has and what
+// would help.
+func (p *isolator) give(t *Task) (mask cpuset.Set, why, do string) {
+	switch l := p.lines[t.TID]; {
+	case l != nil && !movable(l):
+		return mask, "it runs where its interrupt goes, " + lineName(l) + ", and " + l.Control.Why(), lineRemedy(l)
+	case t.Flags&flagNoSetAffinity != 0:
+		why, do = fixed(t)
+		return mask, why, do
+	case t.Policy == kernel.Deadline:
+		return mask, "it is a DEADLINE task, and the kernel moves none of those", "give it another policy first"
+	}
+	if left := t.Mask.AndNot(p.out.CPUs); !left.Empty() {
+		return left, "", ""
+	}
+	rest := p.out.Rest
+	if p.f.Limit == nil {
+		return rest, "", ""
+	}
+	limit, cgroup, err := p.f.Limit(t.PID)
+	if err != nil || limit.Empty() || rest.SubsetOf(limit) {
+		return rest, "", ""
+	}
+	if rest = rest.And(limit); rest.Empty() {
+		return rest, "its cgroup " + cgroup + " allows only " + cpusText(limit),
+			"widen the group's cpuset.cpus, or move the process to another group"
+	}
+	return rest, "", ""
+}
+
+func (p *isolator) irqs() {
+	for i := range p.f.IRQs {
+		l := &p.f.IRQs[i]
+		keeps := p.concerned(l.Requested.Set)
+		if !l.Requested.OK || keeps.Empty() {
+			continue
+		}
+		if !movable(l) {
+			p.stay(Staying{Kind: KindIRQ, IRQ: l.Number, Name: lineName(l), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
+			continue
+		}
+		p.g.file(tune.FileSetting{Attribute: tune.IRQAffinity, Path: linePath(l), Name: lineName(l), Value: p.without(l.Requested.Set).String()})
+	}
+}
+
+// movable reports whether it makes sense to try.
+func movable(l *irq.IRQ) bool { return l.Control == irq.Settable || l.Control == irq.ControlUnknown }
+
+func lineRemedy(l *irq.IRQ) string {
+	if l.Control == irq.Managed {
+		return "boot with isolcpus=managed_irq,domain,CPUS, or give the device fewer queues"
+	}
+	return ""
+}
+
+func unboundWorker(comm string) bool {
+	m, ok := kthread.Explain(comm)
+	return ok && m.Bound == kthread.BoundUnknown && len(comm) > len("kworker/u") && comm[:len("kworker/u")] == "kworker/u"
+}
+
+// fixed says why a task with PF_NO_SETAFFINITY stays.
+func fixed(t *Task) (why, do string) {
+	if t.Flags&flagKernelThread == 0 {
+		return "the kernel does not let it move", ""
+	}
+	m, known := kthread.Explain(t.Comm)
+	switch {
+	case known && m.Bound == kthread.BoundCPU:
+		return "a kernel thread that belongs to its CPU", m.Do
+	case known:
+		return "a kernel thread that the kernel does not let move", m.Do
+	}
+	return "a kernel thread that the kernel does not let move", ""
+}

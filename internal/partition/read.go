@@ -1,0 +1,141 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/tune"
+)
+
+// reader reads the Facts of this machine, again and again.
+type reader struct {
+	proc  procfs.FS
+	lines *irq.Reader
+}
+
+func newReader() *reader {
+	return &reader{proc: procfs.New("/"), lines: irq.New("/").NewReader()}
+}
+
+// read reads everything but Reserved and Limit. Tasks that end meanwhile are left
+// out; masks that cannot be read are as well.
+func (r *reader) read() (Facts, error) {
+	var f Facts
+	up, err := r.proc.File("uptime")
+	if err != nil {
+		return f, err
+	}
+	since, err := procfs.ParseUptime(up)
+	if err != nil {
+		return f, err
+	}
+	f.Ticks = uint64(since / (time.Second / ticksPerS))
+	online, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return f, err
+	}
+	if f.Online, err = cpuset.Parse(string(online)); err != nil {
+		return f, err
+	}
+	if err := r.tasks(&f); err != nil {
+		return f, fmt.Errorf("look at the tasks: %w", err)
+	}
+	snapshot, err := r.lines.Read()
+	if err != nil {
+		return f, fmt.Errorf("look at the interrupts: %w", err)
+	}
+	f.IRQs = snapshot.IRQs
+	f.Masks = masks()
+	return f, nil
+}
+
+// ticksPerS is USER_HZ on all machines that Go has Linux for.
+const ticksPerS = 100
+
+func (r *reader) tasks(f *Facts) error {
+	pids, err := r.proc.Processes()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		tids, err := r.proc.Threads(pid)
+		if errors.Is(err, procfs.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, tid := range tids {
+			t, err := r.task(pid, tid)
+			if errors.Is(err, procfs.ErrGone) || errors.Is(err, syscall.ESRCH) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			f.Tasks = append(f.Tasks, t)
+		}
+	}
+	return nil
+}
+
+func (r *reader) task(pid, tid kernel.TID) (Task, error) {
+	st, err := r.proc.ThreadStat(pid, tid)
+	if err != nil {
+		return Task{}, err
+	}
+	if st.State == 'Z' || st.State == 'X' {
+		return Task{}, procfs.ErrGone
+	}
+	t := Task{PID: pid, TID: tid, PPID: st.PPID, StartTicks: st.StartTicks, Comm: string(st.Comm), Flags: st.Flags, Policy: st.Policy}
+	t.Mask, err = kernel.System().Affinity(tid)
+	return t, err
+}
+
+// masks reads the masks that belong to no task. Those of a receive queue that
+// spreads nothing (RPS is off) are left out.
+func masks() []Mask {
+	const workqueues = "/sys/devices/virtual/workqueue/"
+	out := readMask(nil, tune.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "default of new IRQs")
+	out = readMask(out, tune.WorkqueueMask, workqueues+"cpumask", "unbound workqueues")
+	for _, path := range glob(workqueues + "*/cpumask") {
+		out = readMask(out, tune.WorkqueueMask, path, "workqueue "+filepath.Base(filepath.Dir(path)))
+	}
+	for _, path := range glob("/sys/class/net/*/queues/rx-*/rps_cpus") {
+		parts := strings.Split(path, "/")
+		out = readMask(out, tune.RPSCPUs, path, parts[4]+" "+parts[6])
+	}
+	return out
+}
+
+func glob(pattern string) []string {
+	paths, _ := filepath.Glob(pattern) // the only error is that of a bad pattern
+	slices.Sort(paths)
+	return paths
+}
+
+func readMask(out []Mask, a tune.Attribute, path, name string) []Mask {
+	info, err := os.Stat(path)
+	if err != nil {
+		return out
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return out
+	}
+	set, err := cpuset.ParseMask(string(text))
+	if err != nil || set.Empty() {
+		return out
+	}
+	return append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: set, ReadOnly: info.Mode().Perm()&0o222 == 0})
+}
