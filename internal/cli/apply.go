@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/user"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -18,6 +19,8 @@ type applyOptions struct {
 	output output
 	dryRun bool
 	yes    bool
+	// revertAfter, when given, is how long a change stays without a confirmation.
+	revertAfter interval
 }
 
 func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
@@ -27,6 +30,8 @@ func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
 
 func (o *applyOptions) addApplyFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be changed, and change nothing")
+	o.revertAfter = interval{min: 100 * time.Millisecond, max: 24 * time.Hour}
+	fs.Var(&o.revertAfter, "revert-after", "take it back after this time unless piton keep confirms it, whatever becomes of this terminal")
 	fs.BoolVar(&o.yes, "yes", false, "do it although it is dangerous: real-time on a busy task, or on every CPU")
 }
 
@@ -80,11 +85,14 @@ func (a *app) carryOut(ctx context.Context, t *tune.Tuner, plan tune.Plan, o app
 	if o.dryRun {
 		return a.report(tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}, o, nil)
 	}
-	if reason := danger(plan); reason != "" && !o.yes {
+	if o.revertAfter.given && len(plan.Undoes) > 0 {
+		return usagef("--revert-after is for changes; an undo is not taken back by itself")
+	}
+	if reason := danger(plan); reason != "" && !o.yes && !o.revertAfter.given {
 		return a.refuse(plan, o, reason)
 	}
-	plan.Yes = o.yes
-	result, err := t.Apply(ctx, plan)
+	plan.Yes = o.yes || o.revertAfter.given
+	result, err := a.apply(ctx, t, plan, o)
 	result.Warnings = append(append([]string{}, plan.Warnings...), result.Warnings...)
 	if err != nil && len(result.Changes) == 0 {
 		return err
@@ -102,7 +110,7 @@ func danger(p tune.Plan) string {
 
 // refuse reports a plan that is too dangerous to carry out unasked.
 func (a *app) refuse(plan tune.Plan, o applyOptions, reason string) error {
-	text := fmt.Errorf("refused: %s; --yes does it all the same", reason)
+	text := fmt.Errorf("refused: %s; --yes does it all the same, --revert-after 15s takes it back unless you confirm it", reason)
 	if o.output.json() {
 		changes := append([]tune.Change(nil), plan.Changes...)
 		for i := range changes {

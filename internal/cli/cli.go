@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"piton/internal/field"
+	"piton/internal/guard"
 )
 
 // IO is what a run of piton touches of its surroundings, so that a test can run
@@ -38,6 +39,9 @@ func Main(io IO) int {
 	a := &app{IO: io}
 	if len(io.Args) > 0 && io.Args[0] == workloadVerb {
 		return a.workload(io.Args[1:])
+	}
+	if len(io.Args) == 1 && io.Args[0] == guard.Verb {
+		return a.beGuard()
 	}
 	root := newRoot(a)
 	root.SetArgs(argsFor(root, io.Args))

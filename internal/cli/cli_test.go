@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/guard"
 	"piton/internal/kernel"
 )
 
@@ -19,7 +20,7 @@ import (
 const asProgram = "PITON_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	isChild := len(os.Args) > 1 && os.Args[1] == workloadVerb // of a benchmark
+	isChild := len(os.Args) > 1 && (os.Args[1] == workloadVerb || os.Args[1] == guard.Verb) // of a benchmark, of a change
 	if os.Getenv(asProgram) != "" || isChild {
 		os.Exit(Main(IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}

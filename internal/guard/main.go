@@ -23,6 +23,9 @@ func Main() error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
+	if err := kernel.CloseInherited(connFD); err != nil { // somebody may wait for the end of a pipe
+		return err
+	}
 	file := kernel.Inherited(connFD)
 	if file == nil {
 		return fmt.Errorf("a guard is started by piton itself, for --revert-after")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -60,4 +61,24 @@ func Inherited(fd int) *os.File {
 		return nil
 	}
 	return os.NewFile(uintptr(fd), "inherited")
+}
+
+// CloseInherited closes the descriptors above last that the process was given by
+// whoever started it: those without FD_CLOEXEC, which Go sets on all of its own.
+func CloseInherited(last int) error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= last {
+			continue
+		}
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/guard"
+	"piton/internal/tune"
+)
+
+func newKeep(a *app) *cobra.Command {
+	var out output
+	all := false
+	cmd := &cobra.Command{
+		Use:   "keep [ENTRY…]",
+		Short: "confirm changes that would be taken back",
+		Long: `Confirm changes that were made with --revert-after, by the number of their journal entry, so that they stay;
+piton undo takes them back at once. Without a number, list what is waiting for an answer.
+With -o json: a {"type":"guard"} line for each.`,
+		Example: "  piton pin 3641 --cpu 2 --revert-after 30s\n  piton keep\n  piton keep 12",
+		GroupID: groupTune,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if all && len(args) > 0 {
+				return usagef("--all and %q exclude each other", args[0])
+			}
+			entries, err := entryNumbers(args)
+			if err != nil {
+				return err
+			}
+			if !a.live() {
+				return tune.ErrNotLive
+			}
+			armed, err := guard.List(a.guardDir())
+			if err != nil {
+				return err
+			}
+			switch {
+			case len(args) > 0:
+				return a.keep(armed, entries, out)
+			case !all:
+				return a.printGuards(armed, out)
+			}
+			for _, g := range armed {
+				entries = append(entries, g.Entry)
+			}
+			return a.keep(armed, entries, out)
+		},
+	}
+	out.addFlag(cmd.Flags(), asTable, asJSON)
+	cmd.Flags().BoolVar(&all, "all", false, "confirm everything that is waiting")
+	return cmd
+}
+
+// entryNumbers reads the numbers of journal entries.
+func entryNumbers(words []string) ([]uint64, error) {
+	var out []uint64
+	for _, word := range words {
+		id, err := strconv.ParseUint(word, 10, 64)
+		if err != nil || id == 0 {
+			return nil, usagef("%q is not the number of a journal entry (see piton keep)", word)
+		}
+		out = append(out, id)
+	}
+	return out, nil
+}
+
+// printGuards lists what waits for an answer.
+func (a *app) printGuards(armed []guard.Armed, out output) error {
+	if out.json() {
+		for _, g := range armed {
+			if err := a.guardLine(g, string(g.State)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := newTable(">ENTRY", ">LEFT", ">GUARD", "STATE", "COMMAND")
+	for _, g := range armed {
+		t.add(g.Entry, g.Left.Round(time.Second/10), g.PID, g.State, g.Command)
+	}
+	return t.write(a.Out)
+}
+
+func (a *app) guardLine(g guard.Armed, state string) error {
+	var l line
+	l.start("guard").add("v", Version).add("entry", g.Entry).add("guard_pid", g.PID).add("state", state).
+		add("left_s", g.Left.Seconds()).add("command", g.Command).addList("caveats", g.Caveats)
+	return l.write(a.Out)
+}
+
+// keep confirms entries. What is not armed has been decided already, and it is
+// said how.
+func (a *app) keep(armed []guard.Armed, entries []uint64, out output) error {
+	var failed error
+	for _, id := range entries {
+		i := slices.IndexFunc(armed, func(g guard.Armed) bool { return g.Entry == id })
+		var err error
+		if i < 0 {
+			err = a.decided(id)
+		} else if err = armed[i].Keep(); err != nil {
+			err = fmt.Errorf("entry %d: %w", id, err)
+		}
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case out.json():
+			failed = errors.Join(failed, a.guardLine(armed[i], "kept"))
+		default:
+			fmt.Fprintf(a.Out, "entry %d stays; piton undo %d takes it back\n", id, id)
+		}
+	}
+	if failed != nil && len(entries) > 1 {
+		return codeError{ExitSome, failed}
+	}
+	return failed
+}
+
+// decided says why an entry cannot be confirmed any more.
+func (a *app) decided(id uint64) error {
+	j, err := a.journal()
+	if err != nil {
+		return err
+	}
+	entries, _, err := j.Entries()
+	if err != nil {
+		return err
+	}
+	e, err := entryNamed(entries, fmt.Sprint(id))
+	switch {
+	case err != nil:
+		return err
+	case e.Undone:
+		return fmt.Errorf("entry %d: too late: it has been taken back already", id)
+	case e.PastBoot:
+		return fmt.Errorf("entry %d is from before this boot, and so are its guard and its changes", id)
+	}
+	return fmt.Errorf("entry %d is not waiting for a confirmation: it stays as it is", id)
+}
