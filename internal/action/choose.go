@@ -13,6 +13,16 @@ import (
 	"piton/internal/tune"
 )
 
+// Choose says which CPUs a Strategy would give to the targets, and plans nothing.
+// The error joins what it says of targets for which there is no CPU.
+func Choose(d Deps, targets []tune.Target, t Tuning) ([]place.Choice, error) {
+	_, choices, refused, err := choose(d, targets, t)
+	for _, c := range refused {
+		err = errors.Join(err, errors.New(c.Reason))
+	}
+	return choices, err
+}
+
 // choose asks internal/place for the CPUs of all targets together. A target for
 // which there is no CPU has no request, but a refusal.
 func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, choices []place.Choice, refused []tune.Change, err error) {

@@ -18,23 +18,9 @@ import (
 )
 
 // pin puts the targets on the least-loaded core, one core each.
-func (m *Model) pin() tea.Cmd { return m.place("pin", place.LeastLoaded) }
-
-func (m *Model) place(what string, s place.Strategy) tea.Cmd {
+func (m *Model) pin() tea.Cmd {
 	targets, subject := m.targets()
-	return m.begin(job{what: what, subject: subject, targets: targets, want: action.Tuning{Strategy: s}})
-}
-
-// askPlace offers the strategies.
-func (m *Model) askPlace() tea.Cmd {
-	targets, subject := m.targets()
-	return m.dialogs.Push(dialog.NewPlaces(subject), func(o dialog.Outcome) tea.Cmd {
-		s, ok := o.Value.(place.Strategy)
-		if !ok {
-			return nil
-		}
-		return m.begin(job{what: "place " + string(s), subject: subject, targets: targets, want: action.Tuning{Strategy: s}})
-	})
+	return m.begin(job{what: "pin", subject: subject, targets: targets, want: action.Tuning{Strategy: place.LeastLoaded}})
 }
 
 // askAffinity opens the editor over the topology.

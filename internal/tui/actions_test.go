@@ -211,7 +211,12 @@ func TestAffinityEditor(t *testing.T) {
 
 func TestPlaceMenu(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("o", "s", "p", "r", "enter")
+		r.press("o", "s", "p", "r")
+		assert.Contains(t, r.text(), "next cpu 7 (9%)", "it says what it would choose and why")
+		r.press("enter")
+		assert.Empty(t, r.tuning.applied, "and shows the plan first")
+		r.wait(time.Second)
+		r.press("y")
 		assert.Equal(t, place.Spread, r.tuning.want.Strategy)
 	})
 }

@@ -137,7 +137,7 @@ func TestGoldenChoosing(t *testing.T) {
 			"panel":  {"C", "right", "space", "down"},
 			"place":  {"o"},
 			"plan":   {"space", "space", "d", "5", "enter"},
-			"region": {"o", "end", "enter"},
+			"region": {"o", "end", "up", "enter"},
 		} {
 			t.Run(name+"-"+size.name, func(t *testing.T) {
 				on(t, size.cpus, size.w, size.h, func(r *rig) {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -41,6 +42,7 @@ func (f *fakeSampler) watches(tid kernel.TID) bool {
 type fakeTuning struct {
 	targets  []tune.Target
 	want     action.Tuning
+	requests []tune.Request
 	plans    int
 	applied  []tune.Plan
 	undone   []tune.UndoRequest
@@ -71,6 +73,32 @@ func (f *fakeTuning) Plan(_ context.Context, _ *model.Model, targets []tune.Targ
 		return p, nil, nil
 	}
 	return p, []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 1% busy"}}, nil
+}
+
+func (f *fakeTuning) Choose(_ *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error) {
+	if t.Strategy == place.SiblingFree {
+		return nil, errors.New("every core has a busy sibling")
+	}
+	var out []place.Choice
+	for i, tg := range targets {
+		cpu := cpuset.CPU(5 + i)
+		out = append(out, place.Choice{TID: tg.TID, CPUs: cpuset.Of(cpu),
+			Reason: fmt.Sprintf("cpu %d: 1%% busy, sibling idle, same L3 as now; next cpu 7 (9%%)", cpu)})
+	}
+	return out, nil
+}
+
+func (f *fakeTuning) PlanRequests(_ context.Context, requests []tune.Request) (tune.Plan, error) {
+	f.plans++
+	f.requests = requests
+	p := tune.Plan{Requests: requests, Warnings: f.warnings}
+	for _, r := range requests {
+		for _, file := range r.Files {
+			p.Changes = append(p.Changes, tune.Change{Attribute: file.Attribute, Path: file.Path, Comm: file.Name,
+				Before: "0-7", After: file.Value, Status: tune.Planned})
+		}
+	}
+	return p, nil
 }
 
 func (f *fakeTuning) Apply(_ context.Context, p tune.Plan) (tune.Result, error) {

@@ -29,6 +29,8 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		m.undoable = msg.yes
 	case affinityAsked:
 		return m.openAffinity(msg)
+	case placesAsked:
+		return m.openPlaces(msg)
 	case signalled:
 		return m.takeSignalled(msg)
 	case sudoDone:

@@ -21,6 +21,10 @@ import (
 // beside the screen.
 type Tuning interface {
 	Plan(ctx context.Context, m *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error)
+	// Choose says where a strategy would place the targets, and plans nothing.
+	Choose(m *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error)
+	// PlanRequests plans settings of tasks and of the kernel's files.
+	PlanRequests(ctx context.Context, requests []tune.Request) (tune.Plan, error)
 	Apply(ctx context.Context, plan tune.Plan) (tune.Result, error)
 	PlanUndo(ctx context.Context, q tune.UndoRequest) (tune.Plan, error)
 	Signal(target tune.Target, sig syscall.Signal) error
@@ -35,6 +39,16 @@ func (t Tuner) Plan(ctx context.Context, m *model.Model, targets []tune.Target, 
 	return action.Plan(ctx, action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
 }
 
+// Choose says where a strategy would place the targets.
+func (t Tuner) Choose(m *model.Model, targets []tune.Target, want action.Tuning) ([]place.Choice, error) {
+	return action.Choose(action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
+}
+
+// PlanRequests finds out what requests would change.
+func (t Tuner) PlanRequests(ctx context.Context, requests []tune.Request) (tune.Plan, error) {
+	return t.Tuner.Plan(ctx, requests)
+}
+
 // job is one change on its way: planned, perhaps asked about, applied.
 type job struct {
 	what    string // "pin", as messages begin
@@ -42,6 +56,7 @@ type job struct {
 	targets []tune.Target
 	want    action.Tuning
 	undo    *tune.UndoRequest // instead of want
+	request []tune.Request    // instead of want
 	nice    bool              // a step of nice: the next one waits for it
 	ask     bool              // show the plan before it is applied, however small
 }
@@ -69,9 +84,12 @@ func (m *Model) begin(j job) tea.Cmd {
 	tuning, now := m.deps.Tuning, m.model
 	return func() tea.Msg {
 		p := planned{job: j}
-		if j.undo != nil {
+		switch {
+		case j.undo != nil:
 			p.plan, p.err = tuning.PlanUndo(context.Background(), *j.undo)
-		} else {
+		case j.request != nil:
+			p.plan, p.err = tuning.PlanRequests(context.Background(), j.request)
+		default:
 			p.plan, p.choices, p.err = tuning.Plan(context.Background(), now, j.targets, j.want)
 		}
 		return p

@@ -79,7 +79,7 @@ func (v *View) adviseIRQ(number int) advice {
 	if cpu := v.elsewhere(); cpu >= 0 {
 		to = fmt.Sprint(cpu)
 	}
-	command := fmt.Sprintf("echo %s > /proc/irq/%d/smp_affinity_list", to, number)
+	command := fmt.Sprintf("piton irq move %d --cpu %s", number, to)
 	switch {
 	case !known:
 		return advice{brief: "irq: movable unless managed", full: command + ", which is refused where its driver manages it"}

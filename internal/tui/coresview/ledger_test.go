@@ -123,9 +123,9 @@ func TestAdvice(t *testing.T) {
 	assert.Equal(t, "irq: move its affinity", irq(24))
 	assert.Equal(t, "managed IRQ", irq(40))
 	assert.Equal(t, "irq: movable unless managed", irq(140))
-	assert.Equal(t, "echo CPUS > /proc/irq/24/smp_affinity_list", v.adviseIRQ(24).full, "the least-loaded CPU is this one")
+	assert.Equal(t, "piton irq move 24 --cpu CPUS", v.adviseIRQ(24).full, "the least-loaded CPU is this one")
 	v.m.LeastLoaded = 6
-	assert.Equal(t, "echo 6 > /proc/irq/24/smp_affinity_list", v.adviseIRQ(24).full)
+	assert.Equal(t, "piton irq move 24 --cpu 6", v.adviseIRQ(24).full)
 	v.o.IRQMovable = nil
 	assert.Equal(t, "irq: movable unless managed", irq(24))
 

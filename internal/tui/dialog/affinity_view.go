@@ -162,7 +162,7 @@ func part(cpus, set cpuset.Set, all, some string) string {
 }
 
 func (a *Affinity) addLoad(r *rows.Row, b branch, c columns, th *theme.Theme) {
-	share, ok := a.load(b.cpus)
+	share, ok := a.Load.mean(b.cpus)
 	if c.bar > 0 {
 		r.Add(th.Text, " ")
 		if ok {
@@ -178,11 +178,11 @@ func (a *Affinity) addLoad(r *rows.Row, b branch, c columns, th *theme.Theme) {
 	r.Right(th, th.Text, text, 5)
 }
 
-// load is the mean busy share of the CPUs of which it is known.
-func (a *Affinity) load(cpus cpuset.Set) (share float32, ok bool) {
+// mean is the mean busy share of the CPUs of which it is known.
+func (l LoadMsg) mean(cpus cpuset.Set) (share float32, ok bool) {
 	n := 0
 	for cpu := range cpus.All() {
-		if v, known := a.Load[cpu]; known && v == v {
+		if v, known := l[cpu]; known && v == v {
 			share += v
 			n++
 		}

@@ -22,7 +22,7 @@ func everyDialog() []Dialog {
 	return []Dialog{
 		NewConfirmPlan(samplePlan()),
 		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "take back").Countdown(15 * time.Second),
-		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)"),
+		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)", Strategies()),
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
 		NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts among tasks of one session only"}),
 		NewPolicy("nqueens (3641)", tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, true),
@@ -70,8 +70,8 @@ func TestMenusGiveTheirValues(t *testing.T) {
 	assert.Equal(t, "balu", press(sampleUsers(), "enter").Value)
 	assert.Equal(t, "", press(sampleUsers(), "home enter").Value)
 	assert.Equal(t, "nice", press(NewSort(field.Columns, "nice"), "enter").Value)
-	assert.Equal(t, place.LeastLoaded, press(NewPlaces("x"), "enter").Value)
-	assert.Equal(t, place.Pack, press(NewPlaces("x"), "p enter").Value)
+	assert.Equal(t, place.LeastLoaded, press(NewPlaces("x", Strategies()), "enter").Value)
+	assert.Equal(t, place.Pack, press(NewPlaces("x", Strategies()), "p enter").Value)
 	assert.Equal(t, kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4},
 		press(NewIOPriority("x", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}), "enter").Value)
 	assert.Equal(t, kernel.IOPrio{Class: kernel.IORealTime, Level: 7}, press(NewIOPriority("x", kernel.IOPrio{}), "end enter").Value)
@@ -145,7 +145,7 @@ func TestHelpScrollsAndCloses(t *testing.T) {
 func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "signals", NewSignals("nqueens (3641)"))
 	checkGolden(t, "users", sampleUsers())
-	checkGolden(t, "places", NewPlaces("3 processes (41 threads)"))
+	checkGolden(t, "places", NewPlaces("3 processes (41 threads)", Strategies()))
 	checkGolden(t, "ioprio", NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}))
 	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
 	checkGolden(t, "nice", NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts only among tasks of the same session"}))

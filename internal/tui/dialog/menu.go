@@ -16,6 +16,7 @@ type Item struct {
 	Detail string // one line beside it
 	Value  any    // the answer
 	Off    string // why it cannot be chosen; "" = it can
+	More   string // shown below the list while the cursor is on it
 }
 
 // Menu asks for one of several. Typing jumps to the first label that starts
@@ -108,6 +109,9 @@ func lastRune(s string) string {
 	return string(r[len(r)-1])
 }
 
+// moreWidth is the width in which an item's More is easily read.
+const moreWidth = 78
+
 // leastMenu is the width that the keys below a menu need.
 const leastMenu = 48
 
@@ -117,6 +121,11 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 	for _, it := range m.items {
 		label = max(label, widget.Width(it.Label))
 		widest = max(widest, widget.Width(it.Detail), widget.Width(it.Off))
+	}
+	for _, it := range m.items {
+		if it.More != "" {
+			widest = max(widest, moreWidth-label-4)
+		}
 	}
 	width = min(width, max(label+widest+4, leastMenu))
 	body := func(h int) []string {
@@ -145,6 +154,39 @@ func (m *Menu) row(i, label, width int, th *theme.Theme) string {
 	return r.Item(th, width, i == m.list.Cursor)
 }
 
+// moreLines is how many lines an item's More has at most.
+const moreLines = 3
+
+// more is what there is to know of the item under the cursor, in as many lines as
+// the longest takes, so that the dialog keeps its size.
+func (m *Menu) more(width int, th *theme.Theme) []string {
+	height := 0
+	var lines []string
+	for i, it := range m.items {
+		if it.More == "" {
+			continue
+		}
+		wrapped := rows.Wrap(th, it.More, max(width-2, 1))
+		wrapped = wrapped[:min(len(wrapped), moreLines)]
+		height = max(height, len(wrapped))
+		if i == m.list.Cursor {
+			lines = wrapped
+		}
+	}
+	if height == 0 {
+		return nil
+	}
+	out := []string{""}
+	for i := range height {
+		text := ""
+		if i < len(lines) {
+			text = lines[i]
+		}
+		out = append(out, " "+th.Text.Render(text))
+	}
+	return out
+}
+
 func (m *Menu) foot(width int, th *theme.Theme) []string {
 	keys := rows.Keys(th, " Enter", "choose", "Esc", "cancel")
 	switch {
@@ -156,5 +198,5 @@ func (m *Menu) foot(width int, th *theme.Theme) []string {
 	case len(m.items) > 9:
 		keys = append(keys, rows.Keys(th, "  type", "to jump")...)
 	}
-	return []string{"", keys.Render(th, width)}
+	return append(m.more(width, th), "", keys.Render(th, width))
 }

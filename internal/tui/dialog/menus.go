@@ -98,16 +98,21 @@ func NewSort(columns []field.Column, current string) *Menu {
 	return NewMenu("Sort by", items, at)
 }
 
-// NewPlaces asks how to place the subject; the value is a place.Strategy.
-func NewPlaces(subject string) *Menu {
-	return NewMenu("Place "+subject, []Item{
-		{Label: "least-loaded", Value: place.LeastLoaded, Detail: "one core each, the least loaded first"},
-		{Label: "sibling-free", Value: place.SiblingFree, Detail: "a core each whose SMT siblings are idle"},
-		{Label: "spread", Value: place.Spread, Detail: "one CPU each, as far apart as can be"},
-		{Label: "pack", Value: place.Pack, Detail: "together: same core, then same cache; for threads that share data"},
-		{Label: "llc", Value: place.LLC, Detail: "all CPUs of the least loaded last-level cache"},
-		{Label: "node", Value: place.NodeWide, Detail: "all CPUs of the least loaded NUMA node"},
-	}, 0)
+// NewPlaces asks how to place the subject: each item says where that would be,
+// and its More why. The value is the item's.
+func NewPlaces(subject string, items []Item) *Menu { return NewMenu("Place "+subject, items, 0) }
+
+// Strategies are the placements as a menu has them, with what they mean; the
+// values are place.Strategy.
+func Strategies() []Item {
+	return []Item{
+		{Label: "least-loaded", Value: place.LeastLoaded, More: "One core each, the least loaded first."},
+		{Label: "sibling-free", Value: place.SiblingFree, More: "A core each whose SMT siblings are idle."},
+		{Label: "spread", Value: place.Spread, More: "A CPU for each busy thread, as far apart as can be."},
+		{Label: "pack", Value: place.Pack, More: "Together: same core, then same cache; for threads that share data."},
+		{Label: "llc", Value: place.LLC, More: "All CPUs of the least loaded last-level cache."},
+		{Label: "node", Value: place.NodeWide, More: "All CPUs of the least loaded NUMA node."},
+	}
 }
 
 // NewIOPriority asks for the I/O priority of the subject; the value is a

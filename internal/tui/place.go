@@ -1,0 +1,170 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/place"
+	"piton/internal/tui/corepanel"
+	"piton/internal/tui/dialog"
+	"piton/internal/tune"
+)
+
+// placing is what the place menu is about.
+type placing struct {
+	subject string
+	targets []tune.Target
+	names   map[kernel.TID]string // of the targets, for reasons
+	last    cpuset.CPU            // where the first of them ran last, -1 unknown
+}
+
+// placesAsked opens the place menu once it is known what each strategy would
+// choose.
+type placesAsked struct {
+	placing
+	items []dialog.Item
+}
+
+// other answers of the place menu than a strategy or CPUs.
+type placeBy uint8
+
+const (
+	byRegion placeBy = iota // a list of CPUs, caches and nodes
+	byHand                  // the core panel
+)
+
+// askPlace offers the strategies, each with what it would choose now and why.
+func (m *Model) askPlace() tea.Cmd {
+	p := placing{names: map[kernel.TID]string{}, last: -1}
+	p.targets, p.subject = m.targets()
+	for i, r := range m.table.Targets() {
+		p.names[r.Task().TID] = nameOf(r)
+		if i == 0 {
+			p.last = cpuset.CPU(r.Task().LastCPU)
+		}
+	}
+	tuning, now := m.deps.Tuning, m.model
+	return func() tea.Msg {
+		items := dialog.Strategies()
+		for i := range items {
+			items[i] = p.offer(items[i], tuning, now)
+		}
+		return placesAsked{p, items}
+	}
+}
+
+// offer fills in what a strategy would choose.
+func (p *placing) offer(it dialog.Item, tuning Tuning, now *model.Model) dialog.Item {
+	choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: it.Value.(place.Strategy)})
+	if len(choices) == 0 {
+		if err == nil {
+			err = errors.New("there is no CPU for it")
+		}
+		it.Off, it.More = firstLine(err), it.More+" "+firstLine(err)
+		return it
+	}
+	it.Detail = chosenCPUs(choices)
+	it.More += " " + p.because(choices[0])
+	if n := len(choices) - 1; n > 0 {
+		it.More += fmt.Sprintf(" And %d more.", n)
+	}
+	if left := len(p.targets) - len(choices); left > 0 {
+		it.More += fmt.Sprintf(" For %d of them there is no CPU: %s.", left, firstLine(err))
+	}
+	return it
+}
+
+// because is the reason for a choice, with the name of the task where there are
+// several, and what to beware of.
+func (p *placing) because(c place.Choice) string {
+	text := c.Reason
+	if len(p.targets) > 1 {
+		text = p.names[c.TID] + ": " + text
+	}
+	if c.Warning != "" {
+		text += "; " + c.Warning
+	}
+	return text + "."
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// chosenCPUs is where the targets would go, in their order: "5", "5 7 1", "0-7".
+func chosenCPUs(choices []place.Choice) string {
+	var words []string
+	for _, c := range choices {
+		if n := len(words); n == 0 || words[n-1] != c.CPUs.String() {
+			words = append(words, c.CPUs.String())
+		}
+	}
+	const most = 8
+	if len(words) > most {
+		words = append(words[:most], "and so on")
+	}
+	return "cpu " + strings.Join(words, ", ")
+}
+
+// openPlaces asks; every answer shows the plan before it is applied.
+func (m *Model) openPlaces(p placesAsked) tea.Cmd {
+	items := append(p.items, m.hereItems(p.last)...)
+	items = append(items,
+		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
+		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
+	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
+		j := job{subject: p.subject, targets: p.targets, ask: true}
+		switch v := o.Value.(type) {
+		case place.Strategy:
+			j.what, j.want = "place "+string(v), action.Tuning{Strategy: v}
+			return m.begin(j)
+		case cpuset.Set:
+			j.what, j.want = "place", action.Tuning{CPUs: v, Reason: "chosen in the place menu"}
+			return m.begin(j)
+		case placeBy:
+			h := m.heldTargets(p.targets, p.subject)
+			if v == byHand {
+				return m.hold(h)
+			}
+			return m.askRegion(h)
+		}
+		return nil
+	})
+}
+
+// hereItems are the CPUs around the one where the task ran last.
+func (m *Model) hereItems(last cpuset.CPU) []dialog.Item {
+	var items []dialog.Item
+	all := corepanel.Regions(m.deps.Topology, last)
+	for i, r := range all {
+		label := "its " + r.Name
+		if i == len(all)-1 {
+			label = "anywhere"
+		}
+		if i > 0 {
+			items = append(items, dialog.Item{Label: label, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
+				More: "What is around the CPU on which it runs now: " + m.busyWords(r.CPUs) + "."})
+		}
+	}
+	return items
+}
+
+// askRegion asks for a CPU, cache or node to put what was grabbed on.
+func (m *Model) askRegion(h *held) tea.Cmd {
+	d := dialog.NewRegions("Place "+h.subject+" on", m.deps.Topology, m.load(), m.model.LeastLoaded)
+	return m.dialogs.Push(d, func(o dialog.Outcome) tea.Cmd {
+		cpus, ok := o.Value.(cpuset.Set)
+		if !ok || o.Canceled {
+			return nil
+		}
+		return h.drop(cpus)
+	})
+}
