@@ -1,6 +1,8 @@
 package action
 
 import (
+	"slices"
+
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/topology"
@@ -17,8 +19,8 @@ func MoveIRQs(lines []*irq.Row, cpus cpuset.Set) []tune.Request {
 	return out
 }
 
-// moveIRQ leaves the threads of a line that cannot be moved where they are: the
-// kernel keeps them on the line's CPUs.
+// moveIRQ leaves the threads where they are if the line cannot be moved or is to
+// stay: the kernel keeps them on the CPU to which the line goes.
 func moveIRQ(line *irq.Row, cpus cpuset.Set) tune.Request {
 	r := tune.Request{
 		Files: []tune.FileSetting{{
@@ -26,7 +28,7 @@ func moveIRQ(line *irq.Row, cpus cpuset.Set) tune.Request {
 		}},
 		Settings: tune.Settings{Affinity: &cpus},
 	}
-	if !line.CanMove() {
+	if !line.CanMove() || line.Requested.OK && line.Requested.Equal(cpus) {
 		return r
 	}
 	for _, t := range line.Threads {
@@ -93,7 +95,7 @@ func (d *dealer) deal(line *irq.Row) cpuset.CPU {
 	best, cost := cpuset.CPU(-1), [4]int{}
 	for _, cpu := range d.cpus {
 		c := d.cost(cpu, device, line.Node)
-		if best < 0 || less(c, cost) {
+		if best < 0 || slices.Compare(c[:], cost[:]) < 0 {
 			best, cost = cpu, c
 		}
 	}
@@ -126,15 +128,6 @@ func (d *dealer) core(cpu cpuset.CPU) int {
 		return c.CoreIndex
 	}
 	return -1 - int(cpu)
-}
-
-func less(a, b [4]int) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
 }
 
 // DefaultIRQCPUs asks for lines that are set up from now on to go to the CPUs.

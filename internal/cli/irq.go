@@ -37,19 +37,19 @@ func newIRQ(a *app) *cobra.Command {
 	list := newIRQList(a)
 	cmd := &cobra.Command{
 		Use:     "irq",
-		Short:   "show interrupts, their rates, affinity, devices and queues",
+		Short:   "show interrupts, their rates, affinity, devices and queues, and move them",
 		Long:    irqLong,
 		Example: list.Example,
 		GroupID: groupLook,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command %q; there are irq list and irq queues", "irq "+args[0])
+				return usagef("there is no command %q; there are irq list, move, spread, reset, default and queues", "irq "+args[0])
 			}
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error { return list.Help() },
 	}
-	cmd.AddCommand(list, newIRQQueues(a))
+	cmd.AddCommand(list, newIRQMove(a), newIRQSpread(a), newIRQReset(a), newIRQDefault(a), newIRQQueues(a))
 	return cmd
 }
 

@@ -10,32 +10,38 @@ import (
 )
 
 func newIRQQueues(a *app) *cobra.Command {
-	var o output
+	var o queueOptions
 	cmd := &cobra.Command{
-		Use:   "queues",
-		Short: "list the queues of network interfaces with their RPS, RFS and XPS settings",
+		Use:   "queues [INTERFACE…]",
+		Short: "list or set the RPS, RFS and XPS settings of network interfaces' queues",
 		Long: `Show the queues of network interfaces: the interrupt of each and where it goes, the CPUs that received packets are
 spread over (RPS; none: they are processed where the interrupt comes), the flows that are steered to their readers
 (RFS), and the CPUs whose packets a sending queue takes (XPS).
+
+With --rps, --xps or --rps-flows, set these for the queues of the interfaces, or for those of --queue alone; "off" is
+no CPU. RFS needs a table as well, which all interfaces share: --rfs-entries.
 
 With -o json, one object a line; what is not known is null:
   {"type":"queue"}  v, interface, driver, node, flow (rx, tx), index, irq, affinity, effective, rps_cpus,
                     rps_flow_cnt, xps_cpus
   {"type":"end"}    queues, rps_sock_flow_entries (0: RFS is off whatever the queues say)`,
-		Example: "  piton irq queues\n  piton irq queues -o json",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			found, err := a.queues()
+		Example: "  piton irq queues\n  piton irq queues eth0 -o json\n  piton irq queues eth0 --rps 0-3,^isolated\n" +
+			"  piton irq queues eth0 --rps-flows 4096 --rfs-entries 32768\n  piton irq queues eth0 --queue 0,2 --xps 1",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if o.sets() {
+				return a.setQueues(cmd, names, o)
+			}
+			found, err := a.queues(names)
 			if err != nil {
 				return err
 			}
-			if o.json() {
+			if o.apply.output.json() {
 				return found.json(a)
 			}
-			return found.table(a, o.value == asCSV)
+			return found.table(a, o.apply.output.value == asCSV)
 		},
 	}
-	o.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
+	o.addFlags(cmd)
 	return cmd
 }
 
@@ -56,14 +62,19 @@ type queues struct {
 	entries int // of RFS's table, -1 unknown
 }
 
-func (a *app) queues() (queues, error) {
+// queues reads the queues of the interfaces, or of all.
+func (a *app) queues(names []string) (queues, error) {
 	t, err := irq.NewMonitor(a.hostRoot).Table()
 	if err != nil {
 		return queues{}, fmt.Errorf("look at the interrupts: %w", err)
 	}
 	fs := irq.New(a.hostRoot)
 	found := queues{entries: fs.FlowEntries()}
-	for _, n := range fs.NICs() {
+	nics, err := named(fs.NICs(), names)
+	if err != nil {
+		return queues{}, err
+	}
+	for _, n := range nics {
 		for _, rx := range n.Rx {
 			found.list = append(found.list, queue{nic: &n, flow: irq.QueueRx, index: rx.Index,
 				line: t.QueueIRQ(n.Name, true, rx.Index), rps: rx.RPS, flows: rx.Flows})

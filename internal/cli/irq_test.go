@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/irq"
 )
 
 // irqHost is a host tree with a NIC's queue, a disk's managed queue, a timer and
@@ -108,11 +110,10 @@ func TestIRQHelpAndMistakes(t *testing.T) {
 	assert.Contains(t, r.out, "piton irq list [flags]")
 	assert.Contains(t, r.out, `{"type":"irq"}`)
 	for _, tt := range []struct{ args, want string }{
-		{"irq lst", "irq list and irq queues"},
+		{"irq lst", "there are irq list, move"},
 		{"irq list extra", "takes no"},
 		{"irq list -d 10ms", "100ms to 1m"},
 		{"irq list -o xml", "table, json, csv"},
-		{"irq queues extra", "takes no"},
 		{"what-is", "needs a target"},
 		{"what-is irq:x", "number of an interrupt line"},
 		{"what-is /[/", "missing closing"},
@@ -144,4 +145,58 @@ func TestIRQListHere(t *testing.T) {
 		assert.Equal(t, strings.TrimSpace(string(b)), l["affinity"])
 		assert.NotNil(t, l["per_s"], "irq %v", number)
 	}
+}
+
+func TestIRQVerbsNeedThisMachine(t *testing.T) {
+	root := irqHost(t)
+	for _, args := range []string{"irq move 24 --cpu 1", "irq spread", "irq reset", "irq default 0", "irq queues eth0 --rps 0"} {
+		r := newHome(t).run(append([]string{"--host-root", root}, strings.Fields(args)...)...)
+		assert.Equal(t, ExitNotPermitted, r.code, "piton %s: %s", args, r.err)
+		assert.Contains(t, r.err, "this machine only", args)
+	}
+	r := newHome(t).run("--host-root", root, "irq", "queues", "eth0")
+	assert.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, "rx 3")
+	r = newHome(t).run("--host-root", root, "irq", "queues", "eth9")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, `no network interface "eth9"`)
+}
+
+// TestIRQDryRun plans on the machine that the tests run on, and changes nothing.
+func TestIRQDryRun(t *testing.T) {
+	table, err := irq.NewMonitor("/").Table()
+	require.NoError(t, err)
+	var line *irq.Row
+	for i := range table.Rows {
+		if r := &table.Rows[i]; r.Control == irq.Settable && r.Requested.OK && r.Requested.Len() > 1 {
+			line = r
+		}
+	}
+	if line == nil {
+		t.Skip("no interrupt line here may go to several CPUs")
+	}
+	cpu := strconv.Itoa(int(line.Requested.First()))
+	for _, args := range [][]string{{"move", strconv.Itoa(line.Number), "--cpu", cpu}, {"spread", "--cpu", cpu}} {
+		r := newHome(t).run(append(append([]string{"irq"}, args...), "-o", "json", "--dry-run")...)
+		require.Zero(t, r.code, r.err)
+		found := false
+		for _, c := range ofType(jsonLines(t, r.out), "change") {
+			if c["path"] == irq.AffinityFile(line.Number) {
+				found = true
+				assert.Equal(t, line.Title(), c["object"])
+				assert.Equal(t, "planned", c["status"])
+				assert.Equal(t, line.Requested.String(), c["before"])
+				assert.Equal(t, cpu, c["after"])
+				assert.NotContains(t, c, "pid")
+			}
+		}
+		assert.True(t, found, r.out)
+	}
+	assert.Equal(t, line.Requested.String(), irq.New("/").Requested(line.Number).String())
+	r := newHome(t).run("irq", "move", "no-such-line", strconv.Itoa(line.Number), "--cpu", cpu, "--dry-run")
+	assert.Equal(t, ExitSome, r.code)
+	assert.Contains(t, r.err, `no interrupt line matches "no-such-line"`)
+	r = newHome(t).run("irq", "move", "no-such-line", "--cpu", cpu)
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, `no interrupt line matches "no-such-line"`)
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,21 +14,26 @@ import (
 type undoOptions struct {
 	apply applyOptions
 	all   bool
+	since string
+	last  count
 	force bool
 }
 
 func newUndo(a *app) *cobra.Command {
-	var o undoOptions
+	o := undoOptions{last: count{min: 1, max: 1 << 30}}
 	cmd := &cobra.Command{
 		Use:   "undo [ENTRY…]",
 		Short: "take changes back",
-		Long: `Give tasks back the values that they had before piton changed them: the last change, the entries
-named (see piton journal), or all of this boot. What somebody else has changed since is left alone
-unless --force is given; tasks that have ended are only mentioned.`,
-		Example: "  piton undo\n  piton undo 12 13\n  piton undo --all --dry-run",
+		Long: `Give tasks, interrupts and other settings back the values that they had before piton changed them: the last
+change, the entries named (see piton journal), the last so many, those since a time, or all of this boot. What
+somebody else has changed since is left alone unless --force is given; tasks that have ended are only mentioned.
+
+TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05), or a date with or without a time
+(2026-11-20, "2026-11-20 14:05", 2026-11-20T14:05:00Z).`,
+		Example: "  piton undo\n  piton undo 12 13\n  piton undo --since 10m\n  piton undo --all --dry-run",
 		GroupID: groupTune,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := o.request(args)
+			q, err := o.request(args, time.Now())
 			if err != nil {
 				return err
 			}
@@ -37,7 +44,7 @@ unless --force is given; tasks that have ended are only mentioned.`,
 			ctx, stop := a.interruptible(cmd.Context())
 			defer stop()
 			plan, err := t.PlanUndo(ctx, q)
-			if errors.Is(err, tune.ErrNothingToUndo) && o.all {
+			if errors.Is(err, tune.ErrNothingToUndo) && (o.all || o.since != "") {
 				return a.report(tune.Result{}, o.apply, nil)
 			}
 			if err != nil {
@@ -48,14 +55,28 @@ unless --force is given; tasks that have ended are only mentioned.`,
 	}
 	o.apply.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.all, "all", false, "every change of this boot that has not been taken back")
+	cmd.Flags().Var(&o.last, "last", "the last so many changes")
+	cmd.Flags().StringVar(&o.since, "since", "", "the changes made since `TIME`: 10m (ago), 14:05, 2026-11-20")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also what somebody else has changed since")
 	return cmd
 }
 
-func (o *undoOptions) request(args []string) (tune.UndoRequest, error) {
-	q := tune.UndoRequest{All: o.all, Force: o.force, Last: 1}
-	if o.all && len(args) > 0 {
-		return q, usagef("--all and %q exclude each other", args[0])
+func (o *undoOptions) request(args []string, now time.Time) (tune.UndoRequest, error) {
+	q := tune.UndoRequest{All: o.all, Force: o.force, Last: max(o.last.n, 1)}
+	ways := 0
+	for _, given := range []bool{len(args) > 0, o.all, o.since != "", o.last.n > 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return q, usagef("entries by number, --last, --since and --all exclude each other")
+	}
+	if o.since != "" {
+		var err error
+		if q.Since, err = parseSince(o.since, now); err != nil {
+			return q, err
+		}
 	}
 	for _, word := range args {
 		id, err := strconv.ParseUint(word, 10, 64)
@@ -65,4 +86,38 @@ func (o *undoOptions) request(args []string) (tune.UndoRequest, error) {
 		q.IDs = append(q.IDs, id)
 	}
 	return q, nil
+}
+
+// parseSince reads a point in time that has passed: a duration back from now, a
+// time of day, a date, or both.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	at, ok := ago(text, now)
+	if day, err := time.ParseInLocation("15:04", text, now.Location()); !ok && err == nil {
+		at, ok = time.Date(now.Year(), now.Month(), now.Day(), day.Hour(), day.Minute(), 0, 0, now.Location()), true
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
+		if ok {
+			break
+		}
+		var err error
+		at, err = time.ParseInLocation(layout, text, now.Location())
+		ok = err == nil
+	}
+	switch {
+	case !ok:
+		return at, usagef("--since %q is neither a duration (10m, 3d) nor a time (14:05, 2026-11-20, \"2026-11-20 14:05\")", text)
+	case at.After(now):
+		return at, usagef("--since %s is in the future", text)
+	}
+	return at, nil
+}
+
+// ago reads a duration back from now, days too.
+func ago(text string, now time.Time) (time.Time, bool) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 15)
+		return now.AddDate(0, 0, -int(n)), err == nil
+	}
+	d, err := time.ParseDuration(text)
+	return now.Add(-d), err == nil && d >= 0
 }
