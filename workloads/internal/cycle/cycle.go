@@ -1,0 +1,106 @@
+// Package cycle reads the counter that runs with the CPU: the time-stamp counter
+// of amd64, the virtual timer of arm64, the monotonic clock elsewhere; and tells
+// how fast that counter and the core are.
+//
+// It is no workload: the ones that measure below a microsecond share it.
+package cycle
+
+import (
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Source names a counter.
+type Source string
+
+// The sources.
+const (
+	TSC   Source = "tsc"    // RDTSC, at a constant rate that is not the core's
+	Timer Source = "cntvct" // CNTVCT_EL0 of arm64
+	Clock Source = "clock"  // CLOCK_MONOTONIC, in ns
+)
+
+// Counter is a way to read time. Its values are for one machine; CPUs agree on
+// them where the kernel trusts its clock source.
+type Counter struct {
+	Source Source
+	Now    func() uint64
+	// Hz is the counter's rate.
+	Hz float64
+	// CPU is the number of the CPU that it runs on, -1 where the counter does not
+	// tell.
+	CPU func() int
+}
+
+// Best returns the finest counter of this CPU after comparing it with the clock
+// for as long as calibration.
+func Best(calibration time.Duration) Counter {
+	if !hardware {
+		return Coarse()
+	}
+	c := Counter{Source: hardwareSource, Now: now, CPU: cpuNumber}
+	c.Hz = rate(calibration)
+	return c
+}
+
+// start is what the clock counts from.
+var start = time.Now()
+
+// Coarse returns the clock.
+func Coarse() Counter {
+	return Counter{Source: Clock, Now: func() uint64 { return uint64(time.Since(start)) }, Hz: 1e9, CPU: func() int { return -1 }}
+}
+
+// rate compares the counter with the clock at both ends of a time.
+func rate(d time.Duration) float64 {
+	count, at := both()
+	for time.Since(at) < d {
+		runtime.Gosched()
+	}
+	count2, at2 := both()
+	return float64(count2-count) / at2.Sub(at).Seconds()
+}
+
+// both reads counter and clock at one moment: of several tries the one during
+// which the counter moved least.
+func both() (count uint64, at time.Time) {
+	least := ^uint64(0)
+	for range 20 {
+		before := now()
+		t := time.Now()
+		after := now()
+		if after-before < least {
+			least, count, at = after-before, before+(after-before)/2, t
+		}
+	}
+	return count, at
+}
+
+// Seconds converts a difference of two readings.
+func (c Counter) Seconds(ticks uint64) float64 { return float64(ticks) / c.Hz }
+
+// Ticks converts a duration to a difference of readings.
+func (c Counter) Ticks(d time.Duration) uint64 { return uint64(d.Seconds() * c.Hz) }
+
+// chainLength is how many cycles one measurement of the core's frequency takes:
+// some µs, short enough to fall between two interrupts.
+const chainLength = 16 << 10
+
+// CoreHz estimates the frequency of the core that it runs on from additions that
+// wait for each other, one cycle each; 0 where there is no assembly for it. An
+// interrupt makes a try longer and none makes it shorter, so that the shortest
+// half of the tries agree; their median is taken.
+func (c Counter) CoreHz() float64 {
+	if !hardware {
+		return 0
+	}
+	times := make([]uint64, 64)
+	for i := range times {
+		before := c.Now()
+		chain(chainLength)
+		times[i] = c.Now() - before
+	}
+	slices.Sort(times)
+	return chainLength / c.Seconds(max(times[len(times)/4], 1))
+}
