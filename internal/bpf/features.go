@@ -1,10 +1,17 @@
 package bpf
 
-import "piton/internal/feature"
+import (
+	"slices"
+
+	"piton/internal/feature"
+)
 
 // Features lists what this package can give, for pages that say what works
 // here. Probing one opens it, uses it once and closes it: some ten milliseconds.
-func Features() []*feature.Feature { return features }
+func Features() []*feature.Feature { return append(slices.Clone(features), schedExtFeature) }
+
+// schedExtFeature takes a kernel that few have, and not only rights.
+var schedExtFeature = feature.New("sched-ext", "threads of one address space one after another", tryAggregate)
 
 var features = []*feature.Feature{
 	feature.New("ebpf-walk", "all tasks in one pass inside the kernel", tryWalk),
@@ -51,4 +58,16 @@ func tryLedger() error {
 	defer l.Close()
 	_, _, err = l.Drain(nil)
 	return err
+}
+
+// tryAggregate loads the scheduler without putting it in force.
+func tryAggregate() error {
+	if err := schedExtFree(); err != nil {
+		return err
+	}
+	a, err := loadAggregator(DefaultAggregateBound)
+	if err != nil {
+		return err
+	}
+	return a.Close()
 }

@@ -12,6 +12,6 @@ case $found in
 	exit 0
 	;;
 esac
-for program in walk seq count moves ledger; do
+for program in walk seq count moves ledger aggregate; do
 	go tool bpf2go -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $program c/$program.c
 done

@@ -1,0 +1,176 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/feature"
+	"piton/internal/kernel"
+)
+
+// playAggregate puts the scheduler in force until its standard input ends.
+func playAggregate() error {
+	a, err := OpenAggregate(DefaultAggregateBound)
+	if err != nil {
+		return err
+	}
+	fmt.Println()
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, a.Close())
+}
+
+// openAggregate opens, or skips with the reason where there is no sched_ext.
+func openAggregate(t *testing.T, bound time.Duration) *Aggregate {
+	t.Helper()
+	if _, err := os.Stat(schedExt); err != nil {
+		_, err := OpenAggregate(bound)
+		t.Skip(err)
+	}
+	return must(t, 6, 12, func() (*Aggregate, error) { return OpenAggregate(bound) })
+}
+
+func schedExtState(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(schedExt, "state"))
+	require.NoError(t, err)
+	return strings.TrimSpace(string(b))
+}
+
+func TestAggregateSaysWhyNot(t *testing.T) {
+	if _, err := os.Stat(schedExt); err == nil {
+		t.Skip("this kernel has sched_ext")
+	}
+	_, err := OpenAggregate(DefaultAggregateBound)
+	require.ErrorIs(t, err, feature.ErrNotSupported)
+	assert.Regexp(t, `^temporal aggregation by eBPF: (this kernel \(.+\) is built without CONFIG_SCHED_CLASS_EXT|sched_ext came with Linux 6\.12, this is .+)$`, err.Error())
+	assert.ErrorIs(t, schedExtFeature.Probe(), feature.ErrNotSupported)
+}
+
+func TestAggregateBoundIsChecked(t *testing.T) {
+	for _, bound := range []time.Duration{0, -1, MinAggregateBound - 1, MaxAggregateBound + 1} {
+		_, err := OpenAggregate(bound)
+		assert.ErrorContains(t, err, "must be 1ms to 1s")
+		assert.NotErrorIs(t, err, feature.ErrNotSupported)
+	}
+}
+
+func TestAggregateIsInForceWhileOpen(t *testing.T) {
+	a := openAggregate(t, DefaultAggregateBound)
+	assert.Equal(t, "enabled", schedExtState(t))
+	all, err := os.ReadFile(filepath.Join(schedExt, "switch_all"))
+	require.NoError(t, err)
+	assert.Equal(t, "0", strings.TrimSpace(string(all)), "only tasks of policy EXT")
+	_, err = OpenAggregate(DefaultAggregateBound)
+	require.ErrorIs(t, err, feature.ErrNotSupported)
+	assert.ErrorContains(t, err, `the sched_ext scheduler "piton_aggregate" is in force`)
+	require.NoError(t, a.Close())
+	assert.Equal(t, "disabled", schedExtState(t))
+	require.NoError(t, a.Close(), "again")
+	_, err = a.Read()
+	assert.ErrorIs(t, err, errClosed)
+	assert.NoError(t, schedExtFeature.Probe())
+}
+
+// However its process ends, the kernel takes the scheduler away.
+func TestAggregateEndsWithItsProcess(t *testing.T) {
+	openAggregate(t, DefaultAggregateBound).Close()
+	owner, _ := start(t, "aggregate")
+	require.Equal(t, "enabled", schedExtState(t))
+	hog := hogs(t, 1)[0]
+	require.NoError(t, kernel.System().SetPolicy(hog, kernel.Ext, 0, false))
+	require.NoError(t, syscall.Kill(int(owner.pid), syscall.SIGKILL))
+	require.Eventually(t, func() bool { return schedExtState(t) == "disabled" }, patience, tick)
+	before := ranNs(t, hog)
+	assert.Eventually(t, func() bool { return ranNs(t, hog) > before }, patience, tick, "its task goes on")
+}
+
+// hogs starts a process with so many threads that spin.
+func hogs(t *testing.T, threads int) []kernel.TID {
+	names := make([]string, threads)
+	for i := range names {
+		names[i] = fmt.Sprint("hog", i)
+	}
+	c, _ := start(t, append([]string{"spin"}, hex(names...)...)...)
+	return c.tids
+}
+
+// ranNs is how long a thread has run (/proc/PID/schedstat).
+func ranNs(t *testing.T, tid kernel.TID) uint64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", tid))
+	require.NoError(t, err)
+	ran, err := strconv.ParseUint(strings.Fields(string(b))[0], 10, 64)
+	require.NoError(t, err)
+	return ran
+}
+
+// Three processes of three threads each spin on one CPU, pinned to it or not:
+// the CPU stays with one process for a while, yet each thread has its turn
+// within the bound.
+func TestAggregateIsFair(t *testing.T) {
+	const bound = 600 * time.Millisecond // emulated CPUs take turns of 4 ms on the host's
+	for name, cpus := range map[string]cpuset.Set{"pinned": cpuset.Of(0), "two CPUs": cpuset.Of(0, 1)} {
+		t.Run(name, func(t *testing.T) {
+			a := openAggregate(t, bound)
+			defer a.Close()
+			var tids []kernel.TID
+			for range 3 {
+				tids = append(tids, hogs(t, 3)...)
+			}
+			for _, tid := range tids {
+				require.NoError(t, kernel.System().SetAffinity(tid, cpus))
+				require.NoError(t, kernel.System().SetPolicy(tid, kernel.Ext, 0, false))
+			}
+			waitTurns(t, a, 50)
+			from, err := a.Read()
+			require.NoError(t, err)
+			began := map[kernel.TID]uint64{}
+			for _, tid := range tids {
+				began[tid] = ranNs(t, tid)
+			}
+			waitTurns(t, a, from.Turns+600)
+			to, err := a.Read()
+			require.NoError(t, err)
+			var least, most uint64
+			for _, tid := range tids {
+				ran := ranNs(t, tid) - began[tid]
+				if least == 0 || ran < least {
+					least = ran
+				}
+				most = max(most, ran)
+			}
+			turns, spaces := to.Turns-from.Turns, to.Spaces-from.Spaces
+			t.Logf("%d turns, %d to another address space, %d late, longest wait %v of %v, threads ran %v to %v",
+				turns, spaces, to.Late-from.Late, to.Longest, bound, time.Duration(least), time.Duration(most))
+			assert.Empty(t, to.Ended)
+			assert.Less(t, spaces, turns/2, "by turns it would be six of nine, with one queue all")
+			assert.Positive(t, spaces)
+			assert.Positive(t, to.Late)
+			assert.Greater(t, to.Longest, bound/2, "the favoured ones went first until then")
+			assert.Less(t, to.Longest, bound)
+			assert.Greater(t, least, most/3)
+		})
+	}
+}
+
+func waitTurns(t *testing.T, a *Aggregate, turns uint64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s, err := a.Read()
+		require.NoError(t, err)
+		require.Empty(t, s.Ended)
+		return s.Turns >= turns
+	}, 3*patience, tick)
+}
