@@ -49,6 +49,9 @@ func (p *planner) caution() {
 	if len(realTime) > 0 {
 		p.cautionRealTime(realTime)
 	}
+	for _, o := range p.t.Overwriters(p.plan.Changes) {
+		p.warn("%s", o.Why)
+	}
 }
 
 func (p *planner) cautionNice(c Change) {
