@@ -166,6 +166,14 @@ func (r *resolver) sysctl(s *Sysctl) {
 				w.Expected = w.Actual
 			}
 		}
-		r.add(w)
+		r.file(w)
 	}
+}
+
+// file adds a want of a file whose value piton may have to refuse.
+func (r *resolver) file(w Want) {
+	if err := tune.CheckFile(tune.FileSetting{Attribute: w.Attribute, Path: w.Path, Name: w.Name, Value: w.Expected}); err != nil && w.Blocked == "" {
+		w.Blocked = err.Error()
+	}
+	r.add(w)
 }

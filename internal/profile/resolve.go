@@ -17,6 +17,7 @@ func Resolve(p *Profile, s *State) *Resolution {
 			r.threads[t.TGID] = append(r.threads[t.TGID], t)
 		}
 	}
+	r.isolation(&p.Isolation)
 	for _, t := range p.items() {
 		r.item(t)
 	}

@@ -11,6 +11,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/partition"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -23,7 +24,8 @@ type State struct {
 	NICs       []irq.NIC
 	DefaultIRQ irq.Mask
 	Workqueue  irq.Mask
-	Self       kernel.TID // whose tasks no item means; 0 for none
+	Masks      []partition.Mask // of files, that an isolation is about
+	Self       kernel.TID       // whose tasks no item means; 0 for none
 
 	// Sysctl reads a file below /proc/sys, and Sysctls lists those that fit a glob.
 	Sysctl  func(file string) (string, error)
@@ -71,6 +73,7 @@ func Read(root string, needs Needs) (*State, error) {
 		return s, nil
 	}
 	s.NICs = fs.NICs()
+	s.Masks = s.masks()
 	if _, err := os.Stat(filepath.Join(root, "proc", "interrupts")); errors.Is(err, os.ErrNotExist) {
 		return s, nil // a container's view, or a tree without it
 	}

@@ -42,8 +42,8 @@ type Resolution struct {
 	Wants   []Want
 	Missing []Missing
 	Notes   []string
-
-	isolation []tune.Request
+	// Isolates are the CPUs that an isolation keeps free, and Rest what it leaves.
+	Isolates, Rest cpuset.Set
 }
 
 // Drift returns the wants that are not as they should be.

@@ -1,0 +1,114 @@
+package profile
+
+import (
+	"fmt"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/partition"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// isolation adds what keeps the profile's CPUs free. Items that come later send
+// there what belongs there.
+func (r *resolver) isolation(p *Isolation) {
+	if p.CPUs == "" {
+		return
+	}
+	item := label("[isolation]", p.line)
+	cpus, err := r.s.cpus(p.CPUs)
+	if err != nil {
+		r.missing(item, fmt.Sprintf("the CPUs %s (%v)", p.CPUs, err), false)
+		return
+	}
+	facts := r.s.facts(cpus)
+	plan, err := partition.Isolate(facts.Facts, cpus)
+	if err != nil {
+		r.missing(item, fmt.Sprintf("the CPUs %s free (%v)", p.CPUs, err), false)
+		return
+	}
+	tasks := map[kernel.TID]*sample.Task{}
+	for i := range r.s.Tasks {
+		tasks[r.s.Tasks[i].TID] = &r.s.Tasks[i]
+	}
+	masks := facts.files()
+	for _, q := range plan.Requests {
+		for _, target := range q.Targets {
+			if t := tasks[target.TID]; t != nil {
+				r.add(Want{
+					Item: item, Attribute: tune.Affinity, PID: t.TGID, TID: t.TID, StartTicks: t.StartTicks, Name: t.ID.Comm,
+					Expected: q.Settings.Affinity.String(), Actual: t.Affinity.String(), Known: true,
+				})
+			}
+		}
+		for _, f := range q.Files {
+			r.add(Want{
+				Item: item, Attribute: f.Attribute, Path: f.Path, Name: f.Name,
+				Expected: f.Value, Actual: masks[f.Path].String(), Known: true,
+			})
+		}
+	}
+	r.out.Isolates, r.out.Rest = cpus, plan.Rest
+	if n := len(plan.Staying); n > 0 {
+		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts stay on %s, whatever is tried; piton isolate %s --dry-run lists them", n, cpus, cpus))
+	}
+}
+
+// machineFacts is what is known of the machine for setting CPUs apart.
+type machineFacts struct{ partition.Facts }
+
+// facts leaves out piton itself, which ends soon.
+func (s *State) facts(apart cpuset.Set) machineFacts {
+	f := machineFacts{partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}}
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		if t.ID == nil || t.TGID == s.Self || t.State == 'Z' || t.State == 'X' || t.Have&sample.HaveAffinity == 0 {
+			continue
+		}
+		f.Tasks = append(f.Tasks, partition.Task{
+			PID: t.TGID, TID: t.TID, PPID: t.PPID, StartTicks: t.StartTicks, Comm: t.ID.Comm, Flags: t.Flags,
+			Policy: t.Policy, Mask: t.Affinity.And(s.online()),
+		})
+	}
+	if s.Cpuset != nil {
+		f.Limit = func(pid kernel.TID) (cpuset.Set, string, error) {
+			set, err := s.Cpuset(pid)
+			return set, "of process " + fmt.Sprint(pid), err
+		}
+	}
+	return f
+}
+
+// files are the masks of files, by path.
+func (f machineFacts) files() map[string]cpuset.Set {
+	out := map[string]cpuset.Set{}
+	for _, m := range f.Masks {
+		out[m.Path] = m.CPUs
+	}
+	for i := range f.IRQs {
+		out[irqFile(f.IRQs[i].Number)] = f.IRQs[i].Requested.Set
+	}
+	return out
+}
+
+// masks are those of files that belong to no task and no line.
+func (s *State) masks() []partition.Mask {
+	var out []partition.Mask
+	if s.DefaultIRQ.OK {
+		out = append(out, partition.Mask{Attribute: tune.DefaultIRQAffinity, Path: defaultIRQFile, Name: defaultIRQName, CPUs: s.DefaultIRQ.Set})
+	}
+	if s.Workqueue.OK {
+		out = append(out, partition.Mask{Attribute: tune.WorkqueueMask, Path: workqueueMask, Name: workqueueName, CPUs: s.Workqueue.Set})
+	}
+	for _, n := range s.NICs {
+		for _, rx := range n.Rx {
+			if queue := fmt.Sprintf("rx-%d", rx.Index); rx.RPS.OK && !rx.RPS.Empty() {
+				out = append(out, partition.Mask{
+					Attribute: tune.RPSCPUs, Path: queueFile(n.Name, queue, "rps_cpus"), Name: n.Name + " " + queue, CPUs: rx.RPS.Set,
+				})
+			}
+		}
+	}
+	return out
+}
