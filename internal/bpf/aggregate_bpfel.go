@@ -28,13 +28,11 @@ const (
 	aggregateProgAggRunning    = "agg_running"
 	aggregateProgAggSelectCpu  = "agg_select_cpu"
 	aggregateProgAggStopping   = "agg_stopping"
+	aggregateVarAssigned       = "assigned"
 	aggregateVarBoundNs        = "bound_ns"
 	aggregateVarExitKind       = "exit_kind"
 	aggregateVarExitReason     = "exit_reason"
-	aggregateVarPinned         = "pinned"
-	aggregateVarPinnedTo       = "pinned_to"
 	aggregateVarQueued         = "queued"
-	aggregateVarShared         = "shared"
 	aggregateVarWaiting        = "waiting"
 )
 
@@ -104,13 +102,11 @@ type aggregateMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type aggregateVariableSpecs struct {
+	Assigned   *ebpf.VariableSpec `ebpf:"assigned"`
 	BoundNs    *ebpf.VariableSpec `ebpf:"bound_ns"`
 	ExitKind   *ebpf.VariableSpec `ebpf:"exit_kind"`
 	ExitReason *ebpf.VariableSpec `ebpf:"exit_reason"`
-	Pinned     *ebpf.VariableSpec `ebpf:"pinned"`
-	PinnedTo   *ebpf.VariableSpec `ebpf:"pinned_to"`
 	Queued     *ebpf.VariableSpec `ebpf:"queued"`
-	Shared     *ebpf.VariableSpec `ebpf:"shared"`
 	Waiting    *ebpf.VariableSpec `ebpf:"waiting"`
 }
 
@@ -155,13 +151,11 @@ func (m *aggregateMaps) Close() error {
 //
 // It can be passed to loadAggregateObjects or ebpf.CollectionSpec.LoadAndAssign.
 type aggregateVariables struct {
+	Assigned   *ebpf.Variable `ebpf:"assigned"`
 	BoundNs    *ebpf.Variable `ebpf:"bound_ns"`
 	ExitKind   *ebpf.Variable `ebpf:"exit_kind"`
 	ExitReason *ebpf.Variable `ebpf:"exit_reason"`
-	Pinned     *ebpf.Variable `ebpf:"pinned"`
-	PinnedTo   *ebpf.Variable `ebpf:"pinned_to"`
 	Queued     *ebpf.Variable `ebpf:"queued"`
-	Shared     *ebpf.Variable `ebpf:"shared"`
 	Waiting    *ebpf.Variable `ebpf:"waiting"`
 }
 

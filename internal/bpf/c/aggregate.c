@@ -40,6 +40,7 @@ extern void scx_bpf_dispatch(struct task_struct *p, u64 queue, u64 slice, u64 en
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *set) __ksym;
+extern u32 bpf_cpumask_first(const struct cpumask *set) __ksym;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -58,8 +59,7 @@ struct scx_exit_info {
 #pragma clang attribute pop
 
 enum {
-	SHARED = 32,          // queues of tasks that several CPUs may take
-	QUEUES = 2 * SHARED,  // and of tasks that are pinned to one
+	QUEUES = 64, // more address spaces and affinities than that share them
 	NO_QUEUE = QUEUES,
 	SHORTEST_NS = 250 * 1000,
 	LONGEST_NS = 5 * 1000 * 1000,
@@ -67,11 +67,10 @@ enum {
 
 const volatile u64 bound_ns = 50 * 1000 * 1000; // set by the loader
 
-u64 waiting;           // bit q: queue q may hold tasks
-u64 queued;            // tasks in all queues
-u32 shared, pinned;    // queues given away so far
-s32 pinned_to[QUEUES]; // CPU of each of the upper ones
-u32 exit_kind;         // enum scx_exit_kind; 0 while in force
+u64 waiting;  // bit q: queue q may hold tasks
+u64 queued;   // tasks in all queues
+u32 assigned; // queues given away so far
+u32 exit_kind; // enum scx_exit_kind; 0 while in force
 char exit_reason[64];
 
 struct waiter { // aggregateWaiter in aggregate.go
@@ -92,12 +91,12 @@ struct { // filled by the loader
 	__array(values, struct queue);
 } queues SEC(".maps");
 
-struct space {
+struct space { // an address space, and where its tasks may run
 	u64 mm;
-	s64 cpu; // that its tasks are pinned to, -1 if they are not
+	u32 first, cpus; // the first CPU of their affinity, and how many there are
 };
 
-struct { // address space -> its queue; one that falls out of it gets another
+struct { // the queue of each; one that falls out of it gets another
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
 	__type(key, struct space);
@@ -137,34 +136,19 @@ INLINE struct cpu_state *my_state(void)
 	return bpf_map_lookup_elem(&states, &zero);
 }
 
-// one_cpu reports that a task may run on one CPU only.
-INLINE bool one_cpu(struct task_struct *p)
-{
-	return ((struct task_struct___ext *)p)->nr_cpus_allowed == 1;
-}
+#define affinity(p) (((struct task_struct___ext *)(p))->cpus_ptr)
 
-// queue_of returns the queue of a task's address space, or NO_QUEUE where none
-// is left for pinned ones.
+// queue_of returns the queue of a task.
 INLINE u32 queue_of(struct task_struct *p)
 {
-	struct space key = { (u64)p->mm, -1 };
-	u32 queue;
-
-	if (one_cpu(p))
-		key.cpu = task_cpu(p);
+	struct space key = {
+		(u64)p->mm, bpf_cpumask_first(affinity(p)), ((struct task_struct___ext *)p)->nr_cpus_allowed,
+	};
 	u32 *known = bpf_map_lookup_elem(&spaces, &key);
+
 	if (known)
-		return *known;
-	if (key.cpu < 0) {
-		queue = __sync_fetch_and_add(&shared, 1) % SHARED;
-	} else {
-		u32 n = __sync_fetch_and_add(&pinned, 1);
-		queue = SHARED + n % SHARED;
-		if (n < SHARED)
-			pinned_to[queue] = key.cpu;
-		else if (pinned_to[queue] != key.cpu)
-			return NO_QUEUE;
-	}
+		return *known % QUEUES;
+	u32 queue = __sync_fetch_and_add(&assigned, 1) % QUEUES;
 	bpf_map_update_elem(&spaces, &key, &queue, BPF_ANY);
 	return queue;
 }
@@ -206,12 +190,12 @@ int agg_enqueue(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	struct waiter w = { bpf_ktime_get_ns(), p->pid };
 	u32 queue = queue_of(p);
-	u64 bit = 1ULL << queue % QUEUES;
+	u64 bit = 1ULL << queue;
 	KEEP(bit);
 	void *q = bpf_map_lookup_elem(&queues, &queue);
 
-	if (!q || bpf_map_push_elem(q, &w, 0)) { // there is none, or it is full
-		insert(p, one_cpu(p) ? SCX_DSQ_LOCAL : SCX_DSQ_GLOBAL, ctx[1]);
+	if (!q || bpf_map_push_elem(q, &w, 0)) { // it is full
+		insert(p, SCX_DSQ_GLOBAL, ctx[1]);
 		return 0;
 	}
 	count(queued, 1);
@@ -241,15 +225,28 @@ INLINE bool take(u32 queue, u32 cpu)
 	if (!p)
 		return 0;
 	u64 to = SCX_DSQ_LOCAL;
-	if (!bpf_cpumask_test_cpu(cpu, ((struct task_struct___ext *)p)->cpus_ptr))
+	if (!bpf_cpumask_test_cpu(cpu, affinity(p)))
 		to = SCX_DSQ_LOCAL_ON | task_cpu(p);
 	insert(p, to, 0);
 	bpf_task_release(p);
 	return 1;
 }
 
+// for_here reports whether a task is this CPU's to take. One that is in another
+// queue by now has left an entry behind, which anybody may take.
+INLINE bool for_here(u32 pid, u32 queue, u32 cpu)
+{
+	struct task_struct *p = bpf_task_from_pid(pid);
+
+	if (!p)
+		return 1;
+	bool here = bpf_cpumask_test_cpu(cpu, affinity(p)) || queue_of(p) != queue;
+	bpf_task_release(p);
+	return here;
+}
+
 // oldest finds the queue, of those that this CPU may take from, whose first task
-// has waited longest, and since when; NO_QUEUE if all are empty.
+// has waited longest, and since when; NO_QUEUE if there is none.
 INLINE u32 oldest(u32 cpu, u64 *began)
 {
 	u32 found = NO_QUEUE;
@@ -257,10 +254,10 @@ INLINE u32 oldest(u32 cpu, u64 *began)
 	for (u32 i = 0; i < QUEUES; i++) {
 		u32 queue = i;
 		struct waiter w;
-		if (!(waiting >> i & 1) || (i >= SHARED && pinned_to[i] != cpu))
+		if (!(waiting >> i & 1))
 			continue;
 		void *q = bpf_map_lookup_elem(&queues, &queue);
-		if (!q || bpf_map_peek_elem(q, &w) || w.since >= *began)
+		if (!q || bpf_map_peek_elem(q, &w) || w.since >= *began || !for_here(w.pid, i, cpu))
 			continue;
 		*began = w.since;
 		found = i;
