@@ -14,7 +14,7 @@ import (
 // targets finds the tasks that the words mean. Words that mean nothing are in
 // unmatched, and the others' tasks are returned all the same.
 func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, unmatched, err error) {
-	var others []target.Expr
+	var others, threads []target.Expr
 	needs := sample.Needs{Threads: scope == tune.ScopeThread}
 	for _, word := range words {
 		e, err := target.Parse(word)
@@ -25,20 +25,33 @@ func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, un
 			found = append(found, tune.Target{TID: pid, Scope: scope})
 			continue
 		}
+		if e.MeansThreads() {
+			if scope == tune.ScopeTree {
+				return nil, nil, usagef("%s means single threads, and --tree whole processes", word)
+			}
+			threads, needs.Threads = append(threads, e), true
+			continue
+		}
 		others = append(others, e)
 		needs.Identity = needs.Identity || e.NeedsIdentity()
 	}
-	if len(others) == 0 {
+	if len(others)+len(threads) == 0 {
 		return found, nil, nil
 	}
 	s, err := a.sampleOnce(needs)
 	if err != nil {
 		return nil, nil, err
 	}
-	tasks, unmatched := target.Resolve(others, s.Tasks, kernel.TID(os.Getpid()))
+	self := kernel.TID(os.Getpid())
+	tasks, unmatched := target.Resolve(others, s.Tasks, self)
 	for _, t := range tasks {
 		found = append(found, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: scope})
 	}
+	tasks, none := target.Resolve(threads, s.Tasks, self)
+	for _, t := range tasks {
+		found = append(found, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread})
+	}
+	unmatched = errors.Join(unmatched, none)
 	if len(found) == 0 {
 		return nil, nil, unmatched
 	}

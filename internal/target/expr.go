@@ -1,5 +1,5 @@
 // Package target reads the words by which people name tasks (a number, a name,
-// a glob, /regex/, cmd:/regex/, user:NAME, cgroup:PATH) and finds the tasks
+// a glob, /regex/, cmd:/regex/, user:NAME, cgroup:PATH, thread:/regex/) and finds the tasks
 // meant. It is pure: the tasks come from a sample.
 //
 // Start at Parse and Resolve.
@@ -18,7 +18,7 @@ import (
 )
 
 // Grammar is the help text for a TARGET.
-const Grammar = "a PID or TID, a name, a glob ('nginx*'), /regex/ on the name, cmd:/regex/ on the command line, user:NAME, or cgroup:PATH"
+const Grammar = "a PID or TID, a name, a glob ('nginx*'), /regex/ on the name, cmd:/regex/ on the command line, user:NAME, cgroup:PATH, or thread:/regex/ on the names of single threads"
 
 // SyntaxError is a word that names no task in any form.
 type SyntaxError struct {
@@ -38,6 +38,7 @@ type Expr struct {
 	thread func(comm string) bool // nil when the form says nothing of threads
 	needs  bool                   // it needs the full Identity
 	owner  bool                   // it is by owner, so kernel threads do not count
+	single bool                   // it means threads one by one, first threads too
 }
 
 // String is the word as the user wrote it.
@@ -51,6 +52,11 @@ func (e Expr) PID() (kernel.TID, bool) { return e.tid, e.tid > 0 }
 // (command line, executable, cgroup), so that they must be sampled with it.
 func (e Expr) NeedsIdentity() bool { return e.needs }
 
+// MeansThreads reports whether the expression means single threads, whichever
+// processes they are of: tasks must be sampled with threads, and what is done to
+// one is not meant for its process.
+func (e Expr) MeansThreads() bool { return e.single }
+
 // Parse reads one TARGET. Errors are SyntaxErrors.
 func Parse(text string) (Expr, error) {
 	if strings.TrimSpace(text) == "" {
@@ -63,6 +69,8 @@ func Parse(text string) (Expr, error) {
 		switch kind {
 		case "cmd":
 			return parseCommand(text, rest)
+		case "thread":
+			return parseThread(text, rest)
 		case "user":
 			return parseUser(text, rest)
 		case "cgroup":
@@ -172,6 +180,20 @@ func parseCommand(text, rest string) (Expr, error) {
 	}
 	return Expr{text: text, needs: true, match: func(t *sample.Task) bool {
 		return t.ID.Cmdline != "" && re.MatchString(t.ID.Cmdline)
+	}}, nil
+}
+
+func parseThread(text, rest string) (Expr, error) {
+	pattern, ok := slashed(rest)
+	if !ok {
+		return Expr{}, SyntaxError{text, "after thread: comes a regular expression between slashes, thread:/regex/"}
+	}
+	re, err := compile(text, pattern)
+	if err != nil {
+		return Expr{}, err
+	}
+	return Expr{text: text, single: true, thread: re.MatchString, match: func(t *sample.Task) bool {
+		return re.MatchString(t.ID.Comm)
 	}}, nil
 }
 

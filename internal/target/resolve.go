@@ -12,11 +12,15 @@ import (
 type NoMatchError struct {
 	Target string
 	Number bool // it was a PID or TID
+	Thread bool // it meant threads
 }
 
 func (e NoMatchError) Error() string {
 	if e.Number {
 		return fmt.Sprintf("there is no process or thread %s", e.Target)
+	}
+	if e.Thread {
+		return fmt.Sprintf("no thread matches %q", e.Target)
 	}
 	return fmt.Sprintf("no process matches %q", e.Target)
 }
@@ -24,7 +28,7 @@ func (e NoMatchError) Error() string {
 // Resolve returns the tasks that the expressions mean, in the order of tasks
 // and each once. Expressions mean processes; a thread's row is meant by its
 // number, or by a name, glob or regex that fits its own name and not its
-// process's. Only by its number does anything mean the process self, piton, and
+// process's; thread:/regex/ means every thread whose own name fits. Only by its number does anything mean the process self, piton, and
 // only by number, name, glob or regex kernel threads.
 //
 // Each expression that means nothing adds a NoMatchError to the error, and the
@@ -34,7 +38,7 @@ func Resolve(exprs []Expr, tasks []sample.Task, self kernel.TID) ([]*sample.Task
 	var errs []error
 	for _, e := range exprs {
 		if !e.choose(tasks, self, chosen) {
-			errs = append(errs, NoMatchError{e.text, e.tid > 0})
+			errs = append(errs, NoMatchError{e.text, e.tid > 0, e.single})
 		}
 	}
 	var out []*sample.Task
@@ -54,12 +58,12 @@ func (e Expr) choose(tasks []sample.Task, self kernel.TID, chosen []bool) bool {
 	found := false
 	processes := map[kernel.TID]bool{}
 	for i := range tasks {
-		if t := &tasks[i]; (t.IsProcess() || e.tid > 0) && e.may(t, self) && e.match(t) {
+		if t := &tasks[i]; (t.IsProcess() || e.tid > 0 || e.single) && e.may(t, self) && e.match(t) {
 			chosen[i], found = true, true
 			processes[t.TGID] = true
 		}
 	}
-	if e.thread == nil {
+	if e.thread == nil || e.single {
 		return found
 	}
 	for i := range tasks {

@@ -56,6 +56,9 @@ func TestResolve(t *testing.T) {
 		{"ng*", []kernel.TID{10, 11}},
 		{"*", []kernel.TID{1, 2, 10, 11, 20, 21}},
 		{"p?ton", nil},
+		{"thread:/nginx/", []kernel.TID{10, 11, 12}}, // every thread, leaders too
+		{"thread:/^iou-/", []kernel.TID{13}},
+		{"thread:/^no such/", nil},
 		{"ksoftirqd/0", []kernel.TID{2}},
 		{"ksoft*/0", []kernel.TID{2}},
 		{"[ab]-very*", []kernel.TID{20}},
@@ -119,7 +122,7 @@ func TestResolveSeveral(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, word := range []string{
-		"", "  ", "0", "-5", "99999999999", "4294967297", "//", "/(/", "/abc", "[a", "cmd:", "cmd:nginx", "cmd://", "cmd:/(/", "user:", "cgroup:",
+		"", "  ", "0", "-5", "99999999999", "4294967297", "//", "/(/", "/abc", "[a", "cmd:", "cmd:nginx", "cmd://", "cmd:/(/", "thread:", "thread:x", "thread://", "thread:/(/", "user:", "cgroup:",
 	} {
 		_, err := Parse(word)
 		var syntax SyntaxError
