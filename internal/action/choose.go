@@ -117,7 +117,10 @@ func niceRequests(targets []tune.Target, t Tuning) []tune.Request {
 
 // settings is what the Tuning sets whatever CPUs are chosen.
 func (t Tuning) settings() tune.Settings {
-	s := tune.Settings{Nice: t.Nice, Policy: t.Policy, IOPrio: t.IOPrio}
+	s := tune.Settings{
+		Nice: t.Nice, Policy: t.Policy, IOPrio: t.IOPrio, Slice: t.Slice, Clamp: t.Clamp, Cookie: t.Cookie,
+		MemoryFollows: t.MemoryFollows,
+	}
 	if !t.CPUs.Empty() {
 		cpus := t.CPUs
 		s.Affinity = &cpus

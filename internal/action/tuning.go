@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -19,12 +20,19 @@ type Tuning struct {
 	NiceBy   int // added to each target's nice value, which ends at -20 and 19
 	Policy   *tune.PolicySetting
 	IOPrio   *kernel.IOPrio
-	Reason   string // for the journal when no strategy gives one
+	Slice    *time.Duration // EEVDF's; 0 = the default
+	Clamp    *tune.ClampSetting
+	Cookie   *tune.CookieSetting
+	// Autogroup is a nice value for the whole sessions of the targets.
+	Autogroup *int
+	// MemoryFollows moves the pages to the nodes of the CPUs.
+	MemoryFollows bool
+	Reason        string // for the journal when no strategy gives one
 }
 
 // Empty reports whether nothing is to be changed.
 func (t Tuning) Empty() bool {
-	return t.CPUs.Empty() && t.Strategy == "" && t.Nice == nil && t.NiceBy == 0 && t.Policy == nil && t.IOPrio == nil
+	return t.CPUs.Empty() && t.Strategy == "" && t.NiceBy == 0 && t.Autogroup == nil && t.settings() == tune.Settings{}
 }
 
 // Deps is what tuning works with.
@@ -48,6 +56,11 @@ func Plan(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tune.Pl
 		}
 	case t.NiceBy != 0:
 		requests = niceRequests(targets, t)
+	case t.Autogroup != nil && t.settings() == tune.Settings{}:
+		requests = nil
+	}
+	if t.Autogroup != nil {
+		requests = append(requests, tune.Request{Files: d.Tuner.Sessions(targets, *t.Autogroup), Reason: t.Reason})
 	}
 	plan, err := d.Tuner.Plan(ctx, requests)
 	plan.Changes = append(plan.Changes, refused...)
