@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" || isChild {
 		os.Exit(Main(IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
+	if os.Getenv(witnessRole) != "" {
+		playWitness(os.Args[1:])
+		return
+	}
 	if role := os.Getenv(moverThreads); role != "" {
 		playMover(role)
 		return

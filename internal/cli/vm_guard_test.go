@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/guard"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// The tests of this file take every CPU of the many-CPU machine away, and look
+// whether a guard gives them back. They never run elsewhere.
+
+const (
+	// witnessRole makes the test binary the one who sees it: a process that runs
+	// before everything else, kills piton, and takes the time.
+	witnessRole = "PITON_TEST_WITNESS"
+	// guardRuns is how often it is tried.
+	guardRuns = "PITON_VM_GUARD_RUNS"
+
+	revertAfter = 3 * time.Second
+	backWithin  = 4 * time.Second
+)
+
+// sight is what the witness saw, by the guest's clock.
+type sight struct {
+	Set      time.Duration // from the first spinner becoming real-time to the last; 0 = piton did not get so far
+	All      bool          // they all were
+	Killed   bool          // piton was alive to be killed
+	KillBack time.Duration // from killing piton until all were ordinary again
+	Starved  time.Duration // from the first becoming real-time until then
+	Err      string
+}
+
+// playWitness reads piton's PID and the time to wait from standard input, once
+// the spinners of the command line are known.
+func playWitness(pids []string) {
+	var s sight
+	defer func() { _ = json.NewEncoder(os.Stdout).Encode(s) }()
+	var spinners []kernel.TID
+	for _, word := range pids {
+		n, _ := strconv.Atoi(word)
+		spinners = append(spinners, kernel.TID(n))
+	}
+	if caveats := guard.Prepare(99, cpuset.Set{}); len(caveats) > 0 {
+		s.Err = strings.Join(caveats, "; ")
+		return
+	}
+	fmt.Println("ready")
+	var piton kernel.TID
+	var delay time.Duration
+	if _, err := fmt.Fscanln(os.Stdin, &piton, &delay); err != nil {
+		s.Err = err.Error()
+		return
+	}
+	handle, err := sched.Hold(piton)
+	if err != nil {
+		s.Err = err.Error()
+		return
+	}
+	await := func(limit time.Duration, ok func(realTime int) bool) bool {
+		for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+			n := 0
+			for _, pid := range spinners {
+				if attr, err := sched.Attr(pid); err == nil && attr.Policy == kernel.FIFO && attr.RTPrio == 80 {
+					n++
+				}
+			}
+			if ok(n) {
+				return true
+			}
+		}
+		return false
+	}
+	if !await(time.Minute, func(n int) bool { return n > 0 }) {
+		s.Err = "piton set none"
+		return
+	}
+	began := time.Now()
+	s.All = await(delay, func(n int) bool { return n == len(spinners) })
+	s.Set = time.Since(began)
+	time.Sleep(delay - s.Set)
+	killed := time.Now()
+	s.Killed = handle.Signal(syscall.SIGKILL) == nil
+	if !await(20*time.Second, func(n int) bool { return n == 0 }) {
+		s.Err = "not all are back after 20 s"
+	}
+	s.KillBack, s.Starved = time.Since(killed), time.Since(began)
+}
+
+// takeEveryCPU sets FIFO 80 on a spinner on every CPU, under guard, and kills
+// piton a while after the first has become real-time.
+func takeEveryCPU(t *testing.T, cpus int, delay time.Duration) sight {
+	h := newHome(t)
+	var words []string
+	for cpu := range cpus {
+		pid := child(t, "sh", "-c", "while :; do :; done")
+		require.NoError(t, sched.SetAffinity(pid, cpuset.Of(cpuset.CPU(cpu))))
+		words = append(words, fmt.Sprint(pid))
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	witness := exec.Command(self, words...)
+	witness.Env = append(os.Environ(), witnessRole+"=1")
+	in, err := witness.StdinPipe()
+	require.NoError(t, err)
+	out, err := witness.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, witness.Start())
+	lines := bufio.NewScanner(out)
+	require.True(t, lines.Scan(), "the witness is ready")
+
+	args := append(append([]string{"policy", "--revert-after", fmt.Sprint(revertAfter), "--yes", "--"}, words...), "fifo:80")
+	piton := h.program(args...)
+	var errs strings.Builder
+	piton.Stderr = &errs
+	require.NoError(t, piton.Start())
+	_, err = fmt.Fprintln(in, piton.Process.Pid, int64(delay))
+	require.NoError(t, err)
+	require.True(t, lines.Scan(), "the witness has seen it")
+	var s sight
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &s), lines.Text())
+	_ = piton.Wait()
+	require.NoError(t, witness.Wait())
+	require.Empty(t, s.Err, errs.String())
+	eventually(t, "the journal knows", func() bool { return strings.Contains(h.run("journal").out, "undoes 1") })
+	assert.Contains(t, h.run("journal").out, "undone")
+	for _, word := range words {
+		pid, _ := strconv.Atoi(word)
+		st, err := procfs.New("/").Stat(kernel.TID(pid))
+		require.NoError(t, err)
+		assert.Equal(t, kernel.Other, st.Policy)
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return s
+}
+
+// TestVMGuardOutlivesPiton kills piton at different moments: right after its first
+// change, in the middle, and when all have been made.
+func TestVMGuardOutlivesPiton(t *testing.T) {
+	shape := needVM(t)
+	if shape.cpus > 16 {
+		t.Skip("so many spinners leave nothing of one host CPU; a smaller machine does this")
+	}
+	runs, _ := strconv.Atoi(os.Getenv(guardRuns))
+	runs = max(runs, 3)
+	for i := range runs {
+		rethrottle := func() {}
+		if i%2 == 1 {
+			rethrottle = unthrottle(t) // ordinary tasks get nothing at all
+		}
+		delay := time.Duration(rand.N(int64(2 * time.Second)))
+		switch i % 4 {
+		case 0:
+			delay = 0
+		case 1:
+			delay = time.Duration(rand.N(int64(50 * time.Millisecond)))
+		}
+		s := takeEveryCPU(t, shape.cpus, delay)
+		rethrottle()
+		t.Logf("run %2d: throttled %-5v killed after %7.1f ms (alive %-5v all set %-5v); back %7.1f ms after that, %7.1f ms after the first",
+			i, i%2 == 0, delay.Seconds()*1e3, s.Killed, s.All, s.KillBack.Seconds()*1e3, s.Starved.Seconds()*1e3)
+		assert.Less(t, s.KillBack, backWithin)
+	}
+}
+
+// unthrottle lets real-time tasks have all of every CPU, until again is called:
+// before Linux 6.12 by sched_rt_runtime_us, since then also by the servers that
+// give ordinary tasks their part (Documentation/scheduler/sched-deadline.rst).
+func unthrottle(t *testing.T) (again func()) {
+	const sysctl = "/proc/sys/kernel/sched_rt_runtime_us"
+	servers, _ := filepath.Glob("/sys/kernel/debug/sched/fair_server/cpu*/runtime")
+	files, before := append([]string{sysctl}, servers...), map[string]string{}
+	for _, path := range files { // the sysctl first: without its limit the servers' part is free
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		before[path] = strings.TrimSpace(string(text))
+		value := "0"
+		if path == sysctl {
+			value = "-1"
+		}
+		require.NoError(t, os.WriteFile(path, []byte(value), 0), path)
+	}
+	return func() {
+		for _, path := range slices.Backward(files) {
+			require.NoError(t, os.WriteFile(path, []byte(before[path]), 0), path)
+		}
+	}
+}
