@@ -1,0 +1,63 @@
+package kernel
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The functions of this file wait inside the kernel with the calling thread,
+// unknown to Go's scheduler: what wakes and runs the thread is the kernel alone,
+// which is what some workloads measure. The goroutine must be locked to its
+// thread, there must be a P for each such thread, and the garbage collector off,
+// since nothing can stop a thread that waits so. They do not grow the stack, so
+// that loops made of them have no point at which Go would take the thread away.
+
+// BlockingRead reads from a descriptor that is not O_NONBLOCK (read(2)); n is 0
+// at the end of the file.
+//
+//go:nosplit
+func BlockingRead(fd int, p unsafe.Pointer, size int) (n int, errno syscall.Errno) {
+	r, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(p), uintptr(size))
+	return int(r), e
+}
+
+// BlockingWrite writes to such a descriptor (write(2)), all or less.
+//
+//go:nosplit
+func BlockingWrite(fd int, p unsafe.Pointer, size int) (n int, errno syscall.Errno) {
+	r, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(p), uintptr(size))
+	return int(r), e
+}
+
+// The operations of futex(2), on words of this process only.
+const (
+	futexWait = 0 | 128 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
+	futexWake = 1 | 128
+)
+
+// BlockingWait waits while the word has the value, until it is woken. It may
+// also return for no reason: look at the word again.
+//
+//go:nosplit
+func BlockingWait(word *uint32, value uint32) {
+	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, uintptr(value), 0, 0, 0)
+}
+
+// Wake wakes up to n threads that wait on the word.
+//
+//go:nosplit
+func Wake(word *uint32, n int) {
+	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
+}
+
+// SetBlocking makes calls on a descriptor wait (clears O_NONBLOCK), also on all
+// descriptors that were duplicated from it or that it was duplicated from.
+func SetBlocking(fd int) error {
+	if err := unix.SetNonblock(fd, false); err != nil {
+		return fmt.Errorf("clear O_NONBLOCK of descriptor %d: %w", fd, err)
+	}
+	return nil
+}
