@@ -170,9 +170,9 @@ func (c *capturer) shapeOf(t *sample.Task) shape {
 	if t.Have&sample.HaveAffinity != 0 && t.Flags&sample.FlagNoSetAffinity == 0 {
 		out[tune.Affinity] = c.cpusText(t.Affinity)
 	}
-	out[tune.Nice], _ = actual(t, tune.Nice)
+	out[tune.Nice], _ = c.s.actual(t, tune.Nice)
 	for _, a := range []tune.Attribute{tune.Policy, tune.IOPrio} {
-		if text, ok := actual(t, a); ok && t.Policy != kernel.Ext {
+		if text, ok := c.s.actual(t, a); ok && t.Policy != kernel.Ext {
 			out[a] = text
 		}
 	}

@@ -86,8 +86,11 @@ func (c *checker) values(table string, t *Task) {
 		}
 	}
 	if t.Policy != "" {
-		if _, err := tune.ParsePolicy(t.Policy); err != nil {
+		switch policy, err := tune.ParsePolicy(t.Policy); {
+		case err != nil:
 			c.fail(table, "policy", "%v", err)
+		case policy.Keep:
+			c.fail(table, "policy", "policy %q: a priority alone depends on what the task has; say fifo:%[1]s or rr:%[1]s", t.Policy)
 		}
 	}
 	if t.IOPrio != "" {

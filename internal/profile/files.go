@@ -151,7 +151,7 @@ func (r *resolver) sysctl(s *Sysctl) {
 		}
 	}
 	for _, file := range files {
-		w := Want{Item: item, Attribute: tune.Sysctl, Path: "/proc/sys/" + file, Name: SysctlName(file), Expected: s.Value}
+		w := Want{Item: item, Attribute: SysctlAttribute(file), Path: "/proc/sys/" + file, Name: SysctlName(file), Expected: s.Value}
 		now, err := r.s.Sysctl(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -161,7 +161,6 @@ func (r *resolver) sysctl(s *Sysctl) {
 			w.Actual, w.Known = now, true
 		}
 		if file == rfsEntries {
-			w.Attribute = tune.RFSEntries
 			if n, err := strconv.Atoi(s.Value); err == nil && strconv.Itoa(powerOfTwo(n)) == w.Actual {
 				w.Expected = w.Actual
 			}

@@ -184,3 +184,29 @@ func (p *Profile) items() []*Task {
 	}
 	return out
 }
+
+// Summary counts what a profile has, in words: "3 tasks, 1 interrupt line".
+func (p *Profile) Summary() string {
+	var out []string
+	count := func(n int, one, many string) {
+		switch n {
+		case 0:
+		case 1:
+			out = append(out, "1 "+one)
+		default:
+			out = append(out, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	if p.Isolation.CPUs != "" {
+		out = append(out, "CPUs "+p.Isolation.CPUs+" isolated")
+	}
+	count(len(p.Tasks)+len(p.any), "item of tasks", "items of tasks")
+	count(len(p.Kthreads), "of kernel threads", "of kernel threads")
+	count(len(p.IRQs), "of interrupts", "of interrupts")
+	count(len(p.Queues), "of queues", "of queues")
+	count(len(p.sysctls), "kernel setting", "kernel settings")
+	if len(out) == 0 {
+		return "nothing: everything is as Linux starts"
+	}
+	return strings.Join(out, ", ")
+}

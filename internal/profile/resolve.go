@@ -11,7 +11,7 @@ import (
 
 // Resolve finds what the profile means on the machine, and compares.
 func Resolve(p *Profile, s *State) *Resolution {
-	r := &resolver{s: s, out: &Resolution{Notes: slices.Clone(p.Notes)}, index: map[wantKey]int{}, threads: map[kernel.TID][]*sample.Task{}}
+	r := &resolver{s: s, out: &Resolution{Ticks: s.Ticks}, index: map[wantKey]int{}, threads: map[kernel.TID][]*sample.Task{}}
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.TGID != s.Self && t.ID != nil {
 			r.threads[t.TGID] = append(r.threads[t.TGID], t)
@@ -150,7 +150,7 @@ func (r *resolver) task(t *Task, u unit, task *sample.Task, v value) {
 		}
 		w.affinity(v.cpus, task.Affinity, r.s.online(), r.allowed(task.TGID))
 	default:
-		w.Actual, w.Known = actual(task, v.attribute)
+		w.Actual, w.Known = r.s.actual(task, v.attribute)
 		if v.attribute == tune.Policy && w.Known && task.Have&sample.HaveAttr == 0 {
 			w.Expected = withoutReset(w.Expected)
 		}

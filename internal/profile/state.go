@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/partition"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -19,6 +21,7 @@ import (
 // State is the machine as a profile sees it.
 type State struct {
 	Topology   *topology.Topology
+	Ticks      uint64        // USER_HZ since boot, when the reading began
 	Tasks      []sample.Task // threads included, with full identities
 	IRQs       []irq.IRQ
 	NICs       []irq.NIC
@@ -30,6 +33,9 @@ type State struct {
 	// Sysctl reads a file below /proc/sys, and Sysctls lists those that fit a glob.
 	Sysctl  func(file string) (string, error)
 	Sysctls func(glob string) []string
+	// Attr asks the kernel for a task's scheduling attributes; nil on a root that is
+	// not this machine's.
+	Attr func(tid kernel.TID) (kernel.SchedAttr, error)
 	// Cpuset returns the CPUs that a process's cpuset allows; nil = all.
 	Cpuset func(pid kernel.TID) (cpuset.Set, error)
 }
@@ -46,6 +52,9 @@ func (p *Profile) Needs() Needs {
 	}
 }
 
+// ticksPerS is USER_HZ on all machines that Go has Linux for.
+const ticksPerS = 100
+
 // workqueueMask is the file of the CPUs of unbound workqueues.
 const workqueueMask = "/sys/devices/virtual/workqueue/cpumask"
 
@@ -56,12 +65,20 @@ func Read(root string, needs Needs) (*State, error) {
 		return nil, fmt.Errorf("read the topology: %w", err)
 	}
 	s := &State{Topology: topo, Self: kernel.TID(os.Getpid())}
+	if up, err := procfs.New(root).File("uptime"); err == nil {
+		if since, err := procfs.ParseUptime(up); err == nil {
+			s.Ticks = uint64(since / (time.Second / ticksPerS))
+		}
+	}
 	sysctls := filepath.Join(root, "proc", "sys")
 	s.Sysctl = func(file string) (string, error) {
 		b, err := os.ReadFile(filepath.Join(sysctls, file))
 		return SysctlWords(string(b)), err
 	}
 	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }
+	if procfs.New(root).Live() {
+		s.Attr = kernel.System().Attr
+	}
 	if needs.Tasks {
 		if s.Tasks, err = readTasks(root); err != nil {
 			return nil, fmt.Errorf("look at the tasks: %w", err)

@@ -73,3 +73,6 @@ func replace(path string, data []byte, mode fs.FileMode) error {
 	}
 	return err
 }
+
+// Replace writes a file at once or not at all, readable by everyone.
+func Replace(path string, data []byte) error { return replace(path, data, 0o644) }

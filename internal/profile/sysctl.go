@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"piton/internal/tune"
 )
 
 // newSysctl reads a name and a value. A - before the name makes it optional, as
@@ -51,3 +53,12 @@ func SysctlName(file string) string { return swap.Replace(file) }
 
 // isPattern reports whether a path below /proc/sys is a glob.
 func isPattern(file string) bool { return strings.ContainsAny(file, "*?[") }
+
+// SysctlAttribute is tune's attribute of a setting: that of RFS's table has one of
+// its own, because the kernel rounds its value up.
+func SysctlAttribute(file string) tune.Attribute {
+	if file == rfsEntries {
+		return tune.RFSEntries
+	}
+	return tune.Sysctl
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -51,7 +52,7 @@ func (r *resolver) values(t *Task) ([]value, error) {
 
 // actual is what a task has; not ok where it cannot be read, as on a root that is
 // not this machine's.
-func actual(t *sample.Task, a tune.Attribute) (text string, ok bool) {
+func (s *State) actual(t *sample.Task, a tune.Attribute) (text string, ok bool) {
 	switch a {
 	case tune.Affinity:
 		return t.Affinity.String(), t.Have&sample.HaveAffinity != 0
@@ -60,17 +61,30 @@ func actual(t *sample.Task, a tune.Attribute) (text string, ok bool) {
 	case tune.IOPrio:
 		return tune.FormatIOPrio(t.IOPrio), t.Have&sample.HaveIOPrio != 0
 	case tune.Policy:
-		return policyText(t), t.Policy != kernel.Deadline // of which a sample has no runtime
+		setting, ok := s.policy(t)
+		return setting.String(), ok
 	}
 	return "", false
 }
 
-func policyText(t *sample.Task) string {
-	setting := tune.PolicySetting{Policy: t.Policy, ResetOnFork: t.ResetOnFork}
-	if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
+// policy is a task's policy. Of DEADLINE a sample has no times, so they are asked
+// for where that can be done.
+func (s *State) policy(t *sample.Task) (setting tune.PolicySetting, ok bool) {
+	setting = tune.PolicySetting{Policy: t.Policy, ResetOnFork: t.ResetOnFork}
+	switch t.Policy {
+	case kernel.FIFO, kernel.RR:
 		setting.RTPrio = int(t.RTPrio)
+	case kernel.Deadline:
+		if s.Attr == nil {
+			return setting, false
+		}
+		attr, err := s.Attr(t.TID)
+		if err != nil || attr.Policy != kernel.Deadline {
+			return setting, false
+		}
+		setting.Runtime, setting.Deadline, setting.Period = time.Duration(attr.RuntimeNs), time.Duration(attr.DeadlineNs), time.Duration(attr.PeriodNs)
 	}
-	return setting.String()
+	return setting, true
 }
 
 // withoutReset leaves out what only a system call tells.

@@ -44,6 +44,7 @@ type Resolution struct {
 	Notes   []string
 	// Isolates are the CPUs that an isolation keeps free, and Rest what it leaves.
 	Isolates, Rest cpuset.Set
+	Ticks          uint64 // USER_HZ since boot, when the machine was looked at
 }
 
 // Drift returns the wants that are not as they should be.

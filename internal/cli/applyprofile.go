@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/profile"
+	"piton/internal/tune"
+)
+
+const applyLong = `Make the machine as a profile says: one of piton save, the rtctl groups that tuna save wrote, or a sysctl
+profile of tuna or tuned. What is so already stays as it is, and each change can be undone.
+
+--check prints the plan, changes nothing and exits 5 if anything would change. An item that means nothing on
+this machine is told and ends with 3, unless it is optional. "-" reads standard input.
+With -o json: {"type":"missing"} lines (item, matchers, optional), then those of every change.`
+
+type profileOptions struct {
+	apply applyOptions
+	check bool
+}
+
+func newApply(a *app) *cobra.Command {
+	var o profileOptions
+	cmd := &cobra.Command{
+		Use:     "apply FILE",
+		Short:   "make the machine as a profile says",
+		Long:    applyLong,
+		Example: "  piton apply rt.toml --check\n  piton apply rt.toml --revert-after 30s\n  ssh db-3 piton apply - --yes < rt.toml",
+		GroupID: groupTune,
+		Args:    oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runApply(cmd.Context(), a, args[0], o)
+		},
+	}
+	o.apply.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.check, "check", false, "print the plan, change nothing, and exit 5 if anything would change")
+	return cmd
+}
+
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%s takes one file", cmd.CommandPath())
+	}
+	return nil
+}
+
+func runApply(ctx context.Context, a *app, file string, o profileOptions) error {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	p, err := a.readProfile(file)
+	if err != nil {
+		return err
+	}
+	t, err := a.tuner()
+	if err != nil {
+		return err
+	}
+	r, err := a.resolve(p)
+	if err != nil {
+		return err
+	}
+	if err := a.printMissing(r, o.apply.output); err != nil {
+		return err
+	}
+	plan, err := a.profilePlan(ctx, t, p, r, file)
+	if err != nil {
+		return err
+	}
+	if o.check {
+		return a.check(r, plan, o.apply)
+	}
+	if len(plan.Changes) == 0 {
+		a.warn("nothing to change: %d settings are as %s says", len(r.Wants), fileName(file))
+	}
+	if err := a.carryOut(ctx, t, plan, o.apply); err != nil {
+		return err
+	}
+	return missingError(r)
+}
+
+// profilePlan plans what a profile wants. A profile that isolates CPUs is asked
+// again for tasks that were born meanwhile.
+func (a *app) profilePlan(ctx context.Context, t *tune.Tuner, p *profile.Profile, r *profile.Resolution, file string) (tune.Plan, error) {
+	reason := "profile " + fileName(file)
+	requests, err := r.Requests(reason)
+	if err != nil {
+		return tune.Plan{}, err
+	}
+	plan, err := t.Plan(ctx, requests)
+	if err != nil {
+		return plan, err
+	}
+	plan.Changes = append(plan.Changes, r.Blocked()...)
+	if r.Isolates.Empty() || !willChange(plan) {
+		return plan, nil
+	}
+	plan.Trial = fmt.Sprintf("isolating %s leaves %s for everything else, the SSH line included", r.Isolates, r.Rest)
+	plan.Sweep = &tune.Sweep{AtTicks: r.Ticks, Again: func(context.Context) ([]tune.Request, error) {
+		again, err := a.resolve(p)
+		if err != nil {
+			return nil, err
+		}
+		return again.Requests(reason)
+	}}
+	return plan, nil
+}
+
+func willChange(plan tune.Plan) bool {
+	return slices.ContainsFunc(plan.Changes, func(c tune.Change) bool { return c.Status == tune.Planned })
+}
+
+// check prints a plan that is not to be carried out.
+func (a *app) check(r *profile.Resolution, plan tune.Plan, o applyOptions) error {
+	result := tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}
+	outcome := resultError(result)
+	if outcome == nil {
+		outcome = missingError(r)
+	}
+	if willChange(plan) {
+		outcome = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", result.Count(tune.Planned))}
+	}
+	if err := a.printChanges(result, o.output, true, exitCode(outcome)); err != nil {
+		return err
+	}
+	return outcome
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/profile"
+	"piton/internal/tune"
+)
+
+func newExport(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "write a process's settings for systemd or the shell",
+		Long: `Write the settings that a process has now (CPUs, nice, policy, I/O priority, memory policy) in a form in which
+others keep them: a drop-in for its systemd service, or a shell script.`,
+		Example: "  piton export systemd nginx\n  piton export shell 3641",
+		GroupID: groupTune,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q; there are export systemd and export shell", "export "+args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExportSystemd(a), newExportShell(a))
+	return cmd
+}
+
+func newExportSystemd(a *app) *cobra.Command {
+	dir := ""
+	cmd := &cobra.Command{
+		Use:   "systemd TARGET",
+		Short: "write the drop-in by which a service starts as the process is set now",
+		Long: `Write a drop-in (systemd.exec(5)) for the service that the process belongs to: CPUAffinity, Nice,
+CPUSchedulingPolicy, CPUSchedulingPriority, CPUSchedulingResetOnFork, IOSchedulingClass, IOSchedulingPriority,
+NUMAPolicy and NUMAMask, as far as they differ from how systemd starts a service.
+It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The service must be started again.`,
+		Example: "  piton export systemd nginx\n  piton export systemd nginx --dir /etc/systemd/system && systemctl daemon-reload",
+		Args:    oneTarget,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := a.placed(args[0])
+			if err != nil {
+				return err
+			}
+			unit, text, err := profile.Systemd(p)
+			if err != nil {
+				return err
+			}
+			if dir == "" {
+				_, err := a.Out.Write(text)
+				return err
+			}
+			file := filepath.Join(dir, unit+".d", "50-piton.conf")
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				return err
+			}
+			if err := profile.Replace(file, text); err != nil {
+				return fmt.Errorf("write %s: %w", file, err)
+			}
+			a.warn("wrote %s; it counts once systemd was reloaded and %s started again", file, unit)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "write the drop-in below `DIR`, such as /etc/systemd/system")
+	return cmd
+}
+
+func newExportShell(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell TARGET",
+		Short: "write the taskset, renice, ionice and chrt lines of a process's settings",
+		Long: `Write a script that gives another process, its argument, the settings that this one has now, with taskset,
+renice, ionice and chrt. A comment in it has the line that starts a command so.`,
+		Example: "  piton export shell 3641 > like-3641 && sh like-3641 4711",
+		Args:    oneTarget,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := a.placed(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = a.Out.Write(profile.Shell(p))
+			return err
+		},
+	}
+}
+
+func oneTarget(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%s takes one target", cmd.CommandPath())
+	}
+	return nil
+}
+
+// placed gathers the settings of the process that a word means; several are fine
+// if all have the same.
+func (a *app) placed(word string) (profile.Placed, error) {
+	targets, _, err := a.targets([]string{word}, tune.ScopeProcess)
+	if err != nil {
+		return profile.Placed{}, err
+	}
+	s, err := a.state(profile.Needs{Tasks: true})
+	if err != nil {
+		return profile.Placed{}, err
+	}
+	s.Self = 0 // piton's own settings may be asked for
+	var first profile.Placed
+	for i, t := range targets {
+		p, err := profile.Place(s, t.TID, a.memoryPolicy(t.TID))
+		switch {
+		case err != nil:
+			return p, err
+		case i == 0:
+			first = p
+		case !profile.SameSettings(first, p):
+			return p, fmt.Errorf("%q means %d processes that are set differently, such as %d and %d: name one by its number",
+				word, len(targets), first.PID, p.PID)
+		}
+	}
+	return first, nil
+}
+
+// memoryPolicy is a process's, "" where the kernel does not tell.
+func (a *app) memoryPolicy(pid kernel.TID) string {
+	maps, err := procfs.New(a.hostRoot).NumaMaps(pid)
+	if err != nil {
+		return ""
+	}
+	policies := make([]string, len(maps))
+	for i, m := range maps {
+		policies[i] = m.Policy
+	}
+	return profile.NumaPolicy(policies)
+}

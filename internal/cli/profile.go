@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/profile"
+	"piton/internal/tune"
+)
+
+// readProfile reads a profile from a file, or from standard input for "-".
+func (a *app) readProfile(path string) (*profile.Profile, error) {
+	var data []byte
+	var err error
+	if path == "-" {
+		data, err = io.ReadAll(io.LimitReader(a.In, profile.MaxSize+1))
+	} else {
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the profile: %w", err)
+	}
+	p, err := profile.Parse(data)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", path, err)}
+	}
+	for _, note := range p.Notes {
+		a.warn("%s: %s", path, note)
+	}
+	return p, nil
+}
+
+// state reads the machine as a profile sees it.
+func (a *app) state(needs profile.Needs) (*profile.State, error) {
+	s, err := profile.Read(a.hostRoot, needs)
+	if err != nil {
+		return nil, err
+	}
+	reader := tune.New(tune.Options{Proc: procfs.New(a.hostRoot)})
+	s.Cpuset = func(pid kernel.TID) (cpuset.Set, error) {
+		set, _, err := reader.Cpuset(pid)
+		return set, err
+	}
+	return s, nil
+}
+
+// resolve reads the machine, and what a profile wants of it.
+func (a *app) resolve(p *profile.Profile) (*profile.Resolution, error) {
+	s, err := a.state(p.Needs())
+	if err != nil {
+		return nil, err
+	}
+	return profile.Resolve(p, s), nil
+}
+
+// printMissing says which items mean nothing here. Optional ones are in the JSON
+// alone.
+func (a *app) printMissing(r *profile.Resolution, o output) error {
+	for _, note := range r.Notes {
+		a.warn("%s", note)
+	}
+	var l line
+	for _, m := range r.Missing {
+		if !o.json() {
+			if !m.Optional {
+				a.warn("%s", m)
+			}
+			continue
+		}
+		l.start("missing").add("item", m.Item).add("matchers", m.Matchers).add("optional", m.Optional)
+		if err := l.write(a.Out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missingError is how a run ends that had items which mean nothing.
+func missingError(r *profile.Resolution) error {
+	missing := r.Required()
+	switch {
+	case len(missing) == 0:
+		return nil
+	case len(r.Wants) == 0:
+		return codeError{ExitFailed, fmt.Errorf("nothing of the profile is on this machine, such as %s", missing[0])}
+	}
+	return codeError{ExitSome, nil}
+}
+
+// entries are the journal's, none where it cannot be read.
+func (a *app) entries() []tune.Entry {
+	if !a.live() {
+		return nil
+	}
+	path := tune.JournalPath(a.getenv, kernel.EUID())
+	if _, err := os.Stat(path); err != nil {
+		return nil // and none is made for a look
+	}
+	j, err := tune.OpenJournal(path)
+	if err != nil {
+		return nil
+	}
+	entries, _, err := j.Entries()
+	if err != nil {
+		return nil
+	}
+	return entries
+}
+
+// fileName is how a profile's file is called in reasons.
+func fileName(path string) string {
+	if path == "-" {
+		return "from standard input"
+	}
+	return filepath.Base(path)
+}

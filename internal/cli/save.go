@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/kernel"
+	"piton/internal/partition"
+	"piton/internal/procfs"
+	"piton/internal/profile"
+	"piton/internal/tune"
+)
+
+const saveLong = `Write a profile of how this machine is tuned: what differs from how Linux starts (affinity, nice, policy, I/O
+priority, interrupts, RPS, workqueues, isolation), and what piton has changed in this boot. Tasks are found by
+name, command line and cgroup, interrupts by handler and device; no number is saved.
+
+With TARGETs, every setting of those tasks and nothing else; with --all, every setting of everything, and the
+kernel settings that tuning guides change. --sysctl adds kernel settings by name or glob.
+The file is written at once or not at all. A file that piton save did not write, or that somebody has edited
+since, is left alone unless --force is given. "-" writes to standard output.`
+
+type saveOptions struct {
+	all, force bool
+	sysctls    []string
+}
+
+func newSave(a *app) *cobra.Command {
+	var o saveOptions
+	cmd := &cobra.Command{
+		Use:     "save FILE [TARGET…]",
+		Short:   "write how the machine is tuned to a profile",
+		Long:    saveLong,
+		Example: "  piton save rt.toml\n  piton save - nginx\n  piton save rt.toml --sysctl 'vm.dirty_*' --force",
+		GroupID: groupTune,
+		Args:    needArgs(1, "a file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runSave(a, args[0], args[1:], o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "every setting, also those that are as Linux starts")
+	cmd.Flags().StringArrayVar(&o.sysctls, "sysctl", nil, "also the kernel settings of this `NAME` or glob")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also over a file that was edited")
+	return cmd
+}
+
+func runSave(a *app, file string, words []string, o saveOptions) error {
+	if o.all && len(words) > 0 {
+		return usagef("--all and %q exclude each other", words[0])
+	}
+	entries := a.entries()
+	past := partition.Past(entries)
+	options := profile.CaptureOptions{All: o.all, Journal: entries, Isolated: past.Apart()}
+	for _, name := range o.sysctls {
+		path, err := profile.SysctlPath(name)
+		if err != nil {
+			return usageError{err}
+		}
+		options.Sysctls = append(options.Sysctls, path)
+	}
+	unmatched, err := a.only(words, &options)
+	if err != nil {
+		return err
+	}
+	s, err := a.state(profile.Needs{Tasks: true, Interrupts: len(words) == 0})
+	if err != nil {
+		return err
+	}
+	p := profile.Capture(s, options)
+	for _, note := range p.Notes {
+		a.warn("%s", note)
+	}
+	if err := a.store(file, p, o.force); err != nil {
+		return err
+	}
+	if unmatched != nil {
+		a.warn("%s", message(unmatched))
+		return codeError{ExitSome, nil}
+	}
+	return nil
+}
+
+// only finds the processes that the words mean.
+func (a *app) only(words []string, o *profile.CaptureOptions) (unmatched, err error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	targets, unmatched, err := a.targets(words, tune.ScopeProcess)
+	if err != nil {
+		return nil, err
+	}
+	o.Only = map[kernel.TID]bool{}
+	for _, t := range targets {
+		if _, err := procfs.New(a.hostRoot).Stat(t.TID); err != nil {
+			unmatched = errors.Join(unmatched, fmt.Errorf("there is no process %d", t.TID))
+			continue
+		}
+		o.Only[t.TID] = true
+	}
+	if len(o.Only) == 0 {
+		return nil, unmatched
+	}
+	return unmatched, nil
+}
+
+func (a *app) store(file string, p *profile.Profile, force bool) error {
+	if file == "-" {
+		_, err := a.Out.Write(profile.Encode(p))
+		return err
+	}
+	err := profile.Save(file, p, force)
+	if errors.Is(err, profile.ErrEdited) {
+		return fmt.Errorf("%w; --force writes it all the same", err)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	a.warn("%s has %s", file, p.Summary())
+	return nil
+}

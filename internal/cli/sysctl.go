@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/profile"
+	"piton/internal/tune"
+)
+
+const sysctlLong = `Show kernel settings below /proc/sys, by name or glob; or set them, with what was there before kept in the
+journal, so that piton undo brings it back. piton save --sysctl takes them into a profile.
+With -o json: {"type":"sysctl"} lines (name, path, value), or those of every change.`
+
+func newSysctl(a *app) *cobra.Command {
+	var o applyOptions
+	cmd := &cobra.Command{
+		Use:     "sysctl {NAME | GLOB | NAME=VALUE}…",
+		Short:   "show kernel settings, or set them so that it can be undone",
+		Long:    sysctlLong,
+		Example: "  piton sysctl 'kernel.sched_*'\n  piton sysctl vm.swappiness=10 kernel.numa_balancing=0",
+		GroupID: groupTune,
+		Args:    needArgs(1, "the name of a kernel setting"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			settings, err := assignments(args)
+			if err != nil {
+				return err
+			}
+			if settings == nil {
+				return a.showSysctls(args, o.output)
+			}
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			t, err := a.tuner()
+			if err != nil {
+				return err
+			}
+			plan, err := t.Plan(ctx, []tune.Request{{Files: settings}})
+			if err != nil {
+				return err
+			}
+			return a.carryOut(ctx, t, plan, o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+// assignments reads NAME=VALUE words; nil if none is one. A glob cannot be set.
+func assignments(words []string) ([]tune.FileSetting, error) {
+	var out []tune.FileSetting
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			continue
+		}
+		path, err := profile.SysctlPath(strings.TrimSpace(name))
+		if err != nil {
+			return nil, usageError{err}
+		}
+		if strings.ContainsAny(path, "*?[") {
+			return nil, usagef("%s: a glob can be shown, and is not set: name the settings", name)
+		}
+		out = append(out, tune.FileSetting{
+			Attribute: profile.SysctlAttribute(path), Path: "/proc/sys/" + path, Name: profile.SysctlName(path), Value: profile.SysctlWords(value),
+		})
+	}
+	if len(out) > 0 && len(out) < len(words) {
+		return nil, usagef("either names to show or NAME=VALUE to set, not both")
+	}
+	return out, nil
+}
+
+// showSysctls prints settings. Those that cannot be read, or are write-only, are
+// told and left out.
+func (a *app) showSysctls(words []string, o output) error {
+	s, err := a.state(profile.Needs{})
+	if err != nil {
+		return err
+	}
+	t, failed := newTable("NAME", "VALUE"), error(nil)
+	var l line
+	for _, word := range words {
+		path, err := profile.SysctlPath(word)
+		if err != nil {
+			return usageError{err}
+		}
+		files := s.Sysctls(path)
+		if len(files) == 0 {
+			failed = errors.Join(failed, fmt.Errorf("there is no kernel setting %s here", word))
+		}
+		for _, file := range files {
+			value, err := s.Sysctl(file)
+			if err != nil {
+				if !errors.Is(err, fs.ErrPermission) || len(files) == 1 {
+					failed = errors.Join(failed, fmt.Errorf("read %s: %w", profile.SysctlName(file), err))
+				}
+				continue
+			}
+			if !o.json() {
+				t.add(profile.SysctlName(file), value)
+				continue
+			}
+			l.start("sysctl").add("name", profile.SysctlName(file)).add("path", "/proc/sys/"+file).add("value", value)
+			if err := l.write(a.Out); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case o.json():
+	case o.value == asCSV:
+		err = t.writeCSV(a.Out)
+	case len(t.rows) > 0:
+		err = t.write(a.Out)
+	}
+	return joined(err, failed)
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/kernel"
+	"piton/internal/profile"
+	"piton/internal/tune"
+)
+
+const verifyLong = `Compare the machine with a profile, without changing anything. It exits 0 if all is as the profile says, and 5
+if something has drifted or an item that is not optional means nothing here; what drifted is listed, with what
+is expected, what is there, and who set it: an entry of piton's journal, or somebody else.
+With --host-root it works on a recorded machine; what only system calls tell is not compared then.
+With -o json: {"type":"missing"} lines, {"type":"drift"} lines (item, pid, tid, name, path, attribute, expected,
+actual, set_by, journal, reason), and a summary (checked, ok, drifted, missing, unknown, exit_code).`
+
+func newVerify(a *app) *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:     "verify FILE",
+		Short:   "say what is not as a profile says",
+		Long:    verifyLong,
+		Example: "  piton verify rt.toml\n  piton verify rt.toml -o json\n  piton --host-root /srv/trees/db-3 verify rt.toml",
+		GroupID: groupTune,
+		Args:    oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := a.readProfile(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := a.resolve(p)
+			if err != nil {
+				return err
+			}
+			return a.verify(r, out)
+		},
+	}
+	out.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
+	return cmd
+}
+
+func (a *app) verify(r *profile.Resolution, out output) error {
+	if err := a.printMissing(r, out); err != nil {
+		return err
+	}
+	drift, missing, unknown := r.Drift(), len(r.Required()), r.Unknown()
+	var outcome error
+	if len(drift)+missing > 0 {
+		outcome = codeError{ExitDrift, fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing)}
+	}
+	setters := settersOf(a.entries())
+	if out.json() {
+		return a.verifyJSON(r, drift, setters, outcome)
+	}
+	if unknown > 0 {
+		a.warn("%d settings cannot be read here and were not compared", unknown)
+	}
+	if len(drift) > 0 || out.value == asCSV {
+		t := driftTable(drift, setters, out.value != asCSV)
+		if out.value == asCSV {
+			return joined(t.writeCSV(a.Out), outcome)
+		}
+		return joined(t.write(a.Out), outcome)
+	}
+	if outcome == nil {
+		_, err := fmt.Fprintf(a.Out, "%d settings are as they should be\n", len(r.Wants)-unknown)
+		return err
+	}
+	return outcome
+}
+
+// joined is the error of writing, else the outcome.
+func joined(err, outcome error) error {
+	if err != nil {
+		return err
+	}
+	return outcome
+}
+
+func (a *app) verifyJSON(r *profile.Resolution, drift []profile.Want, setters setters, outcome error) error {
+	var l line
+	for i := range drift {
+		w := &drift[i]
+		by, entry := setters.of(w)
+		l.start("drift").add("item", w.Item).add("pid", idOrNull(w.PID)).add("tid", idOrNull(w.TID)).add("name", w.Name).
+			add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", w.Expected)
+		if w.Known {
+			l.add("actual", w.Actual)
+		} else {
+			l.add("actual", nil)
+		}
+		l.add("set_by", by).add("journal", entryOrNull(entry)).add("reason", w.Blocked)
+		if err := l.write(a.Out); err != nil {
+			return err
+		}
+	}
+	l.start("summary").add("v", Version).add("checked", len(r.Wants)).add("ok", len(r.Wants)-len(drift)-r.Unknown()).
+		add("drifted", len(drift)).add("missing", len(r.Required())).add("unknown", r.Unknown()).add("exit_code", exitCode(outcome))
+	return joined(l.write(a.Out), outcome)
+}
+
+func idOrNull(id kernel.TID) any {
+	if id == 0 {
+		return nil
+	}
+	return int(id)
+}
+
+// setters are who set what last, as far as piton's journal knows.
+type setters map[setting]setter
+
+type setting struct {
+	tid        kernel.TID
+	startTicks uint64
+	path       string
+	attribute  tune.Attribute
+}
+
+type setter struct {
+	entry uint64
+	user  string
+	value string
+}
+
+func settersOf(entries []tune.Entry) setters {
+	out := setters{}
+	for _, e := range entries {
+		if e.PastBoot {
+			continue
+		}
+		for _, c := range e.Changes {
+			if c.Status == tune.Done {
+				out[setting{c.TID, c.StartTicks, c.Path, c.Attribute}] = setter{e.ID, e.User, c.After}
+			}
+		}
+	}
+	return out
+}
+
+// of says who set the value that something has now.
+func (s setters) of(w *profile.Want) (who string, entry uint64) {
+	last, ok := s[setting{w.TID, w.StartTicks, w.Path, w.Attribute}]
+	switch {
+	case !ok:
+		return "not piton", 0
+	case w.Known && last.value == w.Actual:
+		return fmt.Sprintf("%s, entry %d", last.user, last.entry), last.entry
+	}
+	return fmt.Sprintf("somebody else, after entry %d", last.entry), 0
+}
+
+type driftKey struct {
+	pid                            kernel.TID
+	name, path                     string
+	attribute                      tune.Attribute
+	expected, actual, by, item, no string
+}
+
+// driftTable lists what drifted, threads that read the same as one row.
+func driftTable(drift []profile.Want, setters setters, together bool) *table {
+	t := newTable(">PID", "NAME", ">THREADS", "ATTRIBUTE", "EXPECTED", "ACTUAL", "SET BY", "ITEM", "REASON")
+	index := map[driftKey]int{}
+	var keys []driftKey
+	var counts []int
+	for i := range drift {
+		w := &drift[i]
+		by, _ := setters.of(w)
+		k := driftKey{w.PID, w.Name, w.Path, w.Attribute, w.Expected, w.Actual, by, w.Item, w.Blocked}
+		if at, ok := index[k]; ok && together && w.Path == "" {
+			counts[at]++
+			continue
+		}
+		index[k] = len(keys)
+		keys, counts = append(keys, k), append(counts, 1)
+	}
+	for i, k := range keys {
+		pid, threads := any("-"), any("-")
+		if k.path == "" {
+			pid, threads = k.pid, counts[i]
+		}
+		t.add(pid, k.name, threads, k.attribute, dash(k.expected), dash(k.actual), k.by, k.item, dash(k.no))
+	}
+	return t
+}

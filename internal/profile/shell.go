@@ -1,0 +1,86 @@
+package profile
+
+import (
+	"fmt"
+	"strings"
+
+	"piton/internal/kernel"
+)
+
+// ioClasses are ionice's numbers (ionice(1)).
+var ioClasses = map[kernel.IOClass]int{kernel.IONone: 0, kernel.IORealTime: 1, kernel.IOBestEffort: 2, kernel.IOIdle: 3}
+
+// Shell writes a script that gives every thread of a process, its only argument,
+// the settings of p with the tools of util-linux and coreutils.
+func Shell(p Placed) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "#!/bin/sh\n# Settings of %s, by piton export shell, for every thread of process $1.\n", comment(p.Comm))
+	for _, o := range p.Others {
+		fmt.Fprintf(&b, "# not in it: a thread's own values, %s\n", o)
+	}
+	if p.Memory != "" {
+		fmt.Fprintf(&b, "# not in it: its memory policy %s, which only the process itself can set (numactl(8) at its start)\n", p.Memory)
+	}
+	if start := p.start(); start != "" {
+		fmt.Fprintf(&b, "# To start a command like it: %s COMMAND\n", start)
+	}
+	b.WriteString("set -e\npid=${1:?the number of a process}\nfor task in /proc/\"$pid\"/task/*; do\n\ttid=${task##*/}\n")
+	for _, line := range []string{
+		fmt.Sprintf("taskset -pc %s", p.CPUs), fmt.Sprintf("renice -n %d -p", p.Nice), "ionice " + p.ionice() + " -p", p.chrt(),
+	} {
+		fmt.Fprintf(&b, "\t%s \"$tid\" >/dev/null\n", line)
+	}
+	b.WriteString("done\n")
+	return []byte(b.String())
+}
+
+func (p *Placed) ionice() string {
+	text := fmt.Sprintf("-c %d", ioClasses[p.IOPrio.Class])
+	if p.IOPrio.Class == kernel.IORealTime || p.IOPrio.Class == kernel.IOBestEffort {
+		text += fmt.Sprintf(" -n %d", p.IOPrio.Level)
+	}
+	return text
+}
+
+// chrtPolicy is the policy in chrt's options, and the priority that goes with it.
+func (p *Placed) chrtPolicy() (options string, priority int) {
+	letter := map[kernel.Policy]string{
+		kernel.Other: "-o", kernel.Batch: "-b", kernel.Idle: "-i", kernel.FIFO: "-f", kernel.RR: "-r", kernel.Deadline: "-d", kernel.Ext: "-e",
+	}[p.Policy.Policy]
+	if p.Policy.ResetOnFork {
+		letter = "-R " + letter
+	}
+	if p.Policy.Policy == kernel.Deadline {
+		letter += fmt.Sprintf(" -T %d -D %d -P %d", p.Policy.Runtime.Nanoseconds(), p.Policy.Deadline.Nanoseconds(), p.Policy.Period.Nanoseconds())
+	}
+	return letter, p.Policy.RTPrio
+}
+
+func (p *Placed) chrt() string {
+	options, priority := p.chrtPolicy()
+	return fmt.Sprintf("chrt %s -p %d", options, priority)
+}
+
+// start is what to put before a command, "" for nothing.
+func (p *Placed) start() string {
+	var out []string
+	if !p.AllCPUs {
+		out = append(out, "taskset -c "+p.CPUs.String())
+	}
+	if mode, nodes, ok := strings.Cut(p.Memory, ":"); ok {
+		if option := map[string]string{"bind": "--membind", "prefer": "--preferred", "interleave": "--interleave"}[mode]; option != "" {
+			out = append(out, "numactl "+option+"="+nodes)
+		}
+	}
+	if p.Nice != 0 {
+		out = append(out, fmt.Sprintf("nice -n %d", p.Nice))
+	}
+	if p.IOPrio.Class != kernel.IONone {
+		out = append(out, "ionice "+p.ionice())
+	}
+	if p.Policy.Policy != kernel.Other || p.Policy.ResetOnFork {
+		options, priority := p.chrtPolicy()
+		out = append(out, fmt.Sprintf("chrt %s %d", options, priority))
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/internal/tune"
+)
+
+// Placed is a process with what it would have to be started with.
+type Placed struct {
+	PID     kernel.TID
+	Comm    string
+	Cmdline string
+	Cgroup  string
+	CPUs    cpuset.Set
+	AllCPUs bool // CPUs is every CPU that is online
+	Nice    int
+	Policy  tune.PolicySetting
+	IOPrio  kernel.IOPrio
+	// Memory is the memory policy of most of its mappings as /proc/PID/numa_maps
+	// has it, "bind:1"; "" for none of its own.
+	Memory string
+	// Others are its threads that have other values than the first, in words.
+	Others []string
+}
+
+// Place gathers a process's settings. memory is what NumaPolicy returned.
+func Place(s *State, pid kernel.TID, memory string) (Placed, error) {
+	i := slices.IndexFunc(s.Tasks, func(t sample.Task) bool { return t.TID == pid && t.IsProcess() && t.ID != nil })
+	if i < 0 {
+		return Placed{}, fmt.Errorf("there is no process %d", pid)
+	}
+	t := &s.Tasks[i]
+	p := Placed{
+		PID: pid, Comm: t.ID.Comm, Cmdline: t.ID.Cmdline, Cgroup: t.ID.Cgroup, CPUs: t.Affinity.And(s.online()),
+		Nice: int(t.Nice), IOPrio: t.IOPrio, Memory: memory,
+	}
+	p.AllCPUs = p.CPUs.Equal(s.online())
+	p.Policy, _ = s.policy(t)
+	if t.Flags&sample.FlagKernelThread != 0 {
+		return p, fmt.Errorf("%d (%s) is a kernel thread, which nothing starts", pid, comment(t.ID.Comm))
+	}
+	first := s.words(t)
+	for i := range s.Tasks {
+		if o := &s.Tasks[i]; o.TGID == pid && o.TID != pid && o.ID != nil && s.words(o) != first {
+			p.Others = append(p.Others, fmt.Sprintf("%s: %s", comment(o.ID.Comm), s.words(o)))
+		}
+	}
+	slices.Sort(p.Others)
+	p.Others = slices.Compact(p.Others)
+	return p, nil
+}
+
+// words are a thread's settings.
+func (s *State) words(t *sample.Task) string {
+	policy, _ := s.policy(t)
+	out := []string{"CPUs " + t.Affinity.String(), fmt.Sprintf("nice %d", t.Nice), policy.String()}
+	if t.Have&sample.HaveIOPrio != 0 {
+		out = append(out, "I/O "+tune.FormatIOPrio(t.IOPrio))
+	}
+	return strings.Join(out, ", ")
+}
+
+// SameSettings reports whether two processes would be started alike.
+func SameSettings(a, b Placed) bool {
+	return a.CPUs.Equal(b.CPUs) && a.Nice == b.Nice && a.Policy == b.Policy && a.IOPrio == b.IOPrio && a.Memory == b.Memory
+}
+
+// ErrNoUnit is for a process that no service of systemd started.
+var ErrNoUnit = errors.New("it belongs to no service of systemd, which alone can have such settings")
+
+// Unit is the systemd service of a cgroup, and whether it is one of a user's own
+// manager (systemd.unit(5); a scope is started by others, and has no settings of
+// execution).
+func Unit(cgroup string) (name string, user bool, err error) {
+	for _, part := range slices.Backward(strings.Split(path.Clean("/"+cgroup), "/")) {
+		if strings.HasSuffix(part, ".scope") {
+			return "", false, fmt.Errorf("its unit %s is a scope: %w", part, ErrNoUnit)
+		}
+		if strings.HasSuffix(part, ".service") {
+			return part, strings.Contains(cgroup, "/user@") && !strings.HasPrefix(part, "user@"), nil
+		}
+	}
+	return "", false, fmt.Errorf("its cgroup is %s: %w", cgroup, ErrNoUnit)
+}
+
+// NumaPolicy is the policy that most mappings of a process have, given each
+// mapping's (numa(7)); "" for the default.
+func NumaPolicy(policies []string) string {
+	votes := map[string]int{}
+	best := "default"
+	for _, p := range policies {
+		votes[p]++
+		if votes[p] > votes[best] {
+			best = p
+		}
+	}
+	if best == "default" {
+		return ""
+	}
+	return best
+}
