@@ -27,8 +27,10 @@ new ones may be added, and "v" changes if a meaning does.
 
 A change (--pin, --nice, --policy, --ioprio and the commands) prints, with -o json:
   {"type":"choice"}   tid, cpus, reason, warning: which CPUs were chosen and why
-  {"type":"change"}   pid, tid, comm, attribute (affinity, nice, policy, ioprio), before, after,
+  {"type":"change"}   pid, tid, comm, attribute (affinity, nice, policy, ioprio, slice, uclamp, cookie,
+                      memory, autogroup, …), before, after,
                       status (planned, done, unchanged, failed, refused), error, reason: one a thread
+  {"type":"memory"}   pid, node, pages_before, pages_after: behind a change of memory, one a node
   {"type":"summary"}  how many of each status, processes, threads, journal (entry for piton undo), warnings, exit_code
 
 Filter:

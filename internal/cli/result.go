@@ -58,6 +58,11 @@ func (a *app) writeChanges(changes []tune.Change) error {
 		if _, err := a.Out.Write(append(escapeControls(b), '\n')); err != nil {
 			return err
 		}
+		if c.Attribute == tune.Memory {
+			if err := a.writePages(c); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (o *rootOptions) addFlags(fs *pflag.FlagSet) {
 }
 
 // headlessOnly are flags that say nothing to the screen.
-var headlessOnly = []string{"count", "output", "pid", "pin", "within", "nice", "policy", "rtprio", "reset-on-fork", "ioprio", "process", "thread", "tree", "dry-run", "yes", "revert-after"}
+var headlessOnly = []string{"count", "output", "pid", "pin", "within", "nice", "policy", "rtprio", "reset-on-fork", "ioprio", "slice", "uclamp", "mem", "process", "thread", "tree", "dry-run", "yes", "revert-after"}
 
 func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
 	if !o.headless {
@@ -46,7 +46,7 @@ func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) 
 	}
 	for _, name := range []string{"dry-run", "yes", "revert-after", "rtprio", "reset-on-fork", "within", "process", "thread", "tree"} {
 		if flags.Changed(name) {
-			return usagef("--%s needs something to change: --pin, --nice, --policy or --ioprio", name)
+			return usagef("--%s needs something to change: --pin, --nice, --policy, --ioprio, --slice, --uclamp or --mem", name)
 		}
 	}
 	return runMonitor(ctx, a, &o.monitor)

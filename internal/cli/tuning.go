@@ -25,11 +25,15 @@ type tuningOptions struct {
 	rtprio      count
 	resetOnFork bool
 	ioprio      string
+	slice       string
+	clamp       string
+	mem         bool
 	scope       scopeOptions
 }
 
 func (o *tuningOptions) addFlags(fs *pflag.FlagSet) {
 	o.addSettingFlags(fs)
+	fs.BoolVar(&o.mem, "mem", false, memFlag)
 	o.scope.addFlags(fs)
 }
 
@@ -38,15 +42,17 @@ func (o *tuningOptions) addSettingFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.pin, "pin", "", "`CPUS` to run on (3, 0-3, node:1, llc:0), or how to choose: "+strategyWords())
 	fs.StringVar(&o.within, "within", "", "choose among these `CPUS` only")
 	fs.StringVar(&o.nice, "nice", "", "nice `VALUE`, -20 (first) to 19 (last)")
-	fs.StringVar(&o.policy, "policy", "", "`POLICY`[:PRIO]: other, batch, idle, fifo, rr")
+	fs.StringVar(&o.policy, "policy", "", "`POLICY`[:PRIO]: other, batch, idle, ext, fifo, rr, deadline:RUNTIME/DEADLINE/PERIOD")
 	fs.Var(&o.rtprio, "rtprio", "real-time priority for fifo and rr, 1 (lowest) to 99")
 	fs.BoolVar(&o.resetOnFork, "reset-on-fork", false, "children of a real-time task start as ordinary ones")
+	fs.StringVar(&o.slice, "slice", "", "EEVDF slice of ordinary tasks, a `TIME`: 0.1ms to 100ms, 0 for the default")
+	fs.StringVar(&o.clamp, "uclamp", "", "utilisation clamps, `MIN,MAX`: 0 to 1024, or per cent")
 	fs.StringVar(&o.ioprio, "ioprio", "", "I/O priority `CLASS`[:LEVEL]: real-time, best-effort, idle, none")
 }
 
 // any reports whether a change is asked for.
 func (o *tuningOptions) any() bool {
-	return o.pin != "" || o.nice != "" || o.policy != "" || o.ioprio != ""
+	return o.pin != "" || o.nice != "" || o.policy != "" || o.ioprio != "" || o.slice != "" || o.clamp != "" || o.mem
 }
 
 // change reads the flags.
@@ -74,8 +80,31 @@ func (o *tuningOptions) change(a *app) (action.Tuning, error) {
 		}
 		t.IOPrio = &p
 	}
+	t.MemoryFollows = o.mem
+	if err := o.fair(&t); err != nil {
+		return t, err
+	}
 	t.Policy, err = o.policySetting()
 	return t, err
+}
+
+// fair reads what ordinary tasks have beside nice.
+func (o *tuningOptions) fair(t *action.Tuning) error {
+	if o.slice != "" {
+		d, err := tune.ParseSlice(o.slice)
+		if err != nil {
+			return err
+		}
+		t.Slice = &d
+	}
+	if o.clamp != "" {
+		c, err := tune.ParseClamp(o.clamp)
+		if err != nil {
+			return err
+		}
+		t.Clamp = &c
+	}
+	return nil
 }
 
 func (o *tuningOptions) policySetting() (*tune.PolicySetting, error) {

@@ -22,12 +22,13 @@ func (o *verbOptions) addFlags(cmd *cobra.Command) {
 }
 
 const targetHelp = `TARGET is a PID or TID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or
-cgroup:PATH. It means all threads of each process; --thread means the one thread, --tree the descendants too.
-A target that matches nothing is an error.`
+cgroup:PATH. It means all threads of each process; --thread means the one thread, --tree the descendants too;
+thread:/regex/ means the single threads whose own names fit, in whatever process. A target that matches nothing is an error.`
 
 type pinOptions struct {
 	verbOptions
 	cpu, place, within string
+	mem                bool
 }
 
 func newPin(a *app) *cobra.Command {
@@ -35,8 +36,8 @@ func newPin(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pin TARGET… [--cpu CPUS | --place HOW]",
 		Short:   "put tasks on CPUs: given ones, or the least loaded",
-		Long:    "Set the affinity of tasks, by default to the least-loaded core, and say which and why.\n\n" + targetHelp,
-		Example: "  piton pin 3641\n  piton pin 3641 --cpu 2-3\n  piton pin 'nginx*' --place spread --within node:1",
+		Long:    "Set the affinity of tasks, by default to the least-loaded core, and say which and why.\n" + memHelp + "\n\n" + targetHelp,
+		Example: "  piton pin 3641\n  piton pin 3641 --cpu 2-3\n  piton pin 'nginx*' --place spread --within node:1\n  piton pin postgres --cpu node:1 --mem",
 		GroupID: groupTune,
 		Args:    needArgs(1, "a target"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,15 +45,24 @@ func newPin(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			want.MemoryFollows = o.mem
 			return runVerb(cmd, a, args, want, o.verbOptions)
 		},
 	}
 	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to run on: 3, 0-3, 0-14:2, node:1, llc:0, package:0, core:3, isolated, online")
 	cmd.Flags().StringVar(&o.place, "place", "", "`HOW` to choose: "+strategyWords())
 	cmd.Flags().StringVar(&o.within, "within", "", "choose among these `CPUS` only")
+	cmd.Flags().BoolVar(&o.mem, "mem", false, memFlag)
 	o.addFlags(cmd)
 	return cmd
 }
+
+// memHelp and memFlag say what --mem does, of every command that has it.
+const (
+	memHelp = `With --mem the memory of the processes goes to the NUMA nodes of those CPUs, and the pages on each node before and
+after are told; an undo moves as many back, though not page by page the same.`
+	memFlag = "move the processes' memory to the nodes of the CPUs as well"
+)
 
 func (o *pinOptions) tuning(a *app) (action.Tuning, error) {
 	switch {
@@ -95,20 +105,28 @@ func valueVerb(a *app, use, what, short, long, example string, parse func(string
 }
 
 func newNice(a *app) *cobra.Command {
-	return valueVerb(a, "nice TARGET… VALUE", "a nice value", "set nice values",
-		"Set the nice value, -20 (first) to 19 (last), of ordinary tasks.",
-		"  piton nice 3641 -5\n  piton nice user:build 10",
+	var session bool
+	cmd := valueVerb(a, "nice TARGET… VALUE", "a nice value", "set nice values",
+		`Set the nice value, -20 (first) to 19 (last), of ordinary tasks. Where autogroup is on, nice ranks tasks of one session
+only; --autogroup sets the value of the targets' whole sessions instead, which ranks those.`,
+		"  piton nice 3641 -5\n  piton nice user:build 10\n  piton nice --autogroup 3641 10",
 		func(value string) (action.Tuning, error) {
 			n, err := tune.ParseNice(value)
+			if session {
+				return action.Tuning{Autogroup: &n}, err
+			}
 			return action.Tuning{Nice: &n}, err
 		})
+	cmd.Flags().BoolVar(&session, "autogroup", false, "the nice value of the sessions that the targets are in")
+	return cmd
 }
 
 func newPolicy(a *app) *cobra.Command {
 	return valueVerb(a, "policy TARGET… POLICY[:PRIO]", "a policy", "set the scheduling policy and real-time priority",
-		"Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99; add\n"+
-			",reset-on-fork to keep it from children. fifo and rr on a task that is busy all the time need --yes.",
-		"  piton policy 3641 fifo:10\n  piton policy 3641 other",
+		`Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, ext, or
+deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start. A bare PRIO keeps
+fifo or rr. Add ,reset-on-fork to keep it from children. fifo and rr on a task that is busy all the time need --yes.`,
+		"  piton policy 3641 fifo:10\n  piton policy 3641 20\n  piton policy thread:/^worker/ batch\n  piton policy 3641 deadline:5ms/10ms/10ms,reset-on-fork",
 		func(value string) (action.Tuning, error) {
 			p, err := tune.ParsePolicy(value)
 			return action.Tuning{Policy: &p}, err

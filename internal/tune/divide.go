@@ -23,7 +23,7 @@ func (t *Tuner) divide(pid kernel.TID, all []procfs.NumaMap, now, want Pages) er
 	}
 	d := division{t: t, pid: pid, missing: map[int32]int64{}}
 	total := now.total()
-	for node := range now.nodes().Or(want.nodes()).All() {
+	for node := range now.Nodes().Or(want.Nodes()).All() {
 		n := int(node)
 		d.missing[int32(n)] = int64(want[n]*total/max(1, want.total())) - int64(now[n])
 	}

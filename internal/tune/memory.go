@@ -54,7 +54,8 @@ func (p Pages) total() uint64 {
 	return sum
 }
 
-func (p Pages) nodes() cpuset.Set {
+// Nodes returns the nodes that have any.
+func (p Pages) Nodes() cpuset.Set {
 	var b cpuset.Builder
 	for node := range p {
 		b.Add(cpuset.CPU(node))
@@ -76,7 +77,7 @@ func (p Pages) outside(nodes cpuset.Set) uint64 {
 // nodesOf returns the nodes of either kind of value.
 func nodesOf(value string) cpuset.Set {
 	if pages, ok := ParsePages(value); ok {
-		return pages.nodes()
+		return pages.Nodes()
 	}
 	nodes, _ := cpuset.Parse(value)
 	return nodes
@@ -96,7 +97,7 @@ func memoryAlike(a, b string) bool {
 	case !yCounted:
 		return x.outside(nodesOf(b)) == 0
 	}
-	for node := range x.nodes().Or(y.nodes()).All() {
+	for node := range x.Nodes().Or(y.Nodes()).All() {
 		share := float64(x[int(node)])/float64(x.total()) - float64(y[int(node)])/float64(y.total())
 		if share > apart || share < -apart {
 			return false
@@ -143,7 +144,7 @@ func writeMemory(t *Tuner, c Change) error {
 	if counted && to.Len() > 1 {
 		return t.divide(c.PID, all, now, want)
 	}
-	from := now.nodes().AndNot(to)
+	from := now.Nodes().AndNot(to)
 	if from.Empty() {
 		return nil
 	}
@@ -211,7 +212,7 @@ func (r *run) partly(c *Change, want, now string) bool {
 		return false
 	}
 	c.Reason = fmt.Sprintf("%d of %d pages stayed on %s: others use them too, or they cannot be moved",
-		left, is.total(), nodeText(is.nodes().AndNot(to)))
+		left, is.total(), nodeText(is.Nodes().AndNot(to)))
 	return true
 }
 

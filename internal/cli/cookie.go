@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"piton/internal/action"
+	"piton/internal/target"
+	"piton/internal/tune"
+)
+
+// newCookie is "piton cookie" with what can be done to cookies.
+func newCookie(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cookie create|share|clear",
+		Short: "say which tasks may share a core (core scheduling)",
+		Long: `The SMT siblings of a core never run tasks of different cookies at once: a task with one shares its core with tasks
+of the same cookie only. It needs a kernel with CONFIG_SCHED_CORE and SMT, as piton doctor tells.`,
+		Example: "  piton cookie create 3641 --tree\n  piton cookie share 3641 3700\n  piton cookie clear 3641",
+		GroupID: groupTune,
+		Args:    noCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("piton cookie needs create, share or clear (see piton cookie --help)")
+		},
+	}
+	cmd.AddCommand(
+		cookieVerb(a, "create TARGET…", "give tasks a cookie of their own, one for all that are named",
+			"  piton cookie create 3641", 1, func([]string) (tune.CookieSetting, []string, error) {
+				return tune.CookieSetting{New: true}, nil, nil
+			}),
+		cookieVerb(a, "share SOURCE TARGET…", "give tasks the cookie that the task SOURCE has, a PID or TID",
+			"  piton cookie share 3641 3700", 2, sharedCookie),
+		cookieVerb(a, "clear TARGET…", "take the cookies of tasks away",
+			"  piton cookie clear 3641", 1, func([]string) (tune.CookieSetting, []string, error) {
+				return tune.CookieSetting{}, nil, nil
+			}))
+	return cmd
+}
+
+// cookieVerb makes one; setting may take words off the front.
+func cookieVerb(a *app, use, short, example string, least int, setting func([]string) (tune.CookieSetting, []string, error)) *cobra.Command {
+	var o verbOptions
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example, Long: short + ".\n\n" + targetHelp,
+		Args: needArgs(least, "a target"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, rest, err := setting(args)
+			if err != nil {
+				return err
+			}
+			if rest != nil {
+				args = rest
+			}
+			return runVerb(cmd, a, args, action.Tuning{Cookie: &s}, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func sharedCookie(args []string) (tune.CookieSetting, []string, error) {
+	e, err := target.Parse(args[0])
+	if err != nil {
+		return tune.CookieSetting{}, nil, usageError{err}
+	}
+	tid, ok := e.PID()
+	if !ok {
+		return tune.CookieSetting{}, nil, usagef("the task to share with is named by its PID or TID, not by %q", args[0])
+	}
+	return tune.CookieSetting{From: tid}, args[1:], nil
+}
