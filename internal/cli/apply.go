@@ -85,9 +85,6 @@ func (a *app) carryOut(ctx context.Context, t *tune.Tuner, plan tune.Plan, o app
 	if o.dryRun {
 		return a.report(tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}, o, nil)
 	}
-	if o.revertAfter.given && len(plan.Undoes) > 0 {
-		return usagef("--revert-after is for changes; an undo is not taken back by itself")
-	}
 	if reason := danger(plan); reason != "" && !o.yes && !o.revertAfter.given {
 		return a.refuse(plan, o, reason)
 	}

@@ -40,6 +40,9 @@ func (a *app) apply(ctx context.Context, t *tune.Tuner, plan tune.Plan, o applyO
 		}
 		return result, err
 	}
+	if len(plan.Undoes) > 0 {
+		return tune.Result{}, usagef("--revert-after is for changes; what takes changes back is not taken back by itself")
+	}
 	result, g, err := a.launcher().Apply(ctx, t, plan, o.revertAfter.d)
 	if g == nil {
 		return result, err

@@ -60,7 +60,11 @@ func (t *Tuner) PlanRevert(ctx context.Context, e Entry, since uint64) (Plan, er
 	u := undoer{t: t, q: UndoRequest{Force: !e.Finished}, entries: []Entry{e}, index: map[changeKey]int{}}
 	u.entry(e)
 	if since > 0 {
-		if err := u.heirs(e, since); err != nil {
+		heirs := u.heirs
+		if e.Sweep > 0 { // it has named no process
+			heirs = func(e Entry, _ uint64) error { return u.born(e) }
+		}
+		if err := heirs(e, since); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -90,14 +94,24 @@ func (u *undoer) heirs(e Entry, since uint64) error {
 		}
 	}
 	look := &resolver{Tuner: u.t}
-	for pid, models := range processes {
-		tasks, _, err := look.resolve(Target{TID: pid, Scope: ScopeTree})
-		if err != nil && !errors.Is(err, ErrGone) {
-			return fmt.Errorf("look for heirs of %d: %w", pid, err)
-		}
-		for _, k := range tasks {
-			if k.startTicks >= since && !ended(k.state) {
-				u.heir(e, k, models)
+	if err := look.readChildren(); err != nil {
+		return fmt.Errorf("look for what inherited a value: %w", err)
+	}
+	for root, models := range processes {
+		for pids := []kernel.TID{root}; len(pids) > 0; pids = pids[1:] {
+			tasks, err := look.threads(pids[0])
+			if err != nil && !errors.Is(err, ErrGone) {
+				return err
+			}
+			for _, k := range tasks {
+				if k.startTicks >= since && !ended(k.state) {
+					u.heir(e, k, models)
+				}
+			}
+			for _, child := range look.children[pids[0]] {
+				if processes[child] == nil { // else it is a root of its own
+					pids = append(pids, child)
+				}
 			}
 		}
 	}
