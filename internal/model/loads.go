@@ -172,10 +172,14 @@ func addShare(target *place.Target, cpu cpuset.CPU, used float64) {
 }
 
 // leastLoaded is the CPU that a new task would be given, -1 when nothing is known.
-func (m *Model) leastLoaded() cpuset.CPU {
+func (m *Model) leastLoaded(prev *Model) cpuset.CPU {
 	loads := m.Loads()
 	if m.Topology == nil || len(loads) == 0 {
 		return -1
 	}
-	return place.Best(m.Topology, loads)
+	before := cpuset.CPU(-1)
+	if prev != nil {
+		before = prev.LeastLoaded
+	}
+	return place.Best(m.Topology, loads, before)
 }

@@ -97,7 +97,7 @@ func Next(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
 	m.nextTasks(prev)
 	m.nextCPUs(prev)
 	m.seat()
-	m.LeastLoaded = m.leastLoaded()
+	m.LeastLoaded = m.leastLoaded(prev)
 	return m
 }
 

@@ -138,9 +138,10 @@ func placingOrder(targets []Target, limits []limit) []int {
 }
 
 // Best returns the CPU that Place would give to a new task of one thread, or -1
-// when there is none.
-func Best(t *topology.Topology, loads []Load) cpuset.CPU {
-	newcomer := Target{Allowed: t.Online, LastCPU: -1, HomeNode: -1, BusyShare: 1, BusyThreads: 1}
+// when there is none. It stays with the answer before as long as no CPU is better
+// by more than a window can tell; -1 if there was none.
+func Best(t *topology.Topology, loads []Load, before cpuset.CPU) cpuset.CPU {
+	newcomer := Target{Allowed: t.Online, LastCPU: before, HomeNode: -1, BusyShare: 1, BusyThreads: 1}
 	b := newBoard(Request{Topology: t, Loads: loads})
 	l := b.candidates(&newcomer)
 	if l.err != nil {

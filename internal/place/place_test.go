@@ -371,9 +371,12 @@ func TestOneFailureHidesNoOther(t *testing.T) {
 
 func TestBest(t *testing.T) {
 	m := flat(topologytest.Spec{Isolated: "3"})
-	assert.Equal(t, cpuset.CPU(2), Best(m, busy(m, map[cpuset.CPU]float64{0: 20, 1: 10})))
-	assert.Equal(t, cpuset.CPU(-1), Best(m, nil))
-	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, nil)))
+	assert.Equal(t, cpuset.CPU(2), Best(m, busy(m, map[cpuset.CPU]float64{0: 20, 1: 10}), -1))
+	assert.Equal(t, cpuset.CPU(-1), Best(m, nil, -1))
+	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, nil), -1))
+	assert.Equal(t, cpuset.CPU(1), Best(m, busy(m, map[cpuset.CPU]float64{1: 3}), 1), "3 % more is nothing")
+	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, map[cpuset.CPU]float64{1: 30}), 1))
+	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, nil), 999), "it is gone")
 }
 
 func TestParseStrategy(t *testing.T) {

@@ -115,7 +115,7 @@ func BenchmarkPlace512(b *testing.B) {
 	b.Run("best", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			Best(m, loads)
+			Best(m, loads, -1)
 		}
 	})
 	for _, s := range Strategies() {
