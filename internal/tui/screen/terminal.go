@@ -24,18 +24,23 @@ type terminal struct {
 	width   int
 	height  int
 
+	shifts bool // the terminal can delete and insert single cells
+
 	saved  *term.State // modes to restore; nil while the terminal is not ours
 	sync   bool        // the terminal takes synchronised output (mode 2026)
 	queue  bytes.Buffer
 	cells  *uv.TerminalRenderer
-	buffer uv.ScreenBuffer
-	lines  []string // the content that buffer holds
-	view   tea.View // what the terminal was last told, without Content
-	fresh  bool     // everything has to be drawn
+	buffer uv.ScreenBuffer // what the terminal shows
+	next   uv.ScreenBuffer // what it is to show
+	lines  []string        // the content that next holds
+	pieces []piece         // reused
+	view   tea.View        // what the terminal was last told, without Content
+	fresh  bool            // everything has to be drawn
 }
 
 func newTerminal(opt Options, width, height int) *terminal {
 	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, meter: opt.Meter, width: width, height: height}
+	t.shifts = canShift(uv.Environ(opt.Env).Getenv("TERM"))
 	t.profile = colorprofile.Detect(opt.Output, opt.Env)
 	if opt.NoColor {
 		t.profile = min(t.profile, colorprofile.ASCII)
@@ -91,7 +96,7 @@ func (t *terminal) leave() {
 // resize makes the next draw a full one of that size.
 func (t *terminal) resize(width, height int) {
 	t.width, t.height = max(width, 0), max(height, 0)
-	t.buffer = uv.NewScreenBuffer(t.width, t.height)
+	t.buffer, t.next = uv.NewScreenBuffer(t.width, t.height), uv.NewScreenBuffer(t.width, t.height)
 	t.lines = nil
 	t.cells.Resize(t.width, t.height)
 	t.repaint()
@@ -120,12 +125,12 @@ func (t *terminal) draw(v tea.View) {
 		lines = lines[:t.height]
 	}
 	changed := t.fill(lines)
-	if changed || t.fresh {
-		t.cells.Render(t.buffer.RenderBuffer)
+	if len(changed) > 0 || t.fresh {
+		t.render(changed)
 	}
 	t.fresh = false
 	t.modes(v)
-	if v.Cursor != nil && (changed || t.view.Cursor == nil || *v.Cursor != *t.view.Cursor) {
+	if v.Cursor != nil && (len(changed) > 0 || t.view.Cursor == nil || *v.Cursor != *t.view.Cursor) {
 		t.cells.MoveTo(v.Cursor.X, v.Cursor.Y)
 	}
 	t.view = v
@@ -143,9 +148,9 @@ func (t *terminal) draw(v tea.View) {
 	t.queue.Reset()
 }
 
-// fill puts the lines that differ from the last draw into the cell buffer and
-// reports whether there were any.
-func (t *terminal) fill(lines []string) (changed bool) {
+// fill draws the lines that differ from the last draw into next and returns which
+// they are.
+func (t *terminal) fill(lines []string) (changed []int) {
 	for y := range t.height {
 		now, before := "", ""
 		if y < len(lines) {
@@ -157,8 +162,8 @@ func (t *terminal) fill(lines []string) (changed bool) {
 		if now == before {
 			continue
 		}
-		changed = true
-		uv.NewStyledString(now).Draw(t.buffer, uv.Rect(0, y, t.width, 1))
+		changed = append(changed, y)
+		uv.NewStyledString(now).Draw(t.next, uv.Rect(0, y, t.width, 1))
 	}
 	t.lines = lines
 	return changed

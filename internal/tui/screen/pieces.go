@@ -1,0 +1,87 @@
+package screen
+
+import (
+	uv "github.com/charmbracelet/ultraviolet"
+)
+
+// The cell renderer rewrites a line from its first changed cell to its last.
+// Lines of a monitor change in several places, a figure here and a sparkline
+// there, so each is handed to it piece by piece, which costs about half the
+// bytes.
+
+// piece is cells [from, to) of line y that have changed.
+type piece struct{ y, from, to int }
+
+// moveBytes is about what it costs to place the cursor and to set the style
+// anew: so much that does not change is rewritten rather than skipped.
+const moveBytes = 10
+
+// pieces appends the changed pieces of line y, which are none if nothing
+// changed. A line with cells that are not one column wide is one piece: the
+// renderer rewrites it anyway.
+func pieces(into []piece, before, now uv.Line, y int) []piece {
+	if !narrow(before) || !narrow(now) {
+		return append(into, piece{y, 0, len(now)})
+	}
+	first := len(into)
+	same := 0 // bytes since the last piece
+	for x := range now {
+		old, cell := &before[x], &now[x]
+		if old.Equal(cell) {
+			same += len(cell.Content)
+			if x > 0 && !cell.Style.Equal(&now[x-1].Style) {
+				same += moveBytes / 2
+			}
+			continue
+		}
+		if last := len(into) - 1; last >= first && same <= moveBytes {
+			into[last].to = x + 1
+		} else {
+			into = append(into, piece{y, x, x + 1})
+		}
+		same = 0
+	}
+	return into
+}
+
+// render brings the terminal from buffer to next: the lines were drawn into the
+// latter. Every line's first piece is rendered, then every second one, and so
+// on. When most lines change the screen may have scrolled, which the renderer
+// has to see whole.
+func (t *terminal) render(lines []int) {
+	t.pieces = t.pieces[:0]
+	whole := t.fresh || len(lines) > t.height/2
+	if !whole && t.shifts {
+		t.shift(lines)
+	}
+	for _, y := range lines {
+		if whole {
+			t.pieces = append(t.pieces, piece{y, 0, t.width})
+		} else {
+			t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y)
+		}
+	}
+	for rest := t.pieces; ; {
+		later := rest[:0]
+		for i, p := range rest {
+			if i > 0 && rest[i-1].y == p.y {
+				later = append(later, p)
+				continue
+			}
+			t.put(p)
+		}
+		t.cells.Render(t.buffer.RenderBuffer)
+		if rest = later; len(rest) == 0 {
+			return
+		}
+	}
+}
+
+// put copies a piece. A wide cell brings the placeholders after it along.
+func (t *terminal) put(p piece) {
+	for x := p.from; x < p.to; x++ {
+		if cell := t.next.CellAt(x, p.y); cell == nil || cell.Width > 0 {
+			t.buffer.SetCell(x, p.y, cell)
+		}
+	}
+}
