@@ -197,3 +197,6 @@ func (m Machine) isolatedAtBoot() (cpuset.Set, error) {
 	}
 	return t.Isolated, nil
 }
+
+// Look reads the Facts without Reserved and Limit, for Watcher.Report.
+func Look() (Facts, error) { return newReader().read() }

@@ -80,7 +80,7 @@ func (u *undoer) born(e Entry) error {
 		}
 	}
 	for _, k := range f.tasks {
-		if k.startTicks > e.Sweep && !ended(k.state) {
+		if k.startTicks > e.Sweep && !ended(k.state) && k.flags&flagNoSetAffinity == 0 {
 			b.task(e, k)
 		}
 	}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/cpuset"
+	"piton/internal/partition"
+	"piton/internal/topology"
+	"piton/internal/tune"
+)
+
+const cpusHelp = `CPUS is a list (4-7), may skip (0-14:2), and may say node:1, llc:0, package:0, core:3, online, isolated (at boot)
+or nohz_full; a comma adds and ^ takes out: node:1,^8.`
+
+const isolateJSON = `With -o json, one object a line: {"type":"change"} for every thread, interrupt and mask that is changed (see piton
+headless), {"type":"unmovable"} for what keeps the CPUs: when (before, after), kind (task, irq, mask), tid, irq, path,
+name, cpus, why, do; and {"type":"summary"}, with processes, threads and files.`
+
+type isolateOptions struct {
+	apply  applyOptions
+	verify interval
+}
+
+func newIsolate(a *app) *cobra.Command {
+	o := isolateOptions{verify: interval{min: time.Second, max: time.Hour}}
+	cmd := &cobra.Command{
+		Use:   "isolate CPUS",
+		Short: "set CPUs apart: everything that can move leaves them",
+		Long: `Take CPUs out of the affinity of every thread, kernel threads and piton included, of every interrupt line, of what new
+interrupt lines get, of the workqueues that belong to no CPU and of RPS. A thread or line that may go nowhere else
+gets all the other CPUs. What cannot be moved (kernel threads of one CPU, managed interrupts, DEADLINE tasks, groups
+limited to those CPUs) is listed with the reason and stops nothing else: exit 0 if only that is left, 3 if something
+that can be moved was not.
+
+It is dangerous where little is left, so it wants --yes, or --revert-after 15s and then piton keep. piton include
+gives the CPUs back, with every pin as it was; piton undo does too. Then put on them what they are for: piton pin.
+
+` + cpusHelp + "\n\n" + isolateJSON + `
+With --verify, one {"type":"stay"} for everything that still ran there: cpu, kind (task, irq, softirq, interrupt), tid, irq,
+name, run_ns, share, longest_ns (null where only the number of times is known), times, why, do.`,
+		Example: "  piton isolate 4-7 --dry-run\n  piton isolate node:1 --revert-after 30s\n  piton isolate 2-3 --yes --verify 10s",
+		GroupID: groupTune,
+		Args:    oneArg("CPUS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runIsolate(cmd.Context(), a, args[0], o)
+		},
+	}
+	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and say what still ran there")
+	o.apply.addFlags(cmd.Flags())
+	return cmd
+}
+
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usagef("%s needs %s", cmd.CommandPath(), what)
+		case len(args) > 1:
+			return usagef("%s takes one list of CPUs, not %q as well", cmd.CommandPath(), args[1])
+		}
+		return nil
+	}
+}
+
+// realCPUs reads a CPUS expression; numbers that this machine does not have are
+// wrong usage.
+func (a *app) realCPUs(expr string) (cpuset.Set, error) {
+	t, err := a.topology()
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	set, err := topology.ParseCPUs(expr, t)
+	if err != nil {
+		return cpuset.Set{}, usageError{err}
+	}
+	return set, nil
+}
+
+// machine is what isolate and include work with.
+func (a *app) machine() (partition.Machine, error) {
+	j, err := a.journal()
+	if err != nil {
+		return partition.Machine{}, err
+	}
+	return partition.Machine{Tuner: a.tunerWith(j), Journal: j}, nil
+}
+
+func runIsolate(ctx context.Context, a *app, expr string, o isolateOptions) error {
+	if o.verify.given && o.apply.dryRun {
+		return usagef("--verify is for what was done, and --dry-run does nothing")
+	}
+	m, err := a.machine()
+	if err != nil {
+		return err
+	}
+	cpus, err := a.realCPUs(expr)
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	plan, isolation, err := m.Isolate(ctx, cpus)
+	if err != nil {
+		return err
+	}
+	p := &sweepPrinter{app: a, o: o.apply, cpus: cpus}
+	if err := p.staying("before", isolation.Staying); err != nil {
+		return err
+	}
+	if p.refused(plan) != nil || o.apply.dryRun {
+		return p.finish(tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}, p.refused(plan))
+	}
+	plan.Yes = true
+	result, failed := a.apply(ctx, m.Tuner, plan, o.apply)
+	result.Warnings = append(append([]string{}, plan.Warnings...), result.Warnings...)
+	if failed != nil && len(result.Changes) == 0 {
+		return failed
+	}
+	if err := m.Settle(&isolation, &result); err != nil {
+		a.warn("what stays was not looked at again: %v", err)
+	} else if err := p.staying("after", isolation.Staying); err != nil {
+		return err
+	}
+	if err := p.finish(result, failed); err != nil || !o.verify.given {
+		return err
+	}
+	if err := verifyIsolation(ctx, a, cpus, o); err != nil {
+		return fmt.Errorf("%s %s isolated, but that cannot be verified: %w", cpus, isAre(cpus.Len()), err)
+	}
+	return nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

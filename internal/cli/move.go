@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/tune"
+)
+
+type moveOptions struct {
+	verbOptions
+	targets, irqs []string
+}
+
+func (o *moveOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&o.targets, "targets", "t", nil, "`TARGETS` to move, with commas or by several -t: numbers, names, globs")
+	cmd.Flags().StringArrayVarP(&o.irqs, "irqs", "q", nil, "`IRQS` to move: numbers, globs on handlers, interfaces, drivers (see piton irq move)")
+	o.verbOptions.addFlags(cmd)
+}
+
+const moveTargets = `-t takes what other commands take as TARGET, several joined with commas, a /regex/ by itself; it means all threads of each
+process, with --thread the one thread. -q takes numbers (24, 24-31) and globs, joined with commas.`
+
+func newMove(a *app) *cobra.Command {
+	var o moveOptions
+	cmd := &cobra.Command{
+		Use:   "move CPUS [-t TARGETS] [-q IRQS]",
+		Short: "put tasks and interrupts on given CPUs",
+		Long: `Replace the affinity of tasks and interrupts by the given CPUs. A CPU that is not there is an error; threads of an
+interrupt's handler move with it.
+
+` + moveTargets + "\n\n" + cpusHelp,
+		Example: "  piton move 2-3 -t nginx,php-fpm\n  piton move node:1 -t 3641 -q 'eth0*'\n  piton move 0 -q 24,25",
+		GroupID: groupTune,
+		Args:    oneArg("CPUS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runMove(cmd.Context(), a, args[0], o, moving{})
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func newSpread(a *app) *cobra.Command {
+	var o moveOptions
+	cmd := &cobra.Command{
+		Use:   "spread CPUS [-t TARGETS] [-q IRQS]",
+		Short: "deal threads and interrupts out to CPUs, one each",
+		Long: `Give each thread of the tasks, and each interrupt, one of the CPUs in turn, from the first CPU again when all had their
+turn. The threads of one process are dealt out too. (piton pin --place spread chooses by load; piton irq spread deals
+the queues of a device out to its cores.)
+
+` + moveTargets + "\n\n" + cpusHelp,
+		Example: "  piton spread 0-3 -t nginx\n  piton spread 0-14:2 -t 3641 -q 'nvme*'",
+		GroupID: groupTune,
+		Args:    oneArg("CPUS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runMove(cmd.Context(), a, args[0], o, moving{deal: true})
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) error {
+	if err := o.scope.check(); err != nil {
+		return err
+	}
+	if len(o.targets)+len(o.irqs) == 0 {
+		return usagef("what? say -t TARGETS, -q IRQS, or both")
+	}
+	if !a.live() {
+		return tune.ErrNotLive
+	}
+	var err error
+	if m.cpus, err = a.realCPUs(expr); err != nil {
+		return err
+	}
+	if m.tuner, err = a.tuner(); err != nil {
+		return err
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	requests, unmatched, err := m.requests(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	if unmatched != nil {
+		a.warn("%s", message(unmatched))
+	}
+	plan, err := m.tuner.Plan(ctx, requests)
+	if err != nil {
+		return err
+	}
+	if m.deal {
+		plan.Sweep = &tune.Sweep{Again: m.again}
+	}
+	err = a.carryOut(ctx, m.tuner, plan, o.apply)
+	if unmatched != nil && err == nil {
+		return codeError{ExitSome, nil}
+	}
+	return err
+}
+
+// moving makes the requests of move, and of spread, which deals.
+type moving struct {
+	tuner *tune.Tuner
+	cpus  cpuset.Set
+	deal  bool
+
+	targets []tune.Target
+	dealt   map[tune.Target]bool // threads
+	turn    int
+}
+
+// requests finds what is meant. Words that mean nothing are in unmatched; that
+// none means anything is the error.
+func (m *moving) requests(ctx context.Context, a *app, o moveOptions) (out []tune.Request, unmatched, err error) {
+	var missing []error
+	if words := splitTargets(o.targets); len(words) > 0 {
+		found, none, err := a.targets(words, o.scope.scope())
+		if err != nil && len(o.irqs) == 0 {
+			return nil, nil, err
+		}
+		missing = append(missing, err, none)
+		m.targets = found
+		if out, err = m.tasks(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if words := splitWords(o.irqs); len(words) > 0 {
+		table, err := irq.NewMonitor(a.hostRoot).Table()
+		if err != nil {
+			return nil, nil, fmt.Errorf("look at the interrupts: %w", err)
+		}
+		lines, none := table.Choose(words)
+		missing = append(missing, none...)
+		out = append(out, m.lines(lines)...)
+	}
+	unmatched = errors.Join(missing...)
+	if len(out) == 0 {
+		return nil, nil, unmatched
+	}
+	return out, unmatched, nil
+}
+
+func (m *moving) tasks(ctx context.Context) ([]tune.Request, error) {
+	switch {
+	case len(m.targets) == 0:
+		return nil, nil
+	case m.deal:
+		m.dealt = map[tune.Target]bool{}
+		return m.again(ctx)
+	}
+	return []tune.Request{{Targets: m.targets, Settings: tune.Settings{Affinity: &m.cpus}}}, nil
+}
+
+// again gives each thread of the targets that had no turn yet the next CPU. A plan
+// for all of them tells which threads those are.
+func (m *moving) again(ctx context.Context) ([]tune.Request, error) {
+	if len(m.targets) == 0 {
+		return nil, nil
+	}
+	plan, err := m.tuner.Plan(ctx, []tune.Request{{Targets: m.targets, Settings: tune.Settings{Affinity: &m.cpus}}})
+	if err != nil {
+		return nil, err
+	}
+	var out []tune.Request
+	for _, c := range plan.Changes {
+		thread := tune.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: tune.ScopeThread}
+		if m.dealt[thread] {
+			continue
+		}
+		m.dealt[thread] = true
+		mask := m.cpus // of what cannot be moved, for the reason
+		if c.Status != tune.Refused {
+			mask = m.next()
+		}
+		out = append(out, tune.Request{Targets: []tune.Target{thread}, Settings: tune.Settings{Affinity: &mask}})
+	}
+	return out, nil
+}
+
+func (m *moving) next() cpuset.Set {
+	all := m.cpus.CPUs()
+	cpu := all[m.turn%len(all)]
+	m.turn++
+	return cpuset.Of(cpu)
+}
+
+func (m *moving) lines(lines []*irq.Row) []tune.Request {
+	if !m.deal {
+		return action.MoveIRQs(lines, m.cpus)
+	}
+	m.turn = 0 // tasks and interrupts are dealt out apart, as tuna does
+	var out []tune.Request
+	for _, l := range lines {
+		mask := m.cpus
+		if l.CanMove() {
+			mask = m.next()
+		}
+		out = append(out, action.MoveIRQs([]*irq.Row{l}, mask)...)
+	}
+	return out
+}
+
+// splitWords takes lists with commas apart.
+func splitWords(lists []string) []string {
+	var out []string
+	for _, list := range lists {
+		for word := range strings.SplitSeq(list, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
+
+// splitTargets is splitWords for TARGETs: a regular expression may have commas of
+// its own.
+func splitTargets(lists []string) []string {
+	var out []string
+	for _, list := range lists {
+		if strings.HasPrefix(list, "/") || strings.HasPrefix(list, "cmd:/") {
+			out = append(out, list)
+			continue
+		}
+		out = append(out, splitWords([]string{list})...)
+	}
+	return out
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/partition"
+	"piton/internal/tune"
+)
+
+// sweepPrinter says what became of a change of the whole machine.
+type sweepPrinter struct {
+	*app
+	o      applyOptions
+	cpus   cpuset.Set
+	before []stayGroup
+}
+
+// refused is why the plan is not carried out unasked, nil if it is.
+func (p *sweepPrinter) refused(plan tune.Plan) error {
+	reason := danger(plan)
+	if reason == "" || p.o.dryRun || p.o.yes || p.o.revertAfter.given {
+		return nil
+	}
+	return codeError{ExitFailed, fmt.Errorf("refused: %s; --yes does it all the same, --revert-after 15s takes it back unless you confirm it", reason)}
+}
+
+// finish prints what was done, or would be, and returns the run's end.
+func (p *sweepPrinter) finish(r tune.Result, failed error) error {
+	outcome := failed
+	if outcome == nil {
+		outcome = resultError(r)
+	}
+	if p.o.output.value != asTable {
+		if err := p.printChanges(r, p.o.output, p.o.dryRun, exitCode(outcome)); err != nil {
+			return err
+		}
+		return outcome
+	}
+	for _, w := range r.Warnings {
+		p.warn("%s", w)
+	}
+	if err := sweepTable(r.Changes).write(p.Out); err != nil {
+		return err
+	}
+	if r.Entry != 0 {
+		p.warn("each of them is in the journal: piton journal %d", r.Entry)
+	}
+	return outcome
+}
+
+// sweepGroup is changes that read the same, whatever they are of.
+type sweepGroup struct {
+	first tune.Change
+	what  []string
+}
+
+// sweepTable has a row for changes that are alike: there are thousands.
+func sweepTable(changes []tune.Change) *table {
+	type groupKey struct {
+		attribute     tune.Attribute
+		before, after string
+		status        tune.Status
+		reason        string
+	}
+	var groups []*sweepGroup
+	at := map[groupKey]*sweepGroup{}
+	for _, c := range changes {
+		why := reason(c)
+		if errors.Is(c.Err, tune.ErrGone) {
+			why, c.Before, c.After = "ended meanwhile", "", ""
+		}
+		k := groupKey{c.Attribute, c.Before, c.After, c.Status, why}
+		g := at[k]
+		if g == nil {
+			c.Reason, c.Err = why, nil
+			g = &sweepGroup{first: c}
+			at[k] = g
+			groups = append(groups, g)
+		}
+		name := c.Name
+		if c.Path == "" {
+			name = fmt.Sprintf("%s (%d)", dash(c.Comm), c.TID)
+		}
+		g.what = append(g.what, name)
+	}
+	t := newTable("ATTRIBUTE", "BEFORE", "AFTER", "STATUS", ">NUMBER", "OF", "REASON")
+	for _, g := range groups {
+		c := g.first
+		t.add(c.Attribute, dash(c.Before), dash(c.After), c.Status, len(g.what), some(g.what), c.Reason)
+	}
+	return t
+}
+
+// some names the first few of many.
+func some(words []string) string {
+	const shown = 3
+	if len(words) <= shown {
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(words[:shown], ", "), len(words)-shown)
+}
+
+// stayGroup is things of one kind that keep CPUs for one reason.
+type stayGroup struct {
+	kind partition.Kind
+	name string // with N for the numbers that differ
+	why  string
+	do   string
+	cpus cpuset.Set
+	n    int
+}
+
+// numbers are what tells the threads of different CPUs apart, and what a kernel
+// worker serves.
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+func stem(s *partition.Staying) string {
+	if s.Kind != partition.KindTask {
+		return s.Name
+	}
+	name := s.Name
+	switch {
+	case strings.HasPrefix(name, "kworker/R-"):
+		return "kworker/R-…"
+	case strings.HasPrefix(name, "kworker/"):
+		name, _, _ = strings.Cut(name, "-")
+		name, _, _ = strings.Cut(name, "+")
+	}
+	return numbers.ReplaceAllString(name, "N")
+}
+
+func stayGroups(all []partition.Staying) []stayGroup {
+	var groups []stayGroup
+	for i := range all {
+		s := &all[i]
+		g := stayGroup{kind: s.Kind, name: stem(s), why: s.Why, do: s.Do}
+		at := slices.IndexFunc(groups, func(o stayGroup) bool { return o.kind == g.kind && o.name == g.name && o.why == g.why })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, g)
+		}
+		groups[at].cpus = groups[at].cpus.Or(s.CPUs)
+		groups[at].n++
+	}
+	for i := range groups {
+		if groups[i].n == 1 {
+			at := slices.IndexFunc(all, func(s partition.Staying) bool { return stem(&s) == groups[i].name && s.Why == groups[i].why })
+			groups[i].name = all[at].Name
+		}
+	}
+	return groups
+}
+
+// staying lists what keeps CPUs, before and after.
+func (p *sweepPrinter) staying(when string, all []partition.Staying) error {
+	switch {
+	case p.o.output.json():
+		return p.stayingJSON(when, all)
+	case p.o.output.value == asCSV:
+		return nil // one table of changes
+	}
+	groups := stayGroups(all)
+	if when == "before" {
+		p.before = groups
+	} else if slices.EqualFunc(groups, p.before, func(a, b stayGroup) bool { return a.name == b.name && a.why == b.why && a.cpus.Equal(b.cpus) }) {
+		return nil // nothing that was not told
+	}
+	heading := fmt.Sprintf("What keeps CPUs %s whatever is tried:", p.cpus)
+	if when == "after" {
+		heading = fmt.Sprintf("What keeps CPUs %s now:", p.cpus)
+	}
+	if len(groups) == 0 {
+		heading = fmt.Sprintf("Nothing keeps CPUs %s.", p.cpus)
+	}
+	if _, err := fmt.Fprintln(p.Out, heading); err != nil || len(groups) == 0 {
+		return err
+	}
+	t := newTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "WHAT HELPS")
+	for _, g := range groups {
+		t.add(g.kind, g.n, dash(g.name), g.cpus, g.why, dash(g.do))
+	}
+	if err := t.write(p.Out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(p.Out)
+	return err
+}
+
+func (p *sweepPrinter) stayingJSON(when string, all []partition.Staying) error {
+	var l line
+	for _, s := range all {
+		var tid, number any // null for what has none
+		switch s.Kind {
+		case partition.KindTask:
+			tid = int(s.TID)
+		case partition.KindIRQ:
+			number = s.IRQ
+		}
+		l.start("unmovable").add("v", Version).add("when", when).add("kind", string(s.Kind)).add("tid", tid).add("irq", number)
+		l.add("path", textOrNull(s.Path)).add("name", s.Name).add("cpus", s.CPUs.String()).add("why", s.Why).add("do", textOrNull(s.Do))
+		if err := l.write(p.Out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

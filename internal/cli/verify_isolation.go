@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/model"
+	"piton/internal/partition"
+	"piton/internal/sample"
+)
+
+// verifyIsolation watches isolated CPUs, and prints what ran there.
+func verifyIsolation(ctx context.Context, a *app, cpus cpuset.Set, o isolateOptions) error {
+	w := partition.NewWatcher(cpus)
+	interrupts := irq.New("/").NewReader()
+	var before *irq.Snapshot
+	var span time.Duration
+	const tick = time.Second
+	a.warn("watching CPUs %s for %v", cpus, o.verify.d)
+	err := a.watch(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
+		if why := ledgerError(m.Sample); why != nil {
+			return false, codeError{ExitNotPermitted, why}
+		}
+		var err error
+		if before == nil { // the ledger is open since the sample before
+			before, err = interrupts.Read()
+		}
+		w.Add(m.Sample.Stays)
+		span += m.Elapsed
+		return err == nil && span < o.verify.d-tick/2, err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := interrupts.Read()
+	if err != nil {
+		return err
+	}
+	facts, err := partition.Look()
+	if err != nil {
+		return err
+	}
+	table := irq.Next(before, now)
+	found := w.Report(facts, &table)
+	if o.apply.output.json() {
+		return staysJSON(a, found, span)
+	}
+	return staysTable(a, o.apply.output.value == asCSV, cpus, w, found, span)
+}
+
+// ledgerError says why who had the CPUs is not written down.
+func ledgerError(s *sample.Sample) error {
+	for _, c := range s.Collectors {
+		if c.Name == "ledger" {
+			return c.Err
+		}
+	}
+	return errors.New("who had each CPU is told by eBPF programs, which --source proc does without (see piton doctor)")
+}
+
+func staysTable(a *app, csv bool, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) error {
+	t := newTable(">CPU", "KIND", ">NUMBER", "NAME", ">TIME", ">SHARE", ">LONGEST", ">TIMES", "WHY", "WHAT HELPS")
+	for _, v := range found {
+		number := "-"
+		switch v.Kind {
+		case partition.KindTask:
+			number = fmt.Sprint(v.TID)
+		case partition.KindIRQ:
+			number = fmt.Sprint(v.IRQ)
+		}
+		run, share, longest := "-", "-", "-"
+		if v.Timed {
+			run, longest = brief(v.Run), brief(v.Longest)
+			share = fmt.Sprintf("%.3f%%", 100*v.Run.Seconds()/span.Seconds())
+		}
+		t.add(int(v.CPU), v.Kind, number, dash(v.Name), run, share, longest, v.Times, dash(v.Why), dash(v.Do))
+	}
+	if csv {
+		return t.writeCSV(a.Out)
+	}
+	if _, err := fmt.Fprintf(a.Out, "\nBusy for %v:", span.Round(10*time.Millisecond)); err != nil {
+		return err
+	}
+	busy := w.Busy(span)
+	for i, cpu := range cpus.CPUs() {
+		if _, err := fmt.Fprintf(a.Out, " CPU %d %.3f%%", cpu, 100*busy[i]); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintln(a.Out); err != nil {
+		return err
+	}
+	return t.write(a.Out)
+}
+
+// brief is a time in the unit that suits it.
+func brief(d time.Duration) string {
+	switch {
+	case d < 10*time.Microsecond:
+		return d.Round(10 * time.Nanosecond).String()
+	case d < 10*time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	}
+	return d.Round(100 * time.Microsecond).String()
+}
+
+func staysJSON(a *app, found []partition.Interference, span time.Duration) error {
+	var l line
+	for _, v := range found {
+		var tid, number, run, share, longest any // null for what has none
+		switch v.Kind {
+		case partition.KindTask:
+			tid = int(v.TID)
+		case partition.KindIRQ:
+			number = v.IRQ
+		}
+		if v.Timed {
+			run, share, longest = v.Run.Nanoseconds(), v.Run.Seconds()/span.Seconds(), v.Longest.Nanoseconds()
+		}
+		l.start("stay").add("v", Version).add("cpu", int(v.CPU)).add("kind", string(v.Kind)).add("tid", tid).add("irq", number).
+			add("name", v.Name).add("run_ns", run).add("share", share).add("longest_ns", longest).add("times", v.Times).
+			add("why", textOrNull(v.Why)).add("do", textOrNull(v.Do))
+		if err := l.write(a.Out); err != nil {
+			return err
+		}
+	}
+	return l.start("verified").add("v", Version).add("span_s", span.Seconds()).add("stays", len(found)).write(a.Out)
+}
