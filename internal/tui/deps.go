@@ -51,6 +51,7 @@ type Deps struct {
 	Topology *topology.Topology
 	Inspect  Inspector
 	Tuning   Tuning
+	Guard    Guard // nil: nothing outlives the screen that would take a change back
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs

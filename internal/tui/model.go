@@ -51,7 +51,7 @@ type Model struct {
 	search    string
 	needs     sample.Needs // as last asked for
 	undoable  bool         // the journal has something to undo
-	trial     uint64       // journal entry that is kept only if the user says so; 0 = none
+	trial     trial        // what is kept only if the user says so
 	niceBusy  bool         // a step of nice is under way
 	niceDone  bool         // it has been made; the next sample shows it
 	niceMore  int          // steps asked for meanwhile

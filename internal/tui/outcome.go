@@ -1,22 +1,16 @@
 package tui
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/tui/dialog"
 	"piton/internal/tune"
 )
-
-// trialTime is how long a real-time policy on a busy task stays when nobody
-// says to keep it.
-const trialTime = 15 * time.Second
 
 // tuned takes the messages of changes on their way.
 func (m *Model) tuned(msg tea.Msg) tea.Cmd {
@@ -35,6 +29,8 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takeSignalled(msg)
 	case sudoDone:
 		return m.takeSudo(msg)
+	case decided:
+		return m.takeDecided(msg)
 	}
 	return nil
 }
@@ -56,7 +52,13 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 	ready := count(p.plan.Changes, tune.Planned)
 	if ready == 0 {
 		m.over(p.job)
+		if p.back != nil {
+			return m.takenBack(p)
+		}
 		return m.nothingToDo(p)
+	}
+	if p.back != nil { // whoever does not answer cannot be asked
+		return m.carryOut(p)
 	}
 	for _, c := range p.choices {
 		if c.Warning != "" {
@@ -132,7 +134,7 @@ func reasonOf(c tune.Change) string {
 func (m *Model) takeResult(a applied) tea.Cmd {
 	m.over(a.job)
 	if a.err != nil {
-		return m.say(bad, a.what+": "+a.err.Error())
+		return m.say(bad, a.what+": "+a.err.Error()+a.left())
 	}
 	if a.result.Entry != 0 {
 		m.undoable = true
@@ -141,9 +143,11 @@ func (m *Model) takeResult(a applied) tea.Cmd {
 	done, failed := count(a.result.Changes, tune.Done), count(a.result.Changes, tune.Failed)+count(a.result.Changes, tune.Refused)
 	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo()}
 	switch {
+	case failed > 0 && a.guard != nil:
+		cmds = append(cmds, m.sayFailed(a, done), m.askKeep(a))
 	case failed > 0:
 		cmds = append(cmds, m.sayFailed(a, done))
-	case a.plan.Trial != "" && done > 0:
+	case dangerous(a.plan) && done > 0:
 		cmds = append(cmds, m.askKeep(a))
 	default:
 		cmds = append(cmds, m.say(good, a.sentence(m.th.Arrow)))
@@ -222,39 +226,6 @@ func (m *Model) sayFailed(a applied, done int) tea.Cmd {
 		}
 		return m.say(bad, text)
 	}
-	return nil
-}
-
-// askKeep asks whether to keep a change that may take the machine away, and
-// takes it back when no answer comes.
-func (m *Model) askKeep(a applied) tea.Cmd {
-	lines := []dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}, {Tone: dialog.Warning, Text: a.plan.Trial},
-		{Tone: dialog.Plain, Text: "Keep it? Without an answer it is taken back."}}
-	d := dialog.NewConfirm("Keep it?", lines, "keep", "take back").Countdown(trialTime)
-	m.trial = a.result.Entry
-	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
-		m.trial = 0
-		if !o.Canceled {
-			return m.say(good, "kept: "+a.sentence(m.th.Arrow))
-		}
-		return m.begin(job{what: "take back", undo: &tune.UndoRequest{IDs: []uint64{a.result.Entry}}})
-	})
-}
-
-// endTrial takes back at once what nobody has said to keep; for the end of the
-// program.
-func (m *Model) endTrial() error {
-	if m.trial == 0 {
-		return nil
-	}
-	plan, err := m.deps.Tuning.PlanUndo(context.Background(), tune.UndoRequest{IDs: []uint64{m.trial}})
-	if err == nil {
-		_, err = m.deps.Tuning.Apply(context.Background(), plan)
-	}
-	if err != nil {
-		return fmt.Errorf("take back journal entry %d, which was on trial: %w", m.trial, err)
-	}
-	m.trial = 0
 	return nil
 }
 

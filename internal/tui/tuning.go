@@ -58,6 +58,7 @@ type job struct {
 	undo    *tune.UndoRequest // instead of want
 	request []tune.Request    // instead of want
 	nice    bool              // a step of nice: the next one waits for it
+	back    *trial            // not nil: undo takes this back
 	ask     bool              // show the plan before it is applied, however small
 }
 
@@ -73,6 +74,7 @@ type planned struct {
 type applied struct {
 	planned
 	result tune.Result
+	guard  Trial // nil: the change is not on trial
 }
 
 // undoable delivers whether the journal holds something to undo.
@@ -98,10 +100,10 @@ func (m *Model) begin(j job) tea.Cmd {
 
 // carryOut applies a plan beside the screen.
 func (m *Model) carryOut(p planned) tea.Cmd {
-	tuning := m.deps.Tuning
+	tuning, guard := m.deps.Tuning, m.deps.Guard
 	return func() tea.Msg {
 		a := applied{planned: p}
-		a.result, a.err = tuning.Apply(context.Background(), p.plan)
+		a.result, a.guard, a.err = applyPlan(tuning, guard, p)
 		return a
 	}
 }

@@ -1,0 +1,140 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/dialog"
+	"piton/internal/tune"
+)
+
+const (
+	// trialTime is how long a change that may take the machine away stays when
+	// nobody says to keep it.
+	trialTime = 15 * time.Second
+	// guardTime is when the guard takes it back: after the screen would have.
+	guardTime = trialTime + time.Second
+)
+
+// Guard carries out a plan that is taken back after a time unless the Trial is
+// kept, by a process that outlives the screen; guard.Launcher is the real one. The
+// Trial is nil when nothing was changed.
+type Guard func(ctx context.Context, plan tune.Plan, after time.Duration) (tune.Result, Trial, error)
+
+// Trial is a change that a guard takes back.
+type Trial interface {
+	Keep() error    // the change stays
+	Dismiss() error // it has been taken back already
+	Leave()         // the guard is left to its own
+	Words() []string
+}
+
+// trial is the change that is kept only if the user says so.
+type trial struct {
+	entry uint64 // of the journal; 0 = none is on trial
+	guard Trial  // nil where there are no guards
+}
+
+// dangerous reports whether a plan may take the machine away from its user.
+func dangerous(p tune.Plan) bool { return p.Trial != "" || p.NeedsYes != "" }
+
+// applyPlan carries a plan out, a dangerous one under guard.
+func applyPlan(tuning Tuning, guard Guard, p planned) (tune.Result, Trial, error) {
+	ctx := context.Background()
+	if dangerous(p.plan) && guard != nil {
+		return guard(ctx, p.plan, guardTime)
+	}
+	result, err := tuning.Apply(ctx, p.plan)
+	if err == nil {
+		p.back.over()
+	}
+	return result, nil, err
+}
+
+// over ends the guard of a trial that has been taken back. One that has gone has
+// done so itself.
+func (t *trial) over() {
+	if t != nil && t.guard != nil {
+		_ = t.guard.Dismiss()
+	}
+}
+
+// left says what becomes of a trial that went wrong half way, and leaves it to its
+// guard.
+func (a *applied) left() string {
+	if a.guard == nil {
+		return ""
+	}
+	a.guard.Leave()
+	return fmt.Sprintf("; what was done is taken back in %v", guardTime)
+}
+
+// askKeep asks whether to keep a change that may take the machine away, and
+// takes it back when no answer comes.
+func (m *Model) askKeep(a applied) tea.Cmd {
+	danger := a.plan.Trial
+	if danger == "" {
+		danger = a.plan.NeedsYes
+	}
+	lines := []dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}, {Tone: dialog.Warning, Text: danger},
+		{Tone: dialog.Plain, Text: "Keep it? Without an answer it is taken back."}}
+	if a.guard != nil {
+		for _, w := range a.guard.Words() {
+			lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: w})
+		}
+	}
+	m.trial = trial{a.result.Entry, a.guard}
+	return m.dialogs.PushUnasked(dialog.NewConfirm("Keep it?", lines, "keep", "take back").Countdown(trialTime), func(o dialog.Outcome) tea.Cmd {
+		of := m.trial
+		m.trial = trial{}
+		switch {
+		case o.Canceled:
+			return m.begin(job{what: "take back", undo: &tune.UndoRequest{IDs: []uint64{of.entry}}, back: &of})
+		case of.guard == nil:
+			return m.takeDecided(decided{of: a})
+		}
+		return func() tea.Msg { return decided{a, of.guard.Keep()} }
+	})
+}
+
+// decided delivers whether a change could be kept.
+type decided struct {
+	of  applied
+	err error
+}
+
+func (m *Model) takeDecided(d decided) tea.Cmd {
+	if d.err != nil {
+		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", d.of.what, d.err))
+	}
+	return m.say(good, "kept: "+d.of.sentence(m.th.Arrow))
+}
+
+// takenBack is told of a trial of which nothing is left to take back: its guard was
+// faster.
+func (m *Model) takenBack(p planned) tea.Cmd {
+	p.back.over()
+	return tea.Batch(m.say(good, p.what+": it has been taken back already"), m.journalChanged(), m.checkUndo())
+}
+
+// endTrial takes back at once what nobody has said to keep; for the end of the
+// program.
+func (m *Model) endTrial() error {
+	of := m.trial
+	if of.entry == 0 {
+		return nil
+	}
+	plan, err := m.deps.Tuning.PlanUndo(context.Background(), tune.UndoRequest{IDs: []uint64{of.entry}})
+	if err == nil {
+		_, err = m.deps.Tuning.Apply(context.Background(), plan)
+	}
+	if err != nil {
+		return fmt.Errorf("take back journal entry %d, which was on trial: %w", of.entry, err)
+	}
+	of.over()
+	m.trial = trial{}
+	return nil
+}
