@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 )
 
@@ -22,6 +23,7 @@ type run struct {
 	holds  map[kernel.TID]hold
 	known  map[taskID]bool // threads that have been dealt with
 	warned map[string]bool
+	stuck  map[int]bool // interrupt lines that could not be moved: their threads stay as well
 }
 
 // Apply carries a plan out: it journals and syncs what it is about to change,
@@ -36,7 +38,7 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 	}
 	r := &run{
 		t: t, plan: &plan, holds: map[kernel.TID]hold{},
-		known: map[taskID]bool{}, warned: map[string]bool{},
+		known: map[taskID]bool{}, warned: map[string]bool{}, stuck: map[int]bool{},
 	}
 	defer r.release()
 	r.result.Changes = append([]Change(nil), plan.Changes...)
@@ -104,7 +106,13 @@ func (r *run) make(ctx context.Context, changes []Change) error {
 			refuse(c, "not done: piton was interrupted before its turn came")
 			continue
 		}
-		r.one(c)
+		if line, ok := irq.ThreadLine(c.Comm); ok && c.Attribute == Affinity && r.stuck[line] {
+			refuse(c, "its interrupt %d could not be moved", line)
+			continue
+		}
+		if r.one(c); c.Attribute == IRQAffinity && c.Status == Failed {
+			r.stuck[lineOf(c.Path)] = true
+		}
 	}
 	return ctx.Err()
 }

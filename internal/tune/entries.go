@@ -2,6 +2,8 @@ package tune
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,6 +81,9 @@ func parseJournal(data []byte, boot string) ([]Entry, []Damage) {
 			continue
 		}
 		r, err := parseRecord(line)
+		if isCut(line, err) {
+			continue
+		}
 		if err != nil {
 			damage = append(damage, Damage{number, err})
 			continue
@@ -135,4 +140,10 @@ func (e *Entry) result(results []jchange) {
 		}
 		e.Changes = append(e.Changes, c)
 	}
+}
+
+// isCut reports whether the line is the beginning of a record only.
+func isCut(line []byte, err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax) && syntax.Offset == int64(len(line)) && line[0] == '{'
 }

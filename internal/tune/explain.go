@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 )
 
@@ -82,6 +83,9 @@ func (t *Tuner) explainAffinity(c Change) string {
 }
 
 func unmovable(comm string) string {
+	if line, ok := irq.ThreadLine(comm); ok {
+		return fmt.Sprintf("%s handles interrupt %d and goes where that goes: piton irq move %d", printable(comm), line, line)
+	}
 	return printable(comm) + " is a kernel thread that belongs to its CPU; the kernel does not let it move"
 }
 

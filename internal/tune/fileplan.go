@@ -66,3 +66,21 @@ var ErrNotSupported = errors.New("not supported here")
 
 // absentFile reports whether a file, or what it is of, is not there.
 func absentFile(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrGone) }
+
+// withLine plans for a handler's thread whose interrupt line is in the plan as
+// well: it stays if that stays, and since Linux 7 the kernel alone moves it.
+func (p *planner) withLine(k task, c *Change) bool {
+	line, ok := irq.ThreadLine(k.comm)
+	i, planned := p.index[changeKey{attribute: IRQAffinity, path: irq.AffinityFile(line)}]
+	switch {
+	case !ok || !planned:
+		return false
+	case p.plan.Changes[i].Status == Refused:
+		refuse(c, "its interrupt stays where it is: %s", p.plan.Changes[i].Reason)
+	case k.flags&flagNoSetAffinity != 0:
+		c.After, c.Status, c.Reason = c.Before, Unchanged, "the kernel moves it with its interrupt"
+	default:
+		return false
+	}
+	return true
+}

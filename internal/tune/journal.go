@@ -19,8 +19,10 @@ import (
 // JSON record a line, only ever appended to. Several pitons may use one file
 // at once; each append holds its lock (flock(2)).
 //
-// A line that cannot be read, such as one cut short by a full disk or a power
-// cut, stays where it is and is reported by Entries; it never hides another.
+// A line that cannot be read stays where it is and is reported by Entries; it
+// never hides another. One that was cut short, because piton was killed while it
+// wrote it, is no damage: nothing is done before its record is whole, and without
+// the last one an undo compares values.
 type Journal struct {
 	path  string
 	boot  string // /proc/sys/kernel/random/boot_id

@@ -150,7 +150,9 @@ func TestJournalKeepsDamage(t *testing.T) {
 		lines   []int
 		next    uint64
 	}{
-		"torn tail":       {whole + "\n" + `{"v":1,"kind":"end","id":7,"la`, []int{2}, 8},
+		"cut short":       {whole + "\n" + `{"v":1,"kind":"end","id":7,"la`, nil, 8}, // piton was killed: no damage
+		"cut in a letter": {whole + "\n" + `{"v":1,"kind":"begin","id":8,"comm":"\u00`, nil, 8},
+		"torn nonsense":   {whole + "\n" + "\x00\x00\x00", []int{2}, 8},
 		"nonsense inside": {"\x00\x01 \x1b[2J\n" + whole + "\n", []int{1}, 8},
 		"only nonsense":   {"hello\n", []int{1}, 1},
 		"later version":   {whole + "\n" + `{"v":9,"id":30,"last":30}` + "\n", []int{2}, 8},

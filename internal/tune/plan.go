@@ -217,6 +217,9 @@ func (p *planner) warn(format string, args ...any) {
 // affinity refuses masks that the kernel is known to refuse, and warns of those
 // that it will cut.
 func (p *planner) affinity(k task, c *Change) {
+	if p.withLine(k, c) {
+		return
+	}
 	if k.flags&flagNoSetAffinity != 0 {
 		refuse(c, "%s", unmovable(k.comm))
 		return
