@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/guard"
 	"piton/internal/kernel"
+	"piton/internal/tui"
 	"piton/internal/tune"
 )
 
@@ -36,7 +37,7 @@ func (a *app) apply(ctx context.Context, t *tune.Tuner, plan tune.Plan, o applyO
 	if !o.revertAfter.given {
 		result, err := t.Apply(ctx, plan)
 		if err == nil {
-			a.disarm(plan.Undoes)
+			err = a.disarm(plan.Undoes)
 		}
 		return result, err
 	}
@@ -68,9 +69,9 @@ func (a *app) announce(g *guard.Guard, o applyOptions) error {
 }
 
 // disarm ends the guards of entries that have been taken back.
-func (a *app) disarm(entries []uint64) {
+func (a *app) disarm(entries []uint64) error {
 	if len(entries) == 0 {
-		return
+		return nil
 	}
 	armed, err := guard.List(a.guardDir())
 	for _, g := range armed {
@@ -82,6 +83,35 @@ func (a *app) disarm(entries []uint64) {
 		}
 	}
 	if err != nil {
-		a.warn("a guard may still take it back once more: %v", err)
+		return fmt.Errorf("a guard may take it back once more: %w", err)
 	}
+	return nil
+}
+
+// screenGuard starts the guards of the screen.
+func (a *app) screenGuard(t *tune.Tuner) tui.Guard {
+	l := a.launcher()
+	return func(ctx context.Context, plan tune.Plan, after time.Duration) (tune.Result, tui.Trial, error) {
+		result, g, err := l.Apply(ctx, t, plan, after)
+		if g == nil {
+			return result, nil, err
+		}
+		return result, g, err
+	}
+}
+
+// disarming is Tuning whose undo ends the guards of what it has taken back.
+type disarming struct {
+	tui.Tuning
+	a *app
+}
+
+// Apply carries a plan out. A guard that is left would find nothing to take back
+// now, but might do so later.
+func (d disarming) Apply(ctx context.Context, plan tune.Plan) (tune.Result, error) {
+	result, err := d.Tuning.Apply(ctx, plan)
+	if err != nil {
+		return result, err
+	}
+	return result, d.a.disarm(plan.Undoes)
 }

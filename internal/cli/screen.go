@@ -108,7 +108,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	}
 	journal, journalErr := a.journal()
 	t := a.tunerWith(journal)
-	var tuning tui.Tuning = tui.Tuner{Tuner: t}
+	var tuning tui.Tuning = disarming{tui.Tuner{Tuner: t}, a}
 	if journalErr != nil {
 		tuning = unable{tuning, journalErr}
 	}
@@ -125,7 +125,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	}
 	d := tui.Deps{
 		Options: o, Sampler: s, Topology: topo, Settings: settings,
-		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
+		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning, Guard: a.screenGuard(t),
 		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 		Exec:  screen.Exec, Sudo: sudo, Self: self,

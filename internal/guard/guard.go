@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"piton/internal/kernel"
@@ -160,4 +161,13 @@ func plain(err error) error {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
 	return err
+}
+
+// Words say, a sentence each, what the guard is and what it could not have.
+func (g *Guard) Words() []string {
+	out := []string{fmt.Sprintf("Process %d takes it back even if this screen, its terminal or the SSH line is gone.", g.PID)}
+	if len(g.Caveats) > 0 {
+		out = append(out, "It is less sure than it could be: "+strings.Join(g.Caveats, "; ")+".")
+	}
+	return out
 }
