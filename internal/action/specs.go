@@ -29,7 +29,7 @@ var Specs = inGroups()
 
 func inGroups() []Spec {
 	var all []Spec
-	for i, specs := range [][]Spec{tuneSpecs, panelSpecs, showSpecs, findSpecs, moveSpecs, viewSpecs, appSpecs} {
+	for i, specs := range [][]Spec{append(tuneSpecs, irqSpecs...), panelSpecs, showSpecs, findSpecs, moveSpecs, viewSpecs, appSpecs} {
 		for _, s := range specs {
 			s.Group = Groups[i]
 			all = append(all, s)
@@ -103,6 +103,22 @@ var moveSpecs = []Spec{
 	{ID: "tag.none", In: processes, Keys: []string{"U"}, Label: "U", Help: "untag all"},
 }
 
+// irqSpecs send interrupts elsewhere, with the keys that do so with tasks.
+var irqSpecs = []Spec{
+	{ID: "irqs.affinity", In: irqsView, Keys: []string{"a"}, Label: "a", Short: "Affinity", Verb: "irq move", Mutates: true, Disabled: needSelection,
+		Help: "IRQs: choose the CPUs they may come to"},
+	{ID: "irqs.place", In: irqsView, Keys: []string{"o"}, Label: "o", Short: "Place", Verb: "irq move", Mutates: true, Disabled: needSelection,
+		Help: "IRQs: place: spread, the device's node, a CPU, cache or node"},
+	{ID: "irqs.grab", In: irqsView, Keys: []string{"d"}, Label: "d", Short: "Grab", Verb: "irq move", Mutates: true, Disabled: needSelection,
+		Help: "IRQs: grab, to drop it on the core panel; the mouse drags there"},
+	{ID: "irqs.spread", In: irqsView, Keys: []string{"s"}, Label: "s", Short: "Spread", Verb: "irq spread", Mutates: true,
+		Help: "IRQs: deal the tagged ones, or all that are shown, out to CPUs, one each"},
+	{ID: "irqs.reset", In: irqsView, Keys: []string{"r"}, Label: "r", Short: "Reset", Verb: "irq reset", Mutates: true, Disabled: needSelection,
+		Help: "IRQs: let them go where new ones go (default_smp_affinity)"},
+	{ID: "irqs.queue", In: irqsView, Keys: []string{"e"}, Label: "e", Short: "Queue", Verb: "irq queues", Mutates: true, Disabled: needSelection,
+		Help: "IRQs: RPS, XPS and RFS of the network queue"},
+}
+
 var viewSpecs = []Spec{
 	{ID: "view.next", In: everywhere, Keys: []string{"tab"}, Label: "Tab", Help: "next view"},
 	{ID: "view.previous", In: everywhere, Keys: []string{"shift+tab"}, Label: "⇧Tab", Help: "previous view"},
@@ -131,6 +147,8 @@ var viewSpecs = []Spec{
 	{ID: "irqs.sort", In: irqsView, Keys: []string{"f6", "<", ">"}, Label: "F6 < >", Short: "Sort", Help: "IRQs: by rate, number, top CPU or device"},
 	{ID: "irqs.invert", In: irqsView, Keys: []string{"I"}, Label: "I", Help: "IRQs: invert the order"},
 	{ID: "irqs.named", In: irqsView, Keys: []string{"n"}, Label: "n", Help: "IRQs: lines without a number and softirqs, too"},
+	{ID: "irqs.tag", In: irqsView, Keys: []string{"space"}, Label: "Space", Disabled: needSelection, Help: "IRQs: tag or untag"},
+	{ID: "irqs.untag", In: irqsView, Keys: []string{"U"}, Label: "U", Help: "IRQs: untag all"},
 	{ID: "bench.new", In: benchView, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
 		Help: "start a workload: form for size, threads, placements, runs"},
 	{ID: "bench.cancel", In: benchView, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},
@@ -146,10 +164,13 @@ var appSpecs = []Spec{
 }
 
 func needSelection(s State) string {
-	if s.Selected == 0 {
-		return "no process is selected"
+	switch {
+	case s.Selected > 0:
+		return ""
+	case s.View == IRQs:
+		return "no interrupt with a number is selected"
 	}
-	return ""
+	return "no process is selected"
 }
 
 func needUndo(s State) string {

@@ -15,6 +15,10 @@ var panelSpecs = []Spec{
 		Help: "tick: the list shows only what is on ticked CPUs; what is grabbed is dropped on all of them"},
 	{ID: "panel.allowed", In: panel, Keys: []string{"f"}, Label: "f", Short: "On/may", Disabled: notHolding,
 		Help: "of ticked CPUs: tasks that are on them, or all that may run there"},
+	{ID: "panel.isolate", In: panel, Keys: []string{"I"}, Label: "I", Short: "Isolate", Verb: "isolate", Mutates: true, Disabled: notHolding,
+		Help: "isolate the ticked CPUs, or those under the cursor: tasks and IRQs give way; lists what cannot"},
+	{ID: "panel.include", In: panel, Keys: []string{"i"}, Label: "i", Short: "Include", Verb: "include", Mutates: true, Disabled: notHolding,
+		Help: "include them again: what gave way comes back, deliberate pins as they were"},
 	{ID: "panel.untick", In: panel, Keys: []string{"U"}, Label: "U", Help: "untick all"},
 	{ID: "panel.number", In: panel, Keys: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Label: "0-9", Help: "jump to a CPU"},
 }

@@ -12,6 +12,7 @@ import (
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -73,7 +74,7 @@ func (a *app) terminal() (in, out *os.File, err error) {
 func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error) {
 	o := tui.Options{
 		Theme:    theme.Detect(theme.Wish{NoColor: a.noColor, ASCII: a.ascii}, a.getenv),
-		Interval: m.interval.d, ReadOnly: !a.live(), Version: version(), PID: os.Getpid(),
+		Interval: m.interval.d, ReadOnly: !a.live() || a.readonly, Version: version(), PID: os.Getpid(),
 		Columns: m.columns, Sort: m.sort, Filter: m.filter, Threads: m.threads,
 	}
 	if _, err := m.view(field.Process, ""); err != nil {
@@ -109,6 +110,10 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	journal, journalErr := a.journal()
 	t := a.tunerWith(journal)
 	var tuning tui.Tuning = disarming{tui.Tuner{Tuner: t}, a}
+	if a.readonly {
+		action.LookOnly()
+		journalErr = errReadOnly
+	}
 	if journalErr != nil {
 		tuning = unable{tuning, journalErr}
 	}
@@ -126,12 +131,15 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	d := tui.Deps{
 		Options: o, Sampler: s, Topology: topo, Settings: settings,
 		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning, Guard: a.screenGuard(t),
-		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable},
+		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable, NICs: irq.New(a.hostRoot).NICs},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 		Exec:  screen.Exec, Sudo: sudo, Self: self,
 	}
 	if journal != nil {
 		d.Journal = journal
+	}
+	if !o.ReadOnly && journalErr == nil {
+		d.Partition = partition.Machine{Tuner: t, Journal: journal}
 	}
 	if runner.Store != nil {
 		d.Bench.Store = runner.Store
@@ -148,6 +156,11 @@ type unable struct {
 // Plan fails.
 func (u unable) Plan(context.Context, *model.Model, []tune.Target, action.Tuning) (tune.Plan, []place.Choice, error) {
 	return tune.Plan{}, nil, u.err
+}
+
+// PlanRequests fails.
+func (u unable) PlanRequests(context.Context, []tune.Request) (tune.Plan, error) {
+	return tune.Plan{}, u.err
 }
 
 // PlanUndo fails.

@@ -55,7 +55,9 @@ type Deps struct {
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs
-	Journal  journalview.Journal // nil: nothing is recorded
+	// Partition sets CPUs apart; nil where nothing may be changed.
+	Partition Partition
+	Journal   journalview.Journal // nil: nothing is recorded
 	// Exec gives the terminal to a command and takes it back when it has ended.
 	Exec func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd
 	// Meter counts what is written to the terminal; nil where nobody counts. Run sets it.
@@ -81,6 +83,8 @@ type IRQs struct {
 	// Movable says whether an interrupt's affinity can be set; nil, or known false,
 	// when that is not known.
 	Movable func(irq int) (movable, known bool)
+	// NICs reads the network interfaces' queues; nil where they are not read.
+	NICs func() []irq.NIC
 }
 
 // Settings keeps what the setup screen changes; nil keeps nothing.

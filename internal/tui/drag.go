@@ -14,11 +14,11 @@ import (
 // press takes hold of the row under the mouse: of all tagged rows when it is one
 // of them. Only a motion makes a drag of it.
 func (m *Model) press(row int) tea.Cmd {
-	s, _ := action.ByID("tune.grab")
+	s, _ := action.ForKey("d", m.view)
 	switch {
 	case s.Why(m.state()) != "":
 	case m.view == action.IRQs:
-		m.chooser.pressed = m.grabbedIRQs()
+		m.chooser.pressed = m.draggedIRQs()
 	default:
 		m.chooser.pressed = m.grabbed()
 		if r, ok := m.table.Selected(); ok && m.table.Tags() > 0 && !m.table.Tagged(proctable.KeyOf(r.Task())) {

@@ -94,7 +94,7 @@ func (f *fakeTuning) PlanRequests(_ context.Context, requests []tune.Request) (t
 	p := tune.Plan{Requests: requests, Warnings: f.warnings}
 	for _, r := range requests {
 		for _, file := range r.Files {
-			p.Changes = append(p.Changes, tune.Change{Attribute: file.Attribute, Path: file.Path, Comm: file.Name,
+			p.Changes = append(p.Changes, tune.Change{Attribute: file.Attribute, Path: file.Path, Name: file.Name,
 				Before: "0-7", After: file.Value, Status: tune.Planned})
 		}
 	}

@@ -1,4 +1,182 @@
 package tui
 
-// grabbedIRQs is the selected interrupts.
-func (m *Model) grabbedIRQs() *held { return nil }
+import (
+	"context"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/topology"
+	"piton/internal/tui/corepanel"
+	"piton/internal/tui/dialog"
+	"piton/internal/tune"
+)
+
+// linesName is some interrupts as messages name them: "irq 24 (virtio1-input.0)".
+func linesName(lines []*irq.Row) string {
+	if len(lines) == 1 {
+		return lines[0].Title()
+	}
+	return fmt.Sprintf("%d IRQs", len(lines))
+}
+
+// requested is a job that asks for requests, and shows its plan first.
+func requested(what, subject, reason string, requests []tune.Request) job {
+	for i := range requests {
+		requests[i].Reason = reason
+	}
+	return job{what: what, subject: subject, ask: true, prepare: func(ctx context.Context, t Tuning) (tune.Plan, []dialog.Line, error) {
+		p, err := t.PlanRequests(ctx, requests)
+		return p, nil, err
+	}}
+}
+
+// sendIRQs asks for lines to go to the CPUs, and the threads of their handlers
+// with them.
+func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.Cmd {
+	return m.begin(requested("IRQ", linesName(lines), reason, action.MoveIRQs(lines, cpus)))
+}
+
+// heldIRQs is lines to be dropped on CPUs.
+func (m *Model) heldIRQs(lines []*irq.Row) *held {
+	if len(lines) == 0 {
+		return nil
+	}
+	return &held{subject: linesName(lines), drop: func(cpus cpuset.Set) tea.Cmd {
+		return m.sendIRQs(lines, cpus, "dropped on the core panel")
+	}}
+}
+
+// grabIRQs takes the lines that an action would act on.
+func (m *Model) grabIRQs() tea.Cmd { return m.hold(m.heldIRQs(m.irqs.Targets())) }
+
+// draggedIRQs is what the mouse takes hold of: the line under it, or all tagged
+// ones when it is one of them.
+func (m *Model) draggedIRQs() *held {
+	if m.irqs.Tagged() {
+		return m.heldIRQs(m.irqs.Targets())
+	}
+	if row := m.irqs.Selected(); row != nil {
+		return m.heldIRQs([]*irq.Row{row})
+	}
+	return nil
+}
+
+// askIRQAffinity opens the editor over the topology.
+func (m *Model) askIRQAffinity() tea.Cmd {
+	lines := m.irqs.Targets()
+	o := dialog.AffinityOptions{Subject: linesName(lines), Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.model.LeastLoaded}
+	for i, l := range lines {
+		if l.Requested.OK {
+			o.Mixed = o.Mixed || i > 0 && !o.Current.Equal(l.Requested.Set)
+			o.Current = o.Current.Or(l.Requested.Set)
+		}
+	}
+	return m.dialogs.Push(dialog.NewAffinity(o), func(out dialog.Outcome) tea.Cmd {
+		cpus, ok := out.Value.(cpuset.Set)
+		if !ok || out.Canceled {
+			return nil
+		}
+		return m.sendIRQs(lines, cpus, "")
+	})
+}
+
+// spreadIRQs deals the tagged lines out to CPUs, or all that are shown.
+func (m *Model) spreadIRQs() tea.Cmd {
+	lines := m.irqs.Shown()
+	if m.irqs.Tags() > 0 {
+		lines = m.irqs.Targets()
+	}
+	if len(lines) == 0 {
+		return m.say(bad, "spread: no interrupt with a number is shown")
+	}
+	t := m.deps.Topology
+	return m.begin(requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, ordinaryCPUs(t))))
+}
+
+// ordinaryCPUs are the online ones that were not set apart at boot.
+func ordinaryCPUs(t *topology.Topology) cpuset.Set {
+	if cpus := t.Online.AndNot(t.Isolated).AndNot(t.NohzFull); !cpus.Empty() {
+		return cpus
+	}
+	return t.Online
+}
+
+// resetIRQs lets lines go where new ones go.
+func (m *Model) resetIRQs() tea.Cmd {
+	return m.sendIRQs(m.irqs.Targets(), m.newIRQCPUs(), "to where new interrupts go")
+}
+
+func (m *Model) newIRQCPUs() cpuset.Set {
+	if cpus := m.irqs.Default().And(m.deps.Topology.Online); !cpus.Empty() {
+		return cpus
+	}
+	return m.deps.Topology.Online
+}
+
+// askIRQPlace offers where the lines could go, each with why.
+func (m *Model) askIRQPlace() tea.Cmd {
+	lines := m.irqs.Targets()
+	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + ordinaryCPUs(m.deps.Topology).String(), Value: irqSpread,
+		More: "The queues of a device go to different cores as long as there are, on its own node first; both ways of a queue share a CPU."}}
+	if best := m.model.LeastLoaded; best >= 0 {
+		items = append(items, dialog.Item{Label: "least-loaded", Detail: fmt.Sprintf("cpu %d", best), Value: cpuset.Of(best),
+			More: fmt.Sprintf("All of them to the CPU that is least loaded: %s.", m.busyWords(cpuset.Of(best)))})
+	}
+	items = append(items, m.deviceItems(lines)...)
+	items = append(items,
+		dialog.Item{Label: "reset", Detail: "cpu " + m.newIRQCPUs().String(), Value: m.newIRQCPUs(), More: "Where interrupts go that are set up from now on: default_smp_affinity."},
+		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
+		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
+	return m.dialogs.Push(dialog.NewPlaces(linesName(lines), items), func(o dialog.Outcome) tea.Cmd {
+		switch v := o.Value.(type) {
+		case irqPlace:
+			t := m.deps.Topology
+			return m.begin(requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, ordinaryCPUs(t))))
+		case cpuset.Set:
+			return m.sendIRQs(lines, v, "chosen in the place menu")
+		case placeBy:
+			if v == byHand {
+				return m.hold(m.heldIRQs(lines))
+			}
+			return m.askRegion(m.heldIRQs(lines))
+		}
+		return nil
+	})
+}
+
+// irqPlace is an answer of the place menu that gives each line CPUs of its own.
+type irqPlace uint8
+
+const irqSpread irqPlace = 1
+
+// deviceItems are the node of the lines' device, if they have one and the same,
+// and the cores around the CPU that most of the first one's interrupts come to.
+func (m *Model) deviceItems(lines []*irq.Row) []dialog.Item {
+	var items []dialog.Item
+	node := lines[0].Node
+	for _, l := range lines {
+		if l.Node != node {
+			node = -1
+		}
+	}
+	if n, ok := m.deps.Topology.Node(topology.NodeID(node)); ok && len(m.deps.Topology.Nodes) > 1 {
+		cpus := n.CPUs.And(m.deps.Topology.Online)
+		items = append(items, dialog.Item{Label: fmt.Sprintf("node %d", node), Detail: "cpu " + cpus.String(), Value: cpus,
+			More: "The node that the device is attached to: " + m.busyWords(cpus) + "."})
+	}
+	if lines[0].Rate.Top < 0 {
+		return items
+	}
+	all := corepanel.Regions(m.deps.Topology, lines[0].Rate.Top)
+	for i, r := range all {
+		if i > 0 && i < len(all)-1 {
+			items = append(items, dialog.Item{Label: "its " + r.Name, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
+				More: fmt.Sprintf("Around cpu %d, which takes most of its interrupts now: %s.", lines[0].Rate.Top, m.busyWords(r.CPUs))})
+		}
+	}
+	return items
+}

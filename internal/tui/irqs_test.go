@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
 	"piton/internal/cpuset"
@@ -12,6 +15,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/tui/golden"
+	"piton/internal/tune"
 )
 
 // fakeIRQs reads the interrupts of a small server, a second after the last time.
@@ -115,5 +119,126 @@ func TestLedgerKnowsWhichIRQsCanBeMoved(t *testing.T) {
 		r.deliver(s)
 		assert.Contains(t, r.text(), "irq: move its affinity")
 		assert.Contains(t, r.text(), "managed IRQ")
+	})
+}
+
+func TestMoveAnIRQ(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+3")
+		r.tickRun()
+		r.press("a", "n", "l", "2", "-", "3", "enter", "enter")
+		require.Len(t, r.tuning.requests, 1)
+		assert.Equal(t, tune.FileSetting{Attribute: tune.IRQAffinity, Path: "/proc/irq/24/smp_affinity_list",
+			Name: "irq 24 (virtio1-input.0)", Value: "2-3"}, r.tuning.requests[0].Files[0])
+		assert.Contains(t, r.text(), "irq 24 (virtio1-input.0): 0-7 → 2-3", "the plan is shown first")
+		assert.Empty(t, r.tuning.applied)
+		r.wait(time.Second)
+		r.press("y")
+		assert.Len(t, r.tuning.applied, 1)
+	})
+}
+
+func TestTaggedIRQsAreGrabbedTogether(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+3")
+		r.tickRun()
+		r.press("space", "space", "d")
+		assert.Contains(t, r.line(-2), "placing 2 IRQs → cpu 0")
+		assert.Contains(t, r.text(), "L3 #0", "the core panel is shown to drop them on")
+		golden.Check(t, "irqs-grab-120x40", r.text(), 120, 40)
+		r.press("6", "enter")
+		require.Len(t, r.tuning.requests, 2)
+		assert.Equal(t, "6", r.tuning.requests[1].Files[0].Value)
+		assert.Equal(t, "dropped on the core panel", r.tuning.requests[1].Reason)
+	})
+}
+
+func TestDragAnIRQToACPU(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+3")
+		r.tickRun()
+		y := 0
+		for i := range 40 {
+			if strings.Contains(r.line(i), "nvme0q1") {
+				y = i
+			}
+		}
+		require.Positive(t, y)
+		r.send(tea.MouseClickMsg{X: 20, Y: y, Button: tea.MouseLeft})
+		assert.Equal(t, 33, r.m.irqs.Selected().Number)
+		r.send(tea.MouseMotionMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		assert.Contains(t, r.line(-2), "placing irq 33 (nvme0q1) → cpu 3")
+		r.send(tea.MouseReleaseMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		require.Len(t, r.tuning.requests, 1)
+		assert.Equal(t, "3", r.tuning.requests[0].Files[0].Value)
+	})
+}
+
+func TestSpreadAndResetIRQs(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+3")
+		r.tickRun()
+		r.press("s")
+		assert.Len(t, r.tuning.requests, 4, "all that are shown")
+		r.wait(time.Second)
+		r.press("esc", "\\", "a", "c", "p", "i", "enter", "s")
+		assert.Len(t, r.tuning.requests, 1)
+		r.wait(time.Second)
+		r.press("esc", "r")
+		assert.Equal(t, "0-7", r.tuning.requests[0].Files[0].Value)
+		r.wait(time.Second)
+		r.press("esc", "o")
+		assert.Contains(t, r.text(), "Place irq 9 (acpi)")
+		golden.Check(t, "irqs-place-120x40", r.text(), 120, 40)
+		r.press("s", "p", "enter")
+		assert.Equal(t, "spread", r.tuning.requests[0].Reason)
+	})
+}
+
+func TestNamedLinesAreNotSentAnywhere(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+3", "\\", "n", "o", "n", "e", "enter")
+		for _, key := range []string{"a", "o", "d", "r", "e"} {
+			r.press(key)
+			assert.Contains(t, r.line(-2), "no interrupt with a number", key)
+		}
+		r.press("s")
+		assert.Contains(t, r.line(-2), "no interrupt with a number is shown")
+	})
+}
+
+func TestNetworkQueueSettings(t *testing.T) {
+	nics := func() []irq.NIC {
+		return []irq.NIC{{Name: "eth0", Rx: []irq.RxQueue{{Index: 0, RPS: irq.Mask{Set: cpuset.Of(1), OK: true}, Flows: 4096}},
+			Tx: []irq.TxQueue{{Index: 0, XPS: irq.Mask{OK: true}}}}}
+	}
+	onSmall(t, func(r *rig) {
+		r.press("alt+3")
+		r.tickRun()
+		r.press("e")
+		assert.Contains(t, r.text(), "Queues of eth0")
+		assert.NotContains(t, r.text(), "XPS", "the line serves a receive queue")
+		r.press("enter", "backspace", "4", "-", "5", "enter")
+		require.Len(t, r.tuning.requests, 1)
+		assert.Equal(t, "/sys/class/net/eth0/queues/rx-0/rps_cpus", r.tuning.requests[0].Files[0].Path)
+		assert.Equal(t, "4-5", r.tuning.requests[0].Files[0].Value)
+		r.wait(time.Second)
+		r.press("esc", "e", "down", "enter", "x", "enter")
+		assert.Contains(t, r.line(-1), "not a number of flows")
+		r.press("esc", "\\", "n", "v", "enter", "e")
+		assert.Contains(t, r.line(-2), "not of a network interface")
+	}, func(d *Deps) { d.IRQs.NICs = nics })
+}
+
+func TestTicksFilterIRQs(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+3")
+		r.tickRun()
+		assert.Contains(t, r.text(), "nvme0q1")
+		r.press("C", "0", "space")
+		assert.NotContains(t, r.text(), "nvme0q1", "it goes to cpu 1")
+		assert.Contains(t, r.text(), "only cpu 0")
+		r.press("esc", "esc")
+		assert.Contains(t, r.text(), "nvme0q1")
 	})
 }

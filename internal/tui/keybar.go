@@ -15,9 +15,9 @@ var barOrder = map[action.Context][]string{
 		"tune.place", "tune.grab", "panel.focus", "show.detail", "tune.ioprio"},
 	// The views of cores and interrupts name their own keys.
 	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"},
-	action.IRQs:    {"app.help", "view.bench", "app.setup"},
+	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
-	action.Panel:   {"app.help", "panel.enter", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "tune.undo"},
+	action.Panel:   {"app.help", "panel.enter", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
 	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},
 }
 

@@ -35,6 +35,8 @@ func init() {
 		"panel.narrower": func(m *Model, _ string) tea.Cmd { return m.widen(-1) },
 		"panel.tick":     plain((*Model).tick),
 		"panel.allowed":  plain((*Model).toggleMayRun),
+		"panel.isolate":  plain((*Model).isolate),
+		"panel.include":  plain((*Model).include),
 		"panel.untick":   plain((*Model).untick),
 		"panel.number":   (*Model).typeCPU,
 
@@ -49,6 +51,12 @@ func init() {
 		"show.panel":       plain((*Model).cyclePanel),
 		"show.cost":        plain((*Model).toggleCost),
 		"cores.pin":        plain((*Model).whyNotPinned),
+		"irqs.affinity":    plain((*Model).askIRQAffinity),
+		"irqs.place":       plain((*Model).askIRQPlace),
+		"irqs.grab":        plain((*Model).grabIRQs),
+		"irqs.spread":      plain((*Model).spreadIRQs),
+		"irqs.reset":       plain((*Model).resetIRQs),
+		"irqs.queue":       plain((*Model).askQueue),
 		"irqs.open":        plain((*Model).whyNoHandler),
 
 		"find.search": (*Model).askSearch,

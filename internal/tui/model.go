@@ -85,7 +85,8 @@ func New(d Deps) *Model {
 		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime})
 	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
-	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler})
+	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler,
+		Actions: !d.ReadOnly, Unpick: m.untick})
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: journal}
 	m.table = proctable.New(proctable.View{Columns: d.columns(0, sort), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})

@@ -25,6 +25,10 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.openAffinity(msg)
 	case placesAsked:
 		return m.openPlaces(msg)
+	case queueAsked:
+		return m.openQueue(msg)
+	case isolationChosen:
+		return m.takeIsolationChosen(msg)
 	case signalled:
 		return m.takeSignalled(msg)
 	case sudoDone:
@@ -69,7 +73,7 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 	if !wide && p.plan.NeedsYes == "" && !m.mustAsk(p) {
 		return m.carryOut(p)
 	}
-	return m.dialogs.PushUnasked(dialog.NewConfirmPlan(p.plan), func(o dialog.Outcome) tea.Cmd {
+	return m.dialogs.PushUnasked(dialog.NewConfirmPlan(p.plan).Add(p.more), func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
 			m.over(p.job)
 			return m.say(info, p.what+": nothing was changed")
@@ -142,6 +146,9 @@ func (m *Model) takeResult(a applied) tea.Cmd {
 	m.deps.Sampler.Refresh()
 	done, failed := count(a.result.Changes, tune.Done), count(a.result.Changes, tune.Failed)+count(a.result.Changes, tune.Refused)
 	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo()}
+	if a.then != nil && done > 0 {
+		cmds = append(cmds, a.then())
+	}
 	switch {
 	case failed > 0 && a.guard != nil:
 		cmds = append(cmds, m.sayFailed(a, done), m.askKeep(a))
@@ -170,8 +177,11 @@ func attributeName(a tune.Attribute) string {
 // sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
 func (a *applied) sentence(arrow string) string {
 	done := only(a.result.Changes, tune.Done)
-	if len(done) == 0 {
+	switch {
+	case len(done) == 0:
 		return a.what + ": it was so already"
+	case a.words != nil:
+		return a.words(a.result)
 	}
 	c := done[0]
 	text := fmt.Sprintf("%s of %s %s %s %s", attributeName(c.Attribute), dialog.Who(done), c.Before, arrow, c.After)

@@ -36,8 +36,9 @@ type placesAsked struct {
 type placeBy uint8
 
 const (
-	byRegion placeBy = iota // a list of CPUs, caches and nodes
-	byHand                  // the core panel
+	byRegion    placeBy = iota // a list of CPUs, caches and nodes
+	byHand                     // the core panel
+	byIsolating                // a CPU that everything else gives way on
 )
 
 // askPlace offers the strategies, each with what it would choose now and why.
@@ -119,6 +120,7 @@ func (m *Model) openPlaces(p placesAsked) tea.Cmd {
 	items := append(p.items, m.hereItems(p.last)...)
 	items = append(items,
 		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
+		dialog.Item{Label: "isolate" + m.th.Ellipsis, Detail: "what least-loaded chose, and everything else gives way there", Value: byIsolating},
 		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
 	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
 		j := job{subject: p.subject, targets: p.targets, ask: true}
@@ -130,14 +132,22 @@ func (m *Model) openPlaces(p placesAsked) tea.Cmd {
 			j.what, j.want = "place", action.Tuning{CPUs: v, Reason: "chosen in the place menu"}
 			return m.begin(j)
 		case placeBy:
-			h := m.heldTargets(p.targets, p.subject)
-			if v == byHand {
-				return m.hold(h)
-			}
-			return m.askRegion(h)
+			return m.placeBy(v, p.placing)
 		}
 		return nil
 	})
+}
+
+// placeBy asks on, or isolates.
+func (m *Model) placeBy(by placeBy, p placing) tea.Cmd {
+	h := m.heldTargets(p.targets, p.subject)
+	switch by {
+	case byHand:
+		return m.hold(h)
+	case byIsolating:
+		return m.isolateAndPlace(p)
+	}
+	return m.askRegion(h)
 }
 
 // hereItems are the CPUs around the one where the task ran last.

@@ -13,6 +13,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
+	"piton/internal/tui/dialog"
 	"piton/internal/tui/proctable"
 	"piton/internal/tune"
 )
@@ -56,16 +57,23 @@ type job struct {
 	targets []tune.Target
 	want    action.Tuning
 	undo    *tune.UndoRequest // instead of want
-	request []tune.Request    // instead of want
-	nice    bool              // a step of nice: the next one waits for it
-	back    *trial            // not nil: undo takes this back
-	ask     bool              // show the plan before it is applied, however small
+	// prepare plans, instead of want; with what the dialog is to say besides.
+	prepare func(ctx context.Context, t Tuning) (tune.Plan, []dialog.Line, error)
+	// settle looks again once the plan was applied, and words says what was done;
+	// nil for what any plan says of itself.
+	settle func(*tune.Result) error
+	words  func(tune.Result) string
+	then   func() tea.Cmd // what follows once something was changed
+	nice   bool           // a step of nice: the next one waits for it
+	back   *trial         // not nil: undo takes this back
+	ask    bool           // show the plan before it is applied, however small
 }
 
 // planned delivers what a job would change.
 type planned struct {
 	job
 	plan    tune.Plan
+	more    []dialog.Line // that the dialog says besides
 	choices []place.Choice
 	err     error
 }
@@ -89,8 +97,8 @@ func (m *Model) begin(j job) tea.Cmd {
 		switch {
 		case j.undo != nil:
 			p.plan, p.err = tuning.PlanUndo(context.Background(), *j.undo)
-		case j.request != nil:
-			p.plan, p.err = tuning.PlanRequests(context.Background(), j.request)
+		case j.prepare != nil:
+			p.plan, p.more, p.err = j.prepare(context.Background(), tuning)
 		default:
 			p.plan, p.choices, p.err = tuning.Plan(context.Background(), now, j.targets, j.want)
 		}
@@ -104,6 +112,9 @@ func (m *Model) carryOut(p planned) tea.Cmd {
 	return func() tea.Msg {
 		a := applied{planned: p}
 		a.result, a.guard, a.err = applyPlan(tuning, guard, p)
+		if a.err == nil && p.settle != nil {
+			a.err = p.settle(&a.result)
+		}
 		return a
 	}
 }

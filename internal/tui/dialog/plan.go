@@ -44,6 +44,9 @@ func NewConfirmPlan(p tune.Plan) *Confirm {
 	return c
 }
 
+// Add puts more lines below those that there are.
+func (c *Confirm) Add(more []Line) *Confirm { c.lines = append(c.lines, more...); return c }
+
 // PlanLines says in words what a plan will do.
 func PlanLines(p tune.Plan) []Line {
 	var lines []Line

@@ -97,7 +97,13 @@ func (v *View) line(e *entry, l layout, th *theme.Theme) rows.Row {
 	if rate.OK && rate.PerS == 0 {
 		style = th.Dim
 	}
-	r.Right(th, style, e.name(), numberWidth)
+	if e.row != nil && v.tags[e.row.Number] {
+		style = th.Tagged
+		r.Add(style, th.Tag)
+	} else {
+		r.Add(th.Text, " ")
+	}
+	r.Right(th, style, e.name(), numberWidth-1)
 	r.Add(th.Text, " ")
 	r.Right(th, style, total(rate, th), rateWidth)
 	if l.cpus == nil {

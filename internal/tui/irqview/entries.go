@@ -100,6 +100,14 @@ func (v *View) reaches(r *irq.Row) bool {
 	return mask.OK && !mask.And(v.cpus).Empty()
 }
 
+// where is the CPUs that are looked at, in words.
+func (v *View) where() string {
+	if v.cpus.Len() == 1 {
+		return "cpu " + v.cpus.String()
+	}
+	return "cpus " + v.cpus.String()
+}
+
 func (v *View) addNamed(list []irq.NamedRow, soft bool) {
 	for i := range list {
 		if n := &list[i]; n.Match(v.filter) && n.Happened() {

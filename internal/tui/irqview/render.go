@@ -55,6 +55,12 @@ func (v *View) title(width int, th *theme.Theme) string {
 		if v.filter != "" {
 			r.Add(th.Strong, "  filter "+v.filter)
 		}
+		if !v.cpus.Empty() {
+			r.Add(th.Strong, "  only "+v.where())
+		}
+		if len(v.tags) > 0 {
+			r.Add(th.Tagged, fmt.Sprintf("  %s%d tagged", th.Tag, len(v.tags)))
+		}
 	}
 	return r.Render(th, width)
 }
@@ -90,6 +96,9 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		named = "numbered lines only"
 	}
 	keys := rows.Keys(th, "< >", "sort", "I", "reverse", `\`, "filter", "n", named)
+	if v.o.Actions {
+		keys = rows.Keys(th, "Space", "tag", "a", "affinity", "o", "place", "d", "grab", "s", "spread", "r", "reset", "n", named)
+	}
 	e := v.selected()
 	if e != nil && e.row != nil && len(e.row.Threads) > 0 {
 		keys = append(keys, rows.Keys(th, "  Enter", "handler's task")...)
@@ -97,8 +106,12 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 	last := " " + keys.Render(th, width-1)
 	if e == nil {
 		why := ""
-		if v.read && v.err == nil && v.filter != "" {
+		switch {
+		case !v.read || v.err != nil:
+		case v.filter != "":
 			why = " no line holds " + v.filter
+		case !v.cpus.Empty():
+			why = " no line goes to " + v.where() + "; Esc shows all"
 		}
 		return []string{th.Dim.Render(rows.Text(th, why)), last}
 	}

@@ -2,7 +2,8 @@
 // which CPU, where it is asked to go and where it goes, whether that can be
 // changed, and the device, queue and task behind it.
 //
-// It changes nothing, and reads only when its owner asks for it. Start at View.
+// It changes nothing, and reads only when its owner asks for it; the owner also
+// sends the lines that are tagged elsewhere. Start at View.
 package irqview
 
 import (
@@ -22,6 +23,10 @@ type Options struct {
 	// Filter lets the user type a filter, beginning with the present one, and
 	// gives it to SetFilter.
 	Filter func(now string) tea.Cmd
+	// Actions says that the owner has keys by which lines are sent elsewhere.
+	Actions bool
+	// Unpick takes back that only some CPUs are looked at.
+	Unpick func() tea.Cmd
 	// Jump shows a task among the processes.
 	Jump func(tid kernel.TID) tea.Cmd
 }
@@ -38,8 +43,9 @@ type View struct {
 	reverse bool
 	named   bool // lines without a number and softirqs are shown too
 	filter  string
-	cpus    cpuset.Set // only lines that go to one of these; empty: all
-	asked   bool       // or that are asked to
+	tags    map[int]bool // by number
+	cpus    cpuset.Set   // only lines that go to one of these; empty: all
+	asked   bool         // or that are asked to
 	list    rows.Scroll
 	entries []entry
 	head    int    // lines above the first entry, as last drawn
@@ -48,7 +54,7 @@ type View struct {
 }
 
 // New returns the pane, sorted by rate.
-func New(o Options) *View { return &View{o: o} }
+func New(o Options) *View { return &View{o: o, tags: map[int]bool{}} }
 
 // tableMsg is what was read.
 type tableMsg struct {
@@ -83,6 +89,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 	v.reading, v.read, v.err = false, true, m.err
 	if m.err == nil {
 		v.table = m.table
+		v.dropGone()
 		v.relist()
 	}
 	return nil
@@ -98,12 +105,7 @@ func (v *View) SetFilter(text string) {
 }
 
 // Count is how many lines an action would act on.
-func (v *View) Count() int {
-	if v.selected() == nil {
-		return 0
-	}
-	return 1
-}
+func (v *View) Count() int { return len(v.Targets()) }
 
 // Click puts the cursor on the line that is drawn y lines below the view's first
 // one; false when there is none.
@@ -138,10 +140,18 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	case "f4", "\\", "/":
 		return true, v.o.Filter(v.filter)
 	case "esc":
-		if v.filter == "" {
+		switch {
+		case v.filter != "":
+			v.SetFilter("")
+		case !v.cpus.Empty():
+			return true, v.o.Unpick()
+		default:
 			return false, nil
 		}
-		v.SetFilter("")
+	case "space":
+		v.tag()
+	case "U":
+		v.Untag()
 	case "enter":
 		return v.jump()
 	default:
