@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"piton/internal/bpf"
+	"piton/internal/kernel"
+	"piton/workloads/chat"
+)
+
+var chatRooms = Workload{
+	Name:   "chat",
+	Help:   "let rooms of 20 chat over TCP between client and server processes of hundreds of threads",
+	Metric: Metric{Name: "throughput", Unit: "messages/s", HigherIsBetter: true},
+	Params: []Param{
+		{Name: "rooms", Help: "rooms of 20 members, each with two threads on either side", Default: "10", Min: 1, Max: chat.MaxRooms},
+		{Name: "messages", Help: "messages that each member says to its room", Default: "50", Min: 1, Max: chat.MaxMessages},
+		{Name: "pairs", Help: "client processes, each with a server of its own", Default: "1", Min: 1, Max: chat.MaxPairs},
+		{Name: "mapping", Help: "who chooses CPUs: the kernel, or one for each process, pair of client and server, or thread; or who runs after whom", Default: string(chat.ByKernel), Choices: words(chat.Mappings)},
+	},
+	Check: func(v Values) error { return chatOptions(v).Validate() },
+	Run: func(ctx context.Context, v Values) (Outcome, error) {
+		o := chatOptions(v)
+		var err error
+		if o.Command, err = PeerCommand("chat"); err != nil {
+			return Outcome{}, err
+		}
+		r, err := chat.Run(ctx, o)
+		return Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.PerS, Detail: r}, err
+	},
+	Peer:    func(_ []string, in *os.File, out io.Writer) int { return chat.Process(in, out) },
+	Picture: picture(chat.Picture),
+}
+
+func chatOptions(v Values) chat.Options {
+	return chat.Options{
+		Rooms: v.Int("rooms"), Messages: v.Int("messages"), Pairs: v.Int("pairs"), Mapping: chat.Mapping(v["mapping"]),
+		Scheduler: kernel.System(), Aggregator: openAggregator,
+	}
+}
+
+// Aggregated is what a scheduler counted that let threads of one address space
+// run one after another.
+type Aggregated struct {
+	Turns       uint64  `json:"turns"`        // tasks that began to run
+	Spaces      uint64  `json:"spaces"`       // of them, after one of another address space
+	Late        uint64  `json:"late"`         // of them, because they had waited for half the bound
+	LongestWait float64 `json:"longest_wait"` // seconds that a task waited for its turn
+	Bound       float64 `json:"bound"`        // seconds that it was to wait at most
+}
+
+type aggregator struct{ *bpf.Aggregate }
+
+func openAggregator() (chat.Aggregator, error) {
+	a, err := bpf.OpenAggregate(bpf.DefaultAggregateBound)
+	if err != nil {
+		return nil, err
+	}
+	return aggregator{a}, nil
+}
+
+// End takes the scheduler away.
+func (a aggregator) End() (any, error) {
+	s, err := a.Read()
+	err = errors.Join(err, a.Close())
+	if err == nil && s.Ended != "" {
+		err = errors.New(s.Ended)
+	}
+	return Aggregated{s.Turns, s.Spaces, s.Late, s.Longest.Seconds(), time.Duration(bpf.DefaultAggregateBound).Seconds()}, err
+}

@@ -1,0 +1,47 @@
+package chat
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Twenty threads put more into a queue than it holds, and one takes out all, in
+// the order of each.
+func TestQueueKeepsOrder(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(Members + 4))
+	const each = 50 * queueLength
+	q := new(queue)
+	var done sync.WaitGroup
+	for speaker := range uint16(Members) {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for n := range uint32(each) {
+				m := message{speaker: speaker, number: n}
+				q.push(&m)
+			}
+		})
+	}
+	var next [Members]uint32
+	wrong := 0
+	done.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var m message
+		for range Members * each {
+			q.pop(&m)
+			if m.number != next[m.speaker] {
+				wrong++
+			}
+			next[m.speaker]++
+		}
+	})
+	done.Wait()
+	assert.Zero(t, wrong)
+	assert.Zero(t, q.count)
+}
