@@ -60,7 +60,7 @@ func (s *Spec) Works(in Context) bool {
 func (s *Spec) Why(state State) string {
 	switch {
 	case s.Mutates && state.ReadOnly:
-		return "piton is only looking: it reads another root, and changes nothing"
+		return "piton is only looking, and changes nothing: it is in read-only mode, or reads another root"
 	case s.Disabled != nil:
 		return s.Disabled(state)
 	}

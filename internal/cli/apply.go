@@ -49,6 +49,9 @@ func (a *app) journal() (*tune.Journal, error) {
 
 // tuner returns a Tuner for this run.
 func (a *app) tuner() (*tune.Tuner, error) {
+	if a.readonly {
+		return nil, errReadOnly
+	}
 	j, err := a.journal()
 	if err != nil {
 		return nil, err

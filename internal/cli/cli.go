@@ -43,6 +43,10 @@ func Main(io IO) int {
 	if len(io.Args) == 1 && io.Args[0] == guard.Verb {
 		return a.beGuard()
 	}
+	if len(io.Args) > 0 && (io.Args[0] == sweeperVerb || io.Args[0] == sweeperChild) {
+		return a.sweep(io.Args[0], io.Args[1:])
+	}
+	a.readonly = a.wantsReadOnly()
 	root := newRoot(a)
 	root.SetArgs(argsFor(root, io.Args))
 	root.SetIn(io.In)
@@ -73,11 +77,13 @@ type app struct {
 	IO
 	global
 	signal syscall.Signal // that ended the run, 0 for none
+	gate   *os.File       // that keeps the sweeper of a run's cgroup waiting
 }
 
 // global are the flags that every command has.
 type global struct {
 	hostRoot string
+	readonly bool // nothing that changes the system exists
 	noColor  bool
 	ascii    bool
 	source   string // of the figures: sourceAuto or sourceProc

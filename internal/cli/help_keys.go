@@ -10,23 +10,31 @@ import (
 )
 
 // newKeysHelp is "piton help keys", from the table that the screen obeys.
-func newKeysHelp() *cobra.Command {
+func newKeysHelp(a *app) *cobra.Command {
+	verbs := action.Specs
+	if a.readonly {
+		verbs = action.Looking()
+	}
 	return &cobra.Command{
 		Use:   "keys",
 		Short: "the keys of the screen",
-		Long:  "The keys of the screen, where they work, and the command that does the same.\n\n" + keyList(),
+		Long:  "The keys of the screen, where they work, and the command that does the same.\n\n" + keyList(verbs),
 	}
 }
 
-// keyList is every verb by group; README's list is made of it.
-func keyList() string {
+// keyList is the verbs by group; README's list is made of it.
+func keyList(verbs []action.Spec) string {
 	var b strings.Builder
 	for _, group := range action.Groups {
-		fmt.Fprintf(&b, "%s\n", group)
-		for i := range action.Specs {
-			s := &action.Specs[i]
+		title := true
+		for i := range verbs {
+			s := &verbs[i]
 			if s.Group != group {
 				continue
+			}
+			if title {
+				fmt.Fprintf(&b, "%s\n", group)
+				title = false
 			}
 			help := s.Help
 			if !s.Works(action.Processes) {

@@ -44,19 +44,24 @@ func newRoot(a *app) *cobra.Command {
 	}
 	root.SetVersionTemplate("piton {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (see %s --help)", err, cmd.CommandPath())
+		return usagef("%w (see %s --help)", a.whyNoFlag(err), cmd.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
 	root.PersistentFlags().StringVar(&a.source, "source", sourceAuto, "where figures come from: `auto` (eBPF programs where they can run) or proc (only /proc and perf)")
+	root.PersistentFlags().BoolVar(&a.readonly, "readonly", a.readonly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentFlags().BoolVar(&a.ascii, "ascii", false, "draw with ASCII only")
 	root.Flags().BoolP("version", "V", false, "print the version")
-	o.addFlags(root.Flags())
+	o.addFlags(root.Flags(), a.readonly)
 	root.Flags().SortFlags = false
 	root.AddGroup(&cobra.Group{ID: groupTune, Title: "Tune:"}, &cobra.Group{ID: groupProve, Title: "Prove:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"})
-	root.AddCommand(newPin(a), newNice(a), newPolicy(a), newIONice(a), newRun(a), newIsolate(a), newInclude(a), newMove(a), newSpread(a), newUndo(a), newKeep(a), newJournal(a), newBench(a), newWatch(a), newTopo(a), newIRQ(a), newWhatIs(a), newDoctor(a), newHeadlessHelp(), newKeysHelp())
+	root.AddCommand(newPin(a), newNice(a), newPolicy(a), newIONice(a), newRun(a), newIsolate(a), newInclude(a), newMove(a), newSpread(a), newUndo(a), newKeep(a), newJournal(a), newBench(a), newWatch(a), newTopo(a), newIRQ(a), newWhatIs(a), newDoctor(a), newHeadlessHelp(), newKeysHelp(a))
+	root.AddCommand(newSlice(a), newClamp(a), newCookie(a))
 	root.AddCommand(newSave(a), newApply(a), newVerify(a), newSysctl(a), newExport(a))
+	if a.readonly {
+		lookOnly(root)
+	}
 	return root
 }
 

@@ -22,9 +22,13 @@ func newRootOptions() *rootOptions {
 	}}
 }
 
-func (o *rootOptions) addFlags(fs *pflag.FlagSet) {
+// addFlags leaves out those of changes in read-only mode.
+func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 	fs.BoolVar(&o.headless, "headless", false, "no screen: print samples, or change the tasks of --pid and end")
 	o.monitor.addFlags(fs)
+	if readonly {
+		return
+	}
 	o.tuning.addFlags(fs)
 	o.apply.addApplyFlags(fs)
 }

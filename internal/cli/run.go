@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/tune"
 )
@@ -22,31 +23,50 @@ const (
 	exitNotFound  = 127
 )
 
+// runOptions are the flags of piton run: what any change takes, and what only a
+// process can set for itself.
+type runOptions struct {
+	tuning tuningOptions
+	memory memoryOptions
+	cgroup bool
+}
+
 func newRun(a *app) *cobra.Command {
-	var o tuningOptions
+	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "start a command already placed",
-		Long: `Set affinity, priority, policy and I/O priority, then become COMMAND: its exit status, its signals and its
-terminal are its own, and it has piton's PID. 127 if there is no such command, 126 if it cannot be run.`,
-		Example: "  piton run --pin least-loaded -- ./server\n  piton run --pin 2-3 --policy fifo:10 -- ./control-loop -v",
+		Long: `Set affinity, priority, policy, I/O priority and where memory comes from, then become COMMAND: its exit status, its
+signals and its terminal are its own, and it has piton's PID. 127 if there is no such command, 126 if it cannot be run.
+With --cgroup it runs in a cgroup of its own with those CPUs and memory nodes, which nothing that it starts can leave
+by its affinity; the group is removed when all have ended.`,
+		Example: "  piton run --pin least-loaded -- ./server\n  piton run --pin 2-3 --policy fifo:10 -- ./control-loop -v\n" +
+			"  piton run --pin node:1 --membind 1 -- ./stream\n  piton run --cgroup --pin 0-3 -- make -j8",
 		GroupID: groupTune,
 		Args:    needArgs(1, "a command"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			want, err := o.change(a)
+			want, err := o.tuning.change(a)
 			if err != nil {
 				return err
 			}
-			return runCommand(cmd.Context(), a, want, args)
+			if o.cgroup && o.tuning.pin == "" {
+				return usagef("--cgroup needs --pin: which CPUs is the group to have?")
+			}
+			if err := o.memory.parse(); err != nil {
+				return err
+			}
+			return runCommand(cmd.Context(), a, want, o, args)
 		},
 	}
-	o.addSettingFlags(cmd.Flags())
+	o.tuning.addSettingFlags(cmd.Flags())
+	o.memory.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.cgroup, "cgroup", false, "in a cgroup of its own with those CPUs and nodes, removed afterwards")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
 
 // runCommand becomes the command; it returns only when that fails.
-func runCommand(ctx context.Context, a *app, want action.Tuning, argv []string) error {
+func runCommand(ctx context.Context, a *app, want action.Tuning, o runOptions, argv []string) error {
 	if !a.live() {
 		return errNoRun
 	}
@@ -56,13 +76,15 @@ func runCommand(ctx context.Context, a *app, want action.Tuning, argv []string) 
 	}
 	place := func(kernel.TID) error { return nil }
 	if !want.Empty() {
-		if place, err = a.placeSelf(ctx, want); err != nil {
+		if place, err = a.placeSelf(ctx, want, o); err != nil {
 			return err
 		}
 	}
 	var unplaced error
 	err = kernel.Exec(path, argv, a.Env, func(self kernel.TID) error {
-		unplaced = place(self)
+		if unplaced = place(self); unplaced == nil {
+			unplaced = o.memory.set()
+		}
 		return unplaced
 	})
 	if unplaced != nil {
@@ -75,7 +97,7 @@ var errNoRun = codeError{ExitNotPermitted, errors.New("piton run starts commands
 
 // placeSelf returns what sets the settings on the thread that becomes the
 // command. There is no journal: the command ends by itself.
-func (a *app) placeSelf(ctx context.Context, want action.Tuning) (func(kernel.TID) error, error) {
+func (a *app) placeSelf(ctx context.Context, want action.Tuning, o runOptions) (func(kernel.TID) error, error) {
 	deps := action.Deps{Tuner: tune.New(tune.Options{})}
 	if want.Strategy != "" {
 		var err error
@@ -88,6 +110,11 @@ func (a *app) placeSelf(ctx context.Context, want action.Tuning) (func(kernel.TI
 		if err != nil {
 			return err
 		}
+		if o.cgroup {
+			if err := a.enterGroup(deps.Tuner, plannedCPUs(plan), o.memory.nodes); err != nil {
+				return err
+			}
+		}
 		plan.Yes = true // it is not piton that becomes real-time, but the command
 		result, err := deps.Tuner.Apply(ctx, plan)
 		if err != nil {
@@ -95,6 +122,18 @@ func (a *app) placeSelf(ctx context.Context, want action.Tuning) (func(kernel.TI
 		}
 		return resultError(result)
 	}, nil
+}
+
+// plannedCPUs are those that the plan's tasks are to run on.
+func plannedCPUs(plan tune.Plan) cpuset.Set {
+	var cpus cpuset.Set
+	for _, c := range plan.Changes {
+		if c.Attribute == tune.Affinity {
+			set, _ := cpuset.Parse(c.After) // the plan has checked it
+			cpus = cpus.Or(set)
+		}
+	}
+	return cpus
 }
 
 // lookPath finds the command as a shell does.

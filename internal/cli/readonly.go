@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// In read-only mode (--readonly, PITON_READONLY) what could change the machine is
+// not there: no command, no flag, no key. It has to be known before the commands
+// are made, and so before cobra reads the flags.
+
+// looking are the commands that change nothing, by their paths without "piton".
+// What is not named here does not exist in read-only mode.
+var looking = []string{
+	"journal", "watch", "topo", "irq", "irq list", "irq queues", "sysctl", "what-is", "doctor", "save", "verify",
+	"export", "export systemd", "export shell", "bench", "headless", "keys", "help", "completion", "man",
+}
+
+// errReadOnly is for the few ways into a change that are values of a command
+// which also shows something.
+var errReadOnly = codeError{ExitNotPermitted, errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)")}
+
+// wantsReadOnly looks for the mode in the arguments of piton, up to those of a
+// command to run, and in its environment.
+func (a *app) wantsReadOnly() bool {
+	for _, word := range a.Args {
+		if word == "--" || word == "run" {
+			break
+		}
+		if word == "--readonly" || word == "--readonly=true" {
+			return true
+		}
+	}
+	value := a.getenv("PITON_READONLY")
+	return value != "" && value != "0"
+}
+
+// lookOnly removes every command that could change something, and says so where
+// one is asked for.
+func lookOnly(cmd *cobra.Command) {
+	var removed []string
+	for _, sub := range cmd.Commands() {
+		path := strings.TrimPrefix(sub.CommandPath(), "piton ")
+		parent, _, _ := strings.Cut(path, " ")
+		if !slices.Contains(looking, path) && parent != "bench" && parent != "completion" {
+			removed = append(removed, sub.Name())
+			cmd.RemoveCommand(sub)
+			continue
+		}
+		lookOnly(sub)
+	}
+	known := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && slices.Contains(removed, args[0]) {
+			return usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", args[0])
+		}
+		if known == nil {
+			return nil
+		}
+		return known(cmd, args)
+	}
+}
+
+// whyNoFlag adds to an unknown flag's error that it is one that changes something.
+func (a *app) whyNoFlag(err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !a.readonly || !unknown {
+		return err
+	}
+	changing := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&tuningOptions{}).addFlags(changing)
+	(&applyOptions{}).addApplyFlags(changing)
+	if changing.Lookup(name) == nil {
+		return err
+	}
+	return fmt.Errorf("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
+}

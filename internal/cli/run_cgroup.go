@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+// A command of piton run --cgroup is piton itself, after execve(2), so somebody
+// else has to remove its cgroup: a sweeper, a process in a session of its own
+// that is not the command's child.
+
+// sweeperVerb makes piton a sweeper: piton VERB DIR ENABLED. The first one starts
+// the second and ends, so that the second is nobody's child but init's.
+const (
+	sweeperVerb  = "piton-sweep-cgroup"
+	sweeperChild = "piton-sweep-cgroup-child"
+)
+
+// enterGroup puts this process in a new cgroup, which goes when the command and
+// all that it started have ended.
+func (a *app) enterGroup(t *tune.Tuner, cpus, mems cpuset.Set) error {
+	group, err := t.NewGroup(cpus, mems)
+	if err != nil {
+		return err
+	}
+	// The write end is closed by execve, or by piton's end.
+	read, write, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, group.Remove())
+	}
+	defer read.Close()
+	if err := a.startSweeper(sweeperVerb, group, read); err != nil {
+		return errors.Join(fmt.Errorf("start what removes the cgroup: %w", err), group.Remove())
+	}
+	if err := group.Enter(); err != nil {
+		return errors.Join(err, write.Close())
+	}
+	a.gate = write // kept open, and from the garbage collector
+	return nil
+}
+
+func (a *app) startSweeper(verb string, group tune.TransientGroup, gate *os.File) error {
+	cmd := exec.Command("/proc/self/exe", verb, group.Dir, group.Enabled)
+	cmd.Env, cmd.Dir, cmd.Stdin = a.Env, "/", gate
+	if verb == sweeperChild {
+		return cmd.Start()
+	}
+	kernel.Detach(cmd)
+	return cmd.Run()
+}
+
+// sweep is the life of a sweeper.
+func (a *app) sweep(verb string, args []string) int {
+	gate, isFile := a.In.(*os.File)
+	if len(args) != 2 || !filepath.IsAbs(args[0]) || !isFile {
+		return ExitUsage
+	}
+	group := tune.TransientGroup{Dir: args[0], Enabled: args[1]}
+	if err := kernel.CloseInherited(2); err != nil { // somebody may wait for the end of a pipe
+		return ExitFailed
+	}
+	if verb == sweeperVerb {
+		if err := a.startSweeper(sweeperChild, group, gate); err != nil {
+			return ExitFailed
+		}
+		return ExitDone
+	}
+	_, _ = io.Copy(io.Discard, gate) // until the command runs
+	if err := awaitEmpty(group); err != nil {
+		return ExitFailed
+	}
+	if err := group.Remove(); err != nil {
+		return ExitFailed
+	}
+	return ExitDone
+}
+
+func awaitEmpty(group tune.TransientGroup) error {
+	events, err := os.Open(filepath.Join(group.Dir, "cgroup.events"))
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	for {
+		if empty, err := group.Empty(); empty || err != nil {
+			return err
+		}
+		if err := kernel.AwaitNotice(events); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// TransientGroup is a cgroup of version 2 that limits one command's CPUs and
+// memory nodes, and is removed when nothing is left in it.
+type TransientGroup struct {
+	Dir string
+	// Enabled is the group above, when the cpuset controller had to be switched on
+	// for it; "" otherwise.
+	Enabled string
+}
+
+// NewGroup makes a cgroup below the calling process's own, or below the nearest
+// one above it where that may be done. No memory nodes means those of the group
+// above. An error that Is ErrNotSupported or ErrNotPermitted says why there can be
+// none here.
+func (t *Tuner) NewGroup(cpus, mems cpuset.Set) (TransientGroup, error) {
+	self := kernel.TID(os.Getpid())
+	g, err := t.cgroup(self, "cpuset")
+	switch {
+	case err != nil:
+		return TransientGroup{}, fmt.Errorf("a cgroup for the command: %w: %w", ErrNotSupported, err)
+	case !g.unified:
+		return TransientGroup{}, fmt.Errorf("a cgroup for the command: %w: the cpuset controller is in a hierarchy of version 1, "+
+			"and only groups of version 2 come and go with a command", ErrNotSupported)
+	}
+	name := fmt.Sprintf("piton-run-%d", self)
+	var refused error
+	for path := g.path; ; path = filepath.Dir(path) {
+		group, err := makeGroup(g.file(path, ""), name)
+		if err == nil {
+			return group, group.limit(cpus, mems)
+		}
+		refused = err
+		if path == "/" {
+			break
+		}
+	}
+	return TransientGroup{}, fmt.Errorf("a cgroup for the command: %w", t.markGroup(refused))
+}
+
+// makeGroup makes a group that has the cpuset controller.
+func makeGroup(parent, name string) (TransientGroup, error) {
+	g := TransientGroup{Dir: filepath.Join(parent, name)}
+	if err := os.Mkdir(g.Dir, 0o755); err != nil {
+		return g, err
+	}
+	if _, err := os.Stat(filepath.Join(g.Dir, "cpuset.cpus")); err == nil {
+		return g, nil
+	}
+	// EBUSY: it has processes of its own (cgroups(7), "no internal processes").
+	if err := writeGroup(parent, "cgroup.subtree_control", "+cpuset"); err != nil {
+		return g, errors.Join(err, os.Remove(g.Dir))
+	}
+	g.Enabled = parent
+	return g, nil
+}
+
+func writeGroup(dir, file, text string) error {
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// limit sets what the group may use, and removes it again if that fails.
+func (g TransientGroup) limit(cpus, mems cpuset.Set) error {
+	err := writeGroup(g.Dir, "cpuset.cpus", cpus.String())
+	if err == nil && !mems.Empty() {
+		err = writeGroup(g.Dir, "cpuset.mems", mems.String())
+	}
+	if err == nil {
+		var effective cpuset.Set
+		effective, err = readSet(filepath.Join(g.Dir, "cpuset.cpus.effective"))
+		if err == nil && effective.And(cpus).Empty() {
+			err = fmt.Errorf("the group above allows none of %s", cpuText(cpus))
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("limit %s: %w", g.Dir, err), g.Remove())
+	}
+	return nil
+}
+
+// Enter moves the calling process into the group.
+func (g TransientGroup) Enter() error {
+	if err := writeGroup(g.Dir, "cgroup.procs", "0"); err != nil {
+		return fmt.Errorf("enter %s: %w", g.Dir, err)
+	}
+	return nil
+}
+
+// Empty reports whether no process is in the group or below it, and so whether
+// it can be removed; a group that is gone is empty.
+func (g TransientGroup) Empty() (bool, error) {
+	data, err := os.ReadFile(filepath.Join(g.Dir, "cgroup.events"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) {
+		return true, nil
+	}
+	return strings.Contains(string(data), "populated 0\n"), err
+}
+
+// Remove removes the group, those below it that the command left, and switches
+// the controller off again unless others use it by now.
+func (g TransientGroup) Remove() error {
+	below, err := os.ReadDir(g.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range below {
+		if e.IsDir() {
+			err = errors.Join(err, TransientGroup{Dir: filepath.Join(g.Dir, e.Name())}.Remove())
+		}
+	}
+	if err = errors.Join(err, os.Remove(g.Dir)); err == nil && g.Enabled != "" {
+		_ = writeGroup(g.Enabled, "cgroup.subtree_control", "-cpuset") // EBUSY: it is in use
+	}
+	return err
+}
+
+// markGroup tells rights from what the kernel does not have.
+func (t *Tuner) markGroup(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: none of the groups above may be changed by this user (%w); run piton with sudo, or delegate the cpuset controller (Delegate=cpuset)",
+			ErrNotPermitted, err)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: the cgroups are mounted read-only here, as in a container", ErrNotSupported)
+	case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the cpuset controller is not available in this hierarchy", ErrNotSupported)
+	}
+	return err
+}
