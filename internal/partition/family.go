@@ -40,19 +40,28 @@ func (f family) find(t *Task, most int) *item {
 	if own != nil {
 		first = own.before
 	}
-	if before, ok := f.inherited(t, first, born, most); ok {
-		steps := []step{{born, first, true}}
-		if own != nil {
-			steps = own.steps
-		}
-		return &item{before: before, steps: steps}
+	elder := f.inherited(t, first, born, most)
+	if elder == nil {
+		return own
 	}
-	return own
+	it := item{before: elder.before}
+	for _, s := range elder.steps {
+		if s.event <= born {
+			it.steps = append(it.steps, s)
+		}
+	}
+	if own != nil {
+		it.steps = append(it.steps, own.steps...)
+	}
+	if len(it.steps) == 0 {
+		return own
+	}
+	return &it
 }
 
 // inherited looks for the nearest elder that had the mask when the task was
-// born, not by its own choice, and returns what it had before all isolates.
-func (f family) inherited(t *Task, mask cpuset.Set, born, most int) (before cpuset.Set, ok bool) {
+// born, not by its own choice, and returns what became of its mask.
+func (f family) inherited(t *Task, mask cpuset.Set, born, most int) *item {
 	pid := t.PID
 	if t.TID == t.PID {
 		pid = t.PPID
@@ -60,16 +69,16 @@ func (f family) inherited(t *Task, mask cpuset.Set, born, most int) (before cpus
 	for ; most > 0; most-- {
 		elder := f.leaders[pid]
 		if elder == nil {
-			return before, false
+			return nil
 		}
 		i := f.find(elder, most-1)
-		if i != nil && i.asOf(born).Equal(mask) && !i.before.Equal(mask) {
-			return i.before, true
+		if i != nil && i.asOf(born).Equal(mask) {
+			return i
 		}
 		if i == nil && elder.Mask.Equal(mask) {
-			return before, false // it has the mask of its own accord, and the task has it from there
+			return nil // it has the mask of its own accord, and the task has it from there
 		}
 		pid = elder.PPID
 	}
-	return before, false
+	return nil
 }

@@ -103,9 +103,9 @@ func (h *History) Apart() cpuset.Set {
 }
 
 // since returns the newest entries whose undoing leaves exactly the given CPUs
-// apart; nil if no number of them does.
-func (h *History) since(remaining cpuset.Set) []uint64 {
-	var ids []uint64
+// apart, newest first, and the last event before them, -1 for none; no entries if
+// no number of them does.
+func (h *History) since(remaining cpuset.Set) (ids []uint64, until int) {
 	for i := len(h.events) - 1; i >= 0; i-- {
 		ids = append(ids, h.events[i].id)
 		var earlier cpuset.Set
@@ -113,10 +113,10 @@ func (h *History) since(remaining cpuset.Set) []uint64 {
 			earlier = h.events[i-1].apart
 		}
 		if earlier.Equal(remaining) {
-			return ids
+			return ids, i - 1
 		}
 	}
-	return nil
+	return nil, -1
 }
 
 // before returns the newest event that was before a task was born, -1 for none.

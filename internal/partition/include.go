@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/tune"
 )
 
@@ -32,7 +33,7 @@ func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, err
 	ours := cpus.And(past.Apart())
 	if !ours.Empty() {
 		p.remaining = past.Apart().AndNot(cpus)
-		out.Undo = past.since(p.remaining)
+		out.Undo, p.until = past.since(p.remaining)
 		p.giveBack()
 	}
 	if foreign := cpus.AndNot(ours).And(f.Online); !foreign.Empty() {
@@ -60,6 +61,7 @@ type includer struct {
 	g         *grouped
 	force     bool
 	remaining cpuset.Set // that stay apart
+	until     int        // with Undo: the event as of which masks come back
 }
 
 // giveBack plans for what gave way. Where entries are undone as a whole, what
@@ -75,11 +77,14 @@ func (p *includer) giveBack() {
 	kin := newFamily(p.f.Tasks, p.past)
 	for i := range p.f.Tasks {
 		t := &p.f.Tasks[i]
-		it := kin.item(t)
-		if it == nil || whole && it == p.past.items[t.key()] {
-			continue
+		own := p.past.items[t.key()]
+		switch it := kin.item(t); {
+		case it == nil || whole && it == own:
+		case whole && (own != nil || t.Mask.Equal(it.now().mask)):
+			p.g.task(t, it.asOf(p.until)) // where the undo would give it what it was born with, or nothing
+		default:
+			p.task(t, it)
 		}
-		p.task(t, it)
 	}
 	for i := range p.f.IRQs {
 		if l := &p.f.IRQs[i]; !whole && l.Requested.OK {
@@ -105,11 +110,19 @@ func (p *includer) task(t *Task, i *item) {
 	want := p.target(i)
 	switch {
 	case p.same(t.Mask, want):
-	case p.changed(t.Mask, i):
+	case p.changed(t.Mask, i) && !followsLine(t, i):
 		p.refuse(tune.Change{PID: t.PID, TID: t.TID, StartTicks: t.StartTicks, Comm: t.Comm, Attribute: tune.Affinity}, t.Mask, want, i)
 	default:
 		p.g.task(t, want)
 	}
+}
+
+// followsLine reports whether the task is the thread of an interrupt line that the
+// kernel has put on the one CPU to which the line goes (irq_thread_check_affinity
+// in kernel/irq/manage.c).
+func followsLine(t *Task, i *item) bool {
+	_, handler := irq.ThreadLine(t.Comm)
+	return handler && t.Mask.SubsetOf(i.now().mask)
 }
 
 func (p *includer) file(a tune.Attribute, path, name string, now cpuset.Set) {

@@ -101,13 +101,8 @@ func (p *isolator) tasks() {
 }
 
 // follows reports whether something else that is changed takes the task along:
-// the kernel gives a handler's thread the affinity of its line before it runs
-// next (irq_thread_check_affinity in kernel/irq/manage.c), and the workers of no
-// CPU that of the workqueues.
+// the workers of no CPU have the mask of the workqueues.
 func (p *isolator) follows(t *Task) bool {
-	if l := p.lines[t.TID]; l != nil {
-		return movable(l) && !p.concerned(l.Requested.Set).Empty()
-	}
 	return p.workers && t.Flags&flagNoSetAffinity != 0 && unboundWorker(t.Comm)
 }
 
@@ -122,6 +117,8 @@ func (p *isolator) give(t *Task) (mask cpuset.Set, why, do string) {
 		return mask, why, do
 	case t.Policy == kernel.Deadline:
 		return mask, "it is a DEADLINE task, and the kernel moves none of those", "give it another policy first"
+	case l != nil: // the kernel keeps it where its line goes, and so do we
+		return p.without(l.Requested.Set), "", ""
 	}
 	if left := t.Mask.AndNot(p.out.CPUs); !left.Empty() {
 		return left, "", ""

@@ -1,0 +1,231 @@
+package partition
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+func TestIncludeIsTheInverse(t *testing.T) {
+	w := server(t)
+	before := w.masks()
+	w.isolate("4-7")
+	out := w.include("4-7")
+	assert.Equal(t, []uint64{1}, out.Undo)
+	assert.Empty(t, out.Requests)
+	assert.Equal(t, before, w.masks())
+	past := Past(w.entries)
+	assert.True(t, past.Apart().Empty())
+}
+
+func TestIncludeInParts(t *testing.T) {
+	w := server(t)
+	before := w.masks()
+	w.isolate("4-7")
+	out := w.include("4")
+	assert.Empty(t, out.Undo)
+	got := w.masks()
+	for tid, want := range map[kernel.TID]string{1: "0-4", 10: "2-4", 11: "0-3", 12: "0-3", 15: "3"} {
+		if tid == 15 {
+			want = "4" // home again
+		}
+		assert.Equal(t, want, got[key{tid: tid, startTicks: uint64(tid)}], "task %d", tid)
+	}
+	assert.Equal(t, "0-4,8-15", got[key{path: "/sys/devices/virtual/workqueue/cpumask"}])
+	assert.Equal(t, "0-4", got[key{path: "/proc/irq/24/smp_affinity_list"}])
+	assert.Equal(t, "0-3", got[key{path: "/proc/irq/26/smp_affinity_list"}])
+	past := Past(w.entries)
+	assert.Equal(t, "5-7", past.Apart().String())
+	out = w.include("5-7")
+	assert.Equal(t, []uint64{2, 1}, out.Undo, "the rest takes both entries back")
+	assert.Equal(t, before, w.masks())
+}
+
+// TestIncludeBorn: what was born since has what its parent gets, and what pinned
+// itself has not.
+func TestIncludeBorn(t *testing.T) {
+	w := server(t)
+	w.isolate("4-7")
+	w.fork(100, 0)                      // of init: 0-3 for 0-7
+	w.fork(101, 6)                      // of 10: 2-3 for 2-5
+	w.fork(102, 8)                      // of 12, which was pinned to 0-3 before
+	w.fork(103, 0)                      // pins itself
+	w.f.Tasks[15].Mask = set(t, "1")    // 103
+	w.f.Tasks = append(w.f.Tasks, Task{ // a thread of 10
+		PID: 10, TID: 104, PPID: 1, StartTicks: w.f.Ticks, Comm: "thread", Mask: set(t, "2-3")})
+	w.f.Ticks++
+	w.include("4-7")
+	for i, want := range map[int]string{12: "0-7", 13: "2-5", 14: "0-3", 15: "1", 16: "2-5"} {
+		assert.Equal(t, want, w.f.Tasks[i].Mask.String(), "task %d", w.f.Tasks[i].TID)
+	}
+}
+
+func TestIncludeLeavesDrift(t *testing.T) {
+	w := server(t)
+	w.isolate("4-7")
+	w.f.Tasks[6].Mask = set(t, "0") // 10, by somebody else
+	out := w.include("4-5")
+	require.Len(t, out.Refused, 1)
+	assert.EqualValues(t, 10, out.Refused[0].TID)
+	assert.Equal(t, "somebody else has changed it since: piton left 2-3 and it is 0 now; left alone unless forced", out.Refused[0].Reason)
+	assert.Equal(t, "0", w.f.Tasks[6].Mask.String())
+	forced, err := Include(w.f, set(t, "6"), Past(w.entries), true)
+	require.NoError(t, err)
+	assert.Empty(t, forced.Refused)
+}
+
+// TestIncludeForeign: CPUs that another tool has taken away.
+func TestIncludeForeign(t *testing.T) {
+	w := newWorld(t, "0-7")
+	w.task(1, 0, "0-3").Comm = "init"
+	w.task(2, 0, "0-7").Comm = "kthreadd"
+	w.task(10, 1, "0-3")
+	w.task(11, 1, "2")
+	w.line(24, irq.Settable, "0-3")
+	w.line(25, irq.Settable, "1")
+	w.mask(tune.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "0-3")
+	w.mask(tune.WorkqueueMask, "/sys/devices/virtual/workqueue/cpumask", "0-7")
+	out := w.include("4-5")
+	assert.Equal(t, []string{
+		"piton did not isolate CPUs 4-5; /proc/irq/default_smp_affinity is 0-3 and gets them too",
+		"piton did not isolate CPUs 4-5; each of 2 threads has the mask of init, 0-3, and gets them too",
+	}, out.Notes)
+	got := w.masks()
+	for k, want := range map[key]string{
+		{tid: 1, startTicks: 1}: "0-5", {tid: 2, startTicks: 2}: "0-7", {tid: 10, startTicks: 10}: "0-5", {tid: 11, startTicks: 11}: "2",
+		{path: "/proc/irq/24/smp_affinity_list"}: "0-5", {path: "/proc/irq/25/smp_affinity_list"}: "1",
+		{path: "/proc/irq/default_smp_affinity"}: "0-5",
+	} {
+		assert.Equal(t, want, got[k], "%v", k)
+	}
+	_, err := Include(w.f, set(t, "0"), Past(w.entries), false)
+	assert.EqualError(t, err, "CPU 0 is not isolated: piton has taken it from nothing in this boot, and tasks do not do without as a rule")
+}
+
+func TestPast(t *testing.T) {
+	entries := []tune.Entry{
+		{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Reason: "least-loaded: cpu 5"}, {ID: 3, Reason: "isolate 2", Undone: true},
+		{ID: 4, Reason: "isolate 1", PastBoot: true}, {ID: 5, Reason: "include 4"}, {ID: 6, Reason: "include 5", Undoes: []uint64{3}},
+		{ID: 7, Reason: "isolate x"}, {ID: 8, Reason: "isolate "},
+	}
+	past := Past(entries)
+	assert.Equal(t, "5-7", past.Apart().String())
+	for _, tt := range []struct {
+		remaining string
+		ids       []uint64
+		until     int
+	}{{"", []uint64{5, 1}, -1}, {"4-7", []uint64{5}, 0}, {"5", nil, -1}} {
+		ids, until := past.since(set(t, tt.remaining))
+		assert.Equal(t, tt.ids, ids)
+		assert.Equal(t, tt.until, until)
+	}
+}
+
+// TestCrashedIsolate: piton was killed before it could say what it did.
+func TestCrashedIsolate(t *testing.T) {
+	w := server(t)
+	before := w.masks()
+	w.isolate("4-7")
+	e := &w.entries[0]
+	e.Finished = false
+	for i := range e.Changes {
+		e.Changes[i].Status = tune.Planned
+		if i%2 == 0 { // its turn had not come
+			k := key{tid: e.Changes[i].TID, startTicks: e.Changes[i].StartTicks, path: e.Changes[i].Path}
+			*w.at(k) = set(t, e.Changes[i].Before)
+		}
+	}
+	out := w.include("4-5")
+	assert.Empty(t, out.Refused)
+	for _, k := range []key{{tid: 1, startTicks: 1}, {tid: 2, startTicks: 2}} {
+		assert.Equal(t, "0-5", w.masks()[k])
+	}
+	w.include("6-7")
+	assert.Equal(t, before, w.masks())
+}
+
+// TestAnyOrder isolates and includes CPUs at random while tasks are born: nothing
+// that can be moved is on a CPU that is set apart, nobody has a CPU that was not
+// his, and at the end everybody has what was his.
+func TestAnyOrder(t *testing.T) {
+	for seed := range int64(300) {
+		r := rand.New(rand.NewSource(seed))
+		w := newWorld(t, "0-11")
+		some := func(most int) string {
+			var words []string
+			for range 1 + r.Intn(most) {
+				words = append(words, fmt.Sprint(r.Intn(12)))
+			}
+			return strings.Join(words, ",")
+		}
+		w.task(1, 0, "0-11")
+		for i := range 12 {
+			w.task(kernel.TID(10+i), 1, some(5))
+			w.line(i, irq.Settable, some(5))
+		}
+		w.mask(tune.WorkqueueMask, "/wq", "0-15")
+		whole := w.masks()
+		for step := range 12 {
+			past := Past(w.entries)
+			apart := past.Apart()
+			cpus := set(t, some(3)).AndNot(apart)
+			switch {
+			case r.Intn(3) == 0 && step > 0:
+				w.fork(kernel.TID(1000*(step+1)), r.Intn(len(w.f.Tasks)))
+				continue
+			case r.Intn(2) == 0 && !apart.Empty():
+				all := apart.CPUs()
+				w.include(cpuset.Of(all[r.Intn(len(all))], all[r.Intn(len(all))]).String())
+			case !cpus.Empty() && w.f.Online.AndNot(apart).AndNot(cpus).Len() > 2:
+				w.isolate(cpus.String())
+			}
+			w.check(seed, step)
+		}
+		past := Past(w.entries)
+		if !past.Apart().Empty() {
+			w.include(past.Apart().String())
+		}
+		got := w.masks()
+		for k, want := range whole {
+			require.Equal(t, want, got[k], "seed %d: %v", seed, k)
+		}
+		for i := range w.f.Tasks {
+			task := &w.f.Tasks[i]
+			require.Equal(t, w.whole[task.TID].String(), task.Mask.String(), "seed %d: task %d, child of %d", seed, task.TID, task.PPID)
+		}
+	}
+}
+
+func (w *world) check(seed int64, step int) {
+	w.Helper()
+	past := Past(w.entries)
+	apart := past.Apart()
+	for i := range w.f.Tasks {
+		task := &w.f.Tasks[i]
+		require.True(w, task.Mask.And(apart).Empty(), "seed %d, step %d: task %d has %s of %s", seed, step, task.TID, task.Mask, apart)
+		if left := w.whole[task.TID].AndNot(apart); !left.Empty() {
+			require.True(w, left.SubsetOf(task.Mask) || task.Mask.SubsetOf(left), "seed %d, step %d: task %d has %s for %s", seed, step, task.TID, task.Mask, left)
+		}
+	}
+}
+
+func FuzzParseReason(f *testing.F) {
+	for _, seed := range []string{"isolate 4-7", "include 1,3", "isolate", "isolate 4-", "include x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		isolated, included, ok := parseReason(text)
+		if ok != (isolated.Len()+included.Len() > 0) {
+			t.Fatalf("%q: %v %s %s", text, ok, isolated, included)
+		}
+	})
+}
