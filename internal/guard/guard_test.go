@@ -1,0 +1,366 @@
+package guard
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/tune"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == Verb {
+		if err := Main(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// bench is a journal with what changes and guards a child.
+type bench struct {
+	*testing.T
+	Launcher
+	journal *tune.Journal
+	tuner   *tune.Tuner
+	child   kernel.TID
+	in      io.Writer // of the child: a line makes it start a child of its own,
+	out     *bufio.Scanner
+}
+
+func newBench(t *testing.T) *bench {
+	path := filepath.Join(t.TempDir(), strings.Repeat("long", 30), "journal") // longer than the address of a socket may be
+	j, err := tune.OpenJournal(path)
+	require.NoError(t, err)
+	b := &bench{T: t, Launcher: Launcher{Env: os.Environ(), Journal: path}, journal: j, tuner: tune.New(tune.Options{Journal: j})}
+	cmd := exec.Command("sh", "-c", `read line; sleep 60 & echo $!; read line`)
+	b.in, err = cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	b.out = bufio.NewScanner(out)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	b.child = kernel.TID(cmd.Process.Pid)
+	return b
+}
+
+// heir makes the child start one.
+func (b *bench) heir() kernel.TID {
+	_, err := fmt.Fprintln(b.in)
+	require.NoError(b, err)
+	require.True(b, b.out.Scan())
+	var pid kernel.TID
+	_, err = fmt.Sscan(b.out.Text(), &pid)
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = syscall.Kill(int(pid), syscall.SIGKILL) })
+	return pid
+}
+
+func (b *bench) plan(s tune.Settings) tune.Plan {
+	plan, err := b.tuner.Plan(b.Context(), []tune.Request{{Targets: []tune.Target{{TID: b.child}}, Settings: s}})
+	require.NoError(b, err)
+	return plan
+}
+
+func (b *bench) nice() int {
+	n, err := kernel.System().Nice(b.child)
+	require.NoError(b, err)
+	return n
+}
+
+// ended waits for a guard's end.
+func (b *bench) ended(g *Guard) {
+	require.Eventually(b, func() bool {
+		st, err := procfs.New("/").Stat(kernel.TID(g.PID))
+		return err != nil || st.State == 'Z'
+	}, time.Minute, 5*time.Millisecond, "the guard ends")
+	left, err := filepath.Glob(Dir(b.Journal) + "/*")
+	require.NoError(b, err)
+	assert.Empty(b, left, "it leaves nothing")
+}
+
+func (b *bench) entry(id uint64) tune.Entry {
+	entries, damage, err := b.journal.Entries()
+	require.NoError(b, err)
+	require.Empty(b, damage)
+	for _, e := range entries {
+		if e.ID == id {
+			return e
+		}
+	}
+	b.Fatalf("no entry %d", id)
+	return tune.Entry{}
+}
+
+func five() tune.Settings { n := 5; return tune.Settings{Nice: &n} }
+
+func TestTakenBackWithoutAnAnswer(t *testing.T) {
+	b := newBench(t)
+	r, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), 300*time.Millisecond)
+	require.NoError(t, err)
+	require.NotNil(t, g)
+	assert.Equal(t, 1, r.Count(tune.Done))
+	assert.Equal(t, r.Entry, g.Entry)
+	g.Leave()
+	b.ended(g)
+	assert.Zero(t, b.nice())
+	assert.True(t, b.entry(g.Entry).Undone)
+	assert.Contains(t, b.entry(g.Entry+1).Command, "not confirmed within 300ms")
+	assert.Equal(t, []uint64{g.Entry}, b.entry(g.Entry+1).Undoes)
+}
+
+func TestKept(t *testing.T) {
+	b := newBench(t)
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	require.NoError(t, err)
+	require.NoError(t, g.Keep())
+	b.ended(g)
+	assert.Equal(t, 5, b.nice())
+	assert.False(t, b.entry(g.Entry).Undone)
+}
+
+func TestKeptByAnother(t *testing.T) {
+	b := newBench(t)
+	armed, err := List(Dir(b.Journal))
+	require.NoError(t, err)
+	assert.Empty(t, armed, "there is no such directory yet")
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	require.NoError(t, err)
+	g.Leave()
+	// What a guard that was killed leaves, and what is none.
+	dead, err := net.Listen("unix", filepath.Join(shortDir(t), "x"))
+	require.NoError(t, err)
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	stale := filepath.Join(Dir(b.Journal), "stale"+socketSuffix)
+	require.NoError(t, os.Rename(dead.Addr().String(), stale))
+	require.NoError(t, dead.Close())
+
+	armed, err = List(Dir(b.Journal))
+	require.NoError(t, err)
+	require.Len(t, armed, 1)
+	assert.NoFileExists(t, stale)
+	assert.Equal(t, g.Entry, armed[0].Entry)
+	assert.Equal(t, g.PID, armed[0].PID)
+	assert.Equal(t, Waiting, armed[0].State)
+	assert.Greater(t, armed[0].Left, 50*time.Minute)
+	require.NoError(t, armed[0].Keep())
+	b.ended(g)
+	assert.Equal(t, 5, b.nice())
+	assert.ErrorIs(t, armed[0].Keep(), ErrTooLate)
+}
+
+func shortDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/tmp", "")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// TestTakenBackWhenPitonEnds is a piton that dies between the journal and the end
+// of the change.
+func TestTakenBackWhenPitonEnds(t *testing.T) {
+	b := newBench(t)
+	plan := b.plan(five())
+	g, err := b.arm(b.tuner, plan, time.Hour)
+	require.NoError(t, err)
+	lines := 0
+	plan.Mirror = func(line []byte) error {
+		if lines++; lines > 1 { // the end is never told
+			return nil
+		}
+		return g.mirror(line)
+	}
+	_, err = b.tuner.Apply(t.Context(), plan)
+	require.NoError(t, err)
+	require.Equal(t, 5, b.nice())
+	g.Leave()
+	b.ended(g)
+	assert.Zero(t, b.nice())
+}
+
+func TestNothingChangedWithoutGuard(t *testing.T) {
+	b := newBench(t)
+	b.Program = "/bin/false"
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	require.Error(t, err)
+	assert.Nil(t, g)
+	assert.ErrorContains(t, err, "nothing was changed")
+	assert.Zero(t, b.nice())
+	entries, _, err := b.journal.Entries()
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+
+	// One that is killed between arming and the change.
+	b.Program = ""
+	plan := b.plan(five())
+	g, err = b.arm(b.tuner, plan, time.Hour)
+	require.NoError(t, err)
+	require.NoError(t, g.cmd.Process.Kill())
+	_, err = g.cmd.Process.Wait()
+	require.NoError(t, err)
+	plan.Mirror = g.mirror
+	_, err = b.tuner.Apply(t.Context(), plan)
+	require.ErrorIs(t, err, errGone)
+	assert.Zero(t, b.nice())
+}
+
+func TestNothingToGuard(t *testing.T) {
+	b := newBench(t)
+	require.NoError(t, kernel.System().SetNice(b.child, 5))
+	r, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	require.NoError(t, err)
+	assert.Nil(t, g)
+	assert.Equal(t, 1, r.Count(tune.Unchanged))
+}
+
+func TestTakenBackOnSIGTERM(t *testing.T) {
+	b := newBench(t)
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	require.NoError(t, err)
+	g.Leave()
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		require.NoError(t, syscall.Kill(g.PID, sig))
+	}
+	armed, err := List(Dir(b.Journal))
+	require.NoError(t, err)
+	require.Len(t, armed, 1, "it ignores what a terminal sends")
+	require.NoError(t, syscall.Kill(g.PID, syscall.SIGTERM))
+	b.ended(g)
+	assert.Zero(t, b.nice())
+}
+
+// TestHeirs takes a real-time policy from a child that was born with it as well.
+func TestHeirs(t *testing.T) {
+	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+		t.Skip("needs CAP_SYS_NICE to set real-time policies")
+	}
+	b := newBench(t)
+	policy := tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 7}
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(tune.Settings{Policy: &policy}), time.Hour)
+	require.NoError(t, err)
+	g.Leave()
+	heir := b.heir()
+	attr, err := kernel.System().Attr(heir)
+	require.NoError(t, err)
+	require.Equal(t, kernel.FIFO, attr.Policy, "it inherits")
+	require.NoError(t, syscall.Kill(g.PID, syscall.SIGTERM))
+	b.ended(g)
+	for _, pid := range []kernel.TID{b.child, heir} {
+		attr, err := kernel.System().Attr(pid)
+		require.NoError(t, err)
+		assert.Equal(t, kernel.Other, attr.Policy)
+	}
+}
+
+// TestGuardIsReady looks at a guard as others see it.
+func TestGuardIsReady(t *testing.T) {
+	b := newBench(t)
+	g, err := b.arm(b.tuner, b.plan(five()), time.Hour)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, g.Dismiss()); b.ended(g) }()
+	fs, pid := procfs.New("/"), kernel.TID(g.PID)
+	st, err := fs.Stat(pid)
+	require.NoError(t, err)
+	assert.Equal(t, processName, string(st.Comm))
+	assert.EqualValues(t, g.PID, st.Session, "a session of its own")
+	tids, err := fs.Threads(pid)
+	require.NoError(t, err)
+	assert.Greater(t, len(tids), 1)
+	if caps, err := kernel.EffectiveCapabilities(); err == nil && caps.Has(kernel.CapSysNice) {
+		for _, tid := range tids {
+			attr, err := kernel.System().Attr(tid)
+			require.NoError(t, err)
+			assert.Equal(t, kernel.RR, attr.Policy)
+			assert.Equal(t, lowestPriority, attr.RTPrio)
+		}
+	}
+	if os.Geteuid() == 0 {
+		status, err := fs.File(fmt.Sprint(pid), "status")
+		require.NoError(t, err)
+		assert.NotContains(t, string(status), "VmLck:\t       0 kB")
+	}
+}
+
+func TestPriority(t *testing.T) {
+	for guarded, want := range map[int]int{0: 90, 1: 90, 80: 90, 90: 91, 98: 99, 99: 99} {
+		assert.Equal(t, want, priority(guarded), "guarding %d", guarded)
+	}
+}
+
+func TestShield(t *testing.T) {
+	b := newBench(t)
+	policy := tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 95}
+	cpus := cpuset.Of(0)
+	prio, mask := b.tuner.Shield(b.plan(tune.Settings{Policy: &policy, Affinity: &cpus}))
+	assert.Equal(t, 95, prio)
+	assert.Equal(t, "0", mask.String())
+	prio, mask = b.tuner.Shield(b.plan(five()))
+	assert.Zero(t, prio)
+	assert.True(t, mask.Empty())
+}
+
+// TestLeaveSession moves a process out of a session in made-up cgroups.
+func TestLeaveSession(t *testing.T) {
+	me := fmt.Sprint(os.Getpid())
+	for _, c := range []struct {
+		name, cgroup string
+		dirs         []string
+		moved, fails bool
+	}{
+		{"no systemd", "0::/user.slice/session-1.scope\n", nil, false, false},
+		{"a session", "0::/user.slice/session-1.scope\n", []string{"run/systemd/system", "sys/fs/cgroup/init.scope"}, true, false},
+		{"a session of version 1", "1:name=systemd:/user.slice/session-1.scope\n0::/\n", []string{"run/systemd/system", "sys/fs/cgroup/systemd/init.scope"}, true, false},
+		{"no session", "0::/\n", []string{"run/systemd/system", "sys/fs/cgroup/init.scope"}, false, false},
+		{"systemd's own", "0::/init.scope\n", []string{"run/systemd/system", "sys/fs/cgroup/init.scope"}, false, false},
+		{"no way out", "0::/user.slice/session-1.scope\n", []string{"run/systemd/system"}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, dir := range append(c.dirs, "proc/"+me) {
+				require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(root, "proc", me, "cgroup"), []byte(c.cgroup), 0o644))
+			err := leaveSession(root)
+			assert.Equal(t, c.fails, err != nil, "%v", err)
+			found, err := filepath.Glob(root + "/sys/fs/cgroup/*/cgroup.procs")
+			require.NoError(t, err)
+			deeper, err := filepath.Glob(root + "/sys/fs/cgroup/*/*/cgroup.procs")
+			require.NoError(t, err)
+			found = append(found, deeper...)
+			assert.Equal(t, c.moved, len(found) == 1)
+			for _, path := range found {
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, me, string(text))
+			}
+		})
+	}
+}
+
+func FuzzMirroredEntry(f *testing.F) {
+	f.Add([]byte(`{"v":1,"kind":"begin","id":1,"last":1,"boot":"b"}` + "\n"))
+	f.Add([]byte("\n"))
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		if e, err := tune.MirroredEntry(lines); err == nil {
+			_, err = tune.New(tune.Options{}).PlanRevert(context.Background(), tune.Entry{ID: e.ID}, 0)
+			assert.NoError(t, err)
+		}
+	})
+}
