@@ -55,7 +55,7 @@ func (p *planner) caution() {
 }
 
 func (p *planner) cautionNice(c Change) {
-	if p.t.autogrouped(c.PID) {
+	if p.t.Autogrouped(c.PID) {
 		p.warn("autogroup is on: nice ranks %d only against tasks of its own session; "+
 			"to rank its whole session: piton nice --autogroup %d %s", c.PID, c.PID, c.After)
 	}

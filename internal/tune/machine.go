@@ -126,9 +126,9 @@ func (t *Tuner) rtRuntime(pid kernel.TID) (us int64, file string, err error) {
 	return us, file, err
 }
 
-// autogrouped reports whether nice ranks the process within its session only:
+// Autogrouped reports whether nice ranks the process within its session only:
 // autogroup is on, and the process is in no cpu cgroup of its own (sched(7)).
-func (t *Tuner) autogrouped(pid kernel.TID) bool {
+func (t *Tuner) Autogrouped(pid kernel.TID) bool {
 	if on, err := t.o.Proc.Sysctl("kernel/sched_autogroup_enabled"); err != nil || on == 0 {
 		return false
 	}
