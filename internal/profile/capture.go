@@ -186,7 +186,7 @@ var plain = shape{tune.Nice: "0", tune.Policy: "OTHER", tune.IOPrio: "none"}
 func (c *capturer) worth(t *sample.Task, has shape) map[tune.Attribute]bool {
 	out := map[tune.Attribute]bool{}
 	for a, text := range has {
-		usual := text == plain[a]
+		usual := text == plain[a] || t.Flags&sample.FlagKernelThread != 0 && usualKthread(t.ID.Comm, a, text)
 		if a == tune.Affinity {
 			usual = c.usualFor(t)
 		}

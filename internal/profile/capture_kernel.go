@@ -18,6 +18,31 @@ var (
 	immovable = regexp.MustCompile(`^(migration/|cpuhp/|idle_inject/)`) // the scheduler's own
 )
 
+// usualKthreads are the values that the kernel gives its own threads, by the beginnings of
+// their names: mm/khugepaged.c, mm/ksm.c, and sched_set_fifo and
+// sched_set_fifo_low (kernel/sched/syscalls.c), which are FIFO 50 and 1.
+var usualKthreads = []struct {
+	prefix    string
+	attribute tune.Attribute
+	value     string
+}{
+	{"khugepaged", tune.Nice, "19"}, {"ksmd", tune.Nice, "5"},
+	{"irq/", tune.Policy, "FIFO:50"}, {"watchdogd", tune.Policy, "FIFO:50"},
+	{"card", tune.Policy, "FIFO:50"}, {"sugov:", tune.Policy, "FIFO:50"},
+	{"irq_work/", tune.Policy, "FIFO:1"}, {"psimon", tune.Policy, "FIFO:1"},
+	{"rcu", tune.Policy, "FIFO:1"},
+}
+
+// usualKthread reports whether a kernel thread has a value from its birth on.
+func usualKthread(comm string, a tune.Attribute, value string) bool {
+	for _, u := range usualKthreads {
+		if u.attribute == a && u.value == value && strings.HasPrefix(comm, u.prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // kthreads captures kernel threads. They come and go with kernels and devices,
 // so none is required.
 func (c *capturer) kthreads() {

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -139,7 +138,7 @@ func (p *process) matchers() []Task {
 	out := []Task{name}
 	command := name
 	if id.Cmdline != "" {
-		command.Command = "^" + regexp.QuoteMeta(id.Cmdline) + "$"
+		command.Command = exactly(id.Cmdline)
 	}
 	if strings.HasSuffix(id.Cgroup, ".service") {
 		group := name
@@ -154,28 +153,34 @@ func (p *process) matchers() []Task {
 	return out
 }
 
-// user captures a process, and all that the same matchers mean.
+// user captures a process, and all that the same matchers mean: with the shortest
+// matchers under which all have the same, else with those that mean the fewest and
+// a list of CPUs for each.
 func (c *capturer) user(p *process, all []*process, covered map[kernel.TID]bool) {
-	var meant []*process
 	var item Task
-	for _, item = range p.matchers() {
-		if meant = meantBy(item, all); len(meant) > 0 && agree(meant, "") {
-			c.write(item, meant, nil, covered)
+	var fewest []*process
+	for _, matchers := range p.matchers() {
+		meant := meantBy(matchers, all)
+		if len(meant) > 0 && agree(meant, "") {
+			c.write(matchers, meant, nil, covered)
 			return
 		}
+		if len(meant) > 0 && (fewest == nil || len(meant) < len(fewest)) {
+			item, fewest = matchers, meant
+		}
 	}
-	if len(meant) > 0 && agree(meant, tune.Affinity) {
+	if len(fewest) > 0 && agree(fewest, tune.Affinity) {
 		var each []string
-		for _, q := range meant {
+		for _, q := range fewest {
 			each = append(each, q.base[tune.Affinity])
 		}
-		c.write(item, meant, each, covered)
+		c.write(item, fewest, each, covered)
 		return
 	}
-	for _, q := range meant {
+	for _, q := range fewest {
 		covered[q.leader.TID] = true
 	}
-	c.note("%d processes %s differ and cannot be told apart by their names, command lines and cgroups; they are not saved", len(meant), quoted(p.leader.ID.Comm))
+	c.note("%d processes %s differ and cannot be told apart by their names, command lines and cgroups; they are not saved", len(fewest), quoted(p.leader.ID.Comm))
 }
 
 func meantBy(item Task, all []*process) []*process {

@@ -157,10 +157,8 @@ func (c *checker) name(table, key, text string) {
 		c.fail(table, key, "%s is a number, which means another task after the next start; give a name", text)
 		return
 	}
-	for _, form := range []string{"cmd:", "user:", "cgroup:"} {
-		if strings.HasPrefix(text, form) {
-			c.fail(table, key, "%s is no name; there are command and cgroup for the other ways", quoted(text))
-		}
+	if hasForm(text) {
+		c.fail(table, key, "%s is no name; there are command and cgroup for the other ways", quoted(text))
 	}
 }
 
@@ -195,6 +193,7 @@ func (c *checker) sysctls(p *Profile) {
 		s.line = c.places.of("sysctl", name).line
 		p.sysctls = append(p.sysctls, s)
 	}
+	slices.SortStableFunc(p.sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // flatten joins the keys of tables: kernel.sem = 1 is a table in TOML unless

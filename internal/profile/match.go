@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"piton/internal/irq"
 	"piton/internal/sample"
@@ -82,19 +83,46 @@ func (q *IRQ) matches(l *irq.IRQ) bool {
 		slices.ContainsFunc(l.Device.Names, func(n string) bool { return globMatch(q.Device, n) })
 }
 
-// escape writes a text as the glob, or name, that means it alone.
+// escape writes a text as the glob, or name, that means it alone. A byte that is
+// no UTF-8, which no profile can hold, becomes any character.
 func escape(text string) string {
-	if !strings.ContainsAny(text, `*?[\`) {
+	if !strings.ContainsAny(text, `*?[\`) && utf8.ValidString(text) {
 		return text
 	}
 	var b strings.Builder
-	for _, r := range text {
-		if strings.ContainsRune(`*?[\`, r) {
+	for i, r := range text {
+		switch {
+		case isInvalid(text[i:], r):
+			b.WriteByte('?')
+			continue
+		case strings.ContainsRune(`*?[\`, r):
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// exactly is the regular expression that means a text alone, as escape does.
+func exactly(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		if isInvalid(text[i:], r) {
+			b.WriteByte('.')
+			continue
+		}
+		b.WriteString(regexp.QuoteMeta(string(r)))
+	}
+	return "^" + b.String() + "$"
+}
+
+// isInvalid reports whether r stands for a byte that is no UTF-8.
+func isInvalid(rest string, r rune) bool {
+	if r != utf8.RuneError {
+		return false
+	}
+	_, size := utf8.DecodeRuneInString(rest)
+	return size == 1
 }
 
 // nameOf writes a task's name as the TARGET that means it: numbers, and what
@@ -106,17 +134,20 @@ func nameOf(comm string) string {
 	if err == nil {
 		_, number = e.PID()
 	}
-	if err != nil || number || comm == "" || strings.HasPrefix(comm, "/") || hasForm(comm) || strings.Contains(comm, `\`) {
-		return "/^" + regexp.QuoteMeta(comm) + "$/"
+	if err != nil || number || strings.HasPrefix(comm, "/") || hasForm(comm) || strings.Contains(comm, `\`) {
+		return "/" + exactly(comm) + "/"
 	}
 	return plain
 }
 
 func hasForm(text string) bool {
-	for _, form := range []string{"cmd:", "user:", "cgroup:"} {
+	for _, form := range forms {
 		if strings.HasPrefix(text, form) {
 			return true
 		}
 	}
 	return false
 }
+
+// forms begin TARGETs that are no names.
+var forms = []string{"cmd:", "user:", "cgroup:"}

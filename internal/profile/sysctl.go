@@ -37,7 +37,7 @@ func SysctlPath(name string) (string, error) {
 		file = swap.Replace(name)
 	}
 	if file == "" || file != path.Clean(file) || path.IsAbs(file) || strings.HasPrefix(file, "..") ||
-		!strings.Contains(file, "/") || strings.ContainsAny(file, "\x00\n\\") || !isGlob(file) {
+		!strings.Contains(file, "/") || strings.ContainsAny(file, "\x00\n\\\"' ") || !isGlob(file) {
 		return "", fmt.Errorf("%q is not the name of a kernel setting, such as kernel.numa_balancing", name)
 	}
 	return file, nil

@@ -7,27 +7,13 @@ import (
 )
 
 // isTunaConf reports whether the first line that says something heads one of the
-// sections of the sysctl profiles of tuna (/etc/tuna/*.conf), or is tuned's [sysctl]
-// with settings that are no TOML.
+// sections of the sysctl profiles of tuna (/etc/tuna/*.conf) and tuned. A profile of
+// piton cannot begin so: its version comes before every table.
 func isTunaConf(data []byte) bool {
-	first := ""
 	for _, line := range meaningful(data) {
-		if first == "" {
-			first = line
-			if first != "[categories]" && first != "[sysctl]" && first != "[fileDescription]" && first != "[main]" {
-				return false
-			}
-			continue
-		}
-		if first != "[sysctl]" {
-			return true
-		}
-		// An unquoted word is no value in TOML, and tuned quotes none.
-		_, value, ok := strings.Cut(line, "=")
-		value = strings.TrimSpace(value)
-		return ok && value != "" && !strings.ContainsAny(value[:1], `"'`) && strings.Trim(value, "0123456789-") != ""
+		return slices.Contains([]string{"[categories]", "[sysctl]", "[fileDescription]", "[guiAlias]", "[main]"}, line)
 	}
-	return first == "[categories]"
+	return false
 }
 
 // tunaMeta are sections that set nothing.

@@ -1,0 +1,192 @@
+package profile
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden profiles")
+
+// golden compares a profile with a file that somebody has looked at.
+func golden(t *testing.T, name string, p *Profile) {
+	t.Helper()
+	path, got := filepath.Join("testdata", name), string(Encode(p))
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run go test -update once")
+	assert.Equal(t, string(want), got)
+}
+
+// holds checks that a profile which was just saved asks for nothing.
+func holds(t *testing.T, p *Profile, s *State) {
+	t.Helper()
+	again, err := Parse(Encode(p))
+	require.NoError(t, err)
+	r := Resolve(again, s)
+	assert.Empty(t, drift(r))
+	assert.Empty(t, r.Missing)
+	requests, err := r.Requests("")
+	require.NoError(t, err)
+	assert.Empty(t, requests)
+}
+
+func TestCaptureUntouched(t *testing.T) {
+	m := machine()
+	p := Capture(m.State, CaptureOptions{})
+	assert.Equal(t, "nothing: everything is as Linux starts", p.Summary())
+	golden(t, "untouched.toml", p)
+}
+
+func TestCapture(t *testing.T) {
+	m := tuned()
+	p := Capture(m.State, CaptureOptions{})
+	golden(t, "tuned.toml", p)
+	holds(t, p, m.State)
+}
+
+func TestCaptureAll(t *testing.T) {
+	m := tuned()
+	p := Capture(m.State, CaptureOptions{All: true, Sysctls: []string{"net/ipv4/conf/*/forwarding", "no/such*"}})
+	golden(t, "all.toml", p)
+	p.Notes = nil
+	holds(t, p, m.State)
+}
+
+func TestCaptureOnly(t *testing.T) {
+	m := tuned()
+	p := Capture(m.State, CaptureOptions{Only: map[kernel.TID]bool{400: true}})
+	golden(t, "only.toml", p)
+	holds(t, p, m.State)
+}
+
+// TestCaptureJournal saves what piton has set although it looks like the default.
+func TestCaptureJournal(t *testing.T) {
+	m := machine()
+	m.process(100, "nginx", "nginx", "/")
+	m.line(25, "eth1", "eth1", "0-7", 0)
+	change := func(c tune.Change) tune.Change { c.Status = tune.Done; return c }
+	entries := []tune.Entry{
+		{Changes: []tune.Change{change(tune.Change{TID: 100, StartTicks: 1000, Attribute: tune.Nice})}},
+		{Changes: []tune.Change{change(tune.Change{Path: "/proc/sys/kernel/numa_balancing"}), change(tune.Change{Path: irqFile(25)})}},
+		{Undone: true, Changes: []tune.Change{change(tune.Change{TID: 100, StartTicks: 1000, Attribute: tune.Policy})}},
+		{PastBoot: true, Changes: []tune.Change{change(tune.Change{TID: 1, StartTicks: 10, Attribute: tune.Nice})}},
+		{Changes: []tune.Change{change(tune.Change{TID: 1, StartTicks: 11, Attribute: tune.Nice})}}, // a number used again
+	}
+	p := Capture(m.State, CaptureOptions{Journal: entries})
+	golden(t, "journal.toml", p)
+	holds(t, p, m.State)
+}
+
+// TestCaptureIsolation saves the isolation, and not each mask that it changed.
+func TestCaptureIsolation(t *testing.T) {
+	m := tuned()
+	for i := range m.Tasks {
+		if left := m.Tasks[i].Affinity.AndNot(set("6-7")); !left.Empty() {
+			m.Tasks[i].Affinity = left
+		}
+	}
+	m.DefaultIRQ.Set, m.Workqueue.Set = set("0-5"), set("0-5")
+	m.IRQs[1].Requested.Set = set("0-5")
+	m.Masks = m.masks()
+	p := Capture(m.State, CaptureOptions{})
+	golden(t, "isolated.toml", p)
+	holds(t, p, m.State)
+}
+
+func TestCaptureCannotTellApart(t *testing.T) {
+	m := machine()
+	for i := range kernel.TID(2) {
+		m.process(100+i, "twin", "twin", "/").Nice = int8(i)
+	}
+	m.process(200, "own", "own", "/")
+	for i := range kernel.TID(2) {
+		m.thread(200, 201+i, "w", "own", "/").Nice = int8(i + 1)
+	}
+	m.kthread(9, "irq/7-x").Policy = kernel.Batch
+	m.kthread(10, "irq/8-x")
+	p := Capture(m.State, CaptureOptions{})
+	assert.Empty(t, p.Tasks)
+	assert.Empty(t, p.Kthreads)
+	require.Len(t, p.Notes, 3)
+	assert.Contains(t, p.Notes[0], `2 processes "twin" differ`)
+	assert.Contains(t, p.Notes[1], `threads w of own differ`)
+	assert.Contains(t, string(Encode(p)), "# not saved: 2 processes")
+}
+
+// TestNames saves tasks whose names look like something else.
+func TestNames(t *testing.T) {
+	for _, comm := range []string{"a", "12", "a*b", "[x]", `a\b`, "/x/", "/x", "user:root", "", " ", "a b", "\x1b[2J", "\xff\xfe", "é", "'", `"`, "'\"", "#"} {
+		m := machine()
+		m.process(100, comm, "", "/").Nice = 3
+		m.process(101, "other", "", "/")
+		p := Capture(m.State, CaptureOptions{})
+		require.Len(t, p.Tasks, 1, "%q", comm)
+		again, err := Parse(Encode(p))
+		require.NoError(t, err, "%q: %s", comm, Encode(p))
+		r := Resolve(again, m.State)
+		require.Len(t, r.Wants, 1, "%q means one: %s", comm, Encode(p))
+		assert.EqualValues(t, 100, r.Wants[0].TID)
+	}
+}
+
+func TestSave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.toml")
+	m := tuned()
+	p := Capture(m.State, CaptureOptions{})
+	require.NoError(t, Save(path, p, false))
+	first, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.True(t, Untouched(first))
+	require.NoError(t, Save(path, machineProfile(), false), "piton's own work may be replaced")
+	second, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.NotEqual(t, first, second)
+
+	edited := append(second, "# mine\n"...)
+	require.NoError(t, os.WriteFile(path, edited, 0o600))
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.ErrorIs(t, Save(path, p, false), ErrEdited)
+	now, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, edited, now)
+
+	link := filepath.Join(filepath.Dir(path), "link")
+	require.NoError(t, os.Symlink(path, link))
+	require.NoError(t, Save(link, p, true))
+	now, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, first, now)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "the file's mode stays")
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, left, 2, "nothing is left behind")
+	require.Error(t, Save(filepath.Join(path, "no/dir"), p, false))
+}
+
+func machineProfile() *Profile {
+	return &Profile{Version: Version, sysctls: []Sysctl{{Name: "vm.swappiness", Value: "1"}}}
+}
+
+func TestQuote(t *testing.T) {
+	for _, s := range []string{"", "a", `a\d+`, `it's`, `'"\`, "\n\t\x7f", "é"} {
+		p, err := Parse([]byte(fmt.Sprintf("version = 1\n[[task]]\nname = 'x'\nnice = 1\ncgroup = %s\n", quote(s))))
+		if err == nil {
+			assert.Equal(t, s, p.Tasks[0].Cgroup)
+			continue
+		}
+		assert.Contains(t, err.Error(), "is no glob", "%q as %s", s, quote(s))
+	}
+}

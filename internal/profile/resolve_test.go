@@ -1,0 +1,142 @@
+package profile
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+func parsed(t *testing.T, text string) *Profile {
+	t.Helper()
+	p, err := Parse([]byte("version = 1\n" + text))
+	require.NoError(t, err)
+	return p
+}
+
+// drift is what drifted in a form that reads well.
+func drift(r *Resolution) []string {
+	var out []string
+	for _, w := range r.Drift() {
+		text := fmt.Sprintf("%d %s %s: %s → %s", w.TID, w.Name, w.Attribute, w.Actual, w.Expected)
+		if w.Blocked != "" {
+			text += " (" + w.Blocked + ")"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestResolve(t *testing.T) {
+	tests := []struct {
+		name, text string
+		drift      []string
+		missing    []string
+	}{
+		{"as it is", "[[task]]\nname='jackd'\npolicy='fifo:10,reset-on-fork'\nioprio='rt:2'\ncpus='online'", nil, nil},
+		{"whole process", "[[task]]\nname='java'\ncgroup='*/a.service'\nnice=5", []string{"202 G1 *Conc nice: 10 → 5"}, nil},
+		{"later items win", "[[task]]\nname='java'\ncommand='a.jar'\nnice=5\n[[task]]\nname='java'\nthread='G1 *'\nnice=10\n", nil, nil},
+		{"thread only", "[[task]]\nname='java'\nthread='GC*'\nnice=0", []string{"201 GC Thread#0 nice: 5 → 0"}, nil},
+		{"user tasks only", "[[task]]\ncommand='rcu'\nnice=1", nil, []string{`[[task]] of line 2: nothing has command "rcu"`}},
+		{"kernel thread", "[[kthread]]\nname='rcu_*'\npolicy='other'\ncpus='0-1'", []string{"7 rcu_preempt policy: FIFO:2 → OTHER"}, nil},
+		{"its command", "[[kthread]]\ncommand='^\\[kswapd0\\]$'\nnice=1", []string{"5 kswapd0 nice: 0 → 1"}, nil},
+		{"only offline CPUs", "[[task]]\nname='jackd'\ncpus='8-9'", []string{"400 jackd affinity: 0-7 → 8-9 (none of 8-9 is online)"}, nil},
+		{"no such node", "[[task]]\nname='jackd'\ncpus='node:7'", nil, []string{"node"}},
+		{"irq", "[[irq]]\naction='eth*'\ncpus='2'", []string{"0 irq 25 (eth1) irq-affinity: 0-7 → 2"}, nil},
+		{"no irq", "[[irq]]\ndevice='sda'\ncpus='2'\n[[irq]]\ndevice='sdb'\ncpus='2'\noptional=true", nil, []string{`[[irq]] of line 2: nothing has device "sda"`}},
+		{"queues", "[[queue]]\nnic='eth*'\nqueue='rx-*'\nrps='node:0'\nrps_flows=4000", []string{
+			"0 eth0 rx-1 rps-cpus:  → 0-3", "0 eth0 rx-1 rps-flow-cnt: 0 → 4000"}, nil},
+		{"steering off", "[[queue]]\nnic='eth0'\nqueue='rx-0'\nrps=''\n[[queue]]\nnic='eth0'\nqueue='tx-0'\nxps='0'", []string{"0 eth0 rx-0 rps-cpus: 0-3 → "}, nil},
+		{"machine", "[machine]\ndefault_irq_affinity='0-3'\nworkqueue_cpus='0-1'", []string{"0 default of new IRQs default-irq-affinity: 0-7 → 0-3"}, nil},
+		{"sysctls", "[sysctl]\n'kernel.numa_balancing'=0\n'kernel.nosuch'=1\n'-kernel.other'=1\n'net.core.rps_sock_flow_entries'=30000\n'net.ipv4.tcp_mem'='1 2 3'",
+			[]string{"0 kernel.numa_balancing sysctl: 1 → 0"}, []string{`[sysctl] of line 4: nothing has the name kernel.nosuch`}},
+		{"sysctl glob", "[sysctl]\n'net.ipv4.conf.*.forwarding'='1'",
+			[]string{"0 net.ipv4.conf.eth0/1.forwarding sysctl: 0 → 1", "0 net.ipv4.conf.eth1.forwarding sysctl: 0 → 1"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Resolve(parsed(t, tt.text), tuned().State)
+			assert.Equal(t, tt.drift, drift(r))
+			var missing []string
+			for _, m := range r.Required() {
+				missing = append(missing, m.String())
+			}
+			require.Len(t, missing, len(tt.missing), "%v", missing)
+			for i := range missing {
+				assert.Contains(t, missing[i], tt.missing[i])
+			}
+		})
+	}
+}
+
+func TestResolveCuts(t *testing.T) {
+	m := tuned()
+	p := parsed(t, "[[task]]\nname='/^12$/'\ncpus='4-9'\n[[task]]\nname='nginx'\ncommand='master'\ncpus='0-3'\n")
+	require.Equal(t, []string{"100 nginx affinity: 0-7 → 0-3"}, drift(Resolve(p, m.State)), "CPUs that are offline are no drift")
+	m.Cpuset = func(_ kernel.TID) (cpuset.Set, error) { return set("0-7"), nil }
+	m.task(100).Affinity = set("0-1")
+	assert.NotEmpty(t, drift(Resolve(p, m.State)))
+	m.Cpuset = func(pid kernel.TID) (cpuset.Set, error) {
+		if pid == 100 {
+			return set("0-1,5"), nil
+		}
+		return set("0-7"), nil
+	}
+	assert.Empty(t, drift(Resolve(p, m.State)), "what the cpuset cuts off is no drift")
+}
+
+func TestResolveIsolation(t *testing.T) {
+	m := tuned()
+	m.Masks = m.masks()
+	r := Resolve(parsed(t, "[isolation]\ncpus='6-7'\n[[task]]\nname='jackd'\ncpus='6-7'\n[[irq]]\naction='eth1'\ncpus='6'\n"), m.State)
+	got := drift(r)
+	assert.Contains(t, got, "0 default of new IRQs default-irq-affinity: 0-7 → 0-5")
+	assert.Contains(t, got, "1 systemd affinity: 0-7 → 0-5")
+	assert.Contains(t, got, "2 kthreadd affinity: 0-7 → 0-5")
+	assert.Contains(t, got, "202 G1 *Conc affinity: 6-7 → 0-5")
+	assert.Contains(t, got, "400 jackd affinity: 0-7 → 6-7", "an item sends it there")
+	assert.Contains(t, got, "0 irq 25 (eth1) irq-affinity: 0-7 → 6", "an item sends it there")
+	for _, w := range r.Drift() {
+		assert.NotContains(t, []int{3, 101, 102, 103}, int(w.TID), "%v is not on those CPUs, or cannot move", w)
+	}
+	assert.Equal(t, "6-7", r.Isolates.String())
+	assert.Equal(t, "0-5", r.Rest.String())
+}
+
+func TestCPUsEach(t *testing.T) {
+	m := tuned()
+	p := parsed(t, "[[task]]\nname='nginx'\ncommand='worker'\ncpus_each=['0','1']\n")
+	assert.Equal(t, []string{"103 nginx affinity: 2 → 0"}, drift(Resolve(p, m.State)))
+	m.task(101).Affinity, m.task(102).Affinity = set("1"), set("0")
+	assert.Equal(t, []string{"103 nginx affinity: 2 → 0"}, drift(Resolve(p, m.State)), "who holds which does not matter")
+	m.task(101).Affinity, m.task(103).Affinity = set("7"), set("1")
+	assert.Equal(t, []string{"101 nginx affinity: 7 → 0"}, drift(Resolve(p, m.State)))
+}
+
+func TestRequests(t *testing.T) {
+	m := tuned()
+	r := Resolve(parsed(t, "[[task]]\nname='java'\ncommand='a.jar'\nnice=5\ncpus='0-3'\n[[task]]\nname='java'\nthread='G1 *'\nnice=10\n"+
+		"[[task]]\nname='jackd'\nnice=0\n[sysctl]\n'kernel.numa_balancing'=0\n'kernel.core_pattern'='|/bin/sh'\n"), m.State)
+	requests, err := r.Requests("because")
+	require.NoError(t, err)
+	require.Len(t, requests, 3, "jackd is as it should be")
+	assert.Equal(t, []tune.Target{{TID: 200, StartTicks: 2000, Scope: tune.ScopeProcess}}, requests[0].Targets)
+	assert.Equal(t, "0-3", requests[0].Settings.Affinity.String())
+	assert.Equal(t, 5, *requests[0].Settings.Nice)
+	assert.Equal(t, []tune.Target{{TID: 202, StartTicks: 2020, Scope: tune.ScopeThread}}, requests[1].Targets)
+	assert.Equal(t, 10, *requests[1].Settings.Nice)
+	assert.Equal(t, []tune.FileSetting{{Attribute: tune.Sysctl, Path: "/proc/sys/kernel/numa_balancing", Name: "kernel.numa_balancing", Value: "0"}}, requests[2].Files)
+
+	m.sysctls["kernel/core_pattern"] = "core"
+	r = Resolve(parsed(t, "[sysctl]\n'kernel.core_pattern'='|/bin/sh'\n"), m.State)
+	requests, err = r.Requests("because")
+	require.NoError(t, err)
+	assert.Empty(t, requests)
+	require.Len(t, r.Blocked(), 1)
+	assert.Contains(t, r.Blocked()[0].Reason, "a program that the kernel runs")
+}
