@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -187,14 +188,16 @@ func TestBenchInTheResultsPane(t *testing.T) {
 func TestResizeSuspendAndSignals(t *testing.T) {
 	term := openTerminal(t, 80, 24)
 	before := modes(term)
+	pidFile := filepath.Join(t.TempDir(), "pid")
 	piton := func() int {
-		out := output(t, "pgrep", "-x", "-f", "piton -d 5s")
-		pid, err := strconv.Atoi(strings.Fields(out)[0])
+		b, err := os.ReadFile(pidFile)
+		require.NoError(t, err)
+		pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 		require.NoError(t, err)
 		return pid
 	}
 	start := func() {
-		term.run("piton -d 5s")
+		term.run("sh -c 'echo $$ >" + pidFile + "; exec piton -d 5s'")
 		term.wait(`\[1 Processes\]`)
 	}
 	start()
