@@ -72,4 +72,9 @@ var all = []*Feature{
 	{ID: "counters", Title: "hardware counters: cycles, instructions, cache misses", try: tryCounters},
 	{ID: "tune-others", Title: "placement and priority of others' tasks, real time, nice below 0", try: tryTuneOthers},
 	{ID: "read-others", Title: "programs of others' processes", try: tryReadOthers},
+	{ID: "slice", Title: "slices of ordinary tasks", try: trySlice},
+	{ID: "uclamp", Title: "utilisation clamps", try: tryClamp},
+	{ID: "core-sched", Title: "cookies of core scheduling", try: tryCookie},
+	{ID: "policy-ext", Title: "policy EXT", try: trySchedExt},
+	{ID: "numa", Title: "memory of NUMA nodes", try: tryNUMA},
 }

@@ -35,14 +35,20 @@ func coreSched(command int, tid TID) error {
 	return unix.Prctl(unix.PR_SCHED_CORE, uintptr(command), uintptr(tid), unix.PR_SCHED_CORE_SCOPE_THREAD, 0)
 }
 
+// ProbeCookie gives the calling thread a cookie of its own; call it by OnThread.
+func ProbeCookie() error {
+	if err := coreSched(unix.PR_SCHED_CORE_CREATE, 0); err != nil {
+		return fmt.Errorf("PR_SCHED_CORE_CREATE: %w", err)
+	}
+	return nil
+}
+
 func (s system) NewCookie() (cookie uint64, holder TID, err error) {
 	made := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // the thread keeps the cookie alive
 		holder = TID(unix.Gettid())
-		if err = coreSched(unix.PR_SCHED_CORE_CREATE, 0); err != nil {
-			err = fmt.Errorf("PR_SCHED_CORE_CREATE: %w", err)
-		} else {
+		if err = ProbeCookie(); err == nil {
 			cookie, err = s.Cookie(0)
 		}
 		close(made)

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -177,9 +178,15 @@ func encodeCount(value string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
+// errNoSession is for the processes of which the kernel has no autogroup.
+var errNoSession = markedError{errors.New("it is in no autogroup: it belongs to no session that was started while autogroup was on"), ErrNotSupported}
+
 // decodeAutogroup reads "/autogroup-25 nice 0".
 func decodeAutogroup(text string) (string, error) {
 	words := strings.Fields(text)
+	if len(words) == 0 {
+		return "", errNoSession
+	}
 	if len(words) != 3 || words[1] != "nice" {
 		return "", fmt.Errorf("autogroup: %q is not what it should be", text)
 	}
