@@ -73,8 +73,8 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 	if o.check {
 		return a.check(r, plan, o.apply)
 	}
-	if len(plan.Changes) == 0 {
-		a.warn("nothing to change: %d settings are as %s says", len(r.Wants), fileName(file))
+	if len(plan.Changes) == 0 && o.apply.output.value == asTable {
+		return joined(a.nothing(r), missingError(r))
 	}
 	if err := a.carryOut(ctx, t, plan, o.apply); err != nil {
 		return err
@@ -109,6 +109,12 @@ func (a *app) profilePlan(ctx context.Context, t *tune.Tuner, p *profile.Profile
 	return plan, nil
 }
 
+// nothing says that a plan is empty.
+func (a *app) nothing(r *profile.Resolution) error {
+	_, err := fmt.Fprintf(a.Out, "nothing to change: %d settings are as they should be\n", len(r.Wants))
+	return err
+}
+
 func willChange(plan tune.Plan) bool {
 	return slices.ContainsFunc(plan.Changes, func(c tune.Change) bool { return c.Status == tune.Planned })
 }
@@ -123,8 +129,8 @@ func (a *app) check(r *profile.Resolution, plan tune.Plan, o applyOptions) error
 	if willChange(plan) {
 		outcome = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", result.Count(tune.Planned))}
 	}
-	if err := a.printChanges(result, o.output, true, exitCode(outcome)); err != nil {
-		return err
+	if len(plan.Changes) == 0 && o.output.value == asTable {
+		return joined(a.nothing(r), outcome)
 	}
-	return outcome
+	return joined(a.printChanges(result, o.output, true, exitCode(outcome)), outcome)
 }

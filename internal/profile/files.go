@@ -25,7 +25,7 @@ func (r *resolver) mask(w Want, expr string, now irq.Mask, mayBeEmpty bool) {
 	case err != nil:
 		w.Expected, w.Blocked = expr, err.Error()
 	case !now.OK:
-		w.Expected, w.Blocked = want.String(), w.Path+" cannot be read here"
+		w.Expected, w.Blocked, w.absent = want.String(), w.Path+" cannot be read here", true
 	case want.Empty() && mayBeEmpty:
 		w.Actual, w.Known = now.String(), true
 	default:
@@ -118,7 +118,7 @@ func (r *resolver) rxQueue(q *Queue, nic, name string, rx irq.RxQueue) {
 		w.Expected = w.Actual
 	}
 	if !w.Known {
-		w.Blocked = w.Path + " cannot be read here"
+		w.Blocked, w.absent = w.Path+" cannot be read here", true
 	}
 	r.add(w)
 }
@@ -172,7 +172,7 @@ func (r *resolver) sysctl(s *Sysctl) {
 // file adds a want of a file whose value piton may have to refuse.
 func (r *resolver) file(w Want) {
 	if err := tune.CheckFile(tune.FileSetting{Attribute: w.Attribute, Path: w.Path, Name: w.Name, Value: w.Expected}); err != nil && w.Blocked == "" {
-		w.Blocked = err.Error()
+		w.Blocked, w.absent = err.Error(), true
 	}
 	r.add(w)
 }

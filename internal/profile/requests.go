@@ -142,9 +142,13 @@ func (r *Resolution) Blocked() []tune.Change {
 	var out []tune.Change
 	for i := range r.Wants {
 		if w := &r.Wants[i]; w.Blocked != "" && !w.OK() {
+			var err error
+			if w.absent {
+				err = tune.ErrNotSupported
+			}
 			out = append(out, tune.Change{
 				PID: w.PID, TID: w.TID, StartTicks: w.StartTicks, Comm: w.comm(), Path: w.Path, Name: w.file(),
-				Attribute: w.Attribute, Before: w.Actual, After: w.Expected, Status: tune.Refused, Err: tune.ErrNotSupported, Reason: w.Blocked,
+				Attribute: w.Attribute, Before: w.Actual, After: w.Expected, Status: tune.Refused, Err: err, Reason: w.Blocked,
 			})
 		}
 	}

@@ -22,7 +22,8 @@ type Want struct {
 	Known      bool   // Actual could be read
 	Blocked    string // why it cannot be had here, "" if it can be tried
 
-	whole bool // of every thread of the process, also of those to come
+	absent bool // it is Blocked because this kernel lacks it, or piton refuses it
+	whole  bool // of every thread of the process, also of those to come
 }
 
 // OK reports whether the value is as wanted, so far as this machine can have it.

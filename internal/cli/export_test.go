@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+// needTools skips a test of scripts where their tools are missing.
+func needTools(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("needs ", name, ": ", err)
+		}
+	}
+}
+
+// TestExportShell runs the script on another process, which then has the same.
+func TestExportShell(t *testing.T) {
+	needTools(t, "sh", "taskset", "chrt", "renice", "ionice")
+	needRights(t)
+	h := newHome(t)
+	for _, policy := range []kernel.Policy{kernel.Other, kernel.Batch, kernel.Idle, kernel.FIFO, kernel.RR} {
+		t.Run(policy.String(), func(t *testing.T) {
+			one, other := sleeper(t), sleeper(t)
+			tuneChild(t, one)
+			prio := 0
+			if policy.RealTime() {
+				prio = 7
+			}
+			require.NoError(t, sched.SetPolicy(one, policy, prio, policy == kernel.RR))
+			r := h.run("export", "shell", fmt.Sprint(one))
+			require.Zero(t, r.code, r.err)
+			script := filepath.Join(t.TempDir(), "like")
+			require.NoError(t, os.WriteFile(script, []byte(r.out), 0o755))
+			out, err := exec.Command("sh", "-n", script).CombinedOutput()
+			require.NoError(t, err, string(out))
+			out, err = exec.Command("sh", script, fmt.Sprint(other)).CombinedOutput()
+			require.NoError(t, err, "%s\n%s", out, r.out)
+			assert.Equal(t, stateOf(t, one), stateOf(t, other), r.out)
+		})
+	}
+}
+
+// serviceHost is a host tree with a service that has one of everything.
+func serviceHost(t *testing.T, cgroup string) string {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range map[string]string{
+		"proc/77/comm":    "nginx\n",
+		"proc/77/cmdline": "nginx\x00-g\x00",
+		"proc/77/cgroup":  "0::" + cgroup + "\n",
+		"proc/77/stat": "77 (nginx) S 1 0 0 0 -1 4194304 0 0 0 0 0 0 0 0 -11 0 1 0 5 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 17 0 " +
+			"10 1 0 0 0\n", // real-time priority 10, policy FIFO
+		"proc/77/status":                 "Name:\tnginx\nTgid:\t77\nUid:\t0\t0\t0\t0\nThreads:\t1\nCpus_allowed_list:\t2-3,6\n",
+		"proc/77/numa_maps":              "7f00 bind:0 anon=1 N0=1\n7f01 bind:0 anon=1 N0=1\n7f02 default\n",
+		"proc/cpuinfo":                   "",
+		"sys/devices/system/cpu/online":  "0-7\n",
+		"sys/devices/system/cpu/present": "0-7\n",
+	} {
+		full := filepath.Join(root, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "proc/77/task/77"), 0o755))
+	for _, name := range []string{"stat", "status", "comm"} {
+		require.NoError(t, os.Symlink("../../"+name, filepath.Join(root, "proc/77/task/77", name)))
+	}
+	return root
+}
+
+func TestExportSystemd(t *testing.T) {
+	h, root := newHome(t), serviceHost(t, "/system.slice/web@1.service")
+	r := h.run("--host-root", root, "export", "systemd", "nginx")
+	require.Zero(t, r.code, r.err)
+	for _, line := range []string{"\n[Service]\n", "\nCPUAffinity=2-3,6\n", "\nCPUSchedulingPolicy=fifo\n", "\nCPUSchedulingPriority=10\n", "\nNUMAPolicy=bind\n", "\nNUMAMask=0\n"} {
+		assert.Contains(t, r.out, line)
+	}
+	dir := t.TempDir()
+	w := h.run("--host-root", root, "export", "systemd", "77", "--dir", dir)
+	require.Zero(t, w.code, w.err)
+	text, err := os.ReadFile(filepath.Join(dir, "web@1.service.d", "50-piton.conf"))
+	require.NoError(t, err)
+	assert.Equal(t, r.out, string(text))
+	verifyUnit(t, dir, "web@1.service")
+
+	for cgroup, says := range map[string]string{
+		"/user.slice/user-0.slice/session-1.scope": "session-1.scope is a scope",
+		"/": "belongs to no service of systemd",
+	} {
+		r := h.run("--host-root", serviceHost(t, cgroup), "export", "systemd", "77")
+		assert.Equal(t, ExitFailed, r.code)
+		assert.Contains(t, r.err, says)
+	}
+}
+
+// verifyUnit has systemd judge a unit with the drop-in.
+func verifyUnit(t *testing.T, dir, unit string) {
+	t.Helper()
+	tool, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Log("not judged by systemd: ", err)
+		return
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, unit), []byte("[Service]\nExecStart=/bin/true\n"), 0o644))
+	cmd := exec.Command(tool, "verify", "--man=no", "--generators=no", filepath.Join(dir, unit))
+	cmd.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":/usr/lib/systemd/system:/lib/systemd/system")
+	out, err := cmd.CombinedOutput()
+	assert.NotContains(t, string(out), "50-piton.conf", "systemd has no complaint about it")
+	t.Logf("systemd-analyze: %v %s", err, out)
+	bad := filepath.Join(dir, unit+".d", "60-bad.conf")
+	require.NoError(t, os.WriteFile(bad, []byte("[Service]\nCPUSchedulingPolicy=nonsense\n"), 0o644))
+	cmd = exec.Command(tool, "verify", "--man=no", "--generators=no", filepath.Join(dir, unit))
+	cmd.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":/usr/lib/systemd/system:/lib/systemd/system")
+	out, _ = cmd.CombinedOutput()
+	assert.Contains(t, string(out), "60-bad.conf", "it reads drop-ins, and would complain")
+}
