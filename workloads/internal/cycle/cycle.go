@@ -54,22 +54,23 @@ func Coarse() Counter {
 
 // rate compares the counter with the clock at both ends of a time.
 func rate(d time.Duration) float64 {
-	count, at := both()
+	c := Counter{Now: now}
+	count, at := c.Both()
 	for time.Since(at) < d {
 		runtime.Gosched()
 	}
-	count2, at2 := both()
+	count2, at2 := c.Both()
 	return float64(count2-count) / at2.Sub(at).Seconds()
 }
 
-// both reads counter and clock at one moment: of several tries the one during
+// Both reads counter and clock at one moment: of several tries the one during
 // which the counter moved least.
-func both() (count uint64, at time.Time) {
+func (c Counter) Both() (count uint64, at time.Time) {
 	least := ^uint64(0)
 	for range 20 {
-		before := now()
+		before := c.Now()
 		t := time.Now()
-		after := now()
+		after := c.Now()
 		if after-before < least {
 			least, count, at = after-before, before+(after-before)/2, t
 		}

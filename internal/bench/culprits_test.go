@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	"piton/workloads/activity"
+)
+
+func TestCulpritsAreRanked(t *testing.T) {
+	stays := []sample.Stay{
+		{CPU: 0, Kind: sample.StayTask, TID: 0, Name: "idle", RunNs: 9e9},
+		{CPU: 0, Kind: sample.StayTask, TID: 7, Name: "piton", RunNs: 8e9},
+		{CPU: 0, Kind: sample.StayTask, TID: 8, Name: "piton", RunNs: 1e6},
+		{CPU: 1, Kind: sample.StayTask, TID: 30, Name: "elsewhere", RunNs: 7e9},
+		{CPU: 0, Kind: sample.StaySoftIRQ, Number: 1, Name: "TIMER", RunNs: 3e6, LongestNs: 5000, Times: 250},
+		{CPU: 0, Kind: sample.StayIRQ, Number: 40, Name: "virtio0", RunNs: 2e6},
+	}
+	own := []kernel.TID{7, 8}
+	assert.Equal(t, []activity.Culprit{
+		{Kind: "softirq", Name: "TIMER", ID: 1, Seconds: 0.003, LongestNs: 5000, Times: 250},
+		{Kind: "irq", Name: "virtio0", ID: 40, Seconds: 0.002},
+		{Kind: "task", Name: "piton", ID: 8, Seconds: 0.001},
+	}, rank(stays, []int{0}, own))
+	assert.Equal(t, "elsewhere", rank(stays, nil, own)[0].Name)
+	for range 20 {
+		stays = append(stays, sample.Stay{Kind: sample.StayTask, TID: 99, RunNs: 1})
+	}
+	assert.Len(t, rank(stays, nil, own), maxCulprits)
+}
+
+func TestCulpritsOfThisMachine(t *testing.T) {
+	w := watchCPUs()
+	culprits, why := w.culprits(nil)
+	assert.True(t, len(culprits) > 0 || why != "", "they are named, or it is said why not")
+}

@@ -1,0 +1,30 @@
+package bench
+
+import (
+	"context"
+	"strconv"
+
+	"piton/workloads/activity"
+)
+
+var activityTracker = Workload{
+	Name:   "activity",
+	Help:   "read the CPU's counter without pause: when and for how long something else had the CPU, and what",
+	Metric: Metric{Name: "time lost", Unit: "%"},
+	Params: []Param{
+		{Name: "ms", Help: "how long to watch, in milliseconds", Default: "1000", Min: activity.MinMs, Max: activity.MaxMs},
+		{Name: "counter", Help: "the CPU's own counter, or the kernel's clock", Default: string(activity.Auto), Choices: words(activity.Counters)},
+	},
+	Check: func(v Values) error { return activityOptions(v).Validate() },
+	Run: func(ctx context.Context, v Values) (Outcome, error) {
+		w := watchCPUs()
+		r, err := activity.Run(ctx, activityOptions(v))
+		r.Culprits, r.Unnamed = w.culprits(r.CPUs)
+		return Outcome{Answer: strconv.Itoa(r.Ms), Seconds: r.Observed, Value: r.Share * 100, Detail: r}, err
+	},
+	Picture: picture(activity.Picture),
+}
+
+func activityOptions(v Values) activity.Options {
+	return activity.Options{Ms: v.Int("ms"), Counter: activity.Counter(v["counter"])}
+}
