@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"action"},
 	{"profile"},
 	{"guard", "partition"},
-	{"tune", "bench", "watch", "field", "target"},
+	{"tune", "bench", "watch", "field", "target", "rescue"},
 	{"model"},
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq"},

@@ -30,6 +30,7 @@
 //	tune           plan, apply, verify, undo, journal
 //	bench          runs, statistics and the results file
 //	watch          single migrations as they happen, and their sums
+//	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
 //	model          rates and histories from two samples (pure)

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+func niceOf(t *testing.T, pid kernel.TID) int {
+	t.Helper()
+	n, err := sched.Nice(pid)
+	require.NoError(t, err)
+	return n
+}
+
+// guardOf returns the PID of the one guard of a home, as piton keep lists it.
+func (h *home) guardOf() kernel.TID {
+	h.t.Helper()
+	r := h.run("keep", "-o", "json")
+	require.Zero(h.t, r.code, r.err)
+	guards := ofType(jsonLines(h.t, r.out), "guard")
+	require.Len(h.t, guards, 1)
+	return kernel.TID(guards[0]["guard_pid"].(float64))
+}
+
+// gone waits for the end of a guard, which may be a child of this process.
+func gone(t *testing.T, pid kernel.TID) {
+	t.Helper()
+	eventually(t, "the guard ends", func() bool {
+		st, err := procfs.New("/").Stat(pid)
+		return err != nil || st.State == 'Z'
+	})
+}
+
+// TestRevertAfterOutlivesPiton kills piton as soon as it has made its changes.
+func TestRevertAfterOutlivesPiton(t *testing.T) {
+	h, pid, cpu := newHome(t), sleeper(t), oneCPU(t)
+	before := affinityOf(t, pid)
+	cmd := h.program("--headless", "--pid", fmt.Sprint(pid), "--nice", "5", "--pin", fmt.Sprint(cpu), "--revert-after", "1s")
+	require.NoError(t, cmd.Start())
+	eventually(t, "it is set", func() bool { return niceOf(t, pid) == 5 })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	eventually(t, "it is taken back", func() bool { return niceOf(t, pid) == 0 && affinityOf(t, pid) == before })
+	eventually(t, "it is recorded", func() bool { return strings.Contains(h.run("journal").out, "undoes 1") })
+}
+
+func TestRevertAfterAndKeep(t *testing.T) {
+	h, pid := newHome(t), sleeper(t)
+	r := h.run("nice", fmt.Sprint(pid), "5", "--revert-after", "1h", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	told := ofType(jsonLines(t, r.out), "guard")
+	require.Len(t, told, 1)
+	assert.EqualValues(t, 1, told[0]["entry"])
+	assert.EqualValues(t, 3600, told[0]["revert_after_s"])
+	assert.Equal(t, "piton keep 1", told[0]["confirm"])
+	guard := h.guardOf()
+	assert.EqualValues(t, told[0]["guard_pid"], guard)
+	r = h.run("keep")
+	assert.Contains(t, r.out, "waiting")
+	assert.Contains(t, r.out, "piton nice")
+	assert.Equal(t, ExitUsage, h.run("keep", "one").code)
+
+	r = h.run("keep", "1")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, "entry 1 stays")
+	gone(t, guard)
+	assert.Equal(t, 5, niceOf(t, pid))
+	r = h.run("keep", "1")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "not waiting")
+	assert.Equal(t, ExitUsage, h.run("keep", "9").code)
+
+	r = h.run("nice", fmt.Sprint(pid), "6", "--revert-after", "1h")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "entry 2 is taken back in 1h0m0s unless you confirm it: piton keep 2")
+	guard = h.guardOf()
+	r = h.run("keep", "--all", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, "kept", jsonLines(t, r.out)[0]["state"])
+	gone(t, guard)
+}
+
+func TestUndoEndsTheGuard(t *testing.T) {
+	h, pid := newHome(t), sleeper(t)
+	require.Zero(t, h.run("nice", fmt.Sprint(pid), "5", "--revert-after", "1h").code)
+	guard := h.guardOf()
+	r := h.run("undo")
+	require.Zero(t, r.code, r.err)
+	gone(t, guard)
+	assert.Zero(t, niceOf(t, pid))
+	r = h.run("keep", "1")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "taken back already")
+	assert.Empty(t, ofType(jsonLines(t, h.run("keep", "-o", "json").out), "guard"))
+}
+
+func TestRevertAfterUsage(t *testing.T) {
+	h, pid := newHome(t), sleeper(t)
+	for _, args := range [][]string{
+		{"nice", fmt.Sprint(pid), "5", "--revert-after", "1ms"},
+		{"nice", fmt.Sprint(pid), "5", "--revert-after", "soon"},
+		{"--headless", "--revert-after", "1s"},
+		{"--revert-after", "1s"},
+		{"keep", "--all", "1"},
+	} {
+		r := h.run(args...)
+		assert.Equal(t, ExitUsage, r.code, "%v: %s", args, r.err)
+	}
+	require.Zero(t, h.run("nice", fmt.Sprint(pid), "5").code)
+	r := h.run("undo", "--revert-after", "1s")
+	assert.Equal(t, ExitUsage, r.code, r.err)
+	assert.Equal(t, 5, niceOf(t, pid))
+	assert.Equal(t, ExitFailed, h.run("keep", "1").code, "it never had a guard")
+	// No guard can be spoken to where a file is in the way of its directory.
+	require.NoError(t, os.WriteFile(filepath.Join(h.state(), "guards"), nil, fs.FileMode(0o600)))
+	r = h.run("nice", fmt.Sprint(pid), "7", "--revert-after", "1s")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "nothing was changed")
+	assert.Equal(t, 5, niceOf(t, pid))
+}
+
+// state is the directory of the journal.
+func (h *home) state() string {
+	for _, kv := range h.env {
+		if dir, ok := strings.CutPrefix(kv, "XDG_STATE_HOME="); ok {
+			return filepath.Join(dir, "piton")
+		}
+	}
+	h.t.Fatal("no state directory")
+	return ""
+}
+
+// TestDangerNeedsAnAnswer asks for FIFO on a busy task, and changes nothing.
+func TestDangerNeedsAnAnswer(t *testing.T) {
+	needRights(t)
+	h, pid := newHome(t), spinner(t)
+	eventually(t, "it is busy", func() bool {
+		r := h.run("policy", fmt.Sprint(pid), "fifo:1", "--dry-run", "-o", "json")
+		var last map[string]any
+		lines := strings.Split(strings.TrimSpace(r.out), "\n")
+		require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+		return len(last["warnings"].([]any)) > 0
+	})
+	r := h.run("policy", fmt.Sprint(pid), "fifo:1")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "--revert-after")
+	attr, err := sched.Attr(pid)
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Other, attr.Policy)
+}

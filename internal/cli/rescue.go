@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/cpuset"
+	"piton/internal/guard"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/rescue"
+	"piton/internal/tune"
+)
+
+// rescuePriority is the highest: piton runs before what it is to stop.
+const rescuePriority = 99
+
+type rescueOptions struct {
+	output output
+	window interval
+	list   bool
+	demote string
+	yes    bool
+}
+
+func newRescue(a *app) *cobra.Command {
+	o := rescueOptions{window: interval{d: time.Second, min: 50 * time.Millisecond, max: time.Minute}}
+	cmd := &cobra.Command{
+		Use:   "rescue [--list | --demote all|PID…]",
+		Short: "stop real-time tasks that eat the machine",
+		Long: `Run at the highest real-time priority, locked in memory, so that it works where nothing else does; show the FIFO,
+RR and DEADLINE tasks that eat the CPUs, and make those ordinary (OTHER) that are named. In a terminal it asks
+which. What it does is recorded afterwards, not before, as the threads that write to the disk may be starved, too;
+piton undo takes it back. all means every user task shown; a kernel thread is demoted by its number with --yes.
+With -o json: a {"type":"rt_task"} line each, a "change" line for each that is demoted, and a summary.`,
+		Example: "  piton rescue\n  piton rescue --list -o json\n  piton rescue --demote all\n  piton rescue --demote 3641 3642",
+		GroupID: groupTune,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && o.demote == "" {
+				return usagef("piton rescue takes no %q; --demote %s demotes it", args[0], args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !a.live() {
+				return tune.ErrNotLive
+			}
+			if o.list && o.demote != "" {
+				return usagef("--list and --demote exclude each other")
+			}
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			return newRescuer(a, o).run(ctx, args)
+		},
+	}
+	o.output.addFlag(cmd.Flags(), asTable, asJSON)
+	cmd.Flags().BoolVar(&o.list, "list", false, "only show them")
+	cmd.Flags().StringVar(&o.demote, "demote", "", "make `all` or these PIDs or TIDs ordinary tasks, without asking")
+	cmd.Flags().Var(&o.window, "window", "how long to look who eats what")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "kernel threads as well, where they are named")
+	return cmd
+}
+
+// rescuer is one run of piton rescue.
+type rescuer struct {
+	*app
+	rescueOptions
+	fs procfs.FS
+	in *bufio.Reader
+}
+
+func newRescuer(a *app, o rescueOptions) *rescuer {
+	return &rescuer{app: a, rescueOptions: o, fs: procfs.New("/"), in: bufio.NewReader(a.In)}
+}
+
+func (r *rescuer) run(ctx context.Context, more []string) error {
+	for _, c := range guard.Prepare(rescuePriority, cpuset.Set{}) {
+		r.warn("rescue is less sure than it could be: %s", c)
+	}
+	tasks, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.demote != "":
+		chosen, err := r.choose(tasks, append(strings.FieldsFunc(r.demote, isComma), more...))
+		if err != nil {
+			return err
+		}
+		return r.demoteAll(ctx, chosen)
+	case r.list || r.output.json() || !isTerminal(r.In):
+		return nil
+	}
+	return r.ask(ctx, tasks)
+}
+
+func isComma(c rune) bool { return c == ',' }
+
+// look measures and prints, and returns the tasks that are shown first, in order.
+func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
+	limits, err := rescue.ReadThrottling(r.fs)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := rescue.Measure(ctx, r.fs, r.window.d)
+	if err != nil {
+		return nil, err
+	}
+	if r.output.json() {
+		return tasks, r.printJSON(tasks, limits)
+	}
+	return tasks, r.printTable(tasks, limits)
+}
+
+func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) error {
+	t := newTable(">NO", ">PID", ">TID", "COMM", "POLICY", ">CPU%", ">CPU", "STATE")
+	asleep := 0
+	for i, k := range tasks {
+		if !k.Eating() {
+			asleep++
+			continue
+		}
+		t.add(i+1, k.PID, k.TID, k.Comm, rtPolicyText(k), fmt.Sprintf("%.1f", k.Share*100), k.LastCPU, stateText(k))
+	}
+	if len(t.rows) > 0 {
+		if err := t.write(r.Out); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(r.Out, "no real-time task takes CPU time")
+	}
+	fmt.Fprintf(r.Out, "%d more real-time tasks are asleep. %v.\n", asleep, limits)
+	return nil
+}
+
+func rtPolicyText(k rescue.Task) string {
+	if k.Policy == kernel.Deadline {
+		return k.Policy.String()
+	}
+	return tune.PolicySetting{Policy: k.Policy, RTPrio: k.RTPrio}.String()
+}
+
+func stateText(k rescue.Task) string {
+	var words []string
+	if k.Waiting {
+		words = append(words, "never sleeps")
+	}
+	if k.Kernel {
+		words = append(words, "kernel thread")
+	}
+	return dash(strings.Join(words, ", "))
+}
+
+func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) error {
+	var l line
+	eating := 0
+	for _, k := range tasks {
+		if !k.Eating() {
+			continue
+		}
+		eating++
+		l.start("rt_task").add("pid", int(k.PID)).add("tid", int(k.TID)).add("comm", k.Comm).add("policy", k.Policy.String()).
+			add("rtprio", k.RTPrio).add("cpu_percent", k.Share*100).add("never_sleeps", k.Waiting).add("cpu", k.LastCPU).add("kernel_thread", k.Kernel)
+		if err := l.write(r.Out); err != nil {
+			return err
+		}
+	}
+	l.start("rescue").add("v", Version).add("window_s", r.window.d.Seconds()).add("eating", eating).add("asleep", len(tasks)-eating).
+		add("rt_runtime_us", limits.RuntimeUs).add("rt_period_us", limits.PeriodUs)
+	if limits.ServerNs >= 0 {
+		l.add("fair_server_ns", limits.ServerNs)
+	} else {
+		l.add("fair_server_ns", nil)
+	}
+	return l.add("throttling", limits.String()).write(r.Out)
+}
+
+// choose finds the tasks that words mean: all, PIDs (every real-time thread of
+// them) or TIDs.
+func (r *rescuer) choose(tasks []rescue.Task, words []string) ([]rescue.Task, error) {
+	var out []rescue.Task
+	for _, word := range words {
+		n, err := strconv.ParseInt(word, 10, 32)
+		if err != nil && word != "all" {
+			return nil, usagef("%q is neither all nor the number of a task", word)
+		}
+		found := false
+		for _, k := range tasks {
+			switch {
+			case word == "all" && (k.Kernel || !k.Eating()):
+			case word != "all" && k.TID != kernel.TID(n) && k.PID != kernel.TID(n):
+			case k.Kernel && !r.yes:
+				return nil, codeError{ExitFailed, fmt.Errorf("%d (%s) is a kernel thread, and the machine may need it as it is; --yes demotes it all the same", k.TID, k.Comm)}
+			case !slices.Contains(out, k):
+				found = true
+				out = append(out, k)
+			default:
+				found = true
+			}
+		}
+		if !found && word != "all" {
+			return nil, fmt.Errorf("%d is no real-time task", n)
+		}
+	}
+	return out, nil
+}
+
+// ask offers to demote what is shown, and looks again after each answer.
+func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
+	for {
+		if !slices.ContainsFunc(tasks, rescue.Task.Eating) {
+			return nil
+		}
+		fmt.Fprint(r.Out, "Make which of them ordinary? Numbers of the first column, all, or nothing to end: ")
+		answer, err := r.in.ReadString('\n')
+		words := strings.FieldsFunc(answer, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' })
+		if err != nil && !errors.Is(err, io.EOF) || len(words) == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		chosen, err := r.pick(tasks, words)
+		if err == nil {
+			err = r.demoteAll(ctx, chosen)
+		}
+		if err != nil {
+			r.warn("%s", message(err))
+		}
+		if tasks, err = r.look(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// pick finds the tasks with the numbers of the table.
+func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, error) {
+	var numbers []string
+	for _, word := range words {
+		n, err := strconv.Atoi(word)
+		switch {
+		case word == "all":
+			numbers = append(numbers, word)
+		case err != nil || n < 1 || n > len(tasks) || !tasks[n-1].Eating():
+			return nil, fmt.Errorf("there is no number %q in the table", word)
+		default:
+			numbers = append(numbers, fmt.Sprint(tasks[n-1].TID))
+		}
+	}
+	return r.choose(tasks, numbers)
+}
+
+// demoteAll makes threads ordinary, at once, and records it when the machine is
+// its users' again.
+func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task) error {
+	q := tune.Request{Settings: tune.Settings{Policy: &tune.PolicySetting{Policy: kernel.Other}}, Reason: "piton rescue"}
+	for _, k := range tasks {
+		q.Targets = append(q.Targets, tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeThread})
+	}
+	if len(q.Targets) == 0 {
+		return r.report(tune.Result{}, applyOptions{output: r.output}, nil)
+	}
+	t := tune.New(tune.Options{})
+	plan, err := t.Plan(ctx, []tune.Request{q})
+	if err != nil {
+		return err
+	}
+	result, err := t.Apply(ctx, plan)
+	if result.Count(tune.Done) > 0 {
+		recorder, openErr := r.tuner()
+		if openErr == nil {
+			result.Entry, openErr = recorder.Record(plan, result)
+		}
+		if openErr != nil {
+			r.warn("it is done, but not recorded, so that piton undo knows nothing of it: %v", openErr)
+		}
+	}
+	return r.report(result, applyOptions{output: r.output}, err)
+}
