@@ -32,6 +32,9 @@ func moveIRQ(line *irq.Row, cpus cpuset.Set) tune.Request {
 		return r
 	}
 	for _, t := range line.Threads {
+		if t.Bound {
+			continue
+		}
 		r.Targets = append(r.Targets, tune.Target{TID: t.TID, Scope: tune.ScopeThread})
 	}
 	return r

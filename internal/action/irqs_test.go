@@ -115,6 +115,9 @@ func TestThreadsMoveWithTheirLine(t *testing.T) {
 	line.Requested = irq.Mask{Set: cpuset.Of(0, 1), OK: true}
 	r := MoveIRQs([]*irq.Row{line}, cpuset.Of(2))[0]
 	assert.Equal(t, []tune.Target{{TID: 77, Scope: tune.ScopeThread}}, r.Targets)
+	line.Threads[0].Bound = true
+	assert.Empty(t, MoveIRQs([]*irq.Row{line}, cpuset.Of(2))[0].Targets, "the kernel moves it")
+	line.Threads[0].Bound = false
 	assert.Equal(t, "2", r.Settings.Affinity.String())
 	assert.Equal(t, []tune.FileSetting{{Attribute: tune.IRQAffinity, Path: "/proc/irq/24/smp_affinity_list", Name: "irq 24 (eth0-rx-0)", Value: "2"}}, r.Files)
 	assert.Empty(t, MoveIRQs([]*irq.Row{line}, cpuset.Of(0, 1))[0].Targets, "it is there already")

@@ -18,11 +18,15 @@ import (
 var vmGuests = []struct {
 	kernel string
 	shape  vmShape
+	more   []string // options of the rig
 }{
-	{"6.12", vmShape{cpus: 72, threads: 2, nodes: 4, l3: 3}},
-	{"7.2", vmShape{cpus: 32, threads: 2, nodes: 4, l3: 2}},
-	{"6.1", vmShape{cpus: 8, threads: 2, nodes: 4, l3: 1}},
+	{"6.12", vmShape{cpus: 72, threads: 2, nodes: 4, l3: 3}, nil},
+	{"7.2", vmShape{cpus: 32, threads: 2, nodes: 4, l3: 2}, vmDevices},
+	{"6.1", vmShape{cpus: 8, threads: 2, nodes: 4, l3: 1}, append([]string{"--append", "threadirqs"}, vmDevices...)},
 }
+
+// vmDevices raise interrupts that can be moved, and one that its driver manages.
+var vmDevices = []string{"--nics", "2", "--queues", "4", "--nvme", "1"}
 
 // vmScript is what each of them runs.
 const vmScript = `set -e
@@ -61,6 +65,7 @@ func TestInVM(t *testing.T) {
 			shape := fmt.Sprintf(shapeFormat, s.cpus, s.threads, s.nodes, s.l3)
 			args := []string{"--kernel", guest.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads),
 				"--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3), "--timeout", "240", "--verbose"}
+			args = append(args, guest.more...)
 			for _, file := range []string{"piton", "bpf.test", "cli.test"} {
 				args = append(args, "--copy", filepath.Join(dir, file))
 			}
@@ -73,6 +78,11 @@ func TestInVM(t *testing.T) {
 			require.NoError(t, err)
 			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact"} {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
+			}
+			if len(guest.more) > 0 {
+				for _, name := range []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals"} {
+					assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
+				}
 			}
 		})
 	}

@@ -22,7 +22,7 @@ func lines() *Table {
 		row(30, Device{Address: "0000:00:05.0", Driver: "nvme", Names: []string{"nvme0n1"}}, "nvme0q1"),
 		row(31, Device{}, "PCIe PME", "pciehp", "a/b"),
 	}}
-	t.Rows[1].Threads = []Thread{{kernel.TID(77), "irq/9-acpi"}}
+	t.Rows[1].Threads = []Thread{{TID: kernel.TID(77), Comm: "irq/9-acpi"}}
 	return t
 }
 

@@ -79,6 +79,8 @@ type Spurious struct {
 type Thread struct {
 	TID  kernel.TID
 	Comm string
+	// Bound: the kernel alone moves it, with its line (since Linux 7).
+	Bound bool
 }
 
 // Named is a line of /proc/interrupts that has a name, LOC or RES, or one of

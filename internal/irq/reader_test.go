@@ -112,7 +112,7 @@ func TestReader(t *testing.T) {
 	assert.Equal(t, Device{"0000:09:00.0", "virtio_net", []string{"eth1"}}, nic.Device)
 	assert.Equal(t, Queue{QueueRx, 0}, nic.Queue)
 	assert.Equal(t, Settable, nic.Control)
-	assert.Equal(t, []Thread{{77, "irq/24-virtio2"}}, nic.Threads, "78 only calls itself so")
+	assert.Equal(t, []Thread{{TID: 77, Comm: "irq/24-virtio2"}}, nic.Threads, "78 only calls itself so")
 	assert.Equal(t, "0-1", nic.Requested.String())
 	assert.Equal(t, "1", nic.Effective.String())
 	assert.Equal(t, "0-1", nic.Hint.String())

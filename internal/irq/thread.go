@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// kernelThread is PF_KTHREAD of include/linux/sched.h.
-const kernelThread = 0x00200000
+// Flags of include/linux/sched.h.
+const (
+	kernelThread  = 0x00200000 // PF_KTHREAD
+	noSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
+)
 
 // threads finds the tasks of threaded handlers, by line.
 func (f FS) threads() (map[int][]Thread, error) {
@@ -22,7 +25,7 @@ func (f FS) threads() (map[int][]Thread, error) {
 			continue
 		}
 		if n, ok := ThreadLine(string(st.Comm)); ok {
-			found[n] = append(found[n], Thread{pid, string(st.Comm)})
+			found[n] = append(found[n], Thread{pid, string(st.Comm), st.Flags&noSetAffinity != 0})
 		}
 	}
 	return found, nil
