@@ -17,6 +17,7 @@ const readerBuffer = 16 << 10
 // no allocation. It holds the root's /proc open, so that names stay short. Its
 // errors are bare: a syscall.Errno, see Gone. It is for one goroutine.
 type Reader struct {
+	fs              FS
 	dir             int
 	path, buf, host []byte
 }
@@ -27,8 +28,11 @@ func (f FS) NewReader() (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.Path(), err)
 	}
-	return &Reader{dir: dir, path: make([]byte, 0, 64), buf: make([]byte, readerBuffer), host: make([]byte, readerBuffer)}, nil
+	return &Reader{fs: f, dir: dir, path: make([]byte, 0, 64), buf: make([]byte, readerBuffer), host: make([]byte, readerBuffer)}, nil
 }
+
+// Clone returns a Reader of the same /proc, for another goroutine.
+func (r *Reader) Clone() (*Reader, error) { return r.fs.NewReader() }
 
 // Close closes the directory.
 func (r *Reader) Close() error { return kernel.CloseFile(r.dir) }

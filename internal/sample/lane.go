@@ -1,7 +1,12 @@
 package sample
 
 import (
+	"runtime"
+	"slices"
+	"sync"
+
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // candidate is a task that a listing named.
@@ -30,7 +35,7 @@ func (p *procWalk) walkLane(w *walk, l *lane, found []candidate) {
 	for i := range l.entries {
 		e := &l.entries[i]
 		for len(found) > 0 && found[0].tid < e.task.TID {
-			p.first(w, l, found[0])
+			p.firsts(w, l, found[:1])
 			found = found[1:]
 		}
 		if p.again(w, e) {
@@ -45,27 +50,56 @@ func (p *procWalk) walkLane(w *walk, l *lane, found []candidate) {
 		}
 		p.closeEntry(e) // a candidate with its number is a new task, and comes next
 	}
-	for _, c := range found {
-		p.first(w, l, c)
-	}
+	p.firsts(w, l, found)
 	clear(l.entries[kept:])
 	l.entries = l.entries[:kept]
 	l.merge()
 }
 
-// first reads a task that was not known.
-func (p *procWalk) first(w *walk, l *lane, c candidate) {
-	e := entry{task: Task{TID: c.tid, TGID: c.tgid}, fd: -1, ran: true}
-	if c.tid == c.tgid {
-		p.processRan(&e.task) // before stat: what it does in between shows next time
+// crowd is from how many tasks on it is worth reading them on several CPUs: the
+// first sample of a machine with 5,000 is there in two thirds of the time on two.
+const crowd = 1024
+
+// firsts reads tasks that were not known.
+func (p *procWalk) firsts(w *walk, l *lane, found []candidate) {
+	readers := []*procfs.Reader{p.r}
+	for len(found) >= crowd && len(readers) < runtime.GOMAXPROCS(0) && len(found)/len(readers) >= crowd/2 {
+		r, err := p.r.Clone()
+		if err != nil {
+			break // no descriptor is left
+		}
+		defer r.Close()
+		readers = append(readers, r)
 	}
-	if p.readStat(&e) != nil {
-		return // gone again
+	if len(readers) == 1 {
+		l.born = p.readFirsts(w, p.r, found, l.born)
+		return
 	}
-	if w.needs.Delay || w.needs.watched(c.tid) {
-		p.readDelay(&e.task)
+	born := make([][]entry, len(readers))
+	var wg sync.WaitGroup
+	for i, r := range readers {
+		part := found[len(found)*i/len(readers) : len(found)*(i+1)/len(readers)]
+		wg.Go(func() { born[i] = p.readFirsts(w, r, part, nil) })
 	}
-	l.born = append(l.born, e)
+	wg.Wait()
+	l.born = append(l.born, slices.Concat(born...)...)
+}
+
+func (p *procWalk) readFirsts(w *walk, r *procfs.Reader, found []candidate, born []entry) []entry {
+	for _, c := range found {
+		e := entry{task: Task{TID: c.tid, TGID: c.tgid}, fd: -1, ran: true}
+		if c.tid == c.tgid {
+			p.processRan(&e.task) // before stat: what it does in between shows next time
+		}
+		if p.readStat(r, &e) != nil {
+			continue // gone again
+		}
+		if w.needs.Delay || w.needs.watched(c.tid) {
+			p.readDelay(r, &e.task)
+		}
+		born = append(born, e)
+	}
+	return born
 }
 
 // identify takes over the identities that details has looked up again.

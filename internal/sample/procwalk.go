@@ -135,13 +135,13 @@ func (p *procWalk) again(w *walk, e *entry) bool {
 	if !e.ran && !watched && !turn && t.State != 'R' && t.State != 'D' {
 		return true
 	}
-	err = p.readStat(e)
+	err = p.readStat(p.r, e)
 	if errors.Is(err, errReused) {
 		*t = Task{TID: t.TID, TGID: t.TGID}
-		err = p.readStat(e)
+		err = p.readStat(p.r, e)
 	}
 	if err == nil && t.IsProcess() && (e.ran || t.Have&HaveRun == 0) {
-		p.readDelay(t)
+		p.readDelay(p.r, t)
 	}
 	return err == nil
 }
@@ -170,7 +170,7 @@ func (p *procWalk) threadRan(e *entry) (bool, error) {
 	if p.room > 0 {
 		return true, p.openRun(e)
 	}
-	p.readDelay(&e.task)
+	p.readDelay(p.r, &e.task)
 	return true, nil
 }
 
@@ -221,12 +221,12 @@ func (p *procWalk) openRun(e *entry) error {
 }
 
 // readDelay reads schedstat once; without it the figures are missing.
-func (p *procWalk) readDelay(t *Task) {
+func (p *procWalk) readDelay(r *procfs.Reader, t *Task) {
 	t.Have &^= HaveRun
 	if !p.schedstat {
 		return
 	}
-	b, err := p.r.Task(t.TGID, t.thread(), "schedstat")
+	b, err := r.Task(t.TGID, t.thread(), "schedstat")
 	if err != nil {
 		return
 	}
@@ -247,9 +247,9 @@ func setDelay(t *Task, st procfs.Schedstat) {
 var errReused = errors.New("the number belongs to another task now")
 
 // readStat reads the stat file into the entry.
-func (p *procWalk) readStat(e *entry) error {
+func (p *procWalk) readStat(r *procfs.Reader, e *entry) error {
 	t := &e.task
-	b, err := p.r.Task(t.TGID, t.thread(), "stat")
+	b, err := r.Task(t.TGID, t.thread(), "stat")
 	if err != nil {
 		return err
 	}
