@@ -20,6 +20,7 @@ var (
 	coresView  = []Context{Cores}
 	irqsView   = []Context{IRQs}
 	benchView  = []Context{Bench}
+	journal    = []Context{Journal}
 	others     = []Context{Cores, IRQs, Bench, Journal}
 )
 
@@ -151,6 +152,12 @@ var viewSpecs = []Spec{
 	{ID: "irqs.untag", In: irqsView, Keys: []string{"U"}, Label: "U", Help: "IRQs: untag all"},
 	{ID: "bench.new", In: benchView, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
 		Help: "start a workload: form for size, threads, placements, runs"},
+	{ID: "journal.open", In: journal, Keys: []string{"enter"}, Label: "Enter", Help: "journal: what was changed, each task and file of it"},
+	{ID: "journal.tag", In: journal, Keys: []string{"space"}, Label: "Space", Mutates: true, Help: "journal: tag, to undo several"},
+	{ID: "journal.untag", In: journal, Keys: []string{"U"}, Label: "U", Mutates: true, Help: "journal: untag all"},
+	{ID: "journal.all", In: journal, Keys: []string{"A"}, Label: "A", Short: "Undo all", Verb: "undo --all", Mutates: true, Disabled: needUndo,
+		Help: "journal: undo everything"},
+	{ID: "journal.read", In: journal, Keys: []string{"r"}, Label: "r", Help: "journal: read it again"},
 	{ID: "bench.cancel", In: benchView, Keys: []string{"x"}, Label: "x", Short: "Cancel", Disabled: needBenchmark, Help: "cancel the running benchmark"},
 }
 

@@ -111,19 +111,35 @@ func (m *Model) stepNiceOn() tea.Cmd {
 	return m.stepNice(by)
 }
 
-// askPolicy asks for policy and real-time priority.
+// policyAsked opens the policy dialog once it is known whether nice counts.
+type policyAsked struct {
+	dialog.PolicyOptions
+	targets []tune.Target
+}
+
+// askPolicy asks for policy, real-time priority and what goes with them.
 func (m *Model) askPolicy() tea.Cmd {
-	targets, subject := m.targets()
+	ask := policyAsked{}
+	ask.targets, ask.Subject = m.targets()
 	first := m.table.Targets()[0]
 	t, rates := first.Task(), first.Rates()
-	now := tune.PolicySetting{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}
-	busy := model.Known(rates.CPUPercent) && rates.CPUPercent >= 50
-	return m.dialogs.Push(dialog.NewPolicy(subject, now, busy), func(o dialog.Outcome) tea.Cmd {
-		p, ok := o.Value.(tune.PolicySetting)
+	ask.Current = tune.PolicySetting{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}
+	ask.Busy = model.Known(rates.CPUPercent) && rates.CPUPercent >= 50
+	tuning := m.deps.Tuning
+	return func() tea.Msg {
+		ask.Autogroup = tuning.Autogrouped(t.TGID)
+		return ask
+	}
+}
+
+func (m *Model) openPolicy(a policyAsked) tea.Cmd {
+	return m.dialogs.Push(dialog.NewPolicy(a.PolicyOptions), func(o dialog.Outcome) tea.Cmd {
+		p, ok := o.Value.(dialog.PolicyAnswer)
 		if !ok {
 			return nil
 		}
-		return m.begin(job{what: "policy", subject: subject, targets: targets, want: action.Tuning{Policy: &p}})
+		return m.begin(job{what: "policy", subject: a.Subject, targets: a.targets,
+			want: action.Tuning{Policy: p.Policy, Slice: p.Slice, Autogroup: p.Session}})
 	})
 }
 
@@ -142,7 +158,12 @@ func (m *Model) askIOPrio() tea.Cmd {
 // undo takes the last change back.
 func (m *Model) undo() tea.Cmd { return m.undoThese(tune.UndoRequest{Last: 1}) }
 
-func (m *Model) undoThese(q tune.UndoRequest) tea.Cmd { return m.begin(job{what: "undo", undo: &q}) }
+func (m *Model) undoThese(q tune.UndoRequest) tea.Cmd {
+	if m.deps.ReadOnly {
+		return nil
+	}
+	return m.begin(job{what: "undo", undo: &q})
+}
 
 // signalled delivers the outcome of signals.
 type signalled struct {

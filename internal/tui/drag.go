@@ -14,9 +14,9 @@ import (
 // press takes hold of the row under the mouse: of all tagged rows when it is one
 // of them. Only a motion makes a drag of it.
 func (m *Model) press(row int) tea.Cmd {
-	s, _ := action.ForKey("d", m.view)
+	s, ok := action.ForKey("d", m.view)
 	switch {
-	case s.Why(m.state()) != "":
+	case !ok || s.Why(m.state()) != "":
 	case m.view == action.IRQs:
 		m.chooser.pressed = m.draggedIRQs()
 	default:

@@ -53,6 +53,8 @@ type fakeTuning struct {
 	reason   string
 	err      error // of each change
 	canUndo  bool
+
+	autogroup bool
 }
 
 func (f *fakeTuning) Plan(_ context.Context, _ *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error) {
@@ -128,6 +130,8 @@ func (f *fakeTuning) Signal(t tune.Target, _ syscall.Signal) error {
 func (f *fakeTuning) Cpuset(kernel.TID) (cpuset.Set, string, error) {
 	return cpuset.Set{}, "", errors.New("no cgroup")
 }
+
+func (f *fakeTuning) Autogrouped(kernel.TID) bool { return f.autogroup }
 
 type fakeInspector struct{}
 

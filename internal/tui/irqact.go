@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -37,7 +38,27 @@ func requested(what, subject, reason string, requests []tune.Request) job {
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers
 // with them.
 func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.Cmd {
-	return m.begin(requested("IRQ", linesName(lines), reason, action.MoveIRQs(lines, cpus)))
+	j := requested("IRQ", linesName(lines), reason, action.MoveIRQs(lines, cpus))
+	j.command = append(irqCommand("move", lines), "--cpu", cpus.String())
+	return m.begin(j)
+}
+
+// irqCommand is a verb of piton irq for some lines.
+func irqCommand(verb string, lines []*irq.Row) []string {
+	argv := []string{"irq", verb}
+	for _, l := range lines {
+		argv = append(argv, strconv.Itoa(l.Number))
+	}
+	return argv
+}
+
+// spread deals lines out to CPUs.
+func (m *Model) spread(lines []*irq.Row) tea.Cmd {
+	t := m.deps.Topology
+	cpus := ordinaryCPUs(t)
+	j := requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, cpus))
+	j.command = append(irqCommand("spread", lines), "--cpu", cpus.String())
+	return m.begin(j)
 }
 
 // heldIRQs is lines to be dropped on CPUs.
@@ -93,8 +114,7 @@ func (m *Model) spreadIRQs() tea.Cmd {
 	if len(lines) == 0 {
 		return m.say(bad, "spread: no interrupt with a number is shown")
 	}
-	t := m.deps.Topology
-	return m.begin(requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, ordinaryCPUs(t))))
+	return m.spread(lines)
 }
 
 // ordinaryCPUs are the online ones that were not set apart at boot.
@@ -134,8 +154,7 @@ func (m *Model) askIRQPlace() tea.Cmd {
 	return m.dialogs.Push(dialog.NewPlaces(linesName(lines), items), func(o dialog.Outcome) tea.Cmd {
 		switch v := o.Value.(type) {
 		case irqPlace:
-			t := m.deps.Topology
-			return m.begin(requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, ordinaryCPUs(t))))
+			return m.spread(lines)
 		case cpuset.Set:
 			return m.sendIRQs(lines, v, "chosen in the place menu")
 		case placeBy:

@@ -42,6 +42,7 @@ func (m *Model) isolateFor(cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
 	}
 	var apart partition.Isolation
 	return m.begin(job{what: "isolate", subject: cpuWords(cpus), ask: true, then: then,
+		command: []string{"isolate", cpus.String()},
 		prepare: func(ctx context.Context, _ Tuning) (tune.Plan, []dialog.Line, error) {
 			plan, out, err := p.Isolate(ctx, cpus)
 			apart = out
@@ -63,7 +64,7 @@ func (m *Model) include() tea.Cmd {
 	if p == nil {
 		return m.say(bad, "include: CPUs are not set apart here")
 	}
-	return m.begin(job{what: "include", subject: cpuWords(cpus), ask: true,
+	return m.begin(job{what: "include", subject: cpuWords(cpus), ask: true, command: []string{"include", cpus.String()},
 		prepare: func(ctx context.Context, _ Tuning) (tune.Plan, []dialog.Line, error) {
 			plan, _, err := p.Include(ctx, cpus, false)
 			return plan, nil, err

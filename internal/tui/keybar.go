@@ -18,7 +18,7 @@ var barOrder = map[action.Context][]string{
 	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.cancel", "app.setup"},
 	action.Panel:   {"app.help", "panel.enter", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
-	action.Journal: {"app.help", "tune.undo", "view.bench", "app.setup"},
+	action.Journal: {"app.help", "tune.undo", "journal.all", "view.bench", "app.setup"},
 }
 
 const barLast = "app.quit"
@@ -39,7 +39,10 @@ func (m *Model) barItems(width int) []barItem {
 	x := 0
 	for _, id := range barOrder[m.context()] {
 		it, ok := newBarItem(id)
-		if !ok || x+it.w > room {
+		if !ok { // not in read-only mode
+			continue
+		}
+		if x+it.w > room {
 			break
 		}
 		it.x = x

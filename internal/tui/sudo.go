@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/field"
-	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tune"
 )
@@ -54,19 +53,31 @@ func (m *Model) takeSudo(d sudoDone) tea.Cmd {
 	return tea.Batch(m.say(good, d.what+": done through sudo"), m.journalChanged())
 }
 
-// sudoCommands writes a plan as command lines of piton: one for each attribute
-// of each request.
+// sudoCommands writes a plan as command lines of piton: what its job says, or one
+// for each attribute of each request.
 func (m *Model) sudoCommands(p planned) []*exec.Cmd {
+	if p.prepare != nil {
+		if len(p.command) == 0 {
+			return nil
+		}
+		return []*exec.Cmd{exec.Command(m.deps.Sudo, append([]string{m.deps.Self}, p.command...)...)}
+	}
 	var out []*exec.Cmd
+	add := func(a verbArgs, targets []tune.Target) {
+		for scope, ids := range byScope(targets) {
+			argv := append([]string{m.deps.Self, a.verb, scope}, a.flags...)
+			argv = append(argv, "--")
+			argv = append(append(argv, ids...), a.values...)
+			out = append(out, exec.Command(m.deps.Sudo, argv...))
+		}
+	}
 	for _, r := range p.plan.Requests {
 		for _, args := range settingArgs(r.Settings) {
-			for scope, ids := range byScope(r.Targets) {
-				argv := append([]string{m.deps.Self, args.verb, scope}, args.flags...)
-				argv = append(argv, "--")
-				argv = append(append(argv, ids...), args.values...)
-				out = append(out, exec.Command(m.deps.Sudo, argv...))
-			}
+			add(args, r.Targets)
 		}
+	}
+	if n := p.want.Autogroup; n != nil {
+		add(verbArgs{"nice", []string{"--autogroup"}, []string{strconv.Itoa(*n)}}, p.targets)
 	}
 	return out
 }
@@ -85,24 +96,16 @@ func settingArgs(s tune.Settings) []verbArgs {
 	if s.Nice != nil {
 		out = append(out, verbArgs{"nice", nil, []string{strconv.Itoa(*s.Nice)}})
 	}
+	if s.Slice != nil {
+		out = append(out, verbArgs{"slice", nil, []string{s.Slice.String()}})
+	}
 	if s.Policy != nil {
-		out = append(out, verbArgs{"policy", nil, []string{policyArg(*s.Policy)}})
+		out = append(out, verbArgs{"policy", nil, []string{strings.ToLower(s.Policy.String())}})
 	}
 	if s.IOPrio != nil {
 		out = append(out, verbArgs{"ionice", nil, []string{tune.FormatIOPrio(*s.IOPrio)}})
 	}
 	return out
-}
-
-func policyArg(p tune.PolicySetting) string {
-	text := strings.ToLower(p.Policy.String())
-	if p.Policy == kernel.FIFO || p.Policy == kernel.RR {
-		text += ":" + strconv.Itoa(p.RTPrio)
-	}
-	if p.ResetOnFork {
-		text += ",reset-on-fork"
-	}
-	return text
 }
 
 // byScope sorts targets by the flag that says what they mean.

@@ -30,6 +30,8 @@ type Tuning interface {
 	PlanUndo(ctx context.Context, q tune.UndoRequest) (tune.Plan, error)
 	Signal(target tune.Target, sig syscall.Signal) error
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
+	// Autogrouped reports whether nice ranks the process within its session only.
+	Autogrouped(pid kernel.TID) bool
 }
 
 // Tuner is the Tuning of this machine.
@@ -59,6 +61,7 @@ type job struct {
 	undo    *tune.UndoRequest // instead of want
 	// prepare plans, instead of want; with what the dialog is to say besides.
 	prepare func(ctx context.Context, t Tuning) (tune.Plan, []dialog.Line, error)
+	command []string // of piton, that does what is prepared; nil: there is none
 	// settle looks again once the plan was applied, and words says what was done;
 	// nil for what any plan says of itself.
 	settle func(*tune.Result) error

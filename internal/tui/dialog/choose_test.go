@@ -2,11 +2,13 @@ package dialog
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
 	"piton/internal/cpuset"
@@ -25,7 +27,7 @@ func everyDialog() []Dialog {
 		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)", Strategies()),
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
 		NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts among tasks of one session only"}),
-		NewPolicy("nqueens (3641)", tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, true),
+		NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}),
 		sampleSetup(), NewHelp(nil, action.Specs, action.State{View: action.Processes}),
 		NewPrompt("filter", "cpu=3", nil),
 		NewAffinity(AffinityOptions{Subject: "nqueens (3641)", Topology: topologytest.Sized(8), Current: cpuset.Of(0, 1, 2), LeastLoaded: 5}),
@@ -101,11 +103,42 @@ func TestPolicyPicker(t *testing.T) {
 		"down enter":            {Policy: kernel.Batch},
 		"down down space enter": {Policy: kernel.Idle, ResetOnFork: true},
 	} {
-		assert.Equal(t, want, press(NewPolicy("x", start, false), keys).Value, keys)
+		assert.Equal(t, want, *press(NewPolicy(PolicyOptions{Subject: "x", Current: start}), keys).Value.(PolicyAnswer).Policy, keys)
 	}
-	text := ansi.Strip(NewPolicy("x", tune.PolicySetting{Policy: kernel.RR, RTPrio: 7}, true).Render(80, 20, plain))
+	text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x", Current: tune.PolicySetting{Policy: kernel.RR, RTPrio: 7}, Busy: true}).Render(80, 20, plain))
 	assert.Contains(t, text, "RR:7 → RR:7")
 	assert.Contains(t, text, "leaves other tasks about 5 %")
+}
+
+func TestPolicyFields(t *testing.T) {
+	answer := func(o PolicyOptions, keys string) PolicyAnswer {
+		a, _ := press(NewPolicy(o), keys).Value.(PolicyAnswer)
+		return a
+	}
+	deadline := answer(PolicyOptions{}, "d enter")
+	assert.Equal(t, "DEADLINE:10ms/100ms/100ms", deadline.Policy.String())
+	erase := strings.Repeat("backspace ", len("10ms/100ms/100ms"))
+	deadline = answer(PolicyOptions{}, "d t "+erase+"5 m s / 2 0 m s / 2 0 m s enter enter")
+	assert.Equal(t, "DEADLINE:5ms/20ms/20ms", deadline.Policy.String())
+
+	sliced := answer(PolicyOptions{}, "s 3 m s enter enter")
+	require.NotNil(t, sliced.Slice)
+	assert.Equal(t, 3*time.Millisecond, *sliced.Slice)
+	assert.Nil(t, answer(PolicyOptions{}, "s 3 m s enter f enter").Slice, "FIFO has none")
+	assert.Nil(t, answer(PolicyOptions{}, "s enter enter").Slice, "nothing typed leaves it")
+
+	session := answer(PolicyOptions{Autogroup: true}, "g - 5 enter enter")
+	require.NotNil(t, session.Session)
+	assert.Equal(t, -5, *session.Session)
+	known := tune.PolicySetting{Policy: kernel.Deadline}
+	assert.Nil(t, answer(PolicyOptions{Current: known}, "enter").Policy, "times that are not known are not written")
+
+	for keys, note := range map[string]string{"t": "only DEADLINE has times", "f s": "only OTHER and BATCH", "g": "autogroup is off",
+		"s 9 s enter": "out of range", "d t x enter": "is not a time"} {
+		p := NewPolicy(PolicyOptions{})
+		assert.False(t, press(p, keys).Done, keys)
+		assert.Contains(t, ansi.Strip(p.Render(80, 24, plain)), note, keys)
+	}
 }
 
 func TestSetupTicksAndMoves(t *testing.T) {
@@ -149,8 +182,13 @@ func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "ioprio", NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}))
 	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
 	checkGolden(t, "nice", NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts only among tasks of the same session"}))
-	checkGolden(t, "policy", NewPolicy("nqueens (3641)", tune.PolicySetting{}, true))
-	checkGolden(t, "policy-fifo", NewPolicy("nqueens (3641)", tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, true))
+	checkGolden(t, "policy", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Busy: true, Autogroup: true}))
+	checkGolden(t, "policy-fifo", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}))
+	deadline := NewPolicy(PolicyOptions{Subject: "nqueens (3641)"})
+	press(deadline, "d")
+	checkGolden(t, "policy-deadline", deadline)
+	press(deadline, "t")
+	checkGolden(t, "policy-times", deadline)
 	checkGolden(t, "setup", sampleSetup())
 	checkGolden(t, "prompt", NewPrompt("filter", "cpu=3 mig>10", nil))
 	checkGolden(t, "help", NewHelp([]string{"piton shows which tasks bounce between CPUs."}, action.Specs, action.State{View: action.Processes}))

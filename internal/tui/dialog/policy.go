@@ -1,7 +1,7 @@
 package dialog
 
 import (
-	"strconv"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -21,88 +21,137 @@ var policies = []struct {
 	{kernel.Idle, "runs when nothing else wants the CPU"},
 	{kernel.FIFO, "real time: before all of the above, until it blocks or yields"},
 	{kernel.RR, "real time, taking turns with its equals"},
+	{kernel.Deadline, "real time by a budget: a runtime in each period"},
 }
 
 // defaultRTPrio is low among the real-time priorities: above ordinary tasks,
 // below the kernel's own threads (50 and 99).
 const defaultRTPrio = 10
 
-// Policy asks for policy, real-time priority and reset-on-fork; the value is a
-// tune.PolicySetting.
+// PolicyAnswer is what was chosen; nil is left as it is.
+type PolicyAnswer struct {
+	Policy  *tune.PolicySetting
+	Slice   *time.Duration // 0 = the kernel's default
+	Session *int           // nice value of the whole session
+}
+
+// PolicyOptions is what the policy dialog starts from.
+type PolicyOptions struct {
+	Subject string
+	Current tune.PolicySetting
+	// Busy says that the subject keeps a CPU working, so that as a real-time task
+	// it would starve others.
+	Busy bool
+	// Autogroup says that nice ranks the subject within its session only, so that
+	// the session's own nice value can be set as well.
+	Autogroup bool
+}
+
+// Policy asks for policy, real-time priority or times, reset-on-fork and slice;
+// the value is a PolicyAnswer.
 type Policy struct {
-	subject string
-	before  string
-	busy    bool
+	PolicyOptions
 	at      int // in policies
 	prio    number
 	reset   bool
+	times   tune.PolicySetting // of DEADLINE
+	slice   *time.Duration
+	session *int
+
+	typing policyField // a value is being typed
+	input  Input
+	note   string // what is wrong with it
 }
 
-// NewPolicy starts from the present setting. busy says that the subject keeps a
-// CPU working, so that as a real-time task it would starve others.
-func NewPolicy(subject string, current tune.PolicySetting, busy bool) *Policy {
-	p := &Policy{subject: subject, busy: busy, reset: current.ResetOnFork, before: settingText(current),
-		prio: number{value: defaultRTPrio, min: 1, max: 99}}
+// NewPolicy starts from the present setting.
+func NewPolicy(o PolicyOptions) *Policy {
+	p := &Policy{PolicyOptions: o, reset: o.Current.ResetOnFork, prio: number{value: defaultRTPrio, min: 1, max: 99}, times: defaultTimes}
 	for i, c := range policies {
-		if c.policy == current.Policy {
+		if c.policy == o.Current.Policy {
 			p.at = i
 		}
 	}
-	if current.RTPrio > 0 {
-		p.prio.value = current.RTPrio
+	if o.Current.RTPrio > 0 {
+		p.prio.value = o.Current.RTPrio
+	}
+	if o.Current.Runtime > 0 {
+		p.times = o.Current
 	}
 	return p
 }
 
-// settingText is a setting as the POL column and the journal write it.
-func settingText(s tune.PolicySetting) string {
-	text := s.Policy.String()
-	if s.Policy == kernel.FIFO || s.Policy == kernel.RR {
-		text += ":" + strconv.Itoa(s.RTPrio)
+// before is the present setting as the POL column has it. Of a DEADLINE task the
+// sample does not have the times.
+func (p *Policy) before() string {
+	if p.Current.Policy == kernel.Deadline && p.Current.Runtime == 0 {
+		return p.Current.Policy.String()
 	}
-	if s.ResetOnFork {
-		text += ",reset-on-fork"
-	}
-	return text
+	return p.Current.String()
 }
 
 func (p *Policy) setting() tune.PolicySetting {
 	s := tune.PolicySetting{Policy: policies[p.at].policy, ResetOnFork: p.reset}
-	if s.Policy.RealTime() {
+	switch {
+	case s.Policy == kernel.Deadline:
+		s.Runtime, s.Deadline, s.Period = p.times.Runtime, p.times.Deadline, p.times.Period
+	case s.Policy.RealTime():
 		s.RTPrio = p.prio.value
 	}
 	return s
 }
 
-// Title names the subject.
-func (p *Policy) Title() string { return "Policy of " + p.subject }
+// answer leaves out what its policy does not have.
+func (p *Policy) answer() PolicyAnswer {
+	s := p.setting()
+	a := PolicyAnswer{Policy: &s, Session: p.session}
+	if sliced(s.Policy) {
+		a.Slice = p.slice
+	}
+	if p.Current.Policy == kernel.Deadline && s.Policy == kernel.Deadline && p.times == defaultTimes {
+		a.Policy = nil // its times are not known, and none were given
+	}
+	return a
+}
 
-// Cursor is hidden.
-func (p *Policy) Cursor() *tea.Cursor { return nil }
+// Title names the subject.
+func (p *Policy) Title() string { return "Policy of " + p.Subject }
+
+// Cursor is in the value that is being typed.
+func (p *Policy) Cursor() *tea.Cursor {
+	if p.typing == noField {
+		return nil
+	}
+	return tea.NewCursor(len(p.typing.label())+p.input.CursorX(), 0)
+}
 
 // Update chooses.
 func (p *Policy) Update(msg tea.Msg) Outcome {
+	if p.typing != noField {
+		return p.typed(msg)
+	}
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok {
 		return Outcome{}
 	}
-	switch k.String() {
+	p.note = ""
+	switch key := k.String(); key {
 	case "esc", "ctrl+c", "ctrl+g":
 		return canceled
 	case "enter":
-		return answered(p.setting())
+		return answered(p.answer())
 	case "up", "k":
 		p.move(-1)
 	case "down", "j":
 		p.move(1)
-	case "o", "b", "i", "f":
-		p.pick(map[string]kernel.Policy{"o": kernel.Other, "b": kernel.Batch, "i": kernel.Idle, "f": kernel.FIFO}[k.String()])
-	case "r":
-		p.pick(kernel.RR)
+	case "o", "b", "i", "f", "r", "d":
+		p.pick(map[string]kernel.Policy{"o": kernel.Other, "b": kernel.Batch, "i": kernel.Idle, "f": kernel.FIFO,
+			"r": kernel.RR, "d": kernel.Deadline}[key])
 	case "x", "space":
 		p.reset = !p.reset
+	case "t", "s", "g":
+		p.edit(map[string]policyField{"t": timesField, "s": sliceField, "g": sessionField}[key])
 	default:
-		if policies[p.at].policy.RealTime() {
+		if now := policies[p.at].policy; now == kernel.FIFO || now == kernel.RR {
 			p.prio.key(k)
 		}
 	}
@@ -123,8 +172,12 @@ func (p *Policy) pick(want kernel.Policy) {
 func (p *Policy) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 74)
 	var change rows.Row
-	change.Add(th.Dim, " "+p.before+" "+th.Arrow+" ")
-	change.Add(th.Strong, settingText(p.setting()))
+	change.Add(th.Dim, " "+p.before()+" "+th.Arrow+" ")
+	change.Add(th.Strong, p.setting().String())
+	if p.typing != noField {
+		return rows.Stack(width, height, p.typingLines(width, th), 0, func(int) []string { return nil },
+			[]string{"", rows.Keys(th, " Enter", "take", "Esc", "back").Render(th, width)})
+	}
 
 	body := func(h int) []string {
 		list := rows.Scroll{Cursor: p.at}
@@ -148,37 +201,20 @@ func (p *Policy) row(i, width int, th *theme.Theme) string {
 	}
 	var r rows.Row
 	r.Add(th.Text, box+" ")
-	r.Left(th, th.Text, policies[i].policy.String(), 6)
+	r.Left(th, th.Text, policies[i].policy.String(), 10)
 	r.Add(th.Dim, policies[i].help)
 	return r.Item(th, width, i == p.at)
 }
 
-func (p *Policy) fields(width int, th *theme.Theme) []string {
-	var prio, reset rows.Row
-	prio.Add(th.Dim, " priority  ")
-	if policies[p.at].policy.RealTime() {
-		prio.Right(th, th.Strong, p.prio.text(), 2)
-		prio.Add(th.Dim, "  1"+th.Ellipsis+"99, the larger runs first: ")
-		prio = append(prio, rows.Keys(th, "0-9", "type", "+ -", "step")...)
-	} else {
-		prio.Right(th, th.Dim, th.None, 2)
-		prio.Add(th.Dim, "  of FIFO and RR only")
-	}
-	box := th.Unchecked
-	if p.reset {
-		box = th.Checked
-	}
-	reset.Add(th.Text, " "+box+" ")
-	reset.Add(th.Dim, "reset on fork: its children start as OTHER  ")
-	reset = append(reset, rows.Keys(th, "x", "toggle")...)
-	return []string{prio.Render(th, width), reset.Render(th, width)}
-}
-
 // warning always takes the same number of lines, so that the dialog keeps its size.
 func (p *Policy) warning(width int, th *theme.Theme) []string {
-	text := ""
+	text, style := "", th.Warn
 	switch rt := policies[p.at].policy.RealTime(); {
-	case rt && p.busy:
+	case p.note != "":
+		text, style = p.note, th.Bad
+	case policies[p.at].policy == kernel.Deadline:
+		text = "It runs before every other task for its runtime in each period. Its affinity must be all CPUs, and cannot be changed then."
+	case rt && p.Busy:
 		text = "It is busy: as a real-time task it leaves other tasks about 5 % of its CPU. You will be asked to keep it, or it is taken back."
 	case rt:
 		text = "It will run before every ordinary task on its CPU."
@@ -188,7 +224,7 @@ func (p *Policy) warning(width int, th *theme.Theme) []string {
 		lines = append(lines, "")
 	}
 	for i, l := range lines {
-		lines[i] = " " + th.Warn.Render(l)
+		lines[i] = " " + style.Render(l)
 	}
 	return append(lines, "")
 }

@@ -68,7 +68,11 @@ func (v *View) head(width int, th *theme.Theme) []string {
 	default:
 		r.Add(th.Text, "  "+v.summary())
 		r.Add(th.Dim, "   ")
-		r = append(r, rows.Keys(th, "z", "undo", "Space", "tag", "A", "undo all", "Enter", "details")...)
+		if v.o.ReadOnly {
+			r = append(r, rows.Keys(th, "Enter", "details")...)
+		} else {
+			r = append(r, rows.Keys(th, "z", "undo", "Space", "tag", "A", "undo all", "Enter", "details")...)
+		}
 	}
 	out := []string{r.Render(th, width)}
 	for i, d := range v.damage {
@@ -236,7 +240,11 @@ func changeRow(e entry, c tune.Change, w widths, th *theme.Theme) rows.Row {
 		r.Left(th, th.Text, c.Comm, 15)
 	}
 	r.Add(th.Text, "  ")
-	r.Left(th, th.Dim, string(c.Attribute), 8)
+	attribute := string(c.Attribute)
+	if c.Path != "" {
+		attribute = c.Attribute.Title()
+	}
+	r.Left(th, th.Dim, attribute, 8)
 	r.Add(th.Text, "  ")
 	r.Left(th, th.Text, change([]tune.Change{c}), max(w.change, 14))
 	r.Add(th.Text, "  ")

@@ -32,7 +32,8 @@ type Options struct {
 	Journal Journal // nil: nothing is recorded
 	Checker Checker
 	// Undo plans what is asked for, lets the user confirm it, and does it.
-	Undo func(tune.UndoRequest) tea.Cmd
+	Undo     func(tune.UndoRequest) tea.Cmd
+	ReadOnly bool // nothing may be changed, nor undone
 }
 
 // View is the journal's pane.
@@ -165,6 +166,9 @@ func (v *View) relist() {
 
 // Key handles a key, and reports whether it meant something here.
 func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	if key := k.String(); v.o.ReadOnly && (key == "space" || key == "z" || key == "u" || key == "A") {
+		return false, nil
+	}
 	switch k.String() {
 	case "enter", "left", "right":
 		v.toggleOpen(k.String())

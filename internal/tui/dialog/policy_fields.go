@@ -1,0 +1,189 @@
+package dialog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/kernel"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tune"
+)
+
+// policyField is a value of the policy dialog that is typed.
+type policyField uint8
+
+const (
+	noField policyField = iota
+	timesField
+	sliceField
+	sessionField
+)
+
+func (f policyField) label() string {
+	return [...]string{"", " runtime/deadline/period: ", " slice: ", " nice of the session: "}[f]
+}
+
+func (f policyField) hint() string {
+	return [...]string{"", "it runs for runtime, by deadline, in each period: 5ms/20ms/20ms",
+		"how long it runs before another's turn: 100us to 100ms, or default",
+		"-20 to 19, for all of its session: against other sessions, nice of a task counts nothing"}[f]
+}
+
+// defaultTimes are a tenth of a CPU, often enough for most of what is periodic.
+var defaultTimes = tune.PolicySetting{Runtime: 10 * time.Millisecond, Deadline: 100 * time.Millisecond, Period: 100 * time.Millisecond}
+
+// sliced reports whether a policy has slices (EEVDF).
+func sliced(p kernel.Policy) bool { return p == kernel.Other || p == kernel.Batch }
+
+// edit begins to type a value, where the policy has it.
+func (p *Policy) edit(f policyField) {
+	now := policies[p.at].policy
+	text := ""
+	switch {
+	case f == timesField && now != kernel.Deadline:
+		p.note = "only DEADLINE has times"
+		return
+	case f == sliceField && !sliced(now):
+		p.note = "only OTHER and BATCH have a slice"
+		return
+	case f == sessionField && !p.Autogroup:
+		p.note = "autogroup is off here, or the process has a cpu cgroup: its own nice counts"
+		return
+	case f == timesField:
+		text = timesText(p.times)
+	case f == sliceField && p.slice != nil:
+		text = p.slice.String()
+	case f == sessionField && p.session != nil:
+		text = strconv.Itoa(*p.session)
+	}
+	p.typing, p.input = f, NewInput(text)
+}
+
+func timesText(s tune.PolicySetting) string {
+	return fmt.Sprintf("%v/%v/%v", s.Runtime, s.Deadline, s.Period)
+}
+
+// typed handles the line in which a value is typed.
+func (p *Policy) typed(msg tea.Msg) Outcome {
+	k, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case ok && (k.String() == "esc" || k.String() == "ctrl+c"):
+		p.typing, p.note = noField, ""
+	case ok && k.String() == "enter":
+		p.note = ""
+		if err := p.take(strings.TrimSpace(p.input.Value())); err != nil {
+			p.note = err.Error()
+			break
+		}
+		p.typing = noField
+	case p.input.Update(msg):
+		p.note = ""
+	}
+	return Outcome{}
+}
+
+// take reads a typed value; nothing typed leaves slice and session as they are.
+func (p *Policy) take(text string) error {
+	switch p.typing {
+	case timesField:
+		s, err := tune.ParsePolicy("deadline:" + text)
+		if err != nil {
+			return err
+		}
+		p.times = tune.PolicySetting{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period}
+	case sliceField:
+		p.slice = nil
+		if text == "" {
+			return nil
+		}
+		d, err := tune.ParseSlice(text)
+		if err != nil {
+			return err
+		}
+		p.slice = &d
+	case sessionField:
+		p.session = nil
+		if text == "" {
+			return nil
+		}
+		n, err := tune.ParseNice(text)
+		if err != nil {
+			return err
+		}
+		p.session = &n
+	}
+	return nil
+}
+
+// typingLines are the value being typed, with what is wrong with it below.
+func (p *Policy) typingLines(width int, th *theme.Theme) []string {
+	label := p.typing.label()
+	out := []string{th.Accent.Render(label) + p.input.Render(width-len(label), th)}
+	style, text := th.Dim, p.typing.hint()
+	if p.note != "" {
+		style, text = th.Bad, p.note
+	}
+	for _, l := range rows.Wrap(th, text, width-2) {
+		out = append(out, " "+style.Render(l))
+	}
+	return out
+}
+
+// fields are the values besides the policy: always the same lines, so that the
+// dialog keeps its size.
+func (p *Policy) fields(width int, th *theme.Theme) []string {
+	now := policies[p.at].policy
+	var lines []string
+	line := func(label string, has bool, value, key, what string) {
+		var r rows.Row
+		r.Left(th, th.Dim, " "+label, 11)
+		switch {
+		case !has:
+			r.Left(th, th.Dim, th.None, 19)
+		case value == "":
+			r.Left(th, th.Dim, "as it is", 19)
+		default:
+			r.Left(th, th.Strong, value, 19)
+		}
+		if !has {
+			key = ""
+		}
+		r.Left(th, th.Key, key, 8)
+		r.Add(th.Dim, what)
+		lines = append(lines, r.Render(th, width))
+	}
+	line("priority", now == kernel.FIFO || now == kernel.RR, p.prio.text(), "0-9 + -", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
+	line("times", now == kernel.Deadline, timesText(p.times), "t", "runtime/deadline/period")
+	line("slice", sliced(now), durationText(p.slice), "s", "of OTHER, BATCH: until another's turn")
+	if p.Autogroup {
+		line("session", true, intText(p.session), "g", "its nice; autogroup ignores the task's")
+	}
+	box := th.Unchecked
+	if p.reset {
+		box = th.Checked
+	}
+	line("reset", true, box, "x", "on fork: its children start as OTHER")
+	return lines
+}
+
+func durationText(d *time.Duration) string {
+	switch {
+	case d == nil:
+		return ""
+	case *d == 0:
+		return "default"
+	}
+	return d.String()
+}
+
+func intText(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
