@@ -190,28 +190,39 @@ func (r *rescuer) choose(tasks []rescue.Task, words []string) ([]rescue.Task, er
 	var out []rescue.Task
 	for _, word := range words {
 		n, err := strconv.ParseInt(word, 10, 32)
-		if err != nil && word != "all" {
+		switch {
+		case word == "all":
+			out = append(out, everyUser(tasks)...)
+			continue
+		case err != nil:
 			return nil, usagef("%q is neither all nor the number of a task", word)
 		}
-		found := false
+		before := len(out)
 		for _, k := range tasks {
-			switch {
-			case word == "all" && (k.Kernel || !k.Eating()):
-			case word != "all" && k.TID != kernel.TID(n) && k.PID != kernel.TID(n):
-			case k.Kernel && !r.yes:
-				return nil, codeError{ExitFailed, fmt.Errorf("%d (%s) is a kernel thread, and the machine may need it as it is; --yes demotes it all the same", k.TID, k.Comm)}
-			case !slices.Contains(out, k):
-				found = true
+			if k.TID == kernel.TID(n) || k.PID == kernel.TID(n) {
 				out = append(out, k)
-			default:
-				found = true
 			}
 		}
-		if !found && word != "all" {
+		if len(out) == before {
 			return nil, fmt.Errorf("%d is no real-time task", n)
 		}
 	}
-	return out, nil
+	return out, r.check(out)
+}
+
+// everyUser returns the tasks that eat, but for kernel threads.
+func everyUser(tasks []rescue.Task) []rescue.Task {
+	return slices.DeleteFunc(slices.Clone(tasks), func(k rescue.Task) bool { return k.Kernel || !k.Eating() })
+}
+
+// check refuses kernel threads.
+func (r *rescuer) check(tasks []rescue.Task) error {
+	for _, k := range tasks {
+		if k.Kernel && !r.yes {
+			return fmt.Errorf("%d (%s) is a kernel thread, and the machine may need it as it is; --yes demotes it all the same", k.TID, k.Comm)
+		}
+	}
+	return nil
 }
 
 // ask offers to demote what is shown, and looks again after each answer.
@@ -241,26 +252,26 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 
 // pick finds the tasks with the numbers of the table.
 func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, error) {
-	var numbers []string
+	var out []rescue.Task
 	for _, word := range words {
 		n, err := strconv.Atoi(word)
 		switch {
 		case word == "all":
-			numbers = append(numbers, word)
+			out = append(out, everyUser(tasks)...)
 		case err != nil || n < 1 || n > len(tasks) || !tasks[n-1].Eating():
 			return nil, fmt.Errorf("there is no number %q in the table", word)
 		default:
-			numbers = append(numbers, fmt.Sprint(tasks[n-1].TID))
+			out = append(out, tasks[n-1])
 		}
 	}
-	return r.choose(tasks, numbers)
+	return out, r.check(out)
 }
 
 // demoteAll makes threads ordinary, at once, and records it when the machine is
 // its users' again.
 func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task) error {
 	q := tune.Request{Settings: tune.Settings{Policy: &tune.PolicySetting{Policy: kernel.Other}}, Reason: "piton rescue"}
-	for _, k := range tasks {
+	for _, k := range tasks { // named twice or not: the plan has each once
 		q.Targets = append(q.Targets, tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeThread})
 	}
 	if len(q.Targets) == 0 {

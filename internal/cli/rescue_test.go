@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/rescue"
+)
+
+// rescue runs piton rescue as a process of its own: it takes the highest priority.
+func (h *home) rescue(args ...string) result {
+	h.t.Helper()
+	var out, errs bytes.Buffer
+	cmd := h.program(append([]string{"rescue", "--window", "50ms"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+		require.NoError(h.t, err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+func TestRescue(t *testing.T) {
+	needRights(t)
+	h, pid, ordinary := newHome(t), sleeper(t), sleeper(t)
+	require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 3, false))
+
+	r := h.rescue("--list", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	sum := ofType(jsonLines(t, r.out), "rescue")
+	require.Len(t, sum, 1)
+	assert.GreaterOrEqual(t, sum[0]["asleep"], 1.0)
+	assert.NotEmpty(t, sum[0]["throttling"])
+	assert.Contains(t, h.rescue().out, "asleep", "without a terminal it asks nothing")
+	assert.Equal(t, ExitUsage, h.rescue("1").code)
+	assert.Equal(t, ExitUsage, h.rescue("--list", "--demote", "all").code)
+	assert.Equal(t, ExitUsage, h.rescue("--demote", "some").code)
+	r = h.rescue("--demote", fmt.Sprint(ordinary))
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "no real-time task")
+
+	r = h.rescue("--demote", fmt.Sprint(pid), "-o", "json")
+	require.Zero(t, r.code, r.err)
+	changes := ofType(jsonLines(t, r.out), "change")
+	require.Len(t, changes, 1)
+	assert.Equal(t, "FIFO:3", changes[0]["before"])
+	assert.Equal(t, "done", changes[0]["status"])
+	assert.EqualValues(t, 1, ofType(jsonLines(t, r.out), "summary")[0]["journal"])
+	assert.Equal(t, kernel.Other, policyOf(t, pid))
+
+	require.Zero(t, h.run("undo").code)
+	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
+}
+
+func policyOf(t *testing.T, pid kernel.TID) kernel.Policy {
+	t.Helper()
+	attr, err := sched.Attr(pid)
+	require.NoError(t, err)
+	return attr.Policy
+}
+
+func TestRescueAnswers(t *testing.T) {
+	tasks := []rescue.Task{
+		{PID: 30, TID: 30, Comm: "spin", Share: 0.9}, {PID: 20, TID: 20, Comm: "irq/9-nic", Share: 0.5, Kernel: true},
+		{PID: 30, TID: 31, Comm: "next", Waiting: true}, {PID: 40, TID: 40, Comm: "asleep"},
+	}
+	for _, c := range []struct {
+		words string
+		yes   bool
+		want  []kernel.TID
+		err   string
+	}{
+		{words: "all", want: []kernel.TID{30, 31}},
+		{words: "all", yes: true, want: []kernel.TID{30, 31}},
+		{words: "3", want: []kernel.TID{31}},
+		{words: "1", want: []kernel.TID{30}},
+		{words: "3 1", want: []kernel.TID{31, 30}},
+		{words: "2", err: "kernel thread"},
+		{words: "2 3", yes: true, want: []kernel.TID{20, 31}},
+		{words: "4", err: "no number"},
+		{words: "0", err: "no number"},
+		{words: "5", err: "no number"},
+		{words: "x", err: "no number"},
+	} {
+		r := newRescuer(&app{IO: IO{In: strings.NewReader("")}}, rescueOptions{yes: c.yes})
+		got, err := r.pick(tasks, strings.Fields(c.words))
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err, c.words)
+			continue
+		}
+		require.NoError(t, err, c.words)
+		var tids []kernel.TID
+		for _, k := range got {
+			tids = append(tids, k.TID)
+		}
+		assert.Equal(t, c.want, tids, c.words)
+	}
+}
+
+// TestVMRescue lets spinners have every CPU, and piton rescue take them back.
+func TestVMRescue(t *testing.T) {
+	shape := needVM(t)
+	if shape.cpus > 16 {
+		t.Skip("so many spinners leave nothing of one host CPU; a smaller machine does this")
+	}
+	h := newHome(t)
+	var pids []kernel.TID
+	for cpu := range shape.cpus {
+		for range 2 { // one of each two has nothing but the wish to run
+			pid := child(t, "sh", "-c", "while :; do :; done")
+			require.NoError(t, sched.SetAffinity(pid, cpuset.Of(cpuset.CPU(cpu))))
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 80, false))
+	}
+	r := h.rescue("--demote", "all", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	for _, pid := range pids {
+		assert.Equal(t, kernel.Other, policyOf(t, pid))
+		_ = syscall.Kill(int(pid), syscall.SIGKILL)
+	}
+	tasks := ofType(jsonLines(t, r.out), "rt_task")
+	assert.GreaterOrEqual(t, len(tasks), len(pids))
+	assert.GreaterOrEqual(t, tasks[0]["cpu_percent"], 25.0, "the first eats most")
+	assert.Contains(t, h.run("journal").out, "FIFO:80 → OTHER")
+}

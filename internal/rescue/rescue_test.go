@@ -1,0 +1,105 @@
+package rescue
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// host is a made-up /proc and /sys.
+type host struct {
+	*testing.T
+	root string
+}
+
+func (h host) write(path, text string) {
+	path = filepath.Join(h.root, path)
+	require.NoError(h, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(h, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// task makes a thread; runNs "" stands for a kernel without schedstat.
+func (h host) task(pid, tid int, comm string, state byte, flags uint32, policy kernel.Policy, rtprio, ticks int, runNs string) {
+	fields := make([]string, 50)
+	for i := range fields {
+		fields[i] = "0"
+	}
+	// From field 3 on, proc_pid_stat(5).
+	fields[0], fields[9-3], fields[14-3], fields[22-3] = string(state), fmt.Sprint(flags), fmt.Sprint(ticks), "777"
+	fields[39-3], fields[40-3], fields[41-3] = "1", fmt.Sprint(rtprio), fmt.Sprint(int(policy))
+	dir := fmt.Sprintf("proc/%d/task/%d/", pid, tid)
+	h.write(dir+"stat", fmt.Sprintf("%d (%s) %s\n", tid, comm, strings.Join(fields, " ")))
+	if runNs != "" {
+		h.write(dir+"schedstat", runNs+" 0 1\n")
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	h := host{t, t.TempDir()}
+	h.task(10, 10, "ordinary", 'R', 0, kernel.Other, 0, 0, "1000")
+	h.task(20, 20, "migration/0", 'S', flagKernelThread, kernel.FIFO, 99, 0, "1000")
+	h.task(30, 30, "spin", 'R', 0, kernel.FIFO, 50, 0, "1000")
+	h.task(30, 31, "waits", 'R', 0, kernel.RR, 10, 0, "1000")
+	h.task(40, 40, "coarse", 'S', 0, kernel.Deadline, 0, 5, "")
+	h.task(50, 50, "ends", 'R', 0, kernel.FIFO, 50, 0, "1000")
+	h.task(60, 60, "demoted", 'R', 0, kernel.FIFO, 50, 0, "1000")
+	synctest.Test(t, func(t *testing.T) {
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			h.task(30, 30, "spin", 'R', 0, kernel.FIFO, 50, 0, "900001000")
+			h.task(40, 40, "coarse", 'S', 0, kernel.Deadline, 0, 25, "")
+			h.task(60, 60, "demoted", 'R', 0, kernel.Other, 0, 0, "900001000")
+			assert.NoError(t, os.RemoveAll(filepath.Join(h.root, "proc/50")))
+		}()
+		tasks, err := Measure(t.Context(), procfs.New(h.root), time.Second)
+		require.NoError(t, err)
+		require.Len(t, tasks, 4)
+		assert.Equal(t, Task{PID: 30, TID: 30, StartTicks: 777, Comm: "spin", Policy: kernel.FIFO, RTPrio: 50, Share: 0.9, Waiting: true, LastCPU: 1}, tasks[0])
+		assert.Equal(t, "coarse", tasks[1].Comm)
+		assert.InDelta(t, 0.2, tasks[1].Share, 1e-9)
+		assert.Equal(t, "waits", tasks[2].Comm)
+		assert.True(t, tasks[2].Eating(), "it is next")
+		assert.True(t, tasks[3].Kernel)
+		assert.False(t, tasks[3].Eating())
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Measure(ctx, procfs.New(h.root), time.Hour)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestThrottling(t *testing.T) {
+	for _, c := range []struct {
+		runtime, period string
+		servers         []string
+		want            string
+	}{
+		{"950000", "1000000", nil, "RT throttling: real-time tasks get 950 of every 1000 ms of a CPU (sched_rt_runtime_us), ordinary ones the rest"},
+		{"-1", "1000000", nil, "RT throttling is off (sched_rt_runtime_us is -1): before Linux 6.12, ordinary tasks get nothing beside a real-time one that never sleeps"},
+		{"-1", "1000000", []string{"50000000", "50000000"}, "RT throttling: the fair server of each CPU keeps 50 ms of every second for ordinary tasks"},
+		{"950000", "1000000", []string{"50000000", "0"}, "RT throttling is off: the fair server of at least one CPU keeps nothing for ordinary tasks"},
+	} {
+		h := host{t, t.TempDir()}
+		h.write("proc/sys/kernel/sched_rt_runtime_us", c.runtime+"\n")
+		h.write("proc/sys/kernel/sched_rt_period_us", c.period+"\n")
+		for i, text := range c.servers {
+			h.write(fmt.Sprintf("sys/kernel/debug/sched/fair_server/cpu%d/runtime", i), text+"\n")
+		}
+		got, err := ReadThrottling(procfs.New(h.root))
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got.String())
+	}
+	_, err := ReadThrottling(procfs.New(t.TempDir()))
+	assert.Error(t, err)
+}
