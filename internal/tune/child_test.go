@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +21,7 @@ import (
 
 // childVar makes the test binary a child to be tuned: "idle" has four threads
 // that sleep, "busy" one that spins, "storm" creates threads from threads as
-// fast as it can. A child ends when its standard input does, and at the latest
+// fast as it can, "blocked" has one in uninterruptible sleep. A child ends when its standard input does, and at the latest
 // after childLife.
 const (
 	childVar  = "PITON_TUNE_TEST_CHILD"
@@ -55,6 +57,8 @@ func child(mode string) {
 		for range 3 {
 			go thread(storm)
 		}
+	case "blocked":
+		go thread(block)
 	}
 	fmt.Println("ready")
 	_, _ = io.Copy(io.Discard, os.Stdin)
@@ -71,6 +75,19 @@ func storm() {
 	time.Sleep(time.Millisecond)
 	go thread(storm)
 	time.Sleep(time.Millisecond)
+}
+
+// block waits for a child to exec or exit, which it does not for long: vfork(2)
+// sleeps uninterruptibly.
+func block() {
+	life := syscall.NsecToTimespec(int64(childLife))
+	// A copy of the address space: nothing but system calls may follow in the child.
+	pid, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_VFORK|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	if pid == 0 {
+		syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0)
+		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&life)), 0, 0)
+		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
 }
 
 // start starts a child and waits until it is ready.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -213,4 +214,43 @@ func TestFileRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzFileOf: whatever a journal says, nothing is written outside these folders.
+func FuzzFileOf(f *testing.F) {
+	f.Add("sysctl", "/proc/sys/net/../../etc/passwd")
+	f.Add("irq-affinity", "/proc/irq/24/smp_affinity_list")
+	f.Add("rps-cpus", "/sys/class/net/eth0/queues/rx-0/rps_cpus")
+	f.Fuzz(func(t *testing.T, attribute, file string) {
+		if _, err := fileOf(Attribute(attribute), file); err != nil {
+			return
+		}
+		within := false
+		for _, folder := range []string{"/proc/irq/", "/proc/sys/", "/sys/class/net/", "/sys/devices/virtual/workqueue/"} {
+			within = within || strings.HasPrefix(file, folder)
+		}
+		within = within || attribute == "autogroup" && processOf(file) > 0
+		if !within || filepath.Clean(file) != file || strings.ContainsAny(file, " \n\x00") {
+			t.Fatalf("%q is a file of %q", file, attribute)
+		}
+	})
+}
+
+func FuzzFileValue(f *testing.F) {
+	f.Add("0-3,8")
+	f.Add("4096\t87380  1")
+	f.Add("-5")
+	f.Fuzz(func(t *testing.T, value string) {
+		for name, a := range fileAttributes {
+			once, err := a.canonical(value)
+			if err != nil {
+				var usage UsageError
+				require.ErrorAs(t, err, &usage)
+				continue
+			}
+			again, err := a.canonical(once)
+			require.NoError(t, err, "%s: %q", name, once)
+			require.Equal(t, once, again, "%s: %q", name, value)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -230,6 +231,8 @@ func FuzzParseJournal(f *testing.F) {
 	f.Add([]byte(`{"v":1,"kind":"begin","id":1,"last":1,"changes":[{"tid":1,"attribute":"nice"}]}` + "\n" +
 		`{"v":1,"kind":"end","id":1,"last":1,"undone":[1],"changes":[{"tid":1,"attribute":"nice","status":"done"}]}`))
 	f.Add([]byte("{}\n\n[]\x00"))
+	f.Add([]byte(`{"v":1,"kind":"begin","id":1,"last":1,"changes":[{"path":"/proc/irq/24/smp_affinity_list","name":"irq 24","comm":"eth0",` +
+		`"attribute":"irq-affinity","before":"0-3","after":"2"}]}` + "\n" + `{"v":1,"kind":"mo`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		entries, damage := parseJournal(data, "boot")
 		if len(entries)+len(damage) > strings.Count(string(data), "\n")+1 {
@@ -239,4 +242,74 @@ func FuzzParseJournal(f *testing.F) {
 			require.NotZero(t, e.ID)
 		}
 	})
+}
+
+// Records of a boot that is over are of other tasks, lines and masks.
+func TestPastBootIsLeftAlone(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	file := m.line("24", "eth0", "1")
+	j := openJournal(t)
+	_, err := j.append(record{Kind: kindBegin, Boot: "another boot", Changes: []jchange{
+		{Comm: "eth0", Path: file, Attribute: IRQAffinity, Before: "0-3", After: "1"},
+		{PID: 10, TID: 10, StartTicks: 1010, Attribute: Nice, Before: "5", After: "0"},
+	}}, true)
+	require.NoError(t, err)
+	require.True(t, entriesOf(t, j)[0].PastBoot)
+	tuner := m.tuner(Options{Journal: j})
+	for _, q := range []UndoRequest{{All: true, Force: true}, {Last: 1}, {Since: time.Now().Add(-time.Hour)}} {
+		_, err = tuner.Undo(context.Background(), q)
+		require.ErrorIs(t, err, ErrNothingToUndo)
+	}
+	_, err = tuner.Undo(context.Background(), UndoRequest{IDs: []uint64{1}, Force: true})
+	require.ErrorContains(t, err, "before this boot")
+	assert.Empty(t, m.files.Calls())
+	assert.Empty(t, m.Calls())
+}
+
+func TestUndoSince(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	j := openJournal(t)
+	tuner := m.tuner(Options{Journal: j})
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(1), 10))
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(2), 10))
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(3), 10))
+	second := entriesOf(t, j)[1].Time
+	result := undo(t, tuner, UndoRequest{Since: second})
+	assert.Equal(t, []string{"affinity 3 to 1: done"}, outcome(result.Changes), "that moment included")
+	_, err := tuner.Undo(context.Background(), UndoRequest{Since: time.Now().Add(time.Hour)})
+	require.ErrorIs(t, err, ErrNothingToUndo)
+}
+
+// Entries made before files could be changed have no path, and are of tasks.
+func TestOldEntriesStillRead(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	j := openJournal(t)
+	old := `{"v":1,"kind":"begin","id":1,"last":1,"time":"2026-11-20T10:00:00Z","boot":"` + j.boot + `","user":"root","command":"piton pin 10",` +
+		`"targets":[{"TID":10,"StartTicks":1010,"Scope":0}],"changes":[{"pid":10,"tid":10,"start":1010,"comm":"job","attribute":"affinity","before":"0-3","after":"1"}]}` + "\n" +
+		`{"v":1,"kind":"end","id":1,"last":1,"time":"2026-11-20T10:00:00Z","changes":[{"pid":10,"tid":10,"start":1010,"comm":"job","attribute":"affinity","before":"0-3","after":"1","status":"done"}]}` + "\n"
+	require.NoError(t, os.WriteFile(j.path, []byte(old), 0o600))
+	require.NoError(t, m.SetAffinity(10, cpuset.Of(1)))
+	result := undo(t, m.tuner(Options{Journal: j}), UndoRequest{All: true})
+	assert.Equal(t, []string{"affinity 1 to 0-3: done"}, outcome(result.Changes))
+}
+
+// A later piton may write attributes that this one does not know.
+func TestUnknownAttributesAreRefused(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	j := openJournal(t)
+	_, err := j.append(record{Kind: kindBegin, Boot: j.boot, Targets: []Target{{TID: 10, StartTicks: 1010}}, Changes: []jchange{
+		{PID: 10, TID: 10, StartTicks: 1010, Attribute: "novel", Before: "0", After: "1"},
+		{Path: "/proc/novel", Attribute: "novel", Before: "0", After: "1"},
+	}}, true)
+	require.NoError(t, err)
+	result := undo(t, m.tuner(Options{Journal: j}), UndoRequest{All: true, Force: true})
+	for _, c := range result.Changes {
+		assert.Equal(t, Refused, c.Status)
+		assert.Contains(t, c.Reason, `"novel"`)
+	}
+	assert.Empty(t, m.Calls())
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
@@ -131,9 +133,12 @@ func TestRealStorm(t *testing.T) {
 	pid, _ := start(t, "storm")
 	journal := openJournal(t)
 	tuner := New(Options{Journal: journal})
-	for i, cpu := range []cpuset.CPU{mine.First(), mine.Last(), mine.First()} {
+	const runs = 50
+	passes, newborn := 0, 0
+	for i := range runs {
+		cpu := []cpuset.CPU{mine.First(), mine.Last()}[i%2]
 		result := apply(t, tuner, pin(ScopeProcess, cpuset.Of(cpu), pid))
-		t.Logf("run %d: %d passes, %d changes, %d newborn", i, result.Passes, len(result.Changes), result.Newborn)
+		passes, newborn = max(passes, result.Passes), newborn+result.Newborn
 		assert.Zero(t, result.Count(Failed)+result.Count(Refused), "threads that end are no failure: %v", result.Changes)
 		for _, tid := range realThreads(t, pid) {
 			if got, err := kernel.System().Affinity(tid); err == nil {
@@ -141,6 +146,7 @@ func TestRealStorm(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d runs: at most %d passes; %d threads were born meanwhile", runs, passes, newborn)
 	undo(t, tuner, UndoRequest{All: true})
 	for _, tid := range realThreads(t, pid) {
 		if got, err := kernel.System().Affinity(tid); err == nil {
@@ -184,6 +190,73 @@ func TestRealZombie(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Refused, plan.Changes[0].Status)
 	assert.Contains(t, plan.Changes[0].Reason, "zombie")
+}
+
+// A task in uninterruptible sleep is set at once: nothing waits for it to wake.
+func TestRealBlockedTask(t *testing.T) {
+	pid, _ := start(t, "blocked")
+	mine, err := kernel.System().Affinity(pid)
+	require.NoError(t, err)
+	blocked := kernel.TID(0)
+	require.Eventually(t, func() bool {
+		for _, tid := range realThreads(t, pid) {
+			if st, err := proc.ThreadStat(pid, tid); err == nil && st.State == 'D' {
+				blocked = tid
+			}
+		}
+		return blocked != 0
+	}, 5*time.Second, time.Millisecond)
+	result := apply(t, New(Options{}), pin(ScopeProcess, cpuset.Of(mine.Last()), pid))
+	assert.Zero(t, result.Count(Failed)+result.Count(Refused), "%v", result.Changes)
+	assert.Equal(t, cpuset.Of(mine.Last()).String(), affinityOf(t, blocked))
+	st, err := proc.ThreadStat(pid, blocked)
+	require.NoError(t, err)
+	assert.Equal(t, byte('D'), st.State, "it sleeps on")
+}
+
+// CPUs that the machine has not, or not all of.
+func TestRealAbsentCPU(t *testing.T) {
+	pid, _ := start(t, "idle")
+	mine, err := kernel.System().Affinity(pid)
+	require.NoError(t, err)
+	tuner := New(Options{})
+	online, err := tuner.online()
+	require.NoError(t, err)
+	const absent = 5000
+	c := apply(t, tuner, pin(ScopeThread, cpuset.Of(absent), pid)).Changes[0]
+	want := fmt.Sprintf("CPU %d is not online here (online: %s)", absent, online)
+	assert.Equal(t, []any{Refused, want}, []any{c.Status, c.Reason})
+	c.Status = Planned
+	err = kernel.System().SetAffinity(pid, cpuset.Of(absent)) // what the kernel says, had it been tried
+	require.ErrorIs(t, err, syscall.EINVAL)
+	assert.Equal(t, want, tuner.explain(c, err))
+
+	if mine.Len() < 2 {
+		t.Skip("needs two CPUs")
+	}
+	c = apply(t, tuner, pin(ScopeThread, cpuset.Of(mine.First(), absent), pid)).Changes[0]
+	assert.Equal(t, []any{Done, mine.And(cpuset.Of(mine.First())).String()}, []any{c.Status, c.After})
+	assert.Equal(t, fmt.Sprintf("CPU %d is in force: %s", mine.First(), want), c.Reason)
+}
+
+// TestRealManagedLine plans to move a line that its driver keeps, and only plans.
+func TestRealManagedLine(t *testing.T) {
+	table, err := irq.NewMonitor("/").Table()
+	require.NoError(t, err)
+	for i := range table.Rows {
+		line := &table.Rows[i]
+		if line.Control != irq.Managed || !line.Requested.OK || line.Requested.Len() < 2 {
+			continue
+		}
+		cpu := cpuset.Of(line.Requested.First())
+		plan, err := New(Options{}).Plan(context.Background(), moveIRQ(irq.AffinityFile(line.Number), line.Title(), cpu.String()))
+		require.NoError(t, err)
+		assert.Equal(t, Refused, plan.Changes[0].Status)
+		assert.ErrorIs(t, plan.Changes[0].Err, ErrNotSupported)
+		assert.Equal(t, irq.Managed.Why(), plan.Changes[0].Reason)
+		return
+	}
+	t.Skip("no interrupt line here is known to be managed by its driver and on several CPUs")
 }
 
 // The number of a process is reused between plan and action.
