@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ type applyOptions struct {
 	yes    bool
 	// revertAfter, when given, is how long a change stays without a confirmation.
 	revertAfter interval
+	// cede, when not nil, says of which changes it is no failure that they could not
+	// be made; they are left out.
+	cede func(tune.Change) bool
 }
 
 func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
@@ -127,6 +131,9 @@ func (a *app) refuse(plan tune.Plan, o applyOptions, reason string) error {
 
 // report prints a result; err is what ended the run early.
 func (a *app) report(r tune.Result, o applyOptions, err error) error {
+	if o.cede != nil {
+		r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), o.cede)
+	}
 	outcome := err
 	if outcome == nil {
 		outcome = resultError(r)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,6 +76,9 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 	}
 	if len(plan.Changes) == 0 && o.apply.output.value == asTable {
 		return joined(a.nothing(r), missingError(r))
+	}
+	o.apply.cede = func(c tune.Change) bool {
+		return r.Isolated[c.Path] && (c.Status == tune.Failed || c.Status == tune.Refused) && errors.Is(c.Err, tune.ErrNotSupported)
 	}
 	if err := a.carryOut(ctx, t, plan, o.apply); err != nil {
 		return err

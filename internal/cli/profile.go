@@ -46,7 +46,22 @@ func (a *app) state(needs profile.Needs) (*profile.State, error) {
 		set, _, err := reader.Cpuset(pid)
 		return set, err
 	}
+	s.Unmovable = unmovable(a.entries())
 	return s, nil
+}
+
+// unmovable are the interrupt lines that piton has tried to move in this boot, and
+// could not.
+func unmovable(entries []tune.Entry) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if c.Attribute == tune.IRQAffinity && !e.PastBoot {
+				out[c.Path] = c.Status == tune.Failed
+			}
+		}
+	}
+	return out
 }
 
 // resolve reads the machine, and what a profile wants of it.

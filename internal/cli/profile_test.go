@@ -97,7 +97,7 @@ func TestProfileOverARestart(t *testing.T) {
 
 	fresh := n.start("a")
 	before := stateOf(t, fresh)
-	require.NoError(t, kernelKill(old))
+	require.NoError(t, endChild(old))
 	r = h.run("verify", file, "-o", "json")
 	require.Equal(t, ExitDrift, r.code, r.err)
 	drift := ofType(jsonLines(t, r.out), "drift")
@@ -135,7 +135,7 @@ func TestProfileOverARestart(t *testing.T) {
 	assert.Equal(t, before, stateOf(t, fresh))
 }
 
-func kernelKill(pid kernel.TID) error {
+func endChild(pid kernel.TID) error {
 	p, err := os.FindProcess(int(pid))
 	if err != nil {
 		return err

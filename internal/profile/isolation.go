@@ -32,7 +32,8 @@ func (r *resolver) isolation(p *Isolation) {
 	for i := range r.s.Tasks {
 		tasks[r.s.Tasks[i].TID] = &r.s.Tasks[i]
 	}
-	masks := facts.files()
+	masks, staying := facts.files(), len(plan.Staying)
+	r.out.Isolated = map[string]bool{}
 	for _, q := range plan.Requests {
 		for _, target := range q.Targets {
 			if t := tasks[target.TID]; t != nil {
@@ -43,6 +44,11 @@ func (r *resolver) isolation(p *Isolation) {
 			}
 		}
 		for _, f := range q.Files {
+			if r.s.Unmovable[f.Path] {
+				staying++
+				continue
+			}
+			r.out.Isolated[f.Path] = true
 			r.add(Want{
 				Item: item, Attribute: f.Attribute, Path: f.Path, Name: f.Name,
 				Expected: f.Value, Actual: masks[f.Path].String(), Known: true,
@@ -50,8 +56,8 @@ func (r *resolver) isolation(p *Isolation) {
 		}
 	}
 	r.out.Isolates, r.out.Rest = cpus, plan.Rest
-	if n := len(plan.Staying); n > 0 {
-		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts stay on %s, whatever is tried; piton isolate %s --dry-run lists them", n, cpus, cpus))
+	if staying > 0 {
+		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts stay on %s, whatever is tried; piton isolate %s --dry-run lists them", staying, cpus, cpus))
 	}
 }
 

@@ -28,7 +28,10 @@ type State struct {
 	DefaultIRQ irq.Mask
 	Workqueue  irq.Mask
 	Masks      []partition.Mask // of files, that an isolation is about
-	Self       kernel.TID       // whose tasks no item means; 0 for none
+	// Unmovable are the files of interrupt lines that could not be moved when it was
+	// tried: before Linux 6.12 that does not show beforehand.
+	Unmovable map[string]bool
+	Self      kernel.TID // whose tasks no item means; 0 for none
 
 	// Sysctl reads a file below /proc/sys, and Sysctls lists those that fit a glob.
 	Sysctl  func(file string) (string, error)

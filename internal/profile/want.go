@@ -45,7 +45,8 @@ type Resolution struct {
 	Notes   []string
 	// Isolates are the CPUs that an isolation keeps free, and Rest what it leaves.
 	Isolates, Rest cpuset.Set
-	Ticks          uint64 // USER_HZ since boot, when the machine was looked at
+	Isolated       map[string]bool // the files that it changes, if they can be
+	Ticks          uint64          // USER_HZ since boot, when the machine was looked at
 }
 
 // Drift returns the wants that are not as they should be.
