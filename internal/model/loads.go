@@ -22,7 +22,7 @@ func (m *Model) Loads() []place.Load {
 	if m.Elapsed == 0 {
 		return nil
 	}
-	work, delay := m.byCPU()
+	work, fixed, delay := m.byCPU()
 	loads := make([]place.Load, 0, len(m.CPUs))
 	for i := range m.CPUs {
 		c := &m.CPUs[i]
@@ -34,6 +34,7 @@ func (m *Model) Loads() []place.Load {
 			Busy:     float64(c.Busy - c.Nice),
 			RunDelay: delay[i],
 			Resident: work[i],
+			Fixed:    fixed[i],
 			IRQ:      float64(c.IRQ + c.SoftIRQ),
 			Pinned:   c.Pinned,
 			RTBusy:   c.RT >= 0 && m.Tasks[c.RT].CPUPercent >= busyThread,
@@ -43,10 +44,11 @@ func (m *Model) Loads() []place.Load {
 	return loads
 }
 
-// byCPU is what tasks did and how long they waited on each CPU, in seconds per
-// second, aligned with CPUs.
-func (m *Model) byCPU() (work, delay []float64) {
-	work, delay = make([]float64, len(m.CPUs)), make([]float64, len(m.CPUs))
+// byCPU is what tasks did on each CPU, what those of them did that may run nowhere
+// else, and how long they waited there, in seconds per second, aligned with CPUs.
+func (m *Model) byCPU() (work, fixed, delay []float64) {
+	n := len(m.CPUs)
+	work, fixed, delay = make([]float64, n), make([]float64, n), make([]float64, n)
 	index := m.cpuIndex()
 	for i := range m.Tasks {
 		t, r := &m.Sample.Tasks[i], &m.Tasks[i]
@@ -63,9 +65,12 @@ func (m *Model) byCPU() (work, delay []float64) {
 		}
 		if r.CPUPercent > 0 && (t.Threads < 2 || !t.IsProcess()) {
 			work[c] += float64(r.CPUPercent) / 100
+			if t.Have&sample.HaveAffinity != 0 && t.Affinity.First() == t.Affinity.Last() {
+				fixed[c] += float64(r.CPUPercent) / 100
+			}
 		}
 	}
-	return work, delay
+	return work, fixed, delay
 }
 
 // PlaceTarget describes task i for internal/place. Allowed is every online CPU:

@@ -32,9 +32,12 @@ type Load struct {
 	// > 0 ones left out; 0 when not known. With it the share of a target that
 	// bounced can be told from that of tasks that stayed.
 	Resident float64
-	IRQ      float64 // share of the window in irq and softirq
-	Pinned   int     // tasks that may run here only
-	RTBusy   bool    // a FIFO, RR or DEADLINE task took a notable part of the window
+	// Fixed is the part of Busy that is the work of tasks that may run nowhere else,
+	// as far as their affinity is known.
+	Fixed  float64
+	IRQ    float64 // share of the window in irq and softirq
+	Pinned int     // tasks that may run here only
+	RTBusy bool    // a FIFO, RR or DEADLINE task took a notable part of the window
 }
 
 // Target is one process or thread to place.

@@ -292,6 +292,13 @@ func TestGuess(t *testing.T) {
 	m := flat(topologytest.Spec{})
 	assert.True(t, place1(t, Request{Topology: m, Loads: all(m, 95)}).Guess)
 	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 30)}).Guess, "not heavily loaded")
+	pinned := all(m, 95)
+	for i := range pinned {
+		pinned[i].Fixed = 0.9
+	}
+	assert.False(t, place1(t, Request{Topology: m, Loads: pinned}).Guess, "what is pinned does not float")
+	pinned[0].Fixed = 0.5
+	assert.True(t, place1(t, Request{Topology: m, Loads: pinned}).Guess)
 	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 95), Within: set("1")}).Guess, "nothing to choose from")
 	assert.False(t, place1(t, Request{Topology: m, Loads: busy(m, map[cpuset.CPU]float64{0: 99, 1: 99, 2: 99, 3: 60})}).Guess)
 	three := all(m, 100)

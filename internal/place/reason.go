@@ -13,10 +13,12 @@ import (
 const guessWords = "a guess, every CPU is heavily loaded: "
 
 // Load that is heavy and much the same everywhere is moved about by the
-// scheduler, so that no measurement predicts where it will be.
+// scheduler, so that no measurement predicts where it will be; unless hardly any
+// of it can be moved.
 const (
 	heavy    = 0.7
 	muchSame = 0.35 // of the most loaded CPU
+	movable  = 0.2  // of a CPU
 )
 
 // floats reports whether the load of the slots is such. The kernel's averages
@@ -24,13 +26,14 @@ const (
 // can come to less than one CPU, so whether it is heavy is told by what was
 // measured.
 func (b *board) floats(slots []int) bool {
-	least, most, used := math.Inf(1), 0.0, math.Inf(1)
+	least, most, used, floating := math.Inf(1), 0.0, math.Inf(1), 0.0
 	for _, i := range slots {
 		s := &b.slots[i]
+		floating = max(floating, s.load.Busy-s.load.Fixed)
 		least, most = min(least, s.base), max(most, s.base)
 		used = min(used, s.measured)
 	}
-	return len(slots) > 1 && used >= heavy && most-least <= muchSame*most
+	return len(slots) > 1 && used >= heavy && floating >= movable && most-least <= muchSame*most
 }
 
 // reason says in words why a slot was chosen.
