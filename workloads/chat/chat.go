@@ -93,10 +93,10 @@ func (o Options) Validate() error {
 // Result is what came out.
 type Result struct {
 	Options
-	Heard    uint64  `json:"heard"`    // messages that arrived, each once for every member of its room
-	Checksum uint64  `json:"checksum"` // of room, speaker and number of each
-	Threads  int     `json:"threads"`  // of all clients and servers
-	Seconds  float64 `json:"seconds"`  // from the first word to the last message heard
+	Heard    uint64  `json:"heard"`           // messages that arrived, each once for every member of its room
+	Checksum uint64  `json:"checksum,string"` // of room, speaker and number of each
+	Threads  int     `json:"threads"`         // of all clients and servers
+	Seconds  float64 `json:"seconds"`         // from the first word to the last message heard
 	PerS     float64 `json:"messages_per_second"`
 	// Aggregation is how threads were aggregated in time: "sched_ext", "slices" or
 	// "" where they were not.

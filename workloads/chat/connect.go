@@ -25,7 +25,7 @@ func (p *process) prepareServer() error {
 		return err
 	}
 	defer l.Close()
-	if err := p.lines.Encode(report{Address: l.Addr().String()}); err != nil {
+	if err := p.child.Tell(listening{l.Addr().String()}); err != nil {
 		return err
 	}
 	rooms := map[uint16]*[Members]*queue{}

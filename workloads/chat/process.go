@@ -1,16 +1,14 @@
 package chat
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/workloads/internal/peer"
 )
 
 // config is what Run tells a process, the first line of its standard input.
@@ -33,14 +31,8 @@ const (
 	client role = "client"
 )
 
-// report is a line that a process prints: address (of a server), ready, and at
-// last result, or error at any time.
-type report struct {
-	Error   string `json:",omitempty"`
-	Address string `json:",omitempty"`
-	Ready   bool   `json:",omitempty"`
-	Result  *part  `json:",omitempty"`
-}
+// listening is what a server says first.
+type listening struct{ Address string }
 
 // part is what a process did.
 type part struct {
@@ -53,39 +45,21 @@ type part struct {
 // Process is the whole life of a client or a server, which in and out tell what
 // to do and what was done. It ends when in does, and returns the exit code.
 func Process(in *os.File, out io.Writer) int {
-	commands, lines := json.NewDecoder(in), json.NewEncoder(out)
-	var c config
-	if err := commands.Decode(&c); err != nil {
-		return 1 // whoever started it is gone
-	}
-	// Nothing may stop threads that wait in the kernel: see kernel.BlockingRead.
-	debug.SetGCPercent(-1)
-	runtime.GOMAXPROCS(threadsEach*Members*len(c.Rooms) + runtime.NumCPU() + 2)
-	failed := make(chan int, 1)
-	go func() {
-		p := &process{config: c, commands: commands, lines: lines, opened: make(chan struct{}), closed: make(chan struct{})}
-		if err := p.run(); err != nil {
-			_ = lines.Encode(report{Error: fmt.Sprintf("%s: %v", c.Role, err)})
-			failed <- 1
-			return
-		}
-		<-p.closed
-		failed <- 0
-	}()
-	return <-failed
+	return peer.Main(in, out, func(child *peer.Child, c config) error {
+		runtime.GOMAXPROCS(threadsEach*Members*len(c.Rooms) + runtime.NumCPU() + 2)
+		p := &process{config: c, child: child}
+		return p.run()
+	})
 }
 
 type process struct {
 	config
-	commands *json.Decoder
-	lines    *json.Encoder
-	opened   chan struct{} // Run says go
-	closed   chan struct{} // Run has all, or is gone
-	gate     uint32        // 1 = threads may begin
-	workers  []worker
-	ended    chan error
-	tids     []kernel.TID
-	sockets  []socket
+	child   *peer.Child
+	gate    uint32 // 1 = threads may begin
+	workers []worker
+	ended   chan error
+	tids    []kernel.TID
+	sockets []socket
 }
 
 // worker is what a thread runs.
@@ -103,14 +77,8 @@ func (p *process) run() error {
 		return err
 	}
 	before := p.migrations()
-	if err := p.lines.Encode(report{Ready: true}); err != nil {
+	if err := p.child.Ready(); err != nil {
 		return err
-	}
-	go p.listen()
-	select {
-	case <-p.opened:
-	case <-p.closed:
-		return io.ErrUnexpectedEOF
 	}
 	result := part{BeginNs: int64(kernel.Monotonic()), Threads: len(p.workers)}
 	atomic.StoreUint32(&p.gate, 1)
@@ -121,7 +89,7 @@ func (p *process) run() error {
 			if err != nil {
 				return err
 			}
-		case <-p.closed: // the others have failed
+		case <-p.child.Closed: // the others have failed
 			return io.ErrUnexpectedEOF
 		}
 	}
@@ -132,16 +100,5 @@ func (p *process) run() error {
 			result.Heard, result.Sum = result.Heard+l.heard, result.Sum+l.sum
 		}
 	}
-	return p.lines.Encode(report{Result: &result})
-}
-
-// listen opens the gate at the second line of the input, and ends with it.
-func (p *process) listen() {
-	defer close(p.closed)
-	var word string
-	if p.commands.Decode(&word) != nil {
-		return
-	}
-	close(p.opened)
-	_ = p.commands.Decode(&word)
+	return p.child.Tell(result)
 }

@@ -1,20 +1,15 @@
 package chat
 
 import (
-	"bufio"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
+	"piton/workloads/internal/peer"
 )
 
 // Run lets them chat. It fails when the options are invalid, when a process
@@ -40,7 +35,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 
 type coordinator struct {
 	result Result
-	peers  []*peer
+	peers  []*peer.Process
+	server listening // the last one
 }
 
 func (c *coordinator) run(ctx context.Context) (err error) {
@@ -58,44 +54,57 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 		if err != nil {
 			cancel() // kill them
 		}
-		err = errors.Join(err, c.end(err != nil))
+		err = cmp.Or(err, c.end())
 		cancel()
 	}()
-	for i, config := range configs {
-		if config.Role == client {
-			config.Address = c.peers[i-1].address
-		}
+	for _, config := range configs {
 		if err := c.start(ctx, config); err != nil {
 			return err
 		}
 	}
 	for _, p := range c.peers {
-		if r, err := p.expect(); err != nil || !r.Ready {
-			return failed(err)
-		}
-	}
-	for _, p := range c.peers {
-		if err := p.say("go"); err != nil {
+		if err := p.ExpectReady(); err != nil {
 			return err
 		}
 	}
-	return c.collect()
+	for _, p := range c.peers {
+		if err := p.Say("go"); err != nil {
+			return err
+		}
+	}
+	return c.collect(configs)
+}
+
+// start starts a process. A pair's server comes before its client, which needs
+// to know the server's address.
+func (c *coordinator) start(ctx context.Context, config config) error {
+	p, err := peer.Start(ctx, string(config.Role), c.result.Command)
+	if err != nil {
+		return err
+	}
+	c.peers = append(c.peers, p)
+	if config.Role == client {
+		config.Address = c.server.Address
+	}
+	if err := p.Say(config); err != nil || config.Role == client {
+		return err
+	}
+	return p.Expect(&c.server)
 }
 
 // collect sums up what the processes did. The time is the clients' from the
 // first one's begin to the last one's end.
-func (c *coordinator) collect() error {
+func (c *coordinator) collect(configs []config) error {
 	r := &c.result
 	var begin, end int64
 	for i, p := range c.peers {
-		line, err := p.expect()
-		if err != nil || line.Result == nil {
-			return failed(err)
+		var part part
+		if err := p.Expect(&part); err != nil {
+			return err
 		}
-		part := line.Result
 		r.Heard, r.Checksum, r.Threads = r.Heard+part.Heard, r.Checksum+part.Sum, r.Threads+part.Threads
 		r.Processes[i].Migrations = part.Migrations
-		if p.role == server {
+		if configs[i].Role == server {
 			continue
 		}
 		if begin == 0 || part.BeginNs < begin {
@@ -108,104 +117,16 @@ func (c *coordinator) collect() error {
 	return nil
 }
 
-// failed is the error of a line that is not the one to come.
-func failed(err error) error {
-	if err == nil {
-		err = errors.New("a process of the chat said what it should not")
-	}
-	return err
-}
-
-// peer is a started process.
-type peer struct {
-	role    role
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	lines   *bufio.Reader
-	stderr  strings.Builder
-	address string
-}
-
-// killWait is how long a killed process may take to let go of its pipes.
-const killWait = 5 * time.Second
-
-func (c *coordinator) start(ctx context.Context, config config) error {
-	command := c.result.Command
-	if len(command) == 0 {
-		return errors.New("chat has no command to start its processes with")
-	}
-	p := &peer{role: config.Role, cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
-	p.cmd.WaitDelay = killWait
-	p.cmd.Stderr = &p.stderr
-	p.cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
-	kernel.DieWithParent(p.cmd)
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	p.in, p.lines = in, bufio.NewReader(out)
-	if err := p.cmd.Start(); err != nil {
-		return fmt.Errorf("start a %s: %w", p.role, err)
-	}
-	c.peers = append(c.peers, p)
-	if err := p.say(config); err != nil {
-		return err
-	}
-	if p.role == server {
-		r, err := p.expect()
-		if err != nil || r.Address == "" {
-			return failed(err)
-		}
-		p.address = r.Address
-	}
-	return nil
-}
-
-func (p *peer) say(what any) error {
-	if err := json.NewEncoder(p.in).Encode(what); err != nil {
-		return fmt.Errorf("tell a %s: %w", p.role, err)
-	}
-	return nil
-}
-
-// expect reads the process's next line.
-func (p *peer) expect() (report, error) {
-	var r report
-	line, err := p.lines.ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &r)
-	}
-	if err != nil {
-		return r, fmt.Errorf("a %s ended without a result: %w", p.role, err)
-	}
-	if r.Error != "" {
-		return r, errors.New(r.Error)
-	}
-	return r, nil
-}
-
-// end lets the processes go, or has them killed, waits for all of them, and adds
-// up what they used.
-func (c *coordinator) end(killed bool) error {
+// end lets the processes go, waits for all of them, and adds up what they used.
+func (c *coordinator) end() error {
 	var failure error
 	for _, p := range c.peers {
-		_ = p.in.Close()
+		p.Release()
 	}
 	for i, p := range c.peers {
-		err := p.cmd.Wait()
-		if err != nil && !killed && failure == nil {
-			first, _, _ := strings.Cut(p.stderr.String(), "\n")
-			failure = fmt.Errorf("a %s failed: %w (%s)", p.role, err, first)
-		}
-		if p.cmd.ProcessState == nil {
-			continue
-		}
+		used, err := p.Wait()
+		failure = cmp.Or(failure, err)
 		u := &c.result.Processes[i]
-		used := kernel.UsageOf(p.cmd.ProcessState)
 		u.UserSeconds, u.SystemSeconds = used.User.Seconds(), used.System.Seconds()
 		u.Voluntary, u.Involuntary = used.Voluntary, used.Involuntary
 		c.result.Sum.add(*u)
