@@ -53,6 +53,8 @@ type fakeTuning struct {
 	reason   string
 	err      error // of each change
 	canUndo  bool
+	// backAlready: an undo finds nothing left to do
+	backAlready bool
 
 	autogroup bool
 }
@@ -118,8 +120,11 @@ func (f *fakeTuning) PlanUndo(_ context.Context, q tune.UndoRequest) (tune.Plan,
 		return tune.Plan{}, tune.ErrNothingToUndo
 	}
 	f.undone = append(f.undone, q)
-	return tune.Plan{Changes: []tune.Change{{PID: 3641, TID: 3641, Comm: "nqueens", Attribute: tune.Affinity,
-		Before: "5", After: "0-7", Status: tune.Planned}}}, nil
+	c := tune.Change{PID: 3641, TID: 3641, Comm: "nqueens", Attribute: tune.Affinity, Before: "5", After: "0-7", Status: tune.Planned}
+	if f.backAlready {
+		c.Before, c.Status = c.After, tune.Unchanged
+	}
+	return tune.Plan{Changes: []tune.Change{c}}, nil
 }
 
 func (f *fakeTuning) Signal(t tune.Target, _ syscall.Signal) error {
