@@ -33,6 +33,10 @@ const vmScript = `set -e
 export PITON_VM_SHAPE=%s
 ./piton doctor
 ./bpf.test -test.v -test.run 'TestMigrationsAreExact|TestWalkEqualsProc|TestWalkManyMasks|TestRunQueues'
+for unprivileged in 0 2 1; do # 1 stays until the machine ends
+	echo $unprivileged >/proc/sys/kernel/unprivileged_bpf_disabled
+	./bpf.test -test.v -test.run TestRefusals
+done
 ./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst'
 `
 
@@ -76,7 +80,7 @@ func TestInVM(t *testing.T) {
 			err := cmd.Run()
 			t.Logf("%d CPUs with Linux %s took %v\n%s", s.cpus, guest.kernel, time.Since(began).Round(time.Second), out.String())
 			require.NoError(t, err)
-			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact"} {
+			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals"} {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 			}
 			if len(guest.more) > 0 {
