@@ -70,7 +70,7 @@ func (a *app) queues(names []string) (queues, error) {
 	}
 	fs := irq.New(a.hostRoot)
 	found := queues{entries: fs.FlowEntries()}
-	nics, err := named(fs.NICs(), names)
+	nics, err := nicsNamed(fs.NICs(), names)
 	if err != nil {
 		return queues{}, err
 	}

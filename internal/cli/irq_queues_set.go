@@ -107,7 +107,7 @@ func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) erro
 	}
 	fs := irq.New(a.hostRoot)
 	if len(names) > 0 {
-		if nics, err = named(fs.NICs(), names); err != nil {
+		if nics, err = nicsNamed(fs.NICs(), names); err != nil {
 			return err
 		}
 	}
@@ -121,8 +121,8 @@ func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) erro
 	return a.tuneFiles(cmd, requests, o.apply, nil)
 }
 
-// named are the interfaces with these names, or all without any.
-func named(nics []irq.NIC, names []string) ([]irq.NIC, error) {
+// nicsNamed are the interfaces with these names, or all without any.
+func nicsNamed(nics []irq.NIC, names []string) ([]irq.NIC, error) {
 	if len(names) == 0 {
 		return nics, nil
 	}

@@ -48,11 +48,14 @@ func child(mode string) {
 			<-ready
 		}
 	case "busy":
+		spinning := make(chan bool)
 		go thread(func() {
+			close(spinning)
 			for {
 				spins++
 			}
 		})
+		<-spinning
 	case "storm":
 		for range 3 {
 			go thread(storm)
