@@ -17,10 +17,23 @@ const (
 // adopt gives CPUs that somebody else has taken away to every task that has the
 // mask which tasks inherit, and to the defaults of lines and workqueues.
 func (p *includer) adopt(cpus cpuset.Set) {
+	var usual cpuset.Set
+	for i := range p.f.Tasks {
+		t := &p.f.Tasks[i]
+		if t.TID != initPID && t.TID != kthreaddID {
+			continue
+		}
+		if t.TID == initPID {
+			usual = t.Mask
+		}
+		if missing := cpus.AndNot(t.Mask); !missing.Empty() {
+			p.adoptTasks(t, missing)
+		}
+	}
 	for i := range p.f.Masks {
 		m := &p.f.Masks[i]
 		missing := cpus.AndNot(m.CPUs)
-		if m.ReadOnly || missing.Empty() || m.Attribute == tune.RPSCPUs {
+		if m.ReadOnly || missing.Empty() || m.Attribute == tune.RPSCPUs || !p.allBut(m.CPUs, usual, cpus) {
 			continue // packets are spread by RPS only where somebody chose CPUs
 		}
 		p.note(missing, m.Name+" is "+m.CPUs.String())
@@ -29,18 +42,20 @@ func (p *includer) adopt(cpus cpuset.Set) {
 			p.adoptLines(m.CPUs, missing)
 		}
 	}
-	for i := range p.f.Tasks {
-		t := &p.f.Tasks[i]
-		if missing := cpus.AndNot(t.Mask); !missing.Empty() && (t.TID == initPID || t.TID == kthreaddID) {
-			p.adoptTasks(t, missing)
-		}
-	}
+}
+
+// allBut tells a mask from which CPUs were taken from one that somebody chose: it
+// is the mask that tasks inherit, or lacks nothing but the CPUs and those that
+// are set apart anyway.
+func (p *includer) allBut(mask, usual, cpus cpuset.Set) bool {
+	return p.same(mask, usual) || p.f.Online.AndNot(mask).AndNot(cpus).SubsetOf(p.f.Reserved.Or(p.past.Apart()))
 }
 
 func (p *includer) note(missing cpuset.Set, whose string) {
 	p.out.Notes = append(p.out.Notes, fmt.Sprintf("piton did not isolate %s; %s and gets %s too", cpusText(missing), whose, itThem(missing.Len())))
 }
 
+// adoptTasks is for the tasks with the mask of model, kernel threads or others.
 func (p *includer) adoptTasks(model *Task, missing cpuset.Set) {
 	kernelThreads := model.TID == kthreaddID
 	n := 0

@@ -94,16 +94,18 @@ func TestIncludeForeign(t *testing.T) {
 	w.line(25, irq.Settable, "1")
 	w.mask(tune.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "0-3")
 	w.mask(tune.WorkqueueMask, "/sys/devices/virtual/workqueue/cpumask", "0-7")
+	w.mask(tune.WorkqueueMask, "/sys/devices/virtual/workqueue/writeback/cpumask", "1-2") // chosen
 	out := w.include("4-5")
 	assert.Equal(t, []string{
-		"piton did not isolate CPUs 4-5; /proc/irq/default_smp_affinity is 0-3 and gets them too",
 		"piton did not isolate CPUs 4-5; each of 2 threads has the mask of init, 0-3, and gets them too",
+		"piton did not isolate CPUs 4-5; /proc/irq/default_smp_affinity is 0-3 and gets them too",
 	}, out.Notes)
 	got := w.masks()
 	for k, want := range map[key]string{
 		{tid: 1, startTicks: 1}: "0-5", {tid: 2, startTicks: 2}: "0-7", {tid: 10, startTicks: 10}: "0-5", {tid: 11, startTicks: 11}: "2",
 		{path: "/proc/irq/24/smp_affinity_list"}: "0-5", {path: "/proc/irq/25/smp_affinity_list"}: "1",
-		{path: "/proc/irq/default_smp_affinity"}: "0-5",
+		{path: "/proc/irq/default_smp_affinity"}:                   "0-5",
+		{path: "/sys/devices/virtual/workqueue/writeback/cpumask"}: "1-2",
 	} {
 		assert.Equal(t, want, got[k], "%v", k)
 	}

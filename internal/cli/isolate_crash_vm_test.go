@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestVMIsolateKilled kills piton at random moments while it isolates a node of a
+// machine of 300 tasks and 20 interrupts: whatever was changed is in the journal,
+// and piton undo --all gives every mask back. PITON_VM_KILLS says how many times.
+func TestVMIsolateKilled(t *testing.T) {
+	s := needVM(t)
+	if s.cpus > 16 {
+		t.Skipf("%d emulated CPUs are too slow to do it many times", s.cpus)
+	}
+	kills := 2
+	if n, err := strconv.Atoi(os.Getenv("PITON_VM_KILLS")); err == nil {
+		kills = n
+	}
+	crowd(t, 300, s.cpus)
+	h := newHome(t)
+	node := fmt.Sprintf("node:%d", s.nodes-1)
+	before := everyMask(t)
+	lines := 0
+	for what := range before {
+		if strings.HasPrefix(what, "/proc/irq/") {
+			lines++
+		}
+	}
+	began := time.Now()
+	out, err := h.program("isolate", node, "--yes").CombinedOutput()
+	whole := time.Since(began)
+	require.NoError(t, err, "%s", out)
+	require.Zero(t, h.run("undo", "--all").code)
+	require.Empty(t, unlike(before, everyMask(t)))
+
+	inTheMiddle, changed, most := 0, 0, 0
+	for kill := range kills {
+		cmd := h.program("isolate", node, "--yes")
+		require.NoError(t, cmd.Start())
+		// Most of the time goes before the first change and after the last.
+		time.Sleep(time.Duration(rand.Int64N(int64(whole))))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		killed := everyMask(t)
+		differ := unlike(before, killed)
+		if n := len(differ); n > 0 {
+			changed++
+			most = max(most, n)
+		}
+		entries := ofType(jsonLines(t, h.run("journal", "-n", "1", "-o", "json").out), "entry")
+		if len(entries) > 0 && entries[0]["state"] == "interrupted" {
+			inTheMiddle++
+		}
+		known := h.run("journal", "-n", "1", "-o", "json").out
+		for _, d := range differ {
+			name, _, _ := strings.Cut(d, ":")
+			tid, _, _ := strings.Cut(name, "@")
+			mention := fmt.Sprintf(`"tid":%s,`, tid)
+			if strings.HasPrefix(name, "/") {
+				mention = name
+			}
+			require.Contains(t, known, mention, "kill %d: %s was changed and is not in the journal", kill, d)
+		}
+		r := h.run("undo", "--all", "-o", "json")
+		require.Zero(t, r.code, r.err)
+		require.NotContains(t, r.err, "damaged")
+		require.Empty(t, unlike(before, everyMask(t)), "kill %d", kill)
+	}
+	t.Logf("%d masks, %d of them of interrupt lines; an isolate took %v; %d kills: %d left an interrupted entry, %d left masks changed, at most %d",
+		len(before), lines, whole.Round(time.Millisecond), kills, inTheMiddle, changed, most)
+	assert.GreaterOrEqual(t, len(before), 300)
+}
