@@ -31,6 +31,7 @@ type irqListOptions struct {
 	output   output
 	interval interval
 	filter   string
+	cpus     string
 }
 
 func newIRQ(a *app) *cobra.Command {
@@ -66,6 +67,7 @@ func newIRQList(a *app) *cobra.Command {
 	}
 	o.output.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
 	cmd.Flags().VarP(&o.interval, "interval", "d", "time over which rates are taken")
+	cmd.Flags().StringVar(&o.cpus, "cpus", "", "only lines that may come to one of these `CPUS`")
 	cmd.Flags().StringVar(&o.filter, "filter", "", "only lines in which all these `WORDS` are: a number, handler, device, driver, queue, control")
 	return cmd
 }
@@ -85,6 +87,9 @@ func runIRQList(ctx context.Context, a *app, o irqListOptions) error {
 	t, err := monitor.Table()
 	if err != nil {
 		return fmt.Errorf("look at the interrupts: %w", err)
+	}
+	if err := a.linesOn(o.cpus, &t); err != nil {
+		return err
 	}
 	if o.output.json() {
 		return irqJSON(a.Out, &t, o.filter)

@@ -21,6 +21,7 @@ type monitorOptions struct {
 	columns  []string
 	sort     string
 	filter   string
+	cpus     string
 	threads  bool
 	pids     pidList
 }
@@ -32,6 +33,7 @@ func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.columns, "columns", nil, "`COLUMN,...` to show (see piton help headless)")
 	fs.StringVar(&o.sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
 	fs.StringVar(&o.filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu=3 mig>10 user:root")
+	fs.StringVar(&o.cpus, "cpus", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
 	fs.BoolVar(&o.threads, "threads", false, "show every thread")
 	fs.Var(&o.pids, "pid", "only these processes or threads")
 }

@@ -13,13 +13,15 @@ import (
 	"piton/internal/tune"
 )
 
-// readProfile reads a profile from a file, or from standard input for "-".
+// readProfile reads a profile from a file, by its name from the folders of
+// profiles, or from standard input for "-".
 func (a *app) readProfile(path string) (*profile.Profile, error) {
 	var data []byte
 	var err error
 	if path == "-" {
 		data, err = io.ReadAll(io.LimitReader(a.In, profile.MaxSize+1))
 	} else {
+		path = a.findProfile(path)
 		data, err = os.ReadFile(path)
 	}
 	if err != nil {

@@ -297,3 +297,40 @@ func TestSysctlUsage(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "unchanged")
 }
+
+// TestProfilesByName finds profiles in the user's folder.
+func TestProfilesByName(t *testing.T) {
+	h := newHome(t)
+	dir := filepath.Join(strings.TrimPrefix(h.env[1], "XDG_CONFIG_HOME="), "piton", "profiles")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine.toml"), []byte("version = 1\n[sysctl]\n'kernel.ostype' = 'Linux'\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.toml"), []byte("version = 9\n"), 0o644))
+	r := h.run("verify", "mine")
+	require.Zero(t, r.code, r.err)
+	r = h.run("profiles", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	lines := ofType(jsonLines(t, r.out), "profile")
+	require.GreaterOrEqual(t, len(lines), 2)
+	assert.Equal(t, "bad.toml", lines[0]["name"])
+	assert.Contains(t, lines[0]["error"], "version = 9")
+	assert.Equal(t, "1 kernel setting", lines[1]["has"])
+	assert.Equal(t, ExitFailed, h.run("verify", "nosuch").code)
+}
+
+// TestCPUsFlag shows only what may come to CPUs.
+func TestCPUsFlag(t *testing.T) {
+	h, root := newHome(t), irqHost(t)
+	r := h.run("--host-root", root, "irq", "list", "-d", "100ms", "--cpus", "1", "-o", "csv")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, "eth0-TxRx-3")
+	assert.NotContains(t, r.out, "nvme0q1", "it goes to CPU 0 alone")
+	assert.NotContains(t, r.out, "RES")
+	r = h.run("--host-root", root, "--headless", "-n", "1", "-d", "100ms", "--cpus", "0", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	assert.Empty(t, ofType(jsonLines(t, r.out), "task"), "the one task is for CPU 1")
+	r = h.run("--host-root", root, "--headless", "-n", "1", "-d", "100ms", "--cpus", "1", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	assert.Len(t, ofType(jsonLines(t, r.out), "task"), 1)
+	assert.Equal(t, ExitUsage, h.run("--headless", "--cpus", "node:77").code)
+	assert.Equal(t, ExitUsage, h.run("irq", "list", "--cpus", "x", "-d", "100ms").code)
+}

@@ -37,6 +37,9 @@ func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 var headlessOnly = []string{"count", "output", "pid", "pin", "within", "nice", "policy", "rtprio", "reset-on-fork", "ioprio", "slice", "uclamp", "mem", "process", "thread", "tree", "dry-run", "yes", "revert-after"}
 
 func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
+	if err := o.monitor.limit(a); err != nil {
+		return err
+	}
 	if !o.headless {
 		for _, name := range headlessOnly {
 			if flags.Changed(name) {
@@ -58,7 +61,7 @@ func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) 
 
 // runHeadlessTuning changes the tasks of --pid.
 func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
-	for _, name := range []string{"count", "columns", "sort", "filter", "threads"} {
+	for _, name := range []string{"count", "columns", "sort", "filter", "cpus", "threads"} {
 		if flags.Changed(name) {
 			return usagef("--%s is for watching; it has no part in a change", name)
 		}

@@ -24,6 +24,7 @@ since, is left alone unless --force is given. "-" writes to standard output.`
 
 type saveOptions struct {
 	all, force bool
+	cpus       string
 	sysctls    []string
 }
 
@@ -42,6 +43,7 @@ func newSave(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "every setting, also those that are as Linux starts")
 	cmd.Flags().StringArrayVar(&o.sysctls, "sysctl", nil, "also the kernel settings of this `NAME` or glob")
+	cmd.Flags().StringVar(&o.cpus, "cpus", "", "only tasks and interrupts that may come to one of these `CPUS`")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also over a file that was edited")
 	return cmd
 }
@@ -53,6 +55,10 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 	entries := a.entries()
 	past := partition.Past(entries)
 	options := profile.CaptureOptions{All: o.all, Journal: entries, Isolated: past.Apart()}
+	var err error
+	if options.CPUs, err = a.cpus("--cpus", o.cpus); err != nil {
+		return err
+	}
 	for _, name := range o.sysctls {
 		path, err := profile.SysctlPath(name)
 		if err != nil {

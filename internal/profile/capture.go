@@ -21,6 +21,9 @@ type CaptureOptions struct {
 	// Only are the processes to look at, with every setting of theirs, and nothing
 	// else is; nil for everything.
 	Only map[kernel.TID]bool
+	// CPUs limits the tasks and interrupt lines to those that may come to one of
+	// them; empty for no limit.
+	CPUs cpuset.Set
 	// Sysctls are globs of settings to keep, "vm/dirty_*".
 	Sysctls []string
 	Journal []tune.Entry
@@ -86,6 +89,11 @@ func touchedBy(entries []tune.Entry) map[touch]bool {
 		}
 	}
 	return out
+}
+
+// within reports whether a mask is one that is to be kept.
+func (c *capturer) within(mask cpuset.Set) bool {
+	return c.o.CPUs.Empty() || !mask.And(c.o.CPUs).Empty()
 }
 
 func (c *capturer) changed(path string) bool { return c.o.All || c.touched[touch{path: path}] }

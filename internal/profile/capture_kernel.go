@@ -50,7 +50,7 @@ func (c *capturer) kthreads() {
 	for i := range c.s.Tasks {
 		t := &c.s.Tasks[i]
 		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || c.o.Only != nil && !c.o.Only[t.TGID] ||
-			fleeting.MatchString(t.ID.Comm) || immovable.MatchString(t.ID.Comm) {
+			!c.within(t.Affinity) || fleeting.MatchString(t.ID.Comm) || immovable.MatchString(t.ID.Comm) {
 			continue
 		}
 		groups[familyOf(t.ID.Comm)] = append(groups[familyOf(t.ID.Comm)], t)
@@ -121,7 +121,7 @@ func (c *capturer) irqs() {
 	for i := range c.s.IRQs {
 		l := &c.s.IRQs[i]
 		usual := c.usual(l.Requested.Set) || c.s.DefaultIRQ.OK && l.Requested.And(c.s.online()).Equal(c.s.DefaultIRQ.And(c.s.online()))
-		if l.Control == irq.Managed || l.Control == irq.Fixed || !l.Requested.OK || len(l.Actions) == 0 ||
+		if l.Control == irq.Managed || l.Control == irq.Fixed || !l.Requested.OK || !c.within(l.Requested.Set) || len(l.Actions) == 0 ||
 			usual && !c.changed(irqFile(l.Number)) {
 			continue
 		}

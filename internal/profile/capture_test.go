@@ -70,6 +70,16 @@ func TestCaptureOnly(t *testing.T) {
 	holds(t, p, m.State)
 }
 
+func TestCaptureOnCPUs(t *testing.T) {
+	p := Capture(tuned().State, CaptureOptions{CPUs: set("6")})
+	for _, item := range p.Tasks {
+		assert.NotEqual(t, "nginx", item.Name, "the workers are elsewhere")
+	}
+	assert.Len(t, p.Tasks, 4)
+	assert.Empty(t, p.Kthreads)
+	assert.Empty(t, p.IRQs)
+}
+
 // TestCaptureJournal saves what piton has set although it looks like the default.
 func TestCaptureJournal(t *testing.T) {
 	m := machine()

@@ -30,7 +30,7 @@ func (c *capturer) users() {
 	processes := c.processes()
 	covered := map[kernel.TID]bool{}
 	for _, p := range processes {
-		if covered[p.leader.TID] || !p.interesting() || c.o.Only != nil && !c.o.Only[p.leader.TID] {
+		if covered[p.leader.TID] || !p.interesting() || !c.within(p.leader.Affinity) || c.o.Only != nil && !c.o.Only[p.leader.TID] {
 			continue
 		}
 		c.user(p, processes, covered)

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/profile"
+)
+
+func newProfiles(a *app) *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "profiles",
+		Short: "list the profiles that can be applied by name",
+		Long: `List the profiles that piton apply and piton verify find by name: those of the user, of piton and of tuna.
+With -o json: {"type":"profile"} lines (name, path, origin, has, error).`,
+		Example: "  piton profiles\n  piton apply realtime --check",
+		GroupID: groupTune,
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.listProfiles(out) },
+	}
+	out.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
+	return cmd
+}
+
+// profileDirs are where profiles are looked for by name, the nearest first.
+func (a *app) profileDirs() []string {
+	config := a.getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = filepath.Join(a.getenv("HOME"), ".config")
+	}
+	return []string{filepath.Join(config, "piton", "profiles"), "/etc/piton/profiles", "/etc/tuna"}
+}
+
+// findProfile is the file of a profile: the path given, else a name in one of the
+// folders.
+func (a *app) findProfile(name string) string {
+	if _, err := os.Stat(name); err == nil || strings.Contains(name, "/") {
+		return name
+	}
+	for _, dir := range a.profileDirs() {
+		for _, end := range []string{"", ".toml", ".conf"} {
+			path := filepath.Join(dir, name+end)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return path
+			}
+		}
+	}
+	return name
+}
+
+func (a *app) listProfiles(out output) error {
+	t := newTable("NAME", "PATH", "ORIGIN", "HAS")
+	var l line
+	for _, dir := range a.profileDirs() {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			a.warn("%v", err)
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if !slices.Contains([]string{".toml", ".conf"}, filepath.Ext(path)) {
+				continue
+			}
+			origin, has, problem := aboutProfile(path)
+			if !out.json() {
+				t.add(e.Name(), path, dash(origin), has+problem)
+				continue
+			}
+			l.start("profile").add("name", e.Name()).add("path", path).add("origin", textOrNull(origin)).add("has", textOrNull(has)).add("error", problem)
+			if err := l.write(a.Out); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case out.json():
+		return nil
+	case out.value == asCSV:
+		return t.writeCSV(a.Out)
+	case len(t.rows) == 0:
+		_, err := fmt.Fprintf(a.Out, "there are no profiles in %s\n", strings.Join(a.profileDirs(), ", "))
+		return err
+	}
+	return t.write(a.Out)
+}
+
+// aboutProfile says what a file is and has, or why it is none.
+func aboutProfile(path string) (origin, has, problem string) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err.Error()
+	}
+	p, err := profile.Parse(data)
+	if err != nil {
+		return "", "", err.Error()
+	}
+	return p.Origin, p.Summary(), ""
+}
