@@ -9,6 +9,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/bench"
 	"piton/internal/field"
+	"piton/internal/guard"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -134,6 +135,9 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable, NICs: irq.New(a.hostRoot).NICs},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 		Exec:  screen.Exec, Sudo: sudo, Self: self,
+	}
+	if caps.Has(kernel.CapSysNice) && !o.ReadOnly {
+		d.Priority = guard.Self{}
 	}
 	if journal != nil {
 		d.Journal = journal

@@ -364,3 +364,29 @@ func FuzzMirroredEntry(f *testing.F) {
 		}
 	})
 }
+
+// TestSelf raises this process for a moment.
+func TestSelf(t *testing.T) {
+	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+		t.Skip("needs CAP_SYS_NICE to set real-time policies")
+	}
+	var self Self
+	policy := func(pid kernel.TID) kernel.SchedAttr {
+		attr, err := kernel.System().Attr(pid)
+		require.NoError(t, err)
+		return attr
+	}
+	require.NoError(t, self.Raise())
+	raised := policy(kernel.TID(os.Getpid()))
+	child := newBench(t).child
+	require.NoError(t, self.Drop())
+	assert.Equal(t, kernel.RR, raised.Policy)
+	assert.Equal(t, SelfPriority, raised.RTPrio)
+	assert.Equal(t, kernel.Other, policy(child).Policy, "what it starts is ordinary")
+	dropped := policy(kernel.TID(os.Getpid()))
+	assert.Equal(t, kernel.Other, dropped.Policy)
+	assert.False(t, dropped.ResetOnFork)
+	ran, _, err := self.Delay()
+	require.NoError(t, err)
+	assert.Positive(t, ran)
+}

@@ -51,7 +51,8 @@ type Deps struct {
 	Topology *topology.Topology
 	Inspect  Inspector
 	Tuning   Tuning
-	Guard    Guard // nil: nothing outlives the screen that would take a change back
+	Guard    Guard    // nil: nothing outlives the screen that would take a change back
+	Priority Priority // nil: piton may not raise its own
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs

@@ -52,6 +52,7 @@ type Model struct {
 	needs     sample.Needs // as last asked for
 	undoable  bool         // the journal has something to undo
 	trial     trial        // what is kept only if the user says so
+	haste     haste        // piton's own priority
 	niceBusy  bool         // a step of nice is under way
 	niceDone  bool         // it has been made; the next sample shows it
 	niceMore  int          // steps asked for meanwhile
@@ -178,7 +179,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := m.wait(next)
+	cmd := tea.Batch(m.wait(next), m.lookAtSelf())
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.note(next, m.deps.Meter)

@@ -37,6 +37,10 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takeSudo(msg)
 	case decided:
 		return m.takeDecided(msg)
+	case delayed:
+		return m.takeDelayed(msg)
+	case hastened:
+		return m.takeHastened(msg)
 	}
 	return nil
 }

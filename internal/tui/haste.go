@@ -1,0 +1,141 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/dialog"
+)
+
+// Priority is piton's own place among the tasks; guard.Self is the real one.
+type Priority interface {
+	// Delay returns how long piton ran so far, and waited for a CPU.
+	Delay() (ran, waited time.Duration, err error)
+	Raise() error // to a real-time priority; what is started later is ordinary
+	Drop() error
+}
+
+const (
+	// A screen that waited for a CPU so many times as long as it ran, and so long,
+	// between two looks is starved: it is not only one of many.
+	starvedTimes = 5
+	starvedWait  = 500 * time.Millisecond
+	// startLooks is how often a screen that has just been started looks.
+	startLooks = 5
+	// hasteTime is how long a screen stays raised before it looks whether that is
+	// still needed.
+	hasteTime = 30 * time.Second
+)
+
+// haste is what the screen does for itself on a starved machine.
+type haste struct {
+	state       hasteState
+	looks       int
+	ran, waited time.Duration // at the last look
+	raised      time.Time     // since when
+}
+
+type hasteState uint8
+
+const (
+	ordinary hasteState = iota
+	asking              // whether to raise it
+	raised
+	probing // dropped, to see whether it is still starved
+	settled // nothing is asked any more
+)
+
+// delayed delivers what piton waited for, so far.
+type delayed struct{ ran, waited time.Duration }
+
+// hastened delivers the end of a change of piton's own priority.
+type hastened struct {
+	to  hasteState
+	err error
+}
+
+// lookAtSelf looks, with each sample, whether piton itself gets a CPU.
+func (m *Model) lookAtSelf() tea.Cmd {
+	p, h := m.deps.Priority, &m.haste
+	switch {
+	case p == nil, h.state == settled, h.state == asking:
+		return nil
+	case h.state == raised && time.Since(h.raised) >= hasteTime:
+		return hasten(p.Drop, probing)
+	case h.state == raised: // threads that came meanwhile are ordinary
+		return hasten(p.Raise, raised)
+	case h.state == ordinary && h.looks >= startLooks:
+		h.state = settled
+		return nil
+	}
+	h.looks++
+	return func() tea.Msg {
+		ran, waited, err := p.Delay()
+		if err != nil {
+			return hastened{settled, nil} // a kernel without schedstat: nothing is known
+		}
+		return delayed{ran, waited}
+	}
+}
+
+func hasten(change func() error, to hasteState) tea.Cmd {
+	return func() tea.Msg { return hastened{to, change()} }
+}
+
+// takeDelayed asks for a priority, or gives it back.
+func (m *Model) takeDelayed(d delayed) tea.Cmd {
+	h := &m.haste
+	ran, waited := d.ran-h.ran, d.waited-h.waited
+	first := h.ran == 0
+	h.ran, h.waited = d.ran, d.waited
+	starved := waited >= starvedWait && waited >= starvedTimes*ran
+	switch {
+	case h.state == probing && first: // the time it was raised does not count
+		return nil
+	case h.state == probing && starved:
+		return hasten(m.deps.Priority.Raise, raised)
+	case h.state == probing:
+		h.state = settled
+		return m.say(info, "the machine is not starved any more, and this screen is an ordinary task again")
+	case h.state == ordinary && starved:
+		h.state = asking
+		return m.askHaste(ran, waited)
+	}
+	return nil
+}
+
+func (m *Model) askHaste(ran, waited time.Duration) tea.Cmd {
+	lines := []dialog.Line{
+		{Tone: dialog.Warning, Text: fmt.Sprintf("The machine is starved: piton waited %v for a CPU to run %v.",
+			waited.Round(10*time.Millisecond), ran.Round(time.Millisecond))},
+		{Tone: dialog.Plain, Text: "Give this screen a real-time priority until that is over, so that it stays usable? What it starts stays ordinary."},
+	}
+	return m.dialogs.PushUnasked(dialog.NewConfirm("Starved", lines, "raise", "stay"), func(o dialog.Outcome) tea.Cmd {
+		if o.Canceled {
+			m.haste.state = settled
+			return nil
+		}
+		return hasten(m.deps.Priority.Raise, raised)
+	})
+}
+
+func (m *Model) takeHastened(d hastened) tea.Cmd {
+	h := &m.haste
+	before := h.state
+	h.state = d.to
+	switch {
+	case d.err != nil:
+		h.state = settled
+		return m.say(bad, "this screen stays an ordinary task: "+d.err.Error())
+	case d.to == probing:
+		h.ran, h.waited = 0, 0
+	case d.to == raised && before != raised:
+		h.raised = time.Now()
+		if before == asking {
+			return m.say(good, "this screen has a real-time priority until the machine is not starved any more, or it ends")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package tui
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakePriority says how long piton waits between two looks.
+type fakePriority struct {
+	ran, waited   time.Duration // so far
+	wait          time.Duration // more with each look
+	raises, drops int
+	err           error
+}
+
+func (f *fakePriority) Delay() (ran, waited time.Duration, err error) {
+	f.ran += 50 * time.Millisecond
+	f.waited += f.wait
+	return f.ran, f.waited, nil
+}
+func (f *fakePriority) Raise() error { f.raises++; return f.err }
+func (f *fakePriority) Drop() error  { f.drops++; return nil }
+
+func onStarved(t *testing.T, wait time.Duration, f func(r *rig, p *fakePriority)) {
+	p := &fakePriority{wait: wait}
+	onSmall(t, func(r *rig) { f(r, p) }, func(d *Deps) { d.Priority = p })
+}
+
+// looks is what samples make the screen do, one a second.
+func (r *rig) looks(n int) {
+	for range n {
+		r.run(r.m.lookAtSelf())
+		r.wait(time.Second)
+	}
+}
+
+func TestStarvedScreenAsksForPriority(t *testing.T) {
+	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
+		require.Equal(t, 3, r.m.haste.looks, "each sample made it look")
+		r.looks(1)
+		assert.Contains(t, r.text(), "piton waited 2s for a CPU to run 50ms")
+		assert.Zero(t, p.raises, "not unasked")
+		r.wait(time.Second)
+		r.press("y")
+		assert.Equal(t, 1, p.raises)
+		assert.Contains(t, r.text(), "this screen has a real-time priority")
+		r.looks(3)
+		assert.Equal(t, 4, p.raises, "threads that came meanwhile are raised, too")
+		r.looks(32)
+		assert.Equal(t, 1, p.drops, "it looks whether it is still needed")
+		before := p.raises
+		r.looks(3)
+		assert.Greater(t, p.raises, before, "it is")
+		p.wait = 0
+		for i := 0; i < 40 && r.m.haste.state != settled; i++ {
+			r.looks(1)
+		}
+		assert.Equal(t, 2, p.drops)
+		assert.Contains(t, r.text(), "not starved any more")
+		before = p.raises
+		r.looks(5)
+		assert.Equal(t, before, p.raises)
+	})
+}
+
+func TestStarvedScreenStaysOrdinary(t *testing.T) {
+	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
+		r.looks(1)
+		r.press("n")
+		r.looks(5)
+		assert.Zero(t, p.raises)
+		assert.NotContains(t, r.text(), "Starved", "it asks once")
+	})
+	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
+		p.err = errors.New("operation not permitted")
+		r.looks(1)
+		r.press("y")
+		assert.Contains(t, r.text(), "stays an ordinary task: operation not permitted")
+		r.looks(3)
+		assert.Equal(t, 1, p.raises)
+	})
+}
+
+func TestBusyScreenAsksNothing(t *testing.T) {
+	onStarved(t, 200*time.Millisecond, func(r *rig, p *fakePriority) {
+		r.looks(4)
+		p.wait = time.Minute // later than at its start
+		r.looks(10)
+		assert.NotContains(t, r.text(), "Starved")
+	})
+}
