@@ -7,7 +7,7 @@ var panel = []Context{Panel}
 var panelSpecs = []Spec{
 	{ID: "panel.focus", In: []Context{Processes, Cores, IRQs, Panel}, Keys: []string{"C"}, Label: "C", Short: "CPUs",
 		Help: "the keys to the core panel, to choose CPUs there; Esc gives them back"},
-	{ID: "panel.enter", In: panel, Keys: []string{"enter"}, Label: "Enter", Short: "Done",
+	{ID: "panel.enter", In: panel, Keys: []string{"enter"}, Label: "Enter", Short: "OK",
 		Help: "drop what was grabbed on the CPUs under the cursor; else back to the list"},
 	{ID: "panel.wider", In: panel, Keys: []string{"+", ">"}, Label: "+ >", Short: "Wider", Help: "from the CPU to its core, cache, node, all"},
 	{ID: "panel.narrower", In: panel, Keys: []string{"-", "<"}, Label: "- <", Short: "Narrower", Help: "and back"},

@@ -14,8 +14,12 @@ func (m *Model) chooserLine(width int) string {
 	r := m.chosen(width)
 	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "drops", "Esc", "lets go"}, {"+", "wider", "Enter", "drops", "Esc", "lets go"},
 		{"Enter", "drops", "Esc", "lets go"}}
-	if m.chooser.held == nil {
+	switch {
+	case m.chooser.held == nil && m.deps.ReadOnly:
 		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+	case m.chooser.held == nil:
+		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "I", "isolates", "i", "includes", "Esc", "back"},
+			{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
 	}
 	for _, pairs := range keys {
 		if k := rows.Keys(th, pairs...); !m.chooser.drag && r.Width()+3+k.Width() < width {

@@ -38,7 +38,7 @@ func requested(what, subject, reason string, requests []tune.Request) job {
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers
 // with them.
 func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.Cmd {
-	j := requested("IRQ", linesName(lines), reason, action.MoveIRQs(lines, cpus))
+	j := requested("move", linesName(lines), reason, action.MoveIRQs(lines, cpus))
 	j.command = append(irqCommand("move", lines), "--cpu", cpus.String())
 	return m.begin(j)
 }

@@ -125,7 +125,7 @@ func (m *Model) askQueueValue(s queueSetting) tea.Cmd {
 		}
 		want := action.QueueSettings{Only: cpuset.Of(cpuset.CPU(s.queue))}
 		s.set(&want, cpus, flows)
-		return m.begin(requested(what, what, "", action.SetQueues([]irq.NIC{s.nic}, want)))
+		return m.begin(requested("set", what, "", action.SetQueues([]irq.NIC{s.nic}, want)))
 	})
 }
 

@@ -79,7 +79,11 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 	if !wide && p.plan.NeedsYes == "" && !m.mustAsk(p) {
 		return m.carryOut(p)
 	}
-	return m.dialogs.PushUnasked(dialog.NewConfirmPlan(p.plan).Add(p.more), func(o dialog.Outcome) tea.Cmd {
+	d := dialog.NewConfirmPlan(p.plan).Add(p.more)
+	if p.ask {
+		d = d.Titled(strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?")
+	}
+	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
 			m.over(p.job)
 			return m.say(info, p.what+": nothing was changed")

@@ -113,6 +113,8 @@ func (m *Model) withNotice(lines []string, foot int) []string {
 
 // body is the view's own part of the frame.
 func (m *Model) body(at, width, height int) []string {
+	m.table.SetQuiet(m.chooser.on)
+	m.irqs.SetQuiet(m.chooser.on)
 	if m.view != action.Processes {
 		m.areas.list = at
 		return m.pageBody(width, height)

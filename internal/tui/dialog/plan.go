@@ -44,6 +44,9 @@ func NewConfirmPlan(p tune.Plan) *Confirm {
 	return c
 }
 
+// Titled asks what the title says.
+func (c *Confirm) Titled(title string) *Confirm { c.title = title; return c }
+
 // Add puts more lines below those that there are.
 func (c *Confirm) Add(more []Line) *Confirm { c.lines = append(c.lines, more...); return c }
 

@@ -141,23 +141,22 @@ func (p *Policy) fields(width int, th *theme.Theme) []string {
 	var lines []string
 	line := func(label string, has bool, value, key, what string) {
 		var r rows.Row
-		r.Left(th, th.Dim, " "+label, 11)
-		switch {
-		case !has:
-			r.Left(th, th.Dim, th.None, 19)
-		case value == "":
-			r.Left(th, th.Dim, "as it is", 19)
-		default:
-			r.Left(th, th.Strong, value, 19)
-		}
 		if !has {
-			key = ""
+			key, value = "", th.None
+		} else if value == "" {
+			value = "as it is"
 		}
-		r.Left(th, th.Key, key, 8)
+		style := th.Strong
+		if !has || value == "as it is" {
+			style = th.Dim
+		}
+		r.Left(th, th.Key, " "+key, 6)
+		r.Left(th, th.Dim, label, 10)
+		r.Left(th, style, value, 19)
 		r.Add(th.Dim, what)
 		lines = append(lines, r.Render(th, width))
 	}
-	line("priority", now == kernel.FIFO || now == kernel.RR, p.prio.text(), "0-9 + -", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
+	line("priority", now == kernel.FIFO || now == kernel.RR, p.prio.text(), "0-9", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
 	line("times", now == kernel.Deadline, timesText(p.times), "t", "runtime/deadline/period")
 	line("slice", sliced(now), durationText(p.slice), "s", "of OTHER, BATCH: until another's turn")
 	if p.Autogroup {

@@ -28,7 +28,12 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 		from, to := v.list.Window(len(v.entries), h)
 		v.head, v.shown = min(len(head), height-h), to-from
 		for i := from; i < to; i++ {
-			out = append(out, v.line(&v.entries[i], l, th).Item(th, width, i == v.list.Cursor))
+			r := v.line(&v.entries[i], l, th)
+			if v.quiet && i == v.list.Cursor {
+				out = append(out, th.Cursor+r.Render(th, width-1))
+				continue
+			}
+			out = append(out, r.Item(th, width, i == v.list.Cursor))
 		}
 		for len(out) < h { // the foot stays at the bottom
 			out = append(out, "")

@@ -48,8 +48,9 @@ type View struct {
 	asked   bool         // or that are asked to
 	list    rows.Scroll
 	entries []entry
-	head    int    // lines above the first entry, as last drawn
-	shown   int    // entries drawn
+	head    int // lines above the first entry, as last drawn
+	shown   int // entries drawn
+	quiet   bool
 	at      string // the name of the entry under the cursor
 }
 
@@ -118,6 +119,10 @@ func (v *View) Click(y int) bool {
 	v.note()
 	return true
 }
+
+// SetQuiet says that the keys are elsewhere: the line under the cursor is marked,
+// but does not stand out.
+func (v *View) SetQuiet(on bool) { v.quiet = on }
 
 // SetCPUs shows only lines that go to one of these CPUs, or that are asked to;
 // an empty set shows all.

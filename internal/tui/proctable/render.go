@@ -115,6 +115,10 @@ func (t *Table) line(y, i int, th *theme.Theme) string {
 		cached.plain = t.format(row, i, th, false)
 	}
 	switch {
+	case cursor && t.quiet && tagged:
+		return th.Tagged.Render(th.Cursor + cached.plain)
+	case cursor && t.quiet:
+		return th.Text.Render(th.Cursor + cached.plain)
 	case cursor && tagged:
 		return th.Both.Render(th.Cursor + cached.plain)
 	case cursor:

@@ -52,6 +52,7 @@ type Table struct {
 	height int // rows shown
 	follow bool
 	scroll int // steps to the right
+	quiet  bool
 
 	generation uint64 // of rows and columns; rendered rows of older ones are stale
 	cache      rowCache
@@ -95,6 +96,10 @@ func (t *Table) Load(m *model.Model) {
 
 // Model is what is shown; nil before the first Load.
 func (t *Table) Model() *model.Model { return t.m }
+
+// SetQuiet says that the keys are elsewhere: the row under the cursor is marked,
+// but does not stand out.
+func (t *Table) SetQuiet(on bool) { t.quiet = on }
 
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
