@@ -11,7 +11,7 @@ import (
 
 // Workloads is the table of built-in workloads: the command line's flags, the
 // screen's form and the child process are all made from it.
-var Workloads = []Workload{nQueens, matrixMultiply, streamBandwidth, memoryLatency, activityTracker, chatRooms}
+var Workloads = []Workload{nQueens, matrixMultiply, streamBandwidth, memoryLatency, activityTracker, contextSwitch, chatRooms, stripIO}
 
 var nQueens = Workload{
 	Name: "nqueens",

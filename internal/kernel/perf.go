@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"unsafe"
@@ -59,4 +60,25 @@ func ReadCounter(fd int) (uint64, error) {
 		return 0, io.EOF
 	}
 	return binary.NativeEndian.Uint64(b[:]), nil
+}
+
+// OpenMissCounter opens perf's hardware counter of the last-level cache misses of
+// the calling thread (PERF_COUNT_HW_CACHE_MISSES), in the kernel too where it may
+// look there. Errors are those of OpenCycleCounter.
+func OpenMissCounter() (int, error) {
+	attr := unix.PerfEventAttr{
+		Type:   unix.PERF_TYPE_HARDWARE,
+		Config: unix.PERF_COUNT_HW_CACHE_MISSES,
+		Bits:   unix.PerfBitExcludeHv,
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if errors.Is(err, unix.EACCES) {
+		attr.Bits |= unix.PerfBitExcludeKernel
+		fd, err = unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("perf_event_open of cache misses: %w", err)
+	}
+	return fd, nil
 }

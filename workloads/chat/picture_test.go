@@ -1,0 +1,26 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestPicture(t *testing.T) {
+	r := Result{Heard: 1000, PerS: 5000, Aggregation: bySlices, Why: "this kernel has no sched_ext", Processes: []Usage{
+		{Role: "server", CPUs: "0", UserSeconds: 1, SystemSeconds: 3, Voluntary: 400}, {Role: "client", CPUs: "1", UserSeconds: 1, SystemSeconds: 1, Involuntary: 100}}}
+	for _, u := range r.Processes {
+		r.Sum.add(u)
+	}
+	text := strings.Join(Picture(r, 100), "\n")
+	for _, want := range []string{"5000 messages/s heard, 0.50 switches", "server 0  on CPU 0", "░", "slices of 100 ms; this kernel has no sched_ext"} {
+		assert.Contains(t, text, want)
+	}
+	for _, width := range []int{1, 20, 60, 200} {
+		for _, line := range Picture(r, width) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), width)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package stripio
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/workloads/internal/peer"
+)
+
+// config is what Run tells a process. Its descriptor 3 is the ring's memory, and
+// a reader's next ones are the files.
+type config struct {
+	App, Strips, Files int
+	Reads, Merges      bool
+	// CPU numbers that the two are put on, -1 = none.
+	ReaderCPU, MergerCPU int
+}
+
+// part is what a process did.
+type part struct {
+	BeginNs, EndNs int64 // CLOCK_MONOTONIC
+	Checksum       uint64
+	Misses         uint64
+	MissesWhy      string
+}
+
+// calling is the thread that makes the call, as sched_setaffinity(2) has it.
+const calling kernel.TID = 0
+
+// Process is the whole life of a process of an application, which in and out
+// tell what to do and what was done. It ends when in does, and returns the exit
+// code.
+func Process(in *os.File, out io.Writer) int {
+	return peer.Main(in, out, func(child *peer.Child, c config) error {
+		runtime.GOMAXPROCS(runtime.NumCPU() + 4) // a P for each thread that waits in the kernel
+		memory, err := kernel.MapShared(os.NewFile(3, "ring"), ringBytes)
+		if err != nil {
+			return err
+		}
+		a := &application{config: c, ring: newRing(memory)}
+		var threads []*thread
+		if c.Reads {
+			for i := range c.Files {
+				a.files = append(a.files, 4+i)
+			}
+			threads = append(threads, a.start(c.ReaderCPU, a.read))
+		}
+		if c.Merges {
+			threads = append(threads, a.start(c.MergerCPU, a.merge))
+		}
+		return finish(child, a, threads)
+	})
+}
+
+// finish lets the threads go and tells what they did.
+func finish(child *peer.Child, a *application, threads []*thread) error {
+	for _, t := range threads {
+		if err := <-t.ready; err != nil {
+			return err
+		}
+	}
+	if err := child.Ready(); err != nil {
+		return err
+	}
+	result := part{BeginNs: int64(kernel.Monotonic())}
+	for _, t := range threads {
+		close(t.gate)
+	}
+	for _, t := range threads {
+		select {
+		case err := <-t.ended:
+			if err != nil {
+				return err
+			}
+		case <-child.Closed: // the other process has failed
+			return io.ErrUnexpectedEOF
+		}
+		result.Misses += t.misses.count
+		result.MissesWhy = t.misses.why
+	}
+	result.EndNs, result.Checksum = int64(kernel.Monotonic()), a.checksum
+	return child.Tell(result)
+}
+
+// application is one pair of reader and merger, or its half in this process.
+type application struct {
+	config
+	ring     *ring
+	files    []int // descriptors
+	checksum uint64
+}
+
+// thread is one of them.
+type thread struct {
+	ready, ended chan error
+	gate         chan struct{}
+	misses       misses
+}
+
+func (a *application) start(cpu int, work func() error) *thread {
+	t := &thread{ready: make(chan error, 1), ended: make(chan error, 1), gate: make(chan struct{})}
+	go func() {
+		runtime.LockOSThread()
+		if cpu >= 0 {
+			if err := kernel.System().SetAffinity(calling, cpuset.Of(cpuset.CPU(cpu))); err != nil {
+				t.ready <- fmt.Errorf("map a thread to CPU %d: %w", cpu, err)
+				return
+			}
+		}
+		t.misses.open()
+		t.ready <- nil
+		<-t.gate
+		err := work()
+		t.misses.read()
+		t.ended <- err
+	}()
+	return t
+}
+
+// read brings strips from the files into the ring.
+func (a *application) read() error {
+	for k := range uint32(a.Strips) {
+		file, strip := place(a.App, int(k), a.Files)
+		slot := a.ring.free(k)
+		raw := unsafe.Slice((*byte)(unsafe.Pointer(&slot[0])), StripBytes)
+		n, err := kernel.ReadFileAt(a.files[file], raw, int64(strip)*StripBytes)
+		if err != nil || n != StripBytes {
+			return fmt.Errorf("read a strip: %d bytes of %d: %w", n, StripBytes, err)
+		}
+		a.ring.full(k)
+	}
+	return nil
+}
+
+// merge makes transfers of the strips in the ring.
+func (a *application) merge() error {
+	transfer := make([]uint64, TransferBytes/8)
+	for k := range uint32(a.Strips) {
+		from := a.ring.next(k)
+		at := k % perTransfer * words
+		sum := merge(transfer[at:at+words], from)
+		a.ring.done(k)
+		a.checksum = weigh(a.checksum, uint64(k), sum)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package stripio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/workloads/internal/peer"
+)
+
+// Run lets the applications read and merge. It fails when the options are
+// invalid, when a process fails, when ctx ends, and when what was merged is not
+// what the files hold; then the Result is returned as well. No process and no
+// memory outlives it.
+func Run(ctx context.Context, o Options) (Result, error) {
+	if err := o.Validate(); err != nil {
+		return Result{}, err
+	}
+	// The processes die with the thread that started them; see kernel.DieWithParent.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c := &coordinator{result: Result{Options: o}}
+	err := c.run(ctx)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("merge strips: %w", context.Cause(ctx))
+	}
+	return c.result, err
+}
+
+type coordinator struct {
+	result Result
+	cpus   []cpuset.CPU
+	disk   *disk
+	peers  []*peer.Process
+	merges []bool // by process
+}
+
+func (c *coordinator) run(ctx context.Context) (err error) {
+	r := &c.result
+	cpus, err := r.Scheduler.Affinity(calling)
+	if err != nil {
+		return fmt.Errorf("find the CPUs to use: %w", err)
+	}
+	c.cpus = cpus.CPUs()
+	r.predict(r.Scheduler, c.cpus)
+	c.disk, err = newDisk(r.Files)
+	defer c.disk.close()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			cancel() // kill them
+		}
+		err = cmp.Or(err, c.end())
+		cancel()
+	}()
+	for app := range r.Apps {
+		if err := c.startApp(ctx, app); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.peers {
+		if err := p.ExpectReady(); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.peers {
+		if err := p.Say("go"); err != nil {
+			return err
+		}
+	}
+	return c.collect()
+}
+
+// strips is how many an application merges.
+func (o Options) strips() int { return o.MiB * perTransfer }
+
+// startApp starts the one or two processes of an application.
+func (c *coordinator) startApp(ctx context.Context, app int) error {
+	memory, err := kernel.SharedMemory("stripio-ring", ringBytes)
+	if err != nil {
+		return err
+	}
+	defer memory.Close() // the processes have it
+	r := &c.result
+	one := config{App: app, Strips: r.strips(), Files: r.Files, Reads: true, Merges: true}
+	one.ReaderCPU, one.MergerCPU = deal(r.Mapping, c.cpus, app)
+	all := []config{one}
+	if r.Mode == Processes {
+		all = []config{one, one}
+		all[0].Merges, all[1].Reads = false, false
+	}
+	for _, config := range all {
+		files := []*os.File{memory}
+		if config.Reads {
+			files = append(files, c.disk.files...)
+		}
+		p, err := peer.Start(ctx, "process of an application", r.Command, files...)
+		if err != nil {
+			return err
+		}
+		c.peers, c.merges = append(c.peers, p), append(c.merges, config.Merges)
+		if err := p.Say(config); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deal returns the CPUs of an application's reader and merger, -1 for none.
+func deal(m Mapping, cpus []cpuset.CPU, app int) (reader, merger int) {
+	cpu := func(i int) int { return int(cpus[i%len(cpus)]) }
+	switch m {
+	case Source:
+		return cpu(app), cpu(app)
+	case Apart:
+		return cpu(app + 1), cpu(app)
+	}
+	return -1, -1
+}
+
+// collect sums up what the processes did, and checks it.
+func (c *coordinator) collect() error {
+	r := &c.result
+	var begin, end int64
+	var want, missed uint64
+	for i, p := range c.peers {
+		var part part
+		if err := p.Expect(&part); err != nil {
+			return err
+		}
+		if begin == 0 || part.BeginNs < begin {
+			begin = part.BeginNs
+		}
+		end = max(end, part.EndNs)
+		missed += part.Misses
+		r.MissesWhy = cmp.Or(r.MissesWhy, part.MissesWhy)
+		if c.merges[i] {
+			r.Checksum += part.Checksum
+			r.Transfers += r.MiB
+		}
+	}
+	for app := range r.Apps {
+		want += c.disk.expected(app, r.strips())
+	}
+	if r.MissesWhy == "" {
+		r.Misses = &missed
+	}
+	r.Seconds = time.Duration(end - begin).Seconds()
+	r.MBs = float64(r.Transfers) * TransferBytes / 1e6 / r.Seconds
+	if r.Model != nil {
+		r.Model.MostRequests = MostRequests(r.MBs*1e6, r.Model.Servers, StripBytes)
+	}
+	if r.Checksum != want {
+		return fmt.Errorf("the checksum of what was merged is %x where it must be %x", r.Checksum, want)
+	}
+	return nil
+}
+
+// end lets the processes go, waits for all of them, and adds up what they used.
+func (c *coordinator) end() error {
+	r := &c.result
+	var failure error
+	for _, p := range c.peers {
+		p.Release()
+	}
+	var seconds float64
+	for _, p := range c.peers {
+		used, err := p.Wait()
+		failure = cmp.Or(failure, err)
+		seconds += (used.User + used.System).Seconds()
+		r.Voluntary += used.Voluntary
+		r.Involuntary += used.Involuntary
+	}
+	if r.Seconds > 0 {
+		r.CPUPercent = 100 * seconds / r.Seconds / float64(len(c.cpus))
+	}
+	return failure
+}
+
+var errOneCPU = errors.New("there is one CPU to use, so no strip can be in another's cache")
