@@ -18,16 +18,30 @@ import (
 	"piton/internal/kernel"
 )
 
-// cgroupFor makes a cgroup of version 1 with a child process in it, or skips.
-func cgroupFor(t *testing.T, controller string, files map[string]string) (pid kernel.TID, path string) {
+// mountFor is where cgroups of a controller are made: of version 1, or in a
+// machine of our own of version 2; else it skips.
+func mountFor(t *testing.T, controller string) string {
 	t.Helper()
-	needRoot(t)
 	mount := filepath.Join("/sys/fs/cgroup", controller)
-	if _, err := os.Stat(filepath.Join(mount, "tasks")); err != nil {
+	if _, err := os.Stat(filepath.Join(mount, "tasks")); err == nil {
+		return mount
+	}
+	const unified = "/sys/fs/cgroup"
+	if os.Getenv("PITON_VM_SHAPE") == "" {
 		t.Skipf("no %s cgroups of version 1 here", controller)
 	}
+	if err := os.WriteFile(filepath.Join(unified, "cgroup.subtree_control"), []byte("+"+controller), 0o644); err != nil {
+		t.Skipf("no %s cgroups here: %v", controller, err)
+	}
+	return unified
+}
+
+// cgroupFor makes a cgroup with a child process in it, or skips.
+func cgroupFor(t *testing.T, controller string, files map[string]string) (pid kernel.TID, dir, path string) {
+	t.Helper()
+	needRoot(t)
 	path = "/piton-test-" + strconv.Itoa(os.Getpid())
-	dir := filepath.Join(mount, path)
+	dir = filepath.Join(mountFor(t, controller), path)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Skipf("no cgroup can be made: %v", err)
 	}
@@ -40,7 +54,7 @@ func cgroupFor(t *testing.T, controller string, files map[string]string) (pid ke
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(value), 0o644))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(int(pid))), 0o644))
-	return pid, path
+	return pid, dir, path
 }
 
 func TestRealCpuset(t *testing.T) {
@@ -50,7 +64,7 @@ func TestRealCpuset(t *testing.T) {
 		t.Skip("needs two CPUs")
 	}
 	in, out := cpuset.Of(mine.First()), cpuset.Of(mine.Last())
-	pid, path := cgroupFor(t, "cpuset", map[string]string{"cpuset.cpus": in.String(), "cpuset.mems": "0"})
+	pid, dir, path := cgroupFor(t, "cpuset", map[string]string{"cpuset.cpus": in.String(), "cpuset.mems": "0"})
 	tuner := New(Options{})
 	want := fmt.Sprintf("its cgroup %s allows only CPU %s, and %s is outside; choose among those, or widen the group's cpuset.cpus", path, in, out)
 	result := apply(t, tuner, pin(ScopeProcess, out, pid))
@@ -63,13 +77,13 @@ func TestRealCpuset(t *testing.T) {
 	c := apply(t, tuner, pin(ScopeThread, mine, pid)).Changes[0] // partly outside: the kernel cuts without a word
 	assert.Equal(t, []any{Done, in.String()}, []any{c.Status, c.After})
 	assert.Equal(t, fmt.Sprintf("%s is in force: cgroup %s allows only %s", cpuText(in), path, cpuText(in)), c.Reason)
-	require.NoError(t, os.WriteFile(filepath.Join("/sys/fs/cgroup/cpuset", path, "cpuset.cpus"), []byte(mine.String()), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cpuset.cpus"), []byte(mine.String()), 0o644))
 	assert.Equal(t, mine.String(), affinityOf(t, pid), "and it comes back when the group widens")
 }
 
 func TestRealGroupWithoutRealTime(t *testing.T) {
-	pid, path := cgroupFor(t, "cpu", nil)
-	file := filepath.Join("/sys/fs/cgroup/cpu", path, "cpu.rt_runtime_us")
+	pid, dir, _ := cgroupFor(t, "cpu", nil)
+	file := filepath.Join(dir, "cpu.rt_runtime_us")
 	if data, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(data)) != "0" {
 		t.Skip("this kernel has no CONFIG_RT_GROUP_SCHED")
 	}
