@@ -37,6 +37,7 @@ for unprivileged in 0 2 1; do # 1 stays until the machine ends
 	echo $unprivileged >/proc/sys/kernel/unprivileged_bpf_disabled
 	./bpf.test -test.v -test.run TestRefusals
 done
+./tune.test -test.v -test.run 'TestReal(Cpuset|WithoutRights|Deadline|Reuse|Zombie|BlockedTask|AbsentCPU|KernelThread|ManagedLine)'
 ./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst'
 `
 
@@ -55,6 +56,7 @@ func TestInVM(t *testing.T) {
 	for _, build := range [][]string{
 		{"build", "-o", dir + "/piton", "piton/cmd/piton"},
 		{"test", "-c", "-o", dir + "/bpf.test", "piton/internal/bpf"},
+		{"test", "-c", "-o", dir + "/tune.test", "piton/internal/tune"},
 		{"test", "-c", "-o", dir + "/cli.test", "piton/internal/cli"},
 	} {
 		cmd := exec.Command("go", build...)
@@ -70,7 +72,7 @@ func TestInVM(t *testing.T) {
 			args := []string{"--kernel", guest.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads),
 				"--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3), "--timeout", "240", "--verbose"}
 			args = append(args, guest.more...)
-			for _, file := range []string{"piton", "bpf.test", "cli.test"} {
+			for _, file := range []string{"piton", "bpf.test", "tune.test", "cli.test"} {
 				args = append(args, "--copy", filepath.Join(dir, file))
 			}
 			cmd := exec.Command(rig, append(args, "--", fmt.Sprintf(vmScript, shape))...)
@@ -80,11 +82,11 @@ func TestInVM(t *testing.T) {
 			err := cmd.Run()
 			t.Logf("%d CPUs with Linux %s took %v\n%s", s.cpus, guest.kernel, time.Since(began).Round(time.Second), out.String())
 			require.NoError(t, err)
-			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals"} {
+			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline"} {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 			}
 			if len(guest.more) > 0 {
-				for _, name := range []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals"} {
+				for _, name := range []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestRealManagedLine"} {
 					assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 				}
 			}
