@@ -52,3 +52,14 @@ func BlockingWaitShared(word *uint32, value uint32) {
 func WakeShared(word *uint32, n int) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), sharedWake, uintptr(n), 0, 0, 0)
 }
+
+// OwnDescriptors gives the calling thread a table of descriptors of its own, a
+// copy of the process's (CLONE_FILES of unshare(2)). The kernel then takes no
+// reference to a file for the time of a call, as in a process of one thread
+// (__fget_light in fs/file.c). The goroutine must stay locked to its thread.
+func OwnDescriptors() error {
+	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+		return fmt.Errorf("unshare the descriptors: %w", err)
+	}
+	return nil
+}

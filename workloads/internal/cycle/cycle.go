@@ -6,9 +6,12 @@
 package cycle
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
+
+	"piton/internal/kernel"
 )
 
 // Source names a counter.
@@ -44,12 +47,12 @@ func Best(calibration time.Duration) Counter {
 	return c
 }
 
-// start is what the clock counts from.
-var start = time.Now()
-
-// Coarse returns the clock.
+// Coarse returns the clock. All processes count from the same moment, to within
+// a µs.
 func Coarse() Counter {
-	return Counter{Source: Clock, Now: func() uint64 { return uint64(time.Since(start)) }, Hz: 1e9, CPU: func() int { return -1 }}
+	base := uint64(kernel.Monotonic())
+	start := time.Now()
+	return Counter{Source: Clock, Now: func() uint64 { return base + uint64(time.Since(start)) }, Hz: 1e9, CPU: func() int { return -1 }}
 }
 
 // rate compares the counter with the clock at both ends of a time.
@@ -76,6 +79,23 @@ func (c Counter) Both() (count uint64, at time.Time) {
 		}
 	}
 	return count, at
+}
+
+// Like returns a counter of that source whose rate is known already, for a
+// process that compares its readings with another's.
+func Like(source Source, hz float64) (Counter, error) {
+	c := Coarse()
+	if source != Clock {
+		if !hardware || source != hardwareSource {
+			return Counter{}, fmt.Errorf("there is no counter %q here", source)
+		}
+		c = Counter{Source: hardwareSource, Now: now, CPU: cpuNumber}
+	}
+	if !(hz > 0) {
+		return Counter{}, fmt.Errorf("a counter cannot run at %g Hz", hz)
+	}
+	c.Hz = hz
+	return c, nil
 }
 
 // Seconds converts a difference of two readings.

@@ -61,3 +61,16 @@ func BenchmarkNow(b *testing.B) {
 		c.Now()
 	}
 }
+
+func TestCounterLikeAnother(t *testing.T) {
+	for _, c := range []Counter{Best(time.Millisecond), Coarse()} {
+		same, err := Like(c.Source, c.Hz)
+		assert.NoError(t, err)
+		first := c.Now()
+		assert.InDelta(t, c.Seconds(first), same.Seconds(same.Now()), 0.1)
+	}
+	_, err := Like("sundial", 1)
+	assert.Error(t, err)
+	_, err = Like(Clock, 0)
+	assert.Error(t, err)
+}
