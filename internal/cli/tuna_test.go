@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tunaOptions are the commands of tuna 0.19 with their options, as its --help has
+// them. "" is what comes before the command.
+var tunaOptions = map[string]string{
+	"": "-h -v -L -D", "isolate": "-c -S -N", "include": "-c -S -N", "move": "-c -S -N -t -q", "spread": "-c -S -N -t -q",
+	"priority": "-t -C", "run": "-c -S -N -p -b", "save": "-c -S -N -t", "apply": "", "show_threads": "-c -N -S -t -q -U -K -C -G -z",
+	"show_irqs": "-c -N -S -q", "show_configs": "", "what_is": "", "gui": "-d -R -c -N -S -U -K",
+}
+
+// tunaRows are the lines of the README's table, in cells.
+func tunaRows(t *testing.T) [][]string {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(readme), "<!-- tuna -->")
+	require.True(t, found, "README.md has the table")
+	text, _, found = strings.Cut(text, "<!-- /tuna -->")
+	require.True(t, found)
+	var rows [][]string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| tuna |") {
+			rows = append(rows, strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | "))
+		}
+	}
+	return rows
+}
+
+func TestTunaTableIsComplete(t *testing.T) {
+	var left []string
+	for _, row := range tunaRows(t) {
+		left = append(left, " "+strings.Trim(row[0], " `")+" ")
+	}
+	for command, options := range tunaOptions {
+		wanted := strings.Fields(options)
+		if len(wanted) == 0 {
+			wanted = []string{""}
+		}
+		for _, option := range wanted {
+			words := strings.TrimSpace("tuna " + command)
+			found := false
+			for _, cell := range left {
+				found = found || strings.HasPrefix(cell, " "+words+" ") && strings.Contains(cell, strings.TrimRight(" "+option+" ", " ")+" ")
+			}
+			assert.True(t, found, "%s %s", words, option)
+		}
+	}
+}
+
+// code are the spans of code in a cell.
+var code = regexp.MustCompile("`(piton[^`]*)`")
+
+// TestTunaTableParses reads every command line of piton in the table as piton
+// would: the command and its flags exist, and the words are as many as it takes.
+func TestTunaTableParses(t *testing.T) {
+	n := 0
+	for _, row := range tunaRows(t) {
+		require.GreaterOrEqual(t, len(row), 2, "%q", row)
+		for _, found := range code.FindAllStringSubmatch(strings.Join(row[1:], " "), -1) {
+			n++
+			words := shellWords(t, strings.TrimSuffix(found[1], " &"))[1:]
+			root := newRoot(&app{})
+			args := argsFor(root, words)
+			cmd, rest, err := root.Find(args)
+			require.NoError(t, err, found[1])
+			if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+				assert.NotEqual(t, root, cmd, "%s: there is no such command", found[1])
+			}
+			if err := cmd.ParseFlags(rest); !errors.Is(err, pflag.ErrHelp) && assert.NoError(t, err, found[1]) && cmd != root {
+				assert.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), found[1])
+			}
+		}
+	}
+	assert.Greater(t, n, len(tunaOptions), "the table has command lines")
+}
+
+// shellWords takes a command line apart, with single quotes as a shell has them.
+func shellWords(t *testing.T, line string) []string {
+	t.Helper()
+	var words []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	require.Zero(t, strings.Count(line, "'")%2, "a quote is open: %s", line)
+	return words
+}
