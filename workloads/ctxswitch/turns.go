@@ -68,8 +68,12 @@ func (j job) turns() (func(*report) error, error) {
 		begin := c.Now()
 		n, end := c.Gaps(context.Background(), buf, c.Ticks(shortestGap), begin+c.Ticks(time.Duration(j.Ms)*time.Millisecond))
 		ns := func(reading uint64) int64 { return int64(c.Seconds(reading-j.Base) * 1e9) }
-		at := begin
-		for _, g := range buf[:n] {
+		if n == 0 {
+			return fmt.Errorf("process %d had the CPU for %d ms on end", j.Index, j.Ms)
+		}
+		// Up to the first gap it may have waited where nobody looked at the counter.
+		at := buf[0].End
+		for _, g := range buf[1:n] {
 			r.Spans = append(r.Spans, span{ns(at), ns(g.Start)})
 			at = g.End
 		}
