@@ -110,7 +110,7 @@ func (r *Result) takeTurns(reports []report) error {
 		r.Seconds = max(r.Seconds, p.Seconds)
 	}
 	if window[1] <= window[0] {
-		return fmt.Errorf("the processes did not want the CPU at the same time: give them longer than %d ms", r.Ms)
+		return fmt.Errorf("one process was done before another began: under FIFO none gives way, and otherwise %d ms are too short here", r.Ms)
 	}
 	slices.SortFunc(all, func(a, b owned) int { return cmp.Compare(a.span[0], b.span[0]) })
 	for i, s := range all[1:] {
