@@ -73,6 +73,14 @@ func unlike(before, after map[string]string) []string {
 	return out
 }
 
+// affinityHas reports whether a task may run on all of the CPUs.
+func affinityHas(t *testing.T, pid kernel.TID, cpus cpuset.Set) bool {
+	t.Helper()
+	mask, err := sched.Affinity(pid)
+	require.NoError(t, err)
+	return cpus.SubsetOf(mask)
+}
+
 // crowd starts n processes, gives most of them masks of their own and some
 // interrupt lines too, always the same ones.
 func crowd(t *testing.T, n, cpus int) []kernel.TID {
@@ -169,6 +177,8 @@ func TestVMIsolateNode(t *testing.T) {
 	node := fmt.Sprintf("node:%d", s.nodes-1)
 	cpus := s.lastNode()
 	before := everyMask(t)
+	// It forks all the time, so that tasks are born while others give way.
+	storm := child(t, "sh", "-c", "ulimit -t 60; while :; do sleep 0.02; done")
 
 	r := h.run("isolate", node, "--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
@@ -192,17 +202,23 @@ func TestVMIsolateNode(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, set.And(cpus).Empty())
 	require.NotEmpty(t, unlike(before, everyMask(t)))
+	require.NoError(t, killOne(storm))
+	born := sleeper(t)
+	require.False(t, affinityHas(t, born, cpus), "it has what its parent has")
 
 	require.Zero(t, h.run("undo").code)
+	assert.True(t, affinityHas(t, born, cpus), "and gets what its parent gets")
 	assert.Empty(t, unlike(before, everyMask(t)), "undo")
 
 	for _, parts := range [][]string{{node}, {fmt.Sprint(cpus.First()), node}} {
 		require.Zero(t, h.run("isolate", node, "--yes").code)
+		born := sleeper(t)
 		for _, part := range parts {
 			r := h.run("include", part, "-o", "json")
 			require.Zero(t, r.code, "%s: %s", part, r.err)
 		}
 		assert.Empty(t, unlike(before, everyMask(t)), "include %v", parts)
+		assert.True(t, affinityHas(t, born, cpus), "include %v", parts)
 	}
 	r = h.run("include", node)
 	assert.Equal(t, ExitFailed, r.code)

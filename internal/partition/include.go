@@ -39,6 +39,9 @@ func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, err
 	if foreign := cpus.AndNot(ours).And(f.Online); !foreign.Empty() {
 		p.adopt(foreign)
 	}
+	if boot := cpus.And(f.Reserved); !boot.Empty() {
+		out.Notes = append(out.Notes, cpusText(boot)+" "+isAre(boot.Len())+" isolated at boot (isolcpus=): tasks run there only if they may run nowhere else")
+	}
 	out.Requests = p.g.requests
 	if len(out.Undo) == 0 && len(out.Requests) == 0 && len(out.Refused) == 0 {
 		return out, errorf("%s %s not isolated: piton has taken %s from nothing in this boot, and tasks do not do without as a rule",

@@ -113,6 +113,17 @@ func TestIncludeForeign(t *testing.T) {
 	assert.EqualError(t, err, "CPU 0 is not isolated: piton has taken it from nothing in this boot, and tasks do not do without as a rule")
 }
 
+// TestIncludeIsolatedAtBoot: the kernel balances no tasks onto such CPUs, whatever
+// their masks say.
+func TestIncludeIsolatedAtBoot(t *testing.T) {
+	w := newWorld(t, "0-3")
+	w.task(1, 0, "0-2").Comm = "init"
+	w.f.Reserved = set(t, "3")
+	out := w.include("3")
+	assert.Contains(t, out.Notes, "CPU 3 is isolated at boot (isolcpus=): tasks run there only if they may run nowhere else")
+	assert.Equal(t, "0-3", w.f.Tasks[0].Mask.String())
+}
+
 func TestPast(t *testing.T) {
 	entries := []tune.Entry{
 		{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Reason: "least-loaded: cpu 5"}, {ID: 3, Reason: "isolate 2", Undone: true},
