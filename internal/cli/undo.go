@@ -58,6 +58,7 @@ TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05),
 	cmd.Flags().Var(&o.last, "last", "the last so many changes")
 	cmd.Flags().StringVar(&o.since, "since", "", "the changes made since `TIME`: 10m (ago), 14:05, 2026-11-20")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also what somebody else has changed since")
+	_ = cmd.Flags().MarkHidden("revert-after") // what takes back is not taken back by itself
 	return cmd
 }
 
