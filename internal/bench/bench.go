@@ -21,9 +21,14 @@ type Study struct {
 	Workload   string        // "nqueens", "matrix"
 	Args       []string      // the workload's own flags, e.g. "-n", "14"
 	Placements []Placement   // the first is the base that the others are compared with
-	Runs       int           // measured runs per placement
+	Runs       int           // measured runs per placement; with Until at least so many
 	Warmup     int           // runs per placement that are not counted
 	Timeout    time.Duration // for one run; 0 = none
+	// Until ends the study when the 95 % interval of every placement is within this
+	// share of its median; 0 = after Runs.
+	Until  float64
+	Budget time.Duration // no round begins after so long; 0 = no limit
+	Noise  int           // processes of background load that the kernel may put on any CPU
 }
 
 // Limits of a Study.
@@ -60,6 +65,12 @@ func (s Study) validateCounts() error {
 		return fmt.Errorf("the number of warm-up runs must be 0 to %d, not %d", MaxRuns, s.Warmup)
 	case s.Timeout < 0:
 		return fmt.Errorf("the time limit of a run must not be negative")
+	case s.Budget < 0:
+		return fmt.Errorf("the budget of a study must not be negative")
+	case s.Until < 0 || s.Until >= 1:
+		return fmt.Errorf("an interval can be asked to be within 0%% to 100%% of the median, not %s", percent(s.Until))
+	case s.Noise < 0 || s.Noise > MaxNoise:
+		return fmt.Errorf("the background load must be 0 to %d processes, not %d", MaxNoise, s.Noise)
 	}
 	seen := map[Placement]bool{}
 	for _, p := range s.Placements {
@@ -94,7 +105,7 @@ func (s Study) Canonical() Study {
 	return s
 }
 
-// Total is the number of runs of the study, warm-up included.
+// Total is the number of runs of the study, warm-up included; with Until there can be more.
 func (s Study) Total() int { return (s.Runs + s.Warmup) * len(s.Placements) }
 
 // WarmupIndex is the Index of runs that are not counted.

@@ -28,6 +28,9 @@ type message struct {
 // its flags, gate is the pipe from the parent, and out takes the two lines. It
 // returns the exit code: 0 done, 1 failed or wrong, 2 bad arguments.
 func ChildMain(args []string, gate *os.File, out io.Writer) int {
+	if len(args) == 1 && args[0] == noiseWord {
+		return noiseMain(gate)
+	}
 	if len(args) > 1 && args[0] == peerWord {
 		return peerMain(Workloads, args[1:], gate, out)
 	}

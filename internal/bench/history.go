@@ -141,11 +141,12 @@ func (h *history) of(id string) *Results {
 	return &h.studies[i]
 }
 
-// Like returns the studies of the same work on the same host, oldest first.
+// Like returns the studies of the same work under the same background load on the
+// same host, oldest first.
 func (h History) Like(s Study, host string) []Results {
 	var out []Results
 	for _, r := range h.Studies {
-		if r.Study.Workload == s.Workload && slices.Equal(r.Study.Args, s.Args) && r.Conditions.Host == host {
+		if r.Study.Workload == s.Workload && slices.Equal(r.Study.Args, s.Args) && r.Study.Noise == s.Noise && r.Conditions.Host == host {
 			out = append(out, r)
 		}
 	}

@@ -23,6 +23,9 @@ type studyRecord struct {
 	Runs       int         `json:"runs"`       // per placement
 	Warmup     int         `json:"warmup"`     // per placement
 	TimeoutS   float64     `json:"timeout_s"`  // of one run, 0 = none
+	Until      float64     `json:"until"`      // share of the median that intervals were to be within, 0 = not asked for
+	BudgetS    float64     `json:"budget_s"`   // 0 = none
+	Noise      int         `json:"noise"`      // processes of background load
 	Conditions Conditions  `json:"conditions"`
 }
 
@@ -92,7 +95,7 @@ func newStudyRecord(r Results) studyRecord {
 	return studyRecord{
 		Type: "study", ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
 		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
-		TimeoutS: r.Study.Timeout.Seconds(), Conditions: r.Conditions,
+		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Conditions: r.Conditions,
 	}
 }
 
@@ -100,6 +103,7 @@ func (s studyRecord) results() Results {
 	return Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: Study{
 		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
 		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
+		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise,
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"runtime"
 	"time"
 
 	"piton/internal/kernel"
@@ -73,63 +74,47 @@ func (r *Runner) Run(ctx context.Context, study Study, on func(Event)) (Results,
 	if on == nil {
 		on = func(Event) {}
 	}
+	runtime.LockOSThread() // see startNoise
+	defer runtime.UnlockOSThread()
+	load, err := r.startNoise(study.Noise)
+	if err != nil {
+		return results, err
+	}
+	defer load.stop()
 	results.StoreErr = r.Store.begin(results)
 	left := estimate{study: study}
-	for _, slot := range order(study) {
-		emit := func(kind EventKind, run RunResult) {
-			e := Event{Kind: kind, Study: results.ID, Run: run, Done: left.done, Total: study.Total()}
-			e.Left, e.HaveLeft = left.remaining()
-			on(e)
+	for round := range study.rounds() {
+		if study.over(round, left.spent, results) {
+			break
 		}
-		start := time.Now()
-		run := r.runOne(ctx, study, slot, func(run RunResult) { emit(RunStarted, run) })
-		if err := ctx.Err(); err != nil {
-			return results, fmt.Errorf("run the study: %w", context.Cause(ctx))
+		for _, slot := range study.round(round) {
+			if err := r.next(ctx, &results, slot, &left, on); err != nil {
+				return results, err
+			}
 		}
-		left.add(time.Since(start))
-		results.Runs = append(results.Runs, run)
-		if results.StoreErr == nil {
-			results.StoreErr = r.Store.add(results.ID, run)
-		}
-		emit(RunEnded, run)
 	}
 	return results, nil
 }
 
-// slot is one run to make.
-type slot struct {
-	placement Placement
-	index     int
-}
-
-// order interleaves the placements and lets each round begin with the next one,
-// A B C, B C A, C A B, so that neither drift nor what ran before favours any.
-func order(s Study) []slot {
-	var out []slot
-	n := len(s.Placements)
-	for round := range s.Warmup + s.Runs {
-		for i := range n {
-			out = append(out, slot{s.Placements[(round+i)%n], max(round-s.Warmup, WarmupIndex)})
-		}
+// next makes one run.
+func (r *Runner) next(ctx context.Context, results *Results, s slot, left *estimate, on func(Event)) error {
+	emit := func(kind EventKind, run RunResult) {
+		e := Event{Kind: kind, Study: results.ID, Run: run, Done: left.done, Total: left.total()}
+		e.Left, e.HaveLeft = left.remaining()
+		on(e)
 	}
-	return out
-}
-
-// estimate foretells the end from the mean of the runs so far. Rounds are
-// interleaved, so the mean weighs all placements alike.
-type estimate struct {
-	study Study
-	done  int
-	spent time.Duration
-}
-
-func (e *estimate) add(run time.Duration) { e.done++; e.spent += run }
-
-func (e *estimate) remaining() (time.Duration, bool) {
-	if e.done == 0 {
-		return 0, false
+	start := time.Now()
+	run := r.runOne(ctx, results.Study, s, func(run RunResult) { emit(RunStarted, run) })
+	if ctx.Err() != nil {
+		return fmt.Errorf("run the study: %w", context.Cause(ctx))
 	}
-	return e.spent / time.Duration(e.done) * time.Duration(e.study.Total()-e.done), true
+	left.add(time.Since(start))
+	results.Runs = append(results.Runs, run)
+	if results.StoreErr == nil {
+		results.StoreErr = r.Store.add(results.ID, run)
+	}
+	emit(RunEnded, run)
+	return nil
 }
 
 // newID names one run of a study: the time, so that names sort, and four random

@@ -17,11 +17,10 @@ import (
 
 func TestOrderInterleavesAndRotates(t *testing.T) {
 	s := Study{Placements: []Placement{"a", "b", "c"}, Warmup: 1, Runs: 2}
-	assert.Equal(t, []slot{
-		{"a", -1}, {"b", -1}, {"c", -1},
-		{"b", 0}, {"c", 0}, {"a", 0},
-		{"c", 1}, {"a", 1}, {"b", 1},
-	}, order(s))
+	assert.Equal(t, 3, s.rounds())
+	assert.Equal(t, []slot{{"a", -1}, {"b", -1}, {"c", -1}}, s.round(0))
+	assert.Equal(t, []slot{{"b", 0}, {"c", 0}, {"a", 0}}, s.round(1))
+	assert.Equal(t, []slot{{"c", 1}, {"a", 1}, {"b", 1}}, s.round(2))
 }
 
 func TestEstimateIsTheMeanOfTheRunsSoFar(t *testing.T) {

@@ -23,6 +23,9 @@ type benchOptions struct {
 	runs    count
 	warmup  count
 	timeout interval
+	until   part
+	budget  length
+	noise   count
 	output  output
 }
 
@@ -84,6 +87,8 @@ func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
 		runs:    count{n: 10, min: 1, max: bench.MaxRuns},
 		warmup:  count{n: 1, min: 0, max: bench.MaxRuns},
 		timeout: interval{d: 10 * time.Minute, min: time.Millisecond, max: 24 * time.Hour},
+		budget:  length{interval{min: time.Second, max: 30 * 24 * time.Hour}},
+		noise:   count{n: 0, min: 0, max: bench.MaxNoise},
 	}
 	var params []*param
 	cmd := &cobra.Command{
@@ -109,13 +114,23 @@ func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
 	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to run under; give it once for each (default normal, least-loaded)")
 	fs.Var(&o.runs, "runs", "measured runs under each placement")
 	fs.Var(&o.warmup, "warmup", "runs under each placement that are not counted")
+	fs.Var(&o.until, "until", "go on after --runs until every 95% interval is within this part of its median, such as 1%")
+	fs.Var(&o.budget, "budget", "begin no further round after this time (with --until 5m unless given)")
+	fs.Var(&o.noise, "noise", "background load: busy processes that the kernel may put on any CPU")
 	fs.Var(&o.timeout, "timeout", "give a run up after this time")
 	o.output.addFlag(fs, asTable, asJSON, asCSV)
 	return cmd
 }
 
+// untilBudget keeps --until from never ending where it is asked for too much.
+const untilBudget = 5 * time.Minute
+
 func (o *benchOptions) study(w bench.Workload, values bench.Values) (bench.Study, error) {
-	s := bench.Study{Workload: w.Name, Args: w.Args(values), Runs: o.runs.n, Warmup: o.warmup.n, Timeout: o.timeout.d}
+	s := bench.Study{Workload: w.Name, Args: w.Args(values), Runs: o.runs.n, Warmup: o.warmup.n, Timeout: o.timeout.d,
+		Until: o.until.v, Budget: o.budget.d, Noise: o.noise.n}
+	if s.Until > 0 && s.Budget == 0 {
+		s.Budget = untilBudget
+	}
 	places := o.places
 	if len(places) == 0 {
 		places = []string{string(bench.Normal), "least-loaded"}

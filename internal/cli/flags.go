@@ -84,3 +84,26 @@ func (c *count) Set(s string) error {
 	c.n = n
 	return nil
 }
+
+// part is a part of a whole, "1%" or "0.01"; 0 is not given.
+type part struct{ v float64 }
+
+func (s *part) String() string {
+	if s.v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(s.v*100, 'g', -1, 64) + "%"
+}
+func (s *part) Type() string { return "percent" }
+func (s *part) Set(text string) error {
+	number, isPercent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return fmt.Errorf("it must be above 0%% and below 100%%, such as 1%%")
+	}
+	s.v = v
+	return nil
+}

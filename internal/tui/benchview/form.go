@@ -83,6 +83,7 @@ const (
 	labelOther    = "others"
 	labelRuns     = "runs"
 	labelWarmup   = "warm-up"
+	labelNoise    = "noise"
 )
 
 // NewForm starts from a study.
@@ -147,7 +148,8 @@ func studyFields(from bench.Study) []field {
 		field{kind: textField, label: labelOther, input: dialog.NewInput(strings.Join(others, " ")),
 			help: "more, such as cpu:3 nice:-5 llc+rr:50"},
 		field{kind: textField, label: labelRuns, input: dialog.NewInput(strconv.Itoa(from.Runs)), help: "measured runs of each placement"},
-		field{kind: textField, label: labelWarmup, input: dialog.NewInput(strconv.Itoa(from.Warmup)), help: "runs before them that do not count"})
+		field{kind: textField, label: labelWarmup, input: dialog.NewInput(strconv.Itoa(from.Warmup)), help: "runs before them that do not count"},
+		field{kind: textField, label: labelNoise, input: dialog.NewInput(strconv.Itoa(from.Noise)), help: "busy processes in the background, on any CPU"})
 }
 
 // Title is fixed.
@@ -268,6 +270,8 @@ func (f *field) read(s *bench.Study, values bench.Values) error {
 		s.Runs, err = number(f)
 	case f.label == labelWarmup:
 		s.Warmup, err = number(f)
+	case f.label == labelNoise:
+		s.Noise, err = number(f)
 	}
 	return err
 }

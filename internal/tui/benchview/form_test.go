@@ -42,7 +42,7 @@ func TestFormGivesAStudy(t *testing.T) {
 
 func TestFormTakesOtherPlacements(t *testing.T) {
 	f := sampleForm()
-	f.list.Cursor = len(f.fields) - 3
+	f.list.Cursor = len(f.fields) - 4
 	press(f, "c p u : 0 space n i c e : 5 tab backspace backspace 5")
 	s := press(f, "enter").Value.(bench.Study)
 	assert.Equal(t, append(sampleStudy().Placements, "cpu:0", "nice:5"), s.Placements)
@@ -64,7 +64,7 @@ func TestFormSaysWhatIsWrong(t *testing.T) {
 		assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), want)
 	}
 	f := sampleForm()
-	f.list.Cursor = len(f.fields) - 3
+	f.list.Cursor = len(f.fields) - 4
 	press(f, "x enter")
 	assert.Contains(t, f.problem, `"x"`)
 	f.list.Cursor = len(f.fields) - 2

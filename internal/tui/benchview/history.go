@@ -1,6 +1,7 @@
 package benchview
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -125,8 +126,18 @@ func title(s bench.Study) string {
 			name += " " + p.Flag() + " " + values[p.Name]
 		}
 	}
-	return name
+	return name + noise(s)
+}
+
+// noise is the study's background load as on a command line.
+func noise(s bench.Study) string {
+	if s.Noise == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" --noise %d", s.Noise)
 }
 
 // command is the work of a study as on a command line.
-func command(s bench.Study) string { return strings.Join(append([]string{s.Workload}, s.Args...), " ") }
+func command(s bench.Study) string {
+	return strings.Join(append([]string{s.Workload}, s.Args...), " ") + noise(s)
+}
