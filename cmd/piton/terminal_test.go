@@ -62,7 +62,20 @@ func (term *terminal) run(line string) { term.keys("C-u", line, "Enter") }
 func (term *terminal) keys(keys ...string) {
 	term.t.Helper()
 	for _, k := range keys {
+		term.stayOrdinary()
 		term.tmux("send-keys", k)
+	}
+}
+
+// stayOrdinary answers the question of a screen that finds itself starved, as it
+// may be beside other tests: it would take the keys.
+func (term *terminal) stayOrdinary() {
+	term.t.Helper()
+	for end := time.Now().Add(patience); strings.Contains(term.frame(), " Starved "); time.Sleep(30 * time.Millisecond) {
+		if strings.Contains(term.frame(), "[y raise]") {
+			term.tmux("send-keys", "n")
+		}
+		require.True(term.t, time.Now().Before(end), "the question stays")
 	}
 }
 
