@@ -93,6 +93,7 @@ func newSentry(o order, parent *talk, end <-chan os.Signal) (*sentry, error) {
 		return nil, err
 	}
 	s.caveats = append(settleIn("/"), Prepare(priority(o.RTPrio), avoid)...)
+	s.rehearse()
 	go s.listen()
 	return s, nil
 }

@@ -5,23 +5,49 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// LockMemory reads everything that the process has mapped into memory, its
-// program text included, and keeps that and whatever it will use from being paged
-// out (mlockall(2)): no page of it has to come from a disk any more. It needs
-// CAP_IPC_LOCK, as the address space that Go reserves is beyond RLIMIT_MEMLOCK.
+// LockMemory keeps what the process uses from being paged out, and reads the files
+// that it has mapped, its program text above all, into memory: no page of it has
+// to come from a disk any more (mlockall(2)). It needs CAP_IPC_LOCK, as the address
+// space that Go reserves is beyond RLIMIT_MEMLOCK.
 func LockMemory() error {
-	if err := unix.Mlockall(unix.MCL_CURRENT); err != nil {
+	// Without MCL_ONFAULT all that is reserved and never used would be filled.
+	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT); err != nil {
 		return fmt.Errorf("mlockall: %w", err)
 	}
-	// Pages to come are locked once they are used; without MCL_ONFAULT each piece
-	// that the heap grows by would be filled at once.
-	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT); err != nil {
-		return fmt.Errorf("mlockall of pages to come: %w", err)
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(maps)) {
+		var from, to uintptr
+		var access string
+		n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &access)
+		if n < 3 || access[0] != 'r' || !strings.Contains(line, " /") {
+			continue
+		}
+		if err := populate(from, to-from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// populate reads a mapping into memory. Before Linux 5.14 it only asks for that.
+func populate(from, size uintptr) error {
+	for _, advice := range []uintptr{unix.MADV_POPULATE_READ, unix.MADV_WILLNEED} {
+		_, _, errno := unix.Syscall(unix.SYS_MADVISE, from, size, advice)
+		if errno != unix.EINVAL {
+			if errno != 0 {
+				return fmt.Errorf("madvise of %d bytes at %#x: %w", size, from, errno)
+			}
+			return nil
+		}
 	}
 	return nil
 }
