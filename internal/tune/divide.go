@@ -97,7 +97,7 @@ func (d *division) move(addrs []uint64, weight int64) error {
 		return err
 	}
 	var chosen []uint64
-	var nodes []int32
+	var nodes, from []int32
 	for i, node := range at {
 		to, ok := d.taker()
 		if !ok {
@@ -106,13 +106,19 @@ func (d *division) move(addrs []uint64, weight int64) error {
 		if node >= 0 && d.missing[node] < 0 {
 			d.missing[node] += weight
 			d.missing[to] -= weight
-			chosen, nodes = append(chosen, addrs[i]), append(nodes, to)
+			chosen, nodes, from = append(chosen, addrs[i]), append(nodes, to), append(from, node)
 		}
 	}
 	if len(chosen) == 0 {
 		return nil
 	}
-	_, err = d.t.o.Sched.MovePages(d.pid, chosen, nodes)
+	now, err := d.t.o.Sched.MovePages(d.pid, chosen, nodes)
+	for i, to := range nodes {
+		if err == nil && now[i] < 0 { // it stays: another process uses it too, or it is locked
+			d.missing[to] += weight
+			d.missing[from[i]] -= weight
+		}
+	}
 	return err
 }
 

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/feature"
+	"piton/internal/kernel"
+)
+
+// needFeature skips a test of what this kernel has not.
+func needFeature(t *testing.T, id string) {
+	t.Helper()
+	if err := probe(id); err != nil {
+		require.ErrorIs(t, err, feature.ErrNotSupported)
+		t.Skip(err)
+	}
+}
+
+// oneChange runs piton and returns the only change that it reports.
+func oneChange(t *testing.T, h *home, args ...string) map[string]any {
+	t.Helper()
+	r := h.run(append(args, "-o", "json")...)
+	changes := ofType(jsonLines(t, r.out), "change")
+	require.Len(t, changes, 1, "%s %s", r.out, r.err)
+	return changes[0]
+}
+
+func TestSliceVerb(t *testing.T) {
+	needFeature(t, "slice")
+	h, pid := newHome(t), sleeper(t)
+	base, err := sched.Slice(pid)
+	require.NoError(t, err)
+	c := oneChange(t, h, "slice", fmt.Sprint(pid), "3ms")
+	assert.Equal(t, []any{"slice", "default", "3ms", "done"}, []any{c["attribute"], c["before"], c["after"], c["status"]})
+	require.Zero(t, h.run("undo").code)
+	got, err := sched.Slice(pid)
+	require.NoError(t, err)
+	assert.Equal(t, base, got)
+
+	require.NoError(t, sched.SetPolicy(pid, kernel.Idle, 0, false))
+	r := h.run("slice", fmt.Sprint(pid), "3ms")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "its policy is IDLE, and only OTHER and BATCH tasks have a slice")
+	r = h.run("--headless", "--pid", fmt.Sprint(pid), "--slice", "1ms", "--policy", "batch", "--dry-run")
+	assert.Contains(t, r.out, "BATCH")
+}
+
+func TestClampAndCookieVerbs(t *testing.T) {
+	h, pid := newHome(t), sleeper(t)
+	for _, tt := range []struct {
+		feature string
+		args    []string
+		after   string
+		reason  string
+	}{
+		{"uclamp", []string{"uclamp", fmt.Sprint(pid), "0,50%"}, "0,512", "this kernel is built without utilisation clamps (CONFIG_UCLAMP_TASK)"},
+		{"core-sched", []string{"cookie", "create", fmt.Sprint(pid)}, "0x", "core scheduling"},
+	} {
+		err := probe(tt.feature)
+		c := oneChange(t, h, tt.args...)
+		if err == nil {
+			assert.Equal(t, "done", c["status"])
+			assert.Contains(t, c["after"], tt.after)
+			continue
+		}
+		assert.Equal(t, "refused", c["status"])
+		assert.Contains(t, c["reason"], tt.reason)
+		assert.Equal(t, ExitNotPermitted, h.run(tt.args...).code, "not supported here")
+	}
+}
+
+func TestPolicyOfEveryKind(t *testing.T) {
+	needRights(t)
+	h, pid := newHome(t), sleeper(t)
+	set := func(policy string) map[string]any { return oneChange(t, h, "policy", fmt.Sprint(pid), policy) }
+	assert.Equal(t, "its policy is OTHER, which has no real-time priority: say fifo:20 or rr:20", set("20")["reason"])
+	for _, policy := range []string{"batch", "idle", "other,reset-on-fork", "other"} {
+		assert.Equal(t, "done", set(policy)["status"], policy)
+	}
+	c := set("deadline:1ms/20ms/20ms,reset-on-fork")
+	require.Equal(t, "done", c["status"], c["reason"])
+	assert.Equal(t, "DEADLINE:1ms/20ms/20ms,reset-on-fork", c["after"])
+	r := h.run("pin", fmt.Sprint(pid), "--cpu", fmt.Sprint(oneCPU(t)))
+	if r.code != ExitDone { // on a machine with one CPU it is there already
+		assert.Contains(t, r.err, "it is a DEADLINE task, and those cannot be moved; give it another policy first")
+	}
+	r = h.run("policy", fmt.Sprint(pid), "other")
+	require.Zero(t, r.code, r.err)
+	require.Zero(t, h.run("undo").code)
+	attr, err := sched.Attr(pid)
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Deadline, attr.Policy, "as it was")
+	if probe("policy-ext") != nil {
+		c := set("ext")
+		assert.Equal(t, "this kernel is built without sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)", c["reason"])
+	}
+}
+
+// TestThreadsByName names a thread whose name only this test has given.
+func TestThreadsByName(t *testing.T) {
+	h := newHome(t)
+	name := fmt.Sprintf("pt%d", os.Getpid())
+	pid, end := processNamed(t, name)
+	defer end()
+	other := sleeper(t)
+	c := oneChange(t, h, "nice", "thread:/^"+name+"$/", "6")
+	assert.EqualValues(t, pid, c["tid"])
+	nice, err := sched.Nice(other)
+	require.NoError(t, err)
+	assert.Zero(t, nice)
+	r := h.run("nice", "thread:/^no-such-"+name+"$/", "6")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "no thread matches")
+	r = h.run("nice", "--tree", "thread:/^"+name+"$/", "6")
+	assert.Equal(t, ExitUsage, r.code)
+}
+
+// processNamed starts a process of that name; it waits until end is called.
+func processNamed(t *testing.T, name string) (pid kernel.TID, end func()) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "printf "+name+" > /proc/$$/comm; read x")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	eventually(t, "the name", func() bool {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid))
+		return err == nil && strings.TrimSpace(string(comm)) == name
+	})
+	return kernel.TID(cmd.Process.Pid), func() { _ = stdin.Close(); _ = cmd.Wait() }
+}
+
+func TestNiceOfASession(t *testing.T) {
+	needRights(t)
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	pid := fmt.Sprint(cmd.Process.Pid)
+	read := func() string {
+		data, err := os.ReadFile("/proc/" + pid + "/autogroup")
+		if errors.Is(err, os.ErrNotExist) || len(data) == 0 {
+			t.Skip("without autogroups here")
+		}
+		_, nice, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
+		return nice
+	}
+	require.Equal(t, "nice 0", read())
+	h := newHome(t)
+	r := h.run("nice", "--autogroup", pid, "7")
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, "nice 7", read())
+	r = h.run("undo")
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, "nice 0", read())
+	r = h.run("nice", "--autogroup", "2147483647", "7")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "session of 2147483647 is not there")
+}
+
+func TestRunWithEveryAttribute(t *testing.T) {
+	h := newHome(t)
+	type one struct {
+		args string
+		code int
+		out  string
+		err  string
+	}
+	tests := []one{
+		{"run --nice 2 -- sh -c|cut -d' ' -f19 /proc/$$/stat", 0, "2\n", ""},
+		{"run --membind 900 -- true", ExitFailed, "", "--membind 900: there is no memory on node 900 here"},
+		{"run --membind 0 --interleave 0 -- true", ExitUsage, "", "exclude each other"},
+		{"run --membind x -- true", ExitUsage, "", "numbers of NUMA nodes"},
+		{"run --preferred 0-1 -- true", ExitUsage, "", "takes one node"},
+		{"run --cgroup -- true", ExitUsage, "", "--cgroup needs --pin"},
+		{"run --policy deadline:1ms/20ms/20ms,reset-on-fork -- sh -c|exit 3", 3, "", ""},
+	}
+	if os.Geteuid() != 0 {
+		tests = tests[:len(tests)-1]
+	}
+	if probe("slice") == nil {
+		tests = append(tests, one{"run --slice 5ms -- true", 0, "", ""})
+	}
+	if probe("numa") == nil {
+		const policy = `|head -1 /proc/self/numa_maps | cut -d" " -f2`
+		tests = append(tests,
+			one{"run --membind 0 -- sh -c" + policy, 0, "bind:0\n", ""},
+			one{"run --preferred 0 -- sh -c" + policy, 0, "prefer:0\n", ""},
+			one{"run --interleave 0 -- sh -c" + policy, 0, "interleave:0\n", ""})
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/cpuset/tasks"); err == nil {
+		tests = append(tests, one{"run --cgroup --pin 0 -- true", ExitNotPermitted, "", "hierarchy of version 1"})
+	}
+	for _, tt := range tests {
+		words, last, more := strings.Cut(tt.args, "|")
+		args := strings.Fields(words)
+		if more {
+			args = append(args, last)
+		}
+		cmd := h.program(args...)
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, _ := cmd.Output()
+		assert.Equal(t, tt.code, cmd.ProcessState.ExitCode(), "%s: %s", tt.args, errs.String())
+		assert.Equal(t, tt.out, string(out), tt.args)
+		assert.Contains(t, errs.String(), tt.err, tt.args)
+	}
+}
