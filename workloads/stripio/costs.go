@@ -1,18 +1,31 @@
 package stripio
 
 import (
+	"cmp"
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
-// rounds is how many strips the costs are the median of: 20 ms of work.
-const rounds = 200
+// The costs are medians of so many strips, some ms of work, which may take longer
+// where others want the CPUs too.
+const (
+	rounds   = 200
+	fewest   = 10
+	atOnce   = 200 * time.Microsecond // a strip is filled in about 20
+	patience = 150 * time.Millisecond
+)
+
+var (
+	errOneCPU = errors.New("there is one CPU to use, so no strip can be in another's cache")
+	errBusy   = errors.New("the CPUs were too busy with others to measure what it costs to move a strip")
+)
 
 // predict measures the costs and asks the model.
 func (r *Result) predict(sched kernel.Scheduler, cpus []cpuset.CPU) {
@@ -30,48 +43,68 @@ func (r *Result) predict(sched kernel.Scheduler, cpus []cpuset.CPU) {
 
 // measureCosts has one CPU fill strips, and another merge each of them twice:
 // the first time it comes from the other's cache, the second time from its own.
+// Both spin while it is the other's turn: a CPU that sleeps may lose its caches.
 func measureCosts(sched kernel.Scheduler, cpus []cpuset.CPU) (Costs, error) {
 	if len(cpus) < 2 {
 		return Costs{}, errOneCPU
 	}
-	// Both threads wait in the kernel.
+	// Nothing may stop one thread while the other waits for it.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2))
-	memory := make([]uint64, ringBytes/8)
-	ring := newRing(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), ringBytes))
+	var turn atomic.Uint32 // odd: the strip is filled; even: it is merged
+	var stop atomic.Bool
+	strip := make([]uint64, words)
 	filled := make(chan error, 1)
 	go func() {
 		filled <- kernel.OnThread(func() error {
 			err := sched.SetAffinity(calling, cpuset.Of(cpus[len(cpus)-1]))
-			for k := range uint32(rounds) {
-				fill(ring.slot[0], uint64(k)) // always the same strip: it is in this CPU's cache, changed
-				ring.full(k)
-				await(&ring.head.taken, &ring.head.readerSleeps, func(taken uint32) bool { return taken == k+1 })
+			for k := uint32(0); !stop.Load(); k += 2 {
+				fill(strip, uint64(k))
+				turn.Store(k + 1)
+				for turn.Load() != k+2 && !stop.Load() {
+				}
 			}
 			return err
 		})
 	}()
-	var cold, warm []float64
-	err := kernel.OnThread(func() error {
-		err := sched.SetAffinity(calling, cpuset.Of(cpus[0]))
-		transfer := make([]uint64, words)
-		for k := range uint32(rounds) {
-			ring.next(k)
-			begin := time.Now()
-			merge(transfer, ring.slot[0])
-			between := time.Now()
-			merge(transfer, ring.slot[0])
-			warm = append(warm, time.Since(between).Seconds())
-			cold = append(cold, between.Sub(begin).Seconds())
-			ring.done(k)
+	var c Costs
+	err := kernel.OnThread(func() (err error) {
+		defer stop.Store(true)
+		if err = sched.SetAffinity(calling, cpuset.Of(cpus[0])); err == nil {
+			c, err = mergeTwice(strip, &turn)
 		}
 		return err
 	})
-	if fillErr := <-filled; err == nil {
-		err = fillErr
+	return c, cmp.Or(err, <-filled)
+}
+
+// mergeTwice merges strips when it is its turn, and compares the two times. It
+// leaves out strips that waited, while one of the two was put aside for others:
+// they have left the cache that they were filled in.
+func mergeTwice(strip []uint64, turn *atomic.Uint32) (Costs, error) {
+	transfer := make([]uint64, words)
+	var cold, warm []float64
+	asked := time.Now()
+	end := asked.Add(patience)
+	for k := uint32(0); len(cold) < rounds && asked.Before(end); k += 2 {
+		for turn.Load() != k+1 {
+		}
+		begin := time.Now()
+		merge(transfer, strip)
+		between := time.Now()
+		merge(transfer, strip)
+		if begin.Sub(asked) < atOnce {
+			warm = append(warm, time.Since(between).Seconds())
+			cold = append(cold, between.Sub(begin).Seconds())
+		}
+		asked = time.Now()
+		turn.Store(k + 2)
+	}
+	if len(cold) < fewest {
+		return Costs{}, errBusy
 	}
 	p := median(warm)
-	return Costs{Strip: p, Move: max(median(cold)-p, 0)}, err
+	return Costs{Strip: p, Move: max(median(cold)-p, 0)}, nil
 }
 
 func median(xs []float64) float64 {

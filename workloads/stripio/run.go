@@ -3,7 +3,6 @@ package stripio
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -185,5 +184,3 @@ func (c *coordinator) end() error {
 	}
 	return failure
 }
-
-var errOneCPU = errors.New("there is one CPU to use, so no strip can be in another's cache")
