@@ -1,0 +1,54 @@
+package kernel_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+func TestSocketPairTellsOfTheEnd(t *testing.T) {
+	ours, theirs, err := kernel.SocketPair()
+	require.NoError(t, err)
+	defer ours.Close()
+	_, err = theirs.WriteString("last words")
+	require.NoError(t, err)
+	require.NoError(t, theirs.Close())
+	said, err := io.ReadAll(ours)
+	require.NoError(t, err)
+	assert.Equal(t, "last words", string(said), "what was said before the end is read")
+}
+
+func TestDetachMakesASession(t *testing.T) {
+	cmd := exec.Command("cat", "/proc/self/stat")
+	kernel.Detach(cmd)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	fields := strings.Fields(string(out)[strings.LastIndexByte(string(out), ')')+1:])
+	pid, _, _ := strings.Cut(string(out), " ")
+	assert.Equal(t, pid, fields[3], "it leads its session")
+	assert.Equal(t, "0", fields[4], "it has no terminal")
+}
+
+func TestLockMemory(t *testing.T) {
+	err := kernel.LockMemory()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOMEM) {
+		t.Skip("needs CAP_IPC_LOCK: ", err)
+	}
+	require.NoError(t, err)
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	assert.NotContains(t, string(status), "VmLck:\t       0 kB")
+}
+
+func TestInherited(t *testing.T) {
+	assert.Nil(t, kernel.Inherited(1<<20), "there is no such descriptor")
+}
