@@ -82,7 +82,8 @@ func TestInVM(t *testing.T) {
 			err := cmd.Run()
 			t.Logf("%d CPUs with Linux %s took %v\n%s", s.cpus, guest.kernel, time.Since(began).Round(time.Second), out.String())
 			require.NoError(t, err)
-			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline"} {
+			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline",
+				"TestVMMemoryFollows", "TestVMMemBind", "TestVMRunInACgroup", "TestVMCpusetLimits", "TestVMOverwriters"} {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 			}
 			if len(guest.more) > 0 {
