@@ -3,6 +3,7 @@ GO      ?= go
 BIN     := bin/piton
 ARGS    ?=
 FUZZ    ?= 5000x
+TRUTH   ?= 200
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
@@ -55,6 +56,9 @@ vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that
 bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./workloads/...
 
+truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
+	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench -run '^TestTruth' -count=1 -timeout 60m -v
+
 check: lint test race fuzz generated vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden generate generated vmtest bench check
+.PHONY: help build run test race lint fuzz golden generate generated vmtest bench truth check

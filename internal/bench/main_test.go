@@ -38,6 +38,7 @@ const quickExit = "GORACE=atexit_sleep_ms=0"
 // testWorkloads misbehave in every way that a child can.
 var testWorkloads = []Workload{
 	{Name: "sleep", Params: []Param{{Name: "ms", Default: "0", Max: 600_000}}, Check: anything, Run: sleep},
+	{Name: "fixed", Params: []Param{{Name: "rounds", Default: "2000", Max: 1_000_000}}, Check: anything, Run: fixedWork},
 	{Name: "wrong", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
 		return Outcome{Answer: "41", Seconds: 0.1}, errors.New("found 41 where there are 42")
 	}},

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -56,6 +57,8 @@ func TestNoiseRunsWithTheStudy(t *testing.T) {
 	r := newRunner(t)
 	study := Study{Workload: "nqueens", Args: []string{"-n", "11"}, Placements: []Placement{Normal}, Runs: 1, Noise: 2}
 	require.NoError(t, study.Validate())
+	runtime.LockOSThread() // see startNoise
+	defer runtime.UnlockOSThread()
 	load, err := r.startNoise(2)
 	require.NoError(t, err)
 	require.Len(t, load, 2)
