@@ -20,8 +20,8 @@ type Priority interface {
 const (
 	// A screen that waited for a CPU so many times as long as it ran, and so long,
 	// between two looks is starved: it is not only one of many.
-	starvedTimes = 5
-	starvedWait  = 500 * time.Millisecond
+	starvedTimes = 10
+	starvedWait  = time.Second
 	// startLooks is how often a screen that has just been started looks.
 	startLooks = 5
 	// hasteTime is how long a screen stays raised before it looks whether that is
