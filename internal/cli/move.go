@@ -30,20 +30,22 @@ process, with --thread the one thread. -q takes numbers (24, 24-31) and globs, j
 
 func newMove(a *app) *cobra.Command {
 	var o moveOptions
+	var mem bool
 	cmd := &cobra.Command{
 		Use:   "move CPUS [-t TARGETS] [-q IRQS]",
 		Short: "put tasks and interrupts on given CPUs",
 		Long: `Replace the affinity of tasks and interrupts by the given CPUs. A CPU that is not there is an error; threads of an
-interrupt's handler move with it.
+interrupt's handler move with it. ` + memHelp + `
 
 ` + moveTargets + "\n\n" + cpusHelp,
 		Example: "  piton move 2-3 -t nginx,php-fpm\n  piton move node:1 -t 3641 -q 'eth0*'\n  piton move 0 -q 24,25",
 		GroupID: groupTune,
 		Args:    oneArg("CPUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), a, args[0], o, moving{})
+			return runMove(cmd.Context(), a, args[0], o, moving{mem: mem})
 		},
 	}
+	cmd.Flags().BoolVar(&mem, "mem", false, memFlag)
 	o.addFlags(cmd)
 	return cmd
 }
@@ -114,6 +116,7 @@ type moving struct {
 	tuner *tune.Tuner
 	cpus  cpuset.Set
 	deal  bool
+	mem   bool // the memory of the processes as well
 
 	targets []tune.Target
 	dealt   map[tune.Target]bool // threads
@@ -159,7 +162,7 @@ func (m *moving) tasks(ctx context.Context) ([]tune.Request, error) {
 		m.dealt = map[tune.Target]bool{}
 		return m.again(ctx)
 	}
-	return []tune.Request{{Targets: m.targets, Settings: tune.Settings{Affinity: &m.cpus}}}, nil
+	return []tune.Request{{Targets: m.targets, Settings: tune.Settings{Affinity: &m.cpus, MemoryFollows: m.mem}}}, nil
 }
 
 // again gives each thread of the targets that had no turn yet the next CPU. A plan
