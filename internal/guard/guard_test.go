@@ -40,6 +40,7 @@ type bench struct {
 	journal *tune.Journal
 	tuner   *tune.Tuner
 	child   kernel.TID
+	was     int       // nice of the child
 	in      io.Writer // of the child: a line makes it start a child of its own,
 	out     *bufio.Scanner
 }
@@ -58,6 +59,7 @@ func newBench(t *testing.T) *bench {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	b.child = kernel.TID(cmd.Process.Pid)
+	b.was = b.nice()
 	return b
 }
 
@@ -109,18 +111,18 @@ func (b *bench) entry(id uint64) tune.Entry {
 	return tune.Entry{}
 }
 
-func five() tune.Settings { n := 5; return tune.Settings{Nice: &n} }
+func raised() tune.Settings { n := 15; return tune.Settings{Nice: &n} }
 
 func TestTakenBackWithoutAnAnswer(t *testing.T) {
 	b := newBench(t)
-	r, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), 300*time.Millisecond)
+	r, g, err := b.Apply(t.Context(), b.tuner, b.plan(raised()), 300*time.Millisecond)
 	require.NoError(t, err)
 	require.NotNil(t, g)
 	assert.Equal(t, 1, r.Count(tune.Done))
 	assert.Equal(t, r.Entry, g.Entry)
 	g.Leave()
 	b.ended(g)
-	assert.Zero(t, b.nice())
+	assert.Equal(t, b.was, b.nice())
 	assert.True(t, b.entry(g.Entry).Undone)
 	assert.Contains(t, b.entry(g.Entry+1).Command, "not confirmed within 300ms")
 	assert.Equal(t, []uint64{g.Entry}, b.entry(g.Entry+1).Undoes)
@@ -128,11 +130,11 @@ func TestTakenBackWithoutAnAnswer(t *testing.T) {
 
 func TestKept(t *testing.T) {
 	b := newBench(t)
-	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(raised()), time.Hour)
 	require.NoError(t, err)
 	require.NoError(t, g.Keep())
 	b.ended(g)
-	assert.Equal(t, 5, b.nice())
+	assert.Equal(t, 15, b.nice())
 	assert.False(t, b.entry(g.Entry).Undone)
 }
 
@@ -141,7 +143,7 @@ func TestKeptByAnother(t *testing.T) {
 	armed, err := List(Dir(b.Journal))
 	require.NoError(t, err)
 	assert.Empty(t, armed, "there is no such directory yet")
-	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(raised()), time.Hour)
 	require.NoError(t, err)
 	g.Leave()
 	// What a guard that was killed leaves, and what is none.
@@ -162,7 +164,7 @@ func TestKeptByAnother(t *testing.T) {
 	assert.Greater(t, armed[0].Left, 50*time.Minute)
 	require.NoError(t, armed[0].Keep())
 	b.ended(g)
-	assert.Equal(t, 5, b.nice())
+	assert.Equal(t, 15, b.nice())
 	assert.ErrorIs(t, armed[0].Keep(), ErrTooLate)
 }
 
@@ -177,7 +179,7 @@ func shortDir(t *testing.T) string {
 // of the change.
 func TestTakenBackWhenPitonEnds(t *testing.T) {
 	b := newBench(t)
-	plan := b.plan(five())
+	plan := b.plan(raised())
 	g, err := b.arm(b.tuner, plan, time.Hour)
 	require.NoError(t, err)
 	lines := 0
@@ -189,27 +191,27 @@ func TestTakenBackWhenPitonEnds(t *testing.T) {
 	}
 	_, err = b.tuner.Apply(t.Context(), plan)
 	require.NoError(t, err)
-	require.Equal(t, 5, b.nice())
+	require.Equal(t, 15, b.nice())
 	g.Leave()
 	b.ended(g)
-	assert.Zero(t, b.nice())
+	assert.Equal(t, b.was, b.nice())
 }
 
 func TestNothingChangedWithoutGuard(t *testing.T) {
 	b := newBench(t)
 	b.Program = "/bin/false"
-	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(raised()), time.Hour)
 	require.Error(t, err)
 	assert.Nil(t, g)
 	assert.ErrorContains(t, err, "nothing was changed")
-	assert.Zero(t, b.nice())
+	assert.Equal(t, b.was, b.nice())
 	entries, _, err := b.journal.Entries()
 	require.NoError(t, err)
 	assert.Empty(t, entries)
 
 	// One that is killed between arming and the change.
 	b.Program = ""
-	plan := b.plan(five())
+	plan := b.plan(raised())
 	g, err = b.arm(b.tuner, plan, time.Hour)
 	require.NoError(t, err)
 	require.NoError(t, g.cmd.Process.Kill())
@@ -218,13 +220,13 @@ func TestNothingChangedWithoutGuard(t *testing.T) {
 	plan.Mirror = g.mirror
 	_, err = b.tuner.Apply(t.Context(), plan)
 	require.ErrorIs(t, err, errGone)
-	assert.Zero(t, b.nice())
+	assert.Equal(t, b.was, b.nice())
 }
 
 func TestNothingToGuard(t *testing.T) {
 	b := newBench(t)
-	require.NoError(t, kernel.System().SetNice(b.child, 5))
-	r, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	require.NoError(t, kernel.System().SetNice(b.child, 15))
+	r, g, err := b.Apply(t.Context(), b.tuner, b.plan(raised()), time.Hour)
 	require.NoError(t, err)
 	assert.Nil(t, g)
 	assert.Equal(t, 1, r.Count(tune.Unchanged))
@@ -232,7 +234,7 @@ func TestNothingToGuard(t *testing.T) {
 
 func TestTakenBackOnSIGTERM(t *testing.T) {
 	b := newBench(t)
-	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(five()), time.Hour)
+	_, g, err := b.Apply(t.Context(), b.tuner, b.plan(raised()), time.Hour)
 	require.NoError(t, err)
 	g.Leave()
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
@@ -243,7 +245,7 @@ func TestTakenBackOnSIGTERM(t *testing.T) {
 	require.Len(t, armed, 1, "it ignores what a terminal sends")
 	require.NoError(t, syscall.Kill(g.PID, syscall.SIGTERM))
 	b.ended(g)
-	assert.Zero(t, b.nice())
+	assert.Equal(t, b.was, b.nice())
 }
 
 // TestHeirs takes a real-time policy from a child that was born with it as well.
@@ -272,7 +274,7 @@ func TestHeirs(t *testing.T) {
 // TestGuardIsReady looks at a guard as others see it.
 func TestGuardIsReady(t *testing.T) {
 	b := newBench(t)
-	g, err := b.arm(b.tuner, b.plan(five()), time.Hour)
+	g, err := b.arm(b.tuner, b.plan(raised()), time.Hour)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, g.Dismiss()); b.ended(g) }()
 	fs, pid := procfs.New("/"), kernel.TID(g.PID)
@@ -311,7 +313,7 @@ func TestShield(t *testing.T) {
 	prio, mask := b.tuner.Shield(b.plan(tune.Settings{Policy: &policy, Affinity: &cpus}))
 	assert.Equal(t, 95, prio)
 	assert.Equal(t, "0", mask.String())
-	prio, mask = b.tuner.Shield(b.plan(five()))
+	prio, mask = b.tuner.Shield(b.plan(raised()))
 	assert.Zero(t, prio)
 	assert.True(t, mask.Empty())
 }
@@ -377,11 +379,11 @@ func TestSelf(t *testing.T) {
 		return attr
 	}
 	require.NoError(t, self.Raise())
-	raised := policy(kernel.TID(os.Getpid()))
+	up := policy(kernel.TID(os.Getpid()))
 	child := newBench(t).child
 	require.NoError(t, self.Drop())
-	assert.Equal(t, kernel.RR, raised.Policy)
-	assert.Equal(t, SelfPriority, raised.RTPrio)
+	assert.Equal(t, kernel.RR, up.Policy)
+	assert.Equal(t, SelfPriority, up.RTPrio)
 	assert.Equal(t, kernel.Other, policy(child).Policy, "what it starts is ordinary")
 	dropped := policy(kernel.TID(os.Getpid()))
 	assert.Equal(t, kernel.Other, dropped.Policy)
