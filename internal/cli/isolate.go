@@ -41,7 +41,7 @@ gives the CPUs back, with every pin as it was; piton undo does too. Then put on 
 
 ` + cpusHelp + "\n\n" + isolateJSON + `
 With --verify, one {"type":"stay"} for everything that still ran there: cpu, kind (task, irq, softirq, interrupt), tid, irq,
-name, run_ns, share, longest_ns (null where only the number of times is known), times, why, do.`,
+name, run_ns, share, longest_ns (null where only the number of times is known), times, why, do; then {"type":"verified"}: span_s, stays.`,
 		Example: "  piton isolate 4-7 --dry-run\n  piton isolate node:1 --revert-after 30s\n  piton isolate 2-3 --yes --verify 10s",
 		GroupID: groupTune,
 		Args:    oneArg("CPUS"),
