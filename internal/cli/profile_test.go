@@ -334,3 +334,38 @@ func TestCPUsFlag(t *testing.T) {
 	assert.Equal(t, ExitUsage, h.run("--headless", "--cpus", "node:77").code)
 	assert.Equal(t, ExitUsage, h.run("irq", "list", "--cpus", "x", "-d", "100ms").code)
 }
+
+// TestProfileOfRarePolicies keeps what only some kernels and rights can.
+func TestProfileOfRarePolicies(t *testing.T) {
+	needRights(t)
+	h, n := newHome(t), newNamesake(t)
+	pid := n.start()
+	r := h.run("policy", fmt.Sprint(pid), "deadline:5ms/10ms/10ms", "--yes")
+	if r.code != 0 {
+		t.Skip("no DEADLINE here: ", r.err)
+	}
+	file := filepath.Join(t.TempDir(), "p.toml")
+	require.Zero(t, h.run("save", file, fmt.Sprint(pid)).code)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `policy = "DEADLINE:5ms/10ms/10ms"`)
+	require.Zero(t, h.run("verify", file).code)
+	require.Zero(t, h.run("undo").code)
+	r = h.run("verify", file)
+	assert.Equal(t, ExitDrift, r.code)
+	assert.Regexp(t, `policy +DEADLINE:5ms/10ms/10ms +OTHER`, r.out)
+
+	if r = h.run("slice", fmt.Sprint(pid), "3ms"); r.code != 0 {
+		t.Log("no slices here: ", r.err)
+		return
+	}
+	require.Zero(t, h.run("save", file, fmt.Sprint(pid), "--force").code)
+	text, err = os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `slice = "3ms"`)
+	require.Zero(t, h.run("verify", file).code)
+	require.Zero(t, h.run("undo").code)
+	assert.Equal(t, ExitDrift, h.run("verify", file).code)
+	require.Zero(t, h.run("apply", file).code)
+	require.Zero(t, h.run("verify", file).code)
+}

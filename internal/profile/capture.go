@@ -143,8 +143,7 @@ func (c *capturer) usualFor(t *sample.Task) bool {
 	mask := t.Affinity.And(c.s.online())
 	for i := range c.s.Tasks {
 		e := &c.s.Tasks[i]
-		if e.TID == elder && t.TID != elder && !c.touched[touch{tid: e.TID, startTicks: e.StartTicks, attribute: tune.Affinity}] &&
-			mask.Equal(e.Affinity.And(c.s.online())) {
+		if e.TID == elder && t.TID != elder && !c.set(e, tune.Affinity) && mask.Equal(e.Affinity.And(c.s.online())) {
 			return true
 		}
 	}
@@ -169,6 +168,11 @@ func (c *capturer) ofNode(comm string, mask cpuset.Set) bool {
 	return false
 }
 
+// set reports whether piton has set the attribute of the task.
+func (c *capturer) set(t *sample.Task, a tune.Attribute) bool {
+	return c.touched[touch{tid: t.TID, startTicks: t.StartTicks, attribute: a}]
+}
+
 // shape is what a thread has, by attribute; one that cannot be read, or not be
 // set, is not in it.
 type shape map[tune.Attribute]string
@@ -179,8 +183,17 @@ func (c *capturer) shapeOf(t *sample.Task) shape {
 		out[tune.Affinity] = c.cpusText(t.Affinity)
 	}
 	out[tune.Nice], _ = c.s.actual(t, tune.Nice)
-	for _, a := range []tune.Attribute{tune.Policy, tune.IOPrio} {
-		if text, ok := c.s.actual(t, a); ok && t.Policy != kernel.Ext {
+	attributes := []tune.Attribute{tune.Policy, tune.IOPrio, tune.Clamp}
+	// A task that has long slept may have the default slice of another time, which
+	// reads like one that was set (update_deadline in kernel/sched/fair.c).
+	if c.set(t, tune.Slice) {
+		attributes = append(attributes, tune.Slice)
+	}
+	for _, a := range attributes {
+		text, ok := c.s.actual(t, a)
+		switch {
+		case !ok, a == tune.Slice && text == sliceNone, a == tune.Policy && t.Policy == kernel.Ext:
+		default:
 			out[a] = text
 		}
 	}
@@ -188,17 +201,20 @@ func (c *capturer) shapeOf(t *sample.Task) shape {
 }
 
 // plain are the values that a task starts with.
-var plain = shape{tune.Nice: "0", tune.Policy: "OTHER", tune.IOPrio: "none"}
+var plain = shape{tune.Nice: "0", tune.Policy: "OTHER", tune.IOPrio: "none", tune.Slice: sliceDefault}
 
 // worth says which of a task's settings are to be kept.
 func (c *capturer) worth(t *sample.Task, has shape) map[tune.Attribute]bool {
 	out := map[tune.Attribute]bool{}
 	for a, text := range has {
 		usual := text == plain[a] || t.Flags&sample.FlagKernelThread != 0 && usualKthread(t.ID.Comm, a, text)
-		if a == tune.Affinity {
+		switch a {
+		case tune.Affinity:
 			usual = c.usualFor(t)
+		case tune.Clamp:
+			usual = usualClamp(t, text)
 		}
-		if !usual || c.o.All || c.o.Only != nil || c.touched[touch{tid: t.TID, startTicks: t.StartTicks, attribute: a}] {
+		if !usual || c.o.All || c.o.Only != nil || c.set(t, a) {
 			out[a] = true
 		}
 	}
@@ -223,6 +239,10 @@ func (t *Task) set(has shape, chosen map[tune.Attribute]bool) {
 			t.Policy = text
 		case tune.IOPrio:
 			t.IOPrio = text
+		case tune.Slice:
+			t.Slice = text
+		case tune.Clamp:
+			t.UClamp = text
 		}
 	}
 }

@@ -131,12 +131,15 @@ func (c *capturer) irqs() {
 			continue
 		}
 		item.CPUs = c.cpusText(l.Requested.Set)
-		c.p.IRQs = append(c.p.IRQs, item)
+		if !slices.Contains(c.p.IRQs, item) {
+			c.p.IRQs = append(c.p.IRQs, item)
+		}
 	}
 	slices.SortFunc(c.p.IRQs, func(a, b IRQ) int { return strings.Compare(a.Action+"\x00"+a.Device, b.Action+"\x00"+b.Device) })
 }
 
-// irqItem finds the shortest way to name a line alone.
+// irqItem finds the shortest way to name a line alone, or with others that go to
+// the same CPUs.
 func (c *capturer) irqItem(l *irq.IRQ) (IRQ, bool) {
 	items := []IRQ{{Action: escape(l.Actions[0])}}
 	for _, device := range append(slices.Clone(l.Device.Names), l.Device.Address) {
@@ -145,13 +148,7 @@ func (c *capturer) irqItem(l *irq.IRQ) (IRQ, bool) {
 		}
 	}
 	for _, item := range items {
-		n := 0
-		for i := range c.s.IRQs {
-			if item.matches(&c.s.IRQs[i]) {
-				n++
-			}
-		}
-		if n == 1 {
+		if !slices.ContainsFunc(c.s.IRQs, func(o irq.IRQ) bool { return item.matches(&o) && !o.Requested.Equal(l.Requested.Set) }) {
 			return item, true
 		}
 	}

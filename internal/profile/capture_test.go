@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/tune"
 )
@@ -68,6 +69,19 @@ func TestCaptureOnly(t *testing.T) {
 	p := Capture(m.State, CaptureOptions{Only: map[kernel.TID]bool{400: true}})
 	golden(t, "only.toml", p)
 	holds(t, p, m.State)
+}
+
+func TestCaptureLinesOfOneName(t *testing.T) {
+	m := machine()
+	m.line(24, "shared", "", "2", irq.Settable)
+	m.line(25, "shared", "", "2", irq.Settable)
+	p := Capture(m.State, CaptureOptions{})
+	require.Len(t, p.IRQs, 1)
+	holds(t, p, m.State)
+	m.IRQs[1].Requested.Set = set("3")
+	p = Capture(m.State, CaptureOptions{})
+	assert.Empty(t, p.IRQs)
+	assert.Len(t, p.Notes, 2)
 }
 
 func TestCaptureOnCPUs(t *testing.T) {

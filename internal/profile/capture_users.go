@@ -105,7 +105,7 @@ func (c *capturer) look(p *process, threads []*sample.Task) {
 }
 
 func keyOf(s shape) string {
-	return strings.Join([]string{s[tune.Affinity], s[tune.Nice], s[tune.Policy], s[tune.IOPrio]}, "\x00")
+	return strings.Join([]string{s[tune.Affinity], s[tune.Nice], s[tune.Policy], s[tune.IOPrio], s[tune.Slice], s[tune.Clamp]}, "\x00")
 }
 
 // agree reports whether one item, and its threads' items, can stand for all.
@@ -220,7 +220,7 @@ func (c *capturer) write(item Task, meant []*process, each []string, covered map
 }
 
 func (t *Task) sets() bool {
-	return t.CPUs != "" || len(t.CPUsEach) > 0 || t.Nice != nil || t.Policy != "" || t.IOPrio != ""
+	return t.CPUs != "" || len(t.CPUsEach) > 0 || t.Nice != nil || t.Policy != "" || t.IOPrio != "" || t.Slice != "" || t.UClamp != ""
 }
 
 // threads adds the item of a process's threads of one name.

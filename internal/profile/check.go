@@ -66,8 +66,8 @@ func (c *checker) task(table string, t *Task, kind Kind) {
 		c.fail(table, "thread", "a kernel thread has no threads; its name is enough")
 	case t.CPUs != "" && len(t.CPUsEach) > 0:
 		c.fail(table, "cpus_each", "cpus and cpus_each exclude each other")
-	case t.CPUs == "" && len(t.CPUsEach) == 0 && t.Nice == nil && t.Policy == "" && t.IOPrio == "":
-		c.fail(table, "", "the item sets nothing: it has none of cpus, cpus_each, nice, policy and ioprio")
+	case t.CPUs == "" && len(t.CPUsEach) == 0 && t.Nice == nil && t.Policy == "" && t.IOPrio == "" && t.Slice == "" && t.UClamp == "":
+		c.fail(table, "", "the item sets nothing: it has none of cpus, cpus_each, nice, policy, ioprio, slice and uclamp")
 	}
 	c.cpus(table, "cpus", t.CPUs)
 	for _, expr := range t.CPUsEach {
@@ -93,9 +93,19 @@ func (c *checker) values(table string, t *Task) {
 			c.fail(table, "policy", "policy %q: a priority alone depends on what the task has; say fifo:%[1]s or rr:%[1]s", t.Policy)
 		}
 	}
-	if t.IOPrio != "" {
-		if _, err := tune.ParseIOPrio(t.IOPrio); err != nil {
-			c.fail(table, "ioprio", "%v", err)
+	for key, check := range map[string]struct {
+		text  string
+		parse func(string) error
+	}{
+		"ioprio": {t.IOPrio, func(s string) error { _, err := tune.ParseIOPrio(s); return err }},
+		"slice":  {t.Slice, func(s string) error { _, err := tune.ParseSlice(s); return err }},
+		"uclamp": {t.UClamp, func(s string) error { _, err := tune.ParseClamp(s); return err }},
+	} {
+		if check.text == "" {
+			continue
+		}
+		if err := check.parse(check.text); err != nil {
+			c.fail(table, key, "%v", err)
 		}
 	}
 }

@@ -77,6 +77,8 @@ type Task struct {
 	Nice     *int     `toml:"nice"`
 	Policy   string   `toml:"policy"` // as tune.ParsePolicy reads it
 	IOPrio   string   `toml:"ioprio"` // as tune.ParseIOPrio reads it
+	Slice    string   `toml:"slice"`  // as tune.ParseSlice reads it
+	UClamp   string   `toml:"uclamp"` // as tune.ParseClamp reads it
 
 	Optional bool `toml:"optional"` // it is no error that nothing fits
 

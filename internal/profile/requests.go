@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -125,6 +126,14 @@ func settingsOf(values map[tune.Attribute]string) (tune.Settings, error) {
 			var prio kernel.IOPrio
 			prio, err = tune.ParseIOPrio(text)
 			s.IOPrio = &prio
+		case tune.Slice:
+			var slice time.Duration
+			slice, err = tune.ParseSlice(text)
+			s.Slice = &slice
+		case tune.Clamp:
+			var clamp tune.ClampSetting
+			clamp, err = tune.ParseClamp(text)
+			s.Clamp = &clamp
 		case tune.Policy:
 			var policy tune.PolicySetting
 			policy, err = tune.ParsePolicy(text)

@@ -151,8 +151,13 @@ func (r *resolver) task(t *Task, u unit, task *sample.Task, v value) {
 		w.affinity(v.cpus, task.Affinity, r.s.online(), r.allowed(task.TGID))
 	default:
 		w.Actual, w.Known = r.s.actual(task, v.attribute)
-		if v.attribute == tune.Policy && w.Known && task.Have&sample.HaveAttr == 0 {
+		switch {
+		case v.attribute == tune.Policy && w.Known && task.Have&sample.HaveAttr == 0:
 			w.Expected = withoutReset(w.Expected)
+		case v.attribute == tune.Clamp && v.text == clampDefault && usualClamp(task, w.Actual):
+			w.Expected = w.Actual
+		case v.attribute == tune.Slice && w.Actual == sliceNone:
+			w.Blocked, w.absent = "it has no slice: its policy or this kernel has none", true
 		}
 	}
 	r.add(w)

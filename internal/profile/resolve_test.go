@@ -140,3 +140,39 @@ func TestRequests(t *testing.T) {
 	require.Len(t, r.Blocked(), 1)
 	assert.Contains(t, r.Blocked()[0].Reason, "a program that the kernel runs")
 }
+
+// TestSliceAndClamp looks at what only a system call tells.
+func TestSliceAndClamp(t *testing.T) {
+	m := tuned()
+	p := parsed(t, "[[task]]\nname='jackd'\nslice='3ms'\nuclamp='0,50%'\n")
+	r := Resolve(p, m.State)
+	assert.Empty(t, r.Drift(), "a recorded machine does not tell")
+	assert.Equal(t, 2, r.Unknown())
+
+	has := map[tune.Attribute]string{tune.Slice: "default", tune.Clamp: "1024,1024"}
+	m.Value = func(a tune.Attribute, tid kernel.TID) (string, error) {
+		if tid == 400 {
+			return has[a], nil
+		}
+		return map[tune.Attribute]string{tune.Slice: "default", tune.Clamp: "0,1024"}[a], nil
+	}
+	assert.Equal(t, []string{"400 jackd slice: default → 3ms", "400 jackd uclamp: 1024,1024 → 0,512"}, drift(Resolve(p, m.State)))
+	requests, err := Resolve(p, m.State).Requests("")
+	require.NoError(t, err)
+	assert.Equal(t, "3ms", requests[0].Settings.Slice.String())
+	assert.Equal(t, "0,512", requests[0].Settings.Clamp.String())
+	assert.Empty(t, drift(Resolve(parsed(t, "[[task]]\nname='jackd'\nslice='0'\nuclamp='default'\n"), m.State)))
+	saved := Capture(m.State, CaptureOptions{})
+	assert.NotContains(t, string(Encode(saved)), "uclamp =")
+
+	has = map[tune.Attribute]string{tune.Slice: "3ms", tune.Clamp: "0,512"}
+	saved = Capture(m.State, CaptureOptions{})
+	assert.NotContains(t, string(Encode(saved)), "slice =", "nobody can tell who set it")
+	saved = Capture(m.State, CaptureOptions{Journal: []tune.Entry{{Changes: []tune.Change{
+		{TID: 400, StartTicks: 4000, Attribute: tune.Slice, Status: tune.Done},
+	}}}})
+	assert.Contains(t, string(Encode(saved)), "slice = \"3ms\"\nuclamp = \"0,512\"\n")
+	holds(t, saved, m.State)
+	has[tune.Slice] = "none"
+	assert.Contains(t, Resolve(p, m.State).Blocked()[0].Reason, "no slice")
+}

@@ -16,6 +16,7 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
+	"piton/internal/tune"
 )
 
 // State is the machine as a profile sees it.
@@ -36,9 +37,9 @@ type State struct {
 	// Sysctl reads a file below /proc/sys, and Sysctls lists those that fit a glob.
 	Sysctl  func(file string) (string, error)
 	Sysctls func(glob string) []string
-	// Attr asks the kernel for a task's scheduling attributes; nil on a root that is
-	// not this machine's.
-	Attr func(tid kernel.TID) (kernel.SchedAttr, error)
+	// Value asks the kernel for an attribute that a sample does not have; nil on a
+	// root that is not this machine's.
+	Value func(a tune.Attribute, tid kernel.TID) (string, error)
 	// Cpuset returns the CPUs that a process's cpuset allows; nil = all.
 	Cpuset func(pid kernel.TID) (cpuset.Set, error)
 }
@@ -80,7 +81,7 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }
 	if procfs.New(root).Live() {
-		s.Attr = kernel.System().Attr
+		s.Value = tune.New(tune.Options{}).Value
 	}
 	if needs.Tasks {
 		if s.Tasks, err = readTasks(root); err != nil {

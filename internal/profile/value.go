@@ -40,6 +40,20 @@ func (r *resolver) values(t *Task) ([]value, error) {
 		}
 		out = append(out, value{attribute: tune.IOPrio, text: tune.FormatIOPrio(prio)})
 	}
+	if t.Slice != "" {
+		slice, err := tune.ParseSlice(t.Slice)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{attribute: tune.Slice, text: sliceText(slice)})
+	}
+	if t.UClamp != "" {
+		clamp, err := tune.ParseClamp(t.UClamp)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{attribute: tune.Clamp, text: clamp.String()})
+	}
 	if t.Policy != "" {
 		policy, err := tune.ParsePolicy(t.Policy)
 		if err != nil {
@@ -50,8 +64,32 @@ func (r *resolver) values(t *Task) ([]value, error) {
 	return out, nil
 }
 
+// sliceText writes a slice as tune does.
+func sliceText(d time.Duration) string {
+	if d == 0 {
+		return sliceDefault
+	}
+	return d.String()
+}
+
+// sliceDefault and sliceNone are what a slice reads as that nobody has set, and
+// where there are none.
+const (
+	sliceDefault = "default"
+	sliceNone    = "none"
+)
+
+const clampDefault = "default"
+
+// usualClamp reports whether clamps are those that a task has unless somebody sets
+// them: real-time ones ask for the highest frequency
+// (Documentation/scheduler/sched-util-clamp.rst).
+func usualClamp(t *sample.Task, text string) bool {
+	return text == "0,1024" || t.Policy.RealTime() && text == "1024,1024"
+}
+
 // actual is what a task has; not ok where it cannot be read, as on a root that is
-// not this machine's.
+// not this machine's, or where the kernel has no such thing.
 func (s *State) actual(t *sample.Task, a tune.Attribute) (text string, ok bool) {
 	switch a {
 	case tune.Affinity:
@@ -64,7 +102,11 @@ func (s *State) actual(t *sample.Task, a tune.Attribute) (text string, ok bool) 
 		setting, ok := s.policy(t)
 		return setting.String(), ok
 	}
-	return "", false
+	if s.Value == nil {
+		return "", false
+	}
+	text, err := s.Value(a, t.TID)
+	return text, err == nil
 }
 
 // policy is a task's policy. Of DEADLINE a sample has no times, so they are asked
@@ -75,14 +117,15 @@ func (s *State) policy(t *sample.Task) (setting tune.PolicySetting, ok bool) {
 	case kernel.FIFO, kernel.RR:
 		setting.RTPrio = int(t.RTPrio)
 	case kernel.Deadline:
-		if s.Attr == nil {
+		if s.Value == nil {
 			return setting, false
 		}
-		attr, err := s.Attr(t.TID)
-		if err != nil || attr.Policy != kernel.Deadline {
+		text, err := s.Value(tune.Policy, t.TID)
+		if err != nil {
 			return setting, false
 		}
-		setting.Runtime, setting.Deadline, setting.Period = time.Duration(attr.RuntimeNs), time.Duration(attr.DeadlineNs), time.Duration(attr.PeriodNs)
+		setting, err = tune.ParsePolicy(text)
+		return setting, err == nil
 	}
 	return setting, true
 }
