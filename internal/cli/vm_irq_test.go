@@ -152,6 +152,7 @@ func TestVMIRQRefusals(t *testing.T) {
 	assert.Equal(t, ExitSome, r.code, "the rest is done: %s", r.err)
 	r = h.run("undo")
 	require.Zero(t, r.code, r.err)
+	assert.Empty(t, differences(before, masks(t)))
 
 	table := irqTableOf(t)
 	line := strconv.Itoa(table.QueueIRQ(nic.Name, true, 0).Number)
