@@ -1,12 +1,16 @@
 package kernel
 
 import (
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
 )
 
 func TestMapGivesZeroedMemoryAtAHugePage(t *testing.T) {
@@ -32,6 +36,27 @@ func TestMapBindsToANode(t *testing.T) {
 	_, err = Mappings().Map(hugePage, 1000)
 	assert.ErrorIs(t, err, syscall.EINVAL)
 	assert.ErrorContains(t, err, "node 1000")
+}
+
+// Pages of memory bound to a node are on it, wherever the thread runs. It says
+// something on a machine with several nodes.
+func TestBoundPagesAreOnTheirNode(t *testing.T) {
+	text, err := os.ReadFile("/sys/devices/system/node/has_memory")
+	if err != nil {
+		t.Skip("this kernel knows no nodes")
+	}
+	nodes, err := cpuset.Parse(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	for node := range nodes.All() {
+		m, err := Mappings().Map(2*hugePage, int(node))
+		require.NoError(t, err)
+		addrs := []uint64{uint64(uintptr(unsafe.Pointer(&m[0]))), uint64(uintptr(unsafe.Pointer(&m[len(m)-1]))) &^ 4095}
+		m[0], m[len(m)-1] = 1, 1
+		on, err := Memory(system{}).MovePages(0, addrs, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int32{int32(node), int32(node)}, on)
+		require.NoError(t, Mappings().Unmap(m))
+	}
 }
 
 func TestMapRefusesNothing(t *testing.T) {

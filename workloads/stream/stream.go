@@ -131,6 +131,9 @@ func (o Options) fits() error {
 	if o.AvailableBytes > 0 && need > o.AvailableBytes {
 		return fmt.Errorf("%d arrays of %d MiB need %d MiB where %d MiB of memory are available", arrays, o.MiB, need>>20, o.AvailableBytes>>20)
 	}
+	if o.Node != AnyNode && len(o.Nodes) > 0 && !slices.ContainsFunc(o.Nodes, func(n Node) bool { return n.ID == o.Node && n.Memory }) {
+		return fmt.Errorf("there is no node %d with memory that may be used", o.Node)
+	}
 	for _, n := range o.Nodes {
 		used := n.Memory && (o.Grid != NoGrid || o.Node == n.ID)
 		if used && n.AvailableBytes > 0 && need > n.AvailableBytes {
