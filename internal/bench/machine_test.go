@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The workloads of memory, activity and switches run small as children, are left
+// as they were placed, and their results can be drawn.
+func TestStudiesRunAsChildren(t *testing.T) {
+	for _, tc := range []struct {
+		workload string
+		args     []string
+		answer   string
+	}{
+		{"stream", []string{"--size", "1", "--reps", "3", "--threads", "2"}, "6750,1350,1800"},
+		{"stream", []string{"--size", "1", "--reps", "3", "--matrix", "cpus", "--loops", "plain"}, "6750,1350,1800"},
+		{"memlat", []string{"--size", "1"}, "16384"},
+		{"activity", []string{"--ms", "30"}, "30"},
+		{"activity", []string{"--ms", "30", "--counter", "clock"}, "30"},
+		{"ctxswitch", []string{"--rounds", "200"}, "400"},
+		{"ctxswitch", []string{"--rounds", "100", "--procs", "3", "--kib", "16", "--mode", "futex"}, "300"},
+	} {
+		t.Run(tc.workload, func(t *testing.T) {
+			w, err := Lookup(tc.workload)
+			require.NoError(t, err)
+			study := Study{Workload: tc.workload, Args: tc.args, Placements: []Placement{Normal}, Runs: 2, Timeout: time.Minute}
+			require.NoError(t, study.Validate())
+			results, err := newRunner(t).Run(t.Context(), study, nil)
+			require.NoError(t, err)
+			for _, run := range results.Runs {
+				require.Empty(t, run.Err)
+				assert.Equal(t, tc.answer, run.Answer)
+				assert.True(t, run.Valid(), "%s", run.TouchedWhat)
+				assert.Positive(t, run.Seconds)
+				assert.GreaterOrEqual(t, run.Metric, 0.0)
+				lines, err := w.Picture(run.Detail, 80)
+				require.NoError(t, err)
+				assert.NotEmpty(t, lines)
+				for _, l := range lines {
+					assert.LessOrEqual(t, utf8.RuneCountInString(l), 80)
+				}
+			}
+			row := Rows(Judge(results))[0]
+			assert.Contains(t, row.Median, w.Metric.Unit)
+		})
+	}
+}
+
+func TestPictureOfBrokenDetail(t *testing.T) {
+	_, err := streamBandwidth.Picture(json.RawMessage(`{"mib":"x"}`), 80)
+	assert.ErrorContains(t, err, "read the result to draw")
+}
+
+func TestTooMuchMemoryIsRefusedBeforeItRuns(t *testing.T) {
+	for workload, args := range map[string][]string{"stream": {"--size", "1048576"}, "memlat": {"--size", "262144"}} {
+		err := Study{Workload: workload, Args: args, Placements: []Placement{Normal}, Runs: 1}.Validate()
+		if availableBytes("/") > 1<<38 {
+			t.Skip("this machine has as much")
+		}
+		assert.ErrorContains(t, err, "of memory are available")
+	}
+}
