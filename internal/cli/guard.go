@@ -49,6 +49,9 @@ func (a *app) apply(ctx context.Context, t *tune.Tuner, plan tune.Plan, o applyO
 		return result, err
 	}
 	g.Leave()
+	if errors.Is(err, guard.ErrTooLate) {
+		return result, fmt.Errorf("the change took longer than %v: %w", o.revertAfter.d, err)
+	}
 	return result, errors.Join(err, a.announce(g, o))
 }
 

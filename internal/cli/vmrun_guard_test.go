@@ -34,13 +34,13 @@ func TestGuardInVM(t *testing.T) {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(rig, "--kernel", kernel, "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "768", "--timeout", "900",
-				"--copy", binary, "--", "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run 'TestVMGuard|TestVMRescue'")
+				"--copy", binary, "--", "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run 'TestVMGuard|TestVMRescue|TestVMTrial'")
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			err := cmd.Run()
 			t.Logf("Linux %s\n%s", kernel, out.String())
 			require.NoError(t, err)
-			for _, name := range []string{"TestVMGuardOutlivesPiton", "TestVMRescue"} {
+			for _, name := range []string{"TestVMGuardOutlivesPiton", "TestVMRescue", "TestVMTrialOutlivesTheScreen"} {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 			}
 		})

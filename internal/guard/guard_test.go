@@ -197,6 +197,28 @@ func TestTakenBackWhenPitonEnds(t *testing.T) {
 	assert.Equal(t, b.was, b.nice())
 }
 
+// TestTakenBackInTheMiddle is a change that takes longer than it may: what is made
+// after it was taken back is taken back as well.
+func TestTakenBackInTheMiddle(t *testing.T) {
+	b := newBench(t)
+	plan := b.plan(raised())
+	g, err := b.arm(b.tuner, plan, 100*time.Millisecond)
+	require.NoError(t, err)
+	lines := 0
+	plan.Mirror = func(line []byte) error {
+		if lines++; lines == 2 {
+			require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond, "it is taken back")
+			require.NoError(t, kernel.System().SetNice(b.child, 15)) // a straggler
+		}
+		return g.mirror(line)
+	}
+	_, err = b.tuner.Apply(t.Context(), plan)
+	require.ErrorIs(t, err, ErrTooLate)
+	g.Leave()
+	b.ended(g)
+	assert.Equal(t, b.was, b.nice())
+}
+
 func TestNothingChangedWithoutGuard(t *testing.T) {
 	b := newBench(t)
 	b.Program = "/bin/false"

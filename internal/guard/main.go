@@ -72,6 +72,7 @@ type sentry struct {
 	entry  tune.Entry   // what they come to
 	timer  *time.Timer  // runs once an entry has been begun
 	due    time.Time
+	late   bool // the change is being taken back
 }
 
 func newSentry(o order, parent *talk, end <-chan os.Signal) (*sentry, error) {
@@ -148,6 +149,7 @@ func (s *sentry) hear(m message) (last bool) {
 		if err := s.record(m.Record); err != nil {
 			a.Error = err.Error()
 		}
+		a.TooLate = s.late // so that the rest of it is not made
 	case doDismiss:
 		last = true
 	default:

@@ -29,6 +29,7 @@ func (s *sentry) revert(why string) {
 	last := s.status()
 	last.State, last.Left = Late, 0
 	s.door.shut(last)
+	s.late = true
 	why = fmt.Sprintf("piton guard: entry %d is taken back, %s", s.entry.ID, why)
 	s.takeBack(why, true)
 	linger := time.After(lingerTime)
