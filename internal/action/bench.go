@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"piton/internal/bench"
@@ -19,26 +20,47 @@ import (
 func Placer(t *tune.Tuner, topo *topology.Topology, measure func(context.Context) (*model.Model, error)) bench.PlaceFunc {
 	return func(ctx context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
 		want, err := ofSpec(spec, topo)
-		if err != nil || want.Empty() {
+		if err != nil {
 			return bench.Placed{}, err
 		}
-		d := Deps{Tuner: t}
-		if want.Strategy != "" {
-			if d.Model, err = measure(ctx); err != nil {
+		var together aggregation
+		if spec.Aggregate {
+			if together, err = aggregate(&want); err != nil {
 				return bench.Placed{}, err
 			}
 		}
-		plan, choices, err := Plan(ctx, d, []tune.Target{{TID: pid}}, want)
-		if err != nil {
-			return bench.Placed{}, err
+		if want.Empty() {
+			return bench.Placed{}, nil
 		}
-		plan.Yes = true // whoever names fifo as a placement has said so
-		result, err := t.Apply(ctx, plan)
+		out, err := placeProcess(ctx, Deps{Tuner: t}, pid, want, measure)
 		if err != nil {
-			return bench.Placed{}, err
+			return bench.Placed{}, errors.Join(err, together.release())
 		}
-		return placed(result, choices, spec)
+		if spec.CPUs != "" {
+			out.Reason = "as asked"
+		}
+		return together.with(out), nil
 	}
+}
+
+// placeProcess places one process and says where it is now.
+func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, measure func(context.Context) (*model.Model, error)) (bench.Placed, error) {
+	var err error
+	if want.Strategy != "" {
+		if d.Model, err = measure(ctx); err != nil {
+			return bench.Placed{}, err
+		}
+	}
+	plan, choices, err := Plan(ctx, d, []tune.Target{{TID: pid}}, want)
+	if err != nil {
+		return bench.Placed{}, err
+	}
+	plan.Yes = true // whoever names fifo as a placement has said so
+	result, err := d.Tuner.Apply(ctx, plan)
+	if err != nil {
+		return bench.Placed{}, err
+	}
+	return placed(result, choices)
 }
 
 // ofSpec is the Tuning that a placement asks for.
@@ -56,7 +78,7 @@ func ofSpec(spec bench.Spec, topo *topology.Topology) (Tuning, error) {
 }
 
 // placed says where the process is now, or what could not be set.
-func placed(r tune.Result, choices []place.Choice, spec bench.Spec) (bench.Placed, error) {
+func placed(r tune.Result, choices []place.Choice) (bench.Placed, error) {
 	var out bench.Placed
 	for _, c := range r.Changes {
 		if c.Status == tune.Failed || c.Status == tune.Refused {
@@ -68,8 +90,6 @@ func placed(r tune.Result, choices []place.Choice, spec bench.Spec) (bench.Place
 	}
 	if len(choices) > 0 {
 		out.Reason = choices[0].Reason
-	} else if spec.CPUs != "" {
-		out.Reason = "as asked"
 	}
 	return out, nil
 }

@@ -12,8 +12,8 @@ import (
 
 // Placement is how the runs of one arm are placed: "normal", "least-loaded",
 // "fifo:10", "rr:10", "batch", "idle", "nice:-5", "cpu:3" (any CPUS expression),
-// "pack", "spread", "llc", "node", "sibling-free", and several joined with "+":
-// "least-loaded+fifo:10".
+// "pack", "spread", "llc", "node", "sibling-free", "aggregate", and several joined
+// with "+": "least-loaded+fifo:10".
 type Placement string
 
 // Normal is the placement that changes nothing.
@@ -23,15 +23,21 @@ const Normal Placement = "normal"
 var Strategies = []place.Strategy{place.LeastLoaded, place.Pack, place.Spread, place.LLC, place.NodeWide, place.SiblingFree}
 
 // PlacementHelp is one line for flags and forms.
-const PlacementHelp = "normal, least-loaded, pack, spread, llc, node, sibling-free, cpu:CPUS, fifo:PRIO, rr:PRIO, batch, idle, nice:VALUE; joined with +"
+const PlacementHelp = "normal, least-loaded, pack, spread, llc, node, sibling-free, aggregate, cpu:CPUS, fifo:PRIO, rr:PRIO, batch, idle, nice:VALUE; joined with +"
 
 // Spec is what a Placement asks for. The zero Spec changes nothing.
 type Spec struct {
 	Strategy place.Strategy // "" if CPUs are not chosen by load
 	CPUs     string         // CPUS expression of "cpu:…", "" if none
-	Policy   *PolicySpec
-	Nice     *int
+	// Aggregate lets threads of one address space run one after another, by
+	// sched_ext where there is one, else by long slices.
+	Aggregate bool
+	Policy    *PolicySpec
+	Nice      *int
 }
+
+// aggregateWord is the part of a Placement that stands for Spec.Aggregate.
+const aggregateWord = "aggregate"
 
 // PolicySpec is a scheduling policy; RTPrio is 1..99 for FIFO and RR, else 0.
 type PolicySpec struct {
@@ -52,6 +58,9 @@ func ParsePlacement(text string) (Spec, error) {
 			return Spec{}, fmt.Errorf("placement %q: %w", text, err)
 		}
 	}
+	if spec.Aggregate && spec.Policy != nil {
+		return Spec{}, fmt.Errorf("placement %q: %s sets a policy of its own", text, aggregateWord)
+	}
 	if spec.Nice != nil && spec.Policy != nil && spec.Policy.Policy != kernel.Batch {
 		return Spec{}, fmt.Errorf("placement %q: nice means nothing under %s", text, spec.Policy.Policy)
 	}
@@ -65,6 +74,12 @@ func (s *Spec) add(part string) error {
 		return fmt.Errorf("%q changes nothing and cannot be joined with others", Normal)
 	case slices.Contains(Strategies, place.Strategy(name)), name == "cpu":
 		return s.addCPUs(name, value, hasValue)
+	case part == aggregateWord:
+		if s.Aggregate {
+			return fmt.Errorf("%s is there twice", aggregateWord)
+		}
+		s.Aggregate = true
+		return nil
 	case name == "fifo", name == "rr", name == "batch", name == "idle":
 		return s.addPolicy(name, value, hasValue)
 	case name == "nice":
@@ -125,7 +140,7 @@ func (s *Spec) addNice(value string) error {
 	return nil
 }
 
-// Name is the placement's one spelling: CPUs, then policy, then nice.
+// Name is the placement's one spelling: CPUs, aggregation, then policy, then nice.
 func (s Spec) Name() Placement {
 	var parts []string
 	if s.Strategy != "" {
@@ -133,6 +148,9 @@ func (s Spec) Name() Placement {
 	}
 	if s.CPUs != "" {
 		parts = append(parts, "cpu:"+s.CPUs)
+	}
+	if s.Aggregate {
+		parts = append(parts, aggregateWord)
 	}
 	if s.Policy != nil {
 		name := strings.ToLower(s.Policy.Policy.String())

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,7 @@ func (r *Runner) runOne(ctx context.Context, study Study, s slot, started func(R
 	err = r.measure(ctx, c, &run, started)
 	usage, waitErr := c.end(err != nil)
 	if c.release != nil {
-		c.release()
+		err = cmp.Or(err, c.release())
 	}
 	run.User, run.System = usage.User, usage.System
 	run.Voluntary, run.Involuntary = usage.Voluntary, usage.Involuntary
@@ -121,7 +122,7 @@ type child struct {
 	gate    io.WriteCloser
 	lines   *bufio.Reader
 	stderr  head
-	release func()
+	release func() error
 }
 
 func (r *Runner) start(ctx context.Context, study Study) (*child, error) {

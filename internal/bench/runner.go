@@ -16,8 +16,9 @@ import (
 type Placed struct {
 	CPUs   string // cpulist that the process is restricted to now, "" if it is not
 	Reason string // why these, in words
-	// Release, if not nil, is called once the process has ended.
-	Release func()
+	// Release, if not nil, is called once the process has ended; its error says
+	// that the placement did not hold until then.
+	Release func() error
 }
 
 // PlaceFunc places a process, all of its threads, as Spec asks. It is called

@@ -169,9 +169,10 @@ func TestPlacesBeforeTheWorkBeginsAndReleasesAfter(t *testing.T) {
 		for _, tid := range threads {
 			require.NoError(t, r.Scheduler.SetAffinity(tid, cpuset.Of(cpu)))
 		}
-		return Placed{CPUs: "1", Reason: "asked for", Release: func() {
+		return Placed{CPUs: "1", Reason: "asked for", Release: func() error {
 			assert.True(t, gone(pid), "released once the process has ended")
 			released++
+			return nil
 		}}, nil
 	}
 	res, err := r.Run(t.Context(), Study{Workload: "nqueens", Args: []string{"-n", "8", "--threads", "3"}, Placements: []Placement{"cpu:1"}, Runs: 2}, nil)
@@ -183,6 +184,16 @@ func TestPlacesBeforeTheWorkBeginsAndReleasesAfter(t *testing.T) {
 		assert.Equal(t, "asked for", run.Reason)
 	}
 	assert.Equal(t, 2, released)
+}
+
+func TestPlacementThatDidNotHoldFailsTheRun(t *testing.T) {
+	r := newRunner(t)
+	r.Place = func(context.Context, kernel.TID, Spec) (Placed, error) {
+		return Placed{Release: func() error { return errors.New("the scheduler was taken away") }}, nil
+	}
+	res, err := r.Run(t.Context(), Study{Workload: "nqueens", Args: []string{"-n", "6"}, Placements: []Placement{"aggregate"}, Runs: 1}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "the scheduler was taken away", res.Runs[0].Err)
 }
 
 func TestRefusedPlacementFailsTheRun(t *testing.T) {

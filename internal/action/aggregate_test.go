@@ -1,0 +1,46 @@
+package action
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/topology"
+	"piton/internal/tune"
+)
+
+// Where the kernel has sched_ext a process gets its policy, elsewhere a slice;
+// what the process is on otherwise is chosen as ever.
+func TestPlacerAggregates(t *testing.T) {
+	pid := sleeper(t)
+	before, err := kernel.System().Affinity(pid)
+	require.NoError(t, err)
+	topo, err := topology.Read("/")
+	require.NoError(t, err)
+	put := Placer(tune.New(tune.Options{}), topo, nil)
+	placed, err := put(context.Background(), pid, bench.Spec{Aggregate: true, CPUs: before.String()})
+	if err != nil && placed.Release == nil {
+		t.Skip("neither sched_ext nor slices here: ", err)
+	}
+	require.NoError(t, err)
+	assert.Equal(t, before.String(), placed.CPUs)
+	attr, err := kernel.System().Attr(pid)
+	require.NoError(t, err)
+	if attr.Policy == kernel.Ext {
+		assert.Regexp(t, `^as asked; sched_ext: `, placed.Reason)
+	} else {
+		assert.EqualValues(t, longSlice, attr.RuntimeNs)
+		assert.Regexp(t, `^as asked; slices of 100ms: temporal aggregation by eBPF: .+`, placed.Reason)
+	}
+	assert.NoError(t, placed.Release())
+}
+
+func TestNothingIsAggregatedUnasked(t *testing.T) {
+	p := bench.Placed{CPUs: "1", Reason: "asked for"}
+	assert.Equal(t, p, aggregation{}.with(p))
+	assert.NoError(t, aggregation{}.release())
+}
