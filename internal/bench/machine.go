@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -53,15 +51,4 @@ func lineBytes() int {
 		return usual
 	}
 	return n
-}
-
-// picture makes a Workload's Picture of a function that draws its Result.
-func picture[R any](draw func(R, int) []string) func(json.RawMessage, int) ([]string, error) {
-	return func(detail json.RawMessage, width int) ([]string, error) {
-		var r R
-		if err := json.Unmarshal(detail, &r); err != nil {
-			return nil, fmt.Errorf("read the result to draw: %w", err)
-		}
-		return draw(r, width), nil
-	}
 }

@@ -46,6 +46,9 @@ func TestStudiesRunAsChildren(t *testing.T) {
 					assert.LessOrEqual(t, utf8.RuneCountInString(l), 80)
 				}
 			}
+			lines, err := results.Picture(80)
+			require.NoError(t, err)
+			assert.Equal(t, "normal, run 2 of 2:", lines[0])
 			row := Rows(Judge(results))[0]
 			assert.Contains(t, row.Median, w.Metric.Unit)
 		})
@@ -55,6 +58,9 @@ func TestStudiesRunAsChildren(t *testing.T) {
 func TestPictureOfBrokenDetail(t *testing.T) {
 	_, err := streamBandwidth.Picture(json.RawMessage(`{"mib":"x"}`), 80)
 	assert.ErrorContains(t, err, "read the result to draw")
+	lines, err := Results{Study: Study{Workload: "stream", Placements: []Placement{Normal}}}.Picture(80)
+	assert.NoError(t, err)
+	assert.Empty(t, lines, "no run")
 }
 
 func TestTooMuchMemoryIsRefusedBeforeItRuns(t *testing.T) {

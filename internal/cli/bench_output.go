@@ -3,8 +3,12 @@ package cli
 import (
 	"encoding/csv"
 	"fmt"
+	"os"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/term"
 
 	"piton/internal/bench"
 )
@@ -75,7 +79,29 @@ func (o *benchOutput) end(r bench.Results) error {
 	case asCSV:
 		return nil
 	}
-	return bench.WriteTable(o.a.Out, report)
+	if err := bench.WriteTable(o.a.Out, report); err != nil {
+		return err
+	}
+	return o.picture(r)
+}
+
+// pictureWidth is how wide a picture is that goes to no terminal.
+const pictureWidth = 100
+
+// picture prints what the workload itself has to show, below the table.
+func (o *benchOutput) picture(r bench.Results) error {
+	width := pictureWidth
+	if f, ok := o.a.Out.(*os.File); ok {
+		if columns, _, err := term.GetSize(f.Fd()); err == nil && columns > 0 {
+			width = columns
+		}
+	}
+	lines, err := r.Picture(width)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(o.a.Out, "\n%s\n", strings.Join(lines, "\n"))
+	return err
 }
 
 func (o *benchOutput) json(b []byte, err error) error {
