@@ -87,7 +87,8 @@ func TestInVM(t *testing.T) {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 			}
 			if len(guest.more) > 0 {
-				for _, name := range []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestRealManagedLine"} {
+				for _, name := range []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestRealManagedLine",
+					"TestVMScreenIsolates", "TestVMScreenMovesIRQs"} {
 					assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 				}
 			}
