@@ -1,11 +1,13 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"piton/internal/kernel"
 )
@@ -108,7 +110,12 @@ func (p *planner) cookie(_ task, c *Change) {
 		cookie, err = p.newCookie()
 	case shared:
 		tid, _ := strconv.ParseInt(from, 10, 32)
-		if cookie, err = p.t.o.Sched.Cookie(kernel.TID(tid)); err == nil && cookie == 0 {
+		cookie, err = p.t.o.Sched.Cookie(kernel.TID(tid))
+		switch {
+		case errors.Is(err, syscall.ESRCH):
+			refuse(c, "there is no process or thread %d whose cookie could be shared", tid)
+			return
+		case err == nil && cookie == 0:
 			refuse(c, "%d has no cookie to share", tid)
 			return
 		}

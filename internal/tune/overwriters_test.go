@@ -53,6 +53,20 @@ func TestDaemonsThatOverwrite(t *testing.T) {
 	}
 }
 
+// On a machine of very many processes without systemd the names are only read
+// where one of the programs is installed.
+func TestNamesOfManyProcesses(t *testing.T) {
+	m := newMachine(t)
+	for pid := kernel.TID(1); pid <= manyProcesses+1; pid++ {
+		m.tgid[pid] = pid
+	}
+	m.write("proc/77/comm", "tuned\n")
+	changes := []Change{{Attribute: Affinity, Status: Planned, PID: 10, TID: 10}}
+	assert.Empty(t, m.tuner(Options{}).Overwriters(changes))
+	m.write("usr/sbin/tuned", "")
+	assert.Equal(t, "tuned", whos(m.tuner(Options{}).Overwriters(changes)))
+}
+
 func TestOwnersOfCgroups(t *testing.T) {
 	const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for group, want := range map[string]string{
