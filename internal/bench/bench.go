@@ -9,6 +9,7 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 // Study is one comparison to run.
 type Study struct {
 	Workload   string        // "nqueens", "matrix"
-	Args       []string      // the workload's own flags, e.g. "-n", "14"
+	Args       []string      // the workload's own flags, e.g. "-n", "14"; the command line of CommandWorkload
+	Figure     Figure        // of CommandWorkload
 	Placements []Placement   // the first is the base that the others are compared with
 	Runs       int           // measured runs per placement; with Until at least so many
 	Warmup     int           // runs per placement that are not counted
@@ -39,6 +41,12 @@ const (
 
 // Validate says in one sentence what is wrong with the study.
 func (s Study) Validate() error {
+	if s.Workload == CommandWorkload {
+		if len(s.Args) == 0 {
+			return errors.New("a command is missing")
+		}
+		return errors.Join(s.Figure.Validate(), s.validateCounts())
+	}
 	w, err := Lookup(s.Workload)
 	if err != nil {
 		return err

@@ -31,6 +31,9 @@ func ChildMain(args []string, gate *os.File, out io.Writer) int {
 	if len(args) == 1 && args[0] == noiseWord {
 		return noiseMain(gate)
 	}
+	if len(args) > 1 && args[0] == CommandWorkload {
+		return commandMain(args[1:], out)
+	}
 	if len(args) > 1 && args[0] == peerWord {
 		return peerMain(Workloads, args[1:], gate, out)
 	}

@@ -146,7 +146,7 @@ func (h *history) of(id string) *Results {
 func (h History) Like(s Study, host string) []Results {
 	var out []Results
 	for _, r := range h.Studies {
-		if r.Study.Workload == s.Workload && slices.Equal(r.Study.Args, s.Args) && r.Study.Noise == s.Noise && r.Conditions.Host == host {
+		if r.Study.Workload == s.Workload && slices.Equal(r.Study.Args, s.Args) && r.Study.Noise == s.Noise && r.Study.Figure == s.Figure && r.Conditions.Host == host {
 			out = append(out, r)
 		}
 	}

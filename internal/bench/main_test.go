@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == peerWord {
 		os.Exit(peerMain(Workloads, os.Args[3:], os.Stdin, os.Stdout))
 	}
+	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == CommandWorkload {
+		os.Exit(commandMain(os.Args[3:], os.Stdout))
+	}
 	if len(os.Args) > 2 && os.Args[1] == childMode {
 		os.Exit(childMain(append(testWorkloads, Workloads...), os.Args[2:], os.Stdin, os.Stdout))
 	}

@@ -20,6 +20,9 @@ func (m Metric) Format(value float64) string { return fixed(value, decimals(valu
 
 // Metric is what the study's runs are compared by.
 func (s Study) Metric() Metric {
+	if s.Workload == CommandWorkload {
+		return s.Figure.metric()
+	}
 	w, err := Lookup(s.Workload)
 	if err != nil {
 		return Metric{} // a workload of a newer piton, or of a test

@@ -14,19 +14,26 @@ import (
 
 // studyRecord is {"type":"study"}: what was asked for, and where.
 type studyRecord struct {
-	Type       string      `json:"type"`
-	ID         string      `json:"study"`
-	Started    time.Time   `json:"started"`
-	Workload   string      `json:"workload"`
-	Args       []string    `json:"args"`
-	Placements []Placement `json:"placements"` // the first is the base
-	Runs       int         `json:"runs"`       // per placement
-	Warmup     int         `json:"warmup"`     // per placement
-	TimeoutS   float64     `json:"timeout_s"`  // of one run, 0 = none
-	Until      float64     `json:"until"`      // share of the median that intervals were to be within, 0 = not asked for
-	BudgetS    float64     `json:"budget_s"`   // 0 = none
-	Noise      int         `json:"noise"`      // processes of background load
-	Conditions Conditions  `json:"conditions"`
+	Type       string        `json:"type"`
+	ID         string        `json:"study"`
+	Started    time.Time     `json:"started"`
+	Workload   string        `json:"workload"`
+	Args       []string      `json:"args"`
+	Placements []Placement   `json:"placements"`       // the first is the base
+	Runs       int           `json:"runs"`             // per placement
+	Warmup     int           `json:"warmup"`           // per placement
+	TimeoutS   float64       `json:"timeout_s"`        // of one run, 0 = none
+	Until      float64       `json:"until"`            // share of the median that intervals were to be within, 0 = not asked for
+	BudgetS    float64       `json:"budget_s"`         // 0 = none
+	Noise      int           `json:"noise"`            // processes of background load
+	Figure     *figureRecord `json:"figure,omitempty"` // of a command, where it is not its time
+	Conditions Conditions    `json:"conditions"`
+}
+
+type figureRecord struct {
+	Pattern        string `json:"pattern"`
+	Unit           string `json:"unit"`
+	HigherIsBetter bool   `json:"higher_is_better"`
 }
 
 // runRecord is {"type":"run"}: one run.
@@ -92,18 +99,26 @@ type comparisonRecord struct {
 }
 
 func newStudyRecord(r Results) studyRecord {
+	var figure *figureRecord
+	if f := r.Study.Figure; f != (Figure{}) {
+		figure = (*figureRecord)(&f)
+	}
 	return studyRecord{
 		Type: "study", ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
 		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
-		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Conditions: r.Conditions,
+		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Figure: figure, Conditions: r.Conditions,
 	}
 }
 
 func (s studyRecord) results() Results {
+	var figure Figure
+	if s.Figure != nil {
+		figure = Figure(*s.Figure)
+	}
 	return Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: Study{
 		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
 		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
-		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise,
+		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure,
 	}}
 }
 

@@ -42,7 +42,7 @@ func (r *Runner) runOne(ctx context.Context, study Study, s slot, started func(R
 		return run
 	}
 	run.PID = kernel.TID(c.cmd.Process.Pid)
-	err = r.measure(ctx, c, &run, started)
+	err = r.measure(ctx, c, study, &run, started)
 	usage, waitErr := c.end(err != nil)
 	if c.release != nil {
 		err = cmp.Or(err, c.release())
@@ -55,7 +55,7 @@ func (r *Runner) runOne(ctx context.Context, study Study, s slot, started func(R
 }
 
 // measure follows the three steps of ChildMain from outside.
-func (r *Runner) measure(ctx context.Context, c *child, run *RunResult, started func(RunResult)) error {
+func (r *Runner) measure(ctx context.Context, c *child, study Study, run *RunResult, started func(RunResult)) error {
 	if _, err := c.expect("ready"); err != nil {
 		return err
 	}
@@ -77,6 +77,11 @@ func (r *Runner) measure(ctx context.Context, c *child, run *RunResult, started 
 	started(*run)
 
 	host := readHostTicks(r.Proc)
+	if study.Workload == CommandWorkload {
+		err := r.command(ctx, c, study.Figure, run)
+		run.StealShare, run.HaveSteal = readHostTicks(r.Proc).stolen(host)
+		return err
+	}
 	start := time.Now()
 	if _, err := c.gate.Write([]byte{'g'}); err != nil {
 		return fmt.Errorf("let it go: %w", err)
@@ -130,13 +135,16 @@ func (r *Runner) start(ctx context.Context, study Study) (*child, error) {
 	argv = append(argv, study.Args...)
 	c := &child{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
 	c.cmd.WaitDelay = killWait
-	c.cmd.Env = withoutPreemption(r.Env)
+	if c.cmd.Env = r.Env; study.Workload != CommandWorkload {
+		c.cmd.Env = withoutPreemption(r.Env)
+	}
 	c.cmd.Stderr = &c.stderr
 	kernel.DieWithParent(c.cmd)
-	gate, err := c.cmd.StdinPipe()
+	gate, done, err := openGate(c.cmd, study)
 	if err != nil {
 		return nil, fmt.Errorf("start the workload: %w", err)
 	}
+	defer done()
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the workload: %w", err)
@@ -146,6 +154,21 @@ func (r *Runner) start(ctx context.Context, study Study) (*child, error) {
 		return nil, fmt.Errorf("start the workload: %w", err)
 	}
 	return c, nil
+}
+
+// openGate makes the pipe that the child waits on: its standard input, or for a
+// command gateFD. done is to be called once the child has started.
+func openGate(cmd *exec.Cmd, study Study) (gate io.WriteCloser, done func(), err error) {
+	if study.Workload != CommandWorkload {
+		gate, err = cmd.StdinPipe()
+		return gate, func() {}, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd.ExtraFiles = []*os.File{read} // the first is gateFD
+	return write, func() { _ = read.Close() }, nil
 }
 
 // withoutPreemption asks the child's Go runtime not to interrupt loops every

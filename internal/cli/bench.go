@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"piton/internal/action"
 	"piton/internal/bench"
@@ -53,6 +55,7 @@ With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"t
 	for _, w := range bench.Workloads {
 		cmd.AddCommand(newBenchWorkload(a, w))
 	}
+	cmd.AddCommand(newBenchRun(a))
 	return cmd
 }
 
@@ -82,14 +85,29 @@ func (p *param) Set(s string) error {
 	return p.Validate(s)
 }
 
-func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
-	o := benchOptions{
+func newBenchOptions() *benchOptions {
+	return &benchOptions{
 		runs:    count{n: 10, min: 1, max: bench.MaxRuns},
 		warmup:  count{n: 1, min: 0, max: bench.MaxRuns},
 		timeout: interval{d: 10 * time.Minute, min: time.Millisecond, max: 24 * time.Hour},
 		budget:  length{interval{min: time.Second, max: 30 * 24 * time.Hour}},
 		noise:   count{n: 0, min: 0, max: bench.MaxNoise},
 	}
+}
+
+func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to run under; give it once for each (default normal, least-loaded)")
+	fs.Var(&o.runs, "runs", "measured runs under each placement")
+	fs.Var(&o.warmup, "warmup", "runs under each placement that are not counted")
+	fs.Var(&o.until, "until", "go on after --runs until every 95% interval is within this part of its median, such as 1%")
+	fs.Var(&o.budget, "budget", "begin no further round after this time (with --until 5m unless given)")
+	fs.Var(&o.noise, "noise", "background load: busy processes that the kernel may put on any CPU")
+	fs.Var(&o.timeout, "timeout", "give a run up after this time")
+	o.output.addFlag(fs, asTable, asJSON, asCSV)
+}
+
+func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
+	o := newBenchOptions()
 	var params []*param
 	cmd := &cobra.Command{
 		Use: w.Name, Short: w.Help, Args: noArgs,
@@ -98,7 +116,7 @@ func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
 			for _, p := range params {
 				values[p.Name] = p.value
 			}
-			return runBench(cmd.Context(), a, w, values, o)
+			return runBench(cmd.Context(), a, bench.Study{Workload: w.Name, Args: w.Args(values)}, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -111,23 +129,45 @@ func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
 		}
 		fs.VarP(v, p.Name, short, p.Help)
 	}
-	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to run under; give it once for each (default normal, least-loaded)")
-	fs.Var(&o.runs, "runs", "measured runs under each placement")
-	fs.Var(&o.warmup, "warmup", "runs under each placement that are not counted")
-	fs.Var(&o.until, "until", "go on after --runs until every 95% interval is within this part of its median, such as 1%")
-	fs.Var(&o.budget, "budget", "begin no further round after this time (with --until 5m unless given)")
-	fs.Var(&o.noise, "noise", "background load: busy processes that the kernel may put on any CPU")
-	fs.Var(&o.timeout, "timeout", "give a run up after this time")
-	o.output.addFlag(fs, asTable, asJSON, asCSV)
+	o.addFlags(fs)
+	return cmd
+}
+
+// newBenchRun compares placements of the user's own program.
+func newBenchRun(a *app) *cobra.Command {
+	o := newBenchOptions()
+	var f bench.Figure
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "compare placements on a command of your own",
+		Long: `Run a command under several placements in turn. What is compared is how long it takes or, with --metric, the figure
+that it prints last. A run that does not end with status 0 has failed. Its standard input is empty.`,
+		Example: "  piton bench run --place normal --place llc -- make -j4 -B\n" +
+			"  piton bench run --place normal --place fifo:10 --metric 'time: +([0-9.]+)' -- ./solve input",
+		Args: needArgs(1, "a command"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := exec.LookPath(args[0]); err != nil {
+				return fmt.Errorf("there is no command %s", args[0])
+			}
+			return runBench(cmd.Context(), a, bench.Study{Workload: bench.CommandWorkload, Args: args, Figure: f}, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.StringVar(&f.Pattern, "metric", "", "`REGEXP` of a figure that the command prints: its group is compared, not the time")
+	fs.StringVar(&f.Unit, "unit", "", "`UNIT` of the figure")
+	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "a higher figure is a better one")
+	o.addFlags(fs)
 	return cmd
 }
 
 // untilBudget keeps --until from never ending where it is asked for too much.
 const untilBudget = 5 * time.Minute
 
-func (o *benchOptions) study(w bench.Workload, values bench.Values) (bench.Study, error) {
-	s := bench.Study{Workload: w.Name, Args: w.Args(values), Runs: o.runs.n, Warmup: o.warmup.n, Timeout: o.timeout.d,
-		Until: o.until.v, Budget: o.budget.d, Noise: o.noise.n}
+// study adds to what is run how it is run.
+func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
+	s.Runs, s.Warmup, s.Timeout = o.runs.n, o.warmup.n, o.timeout.d
+	s.Until, s.Budget, s.Noise = o.until.v, o.budget.d, o.noise.n
 	if s.Until > 0 && s.Budget == 0 {
 		s.Budget = untilBudget
 	}
@@ -148,8 +188,8 @@ func (o *benchOptions) study(w bench.Workload, values bench.Values) (bench.Study
 	return s, nil
 }
 
-func runBench(ctx context.Context, a *app, w bench.Workload, values bench.Values, o benchOptions) error {
-	study, err := o.study(w, values)
+func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) error {
+	study, err := o.study(study)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// CommandWorkload is the workload of a study of the user's own program; its Args
+// are the program's command line.
+const CommandWorkload = "run"
+
+// Figure is where a command's metric is in what it prints. The zero Figure means
+// that the time from start to end is compared.
+type Figure struct {
+	Pattern        string // a regular expression (regexp/syntax); its first group, or all of it, is a number
+	Unit           string
+	HigherIsBetter bool
+}
+
+// Validate says in one sentence what is wrong with the figure.
+func (f Figure) Validate() error {
+	if f.Pattern == "" {
+		if f != (Figure{}) {
+			return errors.New("a unit or a direction without a metric means nothing")
+		}
+		return nil
+	}
+	re, err := regexp.Compile(f.Pattern)
+	if err != nil {
+		return fmt.Errorf("the metric is no regular expression: %w", err)
+	}
+	if re.NumSubexp() > 1 {
+		return fmt.Errorf("the metric %s has %d groups: which is the figure?", f.Pattern, re.NumSubexp())
+	}
+	return nil
+}
+
+func (f Figure) metric() Metric {
+	if f.Pattern == "" {
+		return Metric{}
+	}
+	return Metric{Name: f.Pattern, Unit: f.Unit, HigherIsBetter: f.HigherIsBetter}
+}
+
+// find returns the figure that was printed last.
+func (f Figure) find(output []byte) (float64, error) {
+	re, err := regexp.Compile(f.Pattern)
+	if err != nil {
+		return 0, err
+	}
+	all := re.FindAllSubmatch(output, -1)
+	if len(all) == 0 {
+		return 0, fmt.Errorf("it printed nothing that matches %s", f.Pattern)
+	}
+	text := strings.TrimSpace(string(all[len(all)-1][re.NumSubexp()]))
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64) // "12,345.6" as many print
+	if err != nil {
+		return 0, fmt.Errorf("%q, which matches %s, is no number", text, f.Pattern)
+	}
+	return v, nil
+}
+
+// gateFD is where a command's child has the gate: its standard input is the
+// command's own.
+const gateFD = 3
+
+// commandMain waits for the gate and then becomes the command, in the place that
+// the process was given. It returns only when that fails.
+func commandMain(argv []string, out io.Writer) int {
+	fail := func(err error) int {
+		if line, merr := marshal(message{Type: "result", Error: err.Error()}); merr == nil {
+			_, _ = out.Write(append(line, '\n'))
+		}
+		return 1
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fail(err)
+	}
+	line, err := marshal(message{Type: "ready"})
+	if err != nil {
+		return fail(err)
+	}
+	if _, err := out.Write(append(line, '\n')); err != nil {
+		return 1
+	}
+	gate := os.NewFile(gateFD, "gate")
+	var b [1]byte
+	if _, err := io.ReadFull(gate, b[:]); err != nil {
+		return 1 // the parent is gone
+	}
+	_ = gate.Close()
+	return fail(kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return nil }))
+}
+
+// keepOutput is how much of the end of a command's output is searched for the
+// figure.
+const keepOutput = 1 << 20
+
+// lastBytes keeps the last bytes written to it.
+type lastBytes struct{ b []byte }
+
+func (t *lastBytes) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if over := len(t.b) - 2*keepOutput; over > 0 {
+		t.b = append(t.b[:0], t.b[len(t.b)-keepOutput:]...)
+	}
+	return len(p), nil
+}
+
+// outputWait is how long a command's output may stay open after its end, in the
+// hands of a process that it left behind.
+const outputWait = time.Second
+
+// command follows a command from the gate to its end.
+func (r *Runner) command(ctx context.Context, c *child, f Figure, run *RunResult) error {
+	var output lastBytes
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(&output, c.lines)
+	}()
+	start := time.Now()
+	if _, err := c.gate.Write([]byte{'g'}); err != nil {
+		return fmt.Errorf("let it go: %w", err)
+	}
+	if err := kernel.AwaitExit(run.PID); err != nil {
+		return fmt.Errorf("wait for it: %w", err)
+	}
+	run.Wall = time.Since(start)
+	select {
+	case <-read:
+	case <-time.After(outputWait):
+		return errors.New("it left a process behind that holds its output")
+	}
+	// Its threads are gone and took what they counted along.
+	run.MigrationSource = sample.SourceNone.String()
+	run.Seconds, run.Metric = run.Wall.Seconds(), run.Wall.Seconds()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if f.Pattern == "" {
+		return nil
+	}
+	v, err := f.find(output.b)
+	run.Metric = v
+	return err
+}

@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func command(figure Figure, argv ...string) Study {
+	return Study{Workload: CommandWorkload, Args: argv, Figure: figure, Placements: []Placement{Normal}, Runs: 1}
+}
+
+func TestCommandsAreRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, tc := range []struct {
+		name   string
+		study  Study
+		metric float64 // 0: its time
+		err    string
+	}{
+		{"its time", command(Figure{}, "sleep", "0.05"), 0, ""},
+		{"its figure", command(Figure{Pattern: `rate ([0-9.]+)`, HigherIsBetter: true}, "echo", "rate 12.5 rate 13.5"), 13.5, ""},
+		{"all that matches", command(Figure{Pattern: `[0-9,]+`}, "echo", "1,234,567"), 1234567, ""},
+		{"the end of a long output", command(Figure{Pattern: `last (\d+)`}, "sh", "-c", "echo last 1; seq 1 400000; echo last 2"), 2, ""},
+		{"no figure", command(Figure{Pattern: `rate (\d+)`}, "echo", "nothing"), 0, "it printed nothing that matches rate"},
+		{"no number", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate high"), 0, `"high", which matches rate (\w+), is no number`},
+		{"a status", command(Figure{}, "sh", "-c", "echo why >&2; exit 7"), 0, "exit status 7 (why)"},
+		{"a signal", command(Figure{}, "sh", "-c", "kill -SEGV $$"), 0, "signal: segmentation fault"},
+		{"none there", command(Figure{}, filepath.Join(dir, "missing")), 0, "no such file"},
+		{"standard input", command(Figure{}, "sh", "-c", "read line && exit 9; exit 0"), 0, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.NoError(t, tc.study.Validate())
+			res, err := newRunner(t).Run(t.Context(), tc.study, nil)
+			require.NoError(t, err)
+			require.Len(t, res.Runs, 1)
+			run := res.Runs[0]
+			if tc.err != "" {
+				assert.Contains(t, run.Err, tc.err)
+				return
+			}
+			require.Empty(t, run.Err)
+			assert.Positive(t, run.Wall)
+			if tc.metric == 0 {
+				assert.InDelta(t, run.Wall.Seconds(), run.Metric, 1e-9)
+			} else {
+				assert.InDelta(t, tc.metric, run.Metric, 1e-9)
+			}
+			assert.False(t, run.HaveMigrations(), "its threads took what they counted along")
+			assert.True(t, gone(run.PID))
+		})
+	}
+}
+
+// A command is placed before its first instruction, and is killed at the time
+// limit with nothing left behind.
+func TestCommandsArePlacedAndEnded(t *testing.T) {
+	r := newRunner(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	r.Command = []string{self, childMode}
+	study := command(Figure{Pattern: `pid (\d+)`}, "sh", "-c", "echo pid $$")
+	res, err := r.Run(t.Context(), study, nil)
+	require.NoError(t, err)
+	require.Empty(t, res.Runs[0].Err)
+	assert.InDelta(t, float64(res.Runs[0].PID), res.Runs[0].Metric, 0, "it is the process that was placed")
+
+	study = command(Figure{}, "sleep", "600")
+	study.Timeout = 100 * time.Millisecond
+	res, err = r.Run(t.Context(), study, nil)
+	require.NoError(t, err)
+	assert.Contains(t, res.Runs[0].Err, "it took longer than 100ms and was stopped")
+	assert.True(t, gone(res.Runs[0].PID))
+}
+
+func TestCommandStudiesAreKept(t *testing.T) {
+	study := command(Figure{Pattern: "x (.*)", Unit: "MB/s", HigherIsBetter: true}, "make", "-j4")
+	study.Noise, study.Until, study.Budget = 3, 0.01, time.Minute
+	line, err := StudyJSON(Results{ID: "1", Study: study})
+	require.NoError(t, err)
+	studies, _, bad := ParseHistory(append(line, '\n'))
+	require.Empty(t, bad)
+	assert.Equal(t, study, studies[0].Study)
+	assert.Equal(t, Metric{Name: "x (.*)", Unit: "MB/s", HigherIsBetter: true}, study.Metric())
+}
+
+func TestFiguresAreRefused(t *testing.T) {
+	for pattern, want := range map[string]string{"(": "no regular expression", "(a)(b)": "2 groups: which is the figure?"} {
+		assert.ErrorContains(t, command(Figure{Pattern: pattern}, "ls").Validate(), want)
+	}
+	assert.ErrorContains(t, command(Figure{Unit: "s"}, "ls").Validate(), "means nothing")
+	assert.ErrorContains(t, command(Figure{}).Validate(), "a command is missing")
+}
+
+func FuzzFigure(f *testing.F) {
+	f.Add(`([0-9.]+)`, "12.5 x")
+	f.Add(`rate (.*)`, "rate 1,2")
+	f.Fuzz(func(t *testing.T, pattern, output string) {
+		figure := Figure{Pattern: pattern}
+		if pattern == "" || figure.Validate() != nil {
+			return
+		}
+		if v, err := figure.find([]byte(output)); err == nil {
+			_ = fmt.Sprint(v)
+		} else if !strings.Contains(err.Error(), pattern) {
+			t.Fatalf("%v does not name %q", err, pattern)
+		}
+	})
+}
