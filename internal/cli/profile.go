@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/partition"
 	"piton/internal/procfs"
 	"piton/internal/profile"
 	"piton/internal/tune"
@@ -48,7 +49,9 @@ func (a *app) state(needs profile.Needs) (*profile.State, error) {
 		set, _, err := reader.Cpuset(pid)
 		return set, err
 	}
-	s.Unmovable = unmovable(a.entries())
+	entries := a.entries()
+	past := partition.Past(entries)
+	s.Apart, s.Unmovable = past.Apart(), unmovable(entries)
 	return s, nil
 }
 

@@ -66,7 +66,7 @@ type machineFacts struct{ partition.Facts }
 
 // facts leaves out piton itself, which ends soon.
 func (s *State) facts(apart cpuset.Set) machineFacts {
-	f := machineFacts{partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}}
+	f := machineFacts{partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.Or(s.Apart).AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}}
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		if t.ID == nil || t.TGID == s.Self || t.State == 'Z' || t.State == 'X' || t.Have&sample.HaveAffinity == 0 {

@@ -104,6 +104,8 @@ func TestResolveIsolation(t *testing.T) {
 	for _, w := range r.Drift() {
 		assert.NotContains(t, []int{3, 101, 102, 103}, int(w.TID), "%v is not on those CPUs, or cannot move", w)
 	}
+	m.Apart = set("4-5")
+	assert.Contains(t, drift(Resolve(parsed(t, "[isolation]\ncpus='6-7'\n"), m.State)), "202 G1 *Conc affinity: 6-7 → 0-3", "not to CPUs that are apart already")
 	assert.Equal(t, "6-7", r.Isolates.String())
 	assert.Equal(t, "0-5", r.Rest.String())
 }

@@ -29,6 +29,9 @@ type State struct {
 	DefaultIRQ irq.Mask
 	Workqueue  irq.Mask
 	Masks      []partition.Mask // of files, that an isolation is about
+	// Apart are CPUs that piton has isolated already; what gives way to an isolation
+	// is not sent there.
+	Apart cpuset.Set
 	// Unmovable are the files of interrupt lines that could not be moved when it was
 	// tried: before Linux 6.12 that does not show beforehand.
 	Unmovable map[string]bool
