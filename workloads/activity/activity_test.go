@@ -121,6 +121,20 @@ func TestTickBesideLongTurns(t *testing.T) {
 	}
 }
 
+// On a CPU shared all the time, most interruptions at a tick are turns.
+func TestTickWhereMostAreTurns(t *testing.T) {
+	var gaps []gap
+	for k := 0; k < 250; k += 5 {
+		at := float64(k) * 4e6
+		gaps = append(gaps, gap{start: at, length: 3000}, gap{start: at + 4e6, length: 7.5e6}, gap{start: at + 12e6, length: 7.5e6})
+	}
+	tick := findTick(gaps, 1e9)
+	require.True(t, tick.Found)
+	assert.InEpsilon(t, 250, tick.Hz, 1e-6)
+	assert.Equal(t, 50, tick.Count)
+	assert.Equal(t, 3000.0, tick.MedianNs)
+}
+
 // A second interruption half a millisecond after each tick is not the period.
 func TestTickWithAnEcho(t *testing.T) {
 	var gaps []gap

@@ -16,6 +16,10 @@ const (
 	leastEvents = 8
 	// leastShare of the periods must have a tick; fewer are chance.
 	leastShare = 0.5
+	// A period may be a multiple of the tick's, up to mostParts times, if a part of
+	// it has ticks at this share of its times.
+	mostParts   = 5
+	leastOfPart = 0.9
 	// leastPeak is how many times more pairs of interruptions are one period apart
 	// than there would be if they came at random.
 	leastPeak = 4
@@ -23,8 +27,8 @@ const (
 	// A tick comes within this of its time, or this share of the period.
 	looseNs    = 60_000
 	looseShare = 0.03
-	// longTick is how many times the usual one a tick may be; a longer interruption
-	// that begins with one is somebody else's turn.
+	// longTick is how many times a short one a tick may take; a longer interruption
+	// that begins with one is somebody else's turn, and most may be that.
 	longTick = 20
 )
 
@@ -37,17 +41,36 @@ func findTick(gaps []gap, observedNs float64) Tick {
 	}
 	for _, rough := range correlate(starts, observedNs) {
 		period := refine(starts, rough, observedNs)
-		t := Tick{PeriodNs: period}
-		t.mark(gaps, densest(starts, period), observedNs)
-		if t.Strength >= leastShare {
-			t.Found = true
+		// Where tasks take turns of two ticks or more, hardly any two interruptions
+		// are one tick apart, but every time of a tick that can be seen has one.
+		for parts := mostParts; parts > 1; parts-- {
+			if t := newTick(gaps, starts, period/float64(parts), observedNs); t.Strength >= leastOfPart {
+				return t
+			}
+		}
+		if t := newTick(gaps, starts, period, observedNs); t.Strength >= leastShare {
 			return t
 		}
-		for i := range gaps {
-			gaps[i].tick = false
-		}
 	}
+	unmark(gaps)
 	return Tick{}
+}
+
+// newTick marks the interruptions that come with a period.
+func newTick(gaps []gap, starts []float64, period, observedNs float64) Tick {
+	unmark(gaps)
+	if period < shortestNs {
+		return Tick{}
+	}
+	t := Tick{Found: true, PeriodNs: period}
+	t.mark(gaps, densest(starts, period), observedNs)
+	return t
+}
+
+func unmark(gaps []gap) {
+	for i := range gaps {
+		gaps[i].tick = false
+	}
 }
 
 // correlate returns the lags at which pairs of starts gather, shortest first, so
@@ -159,22 +182,33 @@ func (t *Tick) mark(gaps []gap, phase, observedNs float64) {
 		in, lengths = append(in, i), append(lengths, g.length)
 		number, begins = append(number, k), append(begins, g.start)
 	}
-	t.MedianNs = median(lengths)
+	short := tenth(lengths)
+	lengths = lengths[:0]
 	periods := int(math.Round(observedNs / t.PeriodNs))
 	for _, i := range in {
-		if gaps[i].length > longTick*t.MedianNs {
+		if gaps[i].length > longTick*short {
 			continue
 		}
+		lengths = append(lengths, gaps[i].length)
 		gaps[i].tick = true
 		t.Count++
 		t.Lost += gaps[i].length / 1e9
 	}
+	t.MedianNs = median(lengths)
 	if len(in) > 2 {
 		_, t.PeriodNs = stat.LinearRegression(number, begins, nil, false)
 		t.Hz = 1e9 / t.PeriodNs
 	}
 	t.Missing = max(periods-t.hidden(gaps, phase, loose)-len(in), 0)
 	t.Strength = float64(len(in)) / float64(max(len(in)+t.Missing, 1))
+}
+
+// tenth is the value that a tenth of them are below; 0 of nothing.
+func tenth(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(values))[len(values)/10]
 }
 
 // hidden counts the times of ticks that were over before the program was back:

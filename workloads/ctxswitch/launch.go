@@ -164,8 +164,8 @@ func start(ctx context.Context, j job, files []*os.File) (*process, error) {
 	return p, p.cmd.Start()
 }
 
-// quietRuntime asks the processes' Go runtime not to send signals to running
-// goroutines, and for no more threads than there must be.
+// quietRuntime asks the Go runtime of the processes not to send signals to running
+// goroutines every 10 ms.
 func quietRuntime(env []string) []string {
 	settings := "asyncpreemptoff=1"
 	for _, kv := range env {
