@@ -40,7 +40,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		return err
 	}
 	for _, examine := range []func() finding{
-		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger, d.counters,
+		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger, d.aggregation, d.counters,
 		d.tuneOthers, d.realTime, d.slices, d.clamps, d.cookies, d.schedExt, d.memory, d.readOthers, d.journal, d.namespace, d.programs,
 	} {
 		d.findings = append(d.findings, examine())

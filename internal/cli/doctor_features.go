@@ -121,6 +121,16 @@ func (d *doctor) ledger() finding {
 	return f
 }
 
+func (d *doctor) aggregation() finding {
+	f := finding{id: "sched-ext", title: "address spaces one after another", state: stateBest,
+		source: "a scheduler by sched_ext, in force while a benchmark asks for it", cost: "nothing now"}
+	if err := probe("sched-ext"); err != nil {
+		f.source, f.cost = "long slices of threads", ""
+		d.worse(&f, stateFallback, err)
+	}
+	return f
+}
+
 func (d *doctor) counters() finding {
 	f := finding{id: "counters", title: "hardware counters", state: stateBest, source: "PMU, by perf_event_open"}
 	if err := probe("counters"); err != nil {

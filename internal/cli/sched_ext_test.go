@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSchedExtInVM boots a machine whose kernel has sched_ext, and runs in it
+// what needs that. make vmtest asks for it.
+func TestSchedExtInVM(t *testing.T) {
+	if os.Getenv("PITON_VM") == "" {
+		t.Skip("make vmtest runs it")
+	}
+	t.Parallel()
+	rig, err := filepath.Abs("../../../shared/vm/run")
+	require.NoError(t, err)
+	if _, err := os.Stat(rig); err != nil {
+		t.Skip("the machine is described beside the repository, which is not there: ", err)
+	}
+	dir := t.TempDir()
+	args := []string{"--kernel", "7.2", "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "1024", "--timeout", "600"}
+	for _, name := range []string{"bpf", "cli", "action"} {
+		binary := filepath.Join(dir, name+".test")
+		build := exec.Command("go", "test", "-c", "-o", binary, "piton/internal/"+name)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		args = append(args, "--copy", binary)
+	}
+	cmd := exec.Command(rig, append(args, "--", "set -e; ./bpf.test -test.v -test.run TestAggregate; "+
+		"./action.test -test.v -test.run TestPlacerAggregates; ./cli.test -test.v -test.run 'TestSchedExt[^I]'")...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	t.Log(out.String())
+	require.NoError(t, err)
+	for _, name := range []string{"TestAggregateIsInForceWhileOpen", "TestAggregateEndsWithItsProcess", "TestAggregateIsFair", "TestPlacerAggregates",
+		"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton"} {
+		assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
+	}
+}
+
+const schedExtState = "/sys/kernel/sched_ext/state"
+
+// schedExt reads whether a scheduler is in force, "enabled" or "disabled".
+func schedExt(t *testing.T) string {
+	t.Helper()
+	state, err := os.ReadFile(schedExtState)
+	require.NoError(t, err)
+	return strings.TrimSpace(string(state))
+}
+
+// needSchedExt skips where tests could not load a scheduler, or where it would be
+// a change of somebody's machine.
+func needSchedExt(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(schedExtState); err != nil || os.Getuid() != 0 {
+		t.Skip("needs root and a kernel with CONFIG_SCHED_CLASS_EXT, as make vmtest boots")
+	}
+}
+
+// schedExtRun is the one run of a benchmark.
+func schedExtRun(t *testing.T, args ...string) map[string]any {
+	t.Helper()
+	r := newHome(t).run(append(append([]string{"bench"}, args...), "--runs", "1", "--warmup", "0", "-o", "json")...)
+	require.Zero(t, r.code, "%s", r.err)
+	return ofType(jsonLines(t, r.out), "run")[0]
+}
+
+func TestSchedExtChat(t *testing.T) {
+	needSchedExt(t)
+	run := schedExtRun(t, "chat", "--rooms", "2", "--pairs", "2", "--messages", "5", "--mapping", "aggregate", "--place", "normal")
+	detail := run["detail"].(map[string]any)
+	assert.Equal(t, "sched_ext", detail["aggregation"])
+	assert.EqualValues(t, 2*20*20*5, detail["heard"])
+	counted := detail["aggregated"].(map[string]any)
+	assert.Positive(t, counted["turns"])
+	assert.Less(t, counted["spaces"], counted["turns"])
+	assert.Positive(t, counted["bound"])
+	assert.Equal(t, "disabled", schedExt(t), "it is in force for the run only")
+}
+
+func TestSchedExtPlacement(t *testing.T) {
+	needSchedExt(t)
+	run := schedExtRun(t, "matrix", "-n", "50", "--threads", "8", "--place", "aggregate")
+	assert.Contains(t, run["reason"], "sched_ext: ")
+	assert.Empty(t, run["error"])
+	assert.Equal(t, false, run["touched"])
+	assert.Equal(t, "disabled", schedExt(t))
+}
+
+// Whoever holds the scheduler, piton or its child, it ends with piton.
+func TestSchedExtEndsWithPiton(t *testing.T) {
+	needSchedExt(t)
+	for name, args := range map[string][]string{
+		"held by the child": {"chat", "--messages", "100000", "--mapping", "aggregate", "--place", "normal"},
+		"held by piton":     {"nqueens", "-n", "18", "--threads", "4", "--place", "aggregate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			piton := newHome(t).program(append(append([]string{"bench"}, args...), "--runs", "1", "--warmup", "0")...)
+			require.NoError(t, piton.Start())
+			defer func() { _ = piton.Process.Kill(); _ = piton.Wait() }()
+			require.Eventually(t, func() bool { return schedExt(t) == "enabled" }, time.Minute, 50*time.Millisecond)
+			require.NoError(t, piton.Process.Signal(syscall.SIGKILL))
+			assert.Eventually(t, func() bool { return schedExt(t) == "disabled" }, time.Minute, 50*time.Millisecond)
+		})
+	}
+}
