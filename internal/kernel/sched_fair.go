@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -56,7 +57,11 @@ func (s system) SetSlice(tid TID, ns uint64) error {
 	return nil
 }
 
-func (s system) BaseSlice() (ns uint64, err error) {
+func (system) BaseSlice() (uint64, error) { return baseSlice() }
+
+// baseSlice asks once: it takes a thread, and the default is the machine's.
+var baseSlice = sync.OnceValues(func() (ns uint64, err error) {
+	s := system{}
 	err = OnThread(func() error {
 		if err := s.SetPolicy(0, Other, 0, false); err != nil {
 			return err
@@ -68,7 +73,7 @@ func (s system) BaseSlice() (ns uint64, err error) {
 		return err
 	})
 	return ns, err
-}
+})
 
 func (system) Clamp(tid TID) (Clamp, error) {
 	a, err := unix.SchedGetAttr(int(tid), 0)

@@ -29,6 +29,8 @@ type machine struct {
 	ran   map[kernel.TID]uint64
 	auto  bool
 	onTID func(pid kernel.TID) // called before each listing of threads
+
+	sysctls map[string]int64 // beside the usual ones
 }
 
 func newMachine(t *testing.T) *machine {
@@ -160,6 +162,9 @@ func (m *machine) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
 func (m *machine) Autogroup(kernel.TID) (string, int, error) { return "/autogroup-1", 0, nil }
 
 func (m *machine) Sysctl(name string) (int64, error) {
+	if n, ok := m.sysctls[name]; ok {
+		return n, nil
+	}
 	switch {
 	case name == "kernel/sched_autogroup_enabled" && m.auto:
 		return 1, nil
