@@ -64,9 +64,12 @@ func (r *ring) chase(loads int) {
 }
 
 // check looks at every line: each must be the next of exactly one.
-func (r *ring) check() error {
+func (r *ring) check(ctx context.Context) error {
 	var sum, squares, want, wantSquares uint64
 	for i := range r.n {
+		if i%(1<<16) == 0 && ctx.Err() != nil {
+			return fmt.Errorf("check %d lines of memory: %w", r.n, ctx.Err())
+		}
 		index := r.line(i).next.index
 		sum, squares = sum+index, squares+index*index
 		want, wantSquares = want+uint64(i), wantSquares+uint64(i)*uint64(i)

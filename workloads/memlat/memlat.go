@@ -176,7 +176,7 @@ func (r *Result) curve(ctx context.Context, node int) error {
 	}
 	r.countHuge()
 	if err == nil {
-		err = ring.check()
+		err = ring.check(ctx)
 	}
 	if err == nil {
 		r.Curves, r.Lines = append(r.Curves, c), ring.n

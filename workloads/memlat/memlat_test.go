@@ -70,13 +70,13 @@ func TestRingIsOneCycleAtEverySize(t *testing.T) {
 	for n := 1; n <= 1000; n += 37 {
 		require.NoError(t, r.grow(t.Context(), n))
 		require.NoError(t, r.walk(), "%d lines", n)
-		require.NoError(t, r.check())
+		require.NoError(t, r.check(t.Context()))
 		r.chase(unroll * 3)
 	}
 	cut := r.line(17)
 	cut.next = cut.next.next
 	assert.Error(t, r.walk())
-	assert.Error(t, r.check())
+	assert.Error(t, r.check(t.Context()))
 }
 
 // The order must look random: the mean distance between neighbours of a random

@@ -43,7 +43,7 @@ const tolerance = 1e-13
 
 // check compares the arrays with what the loops must have made of them, as
 // checkSTREAMresults does.
-func (t *three) check(reps int) error {
+func (t *three) check(ctx context.Context, reps int) error {
 	a, b, c := expected(reps)
 	for _, x := range []struct {
 		name string
@@ -53,6 +53,9 @@ func (t *three) check(reps int) error {
 		var sum float64
 		at := -1
 		for i, v := range x.have {
+			if i%chunk == 0 && ctx.Err() != nil {
+				return fmt.Errorf("check the arrays: %w", ctx.Err())
+			}
 			d := max(v-x.want, x.want-v)
 			sum += d
 			if at < 0 && !(d <= tolerance*x.want) { // a NaN is an error too

@@ -224,7 +224,7 @@ func (r *Result) measure(ctx context.Context, from cpuset.Set, node int) (measur
 	times, err := r.repeat(ctx, crew, a)
 	if err == nil {
 		r.Answer = a.answer()
-		err = a.check(r.Reps)
+		err = a.check(ctx, r.Reps)
 	}
 	if unmapErr := a.free(r.Mapper); err == nil {
 		err = unmapErr

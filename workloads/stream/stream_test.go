@@ -95,12 +95,12 @@ func TestWrongElementIsFound(t *testing.T) {
 			}
 		}
 		three := &three{a: x[0], b: x[1], c: x[2]}
-		require.NoError(t, three.check(4))
+		require.NoError(t, three.check(t.Context(), 4))
 		x[array][500] *= 1 + 1e-9
-		err := three.check(4)
+		err := three.check(t.Context(), 4)
 		require.ErrorContains(t, err, "array "+string("abc"[array])+" is wrong from element 500")
 		x[array][500] = zero / zero
-		assert.Error(t, three.check(4), "NaN")
+		assert.Error(t, three.check(t.Context(), 4), "NaN")
 	}
 }
 
