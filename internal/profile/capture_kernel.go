@@ -74,6 +74,7 @@ func familyOf(comm string) string {
 
 // kthread captures a family of kernel threads as one item if all have the same.
 func (c *capturer) kthread(name string, threads []*sample.Task) {
+	before := len(c.p.Kthreads)
 	worth := map[tune.Attribute]bool{}
 	has := make([]shape, len(threads))
 	alike := true
@@ -90,11 +91,15 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 		return
 	}
 	for i, t := range threads {
-		if ofLine.MatchString(t.ID.Comm) {
+		twin := slices.IndexFunc(threads, func(o *sample.Task) bool { return o.ID.Comm == t.ID.Comm })
+		switch {
+		case ofLine.MatchString(t.ID.Comm) || twin < i && !equalShapes(has[twin], has[i]):
 			c.note("kernel threads %s differ and cannot be told apart by their names; they are not saved", quoted(name))
+			c.p.Kthreads = c.p.Kthreads[:before]
 			return
+		case twin == i:
+			c.writeKthread(nameOf(t.ID.Comm), has[i], worth)
 		}
-		c.writeKthread(nameOf(t.ID.Comm), has[i], worth)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestCaptureCannotTellApart(t *testing.T) {
 	assert.Empty(t, p.Kthreads)
 	require.Len(t, p.Notes, 3)
 	assert.Contains(t, p.Notes[0], `2 processes "twin" differ`)
-	assert.Contains(t, p.Notes[1], `threads w of own differ`)
+	assert.Contains(t, p.Notes[1], `threads "w" of own differ`)
 	assert.Contains(t, string(Encode(p)), "# not saved: 2 processes")
 }
 

@@ -17,6 +17,7 @@ type process struct {
 	worth  map[tune.Attribute]bool
 	// apart are the threads whose name has other values than base.
 	apart map[string]*named
+	usual map[string]bool // the names of all others
 }
 
 // named are the threads of one name, in order.
@@ -65,6 +66,7 @@ func (c *capturer) look(p *process, threads []*sample.Task) {
 	shapes := make([]shape, len(threads))
 	votes, at := map[string]int{}, map[string]int{}
 	p.base, p.worth, p.apart = c.shapeOf(p.leader), map[tune.Attribute]bool{}, map[string]*named{}
+	p.usual = map[string]bool{}
 	best := 0
 	for i, t := range threads {
 		shapes[i] = c.shapeOf(t)
@@ -86,6 +88,7 @@ func (c *capturer) look(p *process, threads []*sample.Task) {
 	for i, t := range threads {
 		worth := c.worth(t, shapes[i])
 		if !differs[t.ID.Comm] {
+			p.usual[t.ID.Comm] = true
 			maps.Copy(p.worth, worth)
 			continue
 		}
@@ -111,7 +114,7 @@ func keyOf(s shape) string {
 // agree reports whether one item, and its threads' items, can stand for all.
 func agree(all []*process, but tune.Attribute) bool {
 	for _, p := range all {
-		if !sameBut(p.base, all[0].base, but) || len(p.apart) != len(all[0].apart) {
+		if !sameBut(p.base, all[0].base, but) || len(p.apart) != len(all[0].apart) || !maps.Equal(p.usual, all[0].usual) && len(p.apart) > 0 {
 			return false
 		}
 		for name, n := range p.apart {
@@ -197,30 +200,52 @@ func meantBy(item Task, all []*process) []*process {
 	return out
 }
 
-// write adds the items of processes that agree.
+// write adds the items of processes that agree: one for all threads, and one for
+// each name that has values of its own. Where threads of one name differ among
+// themselves, the others are named one by one, so that those stay as they are.
 func (c *capturer) write(item Task, meant []*process, each []string, covered map[kernel.TID]bool) {
-	worth := map[tune.Attribute]bool{}
+	worth, first := map[tune.Attribute]bool{}, meant[0]
 	for _, p := range meant {
 		covered[p.leader.TID] = true
 		maps.Copy(worth, p.worth)
 	}
+	apart := slices.Sorted(maps.Keys(first.apart))
+	mixed := slices.DeleteFunc(slices.Clone(apart), func(name string) bool { return first.apart[name].alike() })
+	for _, name := range mixed {
+		c.note("threads %s of %s differ and cannot be told apart by their names; they are not saved", quoted(name), item.Name)
+	}
 	base := item
-	base.set(meant[0].base, worth)
+	base.set(first.base, worth)
 	if each != nil {
 		base.CPUs, base.CPUsEach = "", each
 	}
-	if base.sets() {
+	switch {
+	case !base.sets():
+	case len(mixed) == 0:
 		c.p.Tasks = append(c.p.Tasks, base)
+	case each != nil:
+		c.note("processes %s have threads that cannot be told apart; they are not saved", item.Name)
+	default:
+		for _, name := range slices.Sorted(maps.Keys(first.usual)) {
+			base.Thread = nameOf(name)
+			c.p.Tasks = append(c.p.Tasks, base)
+		}
 	}
-	for name, n := range meant[0].apart {
-		thread := item
-		thread.Thread = nameOf(name)
-		c.threads(thread, n)
+	for _, name := range apart {
+		if n := first.apart[name]; n.alike() {
+			item.Thread = nameOf(name)
+			c.threads(item, n)
+		}
 	}
 }
 
 func (t *Task) sets() bool {
 	return t.CPUs != "" || len(t.CPUsEach) > 0 || t.Nice != nil || t.Policy != "" || t.IOPrio != "" || t.Slice != "" || t.UClamp != ""
+}
+
+// alike reports whether threads of one name differ in their CPUs at most.
+func (n *named) alike() bool {
+	return !slices.ContainsFunc(n.shapes, func(s shape) bool { return !sameBut(s, n.shapes[0], tune.Affinity) })
 }
 
 // threads adds the item of a process's threads of one name.
@@ -229,10 +254,6 @@ func (c *capturer) threads(item Task, n *named) {
 	var each []string
 	for _, s := range n.shapes {
 		each = append(each, s[tune.Affinity])
-		if !sameBut(s, n.shapes[0], tune.Affinity) {
-			c.note("threads %s of %s differ and cannot be told apart by their names; they are not saved", item.Thread, item.Name)
-			return
-		}
 	}
 	if len(slices.Compact(slices.Clone(each))) > 1 {
 		item.CPUs, item.CPUsEach = "", each

@@ -1,0 +1,87 @@
+package profile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// anyMachine is a machine of few names, so that many tasks are hard to tell apart.
+func anyMachine(r *rand.Rand) *made {
+	m := machine()
+	mask := func() cpuset.Set {
+		if r.IntN(2) == 0 {
+			return set("0-7")
+		}
+		return cpuset.FromWords([]uint64{1 + r.Uint64N(255)})
+	}
+	settle := func(t *sample.Task) {
+		t.Affinity = mask()
+		if r.IntN(3) == 0 {
+			t.Nice = int8(r.IntN(3))
+		}
+		if r.IntN(4) == 0 {
+			t.Policy, t.RTPrio = kernel.FIFO, uint8(1+r.IntN(2))
+		}
+	}
+	pick := func(words ...string) string { return words[r.IntN(len(words))] }
+	tid := kernel.TID(100)
+	for range r.IntN(8) {
+		comm, cmdline := pick("a", "b", "7"), pick("x", "y -z", "")
+		cgroup := pick("/", "/s/a.service", "/s/b.service", "/u/s.scope")
+		pid := tid
+		settle(m.process(pid, comm, cmdline, cgroup))
+		for tid++; r.IntN(3) > 0; tid++ {
+			settle(m.thread(pid, tid, pick(comm, "w", "w*"), cmdline, cgroup))
+		}
+	}
+	for i := range r.IntN(4) {
+		settle(m.kthread(kernel.TID(50+i), pick("rcu/0", "rcu/1", "irq/9-x", "irq/8-x", "kd")))
+	}
+	for i := range r.IntN(4) {
+		m.line(20+i, pick("h", "g"), pick("eth0", "eth1"), mask().String(), irq.Control(r.IntN(4)))
+	}
+	return m
+}
+
+// TestWhatIsSavedHolds: on whatever machine, a profile of it asks for nothing, can
+// be read again, and what it could not express is said.
+func TestWhatIsSavedHolds(t *testing.T) {
+	for seed := range uint64(800) {
+		m := anyMachine(rand.New(rand.NewPCG(seed, 1)))
+		for _, all := range []bool{false, true} {
+			p := Capture(m.State, CaptureOptions{All: all})
+			again, err := Parse(Encode(p))
+			require.NoError(t, err, "seed %d: %s", seed, Encode(p))
+			r := Resolve(again, m.State)
+			why := fmt.Sprintf("seed %d\n%s", seed, Encode(p))
+			require.Empty(t, drift(r), why)
+			require.Empty(t, r.Missing, why)
+			if all && len(p.Notes) == 0 {
+				m.changes(t, r, why)
+			}
+		}
+	}
+}
+
+// changes makes sure that a saved profile notices each change of a task.
+func (m *made) changes(t *testing.T, r *Resolution, why string) {
+	t.Helper()
+	meant := map[kernel.TID]int{}
+	for _, w := range r.Wants {
+		meant[w.TID]++
+	}
+	for i := range m.Tasks {
+		k := &m.Tasks[i]
+		if k.Flags&sample.FlagKernelThread == 0 {
+			require.GreaterOrEqual(t, meant[k.TID], 4, "%d %s has no item: %s", k.TID, k.ID.Comm, why)
+		}
+	}
+}
