@@ -60,6 +60,11 @@ func openPty(t *testing.T) (*pty, *os.File) {
 // wait waits until a word has been shown since it was last called.
 func (p *pty) wait(word string) {
 	p.t.Helper()
+	defer func() {
+		if p.t.Failed() {
+			p.t.Logf("what was written: %q", p.shown.String())
+		}
+	}()
 	eventually(p.t, word+" is shown", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -96,7 +101,7 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	terminal.press(fmt.Sprint(pid))
 	terminal.wait(fmt.Sprint(pid))
 	terminal.press("Y")
-	terminal.wait("Policy")
+	terminal.wait("FIFO") // in the dialog
 	terminal.press("f\r")
 	terminal.wait("Keep")
 	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
