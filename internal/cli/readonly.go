@@ -21,6 +21,15 @@ var looking = []string{
 	"export", "export systemd", "export shell", "bench", "headless", "keys", "help", "completion", "man",
 }
 
+const (
+	readOnlyLong = `piton shows which tasks bounce between CPUs, and what it costs them. It is in read-only mode (--readonly,
+PITON_READONLY): no command, flag or key that changes the system exists.
+
+Without a command it opens the screen, with --headless it prints samples for scripts.`
+	readOnlyExample = `  piton --readonly                                 the screen, to look only
+  piton --readonly --headless -n 1 -o json         one sample, a JSON object a line`
+)
+
 // errReadOnly is for the few ways into a change that are values of a command
 // which also shows something.
 var errReadOnly = codeError{ExitNotPermitted, errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)")}

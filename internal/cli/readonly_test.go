@@ -64,6 +64,7 @@ func TestReadOnly(t *testing.T) {
 	assert.Contains(t, r.out, "watch")
 	assert.NotContains(t, r.out, "  pin ")
 	assert.NotContains(t, r.out, "--policy")
+	assert.NotContains(t, r.out, "--pin")
 	r = h.run("--readonly", "help", "keys")
 	assert.NotContains(t, r.out, "[piton pin]")
 	assert.Contains(t, r.out, "quit")

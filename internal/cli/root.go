@@ -60,6 +60,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newSlice(a), newClamp(a), newCookie(a))
 	root.AddCommand(newSave(a), newApply(a), newVerify(a), newProfiles(a), newSysctl(a), newExport(a))
 	if a.readonly {
+		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp, readOnlyExample
 		lookOnly(root)
 	}
 	return root

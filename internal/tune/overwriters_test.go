@@ -1,10 +1,12 @@
 package tune
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -104,4 +106,10 @@ func TestOverwritersAreSaidWithThePlan(t *testing.T) {
 	assert.Equal(t, []string{"systemd unit nginx.service sets Nice=7 whenever it starts its processes; " +
 		"change it there to keep it: systemctl edit nginx.service"}, plan.Warnings, "the affinity is taken back by the drop-in")
 	assert.Empty(t, planFor(t, m.tuner(Options{}), Settings{Policy: &PolicySetting{Policy: kernel.Batch}}, 10).Warnings)
+
+	m.write("proc/10/comm", "irqbalance\n")
+	file := m.line("24", "eth0", "0-3")
+	irqs, err := m.tuner(Options{}).Plan(context.Background(), moveIRQ(file, "irq 24 (eth0)", "1"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{daemons[0].why}, irqs.Warnings)
 }
