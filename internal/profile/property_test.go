@@ -11,6 +11,7 @@ import (
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/internal/tune"
 )
 
 // anyMachine is a machine of few names, so that many tasks are hard to tell apart.
@@ -83,5 +84,61 @@ func (m *made) changes(t *testing.T, r *Resolution, why string) {
 		if k.Flags&sample.FlagKernelThread == 0 {
 			require.GreaterOrEqual(t, meant[k.TID], 4, "%d %s has no item: %s", k.TID, k.ID.Comm, why)
 		}
+	}
+}
+
+// obey does to the tasks what requests ask for, as internal/tune would.
+func (m *made) obey(requests []tune.Request) {
+	for _, q := range requests {
+		for _, target := range q.Targets {
+			pid := m.task(target.TID).TGID
+			for i := range m.Tasks {
+				if t := &m.Tasks[i]; t.TID == target.TID || target.Scope == tune.ScopeProcess && t.TGID == pid {
+					give(t, q.Settings)
+				}
+			}
+		}
+	}
+}
+
+func give(t *sample.Task, s tune.Settings) {
+	if s.Affinity != nil {
+		t.Affinity = *s.Affinity
+	}
+	if s.Nice != nil {
+		t.Nice = int8(*s.Nice)
+	}
+	if s.Policy != nil {
+		t.Policy, t.RTPrio = s.Policy.Policy, uint8(s.Policy.RTPrio)
+	}
+	if s.IOPrio != nil {
+		t.IOPrio = *s.IOPrio
+	}
+}
+
+// TestAppliedOnceIsEnough: after what a profile asks for is done to a machine that
+// somebody has changed, it asks for nothing more.
+func TestAppliedOnceIsEnough(t *testing.T) {
+	for seed := range uint64(800) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		m := anyMachine(r)
+		p, err := Parse(Encode(Capture(m.State, CaptureOptions{All: true})))
+		require.NoError(t, err)
+		for i := range m.Tasks {
+			if k := &m.Tasks[i]; r.IntN(2) == 0 && k.Flags&sample.FlagNoSetAffinity == 0 {
+				k.Affinity, k.Nice = cpuset.FromWords([]uint64{1 + r.Uint64N(255)}), int8(r.IntN(3))
+			}
+		}
+		requests, err := Resolve(p, m.State).Requests("")
+		require.NoError(t, err)
+		m.obey(requests)
+		after := Resolve(p, m.State)
+		var left []Want
+		for _, w := range after.Drift() {
+			if w.TID != 0 {
+				left = append(left, w)
+			}
+		}
+		require.Empty(t, left, "seed %d: %s", seed, Encode(p))
 	}
 }
