@@ -3,13 +3,12 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -121,69 +120,6 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 	return tasks, r.printTable(tasks, limits)
 }
 
-func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) error {
-	t := newTable(">NO", ">PID", ">TID", "COMM", "POLICY", ">CPU%", ">CPU", "STATE")
-	asleep := 0
-	for i, k := range tasks {
-		if !k.Eating() {
-			asleep++
-			continue
-		}
-		t.add(i+1, k.PID, k.TID, k.Comm, rtPolicyText(k), fmt.Sprintf("%.1f", k.Share*100), k.LastCPU, stateText(k))
-	}
-	if len(t.rows) > 0 {
-		if err := t.write(r.Out); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintln(r.Out, "no real-time task takes CPU time")
-	}
-	fmt.Fprintf(r.Out, "%d more real-time tasks are asleep. %v.\n", asleep, limits)
-	return nil
-}
-
-func rtPolicyText(k rescue.Task) string {
-	if k.Policy == kernel.Deadline {
-		return k.Policy.String()
-	}
-	return tune.PolicySetting{Policy: k.Policy, RTPrio: k.RTPrio}.String()
-}
-
-func stateText(k rescue.Task) string {
-	var words []string
-	if k.Waiting {
-		words = append(words, "never sleeps")
-	}
-	if k.Kernel {
-		words = append(words, "kernel thread")
-	}
-	return dash(strings.Join(words, ", "))
-}
-
-func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) error {
-	var l line
-	eating := 0
-	for _, k := range tasks {
-		if !k.Eating() {
-			continue
-		}
-		eating++
-		l.start("rt_task").add("pid", int(k.PID)).add("tid", int(k.TID)).add("comm", k.Comm).add("policy", k.Policy.String()).
-			add("rtprio", k.RTPrio).add("cpu_percent", k.Share*100).add("never_sleeps", k.Waiting).add("cpu", k.LastCPU).add("kernel_thread", k.Kernel)
-		if err := l.write(r.Out); err != nil {
-			return err
-		}
-	}
-	l.start("rescue").add("v", Version).add("window_s", r.window.d.Seconds()).add("eating", eating).add("asleep", len(tasks)-eating).
-		add("rt_runtime_us", limits.RuntimeUs).add("rt_period_us", limits.PeriodUs)
-	if limits.ServerNs >= 0 {
-		l.add("fair_server_ns", limits.ServerNs)
-	} else {
-		l.add("fair_server_ns", nil)
-	}
-	return l.add("throttling", limits.String()).write(r.Out)
-}
-
 // choose finds the tasks that words mean: all, PIDs (every real-time thread of
 // them) or TIDs.
 func (r *rescuer) choose(tasks []rescue.Task, words []string) ([]rescue.Task, error) {
@@ -232,9 +168,8 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 			return nil
 		}
 		fmt.Fprint(r.Out, "Make which of them ordinary? Numbers of the first column, all, or nothing to end: ")
-		answer, err := r.in.ReadString('\n')
-		words := strings.FieldsFunc(answer, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' })
-		if err != nil && !errors.Is(err, io.EOF) || len(words) == 0 || ctx.Err() != nil {
+		words := strings.FieldsFunc(r.line(ctx), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+		if len(words) == 0 {
 			return ctx.Err()
 		}
 		chosen, err := r.pick(tasks, words)
@@ -247,6 +182,21 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 		if tasks, err = r.look(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// line reads an answer; "" when there is none, or when piton is to end.
+func (r *rescuer) line(ctx context.Context) string {
+	read := make(chan string, 1)
+	go func() {
+		text, _ := r.in.ReadString('\n') // no end of line is an answer, too
+		read <- text
+	}()
+	select {
+	case text := <-read:
+		return text
+	case <-ctx.Done():
+		return ""
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cpuset"
+	"piton/internal/guard"
 	"piton/internal/kernel"
 )
 
@@ -85,18 +88,25 @@ func (p *pty) press(keys string) {
 	}
 }
 
+// screen starts the tuner in a terminal.
+func (h *home) screen() (*pty, *exec.Cmd) {
+	terminal, inside := openPty(h.t)
+	piton := h.program()
+	piton.Env = append(piton.Env, "TERM=xterm-256color")
+	piton.Stdin, piton.Stdout, piton.Stderr = inside, inside, inside
+	piton.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(h.t, piton.Start())
+	_ = inside.Close()
+	h.t.Cleanup(func() { _ = piton.Process.Kill(); _ = piton.Wait() })
+	return terminal, piton
+}
+
 // TestVMTrialOutlivesTheScreen sets FIFO on a busy task by keys, kills the screen
 // while it asks whether to keep that, and waits for the guard.
 func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	needGuardVM(t)
 	h, pid := newHome(t), child(t, "sh", "-c", "while :; do :; done")
-	terminal, inside := openPty(t)
-	piton := h.program()
-	piton.Env = append(piton.Env, "TERM=xterm-256color")
-	piton.Stdin, piton.Stdout, piton.Stderr = inside, inside, inside
-	piton.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, piton.Start())
-	_ = inside.Close()
+	terminal, piton := h.screen()
 	terminal.wait("Processes")
 	terminal.press(fmt.Sprint(pid))
 	terminal.wait(fmt.Sprint(pid))
@@ -105,11 +115,35 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	terminal.press("f\r")
 	terminal.wait("Keep")
 	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
-	guard := h.guardOf()
+	pidOfGuard := h.guardOf()
 	require.NoError(t, piton.Process.Kill())
 	_ = piton.Wait()
 	require.NoError(t, terminal.master.Close())
-	gone(t, guard)
+	gone(t, pidOfGuard)
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
 	assert.Contains(t, h.run("journal").out, "not confirmed within 16s")
+}
+
+// TestVMTrialOfStarvedScreen starts a screen where it gets next to nothing, and
+// lets it have the priority that it asks for.
+func TestVMTrialOfStarvedScreen(t *testing.T) {
+	shape, _ := needGuardVM(t)
+	h := newHome(t)
+	for cpu := range shape.cpus {
+		pid := child(t, "sh", "-c", "while :; do :; done")
+		require.NoError(t, sched.SetAffinity(pid, cpuset.Of(cpuset.CPU(cpu))))
+		require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 80, false))
+	}
+	terminal, piton := h.screen()
+	terminal.wait("starved")
+	self := kernel.TID(piton.Process.Pid)
+	assert.Equal(t, kernel.Other, policyOf(t, self), "not unasked")
+	eventually(t, "it is raised", func() bool {
+		terminal.press("y") // a dialog that opened by itself lets keys in flight pass
+		return policyOf(t, self) == kernel.RR
+	})
+	attr, err := sched.Attr(self)
+	require.NoError(t, err)
+	assert.Equal(t, guard.SelfPriority, attr.RTPrio)
+	assert.True(t, attr.ResetOnFork)
 }

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/rescue"
+	"piton/internal/tune"
+)
+
+func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) error {
+	t := newTable(">NO", ">PID", ">TID", "COMM", "POLICY", ">CPU%", ">CPU", "STATE")
+	asleep := 0
+	for i, k := range tasks {
+		if !k.Eating() {
+			asleep++
+			continue
+		}
+		t.add(i+1, k.PID, k.TID, k.Comm, rtPolicyText(k), fmt.Sprintf("%.1f", k.Share*100), k.LastCPU, stateText(k))
+	}
+	if len(t.rows) > 0 {
+		if err := t.write(r.Out); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(r.Out, "no real-time task takes CPU time")
+	}
+	fmt.Fprintf(r.Out, "%d more real-time tasks are asleep. %v.\n", asleep, limits)
+	return nil
+}
+
+func rtPolicyText(k rescue.Task) string {
+	if k.Policy == kernel.Deadline {
+		return k.Policy.String()
+	}
+	return tune.PolicySetting{Policy: k.Policy, RTPrio: k.RTPrio}.String()
+}
+
+func stateText(k rescue.Task) string {
+	var words []string
+	if k.Waiting {
+		words = append(words, "never sleeps")
+	}
+	if k.Kernel {
+		words = append(words, "kernel thread")
+	}
+	return dash(strings.Join(words, ", "))
+}
+
+func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) error {
+	var l line
+	eating := 0
+	for _, k := range tasks {
+		if !k.Eating() {
+			continue
+		}
+		eating++
+		l.start("rt_task").add("pid", int(k.PID)).add("tid", int(k.TID)).add("comm", k.Comm).add("policy", k.Policy.String()).
+			add("rtprio", k.RTPrio).add("cpu_percent", k.Share*100).add("never_sleeps", k.Waiting).add("cpu", k.LastCPU).add("kernel_thread", k.Kernel)
+		if err := l.write(r.Out); err != nil {
+			return err
+		}
+	}
+	l.start("rescue").add("v", Version).add("window_s", r.window.d.Seconds()).add("eating", eating).add("asleep", len(tasks)-eating).
+		add("rt_runtime_us", limits.RuntimeUs).add("rt_period_us", limits.PeriodUs)
+	if limits.ServerNs >= 0 {
+		l.add("fair_server_ns", limits.ServerNs)
+	} else {
+		l.add("fair_server_ns", nil)
+	}
+	return l.add("throttling", limits.String()).write(r.Out)
+}

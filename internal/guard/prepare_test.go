@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/tune"
+)
+
+// TestGuardIsReady looks at a guard as others see it.
+func TestGuardIsReady(t *testing.T) {
+	b := newBench(t)
+	g, err := b.arm(b.tuner, b.plan(raised()), time.Hour)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, g.Dismiss()); b.ended(g) }()
+	fs, pid := procfs.New("/"), kernel.TID(g.PID)
+	st, err := fs.Stat(pid)
+	require.NoError(t, err)
+	assert.Equal(t, processName, string(st.Comm))
+	assert.EqualValues(t, g.PID, st.Session, "a session of its own")
+	tids, err := fs.Threads(pid)
+	require.NoError(t, err)
+	assert.Greater(t, len(tids), 1)
+	if caps, err := kernel.EffectiveCapabilities(); err == nil && caps.Has(kernel.CapSysNice) {
+		for _, tid := range tids {
+			attr, err := kernel.System().Attr(tid)
+			require.NoError(t, err)
+			assert.Equal(t, kernel.RR, attr.Policy)
+			assert.Equal(t, lowestPriority, attr.RTPrio)
+		}
+	}
+	if os.Geteuid() == 0 {
+		status, err := fs.File(fmt.Sprint(pid), "status")
+		require.NoError(t, err)
+		assert.NotContains(t, string(status), "VmLck:\t       0 kB")
+	}
+}
+
+func TestPriority(t *testing.T) {
+	for guarded, want := range map[int]int{0: 90, 1: 90, 80: 90, 90: 91, 98: 99, 99: 99} {
+		assert.Equal(t, want, priority(guarded), "guarding %d", guarded)
+	}
+}
+
+func TestShield(t *testing.T) {
+	b := newBench(t)
+	policy := tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 95}
+	cpus := cpuset.Of(0)
+	prio, mask := b.tuner.Shield(b.plan(tune.Settings{Policy: &policy, Affinity: &cpus}))
+	assert.Equal(t, 95, prio)
+	assert.Equal(t, "0", mask.String())
+	prio, mask = b.tuner.Shield(b.plan(raised()))
+	assert.Zero(t, prio)
+	assert.True(t, mask.Empty())
+}
+
+// TestLeaveSession moves a process out of a session in made-up cgroups.
+func TestLeaveSession(t *testing.T) {
+	me := fmt.Sprint(os.Getpid())
+	for _, c := range []struct {
+		name, cgroup string
+		dirs         []string
+		moved, fails bool
+	}{
+		{"no systemd", "0::/user.slice/session-1.scope\n", nil, false, false},
+		{"a session", "0::/user.slice/session-1.scope\n", []string{"run/systemd/system", "sys/fs/cgroup/init.scope"}, true, false},
+		{"a session of version 1", "1:name=systemd:/user.slice/session-1.scope\n0::/\n", []string{"run/systemd/system", "sys/fs/cgroup/systemd/init.scope"}, true, false},
+		{"no session", "0::/\n", []string{"run/systemd/system", "sys/fs/cgroup/init.scope"}, false, false},
+		{"systemd's own", "0::/init.scope\n", []string{"run/systemd/system", "sys/fs/cgroup/init.scope"}, false, false},
+		{"no way out", "0::/user.slice/session-1.scope\n", []string{"run/systemd/system"}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, dir := range append(c.dirs, "proc/"+me) {
+				require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(root, "proc", me, "cgroup"), []byte(c.cgroup), 0o644))
+			err := leaveSession(root)
+			assert.Equal(t, c.fails, err != nil, "%v", err)
+			found, err := filepath.Glob(root + "/sys/fs/cgroup/*/cgroup.procs")
+			require.NoError(t, err)
+			deeper, err := filepath.Glob(root + "/sys/fs/cgroup/*/*/cgroup.procs")
+			require.NoError(t, err)
+			found = append(found, deeper...)
+			assert.Equal(t, c.moved, len(found) == 1)
+			for _, path := range found {
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, me, string(text))
+			}
+		})
+	}
+}
+
+// TestSelf raises this process for a moment.
+func TestSelf(t *testing.T) {
+	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+		t.Skip("needs CAP_SYS_NICE to set real-time policies")
+	}
+	var self Self
+	policy := func(pid kernel.TID) kernel.SchedAttr {
+		attr, err := kernel.System().Attr(pid)
+		require.NoError(t, err)
+		return attr
+	}
+	require.NoError(t, self.Raise())
+	up := policy(kernel.TID(os.Getpid()))
+	child := newBench(t).child
+	require.NoError(t, self.Drop())
+	assert.Equal(t, kernel.RR, up.Policy)
+	assert.Equal(t, SelfPriority, up.RTPrio)
+	assert.Equal(t, kernel.Other, policy(child).Policy, "what it starts is ordinary")
+	dropped := policy(kernel.TID(os.Getpid()))
+	assert.Equal(t, kernel.Other, dropped.Policy)
+	assert.False(t, dropped.ResetOnFork)
+	ran, _, err := self.Delay()
+	require.NoError(t, err)
+	assert.Positive(t, ran)
+}
