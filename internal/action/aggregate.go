@@ -61,6 +61,10 @@ func (a aggregation) with(p bench.Placed) bench.Placed {
 		p.Reason += "; "
 	}
 	p.Reason += a.reason
-	p.Release = a.release
+	if before := p.Release; before != nil {
+		p.Release = func() error { return errors.Join(before(), a.release()) }
+	} else {
+		p.Release = a.release
+	}
 	return p
 }

@@ -13,10 +13,10 @@ import (
 	"piton/internal/tune"
 )
 
-// Placer places the processes of a benchmark as any process is placed. The
-// Tuner should have no journal: the processes end with their run, and there is
-// nothing to undo. measure is asked for the machine's load when CPUs are to be
-// chosen by it.
+// Placer places the processes of a benchmark as any process is placed. For those
+// that end with their run the Tuner should have no journal, as there is nothing to
+// undo; with one, Release takes the placement back. measure is asked for the
+// machine's load when CPUs are to be chosen by it.
 func Placer(t *tune.Tuner, topo *topology.Topology, measure func(context.Context) (*model.Model, error)) bench.PlaceFunc {
 	return func(ctx context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
 		want, err := ofSpec(spec, topo)
@@ -57,10 +57,22 @@ func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, meas
 	}
 	plan.Yes = true // whoever names fifo as a placement has said so
 	result, err := d.Tuner.Apply(ctx, plan)
-	if err != nil {
-		return bench.Placed{}, err
+	var out bench.Placed
+	if err == nil {
+		out, err = placed(result, choices)
 	}
-	return placed(result, choices)
+	if result.Entry == 0 {
+		return out, err
+	}
+	undo := func() error {
+		_, err := d.Tuner.Undo(context.WithoutCancel(ctx), tune.UndoRequest{IDs: []uint64{result.Entry}})
+		return err
+	}
+	if err != nil {
+		return bench.Placed{}, errors.Join(err, undo())
+	}
+	out.Release = undo
+	return out, nil
 }
 
 // ofSpec is the Tuning that a placement asks for.

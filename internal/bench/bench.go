@@ -21,7 +21,8 @@ import (
 type Study struct {
 	Workload   string        // "nqueens", "matrix"
 	Args       []string      // the workload's own flags, e.g. "-n", "14"; the command line of CommandWorkload
-	Figure     Figure        // of CommandWorkload
+	Figure     Figure        // of CommandWorkload and, with a rate's name for a pattern, of AttachWorkload
+	Period     time.Duration // of AttachWorkload: how long each placement is in force in turn
 	Placements []Placement   // the first is the base that the others are compared with
 	Runs       int           // measured runs per placement; with Until at least so many
 	Warmup     int           // runs per placement that are not counted
@@ -30,7 +31,10 @@ type Study struct {
 	// share of its median; 0 = after Runs.
 	Until  float64
 	Budget time.Duration // no round begins after so long; 0 = no limit
-	Noise  int           // processes of background load that the kernel may put on any CPU
+	// Counters asks for performance counters of each run; they cost a little at every
+	// context switch of the work.
+	Counters bool
+	Noise    int // processes of background load that the kernel may put on any CPU
 }
 
 // Limits of a Study.
@@ -41,6 +45,9 @@ const (
 
 // Validate says in one sentence what is wrong with the study.
 func (s Study) Validate() error {
+	if s.Workload == AttachWorkload {
+		return s.validateAttach()
+	}
 	if s.Workload == CommandWorkload {
 		if len(s.Args) == 0 {
 			return errors.New("a command is missing")
@@ -147,6 +154,8 @@ type RunResult struct {
 	Seconds         float64         // the workload's own timing of its work
 	Metric          float64         // what is compared, in the unit of the workload's Metric
 	Detail          json.RawMessage // the workload's own result
+	Counts          []Count         // performance counters, when the study asked for them
+	NoCounts        string          // why some of them are missing, "" if none is
 	Touched         bool            // somebody changed its placement while it ran
 	TouchedWhat     string          // "affinity 1 became 0-1 of thread 123"
 	Err             string          // "" when it ran and its answer was right

@@ -27,6 +27,7 @@ type Arm struct {
 	HaveMigrations    bool
 	RunDelay          float64 // median, seconds
 	HaveRunDelay      bool
+	Counts            []Count // medians of the counters and of what they give together; Share is the least
 	values            []float64
 }
 
@@ -73,6 +74,7 @@ func Judge(r Results) Report {
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
+	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
 	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", percent(steal)))
 	}
@@ -108,6 +110,7 @@ func newArm(p Placement, runs []RunResult) Arm {
 	if a.Runs == 0 {
 		return a
 	}
+	a.Counts = medianCounts(runs)
 	s := benchmath.AssumeNothing.Summary(newSample(a.values), confidence)
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)

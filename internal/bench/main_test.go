@@ -91,3 +91,11 @@ func newRunner(t *testing.T) *Runner {
 
 // gone reports whether no process has the PID, not even an unreaped one.
 func gone(pid kernel.TID) bool { return errors.Is(syscall.Kill(int(pid), 0), syscall.ESRCH) }
+
+// killAndReap ends a child of the test.
+func killAndReap(pid kernel.TID) error {
+	err := syscall.Kill(int(pid), syscall.SIGKILL)
+	var status syscall.WaitStatus
+	_, waited := syscall.Wait4(int(pid), &status, 0, nil)
+	return errors.Join(err, waited)
+}

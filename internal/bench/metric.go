@@ -20,7 +20,7 @@ func (m Metric) Format(value float64) string { return fixed(value, decimals(valu
 
 // Metric is what the study's runs are compared by.
 func (s Study) Metric() Metric {
-	if s.Workload == CommandWorkload {
+	if s.Workload == CommandWorkload || s.Workload == AttachWorkload {
 		return s.Figure.metric()
 	}
 	w, err := Lookup(s.Workload)

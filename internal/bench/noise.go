@@ -28,7 +28,8 @@ func noiseMain(gate io.Reader) int {
 		}
 		select {
 		case <-done:
-			return int(x & 0) // x is used, so that the loop is not left out
+			runtime.KeepAlive(x) // so that the loop is not left out
+			return 0
 		default:
 			runtime.Gosched() // the reader needs a turn where there is one CPU
 		}

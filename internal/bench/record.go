@@ -19,14 +19,16 @@ type studyRecord struct {
 	Started    time.Time     `json:"started"`
 	Workload   string        `json:"workload"`
 	Args       []string      `json:"args"`
-	Placements []Placement   `json:"placements"`       // the first is the base
-	Runs       int           `json:"runs"`             // per placement
-	Warmup     int           `json:"warmup"`           // per placement
-	TimeoutS   float64       `json:"timeout_s"`        // of one run, 0 = none
-	Until      float64       `json:"until"`            // share of the median that intervals were to be within, 0 = not asked for
-	BudgetS    float64       `json:"budget_s"`         // 0 = none
-	Noise      int           `json:"noise"`            // processes of background load
-	Figure     *figureRecord `json:"figure,omitempty"` // of a command, where it is not its time
+	Placements []Placement   `json:"placements"` // the first is the base
+	Runs       int           `json:"runs"`       // per placement
+	Warmup     int           `json:"warmup"`     // per placement
+	TimeoutS   float64       `json:"timeout_s"`  // of one run, 0 = none
+	Until      float64       `json:"until"`      // share of the median that intervals were to be within, 0 = not asked for
+	BudgetS    float64       `json:"budget_s"`   // 0 = none
+	Noise      int           `json:"noise"`      // processes of background load
+	Counters   bool          `json:"counters,omitempty"`
+	PeriodS    float64       `json:"period_s,omitempty"` // of a study of a process
+	Figure     *figureRecord `json:"figure,omitempty"`   // of a command, where it is not its time
 	Conditions Conditions    `json:"conditions"`
 }
 
@@ -63,6 +65,9 @@ type runRecord struct {
 	MajorFaults     uint64          `json:"major_faults"`
 	MaxRSSBytes     uint64          `json:"max_rss_bytes"`
 	Threads         int             `json:"threads"`
+	Counters        []Count         `json:"counters,omitempty"`
+	Derived         []Count         `json:"derived,omitempty"`     // from the counters
+	NoCounters      string          `json:"no_counters,omitempty"` // why some are missing
 	Touched         bool            `json:"touched"`
 	TouchedWhat     string          `json:"touched_what"`
 	Error           string          `json:"error"`
@@ -106,7 +111,7 @@ func newStudyRecord(r Results) studyRecord {
 	return studyRecord{
 		Type: "study", ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
 		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
-		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Figure: figure, Conditions: r.Conditions,
+		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure, Conditions: r.Conditions,
 	}
 }
 
@@ -118,7 +123,7 @@ func (s studyRecord) results() Results {
 	return Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: Study{
 		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
 		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
-		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure,
+		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure, Counters: s.Counters, Period: seconds(s.PeriodS),
 	}}
 }
 
@@ -130,6 +135,7 @@ func newRunRecord(study string, r RunResult) runRecord {
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
 		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
 		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Error: r.Err, Detail: r.Detail,
+		Counters: r.Counts, Derived: Derived(r.Counts), NoCounters: r.NoCounts,
 	}
 	if r.Metric != r.Seconds {
 		rec.Value = &r.Metric
@@ -155,6 +161,7 @@ func (r runRecord) result() RunResult {
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
 		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
 		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Err: r.Error, Detail: r.Detail,
+		Counts: r.Counters, NoCounts: r.NoCounters,
 	}
 	if r.Value != nil {
 		run.Metric = *r.Value

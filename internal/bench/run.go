@@ -74,6 +74,10 @@ func (r *Runner) measure(ctx context.Context, c *child, study Study, run *RunRes
 		return err
 	}
 	before := r.count(run.PID)
+	if study.Counters {
+		p := openPerf(r.Proc, run.PID, groups)
+		defer func() { p.into(run) }()
+	}
 	started(*run)
 
 	host := readHostTicks(r.Proc)

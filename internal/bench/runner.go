@@ -105,7 +105,11 @@ func (r *Runner) next(ctx context.Context, results *Results, s slot, left *estim
 		on(e)
 	}
 	start := time.Now()
-	run := r.runOne(ctx, results.Study, s, func(run RunResult) { emit(RunStarted, run) })
+	one := r.runOne
+	if results.Study.Workload == AttachWorkload {
+		one = r.attach
+	}
+	run := one(ctx, results.Study, s, func(run RunResult) { emit(RunStarted, run) })
 	if ctx.Err() != nil {
 		return fmt.Errorf("run the study: %w", context.Cause(ctx))
 	}

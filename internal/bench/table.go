@@ -199,11 +199,26 @@ func WriteTable(w io.Writer, rep Report) error {
 		}
 		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
+	for _, a := range rep.Arms {
+		if text := countsText(a.Counts); text != "" {
+			out.WriteString(string(a.Placement) + ": " + text + "\n")
+		}
+	}
 	for _, text := range rep.AllWarnings() {
 		out.WriteString("note: " + text + "\n")
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// countsText is an arm's counters in a line: "1234567 instructions, 1.82
+// instructions per cycle".
+func countsText(counts []Count) string {
+	var parts []string
+	for _, c := range counts {
+		parts = append(parts, strconv.FormatFloat(c.Value, 'g', 6, 64)+" "+strings.ReplaceAll(c.Name, "_", " "))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // rightAligned says which of Row's cells are numbers.

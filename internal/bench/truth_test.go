@@ -50,7 +50,9 @@ func fixedWork(_ context.Context, v Values) (Outcome, error) {
 			x = x*6364136223846793005 + 1442695040888963407
 		}
 	}
-	return Outcome{Answer: fmt.Sprint(x & 0), Seconds: time.Since(began).Seconds()}, nil
+	took := time.Since(began)
+	runtime.KeepAlive(x)
+	return Outcome{Answer: "done", Seconds: took.Seconds()}, nil
 }
 
 // verdicts makes so many studies of Normal and what is the same to the kernel, and

@@ -28,6 +28,7 @@ type benchOptions struct {
 	until   part
 	budget  length
 	noise   count
+	counted bool
 	output  output
 }
 
@@ -55,7 +56,7 @@ With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"t
 	for _, w := range bench.Workloads {
 		cmd.AddCommand(newBenchWorkload(a, w))
 	}
-	cmd.AddCommand(newBenchRun(a))
+	cmd.AddCommand(newBenchRun(a), newBenchAttach(a))
 	return cmd
 }
 
@@ -102,6 +103,7 @@ func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Var(&o.until, "until", "go on after --runs until every 95% interval is within this part of its median, such as 1%")
 	fs.Var(&o.budget, "budget", "begin no further round after this time (with --until 5m unless given)")
 	fs.Var(&o.noise, "noise", "background load: busy processes that the kernel may put on any CPU")
+	fs.BoolVar(&o.counted, "counters", false, "count instructions, cycles, branches, cache misses, migrations and switches of each run")
 	fs.Var(&o.timeout, "timeout", "give a run up after this time")
 	o.output.addFlag(fs, asTable, asJSON, asCSV)
 }
@@ -167,7 +169,7 @@ const untilBudget = 5 * time.Minute
 // study adds to what is run how it is run.
 func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 	s.Runs, s.Warmup, s.Timeout = o.runs.n, o.warmup.n, o.timeout.d
-	s.Until, s.Budget, s.Noise = o.until.v, o.budget.d, o.noise.n
+	s.Until, s.Budget, s.Noise, s.Counters = o.until.v, o.budget.d, o.noise.n, o.counted
 	if s.Until > 0 && s.Budget == 0 {
 		s.Budget = untilBudget
 	}
@@ -198,7 +200,7 @@ func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) e
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	runner, err := a.benchRunner()
+	runner, err := a.benchRunner(study.Workload == bench.AttachWorkload)
 	if err != nil {
 		return err
 	}
@@ -219,8 +221,9 @@ func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) e
 	return benchOutcome(results)
 }
 
-// benchRunner runs studies on this machine.
-func (a *app) benchRunner() (*bench.Runner, error) {
+// benchRunner runs studies on this machine. What it places is put back when it is
+// undoable; else it has to end with its run.
+func (a *app) benchRunner(undoable bool) (*bench.Runner, error) {
 	topo, err := a.topology()
 	if err != nil {
 		return nil, err
@@ -235,10 +238,16 @@ func (a *app) benchRunner() (*bench.Runner, error) {
 	} else {
 		store = bench.NewStore(path)
 	}
+	tuner := tune.New(tune.Options{})
+	if undoable {
+		if tuner, err = a.tuner(); err != nil {
+			return nil, err
+		}
+	}
 	measure := func(ctx context.Context) (*model.Model, error) { return a.measure(ctx) }
 	return &bench.Runner{
 		Command: []string{self, workloadVerb}, Env: a.Env,
-		Place:     action.Placer(tune.New(tune.Options{}), topo, measure),
+		Place:     action.Placer(tuner, topo, measure),
 		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: store,
 		Conditions: func() bench.Conditions { return bench.ReadConditions("/", version()) },
 	}, nil

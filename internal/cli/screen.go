@@ -118,7 +118,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	if journalErr != nil {
 		tuning = unable{tuning, journalErr}
 	}
-	runner, err := a.benchRunner()
+	runner, err := a.benchRunner(false)
 	if err != nil {
 		return tui.Deps{}, err
 	}

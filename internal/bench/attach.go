@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// AttachWorkload is the workload of a study of a process that was there before:
+// its Args are the PID and the name, its Figure the rate.
+const AttachWorkload = "attach"
+
+// settle is the share of a period that is not counted, so that caches are warm
+// and the scheduler has done what a new placement asks of it.
+const settle = 0.1
+
+// validateAttach says what is wrong with a study of a process.
+func (s Study) validateAttach() error {
+	if len(s.Args) != 2 {
+		return errors.New("a study of a process needs its number and name")
+	}
+	if _, err := s.attached(); err != nil {
+		return err
+	}
+	if s.Period <= 0 {
+		return errors.New("the period of a study of a process must be above 0")
+	}
+	if _, err := findRate(s.Figure.Pattern); err != nil {
+		return err
+	}
+	return s.validateCounts()
+}
+
+// attached is the process that a study is of.
+func (s Study) attached() (kernel.TID, error) {
+	n, err := strconv.ParseInt(s.Args[0], 10, 32)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("%q is not the number of a process", s.Args[0])
+	}
+	return kernel.TID(n), nil
+}
+
+// attach measures a live process for one period under a placement, and takes the
+// placement back. What goes wrong is in the result's Err.
+func (r *Runner) attach(ctx context.Context, study Study, s slot, started func(RunResult)) RunResult {
+	run := RunResult{Workload: study.Workload, Placement: s.placement, Index: s.index, Started: time.Now()}
+	pid, err := study.attached()
+	if err == nil {
+		run.PID = pid
+		err = r.period(ctx, study, &run, started)
+	}
+	if err != nil {
+		run.Err = err.Error()
+	}
+	return run
+}
+
+func (r *Runner) period(ctx context.Context, study Study, run *RunResult, started func(RunResult)) (err error) {
+	// The process keeps its number as long as this is held.
+	held, err := r.Scheduler.Hold(run.PID)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	spec, err := ParsePlacement(string(run.Placement))
+	if err != nil {
+		return err
+	}
+	placed, err := r.Place(ctx, run.PID, spec)
+	if placed.Release != nil {
+		defer func() { err = errors.Join(err, placed.Release()) }()
+	}
+	if err != nil {
+		return fmt.Errorf("place it %s: %w", run.Placement, err)
+	}
+	run.CPUs, run.Reason = placed.CPUs, placed.Reason
+	started(*run)
+	if err := pause(ctx, time.Duration(settle*float64(study.Period))); err != nil {
+		return err
+	}
+	rate, err := findRate(study.Figure.Pattern)
+	if err != nil {
+		return err
+	}
+	m, err := rate.open(r.Proc, run.PID)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	before, host := r.count(run.PID), readHostTicks(r.Proc)
+	began := time.Now()
+	if err := pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
+		return err
+	}
+	grown, err := m.grown()
+	run.Wall = time.Since(began)
+	if err := errors.Join(err, held.Alive()); err != nil {
+		return fmt.Errorf("it ended: %w", err)
+	}
+	run.Seconds = run.Wall.Seconds()
+	run.Metric = grown / run.Seconds
+	if run.MigrationSource = sample.SourceNone.String(); before != nil {
+		r.count(run.PID).since(before, run)
+	}
+	run.StealShare, run.HaveSteal = readHostTicks(r.Proc).stolen(host)
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+// attachable starts a process that counts in a file for as long as it is let.
+func attachable(t *testing.T) (pid kernel.TID, file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "count")
+	require.NoError(t, os.WriteFile(file, []byte("0"), 0o600))
+	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); echo $i >"$0"; done`, file)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return kernel.TID(cmd.Process.Pid), file
+}
+
+func attachStudy(t *testing.T, pid kernel.TID, rate string) Study {
+	t.Helper()
+	figure, err := RateFigure(rate)
+	require.NoError(t, err)
+	return Study{Workload: AttachWorkload, Args: []string{fmt.Sprint(pid), "sh"}, Figure: figure,
+		Placements: []Placement{Normal, "nice:5"}, Runs: 2, Period: 100 * time.Millisecond}
+}
+
+func TestAttachMeasuresRatesAndTakesPlacementsBack(t *testing.T) {
+	pid, file := attachable(t)
+	r := newRunner(t)
+	in := false
+	r.Place = func(_ context.Context, got kernel.TID, spec Spec) (Placed, error) {
+		assert.Equal(t, pid, got)
+		if spec.Name() == Normal {
+			assert.False(t, in, "normal is how it was found")
+			return Placed{}, nil
+		}
+		in = true
+		return Placed{Release: func() error { in = false; return nil }}, nil
+	}
+	for _, rate := range []string{"cpu", "run-delay", "migrations", "switches", "preemptions", "bytes", fileRate + file} {
+		study := attachStudy(t, pid, rate)
+		require.NoError(t, study.Validate())
+		res, err := r.Run(t.Context(), study, nil)
+		require.NoError(t, err)
+		require.Len(t, res.Runs, 4)
+		for _, run := range res.Runs {
+			require.Empty(t, run.Err, rate)
+			assert.GreaterOrEqual(t, run.Metric, 0.0, rate)
+		}
+		if rate == "cpu" || rate == "bytes" || rate == fileRate+file {
+			assert.Positive(t, res.Runs[0].Metric, rate)
+		}
+		assert.False(t, in, "taken back")
+		assert.Equal(t, rate, res.Study.Metric().Name)
+	}
+}
+
+func TestAttachOutlivesItsProcess(t *testing.T) {
+	pid, _ := attachable(t)
+	r := newRunner(t)
+	runs := 0
+	res, err := r.Run(t.Context(), attachStudy(t, pid, "cpu"), func(e Event) {
+		if e.Kind == RunEnded {
+			if runs++; runs == 2 {
+				require.NoError(t, killAndReap(pid))
+			}
+		}
+	})
+	require.NoError(t, err)
+	require.Len(t, res.Runs, 4)
+	assert.Empty(t, res.Runs[1].Err, "what was measured is kept")
+	assert.NotEmpty(t, res.Runs[2].Err)
+}
+
+func TestAttachRefuses(t *testing.T) {
+	_, err := RateFigure("speed")
+	assert.ErrorContains(t, err, `there is no rate "speed"; there is run-delay, cpu,`)
+	study := attachStudy(t, 1, "cpu")
+	study.Args = []string{"x", "y"}
+	assert.ErrorContains(t, study.Validate(), "not the number of a process")
+	study = attachStudy(t, 1, "cpu")
+	study.Period = 0
+	assert.ErrorContains(t, study.Validate(), "period")
+}
+
+// The software counters are there on every machine; the hardware's, or why not.
+func TestCountersOfRuns(t *testing.T) {
+	study := Study{Workload: "nqueens", Args: []string{"-n", "11", "--threads", "2"}, Placements: []Placement{Normal}, Runs: 6, Counters: true}
+	res, err := newRunner(t).Run(t.Context(), study, nil)
+	require.NoError(t, err)
+	run := res.Runs[0]
+	require.Empty(t, run.Err)
+	if run.NoCounts != "" && len(run.Counts) == 0 {
+		t.Skip(run.NoCounts)
+	}
+	arm := Judge(res).Arms[0]
+	names := map[string]Count{}
+	for _, c := range arm.Counts {
+		names[c.Name] = c
+	}
+	assert.Positive(t, names[kernel.TaskSwitches.Name].Value, "its threads waited for each other")
+	assert.Contains(t, names, kernel.TaskMigrations.Name)
+	if run.NoCounts == "" {
+		assert.Positive(t, names["instructions_per_cycle"].Value)
+	} else {
+		assert.Contains(t, Judge(res).Warnings, run.NoCounts)
+	}
+}
+
+func TestDerivedAndScaledCounters(t *testing.T) {
+	counts := []Count{{"cycles", 2000, 1}, {"instructions", 3000, 0.5}, {"branches", 100, 1}, {"branch_misses", 5, 1}, {"cache_references", 0, 1}, {"cache_misses", 0, 1}}
+	assert.Equal(t, []Count{{"instructions_per_cycle", 1.5, 0.5}, {"branch_miss_rate", 0.05, 1}}, Derived(counts))
+	assert.Equal(t, []string{"instructions was counted for 50.0% of the time and scaled up: the PMU has too few counters"},
+		countWarnings([]RunResult{{Counts: counts}, {Counts: counts}}))
+}

@@ -1,0 +1,231 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/sample"
+)
+
+// Count is what one performance counter counted in a run.
+type Count struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	// Share is the part of the time that it counted in, where more counters were
+	// wanted than the PMU has; Value is scaled up by it. 1 is all of the time.
+	Share float64 `json:"share"`
+}
+
+// groups are the counters of a run. Those of one group count at the same time, so
+// that their ratios hold.
+var groups = [][]kernel.Counter{
+	{kernel.Cycles, kernel.Instructions, kernel.Branches, kernel.BranchMisses},
+	{kernel.CacheReferences, kernel.CacheMisses},
+	{kernel.TaskMigrations},
+	{kernel.TaskSwitches},
+}
+
+// perf is open counters of all threads of a process and of what they start.
+type perf struct {
+	counters []kernel.Counter
+	fds      [][]int // of each counter, one a thread
+	// missing is why some are not counted, nil if all are.
+	missing error
+}
+
+// openPerf opens the counters that can be had. What cannot be is left out.
+func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter) *perf {
+	all := &perf{}
+	tids, err := p.Threads(pid)
+	if err != nil {
+		all.missing = err
+		return all
+	}
+	for _, group := range groups {
+		if err := all.group(tids, group); err != nil && all.missing == nil {
+			all.missing = err
+		}
+	}
+	return all
+}
+
+// group opens one group on every thread, or nothing of it.
+func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
+	opened := make([][]int, len(group))
+	for _, tid := range tids {
+		leader := -1
+		for i, c := range group {
+			fd, err := kernel.OpenTaskCounter(c, tid, leader)
+			if errors.Is(err, syscall.ESRCH) {
+				break // it has ended
+			}
+			if err != nil {
+				closeAll(opened)
+				return explainCounter(err)
+			}
+			if leader < 0 {
+				leader = fd
+			}
+			opened[i] = append(opened[i], fd)
+		}
+	}
+	p.counters = append(p.counters, group...)
+	p.fds = append(p.fds, opened...)
+	return nil
+}
+
+func explainCounter(err error) error {
+	for _, none := range []error{syscall.ENOENT, syscall.ENODEV, syscall.EOPNOTSUPP} {
+		if errors.Is(err, none) {
+			return errors.New("no PMU here: hardware counters cannot be had")
+		}
+	}
+	return fmt.Errorf("hardware counters cannot be had: %w", err)
+}
+
+// read sums up what each counter counted since it was opened.
+func (p *perf) read() []Count {
+	var out []Count
+	for i, c := range p.counters {
+		sum := Count{Name: c.Name}
+		var enabled, running uint64
+		for _, fd := range p.fds[i] {
+			value, on, ran, err := kernel.ReadTaskCounter(fd)
+			if err != nil || ran == 0 {
+				continue // it never had its turn
+			}
+			sum.Value += float64(value) * float64(on) / float64(ran)
+			enabled, running = enabled+on, running+ran
+		}
+		if running > 0 {
+			sum.Share = float64(running) / float64(enabled)
+			out = append(out, sum)
+		}
+	}
+	return out
+}
+
+func (p *perf) close() { closeAll(p.fds) }
+
+// into puts what was counted into a run, and closes the counters. Those of a
+// process that has ended still tell: they count what its threads did. Where the
+// threads are gone its migrations are known by them alone.
+func (p *perf) into(run *RunResult) {
+	defer p.close()
+	run.Counts = p.read()
+	if p.missing != nil {
+		run.NoCounts = p.missing.Error()
+	}
+	for _, c := range run.Counts {
+		if c.Name == kernel.TaskMigrations.Name && !run.HaveMigrations() {
+			run.Migrations, run.MigrationSource = uint64(c.Value), sample.SourcePerf.String()
+		}
+	}
+}
+
+func closeAll(fds [][]int) {
+	for _, of := range fds {
+		for _, fd := range of {
+			_ = kernel.CloseFile(fd)
+		}
+	}
+}
+
+// Derived are the metrics that counters give together, as PerfSuite's psprocess
+// prints them; those whose counters are missing are left out.
+func Derived(counts []Count) []Count {
+	value := map[string]Count{}
+	for _, c := range counts {
+		value[c.Name] = c
+	}
+	var out []Count
+	ratio := func(name, part, whole string) {
+		a, haveA := value[part]
+		b, haveB := value[whole]
+		if haveA && haveB && b.Value > 0 {
+			out = append(out, Count{Name: name, Value: a.Value / b.Value, Share: min(a.Share, b.Share)})
+		}
+	}
+	ratio("instructions_per_cycle", kernel.Instructions.Name, kernel.Cycles.Name)
+	ratio("branch_miss_rate", kernel.BranchMisses.Name, kernel.Branches.Name)
+	ratio("cache_miss_rate", kernel.CacheMisses.Name, kernel.CacheReferences.Name)
+	return out
+}
+
+// counted is a meter of one counter.
+type counted struct {
+	p    *perf
+	last float64
+}
+
+func instructionsMeter(p procfs.FS, pid kernel.TID) (meter, error) {
+	m := &counted{p: openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}})}
+	if m.p.missing != nil {
+		return nil, m.p.missing
+	}
+	return m, nil
+}
+
+func (m *counted) grown() (float64, error) {
+	all := m.p.read()
+	if len(all) == 0 {
+		return 0, nil // none of its threads ran
+	}
+	grown := all[0].Value - m.last
+	m.last = all[0].Value
+	return grown, nil
+}
+
+func (m *counted) close() { m.p.close() }
+
+// medianCounts are the medians of the counters over the valid runs, and of what
+// they give together.
+func medianCounts(runs []RunResult) []Count {
+	values, shares := map[string][]float64{}, map[string]float64{}
+	var names []string
+	for _, run := range runs {
+		if !run.Valid() {
+			continue
+		}
+		for _, c := range append(slices.Clone(run.Counts), Derived(run.Counts)...) {
+			if values[c.Name] == nil {
+				names = append(names, c.Name)
+				shares[c.Name] = c.Share
+			}
+			values[c.Name] = append(values[c.Name], c.Value)
+			shares[c.Name] = min(shares[c.Name], c.Share)
+		}
+	}
+	var out []Count
+	for _, name := range names {
+		v, _ := median(values[name])
+		out = append(out, Count{Name: name, Value: v, Share: shares[name]})
+	}
+	return out
+}
+
+// countWarnings says once why counters are missing, and which of them were scaled.
+func countWarnings(runs []RunResult) []string {
+	var out []string
+	scaled := map[string]bool{}
+	for _, run := range runs {
+		if run.NoCounts != "" && !slices.Contains(out, run.NoCounts) {
+			out = append(out, run.NoCounts)
+		}
+		for _, c := range run.Counts {
+			if c.Share < fullTime && !scaled[c.Name] {
+				scaled[c.Name] = true
+				out = append(out, fmt.Sprintf("%s was counted for %s of the time and scaled up: the PMU has too few counters", c.Name, percent(c.Share)))
+			}
+		}
+	}
+	return out
+}
+
+// fullTime is the share from which on a counter is taken to have counted all the
+// time: the kernel's two clocks differ a little.
+const fullTime = 0.999

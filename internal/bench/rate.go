@@ -1,0 +1,205 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// rate is something of a live process that grows, and by how much a second.
+type rate struct {
+	Name   string
+	Help   string
+	Unit   string
+	Higher bool // is better
+	open   func(p procfs.FS, pid kernel.TID) (meter, error)
+}
+
+// meter tells by how much its figure grows.
+type meter interface {
+	// grown is by how much the figure has grown since the call before.
+	grown() (float64, error)
+	close()
+}
+
+// fileRate stands in front of the path of a counter file: "file:/run/app/requests".
+const fileRate = "file:"
+
+var rates = []rate{
+	{"run-delay", "time that its threads waited for a CPU", "ms/s", false, threadMeter(runDelayMs)},
+	{"cpu", "time that it ran", "ms/s", true, cpuMeter},
+	{"migrations", "moves of its threads to another CPU", "/s", false, threadMeter(migrationsOf)},
+	{"switches", "voluntary switches: how often its threads had something to do and did it", "/s", true, threadMeter(voluntary)},
+	{"preemptions", "involuntary switches", "/s", false, threadMeter(involuntary)},
+	{"bytes", "bytes that it read and wrote", "B/s", true, bytesMeter},
+	{"instructions", "instructions, by hardware counter", "/s", true, instructionsMeter},
+}
+
+// RateHelp is one line a rate, for help texts.
+func RateHelp() string {
+	var b strings.Builder
+	for _, r := range rates {
+		fmt.Fprintf(&b, "  %-13s %s\n", r.Name, r.Help)
+	}
+	fmt.Fprintf(&b, "  %-13s a file that holds a number which grows\n", fileRate+"PATH")
+	return b.String()
+}
+
+// findRate finds a rate by what the user wrote.
+func findRate(name string) (rate, error) {
+	if path, ok := strings.CutPrefix(name, fileRate); ok && path != "" {
+		return rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (meter, error) {
+			return newGrowth(func() (float64, error) { return readNumber(path) })
+		}}, nil
+	}
+	i := slices.IndexFunc(rates, func(r rate) bool { return r.Name == name })
+	if i < 0 {
+		var names []string
+		for _, r := range rates {
+			names = append(names, r.Name)
+		}
+		return rate{}, fmt.Errorf("there is no rate %q; there is %s and %sPATH", name, strings.Join(names, ", "), fileRate)
+	}
+	return rates[i], nil
+}
+
+// RateFigure is the figure of a study that compares a rate.
+func RateFigure(name string) (Figure, error) {
+	r, err := findRate(name)
+	return Figure{Pattern: r.Name, Unit: r.Unit, HigherIsBetter: r.Higher}, err
+}
+
+// growth is a meter of one figure.
+type growth struct {
+	read func() (float64, error)
+	last float64
+}
+
+func newGrowth(read func() (float64, error)) (meter, error) {
+	v, err := read()
+	return &growth{read, v}, err
+}
+
+func (g *growth) grown() (float64, error) {
+	v, err := g.read()
+	grown := v - g.last
+	g.last = v
+	return grown, err
+}
+
+func (*growth) close() {}
+
+// readNumber reads a counter file; one that is written anew in place is empty for
+// a moment.
+func readNumber(path string) (float64, error) {
+	b, err := os.ReadFile(path)
+	for try := 0; try < 100 && err == nil && len(b) == 0; try++ {
+		time.Sleep(5 * time.Millisecond)
+		b, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return 0, err
+	}
+	v, err := strconv.ParseFloat(string(bytes.TrimSpace(b)), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s holds no number: %.40q", path, b)
+	}
+	return v, nil
+}
+
+func cpuMeter(_ procfs.FS, pid kernel.TID) (meter, error) {
+	return newGrowth(func() (float64, error) {
+		ns, err := kernel.ProcessTime(pid)
+		return float64(ns) / float64(time.Millisecond), err
+	})
+}
+
+func bytesMeter(p procfs.FS, pid kernel.TID) (meter, error) {
+	return newGrowth(func() (float64, error) {
+		b, err := p.File(fmt.Sprint(pid), "io")
+		if err != nil {
+			return 0, err
+		}
+		sum := 0.0
+		for line := range bytes.Lines(b) {
+			key, value, _ := bytes.Cut(line, []byte(":"))
+			if k := string(key); k == "rchar" || k == "wchar" {
+				v, err := strconv.ParseFloat(string(bytes.TrimSpace(value)), 64)
+				if err != nil {
+					return 0, fmt.Errorf("read the io file of %d: %w", pid, err)
+				}
+				sum += v
+			}
+		}
+		return sum, nil
+	})
+}
+
+// threads is a meter of a figure that each thread has. What one that ends had
+// grown since the last call is lost, and one that is born begins at 0.
+type threads struct {
+	proc procfs.FS
+	pid  kernel.TID
+	of   func(p procfs.FS, pid, tid kernel.TID) (float64, error)
+	last map[kernel.TID]float64
+}
+
+func threadMeter(of func(p procfs.FS, pid, tid kernel.TID) (float64, error)) func(procfs.FS, kernel.TID) (meter, error) {
+	return func(p procfs.FS, pid kernel.TID) (meter, error) {
+		m := &threads{proc: p, pid: pid, of: of}
+		_, err := m.grown()
+		return m, err
+	}
+}
+
+func (m *threads) grown() (float64, error) {
+	tids, err := m.proc.Threads(m.pid)
+	if err != nil {
+		return 0, err
+	}
+	now, sum := make(map[kernel.TID]float64, len(tids)), 0.0
+	var failed error
+	for _, tid := range tids {
+		v, err := m.of(m.proc, m.pid, tid)
+		if err != nil {
+			failed = err
+			continue
+		}
+		now[tid] = v
+		sum += v - min(m.last[tid], v)
+	}
+	m.last = now
+	if len(now) == 0 {
+		return 0, failed
+	}
+	return sum, nil
+}
+
+func (*threads) close() {}
+
+func runDelayMs(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.Schedstat(pid, tid)
+	return float64(s.RunDelayNs) / float64(time.Millisecond), err
+}
+
+func migrationsOf(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.Sched(pid, tid)
+	return float64(s.Migrations), err
+}
+
+func voluntary(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.ThreadStatus(pid, tid)
+	return float64(s.VoluntarySwitches), err
+}
+
+func involuntary(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.ThreadStatus(pid, tid)
+	return float64(s.InvoluntarySwitches), err
+}

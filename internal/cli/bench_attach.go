@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/bench"
+	"piton/internal/procfs"
+	"piton/internal/tune"
+)
+
+// newBenchAttach compares placements on a process that is there already.
+func newBenchAttach(a *app) *cobra.Command {
+	o := newBenchOptions()
+	o.warmup.n = 0
+	period := interval{d: 5 * time.Second, min: 100 * time.Millisecond, max: time.Hour}
+	rate := "run-delay"
+	cmd := &cobra.Command{
+		Use:   "attach TARGET",
+		Short: "compare placements on a running process",
+		Long: `Put a running process under several placements in turn, each for a period, and compare what it does a second. After
+each period the placement is taken back, so normal is how it was found. What it does is one of
+
+` + bench.RateHelp(),
+		Example: "  piton bench attach 3641 --place normal --place llc --period 5s --rate switches\n" +
+			"  piton bench attach nginx --place normal --place spread --rate file:/run/app/requests",
+		Args: needArgs(1, "a process"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			figure, err := bench.RateFigure(rate)
+			if err != nil {
+				return usageError{err}
+			}
+			return attachBench(cmd.Context(), a, args, bench.Study{Workload: bench.AttachWorkload, Figure: figure, Period: period.d}, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.Var(&period, "period", "how long each placement is in force in turn; its first tenth is not counted")
+	fs.StringVar(&rate, "rate", rate, "`RATE` to compare")
+	o.addFlags(fs)
+	return cmd
+}
+
+func attachBench(ctx context.Context, a *app, words []string, study bench.Study, o *benchOptions) error {
+	found, unmatched, err := a.targets(words, tune.ScopeProcess)
+	if err := errors.Join(unmatched, err); err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return usagef("piton bench attach takes one process, and %d match", len(found))
+	}
+	pid := found[0].TID
+	comm := ""
+	if st, err := procfs.New(a.hostRoot).Stat(pid); err == nil {
+		comm = string(st.Comm)
+	}
+	study.Args = []string{fmt.Sprint(pid), comm}
+	return runBench(ctx, a, study, o)
+}
