@@ -10,6 +10,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,19 +77,13 @@ func (l Launcher) Apply(ctx context.Context, t *tune.Tuner, plan tune.Plan, afte
 
 // arm starts a guard for the plan and waits until it is ready.
 func (l Launcher) arm(t *tune.Tuner, plan tune.Plan, after time.Duration) (*Guard, error) {
-	if l.Program == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		l.Program = self
-	}
+	program := cmp.Or(l.Program, "/proc/self/exe") // also when its file has been replaced
 	ours, theirs, err := kernel.SocketPair()
 	if err != nil {
 		return nil, err
 	}
 	defer ours.Close() // the connection below is a duplicate
-	cmd := exec.Command(l.Program, Verb)
+	cmd := exec.Command(program, Verb)
 	cmd.Args[0] = processName
 	cmd.Env, cmd.Dir = l.Env, "/"
 	cmd.ExtraFiles = []*os.File{theirs} // its descriptor 3

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -32,7 +33,11 @@ const (
 // what could not be had, in sentences.
 func Prepare(rtprio int, avoid cpuset.Set) (caveats []string) {
 	caveat := func(format string, args ...any) { caveats = append(caveats, fmt.Sprintf(format, args...)) }
-	if err := raise(rtprio); err != nil {
+	err := raise(rtprio)
+	if errors.Is(err, syscall.EPERM) && leaveBudget("/") {
+		err = raise(rtprio)
+	}
+	if err != nil {
 		caveat("it has no real-time priority, and may come late on a starved machine: %v", err)
 	}
 	stayOff(avoid)
@@ -62,6 +67,20 @@ func raise(rtprio int) error {
 		}
 		return sched.SetPolicy(tid, kernel.RR, int(min(limits.RTPrio, uint64(rtprio))), false)
 	})
+}
+
+// leaveBudget moves the process to the root of the cpu cgroups, out of a group
+// without a budget for real-time tasks (cpu.rt_runtime_us of version 1,
+// sched-rt-group.rst), and reports whether it did.
+func leaveBudget(root string) bool {
+	for _, mount := range []string{"cpu", "cpu,cpuacct"} {
+		dir := filepath.Join(root, "sys/fs/cgroup", mount)
+		if _, err := os.Stat(filepath.Join(dir, "cpu.rt_runtime_us")); err != nil {
+			continue
+		}
+		return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0) == nil
+	}
+	return false
 }
 
 // stayOff keeps the process off CPUs that others may take for themselves, if any
@@ -142,7 +161,7 @@ func leaveSession(root string) error {
 		return nil
 	}
 	for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/systemd"} {
-		err = os.WriteFile(filepath.Join(root, mount, initScope, "cgroup.procs"), []byte(fmt.Sprint(os.Getpid())), 0)
+		err = os.WriteFile(filepath.Join(root, mount, initScope, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
 		if err == nil {
 			return nil
 		}

@@ -126,3 +126,17 @@ func TestSelf(t *testing.T) {
 	require.NoError(t, err)
 	assert.Positive(t, ran)
 }
+
+func TestLeaveBudget(t *testing.T) {
+	for _, dir := range []string{"cpu", "cpu,cpuacct"} {
+		root := t.TempDir()
+		assert.False(t, leaveBudget(root), "there are no such cgroups")
+		dir = filepath.Join(root, "sys/fs/cgroup", dir)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cpu.rt_runtime_us"), []byte("950000\n"), 0o644))
+		assert.True(t, leaveBudget(root))
+		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		require.NoError(t, err)
+		assert.Equal(t, fmt.Sprint(os.Getpid()), string(text))
+	}
+}
