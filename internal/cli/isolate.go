@@ -122,7 +122,7 @@ func runIsolate(ctx context.Context, a *app, expr string, o isolateOptions) erro
 	}
 	if err := m.Settle(&isolation, &result); err != nil {
 		a.warn("what stays was not looked at again: %v", err)
-	} else if err := p.staying("after", isolation.Staying); err != nil {
+	} else if err := p.after(isolation, result); err != nil {
 		return err
 	}
 	if err := p.finish(result, failed); err != nil || !o.verify.given {

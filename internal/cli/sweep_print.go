@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/tune"
 )
@@ -154,6 +155,29 @@ func stayGroups(all []partition.Staying) []stayGroup {
 		}
 	}
 	return groups
+}
+
+// after lists what keeps the CPUs once all was done, and warns of what could have
+// been moved and is there again.
+func (p *sweepPrinter) after(i partition.Isolation, r tune.Result) error {
+	failed := map[kernel.TID]bool{}
+	for _, c := range r.Changes {
+		if c.Status == tune.Failed || c.Status == tune.Refused {
+			failed[c.TID] = true
+		}
+	}
+	again := 0
+	for _, q := range i.Requests {
+		for _, target := range q.Targets {
+			if !failed[target.TID] {
+				again++
+			}
+		}
+	}
+	if again > 0 {
+		p.warn("threads that have CPUs %s again, by themselves or somebody else: %d; piton isolate %s --dry-run names them", p.cpus, again, p.cpus)
+	}
+	return p.staying("after", i.Staying)
 }
 
 // staying lists what keeps CPUs, before and after.
