@@ -18,10 +18,7 @@ import (
 // machine of 300 tasks and 20 interrupts: whatever was changed is in the journal,
 // and piton undo --all gives every mask back. PITON_VM_KILLS says how many times.
 func TestVMIsolateKilled(t *testing.T) {
-	s := needVM(t)
-	if s.cpus > 16 {
-		t.Skipf("%d emulated CPUs are too slow to do it many times", s.cpus)
-	}
+	s := needSmallVM(t)
 	kills := 2
 	if n, err := strconv.Atoi(os.Getenv("PITON_VM_KILLS")); err == nil {
 		kills = n

@@ -39,7 +39,7 @@ func limited(t *testing.T, name string, cpus cpuset.Set, pid kernel.TID) string 
 // TestVMIsolateCpusets isolates the CPUs of a control group, and of one that has
 // one more.
 func TestVMIsolateCpusets(t *testing.T) {
-	s := needVM(t)
+	s := needSmallVM(t)
 	cpus := s.lastNode()
 	h, narrow, wide := newHome(t), sleeper(t), sleeper(t)
 	limited(t, "narrow", cpus, narrow)
@@ -74,7 +74,7 @@ func TestVMIsolateCpusets(t *testing.T) {
 // TestVMIsolateHotplug takes a CPU offline while it is isolated and while a task is
 // pinned to it.
 func TestVMIsolateHotplug(t *testing.T) {
-	s := needVM(t)
+	s := needSmallVM(t)
 	h, pinned, free := newHome(t), sleeper(t), sleeper(t)
 	last := cpuset.CPU(s.cpus - 1)
 	online := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", last)
@@ -109,7 +109,7 @@ func TestVMIsolateHotplug(t *testing.T) {
 
 // TestVMIsolateVerify puts a task on a CPU that is set apart and watched.
 func TestVMIsolateVerify(t *testing.T) {
-	s := needVM(t)
+	s := needSmallVM(t)
 	h, pid := newHome(t), spinner(t)
 	last := cpuset.CPU(s.cpus - 1)
 	cmd := h.program("isolate", fmt.Sprint(last), "--yes", "--verify", "3s", "-o", "json")

@@ -22,6 +22,17 @@ import (
 
 // The tests of this file isolate CPUs of the many-CPU machine of make vmtest.
 
+// needSmallVM skips on machines that would take minutes: emulated CPUs take turns,
+// and each brings kernel threads.
+func needSmallVM(t *testing.T) vmShape {
+	t.Helper()
+	s := needVM(t)
+	if s.cpus > 16 {
+		t.Skipf("%d emulated CPUs are too slow for it", s.cpus)
+	}
+	return s
+}
+
 // everyMask is every mask of the machine to the bit: of threads by number and
 // start, but kernel workers, which come and go, and threads of interrupt handlers,
 // which the kernel sends after their lines; and of files by path.
@@ -167,10 +178,7 @@ func (s vmShape) lastNode() cpuset.Set { return block(s.cpus-1, s.perNode()) }
 // TestVMIsolateNode isolates a node on a machine of many tasks and interrupts, and
 // takes it back in three ways.
 func TestVMIsolateNode(t *testing.T) {
-	s := needVM(t)
-	if s.cpus > 16 {
-		t.Skipf("%d emulated CPUs are too slow", s.cpus)
-	}
+	s := needSmallVM(t)
 	crowd(t, 60, s.cpus)
 	h := newHome(t)
 	node := fmt.Sprintf("node:%d", s.nodes-1)

@@ -49,7 +49,7 @@ func newPin(a *app) *cobra.Command {
 			return runVerb(cmd, a, args, want, o.verbOptions)
 		},
 	}
-	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to run on: 3, 0-3, 0-14:2, node:1, llc:0, package:0, core:3, isolated, online")
+	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to run on: 3, 0-3, 0-14:2, node:1, llc:0, package:0, core:3, isolated, online, nohz_full, ^ takes out")
 	cmd.Flags().StringVar(&o.place, "place", "", "`HOW` to choose: "+strategyWords())
 	cmd.Flags().StringVar(&o.within, "within", "", "choose among these `CPUS` only")
 	cmd.Flags().BoolVar(&o.mem, "mem", false, memFlag)
