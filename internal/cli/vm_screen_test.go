@@ -201,3 +201,26 @@ func TestVMScreenMovesIRQs(t *testing.T) {
 	l.until("managed")
 	assert.NotContains(t, l.text(), "[y apply]", "there is nothing to say yes to")
 }
+
+// TestVMScreenIsolatesForATask sets a CPU apart for a process with the place menu,
+// and does not answer whether to keep that: the isolation is taken back.
+func TestVMScreenIsolatesForATask(t *testing.T) {
+	needNIC(t)
+	tid := child(t, "sleep", "600")
+	before := masks(t)
+	l := openLiveScreen(t, newHome(t), 120, 40)
+	l.until("[1 Processes]", "sleep", "least loaded") // by then the load is known
+	l.press("\\", "s", "l", "e", "e", "p", "enter", "o")
+	l.until("Place sleep", "isolate")
+	l.press("i", "s", "o", "enter")
+	l.answer("Isolate cpu ", "[y apply]")
+	l.until("Keep it?")
+	l.until("cpu")
+	for end := time.Now().Add(30 * time.Second); strings.Contains(maskOf(t, tid), "-") && time.Now().Before(end); {
+		l.rest(100 * time.Millisecond)
+	}
+	assert.NotContains(t, maskOf(t, tid), "-", "it is on the CPU that was isolated for it")
+	assert.NotEmpty(t, differences(before, masks(t)))
+	l.until("take back: ") // nobody answers
+	assert.Empty(t, differences(before, masks(t)))
+}

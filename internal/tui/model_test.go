@@ -63,7 +63,9 @@ func TestGoldenStates(t *testing.T) {
 func TestEverySizeIsFilledAndNeverExceeded(t *testing.T) {
 	for _, cpus := range []int{2, 64} {
 		on(t, cpus, 80, 24, func(r *rig) {
-			for _, keys := range [][]string{nil, {"enter"}, {"alt+2"}, {"alt+3"}, {"alt+4"}, {"alt+5"}, {"alt+1", "?"}} {
+			for _, keys := range [][]string{nil, {"enter"}, {"alt+2"}, {"alt+3"}, {"alt+3", "C", "space"}, {"esc", "esc", "d"}, {"alt+4"}, {"alt+5"},
+				{"alt+1", "o"}, {"end", "up", "up", "enter"}, {"esc", "Y", "d"}, {"t"}, {"esc", "esc", "C", "+", "space"}, {"esc", "d", "+"},
+				{"esc", "?"}} {
 				r.press(keys...)
 				everySize(t, r)
 				r.send(tea.WindowSizeMsg{Width: 80, Height: 24})
@@ -109,13 +111,17 @@ func TestNothingFromATaskReachesTheTerminalRaw(t *testing.T) {
 
 func TestNoColour(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		assert.NotRegexp(t, `\x1b\[([0-9;]*;)?(3|4|9|10)[0-8]([;m])`, r.m.View().Content)
+		for _, keys := range [][]string{nil, {"o"}, {"esc", "C", "space"}, {"esc", "d", "+"}, {"enter"}} {
+			r.press(keys...)
+			assert.NotRegexp(t, `\x1b\[([0-9;]*;)?(3|4|9|10)[0-8]([;m])`, r.m.View().Content, "%v", keys)
+		}
 	}, func(d *Deps) { d.Theme = theme.Options{} })
 }
 
 func TestASCII(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		for _, keys := range [][]string{nil, {"enter"}, {"esc", "t"}, {"space"}, {"p"}} {
+		for _, keys := range [][]string{nil, {"enter"}, {"esc", "t"}, {"space"}, {"p"}, {"o"}, {"end", "up", "up", "enter"}, {"esc", "Y", "d"},
+			{"esc", "C", "space", "f"}, {"esc", "esc", "d", "+"}, {"esc", "alt+3", "space", "o"}, {"esc", "d"}, {"enter"}} {
 			r.press(keys...)
 			for _, c := range r.text() {
 				assert.Less(t, c, rune(128), "%v %q in %s", keys, c, r.text())

@@ -72,7 +72,7 @@ func (p *placing) offer(it dialog.Item, tuning Tuning, now *model.Model) dialog.
 		return it
 	}
 	it.Detail = chosenCPUs(choices)
-	it.More += " " + p.because(choices[0])
+	it.More += " Now: " + p.because(choices[0])
 	if n := len(choices) - 1; n > 0 {
 		it.More += fmt.Sprintf(" And %d more.", n)
 	}
@@ -120,7 +120,7 @@ func (m *Model) openPlaces(p placesAsked) tea.Cmd {
 	items := append(p.items, m.hereItems(p.last)...)
 	items = append(items,
 		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
-		dialog.Item{Label: "isolate" + m.th.Ellipsis, Detail: "what least-loaded chose, and everything else gives way there", Value: byIsolating},
+		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: p.items[0].Off, Detail: "what least-loaded chose, and everything else gives way there", Value: byIsolating},
 		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
 	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
 		j := job{subject: p.subject, targets: p.targets, ask: true}
