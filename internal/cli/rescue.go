@@ -20,9 +20,6 @@ import (
 	"piton/internal/tune"
 )
 
-// rescuePriority is the highest: piton runs before what it is to stop.
-const rescuePriority = 99
-
 type rescueOptions struct {
 	output output
 	window interval
@@ -36,10 +33,11 @@ func newRescue(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rescue [--list | --demote all|PID…]",
 		Short: "stop real-time tasks that eat the machine",
-		Long: `Run at the highest real-time priority, locked in memory, so that it works where nothing else does; show the FIFO,
-RR and DEADLINE tasks that eat the CPUs, and make those ordinary (OTHER) that are named. In a terminal it asks
-which. What it does is recorded afterwards, not before, as the threads that write to the disk may be starved, too;
-piton undo takes it back. all means every user task shown; a kernel thread is demoted by its number with --yes.
+		Long: `Run before every other task (DEADLINE, or RR 99 where that is refused), locked in memory, so that it works where
+nothing else does; show the FIFO, RR and DEADLINE tasks that eat the CPUs, and make those ordinary (OTHER) that are
+named. In a terminal it asks which. What it does is recorded afterwards, not before, as the threads that write to
+the disk may be starved, too; piton undo takes it back. all means every user task shown; a kernel thread is demoted
+by its number with --yes.
 With -o json: a {"type":"rt_task"} line each, a "change" line for each that is demoted, and a summary.`,
 		Example: "  piton rescue\n  piton rescue --list -o json\n  piton rescue --demote all\n  piton rescue --demote 3641 3642",
 		GroupID: groupTune,
@@ -82,7 +80,7 @@ func newRescuer(a *app, o rescueOptions) *rescuer {
 }
 
 func (r *rescuer) run(ctx context.Context, more []string) error {
-	for _, c := range guard.Prepare(rescuePriority, cpuset.Set{}) {
+	for _, c := range guard.Prepare(guard.AboveAll, cpuset.Set{}) {
 		r.warn("rescue is less sure than it could be: %s", c)
 	}
 	tasks, err := r.look(ctx)

@@ -119,7 +119,7 @@ func TestVMRescue(t *testing.T) {
 		}
 	}
 	for _, pid := range pids {
-		require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 80, false))
+		require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 99, false))
 	}
 	r := h.rescue("--demote", "all", "-o", "json")
 	require.Zero(t, r.code, r.err)
@@ -130,5 +130,5 @@ func TestVMRescue(t *testing.T) {
 	tasks := ofType(jsonLines(t, r.out), "rt_task")
 	assert.GreaterOrEqual(t, len(tasks), len(pids))
 	assert.GreaterOrEqual(t, tasks[0]["cpu_percent"], 25.0, "the first eats most")
-	assert.Contains(t, h.run("journal").out, "FIFO:80 → OTHER")
+	assert.Contains(t, h.run("journal").out, "FIFO:99 → OTHER")
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -20,6 +21,7 @@ const connFD = 3
 // Main is the life of a guard process. It returns when the change has been
 // confirmed or taken back, or will not be made.
 func Main() error {
+	runtime.LockOSThread() // the thread that does the work: see aboveAll
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)

@@ -23,6 +23,9 @@ const (
 	// may starve the machine as well. It sleeps until its time comes.
 	lowestPriority  = 90
 	highestPriority = 99
+	// AboveAll is the priority of what runs before every FIFO and RR task: none has
+	// that number, but DEADLINE tasks do so.
+	AboveAll = highestPriority + 1
 	// heapMost is what a guard may use before memory is collected; until then it is
 	// not, so that nothing but its own work is done when its time comes.
 	heapMost = 256 << 20
@@ -30,17 +33,23 @@ const (
 
 // Prepare makes the running process fit for a starved machine: at a real-time
 // priority, on CPUs other than those to avoid, and locked in memory. It returns
-// what could not be had, in sentences.
+// what could not be had, in sentences. With AboveAll the calling goroutine keeps
+// its thread, which is the one to do the work.
 func Prepare(rtprio int, avoid cpuset.Set) (caveats []string) {
 	caveat := func(format string, args ...any) { caveats = append(caveats, fmt.Sprintf(format, args...)) }
-	err := raise(rtprio)
+	err := raise(min(rtprio, highestPriority))
 	if errors.Is(err, syscall.EPERM) && leaveBudget("/") {
-		err = raise(rtprio)
+		err = raise(min(rtprio, highestPriority))
 	}
 	if err != nil {
 		caveat("it has no real-time priority, and may come late on a starved machine: %v", err)
 	}
-	stayOff(avoid)
+	pinned := stayOff(avoid)
+	if rtprio >= AboveAll && !pinned && err == nil {
+		if err := aboveAll(); err != nil {
+			caveat("it does not run before real-time tasks of priority %d: %v", highestPriority, err)
+		}
+	}
 	if err := kernel.LockMemory(); err != nil {
 		caveat("its memory is not locked, and may have to come from a disk: %v", err)
 	}
@@ -50,7 +59,7 @@ func Prepare(rtprio int, avoid cpuset.Set) (caveats []string) {
 }
 
 // priority is the real-time priority of a guard of tasks with the given one.
-func priority(guarded int) int { return min(highestPriority, max(lowestPriority, guarded+1)) }
+func priority(guarded int) int { return max(lowestPriority, guarded+1) }
 
 // raise makes every thread of the process RR. Those that the Go runtime starts
 // later inherit it; those that it starts meanwhile are found by looking again.
@@ -84,14 +93,20 @@ func leaveBudget(root string) bool {
 }
 
 // stayOff keeps the process off CPUs that others may take for themselves, if any
-// are left. Where a cpuset leaves none of those, it stays where it is.
-func stayOff(avoid cpuset.Set) {
+// are left, and reports whether that narrows it. Where a cpuset leaves none of
+// those, it stays where it is.
+func stayOff(avoid cpuset.Set) (pinned bool) {
 	sched, self := kernel.System(), kernel.TID(os.Getpid())
 	online, err := cpusOnline()
-	if err != nil || online.AndNot(avoid).Empty() {
-		return
+	if err != nil {
+		return false
 	}
-	_ = eachThread(self, func(tid kernel.TID) error { return sched.SetAffinity(tid, online.AndNot(avoid)) })
+	rest := online.AndNot(avoid)
+	if rest.Empty() {
+		rest = online // whatever piton itself was pinned to
+	}
+	err = eachThread(self, func(tid kernel.TID) error { return sched.SetAffinity(tid, rest) })
+	return err == nil && !online.SubsetOf(rest)
 }
 
 func cpusOnline() (cpuset.Set, error) {

@@ -46,7 +46,7 @@ func TestGuardIsReady(t *testing.T) {
 }
 
 func TestPriority(t *testing.T) {
-	for guarded, want := range map[int]int{0: 90, 1: 90, 80: 90, 90: 91, 98: 99, 99: 99} {
+	for guarded, want := range map[int]int{0: 90, 1: 90, 80: 90, 90: 91, 98: 99, 99: AboveAll} {
 		assert.Equal(t, want, priority(guarded), "guarding %d", guarded)
 	}
 }
