@@ -72,6 +72,12 @@ func TestAggregateIsInForceWhileOpen(t *testing.T) {
 	all, err := os.ReadFile(filepath.Join(schedExt, "switch_all"))
 	require.NoError(t, err)
 	assert.Equal(t, "0", strings.TrimSpace(string(all)), "only tasks of policy EXT")
+	for name, p := range a.objects.Programs {
+		info, err := p.Info()
+		require.NoError(t, err)
+		verified, _ := info.VerifiedInstructions()
+		assert.Less(t, verified, uint32(10_000), "%s: the verifier gives up at a million", name)
+	}
 	_, err = OpenAggregate(DefaultAggregateBound)
 	require.ErrorIs(t, err, feature.ErrNotSupported)
 	assert.ErrorContains(t, err, `the sched_ext scheduler "piton_aggregate" is in force`)

@@ -26,6 +26,7 @@ static long (*bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static long (*bpf_map_peek_elem)(void *map, void *value) = (void *)89;
 static long (*bpf_probe_read_kernel_str)(void *dst, u32 size, const void *src) = (void *)115;
 static void *(*bpf_task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
+static long (*bpf_loop)(u32 times, void *each, void *ctx, u64 flags) = (void *)181;
 
 // kernel/sched/ext_internal.h; LOCAL_ON is or-ed with a CPU's number.
 #define SCX_DSQ_GLOBAL ((1ULL << 63) | 1)
@@ -245,48 +246,50 @@ INLINE bool for_here(u32 pid, u32 queue, u32 cpu)
 	return here;
 }
 
-// oldest finds the queue, of those that this CPU may take from, whose first task
-// has waited longest, and since when; NO_QUEUE if there is none.
-INLINE u32 oldest(u32 cpu, u64 *began)
-{
-	u32 found = NO_QUEUE;
+struct search {
+	u64 began; // when the first task of the queue found became runnable
+	u32 cpu, found;
+};
 
-	for (u32 i = 0; i < QUEUES; i++) {
-		u32 queue = i;
-		struct waiter w;
-		if (!(waiting >> i & 1))
-			continue;
-		void *q = bpf_map_lookup_elem(&queues, &queue);
-		if (!q || bpf_map_peek_elem(q, &w) || w.since >= *began || !for_here(w.pid, i, cpu))
-			continue;
-		*began = w.since;
-		found = i;
-	}
-	return found;
+// look is called for each queue: the one is found, of those that the CPU may take
+// from, whose first task has waited longest.
+static long look(u32 i, struct search *s)
+{
+	u32 queue = i;
+	struct waiter w;
+
+	if (!(waiting >> (i % QUEUES) & 1))
+		return 0;
+	void *q = bpf_map_lookup_elem(&queues, &queue);
+	if (!q || bpf_map_peek_elem(q, &w) || w.since >= s->began || !for_here(w.pid, i, s->cpu))
+		return 0;
+	s->began = w.since;
+	s->found = i;
+	return 0;
 }
 
 SEC("struct_ops/dispatch")
 int agg_dispatch(u64 *ctx)
 {
 	struct cpu_state *s = my_state();
-	u64 now = bpf_ktime_get_ns(), began = ~0ULL;
-	u32 cpu = (u32)ctx[0];
+	struct search first = { .began = ~0ULL, .cpu = (u32)ctx[0], .found = NO_QUEUE };
+	u64 now = bpf_ktime_get_ns();
 
 	if (!s || !waiting)
 		return 0;
 	u32 last = s->queue % QUEUES;
-	if (waiting == 1ULL << last && take(last, cpu))
+	if (waiting == 1ULL << last && take(last, first.cpu))
 		return 0;
-	u32 first = oldest(cpu, &began);
-	if (first == NO_QUEUE)
+	bpf_loop(QUEUES, look, &first, 0);
+	if (first.found >= QUEUES)
 		return 0;
-	if (now > began && now - began >= bound_ns / 2) {
-		if (first != last)
+	if (now > first.began && now - first.began >= bound_ns / 2) {
+		if (first.found != last)
 			s->late++;
-	} else if (waiting >> last & 1 && take(last, cpu)) {
+	} else if (waiting >> last & 1 && take(last, first.cpu)) {
 		return 0;
 	}
-	take(first, cpu);
+	take(first.found, first.cpu);
 	return 0;
 }
 
