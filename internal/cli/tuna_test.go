@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -62,41 +60,14 @@ func TestTunaTableIsComplete(t *testing.T) {
 // code are the spans of code in a cell.
 var code = regexp.MustCompile("`(piton[^`]*)`")
 
-// TestTunaTableParses reads every command line of piton in the table as piton
-// would: the command and its flags exist, and the words are as many as it takes.
 func TestTunaTableParses(t *testing.T) {
 	n := 0
 	for _, row := range tunaRows(t) {
 		require.GreaterOrEqual(t, len(row), 2, "%q", row)
 		for _, found := range code.FindAllStringSubmatch(strings.Join(row[1:], " "), -1) {
 			n++
-			words := shellWords(t, strings.TrimSuffix(found[1], " &"))[1:]
-			root := newRoot(&app{})
-			args := argsFor(root, words)
-			cmd, rest, err := root.Find(args)
-			require.NoError(t, err, found[1])
-			if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
-				assert.NotEqual(t, root, cmd, "%s: there is no such command", found[1])
-			}
-			if err := cmd.ParseFlags(rest); !errors.Is(err, pflag.ErrHelp) && assert.NoError(t, err, found[1]) && cmd != root {
-				assert.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), found[1])
-			}
+			assert.NoError(t, parses(found[1]), found[1])
 		}
 	}
 	assert.Greater(t, n, len(tunaOptions), "the table has command lines")
-}
-
-// shellWords takes a command line apart, with single quotes as a shell has them.
-func shellWords(t *testing.T, line string) []string {
-	t.Helper()
-	var words []string
-	for i, part := range strings.Split(line, "'") {
-		if i%2 == 1 {
-			words = append(words, part)
-			continue
-		}
-		words = append(words, strings.Fields(part)...)
-	}
-	require.Zero(t, strings.Count(line, "'")%2, "a quote is open: %s", line)
-	return words
 }
