@@ -56,26 +56,35 @@ func measureCosts(sched kernel.Scheduler, cpus []cpuset.CPU) (Costs, error) {
 	strip := make([]uint64, words)
 	filled := make(chan error, 1)
 	go func() {
-		filled <- kernel.OnThread(func() error {
-			err := sched.SetAffinity(calling, cpuset.Of(cpus[len(cpus)-1]))
+		filled <- on(sched, cpus, len(cpus)-1, func() error {
 			for k := uint32(0); !stop.Load(); k += 2 {
 				fill(strip, uint64(k))
 				turn.Store(k + 1)
 				for turn.Load() != k+2 && !stop.Load() {
 				}
 			}
-			return err
+			return nil
 		})
 	}()
 	var c Costs
-	err := kernel.OnThread(func() (err error) {
-		defer stop.Store(true)
-		if err = sched.SetAffinity(calling, cpuset.Of(cpus[0])); err == nil {
-			c, err = mergeTwice(strip, &turn)
-		}
+	err := on(sched, cpus, 0, func() (err error) {
+		c, err = mergeTwice(strip, &turn)
 		return err
 	})
+	stop.Store(true)
 	return c, cmp.Or(err, <-filled)
+}
+
+// on works on one of the CPUs, and gives the thread all of them back: it may be
+// the process's first, which Go does not end.
+func on(sched kernel.Scheduler, cpus []cpuset.CPU, cpu int, work func() error) error {
+	return kernel.OnThread(func() error {
+		if err := sched.SetAffinity(calling, cpuset.Of(cpus[cpu])); err != nil {
+			return err
+		}
+		err := work()
+		return cmp.Or(err, sched.SetAffinity(calling, cpuset.Of(cpus...)))
+	})
 }
 
 // mergeTwice merges strips when it is its turn, and compares the two times. It
@@ -88,6 +97,9 @@ func mergeTwice(strip []uint64, turn *atomic.Uint32) (Costs, error) {
 	end := asked.Add(patience)
 	for k := uint32(0); len(cold) < rounds && asked.Before(end); k += 2 {
 		for turn.Load() != k+1 {
+			if time.Now().After(end) {
+				return Costs{}, errBusy
+			}
 		}
 		begin := time.Now()
 		merge(transfer, strip)
