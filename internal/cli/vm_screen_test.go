@@ -202,25 +202,44 @@ func TestVMScreenMovesIRQs(t *testing.T) {
 	assert.NotContains(t, l.text(), "[y apply]", "there is nothing to say yes to")
 }
 
-// TestVMScreenIsolatesForATask sets a CPU apart for a process with the place menu,
-// and does not answer whether to keep that: the isolation is taken back.
+// TestVMScreenIsolatesForATask sets a CPU apart for a process with the place menu:
+// without an answer that is taken back, and the process is not placed.
 func TestVMScreenIsolatesForATask(t *testing.T) {
 	needNIC(t)
 	tid := child(t, "sleep", "600")
-	before := masks(t)
+	before, mask := masks(t), maskOf(t, tid)
 	l := openLiveScreen(t, newHome(t), 120, 40)
 	l.until("[1 Processes]", "sleep", "least loaded") // by then the load is known
-	l.press("\\", "s", "l", "e", "e", "p", "enter", "o")
-	l.until("Place sleep", "isolate")
-	l.press("i", "s", "o", "enter")
-	l.answer("Isolate cpu ", "[y apply]")
-	l.until("Keep it?")
-	l.until("cpu")
-	for end := time.Now().Add(30 * time.Second); strings.Contains(maskOf(t, tid), "-") && time.Now().Before(end); {
-		l.rest(100 * time.Millisecond)
+	l.press("\\", "s", "l", "e", "e", "p", "enter")
+	isolate := func() {
+		l.press("o")
+		l.until("Place sleep", "isolate")
+		l.press("i", "s", "o", "enter")
+		l.answer("Isolate cpu ", "[y apply]")
+		l.until("Keep it?")
 	}
-	assert.NotContains(t, maskOf(t, tid), "-", "it is on the CPU that was isolated for it")
+	isolate()
 	assert.NotEmpty(t, differences(before, masks(t)))
-	l.until("take back: ") // nobody answers
+	for end := time.Now().Add(time.Minute); strings.Contains(l.text(), "Keep it?") && time.Now().Before(end); {
+		l.rest(100 * time.Millisecond) // nobody answers
+	}
+	l.until("take back: ")
 	assert.Empty(t, differences(before, masks(t)))
+	assert.Equal(t, mask, maskOf(t, tid))
+
+	isolate()
+	l.answer("Keep it?", "[n take back]")
+	l.until("place: ")
+	assert.NotContains(t, maskOf(t, tid), "-", "it is on the CPU that was isolated for it")
+	for range 2 { // first the place, then the CPU
+		l.press("z")
+		l.rest(2 * time.Second)
+		if strings.Contains(l.text(), "[y apply]") {
+			l.press("y")
+		}
+		l.until("undo: ")
+		l.press("down") // takes the message away
+	}
+	assert.Empty(t, differences(before, masks(t)))
+	assert.Equal(t, mask, maskOf(t, tid))
 }

@@ -156,7 +156,7 @@ func (m *Model) takeResult(a applied) tea.Cmd {
 	m.deps.Sampler.Refresh()
 	done, failed := count(a.result.Changes, tune.Done), count(a.result.Changes, tune.Failed)+count(a.result.Changes, tune.Refused)
 	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo()}
-	if a.then != nil && done > 0 {
+	if a.then != nil && done > 0 && !dangerous(a.plan) {
 		cmds = append(cmds, a.then())
 	}
 	switch {

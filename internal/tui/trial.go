@@ -110,7 +110,11 @@ func (m *Model) takeDecided(d decided) tea.Cmd {
 	if d.err != nil {
 		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", d.of.what, d.err))
 	}
-	return m.say(good, "kept: "+d.of.sentence(m.th.Arrow))
+	said := m.say(good, "kept: "+d.of.sentence(m.th.Arrow))
+	if d.of.then == nil {
+		return said
+	}
+	return tea.Batch(said, d.of.then())
 }
 
 // takenBack is told of a trial of which nothing is left to take back: its guard was

@@ -66,7 +66,7 @@ type job struct {
 	// nil for what any plan says of itself.
 	settle func(*tune.Result) error
 	words  func(tune.Result) string
-	then   func() tea.Cmd // what follows once something was changed
+	then   func() tea.Cmd // what follows once something was changed, and is kept
 	nice   bool           // a step of nice: the next one waits for it
 	back   *trial         // not nil: undo takes this back
 	ask    bool           // show the plan before it is applied, however small
