@@ -16,14 +16,14 @@ var layers = [][]string{
 	{"cli"},
 	{"tui"},
 	{"action"},
-	{"profile"},
+	{"profile", "report"},
 	{"guard", "partition"},
 	{"tune", "bench", "watch", "field", "target", "rescue"},
 	{"model"},
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset"},
+	{"cpuset", "chart"},
 }
 
 // allowed are imports inside one layer.

@@ -25,6 +25,7 @@
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
 //	guard          the process that takes a change back unless somebody confirms it
+//	report         studies on a page: text, markdown, SVG, HTML
 //	profile        how a machine is tuned, as a file: read, saved, compared
 //	partition      what gives way when CPUs are set apart, and how it comes back
 //	tune           plan, apply, verify, undo, journal
@@ -43,5 +44,6 @@
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; the only importer of golang.org/x/sys/unix
+//	chart          figures as SVG and text (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
 package internal

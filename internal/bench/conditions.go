@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -22,6 +23,9 @@ type Conditions struct {
 	Online   string  `json:"online"`    // cpulist
 	Load1    float64 `json:"load1"`
 	Version  string  `json:"piton_version"`
+	Go       string  `json:"go"`      // the toolchain that made the workloads, "go1.26.8"
+	Cmdline  string  `json:"cmdline"` // of the kernel
+	Steal    float64 `json:"steal"`   // share of all CPUs' time since boot that the hypervisor took, 0..1
 }
 
 // ReadConditions reads them below a root path; version is piton's own.
@@ -38,6 +42,9 @@ func ReadConditions(root, version string) Conditions {
 		Online:   cpus("online"),
 		Governor: governors(proc.Root()),
 		Version:  version,
+		Go:       runtime.Version(),
+		Cmdline:  word(proc.Path("cmdline")),
+		Steal:    stolenSinceBoot(proc),
 	}
 	if l, err := proc.LoadAvg(); err == nil {
 		c.Load1 = l.Load1
@@ -81,4 +88,10 @@ func ParseCPUModel(info []byte) string {
 		}
 	}
 	return ""
+}
+
+// stolenSinceBoot is what the hypervisor took of all CPUs' time so far.
+func stolenSinceBoot(proc procfs.FS) float64 {
+	share, _ := readHostTicks(proc).stolen(hostTicks{have: true})
+	return share
 }

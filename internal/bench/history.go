@@ -146,9 +146,13 @@ func (h *history) of(id string) *Results {
 func (h History) Like(s Study, host string) []Results {
 	var out []Results
 	for _, r := range h.Studies {
-		if r.Study.Workload == s.Workload && slices.Equal(r.Study.Args, s.Args) && r.Study.Noise == s.Noise && r.Study.Figure == s.Figure && r.Conditions.Host == host {
+		if sameWork(r.Study, s) && r.Conditions.Host == host {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+func sameWork(a, b Study) bool {
+	return a.Workload == b.Workload && slices.Equal(a.Args, b.Args) && a.Noise == b.Noise && a.Figure == b.Figure
 }

@@ -56,7 +56,7 @@ With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"t
 	for _, w := range bench.Workloads {
 		cmd.AddCommand(newBenchWorkload(a, w))
 	}
-	cmd.AddCommand(newBenchRun(a), newBenchAttach(a))
+	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a))
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Var(&o.noise, "noise", "background load: busy processes that the kernel may put on any CPU")
 	fs.BoolVar(&o.counted, "counters", false, "count instructions, cycles, branches, cache misses, migrations and switches of each run")
 	fs.Var(&o.timeout, "timeout", "give a run up after this time")
-	o.output.addFlag(fs, asTable, asJSON, asCSV)
+	o.output.addFlag(fs, benchFormats...)
 }
 
 func newBenchWorkload(a *app, w bench.Workload) *cobra.Command {
@@ -204,8 +204,8 @@ func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) e
 	if err != nil {
 		return err
 	}
-	out := benchOutput{a: a, format: o.output.value}
-	if err := out.begin(study); err != nil {
+	out := benchOutput{a: a, format: o.output.value, store: runner.Store}
+	if err := out.begin(); err != nil {
 		return err
 	}
 	results, err := runner.Run(ctx, study, out.event)

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,17 +12,29 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
 )
 
 // benchOutput prints a study as it goes.
 type benchOutput struct {
 	a      *app
 	format string
-	shown  int   // cells of the progress line
-	err    error // of writing a run
+	store  *bench.Store // with the studies before this one; may be nil
+	shown  int          // cells of the progress line
+	err    error        // of writing a run
 }
 
-func (o *benchOutput) begin(s bench.Study) error {
+// Formats of results beyond those of other commands.
+const (
+	asMarkdown = "markdown"
+	asSVG      = "svg"
+	asHTML     = "html"
+)
+
+var benchFormats = []string{asTable, asJSON, asCSV, asMarkdown, asSVG, asHTML}
+
+func (o *benchOutput) begin() error {
 	if o.format != asCSV {
 		return nil
 	}
@@ -64,39 +77,82 @@ func (o *benchOutput) end(r bench.Results) error {
 	if r.StoreErr != nil {
 		o.a.warn("results are not kept: %v", r.StoreErr)
 	}
-	report := bench.Judge(r)
+	earlier, have := o.before(r)
 	switch o.format {
 	case asJSON:
-		if err := o.json(bench.StudyJSON(r)); err != nil {
-			return err
-		}
-		for _, c := range report.Comparisons {
-			if err := o.json(bench.ComparisonJSON(r.ID, r.Study.Workload, c)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return o.summary(r)
 	case asCSV:
 		return nil
+	case asMarkdown, asSVG, asHTML:
+		section := report.Study(r)
+		if have {
+			section.Notes = append(section.Notes, earlier.Sentence())
+		}
+		return writeSections(o.a.Out, o.format, "piton bench "+section.Title, []report.Section{section})
 	}
-	if err := bench.WriteTable(o.a.Out, report); err != nil {
+	if err := bench.WriteTable(o.a.Out, bench.Judge(r)); err != nil {
 		return err
 	}
+	if have {
+		fmt.Fprintln(o.a.Out, "note: "+earlier.Sentence())
+	}
 	return o.picture(r)
+}
+
+// before is the last study of the same work here.
+func (o *benchOutput) before(r bench.Results) (bench.Earlier, bool) {
+	h, err := o.store.Read()
+	if err != nil {
+		return bench.Earlier{}, false // that it cannot be kept has been said
+	}
+	return h.Before(r)
+}
+
+// summary prints a study and its comparisons.
+func (o *benchOutput) summary(r bench.Results) error {
+	if err := o.json(bench.StudyJSON(r)); err != nil {
+		return err
+	}
+	for _, c := range bench.Judge(r).Comparisons {
+		if err := o.json(bench.ComparisonJSON(r.ID, r.Study.Workload, c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSections prints what all studies and papers have in common.
+func writeSections(w io.Writer, format, title string, sections []report.Section) error {
+	switch format {
+	case asMarkdown:
+		return report.Markdown(w, sections)
+	case asHTML:
+		return report.HTML(w, report.Page{Title: title, Sections: sections})
+	}
+	var figures []chart.Figure
+	for _, s := range sections {
+		figures = append(figures, s.Figures...)
+	}
+	_, err := w.Write(chart.SVG(figures))
+	return err
 }
 
 // pictureWidth is how wide a picture is that goes to no terminal.
 const pictureWidth = 100
 
-// picture prints what the workload itself has to show, below the table.
-func (o *benchOutput) picture(r bench.Results) error {
-	width := pictureWidth
+// width is the terminal's, where there is one.
+func (o *benchOutput) width() int {
 	if f, ok := o.a.Out.(*os.File); ok {
 		if columns, _, err := term.GetSize(f.Fd()); err == nil && columns > 0 {
-			width = columns
+			return columns
 		}
 	}
-	lines, err := r.Picture(width)
+	return pictureWidth
+}
+
+// picture prints what the workload itself has to show, below the table.
+func (o *benchOutput) picture(r bench.Results) error {
+	lines, err := report.Terminal(r, o.width())
 	if err != nil || len(lines) == 0 {
 		return err
 	}

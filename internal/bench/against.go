@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Condition is one of the Conditions in words.
+type Condition struct {
+	Name, Value string // Value is "" when not known
+}
+
+// List is the conditions in words, in the order in which they matter.
+func (c Conditions) List() []Condition {
+	steal := ""
+	if c.Steal > 0 {
+		steal = percent(c.Steal) + " since boot"
+	}
+	return []Condition{
+		{"host", c.Host}, {"CPU", c.CPUModel}, {"CPUs online", c.Online}, {"SMT", c.SMT}, {"isolated CPUs", c.Isolated},
+		{"governor", c.Governor}, {"kernel", c.Kernel}, {"kernel command line", c.Cmdline}, {"piton", c.Version}, {"Go", c.Go},
+		{"load", fmt.Sprintf("%.2f", c.Load1)}, {"steal", steal},
+	}
+}
+
+// Levels from which a load and a steal count as different: half a busy task for
+// each CPU of a small machine, and as much as effects are looked for.
+const (
+	differentLoad  = 1.0
+	differentSteal = noticeableSteal
+)
+
+// Differences says in words in what a study's conditions differ from earlier
+// ones. What is not known of either is no difference.
+func (c Conditions) Differences(earlier Conditions) []string {
+	var out []string
+	now, then := c.List(), earlier.List()
+	for i, f := range now {
+		switch {
+		case f.Name == "load" || f.Name == "steal" || f.Value == "" || then[i].Value == "" || f.Value == then[i].Value:
+		default:
+			out = append(out, fmt.Sprintf("%s %s, then %s", f.Name, f.Value, then[i].Value))
+		}
+	}
+	if math.Abs(c.Load1-earlier.Load1) >= differentLoad {
+		out = append(out, fmt.Sprintf("load %.1f, then %.1f", c.Load1, earlier.Load1))
+	}
+	if math.Abs(c.Steal-earlier.Steal) >= differentSteal {
+		out = append(out, fmt.Sprintf("steal %s, then %s", percent(c.Steal), percent(earlier.Steal)))
+	}
+	return out
+}
+
+// Earlier is a study compared with one of the same work before it.
+type Earlier struct {
+	Then       Results
+	Comparison Comparison // of the base placement now with the same then
+	// Differences are the conditions that were others then; where there are some,
+	// what changed may be due to them.
+	Differences []string
+}
+
+// Against compares a study with an earlier one; ok is false when they are not of
+// the same work or have no base placement in common.
+func Against(now, then Results) (e Earlier, ok bool) {
+	if len(now.Study.Placements) == 0 {
+		return Earlier{}, false
+	}
+	base := now.Study.Placements[0]
+	cs := []Comparison{compare(now.Study.Metric(), newArm(base, then.Of(base)), newArm(base, now.Of(base)))}
+	if !cs[0].Comparable || !sameWork(now.Study, then.Study) {
+		return Earlier{}, false
+	}
+	correct(cs)
+	return Earlier{Then: then, Comparison: cs[0], Differences: now.Conditions.Differences(then.Conditions)}, true
+}
+
+// Before is the last study of the same work on the same host that was made before
+// this one and can be compared with it.
+func (h History) Before(now Results) (Earlier, bool) {
+	like := h.Like(now.Study, now.Conditions.Host)
+	for i := len(like) - 1; i >= 0; i-- {
+		if like[i].ID == now.ID || !like[i].Started.Before(now.Started) {
+			continue
+		}
+		if e, ok := Against(now, like[i]); ok {
+			return e, true
+		}
+	}
+	return Earlier{}, false
+}
+
+// Sentence tells the comparison, and what it may be due to.
+func (e Earlier) Sentence() string {
+	text := fmt.Sprintf("%s against %s: %s", e.Comparison.Other.Placement, e.Then.Started.Local().Format("2006-01-02 15:04"), e.Comparison.Verdict)
+	if len(e.Differences) > 0 {
+		text += "; but conditions differ: " + strings.Join(e.Differences, "; ")
+	}
+	return text
+}

@@ -1,0 +1,145 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bars are horizontal bars on one scale that begins at 0.
+type Bars struct {
+	Unit   string
+	Bars   []Bar
+	Legend []string // what the colours mean, by Bar.Colour; may be empty
+}
+
+// Bar is one of them.
+type Bar struct {
+	Label  string
+	Value  float64
+	UpTo   float64   // the bar goes on to here in a lighter colour, where that is more
+	Low    float64   // of the interval, when HaveInterval
+	High   float64   //
+	Points []float64 // single runs, drawn as dots
+	Colour int
+	Told   string // shown at the end of the bar; "" = the value with the unit
+
+	HaveInterval bool
+}
+
+// Empty reports whether there is no bar.
+func (b Bars) Empty() bool { return len(b.Bars) == 0 }
+
+const barHeight = 22.0
+
+func (b Bars) values() []float64 {
+	var out []float64
+	for _, bar := range b.Bars {
+		out = append(append(out, bar.Value, bar.UpTo), bar.Points...)
+		if bar.HaveInterval {
+			out = append(out, bar.High)
+		}
+	}
+	return out
+}
+
+func (b Bars) told(bar Bar) string {
+	if bar.Told != "" {
+		return bar.Told
+	}
+	return strings.TrimSpace(Short(bar.Value) + " " + b.Unit)
+}
+
+func (b Bars) draw(c *canvas) {
+	left, right := 0.0, 0.0
+	for _, bar := range b.Bars {
+		left, right = max(left, textWidth(bar.Label)), max(right, textWidth(b.told(bar)))
+	}
+	left, right = min(left, Width*0.45)+10, min(right, Width*0.3)+10
+	ax := newAxis(b.values(), false, true).onto(left, Width-right)
+	top := c.height
+	for i, bar := range b.Bars {
+		b.one(c, ax, bar, top+float64(i)*barHeight, left, Width-right)
+	}
+	c.height += float64(len(b.Bars)) * barHeight
+	c.line(left, top, left, c.height, "px")
+	c.legend(b.Legend, left)
+}
+
+func (b Bars) one(c *canvas, ax axis, bar Bar, y, left, right float64) {
+	middle, told := y+barHeight/2, bar.Label+": "+b.told(bar)
+	c.text(left-8, middle+Size*0.35, "pt", "end", shorten(bar.Label, Width*0.45))
+	c.rect(ax.at(0), y+4, ax.at(bar.Value)-ax.at(0), barHeight-8, colour(bar.Colour)+" ps", told)
+	if bar.UpTo > bar.Value {
+		c.rect(ax.at(bar.Value), y+4, ax.at(bar.UpTo)-ax.at(bar.Value), barHeight-8, colour(bar.Colour)+" pf", told)
+	}
+	if bar.HaveInterval {
+		c.line(ax.at(bar.Low), middle, ax.at(bar.High), middle, "pw")
+		c.line(ax.at(bar.Low), middle-4, ax.at(bar.Low), middle+4, "pw")
+		c.line(ax.at(bar.High), middle-4, ax.at(bar.High), middle+4, "pw")
+	}
+	for _, p := range bar.Points {
+		c.dot(ax.at(p), middle, 2.2, "pd", Short(p)+" "+b.Unit)
+	}
+	c.text(right+8, middle+Size*0.35, "pt m", "start", b.told(bar))
+}
+
+// shorten cuts text that is wider than room.
+func shorten(text string, room float64) string {
+	if textWidth(text) <= room {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:max(int(room/(Size*0.56))-1, 0)]) + "…"
+}
+
+// legend names the colours on a line of its own.
+func (c *canvas) legend(names []string, x float64) {
+	if len(names) == 0 {
+		return
+	}
+	y := c.height + Size*1.4
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		if x+16+textWidth(name) > Width {
+			x, y = 0, y+Size*1.4
+		}
+		c.rect(x, y-Size*0.75, 10, 10, colour(i)+" ps", "")
+		c.text(x+14, y, "pt m", "start", name)
+		x += 30 + textWidth(name)
+	}
+	c.height = y + Size*0.4
+}
+
+// Text draws the bars in lines at most width cells wide.
+func (b Bars) Text(width int) []string {
+	labels, ends, most := 0, 0, 0.0
+	for _, bar := range b.Bars {
+		labels, ends = max(labels, utf8.RuneCountInString(bar.Label)), max(ends, utf8.RuneCountInString(b.told(bar)))
+		most = max(most, bar.Value, bar.UpTo)
+	}
+	room := max(width-labels-ends-3, 4)
+	var out []string
+	for _, bar := range b.Bars {
+		cells := func(v float64) int {
+			if most <= 0 || math.IsNaN(v) {
+				return 0
+			}
+			return max(int(math.Round(v/most*float64(room))), 0)
+		}
+		solid := cells(bar.Value)
+		drawn := strings.Repeat("█", solid) + strings.Repeat("░", max(cells(bar.UpTo)-solid, 0))
+		out = append(out, cut(fmt.Sprintf("%-*s %s%s %s", labels, bar.Label, drawn, strings.Repeat(" ", max(room-utf8.RuneCountInString(drawn), 0)), b.told(bar)), width))
+	}
+	return out
+}
+
+func cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:max(width, 0)])
+}

@@ -1,0 +1,149 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Lines are curves over one pair of axes.
+type Lines struct {
+	X, Y       string // what the axes are, with units
+	LogX, LogY bool
+	FromZero   bool // the y axis
+	Lines      []Line
+	Marks      []Mark
+	XFormat    func(float64) string // nil = Short
+}
+
+// Line is one curve.
+type Line struct {
+	Name   string
+	Points []Point // by X
+	Dots   bool    // dots alone, no line
+}
+
+// Point is one of a curve.
+type Point struct{ X, Y float64 }
+
+// Mark is a value of X with a name, drawn from bottom to top.
+type Mark struct {
+	X    float64
+	Name string
+}
+
+// Empty reports whether no curve has a point.
+func (l Lines) Empty() bool {
+	for _, line := range l.Lines {
+		if len(line.Points) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+const linesHeight = 260.0
+
+func (l Lines) axes() (x, y axis) {
+	var xs, ys []float64
+	for _, line := range l.Lines {
+		for _, p := range line.Points {
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+		}
+	}
+	x, y = newAxis(xs, l.LogX, false), newAxis(ys, l.LogY, l.FromZero)
+	if l.XFormat != nil {
+		x.format = l.XFormat
+	}
+	return x, y
+}
+
+func (l Lines) draw(c *canvas) {
+	x, y := l.axes()
+	const left, right = 66.0, Width - 16
+	top, bottom := c.height+Size, c.height+linesHeight
+	c.text(0, c.height+Size*0.5, "pt m", "start", l.Y)
+	x, y = x.onto(left, right), y.onto(bottom, top+Size)
+	for _, v := range y.ticks(6) {
+		c.line(left, y.at(v), right, y.at(v), "pg")
+		c.text(left-6, y.at(v)+Size*0.35, "pt m", "end", y.format(v))
+	}
+	for _, v := range x.ticks(8) {
+		c.line(x.at(v), bottom, x.at(v), bottom+4, "px")
+		c.text(x.at(v), bottom+Size*1.4, "pt m", "middle", x.format(v))
+	}
+	c.line(left, bottom, right, bottom, "px")
+	for _, m := range l.Marks {
+		if m.X < x.low || m.X > x.high {
+			continue
+		}
+		c.line(x.at(m.X), top+Size, x.at(m.X), bottom, "px")
+		c.text(x.at(m.X)-4, top+Size*2, "pt m", "end", m.Name)
+	}
+	var names []string
+	for i, line := range l.Lines {
+		line.draw(c, x, y, i, x.format)
+		names = append(names, line.Name)
+	}
+	c.height = bottom + Size*2.6
+	c.text(right, c.height, "pt m", "end", l.X)
+	c.height += Size * 0.2
+	if len(l.Lines) > 1 {
+		c.legend(names, left)
+	}
+}
+
+func (l Line) draw(c *canvas, x, y axis, series int, format func(float64) string) {
+	var points []string
+	for _, p := range l.Points {
+		points = append(points, num(x.at(p.X))+","+num(y.at(p.Y)))
+	}
+	if !l.Dots && len(points) > 1 {
+		fmt.Fprintf(&c.out, `<polyline points="%s" class="%s pl"/>`, strings.Join(points, " "), colour(series))
+	}
+	for _, p := range l.Points {
+		c.dot(x.at(p.X), y.at(p.Y), 3, colour(series)+" ps", strings.TrimSpace(l.Name+" "+format(p.X)+": "+Short(p.Y)))
+	}
+}
+
+// textRows is the height of Text's field.
+const textRows = 12
+
+// Text draws the curves in lines at most width cells wide, a letter each.
+func (l Lines) Text(width int) []string {
+	if l.Empty() {
+		return nil
+	}
+	const labels = 10
+	columns := max(width-labels, 8)
+	x, y := l.axes()
+	x, y = x.onto(0, float64(columns-1)), y.onto(textRows-1, 0)
+	field := make([][]rune, textRows)
+	for i := range field {
+		field[i] = []rune(strings.Repeat(" ", columns))
+	}
+	var names []string
+	for i, line := range l.Lines {
+		letter := rune('a' + i%26)
+		names = append(names, fmt.Sprintf("%c %s", letter, line.Name))
+		for _, p := range line.Points {
+			row, column := int(math.Round(y.at(p.Y))), int(math.Round(x.at(p.X)))
+			field[min(max(row, 0), textRows-1)][min(max(column, 0), columns-1)] = letter
+		}
+	}
+	var out []string
+	for i, row := range field {
+		label := ""
+		if i == 0 || i == textRows-1 {
+			label = y.format([]float64{y.high, y.low}[min(i, 1)])
+		}
+		out = append(out, cut(fmt.Sprintf("%*s %s", labels-1, label, strings.TrimRight(string(row), " ")), width))
+	}
+	from, to := x.format(x.low), x.format(x.high)
+	out = append(out, cut(strings.Repeat(" ", labels)+from+strings.Repeat(" ", max(columns-len([]rune(from+to)), 1))+to, width))
+	out = append(out, wrap(l.Y+" by "+l.X+": "+strings.Join(names, ", "), max(width, 20))...)
+	for i, line := range out {
+		out[i] = cut(line, width)
+	}
+	return out
+}

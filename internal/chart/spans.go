@@ -1,0 +1,62 @@
+package chart
+
+// Spans are rows along one axis of time, each with the intervals in which
+// something was the case.
+type Spans struct {
+	Rows   []SpanRow
+	End    float64 // of the axis, which begins at 0
+	Unit   string
+	Legend []string // what the colours mean, by Span.Colour
+}
+
+// SpanRow is one row.
+type SpanRow struct {
+	Label string
+	// Filled rows have colour 0 wherever no span is: what runs but for its gaps.
+	Filled bool
+	Spans  []Span
+}
+
+// Span is an interval.
+type Span struct {
+	From, To float64
+	Colour   int
+}
+
+// Empty reports whether there is no row.
+func (s Spans) Empty() bool { return len(s.Rows) == 0 || s.End <= 0 }
+
+const spanHeight = 30.0
+
+func (s Spans) draw(c *canvas) {
+	left := 0.0
+	for _, r := range s.Rows {
+		left = max(left, textWidth(r.Label))
+	}
+	left = min(left, Width*0.4) + 10
+	ax := axis{low: 0, high: s.End, format: Short}.onto(left, Width-16)
+	for i, r := range s.Rows {
+		y := c.height + float64(i)*spanHeight
+		c.text(left-8, y+spanHeight/2+Size*0.35, "pt", "end", shorten(r.Label, Width*0.4))
+		if r.Filled {
+			c.rect(left, y+3, Width-16-left, spanHeight-6, colour(0)+" ps", "")
+		}
+		for _, sp := range r.Spans {
+			if sp.From >= s.End {
+				continue
+			}
+			to := min(sp.To, s.End)
+			// What is too short to see is half a unit wide all the same.
+			c.rect(ax.at(sp.From), y+3, max(ax.at(to)-ax.at(sp.From), 0.5), spanHeight-6, colour(sp.Colour)+" ps", Short(sp.From)+" to "+Short(sp.To)+" "+s.Unit)
+		}
+	}
+	bottom := c.height + float64(len(s.Rows))*spanHeight
+	c.line(left, bottom, Width-16, bottom, "px")
+	for _, v := range ax.ticks(8) {
+		c.line(ax.at(v), bottom, ax.at(v), bottom+4, "px")
+		c.text(ax.at(v), bottom+Size*1.4, "pt m", "middle", Short(v))
+	}
+	c.height = bottom + Size*1.6
+	c.text(0, c.height-Size*0.2, "pt m", "start", s.Unit)
+	c.legend(s.Legend, left)
+}

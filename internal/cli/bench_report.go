@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/report"
+)
+
+type reportOptions struct {
+	last     count
+	workload string
+	output   output
+}
+
+// newBenchReport prints studies of the past.
+func newBenchReport(a *app) *cobra.Command {
+	o := &reportOptions{last: count{n: 1, min: 1, max: bench.MaxRuns}}
+	cmd := &cobra.Command{
+		Use:   "report [STUDY-ID…]",
+		Short: "print studies of the past from the file of results",
+		Long: `Print studies that were made before, the last one unless others are named. A study is also compared with the last
+one of the same work before it; where the machine's conditions were others, that is said.`,
+		Example: "  piton bench report -o html > report.html\n" +
+			"  piton bench report --workload nqueens --last 5 -o markdown",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && (o.workload != "" || cmd.Flags().Changed("last")) {
+				return usagef("name studies, or give --last and --workload, not both")
+			}
+			return runBenchReport(a, args, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.Var(&o.last, "last", "how many studies, newest last")
+	fs.StringVar(&o.workload, "workload", "", "those of this `WORKLOAD` only")
+	o.output.addFlag(fs, benchFormats...)
+	return cmd
+}
+
+func runBenchReport(a *app, ids []string, o *reportOptions) error {
+	path, err := bench.DefaultStorePath(a.getenv, kernel.EUID())
+	if err != nil {
+		return err
+	}
+	history, err := bench.NewStore(path).Read()
+	if err != nil {
+		return err
+	}
+	for _, note := range history.Notes {
+		a.warn("%s", note)
+	}
+	chosen, err := o.choose(history, ids)
+	if err != nil {
+		return err
+	}
+	return printStudies(a, history, chosen, o.output.value)
+}
+
+// choose finds the studies by their IDs, or the last ones.
+func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, error) {
+	var out []bench.Results
+	for _, id := range ids {
+		i := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
+		if i < 0 {
+			return nil, usagef("there is no study %s; piton bench report -o json names them", id)
+		}
+		out = append(out, h.Studies[i])
+	}
+	if len(ids) > 0 {
+		return out, nil
+	}
+	for _, r := range h.Studies {
+		if o.workload == "" || r.Study.Workload == o.workload {
+			out = append(out, r)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("there is no result of %s yet", cmp.Or(o.workload, "any workload"))
+	}
+	return out[max(len(out)-o.last.n, 0):], nil
+}
+
+func printStudies(a *app, h bench.History, studies []bench.Results, format string) error {
+	out := benchOutput{a: a, format: format}
+	switch format {
+	case asJSON, asCSV:
+		return printRecords(&out, studies)
+	case asTable:
+		for i, r := range studies {
+			if i > 0 {
+				fmt.Fprintln(a.Out)
+			}
+			fmt.Fprintf(a.Out, "%s  %s  %s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), report.Command(r.Study))
+			if err := bench.WriteTable(a.Out, bench.Judge(r)); err != nil {
+				return err
+			}
+			if e, ok := h.Before(r); ok {
+				fmt.Fprintln(a.Out, "note: "+e.Sentence())
+			}
+			if err := out.picture(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var sections []report.Section
+	for _, r := range studies {
+		s := report.Study(r)
+		if e, ok := h.Before(r); ok {
+			s.Notes = append(s.Notes, e.Sentence())
+		}
+		sections = append(sections, s)
+	}
+	return writeSections(a.Out, format, "piton bench", sections)
+}
+
+// printRecords prints the lines that the studies printed when they were made.
+func printRecords(out *benchOutput, studies []bench.Results) error {
+	if err := out.begin(); err != nil {
+		return err
+	}
+	for _, r := range studies {
+		for _, run := range r.Runs {
+			if out.event(bench.Event{Kind: bench.RunEnded, Study: r.ID, Run: run}); out.err != nil {
+				return out.err
+			}
+		}
+		if out.format == asJSON {
+			if err := out.summary(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

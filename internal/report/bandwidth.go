@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"piton/internal/chart"
+	"piton/workloads/stream"
+)
+
+func streamFigures(r stream.Result) []chart.Figure {
+	if len(r.Cells) > 0 {
+		return []chart.Figure{heat(r), fit(r)}
+	}
+	b := chart.Bars{Unit: "MB/s"}
+	for _, op := range r.Ops {
+		b.Bars = append(b.Bars, chart.Bar{Label: op.Name, Value: op.MedianMBs, UpTo: op.BestMBs, Told: fmt.Sprintf("%.0f, best %.0f MB/s", op.MedianMBs, op.BestMBs)})
+	}
+	return []chart.Figure{{Title: "Bandwidth", Plot: b, Note: fmt.Sprintf("Three arrays of %d MiB, %.1f× the last-level cache each, %s loops.", r.MiB, r.CacheTimes, r.Used)}}
+}
+
+func from(c stream.Cell) string {
+	if c.FromCPU < 0 {
+		return fmt.Sprintf("node %d", c.FromNode)
+	}
+	return fmt.Sprintf("CPU %d (node %d)", c.FromCPU, c.FromNode)
+}
+
+// heat is triad's bandwidth from each place to each node, the firmware's distance
+// below it.
+func heat(r stream.Result) chart.Figure {
+	var h chart.Heat
+	for _, c := range r.Cells {
+		if column := fmt.Sprintf("memory of node %d", c.MemoryNode); !slices.Contains(h.Columns, column) {
+			h.Columns = append(h.Columns, column)
+		}
+		if !slices.Contains(h.Rows, from(c)) {
+			h.Rows = append(h.Rows, from(c))
+		}
+	}
+	for range h.Rows {
+		h.Notes = append(h.Notes, make([]string, len(h.Columns)))
+		row := make([]float64, len(h.Columns))
+		for k := range row {
+			row[k] = math.NaN()
+		}
+		h.Values = append(h.Values, row)
+	}
+	for _, c := range r.Cells {
+		i, k := slices.Index(h.Rows, from(c)), slices.Index(h.Columns, fmt.Sprintf("memory of node %d", c.MemoryNode))
+		h.Values[i][k] = c.Triad()
+		h.Notes[i][k] = fmt.Sprintf("distance %d", c.Distance)
+	}
+	return chart.Figure{Title: "Triad, MB/s, from each place to each node's memory", Plot: h}
+}
+
+// fit is bandwidth by distance with the line through it.
+func fit(r stream.Result) chart.Figure {
+	l := chart.Lines{X: "distance by the firmware", Y: "triad, MB/s", FromZero: true}
+	dots := chart.Line{Name: "measured", Dots: true}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, c := range r.Cells {
+		d := float64(c.Distance)
+		dots.Points = append(dots.Points, chart.Point{X: d, Y: c.Triad()})
+		low, high = min(low, d), max(high, d)
+	}
+	l.Lines = []chart.Line{dots}
+	f := chart.Figure{Title: "Does distance predict bandwidth?"}
+	if r.Fit != nil {
+		f.Note = r.Fit.Verdict
+		if r.Fit.Valid {
+			at := func(d float64) chart.Point { return chart.Point{X: d, Y: r.Fit.InterceptMBs + r.Fit.SlopeMBs*d} }
+			l.Lines = append(l.Lines, chart.Line{Name: fmt.Sprintf("fitted, R² %.2f", r.Fit.R2), Points: []chart.Point{at(low), at(high)}})
+		}
+	}
+	f.Plot = l
+	return f
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+)
+
+// Figures are the pictures of a study: its placements beside each other, its runs
+// in the order in which they ran, and what the workload itself has to show.
+func Figures(r bench.Results) []chart.Figure {
+	out := []chart.Figure{placements(r), sequence(r)}
+	for _, p := range r.Study.Placements {
+		if own := Own(r, p); len(own) > 0 {
+			return append(out, own...)
+		}
+	}
+	return out
+}
+
+func unit(m bench.Metric) string {
+	if m == (bench.Metric{}) {
+		return "s"
+	}
+	return m.Unit
+}
+
+// measured are the figures of one placement's runs that count.
+func measured(r bench.Results, p bench.Placement) []float64 {
+	var out []float64
+	for _, run := range r.Of(p) {
+		if run.Valid() {
+			out = append(out, run.Metric)
+		}
+	}
+	return out
+}
+
+func placements(r bench.Results) chart.Figure {
+	rep := bench.Judge(r)
+	bars := chart.Bars{Unit: unit(rep.Metric)}
+	for i, a := range rep.Arms {
+		if a.Runs == 0 {
+			continue
+		}
+		bars.Bars = append(bars.Bars, chart.Bar{Label: string(a.Placement), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval,
+			Points: measured(r, a.Placement), Colour: min(i, 1), Told: rep.Metric.Format(a.Median)})
+	}
+	return chart.Figure{Title: "Placements", Plot: bars,
+		Note: "Bars are medians, lines their 95 % intervals, dots single runs, none left out."}
+}
+
+func sequence(r bench.Results) chart.Figure {
+	l := chart.Lines{X: "run", Y: unit(r.Study.Metric())}
+	for _, p := range r.Study.Placements {
+		line := chart.Line{Name: string(p)}
+		for _, run := range r.Of(p) {
+			if run.Valid() {
+				line.Points = append(line.Points, chart.Point{X: float64(run.Index + 1), Y: run.Metric})
+			}
+		}
+		l.Lines = append(l.Lines, line)
+	}
+	return chart.Figure{Title: "Runs in their order", Plot: l}
+}
+
+// Terminal is the study's picture in lines at most width cells wide: the
+// workload's own, or the runs in their order for one that has none.
+func Terminal(r bench.Results, width int) ([]string, error) {
+	lines, err := r.Picture(width)
+	if err != nil || len(lines) > 0 {
+		return lines, err
+	}
+	f := sequence(r)
+	if drawn := f.Plot.(chart.Lines).Text(width); len(drawn) > 0 && len(r.Runs) > 1 {
+		return drawn, nil
+	}
+	return nil, nil
+}
+
+// owns draw a run's Detail, by workload.
+var owns = map[string]func(json.RawMessage) ([]chart.Figure, error){
+	"stream": own(streamFigures), "memlat": own(memlatFigures), "activity": own(activityFigures),
+	"ctxswitch": own(ctxswitchFigures), "chat": own(chatFigures), "stripio": own(stripioFigures),
+}
+
+func own[R any](draw func(R) []chart.Figure) func(json.RawMessage) ([]chart.Figure, error) {
+	return func(detail json.RawMessage) ([]chart.Figure, error) {
+		var r R
+		if err := json.Unmarshal(detail, &r); err != nil {
+			return nil, fmt.Errorf("read the result to draw: %w", err)
+		}
+		return draw(r), nil
+	}
+}
+
+// Own are the workload's own pictures of the last valid run of a placement, none
+// where there is no such run or it cannot be read.
+func Own(r bench.Results, p bench.Placement) []chart.Figure {
+	draw, ok := owns[r.Study.Workload]
+	last, have := Last(r, p)
+	if !ok || !have {
+		return nil
+	}
+	figures, err := draw(last.Detail)
+	if err != nil {
+		return nil // written by another version; the table has its figures
+	}
+	for i := range figures {
+		figures[i].Title += fmt.Sprintf(" (%s, run %d)", p, last.Index+1)
+	}
+	return figures
+}
+
+// Last is the last valid run of a placement.
+func Last(r bench.Results, p bench.Placement) (bench.RunResult, bool) {
+	for i := len(r.Runs) - 1; i >= 0; i-- {
+		if run := r.Runs[i]; run.Placement == p && run.Valid() {
+			return run, true
+		}
+	}
+	return bench.RunResult{}, false
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Markdown writes sections as GitHub renders it: tables, no pictures.
+func Markdown(w io.Writer, sections []Section) error {
+	var out strings.Builder
+	for i, s := range sections {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		fmt.Fprintf(&out, "## %s\n", plain(s.Title))
+		for _, line := range s.Lead {
+			fmt.Fprintf(&out, "\n%s\n", plain(line))
+		}
+		for _, t := range s.Tables {
+			if !t.Folded && len(t.Rows) > 0 {
+				fmt.Fprintf(&out, "\n### %s\n\n", plain(t.Title))
+				t.markdown(&out)
+			}
+		}
+		if len(s.Notes) > 0 {
+			out.WriteString("\n")
+		}
+		for _, n := range s.Notes {
+			fmt.Fprintf(&out, "- %s\n", plain(n))
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func (t Table) markdown(out *strings.Builder) {
+	row := func(cells []string) {
+		for _, c := range cells {
+			out.WriteString("| " + plain(c) + " ")
+		}
+		out.WriteString("|\n")
+	}
+	row(t.Head)
+	for i := range t.Head {
+		if t.numeric(i) {
+			out.WriteString("|---:")
+		} else {
+			out.WriteString("|---")
+		}
+	}
+	out.WriteString("|\n")
+	for _, r := range t.Rows {
+		row(r)
+	}
+}
+
+var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`",
+	"[", `\[`, "]", `\]`, "\\", `\\`, "#", `\#`, "~", `\~`, "!", `\!`)
+
+// plain makes text that means nothing in markdown, on one line.
+func plain(text string) string {
+	return markdownEscapes.Replace(strings.Join(strings.Fields(visible(text)), " "))
+}
+
+// visible replaces what a terminal would act on.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// Text writes the table with aligned columns.
+func (t Table) Text(w io.Writer) error {
+	widths := make([]int, len(t.Head))
+	rows := append([][]string{t.Head}, t.Rows...)
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(visible(c)))
+		}
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, c := range row {
+			c = visible(c)
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			if t.numeric(i) {
+				line += gap + c + "  "
+			} else {
+				line += c + gap + "  "
+			}
+		}
+		out.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}

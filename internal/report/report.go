@@ -1,0 +1,168 @@
+// Package report puts studies and papers on a page: as text, markdown, SVG and
+// one self-contained HTML page.
+//
+// It measures nothing and decides nothing: figures and verdicts are bench's.
+// Start at Study, which makes a Section that every format prints.
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+)
+
+// Section is what is told of one subject.
+type Section struct {
+	Title   string
+	Lead    []string // sentences below the title
+	Tables  []Table
+	Figures []chart.Figure
+	Notes   []string // what has to be kept in mind
+}
+
+// Table is rows of cells under a heading; rows are as long as Head.
+type Table struct {
+	Title  string
+	Head   []string
+	Rows   [][]string
+	Folded bool // for who asks for it: in HTML behind its title, elsewhere left out
+}
+
+// numeric reports whether a column has figures only, which stand to the right.
+func (t Table) numeric(column int) bool {
+	some := false
+	for _, row := range t.Rows {
+		cell := strings.TrimLeft(row[column], "+−-~<[")
+		if cell == "" || cell == bench.None {
+			continue
+		}
+		if cell[0] < '0' || cell[0] > '9' {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// Study is the section of one study.
+func Study(r bench.Results) Section {
+	rep := bench.Judge(r)
+	s := Section{Title: Command(r.Study), Lead: lead(r), Figures: Figures(r), Notes: rep.AllWarnings()}
+	s.Tables = append(s.Tables, verdicts(rep), Conditions(r.Conditions), runs(r))
+	s.Notes = append(s.Notes, failures(r)...)
+	if r.StoreErr != nil {
+		s.Notes = append(s.Notes, "the results could not be kept: "+r.StoreErr.Error())
+	}
+	return s
+}
+
+// Command is the work of a study as on a command line.
+func Command(s bench.Study) string {
+	words := append([]string{s.Workload}, s.Args...)
+	if s.Workload == bench.CommandWorkload {
+		words = append([]string{s.Workload, "--"}, s.Args...)
+	}
+	if s.Noise > 0 {
+		words = append(words, fmt.Sprintf("--noise %d", s.Noise))
+	}
+	return strings.Join(words, " ")
+}
+
+func lead(r bench.Results) []string {
+	text := fmt.Sprintf("%s, %d measured runs of each placement after %d to warm up", r.Started.Local().Format("2006-01-02 15:04:05 MST"), r.Study.Runs, r.Study.Warmup)
+	if r.Study.Until > 0 {
+		text += fmt.Sprintf(", then on until every interval is within %s%% of its median", chart.Short(r.Study.Until*100))
+	}
+	what := "the seconds of the work"
+	if m := r.Study.Metric(); m != (bench.Metric{}) {
+		what = m.Name
+		if m.Unit != "" {
+			what += " in " + m.Unit
+		}
+	}
+	if right, answers := checked(r); answers > 0 {
+		return []string{text + "; compared is " + what + ".", fmt.Sprintf("The answer was right in %d of %d runs.", right, answers)}
+	}
+	return []string{text + "; compared is " + what + "."}
+}
+
+// checked is how many runs gave the right answer, and how many there were.
+func checked(r bench.Results) (right, all int) {
+	for _, run := range r.Runs {
+		if run.Err == "" && run.Answer != "" {
+			right++
+		}
+	}
+	if right == 0 {
+		return 0, 0
+	}
+	return right, len(r.Runs)
+}
+
+// verdicts is bench's table with the interval of each change beside its verdict.
+func verdicts(rep bench.Report) Table {
+	if len(rep.Arms) == 0 {
+		return Table{Title: "Placements"}
+	}
+	h := bench.Headings(rep.Arms[0].Placement)
+	t := Table{Title: "Placements", Head: []string{h.Placement, "runs", h.Median, h.Interval, h.Delta, h.Migrations, h.RunDelay, h.Verdict}}
+	for i, r := range bench.Rows(rep) {
+		verdict := r.Verdict
+		if i > 0 && rep.Comparisons[i-1].Comparable {
+			verdict = rep.Comparisons[i-1].Verdict
+		}
+		t.Rows = append(t.Rows, []string{r.Placement, fmt.Sprint(rep.Arms[i].Runs), r.Median, r.Interval, r.Delta, r.Migrations, r.RunDelay, verdict})
+	}
+	return t
+}
+
+// Conditions is the table of them.
+func Conditions(c bench.Conditions) Table {
+	t := Table{Title: "Conditions", Head: []string{"condition", "value"}}
+	for _, f := range c.List() {
+		value := f.Value
+		if value == "" {
+			value = bench.None
+		}
+		t.Rows = append(t.Rows, []string{f.Name, value})
+	}
+	return t
+}
+
+func runs(r bench.Results) Table {
+	t := Table{Title: "Every run", Folded: true, Head: []string{"placement", "run", "value", "wall", "CPUs", "migrations", "steal", "answer", "remark"}}
+	for _, run := range r.Runs {
+		index, migrations, steal := "warm-up", bench.None, bench.None
+		if run.Index >= 0 {
+			index = fmt.Sprint(run.Index + 1)
+		}
+		if run.HaveMigrations() {
+			migrations = fmt.Sprint(run.Migrations)
+		}
+		if run.HaveSteal {
+			steal = fmt.Sprintf("%.1f%%", run.StealShare*100)
+		}
+		remark := run.Err
+		if run.Touched {
+			remark = "touched: " + run.TouchedWhat
+		}
+		t.Rows = append(t.Rows, []string{string(run.Placement), index, r.Study.Metric().Format(run.Metric), run.Wall.Round(time.Microsecond).String(),
+			run.CPUs, migrations, steal, run.Answer, remark})
+	}
+	return t
+}
+
+// failures names the runs that do not count.
+func failures(r bench.Results) []string {
+	var out []string
+	for _, run := range r.Runs {
+		if run.Err != "" {
+			out = append(out, fmt.Sprintf("a run under %s failed: %s", run.Placement, run.Err))
+		}
+	}
+	return slices.Compact(out)
+}
