@@ -91,7 +91,7 @@ func shorten(text string, room float64) string {
 		return text
 	}
 	r := []rune(text)
-	return string(r[:max(int(room/(Size*0.56))-1, 0)]) + "…"
+	return string(r[:max(int(room/(Size*runeWidth))-1, 0)]) + "…"
 }
 
 // legend names the colours on a line of its own.

@@ -152,8 +152,11 @@ func Escape(text string) string {
 	return html.EscapeString(clean)
 }
 
+// runeWidth is what a rune of text takes of Size; few texts take more.
+const runeWidth = 0.6
+
 // textWidth is about how wide text is in units of the SVG.
-func textWidth(text string) float64 { return float64(len([]rune(text))) * Size * 0.56 }
+func textWidth(text string) float64 { return float64(len([]rune(text))) * Size * runeWidth }
 
 // wrap breaks text between words into lines of at most width runes; a longer
 // word stays whole.
