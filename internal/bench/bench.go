@@ -35,6 +35,9 @@ type Study struct {
 	// context switch of the work.
 	Counters bool
 	Noise    int // processes of background load that the kernel may put on any CPU
+	// Grid is the ID of the Grid that the study is a cell of, and Cell its place
+	// there; "" for a study by itself.
+	Grid, Cell string
 }
 
 // Limits of a Study.

@@ -13,6 +13,7 @@ import (
 // History is what a Store holds.
 type History struct {
 	Studies []Results // oldest first
+	Grids   []Grid    // oldest first; their cells are in Studies
 	// Notes say in words what was wrong with the file and where it went.
 	Notes []string
 }
@@ -23,11 +24,10 @@ func (s *Store) Read() (History, error) {
 	if s == nil {
 		return History{}, nil
 	}
-	studies, bad, err := s.read()
+	h, bad, err := s.read()
 	if err != nil || len(bad) == 0 {
-		return History{Studies: studies}, err
+		return h, err
 	}
-	h := History{Studies: studies}
 	// Once more under the lock: what looked bad may have been half written.
 	err = s.locked(func() error {
 		content, err := os.ReadFile(s.path)
@@ -35,7 +35,7 @@ func (s *Store) Read() (History, error) {
 			return fmt.Errorf("read results: %w", err)
 		}
 		var good []byte
-		if h.Studies, good, bad = ParseHistory(content); len(bad) == 0 {
+		if h, good, bad = ParseHistory(content); len(bad) == 0 {
 			return nil
 		}
 		return s.moveAside(good, bytes.Join(bad, nil))
@@ -56,22 +56,22 @@ func lines(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-func (s *Store) read() (studies []Results, bad [][]byte, err error) {
+func (s *Store) read() (h History, bad [][]byte, err error) {
 	content, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return History{}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read results: %w", err)
+		return History{}, nil, fmt.Errorf("read results: %w", err)
 	}
-	studies, _, bad = ParseHistory(content)
-	return studies, bad, nil
+	h, _, bad = ParseHistory(content)
+	return h, bad, nil
 }
 
 // ParseHistory reads the lines of a results file. good has the bytes of the
 // lines that are JSON objects with a type, those of unknown type included (a
 // newer piton wrote them); bad has the others, each with its newline.
-func ParseHistory(content []byte) (studies []Results, good []byte, bad [][]byte) {
+func ParseHistory(content []byte) (past History, good []byte, bad [][]byte) {
 	h := history{index: map[string]int{}}
 	for line := range bytes.Lines(content) {
 		text := bytes.TrimSpace(line)
@@ -85,12 +85,13 @@ func ParseHistory(content []byte) (studies []Results, good []byte, bad [][]byte)
 		}
 		good = append(good, whole...)
 	}
-	return h.studies, good, bad
+	return History{Studies: h.studies, Grids: h.grids}, good, bad
 }
 
 type history struct {
 	studies []Results
 	index   map[string]int // study ID to place in studies
+	grids   []Grid
 }
 
 var errNoType = errors.New("not a record")
@@ -113,6 +114,12 @@ func (h *history) add(line []byte) error {
 		runs := h.of(rec.ID).Runs
 		*h.of(rec.ID) = rec.results()
 		h.of(rec.ID).Runs = runs
+	case "grid":
+		var rec gridRecord
+		if err := json.Unmarshal(line, &rec); err != nil {
+			return err
+		}
+		h.addGrid(rec)
 	case "run":
 		var rec runRecord
 		if err := json.Unmarshal(line, &rec); err != nil {

@@ -29,6 +29,8 @@ type studyRecord struct {
 	Counters   bool          `json:"counters,omitempty"`
 	PeriodS    float64       `json:"period_s,omitempty"` // of a study of a process
 	Figure     *figureRecord `json:"figure,omitempty"`   // of a command, where it is not its time
+	Grid       string        `json:"grid,omitempty"`     // that it is a cell of
+	Cell       string        `json:"cell,omitempty"`
 	Conditions Conditions    `json:"conditions"`
 }
 
@@ -111,7 +113,8 @@ func newStudyRecord(r Results) studyRecord {
 	return studyRecord{
 		Type: "study", ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
 		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
-		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure, Conditions: r.Conditions,
+		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure,
+		Grid: r.Study.Grid, Cell: r.Study.Cell, Conditions: r.Conditions,
 	}
 }
 
@@ -124,6 +127,7 @@ func (s studyRecord) results() Results {
 		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
 		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
 		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure, Counters: s.Counters, Period: seconds(s.PeriodS),
+		Grid: s.Grid, Cell: s.Cell,
 	}}
 }
 

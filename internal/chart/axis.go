@@ -13,9 +13,8 @@ type axis struct {
 	format    func(float64) string
 }
 
-// newAxis covers the values. A linear one begins at 0 unless that would waste
-// most of it or values are below; zero asks for 0 in any case.
-func newAxis(values []float64, log, zero bool) axis {
+// newAxis covers the values.
+func newAxis(values []float64, log bool) axis {
 	a := axis{low: math.Inf(1), high: math.Inf(-1), log: log, format: Short}
 	for _, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) || log && v <= 0 {
@@ -26,17 +25,26 @@ func newAxis(values []float64, log, zero bool) axis {
 	if a.low > a.high {
 		a.low, a.high = 1, 1
 	}
-	switch {
-	case log && a.low == a.high:
+	return a.stretched()
+}
+
+// stretched has two ends that differ.
+func (a axis) stretched() axis {
+	if a.low == a.high && a.log {
 		a.low, a.high = a.low/2, a.high*2
-	case log:
-	case zero || a.low > 0 && a.low < 0.6*a.high:
-		a.low, a.high = min(a.low, 0), max(a.high, 0)
-	}
-	if !log && a.low == a.high {
+	} else if a.low == a.high {
 		a.high = a.low + max(math.Abs(a.low), 1)
 	}
 	return a
+}
+
+// fromZero begins a linear axis at 0, if that does not waste most of it or if it
+// must.
+func (a axis) fromZero(must bool) axis {
+	if !a.log && (must || a.low > 0 && a.low < 0.6*a.high) {
+		a.low, a.high = min(a.low, 0), max(a.high, 0)
+	}
+	return a.stretched()
 }
 
 // onto gives the axis its place.
@@ -59,7 +67,7 @@ func (a axis) ticks(n int) []float64 {
 	step := niceStep((a.high - a.low) / float64(n))
 	var out []float64
 	for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high+step*1e-9; i++ {
-		out = append(out, i*step)
+		out = append(out, i*step+0) // which makes 0 of -0
 	}
 	return out
 }

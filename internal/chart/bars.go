@@ -57,7 +57,7 @@ func (b Bars) draw(c *canvas) {
 		left, right = max(left, textWidth(bar.Label)), max(right, textWidth(b.told(bar)))
 	}
 	left, right = min(left, Width*0.45)+10, min(right, Width*0.3)+10
-	ax := newAxis(b.values(), false, true).onto(left, Width-right)
+	ax := newAxis(b.values(), false).fromZero(true).onto(left, Width-right)
 	top := c.height
 	for i, bar := range b.Bars {
 		b.one(c, ax, bar, top+float64(i)*barHeight, left, Width-right)

@@ -79,11 +79,11 @@ func TestTicks(t *testing.T) {
 		{[]float64{1024, 8192}, true, 8, []float64{1024, 2048, 4096, 8192}},
 		{[]float64{1, 1 << 20}, true, 5, []float64{1, 16, 256, 4096, 65536, 1 << 20}},
 	} {
-		assert.InDeltaSlice(t, test.want, newAxis(test.values, test.log, false).ticks(test.n), 1e-6, "%v", test.values)
+		assert.InDeltaSlice(t, test.want, newAxis(test.values, test.log).fromZero(false).ticks(test.n), 1e-6, "%v", test.values)
 	}
 	for _, odd := range [][]float64{nil, {0}, {-3}, {math.NaN(), math.Inf(1)}, {5, 5}} {
 		for _, log := range []bool{false, true} {
-			a := newAxis(odd, log, false).onto(0, 100)
+			a := newAxis(odd, log).fromZero(false).onto(0, 100)
 			assert.Less(t, len(a.ticks(6)), 100, "%v", odd)
 			assert.Less(t, a.low, a.high, "%v", odd)
 		}

@@ -51,7 +51,7 @@ func (l Lines) axes() (x, y axis) {
 			xs, ys = append(xs, p.X), append(ys, p.Y)
 		}
 	}
-	x, y = newAxis(xs, l.LogX, false), newAxis(ys, l.LogY, l.FromZero)
+	x, y = newAxis(xs, l.LogX), newAxis(ys, l.LogY).fromZero(l.FromZero)
 	if l.XFormat != nil {
 		x.format = l.XFormat
 	}

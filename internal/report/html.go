@@ -63,7 +63,7 @@ func (s Section) html(out *strings.Builder, i int) {
 	fmt.Fprintf(out, "<section id=\"s%d\">\n<h2>%s</h2>\n", i, chart.Escape(s.Title))
 	paragraphs(out, s.Lead)
 	for _, t := range s.Tables {
-		if !t.Folded {
+		if !t.Below {
 			t.html(out)
 		}
 	}
@@ -78,7 +78,7 @@ func (s Section) html(out *strings.Builder, i int) {
 		out.WriteString("</ul>\n")
 	}
 	for _, t := range s.Tables {
-		if t.Folded {
+		if t.Below {
 			t.html(out)
 		}
 	}

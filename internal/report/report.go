@@ -29,6 +29,7 @@ type Table struct {
 	Title  string
 	Head   []string
 	Rows   [][]string
+	Below  bool // in HTML it comes after the figures
 	Folded bool // for who asks for it: in HTML behind its title, elsewhere left out
 }
 
@@ -122,7 +123,7 @@ func verdicts(rep bench.Report) Table {
 
 // Conditions is the table of them.
 func Conditions(c bench.Conditions) Table {
-	t := Table{Title: "Conditions", Head: []string{"condition", "value"}}
+	t := Table{Title: "Conditions", Below: true, Head: []string{"condition", "value"}}
 	for _, f := range c.List() {
 		value := f.Value
 		if value == "" {
@@ -134,7 +135,7 @@ func Conditions(c bench.Conditions) Table {
 }
 
 func runs(r bench.Results) Table {
-	t := Table{Title: "Every run", Folded: true, Head: []string{"placement", "run", "value", "wall", "CPUs", "migrations", "steal", "answer", "remark"}}
+	t := Table{Title: "Every run", Below: true, Folded: true, Head: []string{"placement", "run", "value", "wall", "CPUs", "migrations", "steal", "answer", "remark"}}
 	for _, run := range r.Runs {
 		index, migrations, steal := "warm-up", bench.None, bench.None
 		if run.Index >= 0 {
