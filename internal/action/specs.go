@@ -101,6 +101,7 @@ var moveSpecs = []Spec{
 	{ID: "move.right", In: everywhere, Keys: []string{"right"}, Label: "→", Help: "scroll right"},
 	{ID: "tag.toggle", In: processes, Keys: []string{"space"}, Label: "Space", Disabled: needSelection, Help: "tag or untag"},
 	{ID: "tag.children", In: processes, Keys: []string{"c"}, Label: "c", Disabled: needSelection, Help: "tag with its children"},
+	{ID: "tag.all", In: processes, Keys: []string{"A"}, Label: "A", Disabled: needSelection, Help: "tag all that are shown: with a filter (comm~^nq), everything that matches"},
 	{ID: "tag.none", In: processes, Keys: []string{"U"}, Label: "U", Help: "untag all"},
 }
 
@@ -149,6 +150,7 @@ var viewSpecs = []Spec{
 	{ID: "irqs.invert", In: irqsView, Keys: []string{"I"}, Label: "I", Help: "IRQs: invert the order"},
 	{ID: "irqs.named", In: irqsView, Keys: []string{"n"}, Label: "n", Help: "IRQs: lines without a number and softirqs, too"},
 	{ID: "irqs.tag", In: irqsView, Keys: []string{"space"}, Label: "Space", Disabled: needSelection, Help: "IRQs: tag or untag"},
+	{ID: "irqs.all", In: irqsView, Keys: []string{"A"}, Label: "A", Disabled: needSelection, Help: "IRQs: tag all that are shown"},
 	{ID: "irqs.untag", In: irqsView, Keys: []string{"U"}, Label: "U", Help: "IRQs: untag all"},
 	{ID: "bench.new", In: benchView, Keys: []string{"n", "enter"}, Label: "n Enter", Short: "New run", Verb: "bench", Disabled: noBenchmark,
 		Help: "start a workload: form for size, threads, placements, runs"},

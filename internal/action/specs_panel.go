@@ -14,7 +14,7 @@ var panelSpecs = []Spec{
 	{ID: "panel.tick", In: panel, Keys: []string{"space"}, Label: "Space", Short: "Tick",
 		Help: "tick: the list shows only what is on ticked CPUs; what is grabbed is dropped on all of them"},
 	{ID: "panel.allowed", In: panel, Keys: []string{"f"}, Label: "f", Short: "On/may", Disabled: notHolding,
-		Help: "of ticked CPUs: tasks that are on them, or all that may run there"},
+		Help: "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there"},
 	{ID: "panel.isolate", In: panel, Keys: []string{"I"}, Label: "I", Short: "Isolate", Verb: "isolate", Mutates: true, Disabled: notHolding,
 		Help: "isolate the ticked CPUs, or those under the cursor: tasks and IRQs give way; lists what cannot"},
 	{ID: "panel.include", In: panel, Keys: []string{"i"}, Label: "i", Short: "Include", Verb: "include", Mutates: true, Disabled: notHolding,

@@ -56,6 +56,15 @@ func TestDropOnSeveral(t *testing.T) {
 	})
 }
 
+func TestTagAllThatMatchAFilter(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("\\", "c", "o", "m", "m", "~", "^", "[", "n", "m", "]", "enter", "A")
+		assert.Equal(t, 2, r.m.table.Tags(), "nqueens and matrix")
+		r.press("d", "enter")
+		assert.Len(t, r.tuning.targets, 2)
+	})
+}
+
 func TestLetGo(t *testing.T) {
 	for _, keys := range [][]string{{"esc"}, {"C"}, {"tab"}} {
 		onSmall(t, func(r *rig) {

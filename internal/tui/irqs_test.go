@@ -142,7 +142,9 @@ func TestTaggedIRQsAreGrabbedTogether(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("alt+3")
 		r.tickRun()
-		r.press("space", "space", "d")
+		r.press("A")
+		assert.Len(t, r.m.irqs.Targets(), 4)
+		r.press("U", "space", "space", "d")
 		assert.Contains(t, r.line(-2), "placing 2 IRQs → cpu ")
 		assert.Contains(t, r.text(), "L3 #0", "the core panel is shown to drop them on")
 		golden.Check(t, "irqs-grab-120x40", r.text(), 120, 40)

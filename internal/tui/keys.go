@@ -76,6 +76,7 @@ func init() {
 		"move.right":    arrows(1, 0, func(m *Model) { m.table.Scroll(1) }),
 		"tag.toggle":    func(m *Model, _ string) tea.Cmd { m.table.ToggleTag(); return nil },
 		"tag.children":  plain((*Model).tagChildren),
+		"tag.all":       plain((*Model).tagAll),
 		"tag.none":      func(m *Model, _ string) tea.Cmd { m.table.Untag(); return nil },
 
 		"view.next":      func(m *Model, _ string) tea.Cmd { return m.turn(1) },

@@ -87,6 +87,10 @@ func (m *Model) tagChildren() tea.Cmd {
 	return m.say(info, fmt.Sprintf("tagged %d with its descendants", n))
 }
 
+func (m *Model) tagAll() tea.Cmd {
+	return m.say(info, fmt.Sprintf("%d tagged; U takes the tags away", m.table.TagAll()))
+}
+
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
 	left := m.leavePanel()

@@ -21,6 +21,15 @@ func (v *View) tag() {
 	v.note()
 }
 
+// tagAll tags all lines that are shown and have a number.
+func (v *View) tagAll() {
+	for i := range v.entries {
+		if r := v.entries[i].row; r != nil {
+			v.tags[r.Number] = true
+		}
+	}
+}
+
 // Tags is how many lines are tagged.
 func (v *View) Tags() int { return len(v.tags) }
 

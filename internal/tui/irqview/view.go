@@ -155,6 +155,8 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 		}
 	case "space":
 		v.tag()
+	case "A":
+		v.tagAll()
 	case "U":
 		v.Untag()
 	case "enter":

@@ -50,6 +50,14 @@ func (t *Table) TagTree() int {
 	return n
 }
 
+// TagAll tags all rows, and returns how many tags there are then.
+func (t *Table) TagAll() int {
+	for _, r := range t.rows {
+		t.tags[KeyOf(&t.m.Sample.Tasks[r])] = true
+	}
+	return len(t.tags)
+}
+
 // Untag takes all tags away.
 func (t *Table) Untag() { clear(t.tags) }
 
