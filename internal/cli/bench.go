@@ -49,7 +49,7 @@ With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"t
 				_, err := bench.Lookup(args[0])
 				return usageError{err}
 			}
-			return usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), " or "))
+			return usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused already
 	}

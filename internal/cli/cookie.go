@@ -17,10 +17,6 @@ func newCookie(a *app) *cobra.Command {
 of the same cookie only. It needs a kernel with CONFIG_SCHED_CORE and SMT, as piton doctor tells.`,
 		Example: "  piton cookie create 3641 --tree\n  piton cookie share 3641 3700\n  piton cookie clear 3641",
 		GroupID: groupTune,
-		Args:    noCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("piton cookie needs create, share or clear (see piton cookie --help)")
-		},
 	}
 	cmd.AddCommand(
 		cookieVerb(a, "create TARGET…", "give tasks a cookie of their own, one for all that are named",
@@ -33,6 +29,7 @@ of the same cookie only. It needs a kernel with CONFIG_SCHED_CORE and SMT, as pi
 			"  piton cookie clear 3641", 1, func([]string) (tune.CookieSetting, []string, error) {
 				return tune.CookieSetting{}, nil, nil
 			}))
+	needsVerb(cmd)
 	return cmd
 }
 

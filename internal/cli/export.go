@@ -21,15 +21,9 @@ func newExport(a *app) *cobra.Command {
 others keep them: a drop-in for its systemd service, or a shell script.`,
 		Example: "  piton export systemd nginx\n  piton export shell 3641",
 		GroupID: groupTune,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("there is no command %q; there are export systemd and export shell", "export "+args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newExportSystemd(a), newExportShell(a))
+	needsVerb(cmd)
 	return cmd
 }
 

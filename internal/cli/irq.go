@@ -42,15 +42,9 @@ func newIRQ(a *app) *cobra.Command {
 		Long:    irqLong,
 		Example: list.Example,
 		GroupID: groupLook,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("there is no command %q; there are irq list, move, spread, reset, default and queues", "irq "+args[0])
-			}
-			return nil
-		},
-		RunE: func(*cobra.Command, []string) error { return list.Help() },
 	}
 	cmd.AddCommand(list, newIRQMove(a), newIRQSpread(a), newIRQReset(a), newIRQDefault(a), newIRQQueues(a))
+	needsVerb(cmd)
 	return cmd
 }
 

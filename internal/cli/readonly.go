@@ -2,12 +2,10 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // In read-only mode (--readonly, PITON_READONLY) what could change the machine is
@@ -73,19 +71,4 @@ func lookOnly(cmd *cobra.Command) {
 		}
 		return known(cmd, args)
 	}
-}
-
-// whyNoFlag adds to an unknown flag's error that it is one that changes something.
-func (a *app) whyNoFlag(err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !a.readonly || !unknown {
-		return err
-	}
-	changing := pflag.NewFlagSet("", pflag.ContinueOnError)
-	(&tuningOptions{}).addFlags(changing)
-	(&applyOptions{}).addApplyFlags(changing)
-	if changing.Lookup(name) == nil {
-		return err
-	}
-	return fmt.Errorf("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
 }

@@ -37,15 +37,19 @@ func newRoot(a *app) *cobra.Command {
 		SilenceUsage:      true,
 		Args:              noCommand,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.setUp() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := noEmptyFlags(cmd); err != nil {
+				return err
+			}
+			return a.setUp()
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runRoot(cmd.Context(), a, o, cmd.Flags())
 		},
 	}
 	root.SetVersionTemplate("piton {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (see %s --help)", a.whyNoFlag(err), cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(a.flagError)
+	root.SetHelpCommand(newHelp())
 	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
 	root.PersistentFlags().StringVar(&a.source, "source", sourceAuto, "where figures come from: `auto` (eBPF programs where they can run) or proc (only /proc and perf)")
 	root.PersistentFlags().BoolVar(&a.readonly, "readonly", a.readonly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
@@ -59,6 +63,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newPin(a), newNice(a), newPolicy(a), newIONice(a), newRun(a), newIsolate(a), newInclude(a), newMove(a), newSpread(a), newUndo(a), newKeep(a), newRescue(a), newJournal(a), newBench(a), newWatch(a), newTopo(a), newIRQ(a), newWhatIs(a), newDoctor(a), newHeadlessHelp(), newKeysHelp(a))
 	root.AddCommand(newSlice(a), newClamp(a), newCookie(a))
 	root.AddCommand(newSave(a), newApply(a), newVerify(a), newProfiles(a), newSysctl(a), newExport(a), newMan(a))
+	addCompletion(root)
 	if a.readonly {
 		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp, readOnlyExample
 		lookOnly(root)

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagError is the sentence for a flag that is not known or not understood.
+func (a *app) flagError(cmd *cobra.Command, err error) error {
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.readonly && changesSomething(name) {
+		return usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		err = invalidValue(invalid)
+	}
+	return usagef("%w (see %s --help)", err, cmd.CommandPath())
+}
+
+// changesSomething reports whether a flag is one of those of changes.
+func changesSomething(name string) bool {
+	changing := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&tuningOptions{}).addFlags(changing)
+	(&applyOptions{}).addApplyFlags(changing)
+	return changing.Lookup(name) != nil
+}
+
+// invalidValue says which flag does not take which value, and why: once.
+func invalidValue(err *pflag.InvalidValueError) error {
+	flag := err.GetFlag()
+	why := err.Unwrap()
+	var number *strconv.NumError
+	switch {
+	case errors.As(why, &number) && flag.Value.Type() == "bool":
+		why = errors.New("it must be true or false")
+	case strings.HasPrefix(why.Error(), "-"): // it names the flag itself
+		return why
+	}
+	return fmt.Errorf("--%s %q: %w", flag.Name, err.GetValue(), why)
+}
+
+// mayBeEmpty are the flags for which nothing is something.
+var mayBeEmpty = []string{"filter", "host-root", "unit"}
+
+// noEmptyFlags refuses flags of text that were given none: in a script that is a
+// variable which is not set, and another command than the one that is meant.
+func noEmptyFlags(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		empty := f.Value.Type() == "string" && f.Value.String() == "" || f.Value.Type() == "stringSlice" && f.Value.String() == "[]"
+		if err == nil && empty && !slices.Contains(mayBeEmpty, f.Name) {
+			value, _ := pflag.UnquoteUsage(f)
+			err = usagef("--%s is empty: it needs %s", f.Name, value)
+		}
+	})
+	return err
+}

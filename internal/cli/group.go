@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// needsVerb makes a command that only holds others refuse to stand alone.
+func needsVerb(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		path := strings.TrimPrefix(cmd.CommandPath(), "piton ")
+		if len(args) > 0 {
+			return usagef("there is no command %q; there are %s %s", path+" "+args[0], path, verbsOf(cmd))
+		}
+		return usagef("%s needs one of %s", cmd.CommandPath(), verbsOf(cmd))
+	}
+	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args has refused already
+}
+
+// verbsOf are the commands below one; read-only mode has fewer.
+func verbsOf(cmd *cobra.Command) string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+// newHelp is "piton help"; cobra's own takes any word.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "explain a command, or a topic",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command or topic %q (see piton --help)", strings.Join(args, " "))
+			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
+			return found.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			found, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var words []string
+			for _, sub := range found.Commands() {
+				words = append(words, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// addCompletion adds cobra's commands that write completions, under piton's words.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Short = "write the completion of a shell"
+			cmd.Long = "Write a script to standard output by which the shell completes piton's commands, flags and values."
+			cmd.Example = "  source <(piton completion bash)\n  piton completion fish > ~/.config/fish/completions/piton.fish"
+			needsVerb(cmd)
+		}
+	}
+}
