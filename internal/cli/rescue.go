@@ -80,8 +80,11 @@ func newRescuer(a *app, o rescueOptions) *rescuer {
 }
 
 func (r *rescuer) run(ctx context.Context, more []string) error {
-	for _, c := range guard.Prepare(guard.AboveAll, cpuset.Set{}) {
+	for _, c := range guard.Prepare(99, cpuset.Set{}) {
 		r.warn("rescue is less sure than it could be: %s", c)
+	}
+	if err := guard.AboveAll(); err != nil {
+		r.warn("rescue does not run before real-time tasks of priority 99: %v", err)
 	}
 	tasks, err := r.look(ctx)
 	if err != nil {
@@ -108,7 +111,7 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := rescue.Measure(ctx, r.fs, r.window.d)
+	tasks, err := rescue.Measure(ctx, r.fs, r.window.d, kernel.Sleep)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,11 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -21,7 +21,6 @@ const connFD = 3
 // Main is the life of a guard process. It returns when the change has been
 // confirmed or taken back, or will not be made.
 func Main() error {
-	runtime.LockOSThread() // the thread that does the work: see aboveAll
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
@@ -74,7 +73,8 @@ type sentry struct {
 	entry  tune.Entry   // what they come to
 	timer  *time.Timer  // runs once an entry has been begun
 	due    time.Time
-	late   bool // the change is being taken back
+	late   bool   // the change is being taken back
+	alarm  *alarm // nil where it is not needed
 }
 
 func newSentry(o order, parent *talk, end <-chan os.Signal) (*sentry, error) {
@@ -97,6 +97,11 @@ func newSentry(o order, parent *talk, end <-chan os.Signal) (*sentry, error) {
 	}
 	s.caveats = append(settleIn("/"), Prepare(priority(o.RTPrio), avoid)...)
 	s.rehearse()
+	if needsAlarm(o.RTPrio, avoid) {
+		if s.alarm, err = startAlarm(func(e tune.Entry) { _, _, _ = s.back(context.Background(), tune.New(tune.Options{}), e) }); err != nil {
+			s.caveats = append(s.caveats, fmt.Sprintf("it cannot run before real-time tasks of priority %d, should they take every CPU: %v", highestPriority, err))
+		}
+	}
 	go s.listen()
 	return s, nil
 }
@@ -153,7 +158,8 @@ func (s *sentry) hear(m message) (last bool) {
 		}
 		a.TooLate = s.late // so that the rest of it is not made
 	case doDismiss:
-		last = true
+		last = s.alarm.stop()
+		a.TooLate = !last
 	default:
 		a.Error = fmt.Sprintf("a guard cannot %q", m.Do)
 	}
@@ -174,6 +180,7 @@ func (s *sentry) record(line []byte) error {
 		s.due = time.Now().Add(s.order.AfterNs)
 	}
 	s.lines, s.entry = lines, entry
+	s.alarm.set(entry, s.due)
 	return nil
 }
 
@@ -185,9 +192,12 @@ func (s *sentry) visit(v visit) (last bool) {
 		status := s.status()
 		a.Status = &status
 	case doDismiss:
-		if last = s.entry.Finished; !last {
+		if !s.entry.Finished {
 			a.Error = "the change is still being made"
+			break
 		}
+		last = s.alarm.stop()
+		a.TooLate = !last
 	default:
 		a.Error = fmt.Sprintf("a guard cannot %q", v.Do)
 	}

@@ -23,9 +23,6 @@ const (
 	// may starve the machine as well. It sleeps until its time comes.
 	lowestPriority  = 90
 	highestPriority = 99
-	// AboveAll is the priority of what runs before every FIFO and RR task: none has
-	// that number, but DEADLINE tasks do so.
-	AboveAll = highestPriority + 1
 	// heapMost is what a guard may use before memory is collected; until then it is
 	// not, so that nothing but its own work is done when its time comes.
 	heapMost = 256 << 20
@@ -33,23 +30,17 @@ const (
 
 // Prepare makes the running process fit for a starved machine: at a real-time
 // priority, on CPUs other than those to avoid, and locked in memory. It returns
-// what could not be had, in sentences. With AboveAll the calling goroutine keeps
-// its thread, which is the one to do the work.
+// what could not be had, in sentences.
 func Prepare(rtprio int, avoid cpuset.Set) (caveats []string) {
 	caveat := func(format string, args ...any) { caveats = append(caveats, fmt.Sprintf(format, args...)) }
-	err := raise(min(rtprio, highestPriority))
+	err := raise(rtprio)
 	if errors.Is(err, syscall.EPERM) && leaveBudget("/") {
-		err = raise(min(rtprio, highestPriority))
+		err = raise(rtprio)
 	}
 	if err != nil {
 		caveat("it has no real-time priority, and may come late on a starved machine: %v", err)
 	}
-	pinned := stayOff(avoid)
-	if rtprio >= AboveAll && !pinned && err == nil {
-		if err := aboveAll(); err != nil {
-			caveat("it does not run before real-time tasks of priority %d: %v", highestPriority, err)
-		}
-	}
+	stayOff(avoid)
 	if err := kernel.LockMemory(); err != nil {
 		caveat("its memory is not locked, and may have to come from a disk: %v", err)
 	}
@@ -59,7 +50,7 @@ func Prepare(rtprio int, avoid cpuset.Set) (caveats []string) {
 }
 
 // priority is the real-time priority of a guard of tasks with the given one.
-func priority(guarded int) int { return max(lowestPriority, guarded+1) }
+func priority(guarded int) int { return min(highestPriority, max(lowestPriority, guarded+1)) }
 
 // raise makes every thread of the process RR. Those that the Go runtime starts
 // later inherit it; those that it starts meanwhile are found by looking again.
@@ -93,20 +84,26 @@ func leaveBudget(root string) bool {
 }
 
 // stayOff keeps the process off CPUs that others may take for themselves, if any
-// are left, and reports whether that narrows it. Where a cpuset leaves none of
-// those, it stays where it is.
-func stayOff(avoid cpuset.Set) (pinned bool) {
+// are left; else it may run on all. Where a cpuset leaves none of those, it stays
+// where it is.
+func stayOff(avoid cpuset.Set) {
 	sched, self := kernel.System(), kernel.TID(os.Getpid())
 	online, err := cpusOnline()
 	if err != nil {
-		return false
+		return
 	}
 	rest := online.AndNot(avoid)
 	if rest.Empty() {
-		rest = online // whatever piton itself was pinned to
+		rest = online
 	}
-	err = eachThread(self, func(tid kernel.TID) error { return sched.SetAffinity(tid, rest) })
-	return err == nil && !online.SubsetOf(rest)
+	_ = eachThread(self, func(tid kernel.TID) error { return sched.SetAffinity(tid, rest) })
+}
+
+// needsAlarm reports whether RR is not enough to get past what is guarded: tasks of
+// the highest priority that may take every CPU.
+func needsAlarm(rtprio int, cpus cpuset.Set) bool {
+	online, err := cpusOnline()
+	return rtprio >= highestPriority && err == nil && online.SubsetOf(cpus)
 }
 
 func cpusOnline() (cpuset.Set, error) {

@@ -46,7 +46,7 @@ func TestGuardIsReady(t *testing.T) {
 }
 
 func TestPriority(t *testing.T) {
-	for guarded, want := range map[int]int{0: 90, 1: 90, 80: 90, 90: 91, 98: 99, 99: AboveAll} {
+	for guarded, want := range map[int]int{0: 90, 1: 90, 80: 90, 90: 91, 98: 99, 99: 99} {
 		assert.Equal(t, want, priority(guarded), "guarding %d", guarded)
 	}
 }
@@ -138,5 +138,72 @@ func TestLeaveBudget(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		require.NoError(t, err)
 		assert.Equal(t, fmt.Sprint(os.Getpid()), string(text))
+	}
+}
+
+func needDeadline(t *testing.T) {
+	t.Helper()
+	failed := make(chan error)
+	go func() { failed <- AboveAll() }() // its thread ends with it
+	if err := <-failed; err != nil {
+		t.Skip("this process may not be DEADLINE here: ", err)
+	}
+}
+
+func TestAlarm(t *testing.T) {
+	needDeadline(t)
+	rang := make(chan uint64, 1)
+	a, err := startAlarm(func(e tune.Entry) { rang <- e.ID })
+	require.NoError(t, err)
+	a.set(tune.Entry{ID: 7}, time.Now())
+	assert.EqualValues(t, 7, <-rang)
+	assert.False(t, a.stop(), "it is too late")
+
+	a, err = startAlarm(func(e tune.Entry) { rang <- e.ID })
+	require.NoError(t, err)
+	a.set(tune.Entry{ID: 8}, time.Now().Add(time.Hour))
+	assert.True(t, a.stop())
+	a.set(tune.Entry{ID: 9}, time.Now())
+	kernel.Sleep(2 * alarmStep)
+	assert.Empty(t, rang, "it is off")
+
+	a = nil
+	a.set(tune.Entry{ID: 1}, time.Now())
+	assert.True(t, a.stop(), "none is always in time")
+}
+
+// TestGuardOfTheHighestPriority gives FIFO 99 to a child that sleeps.
+func TestGuardOfTheHighestPriority(t *testing.T) {
+	needDeadline(t)
+	policy := tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 99}
+	for _, keep := range []bool{false, true} {
+		b := newBench(t)
+		after := 300 * time.Millisecond
+		if keep {
+			after = time.Hour
+		}
+		_, g, err := b.Apply(t.Context(), b.tuner, b.plan(tune.Settings{Policy: &policy}), after)
+		require.NoError(t, err)
+		deadline := 0
+		tids, err := procfs.New("/").Threads(kernel.TID(g.PID))
+		require.NoError(t, err)
+		for _, tid := range tids {
+			if attr, err := kernel.System().Attr(tid); err == nil && attr.Policy == kernel.Deadline {
+				deadline++
+			}
+		}
+		want := kernel.Other
+		if keep {
+			assert.Equal(t, 1, deadline, "one thread is above all")
+			require.NoError(t, g.Keep())
+			want = kernel.FIFO
+		} else {
+			g.Leave()
+		}
+		b.ended(g)
+		attr, err := kernel.System().Attr(b.child)
+		require.NoError(t, err)
+		assert.Equal(t, want, attr.Policy)
+		assert.Equal(t, !keep, b.entry(g.Entry).Undone)
 	}
 }

@@ -53,7 +53,7 @@ func (s *sentry) revert(why string) {
 // takeBack goes back first, and records it when the machine is its users' again:
 // the first time in any case, later if there was something left.
 func (s *sentry) takeBack(why string, first bool) {
-	plan, result, err := s.back(context.Background(), tune.New(tune.Options{}))
+	plan, result, err := s.back(context.Background(), tune.New(tune.Options{}), s.entry)
 	t := tune.New(tune.Options{Journal: s.journal, User: s.order.User, Command: why})
 	if err == nil && (first || result.Count(tune.Done)+result.Count(tune.Failed) > 0) {
 		// A journal that cannot be written leaves nobody to tell: the state is right.
@@ -64,16 +64,16 @@ func (s *sentry) takeBack(why string, first bool) {
 // back applies the way back until nothing is left of it: first what was changed,
 // at once; then what was born meanwhile and inherited a value. It returns the plan
 // for what was changed, and everything that was done.
-func (s *sentry) back(ctx context.Context, t *tune.Tuner) (plan tune.Plan, all tune.Result, err error) {
+func (s *sentry) back(ctx context.Context, t *tune.Tuner, entry tune.Entry) (plan tune.Plan, all tune.Result, err error) {
 	for pass := range passesMost {
 		since := uint64(0)
 		if pass > 0 {
 			since = s.born
 		}
-		p, planErr := t.PlanRevert(ctx, s.entry, since)
+		p, planErr := t.PlanRevert(ctx, entry, since)
 		r, applyErr := t.Apply(ctx, p)
 		if err = errors.Join(planErr, applyErr); err != nil {
-			time.Sleep(pause)
+			kernel.Sleep(pause)
 			continue
 		}
 		if plan.Undoes == nil {
@@ -90,7 +90,7 @@ func (s *sentry) back(ctx context.Context, t *tune.Tuner) (plan tune.Plan, all t
 			break
 		}
 		if failed > 0 {
-			time.Sleep(pause)
+			kernel.Sleep(pause)
 		}
 	}
 	return plan, all, err
@@ -102,7 +102,7 @@ func (s *sentry) rehearse() {
 	self := kernel.TID(os.Getpid())
 	s.entry = tune.Entry{ID: 1, Finished: true, Targets: []tune.Target{{TID: self, StartTicks: s.born}}, Changes: []tune.Change{
 		{PID: self, TID: self, StartTicks: s.born, Attribute: tune.Nice, Before: "0", After: "0", Status: tune.Done}}}
-	_, _, _ = s.back(context.Background(), tune.New(tune.Options{}))
+	_, _, _ = s.back(context.Background(), tune.New(tune.Options{}), s.entry)
 	s.entry = tune.Entry{}
 	runtime.GC()
 }

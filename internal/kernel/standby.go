@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -107,4 +108,17 @@ func CloseInherited(last int) error {
 		}
 	}
 	return nil
+}
+
+// Sleep keeps the calling thread waiting for d (clock_nanosleep(2)). Unlike
+// time.Sleep it needs no other thread of the process to wake it.
+func Sleep(d time.Duration) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return
+	}
+	end := unix.NsecToTimespec(now.Nano() + int64(d))
+	// Signals of the Go runtime end a sleep early.
+	for unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &end, nil) == unix.EINTR {
+	}
 }

@@ -40,10 +40,14 @@ func (t Task) Eating() bool { return t.Share >= eats || t.Waiting }
 // flagKernelThread is PF_KTHREAD of include/linux/sched.h.
 const flagKernelThread = 0x00200000
 
+// step is how often a wait looks whether it is to end.
+const step = 50 * time.Millisecond
+
 // Measure watches the real-time tasks of the machine for the length of window, the
 // caller's own left out, and returns all of them: those that took most first, then
-// by priority. It ends early, with the error of ctx, when that ends.
-func Measure(ctx context.Context, fs procfs.FS, window time.Duration) ([]Task, error) {
+// by priority. It waits by sleep, which should need no other thread: kernel.Sleep.
+// It ends early, with the error of ctx, when that ends.
+func Measure(ctx context.Context, fs procfs.FS, window time.Duration, sleep func(time.Duration)) ([]Task, error) {
 	tasks, err := find(fs)
 	if err != nil {
 		return nil, err
@@ -53,10 +57,11 @@ func Measure(ctx context.Context, fs procfs.FS, window time.Duration) ([]Task, e
 		before[i] = ran(fs, t)
 	}
 	start := time.Now()
-	select {
-	case <-time.After(window):
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for left := window; left > 0; left = window - time.Since(start) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		sleep(min(left, step))
 	}
 	var out []Task
 	for i, t := range tasks {

@@ -62,7 +62,7 @@ func TestMeasure(t *testing.T) {
 			h.task(60, 60, "demoted", 'R', 0, kernel.Other, 0, 0, "900001000")
 			assert.NoError(t, os.RemoveAll(filepath.Join(h.root, "proc/50")))
 		}()
-		tasks, err := Measure(t.Context(), procfs.New(h.root), time.Second)
+		tasks, err := Measure(t.Context(), procfs.New(h.root), time.Second, time.Sleep)
 		require.NoError(t, err)
 		require.Len(t, tasks, 4)
 		assert.Equal(t, Task{PID: 30, TID: 30, StartTicks: 777, Comm: "spin", Policy: kernel.FIFO, RTPrio: 50, Share: 0.9, Waiting: true, LastCPU: 1}, tasks[0])
@@ -75,7 +75,7 @@ func TestMeasure(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Measure(ctx, procfs.New(h.root), time.Hour)
+	_, err := Measure(ctx, procfs.New(h.root), time.Hour, time.Sleep)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
