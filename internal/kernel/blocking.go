@@ -11,9 +11,10 @@ import (
 // The functions of this file wait inside the kernel with the calling thread,
 // unknown to Go's scheduler: what wakes and runs the thread is the kernel alone,
 // which is what some workloads measure. The goroutine must be locked to its
-// thread, there must be a P for each such thread, and the garbage collector off,
-// since nothing can stop a thread that waits so. They do not grow the stack, so
-// that loops made of them have no point at which Go would take the thread away.
+// thread, there must be two Ps for each such thread (see Room in
+// workloads/internal/peer), and the garbage collector off, since nothing can stop
+// a thread that waits so. They do not grow the stack, so that loops made of them
+// have no point at which Go would take the thread away.
 
 // BlockingRead reads from a descriptor that is not O_NONBLOCK (read(2)); n is 0
 // at the end of the file.
@@ -51,6 +52,15 @@ func BlockingWait(word *uint32, value uint32) {
 //go:nosplit
 func Wake(word *uint32, n int) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
+}
+
+// Duplicate returns another descriptor of the same file, close-on-exec (dup(2)).
+func Duplicate(fd int) (int, error) {
+	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("duplicate descriptor %d: %w", fd, err)
+	}
+	return other, nil
 }
 
 // SetBlocking makes calls on a descriptor wait (clears O_NONBLOCK), also on all

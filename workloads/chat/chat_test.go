@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +206,48 @@ func TestDeal(t *testing.T) {
 func TestMigrationsLine(t *testing.T) {
 	assert.EqualValues(t, 12, movesIn([]byte("x (1, #threads: 1)\n---\nse.nr_migrations                            :                   12\nnr_switches : 4\n")))
 	assert.Zero(t, movesIn([]byte("x\n")))
+}
+
+func FuzzMigrationsLine(f *testing.F) {
+	f.Add([]byte("x\nse.nr_migrations :  7\n"))
+	f.Add([]byte("\nse.nr_migrations"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if n := movesIn(text); n > 0 {
+			assert.Contains(t, string(text), strconv.FormatUint(n, 10))
+		}
+	})
+}
+
+// BenchmarkAgainstPerf lets perf's hackbench send as many messages of 100 bytes
+// between as many threads, over socket pairs and without a server between, in
+// turn with the chat, and reports both rates and their ratio.
+func BenchmarkAgainstPerf(b *testing.B) {
+	perf, err := exec.LookPath("perf")
+	if err != nil {
+		b.Skip("perf is not installed")
+	}
+	o := small()
+	o.Rooms, o.Messages = 10, 50
+	var chat, reference []float64
+	for b.Loop() {
+		out, err := exec.Command(perf, "bench", "-f", "simple", "sched", "messaging", "-t", "-g", strconv.Itoa(o.Rooms), "-l", strconv.Itoa(o.Messages)).Output()
+		require.NoError(b, err)
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+		require.NoError(b, err)
+		heard, _ := expected(o.Rooms, o.Messages)
+		reference = append(reference, float64(heard)/seconds)
+		r, err := Run(b.Context(), o)
+		require.NoError(b, err)
+		chat = append(chat, r.PerS)
+	}
+	b.ReportMetric(median(chat), "chat-messages/s")
+	b.ReportMetric(median(reference), "perf-messages/s")
+	b.ReportMetric(median(chat)/median(reference), "chat/perf")
+}
+
+func median(xs []float64) float64 {
+	slices.Sort(xs)
+	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
 }
 
 // BenchmarkChat is the study's ten rooms; the rate is in messages heard.

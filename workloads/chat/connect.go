@@ -65,24 +65,14 @@ func (p *process) welcome(conn *net.TCPConn, rooms map[uint16]*[Members]*queue, 
 		return fmt.Errorf("a stranger connected")
 	}
 	queues[m.speaker] = new(queue)
-	s, err := p.take(conn)
+	fd, err := take(conn)
 	if err != nil {
 		return err
 	}
 	p.workers = append(p.workers,
-		&reader{fd: s.fd, messages: uint32(p.Messages), queues: queues},
-		&writer{fd: s.fd, messages: uint32(p.Messages), queue: queues[m.speaker]})
+		&reader{fd: fd, messages: uint32(p.Messages), queues: queues},
+		&writer{fd: fd, messages: uint32(p.Messages), queue: queues[m.speaker]})
 	return nil
-}
-
-// take keeps the connection until the process ends.
-func (p *process) take(conn *net.TCPConn) (socket, error) {
-	if err := conn.SetDeadline(time.Time{}); err != nil {
-		return socket{}, err
-	}
-	s, err := newSocket(conn)
-	p.sockets = append(p.sockets, s)
-	return s, err
 }
 
 // prepareClient connects every member and makes the workers.
@@ -102,13 +92,13 @@ func (p *process) prepareClient() error {
 			if _, err := conn.Write(m.bytes()); err != nil {
 				return fmt.Errorf("say who connects: %w", err)
 			}
-			s, err := p.take(conn.(*net.TCPConn))
+			fd, err := take(conn.(*net.TCPConn))
 			if err != nil {
 				return err
 			}
 			p.workers = append(p.workers,
-				&listener{fd: s.fd, room: uint16(room), messages: uint32(p.Messages)},
-				&speaker{fd: s.fd, room: uint16(room), member: member, messages: uint32(p.Messages)})
+				&listener{fd: fd, room: uint16(room), messages: uint32(p.Messages)},
+				&speaker{fd: fd, room: uint16(room), member: member, messages: uint32(p.Messages)})
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package chat
 import (
 	"io"
 	"os"
-	"runtime"
 	"sync/atomic"
 
 	"piton/internal/cpuset"
@@ -46,7 +45,7 @@ type part struct {
 // to do and what was done. It ends when in does, and returns the exit code.
 func Process(in *os.File, out io.Writer) int {
 	return peer.Main(in, out, func(child *peer.Child, c config) error {
-		runtime.GOMAXPROCS(threadsEach*Members*len(c.Rooms) + runtime.NumCPU() + 2)
+		peer.Room(threadsEach * Members * len(c.Rooms))
 		p := &process{config: c, child: child}
 		return p.run()
 	})
@@ -59,7 +58,6 @@ type process struct {
 	workers []worker
 	ended   chan error
 	tids    []kernel.TID
-	sockets []socket
 }
 
 // worker is what a thread runs.

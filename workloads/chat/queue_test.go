@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"piton/workloads/internal/peer"
 )
 
 // Twenty threads put more into a queue than it holds, and one takes out all, in
 // the order of each.
 func TestQueueKeepsOrder(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(Members + 4))
+	defer peer.Room(Members + 1)()
 	const each = 50 * queueLength
 	q := new(queue)
 	var done sync.WaitGroup

@@ -1,33 +1,31 @@
 package chat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"syscall"
 	"unsafe"
 
 	"piton/internal/kernel"
 )
 
-// socket is a TCP connection that threads wait on in the kernel.
-type socket struct {
-	file *os.File // keeps the descriptor open
-	fd   int
-}
-
-// newSocket takes a connection out of Go's network poller. Connections of Go
-// have TCP_NODELAY set.
-func newSocket(c *net.TCPConn) (socket, error) {
+// take takes a connection out of Go's network poller, which would be woken by all
+// that arrives, and returns a descriptor that threads wait on in the kernel and
+// that lasts until the process ends. Connections of Go have TCP_NODELAY set.
+func take(c *net.TCPConn) (fd int, err error) {
 	defer c.Close()
-	file, err := c.File()
+	raw, err := c.SyscallConn()
 	if err != nil {
-		return socket{}, fmt.Errorf("take a connection: %w", err)
+		return -1, fmt.Errorf("take a connection: %w", err)
 	}
-	s := socket{file: file, fd: int(file.Fd())}
-	return s, kernel.SetBlocking(s.fd)
+	controlErr := raw.Control(func(of uintptr) { fd, err = kernel.Duplicate(int(of)) })
+	if err = cmp.Or(err, controlErr); err != nil {
+		return -1, fmt.Errorf("take a connection: %w", err)
+	}
+	return fd, kernel.SetBlocking(fd)
 }
 
 // What can go wrong with a connection, as loops that may not allocate tell it.

@@ -3,7 +3,6 @@ package stripio
 import (
 	"cmp"
 	"errors"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/workloads/internal/peer"
 )
 
 // The costs are medians of so many strips, some ms of work, which may take longer
@@ -50,7 +50,7 @@ func measureCosts(sched kernel.Scheduler, cpus []cpuset.CPU) (Costs, error) {
 	}
 	// Nothing may stop one thread while the other waits for it.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2))
+	defer peer.Room(2)()
 	var turn atomic.Uint32 // odd: the strip is filled; even: it is merged
 	var stop atomic.Bool
 	strip := make([]uint64, words)

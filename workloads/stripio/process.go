@@ -37,7 +37,7 @@ const calling kernel.TID = 0
 // code.
 func Process(in *os.File, out io.Writer) int {
 	return peer.Main(in, out, func(child *peer.Child, c config) error {
-		runtime.GOMAXPROCS(runtime.NumCPU() + 4) // a P for each thread that waits in the kernel
+		peer.Room(2)
 		memory, err := kernel.MapShared(os.NewFile(3, "ring"), ringBytes)
 		if err != nil {
 			return err

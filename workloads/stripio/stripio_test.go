@@ -16,6 +16,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/workloads/internal/peer"
 )
 
 // The test program is a process of an application too.
@@ -152,7 +153,7 @@ func TestChecksumSeesSwappedAndDamagedStrips(t *testing.T) {
 
 func TestRingKeepsOrder(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	defer peer.Room(2)()
 	const strips = 5000
 	memory := make([]uint64, ringBytes/8)
 	r := newRing(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), ringBytes))
