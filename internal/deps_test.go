@@ -1,7 +1,9 @@
 package internal_test
 
 import (
+	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ var layers = [][]string{
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart"},
+	{"cpuset", "chart", "userfile"},
 }
 
 // allowed are imports inside one layer.
@@ -120,6 +122,33 @@ func TestWorkloadsArePure(t *testing.T) {
 			if strings.HasPrefix(imp, "piton/internal/") {
 				assert.Contains(t, []string{"piton/internal/kernel", "piton/internal/cpuset"}, imp,
 					"%s may only set the mapping that is its own subject", pkg)
+			}
+		}
+	}
+}
+
+// TestMapIsTrue holds doc.go's list of packages to its word: each package has a
+// line, and imports only from the lines below its own.
+func TestMapIsTrue(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, list, found := strings.Cut(string(text), "# The packages, in dependency order")
+	require.True(t, found)
+	line := map[string]int{}
+	for i, m := range regexp.MustCompile(`(?m)^//\t([a-z][a-z, ]*?)  `).FindAllStringSubmatch(list, -1) {
+		for _, name := range strings.Split(m[1], ", ") {
+			line[name] = i + 1
+		}
+	}
+	for pkg, imported := range imports(t) {
+		_, from := layerOf(pkg)
+		if from == "" {
+			continue
+		}
+		assert.Positive(t, line[from], "doc.go has no line for %s", pkg)
+		for _, imp := range imported {
+			if _, to := layerOf(imp); to != "" && to != from && from != "cli" {
+				assert.Less(t, line[from], line[to], "%s imports %s, which doc.go has above it", pkg, imp)
 			}
 		}
 	}

@@ -45,5 +45,6 @@
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; the only importer of golang.org/x/sys/unix
 //	chart          figures as SVG and text (pure)
+//	userfile       where piton's own files are, and how they are replaced
 //	cpuset         sets of CPUs and their two notations (pure)
 package internal

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 
 	"piton/internal/kernel"
+	"piton/internal/userfile"
 )
 
 // Store is the file of results, one JSON object a line, appended to and never
@@ -20,20 +20,11 @@ type Store struct{ path string }
 // when something is written.
 func NewStore(path string) *Store { return &Store{path: path} }
 
-// DefaultStorePath is where results live: results.jsonl in
-// $XDG_STATE_HOME/piton, else in /var/lib/piton for root and in
-// ~/.local/state/piton for others.
+// DefaultStorePath is where results live, results.jsonl in userfile.StateDir.
 func DefaultStorePath(getenv func(string) string, euid int) (string, error) {
-	dir := getenv("XDG_STATE_HOME")
-	switch {
-	case filepath.IsAbs(dir): // a relative one is to be ignored, says the XDG specification
-		dir = filepath.Join(dir, "piton")
-	case euid == 0:
-		dir = "/var/lib/piton"
-	case getenv("HOME") == "":
+	dir := userfile.StateDir(getenv, euid)
+	if dir == "" {
 		return "", errors.New("neither XDG_STATE_HOME nor HOME says where results are kept")
-	default:
-		dir = filepath.Join(getenv("HOME"), ".local", "state", "piton")
 	}
 	return filepath.Join(dir, "results.jsonl"), nil
 }
@@ -134,7 +125,7 @@ func (s *Store) moveAside(good, bad []byte) error {
 	if err = errors.Join(err, aside.Sync(), aside.Close()); err != nil {
 		return fmt.Errorf("set corrupt results aside: %w", err)
 	}
-	if err := replace(s.path, good); err != nil {
+	if err := userfile.Replace(s.path, good, 0o644); err != nil {
 		return fmt.Errorf("set corrupt results aside: %w", err)
 	}
 	return nil
@@ -142,17 +133,3 @@ func (s *Store) moveAside(good, bad []byte) error {
 
 // CorruptPath is where lines are moved that cannot be read.
 func (s *Store) CorruptPath() string { return s.path + ".corrupt" }
-
-// replace writes a file anew, whole or not at all.
-func replace(path string, content []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // gone already when all went well
-	_, err = io.Copy(tmp, bytes.NewReader(content))
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}

@@ -11,6 +11,7 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/profile"
 	"piton/internal/tune"
+	"piton/internal/userfile"
 )
 
 func newExport(a *app) *cobra.Command {
@@ -55,7 +56,7 @@ It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The servi
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				return err
 			}
-			if err := profile.Replace(file, text); err != nil {
+			if err := userfile.Replace(file, text, 0o644); err != nil {
 				return fmt.Errorf("write %s: %w", file, err)
 			}
 			a.warn("wrote %s; it counts once systemd was reloaded and %s started again", file, unit)

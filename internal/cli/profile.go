@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -24,6 +26,9 @@ func (a *app) readProfile(path string) (*profile.Profile, error) {
 	} else {
 		path = a.findProfile(path)
 		data, err = os.ReadFile(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no profile %s, neither as a file nor by name (see piton profiles)", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the profile: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/profile"
+	"piton/internal/tui/config"
 )
 
 func newProfiles(a *app) *cobra.Command {
@@ -32,11 +33,11 @@ With -o json: {"type":"profile"} lines (name, path, origin, has, error).`,
 
 // profileDirs are where profiles are looked for by name, the nearest first.
 func (a *app) profileDirs() []string {
-	config := a.getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(a.getenv("HOME"), ".config")
+	dirs := []string{"/etc/piton/profiles", "/etc/tuna"}
+	if settings := config.Path(a.getenv); settings != "" {
+		dirs = slices.Insert(dirs, 0, filepath.Join(filepath.Dir(settings), "profiles"))
 	}
-	return []string{filepath.Join(config, "piton", "profiles"), "/etc/piton/profiles", "/etc/tuna"}
+	return dirs
 }
 
 // findProfile is the file of a profile: the path given, else a name in one of the

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"piton/internal/userfile"
 )
 
 // ErrEdited is Save's error for a file that piton did not write, or that
@@ -54,25 +56,5 @@ func Save(path string, p *Profile, force bool) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return replace(path, data, mode)
+	return userfile.Replace(path, data, mode)
 }
-
-// replace writes a new file beside the old one and puts it in its place.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
-// Replace writes a file at once or not at all, readable by everyone.
-func Replace(path string, data []byte) error { return replace(path, data, 0o644) }

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/userfile"
 )
 
 // Journal is the file in which every change is recorded before it is made, one
@@ -30,23 +31,22 @@ type Journal struct {
 	known reading
 }
 
-// JournalPath returns where the journal of a user is: below $XDG_STATE_HOME,
-// else /var/lib/piton for root and ~/.local/state for others.
-func JournalPath(getenv func(string) string, uid int) string {
-	state := getenv("XDG_STATE_HOME")
-	switch {
-	case filepath.IsAbs(state): // the specification says to ignore others
-	case uid == 0:
-		state = "/var/lib"
-	default:
-		state = filepath.Join(getenv("HOME"), ".local/state")
+// JournalPath returns where the journal of a user is, "" where there is no place
+// for it (userfile.StateDir).
+func JournalPath(getenv func(string) string, euid int) string {
+	dir := userfile.StateDir(getenv, euid)
+	if dir == "" {
+		return ""
 	}
-	return filepath.Join(state, "piton/journal")
+	return filepath.Join(dir, "journal")
 }
 
 // OpenJournal makes sure that the journal can be written, creating it and its
 // directory where they are missing.
 func OpenJournal(path string) (*Journal, error) {
+	if path == "" {
+		return nil, errors.New("open journal: neither XDG_STATE_HOME nor HOME says where it is")
+	}
 	boot, err := procfs.New("/").BootID()
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
