@@ -26,7 +26,8 @@ func (m *Model) pin() tea.Cmd {
 // askAffinity opens the editor over the topology.
 func (m *Model) askAffinity() tea.Cmd {
 	targets, subject := m.targets()
-	o := dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.model.LeastLoaded}
+	o := dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.model.LeastLoaded,
+		Memory: len(m.deps.Topology.Nodes) > 1}
 	o.Current, o.Mixed = m.masks()
 	if o.Current.Empty() {
 		o.Current = m.deps.Topology.Online
@@ -52,12 +53,13 @@ type affinityAsked struct {
 }
 
 func (m *Model) openAffinity(a affinityAsked) tea.Cmd {
-	return m.dialogs.Push(dialog.NewAffinity(a.AffinityOptions), func(out dialog.Outcome) tea.Cmd {
+	d := dialog.NewAffinity(a.AffinityOptions)
+	return m.dialogs.Push(d, func(out dialog.Outcome) tea.Cmd {
 		cpus, ok := out.Value.(cpuset.Set)
 		if !ok || out.Canceled {
 			return nil
 		}
-		a.job.want = action.Tuning{CPUs: cpus}
+		a.job.want = action.Tuning{CPUs: cpus, MemoryFollows: d.MemoryFollows()}
 		return m.begin(a.job)
 	})
 }

@@ -50,7 +50,7 @@ func (f *fakePartition) Settle(*partition.Isolation, *tune.Result) error {
 
 func onPartition(t *testing.T, w, h int, f func(r *rig, p *fakePartition)) {
 	p := &fakePartition{}
-	on(t, 8, w, h, func(r *rig) { f(r, p) }, func(d *Deps) { d.Partition = p })
+	on(t, 8, w, h, func(r *rig) { f(r, p) }, func(d *Deps) { d.Partition, d.Sudo, d.Self = p, "sudo", "piton" })
 }
 
 func TestIsolateFromThePanel(t *testing.T) {

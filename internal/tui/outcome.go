@@ -184,6 +184,17 @@ func attributeName(a tune.Attribute) string {
 	return a.Title()
 }
 
+// attributesOf names the attributes of some changes, each once.
+func attributesOf(changes []tune.Change) string {
+	var names []string
+	for _, c := range changes {
+		if name := attributeName(c.Attribute); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
 func (a *applied) sentence(arrow string) string {
 	done := only(a.result.Changes, tune.Done)
@@ -196,7 +207,7 @@ func (a *applied) sentence(arrow string) string {
 	c := done[0]
 	text := fmt.Sprintf("%s of %s %s %s %s", attributeName(c.Attribute), dialog.Who(done), c.Before, arrow, c.After)
 	if before, after := uniform(done); !before || !after {
-		text = fmt.Sprintf("%s of %s set", attributeName(c.Attribute), dialog.Who(done))
+		text = fmt.Sprintf("%s of %s set", attributesOf(done), dialog.Who(done))
 	}
 	if a.what != attributeName(c.Attribute) {
 		text = a.what + ": " + text

@@ -91,7 +91,11 @@ type verbArgs struct {
 func settingArgs(s tune.Settings) []verbArgs {
 	var out []verbArgs
 	if s.Affinity != nil {
-		out = append(out, verbArgs{"pin", []string{"--cpu", s.Affinity.String()}, nil})
+		flags := []string{"--cpu", s.Affinity.String()}
+		if s.MemoryFollows {
+			flags = append(flags, "--mem")
+		}
+		out = append(out, verbArgs{"pin", flags, nil})
 	}
 	if s.Nice != nil {
 		out = append(out, verbArgs{"nice", nil, []string{strconv.Itoa(*s.Nice)}})

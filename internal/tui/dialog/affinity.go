@@ -20,6 +20,8 @@ type AffinityOptions struct {
 	Allowed     cpuset.Set
 	Load        LoadMsg
 	LeastLoaded cpuset.CPU // -1 when not known
+	// Memory offers that the subject's pages move to the nodes of its CPUs.
+	Memory bool
 }
 
 // LoadMsg is the busy share 0..1 of each CPU, for a dialog that shows it live.
@@ -37,6 +39,7 @@ type Affinity struct {
 	note   string // why the last key did nothing
 	typing bool   // a CPU list is being typed
 	input  Input
+	memory bool // the pages are to move as well
 }
 
 // NewAffinity starts with the present mask ticked.
@@ -49,6 +52,9 @@ func NewAffinity(o AffinityOptions) *Affinity {
 	a.shown = visible(a.tree)
 	return a
 }
+
+// MemoryFollows reports whether the subject's pages are to move as well.
+func (a *Affinity) MemoryFollows() bool { return a.memory }
 
 // Title names the subject.
 func (a *Affinity) Title() string { return "Affinity of " + a.Subject }
@@ -91,6 +97,8 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 		a.picked = cpuset.Set{}
 	case "i":
 		a.picked = a.usable.AndNot(a.picked)
+	case "m":
+		a.memory = a.Memory && !a.memory
 	case "l", "/":
 		a.typing, a.input = true, NewInput("")
 	case "left", "h", "-":

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
@@ -109,5 +110,15 @@ func BenchmarkAffinity512(b *testing.B) {
 	a, th := editor(512), theme.New(theme.Options{Depth: theme.Colors16})
 	for b.Loop() {
 		a.Render(116, 38, th)
+	}
+}
+
+func TestMemoryFollows(t *testing.T) {
+	for _, offered := range []bool{true, false} {
+		a := NewAffinity(AffinityOptions{Topology: topologytest.Sized(8), Current: cpuset.Of(0), Memory: offered})
+		assert.Equal(t, offered, strings.Contains(ansi.Strip(a.Render(80, 24, plain)), "memory follows"))
+		out := press(a, "m enter")
+		assert.Equal(t, "0", out.Value.(cpuset.Set).String())
+		assert.Equal(t, offered, a.MemoryFollows())
 	}
 }

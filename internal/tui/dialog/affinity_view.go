@@ -228,6 +228,13 @@ func (a *Affinity) foot(width int, th *theme.Theme) []string {
 		return []string{"", rows.Keys(th, " Enter", "tick these", "Esc", "back to the tree").Render(th, width)}
 	}
 	first := rows.Keys(th, " Space", "tick", "a", "all", "n", "none", "i", "invert")
+	if a.Memory {
+		box := th.Unchecked
+		if a.memory {
+			box = th.Checked
+		}
+		first = append(first, rows.Keys(th, "  m", "memory follows "+box)...)
+	}
 	second := rows.Keys(th, " left right", "fold", "l", "type a list", "Enter", "apply", "Esc", "cancel")
 	if a.note != "" {
 		first = nil
