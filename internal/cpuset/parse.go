@@ -149,6 +149,14 @@ func hexValue(digit byte) (byte, bool) {
 // String prints the set as a cpulist, "0-3,8"; the empty set prints as "".
 func (s Set) String() string { return string(s.Append(nil)) }
 
+// InWords names the CPUs in a sentence: "CPU 3", "CPUs 0-3".
+func (s Set) InWords() string {
+	if s.Len() == 1 {
+		return "CPU " + s.String()
+	}
+	return "CPUs " + s.String()
+}
+
 // Append adds the set to dst as String prints it.
 func (s Set) Append(dst []byte) []byte {
 	start := len(dst)

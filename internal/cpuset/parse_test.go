@@ -132,3 +132,8 @@ func FuzzParseMask(f *testing.F) {
 		require.True(t, set.Equal(again), "%q -> %q", mask, set.Mask())
 	})
 }
+
+func TestInWords(t *testing.T) {
+	assert.Equal(t, "CPU 3", Of(3).InWords())
+	assert.Equal(t, "CPUs 0-2,8", Of(0, 1, 2, 8).InWords())
+}

@@ -24,14 +24,14 @@ func (b *board) candidates(t *Target) limit {
 	case t.Allowed.Empty():
 		return limit{err: errors.New("its cpuset leaves it no CPU")}
 	case allowed.Empty():
-		return limit{err: fmt.Errorf("it may use %s, which is offline (online: %s)", t.Allowed, online)}
+		return limit{err: fmt.Errorf("no CPU that it may use (%s) is online (online: %s)", t.Allowed, online)}
 	}
 	if !b.within.Empty() {
 		switch inside := allowed.And(b.within); {
 		case b.within.And(online).Empty():
-			return limit{err: fmt.Errorf("%s is offline (online: %s)", b.within, online)}
+			return limit{err: fmt.Errorf("no CPU of %s is online (online: %s)", b.within, online)}
 		case inside.Empty():
-			return limit{err: fmt.Errorf("its cpuset leaves none of %s, it may use %s", b.within, allowed)}
+			return limit{err: fmt.Errorf("its cpuset leaves no CPU of %s, it may use %s", b.within, allowed)}
 		default:
 			allowed = inside
 		}

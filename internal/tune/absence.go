@@ -69,7 +69,7 @@ func (t *Tuner) explainDeadline(c Change) string {
 	mine, maskErr := t.o.Sched.Affinity(c.TID)
 	if err == nil && maskErr == nil && !online.SubsetOf(mine) {
 		return fmt.Sprintf("it is pinned to %s, and a DEADLINE task must be free to run on every CPU of its root domain; "+
-			"widen its affinity first (online: %s), or make a domain of those CPUs by a cpuset partition", cpuText(mine), online)
+			"widen its affinity first (online: %s), or make a domain of those CPUs by a cpuset partition", mine.InWords(), online)
 	}
 	return "DEADLINE needs a task that may run on every CPU of its root domain; widen its affinity first"
 }

@@ -216,13 +216,13 @@ func (r *run) cut(c *Change, want, now string) bool {
 	if err != nil || !got.SubsetOf(asked) {
 		return false
 	}
-	missing, force := asked.AndNot(got), cpuText(got)+" "+isAre(got.Len())
+	missing, force := asked.AndNot(got), got.InWords()+" "+isAre(got.Len())
 	if online, err := r.t.online(); err == nil && missing.And(online).Empty() {
 		c.Reason = fmt.Sprintf("%s in force: %s", force, absent(missing, online))
 		return true
 	}
 	if limit, cgroup, err := r.t.Cpuset(c.PID); err == nil && missing.And(limit).Empty() {
-		c.Reason = fmt.Sprintf("%s in force: cgroup %s allows only %s", force, cgroup, cpuText(limit))
+		c.Reason = fmt.Sprintf("%s in force: cgroup %s allows only %s", force, cgroup, limit.InWords())
 		return true
 	}
 	c.Reason = fmt.Sprintf("%s in force: the kernel left out %s", force, missing)
@@ -245,9 +245,9 @@ func (r *run) adjusted(c *Change, want, now string) bool {
 		return false
 	}
 	missing := asked.AndNot(got)
-	c.Reason = fmt.Sprintf("%s %s in force: the kernel left out %s", cpuText(got), isAre(got.Len()), missing)
+	c.Reason = fmt.Sprintf("%s %s in force: the kernel left out %s", got.InWords(), isAre(got.Len()), missing)
 	if online, err := r.t.online(); err == nil && missing.And(online).Empty() {
-		c.Reason = fmt.Sprintf("%s %s in force: %s", cpuText(got), isAre(got.Len()), absent(missing, online))
+		c.Reason = fmt.Sprintf("%s %s in force: %s", got.InWords(), isAre(got.Len()), absent(missing, online))
 	}
 	return true
 }

@@ -122,7 +122,7 @@ func describe(a Attribute, value string) string {
 	switch a {
 	case Affinity:
 		if cpus, err := cpuset.Parse(value); err == nil {
-			return cpuText(cpus)
+			return cpus.InWords()
 		}
 	case IOPrio:
 		return "I/O priority " + value

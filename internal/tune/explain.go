@@ -77,9 +77,9 @@ func (t *Tuner) explainAffinity(c Change) string {
 	limit, cgroup, err := t.Cpuset(c.PID)
 	if err == nil && want.And(limit).Empty() {
 		return fmt.Sprintf("its cgroup %s allows only %s, and %s is outside; choose among those, or widen the group's cpuset.cpus",
-			cgroup, cpuText(limit), want)
+			cgroup, limit.InWords(), want)
 	}
-	return fmt.Sprintf("nothing of %s is usable for it: not online, or outside its cpuset", cpuText(want))
+	return fmt.Sprintf("nothing of %s is usable for it: not online, or outside its cpuset", want.InWords())
 }
 
 func unmovable(comm string) string {
@@ -91,15 +91,7 @@ func unmovable(comm string) string {
 
 // absent says that CPUs are not there.
 func absent(cpus, online cpuset.Set) string {
-	return fmt.Sprintf("%s %s not online here (online: %s)", cpuText(cpus), isAre(cpus.Len()), online)
-}
-
-// cpuText names CPUs in a sentence: "CPU 3", "CPUs 0-3".
-func cpuText(cpus cpuset.Set) string {
-	if cpus.Len() == 1 {
-		return "CPU " + cpus.String()
-	}
-	return "CPUs " + cpus.String()
+	return fmt.Sprintf("%s %s not online here (online: %s)", cpus.InWords(), isAre(cpus.Len()), online)
 }
 
 func isAre(n int) string {

@@ -56,7 +56,7 @@ func (t *Tuner) explainFile(c Change, err error) string {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
 		return t.explainFileRights(c)
 	case errors.Is(err, syscall.ENOSPC) && c.Attribute == IRQAffinity:
-		return fmt.Sprintf("%s %s no interrupt vector left; choose another, or more than one", cpuText(cpus), hasHave(cpus))
+		return fmt.Sprintf("%s %s no interrupt vector left; choose another, or more than one", cpus.InWords(), hasHave(cpus))
 	case errors.Is(err, syscall.EAGAIN) && c.Attribute == AutogroupNice:
 		return "the kernel takes one such change in a tenth of a second from ordinary users: try again"
 	case fileAttributes[c.Attribute].cpus && (errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ERANGE) || errors.Is(err, syscall.EOVERFLOW)):
@@ -76,9 +76,9 @@ func (t *Tuner) explainFileCPUs(c Change, cpus cpuset.Set) string {
 		return absent(cpus.AndNot(online), online)
 	}
 	if c.Attribute == RPSCPUs {
-		return fmt.Sprintf("the kernel does not process packets on %s: isolated at boot (isolcpus=, nohz_full=)", cpuText(cpus))
+		return fmt.Sprintf("the kernel does not process packets on %s: isolated at boot (isolcpus=, nohz_full=)", cpus.InWords())
 	}
-	return "the kernel does not accept " + cpuText(cpus)
+	return "the kernel does not accept " + cpus.InWords()
 }
 
 // missing says that the object of a file is not there.

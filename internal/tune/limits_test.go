@@ -76,7 +76,7 @@ func TestRealCpuset(t *testing.T) {
 
 	c := apply(t, tuner, pin(ScopeThread, mine, pid)).Changes[0] // partly outside: the kernel cuts without a word
 	assert.Equal(t, []any{Done, in.String()}, []any{c.Status, c.After})
-	assert.Equal(t, fmt.Sprintf("%s is in force: cgroup %s allows only %s", cpuText(in), path, cpuText(in)), c.Reason)
+	assert.Equal(t, fmt.Sprintf("%s is in force: cgroup %s allows only %s", in.InWords(), path, in.InWords()), c.Reason)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cpuset.cpus"), []byte(mine.String()), 0o644))
 	assert.Equal(t, mine.String(), affinityOf(t, pid), "and it comes back when the group widens")
 }

@@ -168,7 +168,7 @@ func (p *planner) memory(k task, c *Change) {
 	}
 	nodes := p.t.nodesWith(cpus)
 	if nodes.Empty() {
-		refuse(c, "the nodes of %s have no memory of their own", cpuText(cpus))
+		refuse(c, "the nodes of %s have no memory of their own", cpus.InWords())
 		return
 	}
 	c.After = nodes.String()

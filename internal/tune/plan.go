@@ -242,8 +242,8 @@ func (p *planner) affinity(k task, c *Change) {
 		return
 	}
 	if want.And(limit).Empty() {
-		p.warn("cgroup %s allows %d only %s: the kernel will refuse %s", cgroup, k.pid, cpuText(limit), cpuText(want))
+		p.warn("cgroup %s allows %d only %s: the kernel will refuse %s", cgroup, k.pid, limit.InWords(), want.InWords())
 		return
 	}
-	p.warn("cgroup %s allows %d only %s: the kernel will cut %s to %s", cgroup, k.pid, cpuText(limit), want, want.And(limit))
+	p.warn("cgroup %s allows %d only %s: the kernel will cut %s to %s", cgroup, k.pid, limit.InWords(), want, want.And(limit))
 }

@@ -87,7 +87,7 @@ func (g TransientGroup) limit(cpus, mems cpuset.Set) error {
 		var effective cpuset.Set
 		effective, err = readSet(filepath.Join(g.Dir, "cpuset.cpus.effective"))
 		if err == nil && effective.And(cpus).Empty() {
-			err = fmt.Errorf("the group above allows none of %s", cpuText(cpus))
+			err = fmt.Errorf("the group above allows none of %s", cpus.InWords())
 		}
 	}
 	if err != nil {
