@@ -9,6 +9,8 @@ var panelSpecs = []Spec{
 		Help: "the keys to the core panel, to choose CPUs there; Esc gives them back"},
 	{ID: "panel.enter", In: panel, Keys: []string{"enter"}, Label: "Enter", Short: "OK",
 		Help: "drop what was grabbed on the CPUs under the cursor; else back to the list"},
+	{ID: "panel.spread", In: panel, Keys: []string{"s"}, Label: "s", Short: "Spread", Verb: "spread", Mutates: true, Disabled: holding,
+		Help: "drop what was grabbed on the CPUs under the cursor one each, and not on all of them"},
 	{ID: "panel.wider", In: panel, Keys: []string{"+", ">"}, Label: "+ >", Short: "Wider", Help: "from the CPU to its core, cache, node, all"},
 	{ID: "panel.narrower", In: panel, Keys: []string{"-", "<"}, Label: "- <", Short: "Narrower", Help: "and back"},
 	{ID: "panel.tick", In: panel, Keys: []string{"space"}, Label: "Space", Short: "Tick",
@@ -26,6 +28,13 @@ var panelSpecs = []Spec{
 func notHolding(s State) string {
 	if s.Holding {
 		return "first drop what is grabbed, or let it go with Esc"
+	}
+	return ""
+}
+
+func holding(s State) string {
+	if !s.Holding {
+		return "nothing is grabbed: d on the list grabs its rows"
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/kernel"
+	"piton/internal/place"
 	"piton/internal/tui/golden"
 )
 
@@ -62,6 +63,22 @@ func TestTagAllThatMatchAFilter(t *testing.T) {
 		assert.Equal(t, 2, r.m.table.Tags(), "nqueens and matrix")
 		r.press("d", "enter")
 		assert.Len(t, r.tuning.targets, 2)
+	})
+}
+
+func TestSpreadOverARegion(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("C", "s")
+		assert.Contains(t, r.line(-2), "nothing is grabbed")
+		r.press("esc", "space", "space", "d", "1", "+", "s")
+		assert.Equal(t, place.Spread, r.tuning.want.Strategy)
+		assert.Equal(t, "1,5", r.tuning.want.Within.String())
+		assert.Empty(t, r.tuning.applied)
+		r.wait(time.Second)
+		r.press("esc", "alt+3")
+		r.tickRun()
+		r.press("A", "d", "1", "+", "s")
+		assert.Equal(t, "1", r.tuning.requests[0].Files[0].Value, "one CPU of the two")
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 func (m *Model) chooserLine(width int) string {
 	th := m.th
 	r := m.chosen(width)
-	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "drops", "Esc", "lets go"}, {"+", "wider", "Enter", "drops", "Esc", "lets go"},
+	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "drops", "s", "one each", "Esc", "lets go"},
+		{"arrows", "CPU", "+", "wider", "Enter", "drops", "Esc", "lets go"}, {"+", "wider", "Enter", "drops", "Esc", "lets go"},
 		{"Enter", "drops", "Esc", "lets go"}}
 	switch {
 	case m.chooser.held == nil && m.deps.ReadOnly:

@@ -6,6 +6,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/cpuset"
 	"piton/internal/field"
+	"piton/internal/place"
 	"piton/internal/tune"
 )
 
@@ -15,6 +16,7 @@ type held struct {
 	subject string
 	on      cpuset.Set // ticked for the drop; empty: what is under the cursor
 	drop    func(cpus cpuset.Set) tea.Cmd
+	spread  func(cpus cpuset.Set) tea.Cmd // one CPU each
 }
 
 // grabbed is the tagged tasks, or the selected one.
@@ -35,6 +37,9 @@ func (m *Model) heldTargets(targets []tune.Target, subject string) *held {
 	return &held{subject: subject, drop: func(cpus cpuset.Set) tea.Cmd {
 		return m.begin(job{what: "place", subject: subject, targets: targets, ask: true,
 			want: action.Tuning{CPUs: cpus, Reason: "dropped on the core panel"}})
+	}, spread: func(cpus cpuset.Set) tea.Cmd {
+		return m.begin(job{what: "spread", subject: subject, targets: targets, ask: true,
+			want: action.Tuning{Strategy: place.Spread, Within: cpus}})
 	}}
 }
 
@@ -55,15 +60,21 @@ func (m *Model) hold(h *held) tea.Cmd {
 
 // enterCPUs drops what was grabbed; without that it goes back to the list.
 func (m *Model) enterCPUs() tea.Cmd {
-	h := m.chooser.held
-	if h == nil {
-		return m.leavePanel()
+	if h := m.chooser.held; h != nil {
+		return m.letFall(h, h.drop)
 	}
+	return m.leavePanel()
+}
+
+// spreadHeld drops what was grabbed one CPU each.
+func (m *Model) spreadHeld() tea.Cmd { return m.letFall(m.chooser.held, m.chooser.held.spread) }
+
+// letFall gives the keys back, and does with what was grabbed what how says.
+func (m *Model) letFall(h *held, how func(cpuset.Set) tea.Cmd) tea.Cmd {
 	cpus := h.on
 	if cpus.Empty() {
 		cpus = m.region().CPUs
 	}
 	m.chooser.held = nil
-	m.leavePanel()
-	return h.drop(cpus)
+	return tea.Batch(m.leavePanel(), how(cpus))
 }

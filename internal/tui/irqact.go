@@ -53,9 +53,8 @@ func irqCommand(verb string, lines []*irq.Row) []string {
 }
 
 // spread deals lines out to CPUs.
-func (m *Model) spread(lines []*irq.Row) tea.Cmd {
+func (m *Model) spread(lines []*irq.Row, cpus cpuset.Set) tea.Cmd {
 	t := m.deps.Topology
-	cpus := ordinaryCPUs(t)
 	j := requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, cpus))
 	j.command = append(irqCommand("spread", lines), "--cpu", cpus.String())
 	return m.begin(j)
@@ -68,7 +67,7 @@ func (m *Model) heldIRQs(lines []*irq.Row) *held {
 	}
 	return &held{subject: linesName(lines), drop: func(cpus cpuset.Set) tea.Cmd {
 		return m.sendIRQs(lines, cpus, "dropped on the core panel")
-	}}
+	}, spread: func(cpus cpuset.Set) tea.Cmd { return m.spread(lines, cpus) }}
 }
 
 // grabIRQs takes the lines that an action would act on.
@@ -114,7 +113,7 @@ func (m *Model) spreadIRQs() tea.Cmd {
 	if len(lines) == 0 {
 		return m.say(bad, "spread: no interrupt with a number is shown")
 	}
-	return m.spread(lines)
+	return m.spread(lines, ordinaryCPUs(m.deps.Topology))
 }
 
 // ordinaryCPUs are the online ones that were not set apart at boot.
@@ -154,7 +153,7 @@ func (m *Model) askIRQPlace() tea.Cmd {
 	return m.dialogs.Push(dialog.NewPlaces(linesName(lines), items), func(o dialog.Outcome) tea.Cmd {
 		switch v := o.Value.(type) {
 		case irqPlace:
-			return m.spread(lines)
+			return m.spread(lines, ordinaryCPUs(m.deps.Topology))
 		case cpuset.Set:
 			return m.sendIRQs(lines, v, "chosen in the place menu")
 		case placeBy:

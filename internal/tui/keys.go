@@ -31,6 +31,7 @@ func init() {
 		"tune.grab":      plain((*Model).grab),
 		"panel.focus":    plain((*Model).focusPanel),
 		"panel.enter":    plain((*Model).enterCPUs),
+		"panel.spread":   plain((*Model).spreadHeld),
 		"panel.wider":    func(m *Model, _ string) tea.Cmd { return m.widen(1) },
 		"panel.narrower": func(m *Model, _ string) tea.Cmd { return m.widen(-1) },
 		"panel.tick":     plain((*Model).tick),
