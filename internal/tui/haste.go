@@ -56,7 +56,14 @@ type hastened struct {
 	err error
 }
 
-// lookAtSelf looks, with each sample, whether piton itself gets a CPU.
+// lookAgain is the time to look.
+type lookAgain struct{}
+
+// lookInterval is how often it is looked, while it is.
+const lookInterval = time.Second
+
+// lookAtSelf looks whether piton itself gets a CPU: when it starts, before the first
+// sample, which may be long in coming, and for as long as it is raised.
 func (m *Model) lookAtSelf() tea.Cmd {
 	p, h := m.deps.Priority, &m.haste
 	switch {
@@ -80,6 +87,11 @@ func (m *Model) lookAtSelf() tea.Cmd {
 	}
 }
 
+// again looks once more, in a while.
+func again() tea.Cmd {
+	return tea.Tick(lookInterval, func(time.Time) tea.Msg { return lookAgain{} })
+}
+
 func hasten(change func() error, to hasteState) tea.Cmd {
 	return func() tea.Msg { return hastened{to, change()} }
 }
@@ -93,7 +105,7 @@ func (m *Model) takeDelayed(d delayed) tea.Cmd {
 	starved := waited >= starvedWait && waited >= starvedTimes*ran
 	switch {
 	case h.state == probing && first: // the time it was raised does not count
-		return nil
+		return again()
 	case h.state == probing && starved:
 		return hasten(m.deps.Priority.Raise, raised)
 	case h.state == probing:
@@ -103,7 +115,7 @@ func (m *Model) takeDelayed(d delayed) tea.Cmd {
 		h.state = asking
 		return m.askHaste(ran, waited)
 	}
-	return nil
+	return again()
 }
 
 func (m *Model) askHaste(ran, waited time.Duration) tea.Cmd {
@@ -129,13 +141,15 @@ func (m *Model) takeHastened(d hastened) tea.Cmd {
 	case d.err != nil:
 		h.state = settled
 		return m.say(bad, "this screen stays an ordinary task: "+d.err.Error())
+	case d.to == settled:
+		return nil
 	case d.to == probing:
 		h.ran, h.waited = 0, 0
-	case d.to == raised && before != raised:
+	case before != raised:
 		h.raised = time.Now()
-		if before == asking {
-			return m.say(good, "this screen has a real-time priority until the machine is not starved any more, or it ends")
-		}
 	}
-	return nil
+	if before == asking {
+		return tea.Batch(again(), m.say(good, "this screen has a real-time priority until the machine is not starved any more, or it ends"))
+	}
+	return again()
 }

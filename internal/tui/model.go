@@ -97,7 +97,7 @@ func New(d Deps) *Model {
 // Init waits for the first sample and asks whether the background is light.
 func (m *Model) Init() tea.Cmd {
 	m.askFor()
-	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo())
+	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo(), m.lookAtSelf())
 }
 
 // wait returns a command that takes the next sample and makes a model of it. It
@@ -179,7 +179,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := tea.Batch(m.wait(next), m.lookAtSelf())
+	cmd := m.wait(next)
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.note(next, m.deps.Meter)

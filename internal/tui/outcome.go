@@ -37,6 +37,8 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takeSudo(msg)
 	case decided:
 		return m.takeDecided(msg)
+	case lookAgain:
+		return m.lookAtSelf()
 	case delayed:
 		return m.takeDelayed(msg)
 	case hastened:
