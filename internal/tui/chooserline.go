@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"piton/internal/action"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/rows"
@@ -76,10 +78,10 @@ func (m *Model) dropName(at corepanel.Region) string {
 	if h := m.chooser.held; h != nil && !h.on.Empty() {
 		return "cpus " + h.on.String()
 	}
-	if at.CPUs.Len() < 2 {
-		return at.Name
+	if cpus := at.CPUs.String(); !strings.HasSuffix(at.Name, " "+cpus) {
+		return at.Name + " (" + cpus + ")"
 	}
-	return at.Name + " (" + at.CPUs.String() + ")"
+	return at.Name
 }
 
 // choosable reports whether CPUs can be chosen in a view.
