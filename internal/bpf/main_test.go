@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 )
@@ -102,29 +103,8 @@ func command(role ...string) *exec.Cmd {
 // yet waited for, by end; the test's cleanup does both.
 func start(tb testing.TB, role ...string) (c *child, end func()) {
 	tb.Helper()
-	cmd := command(role...)
-	in, err := cmd.StdinPipe()
-	require.NoError(tb, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(tb, err)
-	require.NoError(tb, cmd.Start())
-	end = func() { _ = in.Close() }
-	tb.Cleanup(func() {
-		end()
-		_ = cmd.Process.Signal(syscall.SIGCONT)
-		_ = cmd.Wait()
-	})
-	c = &child{pid: kernel.TID(cmd.Process.Pid), out: bufio.NewReader(out)}
-	line, err := c.out.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		require.NoError(tb, err)
-	}
-	for _, word := range strings.Fields(line) {
-		tid, err := strconv.Atoi(word)
-		require.NoError(tb, err, "the child said %q", line)
-		c.tids = append(c.tids, kernel.TID(tid))
-	}
-	return c, end
+	pid, tids, out, end := bpftest.Start(tb, command(role...))
+	return &child{pid, tids, out}, end
 }
 
 // hex writes names as the roles take them.

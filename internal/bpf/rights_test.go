@@ -3,10 +3,7 @@ package bpf
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -18,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 )
@@ -89,7 +87,7 @@ func TestRefusals(t *testing.T) {
 		{"user namespace", "as-is", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: self, GidMappings: self}, "inside a user namespace", "to run outside the user namespace"},
 		{"no BTF", "nobtf", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}, "there is no /sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF"},
 	}
-	program := publicCopy(t)
+	program := bpftest.PublicCopy(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			cmd := command("open", test.role)
@@ -113,25 +111,6 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-}
-
-// publicCopy copies the test program to where any user may run it.
-func publicCopy(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "piton-bpf-test")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755))
-	from, err := os.Open("/proc/self/exe")
-	require.NoError(t, err)
-	defer from.Close()
-	path := filepath.Join(dir, "test")
-	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-	require.NoError(t, err)
-	_, err = io.Copy(to, from)
-	require.NoError(t, errors.Join(err, to.Close()))
-	_, err = exec.LookPath(path)
-	require.NoError(t, err)
-	return path
 }
 
 func TestExplain(t *testing.T) {

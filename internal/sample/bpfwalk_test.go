@@ -98,7 +98,8 @@ func TestBothWalksTellTheSame(t *testing.T) {
 		}
 	}
 	assert.Empty(t, missing, "children that were never seen at rest")
-	assert.Greater(t, resting, 2000)
+	assert.Greater(t, compared, 2000)
+	assert.Greater(t, resting, compared/2, "most rest, even where others are busy")
 	t.Logf("%d of %d tasks rested and are equal", resting, compared)
 }
 

@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -34,7 +32,7 @@ func TestFallsBackToProc(t *testing.T) {
 	with := func(caps ...uintptr) *syscall.SysProcAttr {
 		return &syscall.SysProcAttr{Credential: nobody, AmbientCaps: caps}
 	}
-	program := publicCopy(t)
+	program := bpftest.PublicCopy(t)
 	for _, tc := range []struct {
 		name, right string
 		attr        *syscall.SysProcAttr
@@ -77,25 +75,6 @@ func TestFallsBackToProc(t *testing.T) {
 			assert.NotEmpty(t, seen.MoveNeeds)
 		})
 	}
-}
-
-// publicCopy copies the test program to where any user may run it.
-func publicCopy(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "piton-sample-test")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755))
-	from, err := os.Open("/proc/self/exe")
-	require.NoError(t, err)
-	defer from.Close()
-	path := filepath.Join(dir, "test")
-	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-	require.NoError(t, err)
-	_, err = io.Copy(to, from)
-	require.NoError(t, errors.Join(err, to.Close()))
-	_, err = exec.LookPath(path)
-	require.NoError(t, err)
-	return path
 }
 
 // The first sample does not wait for the programs.

@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"bufio"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,9 +16,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/kernel"
 )
 
@@ -167,26 +166,6 @@ func command(role ...string) *exec.Cmd {
 // closes its input; the test's cleanup does that too.
 func start(tb testing.TB, role ...string) (pid kernel.TID, tids []kernel.TID, end func()) {
 	tb.Helper()
-	cmd := command(role...)
-	in, err := cmd.StdinPipe()
-	require.NoError(tb, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(tb, err)
-	require.NoError(tb, cmd.Start())
-	end = func() { _ = in.Close() }
-	tb.Cleanup(func() {
-		end()
-		_ = cmd.Process.Signal(syscall.SIGCONT)
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if !errors.Is(err, io.EOF) {
-		require.NoError(tb, err)
-	}
-	for _, word := range strings.Fields(line) {
-		tid, err := strconv.Atoi(word)
-		require.NoError(tb, err)
-		tids = append(tids, kernel.TID(tid))
-	}
-	return kernel.TID(cmd.Process.Pid), tids, end
+	pid, tids, _, end = bpftest.Start(tb, command(role...))
+	return pid, tids, end
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"piton/workloads/internal/cycle"
+	"piton/workloads/internal/median"
 )
 
 // Limits of Options.
@@ -244,7 +245,7 @@ func (r *Result) judge(all []gap) {
 			r.Intervals = append(r.Intervals, Interval{int64(g.start), int64(g.length), mark})
 		}
 	}
-	r.Gaps, r.Other.Count, r.Other.MedianNs = len(gaps), len(others), median(others)
+	r.Gaps, r.Other.Count, r.Other.MedianNs = len(gaps), len(others), median.Of(others)
 	r.Share = r.Lost / r.Observed
 	r.MeanActiveNs = (r.Observed - r.Lost) * 1e9 / float64(len(gaps)+1)
 }
@@ -283,12 +284,4 @@ func (s spun) check(hz float64) error {
 		at = g.start + g.length
 	}
 	return nil
-}
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

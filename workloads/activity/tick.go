@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"piton/workloads/internal/median"
+
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -194,7 +196,7 @@ func (t *Tick) mark(gaps []gap, phase, observedNs float64) {
 		t.Count++
 		t.Lost += gaps[i].length / 1e9
 	}
-	t.MedianNs = median(lengths)
+	t.MedianNs = median.Of(lengths)
 	if len(in) > 2 {
 		_, t.PeriodNs = stat.LinearRegression(number, begins, nil, false)
 		t.Hz = 1e9 / t.PeriodNs

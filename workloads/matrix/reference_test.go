@@ -2,18 +2,18 @@ package matrix
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"testing"
+
+	"piton/workloads/internal/median"
+	"piton/workloads/internal/reference"
 
 	"github.com/stretchr/testify/require"
 )
 
-// reference is both kernels in C, on one thread. It prints the checksum and the
+// program is both kernels in C, on one thread. It prints the checksum and the
 // time of the multiplication.
-const reference = `
+const program = `
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,20 +60,6 @@ int main(int argc, char **argv) {
 }
 `
 
-func compileReference(tb testing.TB) string {
-	tb.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		tb.Skip("gcc is not installed")
-	}
-	dir := tb.TempDir()
-	source, binary := filepath.Join(dir, "reference.c"), filepath.Join(dir, "reference")
-	require.NoError(tb, os.WriteFile(source, []byte(reference), 0o600))
-	out, err := exec.Command(gcc, "-O2", "-o", binary, source).CombinedOutput()
-	require.NoError(tb, err, "%s", out)
-	return binary
-}
-
 func runReference(tb testing.TB, binary string, k Kernel, n int) (checksum int64, seconds float64) {
 	tb.Helper()
 	out, err := exec.Command(binary, string(k), fmt.Sprint(n)).Output()
@@ -84,7 +70,7 @@ func runReference(tb testing.TB, binary string, k Kernel, n int) (checksum int64
 }
 
 func TestReferenceAgrees(t *testing.T) {
-	binary := compileReference(t)
+	binary := reference.Compile(t, program, "-O2")
 	for _, k := range Kernels {
 		sum, _ := runReference(t, binary, k, 130)
 		require.Equal(t, expected(130), sum, k)
@@ -95,7 +81,7 @@ func TestReferenceAgrees(t *testing.T) {
 // their medians, Go over gcc -O2.
 func BenchmarkAgainstGCC(b *testing.B) {
 	const n = 500
-	binary := compileReference(b)
+	binary := reference.Compile(b, program, "-O2")
 	for _, k := range Kernels {
 		b.Run(string(k), func(b *testing.B) {
 			var inC, inGo []float64
@@ -106,14 +92,9 @@ func BenchmarkAgainstGCC(b *testing.B) {
 				require.NoError(b, err)
 				inGo = append(inGo, r.Seconds)
 			}
-			b.ReportMetric(median(inGo), "go-s")
-			b.ReportMetric(median(inC), "gcc-s")
-			b.ReportMetric(median(inGo)/median(inC), "go/gcc")
+			b.ReportMetric(median.Of(inGo), "go-s")
+			b.ReportMetric(median.Of(inC), "gcc-s")
+			b.ReportMetric(median.Of(inGo)/median.Of(inC), "go/gcc")
 		})
 	}
-}
-
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
 }

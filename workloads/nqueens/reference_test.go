@@ -2,18 +2,18 @@ package nqueens
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"testing"
 	"time"
+
+	"piton/workloads/internal/median"
+	"piton/workloads/internal/reference"
 
 	"github.com/stretchr/testify/require"
 )
 
-// reference is count in C. It prints the solutions and the time taken.
-const reference = `
+// program is count in C. It prints the solutions and the time taken.
+const program = `
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,20 +56,6 @@ int main(int argc, char **argv) {
 }
 `
 
-func compileReference(tb testing.TB) string {
-	tb.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		tb.Skip("gcc is not installed")
-	}
-	dir := tb.TempDir()
-	source, binary := filepath.Join(dir, "reference.c"), filepath.Join(dir, "reference")
-	require.NoError(tb, os.WriteFile(source, []byte(reference), 0o600))
-	out, err := exec.Command(gcc, "-O2", "-o", binary, source).CombinedOutput()
-	require.NoError(tb, err, "%s", out)
-	return binary
-}
-
 func runReference(tb testing.TB, binary string, n int) (solutions uint64, seconds float64) {
 	tb.Helper()
 	out, err := exec.Command(binary, fmt.Sprint(n)).Output()
@@ -80,7 +66,7 @@ func runReference(tb testing.TB, binary string, n int) (solutions uint64, second
 }
 
 func TestReferenceAgrees(t *testing.T) {
-	binary := compileReference(t)
+	binary := reference.Compile(t, program, "-O2")
 	for n := MinN; n <= 12; n++ {
 		found, _ := runReference(t, binary, n)
 		require.Equal(t, solutions[n], found, "N=%d", n)
@@ -91,7 +77,7 @@ func TestReferenceAgrees(t *testing.T) {
 // Go over gcc -O2, both by the wall clock.
 func BenchmarkAgainstGCC(b *testing.B) {
 	const n = 14
-	binary := compileReference(b)
+	binary := reference.Compile(b, program, "-O2")
 	var inC, inGo []float64
 	for b.Loop() {
 		_, seconds := runReference(b, binary, n)
@@ -100,12 +86,7 @@ func BenchmarkAgainstGCC(b *testing.B) {
 		require.Equal(b, solutions[n], count(1<<n-1, 0, 0, 0))
 		inGo = append(inGo, time.Since(start).Seconds())
 	}
-	b.ReportMetric(median(inGo), "go-s")
-	b.ReportMetric(median(inC), "gcc-s")
-	b.ReportMetric(median(inGo)/median(inC), "go/gcc")
-}
-
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
+	b.ReportMetric(median.Of(inGo), "go-s")
+	b.ReportMetric(median.Of(inC), "gcc-s")
+	b.ReportMetric(median.Of(inGo)/median.Of(inC), "go/gcc")
 }

@@ -2,10 +2,12 @@ package stream
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"testing"
+
+	"piton/workloads/internal/median"
+	"piton/workloads/internal/reference"
 
 	"github.com/stretchr/testify/require"
 )
@@ -13,14 +15,9 @@ import (
 // compileReference builds testdata/reference.c with arrays of that size.
 func compileReference(tb testing.TB, mib int) string {
 	tb.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		tb.Skip("gcc is not installed")
-	}
-	binary := filepath.Join(tb.TempDir(), "reference")
-	out, err := exec.Command(gcc, "-O3", fmt.Sprintf("-DMIB=%dL", mib), "-o", binary, "testdata/reference.c").CombinedOutput()
-	require.NoError(tb, err, "%s", out)
-	return binary
+	text, err := os.ReadFile("testdata/reference.c")
+	require.NoError(tb, err)
+	return reference.Compile(tb, string(text), "-O3", fmt.Sprintf("-DMIB=%dL", mib))
 }
 
 func runReference(tb testing.TB, binary string, reps int) (mbs [4]float64, answer string) {
@@ -64,17 +61,12 @@ func BenchmarkAgainstGCC(b *testing.B) {
 		}
 	}
 	for i, name := range opNames {
-		c := median(inC[i])
+		c := median.Of(inC[i])
 		b.ReportMetric(c, "gcc-"+name+"-MB/s")
 		for loops, figures := range inGo {
 			if len(figures[i]) > 0 {
-				b.ReportMetric(median(figures[i])/c, string(loops)+"-"+name+"/gcc")
+				b.ReportMetric(median.Of(figures[i])/c, string(loops)+"-"+name+"/gcc")
 			}
 		}
 	}
-}
-
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
 }

@@ -1,5 +1,5 @@
-// Package bpftest compares what eBPF told with what the kernel counted. Only
-// tests import it.
+// Package bpftest compares what eBPF told with what the kernel counted, and
+// starts the children that tests of eBPF watch. Only tests import it.
 package bpftest
 
 import (
