@@ -252,7 +252,7 @@ func TestVMIsolateHighCPUs(t *testing.T) {
 
 // TestVMIsolateRefuses: every CPU, and CPUs that are not there.
 func TestVMIsolateRefuses(t *testing.T) {
-	s := needVM(t)
+	s := needSmallVM(t)
 	h := newHome(t)
 	for _, tt := range []struct {
 		cpus, want string
