@@ -39,7 +39,7 @@
 //	sample         collectors and the Sample they fill
 //	irq            interrupt lines, their rates, affinity, devices and queues
 //	procfs         one file per /proc file, rooted at a path
-//	bpf            programs in the kernel: task walk, migrations, who had each CPU
+//	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
