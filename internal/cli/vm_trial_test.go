@@ -15,8 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/cpuset"
-	"piton/internal/guard"
 	"piton/internal/kernel"
 )
 
@@ -122,28 +120,4 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	gone(t, pidOfGuard)
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
 	assert.Contains(t, h.run("journal").out, "not confirmed within 16s")
-}
-
-// TestVMTrialOfStarvedScreen starts a screen where it gets next to nothing, and
-// lets it have the priority that it asks for.
-func TestVMTrialOfStarvedScreen(t *testing.T) {
-	shape, _ := needGuardVM(t)
-	h := newHome(t)
-	for cpu := range shape.cpus {
-		pid := child(t, "sh", "-c", "while :; do :; done")
-		require.NoError(t, sched.SetAffinity(pid, cpuset.Of(cpuset.CPU(cpu))))
-		require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 80, false))
-	}
-	terminal, piton := h.screen()
-	terminal.wait("starved")
-	self := kernel.TID(piton.Process.Pid)
-	assert.Equal(t, kernel.Other, policyOf(t, self), "not unasked")
-	eventually(t, "it is raised", func() bool {
-		terminal.press("y") // a dialog that opened by itself lets keys in flight pass
-		return policyOf(t, self) == kernel.RR
-	})
-	attr, err := sched.Attr(self)
-	require.NoError(t, err)
-	assert.Equal(t, guard.SelfPriority, attr.RTPrio)
-	assert.True(t, attr.ResetOnFork)
 }
