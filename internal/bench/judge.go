@@ -22,7 +22,6 @@ type Arm struct {
 	Median, Low, High float64
 	HaveInterval      bool
 	Work              float64 // median of the workload's own seconds
-	Wall              float64 // median, seconds
 	Migrations        float64 // median
 	HaveMigrations    bool
 	RunDelay          float64 // median, seconds
@@ -83,7 +82,7 @@ func Judge(r Results) Report {
 
 func newArm(p Placement, runs []RunResult) Arm {
 	a := Arm{Placement: p}
-	var work, wall, migrations, delay []float64
+	var work, migrations, delay []float64
 	for _, run := range runs {
 		switch {
 		case run.Index < 0:
@@ -98,7 +97,6 @@ func newArm(p Placement, runs []RunResult) Arm {
 		}
 		a.values = append(a.values, run.Metric)
 		work = append(work, run.Seconds)
-		wall = append(wall, run.Wall.Seconds())
 		if run.HaveMigrations() {
 			migrations = append(migrations, float64(run.Migrations))
 		}
@@ -115,7 +113,6 @@ func newArm(p Placement, runs []RunResult) Arm {
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
 	a.Work, _ = median(work)
-	a.Wall, _ = median(wall)
 	a.Migrations, a.HaveMigrations = median(migrations)
 	a.RunDelay, a.HaveRunDelay = median(delay)
 	return a

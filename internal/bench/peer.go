@@ -10,10 +10,10 @@ import (
 // further process of it, where a child has the name alone.
 const peerWord = "peer"
 
-// PeerCommand is the command of a further process of a workload for a workload
+// ownPeerCommand is the command of a further process of a workload for a workload
 // that runs in a child: the child's own command, which led to ChildMain, with
 // peerWord before the workload's name.
-func PeerCommand(workload string) ([]string, error) { return peerCommand(os.Args, workload) }
+func ownPeerCommand(workload string) ([]string, error) { return peerCommand(os.Args, workload) }
 
 func peerCommand(argv []string, workload string) ([]string, error) {
 	self, err := os.Executable()

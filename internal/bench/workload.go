@@ -23,7 +23,7 @@ type Workload struct {
 	// Outcome is filled in then too.
 	Run func(context.Context, Values) (Outcome, error)
 	// Peer, if not nil, is the whole life of a further process of the workload,
-	// which its Run starts with PeerCommand; it returns the exit code.
+	// which its Run starts with ownPeerCommand; it returns the exit code.
 	Peer func(args []string, in *os.File, out io.Writer) int
 	// Picture, if not nil, draws a run's Detail in lines at most width cells wide
 	// without escape sequences.

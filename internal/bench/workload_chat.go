@@ -26,7 +26,7 @@ var chatRooms = Workload{
 	Run: func(ctx context.Context, v Values) (Outcome, error) {
 		o := chatOptions(v)
 		var err error
-		if o.Command, err = PeerCommand("chat"); err != nil {
+		if o.Command, err = ownPeerCommand("chat"); err != nil {
 			return Outcome{}, err
 		}
 		r, err := chat.Run(ctx, o)

@@ -21,7 +21,7 @@ var contextSwitch = Workload{
 	Check: func(v Values) error { return ctxswitchOptions(v).Validate() },
 	Run: func(ctx context.Context, v Values) (Outcome, error) {
 		o := ctxswitchOptions(v)
-		command, err := PeerCommand("ctxswitch")
+		command, err := ownPeerCommand("ctxswitch")
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -24,7 +24,7 @@ var stripIO = Workload{
 	Run: func(ctx context.Context, v Values) (Outcome, error) {
 		o := stripOptions(v)
 		var err error
-		if o.Command, err = PeerCommand("stripio"); err != nil {
+		if o.Command, err = ownPeerCommand("stripio"); err != nil {
 			return Outcome{}, err
 		}
 		r, err := stripio.Run(ctx, o)

@@ -11,13 +11,13 @@ import (
 func Features() []*feature.Feature { return append(slices.Clone(features), schedExtFeature) }
 
 // schedExtFeature takes a kernel that few have, and not only rights.
-var schedExtFeature = feature.New("sched-ext", "threads of one address space one after another", tryAggregate)
+var schedExtFeature = feature.New("sched-ext", tryAggregate)
 
 var features = []*feature.Feature{
-	feature.New("ebpf-walk", "all tasks in one pass inside the kernel", tryWalk),
-	feature.New("ebpf-migrations", "every migration, with from and to", tryMigrations),
-	feature.New("ebpf-moves", "migrations as they happen", tryMoves),
-	feature.New("ebpf-ledger", "who had each CPU for how long", tryLedger),
+	feature.New("ebpf-walk", tryWalk),
+	feature.New("ebpf-migrations", tryMigrations),
+	feature.New("ebpf-moves", tryMoves),
+	feature.New("ebpf-ledger", tryLedger),
 }
 
 func tryWalk() error {

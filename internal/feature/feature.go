@@ -31,9 +31,8 @@ func (m *Missing) Unwrap() error { return m.Err }
 
 // Feature is one thing that some kernels or users do not have.
 type Feature struct {
-	ID    string // "perf-migrations"
-	Title string // what it gives, in words
-	try   func() error
+	ID  string // "perf-migrations"
+	try func() error
 
 	mu    sync.Mutex
 	known bool
@@ -41,8 +40,8 @@ type Feature struct {
 }
 
 // New makes a feature of a package above this one, which tries it there.
-func New(id, title string, try func() error) *Feature {
-	return &Feature{ID: id, Title: title, try: try}
+func New(id string, try func() error) *Feature {
+	return &Feature{ID: id, try: try}
 }
 
 // Probe returns nil when the feature is there, an error that Is ErrNotSupported
@@ -65,16 +64,16 @@ func (f *Feature) Probe() error {
 func All() []*Feature { return all }
 
 var all = []*Feature{
-	{ID: "process-clock", Title: "CPU time of every process in ns", try: tryProcessClock},
-	{ID: "schedstat", Title: "run delay of every task", try: trySchedstat},
-	{ID: "sched", Title: "exact migrations of single tasks", try: trySched},
-	{ID: "perf-migrations", Title: "migrations of every CPU", try: tryPerfMigrations},
-	{ID: "counters", Title: "hardware counters: cycles, instructions, cache misses", try: tryCounters},
-	{ID: "tune-others", Title: "placement and priority of others' tasks, real time, nice below 0", try: tryTuneOthers},
-	{ID: "read-others", Title: "programs of others' processes", try: tryReadOthers},
-	{ID: "slice", Title: "slices of ordinary tasks", try: trySlice},
-	{ID: "uclamp", Title: "utilisation clamps", try: tryClamp},
-	{ID: "core-sched", Title: "cookies of core scheduling", try: tryCookie},
-	{ID: "policy-ext", Title: "policy EXT", try: trySchedExt},
-	{ID: "numa", Title: "memory of NUMA nodes", try: tryNUMA},
+	{ID: "process-clock", try: tryProcessClock},
+	{ID: "schedstat", try: trySchedstat},
+	{ID: "sched", try: trySched},
+	{ID: "perf-migrations", try: tryPerfMigrations},
+	{ID: "counters", try: tryCounters},
+	{ID: "tune-others", try: tryTuneOthers},
+	{ID: "read-others", try: tryReadOthers},
+	{ID: "slice", try: trySlice},
+	{ID: "uclamp", try: tryClamp},
+	{ID: "core-sched", try: tryCookie},
+	{ID: "policy-ext", try: trySchedExt},
+	{ID: "numa", try: tryNUMA},
 }

@@ -52,19 +52,19 @@ func Lookup(name string) (*Column, bool) {
 	return nil, false
 }
 
-// Find is Lookup with an error that names the columns there are.
-func Find(name string) (*Column, error) {
+// find is Lookup with an error that names the columns there are.
+func find(name string) (*Column, error) {
 	if c, ok := Lookup(name); ok {
 		return c, nil
 	}
-	return nil, fmt.Errorf("there is no column %q; the columns are %s", Clean(name), strings.Join(IDs(), " "))
+	return nil, fmt.Errorf("there is no column %q; the columns are %s", Clean(name), strings.Join(ids(), " "))
 }
 
 // Select returns the columns with these names.
 func Select(names []string) ([]*Column, error) {
 	var out []*Column
 	for _, name := range names {
-		c, err := Find(name)
+		c, err := find(name)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +76,8 @@ func Select(names []string) ([]*Column, error) {
 	return out, nil
 }
 
-// IDs lists the names of all columns.
-func IDs() []string {
+// ids lists the names of all columns.
+func ids() []string {
 	ids := make([]string, len(Columns))
 	for i := range Columns {
 		ids[i] = Columns[i].ID
@@ -102,7 +102,7 @@ func Needs(columns []*Column, filter *Filter) sample.Needs {
 // other one.
 func ParseOrder(text string) (c *Column, desc bool, err error) {
 	name, reversed := strings.CutPrefix(text, "-")
-	if c, err = Find(name); err != nil {
+	if c, err = find(name); err != nil {
 		return nil, false, err
 	}
 	return c, c.Desc != reversed, nil

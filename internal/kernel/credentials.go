@@ -16,7 +16,6 @@ const (
 	CapPerfmon     Capability = unix.CAP_PERFMON
 	CapBPF         Capability = unix.CAP_BPF
 	CapDACOverride Capability = unix.CAP_DAC_OVERRIDE
-	CapNetAdmin    Capability = unix.CAP_NET_ADMIN
 )
 
 // Capabilities is a set of them, bit n for number n.

@@ -157,7 +157,6 @@ type MoveTable struct {
 
 	counts []uint32 // by from, then by to
 	inner  [][topology.OtherNode + 1]uint32
-	most   uint32
 }
 
 // Table counts the moves of the newest ticks that cover span.
@@ -169,9 +168,6 @@ func (w *MoveWindow) Table(span time.Duration, g *MoveGroups) *MoveTable {
 	for i := range ticks {
 		t.Lost += ticks[i].lost
 		t.add(ticks[i].moves)
-	}
-	for _, c := range t.counts {
-		t.most = max(t.most, c)
 	}
 	return t
 }
@@ -201,9 +197,6 @@ func (t *MoveTable) add(moves []moveEntry) {
 
 // Count is the number of moves from group i to group j.
 func (t *MoveTable) Count(i, j int) uint32 { return t.counts[i*len(t.Groups)+j] }
-
-// Most is the largest Count.
-func (t *MoveTable) Most() uint32 { return t.most }
 
 // Within says how the moves inside group i divide by class.
 func (t *MoveTable) Within(i int) [topology.OtherNode + 1]uint32 { return t.inner[i] }

@@ -83,7 +83,6 @@ func TestMoveTable(t *testing.T) {
 	both := w.Table(10*time.Second, g)
 	assert.Equal(t, 2*time.Second, both.Span, "what there is")
 	assert.Equal(t, uint32(9), both.Count(g.Index(0), g.Index(4)))
-	assert.Equal(t, uint32(9), both.Most())
 	assert.Equal(t, uint64(9), both.Classes[topology.SMTSibling])
 	assert.Equal(t, uint64(2), both.Classes[topology.SameLLC])
 	assert.InDelta(t, 4.5, both.PerS(9), 1e-9)

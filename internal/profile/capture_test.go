@@ -42,7 +42,7 @@ func holds(t *testing.T, p *Profile, s *State) {
 	assert.Empty(t, requests)
 }
 
-func TestCaptureUntouched(t *testing.T) {
+func TestCaptureuntouched(t *testing.T) {
 	m := machine()
 	p := Capture(m.State, CaptureOptions{})
 	assert.Equal(t, "nothing: everything is as Linux starts", p.Summary())
@@ -171,7 +171,7 @@ func TestSave(t *testing.T) {
 	require.NoError(t, Save(path, p, false))
 	first, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.True(t, Untouched(first))
+	assert.True(t, untouched(first))
 	require.NoError(t, Save(path, machineProfile(), false), "piton's own work may be replaced")
 	second, err := os.ReadFile(path)
 	require.NoError(t, err)

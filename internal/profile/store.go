@@ -25,8 +25,8 @@ func stamped(text []byte) []byte {
 	return append([]byte(sumPrefix+hex.EncodeToString(sum[:8])+"\n"), text...)
 }
 
-// Untouched reports whether a file is as Save left it.
-func Untouched(data []byte) bool {
+// untouched reports whether a file is as Save left it.
+func untouched(data []byte) bool {
 	line, text, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || !bytes.HasPrefix(line, []byte(sumPrefix)) {
 		return false
@@ -50,7 +50,7 @@ func Save(path string, p *Profile, force bool) error {
 		return err
 	case bytes.Equal(old, data):
 		return nil
-	case !force && len(old) > 0 && !Untouched(old):
+	case !force && len(old) > 0 && !untouched(old):
 		return fmt.Errorf("%s: %w", path, ErrEdited)
 	}
 	if info, err := os.Stat(path); err == nil {

@@ -10,7 +10,7 @@ import (
 // Systemd writes the drop-in by which a service starts with a process's settings
 // (systemd.exec(5)). What systemd cannot say is in comments.
 func Systemd(p Placed) (unit string, text []byte, err error) {
-	unit, user, err := Unit(p.Cgroup)
+	unit, user, err := unitOf(p.Cgroup)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s (%d): %w", comment(p.Comm), p.PID, err)
 	}

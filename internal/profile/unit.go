@@ -17,7 +17,6 @@ import (
 type Placed struct {
 	PID     kernel.TID
 	Comm    string
-	Cmdline string
 	Cgroup  string
 	CPUs    cpuset.Set
 	AllCPUs bool // CPUs is every CPU that is online
@@ -39,7 +38,7 @@ func Place(s *State, pid kernel.TID, memory string) (Placed, error) {
 	}
 	t := &s.Tasks[i]
 	p := Placed{
-		PID: pid, Comm: t.ID.Comm, Cmdline: t.ID.Cmdline, Cgroup: t.ID.Cgroup, CPUs: t.Affinity.And(s.online()),
+		PID: pid, Comm: t.ID.Comm, Cgroup: t.ID.Cgroup, CPUs: t.Affinity.And(s.online()),
 		Nice: int(t.Nice), IOPrio: t.IOPrio, Memory: memory,
 	}
 	p.AllCPUs = p.CPUs.Equal(s.online())
@@ -76,10 +75,10 @@ func SameSettings(a, b Placed) bool {
 // ErrNoUnit is for a process that no service of systemd started.
 var ErrNoUnit = errors.New("it belongs to no service of systemd, which alone can have such settings")
 
-// Unit is the systemd service of a cgroup, and whether it is one of a user's own
+// unitOf is the systemd service of a cgroup, and whether it is one of a user's own
 // manager (systemd.unit(5); a scope is started by others, and has no settings of
 // execution).
-func Unit(cgroup string) (name string, user bool, err error) {
+func unitOf(cgroup string) (name string, user bool, err error) {
 	for _, part := range slices.Backward(strings.Split(path.Clean("/"+cgroup), "/")) {
 		if strings.HasSuffix(part, ".scope") {
 			return "", false, fmt.Errorf("its unit %s is a scope: %w", part, ErrNoUnit)

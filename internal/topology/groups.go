@@ -23,7 +23,6 @@ type LLCGroup struct {
 // CoreGroup is a core with its SMT siblings in rising order.
 type CoreGroup struct {
 	Index int // CPU.CoreIndex, -1 for an offline CPU
-	Kind  Kind
 	CPUs  []cpuset.CPU
 }
 
@@ -79,7 +78,7 @@ func (g *LLCGroup) add(c *CPU) {
 			return
 		}
 	}
-	g.Cores = append(g.Cores, CoreGroup{Index: c.CoreIndex, Kind: c.Kind, CPUs: []cpuset.CPU{c.ID}})
+	g.Cores = append(g.Cores, CoreGroup{Index: c.CoreIndex, CPUs: []cpuset.CPU{c.ID}})
 }
 
 func displayOrder(groups []NodeGroup) []cpuset.CPU {
