@@ -71,11 +71,13 @@ func (term *terminal) keys(keys ...string) {
 // may be beside other tests: it would take the keys.
 func (term *terminal) stayOrdinary() {
 	term.t.Helper()
-	for end := time.Now().Add(patience); strings.Contains(term.frame(), " Starved "); time.Sleep(30 * time.Millisecond) {
-		if strings.Contains(term.frame(), "[y raise]") {
+	end := time.Now().Add(patience)
+	for frame := term.frame(); strings.Contains(frame, " Starved "); frame = term.frame() {
+		if strings.Contains(frame, "[y raise]") {
 			term.tmux("send-keys", "n")
 		}
 		require.True(term.t, time.Now().Before(end), "the question stays")
+		time.Sleep(30 * time.Millisecond)
 	}
 }
 
@@ -89,6 +91,7 @@ func (term *terminal) wait(pattern string) []string {
 	re := regexp.MustCompile("(?m)" + pattern)
 	var last string
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		term.stayOrdinary()
 		last = term.frame()
 		if m := re.FindStringSubmatch(last); m != nil {
 			return m
@@ -105,6 +108,7 @@ func (term *terminal) until(what string, ok func() bool) {
 		if ok() {
 			return
 		}
+		term.stayOrdinary()
 	}
 	term.t.Fatalf("%s: not so after %s; the screen shows:\n%s", what, patience, term.frame())
 }
