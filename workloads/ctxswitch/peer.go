@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"piton/workloads/internal/peer"
 )
 
 // Peer is the life of one process: args is the job that launch wrote, in lets it
@@ -15,6 +17,7 @@ import (
 // It returns the exit code.
 func Peer(args []string, in *os.File, out io.Writer) int {
 	debug.SetGCPercent(-1)
+	peer.Room(1)
 	runtime.LockOSThread() // for good
 	lines := json.NewEncoder(out)
 	run, r, err := prepare(args)
