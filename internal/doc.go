@@ -25,6 +25,7 @@
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
 //	guard          the process that takes a change back unless somebody confirms it
+//	paper          the tables of published studies, run again
 //	report         studies on a page: text, markdown, SVG, HTML
 //	profile        how a machine is tuned, as a file: read, saved, compared
 //	partition      what gives way when CPUs are set apart, and how it comes back

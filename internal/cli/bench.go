@@ -56,7 +56,7 @@ With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"t
 	for _, w := range bench.Workloads {
 		cmd.AddCommand(newBenchWorkload(a, w))
 	}
-	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a))
+	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a), newBenchPaper(a))
 	return cmd
 }
 

@@ -100,3 +100,30 @@ func (t Table) Text(w io.Writer) error {
 	_, err := io.WriteString(w, out.String())
 	return err
 }
+
+// Text writes a section for a terminal, without its figures.
+func Text(w io.Writer, s Section) error {
+	lines := append([]string{s.Title}, s.Lead...)
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, visible(l)); err != nil {
+			return err
+		}
+	}
+	for _, t := range s.Tables {
+		if t.Below || len(t.Rows) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", visible(t.Title)); err != nil {
+			return err
+		}
+		if err := t.Text(w); err != nil {
+			return err
+		}
+	}
+	for _, n := range s.Notes {
+		if _, err := fmt.Fprintln(w, "note: "+visible(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -70,7 +70,7 @@ func Command(s bench.Study) string {
 	if s.Noise > 0 {
 		words = append(words, fmt.Sprintf("--noise %d", s.Noise))
 	}
-	return strings.Join(words, " ")
+	return visible(strings.Join(words, " "))
 }
 
 func lead(r bench.Results) []string {

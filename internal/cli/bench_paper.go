@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/bench"
+	"piton/internal/paper"
+	"piton/internal/report"
+)
+
+type paperOptions struct {
+	all    bool
+	fresh  bool
+	budget length
+	report string
+	output output
+}
+
+// newBenchPaper runs the tables of published studies again.
+func newBenchPaper(a *app) *cobra.Command {
+	o := &paperOptions{budget: length{interval{d: 5 * time.Minute, min: 5 * time.Second, max: 30 * 24 * time.Hour}}}
+	cmd := &cobra.Command{
+		Use:   "paper STUDY…|--all",
+		Short: "run the table of a published study again, beside its figures",
+		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
+Every cell is measured at least once and all as often as time allows, in turns. What is interrupted goes on where it was
+when the same command is given again.
+
+Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
+		Example: "  piton bench paper nqueens --budget 5m\n" +
+			"  piton bench paper --all --budget 10m --report out.html",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.all && len(args) > 0:
+				return usagef("name studies or give --all, not both")
+			case o.all:
+				args = paper.Names()
+			case len(args) == 0:
+				return usagef("piton bench paper needs a study or --all: %s", strings.Join(paper.Names(), ", "))
+			}
+			papers, err := paper.Lookup(args)
+			if err != nil {
+				return usageError{err}
+			}
+			return runPapers(cmd.Context(), a, papers, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&o.all, "all", false, "all studies")
+	fs.BoolVar(&o.fresh, "new", false, "begin anew, also where an earlier one can be gone on with")
+	fs.Var(&o.budget, "budget", "how long all of it may take")
+	fs.StringVar(&o.report, "report", "", "write a page with every picture to this `FILE`")
+	o.output.addFlag(fs, benchFormats...)
+	return cmd
+}
+
+func runPapers(ctx context.Context, a *app, papers []paper.Paper, o *paperOptions) error {
+	if !a.live() {
+		return codeError{ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root")}
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	out := paperOutput{a: a, papers: papers, o: o}
+	if err := out.writable(); err != nil {
+		return err
+	}
+	run, err := a.startPapers(ctx, papers, o, out.progress, &out)
+	if err == nil {
+		err = run.Finish(ctx)
+	}
+	if run == nil {
+		return err
+	}
+	out.clear()
+	if run.KeepErr != nil {
+		a.warn("results are not kept, so this cannot be gone on with later: %v", run.KeepErr)
+	}
+	printed := out.print(run.Results)
+	switch {
+	case errors.Is(err, context.Canceled) && run.KeepErr == nil:
+		a.warn("interrupted; the same command goes on from here")
+		return errors.Join(printed, err)
+	case err != nil:
+		return errors.Join(printed, err)
+	}
+	return cmp.Or(printed, papersOutcome(run.Results))
+}
+
+// startPapers begins them or takes up what was interrupted.
+func (a *app) startPapers(ctx context.Context, papers []paper.Paper, o *paperOptions, on func(paper.Progress), out *paperOutput) (*paper.Run, error) {
+	topo, err := a.topology()
+	if err != nil {
+		return nil, err
+	}
+	runner, err := a.benchRunner(false)
+	if err != nil {
+		return nil, err
+	}
+	byTuna, haveTuna := a.tunaRunner(runner)
+	out.machine = paper.NewMachine(topo, haveTuna)
+	options := paper.Options{Machine: out.machine, Budget: o.budget.d, Runner: runner, Keep: runner.Store.Grid, On: on}
+	if haveTuna {
+		options.Tuna = byTuna
+	}
+	if o.fresh {
+		return paper.Start(ctx, papers, options)
+	}
+	history, err := runner.Store.Read()
+	if err != nil {
+		a.warn("what was measured before is not known: %v", err)
+	}
+	g, cells, why, ok := paper.Unfinished(history, papers, bench.ReadConditions("/", version()))
+	switch {
+	case ok:
+		a.warn("going on with what was begun %s; --new begins anew", g.Started.Local().Format("2006-01-02 15:04"))
+		return paper.Resume(g, cells, papers, options), nil
+	case len(why) > 0:
+		a.warn("what was begun before is not gone on with: %s", strings.Join(why, "; "))
+	}
+	return paper.Start(ctx, papers, options)
+}
+
+// papersOutcome is the error of cells that failed.
+func papersOutcome(all []bench.Results) error {
+	failed, runs, first := 0, 0, ""
+	for _, r := range all {
+		for _, run := range r.Runs {
+			if runs++; run.Err != "" {
+				if failed++; first == "" {
+					first = fmt.Sprintf("%s under %s: %s", r.Study.Cell, run.Placement, run.Err)
+				}
+			}
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return codeError{ExitSome, fmt.Errorf("%d of %d runs failed, the first of %s", failed, runs, first)}
+}
+
+// paperOutput prints papers.
+type paperOutput struct {
+	a       *app
+	papers  []paper.Paper
+	o       *paperOptions
+	machine paper.Machine
+	shown   int
+}
+
+// writable finds out before the work that the page can be written after it.
+func (p *paperOutput) writable() error {
+	if p.o.report == "" {
+		return nil
+	}
+	f, err := os.OpenFile(p.o.report, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return f.Close()
+}
+
+// progress rewrites one line on a terminal.
+func (p *paperOutput) progress(at paper.Progress) {
+	if !isTerminal(p.a.Err) {
+		return
+	}
+	text := fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; %v left at most", at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, at.Left.Round(time.Second))
+	fmt.Fprintf(p.a.Err, "\r%-*s", p.shown, text)
+	p.shown = len(text)
+}
+
+func (p *paperOutput) clear() {
+	if p.shown > 0 {
+		fmt.Fprintf(p.a.Err, "\r%*s\r", p.shown, "")
+	}
+}
+
+func (p *paperOutput) sections(all []bench.Results) []report.Section {
+	var out []report.Section
+	for _, one := range p.papers {
+		out = append(out, one.Section(p.machine, all))
+	}
+	return out
+}
+
+const paperTitle = "The studies again"
+
+// print prints what there is, and writes the page.
+func (p *paperOutput) print(all []bench.Results) error {
+	sections := p.sections(all)
+	if p.o.report != "" {
+		if err := p.page(sections); err != nil {
+			return err
+		}
+	}
+	out := benchOutput{a: p.a, format: p.o.output.value}
+	switch p.o.output.value {
+	case asJSON, asCSV:
+		return printRecords(&out, all)
+	case asMarkdown, asSVG, asHTML:
+		return writeSections(p.a.Out, p.o.output.value, paperTitle, sections)
+	}
+	for i, s := range sections {
+		if i > 0 {
+			fmt.Fprintln(p.a.Out)
+		}
+		if err := report.Text(p.a.Out, s); err != nil {
+			return err
+		}
+		for _, line := range p.papers[i].Pictures(s, all, out.width()) {
+			fmt.Fprintln(p.a.Out, line)
+		}
+	}
+	return nil
+}
+
+// page replaces the file, whole or not at all.
+func (p *paperOutput) page(sections []report.Section) error {
+	var page bytes.Buffer
+	if err := report.HTML(&page, report.Page{Title: paperTitle, Sections: sections}); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(p.o.report), "."+filepath.Base(p.o.report)+".")
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	_, err = f.Write(page.Bytes())
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), p.o.report)
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}

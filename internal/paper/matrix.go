@@ -1,0 +1,156 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
+)
+
+var matrix = Paper{
+	Name: "matrix", Title: "Threads mapped by hand or by the kernel (matrix product)",
+	Source: "Published 2010: Core 2 Duo T5870 at 2 GHz and Core 2 Quad Q6600 at 2.4 GHz; each thread computes an equal share; by hand is round robin over the CPUs.",
+	weight: 2, probe: bench.Study{Args: args("-n", 200, "--threads", 1)}, cells: matrixCells, scales: len(matrixSizes), present: matrixSection,
+}
+
+// matrixSize is a dimension with its numbers of threads.
+type matrixSize struct {
+	n       int
+	threads []int
+}
+
+var matrixSizes = [][]matrixSize{
+	{{500, []int{100, 250, 500}}, {1000, []int{100, 250, 500, 1000}}},
+	{{500, []int{100, 250, 500}}, {1000, []int{500, 1000}}},
+	{{250, []int{100, 250}}, {500, []int{100, 250, 500}}},
+	{{100, []int{50, 100}}, {200, []int{100, 200}}},
+}
+
+// Who maps, as the workload spells it.
+const (
+	manual   = "manual"
+	byKernel = "kernel"
+)
+
+// matrixCells are all CPUs and, where there are more, the published two and four.
+func matrixCells(m Machine, scale int) []cell {
+	var out []cell
+	for _, cores := range matrixCores(m) {
+		place := onlyNormal
+		if cores < len(m.CPUs) {
+			place = []bench.Placement{bench.Placement("cpu:" + cpuList(m.CPUs[:cores]))}
+		}
+		for _, size := range matrixSizes[scale] {
+			add := func(threads int, mapping string, speedup int) {
+				out = append(out, cell{fmt.Sprintf("%d %d %d %s", cores, size.n, threads, mapping),
+					bench.Study{Args: args("-n", size.n, "--threads", threads, "--mapping", mapping), Placements: place},
+					math.Pow(float64(size.n)/200, 3.3) / float64(speedup)})
+			}
+			add(1, byKernel, 1)
+			for _, threads := range size.threads {
+				add(threads, manual, cores)
+				add(threads, byKernel, cores)
+			}
+		}
+	}
+	return out
+}
+
+func matrixCores(m Machine) []int {
+	var out []int
+	for _, n := range []int{2, 4} {
+		if n < len(m.CPUs) {
+			out = append(out, n)
+		}
+	}
+	return append(out, len(m.CPUs))
+}
+
+func cpuList(cpus []int) string {
+	var words []string
+	for _, c := range cpus {
+		words = append(words, fmt.Sprint(c))
+	}
+	return strings.Join(words, ",")
+}
+
+// matrixPublished are manual and kernel seconds by cores, n and threads.
+var matrixPublished = map[[3]int][2]float64{
+	{2, 500, 100}: {0.92, 1.08}, {2, 500, 250}: {0.91, 1.11}, {2, 500, 500}: {0.87, 1.12}, {2, 1000, 500}: {9.88, 10.63}, {2, 1000, 1000}: {9.68, 11.9},
+	{4, 500, 100}: {0.51, 0.75}, {4, 500, 250}: {0.6, 1.79}, {4, 500, 500}: {0.75, 1.85}, {4, 1000, 500}: {3.86, 5.21}, {4, 1000, 1000}: {4.45, 8.92},
+}
+
+// matrixOrder are the published rows in their order.
+var matrixOrder = [][3]int{{2, 500, 100}, {2, 500, 250}, {2, 500, 500}, {2, 1000, 500}, {2, 1000, 1000},
+	{4, 500, 100}, {4, 500, 250}, {4, 500, 500}, {4, 1000, 500}, {4, 1000, 1000}}
+
+// matrixRows are the rows published and those measured, the measured ones that
+// were not published after them.
+func matrixRows(g *cells) [][3]int {
+	rows := append([][3]int{}, matrixOrder...)
+	for _, key := range g.keys {
+		var row [3]int
+		var mapping string
+		if n, _ := fmt.Sscanf(key, "%d %d %d %s", &row[0], &row[1], &row[2], &mapping); n != 4 || mapping != manual {
+			continue
+		}
+		if _, published := matrixPublished[row]; !published {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func matrixSection(m Machine, g *cells) report.Section {
+	rows := matrixRows(g)
+	var pairs [][2]bench.Results
+	for _, r := range rows {
+		pairs = append(pairs, [2]bench.Results{g.of("%d %d %d %s", r[0], r[1], r[2], byKernel), g.of("%d %d %d %s", r[0], r[1], r[2], manual)})
+	}
+	compared := bench.CompareAll(pairs)
+	t := report.Table{Title: "Published and today, seconds",
+		Head: []string{"cores", "n", "threads", "manual 2010", "kernel 2010", "gain 2010", "manual today", "kernel today", "gain today", "manual against kernel"}}
+	for i, r := range rows {
+		line := []string{fmt.Sprint(r[0]), fmt.Sprint(r[1]), fmt.Sprint(r[2]), bench.None, bench.None, bench.None}
+		if p, ok := matrixPublished[r]; ok {
+			line = append(line[:3], bench.Seconds(p[0]), bench.Seconds(p[1]), gain(p[1], p[0], true))
+		}
+		verdict := bench.None
+		if compared[i].Comparable {
+			verdict = compared[i].Verdict
+		}
+		a, ok := arm(pairs[i][0], "")
+		b, okToo := arm(pairs[i][1], "")
+		t.Rows = append(t.Rows, append(line, value(pairs[i][1], ""), value(pairs[i][0], ""), gain(a.Median, b.Median, ok && okToo), verdict))
+	}
+	return report.Section{Tables: []report.Table{t}, Figures: speedups(m, g, rows)}
+}
+
+// speedups are against one thread, which the kernel maps.
+func speedups(m Machine, g *cells, rows [][3]int) []chart.Figure {
+	l := chart.Lines{X: "threads", Y: "speed-up against one thread", FromZero: true}
+	index := map[string]int{}
+	for _, r := range rows {
+		base, ok := arm(g.of("%d %d 1 %s", r[0], r[1], byKernel), "")
+		if r[0] != len(m.CPUs) || !ok {
+			continue
+		}
+		for _, mapping := range []string{manual, byKernel} {
+			a, ok := arm(g.of("%d %d %d %s", r[0], r[1], r[2], mapping), "")
+			if !ok {
+				continue
+			}
+			name := fmt.Sprintf("n %d, %s", r[1], mapping)
+			if _, there := index[name]; !there {
+				index[name] = len(l.Lines)
+				l.Lines = append(l.Lines, chart.Line{Name: name})
+			}
+			line := &l.Lines[index[name]]
+			line.Points = append(line.Points, chart.Point{X: float64(r[2]), Y: base.Median / a.Median})
+		}
+	}
+	return []chart.Figure{{Title: fmt.Sprintf("Speed-up on %d CPUs", len(m.CPUs)), Plot: l}}
+}

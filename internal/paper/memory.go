@@ -1,0 +1,126 @@
+package paper
+
+import (
+	"fmt"
+
+	"piton/internal/bench"
+	"piton/internal/report"
+	memlatwork "piton/workloads/memlat"
+	streamwork "piton/workloads/stream"
+)
+
+var stream = Paper{
+	Name: "stream", Title: "Bandwidth from everywhere to every node (STREAM)",
+	Source: "Published in a course report: 4 × AMD Opteron 6348 at 2.8 GHz, nodes 0, 2, 4 and 6, all at distance 16 from each other; memory of node 0, used from CPUs of each node.",
+	weight: 1.5, probe: bench.Study{Args: args("--size", 16, "--reps", 2)}, cells: streamCells, scales: len(streamScales), own: []string{"grid"}, present: streamSection,
+}
+
+// streamScales are MiB of an array, 0 being four times the last-level cache, and
+// repetitions.
+var streamScales = []struct{ mib, reps int }{{0, 10}, {0, 4}, {64, 3}, {16, 3}}
+
+// autoMiB is about what four times a last-level cache is.
+const autoMiB = 256.0
+
+func streamCells(m Machine, scale int) []cell {
+	s := streamScales[scale]
+	grid, places := "nodes", m.Nodes
+	if m.Nodes*len(m.CPUs) <= 64 {
+		grid, places = "cpus", len(m.CPUs)
+	}
+	mib := float64(s.mib)
+	if s.mib == 0 {
+		mib = autoMiB
+	}
+	return []cell{{"grid", bench.Study{Args: args("--size", s.mib, "--reps", s.reps, "--matrix", grid), Placements: onlyNormal},
+		mib / 16 * float64(s.reps) / 2 * float64(places*max(m.Nodes, 1))}}
+}
+
+// streamPublished are MB/s: CPU, its node, copy, scale, add, triad.
+var streamPublished = [][6]int{{0, 0, 5842, 5819, 6560, 6540}, {2, 0, 5854, 5785, 6430, 6539}, {14, 2, 2971, 2971, 3015, 3014}, {15, 2, 2974, 2972, 3017, 3017},
+	{25, 4, 3695, 3697, 3939, 3947}, {26, 4, 3687, 3692, 3934, 3952}, {37, 6, 4005, 4011, 4228, 4236}, {38, 6, 3909, 3945, 4137, 4159}}
+
+func streamSection(_ Machine, g *cells) report.Section {
+	t := report.Table{Title: "Published and today, MB/s", Head: []string{"when", "from", "node", "memory of", "distance", "copy", "scale", "add", "triad"}}
+	for _, p := range streamPublished {
+		distance := 16
+		if p[1] == 0 {
+			distance = 10
+		}
+		t.Rows = append(t.Rows, []string{"then", fmt.Sprintf("CPU %d", p[0]), fmt.Sprint(p[1]), "node 0", fmt.Sprint(distance),
+			fmt.Sprint(p[2]), fmt.Sprint(p[3]), fmt.Sprint(p[4]), fmt.Sprint(p[5])})
+	}
+	s := report.Section{}
+	r, ok := last[streamwork.Result](g.of("grid"), bench.Normal)
+	if ok {
+		for _, c := range r.Cells {
+			from := fmt.Sprintf("CPU %d", c.FromCPU)
+			if c.FromCPU < 0 {
+				from = "all CPUs"
+			}
+			line := []string{"today", from, fmt.Sprint(c.FromNode), fmt.Sprintf("node %d", c.MemoryNode), fmt.Sprint(c.Distance)}
+			for _, op := range c.Ops {
+				line = append(line, fmt.Sprintf("%.0f", op.MedianMBs))
+			}
+			if len(line) == len(t.Head) {
+				t.Rows = append(t.Rows, line)
+			}
+		}
+		if r.Fit != nil {
+			s.Notes = append(s.Notes, r.Fit.Verdict)
+		}
+	}
+	s.Tables = []report.Table{t}
+	return s
+}
+
+var memlat = Paper{
+	Name: "memlat", Title: "Latency of caches and memory (LMbench)",
+	Source: "Published by Yamada and Kusakabe: LMbench on Core 2 Duo at 1.86 GHz, Core Duo and Athlon 64 X2, in cycles.",
+	weight: 0.7, probe: bench.Study{Args: args("--size", 2)}, cells: memlatCells, scales: len(memlatMiB), own: []string{"curve"}, present: memlatSection,
+}
+
+// memlatMiB are the largest sizes, 0 being four times the last-level cache, and
+// their times with 2 MiB as one.
+var memlatMiB = []struct {
+	mib  int
+	cost float64
+}{{0, 4}, {64, 3}, {16, 2}, {4, 1.2}}
+
+func memlatCells(m Machine, scale int) []cell {
+	s := memlatMiB[scale]
+	nodes := "local"
+	if m.Nodes > 1 {
+		nodes = "all"
+	}
+	return []cell{{"curve", bench.Study{Args: args("--size", s.mib, "--nodes", nodes), Placements: []bench.Placement{leastLoaded}}, s.cost * float64(max(m.Nodes, 1))}}
+}
+
+// memlatPublished are cycles by level: Core 2 Duo, Core Duo, Athlon 64 X2.
+var memlatPublished = map[string][3]int{"L1": {3, 3, 2}, "L2": {14, 14, 12}, "memory": {149, 157, 115}}
+
+func memlatSection(_ Machine, g *cells) report.Section {
+	t := report.Table{Title: "Published and today, cycles", Head: []string{"level", "Core 2 Duo", "Core Duo", "Athlon 64 X2", "today", "today, ns", "up to"}}
+	found := map[string]memlatwork.Level{}
+	if r, ok := last[memlatwork.Result](g.of("curve"), leastLoaded); ok && len(r.Curves) > 0 {
+		for _, l := range r.Curves[0].Levels {
+			found[l.Name] = l
+		}
+	}
+	for _, name := range []string{"L1", "L2", "L3", "memory"} {
+		line := []string{name, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
+		if p, ok := memlatPublished[name]; ok {
+			line[1], line[2], line[3] = fmt.Sprint(p[0]), fmt.Sprint(p[1]), fmt.Sprint(p[2])
+		}
+		if l, ok := found[name]; ok {
+			if line[5] = fmt.Sprintf("%.2f", l.Ns); l.Cycles > 0 {
+				line[4] = fmt.Sprintf("%.1f", l.Cycles)
+			}
+			if l.UpToBytes > 0 {
+				line[6] = memlatwork.Size(l.UpToBytes)
+			}
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return report.Section{Tables: []report.Table{t}}
+}

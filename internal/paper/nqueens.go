@@ -1,0 +1,159 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
+)
+
+// Placements of the N-Queens table; FIFO and RR are at priority 6 as published.
+const (
+	leastLoaded bench.Placement = "least-loaded"
+	pitonFIFO   bench.Placement = "least-loaded+fifo:6"
+	pitonRR     bench.Placement = "least-loaded+rr:6"
+)
+
+var nqueens = Paper{
+	Name: "nqueens", Title: "N-Queens, bound and in real time (PI-Tool)",
+	Source: "Published 2014: Intel Core i7-4770K, 4 cores, 8 threads, 3.5 GHz, Linux 3.14; FIFO and RR at priority 6, bound to one CPU.",
+	weight: 3, probe: bench.Study{Args: args("-n", 13)}, cells: queensCells, scales: 6, present: queens,
+}
+
+// queensPublished are the seconds by N: normal, Tuna FIFO, Tuna RR, PI-Tool FIFO,
+// PI-Tool RR.
+var queensPublished = map[int][5]int{
+	13: {57, 57, 57, 55, 55}, 14: {345, 336, 331, 333, 329},
+	15: {2435, 2430, 2386, 2379, 2355}, 16: {18177, 17456, 16695, 17160, 16650},
+}
+
+// queensCost is the work by N, 13 being 1.
+var queensCost = map[int]float64{8: 0.0003, 9: 0.0012, 10: 0.006, 11: 0.035, 12: 0.175, 13: 1, 14: 6.2, 15: 40.5, 16: 278}
+
+func queensCells(m Machine, scale int) []cell {
+	var out []cell
+	for n := 13 - scale; n <= 16-scale; n++ {
+		for _, load := range []struct {
+			name  string
+			noise int
+		}{{"quiet", 0}, {"noise", len(m.CPUs)}} {
+			s := bench.Study{Args: args("-n", n, "--threads", 1), Noise: load.noise, Placements: []bench.Placement{bench.Normal, leastLoaded, pitonFIFO, pitonRR}}
+			out = append(out, cell{fmt.Sprintf("%d %s", n, load.name), s, queensCost[n]})
+			if m.Tuna {
+				s.Placements = tunaPlacements(m)
+				out = append(out, cell{fmt.Sprintf("%d %s %s", n, load.name, tunaKey), s, queensCost[n]})
+			}
+		}
+	}
+	return out
+}
+
+// tunaPlacements bind to the first CPU: tuna leaves the choice to its user.
+func tunaPlacements(m Machine) []bench.Placement {
+	cpu := fmt.Sprintf("cpu:%d", m.CPUs[0])
+	return []bench.Placement{bench.Placement(cpu + "+fifo:6"), bench.Placement(cpu + "+rr:6")}
+}
+
+// queensRow is one placement of the table and where its figures are.
+type queensRow struct {
+	name      string
+	published int // in queensPublished, -1 = none
+	cell      string
+	placement bench.Placement
+}
+
+func queensRows(m Machine) []queensRow {
+	rows := []queensRow{{"normal", 0, "%d %s", bench.Normal}}
+	if m.Tuna {
+		p := tunaPlacements(m)
+		rows = append(rows, queensRow{"tuna FIFO", 1, "%d %s " + tunaKey, p[0]}, queensRow{"tuna RR", 2, "%d %s " + tunaKey, p[1]})
+	} else {
+		rows = append(rows, queensRow{"tuna FIFO", 1, "", ""}, queensRow{"tuna RR", 2, "", ""})
+	}
+	return append(rows, queensRow{"piton FIFO", 3, "%d %s", pitonFIFO}, queensRow{"piton RR", 4, "%d %s", pitonRR}, queensRow{"piton least-loaded", -1, "%d %s", leastLoaded})
+}
+
+// queensN are the boards published and measured.
+func queensN(g *cells) []int {
+	out := []int{13, 14, 15, 16}
+	for n := 8; n <= 16; n++ {
+		if len(g.of("%d quiet", n).Study.Placements) > 0 && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func queens(m Machine, g *cells) report.Section {
+	t := report.Table{Title: "Published and today", Head: []string{"N", "solutions", "placement", "2014", "less than normal", "today", "less than normal", "under load", "less than normal"}}
+	largest := 0
+	for _, n := range queensN(g) {
+		solutions := bench.None
+		if a, ok := arm(g.of("%d quiet", n), bench.Normal); ok && a.Runs > 0 {
+			run, _ := report.Last(g.of("%d quiet", n), bench.Normal)
+			solutions, largest = run.Answer, n
+		}
+		for _, row := range queensRows(m) {
+			line := append([]string{fmt.Sprint(n), solutions, row.name}, row.then(n)...)
+			line = append(line, row.now(g, n, "quiet")...)
+			t.Rows = append(t.Rows, append(line, row.now(g, n, "noise")...))
+		}
+	}
+	s := report.Section{Tables: []report.Table{t}}
+	if !m.Tuna {
+		s.Notes = append(s.Notes, "tuna is not installed here, so its columns are the published ones alone")
+	}
+	for _, load := range []struct{ key, title string }{{"quiet", "on a machine at rest"}, {"noise", "under load that floats"}} {
+		s.Figures = append(s.Figures, queensBars(m, g, largest, load.key, load.title))
+	}
+	return s
+}
+
+// then is what was published, and by how much less than normal that is.
+func (r queensRow) then(n int) []string {
+	all, ok := queensPublished[n]
+	if !ok || r.published < 0 {
+		return []string{bench.None, bench.None}
+	}
+	seconds := all[r.published]
+	d := time.Duration(seconds) * time.Second
+	return []string{fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, seconds%60), less(float64(seconds), float64(all[0]), r.published > 0)}
+}
+
+func less(a, base float64, ok bool) string {
+	if !ok || base == 0 {
+		return bench.None
+	}
+	return percent(1 - a/base)
+}
+
+func (r queensRow) now(g *cells, n int, load string) []string {
+	if r.cell == "" {
+		return []string{bench.None, bench.None}
+	}
+	base, ok := arm(g.of("%d %s", n, load), bench.Normal)
+	mine, have := arm(g.of(r.cell, n, load), r.placement)
+	if !have {
+		return []string{bench.None, bench.None}
+	}
+	return []string{bench.Seconds(mine.Median) + " s", less(mine.Median, base.Median, ok && r.published != 0)}
+}
+
+func queensBars(m Machine, g *cells, n int, load, title string) chart.Figure {
+	b := chart.Bars{Unit: "s"}
+	for i, row := range queensRows(m) {
+		if row.cell == "" {
+			continue
+		}
+		a, ok := arm(g.of(row.cell, n, load), row.placement)
+		if !ok {
+			continue
+		}
+		b.Bars = append(b.Bars, chart.Bar{Label: row.name, Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: i})
+	}
+	return chart.Figure{Title: fmt.Sprintf("%d queens %s", n, title), Plot: b}
+}

@@ -1,0 +1,278 @@
+// Package paper runs the tables of published studies again, at sizes that fit
+// a time, and puts today's figures beside the published ones.
+//
+// A paper is a grid of bench.Study cells; it measures nothing by itself. Start at
+// Papers and Run.
+package paper
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
+	"piton/internal/topology"
+)
+
+// Paper is one published study.
+type Paper struct {
+	Name   string // of the workload
+	Title  string
+	Source string // who measured it, on what
+	weight float64
+	// probe is a quick run whose time tells how fast the machine is.
+	probe bench.Study
+	// cells are the grid at a scale, 0 the published one and scales-1 the smallest.
+	cells  func(m Machine, scale int) []cell
+	scales int
+	// own are the keys of the cells whose own pictures are shown.
+	own []string
+	// present puts the figures together.
+	present func(m Machine, g *cells) report.Section
+}
+
+// cell is one study of a grid and how much longer a run takes than the probe's.
+type cell struct {
+	key   string
+	study bench.Study
+	cost  float64
+}
+
+// Machine is what a grid depends on.
+type Machine struct {
+	CPUs  []int // that may be used, ascending
+	Nodes int   // with memory
+	// Tuna reports whether the program of that name is here, to compare with.
+	Tuna bool
+}
+
+// NewMachine reads it off a topology.
+func NewMachine(topo *topology.Topology, tuna bool) Machine {
+	m := Machine{Tuna: tuna}
+	for _, c := range topo.Allowed.And(topo.Online).CPUs() {
+		m.CPUs = append(m.CPUs, int(c))
+	}
+	for _, n := range topo.Nodes {
+		if n.Allowed && n.MemoryBytes > 0 {
+			m.Nodes++
+		}
+	}
+	return m
+}
+
+// Papers are all of them in the order in which they run.
+var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio}
+
+// Names are the names of Papers.
+func Names() []string {
+	var out []string
+	for _, p := range Papers {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Lookup finds papers by name.
+func Lookup(names []string) ([]Paper, error) {
+	var out []Paper
+	for _, name := range names {
+		i := slices.IndexFunc(Papers, func(p Paper) bool { return p.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no paper %q; there is %s", name, strings.Join(Names(), ", "))
+		}
+		out = append(out, Papers[i])
+	}
+	return out, nil
+}
+
+// Section puts the figures that there are beside the published ones. It is whole
+// at any time: what was not measured yet is a dash.
+func (p Paper) Section(m Machine, all []bench.Results) report.Section {
+	g := &cells{paper: p}
+	for _, r := range all {
+		if name, key, _ := strings.Cut(r.Study.Cell, " "); name == p.Name {
+			g.keys = append(g.keys, key)
+			g.results = append(g.results, r)
+		}
+	}
+	s := p.present(m, g)
+	s.Title, s.Lead = p.Title, append([]string{p.Source}, s.Lead...)
+	for _, key := range p.own {
+		s.Figures = append(s.Figures, own(g.of("%s", key))...)
+	}
+	s.Tables = append(s.Tables, g.table())
+	if len(g.results) > 0 {
+		s.Tables = append(s.Tables, report.Conditions(g.results[0].Conditions))
+	}
+	s.Notes = append(s.Notes, g.notes()...)
+	return s
+}
+
+// Pictures draws what a section shows in lines at most width cells wide: its
+// charts, and the workload's own pictures.
+func (p Paper) Pictures(s report.Section, all []bench.Results, width int) []string {
+	var out []string
+	for _, f := range s.Figures {
+		if text, ok := f.Plot.(interface{ Text(int) []string }); ok && !f.Plot.Empty() && !strings.Contains(f.Title, ownMark) {
+			out = append(append(out, "", f.Title), text.Text(width)...)
+		}
+	}
+	for _, r := range all {
+		name, key, _ := strings.Cut(r.Study.Cell, " ")
+		if name != p.Name || !slices.Contains(p.own, key) {
+			continue
+		}
+		if lines, err := r.Picture(width); err == nil && len(lines) > 0 {
+			out = append(append(out, ""), lines...)
+		}
+	}
+	return out
+}
+
+// ownMark is in the titles of the workloads' own figures, see report.Own; the
+// terminal has other pictures of them.
+const ownMark = ", run "
+
+// cells are the measured cells of one paper.
+type cells struct {
+	paper   Paper
+	keys    []string
+	results []bench.Results
+}
+
+// of is a cell by its key; an empty one where there is none.
+func (g *cells) of(format string, args ...any) bench.Results {
+	if i := slices.Index(g.keys, fmt.Sprintf(format, args...)); i >= 0 {
+		return g.results[i]
+	}
+	return bench.Results{}
+}
+
+// arm is what a cell's placement came to; with no placement named, its first.
+func arm(r bench.Results, p bench.Placement) (bench.Arm, bool) {
+	for _, a := range bench.Judge(r).Arms {
+		if a.Placement == p || p == "" {
+			return a, a.Runs > 0
+		}
+	}
+	return bench.Arm{}, false
+}
+
+// value prints the median of a cell's placement in the metric's unit.
+func value(r bench.Results, p bench.Placement) string {
+	a, ok := arm(r, p)
+	if !ok {
+		return bench.None
+	}
+	return r.Study.Metric().Format(a.Median)
+}
+
+// table is every cell with its interval and verdict.
+func (g *cells) table() report.Table {
+	t := report.Table{Title: "Every cell", Below: true, Folded: true,
+		Head: []string{"cell", "placement", "runs", "median", "95% interval", "migrations", "run delay", "verdict"}}
+	for i, r := range g.results {
+		rep := bench.Judge(r)
+		for k, row := range bench.Rows(rep) {
+			verdict := row.Verdict
+			if k > 0 && rep.Comparisons[k-1].Comparable {
+				verdict = rep.Comparisons[k-1].Verdict
+			}
+			t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay, verdict})
+		}
+	}
+	return t
+}
+
+// notes say what failed, what was not measured, and what the hypervisor took.
+func (g *cells) notes() []string {
+	var out []string
+	var waiting []string
+	wrong := map[string]int{}
+	for i, r := range g.results {
+		if len(r.Runs) == 0 {
+			waiting = append(waiting, g.keys[i])
+		}
+		for _, run := range r.Runs {
+			if run.Err != "" {
+				text := fmt.Sprintf("%s under %s failed: %s", g.keys[i], run.Placement, run.Err)
+				if wrong[text]++; wrong[text] == 1 {
+					out = append(out, text)
+				}
+			}
+		}
+		for _, w := range bench.Judge(r).Warnings {
+			if strings.HasPrefix(w, "the hypervisor") {
+				out = append(out, g.keys[i]+": "+w)
+			}
+		}
+		if r.StoreErr != nil {
+			out = append(out, "the results could not be kept: "+r.StoreErr.Error())
+		}
+	}
+	if len(waiting) > 0 {
+		out = append(out, "not measured: "+strings.Join(waiting, ", "))
+	}
+	if runs, right := g.checked(); runs > 0 {
+		out = append(out, fmt.Sprintf("the answer was right in %d of %d runs", right, runs))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// checked is how many runs there were, and how many gave the right answer.
+func (g *cells) checked() (runs, right int) {
+	for _, r := range g.results {
+		for _, run := range r.Runs {
+			runs++
+			if run.Err == "" {
+				right++
+			}
+		}
+	}
+	return runs, right
+}
+
+// own are the workload's own pictures of a cell.
+func own(r bench.Results) []chart.Figure {
+	for _, p := range r.Study.Placements {
+		if f := report.Own(r, p); len(f) > 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+// last is the workload's own result of the last valid run of a cell's placement.
+func last[R any](r bench.Results, p bench.Placement) (out R, ok bool) {
+	run, ok := report.Last(r, p)
+	if !ok || json.Unmarshal(run.Detail, &out) != nil {
+		return out, false
+	}
+	return out, true
+}
+
+// percent is a share with its sign.
+func percent(share float64) string { return fmt.Sprintf("%+.1f%%", share*100) }
+
+// gain is by how much a is more than b.
+func gain(a, b float64, ok bool) string {
+	if !ok || b == 0 {
+		return bench.None
+	}
+	return percent(a/b - 1)
+}
+
+// args are a workload's flags, words in turn.
+func args(words ...any) []string {
+	var out []string
+	for _, w := range words {
+		out = append(out, fmt.Sprint(w))
+	}
+	return out
+}
+
+var onlyNormal = []bench.Placement{bench.Normal}

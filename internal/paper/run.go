@@ -1,0 +1,268 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"piton/internal/bench"
+)
+
+// Runner makes rounds of cells; bench.Runner is the real one.
+type Runner interface {
+	Begin(study bench.Study) (bench.Results, error)
+	Round(ctx context.Context, results *bench.Results, on func(bench.Event)) error
+}
+
+// Progress is how far a run of papers is.
+type Progress struct {
+	Grid   bench.Grid
+	Paper  string
+	Cell   string // that runs now
+	Run    bench.RunResult
+	Round  int // of the paper, from 1
+	Cells  int // done in this round
+	Of     int
+	Left   time.Duration // until the end at the latest
+	Result []bench.Results
+}
+
+// Options is what papers run with.
+type Options struct {
+	Machine Machine
+	Budget  time.Duration
+	Runner  Runner
+	// Tuna places with tuna; it may be nil where Machine.Tuna is false.
+	Tuna Runner
+	// Keep keeps the grid's beginning and end, nil = nowhere.
+	Keep func(bench.Grid) error
+	On   func(Progress) // may be nil
+}
+
+// rounds of a paper: at most, and as many as its sizes are chosen for.
+const (
+	mostRounds   = 10
+	wantedRounds = 3
+)
+
+// Run is papers being run, or what is left of it.
+type Run struct {
+	Grid    bench.Grid
+	Results []bench.Results // the cells of all papers
+	KeepErr error           // why they could not be kept; they are all here
+
+	o      Options
+	papers []Paper
+	start  time.Time
+	costs  map[string]float64 // seconds a round of a cell takes, by Study.Cell
+}
+
+// Start begins papers: it sees how fast the machine is and chooses sizes.
+func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
+	var names []string
+	for _, p := range papers {
+		names = append(names, p.Name)
+	}
+	r := &Run{Grid: bench.NewGrid(names, o.Budget), o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
+	for _, p := range papers {
+		if err := r.plan(ctx, p); err != nil {
+			return r, err
+		}
+	}
+	r.keep() // now that it is planned it can be resumed
+	return r, nil
+}
+
+// Resume goes on with what an earlier process began.
+func Resume(g bench.Grid, cells []bench.Results, papers []Paper, o Options) *Run {
+	r := &Run{Grid: g, Results: cells, o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
+	for _, c := range cells {
+		for _, run := range c.Runs {
+			r.costs[c.Study.Cell] += run.Wall.Seconds() / float64(max(c.Rounds(), 1))
+		}
+	}
+	return r
+}
+
+func (r *Run) keep() {
+	if r.o.Keep != nil && r.KeepErr == nil {
+		r.KeepErr = r.o.Keep(r.Grid)
+	}
+}
+
+// share is how long a paper may take of the time that is left for it and those
+// after it.
+func (r *Run) share(p Paper) time.Duration {
+	all, after := 0.0, false
+	for _, q := range r.papers {
+		if after = after || q.Name == p.Name; after {
+			all += q.weight
+		}
+	}
+	return time.Duration(float64(r.left()) * p.weight / all)
+}
+
+func (r *Run) left() time.Duration { return max(r.o.Budget-time.Since(r.start), 0) }
+
+// probeTime bounds a probe; a machine that needs longer gets the smallest sizes.
+const probeTime = 10 * time.Second
+
+// plan probes, and begins the cells of the largest sizes of which the wanted
+// rounds fit into the paper's share.
+func (r *Run) plan(ctx context.Context, p Paper) error {
+	probe := p.probe
+	probe.Workload, probe.Placements, probe.Runs, probe.Timeout = p.Name, onlyNormal, 1, probeTime
+	probe.Grid, probe.Cell = r.Grid.ID, p.Name+" "+probeKey
+	tried, err := r.o.Runner.Begin(probe)
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	began := time.Now()
+	if err := r.o.Runner.Round(ctx, &tried, nil); err != nil {
+		return fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	work, start := probeTime.Seconds(), 0.0
+	if last := tried.Runs[len(tried.Runs)-1]; last.Err == "" {
+		work = max(last.Wall.Seconds(), 1e-4)
+		start = max(time.Since(began).Seconds()-work, 0)
+	}
+	share := r.planned(p)
+	scale := 0
+	for scale < p.scales-1 && roundTime(p.cells(r.o.Machine, scale), work, start)*wantedRounds > share.Seconds() {
+		scale++
+	}
+	for _, c := range p.cells(r.o.Machine, scale) {
+		if err := r.begin(p, c, work, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planned is a paper's share of the whole budget.
+func (r *Run) planned(p Paper) time.Duration {
+	all := 0.0
+	for _, q := range r.papers {
+		all += q.weight
+	}
+	return time.Duration(float64(r.o.Budget) * p.weight / all)
+}
+
+// probeKey is the cell of a probe, which no table shows.
+const probeKey = "probe"
+
+func roundTime(cells []cell, work, start float64) float64 {
+	sum := 0.0
+	for _, c := range cells {
+		sum += c.seconds(work, start)
+	}
+	return sum
+}
+
+// seconds is about how long a round of the cell takes. Background load takes half
+// of what the kernel shares out.
+func (c cell) seconds(work, start float64) float64 {
+	one := c.cost * work
+	if c.study.Noise > 0 {
+		one *= 2
+	}
+	return float64(len(c.study.Placements)) * (one + start)
+}
+
+func (r *Run) begin(p Paper, c cell, work, start float64) error {
+	c.study.Workload, c.study.Runs = p.Name, mostRounds
+	c.study.Grid, c.study.Cell = r.Grid.ID, p.Name+" "+c.key
+	results, err := r.runner(c.study).Begin(c.study)
+	if err != nil {
+		return fmt.Errorf("begin %s %s: %w", p.Name, c.key, err)
+	}
+	if r.KeepErr == nil {
+		r.KeepErr = results.StoreErr
+	}
+	r.Results = append(r.Results, results)
+	r.costs[c.study.Cell] = c.seconds(work, start)
+	return nil
+}
+
+// tunaKey ends the key of a cell that tuna places.
+const tunaKey = "tuna"
+
+func (r *Run) runner(s bench.Study) Runner {
+	if strings.HasSuffix(s.Cell, " "+tunaKey) && r.o.Tuna != nil {
+		return r.o.Tuna
+	}
+	return r.o.Runner
+}
+
+// Finish makes rounds of all papers until each has its rounds or has used its
+// share of the budget. When ctx ends, what there is stays, to be resumed.
+func (r *Run) Finish(ctx context.Context) error {
+	for _, p := range r.papers {
+		if err := r.paper(ctx, p); err != nil {
+			return err
+		}
+	}
+	r.Grid.Ended = time.Now()
+	r.keep()
+	return nil
+}
+
+// paper makes rounds of one paper. A round begins only if it should end within
+// the share, but for the first, which the sizes were chosen for.
+func (r *Run) paper(ctx context.Context, p Paper) error {
+	until := time.Now().Add(r.share(p))
+	var mine []int
+	for i, c := range r.Results {
+		if strings.HasPrefix(c.Study.Cell, p.Name+" ") && !strings.HasSuffix(c.Study.Cell, " "+probeKey) {
+			mine = append(mine, i)
+		}
+	}
+	for round := range mostRounds {
+		missing := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return r.Results[i].Rounds() > round })
+		if round > 0 && time.Now().Add(r.cost(missing)).After(until) {
+			return nil
+		}
+		for n, i := range missing {
+			if r.left() == 0 {
+				return nil
+			}
+			if err := r.round(ctx, p, i, Progress{Round: round + 1, Cells: n, Of: len(missing)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cost is about how long a round of the cells takes.
+func (r *Run) cost(indices []int) time.Duration {
+	sum := 0.0
+	for _, i := range indices {
+		sum += r.costs[r.Results[i].Study.Cell]
+	}
+	return time.Duration(sum * float64(time.Second))
+}
+
+func (r *Run) round(ctx context.Context, p Paper, i int, at Progress) error {
+	c := &r.Results[i]
+	at.Grid, at.Paper, at.Cell = r.Grid, p.Name, strings.TrimPrefix(c.Study.Cell, p.Name+" ")
+	began := time.Now()
+	within, cancel := context.WithTimeout(ctx, r.left())
+	defer cancel()
+	err := r.runner(c.Study).Round(within, c, func(e bench.Event) {
+		at.Run, at.Left, at.Result = e.Run, r.left(), r.Results
+		if r.o.On != nil {
+			r.o.On(at)
+		}
+	})
+	r.costs[c.Study.Cell] = time.Since(began).Seconds()
+	if r.KeepErr == nil {
+		r.KeepErr = c.StoreErr
+	}
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		return nil // the budget is spent; what was running does not count
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
+	chatwork "piton/workloads/chat"
+	stripiowork "piton/workloads/stripio"
+)
+
+var chat = Paper{
+	Name: "chat", Title: "Threads of one address space together (chat)",
+	Source: "Published by Yamada and Kusakabe: Core 2 Duo at 1.86 GHz, 2 MB shared cache, Linux 2.6.17; 10 rooms of 20 members, 100-byte messages; figures at 2000 messages.",
+	weight: 2, probe: bench.Study{Args: args("--rooms", 10, "--messages", 1)}, cells: chatCells, scales: len(chatMessages), own: []string{"1 kernel"}, present: chatSection,
+}
+
+var chatMessages = []int{2000, 500, 100, 20, 5}
+
+func chatCells(_ Machine, scale int) []cell {
+	var out []cell
+	n := chatMessages[scale]
+	for _, pairs := range []int{1, 2} {
+		for _, mapping := range chatwork.Mappings {
+			out = append(out, cell{fmt.Sprintf("%d %s", pairs, mapping),
+				bench.Study{Args: args("--rooms", 10, "--messages", n, "--pairs", pairs, "--mapping", mapping), Placements: onlyNormal}, float64(n)})
+		}
+	}
+	return out
+}
+
+// chatPublished are millions of cycles and calls of schedule() by pairs and
+// mapping: there the default, temporal and spatial aggregation.
+var chatPublished = map[int]map[chatwork.Mapping][2]float64{
+	1: {chatwork.ByKernel: {46494, 2418}, chatwork.Aggregate: {28601, 781}, chatwork.Pack: {18083, 539}},
+	2: {chatwork.ByKernel: {45216, 4166}, chatwork.Aggregate: {30281, 763}, chatwork.Pair: {30328, 391}},
+}
+
+func chatSection(_ Machine, g *cells) report.Section {
+	t := report.Table{Title: "Published and today", Head: []string{"clients:servers", "mapping", "published, M cycles", "speed", "schedule()",
+		"today, messages/s", "speed", "CPU s", "switches a message", "against kernel"}}
+	s := report.Section{Notes: []string{"speed is against the kernel's own choice; published is by total cycles"}}
+	for _, pairs := range []int{1, 2} {
+		b := chart.Bars{Unit: "messages/s"}
+		var compared [][2]bench.Results
+		for _, mapping := range chatwork.Mappings {
+			compared = append(compared, [2]bench.Results{g.of("%d %s", pairs, chatwork.ByKernel), g.of("%d %s", pairs, mapping)})
+		}
+		verdicts := bench.CompareAll(compared[1:])
+		for i, mapping := range chatwork.Mappings {
+			line := append([]string{fmt.Sprintf("%d:%d", pairs, pairs), string(mapping)}, chatThen(pairs, mapping)...)
+			line = append(line, chatNow(compared[i][0], compared[i][1])...)
+			verdict := bench.None
+			if i > 0 && verdicts[i-1].Comparable {
+				verdict = verdicts[i-1].Verdict
+			}
+			t.Rows = append(t.Rows, append(line, verdict))
+			if a, ok := arm(compared[i][1], ""); ok {
+				b.Bars = append(b.Bars, chart.Bar{Label: string(mapping), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: min(i, 1)})
+			}
+			if r, ok := last[chatwork.Result](compared[i][1], bench.Normal); ok && r.Why != "" {
+				s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", mapping, r.Why))
+			}
+		}
+		s.Figures = append(s.Figures, chart.Figure{Title: fmt.Sprintf("Throughput, %d:%d", pairs, pairs), Plot: b})
+	}
+	s.Tables = []report.Table{t}
+	slices.Sort(s.Notes)
+	s.Notes = slices.Compact(s.Notes)
+	return s
+}
+
+func chatThen(pairs int, mapping chatwork.Mapping) []string {
+	p, ok := chatPublished[pairs][mapping]
+	if !ok {
+		return []string{bench.None, bench.None, bench.None}
+	}
+	return []string{fmt.Sprintf("%.0f", p[0]), gain(chatPublished[pairs][chatwork.ByKernel][0], p[0], mapping != chatwork.ByKernel), fmt.Sprintf("%.0f", p[1])}
+}
+
+func chatNow(base, mine bench.Results) []string {
+	r, ok := last[chatwork.Result](mine, bench.Normal)
+	a, have := arm(mine, "")
+	b, haveBase := arm(base, "")
+	if !ok || !have {
+		return []string{bench.None, bench.None, bench.None, bench.None}
+	}
+	return []string{fmt.Sprintf("%.0f", a.Median), gain(a.Median, b.Median, haveBase && base.ID != mine.ID),
+		fmt.Sprintf("%.2f", r.Sum.UserSeconds+r.Sum.SystemSeconds), fmt.Sprintf("%.3f", float64(r.Sum.Voluntary+r.Sum.Involuntary)/max(float64(r.Heard), 1))}
+}
+
+var stripio = Paper{
+	Name: "stripio", Title: "Strips merged where they arrive (source-aware interrupts)",
+	Source: "Published 2011, simulation on a RAM disk with 2 × quad Opteron 2384 at 2.7 GHz: two threads of one process (source-aware) against two processes; the peak was 3576.58 MB/s and 53.23 % more; from as many applications as cores on about 2500 MB/s both.",
+	weight: 1.5, probe: bench.Study{Args: args("--size", 64)}, cells: stripCells, scales: len(stripMiB), own: []string{"1 threads"}, present: stripSection,
+}
+
+var stripMiB = []int{1024, 256, 64}
+
+// stripApps are 1 to twice the CPUs, about eight of them.
+func stripApps(m Machine) []int {
+	var out []int
+	n := 2 * len(m.CPUs)
+	for apps := 1; apps <= n; apps += max(n/8, 1) {
+		out = append(out, apps)
+	}
+	return out
+}
+
+func stripCells(m Machine, scale int) []cell {
+	var out []cell
+	for _, apps := range stripApps(m) {
+		for _, mode := range stripiowork.Modes {
+			out = append(out, cell{fmt.Sprintf("%d %s", apps, mode), bench.Study{Args: args("--apps", apps, "--mode", mode, "--size", stripMiB[scale]), Placements: onlyNormal},
+				float64(stripMiB[scale]) / 64 * max(1, 2*float64(apps)/float64(len(m.CPUs)))})
+		}
+	}
+	return out
+}
+
+func stripSection(m Machine, g *cells) report.Section {
+	t := report.Table{Title: "Today, MB/s", Head: []string{"applications", "threads", "of the CPUs", "processes", "of the CPUs", "threads gain", "threads against processes"}}
+	l := chart.Lines{X: "applications", Y: "MB/s", FromZero: true, Lines: []chart.Line{{Name: "threads (source-aware)"}, {Name: "processes (balanced)"}}}
+	var pairs [][2]bench.Results
+	for _, apps := range stripApps(m) {
+		pairs = append(pairs, [2]bench.Results{g.of("%d %s", apps, stripiowork.Processes), g.of("%d %s", apps, stripiowork.Threads)})
+	}
+	verdicts := bench.CompareAll(pairs)
+	for i, apps := range stripApps(m) {
+		line := []string{fmt.Sprint(apps)}
+		for k := range l.Lines {
+			r := pairs[i][1-k]
+			used := bench.None
+			if d, ok := last[stripiowork.Result](r, bench.Normal); ok {
+				used = fmt.Sprintf("%.0f%%", d.CPUPercent)
+			}
+			line = append(line, value(r, ""), used)
+			if a, ok := arm(r, ""); ok {
+				l.Lines[k].Points = append(l.Lines[k].Points, chart.Point{X: float64(apps), Y: a.Median})
+			}
+		}
+		a, ok := arm(pairs[i][1], "")
+		b, okToo := arm(pairs[i][0], "")
+		verdict := bench.None
+		if verdicts[i].Comparable {
+			verdict = verdicts[i].Verdict
+		}
+		t.Rows = append(t.Rows, append(line, gain(a.Median, b.Median, ok && okToo), verdict))
+	}
+	peak := report.Table{Title: "Published and today, at the peak", Head: []string{"", "published", "today"}}
+	best, more := stripPeak(g, m)
+	peak.Rows = [][]string{{"threads", "3576.58 MB/s", best}, {"more than processes", "+53.2%", more}, {"CPUs used", "49.47 %", stripUsed(g)}, {"cache misses of L2", "−51.37 %", stripMissed(g)}}
+	return report.Section{Tables: []report.Table{peak, t}, Figures: []chart.Figure{{Title: "Bandwidth by applications", Plot: l}}}
+}
+
+// stripPeak is the best bandwidth of threads, and the largest gain.
+func stripPeak(g *cells, m Machine) (best, more string) {
+	most, largest, have := 0.0, -1.0, false
+	for _, apps := range stripApps(m) {
+		a, ok := arm(g.of("%d %s", apps, stripiowork.Threads), "")
+		b, okToo := arm(g.of("%d %s", apps, stripiowork.Processes), "")
+		if !ok {
+			continue
+		}
+		most = max(most, a.Median)
+		if okToo && b.Median > 0 {
+			largest, have = max(largest, a.Median/b.Median-1), true
+		}
+	}
+	best, more = bench.None, bench.None
+	if most > 0 {
+		best = fmt.Sprintf("%.2f MB/s", most)
+	}
+	if have {
+		more = percent(largest)
+	}
+	return best, more
+}
+
+func stripUsed(g *cells) string {
+	if r, ok := last[stripiowork.Result](g.of("1 threads"), bench.Normal); ok {
+		return fmt.Sprintf("%.2f %%", r.CPUPercent)
+	}
+	return bench.None
+}
+
+// stripMissed is how many fewer cache misses threads have than processes.
+func stripMissed(g *cells) string {
+	a, ok := last[stripiowork.Result](g.of("1 threads"), bench.Normal)
+	b, okToo := last[stripiowork.Result](g.of("1 processes"), bench.Normal)
+	switch {
+	case !ok || !okToo:
+		return bench.None
+	case a.Misses == nil || b.Misses == nil:
+		return a.MissesWhy
+	}
+	return gain(float64(*a.Misses), float64(*b.Misses), true)
+}

@@ -1,0 +1,112 @@
+package paper
+
+import (
+	"fmt"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
+	activitywork "piton/workloads/activity"
+	ctxswitchwork "piton/workloads/ctxswitch"
+)
+
+var activity = Paper{
+	Name: "activity", Title: "When a program does not run (activity tracker)",
+	Source: "Published in a course report: Intel Core i7-3610QM at 2.3 GHz, bound to CPU 0, 84 ms watched.",
+	weight: 0.7, probe: bench.Study{Args: args("--ms", 100)}, cells: activityCells, scales: len(activityMs), own: []string{"quiet", "noise"}, present: activitySection,
+}
+
+var activityMs = []int{5000, 1000, 200}
+
+func activityCells(m Machine, scale int) []cell {
+	ms := activityMs[scale]
+	s := bench.Study{Args: args("--ms", ms), Placements: []bench.Placement{leastLoaded}}
+	under := s
+	under.Noise = len(m.CPUs)
+	// Twice as long, halved: what is timed here does not slow down under load.
+	return []cell{{"quiet", s, float64(ms) / 100}, {"noise", under, float64(ms) / 200}}
+}
+
+func activitySection(_ Machine, g *cells) report.Section {
+	t := report.Table{Title: "Published and today", Head: []string{"", "published", "today", "under load"}}
+	quiet, ok := last[activitywork.Result](g.of("quiet"), leastLoaded)
+	noisy, okToo := last[activitywork.Result](g.of("noise"), leastLoaded)
+	row := func(name, then string, now func(activitywork.Result) string) {
+		line := []string{name, then, bench.None, bench.None}
+		if ok {
+			line[2] = now(quiet)
+		}
+		if okToo {
+			line[3] = now(noisy)
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	row("counter's frequency", "2294 MHz", func(r activitywork.Result) string { return fmt.Sprintf("%.1f MHz", r.CounterHz/1e6) })
+	row("inactive from", "2500 cycles", func(r activitywork.Result) string {
+		return fmt.Sprintf("%.0f cycles", r.ThresholdNs*r.CounterHz/1e9)
+	})
+	row("watched", "84.064 ms", func(r activitywork.Result) string { return fmt.Sprintf("%.1f ms", r.Observed*1e3) })
+	row("inactive", "0.189 ms", func(r activitywork.Result) string { return fmt.Sprintf("%.3f ms", r.Lost*1e3) })
+	row("inactive share", "0.225 % (0.023 % stated)", func(r activitywork.Result) string { return fmt.Sprintf("%.3f %%", r.Share*100) })
+	row("mean active period", "2.892 ms", func(r activitywork.Result) string { return fmt.Sprintf("%.3f ms", r.MeanActiveNs/1e6) })
+	row("longest inactive", bench.None, func(r activitywork.Result) string { return fmt.Sprintf("%.3f ms", r.LongestNs/1e6) })
+	row("ticks", bench.None, func(r activitywork.Result) string {
+		if !r.Tick.Found {
+			return "no period found"
+		}
+		return fmt.Sprintf("%.1f Hz", r.Tick.Hz)
+	})
+	return report.Section{Tables: []report.Table{t}}
+}
+
+var ctxswitch = Paper{
+	Name: "ctxswitch", Title: "Turns on one CPU and what a switch costs",
+	Source: "Published in a course report (turns, i7-3610QM) and by Yamada and Kusakabe (LMbench lat_ctx in cycles: Core 2 Duo at 1.86 GHz, Core Duo, Athlon 64 X2).",
+	weight: 0.7, probe: bench.Study{Args: args("--mode", "pipe", "--rounds", 2000)}, cells: ctxswitchCells, scales: len(switchScales), own: []string{"turns", "pipe 0"}, present: ctxswitchSection,
+}
+
+var switchScales = []struct{ rounds, ms int }{{100_000, 2000}, {20_000, 500}, {2000, 100}}
+
+// footprints are KiB that a process touches at each switch.
+var footprints = []int{0, 16, 64}
+
+func ctxswitchCells(_ Machine, scale int) []cell {
+	s := switchScales[scale]
+	out := []cell{{"turns", bench.Study{Args: args("--mode", "turns", "--procs", 2, "--ms", s.ms), Placements: onlyNormal}, float64(s.ms) / 20}}
+	for _, mode := range []string{"pipe", "futex"} {
+		for _, kib := range footprints {
+			out = append(out, cell{fmt.Sprintf("%s %d", mode, kib), bench.Study{Args: args("--mode", mode, "--kib", kib, "--rounds", s.rounds), Placements: onlyNormal},
+				float64(s.rounds) / 2000 * (1 + float64(kib)/16)})
+		}
+	}
+	return out
+}
+
+// switchPublished are cycles by KiB: Core 2 Duo, Core Duo, Athlon 64 X2.
+var switchPublished = map[int][3]string{0: {"3298", "1095", "2300"}, 16: {"5798", "3071", "3280"}, 64: {bench.None, bench.None, bench.None}}
+
+func ctxswitchSection(_ Machine, g *cells) report.Section {
+	turns := report.Table{Title: "Turns of two processes that both want one CPU", Head: []string{"", "published", "today"}}
+	row := func(name, then, now string) { turns.Rows = append(turns.Rows, []string{name, then, now}) }
+	mean, hand, each := bench.None, bench.None, bench.None
+	if r, ok := last[ctxswitchwork.Result](g.of("turns"), bench.Normal); ok && r.Turn != nil {
+		mean = fmt.Sprintf("%.3f ms", r.Turn.MeanTurnUs/1e3)
+		hand = fmt.Sprintf("%.2f µs", r.Turn.HandoverUs)
+		each = fmt.Sprintf("%.1f", 20*float64(r.Turn.Turns)/max(r.Turn.WindowMs, 1))
+	}
+	row("turns in 20 ms", "about 10", each)
+	row("a turn on average", "2.537 ms (named a switch there)", mean)
+	row("a hand-over", bench.None, hand)
+	t := report.Table{Title: "A switch between two processes", Head: []string{"memory of each", "Core 2 Duo, cycles", "Core Duo", "Athlon 64 X2", "today by pipe", "today by futex"}}
+	b := chart.Bars{Unit: "µs", Legend: []string{"pipe", "futex"}}
+	for _, kib := range footprints {
+		p := switchPublished[kib]
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%d KiB", kib), p[0], p[1], p[2], value(g.of("pipe %d", kib), ""), value(g.of("futex %d", kib), "")})
+		for i, mode := range []string{"pipe", "futex"} {
+			if a, ok := arm(g.of("%s %d", mode, kib), ""); ok {
+				b.Bars = append(b.Bars, chart.Bar{Label: fmt.Sprintf("%s, %d KiB", mode, kib), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: i})
+			}
+		}
+	}
+	return report.Section{Tables: []report.Table{turns, t}, Figures: []chart.Figure{{Title: "Cost of a switch", Plot: b}}}
+}

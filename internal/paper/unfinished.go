@@ -1,0 +1,35 @@
+package paper
+
+import (
+	"slices"
+
+	"piton/internal/bench"
+)
+
+// Unfinished finds the last grid of the same papers on this host that was not
+// ended, with its cells; ok is false where there is none. Why says in words why
+// there is one that cannot be gone on with: the machine is not as it was.
+func Unfinished(h bench.History, papers []Paper, now bench.Conditions) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
+	var names []string
+	for _, p := range papers {
+		names = append(names, p.Name)
+	}
+	for _, g := range slices.Backward(h.Grids) {
+		if !slices.Equal(g.Papers, names) {
+			continue
+		}
+		cells := h.Cells(g.ID)
+		if len(cells) == 0 || cells[0].Conditions.Host != now.Host {
+			continue
+		}
+		if !g.Ended.IsZero() {
+			return bench.Grid{}, nil, nil, false
+		}
+		now.Load1, now.Steal = cells[0].Conditions.Load1, cells[0].Conditions.Steal // they change all the time
+		if why := now.Differences(cells[0].Conditions); len(why) > 0 {
+			return bench.Grid{}, nil, why, false
+		}
+		return g, cells, nil, true
+	}
+	return bench.Grid{}, nil, nil, false
+}
