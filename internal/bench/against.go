@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -80,11 +81,12 @@ func Against(now, then Results) (e Earlier, ok bool) {
 // this one and can be compared with it.
 func (h History) Before(now Results) (Earlier, bool) {
 	like := h.Like(now.Study, now.Conditions.Host)
-	for i := len(like) - 1; i >= 0; i-- {
-		if like[i].ID == now.ID || !like[i].Started.Before(now.Started) {
-			continue
-		}
-		if e, ok := Against(now, like[i]); ok {
+	// By their order in the file: clocks are set back.
+	if at := slices.IndexFunc(like, func(r Results) bool { return r.ID == now.ID }); at >= 0 {
+		like = like[:at]
+	}
+	for _, then := range slices.Backward(like) {
+		if e, ok := Against(now, then); ok {
 			return e, true
 		}
 	}

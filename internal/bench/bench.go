@@ -160,6 +160,7 @@ type RunResult struct {
 	Counts          []Count         // performance counters, when the study asked for them
 	NoCounts        string          // why some of them are missing, "" if none is
 	Touched         bool            // somebody changed its placement while it ran
+	ClockStep       time.Duration   // by which somebody set the clock meanwhile, 0 = nobody did
 	TouchedWhat     string          // "affinity 1 became 0-1 of thread 123"
 	Err             string          // "" when it ran and its answer was right
 	CPUs            string          // cpulist it was placed on, "" if not restricted

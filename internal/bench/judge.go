@@ -74,6 +74,7 @@ func Judge(r Results) Report {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
 	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
+	rep.Warnings = append(rep.Warnings, clockWarnings(r.Runs)...)
 	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", percent(steal)))
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"time"
 
 	"piton/internal/kernel"
@@ -72,6 +73,7 @@ type runRecord struct {
 	NoCounters      string          `json:"no_counters,omitempty"` // why some are missing
 	Touched         bool            `json:"touched"`
 	TouchedWhat     string          `json:"touched_what"`
+	ClockStepS      float64         `json:"clock_step_s,omitempty"` // by which the clock was set meanwhile
 	Error           string          `json:"error"`
 	Detail          json.RawMessage `json:"detail,omitempty"` // the workload's own result
 }
@@ -138,7 +140,7 @@ func newRunRecord(study string, r RunResult) runRecord {
 		WallS: r.Wall.Seconds(), UserS: r.User.Seconds(), SysS: r.System.Seconds(),
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
 		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
-		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Error: r.Err, Detail: r.Detail,
+		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Error: r.Err, Detail: r.Detail, ClockStepS: r.ClockStep.Seconds(),
 		Counters: r.Counts, Derived: Derived(r.Counts), NoCounters: r.NoCounts,
 	}
 	if r.Metric != r.Seconds {
@@ -164,7 +166,7 @@ func (r runRecord) result() RunResult {
 		Wall: seconds(r.WallS), User: seconds(r.UserS), System: seconds(r.SysS),
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
 		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
-		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Err: r.Error, Detail: r.Detail,
+		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Err: r.Error, Detail: r.Detail, ClockStep: seconds(r.ClockStepS),
 		Counts: r.Counters, NoCounts: r.NoCounters,
 	}
 	if r.Value != nil {
@@ -182,7 +184,7 @@ func (r runRecord) result() RunResult {
 	return run
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
 // marshal writes one line without its end, and "p<0.01" as it is: no browser
 // reads it.

@@ -37,6 +37,9 @@ type Runner struct {
 	Store     *Store // where results are kept; nil = nowhere
 	// Conditions are read at the start of a study; nil = not read.
 	Conditions func() Conditions
+	// WallClock tells the time of day, nil = time.Now. No length of time is taken
+	// from it.
+	WallClock func() time.Time
 }
 
 // EventKind says what an Event tells.
@@ -104,7 +107,7 @@ func (r *Runner) next(ctx context.Context, results *Results, s slot, left *estim
 		e.Left, e.HaveLeft = left.remaining()
 		on(e)
 	}
-	start := time.Now()
+	start, clock := time.Now(), r.readClock()
 	one := r.runOne
 	if results.Study.Workload == AttachWorkload {
 		one = r.attach
@@ -114,6 +117,7 @@ func (r *Runner) next(ctx context.Context, results *Results, s slot, left *estim
 		return fmt.Errorf("run the study: %w", context.Cause(ctx))
 	}
 	left.add(time.Since(start))
+	run.ClockStep = r.readClock().step(clock)
 	results.Runs = append(results.Runs, run)
 	if results.StoreErr == nil {
 		results.StoreErr = r.Store.add(results.ID, run)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -244,6 +246,9 @@ func (a *app) benchRunner(undoable bool) (*bench.Runner, error) {
 			return nil, err
 		}
 	}
+	// A file that grows beyond ulimit -f is an error like a full disk, not the end
+	// of this process, which this signal is otherwise. Children do not inherit it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	measure := func(ctx context.Context) (*model.Model, error) { return a.measure(ctx) }
 	return &bench.Runner{
 		Command: []string{self, workloadVerb}, Env: a.Env,

@@ -98,9 +98,10 @@ func queens(m Machine, g *cells) report.Section {
 			solutions, largest = run.Answer, n
 		}
 		for _, row := range queensRows(m) {
-			line := append([]string{fmt.Sprint(n), solutions, row.name}, row.then(n)...)
-			line = append(line, row.now(g, n, "quiet")...)
-			t.Rows = append(t.Rows, append(line, row.now(g, n, "noise")...))
+			figures := slices.Concat(row.then(n), row.now(g, n, "quiet"), row.now(g, n, "noise"))
+			if slices.ContainsFunc(figures, func(f string) bool { return f != bench.None }) {
+				t.Rows = append(t.Rows, append([]string{fmt.Sprint(n), solutions, row.name}, figures...))
+			}
 		}
 	}
 	s := report.Section{Tables: []report.Table{t}}

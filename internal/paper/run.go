@@ -41,10 +41,11 @@ type Options struct {
 	On   func(Progress) // may be nil
 }
 
-// rounds of a paper: at most, and as many as its sizes are chosen for.
+// rounds of a paper: at most, and as many as its sizes are chosen for, which is
+// what an interval of a median needs.
 const (
 	mostRounds   = 10
-	wantedRounds = 3
+	wantedRounds = 6
 )
 
 // Run is papers being run, or what is left of it.
@@ -215,7 +216,7 @@ func (r *Run) paper(ctx context.Context, p Paper) error {
 	until := time.Now().Add(r.share(p))
 	var mine []int
 	for i, c := range r.Results {
-		if strings.HasPrefix(c.Study.Cell, p.Name+" ") && !strings.HasSuffix(c.Study.Cell, " "+probeKey) {
+		if strings.HasPrefix(c.Study.Cell, p.Name+" ") {
 			mine = append(mine, i)
 		}
 	}

@@ -102,7 +102,7 @@ var stripMiB = []int{1024, 256, 64}
 // stripApps are 1 to twice the CPUs, about eight of them.
 func stripApps(m Machine) []int {
 	var out []int
-	n := 2 * len(m.CPUs)
+	n := min(2*len(m.CPUs), stripiowork.MaxApps)
 	for apps := 1; apps <= n; apps += max(n/8, 1) {
 		out = append(out, apps)
 	}

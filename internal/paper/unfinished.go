@@ -2,6 +2,7 @@ package paper
 
 import (
 	"slices"
+	"strings"
 
 	"piton/internal/bench"
 )
@@ -18,7 +19,7 @@ func Unfinished(h bench.History, papers []Paper, now bench.Conditions) (g bench.
 		if !slices.Equal(g.Papers, names) {
 			continue
 		}
-		cells := h.Cells(g.ID)
+		cells := slices.DeleteFunc(h.Cells(g.ID), func(r bench.Results) bool { return strings.HasSuffix(r.Study.Cell, " "+probeKey) })
 		if len(cells) == 0 || cells[0].Conditions.Host != now.Host {
 			continue
 		}

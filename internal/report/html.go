@@ -22,7 +22,7 @@ body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem;border-top:1px solid var(--line);padding-top:1rem;overflow-wrap:anywhere}
 h3{font-size:1rem;margin-bottom:.3rem}p,li{overflow-wrap:anywhere}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
-th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}th{background:var(--head)}td.n,th.n{text-align:right}
+th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}th{background:var(--head)}td.n,th.n{text-align:right}td.n{white-space:nowrap}
 figure{margin:1rem 0;break-inside:avoid}figure svg{width:100%;max-width:46rem;height:auto;display:block}
 ul.notes{color:var(--soft)}nav a{margin-right:1rem}summary{cursor:pointer;color:var(--soft)}
 @media print{body{max-width:none;padding:0}details{display:none}nav{display:none}h2{break-after:avoid}}

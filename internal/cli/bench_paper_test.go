@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// resultsFile is where the home's results are.
+func (h *home) resultsFile() string {
+	return filepath.Join(strings.TrimPrefix(h.env[0], "XDG_STATE_HOME="), "piton/results.jsonl")
+}
+
+// TestPaperGoesOnAfterAnInterrupt stops a paper in the middle and gives the same
+// command again.
+func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped with -short: measures for some seconds")
+	}
+	h := newHome(t)
+	args := []string{"bench", "paper", "ctxswitch", "--budget", "12s", "-o", "json"}
+	cmd := h.program(args...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Start())
+	eventually(t, "a measured cell", func() bool {
+		kept, _ := os.ReadFile(h.resultsFile())
+		return strings.Contains(string(kept), `"type":"grid"`) && strings.Count(string(kept), `"type":"run"`) > 2
+	})
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait()
+	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode(), errs.String())
+	assert.Contains(t, errs.String(), "the same command goes on from here")
+	before, err := os.ReadFile(h.resultsFile())
+	require.NoError(t, err)
+
+	page := filepath.Join(t.TempDir(), "out.html")
+	r := h.run(append(args, "--report", page)...)
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "going on with what was begun")
+	after, err := os.ReadFile(h.resultsFile())
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(after), string(before)), "what was measured is kept")
+	lines := jsonLines(t, r.out)
+	cells := map[any]bool{}
+	for _, study := range ofType(lines, "study") {
+		cells[study["cell"]] = true
+	}
+	assert.Len(t, cells, 7)
+	runs := map[any]int{}
+	for _, run := range ofType(lines, "run") {
+		assert.Empty(t, run["error"])
+		runs[run["study"]]++
+	}
+	assert.Len(t, runs, 7, "every cell was measured")
+	grids := ofType(jsonLines(t, string(after)), "grid")
+	require.Len(t, grids, 2, "its beginning and its end")
+	assert.NotNil(t, grids[1]["ended"])
+	html, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, strings.Count(string(html), "<figure>"), 3)
+	assert.NotContains(t, string(html), "nothing was measured")
+}
+
+func TestPaperRefuses(t *testing.T) {
+	h := newHome(t)
+	for text, args := range map[string][]string{
+		"needs a study or --all: nqueens, matrix": {},
+		`there is no paper "origami"`:             {"origami"},
+		"name studies or give --all":              {"nqueens", "--all"},
+		"it must be 5s to":                        {"nqueens", "--budget", "1s"},
+	} {
+		r := h.run(append([]string{"bench", "paper"}, args...)...)
+		assert.Equal(t, ExitUsage, r.code, args)
+		assert.Contains(t, r.err, text)
+	}
+	r := h.run("bench", "paper", "nqueens", "--report", "/nowhere/out.html")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "write the report: open /nowhere/out.html", "before anything is measured")
+}
+
+func TestReportPrintsThePast(t *testing.T) {
+	h := newHome(t)
+	r := h.run("bench", "report")
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "there is no result of any workload yet")
+	for range 2 {
+		r = h.run("bench", "nqueens", "-n", "8", "--place", "normal", "--place", "batch", "--runs", "6", "--warmup", "0", "-o", "json")
+		require.Zero(t, r.code, r.err)
+	}
+	id := ofType(jsonLines(t, r.out), "study")[0]["study"].(string)
+	again := h.run("bench", "report", id, "-o", "json")
+	assert.Equal(t, r.out, again.out, "the same lines as when it was made")
+
+	for format, want := range map[string][]string{
+		"table":    {id, "nqueens -n 8", "verdict", "note: normal against"},
+		"csv":      {"study,workload", id + ",nqueens,normal,0"},
+		"markdown": {"## nqueens -n 8", "| placement | runs |", "- normal against", "kernel command line"},
+		"svg":      {"<svg", "Runs in their order", "batch"},
+		"html":     {"<!DOCTYPE html>", "<figure><svg", "<td>normal</td>", "Conditions"},
+	} {
+		r := h.run("bench", "report", "-o", format)
+		require.Zero(t, r.code, r.err)
+		for _, w := range want {
+			assert.Contains(t, r.out, w, format)
+		}
+	}
+	both := h.run("bench", "report", "--workload", "nqueens", "--last", "5", "-o", "markdown")
+	assert.Equal(t, 2, strings.Count(both.out, "## nqueens"), both.out)
+	r = h.run("bench", "report", "20200101T000000Z-00000000")
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err, "there is no study")
+}
+
+// TestFullDiskLosesNothing lets the file of results grow beyond what it may, as
+// on a full disk: the study goes on and is shown, and what was there stays.
+func TestFullDiskLosesNothing(t *testing.T) {
+	h := newHome(t)
+	require.Zero(t, h.run("bench", "nqueens", "-n", "6", "--place", "normal", "--runs", "1", "--warmup", "0").code)
+	before, err := os.ReadFile(h.resultsFile())
+	require.NoError(t, err)
+	cmd := h.program("bench", "nqueens", "-n", "6", "--place", "normal", "--runs", "20", "--warmup", "0")
+	// In blocks of 512 bytes (POSIX ulimit): three beyond what is there.
+	limited := []string{"sh", "-c", "ulimit -f $1; shift; exec \"$@\"", "sh", strconv.Itoa(len(before)/512 + 3)}
+	cmd.Args = append(limited, append([]string{cmd.Path}, cmd.Args[1:]...)...)
+	cmd.Path = "/bin/sh"
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Run(), errs.String())
+	assert.Contains(t, errs.String(), "results are not kept: keep results: write")
+	assert.Contains(t, errs.String(), "file too large")
+	assert.Contains(t, out.String(), "placement", "it was run and judged to its end")
+	after, err := os.ReadFile(h.resultsFile())
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(after), string(before)))
+	assert.True(t, strings.HasSuffix(string(after), "\n"), "no half line")
+	assert.NotEmpty(t, jsonLines(t, string(after)))
+}
+
+// TestFullFilesystem does the same where the disk is really full.
+func TestFullFilesystem(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	h := newHome(t)
+	dir := filepath.Dir(h.resultsFile())
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=12k"); err != nil {
+		t.Skip("no small file system can be mounted here: ", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, 0)) })
+	r := h.run("bench", "nqueens", "-n", "6", "--place", "normal", "--runs", "40", "--warmup", "0")
+	assert.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "no space left on device")
+	assert.Contains(t, r.out, "normal")
+	kept, err := os.ReadFile(h.resultsFile())
+	require.NoError(t, err)
+	assert.NotEmpty(t, jsonLines(t, string(kept)), "what fitted is whole")
+}

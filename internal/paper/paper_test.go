@@ -1,0 +1,248 @@
+package paper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/report"
+)
+
+func cpus(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// TestEveryGridIsValid looks at each scale of each paper on small and large
+// machines.
+func TestEveryGridIsValid(t *testing.T) {
+	for _, m := range []Machine{{CPUs: cpus(1), Nodes: 1}, {CPUs: cpus(2), Nodes: 1, Tuna: true}, {CPUs: cpus(48), Nodes: 4, Tuna: true}, {CPUs: cpus(256), Nodes: 8}} {
+		for _, p := range Papers {
+			costs := make([]float64, p.scales)
+			for scale := range p.scales {
+				keys := map[string]bool{}
+				for _, c := range p.cells(m, scale) {
+					assert.False(t, keys[c.key], "%s %s is there twice", p.Name, c.key)
+					keys[c.key] = true
+					assert.Positive(t, c.cost, c.key)
+					costs[scale] += c.seconds(1, 0)
+					c.study.Workload, c.study.Runs = p.Name, mostRounds
+					if p.Name != "stream" && p.Name != "memlat" { // these look at this machine's nodes and memory
+						require.NoError(t, c.study.Validate(), "%s %s", p.Name, c.key)
+					}
+				}
+				for _, key := range p.own {
+					assert.True(t, keys[key], "%s: no cell %s to draw", p.Name, key)
+				}
+			}
+			for scale := 1; scale < p.scales; scale++ {
+				assert.Less(t, costs[scale], costs[scale-1], "%s: scale %d is no smaller", p.Name, scale)
+			}
+		}
+	}
+	_, err := Lookup([]string{"nqueens", "origami"})
+	assert.ErrorContains(t, err, `there is no paper "origami"; there is nqueens, matrix,`)
+}
+
+// TestEmptyPapersShowWhatWasPublished: before the first run the tables have the
+// published figures and dashes.
+func TestEmptyPapersShowWhatWasPublished(t *testing.T) {
+	for _, p := range Papers {
+		s := p.Section(Machine{CPUs: cpus(2), Nodes: 1}, nil)
+		require.NotEmpty(t, s.Tables, p.Name)
+		require.NotEmpty(t, s.Tables[0].Rows, p.Name)
+		for _, table := range s.Tables {
+			for _, row := range table.Rows {
+				assert.Len(t, row, len(table.Head), "%s: %s", p.Name, table.Title)
+			}
+		}
+		assert.Empty(t, p.Pictures(s, nil, 80))
+	}
+}
+
+// fakeRunner makes runs of a fixed length.
+type fakeRunner struct {
+	took   time.Duration
+	rounds map[string]int
+	broken func(cell string, p bench.Placement) string
+	stop   func(cell string)
+}
+
+func (f *fakeRunner) Begin(s bench.Study) (bench.Results, error) {
+	return bench.Results{ID: s.Cell, Started: time.Now(), Study: s, Conditions: bench.Conditions{Host: "web-07", Kernel: "6.18.5"}}, nil
+}
+
+func (f *fakeRunner) Round(ctx context.Context, r *bench.Results, on func(bench.Event)) error {
+	if f.stop != nil {
+		f.stop(r.Study.Cell)
+	}
+	n := r.Rounds()
+	for i, p := range r.Study.Placements {
+		select {
+		case <-time.After(f.took):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		seconds := f.took.Seconds() * (1 + 0.01*float64(i) + 0.001*float64(n))
+		run := bench.RunResult{Workload: r.Study.Workload, Placement: p, Index: n, Answer: "2680", Seconds: seconds, Metric: seconds, Wall: f.took, Detail: json.RawMessage(`{}`)}
+		if f.broken != nil {
+			run.Err = f.broken(r.Study.Cell, p)
+		}
+		r.Runs = append(r.Runs, run)
+		if on != nil {
+			on(bench.Event{Kind: bench.RunEnded, Run: run})
+		}
+	}
+	if f.rounds != nil {
+		f.rounds[r.Study.Cell]++
+	}
+	return nil
+}
+
+func options(r Runner, budget time.Duration) Options {
+	return Options{Machine: Machine{CPUs: cpus(2), Nodes: 1}, Budget: budget, Runner: r}
+}
+
+func TestAllPapersEndWithinTheBudget(t *testing.T) {
+	for _, took := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var kept []bench.Grid
+			o := options(&fakeRunner{took: took}, 10*time.Minute)
+			o.Keep = func(g bench.Grid) error { kept = append(kept, g); return nil }
+			var last Progress
+			o.On = func(p Progress) { last = p }
+			run, err := Start(t.Context(), Papers, o)
+			require.NoError(t, err)
+			require.NoError(t, run.Finish(t.Context()))
+			assert.LessOrEqual(t, time.Since(start), o.Budget)
+			for _, c := range run.Results {
+				assert.Positive(t, c.Rounds(), c.Study.Cell)
+				assert.LessOrEqual(t, c.Rounds(), mostRounds)
+			}
+			require.Len(t, kept, 2)
+			assert.False(t, kept[1].Ended.IsZero())
+			assert.Equal(t, "stripio", last.Paper)
+			for _, p := range Papers {
+				s := p.Section(o.Machine, run.Results)
+				assert.Contains(t, fmt.Sprint(s.Notes), "the answer was right in")
+				assert.NotContains(t, fmt.Sprint(s.Notes), "not measured")
+			}
+		})
+	}
+}
+
+// TestTheBudgetEndsWhatIsTooSlow: every run takes a minute, so that not even the
+// first round fits.
+func TestTheBudgetEndsWhatIsTooSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		run, err := Start(t.Context(), Papers[:1], options(&fakeRunner{took: time.Minute}, 5*time.Minute))
+		require.NoError(t, err)
+		require.NoError(t, run.Finish(t.Context()))
+		assert.Equal(t, 5*time.Minute, time.Since(start))
+		assert.Contains(t, fmt.Sprint(nqueens.Section(run.o.Machine, run.Results).Notes), "not measured:")
+	})
+}
+
+func TestInterruptedPapersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		rounds := map[string]int{}
+		fake := &fakeRunner{took: time.Millisecond, rounds: rounds, stop: func(cell string) {
+			if cell == "matrix 2 500 1 kernel" || cell == "matrix 2 1000 1 kernel" {
+				cancel()
+			}
+		}}
+		o := options(fake, time.Hour)
+		var grids []bench.Grid
+		o.Keep = func(g bench.Grid) error { grids = append(grids, g); return nil }
+		run, err := Start(ctx, Papers[:2], o)
+		require.NoError(t, err)
+		require.ErrorIs(t, run.Finish(ctx), context.Canceled)
+		assert.Equal(t, mostRounds, rounds["nqueens 13 quiet"])
+
+		h := bench.History{Studies: run.Results, Grids: grids}
+		now := bench.Conditions{Host: "web-07", Kernel: "6.18.5", Load1: 9}
+		g, cells, _, ok := Unfinished(h, Papers[:2], now)
+		require.True(t, ok)
+		now.Kernel = "6.19.0"
+		_, _, why, ok := Unfinished(h, Papers[:2], now)
+		assert.False(t, ok)
+		assert.Equal(t, []string{"kernel 6.19.0, then 6.18.5"}, why)
+		_, _, _, ok = Unfinished(h, Papers[:1], now)
+		assert.False(t, ok, "other papers")
+
+		fake.stop = nil
+		again := Resume(g, cells, Papers[:2], o)
+		require.NoError(t, again.Finish(t.Context()))
+		assert.Equal(t, mostRounds, rounds["nqueens 13 quiet"], "nothing is measured again")
+		for _, c := range again.Results {
+			assert.Equal(t, mostRounds, c.Rounds(), c.Study.Cell)
+		}
+		h.Grids = []bench.Grid{again.Grid}
+		_, _, _, ok = Unfinished(h, Papers[:2], bench.Conditions{Host: "web-07"})
+		assert.False(t, ok, "it has ended")
+	})
+}
+
+// TestFailuresAreReportedAndTheRestIsKept has a wrong answer under one placement
+// and a file that cannot be written.
+func TestFailuresAreReportedAndTheRestIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(&fakeRunner{took: time.Millisecond, broken: func(cell string, p bench.Placement) string {
+			if p == pitonRR {
+				return "found 41 where there are 42"
+			}
+			return ""
+		}}, time.Minute)
+		o.Keep = func(bench.Grid) error { return errors.New("no space left on device") }
+		run, err := Start(t.Context(), Papers[:1], o)
+		require.NoError(t, err)
+		require.NoError(t, run.Finish(t.Context()))
+		assert.ErrorContains(t, run.KeepErr, "no space left")
+		s := nqueens.Section(o.Machine, run.Results)
+		notes := fmt.Sprint(s.Notes)
+		assert.Contains(t, notes, "16 quiet under least-loaded+rr:6 failed: found 41 where there are 42")
+		measured := map[string]bool{}
+		for _, row := range s.Tables[0].Rows {
+			if row[0] == "16" {
+				measured[row[2]] = row[5] != bench.None
+			}
+		}
+		assert.Equal(t, map[string]bool{"normal": true, "tuna FIFO": false, "tuna RR": false, "piton FIFO": true, "piton RR": false, "piton least-loaded": true}, measured)
+	})
+}
+
+func TestPublishedFiguresAndTheirGains(t *testing.T) {
+	s := matrix.Section(Machine{CPUs: cpus(2), Nodes: 1}, nil)
+	gains := []string{}
+	for _, row := range s.Tables[0].Rows {
+		gains = append(gains, row[5])
+	}
+	assert.Equal(t, []string{"+17.4%", "+22.0%", "+28.7%", "+7.6%", "+22.9%", "+47.1%", "+198.3%", "+146.7%", "+35.0%", "+100.4%"}, gains,
+		"the published 17, 22, 29, 8, 23, 47, 198, 147, 35 and 100 %%")
+	assert.Equal(t, []string{"16", "–", "tuna RR", "04:38:15", "+8.2%", "–", "–", "–", "–"}, find(t, nqueens.Section(Machine{CPUs: cpus(2)}, nil), "16", "tuna RR"))
+}
+
+func find(t *testing.T, s report.Section, first, third string) []string {
+	t.Helper()
+	for _, row := range s.Tables[0].Rows {
+		if row[0] == first && row[2] == third {
+			return row
+		}
+	}
+	t.Fatalf("no row %s %s", first, third)
+	return nil
+}
