@@ -278,14 +278,6 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 	whose, err = m.Lost(nil)
 	require.NoError(t, err)
 	assert.Empty(t, whose, "told already")
-
-	thaw(t, spinner)
-	require.NoError(t, m.SetAll(true))
-	flip(t, spinner.tids, cpus, 8)
-	moves, lost, err = m.Read(nil)
-	require.NoError(t, err)
-	assert.Zero(t, lost)
-	assert.NotEmpty(t, moves)
 }
 
 func TestMovesTakesSoManyTargets(t *testing.T) {

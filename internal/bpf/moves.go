@@ -115,20 +115,6 @@ func (m *Moves) SetTargets(ids ...kernel.TID) error {
 	return nil
 }
 
-// SetAll reports all tasks of the machine, or only the targets again.
-func (m *Moves) SetAll(all bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.objects == nil {
-		return errClosed
-	}
-	var everything uint32
-	if all {
-		everything = 1
-	}
-	return explain(movesName, m.objects.Variables[movesVarEverything].Set(everything))
-}
-
 // SetFollow makes children that targets have from now on targets too.
 func (m *Moves) SetFollow(follow bool) error {
 	m.mu.Lock()

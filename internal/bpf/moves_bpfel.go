@@ -22,7 +22,6 @@ const (
 	movesProgFollowFork = "follow_fork"
 	movesProgForgetTask = "forget_task"
 	movesProgReportMove = "report_move"
-	movesVarEverything  = "everything"
 	movesVarFollow      = "follow"
 	movesVarLost        = "lost"
 	movesVarUnfollowed  = "unfollowed"
@@ -88,7 +87,6 @@ type movesMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type movesVariableSpecs struct {
-	Everything *ebpf.VariableSpec `ebpf:"everything"`
 	Follow     *ebpf.VariableSpec `ebpf:"follow"`
 	Lost       *ebpf.VariableSpec `ebpf:"lost"`
 	Unfollowed *ebpf.VariableSpec `ebpf:"unfollowed"`
@@ -131,7 +129,6 @@ func (m *movesMaps) Close() error {
 //
 // It can be passed to loadMovesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type movesVariables struct {
-	Everything *ebpf.Variable `ebpf:"everything"`
 	Follow     *ebpf.Variable `ebpf:"follow"`
 	Lost       *ebpf.Variable `ebpf:"lost"`
 	Unfollowed *ebpf.Variable `ebpf:"unfollowed"`

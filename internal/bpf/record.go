@@ -27,8 +27,7 @@ type Record struct { // struct task_record of c/record.h
 	InvoluntarySwitches uint64
 	MinorFaults         uint64
 	MajorFaults         uint64
-	RSSPages            int64  // as field 24 of /proc/PID/stat
-	CgroupID            uint64 // inode of the directory in cgroup2
+	RSSPages            int64 // as field 24 of /proc/PID/stat
 	TID, TGID, PPID     kernel.TID
 	UID                 uint32 // effective
 	Flags               uint32 // PF_*, field 9 of stat
@@ -36,14 +35,13 @@ type Record struct { // struct task_record of c/record.h
 	LastCPU             int32
 	Mask                uint32 // row of Walk.Masks, or NoMask
 	Load                uint32 // its part of RunQueue.LoadAvg
-	UtilAvg             uint32 // PELT of the thread; 1024 is a CPU's whole time
 	CommBytes           [16]byte
 	State               byte // R S D Z T t I X P, proc(5)
 	Policy              kernel.Policy
 	RTPrio              uint8
 	Nice                int8
 	Priority            int16 // field 18 of stat
-	_                   uint16
+	_                   [3]uint16
 }
 
 // NoMask as a Record's Mask means that the table of masks was full.
@@ -66,8 +64,6 @@ type Have uint32
 const (
 	HaveRunDelay  Have = 1 << iota // RunDelayNs, Slices (CONFIG_SCHED_INFO)
 	HaveRunQueues                  // RunQueue (CONFIG_FAIR_GROUP_SCHED)
-	HaveCgroup                     // CgroupID (CONFIG_CGROUPS)
-	HaveIRQLoad                    // RunQueue.IRQUtil (CONFIG_IRQ_TIME_ACCOUNTING, or a paravirtual clock)
 )
 
 // WalkStats is what a walk tells besides records.

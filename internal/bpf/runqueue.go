@@ -19,7 +19,7 @@ type RunQueue struct {
 	LoadAvg  uint64
 	RTUtil   uint32
 	DLUtil   uint32
-	IRQUtil  uint32 // with HaveIRQLoad
+	IRQUtil  uint32 // 0 without CONFIG_IRQ_TIME_ACCOUNTING or a paravirtual clock
 	Switches uint64 // since boot
 	// Age is how long ago the kernel updated the queue: a CPU that sleeps does
 	// not decay its averages itself.

@@ -159,23 +159,6 @@ func TestWalkGrows(t *testing.T) {
 	assert.Greater(t, len(records), 3)
 }
 
-func TestWalkCgroup(t *testing.T) {
-	line, err := os.ReadFile("/proc/self/cgroup")
-	require.NoError(t, err)
-	_, path, found := strings.Cut(string(line), "0::")
-	dir, err := os.Stat("/sys/fs/cgroup" + strings.TrimSpace(path))
-	if _, v2 := os.Stat("/sys/fs/cgroup/cgroup.procs"); !found || err != nil || v2 != nil {
-		t.Skip("cgroup2 is not mounted here")
-	}
-	eachRung(t, func(t *testing.T, w *Walk) {
-		records, _, err := w.Read(nil, false)
-		require.NoError(t, err)
-		at := slices.IndexFunc(records, func(r Record) bool { return int(r.TID) == os.Getpid() })
-		require.GreaterOrEqual(t, at, 0)
-		assert.Equal(t, dir.Sys().(*syscall.Stat_t).Ino, records[at].CgroupID)
-	})
-}
-
 // When there are more masks than the table has rows, a walk says which records
 // have none, and the next one begins a new table.
 func TestWalkManyMasks(t *testing.T) {

@@ -80,18 +80,6 @@ struct cred {
 	kuid_t euid;
 };
 
-struct kernfs_node {
-	u64 id;
-};
-
-struct cgroup {
-	struct kernfs_node *kn;
-};
-
-struct css_set {
-	struct cgroup *dfl_cgrp;
-};
-
 struct thread_info {
 	u32 cpu; // Linux 5.16
 };
@@ -118,7 +106,6 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
-	struct css_set *cgroups; // CONFIG_CGROUPS
 };
 
 struct task_struct___byte {

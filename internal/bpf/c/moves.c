@@ -48,7 +48,6 @@ struct { // the table that is counted into; reading exchanges it
 
 u64 lost;       // moves of targets that found the ring full, since loading
 u64 unfollowed; // children of targets for which there was no room, since loading
-u32 everything; // all tasks are targets
 u32 follow;     // children of targets become targets
 
 // lose counts a move that is not reported. That it has no room there either
@@ -79,7 +78,7 @@ int report_move(u64 *ctx)
 
 	if (from == to)
 		return 0;
-	if (!everything && !bpf_map_lookup_elem(&targets, &tgid) && !bpf_map_lookup_elem(&targets, &tid))
+	if (!bpf_map_lookup_elem(&targets, &tgid) && !bpf_map_lookup_elem(&targets, &tid))
 		return 0;
 	struct move *m = bpf_ringbuf_reserve(&events, sizeof(*m), 0);
 	if (!m) {

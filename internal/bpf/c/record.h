@@ -17,8 +17,6 @@ enum {
 enum {
 	HAVE_RUN_DELAY = 1,
 	HAVE_RUN_QUEUES = 2,
-	HAVE_CGROUP = 4,
-	HAVE_IRQ_LOAD = 8,
 };
 
 struct task_record { // Record in record.go
@@ -26,15 +24,14 @@ struct task_record { // Record in record.go
 	u64 run_delay_ns, slices, migrations;
 	u64 voluntary, involuntary, minor_faults, major_faults;
 	s64 rss_pages;
-	u64 cgroup;
-	u32 tid, tgid, ppid, uid, flags, threads, cpu, mask, load, util_avg;
+	u32 tid, tgid, ppid, uid, flags, threads, cpu, mask, load;
 	char comm[16];
 	u8 state, policy, rtprio;
 	s8 nice;
 	s16 priority;
-	u16 pad;
+	u16 pad[3];
 };
-_Static_assert(sizeof(struct task_record) == 176, "Record in record.go");
+_Static_assert(sizeof(struct task_record) == 168, "Record in record.go");
 
 struct cpu_record { // cpuRecord in runqueue.go
 	u64 load_avg, clock_ns, switches;
@@ -196,10 +193,8 @@ INLINE void read_run_queue(struct task_struct *p, struct walk_state *s)
 	c->switches = rq->nr_switches;
 	c->rt_avg = rq->avg_rt.util_avg;
 	c->dl_avg = rq->avg_dl.util_avg;
-	if (field_exists(rq->avg_irq)) {
+	if (field_exists(rq->avg_irq))
 		c->irq_avg = rq->avg_irq.util_avg;
-		s->have |= HAVE_IRQ_LOAD;
-	}
 	s->have |= HAVE_RUN_QUEUES;
 }
 
@@ -251,11 +246,6 @@ INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_
 	r->minor_faults = t->min_flt;
 	r->major_faults = t->maj_flt;
 	r->rss_pages = rss_pages(p->mm, t->flags);
-	r->cgroup = 0;
-	if (field_exists(t->cgroups)) {
-		r->cgroup = p->cgroups->dfl_cgrp->kn->id;
-		s->have |= HAVE_CGROUP;
-	}
 	r->tid = t->pid;
 	r->tgid = t->tgid;
 	r->ppid = p->real_parent->tgid;
@@ -265,14 +255,13 @@ INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_
 	r->cpu = task_cpu(t);
 	r->mask = mask_row(t, s);
 	r->load = queue_load(p);
-	r->util_avg = t->se.avg.util_avg;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), t->comm);
 	r->state = state_letter(t);
 	r->policy = t->policy;
 	r->rtprio = t->rt_priority;
 	r->nice = t->static_prio - 120; // DEFAULT_PRIO
 	r->priority = t->prio - MAX_RT_PRIO; // as field 18 of /proc/PID/stat
-	r->pad = 0;
+	r->pad[0] = r->pad[1] = r->pad[2] = 0;
 	read_run_queue(p, s);
 }
 
