@@ -64,9 +64,13 @@ func (v *View) welcome(width int, th *theme.Theme) []string {
 	text := "A study runs a workload again and again under several placements, by turns, and says whether one of them is faster, by how much, and how sure that is."
 	lines := append([]string{th.Title.Render(" Bench")}, wrapped(text, th.Text, width, th)...)
 	lines = append(lines, "")
+	widest := 0
+	for _, w := range v.o.Workloads {
+		widest = max(widest, len(w.Name))
+	}
 	for _, w := range v.o.Workloads {
 		var r rows.Row
-		r.Left(th, th.Strong, " "+w.Name, 10)
+		r.Left(th, th.Strong, " "+w.Name, widest+2)
 		r.Add(th.Dim, w.Help)
 		lines = append(lines, r.Render(th, width))
 	}
