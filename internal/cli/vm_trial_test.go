@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cpuset"
+	"piton/internal/guard"
 	"piton/internal/kernel"
 )
 
@@ -120,4 +122,33 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	gone(t, pidOfGuard)
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
 	assert.Contains(t, h.run("journal").out, "not confirmed within 16s")
+}
+
+// TestVMTrialOfStarvedScreen starts a screen on a CPU that leaves it next to
+// nothing, and lets it have the priority that it asks for.
+func TestVMTrialOfStarvedScreen(t *testing.T) {
+	shape, _ := needGuardVM(t)
+	h, last := newHome(t), cpuset.Of(cpuset.CPU(shape.cpus-1))
+	pid := child(t, "sh", "-c", "while :; do :; done")
+	require.NoError(t, sched.SetAffinity(pid, last))
+	require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 80, false))
+	var terminal *pty
+	var piton *exec.Cmd
+	require.NoError(t, kernel.OnThread(func() error {
+		err := sched.SetAffinity(0, last) // what the thread starts has it, too
+		terminal, piton = h.screen()
+		return err
+	}))
+	terminal.wait("starved")
+	self := kernel.TID(piton.Process.Pid)
+	assert.Equal(t, kernel.Other, policyOf(t, self), "not unasked")
+	eventually(t, "it is raised", func() bool {
+		terminal.press("y") // a dialog that opened by itself lets keys in flight pass
+		return policyOf(t, self) == kernel.RR
+	})
+	attr, err := sched.Attr(self)
+	require.NoError(t, err)
+	assert.Equal(t, guard.SelfPriority, attr.RTPrio)
+	assert.True(t, attr.ResetOnFork)
+	terminal.wait("Processes")
 }

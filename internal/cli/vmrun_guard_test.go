@@ -40,7 +40,7 @@ func TestGuardInVM(t *testing.T) {
 			err := cmd.Run()
 			t.Logf("Linux %s\n%s", kernel, out.String())
 			require.NoError(t, err)
-			for _, name := range []string{"TestVMGuardOutlivesPiton", "TestVMRescue", "TestVMTrialOutlivesTheScreen"} {
+			for _, name := range []string{"TestVMGuardOutlivesPiton", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen"} {
 				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
 			}
 		})
