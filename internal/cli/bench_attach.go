@@ -53,10 +53,13 @@ func attachBench(ctx context.Context, a *app, words []string, study bench.Study,
 		return usagef("piton bench attach takes one process, and %d match", len(found))
 	}
 	pid := found[0].TID
-	comm := ""
-	if st, err := procfs.New(a.hostRoot).Stat(pid); err == nil {
-		comm = string(st.Comm)
+	st, err := procfs.New(a.hostRoot).Stat(pid)
+	if errors.Is(err, procfs.ErrGone) {
+		return fmt.Errorf("there is no process %d", pid)
 	}
-	study.Args = []string{fmt.Sprint(pid), comm}
+	if err != nil {
+		return err
+	}
+	study.Args = []string{fmt.Sprint(pid), string(st.Comm)}
 	return runBench(ctx, a, study, o)
 }

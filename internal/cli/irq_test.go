@@ -110,7 +110,7 @@ func TestIRQHelpAndMistakes(t *testing.T) {
 	assert.Contains(t, r.out, "piton irq list [flags]")
 	assert.Contains(t, r.out, `{"type":"irq"}`)
 	for _, tt := range []struct{ args, want string }{
-		{"irq lst", "there are irq list, move"},
+		{"irq lst", "there are irq default, list, move"},
 		{"irq list extra", "takes no"},
 		{"irq list -d 10ms", "100ms to 1m"},
 		{"irq list -o xml", "table, json, csv"},

@@ -233,9 +233,7 @@ func (a *app) movable(t *irq.Table) ([]*irq.Row, error) {
 func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOptions, unmatched error) error {
 	ctx, stop := a.interruptible(cmd.Context())
 	defer stop()
-	if unmatched != nil {
-		a.warn("%s", message(unmatched))
-	}
+	a.tellUnmatched(unmatched)
 	t, err := a.tuner()
 	if err != nil {
 		return err
@@ -244,9 +242,5 @@ func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOpti
 	if err != nil {
 		return err
 	}
-	err = a.carryOut(ctx, t, plan, o)
-	if unmatched != nil && err == nil {
-		return codeError{ExitSome, nil}
-	}
-	return err
+	return someUnmatched(a.carryOut(ctx, t, plan, o), unmatched)
 }

@@ -81,11 +81,8 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 	if err := a.store(file, p, o.force); err != nil {
 		return err
 	}
-	if unmatched != nil {
-		a.warn("%s", message(unmatched))
-		return codeError{ExitSome, nil}
-	}
-	return nil
+	a.tellUnmatched(unmatched)
+	return someUnmatched(nil, unmatched)
 }
 
 // only finds the processes that the words mean.

@@ -11,6 +11,23 @@ import (
 	"piton/internal/tune"
 )
 
+// tellUnmatched says which words meant nothing, before the others' tasks are
+// changed; someUnmatched is then how the run ends.
+func (a *app) tellUnmatched(unmatched error) {
+	if unmatched != nil {
+		a.warn("%s", message(unmatched))
+	}
+}
+
+// someUnmatched is a run's error: what went wrong, else that a word meant nothing,
+// which has been told.
+func someUnmatched(err, unmatched error) error {
+	if err == nil && unmatched != nil {
+		return codeError{ExitSome, nil}
+	}
+	return err
+}
+
 // targets finds the tasks that the words mean. Words that mean nothing are in
 // unmatched, and the others' tasks are returned all the same.
 func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, unmatched, err error) {

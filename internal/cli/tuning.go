@@ -223,9 +223,7 @@ func (o *scopeOptions) scope() tune.Scope {
 func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched error, want action.Tuning, o applyOptions) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	if unmatched != nil {
-		a.warn("%s", message(unmatched))
-	}
+	a.tellUnmatched(unmatched)
 	t, err := a.tuner()
 	if err != nil {
 		return err
@@ -243,9 +241,5 @@ func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched err
 	if err := a.printChoices(choices, o.output); err != nil {
 		return err
 	}
-	err = a.carryOut(ctx, t, plan, o)
-	if unmatched != nil && err == nil {
-		return codeError{ExitSome, nil}
-	}
-	return err
+	return someUnmatched(a.carryOut(ctx, t, plan, o), unmatched)
 }

@@ -88,7 +88,9 @@ func missing(c Change) string {
 		return c.Object() + " has no such setting: the interface has a single sending queue, or is gone"
 	case Sysctl:
 		return fmt.Sprintf("this kernel has no %s", c.Object())
-	case IRQAffinity, AutogroupNice, RPSCPUs, RPSFlows:
+	case AutogroupNice:
+		return fmt.Sprintf("there is no process %d, or it is no longer the one that was meant", processOf(c.Path))
+	case IRQAffinity, RPSCPUs, RPSFlows:
 		return c.Object() + " is not there, or no longer the one that was meant"
 	}
 	return fmt.Sprintf("this kernel has no %s", c.Path)
