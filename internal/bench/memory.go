@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/topology"
 )
 
 // availableBytes is how much memory a workload may take: what the kernel says
@@ -17,7 +17,7 @@ import (
 // of the host tree below root.
 func availableBytes(root string) int64 {
 	meminfo, _ := os.ReadFile(filepath.Join(root, "proc/meminfo"))
-	available := meminfoBytes(meminfo, "MemAvailable")
+	available := topology.MeminfoBytes(meminfo, "MemAvailable")
 	if left, limited := cgroupLeft(root); limited && (available == 0 || left < available) {
 		available = left
 	}
@@ -28,25 +28,7 @@ func availableBytes(root string) int64 {
 // pages that can be dropped, as si_mem_available counts them for the whole.
 func nodeAvailableBytes(root string, node int) int64 {
 	b, _ := os.ReadFile(filepath.Join(root, "sys/devices/system/node/node"+strconv.Itoa(node), "meminfo"))
-	return meminfoBytes(b, "MemFree") + (meminfoBytes(b, "Active(file)")+meminfoBytes(b, "Inactive(file)"))/2
-}
-
-// meminfoBytes finds a line such as "MemFree:   123 kB" or "Node 0 MemFree: 123 kB".
-func meminfoBytes(meminfo []byte, name string) int64 {
-	for line := range bytes.Lines(meminfo) {
-		key, value, found := bytes.Cut(line, []byte(":"))
-		fields := bytes.Fields(key)
-		if !found || len(fields) == 0 || string(fields[len(fields)-1]) != name {
-			continue
-		}
-		number, _, _ := bytes.Cut(bytes.TrimSpace(value), []byte(" "))
-		kB, err := strconv.ParseInt(string(number), 10, 53)
-		if err != nil || kB < 0 {
-			return 0
-		}
-		return kB << 10
-	}
-	return 0
+	return topology.MeminfoBytes(b, "MemFree") + (topology.MeminfoBytes(b, "Active(file)")+topology.MeminfoBytes(b, "Inactive(file)"))/2
 }
 
 // cgroupLeft is what the limits of the process's cgroup and of those above it

@@ -49,13 +49,3 @@ func TestThisMachine(t *testing.T) {
 	assert.NotZero(t, lineBytes())
 	assert.NotEmpty(t, machine().CPUs)
 }
-
-func FuzzMeminfo(f *testing.F) {
-	f.Add([]byte("MemFree: 1 kB\n"), "MemFree")
-	f.Add([]byte("Node 0 MemFree: -1 kB\n::\nMemFree"), "MemFree")
-	f.Fuzz(func(t *testing.T, content []byte, name string) {
-		if meminfoBytes(content, name) < 0 {
-			t.Fatal("negative")
-		}
-	})
-}

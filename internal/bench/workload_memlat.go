@@ -64,5 +64,5 @@ func memoryNodes(topo *topology.Topology) []int {
 // hugeBytes is how much of this process's anonymous memory is in huge pages.
 func hugeBytes() int64 {
 	b, _ := os.ReadFile("/proc/self/smaps_rollup")
-	return meminfoBytes(b, "AnonHugePages")
+	return topology.MeminfoBytes(b, "AnonHugePages")
 }

@@ -24,7 +24,7 @@ func (f FS) Requested(irq int) Mask { return readList(f.line(irq, "smp_affinity_
 func (f FS) Effective(irq int) Mask { return readList(f.line(irq, "effective_affinity_list")) }
 
 // Default reads default_smp_affinity, what new lines get.
-func (f FS) Default() Mask { return readMask(f.proc.Path("irq", "default_smp_affinity")) }
+func (f FS) Default() Mask { return ReadMask(f.proc.Path("irq", "default_smp_affinity")) }
 
 // Name is what a line's handlers are called, joined with commas; "" when there
 // are none, or the kernel does not say (CONFIG_SPARSE_IRQ, Linux 4.9).
@@ -95,7 +95,7 @@ func (f FS) facts(l Line) Facts {
 	if text, ok := readText(f.attribute(n, "actions")); ok {
 		out.Actions = splitActions(text)
 	}
-	out.Hint = readMask(f.line(n, "affinity_hint"))
+	out.Hint = ReadMask(f.line(n, "affinity_hint"))
 	out.Node = readNumber(f.line(n, "node"), -1)
 	out.Queue = queueOf(out.Actions)
 	out.Control = f.control(n, out.Chip, out.Actions)

@@ -41,8 +41,8 @@ func readList(path string) Mask {
 	return Mask{set, err == nil}
 }
 
-// readMask reads a file that holds a cpumask.
-func readMask(path string) Mask {
+// ReadMask reads a file that holds a cpumask.
+func ReadMask(path string) Mask {
 	text, ok := readText(path)
 	if !ok {
 		return Mask{}

@@ -95,9 +95,9 @@ func (f FS) addQueue(n *NIC, name string) {
 	file := func(setting string) string { return f.sys("class", "net", n.Name, "queues", name, setting) }
 	switch way {
 	case "rx":
-		n.Rx = append(n.Rx, RxQueue{index, readMask(file("rps_cpus")), readNumber(file("rps_flow_cnt"), -1)})
+		n.Rx = append(n.Rx, RxQueue{index, ReadMask(file("rps_cpus")), readNumber(file("rps_flow_cnt"), -1)})
 	case "tx":
-		n.Tx = append(n.Tx, TxQueue{index, readMask(file("xps_cpus"))})
+		n.Tx = append(n.Tx, TxQueue{index, ReadMask(file("xps_cpus"))})
 	}
 }
 

@@ -92,7 +92,7 @@ func Read(root string, needs Needs) (*State, error) {
 		}
 	}
 	fs := irq.New(root)
-	s.DefaultIRQ, s.Workqueue = fs.Default(), readMask(filepath.Join(root, workqueueMask))
+	s.DefaultIRQ, s.Workqueue = fs.Default(), irq.ReadMask(filepath.Join(root, workqueueMask))
 	if !needs.Interrupts {
 		return s, nil
 	}
@@ -121,15 +121,6 @@ func readTasks(root string) ([]sample.Task, error) {
 		return nil, err
 	}
 	return n.Tasks, nil
-}
-
-func readMask(path string) irq.Mask {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return irq.Mask{}
-	}
-	set, err := cpuset.ParseMask(string(b))
-	return irq.Mask{Set: set, OK: err == nil}
 }
 
 // globBelow lists the files that a glob means, relative to the directory.

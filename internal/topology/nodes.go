@@ -23,7 +23,7 @@ func (t *Topology) readNodes(path, meminfo string) {
 	}
 	if ids.Empty() {
 		data, _ := os.ReadFile(meminfo)
-		t.addNode(Node{ID: 0, CPUs: t.Online, MemoryBytes: memTotal(data)})
+		t.addNode(Node{ID: 0, CPUs: t.Online, MemoryBytes: MeminfoBytes(data, "MemTotal")})
 		return
 	}
 	for id := range ids.All() {
@@ -32,7 +32,7 @@ func (t *Topology) readNodes(path, meminfo string) {
 		n.CPUs, _ = d.set(at, "cpumap", "cpulist")
 		n.CPUs = n.CPUs.And(t.Online)
 		data, _ := d.read(at, "meminfo")
-		n.MemoryBytes = memTotal(data)
+		n.MemoryBytes = MeminfoBytes(data, "MemTotal")
 		data, _ = d.read(at, "distance")
 		n.Distances = distances(data, ids)
 		t.addNode(n)
@@ -47,24 +47,6 @@ func (t *Topology) addNode(n Node) {
 			t.CPUs[i].Node = n.ID
 		}
 	}
-}
-
-// memTotal finds "MemTotal: 7825624 kB" in /proc/meminfo, or the same behind
-// "Node 0 " in a node's meminfo; huge pages are part of it. 0 when there is none.
-func memTotal(meminfo []byte) int64 {
-	_, rest, found := bytes.Cut(meminfo, []byte("MemTotal:"))
-	if !found {
-		return 0
-	}
-	fields := bytes.Fields(rest)
-	if len(fields) == 0 {
-		return 0
-	}
-	kB, err := strconv.ParseInt(string(fields[0]), 10, 53)
-	if err != nil || kB < 0 {
-		return 0
-	}
-	return kB << 10
 }
 
 // distances reads a node's distance file: one number for each online node, in

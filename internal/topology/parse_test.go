@@ -27,7 +27,7 @@ func TestMemTotal(t *testing.T) {
 		"MemTotal: -4 kB":              0,
 		"MemTotal: 99999999999999999 ": 0,
 	} {
-		assert.Equal(t, want, memTotal([]byte(text)), text)
+		assert.Equal(t, want, MeminfoBytes([]byte(text), "MemTotal"), text)
 	}
 }
 
@@ -66,7 +66,7 @@ func FuzzHostFiles(f *testing.F) {
 			assert.True(t, id >= 0 && id <= cpuset.MaxCPU)
 			assert.True(t, is.pkg >= -1 && is.core >= -1)
 		}
-		assert.GreaterOrEqual(t, memTotal(data), int64(0))
+		assert.GreaterOrEqual(t, MeminfoBytes(data, "MemTotal"), int64(0))
 		assert.GreaterOrEqual(t, parseSize(data), int64(0))
 		if d := distances(data, cpuset.Of(1, 2)); d != nil {
 			assert.Len(t, d, 2)
@@ -75,5 +75,13 @@ func FuzzHostFiles(f *testing.F) {
 		for _, mount := range cpusetMounts(data) {
 			assert.NotEmpty(t, mount)
 		}
+	})
+}
+
+func FuzzMeminfo(f *testing.F) {
+	f.Add([]byte("MemFree: 1 kB\n"), "MemFree")
+	f.Add([]byte("Node 0 MemFree: -1 kB\n::\nMemFree"), "MemFree")
+	f.Fuzz(func(t *testing.T, content []byte, name string) {
+		assert.GreaterOrEqual(t, MeminfoBytes(content, name), int64(0))
 	})
 }
