@@ -30,6 +30,9 @@ With -o json: one {"type":"entry"} line an entry, followed by its {"type":"chang
 			if len(args) > 1 {
 				return usagef("piton journal takes one entry, not %q", args[1])
 			}
+			if len(args) == 1 && o.count.n > 0 {
+				return usagef("--count is for the list, and entry %s is named", args[0])
+			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -56,9 +59,6 @@ func runJournal(a *app, o journalOptions, args []string) error {
 	for _, d := range damage {
 		a.warn("%v", d)
 	}
-	if n := o.count.n; n > 0 && n < len(entries) {
-		entries = entries[len(entries)-n:]
-	}
 	if len(args) > 0 {
 		e, err := entryNamed(entries, args[0])
 		if err != nil {
@@ -68,6 +68,8 @@ func runJournal(a *app, o journalOptions, args []string) error {
 		if !o.output.json() {
 			return changeTable(e.Changes, false).write(a.Out)
 		}
+	} else if n := o.count.n; n > 0 && n < len(entries) {
+		entries = entries[len(entries)-n:]
 	}
 	if o.output.json() {
 		return journalJSON(a, entries)

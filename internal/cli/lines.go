@@ -32,47 +32,34 @@ func (l *line) add(name string, value any) *line {
 
 // addList adds a list of texts.
 func (l *line) addList(name string, values []string) *line {
-	l.b = append(l.b, ',')
-	l.b = field.AppendJSON(l.b, name)
-	l.b = append(l.b, ':', '[')
-	for i, v := range values {
-		if i > 0 {
-			l.b = append(l.b, ',')
-		}
-		l.b = field.AppendJSON(l.b, v)
-	}
-	l.b = append(l.b, ']')
-	return l
+	return l.addEach(name, "[]", len(values), func(i int) { l.b = field.AppendJSON(l.b, values[i]) })
 }
 
 // addInts adds a list of numbers.
 func (l *line) addInts(name string, values []int) *line {
-	l.b = append(l.b, ',')
-	l.b = field.AppendJSON(l.b, name)
-	l.b = append(l.b, ':', '[')
-	for i, v := range values {
-		if i > 0 {
-			l.b = append(l.b, ',')
-		}
-		l.b = field.AppendJSON(l.b, v)
-	}
-	l.b = append(l.b, ']')
-	return l
+	return l.addEach(name, "[]", len(values), func(i int) { l.b = field.AppendJSON(l.b, values[i]) })
 }
 
 // addCounts adds an object of numbers, names in the order given.
 func (l *line) addCounts(name string, names []string, values []uint64) *line {
+	return l.addEach(name, "{}", len(names), func(i int) {
+		l.b = append(field.AppendJSON(l.b, names[i]), ':')
+		l.b = field.AppendJSON(l.b, values[i])
+	})
+}
+
+// addEach adds n things between brackets.
+func (l *line) addEach(name, brackets string, n int, thing func(i int)) *line {
 	l.b = append(l.b, ',')
 	l.b = field.AppendJSON(l.b, name)
-	l.b = append(l.b, ':', '{')
-	for i, n := range names {
+	l.b = append(l.b, ':', brackets[0])
+	for i := range n {
 		if i > 0 {
 			l.b = append(l.b, ',')
 		}
-		l.b = append(field.AppendJSON(l.b, n), ':')
-		l.b = field.AppendJSON(l.b, values[i])
+		thing(i)
 	}
-	l.b = append(l.b, '}')
+	l.b = append(l.b, brackets[1])
 	return l
 }
 

@@ -115,6 +115,7 @@ func TestNonsense(t *testing.T) {
 		{"irq queues --rps-flows -1", "from 0 to"},
 		{"journal -n 0", "from 1 to"},
 		{"journal 1 2", "takes one entry"},
+		{"journal 1 -n 2", "--count is for the list"},
 		{"run", "needs a command"},
 		{"run --nice 1", "needs a command"},
 		{"run --pin x -- true", "neither CPUs"},
