@@ -140,7 +140,10 @@ func eachThread(pid kernel.TID, f func(kernel.TID) error) error {
 // settleIn makes the process hard to end by accident: named by what it is, spared
 // by the OOM killer, and out of a session that systemd may end.
 func settleIn(root string) (caveats []string) {
-	_ = os.WriteFile(filepath.Join(root, "proc/self/comm"), []byte(processName), 0)
+	self := kernel.TID(os.Getpid())
+	_ = eachThread(self, func(tid kernel.TID) error { // a name only; those to come inherit it
+		return os.WriteFile(filepath.Join(root, "proc/self/task", strconv.Itoa(int(tid)), "comm"), []byte(processName), 0)
+	})
 	// -1000 is OOM_SCORE_ADJ_MIN (proc_pid_oom_score_adj(5)); it takes CAP_SYS_RESOURCE.
 	if err := os.WriteFile(filepath.Join(root, "proc/self/oom_score_adj"), []byte("-1000"), 0); err != nil {
 		caveats = append(caveats, fmt.Sprintf("the OOM killer may choose it: %v", err))
