@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -64,17 +62,22 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 	return cmd
 }
 
-func runPapers(ctx context.Context, a *app, papers []paper.Paper, o *paperOptions) error {
+func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOptions) error {
 	if !a.live() {
 		return codeError{ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root")}
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	out := paperOutput{a: a, papers: papers, o: o}
+	out := paperOutput{a: a, papers: chosen, o: o}
 	if err := out.writable(); err != nil {
 		return err
 	}
-	run, err := a.startPapers(ctx, papers, o, out.progress, &out)
+	all, err := a.papers(chosen, o.budget.d, out.progress)
+	if err != nil {
+		return err
+	}
+	out.machine = all.options.Machine
+	run, err := all.start(ctx, o.fresh, a.warn)
 	if err == nil {
 		err = run.Finish(ctx)
 	}
@@ -96,8 +99,14 @@ func runPapers(ctx context.Context, a *app, papers []paper.Paper, o *paperOption
 	return cmp.Or(printed, papersOutcome(run.Results))
 }
 
-// startPapers begins them or takes up what was interrupted.
-func (a *app) startPapers(ctx context.Context, papers []paper.Paper, o *paperOptions, on func(paper.Progress), out *paperOutput) (*paper.Run, error) {
+// papers are studies that can be run on this machine.
+type papers struct {
+	chosen  []paper.Paper
+	options paper.Options
+	store   *bench.Store
+}
+
+func (a *app) papers(chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (*papers, error) {
 	topo, err := a.topology()
 	if err != nil {
 		return nil, err
@@ -107,27 +116,32 @@ func (a *app) startPapers(ctx context.Context, papers []paper.Paper, o *paperOpt
 		return nil, err
 	}
 	byTuna, haveTuna := a.tunaRunner(runner)
-	out.machine = paper.NewMachine(topo, haveTuna)
-	options := paper.Options{Machine: out.machine, Budget: o.budget.d, Runner: runner, Keep: runner.Store.Grid, On: on}
+	p := &papers{chosen: chosen, store: runner.Store}
+	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: runner, Keep: runner.Store.Grid, On: on}
 	if haveTuna {
-		options.Tuna = byTuna
+		p.options.Tuna = byTuna
 	}
-	if o.fresh {
-		return paper.Start(ctx, papers, options)
+	return p, nil
+}
+
+// start begins them, or takes up what was interrupted and says so.
+func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
+	if fresh {
+		return paper.Start(ctx, p.chosen, p.options)
 	}
-	history, err := runner.Store.Read()
+	history, err := p.store.Read()
 	if err != nil {
-		a.warn("what was measured before is not known: %v", err)
+		say("what was measured before is not known: %v", err)
 	}
-	g, cells, why, ok := paper.Unfinished(history, papers, bench.ReadConditions("/", version()))
+	g, cells, why, ok := paper.Unfinished(history, p.chosen, bench.ReadConditions("/", version()))
 	switch {
 	case ok:
-		a.warn("going on with what was begun %s; --new begins anew", g.Started.Local().Format("2006-01-02 15:04"))
-		return paper.Resume(g, cells, papers, options), nil
+		say("going on with what was begun %s; --new begins anew", g.Started.Local().Format("2006-01-02 15:04"))
+		return paper.Resume(g, cells, p.chosen, p.options), nil
 	case len(why) > 0:
-		a.warn("what was begun before is not gone on with: %s", strings.Join(why, "; "))
+		say("what was begun before is not gone on with: %s", strings.Join(why, "; "))
 	}
-	return paper.Start(ctx, papers, options)
+	return paper.Start(ctx, p.chosen, p.options)
 }
 
 // papersOutcome is the error of cells that failed.
@@ -199,7 +213,7 @@ const paperTitle = "The studies again"
 func (p *paperOutput) print(all []bench.Results) error {
 	sections := p.sections(all)
 	if p.o.report != "" {
-		if err := p.page(sections); err != nil {
+		if err := report.WriteFile(p.o.report, report.Page{Title: paperTitle, Sections: sections}); err != nil {
 			return err
 		}
 	}
@@ -220,27 +234,6 @@ func (p *paperOutput) print(all []bench.Results) error {
 		for _, line := range p.papers[i].Pictures(s, all, out.width()) {
 			fmt.Fprintln(p.a.Out, line)
 		}
-	}
-	return nil
-}
-
-// page replaces the file, whole or not at all.
-func (p *paperOutput) page(sections []report.Section) error {
-	var page bytes.Buffer
-	if err := report.HTML(&page, report.Page{Title: paperTitle, Sections: sections}); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(p.o.report), "."+filepath.Base(p.o.report)+".")
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	defer os.Remove(f.Name()) // gone already when all went well
-	_, err = f.Write(page.Bytes())
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), p.o.report)
-	}
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }

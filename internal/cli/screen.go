@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"piton/internal/action"
 	"piton/internal/bench"
@@ -13,6 +14,7 @@ import (
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/paper"
 	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/procfs"
@@ -136,6 +138,10 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 		Exec:  screen.Exec, Sudo: sudo, Self: self,
 	}
+	if a.live() {
+		_, haveTuna := a.tunaRunner(runner)
+		d.Bench.Papers, d.Bench.Machine = screenPapers{a}, paper.NewMachine(topo, haveTuna)
+	}
 	if caps.Has(kernel.CapSysNice) && !o.ReadOnly {
 		d.Priority = guard.Self{}
 	}
@@ -147,6 +153,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	}
 	if runner.Store != nil {
 		d.Bench.Store = runner.Store
+		d.Bench.Reports = filepath.Dir(runner.Store.Path())
 	}
 	return d, nil
 }

@@ -20,10 +20,10 @@ type Runner interface {
 type Progress struct {
 	Grid   bench.Grid
 	Paper  string
-	Cell   string // that runs now
-	Run    bench.RunResult
-	Round  int // of the paper, from 1
-	Cells  int // done in this round
+	Cell   string          // that runs now
+	Run    bench.RunResult // its PID is 0 between runs
+	Round  int             // of the paper, from 1
+	Cells  int             // done in this round
 	Of     int
 	Left   time.Duration // until the end at the latest
 	Result []bench.Results
@@ -254,6 +254,9 @@ func (r *Run) round(ctx context.Context, p Paper, i int, at Progress) error {
 	defer cancel()
 	err := r.runner(c.Study).Round(within, c, func(e bench.Event) {
 		at.Run, at.Left, at.Result = e.Run, r.left(), r.Results
+		if e.Kind == bench.RunEnded {
+			at.Run.PID = 0
+		}
 		if r.o.On != nil {
 			r.o.On(at)
 		}

@@ -10,6 +10,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/field"
 	"piton/internal/irq"
+	"piton/internal/paper"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
@@ -73,7 +74,10 @@ type Bench struct {
 	Store     benchview.Store
 	Workloads []bench.Workload
 	Host      string
-	RealTime  bool // this user may use FIFO and RR
+	RealTime  bool             // this user may use FIFO and RR
+	Papers    benchview.Papers // nil: published studies are not offered
+	Machine   paper.Machine
+	Reports   string // where pages are written; "" = nowhere
 }
 
 // IRQs is what the views ask of interrupts.

@@ -83,7 +83,7 @@ func New(d Deps) *Model {
 	}
 	filter, _ := field.ParseFilter(d.Filter)
 	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
-		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime})
+		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime, Papers: d.Bench.Papers, Machine: d.Bench.Machine, Reports: d.Bench.Reports})
 	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler,

@@ -140,7 +140,7 @@ func TestLightBackground(t *testing.T) {
 }
 
 func TestEveryVerbHasAHandler(t *testing.T) {
-	pages := map[string]bool{"bench.new": true, "bench.cancel": true, "cores.open": true, "cores.ledger": true,
+	pages := map[string]bool{"bench.new": true, "bench.cancel": true, "bench.paper": true, "bench.picture": true, "bench.write": true, "cores.open": true, "cores.ledger": true,
 		"cores.window": true, "cores.next": true, "cores.fold": true, "cores.list": true,
 		"journal.open": true, "journal.tag": true, "journal.untag": true, "journal.all": true, "journal.read": true,
 		"irqs.tag": true, "irqs.all": true, "irqs.untag": true, "irqs.filter": true, "irqs.sort": true, "irqs.invert": true, "irqs.named": true} // the views' own

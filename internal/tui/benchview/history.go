@@ -17,6 +17,18 @@ const maxPast = 200
 type past struct {
 	results bench.Results
 	report  bench.Report
+	earlier *bench.Earlier // the last one before it, if there is one
+	// grid is what it is instead, with its cells; results has the conditions and
+	// the beginning alone then.
+	grid  bench.Grid
+	cells []bench.Results
+}
+
+func (p past) id() string {
+	if p.grid.ID != "" {
+		return p.grid.ID
+	}
+	return p.results.ID
 }
 
 // historyMsg is the history as it was read and judged beside the screen.
@@ -41,9 +53,30 @@ func (v *View) read() tea.Msg {
 		if len(msg.list) == maxPast {
 			break
 		}
-		msg.list = append(msg.list, past{r, bench.Judge(r)})
+		switch {
+		case r.Study.Grid == "":
+			p := past{results: r, report: bench.Judge(r)}
+			if e, ok := h.Before(r); ok {
+				p.earlier = &e
+			}
+			msg.list = append(msg.list, p)
+		case !slices.ContainsFunc(msg.list, func(p past) bool { return p.grid.ID == r.Study.Grid }):
+			if g, ok := ofGrid(h, r); ok {
+				msg.list = append(msg.list, g)
+			}
+		}
 	}
 	return msg
+}
+
+// ofGrid is the entry of the grid that a study is a cell of.
+func ofGrid(h bench.History, cell bench.Results) (past, bool) {
+	i := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == cell.Study.Grid })
+	if i < 0 { // it was interrupted while it was planned
+		return past{}, false
+	}
+	g := h.Grids[i]
+	return past{grid: g, cells: h.Cells(g.ID), results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
 }
 
 // trend collects the medians of the base placement by work, oldest first, of the
@@ -51,7 +84,7 @@ func (v *View) read() tea.Msg {
 func trend(h bench.History, host string) map[string][]float64 {
 	out := map[string][]float64{}
 	for _, r := range h.Studies {
-		if len(r.Study.Placements) == 0 || r.Conditions.Host != host {
+		if len(r.Study.Placements) == 0 || r.Conditions.Host != host || r.Study.Grid != "" {
 			continue
 		}
 		base := bench.Results{Study: bench.Study{Placements: r.Study.Placements[:1]}, Runs: r.Runs}
@@ -74,7 +107,7 @@ func (v *View) take(msg historyMsg) {
 	}
 	at := ""
 	if v.list.Cursor < len(v.history) {
-		at = v.history[v.list.Cursor].results.ID
+		at = v.history[v.list.Cursor].id()
 	}
 	v.history, v.trend, v.notes = msg.list, msg.trend, msg.notes
 	if i := v.index(at); i >= 0 {
@@ -84,11 +117,14 @@ func (v *View) take(msg historyMsg) {
 }
 
 func (v *View) index(id string) int {
-	return slices.IndexFunc(v.history, func(p past) bool { return p.results.ID == id })
+	return slices.IndexFunc(v.history, func(p past) bool { return p.id() == id })
 }
 
 // found sums a study up in a few words: the comparison that matters most.
 func (p past) found() string {
+	if p.grid.ID != "" {
+		return p.foundInCells()
+	}
 	var best *bench.Comparison
 	for i, c := range p.report.Comparisons {
 		if c.Different && (best == nil || abs(c.Delta) > abs(best.Delta)) {
@@ -106,6 +142,23 @@ func (p past) found() string {
 		return p.report.Comparisons[0].Verdict
 	}
 	return "no difference found"
+}
+
+// foundInCells says how much was measured, and whether it was right.
+func (p past) foundInCells() string {
+	runs, right := 0, 0
+	for _, c := range p.cells {
+		for _, run := range c.Runs {
+			if runs++; run.Err == "" {
+				right++
+			}
+		}
+	}
+	text := fmt.Sprintf("%d of %d runs right", right, runs)
+	if p.grid.Ended.IsZero() {
+		text += ", unfinished"
+	}
+	return text
 }
 
 func abs(x float64) float64 { return max(x, -x) }

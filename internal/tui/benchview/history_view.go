@@ -79,7 +79,11 @@ func (p past) row(width int, th *theme.Theme) rows.Row {
 	var r rows.Row
 	r.Left(th, th.Text, p.results.Started.Local().Format("2006-01-02 15:04"), whenWidth)
 	r.Add(th.Text, "  ")
-	r.Left(th, th.Text, title(s), workWidth)
+	work, runs := title(s), fmt.Sprint(s.Runs)
+	if p.grid.ID != "" {
+		work, runs = "paper "+names(p.grid.Papers), ""
+	}
+	r.Left(th, th.Text, work, workWidth)
 	if width >= 120 {
 		var names []string
 		for _, pl := range s.Placements {
@@ -88,7 +92,7 @@ func (p past) row(width int, th *theme.Theme) rows.Row {
 		r.Add(th.Text, "  ")
 		r.Left(th, th.Dim, strings.Join(names, " "), placeWidth)
 	}
-	r.Right(th, th.Text, fmt.Sprint(s.Runs), runsWidth+1)
+	r.Right(th, th.Text, runs, runsWidth+1)
 	r.Add(th.Text, "  ")
 	r.Add(th.Text, p.found())
 	return r

@@ -52,7 +52,12 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 	case v.shown != "" && i >= 0:
 		p := v.history[i]
 		lines = append(lines, v.pastTitle(p, width, th))
+		if p.grid.ID != "" {
+			return append(lines, v.sections(v.text, width, th)...)
+		}
 		return append(lines, v.body(p.results, p.report, false, width, th)...)
+	case v.papers != nil:
+		return append(lines, v.papersLines(width, th)...)
 	case v.current != nil:
 		lines = append(lines, v.progress(width, th)...)
 		return append(lines, v.body(v.current.results, v.current.report, v.Running(), width, th)...)
@@ -74,7 +79,11 @@ func (v *View) welcome(width int, th *theme.Theme) []string {
 		r.Add(th.Dim, w.Help)
 		lines = append(lines, r.Render(th, width))
 	}
-	return append(lines, "", rows.Keys(th, " n", "start a study").Render(th, width))
+	keys := rows.Keys(th, " n", "start a study")
+	if v.o.Papers != nil {
+		keys = rows.Keys(th, " n", "start a study", "p", "a published study again")
+	}
+	return append(lines, "", keys.Render(th, width))
 }
 
 // body is the table of a study with its remarks. That there are too few runs goes
@@ -95,10 +104,25 @@ func (v *View) body(r bench.Results, rep bench.Report, unfinished bool, width in
 	if r.StoreErr != nil {
 		lines = append(lines, wrapped("results could not be kept: "+r.StoreErr.Error(), th.Bad, width, th)...)
 	}
+	lines = append(lines, v.earlier(r.ID, width, th)...)
 	if line, ok := v.sparkline(r.Study, th); ok {
 		lines = append(lines, line.Render(th, width))
 	}
 	return lines
+}
+
+// earlier compares a study with the last one of the same work before it; other
+// conditions stand out.
+func (v *View) earlier(id string, width int, th *theme.Theme) []string {
+	i := v.index(id)
+	if id == "" || i < 0 || v.history[i].earlier == nil {
+		return nil
+	}
+	e, style := v.history[i].earlier, th.Dim
+	if len(e.Differences) > 0 {
+		style = th.Warn
+	}
+	return wrapped(e.Sentence(), style, width, th)
 }
 
 // answer is what the work came to, which every run that counts has been checked
@@ -210,6 +234,10 @@ func studyTitle(s bench.Study, th *theme.Theme) rows.Row {
 // pastTitle names a study of the past and the conditions it ran under.
 func (v *View) pastTitle(p past, width int, th *theme.Theme) string {
 	left, right := studyTitle(p.results.Study, th), rows.Row{}
+	if p.grid.ID != "" {
+		left = nil
+		left.Add(th.Title, " paper "+names(p.grid.Papers))
+	}
 	c := p.results.Conditions
 	parts := []string{p.results.Started.Local().Format("2006-01-02 15:04")}
 	for _, part := range []string{c.Host, c.Kernel, c.Governor} {

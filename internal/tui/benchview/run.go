@@ -51,7 +51,7 @@ type endMsg struct {
 func (v *View) start(study bench.Study) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	v.serial++
-	v.last, v.shown, v.failure = study, "", ""
+	v.last, v.shown, v.failure, v.papers = study, "", "", nil
 	results := bench.Results{Study: study}
 	j := &job{serial: v.serial, events: make(chan bench.Event, 8), done: make(chan struct{}), results: results}
 	v.current = &current{results: results, report: bench.Judge(results), cancel: cancel, job: j,
@@ -107,7 +107,7 @@ func (j *job) add(e bench.Event) {
 
 // step takes what a running study did, and waits for the next.
 func (v *View) step(msg stepMsg) tea.Cmd {
-	if msg.serial != v.serial || v.current.ended {
+	if msg.serial != v.serial || v.current == nil || v.current.ended {
 		return nil
 	}
 	c := v.current
@@ -121,7 +121,7 @@ func (v *View) step(msg stepMsg) tea.Cmd {
 
 // end takes the final results, and reads the history anew, which has them too.
 func (v *View) end(msg endMsg) tea.Cmd {
-	if msg.serial != v.serial {
+	if msg.serial != v.serial || v.current == nil {
 		return nil
 	}
 	c := v.current
@@ -142,11 +142,11 @@ func (v *View) end(msg endMsg) tea.Cmd {
 // Stop ends the running study, if there is one, and waits until its process is
 // gone. It is for the program's end, after the screen has closed.
 func (v *View) Stop() {
-	if v.current == nil {
-		return
-	}
-	v.current.cancel()
-	if v.current.job.started.Load() {
+	v.cancel()
+	if v.current != nil && v.current.job.started.Load() {
 		<-v.current.job.done
+	}
+	if v.papers != nil && v.papers.job.started.Load() {
+		<-v.papers.job.done
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/kernel"
+	"piton/internal/paper"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/rows"
 )
@@ -34,6 +35,9 @@ type Options struct {
 	Workloads []bench.Workload
 	// RealTime ticks FIFO and RR in the form from the beginning: this user may.
 	RealTime bool
+	Papers   Papers        // nil: published studies are not offered
+	Machine  paper.Machine // that papers' tables are laid out for
+	Reports  string        // where pages are written; "" = nowhere
 }
 
 // View is the results pane.
@@ -41,6 +45,8 @@ type View struct {
 	o       Options
 	serial  int                  // of the study that was started last
 	current *current             // the study that runs, or ran last in this session; nil before
+	papers  *papersRun           // papers instead of it; at most one of the two is there
+	text    []paperText          // of the papers of the past that are shown
 	history []past               // newest first
 	trend   map[string][]float64 // see trend
 	notes   []string             // what was wrong with the file of results
@@ -58,12 +64,17 @@ func New(o Options) *View { return &View{o: o, last: defaultStudy(o)} }
 func (v *View) Open() tea.Cmd { return v.read }
 
 // Running reports whether a study is running.
-func (v *View) Running() bool { return v.current != nil && !v.current.ended }
+func (v *View) Running() bool {
+	return v.current != nil && !v.current.ended || v.papers != nil && !v.papers.ended
+}
 
 // PID is the process that runs now, 0 when none does.
 func (v *View) PID() kernel.TID {
-	if !v.Running() {
+	switch {
+	case !v.Running():
 		return 0
+	case v.papers != nil:
+		return v.papers.at.Run.PID
 	}
 	return v.current.now.PID
 }
@@ -73,10 +84,16 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	switch k.String() {
 	case "n":
 		return true, v.openForm()
+	case "p":
+		return true, v.openPapers()
+	case "v":
+		return true, v.openPicture()
+	case "w":
+		return true, v.write()
 	case "x":
 		return true, v.askCancel()
 	case "enter":
-		if len(v.history) == 0 && v.current == nil {
+		if len(v.history) == 0 && v.current == nil && v.papers == nil {
 			return true, v.openForm()
 		}
 		v.show()
@@ -94,7 +111,11 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 // show puts the study under the cursor into the upper half.
 func (v *View) show() {
 	if v.list.Cursor < len(v.history) {
-		v.shown = v.history[v.list.Cursor].results.ID
+		p := v.history[v.list.Cursor]
+		v.shown, v.text = p.id(), nil
+		if p.grid.ID != "" {
+			v.text = textOf(p.subject().chosen, v.o.Machine, p.cells)
+		}
 	}
 }
 
@@ -105,6 +126,12 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 		return v.step(msg)
 	case endMsg:
 		return v.end(msg)
+	case papersStepMsg:
+		return v.papersStep(msg)
+	case papersEndMsg:
+		return v.papersEnd(msg)
+	case wroteMsg:
+		return v.wrote(msg)
 	case historyMsg:
 		v.take(msg)
 	}
@@ -115,8 +142,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 // disturb each other.
 func (v *View) openForm() tea.Cmd {
 	if v.Running() {
-		lines := []dialog.Line{{Tone: dialog.Plain, Text: "A study is running. A second one would disturb it; cancel it first, with x."}}
-		return v.o.Dialogs.Push(dialog.NewMessage("Bench", lines), nil)
+		return v.refuseSecond()
 	}
 	return v.o.Dialogs.Push(NewForm(v.o.Workloads, v.last), func(out dialog.Outcome) tea.Cmd {
 		study, ok := out.Value.(bench.Study)
@@ -125,6 +151,10 @@ func (v *View) openForm() tea.Cmd {
 		}
 		return v.start(study)
 	})
+}
+
+func (v *View) refuseSecond() tea.Cmd {
+	return v.say("Bench", "A study is running. A second one would disturb it; cancel it first, with x.")
 }
 
 func (v *View) askCancel() tea.Cmd {
@@ -136,8 +166,18 @@ func (v *View) askCancel() tea.Cmd {
 	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel it", "go on")
 	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
 		if !out.Canceled && v.serial == serial {
-			v.current.cancel()
+			v.cancel()
 		}
 		return nil
 	})
+}
+
+// cancel ends what runs.
+func (v *View) cancel() {
+	if v.papers != nil {
+		v.papers.cancel()
+	}
+	if v.current != nil {
+		v.current.cancel()
+	}
 }

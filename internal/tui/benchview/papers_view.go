@@ -1,0 +1,119 @@
+package benchview
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/paper"
+	"piton/internal/report"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+)
+
+// papersLines is what is known of the papers that run, or ran last.
+func (v *View) papersLines(width int, th *theme.Theme) []string {
+	p := v.papers
+	var chosen []string
+	for _, one := range p.chosen {
+		chosen = append(chosen, one.Name)
+	}
+	var left, right rows.Row
+	left.Add(th.Title, " paper "+names(chosen))
+	switch {
+	case !p.ended:
+		right.Add(th.Strong, fmt.Sprintf("%s, round %d", p.at.Paper, p.at.Round))
+		right.Add(th.Text, fmt.Sprintf(" %s %s left at most ", th.Dot, p.at.Left.Round(time.Second)))
+	case v.failure != "":
+		right.Add(th.Bad, "ended ")
+	default:
+		right.Add(th.Good, "done ")
+	}
+	lines := []string{ends(left, right, width, th)}
+	if v.failure != "" {
+		lines = append(lines, wrapped(v.failure, th.Bad, width, th)...)
+	}
+	if p.remark != "" {
+		lines = append(lines, wrapped(p.remark, th.Dim, width, th)...)
+	}
+	if !p.ended {
+		lines = append(lines, p.now(width, th)...)
+	}
+	return append(lines, v.sections(p.text, width, th)...)
+}
+
+// now is a bar for the time and a line for what runs.
+func (p *papersRun) now(width int, th *theme.Theme) []string {
+	share := float32(1)
+	if p.budget > 0 {
+		share = max(1-float32(p.at.Left)/float32(p.budget), 0)
+	}
+	var bar, now rows.Row
+	bar.Add(th.Text, " ")
+	bar.Drawn(progressBar(share, max(min(width-8, 72), 1), th))
+	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(share*100)), 5)
+	now.Add(th.Dim, " now  ")
+	if p.at.Cell == "" {
+		now.Add(th.Dim, "seeing how fast the machine is, to choose sizes")
+	} else {
+		now.Add(th.Strong, p.at.Cell)
+		now.Add(th.Text, fmt.Sprintf(" %s cell %d of %d %s %s", th.Dot, p.at.Cells+1, p.at.Of, th.Dot, p.at.Run.Placement))
+		if p.at.Run.PID != 0 {
+			now.Add(th.Text, " "+th.Dot+" PID ")
+			now.Add(th.Accent, fmt.Sprint(p.at.Run.PID))
+		}
+	}
+	return []string{bar.Render(th, width), now.Render(th, width)}
+}
+
+// paperText is what a paper's tables say, line by line.
+type paperText struct {
+	title string
+	lines []string
+}
+
+// textOf is made beside the screen: judging many cells takes a while.
+func textOf(chosen []paper.Paper, m paper.Machine, all []bench.Results) []paperText {
+	var out []paperText
+	for _, p := range chosen {
+		out = append(out, paperText{p.Title, tableText(p.Section(m, all))})
+	}
+	return out
+}
+
+// sections draws papers' tables.
+func (v *View) sections(all []paperText, width int, th *theme.Theme) []string {
+	var lines []string
+	for _, p := range all {
+		lines = v.gap(lines)
+		lines = append(lines, th.Header.Render(" "+rows.Text(th, p.title)))
+		for _, text := range p.lines {
+			var r rows.Row
+			r.Add(th.Text, " "+text)
+			lines = append(lines, r.Render(th, width))
+		}
+	}
+	return lines
+}
+
+// tableText are the tables and notes of a section, without what is below.
+func tableText(s report.Section) []string {
+	var out bytes.Buffer
+	s.Title, s.Lead = "", nil
+	_ = report.Text(&out, s) // a buffer takes everything
+	return strings.Split(strings.Trim(out.String(), "\n"), "\n")
+}
+
+// wholePaper is everything that the terminal can show of papers.
+func wholePaper(chosen []paper.Paper, m paper.Machine, all []bench.Results, width int) []string {
+	var lines []string
+	for _, p := range chosen {
+		s := p.Section(m, all)
+		lines = append(lines, p.Title, p.Source, "")
+		lines = append(lines, tableText(s)...)
+		lines = append(append(lines, p.Pictures(s, all, width)...), "")
+	}
+	return lines
+}
