@@ -2,12 +2,12 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"piton/internal/chart"
+	"piton/internal/userfile"
 )
 
 // WriteFile writes the page to a file, whole or not at all.
@@ -37,17 +37,8 @@ func WriteFiles(dir, name string, p Page) (html, svg string, err error) {
 }
 
 func replace(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	defer os.Remove(f.Name()) // gone already when all went well
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	if err := userfile.Replace(path, content, 0o644); err != nil {
+		return fmt.Errorf("write the report %s: %w", path, err)
 	}
 	return nil
 }
