@@ -21,7 +21,7 @@ type applyOptions struct {
 	dryRun bool
 	yes    bool
 	// revertAfter, when given, is how long a change stays without a confirmation.
-	revertAfter interval
+	revertAfter length
 	// cede, when not nil, says of which changes it is no failure that they could not
 	// be made; they are left out.
 	cede func(tune.Change) bool
@@ -34,7 +34,7 @@ func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
 
 func (o *applyOptions) addApplyFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be changed, and change nothing")
-	o.revertAfter = interval{min: 100 * time.Millisecond, max: 24 * time.Hour}
+	o.revertAfter = length{interval{min: 100 * time.Millisecond, max: 24 * time.Hour}}
 	fs.Var(&o.revertAfter, "revert-after", "take it back after this time unless piton keep confirms it, whatever becomes of this terminal")
 	fs.BoolVar(&o.yes, "yes", false, "do it although it is dangerous: real-time on a busy task, or on every CPU")
 }

@@ -86,7 +86,7 @@ type global struct {
 	readonly bool // nothing that changes the system exists
 	noColor  bool
 	ascii    bool
-	source   string // of the figures: sourceAuto or sourceProc
+	source   choice // of the figures: sourceAuto or sourceProc
 }
 
 // getenv looks a variable up in the environment that the run was given.

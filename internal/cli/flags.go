@@ -20,7 +20,7 @@ func (c *choice) String() string { return c.value }
 func (c *choice) Type() string   { return strings.Join(c.among, "|") }
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.among, s) {
-		return fmt.Errorf("it must be %s", strings.Join(c.among, ", "))
+		return fmt.Errorf("it must be one of %s", strings.Join(c.among, ", "))
 	}
 	c.value = s
 	return nil
@@ -67,6 +67,16 @@ func (i *interval) Set(s string) error {
 	}
 	i.d, i.given = d, true
 	return nil
+}
+
+// length is how long something goes on; 0, which no flag takes, is not given.
+type length struct{ interval }
+
+func (l *length) String() string {
+	if l.d == 0 {
+		return ""
+	}
+	return l.interval.String()
 }
 
 // count is a whole number within limits.

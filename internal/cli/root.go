@@ -51,7 +51,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(a.flagError)
 	root.SetHelpCommand(newHelp())
 	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
-	root.PersistentFlags().StringVar(&a.source, "source", sourceAuto, "where figures come from: `auto` (eBPF programs where they can run) or proc (only /proc and perf)")
+	a.source = choice{value: sourceAuto, among: []string{sourceAuto, sourceProc}}
+	root.PersistentFlags().Var(&a.source, "source", "where figures come from: eBPF programs where they can run, or only /proc and perf")
 	root.PersistentFlags().BoolVar(&a.readonly, "readonly", a.readonly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentFlags().BoolVar(&a.ascii, "ascii", false, "draw with ASCII only")
@@ -73,9 +74,6 @@ func newRoot(a *app) *cobra.Command {
 
 // setUp completes the global flags from the environment.
 func (a *app) setUp() error {
-	if a.source != sourceAuto && a.source != sourceProc {
-		return usagef("--source %s: it is %s or %s", a.source, sourceAuto, sourceProc)
-	}
 	if a.hostRoot == "" {
 		a.hostRoot = a.getenv("PITON_HOST_ROOT")
 	}

@@ -32,7 +32,7 @@ const (
 
 // ebpf is when eBPF programs are loaded, if the user lets them be.
 func (a *app) ebpf(when sample.EBPF) sample.EBPF {
-	if a.source == sourceProc {
+	if a.source.value == sourceProc {
 		return sample.EBPFNever
 	}
 	return when

@@ -21,16 +21,6 @@ type watchOptions struct {
 	length length
 }
 
-// length is how long to watch; 0 is until interrupted.
-type length struct{ interval }
-
-func (l *length) String() string {
-	if l.d == 0 {
-		return ""
-	}
-	return l.interval.String()
-}
-
 func newWatch(a *app) *cobra.Command {
 	o := watchOptions{length: length{interval{min: time.Millisecond, max: 30 * 24 * time.Hour}}}
 	cmd := &cobra.Command{
