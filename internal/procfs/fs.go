@@ -84,8 +84,17 @@ func (f FS) taskDir(pid, tid kernel.TID) string {
 
 // task reads a file of a process or thread.
 func (f FS) task(pid, tid kernel.TID, name string) ([]byte, error) {
+	return f.taskBy(readOnce, pid, tid, name)
+}
+
+// list reads a file of a process that has a record a line and may be read in parts.
+func (f FS) list(pid kernel.TID, name string) ([]byte, error) {
+	return f.taskBy(readFile, pid, 0, name)
+}
+
+func (f FS) taskBy(read func(path string) ([]byte, error), pid, tid kernel.TID, name string) ([]byte, error) {
 	dir := f.taskDir(pid, tid)
-	data, err := readFile(dir + "/" + name)
+	data, err := read(dir + "/" + name)
 	if err != nil {
 		return nil, taskError(dir, name, err)
 	}
@@ -123,6 +132,28 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	return append([]byte(nil), (*buf)[:n]...), nil
+}
+
+// readOnce returns the content of a file that the kernel writes anew, as a whole,
+// for each read: asking for the end of it would have it written once more.
+func readOnce(path string) ([]byte, error) {
+	fd, err := kernel.OpenFile(kernel.NoDir, append([]byte(path), 0))
+	if err != nil {
+		return nil, err
+	}
+	defer kernel.CloseFile(fd)
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	for {
+		n, err := kernel.ReadFileAt(fd, *buf, 0)
+		if err != nil {
+			return nil, err
+		}
+		if n < len(*buf) {
+			return append([]byte(nil), (*buf)[:n]...), nil
+		}
+		*buf = make([]byte, 2*len(*buf))
+	}
 }
 
 // readAll reads an open file from its start to its end into *buf, which grows as needed.

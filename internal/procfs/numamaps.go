@@ -24,7 +24,7 @@ type NodePages struct {
 // NumaMaps reads /proc/PID/numa_maps; it takes as long as a walk over the page
 // table. Kernels without CONFIG_NUMA have no such file.
 func (f FS) NumaMaps(pid kernel.TID) ([]NumaMap, error) {
-	b, err := f.task(pid, 0, "numa_maps")
+	b, err := f.list(pid, "numa_maps")
 	if err != nil {
 		return nil, err
 	}

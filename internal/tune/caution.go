@@ -109,7 +109,7 @@ func (p *planner) cautionRealTime(changes []Change) {
 	if p.plan.NeedsYes != "" {
 		return
 	}
-	online, err := p.t.online()
+	online, err := p.online()
 	if err == nil && len(names) >= online.Len() && online.SubsetOf(reach.Set()) {
 		p.plan.NeedsYes = fmt.Sprintf("%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
 			several(names))

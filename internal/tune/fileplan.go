@@ -49,7 +49,7 @@ func (p *planner) fileCPUs(c *Change) {
 		}
 	}
 	want, _ := cpuset.Parse(c.After)
-	online, err := p.t.online()
+	online, err := p.online()
 	switch {
 	case err != nil || want.SubsetOf(online):
 	case want.And(online).Empty():

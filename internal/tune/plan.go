@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"syscall"
 
 	"piton/internal/cpuset"
@@ -28,6 +29,27 @@ type planner struct {
 	index map[changeKey]int // into plan.Changes, so that the last request wins
 	warns map[string]bool
 	fresh uint64 // the core-scheduling cookie made for this plan, 0 = none yet
+
+	online func() (cpuset.Set, error) // read once
+	limits map[kernel.TID]limit       // by process
+}
+
+// limit is the CPUs that a process's cpuset allows, and the cgroup that says so.
+type limit struct {
+	cpus   cpuset.Set
+	cgroup string
+	err    error
+}
+
+// cpuset is Tuner.Cpuset, asked once for each process: its threads share it, but
+// in a threaded cgroup, where the kernel has the last word all the same.
+func (p *planner) cpuset(pid kernel.TID) limit {
+	l, known := p.limits[pid]
+	if !known {
+		l.cpus, l.cgroup, l.err = p.t.Cpuset(pid)
+		p.limits[pid] = l
+	}
+	return l
 }
 
 type changeKey struct {
@@ -46,7 +68,10 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 	if !t.o.Proc.Live() {
 		return Plan{}, ErrNotLive
 	}
-	p := planner{t: &resolver{Tuner: t}, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{}}
+	p := planner{
+		t: &resolver{Tuner: t}, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{},
+		online: sync.OnceValues(t.online), limits: map[kernel.TID]limit{},
+	}
 	for _, r := range requests {
 		for _, f := range r.Files {
 			if err := errors.Join(ctx.Err(), p.file(f)); err != nil {
@@ -229,7 +254,7 @@ func (p *planner) affinity(k task, c *Change) {
 	if want.SubsetOf(now) {
 		return // inside what it may use already, so nothing is cut
 	}
-	online, err := p.t.online()
+	online, err := p.online()
 	if err == nil && want.And(online).Empty() {
 		refuse(c, "%s", absent(want, online))
 		return
@@ -237,13 +262,13 @@ func (p *planner) affinity(k task, c *Change) {
 	if err == nil && !want.SubsetOf(online) {
 		p.warn("%s; the kernel leaves out what is not", absent(want.AndNot(online), online))
 	}
-	limit, cgroup, err := p.t.Cpuset(k.pid)
-	if err != nil || want.And(online).SubsetOf(limit) {
+	l := p.cpuset(k.pid)
+	if l.err != nil || want.And(online).SubsetOf(l.cpus) {
 		return
 	}
-	if want.And(limit).Empty() {
-		p.warn("cgroup %s allows %d only %s: the kernel will refuse %s", cgroup, k.pid, limit.InWords(), want.InWords())
+	if want.And(l.cpus).Empty() {
+		p.warn("cgroup %s allows %d only %s: the kernel will refuse %s", l.cgroup, k.pid, l.cpus.InWords(), want.InWords())
 		return
 	}
-	p.warn("cgroup %s allows %d only %s: the kernel will cut %s to %s", cgroup, k.pid, limit.InWords(), want, want.And(limit))
+	p.warn("cgroup %s allows %d only %s: the kernel will cut %s to %s", l.cgroup, k.pid, l.cpus.InWords(), want, want.And(l.cpus))
 }
