@@ -142,12 +142,20 @@ const pictureWidth = 100
 
 // width is the terminal's, where there is one.
 func (o *benchOutput) width() int {
-	if f, ok := o.a.Out.(*os.File); ok {
-		if columns, _, err := term.GetSize(f.Fd()); err == nil && columns > 0 {
-			return columns
-		}
+	if width, ok := columns(o.a.Out); ok {
+		return width
 	}
 	return pictureWidth
+}
+
+// columns is how wide a terminal is; ok is false for what is none.
+func columns(stream any) (width int, ok bool) {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	width, _, err := term.GetSize(f.Fd())
+	return width, err == nil && width > 0
 }
 
 // picture prints what the workload itself has to show, below the table.

@@ -32,7 +32,7 @@ func newBenchPaper(a *app) *cobra.Command {
 		Short: "run the table of a published study again, beside its figures",
 		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
 Every cell is measured at least once and all as often as time allows, in turns. What is interrupted goes on where it was
-when the same command is given again.
+when the same command is given again, unless --new is.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 		Example: "  piton bench paper nqueens --budget 5m\n" +
@@ -136,7 +136,7 @@ func (p *papers) start(ctx context.Context, fresh bool, say func(format string, 
 	g, cells, why, ok := paper.Unfinished(history, p.chosen, bench.ReadConditions("/", version()))
 	switch {
 	case ok:
-		say("going on with what was begun %s; --new begins anew", g.Started.Local().Format("2006-01-02 15:04"))
+		say("going on with what was begun %s", g.Started.Local().Format("2006-01-02 15:04"))
 		return paper.Resume(g, cells, p.chosen, p.options), nil
 	case len(why) > 0:
 		say("what was begun before is not gone on with: %s", strings.Join(why, "; "))
@@ -189,6 +189,9 @@ func (p *paperOutput) progress(at paper.Progress) {
 		return
 	}
 	text := fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; %v left at most", at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, at.Left.Round(time.Second))
+	if width, ok := columns(p.a.Err); ok && len(text) >= width {
+		text = text[:max(width-1, 0)]
+	}
 	fmt.Fprintf(p.a.Err, "\r%-*s", p.shown, text)
 	p.shown = len(text)
 }

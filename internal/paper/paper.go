@@ -126,7 +126,7 @@ func (p Paper) Pictures(s report.Section, all []bench.Results, width int) []stri
 			continue
 		}
 		if lines, err := r.Picture(width); err == nil && len(lines) > 0 {
-			out = append(append(out, ""), lines...)
+			out = append(append(out, "", key), lines...)
 		}
 	}
 	return out

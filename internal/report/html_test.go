@@ -94,6 +94,17 @@ func TestEveryWorkloadHasItsPicture(t *testing.T) {
 	}
 }
 
+func TestCountersHaveATable(t *testing.T) {
+	r := study(t, "nqueens")
+	for i := range r.Runs {
+		r.Runs[i].Counts = []bench.Count{{Name: "cycles", Value: 2000, Share: 1}, {Name: "instructions", Value: 3000, Share: 0.5}}
+	}
+	counted := Study(r).Tables[1]
+	assert.Equal(t, []string{"counter", "normal", "least-loaded"}, counted.Head)
+	assert.Contains(t, counted.Rows, []string{"instructions", "~3000", "~3000"})
+	assert.Contains(t, counted.Rows, []string{"instructions per cycle", "~1.5", "~1.5"})
+}
+
 func TestHTMLHoldsNoMarkupOfOthers(t *testing.T) {
 	sections, figures := allStudies(t)
 	var out bytes.Buffer

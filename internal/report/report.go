@@ -53,7 +53,7 @@ func (t Table) numeric(column int) bool {
 func Study(r bench.Results) Section {
 	rep := bench.Judge(r)
 	s := Section{Title: Command(r.Study), Lead: lead(r), Figures: Figures(r), Notes: rep.AllWarnings()}
-	s.Tables = append(s.Tables, verdicts(rep), Conditions(r.Conditions), runs(r))
+	s.Tables = append(s.Tables, verdicts(rep), counters(rep), Conditions(r.Conditions), runs(r))
 	s.Notes = append(s.Notes, failures(r)...)
 	if r.StoreErr != nil {
 		s.Notes = append(s.Notes, "the results could not be kept: "+r.StoreErr.Error())
@@ -117,6 +117,32 @@ func verdicts(rep bench.Report) Table {
 			verdict = rep.Comparisons[i-1].Verdict
 		}
 		t.Rows = append(t.Rows, []string{r.Placement, fmt.Sprint(rep.Arms[i].Runs), r.Median, r.Interval, r.Delta, r.Migrations, r.RunDelay, verdict})
+	}
+	return t
+}
+
+// counters are the medians of the performance counters, a row for each; no rows
+// where nobody counted.
+func counters(rep bench.Report) Table {
+	t := Table{Title: "Counters, medians of a run", Head: []string{"counter"}}
+	row := map[string]int{}
+	for i, a := range rep.Arms {
+		t.Head = append(t.Head, string(a.Placement))
+		for _, c := range a.Counts {
+			if _, there := row[c.Name]; !there {
+				row[c.Name] = len(t.Rows)
+				line := []string{strings.ReplaceAll(c.Name, "_", " ")}
+				for range rep.Arms {
+					line = append(line, bench.None)
+				}
+				t.Rows = append(t.Rows, line)
+			}
+			text := chart.Short(c.Value)
+			if c.Share < 1 {
+				text = "~" + text // scaled up: a warning says so
+			}
+			t.Rows[row[c.Name]][i+1] = text
+		}
 	}
 	return t
 }
