@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -85,6 +86,32 @@ func (u *undoer) born(e Entry) error {
 		}
 	}
 	return nil
+}
+
+// bornMeanwhile asks for what tasks have to get back that were born while sweeps
+// were undone, from parents whose turn had not come.
+func (u *undoer) bornMeanwhile(chosen []Entry) ([]Request, error) {
+	now := undoer{t: u.t, q: u.q, entries: u.entries, index: map[changeKey]int{}}
+	for _, e := range chosen {
+		now.entry(e)
+		if err := now.born(e); err != nil {
+			return nil, err
+		}
+	}
+	var out []Request
+	for _, g := range now.goals {
+		if _, known := u.index[g.key()]; known {
+			continue
+		}
+		mask, err := cpuset.Parse(g.before)
+		if err != nil {
+			return nil, fmt.Errorf("affinity of %d: %w", g.TID, err)
+		}
+		out = append(out, Request{
+			Targets: []Target{{TID: g.TID, StartTicks: g.StartTicks, Scope: ScopeThread}}, Settings: Settings{Affinity: &mask},
+		})
+	}
+	return out, nil
 }
 
 // births looks for what the tasks that were born after one sweep have from it.

@@ -116,6 +116,36 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestSweepUndoneMeanwhile: what is born between the plan of an undo and its end
+// has what the sweep left of its parent's mask, and gets the whole one all the same.
+func TestSweepUndoneMeanwhile(t *testing.T) {
+	s := startShell(t)
+	all, err := kernel.System().Affinity(s.pid)
+	require.NoError(t, err)
+	if all.Len() < 2 {
+		t.Skip("needs two CPUs")
+	}
+	last := cpuset.Of(all.Last())
+	tuner := New(Options{Journal: openJournal(t)})
+	plan, err := tuner.Plan(t.Context(), []Request{one(s.pid, last)})
+	require.NoError(t, err)
+	plan.Sweep = &Sweep{AtTicks: nowTicks(t)}
+	_, err = tuner.Apply(t.Context(), plan)
+	require.NoError(t, err)
+	time.Sleep(20 * time.Millisecond)
+	undo, err := tuner.PlanUndo(t.Context(), UndoRequest{Last: 1})
+	require.NoError(t, err)
+	born, own := s.start("sleep 60"), s.start("sleep 60")
+	require.Equal(t, last.String(), affinityOf(t, born))
+	require.NoError(t, kernel.System().SetAffinity(own, cpuset.Of(all.First())))
+	result, err := tuner.Apply(t.Context(), undo)
+	require.NoError(t, err)
+	assert.Equal(t, 1, result.Newborn, "%v", result.Changes)
+	for pid, want := range map[kernel.TID]cpuset.Set{s.pid: all, born: all, own: cpuset.Of(all.First())} {
+		assert.Equal(t, want.String(), affinityOf(t, pid))
+	}
+}
+
 // TestSweepStacked undoes two sweeps at once, between which a task was born.
 func TestSweepStacked(t *testing.T) {
 	s := startShell(t)

@@ -77,6 +77,9 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 		}
 		u.plan.Changes = append(u.plan.Changes, u.change(u.goals[i]))
 	}
+	if slices.ContainsFunc(chosen, func(e Entry) bool { return e.Sweep > 0 }) {
+		u.plan.Sweep = &Sweep{Again: func(context.Context) ([]Request, error) { return u.bornMeanwhile(chosen) }}
+	}
 	return u.plan, nil
 }
 
