@@ -14,6 +14,8 @@ type Files interface {
 	// WriteSetting gives the text to the kernel in a single write(2): each one is
 	// a setting of its own. The file must be there; none is ever created.
 	WriteSetting(path, text string) error
+	// ReadOnly reports whether the file's mode lets nobody write it, root included.
+	ReadOnly(path string) bool
 }
 
 // SystemFiles returns the Files of the running kernel.
@@ -47,4 +49,9 @@ func (files) WriteSetting(path, text string) error {
 		err = closing
 	}
 	return err
+}
+
+func (files) ReadOnly(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o222 == 0
 }

@@ -130,6 +130,8 @@ func (t *Tuner) explainPolicyRights(c Change, limits kernel.Limits, err error) s
 	switch {
 	case was.ResetOnFork && !want.ResetOnFork:
 		return "taking reset-on-fork back needs CAP_SYS_NICE: " + t.remedy()
+	case want.Policy == kernel.Deadline: // no limit allows it (sched_setattr(2))
+		return fmt.Sprintf("%s needs CAP_SYS_NICE: %s", c.After, t.remedy())
 	case want.Policy.RealTime():
 		return fmt.Sprintf("real-time policy %s needs CAP_SYS_NICE%s: %s", c.After,
 			orLimit(err, "RLIMIT_RTPRIO", uint64(want.RTPrio), limits.RTPrio, "rtprio"), t.remedy())

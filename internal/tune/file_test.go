@@ -189,6 +189,7 @@ func TestFileRefusals(t *testing.T) {
 		{"one queue", XPSCPUs, xps, "2", "ReadSetting", syscall.ENOENT, root, Refused, ErrNotSupported, "single sending queue"},
 		{"no such line", IRQAffinity, "/proc/irq/99/smp_affinity_list", "2", "", 0, root, Refused, ErrGone, "it is not there"},
 		{"no such sysctl", Sysctl, "/proc/sys/kernel/novel", "2", "", 0, root, Refused, ErrNotSupported, "this kernel has no it"},
+		{"sysctl that tells only", Sysctl, "/proc/sys/kernel/panic", "2", "WriteSetting", syscall.EACCES, root, Failed, ErrNotPermitted, "is for reading only: the kernel lets nobody write it"},
 		{"bad sysctl", Sysctl, "/proc/sys/kernel/panic", "x", "WriteSetting", syscall.EINVAL, root, Failed, nil, `the kernel does not accept "x" there`},
 	}
 	for _, tt := range tests {

@@ -106,7 +106,10 @@ func (t *Tuner) explainFileRights(c Change) string {
 	case strings.HasPrefix(c.Path, "/sys/class/net/"):
 		needed += " and CAP_NET_ADMIN"
 	}
-	if t.o.EUID() == 0 {
+	switch {
+	case c.Attribute == Sysctl && t.o.Files.ReadOnly(c.Path):
+		return fmt.Sprintf("%s is for reading only: the kernel lets nobody write it", c.Path)
+	case t.o.EUID() == 0:
 		return fmt.Sprintf("%s belongs to the host; this root lacks %s, as in a container: run piton on the host", c.Path, needed)
 	}
 	return fmt.Sprintf("%s is root's to write: run piton with sudo", c.Path)

@@ -118,3 +118,10 @@ func (f *Files) WriteSetting(path, text string) error {
 	f.text[path] = text
 	return nil
 }
+
+// ReadOnly is part of kernel.Files: so are the files whose writing fails with EACCES.
+func (f *Files) ReadOnly(path string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.errs["WriteSetting "+path] == syscall.EACCES
+}
