@@ -25,6 +25,8 @@ type applyOptions struct {
 	// cede, when not nil, says of which changes it is no failure that they could not
 	// be made; they are left out.
 	cede func(tune.Change) bool
+	// unmatched says which words meant nothing, where others did mean something.
+	unmatched error
 }
 
 func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
@@ -138,6 +140,7 @@ func (a *app) report(r tune.Result, o applyOptions, err error) error {
 	if outcome == nil {
 		outcome = resultError(r)
 	}
+	outcome = someUnmatched(outcome, o.unmatched)
 	if err := a.printChanges(r, o.output, o.dryRun, exitCode(outcome)); err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ import (
 
 // flagError is the sentence for a flag that is not known or not understood.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
+	if removed := asksForRemoved(cmd, cmd.Flags().Args()); removed != nil {
+		return removed // the flag was that command's
+	}
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.readonly && changesSomething(name) {
 		return usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
 	}
@@ -53,11 +56,20 @@ var mayBeEmpty = []string{"filter", "host-root", "unit"}
 func noEmptyFlags(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		empty := f.Value.Type() == "string" && f.Value.String() == "" || f.Value.Type() == "stringSlice" && f.Value.String() == "[]"
-		if err == nil && empty && !slices.Contains(mayBeEmpty, f.Name) {
+		if err == nil && isEmpty(f.Value) && !slices.Contains(mayBeEmpty, f.Name) {
 			value, _ := pflag.UnquoteUsage(f)
 			err = usagef("--%s is empty: it needs %s", f.Name, value)
 		}
 	})
 	return err
+}
+
+// isEmpty reports whether a flag of text was given none, or one of a list of texts
+// nothing but commas.
+func isEmpty(value pflag.Value) bool {
+	list, ok := value.(pflag.SliceValue)
+	if !ok {
+		return value.Type() == "string" && value.String() == ""
+	}
+	return len(list.GetSlice()) == 0 || slices.ContainsFunc(list.GetSlice(), func(text string) bool { return strings.Trim(text, ", ") == "" })
 }

@@ -234,6 +234,7 @@ func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOpti
 	ctx, stop := a.interruptible(cmd.Context())
 	defer stop()
 	a.tellUnmatched(unmatched)
+	o.unmatched = unmatched
 	t, err := a.tuner()
 	if err != nil {
 		return err
@@ -242,5 +243,5 @@ func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOpti
 	if err != nil {
 		return err
 	}
-	return someUnmatched(a.carryOut(ctx, t, plan, o), unmatched)
+	return a.carryOut(ctx, t, plan, o)
 }

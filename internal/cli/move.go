@@ -94,9 +94,8 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 	if err != nil {
 		return err
 	}
-	if unmatched != nil {
-		a.warn("%s", message(unmatched))
-	}
+	a.tellUnmatched(unmatched)
+	o.apply.unmatched = unmatched
 	plan, err := m.tuner.Plan(ctx, requests)
 	if err != nil {
 		return err
@@ -104,11 +103,7 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 	if m.deal {
 		plan.Sweep = &tune.Sweep{Again: m.again}
 	}
-	err = a.carryOut(ctx, m.tuner, plan, o.apply)
-	if unmatched != nil && err == nil {
-		return codeError{ExitSome, nil}
-	}
-	return err
+	return a.carryOut(ctx, m.tuner, plan, o.apply)
 }
 
 // moving makes the requests of move, and of spread, which deals.

@@ -52,6 +52,20 @@ func TestSpread(t *testing.T) {
 	require.Zero(t, h.run("undo").code)
 }
 
+// TestMoveSummary: the summary's exit code is that with which piton ends, also
+// where a word meant nothing.
+func TestMoveSummary(t *testing.T) {
+	first, _ := twoCPUs(t)
+	h, pid := newHome(t), sleeper(t)
+	for _, args := range []string{"move %d -t %d,nosuchname -o json", "move %d -t %d -q nosuchline -o json", "pin --cpu %d %d nosuchname -o json"} {
+		r := h.run(strings.Fields(fmt.Sprintf(args, first, pid))...)
+		require.Equal(t, ExitSome, r.code, "%s: %s", args, r.err)
+		summary := ofType(jsonLines(t, r.out), "summary")
+		require.Len(t, summary, 1)
+		assert.EqualValues(t, ExitSome, summary[0]["exit_code"], args)
+	}
+}
+
 func TestMoveErrors(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	before := affinityOf(t, pid)

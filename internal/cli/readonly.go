@@ -62,13 +62,23 @@ func lookOnly(cmd *cobra.Command) {
 		lookOnly(sub)
 	}
 	known := cmd.Args
+	cmd.Annotations = map[string]string{removedCommands: strings.Join(removed, " ")}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && slices.Contains(removed, args[0]) {
-			return usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", args[0])
-		}
-		if known == nil {
-			return nil
+		if err := asksForRemoved(cmd, args); err != nil || known == nil {
+			return err
 		}
 		return known(cmd, args)
 	}
+}
+
+// removedCommands is the annotation that names what read-only mode took away.
+const removedCommands = "removed-commands"
+
+// asksForRemoved is the error for words that begin with a command which read-only
+// mode took away.
+func asksForRemoved(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || !slices.Contains(strings.Fields(cmd.Annotations[removedCommands]), args[0]) {
+		return nil
+	}
+	return usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", args[0])
 }

@@ -51,6 +51,9 @@ func TestReadOnly(t *testing.T) {
 		"--readonly --headless --yes":            "there is no flag --yes in read-only mode",
 		"--readonly --nosuch":                    "unknown flag: --nosuch",
 		"run --readonly -- true":                 "read-only mode",
+		"--readonly pin 1 --cpu 0":               "there is no command \"pin\" in read-only mode",
+		"--readonly irq move 1 --cpu 0":          "there is no command \"move\" in read-only mode",
+		"--readonly irq list --cpu 0":            "unknown flag: --cpu",
 	} {
 		r := h.run(strings.Fields(args)...)
 		assert.NotZero(t, r.code, args)

@@ -194,12 +194,12 @@ func (p *sweepPrinter) staying(when string, all []partition.Staying) error {
 	} else if slices.EqualFunc(groups, p.before, func(a, b stayGroup) bool { return a.name == b.name && a.why == b.why && a.cpus.Equal(b.cpus) }) {
 		return nil // nothing that was not told
 	}
-	heading := fmt.Sprintf("What keeps CPUs %s whatever is tried:", p.cpus)
+	heading := fmt.Sprintf("What keeps %s whatever is tried:", p.cpus.InWords())
 	if when == "after" {
-		heading = fmt.Sprintf("What keeps CPUs %s now:", p.cpus)
+		heading = fmt.Sprintf("What keeps %s now:", p.cpus.InWords())
 	}
 	if len(groups) == 0 {
-		heading = fmt.Sprintf("Nothing keeps CPUs %s.", p.cpus)
+		heading = fmt.Sprintf("Nothing keeps %s.", p.cpus.InWords())
 	}
 	if _, err := fmt.Fprintln(p.Out, heading); err != nil || len(groups) == 0 {
 		return err

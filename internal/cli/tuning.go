@@ -224,6 +224,7 @@ func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched err
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	a.tellUnmatched(unmatched)
+	o.unmatched = unmatched
 	t, err := a.tuner()
 	if err != nil {
 		return err
@@ -241,5 +242,5 @@ func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched err
 	if err := a.printChoices(choices, o.output); err != nil {
 		return err
 	}
-	return someUnmatched(a.carryOut(ctx, t, plan, o), unmatched)
+	return a.carryOut(ctx, t, plan, o)
 }
