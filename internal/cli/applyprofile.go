@@ -43,7 +43,7 @@ func newApply(a *app) *cobra.Command {
 }
 
 func oneFile(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
+	if len(args) != 1 || args[0] == "" {
 		return usagef("%s takes one file", cmd.CommandPath())
 	}
 	return nil

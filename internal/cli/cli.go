@@ -19,6 +19,7 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/guard"
+	"piton/internal/kernel"
 )
 
 // IO is what a run of piton touches of its surroundings, so that a test can run
@@ -32,10 +33,16 @@ type IO struct {
 	// Signals delivers SIGINT, SIGTERM, SIGHUP and SIGQUIT to commands that end in an
 	// orderly way; nil = those of this process.
 	Signals <-chan os.Signal
+	// Exec makes this process another program (piton run), as kernel.Exec, which nil
+	// stands for.
+	Exec func(path string, argv, env []string, prepare func(kernel.TID) error) error
 }
 
 // Main runs piton and returns its exit code.
 func Main(io IO) int {
+	if io.Exec == nil {
+		io.Exec = kernel.Exec
+	}
 	a := &app{IO: io}
 	if len(io.Args) > 0 && io.Args[0] == workloadVerb {
 		return a.workload(io.Args[1:])

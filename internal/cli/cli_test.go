@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -60,7 +61,11 @@ func newHome(t *testing.T) *home {
 func (h *home) run(args ...string) result {
 	h.t.Helper()
 	var out, errs bytes.Buffer
-	code := Main(IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs})
+	code := Main(IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs, Exec: func(path string, _, _ []string, _ func(kernel.TID) error) error {
+		err := fmt.Errorf("the test would have become %s", path)
+		assert.NoError(h.t, err, "piton %v", args)
+		return fmt.Errorf("exec: %w", err)
+	}})
 	r := result{code, out.String(), errs.String()}
 	assert.NotContains(h.t, r.out, "\x1b", "piton %v: escape byte on stdout", args)
 	assert.NotContains(h.t, r.err, "\x1b", "piton %v: escape byte on stderr", args)

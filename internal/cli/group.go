@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,8 @@ func newHelp() *cobra.Command {
 }
 
 // addCompletion adds cobra's commands that write completions, under piton's words.
-func addCompletion(root *cobra.Command) {
+func addCompletion(root *cobra.Command, out io.Writer) {
+	root.SetOut(out) // cobra remembers where to as of here
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {

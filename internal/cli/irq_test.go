@@ -105,9 +105,9 @@ func TestIRQQueues(t *testing.T) {
 }
 
 func TestIRQHelpAndMistakes(t *testing.T) {
-	r := newHome(t).run("irq")
+	r := newHome(t).run("irq", "--help")
 	assert.Zero(t, r.code)
-	assert.Contains(t, r.out, "piton irq list [flags]")
+	assert.Contains(t, r.out, "piton irq [command]")
 	assert.Contains(t, r.out, `{"type":"irq"}`)
 	for _, tt := range []struct{ args, want string }{
 		{"irq lst", "there are irq default, list, move"},

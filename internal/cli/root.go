@@ -64,7 +64,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newPin(a), newNice(a), newPolicy(a), newIONice(a), newRun(a), newIsolate(a), newInclude(a), newMove(a), newSpread(a), newUndo(a), newKeep(a), newRescue(a), newJournal(a), newBench(a), newWatch(a), newTopo(a), newIRQ(a), newWhatIs(a), newDoctor(a), newHeadlessHelp(), newKeysHelp(a))
 	root.AddCommand(newSlice(a), newClamp(a), newCookie(a))
 	root.AddCommand(newSave(a), newApply(a), newVerify(a), newProfiles(a), newSysctl(a), newExport(a), newMan(a))
-	addCompletion(root)
+	addCompletion(root, a.Out)
 	if a.readonly {
 		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp, readOnlyExample
 		lookOnly(root)
@@ -119,7 +119,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 // needArgs is for commands that take at least n words.
 func needArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
+		if len(args) < n || n > 0 && args[0] == "" { // of a variable that is not set
 			return usageError{fmt.Errorf("%s needs %s", cmd.CommandPath(), what)}
 		}
 		return nil

@@ -67,8 +67,11 @@ by its affinity; the group is removed when all have ended.`,
 
 // runCommand becomes the command; it returns only when that fails.
 func runCommand(ctx context.Context, a *app, want action.Tuning, o runOptions, argv []string) error {
-	if !a.live() {
+	switch {
+	case !a.live():
 		return errNoRun
+	case a.readonly: // "piton run --readonly"
+		return errReadOnly
 	}
 	path, err := a.lookPath(argv[0])
 	if err != nil {
@@ -81,7 +84,7 @@ func runCommand(ctx context.Context, a *app, want action.Tuning, o runOptions, a
 		}
 	}
 	var unplaced error
-	err = kernel.Exec(path, argv, a.Env, func(self kernel.TID) error {
+	err = a.Exec(path, argv, a.Env, func(self kernel.TID) error {
 		if unplaced = place(self); unplaced == nil {
 			unplaced = o.memory.set()
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -116,6 +117,10 @@ func (a *app) store(file string, p *profile.Profile, force bool) error {
 	err := profile.Save(file, p, force)
 	if errors.Is(err, profile.ErrEdited) {
 		return fmt.Errorf("%w; --force writes it all the same", err)
+	}
+	var read *fs.PathError
+	if errors.As(err, &read) { // what is there already; it names the file
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

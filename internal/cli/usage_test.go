@@ -151,6 +151,16 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
+// TestEmptyWords gives commands the word that a script has for a variable which
+// is not set.
+func TestEmptyWords(t *testing.T) {
+	for _, verb := range []string{"pin", "isolate", "include", "save", "apply", "verify", "undo", "keep", "watch", "what-is", "sysctl", "irq move", "irq default", "export shell"} {
+		r := newHome(t).run(append(strings.Fields(verb), "")...)
+		assert.Equal(t, ExitUsage, r.code, "piton %s \"\": %s", verb, r.err)
+		assert.Empty(t, r.out, verb)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	r := newHome(t).run("--help")
 	assert.Zero(t, r.code)

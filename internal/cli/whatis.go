@@ -24,9 +24,10 @@ func newWhatIs(a *app) *cobra.Command {
 		Short: "explain kernel threads, interrupts and processes",
 		Long: `Say what a task or an interrupt is, who made it, whether it is bound to a CPU, and what can be done about it.
 
-` + targetHelp + ` Also the name of a kernel thread that does not run here ('kworker/3:1H-kblockd'),
-irq:NUMBER, the name of an interrupt's handler or device (nvme0, virtio2-input.0), and a name from /proc/interrupts or
-/proc/softirqs (RES, NET_RX). A bare number is a PID or TID.
+` + targetHelp + `
+Also the name of a kernel thread that does not run here ('kworker/3:1H-kblockd'), irq:NUMBER, the name of an
+interrupt's handler or device (nvme0, virtio2-input.0), and a name from /proc/interrupts or /proc/softirqs (RES,
+NET_RX). A bare number is a PID or TID.
 
 With -o json, one {"type":"what"} line each; what is not known or does not apply is null: v, target, kind
 (kernel_thread, process, thread, irq, softirq), name, tid, irq, what, made_by, cpus (cpulist), movable, unit, cgroup,
