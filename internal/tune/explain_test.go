@@ -85,7 +85,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		{name: "real-time", method: "SetPolicy", errno: syscall.EPERM, settings: policy("fifo:10"), status: Failed,
 			want: "real-time policy FIFO:10 needs CAP_SYS_NICE (or a RLIMIT_RTPRIO of at least 10, it is 3; \"rtprio\" in /etc/security/limits.conf): " + howToGetRights,
 			is:   ErrNotPermitted},
-		{name: "DEADLINE", method: "SetPolicy", errno: syscall.EPERM, settings: policy("deadline:5ms/10ms/10ms"), status: Failed,
+		{name: "DEADLINE", method: "SetAttr", errno: syscall.EPERM, settings: policy("deadline:5ms/10ms/10ms"), status: Failed,
 			want: "DEADLINE:5ms/10ms/10ms needs CAP_SYS_NICE: " + howToGetRights, is: ErrNotPermitted},
 		{name: "leaving IDLE", method: "SetPolicy", errno: syscall.EPERM, settings: policy("other"), status: Failed,
 			setup: func(m *machine) {
