@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/partition"
 	"piton/internal/profile"
 	"piton/internal/tune"
 )
@@ -90,6 +91,9 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 // again for tasks that were born meanwhile.
 func (a *app) profilePlan(ctx context.Context, t *tune.Tuner, p *profile.Profile, r *profile.Resolution, file string) (tune.Plan, error) {
 	reason := "profile " + fileName(file)
+	if r.SetsApart() {
+		reason = partition.WithIsolation(reason, r.Isolates)
+	}
 	requests, err := r.Requests(reason)
 	if err != nil {
 		return tune.Plan{}, err

@@ -100,3 +100,31 @@ func without(t *testing.T, file, line string) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), line, "", 1)), 0o644))
 }
+
+// TestVMIncludeOfAProfile: the CPUs that a profile has isolated are taken in again
+// as those of piton isolate are, and what else it did stays.
+func TestVMIncludeOfAProfile(t *testing.T) {
+	s := needSmallVM(t)
+	h, pid, pinned := newHome(t), sleeper(t), sleeper(t)
+	last := fmt.Sprint(s.cpus - 1)
+	file := profileFile(t, "[isolation]\ncpus = '"+last+"'\n[sysctl]\n'vm.swappiness' = 7\n")
+	require.Zero(t, h.run("pin", fmt.Sprint(pinned), "--cpu", last).code)
+	before, affinity := everyMask(t), affinityOf(t, pid)
+	r := h.run("apply", file, "--yes")
+	require.Zero(t, r.code, r.err)
+	require.NotEqual(t, affinity, affinityOf(t, pid))
+	r = h.run("include", last)
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, last, affinityOf(t, pinned))
+	assert.Empty(t, unlike(before, everyMask(t)))
+	text, err := os.ReadFile("/proc/sys/vm/swappiness")
+	require.NoError(t, err)
+	assert.Equal(t, "7\n", string(text), "that is no isolation")
+	r = h.run("include", last)
+	assert.Equal(t, ExitFailed, r.code)
+	assert.Contains(t, r.err, "not isolated")
+	require.Zero(t, h.run("undo", "--all").code)
+	text, err = os.ReadFile("/proc/sys/vm/swappiness")
+	require.NoError(t, err)
+	assert.NotEqual(t, "7\n", string(text))
+}

@@ -20,6 +20,7 @@ type event struct {
 	id      uint64
 	atTicks uint64     // when the tasks were looked at, USER_HZ since boot
 	apart   cpuset.Set // isolated once it was in force
+	mixed   bool       // the entry did more than that, as profiles do
 }
 
 // key names a task or a file for good.
@@ -63,24 +64,26 @@ func Past(entries []tune.Entry) History {
 	h := History{items: map[key]*item{}}
 	for _, e := range entries {
 		isolated, included, ok := parseReason(e.Reason)
-		if !ok || e.Undone || e.PastBoot || len(e.Undoes) > 0 {
+		if !ok || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 {
 			continue
 		}
-		h.events = append(h.events, event{e.ID, e.Sweep, h.Apart().Or(isolated).AndNot(included)})
+		mixed := strings.Contains(e.Reason, reasonsEnd)
+		h.events = append(h.events, event{e.ID, e.Sweep, h.Apart().Or(isolated).AndNot(included), mixed})
 		for _, c := range e.Changes {
-			h.take(c)
+			h.take(c, isolated, mixed)
 		}
 	}
 	return h
 }
 
-func (h *History) take(c tune.Change) {
+// take adds a change of an entry; of a mixed one, only if by it something gave way.
+func (h *History) take(c tune.Change, isolated cpuset.Set, mixed bool) {
 	if c.Status != tune.Done && c.Status != tune.Planned || c.Path == "" && c.Attribute != tune.Affinity {
 		return
 	}
 	before, errBefore := cpuset.Parse(c.Before)
 	after, errAfter := cpuset.Parse(c.After)
-	if errBefore != nil || errAfter != nil {
+	if errBefore != nil || errAfter != nil || mixed && !gaveWay(before, after, isolated) {
 		return
 	}
 	k := key{tid: c.TID, startTicks: c.StartTicks}
@@ -92,6 +95,13 @@ func (h *History) take(c tune.Change) {
 	}
 	i := h.items[k]
 	i.steps = append(i.steps, step{len(h.events) - 1, after, c.Status == tune.Done})
+}
+
+// gaveWay reports whether a mask became what Isolate makes of it: without the CPUs,
+// or all others if it had none but those.
+func gaveWay(before, after, isolated cpuset.Set) bool {
+	left := before.AndNot(isolated)
+	return !left.Equal(before) && after.And(isolated).Empty() && (left.Empty() || left.Equal(after))
 }
 
 // Apart returns the CPUs that piton has isolated and not included since.
@@ -106,7 +116,7 @@ func (h *History) Apart() cpuset.Set {
 // apart, newest first, and the last event before them, -1 for none; no entries if
 // no number of them does.
 func (h *History) since(remaining cpuset.Set) (ids []uint64, until int) {
-	for i := len(h.events) - 1; i >= 0; i-- {
+	for i := len(h.events) - 1; i >= 0 && !h.events[i].mixed; i-- {
 		ids = append(ids, h.events[i].id)
 		var earlier cpuset.Set
 		if i > 0 {
@@ -134,10 +144,20 @@ func (h *History) before(startTicks uint64) int {
 const (
 	isolateWord = "isolate "
 	includeWord = "include "
+	reasonsEnd  = "; " // before one of several reasons
 )
+
+// WithIsolation is the reason of a change that sets CPUs apart among other things,
+// so that Include knows of it.
+func WithIsolation(reason string, cpus cpuset.Set) string {
+	return reason + reasonsEnd + isolateWord + cpus.String()
+}
 
 // parseReason reads the reason of an entry: what it set apart, or took in.
 func parseReason(text string) (isolated, included cpuset.Set, ok bool) {
+	if i := strings.LastIndex(text, reasonsEnd); i >= 0 {
+		text = text[i+len(reasonsEnd):]
+	}
 	into, rest := &isolated, ""
 	if rest, ok = strings.CutPrefix(text, isolateWord); !ok {
 		into = &included

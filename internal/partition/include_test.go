@@ -69,6 +69,37 @@ func TestIncludeBorn(t *testing.T) {
 	}
 }
 
+// TestIncludeOfAProfile: of an entry that did more than to isolate, only that is
+// taken back.
+func TestIncludeOfAProfile(t *testing.T) {
+	w := server(t)
+	before := w.masks()
+	out, err := Isolate(w.f, set(t, "4-7"))
+	require.NoError(t, err)
+	for i := range out.Requests {
+		out.Requests[i].Reason = WithIsolation("profile rt.toml", set(t, "4-7"))
+	}
+	w.carryOut(out.Requests)
+	e, pinned := &w.entries[0], w.f.Tasks[0].key()
+	placed := w.f.Tasks[6].key() // 10, had 2-5
+	for i := range e.Changes {
+		if c := &e.Changes[i]; c.TID == pinned.tid {
+			c.After, *w.at(pinned) = "6", set(t, "6") // where the profile wants it
+		} else if c.TID == placed.tid {
+			c.After, *w.at(placed) = "2", set(t, "2")
+		}
+	}
+	past := Past(w.entries)
+	assert.Equal(t, "4-7", past.Apart().String())
+	included := w.include("4-7")
+	assert.Empty(t, included.Undo, "the entry did more")
+	assert.Empty(t, included.Refused)
+	before[pinned], before[placed] = "6", "2"
+	assert.Equal(t, before, w.masks())
+	past = Past(w.entries)
+	assert.True(t, past.Apart().Empty())
+}
+
 func TestIncludeLeavesDrift(t *testing.T) {
 	w := server(t)
 	w.isolate("4-7")

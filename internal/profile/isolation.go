@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -55,10 +56,15 @@ func (r *resolver) isolation(p *Isolation) {
 			})
 		}
 	}
-	r.out.Isolates, r.out.Rest = cpus, plan.Rest
+	r.out.Isolates, r.out.Rest, r.out.isolation = cpus, plan.Rest, item
 	if staying > 0 {
 		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts stay on %s, whatever is tried; piton isolate %s --dry-run lists them", staying, cpus, cpus))
 	}
+}
+
+// SetsApart reports whether something has still to give way for the isolation.
+func (r *Resolution) SetsApart() bool {
+	return slices.ContainsFunc(r.Wants, func(w Want) bool { return w.Item == r.isolation && !w.OK() && w.Blocked == "" })
 }
 
 // machineFacts is what is known of the machine for setting CPUs apart.

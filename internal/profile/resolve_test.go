@@ -108,6 +108,8 @@ func TestResolveIsolation(t *testing.T) {
 	assert.Contains(t, drift(Resolve(parsed(t, "[isolation]\ncpus='6-7'\n"), m.State)), "202 G1 *Conc affinity: 6-7 → 0-3", "not to CPUs that are apart already")
 	assert.Equal(t, "6-7", r.Isolates.String())
 	assert.Equal(t, "0-5", r.Rest.String())
+	assert.True(t, r.SetsApart())
+	assert.False(t, Resolve(parsed(t, "[[task]]\nname='jackd'\ncpus='6-7'\n"), m.State).SetsApart())
 }
 
 func TestCPUsEach(t *testing.T) {

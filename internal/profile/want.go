@@ -47,6 +47,8 @@ type Resolution struct {
 	Isolates, Rest cpuset.Set
 	Isolated       map[string]bool // the files that it changes, if they can be
 	Ticks          uint64          // USER_HZ since boot, when the machine was looked at
+
+	isolation string // the Item of wants that keep the CPUs free
 }
 
 // Drift returns the wants that are not as they should be.
