@@ -129,6 +129,8 @@ func entryState(e tune.Entry) string {
 		return "before the last boot"
 	case !e.Finished:
 		return "interrupted"
+	case e.ChangedNothing():
+		return "nothing changed"
 	}
 	return "in force"
 }

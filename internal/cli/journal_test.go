@@ -93,3 +93,20 @@ func TestJournalShowsFiles(t *testing.T) {
 	assert.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "irq 9990 (eth0) is gone, so there is nothing to undo")
 }
+
+// TestJournalOfAFailure: what was refused by the kernel is not in force, and undo
+// passes it by.
+func TestJournalOfAFailure(t *testing.T) {
+	first, _ := twoCPUs(t)
+	h, pid := newHome(t), sleeper(t)
+	before := affinityOf(t, pid)
+	require.Zero(t, h.run("pin", fmt.Sprint(pid), "--cpu", fmt.Sprint(first)).code)
+	require.NotZero(t, h.run("policy", fmt.Sprint(pid), "deadline:1ms/10ms/10ms").code, "it is pinned")
+	entries := ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry")
+	require.Len(t, entries, 2)
+	assert.Equal(t, "in force", entries[0]["state"])
+	assert.Equal(t, "nothing changed", entries[1]["state"])
+	require.Zero(t, h.run("undo").code)
+	assert.Equal(t, before, affinityOf(t, pid))
+	assert.Equal(t, ExitFailed, h.run("undo").code, "nothing is left")
+}

@@ -118,6 +118,11 @@ func (e *Entry) take(r record, boot string) {
 	}
 }
 
+// ChangedNothing reports whether none of the changes came about: all were refused.
+func (e *Entry) ChangedNothing() bool {
+	return e.Finished && !slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Status == Done || c.Status == Planned })
+}
+
 func (e *Entry) add(changes []jchange) {
 	for _, c := range changes {
 		c.Status = Planned // nothing is known of it until the end is

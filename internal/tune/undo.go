@@ -104,7 +104,7 @@ type goal struct {
 func (u *undoer) choose() ([]Entry, error) {
 	var able []Entry
 	for _, e := range slices.Backward(u.entries) {
-		if len(e.Undoes) == 0 && !e.Undone && !e.PastBoot && !e.Time.Before(u.q.Since) {
+		if len(e.Undoes) == 0 && !e.Undone && !e.PastBoot && !e.ChangedNothing() && !e.Time.Before(u.q.Since) {
 			able = append(able, e)
 		}
 	}
