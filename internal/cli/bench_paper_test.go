@@ -163,3 +163,33 @@ func TestFullFilesystem(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, jsonLines(t, string(kept)), "what fitted is whole")
 }
+
+// TestKilledChildIsOneFailedRun kills a workload's process in the middle: that
+// run has failed, the others count.
+func TestKilledChildIsOneFailedRun(t *testing.T) {
+	h := newHome(t)
+	cmd := h.program("bench", "nqueens", "-n", "13", "--place", "normal", "--runs", "3", "--warmup", "0")
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Start())
+	eventually(t, "the workload at work", func() bool {
+		files, _ := filepath.Glob("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/task/*/children")
+		for _, file := range files {
+			children, _ := os.ReadFile(file)
+			for _, word := range strings.Fields(string(children)) { // of our own child
+				pid, err := strconv.Atoi(word)
+				if err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+					return true
+				}
+			}
+		}
+		return false
+	})
+	_ = cmd.Wait()
+	assert.Equal(t, ExitSome, cmd.ProcessState.ExitCode(), errs.String())
+	assert.Contains(t, errs.String(), "1 of 3 runs failed")
+	assert.Contains(t, errs.String(), "killed")
+	assert.Contains(t, out.String(), "1 failed and left out")
+	r := h.run("bench", "report", "-o", "csv")
+	assert.Equal(t, 4, strings.Count(r.out, "\n"), "all three are kept")
+}
