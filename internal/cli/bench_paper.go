@@ -89,6 +89,9 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 		a.warn("results are not kept, so this cannot be gone on with later: %v", run.KeepErr)
 	}
 	printed := out.print(run.Results)
+	if printed == nil && run.KeepErr == nil && o.output.value == asTable {
+		fmt.Fprintf(a.Out, "\nkept as %s: piton bench report %s -o html prints it again\n", run.Grid.ID, run.Grid.ID)
+	}
 	switch {
 	case errors.Is(err, context.Canceled) && run.KeepErr == nil:
 		a.warn("interrupted; the same command goes on from here")

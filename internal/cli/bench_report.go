@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/kernel"
+	"piton/internal/paper"
 	"piton/internal/report"
 )
 
@@ -22,9 +23,9 @@ type reportOptions struct {
 func newBenchReport(a *app) *cobra.Command {
 	o := &reportOptions{last: count{n: 1, min: 1, max: bench.MaxRuns}}
 	cmd := &cobra.Command{
-		Use:   "report [STUDY-ID…]",
+		Use:   "report [ID…]",
 		Short: "print studies of the past from the file of results",
-		Long: `Print studies that were made before, the last one unless others are named. A study is also compared with the last
+		Long: `Print studies that were made before, the last one unless others are named, or the papers with that ID. A study is also compared with the last
 one of the same work before it; where the machine's conditions were others, that is said.`,
 		Example: "  piton bench report -o html > report.html\n" +
 			"  piton bench report --workload nqueens --last 5 -o markdown",
@@ -54,6 +55,11 @@ func runBenchReport(a *app, ids []string, o *reportOptions) error {
 	for _, note := range history.Notes {
 		a.warn("%s", note)
 	}
+	for _, g := range history.Grids {
+		if slices.Equal(ids, []string{g.ID}) {
+			return reportPapers(a, history, g, o.output.value)
+		}
+	}
 	chosen, err := o.choose(history, ids)
 	if err != nil {
 		return err
@@ -75,7 +81,7 @@ func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, 
 		return out, nil
 	}
 	for _, r := range h.Studies {
-		if o.workload == "" || r.Study.Workload == o.workload {
+		if r.Study.Grid == "" && (o.workload == "" || r.Study.Workload == o.workload) {
 			out = append(out, r)
 		}
 	}
@@ -137,4 +143,19 @@ func printRecords(out *benchOutput, studies []bench.Results) error {
 		}
 	}
 	return nil
+}
+
+// reportPapers prints published studies that were run before.
+func reportPapers(a *app, h bench.History, g bench.Grid, format string) error {
+	chosen, err := paper.Lookup(g.Papers)
+	if err != nil {
+		return err
+	}
+	all, err := a.papers(chosen, 0, nil)
+	if err != nil {
+		return err
+	}
+	out := paperOutput{a: a, papers: chosen, o: &paperOptions{}, machine: all.options.Machine}
+	out.o.output.value = format
+	return out.print(h.Cells(g.ID))
 }

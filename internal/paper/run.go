@@ -126,7 +126,7 @@ func (r *Run) plan(ctx context.Context, p Paper) error {
 	}
 	work, start := probeTime.Seconds(), 0.0
 	if last := tried.Runs[len(tried.Runs)-1]; last.Err == "" {
-		work = max(last.Wall.Seconds(), 1e-4)
+		work = max(last.Seconds, 1e-4)
 		start = max(time.Since(began).Seconds()-work, 0)
 	}
 	share := r.planned(p)
