@@ -205,19 +205,11 @@ func (p *paperOutput) clear() {
 	}
 }
 
-func (p *paperOutput) sections(all []bench.Results) []report.Section {
-	var out []report.Section
-	for _, one := range p.papers {
-		out = append(out, one.Section(p.machine, all))
-	}
-	return out
-}
-
 const paperTitle = "The studies again"
 
 // print prints what there is, and writes the page.
 func (p *paperOutput) print(all []bench.Results) error {
-	sections := p.sections(all)
+	sections := paper.Sections(p.papers, p.machine, all)
 	if p.o.report != "" {
 		if err := report.WriteFile(p.o.report, report.Page{Title: paperTitle, Sections: sections}); err != nil {
 			return err
@@ -237,8 +229,10 @@ func (p *paperOutput) print(all []bench.Results) error {
 		if err := report.Text(p.a.Out, s); err != nil {
 			return err
 		}
-		for _, line := range p.papers[i].Pictures(s, all, out.width()) {
-			fmt.Fprintln(p.a.Out, line)
+		if i < len(p.papers) { // and not the conditions
+			for _, line := range p.papers[i].Pictures(s, all, out.width()) {
+				fmt.Fprintln(p.a.Out, line)
+			}
 		}
 	}
 	return nil

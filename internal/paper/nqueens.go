@@ -20,7 +20,7 @@ const (
 var nqueens = Paper{
 	Name: "nqueens", Title: "N-Queens, bound and in real time (PI-Tool)",
 	Source: "Published 2014: Intel Core i7-4770K, 4 cores, 8 threads, 3.5 GHz, Linux 3.14; FIFO and RR at priority 6, bound to one CPU.",
-	weight: 3, probe: bench.Study{Args: args("-n", 13)}, cells: queensCells, scales: 6, present: queens,
+	weight: 3, probe: bench.Study{Args: args("-n", 13), Placements: []bench.Placement{leastLoaded}}, cells: queensCells, scales: 6, present: queens,
 }
 
 // queensPublished are the seconds by N: normal, Tuna FIFO, Tuna RR, PI-Tool FIFO,

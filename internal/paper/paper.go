@@ -23,7 +23,8 @@ type Paper struct {
 	Title  string
 	Source string // who measured it, on what
 	weight float64
-	// probe is a quick run whose time tells how fast the machine is.
+	// probe is a quick run whose time tells how fast the machine is; it is placed as
+	// most cells are.
 	probe bench.Study
 	// cells are the grid at a scale, 0 the published one and scales-1 the smallest.
 	cells  func(m Machine, scale int) []cell
@@ -104,11 +105,22 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 		s.Figures = append(s.Figures, own(g.of("%s", key))...)
 	}
 	s.Tables = append(s.Tables, g.table())
-	if len(g.results) > 0 {
-		s.Tables = append(s.Tables, report.Conditions(g.results[0].Conditions))
-	}
 	s.Notes = append(s.Notes, g.notes()...)
 	return s
+}
+
+// Sections are those of several papers, and one for the conditions.
+func Sections(papers []Paper, m Machine, all []bench.Results) []report.Section {
+	var out []report.Section
+	for _, p := range papers {
+		out = append(out, p.Section(m, all))
+	}
+	if len(all) == 0 {
+		return out
+	}
+	t := report.Conditions(all[0].Conditions)
+	t.Below = false
+	return append(out, report.Section{Title: "Conditions", Lead: []string{"As the first cell began."}, Tables: []report.Table{t}})
 }
 
 // Pictures draws what a section shows in lines at most width cells wide: its

@@ -41,11 +41,12 @@ type Options struct {
 	On   func(Progress) // may be nil
 }
 
-// rounds of a paper: at most, and as many as its sizes are chosen for, which is
-// what an interval of a median needs.
+// Rounds of a paper: at most, and as many as its sizes are chosen for. Six are what
+// an interval of a median needs, five what the rank test needs for four placements.
 const (
 	mostRounds   = 10
 	wantedRounds = 6
+	leastRounds  = 5
 )
 
 // Run is papers being run, or what is left of it.
@@ -114,7 +115,10 @@ const probeTime = 10 * time.Second
 // rounds fit into the paper's share.
 func (r *Run) plan(ctx context.Context, p Paper) error {
 	probe := p.probe
-	probe.Workload, probe.Placements, probe.Runs, probe.Timeout = p.Name, onlyNormal, 1, probeTime
+	probe.Workload, probe.Runs, probe.Timeout = p.Name, 1, probeTime
+	if probe.Placements == nil {
+		probe.Placements = onlyNormal
+	}
 	probe.Grid, probe.Cell = r.Grid.ID, p.Name+" "+probeKey
 	tried, err := r.o.Runner.Begin(probe)
 	if err != nil {
@@ -129,17 +133,28 @@ func (r *Run) plan(ctx context.Context, p Paper) error {
 		work = max(last.Seconds, 1e-4)
 		start = max(time.Since(began).Seconds()-work, 0)
 	}
-	share := r.planned(p)
-	scale := 0
-	for scale < p.scales-1 && roundTime(p.cells(r.o.Machine, scale), work, start)*wantedRounds > share.Seconds() {
-		scale++
-	}
-	for _, c := range p.cells(r.o.Machine, scale) {
+	for _, c := range r.choose(p, work, start) {
 		if err := r.begin(p, c, work, start); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// choose returns the cells of the largest sizes of which enough rounds fit into
+// the paper's share. Where starting and placing takes most of the time, smaller
+// sizes would not make more rounds: then there are fewer.
+func (r *Run) choose(p Paper, work, start float64) []cell {
+	share := r.planned(p).Seconds()
+	for scale := range p.scales {
+		cells := p.cells(r.o.Machine, scale)
+		round, overhead := roundTime(cells, work, start), roundTime(cells, 0, start)
+		rounds := min(max(share/2/max(overhead, 1e-9), leastRounds), wantedRounds)
+		if round*rounds <= share || round-overhead < overhead/2 {
+			return cells
+		}
+	}
+	return p.cells(r.o.Machine, p.scales-1)
 }
 
 // planned is a paper's share of the whole budget.

@@ -84,10 +84,7 @@ func (v *View) write() tea.Cmd {
 	machine, dir := v.o.Machine, v.o.Reports
 	return func() tea.Msg {
 		page := report.Page{Title: s.title}
-		for _, p := range s.chosen {
-			page.Sections = append(page.Sections, p.Section(machine, s.all))
-		}
-		if s.chosen == nil {
+		if page.Sections = paper.Sections(s.chosen, machine, s.all); s.chosen == nil {
 			page.Sections = []report.Section{report.Study(s.results)}
 		}
 		html, svg, err := report.WriteFiles(dir, "report-"+s.id, page)
