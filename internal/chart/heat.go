@@ -48,12 +48,12 @@ func (h Heat) draw(c *canvas) {
 	c.height += float64(len(h.Values)) * cellHeight
 }
 
-// shade is how dark a cell is, 0.08 to 0.75: the text on it stays readable.
+// shade is how dark a cell is, 0.05 to 0.55: the text on it stays readable.
 func shade(v, low, high float64) float64 {
 	if high <= low {
-		return 0.4
+		return 0.3
 	}
-	return 0.08 + 0.67*(v-low)/(high-low)
+	return 0.05 + 0.5*(v-low)/(high-low)
 }
 
 func (h Heat) cell(c *canvas, x, y, wide, dark float64, row, column int) {
@@ -61,7 +61,7 @@ func (h Heat) cell(c *canvas, x, y, wide, dark float64, row, column int) {
 	middle := y + cellHeight/2 + Size*0.35
 	if h.Notes != nil && h.Notes[row][column] != "" {
 		middle -= Size * 0.5
-		c.text(x+wide/2, middle+Size*1.1, "pt m", "middle", h.Notes[row][column])
+		c.text(x+wide/2, middle+Size*1.1, "pt", "middle", h.Notes[row][column])
 	}
 	c.text(x+wide/2, middle, "pt", "middle", Short(h.Values[row][column]))
 }

@@ -56,7 +56,7 @@ func (s Spans) draw(c *canvas) {
 		c.line(ax.at(v), bottom, ax.at(v), bottom+4, "px")
 		c.text(ax.at(v), bottom+Size*1.4, "pt m", "middle", Short(v))
 	}
-	c.height = bottom + Size*1.6
-	c.text(0, c.height-Size*0.2, "pt m", "start", s.Unit)
+	c.height = bottom + Size*2.6
+	c.text(Width-16, c.height, "pt m", "end", s.Unit)
 	c.legend(s.Legend, left)
 }

@@ -43,7 +43,8 @@ differ. Results are kept in $XDG_STATE_HOME/piton/results.jsonl.
 
 A placement is one of these; the first one given is what the others are compared with:
   ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `
-With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"type":"comparison"} a pair.`,
+With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"type":"comparison"} a pair.
+With -o markdown, svg or html: a whole document.`,
 		Example: "  piton bench nqueens -n 13 --place normal --place least-loaded --place fifo:10 --runs 10\n" +
 			"  piton bench matrix -n 500 --threads 100 --place normal --place spread -o json",
 		GroupID: groupProve,

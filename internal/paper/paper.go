@@ -102,7 +102,10 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	s := p.present(m, g)
 	s.Title, s.Lead = p.Title, append([]string{p.Source}, s.Lead...)
 	for _, key := range p.own {
-		s.Figures = append(s.Figures, own(g.of("%s", key))...)
+		for _, f := range own(g.of("%s", key)) {
+			f.Title = key + ": " + f.Title
+			s.Figures = append(s.Figures, f)
+		}
 	}
 	s.Tables = append(s.Tables, g.table())
 	s.Notes = append(s.Notes, g.notes()...)

@@ -52,7 +52,7 @@ func activityFigures(r activity.Result) []chart.Figure {
 	if r.Tick.Found {
 		each = min(each, 12*r.Tick.PeriodNs)
 	}
-	s := chart.Spans{Unit: "ms of the row", End: each / 1e6, Legend: []string{"active", "tick", "other interruption"}}
+	s := chart.Spans{Unit: "ms of the row", End: each / 1e6, Legend: []string{"active", "tick", "", "", "other interruption"}}
 	for i := range barRows {
 		from := float64(i) * each
 		row := chart.SpanRow{Label: fmt.Sprintf("%.1f ms", from/1e6), Filled: true}
@@ -61,7 +61,11 @@ func activityFigures(r activity.Result) []chart.Figure {
 			if stop <= from || start >= from+each {
 				continue
 			}
-			row.Spans = append(row.Spans, chart.Span{From: (max(start, from) - from) / 1e6, To: (min(stop, from+each) - from) / 1e6, Colour: 2 - int(iv[2])})
+			colour := 4
+			if iv[2] == 1 {
+				colour = 1
+			}
+			row.Spans = append(row.Spans, chart.Span{From: (max(start, from) - from) / 1e6, To: (min(stop, from+each) - from) / 1e6, Colour: colour})
 		}
 		s.Rows = append(s.Rows, row)
 	}
