@@ -32,6 +32,8 @@ func TestGrabDropUndo(t *testing.T) {
 	term.keys("z")
 	term.until("the undo", func() bool { return affinityOf(t, pid) == before })
 
+	term.keys("N") // rows stay where they are in the order of PIDs
+	term.wait(`sort PID`)
 	row := term.lineOf(pidText(pid) + ` .*hopper`)
 	cpu := term.lineOf(`^(▸| )[┌└ ]?0 .*\d%`)
 	term.mouse("0;20;%dM", row)  // press

@@ -111,7 +111,7 @@ func (m *Model) takeDelayed(d delayed) tea.Cmd {
 	case h.state == probing:
 		h.state = settled
 		return m.say(info, "the machine is not starved any more, and this screen is an ordinary task again")
-	case h.state == ordinary && starved:
+	case h.state == ordinary && starved && m.dialogs.Empty(): // who types is not interrupted
 		h.state = asking
 		return m.askHaste(ran, waited)
 	}
@@ -124,7 +124,7 @@ func (m *Model) askHaste(ran, waited time.Duration) tea.Cmd {
 			waited.Round(10*time.Millisecond), ran.Round(time.Millisecond))},
 		{Tone: dialog.Plain, Text: "Give this screen a real-time priority until that is over, so that it stays usable? What it starts stays ordinary."},
 	}
-	return m.dialogs.PushUnasked(dialog.NewConfirm("Starved", lines, "raise", "stay"), func(o dialog.Outcome) tea.Cmd {
+	return m.dialogs.PushOffer(dialog.NewConfirm("Starved", lines, "raise", "stay"), func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
 			m.haste.state = settled
 			return nil

@@ -65,6 +65,32 @@ func TestStarvedScreenAsksForPriority(t *testing.T) {
 	})
 }
 
+func TestStarvedScreenLetsKeysThrough(t *testing.T) {
+	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
+		r.press("\\")
+		r.looks(3)
+		assert.NotContains(t, r.text(), "Starved", "not while somebody types")
+		r.press("esc")
+		r.looks(1)
+		assert.Contains(t, r.text(), "Starved")
+		r.wait(time.Second)
+		r.press("alt+2")
+		assert.Contains(t, r.text(), "[2 Cores]", "a key that is no answer does what it always does")
+		assert.NotContains(t, r.text(), "Starved", "and declines")
+		assert.Zero(t, p.raises)
+	})
+	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
+		r.looks(0)
+		r.press("y")
+		assert.Zero(t, p.raises, "it was on its way before the question stood there")
+		r.press("alt+2")
+		assert.Contains(t, r.text(), "Starved", "the question waits until it has been read")
+		r.wait(time.Second)
+		r.press("esc")
+		assert.Contains(t, r.text(), "[2 Cores]")
+	})
+}
+
 func TestStarvedScreenStaysOrdinary(t *testing.T) {
 	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
 		r.looks(1)

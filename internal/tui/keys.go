@@ -108,9 +108,15 @@ func plain(f func(*Model) tea.Cmd) handler {
 // key gives a key to the dialog that is open, or finds the verb that it means
 // in this view. Any key takes the message away.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
-	if !m.dialogs.Empty() {
+	through, declined := m.dialogs.Lets(k)
+	if !m.dialogs.Empty() && !through {
 		return m.dialogs.Update(k)
 	}
+	return tea.Batch(declined, m.viewOrVerb(k))
+}
+
+// viewOrVerb is key where no dialog wants it.
+func (m *Model) viewOrVerb(k tea.KeyPressMsg) tea.Cmd {
 	m.hush()
 	name := k.String()
 	s, ok := action.ForKey(name, m.context())
