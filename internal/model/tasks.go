@@ -137,9 +137,12 @@ func (t *Task) bounce(cpu int32) {
 	if t.CPUsSeen == 1 && t.Bounce[0] == next && t.Bounce[BounceLen-1] == next {
 		return // it never moved, and the history is full
 	}
+	stays := t.CPUsSeen == 1 && t.Bounce[BounceLen-1] == next // the history is not full yet
 	copy(t.Bounce[:], t.Bounce[1:])
 	t.Bounce[BounceLen-1] = next
-	t.CPUsSeen = distinct(&t.Bounce)
+	if !stays {
+		t.CPUsSeen = distinct(&t.Bounce)
+	}
 }
 
 func distinct(bounce *[BounceLen]int16) uint8 {

@@ -43,7 +43,8 @@ type wish struct {
 const schedBudget = 256
 
 const (
-	idEvery      = 5 * time.Second // watched tasks
+	idEvery      = 5 * time.Second // watched tasks that ran: a program may rewrite its arguments
+	idEveryStill = time.Minute     // those that did not: only others can change them, their cgroup say
 	idEveryOther = 3 * time.Minute // a change of user without an exec
 )
 
@@ -123,14 +124,22 @@ func (d *details) identity(w *walk, t, old *Task, watched, turn bool) {
 	switch age := w.at - t.ID.seen; {
 	case old == nil || old.ID != t.ID: // new, or renamed by exec or by itself
 		d.ids.complete(t.ID, t, w.seq, full)
-		t.ID.seen = w.at
+		t.ID.seen, t.ID.ran = w.at, t.RunNs
 		t.ID.settled = w.seq == 1 || old != nil && old.ID.settled
-	case full && !t.ID.Full, !t.ID.settled, watched && age >= idEvery, turn && age >= idEveryOther,
+	case full && !t.ID.Full, !t.ID.settled, watched && age >= t.ID.lasts(t), turn && age >= idEveryOther,
 		execed(t, old):
 		// A daemon gives up root, a child becomes another program soon after it was born.
 		t.ID = d.ids.refreshed(t, w, full || t.ID.Full)
 		d.renewed = true
 	}
+}
+
+// lasts is how long what was read of a watched task is good for.
+func (id *Identity) lasts(t *Task) time.Duration {
+	if t.RunNs != 0 && t.RunNs == id.ran {
+		return idEveryStill
+	}
+	return idEvery
 }
 
 // flagForkNoExec is PF_FORKNOEXEC: forked, no exec yet.

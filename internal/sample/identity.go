@@ -58,7 +58,7 @@ func (ids *identities) program(t *Task, seq uint64) program {
 
 // refreshed returns the identity as it is now.
 func (ids *identities) refreshed(t *Task, w *walk, full bool) *Identity {
-	now := &Identity{Comm: t.ID.Comm, UID: t.ID.UID, seen: w.at, settled: true}
+	now := &Identity{Comm: t.ID.Comm, UID: t.ID.UID, seen: w.at, ran: t.RunNs, settled: true}
 	ids.complete(now, t, w.seq, full)
 	return now
 }

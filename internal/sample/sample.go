@@ -193,6 +193,7 @@ type Identity struct {
 	Full    bool // false while only Comm and UID were read
 
 	seen    time.Duration // when it was looked at last
+	ran     uint64        // Task.RunNs then
 	settled bool          // it was looked at again after its birth, or it is as old as piton
 }
 

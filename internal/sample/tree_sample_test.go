@@ -90,7 +90,7 @@ func TestTasksVanishAndNumbersAreReused(t *testing.T) {
 // shown is an identity without what the sampler notes for itself.
 func shown(id *Identity) *Identity {
 	public := *id
-	public.seen, public.settled = 0, false
+	public.seen, public.ran, public.settled = 0, 0, false
 	return &public
 }
 

@@ -51,6 +51,7 @@ func pieces(into []piece, before, now uv.Line, y int) []piece {
 func (t *terminal) render(lines []int) {
 	t.pieces = t.pieces[:0]
 	whole := t.fresh || len(lines) > t.height/2
+	t.cells.SetScrollOptim(whole) // it hashes every line, changed or not, each time
 	if !whole && t.shifts {
 		t.shift(lines)
 	}

@@ -63,7 +63,6 @@ func (t *terminal) enter() error {
 	t.queue.Reset()
 	t.cells = uv.NewTerminalRenderer(&t.queue, t.env)
 	t.cells.SetColorProfile(t.profile)
-	t.cells.SetScrollOptim(true)
 	t.cells.SetTabStops(-1)
 	t.cells.EnterAltScreen()
 	_, _ = t.cells.WriteString(ansi.ResetModeTextCursorEnable + ansi.SetModeBracketedPaste)
