@@ -4,17 +4,22 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// The cell renderer rewrites a line from its first changed cell to its last.
-// Lines of a monitor change in several places, a figure here and a sparkline
-// there, so each is handed to it piece by piece, which costs about half the
-// bytes.
+// The cell renderer rewrites a line from its first changed cell to its last, one
+// cell more, and ends with a style of none. Lines of a monitor change in several
+// places, a figure here and a sparkline there, so short changes are written here,
+// one after the other, which costs about half the bytes. Where a change can erase
+// instead of write, where it reaches the last column, where cells are wide, and
+// where all has changed, the renderer does it.
 
 // piece is cells [from, to) of line y that have changed.
 type piece struct{ y, from, to int }
 
-// moveBytes is about what it costs to place the cursor and to set the style
-// anew: so much that does not change is rewritten rather than skipped.
-const moveBytes = 10
+// So much that does not change is rewritten rather than skipped: about what it
+// costs to place the cursor, and to set a style.
+const (
+	moveBytes  = 4
+	styleBytes = 5
+)
 
 // pieces appends the changed pieces of line y, which are none if nothing
 // changed. A line with cells that are not one column wide is one piece: the
@@ -27,10 +32,10 @@ func pieces(into []piece, before, now uv.Line, y int) []piece {
 	same := 0 // bytes since the last piece
 	for x := range now {
 		old, cell := &before[x], &now[x]
-		if old.Equal(cell) {
+		if old.Equal(cell) || hollow(old) && hollow(cell) {
 			same += len(cell.Content)
 			if x > 0 && !cell.Style.Equal(&now[x-1].Style) {
-				same += moveBytes / 2
+				same += styleBytes
 			}
 			continue
 		}
@@ -44,25 +49,38 @@ func pieces(into []piece, before, now uv.Line, y int) []piece {
 	return into
 }
 
+// hollow reports whether a cell shows nothing, in whatever style.
+func hollow(c *uv.Cell) bool {
+	return c.Content == " " && c.Style.Bg == nil && c.Style.Underline == 0 && c.Style.Attrs&(uv.AttrReverse|uv.AttrStrikethrough) == 0
+}
+
 // render brings the terminal from buffer to next: the lines were drawn into the
-// latter. Every line's first piece is rendered, then every second one, and so
-// on. When most lines change the screen may have scrolled, which the renderer
+// latter. When most lines change the screen may have scrolled, which the renderer
 // has to see whole.
 func (t *terminal) render(lines []int) {
-	t.pieces = t.pieces[:0]
 	whole := t.fresh || len(lines) > t.height/2
 	t.cells.SetScrollOptim(whole) // it hashes every line, changed or not, each time
-	if !whole && t.shifts {
+	t.pieces = t.pieces[:0]
+	if whole {
+		for _, y := range lines {
+			t.put(piece{y, 0, t.width})
+		}
+		t.cells.Render(t.buffer.RenderBuffer)
+		return
+	}
+	if t.shifts {
 		t.shift(lines)
 	}
 	for _, y := range lines {
-		if whole {
-			t.pieces = append(t.pieces, piece{y, 0, t.width})
-		} else {
-			t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y)
-		}
+		t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y)
 	}
-	for rest := t.pieces; ; {
+	t.renderRest(t.write(t.pieces))
+}
+
+// renderRest lets the renderer do pieces: the first of every line, then every
+// second one, and so on.
+func (t *terminal) renderRest(rest []piece) {
+	for len(rest) > 0 {
 		later := rest[:0]
 		for i, p := range rest {
 			if i > 0 && rest[i-1].y == p.y {
@@ -72,9 +90,7 @@ func (t *terminal) render(lines []int) {
 			t.put(p)
 		}
 		t.cells.Render(t.buffer.RenderBuffer)
-		if rest = later; len(rest) == 0 {
-			return
-		}
+		rest = later
 	}
 }
 

@@ -56,9 +56,9 @@ func (t *terminal) shift(lines []int) {
 			continue
 		}
 		for from, to, ok := findShift(before, now, 0); ok; from, to, ok = findShift(before, now, to) {
-			t.cells.MoveTo(from, y)
+			t.moveTo(from, y)
 			_, _ = t.cells.WriteString(ansi.DeleteCharacter(1))
-			t.cells.MoveTo(to-1, y)
+			t.moveTo(to-1, y)
 			_, _ = t.cells.WriteString(ansi.InsertCharacter(1))
 			for x := from; x < to-1; x++ {
 				cell := before[x+1]
@@ -68,16 +68,9 @@ func (t *terminal) shift(lines []int) {
 			moved = true
 		}
 	}
-	if !moved {
-		return
+	if moved {
+		t.note()
 	}
-	_ = t.cells.Flush()
-	kept := t.queue.Len()
-	x, y := t.cells.Position()
-	t.cells.Render(t.buffer.RenderBuffer)
-	_ = t.cells.Flush()
-	t.queue.Truncate(kept)
-	t.cells.SetPosition(x, y)
 }
 
 // narrow reports whether all cells are one column wide.
