@@ -27,20 +27,26 @@ type numKey struct {
 	index int32
 }
 
+// sortNumbers sorts only what is not 0: of most columns that is little, as most
+// tasks sleep.
 func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
-	keys := make([]numKey, len(rows))
-	for n, i := range rows {
+	var keys []numKey
+	zeros := make([]int32, 0, len(rows))
+	for _, i := range rows {
 		v := c.num(Row{M: m, I: int(i)})
 		if c.rate {
 			v = math.Round(v * 10)
 		}
 		switch {
+		case v == 0:
+			zeros = append(zeros, i)
+			continue
 		case v != v:
 			v = math.Inf(1)
 		case desc:
 			v = -v
 		}
-		keys[n] = numKey{v, i}
+		keys = append(keys, numKey{v, i})
 	}
 	slices.SortFunc(keys, func(a, b numKey) int {
 		switch {
@@ -51,9 +57,17 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 		}
 		return cmp.Compare(a.index, b.index) // Tasks are in order of tid
 	})
-	for n := range keys {
-		rows[n] = keys[n].index
+	slices.Sort(zeros)
+	n := 0
+	for _, k := range keys {
+		if k.key > 0 && len(zeros) > 0 {
+			n += copy(rows[n:], zeros)
+			zeros = nil
+		}
+		rows[n] = k.index
+		n++
 	}
+	copy(rows[n:], zeros)
 }
 
 type textKey struct {
