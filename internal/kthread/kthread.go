@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piton/internal/cpuset"
 )
@@ -44,14 +45,15 @@ type kind struct {
 	do    string
 }
 
-// compiled has the patterns of kinds.
-var compiled = func() []*regexp.Regexp {
+// compiled has the patterns of kinds; compiling them takes a millisecond or two,
+// which a command that never asks should not wait for.
+var compiled = sync.OnceValue(func() []*regexp.Regexp {
 	out := make([]*regexp.Regexp, len(kinds))
 	for i, k := range kinds {
 		out[i] = regexp.MustCompile(`^(?:` + k.name + `)$`)
 	}
 	return out
-}()
+})
 
 // Explain tells what a kernel thread of this name is for; ok is false for a name
 // that is not known. The name may be cut to 15 bytes, as in /proc/PID/comm.
@@ -59,7 +61,7 @@ func Explain(comm string) (m Meaning, ok bool) {
 	if rest, isWorker := strings.CutPrefix(comm, "kworker/"); isWorker {
 		return explainWorker(rest)
 	}
-	for i, pattern := range compiled {
+	for i, pattern := range compiled() {
 		groups := pattern.FindStringSubmatch(comm)
 		if groups == nil {
 			continue

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piton/internal/cpuset"
 )
@@ -40,7 +41,7 @@ type FileSetting struct {
 // fileAttribute says which files an attribute is of, and how their text is read
 // as a value and written.
 type fileAttribute struct {
-	path   *regexp.Regexp // of the whole path
+	path   func() *regexp.Regexp // of the whole path
 	decode func(text string) (string, error)
 	encode func(value string) (string, error) // also the judge of what a value is
 	cpus   bool                               // the value is a cpulist
@@ -102,7 +103,10 @@ func (f fileAttribute) canonical(value string) (string, error) {
 	return text, nil
 }
 
-func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+// whole compiles a pattern when it is asked for, not when piton starts.
+func whole(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) })
+}
 
 // programs are sysctls that make the kernel run what they name, with all
 // rights. piton has no use for them, and an entry of a journal none either.
@@ -118,7 +122,7 @@ func fileOf(a Attribute, file string) (fileAttribute, error) {
 	switch {
 	case !ok:
 		return f, usagef("%q is not an attribute of a file", a)
-	case path.Clean(file) != file || !f.path.MatchString(file):
+	case path.Clean(file) != file || !f.path().MatchString(file):
 		return f, usagef("%q is not a file of %s", file, a)
 	case slices.ContainsFunc(programs, func(p string) bool { return strings.HasPrefix(file, p) }):
 		return f, usagef("%s names a program that the kernel runs: piton does not set it", file)
