@@ -130,3 +130,33 @@ func TestPlaceTargetOfThreads(t *testing.T) {
 	assert.Len(t, target.Share, 1)
 	assert.InDelta(t, 1.5, target.Share[-1], 1e-3, "nobody knows where they ran")
 }
+
+// A process's first thread has no row of its own: it did what the others did not.
+func TestFirstThreadCounts(t *testing.T) {
+	second := func(s float64, threads ...kernel.TID) *sample.Sample {
+		ns := uint64(s * 1e9)
+		row := func(tid kernel.TID, share float64) sample.Task {
+			return task(tid, func(t *sample.Task) {
+				t.TGID, t.Threads, t.LastCPU = 5, 3, 1
+				t.Have, t.RunNs = sample.HaveRun|sample.HaveTime|sample.HaveAffinity, uint64(share*float64(ns))
+				t.Affinity = cpuset.Of(1)
+			})
+		}
+		rows := []sample.Task{row(5, 0.9)}
+		for _, tid := range threads {
+			rows = append(rows, row(tid, 0.1))
+		}
+		ticks := uint64(s * 100)
+		return withCPUs(at(s, rows...), sample.CPU{ID: 0, IdleTicks: ticks}, sample.CPU{ID: 1, UserTicks: ticks})
+	}
+	m := Next(Next(nil, second(1, 6, 7), nil), second(2, 6, 7), nil)
+	assert.InDelta(t, 0.9, m.Loads()[1].Resident, 1e-6)
+	assert.InDelta(t, 0.9, m.Loads()[1].Fixed, 1e-6)
+	target := m.PlaceTarget(0)
+	assert.InDelta(t, 0.9, target.Share[1], 1e-6)
+	assert.Equal(t, 3, target.BusyThreads)
+
+	m = Next(Next(nil, second(1), nil), second(2), nil)
+	assert.Zero(t, m.Loads()[1].Resident, "nobody knows where its threads are")
+	assert.InDelta(t, 0.9, m.Loads()[1].Fixed, 1e-6, "but they are pinned as the first is")
+}

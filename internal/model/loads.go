@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/sample"
 )
@@ -50,6 +51,7 @@ func (m *Model) byCPU() (work, fixed, delay []float64) {
 	n := len(m.CPUs)
 	work, fixed, delay = make([]float64, n), make([]float64, n), make([]float64, n)
 	index := m.cpuIndex()
+	others, threads := m.otherThreads()
 	for i := range m.Tasks {
 		t, r := &m.Sample.Tasks[i], &m.Tasks[i]
 		waited := r.DelayPercent > 0
@@ -63,14 +65,35 @@ func (m *Model) byCPU() (work, fixed, delay []float64) {
 		if waited {
 			delay[c] += float64(r.DelayPercent) / 100
 		}
-		if r.CPUPercent > 0 && (t.Threads < 2 || !t.IsProcess()) {
-			work[c] += float64(r.CPUPercent) / 100
-			if t.Have&sample.HaveAffinity != 0 && t.Affinity.First() == t.Affinity.Last() {
-				fixed[c] += float64(r.CPUPercent) / 100
-			}
+		if !(r.CPUPercent > 0) {
+			continue
+		}
+		did := max(0, float64(r.CPUPercent)/100-others[t.TID]) // of a process, its first thread
+		known := threads || t.Threads < 2
+		if known {
+			work[c] += did
+		}
+		// Without its threads, a process is taken to be pinned as its first one is.
+		if t.Have&sample.HaveAffinity != 0 && t.Affinity.First() == t.Affinity.Last() {
+			fixed[c] += did
 		}
 	}
 	return work, fixed, delay
+}
+
+// otherThreads is what the threads of each process did besides its first, in
+// seconds per second; ok is false if the sample has no threads.
+func (m *Model) otherThreads() (did map[kernel.TID]float64, ok bool) {
+	did = map[kernel.TID]float64{}
+	for i := range m.Sample.Tasks {
+		if t := &m.Sample.Tasks[i]; !t.IsProcess() {
+			ok = true
+			if used := float64(m.Tasks[i].CPUPercent); used > 0 {
+				did[t.TGID] += used / 100
+			}
+		}
+	}
+	return did, ok
 }
 
 // PlaceTarget describes task i for internal/place. Allowed is every online CPU:
@@ -140,13 +163,14 @@ func pressure(t *sample.Task, r *Task) float64 {
 // tell where they ran; their number is then the fewest that can have used so
 // much time.
 func (m *Model) addThreads(target *place.Target, p *sample.Task) {
-	rest := target.BusyShare // what the other threads leave is the first one's
+	rest, alone := target.BusyShare, true // what the other threads leave is the first one's
 	target.Share = map[cpuset.CPU]float64{}
 	for i := range m.Sample.Tasks {
 		t, r := &m.Sample.Tasks[i], &m.Tasks[i]
 		if t.TGID != p.TID || t.IsProcess() {
 			continue
 		}
+		alone = false
 		if r.DelayPercent > 0 {
 			if target.Delay == nil {
 				target.Delay = map[cpuset.CPU]float64{}
@@ -159,7 +183,7 @@ func (m *Model) addThreads(target *place.Target, p *sample.Task) {
 			addShare(target, cpuset.CPU(t.LastCPU), used)
 		}
 	}
-	if len(target.Share) > 0 {
+	if !alone {
 		addShare(target, target.LastCPU, max(rest, 0))
 		return
 	}

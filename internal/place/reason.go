@@ -26,14 +26,17 @@ const (
 // can come to less than one CPU, so whether it is heavy is told by what was
 // measured.
 func (b *board) floats(slots []int) bool {
-	least, most, used, floating := math.Inf(1), 0.0, math.Inf(1), 0.0
+	least, most, floating, loose := math.Inf(1), 0.0, 0.0, 0.0
+	used, demand := math.Inf(1), 0.0 // least and most of what was measured
 	for _, i := range slots {
 		s := &b.slots[i]
 		floating = max(floating, s.load.Busy-s.load.Fixed)
+		loose += max(0, s.load.Busy-s.load.Fixed)
 		least, most = min(least, s.base), max(most, s.base)
-		used = min(used, s.measured)
+		used, demand = min(used, s.measured), max(demand, s.measured)
 	}
-	return len(slots) > 1 && used >= heavy && floating >= movable && most-least <= muchSame*most
+	return len(slots) > 1 && used >= heavy && floating >= movable && most-least <= muchSame*most &&
+		demand-used <= 2*loose // else all of it could come from there to here, and here were still better
 }
 
 // reason says in words why a slot was chosen.
