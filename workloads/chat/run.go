@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/workloads/internal/peer"
 )
 
@@ -35,7 +36,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 
 type coordinator struct {
 	result Result
-	peers  []*peer.Process
+	peers  peer.Group
 	server listening // the last one
 }
 
@@ -62,15 +63,8 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, p := range c.peers {
-		if err := p.ExpectReady(); err != nil {
-			return err
-		}
-	}
-	for _, p := range c.peers {
-		if err := p.Say("go"); err != nil {
-			return err
-		}
+	if err := c.peers.Go(); err != nil {
+		return err
 	}
 	return c.collect(configs)
 }
@@ -119,19 +113,12 @@ func (c *coordinator) collect(configs []config) error {
 
 // end lets the processes go, waits for all of them, and adds up what they used.
 func (c *coordinator) end() error {
-	var failure error
-	for _, p := range c.peers {
-		p.Release()
-	}
-	for i, p := range c.peers {
-		used, err := p.Wait()
-		failure = cmp.Or(failure, err)
+	return c.peers.End(func(i int, used kernel.Usage) {
 		u := &c.result.Processes[i]
 		u.UserSeconds, u.SystemSeconds = used.User.Seconds(), used.System.Seconds()
 		u.Voluntary, u.Involuntary = used.Voluntary, used.Involuntary
 		c.result.Sum.add(*u)
-	}
-	return failure
+	})
 }
 
 func (u *Usage) add(o Usage) {

@@ -36,7 +36,7 @@ type coordinator struct {
 	result Result
 	cpus   []cpuset.CPU
 	disk   *disk
-	peers  []*peer.Process
+	peers  peer.Group
 	merges []bool // by process
 }
 
@@ -66,15 +66,8 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, p := range c.peers {
-		if err := p.ExpectReady(); err != nil {
-			return err
-		}
-	}
-	for _, p := range c.peers {
-		if err := p.Say("go"); err != nil {
-			return err
-		}
+	if err := c.peers.Go(); err != nil {
+		return err
 	}
 	return c.collect()
 }
@@ -167,20 +160,14 @@ func (c *coordinator) collect() error {
 // end lets the processes go, waits for all of them, and adds up what they used.
 func (c *coordinator) end() error {
 	r := &c.result
-	var failure error
-	for _, p := range c.peers {
-		p.Release()
-	}
 	var seconds float64
-	for _, p := range c.peers {
-		used, err := p.Wait()
-		failure = cmp.Or(failure, err)
+	err := c.peers.End(func(_ int, used kernel.Usage) {
 		seconds += (used.User + used.System).Seconds()
 		r.Voluntary += used.Voluntary
 		r.Involuntary += used.Involuntary
-	}
+	})
 	if r.Seconds > 0 {
 		r.CPUPercent = 100 * seconds / r.Seconds / float64(len(c.cpus))
 	}
-	return failure
+	return err
 }
