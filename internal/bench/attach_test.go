@@ -84,7 +84,7 @@ func TestAttachOutlivesItsProcess(t *testing.T) {
 
 func TestAttachRefuses(t *testing.T) {
 	_, err := RateFigure("speed")
-	assert.ErrorContains(t, err, `there is no rate "speed"; there is run-delay, cpu,`)
+	assert.ErrorContains(t, err, `there is no rate "speed"; there are run-delay, cpu,`)
 	study := attachStudy(t, 1, "cpu")
 	study.Args = []string{"x", "y"}
 	assert.ErrorContains(t, study.Validate(), "not the number of a process")

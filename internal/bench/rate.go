@@ -65,7 +65,7 @@ func findRate(name string) (rate, error) {
 		for _, r := range rates {
 			names = append(names, r.Name)
 		}
-		return rate{}, fmt.Errorf("there is no rate %q; there is %s and %sPATH", name, strings.Join(names, ", "), fileRate)
+		return rate{}, fmt.Errorf("there is no rate %q; there are %s and %sPATH", name, strings.Join(names, ", "), fileRate)
 	}
 	return rates[i], nil
 }
