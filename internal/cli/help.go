@@ -10,8 +10,8 @@ import (
 )
 
 const headlessHelp = `piton --headless prints the machine every -d until ^C, or -n times. Rates are over the interval, so the first
-sample comes after one interval. Columns, order and filter name figures by the ids below, by their headings, or
-by short names such as mig, mem, cpu%.
+sample comes after one interval; but -n 1 of --columns without rates is printed at once, in the order of tid. Columns,
+order and filter name figures by the ids below, by their headings, or by short names such as mig, mem, cpu%.
 
 With -o json every sample is these lines, one object each. A figure that is not known is null. Names are stable:
 new ones may be added, and "v" changes if a meaning does.

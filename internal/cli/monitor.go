@@ -54,12 +54,15 @@ func (o *monitorOptions) view(columns []string, order string) (view, error) {
 	if len(o.columns) > 0 {
 		columns = o.columns
 	}
-	if o.sort != "" {
-		order = o.sort
-	}
 	var err error
 	if v.columns, err = field.Select(columns); err != nil {
 		return v, usagef("--columns: %w", err)
+	}
+	switch {
+	case o.sort != "":
+		order = o.sort
+	case o.count.n == 1 && !field.NeedTwo(v.columns, nil):
+		order = "" // see atOnce
 	}
 	if order != "" {
 		if v.order, v.desc, err = field.ParseOrder(order); err != nil {
@@ -151,7 +154,7 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 	w := bufio.NewWriterSize(a.Out, 1<<16)
 	n := 0
 	needs := v.needs(o.threads)
-	return a.watch(ctx, o.interval.d, needs, o.ebpf(needs), func(m *model.Model) (more bool, err error) {
+	tick := func(m *model.Model) (more bool, err error) {
 		rows := v.rows(nil, m)
 		if len(v.pids) > 0 && len(rows) == 0 && v.filter == nil {
 			if n == 0 {
@@ -164,5 +167,20 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 			return false, err
 		}
 		return n != o.count.n, w.Flush()
-	})
+	}
+	if !o.atOnce(&v) {
+		tick = fromSecond(tick)
+	}
+	return a.watch(ctx, o.interval.d, needs, o.ebpf(needs), tick)
+}
+
+// atOnce reports whether a single sample is asked for, and nothing of it that needs
+// a second one: scripts that only want to know who is where need not wait. The
+// lines about CPUs of JSON always need one.
+func (o *monitorOptions) atOnce(v *view) bool {
+	columns := v.columns
+	if v.order != nil {
+		columns = append(slices.Clip(columns), v.order)
+	}
+	return o.count.n == 1 && o.output.value != asJSON && !field.NeedTwo(columns, v.filter)
 }

@@ -119,6 +119,26 @@ func TestHeadlessThreads(t *testing.T) {
 	assert.Greater(t, len(ofType(jsonLines(t, r.out), "task")), 1, "the Go runtime has several")
 }
 
+func TestHeadlessAtOnce(t *testing.T) {
+	pid := fmt.Sprint(sleeper(t))
+	for _, args := range [][]string{
+		{"--columns", "pid,policy,affinity,mem,voluntary_switches,command"},
+		{"--columns", "pid,comm", "--threads", "--sort", "rss_bytes", "--filter", "nice<1"},
+		{"--columns", "pid,comm", "-o", "csv"},
+	} {
+		began := time.Now()
+		r := newHome(t).run(append([]string{"--headless", "-n", "1", "-d", "1m", "--pid", pid}, args...)...)
+		assert.Zero(t, r.code, r.err)
+		assert.Less(t, time.Since(began), 30*time.Second, "it did not wait for a second sample")
+		assert.Contains(t, r.out, "sleep")
+	}
+	for _, columns := range []string{"pid,cpu%", "pid,mig", "pid,bounce"} {
+		r := newHome(t).watch(1, "--pid", pid, "--columns", columns)
+		require.Zero(t, r.code, r.err)
+		assert.NotContains(t, strings.Split(r.out, "\n")[2], "–", "%s waits for a second sample", columns)
+	}
+}
+
 func TestHeadlessMissingPID(t *testing.T) {
 	r := newHome(t).watch(1, "--pid", "2147483647")
 	assert.Equal(t, ExitFailed, r.code)

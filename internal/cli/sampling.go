@@ -17,10 +17,10 @@ const measureWindow = 250 * time.Millisecond
 func (a *app) measure(ctx context.Context) (m *model.Model, err error) {
 	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
 	// The run queues' averages tell best where a task would get most: worth the loading.
-	err = a.watch(ctx, measureWindow, needs, sample.EBPFNow, func(seen *model.Model) (bool, error) {
+	err = a.watch(ctx, measureWindow, needs, sample.EBPFNow, fromSecond(func(seen *model.Model) (bool, error) {
 		m = seen
 		return false, nil
-	})
+	}))
 	return m, err
 }
 
@@ -38,8 +38,18 @@ func (a *app) ebpf(when sample.EBPF) sample.EBPF {
 	return when
 }
 
-// watch calls on with the machine over each interval, until it wants no more or
-// ctx ends.
+// fromSecond passes the first sample over, which knows no rates.
+func fromSecond(on func(*model.Model) (more bool, err error)) func(*model.Model) (more bool, err error) {
+	return func(m *model.Model) (bool, error) {
+		if m.Elapsed == 0 {
+			return true, nil
+		}
+		return on(m)
+	}
+}
+
+// watch calls on with the machine at once and then over each interval, until it
+// wants no more or ctx ends.
 func (a *app) watch(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*model.Model) (more bool, err error)) (err error) {
 	topo, err := a.topology()
 	if err != nil {
@@ -59,9 +69,6 @@ func (a *app) watch(ctx context.Context, interval time.Duration, needs sample.Ne
 	var m *model.Model
 	for n := range s.Samples() {
 		m = model.Next(m, n, topo)
-		if n.Seq == 1 {
-			continue // rates need two samples
-		}
 		more, err := on(m)
 		if err != nil || !more {
 			return err

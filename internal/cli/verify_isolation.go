@@ -21,7 +21,7 @@ func verifyIsolation(ctx context.Context, a *app, cpus cpuset.Set, o isolateOpti
 	var span time.Duration
 	const tick = time.Second
 	a.warn("watching CPUs %s for %v", cpus, o.verify.d)
-	err := a.watch(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
+	err := a.watch(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, fromSecond(func(m *model.Model) (bool, error) {
 		if why := ledgerError(m.Sample); why != nil {
 			return false, codeError{ExitNotPermitted, why}
 		}
@@ -32,7 +32,7 @@ func verifyIsolation(ctx context.Context, a *app, cpus cpuset.Set, o isolateOpti
 		w.Add(m.Sample.Stays)
 		span += m.Elapsed
 		return err == nil && span < o.verify.d-tick/2, err
-	})
+	}))
 	if err != nil {
 		return err
 	}

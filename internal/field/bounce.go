@@ -27,7 +27,7 @@ func bounceColumn() Column {
 			}
 			return nan
 		})
-	c.Right = false
+	c.Right, c.span = false, true
 	return c
 }
 

@@ -55,6 +55,7 @@ type Column struct {
 
 	unit unit
 	rate bool                // shown with one decimal, which is what order goes by
+	span bool                // about the time between two samples
 	num  func(r Row) float64 // for order and filter, NaN = no value; nil for text
 	text func(r Row) string  // for order and filter; nil for numbers
 }

@@ -54,7 +54,7 @@ func real(c Column, get func(Row) float64) Column {
 
 // rate completes a column of the model's figures.
 func rate(c Column, get func(Row) float32) Column {
-	c.Desc, c.rate = true, true
+	c.Desc, c.rate, c.span = true, true, true
 	c.Missing = whyRate
 	c.Append = func(dst []byte, r Row) []byte {
 		v := get(r)
@@ -68,6 +68,12 @@ func rate(c Column, get func(Row) float32) Column {
 		// noise out of JSON.
 		return round3(float64(get(r)))
 	})
+}
+
+// now completes a figure that is like a rate but for the moment.
+func now(c Column) Column {
+	c.span = false
+	return c
 }
 
 // words completes a column of text; "" means no value.

@@ -98,6 +98,19 @@ func Needs(columns []*Column, filter *Filter) sample.Needs {
 	return n
 }
 
+// NeedTwo reports whether a column or the filter, which may be nil, is about the
+// time between two samples, so that one sample does not tell it.
+func NeedTwo(columns []*Column, filter *Filter) bool {
+	if filter != nil {
+		for i := range filter.terms {
+			if c := filter.terms[i].column; c != nil && c.span {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(columns, func(c *Column) bool { return c.span })
+}
+
 // ParseOrder reads a column to sort by with its usual direction; "-mig" is the
 // other one.
 func ParseOrder(text string) (c *Column, desc bool, err error) {

@@ -15,17 +15,17 @@ import (
 // pass, so nothing is carried over or guessed. It keeps no state of its own
 // about tasks; what it needs of the last sample it takes from its rows.
 type bpfWalk struct {
-	kernel   *bpf.Walk
-	r        *procfs.Reader
-	fs       procfs.FS
-	records  []bpf.Record // reused
-	order    []uint64     // reused; TID, then index in records
-	scale    []float32    // reused; by CPU, see queueScale
-	helpers  []float32    // reused; by CPU, load of kernel threads that is left out
-	hidden   *procWalk    // tasks that this machine hides from the walk; nil none
-	looked   bool         // for hidden ones
-	rest     []Task       // reused; the hidden ones of this sample
-	todo     []row        // reused; walk.todo
+	kernel  *bpf.Walk
+	r       *procfs.Reader
+	fs      procfs.FS
+	records []bpf.Record // reused
+	order   []uint64     // reused; TID, then index in records
+	scale   []float32    // reused; by CPU, see queueScale
+	helpers []float32    // reused; by CPU, load of kernel threads that is left out
+	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
+	looked  bool         // for hidden ones
+	rest    []Task       // reused; the hidden ones of this sample
+	todo    []row        // reused; walk.todo
 }
 
 func newBPFWalk(w *bpf.Walk, fs procfs.FS, r *procfs.Reader) *bpfWalk {
