@@ -86,10 +86,9 @@ func (v *view) needs(threads bool) sample.Needs {
 	n := field.Needs(columns, v.filter)
 	n.Threads = threads
 	n.Watch = v.pids
+	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" })
 	// Every task is printed, so every task's details are needed if any are.
-	details := n.Affinity || n.Switches || n.Migrations || n.IOPrio || slices.ContainsFunc(columns, func(c *field.Column) bool {
-		return c.ID == "command" || c.ID == "cgroup"
-	})
+	details := n.Affinity || n.Switches || n.Migrations || n.IOPrio
 	n.All = n.All || len(v.pids) == 0 && details
 	return n
 }

@@ -94,7 +94,7 @@ func (p *procWalk) readFirsts(w *walk, r *procfs.Reader, found []candidate, born
 		if p.readStat(r, &e) != nil {
 			continue // gone again
 		}
-		if w.needs.Delay || w.needs.watched(c.tid) {
+		if w.needs.Delay || w.needs.listed(c.tid) {
 			p.readDelay(r, &e.task)
 		}
 		born = append(born, e)

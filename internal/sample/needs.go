@@ -17,7 +17,8 @@ type Needs struct {
 	IOPrio     bool
 	Identity   bool // the full Identity of every task (search and filter need it), not only of Watch
 	// Watch are the tasks for which the figures above are read: shown rows,
-	// tagged ones. All watches every task.
+	// tagged ones. All watches every task, but for Delay and Identity, which have
+	// to be asked for.
 	Watch []kernel.TID
 	All   bool
 	// Trace is the task whose moves are wanted one by one; 0 for none.

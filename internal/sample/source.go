@@ -60,10 +60,11 @@ func newWanted(n Needs) *wanted {
 }
 
 // watched reports whether the full figures of a task are asked for.
-func (n *wanted) watched(tid kernel.TID) bool {
-	if n.All {
-		return true
-	}
+func (n *wanted) watched(tid kernel.TID) bool { return n.All || n.listed(tid) }
+
+// listed reports whether the task is watched by its number: then its names and its
+// delay are wanted, too.
+func (n *wanted) listed(tid kernel.TID) bool {
 	_, found := slices.BinarySearch(n.watch, tid)
 	return found
 }
