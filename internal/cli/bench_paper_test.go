@@ -173,7 +173,7 @@ func TestFullFilesystem(t *testing.T) {
 // run has failed, the others count.
 func TestKilledChildIsOneFailedRun(t *testing.T) {
 	h := newHome(t)
-	cmd := h.program("bench", "nqueens", "-n", "13", "--place", "normal", "--runs", "3", "--warmup", "0")
+	cmd := h.program("bench", "nqueens", "-n", "14", "--place", "normal", "--runs", "3", "--warmup", "0")
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Start())
