@@ -51,9 +51,22 @@ func (m *Model) byCPU() (work, fixed, delay []float64) {
 	n := len(m.CPUs)
 	work, fixed, delay = make([]float64, n), make([]float64, n), make([]float64, n)
 	index := m.cpuIndex()
-	others, threads := m.otherThreads()
+	others := map[kernel.TID]float64{} // by process, what its threads with a row did
+	type first struct {
+		t   *sample.Task
+		c   int32
+		did float64
+	}
+	var firsts []first // of processes with several threads: what they all did
+	threads := false
 	for i := range m.Tasks {
 		t, r := &m.Sample.Tasks[i], &m.Tasks[i]
+		if !t.IsProcess() {
+			threads = true
+			if r.CPUPercent > 0 {
+				others[t.TGID] += float64(r.CPUPercent) / 100
+			}
+		}
 		waited := r.DelayPercent > 0
 		if !waited && !(r.CPUPercent > 0) || t.Nice > 0 || t.LastCPU < 0 || int(t.LastCPU) >= len(index) {
 			continue
@@ -68,32 +81,31 @@ func (m *Model) byCPU() (work, fixed, delay []float64) {
 		if !(r.CPUPercent > 0) {
 			continue
 		}
-		did := max(0, float64(r.CPUPercent)/100-others[t.TID]) // of a process, its first thread
-		known := threads || t.Threads < 2
-		if known {
-			work[c] += did
+		did := float64(r.CPUPercent) / 100
+		if t.IsProcess() && t.Threads > 1 {
+			firsts = append(firsts, first{t, c, did})
+			continue
 		}
-		// Without its threads, a process is taken to be pinned as its first one is.
-		if t.Have&sample.HaveAffinity != 0 && t.Affinity.First() == t.Affinity.Last() {
+		work[c] += did
+		if pinned(t) {
 			fixed[c] += did
+		}
+	}
+	for _, f := range firsts {
+		did := max(0, f.did-others[f.t.TID])
+		if threads {
+			work[f.c] += did
+		}
+		if pinned(f.t) { // without their rows, its threads are taken to be pinned as it is
+			fixed[f.c] += did
 		}
 	}
 	return work, fixed, delay
 }
 
-// otherThreads is what the threads of each process did besides its first, in
-// seconds per second; ok is false if the sample has no threads.
-func (m *Model) otherThreads() (did map[kernel.TID]float64, ok bool) {
-	did = map[kernel.TID]float64{}
-	for i := range m.Sample.Tasks {
-		if t := &m.Sample.Tasks[i]; !t.IsProcess() {
-			ok = true
-			if used := float64(m.Tasks[i].CPUPercent); used > 0 {
-				did[t.TGID] += used / 100
-			}
-		}
-	}
-	return did, ok
+// pinned reports whether the task may run on one CPU only.
+func pinned(t *sample.Task) bool {
+	return t.Have&sample.HaveAffinity != 0 && t.Affinity.First() == t.Affinity.Last()
 }
 
 // PlaceTarget describes task i for internal/place. Allowed is every online CPU:
