@@ -134,13 +134,13 @@ func (m *Model) memory(t *sample.Task) float32 {
 // bounce adds a tick to the history.
 func (t *Task) bounce(cpu int32) {
 	next := int16(max(-1, min(cpu, math.MaxInt16)))
-	if t.CPUsSeen == 1 && t.Bounce[0] == next && t.Bounce[BounceLen-1] == next {
-		return // it never moved, and the history is full
+	never := t.CPUsSeen == 1 && next >= 0 && t.Bounce[BounceLen-1] == next // it never moved
+	if never && t.Bounce[0] == next {
+		return // and the history is full
 	}
-	stays := t.CPUsSeen == 1 && t.Bounce[BounceLen-1] == next // the history is not full yet
 	copy(t.Bounce[:], t.Bounce[1:])
 	t.Bounce[BounceLen-1] = next
-	if !stays {
+	if !never {
 		t.CPUsSeen = distinct(&t.Bounce)
 	}
 }
