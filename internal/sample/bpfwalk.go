@@ -88,8 +88,8 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
 			hidden = hidden[1:]
 		}
 		at := last.find(w.before, r.TID, r.StartNs/tickNs)
-		now := len(w.tasks)
-		w.tasks = w.tasks[:now+1] // there is room, and it is new: all zeros
+		w.tasks = append(w.tasks, Task{})
+		now := len(w.tasks) - 1
 		t, old := &w.tasks[now], (*Task)(nil)
 		if at >= 0 {
 			old = &w.before[at]
