@@ -18,15 +18,13 @@ func (d *details) counters(w *walk, i int, old *Task, k *kept, watched bool) {
 		d.tallies.keep(t.TID, w.seq)
 		return
 	}
-	if watched && old == nil && !w.needs.Migrations && t.Threads < 2 {
+	runs := turnsOnCPU(t, old)
+	switch {
+	case watched && old == nil && !w.needs.Migrations && threadsToRead(t) == 1:
 		d.readSwitches(t) // which is the quicker file; the other one need not be read again while a task sleeps
-		return
-	}
-	if watched {
+	case watched:
 		d.readSched(w, t, k)
-		return
-	}
-	if runs := turnsOnCPU(t, old); runs > 0 {
+	case runs > 0:
 		d.wish = append(d.wish, wish{i, runs})
 	}
 }
