@@ -106,15 +106,35 @@ func (c *Confirm) tick(msg secondMsg) Outcome {
 	return Outcome{Cmd: c.second()}
 }
 
+// reply is what a key means to a question.
+type reply uint8
+
+const (
+	replyNo reply = iota + 1
+	replyYes
+	replyEnter // whichever is bracketed
+	replyTurn  // to the other one
+)
+
+// replies are the keys of a question; all others only scroll its text.
+var replies = map[string]reply{
+	"esc": replyNo, "n": replyNo, "N": replyNo, "q": replyNo, "ctrl+c": replyNo, "ctrl+g": replyNo,
+	"y": replyYes, "Y": replyYes, "enter": replyEnter,
+	"left": replyTurn, "right": replyTurn, "tab": replyTurn, "shift+tab": replyTurn,
+}
+
+// takes reports whether the key is a reply.
+func (c *Confirm) takes(k tea.KeyPressMsg) bool { return replies[k.String()] != 0 }
+
 func (c *Confirm) key(k tea.KeyPressMsg) Outcome {
-	switch k.String() {
-	case "esc", "n", "N", "q", "ctrl+c", "ctrl+g":
+	switch replies[k.String()] {
+	case replyNo:
 		return canceled
-	case "y", "Y":
+	case replyYes:
 		return c.answer(true)
-	case "enter":
+	case replyEnter:
 		return c.answer(!c.onNo)
-	case "left", "right", "tab", "shift+tab":
+	case replyTurn:
 		c.onNo = !c.onNo
 	default:
 		c.list.Key(k, maxLines, true)

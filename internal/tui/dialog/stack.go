@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -29,9 +28,9 @@ type opened struct {
 	Dialog
 	then   func(Outcome) tea.Cmd
 	serial int
-	deaf   bool // until its armMsg: keys were meant for what was there before
-	offer  bool // see PushOffer
-	x, y   int  // of the content, as last drawn
+	deaf   bool     // until its armMsg: keys were meant for what was there before
+	offer  *Confirm // the same dialog, if it can be passed over; see PushOffer
+	x, y   int      // of the content, as last drawn
 }
 
 // armMsg makes the dialog with that serial number listen.
@@ -65,23 +64,23 @@ func (s *Stack) PushUnasked(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
 // PushOffer opens a question that appears by itself and can be passed over: keys
 // that are no answer, and all that come before it listens, are for what is behind
 // it (see Lets).
-func (s *Stack) PushOffer(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
-	cmd := s.PushUnasked(d, then)
-	s.open[len(s.open)-1].offer = true
+func (s *Stack) PushOffer(c *Confirm, then func(Outcome) tea.Cmd) tea.Cmd {
+	cmd := s.PushUnasked(c, then)
+	s.open[len(s.open)-1].offer = c
 	return cmd
 }
 
 // Lets reports whether the key is for what is behind the dialog on top. An offer
 // that listens has been declined by such a key, and is closed.
 func (s *Stack) Lets(k tea.KeyPressMsg) (through bool, cmd tea.Cmd) {
-	if s.Empty() || !s.open[len(s.open)-1].offer {
+	if s.Empty() {
 		return false, nil
 	}
 	switch top := s.open[len(s.open)-1]; {
+	case top.offer == nil, !top.deaf && top.offer.takes(k):
+		return false, nil
 	case top.deaf:
 		return true, nil
-	case slices.Contains([]string{"y", "Y", "n", "N", "enter", "esc", "left", "right", "tab"}, k.String()):
-		return false, nil
 	default:
 		s.open = s.open[:len(s.open)-1]
 		return true, top.then(canceled)
