@@ -50,8 +50,11 @@ func pieces(into []piece, before, now uv.Line, y int) []piece {
 }
 
 // hollow reports whether a cell shows nothing, in whatever style.
-func hollow(c *uv.Cell) bool {
-	return c.Content == " " && c.Style.Bg == nil && c.Style.Underline == 0 && c.Style.Attrs&(uv.AttrReverse|uv.AttrStrikethrough) == 0
+func hollow(c *uv.Cell) bool { return c.Content == " " && !fills(&c.Style) }
+
+// fills reports whether a blank in that style is seen.
+func fills(s *uv.Style) bool {
+	return s.Bg != nil || s.Underline != 0 || s.Attrs&(uv.AttrReverse|uv.AttrStrikethrough) != 0
 }
 
 // render brings the terminal from buffer to next: the lines were drawn into the
@@ -68,13 +71,15 @@ func (t *terminal) render(lines []int) {
 		t.cells.Render(t.buffer.RenderBuffer)
 		return
 	}
-	if t.shifts {
-		t.shift(lines)
-	}
+	moved := t.shifts && t.shift(lines)
 	for _, y := range lines {
 		t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y)
 	}
-	t.renderRest(t.write(t.pieces))
+	rest, wrote := t.write(t.pieces)
+	if moved || wrote {
+		t.note()
+	}
+	t.renderRest(rest)
 }
 
 // renderRest lets the renderer do pieces: the first of every line, then every

@@ -109,7 +109,9 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		r.term.resize(msg.Width, msg.Height)
+		if msg.Width != r.term.width || msg.Height != r.term.height { // Bubble Tea begins by telling what it was told
+			r.term.resize(msg.Width, msg.Height)
+		}
 	case continuedMsg:
 		r.signals.away.Store(false)
 		if err := r.term.enter(); err != nil {

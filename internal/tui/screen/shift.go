@@ -45,11 +45,9 @@ func findShift(before, now uv.Line, start int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// shift moves the cells that can be moved, in the terminal, in buffer and in the
-// renderer's own notes: it is let render what the terminal shows already, and
-// that is thrown away.
-func (t *terminal) shift(lines []int) {
-	moved := false
+// shift moves the cells that can be moved, in the terminal and in buffer. The
+// renderer is not told; see note.
+func (t *terminal) shift(lines []int) (moved bool) {
 	for _, y := range lines {
 		before, now := t.buffer.Line(y), t.next.Line(y)
 		if !narrow(before) || !narrow(now) {
@@ -68,9 +66,7 @@ func (t *terminal) shift(lines []int) {
 			moved = true
 		}
 	}
-	if moved {
-		t.note()
-	}
+	return moved
 }
 
 // narrow reports whether all cells are one column wide.

@@ -9,11 +9,10 @@ import (
 const eraseFrom = 8
 
 // write writes the pieces that are best written cell by cell, and returns the
-// rest. A style is kept from piece to piece.
-func (t *terminal) write(all []piece) (rest []piece) {
+// rest. A style is kept from piece to piece. The renderer is not told; see note.
+func (t *terminal) write(all []piece) (rest []piece, wrote bool) {
 	rest = all[:0]
 	var pen uv.Style
-	wrote := false
 	for _, p := range all {
 		cells := t.next.Line(p.y)[p.from:p.to]
 		if p.to == t.width || !plain(cells) {
@@ -32,10 +31,7 @@ func (t *terminal) write(all []piece) (rest []piece) {
 	if !pen.IsZero() {
 		_, _ = t.cells.WriteString(ansi.ResetStyle)
 	}
-	if wrote {
-		t.note()
-	}
-	return rest
+	return rest, wrote
 }
 
 // moveTo places the cursor, by a step to the right where that is shorter.
@@ -69,7 +65,7 @@ func plain(cells uv.Line) bool {
 // is seen there.
 func (t *terminal) style(pen uv.Style, cell *uv.Cell) uv.Style {
 	want := uv.ConvertStyle(cell.Style, t.profile)
-	if want.Equal(&pen) || hollow(cell) && hollow(&uv.Cell{Content: " ", Style: pen}) {
+	if want.Equal(&pen) || hollow(cell) && !fills(&pen) {
 		return pen
 	}
 	change := want.Diff(&pen)
