@@ -45,6 +45,9 @@ type view struct {
 	desc    bool
 	filter  *field.Filter
 	pids    pidList
+	// atOnce is whether a single sample is asked for, and nothing of it that needs a
+	// second one: scripts that only want to know who is where need not wait.
+	atOnce bool
 }
 
 // view checks the options. defaults are the columns and the order used when
@@ -58,21 +61,24 @@ func (o *monitorOptions) view(columns []string, order string) (view, error) {
 	if v.columns, err = field.Select(columns); err != nil {
 		return v, usagef("--columns: %w", err)
 	}
+	if o.filter != "" {
+		if v.filter, err = field.ParseFilter(o.filter); err != nil {
+			return v, usagef("--filter: %w", err)
+		}
+	}
+	// The lines about CPUs of JSON always need a second sample.
+	v.atOnce = o.count.n == 1 && o.output.value != asJSON && !field.NeedTwo(v.columns, v.filter)
 	switch {
 	case o.sort != "":
 		order = o.sort
-	case o.count.n == 1 && !field.NeedTwo(v.columns, nil):
-		order = "" // see atOnce
+	case v.atOnce:
+		order = ""
 	}
 	if order != "" {
 		if v.order, v.desc, err = field.ParseOrder(order); err != nil {
 			return v, usagef("--sort: %w", err)
 		}
-	}
-	if o.filter != "" {
-		if v.filter, err = field.ParseFilter(o.filter); err != nil {
-			return v, usagef("--filter: %w", err)
-		}
+		v.atOnce = v.atOnce && !field.NeedTwo([]*field.Column{v.order}, nil)
 	}
 	return v, nil
 }
@@ -86,10 +92,12 @@ func (v *view) needs(threads bool) sample.Needs {
 	n := field.Needs(columns, v.filter)
 	n.Threads = threads
 	n.Watch = v.pids
-	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" })
+	if len(v.pids) > 0 {
+		return n
+	}
 	// Every task is printed, so every task's details are needed if any are.
-	details := n.Affinity || n.Switches || n.Migrations || n.IOPrio
-	n.All = n.All || len(v.pids) == 0 && details
+	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio
+	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" })
 	return n
 }
 
@@ -167,19 +175,8 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 		}
 		return n != o.count.n, w.Flush()
 	}
-	if !o.atOnce(&v) {
+	if !v.atOnce {
 		tick = fromSecond(tick)
 	}
 	return a.watch(ctx, o.interval.d, needs, o.ebpf(needs), tick)
-}
-
-// atOnce reports whether a single sample is asked for, and nothing of it that needs
-// a second one: scripts that only want to know who is where need not wait. The
-// lines about CPUs of JSON always need one.
-func (o *monitorOptions) atOnce(v *view) bool {
-	columns := v.columns
-	if v.order != nil {
-		columns = append(slices.Clip(columns), v.order)
-	}
-	return o.count.n == 1 && o.output.value != asJSON && !field.NeedTwo(columns, v.filter)
 }

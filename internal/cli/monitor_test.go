@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -120,22 +121,42 @@ func TestHeadlessThreads(t *testing.T) {
 }
 
 func TestHeadlessAtOnce(t *testing.T) {
-	pid := fmt.Sprint(sleeper(t))
-	for _, args := range [][]string{
-		{"--columns", "pid,policy,affinity,mem,voluntary_switches,command"},
-		{"--columns", "pid,comm", "--threads", "--sort", "rss_bytes", "--filter", "nice<1"},
-		{"--columns", "pid,comm", "-o", "csv"},
+	for args, atOnce := range map[string]bool{
+		"-n1 --columns pid,policy,affinity,mem,rss_bytes,voluntary_switches,migrations,command": true,
+		"-n1 --columns pid,comm --sort rss_bytes --filter nice<1":                               true,
+		"-n1 --columns pid,comm -o csv":                                                         true,
+		"-n1":                                                                                   false,
+		"-n2 --columns pid,comm":                                                                false,
+		"--columns pid,comm":                                                                    false,
+		"-n1 --columns pid,comm -o json":                                                        false,
+		"-n1 --columns pid,cpu%":                                                                false,
+		"-n1 --columns pid,bounce":                                                              false,
+		"-n1 --columns pid,comm --sort mig":                                                     false,
+		"-n1 --columns pid,comm --filter delay>5":                                               false,
 	} {
-		began := time.Now()
-		r := newHome(t).run(append([]string{"--headless", "-n", "1", "-d", "1m", "--pid", pid}, args...)...)
-		assert.Zero(t, r.code, r.err)
-		assert.Less(t, time.Since(began), 30*time.Second, "it did not wait for a second sample")
-		assert.Contains(t, r.out, "sleep")
+		o := &newRootOptions().monitor
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.addFlags(fs)
+		require.NoError(t, fs.Parse(strings.Fields(args)))
+		_, v, err := o.printer(&app{})
+		require.NoError(t, err, args)
+		assert.Equal(t, atOnce, v.atOnce, args)
 	}
-	for _, columns := range []string{"pid,cpu%", "pid,mig", "pid,bounce"} {
-		r := newHome(t).watch(1, "--pid", pid, "--columns", columns)
-		require.Zero(t, r.code, r.err)
-		assert.NotContains(t, strings.Split(r.out, "\n")[2], "–", "%s waits for a second sample", columns)
+	pid := sleeper(t)
+	r := newHome(t).watch(1, "--pid", fmt.Sprint(pid), "--columns", "pid,policy,affinity,voluntary_switches,command")
+	require.Zero(t, r.code, r.err)
+	lines := strings.Split(r.out, "\n")
+	assert.Contains(t, lines[0], "migrations -", "a rate of one sample")
+	assert.Regexp(t, fmt.Sprintf(`^ *%d OTHER +\S+ +\d+ sleep 60 *$`, pid), lines[2])
+	r = newHome(t).watch(1, "--columns", "pid,comm")
+	require.Zero(t, r.code, r.err)
+	last := 0
+	for _, line := range strings.Split(strings.TrimSpace(r.out), "\n")[2:] {
+		var now int
+		_, err := fmt.Sscan(line, &now)
+		require.NoError(t, err, line)
+		assert.Greater(t, now, last, "in the order of tid")
+		last = now
 	}
 }
 
