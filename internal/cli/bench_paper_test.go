@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -178,25 +177,7 @@ func TestKilledChildIsOneFailedRun(t *testing.T) {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Start())
-	eventually(t, "the workload at work", func() bool {
-		dir := "/proc/" + strconv.Itoa(cmd.Process.Pid)
-		own, _ := os.ReadFile(dir + "/cmdline")
-		files, _ := filepath.Glob(dir + "/task/*/children")
-		for _, file := range files {
-			children, _ := os.ReadFile(file)
-			for _, word := range strings.Fields(string(children)) { // of our own child
-				line, _ := os.ReadFile("/proc/" + word + "/cmdline")
-				if len(line) == 0 || bytes.Equal(line, own) {
-					continue // it has ended, or is Go's own try of pidfds before the first exec
-				}
-				pid, err := strconv.Atoi(word)
-				if err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
-					return true
-				}
-			}
-		}
-		return false
-	})
+	require.NoError(t, syscall.Kill(workloadOf(t, cmd), syscall.SIGKILL))
 	_ = cmd.Wait()
 	assert.Equal(t, ExitSome, cmd.ProcessState.ExitCode(), errs.String())
 	assert.Contains(t, errs.String(), "1 of 3 runs failed")

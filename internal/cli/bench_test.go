@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +71,30 @@ func TestWorkloadNeedsItsParent(t *testing.T) {
 	assert.Equal(t, ExitUsage, r.code)
 }
 
+// workloadOf waits for a study's workload and returns its PID. It is the first
+// child with another command line than the study's own: a child with the same one
+// is Go's try of pidfds, before the first exec.
+func workloadOf(t *testing.T, study *exec.Cmd) (pid int) {
+	t.Helper()
+	dir := "/proc/" + strconv.Itoa(study.Process.Pid)
+	own, err := os.ReadFile(dir + "/cmdline")
+	require.NoError(t, err)
+	eventually(t, "the workload", func() bool {
+		files, _ := filepath.Glob(dir + "/task/*/children")
+		for _, file := range files {
+			children, _ := os.ReadFile(file)
+			for _, child := range strings.Fields(string(children)) {
+				line, _ := os.ReadFile("/proc/" + child + "/cmdline")
+				if len(line) > 0 && !bytes.Equal(line, own) {
+					pid, _ = strconv.Atoi(child)
+				}
+			}
+		}
+		return pid > 0
+	})
+	return pid
+}
+
 // TestBenchInterrupted stops a study in the middle: what was measured is shown.
 func TestBenchInterrupted(t *testing.T) {
 	h := newHome(t)
@@ -77,21 +104,11 @@ func TestBenchInterrupted(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	_, err = out.Read(make([]byte, 1)) // the heading
 	require.NoError(t, err)
-	var workload string
-	eventually(t, "the workload", func() bool {
-		children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
-		for _, file := range children {
-			pids, _ := os.ReadFile(file)
-			if fields := strings.Fields(string(pids)); len(fields) > 0 {
-				workload = fields[0]
-			}
-		}
-		return workload != ""
-	})
+	workload := workloadOf(t, cmd)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_, _ = io.Copy(io.Discard, out)
 	_ = cmd.Wait()
 	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode())
-	_, err = os.Stat("/proc/" + workload)
+	_, err = os.Stat(fmt.Sprint("/proc/", workload))
 	assert.ErrorIs(t, err, os.ErrNotExist, "the workload has ended with its study")
 }
