@@ -1,6 +1,7 @@
 package field
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -143,6 +144,35 @@ func TestSort(t *testing.T) {
 	} {
 		c, _ := Lookup(tt.id)
 		rows := []int32{2, 0, 1}
+		Sort(rows, m, *c, tt.desc)
+		assert.Equal(t, tt.want, rows, "%s desc %v", tt.id, tt.desc)
+	}
+}
+
+// TestSortSigns has figures on both sides of the zeros, and none at all, which come
+// last both ways.
+func TestSortSigns(t *testing.T) {
+	m := &model.Model{Sample: &sample.Sample{Tasks: make([]sample.Task, 7)}, Tasks: make([]model.Task, 7)}
+	for i, nice := range []int8{0, 5, -3, 0, 0, -20, 19} {
+		m.Sample.Tasks[i].Nice = nice
+	}
+	nan := float32(math.NaN())
+	for i, percent := range []float32{nan, 0, 7, 0, nan, 3, 0} {
+		m.Tasks[i].CPUPercent = percent
+	}
+	for _, tt := range []struct {
+		id   string
+		desc bool
+		want []int32
+	}{
+		{"nice", false, []int32{5, 2, 0, 3, 4, 1, 6}},
+		{"nice", true, []int32{6, 1, 0, 3, 4, 2, 5}},
+		{"cpu_percent", false, []int32{1, 3, 6, 5, 2, 0, 4}},
+		{"cpu_percent", true, []int32{2, 5, 1, 3, 6, 0, 4}},
+	} {
+		c, ok := Lookup(tt.id)
+		require.True(t, ok)
+		rows := []int32{6, 5, 4, 3, 2, 1, 0}
 		Sort(rows, m, *c, tt.desc)
 		assert.Equal(t, tt.want, rows, "%s desc %v", tt.id, tt.desc)
 	}

@@ -10,8 +10,9 @@ import (
 )
 
 // Sort orders rows, indices in m.Tasks, by the column's figure as it is shown:
-// rates that look alike are alike. Equal figures are ordered by tid, so that the order is steady from tick to tick, and rows
-// without a value come last, whatever the direction.
+// rates that look alike are alike. Equal figures are ordered by tid, so that the
+// order is steady from tick to tick, and rows without a value come last, whatever
+// the direction.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 	if c.num != nil {
 		sortNumbers(rows, m, c, desc)

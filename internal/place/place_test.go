@@ -303,6 +303,14 @@ func TestGuess(t *testing.T) {
 	three := all(m, 100)
 	three[1].RunDelay, three[2].RunDelay, three[3].RunDelay = 2, 2, 2
 	assert.False(t, place1(t, Request{Topology: m, Loads: three}).Guess, "one hog against three can be told")
+	weighed := all(m, 50) // by the weight of their group; what was measured differs
+	for i := range weighed {
+		weighed[i].Pressure, weighed[i].HavePressure, weighed[i].Busy = 0.5, true, 1
+	}
+	weighed[0].RunDelay = 8 // as much again as the other three and this one can give
+	assert.True(t, place1(t, Request{Topology: m, Loads: weighed}).Guess)
+	weighed[0].RunDelay = 8.5
+	assert.False(t, place1(t, Request{Topology: m, Loads: weighed}).Guess, "more waits here than can have come from elsewhere and go back")
 	whole := place1(t, Request{Topology: smt(topologytest.Spec{}), Loads: all(smt(topologytest.Spec{}), 95), Strategy: NodeWide})
 	assert.True(t, whole.Guess)
 	assert.Contains(t, whole.Reason, "a guess")
