@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,36 +14,12 @@ import (
 // TestSchedExtInVM boots a machine whose kernel has sched_ext, and runs in it
 // what needs that. make vmtest asks for it.
 func TestSchedExtInVM(t *testing.T) {
-	if os.Getenv("PITON_VM") == "" {
-		t.Skip("make vmtest runs it")
-	}
 	t.Parallel()
-	rig, err := filepath.Abs("../../../shared/vm/run")
-	require.NoError(t, err)
-	if _, err := os.Stat(rig); err != nil {
-		t.Skip("the machine is described beside the repository, which is not there: ", err)
-	}
-	dir := t.TempDir()
-	args := []string{"--kernel", "7.2", "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "1024", "--timeout", "600"}
-	for _, name := range []string{"bpf", "cli", "action"} {
-		binary := filepath.Join(dir, name+".test")
-		build := exec.Command("go", "test", "-c", "-o", binary, "piton/internal/"+name)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		out, err := build.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		args = append(args, "--copy", binary)
-	}
-	cmd := exec.Command(rig, append(args, "--", "set -e; ./bpf.test -test.v -test.run TestAggregate; "+
-		"./action.test -test.v -test.run TestPlacerAggregates; ./cli.test -test.v -test.run 'TestSchedExt[^I]'")...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
-	t.Log(out.String())
-	require.NoError(t, err)
-	for _, name := range []string{"TestAggregateIsInForceWhileOpen", "TestAggregateEndsWithItsProcess", "TestAggregateIsFair", "TestPlacerAggregates",
-		"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton"} {
-		assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
-	}
+	needRig(t, "bpf.test", "action.test", "cli.test").boot(t, "set -e; ./bpf.test -test.v -test.run TestAggregate; "+
+		"./action.test -test.v -test.run TestPlacerAggregates; ./cli.test -test.v -test.run 'TestSchedExt[^I]'",
+		[]string{"--kernel", "7.2", "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "1024", "--timeout", "600"},
+		"TestAggregateIsInForceWhileOpen", "TestAggregateEndsWithItsProcess", "TestAggregateIsFair", "TestPlacerAggregates",
+		"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton")
 }
 
 const schedExtState = "/sys/kernel/sched_ext/state"

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,8 @@ const (
 	witnessRole = "PITON_TEST_WITNESS"
 	// guardRuns is how often it is tried.
 	guardRuns = "PITON_VM_GUARD_RUNS"
+
+	setNone = "piton set none" // what the witness says then
 
 	revertAfter = 3 * time.Second
 	backWithin  = 4 * time.Second
@@ -105,7 +108,7 @@ func playWitness(pids []string) {
 		return false
 	}
 	if !await(time.Minute, func(n int) bool { return n > 0 }) {
-		s.Err = "piton set none"
+		s.Err = setNone
 		return
 	}
 	began := time.Now()
@@ -122,8 +125,9 @@ func playWitness(pids []string) {
 }
 
 // takeEveryCPU sets FIFO on a spinner on every CPU, under guard, and kills piton a
-// while after the first has become real-time.
-func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) sight {
+// while after the first has become real-time. It is not done if the emulated machine
+// was so slow that the trial was over before the first change.
+func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) (s sight, done bool) {
 	h := newHome(t)
 	var words []string
 	for cpu := range cpus {
@@ -158,10 +162,13 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) sight {
 	_, err = fmt.Fprintln(gate)
 	require.NoError(t, err)
 	require.True(t, lines.Scan(), "the witness has seen it")
-	var s sight
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &s), lines.Text())
 	_ = piton.Wait()
 	require.NoError(t, witness.Wait())
+	if s.Err == setNone && strings.Contains(errs.String(), "the change took longer") {
+		t.Log(errs.String())
+		return s, false
+	}
 	require.Empty(t, s.Err, errs.String())
 	eventually(t, "the journal knows", func() bool { return strings.Contains(h.run("journal").out, "undoes 1") })
 	assert.Contains(t, h.run("journal").out, "undone")
@@ -178,7 +185,7 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) sight {
 		assert.Equal(t, kernel.Other, st.Policy)
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
-	return s
+	return s, true
 }
 
 // needGuardVM skips a test that takes every CPU, but in a small machine that is
@@ -213,7 +220,11 @@ func TestVMGuardOutlivesPiton(t *testing.T) {
 		case 1:
 			delay = time.Duration(rand.N(int64(50 * time.Millisecond)))
 		}
-		s := takeEveryCPU(t, shape.cpus, rtprio, delay)
+		s, done := takeEveryCPU(t, shape.cpus, rtprio, delay)
+		for tries := 1; !done; tries++ {
+			require.Less(t, tries, 5)
+			s, done = takeEveryCPU(t, shape.cpus, rtprio, delay)
+		}
 		rethrottle()
 		t.Logf("run %2d: FIFO:%d throttled %-5v killed after %7.1f ms (alive %-5v all set %-5v); back %7.1f ms after that (the machine stood for %6.1f ms), "+
 			"%7.1f ms after the first; recorded %7.1f ms after piton's entry; the witness was late by %6.1f ms",
@@ -239,9 +250,11 @@ func unthrottle(t *testing.T) (again func()) {
 		}
 		require.NoError(t, os.WriteFile(path, []byte(value), 0), path)
 	}
-	return func() {
+	again = sync.OnceFunc(func() {
 		for _, path := range slices.Backward(files) {
-			require.NoError(t, os.WriteFile(path, []byte(before[path]), 0), path)
+			assert.NoError(t, os.WriteFile(path, []byte(before[path]), 0), path)
 		}
-	}
+	})
+	t.Cleanup(again) // or the tests after a failed one get no CPU, for ever
+	return again
 }

@@ -1,16 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // vmGuests are the machines of make vmtest, the slowest first: one boot each.
@@ -41,57 +34,34 @@ done
 ./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst'
 `
 
+// vmTests are some of those that must have run there, and vmDeviceTests where there
+// are devices.
+var (
+	vmTests = []string{
+		"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline",
+		"TestVMMemoryFollows", "TestVMMemBind", "TestVMRunInACgroup", "TestVMCpusetLimits", "TestVMOverwriters",
+	}
+	vmDeviceTests = []string{
+		"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestRealManagedLine", "TestVMScreenIsolates", "TestVMScreenMovesIRQs",
+	}
+)
+
 // TestInVM boots the machines and runs in them what needs many CPUs, or
 // another kernel. It takes minutes, so make vmtest alone asks for it.
 func TestInVM(t *testing.T) {
-	if os.Getenv("PITON_VM") == "" {
-		t.Skip("make vmtest runs it")
-	}
-	rig, err := filepath.Abs("../../../shared/vm/run")
-	require.NoError(t, err)
-	if _, err := os.Stat(rig); err != nil {
-		t.Skip("the machine is described beside the repository, which is not there: ", err)
-	}
-	dir := t.TempDir()
-	for _, build := range [][]string{
-		{"build", "-o", dir + "/piton", "piton/cmd/piton"},
-		{"test", "-c", "-o", dir + "/bpf.test", "piton/internal/bpf"},
-		{"test", "-c", "-o", dir + "/tune.test", "piton/internal/tune"},
-		{"test", "-c", "-o", dir + "/cli.test", "piton/internal/cli"},
-	} {
-		cmd := exec.Command("go", build...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "go %v: %s", build, out)
-	}
+	rig := needRig(t, "piton", "bpf.test", "tune.test", "cli.test")
 	for _, guest := range vmGuests {
 		t.Run(guest.kernel, func(t *testing.T) {
 			t.Parallel() // each takes one CPU of the host
 			s := guest.shape
 			shape := fmt.Sprintf(shapeFormat, s.cpus, s.threads, s.nodes, s.l3)
-			args := []string{"--kernel", guest.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads),
-				"--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3), "--timeout", "240", "--verbose"}
-			args = append(args, guest.more...)
-			for _, file := range []string{"piton", "bpf.test", "tune.test", "cli.test"} {
-				args = append(args, "--copy", filepath.Join(dir, file))
-			}
-			cmd := exec.Command(rig, append(args, "--", fmt.Sprintf(vmScript, shape))...)
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			began := time.Now()
-			err := cmd.Run()
-			t.Logf("%d CPUs with Linux %s took %v\n%s", s.cpus, guest.kernel, time.Since(began).Round(time.Second), out.String())
-			require.NoError(t, err)
-			for _, name := range []string{"TestVMTopology", "TestVMDistances", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline",
-				"TestVMMemoryFollows", "TestVMMemBind", "TestVMRunInACgroup", "TestVMCpusetLimits", "TestVMOverwriters"} {
-				assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
-			}
+			options := append([]string{"--kernel", guest.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads),
+				"--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3), "--timeout", "900"}, guest.more...)
+			tests := vmTests
 			if len(guest.more) > 0 {
-				for _, name := range []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestRealManagedLine",
-					"TestVMScreenIsolates", "TestVMScreenMovesIRQs"} {
-					assert.Contains(t, out.String(), "--- PASS: "+name+" ", "it ran, and was not skipped")
-				}
+				tests = append(slices.Clip(tests), vmDeviceTests...)
 			}
+			rig.boot(t, fmt.Sprintf(vmScript, shape), options, tests...)
 		})
 	}
 }
