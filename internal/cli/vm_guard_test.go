@@ -134,6 +134,7 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) (s sight,
 		pid := child(t, "sh", "-c", "while :; do :; done")
 		require.NoError(t, sched.SetAffinity(pid, cpuset.Of(cpuset.CPU(cpu))))
 		words = append(words, fmt.Sprint(pid))
+		defer func() { _ = syscall.Kill(int(pid), syscall.SIGKILL) }()
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -183,7 +184,6 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) (s sight,
 		st, err := procfs.New("/").Stat(kernel.TID(pid))
 		require.NoError(t, err)
 		assert.Equal(t, kernel.Other, st.Policy)
-		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	return s, true
 }
