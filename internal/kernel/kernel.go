@@ -121,6 +121,9 @@ type Handle interface {
 	// Alive is nil while the task has not been reaped, else an error that Is
 	// syscall.ESRCH. A zombie is still alive in this sense.
 	Alive() error
+	// HasThread is nil if tid is now a thread of the held process, else an error
+	// that Is syscall.ESRCH. A zombie is still a thread.
+	HasThread(tid TID) error
 	// Signal sends sig to the process, or to the one thread if the handle is of
 	// a thread that is no leader; it never reaches a successor of the number.
 	Signal(sig syscall.Signal) error

@@ -38,6 +38,15 @@ func (p *pidfd) Alive() error {
 	return fmt.Errorf("pidfd_send_signal to tid %d: %w", p.tid, err)
 }
 
+// HasThread asks by number first: if the process is still alive after that, the
+// number has meant it all along.
+func (p *pidfd) HasThread(tid TID) error {
+	if err := unix.Tgkill(int(p.tid), int(tid), 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("tgkill of tid %d in process %d: %w", tid, p.tid, err)
+	}
+	return p.Alive()
+}
+
 func (p *pidfd) Signal(sig syscall.Signal) error {
 	if err := unix.PidfdSendSignal(p.fd, sig, nil, 0); err != nil {
 		return fmt.Errorf("send %s to %d: %w", unix.SignalName(sig), p.tid, err)

@@ -164,3 +164,14 @@ func TestCredentials(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, strings.TrimSpace(string(onDisk)), release)
 }
+
+func TestHasThread(t *testing.T) {
+	held, err := kernel.System().Hold(kernel.TID(os.Getpid()))
+	require.NoError(t, err)
+	defer held.Close()
+	require.NoError(t, kernel.OnThread(func() error {
+		return held.HasThread(kernel.TID(gettid()))
+	}))
+	assert.ErrorIs(t, held.HasThread(1), syscall.ESRCH, "it is a task, and another process's")
+	assert.ErrorIs(t, held.HasThread(kernel.TID(os.Getppid())), syscall.ESRCH)
+}

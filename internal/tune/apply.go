@@ -21,7 +21,8 @@ type run struct {
 	plan   *Plan
 	result Result
 	holds  map[kernel.TID]hold
-	known  map[taskID]bool // threads that have been dealt with
+	known  map[kernel.TID]uint64 // threads that have been dealt with, and their starts in ticks
+	alone  map[kernel.TID]bool   // threads that were asked for by themselves
 	warned map[string]bool
 	stuck  map[int]bool // interrupt lines that could not be moved: their threads stay as well
 }
@@ -38,12 +39,19 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 	}
 	r := &run{
 		t: t, plan: &plan, holds: map[kernel.TID]hold{},
-		known: map[taskID]bool{}, warned: map[string]bool{}, stuck: map[int]bool{},
+		known: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{}, warned: map[string]bool{}, stuck: map[int]bool{},
 	}
 	defer r.release()
 	r.result.Changes = append([]Change(nil), plan.Changes...)
+	for _, q := range plan.Requests {
+		for _, target := range q.Targets {
+			if target.Scope == ScopeThread {
+				r.alone[target.TID] = true
+			}
+		}
+	}
 	for _, c := range plan.Changes {
-		r.known[taskID{c.TID, c.StartTicks}] = true
+		r.known[c.TID] = c.StartTicks
 	}
 	for i := range r.result.Changes {
 		r.refresh(&r.result.Changes[i])
@@ -58,6 +66,11 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 	return r.result, errors.Join(err, r.end())
 }
 
+func (r *run) knows(id taskID) bool {
+	ticks, ok := r.known[id.tid]
+	return ok && ticks == id.startTicks
+}
+
 // refresh reads the old value again: time has passed since the plan was made.
 func (r *run) refresh(c *Change) {
 	if c.Status != Planned && c.Status != Unchanged || c.gone() {
@@ -65,7 +78,7 @@ func (r *run) refresh(c *Change) {
 	}
 	h := r.guard(*c)
 	defer r.drop(c.PID, h)
-	if err := r.still(*c, h, r.check); err != nil {
+	if err := r.still(*c, h, r.present); err != nil {
 		r.fail(c, err)
 		return
 	}
@@ -121,7 +134,7 @@ func (r *run) make(ctx context.Context, changes []Change) error {
 func (r *run) one(c *Change) {
 	h := r.guard(*c)
 	defer r.drop(c.PID, h)
-	if err := r.still(*c, h, r.check); err != nil {
+	if err := r.still(*c, h, r.present); err != nil {
 		r.fail(c, err)
 		return
 	}
@@ -178,18 +191,11 @@ func (r *run) passing(c Change) bool {
 	if r.plan.Sweep != nil {
 		return true
 	}
-	if c.TID == c.PID {
+	if c.TID == c.PID || r.alone[c.TID] {
 		return false
 	}
-	for _, q := range r.plan.Requests {
-		for _, target := range q.Targets {
-			if target.TID == c.TID && target.Scope == ScopeThread {
-				return false
-			}
-		}
-	}
 	leader, err := r.t.look(c.PID, c.PID)
-	return err == nil && r.known[leader.id()] // and no later process with the number
+	return err == nil && r.knows(leader.id()) // and no later process with the number
 }
 
 // differs handles a value that reads back other than it was set.

@@ -64,6 +64,7 @@ func (m *machine) spawnAs(pid, tid kernel.TID, task kerneltest.Task) {
 	m.tasks[tid] = &procfs.Stat{TID: tid, Comm: []byte("job"), State: 'S', PPID: 1, StartTicks: 1000 + uint64(tid)}
 	m.tgid[tid] = pid
 	m.uid[tid] = fakeUser
+	task.TGID = pid
 	m.Create(tid, task)
 }
 

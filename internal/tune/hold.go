@@ -16,6 +16,7 @@ const maxHolds = 256
 type hold struct {
 	handle kernel.Handle // nil where there are no pidfds: start times must do
 	err    error         // the process had ended
+	meant  bool          // it is the process of the plan, by its first thread's start
 }
 
 func (h hold) close() {
@@ -36,6 +37,10 @@ func (r *run) hold(pid kernel.TID) hold {
 		h.err = err
 	case err != nil: // ENOSYS, EPERM: no pidfds here, so identity rests on start times
 		r.warn(fmt.Sprintf("processes are told from later ones with their number by start time alone: %v", err))
+	}
+	if ticks, ok := r.known[pid]; ok && handle != nil {
+		leader, err := r.t.look(pid, pid)
+		h.meant = err == nil && leader.startTicks == ticks
 	}
 	if len(r.holds) < maxHolds {
 		r.holds[pid] = h
@@ -72,6 +77,17 @@ func (r *run) check(c Change, h hold) error {
 		return fmt.Errorf("%d is a zombie: %w", c.TID, ErrGone)
 	}
 	return nil
+}
+
+// present makes sure, before a change, that the number means a thread of the
+// process that was meant. For a thread that was asked for by itself, and one whose
+// change is undone, it must be that very thread. All are told apart by recheck; here
+// it saves reading a file of each thread.
+func (r *run) present(c Change, h hold) error {
+	if !h.meant || r.alone[c.TID] || len(r.plan.Undoes) > 0 {
+		return r.check(c, h)
+	}
+	return h.handle.HasThread(c.TID)
 }
 
 // recheck tells, after a change, whether the number meant the task all along.

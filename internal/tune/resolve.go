@@ -34,6 +34,8 @@ const (
 type resolver struct {
 	*Tuner
 	children map[kernel.TID][]kernel.TID // read when a tree is first asked for
+	// skip says which threads of processes need not be read; nil = none.
+	skip func(pid, tid kernel.TID) bool
 }
 
 // resolve returns the threads that the target covers, its own process's first,
@@ -64,7 +66,7 @@ func (t *resolver) resolve(target Target) ([]task, Target, error) {
 	}
 	var out []task
 	for _, pid := range pids {
-		threads, err := t.threads(pid)
+		threads, err := t.threads(pid, t.skip)
 		if err != nil && !errors.Is(err, ErrGone) {
 			return nil, target, err
 		}
@@ -88,14 +90,18 @@ func (t *Tuner) look(pid, tid kernel.TID) (task, error) {
 	}, nil
 }
 
-// threads reads every thread of a process; those that end meanwhile are left out.
-func (t *Tuner) threads(pid kernel.TID) ([]task, error) {
+// threads reads every thread of a process but those to skip; those that end
+// meanwhile are left out.
+func (t *Tuner) threads(pid kernel.TID, skip func(pid, tid kernel.TID) bool) ([]task, error) {
 	tids, err := t.o.Proc.Threads(pid)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]task, 0, len(tids))
 	for _, tid := range tids {
+		if skip != nil && skip(pid, tid) {
+			continue
+		}
 		k, err := t.look(pid, tid)
 		if errors.Is(err, ErrGone) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/kernel"
@@ -58,6 +59,7 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 	taken := map[changeKey]bool{} // targets may overlap
 	look := resolver{Tuner: r.t}
 	for _, f := range r.plan.follow {
+		look.skip = r.settled(f)
 		tasks, _, err := look.resolve(f.target)
 		if errors.Is(err, ErrGone) {
 			continue
@@ -66,7 +68,7 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("look for new threads of %d: %w", f.target.TID, err)
 		}
 		for _, k := range tasks {
-			if r.known[k.id()] || ended(k.state) {
+			if r.knows(k.id()) || ended(k.state) {
 				continue
 			}
 			for _, c := range r.newborn(f, k) {
@@ -78,7 +80,7 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 		}
 	}
 	for _, c := range found {
-		r.known[taskID{c.TID, c.StartTicks}] = true
+		r.known[c.TID] = c.StartTicks
 	}
 	changed, err := r.adopt(found)
 	if err != nil || !changed {
@@ -86,6 +88,29 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 	}
 	fresh := r.result.Changes[len(r.result.Changes)-len(found):]
 	return true, r.make(ctx, fresh)
+}
+
+// settled tells which threads have been dealt with and still have what they were
+// given, so that nothing else of them need be read. A newborn that got the number of
+// one of them meanwhile, and its value, is not told from it.
+func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
+	models := map[kernel.TID][]Change{}
+	return func(pid, tid kernel.TID) bool {
+		if _, ok := r.known[tid]; !ok {
+			return false
+		}
+		if models[pid] == nil {
+			for _, a := range f.attributes {
+				if c, ok := r.model(f, pid, a); ok {
+					models[pid] = append(models[pid], c)
+				}
+			}
+		}
+		return len(models[pid]) > 0 && !slices.ContainsFunc(models[pid], func(c Change) bool {
+			now, err := r.t.read(Change{TID: tid, Attribute: c.Attribute})
+			return err != nil || now != c.After
+		})
+	}
 }
 
 // newborn returns what a thread born meanwhile needs. It may have inherited the

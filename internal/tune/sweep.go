@@ -42,13 +42,13 @@ func (r *run) sweep(ctx context.Context) (bool, error) {
 	}
 	var found []Change
 	for _, c := range plan.Changes {
-		if !dealt[c.key()] && c.Status == Planned && (c.file() || !r.known[taskID{c.TID, c.StartTicks}]) {
+		if !dealt[c.key()] && c.Status == Planned && (c.file() || !r.knows(taskID{c.TID, c.StartTicks})) {
 			found = append(found, c)
 		}
 	}
 	for _, c := range found {
 		if !c.file() {
-			r.known[taskID{c.TID, c.StartTicks}] = true
+			r.known[c.TID] = c.StartTicks
 		}
 	}
 	changed, err := r.adopt(found)
@@ -188,7 +188,7 @@ func (t *Tuner) family() (family, error) {
 			return f, err
 		}
 		f.parent[pid] = st.PPID
-		threads, err := t.threads(pid)
+		threads, err := t.threads(pid, nil)
 		if err != nil && !errors.Is(err, ErrGone) {
 			return f, err
 		}

@@ -99,7 +99,7 @@ func (u *undoer) heirs(e Entry, since uint64) error {
 	}
 	for root, models := range processes {
 		for pids := []kernel.TID{root}; len(pids) > 0; pids = pids[1:] {
-			tasks, err := look.threads(pids[0])
+			tasks, err := look.threads(pids[0], nil)
 			if err != nil && !errors.Is(err, ErrGone) {
 				return err
 			}

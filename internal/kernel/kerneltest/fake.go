@@ -24,6 +24,7 @@ type T interface {
 
 // Task is the scheduling state of one fake task.
 type Task struct {
+	TGID     kernel.TID // of its process; 0 = it is a thread of whichever is asked
 	Affinity cpuset.Set
 	Cpuset   cpuset.Set       // SetAffinity is cut to it, as the kernel does; empty = no limit
 	Attr     kernel.SchedAttr // RuntimeNs 0 = the default slice

@@ -148,6 +148,18 @@ func (h *handle) Alive() error {
 	return nil
 }
 
+func (h *handle) HasThread(tid kernel.TID) error {
+	if err := h.Alive(); err != nil {
+		return err
+	}
+	h.fake.mu.Lock()
+	defer h.fake.mu.Unlock()
+	if task := h.fake.tasks[tid]; task == nil || task.TGID != 0 && task.TGID != h.tid {
+		return fmt.Errorf("tid %d in process %d: %w", tid, h.tid, syscall.ESRCH)
+	}
+	return nil
+}
+
 func (h *handle) Signal(sig syscall.Signal) error {
 	if err := h.Alive(); err != nil {
 		return err
