@@ -24,10 +24,8 @@ const (
 	aggregateProgAggDispatch   = "agg_dispatch"
 	aggregateProgAggEnqueue    = "agg_enqueue"
 	aggregateProgAggExit       = "agg_exit"
-	aggregateProgAggRunnable   = "agg_runnable"
 	aggregateProgAggRunning    = "agg_running"
 	aggregateProgAggSelectCpu  = "agg_select_cpu"
-	aggregateProgAggStopping   = "agg_stopping"
 	aggregateVarAssigned       = "assigned"
 	aggregateVarBoundNs        = "bound_ns"
 	aggregateVarExitKind       = "exit_kind"
@@ -81,10 +79,8 @@ type aggregateProgramSpecs struct {
 	AggDispatch  *ebpf.ProgramSpec `ebpf:"agg_dispatch"`
 	AggEnqueue   *ebpf.ProgramSpec `ebpf:"agg_enqueue"`
 	AggExit      *ebpf.ProgramSpec `ebpf:"agg_exit"`
-	AggRunnable  *ebpf.ProgramSpec `ebpf:"agg_runnable"`
 	AggRunning   *ebpf.ProgramSpec `ebpf:"agg_running"`
 	AggSelectCpu *ebpf.ProgramSpec `ebpf:"agg_select_cpu"`
-	AggStopping  *ebpf.ProgramSpec `ebpf:"agg_stopping"`
 }
 
 // aggregateMapSpecs contains maps before they are loaded into the kernel.
@@ -166,10 +162,8 @@ type aggregatePrograms struct {
 	AggDispatch  *ebpf.Program `ebpf:"agg_dispatch"`
 	AggEnqueue   *ebpf.Program `ebpf:"agg_enqueue"`
 	AggExit      *ebpf.Program `ebpf:"agg_exit"`
-	AggRunnable  *ebpf.Program `ebpf:"agg_runnable"`
 	AggRunning   *ebpf.Program `ebpf:"agg_running"`
 	AggSelectCpu *ebpf.Program `ebpf:"agg_select_cpu"`
-	AggStopping  *ebpf.Program `ebpf:"agg_stopping"`
 }
 
 func (p *aggregatePrograms) Close() error {
@@ -177,10 +171,8 @@ func (p *aggregatePrograms) Close() error {
 		p.AggDispatch,
 		p.AggEnqueue,
 		p.AggExit,
-		p.AggRunnable,
 		p.AggRunning,
 		p.AggSelectCpu,
-		p.AggStopping,
 	)
 }
 

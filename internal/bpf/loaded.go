@@ -28,8 +28,8 @@ var ours = map[ebpf.ProgramType][]string{
 	ebpf.Tracing: {countProgCountMove, movesProgReportMove, movesProgFollowFork, movesProgForgetTask, ledgerProgOnSwitch,
 		ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone, ledgerProgSeed, seqProgDump},
 	ebpf.Syscall: {walkProgWalk, ledgerProgSettle},
-	ebpf.StructOps: {aggregateProgAggSelectCpu, aggregateProgAggEnqueue, aggregateProgAggDispatch, aggregateProgAggRunnable,
-		aggregateProgAggRunning, aggregateProgAggStopping, aggregateProgAggExit},
+	ebpf.StructOps: {aggregateProgAggSelectCpu, aggregateProgAggEnqueue, aggregateProgAggDispatch,
+		aggregateProgAggRunning, aggregateProgAggExit},
 }
 
 // capSysAdminName is what a look at all programs takes (bpf(2)).

@@ -16,16 +16,12 @@
 enum {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_QUEUE = 22,
-	BPF_MAP_TYPE_TASK_STORAGE = 29,
-	BPF_F_NO_PREALLOC = 1,
-	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 
 static long (*bpf_map_push_elem)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static long (*bpf_map_peek_elem)(void *map, void *value) = (void *)89;
 static long (*bpf_probe_read_kernel_str)(void *dst, u32 size, const void *src) = (void *)115;
-static void *(*bpf_task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static long (*bpf_loop)(u32 times, void *each, void *ctx, u64 flags) = (void *)181;
 
 // kernel/sched/ext_internal.h; LOCAL_ON is or-ed with a CPU's number.
@@ -104,10 +100,13 @@ struct { // the queue of each; one that falls out of it gets another
 	__type(value, u32);
 } spaces SEC(".maps");
 
-struct { // when a task became runnable, CLOCK_MONOTONIC; 0 once it has its turn
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+// When a task, by its PID, was last put into a queue, CLOCK_MONOTONIC; 0 once it has
+// its turn. Task storage would do, but Linux 7.2 gives none to callbacks that hold
+// the run queue's lock.
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32);
 	__type(value, u64);
 } since SEC(".maps");
 
@@ -199,6 +198,7 @@ int agg_enqueue(u64 *ctx)
 		insert(p, SCX_DSQ_GLOBAL, ctx[1]);
 		return 0;
 	}
+	bpf_map_update_elem(&since, &w.pid, &w.since, BPF_ANY);
 	count(queued, 1);
 	__sync_fetch_and_or(&waiting, bit);
 	return 0;
@@ -293,36 +293,13 @@ int agg_dispatch(u64 *ctx)
 	return 0;
 }
 
-// wait_begins notes when a task began to wait for its turn.
-INLINE void wait_begins(struct task_struct *p)
-{
-	u64 *at = bpf_task_storage_get(&since, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (at)
-		*at = bpf_ktime_get_ns();
-}
-
-SEC("struct_ops/runnable")
-int agg_runnable(u64 *ctx)
-{
-	wait_begins((void *)ctx[0]);
-	return 0;
-}
-
-SEC("struct_ops/stopping")
-int agg_stopping(u64 *ctx)
-{
-	if ((bool)ctx[1]) // it could go on
-		wait_begins((void *)ctx[0]);
-	return 0;
-}
-
 SEC("struct_ops/running")
 int agg_running(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct cpu_state *s = my_state();
-	u64 *at = bpf_task_storage_get(&since, p, NULL, 0);
+	u32 pid = p->pid;
+	u64 *at = bpf_map_lookup_elem(&since, &pid);
 
 	if (!s)
 		return 0;
@@ -353,7 +330,7 @@ int agg_exit(u64 *ctx)
 }
 
 struct sched_ext_ops { // the members that are set; the loader finds them by name
-	void *select_cpu, *enqueue, *dispatch, *runnable, *running, *stopping, *exit;
+	void *select_cpu, *enqueue, *dispatch, *running, *exit;
 	u64 flags;
 	u32 timeout_ms; // a runnable task that has not run for so long ends the scheduler
 	char name[128];
@@ -364,9 +341,7 @@ struct sched_ext_ops piton_aggregate = {
 	.select_cpu = agg_select_cpu,
 	.enqueue = agg_enqueue,
 	.dispatch = agg_dispatch,
-	.runnable = agg_runnable,
 	.running = agg_running,
-	.stopping = agg_stopping,
 	.exit = agg_exit,
 	.flags = SCX_OPS_SWITCH_PARTIAL,
 	.timeout_ms = 5000,
