@@ -173,7 +173,7 @@ func TestVMScreenIsolates(t *testing.T) {
 func TestVMScreenMovesIRQs(t *testing.T) {
 	_, nic := needNIC(t)
 	before := masks(t)
-	l := openLiveScreen(t, newHome(t), 120, 40)
+	l := openLiveScreen(t, newHome(t), 120, 80) // every line is on it
 	l.until("[1 Processes]", "load")
 	l.press("alt+3")
 	l.until("Interrupts", nic.Name+" rx")
@@ -198,7 +198,7 @@ func TestVMScreenMovesIRQs(t *testing.T) {
 	assert.Empty(t, differences(before, masks(t)))
 
 	l.press("esc", "\\", "n", "v", "m", "e", "0", "q", "1", "enter", "d", "3", "enter")
-	l.until("managed")
+	l.until("its driver manages it")
 	assert.NotContains(t, l.text(), "[y apply]", "there is nothing to say yes to")
 }
 
@@ -209,7 +209,7 @@ func TestVMScreenIsolatesForATask(t *testing.T) {
 	tid := child(t, "sleep", "600")
 	before, mask := masks(t), maskOf(t, tid)
 	l := openLiveScreen(t, newHome(t), 120, 40)
-	l.until("[1 Processes]", "sleep", "least loaded") // by then the load is known
+	l.until("[1 Processes]", "sleep", "▸") // by then the load is known
 	l.press("\\", "s", "l", "e", "e", "p", "enter")
 	isolate := func() {
 		l.press("o")

@@ -106,9 +106,9 @@ func (m *Model) askIRQAffinity() tea.Cmd {
 
 // spreadIRQs deals the tagged lines out to CPUs, or all that are shown.
 func (m *Model) spreadIRQs() tea.Cmd {
-	lines := m.irqs.Shown()
-	if m.irqs.Tags() > 0 {
-		lines = m.irqs.Targets()
+	lines := m.irqs.TagsShown()
+	if len(lines) == 0 {
+		lines = m.irqs.Shown()
 	}
 	if len(lines) == 0 {
 		return m.say(bad, "spread: no interrupt with a number is shown")

@@ -53,14 +53,17 @@ func (v *View) Selected() *irq.Row {
 }
 
 // Targets are the tagged lines that are shown, or the one under the cursor when
-// none is tagged. They are copies: what is read later does not change them.
+// none of them is. They are copies: what is read later does not change them.
 func (v *View) Targets() []*irq.Row {
-	if len(v.tags) == 0 {
-		if row := v.Selected(); row != nil {
-			return []*irq.Row{row}
-		}
-		return nil
+	out := v.TagsShown()
+	if row := v.Selected(); len(out) == 0 && row != nil {
+		out = append(out, row)
 	}
+	return out
+}
+
+// TagsShown are the tagged lines that are on the list.
+func (v *View) TagsShown() []*irq.Row {
 	return v.lines(func(r *irq.Row) bool { return v.tags[r.Number] })
 }
 

@@ -204,6 +204,17 @@ func TestFilter(t *testing.T) {
 	assert.False(t, used, "Esc is the owner's when there is no filter")
 }
 
+func TestTargetsAreShown(t *testing.T) {
+	v := (&fake{cpus: 4}).view(2)
+	v.SetFilter("nvme managed")
+	press(v, " ", " ")
+	assert.Len(t, v.Targets(), 2)
+	v.SetFilter("irq/24")
+	assert.Empty(t, v.TagsShown())
+	assert.Equal(t, []*irq.Row{v.Selected()}, v.Targets(), "as no tagged one is on the list")
+	assert.Equal(t, 2, v.Tags())
+}
+
 func TestJump(t *testing.T) {
 	f := &fake{cpus: 4}
 	v := f.view(2)

@@ -67,9 +67,8 @@ func (t *Table) Tagged(k Key) bool { return t.tags[k] }
 // Tags is the number of tagged tasks.
 func (t *Table) Tags() int { return len(t.tags) }
 
-// Targets are the tagged rows, or the one under the cursor when none is tagged.
-// Tagged tasks that a filter hides are not among them: what is not on the list
-// is not acted on.
+// Targets are the tagged rows on the list, or the one under the cursor when none of
+// them is: tagged tasks that a filter hides are not acted on, as in htop.
 func (t *Table) Targets() []field.Row {
 	var out []field.Row
 	if len(t.tags) > 0 {
@@ -78,9 +77,8 @@ func (t *Table) Targets() []field.Row {
 				out = append(out, r)
 			}
 		}
-		return out
 	}
-	if r, ok := t.Selected(); ok {
+	if r, ok := t.Selected(); ok && len(out) == 0 {
 		out = append(out, r)
 	}
 	return out
