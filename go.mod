@@ -21,6 +21,8 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
+require github.com/creack/pty v1.1.24
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect

@@ -20,8 +20,13 @@ var binary string
 const helperMode = "PITON_TEST_HELPER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(helperMode) == "bounce" {
+	switch os.Getenv(helperMode) {
+	case "bounce":
 		bounce()
+		return
+	case "sleep":
+		threads, _ := strconv.Atoi(os.Args[1])
+		sleep(threads)
 		return
 	}
 	os.Exit(build(m))

@@ -7,11 +7,10 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -20,48 +19,16 @@ import (
 	"piton/internal/kernel"
 )
 
-// pty is a terminal with a program in it.
-type pty struct {
+// display is a terminal with piton's screen in it.
+type display struct {
 	t      *testing.T
 	master *os.File
 	mu     sync.Mutex
 	shown  bytes.Buffer // all that was written to it
 }
 
-// openPty returns a terminal of 120×40 cells and its other end (pty(7)).
-func openPty(t *testing.T) (*pty, *os.File) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = master.Close() })
-	control := func(request uintptr, arg unsafe.Pointer) {
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(arg))
-		require.Zero(t, errno)
-	}
-	var locked, number int32
-	size := [4]uint16{40, 120}
-	control(syscall.TIOCSPTLCK, unsafe.Pointer(&locked))
-	control(syscall.TIOCGPTN, unsafe.Pointer(&number))
-	control(syscall.TIOCSWINSZ, unsafe.Pointer(&size))
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	require.NoError(t, err)
-	p := &pty{t: t, master: master}
-	go func() {
-		buf := make([]byte, 1<<16)
-		for {
-			n, err := master.Read(buf)
-			if err != nil {
-				return
-			}
-			p.mu.Lock()
-			p.shown.Write(buf[:n])
-			p.mu.Unlock()
-		}
-	}()
-	return p, slave
-}
-
 // wait waits until a word has been shown since it was last called.
-func (p *pty) wait(word string) {
+func (p *display) wait(word string) {
 	p.t.Helper()
 	defer func() {
 		if p.t.Failed() {
@@ -80,7 +47,7 @@ func (p *pty) wait(word string) {
 	})
 }
 
-func (p *pty) press(keys string) {
+func (p *display) press(keys string) {
 	for _, k := range keys {
 		_, err := p.master.WriteString(string(k))
 		require.NoError(p.t, err)
@@ -88,17 +55,27 @@ func (p *pty) press(keys string) {
 	}
 }
 
-// screen starts the tuner in a terminal.
-func (h *home) screen() (*pty, *exec.Cmd) {
-	terminal, inside := openPty(h.t)
+// screen starts the tuner in a terminal of 120×40 cells.
+func (h *home) screen() (*display, *exec.Cmd) {
 	piton := h.program()
 	piton.Env = append(piton.Env, "TERM=xterm-256color")
-	piton.Stdin, piton.Stdout, piton.Stderr = inside, inside, inside
-	piton.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(h.t, piton.Start())
-	_ = inside.Close()
-	h.t.Cleanup(func() { _ = piton.Process.Kill(); _ = piton.Wait() })
-	return terminal, piton
+	master, err := pty.StartWithSize(piton, &pty.Winsize{Rows: 40, Cols: 120})
+	require.NoError(h.t, err)
+	h.t.Cleanup(func() { _ = piton.Process.Kill(); _ = piton.Wait(); _ = master.Close() })
+	p := &display{t: h.t, master: master}
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := master.Read(buf)
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.shown.Write(buf[:n])
+			p.mu.Unlock()
+		}
+	}()
+	return p, piton
 }
 
 // TestVMTrialOutlivesTheScreen sets FIFO on a busy task by keys, kills the screen
@@ -132,7 +109,7 @@ func TestVMTrialOfStarvedScreen(t *testing.T) {
 	pid := child(t, "sh", "-c", "while :; do :; done")
 	require.NoError(t, sched.SetAffinity(pid, last))
 	require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 80, false))
-	var terminal *pty
+	var terminal *display
 	var piton *exec.Cmd
 	require.NoError(t, kernel.OnThread(func() error {
 		err := sched.SetAffinity(0, last) // what the thread starts has it, too
