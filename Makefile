@@ -54,7 +54,7 @@ vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that
 	fi
 
 bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
-	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./workloads/...
+	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench -run '^TestTruth' -count=1 -timeout 60m -v
