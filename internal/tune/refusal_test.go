@@ -39,10 +39,15 @@ func TestRealBlockedTask(t *testing.T) {
 	pid, _ := start(t, "blocked")
 	mine, err := kernel.System().Affinity(pid)
 	require.NoError(t, err)
-	blocked := kernel.TID(0)
+	blocked, seen := kernel.TID(0), map[kernel.TID]int{}
 	require.Eventually(t, func() bool {
 		for _, tid := range realThreads(t, pid) {
 			if st, err := proc.ThreadStat(pid, tid); err == nil && st.State == 'D' {
+				seen[tid]++ // others sleep so for moments: on a page, or the lock of the memory map
+			} else {
+				seen[tid] = 0
+			}
+			if seen[tid] == 20 {
 				blocked = tid
 			}
 		}
