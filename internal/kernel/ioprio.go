@@ -19,7 +19,7 @@ func (system) IOPrio(tid TID) (IOPrio, error) {
 	if errno != 0 {
 		return IOPrio{}, fmt.Errorf("ioprio_get of tid %d: %w", tid, errno)
 	}
-	prio := IOPrio{Class: IOClass(raw >> ioprioClassShift), Level: int(raw & ioprioLevelMask)}
+	prio := IOPrio{Class: IOClass(raw >> ioprioClassShift), Level: int8(raw & ioprioLevelMask)}
 	if prio.Class == IONone || prio.Class == IOIdle {
 		prio.Level = 0 // means nothing there; older kernels give 4
 	}

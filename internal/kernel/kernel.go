@@ -81,7 +81,7 @@ const (
 // IOPrio is a task's I/O priority.
 type IOPrio struct {
 	Class IOClass
-	Level int // 0 (first) .. 7 (last), for real time and best effort
+	Level int8 // 0 (first) .. 7 (last), for real time and best effort
 }
 
 // Scheduler reads and sets what the scheduler knows of a task. Errors wrap the

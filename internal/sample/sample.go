@@ -155,12 +155,11 @@ type Task struct {
 	InvoluntarySwitches uint64
 	Affinity            cpuset.Set
 	IOPrio              kernel.IOPrio
+	summed              bool // Migrations is of a process that has or had several threads
 	// Pressure is the task's own part of the Pressure of its LastCPU; of a process,
 	// that of all its threads, wherever they are.
 	Pressure float32
-
-	living uint64 // migrations of the threads that live (SourceBPF)
-	summed bool   // Migrations is more than that: of a process that has or had several threads
+	living   uint64 // migrations of its threads that live (SourceBPF)
 }
 
 // IsProcess reports whether the row stands for a process.

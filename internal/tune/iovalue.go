@@ -22,9 +22,9 @@ var ioClasses = map[string]kernel.IOClass{
 func FormatIOPrio(p kernel.IOPrio) string {
 	switch p.Class {
 	case kernel.IORealTime:
-		return "real-time:" + strconv.Itoa(p.Level)
+		return "real-time:" + strconv.Itoa(int(p.Level))
 	case kernel.IOBestEffort:
-		return "best-effort:" + strconv.Itoa(p.Level)
+		return "best-effort:" + strconv.Itoa(int(p.Level))
 	case kernel.IOIdle:
 		return "idle"
 	}
@@ -46,11 +46,11 @@ func ParseIOPrio(text string) (kernel.IOPrio, error) {
 	case hasLevel && !leveled:
 		return kernel.IOPrio{}, usagef("I/O priority %q: only real-time and best-effort take a level", text)
 	case hasLevel:
-		n, err := strconv.Atoi(level)
+		n, err := strconv.ParseInt(level, 10, 8)
 		if err != nil {
 			return kernel.IOPrio{}, usagef("I/O priority %q: the level must be 0 (first) to 7 (last)", text)
 		}
-		prio.Level = n
+		prio.Level = int8(n)
 	case leveled:
 		prio.Level = defaultIOLevel
 	}

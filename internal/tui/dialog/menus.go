@@ -136,7 +136,7 @@ func NewIOPriority(subject string, current kernel.IOPrio) *Menu {
 func ioLevels(name string, class kernel.IOClass, first string) []Item {
 	items := make([]Item, 8)
 	for level := range items {
-		items[level] = Item{Label: name + " " + strconv.Itoa(level), Value: kernel.IOPrio{Class: class, Level: level}}
+		items[level] = Item{Label: name + " " + strconv.Itoa(level), Value: kernel.IOPrio{Class: class, Level: int8(level)}}
 	}
 	items[0].Detail, items[1].Detail = first, "0 is served first, 7 last"
 	return items
