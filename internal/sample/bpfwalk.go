@@ -114,10 +114,15 @@ func (b *bpfWalk) append(w *walk, t *Task, before int32) {
 // cursor follows rising TIDs in the last sample and in the watched tasks.
 type cursor struct{ before, watch int }
 
-// find returns the index of a task in the last sample, -1 if it is not there.
+// find returns the index of a task in the last sample, -1 if it is not there. Mostly
+// the task looked for is the next one; a few of very many are far apart.
 func (c *cursor) find(before []Task, tid kernel.TID, startTicks uint64) int32 {
-	for c.before < len(before) && before[c.before].TID < tid {
+	for next := 0; next < 2 && c.before < len(before) && before[c.before].TID < tid; next++ {
 		c.before++
+	}
+	if c.before < len(before) && before[c.before].TID < tid {
+		rest, _ := slices.BinarySearchFunc(before[c.before:], tid, func(t Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+		c.before += rest
 	}
 	if c.before < len(before) && before[c.before].TID == tid && before[c.before].StartTicks == startTicks {
 		return int32(c.before)
