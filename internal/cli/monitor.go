@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/model"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -115,15 +116,25 @@ func (v *view) rows(dst []int32, m *model.Model) []int32 {
 	return dst
 }
 
-// fewSamples are read sooner from /proc than eBPF programs are loaded.
-const fewSamples = 2
+// fewSamples of fewTasks are read sooner from /proc than eBPF programs are loaded.
+const (
+	fewSamples = 2
+	fewTasks   = 1500
+)
 
-// ebpf is when the programs are loaded: for a few samples only where nothing
-// else has a figure that is asked for, else before the first one, so that all
-// are alike.
-func (o *monitorOptions) ebpf(n sample.Needs) sample.EBPF {
-	if o.count.n > 0 && o.count.n <= fewSamples && !n.PingPongs {
+// ebpf is when the programs are loaded: for a few samples of a few tasks only where
+// nothing else has a figure that is asked for, else before the first one, so that
+// all are alike.
+func (o *monitorOptions) ebpf(a *app, v *view, n sample.Needs) sample.EBPF {
+	few := len(v.pids) > 0
+	if load, err := procfs.New(a.hostRoot).LoadAvg(); err == nil && load.Tasks <= fewTasks {
+		few = true
+	}
+	switch {
+	case few && o.count.n > 0 && o.count.n <= fewSamples && !n.PingPongs:
 		return sample.EBPFNever
+	case v.atOnce:
+		return sample.EBPFWalk
 	}
 	return sample.EBPFNow
 }
@@ -178,5 +189,5 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 	if !v.atOnce {
 		tick = fromSecond(tick)
 	}
-	return a.watch(ctx, o.interval.d, needs, o.ebpf(needs), tick)
+	return a.watch(ctx, o.interval.d, needs, o.ebpf(a, &v, needs), tick)
 }

@@ -2,6 +2,7 @@ package sample
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"piton/internal/bpf"
@@ -16,6 +17,7 @@ type EBPF uint8
 const (
 	EBPFLater EBPF = iota // Run loads them in the background after its first sample
 	EBPFNow               // before the first sample
+	EBPFWalk              // before the first sample the task walk alone, which is all that a single sample can use
 	EBPFNever             // for a few samples, /proc costs less
 )
 
@@ -31,9 +33,11 @@ type programs struct {
 	migrationsErr error
 }
 
-func loadPrograms(ctx context.Context) (p programs) {
+func loadPrograms(ctx context.Context, which EBPF) (p programs) {
 	p.walk, p.walkErr = bpf.OpenWalk(bpf.WalkOptions{})
-	if p.migrationsErr = ctx.Err(); p.migrationsErr == nil {
+	if p.migrationsErr = ctx.Err(); which == EBPFWalk {
+		p.migrationsErr = errors.New(unwanted)
+	} else if p.migrationsErr == nil {
 		p.migrations, p.migrationsErr = bpf.OpenMigrations()
 	}
 	return p
@@ -63,7 +67,7 @@ func (s *Sampler) loadLater(ctx context.Context) (wait func()) {
 			return
 		case <-time.After(afterFirst):
 		}
-		p := loadPrograms(ctx)
+		p := loadPrograms(ctx, EBPFLater)
 		s.loaded <- &p // it has room for one
 		s.Refresh()
 	}()
@@ -72,9 +76,9 @@ func (s *Sampler) loadLater(ctx context.Context) (wait func()) {
 
 // adopt takes over what was loaded since the last sample. The rows carry over.
 func (s *Sampler) adopt() {
-	if s.ebpf == EBPFNow {
+	if s.ebpf == EBPFNow || s.ebpf == EBPFWalk {
+		p := loadPrograms(context.Background(), s.ebpf)
 		s.ebpf = EBPFNever
-		p := loadPrograms(context.Background())
 		s.loaded <- &p
 	}
 	select {
