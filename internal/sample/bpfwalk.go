@@ -25,7 +25,7 @@ type bpfWalk struct {
 	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
 	looked  bool         // for hidden ones
 	rest    []Task       // reused; the hidden ones of this sample
-	todo    []row        // reused; walk.todo
+	partial []row        // reused; walk.partial
 }
 
 func newBPFWalk(w *bpf.Walk, fs procfs.FS, r *procfs.Reader) *bpfWalk {
@@ -77,7 +77,7 @@ func (b *bpfWalk) sort() {
 // records, so this one also notes which rows need more.
 func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
 	w.tasks = slices.Grow(w.tasks, len(b.records)+len(hidden))
-	w.only, b.todo = true, b.todo[:0]
+	w.only, b.partial = true, b.partial[:0]
 	var last cursor
 	for _, key := range b.order {
 		r := &b.records[uint32(key)]
@@ -96,18 +96,18 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
 		}
 		b.task(w, t, r, old, stats)
 		if old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID) {
-			b.todo = append(b.todo, row{int32(now), at})
+			b.partial = append(b.partial, row{int32(now), at})
 		}
 	}
 	for i := range hidden {
 		b.append(w, &hidden[i], last.find(w.before, hidden[i].TID, hidden[i].StartTicks))
 	}
-	w.todo = b.todo
+	w.partial = b.partial
 }
 
 // append adds a row that /proc told.
 func (b *bpfWalk) append(w *walk, t *Task, before int32) {
-	b.todo = append(b.todo, row{int32(len(w.tasks)), before})
+	b.partial = append(b.partial, row{int32(len(w.tasks)), before})
 	w.tasks = append(w.tasks, *t)
 }
 

@@ -174,7 +174,7 @@ func TestHiddenTasks(t *testing.T) {
 		assert.True(t, slices.ContainsFunc(rows, func(t Task) bool { return t.TID == tid }))
 	}
 	b.convert(w, &bpf.WalkStats{}, rows)
-	assert.Len(t, w.todo, len(w.tasks))
+	assert.Len(t, w.partial, len(w.tasks))
 	end()
 	require.Eventually(t, func() bool {
 		_ = syscall.Kill(int(pid), 0)

@@ -80,7 +80,7 @@ func (d *details) fill(w *walk, before []Task) {
 // some completes the rows that a source could not.
 func (d *details) some(w *walk, before []Task) {
 	d.kept = d.kept[:0]
-	for _, at := range w.todo {
+	for _, at := range w.partial {
 		var old *Task
 		if at.before >= 0 {
 			old = &before[at.before]

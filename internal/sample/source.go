@@ -38,10 +38,10 @@ type walk struct {
 	haveQueues bool
 	helpers    []float32 // what of the queues' load is not to count, by CPU
 	returns    bool      // moves are told one from another, so PingPongs are carried on
-	// todo are the rows that details may have to complete, if only is set; else
+	// partial are the rows that details may have to complete, if only is set; else
 	// they are all.
-	todo []row
-	only bool
+	partial []row
+	only    bool
 }
 
 // row is a task by its index in this sample and in the last, -1 for a new one.
