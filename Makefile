@@ -46,7 +46,7 @@ generate: ## rewrite README.md's generated parts and, with clang 14, the eBPF ob
 generated: generate ## fail if a generated file was not up to date
 	git diff --exit-code -- README.md testdata internal
 
-vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (3 to 6 minutes)
+vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (8 to 15 minutes)
 	@if [ -x ../shared/vm/run ]; then \
 		PITON_VM=1 $(GO) test ./internal/cli -run '^Test(Guard|SchedExt)?InVM$$' -count=1 -parallel 2 -timeout 30m -v; \
 	else \
