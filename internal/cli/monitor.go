@@ -10,7 +10,6 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/model"
-	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -116,25 +115,19 @@ func (v *view) rows(dst []int32, m *model.Model) []int32 {
 	return dst
 }
 
-// fewSamples of fewTasks are read sooner from /proc than eBPF programs are loaded.
-const (
-	fewSamples = 2
-	fewTasks   = 1500
-)
+// fewSamples are read sooner from /proc than eBPF programs are loaded, unless there
+// are many tasks.
+const fewSamples = 2
 
-// ebpf is when the programs are loaded: for a few samples of a few tasks only where
-// nothing else has a figure that is asked for, else before the first one, so that
+// ebpf is when the programs are loaded: for a few samples only where nothing else
+// has a figure that is asked for, or is as quick; else before the first one, so that
 // all are alike.
-func (o *monitorOptions) ebpf(a *app, v *view, n sample.Needs) sample.EBPF {
-	few := len(v.pids) > 0
-	if load, err := procfs.New(a.hostRoot).LoadAvg(); err == nil && load.Tasks <= fewTasks {
-		few = true
-	}
-	switch {
-	case few && o.count.n > 0 && o.count.n <= fewSamples && !n.PingPongs:
+func (o *monitorOptions) ebpf(v *view, n sample.Needs) sample.EBPF {
+	switch few := o.count.n > 0 && o.count.n <= fewSamples && !n.PingPongs; {
+	case few && len(v.pids) > 0:
 		return sample.EBPFNever
-	case v.atOnce:
-		return sample.EBPFWalk
+	case few:
+		return sample.EBPFMany
 	}
 	return sample.EBPFNow
 }
@@ -189,5 +182,5 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 	if !v.atOnce {
 		tick = fromSecond(tick)
 	}
-	return a.watch(ctx, o.interval.d, needs, o.ebpf(a, &v, needs), tick)
+	return a.watch(ctx, o.interval.d, needs, o.ebpf(&v, needs), tick)
 }

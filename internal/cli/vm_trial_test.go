@@ -85,8 +85,7 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	h, pid := newHome(t), child(t, "sh", "-c", "while :; do :; done")
 	terminal, piton := h.screen()
 	terminal.wait("Processes")
-	terminal.press(fmt.Sprint(pid))
-	terminal.wait(fmt.Sprint(pid))
+	terminal.press(fmt.Sprintf("\\pid=%d\r", pid)) // digits alone may come so late here that each begins a new search
 	terminal.press("Y")
 	terminal.wait("FIFO") // in the dialog
 	terminal.press("f\r")

@@ -2,30 +2,33 @@ package sample
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"piton/internal/bpf"
 )
 
 // EBPF says when a Sampler loads its eBPF programs. Loading takes about 50 ms of
-// CPU time, and half a second where the CPUs are busy.
+// CPU time for the task walk and 25 ms for the rest, and half a second where the
+// CPUs are busy.
 type EBPF uint8
 
 // The choices. Until the programs are loaded, and where they cannot be, /proc
 // tells what it can, and Collector.Better says what the programs need.
 const (
-	EBPFLater EBPF = iota // Run loads them in the background after its first sample
+	EBPFLater EBPF = iota // Run loads them in the background after its first sample, the walk before it if there are many tasks
 	EBPFNow               // before the first sample
-	EBPFWalk              // before the first sample the task walk alone, which is all that a single sample can use
-	EBPFNever             // for a few samples, /proc costs less
+	EBPFMany              // the walk alone, before the first sample, if there are many tasks: for a few samples
+	EBPFNever
 )
+
+// manyTasks are read sooner by loading the walk than from /proc.
+const manyTasks = 1500
 
 // afterFirst is how long Run waits before it loads, so that whoever takes the
 // first sample has the CPUs for drawing it.
 const afterFirst = 100 * time.Millisecond
 
-// programs are what was loaded, or why not.
+// programs are what was loaded, or why not; neither if it was not tried.
 type programs struct {
 	walk          *bpf.Walk
 	migrations    *bpf.Migrations
@@ -33,15 +36,9 @@ type programs struct {
 	migrationsErr error
 }
 
-func loadPrograms(ctx context.Context, which EBPF) (p programs) {
-	p.walk, p.walkErr = bpf.OpenWalk(bpf.WalkOptions{})
-	if p.migrationsErr = ctx.Err(); which == EBPFWalk {
-		p.migrationsErr = errors.New(unwanted)
-	} else if p.migrationsErr == nil {
-		p.migrations, p.migrationsErr = bpf.OpenMigrations()
-	}
-	return p
-}
+func (p *programs) loadWalk() { p.walk, p.walkErr = bpf.OpenWalk(bpf.WalkOptions{}) }
+
+func (p *programs) loadMigrations() { p.migrations, p.migrationsErr = bpf.OpenMigrations() }
 
 func (p *programs) close() {
 	if p.walk != nil {
@@ -52,8 +49,8 @@ func (p *programs) close() {
 	}
 }
 
-// loadLater loads in the background; wait returns when that has ended. The next
-// sample after it takes the programs over, and comes at once.
+// loadLater loads in the background what is not loaded yet; wait returns when that
+// has ended. The next sample after it takes the programs over, and comes at once.
 func (s *Sampler) loadLater(ctx context.Context) (wait func()) {
 	if s.ebpf != EBPFLater {
 		return func() {}
@@ -67,25 +64,43 @@ func (s *Sampler) loadLater(ctx context.Context) (wait func()) {
 			return
 		case <-time.After(afterFirst):
 		}
-		p := loadPrograms(ctx, EBPFLater)
+		var p programs
+		if !s.walkLoaded {
+			p.loadWalk()
+		}
+		if ctx.Err() == nil {
+			p.loadMigrations()
+		}
 		s.loaded <- &p // it has room for one
 		s.Refresh()
 	}()
 	return func() { <-done }
 }
 
-// adopt takes over what was loaded since the last sample. The rows carry over.
-func (s *Sampler) adopt() {
-	if s.ebpf == EBPFNow || s.ebpf == EBPFWalk {
-		p := loadPrograms(context.Background(), s.ebpf)
-		s.ebpf = EBPFNever
-		s.loaded <- &p
+// load loads before a sample what should be there by then.
+func (s *Sampler) load() {
+	var p programs
+	switch {
+	case s.ebpf == EBPFNow:
+		p.loadWalk()
+		p.loadMigrations()
+	case s.many && s.ebpf != EBPFNever:
+		p.loadWalk()
+		s.walkLoaded = true
 	}
-	select {
-	case p := <-s.loaded:
+	if s.many = false; s.ebpf != EBPFLater {
+		s.ebpf = EBPFNever
+	}
+	s.adopt(&p)
+}
+
+// adopt takes over what was loaded. The rows carry over.
+func (s *Sampler) adopt(p *programs) {
+	if p.walk != nil || p.walkErr != nil {
 		s.adoptWalk(p)
+	}
+	if p.migrations != nil || p.migrationsErr != nil {
 		s.adoptMigrations(p)
-	default:
 	}
 }
 

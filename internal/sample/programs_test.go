@@ -108,21 +108,27 @@ func TestNeverLoads(t *testing.T) {
 	assert.NotEqual(t, SourceBPF, n.Migrations)
 }
 
-// A single sample loads nothing that counts from one sample to the next.
-func TestWalkAlone(t *testing.T) {
-	s, err := New(Options{EBPF: EBPFWalk})
-	require.NoError(t, err)
-	defer s.Close()
-	n, err := s.Read()
-	require.NoError(t, err)
-	assert.NotEqual(t, SourceBPF, n.Migrations)
-	i := slices.IndexFunc(n.Collectors, func(c Collector) bool { return c.Name == "tasks" })
-	if n.Collectors[i].Better != "" {
-		t.Skip("no task walk by eBPF here: ", n.Collectors[i].Better)
+// Many tasks are walked by eBPF from the first sample on; what counts from sample to
+// sample is loaded for those who go on.
+func TestManyAreWalked(t *testing.T) {
+	for _, when := range []EBPF{EBPFMany, EBPFLater} {
+		s, err := New(Options{EBPF: when})
+		require.NoError(t, err)
+		defer s.Close()
+		s.many = true
+		n, err := s.Read()
+		require.NoError(t, err)
+		assert.NotEqual(t, SourceBPF, n.Migrations)
+		i := slices.IndexFunc(n.Collectors, func(c Collector) bool { return c.Name == "tasks" })
+		if n.Collectors[i].Better != "" {
+			t.Skip("no task walk by eBPF here: ", n.Collectors[i].Better)
+		}
+		assert.Contains(t, n.Collectors[i].Rung, "ebpf")
+		s.loadLater(t.Context())()
+		n, err = s.Read()
+		require.NoError(t, err)
+		assert.Equal(t, when == EBPFLater, n.Migrations == SourceBPF)
 	}
-	assert.Contains(t, n.Collectors[i].Rung, "ebpf")
-	i = slices.IndexFunc(n.Collectors, func(c Collector) bool { return c.Name == "migrations" })
-	assert.Equal(t, unwanted, n.Collectors[i].Better)
 }
 
 // What follows single moves and CPUs is attached only while it is asked for.

@@ -48,6 +48,8 @@ type Sampler struct {
 	last        *Sample
 	replaced    uint64
 	ebpf        EBPF // EBPFNever also once loading has begun
+	many        bool // tasks, before the first sample
+	walkLoaded  bool // because there were many
 	cpus        cpuTimes
 	tasks       taskSource
 	tasksBetter string // what the rung above it needs
@@ -84,10 +86,12 @@ func New(o Options) (*Sampler, error) {
 	if fs.Live() {
 		s.ladder = append([]migrationSource{newPerfMigrations(systemCounters)}, s.ladder...)
 		s.better = waiting
-		if o.EBPF == EBPFNever {
+		if o.EBPF == EBPFNever || o.EBPF == EBPFMany {
 			s.better = unwanted
 		}
 		s.tasksBetter = s.better
+		load, err := fs.LoadAvg()
+		s.many = err == nil && load.Tasks > manyTasks
 	} else {
 		s.ebpf = EBPFNever
 	}
@@ -201,7 +205,12 @@ func (s *Sampler) Read() (*Sample, error) {
 		return nil, errors.New("the sampler is closed")
 	}
 	now := time.Now()
-	s.adopt()
+	s.load()
+	select {
+	case p := <-s.loaded:
+		s.adopt(p)
+	default:
+	}
 	n := &Sample{Seq: 1, Wall: now, At: now.Sub(s.started), Replaced: s.replaced, Late: s.late(now)}
 	w := walk{needs: s.needs.Load(), at: n.At, renewed: s.details.renewed}
 	if s.last != nil {
