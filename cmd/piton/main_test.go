@@ -40,7 +40,9 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "piton")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	piton := exec.Command("go", "build", "-trimpath", "-ldflags=-s", "-o", binary, ".") // as the Makefile does
+	piton.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := piton.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build piton: %v\n%s", err, out)
 		return 1
 	}
