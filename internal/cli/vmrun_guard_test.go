@@ -17,7 +17,7 @@ func TestGuardInVM(t *testing.T) {
 			t.Parallel()
 			rig.boot(t, "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run 'TestVMGuard|TestVMRescue|TestVMTrial'",
 				[]string{"--kernel", kernel, "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "768", "--timeout", "900"},
-				"TestVMGuardOutlivesPiton", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen")
+				"TestVMGuardOutlivesPiton", "TestVMGuardLeavesItsSession", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen")
 		})
 	}
 }

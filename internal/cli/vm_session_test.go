@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestVMGuardLeavesItsSession starts piton in a session's cgroup, as systemd makes
+// them, and ends all of that, as it does when a user logs out (KillUserProcesses= of
+// logind.conf(5)): the guard does its work.
+func TestVMGuardLeavesItsSession(t *testing.T) {
+	needGuardVM(t)
+	const groups = "/sys/fs/cgroup"
+	session := filepath.Join(groups, "user.slice/session-1.scope")
+	for _, dir := range []string{"/run/systemd/system", filepath.Join(groups, "init.scope"), session} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	t.Cleanup(func() { _ = os.RemoveAll("/run/systemd") })
+	h, pid := newHome(t), sleeper(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	piton := exec.Command("sh", "-c", `echo $$ >"$0/cgroup.procs" && "$@" && exec sleep 60`,
+		session, self, "nice", fmt.Sprint(pid), "5", "--revert-after", "15s")
+	piton.Env = append(h.env, asProgram+"=1")
+	require.NoError(t, piton.Start())
+	eventually(t, "it is set", func() bool { return niceOf(t, pid) == 5 })
+	guard := h.guardOf()
+	file := func(name string) string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", guard, name))
+		require.NoError(t, err)
+		return string(text)
+	}
+	assert.Equal(t, "0::/init.scope\n", file("cgroup"))
+	assert.Equal(t, "-1000\n", file("oom_score_adj"), "never chosen by the OOM killer")
+	began := time.Now()
+	require.NoError(t, os.WriteFile(filepath.Join(session, "cgroup.kill"), []byte("1"), 0)) // Linux 5.14
+	assert.Error(t, piton.Wait(), "all of the session has ended")
+	assert.Less(t, time.Since(began), 10*time.Second, "before the trial was over")
+	eventually(t, "it is taken back", func() bool { return niceOf(t, pid) == 0 })
+}
