@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,8 @@ type Memory interface {
 	MigratePages(pid TID, from, to cpuset.Set) (left int, err error)
 	// MovePages moves the pages at addrs to a node each, or with nil nodes moves
 	// none, and returns the node that each is on, or a negative errno for it
-	// (move_pages(2)).
+	// (move_pages(2)). As with MigratePages, those that other processes use too are
+	// moved with CAP_SYS_NICE only.
 	MovePages(pid TID, addrs []uint64, nodes []int32) (status []int32, err error)
 }
 
@@ -74,9 +76,16 @@ func (system) MovePages(pid TID, addrs []uint64, nodes []int32) ([]int32, error)
 	if len(addrs) == 0 {
 		return status, nil
 	}
-	_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, uintptr(pid), uintptr(len(addrs)),
-		uintptr(unsafe.Pointer(unsafe.SliceData(addrs))), uintptr(unsafe.Pointer(unsafe.SliceData(nodes))),
-		uintptr(unsafe.Pointer(unsafe.SliceData(status))), unix.MPOL_MF_MOVE)
+	call := func(flags uintptr) syscall.Errno {
+		_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, uintptr(pid), uintptr(len(addrs)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(addrs))), uintptr(unsafe.Pointer(unsafe.SliceData(nodes))),
+			uintptr(unsafe.Pointer(unsafe.SliceData(status))), flags)
+		return errno
+	}
+	errno := call(unix.MPOL_MF_MOVE_ALL)
+	if errno == unix.EPERM {
+		errno = call(unix.MPOL_MF_MOVE)
+	}
 	if errno != 0 {
 		return nil, fmt.Errorf("move_pages of %d: %w", pid, errno)
 	}

@@ -122,11 +122,13 @@ func (d *division) move(addrs []uint64, weight int64) error {
 	return err
 }
 
-func (d *division) taker() (int32, bool) {
-	for node, missing := range d.missing {
-		if missing > 0 {
-			return node, true
+// taker is the node that misses most.
+func (d *division) taker() (node int32, ok bool) {
+	most := int64(0)
+	for n, missing := range d.missing {
+		if missing > most || ok && missing == most && n < node {
+			node, most, ok = n, missing, true
 		}
 	}
-	return 0, false
+	return node, ok
 }
