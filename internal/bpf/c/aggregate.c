@@ -100,8 +100,8 @@ struct { // the queue of each; one that falls out of it gets another
 	__type(value, u32);
 } spaces SEC(".maps");
 
-// When a task, by its PID, was last put into a queue, CLOCK_MONOTONIC; 0 once it has
-// its turn. Task storage would do, but Linux 7.2 gives none to callbacks that hold
+// When a task, by its PID, began to wait for its turn, CLOCK_MONOTONIC; 0 once it has
+// it. Task storage would do, but Linux 7.2 gives none to callbacks that hold
 // the run queue's lock.
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -170,6 +170,15 @@ INLINE void insert(struct task_struct *p, u64 queue, u64 flags)
 		scx_bpf_dispatch(p, queue, slice(), flags);
 }
 
+// wait_begins is noted before a task can be taken, or its turn could come first and
+// the note be taken for the one of its next wait.
+INLINE void wait_begins(struct task_struct *p, u64 now)
+{
+	u32 pid = p->pid;
+
+	bpf_map_update_elem(&since, &pid, &now, BPF_ANY);
+}
+
 SEC("struct_ops/select_cpu")
 s32 agg_select_cpu(u64 *ctx)
 {
@@ -177,8 +186,10 @@ s32 agg_select_cpu(u64 *ctx)
 	bool idle = 0;
 	s32 cpu = scx_bpf_select_cpu_dfl(p, (s32)ctx[1], ctx[2], &idle);
 
-	if (idle) // nobody waits there
+	if (idle) { // nobody waits there
+		wait_begins(p, bpf_ktime_get_ns());
 		insert(p, SCX_DSQ_LOCAL, 0);
+	}
 	return cpu;
 }
 
@@ -192,13 +203,13 @@ int agg_enqueue(u64 *ctx)
 	u32 queue = queue_of(p);
 	u64 bit = 1ULL << queue;
 	KEEP(bit);
+	wait_begins(p, w.since);
 	void *q = bpf_map_lookup_elem(&queues, &queue);
 
 	if (!q || bpf_map_push_elem(q, &w, 0)) { // it is full
 		insert(p, SCX_DSQ_GLOBAL, ctx[1]);
 		return 0;
 	}
-	bpf_map_update_elem(&since, &w.pid, &w.since, BPF_ANY);
 	count(queued, 1);
 	__sync_fetch_and_or(&waiting, bit);
 	return 0;
