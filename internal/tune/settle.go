@@ -99,7 +99,8 @@ func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
 		if _, ok := r.known[tid]; !ok {
 			return false
 		}
-		if models[pid] == nil {
+		if _, known := models[pid]; !known {
+			models[pid] = nil
 			for _, a := range f.attributes {
 				if c, ok := r.model(f, pid, a); ok {
 					models[pid] = append(models[pid], c)
