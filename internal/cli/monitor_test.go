@@ -121,6 +121,18 @@ func TestHeadlessThreads(t *testing.T) {
 	assert.Greater(t, len(ofType(jsonLines(t, r.out), "task")), 1, "the Go runtime has several")
 }
 
+// headless is what piton makes of flags.
+func headless(t *testing.T, args string) (*monitorOptions, view) {
+	t.Helper()
+	o := &newRootOptions().monitor
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.addFlags(fs)
+	require.NoError(t, fs.Parse(strings.Fields(args)))
+	_, v, err := o.printer(&app{})
+	require.NoError(t, err, args)
+	return o, v
+}
+
 func TestHeadlessLoadsForMany(t *testing.T) {
 	for args, want := range map[string]sample.EBPF{
 		"-n1 --columns pid,comm":         sample.EBPFMany,
@@ -130,12 +142,7 @@ func TestHeadlessLoadsForMany(t *testing.T) {
 		"-n3 --pid 1":                    sample.EBPFNow,
 		"":                               sample.EBPFNow,
 	} {
-		o := &newRootOptions().monitor
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		o.addFlags(fs)
-		require.NoError(t, fs.Parse(strings.Fields(args)))
-		_, v, err := o.printer(&app{})
-		require.NoError(t, err, args)
+		o, v := headless(t, args)
 		assert.Equal(t, want, o.ebpf(&v, v.needs(o.threads)), args)
 	}
 }
@@ -154,12 +161,7 @@ func TestHeadlessAtOnce(t *testing.T) {
 		"-n1 --columns pid,comm --sort mig":                                                     false,
 		"-n1 --columns pid,comm --filter delay>5":                                               false,
 	} {
-		o := &newRootOptions().monitor
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		o.addFlags(fs)
-		require.NoError(t, fs.Parse(strings.Fields(args)))
-		_, v, err := o.printer(&app{})
-		require.NoError(t, err, args)
+		_, v := headless(t, args)
 		assert.Equal(t, atOnce, v.atOnce, args)
 	}
 	pid := sleeper(t)
