@@ -125,7 +125,8 @@ func newPolicy(a *app) *cobra.Command {
 	return valueVerb(a, "policy TARGET… POLICY[:PRIO]", "a policy", "set the scheduling policy and real-time priority",
 		`Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, ext, or
 deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start. A bare PRIO keeps
-fifo or rr. Add ,reset-on-fork to keep it from children. fifo and rr on a task that is busy all the time need --yes.`,
+fifo or rr. Add ,reset-on-fork to keep it from children, and
+,reclaim to let a deadline task also run in the time that others of its kind leave. fifo and rr on a task that is busy all the time need --yes.`,
 		"  piton policy 3641 fifo:10\n  piton policy 3641 20\n  piton policy thread:/^worker/ batch\n  piton policy 3641 deadline:5ms/10ms/10ms,reset-on-fork",
 		func(value string) (action.Tuning, error) {
 			p, err := tune.ParsePolicy(value)

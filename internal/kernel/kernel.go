@@ -65,6 +65,7 @@ type SchedAttr struct {
 	RuntimeNs   uint64
 	DeadlineNs  uint64
 	PeriodNs    uint64
+	Reclaim     bool // SCHED_FLAG_RECLAIM: a DEADLINE task also takes what others of its kind leave
 }
 
 // IOClass is an I/O scheduling class of ioprio_set(2).

@@ -66,6 +66,7 @@ func (system) Attr(tid TID) (SchedAttr, error) {
 		RuntimeNs:   a.Runtime,
 		DeadlineNs:  a.Deadline,
 		PeriodNs:    a.Period,
+		Reclaim:     a.Flags&unix.SCHED_FLAG_RECLAIM != 0,
 	}, nil
 }
 
@@ -80,6 +81,9 @@ func (system) SetAttr(tid TID, attr SchedAttr) error {
 	}
 	if attr.ResetOnFork {
 		a.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
+	}
+	if attr.Reclaim {
+		a.Flags |= unix.SCHED_FLAG_RECLAIM
 	}
 	if err := unix.SchedSetAttr(int(tid), &a, 0); err != nil {
 		return fmt.Errorf("sched_setattr of tid %d to %s: %w", tid, attr.Policy, err)

@@ -78,7 +78,7 @@ func TestSetAttr(t *testing.T) {
 	assert.Equal(t, kernel.Batch, attr.Policy)
 	assert.Equal(t, 3, attr.Nice)
 
-	deadline := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1e6, DeadlineNs: 20e6, PeriodNs: 20e6}
+	deadline := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1e6, DeadlineNs: 20e6, PeriodNs: 20e6, Reclaim: true}
 	if err := sys.SetAttr(pid, deadline); err != nil {
 		t.Skipf("DEADLINE is not to be had here: %v", err)
 	}

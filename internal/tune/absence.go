@@ -96,7 +96,7 @@ func crowds(value string) bool {
 	if err != nil || !attr.Policy.RealTime() {
 		return false
 	}
-	return attr.Policy != kernel.Deadline || float64(attr.RuntimeNs) >= 0.9*float64(attr.PeriodNs)
+	return attr.Policy != kernel.Deadline || attr.Reclaim || float64(attr.RuntimeNs) >= 0.9*float64(attr.PeriodNs)
 }
 
 // cautionMemory says that new pages may still come from elsewhere.

@@ -13,13 +13,18 @@ import (
 const PolicyGrammar = "other, batch, idle, ext, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, " +
 	"deadline:RUNTIME/DEADLINE/PERIOD such as deadline:5ms/10ms/10ms, or a bare PRIO, which keeps fifo or rr"
 
-const resetWord = "reset-on-fork"
+// The words that may follow a policy: SCHED_FLAG_RESET_ON_FORK and, of DEADLINE,
+// SCHED_FLAG_RECLAIM of sched_setattr(2).
+const (
+	resetWord   = "reset-on-fork"
+	reclaimWord = "reclaim"
+)
 
 // String is the setting as the POL column, the flags and JSON have it: "OTHER",
 // "FIFO:10", "RR:1,reset-on-fork", "DEADLINE:5ms/10ms/10ms"; "10" keeps the policy.
 func (p PolicySetting) String() string {
 	if p.Keep {
-		return strconv.Itoa(p.RTPrio) + resetSuffix(p.ResetOnFork)
+		return strconv.Itoa(p.RTPrio) + suffix(kernel.SchedAttr{ResetOnFork: p.ResetOnFork})
 	}
 	return formatPolicy(p.attr())
 }
@@ -28,14 +33,36 @@ func (p PolicySetting) attr() kernel.SchedAttr {
 	return kernel.SchedAttr{
 		Policy: p.Policy, RTPrio: p.RTPrio, ResetOnFork: p.ResetOnFork,
 		RuntimeNs: uint64(p.Runtime), DeadlineNs: uint64(p.Deadline), PeriodNs: uint64(p.Period),
+		Reclaim: p.Reclaim,
 	}
 }
 
-func resetSuffix(on bool) string {
-	if on {
-		return "," + resetWord
+// suffix is what parseSuffix reads.
+func suffix(a kernel.SchedAttr) (text string) {
+	if a.ResetOnFork {
+		text += "," + resetWord
 	}
-	return ""
+	if a.Reclaim {
+		text += "," + reclaimWord
+	}
+	return text
+}
+
+// parseSuffix reads the words after a policy, which are separated by commas.
+func parseSuffix(text, words string, attr *kernel.SchedAttr) error {
+	for word := range strings.SplitSeq(words, ",") {
+		switch {
+		case strings.EqualFold(word, resetWord):
+			attr.ResetOnFork = true
+		case strings.EqualFold(word, reclaimWord) && attr.Policy == kernel.Deadline:
+			attr.Reclaim = true
+		case strings.EqualFold(word, reclaimWord):
+			return usagef("policy %q: only deadline takes %s", text, reclaimWord)
+		default:
+			return usagef("policy %q: %q is not %q", text, word, resetWord)
+		}
+	}
+	return nil
 }
 
 func formatPolicy(a kernel.SchedAttr) string {
@@ -46,7 +73,7 @@ func formatPolicy(a kernel.SchedAttr) string {
 	case kernel.Deadline:
 		text += fmt.Sprintf(":%v/%v/%v", time.Duration(a.RuntimeNs), time.Duration(a.DeadlineNs), time.Duration(a.PeriodNs))
 	}
-	return text + resetSuffix(a.ResetOnFork)
+	return text + suffix(a)
 }
 
 var policies = map[string]kernel.Policy{
@@ -56,16 +83,18 @@ var policies = map[string]kernel.Policy{
 
 // parsePolicy reads what formatPolicy writes.
 func parsePolicy(text string) (kernel.SchedAttr, error) {
-	spec, reset, hasReset := strings.Cut(text, ",")
-	if hasReset && !strings.EqualFold(reset, resetWord) {
-		return kernel.SchedAttr{}, usagef("policy %q: %q is not %q", text, reset, resetWord)
-	}
+	spec, words, more := strings.Cut(text, ",")
 	name, param, hasParam := strings.Cut(spec, ":")
 	policy, ok := policies[strings.TrimPrefix(strings.ToUpper(name), "SCHED_")]
 	if !ok {
 		return kernel.SchedAttr{}, usagef("policy %q: no such policy; there are %s", text, PolicyGrammar)
 	}
-	attr := kernel.SchedAttr{Policy: policy, ResetOnFork: hasReset}
+	attr := kernel.SchedAttr{Policy: policy}
+	if more {
+		if err := parseSuffix(text, words, &attr); err != nil {
+			return kernel.SchedAttr{}, err
+		}
+	}
 	switch {
 	case policy == kernel.Deadline:
 		err := parseDeadline(text, param, &attr)
@@ -101,17 +130,20 @@ func parseDeadline(text, param string, attr *kernel.SchedAttr) error {
 }
 
 // ParsePolicy reads a policy as people type it: "fifo:10", "rr", "other",
-// "SCHED_BATCH", "fifo:10,reset-on-fork", "deadline:5ms/10ms/10ms", and "10",
+// "SCHED_BATCH", "fifo:10,reset-on-fork", "deadline:5ms/10ms/10ms,reclaim", and "10",
 // which keeps FIFO or RR. A bare fifo or rr means priority 1. Errors are
 // UsageErrors.
 func ParsePolicy(text string) (PolicySetting, error) {
 	text = strings.TrimSpace(text)
-	number, reset, hasReset := strings.Cut(text, ",")
+	number, words, more := strings.Cut(text, ",")
 	if n, err := strconv.Atoi(number); err == nil {
-		if hasReset && !strings.EqualFold(reset, resetWord) {
-			return PolicySetting{}, usagef("policy %q: %q is not %q", text, reset, resetWord)
+		var flags kernel.SchedAttr
+		if more {
+			if err := parseSuffix(text, words, &flags); err != nil {
+				return PolicySetting{}, err
+			}
 		}
-		p := PolicySetting{Keep: true, RTPrio: n, ResetOnFork: hasReset}
+		p := PolicySetting{Keep: true, RTPrio: n, ResetOnFork: flags.ResetOnFork}
 		return p, p.validate()
 	}
 	attr, err := parsePolicy(text)
@@ -121,6 +153,7 @@ func ParsePolicy(text string) (PolicySetting, error) {
 	p := PolicySetting{
 		Policy: attr.Policy, RTPrio: attr.RTPrio, ResetOnFork: attr.ResetOnFork,
 		Runtime: time.Duration(attr.RuntimeNs), Deadline: time.Duration(attr.DeadlineNs), Period: time.Duration(attr.PeriodNs),
+		Reclaim: attr.Reclaim,
 	}
 	return p, p.validate()
 }

@@ -81,7 +81,7 @@ func TestRealRoundTrip(t *testing.T) {
 func TestRealDeadline(t *testing.T) {
 	needRoot(t)
 	pid, _ := start(t, "idle")
-	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1e6, DeadlineNs: 20e6, PeriodNs: 20e6}
+	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1e6, DeadlineNs: 20e6, PeriodNs: 20e6, Reclaim: true}
 	if err := kernel.System().SetAttr(pid, was); err != nil {
 		t.Skipf("DEADLINE is not to be had here: %v", err)
 	}
@@ -98,7 +98,7 @@ func TestRealDeadline(t *testing.T) {
 	}
 	c := thread(Settings{Policy: &PolicySetting{Policy: kernel.Batch}})
 	assert.Equal(t, Done, c.Status, c.Reason)
-	assert.Equal(t, "DEADLINE:1ms/20ms/20ms", c.Before)
+	assert.Equal(t, "DEADLINE:1ms/20ms/20ms,reclaim", c.Before)
 	undo(t, tuner, UndoRequest{Last: 1})
 	now, err := kernel.System().Attr(pid)
 	require.NoError(t, err)

@@ -32,6 +32,8 @@ type PolicySetting struct {
 	Keep bool
 	// Of DEADLINE: it runs for Runtime of each Period, by Deadline after its start.
 	Runtime, Deadline, Period time.Duration
+	// Reclaim: a DEADLINE task also runs in the time that others of its kind leave.
+	Reclaim bool
 }
 
 // wanted is one attribute with the value to give it.

@@ -15,7 +15,7 @@ func TestParsePolicy(t *testing.T) {
 		"other": "OTHER", "normal": "OTHER", "SCHED_BATCH": "BATCH", "Idle": "IDLE", " rr ": "RR:1",
 		"fifo": "FIFO:1", "fifo:10": "FIFO:10", "RR:99": "RR:99",
 		"fifo:10,reset-on-fork": "FIFO:10,reset-on-fork", "other,RESET-ON-FORK": "OTHER,reset-on-fork",
-		"ext": "EXT",
+		"ext": "EXT", "deadline:1ms/2ms/3ms,Reclaim,reset-on-fork": "DEADLINE:1ms/2ms/3ms,reset-on-fork,reclaim",
 	}
 	for text, want := range tests {
 		got, err := ParsePolicy(text)
@@ -29,6 +29,7 @@ func TestParsePolicy(t *testing.T) {
 		"", "fast", "fifo:0", "fifo:100", "fifo:-1", "fifo:x", "fifo:", "other:1", "idle:5", "fifo:10,reset", "fifo:10,",
 		"deadline", "deadline:1ms/20ms", "deadline:1/2/3", "deadline:1us/20ms/20ms", "deadline:30ms/20ms/20ms",
 		"deadline:1ms/30ms/20ms", "deadline:x/1ms/1ms", "0", "100", "5,x", "rr:1:2",
+		"rr,reclaim", "5,reclaim", "deadline:1ms/2ms/2ms,reset-on-fork,", "fifo,",
 	} {
 		_, err := ParsePolicy(text)
 		var usage UsageError
@@ -37,7 +38,7 @@ func TestParsePolicy(t *testing.T) {
 }
 
 func TestDeadlineCanBeRestored(t *testing.T) {
-	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1_500_000, DeadlineNs: 20e6, PeriodNs: 1e9, ResetOnFork: true}
+	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1_500_000, DeadlineNs: 20e6, PeriodNs: 1e9, ResetOnFork: true, Reclaim: true}
 	got, err := parsePolicy(formatPolicy(was))
 	require.NoError(t, err)
 	assert.Equal(t, was, got)

@@ -93,7 +93,7 @@ func (p *Policy) setting() tune.PolicySetting {
 	s := tune.PolicySetting{Policy: policies[p.at].policy, ResetOnFork: p.reset}
 	switch {
 	case s.Policy == kernel.Deadline:
-		s.Runtime, s.Deadline, s.Period = p.times.Runtime, p.times.Deadline, p.times.Period
+		s.Runtime, s.Deadline, s.Period, s.Reclaim = p.times.Runtime, p.times.Deadline, p.times.Period, p.times.Reclaim
 	case s.Policy.RealTime():
 		s.RTPrio = p.prio.value
 	}
