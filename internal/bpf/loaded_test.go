@@ -31,15 +31,15 @@ func TestLoaded(t *testing.T) {
 	flip(t, []kernel.TID{spinner.tids[0]}, cpus, 50)
 	after, err := Loaded()
 	require.NoError(t, err)
-	var found []Program
+	// Another piton of this machine may have loaded one, too, in the meantime.
+	var most Program
 	for _, p := range after {
-		if !known[p.ID] && p.Name == countProgCountMove {
-			found = append(found, p)
+		if !known[p.ID] && p.Name == countProgCountMove && p.Runs > most.Runs {
+			most = p
 		}
 	}
-	require.NotEmpty(t, found)
-	assert.GreaterOrEqual(t, found[0].Runs, uint64(49))
-	assert.Positive(t, found[0].Took)
+	assert.GreaterOrEqual(t, most.Runs, uint64(49))
+	assert.Positive(t, most.Took)
 }
 
 // Names that the kernel cuts short would not be found.
