@@ -96,18 +96,25 @@ func TestThreadsOfThisProcess(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(n.Tasks, func(t Task) bool { return !t.IsProcess() }))
 }
 
+// ownThread locks the test to its thread, which ends with the test, masks and all,
+// and returns its number.
+func ownThread(t *testing.T) kernel.TID {
+	t.Helper()
+	runtime.LockOSThread()
+	link, err := kernel.ReadLink("/proc/thread-self") // "PID/task/TID"
+	require.NoError(t, err)
+	tid, err := strconv.Atoi(filepath.Base(link))
+	require.NoError(t, err)
+	return kernel.TID(tid)
+}
+
 func TestMigrationsAreExact(t *testing.T) {
 	online, err := kernel.System().Affinity(0)
 	require.NoError(t, err)
 	if online.Len() < 2 {
 		t.Skip("one CPU: nothing can migrate")
 	}
-	runtime.LockOSThread()                            // not unlocked: the thread ends with its mask
-	link, err := kernel.ReadLink("/proc/thread-self") // "PID/task/TID"
-	require.NoError(t, err)
-	tid, err := strconv.Atoi(filepath.Base(link))
-	require.NoError(t, err)
-	me := kernel.TID(tid)
+	me := ownThread(t)
 	s := liveSampler(t, Needs{Threads: true, Migrations: true, Watch: []kernel.TID{me}})
 	count := func() uint64 {
 		n, err := s.Read()

@@ -27,6 +27,9 @@ import (
 // test is killed.
 const roleVariable = "PITON_SAMPLE_TEST_ROLE"
 
+// The first thread is not for tests: its row is that of the whole process.
+func init() { runtime.LockOSThread() }
+
 func TestMain(m *testing.M) {
 	role, ok := os.LookupEnv(roleVariable)
 	if !ok {
