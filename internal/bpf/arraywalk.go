@@ -3,10 +3,11 @@ package bpf
 import (
 	"fmt"
 	"runtime"
-	"slices"
+	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
 )
 
 // iteratorStart is the kernel function that the array walk begins with.
@@ -18,11 +19,11 @@ const firstRecords = 1024
 // arrayWalk runs a program that leaves its records in mapped memory.
 type arrayWalk struct {
 	*walkCommon
-	objects  *ebpf.Collection
-	layout   *ebpf.MapSpec // of a table of records
-	table    *ebpf.Map
-	records  *ebpf.Memory
-	capacity uint32
+	objects *ebpf.Collection
+	layout  *ebpf.MapSpec // of a table of records
+	table   *ebpf.Map
+	mapped  []byte   // the table
+	records []Record // the same
 }
 
 func openArrayWalk() (*Walk, error) {
@@ -59,65 +60,66 @@ func openArrayWalk() (*Walk, error) {
 }
 
 // grow exchanges the table of records for one with more room.
-func (a *arrayWalk) grow(capacity uint32) error {
+func (a *arrayWalk) grow(capacity int) error {
 	layout := a.layout.Copy()
-	layout.MaxEntries = capacity
+	layout.MaxEntries = uint32(capacity)
 	table, err := ebpf.NewMap(layout)
 	if err != nil {
 		return err
 	}
-	records, err := table.Memory()
+	mapped, err := unix.Mmap(table.FD(), 0, capacity*recordBytes, unix.PROT_READ, unix.MAP_SHARED)
 	if err == nil {
 		err = a.objects.Maps[walkMapTables].Put(uint32(0), table)
 	}
 	if err != nil {
-		table.Close()
+		drop(table, mapped)
 		return err
 	}
-	if a.table != nil {
-		a.table.Close()
-	}
-	a.table, a.records, a.capacity = table, records, capacity
+	drop(a.table, a.mapped)
+	a.table, a.mapped = table, mapped
+	a.records = unsafe.Slice((*Record)(unsafe.Pointer(unsafe.SliceData(mapped))), capacity)
 	return nil
+}
+
+// drop gives a table back, if there is one.
+func drop(table *ebpf.Map, mapped []byte) {
+	if mapped != nil {
+		_ = unix.Munmap(mapped)
+	}
+	if table != nil {
+		table.Close()
+	}
 }
 
 // read runs the program, again with more room if the room was too small. Should
 // there be no memory for more, the records that fitted are the result.
-func (a *arrayWalk) read(into []Record, threads bool) ([]Record, error) {
+func (a *arrayWalk) read(threads bool) ([]Record, error) {
 	for {
-		if err := a.begin(threads, a.capacity); err != nil {
-			return into, err
+		if err := a.begin(threads, uint32(len(a.records))); err != nil {
+			return nil, err
 		}
 		result, err := a.objects.Programs[walkProgWalk].Run(&ebpf.RunOptions{})
 		if err != nil {
-			return into, err
+			return nil, err
 		}
 		if result != 0 {
-			return into, fmt.Errorf("the program found no table")
+			return nil, fmt.Errorf("the program found no table")
 		}
 		if err := a.end(); err != nil {
-			return into, err
+			return nil, err
 		}
-		needed := a.state.written + a.state.truncated
+		needed := int(a.state.written + a.state.truncated)
 		if a.state.truncated == 0 || a.grow(needed+needed/4+firstRecords) != nil {
-			break
+			return a.records[:a.state.written], nil
 		}
 		a.masks.used = a.state.masks
 	}
-	n := int(a.state.written)
-	into = slices.Grow(into, n)[:n]
-	_, err := a.records.ReadAt(bytesOfAll(into), 0)
-	if n == 0 {
-		err = nil // nothing to read is an error to ReadAt
-	}
-	return into, err
 }
 
-func (a *arrayWalk) recordsBytes() int { return int(a.capacity) * int(a.layout.ValueSize) }
+func (a *arrayWalk) recordsBytes() int { return len(a.mapped) }
 
 func (a *arrayWalk) close() {
 	a.objects.Close()
-	if a.table != nil {
-		a.table.Close()
-	}
+	drop(a.table, a.mapped)
+	a.table, a.mapped, a.records = nil, nil, nil
 }

@@ -26,7 +26,7 @@ func tryWalk() error {
 		return err
 	}
 	defer w.Close()
-	_, _, err = w.Read(nil, false)
+	_, _, err = w.Read(false)
 	return err
 }
 

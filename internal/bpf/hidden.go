@@ -13,6 +13,6 @@ func HidesTasks() (bool, error) {
 		return false, err
 	}
 	defer w.Close()
-	records, _, err := w.Read(nil, false)
+	records, _, err := w.Read(false)
 	return !slices.ContainsFunc(records, func(r Record) bool { return r.TID == 1 }), err
 }

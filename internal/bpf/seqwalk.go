@@ -19,6 +19,7 @@ type seqWalk struct {
 	*walkCommon
 	objects   *ebpf.Collection
 	iterator  *link.Iter
+	records   []Record             // reused
 	processes map[kernel.TID]int32 // their records' places, within one pass
 }
 
@@ -45,31 +46,31 @@ func openSeqWalk() (*Walk, error) {
 	return &Walk{rung: s, name: RungSeq, common: s.walkCommon}, nil
 }
 
-func (s *seqWalk) read(into []Record, threads bool) ([]Record, error) {
+func (s *seqWalk) read(threads bool) ([]Record, error) {
 	if err := s.begin(threads, 0); err != nil {
-		return into, err
+		return nil, err
 	}
 	file, err := s.iterator.Open()
 	if err != nil {
-		return into, err
+		return nil, err
 	}
-	into, err = readRecords(file, into)
+	s.records, err = readRecords(file, s.records[:0])
 	file.Close()
 	if err != nil {
-		return into, err
+		return nil, err
 	}
 	if err := s.end(); err != nil {
-		return into, err
+		return nil, err
 	}
 	// The kernel runs the program again for a record that did not fit a page, so
 	// its own counts are too high.
-	s.state.tasks, s.state.maskOverflow = uint32(len(into)), 0
-	for i := range into {
-		if into[i].Mask == NoMask {
+	s.state.tasks, s.state.maskOverflow = uint32(len(s.records)), 0
+	for i := range s.records {
+		if s.records[i].Mask == NoMask {
 			s.state.maskOverflow++
 		}
 	}
-	return sumProcesses(into, s.processes, threads), nil
+	return sumProcesses(s.records, s.processes, threads), nil
 }
 
 // recordBytes is the size of a record in the file.

@@ -3,7 +3,6 @@ package bpf
 import (
 	"errors"
 	"structs"
-	"sync"
 
 	"github.com/cilium/ebpf"
 )
@@ -25,20 +24,18 @@ type WalkOptions struct {
 }
 
 // Walk reads all tasks of the machine in one pass inside the kernel. It is
-// loaded once and read as often as wanted. Safe for concurrent use; passes
-// follow one another.
+// loaded once and read as often as wanted, by one goroutine at a time.
 type Walk struct {
-	mu      sync.Mutex
 	rung    walkRung // nil once closed
 	name    Rung
 	common  *walkCommon
 	refused error
 }
 
-// walkRung is one way to get records. read is called with the inputs written to
-// the state; it appends the records and leaves its findings in the state.
+// walkRung is one way to get records. read returns those of a pass, as Walk.Read
+// does, and leaves its findings in the state.
 type walkRung interface {
-	read(into []Record, threads bool) ([]Record, error)
+	read(threads bool) ([]Record, error)
 	recordsBytes() int
 	close()
 }
@@ -75,33 +72,30 @@ func (w *Walk) Rung() Rung { return w.name }
 // not asked for.
 func (w *Walk) Refused() error { return w.refused }
 
-// Read walks once: it overwrites into with a record for every process or, with
-// threads, for every thread. The order is the kernel's. What ended or began
-// meanwhile may or may not be in it.
-func (w *Walk) Read(into []Record, threads bool) ([]Record, WalkStats, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// Read walks once: it returns a record for every process or, with threads, for
+// every thread. They are in the kernel's order, and in memory that is shared with
+// it: they are gone with the next Read, and with Close. What ended or began
+// meanwhile may or may not be among them.
+func (w *Walk) Read(threads bool) ([]Record, WalkStats, error) {
 	if w.rung == nil {
-		return into[:0], WalkStats{}, errClosed
+		return nil, WalkStats{}, errClosed
 	}
 	if err := w.common.masks.makeRoom(); err != nil {
-		return into[:0], WalkStats{}, explain(walkName, err)
+		return nil, WalkStats{}, explain(walkName, err)
 	}
-	into, err := w.rung.read(into[:0], threads)
+	records, err := w.rung.read(threads)
 	if err != nil {
-		return into[:0], WalkStats{}, explain(walkName, err)
+		return nil, WalkStats{}, explain(walkName, err)
 	}
 	stats, err := w.common.stats()
 	stats.RecordsBytes = w.rung.recordsBytes()
-	return into, stats, explain(walkName, err)
+	return records, stats, explain(walkName, err)
 }
 
 var errClosed = errors.New("closed")
 
 // Close removes the walk from the kernel.
 func (w *Walk) Close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.rung != nil {
 		w.rung.close()
 		w.rung = nil

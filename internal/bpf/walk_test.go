@@ -77,7 +77,7 @@ func TestWalkEqualsProc(t *testing.T) {
 		var equal, all int
 		for try := 0; try < 5 && len(missing) > 0; try++ { // on a busy machine a task may not rest at first
 			before := seeAll(t)
-			records, stats, err := w.Read(nil, true)
+			records, stats, err := w.Read(true)
 			require.NoError(t, err)
 			after := seeAll(t)
 			require.Zero(t, stats.Truncated)
@@ -120,7 +120,7 @@ func TestWalkProcesses(t *testing.T) {
 		sleeper, _ := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
 		require.Eventually(t, func() bool {
 			before := liveMigrations(t, sleeper.pid)
-			records, stats, err := w.Read(nil, false)
+			records, stats, err := w.Read(false)
 			require.NoError(t, err)
 			assert.Greater(t, stats.Tasks, len(records), "threads are no records")
 			for i := range records {
@@ -152,7 +152,7 @@ func TestWalkGrows(t *testing.T) {
 	w := must(t, 6, 7, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: RungArray}) })
 	defer w.Close()
 	require.NoError(t, w.rung.(*arrayWalk).grow(3))
-	records, stats, err := w.Read(nil, true)
+	records, stats, err := w.Read(true)
 	require.NoError(t, err)
 	assert.Zero(t, stats.Truncated)
 	assert.InDelta(t, stats.Tasks, len(records), 0)
@@ -170,7 +170,7 @@ func TestWalkManyMasks(t *testing.T) {
 		}
 		w.common.masks.used = maxMasks - 1 // full of masks that no task has any more
 		w.common.masks.decoded = make([]cpuset.Set, maxMasks-1)
-		records, stats, err := w.Read(nil, true)
+		records, stats, err := w.Read(true)
 		require.NoError(t, err)
 		assert.NotZero(t, stats.NoMasks)
 		assert.Len(t, stats.Masks, maxMasks)
@@ -182,7 +182,7 @@ func TestWalkManyMasks(t *testing.T) {
 		}
 		assert.Equal(t, stats.NoMasks, without)
 
-		records, stats, err = w.Read(records, true)
+		records, stats, err = w.Read(true)
 		require.NoError(t, err)
 		assert.Zero(t, stats.NoMasks)
 		for i, tid := range sleeper.tids {
@@ -202,7 +202,7 @@ func TestRunQueuesOfOnlineCPUs(t *testing.T) {
 		var stats WalkStats
 		require.Eventually(t, func() bool {
 			var err error
-			_, stats, err = w.Read(nil, false)
+			_, stats, err = w.Read(false)
 			require.NoError(t, err)
 			if stats.Have&HaveRunQueues == 0 {
 				t.Skip("this kernel has no CONFIG_FAIR_GROUP_SCHED")
@@ -229,7 +229,7 @@ func TestReadAfterClose(t *testing.T) {
 	eachRung(t, func(t *testing.T, w *Walk) {
 		w.Close()
 		w.Close()
-		_, _, err := w.Read(nil, true)
+		_, _, err := w.Read(true)
 		assert.ErrorIs(t, err, errClosed)
 		assert.Contains(t, t.Name(), strings.ReplaceAll(string(w.Rung()), " ", "_"))
 	})

@@ -18,7 +18,7 @@ type bpfWalk struct {
 	kernel  *bpf.Walk
 	r       *procfs.Reader
 	fs      procfs.FS
-	records []bpf.Record // reused
+	records []bpf.Record // the kernel's, until the next walk
 	order   []uint64     // reused; TID, then index in records
 	scale   []float32    // reused; by CPU, see queueScale
 	helpers []float32    // reused; by CPU, load of kernel threads that is left out
@@ -47,7 +47,7 @@ func (b *bpfWalk) walk(w *walk) error {
 		return err
 	}
 	var stats bpf.WalkStats
-	if b.records, stats, err = b.kernel.Read(b.records, w.needs.Threads); err != nil {
+	if b.records, stats, err = b.kernel.Read(w.needs.Threads); err != nil {
 		return err
 	}
 	if stats.Truncated > 0 {
