@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/internal/topology/topologytest"
 )
 
 func withCPUs(s *sample.Sample, cpus ...sample.CPU) *sample.Sample {
@@ -159,4 +161,31 @@ func TestFirstThreadCounts(t *testing.T) {
 	m = Next(Next(nil, second(1), nil), second(2), nil)
 	assert.Zero(t, m.Loads()[1].Resident, "nobody knows where its threads are")
 	assert.InDelta(t, 0.9, m.Loads()[1].Fixed, 1e-6, "but they are pinned as the first is")
+}
+
+// The mark follows a difference that lasts, or a large one.
+func TestTheMarkKeepsItsPlace(t *testing.T) {
+	topo := topologytest.Synthetic(topologytest.Spec{Nodes: 1, CoresPerLLC: 2, Threads: 1})
+	var m *Model
+	cpus := []sample.CPU{{ID: 0}, {ID: 1}}
+	tick := 0
+	next := func(busy0, busy1 uint64) cpuset.CPU {
+		for i, busy := range []uint64{busy0, busy1} {
+			cpus[i].UserTicks += busy
+			cpus[i].IdleTicks += 100 - busy
+		}
+		m = Next(m, withCPUs(at(float64(tick)), slices.Clone(cpus)...), topo)
+		tick++
+		return m.LeastLoaded
+	}
+	assert.EqualValues(t, -1, next(0, 0))
+	assert.EqualValues(t, 0, next(3, 3))
+	assert.EqualValues(t, 0, next(12, 3))
+	assert.EqualValues(t, 0, next(12, 3))
+	assert.EqualValues(t, 0, next(3, 3), "it was not for long")
+	assert.EqualValues(t, 0, next(12, 3))
+	assert.EqualValues(t, 0, next(12, 3))
+	assert.EqualValues(t, 1, next(12, 3))
+	assert.EqualValues(t, 1, next(3, 12))
+	assert.EqualValues(t, 0, next(3, 60), "at once")
 }

@@ -212,15 +212,31 @@ func addShare(target *place.Target, cpu cpuset.CPU, used float64) {
 	}
 }
 
+// A CPU is much better than another from this on, in CPUs' worth of load; a
+// smaller difference has to last that many ticks.
+const (
+	muchBetter = 0.25
+	lastTicks  = 3
+)
+
 // leastLoaded is the CPU that a new task would be given, -1 when nothing is known.
+// On a machine that is nearly idle the least loaded of one second is hardly ever
+// that of the next, so a mark that has a place keeps it for a while.
 func (m *Model) leastLoaded(prev *Model) cpuset.CPU {
 	loads := m.Loads()
 	if m.Topology == nil || len(loads) == 0 {
 		return -1
 	}
-	before := cpuset.CPU(-1)
-	if prev != nil {
-		before = prev.LeastLoaded
+	if prev == nil {
+		prev = &Model{LeastLoaded: -1}
 	}
-	return place.Best(m.Topology, loads, before)
+	best, gain := place.Best(m.Topology, loads, prev.LeastLoaded)
+	if best == prev.LeastLoaded {
+		return best
+	}
+	if m.doubted = prev.doubted + 1; gain < muchBetter && m.doubted < lastTicks {
+		return prev.LeastLoaded
+	}
+	m.doubted = 0
+	return best
 }

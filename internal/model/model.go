@@ -37,10 +37,11 @@ type Model struct {
 	Counts   Counts
 	// MigrationsPerS of the whole machine, from CPUs' source.
 	MigrationsPerS float32
-	// LeastLoaded is the CPU that internal/place would give a new task, -1 when
-	// not known yet.
+	// LeastLoaded is the CPU that internal/place would give a new task, or would have
+	// given it a few ticks ago while the difference is small; -1 when not known yet.
 	LeastLoaded cpuset.CPU
 
+	doubted   int     // for how many ticks there was a better CPU than LeastLoaded
 	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
 }
 

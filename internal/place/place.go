@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"piton/internal/cpuset"
@@ -141,15 +142,23 @@ func placingOrder(targets []Target, limits []limit) []int {
 }
 
 // Best returns the CPU that Place would give to a new task of one thread, or -1
-// when there is none. It stays with the answer before as long as no CPU is better
-// by more than a window can tell; -1 if there was none.
-func Best(t *topology.Topology, loads []Load, before cpuset.CPU) cpuset.CPU {
+// when there is none. It stays with the answer before, -1 if there was none, as
+// long as no CPU is better by more than a window can tell; gain is by how much the
+// answer is better than that one, in CPUs' worth of load, infinite if there is no
+// such CPU any more.
+func Best(t *topology.Topology, loads []Load, before cpuset.CPU) (best cpuset.CPU, gain float64) {
 	newcomer := Target{Allowed: t.Online, LastCPU: before, HomeNode: -1, BusyShare: 1, BusyThreads: 1}
 	b := newBoard(Request{Topology: t, Loads: loads})
 	l := b.candidates(&newcomer)
 	if l.err != nil {
-		return -1
+		return -1, math.Inf(1)
 	}
-	best, _ := b.pick(&newcomer, l.slots, b.crowding)
-	return b.slots[best].cpu.ID
+	at, _ := b.pick(&newcomer, l.slots, b.crowding)
+	gain = math.Inf(1)
+	for _, i := range l.slots {
+		if b.slots[i].cpu.ID == before {
+			gain = b.cost(i, &newcomer) - b.cost(at, &newcomer)
+		}
+	}
+	return b.slots[at].cpu.ID, gain
 }

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -318,12 +319,28 @@ func TestGuess(t *testing.T) {
 
 func TestBest(t *testing.T) {
 	m := flat(topologytest.Spec{Isolated: "3"})
-	assert.Equal(t, cpuset.CPU(2), Best(m, busy(m, map[cpuset.CPU]float64{0: 20, 1: 10}), -1))
-	assert.Equal(t, cpuset.CPU(-1), Best(m, nil, -1))
-	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, nil), -1))
-	assert.Equal(t, cpuset.CPU(1), Best(m, busy(m, map[cpuset.CPU]float64{1: 3}), 1), "3 % more is nothing")
-	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, map[cpuset.CPU]float64{1: 30}), 1))
-	assert.Equal(t, cpuset.CPU(0), Best(m, busy(m, nil), 999), "it is gone")
+	for _, tt := range []struct {
+		loads  []Load
+		before cpuset.CPU
+		want   cpuset.CPU
+		gain   float64
+		why    string
+	}{
+		{busy(m, map[cpuset.CPU]float64{0: 20, 1: 10}), -1, 2, math.Inf(1), ""},
+		{nil, -1, -1, math.Inf(1), ""},
+		{busy(m, nil), -1, 0, math.Inf(1), ""},
+		{busy(m, map[cpuset.CPU]float64{1: 3}), 1, 1, 0, "3 % more is nothing"},
+		{busy(m, map[cpuset.CPU]float64{1: 30}), 1, 0, 0.3, ""},
+		{busy(m, nil), 999, 0, math.Inf(1), "it is gone"},
+	} {
+		best, gain := Best(m, tt.loads, tt.before)
+		assert.Equal(t, tt.want, best, tt.why)
+		if math.IsInf(tt.gain, 1) {
+			assert.True(t, math.IsInf(gain, 1))
+		} else {
+			assert.InDelta(t, tt.gain, gain, 1e-9)
+		}
+	}
 }
 
 func TestParseStrategy(t *testing.T) {
