@@ -19,7 +19,7 @@ func TestRunAddsUp(t *testing.T) {
 	for _, counter := range Counters {
 		r, err := Run(t.Context(), Options{Ms: 50, Counter: counter})
 		require.NoError(t, err, counter)
-		assert.GreaterOrEqual(t, r.Observed, 0.05)
+		assert.Greater(t, r.Observed, 0.0499, "the counter and the clock differ by some parts in a million")
 		assert.InDelta(t, r.Lost, r.Tick.Lost+r.Other.Lost, 1e-9)
 		assert.Equal(t, r.Gaps, r.Tick.Count+r.Other.Count)
 		assert.InDelta(t, r.Share, r.Lost/r.Observed, 1e-9)
