@@ -7,7 +7,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
-	"golang.org/x/sys/unix"
+
+	"piton/internal/kernel"
 )
 
 // iteratorStart is the kernel function that the array walk begins with.
@@ -67,7 +68,7 @@ func (a *arrayWalk) grow(capacity int) error {
 	if err != nil {
 		return err
 	}
-	mapped, err := unix.Mmap(table.FD(), 0, capacity*recordBytes, unix.PROT_READ, unix.MAP_SHARED)
+	mapped, err := kernel.MapForReading(table.FD(), capacity*recordBytes)
 	if err == nil {
 		err = a.objects.Maps[walkMapTables].Put(uint32(0), table)
 	}
@@ -84,7 +85,7 @@ func (a *arrayWalk) grow(capacity int) error {
 // drop gives a table back, if there is one.
 func drop(table *ebpf.Map, mapped []byte) {
 	if mapped != nil {
-		_ = unix.Munmap(mapped)
+		_ = kernel.Unmap(mapped)
 	}
 	if table != nil {
 		table.Close()

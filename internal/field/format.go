@@ -20,7 +20,7 @@ func appendFixed(dst []byte, v float64) []byte {
 	return append(strconv.AppendFloat(dst, v/1000, 'f', 0, 64), 'k')
 }
 
-// appendBytes writes a size in at most five cells: 0, 912K, 14.2G.
+// appendBytes writes a size in at most four cells, as ls -h: 0, 912K, 1.2M, 14G.
 func appendBytes(dst []byte, n uint64) []byte {
 	if n < 1024 {
 		return strconv.AppendUint(dst, n, 10)
@@ -33,7 +33,7 @@ func appendBytes(dst []byte, n uint64) []byte {
 		i++
 	}
 	decimals := 0
-	if i > 0 && v < 99.95 {
+	if i > 0 && v < 9.95 {
 		decimals = 1
 	}
 	return append(strconv.AppendFloat(dst, v, 'f', decimals, 64), units[i])

@@ -11,8 +11,9 @@ import (
 
 // Sort orders rows, indices in m.Tasks, by the column's figure as it is shown:
 // rates that look alike are alike. Equal figures are ordered by tid, so that the
-// order is steady from tick to tick, and rows without a value come last, whatever
-// the direction.
+// order is steady from tick to tick; at a rate of 0, tasks that ran in the last
+// minutes come before those that only sleep, and so keep their places when they
+// rest for a moment. Rows without a value come last, whatever the direction.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 	if c.num != nil {
 		sortNumbers(rows, m, c, desc)
@@ -59,6 +60,9 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 		return cmp.Compare(a.index, b.index) // Tasks are in order of tid
 	})
 	slices.Sort(zeros)
+	if c.rate {
+		zeros = awakeFirst(zeros, m)
+	}
 	n := 0
 	for _, k := range keys {
 		if k.key > 0 && len(zeros) > 0 {
@@ -69,6 +73,25 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 		n++
 	}
 	copy(rows[n:], zeros)
+}
+
+// awakeFirst orders rows by whether their tasks ran while piton can remember.
+func awakeFirst(rows []int32, m *model.Model) []int32 {
+	out := make([]int32, 0, len(rows))
+	for _, i := range rows {
+		if m.Tasks[i].SinceTick < math.MaxUint8 {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return rows
+	}
+	for _, i := range rows {
+		if m.Tasks[i].SinceTick == math.MaxUint8 {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 type textKey struct {

@@ -33,6 +33,19 @@ func MapShared(f *os.File, bytes int) ([]byte, error) {
 	return b, nil
 }
 
+// MapForReading maps the first bytes of what a descriptor stands for, as they are
+// from moment to moment.
+func MapForReading(fd, bytes int) ([]byte, error) {
+	b, err := unix.Mmap(fd, 0, bytes, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mmap of %d bytes: %w", bytes, err)
+	}
+	return b, nil
+}
+
+// Unmap ends a mapping: all of what mapping it returned.
+func Unmap(b []byte) error { return unix.Munmap(b) }
+
 // The operations of futex(2) on words that processes share; see BlockingWait.
 const (
 	sharedWait = 0

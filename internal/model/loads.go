@@ -215,7 +215,7 @@ func addShare(target *place.Target, cpu cpuset.CPU, used float64) {
 // A CPU is much better than another from this on, in CPUs' worth of load; a
 // smaller difference has to last that many ticks.
 const (
-	muchBetter = 0.25
+	muchBetter = 0.5
 	lastTicks  = 3
 )
 

@@ -20,7 +20,7 @@ func TestOwnCost(t *testing.T) {
 			{Name: "host", Took: time.Millisecond / 2, Err: assert.AnError}}
 		r.deliver(s)
 		text := r.text()
-		assert.Contains(t, text, "CPU 990.0 ms/s, resident 42.7M, terminal 0 B/s in 0.0 frames/s")
+		assert.Contains(t, text, "CPU 990.0 ms/s, resident 43M, terminal 0 B/s in 0.0 frames/s")
 		assert.Contains(t, text, "; sample 3.0 ms late, 2 dropped")
 		assert.Contains(t, text, "5 events lost")
 		assert.Contains(t, text, "a sample took 2.5 ms · tasks (ebpf) 2.0 ms · host 0.5 ms failed: assert.AnError")

@@ -69,7 +69,8 @@ func migrations(m *model.Model, th *theme.Theme) string {
 	case sample.SourceBPF:
 		source = "exact (eBPF)"
 	}
-	return "migrations " + style.Render(atLeast+rate) + th.Dim.Render(" "+source)
+	rate = fmt.Sprintf("%6s", atLeast+rate) // what is before it seldom moves
+	return "migrations " + style.Render(rate) + th.Dim.Render(" "+source)
 }
 
 // uptime is in minutes at the finest, so that it seldom changes.

@@ -57,29 +57,62 @@ func fills(s *uv.Style) bool {
 	return s.Bg != nil || s.Underline != 0 || s.Attrs&(uv.AttrReverse|uv.AttrStrikethrough) != 0
 }
 
-// render brings the terminal from buffer to next: the lines were drawn into the
-// latter. When most lines change the screen may have scrolled, which the renderer
-// has to see whole.
-func (t *terminal) render(lines []int) {
-	whole := t.fresh || len(lines) > t.height/2
-	t.cells.SetScrollOptim(whole) // it hashes every line, changed or not, each time
+// render brings the terminal from buffer, which shows the contents before, to
+// next: the lines were drawn into the latter. When most lines change all the same,
+// the renderer has to see the screen as a whole.
+func (t *terminal) render(before []string, lines []int) {
+	t.cells.SetScrollOptim(false) // it hashes every line, changed or not, each time
+	moved := false
+	if t.shifts && !t.fresh {
+		rolled := false
+		lines, rolled = t.roll(before, lines)
+		moved = t.shift(lines) || rolled
+	}
 	t.pieces = t.pieces[:0]
-	if whole {
+	differ := 0
+	for _, y := range lines {
+		had := len(t.pieces)
+		if t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y); len(t.pieces) > had {
+			differ++
+		}
+	}
+	if t.fresh || differ > t.height/2 {
+		if moved {
+			t.note()
+		}
+		t.cells.SetScrollOptim(true)
 		for _, y := range lines {
 			t.put(piece{y, 0, t.width})
 		}
-		t.cells.Render(t.buffer.RenderBuffer)
+		t.renderBuffer()
 		return
-	}
-	moved := t.shifts && t.shift(lines)
-	for _, y := range lines {
-		t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y)
 	}
 	rest, wrote := t.write(t.pieces)
 	if moved || wrote {
 		t.note()
 	}
 	t.renderRest(rest)
+}
+
+// renderBuffer lets the renderer bring the terminal to show buffer. Before the first
+// line of a blank rest of the screen it erases one more (clearBottom of
+// ultraviolet), and writes that again only if it is taken to have changed.
+func (t *terminal) renderBuffer() {
+	if hollowLine(t.buffer.Line(t.height - 1)) {
+		for y := range t.height {
+			t.buffer.TouchLine(0, y, t.width)
+		}
+	}
+	t.cells.Render(t.buffer.RenderBuffer)
+}
+
+func hollowLine(line uv.Line) bool {
+	for x := range line {
+		if !hollow(&line[x]) {
+			return false
+		}
+	}
+	return true
 }
 
 // renderRest lets the renderer do pieces: the first of every line, then every
@@ -94,7 +127,7 @@ func (t *terminal) renderRest(rest []piece) {
 			}
 			t.put(p)
 		}
-		t.cells.Render(t.buffer.RenderBuffer)
+		t.renderBuffer()
 		rest = later
 	}
 }

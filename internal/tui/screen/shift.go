@@ -11,8 +11,9 @@ import (
 // two short commands, which delete the first cell and insert one at the end
 // (DCH and ICH of ECMA-48); writing all the cells anew takes three bytes each.
 
-// shiftBytes is about what a shift costs: two cursor movements and two commands.
-const shiftBytes = 22
+// shiftBytes is about what a shift costs, two cursor movements and two commands,
+// less the movement and the style that writing the cells takes.
+const shiftBytes = 16
 
 // canShift reports whether a terminal of that type knows DCH and ICH: all those
 // that are in use today, which are children of xterm's or of the VT220.

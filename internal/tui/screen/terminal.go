@@ -123,9 +123,10 @@ func (t *terminal) draw(v tea.View) {
 	if len(lines) > t.height {
 		lines = lines[:t.height]
 	}
+	before := t.lines
 	changed := t.fill(lines)
 	if len(changed) > 0 || t.fresh {
-		t.render(changed)
+		t.render(before, changed)
 	}
 	t.fresh = false
 	t.modes(v)

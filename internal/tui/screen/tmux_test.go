@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ type monitorFrames struct {
 	r      *rand.Rand
 	sparks [4]string
 	rows   [5]int
+	idle   []string
 	tick   int
 }
 
@@ -55,7 +57,23 @@ func (m *monitorFrames) next() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	return lines
+	m.shuffle()
+	return append(lines, m.idle...)
+}
+
+// shuffle lets idle rows come, go, and move to other places.
+func (m *monitorFrames) shuffle() {
+	for range m.r.IntN(3) {
+		if n := len(m.idle); n > 6 {
+			at := m.r.IntN(n)
+			m.idle = slices.Delete(m.idle, at, min(n, at+1+m.r.IntN(2)))
+		}
+		if n := len(m.idle); n < 14 {
+			name := strings.Repeat(string(rune('a'+m.r.IntN(26))), 10+m.r.IntN(40))
+			row := fmt.Sprintf("%5d \x1b[2mS\x1b[m \x1b[32m%s\x1b[m", m.tick, name)
+			m.idle = slices.Insert(m.idle, m.r.IntN(n+1), row)
+		}
+	}
 }
 
 // cellsOf is what lines look like. Blanks count as such: tmux does not tell the
@@ -122,6 +140,28 @@ func TestShiftCostsLessThanCells(t *testing.T) {
 	}
 	assert.Less(t, cost(true), cost(false))
 	assert.Less(t, cost(true), 40)
+}
+
+func TestRollCostsLessThanLines(t *testing.T) {
+	lines := []string{"head"}
+	for i := range 12 {
+		lines = append(lines, strings.Repeat(string(rune('a'+i)), 20))
+	}
+	cost := func(shifts bool, now []string) int {
+		tt, written := fileTerminal(t, colorprofile.ANSI256)
+		tt.shifts = shifts
+		tt.resize(40, len(lines))
+		tt.draw(frame(lines...))
+		written()
+		tt.draw(frame(now...))
+		return len(written())
+	}
+	woke := slices.Concat(lines[:1], lines[11:12], lines[1:11], lines[12:])
+	sleeps := slices.Concat(lines[:1], lines[2:10], lines[1:2], lines[10:])
+	for _, now := range [][]string{woke, sleeps} {
+		assert.Less(t, cost(true, now), cost(false, now))
+		assert.Less(t, cost(true, now), 60)
+	}
 }
 
 func TestOldTerminalsAreNotShifted(t *testing.T) {

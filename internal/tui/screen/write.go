@@ -82,7 +82,7 @@ func (t *terminal) note() {
 	_ = t.cells.Flush()
 	kept := t.queue.Len()
 	x, y := t.cells.Position()
-	t.cells.Render(t.buffer.RenderBuffer)
+	t.renderBuffer()
 	_ = t.cells.Flush()
 	t.queue.Truncate(kept)
 	t.cells.SetPosition(x, y)

@@ -3,13 +3,13 @@ package widget
 import "piton/internal/tui/theme"
 
 // rateSteps are the rates per second from which a sparkline's next height
-// starts: half decades. The scale is the same for every CPU and never changes,
-// so heights can be compared across the screen and a quiet CPU's cells stay as
-// they are.
-var rateSteps = [...]float32{0, 1, 3, 10, 30, 100, 300, 1000}
+// starts: half decades, but for the first, which is what an idle machine does. The
+// scale is the same for every CPU and never changes, so heights can be compared
+// across the screen and a quiet CPU's cells stay as they are.
+var rateSteps = [...]float32{0, 1, 10, 30, 100, 300, 1000, 3000}
 
 // RateLegend says what the heights of a rate sparkline mean.
-const RateLegend = "0 1 3 10 30 100 300 1000/s"
+const RateLegend = "0 1 10 30 100 300 1000 3000/s"
 
 // RateLevel is the height, 0..7, of a rate per second.
 func RateLevel(perS float32) int {

@@ -78,11 +78,11 @@ func TestRateSpark(t *testing.T) {
 	text := func(ticks, width int, seconds float32) string {
 		return ansi.Strip(string(AppendRateSpark(nil, th, counts, ticks, seconds, width)))
 	}
-	assert.Equal(t, "▁▁▂▃▅█", text(6, 6, 1))
-	assert.Equal(t, "    ▅█", text(2, 6, 1), "cells before the first tick are blank")
-	assert.Equal(t, "▅█", text(6, 2, 1))
-	assert.Equal(t, "  ▁▁▂▃▅█", text(6, 8, 1))
-	assert.Equal(t, "▁▁▄▅▇█", text(6, 6, 0.1), "heights are rates, not counts")
+	assert.Equal(t, "▁▁▂▂▄█", text(6, 6, 1))
+	assert.Equal(t, "    ▄█", text(2, 6, 1), "cells before the first tick are blank")
+	assert.Equal(t, "▄█", text(6, 2, 1))
+	assert.Equal(t, "  ▁▁▂▂▄█", text(6, 8, 1))
+	assert.Equal(t, "▁▁▃▄▆█", text(6, 6, 0.1), "heights are rates, not counts")
 	assert.Equal(t, text(6, 6, 1), text(6, 6, 0))
 	assert.Empty(t, text(6, 0, 1))
 }
