@@ -11,9 +11,10 @@ import (
 
 // Sort orders rows, indices in m.Tasks, by the column's figure as it is shown:
 // rates that look alike are alike. Equal figures are ordered by tid, so that the
-// order is steady from tick to tick; at a rate of 0, tasks that ran in the last
-// minutes come before those that only sleep, and so keep their places when they
-// rest for a moment. Rows without a value come last, whatever the direction.
+// order is steady from tick to tick. A rate of 0.1 ranks as 0, for what rests now
+// and then shows both in turn; of these, tasks that ran in the last minutes come
+// before those that only sleep. Rows without a value come last, whatever the
+// direction.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 	if c.num != nil {
 		sortNumbers(rows, m, c, desc)
@@ -37,7 +38,9 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 	for _, i := range rows {
 		v := c.num(Row{M: m, I: int(i)})
 		if c.rate {
-			v = math.Round(v * 10)
+			if v = math.Round(v * 10); v == 1 {
+				v = 0
+			}
 		}
 		switch {
 		case v == 0:

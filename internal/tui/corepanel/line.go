@@ -2,6 +2,7 @@ package corepanel
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -141,13 +142,20 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	if rates == nil {
 		return string(dst) + widget.Fit("no figures", width-p.gutter, th.Ellipsis)
 	}
-	dst = widget.AppendBar(dst, th, rates.Busy, p.bar)
+	dst = widget.AppendBar(dst, th, halfCells(rates.Busy, p.bar), p.bar)
 	dst = appendPercent(dst, th, rates.Busy)
 	dst = append(dst, ' ')
 	dst = widget.AppendRateSpark(dst, th, rates.In[:], rates.Ticks, r.seconds(), p.spark)
 	dst = appendRate(dst, th, rates.InPerS, p.in)
 	dst = appendRate(dst, th, rates.OutPerS, p.out)
 	return string(r.appendNotes(dst, c, rates, p.note))
+}
+
+// halfCells rounds a share to half a cell of a bar of that width: the figure stands
+// beside it, and a bar that trembles each second says no more.
+func halfCells(share float32, width int) float32 {
+	halves := float64(2 * max(width, 1))
+	return float32(math.Round(float64(share)*halves) / halves)
 }
 
 // gutter draws the mark of the least-loaded CPU, the bracket around SMT
