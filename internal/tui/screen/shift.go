@@ -32,8 +32,15 @@ func findShift(before, now uv.Line, start int) (from, to int, ok bool) {
 	for from = start; from < len(now)-1; from = max(to, from+1) {
 		saved := 0
 		for to = from; to < len(now)-1 && now[to].Equal(&before[to+1]); to++ {
-			if !now[to].Equal(&before[to]) {
-				saved += len(now[to].Content)
+			if now[to].Equal(&before[to]) {
+				continue
+			}
+			saved += len(now[to].Content)
+			if to > from && now[to-1].Equal(&before[to-1]) {
+				saved += moveBytes
+			}
+			if to > 0 && !now[to].Style.Equal(&now[to-1].Style) {
+				saved += styleBytes
 			}
 		}
 		if saved > shiftBytes {
