@@ -6,10 +6,9 @@ import (
 
 // The cell renderer rewrites a line from its first changed cell to its last, one
 // cell more, and ends with a style of none. Lines of a monitor change in several
-// places, a figure here and a sparkline there, so short changes are written here,
-// one after the other, which costs about half the bytes. Where a change can erase
-// instead of write, where it reaches the last column, where cells are wide, and
-// where all has changed, the renderer does it.
+// places, a figure here and a sparkline there, so changes are written here, one
+// after the other, which costs about half the bytes. Where cells are wide or links,
+// and on terminals of which little is known, the renderer does it.
 
 // piece is cells [from, to) of line y that have changed.
 type piece struct{ y, from, to int }
@@ -58,15 +57,13 @@ func fills(s *uv.Style) bool {
 }
 
 // render brings the terminal from buffer, which shows the contents before, to
-// next: the lines were drawn into the latter. When most lines change all the same,
-// the renderer has to see the screen as a whole.
+// next: the lines were drawn into the latter. The renderer draws all anew, and sees
+// the screen as a whole, too, when most lines change that could not be moved.
 func (t *terminal) render(before []string, lines []int) {
 	t.cells.SetScrollOptim(false) // it hashes every line, changed or not, each time
-	moved := false
 	if t.shifts && !t.fresh {
-		rolled := false
-		lines, rolled = t.roll(before, lines)
-		moved = t.shift(lines) || rolled
+		lines = t.roll(before, lines)
+		t.shift(lines)
 	}
 	t.pieces = t.pieces[:0]
 	differ := 0
@@ -76,10 +73,8 @@ func (t *terminal) render(before []string, lines []int) {
 			differ++
 		}
 	}
-	if t.fresh || differ > t.height/2 {
-		if moved {
-			t.note()
-		}
+	if t.fresh || !t.shifts && differ > t.height/2 {
+		t.note()
 		t.cells.SetScrollOptim(true)
 		for _, y := range lines {
 			t.put(piece{y, 0, t.width})
@@ -87,11 +82,10 @@ func (t *terminal) render(before []string, lines []int) {
 		t.renderBuffer()
 		return
 	}
-	rest, wrote := t.write(t.pieces)
-	if moved || wrote {
+	if rest := t.write(t.pieces); len(rest) > 0 {
 		t.note()
+		t.renderRest(rest)
 	}
-	t.renderRest(rest)
 }
 
 // renderBuffer lets the renderer bring the terminal to show buffer. Before the first

@@ -80,7 +80,7 @@ const endingBytes = 24
 // roll moves a block of lines in the terminal and in buffer if that is less than
 // to write them, and returns the lines that may still differ from next. The
 // renderer is not told; see note.
-func (t *terminal) roll(before []string, changed []int) (rest []int, moved bool) {
+func (t *terminal) roll(before []string, changed []int) (rest []int) {
 	var r roll
 	most := rollBytes
 	for _, one := range findRolls(before, t.lines, changed) {
@@ -89,7 +89,7 @@ func (t *terminal) roll(before []string, changed []int) (rest []int, moved bool)
 		}
 	}
 	if r.by == 0 {
-		return changed, false
+		return changed
 	}
 	top, bottom := r.span()
 	remove, insert, n := top, bottom-r.by, r.by
@@ -112,7 +112,8 @@ func (t *terminal) roll(before []string, changed []int) (rest []int, moved bool)
 		}
 	}
 	slices.Sort(rest)
-	return rest, true
+	t.stale = true
+	return rest
 }
 
 // worth is about how many bytes fewer are to be written after the move.

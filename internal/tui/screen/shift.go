@@ -55,7 +55,7 @@ func findShift(before, now uv.Line, start int) (from, to int, ok bool) {
 
 // shift moves the cells that can be moved, in the terminal and in buffer. The
 // renderer is not told; see note.
-func (t *terminal) shift(lines []int) (moved bool) {
+func (t *terminal) shift(lines []int) {
 	for _, y := range lines {
 		before, now := t.buffer.Line(y), t.next.Line(y)
 		if !narrow(before) || !narrow(now) {
@@ -71,10 +71,9 @@ func (t *terminal) shift(lines []int) (moved bool) {
 				t.buffer.SetCell(x, y, &cell)
 			}
 			t.buffer.SetCell(to-1, y, nil)
-			moved = true
+			t.stale = true
 		}
 	}
-	return moved
 }
 
 // narrow reports whether all cells are one column wide.

@@ -36,6 +36,7 @@ type terminal struct {
 	pieces []piece         // reused
 	view   tea.View        // what the terminal was last told, without Content
 	fresh  bool            // everything has to be drawn
+	stale  bool            // cells does not know what buffer holds; see note
 }
 
 func newTerminal(opt Options, width, height int) *terminal {
@@ -104,7 +105,7 @@ func (t *terminal) resize(width, height int) {
 // repaint makes the next draw a full one.
 func (t *terminal) repaint() {
 	t.cells.Erase()
-	t.fresh = true
+	t.fresh, t.stale = true, false
 }
 
 const (

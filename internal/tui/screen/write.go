@@ -5,33 +5,64 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// eraseFrom is how many blanks the renderer can erase for less than writing them.
-const eraseFrom = 8
+// So many blanks are erased rather than written, within a line and to its end.
+const (
+	eraseFrom   = 8
+	eraseToEdge = 4
+)
 
-// write writes the pieces that are best written cell by cell, and returns the
-// rest. A style is kept from piece to piece. The renderer is not told; see note.
-func (t *terminal) write(all []piece) (rest []piece, wrote bool) {
+// write writes pieces and returns those that the renderer has to write. A style is
+// kept from piece to piece. The renderer is not told; see note.
+func (t *terminal) write(all []piece) (rest []piece) {
 	rest = all[:0]
 	var pen uv.Style
 	for _, p := range all {
 		cells := t.next.Line(p.y)[p.from:p.to]
-		if p.to == t.width || !plain(cells) {
+		if !simple(cells) || !t.shifts && (p.to == t.width || blanks(cells) >= eraseFrom) {
 			rest = append(rest, p)
 			continue
 		}
-		t.moveTo(p.from, p.y)
-		for i := range cells {
-			pen = t.style(pen, &cells[i])
-			_, _ = t.cells.WriteString(cells[i].Content)
-		}
-		t.cells.SetPosition(p.to, p.y)
+		pen = t.writePiece(p, cells, pen)
 		t.put(p)
-		wrote = true
+		t.stale = true
 	}
 	if !pen.IsZero() {
 		_, _ = t.cells.WriteString(ansi.ResetStyle)
 	}
-	return rest, wrote
+	return rest
+}
+
+// writePiece writes the cells of a piece with the style that is set, and returns the
+// one that is set after it.
+func (t *terminal) writePiece(p piece, cells uv.Line, pen uv.Style) uv.Style {
+	for i := 0; i < len(cells); {
+		t.moveTo(p.from+i, p.y)
+		n := 0 // blanks from here on
+		for i+n < len(cells) && cells[i+n].Equal(&uv.EmptyCell) {
+			n++
+		}
+		switch edge := p.from+i+n == t.width; {
+		case edge && n >= eraseToEdge:
+			pen = t.style(pen, &cells[i])
+			_, _ = t.cells.WriteString(ansi.EraseLineRight)
+			return pen
+		case n >= eraseFrom:
+			pen = t.style(pen, &cells[i])
+			_, _ = t.cells.WriteString(ansi.EraseCharacter(n))
+			i += n
+			continue
+		}
+		for last := i + max(n, 1); i < last; i++ {
+			pen = t.style(pen, &cells[i])
+			_, _ = t.cells.WriteString(cells[i].Content)
+		}
+		t.cells.SetPosition(p.from+i, p.y)
+	}
+	if p.to == t.width { // terminals differ in where the cursor is now
+		_, _ = t.cells.WriteString("\r")
+		t.cells.SetPosition(0, p.y)
+	}
+	return pen
 }
 
 // moveTo places the cursor, by a step to the right where that is shorter.
@@ -44,21 +75,26 @@ func (t *terminal) moveTo(x, y int) {
 	t.cells.MoveTo(x, y)
 }
 
-// plain reports whether cells are of one column each and none can be erased.
-func plain(cells uv.Line) bool {
-	blanks := 0
+// simple reports whether cells are of one column each and no links.
+func simple(cells uv.Line) bool {
 	for i := range cells {
-		c := &cells[i]
-		if c.Width != 1 || c.Content == "" || !c.Link.IsZero() {
-			return false
-		}
-		if !c.Equal(&uv.EmptyCell) {
-			blanks = 0
-		} else if blanks++; blanks == eraseFrom {
+		if c := &cells[i]; c.Width != 1 || c.Content == "" || !c.Link.IsZero() {
 			return false
 		}
 	}
 	return true
+}
+
+// blanks is the length of the longest run of blanks.
+func blanks(cells uv.Line) (most int) {
+	n := 0
+	for i := range cells {
+		if n++; !cells[i].Equal(&uv.EmptyCell) {
+			n = 0
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // style changes the terminal's style from pen to that of the cell, as far as it
@@ -76,9 +112,13 @@ func (t *terminal) style(pen uv.Style, cell *uv.Cell) uv.Style {
 	return want
 }
 
-// note tells the renderer what the terminal shows already, namely buffer: it is
-// let render that, and what it wrote is thrown away.
+// note tells the renderer what the terminal shows, namely buffer, if something was
+// written without it: it is let render that, and what it wrote is thrown away.
 func (t *terminal) note() {
+	if !t.stale {
+		return
+	}
+	t.stale = false
 	_ = t.cells.Flush()
 	kept := t.queue.Len()
 	x, y := t.cells.Position()
