@@ -15,9 +15,11 @@ import (
 // and then shows both in turn; of these, tasks that ran in the last minutes come
 // before those that only sleep. Rows without a value come last, whatever the
 // direction.
-func Sort(rows []int32, m *model.Model, c Column, desc bool) {
+func Sort(rows []int32, m *model.Model, c Column, desc bool) { order(rows, m, c, desc, nil) }
+
+func order(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks) {
 	if c.num != nil {
-		sortNumbers(rows, m, c, desc)
+		sortNumbers(rows, m, c, desc, ranks)
 		return
 	}
 	sortTexts(rows, m, c.text, desc)
@@ -32,12 +34,15 @@ type numKey struct {
 
 // sortNumbers sorts only what is not 0: of most columns that is little, as most
 // tasks sleep.
-func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
+func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks) {
 	var keys []numKey
 	zeros := make([]int32, 0, len(rows))
 	for _, i := range rows {
 		v := c.num(Row{M: m, I: int(i)})
 		if c.rate {
+			if m.Tasks[i].SinceTick < math.MaxUint8 { // the others' rates are 0
+				v = ranks.of(m.Sample.Tasks[i].TID, v)
+			}
 			if v = math.Round(v * 10); v == 1 {
 				v = 0
 			}

@@ -142,7 +142,7 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	if rates == nil {
 		return string(dst) + widget.Fit("no figures", width-p.gutter, th.Ellipsis)
 	}
-	dst = widget.AppendBar(dst, th, halfCells(rates.Busy, p.bar), p.bar)
+	dst = widget.AppendBar(dst, th, inSteps(rates.Busy, p.bar), p.bar)
 	dst = appendPercent(dst, th, rates.Busy)
 	dst = append(dst, ' ')
 	dst = widget.AppendRateSpark(dst, th, rates.In[:], rates.Ticks, r.seconds(), p.spark)
@@ -151,11 +151,11 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	return string(r.appendNotes(dst, c, rates, p.note))
 }
 
-// halfCells rounds a share to half a cell of a bar of that width: the figure stands
-// beside it, and a bar that trembles each second says no more.
-func halfCells(share float32, width int) float32 {
-	halves := float64(2 * max(width, 1))
-	return float32(math.Round(float64(share)*halves) / halves)
+// inSteps rounds a share to 5 % or half a cell of a bar of that width: the figure
+// stands beside it, and a bar that trembles each second says no more.
+func inSteps(share float32, width int) float32 {
+	steps := float64(max(1, min(20, 2*width)))
+	return float32(math.Round(float64(share)*steps) / steps)
 }
 
 // gutter draws the mark of the least-loaded CPU, the bracket around SMT
