@@ -25,6 +25,7 @@ func (m *Model) showHelp() tea.Cmd {
 		fmt.Sprintf("Core panel: load, then migrations into the CPU per tick, %s to %s: %s. %s is the least-loaded CPU.",
 			m.th.Spark[0], m.th.Spark[7], widget.RateLegend, m.th.Mark),
 		"BOUNCE: height is the CPU that the task was on at each tick; a pinned task is flat.",
+		"Rows keep their places while their rates differ by less than 0.3.",
 	}
 	head = append(head, m.better()...)
 	head = append(head, m.missing()...)
