@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -54,13 +55,16 @@ func playRole(role []string) error {
 }
 
 // playThreads starts as many threads as there are names, which are hex so that
-// they may hold anything, prints their tids in a line and waits for the end.
+// they may hold anything, prints their tids in a line when all run, and waits for
+// the end.
 func playThreads(spin bool, names []string) error {
 	// A thread without a turn of Go's scheduler would sleep and not spin; command
 	// keeps Go from taking turns away.
 	runtime.GOMAXPROCS(len(names) + 2)
 	tids := make(chan int)
+	var run sync.WaitGroup // a thread that waits for its turn of the channel sleeps
 	for _, name := range names {
+		run.Add(1)
 		go func() {
 			runtime.LockOSThread()
 			var raw []byte
@@ -70,6 +74,7 @@ func playThreads(spin bool, names []string) error {
 				tid = -1
 			}
 			tids <- tid
+			run.Done()
 			//lint:ignore SA5002 to spin is the role
 			for spin {
 			}
@@ -80,6 +85,7 @@ func playThreads(spin bool, names []string) error {
 	for range names {
 		line = append(line, strconv.Itoa(<-tids))
 	}
+	run.Wait()
 	fmt.Println(strings.Join(line, " "))
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
