@@ -50,7 +50,7 @@ type fileAttribute struct {
 	noun   [2]string                          // one object, several
 }
 
-const queuePath = `/sys/class/net/[^/\s]+/queues/`
+const queuePath = `/sys/class/net/[^/\s\x00]+/queues/`
 
 var fileAttributes = map[Attribute]fileAttribute{
 	IRQAffinity: {
@@ -62,7 +62,7 @@ var fileAttributes = map[Attribute]fileAttribute{
 		cpus: true, title: "affinity", noun: [2]string{"default of new IRQs", "defaults of new IRQs"},
 	},
 	WorkqueueMask: {
-		path: whole(`/sys/devices/virtual/workqueue/([^/\s]+/)?cpumask`), decode: decodeMask, encode: encodeMask,
+		path: whole(`/sys/devices/virtual/workqueue/([^/\s\x00]+/)?cpumask`), decode: decodeMask, encode: encodeMask,
 		cpus: true, title: "CPUs", noun: [2]string{"workqueue mask", "workqueue masks"},
 	},
 	RPSCPUs: {
@@ -82,7 +82,7 @@ var fileAttributes = map[Attribute]fileAttribute{
 		rounds: true, title: "entries", noun: [2]string{"flow table", "flow tables"},
 	},
 	Sysctl: {
-		path: whole(`/proc/sys/[^/\s]+(/[^/\s]+)*`), decode: decodeWords, encode: encodeWords,
+		path: whole(`/proc/sys/[^/\s\x00]+(/[^/\s\x00]+)*`), decode: decodeWords, encode: encodeWords,
 		title: "value", noun: [2]string{"sysctl", "sysctls"},
 	},
 	AutogroupNice: {

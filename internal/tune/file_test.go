@@ -220,6 +220,7 @@ func TestFileRefusals(t *testing.T) {
 // FuzzFileOf: whatever a journal says, nothing is written outside these folders.
 func FuzzFileOf(f *testing.F) {
 	f.Add("sysctl", "/proc/sys/net/../../etc/passwd")
+	f.Add("sysctl", "/proc/sys/0\x00")
 	f.Add("irq-affinity", "/proc/irq/24/smp_affinity_list")
 	f.Add("rps-cpus", "/sys/class/net/eth0/queues/rx-0/rps_cpus")
 	f.Fuzz(func(t *testing.T, attribute, file string) {
