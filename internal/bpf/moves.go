@@ -139,25 +139,25 @@ func (m *Moves) Unfollowed() (n uint64, err error) {
 	return n, explain(movesName, m.objects.Variables[movesVarUnfollowed].Get(&n))
 }
 
-// Left is how many of the targets there still are: a task that has ended, and
-// whose parent has taken note, is no target any more.
-func (m *Moves) Left() (n int, err error) {
+// Left are the targets that there still are, in no order: a task that has ended,
+// and whose parent has taken note, is no target any more.
+func (m *Moves) Left() (left []kernel.TID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.objects == nil {
-		return 0, errClosed
+		return nil, errClosed
 	}
 	var id uint32
 	var one uint8
 	entries := m.objects.Maps[movesMapTargets].Iterate()
 	for entries.Next(&id, &one) {
-		n++
+		left = append(left, kernel.TID(id))
 	}
 	// Targets that go meanwhile can spoil the iteration: some were left.
 	if err := entries.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
-		return n, explain(movesName, err)
+		return left, explain(movesName, err)
 	}
-	return n, nil
+	return left, nil
 }
 
 // readLimit ends a read of a stream that is faster than its reader.

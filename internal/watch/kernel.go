@@ -1,7 +1,10 @@
 package watch
 
 import (
+	"errors"
+	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"piton/internal/bpf"
@@ -20,7 +23,7 @@ type moves interface {
 	Read([]bpf.Move) ([]bpf.Move, uint64, error)
 	Lost([]bpf.MoveCount) ([]bpf.MoveCount, error)
 	Unfollowed() (uint64, error)
-	Left() (int, error)
+	Left() ([]kernel.TID, error)
 	Stop()
 	Close()
 }
@@ -34,6 +37,7 @@ type kernelSource struct {
 	lost, told uint64 // moves that found the ring full, and those of them whose task is known
 	unfollowed uint64
 	look       func(each func(pid, tid kernel.TID, migrations uint64)) error // at the targets' threads; nil = /proc cannot tell
+	exists     func(kernel.TID) bool                                         // as far as /proc can tell
 	accounts   accounts
 }
 
@@ -50,7 +54,10 @@ func openKernel(fs procfs.FS, t Targets, ring int) (*kernelSource, error) {
 		m.Close()
 		return nil, err
 	}
-	s := &kernelSource{moves: m, accounts: accounts{}}
+	s := &kernelSource{moves: m, accounts: accounts{}, exists: func(id kernel.TID) bool {
+		_, err := fs.Stat(id)
+		return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH)
+	}}
 	if t.Scope == Thread {
 		s.only = slices.Sorted(slices.Values(t.IDs))
 	}
@@ -66,9 +73,10 @@ func (*kernelSource) Single() bool         { return true }
 func (*kernelSource) Every() time.Duration { return 25 * time.Millisecond }
 func (s *kernelSource) Close()             { s.moves.Close() }
 
+// Left asks /proc, too, for an end that the program was not told of.
 func (s *kernelSource) Left() (bool, error) {
-	n, err := s.moves.Left()
-	return n > 0, err
+	left, err := s.moves.Left()
+	return slices.ContainsFunc(left, s.exists), err
 }
 
 func (s *kernelSource) Read(b *Batch) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
+	"piton/internal/kernel"
 )
 
 // fakeMoves is a ring: each Read takes the next part of what there is.
@@ -16,6 +17,23 @@ type fakeMoves struct {
 	tables     [][]bpf.MoveCount
 	unfollowed uint64
 	stopped    bool
+	left       []kernel.TID
+}
+
+// The end of a task that the program was not told of is seen in /proc.
+func TestLeft(t *testing.T) {
+	f := &fakeMoves{}
+	s := &kernelSource{moves: f, exists: func(id kernel.TID) bool { return id == 7 }}
+	for want, ids := range map[bool][]kernel.TID{true: {5, 7}, false: {5}} {
+		f.left = ids
+		left, err := s.Left()
+		require.NoError(t, err)
+		assert.Equal(t, want, left)
+	}
+	f.left = nil
+	left, err := s.Left()
+	require.NoError(t, err)
+	assert.False(t, left)
 }
 
 func (f *fakeMoves) Read(into []bpf.Move) ([]bpf.Move, uint64, error) {
@@ -37,7 +55,7 @@ func (f *fakeMoves) Lost(into []bpf.MoveCount) ([]bpf.MoveCount, error) {
 }
 
 func (f *fakeMoves) Unfollowed() (uint64, error) { return f.unfollowed, nil }
-func (f *fakeMoves) Left() (int, error)          { return 1, nil }
+func (f *fakeMoves) Left() ([]kernel.TID, error) { return f.left, nil }
 func (f *fakeMoves) Stop()                       { f.stopped = true }
 func (f *fakeMoves) Close()                      {}
 
