@@ -58,7 +58,8 @@ func TestLedgerAddsUp(t *testing.T) {
 	begun, ending := runOf(t, spinner), procfs.Schedstat{}
 	var window time.Duration
 	var spun, waited, turns, longest uint64
-	for range 3 {
+	// Real-time tasks of other tests may have all of the CPU for a second.
+	for i := 0; i < 3 || spun == 0 && i < 30; i++ {
 		time.Sleep(300 * time.Millisecond)
 		ending = runOf(t, spinner)
 		stays, stats, err := l.Drain(nil)
