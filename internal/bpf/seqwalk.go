@@ -73,7 +73,7 @@ func (s *seqWalk) read(threads bool) ([]Record, error) {
 	return sumProcesses(s.records, s.processes, threads), nil
 }
 
-// recordBytes is the size of a record in the file.
+// recordBytes is the size of a record, in the file and in the table.
 const recordBytes = int(unsafe.Sizeof(Record{}))
 
 // chunk is how many records there is room for before each read; the kernel

@@ -26,7 +26,7 @@ const follow = 1.0 / 8
 
 // Sort is the function Sort, with ranks.
 func (r *Ranks) Sort(rows []int32, m *model.Model, c Column, desc bool) {
-	if r != nil && c.rate {
+	if r != nil && c.rate && c.span { // no figures of the moment: memory stays as it is
 		r.begin(c, m)
 	}
 	order(rows, m, c, desc, r)

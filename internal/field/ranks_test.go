@@ -47,3 +47,31 @@ func TestRanksKeepTheOrderOfSmallChanges(t *testing.T) {
 	assert.Equal(t, []int32{1, 2, 0}, order(0, 1.5, 1.3), "it has lasted")
 	assert.Equal(t, []int32{0, 1, 2}, order(9, 1.5, 1.3))
 }
+
+func TestMemoryIsOrderedAsItIs(t *testing.T) {
+	c, ok := Lookup("mem_percent")
+	require.True(t, ok)
+	var ranks Ranks
+	for _, mem := range [][]float32{{0.1, 0, 0.2}, {0.2, 0.1, 0.1}, {0, 0.1, 0.2}} {
+		m := &model.Model{Sample: &sample.Sample{Tasks: []sample.Task{{TID: 1}, {TID: 2}, {TID: 3}}}}
+		for i, p := range mem {
+			m.Tasks = append(m.Tasks, model.Task{MEMPercent: p, SinceTick: uint8(i) * math.MaxUint8 / 2})
+		}
+		rows := []int32{0, 1, 2}
+		ranks.Sort(rows, m, *c, true)
+		for i := range rows[1:] {
+			assert.GreaterOrEqual(t, mem[rows[i]], mem[rows[i+1]], "%v", mem)
+		}
+	}
+}
+
+// Lists that nobody watches are ordered by the figures.
+func TestSortIsStrict(t *testing.T) {
+	c, ok := Lookup("cpu_percent")
+	require.True(t, ok)
+	m := &model.Model{Sample: &sample.Sample{Tasks: []sample.Task{{TID: 1}, {TID: 2}, {TID: 3}, {TID: 4}}},
+		Tasks: []model.Task{{SinceTick: math.MaxUint8}, {}, {CPUPercent: 0.1}, {SinceTick: math.MaxUint8}}}
+	rows := []int32{0, 1, 2, 3}
+	Sort(rows, m, *c, true)
+	assert.Equal(t, []int32{2, 1, 0, 3}, rows)
+}

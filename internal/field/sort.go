@@ -11,10 +11,9 @@ import (
 
 // Sort orders rows, indices in m.Tasks, by the column's figure as it is shown:
 // rates that look alike are alike. Equal figures are ordered by tid, so that the
-// order is steady from tick to tick. A rate of 0.1 ranks as 0, for what rests now
-// and then shows both in turn; of these, tasks that ran in the last minutes come
-// before those that only sleep. Rows without a value come last, whatever the
-// direction.
+// order is steady from tick to tick; at a rate of 0, tasks that ran in the last
+// minutes come before those that only sleep. Rows without a value come last,
+// whatever the direction.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) { order(rows, m, c, desc, nil) }
 
 func order(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks) {
@@ -40,12 +39,10 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks
 	for _, i := range rows {
 		v := c.num(Row{M: m, I: int(i)})
 		if c.rate {
-			if m.Tasks[i].SinceTick < math.MaxUint8 { // the others' rates are 0
+			if c.span && awake(m, i) {
 				v = ranks.of(m.Sample.Tasks[i].TID, v)
 			}
-			if v = math.Round(v * 10); v == 1 {
-				v = 0
-			}
+			v = math.Round(v * 10)
 		}
 		switch {
 		case v == 0:
@@ -68,8 +65,8 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks
 		return cmp.Compare(a.index, b.index) // Tasks are in order of tid
 	})
 	slices.Sort(zeros)
-	if c.rate {
-		zeros = awakeFirst(zeros, m)
+	if c.rate && c.span {
+		awakeFirst(zeros, m)
 	}
 	n := 0
 	for _, k := range keys {
@@ -83,23 +80,23 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks
 	copy(rows[n:], zeros)
 }
 
-// awakeFirst orders rows by whether their tasks ran while piton can remember.
-func awakeFirst(rows []int32, m *model.Model) []int32 {
-	out := make([]int32, 0, len(rows))
-	for _, i := range rows {
-		if m.Tasks[i].SinceTick < math.MaxUint8 {
-			out = append(out, i)
+// awake reports whether a task ran while piton can remember.
+func awake(m *model.Model, row int32) bool { return m.Tasks[row].SinceTick < math.MaxUint8 }
+
+// awakeFirst moves the rows of tasks that are awake, which are few, to the front.
+func awakeFirst(rows []int32, m *model.Model) {
+	var front []int32
+	to := len(rows)
+	for _, i := range slices.Backward(rows) {
+		if awake(m, i) {
+			front = append(front, i)
+		} else {
+			to--
+			rows[to] = i
 		}
 	}
-	if len(out) == 0 {
-		return rows
-	}
-	for _, i := range rows {
-		if m.Tasks[i].SinceTick == math.MaxUint8 {
-			out = append(out, i)
-		}
-	}
-	return out
+	slices.Reverse(front)
+	copy(rows, front)
 }
 
 type textKey struct {
