@@ -96,7 +96,7 @@ func placeTarget(d Deps, target tune.Target) place.Target {
 // find looks a target up in the sample, whose tasks are in order of tid.
 func find(m *model.Model, target tune.Target) (int, bool) {
 	tasks := m.Sample.Tasks
-	i, ok := slices.BinarySearchFunc(tasks, target.TID, func(t sample.Task, tid kernel.TID) int { return int(t.TID) - int(tid) })
+	i, ok := slices.BinarySearchFunc(tasks, target.TID, func(t *sample.Task, tid kernel.TID) int { return int(t.TID) - int(tid) })
 	return i, ok && (target.StartTicks == 0 || target.StartTicks == tasks[i].StartTicks)
 }
 

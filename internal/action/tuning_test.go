@@ -39,7 +39,7 @@ func machine(cpus int, tasks ...kernel.TID) *model.Model {
 			s.CPUs = append(s.CPUs, sample.CPU{ID: c.ID, IdleTicks: seq * 100})
 		}
 		for _, tid := range tasks {
-			s.Tasks = append(s.Tasks, sample.Task{TID: tid, TGID: tid, Threads: 1, ID: &sample.Identity{Comm: "sleep"}})
+			s.Tasks = append(s.Tasks, &sample.Task{TID: tid, TGID: tid, Threads: 1, ID: &sample.Identity{Comm: "sleep"}})
 		}
 		return s
 	}

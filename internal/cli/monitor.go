@@ -104,7 +104,7 @@ func (v *view) needs(threads bool) sample.Needs {
 // rows chooses and orders the tasks of a model.
 func (v *view) rows(dst []int32, m *model.Model) []int32 {
 	for _, i := range v.filter.Select(nil, m) {
-		t := &m.Sample.Tasks[i]
+		t := m.Sample.Tasks[i]
 		if len(v.pids) == 0 || slices.Contains(v.pids, t.TID) || slices.Contains(v.pids, t.TGID) {
 			dst = append(dst, i)
 		}

@@ -22,7 +22,7 @@ type Row struct {
 }
 
 // Task returns the counters behind the row.
-func (r Row) Task() *sample.Task { return &r.M.Sample.Tasks[r.I] }
+func (r Row) Task() *sample.Task { return r.M.Sample.Tasks[r.I] }
 
 // Rates returns the figures computed for the row.
 func (r Row) Rates() *model.Task { return &r.M.Tasks[r.I] }

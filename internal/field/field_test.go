@@ -20,7 +20,7 @@ func testModel() *model.Model {
 		Seq:  2,
 		Wall: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC),
 		Host: sample.Host{Uptime: 10 * time.Hour, TicksPerSecond: 100, PageBytes: 4096},
-		Tasks: []sample.Task{
+		Tasks: []*sample.Task{
 			{TID: 2, TGID: 2, State: 'S', LastCPU: -1, Flags: sample.FlagKernelThread,
 				ID: &sample.Identity{Comm: "kthreadd", User: "root", Full: true}},
 			{TID: 3641, TGID: 3641, PPID: 1, StartTicks: 3_600_00 * 9, State: 'R', Priority: 20, LastCPU: 3, Threads: 1,

@@ -115,7 +115,7 @@ func FuzzFilter(f *testing.F) {
 	}
 	m := testModel()
 	m.Tasks = append(m.Tasks, model.Task{})
-	m.Sample.Tasks = append(m.Sample.Tasks, sample.Task{LastCPU: -1}) // a task of which nothing is known
+	m.Sample.Tasks = append(m.Sample.Tasks, &sample.Task{LastCPU: -1}) // a task of which nothing is known
 	f.Fuzz(func(t *testing.T, text string) {
 		filter, err := ParseFilter(text)
 		if err != nil {
@@ -152,9 +152,9 @@ func TestSort(t *testing.T) {
 // TestSortSigns has figures on both sides of the zeros, and none at all, which come
 // last both ways.
 func TestSortSigns(t *testing.T) {
-	m := &model.Model{Sample: &sample.Sample{Tasks: make([]sample.Task, 7)}, Tasks: make([]model.Task, 7)}
-	for i, nice := range []int8{0, 5, -3, 0, 0, -20, 19} {
-		m.Sample.Tasks[i].Nice = nice
+	m := &model.Model{Sample: &sample.Sample{}, Tasks: make([]model.Task, 7)}
+	for _, nice := range []int8{0, 5, -3, 0, 0, -20, 19} {
+		m.Sample.Tasks = append(m.Sample.Tasks, &sample.Task{Nice: nice})
 	}
 	nan := float32(math.NaN())
 	for i, percent := range []float32{nan, 0, 7, 0, nan, 3, 0} {
@@ -183,7 +183,7 @@ func bigModel(n int) *model.Model {
 	m := &model.Model{Sample: &sample.Sample{}}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
-		m.Sample.Tasks = append(m.Sample.Tasks, sample.Task{ID: &sample.Identity{Comm: "task", Cmdline: "/usr/bin/Some/Task --with arguments", User: "u"}})
+		m.Sample.Tasks = append(m.Sample.Tasks, &sample.Task{ID: &sample.Identity{Comm: "task", Cmdline: "/usr/bin/Some/Task --with arguments", User: "u"}})
 		m.Tasks = append(m.Tasks, model.Task{CPUPercent: float32(rng.IntN(100)), Bounce: [16]int16{}})
 		m.Sample.Tasks[i].TID = 1
 	}

@@ -25,7 +25,7 @@ func TestRanksKeepTheOrderOfSmallChanges(t *testing.T) {
 				task.SinceTick = math.MaxUint8
 			}
 			m.Tasks = append(m.Tasks, task)
-			m.Sample.Tasks = append(m.Sample.Tasks, sample.Task{TID: kernel.TID(i + 1)})
+			m.Sample.Tasks = append(m.Sample.Tasks, &sample.Task{TID: kernel.TID(i + 1)})
 			rows = append(rows, int32(i))
 		}
 		ranks.Sort(rows, m, *c, true)
@@ -53,7 +53,7 @@ func TestMemoryIsOrderedAsItIs(t *testing.T) {
 	require.True(t, ok)
 	var ranks Ranks
 	for _, mem := range [][]float32{{0.1, 0, 0.2}, {0.2, 0.1, 0.1}, {0, 0.1, 0.2}} {
-		m := &model.Model{Sample: &sample.Sample{Tasks: []sample.Task{{TID: 1}, {TID: 2}, {TID: 3}}}}
+		m := &model.Model{Sample: &sample.Sample{Tasks: []*sample.Task{{TID: 1}, {TID: 2}, {TID: 3}}}}
 		for i, p := range mem {
 			m.Tasks = append(m.Tasks, model.Task{MEMPercent: p, SinceTick: uint8(i) * math.MaxUint8 / 2})
 		}
@@ -69,7 +69,7 @@ func TestMemoryIsOrderedAsItIs(t *testing.T) {
 func TestSortIsStrict(t *testing.T) {
 	c, ok := Lookup("cpu_percent")
 	require.True(t, ok)
-	m := &model.Model{Sample: &sample.Sample{Tasks: []sample.Task{{TID: 1}, {TID: 2}, {TID: 3}, {TID: 4}}},
+	m := &model.Model{Sample: &sample.Sample{Tasks: []*sample.Task{{TID: 1}, {TID: 2}, {TID: 3}, {TID: 4}}},
 		Tasks: []model.Task{{SinceTick: math.MaxUint8}, {}, {CPUPercent: 0.1}, {SinceTick: math.MaxUint8}}}
 	rows := []int32{0, 1, 2, 3}
 	Sort(rows, m, *c, true)

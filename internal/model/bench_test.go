@@ -41,7 +41,7 @@ func machine(s uint64, tasks, cpus int) *sample.Sample {
 		if i%50 == 0 {
 			t.RunNs, t.RunDelayNs = s*1e8, s*1e7
 		}
-		smp.Tasks = append(smp.Tasks, t)
+		smp.Tasks = append(smp.Tasks, &t)
 	}
 	for i := range cpus {
 		smp.CPUs = append(smp.CPUs, sample.CPU{ID: cpuset.CPU(i), UserTicks: s * 50, IdleTicks: s * 50, HaveIn: true})

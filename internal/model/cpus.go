@@ -97,7 +97,7 @@ const busyRT = 1
 func (m *Model) seat() {
 	index := m.cpuIndex()
 	for i := range m.Tasks {
-		t := &m.Sample.Tasks[i]
+		t := m.Sample.Tasks[i]
 		if t.Policy.RealTime() && m.Tasks[i].CPUPercent >= busyRT {
 			if c := index.at(m, cpuset.CPU(t.LastCPU)); c != nil && (c.RT < 0 || m.Tasks[i].CPUPercent > m.Tasks[c.RT].CPUPercent) {
 				c.RT = i

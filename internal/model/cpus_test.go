@@ -62,7 +62,7 @@ func TestCPUHotplug(t *testing.T) {
 func TestSeatAndLoads(t *testing.T) {
 	second := func(s float64) *sample.Sample {
 		ns := uint64(s * 1e9)
-		run := func(tid kernel.TID, cpu int32, share float64, more func(*sample.Task)) sample.Task {
+		run := func(tid kernel.TID, cpu int32, share float64, more func(*sample.Task)) *sample.Task {
 			return task(tid, func(t *sample.Task) {
 				t.LastCPU, t.Have, t.RunNs = cpu, sample.HaveRun|sample.HaveTime|sample.HaveAffinity, uint64(share*float64(ns))
 				t.Affinity = cpuset.Of(0, 1)
@@ -113,7 +113,7 @@ func TestPlaceTargetOfThreads(t *testing.T) {
 		if !threads {
 			return at(s, leader)
 		}
-		thread := func(tid kernel.TID, cpu int32, share float64) sample.Task {
+		thread := func(tid kernel.TID, cpu int32, share float64) *sample.Task {
 			return task(tid, func(t *sample.Task) {
 				t.TGID, t.LastCPU, t.Have, t.RunNs = 5, cpu, sample.HaveTime, uint64(share*s*1e9)
 			})
@@ -137,14 +137,14 @@ func TestPlaceTargetOfThreads(t *testing.T) {
 func TestFirstThreadCounts(t *testing.T) {
 	second := func(s float64, threads ...kernel.TID) *sample.Sample {
 		ns := uint64(s * 1e9)
-		row := func(tid kernel.TID, share float64) sample.Task {
+		row := func(tid kernel.TID, share float64) *sample.Task {
 			return task(tid, func(t *sample.Task) {
 				t.TGID, t.Threads, t.LastCPU = 5, 3, 1
 				t.Have, t.RunNs = sample.HaveRun|sample.HaveTime|sample.HaveAffinity, uint64(share*float64(ns))
 				t.Affinity = cpuset.Of(1)
 			})
 		}
-		rows := []sample.Task{row(5, 0.9)}
+		rows := []*sample.Task{row(5, 0.9)}
 		for _, tid := range threads {
 			rows = append(rows, row(tid, 0.1))
 		}

@@ -60,7 +60,7 @@ func (m *Model) byCPU() (work, fixed, delay []float64) {
 	var firsts []first // of processes with several threads: what they all did
 	threads := false
 	for i := range m.Tasks {
-		t, r := &m.Sample.Tasks[i], &m.Tasks[i]
+		t, r := m.Sample.Tasks[i], &m.Tasks[i]
 		if !t.IsProcess() {
 			threads = true
 			if r.CPUPercent > 0 {
@@ -111,7 +111,7 @@ func pinned(t *sample.Task) bool {
 // PlaceTarget describes task i for internal/place. Allowed is every online CPU:
 // the caller cuts it to the task's cpuset.
 func (m *Model) PlaceTarget(i int) place.Target {
-	t, r := &m.Sample.Tasks[i], &m.Tasks[i]
+	t, r := m.Sample.Tasks[i], &m.Tasks[i]
 	target := place.Target{TID: t.TID, Comm: t.ID.Comm, LastCPU: cpuset.CPU(t.LastCPU), HomeNode: -1}
 	if m.Topology != nil {
 		target.Allowed = m.Topology.Online
@@ -146,7 +146,7 @@ func (m *Model) addPressure(target *place.Target, t *sample.Task, r *Task) {
 	if t.IsProcess() && t.Threads > 1 {
 		threads := 1
 		for i := range m.Sample.Tasks {
-			if o := &m.Sample.Tasks[i]; o.TGID == t.TID && !o.IsProcess() {
+			if o := m.Sample.Tasks[i]; o.TGID == t.TID && !o.IsProcess() {
 				own := pressure(o, &m.Tasks[i])
 				target.Pressure[cpuset.CPU(o.LastCPU)] += own
 				rest -= own
@@ -178,7 +178,7 @@ func (m *Model) addThreads(target *place.Target, p *sample.Task) {
 	rest, alone := target.BusyShare, true // what the other threads leave is the first one's
 	target.Share = map[cpuset.CPU]float64{}
 	for i := range m.Sample.Tasks {
-		t, r := &m.Sample.Tasks[i], &m.Tasks[i]
+		t, r := m.Sample.Tasks[i], &m.Tasks[i]
 		if t.TGID != p.TID || t.IsProcess() {
 			continue
 		}

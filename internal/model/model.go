@@ -85,6 +85,8 @@ type Task struct {
 	CPUsSeen uint8
 	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
 	SinceTick uint8
+
+	still bool // the sample's row is the one of the sample before, so no rate differs from 0
 }
 
 // Next computes the model of a sample from the model of the one before, which

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 )
 
 // at is a sample s seconds after the start with these tasks.
-func at(s float64, tasks ...sample.Task) *sample.Sample {
+func at(s float64, tasks ...*sample.Task) *sample.Sample {
 	return &sample.Sample{
 		At:    time.Duration(s * float64(time.Second)),
 		Host:  sample.Host{TicksPerSecond: 100, PageBytes: 4096, MemTotalBytes: 4096 * 1000},
@@ -22,10 +24,10 @@ func at(s float64, tasks ...sample.Task) *sample.Sample {
 	}
 }
 
-func task(tid kernel.TID, change func(*sample.Task)) sample.Task {
-	t := sample.Task{TID: tid, TGID: tid, StartTicks: 100, State: 'S', Threads: 1, ID: &sample.Identity{Comm: "t"}}
+func task(tid kernel.TID, change func(*sample.Task)) *sample.Task {
+	t := &sample.Task{TID: tid, TGID: tid, StartTicks: 100, State: 'S', Threads: 1, ID: &sample.Identity{Comm: "t"}}
 	if change != nil {
-		change(&t)
+		change(t)
 	}
 	return t
 }
@@ -177,4 +179,48 @@ func TestSinceTickSaturates(t *testing.T) {
 		m = Next(m, at(float64(tick), task(5, nil)), nil)
 	}
 	assert.Equal(t, uint8(255), m.Tasks[0].SinceTick)
+}
+
+// A row that is shared with the sample before gives what one read again would.
+func TestSharedRowsAreAsThoseReadAgain(t *testing.T) {
+	rows := func(second int) []*sample.Task {
+		ran := uint64(min(second, 3)) // then it rests
+		return []*sample.Task{
+			task(5, func(t *sample.Task) {
+				t.Have = sample.HaveTime | sample.HaveRun | sample.HaveMigrations | sample.HaveSwitches | sample.HavePingPongs
+				t.MigrationSource = sample.SourceBPF
+				t.RunNs, t.Migrations, t.PingPongs, t.VoluntarySwitches = ran*1e8, ran*9, ran, ran
+				t.LastCPU = int32(ran)
+			}),
+			task(6, func(t *sample.Task) { t.State, t.RSSPages = 'R', 100 }),
+			task(7, nil),
+		}
+	}
+	var read, shared *Model
+	var before []*sample.Task
+	for second := range 300 {
+		now := rows(second)
+		s := at(float64(second), now...)
+		if second > 200 {
+			s.Host.MemTotalBytes *= 2
+		}
+		read = Next(read, s, nil)
+		other := *s
+		other.Tasks = slices.Clone(now)
+		for i, t := range before {
+			if assert.ObjectsAreEqual(t, now[i]) {
+				other.Tasks[i] = t
+			}
+		}
+		before = other.Tasks
+		shared = Next(shared, &other, nil)
+		for i := range read.Tasks {
+			a, b := read.Tasks[i], shared.Tasks[i]
+			assert.False(t, a.still)
+			b.still = false
+			require.Equal(t, fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b), "second %d", second) // NaN differs from itself
+		}
+	}
+	assert.True(t, shared.Tasks[0].still)
+	assert.False(t, shared.Tasks[1].still, "it runs")
 }

@@ -14,7 +14,7 @@ import (
 
 // Another source counts from another moment on: what lies between is no rate.
 func TestAChangeOfSourceIsNoRate(t *testing.T) {
-	row := func(from sample.Source, n uint64) sample.Task {
+	row := func(from sample.Source, n uint64) *sample.Task {
 		return task(7, func(t *sample.Task) {
 			t.Have = sample.HaveMigrations | sample.HaveSwitches | sample.HaveTime
 			t.MigrationSource, t.Migrations, t.VoluntarySwitches, t.RunNs = from, n, n, n
@@ -38,7 +38,7 @@ func TestAChangeOfSourceIsNoRate(t *testing.T) {
 }
 
 func TestPingPong(t *testing.T) {
-	row := func(moves, returns uint64) sample.Task {
+	row := func(moves, returns uint64) *sample.Task {
 		return task(7, func(t *sample.Task) {
 			t.Have = sample.HaveMigrations | sample.HavePingPongs
 			t.MigrationSource, t.Migrations, t.PingPongs = sample.SourceBPF, moves, returns
@@ -56,7 +56,7 @@ func TestPingPong(t *testing.T) {
 func TestPressureOfTheTargetIsTakenOff(t *testing.T) {
 	topo := topology.New(topology.Topology{CPUs: []topology.CPU{{ID: 0, Online: true}, {ID: 1, Online: true}}})
 	load := func(s float64) *sample.Sample {
-		thread := func(tid kernel.TID, cpu int32, pressure float32) sample.Task {
+		thread := func(tid kernel.TID, cpu int32, pressure float32) *sample.Task {
 			return task(tid, func(t *sample.Task) {
 				t.TGID, t.LastCPU, t.Threads = 7, cpu, 3
 				t.Have, t.Pressure, t.RunNs = sample.HavePressure|sample.HaveTime, pressure, uint64(s*3e8)

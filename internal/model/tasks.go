@@ -10,19 +10,26 @@ import (
 func (m *Model) nextTasks(prev *Model) {
 	now := m.Sample.Tasks
 	m.Tasks = make([]Task, len(now))
-	var before []sample.Task
+	var before []*sample.Task
+	sameMemory := false
 	if prev != nil {
 		before = prev.Sample.Tasks
+		sameMemory = prev.Sample.Host.MemTotalBytes == m.Sample.Host.MemTotalBytes
 	}
 	j := 0
 	for i := range now {
-		t := &now[i]
+		t := now[i]
 		m.count(t)
 		for j < len(before) && before[j].TID < t.TID {
 			j++
 		}
 		if j < len(before) && before[j].TID == t.TID && before[j].StartTicks == t.StartTicks {
-			m.again(&m.Tasks[i], &prev.Tasks[j], &before[j], t)
+			was := &prev.Tasks[j]
+			if was.still && before[j] == t && sameMemory && m.perSecond != 0 {
+				m.Tasks[i].rest(was, t)
+				continue
+			}
+			m.again(&m.Tasks[i], was, before[j], t)
 		} else {
 			m.first(&m.Tasks[i], t)
 		}
@@ -80,7 +87,15 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 		r.SinceTick = 0
 	} else {
 		r.SinceTick = was.SinceTick + min(1, math.MaxUint8-was.SinceTick)
+		r.still = before == t && m.perSecond != 0
 	}
+}
+
+// rest is a task that was still and is: again without a second look.
+func (r *Task) rest(was *Task, t *sample.Task) {
+	*r = *was
+	r.bounce(t.LastCPU)
+	r.SinceTick += min(1, math.MaxUint8-r.SinceTick)
 }
 
 func (r *Task) pingPongs(m *Model, before, t *sample.Task) {

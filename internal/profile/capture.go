@@ -141,8 +141,7 @@ func (c *capturer) usualFor(t *sample.Task) bool {
 		elder = 2 // kthreadd
 	}
 	mask := t.Affinity.And(c.s.online())
-	for i := range c.s.Tasks {
-		e := &c.s.Tasks[i]
+	for _, e := range c.s.Tasks {
 		if e.TID == elder && t.TID != elder && !c.set(e, tune.Affinity) && mask.Equal(e.Affinity.And(c.s.online())) {
 			return true
 		}

@@ -47,8 +47,7 @@ func usualKthread(comm string, a tune.Attribute, value string) bool {
 // so none is required.
 func (c *capturer) kthreads() {
 	groups := map[string][]*sample.Task{}
-	for i := range c.s.Tasks {
-		t := &c.s.Tasks[i]
+	for _, t := range c.s.Tasks {
 		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || c.o.Only != nil && !c.o.Only[t.TGID] ||
 			!c.within(t.Affinity) || fleeting.MatchString(t.ID.Comm) || immovable.MatchString(t.ID.Comm) {
 			continue

@@ -44,8 +44,7 @@ func (p *process) interesting() bool { return len(p.worth) > 0 || len(p.apart) >
 func (c *capturer) processes() []*process {
 	threads := map[kernel.TID][]*sample.Task{}
 	var out []*process
-	for i := range c.s.Tasks {
-		t := &c.s.Tasks[i]
+	for _, t := range c.s.Tasks {
 		if t.ID == nil || t.TGID == c.s.Self || t.Flags&sample.FlagKernelThread != 0 || t.State == 'Z' || t.State == 'X' {
 			continue
 		}

@@ -31,7 +31,7 @@ func (r *resolver) isolation(p *Isolation) {
 	}
 	tasks := map[kernel.TID]*sample.Task{}
 	for i := range r.s.Tasks {
-		tasks[r.s.Tasks[i].TID] = &r.s.Tasks[i]
+		tasks[r.s.Tasks[i].TID] = r.s.Tasks[i]
 	}
 	masks, staying := facts.files(), len(plan.Staying)
 	r.out.Isolated = map[string]bool{}
@@ -73,8 +73,7 @@ type machineFacts struct{ partition.Facts }
 // facts leaves out piton itself, which ends soon.
 func (s *State) facts(apart cpuset.Set) machineFacts {
 	f := machineFacts{partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.Or(s.Apart).AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}}
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
+	for _, t := range s.Tasks {
 		if t.ID == nil || t.TGID == s.Self || t.State == 'Z' || t.State == 'X' || t.Have&sample.HaveAffinity == 0 {
 			continue
 		}

@@ -65,12 +65,13 @@ func (m *made) process(pid kernel.TID, comm, cmdline, cgroup string) *sample.Tas
 }
 
 func (m *made) thread(pid, tid kernel.TID, comm, cmdline, cgroup string) *sample.Task {
-	m.Tasks = append(m.Tasks, sample.Task{
+	t := &sample.Task{
 		TID: tid, TGID: pid, StartTicks: uint64(tid) * 10, State: 'S', Affinity: set("0-7"),
 		Have: sample.HaveAffinity | sample.HaveAttr | sample.HaveIOPrio,
 		ID:   &sample.Identity{Comm: comm, Cmdline: cmdline, Cgroup: cgroup, Full: true},
-	})
-	return &m.Tasks[len(m.Tasks)-1]
+	}
+	m.Tasks = append(m.Tasks, t)
+	return t
 }
 
 func (m *made) kthread(pid kernel.TID, comm string) *sample.Task {
@@ -115,6 +116,6 @@ func tuned() *made {
 }
 
 func (m *made) task(tid kernel.TID) *sample.Task {
-	i := slices.IndexFunc(m.Tasks, func(t sample.Task) bool { return t.TID == tid })
-	return &m.Tasks[i]
+	i := slices.IndexFunc(m.Tasks, func(t *sample.Task) bool { return t.TID == tid })
+	return m.Tasks[i]
 }

@@ -80,7 +80,7 @@ func (m *made) changes(t *testing.T, r *Resolution, why string) {
 		meant[w.TID]++
 	}
 	for i := range m.Tasks {
-		k := &m.Tasks[i]
+		k := m.Tasks[i]
 		if k.Flags&sample.FlagKernelThread == 0 {
 			require.GreaterOrEqual(t, meant[k.TID], 4, "%d %s has no item: %s", k.TID, k.ID.Comm, why)
 		}
@@ -93,7 +93,7 @@ func (m *made) obey(requests []tune.Request) {
 		for _, target := range q.Targets {
 			pid := m.task(target.TID).TGID
 			for i := range m.Tasks {
-				if t := &m.Tasks[i]; t.TID == target.TID || target.Scope == tune.ScopeProcess && t.TGID == pid {
+				if t := m.Tasks[i]; t.TID == target.TID || target.Scope == tune.ScopeProcess && t.TGID == pid {
 					give(t, q.Settings)
 				}
 			}
@@ -125,7 +125,7 @@ func TestAppliedOnceIsEnough(t *testing.T) {
 		p, err := Parse(Encode(Capture(m.State, CaptureOptions{All: true})))
 		require.NoError(t, err)
 		for i := range m.Tasks {
-			if k := &m.Tasks[i]; r.IntN(2) == 0 && k.Flags&sample.FlagNoSetAffinity == 0 {
+			if k := m.Tasks[i]; r.IntN(2) == 0 && k.Flags&sample.FlagNoSetAffinity == 0 {
 				k.Affinity, k.Nice = cpuset.FromWords([]uint64{1 + r.Uint64N(255)}), int8(r.IntN(3))
 			}
 		}

@@ -13,7 +13,7 @@ import (
 func Resolve(p *Profile, s *State) *Resolution {
 	r := &resolver{s: s, out: &Resolution{Ticks: s.Ticks}, index: map[wantKey]int{}, threads: map[kernel.TID][]*sample.Task{}}
 	for i := range s.Tasks {
-		if t := &s.Tasks[i]; t.TGID != s.Self && t.ID != nil {
+		if t := s.Tasks[i]; t.TGID != s.Self && t.ID != nil {
 			r.threads[t.TGID] = append(r.threads[t.TGID], t)
 		}
 	}
@@ -76,8 +76,7 @@ func (r *resolver) units(t *Task) ([]unit, error) {
 		return nil, err
 	}
 	var out []unit
-	for i := range r.s.Tasks {
-		process := &r.s.Tasks[i]
+	for _, process := range r.s.Tasks {
 		if process.TGID == r.s.Self || !m.process(process) {
 			continue
 		}

@@ -22,8 +22,8 @@ import (
 // State is the machine as a profile sees it.
 type State struct {
 	Topology   *topology.Topology
-	Ticks      uint64        // USER_HZ since boot, when the reading began
-	Tasks      []sample.Task // threads included, with full identities
+	Ticks      uint64         // USER_HZ since boot, when the reading began
+	Tasks      []*sample.Task // threads included, with full identities
 	IRQs       []irq.IRQ
 	NICs       []irq.NIC
 	DefaultIRQ irq.Mask
@@ -109,7 +109,7 @@ func Read(root string, needs Needs) (*State, error) {
 	return s, nil
 }
 
-func readTasks(root string) ([]sample.Task, error) {
+func readTasks(root string) ([]*sample.Task, error) {
 	s, err := sample.New(sample.Options{Root: root, Needs: sample.Needs{
 		Threads: true, Identity: true, Affinity: true, IOPrio: true, All: true,
 	}})

@@ -32,11 +32,11 @@ type Placed struct {
 
 // Place gathers a process's settings. memory is what NumaPolicy returned.
 func Place(s *State, pid kernel.TID, memory string) (Placed, error) {
-	i := slices.IndexFunc(s.Tasks, func(t sample.Task) bool { return t.TID == pid && t.IsProcess() && t.ID != nil })
+	i := slices.IndexFunc(s.Tasks, func(t *sample.Task) bool { return t.TID == pid && t.IsProcess() && t.ID != nil })
 	if i < 0 {
 		return Placed{}, fmt.Errorf("there is no process %d", pid)
 	}
-	t := &s.Tasks[i]
+	t := s.Tasks[i]
 	p := Placed{
 		PID: pid, Comm: t.ID.Comm, Cgroup: t.ID.Cgroup, CPUs: t.Affinity.And(s.online()),
 		Nice: int(t.Nice), IOPrio: t.IOPrio, Memory: memory,
@@ -48,7 +48,7 @@ func Place(s *State, pid kernel.TID, memory string) (Placed, error) {
 	}
 	first := s.words(t)
 	for i := range s.Tasks {
-		if o := &s.Tasks[i]; o.TGID == pid && o.TID != pid && o.ID != nil && s.words(o) != first {
+		if o := s.Tasks[i]; o.TGID == pid && o.TID != pid && o.ID != nil && s.words(o) != first {
 			p.Others = append(p.Others, fmt.Sprintf("%s: %s", comment(o.ID.Comm), s.words(o)))
 		}
 	}

@@ -36,7 +36,7 @@ func (*bpfMigrations) refusal(err error) error { return err }
 
 func (b *bpfMigrations) close() { b.kernel.Close() }
 
-func (b *bpfMigrations) count(n *Sample, _ []Task) error {
+func (b *bpfMigrations) count(n *Sample, _ []*Task) error {
 	counts, stats, err := b.kernel.Drain(b.counts[:0])
 	if err != nil {
 		return err
@@ -93,12 +93,12 @@ func (b *bpfMigrations) sumProcesses() {
 // credit gives the tasks what they moved. The migrations of a process with
 // several threads are counted here, because the kernel's own counts go with the
 // threads that end.
-func (b *bpfMigrations) credit(now []Task) {
+func (b *bpfMigrations) credit(now []*Task) {
 	i := 0
 	for k := range b.counts {
 		c := &b.counts[k]
 		if i = seek(now, i, c.TID); i < len(now) && now[i].TID == c.TID && !now[i].IsProcess() {
-			now[i].PingPongs += uint64(c.Returns)
+			own(now, i).PingPongs += uint64(c.Returns)
 		}
 	}
 	i = 0
@@ -106,7 +106,7 @@ func (b *bpfMigrations) credit(now []Task) {
 		if i = seek(now, i, p.tgid); i == len(now) || now[i].TID != p.tgid {
 			continue
 		}
-		t := &now[i]
+		t := own(now, i)
 		t.PingPongs += p.returns
 		if t.summed {
 			t.Migrations += p.moves
@@ -114,7 +114,14 @@ func (b *bpfMigrations) credit(now []Task) {
 	}
 }
 
+// own makes a row one that no other sample shares.
+func own(rows []*Task, i int) *Task {
+	t := *rows[i]
+	rows[i] = &t
+	return &t
+}
+
 // seek returns the index of the first task from i on whose number is not below tid.
-func seek(tasks []Task, i int, tid kernel.TID) int {
+func seek(tasks []*Task, i int, tid kernel.TID) int {
 	return i + sort.Search(len(tasks)-i, func(k int) bool { return tasks[i+k].TID >= tid })
 }

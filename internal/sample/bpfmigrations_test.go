@@ -99,8 +99,8 @@ func TestMigrationsOfEndedThreadsStay(t *testing.T) {
 	record := func(threads int32, living uint64) bpf.Record {
 		return bpf.Record{TID: 7, TGID: 7, Threads: threads, Migrations: living, StartNs: 5e9, Mask: bpf.NoMask}
 	}
-	var before []Task
-	tick := func(r bpf.Record, returns bool, moved ...bpf.MoveCount) Task {
+	var before []*Task
+	tick := func(r bpf.Record, returns bool, moved ...bpf.MoveCount) *Task {
 		source.records = []bpf.Record{r}
 		source.sort()
 		w := &walk{needs: newWanted(Needs{}), before: before, returns: returns}
@@ -127,4 +127,18 @@ func TestMigrationsOfEndedThreadsStay(t *testing.T) {
 	// Without counts of moves what goes with a thread cannot be told, but nothing falls.
 	assert.EqualValues(t, 24, tick(record(1, 9), false).Migrations)
 	assert.EqualValues(t, 25, tick(record(1, 10), false).Migrations)
+}
+
+// A published sample stays as it is, although rows are shared.
+func TestCreditLeavesTheSampleBeforeAlone(t *testing.T) {
+	b := &bpfMigrations{counts: []bpf.MoveCount{{TID: 8, TGID: 7, Moves: 3, Returns: 2}}}
+	before := []*Task{{TID: 7, TGID: 7, summed: true, Migrations: 10}, {TID: 8, TGID: 7}, {TID: 9, TGID: 9}}
+	was := []Task{*before[0], *before[1], *before[2]}
+	now := slices.Clone(before)
+	b.sumProcesses()
+	b.credit(now)
+	assert.Equal(t, was, []Task{*before[0], *before[1], *before[2]})
+	assert.EqualValues(t, 13, now[0].Migrations)
+	assert.EqualValues(t, 2, now[1].PingPongs)
+	assert.Same(t, before[2], now[2])
 }

@@ -24,8 +24,9 @@ type bpfWalk struct {
 	helpers []float32    // reused; by CPU, load of kernel threads that is left out
 	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
 	looked  bool         // for hidden ones
-	rest    []Task       // reused; the hidden ones of this sample
+	rest    []*Task      // reused; the hidden ones of this sample
 	partial []row        // reused; walk.partial
+	now     Task         // reused; the row that is being filled
 }
 
 func newBPFWalk(w *bpf.Walk, fs procfs.FS, r *procfs.Reader) *bpfWalk {
@@ -74,8 +75,9 @@ func (b *bpfWalk) sort() {
 
 // convert appends a Task for each record, and the hidden tasks, in order. Every
 // pass over the rows of thousands of tasks costs as much as the one over the
-// records, so this one also notes which rows need more.
-func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
+// records, so this one also notes which rows need more. Most tasks of a large
+// machine sleep: their rows are those of the sample before.
+func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []*Task) {
 	w.tasks = slices.Grow(w.tasks, len(b.records)+len(hidden))
 	w.only, b.partial = true, b.partial[:0]
 	var last cursor
@@ -83,24 +85,30 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
 		r := &b.records[uint32(key)]
 		for len(hidden) > 0 && hidden[0].TID <= r.TID {
 			if hidden[0].TID < r.TID { // else the number is another task's now
-				b.append(w, &hidden[0], last.find(w.before, hidden[0].TID, hidden[0].StartTicks))
+				b.append(w, hidden[0], last.find(w.before, hidden[0].TID, hidden[0].StartTicks))
 			}
 			hidden = hidden[1:]
 		}
 		at := last.find(w.before, r.TID, r.StartNs/tickNs)
-		w.tasks = append(w.tasks, Task{})
-		now := len(w.tasks) - 1
-		t, old := &w.tasks[now], (*Task)(nil)
+		var old *Task
 		if at >= 0 {
-			old = &w.before[at]
+			old = w.before[at]
 		}
+		b.now = Task{}
+		t := &b.now
 		b.task(w, t, r, old, stats)
-		if old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID) {
-			b.partial = append(b.partial, row{int32(now), at})
+		switch {
+		case old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID):
+			b.partial = append(b.partial, row{int32(len(w.tasks)), at})
+		case t.same(old):
+			w.tasks = append(w.tasks, old)
+			continue
 		}
+		own := *t
+		w.tasks = append(w.tasks, &own)
 	}
 	for i := range hidden {
-		b.append(w, &hidden[i], last.find(w.before, hidden[i].TID, hidden[i].StartTicks))
+		b.append(w, hidden[i], last.find(w.before, hidden[i].TID, hidden[i].StartTicks))
 	}
 	w.partial = b.partial
 }
@@ -108,7 +116,7 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []Task) {
 // append adds a row that /proc told.
 func (b *bpfWalk) append(w *walk, t *Task, before int32) {
 	b.partial = append(b.partial, row{int32(len(w.tasks)), before})
-	w.tasks = append(w.tasks, *t)
+	w.tasks = append(w.tasks, t)
 }
 
 // cursor follows rising TIDs in the last sample and in the watched tasks.
@@ -116,12 +124,12 @@ type cursor struct{ before, watch int }
 
 // find returns the index of a task in the last sample, -1 if it is not there. Mostly
 // the task looked for is the next one; a few of very many are far apart.
-func (c *cursor) find(before []Task, tid kernel.TID, startTicks uint64) int32 {
+func (c *cursor) find(before []*Task, tid kernel.TID, startTicks uint64) int32 {
 	for next := 0; next < 2 && c.before < len(before) && before[c.before].TID < tid; next++ {
 		c.before++
 	}
 	if c.before < len(before) && before[c.before].TID < tid {
-		rest, _ := slices.BinarySearchFunc(before[c.before:], tid, func(t Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+		rest, _ := slices.BinarySearchFunc(before[c.before:], tid, func(t *Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
 		c.before += rest
 	}
 	if c.before < len(before) && before[c.before].TID == tid && before[c.before].StartTicks == startTicks {
@@ -254,7 +262,7 @@ func (b *bpfWalk) list() ([]kernel.TID, error) {
 // walkHidden returns the tasks that the kernel's own walk did not show. A
 // hardened machine can keep a process, its first one say, from eBPF programs;
 // /proc has to tell of such ones.
-func (b *bpfWalk) walkHidden(w *walk, listed []kernel.TID) []Task {
+func (b *bpfWalk) walkHidden(w *walk, listed []kernel.TID) []*Task {
 	var found []candidate
 	if !b.looked {
 		b.looked = true

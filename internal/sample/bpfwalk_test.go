@@ -85,7 +85,7 @@ func TestBothWalksTellTheSame(t *testing.T) {
 			compared++
 			if rested(a, b) {
 				resting++
-				sameTask(t, b, &n.Tasks[i])
+				sameTask(t, b, n.Tasks[i])
 				missing = slices.DeleteFunc(missing, func(tid kernel.TID) bool { return tid == b.TID })
 			}
 		}
@@ -171,7 +171,7 @@ func TestHiddenTasks(t *testing.T) {
 	// No records at all: every process is hidden.
 	rows := b.walkHidden(w, []kernel.TID{pid})
 	for _, tid := range append(tids, pid) {
-		assert.True(t, slices.ContainsFunc(rows, func(t Task) bool { return t.TID == tid }))
+		assert.True(t, slices.ContainsFunc(rows, func(t *Task) bool { return t.TID == tid }))
 	}
 	b.convert(w, &bpf.WalkStats{}, rows)
 	assert.Len(t, w.partial, len(w.tasks))

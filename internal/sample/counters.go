@@ -10,7 +10,7 @@ import (
 // counters sets the exact migrations and switches of a task: carried over if it
 // did not run since they were read, read if it is watched, else wished for.
 func (d *details) counters(w *walk, i int, old *Task, k *kept, watched bool) {
-	t := &w.tasks[i]
+	t := w.tasks[i]
 	exact := old != nil && old.Have&HaveMigrations != 0 && old.MigrationSource == SourceSched
 	if exact && t.Have&HaveTime != 0 && t.RunNs == k.runNs && t.State != 'R' {
 		setSched(t, procfs.Sched{Migrations: old.Migrations,

@@ -49,7 +49,7 @@ const (
 )
 
 // fill completes w.tasks; before are the tasks of the last sample.
-func (d *details) fill(w *walk, before []Task) {
+func (d *details) fill(w *walk, before []*Task) {
 	d.wish, d.spare, d.renewed = d.wish[:0], d.spare[:0], false
 	if w.only {
 		d.some(w, before)
@@ -57,14 +57,14 @@ func (d *details) fill(w *walk, before []Task) {
 	}
 	j := 0
 	for i := range w.tasks {
-		t := &w.tasks[i]
+		t := w.tasks[i]
 		for j < len(before) && before[j].TID < t.TID {
 			j++
 		}
 		var old *Task
 		var k kept
 		if j < len(before) && before[j].TID == t.TID && before[j].StartTicks == t.StartTicks {
-			old = &before[j]
+			old = before[j]
 			if len(d.kept) == len(before) { // else another source had them
 				k = d.kept[j]
 			}
@@ -78,12 +78,12 @@ func (d *details) fill(w *walk, before []Task) {
 }
 
 // some completes the rows that a source could not.
-func (d *details) some(w *walk, before []Task) {
+func (d *details) some(w *walk, before []*Task) {
 	d.kept = d.kept[:0]
 	for _, at := range w.partial {
 		var old *Task
 		if at.before >= 0 {
-			old = &before[at.before]
+			old = before[at.before]
 		}
 		d.one(w, int(at.now), old, &kept{})
 	}
@@ -92,7 +92,7 @@ func (d *details) some(w *walk, before []Task) {
 }
 
 func (d *details) one(w *walk, i int, old *Task, k *kept) {
-	t := &w.tasks[i]
+	t := w.tasks[i]
 	watched := w.needs.watched(t.TID)
 	turn := w.turn(t.TID)
 	d.identity(w, t, old, watched, turn)
@@ -197,7 +197,7 @@ func (d *details) grant(w *walk) {
 	}
 	left := schedBudget
 	for _, v := range d.wish {
-		t := &w.tasks[v.i]
+		t := w.tasks[v.i]
 		if left -= threadsToRead(t); left < 0 {
 			return
 		}

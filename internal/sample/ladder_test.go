@@ -103,11 +103,11 @@ func TestRefusedPerfFallsToSampling(t *testing.T) {
 func TestSampledMigrationsCompareTheSameTask(t *testing.T) {
 	s := newSampledMigrations()
 	cpus := []CPU{{ID: 0}, {ID: 1}}
-	on := func(tid kernel.TID, start uint64, cpu int32) Task {
-		return Task{TID: tid, StartTicks: start, LastCPU: cpu}
+	on := func(tid kernel.TID, start uint64, cpu int32) *Task {
+		return &Task{TID: tid, StartTicks: start, LastCPU: cpu}
 	}
-	before := []Task{on(1, 1, 0), on(3, 1, 0), on(4, 1, 0), on(5, 1, -1)}
-	now := []Task{on(1, 1, 1), on(2, 1, 1), on(3, 2, 1), on(4, 1, 0), on(5, 1, 1)}
+	before := []*Task{on(1, 1, 0), on(3, 1, 0), on(4, 1, 0), on(5, 1, -1)}
+	now := []*Task{on(1, 1, 1), on(2, 1, 1), on(3, 2, 1), on(4, 1, 0), on(5, 1, 1)}
 	require.NoError(t, s.count(&Sample{CPUs: cpus, Tasks: now}, before))
 	assert.Equal(t, uint64(1), cpus[1].MigrationsIn, "task 1 alone: 2 is new, 3 another one, 4 stayed, of 5 nobody knows")
 	assert.Equal(t, uint64(1), cpus[0].MigrationsOut)

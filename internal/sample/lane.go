@@ -103,7 +103,7 @@ func (p *procWalk) readFirsts(w *walk, r *procfs.Reader, found []candidate, born
 }
 
 // identify takes over the identities that details has looked up again.
-func (l *lane) identify(before []Task) {
+func (l *lane) identify(before []*Task) {
 	var last cursor
 	for i := range l.entries {
 		t := &l.entries[i].task
@@ -144,25 +144,23 @@ func (p *procWalk) closeLane(l *lane) {
 	l.entries, l.born = nil, nil
 }
 
-// copyTo appends the lane's tasks to out.
-func (l *lane) copyTo(out []Task) []Task {
-	for i := range l.entries {
-		out = append(out, l.entries[i].task)
+// mergeLanes appends copies of the tasks of both lanes to out, in rising order of
+// TID. All are replaced in the next sample, so they share one piece of memory.
+func mergeLanes(out []*Task, a, b *lane) []*Task {
+	copies := make([]Task, 0, len(a.entries)+len(b.entries))
+	add := func(e *entry) {
+		copies = append(copies, e.task)
+		out = append(out, &copies[len(copies)-1])
 	}
-	return out
-}
-
-// mergeLanes appends the tasks of both lanes to out, in rising order of TID.
-func mergeLanes(out []Task, a, b *lane) []Task {
 	i := 0
 	for j := range b.entries {
 		for ; i < len(a.entries) && a.entries[i].task.TID < b.entries[j].task.TID; i++ {
-			out = append(out, a.entries[i].task)
+			add(&a.entries[i])
 		}
-		out = append(out, b.entries[j].task)
+		add(&b.entries[j])
 	}
 	for ; i < len(a.entries); i++ {
-		out = append(out, a.entries[i].task)
+		add(&a.entries[i])
 	}
 	return out
 }

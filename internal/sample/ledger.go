@@ -64,12 +64,12 @@ func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
 
 // taskName is the name of a task as in the tasks of the sample. The kernel
 // noted that of one that left the CPU; one that stayed lives, so /proc has it.
-func taskName(tasks []Task, v *bpf.Stay, r *procfs.Reader) string {
+func taskName(tasks []*Task, v *bpf.Stay, r *procfs.Reader) string {
 	if v.ID == 0 {
 		return "idle"
 	}
 	tid := kernel.TID(v.ID)
-	i, found := slices.BinarySearchFunc(tasks, tid, func(t Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+	i, found := slices.BinarySearchFunc(tasks, tid, func(t *Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
 	if found {
 		return tasks[i].ID.Comm
 	}

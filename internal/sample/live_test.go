@@ -93,7 +93,7 @@ func TestThreadsOfThisProcess(t *testing.T) {
 	s.SetNeeds(Needs{})
 	n, err := s.Read()
 	require.NoError(t, err)
-	assert.False(t, slices.ContainsFunc(n.Tasks, func(t Task) bool { return !t.IsProcess() }))
+	assert.False(t, slices.ContainsFunc(n.Tasks, func(t *Task) bool { return !t.IsProcess() }))
 }
 
 // ownThread locks the test to its thread, which ends with the test, masks and all,

@@ -50,7 +50,7 @@ func (p *perfMigrations) close() {
 
 // count reads the counter of every CPU. A CPU that just went offline keeps its
 // count and is opened again when it is back.
-func (p *perfMigrations) count(n *Sample, _ []Task) error {
+func (p *perfMigrations) count(n *Sample, _ []*Task) error {
 	p.seq++
 	for i := range n.CPUs {
 		if err := p.one(&n.CPUs[i]); err != nil {
@@ -117,17 +117,16 @@ func (*sampledMigrations) refusal(err error) error { return err }
 
 func (*sampledMigrations) close() {}
 
-func (s *sampledMigrations) count(n *Sample, before []Task) error {
+func (s *sampledMigrations) count(n *Sample, before []*Task) error {
 	j := 0
-	for i := range n.Tasks {
-		t := &n.Tasks[i]
+	for _, t := range n.Tasks {
 		for j < len(before) && before[j].TID < t.TID {
 			j++
 		}
 		if j == len(before) {
 			break
 		}
-		old := &before[j]
+		old := before[j]
 		if old.TID == t.TID && old.StartTicks == t.StartTicks && old.LastCPU != t.LastCPU &&
 			old.LastCPU >= 0 && t.LastCPU >= 0 {
 			s.out[cpuset.CPU(old.LastCPU)]++

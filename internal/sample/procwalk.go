@@ -90,11 +90,10 @@ func (p *procWalk) update(w *walk, listed []candidate, changed bool) {
 	p.walkLane(w, &p.procs, listed)
 	if !w.needs.Threads {
 		p.closeLane(&p.threads)
-		w.tasks = p.procs.copyTo(w.tasks)
-		return
+	} else {
+		p.found = p.listThreads(p.found[:0], changed || len(p.threads.entries) == 0)
+		p.walkLane(w, &p.threads, p.found)
 	}
-	p.found = p.listThreads(p.found[:0], changed || len(p.threads.entries) == 0)
-	p.walkLane(w, &p.threads, p.found)
 	w.tasks = mergeLanes(w.tasks, &p.procs, &p.threads)
 }
 

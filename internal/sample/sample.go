@@ -22,8 +22,10 @@ type Sample struct {
 	Late     time.Duration
 	Replaced uint64
 	Host     Host
-	CPUs     []CPU  // in rising order of number; offline CPUs are absent
-	Tasks    []Task // in rising order of TID
+	CPUs     []CPU // in rising order of number; offline CPUs are absent
+	// Tasks are in rising order of TID. A row that says what it said in the sample
+	// before may be shared with it.
+	Tasks []*Task
 	// Migrations says where the migration counters of CPUs come from.
 	Migrations Source
 	// Moves are the migrations by task and pair of CPUs since the sample before,
@@ -164,6 +166,22 @@ type Task struct {
 
 // IsProcess reports whether the row stands for a process.
 func (t *Task) IsProcess() bool { return t.TID == t.TGID }
+
+// same reports whether two rows say the same of the same task.
+func (t *Task) same(o *Task) bool {
+	return t.RunNs == o.RunNs && t.Slices == o.Slices && t.RunDelayNs == o.RunDelayNs &&
+		t.TID == o.TID && t.TGID == o.TGID && t.PPID == o.PPID && t.LastCPU == o.LastCPU &&
+		t.StartTicks == o.StartTicks && t.ID == o.ID &&
+		t.UserTicks == o.UserTicks && t.SystemTicks == o.SystemTicks && t.RSSPages == o.RSSPages &&
+		t.MinorFaults == o.MinorFaults && t.MajorFaults == o.MajorFaults && t.Flags == o.Flags &&
+		t.Threads == o.Threads && t.Priority == o.Priority && t.State == o.State &&
+		t.Policy == o.Policy && t.Nice == o.Nice && t.RTPrio == o.RTPrio &&
+		t.ResetOnFork == o.ResetOnFork && t.MigrationSource == o.MigrationSource && t.Have == o.Have &&
+		t.Migrations == o.Migrations && t.PingPongs == o.PingPongs &&
+		t.VoluntarySwitches == o.VoluntarySwitches && t.InvoluntarySwitches == o.InvoluntarySwitches &&
+		t.IOPrio == o.IOPrio && t.summed == o.summed && t.Pressure == o.Pressure && t.living == o.living &&
+		t.Affinity.Equal(o.Affinity)
+}
 
 // thread is the task's number below /proc/PID/task, 0 for a process, whose own
 // files are meant.

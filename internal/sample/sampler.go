@@ -217,7 +217,7 @@ func (s *Sampler) Read() (*Sample, error) {
 		n.Seq, w.before = s.last.Seq+1, s.last.Tasks
 	}
 	w.seq, w.returns = n.Seq, s.ladder[0].source() == SourceBPF
-	w.tasks = make([]Task, 0, len(w.before)+len(w.before)/16+64)
+	w.tasks = make([]*Task, 0, len(w.before)+len(w.before)/16+64)
 
 	s.collect(n, "cpus", "", func() error { return s.cpus.read(n) })
 	w.forks = n.Host.Forks
@@ -255,7 +255,7 @@ func (s *Sampler) collect(n *Sample, name, rung string, read func() error) error
 // countMigrations asks the highest rung of the ladder that is left, and drops
 // those that fail. The counts of the next rung start anew. The last, sampling,
 // cannot fail.
-func (s *Sampler) countMigrations(n *Sample, before []Task) {
+func (s *Sampler) countMigrations(n *Sample, before []*Task) {
 	for {
 		rung := s.ladder[0]
 		err := s.collect(n, "migrations", rung.source().String(), func() error {

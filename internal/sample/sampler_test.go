@@ -14,7 +14,7 @@ import (
 func find(s *Sample, tid kernel.TID) *Task {
 	for i := range s.Tasks {
 		if s.Tasks[i].TID == tid {
-			return &s.Tasks[i]
+			return s.Tasks[i]
 		}
 	}
 	return nil
@@ -30,7 +30,7 @@ func TestReadThisMachine(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, uint64(i+1), n.Seq)
 	}
-	assert.True(t, slices.IsSortedFunc(n.Tasks, func(a, b Task) int { return int(a.TID) - int(b.TID) }))
+	assert.True(t, slices.IsSortedFunc(n.Tasks, func(a, b *Task) int { return int(a.TID) - int(b.TID) }))
 	me := find(n, pid)
 	require.NotNil(t, me)
 	assert.Equal(t, pid, me.TGID)

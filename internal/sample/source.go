@@ -30,9 +30,9 @@ type walk struct {
 	at    time.Duration
 	forks uint64 // tasks created since boot; 0 unknown
 	needs *wanted
-	tasks []Task
+	tasks []*Task
 
-	before     []Task         // of the last sample
+	before     []*Task        // of the last sample
 	renewed    bool           // some have another identity than the source gave them
 	queues     []bpf.RunQueue // by CPU number, if haveQueues
 	haveQueues bool
@@ -85,7 +85,7 @@ func (w *walk) turn(tid kernel.TID) bool { return (w.seq+uint64(tid))%turns == 0
 // fails, the sampler takes the next rung for good, and refusal says what this
 // one needs.
 type migrationSource interface {
-	count(n *Sample, before []Task) error
+	count(n *Sample, before []*Task) error
 	source() Source
 	refusal(err error) error
 	close()

@@ -28,23 +28,23 @@ func TestSampleOfHostTree(t *testing.T) {
 		n.Tasks[i].ID = shown(n.Tasks[i].ID)
 	}
 
-	tick := func(id *Identity, t Task) Task {
+	tick := func(id *Identity, t *Task) *Task {
 		t.PPID, t.ID, t.Priority, t.SystemTicks, t.RSSPages = 1, id, 20, 5, 9
 		t.MinorFaults, t.MajorFaults = 7, 8
 		return t
 	}
 	pid := kernel.TID(me)
-	assert.Equal(t, []Task{
-		tick(&Identity{Comm: "kthreadd", User: "root"}, Task{TID: 2, TGID: 2, StartTicks: 1, State: 'S', Threads: 1,
+	assert.Equal(t, []*Task{
+		tick(&Identity{Comm: "kthreadd", User: "root"}, &Task{TID: 2, TGID: 2, StartTicks: 1, State: 'S', Threads: 1,
 			Flags: FlagKernelThread, Affinity: cpuset.Of(0, 1), MigrationSource: SourceSampled,
 			Have: HaveRun | HaveTime | HaveAffinity | HaveMigrations}),
 		tick(&Identity{Comm: "a) (b\n\x1b[31m", User: "ballou", UID: 1000, Full: true, Cmdline: "/bin/prog -x a b", Cgroup: "/app.slice"},
-			Task{TID: pid, TGID: pid, StartTicks: 50, State: 'R', Threads: 2, LastCPU: 1, UserTicks: 30, Policy: kernel.FIFO, RTPrio: 50,
+			&Task{TID: pid, TGID: pid, StartTicks: 50, State: 'R', Threads: 2, LastCPU: 1, UserTicks: 30, Policy: kernel.FIFO, RTPrio: 50,
 				RunDelayNs: 8, Slices: 7, Affinity: cpuset.Of(0, 2), MigrationSource: SourceSched,
 				Migrations: 13, VoluntarySwitches: 24, InvoluntarySwitches: 35,
 				Have: HaveRun | HaveAffinity | HaveMigrations | HaveSwitches}),
 		tick(&Identity{Comm: "second", User: "7", UID: 7, Full: true, Cmdline: "/bin/prog -x a b", Cgroup: "/app.slice"},
-			Task{TID: 4194300, TGID: pid, StartTicks: 51, State: 'S', Threads: 2, RunNs: 5, Affinity: cpuset.Of(1),
+			&Task{TID: 4194300, TGID: pid, StartTicks: 51, State: 'S', Threads: 2, RunNs: 5, Affinity: cpuset.Of(1),
 				MigrationSource: SourceSched, Migrations: 10, VoluntarySwitches: 20, InvoluntarySwitches: 30,
 				Have: HaveRun | HaveTime | HaveAffinity | HaveMigrations | HaveSwitches}),
 	}, n.Tasks)

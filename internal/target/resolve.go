@@ -33,7 +33,7 @@ func (e NoMatchError) Error() string {
 //
 // Each expression that means nothing adds a NoMatchError to the error, and the
 // others' tasks are returned all the same.
-func Resolve(exprs []Expr, tasks []sample.Task, self kernel.TID) ([]*sample.Task, error) {
+func Resolve(exprs []Expr, tasks []*sample.Task, self kernel.TID) ([]*sample.Task, error) {
 	chosen := make([]bool, len(tasks))
 	var errs []error
 	for _, e := range exprs {
@@ -44,21 +44,21 @@ func Resolve(exprs []Expr, tasks []sample.Task, self kernel.TID) ([]*sample.Task
 	var out []*sample.Task
 	for i := range tasks {
 		if chosen[i] {
-			out = append(out, &tasks[i])
+			out = append(out, tasks[i])
 		}
 	}
 	return out, errors.Join(errs...)
 }
 
 // choose marks the tasks that e means, and reports whether there are any.
-func (e Expr) choose(tasks []sample.Task, self kernel.TID, chosen []bool) bool {
+func (e Expr) choose(tasks []*sample.Task, self kernel.TID, chosen []bool) bool {
 	if e.match == nil {
 		return false
 	}
 	found := false
 	processes := map[kernel.TID]bool{}
 	for i := range tasks {
-		if t := &tasks[i]; (t.IsProcess() || e.tid > 0 || e.single) && e.may(t, self) && e.match(t) {
+		if t := tasks[i]; (t.IsProcess() || e.tid > 0 || e.single) && e.may(t, self) && e.match(t) {
 			chosen[i], found = true, true
 			processes[t.TGID] = true
 		}
@@ -67,7 +67,7 @@ func (e Expr) choose(tasks []sample.Task, self kernel.TID, chosen []bool) bool {
 		return found
 	}
 	for i := range tasks {
-		t := &tasks[i]
+		t := tasks[i]
 		if !t.IsProcess() && !processes[t.TGID] && e.may(t, self) && e.thread(t.ID.Comm) {
 			chosen[i], found = true, true
 		}

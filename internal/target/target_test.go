@@ -12,16 +12,16 @@ import (
 
 const self = kernel.TID(900)
 
-func tasks() []sample.Task {
-	process := func(pid kernel.TID, id sample.Identity) sample.Task {
-		return sample.Task{TID: pid, TGID: pid, ID: &id}
+func tasks() []*sample.Task {
+	process := func(pid kernel.TID, id sample.Identity) *sample.Task {
+		return &sample.Task{TID: pid, TGID: pid, ID: &id}
 	}
-	thread := func(pid, tid kernel.TID, comm string) sample.Task {
-		return sample.Task{TID: tid, TGID: pid, ID: &sample.Identity{Comm: comm, User: "www", UID: 33}}
+	thread := func(pid, tid kernel.TID, comm string) *sample.Task {
+		return &sample.Task{TID: tid, TGID: pid, ID: &sample.Identity{Comm: comm, User: "www", UID: 33}}
 	}
 	kthread := process(2, sample.Identity{Comm: "ksoftirqd/0", User: "root", Cgroup: "/"})
 	kthread.Flags = sample.FlagKernelThread
-	return []sample.Task{
+	return []*sample.Task{
 		process(1, sample.Identity{Comm: "systemd", Cmdline: "/sbin/init splash", Exe: "/usr/lib/systemd/systemd", User: "root", Cgroup: "/init.scope"}),
 		kthread,
 		process(10, sample.Identity{Comm: "nginx", Cmdline: "nginx: master process", User: "root", Cgroup: "/system.slice/nginx.service"}),

@@ -70,7 +70,7 @@ func (m *Model) askUser() tea.Cmd {
 	}
 	count := map[string]int{}
 	for i := range m.model.Sample.Tasks {
-		if t := &m.model.Sample.Tasks[i]; t.IsProcess() && t.ID != nil {
+		if t := m.model.Sample.Tasks[i]; t.IsProcess() && t.ID != nil {
 			count[t.ID.User]++
 		}
 	}

@@ -278,7 +278,7 @@ func (r *renderer) realTime(rates *model.CPU) string {
 	if rates.RT < 0 || rates.RT >= len(r.Model.Sample.Tasks) {
 		return ""
 	}
-	t := &r.Model.Sample.Tasks[rates.RT]
+	t := r.Model.Sample.Tasks[rates.RT]
 	name := t.Policy.String()
 	if t.RTPrio > 0 {
 		name += ":" + strconv.Itoa(int(t.RTPrio))

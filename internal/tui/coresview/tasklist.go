@@ -25,11 +25,11 @@ func (v *View) Task(tid kernel.TID) *sample.Task {
 
 func (v *View) taskOf(tid kernel.TID) *sample.Task {
 	list := v.m.Sample.Tasks
-	i, ok := slices.BinarySearchFunc(list, tid, func(t sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
+	i, ok := slices.BinarySearchFunc(list, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
 	if !ok {
 		return nil
 	}
-	return &list[i]
+	return list[i]
 }
 
 // comm is a task's name, "" when it is not known.

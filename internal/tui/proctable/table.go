@@ -139,7 +139,7 @@ func (t *Table) rebuild() {
 
 // shows decides whether a task has a row.
 func (t *Table) shows(i int) bool {
-	task := &t.m.Sample.Tasks[i]
+	task := t.m.Sample.Tasks[i]
 	switch {
 	case !t.view.Threads && !task.IsProcess():
 		return false
@@ -173,7 +173,7 @@ func (t *Table) locate() {
 // find returns the place of a task's row, -1 when it has none.
 func (t *Table) find(k Key) int {
 	for i, r := range t.rows {
-		if task := &t.m.Sample.Tasks[r]; task.TID == k.TID && task.StartTicks == k.StartTicks {
+		if task := t.m.Sample.Tasks[r]; task.TID == k.TID && task.StartTicks == k.StartTicks {
 			return i
 		}
 	}
@@ -184,7 +184,7 @@ func (t *Table) find(k Key) int {
 func (t *Table) moveTo(i int) {
 	t.cursor = max(0, min(i, len(t.rows)-1))
 	if len(t.rows) > 0 {
-		t.key = KeyOf(&t.m.Sample.Tasks[t.rows[t.cursor]])
+		t.key = KeyOf(t.m.Sample.Tasks[t.rows[t.cursor]])
 	}
 }
 

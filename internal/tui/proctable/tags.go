@@ -43,7 +43,7 @@ func (t *Table) TagTree() int {
 	n := 0
 	for _, r := range t.rows {
 		if family[tasks[r].TID] {
-			t.tags[KeyOf(&tasks[r])] = true
+			t.tags[KeyOf(tasks[r])] = true
 			n++
 		}
 	}
@@ -53,7 +53,7 @@ func (t *Table) TagTree() int {
 // TagAll tags all rows, and returns how many tags there are then.
 func (t *Table) TagAll() int {
 	for _, r := range t.rows {
-		t.tags[KeyOf(&t.m.Sample.Tasks[r])] = true
+		t.tags[KeyOf(t.m.Sample.Tasks[r])] = true
 	}
 	return len(t.tags)
 }
@@ -91,7 +91,7 @@ func (t *Table) dropGone() {
 	}
 	alive := make(map[Key]bool, len(t.tags))
 	for i := range t.m.Sample.Tasks {
-		if k := KeyOf(&t.m.Sample.Tasks[i]); t.tags[k] {
+		if k := KeyOf(t.m.Sample.Tasks[i]); t.tags[k] {
 			alive[k] = true
 		}
 	}

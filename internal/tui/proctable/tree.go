@@ -57,7 +57,7 @@ type relatives struct {
 }
 
 type planter struct {
-	tasks  []sample.Task // in rising order of TID
+	tasks  []*sample.Task // in rising order of TID
 	folded map[Key]bool
 	family []relatives // aligned with tasks
 	rows   []int32
@@ -123,7 +123,7 @@ func (p *planter) add(r int32, b branch) {
 		return
 	}
 	f.placed = true
-	b.folded = f.first != none && p.folded[KeyOf(&p.tasks[r])]
+	b.folded = f.first != none && p.folded[KeyOf(p.tasks[r])]
 	p.rows, p.tree = append(p.rows, r), append(p.tree, b)
 	if b.folded {
 		return

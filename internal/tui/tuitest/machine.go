@@ -141,7 +141,8 @@ func (m *Machine) Tick() *sample.Sample {
 	busy := map[cpuset.CPU]float64{}
 	for _, p := range m.Procs {
 		m.run(p, busy)
-		s.Tasks = append(s.Tasks, p.Task)
+		now := p.Task
+		s.Tasks = append(s.Tasks, &now)
 	}
 	for id := range m.Topology.Online.All() {
 		c := m.cpu(id)
