@@ -53,8 +53,10 @@ func (r *Record) IsProcess() bool { return r.TID == r.TGID }
 // CommRaw is the task's name, up to 15 bytes that may be anything but NUL. It
 // refers to the record. For kernel threads /proc has a longer one.
 func (r *Record) CommRaw() []byte {
-	name, _, _ := bytes.Cut(r.CommBytes[:], []byte{0})
-	return name
+	if end := bytes.IndexByte(r.CommBytes[:], 0); end >= 0 {
+		return r.CommBytes[:end]
+	}
+	return r.CommBytes[:]
 }
 
 // Have says which figures this kernel has.

@@ -58,17 +58,18 @@ func (m *Model) byCPU() (work, fixed, delay []float64) {
 		did float64
 	}
 	var firsts []first // of processes with several threads: what they all did
-	threads := false
+	threads := m.Counts.Processes < len(m.Tasks)
 	for i := range m.Tasks {
-		t, r := m.Sample.Tasks[i], &m.Tasks[i]
-		if !t.IsProcess() {
-			threads = true
-			if r.CPUPercent > 0 {
-				others[t.TGID] += float64(r.CPUPercent) / 100
-			}
-		}
+		r := &m.Tasks[i]
 		waited := r.DelayPercent > 0
-		if !waited && !(r.CPUPercent > 0) || t.Nice > 0 || t.LastCPU < 0 || int(t.LastCPU) >= len(index) {
+		if !waited && !(r.CPUPercent > 0) {
+			continue
+		}
+		t := m.Sample.Tasks[i]
+		if !t.IsProcess() && r.CPUPercent > 0 {
+			others[t.TGID] += float64(r.CPUPercent) / 100
+		}
+		if t.Nice > 0 || t.LastCPU < 0 || int(t.LastCPU) >= len(index) {
 			continue
 		}
 		c := index[t.LastCPU] - 1

@@ -49,6 +49,7 @@ static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 // is then removed by the verifier.
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
 #define type_exists(type) __builtin_preserve_type_info(*(typeof(type) *)0, 0)
+#define field_offset(field) __builtin_preserve_field_info(field, 0)
 #define field_bytes(field) __builtin_preserve_field_info(field, 1)
 #define kernel_type_id(type) __builtin_btf_type_id(*(typeof(type) *)0, 1)
 

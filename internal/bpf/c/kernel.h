@@ -84,6 +84,10 @@ struct thread_info {
 	u32 cpu; // Linux 5.16
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; // Linux 5.14
@@ -106,6 +110,8 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
+	struct list_head tasks;       // the processes, by their first threads
+	struct list_head thread_node; // the threads of a process
 };
 
 struct task_struct___byte {
