@@ -92,34 +92,3 @@ func TestAttachRefuses(t *testing.T) {
 	study.Period = 0
 	assert.ErrorContains(t, study.Validate(), "period")
 }
-
-// The software counters are there on every machine; the hardware's, or why not.
-func TestCountersOfRuns(t *testing.T) {
-	study := Study{Workload: "nqueens", Args: []string{"-n", "11", "--threads", "2"}, Placements: []Placement{Normal}, Runs: 6, Counters: true}
-	res, err := newRunner(t).Run(t.Context(), study, nil)
-	require.NoError(t, err)
-	run := res.Runs[0]
-	require.Empty(t, run.Err)
-	if run.NoCounts != "" && len(run.Counts) == 0 {
-		t.Skip(run.NoCounts)
-	}
-	arm := Judge(res).Arms[0]
-	names := map[string]Count{}
-	for _, c := range arm.Counts {
-		names[c.Name] = c
-	}
-	assert.Positive(t, names[kernel.TaskSwitches.Name].Value, "its threads waited for each other")
-	assert.Contains(t, names, kernel.TaskMigrations.Name)
-	if run.NoCounts == "" {
-		assert.Positive(t, names["instructions_per_cycle"].Value)
-	} else {
-		assert.Contains(t, Judge(res).Warnings, run.NoCounts)
-	}
-}
-
-func TestDerivedAndScaledCounters(t *testing.T) {
-	counts := []Count{{"cycles", 2000, 1}, {"instructions", 3000, 0.5}, {"branches", 100, 1}, {"branch_misses", 5, 1}, {"cache_references", 0, 1}, {"cache_misses", 0, 1}}
-	assert.Equal(t, []Count{{"instructions_per_cycle", 1.5, 0.5}, {"branch_miss_rate", 0.05, 1}}, Derived(counts))
-	assert.Equal(t, []string{"instructions was counted for 50.0% of the time and scaled up: the PMU has too few counters"},
-		countWarnings([]RunResult{{Counts: counts}, {Counts: counts}}))
-}

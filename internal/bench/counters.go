@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 
 	"piton/internal/kernel"
@@ -31,41 +32,67 @@ var groups = [][]kernel.Counter{
 
 // perf is open counters of all threads of a process and of what they start.
 type perf struct {
+	open     func(c kernel.Counter, tid kernel.TID, leader int) (int, error) // kernel.OpenTaskCounter
 	counters []kernel.Counter
 	fds      [][]int // of each counter, one a thread
+	absent   []string
 	// missing is why some are not counted, nil if all are.
 	missing error
 }
 
 // openPerf opens the counters that can be had. What cannot be is left out.
 func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter) *perf {
-	all := &perf{}
+	all := &perf{open: kernel.OpenTaskCounter}
 	tids, err := p.Threads(pid)
 	if err != nil {
 		all.missing = err
 		return all
 	}
-	for _, group := range groups {
-		if err := all.group(tids, group); err != nil && all.missing == nil {
-			all.missing = err
-		}
-	}
+	all.groups(tids, groups)
 	return all
 }
 
-// group opens one group on every thread, or nothing of it.
+func (p *perf) groups(tids []kernel.TID, groups [][]kernel.Counter) {
+	for _, group := range groups {
+		if err := p.group(tids, group); err != nil && p.missing == nil {
+			p.missing = fmt.Errorf("hardware counters cannot be had: %w", err)
+		}
+	}
+	hardware := slices.ContainsFunc(p.counters, kernel.Counter.Hardware)
+	switch {
+	case p.missing != nil || len(p.absent) == 0:
+	case hardware:
+		p.missing = fmt.Errorf("the PMU here does not count %s", strings.Join(p.absent, ", "))
+	default:
+		p.missing = errors.New("no PMU here: hardware counters cannot be had")
+	}
+}
+
+// group opens the counters of a group that this machine has on every thread. Those
+// that the PMU has no room for beside the others count in turn with them.
 func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
 	opened := make([][]int, len(group))
+	lacking := make([]bool, len(group))
 	for _, tid := range tids {
 		leader := -1
 		for i, c := range group {
-			fd, err := kernel.OpenTaskCounter(c, tid, leader)
+			if lacking[i] {
+				continue
+			}
+			fd, err := p.open(c, tid, leader)
+			if leader >= 0 && errors.Is(err, syscall.EINVAL) { // more than can count at once
+				fd, err = p.open(c, tid, -1)
+			}
 			if errors.Is(err, syscall.ESRCH) {
 				break // it has ended
 			}
+			if isAbsent(err) {
+				lacking[i] = true
+				continue
+			}
 			if err != nil {
 				closeAll(opened)
-				return explainCounter(err)
+				return err
 			}
 			if leader < 0 {
 				leader = fd
@@ -73,18 +100,25 @@ func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
 			opened[i] = append(opened[i], fd)
 		}
 	}
-	p.counters = append(p.counters, group...)
-	p.fds = append(p.fds, opened...)
+	for i, c := range group {
+		if lacking[i] {
+			closeAll(opened[i : i+1])
+			p.absent = append(p.absent, c.Name)
+			continue
+		}
+		p.counters, p.fds = append(p.counters, c), append(p.fds, opened[i])
+	}
 	return nil
 }
 
-func explainCounter(err error) error {
+// isAbsent reports whether the error says that the machine has no such counter.
+func isAbsent(err error) bool {
 	for _, none := range []error{syscall.ENOENT, syscall.ENODEV, syscall.EOPNOTSUPP} {
 		if errors.Is(err, none) {
-			return errors.New("no PMU here: hardware counters cannot be had")
+			return true
 		}
 	}
-	return fmt.Errorf("hardware counters cannot be had: %w", err)
+	return false
 }
 
 // read sums up what each counter counted since it was opened.

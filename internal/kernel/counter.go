@@ -18,6 +18,9 @@ type Counter struct {
 	config uint64
 }
 
+// Hardware reports whether it takes a PMU.
+func (c Counter) Hardware() bool { return c.typ == unix.PERF_TYPE_HARDWARE }
+
 // The counters. Those of the hardware need a PMU, which most virtual machines
 // lack; those of the software always count.
 var (
