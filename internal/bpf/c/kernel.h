@@ -110,7 +110,6 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
-	struct list_head tasks;       // the processes, by their first threads
 	struct list_head thread_node; // the threads of a process
 };
 
