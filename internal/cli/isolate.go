@@ -69,9 +69,9 @@ func oneArg(what string) cobra.PositionalArgs {
 // realCPUs reads a CPUS expression; numbers that this machine does not have are
 // wrong usage.
 func (a *app) realCPUs(expr string) (cpuset.Set, error) {
-	t, err := a.topology()
+	t, err := topology.ReadFor(a.hostRoot, expr)
 	if err != nil {
-		return cpuset.Set{}, err
+		return cpuset.Set{}, fmt.Errorf("read the topology: %w", err)
 	}
 	set, err := topology.ParseCPUs(expr, t)
 	if err != nil {

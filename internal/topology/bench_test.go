@@ -21,5 +21,12 @@ func BenchmarkRead(b *testing.B) {
 				}
 			}
 		})
+		b.Run(name+"/for a list", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := topology.ReadFor(root, "0-1"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"piton/internal/cpuset"
@@ -110,6 +111,11 @@ func (t *Topology) known(set cpuset.Set, err error) (cpuset.Set, error) {
 		return cpuset.Set{}, fmt.Errorf("this machine has no CPU %s, it has %s", none, t.Present)
 	}
 	return set, nil
+}
+
+// namesLevel reports whether an expression may name a node, LLC, package or core.
+func namesLevel(expr string) bool {
+	return slices.ContainsFunc([]string{"node", "llc", "package", "core"}, func(level string) bool { return strings.Contains(expr, level) })
 }
 
 // level returns the sets of a level by number.

@@ -236,3 +236,24 @@ func TestGroups(t *testing.T) {
 	}, m.Groups())
 	assert.Equal(t, []cpuset.CPU{0, 4, 1, 5, 2, 6, 7, 3}, m.Order())
 }
+
+// What is read for an expression gives what all would.
+func TestReadFor(t *testing.T) {
+	root := topologytest.Host(t, "64c4n")
+	bare := t.TempDir() // without lists
+	require.NoError(t, topologytest.Unpack([]byte("proc/cpuinfo: processor : 0"), bare))
+	for _, root := range []string{root, bare} {
+		all, err := topology.Read(root)
+		require.NoError(t, err)
+		for _, expr := range []string{"0", "0-14:2", "0xff", "online^3", "^0", "isolated", "nohz_full", "node:1", "llc:0,3", "core:2-3^2", "package:9", "99", "1-", "socket:1", ""} {
+			want, wantErr := topology.ParseCPUs(expr, all)
+			some, err := topology.ReadFor(root, expr)
+			require.NoError(t, err)
+			got, err := topology.ParseCPUs(expr, some)
+			assert.Equal(t, wantErr, err, expr)
+			assert.Equal(t, want, got, expr)
+		}
+	}
+	_, err := topology.ReadFor(t.TempDir(), "0")
+	assert.ErrorContains(t, err, "lists a CPU")
+}

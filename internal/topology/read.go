@@ -21,7 +21,9 @@ func Read(root string) (*Topology, error) {
 	cpus, err := openDir(filepath.Join(sys, "cpu"))
 	if err == nil {
 		defer cpus.close()
-		t.readCPUs(cpus, filepath.Join(sys, "cpu"))
+		t.readLists(cpus, filepath.Join(sys, "cpu"))
+		t.readLevels(cpus)
+		t.readCaches(cpus)
 	}
 	if t.Online.Empty() || !t.described() {
 		t.readCPUInfo(filepath.Join(root, "proc/cpuinfo"))
@@ -35,8 +37,29 @@ func Read(root string) (*Topology, error) {
 	return New(t), nil
 }
 
-// readCPUs fills CPUs, NohzFull and Caches from /sys/devices/system/cpu.
-func (t *Topology) readCPUs(d *dir, path string) {
+// ReadFor reads what a CPUS expression (ParseCPUs) needs to be evaluated: all, or
+// only which CPUs there are where it names no part of the machine. The files of
+// hundreds of CPUs take longer to read than what is done with the few it means.
+func ReadFor(root, expr string) (*Topology, error) {
+	if namesLevel(expr) {
+		return Read(root)
+	}
+	path := filepath.Join(root, "sys/devices/system/cpu")
+	d, err := openDir(path)
+	if err != nil {
+		return Read(root)
+	}
+	defer d.close()
+	t := Topology{}
+	if t.readLists(d, path); t.Online.Empty() {
+		return Read(root)
+	}
+	return New(t), nil
+}
+
+// readLists fills Online, Present, NohzFull and the CPUs as far as lists of
+// /sys/devices/system/cpu tell.
+func (t *Topology) readLists(d *dir, path string) {
 	t.Online, t.Present = onlinePresent(d, path)
 	isolated, _ := d.list("isolated")
 	t.NohzFull, _ = d.list("nohz_full")
@@ -46,8 +69,6 @@ func (t *Topology) readCPUs(d *dir, path string) {
 		t.CPUs = append(t.CPUs, CPU{ID: id, Online: on, Isolated: on && isolated.Has(id), Node: -1})
 	}
 	t.setNumbers()
-	t.readLevels(d)
-	t.readCaches(d)
 }
 
 // onlinePresent reads which CPUs there are. Kernels before 2.6.26 have no lists,
