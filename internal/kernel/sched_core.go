@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -43,6 +44,10 @@ func ProbeCookie() error {
 	return nil
 }
 
+// errNoNumber is for a machine that has just started: the number of a cookie is a
+// hash (ptr_to_hashval), and 0 until the kernel has a random key for it.
+var errNoNumber = errors.New("the new cookie has no number: the kernel's random numbers are not ready yet")
+
 func (s system) NewCookie() (cookie uint64, holder TID, err error) {
 	made := make(chan struct{})
 	go func() {
@@ -50,6 +55,9 @@ func (s system) NewCookie() (cookie uint64, holder TID, err error) {
 		holder = TID(unix.Gettid())
 		if err = ProbeCookie(); err == nil {
 			cookie, err = s.Cookie(0)
+		}
+		if err == nil && cookie == 0 {
+			err = errNoNumber
 		}
 		close(made)
 		if err == nil {

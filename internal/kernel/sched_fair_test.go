@@ -2,7 +2,6 @@ package kernel_test
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -67,6 +66,7 @@ func TestClamp(t *testing.T) {
 
 func TestCookie(t *testing.T) {
 	_, tid := startChild(t)
+	_, without := startChild(t)
 	sys := kernel.System()
 	cookie, err := sys.Cookie(tid)
 	if err != nil {
@@ -79,11 +79,12 @@ func TestCookie(t *testing.T) {
 	assert.Zero(t, cookie)
 	made, holder, err := sys.NewCookie()
 	require.NoError(t, err)
+	assert.NotZero(t, made)
 	require.NoError(t, sys.ShareCookie(holder, tid))
 	cookie, err = sys.Cookie(tid)
 	require.NoError(t, err)
 	assert.Equal(t, made, cookie)
-	require.NoError(t, sys.ShareCookie(kernel.TID(os.Getpid()), tid))
+	require.NoError(t, sys.ShareCookie(without, tid))
 	cookie, err = sys.Cookie(tid)
 	require.NoError(t, err)
 	assert.Zero(t, cookie)
