@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ type Count struct {
 }
 
 // groups are the counters of a run. Those of one group count at the same time, so
-// that their ratios hold.
+// that their ratios hold, as far as the PMU has room for them.
 var groups = [][]kernel.Counter{
 	{kernel.Cycles, kernel.Instructions, kernel.Branches, kernel.BranchMisses},
 	{kernel.CacheReferences, kernel.CacheMisses},
@@ -35,7 +36,7 @@ type perf struct {
 	open     func(c kernel.Counter, tid kernel.TID, leader int) (int, error) // kernel.OpenTaskCounter
 	counters []kernel.Counter
 	fds      [][]int // of each counter, one a thread
-	absent   []string
+	absent   []kernel.Counter
 	// missing is why some are not counted, nil if all are.
 	missing error
 }
@@ -53,19 +54,36 @@ func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter) *perf {
 }
 
 func (p *perf) groups(tids []kernel.TID, groups [][]kernel.Counter) {
+	var refused error
 	for _, group := range groups {
-		if err := p.group(tids, group); err != nil && p.missing == nil {
-			p.missing = fmt.Errorf("hardware counters cannot be had: %w", err)
+		if err := p.group(tids, group); err != nil && refused == nil {
+			refused = fmt.Errorf("hardware counters cannot be had: %w", err)
 		}
 	}
-	hardware := slices.ContainsFunc(p.counters, kernel.Counter.Hardware)
-	switch {
-	case p.missing != nil || len(p.absent) == 0:
-	case hardware:
-		p.missing = fmt.Errorf("the PMU here does not count %s", strings.Join(p.absent, ", "))
-	default:
-		p.missing = errors.New("no PMU here: hardware counters cannot be had")
+	p.missing = both(refused, p.lacks())
+}
+
+// both makes one sentence of two errors, either of which may be nil.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
 	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+// lacks says which counters the machine does not have, nil if none was missed.
+func (p *perf) lacks() error {
+	switch {
+	case len(p.absent) == 0:
+		return nil
+	case slices.Contains(p.absent, kernel.Cycles) && !slices.ContainsFunc(p.counters, kernel.Counter.Hardware):
+		return errors.New("no PMU here: hardware counters cannot be had")
+	}
+	names := make([]string, len(p.absent))
+	for i, c := range p.absent {
+		names[i] = c.Name
+	}
+	return fmt.Errorf("no PMU here counts %s", strings.Join(names, ", "))
 }
 
 // group opens the counters of a group that this machine has on every thread. Those
@@ -103,7 +121,7 @@ func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
 	for i, c := range group {
 		if lacking[i] {
 			closeAll(opened[i : i+1])
-			p.absent = append(p.absent, c.Name)
+			p.absent = append(p.absent, c)
 			continue
 		}
 		p.counters, p.fds = append(p.counters, c), append(p.fds, opened[i])
@@ -121,26 +139,31 @@ func isAbsent(err error) bool {
 	return false
 }
 
-// read sums up what each counter counted since it was opened.
-func (p *perf) read() []Count {
-	var out []Count
+// read sums up what each counter counted since it was opened. starved are those that
+// never had a turn although their tasks ran.
+func (p *perf) read() (counts []Count, starved []string) {
 	for i, c := range p.counters {
 		sum := Count{Name: c.Name}
 		var enabled, running uint64
 		for _, fd := range p.fds[i] {
 			value, on, ran, err := kernel.ReadTaskCounter(fd)
-			if err != nil || ran == 0 {
-				continue // it never had its turn
+			if err != nil {
+				continue
 			}
-			sum.Value += float64(value) * float64(on) / float64(ran)
 			enabled, running = enabled+on, running+ran
+			if ran > 0 {
+				sum.Value += float64(value) * float64(on) / float64(ran)
+			}
 		}
-		if running > 0 {
+		switch {
+		case running > 0:
 			sum.Share = float64(running) / float64(enabled)
-			out = append(out, sum)
+			counts = append(counts, sum)
+		case enabled > 0:
+			starved = append(starved, c.Name)
 		}
 	}
-	return out
+	return counts, starved
 }
 
 func (p *perf) close() { closeAll(p.fds) }
@@ -150,9 +173,14 @@ func (p *perf) close() { closeAll(p.fds) }
 // threads are gone its migrations are known by them alone.
 func (p *perf) into(run *RunResult) {
 	defer p.close()
-	run.Counts = p.read()
-	if p.missing != nil {
-		run.NoCounts = p.missing.Error()
+	var starved []string
+	run.Counts, starved = p.read()
+	missing := p.missing
+	if len(starved) > 0 {
+		missing = both(missing, fmt.Errorf("somebody else has the PMU: %s never had a turn", strings.Join(starved, ", ")))
+	}
+	if missing != nil {
+		run.NoCounts = missing.Error()
 	}
 	for _, c := range run.Counts {
 		if c.Name == kernel.TaskMigrations.Name && !run.HaveMigrations() {
@@ -205,7 +233,7 @@ func instructionsMeter(p procfs.FS, pid kernel.TID) (meter, error) {
 }
 
 func (m *counted) grown() (float64, error) {
-	all := m.p.read()
+	all, _ := m.p.read()
 	if len(all) == 0 {
 		return 0, nil // none of its threads ran
 	}

@@ -9,8 +9,8 @@ import (
 
 // Ranks keeps the order of rows that change their figures a little at each tick: it
 // remembers by what rate each was ordered last and lets that follow the rate, at
-// once when it changes by slack or more, else slowly. The zero value is ready, nil
-// orders by the rates themselves.
+// once when it changes by slack or more, else slowly; what hardly does anything ranks
+// as 0. The zero value is ready, nil orders by the rates themselves.
 type Ranks struct {
 	column    string
 	model     *model.Model // that now is of
@@ -26,8 +26,12 @@ const follow = 1.0 / 8
 
 // Sort is the function Sort, with ranks.
 func (r *Ranks) Sort(rows []int32, m *model.Model, c Column, desc bool) {
-	if r != nil && c.rate && c.span { // no figures of the moment: memory stays as it is
+	switch {
+	case r == nil:
+	case c.rate && c.span:
 		r.begin(c, m)
+	default: // figures of the moment, memory too, are ordered as they are
+		*r = Ranks{}
 	}
 	order(rows, m, c, desc, r)
 }
@@ -46,18 +50,21 @@ func (r *Ranks) of(tid kernel.TID, rate float64) float64 {
 	if r == nil {
 		return rate
 	}
-	if rank, ok := r.now[tid]; ok {
-		return rank // the same model is ordered again
+	rank, again := r.now[tid] // the same model is ordered again
+	if !again {
+		rank = rate
+		if was, ok := r.last[tid]; ok && math.Abs(rate-was) < slack {
+			rank = was + (rate-was)*follow
+		}
+		if rank >= least {
+			r.now[tid] = rank
+		}
 	}
-	rank := rate
-	if was, ok := r.last[tid]; ok && math.Abs(rate-was) < slack {
-		rank = was + (rate-was)*follow
-	}
-	if rank >= least {
-		r.now[tid] = rank
+	if rank < most {
+		return 0
 	}
 	return rank
 }
 
-// least is a rate that is shown as 0.1.
-const least = 0.05
+// least and most are the rates that are shown as 0.1, which what rests shows now and then.
+const least, most = 0.05, 0.15

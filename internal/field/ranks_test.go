@@ -48,6 +48,21 @@ func TestRanksKeepTheOrderOfSmallChanges(t *testing.T) {
 	assert.Equal(t, []int32{0, 1, 2}, order(9, 1.5, 1.3))
 }
 
+// What rests shows 0.1 now and then, and stays where it is.
+func TestRanksOfWhatRests(t *testing.T) {
+	c, ok := Lookup("cpu_percent")
+	require.True(t, ok)
+	var ranks Ranks
+	for tick := range 20 {
+		m := &model.Model{Sample: &sample.Sample{Tasks: []*sample.Task{{TID: 1}, {TID: 2}, {TID: 3}, {TID: 4}}}, Tasks: make([]model.Task, 4)}
+		m.Tasks[1+tick%2].CPUPercent = 0.1
+		m.Tasks[3].CPUPercent = 0.2
+		rows := []int32{0, 1, 2, 3}
+		ranks.Sort(rows, m, *c, true)
+		require.Equal(t, []int32{3, 0, 1, 2}, rows, "tick %d", tick)
+	}
+}
+
 func TestMemoryIsOrderedAsItIs(t *testing.T) {
 	c, ok := Lookup("mem_percent")
 	require.True(t, ok)

@@ -38,7 +38,8 @@ var (
 // from now on. leader is a counter of the same thread that it is always scheduled
 // together with, so that ratios of the two are of the same time; -1 for none. It
 // needs to be allowed to trace the task; EACCES says that perf_event_paranoid
-// forbids it, ENOENT, ENODEV and EOPNOTSUPP that there is no such counter here.
+// forbids it, ENOENT, ENODEV and EOPNOTSUPP that there is no such counter here,
+// EINVAL that the PMU has no room for it beside the leader and its group.
 func OpenTaskCounter(c Counter, tid TID, leader int) (int, error) {
 	attr := unix.PerfEventAttr{
 		Type: c.typ, Config: c.config,

@@ -13,7 +13,8 @@ import (
 // cookies at once (Documentation/admin-guide/hw-vuln/core-scheduling.rst).
 // Without CONFIG_SCHED_CORE every call gives EINVAL, without SMT ENODEV.
 type Cookies interface {
-	// Cookie returns a number that stands for the thread's cookie, 0 for none.
+	// Cookie returns a number that stands for the thread's cookie, 0 for none; or for
+	// any, while the kernel that has just started has no numbers (errNoNumber).
 	Cookie(tid TID) (uint64, error)
 	// NewCookie makes a cookie and returns its number and a thread of this process
 	// that has it, and lives as long as this process does.

@@ -86,7 +86,7 @@ type Task struct {
 	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
 	SinceTick uint8
 
-	still bool // the sample's row is the one of the sample before, so no rate differs from 0
+	still bool // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
 }
 
 // Next computes the model of a sample from the model of the one before, which

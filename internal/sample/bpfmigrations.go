@@ -97,6 +97,9 @@ func (b *bpfMigrations) credit(now []*Task) {
 	i := 0
 	for k := range b.counts {
 		c := &b.counts[k]
+		if c.Returns == 0 {
+			continue
+		}
 		if i = seek(now, i, c.TID); i < len(now) && now[i].TID == c.TID && !now[i].IsProcess() {
 			own(now, i).PingPongs += uint64(c.Returns)
 		}
@@ -104,6 +107,9 @@ func (b *bpfMigrations) credit(now []*Task) {
 	i = 0
 	for _, p := range b.processes {
 		if i = seek(now, i, p.tgid); i == len(now) || now[i].TID != p.tgid {
+			continue
+		}
+		if p.returns == 0 && !now[i].summed {
 			continue
 		}
 		t := own(now, i)

@@ -49,8 +49,13 @@ struct sched_info { // CONFIG_SCHED_INFO
 	unsigned long long run_delay;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct signal_struct {
 	int nr_threads;
+	struct list_head thread_head; // of the process's threads
 	u64 utime, stime; // of threads that exited, like the rest
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
@@ -84,10 +89,6 @@ struct thread_info {
 	u32 cpu; // Linux 5.16
 };
 
-struct list_head {
-	struct list_head *next;
-};
-
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; // Linux 5.14
@@ -110,7 +111,7 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
-	struct list_head thread_node; // the threads of a process
+	struct list_head thread_node; // in thread_head
 };
 
 struct task_struct___byte {
