@@ -204,13 +204,13 @@ func (s *Sampler) Read() (*Sample, error) {
 	if s.r == nil {
 		return nil, errors.New("the sampler is closed")
 	}
-	now := time.Now()
 	s.load()
 	select {
 	case p := <-s.loaded:
 		s.adopt(p)
 	default:
 	}
+	now := time.Now() // loading is no part of an interval: on a busy machine it takes as long as one
 	n := &Sample{Seq: 1, Wall: now, At: now.Sub(s.started), Replaced: s.replaced, Late: s.late(now)}
 	w := walk{needs: s.needs.Load(), at: n.At, renewed: s.details.renewed}
 	if s.last != nil {
