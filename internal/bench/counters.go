@@ -104,7 +104,7 @@ func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
 			if errors.Is(err, syscall.ESRCH) {
 				break // it has ended
 			}
-			if isAbsent(err) {
+			if kernel.IsNoCounter(err) {
 				lacking[i] = true
 				continue
 			}
@@ -127,16 +127,6 @@ func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
 		p.counters, p.fds = append(p.counters, c), append(p.fds, opened[i])
 	}
 	return nil
-}
-
-// isAbsent reports whether the error says that the machine has no such counter.
-func isAbsent(err error) bool {
-	for _, none := range []error{syscall.ENOENT, syscall.ENODEV, syscall.EOPNOTSUPP} {
-		if errors.Is(err, none) {
-			return true
-		}
-	}
-	return false
 }
 
 // read sums up what each counter counted since it was opened. starved are those that
@@ -177,7 +167,7 @@ func (p *perf) into(run *RunResult) {
 	run.Counts, starved = p.read()
 	missing := p.missing
 	if len(starved) > 0 {
-		missing = both(missing, fmt.Errorf("somebody else has the PMU: %s never had a turn", strings.Join(starved, ", ")))
+		missing = both(missing, fmt.Errorf("the PMU never had room for %s", strings.Join(starved, ", ")))
 	}
 	if missing != nil {
 		run.NoCounts = missing.Error()

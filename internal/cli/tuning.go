@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -159,15 +160,11 @@ func (a *app) cpus(flag, expr string) (cpuset.Set, error) {
 	if set, err := cpuset.Parse(expr); err == nil && !set.Empty() {
 		return set, nil
 	}
-	t, err := a.topology()
-	if err != nil {
-		return cpuset.Set{}, err
+	set, err := a.realCPUs(expr)
+	if errors.Is(err, errUsage) {
+		err = usagef("%s: %w", flag, err)
 	}
-	set, err := topology.ParseCPUs(expr, t)
-	if err != nil {
-		return cpuset.Set{}, usagef("%s: %w", flag, err)
-	}
-	return set, nil
+	return set, err
 }
 
 func (a *app) topology() (*topology.Topology, error) {

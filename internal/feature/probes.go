@@ -44,7 +44,7 @@ func tryCounters() error {
 		return kernel.CloseFile(fd)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		return &Missing{name, "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 2 or below", err}
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.EOPNOTSUPP):
+	case kernel.IsNoCounter(err):
 		return &Missing{name, "a CPU whose PMU can be used; most virtual machines offer none", err}
 	case errors.Is(err, syscall.ENOSYS):
 		return &Missing{name, "a kernel with CONFIG_PERF_EVENTS", err}

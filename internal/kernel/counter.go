@@ -34,11 +34,17 @@ var (
 	TaskSwitches    = Counter{"switches", unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CONTEXT_SWITCHES}
 )
 
+// IsNoCounter reports whether the error of opening a counter says that the machine
+// has none of the kind: without a PMU, or with one that does not count this.
+func IsNoCounter(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
 // OpenTaskCounter counts one thread, and the threads and processes that it makes
 // from now on. leader is a counter of the same thread that it is always scheduled
 // together with, so that ratios of the two are of the same time; -1 for none. It
 // needs to be allowed to trace the task; EACCES says that perf_event_paranoid
-// forbids it, ENOENT, ENODEV and EOPNOTSUPP that there is no such counter here,
+// forbids it, an error that IsNoCounter that there is none of the kind here, and
 // EINVAL that the PMU has no room for it beside the leader and its group.
 func OpenTaskCounter(c Counter, tid TID, leader int) (int, error) {
 	attr := unix.PerfEventAttr{
