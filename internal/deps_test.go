@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "userfile"},
+	{"cpuset", "chart", "userfile", "pattern"},
 }
 
 // allowed are imports inside one layer.

@@ -48,4 +48,5 @@
 //	chart          figures as SVG and text (pure)
 //	userfile       where piton's own files are, and how they are replaced
 //	cpuset         sets of CPUs and their two notations (pure)
+//	pattern        regular expressions compiled when first asked for (pure)
 package internal

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"piton/internal/bpf"
 	"piton/internal/feature"
 	"piton/internal/kernel"
+	"piton/internal/pattern"
 )
 
 // rights gathers what capabilities would help, for one command that gives them
@@ -31,7 +31,7 @@ const commandSetcap = "setcap"
 // commandHostPIDs gets a container out of its PID namespace.
 const commandHostPIDs = "docker run --pid=host …, or run piton on the host"
 
-var capabilityName = regexp.MustCompile(`CAP_[A-Z_]+`)
+var capabilityName = pattern.Lazy(`CAP_[A-Z_]+`)
 
 // remedy is the command against a refusal, "" if no command helps.
 func (r *rights) remedy(err error) string {
@@ -45,7 +45,7 @@ func (r *rights) remedy(err error) string {
 		needs = missing.Needs
 	}
 	command := ""
-	for _, name := range capabilityName.FindAllString(needs, -1) {
+	for _, name := range capabilityName().FindAllString(needs, -1) {
 		if _, ok := useful[name]; ok && !slices.Contains(r.needed, name) {
 			r.needed = append(r.needed, name)
 		}

@@ -37,7 +37,7 @@ Filter:
 `
 
 // newHeadlessHelp is "piton help headless".
-func newHeadlessHelp() *cobra.Command {
+func newHeadlessHelp(*app) *cobra.Command {
 	var columns strings.Builder
 	for i := range field.Columns {
 		c := &field.Columns[i]

@@ -61,10 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	root.Flags().SortFlags = false
 	root.AddGroup(&cobra.Group{ID: groupTune, Title: "Tune:"}, &cobra.Group{ID: groupProve, Title: "Prove:"},
 		&cobra.Group{ID: groupLook, Title: "Look:"})
-	root.AddCommand(newPin(a), newNice(a), newPolicy(a), newIONice(a), newRun(a), newIsolate(a), newInclude(a), newMove(a), newSpread(a), newUndo(a), newKeep(a), newRescue(a), newJournal(a), newBench(a), newWatch(a), newTopo(a), newIRQ(a), newWhatIs(a), newDoctor(a), newHeadlessHelp(), newKeysHelp(a))
-	root.AddCommand(newSlice(a), newClamp(a), newCookie(a))
-	root.AddCommand(newSave(a), newApply(a), newVerify(a), newProfiles(a), newSysctl(a), newExport(a), newMan(a))
-	addCompletion(root, a.Out)
+	a.addCommands(root)
 	if a.readonly {
 		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp, readOnlyExample
 		lookOnly(root)

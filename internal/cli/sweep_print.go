@@ -3,13 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/partition"
+	"piton/internal/pattern"
 	"piton/internal/tune"
 )
 
@@ -118,7 +118,7 @@ type stayGroup struct {
 
 // numbers are what tells the threads of different CPUs apart, and what a kernel
 // worker serves.
-var numbers = regexp.MustCompile(`[0-9]+`)
+var numbers = pattern.Lazy(`[0-9]+`)
 
 func stem(s *partition.Staying) string {
 	if s.Kind != partition.KindTask {
@@ -132,7 +132,7 @@ func stem(s *partition.Staying) string {
 		name, _, _ = strings.Cut(name, "-")
 		name, _, _ = strings.Cut(name, "+")
 	}
-	return numbers.ReplaceAllString(name, "N")
+	return numbers().ReplaceAllString(name, "N")
 }
 
 func stayGroups(all []partition.Staying) []stayGroup {

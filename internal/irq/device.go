@@ -3,12 +3,12 @@ package irq
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/pattern"
 )
 
 // Device is what raises an interrupt. The zero Device is unknown.
@@ -80,7 +80,7 @@ func join(a, b Device) Device {
 
 // virtioAction begins the names of the handlers of virtio devices that are on
 // no PCI bus.
-var virtioAction = regexp.MustCompile(`^virtio\d+`)
+var virtioAction = pattern.Lazy(`^virtio\d+`)
 
 // of returns the device of a line, by its number, else by its handlers' names.
 func (d *devices) of(irq int, actions []string) Device {
@@ -88,7 +88,7 @@ func (d *devices) of(irq int, actions []string) Device {
 		return found
 	}
 	for _, a := range actions {
-		if name := virtioAction.FindString(a); name != "" {
+		if name := virtioAction().FindString(a); name != "" {
 			dir := d.fs.sys("bus", "virtio", "devices", name)
 			if found := describeOne(dir); found.Driver != "" {
 				return found
@@ -107,7 +107,7 @@ func (d *devices) of(irq int, actions []string) Device {
 // its PCI function, whose own driver is only the transport.
 func describe(dir string) Device {
 	for _, child := range list(dir) {
-		if virtioAction.MatchString(child) {
+		if virtioAction().MatchString(child) {
 			if d := describeOne(filepath.Join(dir, child)); d.Driver != "" {
 				return d
 			}

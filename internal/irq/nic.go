@@ -3,10 +3,11 @@ package irq
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"piton/internal/pattern"
 )
 
 // NIC is a network interface with a device behind it, and its queues
@@ -68,7 +69,7 @@ func (f FS) NICs() []NIC {
 }
 
 // pciAddress is domain:bus:device.function.
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var pciAddress = pattern.Lazy(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // pciParent is the directory of the PCI function that a device is or is below,
 // as a virtio device is; "" if it is on another bus.
@@ -78,7 +79,7 @@ func pciParent(dir string) string {
 		return ""
 	}
 	for ; len(path) > 1; path = filepath.Dir(path) {
-		if pciAddress.MatchString(filepath.Base(path)) {
+		if pciAddress().MatchString(filepath.Base(path)) {
 			return path
 		}
 	}

@@ -2,19 +2,19 @@ package kthread
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/pattern"
 )
 
 // Names of kernel/workqueue.c: "0:1H-kblockd" serves CPU 0, "u9:2+writeback" a
 // pool of no CPU, "R-xfsalloc" is a rescuer. "-" precedes the queue last served,
 // "+" the one being served now.
 var (
-	boundWorker   = regexp.MustCompile(`^(\d+):(\d+)(H?)(?:([-+])(.*))?$`)
-	unboundWorker = regexp.MustCompile(`^u(\d+):(\d+)(H?)(?:([-+])(.*))?$`)
+	boundWorker   = pattern.Lazy(`^(\d+):(\d+)(H?)(?:([-+])(.*))?$`)
+	unboundWorker = pattern.Lazy(`^u(\d+):(\d+)(H?)(?:([-+])(.*))?$`)
 )
 
 const workqueues = "the kernel's workqueues (kernel/workqueue.c)"
@@ -28,7 +28,7 @@ func explainWorker(rest string) (Meaning, bool) {
 			Bound: BoundUnknown, CPU: -1, IRQ: -1,
 		}, true
 	}
-	if g := boundWorker.FindStringSubmatch(rest); g != nil {
+	if g := boundWorker().FindStringSubmatch(rest); g != nil {
 		n, err := strconv.Atoi(g[1])
 		if err != nil || n > int(cpuset.MaxCPU) {
 			return Meaning{}, false
@@ -42,7 +42,7 @@ func explainWorker(rest string) (Meaning, bool) {
 			Do: "it cannot be moved; move what queues the work here: " + advice(g[5]),
 		}, true
 	}
-	if g := unboundWorker.FindStringSubmatch(rest); g != nil {
+	if g := unboundWorker().FindStringSubmatch(rest); g != nil {
 		return Meaning{
 			What:  fmt.Sprintf("worker %s of the unbound pool %s, for work that may run on several CPUs", g[2], g[1]) + served(g[4], g[5]),
 			Maker: workqueues, Bound: BoundUnknown, CPU: -1, IRQ: -1,

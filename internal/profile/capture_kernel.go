@@ -2,20 +2,20 @@ package profile
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"piton/internal/irq"
+	"piton/internal/pattern"
 	"piton/internal/sample"
 	"piton/internal/tune"
 )
 
 var (
-	perCPU    = regexp.MustCompile(`/[0-9]+$`)                          // ksoftirqd/3
-	ofLine    = regexp.MustCompile(`^irq/[0-9]+-`)                      // irq/24-eth0; lines have other numbers after a boot
-	fleeting  = regexp.MustCompile(`^kworker(/|$)`)                     // renamed with each piece of work
-	immovable = regexp.MustCompile(`^(migration/|cpuhp/|idle_inject/)`) // the scheduler's own
+	perCPU    = pattern.Lazy(`/[0-9]+$`)                          // ksoftirqd/3
+	ofLine    = pattern.Lazy(`^irq/[0-9]+-`)                      // irq/24-eth0; lines have other numbers after a boot
+	fleeting  = pattern.Lazy(`^kworker(/|$)`)                     // renamed with each piece of work
+	immovable = pattern.Lazy(`^(migration/|cpuhp/|idle_inject/)`) // the scheduler's own
 )
 
 // usualKthreads are the values that the kernel gives its own threads, by the beginnings of
@@ -49,7 +49,7 @@ func (c *capturer) kthreads() {
 	groups := map[string][]*sample.Task{}
 	for _, t := range c.s.Tasks {
 		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || c.o.Only != nil && !c.o.Only[t.TGID] ||
-			!c.within(t.Affinity) || fleeting.MatchString(t.ID.Comm) || immovable.MatchString(t.ID.Comm) {
+			!c.within(t.Affinity) || fleeting().MatchString(t.ID.Comm) || immovable().MatchString(t.ID.Comm) {
 			continue
 		}
 		groups[familyOf(t.ID.Comm)] = append(groups[familyOf(t.ID.Comm)], t)
@@ -63,9 +63,9 @@ func (c *capturer) kthreads() {
 // after the next boot.
 func familyOf(comm string) string {
 	switch {
-	case ofLine.MatchString(comm):
+	case ofLine().MatchString(comm):
 		return "irq/*-" + escape(comm[strings.IndexByte(comm, '-')+1:])
-	case perCPU.MatchString(comm):
+	case perCPU().MatchString(comm):
 		return escape(comm[:strings.LastIndexByte(comm, '/')]) + "/*"
 	}
 	return nameOf(comm)
@@ -79,7 +79,7 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 	alike := true
 	for i, t := range threads {
 		has[i] = c.shapeOf(t)
-		if ofLine.MatchString(t.ID.Comm) {
+		if ofLine().MatchString(t.ID.Comm) {
 			delete(has[i], tune.Affinity) // which follows the line's
 		}
 		maps.Copy(worth, c.worth(t, has[i]))
@@ -92,7 +92,7 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 	for i, t := range threads {
 		twin := slices.IndexFunc(threads, func(o *sample.Task) bool { return o.ID.Comm == t.ID.Comm })
 		switch {
-		case ofLine.MatchString(t.ID.Comm) || twin < i && !equalShapes(has[twin], has[i]):
+		case ofLine().MatchString(t.ID.Comm) || twin < i && !equalShapes(has[twin], has[i]):
 			c.note("kernel threads %s differ and cannot be told apart by their names; they are not saved", quoted(name))
 			c.p.Kthreads = c.p.Kthreads[:before]
 			return

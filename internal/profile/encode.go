@@ -2,11 +2,12 @@ package profile
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"piton/internal/pattern"
 )
 
 const header = `# piton apply FILE --check   shows what it would change; without --check it changes it
@@ -173,11 +174,11 @@ func quote(s string) string {
 	return b.String()
 }
 
-var whole = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
+var whole = pattern.Lazy(`^(0|-?[1-9][0-9]{0,17})$`)
 
 // number writes a whole number bare, and anything else as a text.
 func number(s string) string {
-	if whole.MatchString(s) {
+	if whole().MatchString(s) {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return strconv.FormatInt(n, 10)
 		}

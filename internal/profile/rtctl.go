@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/pattern"
 )
 
 // rtctlLine is what tuna save writes: group:policy:priority:affinity:regex. Files
 // of rtctl itself have no affinity.
-var rtctlLine = regexp.MustCompile(`^([^:\s]+):([fbroi*]):([0-9]*):(?:([0-9a-fA-Fx,*]*):)?(.+)$`)
+var rtctlLine = pattern.Lazy(`^([^:\s]+):([fbroi*]):([0-9]*):(?:([0-9a-fA-Fx,*]*):)?(.+)$`)
 
 // isRtctl reports whether the first line that says something has that form.
 func isRtctl(data []byte) bool {
 	is := false
 	for _, line := range meaningful(data) {
-		is = rtctlLine.MatchString(line)
+		is = rtctlLine().MatchString(line)
 		break
 	}
 	return is
@@ -32,7 +33,7 @@ var rtctlPolicies = map[string]string{"f": "FIFO", "r": "RR", "b": "BATCH", "o":
 func parseRtctl(data []byte) (*Profile, error) {
 	p := &Profile{Version: Version, Origin: "rtctl groups, as tuna save writes them"}
 	for number, line := range meaningful(data) {
-		m := rtctlLine.FindStringSubmatch(line)
+		m := rtctlLine().FindStringSubmatch(line)
 		if m == nil {
 			return nil, &Error{Line: number, Text: "this is no rtctl group, name:policy:priority:affinity:regex with f, r, b, o or * as the policy"}
 		}

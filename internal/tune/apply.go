@@ -78,7 +78,7 @@ func (r *run) refresh(c *Change) {
 	}
 	h := r.guard(*c)
 	defer r.drop(c.PID, h)
-	if err := r.still(*c, h, r.present); err != nil {
+	if err := r.still(*c, h); err != nil {
 		r.fail(c, err)
 		return
 	}
@@ -134,7 +134,7 @@ func (r *run) make(ctx context.Context, changes []Change) error {
 func (r *run) one(c *Change) {
 	h := r.guard(*c)
 	defer r.drop(c.PID, h)
-	if err := r.still(*c, h, r.present); err != nil {
+	if err := r.still(*c, h); err != nil {
 		r.fail(c, err)
 		return
 	}
@@ -144,7 +144,7 @@ func (r *run) one(c *Change) {
 	}
 	now, err := r.t.read(*c)
 	if err == nil || errors.Is(err, syscall.ESRCH) {
-		err = errors.Join(err, r.still(*c, h, r.recheck))
+		err = errors.Join(err, r.still(*c, h))
 	}
 	if err != nil {
 		r.fail(c, err)
@@ -167,13 +167,13 @@ func (r *run) guard(c Change) hold {
 }
 
 // still makes sure that the change's number, or its path, means what it meant.
-func (r *run) still(c Change, h hold, task func(Change, hold) error) error {
+func (r *run) still(c Change, h hold) error {
 	if c.file() {
 		if err := r.t.same(c); err != nil || c.PID == 0 {
 			return err
 		}
 	}
-	return task(c, h)
+	return r.means(c, h)
 }
 
 func (r *run) fail(c *Change, err error) {

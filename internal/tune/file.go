@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"piton/internal/cpuset"
+	"piton/internal/pattern"
 )
 
 // The attributes of files of the kernel, below /proc and /sys.
@@ -54,39 +54,39 @@ const queuePath = `/sys/class/net/[^/\s\x00]+/queues/`
 
 var fileAttributes = map[Attribute]fileAttribute{
 	IRQAffinity: {
-		path: whole(`/proc/irq/[0-9]+/smp_affinity_list`), decode: decodeList, encode: encodeList,
+		path: pattern.Whole(`/proc/irq/[0-9]+/smp_affinity_list`), decode: decodeList, encode: encodeList,
 		cpus: true, title: "affinity", noun: [2]string{"IRQ", "IRQs"},
 	},
 	DefaultIRQAffinity: {
-		path: whole(`/proc/irq/default_smp_affinity`), decode: decodeMask, encode: encodeMask,
+		path: pattern.Whole(`/proc/irq/default_smp_affinity`), decode: decodeMask, encode: encodeMask,
 		cpus: true, title: "affinity", noun: [2]string{"default of new IRQs", "defaults of new IRQs"},
 	},
 	WorkqueueMask: {
-		path: whole(`/sys/devices/virtual/workqueue/([^/\s\x00]+/)?cpumask`), decode: decodeMask, encode: encodeMask,
+		path: pattern.Whole(`/sys/devices/virtual/workqueue/([^/\s\x00]+/)?cpumask`), decode: decodeMask, encode: encodeMask,
 		cpus: true, title: "CPUs", noun: [2]string{"workqueue mask", "workqueue masks"},
 	},
 	RPSCPUs: {
-		path: whole(queuePath + `rx-[0-9]+/rps_cpus`), decode: decodeMask, encode: encodeAnyMask,
+		path: pattern.Whole(queuePath + `rx-[0-9]+/rps_cpus`), decode: decodeMask, encode: encodeAnyMask,
 		cpus: true, title: "RPS CPUs", noun: [2]string{"receive queue", "receive queues"},
 	},
 	XPSCPUs: {
-		path: whole(queuePath + `tx-[0-9]+/xps_cpus`), decode: decodeMask, encode: encodeAnyMask,
+		path: pattern.Whole(queuePath + `tx-[0-9]+/xps_cpus`), decode: decodeMask, encode: encodeAnyMask,
 		cpus: true, title: "XPS CPUs", noun: [2]string{"sending queue", "sending queues"},
 	},
 	RPSFlows: {
-		path: whole(queuePath + `rx-[0-9]+/rps_flow_cnt`), decode: decodeWords, encode: encodeCount,
+		path: pattern.Whole(queuePath + `rx-[0-9]+/rps_flow_cnt`), decode: decodeWords, encode: encodeCount,
 		rounds: true, title: "RFS flows", noun: [2]string{"receive queue", "receive queues"},
 	},
 	RFSEntries: {
-		path: whole(`/proc/sys/net/core/rps_sock_flow_entries`), decode: decodeWords, encode: encodeCount,
+		path: pattern.Whole(`/proc/sys/net/core/rps_sock_flow_entries`), decode: decodeWords, encode: encodeCount,
 		rounds: true, title: "entries", noun: [2]string{"flow table", "flow tables"},
 	},
 	Sysctl: {
-		path: whole(`/proc/sys/[^/\s\x00]+(/[^/\s\x00]+)*`), decode: decodeWords, encode: encodeWords,
+		path: pattern.Whole(`/proc/sys/[^/\s\x00]+(/[^/\s\x00]+)*`), decode: decodeWords, encode: encodeWords,
 		title: "value", noun: [2]string{"sysctl", "sysctls"},
 	},
 	AutogroupNice: {
-		path: whole(`/proc/[0-9]+/autogroup`), decode: decodeAutogroup, encode: encodeNice,
+		path: pattern.Whole(`/proc/[0-9]+/autogroup`), decode: decodeAutogroup, encode: encodeNice,
 		title: "autogroup nice", noun: [2]string{"session", "sessions"},
 	},
 }
@@ -101,11 +101,6 @@ func (f fileAttribute) canonical(value string) (string, error) {
 		return "", usagef("%v", err)
 	}
 	return text, nil
-}
-
-// whole compiles a pattern when it is asked for, not when piton starts.
-func whole(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) })
 }
 
 // programs are sysctls that make the kernel run what they name, with all

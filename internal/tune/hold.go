@@ -79,25 +79,21 @@ func (r *run) check(c Change, h hold) error {
 	return nil
 }
 
-// present makes sure, before a change, that the number means a thread of the
-// process that was meant. For a thread that was asked for by itself, and one whose
-// change is undone, it must be that very thread. All are told apart by recheck; here
-// it saves reading a file of each thread.
-func (r *run) present(c Change, h hold) error {
-	if !h.meant || r.alone[c.TID] || len(r.plan.Undoes) > 0 {
-		return r.check(c, h)
+// means makes sure that the number means the change's task. There is no call that
+// changes a task by its pidfd, so it is asked before the change and again after it.
+// For a thread that was asked for by itself, and one whose change is undone, it must
+// be that very thread, by its start. Any other need only be a thread of the process
+// that was meant, which saves reading a file of each: one that was born with the
+// number meanwhile was to be given the same.
+func (r *run) means(c Change, h hold) error {
+	if h.meant && !r.alone[c.TID] && len(r.plan.Undoes) == 0 {
+		return h.handle.HasThread(c.TID)
 	}
-	return h.handle.HasThread(c.TID)
-}
-
-// recheck tells, after a change, whether the number meant the task all along.
-// There is no call that changes a task by its pidfd, so this is how it is known.
-func (r *run) recheck(c Change, h hold) error {
 	if err := r.check(c, h); err != nil {
 		return err
 	}
 	if h.handle != nil {
-		return h.handle.Alive()
+		return h.handle.Alive() // if it is, the number has meant it all along
 	}
 	return nil
 }

@@ -201,8 +201,8 @@ func lastID(f io.ReaderAt, size int64) (last uint64, whole bool, err error) {
 		if start == 0 && window < size {
 			continue // the last line is longer than the window
 		}
-		if r, err := parseRecord(buf[start:]); err == nil {
-			return r.Last, whole, nil
+		if last, err := lastOf(buf[start:]); err == nil {
+			return last, whole, nil
 		}
 		if window == size {
 			return highestID(buf), whole, nil
@@ -214,11 +214,38 @@ func lastID(f io.ReaderAt, size int64) (last uint64, whole bool, err error) {
 func highestID(data []byte) uint64 {
 	var last uint64
 	for line := range bytes.Lines(data) {
-		if r, err := parseRecord(line); err == nil {
-			last = max(last, r.Last)
+		if given, err := lastOf(line); err == nil {
+			last = max(last, given)
 		}
 	}
 	return last
+}
+
+// lastOf returns the Last of a line that is a record or begins like one. The
+// changes, of thousands of threads perhaps, come after it and are not read.
+func lastOf(line []byte) (uint64, error) {
+	var r record
+	fields := map[string]any{"v": &r.Version, "id": &r.ID, "last": &r.Last}
+	in := json.NewDecoder(bytes.NewReader(line))
+	if _, err := in.Token(); err != nil { // the brace
+		return 0, err
+	}
+	for len(fields) > 0 {
+		name, err := in.Token()
+		if err != nil {
+			return 0, err
+		}
+		key, _ := name.(string)
+		field := fields[key]
+		if field == nil {
+			field = new(json.RawMessage)
+		}
+		if err := in.Decode(field); err != nil {
+			return 0, err
+		}
+		delete(fields, key)
+	}
+	return r.Last, r.check()
 }
 
 // parseRecord reads one line of a journal.
@@ -227,11 +254,15 @@ func parseRecord(line []byte) (record, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return record{}, err
 	}
+	return r, r.check()
+}
+
+func (r *record) check() error {
 	if r.Version != recordVersion {
-		return record{}, fmt.Errorf("version %d, this piton reads %d", r.Version, recordVersion)
+		return fmt.Errorf("version %d, this piton reads %d", r.Version, recordVersion)
 	}
 	if r.ID == 0 || r.Last < r.ID {
-		return record{}, errors.New("no valid id")
+		return errors.New("no valid id")
 	}
-	return r, nil
+	return nil
 }

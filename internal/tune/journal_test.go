@@ -153,6 +153,8 @@ func TestJournalKeepsDamage(t *testing.T) {
 	}{
 		"cut short":       {whole + "\n" + `{"v":1,"kind":"end","id":7,"la`, nil, 8}, // piton was killed: no damage
 		"cut in a letter": {whole + "\n" + `{"v":1,"kind":"begin","id":8,"comm":"\u00`, nil, 8},
+		"cut behind last": {whole + "\n" + `{"v":1,"kind":"begin","id":8,"last":8,"ti`, nil, 9},
+		"damaged changes": {whole + "\n" + `{"v":1,"kind":"begin","id":8,"last":8,"time":oops}` + "\n", []int{2}, 9},
 		"torn nonsense":   {whole + "\n" + "\x00\x00\x00", []int{2}, 8},
 		"nonsense inside": {"\x00\x01 \x1b[2J\n" + whole + "\n", []int{1}, 8},
 		"only nonsense":   {"hello\n", []int{1}, 1},

@@ -4,12 +4,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/pattern"
 )
 
 // Overwriter is somebody who sets what a plan sets, and may set it again.
@@ -171,7 +171,7 @@ func (t *Tuner) running() func(name string) bool {
 
 // container recognises the cgroups of containers: Docker's, containerd's and
 // CRI-O's below kubepods, Podman's and LXC's.
-var container = regexp.MustCompile(`(?:^|/)(?:docker[-/]|cri-containerd[-:]|crio-|libpod-|lxc(?:\.payload)?[./])([^/]+?)(?:\.scope)?(?:/|$)`)
+var container = pattern.Lazy(`(?:^|/)(?:docker[-/]|cri-containerd[-:]|crio-|libpod-|lxc(?:\.payload)?[./])([^/]+?)(?:\.scope)?(?:/|$)`)
 
 // groupOwners returns who owns the process's cgroup and sets one of the attributes.
 func (t *Tuner) groupOwners(pid kernel.TID, attributes []Attribute) []Overwriter {
@@ -202,7 +202,7 @@ func (t *Tuner) groupOwners(pid kernel.TID, attributes []Attribute) []Overwriter
 // cpusetOwner names the manager of a container's cgroup.
 func cpusetOwner(group string) string {
 	short := ""
-	if m := container.FindStringSubmatch(group); m != nil {
+	if m := container().FindStringSubmatch(group); m != nil {
 		short = m[1][:min(12, len(m[1]))]
 	}
 	switch {

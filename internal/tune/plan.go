@@ -122,7 +122,9 @@ func (p *planner) target(target Target, settings []wanted) error {
 		p.plan.follow = append(p.plan.follow, f)
 	}
 	found := false
-	for _, k := range living(tasks) {
+	alive := living(tasks)
+	p.plan.Changes = slices.Grow(p.plan.Changes, len(alive)*len(settings))
+	for _, k := range alive {
 		found = p.task(k, settings) || found
 	}
 	if !found {
@@ -134,7 +136,7 @@ func (p *planner) target(target Target, settings []wanted) error {
 // living leaves out threads and children that have ended but are still listed,
 // unless nothing else is left.
 func living(tasks []task) []task {
-	var out []task
+	out := make([]task, 0, len(tasks))
 	for _, k := range tasks {
 		if !ended(k.state) {
 			out = append(out, k)
