@@ -230,6 +230,37 @@ func TestApplyConfessesAHitSuccessor(t *testing.T) {
 	assert.Contains(t, result.Changes[0].Reason, "its number now means other, which may have been given CPU 1 instead")
 }
 
+// The same with one thread of a process, which lives on.
+func TestApplyConfessesAHitSuccessorOfAThread(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pid  kernel.TID // of the process that gets the thread's number
+		want string
+	}{
+		"another process": {11, "affinity 0-3 to 1: failed"},
+		"its own process": {10, "affinity 0-3 to 1: done"}, // to be given the same, as any of its threads
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.spawn(10, 10)
+			m.spawn(10, 11)
+			tuner := m.tuner(Options{})
+			plan, err := tuner.Plan(context.Background(), pin(ScopeProcess, cpuset.Of(1), 10))
+			require.NoError(t, err)
+			m.Before("SetAffinity", 11, func() {
+				m.end(11)
+				m.spawn(tt.pid, 11)
+				m.tasks[11].Comm, m.tasks[11].StartTicks = []byte("other"), 99999
+			})
+			result, err := tuner.Apply(context.Background(), plan)
+			require.NoError(t, err)
+			assert.Equal(t, []string{"affinity 0-3 to 1: done", tt.want}, outcome(result.Changes))
+			if tt.pid != 10 {
+				assert.Contains(t, result.Changes[1].Reason, "its number now means other, which may have been given CPU 1 instead")
+			}
+		})
+	}
+}
+
 func TestApplyWithoutPidfds(t *testing.T) {
 	m := newMachine(t)
 	m.spawn(10, 10)

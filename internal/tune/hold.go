@@ -111,6 +111,7 @@ func (r *run) confess(c *Change) {
 	if k, err := r.t.look(st.TGID, c.TID); err != nil || ended(k.state) {
 		return
 	}
+	c.Status = Failed
 	c.Reason = fmt.Sprintf("%d ended while it was being changed, and its number now means %s, which may have been given %s instead: look at it",
 		c.TID, printable(st.Comm), describe(c.Attribute, c.After))
 }
