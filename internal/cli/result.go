@@ -165,7 +165,7 @@ func resultError(r tune.Result) error {
 		text = fmt.Errorf("%d of %d changes failed, the first: %w", bad, len(r.Changes), text)
 	}
 	switch {
-	case bad < len(r.Changes):
+	case bad < len(r.Changes) || r.Changed():
 		return codeError{ExitSome, text}
 	case denied == bad:
 		return codeError{ExitNotPermitted, text}

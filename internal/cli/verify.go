@@ -132,7 +132,7 @@ func settersOf(entries []tune.Entry) setters {
 			continue
 		}
 		for _, c := range e.Changes {
-			if c.Status == tune.Done {
+			if c.Status == tune.Done || c.Taken {
 				out[setting{c.TID, c.StartTicks, c.Path, c.Attribute}] = setter{e.ID, e.User, c.After}
 			}
 		}

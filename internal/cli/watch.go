@@ -95,6 +95,7 @@ func (a *app) watched(fs procfs.FS, words []string, scope tune.Scope) (t watch.T
 	}
 	gone := []error{unmatched}
 	seen := map[kernel.TID]bool{}
+	threads := 0
 	for _, one := range found {
 		st, err := fs.Status(one.TID)
 		if err != nil {
@@ -102,8 +103,8 @@ func (a *app) watched(fs procfs.FS, words []string, scope tune.Scope) (t watch.T
 			continue
 		}
 		id := st.TGID
-		if scope == tune.ScopeThread {
-			id = one.TID
+		if one.Scope == tune.ScopeThread { // thread:/regex/, too
+			id, threads = one.TID, threads+1
 		}
 		if !seen[id] {
 			seen[id] = true
@@ -111,6 +112,12 @@ func (a *app) watched(fs procfs.FS, words []string, scope tune.Scope) (t watch.T
 		}
 	}
 	missing = errors.Join(gone...)
+	if threads > 0 {
+		if scope != tune.ScopeThread && threads < len(found) {
+			return t, nil, usagef("thread:/regex/ means single threads, and the other words whole processes; watch the one or the other, or say --thread")
+		}
+		scope = tune.ScopeThread
+	}
 	if len(t.IDs) == 0 {
 		return t, nil, missing
 	}

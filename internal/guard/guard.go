@@ -69,7 +69,7 @@ func (l Launcher) Apply(ctx context.Context, t *tune.Tuner, plan tune.Plan, afte
 	plan.Mirror = g.mirror
 	result, err := t.Apply(ctx, plan)
 	g.Entry = result.Entry
-	if result.Entry == 0 || result.Count(tune.Done) == 0 {
+	if result.Entry == 0 || !result.Changed() {
 		return result, nil, errors.Join(err, g.Dismiss())
 	}
 	return result, g, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
@@ -35,11 +34,9 @@ func (r *reader) read() (Facts, error) {
 	if err != nil {
 		return f, err
 	}
-	since, err := procfs.ParseUptime(up)
-	if err != nil {
+	if f.Ticks, err = procfs.ParseUptimeTicks(up); err != nil {
 		return f, err
 	}
-	f.Ticks = uint64(since / (time.Second / ticksPerS))
 	online, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
 		return f, err
@@ -58,9 +55,6 @@ func (r *reader) read() (Facts, error) {
 	f.Masks = masks()
 	return f, nil
 }
-
-// ticksPerS is USER_HZ on all machines that Go has Linux for.
-const ticksPerS = 100
 
 func (r *reader) tasks(f *Facts) error {
 	pids, err := r.proc.Processes()

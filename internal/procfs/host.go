@@ -82,6 +82,13 @@ func ParseUptime(b []byte) (time.Duration, error) {
 	return time.Duration(up) * 10 * time.Millisecond, nil
 }
 
+// ParseUptimeTicks parses /proc/uptime in the unit of Stat.StartTicks.
+func ParseUptimeTicks(b []byte) (uint64, error) {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on all machines that Go has Linux for
+	up, err := ParseUptime(b)
+	return uint64(up / tick), err
+}
+
 // Sysctl reads a file of /proc/sys that holds one number, such as
 // "kernel/perf_event_paranoid".
 func (f FS) Sysctl(name string) (int64, error) {

@@ -78,7 +78,7 @@ func touchedBy(entries []tune.Entry) map[touch]bool {
 			continue
 		}
 		for _, c := range e.Changes {
-			if c.Status != tune.Done && c.Status != tune.Planned {
+			if c.Status != tune.Done && c.Status != tune.Planned && !c.Taken {
 				continue
 			}
 			if c.Path != "" {

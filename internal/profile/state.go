@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
@@ -59,9 +58,6 @@ func (p *Profile) Needs() Needs {
 	}
 }
 
-// ticksPerS is USER_HZ on all machines that Go has Linux for.
-const ticksPerS = 100
-
 // workqueueMask is the file of the CPUs of unbound workqueues.
 const workqueueMask = "/sys/devices/virtual/workqueue/cpumask"
 
@@ -73,9 +69,7 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	s := &State{Topology: topo, Self: kernel.TID(os.Getpid())}
 	if up, err := procfs.New(root).File("uptime"); err == nil {
-		if since, err := procfs.ParseUptime(up); err == nil {
-			s.Ticks = uint64(since / (time.Second / ticksPerS))
-		}
+		s.Ticks, _ = procfs.ParseUptimeTicks(up) // 0: not known
 	}
 	sysctls := filepath.Join(root, "proc", "sys")
 	s.Sysctl = func(file string) (string, error) {

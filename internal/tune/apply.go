@@ -24,7 +24,9 @@ type run struct {
 	known  map[kernel.TID]uint64 // threads that have been dealt with, and their starts in ticks
 	alone  map[kernel.TID]bool   // threads that were asked for by themselves
 	warned map[string]bool
-	stuck  map[int]bool // interrupt lines that could not be moved: their threads stay as well
+	stuck  map[int]bool        // interrupt lines that could not be moved: their threads stay as well
+	named  map[kernel.TID]bool // processes that a target names
+	made   uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
 }
 
 // Apply carries a plan out: it journals and syncs what it is about to change,
@@ -39,12 +41,13 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 	}
 	r := &run{
 		t: t, plan: &plan, holds: map[kernel.TID]hold{},
-		known: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{}, warned: map[string]bool{}, stuck: map[int]bool{},
+		known: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{}, warned: map[string]bool{}, stuck: map[int]bool{}, named: map[kernel.TID]bool{},
 	}
 	defer r.release()
 	r.result.Changes = append([]Change(nil), plan.Changes...)
 	for _, q := range plan.Requests {
 		for _, target := range q.Targets {
+			r.named[target.TID] = true
 			if target.Scope == ScopeThread {
 				r.alone[target.TID] = true
 			}
@@ -52,6 +55,7 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 	}
 	for _, c := range plan.Changes {
 		r.known[c.TID] = c.StartTicks
+		r.named[c.PID] = r.named[c.PID] || r.named[c.TID]
 	}
 	for i := range r.result.Changes {
 		r.refresh(&r.result.Changes[i])
@@ -60,9 +64,11 @@ func (t *Tuner) Apply(ctx context.Context, plan Plan) (Result, error) {
 		return Result{}, err
 	}
 	err := r.make(ctx, r.result.Changes)
+	r.made = t.ticks()
 	if err == nil {
 		err = r.settle(ctx)
 	}
+	r.result.Undone = r.undone()
 	return r.result, errors.Join(err, r.end())
 }
 
@@ -148,6 +154,7 @@ func (r *run) one(c *Change) {
 	}
 	if err != nil {
 		r.fail(c, err)
+		c.Taken = !c.gone() // it was written, and nobody knows what it is now
 		r.confess(c)
 		return
 	}
@@ -181,14 +188,15 @@ func (r *run) fail(c *Change, err error) {
 	c.Reason = r.t.explain(*c, err)
 	if c.gone() && r.passing(*c) {
 		c.Status = Unchanged
-		c.Reason = "the thread ended meanwhile"
+		c.Reason = "it ended meanwhile"
 	}
 }
 
 // passing reports whether a task that ended was one thread of a process that
-// lives on: threads come and go, and nobody asked for that one.
+// lives on, or one process of a tree: they come and go, and nobody asked for that
+// one. No target names what an undo takes back.
 func (r *run) passing(c Change) bool {
-	if r.plan.Sweep != nil {
+	if r.plan.Sweep != nil || !c.file() && !r.alone[c.TID] && !r.named[c.PID] {
 		return true
 	}
 	if c.TID == c.PID || r.alone[c.TID] {
@@ -206,9 +214,12 @@ func (r *run) differs(c *Change, now string) {
 		c.Attribute == Memory && r.partly(c, want, now) {
 		return
 	}
-	c.Status = Failed
+	c.Status, c.Taken = Failed, !c.Attribute.alike(now, c.Before)
 	c.Err = fmt.Errorf("%s of %s reads back as %s", describe(c.Attribute, want), c.Object(), now)
 	c.Reason = fmt.Sprintf("it did not stick: %s was set and %s is in force; something else sets it too", want, now)
+	if c.file() {
+		c.Reason = fmt.Sprintf("it did not stick: %s was set and %s is in force; the kernel made that of it, or something else sets it too", want, now)
+	}
 }
 
 // cut recognises the kernel's silent intersection with the cpuset and the

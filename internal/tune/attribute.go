@@ -72,6 +72,11 @@ func writeAffinity(t *Tuner, c Change) error {
 	if err != nil {
 		return err
 	}
+	if c.unbound {
+		if possible, err := t.possible(); err == nil && mask.SubsetOf(possible) {
+			mask = possible // the kernel cuts it to what was read
+		}
+	}
 	return t.o.Sched.SetAffinity(c.TID, mask)
 }
 

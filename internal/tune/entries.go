@@ -107,7 +107,7 @@ func (e *Entry) take(r record, boot string) {
 	switch r.Kind {
 	case kindBegin:
 		e.Time, e.BootID, e.User, e.Command, e.Reason = r.Time, r.Boot, r.User, r.Command, r.Reason
-		e.Undoes, e.Targets, e.Sweep = r.Undoes, r.Targets, r.Sweep
+		e.Undoes, e.Targets, e.Sweep, e.Ticks = r.Undoes, r.Targets, r.Sweep, r.Ticks
 		e.PastBoot = r.Boot != boot
 		e.add(r.Changes)
 	case kindMore:
@@ -120,7 +120,7 @@ func (e *Entry) take(r record, boot string) {
 
 // ChangedNothing reports whether none of the changes came about: all were refused.
 func (e *Entry) ChangedNothing() bool {
-	return e.Finished && !slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Status == Done || c.Status == Planned })
+	return e.Finished && !slices.ContainsFunc(e.Changes, func(c Change) bool { return c.took() || c.Status == Planned })
 }
 
 func (e *Entry) add(changes []jchange) {

@@ -83,6 +83,7 @@ type record struct {
 	Undoes  []uint64  `json:"undoes,omitempty"`
 	Undone  []uint64  `json:"undone,omitempty"` // those of Undoes that are wholly taken back
 	Sweep   uint64    `json:"sweep,omitempty"`
+	Ticks   uint64    `json:"ticks,omitempty"` // of begin: USER_HZ since boot
 	Targets []Target  `json:"targets,omitempty"`
 	Changes []jchange `json:"changes,omitempty"`
 }
@@ -106,6 +107,7 @@ type jchange struct {
 	Before     string     `json:"before"`
 	After      string     `json:"after"`
 	Status     Status     `json:"status,omitempty"`
+	Taken      bool       `json:"taken,omitempty"`
 	Error      string     `json:"error,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 }
@@ -115,7 +117,7 @@ func toJournal(changes []Change) []jchange {
 	for i, c := range changes {
 		out[i] = jchange{
 			PID: c.PID, TID: c.TID, StartTicks: c.StartTicks, Comm: c.Comm, Path: c.Path, Name: c.Name, Attribute: c.Attribute,
-			Before: c.Before, After: c.After, Status: c.Status, Reason: c.Reason,
+			Before: c.Before, After: c.After, Status: c.Status, Taken: c.Taken, Reason: c.Reason,
 		}
 		if c.Err != nil {
 			out[i].Error = c.Err.Error()
@@ -127,7 +129,7 @@ func toJournal(changes []Change) []jchange {
 func (c jchange) change() Change {
 	out := Change{
 		PID: c.PID, TID: c.TID, StartTicks: c.StartTicks, Comm: c.Comm, Path: c.Path, Name: c.Name, Attribute: c.Attribute,
-		Before: c.Before, After: c.After, Status: c.Status, Reason: c.Reason,
+		Before: c.Before, After: c.After, Status: c.Status, Taken: c.Taken, Reason: c.Reason,
 	}
 	if c.Error != "" {
 		out.Err = errors.New(c.Error)

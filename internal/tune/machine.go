@@ -19,6 +19,16 @@ func (t *Tuner) online() (cpuset.Set, error) {
 	return readSet(filepath.Join(t.o.Proc.Root(), "sys/devices/system/cpu/online"))
 }
 
+// ticks is the time since boot in USER_HZ, the unit of start times; 0 if it is not known.
+func (t *Tuner) ticks() uint64 {
+	up, err := t.o.Proc.File("uptime")
+	if err != nil {
+		return 0
+	}
+	now, _ := procfs.ParseUptimeTicks(up)
+	return now
+}
+
 func readSet(path string) (cpuset.Set, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"syscall"
 
 	"piton/internal/cpuset"
@@ -17,6 +16,7 @@ import (
 type follow struct {
 	target     Target
 	attributes []Attribute
+	asked      []wanted // of attributes; an undo has none
 	// inherited: only threads that have the value which the plan takes back are
 	// concerned (undo); otherwise every new thread is.
 	inherited bool
@@ -29,27 +29,13 @@ type planner struct {
 	index map[changeKey]int // into plan.Changes, so that the last request wins
 	warns map[string]bool
 	fresh uint64 // the core-scheduling cookie made for this plan, 0 = none yet
-
-	online func() (cpuset.Set, error) // read once
-	limits map[kernel.TID]limit       // by process
+	bounds
 }
 
-// limit is the CPUs that a process's cpuset allows, and the cgroup that says so.
-type limit struct {
-	cpus   cpuset.Set
-	cgroup string
-	err    error
-}
-
-// cpuset is Tuner.Cpuset, asked once for each process: its threads share it, but
-// in a threaded cgroup, where the kernel has the last word all the same.
-func (p *planner) cpuset(pid kernel.TID) limit {
-	l, known := p.limits[pid]
-	if !known {
-		l.cpus, l.cgroup, l.err = p.t.Cpuset(pid)
-		p.limits[pid] = l
+func (t *Tuner) planner() *planner {
+	return &planner{
+		t: &resolver{Tuner: t}, index: map[changeKey]int{}, warns: map[string]bool{}, bounds: t.bounds(),
 	}
-	return l
 }
 
 type changeKey struct {
@@ -68,10 +54,8 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 	if !t.o.Proc.Live() {
 		return Plan{}, ErrNotLive
 	}
-	p := planner{
-		t: &resolver{Tuner: t}, plan: Plan{Requests: requests}, index: map[changeKey]int{}, warns: map[string]bool{},
-		online: sync.OnceValues(t.online), limits: map[kernel.TID]limit{},
-	}
+	p := t.planner()
+	p.plan.Requests = requests
 	for _, r := range requests {
 		for _, f := range r.Files {
 			if err := errors.Join(ctx.Err(), p.file(f)); err != nil {
@@ -113,7 +97,7 @@ func (p *planner) target(target Target, settings []wanted) error {
 	f := follow{target: target}
 	for _, w := range settings {
 		if !attributes[w.attribute].process {
-			f.attributes = append(f.attributes, w.attribute)
+			f.attributes, f.asked = append(f.attributes, w.attribute), append(f.asked, w)
 		} else if target.Scope == ScopeThread && tasks[0].tid != tasks[0].pid {
 			return usagef("%s belongs to the whole process %d, not to its thread %d", w.attribute, tasks[0].pid, target.TID)
 		}

@@ -20,7 +20,7 @@ func (r *run) begin() error {
 func (r *run) record(changes []Change) record {
 	out := record{
 		Kind: kindBegin, Boot: r.t.o.Journal.boot, User: r.t.o.User, Command: r.t.o.Command,
-		Undoes: r.plan.Undoes, Changes: toJournal(changes),
+		Undoes: r.plan.Undoes, Ticks: r.t.ticks(), Changes: toJournal(changes),
 	}
 	if r.plan.Sweep != nil {
 		out.Sweep = r.plan.Sweep.AtTicks

@@ -131,7 +131,10 @@ func (r *run) newborn(f follow, k task) []Change {
 			PID: k.pid, TID: k.tid, StartTicks: k.startTicks, Comm: k.comm,
 			Attribute: a, Before: now, After: model.After, Status: Planned,
 		}
-		if now == model.After {
+		if !r.asked(f, k, &c) {
+			continue
+		}
+		if now == c.After {
 			// What it would have had but for us: its creator's old value.
 			c.Before, c.Status, c.Reason = model.Before, Done, "born meanwhile with the new value"
 			if c.Before == c.After {
@@ -143,6 +146,29 @@ func (r *run) newborn(f follow, k task) []Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// asked makes of a newborn's change what the request means for a thread like it:
+// what the model got may hang on the policy that the model has. It reports false
+// for a thread that is to be left as it is.
+func (r *run) asked(f follow, k task, c *Change) bool {
+	i := slices.IndexFunc(f.asked, func(w wanted) bool { return w.attribute == c.Attribute })
+	if i < 0 || c.Attribute != Policy && c.Attribute != Slice && c.Attribute != Clamp {
+		return true
+	}
+	c.After = f.asked[i].value
+	r.t.planner().prepare(k, c)
+	if c.Status == Refused {
+		return false
+	}
+	c.Status = Planned
+	if c.Attribute != Policy || r.made == 0 || k.startTicks <= r.made {
+		return true
+	}
+	// Reset-on-fork asks for children that are ordinary (sched(7)), and by then all
+	// threads that have some had it.
+	after, err := parsePolicy(c.After)
+	return err != nil || !after.ResetOnFork || policyOf(c.Before) != kernel.Other
 }
 
 // model returns the change that was planned for the leader of the thread's

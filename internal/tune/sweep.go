@@ -91,7 +91,7 @@ func (u *undoer) born(e Entry) error {
 // bornMeanwhile asks for what tasks have to get back that were born while sweeps
 // were undone, from parents whose turn had not come.
 func (u *undoer) bornMeanwhile(chosen []Entry) ([]Request, error) {
-	now := undoer{t: u.t, q: u.q, entries: u.entries, index: map[changeKey]int{}}
+	now := u.t.undoer(u.q, u.entries)
 	for _, e := range chosen {
 		now.entry(e)
 		if err := now.born(e); err != nil {
@@ -138,7 +138,7 @@ func (b *births) task(e Entry, k task) {
 	if elder, ok := b.elder(k, value); ok {
 		c.Before, c.After = elder.Before, value
 		b.index[c.key()] = len(b.goals)
-		b.goals = append(b.goals, goal{Change: c, entry: e.ID, before: c.Before})
+		b.goals = append(b.goals, goal{Change: c, oldest: e.ID, before: c.Before})
 	}
 }
 

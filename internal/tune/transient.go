@@ -115,7 +115,9 @@ func (g TransientGroup) Empty() (bool, error) {
 }
 
 // Remove removes the group, those below it that the command left, and switches
-// the controller off again unless others use it by now.
+// the controller off again unless others use it by now: the kernel would take
+// their limits from them without a word (cgroup_subtree_control_write asks only
+// whether they hand the controller down).
 func (g TransientGroup) Remove() error {
 	below, err := os.ReadDir(g.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,10 +128,28 @@ func (g TransientGroup) Remove() error {
 			err = errors.Join(err, TransientGroup{Dir: filepath.Join(g.Dir, e.Name())}.Remove())
 		}
 	}
-	if err = errors.Join(err, os.Remove(g.Dir)); err == nil && g.Enabled != "" {
-		_ = writeGroup(g.Enabled, "cgroup.subtree_control", "-cpuset") // EBUSY: it is in use
+	if err = errors.Join(err, os.Remove(g.Dir)); err == nil && g.Enabled != "" && !limitsBelow(g.Enabled) {
+		_ = writeGroup(g.Enabled, "cgroup.subtree_control", "-cpuset") // EBUSY: handed down further
 	}
 	return err
+}
+
+// limitsBelow reports whether a group right below dir has a cpuset of its own, or
+// may have one.
+func limitsBelow(dir string) bool {
+	groups, err := os.ReadDir(dir)
+	if err != nil {
+		return true
+	}
+	for _, group := range groups {
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			text, err := os.ReadFile(filepath.Join(dir, group.Name(), file))
+			if err == nil && strings.TrimSpace(string(text)) != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // markGroup tells rights from what the kernel does not have.

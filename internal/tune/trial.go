@@ -57,7 +57,8 @@ func MirroredEntry(lines []byte) (Entry, error) {
 // processes that started no earlier than since, in ticks after boot, and have
 // the value that piton set.
 func (t *Tuner) PlanRevert(ctx context.Context, e Entry, since uint64) (Plan, error) {
-	u := undoer{t: t, q: UndoRequest{Force: !e.Finished}, entries: []Entry{e}, index: map[changeKey]int{}}
+	u := t.undoer(UndoRequest{Force: !e.Finished}, []Entry{e})
+	u.blind = true
 	u.entry(e)
 	if since > 0 {
 		heirs := u.heirs
@@ -127,7 +128,7 @@ func (u *undoer) heir(e Entry, k task, models []Change) {
 			continue
 		}
 		u.index[c.key()] = len(u.goals)
-		u.goals = append(u.goals, goal{Change: c, entry: e.ID, before: m.Before})
+		u.goals = append(u.goals, goal{Change: c, oldest: e.ID, before: m.Before})
 	}
 }
 

@@ -8,6 +8,7 @@
 package tune
 
 import (
+	"slices"
 	"time"
 
 	"piton/internal/kernel"
@@ -77,8 +78,13 @@ type Change struct {
 	// columns: "0-3", "-5", "FIFO:10", "FIFO:10,reset-on-fork", "best-effort:4".
 	Before, After string
 	Status        Status
-	Err           error  // when Failed
-	Reason        string // why it failed or was refused or needs a warning, in the user's words
+	Err           error // when Failed
+	// Taken: it Failed because it reads back other than it was set, and yet what it
+	// was Before is not what is in force now, so there is something to undo.
+	Taken bool
+
+	unbound bool   // an affinity that nobody chose is restored
+	Reason  string // why it failed or was refused or needs a warning, in the user's words
 }
 
 // Plan is what will change, in order, before it is applied. Refused entries are
@@ -139,10 +145,17 @@ func (p Plan) Files() int {
 type Result struct {
 	Entry    uint64 // journal entry for undo, 0 when nothing was changed
 	Changes  []Change
-	Passes   int // over the threads, until two found nothing new
-	Newborn  int // threads that appeared meanwhile and were set as well
+	Passes   int      // over the threads, until two found nothing new
+	Newborn  int      // threads that appeared meanwhile and were set as well
+	Undone   []uint64 // entries of the plan's Undoes of which nothing is left in force
 	Warnings []string
 }
+
+// Changed reports whether anything is other than it was.
+func (r Result) Changed() bool { return slices.ContainsFunc(r.Changes, Change.took) }
+
+// took reports whether the change has come about, perhaps not as it was meant.
+func (c Change) took() bool { return c.Status == Done || c.Taken }
 
 // Count returns how many changes have the status.
 func (r Result) Count(s Status) int {
@@ -167,6 +180,7 @@ type Entry struct {
 	Changes  []Change
 	Undoes   []uint64 // the entries that this one took back; none for an ordinary entry
 	Sweep    uint64   // Sweep.AtTicks of a plan over all tasks, else 0
+	Ticks    uint64   // when it was made, USER_HZ since boot; 0 = not recorded
 	Undone   bool     // an undo of it has been journalled
 	Finished bool     // its results were journalled; false after a crash in the middle
 	PastBoot bool     // made before this boot: its tasks are gone, its numbers mean others

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"piton/internal/cpuset"
-	"piton/internal/irq"
 	"piton/internal/kernel"
 )
 
@@ -57,7 +55,7 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	u := undoer{t: t, q: q, entries: entries, index: map[changeKey]int{}}
+	u := t.undoer(q, entries)
 	for _, d := range damage {
 		u.plan.Warnings = append(u.plan.Warnings, d.Error())
 	}
@@ -91,13 +89,18 @@ type undoer struct {
 	plan    Plan
 	goals   []goal // in the order in which they are to be made
 	index   map[changeKey]int
+	bounds
+}
+
+func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
+	return &undoer{t: t, q: q, entries: entries, index: map[changeKey]int{}, bounds: t.bounds()}
 }
 
 // goal is one attribute of one task: what piton left, and what was there before.
 type goal struct {
 	Change        // of the newest chosen entry
-	entry  uint64 // the newest chosen entry
-	before string // of the oldest chosen entry
+	oldest uint64 // chosen entry that changed it
+	before string // of that one
 }
 
 // choose returns the entries to take back, newest first.
@@ -151,7 +154,7 @@ func (u *undoer) entry(e Entry) {
 	own := map[changeKey]bool{}
 	models := map[modelKey]Change{}
 	for _, c := range slices.Backward(e.Changes) {
-		if c.Status != Done && c.Status != Planned { // Planned: piton ended before it could say
+		if !c.took() && c.Status != Planned { // Planned: piton ended before it could say
 			continue
 		}
 		key := c.key()
@@ -161,14 +164,14 @@ func (u *undoer) entry(e Entry) {
 			models[m] = c
 		}
 		if i, ok := u.index[key]; ok {
-			u.goals[i].before = c.Before
+			u.goals[i].before, u.goals[i].oldest = c.Before, e.ID
 			continue
 		}
 		u.index[key] = len(u.goals)
-		u.goals = append(u.goals, goal{Change: c, entry: e.ID, before: c.Before})
+		u.goals = append(u.goals, goal{Change: c, oldest: e.ID, before: c.Before})
 	}
 	u.plan.undo = append(u.plan.undo, item)
-	u.inherit(own, models)
+	u.inherit(e, own, models)
 	u.follow(e)
 }
 
@@ -179,10 +182,11 @@ type modelKey struct {
 
 // inherit is for threads born after the entry was made, which newer entries
 // know and this one does not: what they had then, they had from their process.
-func (u *undoer) inherit(own map[changeKey]bool, models map[modelKey]Change) {
+// Those that were there already had a value of their own, which needed no change.
+func (u *undoer) inherit(e Entry, own map[changeKey]bool, models map[modelKey]Change) {
 	for i := range u.goals {
 		g := &u.goals[i]
-		if own[g.key()] || g.file() {
+		if own[g.key()] || g.file() || g.StartTicks <= e.Ticks {
 			continue
 		}
 		if m, ok := models[modelKey{g.PID, g.Attribute}]; ok && m.After == g.before {
@@ -224,57 +228,13 @@ func (u *undoer) change(g goal) Change {
 		c.Err = err
 	case c.Attribute.alike(c.Before, c.After):
 		c.Status = Unchanged
-	case !u.q.Force:
+	case !u.q.Force && !u.veiled(c):
 		if why := u.drifted(g, c.Before); why != "" {
 			refuse(&c, "%s", why)
 		}
 	}
+	c.unbound = c.Status == Planned && u.unbound(c)
 	return c
-}
-
-// drifted says why an entry cannot be taken back for this task without force:
-// a later entry builds upon it, or somebody else has set the value since.
-func (u *undoer) drifted(g goal, now string) string {
-	for _, e := range slices.Backward(u.entries) {
-		if e.ID <= g.entry || e.Undone || len(e.Undoes) > 0 {
-			continue
-		}
-		for _, c := range e.Changes {
-			if c.key() == g.key() && c.Status == Done {
-				return fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", e.ID, c.Before, c.After)
-			}
-		}
-	}
-	if !g.Attribute.alike(now, g.Change.After) && !followsIRQ(g.Change, now) {
-		return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
-			g.Change.After, now)
-	}
-	return ""
-}
-
-// alive says, with an error that Is ErrGone, that what the change is about is not
-// there any more.
-func (t *Tuner) alive(c Change) error {
-	if c.file() {
-		return t.same(c)
-	}
-	k, err := t.look(c.PID, c.TID)
-	if err == nil && (k.startTicks != c.StartTicks || ended(k.state)) {
-		err = fmt.Errorf("%d: %w", c.TID, ErrGone)
-	}
-	return err
-}
-
-// followsIRQ recognises a handler's thread that the kernel has put on the CPU to
-// which its line really goes, one of those that piton left (kernel/irq/manage.c,
-// irq_thread_check_affinity): that is nobody's change.
-func followsIRQ(c Change, now string) bool {
-	if _, handler := irq.ThreadLine(c.Comm); !handler || c.Attribute != Affinity {
-		return false
-	}
-	left, _ := cpuset.Parse(c.After)
-	got, err := cpuset.Parse(now)
-	return err == nil && !got.Empty() && got.SubsetOf(left)
 }
 
 // undone returns the entries of which nothing is left in force.

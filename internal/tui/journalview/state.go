@@ -78,7 +78,7 @@ func undoText(ids []uint64) string {
 // before it could say.
 func changed(e tune.Entry) bool {
 	for _, c := range e.Changes {
-		if c.Status == tune.Done || c.Status == tune.Planned {
+		if c.Status == tune.Done || c.Status == tune.Planned || c.Taken {
 			return true
 		}
 	}
