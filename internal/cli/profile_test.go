@@ -209,6 +209,38 @@ func TestProfileExitCodes(t *testing.T) {
 	assert.Equal(t, ExitUsage, h.run("export", "bash", "1").code)
 }
 
+// TestSaveOfAThread: a thread's number means its process, as it does for pin, and
+// threads by name, of which there is no profile, leave the file as it is.
+func TestSaveOfAThread(t *testing.T) {
+	h := newHome(t)
+	cmd := h.program("--headless", "-d", "1m", "--filter", "pid=1")
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	pid, tid := fmt.Sprint(cmd.Process.Pid), ""
+	eventually(t, "a thread", func() bool {
+		dirs, _ := filepath.Glob("/proc/" + pid + "/task/*")
+		for _, dir := range dirs {
+			if tid = filepath.Base(dir); tid != pid {
+				return true
+			}
+		}
+		return false
+	})
+	file := filepath.Join(t.TempDir(), "p.toml")
+	r := h.run("save", file, tid)
+	require.Zero(t, r.code, r.err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "[[task]]")
+
+	r = h.run("save", file, "thread:/./")
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err, "a profile is of whole processes")
+	again, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), string(again))
+}
+
 // TestSaveLeavesEditsAlone writes over its own file only.
 func TestSaveLeavesEditsAlone(t *testing.T) {
 	h, n := newHome(t), newNamesake(t)

@@ -18,8 +18,9 @@ const saveLong = `Write a profile of how this machine is tuned: what differs fro
 priority, interrupts, RPS, workqueues, isolation), and what piton has changed in this boot. Tasks are found by
 name, command line and cgroup, interrupts by handler and device; no number is saved.
 
-With TARGETs, every setting of those tasks and nothing else; with --all, every setting of everything, and the
-kernel settings that tuning guides change. --sysctl adds kernel settings by name or glob.
+With TARGETs, every setting of those processes and nothing else, a TID being its process; with --all, every
+setting of everything, and the kernel settings that tuning guides change. --sysctl adds kernel settings by name
+or glob.
 The file is written at once or not at all. A file that piton save did not write, or that somebody has edited
 since, is left alone unless --force is given. "-" writes to standard output.`
 
@@ -86,7 +87,7 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 	return someUnmatched(nil, unmatched)
 }
 
-// only finds the processes that the words mean.
+// only finds the processes that the words mean; a thread's number means its process.
 func (a *app) only(words []string, o *profile.CaptureOptions) (unmatched, err error) {
 	if len(words) == 0 {
 		return nil, nil
@@ -96,12 +97,17 @@ func (a *app) only(words []string, o *profile.CaptureOptions) (unmatched, err er
 		return nil, err
 	}
 	o.Only = map[kernel.TID]bool{}
+	proc := procfs.New(a.hostRoot)
 	for _, t := range targets {
-		if _, err := procfs.New(a.hostRoot).Stat(t.TID); err != nil {
-			unmatched = errors.Join(unmatched, fmt.Errorf("there is no process %d", t.TID))
+		if t.Scope == tune.ScopeThread {
+			return nil, usagef("a profile is of whole processes, and thread:/regex/ means single threads")
+		}
+		st, err := proc.Status(t.TID)
+		if err != nil {
+			unmatched = errors.Join(unmatched, fmt.Errorf("there is no process or thread %d", t.TID))
 			continue
 		}
-		o.Only[t.TID] = true
+		o.Only[st.TGID] = true
 	}
 	if len(o.Only) == 0 {
 		return nil, unmatched

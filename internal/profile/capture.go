@@ -19,7 +19,7 @@ type CaptureOptions struct {
 	// All keeps every setting of every task, line and queue.
 	All bool
 	// Only are the processes to look at, with every setting of theirs, and nothing
-	// else is; nil for everything.
+	// else is but Sysctls; nil for everything.
 	Only map[kernel.TID]bool
 	// CPUs limits the tasks and interrupt lines to those that may come to one of
 	// them; empty for no limit.
@@ -41,8 +41,8 @@ func Capture(s *State, o CaptureOptions) *Profile {
 		c.machine()
 		c.irqs()
 		c.queues()
-		c.sysctls()
 	}
+	c.sysctls()
 	c.users()
 	c.kthreads()
 	slices.SortFunc(c.p.Tasks, compareItems)

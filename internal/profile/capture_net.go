@@ -59,16 +59,12 @@ var tunables = []string{
 	"net/core/netdev_budget*", "net/core/netdev_max_backlog", "net/core/flow_limit_cpu_bitmap",
 }
 
-// sysctls captures what piton has set, and what was asked for.
+// sysctls captures what was asked for, and what is in use unless only processes
+// were asked for.
 func (c *capturer) sysctls() {
 	names := map[string]bool{}
-	for t := range c.touched {
-		if file, ok := sysctlOf(t.path); ok {
-			names[file] = true
-		}
-	}
-	if now, err := c.s.Sysctl(rfsEntries); err == nil && now != "0" {
-		names[rfsEntries] = true
+	if c.o.Only == nil {
+		c.sysctlsInUse(names)
 	}
 	globs := slices.Clone(c.o.Sysctls)
 	if c.o.All {
@@ -93,6 +89,18 @@ func (c *capturer) sysctls() {
 		default:
 			c.p.sysctls = append(c.p.sysctls, Sysctl{Name: SysctlName(file), Value: value})
 		}
+	}
+}
+
+// sysctlsInUse adds what piton has set, and the size of RFS's table.
+func (c *capturer) sysctlsInUse(names map[string]bool) {
+	for t := range c.touched {
+		if file, ok := sysctlOf(t.path); ok {
+			names[file] = true
+		}
+	}
+	if now, err := c.s.Sysctl(rfsEntries); err == nil && now != "0" {
+		names[rfsEntries] = true
 	}
 }
 

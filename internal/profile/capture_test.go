@@ -71,6 +71,18 @@ func TestCaptureOnly(t *testing.T) {
 	holds(t, p, m.State)
 }
 
+// TestCaptureOnlyWithSysctls adds the settings that are named, and no others.
+func TestCaptureOnlyWithSysctls(t *testing.T) {
+	m := tuned()
+	p := Capture(m.State, CaptureOptions{
+		Only: map[kernel.TID]bool{400: true}, Sysctls: []string{"kernel/numa_balancing"},
+		Journal: []tune.Entry{{Changes: []tune.Change{{Path: "/proc/sys/net/ipv4/tcp_mem", Status: tune.Done}}}},
+	})
+	assert.Len(t, p.Tasks, 1)
+	assert.Equal(t, []Sysctl{{Name: "kernel.numa_balancing", Value: "1"}}, p.sysctls)
+	holds(t, p, m.State)
+}
+
 func TestCaptureLinesOfOneName(t *testing.T) {
 	m := machine()
 	m.line(24, "shared", "", "2", irq.Settable)
