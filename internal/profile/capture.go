@@ -96,6 +96,11 @@ func (c *capturer) within(mask cpuset.Set) bool {
 	return c.o.CPUs.Empty() || !mask.And(c.o.CPUs).Empty()
 }
 
+// asked reports whether a process, or kernel thread, is one that is to be kept.
+func (c *capturer) asked(t *sample.Task) bool {
+	return (c.o.Only == nil || c.o.Only[t.TGID]) && c.within(t.Affinity)
+}
+
 func (c *capturer) changed(path string) bool { return c.o.All || c.touched[touch{path: path}] }
 
 func (c *capturer) note(format string, args ...any) {

@@ -48,14 +48,15 @@ func usualKthread(comm string, a tune.Attribute, value string) bool {
 func (c *capturer) kthreads() {
 	groups := map[string][]*sample.Task{}
 	for _, t := range c.s.Tasks {
-		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || c.o.Only != nil && !c.o.Only[t.TGID] ||
-			!c.within(t.Affinity) || fleeting().MatchString(t.ID.Comm) || immovable().MatchString(t.ID.Comm) {
+		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || fleeting().MatchString(t.ID.Comm) || immovable().MatchString(t.ID.Comm) {
 			continue
 		}
 		groups[familyOf(t.ID.Comm)] = append(groups[familyOf(t.ID.Comm)], t)
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		c.kthread(name, groups[name])
+		if threads := groups[name]; slices.ContainsFunc(threads, c.asked) {
+			c.kthread(name, threads)
+		}
 	}
 }
 
@@ -71,34 +72,49 @@ func familyOf(comm string) string {
 	return nameOf(comm)
 }
 
-// kthread captures a family of kernel threads as one item if all have the same.
+// kthread captures a family of kernel threads as one item if all are asked for and
+// have the same, else those that are one by one. The names of lines' threads mean
+// others after a boot, so they are one item or none.
 func (c *capturer) kthread(name string, threads []*sample.Task) {
 	before := len(c.p.Kthreads)
 	worth := map[tune.Attribute]bool{}
-	has := make([]shape, len(threads))
-	alike := true
+	named, differ := map[string]shape{}, map[string]bool{}
+	lines := ofLine().MatchString(threads[0].ID.Comm)
+	together := true
+	var first shape
 	for i, t := range threads {
-		has[i] = c.shapeOf(t)
-		if ofLine().MatchString(t.ID.Comm) {
-			delete(has[i], tune.Affinity) // which follows the line's
+		has := c.shapeOf(t)
+		if lines {
+			delete(has, tune.Affinity) // which follows the line's
 		}
-		maps.Copy(worth, c.worth(t, has[i]))
-		alike = alike && equalShapes(has[i], has[0])
+		if i == 0 {
+			first = has
+		}
+		if twin, ok := named[t.ID.Comm]; ok && !equalShapes(twin, has) {
+			differ[t.ID.Comm] = true
+		}
+		named[t.ID.Comm] = has
+		together = together && equalShapes(has, first) && (lines || c.asked(t))
+		if c.asked(t) {
+			maps.Copy(worth, c.worth(t, has))
+		}
 	}
-	if alike {
-		c.writeKthread(name, has[0], worth)
+	if together {
+		c.writeKthread(name, first, worth)
 		return
 	}
-	for i, t := range threads {
-		twin := slices.IndexFunc(threads, func(o *sample.Task) bool { return o.ID.Comm == t.ID.Comm })
+	for _, t := range threads {
+		has, left := named[t.ID.Comm]
 		switch {
-		case ofLine().MatchString(t.ID.Comm) || twin < i && !equalShapes(has[twin], has[i]):
+		case !c.asked(t) || !left:
+			continue
+		case lines || differ[t.ID.Comm]:
 			c.note("kernel threads %s differ and cannot be told apart by their names; they are not saved", quoted(name))
 			c.p.Kthreads = c.p.Kthreads[:before]
 			return
-		case twin == i:
-			c.writeKthread(nameOf(t.ID.Comm), has[i], worth)
 		}
+		c.writeKthread(nameOf(t.ID.Comm), has, worth)
+		delete(named, t.ID.Comm)
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/sample"
 	"piton/internal/tune"
 )
 
@@ -81,6 +83,53 @@ func TestCaptureOnlyWithSysctls(t *testing.T) {
 	assert.Len(t, p.Tasks, 1)
 	assert.Equal(t, []Sysctl{{Name: "kernel.numa_balancing", Value: "1"}}, p.sysctls)
 	holds(t, p, m.State)
+}
+
+// TestCaptureSomeOfAFamily names the kernel threads that are asked for, not all of
+// their family.
+func TestCaptureSomeOfAFamily(t *testing.T) {
+	m := machine()
+	for i := range kernel.TID(3) {
+		k := m.kthread(50+i, fmt.Sprintf("rcuc/%d", i))
+		k.Policy, k.RTPrio, k.Affinity = kernel.FIFO, uint8(5+i/2), cpuset.Of(cpuset.CPU(i))
+		k.Flags |= sample.FlagNoSetAffinity
+	}
+	only := func(tids ...kernel.TID) CaptureOptions {
+		o := CaptureOptions{Only: map[kernel.TID]bool{}}
+		for _, tid := range tids {
+			o.Only[tid] = true
+		}
+		return o
+	}
+	check := func(o CaptureOptions, want ...string) {
+		t.Helper()
+		p := Capture(m.State, o)
+		var got []string
+		for _, item := range p.Kthreads {
+			got = append(got, item.Name)
+		}
+		assert.Equal(t, want, got)
+		holds(t, p, m.State)
+	}
+	check(only(51), "rcuc/1")
+	check(only(50, 51), "rcuc/0", "rcuc/1")
+	check(CaptureOptions{CPUs: set("2")}, "rcuc/2")
+	m.task(52).RTPrio = 5
+	check(CaptureOptions{}, "rcuc/*")
+	check(only(50, 51, 52), "rcuc/*")
+	check(only(52), "rcuc/2")
+
+	m.kthread(60, "irq/7-x").Nice = 1
+	m.kthread(61, "irq/8-x").Nice = 1
+	check(only(60), "irq/*-x") // the numbers are others after a boot
+	m.kthread(70, "twin").Nice = 1
+	m.kthread(71, "twin")
+	m.task(61).Nice = 2
+	for _, tid := range []kernel.TID{60, 70} {
+		p := Capture(m.State, only(tid))
+		assert.Empty(t, p.Kthreads, "it would mean the other as well")
+		assert.Len(t, p.Notes, 1)
+	}
 }
 
 func TestCaptureLinesOfOneName(t *testing.T) {

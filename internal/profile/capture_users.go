@@ -31,7 +31,7 @@ func (c *capturer) users() {
 	processes := c.processes()
 	covered := map[kernel.TID]bool{}
 	for _, p := range processes {
-		if covered[p.leader.TID] || !p.interesting() || !c.within(p.leader.Affinity) || c.o.Only != nil && !c.o.Only[p.leader.TID] {
+		if covered[p.leader.TID] || !p.interesting() || !c.asked(p.leader) {
 			continue
 		}
 		c.user(p, processes, covered)
