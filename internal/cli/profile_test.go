@@ -186,6 +186,8 @@ func TestProfileExitCodes(t *testing.T) {
 		{"drift", here + "nice = 3\n", 5, 5, 0, ""},
 		{"drift and missing", here + "nice = 4\n" + nowhere, 5, 5, 3, ""},
 		{"impossible", here + "cpus = '4000'\n", 5, 1, 1, "none of 4000 is online"},
+		{"mistyped, optional", here + "cpus = 'nod:1'\noptional = true\n", 2, 2, 2, "p.toml: line 4, column 1: CPUS"},
+		{"no such package, optional", here + "cpus = 'package:4000'\noptional = true\n", 5, 1, 1, `CPUS "package:4000": this machine has no package`},
 		{"a program", "[sysctl]\n'kernel.core_pattern' = '|/bin/sh'\n", 5, 4, 4, "piton does not set it"},
 	}
 	for _, tt := range tests {

@@ -211,7 +211,7 @@ func TestCaptureCannotTellApart(t *testing.T) {
 
 // TestNames saves tasks whose names look like something else.
 func TestNames(t *testing.T) {
-	for _, comm := range []string{"a", "12", "a*b", "[x]", `a\b`, "/x/", "/x", "user:root", "", " ", "a b", "\x1b[2J", "\xff\xfe", "é", "'", `"`, "'\"", "#"} {
+	for _, comm := range []string{"a", "12", "a*b", "[x]", `a\b`, "/x/", "/x", "user:root", "thread:/x/", "", " ", "a b", "\x1b[2J", "\xff\xfe", "é", "'", `"`, "'\"", "#"} {
 		m := machine()
 		m.process(100, comm, "", "/").Nice = 3
 		m.process(101, "other", "", "/")

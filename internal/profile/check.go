@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piton/internal/target"
+	"piton/internal/topology"
 	"piton/internal/tune"
 )
 
@@ -147,8 +148,8 @@ func (c *checker) cpus(table, key, expr string) {
 	if expr == "" {
 		return
 	}
-	if strings.Trim(expr, "abcdefghijklmnopqrstuvwxyz_0123456789-,:^ ") != "" {
-		c.fail(table, key, "%s is no list of CPUs: 0-3, 0-14:2, node:1, llc:0, core:3, online", quoted(expr))
+	if err := topology.CheckCPUs(expr); err != nil {
+		c.fail(table, key, "%v", err)
 	}
 }
 
@@ -168,7 +169,7 @@ func (c *checker) name(table, key, text string) {
 		return
 	}
 	if hasForm(text) {
-		c.fail(table, key, "%s is no name; there are command and cgroup for the other ways", quoted(text))
+		c.fail(table, key, "%s is no name; there are thread, command and cgroup for the other ways", quoted(text))
 	}
 }
 

@@ -150,4 +150,4 @@ func hasForm(text string) bool {
 }
 
 // forms begin TARGETs that are no names.
-var forms = []string{"cmd:", "user:", "cgroup:"}
+var forms = []string{"cmd:", "thread:", "user:", "cgroup:"}

@@ -115,21 +115,17 @@ func (r *resolver) item(t *Task) {
 	}
 	values, err := r.values(t)
 	if err != nil {
-		r.out.Missing = append(r.out.Missing, Missing{t.Label(), fmt.Sprintf("%s (%v)", t.Matchers(), err), t.Optional})
+		r.missing(t.Label(), fmt.Sprintf("%s (%v)", t.Matchers(), err), false)
 		return
 	}
-	each, err := r.shares(t, units)
-	if err != nil {
-		r.out.Missing = append(r.out.Missing, Missing{t.Label(), fmt.Sprintf("%s (%v)", t.Matchers(), err), t.Optional})
-		return
-	}
+	each := r.shares(t, units)
 	for i, u := range units {
 		for _, task := range u.tasks {
 			for _, v := range values {
 				r.task(t, u, task, v)
 			}
 			if each != nil {
-				r.task(t, u, task, value{attribute: tune.Affinity, cpus: each[i]})
+				r.task(t, u, task, each[i])
 			}
 		}
 	}
@@ -143,11 +139,15 @@ func (r *resolver) task(t *Task, u unit, task *sample.Task, v value) {
 	}
 	switch v.attribute {
 	case tune.Affinity:
-		if w.Known = task.Have&sample.HaveAffinity != 0; !w.Known {
+		w.Known = task.Have&sample.HaveAffinity != 0
+		switch {
+		case v.blocked != "":
+			w.Actual, w.Blocked = task.Affinity.And(r.s.online()).String(), v.blocked
+		case w.Known:
+			w.affinity(v.cpus, task.Affinity, r.s.online(), r.allowed(task.TGID))
+		default:
 			w.Expected = v.cpus.String()
-			break
 		}
-		w.affinity(v.cpus, task.Affinity, r.s.online(), r.allowed(task.TGID))
 	default:
 		w.Actual, w.Known = r.s.actual(task, v.attribute)
 		switch {

@@ -46,7 +46,10 @@ func TestResolve(t *testing.T) {
 		{"kernel thread", "[[kthread]]\nname='rcu_*'\npolicy='other'\ncpus='0-1'", []string{"7 rcu_preempt policy: FIFO:2 → OTHER"}, nil},
 		{"its command", "[[kthread]]\ncommand='^\\[kswapd0\\]$'\nnice=1", []string{"5 kswapd0 nice: 0 → 1"}, nil},
 		{"only offline CPUs", "[[task]]\nname='jackd'\ncpus='8-9'", []string{"400 jackd affinity: 0-7 → 8-9 (none of 8-9 is online)"}, nil},
-		{"no such node", "[[task]]\nname='jackd'\ncpus='node:7'", nil, []string{"node"}},
+		{"no such node", "[[task]]\nname='jackd'\ncpus='node:7'\nnice=3\noptional=true", []string{
+			`400 jackd affinity: 0-7 → node:7 (CPUS "node:7": this machine has no node 7, it has 0-1)`, "400 jackd nice: 0 → 3"}, nil},
+		{"no such node for one", "[[task]]\nname='nginx'\ncommand='worker'\ncpus_each=['0-1','node:7','2']", []string{
+			"101 nginx affinity: 0 → 0-1", `102 nginx affinity: 1 → node:7 (CPUS "node:7": this machine has no node 7, it has 0-1)`}, nil},
 		{"irq", "[[irq]]\naction='eth*'\ncpus='2'", []string{"0 irq 25 (eth1) irq-affinity: 0-7 → 2"}, nil},
 		{"no irq", "[[irq]]\ndevice='sda'\ncpus='2'\n[[irq]]\ndevice='sdb'\ncpus='2'\noptional=true", nil, []string{`[[irq]] of line 2: nothing has device "sda"`}},
 		{"queues", "[[queue]]\nnic='eth*'\nqueue='rx-*'\nrps='node:0'\nrps_flows=4000", []string{

@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -18,17 +16,14 @@ type value struct {
 	attribute tune.Attribute
 	text      string
 	cpus      cpuset.Set // of Affinity
+	blocked   string     // why this machine has no such CPUs
 }
 
 // values are the item's settings but for CPUsEach, on this machine.
 func (r *resolver) values(t *Task) ([]value, error) {
 	var out []value
 	if t.CPUs != "" {
-		set, err := r.s.cpus(t.CPUs)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{attribute: tune.Affinity, cpus: set})
+		out = append(out, r.affinity(t.CPUs))
 	}
 	if t.Nice != nil {
 		out = append(out, value{attribute: tune.Nice, text: strconv.Itoa(*t.Nice)})
@@ -62,6 +57,16 @@ func (r *resolver) values(t *Task) ([]value, error) {
 		out = append(out, value{attribute: tune.Policy, text: policy.String()})
 	}
 	return out, nil
+}
+
+// affinity is what a CPUS expression means on this machine.
+func (r *resolver) affinity(expr string) value {
+	v := value{attribute: tune.Affinity, text: expr}
+	var err error
+	if v.cpus, err = r.s.cpus(expr); err != nil {
+		v.blocked = err.Error()
+	}
+	return v
 }
 
 // sliceText writes a slice as tune does.
@@ -146,32 +151,22 @@ func (r *resolver) allowed(pid kernel.TID) cpuset.Set {
 	return r.s.online()
 }
 
-// errNoCPU is for a list of CPUs that is empty on this machine.
-var errNoCPU = errors.New("the list of CPUs is empty here")
-
 // shares deals an item's CPUsEach out: whoever holds one of the lists keeps it
 // as long as the lists are dealt evenly, and the rest get what is left in order.
-func (r *resolver) shares(t *Task, units []unit) ([]cpuset.Set, error) {
+func (r *resolver) shares(t *Task, units []unit) []value {
 	if len(t.CPUsEach) == 0 {
-		return nil, nil
+		return nil
 	}
-	sets, left := make([]cpuset.Set, len(t.CPUsEach)), make([]int, len(t.CPUsEach))
+	lists, left := make([]value, len(t.CPUsEach)), make([]int, len(t.CPUsEach))
 	for i, expr := range t.CPUsEach {
-		set, err := r.s.cpus(expr)
-		if err == nil && set.Empty() {
-			err = errNoCPU
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", expr, err)
-		}
-		sets[i], left[i] = set, (len(units)-i+len(t.CPUsEach)-1)/len(t.CPUsEach)
+		lists[i], left[i] = r.affinity(expr), (len(units)-i+len(t.CPUsEach)-1)/len(t.CPUsEach)
 	}
-	out := make([]cpuset.Set, len(units))
+	out := make([]value, len(units))
 	for u := range units {
 		task := units[u].tasks[0]
-		for i, set := range sets {
-			if left[i] > 0 && task.Have&sample.HaveAffinity != 0 && set.And(r.s.online()).Equal(task.Affinity.And(r.s.online())) {
-				out[u] = set
+		for i, list := range lists {
+			if left[i] > 0 && task.Have&sample.HaveAffinity != 0 && list.cpus.And(r.s.online()).Equal(task.Affinity.And(r.s.online())) {
+				out[u] = list
 				left[i]--
 				break
 			}
@@ -179,14 +174,14 @@ func (r *resolver) shares(t *Task, units []unit) ([]cpuset.Set, error) {
 	}
 	next := 0
 	for u := range units {
-		if !out[u].Empty() {
+		if out[u].attribute != "" {
 			continue
 		}
 		for left[next] <= 0 {
 			next++
 		}
-		out[u] = sets[next]
+		out[u] = lists[next]
 		left[next]--
 	}
-	return out, nil
+	return out
 }

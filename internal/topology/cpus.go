@@ -23,7 +23,11 @@ import (
 // Numbers that the machine does not have are an error, as is an empty result.
 // CPUs may be offline when they are named by number.
 func ParseCPUs(expr string, t *Topology) (cpuset.Set, error) {
-	set, err := evalCPUs(expr, t)
+	terms, err := parseTerms(expr)
+	var set cpuset.Set
+	if err == nil {
+		set, err = t.join(terms)
+	}
 	if err == nil && set.Empty() {
 		err = errNone(strings.TrimSpace(expr))
 	}
@@ -31,6 +35,15 @@ func ParseCPUs(expr string, t *Topology) (cpuset.Set, error) {
 		return cpuset.Set{}, fmt.Errorf("CPUS %q: %w", expr, err)
 	}
 	return set, nil
+}
+
+// CheckCPUs returns the error that ParseCPUs would on every machine, nil where the
+// expression is well formed.
+func CheckCPUs(expr string) error {
+	if _, err := parseTerms(expr); err != nil {
+		return fmt.Errorf("CPUS %q: %w", expr, err)
+	}
+	return nil
 }
 
 func errNone(expr string) error {
@@ -43,12 +56,19 @@ func errNone(expr string) error {
 	return fmt.Errorf("no CPU is left")
 }
 
-func evalCPUs(expr string, t *Topology) (cpuset.Set, error) {
-	var out cpuset.Set
+// term is one part of an expression.
+type term struct {
+	minus   bool
+	word    string     // a list's name, or a level's; "" for CPUs by number
+	numbers cpuset.Set // CPUs, or those of a level's parts
+}
+
+var levels = []string{"node", "llc", "package", "core"}
+
+// parseTerms reads an expression as far as that needs no machine.
+func parseTerms(expr string) ([]term, error) {
+	var out []term
 	rest := strings.TrimSpace(expr)
-	if strings.HasPrefix(rest, "^") {
-		out = t.Online
-	}
 	for first := true; first || rest != ""; first = false {
 		minus := false
 		if !first {
@@ -61,11 +81,55 @@ func evalCPUs(expr string, t *Topology) (cpuset.Set, error) {
 		if end < 0 {
 			end = len(rest)
 		}
-		set, err := evalTerm(strings.TrimSpace(rest[:end]), t)
+		t, err := parseTerm(strings.TrimSpace(rest[:end]))
+		if err != nil {
+			return nil, err
+		}
+		t.minus, rest = minus, rest[end:]
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func parseTerm(text string) (term, error) {
+	switch {
+	case text == "":
+		return term{}, fmt.Errorf("a term is missing")
+	case text == "online", text == "isolated", text == "nohz_full":
+		return term{word: text}, nil
+	case strings.HasPrefix(text, "0x"):
+		set, err := cpuset.ParseMask(text)
+		return term{numbers: set}, err
+	case text[0] >= '0' && text[0] <= '9':
+		set, err := cpuset.Parse(text)
+		if err != nil {
+			err = errors.Unwrap(err) // without the list, which the caller names
+		}
+		return term{numbers: set}, err
+	}
+	// The numbers of a level are no CPUs, but cpulists are how all of them are written.
+	if level, list, ok := strings.Cut(text, ":"); ok && slices.Contains(levels, level) {
+		set, err := cpuset.Parse(list)
+		if err != nil || set.Empty() {
+			err = fmt.Errorf("%q after %s: is no number or range", list, level)
+		}
+		return term{word: level, numbers: set}, err
+	}
+	return term{}, fmt.Errorf("%q is neither a CPU number or range nor node:N, llc:N, package:N, core:N, online, isolated or nohz_full", text)
+}
+
+// join adds and takes away terms from left to right.
+func (t *Topology) join(terms []term) (cpuset.Set, error) {
+	var out cpuset.Set
+	if terms[0].minus {
+		out = t.Online
+	}
+	for _, one := range terms {
+		set, err := t.cpusOf(one)
 		if err != nil {
 			return out, err
 		}
-		if rest = rest[end:]; minus {
+		if one.minus {
 			out = out.AndNot(set)
 		} else {
 			out = out.Or(set)
@@ -74,39 +138,22 @@ func evalCPUs(expr string, t *Topology) (cpuset.Set, error) {
 	return out, nil
 }
 
-func evalTerm(term string, t *Topology) (cpuset.Set, error) {
-	switch {
-	case term == "":
-		return cpuset.Set{}, fmt.Errorf("a term is missing")
-	case term == "online":
+func (t *Topology) cpusOf(one term) (cpuset.Set, error) {
+	switch one.word {
+	case "":
+		return t.known(one.numbers)
+	case "online":
 		return t.Online, nil
-	case term == "isolated":
+	case "isolated":
 		return t.Isolated, nil
-	case term == "nohz_full":
+	case "nohz_full":
 		return t.NohzFull, nil
-	case strings.HasPrefix(term, "0x"):
-		set, err := cpuset.ParseMask(term)
-		return t.known(set, err)
-	case term[0] >= '0' && term[0] <= '9':
-		set, err := cpuset.Parse(term)
-		if err != nil {
-			err = errors.Unwrap(err) // without the list, which the caller names
-		}
-		return t.known(set, err)
 	}
-	if level, numbers, ok := strings.Cut(term, ":"); ok {
-		if sets, ok := t.level(level); ok {
-			return pick(level, numbers, sets)
-		}
-	}
-	return cpuset.Set{}, fmt.Errorf("%q is neither a CPU number or range nor node:N, llc:N, package:N, core:N, online, isolated or nohz_full", term)
+	return pick(one.word, one.numbers, t.level(one.word))
 }
 
 // known passes on a set of CPUs that the machine has.
-func (t *Topology) known(set cpuset.Set, err error) (cpuset.Set, error) {
-	if err != nil {
-		return cpuset.Set{}, err
-	}
+func (t *Topology) known(set cpuset.Set) (cpuset.Set, error) {
 	if none := set.AndNot(t.Present); !none.Empty() {
 		return cpuset.Set{}, fmt.Errorf("this machine has no CPU %s, it has %s", none, t.Present)
 	}
@@ -115,11 +162,11 @@ func (t *Topology) known(set cpuset.Set, err error) (cpuset.Set, error) {
 
 // namesLevel reports whether an expression may name a node, LLC, package or core.
 func namesLevel(expr string) bool {
-	return slices.ContainsFunc([]string{"node", "llc", "package", "core"}, func(level string) bool { return strings.Contains(expr, level) })
+	return slices.ContainsFunc(levels, func(level string) bool { return strings.Contains(expr, level) })
 }
 
 // level returns the sets of a level by number.
-func (t *Topology) level(name string) (map[cpuset.CPU]cpuset.Set, bool) {
+func (t *Topology) level(name string) map[cpuset.CPU]cpuset.Set {
 	out := map[cpuset.CPU]cpuset.Set{}
 	var sets []cpuset.Set
 	switch name {
@@ -127,29 +174,21 @@ func (t *Topology) level(name string) (map[cpuset.CPU]cpuset.Set, bool) {
 		for _, n := range t.Nodes {
 			out[cpuset.CPU(n.ID)] = n.CPUs
 		}
-		return out, true
 	case "llc":
 		sets = t.llcs
 	case "package":
 		sets = t.packages
 	case "core":
 		sets = t.cores
-	default:
-		return nil, false
 	}
 	for i, set := range sets {
 		out[cpuset.CPU(i)] = set
 	}
-	return out, true
+	return out
 }
 
-// pick joins the sets of a level that a list of numbers names. The numbers are
-// no CPUs, but cpulists are how all of them are written.
-func pick(level, numbers string, sets map[cpuset.CPU]cpuset.Set) (cpuset.Set, error) {
-	wanted, err := cpuset.Parse(numbers)
-	if err != nil || wanted.Empty() {
-		return cpuset.Set{}, fmt.Errorf("%q after %s: is no number or range", numbers, level)
-	}
+// pick joins the sets of a level that numbers name.
+func pick(level string, wanted cpuset.Set, sets map[cpuset.CPU]cpuset.Set) (cpuset.Set, error) {
 	var out cpuset.Set
 	var have, missing cpuset.Builder
 	for n := range sets {

@@ -75,6 +75,20 @@ func TestParseCPUs(t *testing.T) {
 	}
 }
 
+// TestCheckCPUs tells what no machine could read from what this one does not have.
+func TestCheckCPUs(t *testing.T) {
+	for _, expr := range []string{"0-3", " 0-3, 8 ", "0-14:2", "0xf", "4000", "node:7", "node:0-4:4,^0-1", "llc:9", "isolated", "^nohz_full", "1^1"} {
+		assert.NoError(t, topology.CheckCPUs(expr))
+	}
+	for expr, want := range map[string]string{
+		"": "a term is missing", "1,": "a term is missing", "^": "a term is missing", "nod:1": `"nod:1" is neither`,
+		"0-3-5": `"3-5" is not a CPU number`, "7-4": "runs backwards", "0-3:0": "stride 0", "core:": "is no number or range",
+		"node:0,nod:1": `"nod:1" is neither`, "0xg": "not a hex digit", "99999999": "is above",
+	} {
+		assert.ErrorContains(t, topology.CheckCPUs(expr), want, expr)
+	}
+}
+
 func TestParseCPUsWhereLittleIsKnown(t *testing.T) {
 	bare := topology.New(topology.Topology{CPUs: []topology.CPU{{ID: 0, Online: true, Node: -1}}})
 	_, err := topology.ParseCPUs("llc:0", bare)
@@ -90,6 +104,9 @@ func FuzzParseCPUs(f *testing.F) {
 	machine := gapped()
 	f.Fuzz(func(t *testing.T, expr string) {
 		set, err := topology.ParseCPUs(expr, machine)
+		if wrong := topology.CheckCPUs(expr); wrong != nil {
+			assert.Equal(t, wrong, err)
+		}
 		if err != nil {
 			assert.True(t, set.Empty())
 			return
