@@ -25,8 +25,9 @@ type applyOptions struct {
 	// cede, when not nil, says of which changes it is no failure that they could not
 	// be made; they are left out.
 	cede func(tune.Change) bool
-	// unmatched says which words meant nothing, where others did mean something.
-	unmatched error
+	// partly is how a run ends in which nothing else goes wrong, where some of what was
+	// asked for means nothing; that has been told.
+	partly error
 }
 
 func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
@@ -140,7 +141,9 @@ func (a *app) report(r tune.Result, o applyOptions, err error) error {
 	if outcome == nil {
 		outcome = resultError(r)
 	}
-	outcome = someUnmatched(outcome, o.unmatched)
+	if outcome == nil {
+		outcome = o.partly
+	}
 	if err := a.printChanges(r, o.output, o.dryRun, exitCode(outcome)); err != nil {
 		return err
 	}

@@ -81,10 +81,8 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 	o.apply.cede = func(c tune.Change) bool {
 		return r.Isolated[c.Path] && (c.Status == tune.Failed || c.Status == tune.Refused) && errors.Is(c.Err, tune.ErrNotSupported)
 	}
-	if err := a.carryOut(ctx, t, plan, o.apply); err != nil {
-		return err
-	}
-	return missingError(r)
+	o.apply.partly = missingError(r)
+	return a.carryOut(ctx, t, plan, o.apply)
 }
 
 // profilePlan plans what a profile wants. A profile that isolates CPUs is asked

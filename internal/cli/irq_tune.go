@@ -233,8 +233,7 @@ func (a *app) movable(t *irq.Table) ([]*irq.Row, error) {
 func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOptions, unmatched error) error {
 	ctx, stop := a.interruptible(cmd.Context())
 	defer stop()
-	a.tellUnmatched(unmatched)
-	o.unmatched = unmatched
+	o.partly = a.tellUnmatched(unmatched)
 	t, err := a.tuner()
 	if err != nil {
 		return err

@@ -94,8 +94,7 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 	if err != nil {
 		return err
 	}
-	a.tellUnmatched(unmatched)
-	o.apply.unmatched = unmatched
+	o.apply.partly = a.tellUnmatched(unmatched)
 	plan, err := m.tuner.Plan(ctx, requests)
 	if err != nil {
 		return err

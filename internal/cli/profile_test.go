@@ -211,6 +211,29 @@ func TestProfileExitCodes(t *testing.T) {
 	assert.Equal(t, ExitUsage, h.run("export", "bash", "1").code)
 }
 
+// TestApplySummary: the summary's exit code is that with which piton ends, also
+// where an item means nothing.
+func TestApplySummary(t *testing.T) {
+	h, n := newHome(t), newNamesake(t)
+	n.start()
+	here, nowhere := fmt.Sprintf("[[task]]\nname = %q\n", n.name), "[[task]]\nname = 'pt-no-such-process'\nnice = 1\n"
+	check := func(code int, text string, args ...string) {
+		t.Helper()
+		r := h.run(append([]string{"apply", profileFile(t, text), "-o", "json"}, args...)...)
+		assert.Equal(t, code, r.code, r.err)
+		summary := ofType(jsonLines(t, r.out), "summary")
+		require.Len(t, summary, 1, r.out)
+		assert.EqualValues(t, code, summary[0]["exit_code"])
+	}
+	check(ExitSome, here+"nice = 3\n"+nowhere, "--dry-run")
+	check(ExitSome, here+"nice = 3\n"+nowhere)
+	check(ExitSome, here+"nice = 3\n"+nowhere) // as it should be by now
+	check(ExitFailed, nowhere)
+	check(ExitFailed, nowhere, "--dry-run")
+	check(ExitFailed, here+"cpus = '4000'\n"+nowhere)
+	check(ExitDone, here+"nice = 3\n"+nowhere+"optional = true\n")
+}
+
 // TestSaveOfAThread: a thread's number means its process, as it does for pin, and
 // threads by name, of which there is no profile, leave the file as it is.
 func TestSaveOfAThread(t *testing.T) {

@@ -83,8 +83,7 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 	if err := a.store(file, p, o.force); err != nil {
 		return err
 	}
-	a.tellUnmatched(unmatched)
-	return someUnmatched(nil, unmatched)
+	return a.tellUnmatched(unmatched)
 }
 
 // only finds the processes that the words mean; a thread's number means its process.

@@ -12,20 +12,13 @@ import (
 )
 
 // tellUnmatched says which words meant nothing, before the others' tasks are
-// changed; someUnmatched is then how the run ends.
-func (a *app) tellUnmatched(unmatched error) {
-	if unmatched != nil {
-		a.warn("%s", message(unmatched))
+// changed, and returns how a run ends in which nothing else goes wrong.
+func (a *app) tellUnmatched(unmatched error) error {
+	if unmatched == nil {
+		return nil
 	}
-}
-
-// someUnmatched is a run's error: what went wrong, else that a word meant nothing,
-// which has been told.
-func someUnmatched(err, unmatched error) error {
-	if err == nil && unmatched != nil {
-		return codeError{ExitSome, nil}
-	}
-	return err
+	a.warn("%s", message(unmatched))
+	return codeError{ExitSome, nil}
 }
 
 // targets finds the tasks that the words mean. Words that mean nothing are in

@@ -220,8 +220,7 @@ func (o *scopeOptions) scope() tune.Scope {
 func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched error, want action.Tuning, o applyOptions) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	a.tellUnmatched(unmatched)
-	o.unmatched = unmatched
+	o.partly = a.tellUnmatched(unmatched)
 	t, err := a.tuner()
 	if err != nil {
 		return err

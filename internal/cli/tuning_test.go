@@ -234,6 +234,7 @@ func TestRealTimeOnABusyTask(t *testing.T) {
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1)
 	assert.Equal(t, "refused", changes[0]["status"])
+	assert.EqualValues(t, ExitFailed, ofType(jsonLines(t, r.out), "summary")[0]["exit_code"])
 	attr, err := sched.Attr(busy)
 	require.NoError(t, err)
 	assert.Equal(t, kernel.Other, attr.Policy)
