@@ -101,11 +101,16 @@ func (v *view) needs(threads bool) sample.Needs {
 	return n
 }
 
+// named reports whether --pid has the task's number, or its process's.
+func (v *view) named(t *sample.Task) bool {
+	return slices.Contains(v.pids, t.TID) || slices.Contains(v.pids, t.TGID)
+}
+
 // rows chooses and orders the tasks of a model.
 func (v *view) rows(dst []int32, m *model.Model) []int32 {
 	for _, i := range v.filter.Select(nil, m) {
 		t := m.Sample.Tasks[i]
-		if len(v.pids) == 0 || slices.Contains(v.pids, t.TID) || slices.Contains(v.pids, t.TGID) {
+		if len(v.pids) == 0 || v.named(t) {
 			dst = append(dst, i)
 		}
 	}
@@ -166,15 +171,15 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 	n := 0
 	needs := v.needs(o.threads)
 	tick := func(m *model.Model) (more bool, err error) {
-		rows := v.rows(nil, m)
-		if len(v.pids) > 0 && len(rows) == 0 && v.filter == nil {
+		// Not the rows: a filter says what is shown, not what there is.
+		if len(v.pids) > 0 && !slices.ContainsFunc(m.Sample.Tasks, v.named) {
 			if n == 0 {
 				return false, fmt.Errorf("there is no process or thread %s", v.pids.String())
 			}
 			return false, nil // they have all ended
 		}
 		n++
-		if err := p.tick(w, n, m, rows); err != nil {
+		if err := p.tick(w, n, m, v.rows(nil, m)); err != nil {
 			return false, err
 		}
 		return n != o.count.n, w.Flush()

@@ -183,13 +183,23 @@ func TestHeadlessAtOnce(t *testing.T) {
 }
 
 func TestHeadlessMissingPID(t *testing.T) {
-	r := newHome(t).watch(1, "--pid", "2147483647")
-	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "there is no process or thread 2147483647")
-	assert.Empty(t, r.out)
+	for _, more := range [][]string{nil, {"--cpus", "0"}, {"--filter", "cpu>0"}} {
+		r := newHome(t).watch(1, append(more, "--pid", "2147483647")...)
+		assert.Equal(t, ExitFailed, r.code, more)
+		assert.Contains(t, r.err, "there is no process or thread 2147483647", more)
+		assert.Empty(t, r.out, more)
+	}
+	r := newHome(t).watch(1, "--pid", fmt.Sprint(sleeper(t)), "--filter", "comm=no-such-name-here", "-o", "json")
+	assert.Zero(t, r.code, r.err)
+	assert.Empty(t, ofType(jsonLines(t, r.out), "task"), "it is there, and not shown")
 }
 
 func TestHeadlessEndsWithItsProcesses(t *testing.T) {
+	t.Run("all", func(t *testing.T) { endsWithItsProcess(t) })
+	t.Run("filter", func(t *testing.T) { endsWithItsProcess(t, "--filter", "comm=no-such-name-here") })
+}
+
+func endsWithItsProcess(t *testing.T, more ...string) {
 	cmd := exec.Command("sleep", "60")
 	require.NoError(t, cmd.Start())
 	read, write := io.Pipe()
@@ -197,7 +207,8 @@ func TestHeadlessEndsWithItsProcesses(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		defer write.Close()
-		code <- Main(IO{Args: []string{"--headless", "-d", "100ms", "--pid", fmt.Sprint(cmd.Process.Pid)}, Out: write, Err: &errs})
+		args := append([]string{"--headless", "-d", "100ms", "--pid", fmt.Sprint(cmd.Process.Pid)}, more...)
+		code <- Main(IO{Args: args, Out: write, Err: &errs})
 	}()
 	_, err := read.Read(make([]byte, 1))
 	require.NoError(t, err)
