@@ -11,6 +11,7 @@ import (
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
+	"piton/internal/profile"
 )
 
 // rights gathers what capabilities would help, for one command that gives them
@@ -91,13 +92,5 @@ func (r *rights) command() string {
 	if err != nil {
 		path = "piton"
 	}
-	return fmt.Sprintf("sudo setcap %s+ep %s", strings.ToLower(strings.Join(r.needed, ",")), quoted(path))
-}
-
-// quoted is a path as a shell takes it.
-func quoted(path string) string {
-	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return fmt.Sprintf("sudo setcap %s+ep %s", strings.ToLower(strings.Join(r.needed, ",")), profile.ShellWord(path))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,27 +45,46 @@ It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The servi
 			if err != nil {
 				return err
 			}
-			unit, text, err := profile.Systemd(p)
+			d, err := profile.Systemd(p)
 			if err != nil {
 				return err
 			}
 			if dir == "" {
-				_, err := a.Out.Write(text)
+				_, err := a.Out.Write(d.Text)
 				return err
 			}
-			file := filepath.Join(dir, unit+".d", "50-piton.conf")
+			if d.User && systemOnly(dir) {
+				return usagef("--dir %s is the system manager's, and %s is of a user's own, which looks in ~/.config/systemd/user", dir, d.Unit)
+			}
+			file := filepath.Join(dir, d.Unit+".d", "50-piton.conf")
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				return err
 			}
-			if err := userfile.Replace(file, text, 0o644); err != nil {
+			if err := userfile.Replace(file, d.Text, 0o644); err != nil {
 				return fmt.Errorf("write %s: %w", file, err)
 			}
-			a.warn("wrote %s; it counts once systemd was reloaded and %s started again", file, unit)
+			a.warn("wrote %s; it counts once systemd was reloaded and %s started again", file, d.Unit)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write the drop-in below `DIR`, such as /etc/systemd/system")
 	return cmd
+}
+
+// systemOnly reports whether a folder is, or is below, one in which the system's own
+// manager looks for units, and the users' managers do not (systemd.unit(5)).
+func systemOnly(dir string) bool {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(full); err == nil {
+		full = real // /lib is a link to /usr/lib
+	}
+	return slices.ContainsFunc([]string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"}, func(top string) bool {
+		below, err := filepath.Rel(top, full)
+		return err == nil && filepath.IsLocal(below)
+	})
 }
 
 func newExportShell(a *app) *cobra.Command {

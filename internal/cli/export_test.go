@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -94,11 +95,34 @@ func TestExportSystemd(t *testing.T) {
 
 	for cgroup, says := range map[string]string{
 		"/user.slice/user-0.slice/session-1.scope": "session-1.scope is a scope",
-		"/": "belongs to no service of systemd",
+		"/":                                 "belongs to no service of systemd",
+		"/system.slice/a\rNice=-20.service": "a?Nice=-20.service has control characters",
 	} {
 		r := h.run("--host-root", serviceHost(t, cgroup), "export", "systemd", "77")
 		assert.Equal(t, ExitFailed, r.code)
 		assert.Contains(t, r.err, says)
+	}
+}
+
+// TestExportSystemdOfAUser keeps a user's service out of the system manager's folders.
+func TestExportSystemdOfAUser(t *testing.T) {
+	h, root := newHome(t), serviceHost(t, `/user.slice/user-7.slice/user@7.service/app.slice/my\x2dvpn.service`)
+	r := h.run("--host-root", root, "export", "systemd", "nginx")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, `systemctl --user restart 'my\x2dvpn.service'`+"\n")
+	dir := t.TempDir()
+	require.Zero(t, h.run("--host-root", root, "export", "systemd", "nginx", "--dir", dir).code)
+	assert.FileExists(t, filepath.Join(dir, `my\x2dvpn.service.d`, "50-piton.conf"))
+	nowhere := "/usr/lib/systemd/system/" + strings.Repeat("x", 300) // too long a name to be made
+	r = h.run("--host-root", root, "export", "systemd", "nginx", "--dir", nowhere)
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err, "is the system manager's")
+
+	for dir, want := range map[string]bool{
+		"/etc/systemd/system": true, "/etc/systemd/system/": true, "/run/systemd/../systemd/system/x": true, "/usr/lib/systemd/system": true,
+		"/etc/systemd/user": false, "/etc/systemd/system2": false, "/etc/systemd": false, "x": false,
+	} {
+		assert.Equal(t, want, systemOnly(dir), dir)
 	}
 }
 

@@ -7,12 +7,19 @@ import (
 	"piton/internal/kernel"
 )
 
+// DropIn is what makes a service start with a process's settings.
+type DropIn struct {
+	Unit string
+	User bool // the unit is of a user's own manager
+	Text []byte
+}
+
 // Systemd writes the drop-in by which a service starts with a process's settings
 // (systemd.exec(5)). What systemd cannot say is in comments.
-func Systemd(p Placed) (unit string, text []byte, err error) {
+func Systemd(p Placed) (DropIn, error) {
 	unit, user, err := unitOf(p.Cgroup)
 	if err != nil {
-		return "", nil, fmt.Errorf("%s (%d): %w", comment(p.Comm), p.PID, err)
+		return DropIn{}, fmt.Errorf("%s (%d): %w", comment(p.Comm), p.PID, err)
 	}
 	var b strings.Builder
 	dir, manager := "/etc/systemd/system/", "systemctl"
@@ -20,7 +27,7 @@ func Systemd(p Placed) (unit string, text []byte, err error) {
 		dir, manager = "~/.config/systemd/user/", "systemctl --user"
 	}
 	fmt.Fprintf(&b, "# Settings of %s, by piton export systemd.\n# Put this into %s%s.d/50-piton.conf, then:\n", comment(p.Comm), dir, unit)
-	fmt.Fprintf(&b, "#   %s daemon-reload && %s restart %s\n", manager, manager, unit)
+	fmt.Fprintf(&b, "#   %s daemon-reload && %s restart %s\n", manager, manager, ShellWord(unit))
 	for _, o := range p.Others {
 		fmt.Fprintf(&b, "# not in it: a thread's own values, %s\n", o)
 	}
@@ -35,9 +42,9 @@ func Systemd(p Placed) (unit string, text []byte, err error) {
 	systemdIO(&b, p.IOPrio)
 	systemdMemory(&b, p.Memory)
 	if text := b.String(); strings.HasSuffix(text, "[Service]\n") {
-		return unit, nil, fmt.Errorf("%s (%d) has no setting that differs from how systemd starts a service", comment(p.Comm), p.PID)
+		return DropIn{}, fmt.Errorf("%s (%d) has no setting that differs from how systemd starts a service", comment(p.Comm), p.PID)
 	}
-	return unit, []byte(b.String()), nil
+	return DropIn{unit, user, []byte(b.String())}, nil
 }
 
 func systemdPolicy(b *strings.Builder, p Placed) {

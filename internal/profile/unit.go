@@ -77,17 +77,21 @@ var ErrNoUnit = errors.New("it belongs to no service of systemd, which alone can
 
 // unitOf is the systemd service of a cgroup, and whether it is one of a user's own
 // manager (systemd.unit(5); a scope is started by others, and has no settings of
-// execution).
+// execution). Whoever may make cgroups chooses their names: control characters
+// would end the comment that a name stands in.
 func unitOf(cgroup string) (name string, user bool, err error) {
 	for _, part := range slices.Backward(strings.Split(path.Clean("/"+cgroup), "/")) {
 		if strings.HasSuffix(part, ".scope") {
-			return "", false, fmt.Errorf("its unit %s is a scope: %w", part, ErrNoUnit)
+			return "", false, fmt.Errorf("its unit %s is a scope: %w", comment(part), ErrNoUnit)
 		}
 		if strings.HasSuffix(part, ".service") {
+			if comment(part) != part {
+				return "", false, fmt.Errorf("its cgroup %s has control characters, and no unit has: %w", comment(part), ErrNoUnit)
+			}
 			return part, strings.Contains(cgroup, "/user@") && !strings.HasPrefix(part, "user@"), nil
 		}
 	}
-	return "", false, fmt.Errorf("its cgroup is %s: %w", cgroup, ErrNoUnit)
+	return "", false, fmt.Errorf("its cgroup is %s: %w", comment(cgroup), ErrNoUnit)
 }
 
 // NumaPolicy is the policy that most mappings of a process have, given each

@@ -1,0 +1,49 @@
+package profile
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestUnitOf(t *testing.T) {
+	for cgroup, want := range map[string]string{
+		"/system.slice/a.service":                                     "a.service",
+		"/system.slice/a.service/sub":                                 "a.service",
+		"/user.slice/user-7.slice/user@7.service/app.slice/b.service": "b.service of a user",
+		"/user.slice/user-7.slice/user@7.service/init.scope":          "",
+		"/system.slice/a\r.service":                                   "",
+		"/system.slice/a\x1b[2J.service":                              "",
+		"/system.slice/a\xff.service":                                 "",
+		"/":                                                           "",
+	} {
+		unit, user, err := unitOf(cgroup)
+		if want == "" {
+			require.ErrorIs(t, err, ErrNoUnit, "%q", cgroup)
+			assert.Equal(t, comment(err.Error()), err.Error(), "it can be printed")
+			continue
+		}
+		require.NoError(t, err)
+		if user {
+			unit += " of a user"
+		}
+		assert.Equal(t, want, unit)
+	}
+}
+
+// TestSystemdComment: the command of the comment can be copied into a shell.
+func TestSystemdComment(t *testing.T) {
+	for unit, word := range map[string]string{
+		"web@1.service": "web@1.service", "a:b_c-d.service": "a:b_c-d.service",
+		`openvpn@my\x2dvpn.service`: `'openvpn@my\x2dvpn.service'`,
+		"a$(b) c.service":           "'a$(b) c.service'",
+		"it's.service":              `'it'\''s.service'`,
+	} {
+		d, err := Systemd(Placed{Comm: "x", Cgroup: "/system.slice/" + unit, Nice: 1})
+		require.NoError(t, err)
+		assert.Equal(t, unit, d.Unit)
+		assert.False(t, d.User)
+		assert.Contains(t, string(d.Text), " && systemctl restart "+word+"\n")
+	}
+}
