@@ -19,8 +19,9 @@ type Item struct {
 	More   string // shown below the list while the cursor is on it
 }
 
-// Menu asks for one of several. Typing jumps to the first label that starts
-// with, or else contains, what was typed. Its value is the Item's.
+// Menu asks for one of several. Typing jumps to the first label that is what was
+// typed or has it as its first words, or else starts with it, or else contains it.
+// Its value is the Item's.
 type Menu struct {
 	title string
 	items []Item
@@ -83,15 +84,10 @@ func (m *Menu) choose() Outcome {
 // something matches.
 func (m *Menu) jump(typed string) {
 	want := strings.ToLower(typed)
-	best := -1
+	best, match := -1, noMatch
 	for i, it := range m.items {
-		label := strings.ToLower(strings.TrimSpace(it.Label))
-		if strings.HasPrefix(label, want) {
-			best = i
-			break
-		}
-		if best < 0 && strings.Contains(label, want) {
-			best = i
+		if now := matches(strings.ToLower(strings.TrimSpace(it.Label)), want); now > match {
+			best, match = i, now
 		}
 	}
 	if best < 0 {
@@ -99,6 +95,26 @@ func (m *Menu) jump(typed string) {
 		return
 	}
 	m.typed, m.list.Cursor = typed, best
+}
+
+// How well a label fits what was typed, the better the larger.
+const (
+	noMatch = iota
+	inside
+	prefix
+	words // "1" is signal 1 and not 15, which stands first
+)
+
+func matches(label, want string) int {
+	switch {
+	case label == want, strings.HasPrefix(label, want+" "):
+		return words
+	case strings.HasPrefix(label, want):
+		return prefix
+	case strings.Contains(label, want):
+		return inside
+	}
+	return noMatch
 }
 
 func lastRune(s string) string {
