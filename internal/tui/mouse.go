@@ -55,7 +55,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 		return m.clickPanel(x, y)
 	case y == m.areas.keyBar:
 		if s := m.barAt(x, m.width); s != nil {
-			return m.clickKey(s)
+			return m.viewOrVerb(keyPress(s.Keys[0]))
 		}
 	case y == m.areas.tabs:
 		return m.clickTab(x)
@@ -71,21 +71,9 @@ func (m *Model) click(x, y int) tea.Cmd {
 	return nil
 }
 
-// clickKey does what the verb's key does.
-func (m *Model) clickKey(s *action.Spec) tea.Cmd {
-	if p := m.page(); p != nil && !s.Works(action.Processes) {
-		if used, cmd := p.Key(keyPress(s.Keys[0])); used {
-			return cmd
-		}
-	}
-	return m.perform(s, s.Keys[0])
-}
-
-// keyPress is the message of a key that a view has for its own: a letter or Enter.
+// keyPress is the message of a key by its name in the action table. Views and
+// verbs go by what it says as text.
 func keyPress(name string) tea.KeyPressMsg {
-	if name == "enter" {
-		return tea.KeyPressMsg{Code: tea.KeyEnter}
-	}
 	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 

@@ -1,0 +1,65 @@
+package tui
+
+import (
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/action"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+// clickKey clicks on a verb of the key bar.
+func (r *rig) clickKey(id string) {
+	r.t.Helper()
+	for _, it := range r.m.barItems(r.m.width) {
+		if it.spec.ID == id {
+			r.send(tea.MouseClickMsg{X: it.x, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
+			return
+		}
+	}
+	require.Fail(r.t, id+" is not in the key bar")
+}
+
+// twoEntries is a journal of two changes.
+type twoEntries struct{}
+
+func (twoEntries) Entries() ([]tune.Entry, []tune.Damage, error) {
+	return []tune.Entry{{ID: 1, Reason: "first"}, {ID: 2, Reason: "second"}}, nil, nil
+}
+
+func TestClickOnUndoInTheJournalTakesTheSelected(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.tuning.canUndo = true
+		r.press("alt+5", "down")
+		r.run(r.m.checkUndo())
+		r.tuning.undone = nil
+		r.clickKey("tune.undo")
+		assert.Equal(t, []uint64{1}, r.tuning.undone[0].IDs)
+	}, func(d *Deps) { d.Journal = twoEntries{} })
+}
+
+func TestClickOnAKeyOfTheCorePanelIsForThePanel(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("alt+2", "C", "3")
+		r.clickKey("panel.tick")
+		assert.True(t, r.m.chooser.ticked.Equal(cpuset.Of(3)))
+		r.clickKey("panel.enter")
+		assert.Equal(t, action.Cores, r.m.context(), "the keys are the view's again")
+	})
+}
+
+func TestClickTakesTheMessageAwayAsTheKeyDoes(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("z")
+		assert.Contains(t, r.line(-2), "nothing to undo")
+		r.clickKey("show.tree")
+		assert.True(t, r.m.table.View().Tree)
+		assert.NotContains(t, r.line(-2), "nothing to undo")
+		assert.Equal(t, kernel.TID(3641), r.selected())
+	})
+}
