@@ -100,21 +100,6 @@ func find(m *model.Model, target tune.Target) (int, bool) {
 	return i, ok && (target.StartTicks == 0 || target.StartTicks == tasks[i].StartTicks)
 }
 
-// niceRequests reads each target's nice value and steps it. It is read from the
-// kernel and not from the last sample, so that quick key presses add up.
-func niceRequests(targets []tune.Target, t Tuning) []tune.Request {
-	out := make([]tune.Request, len(targets))
-	for i, target := range targets {
-		now, err := kernel.System().Nice(target.TID)
-		if err != nil {
-			now = 0 // the plan says what is wrong with the target
-		}
-		nice := min(max(now+t.NiceBy, -20), 19)
-		out[i] = tune.Request{Targets: targets[i : i+1], Reason: t.Reason, Settings: tune.Settings{Nice: &nice}}
-	}
-	return out
-}
-
 // settings is what the Tuning sets whatever CPUs are chosen.
 func (t Tuning) settings() tune.Settings {
 	s := tune.Settings{

@@ -17,7 +17,7 @@ type Tuning struct {
 	Strategy place.Strategy // chosen by load and topology,
 	Within   cpuset.Set     // among these (isolated ones too, as they were named); empty = anywhere
 	Nice     *int
-	NiceBy   int // added to each target's nice value, which ends at -20 and 19
+	NiceBy   int // instead of all else: added to each thread's nice value, which ends at -20 and 19
 	Policy   *tune.PolicySetting
 	IOPrio   *kernel.IOPrio
 	Slice    *time.Duration // EEVDF's; 0 = the default
@@ -45,6 +45,10 @@ type Deps struct {
 // Plan finds out what a Tuning would change, and changes nothing; the Plan is
 // applied by Deps.Tuner. With a Strategy it returns the CPUs chosen as well.
 func Plan(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tune.Plan, []place.Choice, error) {
+	if t.NiceBy != 0 {
+		plan, err := planNice(ctx, d, targets, t)
+		return plan, nil, err
+	}
 	requests := []tune.Request{{Targets: targets, Settings: t.settings(), Reason: t.Reason}}
 	var choices []place.Choice
 	var refused []tune.Change
@@ -54,8 +58,6 @@ func Plan(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tune.Pl
 		if requests, choices, refused, err = choose(d, targets, t); err != nil {
 			return tune.Plan{}, nil, err
 		}
-	case t.NiceBy != 0:
-		requests = niceRequests(targets, t)
 	case t.Autogroup != nil && t.settings() == tune.Settings{}:
 		requests = nil
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -102,6 +105,45 @@ func TestNiceBySteps(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, nice)
 	}
+}
+
+func TestNiceStepsEachThreadFromItsOwn(t *testing.T) {
+	pid := kernel.TID(os.Getpid())
+	own, err := kernel.System().Nice(pid)
+	require.NoError(t, err)
+	if own > 10 {
+		t.Skip("needs room to raise nice")
+	}
+	worker, release := make(chan kernel.TID), make(chan struct{})
+	defer close(release)
+	go func() { // ends with its thread, as it does not unlock it
+		runtime.LockOSThread()
+		tid := kernel.TID(syscall.Gettid())
+		assert.NoError(t, kernel.System().SetNice(tid, own+5))
+		worker <- tid
+		<-release
+	}()
+	tid := <-worker
+	d := Deps{Tuner: tune.New(tune.Options{})}
+	plan, _, err := Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{NiceBy: 1})
+	require.NoError(t, err)
+	after := map[kernel.TID]string{}
+	for _, c := range plan.Changes {
+		after[c.TID] = c.After
+	}
+	assert.Greater(t, len(after), 1)
+	for thread, nice := range after {
+		want := own + 1
+		if thread == tid {
+			want = own + 6
+		}
+		assert.Equal(t, strconv.Itoa(want), nice, thread)
+	}
+	assert.Len(t, plan.Requests, 2, "one for each value")
+	plan, _, err = Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{NiceBy: -40})
+	require.NoError(t, err)
+	require.Len(t, plan.Requests, 1, "all alike")
+	assert.Equal(t, tune.ScopeProcess, plan.Requests[0].Targets[0].Scope)
 }
 
 func TestPlacer(t *testing.T) {
