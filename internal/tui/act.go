@@ -88,31 +88,6 @@ func (m *Model) load() dialog.LoadMsg {
 	return load
 }
 
-// stepNice changes the nice value by one. Further presses add up while the
-// change is under way, because the next step starts from what the kernel says
-// then.
-func (m *Model) stepNice(by int) tea.Cmd {
-	targets, subject := m.targets()
-	if m.niceBusy {
-		m.niceMore += by
-		return nil
-	}
-	m.niceBusy = true
-	return m.begin(job{what: "nice", subject: subject, targets: targets, nice: true,
-		want: action.Tuning{NiceBy: by}})
-}
-
-// stepNiceOn goes on with the presses that came meanwhile.
-func (m *Model) stepNiceOn() tea.Cmd {
-	m.niceBusy = false
-	by := m.niceMore
-	m.niceMore = 0
-	if by == 0 {
-		return nil
-	}
-	return m.stepNice(by)
-}
-
 // policyAsked opens the policy dialog once it is known whether nice counts.
 type policyAsked struct {
 	dialog.PolicyOptions

@@ -140,7 +140,6 @@ func TestNiceWarningDoesNotAskUnlessThereIsNoWayBack(t *testing.T) {
 		assert.Len(t, r.tuning.applied, 1)
 		r.wait(time.Second)
 		r.press("n")
-		r.tickRun()
 		r.tuning.warnings = nil
 		r.press("f8")
 		assert.Len(t, r.tuning.applied, 2, "a declined step does not block the next")

@@ -53,9 +53,7 @@ type Model struct {
 	undoable  bool         // the journal has something to undo
 	trial     trial        // what is kept only if the user says so
 	haste     haste        // piton's own priority
-	niceBusy  bool         // a step of nice is under way
-	niceDone  bool         // it has been made; the next sample shows it
-	niceMore  int          // steps asked for meanwhile
+	nice      stepping
 
 	pages map[action.Context]page // the views other than the processes
 	cores *coresview.View
@@ -186,8 +184,7 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	if m.view == action.IRQs {
 		cmd = tea.Batch(cmd, m.irqs.Tick())
 	}
-	if m.niceDone {
-		m.niceDone = false
+	if m.nice.done {
 		cmd = tea.Batch(cmd, m.stepNiceOn())
 	}
 	if m.paused {

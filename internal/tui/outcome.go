@@ -47,27 +47,18 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// over is called when a job has ended, one way or another.
-func (m *Model) over(j job) {
-	if j.nice {
-		m.niceDone = true
-	}
-}
-
 // takePlan carries a plan out, or asks first when it is wide, needs thought, or
 // leaves something out.
 func (m *Model) takePlan(p planned) tea.Cmd {
 	if p.err != nil {
-		m.over(p.job)
-		return m.say(bad, p.what+": "+p.err.Error())
+		return tea.Batch(m.over(p.job), m.say(bad, p.what+": "+p.err.Error()))
 	}
 	ready := count(p.plan.Changes, tune.Planned)
 	if ready == 0 {
-		m.over(p.job)
 		if p.back != nil {
 			return m.takenBack(p)
 		}
-		return m.nothingToDo(p)
+		return tea.Batch(m.over(p.job), m.nothingToDo(p))
 	}
 	if p.back != nil { // whoever does not answer cannot be asked
 		return m.carryOut(p)
@@ -87,8 +78,7 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 	}
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			m.over(p.job)
-			return m.say(info, p.what+": nothing was changed")
+			return tea.Batch(m.over(p.job), m.say(info, p.what+": nothing was changed"))
 		}
 		p.plan.Yes = true
 		return m.carryOut(p)
@@ -148,10 +138,10 @@ func reasonOf(c tune.Change) string {
 // takeResult says what was done. A real-time policy on a busy task is kept only
 // if the user says so in time.
 func (m *Model) takeResult(a applied) tea.Cmd {
-	m.over(a.job)
 	if a.err != nil {
-		return m.say(bad, a.what+": "+a.err.Error()+a.left())
+		return tea.Batch(m.over(a.job), m.say(bad, a.what+": "+a.err.Error()+a.left()))
 	}
+	m.nice.done = m.nice.done || a.nice
 	if a.result.Entry != 0 {
 		m.undoable = true
 	}

@@ -1,0 +1,38 @@
+package tui
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/kernel"
+	"piton/internal/tune"
+)
+
+func TestNiceStepsStayWithTheirRows(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("f8", "f8", "f8", "down", "f7", "down", "f8", "f7")
+		assert.Equal(t, 1, r.tuning.plans)
+		r.tickRun()
+		assert.Equal(t, []tune.Target{{TID: 3641, StartTicks: 36410}}, r.tuning.targets, "however the cursor moves")
+		assert.Equal(t, 2, r.tuning.want.NiceBy)
+		r.tickRun()
+		assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
+		assert.Equal(t, -1, r.tuning.want.NiceBy)
+		r.tickRun()
+		assert.Equal(t, 3, r.tuning.plans, "the third row's steps come to nothing")
+	})
+}
+
+func TestNiceStepThatChangesNothingHoldsUpNothing(t *testing.T) {
+	for _, status := range []tune.Status{tune.Refused, tune.Unchanged} {
+		onSmall(t, func(r *rig) {
+			r.tuning.status, r.tuning.reason = status, "needs CAP_SYS_NICE"
+			r.press("f7", "down", "f7", "down")
+			assert.Equal(t, 2, r.tuning.plans)
+			assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
+			r.tickRun()
+			assert.Equal(t, 2, r.tuning.plans, "nothing is made up for on another row")
+		})
+	}
+}
