@@ -84,7 +84,7 @@ func noCPU(err error) []tune.Change {
 func placeTarget(d Deps, target tune.Target) place.Target {
 	online := d.Model.Topology.Online
 	p := place.Target{TID: target.TID, LastCPU: -1, HomeNode: -1, Allowed: online, BusyShare: 1, BusyThreads: 1}
-	if i, ok := find(d.Model, target); ok {
+	if i, ok := Find(d.Model, target); ok {
 		p = d.Model.PlaceTarget(i)
 	}
 	if limit, _, err := d.Tuner.Cpuset(target.TID); err == nil && !limit.And(online).Empty() {
@@ -93,8 +93,8 @@ func placeTarget(d Deps, target tune.Target) place.Target {
 	return p
 }
 
-// find looks a target up in the sample, whose tasks are in order of tid.
-func find(m *model.Model, target tune.Target) (int, bool) {
+// Find looks a target up in the sample, whose tasks are in order of tid.
+func Find(m *model.Model, target tune.Target) (int, bool) {
 	tasks := m.Sample.Tasks
 	i, ok := slices.BinarySearchFunc(tasks, target.TID, func(t *sample.Task, tid kernel.TID) int { return int(t.TID) - int(tid) })
 	return i, ok && (target.StartTicks == 0 || target.StartTicks == tasks[i].StartTicks)

@@ -1,14 +1,10 @@
 package tui
 
 import (
-	"fmt"
-	"syscall"
-
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
 	"piton/internal/cpuset"
-	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
@@ -140,63 +136,4 @@ func (m *Model) undoThese(q tune.UndoRequest) tea.Cmd {
 		return nil
 	}
 	return m.begin(job{what: "undo", undo: &q})
-}
-
-// signalled delivers the outcome of signals.
-type signalled struct {
-	sig  syscall.Signal
-	sent int
-	of   int
-	err  error // the first
-}
-
-// askSignal asks which signal to send to the targets' processes.
-func (m *Model) askSignal() tea.Cmd {
-	targets, subject := m.targets()
-	return m.dialogs.Push(dialog.NewSignals(subject), func(o dialog.Outcome) tea.Cmd {
-		n, ok := o.Value.(int)
-		if !ok || o.Canceled {
-			return nil
-		}
-		if len(targets) > 1 {
-			return m.confirmSignal(syscall.Signal(n), targets, subject)
-		}
-		return m.send(syscall.Signal(n), targets)
-	})
-}
-
-func (m *Model) confirmSignal(sig syscall.Signal, targets []tune.Target, subject string) tea.Cmd {
-	lines := []dialog.Line{{Tone: dialog.Loud, Text: fmt.Sprintf("send signal %d (%s) to %s", int(sig), field.Clean(sig.String()), subject)}}
-	return m.dialogs.Push(dialog.NewConfirm("Send?", lines, "send", "cancel").Careful(), func(o dialog.Outcome) tea.Cmd {
-		if o.Canceled {
-			return nil
-		}
-		return m.send(sig, targets)
-	})
-}
-
-// send signals each process once, beside the screen.
-func (m *Model) send(sig syscall.Signal, targets []tune.Target) tea.Cmd {
-	tuning := m.deps.Tuning
-	return func() tea.Msg {
-		s := signalled{sig: sig, of: len(targets)}
-		for _, t := range targets {
-			err := tuning.Signal(t, sig)
-			switch {
-			case err == nil:
-				s.sent++
-			case s.err == nil:
-				s.err = err
-			}
-		}
-		return s
-	}
-}
-
-func (m *Model) takeSignalled(s signalled) tea.Cmd {
-	m.deps.Sampler.Refresh()
-	if s.err != nil {
-		return m.say(bad, fmt.Sprintf("signal %d sent to %d of %d: %v", int(s.sig), s.sent, s.of, s.err))
-	}
-	return m.say(good, fmt.Sprintf("signal %d (%s) sent to %d", int(s.sig), field.Clean(s.sig.String()), s.sent))
 }

@@ -137,7 +137,10 @@ func (m *Model) checkUndo() tea.Cmd {
 // targets are the tagged rows, or the one under the cursor, with their names. A
 // thread's row means that thread; a process's row means all of its threads.
 func (m *Model) targets() (targets []tune.Target, subject string) {
-	rows := m.table.Targets()
+	return targetsOf(m.table.Targets())
+}
+
+func targetsOf(rows []field.Row) (targets []tune.Target, subject string) {
 	for _, r := range rows {
 		targets = append(targets, targetOf(r))
 	}

@@ -1,0 +1,106 @@
+package tui
+
+import (
+	"fmt"
+	"syscall"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/tui/dialog"
+	"piton/internal/tune"
+)
+
+// signalled delivers the outcome of signals.
+type signalled struct {
+	sig  syscall.Signal
+	sent int
+	of   int
+	err  error // the first
+}
+
+// processes are those of the rows that an action would act on, each once: a
+// signal is for a whole process, whichever of its threads are tagged.
+func (m *Model) processes() (targets []tune.Target, subject string) {
+	var rows []field.Row
+	seen := map[kernel.TID]bool{}
+	for _, r := range m.table.Targets() {
+		if pid := r.Task().TGID; !seen[pid] {
+			seen[pid] = true
+			rows = append(rows, processOf(r))
+		}
+	}
+	targets, subject = targetsOf(rows)
+	if n := len(rows); n > 1 {
+		subject = processWords(n)
+	}
+	return targets, subject
+}
+
+// processOf is the row of a thread's process, the thread's own if there is none.
+func processOf(r field.Row) field.Row {
+	if i, ok := action.Find(r.M, tune.Target{TID: r.Task().TGID}); ok {
+		r.I = i
+	}
+	return r
+}
+
+func processWords(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
+// askSignal asks which signal to send to the targets' processes.
+func (m *Model) askSignal() tea.Cmd {
+	targets, subject := m.processes()
+	return m.dialogs.Push(dialog.NewSignals(subject), func(o dialog.Outcome) tea.Cmd {
+		n, ok := o.Value.(int)
+		if !ok || o.Canceled {
+			return nil
+		}
+		if len(targets) > 1 {
+			return m.confirmSignal(syscall.Signal(n), targets, subject)
+		}
+		return m.send(syscall.Signal(n), targets)
+	})
+}
+
+func (m *Model) confirmSignal(sig syscall.Signal, targets []tune.Target, subject string) tea.Cmd {
+	lines := []dialog.Line{{Tone: dialog.Loud, Text: fmt.Sprintf("send signal %d (%s) to %s", int(sig), field.Clean(sig.String()), subject)}}
+	return m.dialogs.Push(dialog.NewConfirm("Send?", lines, "send", "cancel").Careful(), func(o dialog.Outcome) tea.Cmd {
+		if o.Canceled {
+			return nil
+		}
+		return m.send(sig, targets)
+	})
+}
+
+// send signals the processes, beside the screen.
+func (m *Model) send(sig syscall.Signal, targets []tune.Target) tea.Cmd {
+	tuning := m.deps.Tuning
+	return func() tea.Msg {
+		s := signalled{sig: sig, of: len(targets)}
+		for _, t := range targets {
+			err := tuning.Signal(t, sig)
+			switch {
+			case err == nil:
+				s.sent++
+			case s.err == nil:
+				s.err = err
+			}
+		}
+		return s
+	}
+}
+
+func (m *Model) takeSignalled(s signalled) tea.Cmd {
+	m.deps.Sampler.Refresh()
+	if s.err != nil {
+		return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(s.sig), s.sent, processWords(s.of), s.err))
+	}
+	return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(s.sig), field.Clean(s.sig.String()), processWords(s.sent)))
+}
