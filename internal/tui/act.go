@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
@@ -19,36 +21,35 @@ func (m *Model) pin() tea.Cmd {
 	return m.begin(job{what: "pin", subject: subject, targets: targets, want: action.Tuning{Strategy: place.LeastLoaded}})
 }
 
-// askAffinity opens the editor over the topology.
+// askAffinity opens the editor over the topology. What the targets may use now is
+// read for it: samples have that of rows whose column is shown only.
 func (m *Model) askAffinity() tea.Cmd {
 	targets, subject := m.targets()
-	o := dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.model.LeastLoaded,
-		Memory: len(m.deps.Topology.Nodes) > 1}
-	o.Current, o.Mixed = m.masks()
-	if o.Current.Empty() {
-		o.Current = m.deps.Topology.Online
-	}
-	ask := affinityAsked{o, job{what: "affinity", subject: subject, targets: targets}}
-	if len(targets) > 1 {
-		return m.openAffinity(ask)
-	}
+	ask := affinityAsked{job: job{what: "affinity", subject: subject, targets: targets},
+		AffinityOptions: dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(),
+			LeastLoaded: m.model.LeastLoaded, Memory: len(m.deps.Topology.Nodes) > 1}}
 	pid, tuning := m.table.Targets()[0].Task().TGID, m.deps.Tuning
 	return func() tea.Msg {
+		ask.Current, ask.Mixed, ask.err = masks(tuning, targets)
 		// Without the cpuset the editor offers every CPU, and the plan says no.
-		if allowed, _, err := tuning.Cpuset(pid); err == nil {
+		if allowed, _, err := tuning.Cpuset(pid); err == nil && len(targets) == 1 {
 			ask.Allowed = allowed
 		}
 		return ask
 	}
 }
 
-// affinityAsked opens the editor once the target's cpuset has been read.
+// affinityAsked opens the editor once the targets' masks and cpuset have been read.
 type affinityAsked struct {
 	dialog.AffinityOptions
 	job job
+	err error // the masks are not known
 }
 
 func (m *Model) openAffinity(a affinityAsked) tea.Cmd {
+	if a.err != nil {
+		return m.say(bad, a.err.Error())
+	}
 	d := dialog.NewAffinity(a.AffinityOptions)
 	return m.dialogs.Push(d, func(out dialog.Outcome) tea.Cmd {
 		cpus, ok := out.Value.(cpuset.Set)
@@ -60,17 +61,32 @@ func (m *Model) openAffinity(a affinityAsked) tea.Cmd {
 	})
 }
 
-// masks is the union of the targets' masks, and whether they differ.
-func (m *Model) masks() (all cpuset.Set, mixed bool) {
-	for i, r := range m.table.Targets() {
-		t := r.Task()
-		if t.Have&sample.HaveAffinity == 0 {
-			continue
+// masks is the union of the targets' masks, and whether they differ; of targets
+// that have ended meanwhile the plan tells.
+func masks(tuning Tuning, targets []tune.Target) (all cpuset.Set, mixed bool, err error) {
+	for _, t := range targets {
+		var one cpuset.Set
+		if one, err = present(tuning, tune.Affinity, t, cpuset.Parse); err == nil {
+			mixed = mixed || !all.Empty() && !all.Equal(one)
+			all = all.Or(one)
 		}
-		mixed = mixed || i > 0 && !all.Equal(t.Affinity)
-		all = all.Or(t.Affinity)
 	}
-	return all, mixed
+	if !all.Empty() {
+		err = nil
+	}
+	return all, mixed, err
+}
+
+// present is what a target has now of an attribute.
+func present[T any](tuning Tuning, a tune.Attribute, t tune.Target, parse func(string) (T, error)) (value T, err error) {
+	text, err := tuning.Value(a, t.TID)
+	if err == nil {
+		value, err = parse(text)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s of %d: %w", attributeName(a), t.TID, err)
+	}
+	return value, err
 }
 
 // load is the busy share of each CPU, for the editor.
@@ -116,15 +132,39 @@ func (m *Model) openPolicy(a policyAsked) tea.Cmd {
 	})
 }
 
+// ioPrioAsked opens the menu once the present I/O priority, of the first of
+// several targets, has been read.
+type ioPrioAsked struct {
+	job job
+	now kernel.IOPrio
+	err error
+}
+
+// askIOPrio asks for the I/O priority. The present one is read as for askAffinity.
 func (m *Model) askIOPrio() tea.Cmd {
 	targets, subject := m.targets()
-	now := m.table.Targets()[0].Task().IOPrio
-	return m.dialogs.Push(dialog.NewIOPriority(subject, now), func(o dialog.Outcome) tea.Cmd {
+	ask, tuning := ioPrioAsked{job: job{what: "I/O priority", subject: subject, targets: targets}}, m.deps.Tuning
+	return func() tea.Msg {
+		for _, t := range targets {
+			if ask.now, ask.err = present(tuning, tune.IOPrio, t, tune.ParseIOPrio); ask.err == nil {
+				break
+			}
+		}
+		return ask
+	}
+}
+
+func (m *Model) openIOPrio(a ioPrioAsked) tea.Cmd {
+	if a.err != nil {
+		return m.say(bad, a.err.Error())
+	}
+	return m.dialogs.Push(dialog.NewIOPriority(a.job.subject, a.now), func(o dialog.Outcome) tea.Cmd {
 		p, ok := o.Value.(kernel.IOPrio)
 		if !ok || o.Canceled {
 			return nil
 		}
-		return m.begin(job{what: "I/O priority", subject: subject, targets: targets, want: action.Tuning{IOPrio: &p}})
+		a.job.want = action.Tuning{IOPrio: &p}
+		return m.begin(a.job)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/detail"
+	"piton/internal/tui/tuitest"
 	"piton/internal/tune"
 )
 
@@ -40,6 +41,7 @@ func (f *fakeSampler) watches(tid kernel.TID) bool {
 
 // fakeTuning plans a change for every target and says it is done.
 type fakeTuning struct {
+	machine  *tuitest.Machine
 	targets  []tune.Target
 	want     action.Tuning
 	requests []tune.Request
@@ -134,6 +136,18 @@ func (f *fakeTuning) Signal(t tune.Target, _ syscall.Signal) error {
 
 func (f *fakeTuning) Cpuset(kernel.TID) (cpuset.Set, string, error) {
 	return cpuset.Set{}, "", errors.New("no cgroup")
+}
+
+// Value is that of the machine's task.
+func (f *fakeTuning) Value(a tune.Attribute, tid kernel.TID) (string, error) {
+	p := f.machine.Proc(tid)
+	switch {
+	case p == nil:
+		return "", tune.ErrGone
+	case a == tune.IOPrio:
+		return tune.FormatIOPrio(p.Task.IOPrio), nil
+	}
+	return p.Task.Affinity.String(), nil
 }
 
 func (f *fakeTuning) Autogrouped(kernel.TID) bool { return f.autogroup }

@@ -23,6 +23,8 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		m.undoable = msg.yes
 	case affinityAsked:
 		return m.openAffinity(msg)
+	case ioPrioAsked:
+		return m.openIOPrio(msg)
 	case policyAsked:
 		return m.openPolicy(msg)
 	case placesAsked:

@@ -40,8 +40,9 @@ type rigOption func(*Deps)
 
 // newRig shows a machine after three seconds in a window.
 func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOption) *rig {
-	r := &rig{t: t, machine: tuitest.New(topo), sampler: &fakeSampler{out: make(chan *sample.Sample, 1)},
-		tuning: &fakeTuning{}, settings: &fakeSettings{}, irqs: &fakeIRQs{cpus: len(topo.CPUs)},
+	machine := tuitest.New(topo)
+	r := &rig{t: t, machine: machine, sampler: &fakeSampler{out: make(chan *sample.Sample, 1)},
+		tuning: &fakeTuning{machine: machine}, settings: &fakeSettings{}, irqs: &fakeIRQs{cpus: len(topo.CPUs)},
 		inbox: make(chan tea.Msg, 1000)}
 	d := Deps{
 		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},

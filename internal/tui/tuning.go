@@ -30,6 +30,8 @@ type Tuning interface {
 	PlanUndo(ctx context.Context, q tune.UndoRequest) (tune.Plan, error)
 	Signal(target tune.Target, sig syscall.Signal) error
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
+	// Value reads an attribute of a thread, in the notation of plans.
+	Value(a tune.Attribute, tid kernel.TID) (string, error)
 	// Autogrouped reports whether nice ranks the process within its session only.
 	Autogrouped(pid kernel.TID) bool
 }

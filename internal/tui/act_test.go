@@ -1,0 +1,39 @@
+package tui
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+func TestEditorsBeginWithWhatIsReadNow(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		task := &r.machine.Proc(3641).Task
+		task.Have &^= sample.HaveAffinity | sample.HaveIOPrio // their columns are not shown
+		r.tick()
+		task.Affinity, task.IOPrio = cpuset.Of(2, 3), kernel.IOPrio{Class: kernel.IOBestEffort, Level: 2}
+		r.press("a")
+		assert.Contains(t, r.text(), "2-3 → 2-3  2 of 8 CPUs")
+		r.press("esc", "i", "enter")
+		require.NotNil(t, r.tuning.want.IOPrio)
+		assert.Equal(t, task.IOPrio, *r.tuning.want.IOPrio)
+		r.press("home", "space", "space", "a")
+		assert.Contains(t, r.text(), "threads differ, together 0-7")
+	})
+}
+
+func TestEditorsDoNotGuess(t *testing.T) {
+	for key, what := range map[string]string{"a": "affinity of 3641", "i": "I/O priority of 3641"} {
+		onSmall(t, func(r *rig) {
+			r.machine.Kill(3641)
+			r.press(key)
+			assert.True(t, r.m.dialogs.Empty())
+			assert.Contains(t, r.line(-2), what)
+		})
+	}
+}
