@@ -27,7 +27,7 @@ func (m *Model) askAffinity() tea.Cmd {
 	targets, subject := m.targets()
 	ask := affinityAsked{job: job{what: "affinity", subject: subject, targets: targets},
 		AffinityOptions: dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(),
-			LeastLoaded: m.model.LeastLoaded, Memory: len(m.deps.Topology.Nodes) > 1}}
+			LeastLoaded: m.newest.LeastLoaded, Memory: len(m.deps.Topology.Nodes) > 1}}
 	pid, tuning := m.table.Targets()[0].Task().TGID, m.deps.Tuning
 	return func() tea.Msg {
 		ask.Current, ask.Mixed, ask.err = masks(tuning, targets)
@@ -92,8 +92,8 @@ func present[T any](tuning Tuning, a tune.Attribute, t tune.Target, parse func(s
 // load is the busy share of each CPU, for the editor.
 func (m *Model) load() dialog.LoadMsg {
 	load := dialog.LoadMsg{}
-	for i := range m.model.CPUs {
-		if c := &m.model.CPUs[i]; model.Known(c.Busy) {
+	for i := range m.newest.CPUs {
+		if c := &m.newest.CPUs[i]; model.Known(c.Busy) {
 			load[c.ID] = c.Busy
 		}
 	}

@@ -37,3 +37,35 @@ func TestEditorsDoNotGuess(t *testing.T) {
 		})
 	}
 }
+
+func TestCPUsAreChosenByTheNewestLoadWhilePaused(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("Z")
+		shown := r.m.model
+		for range 5 {
+			r.tick()
+		}
+		r.press("p")
+		assert.Same(t, r.m.newest, r.tuning.now)
+		r.tick()
+		r.press("o")
+		assert.Same(t, r.m.newest, r.tuning.now)
+		assert.Same(t, shown, r.m.model, "the list stands still")
+	})
+}
+
+func TestEditorShowsTheNewestLoadWhilePaused(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		load := func() float32 { return r.m.load()[cpuset.CPU(r.machine.Proc(4000).Task.LastCPU)] }
+		r.press("Z")
+		before := load()
+		r.machine.Proc(4000).Busy = 0.9
+		r.tick()
+		assert.Greater(t, load(), before+0.3)
+		r.press("a")
+		opened := r.text()
+		r.machine.Proc(4000).Busy = 0
+		r.tick()
+		assert.NotEqual(t, opened, r.text())
+	})
+}

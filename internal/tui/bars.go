@@ -128,7 +128,7 @@ func (m *Model) facts(row field.Row) []string {
 	if task.Threads > 1 {
 		facts = append(facts, fmt.Sprintf("%d threads", task.Threads))
 	}
-	if best := row.M.LeastLoaded; best >= 0 && rates.CPUsSeen > 1 && !m.deps.ReadOnly {
+	if best := m.newest.LeastLoaded; best >= 0 && rates.CPUsSeen > 1 && !m.deps.ReadOnly {
 		facts = append(facts, m.th.Accent.Render(fmt.Sprintf("p pins it to cpu %d", best)))
 	}
 	return facts

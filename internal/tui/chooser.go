@@ -181,11 +181,11 @@ func (m *Model) picked() *corepanel.Pick {
 	return c.pick
 }
 
-// busy is how busy some CPUs are, in words; "" when that is not known.
-func (m *Model) busyWords(cpus cpuset.Set) string {
+// busyWords is how busy some CPUs are; "" when that is not known.
+func busyWords(now *model.Model, cpus cpuset.Set) string {
 	sum, known := float32(0), 0
-	for i := range m.model.CPUs {
-		if c := &m.model.CPUs[i]; cpus.Has(c.ID) && model.Known(c.Busy) {
+	for i := range now.CPUs {
+		if c := &now.CPUs[i]; cpus.Has(c.ID) && model.Known(c.Busy) {
 			sum += c.Busy
 			known++
 		}

@@ -52,7 +52,7 @@ func (m *Model) chosen(width int) rows.Row {
 	if c.held != nil && width < narrowLine { // where to matters more
 		r.Add(th.Strong, " for "+c.held.subject)
 	}
-	if busy := m.busyWords(at.CPUs); busy != "" {
+	if busy := busyWords(m.model, at.CPUs); busy != "" {
 		r.Add(th.Dim, " "+busy)
 	}
 	if m.pid != "" {

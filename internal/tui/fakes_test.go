@@ -42,6 +42,7 @@ func (f *fakeSampler) watches(tid kernel.TID) bool {
 // fakeTuning plans a change for every target and says it is done.
 type fakeTuning struct {
 	machine  *tuitest.Machine
+	now      *model.Model // that CPUs were chosen by
 	targets  []tune.Target
 	want     action.Tuning
 	requests []tune.Request
@@ -61,9 +62,9 @@ type fakeTuning struct {
 	autogroup bool
 }
 
-func (f *fakeTuning) Plan(_ context.Context, _ *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error) {
+func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error) {
 	f.plans++
-	f.targets, f.want = targets, t
+	f.now, f.targets, f.want = now, targets, t
 	p := tune.Plan{Warnings: f.warnings, Trial: f.trial}
 	for _, tg := range targets {
 		c := tune.Change{PID: tg.TID, TID: tg.TID, StartTicks: tg.StartTicks, Comm: "nqueens", Attribute: tune.Affinity,
@@ -81,7 +82,8 @@ func (f *fakeTuning) Plan(_ context.Context, _ *model.Model, targets []tune.Targ
 	return p, []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 1% busy"}}, nil
 }
 
-func (f *fakeTuning) Choose(_ *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error) {
+func (f *fakeTuning) Choose(now *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error) {
+	f.now = now
 	if t.Strategy == place.SiblingFree {
 		return nil, errors.New("every core has a busy sibling")
 	}

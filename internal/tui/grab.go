@@ -52,7 +52,7 @@ func (m *Model) hold(h *held) tea.Cmd {
 		return nil
 	}
 	m.chooser.held = h
-	if best := m.model.LeastLoaded; best >= 0 {
+	if best := m.newest.LeastLoaded; best >= 0 {
 		m.pointAt(best)
 	}
 	return m.enterPanel()

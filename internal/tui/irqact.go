@@ -88,7 +88,7 @@ func (m *Model) draggedIRQs() *held {
 // askIRQAffinity opens the editor over the topology.
 func (m *Model) askIRQAffinity() tea.Cmd {
 	lines := m.irqs.Targets()
-	o := dialog.AffinityOptions{Subject: linesName(lines), Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.model.LeastLoaded}
+	o := dialog.AffinityOptions{Subject: linesName(lines), Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.newest.LeastLoaded}
 	for i, l := range lines {
 		if l.Requested.OK {
 			o.Mixed = o.Mixed || i > 0 && !o.Current.Equal(l.Requested.Set)
@@ -141,9 +141,9 @@ func (m *Model) askIRQPlace() tea.Cmd {
 	lines := m.irqs.Targets()
 	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + ordinaryCPUs(m.deps.Topology).String(), Value: irqSpread,
 		More: "The queues of a device go to different cores as long as there are, on its own node first; both ways of a queue share a CPU."}}
-	if best := m.model.LeastLoaded; best >= 0 {
+	if best := m.newest.LeastLoaded; best >= 0 {
 		items = append(items, dialog.Item{Label: "least-loaded", Detail: fmt.Sprintf("cpu %d", best), Value: cpuset.Of(best),
-			More: fmt.Sprintf("All of them to the CPU that is least loaded: %s.", m.busyWords(cpuset.Of(best)))})
+			More: fmt.Sprintf("All of them to the CPU that is least loaded: %s.", busyWords(m.newest, cpuset.Of(best)))})
 	}
 	items = append(items, m.deviceItems(lines)...)
 	items = append(items,
@@ -184,7 +184,7 @@ func (m *Model) deviceItems(lines []*irq.Row) []dialog.Item {
 	if n, ok := m.deps.Topology.Node(topology.NodeID(node)); ok && len(m.deps.Topology.Nodes) > 1 {
 		cpus := n.CPUs.And(m.deps.Topology.Online)
 		items = append(items, dialog.Item{Label: fmt.Sprintf("node %d", node), Detail: "cpu " + cpus.String(), Value: cpus,
-			More: "The node that the device is attached to: " + m.busyWords(cpus) + "."})
+			More: "The node that the device is attached to: " + busyWords(m.newest, cpus) + "."})
 	}
 	if lines[0].Rate.Top < 0 {
 		return items
@@ -193,7 +193,7 @@ func (m *Model) deviceItems(lines []*irq.Row) []dialog.Item {
 	for i, r := range all {
 		if i > 0 && i < len(all)-1 {
 			items = append(items, dialog.Item{Label: "its " + r.Name, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
-				More: fmt.Sprintf("Around cpu %d, which takes most of its interrupts now: %s.", lines[0].Rate.Top, m.busyWords(r.CPUs))})
+				More: fmt.Sprintf("Around cpu %d, which takes most of its interrupts now: %s.", lines[0].Rate.Top, busyWords(m.newest, r.CPUs))})
 		}
 	}
 	return items

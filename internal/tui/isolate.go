@@ -107,7 +107,7 @@ func stayingLines(i partition.Isolation) []dialog.Line {
 // isolateAndPlace isolates the CPUs that place would choose for the targets, and
 // then puts them there.
 func (m *Model) isolateAndPlace(p placing) tea.Cmd {
-	tuning, now := m.deps.Tuning, m.model
+	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
 		choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: place.LeastLoaded})
 		if len(choices) == 0 && err == nil {

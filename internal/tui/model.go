@@ -35,7 +35,7 @@ type Model struct {
 	width, height int
 	view          action.Context
 	model         *model.Model // what is shown
-	newest        *model.Model // later than model while the screen is paused
+	newest        *model.Model // later than model while the screen is paused; CPUs are chosen by its load
 	paused        bool
 	cost          cost // what piton itself costs
 
@@ -187,17 +187,16 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	if m.nice.done {
 		cmd = tea.Batch(cmd, m.stepNiceOn())
 	}
+	if !m.dialogs.Empty() { // the affinity editor shows it live
+		cmd = tea.Batch(cmd, m.dialogs.Update(m.load()))
+	}
 	if m.paused {
 		return cmd
 	}
 	m.model = next
 	m.table.Load(next)
 	m.detail.Follow(next.Sample)
-	var load tea.Cmd
-	if !m.dialogs.Empty() { // the affinity editor shows it live
-		load = m.dialogs.Update(m.load())
-	}
-	return tea.Batch(cmd, load, m.noteDetail())
+	return tea.Batch(cmd, m.noteDetail())
 }
 
 // resize fits the columns to the window.

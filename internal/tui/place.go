@@ -51,7 +51,7 @@ func (m *Model) askPlace() tea.Cmd {
 			p.last = cpuset.CPU(r.Task().LastCPU)
 		}
 	}
-	tuning, now := m.deps.Tuning, m.model
+	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
 		items := dialog.Strategies()
 		for i := range items {
@@ -161,7 +161,7 @@ func (m *Model) hereItems(last cpuset.CPU) []dialog.Item {
 		}
 		if i > 0 {
 			items = append(items, dialog.Item{Label: label, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
-				More: "What is around the CPU on which it runs now: " + m.busyWords(r.CPUs) + "."})
+				More: "What is around the CPU on which it runs now: " + busyWords(m.newest, r.CPUs) + "."})
 		}
 	}
 	return items
@@ -169,7 +169,7 @@ func (m *Model) hereItems(last cpuset.CPU) []dialog.Item {
 
 // askRegion asks for a CPU, cache or node to put what was grabbed on.
 func (m *Model) askRegion(h *held) tea.Cmd {
-	d := dialog.NewRegions("Place "+h.subject+" on", m.deps.Topology, m.load(), m.model.LeastLoaded)
+	d := dialog.NewRegions("Place "+h.subject+" on", m.deps.Topology, m.load(), m.newest.LeastLoaded)
 	return m.dialogs.Push(d, func(o dialog.Outcome) tea.Cmd {
 		cpus, ok := o.Value.(cpuset.Set)
 		if !ok || o.Canceled {

@@ -94,9 +94,10 @@ type applied struct {
 type undoable struct{ yes bool }
 
 // begin plans a job beside the screen. Its targets were fixed by the caller at
-// the keypress: however the list moves meanwhile, they stay what they are.
+// the keypress: however the list moves meanwhile, they stay what they are. CPUs
+// are chosen by the newest load, also while an older one is shown.
 func (m *Model) begin(j job) tea.Cmd {
-	tuning, now := m.deps.Tuning, m.model
+	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
 		p := planned{job: j}
 		switch {
