@@ -34,13 +34,15 @@ func (m *Model) tabs(width int) string {
 	}
 	right := ""
 	if m.view == action.Processes {
-		right = m.listState()
+		right = m.listState(width - widget.Width(left) - 1)
 	}
 	return widget.Spread(left, right, width, th.Ellipsis)
 }
 
-// listState names everything that decides which rows are shown and how.
-func (m *Model) listState() string {
+// listState names everything that decides which rows are shown and how, as far as
+// there is room: the order and the flags show in the list itself, tags and what
+// hides rows may not.
+func (m *Model) listState(room int) string {
 	th, v := m.th, m.table.View()
 	var parts []string
 	add := func(label, value string) {
@@ -55,6 +57,7 @@ func (m *Model) listState() string {
 	if v.Filter != nil {
 		add("filter ", field.Clean(v.Filter.String()))
 	}
+	needed := len(parts)
 	for _, flag := range []struct {
 		on   bool
 		word string
@@ -70,7 +73,11 @@ func (m *Model) listState() string {
 	if v.Sort != nil {
 		add("sort ", v.Sort.Title+" "+mark)
 	}
-	return strings.Join(parts, "  ") + " "
+	line := strings.Join(parts, "  ")
+	for ; len(parts) > needed && widget.Width(line) >= room; line = strings.Join(parts, "  ") {
+		parts = parts[:len(parts)-1]
+	}
+	return widget.Cut(line, room-1, th.Ellipsis) + " "
 }
 
 // summary is the line about the task under the cursor.
@@ -91,10 +98,7 @@ func (m *Model) summary(width int) string {
 	}
 	row.ASCII = th.ASCII
 	rule := th.Dim.Render(th.Horizontal)
-	name := fmt.Sprintf("%d %s", row.Task().TID, cell("command", row))
-	if limit := max(12, width/3); widget.Width(name) > limit {
-		name = strings.TrimRight(widget.Fit(name, limit, th.Ellipsis), " ")
-	}
+	name := widget.Cut(fmt.Sprintf("%d %s", row.Task().TID, cell("command", row)), max(12, width/3), th.Ellipsis)
 	line := rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
 	return widget.Fit(line, width, th.Ellipsis)
 }

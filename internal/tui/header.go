@@ -20,7 +20,8 @@ type part struct {
 }
 
 // header is the first line: the machine in figures. It holds nothing that
-// changes every second on an idle machine. extra stands before the migrations.
+// changes every second on an idle machine. extra stands before the migrations, and
+// stays longest.
 func header(m *model.Model, width int, extra string, th *theme.Theme) string {
 	if m == nil {
 		return widget.Fit(th.Dim.Render(" reading the machine "+th.Ellipsis), width, th.Ellipsis)
@@ -37,19 +38,29 @@ func header(m *model.Model, width int, extra string, th *theme.Theme) string {
 		{fmt.Sprintf("load %.2f %.2f %.2f", h.Load1, h.Load5, h.Load15), 2},
 		{"mem " + gigabytes(h.MemUsedBytes, h.MemTotalBytes), 3},
 	}
-	for rank := 5; ; rank-- {
+	left := ""
+	for rank := 5; rank >= 1; rank-- {
 		var kept []string
 		for _, p := range parts {
 			if p.rank <= rank {
 				kept = append(kept, p.text)
 			}
 		}
-		line := strings.Join(kept, "   ")
-		if rank <= 1 || widget.Width(line)+3+widget.Width(right)+1 <= width {
-			return widget.Fit(widget.Spread(line, right, width-1, th.Ellipsis), width, th.Ellipsis)
+		left = strings.Join(kept, "   ")
+		if widget.Width(left)+3+widget.Width(right)+1 <= width {
+			break
 		}
 	}
+	least := min(widget.Width(left), leastName)
+	if least+1+widget.Width(right) >= width {
+		right = th.Warn.Render(extra)
+	}
+	left = widget.Cut(left, max(least, width-2-widget.Width(right)), th.Ellipsis)
+	return widget.Fit(widget.Spread(left, right, width-1, th.Ellipsis), width, th.Ellipsis)
 }
+
+// leastName is what is left of a long host name beside the rest of the header.
+const leastName = 12
 
 // migrations is the machine's migration rate with the words for its source: a
 // worse source is never passed off as exact. The help says what a better one needs.

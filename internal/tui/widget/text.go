@@ -108,6 +108,11 @@ func FitRight(s string, width int, ellipsis string) string {
 	return Fit(s, width, ellipsis)
 }
 
+// Cut returns s in at most width cells; it may hold styles.
+func Cut(s string, width int, ellipsis string) string {
+	return ansi.Truncate(s, max(width, 0), ellipsis)
+}
+
 // Spread puts left and right at the two ends of width cells. When both do not
 // fit with a space between them, right is left out.
 func Spread(left, right string, width int, ellipsis string) string {
