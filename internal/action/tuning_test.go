@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -114,36 +113,29 @@ func TestNiceStepsEachThreadFromItsOwn(t *testing.T) {
 	if own > 10 {
 		t.Skip("needs room to raise nice")
 	}
-	worker, release := make(chan kernel.TID), make(chan struct{})
-	defer close(release)
-	go func() { // ends with its thread, as it does not unlock it
-		runtime.LockOSThread()
-		tid := kernel.TID(syscall.Gettid())
-		assert.NoError(t, kernel.System().SetNice(tid, own+5))
-		worker <- tid
-		<-release
-	}()
-	tid := <-worker
-	d := Deps{Tuner: tune.New(tune.Options{})}
-	plan, _, err := Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{NiceBy: 1})
-	require.NoError(t, err)
+	d, targets := Deps{Tuner: tune.New(tune.Options{})}, []tune.Target{{TID: pid}}
+	var worker kernel.TID
+	var up, down tune.Plan
+	require.NoError(t, kernel.OnThread(func() (err error) {
+		worker = kernel.TID(syscall.Gettid())
+		if err = kernel.System().SetNice(worker, own+5); err != nil {
+			return err
+		}
+		if up, _, err = Plan(context.Background(), d, targets, Tuning{NiceBy: 1}); err != nil {
+			return err
+		}
+		down, _, err = Plan(context.Background(), d, targets, Tuning{NiceBy: -40})
+		return err
+	}))
 	after := map[kernel.TID]string{}
-	for _, c := range plan.Changes {
+	for _, c := range up.Changes {
 		after[c.TID] = c.After
 	}
-	assert.Greater(t, len(after), 1)
-	for thread, nice := range after {
-		want := own + 1
-		if thread == tid {
-			want = own + 6
-		}
-		assert.Equal(t, strconv.Itoa(want), nice, thread)
-	}
-	assert.Len(t, plan.Requests, 2, "one for each value")
-	plan, _, err = Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{NiceBy: -40})
-	require.NoError(t, err)
-	require.Len(t, plan.Requests, 1, "all alike")
-	assert.Equal(t, tune.ScopeProcess, plan.Requests[0].Targets[0].Scope)
+	assert.Equal(t, strconv.Itoa(own+1), after[pid])
+	assert.Equal(t, strconv.Itoa(own+6), after[worker])
+	assert.Len(t, up.Requests, 2, "one for each value")
+	require.Len(t, down.Requests, 1, "all alike")
+	assert.Equal(t, tune.ScopeProcess, down.Requests[0].Targets[0].Scope)
 }
 
 func TestPlacer(t *testing.T) {
