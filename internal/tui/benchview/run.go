@@ -47,8 +47,10 @@ type endMsg struct {
 	err     error
 }
 
-// start runs a study. Its results are shown at once.
+// start runs a study. Its results are shown at once: by its placements in the
+// spelling that the runner gives its runs.
 func (v *View) start(study bench.Study) tea.Cmd {
+	study = study.Canonical()
 	ctx, cancel := context.WithCancel(context.Background())
 	v.serial++
 	v.last, v.shown, v.failure, v.papers = study, "", "", nil

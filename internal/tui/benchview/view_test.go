@@ -52,6 +52,18 @@ func TestAStudyFromFormToVerdict(t *testing.T) {
 	assert.Equal(t, sampleStudy(), mustStudy(t, p), "the form starts from the last study")
 }
 
+// TestPlacementsInAnotherSpelling: the runner knows one spelling only, so while
+// the study runs its figures must be found under that one.
+func TestPlacementsInAnotherSpelling(t *testing.T) {
+	p := newPilot(t, &fakeRunner{}, &fakeStore{})
+	study := sampleStudy()
+	study.Placements = []bench.Placement{"Normal", "FIFO:10"}
+	p.view.start(study)
+	assert.Equal(t, []bench.Placement{"normal", "fifo:10"}, p.view.current.results.Study.Placements)
+	assert.Equal(t, p.view.current.results.Study, p.view.current.job.results.Study)
+	p.view.Stop()
+}
+
 func mustStudy(t *testing.T, p *pilot) bench.Study {
 	t.Helper()
 	s, err := p.open.Top().(*Form).study()
