@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -64,11 +65,18 @@ func (f Figure) find(output []byte) (float64, error) {
 		return 0, fmt.Errorf("it printed nothing that matches %s", f.Pattern)
 	}
 	text := strings.TrimSpace(string(all[len(all)-1][re.NumSubexp()]))
-	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64) // "12,345.6" as many print
-	if err != nil {
+	v, ok := parseNumber(strings.ReplaceAll(text, ",", "")) // "12,345.6" as many print
+	if !ok {
 		return 0, fmt.Errorf("%q, which matches %s, is no number", text, f.Pattern)
 	}
 	return v, nil
+}
+
+// parseNumber reads a figure. "nan" and "inf" are none: they cannot be ranked,
+// and JSON has no word for them.
+func parseNumber(text string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 // gateFD is where a command's child has the gate: its standard input is the

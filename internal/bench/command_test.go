@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +29,8 @@ func TestCommandsAreRun(t *testing.T) {
 		{"the end of a long output", command(Figure{Pattern: `last (\d+)`}, "sh", "-c", "echo last 1; seq 1 400000; echo last 2"), 2, ""},
 		{"no figure", command(Figure{Pattern: `rate (\d+)`}, "echo", "nothing"), 0, "it printed nothing that matches rate"},
 		{"no number", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate high"), 0, `"high", which matches rate (\w+), is no number`},
+		{"nothing to rank", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate nan"), 0, `"nan", which matches rate (\w+), is no number`},
+		{"nothing to keep", command(Figure{Pattern: `rate (\S+)`}, "echo", "rate -Inf"), 0, `"-Inf", which matches rate (\S+), is no number`},
 		{"a status", command(Figure{}, "sh", "-c", "echo why >&2; exit 7"), 0, "exit status 7 (why)"},
 		{"a signal", command(Figure{}, "sh", "-c", "kill -SEGV $$"), 0, "signal: segmentation fault"},
 		{"none there", command(Figure{}, filepath.Join(dir, "missing")), 0, "no such file"},
@@ -107,7 +108,8 @@ func FuzzFigure(f *testing.F) {
 			return
 		}
 		if v, err := figure.find([]byte(output)); err == nil {
-			_ = fmt.Sprint(v)
+			_, err := RunJSON("x", RunResult{Metric: v})
+			require.NoError(t, err)
 		} else if !strings.Contains(err.Error(), pattern) {
 			t.Fatalf("%v does not name %q", err, pattern)
 		}

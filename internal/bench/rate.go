@@ -107,8 +107,8 @@ func readNumber(path string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, err := strconv.ParseFloat(string(bytes.TrimSpace(b)), 64)
-	if err != nil {
+	v, ok := parseNumber(string(bytes.TrimSpace(b)))
+	if !ok {
 		return 0, fmt.Errorf("%s holds no number: %.40q", path, b)
 	}
 	return v, nil

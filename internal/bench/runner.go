@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -119,8 +121,8 @@ func (r *Runner) next(ctx context.Context, results *Results, s slot, left *estim
 	left.add(time.Since(start))
 	run.ClockStep = r.readClock().step(clock)
 	results.Runs = append(results.Runs, run)
-	if results.StoreErr == nil {
-		results.StoreErr = r.Store.add(results.ID, run)
+	if results.StoreErr == nil || errors.Is(results.StoreErr, errUnwritable) {
+		results.StoreErr = cmp.Or(r.Store.add(results.ID, run), results.StoreErr)
 	}
 	emit(RunEnded, run)
 	return nil

@@ -46,11 +46,14 @@ func (s *Store) add(study string, run RunResult) error {
 	return s.append(newRunRecord(study, run))
 }
 
+// errUnwritable is of one record, not of the file: the next one may be kept.
+var errUnwritable = errors.New("a record cannot be written")
+
 // append adds one line, whole or not at all.
 func (s *Store) append(record any) error {
 	line, err := marshal(record)
 	if err != nil {
-		return fmt.Errorf("keep results: %w", err)
+		return fmt.Errorf("keep results: %w: %w", errUnwritable, err)
 	}
 	return s.locked(func() error {
 		f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)

@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,6 +146,24 @@ func TestAFullDiskLosesNothingInMemory(t *testing.T) {
 	assert.ErrorContains(t, res.StoreErr, "keep results")
 	assert.Len(t, res.Runs, 3)
 	assert.Empty(t, res.Runs[2].Err)
+}
+
+// TestOneBadRecordIsTheOnlyOneLost: a figure that JSON cannot say is no reason
+// not to keep the runs after it.
+func TestOneBadRecordIsTheOnlyOneLost(t *testing.T) {
+	r := newRunner(t)
+	r.Store = NewStore(filepath.Join(t.TempDir(), "results.jsonl"))
+	study := Study{Workload: "sleep", Placements: []Placement{Normal}, Runs: 1}
+	results, err := r.Begin(study)
+	require.NoError(t, err)
+	results.StoreErr = r.Store.add(results.ID, RunResult{Metric: math.NaN()})
+	require.ErrorIs(t, results.StoreErr, errUnwritable)
+	require.NoError(t, r.Round(t.Context(), &results, nil))
+	require.ErrorIs(t, results.StoreErr, errUnwritable, "and is told at the end")
+	h, err := r.Store.Read()
+	require.NoError(t, err)
+	require.Len(t, h.Studies, 1)
+	assert.Len(t, h.Studies[0].Runs, 1)
 }
 
 func TestTheRunnerKeepsItsRuns(t *testing.T) {
