@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/paper"
 	"piton/internal/report"
+	"piton/internal/userfile"
 )
 
 type paperOptions struct {
@@ -179,11 +179,10 @@ func (p *paperOutput) writable() error {
 	if p.o.report == "" {
 		return nil
 	}
-	f, err := os.OpenFile(p.o.report, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	if err := userfile.Writable(p.o.report); err != nil {
+		return fmt.Errorf("write the report %s: %w", p.o.report, err)
 	}
-	return f.Close()
+	return nil
 }
 
 // progress rewrites one line on a terminal.

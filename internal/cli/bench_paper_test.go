@@ -87,7 +87,7 @@ func TestPaperRefuses(t *testing.T) {
 	}
 	r := h.run("bench", "paper", "nqueens", "--report", "/nowhere/out.html")
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "write the report: open /nowhere/out.html", "before anything is measured")
+	assert.Contains(t, r.err, "write the report /nowhere/out.html: no such file or directory", "before anything is measured")
 }
 
 func TestReportPrintsThePast(t *testing.T) {

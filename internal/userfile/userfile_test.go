@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,8 +45,66 @@ func TestReplace(t *testing.T) {
 
 	assert.EqualError(t, Replace(filepath.Join(dir, "none", "file"), nil, 0o644), "no such file or directory")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
-	assert.EqualError(t, Replace(filepath.Join(dir, "folder"), nil, 0o644), "file exists")
+	assert.EqualError(t, Replace(filepath.Join(dir, "folder"), nil, 0o644), "is a directory")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 2, "no file is left beside")
+}
+
+func TestReplaceFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.Mkdir(at("reports"), 0o755))
+	require.NoError(t, os.WriteFile(at("reports/one"), []byte("old"), 0o600))
+	require.NoError(t, os.Symlink("reports/one", at("latest")))
+	require.NoError(t, os.Symlink("reports/none", at("dangling")))
+	for _, name := range []string{"latest", "dangling"} {
+		require.NoError(t, Writable(at(name)))
+		require.NoError(t, Replace(at(name), []byte("new"), 0o644))
+		info, err := os.Lstat(at(name))
+		require.NoError(t, err)
+		assert.Equal(t, fs.ModeSymlink, info.Mode().Type(), name)
+	}
+	for _, name := range []string{"one", "none"} {
+		text, err := os.ReadFile(at("reports/" + name))
+		require.NoError(t, err)
+		assert.Equal(t, "new", string(text))
+	}
+}
+
+// TestReplaceWritesToWhatIsNoFile uses a pipe: with /dev/null a failure
+// would take it from the machine where root runs the tests.
+func TestReplaceWritesToWhatIsNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	read := make(chan string)
+	go func() {
+		text, _ := os.ReadFile(path)
+		read <- string(text)
+	}()
+	require.NoError(t, Replace(path, []byte("text"), 0o644))
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	require.Equal(t, fs.ModeNamedPipe, info.Mode().Type())
+	assert.Equal(t, "text", <-read)
+}
+
+func TestWritableChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	require.NoError(t, Writable(path))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
+	require.NoError(t, Writable(path))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "text", string(text))
+	assert.EqualError(t, Writable(dir), "is a directory")
+	assert.EqualError(t, Writable(filepath.Join(dir, "none", "file")), "no such file or directory")
+	// The name fits, that of the new file beside it does not (NAME_MAX, 255).
+	long := filepath.Join(dir, strings.Repeat("x", 254))
+	require.NoError(t, os.WriteFile(long, nil, 0o600))
+	assert.EqualError(t, Writable(long), "file name too long")
 }
