@@ -59,10 +59,7 @@ type Report struct {
 
 // Judge sums up a study, finished or not.
 func Judge(r Results) Report {
-	rep := Report{Metric: r.Study.Metric()}
-	for _, p := range r.Study.Placements {
-		rep.Arms = append(rep.Arms, newArm(p, r.Of(p)))
-	}
+	rep := Report{Metric: r.Study.Metric(), Arms: r.arms()}
 	if len(rep.Arms) == 0 {
 		return rep
 	}
@@ -79,6 +76,15 @@ func Judge(r Results) Report {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", percent(steal)))
 	}
 	return rep
+}
+
+// arms are the runs of each placement, in the study's order.
+func (r Results) arms() []Arm {
+	var out []Arm
+	for _, p := range r.Study.Placements {
+		out = append(out, newArm(p, r.Of(p)))
+	}
+	return out
 }
 
 func newArm(p Placement, runs []RunResult) Arm {

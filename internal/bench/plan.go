@@ -28,20 +28,20 @@ func (s Study) round(i int) []slot {
 	return out
 }
 
-// over reports whether a study may end before round i because its budget is
-// spent or, once it has its Runs, because every interval is as narrow as was
+// over reports whether a study may end before round i, of which there is at least
+// one, because its budget is spent or, once it has its Runs, because every interval is as narrow as was
 // asked for. That looks at how wide the intervals are and never at what the
 // difference is, so it does not make one likelier to be found.
 func (s Study) over(i int, spent time.Duration, soFar Results) bool {
 	if s.Budget > 0 && spent >= s.Budget {
-		return true
+		return i > 0
 	}
-	return s.Until > 0 && i >= s.Warmup+s.Runs && Judge(soFar).narrow(s.Until)
+	return s.Until > 0 && i >= s.Warmup+s.Runs && narrow(soFar.arms(), s.Until)
 }
 
 // narrow reports whether every arm's interval is within a share of its median.
-func (rep Report) narrow(share float64) bool {
-	for _, a := range rep.Arms {
+func narrow(arms []Arm, share float64) bool {
+	for _, a := range arms {
 		if !a.HaveInterval || max(a.High-a.Median, a.Median-a.Low) > share*a.Median {
 			return false
 		}
@@ -54,7 +54,7 @@ func (rep Report) narrow(share float64) bool {
 type estimate struct {
 	study Study
 	done  int
-	spent time.Duration
+	spent time.Duration // since the study's start
 }
 
 func (e *estimate) add(run time.Duration) { e.done++; e.spent += run }

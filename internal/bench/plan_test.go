@@ -33,7 +33,20 @@ func TestUntilEndsWhenIntervalsAreNarrow(t *testing.T) {
 	assert.True(t, noisy.Study.over(10, time.Minute, noisy), "the budget is spent")
 	assert.True(t, noisy.Study.over(2, time.Minute, noisy), "whatever it has by then")
 	few := alternating(4, 0)
-	assert.False(t, Judge(few).narrow(0.5), "no interval, no end")
+	assert.False(t, narrow(few.arms(), 0.5), "no interval, no end")
+}
+
+// TestTheBudgetCountsWhatIsBetweenRuns: the runs of a round take a few
+// milliseconds, who watches them takes the budget.
+func TestTheBudgetCountsWhatIsBetweenRuns(t *testing.T) {
+	study := Study{Workload: "sleep", Placements: []Placement{Normal}, Runs: 5, Budget: 200 * time.Millisecond}
+	res, err := newRunner(t).Run(t.Context(), study, func(e Event) {
+		if e.Kind == RunEnded {
+			time.Sleep(study.Budget)
+		}
+	})
+	require.NoError(t, err)
+	assert.Len(t, res.Runs, 1)
 }
 
 func TestEstimateKeepsToTheBudget(t *testing.T) {

@@ -11,19 +11,13 @@ import (
 // just when that test rejects, so the two never contradict each other (Hollander,
 // Wolfe & Chicken, Nonparametric Statistical Methods, section 4.2-4.3).
 func shift(xs, ys []float64, confidence float64) (estimate, low, high float64, haveInterval bool) {
-	d := make([]float64, 0, len(xs)*len(ys))
-	for _, x := range xs {
-		for _, y := range ys {
-			d = append(d, y-x)
-		}
-	}
-	slices.Sort(d)
-	estimate = (d[(len(d)-1)/2] + d[len(d)/2]) / 2
+	d := newDifferences(xs, ys)
+	estimate = (d.at((d.len()-1)/2) + d.at(d.len()/2)) / 2
 	k := lowerRank(len(xs), len(ys), (1-confidence)/2)
 	if k == 0 {
 		return estimate, 0, 0, false
 	}
-	return estimate, d[k-1], d[len(d)-k], true
+	return estimate, d.at(k - 1), d.at(d.len() - k), true
 }
 
 // lowerRank is the largest k with P(U ≤ k-1) ≤ tail for the Mann-Whitney

@@ -90,6 +90,7 @@ func (r *Runner) Run(ctx context.Context, study Study, on func(Event)) (Results,
 	results.StoreErr = r.Store.begin(results)
 	left := estimate{study: study}
 	for round := range study.rounds() {
+		left.spent = time.Since(results.Started) // what is between the runs counts too
 		if study.over(round, left.spent, results) {
 			break
 		}
