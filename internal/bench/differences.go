@@ -28,6 +28,12 @@ func (d differences) upTo(v float64) int {
 	return n
 }
 
+// mostlyAbove0 reports whether more of them are above 0 than below: what the
+// Mann-Whitney test goes by, also where so many are 0 that their median is.
+func (d differences) mostlyAbove0() bool {
+	return d.len()-d.upTo(0) > d.upTo(-math.SmallestNonzeroFloat64)
+}
+
 // at is the one at a rank, from 0: the least number that more than rank of them
 // do not exceed. Halving the numbers between the least and the greatest
 // difference finds it in 64 steps at most, to the last bit.

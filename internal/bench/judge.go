@@ -36,8 +36,11 @@ type Comparison struct {
 	Metric      Metric
 	Base, Other Arm
 	Comparable  bool    // both have valid runs
-	Delta       float64 // Hodges-Lehmann estimate on the logarithms, as a share
+	Delta       float64 // Hodges-Lehmann estimate, as a share
 	Low, High   float64 // its 95 % interval, when HaveInterval (4 runs each)
+	// NoShare says that Delta, Low, High and Visible are no shares but in the
+	// metric's unit: the base's median is 0 or less, so nothing is a share of it.
+	NoShare bool
 	// Visible is the smallest effect that a study with this much noise finds four
 	// times out of five, as a share; when HaveInterval.
 	Visible      float64
@@ -45,6 +48,7 @@ type Comparison struct {
 	P            float64 // Mann-Whitney test, two-sided
 	PAdjusted    float64 // by Holm, for all comparisons with this base
 	Different    bool    // PAdjusted < 0.05
+	more         bool    // the other arm's figures are the larger ones, by their ranks
 	Verdict      string  // in words: "3.1% faster (1.9–4.2%), p<0.01"
 	Warnings     []string
 }
@@ -151,8 +155,10 @@ func (a Arm) warnings() []string {
 	return out
 }
 
-// compare tests by ranks, and estimates on logarithms, since what a placement
-// saves is a share of the time.
+// compare tests by ranks. It estimates on logarithms, since what a placement
+// saves is a share of the time; figures of 0 or less have none, so where there are
+// some it estimates the difference, as a share of the base's median if that is
+// above 0.
 func compare(metric Metric, base, other Arm) Comparison {
 	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1}
 	if base.Runs == 0 || other.Runs == 0 {
@@ -160,12 +166,22 @@ func compare(metric Metric, base, other Arm) Comparison {
 	}
 	c.Comparable = true
 	c.P = benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P
-	estimate, low, high, have := shift(logs(base.values), logs(other.values), confidence)
-	c.Delta = math.Expm1(estimate)
+	c.more = newDifferences(base.values, other.values).mostlyAbove0()
+	xs, ys, share := base.values, other.values, func(v float64) float64 { return v }
+	switch {
+	case slices.Min(xs) > 0 && slices.Min(ys) > 0:
+		xs, ys, share = logs(xs), logs(ys), math.Expm1
+	case base.Median > 0:
+		share = func(v float64) float64 { return v / base.Median }
+	default:
+		c.NoShare = true
+	}
+	estimate, low, high, have := shift(xs, ys, confidence)
+	c.Delta = share(estimate)
 	if have {
 		c.HaveInterval = true
-		c.Low, c.High = math.Expm1(low), math.Expm1(high)
-		c.Visible = math.Expm1((high - low) / 2 * visibleFactor)
+		c.Low, c.High = share(low), share(high)
+		c.Visible = share((high - low) / 2 * visibleFactor)
 	}
 	return c
 }
@@ -177,7 +193,7 @@ const visibleFactor = (1.960 + 0.842) / 1.960
 func logs(values []float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
-		out[i] = math.Log(max(v, 1e-9)) // a clock's nanosecond
+		out[i] = math.Log(v)
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func (s Study) Metric() Metric {
 
 // Better reports whether the other arm was found to be better than the base.
 func (c Comparison) Better() bool {
-	return c.Different && (c.Delta > 0) == c.Metric.HigherIsBetter
+	return c.Different && c.more == c.Metric.HigherIsBetter
 }
 
 // word says which way a comparison that found a difference went: of seconds

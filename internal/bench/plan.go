@@ -1,6 +1,9 @@
 package bench
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // slot is one run to make.
 type slot struct {
@@ -42,7 +45,7 @@ func (s Study) over(i int, spent time.Duration, soFar Results) bool {
 // narrow reports whether every arm's interval is within a share of its median.
 func narrow(arms []Arm, share float64) bool {
 	for _, a := range arms {
-		if !a.HaveInterval || max(a.High-a.Median, a.Median-a.Low) > share*a.Median {
+		if !a.HaveInterval || max(a.High-a.Median, a.Median-a.Low) > share*math.Abs(a.Median) {
 			return false
 		}
 	}

@@ -96,9 +96,12 @@ type comparisonRecord struct {
 	Median          *float64  `json:"median,omitempty"`
 	BaseMedianS     float64   `json:"base_median_s"` // of the seconds of the work
 	MedianS         float64   `json:"median_s"`
-	Delta           *float64  `json:"delta"` // null = nothing to compare
+	Delta           *float64  `json:"delta"` // null = nothing to compare, or the base's median is 0 or less
 	DeltaLow        *float64  `json:"delta_low"`
 	DeltaHigh       *float64  `json:"delta_high"`
+	Difference      *float64  `json:"difference,omitempty"` // where there is no delta, in the metric's unit
+	DifferenceLow   *float64  `json:"difference_low,omitempty"`
+	DifferenceHigh  *float64  `json:"difference_high,omitempty"`
 	P               float64   `json:"p"`          // rank test
 	PAdjusted       float64   `json:"p_adjusted"` // for the number of comparisons
 	Different       bool      `json:"different"`
@@ -216,7 +219,14 @@ func ComparisonJSON(study, workload string, c Comparison) ([]byte, error) {
 		rec.Metric, rec.Unit, rec.HigherIsBetter = m.Name, m.Unit, m.HigherIsBetter
 		rec.BaseMedian, rec.Median = &c.Base.Median, &c.Other.Median
 	}
-	if c.Comparable {
+	switch {
+	case c.NoShare:
+		rec.Difference = &c.Delta
+		if c.HaveInterval {
+			rec.DifferenceLow, rec.DifferenceHigh = &c.Low, &c.High
+		}
+		return marshal(rec)
+	case c.Comparable:
 		rec.Delta = &c.Delta
 	}
 	if c.HaveInterval {

@@ -20,7 +20,7 @@ type Row struct {
 	Median     string // "0.241 s", with the metric's unit
 	Interval   string // "[0.238 … 0.247]"
 	Bar        string // the interval drawn on a scale that all rows share, BarWidth wide
-	Delta      string // "−3.1%"; None for the base
+	Delta      string // "−3.1%", or "−12.5 /s" where there is no share; None for the base
 	Migrations string
 	RunDelay   string
 	Verdict    string
@@ -90,6 +90,9 @@ func (r *Row) compare(c Comparison) {
 		return
 	}
 	r.Delta = signed(c.Delta)
+	if c.NoShare {
+		r.Delta = sign(c.Delta) + c.number(math.Abs(c.Delta)) + c.unit()
+	}
 	r.Verdict = c.Short()
 	r.Different, r.Better = c.Different, c.Better()
 }
@@ -97,13 +100,20 @@ func (r *Row) compare(c Comparison) {
 // signed prints a share with its sign, "−3.1%", and no sign when it rounds to 0.
 func signed(share float64) string {
 	text := fmt.Sprintf("%.1f%%", math.Abs(share)*100)
-	switch {
-	case text == "0.0%":
+	if text == "0.0%" {
 		return text
-	case share < 0:
-		return "−" + text
 	}
-	return "+" + text
+	return sign(share) + text
+}
+
+func sign(v float64) string {
+	switch {
+	case v < 0:
+		return "−"
+	case v > 0:
+		return "+"
+	}
+	return ""
 }
 
 // Seconds prints a time with three significant digits or more.
@@ -113,8 +123,8 @@ func fixed(s float64, decimals int) string { return strconv.FormatFloat(s, 'f', 
 
 // decimals is how many a figure needs for three significant digits.
 func decimals(s float64) int {
-	switch {
-	case s >= 10_000:
+	switch s = math.Abs(s); {
+	case s >= 10_000 || s == 0:
 		return 0
 	case s >= 100:
 		return 1

@@ -2,30 +2,47 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
 // verdict puts a comparison into words: "3.1% faster (1.9–4.2%), p<0.01" or "no
-// difference found (±0.8%)", where ± is the effect that would have shown.
+// difference found (±0.8%)", where ± is the effect that would have shown. Where
+// there are no shares: "12.5 /s better (9.0–14.0 /s), p<0.01".
 func (c Comparison) verdict() string {
 	switch {
 	case !c.Comparable:
 		return "nothing to compare: no valid run"
 	case !c.Different && c.HaveInterval:
-		return fmt.Sprintf("no difference found (±%s)", percent(c.Visible))
+		return "no difference found (±" + c.number(c.Visible) + c.unit() + ")"
 	case !c.Different:
 		return "no difference found, too few runs to find one"
 	}
-	word := c.word()
 	delta, from, to := c.Delta, c.Low, c.High
 	if delta < 0 {
 		delta, from, to = -delta, -c.High, -c.Low
 	}
-	if !c.HaveInterval {
-		return fmt.Sprintf("%s %s, %s", percent(delta), word, below(c.PAdjusted))
+	text := c.number(delta) + c.unit() + " " + c.word()
+	if c.HaveInterval {
+		text += " (" + c.number(from) + "–" + c.number(to) + c.unit() + ")"
 	}
-	low := strings.TrimSuffix(percent(from), "%")
-	return fmt.Sprintf("%s %s (%s–%s), %s", percent(delta), word, low, percent(to), below(c.PAdjusted))
+	return text + ", " + below(c.PAdjusted)
+}
+
+// number prints a share in per cent or, where there is none, a difference in the
+// metric's unit; unit is what follows it.
+func (c Comparison) number(v float64) string {
+	if c.NoShare {
+		return fixed(v, decimals(max(math.Abs(c.Delta), c.Visible)))
+	}
+	return strings.TrimSuffix(percent(v), "%")
+}
+
+func (c Comparison) unit() string {
+	if c.NoShare {
+		return strings.TrimRight(" "+c.Metric.unit(), " ") // a command's figure may have none
+	}
+	return "%"
 }
 
 // Sentence is the verdict with the placement in front.

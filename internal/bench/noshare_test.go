@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// compared compares two samples of a metric, as a study of them would.
+func compared(metric Metric, base, other []float64) Comparison {
+	r := study(base, other)
+	arms := r.arms()
+	cs := []Comparison{compare(metric, arms[0], arms[1])}
+	correct(cs)
+	return cs[0]
+}
+
+// around are eleven figures next to a middle one.
+func around(middle float64) []float64 {
+	out := make([]float64, 11)
+	for i := range out {
+		out[i] = middle + float64(i-5)/100
+	}
+	return out
+}
+
+var zeros = make([]float64, 10)
+
+// TestFiguresOf0OrLess have a verdict in the right direction, and no share where
+// there is nothing that it could be of.
+func TestFiguresOf0OrLess(t *testing.T) {
+	rate, score := Metric{Name: "migrations", Unit: "/s"}, Metric{Name: "score", Unit: "dB", HigherIsBetter: true}
+	few := append(append([]float64{}, zeros...), zeros...)
+	many := append(append([]float64{}, few...), around(1)...)
+	for _, tc := range []struct {
+		name        string
+		metric      Metric
+		base, other []float64
+		better      bool
+		delta       string
+		verdict     string
+	}{
+		{"lost", rate, around(4), zeros, true, "−100.0%", "100.0% better (99.2–100.8%), p<0.001"},
+		{"won", rate, zeros, around(12), false, "+12.00 /s", "12.00 /s worse (11.97–12.03 /s), p<0.001"},
+		{"negative", score, around(-30), around(-20), true, "+10.00 dB", "10.00 dB better (9.97–10.03 dB), p<0.001"},
+		{"more negative", score, around(-20), around(-30), false, "−10.00 dB", "10.00 dB worse (9.97–10.03 dB), p<0.001"},
+		{"to above 0", score, around(-5), around(5), true, "+10.00 dB", "10.00 dB better (9.97–10.03 dB), p<0.001"},
+		{"to below 0", score, around(10), around(-10), false, "−200.0%", ""},
+		{"most of them 0", rate, few, many, false, "0.000 /s", "0.000 /s worse (0.000–0.950 /s), p<0.01"},
+		{"below a nanosecond", Metric{}, scaled(around(1), 1e-12), scaled(around(2), 1e-12), false, "+100.0%", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := compared(tc.metric, tc.base, tc.other)
+			require.True(t, c.Different)
+			assert.Equal(t, tc.better, c.Better())
+			rows := Rows(Report{Metric: tc.metric, Arms: []Arm{c.Base, c.Other}, Comparisons: []Comparison{c}})
+			assert.Equal(t, tc.delta, rows[1].Delta)
+			if tc.verdict != "" {
+				assert.Equal(t, tc.verdict, c.Verdict)
+			}
+		})
+	}
+	assert.Equal(t, "12.00 worse (11.97–12.03), p<0.001", compared(Metric{Name: "x"}, zeros, around(12)).Verdict)
+	assert.Equal(t, "no difference found (±0 /s)", compared(rate, zeros, zeros).Verdict)
+}
+
+func scaled(values []float64, factor float64) []float64 {
+	for i := range values {
+		values[i] *= factor
+	}
+	return values
+}
+
+func TestDifferencesInRecords(t *testing.T) {
+	for _, tc := range []struct {
+		base       []float64
+		delta, abs bool
+	}{{zeros, false, true}, {around(4), true, false}} {
+		line, err := ComparisonJSON("x", AttachWorkload, compared(Metric{Name: "migrations", Unit: "/s"}, tc.base, around(12)))
+		require.NoError(t, err)
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal(line, &fields))
+		for _, name := range []string{"delta", "delta_low", "delta_high", "smallest_visible"} {
+			assert.Equal(t, tc.delta, fields[name] != nil, name)
+		}
+		for _, name := range []string{"difference", "difference_low", "difference_high"} {
+			assert.Equal(t, tc.abs, fields[name] != nil, name)
+		}
+	}
+}
+
+func TestUntilUnderstandsNegativeFigures(t *testing.T) {
+	assert.True(t, narrow(study(around(-30)).arms(), 0.01))
+	assert.False(t, narrow(study(around(-1)).arms(), 0.01))
+}
