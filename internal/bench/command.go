@@ -8,9 +8,11 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"piton/internal/kernel"
@@ -109,6 +111,9 @@ func commandMain(argv []string, out io.Writer) int {
 		return 1 // the parent is gone
 	}
 	_ = gate.Close()
+	// In a group of its own it would be stopped for good by a question that it asks
+	// at the terminal; ignored, which execve(2) keeps, that is an error to it (EIO).
+	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	return fail(kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return nil }))
 }
 
@@ -143,7 +148,7 @@ func (r *Runner) command(ctx context.Context, c *child, f Figure, run *RunResult
 	if _, err := c.gate.Write([]byte{'g'}); err != nil {
 		return fmt.Errorf("let it go: %w", err)
 	}
-	if err := kernel.AwaitExit(run.PID); err != nil {
+	if _, err := kernel.AwaitExit(run.PID); err != nil {
 		return fmt.Errorf("wait for it: %w", err)
 	}
 	run.Wall = time.Since(start)

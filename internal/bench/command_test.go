@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +36,7 @@ func TestCommandsAreRun(t *testing.T) {
 		{"a status", command(Figure{}, "sh", "-c", "echo why >&2; exit 7"), 0, "exit status 7 (why)"},
 		{"a signal", command(Figure{}, "sh", "-c", "kill -SEGV $$"), 0, "signal: segmentation fault"},
 		{"none there", command(Figure{}, filepath.Join(dir, "missing")), 0, "no such file"},
+		{"a terminal's stop signals", command(Figure{}, "grep", "-q", "^SigIgn:.*[37bf].....$", "/proc/self/status"), 0, ""},
 		{"standard input", command(Figure{}, "sh", "-c", "read line && exit 9; exit 0"), 0, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -78,6 +81,45 @@ func TestCommandsArePlacedAndEnded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, res.Runs[0].Err, "it took longer than 100ms and was stopped")
 	assert.True(t, gone(res.Runs[0].PID))
+}
+
+// TestWhatAFailedCommandStartedEndsWithIt: it would go on through the runs that
+// follow, and be measured with them.
+func TestWhatAFailedCommandStartedEndsWithIt(t *testing.T) {
+	for name, tc := range map[string]struct{ script, err string }{
+		"cancel": {`sleep 600 >/dev/null 2>&1 & echo $! >"$0"; wait`, ""},
+		"status": {`sleep 600 >/dev/null 2>&1 & echo $! >"$0"; exit 7`, "exit status 7"},
+		"output": {`sleep 600 & echo $! >"$0"`, "it left a process behind that holds its output"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "pid")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			background := func() (pid int) {
+				text, _ := os.ReadFile(file)
+				pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+				return pid
+			}
+			if tc.err == "" {
+				go func() {
+					for background() == 0 && ctx.Err() == nil {
+						time.Sleep(time.Millisecond)
+					}
+					cancel()
+				}()
+			}
+			res, err := newRunner(t).Run(ctx, command(Figure{}, "sh", "-c", tc.script, file), nil)
+			if tc.err == "" {
+				require.ErrorIs(t, err, context.Canceled)
+			} else {
+				require.NoError(t, err)
+				assert.Contains(t, res.Runs[0].Err, tc.err)
+			}
+			pid := background()
+			require.Positive(t, pid)
+			assert.Eventually(t, func() bool { return ended(pid) }, 30*time.Second, 5*time.Millisecond)
+		})
+	}
 }
 
 func TestCommandStudiesAreKept(t *testing.T) {

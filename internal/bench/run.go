@@ -131,6 +131,7 @@ type child struct {
 	gate    io.WriteCloser
 	lines   *bufio.Reader
 	stderr  head
+	group   *kernel.Group // of a command: workloads start nothing that outlives their gate
 	release func() error
 }
 
@@ -144,6 +145,9 @@ func (r *Runner) start(ctx context.Context, study Study) (*child, error) {
 	}
 	c.cmd.Stderr = &c.stderr
 	kernel.DieWithParent(c.cmd)
+	if study.Workload == CommandWorkload {
+		c.group = kernel.OwnGroup(c.cmd)
+	}
 	gate, done, err := openGate(c.cmd, study)
 	if err != nil {
 		return nil, fmt.Errorf("start the workload: %w", err)
@@ -211,13 +215,17 @@ func (c *child) expect(kind string) (message, error) {
 	return m, nil
 }
 
-// end lets the child go, or kills it, and waits for it.
+// end lets the child go, or kills it and a command's group, and waits for it.
 func (c *child) end(kill bool) (kernel.Usage, error) {
 	_ = c.gate.Close()
-	if kill {
-		_ = c.cmd.Process.Kill() // it may have ended by itself
+	stop, wait := c.cmd.Process.Kill, c.cmd.Wait
+	if c.group != nil {
+		stop, wait = c.group.Kill, c.group.Wait
 	}
-	err := c.cmd.Wait()
+	if kill {
+		_ = stop() // it may have ended by itself
+	}
+	err := wait()
 	if c.cmd.ProcessState == nil {
 		return kernel.Usage{}, err
 	}

@@ -11,10 +11,14 @@ import (
 // ends (PR_SET_PDEATHSIG(2const)), whatever policy it runs under. The caller
 // stays locked to its OS thread (runtime.LockOSThread) from Start to Wait.
 func DieWithParent(cmd *exec.Cmd) {
+	attributes(cmd).Pdeathsig = syscall.SIGKILL
+}
+
+func attributes(cmd *exec.Cmd) *syscall.SysProcAttr {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	return cmd.SysProcAttr
 }
 
 // Usage is what a process and its waited-for children used, getrusage(2).
