@@ -3,9 +3,12 @@ package bench
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"runtime"
 	"slices"
 	"time"
+
+	"piton/internal/kernel"
 )
 
 // Grid is a table of studies that are run by turns, a round of each, again and
@@ -44,6 +47,26 @@ func (s *Store) Grid(g Grid) error {
 		rec.Ended = &g.Ended
 	}
 	return s.append(rec)
+}
+
+// Hold makes a grid this process's own to run, until release is called or the
+// process ends; release is nil where another one runs it. Each grid has a byte of
+// one file that stays empty, so there is nothing to clean up.
+func (s *Store) Hold(grid string) (release func(), err error) {
+	if s == nil {
+		return func() {}, nil
+	}
+	f, err := s.lockFile(".grids.lock")
+	if err != nil {
+		return nil, err
+	}
+	place := fnv.New32a()
+	_, _ = place.Write([]byte(grid)) // never fails
+	if ok, err := kernel.TryLockAt(f, int64(place.Sum32())); !ok {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 func (h *history) addGrid(rec gridRecord) {

@@ -68,3 +68,23 @@ func TestCompareAllComparesDifferentWork(t *testing.T) {
 	assert.False(t, cs[1].Different)
 	assert.False(t, cs[2].Comparable)
 }
+
+// TestAGridIsHeldOnce, also by Stores of one process, as the screen may have.
+func TestAGridIsHeldOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "results.jsonl")
+	release, err := NewStore(path).Hold("a")
+	require.NoError(t, err)
+	require.NotNil(t, release)
+	other, err := NewStore(path).Hold("a")
+	require.NoError(t, err)
+	assert.Nil(t, other)
+	b, err := NewStore(path).Hold("b")
+	require.NoError(t, err)
+	require.NotNil(t, b)
+	b()
+	release()
+	other, err = NewStore(path).Hold("a")
+	require.NoError(t, err)
+	require.NotNil(t, other)
+	other()
+}

@@ -104,18 +104,28 @@ func tail(f *os.File) (size int64, torn bool, err error) {
 // locked runs do while no other piton touches the files. The lock is on a file
 // of its own, since the file of results may be replaced.
 func (s *Store) locked(do func() error) error {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
-		return fmt.Errorf("keep results: %w", err)
-	}
-	lock, err := os.OpenFile(s.path+".lock", os.O_RDWR|os.O_CREATE, 0o644)
+	lock, err := s.lockFile(".lock")
 	if err != nil {
-		return fmt.Errorf("keep results: %w", err)
+		return err
 	}
 	defer lock.Close() // unlocks
 	if err := kernel.Lock(lock); err != nil {
 		return fmt.Errorf("keep results: %w", err)
 	}
 	return do()
+}
+
+// lockFile opens a file beside that of the results. It is there to stay: another
+// process may hold it open.
+func (s *Store) lockFile(suffix string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return nil, fmt.Errorf("keep results: %w", err)
+	}
+	lock, err := os.OpenFile(s.path+suffix, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("keep results: %w", err)
+	}
+	return lock, nil
 }
 
 // moveAside puts bad lines into the file beside and leaves good alone in this one.

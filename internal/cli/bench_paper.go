@@ -76,6 +76,7 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 	if err != nil {
 		return err
 	}
+	defer all.letGo()
 	out.machine = all.options.Machine
 	run, err := all.start(ctx, o.fresh, a.warn)
 	if err == nil {
@@ -100,51 +101,6 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 		return errors.Join(printed, err)
 	}
 	return cmp.Or(printed, papersOutcome(run.Results))
-}
-
-// papers are studies that can be run on this machine.
-type papers struct {
-	chosen  []paper.Paper
-	options paper.Options
-	store   *bench.Store
-}
-
-func (a *app) papers(chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (*papers, error) {
-	topo, err := a.topology()
-	if err != nil {
-		return nil, err
-	}
-	runner, err := a.benchRunner(false)
-	if err != nil {
-		return nil, err
-	}
-	byTuna, haveTuna := a.tunaRunner(runner)
-	p := &papers{chosen: chosen, store: runner.Store}
-	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: runner, Keep: runner.Store.Grid, On: on}
-	if haveTuna {
-		p.options.Tuna = byTuna
-	}
-	return p, nil
-}
-
-// start begins them, or takes up what was interrupted and says so.
-func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
-	if fresh {
-		return paper.Start(ctx, p.chosen, p.options)
-	}
-	history, err := p.store.Read()
-	if err != nil {
-		say("what was measured before is not known: %v", err)
-	}
-	g, cells, why, ok := paper.Unfinished(history, p.chosen, bench.ReadConditions("/", version()))
-	switch {
-	case ok:
-		say("going on with what was begun %s", g.Started.Local().Format("2006-01-02 15:04"))
-		return paper.Resume(g, cells, p.chosen, p.options), nil
-	case len(why) > 0:
-		say("what was begun before is not gone on with: %s", strings.Join(why, "; "))
-	}
-	return paper.Start(ctx, p.chosen, p.options)
 }
 
 // papersOutcome is the error of cells that failed.

@@ -18,6 +18,7 @@ func (s screenPapers) Run(ctx context.Context, chosen []paper.Paper, budget time
 	if err != nil {
 		return bench.Grid{}, nil, "", err
 	}
+	defer p.letGo()
 	run, err := p.start(ctx, false, func(format string, args ...any) { remark = fmt.Sprintf(format, args...) })
 	if err == nil {
 		err = run.Finish(ctx)

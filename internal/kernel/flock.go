@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -21,4 +22,18 @@ func Lock(f *os.File) error {
 		}
 		return nil
 	}
+}
+
+// TryLockAt takes the exclusive lock of one byte of f's file, which need not be
+// there, unless somebody else has it (F_OFD_SETLK, fcntl(2)): another process, or
+// this one by another os.File. Closing f, or the end of the process, gives it back.
+func TryLockAt(f *os.File, offset int64) (ok bool, err error) {
+	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: offset, Len: 1})
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return true, nil
 }

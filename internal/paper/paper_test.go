@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,13 +176,24 @@ func TestInterruptedPapersGoOn(t *testing.T) {
 
 		h := bench.History{Studies: run.Results, Grids: grids}
 		now := bench.Conditions{Host: "web-07", Kernel: "6.18.5", Load1: 9}
-		g, cells, _, ok := Unfinished(h, Papers[:2], now)
+		mine := func(bench.Grid) bool { return true }
+		g, cells, _, ok := Unfinished(h, Papers[:2], now, mine)
 		require.True(t, ok)
+		// A second one was begun meanwhile, and another process runs it.
+		second := bench.Results{ID: "y", Study: run.Results[0].Study, Conditions: run.Results[0].Conditions}
+		second.Study.Grid = "y"
+		two := bench.History{Studies: append(slices.Clone(h.Studies), second), Grids: append(slices.Clone(grids), bench.Grid{ID: "y", Papers: g.Papers})}
+		asked := []string{}
+		first, _, why, ok := Unfinished(two, Papers[:2], now, func(g bench.Grid) bool { asked = append(asked, g.ID); return g.ID != "y" })
+		require.True(t, ok)
+		assert.Empty(t, why)
+		assert.Equal(t, g.ID, first.ID)
+		assert.Equal(t, []string{"y", g.ID}, asked)
 		now.Kernel = "6.19.0"
-		_, _, why, ok := Unfinished(h, Papers[:2], now)
+		_, _, why, ok = Unfinished(h, Papers[:2], now, mine)
 		assert.False(t, ok)
 		assert.Equal(t, []string{"kernel 6.19.0, then 6.18.5"}, why)
-		_, _, _, ok = Unfinished(h, Papers[:1], now)
+		_, _, _, ok = Unfinished(h, Papers[:1], now, mine)
 		assert.False(t, ok, "other papers")
 
 		fake.stop = nil
@@ -192,7 +204,7 @@ func TestInterruptedPapersGoOn(t *testing.T) {
 			assert.Equal(t, mostRounds, c.Rounds(), c.Study.Cell)
 		}
 		h.Grids = []bench.Grid{again.Grid}
-		_, _, _, ok = Unfinished(h, Papers[:2], bench.Conditions{Host: "web-07"})
+		_, _, _, ok = Unfinished(h, Papers[:2], bench.Conditions{Host: "web-07"}, mine)
 		assert.False(t, ok, "it has ended")
 	})
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // Unfinished finds the last grid of the same papers on this host that was not
-// ended, with its cells; ok is false where there is none. Why says in words why
-// there is one that cannot be gone on with: the machine is not as it was.
-func Unfinished(h bench.History, papers []Paper, now bench.Conditions) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
+// ended, with its cells; ok is false where there is none. One that cannot be held,
+// since another process runs it, is passed over. Why says in words why there is
+// one that cannot be gone on with: the machine is not as it was.
+func Unfinished(h bench.History, papers []Paper, now bench.Conditions, hold func(bench.Grid) bool) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
 	var names []string
 	for _, p := range papers {
 		names = append(names, p.Name)
@@ -29,6 +30,9 @@ func Unfinished(h bench.History, papers []Paper, now bench.Conditions) (g bench.
 		now.Load1, now.Steal = cells[0].Conditions.Load1, cells[0].Conditions.Steal // they change all the time
 		if why := now.Differences(cells[0].Conditions); len(why) > 0 {
 			return bench.Grid{}, nil, why, false
+		}
+		if !hold(g) {
+			continue
 		}
 		return g, cells, nil, true
 	}
