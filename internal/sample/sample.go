@@ -12,7 +12,8 @@ import (
 	"piton/internal/kernel"
 )
 
-// Sample is the machine at one moment.
+// Sample is the machine at one moment. What it counts since the sample before is
+// since the one that the reader of Samples took before.
 type Sample struct {
 	Seq  uint64        // 1, 2, 3, … of this Sampler
 	Wall time.Time     // when the reading began

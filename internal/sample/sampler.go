@@ -125,7 +125,8 @@ func (s *Sampler) poke() {
 
 // Samples is where Run publishes. It holds the newest sample only: one that
 // nobody took is replaced, so a slow reader misses samples and never delays
-// them. It is closed when Run returns.
+// them; what counts since the sample before has what was counted in those. It
+// is closed when Run returns.
 func (s *Sampler) Samples() <-chan *Sample { return s.out }
 
 // Run reads a sample at once and then at the interval until ctx ends, and
@@ -187,7 +188,8 @@ func (s *Sampler) publish(sample *Sample) {
 	default:
 	}
 	select {
-	case <-s.out:
+	case missed := <-s.out:
+		sample.takeIn(missed)
 		s.mu.Lock()
 		s.replaced++
 		s.mu.Unlock()
