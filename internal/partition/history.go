@@ -60,35 +60,44 @@ func (i *item) asOf(event int) cpuset.Set {
 }
 
 // Past reads the journal's entries, oldest first.
-func Past(entries []tune.Entry) History {
+func Past(entries []tune.Entry) History { return past(entries, false) }
+
+// pastFor is the past as Include needs it: what an undo has left alone counts as
+// well where CPUs that were taken in already are included by force.
+func pastFor(entries []tune.Entry, cpus cpuset.Set, force bool) History {
+	h := past(entries, false)
+	if force && cpus.And(h.Apart()).Empty() {
+		return past(entries, true)
+	}
+	return h
+}
+
+func past(entries []tune.Entry, leftAlone bool) History {
 	h := History{items: map[key]*item{}}
-	for _, e := range entries {
+	undos := undosOf(entries)
+	for i := range entries {
+		e := &entries[i]
 		isolated, included, ok := parseReason(e.Reason)
-		if !ok || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 {
+		if !ok || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 || !leftAlone && undos.over(e, entries) {
 			continue
 		}
-		mixed := strings.Contains(e.Reason, reasonsEnd)
+		mixed, done := strings.Contains(e.Reason, reasonsEnd), undos.done(e)
 		h.events = append(h.events, event{e.ID, e.Sweep, h.Apart().Or(isolated).AndNot(included), mixed})
 		for _, c := range e.Changes {
-			h.take(c, isolated, mixed)
+			if k, ok := keyOf(c); ok && made(c) && !done[k] {
+				h.take(k, c, isolated, mixed)
+			}
 		}
 	}
 	return h
 }
 
 // take adds a change of an entry; of a mixed one, only if by it something gave way.
-func (h *History) take(c tune.Change, isolated cpuset.Set, mixed bool) {
-	if c.Status != tune.Done && c.Status != tune.Planned || c.Path == "" && c.Attribute != tune.Affinity {
-		return
-	}
+func (h *History) take(k key, c tune.Change, isolated cpuset.Set, mixed bool) {
 	before, errBefore := cpuset.Parse(c.Before)
 	after, errAfter := cpuset.Parse(c.After)
 	if errBefore != nil || errAfter != nil || mixed && !gaveWay(before, after, isolated) {
 		return
-	}
-	k := key{tid: c.TID, startTicks: c.StartTicks}
-	if c.Path != "" {
-		k = key{path: c.Path}
 	}
 	if h.items[k] == nil {
 		h.items[k] = &item{before: before}

@@ -96,10 +96,11 @@ func (p *includer) giveBack() {
 	}
 }
 
-// target is what an item gets back: what it had before, less what stays apart. An
+// target is what an item gets back: what it had before, less what stays apart, but
+// for CPUs that it was left all the same: an include takes nothing away. An
 // item of which all was taken goes home with the first of its CPUs that is back.
 func (p *includer) target(i *item) cpuset.Set {
-	if left := i.before.AndNot(p.remaining); !left.Empty() {
+	if left := i.before.AndNot(p.remaining.AndNot(i.now().mask)); !left.Empty() {
 		return left
 	}
 	return i.now().mask

@@ -197,9 +197,12 @@ func TestCrashedIsolate(t *testing.T) {
 	assert.Equal(t, before, w.masks())
 }
 
-// TestAnyOrder isolates and includes CPUs at random while tasks are born: nothing
-// that can be moved is on a CPU that is set apart, nobody has a CPU that was not
-// his, and at the end everybody has what was his.
+// stranger is a task that somebody else pins at random, and that has no children.
+const stranger = kernel.TID(99)
+
+// TestAnyOrder isolates and includes CPUs at random while tasks are born, and a
+// stranger is pinned: nothing else that can be moved is on a CPU that is set apart,
+// nobody has a CPU that was not his, and at the end everybody has what was his.
 func TestAnyOrder(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
@@ -218,13 +221,23 @@ func TestAnyOrder(t *testing.T) {
 		}
 		w.mask(tune.WorkqueueMask, "/wq", "0-15")
 		whole := w.masks()
+		if seed%2 == 1 {
+			w.task(stranger, 1, "0-11")
+		}
 		for step := range 12 {
+			if seed%2 == 1 && r.Intn(3) == 0 {
+				*w.at(key{tid: stranger, startTicks: uint64(stranger)}) = set(t, some(5))
+			}
 			past := Past(w.entries)
 			apart := past.Apart()
 			cpus := set(t, some(3)).AndNot(apart)
 			switch {
 			case r.Intn(3) == 0 && step > 0:
-				w.fork(kernel.TID(1000*(step+1)), r.Intn(len(w.f.Tasks)))
+				parent := r.Intn(len(w.f.Tasks))
+				if w.f.Tasks[parent].TID == stranger {
+					parent = 0
+				}
+				w.fork(kernel.TID(1000*(step+1)), parent)
 				continue
 			case r.Intn(2) == 0 && !apart.Empty():
 				all := apart.CPUs()
@@ -244,6 +257,9 @@ func TestAnyOrder(t *testing.T) {
 		}
 		for i := range w.f.Tasks {
 			task := &w.f.Tasks[i]
+			if task.TID == stranger {
+				continue
+			}
 			require.Equal(t, w.whole[task.TID].String(), task.Mask.String(), "seed %d: task %d, child of %d", seed, task.TID, task.PPID)
 		}
 	}
@@ -255,6 +271,9 @@ func (w *world) check(seed int64, step int) {
 	apart := past.Apart()
 	for i := range w.f.Tasks {
 		task := &w.f.Tasks[i]
+		if task.TID == stranger {
+			continue
+		}
 		require.True(w, task.Mask.And(apart).Empty(), "seed %d, step %d: task %d has %s of %s", seed, step, task.TID, task.Mask, apart)
 		if left := w.whole[task.TID].AndNot(apart); !left.Empty() {
 			require.True(w, left.SubsetOf(task.Mask) || task.Mask.SubsetOf(left), "seed %d, step %d: task %d has %s for %s", seed, step, task.TID, task.Mask, left)

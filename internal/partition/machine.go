@@ -104,11 +104,11 @@ func (m Machine) Settle(out *Isolation, result *tune.Result) error {
 // Include plans to take CPUs in again, as the package's Include does. The error
 // is an Error if there is nothing to be given back.
 func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (tune.Plan, Inclusion, error) {
-	past, err := m.past()
+	entries, err := m.entries()
 	if err != nil {
 		return tune.Plan{}, Inclusion{}, err
 	}
-	r := newReader()
+	r, past := newReader(), pastFor(entries, cpus, force)
 	look := func() (Facts, Inclusion, error) {
 		f, err := r.read()
 		if err != nil {
@@ -168,16 +168,17 @@ func merge(plan *tune.Plan, more tune.Plan) {
 // Apart returns the CPUs that piton has isolated in this boot and not included
 // since.
 func (m Machine) Apart() (cpuset.Set, error) {
-	past, err := m.past()
+	entries, err := m.entries()
+	past := Past(entries)
 	return past.Apart(), err
 }
 
-func (m Machine) past() (History, error) {
+func (m Machine) entries() ([]tune.Entry, error) {
 	if m.Journal == nil {
-		return History{}, nil
+		return nil, nil
 	}
 	entries, _, err := m.Journal.Entries() // damaged lines are told of by whoever shows the journal
-	return Past(entries), err
+	return entries, err
 }
 
 // reserved are CPUs that are no refuge.

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,19 +120,11 @@ func (w *world) include(cpus string) Inclusion {
 	w.Helper()
 	out, err := Include(w.f, set(w, cpus), Past(w.entries), false)
 	require.NoError(w, err)
-	for _, id := range out.Undo { // newest first
-		e := &w.entries[id-1]
-		for i := len(e.Changes) - 1; i >= 0; i-- {
-			c := e.Changes[i]
-			k := key{tid: c.TID, startTicks: c.StartTicks, path: c.Path}
-			*w.at(k) = set(w, c.Before)
-		}
-		e.Undone = true
-	}
 	if len(out.Undo) == 0 {
 		w.carryOut(out.Requests)
 		return out
 	}
+	w.undo(out.Undo...)
 	for _, r := range out.Requests { // they are journalled with the undo
 		for _, target := range r.Targets {
 			*w.at(key{tid: target.TID, startTicks: target.StartTicks}) = *r.Settings.Affinity
@@ -142,6 +135,48 @@ func (w *world) include(cpus string) Inclusion {
 	}
 	w.f.Ticks++
 	return out
+}
+
+// undo takes entries back, newest first, and journals it. What somebody else has
+// changed, or a later entry, is left alone, and the entry does not count as undone.
+func (w *world) undo(ids ...uint64) *tune.Entry {
+	type goal struct{ left, before string }
+	goals, refused := map[key]*goal{}, map[key]bool{}
+	for _, id := range ids {
+		for _, c := range w.entries[id-1].Changes {
+			if k, _ := keyOf(c); goals[k] == nil {
+				goals[k] = &goal{c.After, c.Before}
+			} else {
+				goals[k].before = c.Before
+			}
+		}
+	}
+	for _, e := range w.entries[ids[0]:] {
+		tried := len(undosOf(w.entries)[e.ID]) > 0
+		for _, c := range e.Changes {
+			k, _ := keyOf(c)
+			if g := goals[k]; g != nil && !e.Undone && len(e.Undoes) == 0 {
+				refused[k] = refused[k] || !tried || w.at(k).String() != g.left
+			}
+		}
+	}
+	undo := tune.Entry{ID: uint64(len(w.entries) + 1), Undoes: ids, Finished: true}
+	for k, g := range goals {
+		switch now := w.at(k).String(); {
+		case now == g.before:
+			refused[k] = false
+		case refused[k] || now != g.left:
+			refused[k] = true
+		default:
+			w.set(&undo, k, tune.Affinity, set(w, g.before))
+		}
+	}
+	for _, id := range ids {
+		e := &w.entries[id-1]
+		e.Undone = !slices.ContainsFunc(e.Changes, func(c tune.Change) bool { k, _ := keyOf(c); return refused[k] })
+	}
+	w.entries = append(w.entries, undo)
+	return &w.entries[len(w.entries)-1]
 }
 
 // masks are all masks there are, as text.
