@@ -11,21 +11,28 @@ import (
 // drifted says why an entry cannot be taken back for this task without force:
 // a later entry, which stays, builds upon it, or somebody else has set the value since.
 func (u *undoer) drifted(g goal, now string) string {
+	asLeft := g.Attribute.alike(now, g.Change.After)
 	for _, e := range slices.Backward(u.entries) {
 		if e.ID <= g.oldest || e.Undone || len(e.Undoes) > 0 || slices.Contains(u.plan.Undoes, e.ID) {
 			continue
 		}
 		for _, c := range e.Changes {
-			if c.key() == g.key() && c.took() {
+			if c.key() == g.key() && c.took() && !(asLeft && u.tried(e.ID)) {
 				return fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", e.ID, c.Before, c.After)
 			}
 		}
 	}
-	if !g.Attribute.alike(now, g.Change.After) && !followsIRQ(g.Change, now) && !u.cutTo(g.Change, g.Change.After, now) {
+	if !asLeft && !followsIRQ(g.Change, now) && !u.cutTo(g.Change, g.Change.After, now) {
 		return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
 			g.Change.After, now)
 	}
 	return ""
+}
+
+// tried reports whether there was an undo of an entry. Where it left something
+// alone, the entry does not count as undone, but the rest of it is not in force.
+func (u *undoer) tried(id uint64) bool {
+	return slices.ContainsFunc(u.entries, func(e Entry) bool { return slices.Contains(e.Undoes, id) })
 }
 
 // veiled reports whether the value cannot be compared now, because it reads

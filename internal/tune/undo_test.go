@@ -95,6 +95,22 @@ func TestUndoOfAnOlderEntryNamesTheNewer(t *testing.T) {
 	assert.Equal(t, "entry 4 has changed it from 2 to 1 since; undo that one first, or force this", result.Changes[0].Reason)
 }
 
+// TestUndoAfterOneThatLeftSomethingAlone: what came back of the newer entry is in
+// nobody's way.
+func TestUndoAfterOneThatLeftSomethingAlone(t *testing.T) {
+	m := newMachine(t)
+	m.spawn(10, 10)
+	m.spawn(20, 20)
+	tuner := m.tuner(Options{Journal: openJournal(t)})
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(1), 10, 20))
+	apply(t, tuner, pin(ScopeProcess, cpuset.Of(2), 10, 20))
+	require.NoError(t, m.SetAffinity(20, cpuset.Of(3)))
+	result := undo(t, tuner, UndoRequest{IDs: []uint64{2}})
+	assert.ElementsMatch(t, []string{"affinity 2 to 1: done", "affinity 3 to 1: refused"}, outcome(result.Changes))
+	result = undo(t, tuner, UndoRequest{IDs: []uint64{1}})
+	assert.ElementsMatch(t, []string{"affinity 1 to 0-3: done", "affinity 3 to 0-3: refused"}, outcome(result.Changes))
+}
+
 func TestUndoLooksAgainBeforeItActs(t *testing.T) {
 	m := newMachine(t)
 	m.spawn(10, 10)
