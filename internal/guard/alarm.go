@@ -32,8 +32,9 @@ type target struct {
 }
 
 // startAlarm starts one, and returns when its thread is above all others, or why
-// it cannot be.
-func startAlarm(back func(tune.Entry)) (*alarm, error) {
+// it cannot be. It calls back until nothing is left: what a newer change holds is
+// to be taken back when that is, and it may be nobody else's turn by then.
+func startAlarm(back func(tune.Entry) (left bool)) (*alarm, error) {
 	a, ready := &alarm{}, make(chan error)
 	go func() {
 		err := AboveAll()
@@ -41,7 +42,9 @@ func startAlarm(back func(tune.Entry)) (*alarm, error) {
 		for err == nil && a.state.Load() == alarmSet {
 			now := a.target.Load()
 			if now != nil && !time.Now().Before(now.due) && a.state.CompareAndSwap(alarmSet, alarmRang) {
-				back(now.entry)
+				for back(now.entry) {
+					kernel.Sleep(turnStep)
+				}
 			}
 			kernel.Sleep(alarmStep)
 		}

@@ -110,7 +110,9 @@ func (b *bench) entry(id uint64) tune.Entry {
 	return tune.Entry{}
 }
 
-func raised() tune.Settings { n := 15; return tune.Settings{Nice: &n} }
+func raised() tune.Settings { return niced(15) }
+
+func niced(n int) tune.Settings { return tune.Settings{Nice: &n} }
 
 func TestTakenBackWithoutAnAnswer(t *testing.T) {
 	b := newBench(t)
@@ -267,6 +269,38 @@ func TestTakenBackOnSIGTERM(t *testing.T) {
 	require.NoError(t, syscall.Kill(g.PID, syscall.SIGTERM))
 	b.ended(g)
 	assert.Equal(t, b.was, b.nice())
+}
+
+// TestTakenBackInTurn is two changes of the same, of which the older is to be taken
+// back first: it finds another value until the newer has been.
+func TestTakenBackInTurn(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		b := newBench(t)
+		_, older, err := b.Apply(t.Context(), b.tuner, b.plan(niced(5)), time.Hour)
+		require.NoError(t, err)
+		_, newer, err := b.Apply(t.Context(), b.tuner, b.plan(niced(10)), time.Hour)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(older.PID, syscall.SIGTERM))
+		require.Eventually(t, func() bool {
+			entries, _, err := b.journal.Entries()
+			return err == nil && len(entries) == 3
+		}, time.Minute, 5*time.Millisecond, "it has tried")
+		require.ErrorIs(t, older.Keep(), ErrTooLate, "while it waits")
+		assert.Equal(t, 10, b.nice())
+		want := b.was
+		if keep {
+			want = 10
+			require.NoError(t, newer.Keep())
+		} else {
+			newer.Leave()
+			require.NoError(t, syscall.Kill(newer.PID, syscall.SIGTERM))
+		}
+		b.ended(older)
+		assert.Equal(t, want, b.nice())
+		for _, g := range []*Guard{older, newer} {
+			assert.Equal(t, !keep, b.entry(g.Entry).Undone)
+		}
+	}
 }
 
 // TestHeirs takes a real-time policy from a child that was born with it as well.

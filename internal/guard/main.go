@@ -74,6 +74,7 @@ type sentry struct {
 	timer  *time.Timer  // runs once an entry has been begun
 	due    time.Time
 	late   bool   // the change is being taken back
+	left   bool   // but for what has drifted
 	alarm  *alarm // nil where it is not needed
 }
 
@@ -98,7 +99,10 @@ func newSentry(o order, parent *talk, end <-chan os.Signal) (*sentry, error) {
 	s.caveats = append(settleIn("/"), Prepare(priority(o.RTPrio), avoid)...)
 	s.rehearse()
 	if needsAlarm(o.RTPrio, avoid) {
-		if s.alarm, err = startAlarm(func(e tune.Entry) { _, _, _ = s.back(context.Background(), tune.New(tune.Options{}), e) }); err != nil {
+		if s.alarm, err = startAlarm(func(e tune.Entry) bool {
+			_, result, _ := s.back(context.Background(), tune.New(tune.Options{}), e)
+			return drifted(result)
+		}); err != nil {
 			s.caveats = append(s.caveats, fmt.Sprintf("it cannot run before real-time tasks of priority %d, should they take every CPU: %v", highestPriority, err))
 		}
 	}
@@ -158,7 +162,7 @@ func (s *sentry) hear(m message) (last bool) {
 		}
 		a.TooLate = s.late // so that the rest of it is not made
 	case doDismiss:
-		last = s.alarm.stop()
+		last = !s.late && s.alarm.stop()
 		a.TooLate = !last
 	default:
 		a.Error = fmt.Sprintf("a guard cannot %q", m.Do)

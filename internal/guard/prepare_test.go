@@ -153,19 +153,27 @@ func needDeadline(t *testing.T) {
 func TestAlarm(t *testing.T) {
 	needDeadline(t)
 	rang := make(chan uint64, 1)
-	a, err := startAlarm(func(e tune.Entry) { rang <- e.ID })
+	a, err := startAlarm(func(e tune.Entry) bool { rang <- e.ID; return false })
 	require.NoError(t, err)
 	a.set(tune.Entry{ID: 7}, time.Now())
 	assert.EqualValues(t, 7, <-rang)
 	assert.False(t, a.stop(), "it is too late")
 
-	a, err = startAlarm(func(e tune.Entry) { rang <- e.ID })
+	a, err = startAlarm(func(e tune.Entry) bool { rang <- e.ID; return false })
 	require.NoError(t, err)
 	a.set(tune.Entry{ID: 8}, time.Now().Add(time.Hour))
 	assert.True(t, a.stop())
 	a.set(tune.Entry{ID: 9}, time.Now())
 	kernel.Sleep(2 * alarmStep)
 	assert.Empty(t, rang, "it is off")
+
+	calls := 0
+	a, err = startAlarm(func(e tune.Entry) bool { rang <- e.ID; calls++; return calls == 1 })
+	require.NoError(t, err)
+	a.set(tune.Entry{ID: 10}, time.Now())
+	for range 2 {
+		assert.EqualValues(t, 10, <-rang, "it tries again when something was left")
+	}
 
 	a = nil
 	a.set(tune.Entry{ID: 1}, time.Now())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"piton/internal/kernel"
@@ -21,6 +22,9 @@ const (
 	// lingerTime bounds how long a guard waits for a piton that is still making
 	// changes when they have been taken back.
 	lingerTime = 30 * time.Second
+	// turnStep is how often a guard looks whether what a newer change holds can be
+	// taken back.
+	turnStep = time.Second / 2
 )
 
 // revert takes the change back. A piton that has not finished making it may make
@@ -36,11 +40,7 @@ func (s *sentry) revert(why string) {
 	for !s.entry.Finished && s.told != nil {
 		select {
 		case m, ok := <-s.told:
-			if ok {
-				s.hear(m)
-			} else {
-				s.told = nil
-			}
+			s.hearLate(m, ok)
 			if !ok || s.entry.Finished {
 				s.takeBack(why, false)
 			}
@@ -48,17 +48,70 @@ func (s *sentry) revert(why string) {
 			return
 		}
 	}
+	s.awaitTurn(why)
+}
+
+// hearLate takes a message of the parent, or its end.
+func (s *sentry) hearLate(m message, ok bool) {
+	if !ok {
+		s.told = nil
+		return
+	}
+	s.hear(m)
+}
+
+// awaitTurn tries again when guards of newer changes have ended: what they take
+// back to is what this one has left alone, and nobody else would take that back.
+// What they leave in force, because it was confirmed, stays.
+func (s *sentry) awaitTurn(why string) {
+	var newer []uint64
+	for looked := false; s.left && (!looked || len(newer) > 0); {
+		select {
+		case m, ok := <-s.told:
+			s.hearLate(m, ok)
+			continue
+		case <-time.After(turnStep):
+		}
+		now, err := s.newer()
+		if err != nil {
+			continue // one that is kept waiting itself may answer yet
+		}
+		if !looked || !slices.Equal(now, newer) {
+			s.takeBack(why, false)
+		}
+		newer, looked = now, true
+	}
+}
+
+// newer returns the entries after this one that have guards.
+func (s *sentry) newer() ([]uint64, error) {
+	var out []uint64
+	armed, err := List(Dir(s.order.Journal))
+	for _, a := range armed {
+		if a.Entry > s.entry.ID {
+			out = append(out, a.Entry)
+		}
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+// drifted reports whether something was left alone because it is not what the
+// change under guard made it.
+func drifted(r tune.Result) bool {
+	return slices.ContainsFunc(r.Changes, func(c tune.Change) bool { return c.Status == tune.Refused && c.Err == nil })
 }
 
 // takeBack goes back first, and records it when the machine is its users' again:
 // the first time in any case, later if there was something left.
 func (s *sentry) takeBack(why string, first bool) {
 	plan, result, err := s.back(context.Background(), tune.New(tune.Options{}), s.entry)
-	t := tune.New(tune.Options{Journal: s.journal, User: s.order.User, Command: why})
-	if err == nil && (first || result.Count(tune.Done)+result.Count(tune.Failed) > 0) {
+	t, left := tune.New(tune.Options{Journal: s.journal, User: s.order.User, Command: why}), drifted(result)
+	if err == nil && (first || s.left && !left || result.Count(tune.Done)+result.Count(tune.Failed) > 0) {
 		// A journal that cannot be written leaves nobody to tell: the state is right.
 		_, _ = t.Record(plan, result)
 	}
+	s.left = left
 }
 
 // back applies the way back until nothing is left of it: first what was changed,
