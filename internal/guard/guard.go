@@ -127,7 +127,13 @@ func (g *Guard) mirror(line []byte) error {
 
 // Keep confirms the change: the guard ends without taking it back. The error Is
 // ErrTooLate when it has begun to already.
-func (g *Guard) Keep() error { return g.Dismiss() }
+func (g *Guard) Keep() error {
+	err := g.Dismiss()
+	if errors.Is(err, errGone) {
+		return ErrTooLate
+	}
+	return err
+}
 
 // Dismiss ends the guard, because the change has been taken back by other means
 // or is to stay.
