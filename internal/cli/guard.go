@@ -37,7 +37,7 @@ func (a *app) apply(ctx context.Context, t *tune.Tuner, plan tune.Plan, o applyO
 	if !o.revertAfter.given {
 		result, err := t.Apply(ctx, plan)
 		if err == nil {
-			err = a.disarm(plan.Undoes)
+			err = a.disarm(result.Undone)
 		}
 		return result, err
 	}
@@ -109,12 +109,12 @@ type disarming struct {
 	a *app
 }
 
-// Apply carries a plan out. A guard that is left would find nothing to take back
-// now, but might do so later.
+// Apply carries a plan out. The guard of an entry of which nothing is left would
+// find nothing to take back now, but might do so later.
 func (d disarming) Apply(ctx context.Context, plan tune.Plan) (tune.Result, error) {
 	result, err := d.Tuning.Apply(ctx, plan)
 	if err != nil {
 		return result, err
 	}
-	return result, d.a.disarm(plan.Undoes)
+	return result, d.a.disarm(result.Undone)
 }

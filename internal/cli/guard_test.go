@@ -105,6 +105,22 @@ func TestUndoEndsTheGuard(t *testing.T) {
 	assert.Empty(t, ofType(jsonLines(t, h.run("keep", "-o", "json").out), "guard"))
 }
 
+// TestUndoLeavesTheGuardOfWhatItLeft undoes a change of two, one of which somebody
+// else has changed since.
+func TestUndoLeavesTheGuardOfWhatItLeft(t *testing.T) {
+	h, pid, other := newHome(t), sleeper(t), sleeper(t)
+	require.Zero(t, h.run("nice", fmt.Sprint(pid), fmt.Sprint(other), "5", "--revert-after", "1h").code)
+	guard := h.guardOf()
+	require.NoError(t, sched.SetNice(other, 7))
+	r := h.run("undo")
+	assert.Equal(t, ExitSome, r.code, r.err)
+	assert.Zero(t, niceOf(t, pid))
+	assert.Equal(t, guard, h.guardOf())
+	require.Zero(t, h.run("undo", "--force", "1").code)
+	gone(t, guard)
+	assert.Zero(t, niceOf(t, other))
+}
+
 func TestRevertAfterUsage(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	for _, args := range [][]string{

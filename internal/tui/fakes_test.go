@@ -58,6 +58,8 @@ type fakeTuning struct {
 	canUndo  bool
 	// backAlready: an undo finds nothing left to do
 	backAlready bool
+	// drifted: an undo leaves one target alone, and the only one if allDrifted
+	drifted, allDrifted bool
 
 	autogroup bool
 }
@@ -111,9 +113,13 @@ func (f *fakeTuning) PlanRequests(_ context.Context, requests []tune.Request) (t
 
 func (f *fakeTuning) Apply(_ context.Context, p tune.Plan) (tune.Result, error) {
 	f.applied = append(f.applied, p)
-	r := tune.Result{Entry: 7}
+	r := tune.Result{Entry: uint64(6 + len(f.applied)), Undone: p.Undoes}
 	for _, c := range p.Changes {
-		c.Status = tune.Done
+		if c.Status == tune.Refused {
+			r.Undone = nil
+		} else {
+			c.Status = tune.Done
+		}
 		r.Changes = append(r.Changes, c)
 	}
 	return r, nil
@@ -128,7 +134,15 @@ func (f *fakeTuning) PlanUndo(_ context.Context, q tune.UndoRequest) (tune.Plan,
 	if f.backAlready {
 		c.Before, c.Status = c.After, tune.Unchanged
 	}
-	return tune.Plan{Changes: []tune.Change{c}}, nil
+	p := tune.Plan{Changes: []tune.Change{c}, Undoes: q.IDs}
+	if f.drifted {
+		c.Status, c.Reason = tune.Refused, "somebody else has changed it since"
+		p.Changes = append(p.Changes, c)
+	}
+	if f.allDrifted {
+		p.Changes = p.Changes[1:]
+	}
+	return p, nil
 }
 
 func (f *fakeTuning) Signal(t tune.Target, _ syscall.Signal) error {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -49,16 +50,21 @@ func applyPlan(tuning Tuning, guard Guard, p planned) (tune.Result, Trial, error
 	}
 	result, err := tuning.Apply(ctx, p.plan)
 	if err == nil {
-		p.back.over()
+		p.back.over(result.Undone)
 	}
 	return result, nil, err
 }
 
-// over ends the guard of a trial that has been taken back. One that has gone has
-// done so itself.
-func (t *trial) over() {
-	if t != nil && t.guard != nil {
+// over ends the guard of a trial if it is among the entries that have been taken
+// back. One that has gone has done so itself; one of which something is in force
+// goes on.
+func (t *trial) over(undone []uint64) {
+	switch {
+	case t == nil || t.guard == nil:
+	case slices.Contains(undone, t.entry):
 		_ = t.guard.Dismiss()
+	default:
+		t.guard.Leave()
 	}
 }
 
@@ -117,10 +123,14 @@ func (m *Model) takeDecided(d decided) tea.Cmd {
 	return tea.Batch(said, d.of.then())
 }
 
-// takenBack is told of a trial of which nothing is left to take back: its guard was
-// faster.
+// takenBack is told of a trial of which nothing can be taken back: its guard was
+// faster, or somebody has changed it since, which is told and left to the guard.
 func (m *Model) takenBack(p planned) tea.Cmd {
-	p.back.over()
+	if count(p.plan.Changes, tune.Refused) > 0 {
+		p.back.over(nil)
+		return m.nothingToDo(p)
+	}
+	p.back.over([]uint64{p.back.entry})
 	return tea.Batch(m.say(good, p.what+": it has been taken back already"), m.journalChanged(), m.checkUndo())
 }
 
@@ -132,13 +142,14 @@ func (m *Model) endTrial() error {
 		return nil
 	}
 	plan, err := m.deps.Tuning.PlanUndo(context.Background(), tune.UndoRequest{IDs: []uint64{of.entry}})
+	var result tune.Result
 	if err == nil {
-		_, err = m.deps.Tuning.Apply(context.Background(), plan)
+		result, err = m.deps.Tuning.Apply(context.Background(), plan)
 	}
 	if err != nil {
 		return fmt.Errorf("take back journal entry %d, which was on trial: %w", of.entry, err)
 	}
-	of.over()
+	of.over(result.Undone)
 	m.trial = trial{}
 	return nil
 }

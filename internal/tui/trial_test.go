@@ -124,3 +124,25 @@ func TestTakingBackAsksNobody(t *testing.T) {
 		assert.Equal(t, 1, g.dismissed)
 	})
 }
+
+// TestTrialThatDrifted: the guard of what was left alone goes on.
+func TestTrialThatDrifted(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		onTrial(t, func(r *rig, g *fakeGuard) {
+			r.press("p")
+			r.tuning.drifted, r.tuning.allDrifted = true, all
+			r.wait(20 * time.Second)
+			assert.Contains(t, r.text(), "somebody else has changed it since")
+			assert.NotContains(t, r.text(), "taken back already")
+			assert.Zero(t, g.dismissed)
+			assert.Equal(t, 1, g.leaved)
+		})
+	}
+	onTrial(t, func(r *rig, g *fakeGuard) {
+		r.press("p")
+		r.tuning.drifted = true
+		require.NoError(t, r.m.endTrial())
+		assert.Zero(t, g.dismissed)
+		assert.Equal(t, 1, g.leaved)
+	})
+}

@@ -107,8 +107,11 @@ func TestUndoAfterOneThatLeftSomethingAlone(t *testing.T) {
 	require.NoError(t, m.SetAffinity(20, cpuset.Of(3)))
 	result := undo(t, tuner, UndoRequest{IDs: []uint64{2}})
 	assert.ElementsMatch(t, []string{"affinity 2 to 1: done", "affinity 3 to 1: refused"}, outcome(result.Changes))
+	assert.Empty(t, result.Undone)
 	result = undo(t, tuner, UndoRequest{IDs: []uint64{1}})
 	assert.ElementsMatch(t, []string{"affinity 1 to 0-3: done", "affinity 3 to 0-3: refused"}, outcome(result.Changes))
+	require.NoError(t, m.SetAffinity(20, cpuset.Of(2)))
+	assert.Equal(t, []uint64{2, 1}, undo(t, tuner, UndoRequest{IDs: []uint64{1, 2}}).Undone)
 }
 
 func TestUndoLooksAgainBeforeItActs(t *testing.T) {
