@@ -51,7 +51,7 @@ type Model struct {
 	search    string
 	needs     sample.Needs // as last asked for
 	undoable  bool         // the journal has something to undo
-	trial     trial        // what is kept only if the user says so
+	trials    []trial      // what nobody has said to keep yet
 	haste     haste        // piton's own priority
 	nice      stepping
 

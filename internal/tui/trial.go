@@ -33,9 +33,9 @@ type Trial interface {
 	Words() []string
 }
 
-// trial is the change that is kept only if the user says so.
+// trial is a change that is kept only if the user says so.
 type trial struct {
-	entry uint64 // of the journal; 0 = none is on trial
+	entry uint64 // of the journal; 0 = there is none
 	guard Trial  // nil where there are no guards
 }
 
@@ -92,10 +92,10 @@ func (m *Model) askKeep(a applied) tea.Cmd {
 			lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: w})
 		}
 	}
-	m.trial = trial{a.result.Entry, a.guard}
+	of := trial{a.result.Entry, a.guard}
+	m.trials = append(m.trials, of)
 	return m.dialogs.PushUnasked(dialog.NewConfirm("Keep it?", lines, "keep", "take back").Countdown(trialTime), func(o dialog.Outcome) tea.Cmd {
-		of := m.trial
-		m.trial = trial{}
+		m.trials = slices.DeleteFunc(m.trials, func(t trial) bool { return t == of })
 		switch {
 		case o.Canceled:
 			return m.begin(job{what: "take back", undo: &tune.UndoRequest{IDs: []uint64{of.entry}}, back: &of})
@@ -137,19 +137,26 @@ func (m *Model) takenBack(p planned) tea.Cmd {
 // endTrial takes back at once what nobody has said to keep; for the end of the
 // program.
 func (m *Model) endTrial() error {
-	of := m.trial
-	if of.entry == 0 {
+	var q tune.UndoRequest
+	for _, of := range m.trials {
+		if of.entry != 0 {
+			q.IDs = append(q.IDs, of.entry)
+		}
+	}
+	if len(q.IDs) == 0 {
 		return nil
 	}
-	plan, err := m.deps.Tuning.PlanUndo(context.Background(), tune.UndoRequest{IDs: []uint64{of.entry}})
+	plan, err := m.deps.Tuning.PlanUndo(context.Background(), q)
 	var result tune.Result
 	if err == nil {
 		result, err = m.deps.Tuning.Apply(context.Background(), plan)
 	}
 	if err != nil {
-		return fmt.Errorf("take back journal entry %d, which was on trial: %w", of.entry, err)
+		return fmt.Errorf("take back journal entries %d, which were on trial: %w", q.IDs, err)
 	}
-	of.over(result.Undone)
-	m.trial = trial{}
+	for _, of := range m.trials {
+		of.over(result.Undone)
+	}
+	m.trials = nil
 	return nil
 }

@@ -146,3 +146,36 @@ func TestTrialThatDrifted(t *testing.T) {
 		assert.Equal(t, 1, g.leaved)
 	})
 }
+
+// begin puts a change of its own guard on trial, as one that was on its way when
+// another was asked about.
+func (r *rig) begin(entry uint64) *fakeGuard {
+	g := &fakeGuard{}
+	c := tune.Change{PID: 3641, TID: 3641, Comm: "nqueens", Attribute: tune.Affinity, Before: "0-7", After: "5", Status: tune.Done}
+	r.send(applied{planned: planned{job: job{what: "pin"}, plan: tune.Plan{Trial: "it is busy"}},
+		result: tune.Result{Entry: entry, Changes: []tune.Change{c}}, guard: g})
+	return g
+}
+
+func TestTwoTrials(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.tuning.canUndo = true
+		older, newer := r.begin(1), r.begin(2)
+		r.wait(time.Second)
+		r.press("y")
+		assert.Equal(t, 1, newer.kept)
+		r.wait(20 * time.Second)
+		assert.Zero(t, older.kept)
+		assert.Equal(t, 1, older.dismissed)
+		assert.Equal(t, []uint64{1}, r.tuning.applied[0].Undoes)
+	})
+	onSmall(t, func(r *rig) {
+		r.tuning.canUndo = true
+		guards := []*fakeGuard{r.begin(1), r.begin(2)}
+		require.NoError(t, r.m.endTrial())
+		assert.Equal(t, []uint64{1, 2}, r.tuning.applied[0].Undoes)
+		for _, g := range guards {
+			assert.Equal(t, 1, g.dismissed)
+		}
+	})
+}
