@@ -149,7 +149,6 @@ type Result struct {
 	Newborn  int      // threads that appeared meanwhile and were set as well
 	Undone   []uint64 // entries of the plan's Undoes of which nothing is left in force
 	Warnings []string
-	Undone   []uint64 // entries of the plan's Undoes of which nothing is left in force
 }
 
 // Changed reports whether anything is other than it was.
