@@ -15,28 +15,17 @@ import (
 
 // verifyIsolation watches isolated CPUs, and prints what ran there.
 func verifyIsolation(ctx context.Context, a *app, cpus cpuset.Set, o isolateOptions) error {
-	w := partition.NewWatcher(cpus)
-	interrupts := irq.New("/").NewReader()
-	var before *irq.Snapshot
-	var span time.Duration
+	v := verification{watcher: partition.NewWatcher(cpus), interrupts: irq.New("/").NewReader().Read}
 	const tick = time.Second
 	a.warn("watching CPUs %s for %v", cpus, o.verify.d)
-	err := a.watch(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, fromSecond(func(m *model.Model) (bool, error) {
-		if why := ledgerError(m.Sample); why != nil {
-			return false, codeError{ExitNotPermitted, why}
-		}
-		var err error
-		if before == nil { // the ledger is open since the sample before
-			before, err = interrupts.Read()
-		}
-		w.Add(m.Sample.Stays)
-		span += m.Elapsed
-		return err == nil && span < o.verify.d-tick/2, err
-	}))
+	err := a.watch(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
+		err := v.add(m)
+		return err == nil && v.span < o.verify.d-tick/2, err
+	})
 	if err != nil {
 		return err
 	}
-	now, err := interrupts.Read()
+	now, err := v.interrupts()
 	if err != nil {
 		return err
 	}
@@ -44,12 +33,34 @@ func verifyIsolation(ctx context.Context, a *app, cpus cpuset.Set, o isolateOpti
 	if err != nil {
 		return err
 	}
-	table := irq.Next(before, now)
-	found := w.Report(facts, &table)
+	table := irq.Next(v.before, now)
+	found := v.watcher.Report(facts, &table)
 	if o.apply.output.json() {
-		return staysJSON(a, found, span)
+		return staysJSON(a, found, v.span)
 	}
-	return staysTable(a, o.apply.output.value == asCSV, cpus, w, found, span)
+	return staysTable(a, o.apply.output.value == asCSV, cpus, v.watcher, found, v.span)
+}
+
+// verification adds up what ran on isolated CPUs. The first sample opens the ledger
+// and knows of no stays; interrupts are counted from then on as well.
+type verification struct {
+	watcher    *partition.Watcher
+	interrupts func() (*irq.Snapshot, error)
+	before     *irq.Snapshot
+	span       time.Duration
+}
+
+func (v *verification) add(m *model.Model) (err error) {
+	if why := ledgerError(m.Sample); why != nil {
+		return codeError{ExitNotPermitted, why}
+	}
+	if m.Elapsed == 0 {
+		v.before, err = v.interrupts()
+		return err
+	}
+	v.watcher.Add(m.Sample.Stays)
+	v.span += m.Elapsed
+	return nil
 }
 
 // ledgerError says why who had the CPUs is not written down.
