@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,11 +93,12 @@ func (r *rescuer) run(ctx context.Context, more []string) error {
 	}
 	switch {
 	case r.demote != "":
-		chosen, err := r.choose(tasks, append(strings.FieldsFunc(r.demote, isComma), more...))
+		chosen, unmatched, err := r.choose(tasks, append(strings.FieldsFunc(r.demote, isComma), more...))
 		if err != nil {
 			return err
 		}
-		return r.demoteAll(ctx, chosen)
+		r.tellUnmatched(unmatched)
+		return r.demoteAll(ctx, chosen, unmatched)
 	case r.list || r.output.json() || !isTerminal(r.In):
 		return nil
 	}
@@ -122,9 +124,9 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 }
 
 // choose finds the tasks that words mean: all, PIDs (every real-time thread of
-// them) or TIDs.
-func (r *rescuer) choose(tasks []rescue.Task, words []string) ([]rescue.Task, error) {
-	var out []rescue.Task
+// them) or TIDs. Words that mean nothing, as the number of a task that has ended
+// meanwhile, are in unmatched; that none means anything is the error.
+func (r *rescuer) choose(tasks []rescue.Task, words []string) (out []rescue.Task, unmatched, err error) {
 	for _, word := range words {
 		n, err := strconv.ParseInt(word, 10, 32)
 		switch {
@@ -132,7 +134,8 @@ func (r *rescuer) choose(tasks []rescue.Task, words []string) ([]rescue.Task, er
 			out = append(out, everyUser(tasks)...)
 			continue
 		case err != nil:
-			return nil, usagef("%q is neither all nor the number of a task", word)
+			unmatched = errors.Join(unmatched, usagef("%q is neither all nor the number of a task", word))
+			continue
 		}
 		before := len(out)
 		for _, k := range tasks {
@@ -141,10 +144,13 @@ func (r *rescuer) choose(tasks []rescue.Task, words []string) ([]rescue.Task, er
 			}
 		}
 		if len(out) == before {
-			return nil, fmt.Errorf("%d is no real-time task", n)
+			unmatched = errors.Join(unmatched, fmt.Errorf("%d is no real-time task", n))
 		}
 	}
-	return out, r.check(out)
+	if len(out) == 0 {
+		return nil, nil, unmatched
+	}
+	return out, unmatched, r.check(out)
 }
 
 // everyUser returns the tasks that eat, but for kernel threads.
@@ -175,7 +181,7 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 		}
 		chosen, err := r.pick(tasks, words)
 		if err == nil {
-			err = r.demoteAll(ctx, chosen)
+			err = r.demoteAll(ctx, chosen, nil)
 		}
 		if err != nil {
 			r.warn("%s", message(err))
@@ -220,7 +226,7 @@ func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, erro
 
 // demoteAll makes threads ordinary, at once, and records it when the machine is
 // its users' again.
-func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task) error {
+func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, unmatched error) error {
 	q := tune.Request{Settings: tune.Settings{Policy: &tune.PolicySetting{Policy: kernel.Other}}, Reason: "piton rescue"}
 	for _, k := range tasks { // named twice or not: the plan has each once
 		q.Targets = append(q.Targets, tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeThread})
@@ -243,5 +249,5 @@ func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task) error {
 			r.warn("it is done, but not recorded, so that piton undo knows nothing of it: %v", openErr)
 		}
 	}
-	return r.report(result, applyOptions{output: r.output}, err)
+	return r.report(result, applyOptions{output: r.output, unmatched: unmatched}, err)
 }

@@ -48,17 +48,27 @@ func TestRescue(t *testing.T) {
 	assert.Equal(t, ExitFailed, r.code)
 	assert.Contains(t, r.err, "no real-time task")
 
-	r = h.rescue("--demote", fmt.Sprint(pid), "-o", "json")
-	require.Zero(t, r.code, r.err)
+	r = h.rescue("--demote", fmt.Sprint(ordinary, ",some"))
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
+
+	r = h.rescue("--demote", fmt.Sprint(ordinary), fmt.Sprint(pid), "-o", "json")
+	require.Equal(t, ExitSome, r.code, r.err)
+	assert.Contains(t, r.err, fmt.Sprintf("%d is no real-time task", ordinary))
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1)
 	assert.Equal(t, "FIFO:3", changes[0]["before"])
 	assert.Equal(t, "done", changes[0]["status"])
-	assert.EqualValues(t, 1, ofType(jsonLines(t, r.out), "summary")[0]["journal"])
+	sum = ofType(jsonLines(t, r.out), "summary")
+	assert.EqualValues(t, 1, sum[0]["journal"])
+	assert.EqualValues(t, ExitSome, sum[0]["exit_code"])
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
 
 	require.Zero(t, h.run("undo").code)
 	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
+	r = h.rescue("--demote", fmt.Sprint(pid))
+	require.Zero(t, r.code, r.err)
+	assert.Equal(t, kernel.Other, policyOf(t, pid))
 }
 
 func policyOf(t *testing.T, pid kernel.TID) kernel.Policy {
