@@ -56,7 +56,7 @@ With -o json: a {"type":"guard"} line for each.`,
 	return cmd
 }
 
-// entryNumbers reads the numbers of journal entries.
+// entryNumbers reads the numbers of journal entries, each once.
 func entryNumbers(words []string) ([]uint64, error) {
 	var out []uint64
 	for _, word := range words {
@@ -64,7 +64,9 @@ func entryNumbers(words []string) ([]uint64, error) {
 		if err != nil || id == 0 {
 			return nil, usagef("%q is not the number of a journal entry (see piton keep)", word)
 		}
-		out = append(out, id)
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
 	}
 	return out, nil
 }
@@ -97,6 +99,7 @@ func (a *app) guardLine(g guard.Armed, state string) error {
 // said how.
 func (a *app) keep(armed []guard.Armed, entries []uint64, out output) error {
 	var failed error
+	kept := false
 	for _, id := range entries {
 		i := slices.IndexFunc(armed, func(g guard.Armed) bool { return g.Entry == id })
 		var err error
@@ -105,6 +108,7 @@ func (a *app) keep(armed []guard.Armed, entries []uint64, out output) error {
 		} else if err = armed[i].Keep(); err != nil {
 			err = fmt.Errorf("entry %d: %w", id, err)
 		}
+		kept = kept || err == nil
 		switch {
 		case err != nil:
 			failed = errors.Join(failed, err)
@@ -114,7 +118,7 @@ func (a *app) keep(armed []guard.Armed, entries []uint64, out output) error {
 			fmt.Fprintf(a.Out, "entry %d stays; piton undo %d takes it back\n", id, id)
 		}
 	}
-	if failed != nil && len(entries) > 1 {
+	if failed != nil && kept {
 		return codeError{ExitSome, failed}
 	}
 	return failed
