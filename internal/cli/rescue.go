@@ -97,8 +97,7 @@ func (r *rescuer) run(ctx context.Context, more []string) error {
 		if err != nil {
 			return err
 		}
-		r.tellUnmatched(unmatched)
-		return r.demoteAll(ctx, chosen, unmatched)
+		return r.demoteAll(ctx, chosen, r.tellUnmatched(unmatched))
 	case r.list || r.output.json() || !isTerminal(r.In):
 		return nil
 	}
@@ -134,8 +133,7 @@ func (r *rescuer) choose(tasks []rescue.Task, words []string) (out []rescue.Task
 			out = append(out, everyUser(tasks)...)
 			continue
 		case err != nil:
-			unmatched = errors.Join(unmatched, usagef("%q is neither all nor the number of a task", word))
-			continue
+			return nil, nil, usagef("%q is neither all nor the number of a task", word)
 		}
 		before := len(out)
 		for _, k := range tasks {
@@ -226,7 +224,7 @@ func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, erro
 
 // demoteAll makes threads ordinary, at once, and records it when the machine is
 // its users' again.
-func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, unmatched error) error {
+func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, partly error) error {
 	q := tune.Request{Settings: tune.Settings{Policy: &tune.PolicySetting{Policy: kernel.Other}}, Reason: "piton rescue"}
 	for _, k := range tasks { // named twice or not: the plan has each once
 		q.Targets = append(q.Targets, tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeThread})
@@ -249,5 +247,5 @@ func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, unmatched 
 			r.warn("it is done, but not recorded, so that piton undo knows nothing of it: %v", openErr)
 		}
 	}
-	return r.report(result, applyOptions{output: r.output, unmatched: unmatched}, err)
+	return r.report(result, applyOptions{output: r.output, partly: partly}, err)
 }
