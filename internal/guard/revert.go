@@ -65,7 +65,8 @@ func (s *sentry) hearLate(m message, ok bool) {
 // What they leave in force, because it was confirmed, stays.
 func (s *sentry) awaitTurn(why string) {
 	var newer []uint64
-	for looked := false; s.left && (!looked || len(newer) > 0); {
+	unanswered := time.Duration(0)
+	for looked := false; s.left && (!looked || len(newer) > 0) && unanswered < lingerTime; {
 		select {
 		case m, ok := <-s.told:
 			s.hearLate(m, ok)
@@ -73,9 +74,11 @@ func (s *sentry) awaitTurn(why string) {
 		case <-time.After(turnStep):
 		}
 		now, err := s.newer()
-		if err != nil {
-			continue // one that is kept waiting itself may answer yet
+		if err != nil { // one that waits itself may answer yet, but two may wait for each other
+			unanswered += turnStep
+			continue
 		}
+		unanswered = 0
 		if !looked || !slices.Equal(now, newer) {
 			s.takeBack(why, false)
 		}
