@@ -19,13 +19,12 @@ import (
 // journalled and can be undone; whoever adds a line here says why that is not so.
 var writers = map[string]string{
 	"bench/store.go":       "results",
-	"cli/bench_paper.go":   "a page of results",
 	"guard/prepare.go":     "the guard's own cgroup, name and oom_score_adj",
 	"kernel/setting.go":    "settings, for tune",
 	"tui/config/config.go": "how the screen was left",
 	"tune/journal.go":      "the journal",
 	"tune/transient.go":    "the cgroup of a command that piton run starts",
-	"userfile/userfile.go": "files of the user, replaced whole",
+	"userfile/userfile.go": "files of the user, replaced whole, and devices they name",
 }
 
 // TestWritersAreKnown finds every call that opens a file for writing.

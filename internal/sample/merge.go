@@ -7,8 +7,8 @@ import (
 	"piton/internal/kernel"
 )
 
-// mostMerged bounds each list of what samples that nobody took hold: 2 MB of
-// moves, 3 MB of steps, 11 MB of stays. A single sample may hold more.
+// mostMerged bounds each list of what samples that nobody took hold: 4 MB of
+// moves, 3 MB of steps, 9 MB of stays. A single sample may hold more.
 const mostMerged = 1 << 17
 
 // takeIn adds to a sample that nobody has yet what happened before it, by the
