@@ -151,9 +151,11 @@ func (e *encoder) queue(q *Queue) {
 }
 
 // quote writes a text as TOML does: between ' as it is where that is easier to
-// read, else with escapes.
+// read, else with escapes. Bytes that are no UTF-8 are replaced first, so that what
+// is read back is written the same way.
 func quote(s string) string {
-	plain := utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) })
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	plain := !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) })
 	if plain && strings.ContainsAny(s, `\"`) && !strings.Contains(s, "'") {
 		return "'" + s + "'"
 	}
@@ -167,7 +169,7 @@ func quote(s string) string {
 		case unicode.IsControl(r):
 			fmt.Fprintf(&b, `\u%04X`, r)
 		default:
-			b.WriteRune(r) // of bytes that are no UTF-8: the replacement
+			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')

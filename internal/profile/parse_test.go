@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		rtctlText, "version = 1\n[[task]]\nname = 'x'\nnice = 1\n", "[sysctl]\na.b = x\n", "[categories]\nk=K\n[k]\na.b=1\n", "[categories]\n[0]\n=",
 		"version = 1\n[sysctl]\na.b.c = 1\n'a/b' = \"\\u0007\"\n", string(Encode(Capture(tuned().State, CaptureOptions{All: true}))),
-		"version = 1\n[[task]]\nname = '[a-'\nthread = '/(/'\ncpus_each = ['']\n", "a:f:1:0x1:(\n",
+		"version = 1\n[[task]]\nname = '[a-'\nthread = '/(/'\ncpus_each = ['']\n", "a:f:1:0x1:(\n", "[sysctl]\n0.0=\"\xd2",
 	} {
 		f.Add([]byte(text))
 	}
