@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/cpuset"
 	"piton/internal/guard"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -81,11 +80,8 @@ func newRescuer(a *app, o rescueOptions) *rescuer {
 }
 
 func (r *rescuer) run(ctx context.Context, more []string) error {
-	for _, c := range guard.Prepare(99, cpuset.Set{}) {
+	for _, c := range guard.Overtake() {
 		r.warn("rescue is less sure than it could be: %s", c)
-	}
-	if err := guard.AboveAll(); err != nil {
-		r.warn("rescue does not run before real-time tasks of priority 99: %v", err)
 	}
 	tasks, err := r.look(ctx)
 	if err != nil {

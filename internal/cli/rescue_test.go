@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
+	"piton/internal/guard"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/rescue"
 )
 
@@ -71,6 +73,34 @@ func TestRescue(t *testing.T) {
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
 }
 
+// TestRescueOvertakes sees that the threads of piton rescue queue behind no task of
+// the highest real-time priority.
+func TestRescueOvertakes(t *testing.T) {
+	refused := make(chan error)
+	go func() { refused <- guard.AboveAll() }() // its thread ends with it
+	if err := <-refused; err != nil {
+		t.Skip("this process may not be DEADLINE here: ", err)
+	}
+	var errs bytes.Buffer
+	cmd := newHome(t).program("rescue", "--list", "--window", "1m")
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Start())
+	eventually(t, "its threads are DEADLINE", func() bool {
+		tids, err := procfs.New("/").Threads(kernel.TID(cmd.Process.Pid))
+		require.NoError(t, err)
+		above := 0
+		for _, tid := range tids {
+			if attr, err := sched.Attr(tid); err == nil && attr.Policy == kernel.Deadline {
+				above++
+			}
+		}
+		return above >= 3 // two at least that the Go runtime starts by itself; later ones are ordinary
+	})
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait()
+	assert.NotContains(t, errs.String(), "less sure")
+}
+
 func policyOf(t *testing.T, pid kernel.TID) kernel.Policy {
 	t.Helper()
 	attr, err := sched.Attr(pid)
@@ -127,6 +157,12 @@ func TestVMRescue(t *testing.T) {
 			require.NoError(t, sched.SetAffinity(pid, cpuset.Of(cpuset.CPU(cpu))))
 			pids = append(pids, pid)
 		}
+	}
+	for _, pid := range pids { // a shell that is still being started sleeps now and then
+		eventually(t, "it spins", func() bool {
+			st, err := procfs.New("/").Stat(pid)
+			return err == nil && st.UserTicks >= 5
+		})
 	}
 	for _, pid := range pids {
 		require.NoError(t, sched.SetPolicy(pid, kernel.FIFO, 99, false))

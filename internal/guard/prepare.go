@@ -32,17 +32,21 @@ const (
 // priority, on CPUs other than those to avoid, and locked in memory. It returns
 // what could not be had, in sentences.
 func Prepare(rtprio int, avoid cpuset.Set) (caveats []string) {
-	caveat := func(format string, args ...any) { caveats = append(caveats, fmt.Sprintf(format, args...)) }
 	err := raise(rtprio)
 	if errors.Is(err, syscall.EPERM) && leaveBudget("/") {
 		err = raise(rtprio)
 	}
 	if err != nil {
-		caveat("it has no real-time priority, and may come late on a starved machine: %v", err)
+		caveats = append(caveats, fmt.Sprintf("it has no real-time priority, and may come late on a starved machine: %v", err))
 	}
 	stayOff(avoid)
+	return append(caveats, holdMemory()...)
+}
+
+// holdMemory keeps the process's memory where it is, and mostly uncollected.
+func holdMemory() (caveats []string) {
 	if err := kernel.LockMemory(); err != nil {
-		caveat("its memory is not locked, and may have to come from a disk: %v", err)
+		caveats = append(caveats, fmt.Sprintf("its memory is not locked, and may have to come from a disk: %v", err))
 	}
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(heapMost)
