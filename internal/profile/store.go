@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"piton/internal/userfile"
 )
@@ -39,9 +38,6 @@ func untouched(data []byte) bool {
 // ErrEdited, unless forced.
 func Save(path string, p *Profile, force bool) error {
 	data := stamped(Encode(p))
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the link stays a link
-	}
 	mode := fs.FileMode(0o644)
 	old, err := os.ReadFile(path)
 	switch {
