@@ -135,13 +135,13 @@ func TestNobody(t *testing.T) {
 	policy := func(p kernel.Policy) Settings { return Settings{Policy: &PolicySetting{Policy: p}} }
 
 	assert.Equal(t, Done, one(int(pid), policy(kernel.Batch)).Status, "one's own may be changed so far")
-	assert.Equal(t, Done, one(int(pid), nice(5)).Status)
+	assert.Equal(t, Done, one(int(pid), nice(15)).Status)
 	for name, tt := range map[string]struct {
 		change Change
 		errno  syscall.Errno
 		reason string
 	}{
-		"nice down":     {one(int(pid), nice(0)), syscall.EACCES, "lowering nice from 5 to 0 needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 20, it is 0"},
+		"nice down":     {one(int(pid), nice(0)), syscall.EACCES, "lowering nice from 15 to 0 needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 20, it is 0"},
 		"real-time":     {one(int(pid), fifo(10)), syscall.EPERM, "real-time policy FIFO:10 needs CAP_SYS_NICE (or a RLIMIT_RTPRIO of at least 10, it is 0"},
 		"real-time I/O": {one(int(pid), Settings{IOPrio: &kernel.IOPrio{Class: kernel.IORealTime}}), syscall.EPERM, "I/O priority real-time:0 needs CAP_SYS_NICE"},
 		"another's CPU": {one(others, Settings{Affinity: &last}), syscall.EPERM, "belongs to root; changing others' processes needs CAP_SYS_NICE"},
