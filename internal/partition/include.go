@@ -30,6 +30,7 @@ type Inclusion struct {
 func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, error) {
 	out := Inclusion{CPUs: cpus}
 	p := includer{f: &f, past: &past, out: &out, force: force, g: newGrouped(includeWord + cpus.String())}
+	p.g.restore = true
 	ours := cpus.And(past.Apart())
 	if !ours.Empty() {
 		p.remaining = past.Apart().AndNot(cpus)

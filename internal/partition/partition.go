@@ -104,6 +104,7 @@ func errorf(format string, args ...any) error { return Error(fmt.Sprintf(format,
 // order in which the masks first came.
 type grouped struct {
 	reason   string
+	restore  bool // the masks are what things had
 	requests []tune.Request
 	at       map[string]int // by mask
 }
@@ -116,7 +117,7 @@ func (g *grouped) task(t *Task, mask cpuset.Set) {
 	if !ok {
 		i = len(g.requests)
 		g.at[key] = i
-		g.requests = append(g.requests, tune.Request{Reason: g.reason, Settings: tune.Settings{Affinity: &mask}})
+		g.requests = append(g.requests, tune.Request{Reason: g.reason, Restore: g.restore, Settings: tune.Settings{Affinity: &mask}})
 	}
 	g.requests[i].Targets = append(g.requests[i].Targets,
 		tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread})

@@ -2,8 +2,10 @@ package partition
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
@@ -95,6 +97,7 @@ func (w *world) carryOut(requests []tune.Request) {
 	}
 	e := tune.Entry{ID: uint64(len(w.entries) + 1), Reason: requests[0].Reason, Sweep: w.f.Ticks, Finished: true}
 	for _, r := range requests {
+		assert.Equal(w, r.Restore, len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord))
 		for _, target := range r.Targets {
 			w.set(&e, key{tid: target.TID, startTicks: target.StartTicks}, tune.Affinity, *r.Settings.Affinity)
 		}

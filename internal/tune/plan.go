@@ -28,7 +28,9 @@ type planner struct {
 	plan  Plan
 	index map[changeKey]int // into plan.Changes, so that the last request wins
 	warns map[string]bool
-	fresh uint64 // the core-scheduling cookie made for this plan, 0 = none yet
+	// restore is that of the request which is planned now.
+	restore bool
+	fresh   uint64 // the core-scheduling cookie made for this plan, 0 = none yet
 	bounds
 }
 
@@ -69,6 +71,7 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
+		p.restore = r.Restore
 		for _, target := range r.Targets {
 			if err := ctx.Err(); err != nil {
 				return Plan{}, err
@@ -171,6 +174,7 @@ func (p *planner) task(k task, settings []wanted) bool {
 			c.Status = Unchanged
 		default:
 			p.prepare(k, &c)
+			c.unbound = p.restore && c.Status == Planned && p.unbound(c)
 		}
 		changes = append(changes, c)
 	}

@@ -51,6 +51,9 @@ type Request struct {
 	Settings Settings
 	Files    []FileSetting // of the kernel, beside the targets or without any
 	Reason   string        // why, in words; kept in the journal ("least-loaded: cpu 5, 1% busy")
+	// Restore: the affinity is one that the targets had, as far as could be read. Where
+	// it is all that a task could have now, it is given the CPUs that are offline, too.
+	Restore bool
 }
 
 // Status is what became of a change.

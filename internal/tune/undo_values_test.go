@@ -106,6 +106,22 @@ func TestUndoGivesBackCPUsThatComeLater(t *testing.T) {
 	assert.Contains(t, m.Calls(), "SetAffinity(10, 0-7)")
 	assert.Contains(t, m.Calls(), "SetAffinity(20, 0-1)", "this one was pinned")
 
+	// The same where a mask is given back by itself, and no journal entry is undone.
+	for _, restore := range []bool{false, true} {
+		apply(t, tuner, pin(ScopeThread, cpuset.Of(2), 10))
+		back := pin(ScopeThread, cpuset.Of(0, 1, 2, 3), 10)
+		back[0].Restore = restore
+		before := len(m.Calls())
+		apply(t, tuner, back)
+		want := "SetAffinity(10, 0-3)"
+		if restore {
+			want = "SetAffinity(10, 0-7)"
+		}
+		assert.Contains(t, m.Calls()[before:], want)
+		apply(t, tuner, pin(ScopeThread, cpuset.Of(2), 10)) // so that the next is a change
+	}
+	apply(t, tuner, pin(ScopeThread, cpuset.Of(0, 1, 2, 3), 10))
+
 	// A CPU goes offline after a pin: nobody changed that.
 	apply(t, tuner, pin(ScopeProcess, cpuset.Of(2, 3), 10))
 	m.write("sys/devices/system/cpu/online", "0-2\n")
