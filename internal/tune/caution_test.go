@@ -140,3 +140,14 @@ func TestPlanWarnsOfCPUsThatAreNotThere(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"CPU 9 is not online here (online: 0-3); the kernel leaves out what is not"}, plan.Warnings)
 }
+
+// The mask of a line or a file keeps CPUs that went offline, and they come back there.
+func TestPlanWarnsOfCPUsThatAFileHadNot(t *testing.T) {
+	m := newMachine(t)
+	tuner := m.tuner(Options{})
+	for before, want := range map[string][]string{"0-3": {"irq 24: CPU 9 is not online here (online: 0-3)"}, "0-3,9": nil} {
+		plan, err := tuner.Plan(context.Background(), moveIRQ(m.line("24", "eth0", before), "irq 24", "1,9"))
+		require.NoError(t, err)
+		assert.Equal(t, want, plan.Warnings, before)
+	}
+}

@@ -49,12 +49,13 @@ func (p *planner) fileCPUs(c *Change) {
 		}
 	}
 	want, _ := cpuset.Parse(c.After)
+	had, _ := cpuset.Parse(c.Before)
 	online, err := p.online()
 	switch {
 	case err != nil || want.SubsetOf(online):
 	case want.And(online).Empty():
 		refuse(c, "%s", absent(want, online))
-	default:
+	case !want.SubsetOf(online.Or(had)): // those that it has already are no news
 		p.warn("%s: %s", c.Object(), absent(want.AndNot(online), online))
 	}
 }
