@@ -94,7 +94,7 @@ func (r *run) refresh(c *Change) {
 		return
 	}
 	is := c.Attribute.alike
-	if len(r.plan.Undoes) > 0 && !is(now, c.Before) && !is(now, c.After) {
+	if len(r.plan.Undoes) > 0 && !is(now, c.Before) && !is(now, c.After) && !followsIRQ(c.Comm, c.Attribute, c.Before, now) {
 		refuse(c, "it has changed from %s to %s since the undo was planned; look again", c.Before, now)
 		return
 	}

@@ -22,7 +22,7 @@ func (u *undoer) drifted(g goal, now string) string {
 			}
 		}
 	}
-	if !asLeft && !followsIRQ(g.Change, now) && !u.cutTo(g.Change, g.Change.After, now) {
+	if !asLeft && !followsIRQ(g.Comm, g.Attribute, g.Change.After, now) && !u.cutTo(g.Change, g.Change.After, now) {
 		return fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced",
 			g.Change.After, now)
 	}
@@ -61,13 +61,14 @@ func (t *Tuner) alive(c Change) error {
 }
 
 // followsIRQ recognises a handler's thread that the kernel has put on the CPU to
-// which its line really goes, one of those that piton left (kernel/irq/manage.c,
-// irq_thread_check_affinity): that is nobody's change.
-func followsIRQ(c Change, now string) bool {
-	if _, handler := irq.ThreadLine(c.Comm); !handler || c.Attribute != Affinity {
+// which its line really goes, one of those that the thread had (kernel/irq/manage.c,
+// irq_thread_check_affinity): that is nobody's change. The kernel does it with the
+// next interrupt, so it may come at any time.
+func followsIRQ(comm string, a Attribute, had, now string) bool {
+	if _, handler := irq.ThreadLine(comm); !handler || a != Affinity {
 		return false
 	}
-	left, _ := cpuset.Parse(c.After)
+	mask, _ := cpuset.Parse(had)
 	got, err := cpuset.Parse(now)
-	return err == nil && !got.Empty() && got.SubsetOf(left)
+	return err == nil && !got.Empty() && got.SubsetOf(mask)
 }

@@ -81,6 +81,27 @@ func TestThreadThatFollowedItsLineIsNoDrift(t *testing.T) {
 	assert.Equal(t, []string{"affinity 3 to 0-3: refused", "irq-affinity 1-2 to 0-3: done"}, outcome(result.Changes))
 }
 
+// A thread follows its line with the next interrupt, which may come between the plan
+// and its turn; what a user sets then is left alone.
+func TestThreadFollowsItsLineBeforeItsTurn(t *testing.T) {
+	for comm, want := range map[string]Status{"irq/24-eth0": Done, "eth0": Refused} {
+		m := newMachine(t)
+		m.spawn(77, 77)
+		m.tasks[77].Comm = []byte(comm)
+		tuner := m.tuner(Options{Journal: openJournal(t)})
+		apply(t, tuner, pin(ScopeThread, cpuset.Of(1, 2), 77))
+		plan, err := tuner.PlanUndo(context.Background(), UndoRequest{All: true})
+		require.NoError(t, err)
+		require.NoError(t, m.SetAffinity(77, cpuset.Of(2)))
+		result, err := tuner.Apply(context.Background(), plan)
+		require.NoError(t, err)
+		assert.Equal(t, want, result.Changes[0].Status, result.Changes[0].Reason)
+		if want == Refused {
+			assert.Contains(t, result.Changes[0].Reason, "since the undo was planned")
+		}
+	}
+}
+
 func TestUndoOfAFileLeavesOthersChangesAlone(t *testing.T) {
 	m := newMachine(t)
 	file := m.line("24", "eth0", "0-3")
