@@ -60,8 +60,8 @@ func Overtake() (caveats []string) {
 		return append(caveats, Prepare(highestPriority, cpuset.Set{})...)
 	}
 	_ = eachThread(kernel.TID(os.Getpid()), func(tid kernel.TID) error {
-		if tid != caller && overtake(tid, othersRuntime) != nil {
-			_ = sched.SetPolicy(tid, kernel.RR, highestPriority, true) // no DEADLINE time is left (EBUSY)
+		if tid != caller {
+			_ = overtake(tid, othersRuntime) // EBUSY, no DEADLINE time is left: it stays ordinary
 		}
 		return nil
 	})
