@@ -85,6 +85,7 @@ func TestRescueOvertakes(t *testing.T) {
 	cmd := newHome(t).program("rescue", "--list", "--window", "1m")
 	cmd.Stderr = &errs
 	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
 	eventually(t, "its threads are DEADLINE", func() bool {
 		tids, err := procfs.New("/").Threads(kernel.TID(cmd.Process.Pid))
 		require.NoError(t, err)

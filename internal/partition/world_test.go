@@ -97,7 +97,7 @@ func (w *world) carryOut(requests []tune.Request) {
 	}
 	e := tune.Entry{ID: uint64(len(w.entries) + 1), Reason: requests[0].Reason, Sweep: w.f.Ticks, Finished: true}
 	for _, r := range requests {
-		assert.Equal(w, r.Restore, len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord))
+		assert.Equal(w, len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord), r.Restore)
 		for _, target := range r.Targets {
 			w.set(&e, key{tid: target.TID, startTicks: target.StartTicks}, tune.Affinity, *r.Settings.Affinity)
 		}
