@@ -104,7 +104,10 @@ func escape(text string) string {
 }
 
 // exactly is the regular expression that means a text alone, as escape does.
-func exactly(text string) string {
+func exactly(text string) string { return "^" + literally(text) + "$" }
+
+// literally is the part of a regular expression that stands for a text.
+func literally(text string) string {
 	var b strings.Builder
 	for i, r := range text {
 		if isInvalid(text[i:], r) {
@@ -113,7 +116,7 @@ func exactly(text string) string {
 		}
 		b.WriteString(regexp.QuoteMeta(string(r)))
 	}
-	return "^" + b.String() + "$"
+	return b.String()
 }
 
 // isInvalid reports whether r stands for a byte that is no UTF-8.

@@ -56,14 +56,14 @@ func tomlError(err error) error {
 }
 
 // meaningful yields the lines that say something, by their numbers, without
-// blanks around them and without comments.
-func meaningful(data []byte) iter.Seq2[int, string] {
+// blanks around them and without comments, which begin with one of the bytes given.
+func meaningful(data []byte, comments string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		number := 0
 		for line := range bytes.Lines(data) {
 			number++
 			text := strings.TrimSpace(string(line))
-			if text != "" && text[0] != '#' && text[0] != ';' && !yield(number, text) {
+			if text != "" && strings.IndexByte(comments, text[0]) < 0 && !yield(number, text) {
 				return
 			}
 		}

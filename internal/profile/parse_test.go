@@ -2,6 +2,9 @@ package profile
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -126,6 +129,67 @@ func TestRtctl(t *testing.T) {
 	}, p.any)
 }
 
+// The lines that tuna save writes where names are odd, masks long, or policies not
+// its own; generate_rtgroups is the same in 0.15 and 0.19.
+func TestRtctlLines(t *testing.T) {
+	for line, want := range map[string]Task{
+		`sugov:0:d:0:0x1:\[sugov:0\]$`:                     {Command: `\[sugov:0\]$`, CPUs: "0"},
+		`sugov:0:d:0:*:\[sugov:0\]$`:                       {},
+		`tmux: server:i:0:0x3:\[tmux: server\]$`:           {Command: `\[tmux: server\]$`, Policy: "IDLE", CPUs: "0-1"},
+		`:o:0:*:\[\]$`:                                     {Command: `\[\]$`, Policy: "OTHER"},
+		`:o:0:*:\[\/.*\]$`:                                 {Command: `\[\/.*\]$`, Policy: "OTHER"},
+		`c++:b:0:*:\[c++\]$`:                               {Command: `\[c\+\+\]$`, Policy: "BATCH"},
+		`c++:o:0:*:\[c++\/.*\]$`:                           {Command: `\[c\+\+\/.*\]$`, Policy: "OTHER"},
+		`back\slash:o:0:*:\[back\slash\]$`:                 {Command: `\[back\\slash\]$`, Policy: "OTHER"},
+		`k:f:99:*:.*:o:0:*:\[k:f:99:*:.*\]$`:               {Command: `\[k:f:99:\*:\.\*\]$`, Policy: "OTHER"},
+		`;semi:o:0:*:\[;semi\]$`:                           {Command: `\[;semi\]$`, Policy: "OTHER"},
+		`reset:n:7:0x2:\[reset\]$`:                         {Command: `\[reset\]$`, CPUs: "1"},
+		`offline:o:0::\[offline\]$`:                        {Command: `\[offline\]$`, Policy: "OTHER"},
+		`offline:o:0:0x0:\[offline\]$`:                     {Command: `\[offline\]$`, Policy: "OTHER"},
+		`many:f:1:0xff,0xffffffff:\[many\]$`:               {Command: `\[many\]$`, Policy: "FIFO:1", CPUs: "0-39"},
+		`sirq-timer:f:1:*:\[(sirq|softirq)-timer\/.*\]$`:   {Command: `\[(sirq|softirq)-timer\/.*\]$`, Policy: "FIFO:1"},
+		"\xff:o:0:*:\\[\xff\\]$":                           {Command: `\[.\]$`, Policy: "OTHER"}, // written under a locale without UTF-8
+		`rcu_exp_par_gp_kthread_worker:o:0:*:\[rcu\/.*\]$`: {Command: `\[rcu\/.*\]$`, Policy: "OTHER"},
+		`group:r:5:^/usr/bin/daemon(d|e):x$`:               {Command: `^/usr/bin/daemon(d|e):x$`, Policy: "RR:5"}, // of rtctl itself
+	} {
+		p, err := Parse([]byte(`kthreads:*:1:*:\[.*\]$` + "\n" + line + "\n"))
+		require.NoError(t, err, line)
+		if want.Command == "" { // leaves all alone
+			assert.Empty(t, p.any, line)
+			continue
+		}
+		want.kind, want.Optional, want.line = AllTasks, true, 2
+		assert.Equal(t, []Task{want}, p.any, line)
+	}
+}
+
+// TestTunaSave reads what tuna 0.15 and 0.19 of Debian saved, as a user to whom
+// all processes of others look like kernel threads.
+func TestTunaSave(t *testing.T) {
+	for _, name := range []string{"tuna-0.15.rtctl", "tuna-0.19.rtctl"} {
+		p, err := Parse(readTestdata(t, name))
+		require.NoError(t, err, name)
+		at := map[int]Task{}
+		for _, task := range p.any {
+			at[task.line] = task
+		}
+		groups := 0
+		for number, line := range meaningful(readTestdata(t, name), rtctlComments) {
+			if groups++; !strings.HasPrefix(line, "kthreads:*:") {
+				assert.Contains(t, at, number, "%s: %s", name, line)
+			}
+		}
+		assert.Greater(t, groups, 40, name)
+	}
+}
+
+func readTestdata(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(tb, err)
+	return data
+}
+
 func TestTunaConf(t *testing.T) {
 	p, err := Parse([]byte("#List\n[categories]\nvm = VM\n[vm]\nvm.swappiness = 0,100,10\nvm.laptop_mode = 0,5,\n" +
 		"net.ipv4.conf.eth0\\.1.forwarding = 1\n[off]\nkernel.x = 1\n[guiAlias]\nnet.core = core\n"))
@@ -146,6 +210,7 @@ func FuzzParse(f *testing.F) {
 		rtctlText, "version = 1\n[[task]]\nname = 'x'\nnice = 1\n", "[sysctl]\na.b = x\n", "[categories]\nk=K\n[k]\na.b=1\n", "[categories]\n[0]\n=",
 		"version = 1\n[sysctl]\na.b.c = 1\n'a/b' = \"\\u0007\"\n", string(Encode(Capture(tuned().State, CaptureOptions{All: true}))),
 		"version = 1\n[[task]]\nname = '[a-'\nthread = '/(/'\ncpus_each = ['']\n", "a:f:1:0x1:(\n", "[sysctl]\n0.0=\"\xd2",
+		string(readTestdata(f, "tuna-0.15.rtctl")), string(readTestdata(f, "tuna-0.19.rtctl")),
 	} {
 		f.Add([]byte(text))
 	}

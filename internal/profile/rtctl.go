@@ -10,32 +10,58 @@ import (
 	"piton/internal/pattern"
 )
 
-// rtctlLine is what tuna save writes: group:policy:priority:affinity:regex. Files
-// of rtctl itself have no affinity.
-var rtctlLine = pattern.Lazy(`^([^:\s]+):([fbroi*]):([0-9]*):(?:([0-9a-fA-Fx,*]*):)?(.+)$`)
+// rtctlLine is a line of rtctl: group:policy:priority:affinity:regex. Files of
+// rtctl itself have no affinity.
+var rtctlLine = pattern.Lazy(`^([^:\s]+):([fbroidn*]):([0-9]*):(?:([0-9a-fA-Fx,*]*):)?(.+)$`)
 
-// isRtctl reports whether the first line that says something has that form.
-func isRtctl(data []byte) bool {
-	is := false
-	for _, line := range meaningful(data) {
-		is = rtctlLine().MatchString(line)
-		break
+// tunaLine is a line of tuna save (generate_rtgroups in tuna/tuna.py, the same in
+// 0.15 and 0.19). Its group is a thread's name, which may be empty or contain
+// anything: "sugov:0", "tmux: server".
+var tunaLine = pattern.Lazy(`^(.*):([fbroidn*]):([0-9]+):([0-9a-fx,*]*):\\\[(.*)\\\]\$$`)
+
+// splitRtctl returns the fields of a line, nil if it has neither form.
+func splitRtctl(line string) []string {
+	m := tunaLine().FindStringSubmatch(line)
+	if m == nil {
+		return rtctlLine().FindStringSubmatch(line)
 	}
-	return is
+	const rest = `\/.*` // for threads name/0, name/1
+	switch group, names := m[1], m[5]; names {
+	case group: // tuna writes the name without escapes where rtctl reads a regex
+		m[5] = `\[` + literally(group) + `\]$`
+	case group + rest:
+		m[5] = `\[` + literally(group) + rest + `\]$`
+	default:
+		m[5] = `\[` + names + `\]$`
+	}
+	return m
 }
 
-// rtctlPolicies are by the letters of the second field; * leaves the policy alone.
-var rtctlPolicies = map[string]string{"f": "FIFO", "r": "RR", "b": "BATCH", "o": "OTHER", "i": "IDLE", "*": ""}
+// isRtctl reports whether the first line that says something has one of the forms.
+func isRtctl(data []byte) bool {
+	for _, line := range meaningful(data, rtctlComments) {
+		return splitRtctl(line) != nil
+	}
+	return false
+}
+
+// rtctlComments begin the comments of rtctl's files.
+const rtctlComments = "#"
+
+// rtctlPolicies are by the letters of the second field. * leaves the policy alone,
+// and so do d and n, with which tuna saves what it cannot set itself: DEADLINE,
+// which needs a runtime, and policies that it does not know.
+var rtctlPolicies = map[string]string{"f": "FIFO", "r": "RR", "b": "BATCH", "o": "OTHER", "i": "IDLE"}
 
 // parseRtctl reads rtctl groups. A later group wins over an earlier one, as the
 // catch-all comes first in tuna's files. Kernel threads come and go with kernels
 // and devices, so none of the groups is required to mean something.
 func parseRtctl(data []byte) (*Profile, error) {
 	p := &Profile{Version: Version, Origin: "rtctl groups, as tuna save writes them"}
-	for number, line := range meaningful(data) {
-		m := rtctlLine().FindStringSubmatch(line)
+	for number, line := range meaningful(data, rtctlComments) {
+		m := splitRtctl(line)
 		if m == nil {
-			return nil, &Error{Line: number, Text: "this is no rtctl group, name:policy:priority:affinity:regex with f, r, b, o or * as the policy"}
+			return nil, &Error{Line: number, Text: "this is no rtctl group, name:policy:priority:affinity:regex with f, r, b, o, i or * as the policy"}
 		}
 		t, err := rtctlTask(m[2], m[3], m[4], m[5])
 		if err != nil {
@@ -73,7 +99,8 @@ func rtctlTask(letter, priority, mask, pattern string) (Task, error) {
 }
 
 // rtctlMask reads words of 32 bits, the highest first, each with its own 0x and
-// without leading zeros, as python's hex() writes them.
+// without leading zeros, as python's hex() writes them. tuna saves an empty mask of
+// a thread whose CPUs are all offline; it leaves the affinity alone.
 func rtctlMask(text string) (cpuset.Set, error) {
 	words := strings.Split(text, ",")
 	for i, w := range words {
@@ -83,9 +110,5 @@ func rtctlMask(text string) (cpuset.Set, error) {
 		}
 		words[i] = strings.Repeat("0", 8-len(w)) + w
 	}
-	set, err := cpuset.ParseMask(strings.Join(words, ","))
-	if err == nil && set.Empty() {
-		err = fmt.Errorf("the mask %q has no CPU", text)
-	}
-	return set, err
+	return cpuset.ParseMask(strings.Join(words, ","))
 }

@@ -10,7 +10,7 @@ import (
 // sections of the sysctl profiles of tuna (/etc/tuna/*.conf) and tuned. A profile of
 // piton cannot begin so: its version comes before every table.
 func isTunaConf(data []byte) bool {
-	for _, line := range meaningful(data) {
+	for _, line := range meaningful(data, "#;") {
 		return slices.Contains([]string{"[categories]", "[sysctl]", "[fileDescription]", "[guiAlias]", "[main]"}, line)
 	}
 	return false
@@ -26,7 +26,7 @@ func parseTunaConf(data []byte) (*Profile, error) {
 	p := &Profile{Version: Version, Origin: "a sysctl profile of tuna or tuned"}
 	var enabled []string
 	section, left := "", map[string]bool{}
-	for number, line := range meaningful(data) {
+	for number, line := range meaningful(data, "#;") {
 		if name, ok := strings.CutPrefix(line, "["); ok {
 			if section, ok = strings.CutSuffix(name, "]"); !ok {
 				return nil, &Error{Line: number, Text: "the heading of a section ends with ]"}
