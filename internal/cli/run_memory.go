@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -81,6 +80,6 @@ func memoryNodes() (cpuset.Set, bool) {
 	if err != nil {
 		return cpuset.Set{}, false
 	}
-	set, err := cpuset.Parse(strings.TrimSpace(string(data)))
+	set, err := cpuset.Parse(string(data))
 	return set, err == nil
 }

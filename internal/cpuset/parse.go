@@ -7,13 +7,18 @@ import (
 	"strings"
 )
 
+// Blank is what may be around a set in a file: white space, and the NUL that Linux
+// since 5.15 may put behind cpumap and cpulist files of /sys (bitmap_print_to_buf in
+// lib/bitmap.c copies strlen + 1 bytes).
+const Blank = " \t\n\v\f\r\x00"
+
 // Parse reads a cpulist as the kernel and taskset write it: numbers and ranges
 // joined with commas, a range optionally with a stride ("0-14:2" is every
-// second CPU). White space around it, and an empty list, are accepted. Ranges
-// that run backwards and numbers above MaxCPU are errors.
+// second CPU). Blanks around it, and an empty list, are accepted. Ranges that run
+// backwards and numbers above MaxCPU are errors.
 func Parse(list string) (Set, error) {
 	var b Builder
-	list = strings.TrimSpace(list)
+	list = strings.Trim(list, Blank)
 	if list == "" {
 		return Set{}, nil
 	}
@@ -110,7 +115,7 @@ func ParseMask(mask string) (Set, error) {
 // maskDigits returns the digits of a mask without prefix and commas, each word
 // but the first filled up to 8 digits.
 func maskDigits(mask string) ([]byte, error) {
-	text := strings.TrimSpace(mask)
+	text := strings.Trim(mask, Blank)
 	if len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		text = text[2:]
 	}

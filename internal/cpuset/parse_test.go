@@ -14,6 +14,8 @@ func TestParse(t *testing.T) {
 		{list: " \n", want: ""},
 		{list: "0", want: "0"},
 		{list: "0-3,8\n", want: "0-3,8"},
+		{list: "0-3,8\n\x00", want: "0-3,8"},
+		{list: "\n\x00", want: ""},
 		{list: "8,0-3", want: "0-3,8"},
 		{list: "1, 3 ,2", want: "1-3"},
 		{list: "0-14:2", want: "0,2,4,6,8,10,12,14"},
@@ -32,6 +34,7 @@ func TestParse(t *testing.T) {
 		{list: "a", wantErr: `CPU list "a": "a" is not a CPU number`},
 		{list: "+1", wantErr: `CPU list "+1": "+1" is not a CPU number`},
 		{list: "1 2", wantErr: `CPU list "1 2": "1 2" is not a CPU number`},
+		{list: "0\x001", wantErr: `CPU list "0\x001": "0\x001" is not a CPU number`},
 		{list: "3-1", wantErr: `CPU list "3-1": range "3-1" runs backwards`},
 		{list: "3:1", wantErr: `CPU list "3:1": stride without a range in "3:1"`},
 		{list: "0-3:0", wantErr: `CPU list "0-3:0": stride 0 in "0-3:0"`},
@@ -55,6 +58,7 @@ func TestParseMask(t *testing.T) {
 		{mask: "1", want: "0"},
 		{mask: "0", want: ""},
 		{mask: "ff\n", want: "0-7"},
+		{mask: "00000000,000000ff\n\x00", want: "0-7"},
 		{mask: "0xF0", want: "4-7"},
 		{mask: "0Xf", want: "0-3"},
 		{mask: "ff,00000001", want: "0,32-39"},
@@ -65,6 +69,7 @@ func TestParseMask(t *testing.T) {
 		{mask: strings.Repeat("0", 70000) + "1", want: "0"},
 
 		{mask: "", wantErr: `CPU mask "": it is empty`},
+		{mask: "\n\x00", wantErr: `CPU mask "\n\x00": it is empty`},
 		{mask: "0x", wantErr: `CPU mask "0x": it is empty`},
 		{mask: "g", wantErr: `CPU mask "g": "g" is not a hex digit`},
 		{mask: "1,", wantErr: `CPU mask "1,": a word is missing`},
@@ -100,7 +105,7 @@ func TestMask(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"", "0-3,8", "0-14:2", "65535", "1-", "3-1", "0-65535:7"} {
+	for _, seed := range []string{"", "0-3,8", "0-14:2", "65535", "1-", "3-1", "0-65535:7", "0-1\n\x00"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {

@@ -8,8 +8,8 @@ import (
 	"piton/internal/kernel"
 )
 
-// readText returns the content of a small file without the white space around
-// it, and whether it could be read.
+// readText returns the content of a small file without blanks around it, and
+// whether it could be read.
 func readText(path string) (string, bool) {
 	fd, err := kernel.OpenFile(kernel.NoDir, append([]byte(path), 0))
 	if err != nil {
@@ -23,7 +23,7 @@ func readText(path string) (string, bool) {
 			return "", false
 		}
 		if n += got; got == 0 {
-			return strings.TrimSpace(string(buf[:n])), true
+			return strings.Trim(string(buf[:n]), cpuset.Blank), true
 		}
 		if n == len(buf) {
 			buf = append(buf, make([]byte, len(buf))...)

@@ -262,3 +262,11 @@ func TestMatch(t *testing.T) {
 	assert.True(t, tab.Named[0].Match("timer"))
 	assert.False(t, tab.Named[0].Match("eth"))
 }
+
+func TestFilesThatEndWithNUL(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte("3\n\x00"), 0o644))
+	assert.Equal(t, Mask{cpuset.Of(0, 1), true}, ReadMask(path))
+	assert.Equal(t, Mask{cpuset.Of(3), true}, readList(path))
+	assert.Equal(t, 3, readNumber(path, -1))
+}

@@ -40,8 +40,7 @@ func (d *dir) clone() *dir { return newDir(d.fd) }
 
 func (d *dir) close() { _ = kernel.CloseFile(d.fd) }
 
-// read returns the content of a file without the white space around it, and
-// whether it could be read. The bytes are valid until the next call.
+// read returns the content of a file without blanks around it, and whether it could be read. The bytes are valid until the next call.
 func (d *dir) read(name ...string) ([]byte, bool) {
 	d.path = d.path[:0]
 	for _, part := range name {
@@ -63,7 +62,7 @@ func (d *dir) read(name ...string) ([]byte, bool) {
 		}
 		n += got
 		if got == 0 || n%pageBytes != 0 {
-			return bytes.TrimSpace(d.buf[:n]), true
+			return bytes.Trim(d.buf[:n], cpuset.Blank), true
 		}
 	}
 }

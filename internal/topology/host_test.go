@@ -1,6 +1,9 @@
 package topology_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -114,6 +117,26 @@ sys/devices/system/node/node3/cpulist: 2-3
 	assert.Equal(t, "2-3", n.CPUs.String())
 	_, ok = m.Node(1)
 	assert.False(t, ok)
+}
+
+// Some kernels put a NUL behind a set.
+func TestFilesThatEndWithNUL(t *testing.T) {
+	for _, shape := range topologytest.Shapes(t) {
+		root := topologytest.Host(t, shape)
+		want, err := topology.Read(root)
+		require.NoError(t, err)
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, "sys/devices"), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			return os.WriteFile(path, append(text, 0), 0o644)
+		}))
+		got, err := topology.Read(root)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, shape)
+	}
 }
 
 func TestContradictoryFiles(t *testing.T) {
