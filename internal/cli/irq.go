@@ -18,6 +18,7 @@ goes (EFFECTIVE), who says so (CONTROL), and the device, driver, queue, handlers
 CONTROL is settable, managed (its driver spread the device's queues; the kernel refuses any other affinity), fixed
 (a timer, or a line that its chip cannot route) or unknown (Linux before 6.12 does not tell before it is tried).
 The last lines are those without a number, and the softirqs; they follow the tasks and interrupts of a CPU.
+Rates take an interval to measure, a second by default; --now prints at once, without them.
 
 With -o json, one object a line; what is not known is null:
   {"type":"irq"}      v, irq (number; null for named lines), name, count (since boot), per_s, top_cpu, top_per_s,
@@ -25,11 +26,12 @@ With -o json, one object a line; what is not known is null:
                       managed, node, device, address, driver, queue, queue_index, chip, trigger, actions, unhandled,
                       threads (TIDs)
   {"type":"softirq"}  name, count, per_s, top_cpu, top_per_s, by_cpu
-  {"type":"end"}      irqs, interval_s, default_affinity`
+  {"type":"end"}      irqs, interval_s (0 with --now), default_affinity`
 
 type irqListOptions struct {
 	output   output
 	interval interval
+	now      bool
 	filter   string
 	cpus     string
 }
@@ -54,33 +56,28 @@ func newIRQList(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "list interrupt lines with their rates over an interval",
 		Long:  irqLong,
-		Example: "  piton irq list\n  piton irq list -d 5s --filter eth0\n  piton irq list -o json --filter 'nvme managed'\n" +
+		Example: "  piton irq list\n  piton irq list --now\n  piton irq list -d 5s --filter eth0\n  piton irq list -o json --filter 'nvme managed'\n" +
 			"  piton irq queues",
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runIRQList(cmd.Context(), a, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.now && cmd.Flags().Changed("interval") {
+				return usagef("give --now or --interval, not both")
+			}
+			return runIRQList(cmd.Context(), a, o)
+		},
 	}
 	o.output.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
 	cmd.Flags().VarP(&o.interval, "interval", "d", "time over which rates are taken")
+	cmd.Flags().BoolVar(&o.now, "now", false, "print at once, without rates")
 	cmd.Flags().StringVar(&o.cpus, "cpus", "", "only lines that may come to one of these `CPUS`")
 	cmd.Flags().StringVar(&o.filter, "filter", "", "only lines in which all these `WORDS` are: a number, handler, device, driver, queue, control")
 	return cmd
 }
 
 func runIRQList(ctx context.Context, a *app, o irqListOptions) error {
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
-	monitor := irq.NewMonitor(a.hostRoot)
-	if _, err := monitor.Table(); err != nil {
-		return fmt.Errorf("look at the interrupts: %w", err)
-	}
-	select {
-	case <-time.After(o.interval.d):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	t, err := monitor.Table()
+	t, err := o.table(ctx, a)
 	if err != nil {
-		return fmt.Errorf("look at the interrupts: %w", err)
+		return err
 	}
 	if err := a.linesOn(o.cpus, &t); err != nil {
 		return err
@@ -97,6 +94,26 @@ func runIRQList(ctx context.Context, a *app, o irqListOptions) error {
 	}
 	_, err = fmt.Fprintf(a.Out, "\nnew lines are asked to go to %s (default_smp_affinity)\n", t.Default)
 	return err
+}
+
+// table reads the interrupts, with their rates unless they are wanted now.
+func (o *irqListOptions) table(ctx context.Context, a *app) (irq.Table, error) {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	monitor := irq.NewMonitor(a.hostRoot)
+	t, err := monitor.Table()
+	if err == nil && !o.now {
+		select {
+		case <-time.After(o.interval.d):
+		case <-ctx.Done():
+			return t, ctx.Err()
+		}
+		t, err = monitor.Table()
+	}
+	if err != nil {
+		return t, fmt.Errorf("look at the interrupts: %w", err)
+	}
+	return t, nil
 }
 
 func irqTable(t *irq.Table, filter string) *table {

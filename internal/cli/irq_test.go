@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -87,6 +88,32 @@ func TestIRQList(t *testing.T) {
 	assert.NotContains(t, r.out, "MCE", "it never happened")
 }
 
+func TestIRQListNow(t *testing.T) {
+	root := irqHost(t)
+	h := newHome(t)
+	r := h.run("--host-root", root, "irq", "list", "--now", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	lines := jsonLines(t, r.out)
+	nic := ofType(lines, "irq")[1]
+	assert.Equal(t, []any{27.0, "0-1"}, []any{nic["count"], nic["affinity"]})
+	for _, rate := range []string{"per_s", "top_cpu", "top_per_s", "by_cpu"} {
+		value, ok := nic[rate]
+		assert.True(t, ok && value == nil, rate)
+	}
+	assert.Equal(t, 0.0, ofType(lines, "end")[0]["interval_s"])
+	r = h.run("--host-root", root, "irq", "list", "--now", "--filter", "eth0")
+	assert.Regexp(t, `\n +24 +- +- +- +0-1 +1 +settable `, r.out)
+
+	fastest := time.Hour
+	for range 5 { // of this machine, which may be busy
+		start := time.Now()
+		r = h.run("irq", "list", "--now")
+		fastest = min(fastest, time.Since(start))
+		require.Zero(t, r.code, r.err)
+	}
+	assert.Less(t, fastest, 100*time.Millisecond)
+}
+
 func TestIRQQueues(t *testing.T) {
 	root := irqHost(t)
 	r := newHome(t).run("--host-root", root, "irq", "queues", "-o", "json")
@@ -113,6 +140,7 @@ func TestIRQHelpAndMistakes(t *testing.T) {
 		{"irq lst", "there are irq default, list, move"},
 		{"irq list extra", "takes no"},
 		{"irq list -d 10ms", "100ms to 1m"},
+		{"irq list --now -d 1s", "not both"},
 		{"irq list -o xml", "table, json, csv"},
 		{"what-is", "needs a target"},
 		{"what-is irq:x", "number of an interrupt line"},
