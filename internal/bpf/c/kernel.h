@@ -70,7 +70,8 @@ struct mm_struct {
 	struct percpu_counter rss_stat[4]; // Linux 6.2
 };
 
-struct mm_rss_stat { // before Linux 6.2; four 64-bit counters
+struct mm_rss_stat { // before Linux 6.2
+	s64 count[4]; // really atomic_long_t; without a field clang 19 crashes at the offset of rss_stat
 };
 
 struct mm_struct___rss {
