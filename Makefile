@@ -39,7 +39,7 @@ fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
 golden: ## rewrite the golden frames and the README's picture from what is drawn now
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
 
-generate: ## rewrite README.md's generated parts and, with clang 14, the eBPF objects
+generate: ## rewrite README.md's generated parts and, with the clang that made them, the eBPF objects
 	$(GO) generate ./internal/bpf
 	$(GO) test ./cmd/piton -run TestReadmeIsGenerated -update
 

@@ -1,17 +1,20 @@
 #!/bin/sh
-# Compiles the programs of c/ into the objects that are embedded. Another clang
+# Compiles the programs of c/ into the objects that are embedded, and records in
+# objects.sum what they were made of (sha256sum -c objects.sum). Another clang
 # makes other objects of the same sources, so only the version that made the
-# committed ones may replace them.
+# committed ones may replace them. With a folder as its argument it compiles into
+# that, with whatever clang there is (TestObjectsMatchSources).
 set -eu
-version=14
+version=14.0.6
+into=${1:-.}
 found=$(clang -dumpversion 2>/dev/null || true)
-case $found in
-"$version".*) ;;
-*)
+if [ $# = 0 ] && [ "$found" != $version ]; then
 	echo "internal/bpf: objects left as they are: they are made by clang $version, here is ${found:-none} (apt install clang llvm)" >&2
 	exit 0
-	;;
-esac
+fi
 for program in walk seq count moves ledger aggregate; do
-	go tool bpf2go -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $program c/$program.c
+	go tool bpf2go -output-dir "$into" -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $program c/$program.c
 done
+if [ $# = 0 ]; then
+	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.go ./*_bpfel.o | sed 's| \./| |'; } >objects.sum
+fi
