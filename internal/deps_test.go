@@ -24,9 +24,9 @@ var layers = [][]string{
 	{"tune", "bench", "watch", "field", "target", "rescue"},
 	{"model"},
 	{"place", "sample"},
-	{"procfs", "topology", "bpf", "irq"},
+	{"procfs", "topology", "bpf", "irq", "userfile"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "userfile", "pattern"},
+	{"cpuset", "chart", "pattern"},
 }
 
 // allowed are imports inside one layer.

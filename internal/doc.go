@@ -41,12 +41,12 @@
 //	irq            interrupt lines, their rates, affinity, devices and queues
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler
+//	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; the only importer of golang.org/x/sys/unix
 //	chart          figures as SVG and text (pure)
-//	userfile       where piton's own files are, and how they are replaced
 //	cpuset         sets of CPUs and their two notations (pure)
 //	pattern        regular expressions compiled when first asked for (pure)
 package internal

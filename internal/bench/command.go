@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"piton/internal/kernel"
+	"piton/internal/pattern"
 	"piton/internal/sample"
 )
 
@@ -39,7 +39,7 @@ func (f Figure) Validate() error {
 		}
 		return nil
 	}
-	re, err := regexp.Compile(f.Pattern)
+	re, err := pattern.Compile(f.Pattern)
 	if err != nil {
 		return fmt.Errorf("the metric is no regular expression: %w", err)
 	}
@@ -58,7 +58,7 @@ func (f Figure) metric() Metric {
 
 // find returns the figure that was printed last.
 func (f Figure) find(output []byte) (float64, error) {
-	re, err := regexp.Compile(f.Pattern)
+	re, err := pattern.Compile(f.Pattern)
 	if err != nil {
 		return 0, err
 	}

@@ -127,7 +127,7 @@ func TestCommandStudiesAreKept(t *testing.T) {
 	study.Noise, study.Until, study.Budget = 3, 0.01, time.Minute
 	line, err := StudyJSON(Results{ID: "1", Study: study})
 	require.NoError(t, err)
-	past, _, bad := ParseHistory(append(line, '\n'))
+	past, _, bad := sorted(t, append(line, '\n'))
 	require.Empty(t, bad)
 	assert.Equal(t, study, past.Studies[0].Study)
 	assert.Equal(t, Metric{Name: "x (.*)", Unit: "MB/s", HigherIsBetter: true}, study.Metric())

@@ -1,13 +1,17 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
+
+	"piton/internal/userfile"
 )
 
 // History is what a Store holds.
@@ -24,27 +28,41 @@ func (s *Store) Read() (History, error) {
 	if s == nil {
 		return History{}, nil
 	}
-	h, bad, err := s.read()
-	if err != nil || len(bad) == 0 {
-		return h, err
+	f, err := userfile.OpenState(s.path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return History{}, nil
+	}
+	if err != nil {
+		return History{}, fmt.Errorf("read results: %w", err)
+	}
+	defer f.Close()
+	h, bad, err := readHistory(f, ignore)
+	if err != nil {
+		return History{}, fmt.Errorf("read results %s: %w", s.path, err)
+	}
+	if bad == 0 {
+		return h, nil
 	}
 	// Once more under the lock: what looked bad may have been half written.
 	err = s.locked(func() error {
-		content, err := os.ReadFile(s.path)
+		f, err := userfile.OpenState(s.path, os.O_RDONLY)
 		if err != nil {
 			return fmt.Errorf("read results: %w", err)
 		}
-		var good []byte
-		if h, good, bad = ParseHistory(content); len(bad) == 0 {
-			return nil
+		defer f.Close()
+		if h, bad, err = readHistory(f, ignore); err != nil || bad == 0 {
+			return err
 		}
-		return s.moveAside(good, bytes.Join(bad, nil))
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		return s.moveAside(f)
 	})
 	switch {
 	case err != nil:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s cannot be read and left in %s: %v", lines(len(bad)), s.path, err))
-	case len(bad) > 0:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s cannot be read and moved to %s", lines(len(bad)), s.path, s.CorruptPath()))
+		h.Notes = append(h.Notes, fmt.Sprintf("%s cannot be read and left in %s: %v", lines(bad), s.path, err))
+	case bad > 0:
+		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s cannot be read and moved to %s", lines(bad), s.path, s.CorruptPath()))
 	}
 	return h, nil
 }
@@ -56,37 +74,53 @@ func lines(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-func (s *Store) read() (h History, bad [][]byte, err error) {
-	content, err := os.ReadFile(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return History{}, nil, nil
+// The limits on what is read: bytes of one record, and records.
+const (
+	maxRecord  = 4 << 20
+	maxRecords = 200_000
+)
+
+// readHistory reads the lines of a results file and hands each to sort, with its
+// newline: good ones are JSON objects with a type, those of unknown type included
+// (a newer piton wrote them). bad counts the others; one above maxRecord is handed
+// over in parts.
+func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past History, bad int, err error) {
+	h := history{index: map[string]int{}}
+	buffer := bufio.NewReaderSize(in, maxRecord)
+	for n, long := 0, false; ; {
+		line, err := buffer.ReadSlice('\n')
+		part := errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !part && !errors.Is(err, io.EOF) {
+			return History{}, bad, err
+		}
+		last := err != nil && !part
+		if !part && !long {
+			line = bytes.TrimSpace(line)
+		}
+		if len(line) > 0 {
+			good := !part && !long && h.add(line) == nil
+			if !good && !long {
+				bad++
+			}
+			if n++; n > maxRecords {
+				return History{}, bad, fmt.Errorf("it has more than %d records; move it away to begin a new one", maxRecords)
+			}
+			if !part && line[len(line)-1] != '\n' {
+				line = append(line, '\n')
+			}
+			if err := sort(line, good); err != nil {
+				return History{}, bad, err
+			}
+		}
+		if last {
+			return History{Studies: h.studies, Grids: h.grids}, bad, nil
+		}
+		long = part
 	}
-	if err != nil {
-		return History{}, nil, fmt.Errorf("read results: %w", err)
-	}
-	h, _, bad = ParseHistory(content)
-	return h, bad, nil
 }
 
-// ParseHistory reads the lines of a results file. good has the bytes of the
-// lines that are JSON objects with a type, those of unknown type included (a
-// newer piton wrote them); bad has the others, each with its newline.
-func ParseHistory(content []byte) (past History, good []byte, bad [][]byte) {
-	h := history{index: map[string]int{}}
-	for line := range bytes.Lines(content) {
-		text := bytes.TrimSpace(line)
-		if len(text) == 0 {
-			continue
-		}
-		whole := append(bytes.Clone(text), '\n')
-		if err := h.add(text); err != nil {
-			bad = append(bad, whole)
-			continue
-		}
-		good = append(good, whole...)
-	}
-	return History{Studies: h.studies, Grids: h.grids}, good, bad
-}
+// ignore is for a reader who wants the records alone.
+func ignore([]byte, bool) error { return nil }
 
 type history struct {
 	studies []Results

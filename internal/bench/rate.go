@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/userfile"
 )
 
 // rate is something of a live process that grows, and by how much a second.
@@ -96,13 +96,16 @@ func (g *growth) grown() (float64, error) {
 
 func (*growth) close() {}
 
+// maxNumber is the most bytes of a counter file.
+const maxNumber = 4096
+
 // readNumber reads a counter file; one that is written anew in place is empty for
 // a moment.
 func readNumber(path string) (float64, error) {
-	b, err := os.ReadFile(path)
+	b, err := userfile.Read(path, maxNumber)
 	for try := 0; try < 100 && err == nil && len(b) == 0; try++ {
 		time.Sleep(5 * time.Millisecond)
-		b, err = os.ReadFile(path)
+		b, err = userfile.Read(path, maxNumber)
 	}
 	if err != nil {
 		return 0, err

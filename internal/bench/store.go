@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func (s *Store) append(record any) error {
 		return fmt.Errorf("keep results: %w: %w", errUnwritable, err)
 	}
 	return s.locked(func() error {
-		f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+		f, err := userfile.OpenState(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 		if err != nil {
 			return fmt.Errorf("keep results: %w", err)
 		}
@@ -75,17 +76,9 @@ func appendLine(f *os.File, line []byte) error {
 	}
 	if _, err := f.Write(append(line, '\n')); err != nil {
 		// A full disk takes part of a line; what was there before stays readable.
-		return errors.Join(fmt.Errorf("keep results: %w", err), ignoreInvalid(f.Truncate(size)))
+		return errors.Join(fmt.Errorf("keep results: %w", err), f.Truncate(size))
 	}
 	return nil
-}
-
-// ignoreInvalid drops the error of truncating what is no regular file.
-func ignoreInvalid(err error) error {
-	if errors.Is(err, os.ErrInvalid) || err == nil {
-		return nil
-	}
-	return err
 }
 
 // tail returns the file's size and whether its last line lacks its end.
@@ -118,27 +111,34 @@ func (s *Store) locked(do func() error) error {
 // lockFile opens a file beside that of the results. It is there to stay: another
 // process may hold it open.
 func (s *Store) lockFile(suffix string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
-		return nil, fmt.Errorf("keep results: %w", err)
-	}
-	lock, err := os.OpenFile(s.path+suffix, os.O_RDWR|os.O_CREATE, 0o644)
+	lock, err := userfile.OpenState(s.path+suffix, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("keep results: %w", err)
 	}
 	return lock, nil
 }
 
-// moveAside puts bad lines into the file beside and leaves good alone in this one.
-func (s *Store) moveAside(good, bad []byte) error {
-	aside, err := os.OpenFile(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+// moveAside puts the lines of an open file that are bad into the file beside, and
+// leaves the good ones alone in this one.
+func (s *Store) moveAside(in io.Reader) error {
+	aside, err := userfile.OpenState(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("set corrupt results aside: %w", err)
 	}
-	_, err = aside.Write(bad)
-	if err = errors.Join(err, aside.Sync(), aside.Close()); err != nil {
-		return fmt.Errorf("set corrupt results aside: %w", err)
-	}
-	if err := userfile.Replace(s.path, good, 0o644); err != nil {
+	defer aside.Close()
+	err = userfile.ReplaceState(s.path, func(w io.Writer) error {
+		good := bufio.NewWriter(w)
+		_, _, err := readHistory(in, func(line []byte, ok bool) error {
+			to := io.Writer(good)
+			if !ok {
+				to = aside
+			}
+			_, err := to.Write(line)
+			return err
+		})
+		return errors.Join(err, good.Flush(), aside.Sync())
+	})
+	if err != nil {
 		return fmt.Errorf("set corrupt results aside: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -133,11 +134,14 @@ func TestRunsWhoseStudyLineIsLostAreKept(t *testing.T) {
 }
 
 func TestAFullDiskLosesNothingInMemory(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("no /dev/full")
+	dir := filepath.Join(t.TempDir(), "piton")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	if err := syscall.Mount("piton-test", dir, "tmpfs", 0, "size=4096,mode=700"); err != nil {
+		t.Skipf("needs root to mount a small file system: %v", err)
 	}
-	path := filepath.Join(t.TempDir(), "results.jsonl")
-	require.NoError(t, os.Symlink("/dev/full", path))
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "full"), make([]byte, 4096), 0o600))
+	path := filepath.Join(dir, "results.jsonl")
 	r := newRunner(t)
 	r.Store = NewStore(path)
 	res, err := r.Run(t.Context(), Study{Workload: "sleep", Placements: []Placement{Normal}, Runs: 3}, nil)
@@ -237,16 +241,66 @@ func FuzzParseHistory(f *testing.F) {
 	f.Add([]byte("{\"type\":\"study\",\"study\":\"a\"}\n{\"type\":\"run\",\"study\":\"a\",\"work_s\":1}\n"))
 	f.Add([]byte("x\n\n{\"type\":3}\n{}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		studies, good, bad := ParseHistory(content)
-		again, goodAgain, badAgain := ParseHistory(good)
+		studies, good, bad := sorted(t, content)
+		again, goodAgain, badAgain := sorted(t, good)
 		assert.Equal(t, studies, again, "the good lines alone give the same")
 		assert.Equal(t, good, goodAgain)
 		assert.Empty(t, badAgain)
-		for _, line := range bad {
-			_, _, still := ParseHistory(line)
-			assert.NotEmpty(t, still)
-		}
+		_, none, _ := sorted(t, bad)
+		assert.Empty(t, none)
 	})
+}
+
+// sorted reads a history, and returns its good and its bad lines.
+func sorted(t *testing.T, content []byte) (past History, good, bad []byte) {
+	t.Helper()
+	past, _, err := readHistory(bytes.NewReader(content), func(line []byte, ok bool) error {
+		if ok {
+			good = append(good, line...)
+		} else {
+			bad = append(bad, line...)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return past, good, bad
+}
+
+// TestHistoryIsBounded has a line without end, and more records than anybody has.
+func TestHistoryIsBounded(t *testing.T) {
+	s := NewStore(filepath.Join(t.TempDir(), "piton", "results.jsonl"))
+	keep(t, s, sampleResults("one"))
+	long := strings.Repeat("x", 2*maxRecord+100) + "\n"
+	appendText(t, s.Path(), long)
+	keep(t, s, sampleResults("two"))
+	h, err := s.Read()
+	require.NoError(t, err)
+	assert.Len(t, h.Studies, 2)
+	require.Len(t, h.Notes, 1)
+	assert.Contains(t, h.Notes[0], "1 line of")
+	aside, err := os.ReadFile(s.CorruptPath())
+	require.NoError(t, err)
+	assert.True(t, long == string(aside), "the whole line is kept")
+
+	many := strings.NewReader(strings.Repeat("{\"type\":\"x\"}\n", maxRecords+1))
+	_, _, err = readHistory(many, ignore)
+	assert.ErrorContains(t, err, "more than 200000 records")
+}
+
+// TestOthersResultsAreNotFollowed: results.jsonl that leads elsewhere.
+func TestOthersResultsAreNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	require.NoError(t, os.WriteFile(other, []byte("theirs"), 0o600))
+	path := filepath.Join(dir, "results.jsonl")
+	require.NoError(t, os.Symlink(other, path))
+	s := NewStore(path)
+	_, err := s.Read()
+	require.ErrorContains(t, err, "symbolic link")
+	require.ErrorContains(t, s.begin(sampleResults("one")), "symbolic link")
+	text, err := os.ReadFile(other)
+	require.NoError(t, err)
+	assert.Equal(t, "theirs", string(text))
 }
 
 func appendText(t *testing.T, path, text string) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/profile"
 	"piton/internal/tune"
+	"piton/internal/userfile"
 )
 
 // readProfile reads a profile from a file, by its name from the folders of
@@ -22,10 +22,10 @@ func (a *app) readProfile(path string) (*profile.Profile, error) {
 	var data []byte
 	var err error
 	if path == "-" {
-		data, err = io.ReadAll(io.LimitReader(a.In, profile.MaxSize+1))
+		data, err = userfile.ReadAll(a.In, "standard input", profile.MaxSize)
 	} else {
 		path = a.findProfile(path)
-		data, err = os.ReadFile(path)
+		data, err = userfile.Read(path, profile.MaxSize)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no profile %s, neither as a file nor by name (see piton profiles)", path)

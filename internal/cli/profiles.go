@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/profile"
 	"piton/internal/tui/config"
+	"piton/internal/userfile"
 )
 
 func newProfiles(a *app) *cobra.Command {
@@ -95,7 +96,7 @@ func (a *app) listProfiles(out output) error {
 
 // aboutProfile says what a file is and has, or why it is none.
 func aboutProfile(path string) (origin, has, problem string) {
-	data, err := os.ReadFile(path)
+	data, err := userfile.Read(path, profile.MaxSize)
 	if err != nil {
 		return "", "", err.Error()
 	}

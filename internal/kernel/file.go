@@ -37,6 +37,37 @@ func openAt(dir int, path []byte, flags uintptr) (int, error) {
 	return int(fd), nil
 }
 
+// Resolve says which links a path may lead through (openat2(2)).
+type Resolve uint64
+
+// The ways to follow a path. Magic links are those below /proc/PID that lead to
+// what another process has open, past the permissions of the path to it.
+const (
+	NoMagicLinks Resolve = unix.RESOLVE_NO_MAGICLINKS
+	NoLinks      Resolve = unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_SYMLINKS
+)
+
+// OpenPath is the flag that opens a file as a place only: its contents and its
+// driver are not touched (O_PATH of open(2)).
+const OpenPath = unix.O_PATH
+
+// OpenResolved opens a file below the open directory dir, close-on-exec. A link
+// that how forbids is ELOOP. Where openat2(2) is missing (Linux before 5.6) or
+// forbidden (seccomp), NoLinks still holds of a path of a single name, and
+// NoMagicLinks of none.
+func OpenResolved(dir int, path string, flags int, mode uint32, how Resolve) (int, error) {
+	flags |= unix.O_CLOEXEC
+	open := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: uint64(how)}
+	fd, err := unix.Openat2(dir, path, &open)
+	if err != unix.ENOSYS && err != unix.EPERM {
+		return fd, err
+	}
+	if how == NoLinks {
+		flags |= unix.O_NOFOLLOW
+	}
+	return unix.Openat(dir, path, flags, mode)
+}
+
 // ReadFileAt reads from an open file at an offset (pread(2)). Files of /proc
 // are written anew by the kernel at offset 0.
 func ReadFileAt(fd int, buf []byte, offset int64) (int, error) {

@@ -39,18 +39,22 @@ func untouched(data []byte) bool {
 func Save(path string, p *Profile, force bool) error {
 	data := stamped(Encode(p))
 	mode := fs.FileMode(0o644)
-	old, err := os.ReadFile(path)
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case bytes.Equal(old, data):
-		return nil
-	case !force && len(old) > 0 && !untouched(old):
-		return fmt.Errorf("%s: %w", path, ErrEdited)
-	}
-	if info, err := os.Stat(path); err == nil {
+	case info.Mode().IsRegular(): // a device or a FIFO has nothing to keep
 		mode = info.Mode().Perm()
+		old, err := userfile.Read(path, MaxSize)
+		switch {
+		case err != nil:
+			return err
+		case bytes.Equal(old, data):
+			return nil
+		case !force && len(old) > 0 && !untouched(old):
+			return fmt.Errorf("%s: %w", path, ErrEdited)
+		}
 	}
 	return userfile.Replace(path, data, mode)
 }

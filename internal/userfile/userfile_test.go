@@ -1,6 +1,8 @@
 package userfile
 
 import (
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,25 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestStateDir(t *testing.T) {
-	for _, tt := range []struct {
-		state, home string
-		euid        int
-		want        string
-	}{
-		{"/s", "/home/b", 1000, "/s/piton"},
-		{"/s", "/root", 0, "/s/piton"},
-		{"", "/root", 0, "/var/lib/piton"},
-		{"relative", "/root", 0, "/var/lib/piton"},
-		{"relative", "/home/b", 1000, "/home/b/.local/state/piton"},
-		{"", "", 1000, ""},
-		{"", "", 0, "/var/lib/piton"},
-	} {
-		env := map[string]string{"XDG_STATE_HOME": tt.state, "HOME": tt.home}
-		assert.Equal(t, tt.want, StateDir(func(key string) string { return env[key] }, tt.euid), "%+v", tt)
-	}
-}
 
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
@@ -77,16 +60,17 @@ func TestReplaceFollowsLinks(t *testing.T) {
 func TestReplaceWritesToWhatIsNoFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	read := make(chan string)
-	go func() {
-		text, _ := os.ReadFile(path)
-		read <- string(text)
-	}()
+	assert.EqualError(t, Replace(path, nil, 0o644), "no process reads from it", "and piton does not wait for one")
+	read, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer read.Close()
 	require.NoError(t, Replace(path, []byte("text"), 0o644))
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
 	require.Equal(t, fs.ModeNamedPipe, info.Mode().Type())
-	assert.Equal(t, "text", <-read)
+	text, err := io.ReadAll(read)
+	require.NoError(t, err)
+	assert.Equal(t, "text", string(text))
 }
 
 func TestWritableChangesNothing(t *testing.T) {
@@ -107,4 +91,16 @@ func TestWritableChangesNothing(t *testing.T) {
 	long := filepath.Join(dir, strings.Repeat("x", 254))
 	require.NoError(t, os.WriteFile(long, nil, 0o600))
 	assert.EqualError(t, Writable(long), "file name too long")
+}
+
+// TestReplaceStaysOutOfOthers follows no path through another process's files.
+func TestReplaceStaysOutOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	path := fmt.Sprintf("/proc/%d/cwd/file", os.Getpid())
+	assert.ErrorIs(t, Replace(path, []byte("text"), 0o644), errLinks)
+	assert.ErrorIs(t, Writable(path), errLinks)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

@@ -1,5 +1,5 @@
 // Package config keeps what the setup screen changes in
-// $XDG_CONFIG_HOME/piton/config.json. The file is written as a whole and
+// $XDG_CONFIG_HOME/piton/config.json. The file is the user's own, written as a whole and
 // atomically, keeps entries that this version does not know, and is never written
 // over somebody's edit: when it changed since it was read, that is said instead.
 //
@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"piton/internal/tui"
+	"piton/internal/userfile"
 )
 
 // File is the settings file.
@@ -64,7 +66,7 @@ func Path(getenv func(string) string) string {
 // Saved; one that cannot be understood is an error, and will not be written over.
 func Open(path string) (*File, tui.Saved, error) {
 	f := &File{path: path}
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, tui.Saved{}, nil
@@ -102,7 +104,7 @@ func parse(data []byte) (tui.Saved, error) {
 func (f *File) Save(s tui.Saved) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, err := os.ReadFile(f.path)
+	now, err := read(f.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read settings: %w", err)
 	}
@@ -113,7 +115,11 @@ func (f *File) Save(s tui.Saved) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(f.path, data); err != nil {
+	err = userfile.ReplaceState(f.path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
 	f.read = data
@@ -140,22 +146,14 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// replace writes the file beside the old one, then takes its name.
-func replace(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*")
+// limit is the most bytes that the file may have.
+const limit = 1 << 20
+
+func read(path string) ([]byte, error) {
+	f, err := userfile.OpenState(path, os.O_RDONLY)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.Remove(tmp.Name()) // fails once it has its new name
-	if _, err := tmp.Write(data); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	defer f.Close()
+	return userfile.ReadAll(f, path, limit)
 }

@@ -1,0 +1,73 @@
+package userfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"piton/internal/kernel"
+)
+
+// folder is an open directory: what is done in it is done in this one, whatever
+// becomes of its path meanwhile.
+type folder struct{ *os.File }
+
+// openFolder opens the directory of a path that the user names.
+func openFolder(path string) (folder, error) {
+	f, err := resolved(kernel.NoDir, path, path, kernel.OpenPath|syscall.O_DIRECTORY, 0, kernel.NoMagicLinks)
+	return folder{f}, err
+}
+
+// makeFolder is openFolder that creates what is missing, for the user alone.
+func makeFolder(path string) (folder, error) {
+	dir, err := openFolder(path)
+	if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+		return dir, err
+	}
+	above, err := makeFolder(filepath.Dir(path))
+	if err != nil {
+		return folder{}, err
+	}
+	defer above.Close()
+	if err := above.mkdir(filepath.Base(path)); err != nil {
+		return folder{}, err
+	}
+	return openFolder(path)
+}
+
+// at is the path of a name in the directory, for calls that take no descriptor.
+func (d folder) at(name string) string {
+	return filepath.Join("/proc/self/fd", strconv.Itoa(int(d.Fd())), name)
+}
+
+func (d folder) mkdir(name string) error {
+	if err := os.Mkdir(d.at(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return &fs.PathError{Op: "mkdir", Path: filepath.Join(d.Name(), name), Err: bare(err)}
+	}
+	return nil
+}
+
+// beside creates a file in the directory next to the one of this name.
+func (d folder) beside(name string) (*os.File, error) {
+	return os.CreateTemp(d.at(""), "."+name+".*")
+}
+
+// replace gives the name to a new file, synced, with what write puts there.
+func (d folder) replace(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	f, err := d.beside(name)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), d.at(name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
