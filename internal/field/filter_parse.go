@@ -3,12 +3,12 @@ package field
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"piton/internal/cpuset"
+	"piton/internal/pattern"
 )
 
 // FilterHelp explains the filter language in a few lines.
@@ -146,7 +146,7 @@ func (t *term) setNumbers(value string) error {
 func (t *term) setTexts(value string) (err error) {
 	switch t.op {
 	case "~":
-		if t.pattern, err = regexp.Compile("(?i)" + value); err != nil {
+		if t.pattern, err = pattern.Compile("(?i)" + value); err != nil {
 			return fmt.Errorf("not a regular expression: %w", err)
 		}
 	case "=", "!=":

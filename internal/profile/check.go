@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"piton/internal/pattern"
 	"piton/internal/target"
 	"piton/internal/topology"
 	"piton/internal/tune"
@@ -177,12 +177,15 @@ func (c *checker) regex(table, key, text string) {
 	if text == "" {
 		return
 	}
-	if _, err := regexp.Compile(text); err != nil {
+	if _, err := pattern.Compile(text); err != nil {
 		c.fail(table, key, "%v", err)
 	}
 }
 
 func (c *checker) glob(table, key, text string) {
+	if len(text) > pattern.MaxLength {
+		c.fail(table, key, "it is longer than %d bytes", pattern.MaxLength)
+	}
 	if _, err := path.Match(text, ""); err != nil {
 		c.fail(table, key, "%s is no glob: a [ or a \\ is not closed", quoted(text))
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"piton/internal/irq"
+	"piton/internal/pattern"
 	"piton/internal/sample"
 	"piton/internal/target"
 )
@@ -36,7 +37,7 @@ func newTaskMatcher(t *Task) (m taskMatcher, err error) {
 		}
 	}
 	if t.Command != "" {
-		m.command, err = regexp.Compile(t.Command)
+		m.command, err = pattern.Compile(t.Command)
 	}
 	return m, err
 }

@@ -3,6 +3,7 @@ package profile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -10,28 +11,55 @@ import (
 )
 
 // MaxSize is the most bytes that a profile may have.
-const MaxSize = 4 << 20
+const MaxSize = 16 << 20
+
+// The other limits on a profile. They bound the memory and the time that reading
+// takes: the TOML decoder compares each key of [sysctl] with all others.
+const (
+	maxSigns   = 1_000_000 // commas, dots and equals signs: the decoder keeps a node for each
+	maxTables  = 50_000
+	maxSysctls = 10_000
+	maxLines   = 20_000 // of rtctl groups and of tuna's profiles
+)
 
 // Parse reads a profile: piton's own TOML, the rtctl groups that tuna save
 // writes, or the sysctl profiles of tuna and tuned. Mistakes are *Errors with
 // their places.
 func Parse(data []byte) (*Profile, error) {
 	if len(data) > MaxSize {
-		return nil, &Error{Line: 1, Text: "the file is too large for a profile"}
+		return nil, &Error{Line: 1, Text: "the file is larger than 16 MiB"}
 	}
+	foreign := parseRtctl
 	switch {
 	case isRtctl(data):
-		return parseRtctl(data)
 	case isTunaConf(data):
-		return parseTunaConf(data)
+		foreign = parseTunaConf
+	default:
+		return parseTOML(data)
+	}
+	if bytes.Count(data, []byte{'\n'}) > maxLines {
+		return nil, &Error{Line: maxLines, Text: fmt.Sprintf("the file has more than %d lines", maxLines)}
+	}
+	return foreign(data)
+}
+
+func parseTOML(data []byte) (*Profile, error) {
+	signs := 0
+	for _, sign := range []byte{',', '.', '='} {
+		signs += bytes.Count(data, []byte{sign})
+	}
+	if signs > maxSigns {
+		return nil, &Error{Line: 1, Text: fmt.Sprintf("the file has more than %d keys, dots and values of lists", maxSigns)}
+	}
+	found, err := findPlaces(data)
+	if err != nil {
+		return nil, err
 	}
 	p := &Profile{Origin: "a profile of piton"}
-	d := toml.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(p); err != nil {
+	if err := toml.Unmarshal(data, p); err != nil {
 		return nil, tomlError(err)
 	}
-	c := checker{places: findPlaces(data)}
+	c := checker{places: found}
 	c.profile(p)
 	if c.err != nil {
 		return nil, c.err
@@ -41,12 +69,6 @@ func Parse(data []byte) (*Profile, error) {
 
 // tomlError translates the decoder's errors, which carry their places.
 func tomlError(err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		e := &strict.Errors[0]
-		line, column := e.Position()
-		return &Error{line, column, "there is no setting " + quoted(strings.Join(e.Key(), "."))}
-	}
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		line, column := decode.Position()

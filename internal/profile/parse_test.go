@@ -2,8 +2,8 @@ package profile
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -104,6 +104,60 @@ func TestParseErrors(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			assert.Contains(t, e.Error(), tt.want)
 			assert.Equal(t, [2]int{tt.line, tt.column}, [2]int{e.Line, e.Column}, e.Error())
+		})
+	}
+}
+
+// TestParseLimits has files that would take minutes, or all memory: each is one
+// clear error.
+func TestParseLimits(t *testing.T) {
+	numbered := func(head, format string, n int) string {
+		var b strings.Builder
+		b.WriteString(head)
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	const sysctl = "version = 1\n[sysctl]\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"size", strings.Repeat("#", MaxSize+1), "larger than 16 MiB"},
+		{"unknown keys", numbered("", "k%d = 1\n", 20_000), `line 1, column 1: there is no setting "k0"`},
+		{"unknown keys of one item", numbered("version = 1\n[[task]]\nname = 'x'\n", "k%d = 1\n", 20_000), `line 4, column 1: there is no setting "task.k0"`},
+		{"unknown keys inline", "version = 1\ntask = [\n  {name = 'x', nice = 1}, {name = 'y', niec = 1}]\n", `line 3, column 40: there is no setting "task.niec"`},
+		{"kernel settings", numbered(sysctl, "'vm.k%d' = 1\n", maxSysctls+1), "line 10003, column 1: the file has more than 10000 kernel settings"},
+		{"kernel settings inline", "version = 1\nsysctl = {" + numbered("a = 1", ", b%d = 1", maxSysctls) + "}\n", "more than 10000 kernel settings"},
+		{"tables", "version = 1\n" + strings.Repeat("[[task]]\n", maxTables+1), "line 50002, column 3: the file has more than 50000 tables"},
+		{"values", sysctl + "x = [" + strings.Repeat("1,", maxSigns) + "]\n", "more than 1000000 keys, dots and values"},
+		{"a key's parts", sysctl + strings.Repeat("a.", maxSigns) + "a = 1\n", "more than 1000000 keys, dots and values"},
+		{"depth", sysctl + "x = " + strings.Repeat("[", 1<<20) + "\n", "nested more than"},
+		{"expression", "version = 1\n[[task]]\nnice = 1\ncommand = '" + strings.Repeat("x", 1<<20) + "'\n", "line 4, column 1: the regular expression is longer than 16384 bytes"},
+		{"glob", "version = 1\n[[task]]\nnice = 1\ncgroup = '" + strings.Repeat("*", 1<<20) + "'\n", "line 4, column 1: it is longer than 16384 bytes"},
+		{"CPUs", "version = 1\n[[task]]\nname = 'x'\ncpus = '" + strings.Repeat("1,", 1<<18) + "1'\n", "it is longer than 65536 bytes"},
+		{"rtctl", strings.Repeat("a:f:1:*:x\n", maxLines+1), "more than 20000 lines"},
+		{"tuna", "[sysctl]\n" + strings.Repeat("vm.swappiness=1\n", maxLines), "more than 20000 lines"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse([]byte(tt.text))
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			assert.Contains(t, e.Error(), tt.want)
+		})
+	}
+}
+
+// BenchmarkParseUnknown has the same time for a key at both sizes where reading is
+// linear.
+func BenchmarkParseUnknown(b *testing.B) {
+	for _, n := range []int{2_000, 20_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			text := "version = 1\n" + strings.Repeat("[[task]]\nname = 'x'\nnice = 1\n", n) + "unknown = 1\n"
+			for b.Loop() {
+				if _, err := Parse([]byte(text)); err == nil {
+					b.Fatal("the last key is unknown")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
 		})
 	}
 }

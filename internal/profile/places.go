@@ -1,6 +1,9 @@
 package profile
 
 import (
+	"bytes"
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -15,48 +18,136 @@ type place struct{ line, column int }
 // no places for the checks that come after it.
 type places map[string]place
 
-// findPlaces reads a document that was decoded without an error.
-func findPlaces(data []byte) places {
-	found, counts := places{}, map[string]int{}
-	var p unstable.Parser
-	p.Reset(data)
-	table := ""
-	for p.NextExpression() {
-		e := p.Expression()
-		if e.Kind != unstable.KeyValue && e.Kind != unstable.Table && e.Kind != unstable.ArrayTable {
-			continue
-		}
-		name, at := headOf(&p, e)
-		switch e.Kind {
-		case unstable.Table:
-			table = name
-			found[table] = at
-		case unstable.ArrayTable:
-			table = name + "." + strconv.Itoa(counts[name])
-			counts[name]++
-			found[table] = at
-		case unstable.KeyValue:
-			if table != "" {
-				name = table + "." + name
-			}
-			found[name] = at
-		}
-	}
-	return found
+// reader goes through a document once, in linear time. The decoder's own search
+// for unknown keys reads all of the document again for each.
+type reader struct {
+	parser unstable.Parser
+	found  places
+	counts map[string]int // of the elements of each array of tables
+
+	offset, line, lineStart int // how far lines are counted
+	tables, sysctls         int
+
+	heading, table string // of the table: as it is written, and as in places
 }
 
-func headOf(p *unstable.Parser, e *unstable.Node) (string, place) {
+// findPlaces returns the places of the keys, or as an *Error the first one that is
+// no setting or is one too many. Syntax errors are left to the decoder.
+func findPlaces(data []byte) (places, error) {
+	r := reader{found: places{}, counts: map[string]int{}, line: 1}
+	r.parser.Reset(data)
+	root := reflect.TypeFor[Profile]()
+	kind := root
+	for r.parser.NextExpression() {
+		e := r.parser.Expression()
+		switch e.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			name, at, field := r.head(e, root)
+			if field == nil {
+				return nil, &Error{at.line, at.column, "there is no setting " + quoted(name)}
+			}
+			if r.tables++; r.tables > maxTables {
+				return nil, &Error{at.line, at.column, fmt.Sprintf("the file has more than %d tables", maxTables)}
+			}
+			r.heading, r.table, kind = name, name, field
+			if e.Kind == unstable.ArrayTable {
+				r.table = name + "." + strconv.Itoa(r.counts[name])
+				r.counts[name]++
+			}
+			r.found[r.table] = at
+		case unstable.KeyValue:
+			if err := r.keyValue(e, r.table, kind); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r.found, nil
+}
+
+// keyValue reads a key in a table of this kind, and those in its value.
+func (r *reader) keyValue(e *unstable.Node, table string, kind reflect.Type) error {
+	name, at, field := r.head(e, kind)
+	if table != "" {
+		name = table + "." + name
+	}
+	if field == nil {
+		return &Error{at.line, at.column, "there is no setting " + quoted(r.heading+strings.TrimPrefix(name, r.table))}
+	}
+	if field.Kind() == reflect.Interface {
+		if r.sysctls++; r.sysctls > maxSysctls {
+			return &Error{at.line, at.column, fmt.Sprintf("the file has more than %d kernel settings", maxSysctls)}
+		}
+	}
+	r.found[name] = at
+	return r.value(e.Value(), name, field)
+}
+
+// value reads the keys of inline tables.
+func (r *reader) value(v *unstable.Node, name string, kind reflect.Type) error {
+	if v.Kind != unstable.InlineTable && v.Kind != unstable.Array {
+		return nil
+	}
+	for it := v.Children(); it.Next(); {
+		var err error
+		if v.Kind == unstable.InlineTable {
+			err = r.keyValue(it.Node(), name, kind)
+		} else {
+			err = r.value(it.Node(), name, kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head returns the name of a key in a table of this kind, its place, and the kind
+// of what it holds, nil for a key that there is not.
+func (r *reader) head(e *unstable.Node, kind reflect.Type) (string, place, reflect.Type) {
 	var parts []string
 	var at place
 	for it := e.Key(); it.Next(); {
 		n := it.Node()
 		if at.line == 0 {
-			start := p.Shape(n.Raw).Start
-			at = place{start.Line, start.Column}
+			at = r.place(int(n.Raw.Offset))
 		}
 		parts = append(parts, string(n.Data))
+		kind = fieldOf(kind, string(n.Data))
 	}
-	return strings.Join(parts, "."), at
+	return strings.Join(parts, "."), at, kind
+}
+
+// place counts the lines up to an offset, from the last one that was asked for.
+func (r *reader) place(offset int) place {
+	passed := r.parser.Raw(unstable.Range{Offset: uint32(r.offset), Length: uint32(offset - r.offset)})
+	if end := bytes.LastIndexByte(passed, '\n'); end >= 0 {
+		r.line += bytes.Count(passed, []byte{'\n'})
+		r.lineStart = r.offset + end + 1
+	}
+	r.offset = offset
+	return place{r.line, offset - r.lineStart + 1}
+}
+
+// fieldOf is the kind of what a key of a table holds, nil if there is no such key.
+// What is no table holds what it is: the decoder says that it is none.
+func fieldOf(table reflect.Type, key string) reflect.Type {
+	for table != nil && (table.Kind() == reflect.Slice || table.Kind() == reflect.Pointer) {
+		table = table.Elem()
+	}
+	switch {
+	case table == nil:
+		return nil
+	case table.Kind() == reflect.Map:
+		return table.Elem()
+	case table.Kind() != reflect.Struct:
+		return table
+	}
+	for i := range table.NumField() {
+		if tag := table.Field(i).Tag.Get("toml"); tag != "" && tag != "-" && tag == strings.ToLower(key) {
+			return table.Field(i).Type
+		}
+	}
+	return nil
 }
 
 // of returns the place of a key, else of the table that it would be in.

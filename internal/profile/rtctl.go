@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -75,9 +74,9 @@ func parseRtctl(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-func rtctlTask(letter, priority, mask, pattern string) (Task, error) {
-	t := Task{kind: AllTasks, Optional: true, Command: pattern, Policy: rtctlPolicies[letter]}
-	if _, err := regexp.Compile(pattern); err != nil {
+func rtctlTask(letter, priority, mask, expr string) (Task, error) {
+	t := Task{kind: AllTasks, Optional: true, Command: expr, Policy: rtctlPolicies[letter]}
+	if _, err := pattern.Compile(expr); err != nil {
 		return t, err
 	}
 	if letter == "f" || letter == "r" {

@@ -10,10 +10,12 @@ import (
 	"math"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/pattern"
 	"piton/internal/sample"
 )
 
@@ -59,11 +61,14 @@ func (e Expr) MeansThreads() bool { return e.single }
 
 // Parse reads one TARGET. Errors are SyntaxErrors.
 func Parse(text string) (Expr, error) {
-	if strings.TrimSpace(text) == "" {
+	switch {
+	case strings.TrimSpace(text) == "":
 		return Expr{}, SyntaxError{text, "it is empty; give " + Grammar}
+	case len(text) > pattern.MaxLength:
+		return Expr{}, SyntaxError{text, fmt.Sprintf("it is longer than %d bytes", pattern.MaxLength)}
 	}
-	if pattern, ok := slashed(text); ok {
-		return parseRegexp(text, pattern)
+	if expr, ok := slashed(text); ok {
+		return parseRegexp(text, expr)
 	}
 	if kind, rest, ok := strings.Cut(text, ":"); ok {
 		switch kind {
@@ -116,9 +121,9 @@ func parseGlob(text string) (Expr, error) {
 	if _, err := path.Match(text, ""); err != nil {
 		return Expr{}, SyntaxError{text, "a [ in the glob is not closed"}
 	}
-	pattern := flat.Replace(text)
+	glob := flat.Replace(text)
 	return named(text, func(name string) bool {
-		ok, _ := path.Match(pattern, flat.Replace(name))
+		ok, _ := path.Match(glob, flat.Replace(name))
 		return ok
 	}), nil
 }
@@ -148,8 +153,8 @@ func firstWord(cmdline string) string {
 	return strings.TrimSuffix(path.Base(strings.TrimPrefix(word, "-")), ":")
 }
 
-func parseRegexp(text, pattern string) (Expr, error) {
-	re, err := compile(text, pattern)
+func parseRegexp(text, expr string) (Expr, error) {
+	re, err := compile(text, expr)
 	if err != nil {
 		return Expr{}, err
 	}
@@ -158,11 +163,11 @@ func parseRegexp(text, pattern string) (Expr, error) {
 	}}, nil
 }
 
-func compile(text, pattern string) (*regexp.Regexp, error) {
-	if pattern == "" {
+func compile(text, expr string) (*regexp.Regexp, error) {
+	if expr == "" {
 		return nil, SyntaxError{text, "the regular expression is empty and would match everything"}
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := pattern.Compile(expr)
 	if err != nil {
 		return nil, SyntaxError{text, err.Error()}
 	}
@@ -170,11 +175,11 @@ func compile(text, pattern string) (*regexp.Regexp, error) {
 }
 
 func parseCommand(text, rest string) (Expr, error) {
-	pattern, ok := slashed(rest)
+	expr, ok := slashed(rest)
 	if !ok {
 		return Expr{}, SyntaxError{text, "after cmd: comes a regular expression between slashes, cmd:/regex/"}
 	}
-	re, err := compile(text, pattern)
+	re, err := compile(text, expr)
 	if err != nil {
 		return Expr{}, err
 	}
@@ -184,11 +189,11 @@ func parseCommand(text, rest string) (Expr, error) {
 }
 
 func parseThread(text, rest string) (Expr, error) {
-	pattern, ok := slashed(rest)
+	expr, ok := slashed(rest)
 	if !ok {
 		return Expr{}, SyntaxError{text, "after thread: comes a regular expression between slashes, thread:/regex/"}
 	}
-	re, err := compile(text, pattern)
+	re, err := compile(text, expr)
 	if err != nil {
 		return Expr{}, err
 	}
@@ -209,6 +214,9 @@ func parseUser(text, name string) (Expr, error) {
 func parseCgroup(text, group string) (Expr, error) {
 	if group == "" {
 		return Expr{}, SyntaxError{text, "after cgroup: comes a path such as /system.slice/nginx.service"}
+	}
+	if slices.Contains(strings.Split(group, "/"), "..") {
+		return Expr{}, SyntaxError{text, "a cgroup's path has no .. in it"}
 	}
 	group = path.Clean("/" + group)
 	return Expr{text: text, needs: true, owner: true, match: func(t *sample.Task) bool {

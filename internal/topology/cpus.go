@@ -65,8 +65,15 @@ type term struct {
 
 var levels = []string{"node", "llc", "package", "core"}
 
+// maxExpression is the most bytes of CPUS. The numbers of 8192 CPUs, the most that
+// Linux is built for (CONFIG_NR_CPUS), take 40 KB.
+const maxExpression = 64 << 10
+
 // parseTerms reads an expression as far as that needs no machine.
 func parseTerms(expr string) ([]term, error) {
+	if len(expr) > maxExpression {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxExpression)
+	}
 	var out []term
 	rest := strings.TrimSpace(expr)
 	for first := true; first || rest != ""; first = false {
