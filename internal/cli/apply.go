@@ -73,9 +73,6 @@ func (a *app) tunerWith(j *tune.Journal) *tune.Tuner {
 	})
 }
 
-// live reports whether piton looks at the machine that it runs on.
-func (a *app) live() bool { return a.hostRoot == "/" }
-
 // userName says who asks, for the journal.
 func (a *app) userName() string {
 	if sudo := a.getenv("SUDO_USER"); sudo != "" {

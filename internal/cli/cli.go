@@ -53,13 +53,7 @@ func Main(io IO) int {
 	if len(io.Args) > 0 && (io.Args[0] == sweeperVerb || io.Args[0] == sweeperChild) {
 		return a.sweep(io.Args[0], io.Args[1:])
 	}
-	a.readonly = a.wantsReadOnly()
-	root := newRoot(a)
-	root.SetArgs(argsFor(root, io.Args))
-	root.SetIn(io.In)
-	root.SetOut(io.Out)
-	root.SetErr(io.Err)
-	err := root.ExecuteContext(context.Background())
+	err := a.execute()
 	if a.signal != 0 {
 		return 128 + int(a.signal) // 130 after ^C
 	}
@@ -67,6 +61,19 @@ func Main(io IO) int {
 		fmt.Fprintf(io.Err, "piton: %s\n", text)
 	}
 	return exitCode(err)
+}
+
+// execute runs the command that the arguments name.
+func (a *app) execute() (err error) {
+	if a.readonly, err = a.wantsReadOnly(); err != nil {
+		return err
+	}
+	root := newRoot(a)
+	root.SetArgs(argsFor(root, a.Args))
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	return root.ExecuteContext(context.Background())
 }
 
 // message is the sentence for an error, safe to print, or "" when there is
@@ -90,6 +97,7 @@ type app struct {
 // global are the flags that every command has.
 type global struct {
 	hostRoot string
+	recorded bool // hostRoot was given, so nothing acts on this machine, be it "/"
 	readonly bool // nothing that changes the system exists
 	noColor  bool
 	ascii    bool

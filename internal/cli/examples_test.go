@@ -83,7 +83,7 @@ func parses(l string) error {
 	}
 	args := words[start+1:]
 	a := &app{IO: IO{Args: args}}
-	a.readonly = a.wantsReadOnly()
+	a.readonly, _ = a.wantsReadOnly() // no environment is set
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

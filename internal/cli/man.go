@@ -29,7 +29,7 @@ func newMan(a *app) *cobra.Command {
 }
 
 const manFiles = `$XDG_STATE_HOME/piton/journal
-  the changes that were made, with what was there before; without the variable below /var/lib for root, and below ~/.local/state for others
+  the changes that were made, with what was there before; without the variable below /var/lib for root, and below ~/.local/state for others. Root does not follow the variable to where others may write
 
 $XDG_STATE_HOME/piton/results.jsonl
   the results of benchmarks
@@ -41,7 +41,7 @@ const manEnvironment = `PITON_HOST_ROOT
   stands for --host-root
 
 PITON_READONLY
-  anything but 0 stands for --readonly
+  1 or true stands for --readonly
 
 NO_COLOR
   stands for --no-color`

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,18 +34,43 @@ Without a command it opens the screen, with --headless it prints samples for scr
 var errReadOnly = codeError{ExitNotPermitted, errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)")}
 
 // wantsReadOnly looks for the mode in the arguments of piton, up to those of a
-// command to run, and in its environment.
-func (a *app) wantsReadOnly() bool {
+// command to run, and in its environment. Given once is enough: nothing lifts it.
+func (a *app) wantsReadOnly() (bool, error) {
+	wants := false
+	if value := a.getenv("PITON_READONLY"); value != "" {
+		var err error
+		if wants, err = strconv.ParseBool(value); err != nil {
+			return false, usagef("PITON_READONLY is %q: it must be true or false", value)
+		}
+	}
 	for _, word := range a.Args {
 		if word == "--" || word == "run" {
 			break
 		}
-		if word == "--readonly" || word == "--readonly=true" {
-			return true
+		value, ok := strings.CutPrefix(word, "--readonly=")
+		given, err := strconv.ParseBool(value)
+		if word == "--readonly" || ok && (given || err != nil) { // the flag's own error follows
+			wants = true
 		}
 	}
-	value := a.getenv("PITON_READONLY")
-	return value != "" && value != "0"
+	return wants, nil
+}
+
+// checkReadOnly refuses a command that could change something, in a mode that was
+// known only when its flags were read, as of "piton run --readonly".
+func (a *app) checkReadOnly(cmd *cobra.Command) error {
+	if a.readonly && cmd.HasParent() && !onlyLooks(cmd) {
+		return errNoCommand(cmd.Name())
+	}
+	return nil
+}
+
+// onlyLooks reports whether a command below piton changes nothing. Hidden ones of
+// cobra complete words.
+func onlyLooks(cmd *cobra.Command) bool {
+	path := strings.TrimPrefix(cmd.CommandPath(), "piton ")
+	parent, _, _ := strings.Cut(path, " ")
+	return slices.Contains(looking, path) || parent == "bench" || parent == "completion" || strings.HasPrefix(path, "__")
 }
 
 // lookOnly removes every command that could change something, and says so where
@@ -52,9 +78,7 @@ func (a *app) wantsReadOnly() bool {
 func lookOnly(cmd *cobra.Command) {
 	var removed []string
 	for _, sub := range cmd.Commands() {
-		path := strings.TrimPrefix(sub.CommandPath(), "piton ")
-		parent, _, _ := strings.Cut(path, " ")
-		if !slices.Contains(looking, path) && parent != "bench" && parent != "completion" {
+		if !onlyLooks(sub) {
 			removed = append(removed, sub.Name())
 			cmd.RemoveCommand(sub)
 			continue
@@ -80,5 +104,9 @@ func asksForRemoved(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || !slices.Contains(strings.Fields(cmd.Annotations[removedCommands]), args[0]) {
 		return nil
 	}
-	return usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", args[0])
+	return errNoCommand(args[0])
+}
+
+func errNoCommand(name string) error {
+	return usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", name)
 }

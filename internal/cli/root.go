@@ -23,6 +23,7 @@ Without a command it opens the full-screen tuner. With --headless it prints samp
 
 func newRoot(a *app) *cobra.Command {
 	o := newRootOptions()
+	readonly := a.readonly // before the flags are read
 	root := &cobra.Command{
 		Use:   "piton [flags]",
 		Short: "see, tune and prove where tasks run",
@@ -41,7 +42,11 @@ func newRoot(a *app) *cobra.Command {
 			if err := noEmptyFlags(cmd); err != nil {
 				return err
 			}
-			return a.setUp()
+			a.readonly = a.readonly || readonly
+			if err := a.checkReadOnly(cmd); err != nil {
+				return err
+			}
+			return a.setUp(cmd.Flags().Changed("host-root"))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runRoot(cmd.Context(), a, o, cmd.Flags())
@@ -69,11 +74,15 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
+// live reports whether piton looks at the machine that it runs on, and may act on it.
+func (a *app) live() bool { return !a.recorded }
+
 // setUp completes the global flags from the environment.
-func (a *app) setUp() error {
+func (a *app) setUp(given bool) error {
 	if a.hostRoot == "" {
 		a.hostRoot = a.getenv("PITON_HOST_ROOT")
 	}
+	a.recorded = given || a.hostRoot != ""
 	if a.hostRoot == "" {
 		a.hostRoot = "/"
 	}

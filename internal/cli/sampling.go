@@ -30,9 +30,10 @@ const (
 	sourceProc = "proc"
 )
 
-// ebpf is when eBPF programs are loaded, if the user lets them be.
+// ebpf is when eBPF programs are loaded, if the user lets them be: never for
+// --host-root, with which nothing acts on this machine.
 func (a *app) ebpf(when sample.EBPF) sample.EBPF {
-	if a.source.value == sourceProc {
+	if a.source.value == sourceProc || !a.live() {
 		return sample.EBPFNever
 	}
 	return when
