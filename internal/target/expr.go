@@ -41,6 +41,8 @@ type Expr struct {
 	needs  bool                   // it needs the full Identity
 	owner  bool                   // it is by owner, so kernel threads do not count
 	single bool                   // it means threads one by one, first threads too
+	// pattern tells that tasks are meant by what they have in common, not by name.
+	pattern bool
 }
 
 // String is the word as the user wrote it.
@@ -122,10 +124,12 @@ func parseGlob(text string) (Expr, error) {
 		return Expr{}, SyntaxError{text, "a [ in the glob is not closed"}
 	}
 	glob := flat.Replace(text)
-	return named(text, func(name string) bool {
+	e := named(text, func(name string) bool {
 		ok, _ := path.Match(glob, flat.Replace(name))
 		return ok
-	}), nil
+	})
+	e.pattern = true
+	return e, nil
 }
 
 // flat lets * match slashes too, which mean nothing in names such as ksoftirqd/0.
@@ -158,7 +162,7 @@ func parseRegexp(text, expr string) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	return Expr{text: text, thread: re.MatchString, match: func(t *sample.Task) bool {
+	return Expr{text: text, pattern: true, thread: re.MatchString, match: func(t *sample.Task) bool {
 		return re.MatchString(t.ID.Comm)
 	}}, nil
 }
@@ -183,7 +187,7 @@ func parseCommand(text, rest string) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	return Expr{text: text, needs: true, match: func(t *sample.Task) bool {
+	return Expr{text: text, pattern: true, needs: true, match: func(t *sample.Task) bool {
 		return t.ID.Cmdline != "" && re.MatchString(t.ID.Cmdline)
 	}}, nil
 }
@@ -197,7 +201,7 @@ func parseThread(text, rest string) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	return Expr{text: text, single: true, thread: re.MatchString, match: func(t *sample.Task) bool {
+	return Expr{text: text, pattern: true, single: true, thread: re.MatchString, match: func(t *sample.Task) bool {
 		return re.MatchString(t.ID.Comm)
 	}}, nil
 }
@@ -206,7 +210,7 @@ func parseUser(text, name string) (Expr, error) {
 	if name == "" {
 		return Expr{}, SyntaxError{text, "after user: comes a name or a number"}
 	}
-	return Expr{text: text, needs: true, owner: true, match: func(t *sample.Task) bool {
+	return Expr{text: text, pattern: true, needs: true, owner: true, match: func(t *sample.Task) bool {
 		return t.ID.User == name || isNumber(name) && strconv.FormatUint(uint64(t.ID.UID), 10) == name
 	}}, nil
 }
@@ -219,7 +223,7 @@ func parseCgroup(text, group string) (Expr, error) {
 		return Expr{}, SyntaxError{text, "a cgroup's path has no .. in it"}
 	}
 	group = path.Clean("/" + group)
-	return Expr{text: text, needs: true, owner: true, match: func(t *sample.Task) bool {
+	return Expr{text: text, pattern: true, needs: true, owner: true, match: func(t *sample.Task) bool {
 		return t.ID.Cgroup == group || strings.HasPrefix(t.ID.Cgroup, strings.TrimSuffix(group, "/")+"/")
 	}}, nil
 }
