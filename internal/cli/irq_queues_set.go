@@ -111,6 +111,9 @@ func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) erro
 			return err
 		}
 	}
+	if missing := q.Only.AndNot(queuesOf(nics)); !missing.Empty() {
+		return fmt.Errorf("%s has no queue %s", strings.Join(names, ", "), missing)
+	}
 	if q.Flows != nil && *q.Flows > 0 && q.Entries == nil && fs.FlowEntries() == 0 {
 		a.warn("RFS stays off until its table has entries: add --rfs-entries, such as %d", 1<<15)
 	}
@@ -118,7 +121,21 @@ func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) erro
 	if len(requests) == 0 {
 		return fmt.Errorf("%s has no such queue", strings.Join(names, ", "))
 	}
-	return a.tuneFiles(cmd, requests, o.apply, nil)
+	return a.tuneFiles(cmd, requests, o.apply)
+}
+
+// queuesOf are the numbers of the interfaces' queues.
+func queuesOf(nics []irq.NIC) cpuset.Set {
+	var b cpuset.Builder
+	for _, nic := range nics {
+		for _, q := range nic.Rx {
+			b.Add(cpuset.CPU(q.Index))
+		}
+		for _, q := range nic.Tx {
+			b.Add(cpuset.CPU(q.Index))
+		}
+	}
+	return b.Set()
 }
 
 // nicsNamed are the interfaces with these names, or all without any.

@@ -221,10 +221,10 @@ func TestIRQDryRun(t *testing.T) {
 		assert.True(t, found, r.out)
 	}
 	assert.Equal(t, line.Requested.String(), irq.New("/").Requested(line.Number).String())
-	r := newHome(t).run("irq", "move", "no-such-line", strconv.Itoa(line.Number), "--cpu", cpu, "--dry-run")
-	assert.Equal(t, ExitSome, r.code)
-	assert.Contains(t, r.err, `no interrupt line matches "no-such-line"`)
-	r = newHome(t).run("irq", "move", "no-such-line", "--cpu", cpu)
-	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, `no interrupt line matches "no-such-line"`)
+	for _, others := range [][]string{{}, {strconv.Itoa(line.Number)}} {
+		r := newHome(t).run(append(append([]string{"irq", "move", "no-such-line"}, others...), "--cpu", cpu, "--dry-run")...)
+		assert.Equal(t, ExitFailed, r.code)
+		assert.Contains(t, r.err, `no interrupt line matches "no-such-line"`)
+		assert.Empty(t, r.out, "and nothing is planned")
+	}
 }

@@ -122,7 +122,7 @@ stay where they are (piton irq reset moves them). piton irq list shows the prese
 			if err != nil {
 				return err
 			}
-			return a.tuneFiles(cmd, []tune.Request{action.DefaultIRQCPUs(cpus)}, o.apply, nil)
+			return a.tuneFiles(cmd, []tune.Request{action.DefaultIRQCPUs(cpus)}, o.apply)
 		},
 	}
 	o.apply.addFlags(cmd.Flags())
@@ -161,11 +161,11 @@ func (a *app) tuneIRQs(cmd *cobra.Command, words []string, o irqTuneOptions, req
 	if m.topo, err = a.topology(); err != nil {
 		return err
 	}
-	lines, unmatched := a.irqLines(&m.table, words, o.nics)
-	if len(lines) == 0 {
-		return unmatched
+	lines, err := a.irqLines(&m.table, words, o.nics)
+	if err != nil {
+		return err
 	}
-	return a.tuneFiles(cmd, requests(lines, cpus, m), o.apply, unmatched)
+	return a.tuneFiles(cmd, requests(lines, cpus, m), o.apply)
 }
 
 // irqLines are the lines that are meant: without words, all that can be moved.
@@ -228,12 +228,10 @@ func (a *app) movable(t *irq.Table) ([]*irq.Row, error) {
 	return lines, nil
 }
 
-// tuneFiles plans requests and carries them out. unmatched says which words meant
-// nothing.
-func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOptions, unmatched error) error {
+// tuneFiles plans requests and carries them out.
+func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOptions) error {
 	ctx, stop := a.interruptible(cmd.Context())
 	defer stop()
-	o.partly = a.tellUnmatched(unmatched)
 	t, err := a.tuner()
 	if err != nil {
 		return err

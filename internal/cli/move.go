@@ -90,11 +90,10 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	requests, unmatched, err := m.requests(ctx, a, o)
+	requests, err := m.requests(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	o.apply.partly = a.tellUnmatched(unmatched)
 	plan, err := m.tuner.Plan(ctx, requests)
 	if err != nil {
 		return err
@@ -117,35 +116,27 @@ type moving struct {
 	turn    int
 }
 
-// requests finds what is meant. Words that mean nothing are in unmatched; that
-// none means anything is the error.
-func (m *moving) requests(ctx context.Context, a *app, o moveOptions) (out []tune.Request, unmatched, err error) {
-	var missing []error
-	if words := splitTargets(o.targets); len(words) > 0 {
-		found, none, err := a.targets(words, o.scope.scope())
-		if err != nil && len(o.irqs) == 0 {
-			return nil, nil, err
-		}
-		missing = append(missing, err, none)
-		m.targets = found
-		if out, err = m.tasks(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
+// requests finds what is meant. A word that means nothing, of tasks or interrupts,
+// is the error.
+func (m *moving) requests(ctx context.Context, a *app, o moveOptions) ([]tune.Request, error) {
+	c, err := a.choose(splitTargets(o.targets), o.scope.scope())
+	missing := []error{err}
+	m.targets = c.targets
+	var lines []*irq.Row
 	if words := splitWords(o.irqs); len(words) > 0 {
 		table, err := irq.NewMonitor(a.hostRoot).Table()
 		if err != nil {
-			return nil, nil, fmt.Errorf("look at the interrupts: %w", err)
+			return nil, fmt.Errorf("look at the interrupts: %w", err)
 		}
-		lines, none := table.Choose(words)
+		var none []error
+		lines, none = table.Choose(words)
 		missing = append(missing, none...)
-		out = append(out, m.lines(lines)...)
 	}
-	unmatched = errors.Join(missing...)
-	if len(out) == 0 {
-		return nil, nil, unmatched
+	if err := errors.Join(missing...); err != nil {
+		return nil, err
 	}
-	return out, unmatched, nil
+	out, err := m.tasks(ctx)
+	return append(out, m.lines(lines)...), err
 }
 
 func (m *moving) tasks(ctx context.Context) ([]tune.Request, error) {

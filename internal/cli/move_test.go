@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,20 +53,6 @@ func TestSpread(t *testing.T) {
 	require.Zero(t, h.run("undo").code)
 }
 
-// TestMoveSummary: the summary's exit code is that with which piton ends, also
-// where a word meant nothing.
-func TestMoveSummary(t *testing.T) {
-	first, _ := twoCPUs(t)
-	h, pid := newHome(t), sleeper(t)
-	for _, args := range []string{"move %d -t %d,nosuchname -o json", "move %d -t %d -q nosuchline -o json", "pin --cpu %d %d nosuchname -o json"} {
-		r := h.run(strings.Fields(fmt.Sprintf(args, first, pid))...)
-		require.Equal(t, ExitSome, r.code, "%s: %s", args, r.err)
-		summary := ofType(jsonLines(t, r.out), "summary")
-		require.Len(t, summary, 1)
-		assert.EqualValues(t, ExitSome, summary[0]["exit_code"], args)
-	}
-}
-
 func TestMoveErrors(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	before := affinityOf(t, pid)
@@ -101,14 +88,47 @@ func TestMoveErrors(t *testing.T) {
 	assert.Equal(t, before, affinityOf(t, pid))
 }
 
-// TestMoveSome: what matches is moved though other words match nothing.
-func TestMoveSome(t *testing.T) {
-	_, last := twoCPUs(t)
-	h, pid := newHome(t), sleeper(t)
-	r := h.run("move", fmt.Sprint(last), "-t", fmt.Sprintf("%d,nosuchtask", pid))
-	assert.Equal(t, ExitSome, r.code)
-	assert.Contains(t, r.err, `no process matches "nosuchtask"`)
-	assert.Equal(t, fmt.Sprint(last), affinityOf(t, pid))
+// TestNothingIsChangedForUnknownWords has words that mean nothing beside ones that
+// mean something: the error comes before any change, whatever the order.
+func TestNothingIsChangedForUnknownWords(t *testing.T) {
+	pid, other := sleeper(t), sleeper(t)
+	before, now := affinityOf(t, pid), strings.Fields(newHome(t).run("sysctl", "vm.swappiness").out)[3]
+	for args, want := range map[string]string{
+		"move 0 -t PID,nosuchtask":                     `no process matches "nosuchtask"`,
+		"move 0 -t PID -t nosuchtask -o json":          `no process matches "nosuchtask"`,
+		"move 0 -t nosuchtask,PID":                     `no process matches "nosuchtask"`,
+		"move 0 -t PID -q nosuchline":                  `no interrupt line matches "nosuchline"`,
+		"move 0 -t PID,2147483647":                     "there is no process or thread 2147483647",
+		"spread 0 -t PID,thread:/nosuchthread/":        `no thread matches "thread:/nosuchthread/"`,
+		"spread 0 -t PID -q nosuchline":                `no interrupt line matches "nosuchline"`,
+		"pin PID OTHER nosuchtask --cpu 0":             `no process matches "nosuchtask"`,
+		"pin 2147483647 PID":                           "there is no process or thread 2147483647",
+		"nice PID nosuchtask 2147483647 5":             `no process matches "nosuchtask"; there is no process or thread 2147483647`,
+		"policy PID nosuchtask batch":                  `no process matches "nosuchtask"`,
+		"ionice PID user:nosuchuser idle":              `no process matches "user:nosuchuser"`,
+		"slice PID nosuchtask 1ms":                     `no process matches "nosuchtask"`,
+		"--headless --pid PID,2147483647 --nice 5":     "there is no process or thread 2147483647",
+		"cookie create PID nosuchtask":                 `no process matches "nosuchtask"`,
+		"irq move nosuchline --cpu 0":                  `no interrupt line matches "nosuchline"`,
+		"irq reset nosuchline":                         `no interrupt line matches "nosuchline"`,
+		"sysctl vm.swappiness=SWAP kernel.nosuch=1":    "there is no kernel setting kernel.nosuch here",
+		"save FILE PID nosuchtask":                     `no process matches "nosuchtask"`,
+		"undo 1 2":                                     "there is no entry",
+		"move 0 -t PID -t /nosuchtask/,OTHER,cgroup:a": "no process matches",
+	} {
+		h, file := newHome(t), filepath.Join(t.TempDir(), "file")
+		words := strings.NewReplacer("PID", fmt.Sprint(pid), "OTHER", fmt.Sprint(other), "SWAP", now, "FILE", file).Replace(args)
+		r := h.run(strings.Fields(words)...)
+		assert.Contains(t, []int{ExitFailed, ExitUsage, ExitNotPermitted}, r.code, "%s: %s", args, r.err)
+		assert.Contains(t, r.err, want, args)
+		assert.Equal(t, 1, strings.Count(r.err, "\n"), args)
+		assert.Empty(t, h.run("journal", "-o", "json").out, args)
+		assert.NoFileExists(t, file)
+	}
+	assert.Equal(t, before, affinityOf(t, pid))
+	nice, err := sched.Nice(pid)
+	require.NoError(t, err)
+	assert.Zero(t, nice)
 }
 
 // TestIsolateDryRun reads the machine and changes nothing.

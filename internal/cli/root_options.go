@@ -77,5 +77,9 @@ func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag
 		return err
 	}
 	o.apply.output = o.monitor.output
-	return runTuning(ctx, a, o.monitor.pids.targets(o.tuning.scope.scope()), nil, want, o.apply)
+	targets := o.monitor.pids.targets(o.tuning.scope.scope())
+	if err := a.noTask(targets); err != nil {
+		return err
+	}
+	return runTuning(ctx, a, targets, want, o.apply)
 }

@@ -68,8 +68,7 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 		}
 		options.Sysctls = append(options.Sysctls, path)
 	}
-	unmatched, err := a.only(words, &options)
-	if err != nil {
+	if err := a.only(words, &options); err != nil {
 		return err
 	}
 	s, err := a.state(profile.Needs{Tasks: true, Interrupts: len(words) == 0})
@@ -80,38 +79,31 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 	for _, note := range p.Notes {
 		a.warn("%s", note)
 	}
-	if err := a.store(file, p, o.force); err != nil {
-		return err
-	}
-	return a.tellUnmatched(unmatched)
+	return a.store(file, p, o.force)
 }
 
 // only finds the processes that the words mean; a thread's number means its process.
-func (a *app) only(words []string, o *profile.CaptureOptions) (unmatched, err error) {
+func (a *app) only(words []string, o *profile.CaptureOptions) error {
 	if len(words) == 0 {
-		return nil, nil
+		return nil
 	}
-	targets, unmatched, err := a.targets(words, tune.ScopeProcess)
+	c, err := a.choose(words, tune.ScopeProcess)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.Only = map[kernel.TID]bool{}
 	proc := procfs.New(a.hostRoot)
-	for _, t := range targets {
+	for _, t := range c.targets {
 		if t.Scope == tune.ScopeThread {
-			return nil, usagef("a profile is of whole processes, and thread:/regex/ means single threads")
+			return usagef("a profile is of whole processes, and thread:/regex/ means single threads")
 		}
 		st, err := proc.Status(t.TID)
 		if err != nil {
-			unmatched = errors.Join(unmatched, fmt.Errorf("there is no process or thread %d", t.TID))
-			continue
+			return fmt.Errorf("there is no process or thread %d", t.TID)
 		}
 		o.Only[st.TGID] = true
 	}
-	if len(o.Only) == 0 {
-		return nil, unmatched
-	}
-	return unmatched, nil
+	return nil
 }
 
 func (a *app) store(file string, p *profile.Profile, force bool) error {

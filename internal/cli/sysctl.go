@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,9 @@ func newSysctl(a *app) *cobra.Command {
 			defer stop()
 			t, err := a.tuner()
 			if err != nil {
+				return err
+			}
+			if err := noSysctl(settings); err != nil {
 				return err
 			}
 			plan, err := t.Plan(ctx, []tune.Request{{Files: settings}})
@@ -75,6 +79,22 @@ func assignments(words []string) ([]tune.FileSetting, error) {
 	return out, nil
 }
 
+// noSysctl is the error of settings that this kernel does not have.
+func noSysctl(settings []tune.FileSetting) error {
+	var errs []error
+	for _, s := range settings {
+		if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, errNoSysctl(s.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return codeError{ExitNotPermitted, err}
+	}
+	return nil
+}
+
+func errNoSysctl(name string) error { return fmt.Errorf("there is no kernel setting %s here", name) }
+
 // showSysctls prints settings. Those that cannot be read, or are write-only, are
 // told and left out.
 func (a *app) showSysctls(words []string, o output) error {
@@ -91,7 +111,7 @@ func (a *app) showSysctls(words []string, o output) error {
 		}
 		files := s.Sysctls(path)
 		if len(files) == 0 {
-			failed = errors.Join(failed, fmt.Errorf("there is no kernel setting %s here", word))
+			failed = errors.Join(failed, errNoSysctl(word))
 		}
 		for _, file := range files {
 			value, err := s.Sysctl(file)

@@ -6,13 +6,15 @@ import (
 	"os"
 
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/target"
 	"piton/internal/tune"
 )
 
-// tellUnmatched says which words meant nothing, before the others' tasks are
-// changed, and returns how a run ends in which nothing else goes wrong.
+// tellUnmatched says which words meant nothing to piton rescue, which goes on with
+// the others: in an emergency a task that has ended meanwhile must not stop it. It
+// returns how a run ends in which nothing else goes wrong.
 func (a *app) tellUnmatched(unmatched error) error {
 	if unmatched == nil {
 		return nil
@@ -21,23 +23,65 @@ func (a *app) tellUnmatched(unmatched error) error {
 	return codeError{ExitSome, nil}
 }
 
+// chosen is what the words of a change mean.
+type chosen struct {
+	targets []tune.Target
+	// wide is how much of the machine patterns mean, nil where that is not so much that
+	// the change needs a confirmation for it.
+	wide *target.Breadth
+}
+
+// choose finds the tasks that the words mean, for a change: a word that means
+// nothing is an error before anything is changed.
+func (a *app) choose(words []string, scope tune.Scope) (chosen, error) {
+	c, unmatched, err := a.resolveTargets(words, scope)
+	if err = errors.Join(err, unmatched, a.noTask(c.targets)); err != nil {
+		return chosen{}, err
+	}
+	return c, nil
+}
+
+// noTask is the error of targets by number that are no task.
+func (a *app) noTask(targets []tune.Target) error {
+	proc := procfs.New(a.hostRoot)
+	var errs []error
+	for _, t := range targets {
+		if t.StartTicks != 0 { // found by a look at the tasks
+			continue
+		}
+		if _, err := proc.Stat(t.TID); errors.Is(err, procfs.ErrGone) {
+			errs = append(errs, target.NoMatchError{Target: fmt.Sprint(t.TID), Number: true})
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // targets finds the tasks that the words mean. Words that mean nothing are in
-// unmatched, and the others' tasks are returned all the same.
+// unmatched, and the others' tasks are returned all the same. Whether a number is
+// one of a task is left to the caller.
 func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, unmatched, err error) {
+	c, unmatched, err := a.resolveTargets(words, scope)
+	if err == nil && len(c.targets) == 0 {
+		return nil, nil, unmatched
+	}
+	return c.targets, unmatched, err
+}
+
+func (a *app) resolveTargets(words []string, scope tune.Scope) (c chosen, unmatched, err error) {
 	var others, threads []target.Expr
 	needs := sample.Needs{Threads: scope == tune.ScopeThread}
 	for _, word := range words {
 		e, err := target.Parse(word)
 		if err != nil {
-			return nil, nil, usageError{err}
+			return c, nil, usageError{err}
 		}
-		if pid, ok := e.PID(); ok { // whether it exists is found out by the plan
-			found = append(found, tune.Target{TID: pid, Scope: scope})
+		if pid, ok := e.PID(); ok {
+			c.targets = append(c.targets, tune.Target{TID: pid, Scope: scope})
 			continue
 		}
 		if e.MeansThreads() {
 			if scope == tune.ScopeTree {
-				return nil, nil, usagef("%s means single threads, and --tree whole processes", word)
+				return c, nil, usagef("%s means single threads, and --tree whole processes", word)
 			}
 			threads, needs.Threads = append(threads, e), true
 			continue
@@ -46,26 +90,25 @@ func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, un
 		needs.Identity = needs.Identity || e.NeedsIdentity()
 	}
 	if len(others)+len(threads) == 0 {
-		return found, nil, nil
+		return c, nil, nil
 	}
 	s, err := a.sampleOnce(needs)
 	if err != nil {
-		return nil, nil, err
+		return c, nil, err
 	}
 	self := kernel.TID(os.Getpid())
 	tasks, unmatched := target.Resolve(others, s.Tasks, self)
 	for _, t := range tasks {
-		found = append(found, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: scope})
+		c.targets = append(c.targets, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: scope})
 	}
 	tasks, none := target.Resolve(threads, s.Tasks, self)
 	for _, t := range tasks {
-		found = append(found, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread})
+		c.targets = append(c.targets, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread})
 	}
-	unmatched = errors.Join(unmatched, none)
-	if len(found) == 0 {
-		return nil, nil, unmatched
+	if breadth, wide := target.Wide(append(others, threads...), s.Tasks, self); wide {
+		c.wide = &breadth
 	}
-	return found, unmatched, nil
+	return c, errors.Join(unmatched, none), nil
 }
 
 // sampleOnce reads one sample.

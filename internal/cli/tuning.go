@@ -216,11 +216,9 @@ func (o *scopeOptions) scope() tune.Scope {
 }
 
 // runTuning plans a change for the targets and carries it out.
-// unmatched says which words meant no task at all.
-func runTuning(ctx context.Context, a *app, targets []tune.Target, unmatched error, want action.Tuning, o applyOptions) error {
+func runTuning(ctx context.Context, a *app, targets []tune.Target, want action.Tuning, o applyOptions) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	o.partly = a.tellUnmatched(unmatched)
 	t, err := a.tuner()
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (o *verbOptions) addFlags(cmd *cobra.Command) {
 
 const targetHelp = `TARGET is a PID or TID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or
 cgroup:PATH. It means all threads of each process; --thread means the one thread, --tree the descendants too;
-thread:/regex/ means the single threads whose own names fit, in whatever process. A target that matches nothing is an error.`
+thread:/regex/ means the single threads whose own names fit, in whatever process. A target that matches nothing is an error, and nothing is changed.`
 
 type pinOptions struct {
 	verbOptions
@@ -152,9 +152,9 @@ func runVerb(cmd *cobra.Command, a *app, words []string, want action.Tuning, o v
 	if !a.live() {
 		return tune.ErrNotLive
 	}
-	targets, unmatched, err := a.targets(words, o.scope.scope())
+	c, err := a.choose(words, o.scope.scope())
 	if err != nil {
 		return err
 	}
-	return runTuning(cmd.Context(), a, targets, unmatched, want, o.apply)
+	return runTuning(cmd.Context(), a, c.targets, want, o.apply)
 }
