@@ -163,7 +163,7 @@ func TestNiceOfASession(t *testing.T) {
 	assert.Equal(t, "nice 0", read())
 	r = h.run("nice", "--autogroup", "2147483647", "7")
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "there is no process 2147483647")
+	assert.Contains(t, r.err, "there is no process or thread 2147483647")
 }
 
 func TestRunWithEveryAttribute(t *testing.T) {

@@ -156,7 +156,7 @@ func TestFullFilesystem(t *testing.T) {
 	h := newHome(t)
 	dir := filepath.Dir(h.resultsFile())
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=12k"); err != nil {
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=12k,mode=700"); err != nil {
 		t.Skip("no small file system can be mounted here: ", err)
 	}
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, 0)) })

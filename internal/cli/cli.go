@@ -69,6 +69,9 @@ func (a *app) execute() (err error) {
 		return err
 	}
 	root := newRoot(a)
+	if err := checkTopic(root, a.Args); err != nil {
+		return err
+	}
 	root.SetArgs(argsFor(root, a.Args))
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -83,7 +86,20 @@ func message(err error) string {
 		return ""
 	}
 	// errors.Join writes a line for each.
-	return field.Clean(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return sentence(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// maxSentence is the most bytes of a message: what it quotes may be a megabyte.
+const maxSentence = 1000
+
+// sentence makes a text safe to print, and leaves out the middle of one that nobody
+// would read.
+func sentence(text string) string {
+	const end = maxSentence / 3
+	if len(text) > maxSentence {
+		text = text[:maxSentence-end] + " … " + text[len(text)-end:]
+	}
+	return field.Clean(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // app is one run of piton.
@@ -141,5 +157,5 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 
 // warn writes a sentence to stderr that is not the reason for the run's end.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.Err, "piton: %s\n", field.Clean(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(a.Err, "piton: %s\n", sentence(fmt.Sprintf(format, args...)))
 }

@@ -71,5 +71,5 @@ func isEmpty(value pflag.Value) bool {
 	if !ok {
 		return value.Type() == "string" && value.String() == ""
 	}
-	return len(list.GetSlice()) == 0 || slices.ContainsFunc(list.GetSlice(), func(text string) bool { return strings.Trim(text, ", ") == "" })
+	return len(list.GetSlice()) == 0 || slices.ContainsFunc(list.GetSlice(), func(text string) bool { return strings.Trim(text, ", \t\r\n") == "" })
 }

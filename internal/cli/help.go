@@ -36,6 +36,15 @@ A change (--pin, --nice, --policy, --ioprio and the commands) prints, with -o js
 Filter:
 `
 
+// checkTopic refuses words behind a topic of the help, which cobra passes over.
+func checkTopic(root *cobra.Command, args []string) error {
+	cmd, rest, err := root.Find(args)
+	if err != nil || cmd.Runnable() || cmd.ParseFlags(rest) != nil {
+		return nil // cobra tells
+	}
+	return noArgs(cmd, cmd.Flags().Args())
+}
+
 // newHeadlessHelp is "piton help headless".
 func newHeadlessHelp(*app) *cobra.Command {
 	var columns strings.Builder

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"piton/internal/tune"
 )
 
 // rootOptions are the flags of piton without a command.
@@ -77,6 +79,9 @@ func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag
 		return err
 	}
 	o.apply.output = o.monitor.output
+	if !a.live() {
+		return tune.ErrNotLive
+	}
 	targets := o.monitor.pids.targets(o.tuning.scope.scope())
 	if err := a.noTask(targets); err != nil {
 		return err
