@@ -176,6 +176,7 @@ func TestThousandNonsenseArguments(t *testing.T) {
 		try("move", "0", "--dry-run", "-q", value)
 		try("pin", nobody, "--dry-run", "--within", value)
 	}
+	try("move", "0", "--dry-run", "-t", strings.Repeat(nobody+",", 100_000))
 	t.Logf("%d runs", runs)
 	assert.Greater(t, runs, 1000)
 	assert.Equal(t, before, masks(t))

@@ -70,7 +70,12 @@ func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, un
 func (a *app) resolveTargets(words []string, scope tune.Scope) (c chosen, unmatched, err error) {
 	var others, threads []target.Expr
 	needs := sample.Needs{Threads: scope == tune.ScopeThread}
+	seen := map[string]bool{}
 	for _, word := range words {
+		if seen[word] { // a plan compares each target with the others
+			continue
+		}
+		seen[word] = true
 		e, err := target.Parse(word)
 		if err != nil {
 			return c, nil, usageError{err}

@@ -16,8 +16,9 @@ const MaxSize = 16 << 20
 // The other limits on a profile. They bound the memory and the time that reading
 // takes: the TOML decoder compares each key of [sysctl] with all others.
 const (
-	maxSigns   = 1_000_000 // commas, dots and equals signs: the decoder keeps a node for each
-	maxTables  = 50_000
+	maxLine    = 1 << 20 // bytes of a line
+	maxSigns   = 500_000 // commas, dots and equals signs: the decoder keeps a node for each
+	maxTables  = 30_000
 	maxSysctls = 10_000
 	maxLines   = 20_000 // of rtctl groups and of tuna's profiles
 )
@@ -28,6 +29,12 @@ const (
 func Parse(data []byte) (*Profile, error) {
 	if len(data) > MaxSize {
 		return nil, &Error{Line: 1, Text: "the file is larger than 16 MiB"}
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		if number++; len(line) > maxLine {
+			return nil, &Error{Line: number, Text: fmt.Sprintf("the line is longer than %d bytes", maxLine)}
+		}
 	}
 	foreign := parseRtctl
 	switch {
