@@ -58,6 +58,10 @@ const schedExt = "/sys/kernel/sched_ext"
 // scheduler at a time. An error that Is feature.ErrNotSupported says what is
 // missing.
 func OpenAggregate(bound time.Duration) (*Aggregate, error) {
+	return privileged(func() (*Aggregate, error) { return enforceAggregate(bound) })
+}
+
+func enforceAggregate(bound time.Duration) (*Aggregate, error) {
 	if bound < MinAggregateBound || bound > MaxAggregateBound {
 		return nil, fmt.Errorf("the longest wait under %s must be %v to %v, not %v", aggregateName, MinAggregateBound, MaxAggregateBound, bound)
 	}
@@ -153,6 +157,10 @@ type aggregateCPU struct {
 func (a *Aggregate) Read() (AggregateStats, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return privileged(a.read)
+}
+
+func (a *Aggregate) read() (AggregateStats, error) {
 	if a.objects == nil {
 		return AggregateStats{}, errClosed
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"piton/internal/feature"
+	"piton/internal/kernel"
 )
 
 // Features lists what this package can give, for pages that say what works
@@ -65,9 +66,11 @@ func tryAggregate() error {
 	if err := schedExtFree(); err != nil {
 		return err
 	}
-	a, err := loadAggregator(DefaultAggregateBound)
-	if err != nil {
-		return err
-	}
-	return a.Close()
+	return kernel.WithBPF(func() error {
+		a, err := loadAggregator(DefaultAggregateBound)
+		if err != nil {
+			return err
+		}
+		return a.Close()
+	})
 }

@@ -88,7 +88,9 @@ type stayValue struct { // struct stay of c/ledger.c
 
 // OpenLedger begins to write. An error that Is
 // feature.ErrNotSupported says what is missing.
-func OpenLedger() (*Ledger, error) {
+func OpenLedger() (*Ledger, error) { return privileged(openLedger) }
+
+func openLedger() (*Ledger, error) {
 	if err := usable(ledgerName); err != nil {
 		return nil, err
 	}
@@ -153,9 +155,17 @@ func (l *Ledger) seed() error {
 // Drain appends who had the CPUs since the last drain, in no order, those who
 // have them now included. It sleeps for some milliseconds, for running programs
 // to end.
-func (l *Ledger) Drain(into []Stay) ([]Stay, LedgerStats, error) {
+func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	err = kernel.WithBPF(func() error {
+		stays, stats, err = l.drain(into)
+		return err
+	})
+	return stays, stats, err
+}
+
+func (l *Ledger) drain(into []Stay) ([]Stay, LedgerStats, error) {
 	if l.objects == nil {
 		return into, LedgerStats{}, errClosed
 	}

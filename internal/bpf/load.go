@@ -9,6 +9,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
+
+	"piton/internal/kernel"
 )
 
 // recent is the decoded layout of the kernel's types, which takes 20 ms to make
@@ -28,6 +30,16 @@ func kernelTypes() *btf.Cache {
 		recent.types = weak.Make(types)
 	}
 	return types
+}
+
+// privileged runs f with the rights that bpf(2) takes, where this process has to
+// raise them. Before Linux 5.19 maps take them too.
+func privileged[T any](f func() (T, error)) (result T, err error) {
+	err = kernel.WithBPF(func() error {
+		result, err = f()
+		return err
+	})
+	return result, err
 }
 
 // load puts an object into the kernel.

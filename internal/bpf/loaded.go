@@ -39,10 +39,14 @@ const capSysAdminName = "CAP_SYS_ADMIN"
 // CAP_SYS_ADMIN; without, the error Is feature.ErrNotSupported.
 func Loaded() ([]Program, error) {
 	const what = "list of programs"
-	if held, err := kernel.EffectiveCapabilities(); err == nil && !held.Has(capSysAdmin) {
+	if held, err := kernel.UsableCapabilities(); err == nil && !held.Has(kernel.CapSysAdmin) {
 		return nil, &Refusal{what, "it takes " + capSysAdminName + ", which this process does not have", capSysAdminName}
 	}
-	var all []Program
+	return privileged(listPrograms)
+}
+
+func listPrograms() (all []Program, err error) {
+	const what = "list of programs"
 	for id := ebpf.ProgramID(0); ; {
 		next, err := ebpf.ProgramGetNextID(id)
 		if errors.Is(err, os.ErrNotExist) {
@@ -88,7 +92,7 @@ func program(id ebpf.ProgramID) (p Program, ok bool, err error) {
 // takes CAP_SYS_ADMIN and costs some 50 ns a run.
 func CountRuns() (io.Closer, error) {
 	const runTime = 0 // BPF_STATS_RUN_TIME
-	c, err := ebpf.EnableStats(runTime)
+	c, err := privileged(func() (io.Closer, error) { return ebpf.EnableStats(runTime) })
 	if err != nil {
 		return nil, explain("statistics of programs", fmt.Errorf("enable: %w", err))
 	}

@@ -61,7 +61,9 @@ const drainChunk = 2048
 
 // OpenMigrations begins to count. An error that Is
 // feature.ErrNotSupported says what is missing.
-func OpenMigrations() (*Migrations, error) {
+func OpenMigrations() (*Migrations, error) { return privileged(openMigrations) }
+
+func openMigrations() (*Migrations, error) {
 	if err := usable(migrationsName); err != nil {
 		return nil, err
 	}
@@ -87,9 +89,17 @@ func OpenMigrations() (*Migrations, error) {
 // Drain appends what was counted since the last drain, in no order, and begins
 // anew. No move is missed or counted twice; it sleeps for some milliseconds to
 // be sure of that.
-func (m *Migrations) Drain(into []MoveCount) ([]MoveCount, MigrationStats, error) {
+func (m *Migrations) Drain(into []MoveCount) (counts []MoveCount, stats MigrationStats, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	err = kernel.WithBPF(func() error {
+		counts, stats, err = m.drain(into)
+		return err
+	})
+	return counts, stats, err
+}
+
+func (m *Migrations) drain(into []MoveCount) ([]MoveCount, MigrationStats, error) {
 	if m.objects == nil {
 		return into, MigrationStats{}, errClosed
 	}

@@ -52,6 +52,10 @@ const MovesBytes = 1 << 20
 // power of two, at least a page. An error that Is feature.ErrNotSupported says
 // what is missing.
 func OpenMoves(ringBytes int) (*Moves, error) {
+	return privileged(func() (*Moves, error) { return openMoves(ringBytes) })
+}
+
+func openMoves(ringBytes int) (*Moves, error) {
 	if err := usable(movesName); err != nil {
 		return nil, err
 	}
@@ -87,6 +91,10 @@ const MaxTargets = 4096
 func (m *Moves) SetTargets(ids ...kernel.TID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return kernel.WithBPF(func() error { return m.setTargets(ids) })
+}
+
+func (m *Moves) setTargets(ids []kernel.TID) error {
 	if m.objects == nil {
 		return errClosed
 	}
@@ -126,7 +134,7 @@ func (m *Moves) SetFollow(follow bool) error {
 	if follow {
 		on = 1
 	}
-	return explain(movesName, m.objects.Variables[movesVarFollow].Set(on))
+	return explain(movesName, kernel.WithBPF(func() error { return m.objects.Variables[movesVarFollow].Set(on) }))
 }
 
 // Unfollowed is how many children SetFollow found no room for, since opening.
@@ -136,14 +144,19 @@ func (m *Moves) Unfollowed() (n uint64, err error) {
 	if m.objects == nil {
 		return 0, errClosed
 	}
-	return n, explain(movesName, m.objects.Variables[movesVarUnfollowed].Get(&n))
+	err = kernel.WithBPF(func() error { return m.objects.Variables[movesVarUnfollowed].Get(&n) })
+	return n, explain(movesName, err)
 }
 
 // Left are the targets that there still are, in no order: a task that has ended,
 // and whose parent has taken note, is no target any more.
-func (m *Moves) Left() (left []kernel.TID, err error) {
+func (m *Moves) Left() ([]kernel.TID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return privileged(m.left)
+}
+
+func (m *Moves) left() (left []kernel.TID, err error) {
 	if m.objects == nil {
 		return nil, errClosed
 	}
@@ -168,6 +181,14 @@ const readLimit = 1 << 17
 func (m *Moves) Read(into []Move) (moves []Move, lost uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	err = kernel.WithBPF(func() error {
+		moves, lost, err = m.read(into)
+		return err
+	})
+	return moves, lost, err
+}
+
+func (m *Moves) read(into []Move) (moves []Move, lost uint64, err error) {
 	if m.objects == nil {
 		return into, 0, errClosed
 	}
@@ -197,6 +218,10 @@ func (m *Moves) Read(into []Move) (moves []Move, lost uint64, err error) {
 func (m *Moves) Lost(into []MoveCount) ([]MoveCount, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return privileged(func() ([]MoveCount, error) { return m.drainLost(into) })
+}
+
+func (m *Moves) drainLost(into []MoveCount) ([]MoveCount, error) {
 	if m.objects == nil {
 		return into, errClosed
 	}

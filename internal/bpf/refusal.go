@@ -75,13 +75,10 @@ func denied(what string, errno syscall.Errno) error {
 	return &Refusal{what, fmt.Sprintf("bpf(2) is refused (%v) although CAP_BPF and CAP_PERFMON are held, by a security module", errno), "the security module's consent"}
 }
 
-// capSysAdmin stands for all that CAP_BPF and CAP_PERFMON allow (capabilities(7)).
-const capSysAdmin kernel.Capability = 21
-
 // missingCapabilities lists what loading takes and this process lacks.
 func missingCapabilities() []string {
-	held, err := kernel.EffectiveCapabilities()
-	if err != nil || held.Has(capSysAdmin) {
+	held, err := kernel.UsableCapabilities()
+	if err != nil || held.Has(kernel.CapSysAdmin) { // which stands for both (capabilities(7))
 		return nil
 	}
 	var lacking []string

@@ -17,7 +17,6 @@ import (
 
 	"piton/internal/bpf/bpftest"
 	"piton/internal/feature"
-	"piton/internal/kernel"
 )
 
 // playOpen takes a right from itself and prints how each subject opens.
@@ -132,8 +131,4 @@ func TestExplain(t *testing.T) {
 	err := explain("walk", fmt.Errorf("load: %w", rejected))
 	assert.EqualError(t, err, "walk by eBPF: the kernel's verifier rejected the program: invalid mem access 'scalar': permission denied")
 	assert.NotErrorIs(t, err, feature.ErrNotSupported)
-}
-
-func TestCapabilityNumbers(t *testing.T) {
-	assert.Equal(t, kernel.Capability(unix.CAP_SYS_ADMIN), capSysAdmin)
 }

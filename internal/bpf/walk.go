@@ -5,6 +5,8 @@ import (
 	"structs"
 
 	"github.com/cilium/ebpf"
+
+	"piton/internal/kernel"
 )
 
 const walkName = "task walk"
@@ -43,6 +45,10 @@ type walkRung interface {
 // OpenWalk loads the walk. An error that Is
 // feature.ErrNotSupported says what is missing.
 func OpenWalk(o WalkOptions) (*Walk, error) {
+	return privileged(func() (*Walk, error) { return openWalk(o) })
+}
+
+func openWalk(o WalkOptions) (*Walk, error) {
 	if err := usable(walkName); err != nil {
 		return nil, err
 	}
@@ -76,7 +82,15 @@ func (w *Walk) Refused() error { return w.refused }
 // every thread. They are in the kernel's order, and in memory that is shared with
 // it: they are gone with the next Read, and with Close. What ended or began
 // meanwhile may or may not be among them.
-func (w *Walk) Read(threads bool) ([]Record, WalkStats, error) {
+func (w *Walk) Read(threads bool) (records []Record, stats WalkStats, err error) {
+	err = kernel.WithBPF(func() error {
+		records, stats, err = w.read(threads)
+		return err
+	})
+	return records, stats, err
+}
+
+func (w *Walk) read(threads bool) ([]Record, WalkStats, error) {
 	if w.rung == nil {
 		return nil, WalkStats{}, errClosed
 	}

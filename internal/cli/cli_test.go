@@ -128,7 +128,7 @@ func spinner(t *testing.T) kernel.TID {
 // needRights skips a test that has to set real-time policies.
 func needRights(t *testing.T) {
 	t.Helper()
-	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
 		t.Skip("needs CAP_SYS_NICE to set real-time policies and negative nice values")
 	}
 }

@@ -64,7 +64,7 @@ func (r *rights) remedy(err error) string {
 }
 
 func (*rights) has(c kernel.Capability) bool {
-	held, err := kernel.EffectiveCapabilities()
+	held, err := kernel.UsableCapabilities()
 	return err == nil && held.Has(c)
 }
 

@@ -125,7 +125,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		return tui.Deps{}, err
 	}
 	host, _ := os.Hostname()
-	caps, _ := kernel.EffectiveCapabilities() // none when unknown
+	caps, _ := kernel.UsableCapabilities() // none when unknown
 	self, _ := os.Executable()
 	sudo := "" // not offered where it could add nothing
 	if !caps.Has(kernel.CapSysNice) {

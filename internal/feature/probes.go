@@ -85,7 +85,7 @@ func trySched() error {
 // tryTuneOthers asks for the capability rather than try: the smallest real
 // operation would already write to somebody else's process.
 func tryTuneOthers() error {
-	have, err := kernel.EffectiveCapabilities()
+	have, err := kernel.UsableCapabilities()
 	if err != nil {
 		return err
 	}

@@ -305,7 +305,7 @@ func TestTakenBackInTurn(t *testing.T) {
 
 // TestHeirs takes a real-time policy from a child that was born with it as well.
 func TestHeirs(t *testing.T) {
-	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
 		t.Skip("needs CAP_SYS_NICE to set real-time policies")
 	}
 	b := newBench(t)

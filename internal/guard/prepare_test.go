@@ -30,7 +30,7 @@ func TestGuardIsReady(t *testing.T) {
 	tids, err := fs.Threads(pid)
 	require.NoError(t, err)
 	assert.Greater(t, len(tids), 1)
-	if caps, err := kernel.EffectiveCapabilities(); err == nil && caps.Has(kernel.CapSysNice) {
+	if caps, err := kernel.UsableCapabilities(); err == nil && caps.Has(kernel.CapSysNice) {
 		for _, tid := range tids {
 			attr, err := kernel.System().Attr(tid)
 			require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestLeaveSession(t *testing.T) {
 
 // TestSelf raises this process for a moment.
 func TestSelf(t *testing.T) {
-	if caps, err := kernel.EffectiveCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
 		t.Skip("needs CAP_SYS_NICE to set real-time policies")
 	}
 	var self Self

@@ -53,10 +53,10 @@ func OpenTaskCounter(c Counter, tid TID, leader int) (int, error) {
 		Bits:        unix.PerfBitInherit | unix.PerfBitExcludeHv,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	fd, err := unix.PerfEventOpen(&attr, int(tid), -1, leader, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := perfEventOpen(&attr, int(tid), -1, leader)
 	if errors.Is(err, unix.EACCES) {
 		attr.Bits |= unix.PerfBitExcludeKernel // perf_event_paranoid 2
-		fd, err = unix.PerfEventOpen(&attr, int(tid), -1, leader, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err = perfEventOpen(&attr, int(tid), -1, leader)
 	}
 	if err != nil {
 		return -1, fmt.Errorf("perf_event_open of %s of tid %d: %w", c.Name, tid, err)

@@ -13,6 +13,7 @@ type Capability uint8
 const (
 	CapSysPtrace   Capability = unix.CAP_SYS_PTRACE
 	CapSysNice     Capability = unix.CAP_SYS_NICE
+	CapSysAdmin    Capability = unix.CAP_SYS_ADMIN
 	CapPerfmon     Capability = unix.CAP_PERFMON
 	CapBPF         Capability = unix.CAP_BPF
 	CapDACOverride Capability = unix.CAP_DAC_OVERRIDE
@@ -24,14 +25,14 @@ type Capabilities uint64
 // Has reports whether c is in the set.
 func (s Capabilities) Has(c Capability) bool { return s>>c&1 == 1 }
 
-// EffectiveCapabilities returns what the calling thread may do now (capget(2)).
-func EffectiveCapabilities() (Capabilities, error) {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData // two words of 32 capabilities
-	if err := unix.Capget(&header, &data[0]); err != nil {
-		return 0, fmt.Errorf("capget: %w", err)
+// UsableCapabilities returns what the calls of this package may do: what the calling
+// thread has in its effective set or, after LowerCapabilities, may raise.
+func UsableCapabilities() (Capabilities, error) {
+	sets, err := readCapabilities()
+	if lowered.Load() {
+		return sets.permitted, err
 	}
-	return Capabilities(data[1].Effective)<<32 | Capabilities(data[0].Effective), nil
+	return sets.effective, err
 }
 
 // EUID returns the effective user id of the process; 0 is root.

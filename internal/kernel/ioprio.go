@@ -28,9 +28,12 @@ func (system) IOPrio(tid TID) (IOPrio, error) {
 
 func (system) SetIOPrio(tid TID, prio IOPrio) error {
 	raw := uintptr(prio.Class)<<ioprioClassShift | uintptr(prio.Level&ioprioLevelMask)
-	_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, ioprioWhoProcess, uintptr(tid), raw)
-	if errno != 0 {
-		return fmt.Errorf("ioprio_set of tid %d to class %d level %d: %w", tid, prio.Class, prio.Level, errno)
+	err := privileged(func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, ioprioWhoProcess, uintptr(tid), raw)
+		return errnoError(errno)
+	}, CapSysNice)
+	if err != nil {
+		return fmt.Errorf("ioprio_set of tid %d to class %d level %d: %w", tid, prio.Class, prio.Level, err)
 	}
 	return nil
 }

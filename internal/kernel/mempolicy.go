@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 	"unsafe"
@@ -63,10 +64,15 @@ func (system) MigratePages(pid TID, from, to cpuset.Set) (int, error) {
 	old, fresh := make([]uint64, len(all)), make([]uint64, len(all))
 	copy(old, from.Words())
 	copy(fresh, to.Words())
-	left, _, errno := unix.Syscall6(unix.SYS_MIGRATE_PAGES, uintptr(pid), maxnode,
-		uintptr(unsafe.Pointer(unsafe.SliceData(old))), uintptr(unsafe.Pointer(unsafe.SliceData(fresh))), 0, 0)
-	if errno != 0 {
-		return 0, fmt.Errorf("migrate_pages of %d from nodes %s to %s: %w", pid, from, to, errno)
+	var left uintptr
+	err := privileged(func() error {
+		var errno syscall.Errno
+		left, _, errno = unix.Syscall6(unix.SYS_MIGRATE_PAGES, uintptr(pid), maxnode,
+			uintptr(unsafe.Pointer(unsafe.SliceData(old))), uintptr(unsafe.Pointer(unsafe.SliceData(fresh))), 0, 0)
+		return errnoError(errno)
+	}, CapSysNice, CapSysPtrace)
+	if err != nil {
+		return 0, fmt.Errorf("migrate_pages of %d from nodes %s to %s: %w", pid, from, to, err)
 	}
 	return int(left), nil
 }
@@ -76,18 +82,20 @@ func (system) MovePages(pid TID, addrs []uint64, nodes []int32) ([]int32, error)
 	if len(addrs) == 0 {
 		return status, nil
 	}
-	call := func(flags uintptr) syscall.Errno {
-		_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, uintptr(pid), uintptr(len(addrs)),
-			uintptr(unsafe.Pointer(unsafe.SliceData(addrs))), uintptr(unsafe.Pointer(unsafe.SliceData(nodes))),
-			uintptr(unsafe.Pointer(unsafe.SliceData(status))), flags)
-		return errno
+	call := func(flags uintptr) error {
+		return privileged(func() error {
+			_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, uintptr(pid), uintptr(len(addrs)),
+				uintptr(unsafe.Pointer(unsafe.SliceData(addrs))), uintptr(unsafe.Pointer(unsafe.SliceData(nodes))),
+				uintptr(unsafe.Pointer(unsafe.SliceData(status))), flags)
+			return errnoError(errno)
+		}, CapSysNice, CapSysPtrace)
 	}
-	errno := call(unix.MPOL_MF_MOVE_ALL)
-	if errno == unix.EPERM {
-		errno = call(unix.MPOL_MF_MOVE)
+	err := call(unix.MPOL_MF_MOVE_ALL)
+	if errors.Is(err, unix.EPERM) {
+		err = call(unix.MPOL_MF_MOVE)
 	}
-	if errno != 0 {
-		return nil, fmt.Errorf("move_pages of %d: %w", pid, errno)
+	if err != nil {
+		return nil, fmt.Errorf("move_pages of %d: %w", pid, err)
 	}
 	return status, nil
 }

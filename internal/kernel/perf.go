@@ -23,11 +23,20 @@ func OpenMigrationCounter(cpu cpuset.CPU) (int, error) {
 		Config: unix.PERF_COUNT_SW_CPU_MIGRATIONS,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	fd, err := unix.PerfEventOpen(&attr, -1, int(cpu), -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := perfEventOpen(&attr, -1, int(cpu), -1)
 	if err != nil {
 		return -1, fmt.Errorf("perf_event_open of CPU migrations on cpu %d: %w", cpu, err)
 	}
 	return fd, nil
+}
+
+// perfEventOpen opens a counter that is closed by execve(2) (perf_event_open(2)).
+func perfEventOpen(attr *unix.PerfEventAttr, pid, cpu, leader int) (fd int, err error) {
+	err = privileged(func() error {
+		fd, err = unix.PerfEventOpen(attr, pid, cpu, leader, unix.PERF_FLAG_FD_CLOEXEC)
+		return err
+	}, CapPerfmon)
+	return fd, err
 }
 
 // OpenCycleCounter opens perf's hardware counter of the cycles that the calling
@@ -41,7 +50,7 @@ func OpenCycleCounter() (int, error) {
 		Bits:   unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := perfEventOpen(&attr, 0, -1, -1)
 	if err != nil {
 		return -1, fmt.Errorf("perf_event_open of cycles: %w", err)
 	}
@@ -72,10 +81,10 @@ func OpenMissCounter() (int, error) {
 		Bits:   unix.PerfBitExcludeHv,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := perfEventOpen(&attr, 0, -1, -1)
 	if errors.Is(err, unix.EACCES) {
 		attr.Bits |= unix.PerfBitExcludeKernel
-		fd, err = unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err = perfEventOpen(&attr, 0, -1, -1)
 	}
 	if err != nil {
 		return -1, fmt.Errorf("perf_event_open of cache misses: %w", err)

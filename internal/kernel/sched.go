@@ -47,7 +47,7 @@ func (system) SetAffinity(tid TID, cpus cpuset.Set) error {
 	for cpu := range cpus.All() {
 		mask.Set(int(cpu))
 	}
-	if err := unix.SchedSetaffinityDynamic(int(tid), mask); err != nil {
+	if err := privileged(func() error { return unix.SchedSetaffinityDynamic(int(tid), mask) }, CapSysNice); err != nil {
 		return fmt.Errorf("sched_setaffinity of tid %d to %q: %w", tid, cpus, err)
 	}
 	return nil
@@ -85,10 +85,15 @@ func (system) SetAttr(tid TID, attr SchedAttr) error {
 	if attr.Reclaim {
 		a.Flags |= unix.SCHED_FLAG_RECLAIM
 	}
-	if err := unix.SchedSetAttr(int(tid), &a, 0); err != nil {
+	if err := setAttr(tid, &a); err != nil {
 		return fmt.Errorf("sched_setattr of tid %d to %s: %w", tid, attr.Policy, err)
 	}
 	return nil
+}
+
+// setAttr is sched_setattr(2).
+func setAttr(tid TID, a *unix.SchedAttr) error {
+	return privileged(func() error { return unix.SchedSetAttr(int(tid), a, 0) }, CapSysNice)
 }
 
 // resetOnFork is SCHED_RESET_ON_FORK of sched(7), or-ed to the policy number.
@@ -100,9 +105,12 @@ func (system) SetPolicy(tid TID, policy Policy, rtprio int, reset bool) error {
 		number |= resetOnFork
 	}
 	param := struct{ priority int32 }{int32(rtprio)} // struct sched_param
-	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(tid), number, uintptr(unsafe.Pointer(&param)))
-	if errno != 0 {
-		return fmt.Errorf("sched_setscheduler of tid %d to %s: %w", tid, policy, errno)
+	err := privileged(func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(tid), number, uintptr(unsafe.Pointer(&param)))
+		return errnoError(errno)
+	}, CapSysNice)
+	if err != nil {
+		return fmt.Errorf("sched_setscheduler of tid %d to %s: %w", tid, policy, err)
 	}
 	return nil
 }
@@ -117,7 +125,7 @@ func (system) Nice(tid TID) (int, error) {
 }
 
 func (system) SetNice(tid TID, nice int) error {
-	if err := unix.Setpriority(unix.PRIO_PROCESS, int(tid), nice); err != nil {
+	if err := privileged(func() error { return unix.Setpriority(unix.PRIO_PROCESS, int(tid), nice) }, CapSysNice); err != nil {
 		return fmt.Errorf("setpriority of tid %d to %d: %w", tid, nice, err)
 	}
 	return nil

@@ -25,8 +25,10 @@ type Cookies interface {
 
 func (system) Cookie(tid TID) (uint64, error) {
 	var cookie uint64
-	err := unix.PrctlArg5Ptr(unix.PR_SCHED_CORE, unix.PR_SCHED_CORE_GET, uintptr(tid),
-		unix.PR_SCHED_CORE_SCOPE_THREAD, unsafe.Pointer(&cookie))
+	err := privileged(func() error {
+		return unix.PrctlArg5Ptr(unix.PR_SCHED_CORE, unix.PR_SCHED_CORE_GET, uintptr(tid),
+			unix.PR_SCHED_CORE_SCOPE_THREAD, unsafe.Pointer(&cookie))
+	}, CapSysPtrace)
 	if err != nil {
 		return 0, fmt.Errorf("PR_SCHED_CORE_GET of tid %d: %w", tid, err)
 	}
@@ -34,7 +36,9 @@ func (system) Cookie(tid TID) (uint64, error) {
 }
 
 func coreSched(command int, tid TID) error {
-	return unix.Prctl(unix.PR_SCHED_CORE, uintptr(command), uintptr(tid), unix.PR_SCHED_CORE_SCOPE_THREAD, 0)
+	return privileged(func() error {
+		return unix.Prctl(unix.PR_SCHED_CORE, uintptr(command), uintptr(tid), unix.PR_SCHED_CORE_SCOPE_THREAD, 0)
+	}, CapSysPtrace)
 }
 
 // ProbeCookie gives the calling thread a cookie of its own; call it by OnThread.

@@ -51,7 +51,7 @@ func (s system) SetSlice(tid TID, ns uint64) error {
 	}
 	// KEEP_POLICY leaves policy and reset-on-fork; nice is set with the slice.
 	a := unix.SchedAttr{Flags: unix.SCHED_FLAG_KEEP_POLICY, Nice: int32(now.Nice), Runtime: ns}
-	if err := unix.SchedSetAttr(int(tid), &a, 0); err != nil {
+	if err := setAttr(tid, &a); err != nil {
 		return fmt.Errorf("sched_setattr of tid %d to a slice of %d ns: %w", tid, ns, err)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (system) SetClamp(tid TID, c Clamp, reset bool) error {
 	if reset {
 		a.Util_min, a.Util_max = clampReset, clampReset
 	}
-	err := unix.SchedSetAttr(int(tid), &a, 0)
+	err := setAttr(tid, &a)
 	if errors.Is(err, syscall.E2BIG) { // a kernel that does not know the fields
 		err = syscall.EOPNOTSUPP
 	}

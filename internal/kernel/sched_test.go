@@ -151,7 +151,7 @@ func TestGoneIsESRCH(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	caps, err := kernel.EffectiveCapabilities()
+	caps, err := kernel.UsableCapabilities()
 	require.NoError(t, err)
 	status, err := os.ReadFile("/proc/thread-self/status")
 	require.NoError(t, err)

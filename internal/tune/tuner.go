@@ -33,7 +33,7 @@ type Options struct {
 	User    string           // for the journal: "root", "balu (sudo)"
 	Command string           // for the journal: argv, or the key's action
 	EUID    func() int       // nil = kernel.EUID
-	// Rights returns what the caller may do; nil = kernel.EffectiveCapabilities.
+	// Rights returns what the caller may do; nil = kernel.UsableCapabilities.
 	Rights func() (kernel.Capabilities, error)
 	// Limits returns a task's limits; nil = kernel.ReadLimits.
 	Limits func(kernel.TID) (kernel.Limits, error)
@@ -59,7 +59,7 @@ func New(o Options) *Tuner {
 		o.Proc = procfs.New("/")
 	}
 	if o.Rights == nil {
-		o.Rights = kernel.EffectiveCapabilities
+		o.Rights = kernel.UsableCapabilities
 	}
 	if o.Limits == nil {
 		o.Limits = kernel.ReadLimits
