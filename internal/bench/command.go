@@ -114,7 +114,7 @@ func commandMain(argv []string, out io.Writer) int {
 	// In a group of its own it would be stopped for good by a question that it asks
 	// at the terminal; ignored, which execve(2) keeps, that is an error to it (EIO).
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
-	return fail(kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return nil }))
+	return fail(kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return kernel.FollowParent() }))
 }
 
 // keepOutput is how much of the end of a command's output is searched for the

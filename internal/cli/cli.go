@@ -40,6 +40,10 @@ type IO struct {
 
 // Main runs piton and returns its exit code.
 func Main(io IO) int {
+	if err := kernel.LowerCapabilities(); err != nil {
+		fmt.Fprintf(io.Err, "piton: file capabilities cannot be lowered (build with CGO_ENABLED=0, or remove them): %v\n", err)
+		return ExitNotPermitted
+	}
 	if io.Exec == nil {
 		io.Exec = kernel.Exec
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"piton/internal/kernel"
 )
 
 // The groups of commands in the help.
@@ -85,6 +87,8 @@ func (a *app) setUp(given bool) error {
 	a.recorded = given || a.hostRoot != ""
 	if a.hostRoot == "" {
 		a.hostRoot = "/"
+	} else if err := kernel.DropCapabilities(); err != nil { // what is below is its maker's
+		return err
 	}
 	dir, err := filepath.Abs(a.hostRoot)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"piton/internal/bench"
+	"piton/internal/kernel"
 )
 
 // workloadVerb is the hidden command under which piton starts itself as a
@@ -18,6 +19,10 @@ func (a *app) workload(args []string) int {
 	if !ok {
 		fmt.Fprintln(a.Err, "piton: a workload is started by piton bench")
 		return ExitUsage
+	}
+	if err := kernel.FollowParent(); err != nil {
+		fmt.Fprintf(a.Err, "piton: %v\n", err)
+		return ExitFailed
 	}
 	return bench.ChildMain(args, gate, a.Out)
 }

@@ -1,10 +1,13 @@
 package kernel
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // DieWithParent makes cmd's process get SIGKILL when the thread that starts it
@@ -12,6 +15,16 @@ import (
 // stays locked to its OS thread (runtime.LockOSThread) from Start to Wait.
 func DieWithParent(cmd *exec.Cmd) {
 	attributes(cmd).Pdeathsig = syscall.SIGKILL
+}
+
+// FollowParent does to the calling process what DieWithParent does to a child: the
+// kernel forgets that when it executes a program with file capabilities. With the
+// calling thread it passes through Exec to a program without.
+func FollowParent() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_SET_PDEATHSIG: %w", err)
+	}
+	return nil
 }
 
 func attributes(cmd *exec.Cmd) *syscall.SysProcAttr {
