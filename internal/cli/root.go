@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -99,8 +100,12 @@ func (a *app) setUp(given bool) error {
 		return nil
 	}
 	for _, sub := range []string{"proc", "sys"} {
-		if info, err := os.Stat(filepath.Join(dir, sub)); err == nil && info.IsDir() {
-			return nil
+		fd, err := kernel.OpenDir(kernel.NoDir, []byte(filepath.Join(dir, sub)+"\x00"))
+		if err == nil {
+			return kernel.CloseFile(fd)
+		}
+		if errors.Is(err, syscall.ELOOP) {
+			return usagef("--host-root %s leads through a link to what a process has open; mount it elsewhere to read it", dir)
 		}
 	}
 	return usagef("--host-root %s: there is neither proc nor sys below it", dir)

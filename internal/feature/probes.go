@@ -96,13 +96,12 @@ func tryTuneOthers() error {
 }
 
 func tryReadOthers() error {
-	const file = "/proc/1/exe"
-	_, err := kernel.ReadLink(file)
+	_, err := kernel.Executable(1)
 	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
 		return &Missing{"others' programs", "CAP_SYS_PTRACE", err}
 	}
 	if err != nil {
-		return fmt.Errorf("read link %s: %w", file, err)
+		return fmt.Errorf("read the program of process 1: %w", err)
 	}
 	return nil
 }

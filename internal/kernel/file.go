@@ -16,21 +16,31 @@ import (
 // NoDir as a directory means that a path is absolute or below the working directory.
 const NoDir = unix.AT_FDCWD
 
-// OpenFile opens a file for reading below the open directory dir, close-on-exec
-// (openat(2)). The path ends in a NUL byte.
+// OpenFile opens a file for reading below the open directory dir, close-on-exec. The
+// path ends in a NUL byte. It is ELOOP when a magic link is part of it, which leads
+// to what a process has open, past the permissions of the way there (openat2(2)).
 func OpenFile(dir int, path []byte) (int, error) {
-	return openAt(dir, path, unix.O_RDONLY|unix.O_CLOEXEC)
+	return openAt(dir, path, &openFile)
 }
 
 // OpenDir opens a directory for ReadDir and for opening files below it. The
-// path ends in a NUL byte.
+// path ends in a NUL byte, and magic links are as for OpenFile.
 func OpenDir(dir int, path []byte) (int, error) {
-	return openAt(dir, path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_DIRECTORY)
+	return openAt(dir, path, &openDir)
 }
 
-func openAt(dir int, path []byte, flags uintptr) (int, error) {
-	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(dir),
-		uintptr(unsafe.Pointer(unsafe.SliceData(path))), flags, 0, 0, 0)
+// How openAt opens. They are variables so that their addresses cost no allocation.
+var (
+	openFile = unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	openDir  = unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+)
+
+func openAt(dir int, path []byte, how *unix.OpenHow) (int, error) {
+	name := unsafe.Pointer(unsafe.SliceData(path))
+	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT2, uintptr(dir), uintptr(name), uintptr(unsafe.Pointer(how)), unsafe.Sizeof(*how), 0, 0)
+	if errno == unix.ENOSYS || errno == unix.EPERM { // Linux before 5.6, or a seccomp filter
+		fd, _, errno = unix.Syscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(name), uintptr(how.Flags), 0, 0, 0)
+	}
 	if errno != 0 {
 		return -1, errno
 	}
@@ -110,6 +120,16 @@ func ReadLink(path string) (string, error) {
 		return "", err
 	}
 	return string(buf[:n]), nil
+}
+
+// Executable returns the path of a process's program, the link /proc/PID/exe. It takes
+// the right to trace the process: it is the caller's own, or CAP_SYS_PTRACE (EACCES).
+func Executable(pid TID) (path string, err error) {
+	err = privileged(func() error {
+		path, err = ReadLink(fmt.Sprintf("/proc/%d/exe", pid))
+		return err
+	}, CapSysPtrace)
+	return path, err
 }
 
 // MaxFiles returns how many descriptors the process may have open

@@ -32,7 +32,11 @@ func ParseCmdline(b []byte) []string {
 // none (ENOENT).
 func (f FS) Exe(pid kernel.TID) (string, error) {
 	dir := f.taskDir(pid, 0)
-	exe, err := kernel.ReadLink(dir + "/exe")
+	read := kernel.Executable
+	if !f.live {
+		read = func(kernel.TID) (string, error) { return kernel.ReadLink(dir + "/exe") }
+	}
+	exe, err := read(pid)
 	if err != nil {
 		return "", taskError(dir, "exe", err)
 	}
@@ -40,7 +44,8 @@ func (f FS) Exe(pid kernel.TID) (string, error) {
 }
 
 // Environ reads /proc/PID/environ: NAME=value as the process was started with.
-// Without CAP_SYS_PTRACE it is EACCES for others' processes.
+// It is EACCES for others' processes: its mode is 0400, so that CAP_SYS_PTRACE is not
+// enough (proc_pid_environ(5)).
 func (f FS) Environ(pid kernel.TID) ([]string, error) {
 	b, err := f.task(pid, 0, "environ")
 	if err != nil {
