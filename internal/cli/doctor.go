@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"piton/internal/kernel"
 )
 
 type doctorOptions struct{ output output }
@@ -61,7 +63,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	d := doctor{app: a}
+	d := doctor{app: a, rights: rights{usable: kernel.UsableCapabilities}}
 	if err := d.examine(ctx); err != nil {
 		return err
 	}

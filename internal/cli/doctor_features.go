@@ -159,7 +159,7 @@ func (d *doctor) realTime() finding {
 }
 
 func (d *doctor) readOthers() finding {
-	f := finding{id: "read-others", title: "environment and programs of others", state: stateBest, source: "/proc/PID/exe, environ"}
+	f := finding{id: "read-others", title: "programs of others", state: stateBest, source: "/proc/PID/exe"}
 	if err := probe("read-others"); err != nil {
 		f.source = "own processes only"
 		d.worse(&f, stateMissing, err)

@@ -18,19 +18,28 @@ import (
 // all: setcap replaces what a file had.
 type rights struct {
 	needed []string // CAP_…
+	usable func() (kernel.Capabilities, error)
 }
 
 // useful are the capabilities that features need, with their numbers.
 var useful = map[string]kernel.Capability{
 	"CAP_SYS_NICE": kernel.CapSysNice, "CAP_PERFMON": kernel.CapPerfmon,
-	"CAP_BPF": kernel.CapBPF, "CAP_SYS_PTRACE": kernel.CapSysPtrace,
+	"CAP_BPF": kernel.CapBPF, tracing: kernel.CapSysPtrace,
 }
+
+// tracing also opens the memory of every process, so an ordinary user is not advised
+// to have it for good.
+const tracing = "CAP_SYS_PTRACE"
 
 // commandSetcap stands for the command until all rights that it gives are known.
 const commandSetcap = "setcap"
 
 // commandHostPIDs gets a container out of its PID namespace.
 const commandHostPIDs = "docker run --pid=host …, or run piton on the host"
+
+// commandGiven is for a file that has the capabilities, which the kernel did not give
+// (execve(2)).
+const commandGiven = "start piton without no_new_privs, and from a filesystem that is mounted without nosuid: its file has the capabilities"
 
 var capabilityName = pattern.Lazy(`CAP_[A-Z_]+`)
 
@@ -47,7 +56,14 @@ func (r *rights) remedy(err error) string {
 	}
 	command := ""
 	for _, name := range capabilityName().FindAllString(needs, -1) {
-		if _, ok := useful[name]; ok && !slices.Contains(r.needed, name) {
+		c, ok := useful[name]
+		switch {
+		case !ok || r.has(c): // it is refused for another reason
+			continue
+		case name == tracing && kernel.EUID() != 0:
+			command = "sudo piton"
+			continue
+		case !slices.Contains(r.needed, name):
 			r.needed = append(r.needed, name)
 		}
 		command = commandSetcap
@@ -63,8 +79,8 @@ func (r *rights) remedy(err error) string {
 	return command
 }
 
-func (*rights) has(c kernel.Capability) bool {
-	held, err := kernel.UsableCapabilities()
+func (r *rights) has(c kernel.Capability) bool {
+	held, err := r.usable()
 	return err == nil && held.Has(c)
 }
 
@@ -79,7 +95,14 @@ func (r *rights) complete() {
 	slices.Sort(r.needed)
 }
 
-// command gives all that is needed.
+// granted reports whether a file has all that is needed.
+func (r *rights) granted(path string) bool {
+	has, err := kernel.FileCapabilities(path)
+	return err == nil && !slices.ContainsFunc(r.needed, func(name string) bool { return !has.Has(useful[name]) })
+}
+
+// command gives all that is needed. Whoever may execute the file has them: that is to
+// be a group. setcap is last, as a change of the group takes them away.
 func (r *rights) command() string {
 	if kernel.EUID() == 0 { // a root that lacks something is in a container
 		var add []string
@@ -92,5 +115,13 @@ func (r *rights) command() string {
 	if err != nil {
 		path = "piton"
 	}
-	return fmt.Sprintf("sudo setcap %s+ep %s", strings.ToLower(strings.Join(r.needed, ",")), profile.ShellWord(path))
+	if r.granted(path) {
+		return commandGiven
+	}
+	file := profile.ShellWord(path)
+	setcap := fmt.Sprintf("sudo setcap %s+p %s", strings.ToLower(strings.Join(r.needed, ",")), file)
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o001 != 0 {
+		return fmt.Sprintf("sudo chgrp $(id -gn) %s && sudo chmod 0750 %s && %s", file, file, setcap)
+	}
+	return setcap
 }

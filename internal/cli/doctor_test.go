@@ -80,7 +80,7 @@ func TestDoctorAsNobody(t *testing.T) {
 	for _, id := range []string{"tasks", "migrations", "moves", "ledger"} {
 		assert.NotEqual(t, stateBest, found[id]["state"], id)
 		assert.Contains(t, found[id]["reason"], "CAP_BPF", id)
-		assert.Regexp(t, `^sudo setcap cap_bpf,cap_perfmon,.*\+ep \S+/piton$`, found[id]["command"], id)
+		assert.Regexp(t, `^sudo chgrp \$\(id -gn\) (\S+/piton) && sudo chmod 0750 \S+ && sudo setcap cap_bpf,cap_perfmon,cap_sys_nice\+p \S+/piton$`, found[id]["command"], id)
 	}
 	assert.Equal(t, stateMissing, found["real-time"]["state"])
 	assert.Contains(t, found["real-time"]["command"], "cap_sys_nice")
@@ -106,7 +106,8 @@ func asNobody(t *testing.T, args ...string) *exec.Cmd {
 }
 
 func TestRemedies(t *testing.T) {
-	var r rights
+	none := func() (kernel.Capabilities, error) { return 0, nil }
+	r := rights{usable: none}
 	assert.Equal(t, commandSetcap, r.remedy(&bpf.Refusal{Need: "CAP_BPF and CAP_PERFMON"}))
 	assert.Equal(t, commandSetcap, r.remedy(&feature.Missing{Needs: "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 0 or below"}))
 	assert.Equal(t, "ulimit -l unlimited", r.remedy(&bpf.Refusal{Need: "ulimit -l unlimited"}))
@@ -115,6 +116,12 @@ func TestRemedies(t *testing.T) {
 	assert.Empty(t, r.remedy(&bpf.Refusal{Need: "CONFIG_DEBUG_INFO_BTF"}))
 	assert.Empty(t, r.remedy(os.ErrNotExist))
 	assert.Equal(t, []string{"CAP_BPF", "CAP_PERFMON"}, r.needed)
+
+	all := func() (kernel.Capabilities, error) { return ^kernel.Capabilities(0), nil }
+	r = rights{usable: all}
+	assert.Empty(t, r.remedy(&bpf.Refusal{Need: "CAP_BPF and CAP_PERFMON"}), "what is held is not advised")
+	assert.Empty(t, r.remedy(&feature.Missing{Needs: "CAP_SYS_PTRACE"}))
+	assert.Empty(t, r.needed)
 }
 
 func TestDoctorGroupsByCommand(t *testing.T) {

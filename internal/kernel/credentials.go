@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +34,18 @@ func UsableCapabilities() (Capabilities, error) {
 		return sets.permitted, err
 	}
 	return sets.effective, err
+}
+
+// FileCapabilities returns what a program permits whoever executes it (xattr
+// security.capability, struct vfs_cap_data of include/uapi/linux/capability.h).
+func FileCapabilities(path string) (Capabilities, error) {
+	var b [24]byte // version 3; version 2 is without the last word
+	n, err := unix.Getxattr(path, "security.capability", b[:])
+	if err != nil || n < 20 {
+		return 0, err
+	}
+	low, high := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[12:])
+	return Capabilities(high)<<32 | Capabilities(low), nil
 }
 
 // EUID returns the effective user id of the process; 0 is root.
