@@ -2,7 +2,11 @@ package main_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,7 +36,7 @@ func doctor(t *testing.T, s stranger) map[string]found {
 // settings are changes that take CAP_SYS_NICE on root's processes.
 func settings(pid string) [][]string {
 	return [][]string{
-		{"pin", pid, "--cpu", "0"}, {"nice", pid, "-5"}, {"policy", pid, "rr:5"}, {"policy", pid, "fifo:5", "--revert-after", "9s"},
+		{"pin", pid, "--cpu", "0"}, {"nice", pid, "-5"}, {"policy", pid, "rr:5"}, {"policy", pid, "fifo:5", "--revert-after", "3s"},
 		{"ionice", pid, "real-time"},
 	}
 }
@@ -73,6 +77,16 @@ func TestRightsOfTheTable(t *testing.T) {
 			out, code := s.run(t, nil, args...)
 			assert.Zero(t, code, "%s: %s", args, out)
 		}
+		guards := processesOf(t, s.program)
+		assert.NotEmpty(t, guards)
+		for _, guard := range guards {
+			for _, tid := range threads(t, guard) {
+				attr, err := kernel.System().Attr(tid)
+				require.NoError(t, err)
+				assert.True(t, attr.Policy.RealTime(), "thread %d of the guard is %s", tid, attr.Policy)
+			}
+			assert.NotRegexp(t, `CapEff:\s*0*[1-9a-f]`, read(t, fmt.Sprintf("/proc/%d/status", guard)))
+		}
 		out, code := s.run(t, nil, "undo", "--all")
 		assert.Zero(t, code, out)
 	})
@@ -89,6 +103,36 @@ func program(t *testing.T, s stranger, pid string) string {
 	var about struct{ Exe string }
 	require.NoError(t, json.Unmarshal([]byte(out), &about), out)
 	return about.Exe
+}
+
+// processesOf are those that run a program.
+func processesOf(t *testing.T, program string) (pids []kernel.TID) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	require.NoError(t, err)
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == program {
+			pids = append(pids, number(t, filepath.Base(filepath.Dir(link))))
+		}
+	}
+	return pids
+}
+
+func threads(t *testing.T, pid kernel.TID) (tids []kernel.TID) {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	require.NoError(t, err)
+	for _, e := range entries {
+		tids = append(tids, number(t, e.Name()))
+	}
+	return tids
+}
+
+func number(t *testing.T, text string) kernel.TID {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return kernel.TID(n)
 }
 
 // TestDoctorAdvisesWhatIsMissing is that nothing is advised that is in place.
