@@ -26,12 +26,16 @@ type Capabilities uint64
 // Has reports whether c is in the set.
 func (s Capabilities) Has(c Capability) bool { return s>>c&1 == 1 }
 
+// raisable are those that privileged is called with. The rights over files are not
+// among them.
+const raisable Capabilities = 1<<CapSysNice | 1<<CapSysPtrace | 1<<CapPerfmon | 1<<CapBPF | 1<<CapSysAdmin
+
 // UsableCapabilities returns what the calls of this package may do: what the calling
-// thread has in its effective set or, after LowerCapabilities, may raise.
+// thread has in its effective set or, after LowerCapabilities, what they raise.
 func UsableCapabilities() (Capabilities, error) {
 	sets, err := readCapabilities()
 	if lowered.Load() {
-		return sets.permitted, err
+		return sets.permitted & raisable, err
 	}
 	return sets.effective, err
 }

@@ -20,7 +20,7 @@ import (
 	"piton/internal/kernel/kerneltest"
 )
 
-// privilegeVar makes the test binary, which has CAP_SYS_NICE by file capability and
+// privilegeVar makes the test binary, which has two file capabilities and
 // runs as nobody, do what TestPrivileges expects, and exit with 1 if that fails.
 const privilegeVar = "PITON_KERNEL_TEST_PRIVILEGES"
 
@@ -29,7 +29,7 @@ func TestPrivileges(t *testing.T) {
 		t.Skip("needs root to grant file capabilities and to become nobody")
 	}
 	program := bpftest.PublicCopy(t)
-	kerneltest.GrantFile(t, program, kernel.CapSysNice)
+	kerneltest.GrantFile(t, program, kernel.CapSysNice, kernel.CapDACOverride)
 	cmd := exec.Command(program)
 	cmd.Env = []string{privilegeVar + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -41,16 +41,20 @@ func TestPrivileges(t *testing.T) {
 	assert.Equal(t, "PASS\n", string(out))
 }
 
-const niceSet = "0000000000800000" // bit 23 is CAP_SYS_NICE
+// Bit 23 is CAP_SYS_NICE, bit 1 CAP_DAC_OVERRIDE, which is never raised.
+const (
+	niceSet = "0000000000800000"
+	bothSet = "0000000000800002"
+)
 
 func playPrivileges() (err error) {
-	if own := threadSet("CapEff"); own != niceSet {
+	if own := threadSet("CapEff"); own != bothSet {
 		return fmt.Errorf("the test's program began with %s: a filesystem mounted nosuid?", own)
 	}
 	if err := kernel.LowerCapabilities(); err != nil {
 		return err
 	}
-	if err := allThreads("0000000000000000", niceSet); err != nil {
+	if err := allThreads("0000000000000000", bothSet); err != nil {
 		return fmt.Errorf("after lowering: %w", err)
 	}
 	if usable, err := kernel.UsableCapabilities(); err != nil || usable != 1<<kernel.CapSysNice {
@@ -62,7 +66,7 @@ func playPrivileges() (err error) {
 	if err := load(); err != nil {
 		return err
 	}
-	if err := allThreads("0000000000000000", niceSet); err != nil {
+	if err := allThreads("0000000000000000", bothSet); err != nil {
 		return fmt.Errorf("after many calls: %w", err)
 	}
 	if err := lowerNice(); err != nil {
