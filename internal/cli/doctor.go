@@ -63,7 +63,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	d := doctor{app: a, rights: rights{usable: kernel.UsableCapabilities}}
+	d := doctor{app: a, rights: rights{usable: kernel.UsableCapabilities, paranoid: perfParanoid}}
 	if err := d.examine(ctx); err != nil {
 		return err
 	}

@@ -17,8 +17,9 @@ import (
 // rights gathers what capabilities would help, for one command that gives them
 // all: setcap replaces what a file had.
 type rights struct {
-	needed []string // CAP_…
-	usable func() (kernel.Capabilities, error)
+	needed   []string // CAP_…
+	usable   func() (kernel.Capabilities, error)
+	paranoid func() string // kernel.perf_event_paranoid, "" where it cannot be read
 }
 
 // useful are the capabilities that features need, with their numbers.
@@ -40,6 +41,10 @@ const commandHostPIDs = "docker run --pid=host …, or run piton on the host"
 // commandGiven is for a file that has the capabilities, which the kernel did not give
 // (execve(2)).
 const commandGiven = "start piton without no_new_privs, and from a filesystem that is mounted without nosuid: its file has the capabilities"
+
+// paranoidLevel is the highest kernel.perf_event_paranoid at which a feature works
+// without CAP_PERFMON. At 3, a level of Debian's and others, CAP_PERFMON does not help.
+var paranoidLevel = pattern.Lazy(`perf_event_paranoid at (\d)`)
 
 var capabilityName = pattern.Lazy(`CAP_[A-Z_]+`)
 
@@ -68,7 +73,9 @@ func (r *rights) remedy(err error) string {
 		}
 		command = commandSetcap
 	}
-	switch {
+	switch level := paranoidLevel().FindStringSubmatch(needs); {
+	case level != nil && command == "" && r.paranoid() > level[1]:
+		command = "sudo sysctl kernel.perf_event_paranoid=" + level[1]
 	case strings.HasPrefix(needs, "ulimit"):
 		command = needs
 	case strings.Contains(needs, "initial PID namespace"):
@@ -77,6 +84,15 @@ func (r *rights) remedy(err error) string {
 		command = "docker run --security-opt seccomp=unconfined …"
 	}
 	return command
+}
+
+// perfParanoid is the sysctl of this machine.
+func perfParanoid() string {
+	text, err := kernel.SystemFiles().ReadSetting("/proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 func (r *rights) has(c kernel.Capability) bool {

@@ -107,7 +107,8 @@ func asNobody(t *testing.T, args ...string) *exec.Cmd {
 
 func TestRemedies(t *testing.T) {
 	none := func() (kernel.Capabilities, error) { return 0, nil }
-	r := rights{usable: none}
+	paranoid := func() string { return "3" }
+	r := rights{usable: none, paranoid: paranoid}
 	assert.Equal(t, commandSetcap, r.remedy(&bpf.Refusal{Need: "CAP_BPF and CAP_PERFMON"}))
 	assert.Equal(t, commandSetcap, r.remedy(&feature.Missing{Needs: "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 0 or below"}))
 	assert.Equal(t, "ulimit -l unlimited", r.remedy(&bpf.Refusal{Need: "ulimit -l unlimited"}))
@@ -118,9 +119,13 @@ func TestRemedies(t *testing.T) {
 	assert.Equal(t, []string{"CAP_BPF", "CAP_PERFMON"}, r.needed)
 
 	all := func() (kernel.Capabilities, error) { return ^kernel.Capabilities(0), nil }
-	r = rights{usable: all}
+	r = rights{usable: all, paranoid: paranoid}
 	assert.Empty(t, r.remedy(&bpf.Refusal{Need: "CAP_BPF and CAP_PERFMON"}), "what is held is not advised")
 	assert.Empty(t, r.remedy(&feature.Missing{Needs: "CAP_SYS_PTRACE"}))
+	counters := &feature.Missing{Needs: "CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at 2 or below"}
+	assert.Equal(t, "sudo sysctl kernel.perf_event_paranoid=2", r.remedy(counters))
+	r.paranoid = func() string { return "2" }
+	assert.Empty(t, r.remedy(counters), "it is 2 already")
 	assert.Empty(t, r.needed)
 }
 
