@@ -34,6 +34,7 @@ var allowed = map[string]bool{
 	"bench tune":     true, // a benchmark's child is placed like any task
 	"feature kernel": true,
 	"irq procfs":     true, // threads of handlers are tasks
+	"sample place":   true, // sample.Groups reads the groups that place decides by
 }
 
 // screenLibraries may be imported by cli and tui only.

@@ -36,8 +36,8 @@
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
 //	model          rates and histories from two samples (pure)
-//	place          which CPU, and why (pure)
 //	sample         collectors and the Sample they fill
+//	place          which CPU, and why (pure)
 //	irq            interrupt lines, their rates, affinity, devices and queues
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler

@@ -9,6 +9,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/tune"
 )
@@ -29,8 +30,9 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 	if d.Model == nil || d.Model.Topology == nil {
 		return nil, nil, nil, errors.New("the load of the machine is not known yet")
 	}
+	groups := sample.NewGroups(procfs.New("/")).Of
 	ask := place.Request{
-		Topology: d.Model.Topology, Loads: d.Model.Loads(), Strategy: t.Strategy,
+		Topology: d.Model.Topology, Loads: d.Model.Loads(groups), Strategy: t.Strategy,
 		Within: t.Within, AllowIsolated: !t.Within.Empty(),
 	}
 	for i, target := range targets {
@@ -38,7 +40,7 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 			requests = append(requests, tune.Request{Targets: targets[i : i+1], Settings: tune.Settings{Affinity: &ask.Topology.Online}})
 			continue
 		}
-		ask.Targets = append(ask.Targets, placeTarget(d, target))
+		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
 	}
 	choices, err = place.Place(ask)
 	if refused = noCPU(err); len(refused) == 0 && err != nil {
@@ -81,16 +83,31 @@ func noCPU(err error) []tune.Change {
 // placeTarget is a target as the last sample shows it. One that the sample does
 // not have is too new, and is taken for one busy thread; whether it exists at
 // all is for the plan to find out.
-func placeTarget(d Deps, target tune.Target) place.Target {
+func placeTarget(d Deps, target tune.Target, groups model.Groups, want Tuning) place.Target {
 	online := d.Model.Topology.Online
+	t := &sample.Task{TID: target.TID, TGID: target.TID}
 	p := place.Target{TID: target.TID, LastCPU: -1, HomeNode: -1, Allowed: online, BusyShare: 1, BusyThreads: 1}
 	if i, ok := Find(d.Model, target); ok {
-		p = d.Model.PlaceTarget(i)
+		t, p = d.Model.Sample.Tasks[i], d.Model.PlaceTarget(i)
 	}
+	p.Group = groups(t)
+	p.Weight, p.RealTime = competes(t, want)
 	if limit, _, err := d.Tuner.Cpuset(target.TID); err == nil && !limit.And(online).Empty() {
 		p.Allowed = limit.And(online)
 	}
 	return p
+}
+
+// competes is what a task weighs, and whether it is real-time, after a Tuning.
+func competes(t *sample.Task, want Tuning) (weight float64, realTime bool) {
+	policy, nice := t.Policy, int(t.Nice)
+	if want.Policy != nil && !want.Policy.Keep {
+		policy = want.Policy.Policy
+	}
+	if want.Nice != nil {
+		nice = *want.Nice
+	}
+	return place.Weight(policy, nice), policy.RealTime()
 }
 
 // Find looks a target up in the sample, whose tasks are in order of tid.

@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/topology/topologytest"
 )
@@ -56,7 +57,7 @@ func TestCPUHotplug(t *testing.T) {
 	known(t, math.NaN(), m.CPUs[1].Busy, "cpu 1 is new")
 	known(t, 0, m.CPUs[2].Busy, "cpu 4")
 	assert.Equal(t, []int{2, 0, 2}, []int{m.CPUs[0].Ticks, m.CPUs[1].Ticks, m.CPUs[2].Ticks})
-	assert.Len(t, m.Loads(), 2, "a CPU that just came is no candidate")
+	assert.Len(t, m.Loads(nil), 2, "a CPU that just came is no candidate")
 }
 
 func TestSeatAndLoads(t *testing.T) {
@@ -87,19 +88,28 @@ func TestSeatAndLoads(t *testing.T) {
 	assert.Equal(t, -1, m.CPUs[1].RT, "it hardly ran")
 	assert.Equal(t, []int{0, 2}, []int{m.CPUs[0].Pinned, m.CPUs[1].Pinned}, "a kernel thread does not count")
 
-	loads := m.Loads()
+	loads := m.Loads(nil)
 	require.Len(t, loads, 2)
 	assert.InDelta(t, 0.8, loads[0].Busy, 1e-6)
 	assert.True(t, loads[0].RTBusy)
-	assert.InDelta(t, 0.4, loads[1].Busy, 1e-6, "less nice")
-	assert.InDelta(t, 0.25, loads[1].RunDelay, 1e-6, "of the task at nice 0 alone")
+	assert.InDelta(t, 0.8, loads[1].Busy, 1e-6)
 	assert.InDelta(t, 0.1, loads[1].IRQ, 1e-6)
 	assert.Equal(t, 2, loads[1].Pinned)
 
-	assert.InDelta(t, 0.401, loads[1].Resident, 1e-6)
+	require.Len(t, loads[1].Rivals, 3)
+	for i, want := range []place.Rival{
+		{TID: 3, Process: 3, Used: 0.001, Queued: 0.001, Weight: 1024, RealTime: true},
+		{TID: 4, Process: 4, Used: 0.4, Queued: 0.65, Weight: 1024},
+		{TID: 5, Process: 5, Used: 0.4, Queued: 0.65, Weight: 335},
+	} {
+		got := loads[1].Rivals[i]
+		assert.InDelta(t, want.Used, got.Used, 1e-6)
+		assert.InDelta(t, want.Queued, got.Queued, 1e-6)
+		got.Used, got.Queued = want.Used, want.Queued
+		assert.Equal(t, want, got)
+	}
 
 	target := m.PlaceTarget(3)
-	assert.InDelta(t, 0.25, target.Delay[1], 1e-6)
 	assert.InDelta(t, 0.4, target.BusyShare, 1e-6)
 	assert.InDelta(t, 0.4, target.Share[1], 1e-6)
 	assert.Equal(t, 1, target.BusyThreads)
@@ -152,15 +162,15 @@ func TestFirstThreadCounts(t *testing.T) {
 		return withCPUs(at(s, rows...), sample.CPU{ID: 0, IdleTicks: ticks}, sample.CPU{ID: 1, UserTicks: ticks})
 	}
 	m := Next(Next(nil, second(1, 6, 7), nil), second(2, 6, 7), nil)
-	assert.InDelta(t, 0.9, m.Loads()[1].Resident, 1e-6)
-	assert.InDelta(t, 0.9, m.Loads()[1].Fixed, 1e-6)
+	assert.Len(t, m.Loads(nil)[1].Rivals, 3)
+	assert.InDelta(t, 0.9, m.Loads(nil)[1].Fixed, 1e-6)
 	target := m.PlaceTarget(0)
 	assert.InDelta(t, 0.9, target.Share[1], 1e-6)
 	assert.Equal(t, 3, target.BusyThreads)
 
 	m = Next(Next(nil, second(1), nil), second(2), nil)
-	assert.Zero(t, m.Loads()[1].Resident, "nobody knows where its threads are")
-	assert.InDelta(t, 0.9, m.Loads()[1].Fixed, 1e-6, "but they are pinned as the first is")
+	assert.Empty(t, m.Loads(nil)[1].Rivals, "nobody knows where its threads are")
+	assert.InDelta(t, 0.9, m.Loads(nil)[1].Fixed, 1e-6, "but they are pinned as the first is")
 }
 
 // The mark follows a difference that lasts, or a large one.

@@ -5,17 +5,21 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // The load of a live test is children of its own: the test program again, as a
@@ -39,6 +43,8 @@ type hog struct {
 	period  time.Duration
 	nice    int
 	fifo    bool
+	session bool   // of its own
+	cgroup  string // directory, "" for none
 }
 
 func always() hog { return hog{percent: 100, period: 100 * time.Millisecond} }
@@ -83,6 +89,7 @@ func startHog(t *testing.T, h hog, cpu cpuset.CPU) kernel.TID {
 	// One P, so that Go has no second thread that looks for work.
 	cmd.Env = append(os.Environ(), hogVariable+"="+h.String(), "GOMAXPROCS=1")
 	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: h.session}
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	// A child starts with the mask of the thread that makes it.
@@ -100,7 +107,42 @@ func startHog(t *testing.T, h hog, cpu cpuset.CPU) kernel.TID {
 		_ = cmd.Process.Signal(resume)
 		_ = cmd.Wait()
 	})
+	if h.cgroup != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(h.cgroup, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0))
+	}
 	return kernel.TID(cmd.Process.Pid)
+}
+
+// newCgroup makes a cgroup with a cpu.weight below the root group, which goes with
+// the test.
+func newCgroup(t *testing.T, name string, weight int) string {
+	t.Helper()
+	m, err := procfs.New("/").CgroupMount("cpu")
+	if err != nil {
+		t.Skip(err)
+	}
+	file, value := "cpu.weight", weight
+	if !m.Unified {
+		file, value = "cpu.shares", weight*1024/100
+	} else if control := filepath.Join(m.Point, "cgroup.subtree_control"); !enabled(t, control) {
+		if err := os.WriteFile(control, []byte("+cpu"), 0); err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { assert.NoError(t, os.WriteFile(control, []byte("-cpu"), 0)) })
+	}
+	dir := filepath.Join(m.Point, fmt.Sprintf("piton-test-%d-%s", os.Getpid(), name))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { assert.NoError(t, os.Remove(dir)) })
+	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(strconv.Itoa(value)), 0))
+	return dir
+}
+
+func enabled(t *testing.T, control string) bool {
+	b, err := os.ReadFile(control)
+	require.NoError(t, err)
+	return slices.Contains(strings.Fields(string(b)), "cpu")
 }
 
 // used is the CPU time of a process.

@@ -86,7 +86,8 @@ type Task struct {
 	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
 	SinceTick uint8
 
-	still bool // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
+	starved bool // runnable at both samples, and never on a CPU between them: the kernel counts its delay only then
+	still   bool // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
 }
 
 // Next computes the model of a sample from the model of the one before, which

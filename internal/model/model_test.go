@@ -137,7 +137,7 @@ func TestFirstModelKnowsNoRates(t *testing.T) {
 	known(t, 10, m.Tasks[0].MEMPercent, "memory needs no rate")
 	known(t, math.NaN(), m.CPUs[0].Busy, "busy")
 	known(t, math.NaN(), m.MigrationsPerS, "migrations")
-	assert.Empty(t, m.Loads())
+	assert.Empty(t, m.Loads(nil))
 	assert.Equal(t, cpuset.CPU(-1), m.LeastLoaded)
 }
 

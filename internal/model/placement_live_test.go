@@ -2,6 +2,8 @@ package model_test
 
 import (
 	"math"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,15 +15,18 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
 
-// probeTime is how long probes measure what a CPU has left. They are equal to
-// within alike when it does not matter which CPU was picked.
+// probeTime is how long probes measure what a CPU has left. It does not matter
+// which CPU was picked when they got the same to within alike, a share of the
+// better one, or within resolution, of a CPU.
 const (
-	probeTime = 200 * time.Millisecond
-	alike     = 0.1
+	probeTime  = 200 * time.Millisecond
+	alike      = 0.1
+	resolution = 0.02
 )
 
 // rig is two CPUs of this machine, and what looks at them.
@@ -52,90 +57,153 @@ func newRig(t *testing.T, ebpf sample.EBPF) *rig {
 }
 
 // pick measures for a window and chooses one of the two CPUs.
-func (r *rig) pick(t *testing.T, target func(*model.Model) place.Target) place.Choice {
+func (r *rig) pick(t *testing.T, target func(*model.Model, model.Groups) place.Target) place.Choice {
 	before, err := r.sampler.Read()
 	require.NoError(t, err)
 	time.Sleep(250 * time.Millisecond)
 	after, err := r.sampler.Read()
 	require.NoError(t, err)
 	m := model.Next(model.Next(nil, before, r.topo), after, r.topo)
-	to := target(m)
+	groups := sample.NewGroups(procfs.New("/")).Of
+	to := target(m, groups)
 	to.Allowed = cpuset.Of(r.cpus[:]...)
-	choices, err := place.Place(place.Request{Topology: r.topo, Loads: m.Loads(), Targets: []place.Target{to}, Strategy: place.LeastLoaded})
+	choices, err := place.Place(place.Request{Topology: r.topo, Loads: m.Loads(groups), Targets: []place.Target{to}, Strategy: place.LeastLoaded})
 	require.NoError(t, err)
 	return choices[0]
 }
 
-// newcomer is a busy task that is not on the machine yet.
-func newcomer(*model.Model) place.Target {
-	return place.Target{LastCPU: -1, HomeNode: -1, BusyShare: 1, BusyThreads: 1}
+// newcomer is a busy task that is not on the machine yet, and will be in the group
+// of another.
+func newcomer(like kernel.TID) func(*model.Model, model.Groups) place.Target {
+	return func(m *model.Model, groups model.Groups) place.Target {
+		t := &sample.Task{TID: like, TGID: like}
+		return place.Target{LastCPU: -1, HomeNode: -1, BusyShare: 1, BusyThreads: 1, Group: groups(t)}
+	}
 }
 
-// truth is what a probe on each CPU gets, as a share of one.
+// truth is what a probe on each CPU gets while the other does not run, as a share
+// of a CPU.
 func truth(t *testing.T, probes [2]kernel.TID) (got [2]float64) {
-	var before [2]time.Duration
 	for i, pid := range probes {
-		before[i] = used(t, pid)
+		before, began := used(t, pid), time.Now()
 		require.NoError(t, signal(pid, resume))
-	}
-	time.Sleep(probeTime)
-	for i, pid := range probes {
+		time.Sleep(probeTime)
 		require.NoError(t, signal(pid, pause))
-		got[i] = (used(t, pid) - before[i]).Seconds() / probeTime.Seconds()
+		got[i] = (used(t, pid) - before).Seconds() / time.Since(began).Seconds()
+		time.Sleep(probeTime / 2) // its load decays
 	}
 	return got
 }
 
-// The pick is the CPU on which a probe then gets most, for the six loads that
-// FACTS §3 measured. What counts as right is measured each time, because other
-// load of the machine moves the truth as well.
-func TestLeastLoadedPick(t *testing.T) {
-	n := windows(t, "PITON_TEST_PLACEMENT")
+// contest is a load of two CPUs, and the cgroup of the probe.
+type contest struct {
+	name  string
+	on    [2][]hog
+	probe string
+}
+
+// sixLoads are those that FACTS §3 measured.
+func sixLoads(*testing.T) []contest {
 	fifo, low := always(), always()
 	fifo.fifo, low.nice = true, 19
 	ms := time.Millisecond
-	for _, tc := range []struct {
-		name string
-		on   [2][]hog
-	}{
-		{"1 vs 3 hogs", [2][]hog{{always()}, {always(), always(), always()}}},
-		{"30 vs 60 % duty", [2][]hog{{duty(30, 10*ms)}, {duty(60, 10*ms)}}},
-		{"the same, 100 ms period", [2][]hog{{duty(30, 100*ms)}, {duty(60, 100*ms)}}},
-		{"nice 19 vs 0", [2][]hog{{low}, {always()}}},
-		{"FIFO vs other", [2][]hog{{fifo}, {always()}}},
-		{"5 x 10 vs 30 %", [2][]hog{{duty(10, 20*ms), duty(10, 21*ms), duty(10, 22*ms), duty(10, 23*ms), duty(10, 24*ms)}, {duty(30, 20*ms)}}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, sample.EBPFNow)
-			for i, hogs := range tc.on {
-				for _, h := range hogs {
-					startHog(t, h, r.cpus[i])
-				}
-			}
-			probes := [2]kernel.TID{startHog(t, always(), r.cpus[0]), startHog(t, always(), r.cpus[1])}
-			for _, pid := range probes {
-				require.NoError(t, signal(pid, pause))
-			}
-			right, guesses := 0, 0
-			for range n {
-				time.Sleep(200 * time.Millisecond) // the probes' load decays
-				c := r.pick(t, newcomer)
-				got := truth(t, probes)
-				best := got[0] > got[1] == c.CPUs.Has(r.cpus[0])
-				switch {
-				case c.Guess:
-					guesses++
-				case best, math.Abs(got[0]-got[1]) < alike*max(got[0], got[1]):
-					right++
-				default:
-					t.Logf("wrong: %s; a probe got %.2f", c.Reason, got)
-				}
-			}
-			t.Logf("%d of %d picks right, %d more were called guesses", right, n-guesses, guesses)
-			if guesses > n/2 {
-				t.Skip("other load of this machine floats, most picks are guesses")
-			}
-			assert.GreaterOrEqual(t, float64(right), 0.95*float64(n-guesses))
-		})
+	return []contest{
+		{"1 vs 3 hogs", [2][]hog{{always()}, {always(), always(), always()}}, ""},
+		{"30 vs 60 % duty", [2][]hog{{duty(30, 10*ms)}, {duty(60, 10*ms)}}, ""},
+		{"the same, 100 ms period", [2][]hog{{duty(30, 100*ms)}, {duty(60, 100*ms)}}, ""},
+		{"nice 19 vs 0", [2][]hog{{low}, {always()}}, ""},
+		{"FIFO vs other", [2][]hog{{fifo}, {always()}}, ""},
+		{"5 x 10 vs 30 %", [2][]hog{{duty(10, 20*ms), duty(10, 21*ms), duty(10, 22*ms), duty(10, 23*ms), duty(10, 24*ms)}, {duty(30, 20*ms)}}, ""},
 	}
+}
+
+// nicedLoads are a hog at nice n against a CPU that others use for 30 %, against
+// an idle one, and from outside of the probe's group.
+func nicedLoads(n int) func(*testing.T) []contest {
+	return func(t *testing.T) []contest {
+		same, some := always(), duty(30, 40*time.Millisecond)
+		same.nice = n
+		apart := same
+		apart.session = true
+		out := []contest{
+			{"same session vs idle", [2][]hog{{same}, nil}, ""},
+			{"same session vs 30 %", [2][]hog{{same}, {some}}, ""},
+			{"other session vs 30 %", [2][]hog{{apart}, {some}}, ""},
+			{"other session vs nice 0", [2][]hog{{apart}, {always()}}, ""},
+		}
+		heavy, light := newCgroup(t, "heavy", 100), newCgroup(t, "light", 10)
+		in := func(h hog, group string) hog {
+			h.cgroup = group
+			return h
+		}
+		three := []hog{in(always(), light), in(always(), light), in(always(), light)}
+		return append(out,
+			contest{"cpu.weight 10, probe 100, vs 30 %", [2][]hog{{in(same, light)}, {in(some, heavy)}}, heavy},
+			contest{"cpu.weight 10, probe 100, vs nice 0", [2][]hog{{in(same, light)}, {in(always(), heavy)}}, heavy},
+			contest{"cpu.weight 100, probe 10, vs 3 hogs", [2][]hog{{in(same, heavy)}, three}, light})
+	}
+}
+
+// The pick is the CPU on which a probe then gets most. What counts as right is
+// measured each time, because other load of the machine moves the truth as well.
+func TestLeastLoadedPick(t *testing.T) {
+	n := windows(t, "PITON_TEST_PLACEMENT")
+	for _, source := range []struct {
+		name string
+		ebpf sample.EBPF
+	}{{"ebpf", sample.EBPFNow}, {"proc", sample.EBPFNever}} {
+		for _, loads := range []struct {
+			name string
+			of   func(*testing.T) []contest
+		}{{"six", sixLoads}, {"nice 1", nicedLoads(1)}, {"nice 5", nicedLoads(5)}, {"nice 19", nicedLoads(19)}} {
+			t.Run(source.name+"/"+loads.name, func(t *testing.T) {
+				for _, c := range loads.of(t) {
+					t.Run(c.name, func(t *testing.T) { c.pick(t, n, newRig(t, source.ebpf)) })
+				}
+			})
+		}
+	}
+}
+
+var expected = regexp.MustCompile(`([0-9]+) % of a CPU expected`)
+
+// pick chooses n times and compares with the truth.
+func (c contest) pick(t *testing.T, n int, r *rig) {
+	for i, hogs := range c.on {
+		for _, h := range hogs {
+			startHog(t, h, r.cpus[i])
+		}
+	}
+	like := always()
+	like.cgroup = c.probe
+	probes := [2]kernel.TID{startHog(t, like, r.cpus[0]), startHog(t, like, r.cpus[1])}
+	for _, pid := range probes {
+		require.NoError(t, signal(pid, pause))
+	}
+	right, guesses, off := 0, 0, 0.0
+	for range n {
+		time.Sleep(200 * time.Millisecond) // the probes' load decays
+		choice := r.pick(t, newcomer(probes[0]))
+		got := truth(t, probes)
+		at := 1
+		if choice.CPUs.Has(r.cpus[0]) {
+			at = 0
+		}
+		share, err := strconv.Atoi(expected.FindStringSubmatch(choice.Reason)[1])
+		require.NoError(t, err)
+		off += math.Abs(float64(share)/100-got[at]) / float64(n)
+		switch {
+		case choice.Guess:
+			guesses++
+		case got[1-at]-got[at] < max(resolution, alike*got[1-at]):
+			right++
+		default:
+			t.Logf("wrong: %s; a probe got %.2f", choice.Reason, got)
+		}
+	}
+	t.Logf("%d of %d picks right, %d more were called guesses; the estimate was off by %.1f %% of a CPU on average", right, n-guesses, guesses, 100*off)
+	if guesses > n/2 {
+		t.Skip("other load of this machine floats, most picks are guesses")
+	}
+	assert.GreaterOrEqual(t, float64(right), 0.95*float64(n-guesses))
 }

@@ -4,12 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/topology"
 )
 
 // Another source counts from another moment on: what lies between is no rate.
@@ -53,27 +50,36 @@ func TestPingPong(t *testing.T) {
 	assert.False(t, Known(Next(nil, at(0, row(1, 1)), nil).Tasks[0].PingPongPerS))
 }
 
-func TestPressureOfTheTargetIsTakenOff(t *testing.T) {
-	topo := topology.New(topology.Topology{CPUs: []topology.CPU{{ID: 0, Online: true}, {ID: 1, Online: true}}})
-	load := func(s float64) *sample.Sample {
+// What the run queue's average has more than the tasks that are known is the rest's.
+func TestTheRestOfTheRunQueue(t *testing.T) {
+	load := func(s float64, threads bool) *sample.Sample {
+		ticks := uint64(s * 100)
 		thread := func(tid kernel.TID, cpu int32, pressure float32) *sample.Task {
 			return task(tid, func(t *sample.Task) {
-				t.TGID, t.LastCPU, t.Threads = 7, cpu, 3
-				t.Have, t.Pressure, t.RunNs = sample.HavePressure|sample.HaveTime, pressure, uint64(s*3e8)
+				t.TGID, t.LastCPU, t.Threads, t.Nice = 7, cpu, 3, 5
+				t.Have, t.Pressure, t.RunNs = sample.HavePressure|sample.HaveTime, pressure, uint64(s*2e8)
 			})
 		}
-		out := at(s, thread(7, 0, 1.5), thread(8, 1, 0.5), thread(9, 1, 0.25))
-		out.CPUs = []sample.CPU{{ID: 0, UserTicks: uint64(s * 100), Pressure: 2, HavePressure: true},
-			{ID: 1, UserTicks: uint64(s * 100), Pressure: 1, HavePressure: true}}
+		tasks := []*sample.Task{thread(7, 0, 1.5), thread(8, 1, 0.5), thread(9, 1, 0.25)}
+		tasks[0].RunNs = uint64(s * 6e8) // of all three
+		if !threads {
+			tasks = tasks[:1]
+		}
+		out := at(s, tasks...)
+		out.CPUs = []sample.CPU{{ID: 0, NiceTicks: ticks, Pressure: 2, HavePressure: true},
+			{ID: 1, NiceTicks: ticks, Pressure: 1, HavePressure: true}, {ID: 2, NiceTicks: ticks}}
 		return out
 	}
-	m := Next(Next(nil, load(0), topo), load(1), topo)
-	target := m.PlaceTarget(0)
-	assert.InDeltaMapValues(t, map[cpuset.CPU]float64{0: 0.75, 1: 0.75}, target.Pressure, 1e-6)
-	require.True(t, m.Loads()[0].HavePressure)
-	assert.EqualValues(t, 2, m.Loads()[0].Pressure)
-
-	m.Sample.Tasks[0].Policy = kernel.FIFO
-	m.Sample.Tasks = m.Sample.Tasks[:1]
-	assert.InDelta(t, 0.3, m.PlaceTarget(0).Pressure[-1], 1e-6, "real time has no average by task, and nobody knows where the threads are")
+	rests := func(threads bool) (rest, niced []float64) {
+		for _, l := range Next(Next(nil, load(0, threads), nil), load(1, threads), nil).Loads(nil) {
+			rest, niced = append(rest, l.Rest), append(niced, l.RestNiced)
+		}
+		return rest, niced
+	}
+	rest, niced := rests(true)
+	assert.InDeltaSlice(t, []float64{1.25, 0.25, 0}, rest, 1e-6)
+	assert.InDeltaSlice(t, []float64{0.8, 0.6, 0}, niced, 1e-6)
+	rest, niced = rests(false)
+	assert.InDeltaSlice(t, []float64{2, 1, 0}, rest, 1e-6, "nobody knows where the threads are")
+	assert.InDeltaSlice(t, []float64{1, 1, 0}, niced, 1e-6)
 }

@@ -85,6 +85,7 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 	}
 	if ran(before, t) {
 		r.SinceTick = 0
+		r.starved = both&sample.HaveTime != 0 && t.State == 'R' && before.State == 'R' && t.RunNs == before.RunNs
 	} else {
 		r.SinceTick = was.SinceTick + min(1, math.MaxUint8-was.SinceTick)
 		r.still = before == t && m.perSecond != 0

@@ -7,9 +7,9 @@ import (
 	"piton/internal/topology"
 )
 
-// What counts how much, in CPUs' worth of load. They were set so that the order
-// of DESIGN's list comes out: a busy CPU is worse than a busy sibling, that is
-// worse than a slower core, and the rest decides between CPUs that are alike.
+// What counts how much, on the scale of slot.slowdown. They were set so that the
+// order of DESIGN's list comes out: a busy CPU is worse than a busy sibling, that
+// is worse than a slower core, and the rest decides between CPUs that are alike.
 const (
 	// siblingWeight: two busy siblings each get a bit more than half of a core.
 	siblingWeight = 0.5
@@ -20,13 +20,15 @@ const (
 	slowCore = 0.45
 	// cpuBound is the CPU share from which on the speed of the core matters.
 	cpuBound = 0.25
+	// sharedCPU: who was there, however little it weighs, loses what the newcomer gets,
+	// and both lose cache; an idle CPU is better than one full of nice 19.
+	sharedCPU = 0.05
 	// pinnedTask: its load may come back and cannot be moved out of the way.
 	pinnedTask = 0.05
 	pinnedMost = 0.25
-	// interrupts are in Busy already; they cannot be scheduled around, though.
-	irqWeight = 0.5
-	// tolerance is a difference that means nothing: a window of 250 ms resolves 4 %.
-	tolerance = 0.05
+	// tolerance is a difference that means nothing: a window of 250 ms resolves 4 %
+	// of the time, of which an equal task would get half.
+	tolerance = 0.03
 	// ownError is by how much a target's own share may be under-estimated; without
 	// it a task alone on its core would be driven off by the remainder.
 	ownError = 0.1
@@ -36,13 +38,19 @@ const (
 
 // slot is one CPU that tasks can be put on.
 type slot struct {
-	cpu      *topology.CPU
-	load     Load
-	base     float64 // load of others: own shares off, placed targets on
-	own      float64 // the targets' own share that was taken off
-	measured float64 // busy + run delay of others; base, without the kernel's averages
-	siblings []int   // slots of the SMT siblings, those without load data left out
-	placed   int     // targets placed here so far
+	cpu        *topology.CPU
+	load       Load
+	own        float64 // the targets' own share that was taken off
+	busy       float64 // share of the CPU that others use: own shares off, placed targets on
+	demand     float64 // busy, and what others waited
+	avail      float64 // share of the CPU that is left by others' real time, interrupts and steal
+	fair       float64 // share of the CPU that others of the fair class used
+	rivals     []Rival // those of the fair class, and the targets placed here
+	rest       float64 // the part of fair that no rival explains
+	restWeight float64 // what that weighs in the root group
+	share      float64 // see board.share; of the target that is being placed
+	siblings   []int   // slots of the SMT siblings, those without load data left out
+	placed     int     // targets placed here so far
 }
 
 // board is the machine while targets are placed on it.
@@ -50,13 +58,15 @@ type board struct {
 	topo     *topology.Topology
 	slots    []slot // online CPUs of which the load is known, by number
 	at       []int  // slot by CPU number, -1 for none
-	pressure bool   // loads are the kernel's averages and not busy + run delay
 	within   cpuset.Set
-	isolated bool // isolated CPUs may be used
+	isolated bool               // isolated CPUs may be used
+	queues   map[*Group][]queue // by slot, see weigh
+	total    map[*Group]float64 // load of a group on all CPUs
+	levels   []level            // reused by share
 }
 
 func newBoard(r Request) *board {
-	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated, pressure: len(r.Loads) > 0}
+	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated}
 	b.at = make([]int, r.Topology.Present.Last()+1)
 	for i := range b.at {
 		b.at[i] = -1
@@ -73,7 +83,7 @@ func newBoard(r Request) *board {
 		b.slots[i].siblings = siblings[start:len(siblings):len(siblings)]
 	}
 	b.attribute(r.Targets)
-	b.setBases(r.Targets)
+	b.weigh()
 	return b
 }
 
@@ -82,7 +92,7 @@ func (b *board) fill(loads []Load) {
 	known := make([]*Load, len(b.at))
 	for i := range loads {
 		l := &loads[i]
-		if int(l.CPU) < len(known) && l.CPU >= 0 && !math.IsNaN(l.Busy+l.RunDelay) {
+		if int(l.CPU) < len(known) && l.CPU >= 0 && !math.IsNaN(l.Busy) {
 			known[l.CPU] = l
 		}
 	}
@@ -95,100 +105,18 @@ func (b *board) fill(loads []Load) {
 		}
 		b.at[c.ID] = len(b.slots)
 		b.slots = append(b.slots, slot{cpu: c, load: *l})
-		b.pressure = b.pressure && l.HavePressure
 	}
 }
 
-// attribute finds how much of each CPU's load was the targets' own. Only where a
-// task was last is known, and one that bounces did its work elsewhere too: no
-// more of it is put on a CPU than the other tasks there leave unexplained, and
-// the rest goes where there is such time. The kernel's averages move with a
-// task, so they are all where it is.
-func (b *board) attribute(targets []Target) {
-	free := make([]float64, len(b.slots))
-	for i := range b.slots {
-		s := &b.slots[i]
-		free[i] = s.load.Pressure
-		if b.pressure {
-			continue
-		}
-		others := s.load.Resident
-		for t := range targets {
-			others -= targets[t].Share[s.cpu.ID]
-		}
-		free[i] = max(0, s.load.Busy-max(0, others))
-	}
-	rest, room := 0.0, 0.0
-	for t := range targets {
-		rest += b.ownOf(&targets[t])[-1]
-	}
-	for i := range b.slots {
-		s := &b.slots[i]
-		share := 0.0
-		for t := range targets {
-			share += b.ownOf(&targets[t])[s.cpu.ID]
-		}
-		s.own = min(share, free[i])
-		free[i] -= s.own
-		rest += share - s.own
-		room += free[i]
-	}
-	if room == 0 {
-		return
-	}
-	for i := range b.slots {
-		b.slots[i].own += free[i] * min(1, rest/room)
-	}
-}
-
-// ownOf is a target's own part of the loads, by CPU.
-func (b *board) ownOf(t *Target) map[cpuset.CPU]float64 {
-	if b.pressure && t.Pressure != nil {
-		return t.Pressure
-	}
-	return t.Share
-}
-
-// setBases takes off what the targets themselves do: all of them are about to be
-// placed, so none of it need stay where it is.
-func (b *board) setBases(targets []Target) {
-	for i := range b.slots {
-		s := &b.slots[i]
-		load, share := s.load.Busy+s.load.RunDelay, 0.0
-		for t := range targets {
-			load -= targets[t].Delay[s.cpu.ID]
-			share += targets[t].Share[s.cpu.ID]
-		}
-		if !b.pressure {
-			s.base = less(load, s.own)
-			s.measured = s.base
-			continue
-		}
-		s.measured = less(load, share)
-		if s.base = less(s.load.Busy, share); s.load.Busy >= saturated {
-			s.base = min(1, s.measured) + less(s.load.Pressure, s.own)
-		}
-	}
-}
-
-// saturated is the busy share from which on a CPU has no time left over. Below,
-// a newcomer gets what is left, whatever the weight of those who were there: a
-// kernel worker at nice -20 weighs as much as 86 busy tasks, and is gone in a
-// moment. Above, the weights of those who wait decide.
-const saturated = 0.9
-
-// less takes a target's own part off a load.
-func less(load, own float64) float64 { return max(0, load-own*(1+ownError)) }
-
-// cost is how bad a slot is for a target, in CPUs' worth of load.
+// cost is how bad a slot is for the target being placed: what its work takes
+// longer there.
 func (b *board) cost(i int, t *Target) float64 {
 	s := &b.slots[i]
 	sibling := 0.0
 	for _, o := range s.siblings {
-		sibling += b.slots[o].base
+		sibling += b.slots[o].busy
 	}
-	cost := s.base + min(siblingMost, siblingWeight*sibling) +
-		min(pinnedMost, pinnedTask*float64(s.load.Pinned)) + irqWeight*s.load.IRQ
+	cost := s.slowdown() + sharedCPU*s.busy + min(siblingMost, siblingWeight*sibling) + min(pinnedMost, pinnedTask*float64(s.load.Pinned))
 	if s.cpu.Kind == topology.KindEfficiency && t.BusyShare >= cpuBound {
 		cost += slowCore
 	}
@@ -198,11 +126,23 @@ func (b *board) cost(i int, t *Target) float64 {
 // take puts a target on some slots, in equal parts.
 func (b *board) take(slots []int, t *Target) cpuset.Set {
 	var cpus cpuset.Builder
+	part := min(1, t.BusyShare/float64(len(slots)))
 	for _, i := range slots {
-		b.slots[i].base += t.BusyShare / float64(len(slots))
-		b.slots[i].placed++
-		cpus.Add(b.slots[i].cpu.ID)
+		s := &b.slots[i]
+		s.placed++
+		cpus.Add(s.cpu.ID)
+		s.busy = min(1, s.busy+part)
+		if t.RealTime {
+			s.avail = max(0, s.avail-part)
+			s.fair = min(s.fair, s.avail)
+			continue
+		}
+		// It wants as much as it used, and gets its part of that.
+		used := min(part, b.share(t, i))
+		s.fair = min(s.avail, s.fair+used)
+		s.rivals = append(s.rivals, Rival{TID: t.TID, Used: used, Queued: part, Weight: t.weight(), Group: t.Group})
 	}
+	b.weigh()
 	return cpus.Set()
 }
 

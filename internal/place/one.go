@@ -22,7 +22,7 @@ func (b *board) siblingFree(t *Target, slots []int) (Choice, error) {
 	load := b.siblingLoad(best)
 	c := b.single(t, slots, best, next)
 	if load > idleBelow {
-		c.Warning = joinWords(fmt.Sprintf("no core has idle siblings only, the busiest one here does %d%%", percent(load)), c.Warning)
+		c.Warning = joinWords(fmt.Sprintf("no core has idle siblings only, the busiest one here does %d %%", percent(load)), c.Warning)
 	}
 	return c, nil
 }
@@ -31,7 +31,7 @@ func (b *board) siblingFree(t *Target, slots []int) (Choice, error) {
 func (b *board) siblingLoad(i int) float64 {
 	load := 0.0
 	for _, o := range b.slots[i].siblings {
-		load = max(load, b.slots[o].base)
+		load = max(load, b.slots[o].busy)
 	}
 	return load
 }

@@ -16,29 +16,34 @@ import (
 	"piton/internal/topology"
 )
 
-// Load is what is known of one CPU over the measured window.
+// Load is what is known of one CPU over the measured window. Shares are of the
+// window, 0..1.
 type Load struct {
-	CPU cpuset.CPU
-	// Busy is the share of the window, 0..1, that was not idle, less the share
-	// used by nice > 0 tasks. NaN, as in RunDelay, means that it is not known.
-	Busy float64
-	// RunDelay is the time tasks waited on this CPU, in seconds per second; 0..n.
-	RunDelay float64
-	// Pressure is the run queue's load_avg + rt + irq in CPU capacities, 0..n,
-	// from the kernel's own averages; valid when HavePressure. It decides between
-	// CPUs that have no time left, in place of RunDelay.
-	Pressure     float64
-	HavePressure bool
-	// Resident is the work of the tasks seen last on this CPU, in CPUs' worth, nice
-	// > 0 ones left out; 0 when not known. With it the share of a target that
-	// bounced can be told from that of tasks that stayed.
-	Resident float64
+	CPU   cpuset.CPU
+	Busy  float64 // not idle; NaN means that it is not known
+	IRQ   float64 // in irq and softirq, part of Busy
+	Steal float64 // taken by the hypervisor, part of Busy
+	// Rivals are the tasks seen last on this CPU that ran or waited.
+	Rivals []Rival
+	// Rest is the part of the run queue's load average that no rival explains, in
+	// tasks at nice 0 that are always runnable, and RestNiced the part of Busy at
+	// nice > 0 that no rival explains. Both are 0 where the average is not known.
+	Rest, RestNiced float64
 	// Fixed is the part of Busy that is the work of tasks that may run nowhere else,
 	// as far as their affinity is known.
 	Fixed  float64
-	IRQ    float64 // share of the window in irq and softirq
-	Pinned int     // tasks that may run here only
-	RTBusy bool    // a FIFO, RR or DEADLINE task took a notable part of the window
+	Pinned int  // tasks that may run here only
+	RTBusy bool // a FIFO, RR or DEADLINE task took a notable part of the window
+}
+
+// Rival is a task as it competed for a CPU.
+type Rival struct {
+	TID, Process kernel.TID
+	Used         float64 // share of the CPU
+	Queued       float64 // share of the window in which it ran or waited, at least Used
+	Weight       float64 // see the function Weight
+	RealTime     bool    // of a class that runs before the fair one
+	Group        *Group  // nil also where it was not looked up
 }
 
 // Target is one process or thread to place.
@@ -51,13 +56,12 @@ type Target struct {
 	BusyThreads int        // threads that used a notable part of a CPU
 	// Share is the target's own use of each CPU, by where it was seen last, to be
 	// taken off that CPU's load; what does not fit there, and what is under -1, is
-	// taken off where it can have run. Delay is the same for its own run delay, in seconds per second, as
-	// counted in Load.RunDelay. Both may be nil.
-	Share, Delay map[cpuset.CPU]float64
-	// Pressure is the target's own part of Load.Pressure, as Share is of Busy; where
-	// it is nil, Share stands in for it.
-	Pressure map[cpuset.CPU]float64
+	// taken off where it can have run. It may be nil.
+	Share    map[cpuset.CPU]float64
 	HomeNode topology.NodeID // where most of its memory is, -1 unknown
+	Weight   float64         // as Rival.Weight; 0 is nice 0
+	RealTime bool
+	Group    *Group
 }
 
 // Request is everything Place decides from.
@@ -74,7 +78,7 @@ type Request struct {
 type Choice struct {
 	TID     kernel.TID
 	CPUs    cpuset.Set
-	Reason  string // "cpu 5: 1% busy, sibling 13 idle, same L3 as now; next cpu 7 (9%)"
+	Reason  string // "cpu 5: 97 % of a CPU expected (2 % busy, sibling 13 idle, same L3 as now); next cpu 7 (88 %)"
 	Warning string // "" or e.g. that the process is wider than the CPUs given
 	Guess   bool   // the load floats so that nothing predicts better than chance
 }
@@ -110,6 +114,7 @@ func Place(r Request) ([]Choice, error) {
 	for _, i := range placingOrder(r.Targets, limits) {
 		t := &r.Targets[i]
 		if limits[i].err == nil {
+			b.expect(t)
 			made[i], limits[i].err = lay(b, t, limits[i].slots)
 		}
 		if limits[i].err != nil {
@@ -143,9 +148,9 @@ func placingOrder(targets []Target, limits []limit) []int {
 
 // Best returns the CPU that Place would give to a new task of one thread, or -1
 // when there is none. It stays with the answer before, -1 if there was none, as
-// long as no CPU is better by more than a window can tell; gain is by how much the
-// answer is better than that one, in CPUs' worth of load, infinite if there is no
-// such CPU any more.
+// long as no CPU is better by more than a window can tell; gain is by how much
+// longer its work would take on that one, as a share of what it takes on a free
+// CPU, infinite if there is no such CPU any more.
 func Best(t *topology.Topology, loads []Load, before cpuset.CPU) (best cpuset.CPU, gain float64) {
 	newcomer := Target{Allowed: t.Online, LastCPU: before, HomeNode: -1, BusyShare: 1, BusyThreads: 1}
 	b := newBoard(Request{Topology: t, Loads: loads})
@@ -153,6 +158,7 @@ func Best(t *topology.Topology, loads []Load, before cpuset.CPU) (best cpuset.CP
 	if l.err != nil {
 		return -1, math.Inf(1)
 	}
+	b.expect(&newcomer)
 	at, _ := b.pick(&newcomer, l.slots, b.crowding)
 	gain = math.Inf(1)
 	for _, i := range l.slots {

@@ -2,6 +2,7 @@ package place
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +43,24 @@ func all(t *topology.Topology, percent float64) []Load {
 		out[i].Busy = percent / 100
 	}
 	return out
+}
+
+// stays is a CPU with one task that is there for a share of the time.
+func stays(cpu cpuset.CPU, busy float64) Load {
+	return Load{CPU: cpu, Busy: busy, Rivals: []Rival{{TID: 9, Used: busy, Queued: busy, Weight: NiceZero}}}
+}
+
+// fill puts tasks on a CPU that always want to run, one for each weight, with a
+// part of it each.
+func fill(l *Load, weights ...float64) {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	l.Busy = 1
+	for _, w := range weights {
+		l.Rivals = append(l.Rivals, Rival{Used: w / sum, Queued: 1, Weight: w})
+	}
 }
 
 func set(list string) cpuset.Set {
@@ -94,140 +113,142 @@ func TestLeastLoaded(t *testing.T) {
 			name:   "the idle one",
 			req:    Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{0: 90, 1: 20, 2: 1, 3: 9})},
 			want:   "2",
-			reason: "cpu 2: 1% busy; next cpu 3 (9%)",
+			reason: "cpu 2: 100 % of a CPU expected (1 % busy); next cpu 3 (96 %)",
 		}, {
 			name: "as in the design",
 			req: Request{Topology: m16,
 				Loads:   busy(m16, map[cpuset.CPU]float64{0: 80, 1: 70, 2: 60, 3: 50, 4: 70, 5: 1, 6: 40, 7: 9, 15: 9}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 4 })},
 			want:   "5",
-			reason: "cpu 5: 1% busy, sibling 13 idle, same L3 as now; next cpu 7 (9%)",
+			reason: "cpu 5: 100 % of a CPU expected (1 % busy, sibling 13 idle, same L3 as now); next cpu 7 (96 %)",
 		}, {
 			name: "alone on its core it stays",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 1} })},
 			want:   "2",
-			reason: "cpu 2: 0% busy by others, where it is now; next cpu 0 (0%)",
+			reason: "cpu 2: 100 % of a CPU expected (0 % busy by others, where it is now); next cpu 0 (100 %)",
 		}, {
 			name: "alone on its core it stays, though its share was under-estimated",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.88} })},
 			want:   "2",
-			reason: "cpu 2: 3% busy by others, where it is now; next cpu 0 (0%)",
+			reason: "cpu 2: 98 % of a CPU expected (3 % busy by others, where it is now); next cpu 0 (100 %)",
 		}, {
 			name: "its own waiting does not count against its CPU either",
 			req: Request{Topology: m4,
 				Loads: loads(m4, func(l []Load) {
-					l[2] = Load{CPU: 2, Busy: 1, RunDelay: 0.1}
+					l[2] = Load{CPU: 2, Busy: 1, Rivals: []Rival{{TID: 1, Used: 0.9, Queued: 1, Weight: NiceZero}}}
 					l[0].Busy, l[1].Busy, l[3].Busy = 0.2, 0.2, 0.2
 				}),
 				Targets: with(m4, func(t *Target) {
-					t.LastCPU, t.Share, t.Delay = 2, map[cpuset.CPU]float64{2: 0.9}, map[cpuset.CPU]float64{2: 0.1}
+					t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.9}
 				})},
 			want:   "2",
-			reason: "cpu 2: 1% busy by others, where it is now; next cpu 0 (20%)",
+			reason: "cpu 2: 100 % of a CPU expected (1 % busy by others, where it is now); next cpu 0 (90 %)",
 		}, {
 			name: "bouncing: what it did on CPUs that it left is its own as well",
 			req: Request{Topology: m4,
 				Loads: loads(m4, func(l []Load) {
-					l[0] = Load{CPU: 0, Busy: 1, RunDelay: 0.25, Resident: 0.75 + 0.85} // a pinned hog, and the target now
+					l[0] = Load{CPU: 0, Busy: 1, Rivals: []Rival{ // a pinned hog, and the target now
+						{TID: 9, Used: 0.75, Queued: 1, Weight: NiceZero}, {TID: 1, Used: 0.85, Queued: 1, Weight: NiceZero}}}
 					l[1].Busy = 0.6
-					l[2] = Load{CPU: 2, Busy: 0.5, Resident: 0.5}
-					l[3] = Load{CPU: 3, Busy: 0.5, Resident: 0.5}
+					l[2] = stays(2, 0.5)
+					l[3] = stays(3, 0.5)
 				}),
 				Targets: with(m4, func(t *Target) {
-					t.LastCPU, t.Share, t.Delay = 0, map[cpuset.CPU]float64{0: 0.85}, map[cpuset.CPU]float64{0: 0.15}
+					t.LastCPU, t.Share = 0, map[cpuset.CPU]float64{0: 0.85}
 				})},
 			want:   "1",
-			reason: "cpu 1: 0% busy by others, same L3 as now; next cpu 2 (50%)",
+			reason: "cpu 1: 100 % of a CPU expected (0 % busy by others, same L3 as now); next cpu 2 (75 %)",
 		}, {
 			name: "nobody knows where it ran: its work is what the others do not explain",
 			req: Request{Topology: m4,
 				Loads: loads(m4, func(l []Load) {
 					for i := range l {
-						l[i] = Load{CPU: l[i].CPU, Busy: 0.9, Resident: 0.9}
+						l[i] = stays(l[i].CPU, 0.9)
 					}
-					l[2].Resident = 0
+					l[2].Rivals = nil
 				}),
 				Targets: with(m4, func(t *Target) { t.Share = map[cpuset.CPU]float64{-1: 0.9} })},
 			want:   "2",
-			reason: "cpu 2: 0% busy by others; next cpu 0 (90%)",
+			reason: "cpu 2: 100 % of a CPU expected (0 % busy by others); next cpu 0 (55 %)",
 		}, {
 			name: "sharing its core with another it leaves",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.5} })},
 			want:   "0",
-			reason: "cpu 0: 0% busy, same L3 as now; next cpu 1 (0%)",
+			reason: "cpu 0: 100 % of a CPU expected (0 % busy, same L3 as now); next cpu 1 (100 %)",
 		}, {
 			name: "waiting tasks count: one hog against three",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
-				for i := range l {
-					l[i].Busy, l[i].RunDelay = 1, 2
+				for i := range l[:3] {
+					fill(&l[i], NiceZero, NiceZero, NiceZero)
 				}
-				l[3].RunDelay = 0
+				fill(&l[3], NiceZero)
 			})},
 			want:   "3",
-			reason: "cpu 3: 100% busy; next cpu 0 (300%)",
+			reason: "cpu 3: 50 % of a CPU expected (100 % busy); next cpu 0 (25 %)",
 		}, {
-			name: "pressure decides between CPUs that have no time left",
+			name: "weights decide between CPUs that have no time left",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
 				for i := range l {
-					l[i].HavePressure, l[i].Busy, l[i].Pressure = true, 1, 1
+					fill(&l[i], NiceZero)
 				}
-				l[1].RunDelay, l[1].Pressure = 2, 0.1
+				l[1].Rivals = nil
+				fill(&l[1], 15, 15, 15)
 			})},
 			want:   "1",
-			reason: "cpu 1: 110% pressure; next cpu 0 (200%)",
+			reason: "cpu 1: 96 % of a CPU expected (100 % busy); next cpu 0 (50 %)",
 		}, {
 			name: "what weighs much and does little is no hindrance",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
 				for i := range l {
-					l[i].HavePressure, l[i].Busy, l[i].Pressure = true, 0.5, 0.5
+					l[i].Busy = 0.5
 				}
-				l[1].Busy, l[1].Pressure = 0.01, 65
+				l[1] = Load{CPU: 1, Busy: 0.01, Rivals: []Rival{{Used: 0.01, Queued: 0.01, Weight: Weight(0, -20)}}}
 			})},
 			want:   "1",
-			reason: "cpu 1: 1% busy; next cpu 0 (50%)",
+			reason: "cpu 1: 99 % of a CPU expected (1 % busy); next cpu 0 (75 %)",
 		}, {
-			name: "a target's own part of the pressure is taken off",
+			name: "the run queue tells how many wait of which no task is known",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
 				for i := range l {
-					l[i].HavePressure, l[i].Busy, l[i].Pressure = true, 1, 1
+					l[i].Busy, l[i].Rest = 1, 4
 				}
-			}), Targets: with(m4, func(t *Target) {
-				t.LastCPU, t.BusyShare, t.BusyThreads = 2, 0.5, 1
-				t.Share, t.Pressure = map[cpuset.CPU]float64{2: 0.1}, map[cpuset.CPU]float64{2: 0.6}
+				l[1].Rest = 2
 			})},
-			want:   "2",
-			reason: "cpu 2: 123% pressure by others, where it is now; next cpu 0 (200%)",
+			want:   "1",
+			reason: "cpu 1: 33 % of a CPU expected (100 % busy); next cpu 0 (20 %)",
 		}, {
-			name: "pressure of some CPUs only is not used",
+			name: "and that they weigh little",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
-				l[1].HavePressure, l[1].Busy = true, 0.5
-				l[0].Busy, l[2].Busy = 0.3, 0.3
+				for i := range l {
+					l[i].Busy, l[i].Rest = 1, 0.1
+				}
+				l[1].RestNiced = 1
 			})},
-			want:   "3",
-			reason: "cpu 3: 0% busy; next cpu 0 (30%)",
+			want:   "1",
+			reason: "cpu 1: 91 % of a CPU expected (100 % busy); next cpu 0 (50 %)",
 		}, {
 			name: "an idle sibling of a busy core loses to an idle core",
 			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{
 				0: 100, 1: 100, 2: 100, 4: 100, 5: 100, 6: 100, 7: 100}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 8 })},
 			want:   "3",
-			reason: "cpu 3: 0% busy, sibling 11 idle, same L3 as now; next cpu 8 (0%)",
+			reason: "cpu 3: 100 % of a CPU expected (0 % busy, sibling 11 idle, same L3 as now); next cpu 8 (100 %)",
 		}, {
 			name: "but wins over a busy CPU",
 			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{
 				0: 100, 1: 100, 2: 100, 3: 100, 4: 100, 5: 100, 6: 100, 7: 100, 15: 20, 14: 20, 13: 20, 12: 20, 11: 20, 10: 20, 9: 20})},
 			want:   "8",
-			reason: "cpu 8: 0% busy, sibling 0 100% busy; next cpu 9 (20%)",
+			reason: "cpu 8: 100 % of a CPU expected (0 % busy, sibling 0 100 % busy); next cpu 9 (90 %)",
 		}, {
 			name: "a task pinned there is in the way",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
 				l[0].Pinned, l[1].Pinned, l[2].Pinned = 2, 3, 9
 			})},
 			want:   "3",
-			reason: "cpu 3: 0% busy; next cpu 0 (0%)",
+			reason: "cpu 3: 100 % of a CPU expected (0 % busy); next cpu 0 (100 %)",
 		}, {
 			name: "interrupts are in the way",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -237,46 +258,46 @@ func TestLeastLoaded(t *testing.T) {
 				l[2].IRQ = 0.02
 			})},
 			want:   "2",
-			reason: "cpu 2: 30% busy, 2% interrupts; next cpu 0 (30%)",
+			reason: "cpu 2: 84 % of a CPU expected (30 % busy, 2 % interrupts); next cpu 0 (70 %)",
 		}, {
 			name: "equally idle: the same cache",
 			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{0: 3, 6: 100}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 6; t.BusyShare = 0.1 })},
 			want:   "4",
-			reason: "cpu 4: 0% busy, sibling 12 idle, same L3 as now; next cpu 5 (0%)",
+			reason: "cpu 4: 100 % of a CPU expected (0 % busy, sibling 12 idle, same L3 as now); next cpu 5 (100 %)",
 		}, {
 			name: "equally idle: next to its memory rather than its cache",
 			req: Request{Topology: m16, Loads: busy(m16, nil),
 				Targets: with(m16, func(t *Target) { t.LastCPU, t.HomeNode = 6, 0 })},
 			want:   "0",
-			reason: "cpu 0: 0% busy, sibling 8 idle, other node than now, next to its memory; next cpu 1 (0%)",
+			reason: "cpu 0: 100 % of a CPU expected (0 % busy, sibling 8 idle, other node than now, next to its memory); next cpu 1 (100 %)",
 		}, {
 			name:   "a busy real-time task is never joined",
 			req:    Request{Topology: m4, Loads: append(all(m4, 80)[:3], Load{CPU: 3, RTBusy: true})},
 			want:   "0",
-			reason: "a guess, every CPU is heavily loaded: cpu 0: 80% busy; next cpu 1 (80%)",
+			reason: "a guess, every CPU is heavily loaded: cpu 0: 60 % of a CPU expected (80 % busy); next cpu 1 (60 %)",
 		}, {
 			name:   "P cores before E cores",
 			req:    Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30})},
 			want:   "1",
-			reason: "cpu 1: 30% busy, P core; next cpu 0 (40%)",
+			reason: "cpu 1: 85 % of a CPU expected (30 % busy, P core); next cpu 0 (80 %)",
 		}, {
 			name: "an idle E core before a busy P core",
 			req:  Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 90, 1: 80})},
-			want: "2", reason: "cpu 2: 0% busy, E core; next cpu 3 (0%)",
+			want: "2", reason: "cpu 2: 100 % of a CPU expected (0 % busy, E core); next cpu 3 (100 %)",
 		}, {
 			name: "an E core is good enough for little work",
 			req: Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30}),
 				Targets: with(hybrid, func(t *Target) { t.BusyShare = 0.05 })},
-			want: "2", reason: "cpu 2: 0% busy, E core; next cpu 3 (0%)",
+			want: "2", reason: "cpu 2: 100 % of a CPU expected (0 % busy, E core); next cpu 3 (100 %)",
 		}, {
 			name: "within the user's limit",
 			req:  Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 50, 3: 60}), Within: set("2-3")},
-			want: "2", reason: "cpu 2: 50% busy; next cpu 3 (60%)",
+			want: "2", reason: "cpu 2: 75 % of a CPU expected (50 % busy); next cpu 3 (70 %)",
 		}, {
 			name: "the only one",
 			req:  Request{Topology: m4, Loads: all(m4, 95), Within: set("3")},
-			want: "3", reason: "cpu 3: 95% busy",
+			want: "3", reason: "cpu 3: 53 % of a CPU expected (95 % busy)",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -302,16 +323,25 @@ func TestGuess(t *testing.T) {
 	assert.False(t, place1(t, Request{Topology: m, Loads: all(m, 95), Within: set("1")}).Guess, "nothing to choose from")
 	assert.False(t, place1(t, Request{Topology: m, Loads: busy(m, map[cpuset.CPU]float64{0: 99, 1: 99, 2: 99, 3: 60})}).Guess)
 	three := all(m, 100)
-	three[1].RunDelay, three[2].RunDelay, three[3].RunDelay = 2, 2, 2
-	assert.False(t, place1(t, Request{Topology: m, Loads: three}).Guess, "one hog against three can be told")
-	weighed := all(m, 50) // by the weight of their group; what was measured differs
-	for i := range weighed {
-		weighed[i].Pressure, weighed[i].HavePressure, weighed[i].Busy = 0.5, true, 1
+	for i := range three[1:] {
+		fill(&three[1+i], NiceZero, NiceZero, NiceZero)
 	}
-	weighed[0].RunDelay = 8 // as much again as the other three and this one can give
+	assert.False(t, place1(t, Request{Topology: m, Loads: three}).Guess, "one hog against three can be told")
+	weighed := all(m, 0) // the same weight everywhere
+	for i := range weighed {
+		fill(&weighed[i], NiceZero)
+	}
+	weighed[0].Rivals = nil
+	fill(&weighed[0], slices.Repeat([]float64{NiceZero / 9.0}, 9)...)
+	weighed[0].Rivals[8].Queued = 0.9 // less wait than twice what the other three and this one can give
 	assert.True(t, place1(t, Request{Topology: m, Loads: weighed}).Guess)
-	weighed[0].RunDelay = 8.5
+	weighed[0].Rivals = append(weighed[0].Rivals, Rival{Queued: 0.5, Weight: 1})
 	assert.False(t, place1(t, Request{Topology: m, Loads: weighed}).Guess, "more waits here than can have come from elsewhere and go back")
+	niced := all(m, 0)
+	for i := range niced {
+		fill(&niced[i], Weight(0, 19))
+	}
+	assert.False(t, place1(t, Request{Topology: m, Loads: niced}).Guess, "it hardly matters where")
 	whole := place1(t, Request{Topology: smt(topologytest.Spec{}), Loads: all(smt(topologytest.Spec{}), 95), Strategy: NodeWide})
 	assert.True(t, whole.Guess)
 	assert.Contains(t, whole.Reason, "a guess")
@@ -330,7 +360,7 @@ func TestBest(t *testing.T) {
 		{nil, -1, -1, math.Inf(1), ""},
 		{busy(m, nil), -1, 0, math.Inf(1), ""},
 		{busy(m, map[cpuset.CPU]float64{1: 3}), 1, 1, 0, "3 % more is nothing"},
-		{busy(m, map[cpuset.CPU]float64{1: 30}), 1, 0, 0.3, ""},
+		{busy(m, map[cpuset.CPU]float64{1: 30}), 1, 0, 1/0.85 - 1 + 0.3*sharedCPU, ""},
 		{busy(m, nil), 999, 0, math.Inf(1), "it is gone"},
 	} {
 		best, gain := Best(m, tt.loads, tt.before)

@@ -2,6 +2,8 @@ package place
 
 import (
 	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,14 +31,22 @@ func randomRequest(seed uint64) Request {
 	if r.IntN(3) == 0 {
 		req.Within = subset(r, m.Present, 50)
 	}
-	pressure := r.IntN(2) == 0
+	groups := []*Group{nil, {Weight: Weight(0, r.IntN(40)-20)}, {Weight: UnifiedWeight(r.IntN(200))}}
+	groups = append(groups, &Group{Parent: groups[2], Weight: NiceZero})
 	for id := range m.Online.All() {
-		req.Loads = append(req.Loads, Load{CPU: id, Busy: r.Float64(), RunDelay: r.ExpFloat64() * 0.2,
-			HavePressure: pressure, Pressure: r.ExpFloat64(), IRQ: r.Float64() * 0.1, Pinned: r.IntN(3), RTBusy: r.IntN(12) == 0})
+		l := Load{CPU: id, Busy: r.Float64(), IRQ: r.Float64() * 0.1, Steal: r.Float64() * 0.1, Rest: r.ExpFloat64(),
+			RestNiced: r.Float64(), Pinned: r.IntN(3), RTBusy: r.IntN(12) == 0}
+		for range r.IntN(5) {
+			used := r.Float64() * r.Float64()
+			l.Rivals = append(l.Rivals, Rival{TID: kernel.TID(r.IntN(20)), Used: used, Queued: used + r.Float64()*(1-used),
+				Weight: Weight(0, r.IntN(40)-20), RealTime: r.IntN(20) == 0, Group: groups[r.IntN(len(groups))]})
+		}
+		req.Loads = append(req.Loads, l)
 	}
 	for i := range 1 + r.IntN(6) {
 		t := Target{TID: kernel.TID(i + 1), Comm: "t", Allowed: subset(r, m.Present, 70), LastCPU: cpuset.CPU(r.IntN(40) - 1),
-			HomeNode: topology.NodeID(r.IntN(4) - 1), BusyThreads: r.IntN(6), BusyShare: r.Float64() * 4}
+			HomeNode: topology.NodeID(r.IntN(4) - 1), BusyThreads: r.IntN(6), BusyShare: r.Float64() * 4,
+			Weight: Weight(0, r.IntN(40)-20), RealTime: r.IntN(9) == 0, Group: groups[r.IntN(len(groups))]}
 		t.Share = map[cpuset.CPU]float64{t.LastCPU: r.Float64()}
 		req.Targets = append(req.Targets, t)
 	}
@@ -53,6 +63,8 @@ func subset(r *rand.Rand, of cpuset.Set, percent int) cpuset.Set {
 	}
 	return b.Set()
 }
+
+var percentages = regexp.MustCompile(`-?[0-9]+ %`)
 
 func FuzzPlace(f *testing.F) {
 	for seed := range uint64(300) {
@@ -95,6 +107,11 @@ func FuzzPlace(f *testing.F) {
 			require.Equal(t, target.BusyThreads > c.CPUs.Len(), strings.Contains(c.Warning, "busy threads on"), c.Warning)
 			assert.NotEmpty(t, c.Reason)
 			assert.NotContains(t, c.Reason, ", ,")
+			for _, figure := range percentages.FindAllString(c.Reason, -1) {
+				n, err := strconv.Atoi(strings.Fields(figure)[0])
+				require.NoError(t, err)
+				assert.LessOrEqual(t, n, 100, c.Reason)
+			}
 			assert.NotRegexp(t, "(cpu|node|llc) -1", c.Reason)
 		}
 		for _, target := range req.Targets {

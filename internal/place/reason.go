@@ -19,12 +19,10 @@ const (
 	heavy    = 0.7
 	muchSame = 0.35 // of the most loaded CPU
 	movable  = 0.2  // of a CPU
+	felt     = 0.25 // the slowdown from which on it matters
 )
 
-// floats reports whether the load of the slots is such. The kernel's averages
-// count tasks by the weight of their groups: several busy tasks of one session
-// can come to less than one CPU, so whether it is heavy is told by what was
-// measured.
+// floats reports whether the load of the slots is such.
 func (b *board) floats(slots []int) bool {
 	least, most, floating, loose := math.Inf(1), 0.0, 0.0, 0.0
 	used, demand := math.Inf(1), 0.0 // least and most of what was measured
@@ -32,39 +30,29 @@ func (b *board) floats(slots []int) bool {
 		s := &b.slots[i]
 		floating = max(floating, s.load.Busy-s.load.Fixed)
 		loose += max(0, s.load.Busy-s.load.Fixed)
-		least, most = min(least, s.base), max(most, s.base)
-		used, demand = min(used, s.measured), max(demand, s.measured)
+		least, most = min(least, s.slowdown()), max(most, s.slowdown())
+		used, demand = min(used, s.demand), max(demand, s.demand)
 	}
-	return len(slots) > 1 && used >= heavy && floating >= movable && most-least <= muchSame*most &&
+	return len(slots) > 1 && used >= heavy && least >= felt && floating >= movable && most-least <= muchSame*most &&
 		demand-used <= 2*loose // else all of it could come from there to here, and here were still better
 }
 
 // reason says in words why a slot was chosen.
 func (b *board) reason(t *Target, best, next int) string {
 	s := &b.slots[best]
-	words := []string{b.loadWords(s.base)}
+	load := fmt.Sprintf("%d %% busy", percent(s.busy))
 	if s.own > 0.01 {
-		words[0] += " by others"
+		load += " by others"
 	}
-	words = append(words, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu))
-	text := fmt.Sprintf("cpu %d: %s", s.cpu.ID, joinWith(", ", words...))
+	text := fmt.Sprintf("cpu %d: %s (%s)", s.cpu.ID, expected(s.share),
+		joinWith(", ", load, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu)))
 	if next >= 0 {
-		text += fmt.Sprintf("; next cpu %d (%d%%)", b.slots[next].cpu.ID, percent(b.slots[next].base))
+		text += fmt.Sprintf("; next cpu %d (%d %%)", b.slots[next].cpu.ID, percent(b.slots[next].share))
 	}
 	return text
 }
 
-// loadWords says which figure the load is: the kernel's averages, or what was
-// measured while a CPU has time left.
-func (b *board) loadWords(load float64) string {
-	switch {
-	case b.pressure && load >= saturated:
-		return fmt.Sprintf("%d%% pressure", percent(load))
-	case percent(load) > 100:
-		return fmt.Sprintf("%d%% busy and waiting", percent(load))
-	}
-	return fmt.Sprintf("%d%% busy", percent(load))
-}
+func expected(share float64) string { return fmt.Sprintf("%d %% of a CPU expected", percent(share)) }
 
 func (b *board) siblingWords(s *slot) string {
 	if len(s.siblings) == 0 {
@@ -74,7 +62,7 @@ func (b *board) siblingWords(s *slot) string {
 	load := 0.0
 	for _, o := range s.siblings {
 		ids.Add(b.slots[o].cpu.ID)
-		load = max(load, b.slots[o].base)
+		load = max(load, b.slots[o].busy)
 	}
 	is, upTo := "sibling", ""
 	if len(s.siblings) > 1 {
@@ -83,7 +71,7 @@ func (b *board) siblingWords(s *slot) string {
 	if load < idleBelow {
 		return fmt.Sprintf("%s %s idle", is, ids.Set())
 	}
-	return fmt.Sprintf("%s %s %s%d%% busy", is, ids.Set(), upTo, percent(load))
+	return fmt.Sprintf("%s %s %s%d %% busy", is, ids.Set(), upTo, percent(load))
 }
 
 // extraWords are the facts that only some CPUs have.
@@ -100,7 +88,7 @@ func (b *board) extraWords(s *slot) string {
 		out = append(out, fmt.Sprintf("%d tasks pinned there", s.load.Pinned))
 	}
 	if s.load.IRQ >= 0.02 {
-		out = append(out, fmt.Sprintf("%d%% interrupts", percent(s.load.IRQ)))
+		out = append(out, fmt.Sprintf("%d %% interrupts", percent(s.load.IRQ)))
 	}
 	if s.cpu.Isolated {
 		out = append(out, "isolated")
@@ -158,13 +146,30 @@ func (b *board) regionReason(t *Target, regions []region) string {
 	if near.ID == t.LastCPU {
 		where = strings.Replace(where, "where it is now", "it runs there now", 1)
 	}
-	text := fmt.Sprintf("%s (cpus %s): %s", r.name, cpus.Set(),
-		joinWith(", ", b.loadWords(b.meanBase(r.slots))+" on average", where))
+	text := fmt.Sprintf("%s (cpus %s): %s", r.name, cpus.Set(), b.average(r.slots, where))
 	if len(regions) > 1 {
 		next := regions[1]
-		text += fmt.Sprintf("; next %s (%d%%)", next.name, percent(b.meanBase(next.slots)))
+		text += fmt.Sprintf("; next %s (%d %%)", next.name, percent(b.mean(next.slots, shareOf)))
 	}
 	return text
+}
+
+// average says what a thread of a target can expect of some slots together.
+func (b *board) average(slots []int, more string) string {
+	load := fmt.Sprintf("%d %% busy", percent(b.mean(slots, busyOf)))
+	return fmt.Sprintf("%s on average (%s)", expected(b.mean(slots, shareOf)), joinWith(", ", load, more))
+}
+
+func shareOf(s *slot) float64 { return s.share }
+
+func busyOf(s *slot) float64 { return s.busy }
+
+func (b *board) mean(slots []int, figure func(*slot) float64) float64 {
+	sum := 0.0
+	for _, i := range slots {
+		sum += figure(&b.slots[i])
+	}
+	return sum / float64(len(slots))
 }
 
 // joinWords joins the sentences that are not empty.

@@ -167,20 +167,12 @@ func (b *board) several(t *Target, slots, taken []int, how string) Choice {
 		return c
 	}
 	c := Choice{TID: t.TID, Guess: b.floats(slots)}
-	mean := b.meanBase(taken)
+	expected := b.average(taken, how)
 	c.CPUs = b.take(taken, t)
-	c.Reason = fmt.Sprintf("cpus %s: %s on average, %s", c.CPUs, b.loadWords(mean), how)
+	c.Reason = fmt.Sprintf("cpus %s: %s", c.CPUs, expected)
 	if c.Guess {
 		c.Reason = guessWords + c.Reason
 	}
 	c.Warning = b.tooNarrow(t, slots, c.CPUs)
 	return c
-}
-
-func (b *board) meanBase(slots []int) float64 {
-	sum := 0.0
-	for _, i := range slots {
-		sum += b.slots[i].base
-	}
-	return sum / float64(len(slots))
 }

@@ -2,7 +2,10 @@ package procfs
 
 import (
 	"bytes"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
@@ -26,6 +29,76 @@ func (f FS) Cgroup(pid kernel.TID) (Cgroups, error) {
 		return nil, err
 	}
 	return ParseCgroup(b)
+}
+
+// ThreadCgroup reads /proc/PID/task/TID/cgroup: version 1 and threaded cgroups of
+// version 2 may have a thread elsewhere than its process. TID 0 is the process.
+func (f FS) ThreadCgroup(pid, tid kernel.TID) (Cgroups, error) {
+	b, err := f.task(pid, tid, "cgroup")
+	if err != nil {
+		return nil, err
+	}
+	return ParseCgroup(b)
+}
+
+// CgroupMount is where the hierarchy of a controller is mounted.
+type CgroupMount struct {
+	Unified bool   // version 2
+	Root    string // the cgroup at the mount point: what is above it is not visible
+	Point   string // below the root of the FS
+}
+
+// CgroupMount finds a controller's own hierarchy of version 1, else the unified
+// one, in /proc/self/mountinfo (proc_pid_mountinfo(5)).
+func (f FS) CgroupMount(controller string) (CgroupMount, error) {
+	b, err := f.File("self", "mountinfo")
+	if err != nil {
+		return CgroupMount{}, err
+	}
+	var found CgroupMount
+	for line := range bytes.Lines(b) {
+		m, ok := parseCgroupMount(string(line), controller)
+		if !ok || found.Point != "" && m.Unified {
+			continue
+		}
+		m.Point = filepath.Join(f.root, m.Point)
+		if found = m; !m.Unified {
+			break
+		}
+	}
+	if found.Point == "" {
+		return found, fmt.Errorf("no cgroup hierarchy with %s is mounted", controller)
+	}
+	return found, nil
+}
+
+// parseCgroupMount parses a line of mountinfo: id parent major:minor root point
+// options [tags…] - type source options.
+func parseCgroupMount(line, controller string) (m CgroupMount, ok bool) {
+	left, right, _ := strings.Cut(strings.TrimSpace(line), " - ")
+	where, what := strings.Fields(left), strings.Fields(right)
+	if len(where) < 6 || len(what) < 3 {
+		return m, false
+	}
+	m = CgroupMount{Unified: what[0] == "cgroup2", Root: where[3], Point: where[4]}
+	return m, m.Unified || what[0] == "cgroup" && slices.Contains(strings.Split(what[2], ","), controller)
+}
+
+// Has reports whether a cgroup is visible there; path is as in a Cgroup.
+func (m CgroupMount) Has(path string) bool {
+	return m.Root == "/" || path == m.Root || strings.HasPrefix(path, m.Root+"/")
+}
+
+// Number reads a file of a cgroup that holds one number.
+func (m CgroupMount) Number(path, file string) (int, error) {
+	if m.Root != "/" {
+		path = strings.TrimPrefix(path, m.Root)
+	}
+	b, err := readFile(filepath.Join(m.Point, path, file))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(bytes.TrimSpace(b)))
 }
 
 // ParseCgroup parses a cgroup file.
