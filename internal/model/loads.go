@@ -109,9 +109,10 @@ func addShare(target *place.Target, cpu cpuset.CPU, used float64) {
 }
 
 // A CPU is much better than another from this gain of place.Best on, which is
-// that of an idle one over one half busy; a smaller one has to last that many ticks.
+// that of an idle one over one two thirds busy; a smaller one has to last that many
+// ticks.
 const (
-	muchBetter = 1. / 3
+	muchBetter = 0.5
 	lastTicks  = 3
 )
 

@@ -24,7 +24,7 @@ import (
 // which CPU was picked when they got the same to within alike, a share of the
 // better one, or within resolution, of a CPU.
 const (
-	probeTime  = 200 * time.Millisecond
+	probeTime  = 300 * time.Millisecond
 	alike      = 0.1
 	resolution = 0.02
 )

@@ -22,7 +22,7 @@ func TestPinDoesItAndSaysWhichAndWhy(t *testing.T) {
 		assert.Equal(t, kernel.TID(3641), r.tuning.targets[0].TID)
 		assert.Equal(t, tune.ScopeProcess, r.tuning.targets[0].Scope)
 		assert.Equal(t, uint64(36410), r.tuning.targets[0].StartTicks, "the start time guards against reuse of the number")
-		assert.Contains(t, r.line(-2), "0-7 → 5: cpu 5: 1% busy")
+		assert.Contains(t, r.line(-2), "0-7 → 5: cpu 5: 99 % of a CPU expected")
 		assert.Positive(t, r.sampler.refreshed)
 		r.wait(10 * time.Second)
 		assert.NotContains(t, r.line(-2), "0-7 → 5", "the message goes away by itself")
@@ -211,7 +211,7 @@ func TestAffinityEditor(t *testing.T) {
 func TestPlaceMenu(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("o", "s", "p", "r")
-		assert.Contains(t, r.text(), "next cpu 7 (9%)", "it says what it would choose and why")
+		assert.Contains(t, r.text(), "next cpu 7 (96 %)", "it says what it would choose and why")
 		r.press("enter")
 		assert.Empty(t, r.tuning.applied, "and shows the plan first")
 		r.wait(time.Second)

@@ -81,7 +81,7 @@ func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []tune.Ta
 	if t.Strategy == "" {
 		return p, nil, nil
 	}
-	return p, []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 1% busy"}}, nil
+	return p, []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 99 % of a CPU expected"}}, nil
 }
 
 func (f *fakeTuning) Choose(now *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error) {
@@ -93,7 +93,7 @@ func (f *fakeTuning) Choose(now *model.Model, targets []tune.Target, t action.Tu
 	for i, tg := range targets {
 		cpu := cpuset.CPU(5 + i)
 		out = append(out, place.Choice{TID: tg.TID, CPUs: cpuset.Of(cpu),
-			Reason: fmt.Sprintf("cpu %d: 1%% busy, sibling idle, same L3 as now; next cpu 7 (9%%)", cpu)})
+			Reason: fmt.Sprintf("cpu %d: 99 %% of a CPU expected (1 %% busy, sibling 13 idle); next cpu 7 (96 %%)", cpu)})
 	}
 	return out, nil
 }

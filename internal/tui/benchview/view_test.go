@@ -190,7 +190,7 @@ func TestLooks(t *testing.T) {
 		r := sampleResults("x", sampleStudy())
 		r.Runs = r.Runs[:30]
 		p.view.current.event = bench.Event{Done: 30, Total: 44, Left: 98 * time.Second, HaveLeft: true}
-		p.view.current.now = bench.RunResult{Placement: "fifo:10", Index: 6, PID: 3641, CPUs: "5", Reason: "cpu 5: 1% busy, sibling 13 idle"}
+		p.view.current.now = bench.RunResult{Placement: "fifo:10", Index: 6, PID: 3641, CPUs: "5", Reason: "cpu 5: 99 % of a CPU expected (1 % busy, sibling 13 idle)"}
 		p.view.current.results, p.view.current.report = r, bench.Judge(r)
 		return p.view
 	}

@@ -15,7 +15,7 @@ import (
 // samplePlan pins 3 processes with 41 threads; some are refused.
 func samplePlan() tune.Plan {
 	p := tune.Plan{
-		Requests: []tune.Request{{Reason: "least-loaded: cpu 5, 1 % busy"}, {Reason: "least-loaded: cpu 5, 1 % busy"}},
+		Requests: []tune.Request{{Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}, {Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}},
 		Warnings: []string{"docker sets the cpuset of postgres: it may be put back when the container restarts"},
 	}
 	for i := range 41 {
@@ -37,7 +37,7 @@ func with(p tune.Plan, changes ...tune.Change) tune.Plan {
 func TestPlanInWords(t *testing.T) {
 	assert.Equal(t, []Line{
 		{Loud, "set affinity of 3 processes (41 threads): 0-7 → 5"},
-		{Quiet, "least-loaded: cpu 5, 1 % busy"},
+		{Quiet, "least-loaded: cpu 5: 99 % of a CPU expected"},
 		{Quiet, "affinity of idle?[2J (400) is 5 already"},
 		{Refusal, "not the affinity of 2 processes: it is a kernel thread bound to its CPU"},
 		{Warning, "docker sets the cpuset of postgres: it may be put back when the container restarts"},

@@ -82,7 +82,7 @@ func text(v *View, w, h int) string { return ansi.Strip(v.Render(w, h, plain)) }
 
 func made(id uint64, threads int, c tune.Change) tune.Entry {
 	e := tune.Entry{ID: id, Time: time.Date(2026, 11, 20, 14, int(id), 0, 0, time.UTC), User: "root", Command: "pin by key",
-		Reason: "least-loaded: cpu 5, 1% busy", Finished: true}
+		Reason: "least-loaded: cpu 5: 99 % of a CPU expected", Finished: true}
 	for i := range threads {
 		c.TID = c.PID + kernel.TID(i)
 		e.Changes = append(e.Changes, c)
@@ -157,7 +157,7 @@ func TestEntriesOpen(t *testing.T) {
 	v := sample().view()
 	press(v, "down down down down down down enter")
 	out := text(v, 140, 30)
-	assert.Contains(t, out, "pin by key  least-loaded: cpu 5, 1% busy")
+	assert.Contains(t, out, "pin by key  least-loaded: cpu 5: 99 % of a CPU expected")
 	assert.Contains(t, out, "somebody else has changed it since: piton left 5")
 	press(v, "down down down z")
 	e, _ := v.at()
