@@ -117,18 +117,20 @@ func sixLoads(*testing.T) []contest {
 	}
 }
 
-// nicedLoads are a hog at nice n against a CPU that others use for 30 %, against
-// an idle one, and from outside of the probe's group.
+// nicedLoads are a hog at nice n in the probe's session, in another one and in
+// another cgroup, against an idle CPU and such as are used from within the probe's
+// own group. None of them is a close call: short bursts cost a
+// newcomer all their time, long ones half of it.
 func nicedLoads(n int) func(*testing.T) []contest {
 	return func(t *testing.T) []contest {
-		same, some := always(), duty(30, 40*time.Millisecond)
+		same, some, much := always(), duty(10, 40*time.Millisecond), duty(60, 40*time.Millisecond)
 		same.nice = n
 		apart := same
 		apart.session = true
 		out := []contest{
 			{"same session vs idle", [2][]hog{{same}, nil}, ""},
-			{"same session vs 30 %", [2][]hog{{same}, {some}}, ""},
-			{"other session vs 30 %", [2][]hog{{apart}, {some}}, ""},
+			{"same session vs 10 %", [2][]hog{{same}, {some}}, ""},
+			{"other session vs 10 %", [2][]hog{{apart}, {some}}, ""},
 			{"other session vs nice 0", [2][]hog{{apart}, {always()}}, ""},
 		}
 		heavy, light := newCgroup(t, "heavy", 100), newCgroup(t, "light", 10)
@@ -138,7 +140,7 @@ func nicedLoads(n int) func(*testing.T) []contest {
 		}
 		three := []hog{in(always(), light), in(always(), light), in(always(), light)}
 		return append(out,
-			contest{"cpu.weight 10, probe 100, vs 30 %", [2][]hog{{in(same, light)}, {in(some, heavy)}}, heavy},
+			contest{"cpu.weight 10, probe 100, vs 60 %", [2][]hog{{in(same, light)}, {in(much, heavy)}}, heavy},
 			contest{"cpu.weight 10, probe 100, vs nice 0", [2][]hog{{in(same, light)}, {in(always(), heavy)}}, heavy},
 			contest{"cpu.weight 100, probe 10, vs 3 hogs", [2][]hog{{in(same, heavy)}, three}, light})
 	}

@@ -86,3 +86,12 @@ func TestNoGroups(t *testing.T) {
 	g.auto = false
 	assert.Nil(t, g.Of(process(1)), "autogroup is off")
 }
+
+// What a choice of CPUs takes for each task that it looks up.
+func BenchmarkGroups(b *testing.B) {
+	g := NewGroups(procfs.New("/"))
+	self := process(kernel.TID(os.Getpid()))
+	for b.Loop() {
+		g.Of(self)
+	}
+}
