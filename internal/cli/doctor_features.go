@@ -96,7 +96,7 @@ func (d *doctor) load() finding {
 			return f
 		}
 	}
-	f.source = "/proc/stat, and run delay: cannot tell nice 0 from nice 19"
+	f.source = "/proc/stat, and time, run delay and nice by task: what has ended counts as one task at nice 0"
 	if d.byKernel() {
 		d.worse(&f, stateFallback, &feature.Missing{Feature: "run queues by eBPF", Needs: "a kernel with CONFIG_FAIR_GROUP_SCHED"})
 		return f

@@ -16,7 +16,8 @@ const measureWindow = 250 * time.Millisecond
 // measure looks at the machine over measureWindow.
 func (a *app) measure(ctx context.Context) (m *model.Model, err error) {
 	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
-	// The run queues' averages tell best where a task would get most: worth the loading.
+	// By eBPF all times are to the ns, and the run queues' averages count what has
+	// ended: worth the loading.
 	err = a.watch(ctx, measureWindow, needs, sample.EBPFNow, fromSecond(func(seen *model.Model) (bool, error) {
 		m = seen
 		return false, nil

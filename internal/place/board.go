@@ -20,8 +20,8 @@ const (
 	slowCore = 0.45
 	// cpuBound is the CPU share from which on the speed of the core matters.
 	cpuBound = 0.25
-	// sharedCPU: who was there, however little it weighs, loses what the newcomer gets,
-	// and both lose cache; an idle CPU is better than one full of nice 19.
+	// sharedCPU: the tasks already there, however little they weigh, lose what the
+	// newcomer gets, and all lose cache: an idle CPU is better than one full of nice 19.
 	sharedCPU = 0.05
 	// pinnedTask: its load may come back and cannot be moved out of the way.
 	pinnedTask = 0.05

@@ -103,7 +103,7 @@ func (s *slot) leave() {
 // weighRest says what the time weighs that no rival explains: that of tasks that
 // have ended or moved on, and of threads without a row. They are taken to be one
 // at a time, at nice 0 in the root group, unless the run queue's own average
-// tells that more are queued, or that those at nice > 0 weigh less. load is that
+// shows that more are queued, or that those at nice > 0 weigh less. load is that
 // average, less the targets' part.
 func (s *slot) weighRest(load float64) {
 	s.restWeight = NiceZero

@@ -18,6 +18,9 @@ type queue struct {
 const alwaysQueued = 1e-9
 
 func (q *queue) add(weight, queued, used float64) {
+	if queued == 0 {
+		return
+	}
 	q.load += weight * queued
 	q.used += used
 	q.absent += math.Log(max(alwaysQueued, 1-queued))
@@ -122,7 +125,7 @@ func (b *board) share(t *Target, i int) float64 {
 		total := 0.0
 		if q, ok := b.queues[g]; ok {
 			l.others, total = q[i], b.total[g]-q[i].load
-			if b.queues[below] != nil && below != nil {
+			if below != nil && b.queues[below] != nil {
 				l.others.remove(b.entity(below, i))
 			}
 		}
