@@ -46,10 +46,13 @@ func newcomerTo(t *testing.T, m *Model, allowed cpuset.Set) place.Choice {
 
 // Row 18 of the findings: a hog at nice 1 made its CPU look 4 % busy, and chosen.
 func TestTheCPUOfANicedHogIsNotChosen(t *testing.T) {
-	for _, nice := range []int{1, 5, 19} {
-		m := crowd(1, nice, 7)
+	for _, tt := range []struct {
+		nice  int
+		busy1 uint64 // percent
+	}{{1, 7}, {1, 50}, {5, 7}, {5, 30}, {19, 2}} {
+		m := crowd(1, tt.nice, tt.busy1)
 		c := newcomerTo(t, m, m.Topology.Online)
-		assert.Equal(t, "1", c.CPUs.String(), "nice %d: %s", nice, c.Reason)
+		assert.Equal(t, "1", c.CPUs.String(), "nice %d: %s", tt.nice, c.Reason)
 		assert.EqualValues(t, 1, m.LeastLoaded, "the mark agrees")
 	}
 }

@@ -21,8 +21,9 @@ const (
 	// cpuBound is the CPU share from which on the speed of the core matters.
 	cpuBound = 0.25
 	// sharedCPU: the tasks already there, however little they weigh, lose what the
-	// newcomer gets, and all lose cache: an idle CPU is better than one full of nice 19.
-	sharedCPU = 0.05
+	// newcomer gets, and all lose cache. It is just enough to make an idle CPU better
+	// than one full of nice 19.
+	sharedCPU = 0.02
 	// pinnedTask: its load may come back and cannot be moved out of the way.
 	pinnedTask = 0.05
 	pinnedMost = 0.25

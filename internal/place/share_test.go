@@ -91,6 +91,13 @@ func TestANicedHogIsLoad(t *testing.T) {
 	assert.Equal(t, "cpu 1: 99 % of a CPU expected (3 % busy); next cpu 2 (99 %)", c.Reason)
 	c = place1(t, Request{Topology: m, Loads: loads, Within: set("0")})
 	assert.Equal(t, "cpu 0: 56 % of a CPU expected (100 % busy)", c.Reason)
+	for i := range loads {
+		loads[i].Busy = 0
+	}
+	loads[0] = full(on(nil, Weight(0, 19), 1))
+	near := task(m)
+	near.LastCPU = 0
+	assert.Equal(t, "1", place1(t, Request{Topology: m, Loads: loads, Targets: []Target{near}}).CPUs.String(), "nor is one of nice 19, if others are idle")
 }
 
 // A session's nice counts inside it only, so that of two hogs at nice 19 the one
