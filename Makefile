@@ -4,12 +4,15 @@ BIN     := bin/piton
 ARGS    ?=
 FUZZ    ?= 5000x
 TRUTH   ?= 200
+SEEDS   ?= 1500
+SEED    ?=
+DEFECTS := 1 2 3 6 7 8 12 15
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/piton, a static binary
 	$(GO) build -trimpath -ldflags=-s -o $(BIN) ./cmd/piton
@@ -53,12 +56,24 @@ vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that
 		echo "vmtest: skipped: there is no ../shared/vm/run to boot machines with"; \
 	fi
 
+simulate: ## SEEDS random histories of changes, kills, full disks and reused numbers (SEED=N: that one, with its history)
+	SEEDS=$(SEEDS) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate$$' -count=1 -timeout 60m -v
+
+simulate-defects: ## put old defects back, one after the other, and fail unless the simulator finds each
+	@set -e; $(GO) test -tags defects -c -o simulate.test ./internal/change/simulate; \
+	for n in $(DEFECTS); do \
+		if PITON_DEFECT=$$n SEEDS=$(SEEDS) ./simulate.test -test.run '^TestSimulate$$' >simulate.out 2>&1; then \
+			echo "defect $$n was put back, and $(SEEDS) histories did not find it"; exit 1; \
+		fi; \
+		grep -m 1 'seed [0-9]*: ' simulate.out | sed "s/.*\(seed\)/defect $$n: \1/"; \
+	done; rm -f simulate.test simulate.out
+
 bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench -run '^TestTruth' -count=1 -timeout 60m -v
 
-check: lint test race fuzz generated vmtest ## all that a change must pass
+check: lint test race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden generate generated vmtest bench truth check
+.PHONY: help build run test race lint fuzz golden generate generated simulate simulate-defects vmtest bench truth check

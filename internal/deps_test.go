@@ -18,20 +18,22 @@ var layers = [][]string{
 	{"cli"},
 	{"tui"},
 	{"action"},
-	{"profile", "paper"},
+	{"profile", "paper", "change/simulate"},
 	{"report"},
-	{"guard", "partition"},
-	{"tune", "bench", "watch", "field", "target", "rescue"},
+	{"change/guard", "partition"},
+	{"bench", "watch", "field", "target", "rescue"},
+	{"change"},
+	{"change/journal"},
+	{"change/attr"},
 	{"model"},
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq", "userfile"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "pattern"},
+	{"cpuset", "chart", "pattern", "change/defect"},
 }
 
 // allowed are imports inside one layer.
 var allowed = map[string]bool{
-	"bench tune":     true, // a benchmark's child is placed like any task
 	"feature kernel": true,
 	"irq procfs":     true, // threads of handlers are tasks
 	"sample place":   true, // sample.Groups reads the groups that place decides by
@@ -61,15 +63,15 @@ func layerOf(path string) (layer int, name string) {
 	if !ok {
 		return -1, ""
 	}
-	name, _, _ = strings.Cut(rest, "/")
+	layer, name = -1, strings.SplitN(rest, "/", 2)[0]
 	for i, names := range layers {
 		for _, n := range names {
-			if n == name {
-				return i, name
+			if (rest == n || strings.HasPrefix(rest, n+"/")) && (layer < 0 || len(n) > len(name)) {
+				layer, name = i, n
 			}
 		}
 	}
-	return -1, name
+	return layer, name
 }
 
 func TestImportsPointDown(t *testing.T) {
@@ -137,7 +139,7 @@ func TestMapIsTrue(t *testing.T) {
 	_, list, found := strings.Cut(string(text), "# The packages, in dependency order")
 	require.True(t, found)
 	line := map[string]int{}
-	for i, m := range regexp.MustCompile(`(?m)^//\t([a-z][a-z, ]*?)  `).FindAllStringSubmatch(list, -1) {
+	for i, m := range regexp.MustCompile(`(?m)^//\t([a-z][a-z/, ]*?)  `).FindAllStringSubmatch(list, -1) {
 		for _, name := range strings.Split(m[1], ", ") {
 			line[name] = i + 1
 		}

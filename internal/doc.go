@@ -9,11 +9,13 @@
 //
 // Changes go one way too:
 //
-//	key │ flag ─▶ action ──Request──▶ tune.Plan ─▶ journal ─▶ kernel ─▶ read back ──▶ tune.Result
-//	              (targets, place.Place)         (synced before the change)
+//	key │ flag ─▶ action ──Request──▶ change.Plan ──Carry──▶ journal ─▶ kernel ─▶ read back ──▶ change.Outcome
+//	              (targets, place.Place)            (one lock, synced before the change)
 //
-// Benchmarks run the workloads of ../workloads as children of piton, placed by
-// that same second path, and are judged by bench.
+// sudo's child, the guard, profiles, isolation and benchmarks' placements take that
+// same path. What can be changed is a table of attributes, a file each (change/attr).
+// Benchmarks run the workloads of ../workloads as children of piton, and are judged
+// by bench.
 //
 // # The packages, in dependency order
 //
@@ -24,17 +26,20 @@
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
-//	guard          the process that takes a change back unless somebody confirms it
 //	paper          the tables of published studies, run again
 //	report         studies on a page: text, markdown, SVG, HTML
 //	profile        how a machine is tuned, as a file: read, saved, compared
-//	partition      what gives way when CPUs are set apart, and how it comes back
-//	tune           plan, apply, verify, undo, journal
+//	change/simulate  the change path in a made-up hostile world, from a seed
+//	change/guard   the process that reverts a change unless somebody confirms it
+//	partition      what is moved off when CPUs are isolated, and how it is restored
 //	bench          runs, statistics and the results file
 //	watch          single migrations as they happen, and their sums
 //	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
+//	change         plan, consent, carry, undo: the one path of every change
+//	change/journal  the record of every change, and the lock of a user
+//	change/attr    what can be changed: one attribute, one file
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)
@@ -48,5 +53,6 @@
 //	kernel         system calls; the only importer of golang.org/x/sys/unix
 //	chart          figures as SVG and text (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
+//	change/defect  mistakes of the past, put back behind a build tag
 //	pattern        regular expressions compiled when first asked for (pure)
 package internal

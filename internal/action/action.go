@@ -2,7 +2,7 @@
 // the README's key list are all made from it, so they cannot disagree; and the
 // functions by which both keys and flags plan a change.
 //
-// Start at Specs for the verbs, at Pin for what tuning does.
+// Start at Specs for the verbs, at Plan for what tuning does.
 package action
 
 import "slices"

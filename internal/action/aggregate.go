@@ -7,9 +7,9 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/bpf"
+	"piton/internal/change/attr"
 	"piton/internal/feature"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // longSlice is the slice of threads that are aggregated without sched_ext: the
@@ -28,19 +28,18 @@ type aggregation struct {
 func aggregate(want *Tuning) (aggregation, error) {
 	scheduler, err := bpf.OpenAggregate(bpf.DefaultAggregateBound)
 	if errors.Is(err, feature.ErrNotSupported) {
-		slice := longSlice
-		want.Slice = &slice
+		want.Set = append(want.Set, attr.SetSlice(longSlice))
 		return aggregation{reason: fmt.Sprintf("slices of %v: %v", longSlice, err)}, nil
 	}
 	if err != nil {
 		return aggregation{}, err
 	}
-	want.Policy = &tune.PolicySetting{Policy: kernel.Ext}
+	want.Set = append(want.Set, attr.SetPolicy(attr.PolicyValue{Policy: kernel.Ext}))
 	reason := fmt.Sprintf("sched_ext: threads of one address space one after another, for %v at most", bpf.DefaultAggregateBound/2)
 	return aggregation{scheduler, reason}, nil
 }
 
-// release takes the scheduler away; the error says that it was gone before.
+// release ends the scheduler; the error says that it had ended before.
 func (a aggregation) release() error {
 	if a.scheduler == nil {
 		return nil

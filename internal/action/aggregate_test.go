@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 // Where the kernel has sched_ext a process gets its policy, elsewhere a slice;
@@ -22,7 +22,7 @@ func TestPlacerAggregates(t *testing.T) {
 	require.NoError(t, err)
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
-	put := Placer(tune.New(tune.Options{}), topo, nil)
+	put := Placer(change.Local(), topo, nil)
 	placed, err := put(context.Background(), pid, bench.Spec{Aggregate: true, CPUs: before.String()})
 	if slice, probeErr := kernel.System().BaseSlice(); probeErr == nil && slice == 0 && !hasSchedExt() {
 		t.Skip("this kernel has neither sched_ext nor slices: ", err)

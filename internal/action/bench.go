@@ -6,18 +6,19 @@ import (
 	"fmt"
 
 	"piton/internal/bench"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 // Placer places the processes of a benchmark as any process is placed. For those
 // that end with their run the Tuner should have no journal, as there is nothing to
-// undo; with one, Release takes the placement back. measure is asked for the
+// undo; with one, Release undoes the placement. measure is asked for the
 // machine's load when CPUs are to be chosen by it.
-func Placer(t *tune.Tuner, topo *topology.Topology, measure func(context.Context) (*model.Model, error)) bench.PlaceFunc {
+func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Context) (*model.Model, error)) bench.PlaceFunc {
 	return func(ctx context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
 		want, err := ofSpec(spec, topo)
 		if err != nil {
@@ -51,21 +52,20 @@ func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, meas
 			return bench.Placed{}, err
 		}
 	}
-	plan, choices, err := Plan(ctx, d, []tune.Target{{TID: pid}}, want)
+	plan, choices, err := Plan(ctx, d, []change.Target{{TID: pid}}, want)
 	if err != nil {
 		return bench.Placed{}, err
 	}
-	plan.Yes = true // whoever names fifo as a placement has said so
-	result, err := d.Tuner.Apply(ctx, plan)
+	outcome, err := d.Tuner.Carry(ctx, plan, change.Consent{Yes: true}) // whoever names fifo as a placement has consented
 	var out bench.Placed
 	if err == nil {
-		out, err = placed(result, choices)
+		out, err = placed(outcome, choices)
 	}
-	if result.Entry == 0 {
+	if outcome.Entry == 0 {
 		return out, err
 	}
 	undo := func() error {
-		_, err := d.Tuner.Undo(context.WithoutCancel(ctx), tune.UndoRequest{IDs: []uint64{result.Entry}})
+		_, err := d.Tuner.Undo(context.WithoutCancel(ctx), change.UndoRequest{IDs: []uint64{outcome.Entry}})
 		return err
 	}
 	if err != nil {
@@ -77,27 +77,30 @@ func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, meas
 
 // ofSpec is the Tuning that a placement asks for.
 func ofSpec(spec bench.Spec, topo *topology.Topology) (Tuning, error) {
-	t := Tuning{Strategy: spec.Strategy, Nice: spec.Nice}
+	t := Tuning{Strategy: spec.Strategy}
+	if spec.Nice != nil {
+		t.Set = append(t.Set, attr.SetNice(*spec.Nice))
+	}
 	if spec.Policy != nil {
-		t.Policy = &tune.PolicySetting{Policy: spec.Policy.Policy, RTPrio: spec.Policy.RTPrio}
+		t.Set = append(t.Set, attr.SetPolicy(attr.PolicyValue{Policy: spec.Policy.Policy, RTPrio: spec.Policy.RTPrio}))
 	}
 	if spec.CPUs == "" {
 		return t, nil
 	}
-	var err error
-	t.CPUs, err = topology.ParseCPUs(spec.CPUs, topo)
+	cpus, err := topology.ParseCPUs(spec.CPUs, topo)
+	t.Set = append(t.Set, attr.SetAffinity(cpus))
 	return t, err
 }
 
 // placed says where the process is now, or what could not be set.
-func placed(r tune.Result, choices []place.Choice) (bench.Placed, error) {
+func placed(o change.Outcome, choices []place.Choice) (bench.Placed, error) {
 	var out bench.Placed
-	for _, c := range r.Changes {
-		if c.Status == tune.Failed || c.Status == tune.Refused {
-			return out, fmt.Errorf("%s %s: %s", c.Attribute, c.After, c.Reason)
-		}
-		if c.Attribute == tune.Affinity {
-			out.CPUs = c.After
+	if c, bad := o.FirstBad(); bad {
+		return out, fmt.Errorf("%s %s: %s", c.Attribute, attr.Text(c.After), c.Why())
+	}
+	for _, c := range o.Changes {
+		if c.Attribute == attr.Affinity {
+			out.CPUs = attr.Text(c.After)
 		}
 	}
 	if len(choices) > 0 {

@@ -6,17 +6,18 @@ import (
 	"slices"
 	"syscall"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/procfs"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // Choose says which CPUs a Strategy would give to the targets, and plans nothing.
 // The error joins what it says of targets for which there is no CPU.
-func Choose(d Deps, targets []tune.Target, t Tuning) ([]place.Choice, error) {
+func Choose(d Deps, targets []change.Target, t Tuning) ([]place.Choice, error) {
 	_, choices, refused, err := choose(d, targets, t)
 	for _, c := range refused {
 		err = errors.Join(err, errors.New(c.Reason))
@@ -26,7 +27,7 @@ func Choose(d Deps, targets []tune.Target, t Tuning) ([]place.Choice, error) {
 
 // choose asks internal/place for the CPUs of all targets together. A target for
 // which there is no CPU has no request, but a refusal.
-func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, choices []place.Choice, refused []tune.Change, err error) {
+func choose(d Deps, targets []change.Target, t Tuning) (requests []change.Request, choices []place.Choice, refused []change.Change, err error) {
 	if d.Model == nil || d.Model.Topology == nil {
 		return nil, nil, nil, errors.New("the load of the machine is not known yet")
 	}
@@ -36,8 +37,8 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 		Within: t.Within, AllowIsolated: !t.Within.Empty(),
 	}
 	for i, target := range targets {
-		if gone(target) { // let the plan say so
-			requests = append(requests, tune.Request{Targets: targets[i : i+1], Settings: tune.Settings{Affinity: &ask.Topology.Online}})
+		if _, err := d.Tuner.Sched.Affinity(target.TID); errors.Is(err, syscall.ESRCH) { // let the plan say so
+			requests = append(requests, change.Request{Targets: targets[i : i+1], Set: []attr.Setting{attr.SetAffinity(ask.Topology.Online)}})
 			continue
 		}
 		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
@@ -46,35 +47,28 @@ func choose(d Deps, targets []tune.Target, t Tuning) (requests []tune.Request, c
 	if refused = noCPU(err); len(refused) == 0 && err != nil {
 		return nil, nil, nil, err
 	}
-	settings := t.settings()
-	for i := range choices {
-		s := settings
-		s.Affinity = &choices[i].CPUs
-		at := slices.IndexFunc(targets, func(target tune.Target) bool { return target.TID == choices[i].TID })
-		requests = append(requests, tune.Request{
-			Targets: targets[at : at+1], Settings: s,
-			Reason: fmt.Sprintf("%s: %s", t.Strategy, choices[i].Reason),
+	for _, c := range choices {
+		at := slices.IndexFunc(targets, func(target change.Target) bool { return target.TID == c.TID })
+		requests = append(requests, change.Request{
+			Targets: targets[at : at+1], Set: memoryFollows(t.Set, attr.SetAffinity(c.CPUs)),
+			Reason: fmt.Sprintf("%s: %s", t.Strategy, c.Reason),
 		})
 	}
 	return requests, choices, refused, nil
 }
 
-// gone reports whether there is no such task.
-func gone(target tune.Target) bool {
-	_, err := kernel.System().Affinity(target.TID)
-	return errors.Is(err, syscall.ESRCH)
-}
-
 // noCPU are the targets for which Place found none.
-func noCPU(err error) []tune.Change {
-	var out []tune.Change
+func noCPU(err error) []change.Change {
+	var out []change.Change
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
 	for _, e := range all {
 		if none := (*place.NoCPUError)(nil); errors.As(e, &none) {
-			out = append(out, tune.Change{PID: none.TID, TID: none.TID, Comm: none.Comm, Attribute: tune.Affinity, Status: tune.Refused, Reason: none.Why})
+			c := change.Change{Object: attr.Object{PID: none.TID, TID: none.TID, Comm: none.Comm}, Attribute: attr.Affinity}
+			c.Refuse("%s", none.Why)
+			out = append(out, c)
 		}
 	}
 	return out
@@ -83,7 +77,7 @@ func noCPU(err error) []tune.Change {
 // placeTarget is a target as the last sample shows it. One that the sample does
 // not have is too new, and is taken for one busy thread; whether it exists at
 // all is for the plan to find out.
-func placeTarget(d Deps, target tune.Target, groups model.Groups, want Tuning) place.Target {
+func placeTarget(d Deps, target change.Target, groups model.Groups, want Tuning) place.Target {
 	online := d.Model.Topology.Online
 	t := &sample.Task{TID: target.TID, TGID: target.TID}
 	p := place.Target{TID: target.TID, LastCPU: -1, HomeNode: -1, Allowed: online, BusyShare: 1, BusyThreads: 1}
@@ -101,31 +95,24 @@ func placeTarget(d Deps, target tune.Target, groups model.Groups, want Tuning) p
 // competes is what a task weighs, and whether it is real-time, after a Tuning.
 func competes(t *sample.Task, want Tuning) (weight float64, realTime bool) {
 	policy, nice := t.Policy, int(t.Nice)
-	if want.Policy != nil && !want.Policy.Keep {
-		policy = want.Policy.Policy
-	}
-	if want.Nice != nil {
-		nice = *want.Nice
+	for _, s := range want.Set {
+		switch v := s.Value.(type) {
+		case attr.PolicyValue:
+			if !v.Keep {
+				policy = v.Policy
+			}
+		case attr.NiceValue:
+			if s.Attribute == attr.Nice {
+				nice = int(v)
+			}
+		}
 	}
 	return place.Weight(policy, nice), policy.RealTime()
 }
 
 // Find looks a target up in the sample, whose tasks are in order of tid.
-func Find(m *model.Model, target tune.Target) (int, bool) {
+func Find(m *model.Model, target change.Target) (int, bool) {
 	tasks := m.Sample.Tasks
 	i, ok := slices.BinarySearchFunc(tasks, target.TID, func(t *sample.Task, tid kernel.TID) int { return int(t.TID) - int(tid) })
 	return i, ok && (target.StartTicks == 0 || target.StartTicks == tasks[i].StartTicks)
-}
-
-// settings is what the Tuning sets whatever CPUs are chosen.
-func (t Tuning) settings() tune.Settings {
-	s := tune.Settings{
-		Nice: t.Nice, Policy: t.Policy, IOPrio: t.IOPrio, Slice: t.Slice, Clamp: t.Clamp, Cookie: t.Cookie,
-		MemoryFollows: t.MemoryFollows,
-	}
-	if !t.CPUs.Empty() {
-		cpus := t.CPUs
-		s.Affinity = &cpus
-	}
-	return s
 }

@@ -5,15 +5,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // A task competes as it will be after the tuning that its CPUs are chosen for.
 func TestCompetes(t *testing.T) {
-	nice := 5
+	set := func(s ...attr.Setting) Tuning { return Tuning{Set: s} }
 	task := &sample.Task{Nice: 1}
 	for _, tt := range []struct {
 		want     Tuning
@@ -21,10 +21,10 @@ func TestCompetes(t *testing.T) {
 		realTime bool
 	}{
 		{Tuning{}, 820, false},
-		{Tuning{Nice: &nice}, 335, false},
-		{Tuning{Policy: &tune.PolicySetting{Policy: kernel.Idle}}, 3, false},
-		{Tuning{Policy: &tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 1}}, 820, true},
-		{Tuning{Policy: &tune.PolicySetting{RTPrio: 1, Keep: true}}, 820, false},
+		{set(attr.SetNice(5), attr.SetAutogroup(9)), 335, false},
+		{set(attr.SetPolicy(attr.PolicyValue{Policy: kernel.Idle})), 3, false},
+		{set(attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 1})), 820, true},
+		{set(attr.SetPolicy(attr.PolicyValue{RTPrio: 1, Keep: true})), 820, false},
 	} {
 		weight, realTime := competes(task, tt.want)
 		assert.Equal(t, tt.weight, weight)

@@ -6,10 +6,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tune"
 )
 
 // queue is a line of a NIC on a node.
@@ -20,11 +21,11 @@ func queue(number int, nic string, node int, flow irq.Flow, index int) *irq.Row 
 	}}}
 }
 
-// dealt is where each line was sent.
-func dealt(requests []tune.Request) map[string]string {
+// sent is where each line was sent.
+func sent(requests []change.Request) map[string]string {
 	out := map[string]string{}
 	for _, r := range requests {
-		out[r.Files[0].Path] = r.Files[0].Value
+		out[r.Files[0].Path] = attr.Text(r.Files[0].Value)
 	}
 	return out
 }
@@ -37,8 +38,7 @@ func TestSpreadPutsQueuesOnDifferentCores(t *testing.T) {
 	}
 	byCore, onNode := map[int]int{}, 0
 	for i, r := range SpreadIRQs(lines, topo, topo.Online) {
-		set, err := cpuset.Parse(r.Files[0].Value)
-		assert.NoError(t, err)
+		set := attr.CPUs(r.Files[0].Value)
 		assert.Equal(t, 1, set.Len())
 		cpu, ok := topo.CPU(set.First())
 		assert.True(t, ok)
@@ -53,21 +53,20 @@ func TestSpreadPutsQueuesOnDifferentCores(t *testing.T) {
 
 	again := SpreadIRQs(lines, topo, topo.Nodes[1].CPUs)
 	for _, r := range again {
-		set, _ := cpuset.Parse(r.Files[0].Value)
-		assert.True(t, set.SubsetOf(topo.Nodes[1].CPUs))
+		assert.True(t, attr.CPUs(r.Files[0].Value).SubsetOf(topo.Nodes[1].CPUs))
 	}
 	assert.Len(t, onCPUs(again), 8, "four cores, both siblings of each")
 }
 
-func onCPUs(requests []tune.Request) map[string]int {
+func onCPUs(requests []change.Request) map[string]int {
 	out := map[string]int{}
 	for _, r := range requests {
-		out[r.Files[0].Value]++
+		out[attr.Text(r.Files[0].Value)]++
 	}
 	return out
 }
 
-func TestSpreadPairsWaysAndDealsEvenly(t *testing.T) {
+func TestSpreadPairsWaysEvenly(t *testing.T) {
 	topo := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4})
 	var lines []*irq.Row
 	for i := range 4 {
@@ -76,7 +75,7 @@ func TestSpreadPairsWaysAndDealsEvenly(t *testing.T) {
 	config := queue(40, "virtio0", -1, irq.NoQueue, 0)
 	others := []*irq.Row{queue(41, "", -1, irq.NoQueue, 0), queue(42, "", -1, irq.NoQueue, 0), queue(43, "", -1, irq.NoQueue, 0)}
 	requests := SpreadIRQs(append(append([]*irq.Row{config}, lines...), others...), topo, topo.Online)
-	at := dealt(requests)
+	at := sent(requests)
 	for i := range 4 {
 		assert.Equal(t, at[irq.AffinityFile(24+2*i)], at[irq.AffinityFile(25+2*i)], "both ways of queue %d", i)
 	}
@@ -84,7 +83,7 @@ func TestSpreadPairsWaysAndDealsEvenly(t *testing.T) {
 	for _, line := range append(others, config) {
 		cpus[at[irq.AffinityFile(line.Number)]]++
 	}
-	assert.Len(t, cpus, 4, "the others are dealt out evenly")
+	assert.Len(t, cpus, 4, "the others are spread evenly")
 	assert.Equal(t, requests, SpreadIRQs(append(append([]*irq.Row{config}, lines...), others...), topo, topo.Online), "the same each time")
 }
 
@@ -105,7 +104,7 @@ func TestSpreadKeepsWithinTheCPUs(t *testing.T) {
 			low, high = min(low, n), max(high, n)
 		}
 		assert.Len(t, count, min(cpus.Len(), 100))
-		assert.LessOrEqual(t, high-low, 1, "dealt out evenly over %s", text)
+		assert.LessOrEqual(t, high-low, 1, "spread evenly over %s", text)
 	}
 }
 
@@ -114,12 +113,12 @@ func TestThreadsMoveWithTheirLine(t *testing.T) {
 	line.Threads = []irq.Thread{{TID: 77, Comm: "irq/24-eth0"}}
 	line.Requested = irq.Mask{Set: cpuset.Of(0, 1), OK: true}
 	r := MoveIRQs([]*irq.Row{line}, cpuset.Of(2))[0]
-	assert.Equal(t, []tune.Target{{TID: 77, Scope: tune.ScopeThread}}, r.Targets)
+	assert.Equal(t, []change.Target{{TID: 77, Scope: change.ScopeThread}}, r.Targets)
 	line.Threads[0].Bound = true
 	assert.Empty(t, MoveIRQs([]*irq.Row{line}, cpuset.Of(2))[0].Targets, "the kernel moves it")
 	line.Threads[0].Bound = false
-	assert.Equal(t, "2", r.Settings.Affinity.String())
-	assert.Equal(t, []tune.FileSetting{{Attribute: tune.IRQAffinity, Path: "/proc/irq/24/smp_affinity_list", Name: "irq 24 (eth0-rx-0)", Value: "2"}}, r.Files)
+	assert.Equal(t, []attr.Setting{attr.SetAffinity(cpuset.Of(2))}, r.Set)
+	assert.Equal(t, []attr.FileSetting{attr.SetFile(attr.IRQAffinity, "/proc/irq/24/smp_affinity_list", "irq 24 (eth0-rx-0)", cpuset.Of(2))}, r.Files)
 	assert.Empty(t, MoveIRQs([]*irq.Row{line}, cpuset.Of(0, 1))[0].Targets, "it is there already")
 	line.Control = irq.Managed
 	assert.Empty(t, MoveIRQs([]*irq.Row{line}, cpuset.Of(2))[0].Targets, "it will be refused")
@@ -130,13 +129,13 @@ func TestSetQueues(t *testing.T) {
 	nic := irq.NIC{Name: "eth0", Rx: []irq.RxQueue{{Index: 0}, {Index: 1}}, Tx: []irq.TxQueue{{Index: 0}, {Index: 1}}}
 	some, off, flows, entries := cpuset.Of(0, 1), cpuset.Set{}, 4096, 32768
 	files := SetQueues([]irq.NIC{nic}, QueueSettings{RPS: &some, XPS: &off, Flows: &flows, Entries: &entries, Only: cpuset.Of(1)})[0].Files
-	assert.Equal(t, []tune.FileSetting{
-		{Attribute: tune.RFSEntries, Path: "/proc/sys/net/core/rps_sock_flow_entries", Name: "net.core.rps_sock_flow_entries", Value: "32768"},
-		{Attribute: tune.RPSCPUs, Path: "/sys/class/net/eth0/queues/rx-1/rps_cpus", Name: "eth0 rx-1", Value: "0-1"},
-		{Attribute: tune.RPSFlows, Path: "/sys/class/net/eth0/queues/rx-1/rps_flow_cnt", Name: "eth0 rx-1", Value: "4096"},
-		{Attribute: tune.XPSCPUs, Path: "/sys/class/net/eth0/queues/tx-1/xps_cpus", Name: "eth0 tx-1", Value: ""},
+	assert.Equal(t, []attr.FileSetting{
+		attr.SetFile(attr.RFSEntries, "/proc/sys/net/core/rps_sock_flow_entries", "net.core.rps_sock_flow_entries", attr.Count(32768)),
+		attr.SetFile(attr.RPSCPUs, "/sys/class/net/eth0/queues/rx-1/rps_cpus", "eth0 rx-1", some),
+		attr.SetFile(attr.RPSFlows, "/sys/class/net/eth0/queues/rx-1/rps_flow_cnt", "eth0 rx-1", attr.Count(4096)),
+		attr.SetFile(attr.XPSCPUs, "/sys/class/net/eth0/queues/tx-1/xps_cpus", "eth0 tx-1", off),
 	}, files)
 	assert.Len(t, SetQueues([]irq.NIC{nic}, QueueSettings{RPS: &some})[0].Files, 2)
 	assert.Empty(t, SetQueues([]irq.NIC{nic}, QueueSettings{RPS: &some, Only: cpuset.Of(7)}))
-	assert.Equal(t, tune.DefaultIRQAffinity, DefaultIRQCPUs(some).Files[0].Attribute)
+	assert.Equal(t, attr.DefaultIRQAffinity, DefaultIRQCPUs(some).Files[0].Attribute)
 }

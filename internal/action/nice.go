@@ -3,25 +3,24 @@ package action
 import (
 	"context"
 	"slices"
-	"strconv"
 
-	"piton/internal/kernel"
-	"piton/internal/tune"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 // planNice steps each thread from its own nice value. Those are read from the
 // kernel and not from the last sample, so that quick key presses add up.
-func planNice(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tune.Plan, error) {
-	requests := niceRequests(targets, t)
+func planNice(ctx context.Context, d Deps, targets []change.Target, t Tuning) (change.Plan, error) {
+	requests := niceRequests(d, targets, t)
 	plan, err := d.Tuner.Plan(ctx, requests)
-	apart := func(c tune.Change) bool {
-		now, err := strconv.Atoi(c.Before)
-		return err == nil && c.After != strconv.Itoa(stepped(now, t.NiceBy))
+	apart := func(c change.Change) bool {
+		now, known := c.Before.(attr.NiceValue)
+		return known && c.After != stepped(now, t.NiceBy).Value
 	}
 	if err != nil || !slices.ContainsFunc(plan.Changes, apart) {
 		return plan, err
 	}
-	var each []tune.Request
+	var each []change.Request
 	for _, r := range requests {
 		each = append(each, byThread(r, plan.Changes, t.NiceBy)...)
 	}
@@ -29,45 +28,46 @@ func planNice(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tun
 }
 
 // niceRequests steps each target from the nice value of its first thread.
-func niceRequests(targets []tune.Target, t Tuning) []tune.Request {
-	out := make([]tune.Request, len(targets))
+func niceRequests(d Deps, targets []change.Target, t Tuning) []change.Request {
+	out := make([]change.Request, len(targets))
 	for i, target := range targets {
-		now, err := kernel.System().Nice(target.TID)
+		now, err := d.Tuner.Sched.Nice(target.TID)
 		if err != nil {
 			now = 0 // the plan says what is wrong with the target
 		}
-		nice := stepped(now, t.NiceBy)
-		out[i] = tune.Request{Targets: targets[i : i+1], Reason: t.Reason, Settings: tune.Settings{Nice: &nice}}
+		out[i] = change.Request{Targets: targets[i : i+1], Reason: t.Reason, Set: []attr.Setting{stepped(attr.NiceValue(now), t.NiceBy)}}
 	}
 	return out
 }
 
 // byThread is a process's request as one for each nice value that its threads
 // come to. Threads born meanwhile have their parents'.
-func byThread(r tune.Request, seen []tune.Change, by int) []tune.Request {
+func byThread(r change.Request, seen []change.Change, by int) []change.Request {
 	process := r.Targets[0]
-	var out []tune.Request
-	at := map[int]int{} // in out
+	var out []change.Request
+	at := map[attr.Setting]int{} // in out
 	for _, c := range seen {
-		now, err := strconv.Atoi(c.Before)
-		if err != nil || c.PID != process.TID || process.Scope != tune.ScopeProcess {
+		now, known := c.Before.(attr.NiceValue)
+		if !known || c.PID != process.TID || process.Scope != change.ScopeProcess {
 			continue
 		}
 		nice := stepped(now, by)
 		i, ok := at[nice]
 		if !ok {
 			i, at[nice] = len(out), len(out)
-			out = append(out, tune.Request{Reason: r.Reason, Settings: tune.Settings{Nice: &nice}})
+			out = append(out, change.Request{Reason: r.Reason, Set: []attr.Setting{nice}})
 		}
-		out[i].Targets = append(out[i].Targets, tune.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: tune.ScopeThread})
+		out[i].Targets = append(out[i].Targets, change.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: change.ScopeThread})
 	}
 	switch len(out) {
 	case 0:
-		return []tune.Request{r}
+		return []change.Request{r}
 	case 1: // all alike
 		out[0].Targets = r.Targets
 	}
 	return out
 }
 
-func stepped(nice, by int) int { return min(max(nice+by, -20), 19) }
+func stepped(nice attr.NiceValue, by int) attr.Setting {
+	return attr.SetNice(min(max(int(nice)+by, -20), 19))
+}

@@ -170,7 +170,7 @@ var viewSpecs = []Spec{
 var appSpecs = []Spec{
 	{ID: "app.help", In: everywhere, Keys: []string{"f1", "?", "h"}, Label: "F1 ? h", Short: "Help", Help: "this help; says why a value is missing"},
 	{ID: "app.setup", In: everywhere, Keys: []string{"f2", "S"}, Label: "F2 S", Short: "Setup", Help: "columns and display"},
-	{ID: "app.back", In: everywhere, Keys: []string{"esc"}, Label: "Esc", Help: "close, or take back the search and the filter"},
+	{ID: "app.back", In: everywhere, Keys: []string{"esc"}, Label: "Esc", Help: "close, or clear the search and the filter"},
 	{ID: "app.repaint", In: everywhere, Keys: []string{"ctrl+l"}, Label: "^L", Help: "repaint the screen"},
 	{ID: "app.suspend", In: everywhere, Keys: []string{"ctrl+z"}, Label: "^Z", Help: "suspend; fg comes back"},
 	{ID: "app.quit", In: everywhere, Keys: []string{"f10", "q", "ctrl+c"}, Label: "F10 q ^C", Short: "Quit", Help: "quit"},

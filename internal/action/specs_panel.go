@@ -18,9 +18,9 @@ var panelSpecs = []Spec{
 	{ID: "panel.allowed", In: panel, Keys: []string{"f"}, Label: "f", Short: "On/may", Disabled: notHolding,
 		Help: "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there"},
 	{ID: "panel.isolate", In: panel, Keys: []string{"I"}, Label: "I", Short: "Isolate", Verb: "isolate", Mutates: true, Disabled: notHolding,
-		Help: "isolate the ticked CPUs, or those under the cursor: tasks and IRQs give way; lists what cannot"},
+		Help: "isolate the ticked CPUs, or those under the cursor: move tasks and IRQs off; lists what cannot be moved"},
 	{ID: "panel.include", In: panel, Keys: []string{"i"}, Label: "i", Short: "Include", Verb: "include", Mutates: true, Disabled: notHolding,
-		Help: "include them again: what gave way comes back, deliberate pins as they were"},
+		Help: "include them again: restore what was moved off, deliberate pins as they were"},
 	{ID: "panel.untick", In: panel, Keys: []string{"U"}, Label: "U", Help: "untick all"},
 	{ID: "panel.number", In: panel, Keys: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Label: "0-9", Help: "jump to a CPU"},
 }

@@ -2,69 +2,66 @@ package action
 
 import (
 	"context"
-	"time"
+	"slices"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
-	"piton/internal/tune"
 )
 
-// Tuning is what a user wants of some tasks; what is nil or zero stays as it is.
+// Tuning is what a user wants of some tasks.
 type Tuning struct {
-	CPUs     cpuset.Set     // these CPUs; or
-	Strategy place.Strategy // chosen by load and topology,
+	// Set is what each target gets. Memory near CPUs that are not named is near those
+	// that Set or the Strategy gives it.
+	Set      []attr.Setting
+	Strategy place.Strategy // besides: CPUs chosen by load and topology,
 	Within   cpuset.Set     // among these (isolated ones too, as they were named); empty = anywhere
-	Nice     *int
-	NiceBy   int // instead of all else: added to each thread's nice value, which ends at -20 and 19
-	Policy   *tune.PolicySetting
-	IOPrio   *kernel.IOPrio
-	Slice    *time.Duration // EEVDF's; 0 = the default
-	Clamp    *tune.ClampSetting
-	Cookie   *tune.CookieSetting
-	// Autogroup is a nice value for the whole sessions of the targets.
-	Autogroup *int
-	// MemoryFollows moves the pages to the nodes of the CPUs.
-	MemoryFollows bool
-	Reason        string // for the journal when no strategy gives one
+	NiceBy   int            // instead of all else: added to each thread's nice value, which ends at -20 and 19
+	Reason   string         // for the journal when no strategy gives one
 }
 
 // Empty reports whether nothing is to be changed.
-func (t Tuning) Empty() bool {
-	return t.CPUs.Empty() && t.Strategy == "" && t.NiceBy == 0 && t.Autogroup == nil && t.settings() == tune.Settings{}
-}
+func (t Tuning) Empty() bool { return len(t.Set) == 0 && t.Strategy == "" && t.NiceBy == 0 }
 
 // Deps is what tuning works with.
 type Deps struct {
-	Tuner *tune.Tuner
+	Tuner *change.Tuner
 	// Model is the machine as it was last seen; only a Strategy needs it.
 	Model *model.Model
 }
 
-// Plan finds out what a Tuning would change, and changes nothing; the Plan is
-// applied by Deps.Tuner. With a Strategy it returns the CPUs chosen as well.
-func Plan(ctx context.Context, d Deps, targets []tune.Target, t Tuning) (tune.Plan, []place.Choice, error) {
+// Plan finds out what a Tuning would change, and changes nothing; Deps.Tuner carries
+// the Plan out. With a Strategy it returns the CPUs chosen as well.
+func Plan(ctx context.Context, d Deps, targets []change.Target, t Tuning) (change.Plan, []place.Choice, error) {
 	if t.NiceBy != 0 {
 		plan, err := planNice(ctx, d, targets, t)
 		return plan, nil, err
 	}
-	requests := []tune.Request{{Targets: targets, Settings: t.settings(), Reason: t.Reason}}
+	requests := []change.Request{{Targets: targets, Set: memoryFollows(t.Set), Reason: t.Reason}}
 	var choices []place.Choice
-	var refused []tune.Change
-	switch {
-	case t.Strategy != "":
+	var refused []change.Change
+	if t.Strategy != "" {
 		var err error
 		if requests, choices, refused, err = choose(d, targets, t); err != nil {
-			return tune.Plan{}, nil, err
+			return change.Plan{}, nil, err
 		}
-	case t.Autogroup != nil && t.settings() == tune.Settings{}:
-		requests = nil
-	}
-	if t.Autogroup != nil {
-		requests = append(requests, tune.Request{Files: d.Tuner.Sessions(targets, *t.Autogroup), Reason: t.Reason})
 	}
 	plan, err := d.Tuner.Plan(ctx, requests)
 	plan.Changes = append(plan.Changes, refused...)
 	return plan, choices, err
+}
+
+// memoryFollows joins settings, and gives the wish for memory near the CPUs that they
+// set these CPUs.
+func memoryFollows(set []attr.Setting, more ...attr.Setting) []attr.Setting {
+	set = slices.Concat(set, more)
+	cpus, given := change.Request{Set: set}.Affinity()
+	for i, s := range set {
+		if m, ok := s.Value.(attr.MemoryValue); ok && given && m.Near && m.CPUs.Empty() {
+			set[i] = attr.SetMemoryNear(attr.CPUs(cpus))
+		}
+	}
+	return set
 }

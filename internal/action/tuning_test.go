@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -20,7 +21,6 @@ import (
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tune"
 )
 
 // sleeper is a child that ends with the test.
@@ -55,50 +55,61 @@ func TestPlanChoosesDifferentCores(t *testing.T) {
 		t.Skip("needs CPUs 0 and 1")
 	}
 	a, b := sleeper(t), sleeper(t)
-	d := Deps{Tuner: tune.New(tune.Options{}), Model: machine(2, min(a, b), max(a, b))}
-	targets := []tune.Target{{TID: a}, {TID: b}, {TID: 2147483647}}
+	d := Deps{Tuner: change.Local(), Model: machine(2, min(a, b), max(a, b))}
+	targets := []change.Target{{TID: a}, {TID: b}, {TID: 2147483647}}
 	plan, choices, err := Plan(context.Background(), d, targets, Tuning{Strategy: place.LeastLoaded})
 	require.NoError(t, err)
 	require.Len(t, choices, 2)
 	assert.Equal(t, "0-1", choices[0].CPUs.Or(choices[1].CPUs).String(), "a core each")
 	require.Len(t, plan.Changes, 3)
-	status := map[kernel.TID]tune.Status{}
+	status := map[kernel.TID]attr.Status{}
 	for _, c := range plan.Changes {
 		status[c.TID] = c.Status
 	}
-	assert.Equal(t, map[kernel.TID]tune.Status{a: tune.Planned, b: tune.Planned, 2147483647: tune.Refused}, status)
+	assert.Equal(t, map[kernel.TID]attr.Status{a: attr.Planned, b: attr.Planned, 2147483647: attr.Refused}, status)
+}
+
+// TestMemoryFollows: memory near CPUs that are not named is near those that are given.
+func TestMemoryFollows(t *testing.T) {
+	near := func(cpus ...cpuset.CPU) attr.Setting { return attr.SetMemoryNear(cpuset.Of(cpus...)) }
+	given := attr.SetAffinity(cpuset.Of(1))
+	wish := []attr.Setting{near(), attr.SetNice(1)}
+	assert.Equal(t, []attr.Setting{near(1), attr.SetNice(1), given}, memoryFollows(wish, given))
+	assert.Equal(t, near(), wish[0], "the wish is as it was")
+	assert.Equal(t, []attr.Setting{near(7), given}, memoryFollows([]attr.Setting{near(7), given}))
+	assert.Equal(t, wish, memoryFollows(wish), "near those that the process has")
 }
 
 func TestPlanSaysWhereThereIsNoCPU(t *testing.T) {
 	pid := sleeper(t)
-	d := Deps{Tuner: tune.New(tune.Options{}), Model: machine(2, pid)}
-	plan, choices, err := Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{Strategy: place.LeastLoaded, Within: cpuset.Of(7)})
+	d := Deps{Tuner: change.Local(), Model: machine(2, pid)}
+	plan, choices, err := Plan(context.Background(), d, []change.Target{{TID: pid}}, Tuning{Strategy: place.LeastLoaded, Within: cpuset.Of(7)})
 	require.NoError(t, err)
 	assert.Empty(t, choices)
 	require.Len(t, plan.Changes, 1)
-	assert.Equal(t, tune.Refused, plan.Changes[0].Status)
+	assert.Equal(t, attr.Refused, plan.Changes[0].Status)
 	assert.NotEmpty(t, plan.Changes[0].Reason)
 }
 
 func TestPlanNeedsTheLoad(t *testing.T) {
-	d := Deps{Tuner: tune.New(tune.Options{})}
-	_, _, err := Plan(context.Background(), d, []tune.Target{{TID: sleeper(t)}}, Tuning{Strategy: place.Spread})
+	d := Deps{Tuner: change.Local()}
+	_, _, err := Plan(context.Background(), d, []change.Target{{TID: sleeper(t)}}, Tuning{Strategy: place.Spread})
 	assert.ErrorContains(t, err, "not known yet")
-	_, _, err = Plan(context.Background(), d, []tune.Target{{TID: 1}}, Tuning{})
-	var usage tune.UsageError
+	_, _, err = Plan(context.Background(), d, []change.Target{{TID: 1}}, Tuning{})
+	var usage attr.UsageError
 	assert.ErrorAs(t, err, &usage, "nothing to set")
 }
 
 func TestNiceBySteps(t *testing.T) {
 	pid := sleeper(t)
-	d := Deps{Tuner: tune.New(tune.Options{})}
+	d := Deps{Tuner: change.Local()}
 	want, err := kernel.System().Nice(pid) // the tests' own, mostly 0
 	require.NoError(t, err)
 	for _, by := range []int{1, 1, 30} {
 		want = min(want+by, 19)
-		plan, _, err := Plan(context.Background(), d, []tune.Target{{TID: pid}}, Tuning{NiceBy: by})
+		plan, _, err := Plan(context.Background(), d, []change.Target{{TID: pid}}, Tuning{NiceBy: by})
 		require.NoError(t, err)
-		_, err = d.Tuner.Apply(context.Background(), plan)
+		_, err = d.Tuner.Carry(context.Background(), plan, change.Consent{})
 		require.NoError(t, err)
 		nice, err := kernel.System().Nice(pid)
 		require.NoError(t, err)
@@ -113,12 +124,12 @@ func TestNiceStepsEachThreadFromItsOwn(t *testing.T) {
 	if own > 10 {
 		t.Skip("needs room to raise nice")
 	}
-	d, targets := Deps{Tuner: tune.New(tune.Options{})}, []tune.Target{{TID: pid}}
+	d, targets := Deps{Tuner: change.Local()}, []change.Target{{TID: pid}}
 	var worker kernel.TID
-	var up, down tune.Plan
+	var up, down change.Plan
 	require.NoError(t, kernel.OnThread(func() (err error) {
 		worker = kernel.TID(syscall.Gettid())
-		if err = kernel.System().SetNice(worker, own+5); err != nil {
+		if err = kernel.System().SetAttr(0, kernel.SchedAttr{Nice: own + 5}); err != nil {
 			return err
 		}
 		if up, _, err = Plan(context.Background(), d, targets, Tuning{NiceBy: 1}); err != nil {
@@ -127,15 +138,15 @@ func TestNiceStepsEachThreadFromItsOwn(t *testing.T) {
 		down, _, err = Plan(context.Background(), d, targets, Tuning{NiceBy: -40})
 		return err
 	}))
-	after := map[kernel.TID]string{}
+	after := map[kernel.TID]attr.Value{}
 	for _, c := range up.Changes {
 		after[c.TID] = c.After
 	}
-	assert.Equal(t, strconv.Itoa(own+1), after[pid])
-	assert.Equal(t, strconv.Itoa(own+6), after[worker])
+	assert.Equal(t, attr.NiceValue(own+1), after[pid])
+	assert.Equal(t, attr.NiceValue(own+6), after[worker])
 	assert.Len(t, up.Requests, 2, "one for each value")
 	require.Len(t, down.Requests, 1, "all alike")
-	assert.Equal(t, tune.ScopeProcess, down.Requests[0].Targets[0].Scope)
+	assert.Equal(t, change.ScopeProcess, down.Requests[0].Targets[0].Scope)
 }
 
 func TestPlacer(t *testing.T) {
@@ -145,7 +156,7 @@ func TestPlacer(t *testing.T) {
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
 	measured := 0
-	put := Placer(tune.New(tune.Options{}), topo, func(context.Context) (*model.Model, error) {
+	put := Placer(change.Local(), topo, func(context.Context) (*model.Model, error) {
 		measured++
 		return machine(2, pid), nil
 	})

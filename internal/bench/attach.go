@@ -62,7 +62,7 @@ func (r *Runner) attach(ctx context.Context, study Study, s slot, started func(R
 
 func (r *Runner) period(ctx context.Context, study Study, run *RunResult, started func(RunResult)) (err error) {
 	// The process keeps its number as long as this is held.
-	held, err := r.Scheduler.Hold(run.PID)
+	held, err := kernel.SystemWriter().Hold(run.PID, 0)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
 )
 
@@ -65,7 +66,7 @@ func TestRealTimePlacementHoldsForAllThreads(t *testing.T) {
 	r.Place = func(_ context.Context, pid kernel.TID, spec Spec) (Placed, error) {
 		threads, err := r.Proc.Threads(pid)
 		for _, tid := range threads {
-			err = errors.Join(err, r.Scheduler.SetAttr(tid, kernel.SchedAttr{Policy: spec.Policy.Policy, RTPrio: spec.Policy.RTPrio}))
+			err = errors.Join(err, kerneltest.Of(t, pid, tid).SetPolicy(spec.Policy.Policy, spec.Policy.RTPrio, false))
 		}
 		return Placed{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 func TestOrderInterleavesAndRotates(t *testing.T) {
@@ -167,7 +168,7 @@ func TestPlacesBeforeTheWorkBeginsAndReleasesAfter(t *testing.T) {
 		threads, err := r.Proc.Threads(pid)
 		require.NoError(t, err)
 		for _, tid := range threads {
-			require.NoError(t, r.Scheduler.SetAffinity(tid, cpuset.Of(cpu)))
+			require.NoError(t, kerneltest.Of(t, pid, tid).SetAffinity(cpuset.Of(cpu)))
 		}
 		return Placed{CPUs: "1", Reason: "asked for", Release: func() error {
 			assert.True(t, gone(pid), "released once the process has ended")
@@ -206,19 +207,17 @@ func TestRefusedPlacementFailsTheRun(t *testing.T) {
 }
 
 func TestTouchedRunsAreSeen(t *testing.T) {
-	for name, touch := range map[string]func(r *Runner, pid kernel.TID) error{
-		"policy": func(r *Runner, pid kernel.TID) error {
-			return r.Scheduler.SetAttr(pid, kernel.SchedAttr{Policy: kernel.Batch})
-		},
-		"nice":     func(r *Runner, pid kernel.TID) error { return r.Scheduler.SetNice(pid, 7) },
-		"affinity": func(r *Runner, pid kernel.TID) error { return pinToFirst(t, r, pid) },
+	for name, touch := range map[string]func(kernel.Task) error{
+		"policy":   func(task kernel.Task) error { return task.SetPolicy(kernel.Batch, 0, false) },
+		"nice":     func(task kernel.Task) error { return task.SetNice(7) },
+		"affinity": func(task kernel.Task) error { return pinToFirst(t, task) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
 			study := Study{Workload: "sleep", Args: []string{"--ms", "1"}, Placements: []Placement{Normal}, Runs: 1}
 			res, err := r.Run(t.Context(), study, func(e Event) {
 				if e.Kind == RunStarted {
-					require.NoError(t, touch(r, e.Run.PID))
+					require.NoError(t, touch(kerneltest.Of(t, e.Run.PID, e.Run.PID)))
 				}
 			})
 			require.NoError(t, err)
@@ -232,12 +231,12 @@ func TestTouchedRunsAreSeen(t *testing.T) {
 	}
 }
 
-func pinToFirst(t *testing.T, r *Runner, pid kernel.TID) error {
+func pinToFirst(t *testing.T, task kernel.Task) error {
 	allowed := mustAffinity(t)
 	if allowed.Len() < 2 {
 		t.Skip("one CPU: no other affinity to set")
 	}
-	return r.Scheduler.SetAffinity(pid, cpuset.Of(allowed.First()))
+	return task.SetAffinity(cpuset.Of(allowed.First()))
 }
 
 func mustAffinity(t *testing.T) cpuset.Set {

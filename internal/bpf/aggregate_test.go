@@ -94,8 +94,9 @@ func TestAggregateEndsWithItsProcess(t *testing.T) {
 	openAggregate(t, DefaultAggregateBound).Close()
 	owner, _ := start(t, "aggregate")
 	require.Equal(t, "enabled", schedExtState(t))
-	hog := hogs(t, 1)[0]
-	require.NoError(t, kernel.System().SetPolicy(hog, kernel.Ext, 0, false))
+	spinner := hogs(t, 1)
+	hog := spinner.tids[0]
+	require.NoError(t, spinner.tasks(t)[0].SetPolicy(kernel.Ext, 0, false))
 	require.NoError(t, syscall.Kill(int(owner.pid), syscall.SIGKILL))
 	require.Eventually(t, func() bool { return schedExtState(t) == "disabled" }, patience, tick)
 	before := ranNs(t, hog)
@@ -103,13 +104,13 @@ func TestAggregateEndsWithItsProcess(t *testing.T) {
 }
 
 // hogs starts a process with so many threads that spin.
-func hogs(t *testing.T, threads int) []kernel.TID {
+func hogs(t *testing.T, threads int) *child {
 	names := make([]string, threads)
 	for i := range names {
 		names[i] = fmt.Sprint("hog", i)
 	}
 	c, _ := start(t, append([]string{"spin"}, hex(names...)...)...)
-	return c.tids
+	return c
 }
 
 // ranNs is how long a thread has run (/proc/PID/schedstat).
@@ -133,11 +134,12 @@ func TestAggregateIsFair(t *testing.T) {
 			defer a.Close()
 			var tids []kernel.TID
 			for range 3 {
-				tids = append(tids, hogs(t, 3)...)
-			}
-			for _, tid := range tids {
-				require.NoError(t, kernel.System().SetAffinity(tid, cpus))
-				require.NoError(t, kernel.System().SetPolicy(tid, kernel.Ext, 0, false))
+				spinner := hogs(t, 3)
+				tids = append(tids, spinner.tids...)
+				for _, task := range spinner.tasks(t) {
+					require.NoError(t, task.SetAffinity(cpus))
+					require.NoError(t, task.SetPolicy(kernel.Ext, 0, false))
+				}
 			}
 			waitTurns(t, a, 50)
 			from, err := a.Read()

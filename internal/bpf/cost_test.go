@@ -174,7 +174,7 @@ func BenchmarkMigrationEvent(b *testing.B) {
 	require.NoError(b, single.SetTargets(spinner.pid))
 	countRuns(b)
 	b.ResetTimer()
-	flip(b, spinner.tids, cpus, b.N)
+	flip(b, spinner.tasks(b), cpus, b.N)
 	b.StopTimer()
 	reportRuns(b, m.objects, countProgCountMove)
 	reportRuns(b, single.objects, movesProgReportMove)
@@ -189,7 +189,7 @@ func BenchmarkDrain(b *testing.B) {
 	require.NoError(b, err)
 	var counts []MoveCount
 	for range b.N {
-		flip(b, spinner.tids, cpus, 8)
+		flip(b, spinner.tasks(b), cpus, 8)
 		counts, _, err = m.Drain(counts[:0])
 		require.NoError(b, err)
 	}

@@ -47,8 +47,8 @@ func TestLedgerAddsUp(t *testing.T) {
 	cpus := onlineCPUs(t)
 	busy := cpus[len(cpus)-1]
 	spinner, _ := start(t, append([]string{"spin"}, hex("one", "two")...)...)
-	for _, tid := range spinner.tids {
-		require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(busy)))
+	for _, task := range spinner.tasks(t) {
+		require.NoError(t, task.SetAffinity(cpuset.Of(busy)))
 	}
 	l := must(t, 5, 14, OpenLedger)
 	defer l.Close()
@@ -117,12 +117,12 @@ func TestLedgerSeesWhoNeverLeaves(t *testing.T) {
 	cpus := onlineCPUs(t)
 	busy := cpus[len(cpus)-1]
 	spinner, _ := start(t, append([]string{"spin"}, hex("rt")...)...)
-	tid := spinner.tids[0]
-	require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(busy)))
-	if err := kernel.System().SetPolicy(tid, kernel.FIFO, 1, false); err != nil {
+	tid, task := spinner.tids[0], spinner.tasks(t)[0]
+	require.NoError(t, task.SetAffinity(cpuset.Of(busy)))
+	if err := task.SetPolicy(kernel.FIFO, 1, false); err != nil {
 		t.Skip(err)
 	}
-	defer func() { require.NoError(t, kernel.System().SetPolicy(tid, kernel.Other, 0, false)) }()
+	defer func() { require.NoError(t, task.SetPolicy(kernel.Other, 0, false)) }()
 	time.Sleep(50 * time.Millisecond)
 	l := must(t, 5, 14, OpenLedger)
 	defer l.Close()

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/feature"
-	"piton/internal/kernel"
 )
 
 func TestLoaded(t *testing.T) {
@@ -30,7 +29,7 @@ func TestLoaded(t *testing.T) {
 	spinner, _ := start(t, append([]string{"spin"}, hex("counted")...)...)
 	var most Program // another piton of this machine may have loaded one, too, in the meantime
 	require.Eventually(t, func() bool {
-		flip(t, []kernel.TID{spinner.tids[0]}, cpus, 50)
+		flip(t, spinner.tasks(t)[:1], cpus, 50)
 		after, err := Loaded()
 		require.NoError(t, err)
 		for _, p := range after {

@@ -20,6 +20,7 @@ import (
 	"piton/internal/bpf/bpftest"
 	"piton/internal/feature"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // The tests act on children of their own: the test program again, in one of the
@@ -96,6 +97,18 @@ type child struct {
 	pid  kernel.TID
 	tids []kernel.TID // in the order of the names given
 	out  *bufio.Reader
+	held []kernel.Task
+}
+
+// tasks are its threads as what can be changed.
+func (c *child) tasks(tb testing.TB) []kernel.Task {
+	tb.Helper()
+	if c.held == nil {
+		for _, tid := range c.tids {
+			c.held = append(c.held, kerneltest.Of(tb, c.pid, tid))
+		}
+	}
+	return c.held
 }
 
 func command(role ...string) *exec.Cmd {
@@ -110,7 +123,7 @@ func command(role ...string) *exec.Cmd {
 func start(tb testing.TB, role ...string) (c *child, end func()) {
 	tb.Helper()
 	pid, tids, out, end := bpftest.Start(tb, command(role...))
-	return &child{pid, tids, out}, end
+	return &child{pid: pid, tids: tids, out: out}, end
 }
 
 // hex writes names as the roles take them.

@@ -27,11 +27,10 @@ var flips = func() int {
 // flip gives the threads one CPU after the other as their only one, n times in
 // all, and returns how often each thread was told to move. A spinning thread
 // has moved when the call returns.
-func flip(tb testing.TB, tids []kernel.TID, cpus []cpuset.CPU, n int) {
+func flip(tb testing.TB, tasks []kernel.Task, cpus []cpuset.CPU, n int) {
 	tb.Helper()
-	sys := kernel.System()
 	for i := range n {
-		err := sys.SetAffinity(tids[i%len(tids)], cpuset.Of(cpus[i/len(tids)%len(cpus)]))
+		err := tasks[i%len(tasks)].SetAffinity(cpuset.Of(cpus[i/len(tasks)%len(cpus)]))
 		require.NoError(tb, err)
 	}
 }
@@ -109,7 +108,7 @@ func TestMigrationsAreExact(t *testing.T) {
 		}
 	}
 	for range 10 { // drained while they move
-		flip(t, spinner.tids, cpus, flips/10)
+		flip(t, spinner.tasks(t), cpus, flips/10)
 		drain()
 	}
 	after := freeze(t, spinner)
@@ -145,8 +144,7 @@ func TestReturns(t *testing.T) {
 	m := must(t, 5, 8, OpenMigrations)
 	defer m.Close()
 	spinner, _ := start(t, append([]string{"spin"}, hex("pong")...)...)
-	tid := spinner.tids[0]
-	sys := kernel.System()
+	tid, tasks := spinner.tids[0], spinner.tasks(t)
 	returns := func() (moves, returns uint32) {
 		counts, _, err := m.Drain(nil)
 		require.NoError(t, err)
@@ -158,19 +156,19 @@ func TestReturns(t *testing.T) {
 		}
 		return moves, returns
 	}
-	require.NoError(t, sys.SetAffinity(tid, cpuset.Of(cpus[0])))
+	require.NoError(t, tasks[0].SetAffinity(cpuset.Of(cpus[0])))
 	time.Sleep(150 * time.Millisecond)
 	returns()
-	require.NoError(t, sys.SetAffinity(tid, cpuset.Of(cpus[1])))
+	require.NoError(t, tasks[0].SetAffinity(cpuset.Of(cpus[1])))
 	time.Sleep(150 * time.Millisecond)
-	require.NoError(t, sys.SetAffinity(tid, cpuset.Of(cpus[0])))
+	require.NoError(t, tasks[0].SetAffinity(cpuset.Of(cpus[0])))
 	moves, back := returns()
 	assert.Equal(t, uint32(2), moves)
 	assert.Zero(t, back, "150 ms later")
 
 	time.Sleep(150 * time.Millisecond)
 	began := time.Now()
-	flip(t, []kernel.TID{tid}, []cpuset.CPU{cpus[1], cpus[0]}, 8)
+	flip(t, tasks, []cpuset.CPU{cpus[1], cpus[0]}, 8)
 	if took := time.Since(began); took > 100*time.Millisecond {
 		t.Skipf("flipping took %v: too slow a machine for this", took)
 	}
@@ -200,8 +198,8 @@ func TestMovesInOrder(t *testing.T) {
 	thaw(t, spinner)
 	var moves []Move
 	for range 10 {
-		flip(t, spinner.tids, cpus, flips/10)
-		flip(t, other.tids, cpus, 10)
+		flip(t, spinner.tasks(t), cpus, flips/10)
+		flip(t, other.tasks(t), cpus, 10)
 		var lost uint64
 		var err error
 		moves, lost, err = m.Read(moves)
@@ -233,8 +231,8 @@ func TestMovesInOrder(t *testing.T) {
 
 	require.NoError(t, m.SetTargets(other.tids[0]))
 	thaw(t, spinner)
-	flip(t, spinner.tids, cpus, 8)
-	flip(t, other.tids, cpus, 8)
+	flip(t, spinner.tasks(t), cpus, 8)
+	flip(t, other.tasks(t), cpus, 8)
 	moves, _, err = m.Read(nil)
 	require.NoError(t, err)
 	for _, one := range moves {
@@ -253,7 +251,7 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 	before := freeze(t, spinner)
 	require.NoError(t, m.SetTargets(spinner.pid))
 	thaw(t, spinner)
-	flip(t, spinner.tids, cpus, flips)
+	flip(t, spinner.tasks(t), cpus, flips)
 	after := freeze(t, spinner)
 	moves, lost, err := m.Read(nil)
 	require.NoError(t, err)

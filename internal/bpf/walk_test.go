@@ -44,14 +44,14 @@ func mixed(t *testing.T) []kernel.TID {
 	sleeper, _ := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
 	require.NotContains(t, sleeper.tids, kernel.TID(-1), "naming a thread failed")
 	tids := append([]kernel.TID{sleeper.pid}, sleeper.tids...)
-	sys := kernel.System()
-	require.NoError(t, sys.SetNice(sleeper.tids[0], 7))
-	require.NoError(t, sys.SetPolicy(sleeper.tids[1], kernel.Batch, 0, false))
-	require.NoError(t, sys.SetPolicy(sleeper.tids[2], kernel.Idle, 0, false))
+	tasks := sleeper.tasks(t)
+	require.NoError(t, tasks[0].SetNice(7))
+	require.NoError(t, tasks[1].SetPolicy(kernel.Batch, 0, false))
+	require.NoError(t, tasks[2].SetPolicy(kernel.Idle, 0, false))
 	cpus := onlineCPUs(t)
-	require.NoError(t, sys.SetAffinity(sleeper.tids[3], cpuset.Of(cpus[0])))
-	require.NoError(t, sys.SetAffinity(sleeper.tids[5], cpuset.Of(cpus[len(cpus)/2], cpus[len(cpus)-1])))
-	if err := sys.SetPolicy(sleeper.tids[4], kernel.FIFO, 7, false); err != nil {
+	require.NoError(t, tasks[3].SetAffinity(cpuset.Of(cpus[0])))
+	require.NoError(t, tasks[5].SetAffinity(cpuset.Of(cpus[len(cpus)/2], cpus[len(cpus)-1])))
+	if err := tasks[4].SetPolicy(kernel.FIFO, 7, false); err != nil {
 		t.Logf("no FIFO task among the children: %v", err)
 	}
 	stopped, _ := start(t, "sleep", "73")
@@ -165,8 +165,8 @@ func TestWalkManyMasks(t *testing.T) {
 	cpus := twoCPUs(t)
 	eachRung(t, func(t *testing.T, w *Walk) {
 		sleeper, _ := start(t, append([]string{"sleep"}, hex("a", "b")...)...)
-		for i, tid := range sleeper.tids {
-			require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(cpus[i])))
+		for i, task := range sleeper.tasks(t) {
+			require.NoError(t, task.SetAffinity(cpuset.Of(cpus[i])))
 		}
 		w.common.masks.used = maxMasks - 1 // full of masks that no task has any more
 		w.common.masks.decoded = make([]cpuset.Set, maxMasks-1)
@@ -198,7 +198,7 @@ func TestRunQueuesOfOnlineCPUs(t *testing.T) {
 		cpus := onlineCPUs(t)
 		busy := cpus[len(cpus)-1]
 		spinner, _ := start(t, "spin", "73")
-		require.NoError(t, kernel.System().SetAffinity(spinner.tids[0], cpuset.Of(busy)))
+		require.NoError(t, spinner.tasks(t)[0].SetAffinity(cpuset.Of(busy)))
 		var stats WalkStats
 		require.Eventually(t, func() bool {
 			var err error

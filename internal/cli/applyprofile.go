@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/partition"
 	"piton/internal/profile"
-	"piton/internal/tune"
 )
 
 const applyLong = `Make the machine as a profile says: one of piton save, the rtctl groups that tuna save wrote, or a sysctl
@@ -78,8 +78,8 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 	if len(plan.Changes) == 0 && o.apply.output.value == asTable {
 		return joined(a.nothing(r), missingError(r))
 	}
-	o.apply.cede = func(c tune.Change) bool {
-		return r.Isolated[c.Path] && (c.Status == tune.Failed || c.Status == tune.Refused) && errors.Is(c.Err, tune.ErrNotSupported)
+	o.apply.cede = func(c change.Change) bool {
+		return r.Isolated[c.Path] && (c.Status == attr.Failed || c.Status == attr.Refused) && errors.Is(c.Err, attr.ErrNotSupported)
 	}
 	o.apply.partly = missingError(r)
 	return a.carryOut(ctx, t, plan, o.apply)
@@ -87,30 +87,26 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 
 // profilePlan plans what a profile wants. A profile that isolates CPUs is asked
 // again for tasks that were born meanwhile.
-func (a *app) profilePlan(ctx context.Context, t *tune.Tuner, p *profile.Profile, r *profile.Resolution, file string) (tune.Plan, error) {
+func (a *app) profilePlan(ctx context.Context, t *change.Tuner, p *profile.Profile, r *profile.Resolution, file string) (change.Plan, error) {
 	reason := "profile " + fileName(file)
 	if r.SetsApart() {
 		reason = partition.WithIsolation(reason, r.Isolates)
 	}
-	requests, err := r.Requests(reason)
-	if err != nil {
-		return tune.Plan{}, err
-	}
-	plan, err := t.Plan(ctx, requests)
+	plan, err := t.Plan(ctx, r.Requests(reason))
 	if err != nil {
 		return plan, err
 	}
 	plan.Changes = append(plan.Changes, r.Blocked()...)
-	if r.Isolates.Empty() || !willChange(plan) {
+	if r.Isolates.Empty() || !plan.WillChange() {
 		return plan, nil
 	}
-	plan.Trial = fmt.Sprintf("isolating %s leaves %s for everything else, the SSH line included", r.Isolates, r.Rest)
-	plan.Sweep = &tune.Sweep{AtTicks: r.Ticks, Again: func(context.Context) ([]tune.Request, error) {
+	plan.Need(change.Isolation, fmt.Sprintf("isolating %s leaves %s for everything else, the SSH line included", r.Isolates, r.Rest))
+	plan.Sweep = &change.Sweep{AtTicks: r.Ticks, Again: func(context.Context) ([]change.Request, error) {
 		again, err := a.resolve(p)
 		if err != nil {
 			return nil, err
 		}
-		return again.Requests(reason)
+		return again.Requests(reason), nil
 	}}
 	return plan, nil
 }
@@ -121,22 +117,20 @@ func (a *app) nothing(r *profile.Resolution) error {
 	return err
 }
 
-func willChange(plan tune.Plan) bool {
-	return slices.ContainsFunc(plan.Changes, func(c tune.Change) bool { return c.Status == tune.Planned })
-}
-
 // check prints a plan that is not to be carried out.
-func (a *app) check(r *profile.Resolution, plan tune.Plan, o applyOptions) error {
-	result := tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}
-	outcome := resultError(result)
+func (a *app) check(r *profile.Resolution, plan change.Plan, o applyOptions) error {
+	result := plan.Preview()
+	outcome := outcomeError(result)
 	if outcome == nil {
 		outcome = missingError(r)
 	}
-	if willChange(plan) {
-		outcome = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", result.Count(tune.Planned))}
+	if plan.WillChange() {
+		outcome = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", result.Count(attr.Planned))}
 	}
 	if len(plan.Changes) == 0 && o.output.value == asTable {
 		return joined(a.nothing(r), outcome)
 	}
-	return joined(a.printChanges(result, o.output, true, exitCode(outcome)), outcome)
+	dry := o
+	dry.dryRun = true
+	return joined(a.printChanges(result, dry, exitCode(outcome)), outcome)
 }

@@ -16,10 +16,10 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/bench"
+	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/procfs"
-	"piton/internal/tune"
 )
 
 type benchOptions struct {
@@ -242,7 +242,7 @@ func (a *app) benchRunner(undoable bool) (*bench.Runner, error) {
 	} else {
 		store = bench.NewStore(path)
 	}
-	tuner := tune.New(tune.Options{})
+	tuner := change.Local()
 	if undoable {
 		if tuner, err = a.tuner(); err != nil {
 			return nil, err

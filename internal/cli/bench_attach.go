@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/bench"
+	"piton/internal/change"
 	"piton/internal/procfs"
-	"piton/internal/tune"
 )
 
 // newBenchAttach compares placements on a process that is there already.
@@ -23,7 +23,7 @@ func newBenchAttach(a *app) *cobra.Command {
 		Use:   "attach TARGET",
 		Short: "compare placements on a running process",
 		Long: `Put a running process under several placements in turn, each for a period, and compare what it does a second. After
-each period the placement is taken back, so normal is how it was found. What it does is one of
+each period the placement is undone, so normal is how it was found. What it does is one of
 
 ` + bench.RateHelp(),
 		Example: "  piton bench attach 3641 --place normal --place llc --period 5s --rate switches\n" +
@@ -45,7 +45,7 @@ each period the placement is taken back, so normal is how it was found. What it 
 }
 
 func attachBench(ctx context.Context, a *app, words []string, study bench.Study, o *benchOptions) error {
-	found, unmatched, err := a.targets(words, tune.ScopeProcess)
+	found, unmatched, err := a.targets(words, change.ScopeProcess)
 	if err := errors.Join(unmatched, err); err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"syscall"
 
+	"piton/internal/change/guard"
 	"piton/internal/field"
-	"piton/internal/guard"
 	"piton/internal/kernel"
 )
 
@@ -53,6 +53,9 @@ func Main(io IO) int {
 	}
 	if len(io.Args) == 1 && io.Args[0] == guard.Verb {
 		return a.beGuard()
+	}
+	if len(io.Args) == 1 && io.Args[0] == orderVerb {
+		return a.obey()
 	}
 	if len(io.Args) > 0 && (io.Args[0] == sweeperVerb || io.Args[0] == sweeperChild) {
 		return a.sweep(io.Args[0], io.Args[1:])
@@ -162,4 +165,14 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 // warn writes a sentence to stderr that is not the reason for the run's end.
 func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.Err, "piton: %s\n", sentence(fmt.Sprintf(format, args...)))
+}
+
+// beGuard is the life of a guard process. It is looked at before anything else, so
+// that it starts fast.
+func (a *app) beGuard() int {
+	if err := guard.Main(); err != nil {
+		fmt.Fprintf(a.Err, "piton: %s\n", message(err))
+		return ExitFailed
+	}
+	return ExitDone
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/guard"
+	"piton/internal/change/guard"
 	"piton/internal/kernel"
 )
 
@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(witnessRole) != "" {
 		playWitness(os.Args[1:])
+		return
+	}
+	if os.Getenv(starverRole) != "" {
+		playStarver(os.Args[1], os.Args[2], os.Args[3:])
 		return
 	}
 	if role := os.Getenv(moverThreads); role != "" {

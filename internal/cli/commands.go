@@ -13,16 +13,16 @@ type maker struct {
 }
 
 // commands are piton's.
-var commands = []maker{
-	{"pin", newPin}, {"nice", newNice}, {"policy", newPolicy}, {"ionice", newIONice}, {"run", newRun},
+var commands = slices.Concat([]maker{{"pin", newPin}}, valueVerbs(), []maker{
+	{"run", newRun},
 	{"isolate", newIsolate}, {"include", newInclude}, {"move", newMove}, {"spread", newSpread},
 	{"undo", newUndo}, {"keep", newKeep}, {"rescue", newRescue}, {"journal", newJournal},
-	{"slice", newSlice}, {"uclamp", newClamp}, {"cookie", newCookie},
+	{"cookie", newCookie},
 	{"save", newSave}, {"apply", newApply}, {"verify", newVerify}, {"profiles", newProfiles}, {"sysctl", newSysctl},
 	{"export", newExport},
 	{"bench", newBench}, {"watch", newWatch}, {"topo", newTopo}, {"irq", newIRQ}, {"what-is", newWhatIs}, {"doctor", newDoctor},
 	{"headless", newHeadlessHelp}, {"keys", newKeysHelp}, {"man", newMan},
-}
+})
 
 // addCommands gives root its commands. Of a command line that begins with one it
 // makes no other: all of them take half a millisecond, and scripts pin in a loop.

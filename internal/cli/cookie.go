@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/change/attr"
 	"piton/internal/target"
-	"piton/internal/tune"
 )
 
 // newCookie is "piton cookie" with what can be done to cookies.
@@ -20,21 +20,21 @@ of the same cookie only. It needs a kernel with CONFIG_SCHED_CORE and SMT, as pi
 	}
 	cmd.AddCommand(
 		cookieVerb(a, "create TARGET…", "give tasks a cookie of their own, one for all that are named",
-			"  piton cookie create 3641", 1, func([]string) (tune.CookieSetting, []string, error) {
-				return tune.CookieSetting{New: true}, nil, nil
+			"  piton cookie create 3641", 1, func([]string) (attr.CookieValue, []string, error) {
+				return attr.CookieValue{New: true}, nil, nil
 			}),
 		cookieVerb(a, "share SOURCE TARGET…", "give tasks the cookie that the task SOURCE has, a PID or TID",
 			"  piton cookie share 3641 3700", 2, sharedCookie),
 		cookieVerb(a, "clear TARGET…", "take the cookies of tasks away",
-			"  piton cookie clear 3641", 1, func([]string) (tune.CookieSetting, []string, error) {
-				return tune.CookieSetting{}, nil, nil
+			"  piton cookie clear 3641", 1, func([]string) (attr.CookieValue, []string, error) {
+				return attr.CookieValue{}, nil, nil
 			}))
 	needsVerb(cmd)
 	return cmd
 }
 
 // cookieVerb makes one; setting may take words off the front.
-func cookieVerb(a *app, use, short, example string, least int, setting func([]string) (tune.CookieSetting, []string, error)) *cobra.Command {
+func cookieVerb(a *app, use, short, example string, least int, setting func([]string) (attr.CookieValue, []string, error)) *cobra.Command {
 	var o verbOptions
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Long: short + ".\n\n" + targetHelp,
@@ -47,21 +47,21 @@ func cookieVerb(a *app, use, short, example string, least int, setting func([]st
 			if rest != nil {
 				args = rest
 			}
-			return runVerb(cmd, a, args, action.Tuning{Cookie: &s}, o)
+			return runVerb(cmd, a, args, action.Tuning{Set: []attr.Setting{attr.SetCookie(s)}}, o)
 		},
 	}
 	o.addFlags(cmd)
 	return cmd
 }
 
-func sharedCookie(args []string) (tune.CookieSetting, []string, error) {
+func sharedCookie(args []string) (attr.CookieValue, []string, error) {
 	e, err := target.Parse(args[0])
 	if err != nil {
-		return tune.CookieSetting{}, nil, usageError{err}
+		return attr.CookieValue{}, nil, usageError{err}
 	}
 	tid, ok := e.PID()
 	if !ok {
-		return tune.CookieSetting{}, nil, usagef("the task to share with is named by its PID or TID, not by %q", args[0])
+		return attr.CookieValue{}, nil, usagef("the task to share with is named by its PID or TID, not by %q", args[0])
 	}
-	return tune.CookieSetting{From: tid}, args[1:], nil
+	return attr.CookieValue{From: tid}, args[1:], nil
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"piton/internal/bpf"
+	"piton/internal/change"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // doctor examines one feature after the other.
@@ -217,7 +217,7 @@ func (d *doctor) realTimeRefused(f *finding, err error) {
 		d.worse(f, stateMissing, &feature.Missing{Feature: f.title, Needs: "CAP_SYS_NICE", Err: err})
 		return
 	}
-	why, file := tune.New(tune.Options{}).WhyNoRealTime(kernel.TID(os.Getpid()))
+	why, file := change.Local().WhyNoRealTime(kernel.TID(os.Getpid()))
 	if why != "" {
 		f.reason = strings.Replace(why, "its ", "piton's ", 1)
 	}

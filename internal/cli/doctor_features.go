@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"piton/internal/bpf"
+	"piton/internal/change/journal"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // byKernel reports whether the walk is done inside the kernel.
@@ -168,9 +168,9 @@ func (d *doctor) readOthers() finding {
 }
 
 func (d *doctor) journal() finding {
-	path := tune.JournalPath(d.app.getenv, kernel.EUID())
+	path := journal.Path(d.app.getenv, kernel.EUID())
 	f := finding{id: "journal", title: "journal, for undo", state: stateBest, source: path}
-	if _, err := tune.OpenJournal(path); err != nil {
+	if _, err := journal.Open(path); err != nil {
 		f.state, f.source = stateMissing, ""
 		f.reason = fmt.Sprintf("%v: nothing can be changed without it; XDG_STATE_HOME names the directory", err)
 		f.command = "export XDG_STATE_HOME=$(mktemp -d)"

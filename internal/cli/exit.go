@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"syscall"
 
-	"piton/internal/tune"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 // The exit codes, part of the interface.
@@ -25,7 +26,7 @@ const exitHelp = `Exit codes:
   0  done
   1  failed, or refused: nothing was changed
   2  wrong usage
-  3  some targets failed
+  3  some of it failed, or what was changed is not in the journal
   4  not permitted, or not supported here
   5  drift: a setting is not what it should be
   130  interrupted
@@ -61,7 +62,7 @@ func (e codeError) Unwrap() error { return e.err }
 // exitCode maps what a command returned to piton's exit code.
 func exitCode(err error) int {
 	var code codeError
-	var usage tune.UsageError
+	var usage attr.UsageError
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE): // the reader had enough (| head)
 		return ExitDone
@@ -71,7 +72,7 @@ func exitCode(err error) int {
 		return ExitUsage
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
-	case errors.Is(err, tune.ErrNotPermitted), errors.Is(err, tune.ErrNotSupported), errors.Is(err, tune.ErrNotLive),
+	case errors.Is(err, attr.ErrNotPermitted), errors.Is(err, attr.ErrNotSupported), errors.Is(err, change.ErrNotLive),
 		errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
 		return ExitNotPermitted
 	}

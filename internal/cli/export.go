@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/profile"
-	"piton/internal/tune"
 	"piton/internal/userfile"
 )
 
@@ -116,7 +116,7 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 // placed gathers the settings of the process that a word means; several are fine
 // if all have the same.
 func (a *app) placed(word string) (profile.Placed, error) {
-	targets, _, err := a.targets([]string{word}, tune.ScopeProcess)
+	targets, _, err := a.targets([]string{word}, change.ScopeProcess)
 	if err != nil {
 		return profile.Placed{}, err
 	}

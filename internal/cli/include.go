@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-
-	"piton/internal/tune"
 )
 
 type includeOptions struct {
@@ -55,13 +53,8 @@ func runInclude(ctx context.Context, a *app, expr string, o includeOptions) erro
 		return err
 	}
 	p := &sweepPrinter{app: a, o: o.apply, cpus: cpus}
-	if p.refused(plan) != nil || o.apply.dryRun {
-		return p.finish(tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}, p.refused(plan))
-	}
-	plan.Yes = true
-	result, failed := a.apply(ctx, m.Tuner, plan, o.apply)
-	result.Warnings = append(append([]string{}, plan.Warnings...), result.Warnings...)
-	if failed != nil && len(result.Changes) == 0 {
+	result, failed, done := p.carry(ctx, m.Tuner, plan)
+	if !done {
 		return failed
 	}
 	return p.finish(result, failed)

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/tune"
 )
 
 // queueOptions are the flags of piton irq queues: without one that sets
@@ -91,7 +91,7 @@ func (a *app) cpusOrOff(flag, expr string) (*cpuset.Set, error) {
 
 func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) error {
 	if !a.live() {
-		return tune.ErrNotLive
+		return change.ErrNotLive
 	}
 	q, err := o.request(a)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) erro
 	var nics []irq.NIC
 	if q.RPS != nil || q.XPS != nil || q.Flows != nil {
 		if len(names) == 0 {
-			return usagef("of which interface? say its name (see piton irq queues)")
+			return usagef("missing interface: name it (see piton irq queues)")
 		}
 	} else if len(names) > 0 || o.queue != "" {
 		return usagef("--rfs-entries is of no interface or queue: all share it")

@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 const irqWords = `IRQ is a number or several (24, 24-31), or a name or glob (quoted) of a handler (virtio0-input.0, 'eth0-TxRx-*'),
 of an interface or disk (eth0, nvme0n1), a driver, a PCI address or a handler's thread. One that matches nothing
 is an error. Threads of handlers move with their interrupt. What cannot be moved, because its driver or the kernel
-keeps it, is listed with the reason and stops nothing else. Every change is journalled; piton undo takes it back.
+keeps it, is listed with the reason and stops nothing else. Every change is journalled; piton undo reverts it.
 
 EFFECTIVE in piton irq list follows with the next interrupt of the line.`
 
@@ -39,7 +40,7 @@ func newIRQMove(a *app) *cobra.Command {
 			if o.cpu == "" {
 				return usagef("where to? say --cpu CPUS")
 			}
-			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, cpus cpuset.Set, _ irqMachine) []tune.Request {
+			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, cpus cpuset.Set, _ irqMachine) []change.Request {
 				return action.MoveIRQs(lines, cpus)
 			})
 		},
@@ -53,15 +54,15 @@ func newIRQSpread(a *app) *cobra.Command {
 	var o irqTuneOptions
 	cmd := &cobra.Command{
 		Use:   "spread [IRQ…] [--nic INTERFACE] [--cpu CPUS]",
-		Short: "deal interrupts out to CPUs, one each",
+		Short: "spread interrupts over CPUs, one each",
 		Long: `Give each interrupt one CPU, in turn: the queues of a device go to different cores as long as there are, on the
 device's node first; both ways of a numbered queue share a CPU. Without IRQ and --nic, all that can be moved are
-dealt out; without --cpu, to all online CPUs that are not isolated.
+spread; without --cpu, to all online CPUs that are not isolated.
 
 ` + irqWords,
 		Example: "  piton irq spread\n  piton irq spread --nic eth0\n  piton irq spread 'mlx5_*' --cpu node:1",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, cpus cpuset.Set, m irqMachine) []tune.Request {
+			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, cpus cpuset.Set, m irqMachine) []change.Request {
 				if cpus.Empty() {
 					cpus = m.ordinary()
 				}
@@ -73,7 +74,7 @@ dealt out; without --cpu, to all online CPUs that are not isolated.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to deal them out to")
+	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to spread them over")
 	cmd.Flags().StringSliceVar(&o.nics, "nic", nil, "the lines of network `INTERFACE`s")
 	o.apply.addFlags(cmd.Flags())
 	return cmd
@@ -83,7 +84,7 @@ func newIRQReset(a *app) *cobra.Command {
 	var o irqTuneOptions
 	cmd := &cobra.Command{
 		Use:   "reset [IRQ…] [--nic INTERFACE]",
-		Short: "let interrupts go where new ones go",
+		Short: "send interrupts where new ones go",
 		Long: `Ask for interrupts to go to the CPUs that new lines get: the online ones of default_smp_affinity, or all online
 CPUs if those are none. Without IRQ and --nic, all that can be moved. This is not the way back from a change of
 piton: piton undo gives every line what it had before.
@@ -91,7 +92,7 @@ piton: piton undo gives every line what it had before.
 ` + irqWords,
 		Example: "  piton irq reset\n  piton irq reset eth0 24",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, _ cpuset.Set, m irqMachine) []tune.Request {
+			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, _ cpuset.Set, m irqMachine) []change.Request {
 				cpus := m.table.Default.And(m.topo.Online)
 				if cpus.Empty() {
 					cpus = m.topo.Online
@@ -109,7 +110,7 @@ func newIRQDefault(a *app) *cobra.Command {
 	var o irqTuneOptions
 	cmd := &cobra.Command{
 		Use:   "default CPUS",
-		Short: "say where interrupts go that are set up from now on",
+		Short: "set the CPUs of interrupts that are set up from now on",
 		Long: `Set default_smp_affinity: the CPUs that interrupt lines get when they are set up. Lines that are there already
 stay where they are (piton irq reset moves them). piton irq list shows the present value in its last line.`,
 		Example: "  piton irq default 0-3\n  piton irq default online,^isolated",
@@ -122,7 +123,7 @@ stay where they are (piton irq reset moves them). piton irq list shows the prese
 			if err != nil {
 				return err
 			}
-			return a.tuneFiles(cmd, []tune.Request{action.DefaultIRQCPUs(cpus)}, o.apply)
+			return a.tuneFiles(cmd, []change.Request{action.DefaultIRQCPUs(cpus)}, o.apply)
 		},
 	}
 	o.apply.addFlags(cmd.Flags())
@@ -146,9 +147,9 @@ func (m irqMachine) ordinary() cpuset.Set {
 
 // tuneIRQs finds the lines that the words mean, and carries out what is to be
 // asked for them.
-func (a *app) tuneIRQs(cmd *cobra.Command, words []string, o irqTuneOptions, requests func([]*irq.Row, cpuset.Set, irqMachine) []tune.Request) error {
+func (a *app) tuneIRQs(cmd *cobra.Command, words []string, o irqTuneOptions, requests func([]*irq.Row, cpuset.Set, irqMachine) []change.Request) error {
 	if !a.live() {
-		return tune.ErrNotLive
+		return change.ErrNotLive
 	}
 	cpus, err := a.cpus("--cpu", o.cpu)
 	if err != nil {
@@ -223,13 +224,13 @@ func (a *app) movable(t *irq.Table) ([]*irq.Row, error) {
 		a.warn("left where they are: %s", strings.Join(words, "; "))
 	}
 	if len(lines) == 0 {
-		return nil, fmt.Errorf("no interrupt line can be moved: %w", tune.ErrNotSupported)
+		return nil, fmt.Errorf("no interrupt line can be moved: %w", attr.ErrNotSupported)
 	}
 	return lines, nil
 }
 
 // tuneFiles plans requests and carries them out.
-func (a *app) tuneFiles(cmd *cobra.Command, requests []tune.Request, o applyOptions) error {
+func (a *app) tuneFiles(cmd *cobra.Command, requests []change.Request, o applyOptions) error {
 	ctx, stop := a.interruptible(cmd.Context())
 	defer stop()
 	t, err := a.tuner()

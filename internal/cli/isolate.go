@@ -10,7 +10,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/partition"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 const cpusHelp = `CPUS is a list (4-7), may skip (0-14:2), and may say node:1, llc:0, package:0, core:3, online, isolated (at boot)
@@ -86,7 +85,7 @@ func (a *app) machine() (partition.Machine, error) {
 	if err != nil {
 		return partition.Machine{}, err
 	}
-	return partition.Machine{Tuner: a.tunerWith(j), Journal: j}, nil
+	return partition.Machine{Tuner: a.tunerWith(j)}, nil
 }
 
 func runIsolate(ctx context.Context, a *app, expr string, o isolateOptions) error {
@@ -111,13 +110,8 @@ func runIsolate(ctx context.Context, a *app, expr string, o isolateOptions) erro
 	if err := p.staying("before", isolation.Staying); err != nil {
 		return err
 	}
-	if p.refused(plan) != nil || o.apply.dryRun {
-		return p.finish(tune.Result{Changes: plan.Changes, Warnings: plan.Warnings}, p.refused(plan))
-	}
-	plan.Yes = true
-	result, failed := a.apply(ctx, m.Tuner, plan, o.apply)
-	result.Warnings = append(append([]string{}, plan.Warnings...), result.Warnings...)
-	if failed != nil && len(result.Changes) == 0 {
+	result, failed, done := p.carry(ctx, m.Tuner, plan)
+	if !done {
 		return failed
 	}
 	if err := m.Settle(&isolation, &result); err != nil {

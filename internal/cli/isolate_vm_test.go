@@ -184,14 +184,14 @@ func TestVMIsolateNode(t *testing.T) {
 	node := fmt.Sprintf("node:%d", s.nodes-1)
 	cpus := s.lastNode()
 	before := everyMask(t)
-	// It forks all the time, so that tasks are born while others give way.
+	// It forks all the time, so that tasks are born while others are moved off.
 	storm := child(t, "sh", "-c", "ulimit -t 60; while :; do sleep 0.02; done")
 
 	r := h.run("isolate", node, "--yes", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	lines := jsonLines(t, r.out)
 	summary := ofType(lines, "summary")[0]
-	t.Logf("%v of %d masks gave way", summary["done"], len(before))
+	t.Logf("%v of %d masks were moved", summary["done"], len(before))
 	assert.EqualValues(t, 0, summary["failed"])
 	stay := ofType(lines, "unmovable")
 	except := map[int]bool{}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 type journalOptions struct {
@@ -23,7 +25,8 @@ func newJournal(a *app) *cobra.Command {
 		Short: "list the changes that were made",
 		Long: `List the changes that piton made, oldest first: when, by whom, with what command, and what became of
 them. With an entry's number, list every thread of it.
-With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines.`,
+With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines; guard is the state of the guard
+that would revert it (waiting, lost, stopped, …; see piton keep), namespace the one in which an entry was made elsewhere.`,
 		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
 		GroupID: groupTune,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -46,9 +49,9 @@ With -o json: one {"type":"entry"} line an entry, followed by its {"type":"chang
 
 func runJournal(a *app, o journalOptions, args []string) error {
 	if !a.live() {
-		return tune.ErrNotLive
+		return change.ErrNotLive
 	}
-	j, err := tune.OpenJournal(tune.JournalPath(a.getenv, kernel.EUID()))
+	j, err := journal.Open(journal.Path(a.getenv, kernel.EUID()))
 	if err != nil {
 		return err
 	}
@@ -64,51 +67,57 @@ func runJournal(a *app, o journalOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		entries = []tune.Entry{e}
+		entries = []change.Entry{e}
 		if !o.output.json() {
 			return changeTable(e.Changes, false).write(a.Out)
 		}
 	} else if n := o.count.n; n > 0 && n < len(entries) {
 		entries = entries[len(entries)-n:]
 	}
-	if o.output.json() {
-		return journalJSON(a, entries)
+	guards := map[uint64]change.GuardState{}
+	armed, err := a.guards().List()
+	for _, g := range armed {
+		guards[g.Entry] = g
 	}
-	return journalTable(entries).write(a.Out)
+	if o.output.json() {
+		return joined(journalJSON(a, entries, guards), err)
+	}
+	a.tellLost()
+	return joined(journalTable(entries, guards).write(a.Out), err)
 }
 
-func entryNamed(entries []tune.Entry, word string) (tune.Entry, error) {
+func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
 	for _, e := range entries {
 		if fmt.Sprint(e.ID) == word {
 			return e, nil
 		}
 	}
-	return tune.Entry{}, usagef("there is no journal entry %q", word)
+	return change.Entry{}, usagef("there is no journal entry %q", word)
 }
 
-func journalTable(entries []tune.Entry) *table {
+func journalTable(entries []change.Entry, guards map[uint64]change.GuardState) *table {
 	t := newTable(">ENTRY", "TIME", "USER", ">THREADS", "CHANGES", "STATE", "COMMAND")
 	for _, e := range entries {
-		plan := tune.Plan{Changes: e.Changes}
-		t.add(e.ID, e.Time.Local().Format(time.DateTime), e.User, plan.Threads(), changesInWords(e.Changes), entryState(e), e.Command)
+		plan := change.Plan{Changes: e.Changes}
+		t.add(e.ID, e.Time.Local().Format(time.DateTime), e.User, plan.Threads(), changesInWords(e.Changes), entryState(e, guards), e.Command)
 	}
 	return t
 }
 
 // changesInWords names the first of the different changes: "affinity 0-1 → 1",
 // "irq-affinity 0-3 → 2 of 3 IRQs".
-func changesInWords(changes []tune.Change) string {
+func changesInWords(changes []change.Change) string {
 	var words []string
-	index := map[string][]tune.Change{}
+	index := map[string][]change.Change{}
 	for _, c := range changes {
-		word := fmt.Sprintf("%s %s → %s", c.Attribute, dash(c.Before), dash(c.After))
+		word := fmt.Sprintf("%s %s → %s", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)))
 		if index[word] == nil {
 			words = append(words, word)
 		}
 		index[word] = append(index[word], c)
 	}
 	for i, word := range words {
-		if files := tune.FilesText(index[word]); files != "" {
+		if files := attr.FilesText(index[word]); files != "" {
 			words[i] = fmt.Sprintf("%s of %s", word, files)
 		}
 	}
@@ -119,7 +128,8 @@ func changesInWords(changes []tune.Change) string {
 	return strings.Join(words, ", ")
 }
 
-func entryState(e tune.Entry) string {
+func entryState(e change.Entry, guards map[uint64]change.GuardState) string {
+	guard, guarded := guards[e.ID]
 	switch {
 	case len(e.Undoes) > 0:
 		return strings.ReplaceAll(strings.Trim(fmt.Sprintf("undoes %v", e.Undoes), "]"), "[", "")
@@ -127,6 +137,12 @@ func entryState(e tune.Entry) string {
 		return "undone"
 	case e.PastBoot:
 		return "before the last boot"
+	case e.Foreign != "":
+		return "in another " + e.Foreign + " namespace"
+	case guarded && (guard.Lost || guard.Stopped):
+		return "guard " + guard.State + ": not reverted"
+	case guarded && guard.Left > 0:
+		return fmt.Sprintf("reverted in %v unless kept", guard.Left.Round(time.Second))
 	case !e.Finished:
 		return "interrupted"
 	case e.ChangedNothing():
@@ -135,7 +151,7 @@ func entryState(e tune.Entry) string {
 	return "in force"
 }
 
-func journalJSON(a *app, entries []tune.Entry) error {
+func journalJSON(a *app, entries []change.Entry, guards map[uint64]change.GuardState) error {
 	var l line
 	for _, e := range entries {
 		undoes := make([]string, len(e.Undoes))
@@ -143,8 +159,9 @@ func journalJSON(a *app, entries []tune.Entry) error {
 			undoes[i] = fmt.Sprint(id)
 		}
 		l.start("entry").add("v", Version).add("entry", e.ID).add("time", e.Time.UTC().Format(time.RFC3339Nano)).
-			add("user", e.User).add("command", e.Command).add("reason", e.Reason).add("state", entryState(e)).
-			add("finished", e.Finished).add("undone", e.Undone).add("past_boot", e.PastBoot).addList("undoes", undoes)
+			add("user", e.User).add("command", e.Command).add("reason", e.Reason).add("state", entryState(e, nil)).
+			add("finished", e.Finished).add("undone", e.Undone).add("past_boot", e.PastBoot).addList("undoes", undoes).
+			add("namespace", textOrNull(e.Foreign)).add("guard", textOrNull(guards[e.ID].State))
 		if err := l.write(a.Out); err != nil {
 			return err
 		}

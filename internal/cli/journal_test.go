@@ -2,20 +2,20 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
-	"piton/internal/tune"
 )
 
 // TestTwoPitonsAtOnce lets several pitons change the same process and write the
-// same journal: no record is lost or torn, and all of it can be taken back.
+// same journal: no record is lost or torn, and all of it can be undone.
 func TestTwoPitonsAtOnce(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	before := affinityOf(t, pid)
@@ -67,28 +67,35 @@ func TestTwoPitonsAtOnce(t *testing.T) {
 // TestJournalShowsFiles prints an entry that is of interrupts.
 func TestJournalShowsFiles(t *testing.T) {
 	h := newHome(t)
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	j, err := journal.Open(journal.Path((&app{IO: IO{Env: h.env}}).getenv, 0))
 	require.NoError(t, err)
-	path := tune.JournalPath((&app{IO: IO{Env: h.env}}).getenv, 0)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	line := func(n int) string {
-		return fmt.Sprintf(`{"path":"/proc/irq/%d/smp_affinity_list","name":"irq %d (eth0)","comm":"eth0","attribute":"irq-affinity","before":"0-3","after":"2","status":"done"}`, n, n)
+	var changes []change.Change
+	for n := 9990; n < 9992; n++ {
+		changes = append(changes, change.Change{
+			Object: attr.Object{Path: fmt.Sprintf("/proc/irq/%d/smp_affinity_list", n), Name: fmt.Sprintf("irq %d (eth0)", n), Comm: "eth0"}, Attribute: attr.IRQAffinity,
+			Before: cpuset.Of(0, 1, 2, 3), After: cpuset.Of(2), Status: attr.Done})
 	}
-	record := fmt.Sprintf(`{"v":1,"kind":"%%s","id":1,"last":1,"time":"2026-11-20T10:00:00Z","boot":"%.36s","user":"root","command":"piton irq move eth0","changes":[%s,%s]}`+"\n",
-		boot, line(9990), line(9991))
-	require.NoError(t, os.WriteFile(path, []byte(fmt.Sprintf(record, "begin")+fmt.Sprintf(record, "end")), 0o600))
+	for _, kind := range []journal.Kind{journal.Begin, journal.End} {
+		rec := journal.Record{Kind: kind, User: "root", Command: "piton irq move eth0"}
+		if kind == journal.End {
+			rec.ID = 1
+		}
+		rec.Put(changes)
+		_, err := j.Append(&rec, true)
+		require.NoError(t, err)
+	}
 	r := h.run("journal")
 	require.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "irq-affinity 0-3 → 2 of 2 IRQs")
 	r = h.run("journal", "1")
 	assert.Contains(t, r.out, "irq 9990 (eth0)")
 	r = h.run("journal", "-o", "json")
-	changes := ofType(jsonLines(t, r.out), "change")
-	require.Len(t, changes, 2)
+	lines := ofType(jsonLines(t, r.out), "change")
+	require.Len(t, lines, 2)
 	assert.Equal(t, map[string]any{
 		"type": "change", "object": "irq 9990 (eth0)", "path": "/proc/irq/9990/smp_affinity_list", "attribute": "irq-affinity",
 		"before": "0-3", "after": "2", "status": "done", "error": "", "reason": "",
-	}, changes[0])
+	}, lines[0])
 	r = h.run("undo", "--last", "1") // the lines are not there any more
 	assert.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "irq 9990 (eth0) is gone, so there is nothing to undo")

@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/guard"
-	"piton/internal/tune"
+	"piton/internal/change"
 )
 
 func newKeep(a *app) *cobra.Command {
@@ -18,10 +17,11 @@ func newKeep(a *app) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use:   "keep [ENTRY…]",
-		Short: "confirm changes that would be taken back",
+		Short: "confirm changes that would be reverted",
 		Long: `Confirm changes that were made with --revert-after, by the number of their journal entry, so that they stay;
-piton undo takes them back at once. Without a number, list what is waiting for an answer.
-With -o json: a {"type":"guard"} line for each.`,
+piton undo undoes them at once. Without a number, list what is waiting for an answer. A guard that has ended
+is listed as lost, one that does not run as stopped: nothing reverts its change meanwhile.
+With -o json: a {"type":"guard"} line for each; state is "being made", "waiting", "being reverted", "lost" or "stopped".`,
 		Example: "  piton pin 3641 --cpu 2 --revert-after 30s\n  piton keep\n  piton keep 12",
 		GroupID: groupTune,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -33,9 +33,9 @@ With -o json: a {"type":"guard"} line for each.`,
 				return err
 			}
 			if !a.live() {
-				return tune.ErrNotLive
+				return change.ErrNotLive
 			}
-			armed, err := guard.List(a.guardDir())
+			armed, err := a.guards().List()
 			if err != nil {
 				return err
 			}
@@ -72,10 +72,10 @@ func entryNumbers(words []string) ([]uint64, error) {
 }
 
 // printGuards lists what waits for an answer.
-func (a *app) printGuards(armed []guard.Armed, out output) error {
+func (a *app) printGuards(armed []change.GuardState, out output) error {
 	if out.json() {
 		for _, g := range armed {
-			if err := a.guardLine(g, string(g.State)); err != nil {
+			if err := a.guardLine(g, g.State); err != nil {
 				return err
 			}
 		}
@@ -85,10 +85,14 @@ func (a *app) printGuards(armed []guard.Armed, out output) error {
 	for _, g := range armed {
 		t.add(g.Entry, g.Left.Round(time.Second/10), g.PID, g.State, g.Command)
 	}
-	return t.write(a.Out)
+	if err := t.write(a.Out); err != nil {
+		return err
+	}
+	a.tellLost()
+	return nil
 }
 
-func (a *app) guardLine(g guard.Armed, state string) error {
+func (a *app) guardLine(g change.GuardState, state string) error {
 	var l line
 	l.start("guard").add("v", Version).add("entry", g.Entry).add("guard_pid", g.PID).add("state", state).
 		add("left_s", g.Left.Seconds()).add("command", g.Command).addList("caveats", g.Caveats)
@@ -97,15 +101,15 @@ func (a *app) guardLine(g guard.Armed, state string) error {
 
 // keep confirms entries. What is not armed has been decided already, and it is
 // said how.
-func (a *app) keep(armed []guard.Armed, entries []uint64, out output) error {
+func (a *app) keep(armed []change.GuardState, entries []uint64, out output) error {
 	var failed error
 	kept := false
 	for _, id := range entries {
-		i := slices.IndexFunc(armed, func(g guard.Armed) bool { return g.Entry == id })
+		i := slices.IndexFunc(armed, func(g change.GuardState) bool { return g.Entry == id })
 		var err error
 		if i < 0 {
 			err = a.decided(id)
-		} else if err = armed[i].Keep(); err != nil {
+		} else if err = a.guards().Keep(id); err != nil {
 			err = fmt.Errorf("entry %d: %w", id, err)
 		}
 		kept = kept || err == nil
@@ -115,7 +119,7 @@ func (a *app) keep(armed []guard.Armed, entries []uint64, out output) error {
 		case out.json():
 			failed = errors.Join(failed, a.guardLine(armed[i], "kept"))
 		default:
-			fmt.Fprintf(a.Out, "entry %d stays; piton undo %d takes it back\n", id, id)
+			fmt.Fprintf(a.Out, "entry %d stays; piton undo %d undoes it\n", id, id)
 		}
 	}
 	if failed != nil && kept {
@@ -139,7 +143,7 @@ func (a *app) decided(id uint64) error {
 	case err != nil:
 		return err
 	case e.Undone:
-		return fmt.Errorf("entry %d: too late: it has been taken back already", id)
+		return fmt.Errorf("entry %d: too late: it has been reverted or undone already", id)
 	case e.PastBoot:
 		return fmt.Errorf("entry %d is from before this boot, and so are its guard and its changes", id)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
-	"piton/internal/tune"
+	"piton/internal/change/journal"
 )
 
 // TestManPage finds every command, flag and file in the page, and gives the page
@@ -36,7 +36,7 @@ func TestManPage(t *testing.T) {
 	none := func(string) string { return "/state" }
 	results, err := bench.DefaultStorePath(none, 0)
 	require.NoError(t, err)
-	for _, file := range []string{tune.JournalPath(none, 0), results} {
+	for _, file := range []string{journal.Path(none, 0), results} {
 		assert.Contains(t, r.out, "$XDG_STATE_HOME/piton/"+filepath.Base(file))
 	}
 	groff, err := exec.LookPath("groff")

@@ -1,14 +1,16 @@
 package cli
 
 import (
-	"piton/internal/tune"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 // writePages prints the pages of a process that has moved, one
 // {"type":"memory"} line a node.
-func (a *app) writePages(c tune.Change) error {
-	before, _ := tune.ParsePages(c.Before)
-	after, known := tune.ParsePages(c.After)
+func (a *app) writePages(c change.Change) error {
+	was, _ := c.Before.(attr.MemoryValue)
+	is, _ := c.After.(attr.MemoryValue)
+	before, after, known := was.Pages, is.Pages, is.Pages != nil
 	nodes := before.Nodes()
 	if known {
 		nodes = nodes.Or(after.Nodes())

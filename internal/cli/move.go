@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/tune"
+	"piton/internal/target"
 )
 
 type moveOptions struct {
@@ -54,10 +56,10 @@ func newSpread(a *app) *cobra.Command {
 	var o moveOptions
 	cmd := &cobra.Command{
 		Use:   "spread CPUS [-t TARGETS] [-q IRQS]",
-		Short: "deal threads and interrupts out to CPUs, one each",
-		Long: `Give each thread of the tasks, and each interrupt, one of the CPUs in turn, from the first CPU again when all had their
-turn. The threads of one process are dealt out too. (piton pin --place spread chooses by load; piton irq spread deals
-the queues of a device out to its cores.)
+		Short: "spread threads and interrupts over CPUs, one each",
+		Long: `Give each thread of the tasks, and each interrupt, one of the CPUs in turn, from the first CPU again when all had one.
+The threads of one process are spread too. (piton pin --place spread chooses by load; piton irq spread spreads the queues
+of a device over its cores.)
 
 ` + moveTargets + "\n\n" + cpusHelp,
 		Example: "  piton spread 0-3 -t nginx\n  piton spread 0-14:2 -t 3641 -q 'nvme*'",
@@ -76,10 +78,10 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 		return err
 	}
 	if len(o.targets)+len(o.irqs) == 0 {
-		return usagef("what? say -t TARGETS, -q IRQS, or both")
+		return usagef("missing targets: use -t TARGETS, -q IRQS, or both")
 	}
 	if !a.live() {
-		return tune.ErrNotLive
+		return change.ErrNotLive
 	}
 	var err error
 	if m.cpus, err = a.realCPUs(expr); err != nil {
@@ -98,30 +100,32 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 	if err != nil {
 		return err
 	}
+	needWide(&plan, m.wide)
 	if m.deal {
-		plan.Sweep = &tune.Sweep{Again: m.again}
+		plan.Sweep = &change.Sweep{Again: m.again}
 	}
 	return a.carryOut(ctx, m.tuner, plan, o.apply)
 }
 
 // moving makes the requests of move, and of spread, which deals.
 type moving struct {
-	tuner *tune.Tuner
+	tuner *change.Tuner
 	cpus  cpuset.Set
 	deal  bool
 	mem   bool // the memory of the processes as well
 
-	targets []tune.Target
-	dealt   map[tune.Target]bool // threads
+	targets []change.Target
+	wide    *target.Breadth
+	dealt   map[change.Target]bool // threads
 	turn    int
 }
 
 // requests finds what is meant. A word that means nothing, of tasks or interrupts,
 // is the error.
-func (m *moving) requests(ctx context.Context, a *app, o moveOptions) ([]tune.Request, error) {
+func (m *moving) requests(ctx context.Context, a *app, o moveOptions) ([]change.Request, error) {
 	c, err := a.choose(splitTargets(o.targets), o.scope.scope())
 	missing := []error{err}
-	m.targets = c.targets
+	m.targets, m.wide = c.targets, c.wide
 	var lines []*irq.Row
 	if words := splitWords(o.irqs); len(words) > 0 {
 		table, err := irq.NewMonitor(a.hostRoot).Table()
@@ -139,41 +143,49 @@ func (m *moving) requests(ctx context.Context, a *app, o moveOptions) ([]tune.Re
 	return append(out, m.lines(lines)...), err
 }
 
-func (m *moving) tasks(ctx context.Context) ([]tune.Request, error) {
+func (m *moving) tasks(ctx context.Context) ([]change.Request, error) {
 	switch {
 	case len(m.targets) == 0:
 		return nil, nil
 	case m.deal:
-		m.dealt = map[tune.Target]bool{}
+		m.dealt = map[change.Target]bool{}
 		return m.again(ctx)
 	}
-	return []tune.Request{{Targets: m.targets, Settings: tune.Settings{Affinity: &m.cpus, MemoryFollows: m.mem}}}, nil
+	return []change.Request{{Targets: m.targets, Set: m.set(m.cpus)}}, nil
 }
 
 // again gives each thread of the targets that had no turn yet the next CPU. A plan
 // for all of them tells which threads those are.
-func (m *moving) again(ctx context.Context) ([]tune.Request, error) {
+func (m *moving) again(ctx context.Context) ([]change.Request, error) {
 	if len(m.targets) == 0 {
 		return nil, nil
 	}
-	plan, err := m.tuner.Plan(ctx, []tune.Request{{Targets: m.targets, Settings: tune.Settings{Affinity: &m.cpus}}})
+	plan, err := m.tuner.Plan(ctx, []change.Request{{Targets: m.targets, Set: m.set(m.cpus)}})
 	if err != nil {
 		return nil, err
 	}
-	var out []tune.Request
+	var out []change.Request
 	for _, c := range plan.Changes {
-		thread := tune.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: tune.ScopeThread}
+		thread := change.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: change.ScopeThread}
 		if m.dealt[thread] {
 			continue
 		}
 		m.dealt[thread] = true
 		mask := m.cpus // of what cannot be moved, for the reason
-		if c.Status != tune.Refused {
+		if c.Status != attr.Refused {
 			mask = m.next()
 		}
-		out = append(out, tune.Request{Targets: []tune.Target{thread}, Settings: tune.Settings{Affinity: &mask}})
+		out = append(out, change.Request{Targets: []change.Target{thread}, Set: m.set(mask)})
 	}
 	return out, nil
+}
+
+func (m *moving) set(cpus cpuset.Set) []attr.Setting {
+	out := []attr.Setting{attr.SetAffinity(cpus)}
+	if m.mem {
+		out = append(out, attr.SetMemoryNear(cpus))
+	}
+	return out
 }
 
 func (m *moving) next() cpuset.Set {
@@ -183,12 +195,12 @@ func (m *moving) next() cpuset.Set {
 	return cpuset.Of(cpu)
 }
 
-func (m *moving) lines(lines []*irq.Row) []tune.Request {
+func (m *moving) lines(lines []*irq.Row) []change.Request {
 	if !m.deal {
 		return action.MoveIRQs(lines, m.cpus)
 	}
-	m.turn = 0 // tasks and interrupts are dealt out apart, as tuna does
-	var out []tune.Request
+	m.turn = 0 // tasks and interrupts are spread apart, as tuna does
+	var out []change.Request
 	for _, l := range lines {
 		mask := m.cpus
 		if l.CanMove() {

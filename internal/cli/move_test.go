@@ -62,7 +62,7 @@ func TestMoveErrors(t *testing.T) {
 		want string
 	}{
 		{"move", ExitUsage, "piton move needs CPUS"},
-		{"move 0", ExitUsage, "what? say -t TARGETS, -q IRQS, or both"},
+		{"move 0", ExitUsage, "missing targets: use -t TARGETS, -q IRQS, or both"},
 		{"move 0 1 -t PID", ExitUsage, `takes one list of CPUs, not "1" as well`},
 		{"move 60000 -t PID", ExitUsage, "this machine has no CPU 60000"},
 		{"spread 60000 -t PID", ExitUsage, "this machine has no CPU 60000"},
@@ -158,6 +158,6 @@ func TestIsolateDryRun(t *testing.T) {
 	assert.Contains(t, r.out, "default-irq-affinity")
 	r = h.run("isolate", fmt.Sprint(last))
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "--revert-after 15s takes it back unless you confirm it")
+	assert.Contains(t, r.err, "--revert-after 15s reverts it unless piton keep confirms it")
 	assert.Empty(t, h.run("journal", "-o", "json").out)
 }

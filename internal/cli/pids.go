@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"piton/internal/change"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // pidList is a flag of process or thread numbers, "3641,3642"; given again it
@@ -34,10 +34,10 @@ func (l *pidList) Set(s string) error {
 	return nil
 }
 
-func (l *pidList) targets(scope tune.Scope) []tune.Target {
-	out := make([]tune.Target, len(*l))
+func (l *pidList) targets(scope change.Scope) []change.Target {
+	out := make([]change.Target, len(*l))
 	for i, pid := range *l {
-		out[i] = tune.Target{TID: pid, Scope: scope}
+		out[i] = change.Target{TID: pid, Scope: scope}
 	}
 	return out
 }

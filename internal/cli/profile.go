@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/partition"
-	"piton/internal/procfs"
 	"piton/internal/profile"
-	"piton/internal/tune"
 	"piton/internal/userfile"
 )
 
@@ -49,7 +50,7 @@ func (a *app) state(needs profile.Needs) (*profile.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := tune.New(tune.Options{Proc: procfs.New(a.hostRoot)})
+	reader := a.tunerWith(nil)
 	s.Cpuset = func(pid kernel.TID) (cpuset.Set, error) {
 		set, _, err := reader.Cpuset(pid)
 		return set, err
@@ -62,12 +63,12 @@ func (a *app) state(needs profile.Needs) (*profile.State, error) {
 
 // unmovable are the interrupt lines that piton has tried to move in this boot, and
 // could not.
-func unmovable(entries []tune.Entry) map[string]bool {
+func unmovable(entries []change.Entry) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range entries {
 		for _, c := range e.Changes {
-			if c.Attribute == tune.IRQAffinity && !e.PastBoot {
-				out[c.Path] = c.Status == tune.Failed
+			if c.Attribute == attr.IRQAffinity && !e.PastBoot {
+				out[c.Path] = c.Status == attr.Failed
 			}
 		}
 	}
@@ -118,15 +119,15 @@ func missingError(r *profile.Resolution) error {
 }
 
 // entries are the journal's, none where it cannot be read.
-func (a *app) entries() []tune.Entry {
+func (a *app) entries() []change.Entry {
 	if !a.live() {
 		return nil
 	}
-	path := tune.JournalPath(a.getenv, kernel.EUID())
+	path := journal.Path(a.getenv, kernel.EUID())
 	if _, err := os.Stat(path); err != nil {
 		return nil // and none is made for a look
 	}
-	j, err := tune.OpenJournal(path)
+	j, err := journal.Open(path)
 	if err != nil {
 		return nil
 	}

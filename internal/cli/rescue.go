@@ -13,11 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/guard"
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/guard"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/rescue"
-	"piton/internal/tune"
 )
 
 type rescueOptions struct {
@@ -33,10 +34,10 @@ func newRescue(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rescue [--list | --demote all|PID…]",
 		Short: "stop real-time tasks that eat the machine",
-		Long: `Run before every other task (DEADLINE, or RR 99 where that is refused), locked in memory, so that it works where
-nothing else does; show the FIFO, RR and DEADLINE tasks that eat the CPUs, and make those ordinary (OTHER) that are
+		Long: `Run before every other task (DEADLINE, or FIFO 99 where that is refused), locked in memory, so that it works where
+nothing else does; show the FIFO, RR and DEADLINE tasks that take the CPUs, and make those ordinary (OTHER) that are
 named. In a terminal it asks which. What it does is recorded afterwards, not before, as the threads that write to
-the disk may be starved, too; piton undo takes it back. all means every user task shown; a kernel thread is demoted
+the disk may be starved, too; piton undo undoes it. all means every user task shown; a kernel thread is demoted
 by its number with --yes.
 With -o json: a {"type":"rt_task"} line each, a "change" line for each that is demoted, and a summary.`,
 		Example: "  piton rescue\n  piton rescue --list -o json\n  piton rescue --demote all\n  piton rescue --demote 3641 3642",
@@ -49,7 +50,7 @@ With -o json: a {"type":"rt_task"} line each, a "change" line for each that is d
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !a.live() {
-				return tune.ErrNotLive
+				return change.ErrNotLive
 			}
 			if o.list && o.demote != "" {
 				return usagef("--list and --demote exclude each other")
@@ -81,7 +82,7 @@ func newRescuer(a *app, o rescueOptions) *rescuer {
 
 func (r *rescuer) run(ctx context.Context, more []string) error {
 	for _, c := range guard.Overtake() {
-		r.warn("rescue is less sure than it could be: %s", c)
+		r.warn("rescue is weaker than it could be: %s", c)
 	}
 	tasks, err := r.look(ctx)
 	if err != nil {
@@ -221,26 +222,26 @@ func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, erro
 // demoteAll makes threads ordinary, at once, and records it when the machine is
 // its users' again.
 func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, partly error) error {
-	q := tune.Request{Settings: tune.Settings{Policy: &tune.PolicySetting{Policy: kernel.Other}}, Reason: "piton rescue"}
+	q := change.Request{Set: []attr.Setting{attr.SetPolicy(attr.PolicyValue{Policy: kernel.Other})}, Reason: "piton rescue"}
 	for _, k := range tasks { // named twice or not: the plan has each once
-		q.Targets = append(q.Targets, tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeThread})
+		q.Targets = append(q.Targets, change.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: change.ScopeThread})
 	}
 	if len(q.Targets) == 0 {
-		return r.report(tune.Result{}, applyOptions{output: r.output}, nil)
+		return r.report(change.Outcome{}, applyOptions{output: r.output}, nil)
 	}
-	t := tune.New(tune.Options{})
-	plan, err := t.Plan(ctx, []tune.Request{q})
+	t := change.Local()
+	plan, err := t.Plan(ctx, []change.Request{q})
 	if err != nil {
 		return err
 	}
-	result, err := t.Apply(ctx, plan)
-	if result.Count(tune.Done) > 0 {
+	result, err := t.Carry(ctx, plan, change.Consent{Yes: true})
+	if result.Count(attr.Done) > 0 {
 		recorder, openErr := r.tuner()
 		if openErr == nil {
 			result.Entry, openErr = recorder.Record(plan, result)
 		}
 		if openErr != nil {
-			r.warn("it is done, but not recorded, so that piton undo knows nothing of it: %v", openErr)
+			result.Unrecorded = openErr
 		}
 	}
 	return r.report(result, applyOptions{output: r.output, partly: partly}, err)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/rescue"
-	"piton/internal/tune"
 )
 
 func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) error {
@@ -34,7 +34,7 @@ func rtPolicyText(k rescue.Task) string {
 	if k.Policy == kernel.Deadline {
 		return k.Policy.String()
 	}
-	return tune.PolicySetting{Policy: k.Policy, RTPrio: k.RTPrio}.String()
+	return attr.PolicyValue{Policy: k.Policy, RTPrio: k.RTPrio}.String()
 }
 
 func stateText(k rescue.Task) string {

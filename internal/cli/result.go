@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/place"
-	"piton/internal/tune"
 )
 
 // printChoices says which CPUs were chosen and why.
@@ -35,21 +36,21 @@ func (a *app) printChoices(choices []place.Choice, o output) error {
 
 // printChanges prints changes, and the summary in JSON. The exit code is the
 // run's as far as is known.
-func (a *app) printChanges(r tune.Result, o output, dryRun bool, code int) error {
-	if o.json() {
-		return a.changesJSON(r, dryRun, code)
+func (a *app) printChanges(r change.Outcome, o applyOptions, code int) error {
+	if o.output.json() {
+		return a.changesJSON(r, o.dryRun, code)
 	}
 	for _, w := range r.Warnings {
-		a.warn("%s", w)
+		a.warn("%s", w.Text)
 	}
-	if o.value == asCSV {
+	if o.output.value == asCSV {
 		return changeTable(r.Changes, false).writeCSV(a.Out)
 	}
 	return changeTable(r.Changes, true).write(a.Out)
 }
 
 // writeChanges prints one {"type":"change"} line each.
-func (a *app) writeChanges(changes []tune.Change) error {
+func (a *app) writeChanges(changes []change.Change) error {
 	for _, c := range changes {
 		b, err := json.Marshal(c)
 		if err != nil {
@@ -58,7 +59,7 @@ func (a *app) writeChanges(changes []tune.Change) error {
 		if _, err := a.Out.Write(append(escapeControls(b), '\n')); err != nil {
 			return err
 		}
-		if c.Attribute == tune.Memory {
+		if c.Attribute == attr.Memory {
 			if err := a.writePages(c); err != nil {
 				return err
 			}
@@ -67,18 +68,18 @@ func (a *app) writeChanges(changes []tune.Change) error {
 	return nil
 }
 
-func (a *app) changesJSON(r tune.Result, dryRun bool, code int) error {
+func (a *app) changesJSON(r change.Outcome, dryRun bool, code int) error {
 	if err := a.writeChanges(r.Changes); err != nil {
 		return err
 	}
 	var l line
 	l.start("summary").add("v", Version)
-	for _, s := range []tune.Status{tune.Planned, tune.Done, tune.Unchanged, tune.Failed, tune.Refused} {
+	for _, s := range []attr.Status{attr.Planned, attr.Done, attr.Unchanged, attr.Failed, attr.Refused} {
 		l.add(string(s), r.Count(s))
 	}
-	plan := tune.Plan{Changes: r.Changes}
+	plan := change.Plan{Changes: r.Changes}
 	l.add("processes", plan.Processes()).add("threads", plan.Threads()).add("files", plan.Files()).add("newborn", r.Newborn).
-		add("dry_run", dryRun).add("journal", entryOrNull(r.Entry)).addList("warnings", r.Warnings).add("exit_code", code)
+		add("dry_run", dryRun).add("journal", entryOrNull(r.Entry)).addList("warnings", change.Texts(r.Warnings)).add("exit_code", code)
 	return l.write(a.Out)
 }
 
@@ -91,27 +92,27 @@ func entryOrNull(id uint64) any {
 
 // group is changes of one process's threads that read the same.
 type group struct {
-	first   tune.Change
+	first   change.Change
 	threads int
 }
 
 type groupKey struct {
 	pid           kernel.TID
 	path          string
-	attribute     tune.Attribute
+	attribute     attr.Attribute
 	before, after string
-	status        tune.Status
+	status        attr.Status
 	reason        string
 }
 
 // changeTable lists the changes, threads of a process that read the same as one
 // row when asked to.
-func changeTable(changes []tune.Change, together bool) *table {
+func changeTable(changes []change.Change, together bool) *table {
 	t := newTable(">PID", ">TID", "COMM", ">THREADS", "ATTRIBUTE", "BEFORE", "AFTER", "STATUS", "REASON")
 	var groups []*group
 	index := map[groupKey]*group{}
 	for _, c := range changes {
-		key := groupKey{c.PID, c.Path, c.Attribute, c.Before, c.After, c.Status, c.Reason}
+		key := groupKey{c.PID, c.Path, c.Attribute, attr.Text(c.Before), attr.Text(c.After), c.Status, c.Reason}
 		if g := index[key]; g != nil && together {
 			g.threads++
 			continue
@@ -123,54 +124,51 @@ func changeTable(changes []tune.Change, together bool) *table {
 	for _, g := range groups {
 		c := g.first
 		if c.Path != "" { // of the kernel, each a row of its own
-			t.add("-", "-", c.Object(), "-", c.Attribute, dash(c.Before), dash(c.After), c.Status, reason(c))
+			t.add("-", "-", c.Object.Object(), "-", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)), c.Status, c.Why())
 			continue
 		}
-		t.add(c.PID, c.TID, dash(c.Comm), g.threads, c.Attribute, dash(c.Before), dash(c.After), c.Status, reason(c))
+		t.add(c.PID, c.TID, dash(c.Comm), g.threads, c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)), c.Status, c.Why())
 	}
 	return t
 }
 
-func reason(c tune.Change) string {
-	if c.Reason == "" && c.Err != nil {
-		return c.Err.Error()
+// ended is the end of a run, with what cut it short: where something was changed it
+// does not exit as if nothing had been.
+func ended(r change.Outcome, err error) error {
+	switch {
+	case err == nil:
+		return outcomeError(r)
+	case r.Changed() && exitCode(err) != ExitInterrupted:
+		return codeError{ExitSome, err}
 	}
-	return c.Reason
+	return err
 }
 
-// resultError tells the exit code of a result; everything has been printed, so
-// its text is one sentence of summary.
-func resultError(r tune.Result) error {
-	bad := r.Count(tune.Failed) + r.Count(tune.Refused)
-	if bad == 0 {
+// outcomeError is the end of a run by what became of its changes: a sentence of
+// summary, as everything has been printed.
+func outcomeError(r change.Outcome) error {
+	verdict := r.Verdict()
+	if verdict == change.AllDone {
 		return nil
 	}
-	first, denied := tune.Change{}, 0
-	for _, c := range r.Changes {
-		if c.Status != tune.Failed && c.Status != tune.Refused {
-			continue
+	var why []error
+	if first, bad := r.FirstBad(); bad {
+		text := fmt.Errorf("%s of %d: %s", first.Attribute, first.TID, first.Why())
+		if first.IsFile() {
+			text = fmt.Errorf("%s of %s: %s", first.Attribute.Title(), first.Object.Object(), first.Why())
 		}
-		if first.Status == "" {
-			first = c
+		if n := r.Count(attr.Failed) + r.Count(attr.Refused); n > 1 {
+			text = fmt.Errorf("%d of %d changes failed, the first: %w", n, len(r.Changes), text)
 		}
-		if errors.Is(c.Err, tune.ErrNotPermitted) || errors.Is(c.Err, tune.ErrNotSupported) {
-			denied++
-		}
+		why = append(why, text)
 	}
-	text := fmt.Errorf("%s of %d: %s", first.Attribute, first.TID, reason(first))
-	if first.Path != "" {
-		text = fmt.Errorf("%s of %s: %s", first.Attribute.Title(), first.Object(), reason(first))
+	if r.Unrecorded != nil {
+		why = append(why, fmt.Errorf("changed, but the journal does not say so: %w", r.Unrecorded))
 	}
-	if bad > 1 {
-		text = fmt.Errorf("%d of %d changes failed, the first: %w", bad, len(r.Changes), text)
+	if len(r.Damage) > 0 {
+		why = append(why, fmt.Errorf("%d lines of the journal are damaged; what they record was not undone", len(r.Damage)))
 	}
-	switch {
-	case bad < len(r.Changes) || r.Changed():
-		return codeError{ExitSome, text}
-	case denied == bad:
-		return codeError{ExitNotPermitted, text}
-	}
-	return codeError{ExitFailed, text}
+	return codeError{map[change.Verdict]int{change.Some: ExitSome, change.Failed: ExitFailed, change.NotPermitted: ExitNotPermitted}[verdict], errors.Join(why...)}
 }
 
 // escapeControls escapes DEL and the C1 control characters in JSON text, which

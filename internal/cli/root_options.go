@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"piton/internal/tune"
+	"piton/internal/change"
 )
 
 // rootOptions are the flags of piton without a command.
@@ -36,14 +36,16 @@ func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 }
 
 // headlessOnly are flags that say nothing to the screen.
-var headlessOnly = []string{"count", "output", "pid", "pin", "within", "nice", "policy", "rtprio", "reset-on-fork", "ioprio", "slice", "uclamp", "mem", "process", "thread", "tree", "dry-run", "yes", "revert-after"}
+func headlessOnly() []string {
+	return append(tuningFlags(), "count", "output", "pid", "process", "thread", "tree", "dry-run", "yes", "revert-after")
+}
 
 func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
 	if err := o.monitor.limit(a); err != nil {
 		return err
 	}
 	if !o.headless {
-		for _, name := range headlessOnly {
+		for _, name := range headlessOnly() {
 			if flags.Changed(name) {
 				return usagef("--%s is for --headless", name)
 			}
@@ -80,11 +82,11 @@ func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag
 	}
 	o.apply.output = o.monitor.output
 	if !a.live() {
-		return tune.ErrNotLive
+		return change.ErrNotLive
 	}
 	targets := o.monitor.pids.targets(o.tuning.scope.scope())
 	if err := a.noTask(targets); err != nil {
 		return err
 	}
-	return runTuning(ctx, a, targets, want, o.apply)
+	return runTuning(ctx, a, chosen{targets: targets}, want, o.apply)
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // The exit codes of a command that did not run, as shells have them.
@@ -67,11 +68,8 @@ by its affinity; the group is removed when all have ended.`,
 
 // runCommand becomes the command; it returns only when that fails.
 func runCommand(ctx context.Context, a *app, want action.Tuning, o runOptions, argv []string) error {
-	switch {
-	case !a.live():
+	if !a.live() {
 		return errNoRun
-	case a.readonly: // "piton run --readonly"
-		return errReadOnly
 	}
 	path, err := a.lookPath(argv[0])
 	if err != nil {
@@ -101,7 +99,7 @@ var errNoRun = codeError{ExitNotPermitted, errors.New("piton run starts commands
 // placeSelf returns what sets the settings on the thread that becomes the
 // command. There is no journal: the command ends by itself.
 func (a *app) placeSelf(ctx context.Context, want action.Tuning, o runOptions) (func(kernel.TID) error, error) {
-	deps := action.Deps{Tuner: tune.New(tune.Options{})}
+	deps := action.Deps{Tuner: change.Local()}
 	if want.Strategy != "" {
 		var err error
 		if deps.Model, err = a.measure(ctx); err != nil {
@@ -109,7 +107,7 @@ func (a *app) placeSelf(ctx context.Context, want action.Tuning, o runOptions) (
 		}
 	}
 	return func(self kernel.TID) error {
-		plan, _, err := action.Plan(ctx, deps, []tune.Target{{TID: self, Scope: tune.ScopeThread}}, want)
+		plan, _, err := action.Plan(ctx, deps, []change.Target{{TID: self, Scope: change.ScopeThread}}, want)
 		if err != nil {
 			return err
 		}
@@ -118,22 +116,18 @@ func (a *app) placeSelf(ctx context.Context, want action.Tuning, o runOptions) (
 				return err
 			}
 		}
-		plan.Yes = true // it is not piton that becomes real-time, but the command
-		result, err := deps.Tuner.Apply(ctx, plan)
-		if err != nil {
-			return err
-		}
-		return resultError(result)
+		// It is not piton that becomes real-time, but the command.
+		result, err := deps.Tuner.Carry(ctx, plan, change.Consent{Yes: true})
+		return ended(result, err)
 	}, nil
 }
 
 // plannedCPUs are those that the plan's tasks are to run on.
-func plannedCPUs(plan tune.Plan) cpuset.Set {
+func plannedCPUs(plan change.Plan) cpuset.Set {
 	var cpus cpuset.Set
 	for _, c := range plan.Changes {
-		if c.Attribute == tune.Affinity {
-			set, _ := cpuset.Parse(c.After) // the plan has checked it
-			cpus = cpus.Or(set)
+		if c.Attribute == attr.Affinity {
+			cpus = cpus.Or(attr.CPUs(c.After))
 		}
 	}
 	return cpus

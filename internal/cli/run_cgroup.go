@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // A command of piton run --cgroup is piton itself, after execve(2), so somebody
@@ -26,7 +26,7 @@ const (
 
 // enterGroup puts this process in a new cgroup, which goes when the command and
 // all that it started have ended.
-func (a *app) enterGroup(t *tune.Tuner, cpus, mems cpuset.Set) error {
+func (a *app) enterGroup(t *change.Tuner, cpus, mems cpuset.Set) error {
 	group, err := t.NewGroup(cpus, mems)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *app) enterGroup(t *tune.Tuner, cpus, mems cpuset.Set) error {
 	return nil
 }
 
-func (a *app) startSweeper(verb string, group tune.TransientGroup, gate *os.File) error {
+func (a *app) startSweeper(verb string, group change.TransientGroup, gate *os.File) error {
 	cmd := exec.Command("/proc/self/exe", verb, group.Dir, group.Enabled)
 	cmd.Env, cmd.Dir, cmd.Stdin = a.Env, "/", gate
 	if verb == sweeperChild {
@@ -63,7 +63,7 @@ func (a *app) sweep(verb string, args []string) int {
 	if len(args) != 2 || !filepath.IsAbs(args[0]) || !isFile {
 		return ExitUsage
 	}
-	group := tune.TransientGroup{Dir: args[0], Enabled: args[1]}
+	group := change.TransientGroup{Dir: args[0], Enabled: args[1]}
 	if err := kernel.CloseInherited(2); err != nil { // somebody may wait for the end of a pipe
 		return ExitFailed
 	}
@@ -83,7 +83,7 @@ func (a *app) sweep(verb string, args []string) int {
 	return ExitDone
 }
 
-func awaitEmpty(group tune.TransientGroup) error {
+func awaitEmpty(group change.TransientGroup) error {
 	events, err := os.Open(filepath.Join(group.Dir, "cgroup.events"))
 	if err != nil {
 		return err

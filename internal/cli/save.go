@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/procfs"
 	"piton/internal/profile"
-	"piton/internal/tune"
 )
 
 const saveLong = `Write a profile of how this machine is tuned: what differs from how Linux starts (affinity, nice, policy, I/O
@@ -87,14 +87,14 @@ func (a *app) only(words []string, o *profile.CaptureOptions) error {
 	if len(words) == 0 {
 		return nil
 	}
-	c, err := a.choose(words, tune.ScopeProcess)
+	c, err := a.choose(words, change.ScopeProcess)
 	if err != nil {
 		return err
 	}
 	o.Only = map[kernel.TID]bool{}
 	proc := procfs.New(a.hostRoot)
 	for _, t := range c.targets {
-		if t.Scope == tune.ScopeThread {
+		if t.Scope == change.ScopeThread {
 			return usagef("a profile is of whole processes, and thread:/regex/ means single threads")
 		}
 		st, err := proc.Status(t.TID)

@@ -9,8 +9,9 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/bench"
+	"piton/internal/change"
+	"piton/internal/change/guard"
 	"piton/internal/field"
-	"piton/internal/guard"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -24,7 +25,6 @@ import (
 	"piton/internal/tui/detail"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
-	"piton/internal/tune"
 )
 
 // runScreen opens the full-screen tuner.
@@ -112,7 +112,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	}
 	journal, journalErr := a.journal()
 	t := a.tunerWith(journal)
-	var tuning tui.Tuning = disarming{tui.Tuner{Tuner: t}, a}
+	var tuning tui.Tuning = tui.Tuner{Tuner: t}
 	if a.readonly {
 		action.LookOnly()
 		journalErr = errReadOnly
@@ -133,12 +133,18 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	}
 	d := tui.Deps{
 		Options: o, Sampler: s, Topology: topo, Settings: settings,
-		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning, Guard: a.screenGuard(t),
+		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
 		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable, NICs: irq.New(a.hostRoot).NICs},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
-		Exec:  screen.Exec, Sudo: sudo, Self: self,
+	}
+	if sudo != "" && a.live() && !a.readonly {
+		d.Elevate = a.elevate(sudo, self)
 	}
 	if a.live() {
+		d.Guards = func() []change.GuardState {
+			armed, _ := a.guards().List() // who lists guards is told what is wrong
+			return armed
+		}
 		_, haveTuna := a.tunaRunner(runner)
 		d.Bench.Papers, d.Bench.Machine = screenPapers{a}, paper.NewMachine(topo, haveTuna)
 	}
@@ -149,7 +155,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		d.Journal = journal
 	}
 	if !o.ReadOnly && journalErr == nil {
-		d.Partition = partition.Machine{Tuner: t, Journal: journal}
+		d.Partition = partition.Machine{Tuner: t}
 	}
 	if runner.Store != nil {
 		d.Bench.Store = runner.Store
@@ -165,16 +171,16 @@ type unable struct {
 }
 
 // Plan fails.
-func (u unable) Plan(context.Context, *model.Model, []tune.Target, action.Tuning) (tune.Plan, []place.Choice, error) {
-	return tune.Plan{}, nil, u.err
+func (u unable) Plan(context.Context, *model.Model, []change.Target, action.Tuning) (change.Plan, []place.Choice, error) {
+	return change.Plan{}, nil, u.err
 }
 
 // PlanRequests fails.
-func (u unable) PlanRequests(context.Context, []tune.Request) (tune.Plan, error) {
-	return tune.Plan{}, u.err
+func (u unable) PlanRequests(context.Context, []change.Request) (change.Plan, error) {
+	return change.Plan{}, u.err
 }
 
 // PlanUndo fails.
-func (u unable) PlanUndo(context.Context, tune.UndoRequest) (tune.Plan, error) {
-	return tune.Plan{}, u.err
+func (u unable) PlanUndo(context.Context, change.UndoRequest) (change.Plan, error) {
+	return change.Plan{}, u.err
 }

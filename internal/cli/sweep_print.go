@@ -1,16 +1,18 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/pattern"
-	"piton/internal/tune"
 )
 
 // sweepPrinter says what became of a change of the whole machine.
@@ -21,29 +23,30 @@ type sweepPrinter struct {
 	before []stayGroup
 }
 
-// refused is why the plan is not carried out unasked, nil if it is.
-func (p *sweepPrinter) refused(plan tune.Plan) error {
-	reason := danger(plan)
-	if reason == "" || p.o.dryRun || p.o.yes || p.o.revertAfter.given {
-		return nil
+// carry carries the plan out. Where it is only to be shown, or is refused, it is
+// printed, and not done.
+func (p *sweepPrinter) carry(ctx context.Context, t *change.Tuner, plan change.Plan) (result change.Outcome, failed error, done bool) {
+	if p.o.dryRun {
+		return result, p.finish(plan.Preview(), nil), false
 	}
-	return codeError{ExitFailed, fmt.Errorf("refused: %s; --yes does it all the same, --revert-after 15s takes it back unless you confirm it", reason)}
+	result, failed = t.Carry(ctx, plan, p.o.consent())
+	switch {
+	case errors.Is(failed, change.ErrNeedsConsent):
+		return result, p.finish(plan.Preview(), codeError{ExitFailed, failed}), false
+	case failed != nil && len(result.Changes) == 0:
+		return result, failed, false
+	}
+	return result, failed, true
 }
 
 // finish prints what was done, or would be, and returns the run's end.
-func (p *sweepPrinter) finish(r tune.Result, failed error) error {
-	outcome := failed
-	if outcome == nil {
-		outcome = resultError(r)
-	}
+func (p *sweepPrinter) finish(r change.Outcome, failed error) error {
+	end := ended(r, failed)
 	if p.o.output.value != asTable {
-		if err := p.printChanges(r, p.o.output, p.o.dryRun, exitCode(outcome)); err != nil {
-			return err
-		}
-		return outcome
+		return joined(p.printChanges(r, p.o, exitCode(end)), joined(p.announce(r.Guard, p.o), end))
 	}
 	for _, w := range r.Warnings {
-		p.warn("%s", w)
+		p.warn("%s", w.Text)
 	}
 	if err := sweepTable(r.Changes).write(p.Out); err != nil {
 		return err
@@ -51,31 +54,31 @@ func (p *sweepPrinter) finish(r tune.Result, failed error) error {
 	if r.Entry != 0 {
 		p.warn("each of them is in the journal: piton journal %d", r.Entry)
 	}
-	return outcome
+	return joined(p.announce(r.Guard, p.o), end)
 }
 
 // sweepGroup is changes that read the same, whatever they are of.
 type sweepGroup struct {
-	first tune.Change
+	first change.Change
 	what  []string
 }
 
 // sweepTable has a row for changes that are alike: there are thousands.
-func sweepTable(changes []tune.Change) *table {
+func sweepTable(changes []change.Change) *table {
 	type groupKey struct {
-		attribute     tune.Attribute
+		attribute     attr.Attribute
 		before, after string
-		status        tune.Status
+		status        attr.Status
 		reason        string
 	}
 	var groups []*sweepGroup
 	at := map[groupKey]*sweepGroup{}
 	for _, c := range changes {
-		why := reason(c)
-		if errors.Is(c.Err, tune.ErrGone) {
-			why, c.Before, c.After = "ended meanwhile", "", ""
+		why := c.Why()
+		if c.Gone() {
+			why, c.Before, c.After = "ended meanwhile", nil, nil
 		}
-		k := groupKey{c.Attribute, c.Before, c.After, c.Status, why}
+		k := groupKey{c.Attribute, attr.Text(c.Before), attr.Text(c.After), c.Status, why}
 		g := at[k]
 		if g == nil {
 			c.Reason, c.Err = why, nil
@@ -92,7 +95,7 @@ func sweepTable(changes []tune.Change) *table {
 	t := newTable("ATTRIBUTE", "BEFORE", "AFTER", "STATUS", ">NUMBER", "OF", "REASON")
 	for _, g := range groups {
 		c := g.first
-		t.add(c.Attribute, dash(c.Before), dash(c.After), c.Status, len(g.what), some(g.what), c.Reason)
+		t.add(c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)), c.Status, len(g.what), some(g.what), c.Reason)
 	}
 	return t
 }
@@ -159,10 +162,10 @@ func stayGroups(all []partition.Staying) []stayGroup {
 
 // after lists what keeps the CPUs once all was done, and warns of what could have
 // been moved and is there again.
-func (p *sweepPrinter) after(i partition.Isolation, r tune.Result) error {
+func (p *sweepPrinter) after(i partition.Isolation, r change.Outcome) error {
 	failed := map[kernel.TID]bool{}
 	for _, c := range r.Changes {
-		if c.Status == tune.Failed || c.Status == tune.Refused {
+		if c.Status == attr.Failed || c.Status == attr.Refused {
 			failed[c.TID] = true
 		}
 	}

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/profile"
-	"piton/internal/tune"
 )
 
 const sysctlLong = `Show kernel settings below /proc/sys, by name or glob; or set them, with what was there before kept in the
@@ -43,7 +44,7 @@ func newSysctl(a *app) *cobra.Command {
 			if err := noSysctl(settings); err != nil {
 				return err
 			}
-			plan, err := t.Plan(ctx, []tune.Request{{Files: settings}})
+			plan, err := t.Plan(ctx, []change.Request{{Files: settings}})
 			if err != nil {
 				return err
 			}
@@ -55,8 +56,8 @@ func newSysctl(a *app) *cobra.Command {
 }
 
 // assignments reads NAME=VALUE words; nil if none is one. A glob cannot be set.
-func assignments(words []string) ([]tune.FileSetting, error) {
-	var out []tune.FileSetting
+func assignments(words []string) ([]attr.FileSetting, error) {
+	var out []attr.FileSetting
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok {
@@ -69,9 +70,12 @@ func assignments(words []string) ([]tune.FileSetting, error) {
 		if strings.ContainsAny(path, "*?[") {
 			return nil, usagef("%s: a glob can be shown, and is not set: name the settings", name)
 		}
-		out = append(out, tune.FileSetting{
-			Attribute: profile.SysctlAttribute(path), Path: "/proc/sys/" + path, Name: profile.SysctlName(path), Value: profile.SysctlWords(value),
-		})
+		set := profile.SysctlAttribute(path)
+		v, err := set.Parse(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, attr.SetFile(set, "/proc/sys/"+path, profile.SysctlName(path), v))
 	}
 	if len(out) > 0 && len(out) < len(words) {
 		return nil, usagef("either names to show or NAME=VALUE to set, not both")
@@ -80,7 +84,7 @@ func assignments(words []string) ([]tune.FileSetting, error) {
 }
 
 // noSysctl is the error of settings that this kernel does not have.
-func noSysctl(settings []tune.FileSetting) error {
+func noSysctl(settings []attr.FileSetting) error {
 	var errs []error
 	for _, s := range settings {
 		if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
+	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/target"
-	"piton/internal/tune"
 )
 
 // tellUnmatched says which words meant nothing to piton rescue, which goes on with
@@ -25,7 +25,7 @@ func (a *app) tellUnmatched(unmatched error) error {
 
 // chosen is what the words of a change mean.
 type chosen struct {
-	targets []tune.Target
+	targets []change.Target
 	// wide is how much of the machine patterns mean, nil where that is not so much that
 	// the change needs a confirmation for it.
 	wide *target.Breadth
@@ -33,7 +33,7 @@ type chosen struct {
 
 // choose finds the tasks that the words mean, for a change: a word that means
 // nothing is an error before anything is changed.
-func (a *app) choose(words []string, scope tune.Scope) (chosen, error) {
+func (a *app) choose(words []string, scope change.Scope) (chosen, error) {
 	c, unmatched, err := a.resolveTargets(words, scope)
 	if err = errors.Join(err, unmatched, a.noTask(c.targets)); err != nil {
 		return chosen{}, err
@@ -42,7 +42,7 @@ func (a *app) choose(words []string, scope tune.Scope) (chosen, error) {
 }
 
 // noTask is the error of targets by number that are no task.
-func (a *app) noTask(targets []tune.Target) error {
+func (a *app) noTask(targets []change.Target) error {
 	proc := procfs.New(a.hostRoot)
 	var errs []error
 	for _, t := range targets {
@@ -59,7 +59,7 @@ func (a *app) noTask(targets []tune.Target) error {
 // targets finds the tasks that the words mean. Words that mean nothing are in
 // unmatched, and the others' tasks are returned all the same. Whether a number is
 // one of a task is left to the caller.
-func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, unmatched, err error) {
+func (a *app) targets(words []string, scope change.Scope) (found []change.Target, unmatched, err error) {
 	c, unmatched, err := a.resolveTargets(words, scope)
 	if err == nil && len(c.targets) == 0 {
 		return nil, nil, unmatched
@@ -67,9 +67,9 @@ func (a *app) targets(words []string, scope tune.Scope) (found []tune.Target, un
 	return c.targets, unmatched, err
 }
 
-func (a *app) resolveTargets(words []string, scope tune.Scope) (c chosen, unmatched, err error) {
+func (a *app) resolveTargets(words []string, scope change.Scope) (c chosen, unmatched, err error) {
 	var others, threads []target.Expr
-	needs := sample.Needs{Threads: scope == tune.ScopeThread}
+	needs := sample.Needs{Threads: scope == change.ScopeThread}
 	seen := map[string]bool{}
 	for _, word := range words {
 		if seen[word] { // a plan compares each target with the others
@@ -81,11 +81,11 @@ func (a *app) resolveTargets(words []string, scope tune.Scope) (c chosen, unmatc
 			return c, nil, usageError{err}
 		}
 		if pid, ok := e.PID(); ok {
-			c.targets = append(c.targets, tune.Target{TID: pid, Scope: scope})
+			c.targets = append(c.targets, change.Target{TID: pid, Scope: scope})
 			continue
 		}
 		if e.MeansThreads() {
-			if scope == tune.ScopeTree {
+			if scope == change.ScopeTree {
 				return c, nil, usagef("%s means single threads, and --tree whole processes", word)
 			}
 			threads, needs.Threads = append(threads, e), true
@@ -104,11 +104,11 @@ func (a *app) resolveTargets(words []string, scope tune.Scope) (c chosen, unmatc
 	self := kernel.TID(os.Getpid())
 	tasks, unmatched := target.Resolve(others, s.Tasks, self)
 	for _, t := range tasks {
-		c.targets = append(c.targets, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: scope})
+		c.targets = append(c.targets, change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: scope})
 	}
 	tasks, none := target.Resolve(threads, s.Tasks, self)
 	for _, t := range tasks {
-		c.targets = append(c.targets, tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread})
+		c.targets = append(c.targets, change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread})
 	}
 	if breadth, wide := target.Wide(append(others, threads...), s.Tasks, self); wide {
 		c.wide = &breadth

@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 // tuningOptions are the flags that say what to change: of piton --headless and
@@ -21,13 +22,9 @@ import (
 type tuningOptions struct {
 	pin         string
 	within      string
-	nice        string
-	policy      string
+	values      map[attr.Attribute]*string // of the attributes that have a flag
 	rtprio      count
 	resetOnFork bool
-	ioprio      string
-	slice       string
-	clamp       string
 	mem         bool
 	scope       scopeOptions
 }
@@ -42,18 +39,35 @@ func (o *tuningOptions) addSettingFlags(fs *pflag.FlagSet) {
 	o.rtprio = count{min: 1, max: 99}
 	fs.StringVar(&o.pin, "pin", "", "`CPUS` to run on (3, 0-3, node:1, llc:0), or how to choose: "+strategyWords())
 	fs.StringVar(&o.within, "within", "", "choose among these `CPUS` only")
-	fs.StringVar(&o.nice, "nice", "", "nice `VALUE`, -20 (first) to 19 (last)")
-	fs.StringVar(&o.policy, "policy", "", "`POLICY`[:PRIO]: other, batch, idle, ext, fifo, rr, deadline:RUNTIME/DEADLINE/PERIOD")
+	o.values = map[attr.Attribute]*string{}
+	for _, name := range attr.All() {
+		if c := name.Command(); c != nil {
+			o.values[name] = fs.String(c.Flag, "", c.Usage)
+		}
+	}
 	fs.Var(&o.rtprio, "rtprio", "real-time priority for fifo and rr, 1 (lowest) to 99")
 	fs.BoolVar(&o.resetOnFork, "reset-on-fork", false, "children of a real-time task start as ordinary ones")
-	fs.StringVar(&o.slice, "slice", "", "EEVDF slice of ordinary tasks, a `TIME`: 0.1ms to 100ms, 0 for the default")
-	fs.StringVar(&o.clamp, "uclamp", "", "utilisation clamps, `MIN,MAX`: 0 to 1024, or per cent")
-	fs.StringVar(&o.ioprio, "ioprio", "", "I/O priority `CLASS`[:LEVEL]: real-time, best-effort, idle, none")
+}
+
+// tuningFlags are the names of the flags that say what to change.
+func tuningFlags() []string {
+	out := []string{"pin", "within", "rtprio", "reset-on-fork", "mem"}
+	for _, name := range attr.All() {
+		if c := name.Command(); c != nil {
+			out = append(out, c.Flag)
+		}
+	}
+	return out
 }
 
 // any reports whether a change is asked for.
 func (o *tuningOptions) any() bool {
-	return o.pin != "" || o.nice != "" || o.policy != "" || o.ioprio != "" || o.slice != "" || o.clamp != "" || o.mem
+	for _, value := range o.values {
+		if *value != "" {
+			return true
+		}
+	}
+	return o.pin != "" || o.mem
 }
 
 // change reads the flags.
@@ -67,69 +81,50 @@ func (o *tuningOptions) change(a *app) (action.Tuning, error) {
 	} else if o.within != "" {
 		return t, usagef("--within needs --pin")
 	}
-	if o.nice != "" {
-		n, err := tune.ParseNice(o.nice)
+	if o.mem {
+		t.Set = append(t.Set, attr.SetMemoryNear(attr.CPUs(cpusOf(t))))
+	}
+	for _, name := range attr.All() {
+		text := o.values[name]
+		if text == nil || *text == "" {
+			continue
+		}
+		value, err := name.Parse(*text)
 		if err != nil {
 			return t, err
 		}
-		t.Nice = &n
-	}
-	if o.ioprio != "" {
-		p, err := tune.ParseIOPrio(o.ioprio)
-		if err != nil {
-			return t, err
+		if name == attr.Policy {
+			if value, err = o.policy(*text, attr.PolicyOf(value)); err != nil {
+				return t, err
+			}
 		}
-		t.IOPrio = &p
+		t.Set = append(t.Set, attr.Setting{Attribute: name, Value: value})
 	}
-	t.MemoryFollows = o.mem
-	if err := o.fair(&t); err != nil {
-		return t, err
+	if *o.values[attr.Policy] == "" && (o.rtprio.n != 0 || o.resetOnFork) {
+		return t, usagef("--rtprio and --reset-on-fork need --policy")
 	}
-	t.Policy, err = o.policySetting()
-	return t, err
+	return t, nil
 }
 
-// fair reads what ordinary tasks have beside nice.
-func (o *tuningOptions) fair(t *action.Tuning) error {
-	if o.slice != "" {
-		d, err := tune.ParseSlice(o.slice)
-		if err != nil {
-			return err
-		}
-		t.Slice = &d
-	}
-	if o.clamp != "" {
-		c, err := tune.ParseClamp(o.clamp)
-		if err != nil {
-			return err
-		}
-		t.Clamp = &c
-	}
-	return nil
+// cpusOf is the CPUs that a tuning sets, nil for none.
+func cpusOf(t action.Tuning) attr.Value {
+	v, _ := change.Request{Set: t.Set}.Affinity()
+	return v
 }
 
-func (o *tuningOptions) policySetting() (*tune.PolicySetting, error) {
-	if o.policy == "" {
-		if o.rtprio.n != 0 || o.resetOnFork {
-			return nil, usagef("--rtprio and --reset-on-fork need --policy")
-		}
-		return nil, nil
-	}
-	p, err := tune.ParsePolicy(o.policy)
-	if err != nil {
-		return nil, err
-	}
+// policy joins --policy with the flags that say more of it.
+func (o *tuningOptions) policy(text string, p attr.PolicyValue) (attr.PolicyValue, error) {
 	if o.rtprio.n != 0 {
 		if p.Policy != kernel.FIFO && p.Policy != kernel.RR {
-			return nil, usagef("--rtprio is for --policy fifo and rr")
+			return p, usagef("--rtprio is for --policy fifo and rr")
 		}
-		if strings.Contains(o.policy, ":") && p.RTPrio != o.rtprio.n {
-			return nil, usagef("--policy %s and --rtprio %d disagree", o.policy, o.rtprio.n)
+		if strings.Contains(text, ":") && p.RTPrio != o.rtprio.n {
+			return p, usagef("--policy %s and --rtprio %d disagree", text, o.rtprio.n)
 		}
 		p.RTPrio = o.rtprio.n
 	}
 	p.ResetOnFork = p.ResetOnFork || o.resetOnFork
-	return &p, nil
+	return p, nil
 }
 
 // placement reads what --pin, --cpu and --place take: CPUs, or a way to choose.
@@ -149,7 +144,7 @@ func (a *app) placement(pin, within string) (action.Tuning, error) {
 	if err != nil && !strings.ContainsAny(pin, "0123456789") {
 		return t, usagef("--pin %s is neither CPUs nor one of %s", pin, strategyWords())
 	}
-	return action.Tuning{CPUs: set}, err
+	return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
 }
 
 // cpus reads a CPUS expression; plain lists need no look at the machine.
@@ -205,18 +200,18 @@ func (o *scopeOptions) check() error {
 	return nil
 }
 
-func (o *scopeOptions) scope() tune.Scope {
+func (o *scopeOptions) scope() change.Scope {
 	switch {
 	case o.thread:
-		return tune.ScopeThread
+		return change.ScopeThread
 	case o.tree:
-		return tune.ScopeTree
+		return change.ScopeTree
 	}
-	return tune.ScopeProcess
+	return change.ScopeProcess
 }
 
 // runTuning plans a change for the targets and carries it out.
-func runTuning(ctx context.Context, a *app, targets []tune.Target, want action.Tuning, o applyOptions) error {
+func runTuning(ctx context.Context, a *app, c chosen, want action.Tuning, o applyOptions) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	t, err := a.tuner()
@@ -229,10 +224,11 @@ func runTuning(ctx context.Context, a *app, targets []tune.Target, want action.T
 			return err
 		}
 	}
-	plan, choices, err := action.Plan(ctx, deps, targets, want)
+	plan, choices, err := action.Plan(ctx, deps, c.targets, want)
 	if err != nil {
 		return err
 	}
+	needWide(&plan, c.wide)
 	if err := a.printChoices(choices, o.output); err != nil {
 		return err
 	}

@@ -16,8 +16,6 @@ import (
 	"piton/internal/procfs"
 )
 
-var sched = kernel.System()
-
 func affinityOf(t *testing.T, pid kernel.TID) string {
 	t.Helper()
 	mask, err := sched.Affinity(pid)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/tune"
+	"piton/internal/change"
 )
 
 type undoOptions struct {
@@ -23,8 +23,8 @@ func newUndo(a *app) *cobra.Command {
 	o := undoOptions{last: count{min: 1, max: 1 << 30}}
 	cmd := &cobra.Command{
 		Use:   "undo [ENTRY…]",
-		Short: "take changes back",
-		Long: `Give tasks, interrupts and other settings back the values that they had before piton changed them: the last
+		Short: "undo changes",
+		Long: `Restore the values that tasks, interrupts and other settings had before piton changed them: the last
 change, the entries named (see piton journal), the last so many, those since a time, or all of this boot. What
 somebody else has changed since is left alone unless --force is given; tasks that have ended are only mentioned.
 
@@ -44,8 +44,8 @@ TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05),
 			ctx, stop := a.interruptible(cmd.Context())
 			defer stop()
 			plan, err := t.PlanUndo(ctx, q)
-			if errors.Is(err, tune.ErrNothingToUndo) && (o.all || o.since != "") {
-				return a.report(tune.Result{}, o.apply, nil)
+			if errors.Is(err, change.ErrNothingToUndo) && (o.all || o.since != "") {
+				return a.report(change.Outcome{}, o.apply, nil)
 			}
 			if err != nil {
 				return err
@@ -54,16 +54,16 @@ TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05),
 		},
 	}
 	o.apply.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&o.all, "all", false, "every change of this boot that has not been taken back")
+	cmd.Flags().BoolVar(&o.all, "all", false, "every change of this boot that has not been undone")
 	cmd.Flags().Var(&o.last, "last", "the last so many changes")
 	cmd.Flags().StringVar(&o.since, "since", "", "the changes made since `TIME`: 10m (ago), 14:05, 2026-11-20")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also what somebody else has changed since")
-	_ = cmd.Flags().MarkHidden("revert-after") // what takes back is not taken back by itself
+	_ = cmd.Flags().MarkHidden("revert-after") // an undo is not reverted by itself
 	return cmd
 }
 
-func (o *undoOptions) request(args []string, now time.Time) (tune.UndoRequest, error) {
-	q := tune.UndoRequest{All: o.all, Force: o.force, Last: max(o.last.n, 1)}
+func (o *undoOptions) request(args []string, now time.Time) (change.UndoRequest, error) {
+	q := change.UndoRequest{All: o.all, Force: o.force, Last: max(o.last.n, 1)}
 	ways := 0
 	for _, given := range []bool{len(args) > 0, o.all, o.since != "", o.last.n > 0} {
 		if given {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
-	"piton/internal/tune"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 // TestNonsense gives every flag and every command something that it cannot
@@ -111,7 +112,7 @@ func TestNonsense(t *testing.T) {
 		{"irq move 24 --cpu x", `"x"`},
 		{"irq default", "needs CPUS"},
 		{"irq default 0 1", "one list of CPUs"},
-		{"irq queues --rps 0", "of which interface?"},
+		{"irq queues --rps 0", "missing interface"},
 		{"irq queues eth0 --rps x", `"x"`},
 		{"irq queues eth0 --queue 0", "nothing to set"},
 		{"irq queues eth0 --rps 0 --queue x", "no list of numbers"},
@@ -222,29 +223,42 @@ func TestExitCodes(t *testing.T) {
 		{errors.New("x"), 1},
 		{usagef("x"), 2},
 		{fmt.Errorf("y: %w", usagef("x")), 2},
-		{tune.UsageError("x"), 2},
+		{attr.UsageError("x"), 2},
 		{codeError{3, nil}, 3},
 		{codeError{126, errors.New("x")}, 126},
-		{tune.ErrNotLive, 4},
-		{fmt.Errorf("y: %w", tune.ErrNotPermitted), 4},
+		{change.ErrNotLive, 4},
+		{fmt.Errorf("y: %w", attr.ErrNotPermitted), 4},
 		{fmt.Errorf("open: %w", syscall.EACCES), 4},
 		{context.Canceled, 130},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 0},
 	} {
 		assert.Equal(t, tt.want, exitCode(tt.err), "%v", tt.err)
 	}
-	change := func(s tune.Status, err error) tune.Change { return tune.Change{Status: s, Err: err} }
+	of := func(s attr.Status, err error) change.Change { return change.Change{Status: s, Err: err} }
 	for _, tt := range []struct {
-		changes []tune.Change
+		changes []change.Change
 		want    int
 	}{
 		{nil, 0},
-		{[]tune.Change{change(tune.Done, nil), change(tune.Unchanged, nil)}, 0},
-		{[]tune.Change{change(tune.Done, nil), change(tune.Failed, nil)}, 3},
-		{[]tune.Change{change(tune.Refused, nil), change(tune.Failed, nil)}, 1},
-		{[]tune.Change{change(tune.Failed, tune.ErrNotPermitted)}, 4},
+		{[]change.Change{of(attr.Done, nil), of(attr.Unchanged, nil)}, 0},
+		{[]change.Change{of(attr.Done, nil), of(attr.Failed, nil)}, 3},
+		{[]change.Change{of(attr.Refused, nil), of(attr.Failed, nil)}, 1},
+		{[]change.Change{of(attr.Failed, attr.ErrNotPermitted)}, 4},
 	} {
-		assert.Equal(t, tt.want, exitCode(resultError(tune.Result{Changes: tt.changes})), "%v", tt.changes)
+		assert.Equal(t, tt.want, exitCode(outcomeError(change.Outcome{Changes: tt.changes})), "%v", tt.changes)
+	}
+	for _, tt := range []struct {
+		did  attr.Status
+		err  error
+		want int
+	}{
+		{attr.Done, change.ErrTooLate, 3}, // it was changed, and 1 and 4 say that nothing was
+		{attr.Done, fmt.Errorf("journal: %w", syscall.EACCES), 3},
+		{attr.Done, context.Canceled, 130},
+		{attr.Refused, change.ErrTooLate, 1},
+		{attr.Failed, nil, 1},
+	} {
+		assert.Equal(t, tt.want, exitCode(ended(change.Outcome{Changes: []change.Change{of(tt.did, nil)}}, tt.err)), "%v", tt)
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/place"
-	"piton/internal/tune"
 )
 
 // verbOptions are the flags that all tuning verbs share.
@@ -45,7 +46,9 @@ func newPin(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			want.MemoryFollows = o.mem
+			if o.mem {
+				want.Set = append(want.Set, attr.SetMemoryNear(attr.CPUs(cpusOf(want))))
+			}
 			return runVerb(cmd, a, args, want, o.verbOptions)
 		},
 	}
@@ -72,7 +75,7 @@ func (o *pinOptions) tuning(a *app) (action.Tuning, error) {
 		return action.Tuning{}, usagef("--within is for choosing, and --cpu has chosen already")
 	case o.cpu != "":
 		set, err := a.cpus("--cpu", o.cpu)
-		return action.Tuning{CPUs: set}, err
+		return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
 	case o.place == "":
 		o.place = string(place.LeastLoaded)
 	}
@@ -84,64 +87,42 @@ func (o *pinOptions) tuning(a *app) (action.Tuning, error) {
 	return action.Tuning{Strategy: strategy, Within: within}, err
 }
 
-// valueVerb is a verb whose last word is a value.
-func valueVerb(a *app, use, what, short, long, example string, parse func(string) (action.Tuning, error)) *cobra.Command {
+// valueVerbs are the commands of attributes that take targets and a value, as the
+// table of attributes has them.
+func valueVerbs() []maker {
+	var out []maker
+	for _, name := range attr.All() {
+		if c := name.Command(); c != nil && c.Verb != "" {
+			out = append(out, maker{c.Verb, func(a *app) *cobra.Command { return newValueVerb(a, name, c) }})
+		}
+	}
+	return out
+}
+
+func newValueVerb(a *app, name attr.Attribute, c *attr.Command) *cobra.Command {
 	var o verbOptions
+	session := false
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long + "\n\n" + targetHelp, Example: example, GroupID: groupTune,
-		Args:        needArgs(2, "a target and "+what),
+		Use: c.Use, Short: c.Short, Long: c.Long + "\n\n" + targetHelp, Example: c.Example, GroupID: groupTune,
+		Args:        needArgs(2, "a target and "+c.What),
 		Annotations: map[string]string{negativeValues: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			want, err := parse(args[last])
+			if session {
+				name = attr.Autogroup
+			}
+			value, err := name.Parse(args[last])
 			if err != nil {
 				return err
 			}
-			return runVerb(cmd, a, args[:last], want, o)
+			return runVerb(cmd, a, args[:last], action.Tuning{Set: []attr.Setting{{Attribute: name, Value: value}}}, o)
 		},
+	}
+	if name == attr.Nice {
+		cmd.Flags().BoolVar(&session, "autogroup", false, "the nice value of the sessions that the targets are in")
 	}
 	o.addFlags(cmd)
 	return cmd
-}
-
-func newNice(a *app) *cobra.Command {
-	var session bool
-	cmd := valueVerb(a, "nice TARGET… VALUE", "a nice value", "set nice values",
-		`Set the nice value, -20 (first) to 19 (last), of ordinary tasks. Where autogroup is on, nice ranks tasks of one session
-only; --autogroup sets the value of the targets' whole sessions instead, which ranks those.`,
-		"  piton nice 3641 -5\n  piton nice user:build 10\n  piton nice --autogroup 3641 10",
-		func(value string) (action.Tuning, error) {
-			n, err := tune.ParseNice(value)
-			if session {
-				return action.Tuning{Autogroup: &n}, err
-			}
-			return action.Tuning{Nice: &n}, err
-		})
-	cmd.Flags().BoolVar(&session, "autogroup", false, "the nice value of the sessions that the targets are in")
-	return cmd
-}
-
-func newPolicy(a *app) *cobra.Command {
-	return valueVerb(a, "policy TARGET… POLICY[:PRIO]", "a policy", "set the scheduling policy and real-time priority",
-		`Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, ext, or
-deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start. A bare PRIO keeps
-fifo or rr. Add ,reset-on-fork to keep it from children, and
-,reclaim to let a deadline task also run in the time that others of its kind leave. fifo and rr on a task that is busy all the time need --yes.`,
-		"  piton policy 3641 fifo:10\n  piton policy 3641 20\n  piton policy thread:/^worker/ batch\n  piton policy 3641 deadline:5ms/10ms/10ms,reset-on-fork",
-		func(value string) (action.Tuning, error) {
-			p, err := tune.ParsePolicy(value)
-			return action.Tuning{Policy: &p}, err
-		})
-}
-
-func newIONice(a *app) *cobra.Command {
-	return valueVerb(a, "ionice TARGET… CLASS[:LEVEL]", "an I/O class", "set the I/O priority",
-		"Set the I/O priority: real-time or best-effort with a level 0 (first) to 7 (last), idle, or none.",
-		"  piton ionice 3641 best-effort:7\n  piton ionice backup idle",
-		func(value string) (action.Tuning, error) {
-			p, err := tune.ParseIOPrio(value)
-			return action.Tuning{IOPrio: &p}, err
-		})
 }
 
 // runVerb finds the targets and changes them.
@@ -150,11 +131,11 @@ func runVerb(cmd *cobra.Command, a *app, words []string, want action.Tuning, o v
 		return err
 	}
 	if !a.live() {
-		return tune.ErrNotLive
+		return change.ErrNotLive
 	}
 	c, err := a.choose(words, o.scope.scope())
 	if err != nil {
 		return err
 	}
-	return runTuning(cmd.Context(), a, c.targets, want, o.apply)
+	return runTuning(cmd.Context(), a, c, want, o.apply)
 }

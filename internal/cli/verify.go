@@ -5,9 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/profile"
-	"piton/internal/tune"
 )
 
 const verifyLong = `Compare the machine with a profile, without changing anything. It exits 0 if all is as the profile says, and 5
@@ -86,9 +87,9 @@ func (a *app) verifyJSON(r *profile.Resolution, drift []profile.Want, setters se
 		w := &drift[i]
 		by, entry := setters.of(w)
 		l.start("drift").add("item", w.Item).add("pid", idOrNull(w.PID)).add("tid", idOrNull(w.TID)).add("name", w.Name).
-			add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", w.Expected)
+			add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", attr.Text(w.Expected))
 		if w.Known {
-			l.add("actual", w.Actual)
+			l.add("actual", attr.Text(w.Actual))
 		} else {
 			l.add("actual", nil)
 		}
@@ -110,30 +111,23 @@ func idOrNull(id kernel.TID) any {
 }
 
 // setters are who set what last, as far as piton's journal knows.
-type setters map[setting]setter
-
-type setting struct {
-	tid        kernel.TID
-	startTicks uint64
-	path       string
-	attribute  tune.Attribute
-}
+type setters map[attr.Key]setter
 
 type setter struct {
 	entry uint64
 	user  string
-	value string
+	value attr.Value
 }
 
-func settersOf(entries []tune.Entry) setters {
+func settersOf(entries []change.Entry) setters {
 	out := setters{}
 	for _, e := range entries {
 		if e.PastBoot {
 			continue
 		}
 		for _, c := range e.Changes {
-			if c.Status == tune.Done || c.Taken {
-				out[setting{c.TID, c.StartTicks, c.Path, c.Attribute}] = setter{e.ID, e.User, c.After}
+			if c.Took() {
+				out[c.Key()] = setter{e.ID, e.User, c.After}
 			}
 		}
 	}
@@ -142,11 +136,11 @@ func settersOf(entries []tune.Entry) setters {
 
 // of says who set the value that something has now.
 func (s setters) of(w *profile.Want) (who string, entry uint64) {
-	last, ok := s[setting{w.TID, w.StartTicks, w.Path, w.Attribute}]
+	last, ok := s[attr.Key{ID: attr.ID{TID: w.TID, StartTicks: w.StartTicks}, Attribute: w.Attribute, Path: w.Path}]
 	switch {
 	case !ok:
 		return "not piton", 0
-	case w.Known && last.value == w.Actual:
+	case w.Known && w.Attribute.Alike(last.value, w.Actual):
 		return fmt.Sprintf("%s, entry %d", last.user, last.entry), last.entry
 	}
 	return fmt.Sprintf("somebody else, after entry %d", last.entry), 0
@@ -155,7 +149,7 @@ func (s setters) of(w *profile.Want) (who string, entry uint64) {
 type driftKey struct {
 	pid                            kernel.TID
 	name, path                     string
-	attribute                      tune.Attribute
+	attribute                      attr.Attribute
 	expected, actual, by, item, no string
 }
 
@@ -168,7 +162,7 @@ func driftTable(drift []profile.Want, setters setters, together bool) *table {
 	for i := range drift {
 		w := &drift[i]
 		by, _ := setters.of(w)
-		k := driftKey{w.PID, w.Name, w.Path, w.Attribute, w.Expected, w.Actual, by, w.Item, w.Blocked}
+		k := driftKey{w.PID, w.Name, w.Path, w.Attribute, attr.Text(w.Expected), attr.Text(w.Actual), by, w.Item, w.Blocked}
 		if at, ok := index[k]; ok && together && w.Path == "" {
 			counts[at]++
 			continue

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
-	"piton/internal/tune"
 )
 
 // hoarder is a child with 8 MB of memory, started by piton run with the flags.
@@ -136,7 +136,7 @@ taskset -p f $$ >/dev/null; grep Cpus_allowed_list /proc/$$/status; exit 7`
 func TestVMCpusetLimits(t *testing.T) {
 	needVM(t)
 	h, pid := newHome(t), sleeper(t)
-	group, err := tune.New(tune.Options{}).NewGroup(cpuset.Of(1, 2), cpuset.Set{})
+	group, err := change.Local().NewGroup(cpuset.Of(1, 2), cpuset.Set{})
 	require.NoError(t, err)
 	procs := filepath.Join(group.Dir, "cgroup.procs")
 	require.NoError(t, os.WriteFile(procs, []byte(fmt.Sprint(pid)), 0o644))

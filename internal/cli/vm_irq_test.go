@@ -175,7 +175,7 @@ func TestVMIRQRefusals(t *testing.T) {
 }
 
 // TestVMKilledSpread kills piton at any moment while it moves interrupts: the
-// journal knows all that has to be taken back.
+// journal knows all that has to be undone.
 func TestVMKilledSpread(t *testing.T) {
 	s, nic := needNIC(t)
 	if s.cpus > 16 {

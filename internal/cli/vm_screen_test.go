@@ -141,7 +141,7 @@ func maskOf(t *testing.T, tid kernel.TID) string {
 }
 
 // TestVMScreenIsolates sets a CPU apart with the core panel's keys, keeps that
-// before the guard takes it back, and takes the CPU in again.
+// before the guard reverts it, and includes the CPU again.
 func TestVMScreenIsolates(t *testing.T) {
 	needNIC(t)
 	tid := child(t, "sleep", "600")
@@ -150,7 +150,7 @@ func TestVMScreenIsolates(t *testing.T) {
 	l.until("[1 Processes]", "sleep")
 	l.press("C", "5", " ", "I")
 	l.answer("Isolate cpu 5?", "set affinity of", "stays:", "[y apply]")
-	l.answer("Keep it?", "[n take back]")
+	l.answer("Keep it?", "[n revert]")
 	l.until("kept:")
 	set, err := cpuset.Parse(maskOf(t, tid))
 	require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestVMScreenMovesIRQs(t *testing.T) {
 }
 
 // TestVMScreenIsolatesForATask sets a CPU apart for a process with the place menu:
-// without an answer that is taken back, and the process is not placed.
+// without an answer that is reverted, and the process is not placed.
 func TestVMScreenIsolatesForATask(t *testing.T) {
 	needNIC(t)
 	tid := child(t, "sleep", "600")
@@ -223,12 +223,12 @@ func TestVMScreenIsolatesForATask(t *testing.T) {
 	for end := time.Now().Add(time.Minute); strings.Contains(l.text(), "Keep it?") && time.Now().Before(end); {
 		l.rest(100 * time.Millisecond) // nobody answers
 	}
-	l.until("take back: ")
+	l.until("revert: ")
 	assert.Empty(t, differences(before, masks(t)))
 	assert.Equal(t, mask, maskOf(t, tid))
 
 	isolate()
-	l.answer("Keep it?", "[n take back]")
+	l.answer("Keep it?", "[n revert]")
 	l.until("place: ")
 	assert.NotContains(t, maskOf(t, tid), "-", "it is on the CPU that was isolated for it")
 	for range 2 { // first the place, then the CPU

@@ -43,5 +43,5 @@ func TestVMGuardLeavesItsSession(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(session, "cgroup.kill"), []byte("1"), 0)) // Linux 5.14
 	assert.Error(t, piton.Wait(), "all of the session has ended")
 	assert.Less(t, time.Since(began), 10*time.Second, "before the trial was over")
-	eventually(t, "it is taken back", func() bool { return niceOf(t, pid) == 0 })
+	eventually(t, "it is reverted", func() bool { return niceOf(t, pid) == 0 })
 }

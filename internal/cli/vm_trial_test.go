@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change/guard"
 	"piton/internal/cpuset"
-	"piton/internal/guard"
 	"piton/internal/kernel"
 )
 

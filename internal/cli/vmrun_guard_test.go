@@ -15,9 +15,9 @@ func TestGuardInVM(t *testing.T) {
 	for _, kernel := range []string{"6.12", "7.2"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
-			rig.boot(t, "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run 'TestVMGuard|TestVMRescue|TestVMTrial'",
+			rig.boot(t, "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run 'TestVMGuard|TestVMStarvedGuard|TestVMRescue|TestVMTrial'",
 				[]string{"--kernel", kernel, "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "768", "--timeout", "900"},
-				"TestVMGuardOutlivesPiton", "TestVMGuardLeavesItsSession", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen")
+				"TestVMGuardOutlivesPiton", "TestVMGuardLeavesItsSession", "TestVMStarvedGuard", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen")
 		})
 	}
 }

@@ -30,7 +30,7 @@ for unprivileged in 0 2 1; do # 1 stays until the machine ends
 	echo $unprivileged >/proc/sys/kernel/unprivileged_bpf_disabled
 	./bpf.test -test.v -test.run TestRefusals
 done
-./tune.test -test.v -test.run 'TestReal(Cpuset|WithoutRights|Deadline|Reuse|Zombie|BlockedTask|AbsentCPU|KernelThread|ManagedLine)'
+./change.test -test.v -test.run 'TestReal(Cpuset|WithoutRights|Deadline|Reuse|Zombie|BlockedTask|AbsentCPU|KernelThread|ManagedLine)'
 ./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst'
 `
 
@@ -49,7 +49,7 @@ var (
 // TestInVM boots the machines and runs in them what needs many CPUs, or
 // another kernel. It takes minutes, so make vmtest alone asks for it.
 func TestInVM(t *testing.T) {
-	rig := needRig(t, "piton", "bpf.test", "tune.test", "cli.test")
+	rig := needRig(t, "piton", "bpf.test", "change.test", "cli.test")
 	for _, guest := range vmGuests {
 		t.Run(guest.kernel, func(t *testing.T) {
 			t.Parallel() // each takes one CPU of the host

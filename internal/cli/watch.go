@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
-	"piton/internal/tune"
 	"piton/internal/watch"
 )
 
@@ -88,7 +88,7 @@ func runWatch(ctx context.Context, a *app, words []string, o watchOptions) error
 
 // watched finds what the words mean. missing is an error about those that mean
 // nothing while others do.
-func (a *app) watched(fs procfs.FS, words []string, scope tune.Scope) (t watch.Targets, missing, err error) {
+func (a *app) watched(fs procfs.FS, words []string, scope change.Scope) (t watch.Targets, missing, err error) {
 	found, unmatched, err := a.targets(words, scope)
 	if err != nil {
 		return t, nil, err
@@ -103,7 +103,7 @@ func (a *app) watched(fs procfs.FS, words []string, scope tune.Scope) (t watch.T
 			continue
 		}
 		id := st.TGID
-		if one.Scope == tune.ScopeThread { // thread:/regex/, too
+		if one.Scope == change.ScopeThread { // thread:/regex/, too
 			id, threads = one.TID, threads+1
 		}
 		if !seen[id] {
@@ -113,18 +113,18 @@ func (a *app) watched(fs procfs.FS, words []string, scope tune.Scope) (t watch.T
 	}
 	missing = errors.Join(gone...)
 	if threads > 0 {
-		if scope != tune.ScopeThread && threads < len(found) {
+		if scope != change.ScopeThread && threads < len(found) {
 			return t, nil, usagef("thread:/regex/ means single threads, and the other words whole processes; watch the one or the other, or say --thread")
 		}
-		scope = tune.ScopeThread
+		scope = change.ScopeThread
 	}
 	if len(t.IDs) == 0 {
 		return t, nil, missing
 	}
 	switch scope {
-	case tune.ScopeThread:
+	case change.ScopeThread:
 		t.Scope = watch.Thread
-	case tune.ScopeTree:
+	case change.ScopeTree:
 		t.Scope = watch.Tree
 		t.IDs, err = watch.Descendants(fs, t.IDs)
 	}

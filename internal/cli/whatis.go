@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/kthread"
 	"piton/internal/procfs"
 	"piton/internal/target"
-	"piton/internal/tune"
 )
 
 func newWhatIs(a *app) *cobra.Command {
@@ -81,7 +81,7 @@ func (e *explainer) explain(word string) ([]explanation, error) {
 	if number, ok := strings.CutPrefix(word, "irq:"); ok {
 		return e.numbered(word, number)
 	}
-	found, unmatched, err := e.a.targets([]string{word}, tune.ScopeProcess)
+	found, unmatched, err := e.a.targets([]string{word}, change.ScopeProcess)
 	var none target.NoMatchError
 	if err == nil && unmatched == nil {
 		return e.tasks(word, found)
@@ -101,7 +101,7 @@ func (e *explainer) explain(word string) ([]explanation, error) {
 }
 
 // tasks explains the tasks that a word means.
-func (e *explainer) tasks(word string, found []tune.Target) ([]explanation, error) {
+func (e *explainer) tasks(word string, found []change.Target) ([]explanation, error) {
 	var out []explanation
 	for _, f := range found {
 		x, err := e.task(word, f.TID)

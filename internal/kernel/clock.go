@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,4 +23,20 @@ func ProcessTime(pid TID) (uint64, error) {
 		return 0, errno
 	}
 	return uint64(ts.Nano()), nil
+}
+
+// Monotonic returns the time of CLOCK_MONOTONIC, the clock that stamps what
+// eBPF programs report.
+func Monotonic() time.Duration {
+	var ts unix.Timespec
+	// It cannot fail for this clock and a valid pointer (clock_gettime(2)).
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return time.Duration(ts.Nano())
+}
+
+// Boottime returns the time of CLOCK_BOOTTIME: since boot, sleep included.
+func Boottime() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)
+	return time.Duration(ts.Nano())
 }

@@ -141,3 +141,13 @@ func MaxFiles() (uint64, error) {
 	}
 	return limit.Cur, nil
 }
+
+// Inode returns the inode number of a file, links followed: of a link below
+// /proc/PID/ns it names the namespace (namespaces(7)).
+func Inode(path string) (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return 0, fmt.Errorf("stat %s: %w", path, err)
+	}
+	return st.Ino, nil
+}

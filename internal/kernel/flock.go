@@ -37,3 +37,20 @@ func TryLockAt(f *os.File, offset int64) (ok bool, err error) {
 	}
 	return true, nil
 }
+
+// TryLock takes the exclusive advisory lock of f's file unless somebody else has it
+// (flock(2)). Closing f, or the end of the process, gives it back.
+func TryLock(f *os.File) (ok bool, err error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("lock %s: %w", f.Name(), err)
+		default:
+			return true, nil
+		}
+	}
+}

@@ -26,7 +26,7 @@ func (system) IOPrio(tid TID) (IOPrio, error) {
 	return prio, nil
 }
 
-func (system) SetIOPrio(tid TID, prio IOPrio) error {
+func setIOPrio(tid TID, prio IOPrio) error {
 	raw := uintptr(prio.Class)<<ioprioClassShift | uintptr(prio.Level&ioprioLevelMask)
 	err := privileged(func() error {
 		_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, ioprioWhoProcess, uintptr(tid), raw)

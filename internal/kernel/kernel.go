@@ -3,15 +3,12 @@
 // golang.org/x/sys/unix. It decides nothing: no retries, no policy, no words
 // for the user beyond naming the call and its target.
 //
-// Start at Scheduler, the interface that internal/tune changes tasks through;
-// internal/kernel/kerneltest has a recording fake of it.
+// Reading and writing are apart: Scheduler and Settings read, Writer and
+// SettingsWriter change other processes and the machine, Own changes the calling
+// process. internal/kernel/kerneltest has recording fakes. Start at Scheduler.
 package kernel
 
-import (
-	"syscall"
-
-	"piton/internal/cpuset"
-)
+import "piton/internal/cpuset"
 
 // TID is a kernel thread id. A PID is the TID of a process's first thread, its
 // thread-group leader, so processes are named by a TID too.
@@ -85,48 +82,30 @@ type IOPrio struct {
 	Level int8 // 0 (first) .. 7 (last), for real time and best effort
 }
 
-// Scheduler reads and sets what the scheduler knows of a task. Errors wrap the
+// Scheduler is the read side: what the scheduler knows of a task. Errors wrap the
 // syscall.Errno and name the call and the tid.
 type Scheduler interface {
 	// Affinity returns the mask as sched_getaffinity(2) gives it: the task's
 	// mask cut to its cpuset and to the active CPUs.
 	Affinity(tid TID) (cpuset.Set, error)
-	SetAffinity(tid TID, cpus cpuset.Set) error
 	// Attr's Nice is 0 for FIFO, RR and DEADLINE tasks, whatever they keep for
 	// later, and its RuntimeNs is the slice of an OTHER or BATCH task.
 	Attr(tid TID) (SchedAttr, error)
-	// SetAttr sets everything in attr, nice and slice too (sched_setattr(2)).
-	SetAttr(tid TID, attr SchedAttr) error
-	// SetPolicy sets policy, real-time priority and reset-on-fork, and leaves
-	// nice and slice as they are (sched_setscheduler(2)); not for DEADLINE.
-	SetPolicy(tid TID, policy Policy, rtprio int, resetOnFork bool) error
 	// Nice works on one thread, whatever its policy: the value of a FIFO task
 	// counts once it is OTHER again.
 	Nice(tid TID) (int, error)
-	SetNice(tid TID, nice int) error
 	IOPrio(tid TID) (IOPrio, error)
-	SetIOPrio(tid TID, prio IOPrio) error
 	Fair
 	Cookies
-	Memory
-	// Hold opens a handle that keeps referring to the task as it is now; after
-	// an act on its number Handle.Alive tells whether the number still meant it.
-	// ENOSYS or EPERM: no pidfds here (Linux before 5.3, or a seccomp filter).
-	// EINVAL: the task is no thread-group leader and this Linux (before 6.9) can
-	// hold leaders only; hold its leader instead.
-	Hold(tid TID) (Handle, error)
 }
 
-// Handle refers to one task for good, whatever becomes of its number (pidfd_open(2)).
-type Handle interface {
-	// Alive is nil while the task has not been reaped, else an error that Is
-	// syscall.ESRCH. A zombie is still alive in this sense.
-	Alive() error
-	// HasThread is nil if tid is now a thread of the held process, else an error
-	// that Is syscall.ESRCH. A zombie is still a thread.
-	HasThread(tid TID) error
-	// Signal sends sig to the process, or to the one thread if the handle is of
-	// a thread that is no leader; it never reaches a successor of the number.
-	Signal(sig syscall.Signal) error
-	Close() error
+// Own changes threads of the calling process; tid 0 is the calling thread. The
+// number of another process's thread is refused with ESRCH: those are changed
+// through a Writer.
+type Own interface {
+	Scheduler
+	SetAffinity(tid TID, cpus cpuset.Set) error
+	SetAttr(tid TID, attr SchedAttr) error
+	SetPolicy(tid TID, policy Policy, rtprio int, resetOnFork bool) error
+	SetSlice(tid TID, ns uint64) error
 }

@@ -15,6 +15,14 @@ import (
 // itself when its standard input closes or after a bounded time.
 const helperVar = "PITON_KERNEL_TEST_CHILD"
 
+// init keeps the child's main goroutine on its first thread, so that the other one
+// is another.
+func init() {
+	if os.Getenv(helperVar) != "" {
+		runtime.LockOSThread()
+	}
+}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVar) != "" {
 		child()

@@ -52,7 +52,7 @@ func TestBoundPagesAreOnTheirNode(t *testing.T) {
 		require.NoError(t, err)
 		addrs := []uint64{uint64(uintptr(unsafe.Pointer(&m[0]))), uint64(uintptr(unsafe.Pointer(&m[len(m)-1]))) &^ 4095}
 		m[0], m[len(m)-1] = 1, 1
-		on, err := Memory(system{}).MovePages(0, addrs, nil)
+		on, err := movePages(0, addrs, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []int32{int32(node), int32(node)}, on)
 		require.NoError(t, Mappings().Unmap(m))

@@ -23,19 +23,6 @@ const (
 	MemInterleave MemPolicy = unix.MPOL_INTERLEAVE
 )
 
-// Memory moves pages between NUMA nodes. Sets of nodes are cpuset.Sets, whose
-// members are node numbers here. ENOSYS: a kernel without CONFIG_NUMA.
-type Memory interface {
-	// MigratePages moves the process's pages on nodes of from to those of to, and
-	// returns how many could not be moved (migrate_pages(2)).
-	MigratePages(pid TID, from, to cpuset.Set) (left int, err error)
-	// MovePages moves the pages at addrs to a node each, or with nil nodes moves
-	// none, and returns the node that each is on, or a negative errno for it
-	// (move_pages(2)). As with MigratePages, those that other processes use too are
-	// moved with CAP_SYS_NICE only.
-	MovePages(pid TID, addrs []uint64, nodes []int32) (status []int32, err error)
-}
-
 // nodeMask is a set of nodes as the calls of NUMA want it, and how many bits it
 // has plus one: the kernel takes one off (get_nodes in mm/mempolicy.c).
 func nodeMask(nodes cpuset.Set) (mask []uint64, maxnode uintptr) {
@@ -59,7 +46,10 @@ func SetMemPolicy(mode MemPolicy, nodes cpuset.Set) error {
 	return nil
 }
 
-func (system) MigratePages(pid TID, from, to cpuset.Set) (int, error) {
+// migratePages moves the process's pages on nodes of from to those of to, sets of
+// node numbers, and returns how many could not be moved (migrate_pages(2)).
+// ENOSYS: a kernel without CONFIG_NUMA.
+func migratePages(pid TID, from, to cpuset.Set) (int, error) {
 	all, maxnode := nodeMask(from.Or(to)) // both masks have its length
 	old, fresh := make([]uint64, len(all)), make([]uint64, len(all))
 	copy(old, from.Words())
@@ -77,7 +67,10 @@ func (system) MigratePages(pid TID, from, to cpuset.Set) (int, error) {
 	return int(left), nil
 }
 
-func (system) MovePages(pid TID, addrs []uint64, nodes []int32) ([]int32, error) {
+// movePages moves the pages at addrs to a node each, or with nil nodes moves none,
+// and returns the node that each is on, or a negative errno for it (move_pages(2)).
+// Those that other processes use too are moved with CAP_SYS_NICE only.
+func movePages(pid TID, addrs []uint64, nodes []int32) ([]int32, error) {
 	status := make([]int32, len(addrs))
 	if len(addrs) == 0 {
 		return status, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,4 +23,27 @@ func AwaitNotice(f *os.File) error {
 		}
 		return nil
 	}
+}
+
+// AwaitData waits, with the calling thread alone, until a descriptor has something
+// to read or its other end is closed, for at most the given time (poll(2)).
+func AwaitData(fd int, most time.Duration) (ready bool, err error) {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, int(most.Milliseconds()))
+	if errors.Is(err, unix.EINTR) {
+		return false, nil
+	}
+	return n > 0, err
+}
+
+// ReadSocket and WriteSocket move bytes with the calling thread alone and never wait:
+// EAGAIN means that there is nothing to read, or no room (recv(2), send(2)).
+func ReadSocket(fd int, p []byte) (int, error) {
+	n, _, err := unix.Recvfrom(fd, p, unix.MSG_DONTWAIT)
+	return n, err
+}
+
+// WriteSocket is ReadSocket's counterpart.
+func WriteSocket(fd int, p []byte) error {
+	return unix.Sendto(fd, p, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
 }

@@ -86,7 +86,14 @@ func playPrivileges() (err error) {
 
 // lowerNice needs CAP_SYS_NICE, as RLIMIT_NICE is 0.
 func lowerNice() error {
-	return kernel.OnThread(func() error { return kernel.System().SetNice(0, -5) })
+	return kernel.OnThread(func() error {
+		self, err := kernel.SystemWriter().Hold(kernel.TID(os.Getpid()), 0)
+		if err != nil {
+			return err
+		}
+		defer self.Close()
+		return self.Thread(kernel.TID(gettid()), 0).SetNice(-5)
+	})
 }
 
 // newThreads makes the runtime start threads while one is privileged.

@@ -11,8 +11,9 @@ import (
 	"piton/internal/cpuset"
 )
 
-// System returns the Scheduler of the running kernel.
-func System() Scheduler { return system{} }
+// System returns the read side of the running kernel, with what the calling
+// process may do to its own threads.
+func System() Own { return system{} }
 
 type system struct{}
 
@@ -42,7 +43,7 @@ func (system) Affinity(tid TID) (cpuset.Set, error) {
 	}
 }
 
-func (system) SetAffinity(tid TID, cpus cpuset.Set) error {
+func setAffinity(tid TID, cpus cpuset.Set) error {
 	mask := unix.NewCPUSet(int(cpus.Last()) + 1)
 	for cpu := range cpus.All() {
 		mask.Set(int(cpu))
@@ -70,7 +71,7 @@ func (system) Attr(tid TID) (SchedAttr, error) {
 	}, nil
 }
 
-func (system) SetAttr(tid TID, attr SchedAttr) error {
+func setAttr(tid TID, attr SchedAttr) error {
 	a := unix.SchedAttr{
 		Policy:   uint32(attr.Policy),
 		Nice:     int32(attr.Nice),
@@ -85,21 +86,21 @@ func (system) SetAttr(tid TID, attr SchedAttr) error {
 	if attr.Reclaim {
 		a.Flags |= unix.SCHED_FLAG_RECLAIM
 	}
-	if err := setAttr(tid, &a); err != nil {
+	if err := schedSetAttr(tid, &a); err != nil {
 		return fmt.Errorf("sched_setattr of tid %d to %s: %w", tid, attr.Policy, err)
 	}
 	return nil
 }
 
-// setAttr is sched_setattr(2).
-func setAttr(tid TID, a *unix.SchedAttr) error {
+// schedSetAttr is sched_setattr(2).
+func schedSetAttr(tid TID, a *unix.SchedAttr) error {
 	return privileged(func() error { return unix.SchedSetAttr(int(tid), a, 0) }, CapSysNice)
 }
 
 // resetOnFork is SCHED_RESET_ON_FORK of sched(7), or-ed to the policy number.
 const resetOnFork = 0x40000000
 
-func (system) SetPolicy(tid TID, policy Policy, rtprio int, reset bool) error {
+func setPolicy(tid TID, policy Policy, rtprio int, reset bool) error {
 	number := uintptr(policy)
 	if reset {
 		number |= resetOnFork
@@ -124,9 +125,48 @@ func (system) Nice(tid TID) (int, error) {
 	return 20 - raw, nil
 }
 
-func (system) SetNice(tid TID, nice int) error {
+func setNice(tid TID, nice int) error {
 	if err := privileged(func() error { return unix.Setpriority(unix.PRIO_PROCESS, int(tid), nice) }, CapSysNice); err != nil {
 		return fmt.Errorf("setpriority of tid %d to %d: %w", tid, nice, err)
 	}
 	return nil
+}
+
+// own refuses the number of a thread that is not of the calling process.
+func own(tid TID) error {
+	if tid == 0 {
+		return nil
+	}
+	if err := unix.Tgkill(unix.Getpid(), int(tid), 0); err != nil {
+		return fmt.Errorf("%d is no thread of this process: %w", tid, err)
+	}
+	return nil
+}
+
+func (system) SetAffinity(tid TID, cpus cpuset.Set) error {
+	if err := own(tid); err != nil {
+		return err
+	}
+	return setAffinity(tid, cpus)
+}
+
+func (system) SetAttr(tid TID, attr SchedAttr) error {
+	if err := own(tid); err != nil {
+		return err
+	}
+	return setAttr(tid, attr)
+}
+
+func (system) SetPolicy(tid TID, policy Policy, rtprio int, reset bool) error {
+	if err := own(tid); err != nil {
+		return err
+	}
+	return setPolicy(tid, policy, rtprio, reset)
+}
+
+func (system) SetSlice(tid TID, ns uint64) error {
+	if err := own(tid); err != nil {
+		return err
+	}
+	return setSlice(tid, ns)
 }

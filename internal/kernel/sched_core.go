@@ -19,8 +19,6 @@ type Cookies interface {
 	// NewCookie makes a cookie and returns its number and a thread of this process
 	// that has it, and lives as long as this process does.
 	NewCookie() (cookie uint64, holder TID, err error)
-	// ShareCookie gives the thread to what from has, none too.
-	ShareCookie(from, to TID) error
 }
 
 func (system) Cookie(tid TID) (uint64, error) {
@@ -73,7 +71,7 @@ func (s system) NewCookie() (cookie uint64, holder TID, err error) {
 	return cookie, holder, err
 }
 
-func (system) ShareCookie(from, to TID) error {
+func shareCookie(from, to TID) error {
 	return OnThread(func() error {
 		if err := coreSched(unix.PR_SCHED_CORE_SHARE_FROM, from); err != nil {
 			return fmt.Errorf("PR_SCHED_CORE_SHARE_FROM tid %d: %w", from, err)

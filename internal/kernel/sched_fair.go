@@ -14,15 +14,10 @@ type Fair interface {
 	// Slice returns the EEVDF slice in ns of an OTHER or BATCH task, the default
 	// one too; 0 for other policies and for kernels without (Linux before 6.12).
 	Slice(tid TID) (ns uint64, err error)
-	// SetSlice sets it, 0 = the kernel's default, and leaves the policy; the
-	// kernel keeps it within 0.1 and 100 ms (sched_setattr(2), sched_runtime).
-	SetSlice(tid TID, ns uint64) error
 	// BaseSlice returns the default slice, 0 where the kernel has none.
 	BaseSlice() (ns uint64, err error)
 	// Clamp returns the utilisation clamps; EOPNOTSUPP without CONFIG_UCLAMP_TASK.
 	Clamp(tid TID) (Clamp, error)
-	// SetClamp sets both, or gives the task the defaults of its policy again.
-	SetClamp(tid TID, clamp Clamp, reset bool) error
 }
 
 // Clamp are the utilisation clamps of a task, each 0 to ClampMax: between them
@@ -44,14 +39,16 @@ func (s system) Slice(tid TID) (uint64, error) {
 	return attr.RuntimeNs, nil
 }
 
-func (s system) SetSlice(tid TID, ns uint64) error {
-	now, err := s.Attr(tid)
+// setSlice leaves the policy; the kernel keeps the slice within 0.1 and 100 ms
+// (sched_setattr(2), sched_runtime).
+func setSlice(tid TID, ns uint64) error {
+	now, err := system{}.Attr(tid)
 	if err != nil {
 		return err
 	}
 	// KEEP_POLICY leaves policy and reset-on-fork; nice is set with the slice.
 	a := unix.SchedAttr{Flags: unix.SCHED_FLAG_KEEP_POLICY, Nice: int32(now.Nice), Runtime: ns}
-	if err := setAttr(tid, &a); err != nil {
+	if err := schedSetAttr(tid, &a); err != nil {
 		return fmt.Errorf("sched_setattr of tid %d to a slice of %d ns: %w", tid, ns, err)
 	}
 	return nil
@@ -63,10 +60,10 @@ func (system) BaseSlice() (uint64, error) { return baseSlice() }
 var baseSlice = sync.OnceValues(func() (ns uint64, err error) {
 	s := system{}
 	err = OnThread(func() error {
-		if err := s.SetPolicy(0, Other, 0, false); err != nil {
+		if err := setPolicy(0, Other, 0, false); err != nil {
 			return err
 		}
-		if err := s.SetSlice(0, 0); err != nil {
+		if err := setSlice(0, 0); err != nil {
 			return err
 		}
 		ns, err = s.Slice(0)
@@ -92,10 +89,10 @@ func (system) Clamp(tid TID) (Clamp, error) {
 // ProbeClamp sets a clamp of a thread of its own, which ends: EOPNOTSUPP or
 // EINVAL without CONFIG_UCLAMP_TASK.
 func ProbeClamp() error {
-	return OnThread(func() error { return system{}.SetClamp(0, Clamp{0, ClampMax}, false) })
+	return OnThread(func() error { return setClamp(0, Clamp{0, ClampMax}, false) })
 }
 
-func (system) SetClamp(tid TID, c Clamp, reset bool) error {
+func setClamp(tid TID, c Clamp, reset bool) error {
 	a := unix.SchedAttr{
 		Flags:    unix.SCHED_FLAG_KEEP_ALL | unix.SCHED_FLAG_UTIL_CLAMP,
 		Util_min: uint32(c.Min), Util_max: uint32(c.Max),
@@ -103,7 +100,7 @@ func (system) SetClamp(tid TID, c Clamp, reset bool) error {
 	if reset {
 		a.Util_min, a.Util_max = clampReset, clampReset
 	}
-	err := setAttr(tid, &a)
+	err := schedSetAttr(tid, &a)
 	if errors.Is(err, syscall.E2BIG) { // a kernel that does not know the fields
 		err = syscall.EOPNOTSUPP
 	}

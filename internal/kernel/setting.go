@@ -6,16 +6,26 @@ import (
 	"os"
 )
 
-// Files reads and writes the small files below /proc and /sys through which the
-// kernel is set. Errors wrap the syscall.Errno and name the path.
-type Files interface {
+// Settings reads the small files below /proc and /sys through which the kernel is
+// set. Errors wrap the syscall.Errno and name the path.
+type Settings interface {
 	// ReadSetting returns all that the file holds.
 	ReadSetting(path string) (string, error)
+	// ReadOnly reports whether the file's mode lets nobody write it, root included.
+	ReadOnly(path string) bool
+}
+
+// SettingsWriter is the write side of Settings.
+type SettingsWriter interface {
 	// WriteSetting gives the text to the kernel in a single write(2): each one is
 	// a setting of its own. The file must be there; none is ever created.
 	WriteSetting(path, text string) error
-	// ReadOnly reports whether the file's mode lets nobody write it, root included.
-	ReadOnly(path string) bool
+}
+
+// Files is both sides.
+type Files interface {
+	Settings
+	SettingsWriter
 }
 
 // SystemFiles returns the Files of the running kernel.

@@ -66,7 +66,7 @@ func playHog(text string) error {
 	}()
 	runtime.LockOSThread()
 	sys := kernel.System()
-	if err := sys.SetNice(0, h.nice); err != nil {
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, h.nice); err != nil {
 		return err
 	}
 	if h.fifo {

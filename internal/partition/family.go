@@ -33,7 +33,7 @@ func (f family) item(t *Task) *item { return f.find(t, maxElders) }
 func (f family) find(t *Task, most int) *item {
 	own := f.past.items[t.key()]
 	born := f.past.before(t.StartTicks)
-	if born < 0 || most == 0 || t.Flags&flagNoSetAffinity != 0 {
+	if born < 0 || most == 0 || !t.Movable() {
 		return own
 	}
 	first := t.Mask // that it was born with

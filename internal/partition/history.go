@@ -3,16 +3,16 @@ package partition
 import (
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // History is what piton's isolates of this boot did that is still in force. The
 // zero value is that there were none.
 type History struct {
 	events []event // isolates and includes that were not undone, oldest first
-	items  map[key]*item
+	items  map[attr.Key]*item
 }
 
 // event is one journal entry.
@@ -23,14 +23,8 @@ type event struct {
 	mixed   bool       // the entry did more than that, as profiles do
 }
 
-// key names a task or a file for good.
-type key struct {
-	tid        kernel.TID
-	startTicks uint64
-	path       string
-}
-
-func (t *Task) key() key { return key{tid: t.TID, startTicks: t.StartTicks} }
+// key names the task's mask.
+func (t *Task) key() attr.Key { return attr.Key{ID: t.ID(), Attribute: attr.Affinity} }
 
 // item is what became of one mask.
 type item struct {
@@ -60,11 +54,11 @@ func (i *item) asOf(event int) cpuset.Set {
 }
 
 // Past reads the journal's entries, oldest first.
-func Past(entries []tune.Entry) History { return past(entries, false) }
+func Past(entries []change.Entry) History { return past(entries, false) }
 
 // pastFor is the past as Include needs it: what an undo has left alone counts as
-// well where CPUs that were taken in already are included by force.
-func pastFor(entries []tune.Entry, cpus cpuset.Set, force bool) History {
+// well where CPUs that were included already are included by force.
+func pastFor(entries []change.Entry, cpus cpuset.Set, force bool) History {
 	h := past(entries, false)
 	if force && cpus.And(h.Apart()).Empty() {
 		return past(entries, true)
@@ -72,8 +66,8 @@ func pastFor(entries []tune.Entry, cpus cpuset.Set, force bool) History {
 	return h
 }
 
-func past(entries []tune.Entry, leftAlone bool) History {
-	h := History{items: map[key]*item{}}
+func past(entries []change.Entry, leftAlone bool) History {
+	h := History{items: map[attr.Key]*item{}}
 	undos := undosOf(entries)
 	for i := range entries {
 		e := &entries[i]
@@ -84,31 +78,31 @@ func past(entries []tune.Entry, leftAlone bool) History {
 		mixed, done := strings.Contains(e.Reason, reasonsEnd), undos.done(e)
 		h.events = append(h.events, event{e.ID, e.Sweep, h.Apart().Or(isolated).AndNot(included), mixed})
 		for _, c := range e.Changes {
-			if k, ok := keyOf(c); ok && made(c) && !done[k] {
-				h.take(k, c, isolated, mixed)
+			if made(c) && !done[c.Key()] {
+				h.take(c, isolated, mixed)
 			}
 		}
 	}
 	return h
 }
 
-// take adds a change of an entry; of a mixed one, only if by it something gave way.
-func (h *History) take(k key, c tune.Change, isolated cpuset.Set, mixed bool) {
-	before, errBefore := cpuset.Parse(c.Before)
-	after, errAfter := cpuset.Parse(c.After)
-	if errBefore != nil || errAfter != nil || mixed && !gaveWay(before, after, isolated) {
+// take adds a change of a mask; of a mixed entry, only what isolated the CPUs.
+func (h *History) take(c change.Change, isolated cpuset.Set, mixed bool) {
+	before, known := c.Before.(cpuset.Set)
+	after := attr.CPUs(c.After)
+	if !known || mixed && !isolates(before, after, isolated) {
 		return
 	}
+	k := c.Key()
 	if h.items[k] == nil {
 		h.items[k] = &item{before: before}
 	}
-	i := h.items[k]
-	i.steps = append(i.steps, step{len(h.events) - 1, after, c.Status == tune.Done})
+	h.items[k].steps = append(h.items[k].steps, step{len(h.events) - 1, after, c.Status == attr.Done})
 }
 
-// gaveWay reports whether a mask became what Isolate makes of it: without the CPUs,
+// isolates reports whether a mask became what Isolate makes of it: without the CPUs,
 // or all others if it had none but those.
-func gaveWay(before, after, isolated cpuset.Set) bool {
+func isolates(before, after, isolated cpuset.Set) bool {
 	left := before.AndNot(isolated)
 	return !left.Equal(before) && after.And(isolated).Empty() && (left.Empty() || left.Equal(after))
 }
@@ -156,13 +150,13 @@ const (
 	reasonsEnd  = "; " // before one of several reasons
 )
 
-// WithIsolation is the reason of a change that sets CPUs apart among other things,
+// WithIsolation is the reason of a change that isolates CPUs among other things,
 // so that Include knows of it.
 func WithIsolation(reason string, cpus cpuset.Set) string {
 	return reason + reasonsEnd + isolateWord + cpus.String()
 }
 
-// parseReason reads the reason of an entry: what it set apart, or took in.
+// parseReason reads the reason of an entry: the CPUs that it isolated, or included.
 func parseReason(text string) (isolated, included cpuset.Set, ok bool) {
 	if i := strings.LastIndex(text, reasonsEnd); i >= 0 {
 		text = text[i+len(reasonsEnd):]

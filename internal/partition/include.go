@@ -1,28 +1,27 @@
 package partition
 
 import (
-	"fmt"
-
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/tune"
 )
 
-// Inclusion is a plan to take CPUs in again.
+// Inclusion is a plan to include isolated CPUs again.
 type Inclusion struct {
 	CPUs cpuset.Set
-	// Undo are journal entries to be taken back as a whole, newest first:
-	// everything gets the very mask that it had.
+	// Undo are journal entries to be undone as a whole, newest first: everything gets
+	// the very mask that it had.
 	Undo []uint64
 	// Requests are for what no entry of Undo is about, or would give too little.
-	Requests []tune.Request
-	// Refused are masks that gave way and that somebody else has changed since;
-	// they stay as they are.
-	Refused []tune.Change
+	Requests []change.Request
+	// Refused are masks that lost CPUs and that somebody else has changed since; they
+	// stay as they are.
+	Refused []change.Change
 	Notes   []string // what the user should know
 }
 
-// Include plans to give the CPUs back to what gave way when piton isolated
+// Include plans to give the CPUs back to what lost them when piton isolated
 // them, and to nothing else: a pin that had none of the CPUs before gets none.
 // CPUs that piton did not isolate are added to the masks that most tasks have if
 // those lack them, and Notes say so. With force, masks that were changed since
@@ -35,18 +34,18 @@ func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, err
 	if !ours.Empty() {
 		p.remaining = past.Apart().AndNot(cpus)
 		out.Undo, p.until = past.since(p.remaining)
-		p.giveBack()
+		p.restore()
 	}
 	if foreign := cpus.AndNot(ours).And(f.Online); !foreign.Empty() {
 		p.adopt(foreign)
 	}
 	if boot := cpus.And(f.Reserved); !boot.Empty() {
-		out.Notes = append(out.Notes, cpusText(boot)+" "+isAre(boot.Len())+" isolated at boot (isolcpus=): tasks run there only if they may run nowhere else")
+		out.Notes = append(out.Notes, boot.InWords()+" "+isAre(boot.Len())+" isolated at boot (isolcpus=): tasks run there only if they may run nowhere else")
 	}
 	out.Requests = p.g.requests
 	if len(out.Undo) == 0 && len(out.Requests) == 0 && len(out.Refused) == 0 {
-		return out, errorf("%s %s not isolated: piton has taken %s from nothing in this boot, and tasks do not do without as a rule",
-			cpusText(cpus), isAre(cpus.Len()), itThem(cpus.Len()))
+		return out, errorf("%s %s not isolated: neither by piton in this boot, nor missing from the masks that tasks inherit",
+			cpus.InWords(), isAre(cpus.Len()))
 	}
 	return out, nil
 }
@@ -64,18 +63,18 @@ type includer struct {
 	out       *Inclusion
 	g         *grouped
 	force     bool
-	remaining cpuset.Set // that stay apart
-	until     int        // with Undo: the event as of which masks come back
+	remaining cpuset.Set // that stay isolated
+	until     int        // with Undo: the event as of which masks are restored
 }
 
-// giveBack plans for what gave way. Where entries are undone as a whole, what
+// restore plans for what lost CPUs. Where entries are undone as a whole, what
 // remains are tasks that were born since.
-func (p *includer) giveBack() {
+func (p *includer) restore() {
 	whole := len(p.out.Undo) > 0
 	if !whole {
 		for i := range p.f.Masks {
 			m := &p.f.Masks[i]
-			p.file(m.Attribute, m.Path, m.Name, m.CPUs)
+			p.file(m.set(m.CPUs))
 		}
 	}
 	kin := newFamily(p.f.Tasks, p.past)
@@ -92,14 +91,14 @@ func (p *includer) giveBack() {
 	}
 	for i := range p.f.IRQs {
 		if l := &p.f.IRQs[i]; !whole && l.Requested.OK {
-			p.file(tune.IRQAffinity, linePath(l), lineName(l), l.Requested.Set)
+			p.file(attr.SetIRQ(l.Number, l.Title(), l.Requested.Set))
 		}
 	}
 }
 
-// target is what an item gets back: what it had before, less what stays apart, but
-// for CPUs that it was left all the same: an include takes nothing away. An
-// item of which all was taken goes home with the first of its CPUs that is back.
+// target is what an item gets: what it had before, less what stays isolated, but for
+// CPUs that it was left all the same: an include takes nothing away. An item that lost
+// all its CPUs gets the first of them that is included.
 func (p *includer) target(i *item) cpuset.Set {
 	if left := i.before.AndNot(p.remaining.AndNot(i.now().mask)); !left.Empty() {
 		return left
@@ -116,7 +115,7 @@ func (p *includer) task(t *Task, i *item) {
 	switch {
 	case p.same(t.Mask, want):
 	case p.changed(t.Mask, i) && !followsLine(t, i):
-		p.refuse(tune.Change{PID: t.PID, TID: t.TID, StartTicks: t.StartTicks, Comm: t.Comm, Attribute: tune.Affinity}, t.Mask, want, i)
+		p.refuse(t.Object(), attr.SetAffinity(want), t.Mask, i)
 	default:
 		p.g.task(t, want)
 	}
@@ -130,18 +129,20 @@ func followsLine(t *Task, i *item) bool {
 	return handler && t.Mask.SubsetOf(i.now().mask)
 }
 
-func (p *includer) file(a tune.Attribute, path, name string, now cpuset.Set) {
-	i := p.past.items[key{path: path}]
+// file is for a file, with the mask that it has now.
+func (p *includer) file(now attr.FileSetting) {
+	i := p.past.items[attr.Key{Attribute: now.Attribute, Path: now.Path}]
 	if i == nil {
 		return
 	}
-	want := p.target(i)
+	has, want := attr.CPUs(now.Value), p.target(i)
+	now.Value = want
 	switch {
-	case p.same(now, want):
-	case p.changed(now, i):
-		p.refuse(tune.Change{Path: path, Name: name, Attribute: a}, now, want, i)
+	case p.same(has, want):
+	case p.changed(has, i):
+		p.refuse(attr.Object{Path: now.Path, Name: now.Name}, now.Setting, has, i)
 	default:
-		p.g.file(tune.FileSetting{Attribute: a, Path: path, Name: name, Value: want.String()})
+		p.g.file(now)
 	}
 }
 
@@ -152,8 +153,8 @@ func (p *includer) changed(now cpuset.Set, i *item) bool {
 	return !p.force && !p.same(now, left.mask) && (left.sure || !p.same(now, i.asOf(left.event-1)))
 }
 
-func (p *includer) refuse(c tune.Change, now, want cpuset.Set, i *item) {
-	c.Before, c.After, c.Status = now.String(), want.String(), tune.Refused
-	c.Reason = fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", i.now().mask, now)
+func (p *includer) refuse(o attr.Object, want attr.Setting, now cpuset.Set, i *item) {
+	c := change.Change{Object: o, Attribute: want.Attribute, Before: now, After: want.Value}
+	c.Refuse("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", i.now().mask, now)
 	p.out.Refused = append(p.out.Refused, c)
 }

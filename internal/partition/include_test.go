@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 func TestIncludeIsTheInverse(t *testing.T) {
@@ -38,15 +39,15 @@ func TestIncludeInParts(t *testing.T) {
 		if tid == 15 {
 			want = "4" // home again
 		}
-		assert.Equal(t, want, got[key{tid: tid, startTicks: uint64(tid)}], "task %d", tid)
+		assert.Equal(t, want, got[taskKey(tid)], "task %d", tid)
 	}
-	assert.Equal(t, "0-4,8-15", got[key{path: "/sys/devices/virtual/workqueue/cpumask"}])
-	assert.Equal(t, "0-4", got[key{path: "/proc/irq/24/smp_affinity_list"}])
-	assert.Equal(t, "0-3", got[key{path: "/proc/irq/26/smp_affinity_list"}])
+	assert.Equal(t, "0-4,8-15", got[fileKey("/sys/devices/virtual/workqueue/cpumask")])
+	assert.Equal(t, "0-4", got[fileKey("/proc/irq/24/smp_affinity_list")])
+	assert.Equal(t, "0-3", got[fileKey("/proc/irq/26/smp_affinity_list")])
 	past := Past(w.entries)
 	assert.Equal(t, "5-7", past.Apart().String())
 	out = w.include("5-7")
-	assert.Equal(t, []uint64{2, 1}, out.Undo, "the rest takes both entries back")
+	assert.Equal(t, []uint64{2, 1}, out.Undo, "the rest undoes both entries")
 	assert.Equal(t, before, w.masks())
 }
 
@@ -61,7 +62,7 @@ func TestIncludeBorn(t *testing.T) {
 	w.fork(103, 0)                      // pins itself
 	w.f.Tasks[15].Mask = set(t, "1")    // 103
 	w.f.Tasks = append(w.f.Tasks, Task{ // a thread of 10
-		PID: 10, TID: 104, PPID: 1, StartTicks: w.f.Ticks, Comm: "thread", Mask: set(t, "2-3")})
+		Task: attr.Task{PID: 10, TID: 104, StartTicks: w.f.Ticks, Comm: "thread"}, PPID: 1, Mask: set(t, "2-3")})
 	w.f.Ticks++
 	w.include("4-7")
 	for i, want := range map[int]string{12: "0-7", 13: "2-5", 14: "0-3", 15: "1", 16: "2-5"} {
@@ -70,7 +71,7 @@ func TestIncludeBorn(t *testing.T) {
 }
 
 // TestIncludeOfAProfile: of an entry that did more than to isolate, only that is
-// taken back.
+// undone.
 func TestIncludeOfAProfile(t *testing.T) {
 	w := server(t)
 	before := w.masks()
@@ -83,10 +84,10 @@ func TestIncludeOfAProfile(t *testing.T) {
 	e, pinned := &w.entries[0], w.f.Tasks[0].key()
 	placed := w.f.Tasks[6].key() // 10, had 2-5
 	for i := range e.Changes {
-		if c := &e.Changes[i]; c.TID == pinned.tid {
-			c.After, *w.at(pinned) = "6", set(t, "6") // where the profile wants it
-		} else if c.TID == placed.tid {
-			c.After, *w.at(placed) = "2", set(t, "2")
+		if c := &e.Changes[i]; c.Key() == pinned {
+			c.After, *w.at(pinned) = set(t, "6"), set(t, "6") // where the profile wants it
+		} else if c.Key() == placed {
+			c.After, *w.at(placed) = set(t, "2"), set(t, "2")
 		}
 	}
 	past := Past(w.entries)
@@ -123,25 +124,25 @@ func TestIncludeForeign(t *testing.T) {
 	w.task(11, 1, "2")
 	w.line(24, irq.Settable, "0-3")
 	w.line(25, irq.Settable, "1")
-	w.mask(tune.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "0-3")
-	w.mask(tune.WorkqueueMask, "/sys/devices/virtual/workqueue/cpumask", "0-7")
-	w.mask(tune.WorkqueueMask, "/sys/devices/virtual/workqueue/writeback/cpumask", "1-2") // chosen
+	w.mask(attr.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "0-3")
+	w.mask(attr.WorkqueueMask, "/sys/devices/virtual/workqueue/cpumask", "0-7")
+	w.mask(attr.WorkqueueMask, "/sys/devices/virtual/workqueue/writeback/cpumask", "1-2") // chosen
 	out := w.include("4-5")
 	assert.Equal(t, []string{
 		"piton did not isolate CPUs 4-5; each of 2 threads has the mask of init, 0-3, and gets them too",
 		"piton did not isolate CPUs 4-5; /proc/irq/default_smp_affinity is 0-3 and gets them too",
 	}, out.Notes)
 	got := w.masks()
-	for k, want := range map[key]string{
-		{tid: 1, startTicks: 1}: "0-5", {tid: 2, startTicks: 2}: "0-7", {tid: 10, startTicks: 10}: "0-5", {tid: 11, startTicks: 11}: "2",
-		{path: "/proc/irq/24/smp_affinity_list"}: "0-5", {path: "/proc/irq/25/smp_affinity_list"}: "1",
-		{path: "/proc/irq/default_smp_affinity"}:                   "0-5",
-		{path: "/sys/devices/virtual/workqueue/writeback/cpumask"}: "1-2",
+	for k, want := range map[attr.Key]string{
+		taskKey(1): "0-5", taskKey(2): "0-7", taskKey(10): "0-5", taskKey(11): "2",
+		fileKey("/proc/irq/24/smp_affinity_list"): "0-5", fileKey("/proc/irq/25/smp_affinity_list"): "1",
+		fileKey("/proc/irq/default_smp_affinity"):                   "0-5",
+		fileKey("/sys/devices/virtual/workqueue/writeback/cpumask"): "1-2",
 	} {
 		assert.Equal(t, want, got[k], "%v", k)
 	}
 	_, err := Include(w.f, set(t, "0"), Past(w.entries), false)
-	assert.EqualError(t, err, "CPU 0 is not isolated: piton has taken it from nothing in this boot, and tasks do not do without as a rule")
+	assert.EqualError(t, err, "CPU 0 is not isolated: neither by piton in this boot, nor missing from the masks that tasks inherit")
 }
 
 // TestIncludeIsolatedAtBoot: the kernel balances no tasks onto such CPUs, whatever
@@ -156,7 +157,7 @@ func TestIncludeIsolatedAtBoot(t *testing.T) {
 }
 
 func TestPast(t *testing.T) {
-	entries := []tune.Entry{
+	entries := []change.Entry{
 		{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Reason: "least-loaded: cpu 5"}, {ID: 3, Reason: "isolate 2", Undone: true},
 		{ID: 4, Reason: "isolate 1", PastBoot: true}, {ID: 5, Reason: "include 4"}, {ID: 6, Reason: "include 5", Undoes: []uint64{3}},
 		{ID: 7, Reason: "isolate x"}, {ID: 8, Reason: "isolate "},
@@ -182,15 +183,14 @@ func TestCrashedIsolate(t *testing.T) {
 	e := &w.entries[0]
 	e.Finished = false
 	for i := range e.Changes {
-		e.Changes[i].Status = tune.Planned
+		e.Changes[i].Status = attr.Planned
 		if i%2 == 0 { // its turn had not come
-			k := key{tid: e.Changes[i].TID, startTicks: e.Changes[i].StartTicks, path: e.Changes[i].Path}
-			*w.at(k) = set(t, e.Changes[i].Before)
+			*w.at(e.Changes[i].Key()) = attr.CPUs(e.Changes[i].Before)
 		}
 	}
 	out := w.include("4-5")
 	assert.Empty(t, out.Refused)
-	for _, k := range []key{{tid: 1, startTicks: 1}, {tid: 2, startTicks: 2}} {
+	for _, k := range []attr.Key{taskKey(1), taskKey(2)} {
 		assert.Equal(t, "0-5", w.masks()[k])
 	}
 	w.include("6-7")
@@ -201,7 +201,7 @@ func TestCrashedIsolate(t *testing.T) {
 const stranger = kernel.TID(99)
 
 // TestAnyOrder isolates and includes CPUs at random while tasks are born, and a
-// stranger is pinned: nothing else that can be moved is on a CPU that is set apart,
+// stranger is pinned: nothing else that can be moved is on an isolated CPU,
 // nobody has a CPU that was not his, and at the end everybody has what was his.
 func TestAnyOrder(t *testing.T) {
 	for seed := range int64(300) {
@@ -219,14 +219,14 @@ func TestAnyOrder(t *testing.T) {
 			w.task(kernel.TID(10+i), 1, some(5))
 			w.line(i, irq.Settable, some(5))
 		}
-		w.mask(tune.WorkqueueMask, "/wq", "0-15")
+		w.mask(attr.WorkqueueMask, "/wq", "0-15")
 		whole := w.masks()
 		if seed%2 == 1 {
 			w.task(stranger, 1, "0-11")
 		}
 		for step := range 12 {
 			if seed%2 == 1 && r.Intn(3) == 0 {
-				*w.at(key{tid: stranger, startTicks: uint64(stranger)}) = set(t, some(5))
+				*w.at(taskKey(stranger)) = set(t, some(5))
 			}
 			past := Past(w.entries)
 			apart := past.Apart()

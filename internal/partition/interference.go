@@ -35,7 +35,7 @@ type Interference struct {
 	Do      string // what would make it go, "" for nothing
 }
 
-// Watcher adds up who ran on CPUs that are set apart.
+// Watcher adds up who ran on isolated CPUs.
 type Watcher struct {
 	cpus  cpuset.Set
 	found map[visitor]*Interference
@@ -131,7 +131,7 @@ func (w *Watcher) Busy(span time.Duration) []float64 {
 	return out
 }
 
-// judge says why something ran on a CPU that is set apart.
+// judge says why something ran on an isolated CPU.
 type judge struct {
 	f    *Facts
 	cpus cpuset.Set
@@ -150,16 +150,16 @@ func (j judge) judge(v *Interference) (why, do string) {
 	}
 	t := &j.f.Tasks[i]
 	switch m, known := kthread.Explain(t.Comm); {
-	case t.Flags&flagKernelThread != 0 && known:
+	case t.IsKernel() && known:
 		why, do = m.What, m.Do
-	case t.Flags&flagKernelThread != 0:
+	case t.IsKernel():
 		why = "a kernel thread"
 	case t.Mask.SubsetOf(j.cpus):
 		why, do = "it is pinned there", "nothing, if that is what the CPUs are for"
 	case t.Mask.And(j.cpus).Empty():
 		why = "it was on its way elsewhere"
 	default:
-		why = fmt.Sprintf("it may run on %s", cpusText(t.Mask))
+		why = fmt.Sprintf("it may run on %s", t.Mask.InWords())
 		do = fmt.Sprintf("piton pin %d --thread --cpu %s", t.TID, t.Mask.AndNot(j.cpus))
 	}
 	return why, do
@@ -172,7 +172,7 @@ func (j judge) line(v *Interference) (why, do string) {
 	}
 	l := &j.f.IRQs[i]
 	switch {
-	case !movable(l):
+	case !l.CanMove():
 		return l.Control.Why(), lineRemedy(l)
 	case l.Requested.And(j.cpus).Empty():
 		return "it came before its new affinity took effect, with the interrupt after the change", ""

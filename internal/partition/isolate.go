@@ -1,18 +1,21 @@
 package partition
 
 import (
+	"strings"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/kthread"
-	"piton/internal/tune"
 )
 
-// Isolation is a plan to set CPUs apart.
+// Isolation is a plan to isolate CPUs.
 type Isolation struct {
 	CPUs     cpuset.Set
 	Rest     cpuset.Set // what remains for everything else
-	Requests []tune.Request
+	Requests []change.Request
 	Staying  []Staying // what is known to keep the CPUs, by kind and number
 }
 
@@ -23,14 +26,14 @@ type Isolation struct {
 func Isolate(f Facts, cpus cpuset.Set) (Isolation, error) {
 	out := Isolation{CPUs: cpus, Rest: f.Online.AndNot(cpus).AndNot(f.Reserved)}
 	if none := cpus.AndNot(f.Online); !none.Empty() {
-		return out, errorf("%s %s not online (online: %s): nothing runs there that could give way", cpusText(none), isAre(none.Len()), f.Online)
+		return out, errorf("%s: there is nothing to move off", attr.Absent(none, f.Online))
 	}
 	switch {
 	case f.Online.SubsetOf(cpus):
-		return out, errorf("%s %s all that there %s: everything else needs one too, piton included", cpusText(cpus), isAre(cpus.Len()), isAre(cpus.Len()))
+		return out, errorf("%s %s all that there %s: everything else needs one too, piton included", cpus.InWords(), isAre(cpus.Len()), isAre(cpus.Len()))
 	case out.Rest.Empty():
 		return out, errorf("that would leave none for ordinary tasks: besides %s, %s %s isolated already",
-			cpusText(cpus), cpusText(f.Online.AndNot(cpus)), isAre(f.Online.AndNot(cpus).Len()))
+			cpus.InWords(), f.Online.AndNot(cpus).InWords(), isAre(f.Online.AndNot(cpus).Len()))
 	}
 	p := isolator{f: &f, out: &out, g: newGrouped(isolateWord + cpus.String()), lines: map[kernel.TID]*irq.IRQ{}}
 	p.masks()
@@ -58,13 +61,11 @@ func (p *isolator) without(mask cpuset.Set) cpuset.Set {
 	return p.out.Rest
 }
 
-func (p *isolator) concerned(mask cpuset.Set) cpuset.Set { return mask.And(p.out.CPUs) }
-
 // masks come first, so that what is born meanwhile is born elsewhere.
 func (p *isolator) masks() {
 	for i := range p.f.Masks {
 		m := &p.f.Masks[i]
-		keeps := p.concerned(m.CPUs)
+		keeps := m.CPUs.And(p.out.CPUs)
 		if keeps.Empty() {
 			continue
 		}
@@ -72,8 +73,8 @@ func (p *isolator) masks() {
 			p.stay(Staying{Kind: KindMask, Path: m.Path, Name: m.Name, CPUs: keeps, Why: "its file cannot be written"})
 			continue
 		}
-		p.workers = p.workers || m.Attribute == tune.WorkqueueMask
-		p.g.file(tune.FileSetting{Attribute: m.Attribute, Path: m.Path, Name: m.Name, Value: p.without(m.CPUs).String()})
+		p.workers = p.workers || m.Attribute == attr.WorkqueueMask
+		p.g.file(m.set(p.without(m.CPUs)))
 	}
 }
 
@@ -87,7 +88,7 @@ func (p *isolator) tasks() {
 	}
 	for i := range p.f.Tasks {
 		t := &p.f.Tasks[i]
-		keeps := p.concerned(t.Mask)
+		keeps := t.Mask.And(p.out.CPUs)
 		if keeps.Empty() || p.follows(t) {
 			continue
 		}
@@ -103,16 +104,16 @@ func (p *isolator) tasks() {
 // follows reports whether something else that is changed takes the task along:
 // the workers of no CPU have the mask of the workqueues.
 func (p *isolator) follows(t *Task) bool {
-	return p.workers && t.Flags&flagNoSetAffinity != 0 && unboundWorker(t.Comm)
+	return p.workers && !t.Movable() && unboundWorker(t.Comm)
 }
 
 // give is the mask that a task is to have, or why it keeps what it has and what
 // would help.
 func (p *isolator) give(t *Task) (mask cpuset.Set, why, do string) {
 	switch l := p.lines[t.TID]; {
-	case l != nil && !movable(l):
-		return mask, "it runs where its interrupt goes, " + lineName(l) + ", and " + l.Control.Why(), lineRemedy(l)
-	case t.Flags&flagNoSetAffinity != 0:
+	case l != nil && !l.CanMove():
+		return mask, "it runs where its interrupt goes, " + l.Title() + ", and " + l.Control.Why(), lineRemedy(l)
+	case !t.Movable():
 		why, do = fixed(t)
 		return mask, why, do
 	case t.Policy == kernel.Deadline:
@@ -132,7 +133,7 @@ func (p *isolator) give(t *Task) (mask cpuset.Set, why, do string) {
 		return rest, "", ""
 	}
 	if rest = rest.And(limit); rest.Empty() {
-		return rest, "its cgroup " + cgroup + " allows only " + cpusText(limit),
+		return rest, "its cgroup " + cgroup + " allows only " + limit.InWords(),
 			"widen the group's cpuset.cpus, or move the process to another group"
 	}
 	return rest, "", ""
@@ -141,20 +142,17 @@ func (p *isolator) give(t *Task) (mask cpuset.Set, why, do string) {
 func (p *isolator) irqs() {
 	for i := range p.f.IRQs {
 		l := &p.f.IRQs[i]
-		keeps := p.concerned(l.Requested.Set)
+		keeps := l.Requested.And(p.out.CPUs)
 		if !l.Requested.OK || keeps.Empty() {
 			continue
 		}
-		if !movable(l) {
-			p.stay(Staying{Kind: KindIRQ, IRQ: l.Number, Name: lineName(l), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
+		if !l.CanMove() {
+			p.stay(Staying{Kind: KindIRQ, IRQ: l.Number, Name: l.Title(), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
 			continue
 		}
-		p.g.file(tune.FileSetting{Attribute: tune.IRQAffinity, Path: linePath(l), Name: lineName(l), Value: p.without(l.Requested.Set).String()})
+		p.g.file(attr.SetIRQ(l.Number, l.Title(), p.without(l.Requested.Set)))
 	}
 }
-
-// movable reports whether it makes sense to try.
-func movable(l *irq.IRQ) bool { return l.Control == irq.Settable || l.Control == irq.ControlUnknown }
 
 func lineRemedy(l *irq.IRQ) string {
 	if l.Control == irq.Managed {
@@ -165,20 +163,17 @@ func lineRemedy(l *irq.IRQ) string {
 
 func unboundWorker(comm string) bool {
 	m, ok := kthread.Explain(comm)
-	return ok && m.Bound == kthread.BoundUnknown && len(comm) > len("kworker/u") && comm[:len("kworker/u")] == "kworker/u"
+	return ok && m.Bound == kthread.BoundUnknown && strings.HasPrefix(comm, "kworker/u")
 }
 
 // fixed says why a task with PF_NO_SETAFFINITY stays.
 func fixed(t *Task) (why, do string) {
-	if t.Flags&flagKernelThread == 0 {
+	if !t.IsKernel() {
 		return "the kernel does not let it move", ""
 	}
 	m, known := kthread.Explain(t.Comm)
-	switch {
-	case known && m.Bound == kthread.BoundCPU:
+	if known && m.Bound == kthread.BoundCPU {
 		return "a kernel thread that belongs to its CPU", m.Do
-	case known:
-		return "a kernel thread that the kernel does not let move", m.Do
 	}
-	return "a kernel thread that the kernel does not let move", ""
+	return "a kernel thread that the kernel does not let move", m.Do
 }

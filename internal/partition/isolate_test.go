@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
-	"piton/internal/tune"
+	"piton/internal/sample"
 )
 
 // server is a machine with something of each kind.
@@ -23,10 +25,10 @@ func server(t testing.TB) *world {
 	w.task(5, 2, "0-7").Comm = "irq/24-eth0"
 	w.task(6, 2, "4-7").Comm = "irq/25-nvme0q1"
 	for i := range w.f.Tasks[1:] {
-		w.f.Tasks[i+1].Flags = flagKernelThread
+		w.f.Tasks[i+1].Flags = sample.FlagKernelThread
 	}
-	w.f.Tasks[2].Flags |= flagNoSetAffinity
-	w.f.Tasks[3].Flags |= flagNoSetAffinity
+	w.f.Tasks[2].Flags |= sample.FlagNoSetAffinity
+	w.f.Tasks[3].Flags |= sample.FlagNoSetAffinity
 	w.task(10, 1, "2-5")
 	w.task(11, 1, "5")   // pinned on a CPU that goes
 	w.task(12, 1, "0-3") // pinned elsewhere
@@ -49,10 +51,10 @@ func server(t testing.TB) *world {
 	w.line(26, irq.ControlUnknown, "5")
 	w.line(27, irq.Settable, "0-1")
 	w.line(0, irq.Fixed, "0-7")
-	w.mask(tune.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "0-7")
-	w.mask(tune.WorkqueueMask, "/sys/devices/virtual/workqueue/cpumask", "0-15") // of CPUs that may come
-	w.mask(tune.RPSCPUs, "/sys/class/net/eth0/queues/rx-0/rps_cpus", "6")
-	w.f.Masks = append(w.f.Masks, Mask{Attribute: tune.WorkqueueMask, Path: "/ro", Name: "ro", CPUs: set(t, "0-7"), ReadOnly: true})
+	w.mask(attr.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "0-7")
+	w.mask(attr.WorkqueueMask, "/sys/devices/virtual/workqueue/cpumask", "0-15") // of CPUs that may come
+	w.mask(attr.RPSCPUs, "/sys/class/net/eth0/queues/rx-0/rps_cpus", "6")
+	w.f.Masks = append(w.f.Masks, Mask{Attribute: attr.WorkqueueMask, Path: "/ro", Name: "ro", CPUs: set(t, "0-7"), ReadOnly: true})
 	return w
 }
 
@@ -65,7 +67,7 @@ func TestIsolate(t *testing.T) {
 		1: "0-3", 2: "0-3", 3: "4", 4: "0-7", 5: "0-3", 6: "4-7",
 		10: "2-3", 11: "0-3", 12: "0-3", 13: "4-7", 14: "4-5", 15: "3",
 	} {
-		assert.Equal(t, want, got[key{tid: tid, startTicks: uint64(tid)}], "task %d", tid)
+		assert.Equal(t, want, got[taskKey(tid)], "task %d", tid)
 	}
 	for path, want := range map[string]string{
 		"/proc/irq/24/smp_affinity_list": "0-3", "/proc/irq/25/smp_affinity_list": "4-7", "/proc/irq/26/smp_affinity_list": "0-3",
@@ -73,7 +75,7 @@ func TestIsolate(t *testing.T) {
 		"/proc/irq/default_smp_affinity": "0-3", "/sys/devices/virtual/workqueue/cpumask": "0-3,8-15",
 		"/sys/class/net/eth0/queues/rx-0/rps_cpus": "0-3",
 	} {
-		assert.Equal(t, want, got[key{path: path}], path)
+		assert.Equal(t, want, got[fileKey(path)], path)
 	}
 	staying := map[string]Staying{}
 	for _, s := range out.Staying {
@@ -121,7 +123,7 @@ func TestIsolateRefuses(t *testing.T) {
 		{"0-7", "", "CPUs 0-7 are all that there are: everything else needs one too, piton included"},
 		{"0-5", "6-7", "that would leave none for ordinary tasks: besides CPUs 0-5, CPUs 6-7 are isolated already"},
 		{"0-6", "7", "that would leave none for ordinary tasks: besides CPUs 0-6, CPU 7 is isolated already"},
-		{"7-9", "", "CPUs 8-9 are not online (online: 0-7): nothing runs there that could give way"},
+		{"7-9", "", "CPUs 8-9 are not online here (online: 0-7): there is nothing to move off"},
 	} {
 		w := newWorld(t, "0-7")
 		w.f.Reserved = set(t, tt.reserved)
@@ -133,7 +135,7 @@ func TestIsolateRefuses(t *testing.T) {
 }
 
 // TestRefugeesAvoidReserved: what loses its only CPU is not sent to one that was
-// set apart before.
+// isolated before.
 func TestRefugeesAvoidReserved(t *testing.T) {
 	w := newWorld(t, "0-7")
 	w.task(10, 1, "4")
@@ -144,4 +146,25 @@ func TestRefugeesAvoidReserved(t *testing.T) {
 	w.include("6-7")
 	w.include("4-5")
 	assert.Equal(t, "4", w.f.Tasks[0].Mask.String())
+}
+
+// TestMachinePlansAgain: what was isolated meanwhile counts, and so does consent.
+func TestMachinePlansAgain(t *testing.T) {
+	m := Machine{Tuner: change.New(change.Options{})}
+	online, err := m.Tuner.Online()
+	require.NoError(t, err)
+	if online.Len() < 2 {
+		t.Skip("needs two CPUs")
+	}
+	plan, out, err := m.Isolate(t.Context(), cpuset.Of(online.Last()))
+	require.NoError(t, err)
+	again, err := plan.Again(t.Context())
+	require.NoError(t, err)
+	for _, p := range []change.Plan{plan, again} {
+		require.Len(t, p.Needs, 1)
+		assert.Equal(t, change.Isolation, p.Needs[0].Danger)
+		assert.Contains(t, p.Danger(), "leaves "+out.Rest.InWords()+" for everything else")
+		assert.NotNil(t, p.Sweep)
+		assert.NotNil(t, p.Again)
+	}
 }

@@ -1,22 +1,23 @@
-// Package partition sets CPUs apart for what the user runs there: it plans which
-// tasks, interrupts and masks of the machine give way (isolate), and how they
-// come back as they were (include).
+// Package partition isolates CPUs for what the user runs there: it plans which
+// tasks, interrupts and masks lose them (isolate), and how all of it gets them back
+// as it was (include).
 //
 // Isolate and Include are pure: they decide from Facts and journal entries, and
-// change nothing. Read gathers the Facts; Machine joins all of it to plans that
-// internal/tune applies. Start at Machine.
+// change nothing. Machine reads the Facts and joins all of it to plans that
+// internal/change carries out. Start at Machine.
 package partition
 
 import (
 	"fmt"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
-// Facts is the machine as far as setting CPUs apart goes.
+// Facts is the machine as far as isolating CPUs goes.
 type Facts struct {
 	Ticks  uint64 // since boot in USER_HZ, when the reading began
 	Online cpuset.Set
@@ -33,27 +34,24 @@ type Facts struct {
 
 // Task is one thread.
 type Task struct {
-	PID, TID, PPID kernel.TID
-	StartTicks     uint64 // USER_HZ since boot
-	Comm           string
-	Flags          uint32 // PF_*, field 9 of stat
-	Policy         kernel.Policy
-	Mask           cpuset.Set // as sched_getaffinity(2) gives it
+	attr.Task
+	PPID   kernel.TID
+	Policy kernel.Policy
+	Mask   cpuset.Set // as sched_getaffinity(2) gives it
 }
-
-const (
-	flagKernelThread  = 0x00200000 // PF_KTHREAD of include/linux/sched.h
-	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
-)
 
 // Mask is a set of CPUs that belongs to no task: the default of new interrupt
 // lines, a workqueue's, RPS of a queue.
 type Mask struct {
-	Attribute tune.Attribute
+	Attribute attr.Attribute
 	Path      string
 	Name      string
 	CPUs      cpuset.Set
 	ReadOnly  bool // its file cannot be written by anyone
+}
+
+func (m *Mask) set(cpus cpuset.Set) attr.FileSetting {
+	return attr.SetFile(m.Attribute, m.Path, m.Name, cpus)
 }
 
 // Kind says what a Staying is.
@@ -78,14 +76,6 @@ type Staying struct {
 	Do   string // what would make it go, "" for nothing
 }
 
-// cpusText names CPUs in a sentence: "CPU 3", "CPUs 0-3".
-func cpusText(cpus cpuset.Set) string {
-	if cpus.Len() == 1 {
-		return "CPU " + cpus.String()
-	}
-	return "CPUs " + cpus.String()
-}
-
 func isAre(n int) string {
 	if n == 1 {
 		return "is"
@@ -105,7 +95,7 @@ func errorf(format string, args ...any) error { return Error(fmt.Sprintf(format,
 type grouped struct {
 	reason   string
 	restore  bool // the masks are what things had
-	requests []tune.Request
+	requests []change.Request
 	at       map[string]int // by mask
 }
 
@@ -117,31 +107,20 @@ func (g *grouped) task(t *Task, mask cpuset.Set) {
 	if !ok {
 		i = len(g.requests)
 		g.at[key] = i
-		g.requests = append(g.requests, tune.Request{Reason: g.reason, Restore: g.restore, Settings: tune.Settings{Affinity: &mask}})
+		g.requests = append(g.requests, change.Request{Reason: g.reason, Restore: g.restore, Set: []attr.Setting{attr.SetAffinity(mask)}})
 	}
 	g.requests[i].Targets = append(g.requests[i].Targets,
-		tune.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread})
+		change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread})
 }
 
 // file adds a mask's file to the first request that is for files.
-func (g *grouped) file(s tune.FileSetting) {
+func (g *grouped) file(s attr.FileSetting) {
 	const files = "files"
 	i, ok := g.at[files]
 	if !ok {
 		i = len(g.requests)
 		g.at[files] = i
-		g.requests = append(g.requests, tune.Request{Reason: g.reason})
+		g.requests = append(g.requests, change.Request{Reason: g.reason})
 	}
 	g.requests[i].Files = append(g.requests[i].Files, s)
 }
-
-// lineName is what users call an interrupt line: "irq 24 (eth0-rx-0)".
-func lineName(l *irq.IRQ) string {
-	if len(l.Actions) == 0 {
-		return fmt.Sprintf("irq %d", l.Number)
-	}
-	return fmt.Sprintf("irq %d (%s)", l.Number, l.Handlers())
-}
-
-// linePath is the file of a line's affinity.
-func linePath(l *irq.IRQ) string { return fmt.Sprintf("/proc/irq/%d/smp_affinity_list", l.Number) }

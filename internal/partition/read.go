@@ -3,17 +3,15 @@ package partition
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
-	"piton/internal/cpuset"
+	"piton/internal/change/attr"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
-	"piton/internal/tune"
 )
 
 // reader reads the Facts of this machine, again and again.
@@ -37,11 +35,7 @@ func (r *reader) read() (Facts, error) {
 	if f.Ticks, err = procfs.ParseUptimeTicks(up); err != nil {
 		return f, err
 	}
-	online, err := os.ReadFile("/sys/devices/system/cpu/online")
-	if err != nil {
-		return f, err
-	}
-	if f.Online, err = cpuset.Parse(string(online)); err != nil {
+	if f.Online, err = attr.ReadSet("/sys/devices/system/cpu/online"); err != nil {
 		return f, err
 	}
 	if err := r.tasks(&f); err != nil {
@@ -88,10 +82,11 @@ func (r *reader) task(pid, tid kernel.TID) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	if st.State == 'Z' || st.State == 'X' {
-		return Task{}, procfs.ErrGone
+	t := Task{PPID: st.PPID, Policy: st.Policy}
+	t.Task = attr.Task{PID: pid, TID: tid, StartTicks: st.StartTicks, Comm: string(st.Comm), State: st.State, Flags: st.Flags}
+	if t.Ended() {
+		return t, procfs.ErrGone
 	}
-	t := Task{PID: pid, TID: tid, PPID: st.PPID, StartTicks: st.StartTicks, Comm: string(st.Comm), Flags: st.Flags, Policy: st.Policy}
 	t.Mask, err = kernel.System().Affinity(tid)
 	return t, err
 }
@@ -100,14 +95,14 @@ func (r *reader) task(pid, tid kernel.TID) (Task, error) {
 // spreads nothing (RPS is off) are left out.
 func masks() []Mask {
 	const workqueues = "/sys/devices/virtual/workqueue/"
-	out := readMask(nil, tune.DefaultIRQAffinity, "/proc/irq/default_smp_affinity", "default of new IRQs")
-	out = readMask(out, tune.WorkqueueMask, workqueues+"cpumask", "unbound workqueues")
+	out := readMask(nil, attr.DefaultIRQAffinity, irq.DefaultAffinityFile, "default of new IRQs")
+	out = readMask(out, attr.WorkqueueMask, workqueues+"cpumask", "unbound workqueues")
 	for _, path := range glob(workqueues + "*/cpumask") {
-		out = readMask(out, tune.WorkqueueMask, path, "workqueue "+filepath.Base(filepath.Dir(path)))
+		out = readMask(out, attr.WorkqueueMask, path, "workqueue "+filepath.Base(filepath.Dir(path)))
 	}
 	for _, path := range glob("/sys/class/net/*/queues/rx-*/rps_cpus") {
 		parts := strings.Split(path, "/")
-		out = readMask(out, tune.RPSCPUs, path, parts[4]+" "+parts[6])
+		out = readMask(out, attr.RPSCPUs, path, parts[4]+" "+parts[6])
 	}
 	return out
 }
@@ -118,18 +113,10 @@ func glob(pattern string) []string {
 	return paths
 }
 
-func readMask(out []Mask, a tune.Attribute, path, name string) []Mask {
-	info, err := os.Stat(path)
-	if err != nil {
+func readMask(out []Mask, a attr.Attribute, path, name string) []Mask {
+	m := irq.ReadMask(path)
+	if !m.OK || m.Empty() {
 		return out
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return out
-	}
-	set, err := cpuset.ParseMask(string(text))
-	if err != nil || set.Empty() {
-		return out
-	}
-	return append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: set, ReadOnly: info.Mode().Perm()&0o222 == 0})
+	return append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: kernel.SystemFiles().ReadOnly(path)})
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/tune"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 // TestUndoLeftOneAlone: what somebody else has pinned meanwhile stays, and is no
@@ -45,8 +46,8 @@ func TestUndoThatFailed(t *testing.T) {
 	*w.at(failed) = set(t, "0")  // so that it is left out
 	undo := w.undo(1)
 	*w.at(failed) = set(t, "2-3")
-	undo.Changes = append(undo.Changes, tune.Change{PID: 10, TID: 10, StartTicks: 10, Attribute: tune.Affinity,
-		Before: "2-3", After: "2-5", Status: tune.Failed})
+	undo.Changes = append(undo.Changes, change.Change{Object: attr.Object{PID: 10, TID: 10, StartTicks: 10}, Attribute: attr.Affinity,
+		Before: set(t, "2-3"), After: set(t, "2-5"), Status: attr.Failed})
 	past := Past(w.entries)
 	require.Equal(t, "4-7", past.Apart().String())
 
@@ -81,7 +82,7 @@ func TestUndoUnderAnother(t *testing.T) {
 }
 
 func TestUndoThatDidNotEnd(t *testing.T) {
-	entries := []tune.Entry{{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Undoes: []uint64{1}}}
+	entries := []change.Entry{{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Undoes: []uint64{1}}}
 	past := Past(entries)
 	assert.Equal(t, "4-7", past.Apart().String())
 	entries[1].Finished = true

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -8,10 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 func set(t testing.TB, list string) cpuset.Set {
@@ -21,12 +23,29 @@ func set(t testing.TB, list string) cpuset.Set {
 	return s
 }
 
-// world is a machine and its journal, on which plans are carried out as tune
-// does.
+// taskKey names the mask of a task that was there before.
+func taskKey(tid kernel.TID) attr.Key {
+	return attr.Key{ID: attr.ID{TID: tid, StartTicks: uint64(tid)}, Attribute: attr.Affinity}
+}
+
+// fileKey names the mask in a file.
+func fileKey(path string) attr.Key {
+	for end, a := range map[string]attr.Attribute{
+		"smp_affinity_list": attr.IRQAffinity, "default_smp_affinity": attr.DefaultIRQAffinity, "rps_cpus": attr.RPSCPUs,
+	} {
+		if strings.HasSuffix(path, end) {
+			return attr.Key{Attribute: a, Path: path}
+		}
+	}
+	return attr.Key{Attribute: attr.WorkqueueMask, Path: path}
+}
+
+// world is a machine and its journal, on which plans are carried out as by
+// internal/change.
 type world struct {
 	testing.TB
 	f       Facts
-	entries []tune.Entry
+	entries []change.Entry
 	whole   map[kernel.TID]cpuset.Set // what each task would have but for piton
 }
 
@@ -38,7 +57,8 @@ func newWorld(t testing.TB, online string) *world {
 
 // task adds a process that was there before.
 func (w *world) task(tid, parent kernel.TID, mask string) *Task {
-	w.f.Tasks = append(w.f.Tasks, Task{PID: tid, TID: tid, PPID: parent, StartTicks: uint64(tid), Comm: "task", Mask: set(w, mask)})
+	w.f.Tasks = append(w.f.Tasks, Task{PPID: parent, Mask: set(w, mask),
+		Task: attr.Task{PID: tid, TID: tid, StartTicks: uint64(tid), Comm: "task"}})
 	w.whole[tid] = set(w, mask)
 	return &w.f.Tasks[len(w.f.Tasks)-1]
 }
@@ -47,7 +67,8 @@ func (w *world) task(tid, parent kernel.TID, mask string) *Task {
 func (w *world) fork(tid kernel.TID, parent int) {
 	w.f.Ticks++
 	elder := w.f.Tasks[parent]
-	w.f.Tasks = append(w.f.Tasks, Task{PID: tid, TID: tid, PPID: elder.TID, StartTicks: w.f.Ticks, Comm: "child", Mask: elder.Mask})
+	w.f.Tasks = append(w.f.Tasks, Task{PPID: elder.TID, Mask: elder.Mask,
+		Task: attr.Task{PID: tid, TID: tid, StartTicks: w.f.Ticks, Comm: "child"}})
 	w.whole[tid] = w.whole[elder.TID]
 	w.f.Ticks++
 }
@@ -58,24 +79,24 @@ func (w *world) line(number int, control irq.Control, mask string) *irq.IRQ {
 	return &w.f.IRQs[len(w.f.IRQs)-1]
 }
 
-func (w *world) mask(a tune.Attribute, path, mask string) {
+func (w *world) mask(a attr.Attribute, path, mask string) {
 	w.f.Masks = append(w.f.Masks, Mask{Attribute: a, Path: path, Name: path, CPUs: set(w, mask)})
 }
 
 // at finds the mask of a task or file.
-func (w *world) at(k key) *cpuset.Set {
+func (w *world) at(k attr.Key) *cpuset.Set {
 	for i := range w.f.Tasks {
 		if w.f.Tasks[i].key() == k {
 			return &w.f.Tasks[i].Mask
 		}
 	}
 	for i := range w.f.IRQs {
-		if (key{path: linePath(&w.f.IRQs[i])}) == k {
+		if lineKey(&w.f.IRQs[i]) == k {
 			return &w.f.IRQs[i].Requested.Set
 		}
 	}
 	for i := range w.f.Masks {
-		if (key{path: w.f.Masks[i].Path}) == k {
+		if w.f.Masks[i].Path == k.Path {
 			return &w.f.Masks[i].CPUs
 		}
 	}
@@ -83,30 +104,40 @@ func (w *world) at(k key) *cpuset.Set {
 	return nil
 }
 
-func (w *world) set(e *tune.Entry, k key, a tune.Attribute, mask cpuset.Set) {
+func (w *world) set(e *change.Entry, k attr.Key, mask cpuset.Set) {
 	now := w.at(k)
-	e.Changes = append(e.Changes, tune.Change{PID: k.tid, TID: k.tid, StartTicks: k.startTicks, Path: k.path, Attribute: a,
-		Before: now.String(), After: mask.String(), Status: tune.Done})
+	e.Changes = append(e.Changes, change.Change{Object: attr.Object{PID: k.TID, TID: k.TID, StartTicks: k.StartTicks, Path: k.Path},
+		Attribute: k.Attribute, Before: *now, After: mask, Status: attr.Done})
 	*now = mask
 }
 
-// carryOut applies requests and journals them.
-func (w *world) carryOut(requests []tune.Request) {
+// carryOut carries requests out and journals them.
+func (w *world) carryOut(requests []change.Request) {
 	if len(requests) == 0 {
 		return
 	}
-	e := tune.Entry{ID: uint64(len(w.entries) + 1), Reason: requests[0].Reason, Sweep: w.f.Ticks, Finished: true}
+	e := change.Entry{ID: uint64(len(w.entries) + 1), Reason: requests[0].Reason, Sweep: w.f.Ticks, Finished: true}
 	for _, r := range requests {
 		assert.Equal(w, len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord), r.Restore)
-		for _, target := range r.Targets {
-			w.set(&e, key{tid: target.TID, startTicks: target.StartTicks}, tune.Affinity, *r.Settings.Affinity)
-		}
-		for _, file := range r.Files {
-			w.set(&e, key{path: file.Path}, file.Attribute, set(w, file.Value))
+		for k, mask := range asked(r) {
+			w.set(&e, k, mask)
 		}
 	}
 	w.entries = append(w.entries, e)
 	w.f.Ticks++
+}
+
+// asked are the masks that a request is for.
+func asked(r change.Request) iter.Seq2[attr.Key, cpuset.Set] {
+	return func(yield func(attr.Key, cpuset.Set) bool) {
+		cpus, _ := r.Affinity()
+		for _, t := range r.Targets {
+			yield(attr.Key{ID: attr.ID{TID: t.TID, StartTicks: t.StartTicks}, Attribute: attr.Affinity}, attr.CPUs(cpus))
+		}
+		for _, f := range r.Files {
+			yield(attr.Key{Attribute: f.Attribute, Path: f.Path}, attr.CPUs(f.Value))
+		}
+	}
 }
 
 func (w *world) isolate(cpus string) Isolation {
@@ -129,70 +160,67 @@ func (w *world) include(cpus string) Inclusion {
 	}
 	w.undo(out.Undo...)
 	for _, r := range out.Requests { // they are journalled with the undo
-		for _, target := range r.Targets {
-			*w.at(key{tid: target.TID, startTicks: target.StartTicks}) = *r.Settings.Affinity
-		}
-		for _, file := range r.Files {
-			*w.at(key{path: file.Path}) = set(w, file.Value)
+		for k, mask := range asked(r) {
+			*w.at(k) = mask
 		}
 	}
 	w.f.Ticks++
 	return out
 }
 
-// undo takes entries back, newest first, and journals it. What somebody else has
+// undo undoes entries, newest first, and journals it. What somebody else has
 // changed, or a later entry, is left alone, and the entry does not count as undone.
-func (w *world) undo(ids ...uint64) *tune.Entry {
-	type goal struct{ left, before string }
-	goals, refused := map[key]*goal{}, map[key]bool{}
+func (w *world) undo(ids ...uint64) *change.Entry {
+	type goal struct{ left, before cpuset.Set }
+	goals, refused := map[attr.Key]*goal{}, map[attr.Key]bool{}
 	for _, id := range ids {
 		for _, c := range w.entries[id-1].Changes {
-			if k, _ := keyOf(c); goals[k] == nil {
-				goals[k] = &goal{c.After, c.Before}
+			if k := c.Key(); goals[k] == nil {
+				goals[k] = &goal{attr.CPUs(c.After), attr.CPUs(c.Before)}
 			} else {
-				goals[k].before = c.Before
+				goals[k].before = attr.CPUs(c.Before)
 			}
 		}
 	}
 	for _, e := range w.entries[ids[0]:] {
 		tried := len(undosOf(w.entries)[e.ID]) > 0
 		for _, c := range e.Changes {
-			k, _ := keyOf(c)
+			k := c.Key()
 			if g := goals[k]; g != nil && !e.Undone && len(e.Undoes) == 0 {
-				refused[k] = refused[k] || !tried || w.at(k).String() != g.left
+				refused[k] = refused[k] || !tried || !w.at(k).Equal(g.left)
 			}
 		}
 	}
-	undo := tune.Entry{ID: uint64(len(w.entries) + 1), Undoes: ids, Finished: true}
+	undo := change.Entry{ID: uint64(len(w.entries) + 1), Undoes: ids, Finished: true}
 	for k, g := range goals {
-		switch now := w.at(k).String(); {
-		case now == g.before:
+		switch now := w.at(k); {
+		case now.Equal(g.before):
 			refused[k] = false
-		case refused[k] || now != g.left:
+		case refused[k] || !now.Equal(g.left):
 			refused[k] = true
 		default:
-			w.set(&undo, k, tune.Affinity, set(w, g.before))
+			w.set(&undo, k, g.before)
 		}
 	}
 	for _, id := range ids {
 		e := &w.entries[id-1]
-		e.Undone = !slices.ContainsFunc(e.Changes, func(c tune.Change) bool { k, _ := keyOf(c); return refused[k] })
+		e.Undone = !slices.ContainsFunc(e.Changes, func(c change.Change) bool { return refused[c.Key()] })
 	}
 	w.entries = append(w.entries, undo)
 	return &w.entries[len(w.entries)-1]
 }
 
 // masks are all masks there are, as text.
-func (w *world) masks() map[key]string {
-	out := map[key]string{}
+func (w *world) masks() map[attr.Key]string {
+	out := map[attr.Key]string{}
 	for i := range w.f.Tasks {
 		out[w.f.Tasks[i].key()] = w.f.Tasks[i].Mask.String()
 	}
 	for i := range w.f.IRQs {
-		out[key{path: linePath(&w.f.IRQs[i])}] = w.f.IRQs[i].Requested.String()
+		out[lineKey(&w.f.IRQs[i])] = w.f.IRQs[i].Requested.String()
 	}
 	for i := range w.f.Masks {
-		out[key{path: w.f.Masks[i].Path}] = w.f.Masks[i].CPUs.String()
+		out[attr.Key{Attribute: w.f.Masks[i].Attribute, Path: w.f.Masks[i].Path}] = w.f.Masks[i].CPUs.String()
 	}
 	return out
 }

@@ -89,12 +89,17 @@ func (m CgroupMount) Has(path string) bool {
 	return m.Root == "/" || path == m.Root || strings.HasPrefix(path, m.Root+"/")
 }
 
-// Number reads a file of a cgroup that holds one number.
-func (m CgroupMount) Number(path, file string) (int, error) {
+// File is the path of a file of a cgroup.
+func (m CgroupMount) File(path, file string) string {
 	if m.Root != "/" {
 		path = strings.TrimPrefix(path, m.Root)
 	}
-	b, err := readFile(filepath.Join(m.Point, path, file))
+	return filepath.Join(m.Point, path, file)
+}
+
+// Number reads a file of a cgroup that holds one number.
+func (m CgroupMount) Number(path, file string) (int, error) {
+	b, err := readFile(m.File(path, file))
 	if err != nil {
 		return 0, err
 	}

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // CaptureOptions say what of a machine is worth keeping. What differs from how
@@ -26,7 +27,7 @@ type CaptureOptions struct {
 	CPUs cpuset.Set
 	// Sysctls are globs of settings to keep, "vm/dirty_*".
 	Sysctls []string
-	Journal []tune.Entry
+	Journal []change.Entry
 	// Isolated are the CPUs that piton has isolated; where none, they are guessed
 	// from the masks that an isolation leaves.
 	Isolated cpuset.Set
@@ -67,18 +68,18 @@ type touch struct {
 	tid        kernel.TID
 	startTicks uint64
 	path       string
-	attribute  tune.Attribute
+	attribute  attr.Attribute
 }
 
 // touchedBy finds what is in force of the journal.
-func touchedBy(entries []tune.Entry) map[touch]bool {
+func touchedBy(entries []change.Entry) map[touch]bool {
 	out := map[touch]bool{}
 	for _, e := range entries {
 		if e.PastBoot || e.Undone || len(e.Undoes) > 0 {
 			continue
 		}
 		for _, c := range e.Changes {
-			if c.Status != tune.Done && c.Status != tune.Planned && !c.Taken {
+			if c.Status != attr.Done && c.Status != attr.Planned && !c.Taken {
 				continue
 			}
 			if c.Path != "" {
@@ -147,7 +148,7 @@ func (c *capturer) usualFor(t *sample.Task) bool {
 	}
 	mask := t.Affinity.And(c.s.online())
 	for _, e := range c.s.Tasks {
-		if e.TID == elder && t.TID != elder && !c.set(e, tune.Affinity) && mask.Equal(e.Affinity.And(c.s.online())) {
+		if e.TID == elder && t.TID != elder && !c.set(e, attr.Affinity) && mask.Equal(e.Affinity.And(c.s.online())) {
 			return true
 		}
 	}
@@ -173,49 +174,47 @@ func (c *capturer) ofNode(comm string, mask cpuset.Set) bool {
 }
 
 // set reports whether piton has set the attribute of the task.
-func (c *capturer) set(t *sample.Task, a tune.Attribute) bool {
+func (c *capturer) set(t *sample.Task, a attr.Attribute) bool {
 	return c.touched[touch{tid: t.TID, startTicks: t.StartTicks, attribute: a}]
 }
 
 // shape is what a thread has, by attribute; one that cannot be read, or not be
 // set, is not in it.
-type shape map[tune.Attribute]string
+type shape map[attr.Attribute]string
 
 func (c *capturer) shapeOf(t *sample.Task) shape {
 	out := shape{}
 	if t.Have&sample.HaveAffinity != 0 && t.Flags&sample.FlagNoSetAffinity == 0 {
-		out[tune.Affinity] = c.cpusText(t.Affinity)
+		out[attr.Affinity] = c.cpusText(t.Affinity)
 	}
-	out[tune.Nice], _ = c.s.actual(t, tune.Nice)
-	attributes := []tune.Attribute{tune.Policy, tune.IOPrio, tune.Clamp}
+	out[attr.Nice] = attr.NiceValue(t.Nice).String()
+	attributes := []attr.Attribute{attr.Policy, attr.IOPrio, attr.Clamp}
 	// A task that has long slept may have the default slice of another time, which
 	// reads like one that was set (update_deadline in kernel/sched/fair.c).
-	if c.set(t, tune.Slice) {
-		attributes = append(attributes, tune.Slice)
+	if c.set(t, attr.Slice) {
+		attributes = append(attributes, attr.Slice)
 	}
 	for _, a := range attributes {
-		text, ok := c.s.actual(t, a)
-		switch {
-		case !ok, a == tune.Slice && text == sliceNone, a == tune.Policy && t.Policy == kernel.Ext:
-		default:
-			out[a] = text
+		v, ok := c.s.actual(t, a)
+		if ok && v != attr.Value(attr.NoSlice) && (a != attr.Policy || t.Policy != kernel.Ext) {
+			out[a] = v.String()
 		}
 	}
 	return out
 }
 
 // plain are the values that a task starts with.
-var plain = shape{tune.Nice: "0", tune.Policy: "OTHER", tune.IOPrio: "none", tune.Slice: sliceDefault}
+var plain = shape{attr.Nice: "0", attr.Policy: "OTHER", attr.IOPrio: "none", attr.Slice: attr.SliceValue(0).String()}
 
 // worth says which of a task's settings are to be kept.
-func (c *capturer) worth(t *sample.Task, has shape) map[tune.Attribute]bool {
-	out := map[tune.Attribute]bool{}
+func (c *capturer) worth(t *sample.Task, has shape) map[attr.Attribute]bool {
+	out := map[attr.Attribute]bool{}
 	for a, text := range has {
 		usual := text == plain[a] || t.Flags&sample.FlagKernelThread != 0 && usualKthread(t.ID.Comm, a, text)
 		switch a {
-		case tune.Affinity:
+		case attr.Affinity:
 			usual = c.usualFor(t)
-		case tune.Clamp:
+		case attr.Clamp:
 			usual = usualClamp(t, text)
 		}
 		if !usual || c.o.All || c.o.Only != nil || c.set(t, a) {
@@ -226,27 +225,13 @@ func (c *capturer) worth(t *sample.Task, has shape) map[tune.Attribute]bool {
 }
 
 // set gives an item the values of the attributes chosen.
-func (t *Task) set(has shape, chosen map[tune.Attribute]bool) {
-	for a := range chosen {
-		text, ok := has[a]
-		if !ok {
-			continue
-		}
-		switch a {
-		case tune.Affinity:
-			t.CPUs = text
-		case tune.Nice:
-			if n, err := tune.ParseNice(text); err == nil {
-				t.Nice = &n
-			}
-		case tune.Policy:
-			t.Policy = text
-		case tune.IOPrio:
-			t.IOPrio = text
-		case tune.Slice:
-			t.Slice = text
-		case tune.Clamp:
-			t.UClamp = text
+func (t *Task) set(has shape, chosen map[attr.Attribute]bool) {
+	if chosen[attr.Affinity] {
+		t.CPUs = has[attr.Affinity]
+	}
+	for _, s := range t.settings() {
+		if chosen[s.Attribute] {
+			*s.text = text(has[s.Attribute])
 		}
 	}
 }

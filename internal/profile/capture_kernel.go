@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/change/attr"
 	"piton/internal/irq"
 	"piton/internal/pattern"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 var (
@@ -23,18 +23,18 @@ var (
 // sched_set_fifo_low (kernel/sched/syscalls.c), which are FIFO 50 and 1.
 var usualKthreads = []struct {
 	prefix    string
-	attribute tune.Attribute
+	attribute attr.Attribute
 	value     string
 }{
-	{"khugepaged", tune.Nice, "19"}, {"ksmd", tune.Nice, "5"},
-	{"irq/", tune.Policy, "FIFO:50"}, {"watchdogd", tune.Policy, "FIFO:50"},
-	{"card", tune.Policy, "FIFO:50"}, {"sugov:", tune.Policy, "FIFO:50"},
-	{"irq_work/", tune.Policy, "FIFO:1"}, {"psimon", tune.Policy, "FIFO:1"},
-	{"rcu", tune.Policy, "FIFO:1"},
+	{"khugepaged", attr.Nice, "19"}, {"ksmd", attr.Nice, "5"},
+	{"irq/", attr.Policy, "FIFO:50"}, {"watchdogd", attr.Policy, "FIFO:50"},
+	{"card", attr.Policy, "FIFO:50"}, {"sugov:", attr.Policy, "FIFO:50"},
+	{"irq_work/", attr.Policy, "FIFO:1"}, {"psimon", attr.Policy, "FIFO:1"},
+	{"rcu", attr.Policy, "FIFO:1"},
 }
 
 // usualKthread reports whether a kernel thread has a value from its birth on.
-func usualKthread(comm string, a tune.Attribute, value string) bool {
+func usualKthread(comm string, a attr.Attribute, value string) bool {
 	for _, u := range usualKthreads {
 		if u.attribute == a && u.value == value && strings.HasPrefix(comm, u.prefix) {
 			return true
@@ -77,7 +77,7 @@ func familyOf(comm string) string {
 // others after a boot, so they are one item or none.
 func (c *capturer) kthread(name string, threads []*sample.Task) {
 	before := len(c.p.Kthreads)
-	worth := map[tune.Attribute]bool{}
+	worth := map[attr.Attribute]bool{}
 	named, differ := map[string]shape{}, map[string]bool{}
 	lines := ofLine().MatchString(threads[0].ID.Comm)
 	together := true
@@ -85,7 +85,7 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 	for i, t := range threads {
 		has := c.shapeOf(t)
 		if lines {
-			delete(has, tune.Affinity) // which follows the line's
+			delete(has, attr.Affinity) // which follows the line's
 		}
 		if i == 0 {
 			first = has
@@ -118,7 +118,7 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 	}
 }
 
-func (c *capturer) writeKthread(name string, has shape, worth map[tune.Attribute]bool) {
+func (c *capturer) writeKthread(name string, has shape, worth map[attr.Attribute]bool) {
 	item := Task{Name: name, Optional: true, kind: KernelThreads}
 	item.set(has, worth)
 	if item.sets() {
@@ -128,7 +128,7 @@ func (c *capturer) writeKthread(name string, has shape, worth map[tune.Attribute
 
 // machine captures what there is once.
 func (c *capturer) machine() {
-	if m := c.s.DefaultIRQ; m.OK && (!c.usual(m.Set) || c.changed(defaultIRQFile)) {
+	if m := c.s.DefaultIRQ; m.OK && (!c.usual(m.Set) || c.changed(irq.DefaultAffinityFile)) {
 		c.p.Machine.DefaultIRQAffinity = c.cpusText(m.Set)
 	}
 	if m := c.s.Workqueue; m.OK && (!c.usual(m.Set) || c.changed(workqueueMask)) {
@@ -142,12 +142,12 @@ func (c *capturer) irqs() {
 		l := &c.s.IRQs[i]
 		usual := c.usual(l.Requested.Set) || c.s.DefaultIRQ.OK && l.Requested.And(c.s.online()).Equal(c.s.DefaultIRQ.And(c.s.online()))
 		if l.Control == irq.Managed || l.Control == irq.Fixed || !l.Requested.OK || !c.within(l.Requested.Set) || len(l.Actions) == 0 ||
-			usual && !c.changed(irqFile(l.Number)) {
+			usual && !c.changed(irq.AffinityFile(l.Number)) {
 			continue
 		}
 		item, ok := c.irqItem(l)
 		if !ok {
-			c.note("%s cannot be told apart from others by handler and device; it is not saved", irqName(l))
+			c.note("%s cannot be told apart from others by handler and device; it is not saved", l.Title())
 			continue
 		}
 		item.CPUs = c.cpusText(l.Requested.Set)

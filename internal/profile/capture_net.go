@@ -19,7 +19,7 @@ func (c *capturer) queues() {
 		}
 		for _, tx := range n.Tx {
 			name := "tx-" + strconv.Itoa(tx.Index)
-			if tx.XPS.OK && c.changed(queueFile(n.Name, name, "xps_cpus")) {
+			if tx.XPS.OK && c.changed(irq.XPSFile(n.Name, tx.Index)) {
 				mask := c.steering(tx.XPS)
 				c.p.Queues = append(c.p.Queues, Queue{NIC: escape(n.Name), Queue: name, XPS: &mask})
 			}
@@ -30,11 +30,11 @@ func (c *capturer) queues() {
 func (c *capturer) rx(n *irq.NIC, rx irq.RxQueue) {
 	name := "rx-" + strconv.Itoa(rx.Index)
 	q := Queue{NIC: escape(n.Name), Queue: name}
-	if rx.RPS.OK && (!rx.RPS.Empty() || c.changed(queueFile(n.Name, name, "rps_cpus"))) {
+	if rx.RPS.OK && (!rx.RPS.Empty() || c.changed(irq.RPSFile(n.Name, rx.Index))) {
 		mask := c.steering(rx.RPS)
 		q.RPS = &mask
 	}
-	if rx.Flows > 0 || rx.Flows == 0 && c.changed(queueFile(n.Name, name, "rps_flow_cnt")) {
+	if rx.Flows > 0 || rx.Flows == 0 && c.changed(irq.FlowsFile(n.Name, rx.Index)) {
 		q.RPSFlows = &rx.Flows
 	}
 	if q.RPS != nil || q.RPSFlows != nil {

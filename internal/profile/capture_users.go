@@ -1,20 +1,22 @@
 package profile
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // process is a user process with what its threads have.
 type process struct {
 	leader *sample.Task
 	base   shape // what most threads have
-	worth  map[tune.Attribute]bool
+	worth  map[attr.Attribute]bool
 	// apart are the threads whose name has other values than base.
 	apart map[string]*named
 	usual map[string]bool // the names of all others
@@ -23,7 +25,7 @@ type process struct {
 // named are the threads of one name, in order.
 type named struct {
 	shapes []shape
-	worth  map[tune.Attribute]bool
+	worth  map[attr.Attribute]bool
 }
 
 // users captures user tasks.
@@ -56,7 +58,7 @@ func (c *capturer) processes() []*process {
 	for _, p := range out {
 		c.look(p, threads[p.leader.TID])
 	}
-	slices.SortStableFunc(out, func(a, b *process) int { return compare(a.leader.StartTicks, b.leader.StartTicks) })
+	slices.SortStableFunc(out, func(a, b *process) int { return cmp.Compare(a.leader.StartTicks, b.leader.StartTicks) })
 	return out
 }
 
@@ -64,19 +66,19 @@ func (c *capturer) processes() []*process {
 func (c *capturer) look(p *process, threads []*sample.Task) {
 	shapes := make([]shape, len(threads))
 	votes, at := map[string]int{}, map[string]int{}
-	p.base, p.worth, p.apart = c.shapeOf(p.leader), map[tune.Attribute]bool{}, map[string]*named{}
+	p.base, p.worth, p.apart = c.shapeOf(p.leader), map[attr.Attribute]bool{}, map[string]*named{}
 	p.usual = map[string]bool{}
 	best := 0
 	for i, t := range threads {
 		shapes[i] = c.shapeOf(t)
-		key := keyOf(shapes[i])
+		key := fmt.Sprint(shapes[i])
 		votes[key]++
 		if _, ok := at[key]; !ok {
 			at[key] = i
 		}
 	}
 	for _, i := range slices.Sorted(maps.Values(at)) {
-		if n := votes[keyOf(shapes[i])]; n > best {
+		if n := votes[fmt.Sprint(shapes[i])]; n > best {
 			best, p.base = n, shapes[i]
 		}
 	}
@@ -93,7 +95,7 @@ func (c *capturer) look(p *process, threads []*sample.Task) {
 		}
 		n := p.apart[t.ID.Comm]
 		if n == nil {
-			n = &named{worth: map[tune.Attribute]bool{}}
+			n = &named{worth: map[attr.Attribute]bool{}}
 			p.apart[t.ID.Comm] = n
 		}
 		n.shapes = append(n.shapes, shapes[i])
@@ -106,12 +108,8 @@ func (c *capturer) look(p *process, threads []*sample.Task) {
 	}
 }
 
-func keyOf(s shape) string {
-	return strings.Join([]string{s[tune.Affinity], s[tune.Nice], s[tune.Policy], s[tune.IOPrio], s[tune.Slice], s[tune.Clamp]}, "\x00")
-}
-
 // agree reports whether one item, and its threads' items, can stand for all.
-func agree(all []*process, but tune.Attribute) bool {
+func agree(all []*process, but attr.Attribute) bool {
 	for _, p := range all {
 		if !sameBut(p.base, all[0].base, but) || len(p.apart) != len(all[0].apart) || !maps.Equal(p.usual, all[0].usual) && len(p.apart) > 0 {
 			return false
@@ -126,7 +124,7 @@ func agree(all []*process, but tune.Attribute) bool {
 	return true
 }
 
-func sameBut(a, b shape, but tune.Attribute) bool {
+func sameBut(a, b shape, but attr.Attribute) bool {
 	a, b = maps.Clone(a), maps.Clone(b)
 	delete(a, but)
 	delete(b, but)
@@ -171,10 +169,10 @@ func (c *capturer) user(p *process, all []*process, covered map[kernel.TID]bool)
 			item, fewest = matchers, meant
 		}
 	}
-	if len(fewest) > 0 && agree(fewest, tune.Affinity) {
+	if len(fewest) > 0 && agree(fewest, attr.Affinity) {
 		var each []string
 		for _, q := range fewest {
-			each = append(each, q.base[tune.Affinity])
+			each = append(each, q.base[attr.Affinity])
 		}
 		c.write(item, fewest, each, covered)
 		return
@@ -203,7 +201,7 @@ func meantBy(item Task, all []*process) []*process {
 // each name that has values of its own. Where threads of one name differ among
 // themselves, the others are named one by one, so that those stay as they are.
 func (c *capturer) write(item Task, meant []*process, each []string, covered map[kernel.TID]bool) {
-	worth, first := map[tune.Attribute]bool{}, meant[0]
+	worth, first := map[attr.Attribute]bool{}, meant[0]
 	for _, p := range meant {
 		covered[p.leader.TID] = true
 		maps.Copy(worth, p.worth)
@@ -238,13 +236,9 @@ func (c *capturer) write(item Task, meant []*process, each []string, covered map
 	}
 }
 
-func (t *Task) sets() bool {
-	return t.CPUs != "" || len(t.CPUsEach) > 0 || t.Nice != nil || t.Policy != "" || t.IOPrio != "" || t.Slice != "" || t.UClamp != ""
-}
-
 // alike reports whether threads of one name differ in their CPUs at most.
 func (n *named) alike() bool {
-	return !slices.ContainsFunc(n.shapes, func(s shape) bool { return !sameBut(s, n.shapes[0], tune.Affinity) })
+	return !slices.ContainsFunc(n.shapes, func(s shape) bool { return !sameBut(s, n.shapes[0], attr.Affinity) })
 }
 
 // threads adds the item of a process's threads of one name.
@@ -252,7 +246,7 @@ func (c *capturer) threads(item Task, n *named) {
 	item.set(n.shapes[0], n.worth)
 	var each []string
 	for _, s := range n.shapes {
-		each = append(each, s[tune.Affinity])
+		each = append(each, s[attr.Affinity])
 	}
 	if len(slices.Compact(slices.Clone(each))) > 1 {
 		item.CPUs, item.CPUsEach = "", each

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"piton/internal/change/attr"
 	"piton/internal/pattern"
 	"piton/internal/target"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 // checker looks for what the decoder cannot see: values that are none, and
@@ -67,7 +67,7 @@ func (c *checker) task(table string, t *Task, kind Kind) {
 		c.fail(table, "thread", "a kernel thread has no threads; its name is enough")
 	case t.CPUs != "" && len(t.CPUsEach) > 0:
 		c.fail(table, "cpus_each", "cpus and cpus_each exclude each other")
-	case t.CPUs == "" && len(t.CPUsEach) == 0 && t.Nice == nil && t.Policy == "" && t.IOPrio == "" && t.Slice == "" && t.UClamp == "":
+	case !t.sets():
 		c.fail(table, "", "the item sets nothing: it has none of cpus, cpus_each, nice, policy, ioprio, slice and uclamp")
 	}
 	c.cpus(table, "cpus", t.CPUs)
@@ -81,32 +81,15 @@ func (c *checker) task(table string, t *Task, kind Kind) {
 }
 
 func (c *checker) values(table string, t *Task) {
-	if t.Nice != nil {
-		if _, err := tune.ParseNice(strconv.Itoa(*t.Nice)); err != nil {
-			c.fail(table, "nice", "%v", err)
-		}
-	}
-	if t.Policy != "" {
-		switch policy, err := tune.ParsePolicy(t.Policy); {
-		case err != nil:
-			c.fail(table, "policy", "%v", err)
-		case policy.Keep:
-			c.fail(table, "policy", "policy %q: a priority alone depends on what the task has; say fifo:%[1]s or rr:%[1]s", t.Policy)
-		}
-	}
-	for key, check := range map[string]struct {
-		text  string
-		parse func(string) error
-	}{
-		"ioprio": {t.IOPrio, func(s string) error { _, err := tune.ParseIOPrio(s); return err }},
-		"slice":  {t.Slice, func(s string) error { _, err := tune.ParseSlice(s); return err }},
-		"uclamp": {t.UClamp, func(s string) error { _, err := tune.ParseClamp(s); return err }},
-	} {
-		if check.text == "" {
+	for _, s := range t.settings() {
+		if *s.text == "" {
 			continue
 		}
-		if err := check.parse(check.text); err != nil {
-			c.fail(table, key, "%v", err)
+		switch v, err := s.Parse(string(*s.text)); {
+		case err != nil:
+			c.fail(table, string(s.Attribute), "%v", err)
+		case attr.PolicyOf(v).Keep:
+			c.fail(table, string(s.Attribute), "policy %q: a priority alone depends on what the task has; say fifo:%[1]s or rr:%[1]s", *s.text)
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -70,12 +73,19 @@ func Encode(p *Profile) []byte {
 	if len(p.sysctls) > 0 {
 		e.table("sysctl")
 	}
+	values := map[string]string{} // files of tuna may name a setting twice: the last one counts
 	for _, s := range p.sysctls {
-		name := s.Name
+		name := strings.ToValidUTF8(s.Name, string(utf8.RuneError)) // as quote has it
 		if s.Optional {
 			name = "-" + name
 		}
-		fmt.Fprintf(&e.b, "%s = %s\n", quote(name), number(s.Value))
+		values[name] = s.Value
+	}
+	byName := func(a, b string) int {
+		return cmp.Or(strings.Compare(strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")), strings.Compare(a, b))
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(values), byName) {
+		fmt.Fprintf(&e.b, "%s = %s\n", quote(name), number(values[name]))
 	}
 	return []byte(e.b.String())
 }
@@ -124,13 +134,11 @@ func (e *encoder) task(section string, t *Task) {
 		}
 		fmt.Fprintf(&e.b, "cpus_each = [%s]\n", strings.Join(all, ", "))
 	}
-	if t.Nice != nil {
-		fmt.Fprintf(&e.b, "nice = %d\n", *t.Nice)
+	for _, s := range t.settings() {
+		if *s.text != "" {
+			fmt.Fprintf(&e.b, "%s = %s\n", s.Attribute, number(string(*s.text)))
+		}
 	}
-	e.text("policy", t.Policy)
-	e.text("ioprio", t.IOPrio)
-	e.text("slice", t.Slice)
-	e.text("uclamp", t.UClamp)
 	e.optional(t.Optional)
 }
 

@@ -2,17 +2,14 @@ package profile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"path"
 	"strconv"
 
+	"piton/internal/change/attr"
 	"piton/internal/irq"
-	"piton/internal/tune"
 )
 
 const (
-	defaultIRQFile = "/proc/irq/default_smp_affinity"
 	defaultIRQName = "default of new IRQs"
 	workqueueName  = "unbound workqueues"
 	machineSection = "[machine]"
@@ -23,11 +20,11 @@ func (r *resolver) mask(w Want, expr string, now irq.Mask, mayBeEmpty bool) {
 	want, err := r.s.cpus(expr)
 	switch {
 	case err != nil:
-		w.Expected, w.Blocked = expr, err.Error()
+		w.Expected, w.Blocked = attr.Opaque(expr), err.Error()
 	case !now.OK:
-		w.Expected, w.Blocked, w.absent = want.String(), w.Path+" cannot be read here", true
+		w.Expected, w.Blocked, w.absent = want, w.Path+" cannot be read here", true
 	case want.Empty() && mayBeEmpty:
-		w.Actual, w.Known = now.String(), true
+		w.Expected, w.Actual, w.Known = want, now.Set, true
 	default:
 		w.Known = true
 		w.affinity(want, now.Set, r.s.online(), r.s.online())
@@ -37,11 +34,11 @@ func (r *resolver) mask(w Want, expr string, now irq.Mask, mayBeEmpty bool) {
 
 func (r *resolver) machine(m *Machine) {
 	if m.DefaultIRQAffinity != "" {
-		w := Want{Item: machineSection, Attribute: tune.DefaultIRQAffinity, Path: defaultIRQFile, Name: defaultIRQName}
+		w := Want{Item: machineSection, Attribute: attr.DefaultIRQAffinity, Path: irq.DefaultAffinityFile, Name: defaultIRQName}
 		r.mask(w, m.DefaultIRQAffinity, r.s.DefaultIRQ, false)
 	}
 	if m.WorkqueueCPUs != "" {
-		w := Want{Item: machineSection, Attribute: tune.WorkqueueMask, Path: workqueueMask, Name: workqueueName}
+		w := Want{Item: machineSection, Attribute: attr.WorkqueueMask, Path: workqueueMask, Name: workqueueName}
 		r.mask(w, m.WorkqueueCPUs, r.s.Workqueue, false)
 	}
 }
@@ -54,26 +51,12 @@ func (r *resolver) irq(q *IRQ) {
 			continue
 		}
 		found = true
-		w := Want{Item: q.Label(), Attribute: tune.IRQAffinity, Path: irqFile(l.Number), Name: irqName(l)}
+		w := Want{Item: q.Label(), Attribute: attr.IRQAffinity, Path: irq.AffinityFile(l.Number), Name: l.Title()}
 		r.mask(w, q.CPUs, l.Requested, false)
 	}
 	if !found {
 		r.missing(q.Label(), q.Matchers(), q.Optional)
 	}
-}
-
-func irqFile(number int) string { return fmt.Sprintf("/proc/irq/%d/smp_affinity_list", number) }
-
-func irqName(l *irq.IRQ) string {
-	if len(l.Actions) == 0 {
-		return fmt.Sprintf("irq %d", l.Number)
-	}
-	return fmt.Sprintf("irq %d (%s)", l.Number, l.Handlers())
-}
-
-// queueFile is a setting of an interface's queue.
-func queueFile(nic, queue, setting string) string {
-	return path.Join("/sys/class/net", nic, "queues", queue, setting)
 }
 
 func (r *resolver) queue(q *Queue) {
@@ -92,7 +75,7 @@ func (r *resolver) queue(q *Queue) {
 		for _, tx := range n.Tx {
 			if name := "tx-" + strconv.Itoa(tx.Index); globMatch(q.Queue, name) && q.XPS != nil {
 				found = true
-				w := Want{Item: q.Label(), Attribute: tune.XPSCPUs, Path: queueFile(n.Name, name, "xps_cpus"), Name: n.Name + " " + name}
+				w := Want{Item: q.Label(), Attribute: attr.XPSCPUs, Path: irq.XPSFile(n.Name, tx.Index), Name: n.Name + " " + name}
 				r.mask(w, *q.XPS, tx.XPS, true)
 			}
 		}
@@ -104,21 +87,28 @@ func (r *resolver) queue(q *Queue) {
 
 func (r *resolver) rxQueue(q *Queue, nic, name string, rx irq.RxQueue) {
 	if q.RPS != nil {
-		w := Want{Item: q.Label(), Attribute: tune.RPSCPUs, Path: queueFile(nic, name, "rps_cpus"), Name: nic + " " + name}
+		w := Want{Item: q.Label(), Attribute: attr.RPSCPUs, Path: irq.RPSFile(nic, rx.Index), Name: nic + " " + name}
 		r.mask(w, *q.RPS, rx.RPS, true)
 	}
 	if q.RPSFlows == nil {
 		return
 	}
 	w := Want{
-		Item: q.Label(), Attribute: tune.RPSFlows, Path: queueFile(nic, name, "rps_flow_cnt"), Name: nic + " " + name,
-		Expected: strconv.Itoa(*q.RPSFlows), Actual: strconv.Itoa(rx.Flows), Known: rx.Flows >= 0,
+		Item: q.Label(), Attribute: attr.RPSFlows, Path: irq.FlowsFile(nic, rx.Index), Name: nic + " " + name,
+		Expected: attr.Count(*q.RPSFlows), Known: rx.Flows >= 0,
 	}
-	if w.Known && rx.Flows == powerOfTwo(*q.RPSFlows) {
-		w.Expected = w.Actual
-	}
-	if !w.Known {
+	if w.Known {
+		w.Actual = attr.Count(rx.Flows)
+	} else {
 		w.Blocked, w.absent = w.Path+" cannot be read here", true
+	}
+	r.count(w)
+}
+
+// count adds a want of a number that the kernel rounds up.
+func (r *resolver) count(w Want) {
+	if n, ok := w.Expected.(attr.Count); ok && attr.Count(powerOfTwo(int(n))) == w.Actual {
+		w.Expected = w.Actual
 	}
 	r.add(w)
 }
@@ -151,28 +141,22 @@ func (r *resolver) sysctl(s *Sysctl) {
 		}
 	}
 	for _, file := range files {
-		w := Want{Item: item, Attribute: SysctlAttribute(file), Path: "/proc/sys/" + file, Name: SysctlName(file), Expected: s.Value}
+		w := Want{Item: item, Attribute: SysctlAttribute(file), Path: "/proc/sys/" + file, Name: SysctlName(file)}
+		if w.Expected, err = w.Attribute.Parse(s.Value); err != nil {
+			w.Expected = attr.Opaque(s.Value)
+		}
 		now, err := r.s.Sysctl(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			r.missing(item, "the name "+s.Name, s.Optional)
 			continue
 		case err == nil:
-			w.Actual, w.Known = now, true
+			w.Actual, err = w.Attribute.Parse(now)
+			w.Known = err == nil
 		}
-		if file == rfsEntries {
-			if n, err := strconv.Atoi(s.Value); err == nil && strconv.Itoa(powerOfTwo(n)) == w.Actual {
-				w.Expected = w.Actual
-			}
+		if err := attr.SetFile(w.Attribute, w.Path, w.Name, w.Expected).Check(); err != nil {
+			w.Blocked, w.absent = err.Error(), true
 		}
-		r.file(w)
+		r.count(w)
 	}
-}
-
-// file adds a want of a file whose value piton may have to refuse.
-func (r *resolver) file(w Want) {
-	if err := tune.CheckFile(tune.FileSetting{Attribute: w.Attribute, Path: w.Path, Name: w.Name, Value: w.Expected}); err != nil && w.Blocked == "" {
-		w.Blocked, w.absent = err.Error(), true
-	}
-	r.add(w)
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // isolation adds what keeps the profile's CPUs free. Items that come later send
@@ -36,11 +37,12 @@ func (r *resolver) isolation(p *Isolation) {
 	masks, staying := facts.files(), len(plan.Staying)
 	r.out.Isolated = map[string]bool{}
 	for _, q := range plan.Requests {
+		cpus, _ := q.Affinity()
 		for _, target := range q.Targets {
 			if t := tasks[target.TID]; t != nil {
 				r.add(Want{
-					Item: item, Attribute: tune.Affinity, PID: t.TGID, TID: t.TID, StartTicks: t.StartTicks, Name: t.ID.Comm,
-					Expected: q.Settings.Affinity.String(), Actual: t.Affinity.String(), Known: true,
+					Item: item, Attribute: attr.Affinity, PID: t.TGID, TID: t.TID, StartTicks: t.StartTicks, Name: t.ID.Comm,
+					Expected: cpus, Actual: t.Affinity, Known: true,
 				})
 			}
 		}
@@ -52,7 +54,7 @@ func (r *resolver) isolation(p *Isolation) {
 			r.out.Isolated[f.Path] = true
 			r.add(Want{
 				Item: item, Attribute: f.Attribute, Path: f.Path, Name: f.Name,
-				Expected: f.Value, Actual: masks[f.Path].String(), Known: true,
+				Expected: f.Value, Actual: masks[f.Path], Known: true,
 			})
 		}
 	}
@@ -62,7 +64,7 @@ func (r *resolver) isolation(p *Isolation) {
 	}
 }
 
-// SetsApart reports whether something has still to give way for the isolation.
+// SetsApart reports whether something has still to be moved off for the isolation.
 func (r *Resolution) SetsApart() bool {
 	return slices.ContainsFunc(r.Wants, func(w Want) bool { return w.Item == r.isolation && !w.OK() && w.Blocked == "" })
 }
@@ -78,8 +80,8 @@ func (s *State) facts(apart cpuset.Set) machineFacts {
 			continue
 		}
 		f.Tasks = append(f.Tasks, partition.Task{
-			PID: t.TGID, TID: t.TID, PPID: t.PPID, StartTicks: t.StartTicks, Comm: t.ID.Comm, Flags: t.Flags,
-			Policy: t.Policy, Mask: t.Affinity.And(s.online()),
+			Task: attr.Task{PID: t.TGID, TID: t.TID, StartTicks: t.StartTicks, Comm: t.ID.Comm, Flags: t.Flags},
+			PPID: t.PPID, Policy: t.Policy, Mask: t.Affinity.And(s.online()),
 		})
 	}
 	if s.Cpuset != nil {
@@ -98,7 +100,7 @@ func (f machineFacts) files() map[string]cpuset.Set {
 		out[m.Path] = m.CPUs
 	}
 	for i := range f.IRQs {
-		out[irqFile(f.IRQs[i].Number)] = f.IRQs[i].Requested.Set
+		out[irq.AffinityFile(f.IRQs[i].Number)] = f.IRQs[i].Requested.Set
 	}
 	return out
 }
@@ -107,17 +109,16 @@ func (f machineFacts) files() map[string]cpuset.Set {
 func (s *State) masks() []partition.Mask {
 	var out []partition.Mask
 	if s.DefaultIRQ.OK {
-		out = append(out, partition.Mask{Attribute: tune.DefaultIRQAffinity, Path: defaultIRQFile, Name: defaultIRQName, CPUs: s.DefaultIRQ.Set})
+		out = append(out, partition.Mask{Attribute: attr.DefaultIRQAffinity, Path: irq.DefaultAffinityFile, Name: defaultIRQName, CPUs: s.DefaultIRQ.Set})
 	}
 	if s.Workqueue.OK {
-		out = append(out, partition.Mask{Attribute: tune.WorkqueueMask, Path: workqueueMask, Name: workqueueName, CPUs: s.Workqueue.Set})
+		out = append(out, partition.Mask{Attribute: attr.WorkqueueMask, Path: workqueueMask, Name: workqueueName, CPUs: s.Workqueue.Set})
 	}
 	for _, n := range s.NICs {
 		for _, rx := range n.Rx {
-			if queue := fmt.Sprintf("rx-%d", rx.Index); rx.RPS.OK && !rx.RPS.Empty() {
-				out = append(out, partition.Mask{
-					Attribute: tune.RPSCPUs, Path: queueFile(n.Name, queue, "rps_cpus"), Name: n.Name + " " + queue, CPUs: rx.RPS.Set,
-				})
+			if rx.RPS.OK && !rx.RPS.Empty() {
+				name := fmt.Sprintf("%s rx-%d", n.Name, rx.Index)
+				out = append(out, partition.Mask{Attribute: attr.RPSCPUs, Path: irq.RPSFile(n.Name, rx.Index), Name: name, CPUs: rx.RPS.Set})
 			}
 		}
 	}

@@ -5,12 +5,15 @@
 //
 // Parse reads a file, Capture makes one of a machine's State, and Resolve says
 // what a profile wants of a State. It changes nothing itself: Requests are for
-// internal/tune. Start at Profile.
+// internal/change. Start at Profile.
 package profile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"piton/internal/change/attr"
 )
 
 // Version of the format that Encode writes and Parse reads.
@@ -62,8 +65,8 @@ const (
 	AllTasks
 )
 
-// Task is settings for the tasks that fit all matchers given. A setting that is
-// empty, or nil, stays as it is.
+// Task is settings for the tasks that fit all matchers given. What an item does not
+// set stays as it is.
 type Task struct {
 	Name    string `toml:"name"`    // of the process: a name, a glob or /regex/, as a TARGET
 	Thread  string `toml:"thread"`  // only its threads of this name: a name, a glob or /regex/
@@ -74,16 +77,39 @@ type Task struct {
 	// CPUsEach has one expression for each task that fits: the first that is
 	// not held yet for the first that holds none, and from the start again.
 	CPUsEach []string `toml:"cpus_each"`
-	Nice     *int     `toml:"nice"`
-	Policy   string   `toml:"policy"` // as tune.ParsePolicy reads it
-	IOPrio   string   `toml:"ioprio"` // as tune.ParseIOPrio reads it
-	Slice    string   `toml:"slice"`  // as tune.ParseSlice reads it
-	UClamp   string   `toml:"uclamp"` // as tune.ParseClamp reads it
+	Nice     text     `toml:"nice"`
+	Policy   text     `toml:"policy"`
+	IOPrio   text     `toml:"ioprio"`
+	Slice    text     `toml:"slice"`
+	UClamp   text     `toml:"uclamp"`
 
 	Optional bool `toml:"optional"` // it is no error that nothing fits
 
 	kind Kind
 	line int
+}
+
+// text is a value in the notation of its attribute; a file may have a number without
+// quotes.
+type text string
+
+// UnmarshalText takes what the file has.
+func (t *text) UnmarshalText(b []byte) error { *t = text(b); return nil }
+
+// setting is where an item keeps the value of an attribute, whose name is the key.
+type setting struct {
+	attr.Attribute
+	text *text
+}
+
+// settings are those of the item but for its CPUs, in the order of a file.
+func (t *Task) settings() []setting {
+	return []setting{{attr.Nice, &t.Nice}, {attr.Policy, &t.Policy}, {attr.IOPrio, &t.IOPrio}, {attr.Slice, &t.Slice}, {attr.Clamp, &t.UClamp}}
+}
+
+// sets reports whether the item sets anything.
+func (t *Task) sets() bool {
+	return t.CPUs != "" || len(t.CPUsEach) > 0 || slices.ContainsFunc(t.settings(), func(s setting) bool { return *s.text != "" })
 }
 
 // IRQ is the affinity of the interrupt lines that fit all matchers given.

@@ -7,11 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // anyMachine is a machine of few names, so that many tasks are hard to tell apart.
@@ -87,32 +88,32 @@ func (m *made) changes(t *testing.T, r *Resolution, why string) {
 	}
 }
 
-// obey does to the tasks what requests ask for, as internal/tune would.
-func (m *made) obey(requests []tune.Request) {
+// obey does to the tasks what requests ask for, as internal/change would.
+func (m *made) obey(requests []change.Request) {
 	for _, q := range requests {
 		for _, target := range q.Targets {
 			pid := m.task(target.TID).TGID
 			for i := range m.Tasks {
-				if t := m.Tasks[i]; t.TID == target.TID || target.Scope == tune.ScopeProcess && t.TGID == pid {
-					give(t, q.Settings)
+				if t := m.Tasks[i]; t.TID == target.TID || target.Scope == change.ScopeProcess && t.TGID == pid {
+					give(t, q.Set)
 				}
 			}
 		}
 	}
 }
 
-func give(t *sample.Task, s tune.Settings) {
-	if s.Affinity != nil {
-		t.Affinity = *s.Affinity
-	}
-	if s.Nice != nil {
-		t.Nice = int8(*s.Nice)
-	}
-	if s.Policy != nil {
-		t.Policy, t.RTPrio = s.Policy.Policy, uint8(s.Policy.RTPrio)
-	}
-	if s.IOPrio != nil {
-		t.IOPrio = *s.IOPrio
+func give(t *sample.Task, set []attr.Setting) {
+	for _, s := range set {
+		switch v := s.Value.(type) {
+		case cpuset.Set:
+			t.Affinity = v
+		case attr.NiceValue:
+			t.Nice = int8(v)
+		case attr.PolicyValue:
+			t.Policy, t.RTPrio = v.Policy, uint8(v.RTPrio)
+		case attr.IOPrioValue:
+			t.IOPrio = kernel.IOPrio(v)
+		}
 	}
 }
 
@@ -129,8 +130,7 @@ func TestAppliedOnceIsEnough(t *testing.T) {
 				k.Affinity, k.Nice = cpuset.FromWords([]uint64{1 + r.Uint64N(255)}), int8(r.IntN(3))
 			}
 		}
-		requests, err := Resolve(p, m.State).Requests("")
-		require.NoError(t, err)
+		requests := Resolve(p, m.State).Requests("")
 		m.obey(requests)
 		after := Resolve(p, m.State)
 		var left []Want

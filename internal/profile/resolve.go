@@ -1,12 +1,13 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // Resolve finds what the profile means on the machine, and compares.
@@ -44,7 +45,7 @@ type resolver struct {
 type wantKey struct {
 	tid       kernel.TID
 	path      string
-	attribute tune.Attribute
+	attribute attr.Attribute
 }
 
 func (r *resolver) add(w Want) {
@@ -90,20 +91,8 @@ func (r *resolver) units(t *Task) ([]unit, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b unit) int {
-		return compare(a.tasks[0].StartTicks, b.tasks[0].StartTicks)
-	})
+	slices.SortStableFunc(out, func(a, b unit) int { return cmp.Compare(a.tasks[0].StartTicks, b.tasks[0].StartTicks) })
 	return out, nil
-}
-
-func compare(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // item adds what an item wants of each task that it means.
@@ -134,28 +123,28 @@ func (r *resolver) item(t *Task) {
 // task adds one value of one thread.
 func (r *resolver) task(t *Task, u unit, task *sample.Task, v value) {
 	w := Want{
-		Item: t.Label(), Attribute: v.attribute, PID: task.TGID, TID: task.TID, StartTicks: task.StartTicks,
-		Name: task.ID.Comm, Expected: v.text, whole: u.whole,
+		Item: t.Label(), Attribute: v.Attribute, PID: task.TGID, TID: task.TID, StartTicks: task.StartTicks,
+		Name: task.ID.Comm, Expected: v.Value, whole: u.whole,
 	}
-	switch v.attribute {
-	case tune.Affinity:
+	switch v.Attribute {
+	case attr.Affinity:
 		w.Known = task.Have&sample.HaveAffinity != 0
 		switch {
 		case v.blocked != "":
-			w.Actual, w.Blocked = task.Affinity.And(r.s.online()).String(), v.blocked
+			w.Actual, w.Blocked = task.Affinity.And(r.s.online()), v.blocked
 		case w.Known:
-			w.affinity(v.cpus, task.Affinity, r.s.online(), r.allowed(task.TGID))
-		default:
-			w.Expected = v.cpus.String()
+			w.affinity(attr.CPUs(v.Value), task.Affinity, r.s.online(), r.allowed(task.TGID))
 		}
 	default:
-		w.Actual, w.Known = r.s.actual(task, v.attribute)
+		w.Actual, w.Known = r.s.actual(task, v.Attribute)
 		switch {
-		case v.attribute == tune.Policy && w.Known && task.Have&sample.HaveAttr == 0:
-			w.Expected = withoutReset(w.Expected)
-		case v.attribute == tune.Clamp && v.text == clampDefault && usualClamp(task, w.Actual):
+		case v.Attribute == attr.Policy && w.Known && task.Have&sample.HaveAttr == 0:
+			p := attr.PolicyOf(v.Value)
+			p.ResetOnFork = false // only a system call tells
+			w.Expected = p
+		case v.Value == attr.Value(attr.ClampValue{Reset: true}) && usualClamp(task, attr.Text(w.Actual)):
 			w.Expected = w.Actual
-		case v.attribute == tune.Slice && w.Actual == sliceNone:
+		case w.Actual == attr.Value(attr.NoSlice):
 			w.Blocked, w.absent = "it has no slice: its policy or this kernel has none", true
 		}
 	}

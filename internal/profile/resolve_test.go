@@ -7,9 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 func parsed(t *testing.T, text string) *Profile {
@@ -129,20 +130,18 @@ func TestRequests(t *testing.T) {
 	m := tuned()
 	r := Resolve(parsed(t, "[[task]]\nname='java'\ncommand='a.jar'\nnice=5\ncpus='0-3'\n[[task]]\nname='java'\nthread='G1 *'\nnice=10\n"+
 		"[[task]]\nname='jackd'\nnice=0\n[sysctl]\n'kernel.numa_balancing'=0\n'kernel.core_pattern'='|/bin/sh'\n"), m.State)
-	requests, err := r.Requests("because")
-	require.NoError(t, err)
+	requests := r.Requests("because")
 	require.Len(t, requests, 3, "jackd is as it should be")
-	assert.Equal(t, []tune.Target{{TID: 200, StartTicks: 2000, Scope: tune.ScopeProcess}}, requests[0].Targets)
-	assert.Equal(t, "0-3", requests[0].Settings.Affinity.String())
-	assert.Equal(t, 5, *requests[0].Settings.Nice)
-	assert.Equal(t, []tune.Target{{TID: 202, StartTicks: 2020, Scope: tune.ScopeThread}}, requests[1].Targets)
-	assert.Equal(t, 10, *requests[1].Settings.Nice)
-	assert.Equal(t, []tune.FileSetting{{Attribute: tune.Sysctl, Path: "/proc/sys/kernel/numa_balancing", Name: "kernel.numa_balancing", Value: "0"}}, requests[2].Files)
+	assert.Equal(t, []change.Target{{TID: 200, StartTicks: 2000, Scope: change.ScopeProcess}}, requests[0].Targets)
+	assert.Equal(t, "0-3", valueOf(requests[0], attr.Affinity))
+	assert.Equal(t, "5", valueOf(requests[0], attr.Nice))
+	assert.Equal(t, []change.Target{{TID: 202, StartTicks: 2020, Scope: change.ScopeThread}}, requests[1].Targets)
+	assert.Equal(t, "10", valueOf(requests[1], attr.Nice))
+	assert.Equal(t, []attr.FileSetting{attr.SetFile(attr.Sysctl, "/proc/sys/kernel/numa_balancing", "kernel.numa_balancing", attr.Line("0"))}, requests[2].Files)
 
 	m.sysctls["kernel/core_pattern"] = "core"
 	r = Resolve(parsed(t, "[sysctl]\n'kernel.core_pattern'='|/bin/sh'\n"), m.State)
-	requests, err = r.Requests("because")
-	require.NoError(t, err)
+	requests = r.Requests("because")
 	assert.Empty(t, requests)
 	require.Len(t, r.Blocked(), 1)
 	assert.Contains(t, r.Blocked()[0].Reason, "a program that the kernel runs")
@@ -156,30 +155,39 @@ func TestSliceAndClamp(t *testing.T) {
 	assert.Empty(t, r.Drift(), "a recorded machine does not tell")
 	assert.Equal(t, 2, r.Unknown())
 
-	has := map[tune.Attribute]string{tune.Slice: "default", tune.Clamp: "1024,1024"}
-	m.Value = func(a tune.Attribute, tid kernel.TID) (string, error) {
+	has := map[attr.Attribute]string{attr.Slice: "default", attr.Clamp: "1024,1024"}
+	m.Value = func(a attr.Attribute, tid kernel.TID) (attr.Value, error) {
 		if tid == 400 {
-			return has[a], nil
+			return a.Parse(has[a])
 		}
-		return map[tune.Attribute]string{tune.Slice: "default", tune.Clamp: "0,1024"}[a], nil
+		return a.Parse(map[attr.Attribute]string{attr.Slice: "default", attr.Clamp: "0,1024"}[a])
 	}
 	assert.Equal(t, []string{"400 jackd slice: default → 3ms", "400 jackd uclamp: 1024,1024 → 0,512"}, drift(Resolve(p, m.State)))
-	requests, err := Resolve(p, m.State).Requests("")
-	require.NoError(t, err)
-	assert.Equal(t, "3ms", requests[0].Settings.Slice.String())
-	assert.Equal(t, "0,512", requests[0].Settings.Clamp.String())
+	requests := Resolve(p, m.State).Requests("")
+	assert.Equal(t, "3ms", valueOf(requests[0], attr.Slice))
+	assert.Equal(t, "0,512", valueOf(requests[0], attr.Clamp))
 	assert.Empty(t, drift(Resolve(parsed(t, "[[task]]\nname='jackd'\nslice='0'\nuclamp='default'\n"), m.State)))
 	saved := Capture(m.State, CaptureOptions{})
 	assert.NotContains(t, string(Encode(saved)), "uclamp =")
 
-	has = map[tune.Attribute]string{tune.Slice: "3ms", tune.Clamp: "0,512"}
+	has = map[attr.Attribute]string{attr.Slice: "3ms", attr.Clamp: "0,512"}
 	saved = Capture(m.State, CaptureOptions{})
 	assert.NotContains(t, string(Encode(saved)), "slice =", "nobody can tell who set it")
-	saved = Capture(m.State, CaptureOptions{Journal: []tune.Entry{{Changes: []tune.Change{
-		{TID: 400, StartTicks: 4000, Attribute: tune.Slice, Status: tune.Done},
+	saved = Capture(m.State, CaptureOptions{Journal: []change.Entry{{Changes: []change.Change{
+		{Object: attr.Object{TID: 400, StartTicks: 4000}, Attribute: attr.Slice, Status: attr.Done},
 	}}}})
 	assert.Contains(t, string(Encode(saved)), "slice = \"3ms\"\nuclamp = \"0,512\"\n")
 	holds(t, saved, m.State)
-	has[tune.Slice] = "none"
+	has[attr.Slice] = "none"
 	assert.Contains(t, Resolve(p, m.State).Blocked()[0].Reason, "no slice")
+}
+
+// valueOf is what a request asks for, "" for nothing.
+func valueOf(q change.Request, a attr.Attribute) string {
+	for _, s := range q.Set {
+		if s.Attribute == a {
+			return s.Value.String()
+		}
+	}
+	return ""
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -15,7 +17,6 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
-	"piton/internal/tune"
 )
 
 // State is the machine as a profile sees it.
@@ -28,8 +29,7 @@ type State struct {
 	DefaultIRQ irq.Mask
 	Workqueue  irq.Mask
 	Masks      []partition.Mask // of files, that an isolation is about
-	// Apart are CPUs that piton has isolated already; what gives way to an isolation
-	// is not sent there.
+	// Apart are CPUs that piton has isolated already; an isolation sends nothing there.
 	Apart cpuset.Set
 	// Unmovable are the files of interrupt lines that could not be moved when it was
 	// tried: before Linux 6.12 that does not show beforehand.
@@ -41,7 +41,7 @@ type State struct {
 	Sysctls func(glob string) []string
 	// Value asks the kernel for an attribute that a sample does not have; nil on a
 	// root that is not this machine's.
-	Value func(a tune.Attribute, tid kernel.TID) (string, error)
+	Value func(a attr.Attribute, tid kernel.TID) (attr.Value, error)
 	// Cpuset returns the CPUs that a process's cpuset allows; nil = all.
 	Cpuset func(pid kernel.TID) (cpuset.Set, error)
 }
@@ -78,7 +78,7 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }
 	if procfs.New(root).Live() {
-		s.Value = tune.New(tune.Options{}).Value
+		s.Value = change.Local().Value
 	}
 	if needs.Tasks {
 		if s.Tasks, err = readTasks(root); err != nil {

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"piton/internal/tune"
+	"piton/internal/change/attr"
 )
 
 // newSysctl reads a name and a value. A - before the name makes it optional, as
@@ -54,11 +54,11 @@ func SysctlName(file string) string { return swap.Replace(file) }
 // isPattern reports whether a path below /proc/sys is a glob.
 func isPattern(file string) bool { return strings.ContainsAny(file, "*?[") }
 
-// SysctlAttribute is tune's attribute of a setting: that of RFS's table has one of
-// its own, because the kernel rounds its value up.
-func SysctlAttribute(file string) tune.Attribute {
+// SysctlAttribute is the attribute of a setting: that of RFS's table has one of its
+// own, because the kernel rounds its value up.
+func SysctlAttribute(file string) attr.Attribute {
 	if file == rfsEntries {
-		return tune.RFSEntries
+		return attr.RFSEntries
 	}
-	return tune.Sysctl
+	return attr.Sysctl
 }

@@ -5,6 +5,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
 )
 
 func TestUnitOf(t *testing.T) {
@@ -46,4 +49,20 @@ func TestSystemdComment(t *testing.T) {
 		assert.False(t, d.User)
 		assert.Contains(t, string(d.Text), " && systemctl restart "+word+"\n")
 	}
+}
+
+// TestPlaceDeadline: the times of a DEADLINE task are not known on a recorded machine,
+// and it is no ordinary one.
+func TestPlaceDeadline(t *testing.T) {
+	m := machine()
+	m.process(100, "x", "", "/system.slice/x.service").Policy = kernel.Deadline
+	p, err := Place(m.State, 100, "")
+	require.NoError(t, err)
+	assert.Equal(t, kernel.Deadline, p.Policy.Policy)
+	m.Value = func(attr.Attribute, kernel.TID) (attr.Value, error) {
+		return attr.PolicyValue{Policy: kernel.Deadline, Runtime: 1, Deadline: 2, Period: 3}, nil
+	}
+	p, err = Place(m.State, 100, "")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, p.Policy.Runtime)
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
 // Placed is a process with what it would have to be started with.
@@ -21,7 +21,7 @@ type Placed struct {
 	CPUs    cpuset.Set
 	AllCPUs bool // CPUs is every CPU that is online
 	Nice    int
-	Policy  tune.PolicySetting
+	Policy  attr.PolicyValue
 	IOPrio  kernel.IOPrio
 	// Memory is the memory policy of most of its mappings as /proc/PID/numa_maps
 	// has it, "bind:1"; "" for none of its own.
@@ -62,7 +62,7 @@ func (s *State) words(t *sample.Task) string {
 	policy, _ := s.policy(t)
 	out := []string{"CPUs " + t.Affinity.String(), fmt.Sprintf("nice %d", t.Nice), policy.String()}
 	if t.Have&sample.HaveIOPrio != 0 {
-		out = append(out, "I/O "+tune.FormatIOPrio(t.IOPrio))
+		out = append(out, "I/O "+attr.IOPrioValue(t.IOPrio).String())
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,22 +1,16 @@
 package profile
 
 import (
-	"strconv"
-	"strings"
-	"time"
-
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tune"
 )
 
-// value is one setting of an item in the notation of plans and the journal.
+// value is one setting of an item, on this machine.
 type value struct {
-	attribute tune.Attribute
-	text      string
-	cpus      cpuset.Set // of Affinity
-	blocked   string     // why this machine has no such CPUs
+	attr.Setting
+	blocked string // why this machine has no such CPUs
 }
 
 // values are the item's settings but for CPUsEach, on this machine.
@@ -25,66 +19,27 @@ func (r *resolver) values(t *Task) ([]value, error) {
 	if t.CPUs != "" {
 		out = append(out, r.affinity(t.CPUs))
 	}
-	if t.Nice != nil {
-		out = append(out, value{attribute: tune.Nice, text: strconv.Itoa(*t.Nice)})
-	}
-	if t.IOPrio != "" {
-		prio, err := tune.ParseIOPrio(t.IOPrio)
+	for _, s := range t.settings() {
+		if *s.text == "" {
+			continue
+		}
+		v, err := s.Parse(string(*s.text))
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, value{attribute: tune.IOPrio, text: tune.FormatIOPrio(prio)})
-	}
-	if t.Slice != "" {
-		slice, err := tune.ParseSlice(t.Slice)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{attribute: tune.Slice, text: sliceText(slice)})
-	}
-	if t.UClamp != "" {
-		clamp, err := tune.ParseClamp(t.UClamp)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{attribute: tune.Clamp, text: clamp.String()})
-	}
-	if t.Policy != "" {
-		policy, err := tune.ParsePolicy(t.Policy)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{attribute: tune.Policy, text: policy.String()})
+		out = append(out, value{Setting: attr.Setting{Attribute: s.Attribute, Value: v}})
 	}
 	return out, nil
 }
 
 // affinity is what a CPUS expression means on this machine.
 func (r *resolver) affinity(expr string) value {
-	v := value{attribute: tune.Affinity, text: expr}
-	var err error
-	if v.cpus, err = r.s.cpus(expr); err != nil {
-		v.blocked = err.Error()
+	set, err := r.s.cpus(expr)
+	if err != nil {
+		return value{attr.Setting{Attribute: attr.Affinity, Value: attr.Opaque(expr)}, err.Error()}
 	}
-	return v
+	return value{Setting: attr.SetAffinity(set)}
 }
-
-// sliceText writes a slice as tune does.
-func sliceText(d time.Duration) string {
-	if d == 0 {
-		return sliceDefault
-	}
-	return d.String()
-}
-
-// sliceDefault and sliceNone are what a slice reads as that nobody has set, and
-// where there are none.
-const (
-	sliceDefault = "default"
-	sliceNone    = "none"
-)
-
-const clampDefault = "default"
 
 // usualClamp reports whether clamps are those that a task has unless somebody sets
 // them: real-time ones ask for the highest frequency
@@ -95,50 +50,43 @@ func usualClamp(t *sample.Task, text string) bool {
 
 // actual is what a task has; not ok where it cannot be read, as on a root that is
 // not this machine's, or where the kernel has no such thing.
-func (s *State) actual(t *sample.Task, a tune.Attribute) (text string, ok bool) {
+func (s *State) actual(t *sample.Task, a attr.Attribute) (v attr.Value, ok bool) {
 	switch a {
-	case tune.Affinity:
-		return t.Affinity.String(), t.Have&sample.HaveAffinity != 0
-	case tune.Nice:
-		return strconv.Itoa(int(t.Nice)), true
-	case tune.IOPrio:
-		return tune.FormatIOPrio(t.IOPrio), t.Have&sample.HaveIOPrio != 0
-	case tune.Policy:
-		setting, ok := s.policy(t)
-		return setting.String(), ok
+	case attr.Nice:
+		return attr.NiceValue(t.Nice), true
+	case attr.IOPrio:
+		return attr.IOPrioValue(t.IOPrio), t.Have&sample.HaveIOPrio != 0
+	case attr.Policy:
+		if p, ok := s.policy(t); ok {
+			return p, true
+		}
+		return nil, false
 	}
 	if s.Value == nil {
-		return "", false
+		return nil, false
 	}
-	text, err := s.Value(a, t.TID)
-	return text, err == nil
+	v, err := s.Value(a, t.TID)
+	return v, err == nil
 }
 
 // policy is a task's policy. Of DEADLINE a sample has no times, so they are asked
 // for where that can be done.
-func (s *State) policy(t *sample.Task) (setting tune.PolicySetting, ok bool) {
-	setting = tune.PolicySetting{Policy: t.Policy, ResetOnFork: t.ResetOnFork}
+func (s *State) policy(t *sample.Task) (p attr.PolicyValue, ok bool) {
+	p = attr.PolicyValue{Policy: t.Policy, ResetOnFork: t.ResetOnFork}
 	switch t.Policy {
 	case kernel.FIFO, kernel.RR:
-		setting.RTPrio = int(t.RTPrio)
+		p.RTPrio = int(t.RTPrio)
 	case kernel.Deadline:
 		if s.Value == nil {
-			return setting, false
+			return p, false
 		}
-		text, err := s.Value(tune.Policy, t.TID)
+		v, err := s.Value(attr.Policy, t.TID)
 		if err != nil {
-			return setting, false
+			return p, false
 		}
-		setting, err = tune.ParsePolicy(text)
-		return setting, err == nil
+		p = attr.PolicyOf(v)
 	}
-	return setting, true
-}
-
-// withoutReset leaves out what only a system call tells.
-func withoutReset(policy string) string {
-	name, _, _ := strings.Cut(policy, ",")
-	return name
+	return p, true
 }
 
 // allowed is what the process's cpuset allows, every CPU where nothing is known.
@@ -151,8 +99,8 @@ func (r *resolver) allowed(pid kernel.TID) cpuset.Set {
 	return r.s.online()
 }
 
-// shares deals an item's CPUsEach out: whoever holds one of the lists keeps it
-// as long as the lists are dealt evenly, and the rest get what is left in order.
+// shares gives each unit one of the item's CPUsEach: a unit that has one of the lists
+// keeps it as long as the lists are used evenly, and the rest get what is left in order.
 func (r *resolver) shares(t *Task, units []unit) []value {
 	if len(t.CPUsEach) == 0 {
 		return nil
@@ -165,7 +113,7 @@ func (r *resolver) shares(t *Task, units []unit) []value {
 	for u := range units {
 		task := units[u].tasks[0]
 		for i, list := range lists {
-			if left[i] > 0 && task.Have&sample.HaveAffinity != 0 && list.cpus.And(r.s.online()).Equal(task.Affinity.And(r.s.online())) {
+			if left[i] > 0 && task.Have&sample.HaveAffinity != 0 && attr.CPUs(list.Value).And(r.s.online()).Equal(task.Affinity.And(r.s.online())) {
 				out[u] = list
 				left[i]--
 				break
@@ -174,7 +122,7 @@ func (r *resolver) shares(t *Task, units []unit) []value {
 	}
 	next := 0
 	for u := range units {
-		if out[u].attribute != "" {
+		if out[u].Attribute != "" {
 			continue
 		}
 		for left[next] <= 0 {

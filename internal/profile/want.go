@@ -3,31 +3,31 @@ package profile
 import (
 	"fmt"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // Want is one value that a profile wants of one task or file.
 type Want struct {
 	Item      string // the item that wants it, "[[task]] of line 12"
-	Attribute tune.Attribute
+	Attribute attr.Attribute
 	// PID and TID are of a task, 0 for a file.
 	PID, TID   kernel.TID
 	StartTicks uint64
 	Path       string // of a file, below /proc or /sys
 	Name       string // what users call it: a task's name, "irq 24 (eth0-rx-0)"
-	Expected   string // in tune's notation
-	Actual     string
-	Known      bool   // Actual could be read
-	Blocked    string // why it cannot be had here, "" if it can be tried
+	Expected   attr.Value
+	Actual     attr.Value // nil where it could not be read
+	Known      bool       // Actual could be read
+	Blocked    string     // why it cannot be had here, "" if it can be tried
 
 	absent bool // it is Blocked because this kernel lacks it, or piton refuses it
 	whole  bool // of every thread of the process, also of those to come
 }
 
 // OK reports whether the value is as wanted, so far as this machine can have it.
-func (w *Want) OK() bool { return w.Known && w.Expected == w.Actual }
+func (w *Want) OK() bool { return w.Known && w.Attribute.Alike(w.Expected, w.Actual) }
 
 // Missing is an item that means nothing on this machine.
 type Missing struct {
@@ -87,7 +87,7 @@ func (r *Resolution) Required() []Missing {
 // affinity compares two masks as far as CPUs are online and allowed: the kernel
 // keeps no others, so asking for them again would change nothing.
 func (w *Want) affinity(want, have, online, allowed cpuset.Set) {
-	w.Expected, w.Actual = want.String(), have.And(online).String()
+	w.Expected, w.Actual = want, have.And(online)
 	switch usable := want.And(online); {
 	case usable.Empty():
 		w.Blocked = fmt.Sprintf("none of %s is online", want)

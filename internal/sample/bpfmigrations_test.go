@@ -12,6 +12,7 @@ import (
 	"piton/internal/bpf"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
 )
 
@@ -35,7 +36,8 @@ func startFlippable(t *testing.T) (pid, tid kernel.TID, flip func(n int)) {
 		require.NoError(t, err)
 		return st.RunNs > 20e6
 	}, 10*time.Second, 10*time.Millisecond, "it never began to spin")
-	set := func(cpu cpuset.CPU) { require.NoError(t, kernel.System().SetAffinity(tid, cpuset.Of(cpu))) }
+	task := kerneltest.Of(t, pid, tid)
+	set := func(cpu cpuset.CPU) { require.NoError(t, task.SetAffinity(cpuset.Of(cpu))) }
 	set(cpus[0])
 	at := 0
 	return pid, tid, func(n int) {

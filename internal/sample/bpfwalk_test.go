@@ -14,6 +14,7 @@ import (
 	"piton/internal/bpf"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // exactSampler reads this machine by eBPF, or skips.
@@ -46,14 +47,14 @@ func startMixed(t *testing.T, n int) []kernel.TID {
 		odd = append(odd, hex.EncodeToString([]byte(name)))
 	}
 	pid, tids, _ := start(t, odd...)
-	sys := kernel.System()
-	require.NoError(t, sys.SetNice(tids[0], 7))
-	require.NoError(t, sys.SetPolicy(tids[1], kernel.Batch, 0, false))
-	require.NoError(t, sys.SetPolicy(tids[2], kernel.Idle, 0, false))
-	online, err := sys.Affinity(0)
+	task := func(i int) kernel.Task { return kerneltest.Of(t, pid, tids[i]) }
+	require.NoError(t, task(0).SetNice(7))
+	require.NoError(t, task(1).SetPolicy(kernel.Batch, 0, false))
+	require.NoError(t, task(2).SetPolicy(kernel.Idle, 0, false))
+	online, err := kernel.System().Affinity(0)
 	require.NoError(t, err)
-	require.NoError(t, sys.SetAffinity(tids[3], cpuset.Of(online.Last())))
-	if err := sys.SetPolicy(tids[4], kernel.FIFO, 7, false); err != nil {
+	require.NoError(t, task(3).SetAffinity(cpuset.Of(online.Last())))
+	if err := task(4).SetPolicy(kernel.FIFO, 7, false); err != nil {
 		t.Logf("no FIFO task among the children: %v", err)
 	}
 	stopped, _, _ := start(t, "threads", "73")

@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
 )
 
@@ -145,13 +146,13 @@ func TestAChangeFromOutsideIsSeen(t *testing.T) {
 		return find(n, child).Nice
 	}
 	require.EqualValues(t, 0, nice())
-	require.NoError(t, kernel.System().SetNice(child, 7))
+	require.NoError(t, kerneltest.Of(t, child, child).SetNice(7))
 	seen := false
 	for range turns { // nobody watches it, so it takes its turn
 		seen = seen || nice() == 7
 	}
 	assert.True(t, seen)
-	require.NoError(t, kernel.System().SetNice(child, 9))
+	require.NoError(t, kerneltest.Of(t, child, child).SetNice(9))
 	s.SetNeeds(Needs{Watch: []kernel.TID{child}})
 	assert.EqualValues(t, 9, nice(), "at once when it is watched")
 }

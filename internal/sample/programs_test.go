@@ -19,6 +19,7 @@ import (
 	"piton/internal/bpf/bpftest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // Wherever eBPF cannot run, /proc takes its place by itself, and the sample
@@ -189,11 +190,11 @@ func TestOnDemandIsDetached(t *testing.T) {
 
 func TestEveryCPUHasItsPressure(t *testing.T) {
 	s := exactSampler(t, Needs{Threads: true})
-	_, tids, _ := start(t, "spin")
+	pid, tids, _ := start(t, "spin")
 	online, err := kernel.System().Affinity(0)
 	require.NoError(t, err)
 	cpu := online.Last()
-	require.NoError(t, kernel.System().SetAffinity(tids[0], cpuset.Of(cpu)))
+	require.NoError(t, kerneltest.Of(t, pid, tids[0]).SetAffinity(cpuset.Of(cpu)))
 	require.Eventually(t, func() bool {
 		n, err := s.Read()
 		require.NoError(t, err)

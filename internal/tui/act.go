@@ -6,13 +6,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
 // pin puts the targets on the least-loaded core, one core each.
@@ -56,19 +57,22 @@ func (m *Model) openAffinity(a affinityAsked) tea.Cmd {
 		if !ok || out.Canceled {
 			return nil
 		}
-		a.job.want = action.Tuning{CPUs: cpus, MemoryFollows: d.MemoryFollows()}
+		a.job.want.Set = []attr.Setting{attr.SetAffinity(cpus)}
+		if d.MemoryFollows() {
+			a.job.want.Set = append(a.job.want.Set, attr.SetMemoryNear(cpus))
+		}
 		return m.begin(a.job)
 	})
 }
 
 // masks is the union of the targets' masks, and whether they differ; of targets
 // that have ended meanwhile the plan tells.
-func masks(tuning Tuning, targets []tune.Target) (all cpuset.Set, mixed bool, err error) {
+func masks(tuning Tuning, targets []change.Target) (all cpuset.Set, mixed bool, err error) {
 	for _, t := range targets {
-		var one cpuset.Set
-		if one, err = present(tuning, tune.Affinity, t, cpuset.Parse); err == nil {
-			mixed = mixed || !all.Empty() && !all.Equal(one)
-			all = all.Or(one)
+		var v attr.Value
+		if v, err = present(tuning, attr.Affinity, t); err == nil {
+			mixed = mixed || !all.Empty() && !all.Equal(attr.CPUs(v))
+			all = all.Or(attr.CPUs(v))
 		}
 	}
 	if !all.Empty() {
@@ -78,15 +82,12 @@ func masks(tuning Tuning, targets []tune.Target) (all cpuset.Set, mixed bool, er
 }
 
 // present is what a target has now of an attribute.
-func present[T any](tuning Tuning, a tune.Attribute, t tune.Target, parse func(string) (T, error)) (value T, err error) {
-	text, err := tuning.Value(a, t.TID)
-	if err == nil {
-		value, err = parse(text)
-	}
+func present(tuning Tuning, a attr.Attribute, t change.Target) (attr.Value, error) {
+	v, err := tuning.Value(a, t.TID)
 	if err != nil {
-		err = fmt.Errorf("%s of %d: %w", attributeName(a), t.TID, err)
+		err = fmt.Errorf("%s of %d: %w", a.Title(), t.TID, err)
 	}
-	return value, err
+	return v, err
 }
 
 // load is the busy share of each CPU, for the editor.
@@ -103,7 +104,7 @@ func (m *Model) load() dialog.LoadMsg {
 // policyAsked opens the policy dialog once it is known whether nice counts.
 type policyAsked struct {
 	dialog.PolicyOptions
-	targets []tune.Target
+	targets []change.Target
 }
 
 // askPolicy asks for policy, real-time priority and what goes with them.
@@ -112,7 +113,7 @@ func (m *Model) askPolicy() tea.Cmd {
 	ask.targets, ask.Subject = m.targets()
 	first := m.table.Targets()[0]
 	t, rates := first.Task(), first.Rates()
-	ask.Current = tune.PolicySetting{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}
+	ask.Current = attr.PolicyValue{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}
 	ask.Busy = model.Known(rates.CPUPercent) && rates.CPUPercent >= 50
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
@@ -123,12 +124,11 @@ func (m *Model) askPolicy() tea.Cmd {
 
 func (m *Model) openPolicy(a policyAsked) tea.Cmd {
 	return m.dialogs.Push(dialog.NewPolicy(a.PolicyOptions), func(o dialog.Outcome) tea.Cmd {
-		p, ok := o.Value.(dialog.PolicyAnswer)
+		set, ok := o.Value.([]attr.Setting)
 		if !ok {
 			return nil
 		}
-		return m.begin(job{what: "policy", subject: a.Subject, targets: a.targets,
-			want: action.Tuning{Policy: p.Policy, Slice: p.Slice, Autogroup: p.Session}})
+		return m.begin(job{what: "policy", subject: a.Subject, targets: a.targets, want: action.Tuning{Set: set}})
 	})
 }
 
@@ -146,7 +146,9 @@ func (m *Model) askIOPrio() tea.Cmd {
 	ask, tuning := ioPrioAsked{job: job{what: "I/O priority", subject: subject, targets: targets}}, m.deps.Tuning
 	return func() tea.Msg {
 		for _, t := range targets {
-			if ask.now, ask.err = present(tuning, tune.IOPrio, t, tune.ParseIOPrio); ask.err == nil {
+			var v attr.Value
+			if v, ask.err = present(tuning, attr.IOPrio, t); ask.err == nil {
+				ask.now = kernel.IOPrio(v.(attr.IOPrioValue))
 				break
 			}
 		}
@@ -163,17 +165,7 @@ func (m *Model) openIOPrio(a ioPrioAsked) tea.Cmd {
 		if !ok || o.Canceled {
 			return nil
 		}
-		a.job.want = action.Tuning{IOPrio: &p}
+		a.job.want.Set = []attr.Setting{attr.SetIOPrio(p)}
 		return m.begin(a.job)
 	})
-}
-
-// undo takes the last change back.
-func (m *Model) undo() tea.Cmd { return m.undoThese(tune.UndoRequest{Last: 1}) }
-
-func (m *Model) undoThese(q tune.UndoRequest) tea.Cmd {
-	if m.deps.ReadOnly {
-		return nil
-	}
-	return m.begin(job{what: "undo", undo: &q})
 }

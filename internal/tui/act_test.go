@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
@@ -20,8 +20,7 @@ func TestEditorsBeginWithWhatIsReadNow(t *testing.T) {
 		r.press("a")
 		assert.Contains(t, r.text(), "2-3 → 2-3  2 of 8 CPUs")
 		r.press("esc", "i", "enter")
-		require.NotNil(t, r.tuning.want.IOPrio)
-		assert.Equal(t, task.IOPrio, *r.tuning.want.IOPrio)
+		assert.Equal(t, []attr.Setting{attr.SetIOPrio(task.IOPrio)}, r.tuning.want.Set)
 		r.press("home", "space", "space", "a")
 		assert.Contains(t, r.text(), "threads differ, together 0-7")
 	})

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,18 +8,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/place"
-	"piton/internal/tune"
 )
 
 func TestPinDoesItAndSaysWhichAndWhy(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("p")
-		require.Len(t, r.tuning.applied, 1)
+		require.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, place.LeastLoaded, r.tuning.want.Strategy)
 		assert.Equal(t, kernel.TID(3641), r.tuning.targets[0].TID)
-		assert.Equal(t, tune.ScopeProcess, r.tuning.targets[0].Scope)
+		assert.Equal(t, change.ScopeProcess, r.tuning.targets[0].Scope)
 		assert.Equal(t, uint64(36410), r.tuning.targets[0].StartTicks, "the start time guards against reuse of the number")
 		assert.Contains(t, r.line(-2), "0-7 → 5: cpu 5: 99 % of a CPU expected")
 		assert.Positive(t, r.sampler.refreshed)
@@ -50,20 +51,20 @@ func TestThreadRowMeansThatThread(t *testing.T) {
 		r.press("3", "6", "5", "0")
 		assert.Equal(t, kernel.TID(3650), r.selected())
 		r.press("p")
-		assert.Equal(t, tune.ScopeThread, r.tuning.targets[0].Scope)
+		assert.Equal(t, change.ScopeThread, r.tuning.targets[0].Scope)
 	})
 }
 
 func TestWideChangeAsksFirst(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("space", "space", "p")
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 		assert.Contains(t, r.text(), "set affinity of 2 processes: 0-7 → 5")
 		r.press("y") // too early: it may have been meant for something else
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
 		r.press("y")
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Len(t, r.tuning.carried, 1)
 	})
 }
 
@@ -72,32 +73,32 @@ func TestWideChangeCanBeDeclined(t *testing.T) {
 		r.press("space", "space", "p")
 		r.wait(time.Second)
 		r.press("n")
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 		assert.Contains(t, r.line(-2), "nothing was changed")
 	})
 }
 
 func TestWarningIsAskedAbout(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.tuning.warnings = []string{"entering SCHED_IDLE is one-way"}
+		r.tuning.warnings = []change.Warning{{Kind: attr.OneWay, Text: "entering SCHED_IDLE cannot be undone"}}
 		r.press("p")
-		assert.Empty(t, r.tuning.applied)
-		assert.Contains(t, r.text(), "one-way")
+		assert.Empty(t, r.tuning.carried)
+		assert.Contains(t, r.text(), "cannot be undone")
 	})
 }
 
 func TestRefusalSaysWhy(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.tuning.status, r.tuning.reason = tune.Refused, "migration/0 is a kernel thread that belongs to its CPU"
+		r.tuning.status, r.tuning.reason = attr.Refused, "migration/0 is a kernel thread that belongs to its CPU"
 		r.press("p")
 		assert.Contains(t, r.line(-2), "belongs to its CPU")
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 	})
 }
 
 func TestLongMessageIsWrapped(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.tuning.status, r.tuning.reason = tune.Refused, strings.Repeat("because it is so ", 10)+"in the end"
+		r.tuning.status, r.tuning.reason = attr.Refused, strings.Repeat("because it is so ", 10)+"in the end"
 		r.press("p")
 		assert.Contains(t, r.line(-3), "because")
 		assert.Contains(t, r.line(-2), "in the end")
@@ -108,7 +109,7 @@ func TestLongMessageIsWrapped(t *testing.T) {
 
 func TestUnchangedIsSaid(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.tuning.status = tune.Unchanged
+		r.tuning.status = attr.Unchanged
 		r.press("p")
 		assert.Contains(t, r.line(-2), "is 5 already")
 	})
@@ -130,19 +131,19 @@ func TestNiceStepsAddUpWhileOneIsUnderWay(t *testing.T) {
 
 func TestNiceWarningDoesNotAskUnlessThereIsNoWayBack(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.tuning.warnings = []string{"autogroup is on"}
+		r.tuning.warnings = []change.Warning{change.Note("autogroup is on")}
 		r.press("f8")
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Len(t, r.tuning.carried, 1)
 		assert.Contains(t, r.line(-2), "autogroup is on")
 		r.tickRun()
-		r.tuning.warnings = []string{"raising nice is one-way without CAP_SYS_NICE"}
+		r.tuning.warnings = []change.Warning{{Kind: attr.OneWay, Text: "raising nice cannot be undone without CAP_SYS_NICE"}}
 		r.press("f8")
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Len(t, r.tuning.carried, 1)
 		r.wait(time.Second)
 		r.press("n")
 		r.tuning.warnings = nil
 		r.press("f8")
-		assert.Len(t, r.tuning.applied, 2, "a declined step does not block the next")
+		assert.Len(t, r.tuning.carried, 2, "a declined step does not block the next")
 	})
 }
 
@@ -152,49 +153,9 @@ func TestUndo(t *testing.T) {
 		assert.Contains(t, r.line(-2), "there is nothing to undo")
 		r.tuning.canUndo = true
 		r.press("p", "z")
-		assert.Equal(t, tune.UndoRequest{Last: 1}, r.tuning.undone[len(r.tuning.undone)-1])
-		assert.Len(t, r.tuning.applied, 2)
+		assert.Contains(t, r.tuning.undone, change.UndoRequest{IDs: []uint64{7}})
+		assert.Len(t, r.tuning.carried, 2)
 		assert.Contains(t, r.line(-2), "undo: affinity of nqueens (3641) 5 → 0-7")
-	})
-}
-
-func TestTrialIsTakenBackWithoutAnAnswer(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		r.tuning.canUndo = true
-		r.tuning.trial = "nqueens is busy all the time"
-		r.tuning.warnings = []string{r.tuning.trial}
-		r.press("Y", "f", "enter")
-		require.Len(t, r.tuning.applied, 1, "a trial is done at once")
-		assert.Equal(t, kernel.FIFO, r.tuning.want.Policy.Policy)
-		assert.Contains(t, r.text(), "Keep it?")
-		r.wait(20 * time.Second)
-		require.Len(t, r.tuning.applied, 2)
-		assert.Equal(t, []uint64{7}, r.tuning.undone[len(r.tuning.undone)-2].IDs)
-		assert.Contains(t, r.text(), "take back")
-	})
-}
-
-func TestTrialIsTakenBackWhenTheProgramEnds(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		require.NoError(t, r.m.endTrial(), "nothing is on trial")
-		r.tuning.canUndo = true
-		r.tuning.trial = "nqueens is busy all the time"
-		r.press("Y", "f", "enter")
-		require.NoError(t, r.m.endTrial())
-		assert.Len(t, r.tuning.applied, 2)
-		require.NoError(t, r.m.endTrial())
-		assert.Len(t, r.tuning.applied, 2)
-	})
-}
-
-func TestTrialIsKept(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		r.tuning.trial = "nqueens is busy all the time"
-		r.press("Y", "f", "enter")
-		r.wait(time.Second)
-		r.press("y")
-		r.wait(20 * time.Second)
-		assert.Len(t, r.tuning.applied, 1)
 	})
 }
 
@@ -203,8 +164,8 @@ func TestAffinityEditor(t *testing.T) {
 		r.press("a")
 		assert.Contains(t, r.text(), "Affinity of nqueens (3641)")
 		r.press("n", "l", "2", "-", "3", "enter", "enter")
-		require.Len(t, r.tuning.applied, 1)
-		assert.Equal(t, "2-3", r.tuning.want.CPUs.String())
+		require.Len(t, r.tuning.carried, 1)
+		assert.Equal(t, []attr.Setting{attr.SetAffinity(cpuset.Of(2, 3))}, r.tuning.want.Set)
 	})
 }
 
@@ -213,7 +174,7 @@ func TestPlaceMenu(t *testing.T) {
 		r.press("o", "s", "p", "r")
 		assert.Contains(t, r.text(), "next cpu 7 (96 %)", "it says what it would choose and why")
 		r.press("enter")
-		assert.Empty(t, r.tuning.applied, "and shows the plan first")
+		assert.Empty(t, r.tuning.carried, "and shows the plan first")
 		r.wait(time.Second)
 		r.press("y")
 		assert.Equal(t, place.Spread, r.tuning.want.Strategy)
@@ -223,8 +184,7 @@ func TestPlaceMenu(t *testing.T) {
 func TestIOPriority(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("i", "i", "d", "enter")
-		require.NotNil(t, r.tuning.want.IOPrio)
-		assert.Equal(t, kernel.IOIdle, r.tuning.want.IOPrio.Class)
+		assert.Equal(t, []attr.Setting{attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOIdle})}, r.tuning.want.Set)
 	})
 }
 
@@ -241,27 +201,6 @@ func TestSignal(t *testing.T) {
 	})
 }
 
-func TestMissingRightsOfferSudo(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		r.tuning.status, r.tuning.reason, r.tuning.err = tune.Refused, "needs CAP_SYS_NICE", tune.ErrNotPermitted
-		r.press("p")
-		assert.Contains(t, r.text(), "sudo /usr/bin/piton pin --process --cpu 5 -- 3641")
-		r.wait(time.Second)
-		r.press("y")
-		require.Len(t, r.execs, 1)
-		assert.Equal(t, []string{"sudo", "/usr/bin/piton", "pin", "--process", "--cpu", "5", "--", "3641"}, r.execs[0].Args)
-		assert.Contains(t, r.line(-2), "done through sudo")
-	}, func(d *Deps) { d.Sudo, d.Self = "sudo", "/usr/bin/piton" })
-}
-
-func TestMissingRightsWithoutSudo(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		r.tuning.status, r.tuning.reason, r.tuning.err = tune.Refused, "needs CAP_SYS_NICE", errors.Join(tune.ErrNotPermitted)
-		r.press("p")
-		assert.Contains(t, r.line(-2), "needs CAP_SYS_NICE")
-	})
-}
-
 func TestReadOnlyChangesNothing(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		for _, key := range []string{"p", "a", "o", "f7", "f8", "Y", "i", "k", "z"} {
@@ -270,11 +209,4 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 		}
 		assert.Zero(t, r.tuning.plans)
 	}, func(d *Deps) { d.ReadOnly = true })
-}
-
-func TestSudoCommandsSpellEverySetting(t *testing.T) {
-	nice, fifo, io := -5, tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10, ResetOnFork: true}, kernel.IOPrio{Class: kernel.IOIdle}
-	args := settingArgs(tune.Settings{Nice: &nice, Policy: &fifo, IOPrio: &io})
-	assert.Equal(t, []verbArgs{{"nice", nil, []string{"-5"}}, {"policy", nil, []string{"fifo:10,reset-on-fork"}},
-		{"ionice", nil, []string{"idle"}}}, args)
 }

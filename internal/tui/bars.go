@@ -110,7 +110,7 @@ func (m *Model) whyEmpty() string {
 	case m.model == nil:
 		return "reading the machine"
 	case v.Filter != nil:
-		return "no task matches the filter; Esc takes it back"
+		return "no task matches the filter; Esc clears it"
 	case v.User != "":
 		return "no task of this user; u chooses another"
 	}

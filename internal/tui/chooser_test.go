@@ -22,13 +22,13 @@ func TestGrabAndDrop(t *testing.T) {
 		r.press("3")
 		assert.Contains(t, r.line(-2), "→ cpu 3")
 		r.press("enter")
-		assert.Empty(t, r.tuning.applied, "the plan is shown first")
+		assert.Empty(t, r.tuning.carried, "the plan is shown first")
 		assert.Contains(t, r.text(), "set affinity of nqueens (3641): 0-7 → 5")
-		assert.Equal(t, "3", r.tuning.want.CPUs.String())
+		assert.Equal(t, "3", r.tuning.wanted())
 		assert.Equal(t, kernel.TID(3641), r.tuning.targets[0].TID)
 		r.wait(time.Second)
 		r.press("y")
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, action.Processes, r.m.context(), "the keys are the list's again")
 	})
 }
@@ -45,14 +45,14 @@ func TestGrabbedStaysWhatItWasWhenTheListMoves(t *testing.T) {
 		r.press("+", "+", "enter")
 		assert.Equal(t, before+1, r.tuning.plans)
 		assert.Len(t, r.tuning.targets, 2)
-		assert.Equal(t, "0-7", r.tuning.want.CPUs.String())
+		assert.Equal(t, "0-7", r.tuning.wanted())
 	})
 }
 
 func TestDropOnSeveral(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("d", "1", "space", "6", "space", "7", "enter")
-		assert.Equal(t, "1,6", r.tuning.want.CPUs.String(), "what is ticked, not what is under the cursor")
+		assert.Equal(t, "1,6", r.tuning.wanted(), "what is ticked, not what is under the cursor")
 		assert.Nil(t, r.m.table.View().Filter, "ticks for a drop are no filter")
 	})
 }
@@ -73,12 +73,12 @@ func TestSpreadOverARegion(t *testing.T) {
 		r.press("esc", "space", "space", "d", "1", "+", "s")
 		assert.Equal(t, place.Spread, r.tuning.want.Strategy)
 		assert.Equal(t, "1,5", r.tuning.want.Within.String())
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
 		r.press("esc", "alt+3")
 		r.tickRun()
 		r.press("A", "d", "1", "+", "s")
-		assert.Equal(t, "1", r.tuning.requests[0].Files[0].Value, "one CPU of the two")
+		assert.Equal(t, "1", r.tuning.requests[0].Files[0].Value.String(), "one CPU of the two")
 	})
 }
 
@@ -147,7 +147,7 @@ func TestChoosingOnATinyScreen(t *testing.T) {
 		assert.Contains(t, r.line(-1), "cpu 2 for nq")
 		golden.Check(t, "grab-20x5", r.text(), 20, 5)
 		r.press("enter")
-		assert.Equal(t, "2", r.tuning.want.CPUs.String(), "by number where there is no picture")
+		assert.Equal(t, "2", r.tuning.wanted(), "by number where there is no picture")
 		everySize(t, r)
 	})
 }
@@ -198,7 +198,7 @@ func TestDragARowToACPU(t *testing.T) {
 		assert.Contains(t, r.line(-2), "placing matrix (3642) → cpu 3")
 		r.send(tea.MouseReleaseMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
 		require.False(t, r.m.dialogs.Empty(), "the plan is shown")
-		assert.Equal(t, "3", r.tuning.want.CPUs.String())
+		assert.Equal(t, "3", r.tuning.wanted())
 		assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
 	})
 }
@@ -211,7 +211,7 @@ func TestDragTaggedRowsToACache(t *testing.T) {
 		r.send(tea.MouseMotionMsg{X: 5, Y: r.m.areas.panel, Button: tea.MouseLeft})
 		r.send(tea.MouseReleaseMsg{X: 5, Y: r.m.areas.panel, Button: tea.MouseLeft})
 		assert.Len(t, r.tuning.targets, 2, "a tagged row stands for all of them")
-		assert.Equal(t, "0-7", r.tuning.want.CPUs.String(), "the heading is the group")
+		assert.Equal(t, "0-7", r.tuning.wanted(), "the heading is the group")
 	})
 }
 
@@ -237,6 +237,6 @@ func TestClickInThePanelPointsAtACPU(t *testing.T) {
 		assert.Contains(t, r.line(-2), "(0-7)")
 		r.press("esc", "d")
 		r.send(tea.MouseClickMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
-		assert.Equal(t, "3", r.tuning.want.CPUs.String(), "with something in hand a click drops it")
+		assert.Equal(t, "3", r.tuning.wanted(), "with something in hand a click drops it")
 	})
 }

@@ -6,17 +6,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/coresview"
 	"piton/internal/tui/proctable"
-	"piton/internal/tune"
 )
 
 // jump shows a task of another view among the processes: its process where
-// threads have no rows. What hides it there is taken back.
+// threads have no rows. What hides it there is reset.
 func (m *Model) jump(t coresview.Target) tea.Cmd {
 	m.paused, m.model = false, m.newest // an older list may not have the task
 	m.table.Load(m.model)
@@ -54,7 +54,7 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 			name = field.Clean(task.ID.Comm)
 		}
 		return m.begin(job{what: "pin", subject: fmt.Sprintf("%s (%d)", name, t.TID),
-			targets: []tune.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: tune.ScopeThread}},
+			targets: []change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
 			want:    action.Tuning{Strategy: place.LeastLoaded, Within: among}})
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
+	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/tui/golden"
-	"piton/internal/tune"
 )
 
 // onMoves is onSmall on a machine whose kernel counts every move.
@@ -91,8 +91,8 @@ func TestPinFromTheLedger(t *testing.T) {
 		assert.Contains(t, r.text(), "3650 matrix-3")
 		r.press("p")
 		require.Len(t, r.tuning.targets, 1)
-		assert.Equal(t, tune.Target{TID: 3650, StartTicks: 36500, Scope: tune.ScopeThread}, r.tuning.targets[0])
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Equal(t, change.Target{TID: 3650, StartTicks: 36500, Scope: change.ScopeThread}, r.tuning.targets[0])
+		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, "1-7", r.tuning.want.Within.String(), "away from the CPU that it disturbs")
 		assert.Equal(t, action.Cores, r.m.view)
 	})

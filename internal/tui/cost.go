@@ -45,6 +45,11 @@ func (m *Model) toggleCost() tea.Cmd {
 
 // headerExtra is what the header says beside the machine's figures.
 func (m *Model) headerExtra() string {
+	for _, g := range m.guards {
+		if text := g.Words(); text != "" {
+			return text
+		}
+	}
 	if m.paused {
 		return "paused, Z goes on"
 	}

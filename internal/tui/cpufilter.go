@@ -57,7 +57,7 @@ func (m *Model) thisList() string {
 }
 
 // filterByCPUs writes the ticks into the filter, where they are seen, edited and
-// taken back as any other words of it.
+// removed as any other words of it.
 func (m *Model) filterByCPUs() tea.Cmd {
 	c := &m.chooser
 	text := strings.TrimSpace(strings.Replace(m.table.View().Filter.String(), c.expr, "", 1))

@@ -1,13 +1,11 @@
 package tui
 
 import (
-	"os/exec"
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"piton/internal/bench"
+	"piton/internal/change"
 	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/paper"
@@ -52,20 +50,19 @@ type Deps struct {
 	Topology *topology.Topology
 	Inspect  Inspector
 	Tuning   Tuning
-	Guard    Guard    // nil: nothing outlives the screen that would take a change back
+	Elevate  Elevate // nil: there is no sudo, or it would add no right
+	// Guards reads the guards of the journal that have not decided; nil where there are
+	// none. It is called from commands, beside the screen.
+	Guards   func() []change.GuardState
 	Priority Priority // nil: piton may not raise its own
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs
-	// Partition sets CPUs apart; nil where nothing may be changed.
+	// Partition isolates CPUs; nil where nothing may be changed.
 	Partition Partition
 	Journal   journalview.Journal // nil: nothing is recorded
-	// Exec gives the terminal to a command and takes it back when it has ended.
-	Exec func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd
 	// Meter counts what is written to the terminal; nil where nobody counts. Run sets it.
 	Meter *screen.Meter
-	Sudo  string // path of sudo, "" when there is none or piton is root already
-	Self  string // path of piton, for running one change through sudo
 }
 
 // Bench is what the results pane works with; see benchview.Options.

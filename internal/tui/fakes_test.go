@@ -1,13 +1,19 @@
 package tui
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"syscall"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -15,7 +21,6 @@ import (
 	"piton/internal/sample"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/tuitest"
-	"piton/internal/tune"
 )
 
 // fakeSampler gives what the test puts in and remembers what it was asked.
@@ -39,52 +44,78 @@ func (f *fakeSampler) watches(tid kernel.TID) bool {
 	return false
 }
 
+// all8 is what every task may use before it is changed.
+var all8 = cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7)
+
 // fakeTuning plans a change for every target and says it is done.
 type fakeTuning struct {
 	machine  *tuitest.Machine
 	now      *model.Model // that CPUs were chosen by
-	targets  []tune.Target
+	targets  []change.Target
 	want     action.Tuning
-	requests []tune.Request
+	requests []change.Request
 	plans    int
-	applied  []tune.Plan
-	undone   []tune.UndoRequest
-	signals  []tune.Target
-	warnings []string
-	trial    string
-	status   tune.Status // of what is planned; Planned when ""
+	carried  []change.Plan
+	consents []change.Consent
+	undone   []change.UndoRequest
+	signals  []change.Target
+	warnings []change.Warning
+	needs    []change.Need
+	status   attr.Status // of what is planned; Planned when ""
 	reason   string
 	err      error // of each change
 	canUndo  bool
 	// backAlready: an undo finds nothing left to do
 	backAlready bool
-	// drifted: an undo leaves one target alone, and the only one if allDrifted
-	drifted, allDrifted bool
+	// drifted: an undo leaves the only target alone
+	drifted bool
+	guards  []*fakeGuard
+	// carryErr is Carry's error, after what it did; slow is how long it takes.
+	carryErr error
+	slow     time.Duration
 
 	autogroup bool
 }
 
-func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error) {
+// fakeGuard counts what a guard is told.
+type fakeGuard struct {
+	entry uint64
+	kept  int
+	err   error
+}
+
+func (f *fakeGuard) Tell([]byte) error { return nil }
+func (f *fakeGuard) Keep() error       { f.kept++; return f.err }
+func (f *fakeGuard) Dismiss() error    { return nil }
+func (f *fakeGuard) Words() []string   { return []string{"Process 4711 reverts it."} }
+func (f *fakeGuard) Status() change.GuardStatus {
+	return change.GuardStatus{PID: 4711, Entry: f.entry, After: guardTime}
+}
+
+// pinned is what the fake changes of a task.
+func pinned(t change.Target, status attr.Status) change.Change {
+	return change.Change{Object: attr.Object{PID: t.TID, TID: t.TID, StartTicks: t.StartTicks, Comm: "nqueens"},
+		Attribute: attr.Affinity, Before: all8, After: cpuset.Of(5), Status: status}
+}
+
+func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []change.Target, t action.Tuning) (change.Plan, []place.Choice, error) {
 	f.plans++
 	f.now, f.targets, f.want = now, targets, t
-	p := tune.Plan{Warnings: f.warnings, Trial: f.trial}
+	p := change.Plan{Warnings: f.warnings, Needs: f.needs}
 	for _, tg := range targets {
-		c := tune.Change{PID: tg.TID, TID: tg.TID, StartTicks: tg.StartTicks, Comm: "nqueens", Attribute: tune.Affinity,
-			Before: "0-7", After: "5", Status: tune.Planned, Reason: f.reason, Err: f.err}
-		if f.status != "" {
-			c.Status = f.status
-		}
+		c := pinned(tg, cmp.Or(f.status, attr.Planned))
+		c.Reason, c.Err = f.reason, f.err
 		p.Changes = append(p.Changes, c)
 	}
 	set := cpuset.Of(5)
-	p.Requests = []tune.Request{{Targets: targets, Settings: tune.Settings{Affinity: &set}}}
+	p.Requests = []change.Request{{Targets: targets, Set: []attr.Setting{attr.SetAffinity(set)}}}
 	if t.Strategy == "" {
 		return p, nil, nil
 	}
 	return p, []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 99 % of a CPU expected"}}, nil
 }
 
-func (f *fakeTuning) Choose(now *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error) {
+func (f *fakeTuning) Choose(now *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error) {
 	f.now = now
 	if t.Strategy == place.SiblingFree {
 		return nil, errors.New("every core has a busy sibling")
@@ -98,54 +129,57 @@ func (f *fakeTuning) Choose(now *model.Model, targets []tune.Target, t action.Tu
 	return out, nil
 }
 
-func (f *fakeTuning) PlanRequests(_ context.Context, requests []tune.Request) (tune.Plan, error) {
+func (f *fakeTuning) PlanRequests(_ context.Context, requests []change.Request) (change.Plan, error) {
 	f.plans++
 	f.requests = requests
-	p := tune.Plan{Requests: requests, Warnings: f.warnings}
+	p := change.Plan{Requests: requests, Warnings: f.warnings}
 	for _, r := range requests {
 		for _, file := range r.Files {
-			p.Changes = append(p.Changes, tune.Change{Attribute: file.Attribute, Path: file.Path, Name: file.Name,
-				Before: "0-7", After: file.Value, Status: tune.Planned})
+			p.Changes = append(p.Changes, change.Change{Object: attr.Object{Path: file.Path, Name: file.Name}, Attribute: file.Attribute,
+				Before: all8, After: file.Value, Status: attr.Planned})
 		}
 	}
 	return p, nil
 }
 
-func (f *fakeTuning) Apply(_ context.Context, p tune.Plan) (tune.Result, error) {
-	f.applied = append(f.applied, p)
-	r := tune.Result{Entry: uint64(6 + len(f.applied)), Undone: p.Undoes}
-	for _, c := range p.Changes {
-		if c.Status == tune.Refused {
-			r.Undone = nil
-		} else {
-			c.Status = tune.Done
-		}
-		r.Changes = append(r.Changes, c)
+func (f *fakeTuning) Carry(_ context.Context, p change.Plan, c change.Consent) (change.Outcome, error) {
+	time.Sleep(f.slow)
+	f.carried, f.consents = append(f.carried, p), append(f.consents, c)
+	o := done(uint64(6+len(f.carried)), p)
+	if c.RevertAfter > 0 {
+		f.guards = append(f.guards, &fakeGuard{entry: o.Entry})
+		o.Guard = f.guards[len(f.guards)-1]
 	}
-	return r, nil
+	return o, f.carryErr
 }
 
-func (f *fakeTuning) PlanUndo(_ context.Context, q tune.UndoRequest) (tune.Plan, error) {
+// done is the outcome of a plan of which all comes about.
+func done(entry uint64, p change.Plan) change.Outcome {
+	o := change.Outcome{Entry: entry, Undone: p.Undoes, Warnings: p.Warnings}
+	for _, c := range p.Changes {
+		c.Status = attr.Done
+		o.Changes = append(o.Changes, c)
+	}
+	return o
+}
+
+func (f *fakeTuning) PlanUndo(_ context.Context, q change.UndoRequest) (change.Plan, error) {
 	if !f.canUndo {
-		return tune.Plan{}, tune.ErrNothingToUndo
+		return change.Plan{}, change.ErrNothingToUndo
 	}
 	f.undone = append(f.undone, q)
-	c := tune.Change{PID: 3641, TID: 3641, Comm: "nqueens", Attribute: tune.Affinity, Before: "5", After: "0-7", Status: tune.Planned}
-	if f.backAlready {
-		c.Before, c.Status = c.After, tune.Unchanged
+	c := pinned(change.Target{TID: 3641}, attr.Planned)
+	c.Before, c.After = c.After, c.Before
+	switch {
+	case f.backAlready:
+		c.Before, c.Status = c.After, attr.Unchanged
+	case f.drifted:
+		c.Status, c.Reason = attr.Refused, "somebody else has changed it since"
 	}
-	p := tune.Plan{Changes: []tune.Change{c}, Undoes: q.IDs}
-	if f.drifted {
-		c.Status, c.Reason = tune.Refused, "somebody else has changed it since"
-		p.Changes = append(p.Changes, c)
-	}
-	if f.allDrifted {
-		p.Changes = p.Changes[1:]
-	}
-	return p, nil
+	return change.Plan{Changes: []change.Change{c}, Undoes: q.IDs}, nil
 }
 
-func (f *fakeTuning) Signal(t tune.Target, _ syscall.Signal) error {
+func (f *fakeTuning) Signal(t change.Target, _ syscall.Signal) error {
 	f.signals = append(f.signals, t)
 	return nil
 }
@@ -155,18 +189,44 @@ func (f *fakeTuning) Cpuset(kernel.TID) (cpuset.Set, string, error) {
 }
 
 // Value is that of the machine's task.
-func (f *fakeTuning) Value(a tune.Attribute, tid kernel.TID) (string, error) {
+func (f *fakeTuning) Value(a attr.Attribute, tid kernel.TID) (attr.Value, error) {
 	p := f.machine.Proc(tid)
 	switch {
 	case p == nil:
-		return "", tune.ErrGone
-	case a == tune.IOPrio:
-		return tune.FormatIOPrio(p.Task.IOPrio), nil
+		return nil, attr.ErrGone
+	case a == attr.IOPrio:
+		return attr.IOPrioValue(p.Task.IOPrio), nil
 	}
-	return p.Task.Affinity.String(), nil
+	return p.Task.Affinity, nil
 }
 
+// wanted is the CPUs that were asked for.
+func (f *fakeTuning) wanted() string { return attr.Text(f.want.Set[0].Value) }
+
 func (f *fakeTuning) Autogrouped(kernel.TID) bool { return f.autogroup }
+
+// fakeRoot is a piton with root's rights.
+type fakeRoot struct {
+	orders []change.Order
+	reply  change.Reply
+}
+
+// elevate runs at once, and sends the order and the reply as data.
+func (f *fakeRoot) elevate(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		var got change.Order
+		b, err := json.Marshal(o)
+		if err == nil {
+			err = json.Unmarshal(b, &got)
+		}
+		f.orders = append(f.orders, got)
+		var reply change.Reply
+		if b, jsonErr := json.Marshal(f.reply); err == nil && jsonErr == nil {
+			err = json.Unmarshal(b, &reply)
+		}
+		return done(reply.Outcome, errors.Join(err, reply.Err))
+	}
+}
 
 type fakeInspector struct{}
 

@@ -4,10 +4,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/place"
-	"piton/internal/tune"
 )
 
 // held is what was grabbed, to be dropped on CPUs. It was fixed at the keypress:
@@ -30,13 +31,13 @@ func (m *Model) grabbed() *held {
 
 // heldRow is one task, whatever is tagged.
 func (m *Model) heldRow(r field.Row) *held {
-	return m.heldTargets([]tune.Target{targetOf(r)}, nameOf(r))
+	return m.heldTargets([]change.Target{targetOf(r)}, nameOf(r))
 }
 
-func (m *Model) heldTargets(targets []tune.Target, subject string) *held {
+func (m *Model) heldTargets(targets []change.Target, subject string) *held {
 	return &held{subject: subject, drop: func(cpus cpuset.Set) tea.Cmd {
 		return m.begin(job{what: "place", subject: subject, targets: targets, ask: true,
-			want: action.Tuning{CPUs: cpus, Reason: "dropped on the core panel"}})
+			want: action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "dropped on the core panel"}})
 	}, spread: func(cpus cpuset.Set) tea.Cmd {
 		return m.begin(job{what: "spread", subject: subject, targets: targets, ask: true,
 			want: action.Tuning{Strategy: place.Spread, Within: cpus}})

@@ -53,7 +53,7 @@ func header(m *model.Model, width int, extra string, th *theme.Theme) string {
 	}
 	least := min(widget.Width(left), leastName)
 	if least+1+widget.Width(right) >= width {
-		right = th.Warn.Render(extra)
+		right = th.Warn.Render(widget.Cut(extra, max(1, width-least-2), th.Ellipsis))
 	}
 	left = widget.Cut(left, max(least, width-2-widget.Width(right)), th.Ellipsis)
 	return widget.Fit(widget.Spread(left, right, width-1, th.Ellipsis), width, th.Ellipsis)

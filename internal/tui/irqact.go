@@ -3,17 +3,16 @@ package tui
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/topology"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
 // linesName is some interrupts as messages name them: "irq 24 (virtio1-input.0)".
@@ -25,11 +24,11 @@ func linesName(lines []*irq.Row) string {
 }
 
 // requested is a job that asks for requests, and shows its plan first.
-func requested(what, subject, reason string, requests []tune.Request) job {
+func requested(what, subject, reason string, requests []change.Request) job {
 	for i := range requests {
 		requests[i].Reason = reason
 	}
-	return job{what: what, subject: subject, ask: true, prepare: func(ctx context.Context, t Tuning) (tune.Plan, []dialog.Line, error) {
+	return job{what: what, subject: subject, ask: true, prepare: func(ctx context.Context, t Tuning) (change.Plan, []dialog.Line, error) {
 		p, err := t.PlanRequests(ctx, requests)
 		return p, nil, err
 	}}
@@ -38,26 +37,12 @@ func requested(what, subject, reason string, requests []tune.Request) job {
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers
 // with them.
 func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.Cmd {
-	j := requested("move", linesName(lines), reason, action.MoveIRQs(lines, cpus))
-	j.command = append(irqCommand("move", lines), "--cpu", cpus.String())
-	return m.begin(j)
+	return m.begin(requested("move", linesName(lines), reason, action.MoveIRQs(lines, cpus)))
 }
 
-// irqCommand is a verb of piton irq for some lines.
-func irqCommand(verb string, lines []*irq.Row) []string {
-	argv := []string{"irq", verb}
-	for _, l := range lines {
-		argv = append(argv, strconv.Itoa(l.Number))
-	}
-	return argv
-}
-
-// spread deals lines out to CPUs.
+// spread gives each line one of the CPUs.
 func (m *Model) spread(lines []*irq.Row, cpus cpuset.Set) tea.Cmd {
-	t := m.deps.Topology
-	j := requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, t, cpus))
-	j.command = append(irqCommand("spread", lines), "--cpu", cpus.String())
-	return m.begin(j)
+	return m.begin(requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, m.deps.Topology, cpus)))
 }
 
 // heldIRQs is lines to be dropped on CPUs.
@@ -104,7 +89,7 @@ func (m *Model) askIRQAffinity() tea.Cmd {
 	})
 }
 
-// spreadIRQs deals the tagged lines out to CPUs, or all that are shown.
+// spreadIRQs spreads the tagged lines over the CPUs, or all that are shown.
 func (m *Model) spreadIRQs() tea.Cmd {
 	lines := m.irqs.TagsShown()
 	if len(lines) == 0 {

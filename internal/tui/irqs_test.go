@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/tui/golden"
-	"piton/internal/tune"
 )
 
 // fakeIRQs reads the interrupts of a small server, a second after the last time.
@@ -128,13 +128,12 @@ func TestMoveAnIRQ(t *testing.T) {
 		r.tickRun()
 		r.press("a", "n", "l", "2", "-", "3", "enter", "enter")
 		require.Len(t, r.tuning.requests, 1)
-		assert.Equal(t, tune.FileSetting{Attribute: tune.IRQAffinity, Path: "/proc/irq/24/smp_affinity_list",
-			Name: "irq 24 (virtio1-input.0)", Value: "2-3"}, r.tuning.requests[0].Files[0])
+		assert.Equal(t, attr.SetIRQ(24, "irq 24 (virtio1-input.0)", cpuset.Of(2, 3)), r.tuning.requests[0].Files[0])
 		assert.Contains(t, r.text(), "irq 24 (virtio1-input.0): 0-7 → 2-3", "the plan is shown first")
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
 		r.press("y")
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Len(t, r.tuning.carried, 1)
 	})
 }
 
@@ -150,7 +149,7 @@ func TestTaggedIRQsAreGrabbedTogether(t *testing.T) {
 		golden.Check(t, "irqs-grab-120x40", r.text(), 120, 40)
 		r.press("6", "enter")
 		require.Len(t, r.tuning.requests, 2)
-		assert.Equal(t, "6", r.tuning.requests[1].Files[0].Value)
+		assert.Equal(t, "6", r.tuning.requests[1].Files[0].Value.String())
 		assert.Equal(t, "dropped on the core panel", r.tuning.requests[1].Reason)
 	})
 }
@@ -172,7 +171,7 @@ func TestDragAnIRQToACPU(t *testing.T) {
 		assert.Contains(t, r.line(-2), "placing irq 33 (nvme0q1) → cpu 3")
 		r.send(tea.MouseReleaseMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
 		require.Len(t, r.tuning.requests, 1)
-		assert.Equal(t, "3", r.tuning.requests[0].Files[0].Value)
+		assert.Equal(t, "3", r.tuning.requests[0].Files[0].Value.String())
 	})
 }
 
@@ -187,7 +186,7 @@ func TestSpreadAndResetIRQs(t *testing.T) {
 		assert.Len(t, r.tuning.requests, 1)
 		r.wait(time.Second)
 		r.press("esc", "r")
-		assert.Equal(t, "0-7", r.tuning.requests[0].Files[0].Value)
+		assert.Equal(t, "0-7", r.tuning.requests[0].Files[0].Value.String())
 		r.wait(time.Second)
 		r.press("esc", "o")
 		assert.Contains(t, r.text(), "Place irq 9 (acpi)")
@@ -223,7 +222,7 @@ func TestNetworkQueueSettings(t *testing.T) {
 		r.press("enter", "backspace", "4", "-", "5", "enter")
 		require.Len(t, r.tuning.requests, 1)
 		assert.Equal(t, "/sys/class/net/eth0/queues/rx-0/rps_cpus", r.tuning.requests[0].Files[0].Path)
-		assert.Equal(t, "4-5", r.tuning.requests[0].Files[0].Value)
+		assert.Equal(t, "4-5", r.tuning.requests[0].Files[0].Value.String())
 		r.wait(time.Second)
 		r.press("esc", "e", "down", "enter", "x", "enter")
 		assert.Contains(t, r.line(-1), "not a number of flows")

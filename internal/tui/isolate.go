@@ -8,19 +8,20 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
-// Partition sets CPUs apart; partition.Machine is the real one. It is called from
+// Partition isolates CPUs; partition.Machine is the real one. It is called from
 // commands, beside the screen.
 type Partition interface {
-	Isolate(ctx context.Context, cpus cpuset.Set) (tune.Plan, partition.Isolation, error)
-	Include(ctx context.Context, cpus cpuset.Set, force bool) (tune.Plan, partition.Inclusion, error)
-	Settle(out *partition.Isolation, result *tune.Result) error
+	Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, partition.Isolation, error)
+	Include(ctx context.Context, cpus cpuset.Set, force bool) (change.Plan, partition.Inclusion, error)
+	Settle(out *partition.Isolation, result *change.Outcome) error
 }
 
 // chosenCPUs are the ticked CPUs, or those under the panel's cursor.
@@ -31,46 +32,46 @@ func (m *Model) chosenCPUs() cpuset.Set {
 	return m.region().CPUs
 }
 
-// isolate asks everything else to give way on the chosen CPUs.
+// isolate moves everything else off the chosen CPUs.
 func (m *Model) isolate() tea.Cmd { return m.isolateFor(m.chosenCPUs(), nil) }
 
 // isolateFor isolates CPUs, and goes on with then once it is done.
 func (m *Model) isolateFor(cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
 	p := m.deps.Partition
 	if p == nil {
-		return m.say(bad, "isolate: CPUs are not set apart here")
+		return m.say(bad, "isolate: not available in this session")
 	}
 	var apart partition.Isolation
 	return m.begin(job{what: "isolate", subject: cpuWords(cpus), ask: true, then: then,
-		command: []string{"isolate", cpus.String()},
-		prepare: func(ctx context.Context, _ Tuning) (tune.Plan, []dialog.Line, error) {
+		order: change.Order{Isolate: cpus.String()},
+		prepare: func(ctx context.Context, _ Tuning) (change.Plan, []dialog.Line, error) {
 			plan, out, err := p.Isolate(ctx, cpus)
 			apart = out
 			return plan, stayingLines(out), err
 		},
-		settle: func(r *tune.Result) error { return p.Settle(&apart, r) },
-		words: func(r tune.Result) string {
-			text := fmt.Sprintf("isolate: %s gave way on %s", dialog.Who(only(r.Changes, tune.Done)), cpuWords(cpus))
+		settle: func(r *change.Outcome) error { return p.Settle(&apart, r) },
+		words: func(r change.Outcome) string {
+			text := fmt.Sprintf("isolate: %s moved off %s", dialog.Who(only(r.Changes, attr.Done)), cpuWords(cpus))
 			if n := len(apart.Staying); n > 0 {
-				text += fmt.Sprintf("; %d stay, the ledger of the CPU in the cores view names them", n)
+				text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
 			}
 			return text
 		}})
 }
 
-// include gives the chosen CPUs back to what gave way.
+// include lets what was moved off the chosen CPUs use them again.
 func (m *Model) include() tea.Cmd {
 	p, cpus := m.deps.Partition, m.chosenCPUs()
 	if p == nil {
-		return m.say(bad, "include: CPUs are not set apart here")
+		return m.say(bad, "include: not available in this session")
 	}
-	return m.begin(job{what: "include", subject: cpuWords(cpus), ask: true, command: []string{"include", cpus.String()},
-		prepare: func(ctx context.Context, _ Tuning) (tune.Plan, []dialog.Line, error) {
+	return m.begin(job{what: "include", subject: cpuWords(cpus), ask: true, order: change.Order{Include: cpus.String()},
+		prepare: func(ctx context.Context, _ Tuning) (change.Plan, []dialog.Line, error) {
 			plan, _, err := p.Include(ctx, cpus, false)
 			return plan, nil, err
 		},
-		words: func(r tune.Result) string {
-			return fmt.Sprintf("include: %s may use %s again", dialog.Who(only(r.Changes, tune.Done)), cpuWords(cpus))
+		words: func(r change.Outcome) string {
+			return fmt.Sprintf("include: %s may use %s again", dialog.Who(only(r.Changes, attr.Done)), cpuWords(cpus))
 		}})
 }
 
@@ -134,6 +135,6 @@ func (m *Model) takeIsolationChosen(c isolationChosen) tea.Cmd {
 	}
 	return m.isolateFor(c.cpus, func() tea.Cmd {
 		return m.begin(job{what: "place", subject: c.subject, targets: c.targets,
-			want: action.Tuning{CPUs: c.cpus, Reason: "on CPUs isolated for it"}})
+			want: action.Tuning{Set: []attr.Setting{attr.SetAffinity(c.cpus)}, Reason: "on CPUs isolated for it"}})
 	})
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/partition"
 	"piton/internal/tui/golden"
-	"piton/internal/tune"
 )
 
 // fakePartition plans one change of a task and one of an interrupt.
@@ -22,35 +23,41 @@ type fakePartition struct {
 	err                error
 }
 
-func (f *fakePartition) Isolate(_ context.Context, cpus cpuset.Set) (tune.Plan, partition.Isolation, error) {
+func (f *fakePartition) Isolate(_ context.Context, cpus cpuset.Set) (change.Plan, partition.Isolation, error) {
 	f.isolated = append(f.isolated, cpus.String())
-	rest := cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7).AndNot(cpus)
+	rest := all8.AndNot(cpus)
 	out := partition.Isolation{CPUs: cpus, Rest: rest, Staying: []partition.Staying{
 		{Kind: partition.KindTask, TID: 17, Name: "migration/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
 		{Kind: partition.KindTask, TID: 18, Name: "ksoftirqd/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
 		{Kind: partition.KindIRQ, IRQ: 33, Name: "irq 33 (nvme0q1)", CPUs: cpus, Why: "its driver manages it", Do: "boot with isolcpus=managed_irq"}}}
-	return tune.Plan{Changes: []tune.Change{
-		{PID: 980, TID: 980, Comm: "postgres", Attribute: tune.Affinity, Before: "0-7", After: rest.String(), Status: tune.Planned},
-		{PID: 980, TID: 981, Comm: "postgres", Attribute: tune.Affinity, Before: "0-7", After: rest.String(), Status: tune.Planned},
-		{PID: 612, TID: 612, Comm: "sshd", Attribute: tune.Affinity, Before: "0-7", After: rest.String(), Status: tune.Planned},
-		{Attribute: tune.IRQAffinity, Path: "/proc/irq/24/smp_affinity_list", Name: "irq 24 (virtio1-input.0)", Before: "0-7", After: rest.String(), Status: tune.Planned},
-	}}, out, f.err
+	plan := change.Plan{Changes: []change.Change{
+		{Object: attr.Object{PID: 980, TID: 980, Comm: "postgres"}, Attribute: attr.Affinity},
+		{Object: attr.Object{PID: 980, TID: 981, Comm: "postgres"}, Attribute: attr.Affinity},
+		{Object: attr.Object{PID: 612, TID: 612, Comm: "sshd"}, Attribute: attr.Affinity},
+		{Object: attr.Object{Path: "/proc/irq/24/smp_affinity_list", Name: "irq 24 (virtio1-input.0)"}, Attribute: attr.IRQAffinity},
+	}}
+	for i := range plan.Changes {
+		plan.Changes[i].Before, plan.Changes[i].After, plan.Changes[i].Status = all8, rest, attr.Planned
+	}
+	plan.Need(change.Isolation, "isolating "+cpus.InWords()+" leaves "+rest.InWords()+" for everything else")
+	return plan, out, f.err
 }
 
-func (f *fakePartition) Include(_ context.Context, cpus cpuset.Set, _ bool) (tune.Plan, partition.Inclusion, error) {
+func (f *fakePartition) Include(_ context.Context, cpus cpuset.Set, _ bool) (change.Plan, partition.Inclusion, error) {
 	f.included = append(f.included, cpus.String())
-	return tune.Plan{Changes: []tune.Change{{PID: 980, TID: 980, Comm: "postgres", Attribute: tune.Affinity, Before: "0-3", After: "0-7", Status: tune.Planned}}},
+	return change.Plan{Changes: []change.Change{{Object: attr.Object{PID: 980, TID: 980, Comm: "postgres"}, Attribute: attr.Affinity,
+			Before: cpuset.Of(0, 1, 2, 3), After: all8, Status: attr.Planned}}},
 		partition.Inclusion{CPUs: cpus}, f.err
 }
 
-func (f *fakePartition) Settle(*partition.Isolation, *tune.Result) error {
+func (f *fakePartition) Settle(*partition.Isolation, *change.Outcome) error {
 	f.settled++
 	return nil
 }
 
 func onPartition(t *testing.T, w, h int, f func(r *rig, p *fakePartition)) {
 	p := &fakePartition{}
-	on(t, 8, w, h, func(r *rig) { f(r, p) }, func(d *Deps) { d.Partition, d.Sudo, d.Self = p, "sudo", "piton" })
+	on(t, 8, w, h, func(r *rig) { f(r, p) }, func(d *Deps) { d.Partition = p })
 }
 
 func TestIsolateFromThePanel(t *testing.T) {
@@ -60,12 +67,15 @@ func TestIsolateFromThePanel(t *testing.T) {
 		assert.Contains(t, r.text(), "2 processes (3 threads)", "counts before anything is changed")
 		assert.Contains(t, r.text(), "stays: migration/0 and 1 more: the kernel binds it to its CPU")
 		assert.Contains(t, r.text(), "boot with isolcpus=managed_irq")
-		assert.Empty(t, r.tuning.applied)
+		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
 		r.press("y")
-		assert.Len(t, r.tuning.applied, 1)
+		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, 1, p.settled)
-		assert.Contains(t, r.line(-2)+r.line(-3), "gave way on cpus 4-5; 3 stay")
+		assert.Contains(t, r.text(), "Keep it?")
+		r.wait(time.Second)
+		r.press("y")
+		assert.Contains(t, r.line(-2)+r.line(-3), "moved off cpus 4-5; 3 stay")
 	})
 }
 
@@ -92,10 +102,12 @@ func TestIsolateACPUForATask(t *testing.T) {
 	onPartition(t, 120, 40, func(r *rig, p *fakePartition) {
 		r.press("o", "i", "s", "o", "enter")
 		assert.Equal(t, []string{"5"}, p.isolated, "what least-loaded chose")
-		r.wait(time.Second)
-		r.press("y")
-		require.Len(t, r.tuning.applied, 2, "first the CPU is isolated, then the task is put there")
-		assert.Equal(t, "5", r.tuning.want.CPUs.String())
+		for range 2 { // do it, and keep it
+			r.wait(time.Second)
+			r.press("y")
+		}
+		require.Len(t, r.tuning.carried, 2, "first the CPU is isolated, then the task is put there")
+		assert.Equal(t, "5", r.tuning.wanted())
 		assert.Contains(t, r.tuning.want.Reason, "isolated for it")
 	})
 }

@@ -94,7 +94,7 @@ func init() {
 		"app.back":    plain((*Model).back),
 		"app.repaint": func(*Model, string) tea.Cmd { return screen.Repaint },
 		"app.suspend": func(*Model, string) tea.Cmd { return tea.Suspend },
-		"app.quit":    func(*Model, string) tea.Cmd { return tea.Quit },
+		"app.quit":    plain((*Model).quit),
 	}
 	for _, id := range []string{"cpu_percent", "mem_percent", "time_s", "pid", "migrations_per_s"} {
 		handlers["sort."+id] = func(m *Model, _ string) tea.Cmd { return m.sortByID(id) }

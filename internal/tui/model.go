@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
 	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -51,14 +52,21 @@ type Model struct {
 	search    string
 	needs     sample.Needs // as last asked for
 	undoable  bool         // the journal has something to undo
-	trials    []trial      // what nobody has said to keep yet
-	haste     haste        // piton's own priority
+	made      []made       // in this session and not undone, oldest first
+	unkept    []made       // what nobody has said to keep yet
+	guards    []change.GuardState
+	busy      int           // changes under way
+	gate      chan struct{} // holds one: the change under way, or the end of the program
+	quitting  bool          // as soon as none is under way
+	haste     haste         // piton's own priority
 	nice      stepping
 
 	pages map[action.Context]page // the views other than the processes
 	cores *coresview.View
 	irqs  *irqview.View
 	bench *benchview.View
+
+	journal *journalview.View
 
 	areas areas
 	frame string // the last one drawn
@@ -73,7 +81,7 @@ type samplingEnded struct{}
 
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
-	m := &Model{deps: d, th: theme.New(d.Theme), view: action.Processes, dirty: true}
+	m := &Model{deps: d, th: theme.New(d.Theme), gate: make(chan struct{}, 1), view: action.Processes, dirty: true}
 	m.setPanel(d.Panel)
 	sort, ok := field.Lookup(d.Sort)
 	if !ok {
@@ -82,11 +90,11 @@ func New(d Deps) *Model {
 	filter, _ := field.ParseFilter(d.Filter)
 	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
 		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime, Papers: d.Bench.Papers, Machine: d.Bench.Machine, Reports: d.Bench.Reports})
-	journal := journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
+	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler,
 		Actions: !d.ReadOnly, Unpick: m.untick})
-	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: journal}
+	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal}
 	m.table = proctable.New(proctable.View{Columns: d.columns(0, sort), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})
 	return m
@@ -95,7 +103,7 @@ func New(d Deps) *Model {
 // Init waits for the first sample and asks whether the background is light.
 func (m *Model) Init() tea.Cmd {
 	m.askFor()
-	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo(), m.lookAtSelf())
+	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo(), m.lookAtSelf(), m.lookAtGuards())
 }
 
 // wait returns a command that takes the next sample and makes a model of it. It
@@ -177,7 +185,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := m.wait(next)
+	cmd := tea.Batch(m.wait(next), m.guardsTick())
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.note(next, m.deps.Meter)
@@ -220,5 +228,5 @@ func (m *Model) selectedCount() int {
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
 	return action.State{View: m.view, Selected: m.selectedCount(), Holding: m.chooser.held != nil,
-		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable, Benchmark: m.benchRunning()}
+		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.benchRunning()}
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 // clickKey clicks on a verb of the key bar.
@@ -28,8 +29,8 @@ func (r *rig) clickKey(id string) {
 // twoEntries is a journal of two changes.
 type twoEntries struct{}
 
-func (twoEntries) Entries() ([]tune.Entry, []tune.Damage, error) {
-	return []tune.Entry{{ID: 1, Reason: "first"}, {ID: 2, Reason: "second"}}, nil, nil
+func (twoEntries) Entries() ([]change.Entry, []journal.Damage, error) {
+	return []change.Entry{{ID: 1, Reason: "first"}, {ID: 2, Reason: "second"}}, nil, nil
 }
 
 func TestClickOnUndoInTheJournalTakesTheSelected(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/tune"
+	"piton/internal/change"
 )
 
 // stepping is the steps of nice under way. One is made at a time, because the
@@ -19,7 +19,7 @@ type stepping struct {
 
 // steps are presses of the keys that meant the same rows.
 type steps struct {
-	targets []tune.Target
+	targets []change.Target
 	subject string
 	by      int
 }

@@ -5,8 +5,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
 func TestNiceStepsStayWithTheirRows(t *testing.T) {
@@ -14,7 +15,7 @@ func TestNiceStepsStayWithTheirRows(t *testing.T) {
 		r.press("f8", "f8", "f8", "down", "f7", "down", "f8", "f7")
 		assert.Equal(t, 1, r.tuning.plans)
 		r.tickRun()
-		assert.Equal(t, []tune.Target{{TID: 3641, StartTicks: 36410}}, r.tuning.targets, "however the cursor moves")
+		assert.Equal(t, []change.Target{{TID: 3641, StartTicks: 36410}}, r.tuning.targets, "however the cursor moves")
 		assert.Equal(t, 2, r.tuning.want.NiceBy)
 		r.tickRun()
 		assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
@@ -25,7 +26,7 @@ func TestNiceStepsStayWithTheirRows(t *testing.T) {
 }
 
 func TestNiceStepThatChangesNothingHoldsUpNothing(t *testing.T) {
-	for _, status := range []tune.Status{tune.Refused, tune.Unchanged} {
+	for _, status := range []attr.Status{attr.Refused, attr.Unchanged} {
 		onSmall(t, func(r *rig) {
 			r.tuning.status, r.tuning.reason = status, "needs CAP_SYS_NICE"
 			r.press("f7", "down", "f7", "down")

@@ -8,8 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
 // tuned takes the messages of changes on their way.
@@ -17,8 +18,16 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case planned:
 		return m.takePlan(msg)
-	case applied:
-		return m.takeResult(msg)
+	case finished:
+		return m.takeFinished(msg)
+	case carried:
+		return m.takeOutcome(msg)
+	case kept:
+		return m.takeKept(msg)
+	case quitNow:
+		return tea.Quit
+	case guarded:
+		return m.takeGuards(msg)
 	case undoable:
 		m.undoable = msg.yes
 	case affinityAsked:
@@ -35,10 +44,6 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takeIsolationChosen(msg)
 	case signalled:
 		return m.takeSignalled(msg)
-	case sudoDone:
-		return m.takeSudo(msg)
-	case decided:
-		return m.takeDecided(msg)
 	case lookAgain:
 		return m.lookAtSelf()
 	case delayed:
@@ -52,29 +57,31 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 // takePlan carries a plan out, or asks first when it is wide, needs thought, or
 // leaves something out.
 func (m *Model) takePlan(p planned) tea.Cmd {
-	if p.err != nil {
+	ready := count(p.plan.Changes, attr.Planned)
+	if ready == 0 && p.undo != nil { // the next undo is about another entry
+		m.forget(p.undo.IDs, false)
+	}
+	switch {
+	case p.err != nil && p.order.Include != "": // root's journal may know who has isolated them
+		return m.offerSudo(p, p.err.Error())
+	case p.err != nil:
 		return tea.Batch(m.over(p.job), m.say(bad, p.what+": "+p.err.Error()))
-	}
-	ready := count(p.plan.Changes, tune.Planned)
-	if ready == 0 {
-		if p.back != nil {
-			return m.takenBack(p)
-		}
+	case ready == 0:
 		return tea.Batch(m.over(p.job), m.nothingToDo(p))
-	}
-	if p.back != nil { // whoever does not answer cannot be asked
-		return m.carryOut(p)
 	}
 	for _, c := range p.choices {
 		if c.Warning != "" {
-			p.plan.Warnings = append(p.plan.Warnings, c.Warning)
+			p.plan.Warnings = append(p.plan.Warnings, change.Note(c.Warning))
 		}
 	}
 	wide := p.ask || ready < len(p.plan.Changes) || p.plan.Processes()+p.plan.Files() > 1
-	if !wide && p.plan.NeedsYes == "" && !m.mustAsk(p) {
+	if p.unasked || !wide && !p.mustAsk() {
 		return m.carryOut(p)
 	}
 	d := dialog.NewConfirmPlan(p.plan).Add(p.more)
+	if m.bySudo(&p) {
+		d.Add([]dialog.Line{sudoLine})
+	}
 	if p.ask {
 		d = d.Titled(strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?")
 	}
@@ -82,33 +89,30 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 		if o.Canceled {
 			return tea.Batch(m.over(p.job), m.say(info, p.what+": nothing was changed"))
 		}
-		p.plan.Yes = true
+		p.yes = true
 		return m.carryOut(p)
 	})
 }
 
-// mustAsk reports whether a plan warns of something that the user has to decide.
-// A real-time trial is asked about afterwards, and what a step of nice warns of is
+// mustAsk reports whether the user has to decide first. What a step of nice warns of is
 // said with its outcome, unless there is no way back.
-func (m *Model) mustAsk(p planned) bool {
-	for _, w := range p.plan.Warnings {
-		if w != p.plan.Trial && (!p.nice || strings.Contains(w, "one-way")) {
-			return true
-		}
-	}
-	return false
+func (p *planned) mustAsk() bool {
+	return p.plan.AsksFirst() || p.plan.OneWay() || len(p.plan.Warnings) > 0 && !p.nice
 }
 
 // nothingToDo says why a plan changes nothing.
 func (m *Model) nothingToDo(p planned) tea.Cmd {
-	for _, c := range p.plan.Changes {
-		if c.Status == tune.Refused {
-			return m.refused(p, c)
-		}
-	}
-	if len(p.plan.Changes) > 0 {
+	refused := slices.IndexFunc(p.plan.Changes, func(c change.Change) bool { return c.Status == attr.Refused })
+	switch {
+	case refused >= 0:
+		return m.failed(p, p.plan.Changes[refused], "", !errors.Is(p.plan.Changes[refused].Err, attr.ErrNotPermitted))
+	case len(p.plan.Changes) > 0 && p.plan.Changes[0].Why() != "":
+		return m.say(info, p.what+": "+p.plan.Changes[0].Why())
+	case len(p.plan.Changes) > 0:
 		c := p.plan.Changes[0]
-		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, attributeName(c.Attribute), dialog.Who(p.plan.Changes), c.After, because(p)))
+		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, c.Attribute.Title(), dialog.Who(p.plan.Changes), c.After, because(p)))
+	case len(p.plan.Warnings) > 0:
+		return m.say(info, p.what+": "+p.plan.Warnings[0].Text)
 	}
 	return m.say(info, p.what+": nothing to change")
 }
@@ -121,143 +125,126 @@ func because(p planned) string {
 	return ": " + p.choices[0].Reason
 }
 
-// refused says why nothing was tried, or offers more rights where they are what
-// is missing.
-func (m *Model) refused(p planned, c tune.Change) tea.Cmd {
-	if errors.Is(c.Err, tune.ErrNotPermitted) {
-		return m.offerSudo(p, reasonOf(c))
+// failed says why a change was not made; sudo is offered where it could make it.
+func (m *Model) failed(p planned, c change.Change, more string, final bool) tea.Cmd {
+	if !final {
+		return m.offerSudo(p, c.Why())
 	}
-	return m.say(bad, fmt.Sprintf("%s %s: %s", p.what, dialog.Who([]tune.Change{c}), reasonOf(c)))
+	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.what, dialog.Who([]change.Change{c}), c.Why(), more))
 }
 
-func reasonOf(c tune.Change) string {
-	if c.Reason == "" && c.Err != nil {
-		return c.Err.Error()
-	}
-	return c.Reason
-}
-
-// takeResult says what was done. A real-time policy on a busy task is kept only
-// if the user says so in time.
-func (m *Model) takeResult(a applied) tea.Cmd {
+// takeOutcome says what was done. What may take the machine away is kept only if the
+// user says so in time.
+func (m *Model) takeOutcome(a carried) tea.Cmd {
+	m.note(a)
+	m.deps.Sampler.Refresh()
+	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo(), m.lookAtGuards()}
 	if a.err != nil {
-		return tea.Batch(m.over(a.job), m.say(bad, a.what+": "+a.err.Error()+a.left()))
+		return tea.Batch(append(cmds, m.over(a.job), m.sayError(a))...)
 	}
 	m.nice.done = m.nice.done || a.nice
-	if a.result.Entry != 0 {
-		m.undoable = true
-	}
-	m.deps.Sampler.Refresh()
-	done, failed := count(a.result.Changes, tune.Done), count(a.result.Changes, tune.Failed)+count(a.result.Changes, tune.Refused)
-	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo()}
-	if a.then != nil && done > 0 && !dangerous(a.plan) {
-		cmds = append(cmds, a.then())
+	done := a.outcome.Count(attr.Done)
+	if c, failed := a.outcome.FirstBad(); failed {
+		more := ""
+		if done > 0 {
+			more = fmt.Sprintf(" (%d of %d were done)", done, len(a.outcome.Changes))
+		}
+		cmds = append(cmds, m.failed(a.planned, c, more, a.root || done > 0 || !errors.Is(c.Err, attr.ErrNotPermitted)))
+	} else if a.outcome.Guard == nil {
+		cmds = append(cmds, m.say(a.tone(), a.sentence(m.th.Arrow)))
 	}
 	switch {
-	case failed > 0 && a.guard != nil:
-		cmds = append(cmds, m.sayFailed(a, done), m.askKeep(a))
-	case failed > 0:
-		cmds = append(cmds, m.sayFailed(a, done))
-	case dangerous(a.plan) && done > 0:
+	case a.outcome.Guard != nil:
 		cmds = append(cmds, m.askKeep(a))
-	default:
-		cmds = append(cmds, m.say(good, a.sentence(m.th.Arrow)))
+	case a.then != nil && done > 0:
+		cmds = append(cmds, a.then())
 	}
 	return tea.Batch(cmds...)
 }
 
-// attributeNames are the attributes as messages write them.
-var attributeNames = map[tune.Attribute]string{
-	tune.Affinity: "affinity", tune.Nice: "nice", tune.Policy: "policy", tune.IOPrio: "I/O priority",
-}
-
-func attributeName(a tune.Attribute) string {
-	if name, ok := attributeNames[a]; ok {
-		return name
+// sayError says why nothing was carried out, or not all.
+func (m *Model) sayError(a carried) tea.Cmd {
+	switch {
+	case a.root:
+		return m.refusedBySudo(a)
+	case a.outcome.Guard != nil:
+		return m.say(bad, fmt.Sprintf("%s: %v; what was done is reverted in %v", a.what, a.err, guardTime))
 	}
-	return a.Title()
+	return m.say(bad, a.what+": "+a.err.Error())
 }
 
-// attributesOf names the attributes of some changes, each once.
-func attributesOf(changes []tune.Change) string {
+// tone is good if all is well.
+func (a *carried) tone() tone {
+	if a.outcome.Verdict() != change.AllDone {
+		return bad
+	}
+	return good
+}
+
+// sentence says what a job did: "pin: affinity of nqueens (3641) 0-7 → 5: 1% busy…".
+func (a *carried) sentence(arrow string) string {
+	done := only(a.outcome.Changes, attr.Done)
+	switch {
+	case len(done) == 0:
+		return a.what + ": it was so already"
+	case a.words != nil:
+		return a.words(a.outcome)
+	}
+	c := done[0]
+	text := fmt.Sprintf("%s of %s %s %s %s", c.Attribute.Title(), dialog.Who(done), dialog.OrNone(c.Before), arrow, dialog.OrNone(c.After))
+	if slices.ContainsFunc(done, func(o change.Change) bool {
+		return o.Attribute != c.Attribute || !o.Attribute.Alike(o.Before, c.Before) || !o.Attribute.Alike(o.After, c.After)
+	}) {
+		text = fmt.Sprintf("%s of %s set", titles(done), dialog.Who(done))
+	}
+	if !strings.HasPrefix(text, a.what) {
+		text = a.what + ": " + text
+	}
+	if a.outcome.Newborn > 0 {
+		text += fmt.Sprintf(" (%d of them born meanwhile)", a.outcome.Newborn)
+	}
+	text += because(a.planned)
+	if a.root {
+		text += " (through sudo)"
+	}
+	for _, w := range a.news() {
+		text += "; " + w
+	}
+	return text
+}
+
+// titles names the attributes of some changes, each once.
+func titles(changes []change.Change) string {
 	var names []string
 	for _, c := range changes {
-		if name := attributeName(c.Attribute); !slices.Contains(names, name) {
+		if name := c.Attribute.Title(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
-// sentence says what a job did: "pin: nqueens (3641) affinity 0-7 → 5: 1% busy…".
-func (a *applied) sentence(arrow string) string {
-	done := only(a.result.Changes, tune.Done)
-	switch {
-	case len(done) == 0:
-		return a.what + ": it was so already"
-	case a.words != nil:
-		return a.words(a.result)
+// news are the warnings that the user has not been shown, by the plan or the question
+// whether to keep it.
+func (a *carried) news() []string {
+	told := map[string]bool{}
+	for _, n := range a.plan.Needs {
+		told[n.Text] = true
 	}
-	c := done[0]
-	text := fmt.Sprintf("%s of %s %s %s %s", attributeName(c.Attribute), dialog.Who(done), c.Before, arrow, c.After)
-	if before, after := uniform(done); !before || !after {
-		text = fmt.Sprintf("%s of %s set", attributesOf(done), dialog.Who(done))
+	for _, w := range a.plan.Warnings {
+		told[w.Text] = a.yes
 	}
-	if a.what != attributeName(c.Attribute) {
-		text = a.what + ": " + text
+	news := slices.DeleteFunc(change.Texts(a.outcome.Warnings), func(w string) bool { return told[w] })
+	if a.outcome.Unrecorded != nil {
+		news = append(news, "the journal does not know all of it: "+a.outcome.Unrecorded.Error())
 	}
-	if a.result.Newborn > 0 {
-		text += fmt.Sprintf(" (%d of them born meanwhile)", a.result.Newborn)
-	}
-	text += because(a.planned)
-	if warnings := a.warnings(); len(warnings) > 0 {
-		text += "; " + strings.Join(warnings, "; ")
-	}
-	return text
+	return news
 }
 
-// warnings are those of the outcome, and those of the plan that nobody was
-// asked about.
-func (a *applied) warnings() []string {
-	warnings := slices.Clone(a.result.Warnings)
-	if a.nice {
-		warnings = append(warnings, a.plan.Warnings...)
-	}
-	return warnings
-}
+func count(changes []change.Change, s attr.Status) int { return len(only(changes, s)) }
 
-// uniform reports whether all changes have the same value before, and after.
-func uniform(changes []tune.Change) (before, after bool) {
-	before, after = true, true
-	for _, c := range changes {
-		before = before && c.Before == changes[0].Before
-		after = after && c.After == changes[0].After
-	}
-	return before, after
-}
-
-// sayFailed names the first failure and how many targets did work.
-func (m *Model) sayFailed(a applied, done int) tea.Cmd {
-	for _, c := range a.result.Changes {
-		if c.Status != tune.Failed && c.Status != tune.Refused {
-			continue
-		}
-		if errors.Is(c.Err, tune.ErrNotPermitted) && done == 0 {
-			return m.offerSudo(a.planned, reasonOf(c))
-		}
-		text := fmt.Sprintf("%s %s: %s", a.what, dialog.Who([]tune.Change{c}), reasonOf(c))
-		if done > 0 {
-			text += fmt.Sprintf(" (%d of %d were done)", done, len(a.result.Changes))
-		}
-		return m.say(bad, text)
-	}
-	return nil
-}
-
-func count(changes []tune.Change, s tune.Status) int { return len(only(changes, s)) }
-
-func only(changes []tune.Change, s tune.Status) []tune.Change {
-	var out []tune.Change
+func only(changes []change.Change, s attr.Status) []change.Change {
+	var out []change.Change
 	for _, c := range changes {
 		if c.Status == s {
 			out = append(out, c)

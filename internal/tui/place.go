@@ -8,19 +8,20 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
 // placing is what the place menu is about.
 type placing struct {
 	subject string
-	targets []tune.Target
+	targets []change.Target
 	names   map[kernel.TID]string // of the targets, for reasons
 	last    cpuset.CPU            // where the first of them ran last, -1 unknown
 }
@@ -38,7 +39,7 @@ type placeBy uint8
 const (
 	byRegion    placeBy = iota // a list of CPUs, caches and nodes
 	byHand                     // the core panel
-	byIsolating                // a CPU that everything else gives way on
+	byIsolating                // a CPU that is isolated first
 )
 
 // askPlace offers the strategies, each with what it would choose now and why.
@@ -120,7 +121,7 @@ func (m *Model) openPlaces(p placesAsked) tea.Cmd {
 	items := append(p.items, m.hereItems(p.last)...)
 	items = append(items,
 		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
-		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: p.items[0].Off, Detail: "what least-loaded chose, and everything else gives way there", Value: byIsolating},
+		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: p.items[0].Off, Detail: "what least-loaded chose; move everything else off it", Value: byIsolating},
 		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
 	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
 		j := job{subject: p.subject, targets: p.targets, ask: true}
@@ -129,7 +130,7 @@ func (m *Model) openPlaces(p placesAsked) tea.Cmd {
 			j.what, j.want = "place "+string(v), action.Tuning{Strategy: v}
 			return m.begin(j)
 		case cpuset.Set:
-			j.what, j.want = "place", action.Tuning{CPUs: v, Reason: "chosen in the place menu"}
+			j.what, j.want = "place", action.Tuning{Set: []attr.Setting{attr.SetAffinity(v)}, Reason: "chosen in the place menu"}
 			return m.begin(j)
 		case placeBy:
 			return m.placeBy(v, p.placing)

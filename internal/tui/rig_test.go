@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,7 +31,6 @@ type rig struct {
 	irqs     *fakeIRQs
 	last     *model.Model
 	quit     bool
-	execs    []*exec.Cmd
 	inbox    chan tea.Msg
 }
 
@@ -49,10 +47,6 @@ func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOptio
 		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
 		Bench: Bench{Store: fakeStore{}, Workloads: bench.Workloads, Host: "web-07"},
 		IRQs:  IRQs{Read: r.irqs.Read, Movable: r.irqs.Movable},
-		Exec: func(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd {
-			r.execs = append(r.execs, c)
-			return func() tea.Msg { return done(nil) }
-		},
 	}
 	for _, o := range options {
 		o(&d)

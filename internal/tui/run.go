@@ -8,8 +8,8 @@ import (
 )
 
 // Run shows the screen until the user quits or ctx ends. A benchmark that still
-// runs then is ended, and a real-time policy on trial is taken back. The
-// error is screen.Run's: nil when the user quit.
+// runs then is ended, a change under way is waited for, and what nobody has said to
+// keep is reverted. The error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
 	d.Meter = &screen.Meter{}
 	o.Meter = d.Meter
@@ -17,5 +17,5 @@ func Run(ctx context.Context, d Deps, o screen.Options) error {
 	defer m.bench.Stop()
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)
-	return errors.Join(err, m.endTrial())
+	return errors.Join(err, m.finish(), m.revertUnkept())
 }

@@ -7,10 +7,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
 // signalled delivers the outcome of signals.
@@ -23,7 +23,7 @@ type signalled struct {
 
 // processes are those of the rows that an action would act on, each once: a
 // signal is for a whole process, whichever of its threads are tagged.
-func (m *Model) processes() (targets []tune.Target, subject string) {
+func (m *Model) processes() (targets []change.Target, subject string) {
 	var rows []field.Row
 	seen := map[kernel.TID]bool{}
 	for _, r := range m.table.Targets() {
@@ -41,7 +41,7 @@ func (m *Model) processes() (targets []tune.Target, subject string) {
 
 // processOf is the row of a thread's process, the thread's own if there is none.
 func processOf(r field.Row) field.Row {
-	if i, ok := action.Find(r.M, tune.Target{TID: r.Task().TGID}); ok {
+	if i, ok := action.Find(r.M, change.Target{TID: r.Task().TGID}); ok {
 		r.I = i
 	}
 	return r
@@ -69,7 +69,7 @@ func (m *Model) askSignal() tea.Cmd {
 	})
 }
 
-func (m *Model) confirmSignal(sig syscall.Signal, targets []tune.Target, subject string) tea.Cmd {
+func (m *Model) confirmSignal(sig syscall.Signal, targets []change.Target, subject string) tea.Cmd {
 	lines := []dialog.Line{{Tone: dialog.Loud, Text: fmt.Sprintf("send signal %d (%s) to %s", int(sig), field.Clean(sig.String()), subject)}}
 	return m.dialogs.Push(dialog.NewConfirm("Send?", lines, "send", "cancel").Careful(), func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
@@ -80,7 +80,7 @@ func (m *Model) confirmSignal(sig syscall.Signal, targets []tune.Target, subject
 }
 
 // send signals the processes, beside the screen.
-func (m *Model) send(sig syscall.Signal, targets []tune.Target) tea.Cmd {
+func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
 		s := signalled{sig: sig, of: len(targets)}

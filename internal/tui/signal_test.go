@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"piton/internal/tune"
+	"piton/internal/change"
 )
 
 func TestSignalComesOnceToAProcess(t *testing.T) {
@@ -18,7 +18,7 @@ func TestSignalComesOnceToAProcess(t *testing.T) {
 		r.press("3", "6", "5", "0", "space", "home", "3", "6", "5", "1", "space", "k")
 		assert.Contains(t, r.text(), "Send to matrix (3642)")
 		r.press("enter")
-		assert.Equal(t, []tune.Target{{TID: 3642, StartTicks: 36420}}, r.tuning.signals, "of two threads, without a question")
+		assert.Equal(t, []change.Target{{TID: 3642, StartTicks: 36420}}, r.tuning.signals, "of two threads, without a question")
 		assert.Contains(t, r.line(-2), "sent to 1 process")
 		r.press("3", "6", "4", "1", "space", "k", "enter")
 		assert.Contains(t, r.text(), "send signal 15 (terminated) to 2 processes")

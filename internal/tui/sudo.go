@@ -1,123 +1,73 @@
 package tui
 
 import (
-	"os/exec"
-	"strconv"
+	"errors"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"piton/internal/field"
+	"piton/internal/change"
 	"piton/internal/tui/dialog"
-	"piton/internal/tune"
 )
 
-// sudoDone says that a command run through sudo has ended.
-type sudoDone struct {
-	what string
-	rest []*exec.Cmd
-	err  error
+// Elevate has an order carried out by a piton with root's rights, which has the terminal
+// meanwhile, and delivers what done makes of its reply.
+type Elevate func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd
+
+// asOrder is the plan for a piton with more rights.
+func (p *planned) asOrder() change.Order {
+	o := p.order
+	if o.Check() != nil {
+		o = p.plan.Order()
+	}
+	o.Consent = p.consent()
+	return o
 }
+
+// bySudo reports whether a plan is carried out by sudo from the first: one that is
+// about every task and interrupt of the machine, by somebody who may not change them.
+func (m *Model) bySudo(p *planned) bool {
+	return m.deps.Elevate != nil && p.order.Check() == nil && len(p.plan.Undoes) == 0
+}
+
+// sudoLine says what the terminal is going to be used for.
+var sudoLine = dialog.Line{Tone: dialog.Plain, Text: "piton does it through sudo, which may ask for your password."}
 
 // offerSudo says what is missing and offers to do this one change through sudo.
 func (m *Model) offerSudo(p planned, why string) tea.Cmd {
-	commands := m.sudoCommands(p)
-	if len(commands) == 0 || m.deps.Sudo == "" {
+	if m.deps.Elevate == nil || p.asOrder().Check() != nil {
 		return m.say(bad, p.what+": "+why)
 	}
-	lines := []dialog.Line{{Tone: dialog.Refusal, Text: why}, {Tone: dialog.Plain, Text: "Do it through sudo? It may ask for your password, then piton goes on."}}
-	for _, c := range commands {
-		lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: field.Clean(strings.Join(c.Args, " "))})
+	return m.askSudo(p, append([]dialog.Line{{Tone: dialog.Refusal, Text: why}}, dialog.NeedLines(p.plan.Needs)...))
+}
+
+func (m *Model) askSudo(p planned, why []dialog.Line) tea.Cmd {
+	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: strings.TrimSpace(p.what + " " + p.subject)}}, why...)
+	d := dialog.NewConfirm("Use sudo?", append(lines, sudoLine), "use sudo", "cancel")
+	if p.plan.AsksFirst() {
+		d.Careful()
 	}
-	return m.dialogs.PushUnasked(dialog.NewConfirm("Not permitted", lines, "use sudo", "cancel"), func(o dialog.Outcome) tea.Cmd {
+	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			return m.say(bad, p.what+": "+why)
+			return m.say(bad, p.what+": nothing was changed: "+why[0].Text)
 		}
-		return m.runSudo(p.what, commands)
+		p.yes, p.nice = true, false // no step of nice waits for it
+		return m.elevate(p, p.asOrder())
 	})
 }
 
-// runSudo gives the terminal to the first command; the others follow.
-func (m *Model) runSudo(what string, commands []*exec.Cmd) tea.Cmd {
-	return m.deps.Exec(commands[0], func(err error) tea.Msg { return sudoDone{what, commands[1:], err} })
+// elevate has the order of a plan carried out through sudo.
+func (m *Model) elevate(p planned, o change.Order) tea.Cmd {
+	m.busy++
+	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return finished{p.carried(out, err, true)} })
 }
 
-func (m *Model) takeSudo(d sudoDone) tea.Cmd {
-	m.deps.Sampler.Refresh()
-	switch {
-	case d.err != nil:
-		return m.say(bad, d.what+" through sudo failed: "+d.err.Error())
-	case len(d.rest) > 0:
-		return m.runSudo(d.what, d.rest)
+// refusedBySudo asks about dangers that root's piton saw first, and says what else
+// went wrong.
+func (m *Model) refusedBySudo(c carried) tea.Cmd {
+	if needs := (*change.ConsentError)(nil); errors.As(c.err, &needs) && len(c.plan.Needs) == 0 {
+		c.plan.Needs = needs.Needs
+		return m.askSudo(c.planned, dialog.NeedLines(needs.Needs))
 	}
-	return tea.Batch(m.say(good, d.what+": done through sudo"), m.journalChanged())
-}
-
-// sudoCommands writes a plan as command lines of piton: what its job says, or one
-// for each attribute of each request.
-func (m *Model) sudoCommands(p planned) []*exec.Cmd {
-	if p.prepare != nil {
-		if len(p.command) == 0 {
-			return nil
-		}
-		return []*exec.Cmd{exec.Command(m.deps.Sudo, append([]string{m.deps.Self}, p.command...)...)}
-	}
-	var out []*exec.Cmd
-	add := func(a verbArgs, targets []tune.Target) {
-		for scope, ids := range byScope(targets) {
-			argv := append([]string{m.deps.Self, a.verb, scope}, a.flags...)
-			argv = append(argv, "--")
-			argv = append(append(argv, ids...), a.values...)
-			out = append(out, exec.Command(m.deps.Sudo, argv...))
-		}
-	}
-	for _, r := range p.plan.Requests {
-		for _, args := range settingArgs(r.Settings) {
-			add(args, r.Targets)
-		}
-	}
-	if n := p.want.Autogroup; n != nil {
-		add(verbArgs{"nice", []string{"--autogroup"}, []string{strconv.Itoa(*n)}}, p.targets)
-	}
-	return out
-}
-
-// verbArgs is a setting as the command line writes it.
-type verbArgs struct {
-	verb          string
-	flags, values []string // before and after the targets
-}
-
-func settingArgs(s tune.Settings) []verbArgs {
-	var out []verbArgs
-	if s.Affinity != nil {
-		flags := []string{"--cpu", s.Affinity.String()}
-		if s.MemoryFollows {
-			flags = append(flags, "--mem")
-		}
-		out = append(out, verbArgs{"pin", flags, nil})
-	}
-	if s.Nice != nil {
-		out = append(out, verbArgs{"nice", nil, []string{strconv.Itoa(*s.Nice)}})
-	}
-	if s.Slice != nil {
-		out = append(out, verbArgs{"slice", nil, []string{s.Slice.String()}})
-	}
-	if s.Policy != nil {
-		out = append(out, verbArgs{"policy", nil, []string{strings.ToLower(s.Policy.String())}})
-	}
-	if s.IOPrio != nil {
-		out = append(out, verbArgs{"ionice", nil, []string{tune.FormatIOPrio(*s.IOPrio)}})
-	}
-	return out
-}
-
-// byScope sorts targets by the flag that says what they mean.
-func byScope(targets []tune.Target) map[string][]string {
-	out := map[string][]string{}
-	for _, t := range targets {
-		flag := map[tune.Scope]string{tune.ScopeProcess: "--process", tune.ScopeThread: "--thread", tune.ScopeTree: "--tree"}[t.Scope]
-		out[flag] = append(out[flag], strconv.Itoa(int(t.TID)))
-	}
-	return out
+	return m.say(bad, c.what+" through sudo: "+c.err.Error())
 }

@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -15,79 +17,97 @@ import (
 	"piton/internal/place"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/proctable"
-	"piton/internal/tune"
 )
 
 // Tuning changes tasks; Tuner is the real one. It is called from commands,
 // beside the screen.
 type Tuning interface {
-	Plan(ctx context.Context, m *model.Model, targets []tune.Target, t action.Tuning) (tune.Plan, []place.Choice, error)
+	Plan(ctx context.Context, m *model.Model, targets []change.Target, t action.Tuning) (change.Plan, []place.Choice, error)
 	// Choose says where a strategy would place the targets, and plans nothing.
-	Choose(m *model.Model, targets []tune.Target, t action.Tuning) ([]place.Choice, error)
+	Choose(m *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error)
 	// PlanRequests plans settings of tasks and of the kernel's files.
-	PlanRequests(ctx context.Context, requests []tune.Request) (tune.Plan, error)
-	Apply(ctx context.Context, plan tune.Plan) (tune.Result, error)
-	PlanUndo(ctx context.Context, q tune.UndoRequest) (tune.Plan, error)
-	Signal(target tune.Target, sig syscall.Signal) error
+	PlanRequests(ctx context.Context, requests []change.Request) (change.Plan, error)
+	PlanUndo(ctx context.Context, q change.UndoRequest) (change.Plan, error)
+	Carry(ctx context.Context, plan change.Plan, c change.Consent) (change.Outcome, error)
+	Signal(target change.Target, sig syscall.Signal) error
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
-	// Value reads an attribute of a thread, in the notation of plans.
-	Value(a tune.Attribute, tid kernel.TID) (string, error)
+	// Value reads an attribute of a thread.
+	Value(a attr.Attribute, tid kernel.TID) (attr.Value, error)
 	// Autogrouped reports whether nice ranks the process within its session only.
 	Autogrouped(pid kernel.TID) bool
 }
 
 // Tuner is the Tuning of this machine.
-type Tuner struct{ *tune.Tuner }
+type Tuner struct{ *change.Tuner }
 
 // Plan finds out what a tuning would change.
-func (t Tuner) Plan(ctx context.Context, m *model.Model, targets []tune.Target, want action.Tuning) (tune.Plan, []place.Choice, error) {
+func (t Tuner) Plan(ctx context.Context, m *model.Model, targets []change.Target, want action.Tuning) (change.Plan, []place.Choice, error) {
 	return action.Plan(ctx, action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
 }
 
 // Choose says where a strategy would place the targets.
-func (t Tuner) Choose(m *model.Model, targets []tune.Target, want action.Tuning) ([]place.Choice, error) {
+func (t Tuner) Choose(m *model.Model, targets []change.Target, want action.Tuning) ([]place.Choice, error) {
 	return action.Choose(action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
 }
 
 // PlanRequests finds out what requests would change.
-func (t Tuner) PlanRequests(ctx context.Context, requests []tune.Request) (tune.Plan, error) {
+func (t Tuner) PlanRequests(ctx context.Context, requests []change.Request) (change.Plan, error) {
 	return t.Tuner.Plan(ctx, requests)
 }
 
-// job is one change on its way: planned, perhaps asked about, applied.
+// job is one change on its way: planned, perhaps asked about, carried out.
 type job struct {
 	what    string // "pin", as messages begin
 	subject string // "nqueens (3641)"
-	targets []tune.Target
+	targets []change.Target
 	want    action.Tuning
-	undo    *tune.UndoRequest // instead of want
+	undo    *change.UndoRequest // instead of want
 	// prepare plans, instead of want; with what the dialog is to say besides.
-	prepare func(ctx context.Context, t Tuning) (tune.Plan, []dialog.Line, error)
-	command []string // of piton, that does what is prepared; nil: there is none
-	// settle looks again once the plan was applied, and words says what was done;
+	prepare func(ctx context.Context, t Tuning) (change.Plan, []dialog.Line, error)
+	order   change.Order // for root, where the plan's requests do not say what is to be done
+	// settle looks again once the plan was carried out, and words says what was done;
 	// nil for what any plan says of itself.
-	settle func(*tune.Result) error
-	words  func(tune.Result) string
-	then   func() tea.Cmd // what follows once something was changed, and is kept
-	nice   bool           // a step of nice: the next one waits for it
-	back   *trial         // not nil: undo takes this back
-	ask    bool           // show the plan before it is applied, however small
+	settle  func(*change.Outcome) error
+	words   func(change.Outcome) string
+	then    func() tea.Cmd // what follows once something was changed, and is kept
+	nice    bool           // a step of nice: the next one waits for it
+	unasked bool           // nobody is there who could be asked
+	ask     bool           // show the plan before it is carried out, however small
 }
 
 // planned delivers what a job would change.
 type planned struct {
 	job
-	plan    tune.Plan
+	plan    change.Plan
 	more    []dialog.Line // that the dialog says besides
 	choices []place.Choice
+	yes     bool // the user was shown the plan, and wants it
 	err     error
 }
 
-// applied delivers what a job changed.
-type applied struct {
+// consent is what the user said of the plan's dangers: with one, it is reverted unless
+// it is kept.
+func (p *planned) consent() change.Consent {
+	if len(p.plan.Needs) == 0 {
+		return change.Consent{}
+	}
+	return change.Consent{Yes: p.yes, RevertAfter: guardTime}
+}
+
+// carried delivers what a job changed.
+type carried struct {
 	planned
-	result tune.Result
-	guard  Trial // nil: the change is not on trial
+	outcome change.Outcome
+	root    bool // the change is in root's journal, because sudo made it
+	err     error
+}
+
+// carried looks at what became of the plan.
+func (p planned) carried(o change.Outcome, err error, root bool) carried {
+	if err == nil && p.settle != nil {
+		err = p.settle(&o)
+	}
+	return carried{planned: p, outcome: o, root: root, err: err}
 }
 
 // undoable delivers whether the journal holds something to undo.
@@ -112,17 +132,16 @@ func (m *Model) begin(j job) tea.Cmd {
 	}
 }
 
-// carryOut applies a plan beside the screen.
+// carryOut carries a plan out beside the screen.
 func (m *Model) carryOut(p planned) tea.Cmd {
-	tuning, guard := m.deps.Tuning, m.deps.Guard
-	return func() tea.Msg {
-		a := applied{planned: p}
-		a.result, a.guard, a.err = applyPlan(tuning, guard, p)
-		if a.err == nil && p.settle != nil {
-			a.err = p.settle(&a.result)
-		}
-		return a
+	if m.bySudo(&p) {
+		return m.elevate(p, p.asOrder())
 	}
+	tuning := m.deps.Tuning
+	return m.beside(func() tea.Msg {
+		o, err := tuning.Carry(context.Background(), p.plan, p.consent())
+		return p.carried(o, err, false)
+	})
 }
 
 // checkUndo finds out whether there is something to undo.
@@ -132,18 +151,18 @@ func (m *Model) checkUndo() tea.Cmd {
 		return nil
 	}
 	return func() tea.Msg {
-		_, err := tuning.PlanUndo(context.Background(), tune.UndoRequest{Last: 1})
+		_, err := tuning.PlanUndo(context.Background(), change.UndoRequest{Last: 1})
 		return undoable{err == nil}
 	}
 }
 
 // targets are the tagged rows, or the one under the cursor, with their names. A
 // thread's row means that thread; a process's row means all of its threads.
-func (m *Model) targets() (targets []tune.Target, subject string) {
+func (m *Model) targets() (targets []change.Target, subject string) {
 	return targetsOf(m.table.Targets())
 }
 
-func targetsOf(rows []field.Row) (targets []tune.Target, subject string) {
+func targetsOf(rows []field.Row) (targets []change.Target, subject string) {
 	for _, r := range rows {
 		targets = append(targets, targetOf(r))
 	}
@@ -156,11 +175,11 @@ func targetsOf(rows []field.Row) (targets []tune.Target, subject string) {
 	return targets, fmt.Sprintf("%d tagged rows", len(rows))
 }
 
-func targetOf(r field.Row) tune.Target {
+func targetOf(r field.Row) change.Target {
 	k := proctable.KeyOf(r.Task())
-	t := tune.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: tune.ScopeProcess}
+	t := change.Target{TID: k.TID, StartTicks: k.StartTicks, Scope: change.ScopeProcess}
 	if !r.Task().IsProcess() {
-		t.Scope = tune.ScopeThread
+		t.Scope = change.ScopeThread
 	}
 	return t
 }

@@ -50,10 +50,14 @@ func (m *Model) viewMessage(msg tea.Msg) tea.Cmd {
 
 // entered is called when a view is shown.
 func (m *Model) entered() tea.Cmd {
-	if p := m.page(); p != nil {
+	switch p := m.page(); {
+	case p == nil:
+		return nil
+	case m.view == action.Journal:
+		return tea.Batch(p.Open(), m.lookAtGuards())
+	default:
 		return p.Open()
 	}
-	return nil
 }
 
 // pageBody draws a view other than the processes.

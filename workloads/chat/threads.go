@@ -77,7 +77,7 @@ func (p *process) mapThread(t int) (kernel.TID, error) {
 
 // setSlice gives the calling thread a slice. A kernel before 6.12 takes the call
 // and has no slices.
-func setSlice(sched kernel.Scheduler, ns uint64) error {
+func setSlice(sched kernel.Own, ns uint64) error {
 	attr, err := sched.Attr(calling)
 	if err != nil {
 		return err

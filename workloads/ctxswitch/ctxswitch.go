@@ -51,8 +51,8 @@ type Options struct {
 	Rounds int  `json:"rounds"` // of the token; not for Turns
 	Ms     int  `json:"ms"`     // how long all want the CPU; for Turns
 	// Command starts a process that calls Peer with the arguments appended.
-	Command   []string         `json:"-"`
-	Scheduler kernel.Scheduler `json:"-"`
+	Command   []string   `json:"-"`
+	Scheduler kernel.Own `json:"-"`
 }
 
 // Validate says in one sentence what is wrong with the options.

@@ -131,7 +131,7 @@ func TestProcessThatCannotRun(t *testing.T) {
 }
 
 // refusing refuses to set affinities; other calls panic on the nil interface.
-type refusing struct{ kernel.Scheduler }
+type refusing struct{ kernel.Own }
 
 func (refusing) Affinity(kernel.TID) (cpuset.Set, error)  { return cpuset.Of(0, 4), nil }
 func (refusing) SetAffinity(kernel.TID, cpuset.Set) error { return errors.New("refused") }

@@ -56,7 +56,7 @@ type Options struct {
 	Mapping Mapping `json:"mapping"`
 	Kernel  Kernel  `json:"kernel"`
 	// Scheduler sets the affinity for Manual; otherwise it may be nil.
-	Scheduler kernel.Scheduler `json:"-"`
+	Scheduler kernel.Own `json:"-"`
 }
 
 // Validate says in one sentence what is wrong with the options.

@@ -20,7 +20,7 @@ import (
 // affinities is a Scheduler that hands out CPUs 0-2 and records what is set;
 // any other call panics on the nil interface inside.
 type affinities struct {
-	kernel.Scheduler
+	kernel.Own
 	mu   sync.Mutex
 	sets map[string]int
 	err  error

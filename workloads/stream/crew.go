@@ -24,7 +24,7 @@ const page = 4096 / 8
 // crew are the threads that the arrays are shared out to: the caller's, which
 // is number 0, and helpers. All keep their OS threads until dismissed.
 type crew struct {
-	scheduler  kernel.Scheduler
+	scheduler  kernel.Own
 	from, home cpuset.Set
 	orders     []chan func(thread int) // to the helpers
 	done       sync.WaitGroup          // with the order

@@ -83,9 +83,9 @@ type Options struct {
 	// LLCBytes is the last-level cache of one CPU, 0 = not known.
 	LLCBytes int64 `json:"llc_bytes"`
 	// AvailableBytes is what memory there is to take, 0 = not known.
-	AvailableBytes int64            `json:"-"`
-	Mapper         kernel.Mapper    `json:"-"`
-	Scheduler      kernel.Scheduler `json:"-"` // for Grid; otherwise it may be nil
+	AvailableBytes int64         `json:"-"`
+	Mapper         kernel.Mapper `json:"-"`
+	Scheduler      kernel.Own    `json:"-"` // for Grid; otherwise it may be nil
 }
 
 // AutoMiB is the size of an array that a cache of llcBytes does not hold.

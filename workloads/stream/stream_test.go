@@ -108,7 +108,7 @@ var zero float64
 
 // pins records where threads are sent; any other call panics on the nil interface.
 type pins struct {
-	kernel.Scheduler
+	kernel.Own
 	mu   sync.Mutex
 	sets map[string]int
 	err  error
@@ -138,7 +138,7 @@ func (m *onNodes) Map(bytes, node int) ([]byte, error) {
 }
 
 // twoNodes is a machine of which CPU 3 is not allowed and node 2 has no memory.
-func twoNodes(o *Options, s kernel.Scheduler, m kernel.Mapper) {
+func twoNodes(o *Options, s kernel.Own, m kernel.Mapper) {
 	o.Scheduler, o.Mapper, o.Grid = s, m, Nodes
 	o.Nodes = []Node{
 		{ID: 0, CPUs: cpuset.Of(0, 1), Memory: true, Distances: map[int]int{0: 10, 1: 20}},

@@ -28,7 +28,7 @@ var (
 )
 
 // predict measures the costs and asks the model.
-func (r *Result) predict(sched kernel.Scheduler, cpus []cpuset.CPU) {
+func (r *Result) predict(sched kernel.Own, cpus []cpuset.CPU) {
 	costs, err := measureCosts(sched, cpus)
 	if err != nil {
 		r.ModelWhy = err.Error()
@@ -44,7 +44,7 @@ func (r *Result) predict(sched kernel.Scheduler, cpus []cpuset.CPU) {
 // measureCosts has one CPU fill strips, and another merge each of them twice:
 // the first time it comes from the other's cache, the second time from its own.
 // Both spin while it is the other's turn: a CPU that sleeps may lose its caches.
-func measureCosts(sched kernel.Scheduler, cpus []cpuset.CPU) (Costs, error) {
+func measureCosts(sched kernel.Own, cpus []cpuset.CPU) (Costs, error) {
 	if len(cpus) < 2 {
 		return Costs{}, errOneCPU
 	}
@@ -77,7 +77,7 @@ func measureCosts(sched kernel.Scheduler, cpus []cpuset.CPU) (Costs, error) {
 
 // on works on one of the CPUs, and gives the thread all of them back: it may be
 // the process's first, which Go does not end.
-func on(sched kernel.Scheduler, cpus []cpuset.CPU, cpu int, work func() error) error {
+func on(sched kernel.Own, cpus []cpuset.CPU, cpu int, work func() error) error {
 	return kernel.OnThread(func() error {
 		if err := sched.SetAffinity(calling, cpuset.Of(cpus[cpu])); err != nil {
 			return err

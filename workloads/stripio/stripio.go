@@ -69,7 +69,7 @@ type Options struct {
 	// Command starts a process that calls Process; nothing is appended.
 	Command []string `json:"-"`
 	// Scheduler tells and sets the CPUs.
-	Scheduler kernel.Scheduler `json:"-"`
+	Scheduler kernel.Own `json:"-"`
 	// AvailableBytes is the memory that may be used, 0 if that is not known.
 	AvailableBytes int64 `json:"-"`
 }

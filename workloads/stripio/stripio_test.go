@@ -113,7 +113,7 @@ func TestProcessThatDoesNotStartIsAnError(t *testing.T) {
 }
 
 // oneCPU is a Scheduler that permits one CPU.
-type oneCPU struct{ kernel.Scheduler }
+type oneCPU struct{ kernel.Own }
 
 func (oneCPU) Affinity(kernel.TID) (cpuset.Set, error) { return cpuset.Of(0), nil }
 

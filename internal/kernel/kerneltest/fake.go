@@ -1,7 +1,8 @@
-// Package kerneltest has a fake of kernel.Scheduler for tests: it holds a few
-// tasks in memory, records the calls that change them, and returns the errors
-// that a test scripts. A call about a task that the test did not create fails
-// the test, unless that task was ended with Kill.
+// Package kerneltest has fakes of package kernel for tests: Fake holds a few tasks in
+// memory, records the calls that change them, and returns the errors that a test
+// scripts. A call about a task that the test did not create fails the test, unless
+// that task was ended with Kill. Files does the same for settings. Of is for tests
+// that change their own children with the real kernel.
 //
 // Start at New.
 package kerneltest
@@ -25,6 +26,7 @@ type T interface {
 // Task is the scheduling state of one fake task.
 type Task struct {
 	TGID     kernel.TID // of its process; 0 = it is a thread of whichever is asked
+	Start    uint64     // USER_HZ since boot; 0 = whatever is asked
 	Affinity cpuset.Set
 	Cpuset   cpuset.Set       // SetAffinity is cut to it, as the kernel does; empty = no limit
 	Attr     kernel.SchedAttr // RuntimeNs 0 = the default slice
@@ -33,19 +35,23 @@ type Task struct {
 	Cookie   uint64
 }
 
-// Fake is a kernel.Scheduler. Its methods may be called from several goroutines.
+// Fake is a kernel.Writer, and a kernel.Own whose own threads all the tasks are. Its
+// methods may be called from several goroutines.
 type Fake struct {
 	t  T
 	mu sync.Mutex
+	// Store, when it is set, is what becomes of a text that is written to a file of a
+	// process.
+	Store func(pid kernel.TID, name, text string) error
 
 	tasks   map[kernel.TID]*Task
 	dead    map[kernel.TID]bool
 	errs    map[string]error
 	calls   []string
 	hooks   map[string]func()
-	opened  int
+	held    int
 	cookies int                // made by NewCookie
-	born    map[kernel.TID]int // bumped on Create, so that a handle knows its task
+	born    map[kernel.TID]int // bumped on Create, so that who holds a process knows it
 }
 
 // New returns an empty Fake.
@@ -84,7 +90,7 @@ func (f *Fake) Task(tid kernel.TID) Task {
 }
 
 // Fail makes every later call of the method ("SetAffinity", "Hold", …) on tid
-// return errno.
+// return errno. Hold with ENOSYS is a kernel without pidfds.
 func (f *Fake) Fail(method string, tid kernel.TID, errno syscall.Errno) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,11 +112,11 @@ func (f *Fake) Calls() []string {
 	return slices.Clone(f.calls)
 }
 
-// OpenHandles returns how many handles are open: 0 when nothing leaked.
-func (f *Fake) OpenHandles() int {
+// Held returns how many processes are held: 0 when nothing leaked.
+func (f *Fake) Held() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.opened
+	return f.held
 }
 
 func key(method string, tid kernel.TID) string { return fmt.Sprintf("%s(%d)", method, tid) }
@@ -143,4 +149,27 @@ func (f *Fake) record(method string, tid kernel.TID, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, fmt.Sprintf("%s(%d, %v)", method, tid, value))
+}
+
+// get is a call that reads.
+func get[V any](f *Fake, method string, tid kernel.TID, read func(*Task) V) (v V, err error) {
+	f.t.Helper()
+	task, err := f.enter(method, tid)
+	defer f.mu.Unlock()
+	if err == nil {
+		v = read(task)
+	}
+	return v, err
+}
+
+// set is a call that changes something; value is how it is recorded.
+func (f *Fake) set(method string, tid kernel.TID, value any, write func(*Task) error) error {
+	f.t.Helper()
+	f.record(method, tid, value)
+	task, err := f.enter(method, tid)
+	defer f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return write(task)
 }

@@ -97,14 +97,14 @@ func (f *Files) enter(method, path string) error {
 	return nil
 }
 
-// ReadSetting is part of kernel.Files.
+// ReadSetting is part of kernel.Settings.
 func (f *Files) ReadSetting(path string) (string, error) {
 	err := f.enter("ReadSetting", path)
 	defer f.mu.Unlock()
 	return f.text[path], err
 }
 
-// WriteSetting is part of kernel.Files.
+// WriteSetting is part of kernel.SettingsWriter.
 func (f *Files) WriteSetting(path, text string) error {
 	err := f.enter("WriteSetting", path)
 	defer f.mu.Unlock()
@@ -119,7 +119,7 @@ func (f *Files) WriteSetting(path, text string) error {
 	return nil
 }
 
-// ReadOnly is part of kernel.Files: so are the files whose writing fails with EACCES.
+// ReadOnly is part of kernel.Settings: so are the files whose writing fails with EACCES.
 func (f *Files) ReadOnly(path string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,26 +8,25 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tune"
 )
 
 // everyDialog is one of each kind, in an ordinary state.
 func everyDialog() []Dialog {
 	return []Dialog{
 		NewConfirmPlan(samplePlan()),
-		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "take back").Countdown(15 * time.Second),
+		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "revert").Countdown(15 * time.Second),
 		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)", Strategies()),
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
 		NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts among tasks of one session only"}),
-		NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}),
+		NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}),
 		sampleSetup(), NewHelp(nil, action.Specs, action.State{View: action.Processes}),
 		NewPrompt("filter", "cpu=3", nil),
 		NewAffinity(AffinityOptions{Subject: "nqueens (3641)", Topology: topologytest.Sized(8), Current: cpuset.Of(0, 1, 2), LeastLoaded: 5}),
@@ -99,8 +98,8 @@ func TestNiceIsTypedOrStepped(t *testing.T) {
 }
 
 func TestPolicyPicker(t *testing.T) {
-	start := tune.PolicySetting{}
-	for keys, want := range map[string]tune.PolicySetting{
+	start := attr.PolicyValue{}
+	for keys, want := range map[string]attr.PolicyValue{
 		"enter":                 {},
 		"f enter":               {Policy: kernel.FIFO, RTPrio: 10},
 		"f 5 0 enter":           {Policy: kernel.FIFO, RTPrio: 50},
@@ -112,35 +111,31 @@ func TestPolicyPicker(t *testing.T) {
 		"down enter":            {Policy: kernel.Batch},
 		"down down space enter": {Policy: kernel.Idle, ResetOnFork: true},
 	} {
-		assert.Equal(t, want, *press(NewPolicy(PolicyOptions{Subject: "x", Current: start}), keys).Value.(PolicyAnswer).Policy, keys)
+		assert.Equal(t, []attr.Setting{attr.SetPolicy(want)}, press(NewPolicy(PolicyOptions{Subject: "x", Current: start}), keys).Value, keys)
 	}
-	text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x", Current: tune.PolicySetting{Policy: kernel.RR, RTPrio: 7}, Busy: true}).Render(80, 20, plain))
+	text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x", Current: attr.PolicyValue{Policy: kernel.RR, RTPrio: 7}, Busy: true}).Render(80, 20, plain))
 	assert.Contains(t, text, "RR:7 → RR:7")
 	assert.Contains(t, text, "leaves other tasks about 5 %")
 }
 
 func TestPolicyFields(t *testing.T) {
-	answer := func(o PolicyOptions, keys string) PolicyAnswer {
-		a, _ := press(NewPolicy(o), keys).Value.(PolicyAnswer)
-		return a
+	answer := func(o PolicyOptions, keys string) (texts []string) {
+		for _, s := range press(NewPolicy(o), keys).Value.([]attr.Setting) {
+			texts = append(texts, string(s.Attribute)+" "+s.Value.String())
+		}
+		return texts
 	}
-	deadline := answer(PolicyOptions{}, "d enter")
-	assert.Equal(t, "DEADLINE:10ms/100ms/100ms", deadline.Policy.String())
+	assert.Equal(t, []string{"policy DEADLINE:10ms/100ms/100ms"}, answer(PolicyOptions{}, "d enter"))
 	erase := strings.Repeat("backspace ", len("10ms/100ms/100ms"))
-	deadline = answer(PolicyOptions{}, "d t "+erase+"5 m s / 2 0 m s / 2 0 m s enter enter")
-	assert.Equal(t, "DEADLINE:5ms/20ms/20ms", deadline.Policy.String())
+	assert.Equal(t, []string{"policy DEADLINE:5ms/20ms/20ms"}, answer(PolicyOptions{}, "d t "+erase+"5 m s / 2 0 m s / 2 0 m s enter enter"))
 
-	sliced := answer(PolicyOptions{}, "s 3 m s enter enter")
-	require.NotNil(t, sliced.Slice)
-	assert.Equal(t, 3*time.Millisecond, *sliced.Slice)
-	assert.Nil(t, answer(PolicyOptions{}, "s 3 m s enter f enter").Slice, "FIFO has none")
-	assert.Nil(t, answer(PolicyOptions{}, "s enter enter").Slice, "nothing typed leaves it")
+	assert.Equal(t, []string{"policy OTHER", "slice 3ms"}, answer(PolicyOptions{}, "s 3 m s enter enter"))
+	assert.Equal(t, []string{"policy FIFO:10"}, answer(PolicyOptions{}, "s 3 m s enter f enter"), "FIFO has none")
+	assert.Equal(t, []string{"policy OTHER"}, answer(PolicyOptions{}, "s enter enter"), "nothing typed leaves it")
 
-	session := answer(PolicyOptions{Autogroup: true}, "g - 5 enter enter")
-	require.NotNil(t, session.Session)
-	assert.Equal(t, -5, *session.Session)
-	known := tune.PolicySetting{Policy: kernel.Deadline}
-	assert.Nil(t, answer(PolicyOptions{Current: known}, "enter").Policy, "times that are not known are not written")
+	assert.Equal(t, []string{"policy OTHER", "autogroup -5"}, answer(PolicyOptions{Autogroup: true}, "g - 5 enter enter"))
+	known := attr.PolicyValue{Policy: kernel.Deadline}
+	assert.Empty(t, answer(PolicyOptions{Current: known}, "enter"), "times that are not known are not written")
 
 	for keys, note := range map[string]string{"t": "only DEADLINE has times", "f s": "only OTHER and BATCH", "g": "autogroup is off",
 		"s 9 s enter": "out of range", "d t x enter": "is not a time"} {
@@ -192,7 +187,7 @@ func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
 	checkGolden(t, "nice", NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts only among tasks of the same session"}))
 	checkGolden(t, "policy", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Busy: true, Autogroup: true}))
-	checkGolden(t, "policy-fifo", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: tune.PolicySetting{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}))
+	checkGolden(t, "policy-fifo", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}))
 	deadline := NewPolicy(PolicyOptions{Subject: "nqueens (3641)"})
 	press(deadline, "d")
 	checkGolden(t, "policy-deadline", deadline)

@@ -51,7 +51,7 @@ func NewMessage(title string, lines []Line) *Confirm {
 	return &Confirm{title: title, lines: lines, nothing: true}
 }
 
-// Careful makes Enter mean no, for what cannot be taken back.
+// Careful makes Enter mean no, for what cannot be undone.
 func (c *Confirm) Careful() *Confirm { c.onNo = true; return c }
 
 func (c *Confirm) listen(on bool) { c.deaf = !on }
@@ -101,7 +101,7 @@ func (c *Confirm) tick(msg secondMsg) Outcome {
 		return Outcome{}
 	}
 	if c.left -= time.Second; c.left <= 0 {
-		return canceled
+		return Outcome{Done: true, Canceled: true, Expired: true}
 	}
 	return Outcome{Cmd: c.second()}
 }

@@ -8,28 +8,32 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
+var all, five = cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), cpuset.Of(5)
+
 // samplePlan pins 3 processes with 41 threads; some are refused.
-func samplePlan() tune.Plan {
-	p := tune.Plan{
-		Requests: []tune.Request{{Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}, {Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}},
-		Warnings: []string{"docker sets the cpuset of postgres: it may be put back when the container restarts"},
+func samplePlan() change.Plan {
+	p := change.Plan{
+		Requests: []change.Request{{Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}, {Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}},
+		Warnings: []change.Warning{change.Note("docker sets the cpuset of postgres: it may be put back when the container restarts")},
 	}
 	for i := range 41 {
 		pid := kernel.TID(100 * (1 + i%3))
-		p.Changes = append(p.Changes, tune.Change{PID: pid, TID: pid + kernel.TID(i), Comm: "postgres",
-			Attribute: tune.Affinity, Before: "0-7", After: "5", Status: tune.Planned})
+		p.Changes = append(p.Changes, change.Change{Object: attr.Object{PID: pid, TID: pid + kernel.TID(i), Comm: "postgres"},
+			Attribute: attr.Affinity, Before: all, After: five, Status: attr.Planned})
 	}
 	return with(p,
-		tune.Change{PID: 400, TID: 400, Comm: "idle\x1b[2J", Attribute: tune.Affinity, Before: "5", After: "5", Status: tune.Unchanged},
-		tune.Change{PID: 17, TID: 17, Comm: "kworker/0:1", Attribute: tune.Affinity, Status: tune.Refused, Reason: "it is a kernel thread bound to its CPU"},
-		tune.Change{PID: 18, TID: 18, Comm: "kworker/1:1", Attribute: tune.Affinity, Status: tune.Refused, Reason: "it is a kernel thread bound to its CPU"})
+		change.Change{Object: attr.Object{PID: 400, TID: 400, Comm: "idle\x1b[2J"}, Attribute: attr.Affinity, Before: five, After: five, Status: attr.Unchanged},
+		change.Change{Object: attr.Object{PID: 17, TID: 17, Comm: "kworker/0:1"}, Attribute: attr.Affinity, Status: attr.Refused, Reason: "it is a kernel thread bound to its CPU"},
+		change.Change{Object: attr.Object{PID: 18, TID: 18, Comm: "kworker/1:1"}, Attribute: attr.Affinity, Status: attr.Refused, Reason: "it is a kernel thread bound to its CPU"})
 }
 
-func with(p tune.Plan, changes ...tune.Change) tune.Plan {
+func with(p change.Plan, changes ...change.Change) change.Plan {
 	p.Changes = append(p.Changes, changes...)
 	return p
 }
@@ -45,21 +49,23 @@ func TestPlanInWords(t *testing.T) {
 }
 
 func TestWho(t *testing.T) {
-	c := func(pid, tid kernel.TID) tune.Change { return tune.Change{PID: pid, TID: tid, Comm: "nq"} }
-	assert.Equal(t, "nq (5)", Who([]tune.Change{c(5, 5)}))
-	assert.Equal(t, "thread nq (6)", Who([]tune.Change{c(5, 6)}))
-	assert.Equal(t, "nq (5), 2 threads", Who([]tune.Change{c(5, 6), c(5, 5)}))
-	assert.Equal(t, "2 processes (3 threads)", Who([]tune.Change{c(5, 5), c(7, 7), c(7, 8)}))
-	assert.Equal(t, "2 processes", Who([]tune.Change{c(5, 5), c(7, 7)}))
-	irq := func(n string) tune.Change {
-		return tune.Change{Attribute: tune.IRQAffinity, Path: "/proc/irq/" + n + "/smp_affinity_list", Name: "irq " + n, Before: "0-3", After: "2", Status: tune.Planned}
+	c := func(pid, tid kernel.TID) change.Change {
+		return change.Change{Object: attr.Object{PID: pid, TID: tid, Comm: "nq"}}
 	}
-	queue := tune.Change{Attribute: tune.RPSCPUs, Path: "/sys/class/net/eth0/queues/rx-0/rps_cpus", Name: "eth0 rx-0", After: "2", Status: tune.Planned}
-	assert.Equal(t, "irq 24", Who([]tune.Change{irq("24")}))
-	assert.Equal(t, "2 IRQs", Who([]tune.Change{irq("24"), irq("25"), irq("25")}))
-	assert.Equal(t, "nq (5) and 2 IRQs, 1 receive queue", Who([]tune.Change{c(5, 5), irq("24"), irq("25"), queue}))
+	assert.Equal(t, "nq (5)", Who([]change.Change{c(5, 5)}))
+	assert.Equal(t, "thread nq (6)", Who([]change.Change{c(5, 6)}))
+	assert.Equal(t, "nq (5), 2 threads", Who([]change.Change{c(5, 6), c(5, 5)}))
+	assert.Equal(t, "2 processes (3 threads)", Who([]change.Change{c(5, 5), c(7, 7), c(7, 8)}))
+	assert.Equal(t, "2 processes", Who([]change.Change{c(5, 5), c(7, 7)}))
+	irq := func(n string) change.Change {
+		return change.Change{Object: attr.Object{Path: "/proc/irq/" + n + "/smp_affinity_list", Name: "irq " + n}, Attribute: attr.IRQAffinity, Before: cpuset.Of(0, 1, 2, 3), After: cpuset.Of(2), Status: attr.Planned}
+	}
+	queue := change.Change{Object: attr.Object{Path: "/sys/class/net/eth0/queues/rx-0/rps_cpus", Name: "eth0 rx-0"}, Attribute: attr.RPSCPUs, After: cpuset.Of(2), Status: attr.Planned}
+	assert.Equal(t, "irq 24", Who([]change.Change{irq("24")}))
+	assert.Equal(t, "2 IRQs", Who([]change.Change{irq("24"), irq("25"), irq("25")}))
+	assert.Equal(t, "nq (5) and 2 IRQs, 1 receive queue", Who([]change.Change{c(5, 5), irq("24"), irq("25"), queue}))
 	assert.Equal(t, []Line{{Loud, "set affinity of 2 IRQs: 0-3 → 2"}, {Loud, "set RPS CPUs of eth0 rx-0: none → 2"}},
-		PlanLines(tune.Plan{Changes: []tune.Change{irq("24"), irq("25"), queue}}))
+		PlanLines(change.Plan{Changes: []change.Change{irq("24"), irq("25"), queue}}))
 }
 
 func TestConfirmAnswers(t *testing.T) {
@@ -70,17 +76,19 @@ func TestConfirmAnswers(t *testing.T) {
 		assert.Equal(t, want, press(NewConfirmPlan(samplePlan()), keys), keys)
 	}
 	danger := samplePlan()
-	danger.NeedsYes = "it would leave no CPU to others"
+	danger.Needs = []change.Need{{Danger: change.NoCPULeft, Text: "it would leave no CPU to others"}, {Danger: change.BusyRealTime, Text: "it is busy"}}
 	assert.Equal(t, no, press(NewConfirmPlan(danger), "enter"))
 	assert.Equal(t, yes, press(NewConfirmPlan(danger), "y"))
-	assert.Contains(t, PlanLines(danger), Line{Refusal, "it would leave no CPU to others"})
+	assert.Subset(t, PlanLines(danger), []Line{{Refusal, "it would leave no CPU to others"}, {Warning, "it is busy"}})
+	danger.Needs = danger.Needs[1:]
+	assert.Equal(t, yes, press(NewConfirmPlan(danger), "enter"), "it is asked about afterwards")
 	careful := NewConfirm("End?", nil, "end", "leave").Careful()
 	assert.Equal(t, no, press(careful, "enter"))
 	assert.Equal(t, yes, press(careful, "tab enter"))
 }
 
 func TestAPlanThatDoesNothingCannotBeApplied(t *testing.T) {
-	p := tune.Plan{Changes: []tune.Change{{PID: 1, TID: 1, Comm: "init", Attribute: tune.Nice, Status: tune.Failed, Err: errors.New("no such task")}}}
+	p := change.Plan{Changes: []change.Change{{Object: attr.Object{PID: 1, TID: 1, Comm: "init"}, Attribute: attr.Nice, Status: attr.Failed, Err: errors.New("no such task")}}}
 	c := NewConfirmPlan(p)
 	assert.Equal(t, "Nothing to change", c.Title())
 	text := ansi.Strip(c.Render(60, 9, plain))
@@ -91,12 +99,12 @@ func TestAPlanThatDoesNothingCannotBeApplied(t *testing.T) {
 
 func TestConfirmLooks(t *testing.T) {
 	checkGolden(t, "confirm", NewConfirmPlan(samplePlan()))
-	p := tune.Plan{}
+	p := change.Plan{}
 	for i := range 60 {
-		p.Changes = append(p.Changes, tune.Change{PID: kernel.TID(i + 1), TID: kernel.TID(i + 1), Comm: fmt.Sprintf("w%d", i),
-			Attribute: tune.Nice, Before: fmt.Sprint(i % 19), After: "19", Status: tune.Planned})
+		p.Changes = append(p.Changes, change.Change{Object: attr.Object{PID: kernel.TID(i + 1), TID: kernel.TID(i + 1), Comm: fmt.Sprintf("w%d", i)},
+			Attribute: attr.Nice, Before: attr.NiceValue(i % 19), After: attr.NiceValue(19), Status: attr.Planned})
 	}
 	checkGolden(t, "confirm-long", NewConfirmPlan(p))
 	checkGolden(t, "confirm-keep", NewConfirm("Keep FIFO?", []Line{{Loud, "nqueens (3641) is FIFO:10 now"},
-		{Plain, "If you cannot read this any more it is taken back by itself."}}, "keep", "take back").Countdown(15e9))
+		{Plain, "If you cannot read this any more it is reverted by itself."}}, "keep", "revert").Countdown(15e9))
 }

@@ -6,41 +6,26 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/field"
 	"piton/internal/kernel"
-	"piton/internal/tune"
 )
 
-// verbs say what is about to happen to each attribute.
-var verbs = map[tune.Attribute]string{
-	tune.Affinity: "affinity", tune.Nice: "nice value", tune.Policy: "policy", tune.IOPrio: "I/O priority",
-}
-
-func verb(a tune.Attribute) string {
-	if v, ok := verbs[a]; ok {
-		return v
-	}
-	return a.Title()
-}
-
-// orNone is a value, or the word for a list of no CPUs.
-func orNone(value string) string {
-	if value == "" {
-		return "none"
-	}
-	return value
-}
+// OrNone is a value as a sentence has it, with a word for one that is not known and for
+// a list of no CPUs.
+func OrNone(v attr.Value) string { return cmp.Or(attr.Text(v), "none") }
 
 // NewConfirmPlan shows a plan: what changes, what has its value already, what is
 // refused and why, and its warnings. Without anything to change it says so. Enter
-// means no where the plan asks for an explicit yes.
-func NewConfirmPlan(p tune.Plan) *Confirm {
+// means no where the user must decide first.
+func NewConfirmPlan(p change.Plan) *Confirm {
 	c := NewConfirm("Apply?", PlanLines(p), "apply", "cancel")
-	c.nothing = !slices.ContainsFunc(p.Changes, func(ch tune.Change) bool { return ch.Status == tune.Planned })
+	c.nothing = !p.WillChange()
 	if c.nothing {
 		c.title = "Nothing to change"
 	}
-	c.onNo = p.NeedsYes != ""
+	c.onNo = p.AsksFirst()
 	return c
 }
 
@@ -51,35 +36,45 @@ func (c *Confirm) Titled(title string) *Confirm { c.title = title; return c }
 func (c *Confirm) Add(more []Line) *Confirm { c.lines = append(c.lines, more...); return c }
 
 // PlanLines says in words what a plan will do.
-func PlanLines(p tune.Plan) []Line {
+func PlanLines(p change.Plan) []Line {
 	var lines []Line
-	for _, g := range group(p.Changes, tune.Planned, func(c tune.Change) string { return c.Before + "\x00" + c.After }) {
+	for _, g := range group(p.Changes, attr.Planned, func(c change.Change) string { return attr.Text(c.Before) + "\x00" + attr.Text(c.After) }) {
 		c := g[0]
-		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s",
-			verb(c.Attribute), Who(g), orNone(c.Before), orNone(c.After))})
+		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s", c.Attribute.Title(), Who(g), OrNone(c.Before), OrNone(c.After))})
 	}
 	for _, r := range reasons(p.Requests) {
 		lines = append(lines, Line{Quiet, r})
 	}
-	for _, g := range group(p.Changes, tune.Unchanged, func(c tune.Change) string { return c.After }) {
-		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", verb(g[0].Attribute), Who(g), orNone(g[0].After))})
+	for _, g := range group(p.Changes, attr.Unchanged, func(c change.Change) string { return attr.Text(c.After) }) {
+		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", g[0].Attribute.Title(), Who(g), OrNone(g[0].After))})
 	}
-	for _, status := range []tune.Status{tune.Refused, tune.Failed} {
-		for _, g := range group(p.Changes, status, why) {
-			lines = append(lines, Line{Refusal, fmt.Sprintf("not the %s of %s: %s", verb(g[0].Attribute), Who(g), why(g[0]))})
+	for _, status := range []attr.Status{attr.Refused, attr.Failed} {
+		for _, g := range group(p.Changes, status, change.Change.Why) {
+			lines = append(lines, Line{Refusal, fmt.Sprintf("not the %s of %s: %s", g[0].Attribute.Title(), Who(g), g[0].Why())})
 		}
 	}
-	if p.NeedsYes != "" {
-		lines = append(lines, Line{Refusal, p.NeedsYes})
-	}
+	lines = append(lines, NeedLines(p.Needs)...)
 	for _, w := range p.Warnings {
-		lines = append(lines, Line{Warning, w})
+		lines = append(lines, Line{Warning, w.Text})
+	}
+	return lines
+}
+
+// NeedLines are the dangers of a plan.
+func NeedLines(needs []change.Need) []Line {
+	var lines []Line
+	for _, n := range needs {
+		l := Line{Warning, n.Text}
+		if n.Danger.AskFirst() {
+			l.Tone = Refusal
+		}
+		lines = append(lines, l)
 	}
 	return lines
 }
 
 // reasons are the requests' reasons, each once.
-func reasons(requests []tune.Request) []string {
+func reasons(requests []change.Request) []string {
 	var out []string
 	for _, r := range requests {
 		if r.Reason != "" && !slices.Contains(out, r.Reason) {
@@ -89,17 +84,10 @@ func reasons(requests []tune.Request) []string {
 	return out
 }
 
-func why(c tune.Change) string {
-	if c.Reason == "" && c.Err != nil {
-		return c.Err.Error()
-	}
-	return c.Reason
-}
-
 // group splits the changes of a status by attribute and key, in order of first
 // appearance.
-func group(changes []tune.Change, status tune.Status, key func(tune.Change) string) [][]tune.Change {
-	var out [][]tune.Change
+func group(changes []change.Change, status attr.Status, key func(change.Change) string) [][]change.Change {
+	var out [][]change.Change
 	index := map[string]int{}
 	for _, c := range changes {
 		if c.Status != status {
@@ -119,9 +107,9 @@ func group(changes []tune.Change, status tune.Status, key func(tune.Change) stri
 
 // Who names the tasks and files of some changes: "nqueens (3641)", "nqueens (3641),
 // 4 threads", "3 processes (41 threads)", "irq 24 (eth0)", "3 IRQs".
-func Who(changes []tune.Change) string {
-	files := field.Clean(tune.FilesText(changes))
-	tasks := slices.DeleteFunc(slices.Clone(changes), func(c tune.Change) bool { return c.Path != "" })
+func Who(changes []change.Change) string {
+	files := field.Clean(attr.FilesText(changes))
+	tasks := slices.DeleteFunc(slices.Clone(changes), change.Change.IsFile)
 	switch {
 	case len(tasks) == 0:
 		return files
@@ -131,7 +119,7 @@ func Who(changes []tune.Change) string {
 	return who(tasks)
 }
 
-func who(changes []tune.Change) string {
+func who(changes []change.Change) string {
 	procs, threads := map[kernel.TID]bool{}, map[kernel.TID]bool{}
 	for _, c := range changes {
 		procs[c.PID], threads[c.TID] = true, true
@@ -142,7 +130,7 @@ func who(changes []tune.Change) string {
 	if len(procs) != 1 {
 		return fmt.Sprintf("%d processes (%s)", len(procs), plural(len(threads), "thread"))
 	}
-	first := slices.MinFunc(changes, func(a, b tune.Change) int { return cmp.Compare(a.TID, b.TID) })
+	first := slices.MinFunc(changes, func(a, b change.Change) int { return cmp.Compare(a.TID, b.TID) })
 	name := fmt.Sprintf("%s (%d)", field.Clean(strings.TrimSpace(first.Comm)), first.TID)
 	switch {
 	case len(threads) > 1:

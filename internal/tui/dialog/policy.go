@@ -1,14 +1,12 @@
 package dialog
 
 import (
-	"time"
-
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
-	"piton/internal/tune"
 )
 
 // policies that can be chosen, with what they mean (sched(7)).
@@ -16,11 +14,11 @@ var policies = []struct {
 	policy kernel.Policy
 	help   string
 }{
-	{kernel.Other, "the usual time sharing; nice counts"},
+	{kernel.Other, "time sharing; nice counts"},
 	{kernel.Batch, "time sharing, never preempts others on waking"},
-	{kernel.Idle, "runs when nothing else wants the CPU"},
+	{kernel.Idle, "SCHED_IDLE: below every nice value"},
 	{kernel.FIFO, "real time: before all of the above, until it blocks or yields"},
-	{kernel.RR, "real time, taking turns with its equals"},
+	{kernel.RR, "real time, round robin among its equals"},
 	{kernel.Deadline, "real time by a budget: a runtime in each period"},
 }
 
@@ -28,17 +26,10 @@ var policies = []struct {
 // below the kernel's own threads (50 and 99).
 const defaultRTPrio = 10
 
-// PolicyAnswer is what was chosen; nil is left as it is.
-type PolicyAnswer struct {
-	Policy  *tune.PolicySetting
-	Slice   *time.Duration // 0 = the kernel's default
-	Session *int           // nice value of the whole session
-}
-
 // PolicyOptions is what the policy dialog starts from.
 type PolicyOptions struct {
 	Subject string
-	Current tune.PolicySetting
+	Current attr.PolicyValue
 	// Busy says that the subject keeps a CPU working, so that as a real-time task
 	// it would starve others.
 	Busy bool
@@ -48,15 +39,15 @@ type PolicyOptions struct {
 }
 
 // Policy asks for policy, real-time priority or times, reset-on-fork and slice;
-// the value is a PolicyAnswer.
+// the value is the []attr.Setting to make, none if all is to stay as it is.
 type Policy struct {
 	PolicyOptions
 	at      int // in policies
 	prio    number
 	reset   bool
-	times   tune.PolicySetting // of DEADLINE
-	slice   *time.Duration
-	session *int
+	times   attr.PolicyValue // of DEADLINE
+	slice   attr.Value       // nil = as it is
+	session attr.Value       // nice value of the whole session; nil = as it is
 
 	typing policyField // a value is being typed
 	input  Input
@@ -89,8 +80,8 @@ func (p *Policy) before() string {
 	return p.Current.String()
 }
 
-func (p *Policy) setting() tune.PolicySetting {
-	s := tune.PolicySetting{Policy: policies[p.at].policy, ResetOnFork: p.reset}
+func (p *Policy) setting() attr.PolicyValue {
+	s := attr.PolicyValue{Policy: policies[p.at].policy, ResetOnFork: p.reset}
 	switch {
 	case s.Policy == kernel.Deadline:
 		s.Runtime, s.Deadline, s.Period, s.Reclaim = p.times.Runtime, p.times.Deadline, p.times.Period, p.times.Reclaim
@@ -101,16 +92,20 @@ func (p *Policy) setting() tune.PolicySetting {
 }
 
 // answer leaves out what its policy does not have.
-func (p *Policy) answer() PolicyAnswer {
+func (p *Policy) answer() []attr.Setting {
+	var out []attr.Setting
 	s := p.setting()
-	a := PolicyAnswer{Policy: &s, Session: p.session}
-	if sliced(s.Policy) {
-		a.Slice = p.slice
+	// The times of a DEADLINE task are not known: without new ones it keeps them.
+	if p.Current.Policy != kernel.Deadline || s.Policy != kernel.Deadline || p.times != defaultTimes {
+		out = append(out, attr.SetPolicy(s))
 	}
-	if p.Current.Policy == kernel.Deadline && s.Policy == kernel.Deadline && p.times == defaultTimes {
-		a.Policy = nil // its times are not known, and none were given
+	if p.slice != nil && sliced(s.Policy) {
+		out = append(out, attr.Setting{Attribute: attr.Slice, Value: p.slice})
 	}
-	return a
+	if p.session != nil {
+		out = append(out, attr.Setting{Attribute: attr.Autogroup, Value: p.session})
+	}
+	return out
 }
 
 // Title names the subject.
@@ -215,7 +210,7 @@ func (p *Policy) warning(width int, th *theme.Theme) []string {
 	case policies[p.at].policy == kernel.Deadline:
 		text = "It runs before every other task for its runtime in each period. Its affinity must be all CPUs, and cannot be changed then."
 	case rt && p.Busy:
-		text = "It is busy: as a real-time task it leaves other tasks about 5 % of its CPU. You will be asked to keep it, or it is taken back."
+		text = "It is busy: as a real-time task it leaves other tasks about 5 % of its CPU. You will be asked to keep it, or it is reverted."
 	case rt:
 		text = "It will run before every ordinary task on its CPU."
 	}

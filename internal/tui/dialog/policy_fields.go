@@ -1,17 +1,17 @@
 package dialog
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
-	"piton/internal/tune"
 )
 
 // policyField is a value of the policy dialog that is typed.
@@ -30,12 +30,12 @@ func (f policyField) label() string {
 
 func (f policyField) hint() string {
 	return [...]string{"", "it runs for runtime, by deadline, in each period: 5ms/20ms/20ms",
-		"how long it runs before another's turn: 100us to 100ms, or default",
+		"how long it runs before another task does: 100us to 100ms, or default",
 		"-20 to 19, for all of its session: against other sessions, nice of a task counts nothing"}[f]
 }
 
 // defaultTimes are a tenth of a CPU, often enough for most of what is periodic.
-var defaultTimes = tune.PolicySetting{Runtime: 10 * time.Millisecond, Deadline: 100 * time.Millisecond, Period: 100 * time.Millisecond}
+var defaultTimes = attr.PolicyValue{Runtime: 10 * time.Millisecond, Deadline: 100 * time.Millisecond, Period: 100 * time.Millisecond}
 
 // sliced reports whether a policy has slices (EEVDF).
 func sliced(p kernel.Policy) bool { return p == kernel.Other || p == kernel.Batch }
@@ -56,15 +56,15 @@ func (p *Policy) edit(f policyField) {
 		return
 	case f == timesField:
 		text = timesText(p.times)
-	case f == sliceField && p.slice != nil:
-		text = p.slice.String()
-	case f == sessionField && p.session != nil:
-		text = strconv.Itoa(*p.session)
+	case f == sliceField:
+		text = attr.Text(p.slice)
+	case f == sessionField:
+		text = attr.Text(p.session)
 	}
 	p.typing, p.input = f, NewInput(text)
 }
 
-func timesText(s tune.PolicySetting) string {
+func timesText(s attr.PolicyValue) string {
 	return fmt.Sprintf("%v/%v/%v", s.Runtime, s.Deadline, s.Period)
 }
 
@@ -91,33 +91,29 @@ func (p *Policy) typed(msg tea.Msg) Outcome {
 func (p *Policy) take(text string) error {
 	switch p.typing {
 	case timesField:
-		s, err := tune.ParsePolicy("deadline:" + text)
+		s, err := attr.ParsePolicy("deadline:" + text)
 		if err != nil {
 			return err
 		}
-		p.times = tune.PolicySetting{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period}
+		p.times = attr.PolicyValue{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period}
 	case sliceField:
-		p.slice = nil
-		if text == "" {
-			return nil
-		}
-		d, err := tune.ParseSlice(text)
-		if err != nil {
-			return err
-		}
-		p.slice = &d
+		return typedValue(attr.Slice, text, &p.slice)
 	case sessionField:
-		p.session = nil
-		if text == "" {
-			return nil
-		}
-		n, err := tune.ParseNice(text)
-		if err != nil {
-			return err
-		}
-		p.session = &n
+		return typedValue(attr.Autogroup, text, &p.session)
 	}
 	return nil
+}
+
+// typedValue reads a value, nil if nothing was typed.
+func typedValue(a attr.Attribute, text string, v *attr.Value) (err error) {
+	if *v = nil; text == "" {
+		return nil
+	}
+	parsed, err := a.Parse(text)
+	if err == nil {
+		*v = parsed
+	}
+	return err
 }
 
 // typingLines are the value being typed, with what is wrong with it below.
@@ -143,9 +139,8 @@ func (p *Policy) fields(width int, th *theme.Theme) []string {
 		var r rows.Row
 		if !has {
 			key, value = "", th.None
-		} else if value == "" {
-			value = "as it is"
 		}
+		value = cmp.Or(value, "as it is")
 		style := th.Strong
 		if !has || value == "as it is" {
 			style = th.Dim
@@ -158,9 +153,9 @@ func (p *Policy) fields(width int, th *theme.Theme) []string {
 	}
 	line("priority", now == kernel.FIFO || now == kernel.RR, p.prio.text(), "0-9", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
 	line("times", now == kernel.Deadline, timesText(p.times), "t", "runtime/deadline/period")
-	line("slice", sliced(now), durationText(p.slice), "s", "of OTHER, BATCH: until another's turn")
+	line("slice", sliced(now), attr.Text(p.slice), "s", "EEVDF slice of OTHER and BATCH")
 	if p.Autogroup {
-		line("session", true, intText(p.session), "g", "its nice; autogroup ignores the task's")
+		line("session", true, attr.Text(p.session), "g", "its nice; autogroup ignores the task's")
 	}
 	box := th.Unchecked
 	if p.reset {
@@ -168,21 +163,4 @@ func (p *Policy) fields(width int, th *theme.Theme) []string {
 	}
 	line("reset", true, box, "x", "on fork: its children start as OTHER")
 	return lines
-}
-
-func durationText(d *time.Duration) string {
-	switch {
-	case d == nil:
-		return ""
-	case *d == 0:
-		return "default"
-	}
-	return d.String()
-}
-
-func intText(n *int) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.Itoa(*n)
 }

@@ -50,7 +50,7 @@ func TestAnOpenerMayOpenTheNext(t *testing.T) {
 func TestUnaskedDialogIsDeafUntilItsMessage(t *testing.T) {
 	var s Stack
 	var answers int
-	cmd := s.PushUnasked(NewConfirm("keep?", nil, "keep", "take back"), func(Outcome) tea.Cmd { answers++; return nil })
+	cmd := s.PushUnasked(NewConfirm("keep?", nil, "keep", "revert"), func(Outcome) tea.Cmd { answers++; return nil })
 	require.NotNil(t, cmd)
 	s.Update(stroke("y"))
 	s.Update(stroke("enter"))
@@ -66,13 +66,13 @@ func TestUnaskedDialogIsDeafUntilItsMessage(t *testing.T) {
 }
 
 func TestCountdownSaysNoByItself(t *testing.T) {
-	c := NewConfirm("keep?", nil, "keep", "taken back").Countdown(3e9)
+	c := NewConfirm("keep?", nil, "keep", "reverted").Countdown(3e9)
 	require.NotNil(t, c.Start())
 	assert.Equal(t, Outcome{}, c.Update(secondMsg{NewConfirm("", nil, "", "")}))
-	assert.Contains(t, ansi.Strip(c.Render(60, 10, plain)), "taken back in  3 s")
+	assert.Contains(t, ansi.Strip(c.Render(60, 10, plain)), "reverted in  3 s")
 	assert.NotNil(t, c.Update(secondMsg{c}).Cmd)
 	assert.NotNil(t, c.Update(secondMsg{c}).Cmd)
-	assert.Equal(t, canceled, c.Update(secondMsg{c}))
+	assert.Equal(t, Outcome{Done: true, Canceled: true, Expired: true}, c.Update(secondMsg{c}))
 }
 
 func TestOverlayFitsEveryScreen(t *testing.T) {

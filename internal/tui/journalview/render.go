@@ -1,14 +1,14 @@
 package journalview
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
-	"piton/internal/tune"
 )
 
 // widths are those of the columns, 0 for one that is left out.
@@ -75,14 +75,22 @@ func (v *View) head(width int, th *theme.Theme) []string {
 		}
 	}
 	out := []string{r.Render(th, width)}
-	for i, d := range v.damage {
-		if i == maxDamage {
-			out = append(out, th.Warn.Render(fmt.Sprintf(" and %d more damaged lines", len(v.damage)-i)))
-			break
-		}
-		for _, l := range rows.Wrap(th, d.Error(), width-1) {
+	warn := func(text string) {
+		for _, l := range rows.Wrap(th, text, width-1) {
 			out = append(out, " "+th.Warn.Render(l))
 		}
+	}
+	for _, e := range v.entries {
+		if g, guarded := v.guards[e.ID]; guarded && g.Words() != "" {
+			warn(g.Words())
+		}
+	}
+	for i, d := range v.damage {
+		if i == maxDamage {
+			warn(fmt.Sprintf("and %d more damaged lines", len(v.damage)-i))
+			break
+		}
+		warn(d.Error())
 	}
 	return out
 }
@@ -140,7 +148,8 @@ func (v *View) entryRow(e entry, w widths, th *theme.Theme) rows.Row {
 	if v.tagged[e.ID] {
 		style, mark = th.Tagged, th.Tag
 	}
-	if e.state.kind == undone || e.state.kind == gone || e.state.kind == pastBoot || e.state.kind == failed {
+	switch e.state.kind {
+	case undone, gone, pastBoot, failed, foreign:
 		style = th.Dim
 	}
 	r.Add(th.Tagged, mark)
@@ -154,22 +163,36 @@ func (v *View) entryRow(e entry, w widths, th *theme.Theme) rows.Row {
 	cell(e.Time.Local().Format(w.format), w.when)
 	cell(e.User, w.who)
 	cell(what(e.Changes), w.what)
-	cell(change(e.Changes), w.change)
+	cell(fromTo(e.Changes), w.change)
 	r.Add(th.Text, "  ")
 	r.Add(stateStyle(e.state.kind, th), e.state.text)
 	if !e.Finished && e.state.kind != pastBoot {
 		r.Add(th.Warn, " (interrupted)")
 	}
+	if g, guarded := v.guards[e.ID]; guarded {
+		r.Add(th.Warn, "; "+guardWords(g))
+	}
 	return r
 }
 
+// guardWords says how an entry stands that a guard is to revert.
+func guardWords(g change.GuardState) string {
+	switch {
+	case g.Lost:
+		return "guard lost"
+	case g.Stopped:
+		return "guard stopped"
+	}
+	return fmt.Sprintf("reverted in %d s unless kept", int(g.Left.Seconds()))
+}
+
 // what names the attributes and the tasks of some changes.
-func what(changes []tune.Change) string {
+func what(changes []change.Change) string {
 	if len(changes) == 0 {
 		return ""
 	}
 	text := ""
-	seen := map[tune.Attribute]bool{}
+	seen := map[attr.Attribute]bool{}
 	for _, c := range changes {
 		if !seen[c.Attribute] {
 			seen[c.Attribute] = true
@@ -182,24 +205,26 @@ func what(changes []tune.Change) string {
 	return text + " of " + dialog.Who(changes)
 }
 
-// change is "0-7 → 5" when that is so of every change.
-func change(changes []tune.Change) string {
+// fromTo is "0-7 → 5" when that is so of every change.
+func fromTo(changes []change.Change) string {
 	if len(changes) == 0 {
 		return ""
 	}
-	before, after := changes[0].Before, changes[0].After
+	const several = "several"
+	first := changes[0]
+	before, after := dialog.OrNone(first.Before), dialog.OrNone(first.After)
 	for _, c := range changes {
-		if c.Attribute != changes[0].Attribute {
-			return "several"
+		if c.Attribute != first.Attribute {
+			return several
 		}
-		if c.Before != before {
-			before = "several"
+		if !c.Attribute.Alike(c.Before, first.Before) {
+			before = several
 		}
-		if c.After != after {
-			after = "several"
+		if !c.Attribute.Alike(c.After, first.After) {
+			after = several
 		}
 	}
-	return cmp.Or(before, "none") + " → " + cmp.Or(after, "none")
+	return before + " → " + after
 }
 
 func stateStyle(k kind, th *theme.Theme) theme.Style {
@@ -229,11 +254,11 @@ func commandRow(e entry, w widths, th *theme.Theme) rows.Row {
 	return r
 }
 
-func changeRow(e entry, c tune.Change, w widths, th *theme.Theme) rows.Row {
+func changeRow(e entry, c change.Change, w widths, th *theme.Theme) rows.Row {
 	var r rows.Row
 	r.Add(th.Text, indent(w))
-	if c.Path != "" {
-		r.Left(th, th.Text, c.Object(), 7+2+15)
+	if c.IsFile() {
+		r.Left(th, th.Text, c.Object.Object(), 7+2+15)
 	} else {
 		r.Right(th, th.Text, fmt.Sprint(c.TID), 7)
 		r.Add(th.Text, "  ")
@@ -241,17 +266,17 @@ func changeRow(e entry, c tune.Change, w widths, th *theme.Theme) rows.Row {
 	}
 	r.Add(th.Text, "  ")
 	attribute := string(c.Attribute)
-	if c.Path != "" {
+	if c.IsFile() {
 		attribute = c.Attribute.Title()
 	}
 	r.Left(th, th.Dim, attribute, 8)
 	r.Add(th.Text, "  ")
-	r.Left(th, th.Text, change([]tune.Change{c}), max(w.change, 14))
+	r.Left(th, th.Text, fromTo([]change.Change{c}), max(w.change, 14))
 	r.Add(th.Text, "  ")
-	st, looked := e.state.changes[key{c.TID, c.Path, c.Attribute}]
+	st, looked := e.state.changes[c.Key()]
 	switch {
-	case c.Status == tune.Failed || c.Status == tune.Refused:
-		r.Add(th.Bad, string(c.Status)+": "+reason(c))
+	case c.Status == attr.Failed || c.Status == attr.Refused:
+		r.Add(th.Bad, string(c.Status)+": "+c.Why())
 	case looked && st.why != "":
 		r.Add(stateStyle(st.kind, th), st.why)
 	case looked:
@@ -260,11 +285,4 @@ func changeRow(e entry, c tune.Change, w widths, th *theme.Theme) rows.Row {
 		r.Add(th.Dim, string(c.Status))
 	}
 	return r
-}
-
-func reason(c tune.Change) string {
-	if c.Reason == "" && c.Err != nil {
-		return c.Err.Error()
-	}
-	return c.Reason
 }

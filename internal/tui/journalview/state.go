@@ -2,13 +2,12 @@ package journalview
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
-	"piton/internal/kernel"
-	"piton/internal/tune"
+	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 // kind is what has become of an entry or of a change.
@@ -22,8 +21,9 @@ const (
 	gone    // the tasks have ended
 	undone
 	pastBoot
-	anUndo // the entry is itself an undo
-	failed // nothing was changed
+	anUndo  // the entry is itself an undo
+	failed  // nothing was changed
+	foreign // made in another namespace
 )
 
 // words of the kinds, as the state column has them.
@@ -36,14 +36,7 @@ var words = [...]string{
 type state struct {
 	kind    kind
 	text    string
-	changes map[key]changeState // of an entry that was looked at
-}
-
-// key names a change within an entry.
-type key struct {
-	tid       kernel.TID
-	path      string
-	attribute tune.Attribute
+	changes map[attr.Key]changeState // of an entry that was looked at
 }
 
 type changeState struct {
@@ -53,7 +46,7 @@ type changeState struct {
 
 // plainState is what the entry itself tells; before is what was found out about
 // it earlier, kept until it is looked at again.
-func plainState(e tune.Entry, before state) state {
+func plainState(e change.Entry, before state) state {
 	switch {
 	case len(e.Undoes) > 0:
 		return state{kind: anUndo, text: undoText(e.Undoes)}
@@ -61,7 +54,9 @@ func plainState(e tune.Entry, before state) state {
 		return state{kind: undone, text: words[undone]}
 	case e.PastBoot:
 		return state{kind: pastBoot, text: words[pastBoot]}
-	case e.Finished && !changed(e):
+	case e.Foreign != "":
+		return state{kind: foreign, text: fmt.Sprintf("made in another %s namespace", e.Foreign)}
+	case e.ChangedNothing():
 		return state{kind: failed, text: words[failed]}
 	}
 	return before
@@ -72,17 +67,6 @@ func undoText(ids []uint64) string {
 		return fmt.Sprintf("undo of %d", ids[0])
 	}
 	return fmt.Sprintf("undo of %d entries", len(ids))
-}
-
-// changed reports whether the entry changed anything, or may have: piton ended
-// before it could say.
-func changed(e tune.Entry) bool {
-	for _, c := range e.Changes {
-		if c.Status == tune.Done || c.Status == tune.Planned || c.Taken {
-			return true
-		}
-	}
-	return false
 }
 
 // maxChecked bounds how many entries are looked at, the newest first: each means
@@ -110,7 +94,7 @@ func (v *View) check() tea.Cmd {
 	return func() tea.Msg {
 		out := map[uint64]state{}
 		for _, id := range ids {
-			plan, err := checker.PlanUndo(context.Background(), tune.UndoRequest{IDs: []uint64{id}})
+			plan, err := checker.PlanUndo(context.Background(), change.UndoRequest{IDs: []uint64{id}})
 			if err == nil {
 				out[id] = judge(plan)
 			}
@@ -120,12 +104,12 @@ func (v *View) check() tea.Cmd {
 }
 
 // judge reads what would be undone as what is still in force.
-func judge(plan tune.Plan) state {
-	s := state{changes: map[key]changeState{}}
+func judge(plan change.Plan) state {
+	s := state{changes: map[attr.Key]changeState{}}
 	count := map[kind]int{}
 	for _, c := range plan.Changes {
 		st := judgeChange(c)
-		s.changes[key{c.TID, c.Path, c.Attribute}] = st
+		s.changes[c.Key()] = st
 		count[st.kind]++
 	}
 	n := len(plan.Changes)
@@ -150,13 +134,13 @@ func judge(plan tune.Plan) state {
 	return s
 }
 
-func judgeChange(c tune.Change) changeState {
+func judgeChange(c change.Change) changeState {
 	switch {
-	case errors.Is(c.Err, tune.ErrGone):
+	case c.Gone():
 		return changeState{gone, ""}
-	case c.Status == tune.Planned:
+	case c.Status == attr.Planned:
 		return changeState{inForce, ""}
-	case c.Status == tune.Unchanged:
+	case c.Status == attr.Unchanged:
 		return changeState{undone, ""}
 	}
 	return changeState{drifted, c.Reason}

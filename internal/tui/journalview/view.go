@@ -12,19 +12,20 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/change"
+	"piton/internal/change/journal"
 	"piton/internal/tui/rows"
-	"piton/internal/tune"
 )
 
-// Journal is where changes are recorded; tune.Journal is the real one.
+// Journal is where changes are recorded; journal.Journal is the real one.
 type Journal interface {
-	Entries() ([]tune.Entry, []tune.Damage, error)
+	Entries() ([]change.Entry, []journal.Damage, error)
 }
 
 // Checker finds out what undoing would do, and so what is still in force;
-// tune.Tuner is the real one.
+// change.Tuner is the real one.
 type Checker interface {
-	PlanUndo(ctx context.Context, q tune.UndoRequest) (tune.Plan, error)
+	PlanUndo(ctx context.Context, q change.UndoRequest) (change.Plan, error)
 }
 
 // Options is what the view works with.
@@ -32,7 +33,7 @@ type Options struct {
 	Journal Journal // nil: nothing is recorded
 	Checker Checker
 	// Undo plans what is asked for, lets the user confirm it, and does it.
-	Undo     func(tune.UndoRequest) tea.Cmd
+	Undo     func(change.UndoRequest) tea.Cmd
 	ReadOnly bool // nothing may be changed, nor undone
 }
 
@@ -41,18 +42,19 @@ type View struct {
 	o       Options
 	serial  int // of the last reading
 	entries []entry
-	damage  []tune.Damage
+	damage  []journal.Damage
 	err     error
 	read    bool // an answer has come
 	list    rows.Scroll
 	lines   []place
 	open    map[uint64]bool // entries whose changes are shown
 	tagged  map[uint64]bool
+	guards  map[uint64]change.GuardState // by entry
 }
 
 // entry is one entry with what has become of it.
 type entry struct {
-	tune.Entry
+	change.Entry
 	state state
 }
 
@@ -72,11 +74,19 @@ func New(o Options) *View {
 	return &View{o: o, open: map[uint64]bool{}, tagged: map[uint64]bool{}}
 }
 
+// SetGuards shows the guards that have not decided.
+func (v *View) SetGuards(guards []change.GuardState) {
+	v.guards = map[uint64]change.GuardState{}
+	for _, g := range guards {
+		v.guards[g.Entry] = g
+	}
+}
+
 // entriesMsg is the journal as it was read.
 type entriesMsg struct {
 	serial  int
-	entries []tune.Entry
-	damage  []tune.Damage
+	entries []change.Entry
+	damage  []journal.Damage
 	err     error
 }
 
@@ -86,9 +96,9 @@ func (v *View) Open() tea.Cmd {
 		return nil
 	}
 	v.serial++
-	serial, journal := v.serial, v.o.Journal
+	serial, from := v.serial, v.o.Journal
 	return func() tea.Msg {
-		entries, damage, err := journal.Entries()
+		entries, damage, err := from.Entries()
 		return entriesMsg{serial, entries, damage, err}
 	}
 }
@@ -179,7 +189,7 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	case "z", "u":
 		return true, v.undo()
 	case "A":
-		return true, v.o.Undo(tune.UndoRequest{All: true})
+		return true, v.o.Undo(change.UndoRequest{All: true})
 	case "r":
 		return true, v.Open()
 	default:
@@ -234,5 +244,5 @@ func (v *View) undo() tea.Cmd {
 		ids = []uint64{e.ID}
 	}
 	clear(v.tagged)
-	return v.o.Undo(tune.UndoRequest{IDs: ids})
+	return v.o.Undo(change.UndoRequest{IDs: ids})
 }

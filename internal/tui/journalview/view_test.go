@@ -12,10 +12,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
-	"piton/internal/tune"
 )
 
 var plain = theme.New(theme.Options{})
@@ -41,25 +44,25 @@ func stroke(name string) tea.KeyPressMsg {
 
 // fake is a journal and what has become of its entries.
 type fake struct {
-	entries []tune.Entry
-	damage  []tune.Damage
+	entries []change.Entry
+	damage  []journal.Damage
 	err     error
-	plans   map[uint64]tune.Plan
-	asked   []tune.UndoRequest
+	plans   map[uint64]change.Plan
+	asked   []change.UndoRequest
 }
 
-func (f *fake) Entries() ([]tune.Entry, []tune.Damage, error) { return f.entries, f.damage, f.err }
+func (f *fake) Entries() ([]change.Entry, []journal.Damage, error) { return f.entries, f.damage, f.err }
 
-func (f *fake) PlanUndo(_ context.Context, q tune.UndoRequest) (tune.Plan, error) {
+func (f *fake) PlanUndo(_ context.Context, q change.UndoRequest) (change.Plan, error) {
 	p, ok := f.plans[q.IDs[0]]
 	if !ok {
-		return tune.Plan{}, fmt.Errorf("there is no entry %d", q.IDs[0])
+		return change.Plan{}, fmt.Errorf("there is no entry %d", q.IDs[0])
 	}
 	return p, nil
 }
 
 func (f *fake) view() *View {
-	v := New(Options{Journal: f, Checker: f, Undo: func(q tune.UndoRequest) tea.Cmd { f.asked = append(f.asked, q); return nil }})
+	v := New(Options{Journal: f, Checker: f, Undo: func(q change.UndoRequest) tea.Cmd { f.asked = append(f.asked, q); return nil }})
 	run(v, v.Open())
 	return v
 }
@@ -80,8 +83,8 @@ func press(v *View, keys string) {
 
 func text(v *View, w, h int) string { return ansi.Strip(v.Render(w, h, plain)) }
 
-func made(id uint64, threads int, c tune.Change) tune.Entry {
-	e := tune.Entry{ID: id, Time: time.Date(2026, 11, 20, 14, int(id), 0, 0, time.UTC), User: "root", Command: "pin by key",
+func made(id uint64, threads int, c change.Change) change.Entry {
+	e := change.Entry{ID: id, Time: time.Date(2026, 11, 20, 14, int(id), 0, 0, time.UTC), User: "root", Command: "pin by key",
 		Reason: "least-loaded: cpu 5: 99 % of a CPU expected", Finished: true}
 	for i := range threads {
 		c.TID = c.PID + kernel.TID(i)
@@ -90,11 +93,11 @@ func made(id uint64, threads int, c tune.Change) tune.Entry {
 	return e
 }
 
-func planOf(e tune.Entry, change func(i int, c *tune.Change)) tune.Plan {
-	p := tune.Plan{}
+func planOf(e change.Entry, edit func(i int, c *change.Change)) change.Plan {
+	p := change.Plan{}
 	for i, c := range e.Changes {
-		c.Status = tune.Planned
-		change(i, &c)
+		c.Status = attr.Planned
+		edit(i, &c)
 		p.Changes = append(p.Changes, c)
 	}
 	return p
@@ -102,29 +105,32 @@ func planOf(e tune.Entry, change func(i int, c *tune.Change)) tune.Plan {
 
 // sample has an entry in every state.
 func sample() *fake {
-	pin := tune.Change{PID: 3641, Comm: "nqueens", Attribute: tune.Affinity, Before: "0-7", After: "5", Status: tune.Done}
-	nice := tune.Change{PID: 900, Comm: "backup", Attribute: tune.Nice, Before: "0", After: "10", Status: tune.Done}
-	fifo := tune.Change{PID: 77, Comm: "jackd", Attribute: tune.Policy, Before: "OTHER", After: "FIFO:10,reset-on-fork", Status: tune.Done}
-	f := &fake{plans: map[uint64]tune.Plan{}, damage: []tune.Damage{{Line: 3, Err: errors.New("unexpected end of JSON input")}}}
-	e := []tune.Entry{made(1, 1, pin), made(2, 1, nice), made(3, 4, pin), made(4, 3, nice), made(5, 1, fifo), made(6, 1, fifo), made(7, 1, nice), made(8, 1, pin), made(9, 2, pin)}
+	pin := change.Change{Object: attr.Object{PID: 3641, Comm: "nqueens"}, Attribute: attr.Affinity, Before: cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), After: cpuset.Of(5), Status: attr.Done}
+	nice := change.Change{Object: attr.Object{PID: 900, Comm: "backup"}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(10), Status: attr.Done}
+	fifo := change.Change{Object: attr.Object{PID: 77, Comm: "jackd"}, Attribute: attr.Policy, Before: attr.PolicyValue{}, After: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10, ResetOnFork: true}, Status: attr.Done}
+	f := &fake{plans: map[uint64]change.Plan{}, damage: []journal.Damage{{Line: 3, Err: errors.New("unexpected end of JSON input")}}}
+	e := []change.Entry{made(1, 1, pin), made(2, 1, nice), made(3, 4, pin), made(4, 3, nice), made(5, 1, fifo), made(6, 1, fifo), made(7, 1, nice), made(8, 1, pin), made(9, 2, pin)}
 	e[0].PastBoot, e[1].Undone = true, true
 	e[5].Undoes = []uint64{2}
-	e[6].Changes[0].Status, e[6].Changes[0].Reason = tune.Failed, "more rights are needed: CAP_SYS_NICE"
+	e[6].Changes[0].Status, e[6].Changes[0].Reason = attr.Failed, "more rights are needed: CAP_SYS_NICE"
 	e[6].User = "balu (sudo)"
 	e[8].Finished = false
-	e[8].Changes[1].PID, e[8].Changes[1].TID, e[8].Changes[1].Before = 4000, 4000, "0-3"
+	e[8].Changes[1].PID, e[8].Changes[1].TID, e[8].Changes[1].Before = 4000, 4000, cpuset.Of(0, 1, 2, 3)
 	f.entries = e
-	f.plans[3] = planOf(e[2], func(i int, c *tune.Change) {
+	f.plans[3] = planOf(e[2], func(i int, c *change.Change) {
 		if i == 3 {
-			c.Status, c.Reason = tune.Refused, "somebody else has changed it since: piton left 5 and it is 0-7 now; left alone unless forced"
+			c.Status, c.Reason = attr.Refused, "somebody else has changed it since: piton left 5 and it is 0-7 now; left alone unless forced"
 		}
 	})
-	f.plans[4] = planOf(e[3], func(_ int, c *tune.Change) {
-		c.Status, c.Err = tune.Unchanged, fmt.Errorf("%d: %w", c.TID, tune.ErrGone)
+	f.plans[4] = planOf(e[3], func(_ int, c *change.Change) {
+		c.Status, c.Err = attr.Unchanged, fmt.Errorf("%d: %w", c.TID, attr.ErrGone)
 	})
-	f.plans[5] = planOf(e[4], func(_ int, c *tune.Change) { c.Status = tune.Refused; c.Reason = "somebody else has changed it since" })
-	f.plans[8] = planOf(e[7], func(_ int, c *tune.Change) { c.Status = tune.Unchanged })
-	f.plans[9] = planOf(e[8], func(int, *tune.Change) {})
+	f.plans[5] = planOf(e[4], func(_ int, c *change.Change) {
+		c.Status = attr.Refused
+		c.Reason = "somebody else has changed it since"
+	})
+	f.plans[8] = planOf(e[7], func(_ int, c *change.Change) { c.Status = attr.Unchanged })
+	f.plans[9] = planOf(e[8], func(int, *change.Change) {})
 	return f
 }
 
@@ -141,12 +147,35 @@ func TestStates(t *testing.T) {
 	assert.Contains(t, text(v, 120, 30), "journal line 3 is damaged")
 }
 
+func TestEntriesOfOtherNamespaces(t *testing.T) {
+	f := sample()
+	f.entries[8].Foreign = "PID"
+	v := f.view()
+	assert.Contains(t, text(v, 160, 30), "made in another PID namespace")
+	assert.Contains(t, text(v, 160, 30), "9 entries, 1 in force")
+}
+
+func TestGuardsOfEntries(t *testing.T) {
+	v := sample().view()
+	for want, g := range map[string]change.GuardState{
+		"in force; reverted in 12 s unless kept": {Entry: 9, Left: 12900 * time.Millisecond},
+		"in force; guard lost":                   {Entry: 9, Lost: true},
+		"in force; guard stopped":                {Entry: 9, Stopped: true, PID: 471},
+	} {
+		v.SetGuards([]change.GuardState{g})
+		assert.Contains(t, strings.ReplaceAll(text(v, 220, 30), " (interrupted)", ""), want)
+		assert.Contains(t, text(v, 220, 30), g.Words(), "what to do")
+	}
+	v.SetGuards(nil)
+	assert.NotContains(t, text(v, 220, 30), "guard")
+}
+
 func TestUndoOneSomeAll(t *testing.T) {
 	f := sample()
 	v := f.view()
 	press(v, "z down u")
 	press(v, "g space down space z A U")
-	assert.Equal(t, []tune.UndoRequest{{IDs: []uint64{9}}, {IDs: []uint64{8}}, {IDs: []uint64{9, 7}}, {All: true}}, f.asked)
+	assert.Equal(t, []change.UndoRequest{{IDs: []uint64{9}}, {IDs: []uint64{8}}, {IDs: []uint64{9, 7}}, {All: true}}, f.asked)
 	press(v, "space")
 	assert.Contains(t, text(v, 120, 30), "1 tagged")
 	press(v, "U")
@@ -222,14 +251,14 @@ func TestLooks(t *testing.T) {
 }
 
 func TestFilesOfTheKernel(t *testing.T) {
-	line := func(n string) tune.Change {
-		return tune.Change{Attribute: tune.IRQAffinity, Path: "/proc/irq/" + n + "/smp_affinity_list", Name: "irq " + n + " (eth0)",
-			Before: "0-3", After: "2", Status: tune.Done}
+	line := func(n string) change.Change {
+		return change.Change{Object: attr.Object{Path: "/proc/irq/" + n + "/smp_affinity_list", Name: "irq " + n + " (eth0)"},
+			Attribute: attr.IRQAffinity, Before: cpuset.Of(0, 1, 2, 3), After: cpuset.Of(2), Status: attr.Done}
 	}
-	e := tune.Entry{ID: 1, User: "root", Finished: true, Changes: []tune.Change{line("24"), line("25")}}
-	f := &fake{entries: []tune.Entry{e}, plans: map[uint64]tune.Plan{1: planOf(e, func(i int, c *tune.Change) {
+	e := change.Entry{ID: 1, User: "root", Finished: true, Changes: []change.Change{line("24"), line("25")}}
+	f := &fake{entries: []change.Entry{e}, plans: map[uint64]change.Plan{1: planOf(e, func(i int, c *change.Change) {
 		if i == 1 {
-			c.Status, c.Reason = tune.Refused, "irqbalance was here"
+			c.Status, c.Reason = attr.Refused, "irqbalance was here"
 		}
 	})}}
 	v := f.view()

@@ -14,9 +14,9 @@ type execMsg struct {
 	done func(error) tea.Msg
 }
 
-// Exec returns a command that gives the terminal to c, takes it back when c has
-// ended, and then delivers what done makes of its error. ^C meanwhile is for c
-// alone.
+// Exec returns a command that gives the terminal to c until it has ended, and then
+// delivers what done makes of its error. Streams that c has already stay as they are.
+// ^C meanwhile is for c alone.
 func Exec(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd {
 	return func() tea.Msg { return execMsg{c, done} }
 }
@@ -29,13 +29,25 @@ type outside struct {
 }
 
 // SetStdin gives it the terminal.
-func (o *outside) SetStdin(io.Reader) { o.Stdin = o.root.term.in }
+func (o *outside) SetStdin(io.Reader) {
+	if o.Stdin == nil {
+		o.Stdin = o.root.term.in
+	}
+}
 
 // SetStdout gives it the terminal.
-func (o *outside) SetStdout(io.Writer) { o.Stdout = o.root.term.out }
+func (o *outside) SetStdout(io.Writer) {
+	if o.Stdout == nil {
+		o.Stdout = o.root.term.out
+	}
+}
 
 // SetStderr gives it the terminal too: its questions must be seen.
-func (o *outside) SetStderr(io.Writer) { o.Stderr = o.root.term.out }
+func (o *outside) SetStderr(io.Writer) {
+	if o.Stderr == nil {
+		o.Stderr = o.root.term.out
+	}
+}
 
 // Run runs it and waits for its end.
 func (o *outside) Run() error {

@@ -1,0 +1,243 @@
+// Package attr is what piton can change: one attribute, one file, with its typed
+// value, how it is written on the command line and in the journal, how it is read
+// and set, what its refusal means and what to warn of. The table is in table.go;
+// a new attribute is one file and one line there.
+//
+// It plans nothing and records nothing: internal/change does. Start at Change.
+package attr
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"piton/internal/kernel"
+)
+
+// Attribute names what a Change changes; the names are those of JSON, flags and
+// the journal.
+type Attribute string
+
+// Value is a value of an attribute. String is its notation in JSON, in the journal
+// and on the command line; Attribute.Parse reads it.
+type Value interface{ String() string }
+
+// Text is the notation of a value, "" for one that is not known.
+func Text(v Value) string {
+	if v == nil {
+		return ""
+	}
+	return v.String()
+}
+
+// Opaque is a value of an attribute that this piton does not know.
+type Opaque string
+
+func (o Opaque) String() string { return string(o) }
+
+// Setting is an attribute with the value that is asked for.
+type Setting struct {
+	Attribute Attribute
+	Value     Value
+}
+
+// spec is what the table says of one attribute. Functions that are nil stand for
+// what is usual.
+type spec struct {
+	title   string                // in a sentence: "nice value"
+	noun    [2]string             // of a file: one object, several
+	path    func() *regexp.Regexp // of a file's whole path; nil: it is a task's
+	process bool                  // the whole process's, read and set by its first thread
+	cpus    bool                  // the value is a cpuset.Set
+
+	parse func(text string) (Value, error) // errors are UsageErrors
+	read  func(m *Machine, o Object) (Value, error)
+	write func(w Write) error
+	// prepare makes of the wish c.After the value that this object gets, knowing
+	// c.Before, or refuses it.
+	prepare func(v *View, k Task, c *Change)
+	// alike reports whether two values come to the same; nil = they read the same.
+	alike func(a, b Value) bool
+	// adjusted recognises a value that the kernel made of c.After, now, and says why
+	// in c.Reason.
+	adjusted func(m *Machine, c *Change, now Value) bool
+	// explain says in words why err came of c; "" leaves it to what is usual.
+	explain func(m *Machine, c Change, err error) string
+	// absent says that this kernel lacks the attribute; "" when err is about something else.
+	absent func(m *Machine, c Change, err error) string
+	// caution warns of what a planned change does.
+	caution func(v *View, c Change)
+	// words is the value as a sentence has it, "CPUs 0-3"; nil = attribute and value.
+	words func(v Value) string
+	// setBy names what else sets it: daemons, and directives of systemd's units.
+	setBy []string
+	// Command is how the command line offers it; nil: by a command of its own.
+	command *Command
+}
+
+// Command is how an attribute of tasks is offered on the command line: as a flag
+// of piton --headless and piton run, and as a command that takes targets and a value.
+type Command struct {
+	Flag, Usage                           string // "nice", "nice `VALUE`, -20 (first) to 19 (last)"
+	Verb, Use, What, Short, Long, Example string
+}
+
+// Title is what a sentence calls the attribute: "affinity of irq 24".
+func (a Attribute) Title() string {
+	if title := a.spec().title; title != "" {
+		return title
+	}
+	return strings.ReplaceAll(string(a), "-", " ")
+}
+
+// Command returns how the command line offers the attribute; nil if it does not.
+func (a Attribute) Command() *Command { return a.spec().command }
+
+// Known reports whether this piton knows the attribute.
+func (a Attribute) Known() bool { _, ok := table[a]; return ok }
+
+// OfProcess reports whether the attribute is a whole process's and not its threads'.
+func (a Attribute) OfProcess() bool { return a.spec().process }
+
+// OfFile reports whether the attribute is one of a file of the kernel.
+func (a Attribute) OfFile() bool { return a.spec().path != nil }
+
+// Parse reads a value as people type it and as Value.String writes it. Errors are
+// UsageErrors.
+func (a Attribute) Parse(text string) (Value, error) {
+	return a.spec().parse(text)
+}
+
+// Alike reports whether two values of the attribute come to the same.
+func (a Attribute) Alike(x, y Value) bool {
+	switch same := a.spec().alike; {
+	case x == nil || y == nil:
+		return x == nil && y == nil
+	case same != nil:
+		return same(x, y)
+	}
+	return x.String() == y.String()
+}
+
+// Words is the attribute with a value as a sentence has it: "nice 5", "CPUs 0-3".
+func (a Attribute) Words(v Value) string {
+	if words := a.spec().words; words != nil && v != nil {
+		return words(v)
+	}
+	return string(a) + " " + Text(v)
+}
+
+// spec is the attribute's line of the table. One that only a later piton knows can
+// neither be read nor set.
+func (a Attribute) spec() *spec {
+	if s, ok := table[a]; ok {
+		return s
+	}
+	unknown := Usagef("this piton does not know the attribute %q", string(a))
+	return &spec{
+		parse: func(string) (Value, error) { return nil, unknown },
+		read:  func(*Machine, Object) (Value, error) { return nil, unknown },
+		write: func(Write) error { return unknown },
+	}
+}
+
+// Object is what an attribute is of: a thread, or a file of the kernel.
+type Object struct {
+	PID, TID   kernel.TID // of a thread; 0 for a file
+	StartTicks uint64     // of the thread, USER_HZ since boot
+	Comm       string     // of a file: what tells its object from a later one, an IRQ's handlers
+	Path       string     // of a file, "/proc/irq/24/smp_affinity_list"; "" for a task
+	Name       string     // of a file, as users know it: "irq 24 (virtio0-input.0)"
+}
+
+// IsFile reports whether the object is a file of the kernel and not a task.
+func (o Object) IsFile() bool { return o.Path != "" }
+
+// Object is what a sentence calls it: "irq 24 (virtio0-input.0)", "tid 3641".
+func (o Object) Object() string {
+	switch {
+	case o.Name != "":
+		return o.Name
+	case o.IsFile():
+		return o.Path
+	}
+	return fmt.Sprintf("tid %d", o.TID)
+}
+
+// ID names a task for good, so far as /proc can.
+type ID struct {
+	TID        kernel.TID
+	StartTicks uint64
+}
+
+// Key names one attribute of one object.
+type Key struct {
+	ID
+	Attribute Attribute
+	Path      string
+}
+
+// Task is one thread as it was when it was looked at.
+type Task struct {
+	PID, TID   kernel.TID
+	StartTicks uint64
+	Comm       string
+	State      byte
+	Flags      uint32 // PF_* of include/linux/sched.h
+}
+
+// ID returns the task's.
+func (k Task) ID() ID { return ID{k.TID, k.StartTicks} }
+
+// Object is the task as what an attribute is of.
+func (k Task) Object() Object {
+	return Object{PID: k.PID, TID: k.TID, StartTicks: k.StartTicks, Comm: k.Comm}
+}
+
+// Ended reports whether the task is a zombie or has been reaped.
+func (k Task) Ended() bool { return k.State == 'Z' || k.State == 'X' }
+
+// IsKernel reports whether it is a kernel thread.
+func (k Task) IsKernel() bool { return k.Flags&flagKernelThread != 0 }
+
+const (
+	flagKernelThread  = 0x00200000 // PF_KTHREAD
+	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
+)
+
+// Write is one value on its way to the kernel.
+type Write struct {
+	*Machine
+	Task   kernel.Task // of a task
+	Files  kernel.SettingsWriter
+	Change Change
+}
+
+// Set gives the change's attribute the value After.
+func (w Write) Set() error {
+	if s := w.Change.Attribute.spec(); s.path == nil && !w.Change.IsFile() {
+		return s.write(w)
+	}
+	if err := checkPath(w.Change.Attribute, w.Change.Path); err != nil {
+		return err
+	}
+	return w.Files.WriteSetting(w.Change.Path, encode(w.Change.Attribute, w.Change.After)+"\n")
+}
+
+// Read returns the value that an attribute of an object has now.
+func (m *Machine) Read(a Attribute, o Object) (Value, error) {
+	if s := a.spec(); s.path == nil && !o.IsFile() {
+		return s.read(m, o)
+	}
+	if err := checkPath(a, o.Path); err != nil {
+		return nil, err
+	}
+	text, err := m.Files.ReadSetting(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	return decode(a, text)
+}
+
+// Movable reports whether the kernel lets its affinity be set at all.
+func (k Task) Movable() bool { return k.Flags&flagNoSetAffinity == 0 }

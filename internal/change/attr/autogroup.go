@@ -1,0 +1,75 @@
+package attr
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"piton/internal/kernel"
+)
+
+// Autogroup is the nice value of the session that a process is in, a NiceValue
+// (sched(7), "The autogroup feature").
+const Autogroup Attribute = "autogroup"
+
+var autogroup = spec{
+	title: "autogroup nice", process: true, parse: nice.parse,
+	read: func(m *Machine, o Object) (Value, error) {
+		name, n, err := m.Proc.Autogroup(o.PID)
+		if err == nil && name == "" {
+			err = markedError{errors.New("it is in no autogroup: it belongs to no session that was started while autogroup was on"), ErrNotSupported}
+		}
+		return NiceValue(n), err
+	},
+	write: func(w Write) error { return w.Task.WriteFile("autogroup", w.Change.After.String()+"\n") },
+	// One process stands for its whole session.
+	prepare: func(v *View, k Task, c *Change) {
+		name, _, err := v.Proc.Autogroup(k.PID)
+		if other, seen := v.sessions[name]; err == nil && seen && other != k.PID {
+			c.After, c.Status, c.Reason = c.Before, Unchanged, fmt.Sprintf("it is in the session of %d", other)
+			return
+		}
+		v.sessions[name] = k.PID
+	},
+	explain: func(m *Machine, c Change, err error) string {
+		switch {
+		case errors.Is(err, syscall.EAGAIN):
+			return "the kernel takes one such change in a tenth of a second from ordinary users: try again"
+		case m.lacksRights(c, err):
+			return "lowering the nice value of a session needs CAP_SYS_NICE: " + m.remedy()
+		case errors.Is(err, syscall.ENOENT) && !errors.Is(err, ErrGone):
+			return "this kernel has no autogroup (CONFIG_SCHED_AUTOGROUP)"
+		}
+		return ""
+	},
+	setBy: []string{"ananicy"},
+}
+
+// SetAutogroup asks for the nice value of a session.
+func SetAutogroup(n NiceValue) Setting { return Setting{Autogroup, n} }
+
+// Autogrouped reports whether nice ranks the process within its session only:
+// autogroup is on, and the process is in no cpu cgroup of its own (sched(7)).
+func (m *Machine) Autogrouped(pid kernel.TID) bool {
+	if on, err := m.Proc.Sysctl("kernel/sched_autogroup_enabled"); err != nil || on == 0 {
+		return false
+	}
+	if name, _, err := m.Proc.Autogroup(pid); err != nil || name == "" {
+		return false
+	}
+	g, err := m.Cgroup(pid, "cpu")
+	if err != nil {
+		return true // no cpu cgroups at all
+	}
+	if !g.Unified {
+		return g.Path == "/"
+	}
+	for path := g.Path; path != "/"; path = filepath.Dir(path) {
+		if _, err := os.Stat(g.File(path, "cpu.weight")); err == nil {
+			return false
+		}
+	}
+	return true
+}

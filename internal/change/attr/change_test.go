@@ -1,0 +1,56 @@
+package attr
+
+import (
+	"encoding/json"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+)
+
+func TestChangeJSON(t *testing.T) {
+	c := Change{
+		Object: Object{PID: 10, TID: 11, Comm: "a\x1b"}, Attribute: Affinity, Before: cpuset.Of(0, 1), After: cpuset.Of(1),
+		Status: Failed, Err: syscall.EPERM, Reason: "why",
+	}
+	got, err := json.Marshal(c)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"type":"change","pid":10,"tid":11,"comm":"a\u001b","attribute":"affinity","before":"0-1","after":"1",
+		"status":"failed","error":"operation not permitted","reason":"why"}`, string(got))
+
+	got, err = json.Marshal(Change{Attribute: IRQAffinity, Object: Object{Path: "/proc/irq/24/x", Name: "irq 24"}})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"type":"change","object":"irq 24","path":"/proc/irq/24/x","attribute":"irq-affinity","before":"","after":"",
+		"status":"","error":"","reason":""}`, string(got))
+}
+
+// A change that was stored is what it was, but for its error, which is what it Is.
+func TestStoredChanges(t *testing.T) {
+	task, file := Object{PID: 10, TID: 11, StartTicks: 12, Comm: "x"}, Object{Path: "/proc/sys/kernel/panic", Name: "kernel.panic"}
+	for _, c := range []Change{
+		{Object: task, Attribute: Affinity, Before: cpuset.Of(0, 1), After: cpuset.Of(1), Status: Done, Reason: "why"},
+		{Object: task, Attribute: Slice, After: SliceValue(5e6), Status: Failed, Taken: true},
+		{Object: task, Attribute: Memory, Before: MemoryValue{Pages: Pages{0: 5, 1: 6}}, After: MemoryValue{Nodes: cpuset.Of(1)}, Status: Planned},
+		{Object: file, Attribute: Sysctl, Before: Line(""), After: Line("1 2"), Status: Done},
+		{Object: file, Attribute: "novel", Before: Opaque("a"), After: Opaque("b"), Status: Done},
+	} {
+		data, err := json.Marshal(Store(c))
+		require.NoError(t, err)
+		var stored Stored
+		require.NoError(t, json.Unmarshal(data, &stored))
+		again, err := stored.Change()
+		require.NoError(t, err)
+		assert.Equal(t, c, again)
+	}
+	c, err := Store(Change{Object: task, Attribute: Nice, Err: fmt.Errorf("set: %w", ErrGone)}).Change()
+	require.NoError(t, err)
+	assert.True(t, c.Gone())
+	assert.EqualError(t, c.Err, "set: "+ErrGone.Error())
+	_, err = Stored{Attribute: Nice, Before: "many"}.Change()
+	var usage UsageError
+	require.ErrorAs(t, err, &usage)
+}

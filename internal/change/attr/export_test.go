@@ -1,0 +1,24 @@
+package attr
+
+// What the tests of another package need of this one.
+const (
+	HowToGetRights = howToGetRights
+	HowAsRoot      = howAsRoot
+	ManyProcesses  = manyProcesses
+)
+
+var IrqbalanceWhy = daemons[0].why
+
+// Register adds an attribute of tasks to the table until undo is called.
+func Register(a Attribute, parse func(string) (Value, error), read func(Object) (Value, error), write func(Write) error) (undo func()) {
+	was := order
+	table[a] = &spec{
+		parse: parse, write: write,
+		read: func(_ *Machine, o Object) (Value, error) { return read(o) },
+	}
+	order = append(order[:len(order):len(order)], a)
+	return func() {
+		order = was
+		delete(table, a)
+	}
+}

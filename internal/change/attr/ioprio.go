@@ -1,0 +1,96 @@
+package attr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"piton/internal/kernel"
+)
+
+// IOPrio is the I/O priority of a thread, an IOPrioValue (ioprio_set(2)).
+const IOPrio Attribute = "ioprio"
+
+// IOPrioValue is "none", "real-time:0", "best-effort:4" or "idle".
+type IOPrioValue kernel.IOPrio
+
+var ioprio = spec{
+	title: "I/O priority",
+	parse: func(text string) (Value, error) {
+		p, err := ParseIOPrio(text)
+		return p, err
+	},
+	read: func(m *Machine, o Object) (Value, error) {
+		p, err := m.Sched.IOPrio(o.TID)
+		return IOPrioValue(p), err
+	},
+	write: func(w Write) error { return w.Task.SetIOPrio(kernel.IOPrio(w.Change.After.(IOPrioValue))) },
+	words: func(v Value) string { return "I/O priority " + v.String() },
+	explain: func(m *Machine, c Change, err error) string {
+		switch {
+		case m.lacksRights(c, err):
+			return fmt.Sprintf("I/O priority %s needs CAP_SYS_NICE: %s", Text(c.After), m.remedy())
+		case isPermission(err) && m.Has(kernel.CapSysNice):
+			return "the kernel refused although CAP_SYS_NICE is held; before Linux 5.14 real-time I/O priority needs CAP_SYS_ADMIN"
+		}
+		return ""
+	},
+	setBy: []string{"ananicy", "IOSchedulingClass", "IOSchedulingPriority"},
+	command: &Command{
+		Flag: "ioprio", Usage: "I/O priority `CLASS`[:LEVEL]: real-time, best-effort, idle, none",
+		Verb: "ionice", Use: "ionice TARGET… CLASS[:LEVEL]", What: "an I/O class", Short: "set the I/O priority",
+		Long:    "Set the I/O priority: real-time or best-effort with a level 0 (first) to 7 (last), idle, or none.",
+		Example: "  piton ionice 3641 best-effort:7\n  piton ionice backup idle",
+	},
+}
+
+// SetIOPrio asks for an I/O priority.
+func SetIOPrio(p kernel.IOPrio) Setting { return Setting{IOPrio, IOPrioValue(p)} }
+
+// defaultIOLevel is what a class without a level means, as for ionice(1).
+const defaultIOLevel = 4
+
+var ioClasses = map[string]kernel.IOClass{
+	"none": kernel.IONone, "0": kernel.IONone,
+	"real-time": kernel.IORealTime, "realtime": kernel.IORealTime, "rt": kernel.IORealTime, "1": kernel.IORealTime,
+	"best-effort": kernel.IOBestEffort, "be": kernel.IOBestEffort, "2": kernel.IOBestEffort,
+	"idle": kernel.IOIdle, "3": kernel.IOIdle,
+}
+
+func (p IOPrioValue) String() string {
+	switch p.Class {
+	case kernel.IORealTime:
+		return "real-time:" + strconv.Itoa(int(p.Level))
+	case kernel.IOBestEffort:
+		return "best-effort:" + strconv.Itoa(int(p.Level))
+	case kernel.IOIdle:
+		return "idle"
+	}
+	return "none"
+}
+
+// ParseIOPrio reads an I/O priority as people type it: "best-effort:4", "be:4",
+// "rt:0", "idle", "none", or ionice's class numbers, "2:4". A bare real-time or
+// best-effort means level 4. Errors are UsageErrors.
+func ParseIOPrio(text string) (IOPrioValue, error) {
+	name, level, hasLevel := strings.Cut(strings.TrimSpace(text), ":")
+	class, ok := ioClasses[strings.ToLower(name)]
+	if !ok {
+		return IOPrioValue{}, Usagef("I/O priority %q: the class must be real-time, best-effort, idle or none", text)
+	}
+	prio := IOPrioValue{Class: class}
+	leveled := class == kernel.IORealTime || class == kernel.IOBestEffort
+	switch {
+	case hasLevel && !leveled:
+		return IOPrioValue{}, Usagef("I/O priority %q: only real-time and best-effort take a level", text)
+	case hasLevel:
+		n, err := strconv.ParseInt(level, 10, 8)
+		if err != nil || n < 0 || n > 7 {
+			return IOPrioValue{}, Usagef("I/O priority %q: the level must be 0 (first) to 7 (last)", text)
+		}
+		prio.Level = int8(n)
+	case leveled:
+		prio.Level = defaultIOLevel
+	}
+	return prio, nil
+}

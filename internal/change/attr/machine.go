@@ -1,0 +1,238 @@
+package attr
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Processes is what is read of /proc; procfs.FS is the real one.
+type Processes interface {
+	Live() bool
+	Root() string
+	File(elem ...string) ([]byte, error)
+	Processes() ([]kernel.TID, error)
+	Threads(pid kernel.TID) ([]kernel.TID, error)
+	Stat(pid kernel.TID) (procfs.Stat, error)
+	ThreadStat(pid, tid kernel.TID) (procfs.Stat, error)
+	Status(tid kernel.TID) (procfs.Status, error)
+	Schedstat(pid, tid kernel.TID) (procfs.Schedstat, error)
+	Cgroup(pid kernel.TID) (procfs.Cgroups, error)
+	Autogroup(pid kernel.TID) (name string, nice int, err error)
+	Sysctl(name string) (int64, error)
+}
+
+var _ Processes = procfs.FS{}
+
+// Sources is where a Machine reads; what is nil is this machine's.
+type Sources struct {
+	Sched  kernel.Scheduler
+	Files  kernel.Settings
+	Proc   Processes
+	EUID   func() int
+	Rights func() (kernel.Capabilities, error) // what the caller may do
+	Limits func(kernel.TID) (kernel.Limits, error)
+}
+
+// Machine is the read side of the machine, as attributes need it.
+type Machine struct {
+	Sources
+	once    sync.Once
+	caps    kernel.Capabilities
+	cookies cookies
+}
+
+// NewMachine returns the machine of the sources.
+func NewMachine(s Sources) *Machine {
+	out := &Machine{Sources: s}
+	if out.Sched == nil {
+		out.Sched = kernel.System()
+	}
+	if out.Files == nil {
+		out.Files = kernel.SystemFiles()
+	}
+	if out.Proc == nil {
+		out.Proc = procfs.New("/")
+	}
+	if out.EUID == nil {
+		out.EUID = kernel.EUID
+	}
+	if out.Rights == nil {
+		out.Rights = kernel.UsableCapabilities
+	}
+	if out.Limits == nil {
+		out.Limits = kernel.ReadLimits
+	}
+	out.cookies.holders = map[Cookie]kernel.TID{}
+	return out
+}
+
+// Has reports whether the caller has a capability; not if that is not known, so
+// that words say what would be needed.
+func (m *Machine) Has(c kernel.Capability) bool {
+	m.once.Do(func() { m.caps, _ = m.Rights() })
+	return m.caps.Has(c)
+}
+
+// Look reads one thread of a process.
+func (m *Machine) Look(pid, tid kernel.TID) (Task, error) {
+	st, err := m.Proc.ThreadStat(pid, tid)
+	if err != nil {
+		return Task{}, err
+	}
+	return Task{PID: pid, TID: tid, StartTicks: st.StartTicks, Comm: string(st.Comm), State: st.State, Flags: st.Flags}, nil
+}
+
+// Online reads /sys/devices/system/cpu/online.
+func (m *Machine) Online() (cpuset.Set, error) { return m.cpus("online") }
+
+func (m *Machine) cpus(file string) (cpuset.Set, error) {
+	return ReadSet(filepath.Join(m.Proc.Root(), "sys/devices/system/cpu", file))
+}
+
+// Ticks is the time since boot in USER_HZ, the unit of start times; 0 if it is not known.
+func (m *Machine) Ticks() uint64 {
+	up, err := m.Proc.File("uptime")
+	if err != nil {
+		return 0
+	}
+	now, _ := procfs.ParseUptimeTicks(up)
+	return now
+}
+
+// ReadSet reads a file that holds a cpulist.
+func ReadSet(path string) (cpuset.Set, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return cpuset.Parse(string(data))
+}
+
+// View is the machine during one plan: what keeps tasks from CPUs is asked once.
+type View struct {
+	*Machine
+	// Blind: nothing may be asked, because who asks must not wait for a task that
+	// gets no CPU, and /proc/PID/cgroup takes the lock that all cgroups share.
+	Blind bool
+	// Warn tells the user something before the change is made. OneWay: it is that
+	// there is no way back.
+	Warn func(kind Warning, format string, args ...any)
+	// Find returns the planned change of the key, nil if there is none.
+	Find func(Key) *Change
+
+	online   func() (cpuset.Set, error)
+	limits   map[kernel.TID]limit  // by process
+	fresh    Cookie                // made for this plan, 0 = none yet
+	sessions map[string]kernel.TID // autogroups of the plan, and who stands for each
+}
+
+// Warning is what a warning is about.
+type Warning uint8
+
+// The warnings.
+const (
+	Note   Warning = iota
+	OneWay         // there is no way back without more rights
+)
+
+// NewView returns a View that warns nobody and finds nothing.
+func (m *Machine) NewView() *View {
+	return &View{
+		Machine: m, online: sync.OnceValues(m.Online), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
+		Warn: func(Warning, string, ...any) {}, Find: func(Key) *Change { return nil },
+	}
+}
+
+// OnlineCPUs is Machine.Online, asked once.
+func (v *View) OnlineCPUs() (cpuset.Set, error) { return v.online() }
+
+// limit is the CPUs that a process's cpuset allows, and the cgroup that says so.
+type limit struct {
+	cpus   cpuset.Set
+	cgroup string
+	err    error
+}
+
+// cpuset is Machine.Cpuset, asked once for each process: its threads share it, but
+// in a threaded cgroup, where the kernel has the last word all the same.
+func (v *View) cpuset(pid kernel.TID) limit {
+	l, known := v.limits[pid]
+	if !known {
+		l.cpus, l.cgroup, l.err = v.Cpuset(pid)
+		v.limits[pid] = l
+	}
+	return l
+}
+
+// Cpuset returns the CPUs that the process's cpuset allows, and the cgroup
+// that says so (cpuset(7), cgroups(7)).
+func (m *Machine) Cpuset(pid kernel.TID) (cpuset.Set, string, error) {
+	g, err := m.Cgroup(pid, "cpuset")
+	if err != nil {
+		return cpuset.Set{}, "", err
+	}
+	name := "cpuset.effective_cpus"
+	if g.Unified {
+		name = "cpuset.cpus.effective"
+	}
+	// In version 2 a group without the controller has no such file and is
+	// limited by the nearest group above that has.
+	for path := g.Path; ; path = filepath.Dir(path) {
+		set, err := ReadSet(g.File(path, name))
+		if err == nil || path == "/" || !g.Unified {
+			return set, path, err
+		}
+	}
+}
+
+// CgroupDir is a process's place in the hierarchy of one controller.
+type CgroupDir struct {
+	procfs.CgroupMount
+	Path string // as /proc/PID/cgroup has it
+}
+
+// Cgroup finds where the process is in the hierarchy of a controller: version
+// 1's own, else the unified one.
+func (m *Machine) Cgroup(pid kernel.TID, controller string) (CgroupDir, error) {
+	groups, err := m.Proc.Cgroup(pid)
+	if err != nil {
+		return CgroupDir{}, err
+	}
+	path, ok := groups.Controller(controller)
+	if !ok {
+		if path, ok = groups.Unified(); !ok {
+			return CgroupDir{}, fmt.Errorf("process %d is in no %s cgroup", pid, controller)
+		}
+		controller = "" // of version 1, which no mount has
+	}
+	mount, err := procfs.New(m.Proc.Root()).CgroupMount(controller)
+	if err != nil {
+		return CgroupDir{}, err
+	}
+	return CgroupDir{mount, path}, nil
+}
+
+// rtRuntime returns the real-time budget of the process's cpu cgroup in µs per
+// period, and the file that holds it. It exists in version 1 of a kernel with
+// CONFIG_RT_GROUP_SCHED (sched-rt-group.rst).
+func (m *Machine) rtRuntime(pid kernel.TID) (us int64, file string, err error) {
+	g, err := m.Cgroup(pid, "cpu")
+	if err != nil {
+		return 0, "", err
+	}
+	file = g.File(g.Path, "cpu.rt_runtime_us")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return 0, "", err
+	}
+	us, err = strconv.ParseInt(string(bytes.TrimSpace(data)), 10, 64)
+	return us, file, err
+}

@@ -1,0 +1,90 @@
+package attr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"piton/internal/kernel"
+)
+
+// Nice is the nice value of a thread, a NiceValue (setpriority(2), sched(7)).
+const Nice Attribute = "nice"
+
+// NiceValue is -20 (first) to 19 (last).
+type NiceValue int
+
+func (n NiceValue) String() string { return strconv.Itoa(int(n)) }
+
+var nice = spec{
+	title: "nice value",
+	parse: func(text string) (Value, error) {
+		n, err := ParseNice(text)
+		return n, err
+	},
+	read: func(m *Machine, o Object) (Value, error) {
+		n, err := m.Sched.Nice(o.TID)
+		return NiceValue(n), err
+	},
+	write:   func(w Write) error { return w.Task.SetNice(int(w.Change.After.(NiceValue))) },
+	explain: explainNice, caution: cautionNice,
+	setBy: []string{"tuned", "ananicy", "Nice"},
+	command: &Command{
+		Flag: "nice", Usage: "nice `VALUE`, -20 (first) to 19 (last)",
+		Verb: "nice", Use: "nice TARGET… VALUE", What: "a nice value", Short: "set nice values",
+		Long: `Set the nice value, -20 (first) to 19 (last), of ordinary tasks. Where autogroup is on, nice acts within one session
+only; --autogroup sets the value of the targets' whole sessions instead.`,
+		Example: "  piton nice 3641 -5\n  piton nice user:build 10\n  piton nice --autogroup 3641 10",
+	},
+}
+
+// SetNice asks for a nice value.
+func SetNice(n int) Setting { return Setting{Nice, NiceValue(n)} }
+
+// ParseNice reads a nice value: "-5", "10", "+3". Errors are UsageErrors.
+func ParseNice(text string) (NiceValue, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return 0, Usagef("nice %q is not a number from -20 (first) to 19 (last)", text)
+	}
+	if n < -20 || n > 19 {
+		return 0, Usagef("nice %d is out of range: -20 (first) to 19 (last)", n)
+	}
+	return NiceValue(n), nil
+}
+
+// niceLimit is the RLIMIT_NICE that allows a nice value: 20 less the value
+// (getrlimit(2)).
+func niceLimit(v Value) uint64 {
+	n, _ := v.(NiceValue)
+	return uint64(20 - n)
+}
+
+func explainNice(m *Machine, c Change, err error) string {
+	if !m.lacksRights(c, err) {
+		return ""
+	}
+	limits, err := m.Limits(c.TID)
+	return fmt.Sprintf("lowering nice from %s to %s needs CAP_SYS_NICE%s: %s", Text(c.Before), Text(c.After),
+		orLimit(err, "RLIMIT_NICE", niceLimit(c.After), limits.Nice, "nice"), m.remedy())
+}
+
+func cautionNice(v *View, c Change) {
+	if v.Autogrouped(c.PID) {
+		v.Warn(Note, "autogroup is on: nice acts within the session of %d only; for the whole session: piton nice --autogroup %d %s",
+			c.PID, c.PID, c.After)
+	}
+	before, after := c.Before.(NiceValue), c.After.(NiceValue)
+	if after > before && v.oneWay(c, niceLimit(before)) {
+		v.Warn(OneWay, "raising nice is one-way without CAP_SYS_NICE: %s of %d could not be set again, nor this be undone", before, c.PID)
+	}
+}
+
+// oneWay reports whether the way back needs a right that is not there.
+func (m *Machine) oneWay(c Change, needed uint64) bool {
+	if m.Has(kernel.CapSysNice) {
+		return false
+	}
+	limits, err := m.Limits(c.TID)
+	return err != nil || limits.Nice < needed
+}

@@ -1,0 +1,347 @@
+package attr
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"piton/internal/kernel"
+)
+
+// Policy is the scheduling policy of a thread with the real-time priority and what
+// goes with it, a PolicyValue (sched(7)).
+const Policy Attribute = "policy"
+
+// PolicyValue is a scheduling policy: "OTHER", "FIFO:10", "RR:1,reset-on-fork",
+// "DEADLINE:5ms/10ms/10ms".
+type PolicyValue struct {
+	Policy      kernel.Policy
+	RTPrio      int // 1..99 for FIFO and RR, else 0
+	ResetOnFork bool
+	// Keep: each task keeps its policy, FIFO or RR, and gets RTPrio; Policy is not
+	// looked at. Only a wish has it.
+	Keep bool
+	// Of DEADLINE: it runs for Runtime of each Period, by Deadline after its start.
+	Runtime, Deadline, Period time.Duration
+	// Reclaim: a DEADLINE task also runs in the time that others of its kind leave.
+	Reclaim bool
+}
+
+// PolicyGrammar is the help text for a policy.
+const PolicyGrammar = "other, batch, idle, ext, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, " +
+	"deadline:RUNTIME/DEADLINE/PERIOD such as deadline:5ms/10ms/10ms, or a bare PRIO, which keeps fifo or rr"
+
+var policy = spec{
+	parse: func(text string) (Value, error) {
+		p, err := ParsePolicy(text)
+		return p, err
+	},
+	read: func(m *Machine, o Object) (Value, error) {
+		a, err := m.Sched.Attr(o.TID)
+		return policyOf(a), err
+	},
+	write: func(w Write) error {
+		p := w.Change.After.(PolicyValue)
+		if p.Policy == kernel.Deadline {
+			return w.Task.SetAttr(p.attr())
+		}
+		return w.Task.SetPolicy(p.Policy, p.RTPrio, p.ResetOnFork)
+	},
+	prepare: preparePolicy, absent: absentPolicy, explain: explainPolicy, caution: cautionPolicy,
+	setBy: []string{"tuned", "ananicy", "CPUSchedulingPolicy", "CPUSchedulingPriority", "CPUSchedulingResetOnFork"},
+	command: &Command{
+		Flag: "policy", Usage: "`POLICY`[:PRIO]: other, batch, idle, ext, fifo, rr, deadline:RUNTIME/DEADLINE/PERIOD",
+		Verb: "policy", Use: "policy TARGET… POLICY[:PRIO]", What: "a policy", Short: "set the scheduling policy and real-time priority",
+		Long: `Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, ext, or
+deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start. A bare PRIO keeps
+fifo or rr. Add ,reset-on-fork to keep it from children, and
+,reclaim to let a deadline task also run in the time that others of its kind leave. fifo and rr on a task that is busy all the time need --yes.`,
+		Example: "  piton policy 3641 fifo:10\n  piton policy 3641 20\n  piton policy thread:/^worker/ batch\n  piton policy 3641 deadline:5ms/10ms/10ms,reset-on-fork",
+	},
+}
+
+// SetPolicy asks for a policy.
+func SetPolicy(p PolicyValue) Setting { return Setting{Policy, p} }
+
+// PolicyOf is the policy of a value that is one, else OTHER.
+func PolicyOf(v Value) PolicyValue {
+	p, _ := v.(PolicyValue)
+	return p
+}
+
+func policyOf(a kernel.SchedAttr) PolicyValue {
+	p := PolicyValue{Policy: a.Policy, RTPrio: a.RTPrio, ResetOnFork: a.ResetOnFork}
+	if a.Policy == kernel.Deadline {
+		p.Runtime, p.Deadline, p.Period = time.Duration(a.RuntimeNs), time.Duration(a.DeadlineNs), time.Duration(a.PeriodNs)
+		p.Reclaim = a.Reclaim
+	}
+	return p
+}
+
+func (p PolicyValue) attr() kernel.SchedAttr {
+	return kernel.SchedAttr{
+		Policy: p.Policy, RTPrio: p.RTPrio, ResetOnFork: p.ResetOnFork,
+		RuntimeNs: uint64(p.Runtime), DeadlineNs: uint64(p.Deadline), PeriodNs: uint64(p.Period),
+		Reclaim: p.Reclaim,
+	}
+}
+
+// The words that may follow a policy: SCHED_FLAG_RESET_ON_FORK and, of DEADLINE,
+// SCHED_FLAG_RECLAIM of sched_setattr(2).
+const (
+	resetWord   = "reset-on-fork"
+	reclaimWord = "reclaim"
+)
+
+func (p PolicyValue) String() string {
+	text := p.Policy.String()
+	switch {
+	case p.Keep:
+		text = strconv.Itoa(p.RTPrio)
+	case p.Policy == kernel.FIFO || p.Policy == kernel.RR:
+		text += ":" + strconv.Itoa(p.RTPrio)
+	case p.Policy == kernel.Deadline:
+		text += fmt.Sprintf(":%v/%v/%v", p.Runtime, p.Deadline, p.Period)
+	}
+	if p.ResetOnFork {
+		text += "," + resetWord
+	}
+	if p.Reclaim {
+		text += "," + reclaimWord
+	}
+	return text
+}
+
+// Crowds reports whether a task of the policy may take its CPU all but for itself.
+func (p PolicyValue) Crowds() bool {
+	if p.Policy == kernel.Deadline {
+		return p.Reclaim || float64(p.Runtime) >= 0.9*float64(p.Period)
+	}
+	return p.Policy.RealTime()
+}
+
+var policies = map[string]kernel.Policy{
+	"OTHER": kernel.Other, "NORMAL": kernel.Other, "BATCH": kernel.Batch, "IDLE": kernel.Idle,
+	"FIFO": kernel.FIFO, "RR": kernel.RR, "DEADLINE": kernel.Deadline, "EXT": kernel.Ext,
+}
+
+// ParsePolicy reads a policy as people type it: "fifo:10", "rr", "other",
+// "SCHED_BATCH", "fifo:10,reset-on-fork", "deadline:5ms/10ms/10ms,reclaim", and "10",
+// which keeps FIFO or RR. A bare fifo or rr means priority 1. Errors are
+// UsageErrors.
+func ParsePolicy(text string) (PolicyValue, error) {
+	spec, words, more := strings.Cut(strings.TrimSpace(text), ",")
+	name, param, hasParam := strings.Cut(spec, ":")
+	var p PolicyValue
+	if n, err := strconv.Atoi(spec); err == nil {
+		p = PolicyValue{Keep: true, RTPrio: n}
+	} else {
+		policy, ok := policies[strings.TrimPrefix(strings.ToUpper(name), "SCHED_")]
+		if !ok {
+			return p, Usagef("policy %q: no such policy; there are %s", text, PolicyGrammar)
+		}
+		p.Policy = policy
+	}
+	if more {
+		if err := p.parseSuffix(text, words); err != nil {
+			return PolicyValue{}, err
+		}
+	}
+	switch {
+	case p.Keep:
+	case p.Policy == kernel.Deadline:
+		if err := p.parseDeadline(text, param); err != nil {
+			return PolicyValue{}, err
+		}
+	case p.Policy == kernel.FIFO || p.Policy == kernel.RR:
+		p.RTPrio = 1 // a bare policy means the lowest, as in tuna and chrt's habit
+		if hasParam {
+			n, err := strconv.Atoi(param)
+			if err != nil {
+				return p, Usagef("policy %q: the real-time priority must be 1 (lowest) to 99 (highest)", text)
+			}
+			p.RTPrio = n
+		}
+	case hasParam:
+		return p, Usagef("policy %q: only fifo and rr take a priority", text)
+	}
+	return p, p.Validate()
+}
+
+// parseSuffix reads the words after a policy, which are separated by commas.
+func (p *PolicyValue) parseSuffix(text, words string) error {
+	for word := range strings.SplitSeq(words, ",") {
+		switch {
+		case strings.EqualFold(word, resetWord):
+			p.ResetOnFork = true
+		case strings.EqualFold(word, reclaimWord) && p.Policy == kernel.Deadline:
+			p.Reclaim = true
+		case strings.EqualFold(word, reclaimWord):
+			return Usagef("policy %q: only deadline takes %s", text, reclaimWord)
+		default:
+			return Usagef("policy %q: %q is not %q", text, word, resetWord)
+		}
+	}
+	return nil
+}
+
+func (p *PolicyValue) parseDeadline(text, param string) error {
+	parts := strings.Split(param, "/")
+	if len(parts) != 3 {
+		return Usagef("policy %q: deadline takes runtime/deadline/period, such as 5ms/10ms/10ms", text)
+	}
+	for i, field := range []*time.Duration{&p.Runtime, &p.Deadline, &p.Period} {
+		d, err := time.ParseDuration(parts[i])
+		if err != nil || d < 0 {
+			return Usagef("policy %q: %q is not a time such as 5ms", text, parts[i])
+		}
+		*field = d
+	}
+	return nil
+}
+
+// shortestRuntime is what the kernel counts DEADLINE time in (DL_SCALE in
+// kernel/sched/sched.h).
+const shortestRuntime = 1024 * time.Nanosecond
+
+// Validate returns a UsageError for a policy that no kernel takes.
+func (p PolicyValue) Validate() error {
+	switch {
+	case p.Keep, p.Policy == kernel.FIFO, p.Policy == kernel.RR:
+		if p.RTPrio < 1 || p.RTPrio > 99 {
+			return Usagef("real-time priority %d: it must be 1 (lowest) to 99 (highest)", p.RTPrio)
+		}
+	case p.RTPrio != 0:
+		return Usagef("real-time priority %d with policy %s: only fifo and rr have one", p.RTPrio, p.Policy)
+	case p.Policy != kernel.Deadline:
+	case p.Runtime < shortestRuntime:
+		return Usagef("policy deadline: the runtime %v is below %v, the shortest", p.Runtime, shortestRuntime)
+	case p.Runtime > p.Deadline:
+		return Usagef("policy deadline: the runtime %v does not fit before the deadline %v", p.Runtime, p.Deadline)
+	case p.Deadline > p.Period:
+		return Usagef("policy deadline: the deadline %v is after the end of the period %v", p.Deadline, p.Period)
+	}
+	return nil
+}
+
+// preparePolicy works out what a bare priority means for the task.
+func preparePolicy(_ *View, _ Task, c *Change) {
+	want, was := PolicyOf(c.After), PolicyOf(c.Before)
+	if !want.Keep {
+		return
+	}
+	if was.Policy != kernel.FIFO && was.Policy != kernel.RR {
+		c.Refuse("its policy is %s, which has no real-time priority: say fifo:%d or rr:%d", was.Policy, want.RTPrio, want.RTPrio)
+		return
+	}
+	was.RTPrio = want.RTPrio
+	was.ResetOnFork = was.ResetOnFork || want.ResetOnFork
+	c.After = was
+}
+
+func absentPolicy(_ *Machine, c Change, err error) string {
+	if PolicyOf(c.After).Policy == kernel.Ext && errors.Is(err, syscall.EINVAL) {
+		return "this kernel is built without sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)"
+	}
+	return ""
+}
+
+func explainPolicy(m *Machine, c Change, err error) string {
+	want := PolicyOf(c.After)
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return "the CPUs have no DEADLINE bandwidth left for it (sched_rt_runtime_us and other DEADLINE tasks bound it)"
+	case errors.Is(err, syscall.EINVAL):
+		low, lowErr := m.Proc.Sysctl("kernel/sched_deadline_period_min_us")
+		high, highErr := m.Proc.Sysctl("kernel/sched_deadline_period_max_us")
+		if want.Policy == kernel.Deadline && lowErr == nil && highErr == nil {
+			return fmt.Sprintf("the kernel does not accept %s: its period must be %d to %d µs (kernel.sched_deadline_period_min_us and _max_us)",
+				want, low, high)
+		}
+		return fmt.Sprintf("this kernel does not know policy %s or is built without it", want)
+	case m.lacksRights(c, err):
+		return explainPolicyRights(m, c, want)
+	case isPermission(err) && want.Policy == kernel.Deadline && m.Has(kernel.CapSysNice):
+		return explainDeadline(m, c)
+	case isPermission(err) && want.Policy.RealTime() && m.Has(kernel.CapSysNice):
+		why, _ := m.WhyNoRealTime(c.PID)
+		return why
+	}
+	return ""
+}
+
+func explainPolicyRights(m *Machine, c Change, want PolicyValue) string {
+	was := PolicyOf(c.Before)
+	limits, err := m.Limits(c.TID)
+	switch {
+	case was.ResetOnFork && !want.ResetOnFork:
+		return "dropping reset-on-fork needs CAP_SYS_NICE: " + m.remedy()
+	case want.Policy == kernel.Deadline: // no limit allows it (sched_setattr(2))
+		return fmt.Sprintf("%s needs CAP_SYS_NICE: %s", want, m.remedy())
+	case want.Policy.RealTime():
+		return fmt.Sprintf("real-time policy %s needs CAP_SYS_NICE%s: %s", want,
+			orLimit(err, "RLIMIT_RTPRIO", uint64(want.RTPrio), limits.RTPrio, "rtprio"), m.remedy())
+	case was.Policy == kernel.Idle:
+		return fmt.Sprintf("leaving SCHED_IDLE needs CAP_SYS_NICE%s: %s",
+			orLimit(err, "RLIMIT_NICE", 20, limits.Nice, "nice"), m.remedy())
+	}
+	return fmt.Sprintf("policy %s needs CAP_SYS_NICE: %s", want, m.remedy())
+}
+
+// explainDeadline is for EPERM although CAP_SYS_NICE is held: a DEADLINE task must
+// be free to run on every CPU of its root domain, and the domain must have a
+// real-time budget (Documentation/scheduler/sched-deadline.rst, section 5).
+func explainDeadline(m *Machine, c Change) string {
+	if us, err := m.Proc.Sysctl("kernel/sched_rt_runtime_us"); err == nil && us == 0 {
+		return "the machine gives real-time tasks no time: kernel.sched_rt_runtime_us is 0"
+	}
+	online, err := m.Online()
+	mine, maskErr := m.Sched.Affinity(c.TID)
+	if err == nil && maskErr == nil && !online.SubsetOf(mine) {
+		return fmt.Sprintf("it is pinned to %s, and a DEADLINE task must be free to run on every CPU of its root domain; "+
+			"widen its affinity first (online: %s), or make a domain of those CPUs by a cpuset partition", mine.InWords(), online)
+	}
+	return "DEADLINE needs a task that may run on every CPU of its root domain; widen its affinity first"
+}
+
+// WhyNoRealTime says why the kernel refuses FIFO and RR to a process although
+// the caller holds CAP_SYS_NICE, and the file that a budget has to be written to
+// if there is one. why is "" if its cgroup is no reason.
+func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, file string) {
+	if us, file, err := m.rtRuntime(pid); err == nil && us == 0 {
+		return fmt.Sprintf("its cpu cgroup has no real-time budget: %s is 0; write some there (its parents must have as much), "+
+			"or move the process to a group that has some", file), file
+	}
+	if g, err := m.Cgroup(pid, "cpu"); err == nil && g.Unified && g.Path != "/" {
+		return fmt.Sprintf("its cgroup %s may not run real-time tasks: a kernel with CONFIG_RT_GROUP_SCHED allows them in the root cgroup only; "+
+			"move the process there, or boot with rt_group_sched=0", g.Path), ""
+	}
+	return "", ""
+}
+
+func cautionPolicy(v *View, c Change) {
+	want, was := PolicyOf(c.After), PolicyOf(c.Before)
+	if want.Policy == kernel.Idle && was.Policy != kernel.Idle && v.oneWay(c, 20) {
+		v.Warn(OneWay, "entering SCHED_IDLE is one-way without CAP_SYS_NICE: %d could not leave it again, nor this be undone", c.PID)
+	}
+	if want.ResetOnFork && !was.ResetOnFork && !v.Has(kernel.CapSysNice) {
+		v.Warn(OneWay, "reset-on-fork is one-way without CAP_SYS_NICE: %d would keep it", c.PID)
+	}
+	switch want.Policy {
+	case kernel.Deadline:
+		if !want.ResetOnFork {
+			v.Warn(Note, "%d (%s) cannot create threads or processes while it is DEADLINE (they fail with EAGAIN); add ,%s to let it create ordinary ones",
+				c.TID, Printable(c.Comm), resetWord)
+		}
+	case kernel.Ext: // Documentation/scheduler/sched-ext.rst
+		state, err := os.ReadFile(filepath.Join(v.Proc.Root(), "sys/kernel/sched_ext/state"))
+		if err == nil && string(state) != "enabled\n" {
+			v.Warn(Note, "no sched_ext scheduler is loaded: until one is, EXT tasks are run as OTHER ones")
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package attr
+
+import (
+	"errors"
+	"syscall"
+
+	"piton/internal/pattern"
+)
+
+// The attributes of network queues (Documentation/networking/scaling.rst).
+const (
+	RPSCPUs    Attribute = "rps-cpus"     // CPUs that process a receive queue's packets, a cpuset.Set
+	XPSCPUs    Attribute = "xps-cpus"     // CPUs whose packets take a sending queue, a cpuset.Set
+	RPSFlows   Attribute = "rps-flow-cnt" // flows of a receive queue that RFS steers, a Count
+	RFSEntries Attribute = "rfs-entries"  // of RFS's table, for all interfaces, a Count
+)
+
+const queuePath = `/sys/class/net/[^/\s\x00]+/queues/`
+
+var rpsCPUs = spec{
+	path: pattern.Whole(queuePath + `rx-[0-9]+/rps_cpus`), parse: parseAnyCPUs, cpus: true,
+	title: "RPS CPUs", noun: [2]string{"receive queue", "receive queues"}, adjusted: keptCPUs,
+	explain: func(m *Machine, c Change, err error) string {
+		// net/core/net-sysfs.c, rps_cpumask_housekeeping
+		online, onlineErr := m.Online()
+		if errors.Is(err, syscall.EINVAL) && onlineErr == nil && CPUs(c.After).SubsetOf(online) {
+			return "the kernel does not process packets on " + CPUs(c.After).InWords() + ": isolated at boot (isolcpus=, nohz_full=)"
+		}
+		return ""
+	},
+}
+
+var xpsCPUs = spec{
+	path: pattern.Whole(queuePath + `tx-[0-9]+/xps_cpus`), parse: parseAnyCPUs, cpus: true,
+	title: "XPS CPUs", noun: [2]string{"sending queue", "sending queues"}, adjusted: keptCPUs,
+}
+
+var rpsFlows = spec{
+	path: pattern.Whole(queuePath + `rx-[0-9]+/rps_flow_cnt`), parse: parseCount, adjusted: roundedUp,
+	title: "RFS flows", noun: [2]string{"receive queue", "receive queues"},
+}
+
+var rfsEntries = spec{
+	path: pattern.Whole(`/proc/sys/net/core/rps_sock_flow_entries`), parse: parseCount, adjusted: roundedUp,
+	title: "entries", noun: [2]string{"flow table", "flow tables"},
+}

@@ -1,0 +1,36 @@
+package attr
+
+import (
+	"slices"
+	"strings"
+
+	"piton/internal/pattern"
+)
+
+// Sysctl is any file below /proc/sys, a Line.
+const Sysctl Attribute = "sysctl"
+
+var sysctl = spec{
+	path: pattern.Whole(`/proc/sys/[^/\s\x00]+(/[^/\s\x00]+)*`),
+	// How much white space there is between words does not count: the kernel writes
+	// tabs, people blanks.
+	parse: func(text string) (Value, error) {
+		if strings.ContainsAny(strings.TrimSuffix(text, "\n"), "\x00\n") {
+			return nil, Usagef("%q is not one line of text", text)
+		}
+		return Line(strings.Join(strings.Fields(text), " ")), nil
+	},
+	title: "value", noun: [2]string{"sysctl", "sysctls"},
+	setBy: []string{"tuned"},
+}
+
+// programs are sysctls that make the kernel run what they name, with all
+// rights. piton has no use for them, and an entry of a journal none either.
+var programs = []string{
+	"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hotplug",
+	"/proc/sys/kernel/poweroff_cmd", "/proc/sys/kernel/usermodehelper/", "/proc/sys/fs/binfmt_misc/",
+}
+
+func runsProgram(file string) bool {
+	return slices.ContainsFunc(programs, func(p string) bool { return strings.HasPrefix(file, p) })
+}

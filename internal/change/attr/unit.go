@@ -1,0 +1,66 @@
+package attr
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// unitDirs are where systemd looks for units, first to last (systemd.unit(5)).
+var unitDirs = []string{"etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
+
+// unitSets returns the directives of the unit and its drop-ins that set one of
+// the attributes (systemd.exec(5), systemd.resource-control(5)), as they stand
+// there: "Nice=5".
+func (m *Machine) unitSets(unit string, attributes []Attribute) []string {
+	values := map[string]string{}
+	var order []string
+	for _, file := range m.unitFiles(unit) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+			name = strings.TrimSpace(name)
+			if !ok || !setsOne(name, attributes) {
+				continue
+			}
+			if _, seen := values[name]; !seen {
+				order = append(order, name)
+			}
+			values[name] = strings.TrimSpace(value) // "" resets it
+		}
+	}
+	var out []string
+	for _, name := range order {
+		if values[name] != "" {
+			out = append(out, name+"="+values[name])
+		}
+	}
+	return out
+}
+
+// unitFiles returns the unit's file and its drop-ins, in the order in which
+// systemd reads them; of an instance, name@x.service, the template's as well.
+func (m *Machine) unitFiles(unit string) []string {
+	names := []string{unit}
+	if name, _, ok := strings.Cut(unit, "@"); ok {
+		names = append(names, name+"@.service")
+	}
+	var main string
+	var drops []string
+	for _, name := range names {
+		for _, dir := range unitDirs {
+			file := filepath.Join(m.Proc.Root(), dir, name)
+			if _, err := os.Stat(file); err == nil && main == "" {
+				main = file
+			}
+			more, _ := filepath.Glob(filepath.Join(file+".d", "*.conf")) // a bad pattern is none of ours
+			drops = append(drops, more...)
+		}
+	}
+	slices.SortFunc(drops, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
+	return append([]string{main}, drops...)
+}

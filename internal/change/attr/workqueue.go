@@ -1,0 +1,13 @@
+package attr
+
+import "piton/internal/pattern"
+
+// WorkqueueMask is the CPUs of unbound workqueues, a cpuset.Set
+// (Documentation/core-api/workqueue.rst).
+const WorkqueueMask Attribute = "workqueue-cpumask"
+
+var workqueueMask = spec{
+	path: pattern.Whole(`/sys/devices/virtual/workqueue/([^/\s\x00]+/)?cpumask`), parse: parseCPUs, cpus: true,
+	title: "CPUs", noun: [2]string{"workqueue mask", "workqueue masks"}, adjusted: keptCPUs,
+	setBy: []string{"tuned"},
+}

@@ -1,0 +1,180 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+)
+
+// newborns adds goals for tasks of the entry's targets that were born since it was
+// made, and have what it left.
+func (u *undoer) newborns(e Entry, did left) error {
+	var names []attr.Attribute
+	for _, c := range e.Changes {
+		if !c.IsFile() && !c.Attribute.OfProcess() && !slices.Contains(names, c.Attribute) {
+			names = append(names, c.Attribute)
+		}
+	}
+	look := resolver{Tuner: u.t}
+	for _, target := range e.Targets {
+		tasks, _, err := look.resolve(target)
+		if err != nil && !errors.Is(err, attr.ErrGone) {
+			return fmt.Errorf("look for tasks born since entry %d: %w", e.ID, err)
+		}
+		for _, k := range tasks {
+			if k.StartTicks >= e.Ticks && !k.Ended() {
+				u.newborn(e, did, k, names)
+			}
+		}
+	}
+	return nil
+}
+
+func (u *undoer) newborn(e Entry, did left, k attr.Task, attributes []attr.Attribute) {
+	for _, a := range attributes {
+		c := Change{Object: k.Object(), Attribute: a, Status: attr.Done}
+		m, ok := u.model(e, k.PID, a, did)
+		now, err := u.t.Read(a, c.Object)
+		if u.index[c.Key()] != nil || !ok || err != nil || m.Same() || !u.same(c, m.After, now) {
+			continue // inherit knows of it, it has ended, or it has a value of its own
+		}
+		c.Before, c.After = m.Before, now
+		u.step(c, step{e.ID, c.Before, c.After, true})
+		last := &u.plan.undo[len(u.plan.undo)-1]
+		last.keys = append(last.keys, c.Key())
+	}
+}
+
+// born adds goals for tasks that were born since a sweep with what it left of
+// their parent's mask: but for the sweep they had the parent's whole one. It
+// comes after the goals of the entry itself.
+func (u *undoer) born(e Entry) error {
+	if e.Sweep == 0 {
+		return nil
+	}
+	f, err := u.t.family()
+	if err != nil {
+		return fmt.Errorf("look for tasks born since entry %d: %w", e.ID, err)
+	}
+	b := births{undoer: u, family: f, swept: map[kernel.TID]Change{}, earlier: map[kernel.TID]attr.Value{}}
+	for _, c := range e.Changes {
+		_, other := b.swept[c.PID]
+		if c.Attribute == attr.Affinity && (c.TID == c.PID || !other) && (c.Status == attr.Done || c.Status == attr.Planned) {
+			b.swept[c.PID] = c
+		}
+	}
+	for _, g := range u.goals {
+		if g.TID == g.PID && g.Attribute == attr.Affinity {
+			b.earlier[g.PID] = g.first()
+		}
+	}
+	for _, k := range f.tasks {
+		if k.StartTicks > e.Sweep && !k.Ended() && k.Movable() {
+			b.task(e, k)
+		}
+	}
+	return nil
+}
+
+// bornMeanwhile asks for what tasks have to get back that were born while entries
+// were undone, from parents whose turn had not come.
+func (u *undoer) bornMeanwhile(chosen []Entry) ([]Request, error) {
+	now := u.t.undoer(u.q, u.entries)
+	if err := now.all(chosen); err != nil {
+		return nil, err
+	}
+	var out []Request
+	for _, g := range now.goals {
+		if u.index[g.Key()] == nil {
+			out = append(out, Request{
+				Targets: []Target{{TID: g.TID, StartTicks: g.StartTicks, Scope: ScopeThread}},
+				Set:     []attr.Setting{{Attribute: g.Attribute, Value: g.first()}},
+			})
+		}
+	}
+	return out, nil
+}
+
+// births looks for what the tasks that were born after one sweep have from it.
+type births struct {
+	*undoer
+	family
+	swept   map[kernel.TID]Change     // what the sweep did to the first thread of each process, else to another
+	earlier map[kernel.TID]attr.Value // the masks of first threads before the entries that are undone
+}
+
+func (b *births) task(e Entry, k attr.Task) {
+	c := Change{Object: k.Object(), Attribute: attr.Affinity, Status: attr.Done}
+	if g := b.index[c.Key()]; g != nil {
+		if elder, ok := b.elder(k, g.first()); ok {
+			g.steps = append(g.steps, step{e.ID, elder.Before, elder.After, true})
+		}
+		return
+	}
+	value, err := b.t.Read(c.Attribute, c.Object)
+	if err != nil {
+		return // it has ended
+	}
+	if elder, ok := b.elder(k, value); ok {
+		c.Before, c.After = elder.Before, value
+		b.step(c, step{e.ID, c.Before, c.After, true})
+	}
+}
+
+// elder finds what the sweep did to the nearest elder that it left with the
+// value. An elder that had it of its own accord ends the search: the task has it
+// from there.
+func (b *births) elder(k attr.Task, value attr.Value) (Change, bool) {
+	pid := k.PID
+	if k.TID == k.PID {
+		pid = b.parent[k.PID]
+	}
+	for range len(b.parent) {
+		c, swept := b.swept[pid]
+		if swept && attr.Affinity.Alike(c.After, value) && !c.Same() && b.t.speaks(c, value) {
+			return c, true
+		}
+		had, known := b.earlier[pid]
+		if !known {
+			had, _ = b.t.Value(attr.Affinity, pid)
+		}
+		if pid <= 0 || !swept && attr.Affinity.Alike(had, value) {
+			return Change{}, false
+		}
+		pid = b.parent[pid]
+	}
+	return Change{}, false
+}
+
+// family is all tasks there are, with the parents of the processes.
+type family struct {
+	tasks  []attr.Task
+	parent map[kernel.TID]kernel.TID
+}
+
+func (t *Tuner) family() (family, error) {
+	f := family{parent: map[kernel.TID]kernel.TID{}}
+	pids, err := t.Proc.Processes()
+	if err != nil {
+		return f, err
+	}
+	for _, pid := range pids {
+		st, err := t.Proc.Stat(pid)
+		if errors.Is(err, attr.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return f, err
+		}
+		f.parent[pid] = st.PPID
+		threads, err := t.threads(pid, st.StartTicks, nil)
+		if err != nil && !errors.Is(err, attr.ErrGone) {
+			return f, err
+		}
+		f.tasks = append(f.tasks, threads...)
+	}
+	return f, nil
+}

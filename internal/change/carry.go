@@ -1,0 +1,323 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/change/defect"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+)
+
+const (
+	// lockWait bounds the wait for another piton of the same user.
+	lockWait = 10 * time.Second
+	// guardWait is that of a guard: a holder that gets no CPU, because of what is to
+	// be reverted, would keep it for ever.
+	guardWait = 250 * time.Millisecond
+)
+
+// run is one Carry.
+type run struct {
+	t       *Tuner
+	plan    *Plan
+	result  Outcome
+	at      uint64 // when its tasks had not been looked at yet, USER_HZ since boot; 0 = not known
+	holds   map[attr.ID]kernel.Process
+	known   map[kernel.TID]bool   // threads of which something has been handled
+	handled map[attr.Key]bool     // what of them, and which files
+	begun   map[attr.Key]bool     // what of them is recorded as about to be done
+	starts  map[kernel.TID]uint64 // of the plan's processes, in ticks
+	alone   map[kernel.TID]bool   // threads that were asked for by themselves
+	warned  map[string]bool
+	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
+	named   map[kernel.TID]bool // processes that a target names
+	made    uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
+}
+
+// Carry carries a plan out, under the user's lock: it records and syncs what it is
+// about to change, makes the changes one by one, reads each back, and looks again
+// for threads that appeared meanwhile. One failure does not stop the rest; each
+// Change of the Outcome says what became of it. With Consent.RevertAfter a guard is
+// armed first, and without one nothing is changed.
+//
+// Carry fails as a whole, with nothing changed, when the journal cannot be written,
+// the consent does not cover the plan (ErrNeedsConsent), another piton holds the
+// lock (journal.ErrBusy) or there is no write side (ErrReadOnly); and half way when
+// the context ends or a guard has begun to revert.
+func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome, error) {
+	if t.o.Writer == nil || t.o.FileWriter == nil {
+		return Outcome{}, ErrReadOnly
+	}
+	if err := consent.Check(plan); err != nil {
+		return Outcome{}, err
+	}
+	if consent.RevertAfter > 0 && len(plan.Undoes) > 0 {
+		return Outcome{}, attr.Usagef("--revert-after is for changes; an undo is not reverted by itself")
+	}
+	release, err := t.lock(plan)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release()
+	if plan.Again != nil {
+		warnings := plan.Warnings
+		if plan, err = plan.Again(ctx); err != nil {
+			return Outcome{Warnings: warnings}, err
+		}
+		if err := consent.Check(plan); err != nil {
+			return Outcome{}, err
+		}
+	}
+	r := t.run(&plan)
+	defer r.release()
+	for i := range r.result.Changes {
+		r.refresh(&r.result.Changes[i])
+	}
+	if consent.RevertAfter > 0 && len(r.result.only(attr.Planned)) > 0 {
+		if r.result.Guard, err = t.arm(consent.RevertAfter); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := r.begin(); err != nil {
+		return Outcome{}, errors.Join(err, r.dismiss())
+	}
+	err = r.make(ctx, r.result.Changes)
+	r.made = t.Ticks()
+	if err == nil {
+		err = r.settle(ctx)
+	}
+	if err == nil && !r.result.Unsettled { // else nobody knows what new threads have
+		r.result.Undone = r.undone()
+	}
+	if late := r.end(); err == nil {
+		err = late
+	}
+	switch {
+	case errors.Is(err, ErrTooLate):
+		_ = r.dismiss() // it says that it is too late, too
+	case r.result.Guard != nil && !r.result.Changed():
+		err = errors.Join(err, r.dismiss())
+	}
+	if len(r.result.Undone) > 0 && t.o.Guards != nil {
+		if guardErr := t.o.Guards.Undone(r.result.Undone); guardErr != nil {
+			r.warn(fmt.Sprintf("a guard may revert it once more: %v", guardErr))
+		}
+	}
+	return r.result, err
+}
+
+func (t *Tuner) run(plan *Plan) *run {
+	r := &run{
+		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, starts: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
+		warned: map[string]bool{}, stuck: map[string]bool{}, named: map[kernel.TID]bool{},
+	}
+	r.result.Changes = slices.Clone(plan.Changes)
+	r.result.Warnings = append(slices.Clone(plan.Warnings), plan.dangers()...)
+	r.result.Damage = plan.damage
+	for _, q := range plan.Requests {
+		for _, target := range q.Targets {
+			r.named[target.TID] = true
+			if target.Scope == ScopeThread {
+				r.alone[target.TID] = true
+			}
+		}
+	}
+	for _, c := range plan.Changes {
+		r.markHandled(c)
+		if !c.IsFile() && c.TID == c.PID {
+			r.starts[c.PID] = c.StartTicks
+		}
+		r.named[c.PID] = r.named[c.PID] || r.named[c.TID]
+	}
+	return r
+}
+
+// lock takes the user's lock.
+func (t *Tuner) lock(plan Plan) (release func(), err error) {
+	if t.o.Lock == nil || defect.On(3) {
+		return func() {}, nil
+	}
+	wait := lockWait
+	if plan.blind {
+		wait = guardWait
+	}
+	release, err = t.o.Lock.Acquire(wait, t.o.Command)
+	if plan.blind && err != nil {
+		return func() {}, nil // whoever has it is told by its own guard, which is this one, or reads back
+	}
+	return release, err
+}
+
+func (t *Tuner) arm(after time.Duration) (Guard, error) {
+	if t.o.Guards == nil {
+		return nil, errors.New("nothing was changed: there is no guard here that would revert it")
+	}
+	g, err := t.o.Guards.Arm(after)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was changed, because the guard that would revert it could not be started: %w", err)
+	}
+	return g, nil
+}
+
+func (r *run) dismiss() error {
+	if r.result.Guard == nil {
+		return nil
+	}
+	g := r.result.Guard
+	r.result.Guard = nil
+	return g.Dismiss()
+}
+
+func (r *run) markHandled(c Change) {
+	r.handled[c.Key()] = true
+	if !c.IsFile() {
+		r.known[c.TID] = true
+	}
+}
+
+func (r *run) warn(text string) {
+	if !r.warned[text] {
+		r.warned[text] = true
+		r.result.Warnings = append(r.result.Warnings, Note(text))
+	}
+}
+
+// begin records what is about to be done. Nothing is recorded when nothing will be;
+// an undo is recorded all the same, so that it is known to be one. An undo goes on
+// where the disk is full: it can be done again, and then compares values.
+func (r *run) begin() error {
+	planned := r.result.only(attr.Planned)
+	if r.t.o.Journal == nil || len(planned) == 0 && len(r.plan.Undoes) == 0 {
+		return nil
+	}
+	r.begins(planned)
+	err := r.append(r.record(planned), true)
+	if err != nil && len(r.plan.Undoes) > 0 && !errors.Is(err, ErrTooLate) && isFull(err) && !defect.On(6) {
+		r.result.Unrecorded = err
+		return nil
+	}
+	return err
+}
+
+func (r *run) begins(planned []Change) {
+	for _, c := range planned {
+		r.begun[c.Key()] = true
+	}
+}
+
+// isFull reports whether the disk, or the user's share of it, is full or read-only.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
+}
+
+func (r *run) record(changes []Change) journal.Record {
+	out := journal.Record{
+		Kind: journal.Begin, User: r.t.o.User, Command: r.t.o.Command, Undoes: r.plan.Undoes, Ticks: r.at,
+	}
+	out.Put(changes)
+	if r.plan.Sweep != nil {
+		out.Sweep = r.plan.Sweep.AtTicks
+	}
+	for _, f := range r.plan.follow {
+		out.Targets = append(out.Targets, f.target)
+	}
+	var reasons []string
+	for _, q := range r.plan.Requests {
+		if q.Reason != "" && !slices.Contains(reasons, q.Reason) {
+			reasons = append(reasons, q.Reason)
+		}
+	}
+	out.Reason = strings.Join(reasons, "; ")
+	return out
+}
+
+// append writes a record, and tells the guard.
+func (r *run) append(rec journal.Record, sync bool) error {
+	line, err := r.t.o.Journal.Append(&rec, sync)
+	if err != nil && rec.Kind == journal.End { // a guard needs no disk
+		rec.Last = max(rec.Last, rec.ID)
+		line, _ = rec.Line()
+	} else if err != nil {
+		return err
+	}
+	r.result.Entry = rec.ID
+	if r.result.Guard == nil {
+		return err
+	}
+	if guardErr := r.result.Guard.Tell(line); guardErr != nil {
+		err = errors.Join(err, fmt.Errorf("tell the guard: %w", guardErr))
+	}
+	return err
+}
+
+// more records changes to tasks that were not there when it began.
+func (r *run) more(changes []Change) error {
+	if r.t.o.Journal == nil || len(changes) == 0 || r.result.Unrecorded != nil {
+		return nil
+	}
+	r.begins(changes)
+	if r.result.Entry == 0 {
+		return r.append(r.record(changes), true)
+	}
+	rec := journal.Record{Kind: journal.More, ID: r.result.Entry}
+	rec.Put(changes)
+	return r.append(rec, true)
+}
+
+// end records what became of it. It need not be on the disk at once: without it, an
+// undo compares every value with the one that was to be set. The error is ErrTooLate.
+func (r *run) end() error {
+	if r.t.o.Journal == nil || r.result.Entry == 0 {
+		return nil
+	}
+	if defect.On(15) {
+		for i := range r.result.Changes {
+			if c := &r.result.Changes[i]; c.Status == attr.Failed {
+				c.Status = attr.Done
+			}
+		}
+	}
+	rec := journal.Record{Kind: journal.End, ID: r.result.Entry, Undone: r.result.Undone}
+	rec.Put(slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
+		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
+	}))
+	err := r.append(rec, false)
+	if err == nil {
+		err = r.t.o.Journal.Compact()
+		if err != nil {
+			r.warn(fmt.Sprintf("the journal could not be compacted: %v", err))
+		}
+		return nil
+	}
+	if errors.Is(err, ErrTooLate) {
+		return ErrTooLate
+	}
+	if r.result.Changed() {
+		r.result.Unrecorded = errors.Join(r.result.Unrecorded, err)
+	}
+	return nil
+}
+
+// Record writes afterwards what became of a plan that a Tuner without a journal has
+// carried out: for a machine where the threads that write to the disk get no CPU
+// until that is done. It returns the number of the entry.
+func (t *Tuner) Record(plan Plan, result Outcome) (uint64, error) {
+	if t.o.Journal == nil {
+		return 0, ErrNoJournal
+	}
+	r := &run{t: t, plan: &plan, result: result, warned: map[string]bool{}, at: t.Ticks()}
+	r.result.Guard = nil
+	if err := r.append(r.record(result.only(attr.Done, attr.Failed)), true); err != nil {
+		return 0, err
+	}
+	r.result.Undone = r.undone()
+	err := r.end()
+	return r.result.Entry, errors.Join(err, r.result.Unrecorded)
+}

@@ -1,0 +1,142 @@
+package change
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+const (
+	// busyWindow is how long a task that is to become real-time is watched.
+	busyWindow = 50 * time.Millisecond
+	// busyShare of the window, running or waiting to, makes a task busy: one
+	// that never sleeps gets all of its CPU once it is real-time.
+	busyShare = 0.5
+)
+
+// caution looks at what the planned changes would do and says what the user
+// should know before they are made.
+func (p *planner) caution() {
+	var realTime []Change
+	for _, c := range p.plan.Changes {
+		if c.Status != attr.Planned {
+			continue
+		}
+		p.view.Caution(c)
+		if c.Attribute == attr.Policy && attr.PolicyOf(c.After).Crowds() {
+			realTime = append(realTime, c)
+		}
+	}
+	if len(realTime) > 0 {
+		p.cautionRealTime(realTime)
+	}
+	for _, o := range p.Overwriters(p.plan.Changes) {
+		p.warn(attr.Note, "%s", o.Why)
+	}
+}
+
+// cautionRealTime watches the tasks that are to become real-time for a moment:
+// one that never sleeps starves whatever else is on its CPU.
+func (p *planner) cautionRealTime(changes []Change) {
+	if self := kernel.TID(os.Getpid()); slices.ContainsFunc(changes, func(c Change) bool { return c.PID == self }) {
+		p.plan.need(OwnRealTime, "piton itself would be real-time, and a busy screen would then run before everything else")
+	}
+	var names []string
+	var reach cpuset.Builder
+	for _, c := range p.busy(changes) {
+		names = append(names, fmt.Sprintf("%d (%s)", c.TID, attr.Printable(c.Comm)))
+		for cpu := range p.mask(c).All() {
+			reach.Add(cpu)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	p.plan.need(BusyRealTime, "%s %s busy all the time; with %s a busy task has its CPU for itself, and ordinary tasks there get %s",
+		several(names), verb, changes[0].After, p.leftover())
+	online, err := p.view.OnlineCPUs()
+	if err == nil && len(names) >= online.Len() && online.SubsetOf(reach.Set()) {
+		p.plan.need(NoCPULeft, "%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
+			several(names))
+	}
+}
+
+// leftover is what ordinary tasks get beside a real-time task that never
+// sleeps (Documentation/scheduler/sched-rt-group.rst, "system-wide settings").
+func (t *Tuner) leftover() string {
+	runtime, err := t.Proc.Sysctl("kernel/sched_rt_runtime_us")
+	if err != nil {
+		return "next to nothing"
+	}
+	period, err := t.Proc.Sysctl("kernel/sched_rt_period_us")
+	if err != nil || period <= 0 || runtime < 0 || runtime >= period {
+		return "nothing"
+	}
+	return fmt.Sprintf("%d %% of it", (period-runtime)*100/period)
+}
+
+// busy returns the changes whose task was running, or wanted to, for most of
+// the window.
+func (p *planner) busy(changes []Change) []Change {
+	before := make([]demand, len(changes))
+	for i, c := range changes {
+		before[i] = p.demand(c)
+	}
+	start := p.o.Clock.Now()
+	p.o.Clock.Sleep(busyWindow)
+	window := p.o.Clock.Now().Sub(start) // much longer than asked for on a starved machine
+	var out []Change
+	for i, c := range changes {
+		if p.demand(c).since(before[i], window) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// demand is what a thread wants of the CPUs.
+type demand struct {
+	ns       uint64 // ran, or waited to run, so far
+	runnable bool   // now
+}
+
+func (p *planner) demand(c Change) demand {
+	var d demand
+	if k, err := p.Look(c.PID, c.TID); err == nil {
+		d.runnable = k.State == 'R'
+	}
+	if st, err := p.Proc.Schedstat(c.PID, c.TID); err == nil {
+		d.ns = st.RunNs + st.RunDelayNs
+	}
+	return d
+}
+
+// since reports whether the thread was busy. The kernel counts a wait when it
+// is over (sched_info_arrive in kernel/sched/stats.h), so on a starved machine a
+// thread that was in the queue all the time shows by being runnable at both ends.
+func (d demand) since(before demand, window time.Duration) bool {
+	if d.runnable && before.runnable {
+		return true
+	}
+	return d.ns > before.ns && float64(d.ns-before.ns) >= busyShare*float64(window)
+}
+
+// mask is where the thread may run once the plan is applied.
+func (p *planner) mask(c Change) cpuset.Set {
+	key := c.Key()
+	key.Attribute = attr.Affinity
+	if planned := p.view.Find(key); planned != nil && planned.Status == attr.Planned {
+		return attr.CPUs(planned.After)
+	}
+	set, _ := p.Sched.Affinity(c.TID)
+	return set
+}

@@ -1,0 +1,282 @@
+// Package changetest is for tests of what changes a machine: a fake machine with a
+// Tuner for it, short ways to plan, carry and undo, and a journal in memory.
+//
+// Start at New.
+package changetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
+	"piton/internal/procfs"
+)
+
+// User owns the tasks of a Machine and runs piton.
+const User = 1000
+
+// Machine is a fake machine of CPUs 0-3: tasks in memory, and a directory for the
+// files of /proc and /sys that are read by name. It is an attr.Processes.
+type Machine struct {
+	*kerneltest.Fake
+	Settings *kerneltest.Files
+	Dir      string // its root
+	Tasks    map[kernel.TID]*procfs.Stat
+	TGID     map[kernel.TID]kernel.TID
+	Owner    map[kernel.TID]uint32
+	Runs     map[kernel.TID]uint64 // ns added at each look at schedstat
+	OnList   func(pid kernel.TID)  // called before each listing of threads
+	Sysctls  map[string]int64      // beside the usual ones
+	Sessions map[kernel.TID]string // autogroups, for which 0 stands
+	Groups   map[string]int        // their nice values
+
+	t   *testing.T
+	ran map[kernel.TID]uint64
+}
+
+var _ attr.Processes = (*Machine)(nil)
+
+// New returns a machine without tasks.
+func New(t *testing.T) *Machine {
+	t.Helper()
+	m := &Machine{
+		Fake: kerneltest.New(t), Settings: kerneltest.NewFiles(), t: t, Dir: t.TempDir(),
+		Tasks: map[kernel.TID]*procfs.Stat{}, TGID: map[kernel.TID]kernel.TID{}, Owner: map[kernel.TID]uint32{},
+		Runs: map[kernel.TID]uint64{}, ran: map[kernel.TID]uint64{}, Sysctls: map[string]int64{
+			"kernel/sched_rt_runtime_us": 950_000, "kernel/sched_rt_period_us": 1_000_000,
+		},
+		Sessions: map[kernel.TID]string{0: "/autogroup-1"}, Groups: map[string]int{},
+	}
+	m.Store = m.store
+	m.Write("sys/devices/system/cpu/online", "0-3\n")
+	m.Write("proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"+
+		"34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset\n"+
+		"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n")
+	m.Write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3\n")
+	t.Cleanup(func() { require.Zero(t, m.Held(), "processes are still held") })
+	return m
+}
+
+// Write makes a file of the machine.
+func (m *Machine) Write(name, content string) {
+	path := filepath.Join(m.Dir, name)
+	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(m.t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+// Spawn adds a thread of process pid with CPUs 0-3, OTHER, nice 0, started at tick
+// 1000+tid.
+func (m *Machine) Spawn(pid, tid kernel.TID) {
+	m.SpawnAs(pid, tid, kerneltest.Task{Affinity: cpuset.Of(0, 1, 2, 3)})
+}
+
+// SpawnAs adds a thread of process pid; Start 0 is tick 1000+tid.
+func (m *Machine) SpawnAs(pid, tid kernel.TID, task kerneltest.Task) {
+	if task.TGID = pid; task.Start == 0 {
+		task.Start = 1000 + uint64(tid)
+	}
+	m.Tasks[tid] = &procfs.Stat{TID: tid, Comm: []byte("job"), State: 'S', PPID: 1, StartTicks: task.Start}
+	m.TGID[tid] = pid
+	m.Owner[tid] = User
+	m.Create(tid, task)
+}
+
+// Replace gives the number of a thread to a new one of process pid, which starts much
+// later.
+func (m *Machine) Replace(pid, tid kernel.TID, comm string) {
+	m.End(tid)
+	m.SpawnAs(pid, tid, kerneltest.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 99999})
+	m.Tasks[tid].Comm = []byte(comm)
+}
+
+// End makes a thread end.
+func (m *Machine) End(tid kernel.TID) {
+	delete(m.Tasks, tid)
+	delete(m.TGID, tid)
+	m.Kill(tid)
+}
+
+// Line makes an interrupt line and returns its file.
+func (m *Machine) Line(number, handlers, cpus string) string {
+	file := "/proc/irq/" + number + "/smp_affinity_list"
+	m.Settings.Put(file, cpus+"\n")
+	m.Write(file, cpus+"\n")
+	m.Write("sys/kernel/irq/"+number+"/actions", handlers+"\n")
+	m.Write("proc/sys/kernel/osrelease", "6.12.1\n")
+	return file
+}
+
+// Sources is the machine as an attr.Machine reads it, for a user with CAP_SYS_NICE.
+func (m *Machine) Sources() attr.Sources {
+	return attr.Sources{
+		Sched: m.Fake, Files: m.Settings, Proc: m,
+		EUID:   func() int { return User },
+		Rights: func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil },
+		Limits: func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil },
+	}
+}
+
+// NoRights is a Rights of attr.Sources.
+func NoRights() (kernel.Capabilities, error) { return 0, nil }
+
+// Tuner returns a Tuner of the machine; what o leaves open is as in Sources.
+func (m *Machine) Tuner(o change.Options) *change.Tuner {
+	s := m.Sources()
+	if o.Rights != nil {
+		s.Rights = o.Rights
+	}
+	if o.EUID != nil {
+		s.EUID = o.EUID
+	}
+	if o.Limits != nil {
+		s.Limits = o.Limits
+	}
+	o.Sources, o.Writer, o.FileWriter = s, m.Fake, m.Settings
+	if o.Clock == nil {
+		o.Clock = &clock{now: time.Unix(1_800_000_000, 0)}
+	}
+	return change.New(o)
+}
+
+// clock passes when somebody sleeps, and a little whenever it is looked at.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.Sleep(time.Microsecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Sleep(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// store is what becomes of a text that is written to a file of a process.
+func (m *Machine) store(pid kernel.TID, name, text string) error {
+	var nice int
+	if _, err := fmt.Sscanf(text, "%d\n", &nice); err != nil || name != "autogroup" {
+		return fmt.Errorf("write %q to %s of %d", text, name, pid)
+	}
+	m.Groups[m.session(pid)] = nice
+	return nil
+}
+
+func (m *Machine) session(pid kernel.TID) string {
+	if name, ok := m.Sessions[pid]; ok {
+		return name
+	}
+	return m.Sessions[0]
+}
+
+// Live is part of attr.Processes.
+func (m *Machine) Live() bool { return true }
+
+// Root is part of attr.Processes.
+func (m *Machine) Root() string { return m.Dir }
+
+// File is part of attr.Processes.
+func (m *Machine) File(elem ...string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(append([]string{m.Dir, "proc"}, elem...)...))
+}
+
+func (m *Machine) list(keep func(tid, pid kernel.TID) bool) []kernel.TID {
+	var out []kernel.TID
+	for tid, pid := range m.TGID {
+		if keep(tid, pid) {
+			out = append(out, tid)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Processes is part of attr.Processes.
+func (m *Machine) Processes() ([]kernel.TID, error) {
+	return m.list(func(tid, pid kernel.TID) bool { return tid == pid }), nil
+}
+
+// Threads is part of attr.Processes.
+func (m *Machine) Threads(pid kernel.TID) ([]kernel.TID, error) {
+	if m.OnList != nil {
+		m.OnList(pid)
+	}
+	out := m.list(func(_, p kernel.TID) bool { return p == pid })
+	if len(out) == 0 {
+		return nil, gone(pid)
+	}
+	return out, nil
+}
+
+func gone(tid kernel.TID) error { return fmt.Errorf("read %d: %w", tid, attr.ErrGone) }
+
+// Stat is part of attr.Processes.
+func (m *Machine) Stat(pid kernel.TID) (procfs.Stat, error) { return m.ThreadStat(pid, pid) }
+
+// ThreadStat is part of attr.Processes.
+func (m *Machine) ThreadStat(pid, tid kernel.TID) (procfs.Stat, error) {
+	st := m.Tasks[tid]
+	if st == nil || m.TGID[tid] != pid {
+		return procfs.Stat{}, gone(tid)
+	}
+	return *st, nil
+}
+
+// Status is part of attr.Processes.
+func (m *Machine) Status(tid kernel.TID) (procfs.Status, error) {
+	st := m.Tasks[tid]
+	if st == nil {
+		return procfs.Status{}, gone(tid)
+	}
+	return procfs.Status{Comm: string(st.Comm), TGID: m.TGID[tid], UID: m.Owner[tid], EUID: m.Owner[tid]}, nil
+}
+
+// Schedstat is part of attr.Processes.
+func (m *Machine) Schedstat(_, tid kernel.TID) (procfs.Schedstat, error) {
+	m.ran[tid] += m.Runs[tid]
+	return procfs.Schedstat{RunNs: m.ran[tid]}, nil
+}
+
+// Cgroup is part of attr.Processes.
+func (m *Machine) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
+	data, err := m.File(fmt.Sprint(pid), "cgroup")
+	if err != nil {
+		data = []byte("3:cpuset:/\n1:cpu:/\n0::/\n")
+	}
+	return procfs.ParseCgroup(data)
+}
+
+// Autogroup is part of attr.Processes.
+func (m *Machine) Autogroup(pid kernel.TID) (string, int, error) {
+	name := m.session(pid)
+	return name, m.Groups[name], nil
+}
+
+// Sysctl is part of attr.Processes.
+func (m *Machine) Sysctl(name string) (int64, error) { return m.Sysctls[name], nil }
+
+// OnNode0 is the numa_maps of a process with 100 pages.
+const OnNode0 = "400000 default file=/bin/x mapped=8 N0=8 kernelpagesize_kB=4\n7f0000 default anon=92 N0=92 kernelpagesize_kB=4\n"
+
+// TwoNodes gives the machine two NUMA nodes of two CPUs.
+func (m *Machine) TwoNodes() {
+	m.Write("sys/devices/system/node/has_memory", "0-1\n")
+	m.Write("sys/devices/system/node/node0/cpulist", "0-1\n")
+	m.Write("sys/devices/system/node/node1/cpulist", "2-3\n")
+}

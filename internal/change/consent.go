@@ -1,0 +1,121 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/change/defect"
+)
+
+// Danger is why a plan must not be carried out unasked.
+type Danger uint8
+
+// The dangers.
+const (
+	BusyRealTime Danger = iota // a busy task becomes real-time, and has its CPU for itself
+	Isolation                  // CPUs are taken away from everything else
+	OwnRealTime                // piton itself becomes real-time
+	NoCPULeft                  // every CPU would have a busy real-time task
+	WholeMachine               // a pattern means most of the machine's processes
+)
+
+// AskFirst reports whether the user decides before the change is made. The others
+// may be made at once under a countdown.
+func (d Danger) AskFirst() bool { return d == OwnRealTime || d == NoCPULeft || d == WholeMachine }
+
+// Need is a danger of a plan, with the sentence that says what it is here.
+type Need struct {
+	Danger Danger `json:"danger"`
+	Text   string `json:"text"`
+}
+
+// Consent is what the user said of a plan.
+type Consent struct {
+	Yes bool `json:"yes,omitempty"` // told its needs, the user wants it all the same
+	// RevertAfter, when not 0, is how long the change stays unless it is confirmed.
+	RevertAfter time.Duration `json:"revert_after_ns,omitempty"`
+}
+
+// ErrNeedsConsent is what Carry's error is (errors.Is) for a plan with needs to which
+// nobody consented. Nothing was changed.
+var ErrNeedsConsent = errors.New("refused")
+
+// ConsentError is the error with the needs.
+type ConsentError struct{ Needs []Need }
+
+func (e *ConsentError) Error() string {
+	return fmt.Sprintf("refused: %s; --yes does it all the same, --revert-after 15s reverts it unless piton keep confirms it", e.Needs[0].Text)
+}
+
+// Is reports that it is ErrNeedsConsent.
+func (e *ConsentError) Is(target error) bool { return target == ErrNeedsConsent }
+
+// longestRevert bounds RevertAfter: far below what a guard's clock can count to.
+const longestRevert = 24 * time.Hour
+
+// Check returns a ConsentError for a plan that the consent does not cover, and a
+// UsageError for a time that no guard waits.
+func (c Consent) Check(p Plan) error {
+	if defect.On(12) {
+		return nil
+	}
+	if c.RevertAfter < 0 || c.RevertAfter > longestRevert {
+		return attr.Usagef("a change is reverted after at most %v, not %v", longestRevert, c.RevertAfter)
+	}
+	if len(p.Needs) == 0 || !p.WillChange() || c.Yes || c.RevertAfter > 0 {
+		return nil
+	}
+	return &ConsentError{p.Needs}
+}
+
+// AsksFirst reports whether the user must decide before the plan is carried out.
+func (p Plan) AsksFirst() bool {
+	return slices.ContainsFunc(p.Needs, func(n Need) bool { return n.Danger.AskFirst() })
+}
+
+// Danger is the sentence of the plan's first need, "" if there is none.
+func (p Plan) Danger() string {
+	if len(p.Needs) == 0 {
+		return ""
+	}
+	return p.Needs[0].Text
+}
+
+// need adds a need, the gravest first.
+func (p *Plan) need(d Danger, format string, args ...any) {
+	p.Needs = append(p.Needs, Need{d, fmt.Sprintf(format, args...)})
+	slices.SortStableFunc(p.Needs, func(a, b Need) int {
+		switch {
+		case a.Danger.AskFirst() == b.Danger.AskFirst():
+			return 0
+		case a.Danger.AskFirst():
+			return -1
+		}
+		return 1
+	})
+}
+
+// Need adds a need that the caller knows of.
+func (p *Plan) Need(d Danger, text string) {
+	if p.WillChange() {
+		p.need(d, "%s", text)
+	}
+}
+
+// OneWay reports whether the plan warns that there is no way back.
+func (p Plan) OneWay() bool {
+	return slices.ContainsFunc(p.Warnings, func(w Warning) bool { return w.Kind == attr.OneWay })
+}
+
+// several names the first few of many.
+func several(names []string) string {
+	const shown = 3
+	if len(names) > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}

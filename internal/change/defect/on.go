@@ -1,0 +1,16 @@
+//go:build defects
+
+package defect
+
+import (
+	"os"
+	"strconv"
+)
+
+// Variable is the environment variable that names the defect.
+const Variable = "PITON_DEFECT"
+
+var chosen, _ = strconv.Atoi(os.Getenv(Variable)) // 0, no defect, where it is not a number
+
+// On reports whether a defect is put back.
+func On(n int) bool { return n == chosen }

@@ -1,0 +1,157 @@
+package change_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
+	"piton/internal/change/journal"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// onDisk is a machine with process 10, and a Tuner whose journal is in a store.
+func onDisk(t *testing.T) (*changetest.Machine, *changetest.Store, *change.Tuner) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	store := &changetest.Store{}
+	return m, store, m.Tuner(change.Options{Journal: journal.New(store, journal.Where{Boot: "this"})})
+}
+
+func full([]byte) bool { return true }
+
+func fullFor(kind journal.Kind) func([]byte) bool {
+	return func(line []byte) bool { return changetest.Is(line, kind) }
+}
+
+func TestFullDiskBeforeAChange(t *testing.T) {
+	m, store, tuner := onDisk(t)
+	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	store.Full = full
+	outcome, err := tuner.Carry(t.Context(), p, change.Consent{})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	assert.Equal(t, change.Outcome{}, outcome)
+	assert.Empty(t, m.Calls())
+	store.Full = nil
+	assert.Equal(t, uint64(1), carry(t, tuner, p).Entry)
+}
+
+// An undo goes on: it can be done again, and then finds what it left.
+func TestFullDiskBeforeAnUndo(t *testing.T) {
+	for name, full := range map[string]func([]byte) bool{"before": full, "before the end": fullFor(journal.End)} {
+		t.Run(name, func(t *testing.T) {
+			m, store, tuner := onDisk(t)
+			apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+			store.Full = full
+			outcome := undo(t, tuner, change.UndoRequest{All: true})
+			assert.Equal(t, []string{"affinity 1 to 0-3: done"}, brief(outcome.Changes))
+			require.ErrorIs(t, outcome.Unrecorded, syscall.ENOSPC)
+			assert.Equal(t, change.Some, outcome.Verdict())
+			assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+
+			store.Full = nil
+			outcome = undo(t, tuner, change.UndoRequest{All: true})
+			assert.Equal(t, []string{"affinity 0-3 to 0-3: unchanged"}, brief(outcome.Changes))
+			assert.Equal(t, change.AllDone, outcome.Verdict())
+			_, err := tuner.Undo(t.Context(), change.UndoRequest{All: true})
+			require.ErrorIs(t, err, change.ErrNothingToUndo)
+		})
+	}
+}
+
+// Nothing that an undo may not touch is touched because the disk is full.
+func TestOtherErrorsStopAnUndo(t *testing.T) {
+	m, store, tuner := onDisk(t)
+	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	store.Err = syscall.EACCES
+	store.Full = full
+	_, err := tuner.Undo(t.Context(), change.UndoRequest{All: true})
+	require.ErrorIs(t, err, syscall.EACCES)
+	assert.Equal(t, "1", m.Task(10).Affinity.String())
+}
+
+func TestFullDiskBetweenBeginningAndEnd(t *testing.T) {
+	m, store, tuner := onDisk(t)
+	store.Full = fullFor(journal.End)
+	outcome := apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	assert.Equal(t, []string{"affinity 0-3 to 1: done"}, brief(outcome.Changes))
+	assert.Equal(t, uint64(1), outcome.Entry)
+	require.ErrorIs(t, outcome.Unrecorded, syscall.ENOSPC)
+	assert.Equal(t, change.Some, outcome.Verdict())
+
+	store.Full = nil
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, "0-3", m.Task(10).Affinity.String(), "it is undone all the same")
+}
+
+// A newborn that cannot be recorded is not changed, and told.
+func TestFullDiskForANewborn(t *testing.T) {
+	m, store, tuner := onDisk(t)
+	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	store.Full = fullFor(journal.More)
+	m.OnList = func(kernel.TID) {
+		if m.Tasks[11] == nil {
+			m.Spawn(10, 11)
+		}
+	}
+	outcome := carry(t, tuner, p)
+	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: failed"}, brief(outcome.Changes))
+	assert.ErrorIs(t, outcome.Changes[1].Err, syscall.ENOSPC)
+	assert.Equal(t, change.Some, outcome.Verdict())
+	assert.Equal(t, "0-3", m.Task(11).Affinity.String())
+	store.Full = nil
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0-3"}, []string{m.Task(10).Affinity.String(), m.Task(11).Affinity.String()})
+}
+
+func TestVerdict(t *testing.T) {
+	c := func(s attr.Status, err error) change.Change { return change.Change{Status: s, Err: err} }
+	done, same := c(attr.Done, nil), c(attr.Unchanged, nil)
+	failed, refused := c(attr.Failed, syscall.EINVAL), c(attr.Refused, nil)
+	denied := c(attr.Failed, attr.NotPermitted(syscall.EPERM))
+	absent := c(attr.Refused, attr.ErrNotSupported)
+	taken := failed
+	taken.Taken = true
+	some := func(all ...change.Change) change.Outcome { return change.Outcome{Changes: all} }
+	for _, tt := range []struct {
+		outcome change.Outcome
+		want    change.Verdict
+	}{
+		{some(), change.AllDone}, {some(done), change.AllDone}, {some(done, same), change.AllDone}, {some(same), change.AllDone},
+		{some(done, failed), change.Some}, {some(done, refused), change.Some}, {some(same, failed), change.Some},
+		{some(taken), change.Some}, {some(taken, failed), change.Some}, {some(done, denied), change.Some},
+		{some(failed), change.Failed}, {some(refused), change.Failed}, {some(failed, refused), change.Failed}, {some(denied, failed), change.Failed},
+		{some(denied), change.NotPermitted}, {some(absent), change.NotPermitted}, {some(denied, absent), change.NotPermitted},
+		{change.Outcome{Changes: []change.Change{done}, Unrecorded: syscall.ENOSPC}, change.Some},
+		{change.Outcome{Changes: []change.Change{done}, Damage: []journal.Damage{{Line: 1}}}, change.Some},
+	} {
+		assert.Equal(t, tt.want, tt.outcome.Verdict(), "%v", tt.outcome)
+	}
+	bad, ok := some(done, refused, failed).FirstBad()
+	assert.True(t, ok)
+	assert.Equal(t, refused, bad)
+	_, ok = some(done, same).FirstBad()
+	assert.False(t, ok)
+}
+
+// An undo of all says what of the journal it could not read.
+func TestUndoOfAllTellsDamage(t *testing.T) {
+	m, store, tuner := onDisk(t)
+	m.Spawn(20, 20)
+	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	require.NoError(t, store.Append([]byte("00000000 {\"lost\":1}\n"), true))
+	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 20))
+	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, change.AllDone, outcome.Verdict(), "it was asked for one that is sound")
+	outcome = undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"affinity 1 to 0-3: done"}, brief(outcome.Changes))
+	require.Len(t, outcome.Damage, 1)
+	assert.Equal(t, 3, outcome.Damage[0].Line)
+	assert.Equal(t, change.Some, outcome.Verdict())
+	assert.Contains(t, change.Texts(outcome.Warnings), outcome.Damage[0].Error())
+}

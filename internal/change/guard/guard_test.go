@@ -1,0 +1,490 @@
+package guard
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == Verb {
+		if err := Main(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// bench is a journal with what changes and guards a child.
+type bench struct {
+	*testing.T
+	Launcher
+	journal *journal.Journal
+	tuner   *change.Tuner
+	child   kernel.TID
+	was     int       // nice of the child
+	in      io.Writer // of the child: a line makes it start a child of its own,
+	out     *bufio.Scanner
+}
+
+func newBench(t *testing.T) *bench {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	path := filepath.Join(dir, "journal")
+	j, err := journal.Open(path)
+	require.NoError(t, err)
+	b := &bench{T: t, Launcher: Launcher{Env: os.Environ(), Journal: path, Dir: filepath.Join(dir, "guards")}, journal: j}
+	b.tuner = b.tunerWith(b.Launcher)
+	cmd := exec.Command("sh", "-c", `read line; sleep 60 & echo $!; read line`)
+	b.in, err = cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	b.out = bufio.NewScanner(out)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	b.child = kernel.TID(cmd.Process.Pid)
+	b.was = b.nice()
+	return b
+}
+
+func (b *bench) tunerWith(g change.Guards) *change.Tuner {
+	return change.New(change.Options{
+		Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(), Journal: b.journal, Guards: g,
+		Lock: journal.UserLock(kernel.EUID(), filepath.Dir(b.Journal)),
+	})
+}
+
+// heir makes the child start one.
+func (b *bench) heir() kernel.TID {
+	_, err := fmt.Fprintln(b.in)
+	require.NoError(b, err)
+	require.True(b, b.out.Scan())
+	var pid kernel.TID
+	_, err = fmt.Sscan(b.out.Text(), &pid)
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = syscall.Kill(int(pid), syscall.SIGKILL) })
+	return pid
+}
+
+func (b *bench) plan(s attr.Setting) change.Plan {
+	plan, err := b.tuner.Plan(b.Context(), []change.Request{{Targets: []change.Target{{TID: b.child}}, Set: []attr.Setting{s}}})
+	require.NoError(b, err)
+	return plan
+}
+
+func (b *bench) carry(s attr.Setting, after time.Duration) (change.Outcome, change.Guard) {
+	o, err := b.tuner.Carry(b.Context(), b.plan(s), change.Consent{RevertAfter: after})
+	require.NoError(b, err)
+	require.NotNil(b, o.Guard)
+	return o, o.Guard
+}
+
+func (b *bench) nice() int {
+	n, err := kernel.System().Nice(b.child)
+	require.NoError(b, err)
+	return n
+}
+
+func (b *bench) policy(pid kernel.TID) kernel.Policy {
+	a, err := kernel.System().Attr(pid)
+	require.NoError(b, err)
+	return a.Policy
+}
+
+// ended waits for a guard's end.
+func (b *bench) ended(g change.Guard) {
+	require.Eventually(b, func() bool {
+		st, err := procfs.New("/").Stat(kernel.TID(g.Status().PID))
+		return err != nil || st.State == 'Z'
+	}, time.Minute, 5*time.Millisecond, "the guard ends")
+	left, err := filepath.Glob(b.Dir + "/*")
+	require.NoError(b, err)
+	assert.Empty(b, left, "it leaves nothing")
+}
+
+func (b *bench) entry(id uint64) journal.Entry {
+	entries, damage, err := b.journal.Entries()
+	require.NoError(b, err)
+	require.Empty(b, damage)
+	for _, e := range entries {
+		if e.ID == id {
+			return e
+		}
+	}
+	b.Fatalf("no entry %d", id)
+	return journal.Entry{}
+}
+
+func (b *bench) list() []change.GuardState {
+	armed, err := b.List()
+	require.NoError(b, err)
+	return armed
+}
+
+func raised() attr.Setting { return attr.SetNice(15) }
+
+func TestRevertedWithoutAnAnswer(t *testing.T) {
+	b := newBench(t)
+	o, g := b.carry(raised(), 300*time.Millisecond)
+	assert.Equal(t, 1, o.Count(attr.Done))
+	b.ended(g)
+	assert.ErrorIs(t, g.Keep(), change.ErrTooLate)
+	assert.Equal(t, b.was, b.nice())
+	assert.True(t, b.entry(o.Entry).Undone)
+	assert.Contains(t, b.entry(o.Entry+1).Command, "not confirmed within 300ms")
+	assert.Equal(t, []uint64{o.Entry}, b.entry(o.Entry+1).Undoes)
+}
+
+func TestKept(t *testing.T) {
+	b := newBench(t)
+	o, g := b.carry(raised(), time.Hour)
+	require.NoError(t, g.Keep())
+	b.ended(g)
+	assert.Equal(t, 15, b.nice())
+	assert.False(t, b.entry(o.Entry).Undone)
+}
+
+func TestKeptByAnother(t *testing.T) {
+	b := newBench(t)
+	assert.Empty(t, b.list(), "there is no such directory yet")
+	assert.ErrorIs(t, b.Keep(1), ErrNotArmed)
+	o, g := b.carry(raised(), time.Hour)
+	armed := b.list()
+	require.Len(t, armed, 1)
+	assert.Equal(t, o.Entry, armed[0].Entry)
+	assert.Equal(t, g.Status().PID, armed[0].PID)
+	assert.Equal(t, "waiting", armed[0].State)
+	assert.Greater(t, armed[0].Left, 50*time.Minute)
+	assert.Empty(t, armed[0].Words())
+	require.NoError(t, b.Keep(o.Entry))
+	b.ended(g)
+	assert.Equal(t, 15, b.nice())
+}
+
+// TestUndoneEndsTheGuard is an undo by hand, after which the guard has no task.
+func TestUndoneEndsTheGuard(t *testing.T) {
+	b := newBench(t)
+	_, g := b.carry(raised(), time.Hour)
+	_, err := b.tuner.Undo(t.Context(), change.UndoRequest{All: true})
+	require.NoError(t, err)
+	b.ended(g)
+	assert.Equal(t, b.was, b.nice())
+}
+
+// TestLostGuard is one that was killed, and one that was stopped: both are seen at
+// once, and keep nobody waiting.
+func TestLostGuard(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		b := newBench(t)
+		o, g := b.carry(raised(), time.Hour)
+		pid := g.Status().PID
+		require.NoError(t, syscall.Kill(pid, sig))
+		require.Eventually(t, func() bool { return len(b.list()) == 1 && b.list()[0].Words() != "" }, time.Second, 5*time.Millisecond)
+		want := "guard lost: entry 1 will not be reverted"
+		if sig == syscall.SIGSTOP {
+			want = "guard stopped: entry 1 is not reverted while"
+		}
+		assert.Contains(t, b.list()[0].Words(), want)
+		require.NoError(t, b.Keep(o.Entry), "it needs no answer")
+		assert.Empty(t, b.list())
+		if sig == syscall.SIGSTOP {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+		}
+		b.ended(g)
+		assert.Equal(t, 15, b.nice())
+	}
+}
+
+// TestGuardKilledWhileItReverts is lost, and cannot be confirmed: part of it is reverted.
+func TestGuardKilledWhileItReverts(t *testing.T) {
+	b := newBench(t)
+	o, g := b.carry(raised(), time.Hour)
+	require.NoError(t, syscall.Kill(g.Status().PID, syscall.SIGKILL))
+	require.True(t, b.page().become(Waiting, Reverting))
+	require.Eventually(t, func() bool { return b.list()[0].Lost }, time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, b.Keep(o.Entry), "piton undo reverts the rest")
+}
+
+// TestGuardOfAnotherNamespace is one whose number means another process here.
+func TestGuardOfAnotherNamespace(t *testing.T) {
+	for _, word := range []int{wordPIDNS, wordTimeNS} {
+		b := newBench(t)
+		o, g := b.carry(raised(), time.Hour)
+		p := b.page()
+		p.word(word).Add(1)
+		p.word(wordStart).Add(1)
+		assert.Empty(t, b.list()[0].Words(), "it is not called lost")
+		assert.Equal(t, "waiting", b.list()[0].State)
+		require.NoError(t, b.Keep(o.Entry))
+		b.ended(g)
+		assert.Equal(t, 15, b.nice())
+	}
+}
+
+// page is that of the only guard.
+func (b *bench) page() *page {
+	all, err := b.pages()
+	require.NoError(b, err)
+	require.Len(b, all, 1)
+	b.Cleanup(all[0].close)
+	return all[0]
+}
+
+// told is a guard of which some lines are kept away.
+type told struct {
+	Launcher
+	tell func(g change.Guard, line []byte) error
+}
+
+func (l told) Arm(after time.Duration) (change.Guard, error) {
+	g, err := l.Launcher.Arm(after)
+	return toldGuard{g, l}, err
+}
+
+type toldGuard struct {
+	change.Guard
+	l told
+}
+
+func (g toldGuard) Tell(line []byte) error { return g.l.tell(g.Guard, line) }
+
+// TestRevertedWhenPitonEnds is a piton that dies between the journal and the end
+// of the change.
+func TestRevertedWhenPitonEnds(t *testing.T) {
+	b := newBench(t)
+	lines := 0
+	b.tuner = b.tunerWith(told{b.Launcher, func(g change.Guard, line []byte) error {
+		if lines++; lines > 1 { // the end is never told
+			return nil
+		}
+		return g.Tell(line)
+	}})
+	_, g := b.carry(raised(), time.Hour)
+	require.Equal(t, 15, b.nice())
+	require.NoError(t, g.(toldGuard).Guard.(*armed).conn.Close())
+	b.ended(g)
+	assert.Equal(t, b.was, b.nice())
+}
+
+// TestRevertedInTheMiddle is a change that takes longer than it may: what is made
+// after it was reverted is reverted as well.
+func TestRevertedInTheMiddle(t *testing.T) {
+	b := newBench(t)
+	lines := 0
+	var armed change.Guard
+	b.tuner = b.tunerWith(told{b.Launcher, func(g change.Guard, line []byte) error {
+		armed = g
+		if lines++; lines == 2 {
+			require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond, "it is reverted")
+			require.NoError(t, setNice(b.child, 15)) // a straggler
+		}
+		return g.Tell(line)
+	}})
+	o, err := b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: 100 * time.Millisecond})
+	require.ErrorIs(t, err, change.ErrTooLate)
+	assert.Nil(t, o.Guard, "there is nothing left to confirm")
+	b.ended(armed)
+	assert.Equal(t, b.was, b.nice())
+}
+
+// TestRevertIsRecordedLate is a piton that was stopped while it wrote to the journal.
+func TestRevertIsRecordedLate(t *testing.T) {
+	b := newBench(t)
+	o, g := b.carry(raised(), 200*time.Millisecond)
+	f, err := os.OpenFile(b.Journal, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	held, err := kernel.TryLock(f)
+	require.NoError(t, err)
+	require.True(t, held)
+	require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond)
+	time.Sleep(2500 * time.Millisecond) // longer than one wait for the journal
+	require.NoError(t, f.Close())
+	b.ended(g)
+	assert.True(t, b.entry(o.Entry).Undone)
+}
+
+func setNice(pid kernel.TID, n int) error {
+	p, err := kernel.SystemWriter().Hold(pid, 0)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	ticks, _, err := kernel.StartTicks(pid, pid)
+	if err != nil {
+		return err
+	}
+	return p.Thread(pid, ticks).SetNice(n)
+}
+
+func TestNothingChangedWithoutGuard(t *testing.T) {
+	b := newBench(t)
+	l := b.Launcher
+	l.Program = "/bin/false"
+	_, err := b.tunerWith(l).Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
+	require.ErrorContains(t, err, "nothing was changed")
+	assert.Equal(t, b.was, b.nice())
+	entries, _, err := b.journal.Entries()
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+
+	// One that is killed between arming and the change.
+	b.tuner = b.tunerWith(told{b.Launcher, func(g change.Guard, line []byte) error {
+		a := g.(*armed)
+		require.NoError(t, a.cmd.Process.Kill())
+		return g.Tell(line)
+	}})
+	_, err = b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
+	require.ErrorIs(t, err, errEnded)
+	assert.Equal(t, b.was, b.nice())
+}
+
+func TestNothingToGuard(t *testing.T) {
+	b := newBench(t)
+	require.NoError(t, setNice(b.child, 15))
+	o, err := b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
+	require.NoError(t, err)
+	assert.Nil(t, o.Guard)
+	assert.Equal(t, 1, o.Count(attr.Unchanged))
+	assert.Empty(t, b.list())
+}
+
+func TestRevertedOnSIGTERM(t *testing.T) {
+	b := newBench(t)
+	_, g := b.carry(raised(), time.Hour)
+	pid := g.Status().PID
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		require.NoError(t, syscall.Kill(pid, sig))
+	}
+	time.Sleep(3 * step)
+	require.Len(t, b.list(), 1, "it ignores what a terminal sends")
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+	b.ended(g)
+	assert.Equal(t, b.was, b.nice())
+}
+
+// TestRevertedInOrder is two changes of the same, of which the older is to be
+// reverted first: it finds another value until the newer has been.
+func TestRevertedInOrder(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		b := newBench(t)
+		first, older := b.carry(attr.SetNice(5), time.Hour)
+		second, newer := b.carry(attr.SetNice(10), time.Hour)
+		require.NoError(t, syscall.Kill(older.Status().PID, syscall.SIGTERM))
+		require.Eventually(t, func() bool {
+			entries, _, err := b.journal.Entries()
+			return err == nil && len(entries) == 3
+		}, time.Minute, 5*time.Millisecond, "it has tried")
+		require.ErrorIs(t, older.Keep(), change.ErrTooLate, "while it waits")
+		assert.Equal(t, 10, b.nice())
+		want := b.was
+		if keep {
+			want = 10
+			require.NoError(t, newer.Keep())
+		} else {
+			require.NoError(t, syscall.Kill(newer.Status().PID, syscall.SIGTERM))
+		}
+		require.Eventually(t, func() bool { return len(b.list()) == 0 }, time.Minute, 5*time.Millisecond)
+		assert.Equal(t, want, b.nice())
+		for _, id := range []uint64{first.Entry, second.Entry} {
+			assert.Equal(t, !keep, b.entry(id).Undone)
+		}
+		b.ended(older)
+	}
+}
+
+func needNice(t *testing.T) {
+	t.Helper()
+	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
+		t.Skip("needs CAP_SYS_NICE to set real-time policies")
+	}
+}
+
+// TestHeirs takes a real-time policy from a child that was born with it as well.
+func TestHeirs(t *testing.T) {
+	needNice(t)
+	b := newBench(t)
+	_, g := b.carry(attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 7}), time.Hour)
+	heir := b.heir()
+	require.Equal(t, kernel.FIFO, b.policy(heir), "it inherits")
+	require.NoError(t, syscall.Kill(g.Status().PID, syscall.SIGTERM))
+	b.ended(g)
+	for _, pid := range []kernel.TID{b.child, heir} {
+		assert.Equal(t, kernel.Other, b.policy(pid))
+	}
+}
+
+// TestGuardIsReady looks at a guard as others see it.
+func TestGuardIsReady(t *testing.T) {
+	needNice(t)
+	b := newBench(t)
+	_, g := b.carry(raised(), time.Hour)
+	defer func() { assert.NoError(t, g.Keep()); b.ended(g) }()
+	fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)
+	st, err := fs.Stat(pid)
+	require.NoError(t, err)
+	assert.Equal(t, processName, string(st.Comm))
+	assert.EqualValues(t, pid, st.Session, "a session of its own")
+	tids, err := fs.Threads(pid)
+	require.NoError(t, err)
+	for _, tid := range tids {
+		assert.Equal(t, kernel.Deadline, b.policy(tid), "thread %d, whatever is guarded", tid)
+	}
+	status, err := fs.File(fmt.Sprint(pid), "status")
+	require.NoError(t, err)
+	if os.Geteuid() == 0 {
+		assert.NotContains(t, string(status), "VmLck:\t       0 kB")
+	}
+}
+
+// TestNoThreadIsStartedLate looks at a guard's threads during its life: one that the Go
+// runtime starts late would be ordinary at first.
+func TestNoThreadIsStartedLate(t *testing.T) {
+	needNice(t)
+	for range 3 {
+		b := newBench(t)
+		_, g := b.carry(raised(), 3*time.Second)
+		fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)
+		first, err := fs.Threads(pid)
+		require.NoError(t, err)
+		seen := len(first)
+		for b.nice() != b.was {
+			tids, _ := fs.Threads(pid)
+			seen = max(seen, len(tids))
+			time.Sleep(time.Millisecond)
+		}
+		b.ended(g)
+		assert.Equal(t, len(first), seen, "no thread is started while it waits and reverts")
+	}
+}
+
+func FuzzFromLines(f *testing.F) {
+	line, err := journal.Record{Kind: journal.Begin, ID: 1, Last: 1}.Line()
+	require.NoError(f, err)
+	f.Add(line)
+	f.Add([]byte("\n"))
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		if e, err := journal.FromLines(lines); err == nil {
+			_, err = change.Local().PlanRevert(context.Background(), journal.Entry{ID: e.ID}, 0)
+			assert.NoError(t, err)
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+)
+
+const (
+	// step is how often a guard looks at its clock and its page.
+	step = 50 * time.Millisecond
+	// beatTime is how often it looks after its threads.
+	beatTime = time.Second
+	// passesMost bounds how often it is looked for what inherited a value, and how
+	// often what failed is tried again.
+	passesMost = 20
+	// recordTime bounds how long it is tried to record a revert while another piton,
+	// perhaps a stopped one, holds the journal.
+	recordTime = 30 * time.Second
+	// turnTime is how often a guard looks whether what a newer change holds can be
+	// reverted.
+	turnTime = time.Second / 2
+)
+
+// sentry is the state of a guard. It has one thread, which waits for nobody.
+type sentry struct {
+	page   *page
+	born   uint64 // start of this process: what inherits a changed value started later, if the entry does not say
+	parent interface {
+		await(most time.Duration) (data []byte, open bool)
+		answer(byte)
+	}
+	clock interface {
+		Now() time.Duration
+		Sleep(time.Duration)
+	}
+	bare    *change.Tuner                      // without a journal
+	record  func(command string) *change.Tuner // with one
+	newer   func() []uint64                    // entries after this one whose guards have not decided
+	keepUp  func()                             // looks after the threads of the process
+	caveats []string
+
+	terminated atomic.Bool
+	gone       bool   // the parent has ended
+	rest       []byte // of what it said, a line without its end
+	lines      []byte // of the journal, as told
+	entry      journal.Entry
+	kept       time.Duration // when the threads were last looked after
+	left       bool          // something was left alone because it has drifted
+	pending    []attr.Change // what has not been reverted: that, what failed, and what had its old value already
+}
+
+// watch waits for a decision, the deadline, or the death of the parent in the middle
+// of the change.
+func (s *sentry) watch() {
+	for {
+		s.beat()
+		if state := s.page.state(); state == Kept || state == Undone {
+			return
+		}
+		if why := s.why(); why != "" && (s.page.become(Waiting, Reverting) || s.page.become(Making, Reverting)) {
+			if s.entry.ID != 0 {
+				s.revert(why)
+			}
+			s.page.become(Reverting, Reverted)
+			return
+		}
+		s.listen(step)
+	}
+}
+
+// beat shows that the guard runs.
+func (s *sentry) beat() {
+	now := s.clock.Now()
+	s.page.word(wordBeat).Store(uint64(now))
+	if s.keepUp != nil && now-s.kept >= beatTime {
+		s.kept = now
+		s.keepUp()
+	}
+}
+
+// why is the reason to revert now, "" for none.
+func (s *sentry) why() string {
+	due := time.Duration(s.page.word(wordDue).Load())
+	switch {
+	case s.terminated.Load():
+		return "the guard was told to end (SIGTERM)"
+	case s.gone && s.entry.ID == 0:
+		return "nothing was begun"
+	case s.gone && !s.entry.Finished:
+		return "piton ended in the middle of making it"
+	case due > 0 && s.clock.Now() >= due:
+		return fmt.Sprintf("it was not confirmed within %v", time.Duration(s.page.word(wordAfter).Load()))
+	}
+	return ""
+}
+
+// listen takes what the parent says within a time.
+func (s *sentry) listen(most time.Duration) {
+	if s.gone {
+		s.clock.Sleep(most)
+		return
+	}
+	data, open := s.parent.await(most)
+	s.gone = !open
+	s.rest = append(s.rest, data...)
+	for {
+		i := bytes.IndexByte(s.rest, '\n')
+		if i < 0 {
+			return
+		}
+		line := s.rest[:i+1]
+		s.rest = s.rest[i+1:]
+		s.parent.answer(s.hear(line))
+	}
+}
+
+// hear takes a line of the journal. The time runs from the beginning of the change,
+// and again from its end: the user is to have all of it.
+func (s *sentry) hear(line []byte) byte {
+	lines := append(slices.Clip(s.lines), line...)
+	entry, err := journal.FromLines(lines)
+	if err != nil {
+		return answerBad
+	}
+	if s.entry.ID == 0 || entry.Finished {
+		s.page.word(wordDue).Store(uint64(s.clock.Now()) + s.page.word(wordAfter).Load())
+	}
+	s.lines, s.entry = lines, entry
+	s.page.setText(journalEnd, commandEnd, entry.Command)
+	s.page.word(wordEntry).Store(entry.ID)
+	if entry.Finished {
+		s.page.become(Making, Waiting)
+	}
+	if s.page.state() == Reverting {
+		return answerLate // so that the rest of it is not made
+	}
+	return answerOK
+}
+
+// revert reverts the change. A piton that has not finished making it may make more of
+// its changes as long as it lives, also one that is stopped now; so those are looked for
+// when it has ended.
+func (s *sentry) revert(why string) {
+	why = fmt.Sprintf("piton guard: entry %d is reverted, %s", s.entry.ID, why)
+	s.back(why, true)
+	for !s.entry.Finished && !s.gone {
+		s.beat()
+		if s.listen(step); s.gone || s.entry.Finished {
+			s.back(why, s.entry.Finished) // its end says again that it is in force
+		}
+	}
+	s.awaitTurn(why)
+}
+
+// awaitTurn tries again when guards of newer changes have ended: what they revert to
+// is what this one has left alone or not seen, and nobody else would revert that. What
+// they leave in force, because it was confirmed, stays.
+func (s *sentry) awaitTurn(why string) {
+	waiting := s.newer()
+	for len(s.pending) > 0 && len(waiting) > 0 {
+		s.beat()
+		s.listen(turnTime)
+		now := s.newer()
+		if !slices.Equal(now, waiting) {
+			s.entry.Changes = s.pending // an older guard may have reverted the rest further
+			s.back(why, false)
+		}
+		waiting = now
+	}
+	if len(s.pending) > 0 {
+		s.entry.Changes = s.pending
+		s.back(why, false) // they may have ended before they were looked for
+	}
+}
+
+// back reverts first, and records it when the machine is its users' again: the first
+// time in any case, later if there was something left.
+func (s *sentry) back(why string, first bool) {
+	plan, result, err := s.apply(s.entry)
+	left := slices.ContainsFunc(result.Changes, func(c attr.Change) bool { return c.Status == attr.Refused && c.Err == nil })
+	if err == nil && (first || s.left && !left || result.Count(attr.Done)+result.Count(attr.Failed) > 0) {
+		s.write(why, plan, result)
+	}
+	s.left = left
+	s.pending = slices.DeleteFunc(slices.Clone(s.entry.Changes), func(c attr.Change) bool {
+		return slices.ContainsFunc(result.Changes, func(r attr.Change) bool {
+			return r.Key() == c.Key() && (r.Status == attr.Done || r.Gone())
+		})
+	})
+}
+
+// write records a revert. A journal that cannot be written leaves nobody to tell: the
+// state is right.
+func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
+	for end := s.clock.Now() + recordTime; s.clock.Now() < end; s.clock.Sleep(step) {
+		s.beat()
+		if _, err := s.record(why).Record(plan, result); !errors.Is(err, journal.ErrBusy) {
+			return
+		}
+	}
+}
+
+// apply reverts until nothing is left of the entry: first what was changed, at once;
+// then what was born meanwhile and inherited a value. It returns the plan for what
+// was changed, and everything that was done.
+func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcome, err error) {
+	ctx := context.Background()
+	var reverted []attr.Key
+	for pass := range passesMost {
+		since := uint64(0)
+		if pass > 0 {
+			if since = s.born; entry.Ticks > 0 {
+				since = min(since, entry.Ticks)
+			}
+		}
+		p, planErr := s.bare.PlanRevert(ctx, entry, since, reverted...)
+		r, applyErr := s.bare.Carry(ctx, p, change.Consent{Yes: true})
+		if err = errors.Join(planErr, applyErr); err != nil {
+			s.clock.Sleep(step)
+			continue
+		}
+		for _, c := range r.Changes {
+			if c.Status == attr.Done {
+				reverted = append(reverted, c.Key())
+			}
+		}
+		if plan.Undoes == nil {
+			plan, all = p, r
+			entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), func(c attr.Change) bool {
+				return c.Status == attr.Planned && slices.ContainsFunc(r.Changes, func(r attr.Change) bool {
+					return r.Key() == c.Key() && r.Status == attr.Unchanged && !r.Gone() // it was not made, and nobody has inherited it
+				})
+			})
+			continue
+		}
+		failed := r.Count(attr.Failed)
+		for _, c := range r.Changes {
+			if c.Status == attr.Done || c.Status == attr.Failed && pass == passesMost-1 {
+				all.Changes = append(all.Changes, c) // the later of two is what counts
+			}
+		}
+		if r.Count(attr.Done)+failed == 0 {
+			break
+		}
+		if failed > 0 {
+			s.clock.Sleep(step)
+		}
+	}
+	return plan, all, err
+}
+
+// rehearse reverts a change of the guard itself that changes nothing, so that all it
+// will need has been used once: program, memory and files are then there.
+func (s *sentry) rehearse() {
+	self := kernel.TID(os.Getpid())
+	object := attr.Object{PID: self, TID: self, StartTicks: s.born}
+	_, _, _ = s.apply(journal.Entry{ID: 1, Finished: true, Targets: []change.Target{{TID: self, StartTicks: s.born}}, Changes: []attr.Change{
+		{Object: object, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(0), Status: attr.Done}}})
+	runtime.GC()
+}

@@ -1,0 +1,88 @@
+package guard
+
+import (
+	"net"
+	"slices"
+	"time"
+
+	"piton/internal/change"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Simulated is the pages of a simulated machine, in memory, for
+// internal/change/simulate: what runs on them is the code of real guards.
+type Simulated struct {
+	Machine
+	list []*page
+}
+
+// Machine is the rest of a simulated machine.
+type Machine interface {
+	Stat(pid kernel.TID) (procfs.Stat, error)
+	Now() time.Duration // CLOCK_BOOTTIME
+	Sleep(time.Duration)
+}
+
+// Link is the guard's end of the connection to the piton that armed it.
+type Link interface {
+	Await(most time.Duration) (data []byte, open bool)
+	Answer(byte)
+}
+
+// Sentry is a simulated guard: its page and its process.
+type Sentry struct{ s sentry }
+
+// Launcher returns the Launcher of a journal on the machine. Its Arm is not for use.
+func (m *Simulated) Launcher(journal string) Launcher { return Launcher{Journal: journal, host: m} }
+
+// Arm makes the page of a guard and both of its ends: for its process, and for the
+// piton that armed it. conn is the connection's end of that one.
+func (m *Simulated) Arm(journal string, after time.Duration, pid kernel.TID, conn net.Conn, link Link) (*Sentry, change.Guard) {
+	p := &page{bytes: make([]byte, pageSize), host: m} // a slice of this size is aligned to its words
+	p.begin(journal, after)
+	m.list = append(m.list, p)
+	s := &Sentry{sentry{page: p, parent: simulatedLink{link}, clock: m, newer: m.Launcher(journal).newer(p)}}
+	epoch := func() time.Time { return time.Unix(0, int64(m.Now())) }
+	return s, &armed{page: p, after: after, pid: int(pid), conn: conn, now: epoch}
+}
+
+// Run is the life of the guard's process: bare is its Tuner without a journal, record
+// that with one.
+func (g *Sentry) Run(pid kernel.TID, startTicks uint64, ready func(), bare *change.Tuner, record func(command string) *change.Tuner) {
+	s := &g.s
+	s.born, s.bare, s.record = startTicks, bare, record
+	s.page.word(wordStart).Store(startTicks)
+	s.page.word(wordPID).Store(uint64(pid))
+	ready()
+	s.watch()
+	s.page.remove()
+}
+
+// Terminate is SIGTERM.
+func (g *Sentry) Terminate() { g.s.terminated.Store(true) }
+
+// Remove removes the page of a guard that did not start.
+func (g *Sentry) Remove() { g.s.page.remove() }
+
+// State is how far the guarded change is, and the entry that says what it is, 0 while
+// the guard has not been told.
+func (g *Sentry) State() (State, uint64) { return g.s.page.state(), g.s.page.word(wordEntry).Load() }
+
+// Due is when the change is reverted, by CLOCK_BOOTTIME; 0 while that is not known.
+func (g *Sentry) Due() time.Duration { return time.Duration(g.s.page.word(wordDue).Load()) }
+
+func (m *Simulated) pages(string) ([]*page, error)            { return slices.Clone(m.list), nil }
+func (m *Simulated) stat(pid kernel.TID) (procfs.Stat, error) { return m.Stat(pid) }
+func (m *Simulated) old(*page) bool                           { return false }
+func (m *Simulated) now() time.Duration                       { return m.Now() }
+func (m *Simulated) unmap(*page)                              {}
+
+func (m *Simulated) remove(p *page) {
+	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return o == p })
+}
+
+type simulatedLink struct{ Link }
+
+func (l simulatedLink) await(most time.Duration) ([]byte, bool) { return l.Await(most) }
+func (l simulatedLink) answer(b byte)                           { l.Answer(b) }

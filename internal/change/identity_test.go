@@ -1,0 +1,116 @@
+package change_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+func TestApplyNeverTouchesASuccessor(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	tuner := m.Tuner(bare)
+	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	m.Replace(10, 10, "other") // after the plan
+	outcome := carry(t, tuner, p)
+	assert.Empty(t, m.Calls())
+	assert.Equal(t, attr.Failed, outcome.Changes[0].Status)
+	assert.ErrorIs(t, outcome.Changes[0].Err, attr.ErrGone)
+
+	known := pin(0, cpuset.Of(1), 10)
+	known[0].Targets[0].StartTicks = 5
+	p = plan(t, tuner, known)
+	assert.Equal(t, "10 has ended", p.Changes[0].Reason, "its number means another now")
+	assert.Equal(t, attr.Refused, p.Changes[0].Status)
+	carry(t, tuner, p)
+	assert.Empty(t, m.Calls())
+}
+
+// The number is reused between the check and the call.
+func TestApplyConfessesAHitSuccessor(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	tuner := m.Tuner(bare)
+	p := plan(t, tuner, pin(change.ScopeThread, cpuset.Of(1), 10))
+	m.Before("SetAffinity", 10, func() { m.Replace(10, 10, "other") })
+	c := carry(t, tuner, p).Changes[0]
+	assert.Equal(t, attr.Failed, c.Status)
+	assert.ErrorIs(t, c.Err, attr.ErrGone)
+	assert.Contains(t, c.Reason, "its number now means other, which may have been given CPU 1 instead")
+}
+
+// The same with one thread of a process, which lives on.
+func TestApplyConfessesAHitSuccessorOfAThread(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pid  kernel.TID // of the process that gets the thread's number
+		want string
+	}{
+		"another process": {11, "affinity 0-3 to 1: failed"},
+		"its own process": {10, "affinity 0-3 to 1: done"}, // to be given the same, as any of its threads
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := changetest.New(t)
+			m.Spawn(10, 10)
+			m.Spawn(10, 11)
+			tuner := m.Tuner(bare)
+			p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+			m.Before("SetAffinity", 11, func() { m.Replace(tt.pid, 11, "other") })
+			outcome := carry(t, tuner, p)
+			assert.Equal(t, []string{"affinity 0-3 to 1: done", tt.want}, brief(outcome.Changes))
+			if tt.pid != 10 {
+				assert.Contains(t, outcome.Changes[1].Reason, "its number now means other, which may have been given CPU 1 instead")
+			}
+		})
+	}
+}
+
+func TestApplyThreadsThatEndAreNoFailure(t *testing.T) {
+	m := changetest.New(t)
+	for tid, pid := range map[kernel.TID]kernel.TID{10: 10, 11: 10, 20: 20, 21: 20} {
+		m.Spawn(pid, tid)
+	}
+	tuner := m.Tuner(bare)
+	requests := append(pin(change.ScopeProcess, cpuset.Of(1), 10, 20), pin(change.ScopeThread, cpuset.Of(1), 21)...)
+	p := plan(t, tuner, requests)
+	m.Before("SetAffinity", 10, func() { m.End(11); m.End(21) })
+	assert.Equal(t, []string{
+		"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done", "affinity 0-3 to 1: failed",
+	}, brief(carry(t, tuner, p).Changes), "unless that very thread was asked for")
+}
+
+func TestPlanLeavesOutThreadsThatEnded(t *testing.T) {
+	m := changetest.New(t)
+	for tid := kernel.TID(10); tid < 13; tid++ {
+		m.Spawn(10, tid)
+	}
+	m.Tasks[10].State = 'Z' // the first thread may end before the others
+	m.Tasks[12].State = 'X'
+	outcome := apply(t, m.Tuner(bare), pin(change.ScopeProcess, cpuset.Of(2), 10))
+	assert.Equal(t, []string{"affinity 0-3 to 2: done"}, brief(outcome.Changes))
+	assert.Equal(t, kernel.TID(11), outcome.Changes[0].TID)
+
+	m.Kill(11) // it ends after it was listed
+	p := plan(t, m.Tuner(bare), pin(change.ScopeProcess, cpuset.Of(2), 10))
+	assert.Equal(t, []string{"affinity  to 2: refused"}, brief(p.Changes))
+	assert.Equal(t, "10 has ended", p.Changes[0].Reason)
+}
+
+// Nobody asked for one process of a tree by its name, so its end is no failure.
+func TestEndOfAChildInATree(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Spawn(20, 20)
+	m.Tasks[20].PPID = 10
+	tuner := m.Tuner(bare)
+	p := plan(t, tuner, pin(change.ScopeTree, cpuset.Of(1), 10))
+	m.End(20)
+	outcome := carry(t, tuner, p)
+	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged"}, brief(outcome.Changes))
+	assert.Equal(t, "it ended meanwhile", outcome.Changes[1].Reason)
+}

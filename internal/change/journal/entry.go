@@ -1,0 +1,184 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"piton/internal/change/attr"
+)
+
+// Entry is everything that one Carry was about to do, and what became of it.
+type Entry struct {
+	ID       uint64
+	Time     time.Time
+	User     string // who, "root" or "balu (sudo)"
+	Command  string // argv, or the key's action
+	Reason   string
+	Targets  []Target // what was asked for; threads of them may have been born since
+	Changes  []attr.Change
+	Undoes   []uint64 // the entries that this one undid; none for an ordinary entry
+	Sweep    uint64   // of a plan over all tasks: when they were looked at, USER_HZ since boot
+	Ticks    uint64   // when it was made, USER_HZ since boot; 0 = not recorded
+	Undone   bool     // nothing of it is left in force: an undo said so,
+	UndoneBy uint64   // this entry
+	Finished bool     // its results were recorded; false after a crash in the middle
+	PastBoot bool     // made before this boot: its tasks are gone, its numbers mean others
+	// Foreign names the namespace, "PID" or "time", in which its numbers mean
+	// something else than here; "" if there is none.
+	Foreign string
+}
+
+// Undoable reports whether an undo may look at it: it is a change of this boot, made
+// from here, that came about and has not been undone.
+func (e *Entry) Undoable() bool {
+	return len(e.Undoes) == 0 && !e.Undone && !e.PastBoot && e.Foreign == "" && !e.ChangedNothing()
+}
+
+// ChangedNothing reports whether none of the changes came about: all were refused.
+func (e *Entry) ChangedNothing() bool {
+	return e.Finished && !slices.ContainsFunc(e.Changes, func(c attr.Change) bool { return c.Took() || c.Status == attr.Planned })
+}
+
+// Damage is a line of the journal that cannot be trusted. The line is kept as it is;
+// the entries around it are sound.
+type Damage struct {
+	Line int // 1-based
+	Err  error
+}
+
+func (d Damage) Error() string {
+	return fmt.Sprintf("journal line %d is damaged and not used (it stays in the file): %v", d.Line, d.Err)
+}
+
+// Where is what tells entries that were made here from others.
+type Where struct {
+	Boot       string
+	Namespaces Namespaces
+}
+
+// reading puts records together to entries.
+type reading struct {
+	here    Where
+	entries []Entry
+	damage  []Damage
+	index   map[uint64]int
+	last    uint64
+	lines   int
+	offset  int64 // of what has not been read yet
+}
+
+func newReading(here Where) *reading { return &reading{here: here, index: map[uint64]int{}} }
+
+// take reads lines; one that has no end yet is left for the next time.
+func (r *reading) take(data []byte) {
+	for {
+		i := bytes.IndexByte(data, '\n')
+		if i < 0 {
+			return
+		}
+		line := bytes.TrimSpace(data[:i])
+		data = data[i+1:]
+		r.offset += int64(i) + 1
+		r.lines++
+		if len(line) == 0 {
+			continue
+		}
+		rec, err := parse(line)
+		if err == nil {
+			err = r.add(rec)
+		}
+		if err != nil && !errors.Is(err, errCut) {
+			r.damage = append(r.damage, Damage{r.lines, err})
+		}
+	}
+}
+
+func (r *reading) add(rec Record) error {
+	r.last = max(r.last, rec.Last)
+	if rec.Kind == Head {
+		return nil
+	}
+	changes := make([]attr.Change, len(rec.Changes))
+	for i, c := range rec.Changes {
+		var err error
+		if changes[i], err = c.Change(); err != nil {
+			return fmt.Errorf("entry %d: %w", rec.ID, err)
+		}
+	}
+	i, known := r.index[rec.ID]
+	if !known {
+		if rec.Kind != Begin {
+			return fmt.Errorf("entry %d has no beginning", rec.ID)
+		}
+		i = len(r.entries)
+		r.index[rec.ID] = i
+		r.entries = append(r.entries, Entry{ID: rec.ID})
+	}
+	// Entries that were handed out are not written to again.
+	e := r.entries[i]
+	e.Changes = slices.Clone(e.Changes)
+	e.take(rec, changes, r.here)
+	r.entries[i] = e
+	for _, id := range rec.Undone {
+		if k, ok := r.index[id]; ok {
+			r.entries[k].Undone, r.entries[k].UndoneBy = true, rec.ID
+		}
+	}
+	return nil
+}
+
+// take adds what one record says of the entry.
+func (e *Entry) take(rec Record, changes []attr.Change, here Where) {
+	if rec.Kind == End {
+		// What undid it in the middle did not undo what was done after that.
+		e.Finished, e.Undone, e.UndoneBy = true, false, 0
+		e.result(changes)
+		return
+	}
+	if rec.Kind == Begin {
+		e.Time, e.User, e.Command, e.Reason = rec.Time, rec.User, rec.Command, rec.Reason
+		e.Undoes, e.Targets, e.Sweep, e.Ticks = rec.Undoes, rec.Targets, rec.Sweep, rec.Ticks
+		e.PastBoot, e.Foreign = rec.Boot != here.Boot, rec.Namespaces.differs(here.Namespaces)
+	}
+	for i := range changes {
+		changes[i].Status = attr.Planned // nothing is known of it until the end is
+	}
+	e.Changes = append(e.Changes, changes...)
+}
+
+// result fills in what became of the changes, and adds those of threads that
+// were born with the new value and so needed no record beforehand.
+func (e *Entry) result(results []attr.Change) {
+	index := map[attr.Key]int{}
+	for i, c := range e.Changes {
+		index[c.Key()] = i
+	}
+	for _, c := range results {
+		if i, ok := index[c.Key()]; ok {
+			e.Changes[i] = c
+			continue
+		}
+		e.Changes = append(e.Changes, c)
+	}
+}
+
+// ErrNoEntry is FromLines' error for lines that begin no entry.
+var ErrNoEntry = errors.New("no journal entry has begun")
+
+// FromLines puts the lines of one entry, as they were written just now, together to
+// the entry. A guard that was told them needs no disk.
+func FromLines(lines []byte) (Entry, error) {
+	r := newReading(Where{})
+	r.take(lines)
+	switch {
+	case len(r.damage) > 0:
+		return Entry{}, r.damage[0]
+	case len(r.entries) != 1:
+		return Entry{}, ErrNoEntry
+	}
+	r.entries[0].PastBoot, r.entries[0].Foreign = false, ""
+	return r.entries[0], nil
+}

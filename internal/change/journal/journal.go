@@ -1,0 +1,265 @@
+// Package journal is the record of every change: written and synced before the
+// change is made, and again with what became of it. It is a file of lines, each with
+// a checksum, only ever appended to until it is compacted.
+//
+// It plans and changes nothing. Start at Journal.
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/bits"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/userfile"
+)
+
+// Store is the file under a journal; File is the real one.
+type Store interface {
+	// Exclusive runs f while no other Store of the same file does. The wait is
+	// bounded: an error says who did not let go.
+	Exclusive(f func() error) error
+	Size() (int64, error)
+	// Read returns what the file holds from an offset on. fresh: the file is not the
+	// one of the last Read, and what is returned is all of it.
+	Read(offset int64) (data []byte, fresh bool, err error)
+	// Append writes at the end, and with sync returns when that is on the disk. A
+	// write that failed leaves nothing, or the beginning of the data.
+	Append(data []byte, sync bool) error
+	// Replace puts another content in place of all of it, or fails and changes nothing.
+	Replace(data []byte) error
+}
+
+// Journal is the changes of one user. Its methods may be called from several
+// goroutines at once, and several pitons may use one file.
+type Journal struct {
+	store Store
+	here  Where
+	path  string
+	// CompactAt is the size from which it is compacted, and KeepEntries how many
+	// entries that keeps besides those in force.
+	CompactAt   int64
+	KeepEntries int
+	Now         func() time.Time
+
+	mu    sync.Mutex
+	known *reading
+	first int64 // size when it was last looked at whether to compact
+	grown int64 // size as of the last record
+}
+
+// Path returns where the journal of a user is, "" where there is no place
+// for it (userfile.StateDir).
+func Path(getenv func(string) string, euid int) string {
+	dir := userfile.StateDir(getenv, euid)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "journal")
+}
+
+// Open makes sure that the journal can be read, creating it and its directory
+// where they are missing.
+func Open(path string) (*Journal, error) {
+	if path == "" {
+		return nil, errors.New("open journal: neither XDG_STATE_HOME nor HOME says where it is")
+	}
+	here, err := here()
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	f := &File{path: path}
+	if err := f.create(); err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	j := New(f, here)
+	j.path = path
+	return j, nil
+}
+
+// New returns the journal of a store.
+func New(s Store, here Where) *Journal {
+	return &Journal{store: s, here: here, known: newReading(here), CompactAt: 256 << 10, KeepEntries: 200, Now: time.Now}
+}
+
+// here reads where this process is.
+func here() (Where, error) {
+	var w Where
+	var err error
+	if w.Boot, err = procfs.New("/").BootID(); err != nil {
+		return w, err
+	}
+	for name, ns := range map[string]*uint64{"pid": &w.Namespaces.PID, "time": &w.Namespaces.Time, "user": &w.Namespaces.User, "mnt": &w.Namespaces.Mount} {
+		// A kernel without the namespace (time: before Linux 5.6) has no such link.
+		*ns, _ = kernel.Inode("/proc/self/ns/" + name)
+	}
+	return w, nil
+}
+
+// Path returns the file's name.
+func (j *Journal) Path() string { return j.path }
+
+// Entries returns what the journal holds, oldest first, and its damaged lines.
+// The entries are shared between calls and must not be changed.
+func (j *Journal) Entries() ([]Entry, []Damage, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.load(); err != nil {
+		return nil, nil, fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	return slices.Clone(j.known.entries), slices.Clone(j.known.damage), nil
+}
+
+// load reads what was appended since the last time.
+func (j *Journal) load() error {
+	data, fresh, err := j.store.Read(j.known.offset)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		j.known = newReading(j.here)
+	}
+	j.known.take(data)
+	return nil
+}
+
+// tailSize is how much of the end of the file is looked at for the last ID.
+const tailSize = 64 << 10
+
+// last returns the highest ID, which the last sound line tells, and whether a line
+// without an end follows it. Who makes one change and ends reads no more than that.
+func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
+	for window := min(int64(tailSize), size); ; window = min(4*window, size) {
+		tail, fresh, err := j.store.Read(size - window)
+		if err != nil || len(tail) == 0 {
+			return 0, false, err
+		}
+		if fresh { // and so all of it
+			j.known, window = newReading(j.here), size
+		}
+		torn = tail[len(tail)-1] != '\n'
+		for rest := tail; len(rest) > 0; {
+			i := bytes.LastIndexByte(rest[:len(rest)-1], '\n') + 1
+			if r, err := parse(bytes.TrimSpace(rest[i:])); err == nil {
+				return r.Last, torn, nil
+			}
+			rest = rest[:i]
+		}
+		if window == size {
+			return 0, torn, nil
+		}
+	}
+}
+
+// Append writes a record, gives it the next ID if it has none, and returns its
+// line. With sync it returns when the record is on the disk.
+func (j *Journal) Append(r *Record, sync bool) (line []byte, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err = j.store.Exclusive(func() error {
+		size, err := j.store.Size()
+		if err != nil {
+			return err
+		}
+		last, torn, err := j.last(size)
+		if err != nil {
+			return err
+		}
+		r.Last, r.Time = max(last, r.ID), j.Now() // the beginning may have been damaged since
+		if r.ID == 0 {
+			r.Last++
+			r.ID = r.Last
+		}
+		if r.Kind == Begin {
+			r.Boot, r.Namespaces = j.here.Boot, j.here.Namespaces
+		}
+		if line, err = r.Line(); err != nil {
+			return err
+		}
+		data := line
+		if torn { // it keeps a line of its own
+			data = append([]byte(cutMark), line...)
+		}
+		if j.first == 0 {
+			j.first = size
+		}
+		j.grown = size + int64(len(data))
+		return j.store.Append(data, sync)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	return line, nil
+}
+
+// Compact writes the journal anew once it is large and half of it is of no use: the
+// entries in force stay, the last KeepEntries, and every damaged line. Call it while nobody
+// else changes anything.
+func (j *Journal) Compact() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	// Looked at each time that the file has become twice as large.
+	if bits.Len64(uint64(j.grown/j.CompactAt)) == bits.Len64(uint64(j.first/j.CompactAt)) {
+		return nil
+	}
+	j.first = j.grown
+	return j.store.Exclusive(func() error {
+		data, _, err := j.store.Read(0)
+		if err != nil {
+			return err
+		}
+		all := newReading(j.here)
+		all.take(data)
+		kept, err := j.compacted(data, all)
+		if err != nil || len(kept) > len(data)/2 {
+			return err
+		}
+		if err := j.store.Replace(kept); err != nil {
+			return err
+		}
+		return j.load()
+	})
+}
+
+// compacted is the journal's content without what is of no use.
+func (j *Journal) compacted(data []byte, all *reading) ([]byte, error) {
+	keep := map[uint64]bool{}
+	for i := range all.entries {
+		e := &all.entries[i]
+		keep[e.ID] = e.Undoable() || e.Foreign != "" && !e.PastBoot && !e.Undone || len(all.entries)-i <= j.KeepEntries
+	}
+	for i := range all.entries { // what was undone below an entry in force is found by its undo
+		if e := &all.entries[i]; keep[e.ID] && e.Undoable() {
+			for k := range all.entries[:i] {
+				keep[all.entries[k].ID] = keep[all.entries[k].ID] || all.entries[k].UndoneBy > e.ID
+			}
+		}
+	}
+	for i := range all.entries { // undos of what stays in force say what of it was undone
+		e := &all.entries[i]
+		keep[e.ID] = keep[e.ID] || slices.ContainsFunc(e.Undoes, func(id uint64) bool { return keep[id] })
+	}
+	out, err := Record{Kind: Head, Last: all.last, Time: j.Now()}.Line()
+	if err != nil {
+		return nil, err
+	}
+	damaged := map[int]bool{}
+	for _, d := range all.damage {
+		damaged[d.Line] = true
+	}
+	n := 0
+	for line := range bytes.Lines(data[:all.offset]) {
+		n++
+		r, err := parse(bytes.TrimSpace(line))
+		if damaged[n] || err == nil && r.Kind != Head && keep[r.ID] {
+			out = append(out, line...)
+		}
+	}
+	return out, nil
+}

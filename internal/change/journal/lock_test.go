@@ -1,0 +1,35 @@
+package journal
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Nobody waits for long, and who waited in vain is told for whom.
+func TestLockNamesItsHolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lock")
+	release, err := fileLock(path).Acquire(0, "piton pin 10")
+	require.NoError(t, err)
+	_, err = fileLock(path).Acquire(20*time.Millisecond, "piton undo")
+	require.ErrorIs(t, err, ErrBusy)
+	assert.ErrorContains(t, err, "piton pin 10 ("+strconv.Itoa(os.Getpid())+"); nothing was done after waiting 20ms")
+
+	time.AfterFunc(20*time.Millisecond, release)
+	again, err := fileLock(path).Acquire(time.Minute, "piton undo")
+	require.NoError(t, err, "once the other one is done")
+	again()
+}
+
+func TestLockFollowsNoLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	require.NoError(t, os.Symlink("/etc/passwd", path))
+	_, err := fileLock(path).Acquire(0, "piton pin 10")
+	require.Error(t, err)
+}

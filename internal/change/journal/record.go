@@ -1,0 +1,149 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/change/defect"
+	"piton/internal/kernel"
+)
+
+// Record is one line of the journal: eight hexadecimal digits of CRC-32
+// (IEEE 802.3) over the rest, a blank, a JSON object.
+type Record struct {
+	Version    int           `json:"v"`
+	Kind       Kind          `json:"kind"`
+	ID         uint64        `json:"id,omitempty"`
+	Last       uint64        `json:"last"` // the highest ID given so far
+	Time       time.Time     `json:"time"`
+	Boot       string        `json:"boot,omitempty"` // of begin, as what follows up to Changes
+	Namespaces Namespaces    `json:"ns,omitzero"`
+	User       string        `json:"user,omitempty"`
+	Command    string        `json:"command,omitempty"`
+	Reason     string        `json:"reason,omitempty"`
+	Undoes     []uint64      `json:"undoes,omitempty"`
+	Sweep      uint64        `json:"sweep,omitempty"`
+	Ticks      uint64        `json:"ticks,omitempty"` // USER_HZ since boot
+	Targets    []Target      `json:"targets,omitempty"`
+	Changes    []attr.Stored `json:"changes,omitempty"`
+	Undone     []uint64      `json:"undone,omitempty"` // of end: those of Undoes of which nothing is left in force
+}
+
+// Kind says what a record is for.
+type Kind string
+
+// The kinds.
+const (
+	Head  Kind = "head"  // the first line: the highest ID given before
+	Begin Kind = "begin" // what is about to be done, synced before it is
+	More  Kind = "more"  // the same for tasks that appeared meanwhile
+	End   Kind = "end"   // what became of it
+)
+
+const version = 2
+
+// Target is one thing that was asked for.
+type Target struct {
+	TID        kernel.TID
+	StartTicks uint64
+	Scope      Scope
+}
+
+// Scope says which tasks a target covers.
+type Scope uint8
+
+// The scopes.
+const (
+	ScopeProcess Scope = iota // every thread of the process that the TID belongs to
+	ScopeThread               // that thread alone
+	ScopeTree                 // the process, its descendants, and all their threads
+)
+
+// Put gives the record its changes.
+func (r *Record) Put(changes []attr.Change) {
+	r.Changes = make([]attr.Stored, len(changes))
+	for i, c := range changes {
+		r.Changes[i] = attr.Store(c)
+	}
+}
+
+// Line is the record as the file has it, with the end of the line.
+func (r Record) Line() ([]byte, error) {
+	r.Version = version
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(nil, "%08x ", crc32.ChecksumIEEE(b)), append(b, '\n')...), nil
+}
+
+// errCut is a line of which only the beginning is there: piton was killed while it
+// wrote it. Nothing is done before its record is whole. The next piton ends the line
+// with cutMark.
+var errCut = errors.New("the line is cut short")
+
+const cutMark = " (cut short)\n"
+
+const sumLength = 8
+
+// parse reads one line without its end.
+func parse(line []byte) (Record, error) {
+	var r Record
+	if bytes.HasSuffix(line, []byte(strings.TrimSuffix(cutMark, "\n"))) {
+		return r, errCut
+	}
+	noRecord := errors.New("it is no record of this piton's journal")
+	if len(line) <= sumLength || line[sumLength] != ' ' {
+		return r, noRecord
+	}
+	sum, err := strconv.ParseUint(string(line[:sumLength]), 16, 32)
+	if err != nil {
+		return r, noRecord
+	}
+	if body := line[sumLength+1:]; crc32.ChecksumIEEE(body) != uint32(sum) && !defect.On(8) {
+		return r, errors.New("its checksum is wrong")
+	} else if err := json.Unmarshal(body, &r); err != nil {
+		return r, err
+	}
+	if r.Version != version {
+		return r, fmt.Errorf("version %d, this piton reads %d", r.Version, version)
+	}
+	if r.Kind != Head && r.ID == 0 || r.Last < r.ID {
+		return r, errors.New("it has no valid number")
+	}
+	return r, nil
+}
+
+// Namespaces are those in which numbers of a record mean what they mean, by inode
+// (namespaces(7)): another PID namespace has other PIDs, another time namespace
+// other start times.
+type Namespaces struct {
+	PID   uint64 `json:"pid"`
+	Time  uint64 `json:"time"`
+	User  uint64 `json:"user"`
+	Mount uint64 `json:"mnt"`
+}
+
+// differs names the first namespace that is another one, "" if all are the same.
+func (n Namespaces) differs(o Namespaces) string {
+	switch {
+	case defect.On(7):
+		return ""
+	case n.PID != o.PID:
+		return "PID"
+	case n.Time != o.Time:
+		return "time"
+	case n.User != o.User:
+		return "user"
+	case n.Mount != o.Mount:
+		return "mount"
+	}
+	return ""
+}

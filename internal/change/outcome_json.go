@@ -1,0 +1,99 @@
+package change
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+)
+
+// outcomeData is an Outcome as data. Verdict follows from it.
+type outcomeData struct {
+	Entry      uint64        `json:"entry,omitempty"`
+	Changes    []attr.Stored `json:"changes,omitempty"`
+	Passes     int           `json:"passes,omitempty"`
+	Newborn    int           `json:"newborn,omitempty"`
+	Undone     []uint64      `json:"undone,omitempty"`
+	Warnings   []Warning     `json:"warnings,omitempty"`
+	Damage     []damageData  `json:"damage,omitempty"`
+	Unrecorded string        `json:"unrecorded,omitempty"`
+	Unsettled  bool          `json:"unsettled,omitempty"`
+	Guard      *otherGuard   `json:"guard,omitempty"`
+}
+
+type damageData struct {
+	Line  int    `json:"line"`
+	Error string `json:"error"`
+}
+
+// MarshalJSON writes all of the outcome, for another process of piton.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	d := outcomeData{Entry: o.Entry, Passes: o.Passes, Newborn: o.Newborn, Undone: o.Undone, Warnings: o.Warnings, Unsettled: o.Unsettled}
+	for _, c := range o.Changes {
+		d.Changes = append(d.Changes, attr.Store(c))
+	}
+	for _, x := range o.Damage {
+		d.Damage = append(d.Damage, damageData{x.Line, x.Err.Error()})
+	}
+	if o.Unrecorded != nil {
+		d.Unrecorded = o.Unrecorded.Error()
+	}
+	if o.Guard != nil {
+		d.Guard = &otherGuard{o.Guard.Status(), o.Guard.Words()}
+	}
+	return json.Marshal(d)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The Guard tells its Status and Words; it
+// is confirmed by an Order to the process that can.
+func (o *Outcome) UnmarshalJSON(b []byte) error {
+	var d outcomeData
+	if err := json.Unmarshal(b, &d); err != nil {
+		return err
+	}
+	*o = Outcome{Entry: d.Entry, Passes: d.Passes, Newborn: d.Newborn, Undone: d.Undone, Warnings: d.Warnings, Unsettled: d.Unsettled}
+	for _, s := range d.Changes {
+		c, err := s.Change()
+		if err != nil {
+			return err
+		}
+		o.Changes = append(o.Changes, c)
+	}
+	for _, x := range d.Damage {
+		o.Damage = append(o.Damage, journal.Damage{Line: x.Line, Err: errors.New(x.Error)})
+	}
+	if d.Unrecorded != "" {
+		o.Unrecorded = errors.New(d.Unrecorded)
+	}
+	if d.Guard != nil {
+		o.Guard = d.Guard
+	}
+	return nil
+}
+
+// otherGuard is a guard of another process's Outcome.
+type otherGuard struct {
+	Its   GuardStatus `json:"status"`
+	Texts []string    `json:"words"`
+}
+
+var _ Guard = (*otherGuard)(nil)
+
+// Status is part of Guard.
+func (g *otherGuard) Status() GuardStatus { return g.Its }
+
+// Words is part of Guard.
+func (g *otherGuard) Words() []string { return g.Texts }
+
+// Keep fails, as Tell and Dismiss do: whoever started the guard can speak to it.
+func (g *otherGuard) Keep() error {
+	return fmt.Errorf("the guard of entry %d was started by another piton, which alone can confirm it", g.Its.Entry)
+}
+
+// Dismiss is part of Guard.
+func (g *otherGuard) Dismiss() error { return g.Keep() }
+
+// Tell is part of Guard.
+func (g *otherGuard) Tell([]byte) error { return g.Keep() }

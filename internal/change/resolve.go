@@ -1,0 +1,139 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+)
+
+// resolver finds the threads of several targets at about the same time.
+type resolver struct {
+	*Tuner
+	children map[kernel.TID][]kernel.TID // read when a tree is first asked for
+	starts   map[kernel.TID]uint64       // of its processes, in ticks
+	// skip says which threads of processes need not be read; nil = none.
+	skip func(pid, tid kernel.TID) bool
+}
+
+// resolve returns the threads that the target covers, its own process's first,
+// and the target with its start time filled in. An error that Is attr.ErrGone means
+// that there is no such task any more.
+func (t *resolver) resolve(target Target) ([]attr.Task, Target, error) {
+	status, err := t.Proc.Status(target.TID)
+	if err != nil {
+		return nil, target, err
+	}
+	// The first thread comes first and last: in between, the number has meant this process.
+	leader, err := t.Look(status.TGID, status.TGID)
+	if err != nil {
+		return nil, target, err
+	}
+	self := leader
+	if target.TID != leader.TID {
+		if self, err = t.Look(leader.PID, target.TID); err != nil {
+			return nil, target, err
+		}
+	}
+	if target.StartTicks != 0 && target.StartTicks != self.StartTicks {
+		return nil, target, fmt.Errorf("%d now names another task, %s: the one that was meant: %w",
+			target.TID, attr.Printable(self.Comm), attr.ErrGone)
+	}
+	target.StartTicks = self.StartTicks
+	pids := []kernel.TID{self.PID}
+	switch target.Scope {
+	case ScopeThread:
+		return []attr.Task{self}, target, nil
+	case ScopeTree:
+		if pids, err = t.tree(self.PID); err != nil {
+			return nil, target, err
+		}
+	}
+	var out []attr.Task
+	for _, pid := range pids {
+		start := leader.StartTicks
+		if pid != leader.PID {
+			start = t.starts[pid]
+		}
+		threads, err := t.threads(pid, start, t.skip)
+		if err != nil && !errors.Is(err, attr.ErrGone) {
+			return nil, target, err
+		}
+		out = append(out, threads...)
+	}
+	if len(out) == 0 {
+		return nil, target, fmt.Errorf("process %d: %w", self.PID, attr.ErrGone)
+	}
+	return out, target, nil
+}
+
+// threads reads every thread of a process that started then, in ticks, but those to
+// skip; those that end meanwhile are left out.
+func (t *Tuner) threads(pid kernel.TID, startTicks uint64, skip func(pid, tid kernel.TID) bool) ([]attr.Task, error) {
+	tids, err := t.Proc.Threads(pid)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]attr.Task, 0, len(tids))
+	for _, tid := range tids {
+		if skip != nil && skip(pid, tid) {
+			continue
+		}
+		k, err := t.Look(pid, tid)
+		if errors.Is(err, attr.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	leader, err := t.Look(pid, pid)
+	if err == nil && leader.StartTicks != startTicks {
+		err = fmt.Errorf("process %d: %w", pid, attr.ErrGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// tree returns a process and its descendants, parents before children.
+func (t *resolver) tree(root kernel.TID) ([]kernel.TID, error) {
+	if t.children == nil {
+		if err := t.readChildren(); err != nil {
+			return nil, err
+		}
+	}
+	out, seen := []kernel.TID{root}, map[kernel.TID]bool{root: true}
+	for i := 0; i < len(out); i++ {
+		for _, child := range t.children[out[i]] {
+			if !seen[child] { // numbers may be reused while they are listed
+				seen[child] = true
+				out = append(out, child)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (t *resolver) readChildren() error {
+	pids, err := t.Proc.Processes()
+	if err != nil {
+		return err
+	}
+	t.children, t.starts = map[kernel.TID][]kernel.TID{}, map[kernel.TID]uint64{}
+	for _, pid := range pids {
+		st, err := t.Proc.Stat(pid)
+		if errors.Is(err, attr.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		t.children[st.PPID] = append(t.children[st.PPID], pid)
+		t.starts[pid] = st.StartTicks
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+)
+
+const (
+	// cleanPasses in a row over the threads, finding none with another value,
+	// end the search: one pass can miss a thread whose creator was not set yet.
+	cleanPasses = 2
+	// settleTime bounds the search in a process that keeps creating threads
+	// from threads that cannot be changed.
+	settleTime = 5 * time.Second
+)
+
+// settle looks for threads that appeared meanwhile and gives them the new value
+// as well.
+func (r *run) settle(ctx context.Context) error {
+	if len(r.plan.follow) == 0 && r.plan.Sweep == nil {
+		r.result.Passes = 1
+		return nil
+	}
+	deadline := r.t.o.Clock.Now().Add(settleTime)
+	for clean := 0; clean < cleanPasses; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.t.o.Clock.Now().After(deadline) {
+			r.warn(fmt.Sprintf("threads with another value still appeared after %v and %d passes; run it again", settleTime, r.result.Passes))
+			r.result.Unsettled = true
+			return nil
+		}
+		changed, err := r.pass(ctx)
+		if err != nil {
+			return err
+		}
+		swept, err := r.sweep(ctx)
+		if err != nil {
+			return err
+		}
+		r.result.Passes++
+		clean++
+		if changed || swept {
+			clean = 0
+		}
+	}
+	return nil
+}
+
+// pass looks at every thread of the followed targets once, and reports whether
+// one had to be changed.
+func (r *run) pass(ctx context.Context) (bool, error) {
+	var found []Change
+	taken := map[attr.Key]bool{} // targets may overlap
+	look := resolver{Tuner: r.t}
+	for _, f := range slices.Backward(r.plan.follow) { // the last request wins, as in the plan
+		look.skip = r.settled(f)
+		tasks, _, err := look.resolve(f.target)
+		if errors.Is(err, attr.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for new threads of %d: %w", f.target.TID, err)
+		}
+		for _, k := range tasks {
+			if k.Ended() {
+				continue
+			}
+			for _, c := range r.newborn(f, k) {
+				if !taken[c.Key()] {
+					taken[c.Key()] = true
+					found = append(found, c)
+				}
+			}
+		}
+	}
+	for _, c := range found {
+		r.markHandled(c)
+	}
+	changed, err := r.adopt(found)
+	if err != nil || !changed {
+		return false, err
+	}
+	fresh := r.result.Changes[len(r.result.Changes)-len(found):]
+	return true, r.make(ctx, fresh)
+}
+
+// settled tells which threads have been dealt with and still have what they were
+// given, so that nothing else of them need be read. A newborn that got the number of
+// one of them meanwhile, and its value, is not told from it.
+func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
+	models := map[kernel.TID][]Change{}
+	return func(pid, tid kernel.TID) bool {
+		if !r.known[tid] {
+			return false
+		}
+		if _, known := models[pid]; !known {
+			models[pid] = nil
+			for _, a := range f.attributes {
+				if c, ok := r.model(f, pid, a); ok {
+					models[pid] = append(models[pid], c)
+				}
+			}
+		}
+		return len(models[pid]) > 0 && !slices.ContainsFunc(models[pid], func(c Change) bool {
+			now, err := r.t.Value(c.Attribute, tid)
+			return err != nil || attr.Text(now) != attr.Text(c.After)
+		})
+	}
+}
+
+// newborn returns what a thread born meanwhile needs. It may have inherited the
+// old value or the new one; either way an undo must know of it.
+func (r *run) newborn(f follow, k attr.Task) []Change {
+	var out []Change
+	pid := k.PID
+	if start, planned := r.starts[pid]; planned {
+		if leader, err := r.t.Look(pid, pid); err != nil || leader.StartTicks != start {
+			pid = 0 // the number means another process than in the plan
+		}
+	}
+	for _, a := range f.attributes {
+		model, ok := r.model(f, pid, a)
+		if !ok || r.handled[attr.Key{ID: k.ID(), Attribute: a}] {
+			continue
+		}
+		now, err := r.t.Value(a, k.TID)
+		if err != nil {
+			continue // gone again
+		}
+		if is, err := r.t.Look(k.PID, k.TID); err != nil || is.StartTicks != k.StartTicks {
+			continue // or that was of the next one with its number
+		}
+		c := Change{Object: k.Object(), Attribute: a, Before: now, After: model.After, Status: attr.Planned}
+		if !r.asked(f, k, &c) {
+			continue
+		}
+		if attr.Text(now) == attr.Text(c.After) {
+			// What it would have had but for us: its creator's old value.
+			c.Before, c.Status, c.Reason = model.Before, attr.Done, "born meanwhile with the new value"
+			if c.Same() {
+				c.Status, c.Reason = attr.Unchanged, ""
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// asked makes of a newborn's change what the request means for a thread like it:
+// what the model got may hang on the policy that the model has. It reports false
+// for a thread that is to be left as it is.
+func (r *run) asked(f follow, k attr.Task, c *Change) bool {
+	i := slices.IndexFunc(f.asked, func(s attr.Setting) bool { return s.Attribute == c.Attribute })
+	if i < 0 || c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp {
+		return true
+	}
+	c.After = f.asked[i].Value
+	r.t.NewView().Prepare(k, c)
+	if c.Status == attr.Refused {
+		return false
+	}
+	c.Status = attr.Planned
+	if c.Attribute != attr.Policy || r.made == 0 || k.StartTicks <= r.made {
+		return true
+	}
+	// Reset-on-fork asks for children that are ordinary (sched(7)), and by then all
+	// threads that have some had it.
+	return !attr.PolicyOf(c.After).ResetOnFork || attr.PolicyOf(c.Before).Policy != kernel.Other
+}
+
+// model returns what became of the change of the leader of the thread's process, else
+// of another of its threads, else of the target itself. pid is 0 for a process that is
+// not in the plan.
+func (r *run) model(f follow, pid kernel.TID, a attr.Attribute) (Change, bool) {
+	best, rank := Change{}, 0
+	for _, c := range r.result.Changes {
+		if c.Attribute != a || c.Status == attr.Refused {
+			continue
+		}
+		got := 0
+		switch {
+		case c.TID == pid && c.PID == pid:
+			got = 4
+		case c.PID == pid:
+			got = 3
+		case c.TID == f.target.TID:
+			got = 2
+		}
+		if c.Gone() {
+			got = min(got, 1) // what it had is of the time when the plan was made
+		}
+		if got > rank {
+			best, rank = c, got
+		}
+	}
+	return best, rank > 0
+}
+
+// adopt adds changes of new threads to the result, after recording those that are
+// still to be made. Where the disk is full they are not made, and are told.
+func (r *run) adopt(found []Change) (changed bool, err error) {
+	var planned []Change
+	for _, c := range found {
+		if c.Status == attr.Planned {
+			planned = append(planned, c)
+		}
+	}
+	if err := r.more(planned); isFull(err) && len(r.plan.Undoes) == 0 {
+		for i := range found {
+			if found[i].Status == attr.Planned {
+				found[i].Status, found[i].Err, found[i].Reason = attr.Failed, err, "it was born meanwhile, and there is no room to record its change"
+			}
+		}
+		planned = nil
+	} else if err != nil && !isFull(err) {
+		return false, err
+	}
+	seen := map[kernel.TID]bool{}
+	for _, c := range found {
+		seen[c.TID] = true
+	}
+	r.result.Newborn += len(seen)
+	r.result.Changes = append(r.result.Changes, found...)
+	return len(planned) > 0, nil
+}

@@ -1,0 +1,34 @@
+package simulate
+
+import (
+	"os"
+	"path/filepath"
+)
+
+const limitedGroup = "/limited" // a cgroup with a cpuset
+
+// Files makes the files below root that piton reads by their path.
+func Files(root string) error {
+	for path, text := range map[string]string{
+		"sys/devices/system/cpu/online":                    "0-7\n",
+		"sys/devices/system/cpu/possible":                  "0-7\n",
+		"sys/fs/cgroup/cpuset.cpus.effective":              "0-7\n",
+		"sys/fs/cgroup/limited/cpuset.cpus.effective":      "0-3\n",
+		"sys/fs/cgroup/system.slice/cpuset.cpus.effective": "0-7\n",
+		"sys/kernel/irq/24/actions":                        "eth0\n",
+		"sys/kernel/irq/25/actions":                        "eth1\n",
+		"proc/self/mountinfo":                              "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+		"proc/sys/kernel/osrelease":                        "6.12.0\n",
+		"proc/irq/24/smp_affinity_list":                    "",
+		"proc/irq/25/smp_affinity_list":                    "",
+	} {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

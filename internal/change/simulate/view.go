@@ -1,0 +1,313 @@
+package simulate
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+var (
+	_ attr.Processes        = view{}
+	_ kernel.Scheduler      = view{}
+	_ kernel.Settings       = view{}
+	_ kernel.SettingsWriter = view{}
+	_ kernel.Writer         = view{}
+)
+
+// view is the world as one process sees it: through its namespaces, with its rights.
+type view struct{ *actor }
+
+// namespaces are those of a piton.
+type namespaces struct {
+	inner bool   // in another PID namespace
+	shift uint64 // ticks by which start times differ in its time namespace
+}
+
+// call is the beginning of a call about a task: another actor may run, it may fail,
+// and there may be no such task. A dead process gets nothing.
+func (v view) call(name string, tid kernel.TID, errnos ...syscall.Errno) (*task, error) {
+	if !v.step() {
+		return nil, syscall.EINTR
+	}
+	if err := v.fails(name, errnos...); err != nil {
+		return nil, fmt.Errorf("%s of %d: %w", name, tid, err)
+	}
+	t := v.find(tid)
+	if traceCalls {
+		v.log("  %s %d: %v", name, tid, t)
+	}
+	if t == nil {
+		return nil, fmt.Errorf("%s of %d: %w", name, tid, syscall.ESRCH)
+	}
+	return t, nil
+}
+
+var traceCalls = os.Getenv("TRACE") != ""
+
+// fails is an error that has nothing to do with what is asked.
+func (v view) fails(name string, errnos ...syscall.Errno) error {
+	if v.healed || v.fate.errnos == 0 || len(errnos) == 0 || v.rng.IntN(v.fate.errnos) != 0 {
+		return nil
+	}
+	errno := errnos[v.rng.IntN(len(errnos))]
+	v.log("%s fails: %v", name, errno)
+	v.disturbed = "a call failed"
+	return errno
+}
+
+func (v view) find(tid kernel.TID) *task {
+	if v.inner {
+		return v.nested[tid]
+	}
+	return v.tasks[tid]
+}
+
+// number is what a task is called, 0 if it is not in the namespace.
+func (v view) number(t *task) kernel.TID {
+	switch {
+	case t == nil:
+		return 0
+	case v.inner:
+		return t.inner
+	}
+	return t.tid
+}
+
+func (view) Live() bool     { return true }
+func (v view) Root() string { return v.root }
+
+// File is part of attr.Processes.
+func (v view) File(elem ...string) ([]byte, error) {
+	if !v.step() {
+		return nil, syscall.EINTR
+	}
+	if elem[0] != "uptime" {
+		return nil, syscall.ENOENT
+	}
+	up := v.ticks() + v.shift
+	return fmt.Appendf(nil, "%d.%02d 0.00\n", up/100, up%100), nil
+}
+
+// Processes is part of attr.Processes.
+func (v view) Processes() ([]kernel.TID, error) {
+	if !v.step() {
+		return nil, syscall.EINTR
+	}
+	if err := v.fails("read /proc", syscall.EMFILE, syscall.ENOMEM); err != nil {
+		return nil, err
+	}
+	var out []kernel.TID
+	for _, t := range v.all {
+		if n := v.number(t); t == t.leader && !t.gone && n != 0 {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Threads is part of attr.Processes.
+func (v view) Threads(pid kernel.TID) ([]kernel.TID, error) {
+	t, err := v.proc("task", pid)
+	if err != nil {
+		return nil, err
+	}
+	var out []kernel.TID
+	for _, thread := range t.leader.threads {
+		out = append(out, v.number(thread))
+	}
+	return out, nil
+}
+
+// proc is the beginning of reading a file of a task.
+func (v view) proc(file string, tid kernel.TID) (*task, error) {
+	t, err := v.call(file, tid, syscall.EMFILE, syscall.EACCES)
+	if err != nil && v.find(tid) == nil {
+		return nil, fmt.Errorf("read %s of %d: %w", file, tid, procfs.ErrGone)
+	}
+	return t, err
+}
+
+// Stat is part of attr.Processes.
+func (v view) Stat(pid kernel.TID) (procfs.Stat, error) { return v.ThreadStat(pid, 0) }
+
+// ThreadStat is part of attr.Processes.
+func (v view) ThreadStat(pid, tid kernel.TID) (procfs.Stat, error) {
+	if tid == 0 {
+		tid = pid
+	}
+	t, err := v.proc("stat", tid)
+	if err != nil {
+		return procfs.Stat{}, err
+	}
+	if v.number(t.leader) != pid {
+		return procfs.Stat{}, fmt.Errorf("read stat of %d in %d: %w", tid, pid, procfs.ErrGone)
+	}
+	st := procfs.Stat{TID: tid, Comm: []byte("task"), State: 'S', PPID: v.number(t.leader.parent), Threads: int32(len(t.leader.threads)),
+		StartTicks: t.start + v.shift}
+	switch {
+	case t.zombie:
+		st.State = 'Z'
+	case t.busy:
+		st.State = 'R'
+	}
+	return st, nil
+}
+
+// Status is part of attr.Processes.
+func (v view) Status(tid kernel.TID) (procfs.Status, error) {
+	t, err := v.proc("status", tid)
+	if err != nil {
+		return procfs.Status{}, err
+	}
+	return procfs.Status{Comm: "task", TGID: v.number(t.leader), UID: uint32(v.euid()), EUID: uint32(v.euid()), Threads: len(t.leader.threads)}, nil
+}
+
+// Schedstat is part of attr.Processes.
+func (v view) Schedstat(_, tid kernel.TID) (procfs.Schedstat, error) {
+	t, err := v.proc("schedstat", tid)
+	if err != nil || !t.busy {
+		return procfs.Schedstat{}, err
+	}
+	return procfs.Schedstat{RunNs: uint64(v.now)}, nil
+}
+
+// Cgroup is part of attr.Processes.
+func (v view) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
+	t, err := v.proc("cgroup", pid)
+	if err != nil {
+		return nil, err
+	}
+	if t.leader.limited {
+		return procfs.Cgroups{{Path: limitedGroup}}, nil
+	}
+	return procfs.Cgroups{{Path: "/"}}, nil
+}
+
+// Autogroup is part of attr.Processes.
+func (view) Autogroup(kernel.TID) (string, int, error) { return "", 0, syscall.ENOENT }
+
+// Sysctl is part of attr.Processes.
+func (v view) Sysctl(name string) (int64, error) {
+	text, err := v.ReadSetting("/proc/sys/" + name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// read is the beginning of asking the scheduler about a task.
+func (v view) read(name string, a attr.Attribute, tid kernel.TID) (attr.Value, error) {
+	t, err := v.call(name, tid, syscall.EPERM, syscall.EINVAL)
+	if err != nil {
+		return nil, err
+	}
+	return t.cell(a).value, nil
+}
+
+// Affinity is part of kernel.Scheduler.
+func (v view) Affinity(tid kernel.TID) (cpuset.Set, error) {
+	value, err := v.read("sched_getaffinity", attr.Affinity, tid)
+	return attr.CPUs(value), err
+}
+
+// Attr is part of kernel.Scheduler.
+func (v view) Attr(tid kernel.TID) (kernel.SchedAttr, error) {
+	value, err := v.read("sched_getattr", attr.Policy, tid)
+	p := attr.PolicyOf(value)
+	return kernel.SchedAttr{Policy: p.Policy, RTPrio: p.RTPrio, ResetOnFork: p.ResetOnFork}, err
+}
+
+// Nice is part of kernel.Scheduler.
+func (v view) Nice(tid kernel.TID) (int, error) {
+	value, err := v.read("getpriority", attr.Nice, tid)
+	n, _ := value.(attr.NiceValue)
+	return int(n), err
+}
+
+// IOPrio is part of kernel.Scheduler.
+func (v view) IOPrio(tid kernel.TID) (kernel.IOPrio, error) {
+	value, err := v.read("ioprio_get", attr.IOPrio, tid)
+	p, _ := value.(attr.IOPrioValue)
+	return kernel.IOPrio(p), err
+}
+
+// Slice is part of kernel.Scheduler, as what follows; nothing here has them.
+func (view) Slice(kernel.TID) (uint64, error)         { return 0, syscall.ENOSYS }
+func (view) BaseSlice() (uint64, error)               { return 0, syscall.ENOSYS }
+func (view) Clamp(kernel.TID) (kernel.Clamp, error)   { return kernel.Clamp{}, syscall.ENOSYS }
+func (view) Cookie(kernel.TID) (uint64, error)        { return 0, syscall.ENOSYS }
+func (view) NewCookie() (uint64, kernel.TID, error)   { return 0, 0, syscall.ENOSYS }
+func (view) limits(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }
+func (v view) euid() int {
+	if v.weak {
+		return 1000
+	}
+	return 0
+}
+
+func (v view) rights() (kernel.Capabilities, error) {
+	if v.weak {
+		return 0, nil
+	}
+	return 1<<kernel.CapSysNice | 1<<kernel.CapDACOverride, nil
+}
+
+// file finds one of the kernel's files.
+func (v view) file(path string) *cell {
+	i := slices.IndexFunc(v.files, func(c *cell) bool { return c.path == path })
+	if i < 0 {
+		return nil
+	}
+	return v.files[i]
+}
+
+// ReadSetting is part of kernel.Settings.
+func (v view) ReadSetting(path string) (string, error) {
+	if !v.step() {
+		return "", syscall.EINTR
+	}
+	c := v.file(path)
+	if c == nil {
+		return "", fmt.Errorf("open %s: %w", path, syscall.ENOENT)
+	}
+	if err := v.fails("read "+path, syscall.EIO, syscall.EMFILE); err != nil {
+		return "", err
+	}
+	return c.value.String(), nil
+}
+
+// ReadOnly is part of kernel.Settings.
+func (view) ReadOnly(string) bool { return false }
+
+// WriteSetting is part of kernel.SettingsWriter.
+func (v view) WriteSetting(path, text string) error {
+	if !v.step() {
+		return syscall.EINTR
+	}
+	c := v.file(path)
+	if c == nil {
+		return fmt.Errorf("open %s: %w", path, syscall.ENOENT)
+	}
+	err := v.fails("write "+path, syscall.EINVAL, syscall.EIO, syscall.EACCES, syscall.EROFS)
+	if err == nil && v.weak {
+		v.disturbed, err = "it has no rights", syscall.EACCES
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	value, err := c.attribute.Parse(strings.TrimSpace(text))
+	if err != nil {
+		return syscall.EINVAL
+	}
+	v.write(c, value)
+	return nil
+}

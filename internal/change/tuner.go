@@ -1,0 +1,138 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+)
+
+// Options are what a Tuner works with.
+type Options struct {
+	attr.Sources
+	// Writer and FileWriter are the write side. Both nil: nothing is ever changed
+	// (ErrReadOnly).
+	Writer     kernel.Writer
+	FileWriter kernel.SettingsWriter
+	Journal    *journal.Journal // nil = nothing is recorded and nothing can be undone
+	Lock       journal.Lock     // nil = nobody else changes the same
+	Guards     Guards           // nil = nothing can be reverted by itself
+	User       string           // for the journal: "root", "balu (sudo)"
+	Command    string           // for the journal: argv, or the key's action
+	Clock      Clock            // nil = the machine's
+}
+
+// Clock is the time.
+type Clock interface {
+	Now() time.Time
+	Sleep(time.Duration)
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time        { return time.Now() }
+func (systemClock) Sleep(d time.Duration) { time.Sleep(d) }
+
+// Tuner plans changes, carries them out and undoes them. Its methods may be called
+// from several goroutines at once.
+type Tuner struct {
+	*attr.Machine
+	o Options
+}
+
+// New returns a Tuner.
+func New(o Options) *Tuner {
+	if o.Clock == nil {
+		o.Clock = systemClock{}
+	}
+	return &Tuner{Machine: attr.NewMachine(o.Sources), o: o}
+}
+
+// Local returns a Tuner of this machine without a journal, for processes that end
+// by themselves, such as those of a benchmark.
+func Local() *Tuner {
+	return New(Options{Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles()})
+}
+
+// ErrNotLive is Plan's error for a Processes that is not this machine's.
+var ErrNotLive = errors.New("tuning works on this machine only, not on a host root read from elsewhere")
+
+// ErrReadOnly is Carry's error of a Tuner that was given no write side.
+var ErrReadOnly = errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)")
+
+// Value reads one attribute of a thread.
+func (t *Tuner) Value(a attr.Attribute, tid kernel.TID) (attr.Value, error) {
+	return t.Read(a, attr.Object{PID: tid, TID: tid})
+}
+
+// Entries returns the journal's entries, none without a journal.
+func (t *Tuner) Entries() ([]Entry, []journal.Damage, error) {
+	if t.o.Journal == nil {
+		return nil, nil, nil
+	}
+	return t.o.Journal.Entries()
+}
+
+// Guards starts guards and ends them; guard.Launcher is the real one. A guard is
+// told every line that the journal gets, before the changes that the line announces
+// are made.
+type Guards interface {
+	// Arm starts a guard for a change that is about to be made, which reverts it the
+	// given time after its end unless somebody confirms it.
+	Arm(after time.Duration) (Guard, error)
+	// Undone ends the guards of entries of which nothing is left in force.
+	Undone(entries []uint64) error
+}
+
+// Guard is a guard that was started by this process.
+type Guard interface {
+	// Tell passes a line of the journal on. The error Is ErrTooLate when the guard
+	// has begun to revert.
+	Tell(line []byte) error
+	// Keep confirms the change; ErrTooLate as for Tell.
+	Keep() error
+	// Dismiss ends the guard: there is nothing to revert.
+	Dismiss() error
+	// Words say, a sentence each, what the guard is and what it could not have.
+	Words() []string
+	Status() GuardStatus
+}
+
+// GuardStatus is what can be seen of a guard.
+type GuardStatus struct {
+	PID     int           `json:"pid"`
+	Entry   uint64        `json:"entry"`             // of the journal; 0 while nothing has been begun
+	After   time.Duration `json:"after_ns"`          // from the end of the change until it is reverted
+	Caveats []string      `json:"caveats,omitempty"` // what it could not have, in sentences
+}
+
+// GuardState is a guard that has not decided yet, as anybody can see it.
+type GuardState struct {
+	Entry uint64
+	Left  time.Duration // until the change is reverted
+	// Lost: its process has ended, and nobody will revert the change. Stopped: it does
+	// not run, and will not revert before it does.
+	Lost, Stopped bool
+	PID           int
+	State         string // "being made", "waiting", "being reverted", "lost", "stopped"
+	Command       string // that made the change
+	Caveats       []string
+}
+
+// Words say what is wrong with the guard and what helps, "" if nothing is.
+func (g GuardState) Words() string {
+	remedy := fmt.Sprintf("piton undo %d reverts it now, piton keep %d keeps it", g.Entry, g.Entry)
+	switch {
+	case g.Lost:
+		return fmt.Sprintf("guard lost: entry %d will not be reverted; %s", g.Entry, remedy)
+	case g.Stopped:
+		return fmt.Sprintf("guard stopped: entry %d is not reverted while process %d is; %s", g.Entry, g.PID, remedy)
+	}
+	return ""
+}
+
+// ErrTooLate is the error of those who confirm when the guard has begun to revert.
+var ErrTooLate = errors.New("too late: it is being reverted already")

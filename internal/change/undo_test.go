@@ -1,0 +1,226 @@
+package change_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
+	"piton/internal/change/journal"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
+)
+
+// journalled is a machine with a thread for each number, process 10's up to 19, and so
+// on, and a Tuner with a journal.
+func journalled(t *testing.T, tids ...kernel.TID) (*changetest.Machine, *journal.Journal, *change.Tuner) {
+	m := changetest.New(t)
+	for _, tid := range tids {
+		m.Spawn(tid/10*10, tid)
+	}
+	j := changetest.Journal(t)
+	return m, j, m.Tuner(change.Options{Journal: j})
+}
+
+// pinTo pins processes.
+func pinTo(cpu cpuset.CPU, pids ...kernel.TID) []change.Request {
+	return pin(change.ScopeProcess, cpuset.Of(cpu), pids...)
+}
+
+func TestUndoRoundTrip(t *testing.T) {
+	m, j, tuner := journalled(t, 10)
+	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(2), Attr: kernel.SchedAttr{Nice: 3}})
+	was := []kerneltest.Task{m.Task(10), m.Task(11)}
+	apply(t, tuner, changetest.Set([]attr.Setting{
+		attr.SetAffinity(cpuset.Of(1)), attr.SetNice(-5), attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 1}),
+		attr.SetPolicy(attr.PolicyValue{Policy: kernel.RR, RTPrio: 5, ResetOnFork: true}),
+	}, 10))
+	require.NotEqual(t, was[0], m.Task(10))
+
+	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, 8, outcome.Count(attr.Done))
+	assert.Equal(t, was, []kerneltest.Task{m.Task(10), m.Task(11)})
+	entries := changetest.Entries(t, j)
+	require.Len(t, entries, 2)
+	assert.True(t, entries[0].Undone)
+	assert.Equal(t, []uint64{1}, entries[1].Undoes)
+
+	_, err := tuner.Undo(t.Context(), change.UndoRequest{Last: 1})
+	require.ErrorIs(t, err, change.ErrNothingToUndo, "an undo is no change to undo")
+	again := undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
+	assert.Equal(t, []string{"entry 1 was already undone"}, change.Texts(again.Warnings))
+	assert.Empty(t, again.Changes)
+}
+
+func TestUndoReplaysBackwards(t *testing.T) {
+	_, _, tuner := journalled(t, 10)
+	for _, cpu := range []cpuset.CPU{1, 2, 3} {
+		apply(t, tuner, pinTo(cpu, 10))
+	}
+	outcome := undo(t, tuner, change.UndoRequest{Last: 2})
+	assert.Equal(t, []string{"affinity 3 to 1: done"}, brief(outcome.Changes))
+	outcome = undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"affinity 1 to 0-3: done"}, brief(outcome.Changes))
+}
+
+func TestUndoOfTasksAndFilesAtOnce(t *testing.T) {
+	m, j, tuner := journalled(t, 10)
+	requests := pinTo(1, 10)
+	requests[0].Files = []attr.FileSetting{attr.SetIRQ(24, "irq 24", cpuset.Of(1))}
+	m.Line("24", "eth0", "0-3")
+	p := plan(t, tuner, requests)
+	assert.Equal(t, []int{1, 1, 1}, []int{p.Processes(), p.Threads(), p.Files()})
+	assert.Equal(t, 2, carry(t, tuner, p).Count(attr.Done))
+	outcome := undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"affinity 1 to 0-3: done", "irq-affinity 1 to 0-3: done"}, brief(outcome.Changes))
+	assert.True(t, changetest.Entries(t, j)[0].Undone)
+}
+
+func TestUndoLeavesOthersChangesAlone(t *testing.T) {
+	m, j, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	require.NoError(t, m.SetAffinity(10, cpuset.Of(3)))
+
+	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, attr.Refused, outcome.Changes[0].Status)
+	assert.Equal(t, "somebody else has changed it since: piton left 1 and it is 3 now; left alone unless forced", outcome.Changes[0].Reason)
+	assert.Equal(t, "3", m.Task(10).Affinity.String())
+	assert.False(t, changetest.Entries(t, j)[0].Undone)
+
+	outcome = undo(t, tuner, change.UndoRequest{Last: 1, Force: true})
+	assert.Equal(t, []string{"affinity 3 to 0-3: done"}, brief(outcome.Changes))
+	assert.True(t, changetest.Entries(t, j)[0].Undone)
+}
+
+func TestUndoOfAnOlderEntryNamesTheNewer(t *testing.T) {
+	_, _, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	apply(t, tuner, pinTo(2, 10))
+	outcome := undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
+	assert.Equal(t, "entry 2 has changed it from 1 to 2 since; undo that one first, or force this", outcome.Changes[0].Reason)
+
+	// Also when the value happens to be the one that the older entry left.
+	apply(t, tuner, pinTo(1, 10))
+	outcome = undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
+	assert.Equal(t, "entry 4 has changed it from 2 to 1 since; undo that one first, or force this", outcome.Changes[0].Reason)
+}
+
+// TestUndoAfterOneThatLeftSomethingAlone: what was restored of the newer entry is in
+// nobody's way.
+func TestUndoAfterOneThatLeftSomethingAlone(t *testing.T) {
+	m, _, tuner := journalled(t, 10, 20)
+	apply(t, tuner, pinTo(1, 10, 20))
+	apply(t, tuner, pinTo(2, 10, 20))
+	require.NoError(t, m.SetAffinity(20, cpuset.Of(3)))
+	outcome := undo(t, tuner, change.UndoRequest{IDs: []uint64{2}})
+	assert.ElementsMatch(t, []string{"affinity 2 to 1: done", "affinity 3 to 1: refused"}, brief(outcome.Changes))
+	assert.Empty(t, outcome.Undone)
+	outcome = undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
+	assert.ElementsMatch(t, []string{"affinity 1 to 0-3: done", "affinity 3 to 0-3: refused"}, brief(outcome.Changes))
+	require.NoError(t, m.SetAffinity(20, cpuset.Of(2)))
+	assert.Equal(t, []uint64{2, 1}, undo(t, tuner, change.UndoRequest{IDs: []uint64{1, 2}}).Undone)
+}
+
+// Time passes between the plan and its start, and between that and a change's turn.
+func TestUndoLooksAgainBeforeItActs(t *testing.T) {
+	for name, again := range map[string]bool{"under the lock": true, "at its turn": false} {
+		m, _, tuner := journalled(t, 10)
+		apply(t, tuner, pinTo(1, 10))
+		p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"affinity 1 to 0-3: planned"}, brief(p.Changes))
+		if !again {
+			p.Again = nil
+		}
+		require.NoError(t, m.SetAffinity(10, cpuset.Of(3))) // while the user thinks
+		outcome := carry(t, tuner, p)
+		assert.Equal(t, attr.Refused, outcome.Changes[0].Status, name)
+		assert.Equal(t, "3", m.Task(10).Affinity.String(), name)
+	}
+}
+
+// What another piton undid meanwhile is not undone once more.
+func TestUndoOfWhatWasUndoneMeanwhile(t *testing.T) {
+	_, j, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{All: true})
+	require.NoError(t, err)
+	undo(t, tuner, change.UndoRequest{All: true})
+	_, err = tuner.Carry(t.Context(), p, change.Consent{})
+	require.ErrorIs(t, err, change.ErrNothingToUndo)
+	assert.Len(t, changetest.Entries(t, j), 2)
+}
+
+func TestUndoSaysWhatIsGone(t *testing.T) {
+	m, j, tuner := journalled(t, 10, 20)
+	apply(t, tuner, pinTo(1, 10, 20))
+	m.End(10)
+	m.Replace(20, 20, "other") // another process with the number
+	calls := len(m.Calls())
+	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, 2, outcome.Count(attr.Unchanged))
+	assert.Equal(t, "20 has ended, so there is nothing to undo", outcome.Changes[0].Reason)
+	assert.Len(t, m.Calls(), calls)
+	assert.True(t, changetest.Entries(t, j)[0].Undone)
+	assert.Equal(t, change.AllDone, outcome.Verdict())
+}
+
+func TestUndoReachesThreadsBornSince(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	m.Write("proc/uptime", "10.50 1.00\n")
+	m.SpawnAs(10, 13, kerneltest.Task{Affinity: cpuset.Of(1), Start: 1040}) // has had it before
+	apply(t, tuner, pinTo(1, 10))
+	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(1), Start: 1050}) // inherited what piton set
+	m.SpawnAs(10, 12, kerneltest.Task{Affinity: cpuset.Of(2), Start: 1051}) // set itself
+	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, 2, outcome.Count(attr.Done))
+	for tid, want := range map[kernel.TID]string{10: "0-3", 11: "0-3", 12: "2", 13: "1"} {
+		assert.Equal(t, want, m.Task(tid).Affinity.String(), "%d", tid)
+	}
+}
+
+// A thread born between two entries is in the newer one only; what it had before
+// that one, it had from the older.
+func TestUndoOfSeveralReachesThreadsBornBetween(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(1)})
+	apply(t, tuner, pinTo(2, 10))
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, "0-3", m.Task(11).Affinity.String())
+}
+
+func TestUndoSince(t *testing.T) {
+	_, j, tuner := journalled(t, 10)
+	for _, cpu := range []cpuset.CPU{1, 2, 3} {
+		apply(t, tuner, pinTo(cpu, 10))
+	}
+	second := changetest.Entries(t, j)[1].Time
+	outcome := undo(t, tuner, change.UndoRequest{Since: second})
+	assert.Equal(t, []string{"affinity 3 to 1: done"}, brief(outcome.Changes), "that moment included")
+	_, err := tuner.Undo(t.Context(), change.UndoRequest{Since: time.Now().Add(time.Hour)})
+	require.ErrorIs(t, err, change.ErrNothingToUndo)
+}
+
+func TestUndoWrongChoices(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	_, err := tuner.Undo(t.Context(), change.UndoRequest{All: true})
+	require.ErrorIs(t, err, change.ErrNothingToUndo)
+	_, err = m.Tuner(bare).Undo(t.Context(), change.UndoRequest{All: true})
+	require.ErrorIs(t, err, change.ErrNoJournal)
+
+	apply(t, tuner, pinTo(1, 10))
+	undo(t, tuner, change.UndoRequest{Last: 1})
+	for name, q := range map[string]change.UndoRequest{
+		"no choice": {}, "negative": {Last: -1}, "no such entry": {IDs: []uint64{99}}, "an undo": {IDs: []uint64{2}},
+	} {
+		_, err := tuner.Undo(t.Context(), q)
+		var usage attr.UsageError
+		require.ErrorAs(t, err, &usage, name)
+	}
+}

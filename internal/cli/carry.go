@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/guard"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/target"
+)
+
+// applyOptions are the flags of everything that changes something.
+type applyOptions struct {
+	output output
+	dryRun bool
+	yes    bool
+	// revertAfter, when given, is how long a change stays without a confirmation.
+	revertAfter length
+	// cede, when not nil, says of which changes it is no failure that they could not
+	// be made; they are left out.
+	cede func(change.Change) bool
+	// partly is how a run ends in which nothing else goes wrong, where some of what was
+	// asked for means nothing; that has been told.
+	partly error
+}
+
+func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
+	o.output.addFlag(fs, asTable, asJSON, asCSV)
+	o.addApplyFlags(fs)
+}
+
+func (o *applyOptions) addApplyFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be changed, and change nothing")
+	o.revertAfter = length{interval{min: 100 * time.Millisecond, max: 24 * time.Hour}}
+	fs.Var(&o.revertAfter, "revert-after", "revert it after this time unless piton keep confirms it, whatever becomes of this terminal")
+	fs.BoolVar(&o.yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes")
+}
+
+func (o *applyOptions) consent() change.Consent {
+	c := change.Consent{Yes: o.yes}
+	if o.revertAfter.given {
+		c.RevertAfter = o.revertAfter.d
+	}
+	return c
+}
+
+// journal opens the journal of whoever runs piton.
+func (a *app) journal() (*journal.Journal, error) {
+	if !a.live() {
+		return nil, change.ErrNotLive
+	}
+	j, err := journal.Open(journal.Path(a.getenv, kernel.EUID()))
+	if err != nil {
+		return nil, fmt.Errorf("nothing is changed without a journal, or it could not be undone: %w", err)
+	}
+	return j, nil
+}
+
+// guards starts and finds the guards of whoever runs piton.
+func (a *app) guards() guard.Launcher { return guard.NewLauncher(a.getenv, a.Env, a.userName()) }
+
+// tuner returns a Tuner for this run.
+func (a *app) tuner() (*change.Tuner, error) {
+	if a.readonly {
+		return nil, errReadOnly
+	}
+	j, err := a.journal()
+	if err != nil {
+		return nil, err
+	}
+	a.tellLost()
+	return a.tunerWith(j), nil
+}
+
+// tunerWith returns a Tuner; only where something may be changed has it a write side.
+func (a *app) tunerWith(j *journal.Journal) *change.Tuner {
+	o := change.Options{
+		Sources: attr.Sources{Proc: procfs.New(a.hostRoot)}, Journal: j, Guards: a.guards(), User: a.userName(),
+		Command: strings.Join(append([]string{"piton"}, a.Args...), " "),
+	}
+	if a.live() && !a.readonly && j != nil {
+		o.Writer, o.FileWriter = kernel.SystemWriter(), kernel.SystemFiles()
+		o.Lock = journal.UserLock(kernel.EUID(), filepath.Dir(j.Path()))
+	}
+	return change.New(o)
+}
+
+// tellLost says which guards will not revert what they guard.
+func (a *app) tellLost() {
+	armed, err := a.guards().List()
+	if err != nil {
+		return // whoever asks for guards is told
+	}
+	for _, g := range armed {
+		if words := g.Words(); words != "" {
+			a.warn("%s", words)
+		}
+	}
+}
+
+// userName says who asks, for the journal.
+func (a *app) userName() string {
+	if sudo := a.getenv("SUDO_USER"); sudo != "" {
+		return sudo + " (sudo)"
+	}
+	if name := a.getenv("USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprint(kernel.EUID())
+}
+
+// needWide adds the confirmation that patterns need which mean much of the machine.
+func needWide(plan *change.Plan, wide *target.Breadth) {
+	if wide != nil {
+		plan.Need(change.WholeMachine, fmt.Sprintf("the targets are %s", wide))
+	}
+}
+
+// carryOut carries a plan out, or prints it, and says what became of it.
+func (a *app) carryOut(ctx context.Context, t *change.Tuner, plan change.Plan, o applyOptions) error {
+	if o.dryRun {
+		return a.report(plan.Preview(), o, nil)
+	}
+	outcome, err := t.Carry(ctx, plan, o.consent())
+	if len(outcome.Changes) == 0 && err != nil {
+		return a.refused(plan, o, err)
+	}
+	return a.report(outcome, o, err)
+}
+
+// refused reports a plan that was not carried out.
+func (a *app) refused(plan change.Plan, o applyOptions, err error) error {
+	if errors.Is(err, change.ErrNeedsConsent) && o.output.json() {
+		out := plan.Preview()
+		out.Changes = slices.Clone(out.Changes)
+		for i := range out.Changes {
+			if c := &out.Changes[i]; c.Status == attr.Planned {
+				c.Refuse("%s", plan.Danger())
+			}
+		}
+		out.Warnings = nil
+		if err := a.printChanges(out, o, ExitFailed); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// report prints an outcome; err is what ended the run early.
+func (a *app) report(r change.Outcome, o applyOptions, err error) error {
+	if o.cede != nil {
+		r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), o.cede)
+	}
+	end := ended(r, err)
+	if end == nil {
+		end = o.partly
+	}
+	if err := a.printChanges(r, o, exitCode(end)); err != nil {
+		return err
+	}
+	return joined(a.announce(r.Guard, o), end)
+}
+
+// announce says how to confirm a change that is under guard.
+func (a *app) announce(g change.Guard, o applyOptions) error {
+	if g == nil {
+		return nil
+	}
+	st := g.Status()
+	confirm := fmt.Sprintf("piton keep %d", st.Entry)
+	if o.output.json() {
+		var l line
+		l.start("guard").add("entry", st.Entry).add("guard_pid", st.PID).add("revert_after_s", st.After.Seconds()).
+			add("deadline", time.Now().Add(st.After).UTC().Format(time.RFC3339Nano)).add("confirm", confirm).addList("caveats", st.Caveats)
+		return l.write(a.Out)
+	}
+	if len(st.Caveats) > 0 {
+		a.warn("the guard is weaker than it could be: %s", strings.Join(st.Caveats, "; "))
+	}
+	a.warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirm)
+	return nil
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/change"
+	"piton/internal/cpuset"
+	"piton/internal/partition"
+	"piton/internal/tui/screen"
+)
+
+// orderVerb makes piton carry out one change that another piton asks for: the child of
+// sudo. It reads a change.Order on its standard input and answers with a change.Reply.
+const orderVerb = "__order"
+
+// largestOrder bounds what is read.
+const largestOrder = 16 << 20
+
+// obey is the life of such a child.
+func (a *app) obey() int {
+	var reply change.Reply
+	reply.Outcome, reply.Err = a.carryOrder(context.Background())
+	b, err := json.Marshal(reply)
+	if err == nil {
+		_, err = a.Out.Write(append(b, '\n'))
+	}
+	if err != nil {
+		fmt.Fprintf(a.Err, "piton: %s\n", message(err))
+		return ExitFailed
+	}
+	return ExitDone
+}
+
+func (a *app) carryOrder(ctx context.Context) (change.Outcome, error) {
+	var err error
+	if a.readonly, err = a.wantsReadOnly(); err != nil {
+		return change.Outcome{}, err
+	}
+	if err := a.setUp(false); err != nil {
+		return change.Outcome{}, err
+	}
+	var order change.Order
+	data, err := io.ReadAll(io.LimitReader(a.In, largestOrder))
+	if err == nil {
+		err = json.Unmarshal(data, &order)
+	}
+	if err == nil {
+		err = order.Check()
+	}
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("read the order: %w", err)
+	}
+	for _, id := range order.Keep {
+		err = errors.Join(err, a.guards().Keep(id))
+	}
+	if len(order.Keep) > 0 {
+		return change.Outcome{}, err
+	}
+	m, err := a.machine()
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	plan, err := a.orderPlan(ctx, m, order)
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	return m.Tuner.Carry(ctx, plan, order.Consent)
+}
+
+func (a *app) orderPlan(ctx context.Context, m partition.Machine, o change.Order) (plan change.Plan, err error) {
+	switch {
+	case o.Undo != nil:
+		return m.Tuner.PlanUndo(ctx, *o.Undo)
+	case len(o.Requests) > 0:
+		return m.Tuner.Plan(ctx, o.Requests)
+	}
+	cpus, err := cpuset.Parse(o.Isolate + o.Include) // one of them is empty
+	switch {
+	case err != nil:
+	case o.Isolate != "":
+		plan, _, err = m.Isolate(ctx, cpus)
+	default:
+		plan, _, err = m.Include(ctx, cpus, false)
+	}
+	return plan, err
+}
+
+// elevate has a change made through sudo, which gets the terminal for its password.
+func (a *app) elevate(sudo, self string) func(change.Order, func(change.Outcome, error) tea.Msg) tea.Cmd {
+	return func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd {
+		order, err := json.Marshal(o)
+		if err != nil {
+			return func() tea.Msg { return done(change.Outcome{}, err) }
+		}
+		var out bytes.Buffer
+		c := exec.Command(sudo, self, orderVerb)
+		c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(order), &out, a.Err
+		return screen.Exec(c, func(err error) tea.Msg {
+			var reply change.Reply
+			if jsonErr := json.Unmarshal(out.Bytes(), &reply); err == nil && jsonErr != nil {
+				err = fmt.Errorf("sudo's child gave no answer: %w", jsonErr)
+			}
+			return done(reply.Outcome, errors.Join(err, reply.Err))
+		})
+	}
+}

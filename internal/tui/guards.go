@@ -1,0 +1,43 @@
+package tui
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/change"
+)
+
+// guarded delivers the guards of the journal that have not decided.
+type guarded []change.GuardState
+
+// lookAtGuards reads the state of the guards.
+func (m *Model) lookAtGuards() tea.Cmd {
+	read := m.deps.Guards
+	if read == nil {
+		return nil
+	}
+	return func() tea.Msg { return guarded(read()) }
+}
+
+// guardsTick looks again, while there is an entry with a guard.
+func (m *Model) guardsTick() tea.Cmd {
+	if len(m.guards) == 0 && len(m.unkept) == 0 {
+		return nil
+	}
+	return m.lookAtGuards()
+}
+
+// takeGuards shows them, and says at once when one cannot revert its entry any more.
+func (m *Model) takeGuards(now guarded) tea.Cmd {
+	before := m.guards
+	m.guards = now
+	m.journal.SetGuards(now)
+	for _, g := range now {
+		text := g.Words()
+		if text != "" && !slices.ContainsFunc(before, func(b change.GuardState) bool { return b.Words() == text }) {
+			return m.say(bad, text)
+		}
+	}
+	return nil
+}

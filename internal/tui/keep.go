@@ -1,0 +1,142 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/change"
+	"piton/internal/tui/dialog"
+)
+
+const (
+	// keepTime is how long a change that may take the machine away stays when
+	// nobody says to keep it.
+	keepTime = 15 * time.Second
+	// guardTime is when its guard reverts it: after the screen would have.
+	guardTime = keepTime + time.Second
+)
+
+// made is a change of this session.
+type made struct {
+	entry uint64
+	root  bool // of root's journal, which is spoken to through sudo
+}
+
+// note remembers what was made, for undo, and forgets what was undone.
+func (m *Model) note(a carried) {
+	if a.undo != nil && a.err == nil { // also what was left alone: the next undo is about the one before
+		m.forget(a.undo.IDs, a.root)
+	}
+	m.forget(a.outcome.Undone, a.root)
+	if len(a.plan.Undoes) == 0 && a.undo == nil && a.outcome.Entry != 0 && a.outcome.Changed() {
+		m.made = append(m.made, made{a.outcome.Entry, a.root})
+	}
+}
+
+func (m *Model) forget(entries []uint64, root bool) {
+	m.made = slices.DeleteFunc(m.made, func(of made) bool { return of.root == root && slices.Contains(entries, of.entry) })
+}
+
+// undo undoes the last change of this session, else the last of the journal; first of
+// all one whose guard cannot revert it.
+func (m *Model) undo() tea.Cmd {
+	for _, g := range m.guards {
+		if g.Lost || g.Stopped {
+			return m.undoMade(made{entry: g.Entry}, job{what: "undo"})
+		}
+	}
+	if n := len(m.made); n > 0 {
+		return m.undoMade(m.made[n-1], job{what: "undo"})
+	}
+	return m.undoThese(change.UndoRequest{Last: 1})
+}
+
+func (m *Model) undoMade(of made, j job) tea.Cmd {
+	j.undo = &change.UndoRequest{IDs: []uint64{of.entry}}
+	if of.root {
+		return m.elevate(planned{job: j}, change.Order{Undo: j.undo})
+	}
+	return m.begin(j)
+}
+
+func (m *Model) undoThese(q change.UndoRequest) tea.Cmd {
+	if m.deps.ReadOnly {
+		return nil
+	}
+	return m.begin(job{what: "undo", undo: &q})
+}
+
+// askKeep asks whether to keep a change that may take the machine away, and
+// reverts it when no answer comes.
+func (m *Model) askKeep(a carried) tea.Cmd {
+	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}}, dialog.NeedLines(a.plan.Needs)...)
+	lines = append(lines, dialog.Line{Tone: dialog.Plain, Text: "Keep it? Without an answer it is reverted."})
+	for _, w := range a.outcome.Guard.Words() {
+		lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: w})
+	}
+	of := made{a.outcome.Entry, a.root}
+	m.unkept = append(m.unkept, of)
+	return m.dialogs.PushUnasked(dialog.NewConfirm("Keep it?", lines, "keep", "revert").Countdown(keepTime), func(o dialog.Outcome) tea.Cmd {
+		m.unkept = slices.DeleteFunc(m.unkept, func(u made) bool { return u == of })
+		switch {
+		case !o.Canceled:
+			return m.confirm(a)
+		case o.Expired && a.root: // sudo might wait for a password
+			return m.say(info, fmt.Sprintf("not kept: process %d reverts it now", a.outcome.Guard.Status().PID))
+		}
+		return m.undoMade(of, job{what: "revert", unasked: true})
+	})
+}
+
+// kept delivers whether a change could be kept.
+type kept struct {
+	of  carried
+	err error
+}
+
+// confirm tells the guard to let the change stay.
+func (m *Model) confirm(a carried) tea.Cmd {
+	m.busy++
+	if a.root {
+		return m.deps.Elevate(change.Order{Keep: []uint64{a.outcome.Entry}}, func(_ change.Outcome, err error) tea.Msg { return finished{kept{a, err}} })
+	}
+	return func() tea.Msg { return finished{kept{a, a.outcome.Guard.Keep()}} }
+}
+
+func (m *Model) takeKept(k kept) tea.Cmd {
+	if k.err != nil {
+		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", k.of.what, k.err))
+	}
+	said := m.say(good, "kept: "+k.of.sentence(m.th.Arrow))
+	if k.of.then == nil {
+		return said
+	}
+	return tea.Batch(said, k.of.then())
+}
+
+// revertUnkept reverts at once what nobody has said to keep; for the end of the
+// program. What sudo made is left to its guard.
+func (m *Model) revertUnkept() error {
+	var q change.UndoRequest
+	for _, of := range m.unkept {
+		if !of.root {
+			q.IDs = append(q.IDs, of.entry)
+		}
+	}
+	m.unkept = nil
+	if len(q.IDs) == 0 {
+		return nil
+	}
+	plan, err := m.deps.Tuning.PlanUndo(context.Background(), q)
+	if err == nil {
+		_, err = m.deps.Tuning.Carry(context.Background(), plan, change.Consent{})
+	}
+	if err != nil {
+		return fmt.Errorf("revert journal entries %d, which were not kept: %w", q.IDs, err)
+	}
+	return nil
+}
