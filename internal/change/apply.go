@@ -91,7 +91,11 @@ func (r *run) refresh(c *Change) {
 		r.fail(c, err)
 		return
 	}
-	r.found(c, now)
+	asked := c.Status == attr.Planned || len(r.plan.Undoes) > 0 || r.consent.Yes || r.consent.RevertAfter > 0 ||
+		r.plan.WillChange() && !attr.PolicyOf(c.After).Crowds()
+	if r.found(c, now); c.Status == attr.Planned && !asked {
+		c.Refuse("somebody has changed it to %s since it was looked at: it might need consent by now; run it again", now)
+	}
 }
 
 // found compares a change with the value that is there now.

@@ -37,9 +37,16 @@ func (u *undoer) newborn(e Entry, did left, k attr.Task, attributes []attr.Attri
 	for _, a := range attributes {
 		c := Change{Object: k.Object(), Attribute: a, Status: attr.Done}
 		m, ok := u.model(e, k.PID, a, did)
+		if u.index[c.Key()] != nil || !ok || m.Same() {
+			continue // inherit knows of it
+		}
 		now, err := u.t.Read(a, c.Object)
-		if u.index[c.Key()] != nil || !ok || err != nil || m.Same() || !u.same(c, m.After, now) {
-			continue // inherit knows of it, it has ended, or it has a value of its own
+		err = u.t.Mark(c, err)
+		if errors.Is(err, attr.ErrGone) || err == nil && !u.same(c, m.After, now) {
+			continue // it has a value of its own
+		}
+		if err != nil {
+			now = m.After // it will be refused if it cannot be read
 		}
 		c.Before, c.After = m.Before, now
 		u.step(c, step{e.ID, c.Before, c.After, true})
@@ -62,18 +69,20 @@ func (u *undoer) born(e Entry) error {
 	b := births{undoer: u, family: f, swept: map[kernel.TID]Change{}, earlier: map[kernel.TID]attr.Value{}}
 	for _, c := range e.Changes {
 		_, other := b.swept[c.PID]
-		if c.Attribute == attr.Affinity && (c.TID == c.PID || !other) && (c.Status == attr.Done || c.Status == attr.Planned) {
+		if c.Attribute == attr.Affinity && (c.TID == c.PID || !other) && u.t.sameProcess(c, nil, f.starts[c.PID]) && (c.Took() || c.Status == attr.Planned) {
 			b.swept[c.PID] = c
 		}
 	}
 	for _, g := range u.goals {
-		if g.TID == g.PID && g.Attribute == attr.Affinity {
+		if g.TID == g.PID && g.Attribute == attr.Affinity && g.StartTicks == f.starts[g.PID] {
 			b.earlier[g.PID] = g.first()
 		}
 	}
 	for _, k := range f.tasks {
 		if k.StartTicks > e.Sweep && !k.Ended() && k.Movable() {
-			b.task(e, k)
+			if err := b.task(e, k); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -106,22 +115,26 @@ type births struct {
 	earlier map[kernel.TID]attr.Value // the masks of first threads before the entries that are undone
 }
 
-func (b *births) task(e Entry, k attr.Task) {
+func (b *births) task(e Entry, k attr.Task) error {
 	c := Change{Object: k.Object(), Attribute: attr.Affinity, Status: attr.Done}
 	if g := b.index[c.Key()]; g != nil {
 		if elder, ok := b.elder(k, g.first()); ok {
 			g.steps = append(g.steps, step{e.ID, elder.Before, elder.After, true})
 		}
-		return
+		return nil
 	}
 	value, err := b.t.Read(c.Attribute, c.Object)
+	if err = b.t.Mark(c, err); errors.Is(err, attr.ErrGone) {
+		return nil
+	}
 	if err != nil {
-		return // it has ended
+		return fmt.Errorf("look at %d, which was born since entry %d: %w", k.TID, e.ID, err)
 	}
 	if elder, ok := b.elder(k, value); ok {
 		c.Before, c.After = elder.Before, value
 		b.step(c, step{e.ID, c.Before, c.After, true})
 	}
+	return nil
 }
 
 // elder finds what the sweep did to the nearest elder that it left with the
@@ -153,10 +166,11 @@ func (b *births) elder(k attr.Task, value attr.Value) (Change, bool) {
 type family struct {
 	tasks  []attr.Task
 	parent map[kernel.TID]kernel.TID
+	starts map[kernel.TID]uint64 // of the processes, in ticks
 }
 
 func (t *Tuner) family() (family, error) {
-	f := family{parent: map[kernel.TID]kernel.TID{}}
+	f := family{parent: map[kernel.TID]kernel.TID{}, starts: map[kernel.TID]uint64{}}
 	pids, err := t.Proc.Processes()
 	if err != nil {
 		return f, err
@@ -169,7 +183,7 @@ func (t *Tuner) family() (family, error) {
 		if err != nil {
 			return f, err
 		}
-		f.parent[pid] = st.PPID
+		f.parent[pid], f.starts[pid] = st.PPID, st.StartTicks
 		threads, err := t.threads(pid, st.StartTicks, nil)
 		if err != nil && !errors.Is(err, attr.ErrGone) {
 			return f, err

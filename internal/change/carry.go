@@ -26,15 +26,17 @@ const (
 // run is one Carry.
 type run struct {
 	t       *Tuner
+	consent Consent
 	plan    *Plan
 	result  Outcome
 	at      uint64 // when its tasks had not been looked at yet, USER_HZ since boot; 0 = not known
 	holds   map[attr.ID]kernel.Process
-	known   map[kernel.TID]bool   // threads of which something has been handled
-	handled map[attr.Key]bool     // what of them, and which files
-	begun   map[attr.Key]bool     // what of them is recorded as about to be done
-	starts  map[kernel.TID]uint64 // of the plan's processes, in ticks
-	alone   map[kernel.TID]bool   // threads that were asked for by themselves
+	known   map[kernel.TID]bool     // threads of which something has been handled
+	handled map[attr.Key]bool       // what of them, and which files
+	planned map[attr.Key]attr.Value // the values that were to be set
+	begun   map[attr.Key]bool       // what of them is recorded as about to be done
+	starts  map[kernel.TID]uint64   // of the plan's processes, in ticks
+	alone   map[kernel.TID]bool     // threads that were asked for by themselves
 	warned  map[string]bool
 	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
 	named   map[kernel.TID]bool // processes that a target names
@@ -76,6 +78,7 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 		}
 	}
 	r := t.run(&plan)
+	r.consent = consent
 	defer r.release()
 	for i := range r.result.Changes {
 		r.refresh(&r.result.Changes[i])
@@ -115,7 +118,7 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 
 func (t *Tuner) run(plan *Plan) *run {
 	r := &run{
-		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, starts: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
+		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, planned: map[attr.Key]attr.Value{}, starts: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
 		warned: map[string]bool{}, stuck: map[string]bool{}, named: map[kernel.TID]bool{},
 	}
 	r.result.Changes = slices.Clone(plan.Changes)
@@ -130,6 +133,7 @@ func (t *Tuner) run(plan *Plan) *run {
 		}
 	}
 	for _, c := range plan.Changes {
+		r.planned[c.Key()] = c.After
 		r.markHandled(c)
 		if !c.IsFile() && c.TID == c.PID {
 			r.starts[c.PID] = c.StartTicks
@@ -317,7 +321,9 @@ func (t *Tuner) Record(plan Plan, result Outcome) (uint64, error) {
 	if err := r.append(r.record(result.only(attr.Done, attr.Failed)), true); err != nil {
 		return 0, err
 	}
-	r.result.Undone = r.undone()
+	if r.result.Undone = nil; !result.Unsettled {
+		r.result.Undone = r.undone()
+	}
 	err := r.end()
 	return r.result.Entry, errors.Join(err, r.result.Unrecorded)
 }

@@ -82,8 +82,11 @@ func (u *undoer) heirs(e Entry, since uint64) error {
 				models = u.unlikeOthers(models, tasks, since)
 			}
 			for _, k := range tasks {
-				if k.StartTicks >= since && !k.Ended() {
-					u.heir(e, k, models)
+				if k.StartTicks < since || k.Ended() {
+					continue
+				}
+				if err := u.heir(e, k, models); err != nil {
+					return err
 				}
 			}
 			for _, child := range look.children[pids[0]] {
@@ -111,13 +114,16 @@ func (u *undoer) unlikeOthers(models []Change, tasks []attr.Task, since uint64) 
 	})
 }
 
-func (u *undoer) heir(e Entry, k attr.Task, models []Change) {
+func (u *undoer) heir(e Entry, k attr.Task, models []Change) error {
 	for _, m := range models {
 		c := Change{Object: k.Object(), Attribute: m.Attribute, Before: m.Before, After: m.After, Status: attr.Done}
 		now, err := u.t.Read(c.Attribute, c.Object)
-		if u.index[c.Key()] != nil || err != nil || !c.Attribute.Alike(now, m.After) || m.Same() || !u.t.speaks(m, m.After) {
-			continue
+		if err = u.t.Mark(c, err); err != nil && !errors.Is(err, attr.ErrGone) {
+			return fmt.Errorf("look at %d: %w", k.TID, err)
 		}
-		u.step(c, step{e.ID, m.Before, m.After, true})
+		if u.index[c.Key()] == nil && err == nil && c.Attribute.Alike(now, m.After) && !m.Same() && u.t.speaks(m, m.After) {
+			u.step(c, step{e.ID, m.Before, m.After, true})
+		}
 	}
+	return nil
 }

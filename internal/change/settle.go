@@ -177,12 +177,12 @@ func (r *run) asked(f follow, k attr.Task, c *Change) bool {
 }
 
 // model returns what became of the change of the leader of the thread's process, else
-// of another of its threads, else of the target itself. pid is 0 for a process that is
+// of another of its threads, else of the target's process. pid is 0 for a process that is
 // not in the plan.
 func (r *run) model(f follow, pid kernel.TID, a attr.Attribute) (Change, bool) {
 	best, rank := Change{}, 0
 	for _, c := range r.result.Changes {
-		if c.Attribute != a || c.Status == attr.Refused {
+		if c.Attribute != a || c.Status == attr.Refused || r.elsewhere(f, c) {
 			continue
 		}
 		got := 0
@@ -191,7 +191,7 @@ func (r *run) model(f follow, pid kernel.TID, a attr.Attribute) (Change, bool) {
 			got = 4
 		case c.PID == pid:
 			got = 3
-		case c.TID == f.target.TID:
+		case c.PID == f.target.TID || c.TID == f.target.TID:
 			got = 2
 		}
 		if c.Gone() {
@@ -202,6 +202,19 @@ func (r *run) model(f follow, pid kernel.TID, a attr.Attribute) (Change, bool) {
 		}
 	}
 	return best, rank > 0
+}
+
+// elsewhere reports whether a change has its value from another request, which came
+// later and won.
+func (r *run) elsewhere(f follow, c Change) bool {
+	switch c.Attribute {
+	case attr.Policy, attr.Slice, attr.Clamp, attr.CoreCookie: // what was asked for is not what is set
+		return false
+	}
+	planned, ok := r.planned[c.Key()]
+	return ok && !slices.ContainsFunc(f.asked, func(s attr.Setting) bool {
+		return s.Attribute == c.Attribute && s.Attribute.Alike(s.Value, planned)
+	})
 }
 
 // adopt adds changes of new threads to the result, after recording those that are

@@ -307,8 +307,8 @@ func (u *undoer) model(e Entry, pid kernel.TID, a attr.Attribute, did left) (Cha
 		if err != nil {
 			break
 		}
-		if m, ok := did.models[modelKey{pid, a}]; ok && (m.TID != m.PID || m.StartTicks == st.StartTicks) {
-			return m, u.t.speaks(m, m.After)
+		if m, ok := did.models[modelKey{pid, a}]; ok && u.t.sameProcess(m, e.Targets, st.StartTicks) {
+			return m, st.StartTicks >= e.Ticks || u.t.speaks(m, m.After)
 		}
 		if st.StartTicks < e.Ticks {
 			break
@@ -316,6 +316,15 @@ func (u *undoer) model(e Entry, pid kernel.TID, a attr.Attribute, did left) (Cha
 		pid = st.PPID
 	}
 	return Change{}, false
+}
+
+// sameProcess reports whether a process that started then is that of a change, and not
+// a later one with its number.
+func (t *Tuner) sameProcess(c Change, targets []Target, startTicks uint64) bool {
+	if c.TID == c.PID {
+		return c.StartTicks == startTicks
+	}
+	return slices.ContainsFunc(targets, func(t Target) bool { return t.TID == c.PID && t.StartTicks == startTicks }) || t.alive(c) == nil
 }
 
 // speaks reports whether a thread that was born later has a value from what the change

@@ -158,7 +158,7 @@ func (s *sentry) revert(why string) {
 	for !s.entry.Finished && !s.gone {
 		s.beat()
 		if s.listen(step); s.gone || s.entry.Finished {
-			s.back(why, s.entry.Finished) // its end says again that it is in force
+			s.back(why, true) // and record that nothing is left of it
 		}
 	}
 	s.awaitTurn(why)
@@ -189,6 +189,7 @@ func (s *sentry) awaitTurn(why string) {
 // time in any case, later if there was something left.
 func (s *sentry) back(why string, first bool) {
 	plan, result, err := s.apply(s.entry)
+	result.Unsettled = result.Unsettled || !s.entry.Finished && !s.gone // more of it may be made
 	left := slices.ContainsFunc(result.Changes, func(c attr.Change) bool { return c.Status == attr.Refused && c.Err == nil })
 	if err == nil && (first || s.left && !left || result.Count(attr.Done)+result.Count(attr.Failed) > 0) {
 		s.write(why, plan, result)
@@ -245,9 +246,13 @@ func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcom
 			})
 			continue
 		}
-		failed := r.Count(attr.Failed)
+		failed := 0
 		for _, c := range r.Changes {
-			if c.Status == attr.Done || c.Status == attr.Failed && pass == passesMost-1 {
+			bad := c.Status == attr.Failed || c.Status == attr.Refused && c.Err != nil // it could not be looked at
+			if bad {
+				failed++
+			}
+			if c.Status == attr.Done || bad && pass == passesMost-1 {
 				all.Changes = append(all.Changes, c) // the later of two is what counts
 			}
 		}
@@ -257,6 +262,9 @@ func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcom
 		if failed > 0 {
 			s.clock.Sleep(step)
 		}
+	}
+	if plan.Undoes != nil && err != nil { // what was changed is reverted, and nobody knows what inherited it
+		all.Unsettled, err = true, nil
 	}
 	return plan, all, err
 }

@@ -49,11 +49,18 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	case a.guard != nil || a.undoes:
 		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
 		switch {
-		case a.guard != nil && c.foreign > 0 && c.descended():
-			return "" // somebody else has set it to what its parents had from piton
+		case a.guard != nil && c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
+			return c.task.descends(t) && t.cell(c.attribute).ours
+		}):
+			return "" // somebody else has set it to what it could have inherited from piton
 		case !asked && !c.ours:
 			return "piton has never been asked to change it"
-		case !c.hadValue(v) && !c.guessed:
+		case c.hadValue(v):
+		case c.guessed, c.creator() != nil && slices.ContainsFunc(a.all, func(t *task) bool {
+			return c.task.descends(t) && t.cell(c.attribute).hadValue(v)
+		}):
+			c.excuse("nobody knows from which thread it has what")
+		default:
 			return "it never had that value"
 		}
 		return ""
@@ -195,6 +202,16 @@ func (a *actor) overtaken(c *cell) bool {
 			if w.by != a && w.step >= a.carried {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// drifted reports whether somebody else has set it, or what it was inherited from.
+func (c *cell) drifted() bool {
+	for ; c != nil; c = c.creator() {
+		if c.foreign > 0 {
+			return true
 		}
 	}
 	return false

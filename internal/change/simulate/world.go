@@ -310,7 +310,7 @@ func (w *world) inherit(t *task) {
 		if c.guessed = from.guessed || t.creator.differs(i); c.guessed {
 			c.excuse("the threads of its process differ")
 		}
-		if !same(c.value, from.value) && from.ours {
+		if attr.PolicyOf(t.creator.cell(attr.Policy).value).ResetOnFork && (a == attr.Policy || a == attr.Nice) {
 			c.excuse("it was born ordinary, as reset-on-fork asks for")
 		}
 		if !from.ours {
