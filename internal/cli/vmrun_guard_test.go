@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -15,9 +16,13 @@ func TestGuardInVM(t *testing.T) {
 	for _, kernel := range []string{"6.12", "7.2"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
-			rig.boot(t, "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run 'TestVMGuard|TestVMStarvedGuard|TestVMRescue|TestVMTrial'",
+			tests := []string{"TestVMGuardOutlivesPiton", "TestVMGuardLeavesItsSession", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen"}
+			if kernel == "6.12" { // an emulated guest of 7.2 can stand still under FIFO 99 without throttling
+				tests = append(tests, "TestVMStarvedGuard")
+			}
+			rig.boot(t, "PITON_VM_SHAPE=4,1,1,1 "+guardRuns+"="+runs+" ./cli.test -test.v -test.run '^("+strings.Join(tests, "|")+")$'",
 				[]string{"--kernel", kernel, "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "768", "--timeout", "900"},
-				"TestVMGuardOutlivesPiton", "TestVMGuardLeavesItsSession", "TestVMStarvedGuard", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen")
+				tests...)
 		})
 	}
 }
