@@ -36,13 +36,15 @@ func (u *undoer) newborns(e Entry, did left) error {
 func (u *undoer) newborn(e Entry, did left, k attr.Task, attributes []attr.Attribute) {
 	for _, a := range attributes {
 		c := Change{Object: k.Object(), Attribute: a, Status: attr.Done}
-		m, ok := u.model(e, k.PID, a, did)
-		if u.index[c.Key()] != nil || !ok || m.Same() {
+		if u.index[c.Key()] != nil {
 			continue // inherit knows of it
 		}
 		now, err := u.t.Read(a, c.Object)
-		err = u.t.Mark(c, err)
-		if errors.Is(err, attr.ErrGone) || err == nil && !u.same(c, m.After, now) {
+		if err = u.t.Mark(c, err); errors.Is(err, attr.ErrGone) {
+			continue
+		}
+		m, ok := u.model(e, k.PID, a, did, func(m Change) bool { return !m.Same() && (err != nil || u.same(c, m.After, now)) })
+		if !ok {
 			continue // it has a value of its own
 		}
 		if err != nil {
@@ -50,8 +52,7 @@ func (u *undoer) newborn(e Entry, did left, k attr.Task, attributes []attr.Attri
 		}
 		c.Before, c.After = m.Before, now
 		u.step(c, step{e.ID, c.Before, c.After, true})
-		last := &u.plan.undo[len(u.plan.undo)-1]
-		last.keys = append(last.keys, c.Key())
+		u.also(c.Key())
 	}
 }
 
@@ -66,11 +67,10 @@ func (u *undoer) born(e Entry) error {
 	if err != nil {
 		return fmt.Errorf("look for tasks born since entry %d: %w", e.ID, err)
 	}
-	b := births{undoer: u, family: f, swept: map[kernel.TID]Change{}, earlier: map[kernel.TID]attr.Value{}}
+	b := births{undoer: u, family: f, swept: map[kernel.TID][]Change{}, earlier: map[kernel.TID]attr.Value{}}
 	for _, c := range e.Changes {
-		_, other := b.swept[c.PID]
-		if c.Attribute == attr.Affinity && (c.TID == c.PID || !other) && u.t.sameProcess(c, nil, f.starts[c.PID]) && (c.Took() || c.Status == attr.Planned) {
-			b.swept[c.PID] = c
+		if c.Attribute == attr.Affinity && u.t.sameProcess(c, nil, f.starts[c.PID]) && (c.Took() || c.Status == attr.Planned) {
+			b.swept[c.PID] = append(b.swept[c.PID], c)
 		}
 	}
 	for _, g := range u.goals {
@@ -111,7 +111,7 @@ func (u *undoer) bornMeanwhile(chosen []Entry) ([]Request, error) {
 type births struct {
 	*undoer
 	family
-	swept   map[kernel.TID]Change     // what the sweep did to the first thread of each process, else to another
+	swept   map[kernel.TID][]Change   // what the sweep did to each process
 	earlier map[kernel.TID]attr.Value // the masks of first threads before the entries that are undone
 }
 
@@ -120,6 +120,7 @@ func (b *births) task(e Entry, k attr.Task) error {
 	if g := b.index[c.Key()]; g != nil {
 		if elder, ok := b.elder(k, g.first()); ok {
 			g.steps = append(g.steps, step{e.ID, elder.Before, elder.After, true})
+			b.also(c.Key())
 		}
 		return nil
 	}
@@ -133,6 +134,7 @@ func (b *births) task(e Entry, k attr.Task) error {
 	if elder, ok := b.elder(k, value); ok {
 		c.Before, c.After = elder.Before, value
 		b.step(c, step{e.ID, c.Before, c.After, true})
+		b.also(c.Key())
 	}
 	return nil
 }
@@ -146,15 +148,18 @@ func (b *births) elder(k attr.Task, value attr.Value) (Change, bool) {
 		pid = b.parent[k.PID]
 	}
 	for range len(b.parent) {
-		c, swept := b.swept[pid]
-		if swept && attr.Affinity.Alike(c.After, value) && !c.Same() && b.t.speaks(c, value) {
-			return c, true
+		swept := b.swept[pid]
+		i := slices.IndexFunc(swept, func(c Change) bool {
+			return attr.Affinity.Alike(c.After, value) && !c.Same() && b.t.speaks(c, value)
+		})
+		if i >= 0 {
+			return swept[i], true
 		}
 		had, known := b.earlier[pid]
 		if !known {
 			had, _ = b.t.Value(attr.Affinity, pid)
 		}
-		if pid <= 0 || !swept && attr.Affinity.Alike(had, value) {
+		if pid <= 0 || len(swept) == 0 && attr.Affinity.Alike(had, value) {
 			return Change{}, false
 		}
 		pid = b.parent[pid]

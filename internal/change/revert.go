@@ -30,6 +30,9 @@ func (t *Tuner) PlanRevert(ctx context.Context, e Entry, since uint64, reverted 
 		}
 	}
 	u.goals = slices.DeleteFunc(u.goals, func(g *goal) bool { return slices.Contains(reverted, g.Key()) })
+	for i := range u.plan.undo {
+		u.plan.undo[i].keys = slices.DeleteFunc(u.plan.undo[i].keys, func(k attr.Key) bool { return slices.Contains(reverted, k) })
+	}
 	if err := u.changes(ctx); err != nil {
 		return Plan{}, err
 	}

@@ -209,10 +209,10 @@ func (u *undoer) foreign(e Entry) {
 // attribute, the first thread's if there is one.
 type left struct {
 	own    map[attr.Key]bool
-	models map[modelKey]Change
+	models map[modelKey][]Change
 }
 
-func newLeft() left { return left{map[attr.Key]bool{}, map[modelKey]Change{}} }
+func newLeft() left { return left{map[attr.Key]bool{}, map[modelKey][]Change{}} }
 
 // add adds a change, the entry's last one first, unless it did not come about.
 func (l left) add(c Change) bool {
@@ -220,8 +220,8 @@ func (l left) add(c Change) bool {
 		return false
 	}
 	l.own[c.Key()] = true
-	if m := (modelKey{c.PID, c.Attribute}); !c.IsFile() && (c.TID == c.PID || l.models[m].TID == 0) {
-		l.models[m] = c
+	if m := (modelKey{c.PID, c.Attribute}); !c.IsFile() {
+		l.models[m] = append(l.models[m], c)
 	}
 	return true
 }
@@ -292,25 +292,40 @@ func (u *undoer) inherit(e Entry, did left) {
 		if did.own[g.Key()] || g.IsFile() || g.StartTicks <= e.Ticks {
 			continue
 		}
-		if m, ok := u.model(e, g.PID, g.Attribute, did); ok && u.found(g, e, m.After) {
+		if m, ok := u.model(e, g.PID, g.Attribute, did, func(m Change) bool { return u.found(g, e, m.After) }); ok {
 			g.steps = append(g.steps, step{e.ID, m.Before, m.After, e.Finished})
+			if !e.Undone {
+				u.also(g.Key())
+			}
 		}
 	}
 }
 
-// model returns what an entry did to the process, else to the nearest of its ancestors
-// that was there already: from whom it has its values.
-func (u *undoer) model(e Entry, pid kernel.TID, a attr.Attribute, did left) (Change, bool) {
+// also makes it a condition for the entry that was added last to be undone.
+func (u *undoer) also(k attr.Key) {
+	last := &u.plan.undo[len(u.plan.undo)-1]
+	last.keys = append(last.keys, k)
+}
+
+// model returns what an entry did to a thread of the process, else of the nearest of its
+// ancestors that was there already, from whom it has its values: what is wanted.
+func (u *undoer) model(e Entry, pid kernel.TID, a attr.Attribute, did left, wanted func(Change) bool) (Change, bool) {
 	for seen := map[kernel.TID]bool{}; pid > 0 && !seen[pid] && len(did.models) > 0; {
 		seen[pid] = true
 		st, err := u.t.Proc.Stat(pid)
 		if err != nil {
 			break
 		}
-		if m, ok := did.models[modelKey{pid, a}]; ok && u.t.sameProcess(m, e.Targets, st.StartTicks) {
-			return m, st.StartTicks >= e.Ticks || u.t.speaks(m, m.After)
+		same := false
+		for _, m := range did.models[modelKey{pid, a}] {
+			if !same && !u.t.sameProcess(m, e.Targets, st.StartTicks) {
+				continue
+			}
+			if same = true; wanted(m) && (st.StartTicks >= e.Ticks || u.t.speaks(m, m.After)) {
+				return m, true
+			}
 		}
-		if st.StartTicks < e.Ticks {
+		if same || st.StartTicks < e.Ticks {
 			break
 		}
 		pid = st.PPID

@@ -36,8 +36,8 @@ func (l Launcher) List() ([]change.GuardState, error) {
 }
 
 func (l Launcher) look(p *page) (change.GuardState, bool) {
-	state, entry := p.state(), p.word(wordEntry).Load()
 	there, stopped := p.alive()
+	state, entry := p.state(), p.word(wordEntry).Load() // as an ended guard has left them
 	if !there && (p.word(wordPID).Load() != 0 || p.host.old(p)) && (entry == 0 || state == Kept || state == Undone || state == Reverted) {
 		p.host.remove(p)
 		return change.GuardState{}, false
@@ -102,7 +102,7 @@ var errHalf = errors.New("its guard ended while it reverted it; piton undo rever
 // Undone ends the guards of entries of which nothing is left in force.
 func (l Launcher) Undone(entries []uint64) error {
 	return l.each(entries, func(p *page) {
-		for _, from := range []State{Waiting, Making} {
+		for _, from := range []State{Waiting, Making, Reverting} {
 			if there, _ := p.alive(); p.become(from, Undone) && !there {
 				p.host.remove(p)
 			}

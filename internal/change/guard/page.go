@@ -60,7 +60,8 @@ const (
 // State is how far a guarded change is.
 type State uint64
 
-// The states. Only a change from Waiting, or from Making, is ever made, and once.
+// The states. A change from Waiting or Making is made once. An undo may come to its end
+// while the guard is still looking for what is left: that changes Reverting to Undone.
 const (
 	Making    State = iota // the change is being made
 	Waiting                // for a confirmation

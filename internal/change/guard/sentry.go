@@ -58,6 +58,8 @@ type sentry struct {
 	entry      journal.Entry
 	kept       time.Duration // when the threads were last looked after
 	left       bool          // something was left alone because it has drifted
+	reverted   []attr.Key    // what has one of these values again has it from somebody else
+	unsettled  bool          // it has not been recorded that nothing of the entry is left
 	pending    []attr.Change // what has not been reverted: that, what failed, and what had its old value already
 }
 
@@ -155,7 +157,7 @@ func (s *sentry) hear(line []byte) byte {
 func (s *sentry) revert(why string) {
 	why = fmt.Sprintf("piton guard: entry %d is reverted, %s", s.entry.ID, why)
 	s.back(why, true)
-	for !s.entry.Finished && !s.gone {
+	for !s.entry.Finished && !s.gone && !s.undone() {
 		s.beat()
 		if s.listen(step); s.gone || s.entry.Finished {
 			s.back(why, true) // and record that nothing is left of it
@@ -164,24 +166,26 @@ func (s *sentry) revert(why string) {
 	s.awaitTurn(why)
 }
 
+// undone reports whether the entry has been undone by hand meanwhile: what has its
+// value again has that from somebody else.
+func (s *sentry) undone() bool { return s.page.state() == Undone }
+
 // awaitTurn tries again when guards of newer changes have ended: what they revert to
 // is what this one has left alone or not seen, and nobody else would revert that. What
 // they leave in force, because it was confirmed, stays.
 func (s *sentry) awaitTurn(why string) {
 	waiting := s.newer()
-	for len(s.pending) > 0 && len(waiting) > 0 {
+	for len(s.pending) > 0 && len(waiting) > 0 && !s.undone() {
 		s.beat()
 		s.listen(turnTime)
 		now := s.newer()
 		if !slices.Equal(now, waiting) {
-			s.entry.Changes = s.pending // an older guard may have reverted the rest further
 			s.back(why, false)
 		}
 		waiting = now
 	}
-	if len(s.pending) > 0 {
-		s.entry.Changes = s.pending
-		s.back(why, false) // they may have ended before they were looked for
+	if len(s.pending) > 0 && !s.undone() {
+		s.back(why, s.unsettled) // they may have ended before they were looked for
 	}
 }
 
@@ -189,17 +193,18 @@ func (s *sentry) awaitTurn(why string) {
 // time in any case, later if there was something left.
 func (s *sentry) back(why string, first bool) {
 	plan, result, err := s.apply(s.entry)
-	result.Unsettled = result.Unsettled || !s.entry.Finished && !s.gone // more of it may be made
+	s.pending = slices.DeleteFunc(slices.Clone(s.entry.Changes), func(c attr.Change) bool {
+		return slices.Contains(s.reverted, c.Key()) ||
+			slices.ContainsFunc(result.Changes, func(r attr.Change) bool { return r.Key() == c.Key() && r.Gone() })
+	})
+	// More of it may be made, or be there again when newer changes are reverted.
+	s.unsettled = result.Unsettled || !s.entry.Finished && !s.gone || len(s.pending) > 0 && len(s.newer()) > 0
+	result.Unsettled = s.unsettled
 	left := slices.ContainsFunc(result.Changes, func(c attr.Change) bool { return c.Status == attr.Refused && c.Err == nil })
-	if err == nil && (first || s.left && !left || result.Count(attr.Done)+result.Count(attr.Failed) > 0) {
+	if err == nil && plan.Undoes != nil && (first || s.left && !left || result.Count(attr.Done)+result.Count(attr.Failed) > 0) {
 		s.write(why, plan, result)
 	}
 	s.left = left
-	s.pending = slices.DeleteFunc(slices.Clone(s.entry.Changes), func(c attr.Change) bool {
-		return slices.ContainsFunc(result.Changes, func(r attr.Change) bool {
-			return r.Key() == c.Key() && (r.Status == attr.Done || r.Gone())
-		})
-	})
 }
 
 // write records a revert. A journal that cannot be written leaves nobody to tell: the
@@ -218,15 +223,17 @@ func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 // was changed, and everything that was done.
 func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcome, err error) {
 	ctx := context.Background()
-	var reverted []attr.Key
 	for pass := range passesMost {
+		if s.undone() {
+			break
+		}
 		since := uint64(0)
 		if pass > 0 {
 			if since = s.born; entry.Ticks > 0 {
 				since = min(since, entry.Ticks)
 			}
 		}
-		p, planErr := s.bare.PlanRevert(ctx, entry, since, reverted...)
+		p, planErr := s.bare.PlanRevert(ctx, entry, since, s.reverted...)
 		r, applyErr := s.bare.Carry(ctx, p, change.Consent{Yes: true})
 		if err = errors.Join(planErr, applyErr); err != nil {
 			s.clock.Sleep(step)
@@ -234,7 +241,7 @@ func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcom
 		}
 		for _, c := range r.Changes {
 			if c.Status == attr.Done {
-				reverted = append(reverted, c.Key())
+				s.reverted = append(s.reverted, c.Key())
 			}
 		}
 		if plan.Undoes == nil {

@@ -22,6 +22,7 @@ type Machine interface {
 	Stat(pid kernel.TID) (procfs.Stat, error)
 	Now() time.Duration // CLOCK_BOOTTIME
 	Sleep(time.Duration)
+	Namespaces() [2]uint64 // PID and time, of the process that runs now
 }
 
 // Link is the guard's end of the connection to the piton that armed it.
@@ -41,6 +42,9 @@ func (m *Simulated) Launcher(journal string) Launcher { return Launcher{Journal:
 func (m *Simulated) Arm(journal string, after time.Duration, pid kernel.TID, conn net.Conn, link Link) (*Sentry, change.Guard) {
 	p := &page{bytes: make([]byte, pageSize), host: m} // a slice of this size is aligned to its words
 	p.begin(journal, after)
+	for i, ns := range m.Namespaces() {
+		p.word(wordPIDNS + i).Store(ns)
+	}
 	m.list = append(m.list, p)
 	s := &Sentry{sentry{page: p, parent: simulatedLink{link}, clock: m, newer: m.Launcher(journal).newer(p)}}
 	epoch := func() time.Time { return time.Unix(0, int64(m.Now())) }
@@ -72,14 +76,23 @@ func (g *Sentry) State() (State, uint64) { return g.s.page.state(), g.s.page.wor
 // Due is when the change is reverted, by CLOCK_BOOTTIME; 0 while that is not known.
 func (g *Sentry) Due() time.Duration { return time.Duration(g.s.page.word(wordDue).Load()) }
 
-func (m *Simulated) pages(string) ([]*page, error)            { return slices.Clone(m.list), nil }
+func (m *Simulated) pages(string) ([]*page, error) {
+	out := make([]*page, len(m.list))
+	for i, p := range m.list {
+		here := *p
+		here.elsewhere = m.Namespaces() != [2]uint64{p.word(wordPIDNS).Load(), p.word(wordTimeNS).Load()}
+		out[i] = &here
+	}
+	return out, nil
+}
+
 func (m *Simulated) stat(pid kernel.TID) (procfs.Stat, error) { return m.Stat(pid) }
 func (m *Simulated) old(*page) bool                           { return false }
 func (m *Simulated) now() time.Duration                       { return m.Now() }
 func (m *Simulated) unmap(*page)                              {}
 
 func (m *Simulated) remove(p *page) {
-	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return o == p })
+	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return &o.bytes[0] == &p.bytes[0] })
 }
 
 type simulatedLink struct{ Link }

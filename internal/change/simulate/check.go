@@ -179,8 +179,11 @@ func (a *actor) fulfilled(o change.Outcome) {
 		return
 	}
 	a.cells(func(c *cell) {
-		if from := c.creator(); from != nil && attr.PolicyOf(c.task.creator.cell(attr.Policy).value).ResetOnFork {
+		if (c.attribute == attr.Policy || c.attribute == attr.Nice) && c.task.born > a.carried && slices.ContainsFunc(a.wishes, wish.resets) {
 			return // it was born ordinary, as was asked for
+		}
+		if from := c.creator(); from != nil && a.wants(from, c.value) {
+			return // it was born when all was done, of a task for which something else was asked
 		}
 		for _, w := range a.wishes {
 			if w.meant == nil && w.file == nil {
@@ -352,11 +355,11 @@ func (w *world) lost() {
 		if entry == 0 || state == guard.Kept || state == guard.Undone || state == guard.Reverted {
 			continue
 		}
-		w.do("piton keep", &piton{disk: g.maker.disk}, func(a *actor) {
+		w.do("piton keep", &piton{disk: g.maker.disk, namespaces: g.maker.namespaces}, func(a *actor) {
 			armed, err := a.launcher().List()
 			said := slices.ContainsFunc(armed, func(s change.GuardState) bool { return s.Entry == entry && s.Lost })
 			if err != nil || !said {
-				w.violate("%s is lost, and piton does not say so: %+v, %v", g.actor.name, armed, err)
+				w.violate("%s is lost (%v), and piton does not say so: %+v, %v", g.actor.name, state, armed, err)
 			}
 		})
 	}
@@ -370,25 +373,22 @@ func (w *world) places() []namespaces {
 	return []namespaces{{}, {shift: 100_000}, {inner: true}, {inner: true, shift: 100_000}}
 }
 
-// restore undoes everything.
+// restore undoes everything, until that changes nothing more.
 func (w *world) restore() {
-	const rounds = 20
-	for round := range rounds {
-		more := false
+	const rounds = 5
+	more := true
+	for range rounds {
+		if !more {
+			return
+		}
+		more = false
 		for _, d := range w.disks {
 			for _, ns := range w.places() {
-				q := change.UndoRequest{All: true}
-				if round >= 2 && w.fate.journals > 1 { // entries of two journals, mixed
-					q = change.UndoRequest{Last: 1}
-				}
 				w.do("the last undo", &piton{disk: d, namespaces: ns}, func(a *actor) {
-					o, _ := a.undo(q)
+					o, _ := a.undo(change.UndoRequest{All: true})
 					more = more || o.Changed() || len(o.Undone) > 0
 				})
 			}
-		}
-		if !more && (round >= 2 || w.fate.journals == 1) {
-			return
 		}
 	}
 }
@@ -451,6 +451,11 @@ func (w *world) each(f func(*cell)) {
 	for _, c := range w.files {
 		f(c)
 	}
+}
+
+// resets reports whether children are to be ordinary.
+func (w wish) resets() bool {
+	return slices.ContainsFunc(w.set, func(s attr.Setting) bool { return attr.PolicyOf(s.Value).ResetOnFork })
 }
 
 func (w wish) String() string {

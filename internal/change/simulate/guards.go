@@ -44,6 +44,12 @@ func (m machine) Sleep(d time.Duration) { m.w.actor.wait(m.w.now+d, nil) }
 
 func newSentry(w *world) *guard.Simulated { return &guard.Simulated{Machine: machine{w}} }
 
+// Namespaces is part of guard.Machine.
+func (m machine) Namespaces() [2]uint64 {
+	where := m.w.actor.where().Namespaces
+	return [2]uint64{where.PID, where.Time}
+}
+
 // guardian is a guard process.
 type guardian struct {
 	*guard.Sentry
