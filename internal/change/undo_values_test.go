@@ -45,11 +45,27 @@ func TestUndoLeavesNoEntryOutBetween(t *testing.T) {
 		apply(t, tuner, pinTo(cpu, 10))
 	}
 	outcome := undo(t, tuner, change.UndoRequest{IDs: []uint64{1, 3}})
-	assert.Equal(t, attr.Refused, outcome.Changes[0].Status)
+	assert.Equal(t, []string{"affinity 2 to 0-3: refused", "affinity 3 to 2: done"}, brief(outcome.Changes))
 	assert.Contains(t, outcome.Changes[0].Reason, "entry 2 has changed it from 1 to 2 since; undo that one first")
-	assert.Empty(t, outcome.Undone)
+	assert.Equal(t, []uint64{3}, outcome.Undone)
+	assert.Equal(t, change.Some, outcome.Verdict())
 	outcome = undo(t, tuner, change.UndoRequest{IDs: []uint64{3, 2, 1}})
-	assert.Equal(t, []string{"affinity 3 to 0-3: done"}, brief(outcome.Changes))
+	assert.Equal(t, []string{"affinity 2 to 0-3: done"}, brief(outcome.Changes))
+	assert.Equal(t, []uint64{2, 1}, outcome.Undone)
+}
+
+// What somebody else has set between two entries is what the newer one found.
+func TestUndoRestoresWhatSomebodyElseSet(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	require.NoError(t, m.Fake.SetAffinity(10, cpuset.Of(0)))
+	apply(t, tuner, pinTo(2, 10))
+	outcome := undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"affinity 0 to 0-3: refused", "affinity 2 to 0: done"}, brief(outcome.Changes))
+	assert.Contains(t, outcome.Changes[0].Reason, "piton left 1 and it is 0 now")
+	assert.Equal(t, []uint64{2}, outcome.Undone)
+	outcome = undo(t, tuner, change.UndoRequest{All: true, Force: true})
+	assert.Equal(t, []string{"affinity 0 to 0-3: done"}, brief(outcome.Changes))
 }
 
 // A real-time task has no slice that could be compared with the one that was left.

@@ -487,7 +487,7 @@ func FuzzFromLines(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		if e, err := journal.FromLines(lines); err == nil {
-			_, err = change.Local().PlanRevert(context.Background(), journal.Entry{ID: e.ID}, 0)
+			_, err = change.Local().PlanRevert(context.Background(), journal.Entry{ID: e.ID}, false)
 			assert.NoError(t, err)
 		}
 	})

@@ -227,13 +227,7 @@ func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcom
 		if s.undone() {
 			break
 		}
-		since := uint64(0)
-		if pass > 0 {
-			if since = s.born; entry.Ticks > 0 {
-				since = min(since, entry.Ticks)
-			}
-		}
-		p, planErr := s.bare.PlanRevert(ctx, entry, since, s.reverted...)
+		p, planErr := s.bare.PlanRevert(ctx, entry, pass > 0, s.reverted...)
 		r, applyErr := s.bare.Carry(ctx, p, change.Consent{Yes: true})
 		if err = errors.Join(planErr, applyErr); err != nil {
 			s.clock.Sleep(step)
@@ -281,7 +275,7 @@ func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcom
 func (s *sentry) rehearse() {
 	self := kernel.TID(os.Getpid())
 	object := attr.Object{PID: self, TID: self, StartTicks: s.born}
-	_, _, _ = s.apply(journal.Entry{ID: 1, Finished: true, Targets: []change.Target{{TID: self, StartTicks: s.born}}, Changes: []attr.Change{
+	_, _, _ = s.apply(journal.Entry{ID: 1, Finished: true, Ticks: s.born, Targets: []change.Target{{TID: self, StartTicks: s.born}}, Changes: []attr.Change{
 		{Object: object, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(0), Status: attr.Done}}})
 	runtime.GC()
 }

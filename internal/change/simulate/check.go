@@ -49,10 +49,10 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	case a.guard != nil || a.undoes:
 		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
 		switch {
-		case a.guard != nil && c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
+		case c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
 			return c.task.descends(t) && t.cell(c.attribute).ours
 		}):
-			return "" // somebody else has set it to what it could have inherited from piton
+			c.excuse("somebody else has set it to what it could have inherited from piton")
 		case !asked && !c.ours:
 			return "piton has never been asked to change it"
 		case c.hadValue(v):

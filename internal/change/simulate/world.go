@@ -310,16 +310,17 @@ func (w *world) inherit(t *task) {
 		if c.guessed = from.guessed || t.creator.differs(i); c.guessed {
 			c.excuse("the threads of its process differ")
 		}
-		if attr.PolicyOf(t.creator.cell(attr.Policy).value).ResetOnFork && (a == attr.Policy || a == attr.Nice) {
-			c.excuse("it was born ordinary, as reset-on-fork asks for")
+		policy := t.creator.cell(attr.Policy)
+		if (attr.PolicyOf(policy.value).ResetOnFork || attr.PolicyOf(policy.base).ResetOnFork) && (a == attr.Policy || a == attr.Nice) {
+			c.excuse("it was born ordinary, as reset-on-fork asks for, or would have been without piton")
 		}
 		if !from.ours {
 			c.base = c.value // a policy that was set changes nice values, too
 			continue
 		}
 		c.ours, c.single, c.process = true, from.single, from.process
-		if from.single || from.process && t.leader == t || t.orphaned() {
-			c.excuse("it is no task for which that was set, and only a guard reverts what it inherited")
+		if t.orphaned() {
+			c.excuse("nobody knows from whom it has that")
 		}
 	}
 }

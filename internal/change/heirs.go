@@ -1,0 +1,160 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+)
+
+// did is what one entry did to tasks.
+type did struct {
+	own    map[attr.Key]bool
+	models map[model][]Change // what it did to threads of one process
+	order  []model
+}
+
+type model struct {
+	pid       kernel.TID
+	attribute attr.Attribute
+}
+
+func newDid() did { return did{own: map[attr.Key]bool{}, models: map[model][]Change{}} }
+
+func (d *did) add(c Change) {
+	d.own[c.Key()] = true
+	if c.IsFile() || c.Attribute.OfProcess() {
+		return
+	}
+	m := model{c.PID, c.Attribute}
+	if d.models[m] == nil {
+		d.order = append(d.order, m)
+	}
+	d.models[m] = append(d.models[m], c)
+}
+
+// heirs adds what tasks have from an entry that were born since it was made: threads of
+// the processes that it changed, and their descendants (fork(2), sched(7)). Those that
+// were there already had a value of their own, which needed no change.
+func (u *undoer) heirs(e *Entry, did did) error {
+	if len(did.order) == 0 {
+		return nil
+	}
+	if err := u.family.read(); err != nil {
+		return fmt.Errorf("look for tasks born since entry %d: %w", e.ID, err)
+	}
+	for _, m := range did.order {
+		models := u.family.same(u.t, e, did.models[m], m.pid)
+		if len(models) == 0 {
+			continue // a later process has the number
+		}
+		for pids := []kernel.TID{m.pid}; len(pids) > 0; pids = pids[1:] {
+			tasks, err := u.family.threadsOf(pids[0])
+			if err != nil {
+				return err
+			}
+			for _, k := range tasks {
+				if k.StartTicks >= e.Ticks && !k.Ended() {
+					u.heir(e, did, k, models)
+				}
+			}
+			for _, child := range u.family.children[pids[0]] {
+				own := did.models[model{child, m.attribute}]
+				if u.family.starts[child] >= e.Ticks && len(u.family.same(u.t, e, own, child)) == 0 {
+					pids = append(pids, child)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// heir adds a task's step if it has what one of the models was given.
+func (u *undoer) heir(e *Entry, did did, k attr.Task, models []Change) {
+	c := Change{Object: k.Object(), Attribute: models[0].Attribute, Status: attr.Done}
+	g := u.index[c.Key()]
+	if did.own[c.Key()] || g == nil && e.Undone || c.Attribute == attr.Affinity && !k.Movable() {
+		return
+	}
+	var now attr.Value
+	var err error
+	if g == nil {
+		if now, err = u.family.value(u.t, c); errors.Is(err, attr.ErrGone) {
+			return
+		}
+	}
+	for _, m := range models {
+		has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
+		if has && !m.Same() && (u.family.starts[m.PID] >= e.Ticks || u.speaks(m)) {
+			u.step(e, c, m.Before, m.After)
+			return
+		}
+	}
+}
+
+// speaks reports whether a thread that was born later has its value from what the change
+// did to its process: not if the first thread has it, too, and was not changed.
+func (u *undoer) speaks(m Change) bool {
+	if m.TID == m.PID {
+		return true
+	}
+	now, err := u.t.Value(m.Attribute, m.PID)
+	return err != nil || !m.Attribute.Alike(now, m.After)
+}
+
+// family is the processes that there are, as they were when they were first asked for.
+type family struct {
+	resolver
+	tasks  map[kernel.TID][]attr.Task
+	values map[attr.Key]attr.Value
+}
+
+func (t *Tuner) family() family {
+	return family{resolver{Tuner: t}, map[kernel.TID][]attr.Task{}, map[attr.Key]attr.Value{}}
+}
+
+func (f *family) read() error {
+	if f.children != nil {
+		return nil
+	}
+	return f.readChildren()
+}
+
+func (f *family) threadsOf(pid kernel.TID) ([]attr.Task, error) {
+	if _, known := f.tasks[pid]; !known {
+		tasks, err := f.threads(pid, f.starts[pid], nil)
+		if err != nil && !errors.Is(err, attr.ErrGone) {
+			return nil, err
+		}
+		f.tasks[pid] = tasks
+	}
+	return f.tasks[pid], nil
+}
+
+func (f *family) value(t *Tuner, c Change) (attr.Value, error) {
+	if v, known := f.values[c.Key()]; known {
+		return v, nil
+	}
+	v, err := t.Read(c.Attribute, c.Object)
+	if err = t.Mark(c, err); err == nil {
+		f.values[c.Key()] = v
+	}
+	return v, err
+}
+
+// same returns the changes that are of the process which has the number now.
+func (f *family) same(t *Tuner, e *Entry, changes []Change, pid kernel.TID) []Change {
+	start, there := f.starts[pid]
+	if !there || len(changes) == 0 {
+		return nil
+	}
+	named := slices.ContainsFunc(e.Targets, func(t Target) bool { return t.TID == pid && t.StartTicks == start })
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		if c.TID == c.PID {
+			return c.StartTicks != start
+		}
+		return !named && t.alive(c) != nil
+	})
+}

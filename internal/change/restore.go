@@ -1,0 +1,305 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/change/attr"
+	"piton/internal/change/defect"
+)
+
+// undoer builds the Plan of one undo: it goes back through the entries, the newest
+// first, from the values that are there now.
+type undoer struct {
+	t        *Tuner
+	q        UndoRequest
+	entries  []Entry
+	plan     Plan
+	goals    []*goal // in the order in which they are to be made
+	index    map[attr.Key]*goal
+	stays    map[attr.Key][]stay
+	reverted []attr.Key // left out
+	view     *attr.View
+	family   family
+}
+
+func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
+	return &undoer{t: t, q: q, entries: entries, index: map[attr.Key]*goal{}, stays: map[attr.Key][]stay{}, view: t.NewView(), family: t.family()}
+}
+
+// goal is one attribute of one object on the way back.
+type goal struct {
+	Change            // Before is what there is now
+	value  attr.Value // what it will have, as far as the steps go
+	found  attr.Value // what the oldest step so far found, by the journal
+	last   uint64     // the entry of that step
+	stop   *stop      // not nil: it goes no further
+}
+
+// stop is why an entry's step cannot be followed.
+type stop struct {
+	entry uint64
+	drift bool // an older step may tell otherwise
+	why   string
+}
+
+// step is what one entry did.
+type step struct {
+	entry         uint64
+	before, after attr.Value
+	sure          bool // piton lived to say that it came about
+}
+
+// stay is what an entry did that is not undone.
+type stay struct {
+	step
+	tried bool // there was an undo of it, which left something alone
+}
+
+// undone is one entry to undo, with the changes that stand for it.
+type undone struct {
+	id    uint64
+	keys  []attr.Key
+	stays bool // some of it, whatever becomes of those
+}
+
+// all plans to undo the chosen entries.
+func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
+	u.later(chosen)
+	for i := range slices.Backward(u.entries) {
+		e := &u.entries[i]
+		// One that was undone while a newer one, which is chosen, was in force: what the
+		// newer one found is what this one had left, and not what is to be restored.
+		overlaid := e.Undone && !e.PastBoot && e.Foreign == "" && len(u.goals) > 0
+		if !chosen[e.ID] && !overlaid {
+			continue
+		}
+		if err := errors.Join(ctx.Err(), u.undo(e, true)); err != nil {
+			return err
+		}
+	}
+	return u.finish(ctx)
+}
+
+// undo follows what one entry did, its last change first, and with heirs what tasks
+// have inherited from it.
+func (u *undoer) undo(e *Entry, heirs bool) error {
+	if !e.Undone {
+		u.plan.Undoes = append(u.plan.Undoes, e.ID)
+		u.plan.undo = append(u.plan.undo, undone{id: e.ID})
+	}
+	did := newDid()
+	for _, c := range slices.Backward(e.Changes) {
+		if !c.Took() && c.Status != attr.Planned { // Planned: piton ended before it could say
+			continue
+		}
+		did.add(c)
+		if g := u.index[c.Key()]; g != nil && e.Undone && !u.built(g, e, c.After) {
+			continue
+		}
+		u.step(e, c, c.Before, c.After)
+	}
+	if !heirs {
+		return nil
+	}
+	return u.heirs(e, did)
+}
+
+// built reports whether the oldest step found what an older entry left.
+func (u *undoer) built(g *goal, e *Entry, after attr.Value) bool {
+	return (!e.Undone || g.last < e.UndoneBy) && u.same(g.Change, after, g.found)
+}
+
+// same reports whether a value is what was set, or what a cpuset leaves of that.
+func (u *undoer) same(c Change, after, now attr.Value) bool {
+	return c.Attribute.Alike(after, now) || u.view.CutTo(c, after, now)
+}
+
+// step goes back over what the entry did. The step is in force if what it left is there,
+// and not, or no longer, if what it found is. With neither somebody else has changed the
+// value, or an undo that was killed has restored what an older entry found.
+func (u *undoer) step(e *Entry, c Change, before, after attr.Value) {
+	key := c.Key()
+	g := u.index[key]
+	if slices.Contains(u.reverted, key) || g == nil && e.Undone {
+		return
+	}
+	if g == nil {
+		g = u.begin(e, c)
+	}
+	if !e.Undone {
+		last := &u.plan.undo[len(u.plan.undo)-1]
+		last.keys = append(last.keys, key)
+	}
+	s := step{e.ID, before, after, e.Finished}
+	g.found, g.last = before, e.ID
+	switch {
+	case g.Status != attr.Planned, g.stop != nil && (!g.stop.drift || defect.On(2)):
+	case u.overlain(g, s):
+	case u.left(g, s):
+		g.value, g.stop = before, nil
+	case g.Attribute.Alike(g.value, before) && !defect.On(2):
+		g.stop = nil
+	case g.stop == nil:
+		g.stop = &stop{e.ID, true, fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", attr.Text(after), attr.Text(g.value))}
+	}
+}
+
+// begin adds the goal of a change, and looks at what became of the object.
+func (u *undoer) begin(e *Entry, c Change) *goal {
+	g := &goal{Change: c}
+	u.index[c.Key()] = g
+	u.goals = append(u.goals, g)
+	g.Reason, g.Err, g.Taken, g.Status = "", nil, false, attr.Planned
+	var err error
+	if e.Foreign != "" && !c.IsFile() {
+		err = fmt.Errorf("%d of another %s namespace: %w", c.TID, e.Foreign, attr.ErrGone)
+	} else if err = u.t.alive(c); err == nil {
+		g.Before, err = u.t.Read(c.Attribute, c.Object)
+		err = u.t.Mark(c, err)
+	}
+	g.value = g.Before
+	switch {
+	case errors.Is(err, attr.ErrGone):
+		g.Status, g.Err = attr.Unchanged, err
+		g.Reason = fmt.Sprintf("%d has ended, so there is nothing to undo", c.TID)
+		if c.IsFile() {
+			g.Reason = c.Object.Object() + " is gone, so there is nothing to undo"
+		}
+	case err != nil:
+		g.Refuse("%s", u.t.Explain(c, err))
+		g.Err = err
+	}
+	return g
+}
+
+// later notes what entries did that stay.
+func (u *undoer) later(chosen map[uint64]bool) {
+	tried := map[uint64]bool{}
+	for _, e := range u.entries {
+		for _, id := range e.Undoes {
+			tried[id] = true
+		}
+	}
+	for _, e := range slices.Backward(u.entries) {
+		if !e.Undoable() || chosen[e.ID] {
+			continue
+		}
+		for _, c := range e.Changes {
+			if c.Took() {
+				u.stays[c.Key()] = append(u.stays[c.Key()], stay{step{e.ID, c.Before, c.After, true}, tried[e.ID]})
+			}
+		}
+	}
+}
+
+// overlain stops a goal whose value is from a later entry, which stays.
+func (u *undoer) overlain(g *goal, s step) bool {
+	for _, l := range u.stays[g.Key()] {
+		if l.entry > s.entry && g.Attribute.Alike(g.value, l.after) && !(l.tried && g.Attribute.Alike(l.after, s.after)) {
+			g.stop = &stop{s.entry, false, fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", l.entry, attr.Text(l.before), attr.Text(l.after))}
+			return true
+		}
+	}
+	return false
+}
+
+// left reports whether the value is what a step left, or what the kernel made of that.
+func (u *undoer) left(g *goal, s step) bool {
+	if attr.FollowsIRQ(g.Change, s.after, g.value) || u.same(g.Change, s.after, g.value) {
+		return true
+	}
+	made := g.Change
+	made.Before, made.After = s.before, s.after
+	return !s.sure && !g.Attribute.Alike(g.value, s.before) && u.t.Adjusted(&made, g.value)
+}
+
+// finish makes the plan's changes of the goals.
+func (u *undoer) finish(ctx context.Context) error {
+	for _, g := range u.goals {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c := g.Change
+		if c.Status == attr.Planned {
+			c.After = g.value
+			switch {
+			case u.q.Force || u.veiled(c):
+				c.After = g.found
+			case g.stop != nil:
+				u.refuse(g)
+				if c.Same() {
+					continue
+				}
+			}
+			if c.Same() {
+				c.Status = attr.Unchanged
+			}
+		}
+		c.Widen = c.Status == attr.Planned && u.view.Unbound(c)
+		u.plan.Changes = append(u.plan.Changes, c)
+	}
+	return nil
+}
+
+// refuse adds what is left alone. What newer entries did to the same is undone, so it can
+// be in the plan twice.
+func (u *undoer) refuse(g *goal) {
+	c := g.Change
+	c.Before, c.After = g.value, g.found
+	c.Refuse("%s", g.stop.why)
+	u.plan.Changes = append(u.plan.Changes, c)
+	i := slices.IndexFunc(u.plan.undo, func(x undone) bool { return x.id == g.stop.entry })
+	u.plan.undo[i].stays = true
+}
+
+// veiled reports whether the value cannot be compared now, because it reads
+// otherwise under a policy that the undo changes before it: real-time tasks have
+// no slice, and other clamps by default.
+func (u *undoer) veiled(c Change) bool {
+	if c.Attribute != attr.Clamp && (c.Attribute != attr.Slice || c.Before != attr.NoSlice) {
+		return false
+	}
+	return slices.ContainsFunc(u.plan.Changes, func(p Change) bool {
+		return p.Attribute == attr.Policy && p.Status == attr.Planned && p.TID == c.TID && p.StartTicks == c.StartTicks
+	})
+}
+
+// alive says, with an error that Is ErrGone, that what the change is about is not
+// there any more.
+func (t *Tuner) alive(c Change) error {
+	if c.IsFile() {
+		return t.SameFile(c)
+	}
+	k, err := t.Look(c.PID, c.TID)
+	if err == nil && !defect.On(1) && (k.StartTicks != c.StartTicks || k.Ended()) {
+		err = fmt.Errorf("%d: %w", c.TID, attr.ErrGone)
+	}
+	return err
+}
+
+// undone returns the entries of which nothing is left in force. One stays below a newer
+// one that does: when that is undone, what this one left may be there again.
+func (r *run) undone() []uint64 {
+	status := map[attr.Key]attr.Status{}
+	for _, c := range r.result.Changes {
+		status[c.Key()] = c.Status
+		if c.Gone() {
+			status[c.Key()] = attr.Unchanged
+		}
+	}
+	var out []uint64
+	over := map[attr.Key]bool{} // what newer entries have left in force
+	for _, u := range r.plan.undo {
+		if !u.stays && !slices.ContainsFunc(u.keys, func(k attr.Key) bool { return status[k] != attr.Done && status[k] != attr.Unchanged || over[k] }) {
+			out = append(out, u.id)
+			continue
+		}
+		for _, k := range u.keys {
+			over[k] = true
+		}
+	}
+	return out
+}
