@@ -92,7 +92,7 @@ func (r *run) refresh(c *Change) {
 		return
 	}
 	asked := c.Status == attr.Planned || len(r.plan.Undoes) > 0 || r.consent.Yes || r.consent.RevertAfter > 0 ||
-		r.plan.WillChange() && !attr.PolicyOf(c.After).Crowds()
+		!attr.PolicyOf(c.After).Crowds() && (len(r.plan.Needs) == 0 || r.plan.WillChange())
 	if r.found(c, now); c.Status == attr.Planned && !asked {
 		c.Refuse("somebody has changed it to %s since it was looked at: it might need consent by now; run it again", now)
 	}
@@ -106,10 +106,21 @@ func (r *run) found(c *Change, now attr.Value) {
 		return
 	}
 	c.Before, c.Status = now, attr.Planned
-	if is(now, c.After) {
+	_, planned := r.planned[c.Key()]
+	if !planned {
+		c.Before = r.inherited(*c, now)
+	}
+	switch {
+	case !is(now, c.After):
+	case planned || c.Same():
 		c.Status = attr.Unchanged
+	default:
+		c.Status, c.Reason = attr.Done, bornWith
 	}
 }
+
+// bornWith is the reason of a change that needed no write.
+const bornWith = "born meanwhile with the new value"
 
 // make carries out the planned ones of changes in order.
 func (r *run) make(ctx context.Context, changes []Change) error {
@@ -142,9 +153,12 @@ func (r *run) one(c *Change) {
 	}
 	// A guard waits for no lock, so the old value may be another by now.
 	if err == nil && !r.veiled(*c) {
-		if now, err := r.t.Read(c.Attribute, c.Object); err == nil && !c.Attribute.Alike(now, c.Before) {
-			if r.found(c, now); c.Status != attr.Planned {
-				return
+		now, readErr := r.t.Read(c.Attribute, c.Object)
+		if readErr == nil && !c.Attribute.Alike(now, c.Before) {
+			if err = r.still(*c, task); err == nil {
+				if r.found(c, now); c.Status != attr.Planned {
+					return
+				}
 			}
 		}
 	}

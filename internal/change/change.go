@@ -138,7 +138,7 @@ func (p Plan) Preview() Outcome {
 func (p Plan) dangers() []Warning {
 	var out []Warning
 	for _, n := range p.Needs {
-		if !n.Danger.AskFirst() {
+		if p.WillChange() && !n.Danger.AskFirst() {
 			out = append(out, Note(n.Text))
 		}
 	}

@@ -74,7 +74,7 @@ func (c Consent) Check(p Plan) error {
 
 // AsksFirst reports whether the user must decide before the plan is carried out.
 func (p Plan) AsksFirst() bool {
-	return slices.ContainsFunc(p.Needs, func(n Need) bool { return n.Danger.AskFirst() })
+	return p.WillChange() && slices.ContainsFunc(p.Needs, func(n Need) bool { return n.Danger.AskFirst() })
 }
 
 // Danger is the sentence of the plan's first need, "" if there is none.
@@ -100,11 +100,7 @@ func (p *Plan) need(d Danger, format string, args ...any) {
 }
 
 // Need adds a need that the caller knows of.
-func (p *Plan) Need(d Danger, text string) {
-	if p.WillChange() {
-		p.need(d, "%s", text)
-	}
-}
+func (p *Plan) Need(d Danger, text string) { p.need(d, "%s", text) }
 
 // OneWay reports whether the plan warns that there is no way back.
 func (p Plan) OneWay() bool {

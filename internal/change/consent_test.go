@@ -106,8 +106,9 @@ func TestNeedsOfCallers(t *testing.T) {
 	require.NoError(t, change.Consent{Yes: true}.Check(p))
 	require.NoError(t, change.Consent{RevertAfter: time.Second}.Check(p))
 	same := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10))
-	same.Need(change.Isolation, "nothing is")
-	assert.Empty(t, same.Needs)
+	same.Need(change.WholeMachine, "nothing is")
+	require.NoError(t, change.Consent{}.Check(same), "nothing is changed")
+	assert.False(t, same.AsksFirst())
 }
 
 // guards are fakes of guard.Launcher and of one guard.

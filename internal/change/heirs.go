@@ -46,7 +46,7 @@ func (u *undoer) heirs(e *Entry, did did) error {
 		return fmt.Errorf("look for tasks born since entry %d: %w", e.ID, err)
 	}
 	for _, m := range did.order {
-		models := u.family.same(u.t, e, did.models[m], m.pid)
+		models := u.family.same(did.models[m], m.pid)
 		if len(models) == 0 {
 			continue // a later process has the number
 		}
@@ -62,7 +62,7 @@ func (u *undoer) heirs(e *Entry, did did) error {
 			}
 			for _, child := range u.family.children[pids[0]] {
 				own := did.models[model{child, m.attribute}]
-				if u.family.starts[child] >= e.Ticks && len(u.family.same(u.t, e, own, child)) == 0 {
+				if u.family.starts[child] >= e.Ticks && len(u.family.same(own, child)) == 0 {
 					pids = append(pids, child)
 				}
 			}
@@ -87,21 +87,28 @@ func (u *undoer) heir(e *Entry, did did, k attr.Task, models []Change) {
 	}
 	for _, m := range models {
 		has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
-		if has && !m.Same() && (u.family.starts[m.PID] >= e.Ticks || u.speaks(m)) {
+		if has && !m.Same() && u.speaks(e, did, m) {
 			u.step(e, c, m.Before, m.After)
 			return
 		}
 	}
 }
 
-// speaks reports whether a thread that was born later has its value from what the change
-// did to its process: not if the first thread has it, too, and was not changed.
-func (u *undoer) speaks(m Change) bool {
-	if m.TID == m.PID {
+// speaks reports whether tasks that were born later have their value from what the
+// change did: not if an older thread of its process has it, too, and was not changed.
+func (u *undoer) speaks(e *Entry, did did, m Change) bool {
+	if m.TID == m.PID && len(e.Targets) > 0 || u.family.starts[m.PID] >= e.Ticks {
 		return true
 	}
-	now, err := u.t.Value(m.Attribute, m.PID)
-	return err != nil || !m.Attribute.Alike(now, m.After)
+	tasks, _ := u.family.threadsOf(m.PID)
+	return !slices.ContainsFunc(tasks, func(k attr.Task) bool {
+		c := Change{Object: k.Object(), Attribute: m.Attribute}
+		if k.StartTicks >= e.Ticks || k.Ended() || did.own[c.Key()] {
+			return false
+		}
+		now, err := u.family.value(u.t, c)
+		return err == nil && u.same(c, m.After, now)
+	})
 }
 
 // family is the processes that there are, as they were when they were first asked for.
@@ -144,17 +151,11 @@ func (f *family) value(t *Tuner, c Change) (attr.Value, error) {
 	return v, err
 }
 
-// same returns the changes that are of the process which has the number now.
-func (f *family) same(t *Tuner, e *Entry, changes []Change, pid kernel.TID) []Change {
+// same returns the changes that are of the process which has the number now: that
+// started no later than its threads.
+func (f *family) same(changes []Change, pid kernel.TID) []Change {
 	start, there := f.starts[pid]
-	if !there || len(changes) == 0 {
-		return nil
-	}
-	named := slices.ContainsFunc(e.Targets, func(t Target) bool { return t.TID == pid && t.StartTicks == start })
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		if c.TID == c.PID {
-			return c.StartTicks != start
-		}
-		return !named && t.alive(c) != nil
+		return !there || start > c.StartTicks || c.TID == c.PID && start != c.StartTicks
 	})
 }

@@ -95,11 +95,10 @@ func (u *undoer) undo(e *Entry, heirs bool) error {
 		if !c.Took() && c.Status != attr.Planned { // Planned: piton ended before it could say
 			continue
 		}
-		did.add(c)
-		if g := u.index[c.Key()]; g != nil && e.Undone && !u.built(g, e, c.After) {
-			continue
+		if g := u.index[c.Key()]; g == nil || !e.Undone || u.built(g, e, c.After) {
+			c.After = u.step(e, c, c.Before, c.After)
 		}
-		u.step(e, c, c.Before, c.After)
+		did.add(c)
 	}
 	if !heirs {
 		return nil
@@ -119,12 +118,13 @@ func (u *undoer) same(c Change, after, now attr.Value) bool {
 
 // step goes back over what the entry did. The step is in force if what it left is there,
 // and not, or no longer, if what it found is. With neither somebody else has changed the
-// value, or an undo that was killed has restored what an older entry found.
-func (u *undoer) step(e *Entry, c Change, before, after attr.Value) {
+// value, or an undo that was killed has restored what an older entry found. It returns
+// what the entry left, which may be what the kernel made of after.
+func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.Value) {
 	key := c.Key()
 	g := u.index[key]
 	if slices.Contains(u.reverted, key) || g == nil && e.Undone {
-		return
+		return after
 	}
 	if g == nil {
 		g = u.begin(e, c)
@@ -139,12 +139,15 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) {
 	case g.Status != attr.Planned, g.stop != nil && (!g.stop.drift || defect.On(2)):
 	case u.overlain(g, s):
 	case u.left(g, s):
+		left = g.value
 		g.value, g.stop = before, nil
+		return left
 	case g.Attribute.Alike(g.value, before) && !defect.On(2):
 		g.stop = nil
 	case g.stop == nil:
 		g.stop = &stop{e.ID, true, fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", attr.Text(after), attr.Text(g.value))}
 	}
+	return after
 }
 
 // begin adds the goal of a change, and looks at what became of the object.

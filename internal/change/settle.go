@@ -142,9 +142,12 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 		if !r.asked(f, k, &c) {
 			continue
 		}
+		c.Before = r.inherited(c, now)
 		if attr.Text(now) == attr.Text(c.After) {
-			// What it would have had but for us: its creator's old value.
-			c.Before, c.Status, c.Reason = model.Before, attr.Done, "born meanwhile with the new value"
+			if c.Same() { // from a task that was not changed
+				c.Before = model.Before
+			}
+			c.Status, c.Reason = attr.Done, bornWith
 			if c.Same() {
 				c.Status, c.Reason = attr.Unchanged, ""
 			}
@@ -152,6 +155,25 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// inherited returns what a newborn would have had but for this run: what the task had
+// from which it has its value.
+func (r *run) inherited(c Change, now attr.Value) attr.Value {
+	for pid := c.PID; pid > 0; {
+		i := slices.IndexFunc(r.result.Changes, func(o Change) bool {
+			return o.PID == pid && o.Attribute == c.Attribute && o.Status == attr.Done && !o.Same() && c.Attribute.Alike(o.After, now)
+		})
+		if i >= 0 {
+			return r.result.Changes[i].Before
+		}
+		st, err := r.t.Proc.Stat(pid)
+		if err != nil || st.StartTicks < r.at {
+			break
+		}
+		pid = st.PPID
+	}
+	return now
 }
 
 // asked makes of a newborn's change what the request means for a thread like it:

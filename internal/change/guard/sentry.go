@@ -219,55 +219,69 @@ func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 }
 
 // apply reverts until nothing is left of the entry: first what was changed, at once;
-// then what was born meanwhile and inherited a value. It returns the plan for what
-// was changed, and everything that was done.
+// then what was born meanwhile and inherited a value. It returns the last plan, and what
+// became of everything.
 func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcome, err error) {
 	ctx := context.Background()
-	for pass := range passesMost {
-		if s.undone() {
-			break
-		}
-		p, planErr := s.bare.PlanRevert(ctx, entry, pass > 0, s.reverted...)
+	index := map[attr.Key]int{} // into all.Changes
+	for pass := 0; pass < passesMost && !s.undone(); pass++ {
+		p, planErr := s.bare.PlanRevert(ctx, entry, plan.Undoes != nil, s.reverted...)
 		r, applyErr := s.bare.Carry(ctx, p, change.Consent{Yes: true})
 		if err = errors.Join(planErr, applyErr); err != nil {
 			s.clock.Sleep(step)
 			continue
 		}
+		done, failed := 0, 0
 		for _, c := range r.Changes {
-			if c.Status == attr.Done {
+			switch {
+			case c.Status == attr.Done:
+				done++
 				s.reverted = append(s.reverted, c.Key())
-			}
-		}
-		if plan.Undoes == nil {
-			plan, all = p, r
-			entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), func(c attr.Change) bool {
-				return c.Status == attr.Planned && slices.ContainsFunc(r.Changes, func(r attr.Change) bool {
-					return r.Key() == c.Key() && r.Status == attr.Unchanged && !r.Gone() // it was not made, and nobody has inherited it
-				})
-			})
-			continue
-		}
-		failed := 0
-		for _, c := range r.Changes {
-			bad := c.Status == attr.Failed || c.Status == attr.Refused && c.Err != nil // it could not be looked at
-			if bad {
+			case c.Status == attr.Failed, c.Status == attr.Refused && c.Err != nil: // it could not be looked at
 				failed++
 			}
-			if c.Status == attr.Done || bad && pass == passesMost-1 {
-				all.Changes = append(all.Changes, c) // the later of two is what counts
+			if i, known := index[c.Key()]; known {
+				all.Changes[i] = c
+				continue
 			}
+			index[c.Key()] = len(all.Changes)
+			all.Changes = append(all.Changes, c)
 		}
-		if r.Count(attr.Done)+failed == 0 {
+		first := plan.Undoes == nil
+		plan = p
+		if first {
+			entry.Changes = made(entry.Changes, all.Changes, index)
+			continue
+		}
+		if done+failed == 0 {
 			break
 		}
 		if failed > 0 {
 			s.clock.Sleep(step)
 		}
 	}
-	if plan.Undoes != nil && err != nil { // what was changed is reverted, and nobody knows what inherited it
+	if plan.Undoes != nil && err != nil { // what was changed is reverted, and it is not known what inherited it
 		all.Unsettled, err = true, nil
 	}
 	return plan, all, err
+}
+
+// made returns what may have been inherited: of a change that was only planned the value
+// that it had, if it was made.
+func made(changes, reverted []attr.Change, index map[attr.Key]int) []attr.Change {
+	var out []attr.Change
+	for _, c := range changes {
+		if i, known := index[c.Key()]; known && c.Status == attr.Planned {
+			switch r := reverted[i]; {
+			case r.Status == attr.Done:
+				c.After = r.Before
+			case r.Status == attr.Unchanged && !r.Gone():
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // rehearse reverts a change of the guard itself that changes nothing, so that all it

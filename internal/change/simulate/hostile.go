@@ -49,7 +49,8 @@ var events = []event{
 		} else {
 			w.endThread(t)
 		}
-		w.log("number %d now means %s", t.tid, w.reuse(t.tid, t.start))
+		n := w.reuse(t.tid, t.start)
+		w.log("number %d now means %s of process %s, made by %v", t.tid, n, n.leader, n.creator)
 	}},
 	{"somebody else sets a value", 3, func(w *world) {
 		if w.rng.IntN(4) == 0 {
