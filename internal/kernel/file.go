@@ -132,6 +132,17 @@ func Executable(pid TID) (path string, err error) {
 	return path, err
 }
 
+// OpenTraced opens a file of a process for reading, /proc/PID/name, as Executable does:
+// the kernel asks for the right to trace the process when the file is opened. The name is
+// one that the caller knows, and no user's.
+func OpenTraced(pid TID, name string) (fd int, err error) {
+	err = privileged(func() error {
+		fd, err = OpenFile(NoDir, fmt.Appendf(nil, "/proc/%d/%s\x00", pid, name))
+		return err
+	}, CapSysPtrace)
+	return fd, err
+}
+
 // MaxFiles returns how many descriptors the process may have open
 // (RLIMIT_NOFILE, getrlimit(2)); the Go runtime has raised it to the hard limit.
 func MaxFiles() (uint64, error) {

@@ -20,7 +20,7 @@ import (
 	"piton/internal/kernel/kerneltest"
 )
 
-// privilegeVar makes the test binary, which has two file capabilities and
+// privilegeVar makes the test binary, which has three file capabilities and
 // runs as nobody, do what TestPrivileges expects, and exit with 1 if that fails.
 const privilegeVar = "PITON_KERNEL_TEST_PRIVILEGES"
 
@@ -29,7 +29,7 @@ func TestPrivileges(t *testing.T) {
 		t.Skip("needs root to grant file capabilities and to become nobody")
 	}
 	program := bpftest.PublicCopy(t)
-	kerneltest.GrantFile(t, program, kernel.CapSysNice, kernel.CapDACOverride)
+	kerneltest.GrantFile(t, program, kernel.CapSysNice, kernel.CapSysPtrace, kernel.CapDACOverride)
 	cmd := exec.Command(program)
 	cmd.Env = []string{privilegeVar + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -41,23 +41,23 @@ func TestPrivileges(t *testing.T) {
 	assert.Equal(t, "PASS\n", string(out))
 }
 
-// Bit 23 is CAP_SYS_NICE, bit 1 CAP_DAC_OVERRIDE, which is never raised.
+// Bit 23 is CAP_SYS_NICE, bit 19 CAP_SYS_PTRACE, bit 1 CAP_DAC_OVERRIDE, which is never raised.
 const (
 	niceSet = "0000000000800000"
-	bothSet = "0000000000800002"
+	allSet  = "0000000000880002"
 )
 
 func playPrivileges() (err error) {
-	if own := threadSet("CapEff"); own != bothSet {
+	if own := threadSet("CapEff"); own != allSet {
 		return fmt.Errorf("the test's program began with %s: a filesystem mounted nosuid?", own)
 	}
 	if err := kernel.LowerCapabilities(); err != nil {
 		return err
 	}
-	if err := allThreads("0000000000000000", bothSet); err != nil {
+	if err := allThreads("0000000000000000", allSet); err != nil {
 		return fmt.Errorf("after lowering: %w", err)
 	}
-	if usable, err := kernel.UsableCapabilities(); err != nil || usable != 1<<kernel.CapSysNice {
+	if usable, err := kernel.UsableCapabilities(); err != nil || usable != 1<<kernel.CapSysNice|1<<kernel.CapSysPtrace {
 		return fmt.Errorf("usable are %x, %v", usable, err)
 	}
 	if err := newThreads(); err != nil {
@@ -66,11 +66,14 @@ func playPrivileges() (err error) {
 	if err := load(); err != nil {
 		return err
 	}
-	if err := allThreads("0000000000000000", bothSet); err != nil {
+	if err := allThreads("0000000000000000", allSet); err != nil {
 		return fmt.Errorf("after many calls: %w", err)
 	}
 	if err := lowerNice(); err != nil {
 		return fmt.Errorf("CAP_SYS_NICE is not raised: %w", err)
+	}
+	if err := openMaps(); err != nil {
+		return fmt.Errorf("CAP_SYS_PTRACE is not raised: %w", err)
 	}
 	if err := kernel.DropCapabilities(); err != nil {
 		return err
@@ -78,10 +81,21 @@ func playPrivileges() (err error) {
 	if err := allThreads("0000000000000000", "0000000000000000"); err != nil {
 		return fmt.Errorf("after dropping: %w", err)
 	}
-	if err := lowerNice(); !errors.Is(err, syscall.EACCES) {
-		return fmt.Errorf("what was dropped is still there: %w", err)
+	for _, call := range []func() error{lowerNice, openMaps} {
+		if err := call(); !errors.Is(err, syscall.EACCES) {
+			return fmt.Errorf("what was dropped is still there: %w", err)
+		}
 	}
 	return nil
+}
+
+// openMaps needs CAP_SYS_PTRACE, as the parent is root's.
+func openMaps() error {
+	fd, err := kernel.OpenTraced(kernel.TID(os.Getppid()), "maps")
+	if err != nil {
+		return err
+	}
+	return kernel.CloseFile(fd)
 }
 
 // lowerNice needs CAP_SYS_NICE, as RLIMIT_NICE is 0.

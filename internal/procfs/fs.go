@@ -87,11 +87,6 @@ func (f FS) task(pid, tid kernel.TID, name string) ([]byte, error) {
 	return f.taskBy(readOnce, pid, tid, name)
 }
 
-// list reads a file of a process that has a record a line and may be read in parts.
-func (f FS) list(pid kernel.TID, name string) ([]byte, error) {
-	return f.taskBy(readFile, pid, 0, name)
-}
-
 func (f FS) taskBy(read func(path string) ([]byte, error), pid, tid kernel.TID, name string) ([]byte, error) {
 	dir := f.taskDir(pid, tid)
 	data, err := read(dir + "/" + name)
@@ -124,6 +119,10 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readAndClose(fd)
+}
+
+func readAndClose(fd int) ([]byte, error) {
 	defer kernel.CloseFile(fd)
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)

@@ -24,11 +24,29 @@ type NodePages struct {
 // NumaMaps reads /proc/PID/numa_maps; it takes as long as a walk over the page
 // table. Kernels without CONFIG_NUMA have no such file.
 func (f FS) NumaMaps(pid kernel.TID) ([]NumaMap, error) {
-	b, err := f.list(pid, "numa_maps")
+	b, err := f.traced(pid, "numa_maps")
 	if err != nil {
 		return nil, err
 	}
 	return ParseNumaMaps(b)
+}
+
+// Maps returns what /proc/PID/maps holds (proc_pid_maps(5)).
+func (f FS) Maps(pid kernel.TID) ([]byte, error) { return f.traced(pid, "maps") }
+
+// traced reads a file of a process that only those may open who may trace it: on this
+// machine with CAP_SYS_PTRACE, where piton has that.
+func (f FS) traced(pid kernel.TID, name string) ([]byte, error) {
+	return f.taskBy(func(path string) ([]byte, error) {
+		if !f.live {
+			return readFile(path)
+		}
+		fd, err := kernel.OpenTraced(pid, name)
+		if err != nil {
+			return nil, err
+		}
+		return readAndClose(fd)
+	}, pid, 0, name)
 }
 
 // ParseNumaMaps parses lines such as
