@@ -21,7 +21,7 @@ func TestCompetes(t *testing.T) {
 		realTime bool
 	}{
 		{Tuning{}, 820, false},
-		{set(attr.SetNice(5), attr.SetAutogroup(9)), 335, false},
+		{set(attr.SetNice(5), attr.Setting{Attribute: attr.Autogroup, Value: attr.NiceValue(9)}), 335, false},
 		{set(attr.SetPolicy(attr.PolicyValue{Policy: kernel.Idle})), 3, false},
 		{set(attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 1})), 820, true},
 		{set(attr.SetPolicy(attr.PolicyValue{RTPrio: 1, Keep: true})), 820, false},

@@ -35,8 +35,8 @@ func (p *planner) caution() {
 	if len(realTime) > 0 {
 		p.cautionRealTime(realTime)
 	}
-	for _, o := range p.Overwriters(p.plan.Changes) {
-		p.warn(attr.Note, "%s", o.Why)
+	for _, why := range p.Overwriters(p.plan.Changes) {
+		p.warn(attr.Note, "%s", why)
 	}
 }
 

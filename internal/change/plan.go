@@ -184,8 +184,7 @@ func (p *planner) task(k attr.Task, settings []attr.Setting) bool {
 		case k.Ended():
 			c.Refuse("it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run")
 		case err != nil:
-			c.Status, c.Err = attr.Refused, p.Mark(c, err)
-			c.Reason = p.Explain(c, err)
+			p.RefuseFor(&c, err)
 		case attr.Text(before) == attr.Text(s.Value):
 			c.Status = attr.Unchanged
 		default:
@@ -224,17 +223,15 @@ func (p *planner) file(s attr.FileSetting) error {
 	before, err := p.Read(c.Attribute, c.Object)
 	switch {
 	case err != nil:
-		c.Status, c.Err, c.Reason = attr.Refused, p.Mark(c, err), p.Explain(c, err)
+		p.RefuseFor(&c, err)
 		if errors.Is(c.Err, attr.ErrGone) && c.Attribute != attr.IRQAffinity {
 			c.Err = errors.Join(c.Err, attr.ErrNotSupported)
 		}
+	case c.Attribute.Alike(before, c.After):
+		c.Before, c.Status = before, attr.Unchanged
 	default:
 		c.Before = before
-		if c.Same() {
-			c.Status = attr.Unchanged
-			break
-		}
-		p.view.PrepareFile(&c)
+		p.view.Prepare(attr.Task{}, &c)
 	}
 	p.add(c)
 	return nil

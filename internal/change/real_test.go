@@ -84,8 +84,9 @@ func TestRealRoundTrip(t *testing.T) {
 	cpu := cpuset.Of(cpusOf(t, pid).Last())
 
 	for _, policy := range []string{"fifo:7", "rr:3,reset-on-fork", "batch", "idle"} {
-		p, err := attr.ParsePolicy(policy)
+		v, err := attr.Policy.Parse(policy)
 		require.NoError(t, err)
+		p := attr.PolicyOf(v)
 		outcome := apply(t, tuner, changetest.Set([]attr.Setting{
 			attr.SetAffinity(cpu), attr.SetNice(-3), attr.SetPolicy(p), attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 1}),
 		}, pid))

@@ -62,7 +62,7 @@ func TestClampAndCookieVerbs(t *testing.T) {
 		after   string
 		reason  string
 	}{
-		{"uclamp", []string{"uclamp", fmt.Sprint(pid), "0,50%"}, "0,512", "this kernel is built without utilisation clamps (CONFIG_UCLAMP_TASK)"},
+		{"uclamp", []string{"uclamp", fmt.Sprint(pid), "0,50%"}, "0,512", "this kernel has no uclamp (CONFIG_UCLAMP_TASK)"},
 		{"core-sched", []string{"cookie", "create", fmt.Sprint(pid)}, "0x", "core scheduling"},
 	} {
 		err := probe(tt.feature)
@@ -101,7 +101,7 @@ func TestPolicyOfEveryKind(t *testing.T) {
 	assert.Equal(t, kernel.Deadline, attr.Policy, "as it was")
 	if probe("policy-ext") != nil {
 		c := set("ext")
-		assert.Equal(t, "this kernel is built without sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)", c["reason"])
+		assert.Equal(t, "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)", c["reason"])
 	}
 }
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -11,8 +12,9 @@ import (
 type Settings interface {
 	// ReadSetting returns all that the file holds.
 	ReadSetting(path string) (string, error)
-	// ReadOnly reports whether the file's mode lets nobody write it, root included.
-	ReadOnly(path string) bool
+	// Lacks reports whether the file's mode has none of the bits of perm: 0o222 of a file
+	// that is read-only, 0o444 of one that is write-only, for root, too.
+	Lacks(path string, perm fs.FileMode) bool
 }
 
 // SettingsWriter is the write side of Settings.
@@ -61,7 +63,7 @@ func (files) WriteSetting(path, text string) error {
 	return err
 }
 
-func (files) ReadOnly(path string) bool {
+func (files) Lacks(path string, perm fs.FileMode) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().Perm()&0o222 == 0
+	return err == nil && info.Mode()&perm == 0
 }

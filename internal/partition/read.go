@@ -118,5 +118,5 @@ func readMask(out []Mask, a attr.Attribute, path, name string) []Mask {
 	if !m.OK || m.Empty() {
 		return out
 	}
-	return append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: kernel.SystemFiles().ReadOnly(path)})
+	return append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: kernel.SystemFiles().Lacks(path, 0o222)})
 }

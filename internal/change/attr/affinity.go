@@ -1,7 +1,7 @@
 package attr
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"syscall"
 
@@ -26,7 +26,7 @@ var affinity = spec{
 		}
 		return w.Task.SetAffinity(mask)
 	},
-	prepare: prepareAffinity, adjusted: cutAffinity, explain: explainAffinity,
+	prepare: prepareAffinity, adjusted: keptCPUs, explain: explainAffinity,
 	words: func(v Value) string { return CPUs(v).InWords() },
 	setBy: []string{"tuned", "numad", "CPUAffinity", "AllowedCPUs", "StartupAllowedCPUs"},
 }
@@ -40,47 +40,55 @@ func CPUs(v Value) cpuset.Set {
 	return set
 }
 
+// parseCPUs reads a list of at least one CPU.
 func parseCPUs(text string) (Value, error) {
-	set, err := cpuset.Parse(text)
-	switch {
-	case err != nil:
-		return nil, Usagef("%v", err)
-	case set.Empty():
+	v, err := parseAnyCPUs(text)
+	if err == nil && CPUs(v).Empty() {
 		return nil, Usagef("the list of CPUs is empty: it needs at least one")
 	}
-	return set, nil
+	return v, err
 }
 
 // prepareAffinity refuses masks that the kernel is known to refuse, and warns of
 // those that it will cut.
 func prepareAffinity(v *View, k Task, c *Change) {
-	want, now := CPUs(c.After), CPUs(c.Before)
+	want := CPUs(c.After)
 	switch {
 	case withLine(v, k, c):
 		return
-	case k.Flags&flagNoSetAffinity != 0:
+	case !k.Movable():
 		c.Refuse("%s", unmovable(k.Comm))
 		return
-	case want.SubsetOf(now):
+	case want.SubsetOf(CPUs(c.Before)):
 		return // inside what it may use already, so nothing is cut
 	}
-	online, err := v.OnlineCPUs()
-	if err == nil && want.And(online).Empty() {
-		c.Refuse("%s", Absent(want, online))
+	if v.checkOnline(c, "", "; the kernel leaves out what is not"); c.Status != Planned {
 		return
 	}
-	if err == nil && !want.SubsetOf(online) {
-		v.Warn(Note, "%s; the kernel leaves out what is not", Absent(want.AndNot(online), online))
-	}
+	online, _ := v.OnlineCPUs()
 	l := v.cpuset(k.PID)
 	if l.err != nil || want.And(online).SubsetOf(l.cpus) {
 		return
 	}
+	effect := fmt.Sprintf("cut %s to %s", want, want.And(l.cpus))
 	if want.And(l.cpus).Empty() {
-		v.Warn(Note, "cgroup %s allows %d only %s: the kernel will refuse %s", l.cgroup, k.PID, l.cpus.InWords(), want.InWords())
-		return
+		effect = "refuse " + want.InWords()
 	}
-	v.Warn(Note, "cgroup %s allows %d only %s: the kernel will cut %s to %s", l.cgroup, k.PID, l.cpus.InWords(), want, want.And(l.cpus))
+	v.Warn(Note, "cgroup %s allows %d only %s: the kernel will %s", l.cgroup, k.PID, l.cpus.InWords(), effect)
+}
+
+// checkOnline refuses CPUs of which none is online, and warns of those that are not,
+// unless the object has them already.
+func (v *View) checkOnline(c *Change, before, after string) {
+	want := CPUs(c.After)
+	online, err := v.OnlineCPUs()
+	switch {
+	case err != nil || want.SubsetOf(online.Or(CPUs(c.Before))):
+	case want.And(online).Empty():
+		c.Refuse("%s", Absent(want, online))
+	default:
+		v.Warn(Note, "%s%s%s", before, Absent(want.AndNot(online), online), after)
+	}
 }
 
 // withLine plans for a handler's thread whose interrupt line is in the plan as
@@ -95,7 +103,7 @@ func withLine(v *View, k Task, c *Change) bool {
 		return false
 	case planned.Status == Refused:
 		c.Refuse("its interrupt stays where it is: %s", planned.Reason)
-	case k.Flags&flagNoSetAffinity != 0:
+	case !k.Movable():
 		c.After, c.Status, c.Reason = c.Before, Unchanged, "the kernel moves it with its interrupt"
 	default:
 		return false
@@ -103,45 +111,43 @@ func withLine(v *View, k Task, c *Change) bool {
 	return true
 }
 
-// cutAffinity recognises the kernel's silent intersection with the cpuset and the
-// online CPUs: success, with fewer CPUs than were asked for.
-func cutAffinity(m *Machine, c *Change, now Value) bool {
+// keptCPUs recognises what the kernel keeps of a mask without an error: the CPUs that
+// are online and, of a task's, in its cpuset.
+func keptCPUs(m *Machine, c *Change, now Value) bool {
 	got, asked := CPUs(now), CPUs(c.After)
-	if !got.SubsetOf(asked) {
+	if got.Empty() || !got.SubsetOf(asked) {
 		return false
 	}
-	missing, force := asked.AndNot(got), got.InWords()+" "+isAre(got.Len())
+	missing, why := asked.AndNot(got), ""
 	if online, err := m.Online(); err == nil && missing.And(online).Empty() {
-		c.Reason = fmt.Sprintf("%s in force: %s", force, Absent(missing, online))
-		return true
+		why = Absent(missing, online)
+	} else if !c.IsFile() {
+		if limit, cgroup, err := m.Cpuset(c.PID); err == nil && missing.And(limit).Empty() {
+			why = fmt.Sprintf("cgroup %s allows only %s", cgroup, limit.InWords())
+		}
 	}
-	if limit, cgroup, err := m.Cpuset(c.PID); err == nil && missing.And(limit).Empty() {
-		c.Reason = fmt.Sprintf("%s in force: cgroup %s allows only %s", force, cgroup, limit.InWords())
-		return true
-	}
-	c.Reason = fmt.Sprintf("%s in force: the kernel left out %s", force, missing)
-	return !got.Equal(CPUs(c.Before)) // else somebody has set it back
+	c.Reason = fmt.Sprintf("%s in force: %s", are(got), cmp.Or(why, "the kernel left out "+missing.String()))
+	return why != "" || !got.Equal(CPUs(c.Before)) // else it has been set back
 }
 
-// explainAffinity tells the causes of EINVAL apart: a per-CPU kernel thread, CPUs
-// that are not there, and the cpuset.
-func explainAffinity(m *Machine, c Change, err error) string {
-	if errors.Is(err, syscall.EBUSY) {
+// explainAffinity separates the causes of EINVAL: a per-CPU kernel thread, CPUs that
+// are not there, and the cpuset.
+func explainAffinity(m *Machine, c Change, errno syscall.Errno) string {
+	switch errno {
+	case syscall.EBUSY:
 		return "it is a DEADLINE task, and those cannot be moved; give it another policy first"
-	}
-	if !errors.Is(err, syscall.EINVAL) {
+	case syscall.EINVAL:
+	default:
 		return ""
 	}
 	want := CPUs(c.After)
-	if k, err := m.Look(c.PID, c.TID); err == nil && k.Flags&flagNoSetAffinity != 0 {
+	if k, err := m.Look(c.PID, c.TID); err == nil && !k.Movable() {
 		return unmovable(k.Comm)
 	}
-	online, err := m.Online()
-	if err == nil && want.And(online).Empty() {
+	if online, err := m.Online(); err == nil && want.And(online).Empty() {
 		return Absent(want, online)
 	}
-	limit, cgroup, err := m.Cpuset(c.PID)
-	if err == nil && want.And(limit).Empty() {
+	if limit, cgroup, err := m.Cpuset(c.PID); err == nil && want.And(limit).Empty() {
 		return fmt.Sprintf("its cgroup %s allows only %s, and %s is outside; choose among those, or widen the group's cpuset.cpus",
 			cgroup, limit.InWords(), want)
 	}
@@ -157,7 +163,15 @@ func unmovable(comm string) string {
 
 // Absent says that CPUs are not there.
 func Absent(cpus, online cpuset.Set) string {
-	return fmt.Sprintf("%s %s not online here (online: %s)", cpus.InWords(), isAre(cpus.Len()), online)
+	return fmt.Sprintf("%s not online here (online: %s)", are(cpus), online)
+}
+
+// are is the beginning of a sentence about CPUs: "CPU 3 is", "CPUs 0-3 are".
+func are(cpus cpuset.Set) string {
+	if cpus.Len() == 1 {
+		return cpus.InWords() + " is"
+	}
+	return cpus.InWords() + " are"
 }
 
 // usable are the CPUs that the process could have now; ok is false if that is not known.
@@ -170,11 +184,11 @@ func (v *View) usable(pid kernel.TID) (cpus cpuset.Set, ok bool) {
 	return online.And(l.cpus), err == nil && l.err == nil
 }
 
-// Unbound reports whether an affinity is all that the task could have now, so that
-// by all one can see nobody chose it. sched_getaffinity(2) tells no CPU that is
-// offline or outside the cpuset, so what is written back must be more than what was
-// read, or the task could not follow when those are there. Kernel threads are for
-// the kernel to place: to a node, say, or away from the CPUs of nohz_full.
+// Unbound reports whether an affinity is all that the task could have now, and so was
+// probably never set. sched_getaffinity(2) leaves out CPUs that are offline or outside
+// the cpuset, so what is written back must be more than what was read, or the task
+// could not use those later. Kernel threads are left out: the kernel places them, to a
+// node for example, or away from the CPUs of nohz_full.
 func (v *View) Unbound(c Change) bool {
 	if c.Attribute != Affinity {
 		return false
@@ -188,7 +202,7 @@ func (v *View) Unbound(c Change) bool {
 }
 
 // CutTo reports whether now is what is left of an affinity on this machine as it
-// is: nobody changed it, a CPU went offline or the cpuset is another.
+// is: it was not set again, but a CPU went offline or the cpuset is another.
 func (v *View) CutTo(c Change, left, now Value) bool {
 	if c.Attribute != Affinity {
 		return false
@@ -199,8 +213,8 @@ func (v *View) CutTo(c Change, left, now Value) bool {
 
 // FollowsIRQ recognises a handler's thread that the kernel has put on the CPU to
 // which its line really goes, one of those that the thread had (kernel/irq/manage.c,
-// irq_thread_check_affinity): that is nobody's change. The kernel does it with the
-// next interrupt, so it may come at any time.
+// irq_thread_check_affinity): nothing else changed it. The kernel does so with the
+// next interrupt, which may come at any time.
 func FollowsIRQ(c Change, had, now Value) bool {
 	if _, handler := irq.ThreadLine(c.Comm); !handler || c.Attribute != Affinity {
 		return false

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"piton/internal/kernel"
 )
@@ -45,10 +46,12 @@ type Setting struct {
 // what is usual.
 type spec struct {
 	title   string                // in a sentence: "nice value"
-	noun    [2]string             // of a file: one object, several
+	noun    string                // of a file: "IRQ"
 	path    func() *regexp.Regexp // of a file's whole path; nil: it is a task's
 	process bool                  // the whole process's, read and set by its first thread
 	cpus    bool                  // the value is a cpuset.Set
+	mask    bool                  // and the file holds it as a hexadecimal mask, not as a cpulist
+	needs   kernel.Capability     // what a change of others' tasks takes; 0 = CAP_SYS_NICE
 
 	parse func(text string) (Value, error) // errors are UsageErrors
 	read  func(m *Machine, o Object) (Value, error)
@@ -56,15 +59,19 @@ type spec struct {
 	// prepare makes of the wish c.After the value that this object gets, knowing
 	// c.Before, or refuses it.
 	prepare func(v *View, k Task, c *Change)
-	// alike reports whether two values come to the same; nil = they read the same.
+	// alike reports whether two values come to the same; nil = they are written the same.
 	alike func(a, b Value) bool
 	// adjusted recognises a value that the kernel made of c.After, now, and says why
 	// in c.Reason.
 	adjusted func(m *Machine, c *Change, now Value) bool
-	// explain says in words why err came of c; "" leaves it to what is usual.
-	explain func(m *Machine, c Change, err error) string
-	// absent says that this kernel lacks the attribute; "" when err is about something else.
-	absent func(m *Machine, c Change, err error) string
+	// absent says that this machine cannot have the change, whatever the rights; "" when
+	// the errno is about something else.
+	absent func(m *Machine, c Change, errno syscall.Errno) string
+	// explain says in words why the errno came of c; "" leaves it to what is usual.
+	explain func(m *Machine, c Change, errno syscall.Errno) string
+	// denied says what the missing capability is needed for, and which limit of at least
+	// how much would do instead, if any does; nil = the attribute with the value.
+	denied func(c Change) (what, limit string, least uint64)
 	// caution warns of what a planned change does.
 	caution func(v *View, c Change)
 	// words is the value as a sentence has it, "CPUs 0-3"; nil = attribute and value.
@@ -110,13 +117,10 @@ func (a Attribute) Parse(text string) (Value, error) {
 
 // Alike reports whether two values of the attribute come to the same.
 func (a Attribute) Alike(x, y Value) bool {
-	switch same := a.spec().alike; {
-	case x == nil || y == nil:
-		return x == nil && y == nil
-	case same != nil:
+	if same := a.spec().alike; same != nil && x != nil && y != nil {
 		return same(x, y)
 	}
-	return x.String() == y.String()
+	return (x == nil) == (y == nil) && Text(x) == Text(y)
 }
 
 // Words is the attribute with a value as a sentence has it: "nice 5", "CPUs 0-3".
@@ -143,11 +147,12 @@ func (a Attribute) spec() *spec {
 
 // Object is what an attribute is of: a thread, or a file of the kernel.
 type Object struct {
-	PID, TID   kernel.TID // of a thread; 0 for a file
-	StartTicks uint64     // of the thread, USER_HZ since boot
-	Comm       string     // of a file: what tells its object from a later one, an IRQ's handlers
-	Path       string     // of a file, "/proc/irq/24/smp_affinity_list"; "" for a task
-	Name       string     // of a file, as users know it: "irq 24 (virtio0-input.0)"
+	PID        kernel.TID `json:"pid,omitempty"`
+	TID        kernel.TID `json:"tid,omitempty"`   // 0 for a file
+	StartTicks uint64     `json:"start,omitempty"` // of the thread, USER_HZ since boot
+	Comm       string     `json:"comm,omitempty"`  // of a file: the handlers of its IRQ, by which a later one differs
+	Path       string     `json:"path,omitempty"`  // of a file, "/proc/irq/24/smp_affinity_list"; "" for a task
+	Name       string     `json:"name,omitempty"`  // of a file, as users know it: "irq 24 (virtio0-input.0)"
 }
 
 // IsFile reports whether the object is a file of the kernel and not a task.
@@ -200,6 +205,9 @@ func (k Task) Ended() bool { return k.State == 'Z' || k.State == 'X' }
 // IsKernel reports whether it is a kernel thread.
 func (k Task) IsKernel() bool { return k.Flags&flagKernelThread != 0 }
 
+// Movable reports whether the kernel lets its affinity be set at all.
+func (k Task) Movable() bool { return k.Flags&flagNoSetAffinity == 0 }
+
 const (
 	flagKernelThread  = 0x00200000 // PF_KTHREAD
 	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
@@ -215,29 +223,16 @@ type Write struct {
 
 // Set gives the change's attribute the value After.
 func (w Write) Set() error {
-	if s := w.Change.Attribute.spec(); s.path == nil && !w.Change.IsFile() {
-		return s.write(w)
+	if w.Change.Attribute.OfFile() || w.Change.IsFile() {
+		return w.setFile()
 	}
-	if err := checkPath(w.Change.Attribute, w.Change.Path); err != nil {
-		return err
-	}
-	return w.Files.WriteSetting(w.Change.Path, encode(w.Change.Attribute, w.Change.After)+"\n")
+	return w.Change.Attribute.spec().write(w)
 }
 
 // Read returns the value that an attribute of an object has now.
 func (m *Machine) Read(a Attribute, o Object) (Value, error) {
-	if s := a.spec(); s.path == nil && !o.IsFile() {
-		return s.read(m, o)
+	if a.OfFile() || o.IsFile() {
+		return m.readFile(a, o.Path)
 	}
-	if err := checkPath(a, o.Path); err != nil {
-		return nil, err
-	}
-	text, err := m.Files.ReadSetting(o.Path)
-	if err != nil {
-		return nil, err
-	}
-	return decode(a, text)
+	return a.spec().read(m, o)
 }
-
-// Movable reports whether the kernel lets its affinity be set at all.
-func (k Task) Movable() bool { return k.Flags&flagNoSetAffinity == 0 }

@@ -15,7 +15,7 @@ import (
 const Autogroup Attribute = "autogroup"
 
 var autogroup = spec{
-	title: "autogroup nice", process: true, parse: nice.parse,
+	title: "autogroup nice", process: true, parse: parseNice,
 	read: func(m *Machine, o Object) (Value, error) {
 		name, n, err := m.Proc.Autogroup(o.PID)
 		if err == nil && name == "" {
@@ -33,22 +33,16 @@ var autogroup = spec{
 		}
 		v.sessions[name] = k.PID
 	},
-	explain: func(m *Machine, c Change, err error) string {
-		switch {
-		case errors.Is(err, syscall.EAGAIN):
+	absent: lacking("autogroup (CONFIG_SCHED_AUTOGROUP)", syscall.ENOENT),
+	explain: func(_ *Machine, _ Change, errno syscall.Errno) string {
+		if errno == syscall.EAGAIN {
 			return "the kernel takes one such change in a tenth of a second from ordinary users: try again"
-		case m.lacksRights(c, err):
-			return "lowering the nice value of a session needs CAP_SYS_NICE: " + m.remedy()
-		case errors.Is(err, syscall.ENOENT) && !errors.Is(err, ErrGone):
-			return "this kernel has no autogroup (CONFIG_SCHED_AUTOGROUP)"
 		}
 		return ""
 	},
-	setBy: []string{"ananicy"},
+	denied: func(Change) (string, string, uint64) { return "lowering the nice value of a session", "", 0 },
+	setBy:  []string{"ananicy"},
 }
-
-// SetAutogroup asks for the nice value of a session.
-func SetAutogroup(n NiceValue) Setting { return Setting{Autogroup, n} }
 
 // Autogrouped reports whether nice ranks the process within its session only:
 // autogroup is on, and the process is in no cpu cgroup of its own (sched(7)).

@@ -1,9 +1,11 @@
 package attr
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"piton/internal/kernel"
 )
@@ -26,14 +28,10 @@ type Change struct {
 	Attribute     Attribute
 	Before, After Value // nil = not known
 	Status        Status
-	Err           error // when Failed or Refused
-	// Taken: the write failed, but the old value is gone too.
-	Taken  bool
-	Reason string // why it failed or was refused, or what the kernel made of it
-
-	// Widen: an affinity that nobody chose is restored, so the task gets the CPUs
-	// that are offline, too.
-	Widen bool
+	Err           error  // when Failed or Refused
+	Taken         bool   // the write failed, but the old value is gone too
+	Reason        string // why it failed or was refused, or what the kernel made of it
+	Widen         bool   // of a restored affinity: it was never set, so CPUs that are offline are to be in it, too
 }
 
 // Key names what the change is about.
@@ -65,68 +63,54 @@ func (c Change) Why() string {
 // "tid","comm","attribute","before","after","status","error","reason"}, and with
 // "object" and "path" in place of "pid", "tid" and "comm" for a file of the kernel.
 func (c Change) MarshalJSON() ([]byte, error) {
-	type common struct {
-		Attribute Attribute `json:"attribute"`
-		Before    string    `json:"before"`
-		After     string    `json:"after"`
-		Status    Status    `json:"status"`
-		Error     string    `json:"error"`
-		Reason    string    `json:"reason"`
-	}
-	rest := common{c.Attribute, Text(c.Before), Text(c.After), c.Status, "", c.Reason}
+	out := struct {
+		Type      string     `json:"type"`
+		Object    string     `json:"object,omitempty"`
+		Path      string     `json:"path,omitempty"`
+		PID       kernel.TID `json:"pid,omitempty"`
+		TID       kernel.TID `json:"tid,omitempty"`
+		Comm      *string    `json:"comm,omitempty"` // "" is written, of a task
+		Attribute Attribute  `json:"attribute"`
+		Before    string     `json:"before"`
+		After     string     `json:"after"`
+		Status    Status     `json:"status"`
+		Error     string     `json:"error"`
+		Reason    string     `json:"reason"`
+	}{Type: "change", Attribute: c.Attribute, Before: Text(c.Before), After: Text(c.After), Status: c.Status, Reason: c.Reason}
 	if c.Err != nil {
-		rest.Error = c.Err.Error()
+		out.Error = c.Err.Error()
 	}
 	if c.IsFile() {
-		return json.Marshal(struct {
-			Type   string `json:"type"`
-			Object string `json:"object"`
-			Path   string `json:"path"`
-			common
-		}{"change", c.Object.Object(), c.Path, rest})
+		out.Object, out.Path = c.Object.Object(), c.Path
+	} else {
+		out.PID, out.TID, out.Comm = c.PID, c.TID, &c.Comm
 	}
-	return json.Marshal(struct {
-		Type string     `json:"type"`
-		PID  kernel.TID `json:"pid"`
-		TID  kernel.TID `json:"tid"`
-		Comm string     `json:"comm"`
-		common
-	}{"change", c.PID, c.TID, c.Comm, rest})
+	return json.Marshal(out)
 }
 
 // FilesText names the files among some changes: "irq 24 (virtio0-input.0)" or
 // "3 IRQs", "4 receive queues, 1 sysctl"; "" when all are of tasks.
 func FilesText(changes []Change) string {
-	seen := map[string]bool{}
-	count := map[[2]string]int{}
-	var nouns [][2]string
+	seen, count := map[string]bool{}, map[string]int{}
+	var texts []string
 	last := Change{}
 	for _, c := range changes {
 		if !c.IsFile() || seen[c.Path] {
 			continue
 		}
 		seen[c.Path], last = true, c
-		noun := c.Attribute.spec().noun
-		if noun[0] == "" {
-			noun = [2]string{"file", "files"}
-		}
+		noun := cmp.Or(c.Attribute.spec().noun, "file")
 		if count[noun]++; count[noun] == 1 {
-			nouns = append(nouns, noun)
+			texts = append(texts, noun)
 		}
 	}
 	if len(seen) == 1 {
 		return last.Object.Object()
 	}
-	var text string
-	for i, noun := range nouns {
-		if i > 0 {
-			text += ", "
+	for i, noun := range texts {
+		if texts[i] = fmt.Sprintf("%d %s", count[noun], noun); count[noun] > 1 {
+			texts[i] += "s"
 		}
-		word := noun[0]
-		if count[noun] > 1 {
-			word = noun[1]
-		}
-		text += fmt.Sprintf("%d %s", count[noun], word)
 	}
-	return text
+	return strings.Join(texts, ", ")
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"piton/internal/kernel"
@@ -16,13 +15,10 @@ import (
 // (Documentation/admin-guide/hw-vuln/core-scheduling.rst).
 const CoreCookie Attribute = "cookie"
 
-// Cookie is the number of a cookie, 0 = none.
-type Cookie uint64
-
 // CookieValue is a cookie: "0x1f3a", "none". A wish may also be a new one for all
 // tasks of the plan, "new", or that of a task, "of 3641".
 type CookieValue struct {
-	Cookie Cookie
+	Cookie uint64 // 0 = none
 	New    bool
 	From   kernel.TID
 }
@@ -34,10 +30,10 @@ const (
 )
 
 var cookie = spec{
-	parse: parseCookie,
+	needs: kernel.CapSysPtrace, parse: parseCookie,
 	read: func(m *Machine, o Object) (Value, error) {
 		c, err := m.Sched.Cookie(o.TID)
-		return CookieValue{Cookie: Cookie(c)}, err
+		return CookieValue{Cookie: c}, err
 	},
 	// A cookie cannot be named: it is shared from a task that has it.
 	write: func(w Write) error {
@@ -48,16 +44,12 @@ var cookie = spec{
 		return w.Task.ShareCookie(from)
 	},
 	prepare: prepareCookie,
-	absent: func(_ *Machine, _ Change, err error) string {
-		switch {
-		case errors.Is(err, syscall.EINVAL):
-			return "this kernel is built without core scheduling (CONFIG_SCHED_CORE)"
-		case errors.Is(err, syscall.ENODEV):
+	absent: func(m *Machine, c Change, errno syscall.Errno) string {
+		if errno == syscall.ENODEV {
 			return "core scheduling is for machines with SMT, and this one has none or has it switched off"
 		}
-		return ""
+		return lacking("core scheduling (CONFIG_SCHED_CORE)", syscall.EINVAL)(m, c, errno)
 	},
-	explain: explainPtrace,
 }
 
 // SetCookie asks for a cookie.
@@ -72,7 +64,7 @@ func (c CookieValue) String() string {
 	case c.Cookie == 0:
 		return cookieNone
 	}
-	return "0x" + strconv.FormatUint(uint64(c.Cookie), 16)
+	return "0x" + strconv.FormatUint(c.Cookie, 16)
 }
 
 func parseCookie(text string) (Value, error) {
@@ -93,84 +85,60 @@ func parseCookie(text string) (Value, error) {
 	if err != nil || number == 0 {
 		return nil, Usagef("%q is not a core-scheduling cookie", text)
 	}
-	return CookieValue{Cookie: Cookie(number)}, nil
+	return CookieValue{Cookie: number}, nil
 }
 
 // prepareCookie finds out the number of the cookie that is asked for.
 func prepareCookie(v *View, _ Task, c *Change) {
-	want := c.After.(CookieValue)
-	var number Cookie
-	var err error
+	want, err := c.After.(CookieValue), error(nil)
 	switch {
 	case want.New:
-		number, err = v.newCookie()
+		want.Cookie, err = v.newCookie()
 	case want.From > 0:
-		var n uint64
-		n, err = v.Sched.Cookie(want.From)
-		number = Cookie(n)
-		switch {
-		case errors.Is(err, syscall.ESRCH):
-			c.Refuse("there is no process or thread %d whose cookie could be shared", want.From)
-			return
-		case err == nil && number == 0:
-			c.Refuse("%d has no cookie to share", want.From)
-			return
-		}
+		want.Cookie, err = v.Sched.Cookie(want.From)
+	}
+	switch {
+	case want.From > 0 && errors.Is(err, syscall.ESRCH):
+		c.Refuse("there is no process or thread %d whose cookie could be shared", want.From)
+	case err != nil:
+		v.RefuseFor(c, err)
+	case want.From > 0 && want.Cookie == 0:
+		c.Refuse("%d has no cookie to share", want.From)
 	default:
-		number = want.Cookie
+		c.After = CookieValue{Cookie: want.Cookie}
 	}
-	if err != nil {
-		c.Status, c.Err, c.Reason = Refused, v.Mark(*c, err), v.Explain(*c, err)
-		return
-	}
-	c.After = CookieValue{Cookie: number}
-}
-
-// cookies are those that this process has made, by a thread that has each.
-type cookies struct {
-	mu      sync.Mutex
-	holders map[Cookie]kernel.TID
 }
 
 // newCookie makes the cookie of the plan: all its tasks get the same.
-func (v *View) newCookie() (Cookie, error) {
+func (v *View) newCookie() (uint64, error) {
 	if v.fresh != 0 {
 		return v.fresh, nil
 	}
 	number, holder, err := v.Sched.NewCookie()
-	if err != nil {
-		return 0, err
+	if err == nil {
+		v.holders.Store(number, holder)
+		v.fresh = number
 	}
-	v.cookies.mu.Lock()
-	defer v.cookies.mu.Unlock()
-	v.cookies.holders[Cookie(number)] = holder
-	v.fresh = Cookie(number)
-	return v.fresh, nil
+	return v.fresh, err
 }
 
-// cookieHolder finds a task that has the cookie: the one that holds a new cookie,
-// piton itself, or any other.
-func (m *Machine) cookieHolder(c Cookie) (kernel.TID, error) {
-	m.cookies.mu.Lock()
-	holder := m.cookies.holders[c]
-	m.cookies.mu.Unlock()
-	if holder > 0 {
-		return holder, nil
+// cookieHolder finds a task that has the cookie: the thread that holds one that this
+// process has made, piton itself, or any other.
+func (m *Machine) cookieHolder(cookie uint64) (kernel.TID, error) {
+	if holder, ok := m.holders.Load(cookie); ok {
+		return holder.(kernel.TID), nil
 	}
 	pids, err := m.Proc.Processes()
 	if err != nil {
 		return 0, err
 	}
 	for _, pid := range append([]kernel.TID{kernel.TID(os.Getpid())}, pids...) {
-		tids, err := m.Proc.Threads(pid)
-		if err != nil {
-			continue // gone
-		}
+		tids, _ := m.Proc.Threads(pid) // none: it has ended
 		for _, tid := range tids {
-			if has, err := m.Sched.Cookie(tid); err == nil && Cookie(has) == c {
+			if has, err := m.Sched.Cookie(tid); err == nil && has == cookie {
 				return tid, nil
 			}
 		}
 	}
-	return 0, fmt.Errorf("no task has the cookie %s any more, and it cannot be made again", CookieValue{Cookie: c})
+	return 0, fmt.Errorf("no task has the cookie %s any more, and it cannot be made again", CookieValue{Cookie: cookie})
 }

@@ -1,112 +1,160 @@
 package attr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"piton/internal/kernel"
 )
 
-// These end every sentence about a missing CAP_SYS_NICE.
+// These end every sentence about a missing capability.
 const (
 	howToGetRights = "run piton with sudo, or give it the right once (piton doctor says how)"
-	howAsRoot      = "this root lacks it, as in a container: start the container with --cap-add SYS_NICE"
+	howAsRoot      = "this root lacks it, as in a container: start the container with --cap-add "
 )
 
-func (m *Machine) remedy() string {
-	if m.EUID() == 0 {
-		return howAsRoot
+// missingRight is the end of a sentence whose subject takes the attribute's capability.
+func (m *Machine) missingRight(s *spec, instead string) string {
+	name, remedy := "SYS_NICE", howToGetRights
+	if s.needs == kernel.CapSysPtrace {
+		name, remedy = "SYS_PTRACE", "run piton with sudo"
 	}
-	return howToGetRights
+	if m.EUID() == 0 {
+		remedy = howAsRoot + name
+	}
+	return " needs CAP_" + name + instead + ": " + remedy
+}
+
+// lacks reports whether the attribute's capability would have made the change possible.
+func (m *Machine) lacks(s *spec, errno syscall.Errno) bool {
+	return isPermission(errno) && !m.Has(cmp.Or(s.needs, kernel.CapSysNice))
+}
+
+func isPermission(errno syscall.Errno) bool { return errno == syscall.EPERM || errno == syscall.EACCES }
+
+func errnoOf(err error) syscall.Errno {
+	errno, _ := errors.AsType[syscall.Errno](err)
+	return errno
+}
+
+// Mark makes the error of a change Is what it means: ErrGone, ErrNotSupported or
+// ErrNotPermitted.
+func (m *Machine) Mark(c Change, err error) error {
+	s, errno := c.Attribute.spec(), errnoOf(err)
+	switch {
+	case err == nil || errors.Is(err, ErrGone) || errors.Is(err, ErrNotSupported):
+		return err
+	case errors.Is(err, syscall.ESRCH), c.IsFile() && errno == syscall.ENOENT:
+		return markedError{err, ErrGone}
+	case m.ask(s.absent, c, errno) != "", c.IsFile() && errno == syscall.EROFS:
+		return markedError{err, ErrNotSupported}
+	case c.IsFile() && isPermission(errno), m.lacks(s, errno):
+		return markedError{err, ErrNotPermitted}
+	}
+	return err
 }
 
 // Explain says in the user's words why the kernel refused a change: what is
 // the cause here, and what to do. Only this package reads errnos.
 func (m *Machine) Explain(c Change, err error) string {
-	s := c.Attribute.spec()
-	if s.absent != nil {
-		if why := s.absent(m, c, err); why != "" {
-			return why
-		}
+	s, errno := c.Attribute.spec(), errnoOf(err)
+	if why := m.ask(s.absent, c, errno); why != "" {
+		return why
 	}
 	if !c.IsFile() {
-		switch {
-		case errors.Is(err, syscall.ESRCH) || errors.Is(err, ErrGone):
+		switch owner := m.otherOwner(c.PID); {
+		case errors.Is(err, syscall.ESRCH), errors.Is(err, ErrGone):
 			return fmt.Sprintf("%d has ended", c.TID)
-		case errors.Is(err, syscall.ENOSYS):
+		case errno == syscall.ENOSYS:
 			return "this kernel or container does not offer the call"
-		}
-		if owner, ok := m.othersTask(c.PID); ok && isPermission(err) && !m.Has(kernel.CapSysNice) {
-			return fmt.Sprintf("%d belongs to %s; changing others' processes needs CAP_SYS_NICE: %s", c.PID, owner, m.remedy())
+		case owner != "" && m.lacks(s, errno):
+			return fmt.Sprintf("%d belongs to %s; changing others' processes", c.PID, owner) + m.missingRight(s, "")
 		}
 	}
-	if s.explain != nil {
-		if why := s.explain(m, c, err); why != "" {
-			return why
-		}
+	if why := m.ask(s.explain, c, errno); why != "" {
+		return why
 	}
 	switch {
 	case c.IsFile():
 		return m.explainFile(c, err)
-	case errors.Is(err, syscall.EINVAL):
+	case errno == syscall.EINVAL:
 		return fmt.Sprintf("the kernel does not accept %s: %v", c.Attribute.Words(c.After), err)
-	case m.lacksRights(c, err):
-		return fmt.Sprintf("%s needs CAP_SYS_NICE: %s", c.Attribute.Words(c.After), m.remedy())
-	case isPermission(err):
+	case m.lacks(s, errno):
+		if s.denied == nil {
+			return c.Attribute.Words(c.After) + m.missingRight(s, "")
+		}
+		what, limit, least := s.denied(c)
+		return what + m.missingRight(s, m.orLimit(c, limit, least))
+	case isPermission(errno):
 		return "CAP_SYS_NICE is held, yet the kernel refused: the process is outside this container's user namespace, " +
 			"or a security module (SELinux, AppArmor, seccomp) forbids it"
 	}
 	return err.Error()
 }
 
-func isPermission(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES)
-}
-
-// lacksRights reports whether CAP_SYS_NICE would have made the change possible.
-func (m *Machine) lacksRights(_ Change, err error) bool {
-	return isPermission(err) && !m.Has(kernel.CapSysNice)
-}
-
-// explainPtrace is for what looks into other processes.
-func explainPtrace(m *Machine, c Change, err error) string {
-	switch {
-	case m.lacksRights(c, err):
-		return fmt.Sprintf("the %s of %d needs CAP_SYS_PTRACE: run piton with sudo", c.Attribute, c.PID)
-	case isPermission(err) && !m.Has(kernel.CapSysPtrace):
-		return fmt.Sprintf("the %s of others' processes needs CAP_SYS_PTRACE as well", c.Attribute)
-	}
-	return ""
-}
-
-// orLimit names the resource limit that would do instead, when it is known.
-func orLimit(err error, name string, needed, have uint64, item string) string {
-	if err != nil {
+// ask is what an explaining function of a spec says, "" without one.
+func (m *Machine) ask(explain func(*Machine, Change, syscall.Errno) string, c Change, errno syscall.Errno) string {
+	if explain == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (or a %s of at least %d, it is %d; %q in /etc/security/limits.conf)", name, needed, have, item)
+	return explain(m, c, errno)
 }
 
-// othersTask returns the name of the user of a process that is not the caller's own.
-func (m *Machine) othersTask(pid kernel.TID) (string, bool) {
-	st, err := m.Proc.Status(pid)
-	if err != nil {
-		return "", false
+// lacking explains the errnos by which a kernel says that it is built without something.
+func lacking(what string, errnos ...syscall.Errno) func(*Machine, Change, syscall.Errno) string {
+	return func(_ *Machine, _ Change, errno syscall.Errno) string {
+		if !slices.Contains(errnos, errno) {
+			return ""
+		}
+		return "this kernel has no " + what
 	}
-	if me := uint32(m.EUID()); st.UID == me || st.EUID == me {
-		return "", false
+}
+
+// orLimit names the resource limit that would do instead; "" for none, or if it is not known.
+func (m *Machine) orLimit(c Change, item string, least uint64) string {
+	limits, err := m.Limits(c.TID)
+	if err != nil || item == "" {
+		return ""
+	}
+	has := limits.Nice
+	if item == limitRTPrio {
+		has = limits.RTPrio
+	}
+	return fmt.Sprintf(" (or a RLIMIT_%s of at least %d, it is %d; %q in /etc/security/limits.conf)", strings.ToUpper(item), least, has, item)
+}
+
+// The limits that allow a change without CAP_SYS_NICE, as limits.conf(5) names them.
+const (
+	limitNice   = "nice"
+	limitRTPrio = "rtprio"
+)
+
+// otherOwner is the name of the user of a process, "" if that is the caller or is not known.
+func (m *Machine) otherOwner(pid kernel.TID) string {
+	st, err := m.Proc.Status(pid)
+	if me := uint32(m.EUID()); err != nil || st.UID == me || st.EUID == me {
+		return ""
 	}
 	id := strconv.FormatUint(uint64(st.UID), 10)
 	if owner, err := user.LookupId(id); err == nil {
-		return owner.Username, true
+		return owner.Username
 	}
-	return id, true
+	return id
 }
 
-// Prepare makes of what was asked for what this task is to get.
+// RefuseFor refuses a change for an error of the kernel.
+func (m *Machine) RefuseFor(c *Change, err error) {
+	c.Status, c.Err, c.Reason = Refused, m.Mark(*c, err), m.Explain(*c, err)
+}
+
+// Prepare makes of what was asked for what this object is to get; the zero Task is for a
+// file. It refuses what the kernel is known to refuse.
 func (v *View) Prepare(k Task, c *Change) {
 	if f := c.Attribute.spec().prepare; f != nil {
 		f(v, k, c)

@@ -34,9 +34,9 @@ func withRights(rights func() (kernel.Capabilities, error)) change.Options {
 
 func policy(t *testing.T, text string) attr.Setting {
 	t.Helper()
-	p, err := attr.ParsePolicy(text)
+	p, err := attr.Policy.Parse(text)
 	require.NoError(t, err)
-	return attr.SetPolicy(p)
+	return attr.SetPolicy(attr.PolicyOf(p))
 }
 
 func TestRefusalsSayWhy(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 			want: "CAP_SYS_NICE is held, yet the kernel refused: the process is outside this container's user namespace, or a security module (SELinux, AppArmor, seccomp) forbids it"},
 		{name: "no such call", method: "SetIOPrio", errno: syscall.ENOSYS, set: rt, rights: true, status: attr.Failed,
 			want: "this kernel or container does not offer the call"},
-		{name: "autogroup too often", method: "WriteFile", errno: syscall.EAGAIN, set: attr.SetAutogroup(5), status: attr.Failed,
+		{name: "autogroup too often", method: "WriteFile", errno: syscall.EAGAIN, set: attr.Setting{Attribute: attr.Autogroup, Value: attr.NiceValue(5)}, status: attr.Failed,
 			want: "the kernel takes one such change in a tenth of a second from ordinary users: try again"},
 	}
 	for _, tt := range tests {
@@ -171,10 +171,10 @@ func TestAbsentFromThisKernel(t *testing.T) {
 		set    attr.Setting
 		reason string
 	}{
-		{"Clamp", syscall.EOPNOTSUPP, attr.SetClamp(attr.ClampValue{}), "this kernel is built without utilisation clamps (CONFIG_UCLAMP_TASK)"},
-		{"Cookie", syscall.EINVAL, attr.SetCookie(attr.CookieValue{New: true}), "this kernel is built without core scheduling (CONFIG_SCHED_CORE)"},
+		{"Clamp", syscall.EOPNOTSUPP, attr.Setting{Attribute: attr.Clamp, Value: attr.ClampValue{}}, "this kernel has no uclamp (CONFIG_UCLAMP_TASK)"},
+		{"Cookie", syscall.EINVAL, attr.SetCookie(attr.CookieValue{New: true}), "this kernel has no core scheduling (CONFIG_SCHED_CORE)"},
 		{"Cookie", syscall.ENODEV, attr.SetCookie(attr.CookieValue{}), "core scheduling is for machines with SMT, and this one has none or has it switched off"},
-		{"SetPolicy", syscall.EINVAL, policy(t, "ext"), "this kernel is built without sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)"},
+		{"SetPolicy", syscall.EINVAL, policy(t, "ext"), "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)"},
 	} {
 		m := changetest.New(t)
 		m.Spawn(10, 10)
@@ -220,9 +220,9 @@ func TestMemoryRefusalsSayWhy(t *testing.T) {
 		reason string
 	}{
 		{syscall.EINVAL, nil, "its cpuset allows no memory on node 1: widen the group's cpuset.mems"},
-		{syscall.EPERM, nil, "the memory of others' processes needs CAP_SYS_PTRACE as well"},
+		{syscall.EPERM, nil, "the memory of 10 needs CAP_SYS_PTRACE: run piton with sudo"},
 		{syscall.EPERM, changetest.NoRights, "the memory of 10 needs CAP_SYS_PTRACE: run piton with sudo"},
-		{syscall.ENOSYS, nil, "this kernel is built without NUMA (CONFIG_NUMA): there is one memory for all CPUs"},
+		{syscall.ENOSYS, nil, "this kernel has no NUMA nodes (CONFIG_NUMA): there is one memory for all CPUs"},
 	} {
 		m := changetest.New(t)
 		m.TwoNodes()

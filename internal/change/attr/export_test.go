@@ -3,7 +3,7 @@ package attr
 // What the tests of another package need of this one.
 const (
 	HowToGetRights = howToGetRights
-	HowAsRoot      = howAsRoot
+	HowAsRoot      = howAsRoot + "SYS_NICE"
 	ManyProcesses  = manyProcesses
 )
 

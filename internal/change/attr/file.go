@@ -22,6 +22,11 @@ type FileSetting struct {
 	Name string
 }
 
+// SetFile asks for a value of a file.
+func SetFile(a Attribute, path, name string, v Value) FileSetting {
+	return FileSetting{Setting{a, v}, path, name}
+}
+
 // Count is a number of flows or entries.
 type Count uint64
 
@@ -58,23 +63,39 @@ func checkPath(a Attribute, file string) error {
 	return nil
 }
 
-// masks are the attributes whose files hold a hexadecimal mask and not a cpulist.
-func (a Attribute) isMask() bool { return a.spec().cpus && a != IRQAffinity }
+func (m *Machine) readFile(a Attribute, file string) (Value, error) {
+	if err := checkPath(a, file); err != nil {
+		return nil, err
+	}
+	text, err := m.Files.ReadSetting(file)
+	if err != nil {
+		return nil, err
+	}
+	return decode(a, text)
+}
+
+func (w Write) setFile() error {
+	if err := checkPath(w.Change.Attribute, w.Change.Path); err != nil {
+		return err
+	}
+	return w.Files.WriteSetting(w.Change.Path, encode(w.Change.Attribute, w.Change.After)+"\n")
+}
 
 // decode reads a value as the kernel writes it.
 func decode(a Attribute, text string) (Value, error) {
-	switch {
-	case a.isMask():
+	switch s := a.spec(); {
+	case s.mask:
 		return cpuset.ParseMask(text)
-	case a.spec().cpus:
+	case s.cpus:
 		return cpuset.Parse(text)
+	default:
+		return s.parse(text)
 	}
-	return a.spec().parse(text)
 }
 
 // encode is a value as the kernel takes it.
 func encode(a Attribute, v Value) string {
-	if a.isMask() {
+	if a.spec().mask {
 		return CPUs(v).Mask()
 	}
 	return v.String()
@@ -97,8 +118,8 @@ func parseCount(text string) (Value, error) {
 	return Count(n), nil
 }
 
-// Identify fills in what tells the object of a file from a later one with the same
-// path: a line's handlers.
+// Identify fills in the handlers of an interrupt line, by which a file differs from a
+// later one with the same path.
 func (m *Machine) Identify(a Attribute, o *Object) {
 	if a == IRQAffinity {
 		o.Comm = irq.New(m.Proc.Root()).Name(lineOf(o.Path))
@@ -120,41 +141,8 @@ func lineOf(file string) int {
 	return n
 }
 
-// PrepareFile refuses what the kernel is known to refuse: lines that cannot be
-// routed, and CPUs that are not there.
-func (v *View) PrepareFile(c *Change) {
-	if prepare := c.Attribute.spec().prepare; prepare != nil {
-		if prepare(v, Task{}, c); c.Status != Planned {
-			return
-		}
-	}
-	if !c.Attribute.spec().cpus {
-		return
-	}
-	want, had := CPUs(c.After), CPUs(c.Before)
-	online, err := v.OnlineCPUs()
-	switch {
-	case err != nil || want.SubsetOf(online):
-	case want.And(online).Empty():
-		c.Refuse("%s", Absent(want, online))
-	case !want.SubsetOf(online.Or(had)): // those that it has already are no news
-		v.Warn(Note, "%s: %s", c.Object.Object(), Absent(want.AndNot(online), online))
-	}
-}
-
-// keptCPUs recognises what the kernel keeps of a mask: the CPUs that can be used.
-func keptCPUs(m *Machine, c *Change, now Value) bool {
-	got, asked := CPUs(now), CPUs(c.After)
-	if got.Empty() || !got.SubsetOf(asked) || got.Equal(CPUs(c.Before)) {
-		return false
-	}
-	missing := asked.AndNot(got)
-	c.Reason = fmt.Sprintf("%s %s in force: the kernel left out %s", got.InWords(), isAre(got.Len()), missing)
-	if online, err := m.Online(); err == nil && missing.And(online).Empty() {
-		c.Reason = fmt.Sprintf("%s %s in force: %s", got.InWords(), isAre(got.Len()), Absent(missing, online))
-	}
-	return true
-}
+// prepareMask refuses CPUs of which none is online, and warns of those that are not.
+func prepareMask(v *View, _ Task, c *Change) { v.checkOnline(c, c.Object.Object()+": ", "") }
 
 // roundedUp recognises a count that the kernel rounded up to a power of two.
 func roundedUp(_ *Machine, c *Change, now Value) bool {
@@ -165,24 +153,25 @@ func roundedUp(_ *Machine, c *Change, now Value) bool {
 
 // explainFile says why the kernel refused a change of a file.
 func (m *Machine) explainFile(c Change, err error) string {
+	errno := errnoOf(err)
+	invalid := errno == syscall.EINVAL || errno == syscall.ERANGE || errno == syscall.EOVERFLOW
 	var usage UsageError
-	s := c.Attribute.spec()
 	switch {
 	case errors.As(err, &usage):
 		return usage.Error()
-	case errors.Is(err, ErrGone), errors.Is(err, syscall.ENOENT):
+	case errors.Is(err, ErrGone), errno == syscall.ENOENT:
 		return missing(c)
-	case errors.Is(err, syscall.EROFS):
+	case errno == syscall.EROFS:
 		return "the file is mounted read-only here, as in a container: run piton on the host"
-	case isPermission(err):
+	case isPermission(errno):
 		return m.explainFileRights(c)
-	case s.cpus && (errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ERANGE) || errors.Is(err, syscall.EOVERFLOW)):
+	case c.Attribute.spec().cpus && invalid:
 		// ERANGE for numbers that the machine cannot have, EINVAL when none is online.
 		if online, err := m.Online(); err == nil && !CPUs(c.After).SubsetOf(online) {
 			return Absent(CPUs(c.After).AndNot(online), online)
 		}
 		return "the kernel does not accept " + CPUs(c.After).InWords()
-	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ERANGE):
+	case invalid:
 		return fmt.Sprintf("the kernel does not accept %q there", Text(c.After))
 	}
 	return err.Error()
@@ -193,25 +182,20 @@ func missing(c Change) string {
 	switch c.Attribute {
 	case XPSCPUs:
 		return c.Object.Object() + " has no such setting: the interface has a single sending queue, or is gone"
-	case Sysctl:
-		return fmt.Sprintf("this kernel has no %s", c.Object.Object())
 	case IRQAffinity, RPSCPUs, RPSFlows:
 		return c.Object.Object() + " is not there, or no longer the one that was meant"
 	}
-	return fmt.Sprintf("this kernel has no %s", c.Path)
+	return "this kernel has no " + c.Path
 }
 
-// explainFileRights tells which rights would do: the files are root's, and what
-// belongs to the network asks for CAP_NET_ADMIN as well.
+// explainFileRights names the rights that would do: the files are root's, and those of
+// the network take CAP_NET_ADMIN as well.
 func (m *Machine) explainFileRights(c Change) string {
 	needed := "CAP_DAC_OVERRIDE"
 	if strings.HasPrefix(c.Path, "/sys/class/net/") {
 		needed += " and CAP_NET_ADMIN"
 	}
-	switch {
-	case c.Attribute == Sysctl && m.Files.ReadOnly(c.Path):
-		return fmt.Sprintf("%s is for reading only: the kernel lets nobody write it", c.Path)
-	case m.EUID() == 0:
+	if m.EUID() == 0 {
 		return fmt.Sprintf("%s belongs to the host; this root lacks %s, as in a container: run piton on the host", c.Path, needed)
 	}
 	return fmt.Sprintf("%s is root's to write: run piton with sudo", c.Path)

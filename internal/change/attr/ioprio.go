@@ -1,9 +1,9 @@
 package attr
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"piton/internal/kernel"
 )
@@ -15,22 +15,15 @@ const IOPrio Attribute = "ioprio"
 type IOPrioValue kernel.IOPrio
 
 var ioprio = spec{
-	title: "I/O priority",
-	parse: func(text string) (Value, error) {
-		p, err := ParseIOPrio(text)
-		return p, err
-	},
+	title: "I/O priority", parse: parseIOPrio,
 	read: func(m *Machine, o Object) (Value, error) {
 		p, err := m.Sched.IOPrio(o.TID)
 		return IOPrioValue(p), err
 	},
 	write: func(w Write) error { return w.Task.SetIOPrio(kernel.IOPrio(w.Change.After.(IOPrioValue))) },
 	words: func(v Value) string { return "I/O priority " + v.String() },
-	explain: func(m *Machine, c Change, err error) string {
-		switch {
-		case m.lacksRights(c, err):
-			return fmt.Sprintf("I/O priority %s needs CAP_SYS_NICE: %s", Text(c.After), m.remedy())
-		case isPermission(err) && m.Has(kernel.CapSysNice):
+	explain: func(m *Machine, _ Change, errno syscall.Errno) string {
+		if isPermission(errno) && m.Has(kernel.CapSysNice) {
 			return "the kernel refused although CAP_SYS_NICE is held; before Linux 5.14 real-time I/O priority needs CAP_SYS_ADMIN"
 		}
 		return ""
@@ -69,28 +62,25 @@ func (p IOPrioValue) String() string {
 	return "none"
 }
 
-// ParseIOPrio reads an I/O priority as people type it: "best-effort:4", "be:4",
-// "rt:0", "idle", "none", or ionice's class numbers, "2:4". A bare real-time or
-// best-effort means level 4. Errors are UsageErrors.
-func ParseIOPrio(text string) (IOPrioValue, error) {
+// parseIOPrio reads "best-effort:4", "be:4", "rt:0", "idle", "none", or ionice's class
+// numbers, "2:4".
+func parseIOPrio(text string) (Value, error) {
 	name, level, hasLevel := strings.Cut(strings.TrimSpace(text), ":")
 	class, ok := ioClasses[strings.ToLower(name)]
-	if !ok {
-		return IOPrioValue{}, Usagef("I/O priority %q: the class must be real-time, best-effort, idle or none", text)
-	}
-	prio := IOPrioValue{Class: class}
 	leveled := class == kernel.IORealTime || class == kernel.IOBestEffort
 	switch {
+	case !ok:
+		return nil, Usagef("I/O priority %q: the class must be real-time, best-effort, idle or none", text)
 	case hasLevel && !leveled:
-		return IOPrioValue{}, Usagef("I/O priority %q: only real-time and best-effort take a level", text)
+		return nil, Usagef("I/O priority %q: only real-time and best-effort take a level", text)
 	case hasLevel:
-		n, err := strconv.ParseInt(level, 10, 8)
-		if err != nil || n < 0 || n > 7 {
-			return IOPrioValue{}, Usagef("I/O priority %q: the level must be 0 (first) to 7 (last)", text)
+		n, err := strconv.ParseUint(level, 10, 3)
+		if err != nil {
+			return nil, Usagef("I/O priority %q: the level must be 0 (first) to 7 (last)", text)
 		}
-		prio.Level = int8(n)
+		return IOPrioValue{Class: class, Level: int8(n)}, nil
 	case leveled:
-		prio.Level = defaultIOLevel
+		return IOPrioValue{Class: class, Level: defaultIOLevel}, nil
 	}
-	return prio, nil
+	return IOPrioValue{Class: class}, nil
 }

@@ -1,11 +1,10 @@
 package attr
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 
 	"piton/internal/cpuset"
@@ -44,42 +43,33 @@ type Sources struct {
 // Machine is the read side of the machine, as attributes need it.
 type Machine struct {
 	Sources
-	once    sync.Once
-	caps    kernel.Capabilities
-	cookies cookies
+	caps    func() kernel.Capabilities
+	holders sync.Map // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
 }
 
 // NewMachine returns the machine of the sources.
 func NewMachine(s Sources) *Machine {
-	out := &Machine{Sources: s}
-	if out.Sched == nil {
-		out.Sched = kernel.System()
+	s.Sched = cmp.Or(s.Sched, kernel.Scheduler(kernel.System()))
+	s.Files = cmp.Or(s.Files, kernel.Settings(kernel.SystemFiles()))
+	s.Proc = cmp.Or(s.Proc, Processes(procfs.New("/")))
+	if s.EUID == nil {
+		s.EUID = kernel.EUID
 	}
-	if out.Files == nil {
-		out.Files = kernel.SystemFiles()
+	if s.Rights == nil {
+		s.Rights = kernel.UsableCapabilities
 	}
-	if out.Proc == nil {
-		out.Proc = procfs.New("/")
+	if s.Limits == nil {
+		s.Limits = kernel.ReadLimits
 	}
-	if out.EUID == nil {
-		out.EUID = kernel.EUID
-	}
-	if out.Rights == nil {
-		out.Rights = kernel.UsableCapabilities
-	}
-	if out.Limits == nil {
-		out.Limits = kernel.ReadLimits
-	}
-	out.cookies.holders = map[Cookie]kernel.TID{}
-	return out
+	// Without an answer there are none, so that sentences name what would be needed.
+	return &Machine{Sources: s, caps: sync.OnceValue(func() kernel.Capabilities {
+		caps, _ := s.Rights()
+		return caps
+	})}
 }
 
-// Has reports whether the caller has a capability; not if that is not known, so
-// that words say what would be needed.
-func (m *Machine) Has(c kernel.Capability) bool {
-	m.once.Do(func() { m.caps, _ = m.Rights() })
-	return m.caps.Has(c)
-}
+// Has reports whether the caller is known to have a capability.
+func (m *Machine) Has(c kernel.Capability) bool { return m.caps().Has(c) }
 
 // Look reads one thread of a process.
 func (m *Machine) Look(pid, tid kernel.TID) (Task, error) {
@@ -119,19 +109,19 @@ func ReadSet(path string) (cpuset.Set, error) {
 // View is the machine during one plan: what keeps tasks from CPUs is asked once.
 type View struct {
 	*Machine
-	// Blind: nothing may be asked, because who asks must not wait for a task that
+	// Blind: no cgroup may be read, because the caller must not wait for a task that
 	// gets no CPU, and /proc/PID/cgroup takes the lock that all cgroups share.
 	Blind bool
-	// Warn tells the user something before the change is made. OneWay: it is that
-	// there is no way back.
+	// Warn is called with what the user is to read before the change is made.
 	Warn func(kind Warning, format string, args ...any)
 	// Find returns the planned change of the key, nil if there is none.
 	Find func(Key) *Change
+	// OnlineCPUs is Machine.Online, asked once.
+	OnlineCPUs func() (cpuset.Set, error)
 
-	online   func() (cpuset.Set, error)
 	limits   map[kernel.TID]limit  // by process
-	fresh    Cookie                // made for this plan, 0 = none yet
-	sessions map[string]kernel.TID // autogroups of the plan, and who stands for each
+	fresh    uint64                // the cookie made for this plan, 0 = none yet
+	sessions map[string]kernel.TID // autogroups of the plan, and the process that stands for each
 }
 
 // Warning is what a warning is about.
@@ -143,16 +133,13 @@ const (
 	OneWay         // there is no way back without more rights
 )
 
-// NewView returns a View that warns nobody and finds nothing.
+// NewView returns a View that discards warnings and finds nothing.
 func (m *Machine) NewView() *View {
 	return &View{
-		Machine: m, online: sync.OnceValues(m.Online), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
+		Machine: m, OnlineCPUs: sync.OnceValues(m.Online), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
 		Warn: func(Warning, string, ...any) {}, Find: func(Key) *Change { return nil },
 	}
 }
-
-// OnlineCPUs is Machine.Online, asked once.
-func (v *View) OnlineCPUs() (cpuset.Set, error) { return v.online() }
 
 // limit is the CPUs that a process's cpuset allows, and the cgroup that says so.
 type limit struct {
@@ -218,21 +205,4 @@ func (m *Machine) Cgroup(pid kernel.TID, controller string) (CgroupDir, error) {
 		return CgroupDir{}, err
 	}
 	return CgroupDir{mount, path}, nil
-}
-
-// rtRuntime returns the real-time budget of the process's cpu cgroup in µs per
-// period, and the file that holds it. It exists in version 1 of a kernel with
-// CONFIG_RT_GROUP_SCHED (sched-rt-group.rst).
-func (m *Machine) rtRuntime(pid kernel.TID) (us int64, file string, err error) {
-	g, err := m.Cgroup(pid, "cpu")
-	if err != nil {
-		return 0, "", err
-	}
-	file = g.File(g.Path, "cpu.rt_runtime_us")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return 0, "", err
-	}
-	us, err = strconv.ParseInt(string(bytes.TrimSpace(data)), 10, 64)
-	return us, file, err
 }

@@ -1,13 +1,13 @@
 package attr
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 )
 
 // Memory is the pages of a process by NUMA node, a MemoryValue.
@@ -26,23 +26,20 @@ type MemoryValue struct {
 const nearWord = "cpus"
 
 var memory = spec{
-	process: true, parse: parseMemory, read: readMemory, write: writeMemory, prepare: prepareMemory,
+	needs: kernel.CapSysPtrace, process: true,
+	parse: parseMemory, read: readMemory, write: writeMemory, prepare: prepareMemory,
 	alike:    func(a, b Value) bool { return memoryAlike(a.(MemoryValue), b.(MemoryValue)) },
 	adjusted: partlyMoved, caution: cautionMemory,
-	words: func(v Value) string { return "memory on " + nodeText(v.(MemoryValue).nodes()) },
-	absent: func(_ *Machine, _ Change, err error) string {
-		if errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOENT) && !errors.Is(err, ErrGone) {
-			return "this kernel is built without NUMA (CONFIG_NUMA): there is one memory for all CPUs"
+	words:  func(v Value) string { return "memory on " + nodeText(v.(MemoryValue).nodes()) },
+	absent: lacking("NUMA nodes (CONFIG_NUMA): there is one memory for all CPUs", syscall.ENOSYS, syscall.ENOENT),
+	explain: func(_ *Machine, c Change, errno syscall.Errno) string {
+		if errno == syscall.EINVAL {
+			return "its cpuset allows no memory on " + nodeText(c.After.(MemoryValue).nodes()) + ": widen the group's cpuset.mems"
 		}
 		return ""
 	},
-	explain: func(m *Machine, c Change, err error) string {
-		if errors.Is(err, syscall.EINVAL) {
-			return "its cpuset allows no memory on " + nodeText(c.After.(MemoryValue).nodes()) + ": widen the group's cpuset.mems"
-		}
-		return explainPtrace(m, c, err)
-	},
-	setBy: []string{"numad", "NUMAPolicy", "NUMAMask", "AllowedMemoryNodes"},
+	denied: func(c Change) (string, string, uint64) { return fmt.Sprintf("the memory of %d", c.PID), "", 0 },
+	setBy:  []string{"numad", "NUMAPolicy", "NUMAMask", "AllowedMemoryNodes"},
 }
 
 // SetMemoryNear asks for the pages to be on the nodes of CPUs, none = those that the
@@ -87,8 +84,8 @@ func parseMemory(text string) (Value, error) {
 	return MemoryValue{Nodes: nodes}, nil
 }
 
-// memoryAlike tells whether pages are where they are meant to be. A process that
-// runs gets and gives back pages all the time, so shares of the whole count.
+// memoryAlike reports whether pages are where they are meant to be. A process that
+// runs gets and frees pages all the time, so shares of the whole count.
 func memoryAlike(a, b MemoryValue) bool {
 	const apart = 0.05
 	switch {
@@ -123,11 +120,9 @@ func writeMemory(w Write) error {
 	if want.Pages != nil && to.Len() > 1 {
 		return divide(w, all, now, want.Pages)
 	}
-	from := now.Nodes().AndNot(to)
-	if from.Empty() {
-		return nil
+	if from := now.Nodes().AndNot(to); !from.Empty() {
+		_, err = w.Task.MigratePages(from, to) // what was left is seen by reading back
 	}
-	_, err = w.Task.MigratePages(from, to) // what was left is seen by reading back
 	return err
 }
 
@@ -141,10 +136,11 @@ func prepareMemory(v *View, k Task, c *Change) {
 	if !want.Near {
 		return
 	}
-	cpus, err := want.CPUs, error(nil)
+	cpus := want.CPUs
 	if cpus.Empty() {
+		var err error
 		if cpus, err = v.Sched.Affinity(k.PID); err != nil {
-			c.Refuse("%v", err)
+			v.RefuseFor(c, err)
 			return
 		}
 	}
@@ -183,7 +179,7 @@ func partlyMoved(_ *Machine, c *Change, now Value) bool {
 	to := c.After.(MemoryValue).nodes()
 	left := is.outside(to)
 	if left == 0 { // on the right nodes, if in other shares: what an undo can do
-		c.Reason = "as near to what it was as can be told: pages are not known one by one"
+		c.Reason = "each node has about as many pages as before; which ones those were is not known"
 		return true
 	}
 	if left >= was.outside(to) {

@@ -17,17 +17,16 @@ type NiceValue int
 func (n NiceValue) String() string { return strconv.Itoa(int(n)) }
 
 var nice = spec{
-	title: "nice value",
-	parse: func(text string) (Value, error) {
-		n, err := ParseNice(text)
-		return n, err
-	},
+	title: "nice value", parse: parseNice,
 	read: func(m *Machine, o Object) (Value, error) {
 		n, err := m.Sched.Nice(o.TID)
 		return NiceValue(n), err
 	},
 	write:   func(w Write) error { return w.Task.SetNice(int(w.Change.After.(NiceValue))) },
-	explain: explainNice, caution: cautionNice,
+	caution: cautionNice,
+	denied: func(c Change) (what, limit string, least uint64) {
+		return fmt.Sprintf("lowering nice from %s to %s", Text(c.Before), Text(c.After)), limitNice, niceLimit(c.After)
+	},
 	setBy: []string{"tuned", "ananicy", "Nice"},
 	command: &Command{
 		Flag: "nice", Usage: "nice `VALUE`, -20 (first) to 19 (last)",
@@ -41,14 +40,11 @@ only; --autogroup sets the value of the targets' whole sessions instead.`,
 // SetNice asks for a nice value.
 func SetNice(n int) Setting { return Setting{Nice, NiceValue(n)} }
 
-// ParseNice reads a nice value: "-5", "10", "+3". Errors are UsageErrors.
-func ParseNice(text string) (NiceValue, error) {
+// parseNice reads "-5", "10", "+3".
+func parseNice(text string) (Value, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil {
-		return 0, Usagef("nice %q is not a number from -20 (first) to 19 (last)", text)
-	}
-	if n < -20 || n > 19 {
-		return 0, Usagef("nice %d is out of range: -20 (first) to 19 (last)", n)
+	if err != nil || n < -20 || n > 19 {
+		return nil, Usagef("nice %q is not a number from -20 (first) to 19 (last)", text)
 	}
 	return NiceValue(n), nil
 }
@@ -58,15 +54,6 @@ func ParseNice(text string) (NiceValue, error) {
 func niceLimit(v Value) uint64 {
 	n, _ := v.(NiceValue)
 	return uint64(20 - n)
-}
-
-func explainNice(m *Machine, c Change, err error) string {
-	if !m.lacksRights(c, err) {
-		return ""
-	}
-	limits, err := m.Limits(c.TID)
-	return fmt.Sprintf("lowering nice from %s to %s needs CAP_SYS_NICE%s: %s", Text(c.Before), Text(c.After),
-		orLimit(err, "RLIMIT_NICE", niceLimit(c.After), limits.Nice, "nice"), m.remedy())
 }
 
 func cautionNice(v *View, c Change) {
@@ -80,11 +67,11 @@ func cautionNice(v *View, c Change) {
 	}
 }
 
-// oneWay reports whether the way back needs a right that is not there.
-func (m *Machine) oneWay(c Change, needed uint64) bool {
+// oneWay reports whether the way back needs CAP_SYS_NICE or a RLIMIT_NICE that are missing.
+func (m *Machine) oneWay(c Change, limit uint64) bool {
 	if m.Has(kernel.CapSysNice) {
 		return false
 	}
 	limits, err := m.Limits(c.TID)
-	return err != nil || limits.Nice < needed
+	return err != nil || limits.Nice < limit
 }

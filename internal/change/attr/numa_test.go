@@ -58,12 +58,13 @@ func TestMemoryRefusals(t *testing.T) {
 	m := onNodes(t)
 	m.Spawn(10, 11)
 	m.Spawn(20, 20)
+	m.Write("proc/20/comm", "job\n")
 	m.Spawn(30, 30)
 	m.Write("proc/30/numa_maps", "400000 bind:0 N0=8\n")
 	tuner := m.Tuner(change.Options{})
 	p := changetest.Plan(t, tuner, changetest.Follows(cpuset.Of(2), 20, 30))
 	assert.Equal(t, attr.Refused, p.Changes[1].Status)
-	assert.Equal(t, "this kernel is built without NUMA (CONFIG_NUMA): there is one memory for all CPUs", p.Changes[1].Reason)
+	assert.Equal(t, "this kernel has no NUMA nodes (CONFIG_NUMA): there is one memory for all CPUs", p.Changes[1].Reason)
 	assert.Contains(t, change.Texts(p.Warnings), "30 has a memory policy of its own (bind 0): what it allocates later goes there, only its pages of now move")
 
 	_, err := tuner.Plan(t.Context(), []change.Request{{

@@ -1,6 +1,7 @@
 package attr
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,12 +12,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 )
-
-// Overwriter is somebody who sets what a plan sets, and may set it again.
-type Overwriter struct {
-	Who string // "irqbalance", "systemd unit nginx.service"
-	Why string // one sentence for the user
-}
 
 // daemon is a program that tunes the machine while it runs.
 type daemon struct {
@@ -46,49 +41,35 @@ var daemons = []daemon{
 	},
 }
 
-// setsOne reports whether who, a daemon or a directive, sets one of the attributes.
-func setsOne(who string, attributes []Attribute) bool {
-	return slices.ContainsFunc(attributes, func(a Attribute) bool { return slices.Contains(a.spec().setBy, who) })
+// setsOne reports whether a daemon or a directive sets one of the attributes.
+func setsOne(name string, attributes []Attribute) bool {
+	return slices.ContainsFunc(attributes, func(a Attribute) bool { return slices.Contains(a.spec().setBy, name) })
 }
 
-// Overwriters finds out who may set again what the changes set: daemons that run,
-// and the owners of the processes' cgroups. It reads no more than the changes
-// give reason to.
-func (m *Machine) Overwriters(changes []Change) []Overwriter {
-	var touched []Attribute
-	byProcess := map[kernel.TID][]Attribute{}
-	var pids []kernel.TID
+// Overwriters finds out what may set again what the changes set, one sentence each:
+// daemons that run, and the owners of the processes' cgroups. It reads no more than the
+// changes give reason to.
+func (m *Machine) Overwriters(changes []Change) []string {
+	touched := map[kernel.TID][]Attribute{} // by process, 0 = of any object
 	for _, c := range changes {
-		if c.Status != Planned {
-			continue
-		}
-		if !slices.Contains(touched, c.Attribute) {
-			touched = append(touched, c.Attribute)
-		}
-		if c.IsFile() || slices.Contains(byProcess[c.PID], c.Attribute) {
-			continue
-		}
-		if byProcess[c.PID] == nil {
-			pids = append(pids, c.PID)
-		}
-		byProcess[c.PID] = append(byProcess[c.PID], c.Attribute)
-	}
-	out := m.daemons(touched)
-	known := map[string]bool{}
-	for _, pid := range pids {
-		for _, o := range m.groupOwners(pid, byProcess[pid]) {
-			if !known[o.Why] {
-				known[o.Why] = true
-				out = append(out, o)
+		for _, pid := range []kernel.TID{0, c.PID} {
+			if c.Status == Planned && !slices.Contains(touched[pid], c.Attribute) {
+				touched[pid] = append(touched[pid], c.Attribute)
 			}
+		}
+	}
+	out := m.daemons(touched[0])
+	for _, pid := range slices.Sorted(maps.Keys(touched)) {
+		if pid != 0 {
+			out = append(out, m.groupOwners(pid, touched[pid])...)
 		}
 	}
 	return out
 }
 
 // daemons returns those that run and set one of the attributes.
-func (m *Machine) daemons(attributes []Attribute) []Overwriter {
-	var out []Overwriter
+func (m *Machine) daemons(attributes []Attribute) []string {
+	var out []string
 	var running func(string) bool
 	for _, d := range daemons {
 		if !setsOne(d.names[0], attributes) {
@@ -98,7 +79,7 @@ func (m *Machine) daemons(attributes []Attribute) []Overwriter {
 			running = m.running()
 		}
 		if slices.ContainsFunc(d.names, running) || slices.ContainsFunc(d.marks, m.markOfRunning) {
-			out = append(out, Overwriter{d.names[0], d.why})
+			out = append(out, d.why)
 		}
 	}
 	return out
@@ -113,11 +94,12 @@ func (m *Machine) markOfRunning(file string) bool {
 		return err == nil && len(sockets) > 0
 	}
 	data, err := os.ReadFile(name)
-	if err != nil {
+	pid, notPID := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || notPID != nil {
 		return false
 	}
-	_, err = m.Proc.File(strings.TrimSpace(string(data)), "comm")
-	return err == nil && strings.Trim(strings.TrimSpace(string(data)), "0123456789") == ""
+	_, err = m.Proc.File(strconv.Itoa(pid), "comm")
+	return err == nil
 }
 
 // manyProcesses is how many names, at about 4 µs each, are read without another
@@ -125,26 +107,19 @@ func (m *Machine) markOfRunning(file string) bool {
 const manyProcesses = 1000
 
 // installed reports whether the program of a daemon is where packages put it.
-func (m *Machine) installed() bool {
-	for _, d := range daemons {
-		for _, name := range d.names {
-			for _, dir := range []string{"usr/sbin", "usr/bin", "usr/local/sbin", "usr/local/bin"} {
-				if _, err := os.Stat(filepath.Join(m.Proc.Root(), dir, name)); err == nil {
-					return true
-				}
-			}
-		}
-	}
-	return false
+func (m *Machine) installed(d daemon) bool {
+	return slices.ContainsFunc(d.names, func(name string) bool {
+		found, _ := filepath.Glob(filepath.Join(m.Proc.Root(), "usr/*bin", name))
+		local, _ := filepath.Glob(filepath.Join(m.Proc.Root(), "usr/local/*bin", name))
+		return len(found)+len(local) > 0
+	})
 }
 
-// running returns what tells whether a program of a name runs. Under systemd a
-// service's cgroup says so at the cost of a look; else the names of all processes
-// are read, once.
+// running returns a check whether a program of a name runs. Under systemd a service's
+// cgroup shows it at the cost of a look; else the names of all processes are read, once.
 func (m *Machine) running() func(name string) bool {
-	root := m.Proc.Root()
 	for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/systemd", "sys/fs/cgroup/unified"} {
-		slice := filepath.Join(root, mount, "system.slice")
+		slice := filepath.Join(m.Proc.Root(), mount, "system.slice")
 		if _, err := os.Stat(slice); err != nil {
 			continue
 		}
@@ -155,8 +130,8 @@ func (m *Machine) running() func(name string) bool {
 	}
 	names := map[string]bool{}
 	pids, err := m.Proc.Processes()
-	if err != nil || len(pids) > manyProcesses && !m.installed() {
-		return func(string) bool { return false }
+	if err != nil || len(pids) > manyProcesses && !slices.ContainsFunc(daemons, m.installed) {
+		pids = nil
 	}
 	for _, pid := range pids {
 		if comm, err := m.Proc.File(strconv.Itoa(int(pid)), "comm"); err == nil {
@@ -170,27 +145,24 @@ func (m *Machine) running() func(name string) bool {
 // CRI-O's below kubepods, Podman's and LXC's.
 var container = pattern.Lazy(`(?:^|/)(?:docker[-/]|cri-containerd[-:]|crio-|libpod-|lxc(?:\.payload)?[./])([^/]+?)(?:\.scope)?(?:/|$)`)
 
-// groupOwners returns who owns the process's cgroup and sets one of the attributes.
-func (m *Machine) groupOwners(pid kernel.TID, attributes []Attribute) []Overwriter {
+// groupOwners returns the owners of the process's cgroup that set one of the attributes.
+func (m *Machine) groupOwners(pid kernel.TID, attributes []Attribute) []string {
 	groups, err := m.Proc.Cgroup(pid)
 	if err != nil {
 		return nil
 	}
+	var out []string
 	group := groups.Main()
-	if group == "" || group == "/" {
-		return nil
+	if owner := cpusetOwner(group); owner != "" && slices.Contains(attributes, Affinity) {
+		out = append(out, owner+" owns the cpuset of cgroup "+group+
+			": when it changes the group's CPUs, the kernel works the affinity out anew; set them there to keep them")
 	}
-	var out []Overwriter
-	if slices.Contains(attributes, Affinity) {
-		if who := cpusetOwner(group); who != "" {
-			out = append(out, Overwriter{who, who + " owns the cpuset of cgroup " + group +
-				": when it changes the group's CPUs, the kernel works the affinity out anew; set them there to keep them"})
-		}
-	}
-	if unit := unitOf(group); unit != "" {
-		if set := m.unitSets(unit, attributes); len(set) > 0 {
-			out = append(out, Overwriter{"systemd unit " + unit, "systemd unit " + unit + " sets " + strings.Join(set, ", ") +
-				" whenever it starts its processes; change it there to keep it: systemctl edit " + unit})
+	parts := strings.Split(group, "/")
+	slices.Reverse(parts) // units below a user's manager are that manager's
+	if i := slices.IndexFunc(parts, func(part string) bool { return strings.HasSuffix(part, ".service") }); i >= 0 {
+		if set := m.unitSets(parts[i], attributes); len(set) > 0 {
+			out = append(out, "systemd unit "+parts[i]+" sets "+strings.Join(set, ", ")+
+				" whenever it starts its processes; change it there to keep it: systemctl edit "+parts[i])
 		}
 	}
 	return out
@@ -203,8 +175,10 @@ func cpusetOwner(group string) string {
 		short = found[1][:min(12, len(found[1]))]
 	}
 	switch {
+	case strings.Contains(group, "kubepods") && short != "":
+		return "Kubernetes (kubelet) (container " + short + ")"
 	case strings.Contains(group, "kubepods"):
-		return strings.TrimSpace("Kubernetes (kubelet) " + parens(short))
+		return "Kubernetes (kubelet)"
 	case strings.Contains(group, "libpod"):
 		return "Podman container " + short
 	case strings.Contains(group, "lxc"):
@@ -213,24 +187,6 @@ func cpusetOwner(group string) string {
 		return "Docker container " + short
 	case strings.HasPrefix(group, "/machine.slice/"):
 		return "the machine manager of " + path.Base(group)
-	}
-	return ""
-}
-
-func parens(s string) string {
-	if s == "" {
-		return ""
-	}
-	return "(container " + s + ")"
-}
-
-// unitOf is the systemd service or scope of a cgroup's path, "" if there is none;
-// those below a user's manager are that manager's.
-func unitOf(group string) string {
-	for _, part := range slices.Backward(strings.Split(group, "/")) {
-		if strings.HasSuffix(part, ".service") {
-			return part
-		}
 	}
 	return ""
 }

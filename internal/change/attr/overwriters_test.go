@@ -1,6 +1,7 @@
 package attr_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,13 +14,16 @@ import (
 	"piton/internal/kernel"
 )
 
+// whos are the subjects of the sentences.
 func whos(m *changetest.Machine, changes ...attr.Change) string {
 	var names []string
-	for _, o := range attr.NewMachine(m.Sources()).Overwriters(changes) {
-		names = append(names, o.Who)
+	for _, why := range attr.NewMachine(m.Sources()).Overwriters(changes) {
+		names = append(names, predicate.ReplaceAllString(why, ""))
 	}
 	return strings.Join(names, ", ")
 }
+
+var predicate = regexp.MustCompile(` (is running|owns the cpuset|sets) .*`)
 
 func TestDaemonsThatOverwrite(t *testing.T) {
 	task := func(a attr.Attribute) attr.Change {

@@ -40,13 +40,7 @@ func (p Pages) String() string {
 	return strings.Join(words, " ")
 }
 
-func (p Pages) total() uint64 {
-	var sum uint64
-	for _, n := range p {
-		sum += n
-	}
-	return sum
-}
+func (p Pages) total() uint64 { return p.outside(cpuset.Set{}) }
 
 // Nodes returns the nodes that have any.
 func (p Pages) Nodes() cpuset.Set {
@@ -83,11 +77,7 @@ func countPages(all []procfs.NumaMap) Pages {
 }
 
 func (m *Machine) numaMaps(pid kernel.TID) ([]procfs.NumaMap, error) {
-	data, err := m.Proc.File(strconv.Itoa(int(pid)), "numa_maps")
-	if err != nil {
-		return nil, err
-	}
-	return procfs.ParseNumaMaps(data)
+	return procfs.New(m.Proc.Root()).NumaMaps(pid)
 }
 
 const (
@@ -103,10 +93,9 @@ func divide(w Write, all []procfs.NumaMap, now, want Pages) error {
 		return err
 	}
 	d := division{task: w.Task, missing: map[int32]int64{}}
-	total := now.total()
 	for node := range now.Nodes().Or(want.Nodes()).All() {
 		n := int(node)
-		d.missing[int32(n)] = int64(want[n]*total/max(1, want.total())) - int64(now[n])
+		d.missing[int32(n)] = int64(want[n]*now.total()/max(1, want.total())) - int64(now[n])
 	}
 	for _, m := range all {
 		if err := d.mapping(m, ends[m.Start]); err != nil {
@@ -118,23 +107,15 @@ func divide(w Write, all []procfs.NumaMap, now, want Pages) error {
 
 // mappingEnds returns the end of each mapping by its start, from /proc/PID/maps.
 func (m *Machine) mappingEnds(pid kernel.TID) (map[uint64]uint64, error) {
-	data, err := m.Proc.File(strconv.Itoa(int(pid)), "maps")
-	if err != nil {
-		return nil, err
-	}
+	data, err := procfs.New(m.Proc.Root()).Maps(pid)
 	out := map[uint64]uint64{}
 	for line := range bytes.Lines(data) {
-		span, _, _ := bytes.Cut(line, []byte(" "))
-		low, high, _ := bytes.Cut(span, []byte("-"))
-		start, err := strconv.ParseUint(string(low), 16, 64)
-		if err != nil {
-			continue
-		}
-		if end, err := strconv.ParseUint(string(high), 16, 64); err == nil {
+		var start, end uint64
+		if n, _ := fmt.Sscanf(string(line), "%x-%x ", &start, &end); n == 2 {
 			out[start] = end
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // division is one divide on its way.
@@ -146,12 +127,7 @@ type division struct {
 
 // gives reports whether the mapping has pages on a node that has too many.
 func (d *division) gives(m procfs.NumaMap) bool {
-	for _, p := range m.Pages {
-		if d.missing[int32(p.Node)] < 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Pages, func(p procfs.NodePages) bool { return d.missing[int32(p.Node)] < 0 })
 }
 
 func (d *division) mapping(m procfs.NumaMap, end uint64) error {

@@ -37,10 +37,7 @@ const PolicyGrammar = "other, batch, idle, ext, fifo:PRIO or rr:PRIO with PRIO 1
 	"deadline:RUNTIME/DEADLINE/PERIOD such as deadline:5ms/10ms/10ms, or a bare PRIO, which keeps fifo or rr"
 
 var policy = spec{
-	parse: func(text string) (Value, error) {
-		p, err := ParsePolicy(text)
-		return p, err
-	},
+	parse: parsePolicy,
 	read: func(m *Machine, o Object) (Value, error) {
 		a, err := m.Sched.Attr(o.TID)
 		return policyOf(a), err
@@ -52,7 +49,13 @@ var policy = spec{
 		}
 		return w.Task.SetPolicy(p.Policy, p.RTPrio, p.ResetOnFork)
 	},
-	prepare: preparePolicy, absent: absentPolicy, explain: explainPolicy, caution: cautionPolicy,
+	prepare: preparePolicy, explain: explainPolicy, denied: deniedPolicy, caution: cautionPolicy,
+	absent: func(m *Machine, c Change, errno syscall.Errno) string {
+		if PolicyOf(c.After).Policy != kernel.Ext {
+			return ""
+		}
+		return lacking("sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)", syscall.EINVAL)(m, c, errno)
+	},
 	setBy: []string{"tuned", "ananicy", "CPUSchedulingPolicy", "CPUSchedulingPriority", "CPUSchedulingResetOnFork"},
 	command: &Command{
 		Flag: "policy", Usage: "`POLICY`[:PRIO]: other, batch, idle, ext, fifo, rr, deadline:RUNTIME/DEADLINE/PERIOD",
@@ -76,7 +79,7 @@ func PolicyOf(v Value) PolicyValue {
 
 func policyOf(a kernel.SchedAttr) PolicyValue {
 	p := PolicyValue{Policy: a.Policy, RTPrio: a.RTPrio, ResetOnFork: a.ResetOnFork}
-	if a.Policy == kernel.Deadline {
+	if a.Policy == kernel.Deadline { // of others the runtime is the slice
 		p.Runtime, p.Deadline, p.Period = time.Duration(a.RuntimeNs), time.Duration(a.DeadlineNs), time.Duration(a.PeriodNs)
 		p.Reclaim = a.Reclaim
 	}
@@ -86,8 +89,7 @@ func policyOf(a kernel.SchedAttr) PolicyValue {
 func (p PolicyValue) attr() kernel.SchedAttr {
 	return kernel.SchedAttr{
 		Policy: p.Policy, RTPrio: p.RTPrio, ResetOnFork: p.ResetOnFork,
-		RuntimeNs: uint64(p.Runtime), DeadlineNs: uint64(p.Deadline), PeriodNs: uint64(p.Period),
-		Reclaim: p.Reclaim,
+		RuntimeNs: uint64(p.Runtime), DeadlineNs: uint64(p.Deadline), PeriodNs: uint64(p.Period), Reclaim: p.Reclaim,
 	}
 }
 
@@ -130,101 +132,77 @@ var policies = map[string]kernel.Policy{
 	"FIFO": kernel.FIFO, "RR": kernel.RR, "DEADLINE": kernel.Deadline, "EXT": kernel.Ext,
 }
 
-// ParsePolicy reads a policy as people type it: "fifo:10", "rr", "other",
-// "SCHED_BATCH", "fifo:10,reset-on-fork", "deadline:5ms/10ms/10ms,reclaim", and "10",
-// which keeps FIFO or RR. A bare fifo or rr means priority 1. Errors are
-// UsageErrors.
-func ParsePolicy(text string) (PolicyValue, error) {
-	spec, words, more := strings.Cut(strings.TrimSpace(text), ",")
-	name, param, hasParam := strings.Cut(spec, ":")
-	var p PolicyValue
-	if n, err := strconv.Atoi(spec); err == nil {
-		p = PolicyValue{Keep: true, RTPrio: n}
-	} else {
-		policy, ok := policies[strings.TrimPrefix(strings.ToUpper(name), "SCHED_")]
-		if !ok {
-			return p, Usagef("policy %q: no such policy; there are %s", text, PolicyGrammar)
-		}
-		p.Policy = policy
+// parsePolicy reads "fifo:10", "rr", "other", "SCHED_BATCH", "fifo:10,reset-on-fork",
+// "deadline:5ms/10ms/10ms,reclaim", and "10", which keeps FIFO or RR. A bare fifo or rr
+// means priority 1, the lowest, as in tuna and chrt's habit.
+func parsePolicy(text string) (Value, error) {
+	refuse := func(format string, args ...any) (Value, error) {
+		return nil, Usagef("policy %q: %s", text, fmt.Sprintf(format, args...))
 	}
-	if more {
-		if err := p.parseSuffix(text, words); err != nil {
-			return PolicyValue{}, err
+	words := strings.Split(strings.TrimSpace(text), ",")
+	name, param, hasParam := strings.Cut(words[0], ":")
+	policy, ok := policies[strings.TrimPrefix(strings.ToUpper(name), "SCHED_")]
+	p := PolicyValue{Policy: policy}
+	ranked := policy == kernel.FIFO || policy == kernel.RR
+	prio := "1"
+	switch _, noNumber := strconv.Atoi(words[0]); {
+	case noNumber == nil:
+		p.Keep, ranked, prio = true, true, words[0]
+	case !ok:
+		return refuse("no such policy; there are %s", PolicyGrammar)
+	case policy == kernel.Deadline:
+		if err := p.parseTimes(param); err != nil {
+			return refuse("%v", err)
 		}
-	}
-	switch {
-	case p.Keep:
-	case p.Policy == kernel.Deadline:
-		if err := p.parseDeadline(text, param); err != nil {
-			return PolicyValue{}, err
-		}
-	case p.Policy == kernel.FIFO || p.Policy == kernel.RR:
-		p.RTPrio = 1 // a bare policy means the lowest, as in tuna and chrt's habit
-		if hasParam {
-			n, err := strconv.Atoi(param)
-			if err != nil {
-				return p, Usagef("policy %q: the real-time priority must be 1 (lowest) to 99 (highest)", text)
-			}
-			p.RTPrio = n
-		}
+	case hasParam && !ranked:
+		return refuse("only fifo and rr take a priority")
 	case hasParam:
-		return p, Usagef("policy %q: only fifo and rr take a priority", text)
+		prio = param
 	}
-	return p, p.Validate()
-}
-
-// parseSuffix reads the words after a policy, which are separated by commas.
-func (p *PolicyValue) parseSuffix(text, words string) error {
-	for word := range strings.SplitSeq(words, ",") {
+	if ranked {
+		var err error
+		if p.RTPrio, err = strconv.Atoi(prio); err != nil || p.RTPrio < 1 || p.RTPrio > 99 {
+			return refuse("the real-time priority must be 1 (lowest) to 99 (highest)")
+		}
+	}
+	for _, word := range words[1:] {
 		switch {
 		case strings.EqualFold(word, resetWord):
 			p.ResetOnFork = true
-		case strings.EqualFold(word, reclaimWord) && p.Policy == kernel.Deadline:
-			p.Reclaim = true
-		case strings.EqualFold(word, reclaimWord):
-			return Usagef("policy %q: only deadline takes %s", text, reclaimWord)
+		case !strings.EqualFold(word, reclaimWord):
+			return refuse("%q is not %q", word, resetWord)
+		case policy != kernel.Deadline:
+			return refuse("only deadline takes %s", reclaimWord)
 		default:
-			return Usagef("policy %q: %q is not %q", text, word, resetWord)
+			p.Reclaim = true
 		}
 	}
-	return nil
-}
-
-func (p *PolicyValue) parseDeadline(text, param string) error {
-	parts := strings.Split(param, "/")
-	if len(parts) != 3 {
-		return Usagef("policy %q: deadline takes runtime/deadline/period, such as 5ms/10ms/10ms", text)
-	}
-	for i, field := range []*time.Duration{&p.Runtime, &p.Deadline, &p.Period} {
-		d, err := time.ParseDuration(parts[i])
-		if err != nil || d < 0 {
-			return Usagef("policy %q: %q is not a time such as 5ms", text, parts[i])
-		}
-		*field = d
-	}
-	return nil
+	return p, nil
 }
 
 // shortestRuntime is what the kernel counts DEADLINE time in (DL_SCALE in
 // kernel/sched/sched.h).
 const shortestRuntime = 1024 * time.Nanosecond
 
-// Validate returns a UsageError for a policy that no kernel takes.
-func (p PolicyValue) Validate() error {
-	switch {
-	case p.Keep, p.Policy == kernel.FIFO, p.Policy == kernel.RR:
-		if p.RTPrio < 1 || p.RTPrio > 99 {
-			return Usagef("real-time priority %d: it must be 1 (lowest) to 99 (highest)", p.RTPrio)
+// parseTimes reads the times of DEADLINE, "5ms/10ms/10ms", and refuses what no kernel takes.
+func (p *PolicyValue) parseTimes(text string) error {
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 {
+		return errors.New("deadline takes runtime/deadline/period, such as 5ms/10ms/10ms")
+	}
+	for i, field := range []*time.Duration{&p.Runtime, &p.Deadline, &p.Period} {
+		var err error
+		if *field, err = time.ParseDuration(parts[i]); err != nil {
+			return fmt.Errorf("%q is not a time such as 5ms", parts[i])
 		}
-	case p.RTPrio != 0:
-		return Usagef("real-time priority %d with policy %s: only fifo and rr have one", p.RTPrio, p.Policy)
-	case p.Policy != kernel.Deadline:
+	}
+	switch {
 	case p.Runtime < shortestRuntime:
-		return Usagef("policy deadline: the runtime %v is below %v, the shortest", p.Runtime, shortestRuntime)
+		return fmt.Errorf("the runtime %v is below %v, the shortest", p.Runtime, shortestRuntime)
 	case p.Runtime > p.Deadline:
-		return Usagef("policy deadline: the runtime %v does not fit before the deadline %v", p.Runtime, p.Deadline)
+		return fmt.Errorf("the runtime %v does not fit before the deadline %v", p.Runtime, p.Deadline)
 	case p.Deadline > p.Period:
-		return Usagef("policy deadline: the deadline %v is after the end of the period %v", p.Deadline, p.Period)
+		return fmt.Errorf("the deadline %v is after the end of the period %v", p.Deadline, p.Period)
 	}
 	return nil
 }
@@ -244,19 +222,13 @@ func preparePolicy(_ *View, _ Task, c *Change) {
 	c.After = was
 }
 
-func absentPolicy(_ *Machine, c Change, err error) string {
-	if PolicyOf(c.After).Policy == kernel.Ext && errors.Is(err, syscall.EINVAL) {
-		return "this kernel is built without sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)"
-	}
-	return ""
-}
-
-func explainPolicy(m *Machine, c Change, err error) string {
+func explainPolicy(m *Machine, c Change, errno syscall.Errno) string {
 	want := PolicyOf(c.After)
+	held := isPermission(errno) && m.Has(kernel.CapSysNice)
 	switch {
-	case errors.Is(err, syscall.EBUSY):
+	case errno == syscall.EBUSY:
 		return "the CPUs have no DEADLINE bandwidth left for it (sched_rt_runtime_us and other DEADLINE tasks bound it)"
-	case errors.Is(err, syscall.EINVAL):
+	case errno == syscall.EINVAL:
 		low, lowErr := m.Proc.Sysctl("kernel/sched_deadline_period_min_us")
 		high, highErr := m.Proc.Sysctl("kernel/sched_deadline_period_max_us")
 		if want.Policy == kernel.Deadline && lowErr == nil && highErr == nil {
@@ -264,33 +236,28 @@ func explainPolicy(m *Machine, c Change, err error) string {
 				want, low, high)
 		}
 		return fmt.Sprintf("this kernel does not know policy %s or is built without it", want)
-	case m.lacksRights(c, err):
-		return explainPolicyRights(m, c, want)
-	case isPermission(err) && want.Policy == kernel.Deadline && m.Has(kernel.CapSysNice):
+	case held && want.Policy == kernel.Deadline:
 		return explainDeadline(m, c)
-	case isPermission(err) && want.Policy.RealTime() && m.Has(kernel.CapSysNice):
+	case held && want.Policy.RealTime():
 		why, _ := m.WhyNoRealTime(c.PID)
 		return why
 	}
 	return ""
 }
 
-func explainPolicyRights(m *Machine, c Change, want PolicyValue) string {
-	was := PolicyOf(c.Before)
-	limits, err := m.Limits(c.TID)
+func deniedPolicy(c Change) (what, limit string, least uint64) {
+	want, was := PolicyOf(c.After), PolicyOf(c.Before)
 	switch {
 	case was.ResetOnFork && !want.ResetOnFork:
-		return "dropping reset-on-fork needs CAP_SYS_NICE: " + m.remedy()
+		return "dropping reset-on-fork", "", 0
 	case want.Policy == kernel.Deadline: // no limit allows it (sched_setattr(2))
-		return fmt.Sprintf("%s needs CAP_SYS_NICE: %s", want, m.remedy())
+		return want.String(), "", 0
 	case want.Policy.RealTime():
-		return fmt.Sprintf("real-time policy %s needs CAP_SYS_NICE%s: %s", want,
-			orLimit(err, "RLIMIT_RTPRIO", uint64(want.RTPrio), limits.RTPrio, "rtprio"), m.remedy())
+		return "real-time policy " + want.String(), limitRTPrio, uint64(want.RTPrio)
 	case was.Policy == kernel.Idle:
-		return fmt.Sprintf("leaving SCHED_IDLE needs CAP_SYS_NICE%s: %s",
-			orLimit(err, "RLIMIT_NICE", 20, limits.Nice, "nice"), m.remedy())
+		return "leaving SCHED_IDLE", limitNice, niceLimit(NiceValue(0))
 	}
-	return fmt.Sprintf("policy %s needs CAP_SYS_NICE: %s", want, m.remedy())
+	return "policy " + want.String(), "", 0
 }
 
 // explainDeadline is for EPERM although CAP_SYS_NICE is held: a DEADLINE task must
@@ -309,15 +276,22 @@ func explainDeadline(m *Machine, c Change) string {
 	return "DEADLINE needs a task that may run on every CPU of its root domain; widen its affinity first"
 }
 
-// WhyNoRealTime says why the kernel refuses FIFO and RR to a process although
+// WhyNoRealTime says why the kernel refused FIFO and RR to a process although
 // the caller holds CAP_SYS_NICE, and the file that a budget has to be written to
-// if there is one. why is "" if its cgroup is no reason.
+// if there is one: version 1 of a kernel with CONFIG_RT_GROUP_SCHED has it
+// (Documentation/scheduler/sched-rt-group.rst). why is "" if its cgroup is no reason.
 func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, file string) {
-	if us, file, err := m.rtRuntime(pid); err == nil && us == 0 {
+	const budget = "cpu.rt_runtime_us"
+	g, err := m.Cgroup(pid, "cpu")
+	if err != nil {
+		return "", ""
+	}
+	if us, err := g.Number(g.Path, budget); err == nil && us == 0 {
+		file = g.File(g.Path, budget)
 		return fmt.Sprintf("its cpu cgroup has no real-time budget: %s is 0; write some there (its parents must have as much), "+
 			"or move the process to a group that has some", file), file
 	}
-	if g, err := m.Cgroup(pid, "cpu"); err == nil && g.Unified && g.Path != "/" {
+	if g.Unified && g.Path != "/" {
 		return fmt.Sprintf("its cgroup %s may not run real-time tasks: a kernel with CONFIG_RT_GROUP_SCHED allows them in the root cgroup only; "+
 			"move the process there, or boot with rt_group_sched=0", g.Path), ""
 	}
@@ -326,7 +300,7 @@ func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, file string) {
 
 func cautionPolicy(v *View, c Change) {
 	want, was := PolicyOf(c.After), PolicyOf(c.Before)
-	if want.Policy == kernel.Idle && was.Policy != kernel.Idle && v.oneWay(c, 20) {
+	if want.Policy == kernel.Idle && was.Policy != kernel.Idle && v.oneWay(c, niceLimit(NiceValue(0))) {
 		v.Warn(OneWay, "entering SCHED_IDLE is one-way without CAP_SYS_NICE: %d could not leave it again, nor this be undone", c.PID)
 	}
 	if want.ResetOnFork && !was.ResetOnFork && !v.Has(kernel.CapSysNice) {

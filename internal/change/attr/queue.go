@@ -1,7 +1,6 @@
 package attr
 
 import (
-	"errors"
 	"syscall"
 
 	"piton/internal/pattern"
@@ -18,12 +17,11 @@ const (
 const queuePath = `/sys/class/net/[^/\s\x00]+/queues/`
 
 var rpsCPUs = spec{
-	path: pattern.Whole(queuePath + `rx-[0-9]+/rps_cpus`), parse: parseAnyCPUs, cpus: true,
-	title: "RPS CPUs", noun: [2]string{"receive queue", "receive queues"}, adjusted: keptCPUs,
-	explain: func(m *Machine, c Change, err error) string {
+	path: pattern.Whole(queuePath + `rx-[0-9]+/rps_cpus`), parse: parseAnyCPUs, cpus: true, mask: true,
+	title: "RPS CPUs", noun: "receive queue", prepare: prepareMask, adjusted: keptCPUs,
+	explain: func(m *Machine, c Change, errno syscall.Errno) string {
 		// net/core/net-sysfs.c, rps_cpumask_housekeeping
-		online, onlineErr := m.Online()
-		if errors.Is(err, syscall.EINVAL) && onlineErr == nil && CPUs(c.After).SubsetOf(online) {
+		if online, err := m.Online(); errno == syscall.EINVAL && err == nil && CPUs(c.After).SubsetOf(online) {
 			return "the kernel does not process packets on " + CPUs(c.After).InWords() + ": isolated at boot (isolcpus=, nohz_full=)"
 		}
 		return ""
@@ -31,16 +29,16 @@ var rpsCPUs = spec{
 }
 
 var xpsCPUs = spec{
-	path: pattern.Whole(queuePath + `tx-[0-9]+/xps_cpus`), parse: parseAnyCPUs, cpus: true,
-	title: "XPS CPUs", noun: [2]string{"sending queue", "sending queues"}, adjusted: keptCPUs,
+	path: pattern.Whole(queuePath + `tx-[0-9]+/xps_cpus`), parse: parseAnyCPUs, cpus: true, mask: true,
+	title: "XPS CPUs", noun: "sending queue", prepare: prepareMask, adjusted: keptCPUs,
 }
 
 var rpsFlows = spec{
 	path: pattern.Whole(queuePath + `rx-[0-9]+/rps_flow_cnt`), parse: parseCount, adjusted: roundedUp,
-	title: "RFS flows", noun: [2]string{"receive queue", "receive queues"},
+	title: "RFS flows", noun: "receive queue",
 }
 
 var rfsEntries = spec{
 	path: pattern.Whole(`/proc/sys/net/core/rps_sock_flow_entries`), parse: parseCount, adjusted: roundedUp,
-	title: "entries", noun: [2]string{"flow table", "flow tables"},
+	title: "entries", noun: "flow table",
 }

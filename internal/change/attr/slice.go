@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Slice is the EEVDF slice of an OTHER or BATCH thread, a SliceValue: how long it
-// runs before another one's turn, if it wants to. With a shorter one it comes
-// sooner and is interrupted more often (sched(7), Documentation/scheduler/sched-eevdf.rst).
-// The kernel does not tell a slice that was set from its default, so the default's
-// length reads as "default", and that is what an undo writes back.
+// Slice is the EEVDF slice of an OTHER or BATCH thread, a SliceValue: how long it runs
+// before the next task's turn. With a shorter one it comes sooner and is interrupted
+// more often (sched(7), Documentation/scheduler/sched-eevdf.rst).
+// A slice that was set to the length of the default reads as the default does, so that
+// length is "default", and an undo writes that back.
 const Slice Attribute = "slice"
 
 // SliceValue is "3ms", "default" (0), or "none" (below 0): of a policy without
@@ -27,19 +27,14 @@ const (
 )
 
 var slice = spec{
-	parse: func(text string) (Value, error) {
-		s, err := ParseSlice(text)
-		return s, err
-	},
-	read:    readSlice,
-	write:   func(w Write) error { return w.Task.SetSlice(uint64(max(0, w.Change.After.(SliceValue)))) },
-	prepare: prepareSlice,
+	parse: parseSlice, read: readSlice, prepare: prepareSlice,
+	write: func(w Write) error { return w.Task.SetSlice(uint64(max(0, w.Change.After.(SliceValue)))) },
 	command: &Command{
 		Flag: "slice", Usage: "EEVDF slice of ordinary tasks, a `TIME`: 0.1ms to 100ms, 0 for the default",
 		Verb: "slice", Use: "slice TARGET… TIME", What: "a time", Short: "set the slice of ordinary tasks",
 		Long: `Set how long OTHER and BATCH tasks run before another one's turn: 0.1ms to 100ms, 0 or default for the kernel's own.
 A task with a short slice comes sooner and is interrupted more often; its share of the CPU stays the same (EEVDF, Linux
-6.12). The kernel does not tell its default from the same length set by hand, so that reads as default.`,
+6.12). A slice of the default's length reads as default, also when it was set by hand.`,
 		Example: "  piton slice 3641 3ms\n  piton slice thread:/^audio/ 0.5ms\n  piton slice 3641 default",
 	},
 }
@@ -57,22 +52,21 @@ func (s SliceValue) String() string {
 	return time.Duration(s).String()
 }
 
-// ParseSlice reads a slice as people type it: "3ms", "500us", "default" or 0, and
-// "none" of a task without. Errors are UsageErrors.
-func ParseSlice(text string) (SliceValue, error) {
+// parseSlice reads "3ms", "500us", "default" or 0, and "none" of a task without.
+func parseSlice(text string) (Value, error) {
 	text = strings.TrimSpace(text)
 	switch {
-	case text == "0" || strings.EqualFold(text, sliceDefault):
-		return 0, nil
+	case strings.EqualFold(text, sliceDefault):
+		return SliceValue(0), nil
 	case text == sliceNone:
 		return NoSlice, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, Usagef("slice %q is no time such as 3ms, nor default", text)
+		return nil, Usagef("slice %q is no time such as 3ms, nor default", text)
 	}
 	if d != 0 && (d < minSlice || d > maxSlice) {
-		return 0, Usagef("slice %v is out of range: %v to %v, or 0 for the default", d, minSlice, maxSlice)
+		return nil, Usagef("slice %v is out of range: %v to %v, or 0 for the default", d, minSlice, maxSlice)
 	}
 	return SliceValue(d), nil
 }
@@ -82,8 +76,7 @@ func readSlice(m *Machine, o Object) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := m.Sched.BaseSlice()
-	switch {
+	switch base, err := m.Sched.BaseSlice(); {
 	case err != nil:
 		return nil, err
 	case ns == 0:

@@ -16,7 +16,7 @@ import (
 
 // wishes are settings of every attribute of tasks.
 var wishes = []Setting{
-	SetAffinity(cpuset.Of(0, 1, 2, 9)), SetNice(-5), SetAutogroup(19), SetSlice(3 * time.Millisecond), SetSlice(0),
+	SetAffinity(cpuset.Of(0, 1, 2, 9)), SetNice(-5), {Autogroup, NiceValue(19)}, SetSlice(3 * time.Millisecond), SetSlice(0),
 	SetPolicy(PolicyValue{Policy: kernel.RR, RTPrio: 7, ResetOnFork: true}), SetPolicy(PolicyValue{Keep: true, RTPrio: 20}),
 	SetPolicy(PolicyValue{Policy: kernel.Deadline, Runtime: 5e6, Deadline: 1e7, Period: 1e7, Reclaim: true}),
 	SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}), SetMemoryNear(cpuset.Of(1)), SetMemoryNear(cpuset.Set{}),
@@ -24,9 +24,9 @@ var wishes = []Setting{
 }
 
 func TestSettingsAsData(t *testing.T) {
-	clamp, err := ParseClamp("100,512")
+	clamps, err := Clamp.Parse("100,512")
 	require.NoError(t, err)
-	for _, s := range append(wishes, SetClamp(clamp)) {
+	for _, s := range append(wishes, Setting{Clamp, clamps}) {
 		b, err := json.Marshal(s)
 		require.NoError(t, err)
 		var back Setting

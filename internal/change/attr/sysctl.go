@@ -3,6 +3,7 @@ package attr
 import (
 	"slices"
 	"strings"
+	"syscall"
 
 	"piton/internal/pattern"
 )
@@ -20,7 +21,18 @@ var sysctl = spec{
 		}
 		return Line(strings.Join(strings.Fields(text), " ")), nil
 	},
-	title: "value", noun: [2]string{"sysctl", "sysctls"},
+	title: "value", noun: "sysctl",
+	// The mode binds root, too, whatever its capabilities (test_perm in fs/proc/proc_sysctl.c).
+	absent: func(m *Machine, c Change, errno syscall.Errno) string {
+		switch {
+		case !isPermission(errno):
+		case m.Files.Lacks(c.Path, 0o444):
+			return c.Path + " is write-only: its old value cannot be read, so the change could not be undone"
+		case m.Files.Lacks(c.Path, 0o222):
+			return c.Path + " is read-only: the kernel accepts no value, not even from root"
+		}
+		return ""
+	},
 	setBy: []string{"tuned"},
 }
 

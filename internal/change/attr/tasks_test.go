@@ -52,14 +52,14 @@ func TestClampAndItsUndo(t *testing.T) {
 	m.Spawn(10, 10)
 	m.SpawnAs(20, 20, kerneltest.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t)})
-	half := attr.SetClamp(attr.ClampValue{Clamp: kernel.Clamp{Min: 0, Max: 512}})
+	half := attr.Setting{Attribute: attr.Clamp, Value: attr.ClampValue{Clamp: kernel.Clamp{Min: 0, Max: 512}}}
 	outcome := changetest.Apply(t, tuner, changetest.One(half, 10))
 	assert.Equal(t, []string{"uclamp 0,1024 to 0,512: done"}, changetest.Brief(outcome.Changes))
 	changetest.Undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, []string{"SetClamp(10, 0,512,false)", "SetClamp(10, 0,1024,true)"}, m.Calls(), "given back to the kernel")
 
 	assert.Equal(t, []string{"uclamp 0,1024 to 0,1024: unchanged", "uclamp 1024,1024 to 0,1024: planned"},
-		changetest.Brief(plan(t, m, attr.SetClamp(attr.ClampValue{Reset: true}), 10, 20).Changes),
+		changetest.Brief(plan(t, m, attr.Setting{Attribute: attr.Clamp, Value: attr.ClampValue{Reset: true}}, 10, 20).Changes),
 		"the sysctl of the fake machine says 0 for real time")
 }
 
@@ -157,7 +157,7 @@ func TestAutogroupOfASession(t *testing.T) {
 	m.Spawn(10, 11)
 	m.Sessions[30] = "/autogroup-2"
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t)})
-	five := changetest.One(attr.SetAutogroup(5), 10, 20, 30)
+	five := changetest.One(attr.Setting{Attribute: attr.Autogroup, Value: attr.NiceValue(5)}, 10, 20, 30)
 	outcome := changetest.Apply(t, tuner, five)
 	assert.Equal(t, []string{"autogroup 0 to 5: done", "autogroup 0 to 0: unchanged", "autogroup 0 to 5: done"}, changetest.Brief(outcome.Changes),
 		"one process stands for its session")
@@ -173,7 +173,7 @@ func TestAutogroupOfASession(t *testing.T) {
 	assert.Zero(t, m.Groups["/autogroup-1"], "the newcomer's session was left alone")
 
 	m.Sessions[30] = ""
-	c := plan(t, m, attr.SetAutogroup(5), 30).Changes[0]
+	c := plan(t, m, attr.Setting{Attribute: attr.Autogroup, Value: attr.NiceValue(5)}, 30).Changes[0]
 	assert.Equal(t, attr.Refused, c.Status)
 	assert.ErrorIs(t, c.Err, attr.ErrNotSupported)
 	assert.Contains(t, c.Reason, "it is in no autogroup")

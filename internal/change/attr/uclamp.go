@@ -1,7 +1,6 @@
 package attr
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,11 +23,7 @@ type ClampValue struct {
 const clampDefault = "default"
 
 var clamp = spec{
-	title: "utilisation clamps",
-	parse: func(text string) (Value, error) {
-		c, err := ParseClamp(text)
-		return c, err
-	},
+	title: "utilisation clamps", parse: parseClamps,
 	read: func(m *Machine, o Object) (Value, error) {
 		c, err := m.Sched.Clamp(o.TID)
 		return ClampValue{Clamp: c}, err
@@ -40,37 +35,27 @@ var clamp = spec{
 		if err != nil {
 			return err
 		}
-		c := w.Change.After.(ClampValue)
-		return w.Task.SetClamp(c.Clamp, c.Clamp == usual)
+		c := w.Change.After.(ClampValue).Clamp
+		return w.Task.SetClamp(c, c == usual)
 	},
 	prepare: func(v *View, _ Task, c *Change) {
 		if !c.After.(ClampValue).Reset {
 			return
 		}
 		usual, err := usualClamp(v.Machine, c.TID)
-		if err != nil {
-			c.Status, c.Err, c.Reason = Refused, v.Mark(*c, err), v.Explain(*c, err)
-			return
+		if c.After = (ClampValue{Clamp: usual}); err != nil {
+			v.RefuseFor(c, err)
 		}
-		c.After = ClampValue{Clamp: usual}
 	},
-	absent: func(_ *Machine, _ Change, err error) string {
-		if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.EINVAL) {
-			return "this kernel is built without utilisation clamps (CONFIG_UCLAMP_TASK)"
-		}
-		return ""
-	},
+	absent: lacking("uclamp (CONFIG_UCLAMP_TASK)", syscall.EOPNOTSUPP, syscall.EINVAL),
 	command: &Command{
 		Flag: "uclamp", Usage: "utilisation clamps, `MIN,MAX`: 0 to 1024, or per cent",
 		Verb: "uclamp", Use: "uclamp TARGET… MIN,MAX", What: "clamps", Short: "set the utilisation clamps",
 		Long: `Set between what the kernel takes a task's load to be when it chooses a frequency and a CPU: two numbers from 0 to 1024,
-or per cent, or default. It needs a kernel with CONFIG_UCLAMP_TASK, as piton doctor tells.`,
+or per cent, or default. It needs a kernel with CONFIG_UCLAMP_TASK, which piton doctor checks.`,
 		Example: "  piton uclamp 3641 512,1024\n  piton uclamp user:build 0%,30%\n  piton uclamp 3641 default",
 	},
 }
-
-// SetClamp asks for clamps.
-func SetClamp(c ClampValue) Setting { return Setting{Clamp, c} }
 
 func (c ClampValue) String() string {
 	if c.Reset {
@@ -79,16 +64,15 @@ func (c ClampValue) String() string {
 	return fmt.Sprintf("%d,%d", c.Min, c.Max)
 }
 
-// ParseClamp reads clamps as people type them: "0,512", "20%,80%", "default".
-// Errors are UsageErrors.
-func ParseClamp(text string) (ClampValue, error) {
+// parseClamps reads "0,512", "20%,80%", "default".
+func parseClamps(text string) (Value, error) {
 	text = strings.TrimSpace(text)
 	if strings.EqualFold(text, clampDefault) {
 		return ClampValue{Reset: true}, nil
 	}
 	low, high, ok := strings.Cut(text, ",")
 	if !ok {
-		return ClampValue{}, Usagef("clamps %q: give the least and the most, such as 0,512 or 0%%,50%%, or default", text)
+		return nil, Usagef("clamps %q: give the least and the most, such as 0,512 or 0%%,50%%, or default", text)
 	}
 	var c ClampValue
 	var err error

@@ -1,6 +1,7 @@
 package attr
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,29 +15,19 @@ var unitDirs = []string{"etc/systemd/system", "run/systemd/system", "usr/local/l
 // the attributes (systemd.exec(5), systemd.resource-control(5)), as they stand
 // there: "Nice=5".
 func (m *Machine) unitSets(unit string, attributes []Attribute) []string {
-	values := map[string]string{}
-	var order []string
+	var out []string
 	for _, file := range m.unitFiles(unit) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
+		data, _ := os.ReadFile(file) // none: it is not there
 		for line := range strings.Lines(string(data)) {
-			name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-			name = strings.TrimSpace(name)
+			name, value, ok := strings.Cut(line, "=")
+			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 			if !ok || !setsOne(name, attributes) {
 				continue
 			}
-			if _, seen := values[name]; !seen {
-				order = append(order, name)
+			out = slices.DeleteFunc(out, func(earlier string) bool { return strings.HasPrefix(earlier, name+"=") })
+			if value != "" { // that resets it
+				out = append(out, name+"="+value)
 			}
-			values[name] = strings.TrimSpace(value) // "" resets it
-		}
-	}
-	var out []string
-	for _, name := range order {
-		if values[name] != "" {
-			out = append(out, name+"="+values[name])
 		}
 	}
 	return out
@@ -54,10 +45,10 @@ func (m *Machine) unitFiles(unit string) []string {
 	for _, name := range names {
 		for _, dir := range unitDirs {
 			file := filepath.Join(m.Proc.Root(), dir, name)
-			if _, err := os.Stat(file); err == nil && main == "" {
-				main = file
+			if _, err := os.Stat(file); err == nil {
+				main = cmp.Or(main, file)
 			}
-			more, _ := filepath.Glob(filepath.Join(file+".d", "*.conf")) // a bad pattern is none of ours
+			more, _ := filepath.Glob(filepath.Join(file+".d", "*.conf")) // the error is of a pattern in the unit's name
 			drops = append(drops, more...)
 		}
 	}

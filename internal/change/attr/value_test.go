@@ -102,9 +102,9 @@ func FuzzNotations(f *testing.F) {
 
 func TestDeadlineCanBeRestored(t *testing.T) {
 	was := kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1_500_000, DeadlineNs: 20e6, PeriodNs: 1e9, ResetOnFork: true, Reclaim: true}
-	got, err := ParsePolicy(policyOf(was).String())
+	got, err := Policy.Parse(policyOf(was).String())
 	require.NoError(t, err)
-	assert.Equal(t, was, got.attr())
+	assert.Equal(t, was, PolicyOf(got).attr())
 }
 
 func TestPoliciesThatCrowd(t *testing.T) {
@@ -112,9 +112,9 @@ func TestPoliciesThatCrowd(t *testing.T) {
 		"fifo:1": true, "rr:1": true, "other": false, "idle": false, "ext": false,
 		"deadline:5ms/10ms/10ms": false, "deadline:9ms/10ms/10ms": true, "deadline:1ms/10ms/10ms,reclaim": true,
 	} {
-		p, err := ParsePolicy(text)
+		p, err := Policy.Parse(text)
 		require.NoError(t, err)
-		assert.Equal(t, crowds, p.Crowds(), text)
+		assert.Equal(t, crowds, PolicyOf(p).Crowds(), text)
 	}
 }
 
@@ -122,11 +122,11 @@ func TestSettingsTakeTypedValues(t *testing.T) {
 	for want, s := range map[string]Setting{
 		"affinity 1":           SetAffinity(cpuset.Of(1)),
 		"nice 5":               SetNice(5),
-		"autogroup 5":          SetAutogroup(5),
+		"autogroup 5":          {Autogroup, NiceValue(5)},
 		"policy FIFO:9":        SetPolicy(PolicyValue{Policy: kernel.FIFO, RTPrio: 9}),
 		"ioprio best-effort:1": SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 1}),
 		"slice 3ms":            SetSlice(3 * time.Millisecond),
-		"uclamp default":       SetClamp(ClampValue{Reset: true}),
+		"uclamp default":       {Clamp, ClampValue{Reset: true}},
 		"cookie of 7":          SetCookie(CookieValue{From: 7}),
 		"memory cpus 2":        SetMemoryNear(cpuset.Of(2)),
 	} {

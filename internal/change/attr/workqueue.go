@@ -7,7 +7,6 @@ import "piton/internal/pattern"
 const WorkqueueMask Attribute = "workqueue-cpumask"
 
 var workqueueMask = spec{
-	path: pattern.Whole(`/sys/devices/virtual/workqueue/([^/\s\x00]+/)?cpumask`), parse: parseCPUs, cpus: true,
-	title: "CPUs", noun: [2]string{"workqueue mask", "workqueue masks"}, adjusted: keptCPUs,
-	setBy: []string{"tuned"},
+	path: pattern.Whole(`/sys/devices/virtual/workqueue/([^/\s\x00]+/)?cpumask`), parse: parseCPUs, cpus: true, mask: true,
+	title: "CPUs", noun: "workqueue mask", prepare: prepareMask, adjusted: keptCPUs, setBy: []string{"tuned"},
 }

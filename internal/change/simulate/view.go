@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -286,7 +287,7 @@ func (v view) ReadSetting(path string) (string, error) {
 }
 
 // ReadOnly is part of kernel.Settings.
-func (view) ReadOnly(string) bool { return false }
+func (view) Lacks(string, fs.FileMode) bool { return false }
 
 // WriteSetting is part of kernel.SettingsWriter.
 func (v view) WriteSetting(path, text string) error {

@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -119,9 +120,14 @@ func (f *Files) WriteSetting(path, text string) error {
 	return nil
 }
 
-// ReadOnly is part of kernel.Settings: so are the files whose writing fails with EACCES.
-func (f *Files) ReadOnly(path string) bool {
+// Lacks is part of kernel.Settings: files whose reading or writing fails with EACCES lack
+// the bits for it.
+func (f *Files) Lacks(path string, perm fs.FileMode) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.errs["WriteSetting "+path] == syscall.EACCES
+	method := "WriteSetting "
+	if perm&0o444 != 0 {
+		method = "ReadSetting "
+	}
+	return f.errs[method+path] == syscall.EACCES
 }

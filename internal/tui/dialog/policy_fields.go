@@ -91,10 +91,11 @@ func (p *Policy) typed(msg tea.Msg) Outcome {
 func (p *Policy) take(text string) error {
 	switch p.typing {
 	case timesField:
-		s, err := attr.ParsePolicy("deadline:" + text)
+		v, err := attr.Policy.Parse("deadline:" + text)
 		if err != nil {
 			return err
 		}
+		s := attr.PolicyOf(v)
 		p.times = attr.PolicyValue{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period}
 	case sliceField:
 		return typedValue(attr.Slice, text, &p.slice)
