@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -51,12 +50,9 @@ func (a *app) printChanges(r change.Outcome, o applyOptions, code int) error {
 
 // writeChanges prints one {"type":"change"} line each.
 func (a *app) writeChanges(changes []change.Change) error {
+	var l line
 	for _, c := range changes {
-		b, err := json.Marshal(c)
-		if err != nil {
-			return fmt.Errorf("print a change: %w", err)
-		}
-		if _, err := a.Out.Write(append(escapeControls(b), '\n')); err != nil {
+		if err := l.change(c).write(a.Out); err != nil {
 			return err
 		}
 		if c.Attribute == attr.Memory {
@@ -66,6 +62,22 @@ func (a *app) writeChanges(changes []change.Change) error {
 		}
 	}
 	return nil
+}
+
+// change begins a line about a change: "object" and "path" are of a file of the kernel,
+// and "pid", "tid" and "comm" of a task.
+func (l *line) change(c change.Change) *line {
+	if l.start("change"); c.IsFile() {
+		l.add("object", c.Object.Object()).add("path", c.Path)
+	} else {
+		l.add("pid", int(c.PID)).add("tid", int(c.TID)).add("comm", c.Comm)
+	}
+	failure := ""
+	if c.Err != nil {
+		failure = c.Err.Error()
+	}
+	return l.add("attribute", string(c.Attribute)).add("before", attr.Text(c.Before)).add("after", attr.Text(c.After)).
+		add("status", string(c.Status)).add("error", failure).add("reason", c.Reason)
 }
 
 func (a *app) changesJSON(r change.Outcome, dryRun bool, code int) error {

@@ -2,12 +2,9 @@ package attr
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-
-	"piton/internal/kernel"
 )
 
 // Status is what became of a change.
@@ -57,35 +54,6 @@ func (c Change) Why() string {
 		return c.Err.Error()
 	}
 	return c.Reason
-}
-
-// MarshalJSON writes the change as --json prints it: {"type":"change","pid",
-// "tid","comm","attribute","before","after","status","error","reason"}, and with
-// "object" and "path" in place of "pid", "tid" and "comm" for a file of the kernel.
-func (c Change) MarshalJSON() ([]byte, error) {
-	out := struct {
-		Type      string     `json:"type"`
-		Object    string     `json:"object,omitempty"`
-		Path      string     `json:"path,omitempty"`
-		PID       kernel.TID `json:"pid,omitempty"`
-		TID       kernel.TID `json:"tid,omitempty"`
-		Comm      *string    `json:"comm,omitempty"` // "" is written, of a task
-		Attribute Attribute  `json:"attribute"`
-		Before    string     `json:"before"`
-		After     string     `json:"after"`
-		Status    Status     `json:"status"`
-		Error     string     `json:"error"`
-		Reason    string     `json:"reason"`
-	}{Type: "change", Attribute: c.Attribute, Before: Text(c.Before), After: Text(c.After), Status: c.Status, Reason: c.Reason}
-	if c.Err != nil {
-		out.Error = c.Err.Error()
-	}
-	if c.IsFile() {
-		out.Object, out.Path = c.Object.Object(), c.Path
-	} else {
-		out.PID, out.TID, out.Comm = c.PID, c.TID, &c.Comm
-	}
-	return json.Marshal(out)
 }
 
 // FilesText names the files among some changes: "irq 24 (virtio0-input.0)" or

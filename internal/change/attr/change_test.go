@@ -3,7 +3,6 @@ package attr
 import (
 	"encoding/json"
 	"fmt"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,22 +10,6 @@ import (
 
 	"piton/internal/cpuset"
 )
-
-func TestChangeJSON(t *testing.T) {
-	c := Change{
-		Object: Object{PID: 10, TID: 11, Comm: "a\x1b"}, Attribute: Affinity, Before: cpuset.Of(0, 1), After: cpuset.Of(1),
-		Status: Failed, Err: syscall.EPERM, Reason: "why",
-	}
-	got, err := json.Marshal(c)
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"type":"change","pid":10,"tid":11,"comm":"a\u001b","attribute":"affinity","before":"0-1","after":"1",
-		"status":"failed","error":"operation not permitted","reason":"why"}`, string(got))
-
-	got, err = json.Marshal(Change{Attribute: IRQAffinity, Object: Object{Path: "/proc/irq/24/x", Name: "irq 24"}})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"type":"change","object":"irq 24","path":"/proc/irq/24/x","attribute":"irq-affinity","before":"","after":"",
-		"status":"","error":"","reason":""}`, string(got))
-}
 
 // A change that was stored is what it was, but for its error, which is what it Is.
 func TestStoredChanges(t *testing.T) {

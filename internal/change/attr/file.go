@@ -10,7 +10,6 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 )
 
 // FileSetting is a value to give to a file below /proc or /sys.
@@ -155,16 +154,22 @@ func roundedUp(_ *Machine, c *Change, now Value) bool {
 func (m *Machine) explainFile(c Change, err error) string {
 	errno := errnoOf(err)
 	invalid := errno == syscall.EINVAL || errno == syscall.ERANGE || errno == syscall.EOVERFLOW
-	var usage UsageError
+	usage, isUsage := errors.AsType[UsageError](err)
 	switch {
-	case errors.As(err, &usage):
+	case isUsage:
 		return usage.Error()
 	case errors.Is(err, ErrGone), errno == syscall.ENOENT:
-		return missing(c)
+		return fmt.Sprintf("%s is not there, or no longer the one that was meant: this kernel has no %s", c.Object.Object(), c.Path)
 	case errno == syscall.EROFS:
 		return "the file is mounted read-only here, as in a container: run piton on the host"
+	case isPermission(errno) && m.EUID() != 0:
+		return c.Path + " is root's to write: run piton with sudo"
 	case isPermission(errno):
-		return m.explainFileRights(c)
+		needed := "CAP_DAC_OVERRIDE"
+		if strings.HasPrefix(c.Path, "/sys/class/net/") {
+			needed += " and CAP_NET_ADMIN"
+		}
+		return fmt.Sprintf("%s belongs to the host; this root lacks %s, as in a container: run piton on the host", c.Path, needed)
 	case c.Attribute.spec().cpus && invalid:
 		// ERANGE for numbers that the machine cannot have, EINVAL when none is online.
 		if online, err := m.Online(); err == nil && !CPUs(c.After).SubsetOf(online) {
@@ -176,30 +181,3 @@ func (m *Machine) explainFile(c Change, err error) string {
 	}
 	return err.Error()
 }
-
-// missing says that the object of a file is not there.
-func missing(c Change) string {
-	switch c.Attribute {
-	case XPSCPUs:
-		return c.Object.Object() + " has no such setting: the interface has a single sending queue, or is gone"
-	case IRQAffinity, RPSCPUs, RPSFlows:
-		return c.Object.Object() + " is not there, or no longer the one that was meant"
-	}
-	return "this kernel has no " + c.Path
-}
-
-// explainFileRights names the rights that would do: the files are root's, and those of
-// the network take CAP_NET_ADMIN as well.
-func (m *Machine) explainFileRights(c Change) string {
-	needed := "CAP_DAC_OVERRIDE"
-	if strings.HasPrefix(c.Path, "/sys/class/net/") {
-		needed += " and CAP_NET_ADMIN"
-	}
-	if m.EUID() == 0 {
-		return fmt.Sprintf("%s belongs to the host; this root lacks %s, as in a container: run piton on the host", c.Path, needed)
-	}
-	return fmt.Sprintf("%s is root's to write: run piton with sudo", c.Path)
-}
-
-// writesFiles reports whether the caller may write root's files.
-func (m *Machine) writesFiles() bool { return m.EUID() == 0 || m.Has(kernel.CapDACOverride) }

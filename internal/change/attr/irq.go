@@ -6,6 +6,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/kernel"
 	"piton/internal/pattern"
 )
 
@@ -29,7 +30,7 @@ var irqAffinity = spec{
 	// A line that its driver manages: EIO, and since Linux 6.12 EPERM for callers who
 	// may write the file (kernel/irq/proc.c, write_irq_affinity).
 	absent: func(m *Machine, _ Change, errno syscall.Errno) string {
-		if errno == syscall.EIO || errno == syscall.EPERM && m.writesFiles() {
+		if errno == syscall.EIO || errno == syscall.EPERM && (m.EUID() == 0 || m.Has(kernel.CapDACOverride)) {
 			return irq.Managed.Why()
 		}
 		return ""

@@ -97,9 +97,18 @@ func divide(w Write, all []procfs.NumaMap, now, want Pages) error {
 		n := int(node)
 		d.missing[int32(n)] = int64(want[n]*now.total()/max(1, want.total())) - int64(now[n])
 	}
+	looked := 0
 	for _, m := range all {
-		if err := d.mapping(m, ends[m.Start]); err != nil {
-			return err
+		size, end := max(uint64(os.Getpagesize()), m.PageKB*1024), ends[m.Start]
+		for at := m.Start; at < end && looked < mostPages && slices.ContainsFunc(m.Pages, d.tooMany); {
+			var addrs []uint64
+			for ; at < end && len(addrs) < movedAtOnce; at += size {
+				addrs = append(addrs, at)
+			}
+			looked += len(addrs)
+			if err := d.move(addrs, int64(size)/int64(os.Getpagesize())); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -122,28 +131,9 @@ func (m *Machine) mappingEnds(pid kernel.TID) (map[uint64]uint64, error) {
 type division struct {
 	task    kernel.Task
 	missing map[int32]int64 // pages by node; below 0 = it has too many
-	looked  int
 }
 
-// gives reports whether the mapping has pages on a node that has too many.
-func (d *division) gives(m procfs.NumaMap) bool {
-	return slices.ContainsFunc(m.Pages, func(p procfs.NodePages) bool { return d.missing[int32(p.Node)] < 0 })
-}
-
-func (d *division) mapping(m procfs.NumaMap, end uint64) error {
-	size := max(uint64(os.Getpagesize()), m.PageKB*1024)
-	for at := m.Start; at < end && d.looked < mostPages && d.gives(m); {
-		var addrs []uint64
-		for ; at < end && len(addrs) < movedAtOnce; at += size {
-			addrs = append(addrs, at)
-		}
-		d.looked += len(addrs)
-		if err := d.move(addrs, int64(size)/int64(os.Getpagesize())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (d *division) tooMany(p procfs.NodePages) bool { return d.missing[int32(p.Node)] < 0 }
 
 // move moves those of some pages that are on a node with too many to one with
 // too few; each counts as so many ordinary pages.
