@@ -27,8 +27,9 @@ var affinity = spec{
 		return w.Task.SetAffinity(mask)
 	},
 	prepare: prepareAffinity, adjusted: keptCPUs, explain: explainAffinity,
-	words: func(v Value) string { return CPUs(v).InWords() },
-	setBy: []string{"tuned", "numad", "CPUAffinity", "AllowedCPUs", "StartupAllowedCPUs"},
+	causes: map[syscall.Errno]string{syscall.EBUSY: "it is a DEADLINE task, and those cannot be moved; give it another policy first"},
+	words:  func(v Value) string { return CPUs(v).InWords() },
+	setBy:  []string{"tuned", "numad", "CPUAffinity", "AllowedCPUs", "StartupAllowedCPUs"},
 }
 
 // SetAffinity asks for CPUs.
@@ -133,11 +134,7 @@ func keptCPUs(m *Machine, c *Change, now Value) bool {
 // explainAffinity separates the causes of EINVAL: a per-CPU kernel thread, CPUs that
 // are not there, and the cpuset.
 func explainAffinity(m *Machine, c Change, errno syscall.Errno) string {
-	switch errno {
-	case syscall.EBUSY:
-		return "it is a DEADLINE task, and those cannot be moved; give it another policy first"
-	case syscall.EINVAL:
-	default:
+	if errno != syscall.EINVAL {
 		return ""
 	}
 	want := CPUs(c.After)

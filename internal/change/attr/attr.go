@@ -67,7 +67,9 @@ type spec struct {
 	// absent says that this machine cannot have the change, whatever the rights; "" when
 	// the errno is about something else.
 	absent func(m *Machine, c Change, errno syscall.Errno) string
-	// explain says in words why the errno came of c; "" leaves it to what is usual.
+	// causes are what errnos say of every change of the attribute.
+	causes map[syscall.Errno]string
+	// explain says in words why another errno came of c; "" leaves it to what is usual.
 	explain func(m *Machine, c Change, errno syscall.Errno) string
 	// denied says what the missing capability is needed for, and which limit of at least
 	// how much would do instead, if any does; nil = the attribute with the value.
@@ -78,7 +80,7 @@ type spec struct {
 	words func(v Value) string
 	// setBy names what else sets it: daemons, and directives of systemd's units.
 	setBy []string
-	// Command is how the command line offers it; nil: by a command of its own.
+	// command is how the command line offers it; nil: by a command of its own.
 	command *Command
 }
 
@@ -169,7 +171,7 @@ func (o Object) Object() string {
 	return fmt.Sprintf("tid %d", o.TID)
 }
 
-// ID names a task for good, so far as /proc can.
+// ID names a task also after its number was used again, so far as /proc can.
 type ID struct {
 	TID        kernel.TID
 	StartTicks uint64

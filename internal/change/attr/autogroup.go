@@ -34,11 +34,8 @@ var autogroup = spec{
 		v.sessions[name] = k.PID
 	},
 	absent: lacking("autogroup (CONFIG_SCHED_AUTOGROUP)", syscall.ENOENT),
-	explain: func(_ *Machine, _ Change, errno syscall.Errno) string {
-		if errno == syscall.EAGAIN {
-			return "the kernel takes one such change in a tenth of a second from ordinary users: try again"
-		}
-		return ""
+	causes: map[syscall.Errno]string{
+		syscall.EAGAIN: "the kernel takes one such change in a tenth of a second from ordinary users: try again",
 	},
 	denied: func(Change) (string, string, uint64) { return "lowering the nice value of a session", "", 0 },
 	setBy:  []string{"ananicy"},

@@ -19,12 +19,17 @@ const (
 	howAsRoot      = "this root lacks it, as in a container: start the container with --cap-add "
 )
 
+// right is the capability's name without CAP_, and how to get it.
+func (s *spec) right() (name, remedy string) {
+	if s.needs == kernel.CapSysPtrace {
+		return "SYS_PTRACE", "run piton with sudo"
+	}
+	return "SYS_NICE", howToGetRights
+}
+
 // missingRight is the end of a sentence whose subject takes the attribute's capability.
 func (m *Machine) missingRight(s *spec, instead string) string {
-	name, remedy := "SYS_NICE", howToGetRights
-	if s.needs == kernel.CapSysPtrace {
-		name, remedy = "SYS_PTRACE", "run piton with sudo"
-	}
+	name, remedy := s.right()
 	if m.EUID() == 0 {
 		remedy = howAsRoot + name
 	}
@@ -68,16 +73,18 @@ func (m *Machine) Explain(c Change, err error) string {
 		return why
 	}
 	if !c.IsFile() {
-		switch owner := m.otherOwner(c.PID); {
+		switch {
 		case errors.Is(err, syscall.ESRCH), errors.Is(err, ErrGone):
 			return fmt.Sprintf("%d has ended", c.TID)
 		case errno == syscall.ENOSYS:
 			return "this kernel or container does not offer the call"
-		case owner != "" && m.lacks(s, errno):
-			return fmt.Sprintf("%d belongs to %s; changing others' processes", c.PID, owner) + m.missingRight(s, "")
+		case m.lacks(s, errno):
+			if owner := m.otherOwner(c.PID); owner != "" {
+				return fmt.Sprintf("%d belongs to %s; changing others' processes", c.PID, owner) + m.missingRight(s, "")
+			}
 		}
 	}
-	if why := m.ask(s.explain, c, errno); why != "" {
+	if why := cmp.Or(s.causes[errno], m.ask(s.explain, c, errno)); why != "" {
 		return why
 	}
 	switch {
@@ -92,7 +99,8 @@ func (m *Machine) Explain(c Change, err error) string {
 		what, limit, least := s.denied(c)
 		return what + m.missingRight(s, m.orLimit(c, limit, least))
 	case isPermission(errno):
-		return "CAP_SYS_NICE is held, yet the kernel refused: the process is outside this container's user namespace, " +
+		name, _ := s.right()
+		return "CAP_" + name + " is held, yet the kernel refused: the process is outside this container's user namespace, " +
 			"or a security module (SELinux, AppArmor, seccomp) forbids it"
 	}
 	return err.Error()

@@ -236,3 +236,24 @@ func TestMemoryRefusalsSayWhy(t *testing.T) {
 		assert.Equal(t, tt.reason, outcome.Changes[1].Reason)
 	}
 }
+
+// What looks into other processes takes CAP_SYS_PTRACE, whoever owns them.
+func TestRightsToTrace(t *testing.T) {
+	for _, tt := range []struct {
+		held   kernel.Capability
+		reason string
+		is     error
+	}{
+		{kernel.CapSysNice, "10 belongs to 4242424; changing others' processes needs CAP_SYS_PTRACE: run piton with sudo", attr.ErrNotPermitted},
+		{kernel.CapSysPtrace, "CAP_SYS_PTRACE is held, yet the kernel refused: the process is outside this container's user namespace, " +
+			"or a security module (SELinux, AppArmor, seccomp) forbids it", syscall.EPERM},
+	} {
+		m := changetest.New(t)
+		m.Spawn(10, 10)
+		m.Owner[10] = 4242424
+		o := withRights(func() (kernel.Capabilities, error) { return 1 << tt.held, nil })
+		c := refusal(t, m, o, "Cookie", syscall.EPERM, attr.SetCookie(attr.CookieValue{New: true}))
+		assert.Equal(t, tt.reason, c.Reason)
+		assert.ErrorIs(t, c.Err, tt.is)
+	}
+}

@@ -152,7 +152,7 @@ func TestFileRefusals(t *testing.T) {
 		{"beyond the machine", attr.IRQAffinity, line, "2,700", "WriteSetting", syscall.ERANGE, root, attr.Failed, nil, "CPU 700 is not online here (online: 0-3)"},
 		{"managed, told late", attr.IRQAffinity, line, "2", "WriteSetting", syscall.EIO, root, attr.Failed, attr.ErrNotSupported, "its driver manages it"},
 		{"managed, told late by 6.12", attr.IRQAffinity, line, "2", "WriteSetting", syscall.EPERM, root, attr.Failed, attr.ErrNotSupported, "its driver manages it"},
-		{"no vector", attr.IRQAffinity, line, "2", "WriteSetting", syscall.ENOSPC, root, attr.Failed, nil, "no interrupt vector is left on CPU 2"},
+		{"no vector", attr.IRQAffinity, line, "2", "WriteSetting", syscall.ENOSPC, root, attr.Failed, nil, "those CPUs have no interrupt vector left"},
 		{"not root", attr.IRQAffinity, line, "2", "WriteSetting", syscall.EACCES, nil, attr.Failed, attr.ErrNotPermitted, "is root's to write: run piton with sudo"},
 		{"root of a container", attr.RPSCPUs, rps, "2", "WriteSetting", syscall.EPERM, root, attr.Failed, attr.ErrNotPermitted, "this root lacks CAP_DAC_OVERRIDE and CAP_NET_ADMIN"},
 		{"read-only /proc", attr.IRQAffinity, line, "2", "WriteSetting", syscall.EROFS, root, attr.Failed, attr.ErrNotSupported, "mounted read-only"},

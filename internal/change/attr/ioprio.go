@@ -1,6 +1,7 @@
 package attr
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,44 +44,48 @@ func SetIOPrio(p kernel.IOPrio) Setting { return Setting{IOPrio, IOPrioValue(p)}
 // defaultIOLevel is what a class without a level means, as for ionice(1).
 const defaultIOLevel = 4
 
-var ioClasses = map[string]kernel.IOClass{
-	"none": kernel.IONone, "0": kernel.IONone,
-	"real-time": kernel.IORealTime, "realtime": kernel.IORealTime, "rt": kernel.IORealTime, "1": kernel.IORealTime,
-	"best-effort": kernel.IOBestEffort, "be": kernel.IOBestEffort, "2": kernel.IOBestEffort,
-	"idle": kernel.IOIdle, "3": kernel.IOIdle,
+// ioClasses are the names of each class, ionice's number last.
+var ioClasses = [][]string{
+	kernel.IONone:       {"none", "0"},
+	kernel.IORealTime:   {"real-time", "realtime", "rt", "1"},
+	kernel.IOBestEffort: {"best-effort", "be", "2"},
+	kernel.IOIdle:       {"idle", "3"},
+}
+
+func leveled(class kernel.IOClass) bool {
+	return class == kernel.IORealTime || class == kernel.IOBestEffort
 }
 
 func (p IOPrioValue) String() string {
-	switch p.Class {
-	case kernel.IORealTime:
-		return "real-time:" + strconv.Itoa(int(p.Level))
-	case kernel.IOBestEffort:
-		return "best-effort:" + strconv.Itoa(int(p.Level))
-	case kernel.IOIdle:
-		return "idle"
+	if int(p.Class) >= len(ioClasses) {
+		return ioClasses[kernel.IONone][0]
 	}
-	return "none"
+	text := ioClasses[p.Class][0]
+	if leveled(p.Class) {
+		text += ":" + strconv.Itoa(int(p.Level))
+	}
+	return text
 }
 
 // parseIOPrio reads "best-effort:4", "be:4", "rt:0", "idle", "none", or ionice's class
 // numbers, "2:4".
 func parseIOPrio(text string) (Value, error) {
 	name, level, hasLevel := strings.Cut(strings.TrimSpace(text), ":")
-	class, ok := ioClasses[strings.ToLower(name)]
-	leveled := class == kernel.IORealTime || class == kernel.IOBestEffort
+	i := slices.IndexFunc(ioClasses, func(names []string) bool { return slices.Contains(names, strings.ToLower(name)) })
+	p := IOPrioValue{Class: kernel.IOClass(i)}
 	switch {
-	case !ok:
+	case i < 0:
 		return nil, Usagef("I/O priority %q: the class must be real-time, best-effort, idle or none", text)
-	case hasLevel && !leveled:
+	case hasLevel && !leveled(p.Class):
 		return nil, Usagef("I/O priority %q: only real-time and best-effort take a level", text)
 	case hasLevel:
 		n, err := strconv.ParseUint(level, 10, 3)
 		if err != nil {
 			return nil, Usagef("I/O priority %q: the level must be 0 (first) to 7 (last)", text)
 		}
-		return IOPrioValue{Class: class, Level: int8(n)}, nil
-	case leveled:
-		return IOPrioValue{Class: class, Level: defaultIOLevel}, nil
+		p.Level = int8(n)
+	case leveled(p.Class):
+		p.Level = defaultIOLevel
 	}
-	return IOPrioValue{Class: class}, nil
+	return p, nil
 }

@@ -1,7 +1,6 @@
 package attr
 
 import (
-	"fmt"
 	"syscall"
 
 	"piton/internal/cpuset"
@@ -35,13 +34,8 @@ var irqAffinity = spec{
 		}
 		return ""
 	},
-	explain: func(_ *Machine, c Change, errno syscall.Errno) string {
-		if errno != syscall.ENOSPC {
-			return ""
-		}
-		return fmt.Sprintf("no interrupt vector is left on %s; choose another CPU, or more than one", CPUs(c.After).InWords())
-	},
-	setBy: []string{"irqbalance", "tuned"},
+	causes: map[syscall.Errno]string{syscall.ENOSPC: "those CPUs have no interrupt vector left; choose others, or more of them"},
+	setBy:  []string{"irqbalance", "tuned"},
 }
 
 var defaultIRQAffinity = spec{

@@ -179,7 +179,7 @@ func partlyMoved(_ *Machine, c *Change, now Value) bool {
 	to := c.After.(MemoryValue).nodes()
 	left := is.outside(to)
 	if left == 0 { // on the right nodes, if in other shares: what an undo can do
-		c.Reason = "each node has about as many pages as before; which ones those were is not known"
+		c.Reason = "on the right nodes in other shares: which page was where is not known"
 		return true
 	}
 	if left >= was.outside(to) {

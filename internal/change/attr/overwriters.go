@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piton/internal/kernel"
 	"piton/internal/pattern"
@@ -70,15 +71,12 @@ func (m *Machine) Overwriters(changes []Change) []string {
 // daemons returns those that run and set one of the attributes.
 func (m *Machine) daemons(attributes []Attribute) []string {
 	var out []string
-	var running func(string) bool
+	running := sync.OnceValue(m.running)
 	for _, d := range daemons {
 		if !setsOne(d.names[0], attributes) {
 			continue
 		}
-		if running == nil {
-			running = m.running()
-		}
-		if slices.ContainsFunc(d.names, running) || slices.ContainsFunc(d.marks, m.markOfRunning) {
+		if slices.ContainsFunc(d.names, running()) || slices.ContainsFunc(d.marks, m.markOfRunning) {
 			out = append(out, d.why)
 		}
 	}

@@ -32,8 +32,8 @@ type PolicyValue struct {
 	Reclaim bool
 }
 
-// PolicyGrammar is the help text for a policy.
-const PolicyGrammar = "other, batch, idle, ext, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, " +
+// policyGrammar is the help text for a policy.
+const policyGrammar = "other, batch, idle, ext, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, " +
 	"deadline:RUNTIME/DEADLINE/PERIOD such as deadline:5ms/10ms/10ms, or a bare PRIO, which keeps fifo or rr"
 
 var policy = spec{
@@ -48,6 +48,9 @@ var policy = spec{
 			return w.Task.SetAttr(p.attr())
 		}
 		return w.Task.SetPolicy(p.Policy, p.RTPrio, p.ResetOnFork)
+	},
+	causes: map[syscall.Errno]string{
+		syscall.EBUSY: "the CPUs have no DEADLINE bandwidth left for it (sched_rt_runtime_us and other DEADLINE tasks bound it)",
 	},
 	prepare: preparePolicy, explain: explainPolicy, denied: deniedPolicy, caution: cautionPolicy,
 	absent: func(m *Machine, c Change, errno syscall.Errno) string {
@@ -149,7 +152,7 @@ func parsePolicy(text string) (Value, error) {
 	case noNumber == nil:
 		p.Keep, ranked, prio = true, true, words[0]
 	case !ok:
-		return refuse("no such policy; there are %s", PolicyGrammar)
+		return refuse("no such policy; there are %s", policyGrammar)
 	case policy == kernel.Deadline:
 		if err := p.parseTimes(param); err != nil {
 			return refuse("%v", err)
@@ -226,8 +229,6 @@ func explainPolicy(m *Machine, c Change, errno syscall.Errno) string {
 	want := PolicyOf(c.After)
 	held := isPermission(errno) && m.Has(kernel.CapSysNice)
 	switch {
-	case errno == syscall.EBUSY:
-		return "the CPUs have no DEADLINE bandwidth left for it (sched_rt_runtime_us and other DEADLINE tasks bound it)"
 	case errno == syscall.EINVAL:
 		low, lowErr := m.Proc.Sysctl("kernel/sched_deadline_period_min_us")
 		high, highErr := m.Proc.Sysctl("kernel/sched_deadline_period_max_us")

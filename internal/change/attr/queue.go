@@ -31,12 +31,7 @@ var rpsCPUs = spec{
 var xpsCPUs = spec{
 	path: pattern.Whole(queuePath + `tx-[0-9]+/xps_cpus`), parse: parseAnyCPUs, cpus: true, mask: true,
 	title: "XPS CPUs", noun: "sending queue", prepare: prepareMask, adjusted: keptCPUs,
-	explain: func(_ *Machine, c Change, errno syscall.Errno) string {
-		if errno != syscall.ENOENT {
-			return ""
-		}
-		return c.Object.Object() + " has no such setting: the interface has a single sending queue, or is gone"
-	},
+	causes: map[syscall.Errno]string{syscall.ENOENT: "there is no such setting: the interface has a single sending queue, or is gone"},
 }
 
 var rpsFlows = spec{

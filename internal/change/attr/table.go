@@ -2,7 +2,7 @@ package attr
 
 // table is every attribute. Those of tasks are made in the order of the list: the
 // CPU first and the policy last, so that a task which becomes real-time does so on
-// its new CPU and not on somebody else's.
+// its new CPU and not on the old one.
 var (
 	table map[Attribute]*spec
 	order []Attribute
