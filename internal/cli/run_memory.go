@@ -3,11 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 
 	"github.com/spf13/pflag"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
@@ -76,10 +76,6 @@ func (o *memoryOptions) set() error {
 
 // memoryNodes reads which nodes have memory.
 func memoryNodes() (cpuset.Set, bool) {
-	data, err := os.ReadFile("/sys/devices/system/node/has_memory")
-	if err != nil {
-		return cpuset.Set{}, false
-	}
-	set, err := cpuset.Parse(string(data))
+	set, err := attr.ReadSet("/sys/devices/system/node/has_memory")
 	return set, err == nil
 }

@@ -147,6 +147,14 @@ func (a Attribute) spec() *spec {
 	}
 }
 
+// reading is the read of what a system call returns of a thread.
+func reading[K any](call func(kernel.Scheduler, kernel.TID) (K, error), value func(K) Value) func(*Machine, Object) (Value, error) {
+	return func(m *Machine, o Object) (Value, error) {
+		k, err := call(m.Sched, o.TID)
+		return value(k), err
+	}
+}
+
 // Object is what an attribute is of: a thread, or a file of the kernel.
 type Object struct {
 	PID        kernel.TID `json:"pid,omitempty"`

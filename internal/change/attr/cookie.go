@@ -31,10 +31,7 @@ const (
 
 var cookie = spec{
 	needs: kernel.CapSysPtrace, parse: parseCookie,
-	read: func(m *Machine, o Object) (Value, error) {
-		c, err := m.Sched.Cookie(o.TID)
-		return CookieValue{Cookie: c}, err
-	},
+	read: reading(kernel.Scheduler.Cookie, func(c uint64) Value { return CookieValue{Cookie: c} }),
 	// A cookie cannot be named: it is shared from a task that has it.
 	write: func(w Write) error {
 		from, err := w.cookieHolder(w.Change.After.(CookieValue).Cookie)

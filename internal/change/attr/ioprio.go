@@ -17,10 +17,7 @@ type IOPrioValue kernel.IOPrio
 
 var ioprio = spec{
 	title: "I/O priority", parse: parseIOPrio,
-	read: func(m *Machine, o Object) (Value, error) {
-		p, err := m.Sched.IOPrio(o.TID)
-		return IOPrioValue(p), err
-	},
+	read:  reading(kernel.Scheduler.IOPrio, func(p kernel.IOPrio) Value { return IOPrioValue(p) }),
 	write: func(w Write) error { return w.Task.SetIOPrio(kernel.IOPrio(w.Change.After.(IOPrioValue))) },
 	words: func(v Value) string { return "I/O priority " + v.String() },
 	explain: func(m *Machine, _ Change, errno syscall.Errno) string {

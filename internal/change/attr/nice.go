@@ -18,10 +18,7 @@ func (n NiceValue) String() string { return strconv.Itoa(int(n)) }
 
 var nice = spec{
 	title: "nice value", parse: parseNice,
-	read: func(m *Machine, o Object) (Value, error) {
-		n, err := m.Sched.Nice(o.TID)
-		return NiceValue(n), err
-	},
+	read:    reading(kernel.Scheduler.Nice, func(n int) Value { return NiceValue(n) }),
 	write:   func(w Write) error { return w.Task.SetNice(int(w.Change.After.(NiceValue))) },
 	caution: cautionNice,
 	denied: func(c Change) (what, limit string, least uint64) {
@@ -43,8 +40,11 @@ func SetNice(n int) Setting { return Setting{Nice, NiceValue(n)} }
 // parseNice reads "-5", "10", "+3".
 func parseNice(text string) (Value, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < -20 || n > 19 {
+	if err != nil {
 		return nil, Usagef("nice %q is not a number from -20 (first) to 19 (last)", text)
+	}
+	if n < -20 || n > 19 {
+		return nil, Usagef("nice %d is out of range: -20 (first) to 19 (last)", n)
 	}
 	return NiceValue(n), nil
 }

@@ -38,10 +38,7 @@ const policyGrammar = "other, batch, idle, ext, fifo:PRIO or rr:PRIO with PRIO 1
 
 var policy = spec{
 	parse: parsePolicy,
-	read: func(m *Machine, o Object) (Value, error) {
-		a, err := m.Sched.Attr(o.TID)
-		return policyOf(a), err
-	},
+	read:  reading(kernel.Scheduler.Attr, func(a kernel.SchedAttr) Value { return policyOf(a) }),
 	write: func(w Write) error {
 		p := w.Change.After.(PolicyValue)
 		if p.Policy == kernel.Deadline {

@@ -24,10 +24,7 @@ const clampDefault = "default"
 
 var clamp = spec{
 	title: "utilisation clamps", parse: parseClamps,
-	read: func(m *Machine, o Object) (Value, error) {
-		c, err := m.Sched.Clamp(o.TID)
-		return ClampValue{Clamp: c}, err
-	},
+	read: reading(kernel.Scheduler.Clamp, func(c kernel.Clamp) Value { return ClampValue{Clamp: c} }),
 	// The defaults are reset rather than set, so that a task which changes its policy
 	// later gets the defaults of that.
 	write: func(w Write) error {
