@@ -46,7 +46,7 @@ type Setting struct {
 // what is usual.
 type spec struct {
 	title   string                // in a sentence: "nice value"
-	noun    string                // of a file: "IRQ"
+	noun    string                // of a file: "IRQ"; several take an s
 	path    func() *regexp.Regexp // of a file's whole path; nil: it is a task's
 	process bool                  // the whole process's, read and set by its first thread
 	cpus    bool                  // the value is a cpuset.Set

@@ -25,7 +25,7 @@ func (m *Machine) unitSets(unit string, attributes []Attribute) []string {
 				continue
 			}
 			out = slices.DeleteFunc(out, func(earlier string) bool { return strings.HasPrefix(earlier, name+"=") })
-			if value != "" { // that resets it
+			if value != "" { // "" resets it
 				out = append(out, name+"="+value)
 			}
 		}
