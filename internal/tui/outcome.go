@@ -130,7 +130,11 @@ func (m *Model) failed(p planned, c change.Change, more string, final bool) tea.
 	if !final {
 		return m.offerSudo(p, c.Why())
 	}
-	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.what, dialog.Who([]change.Change{c}), c.Why(), more))
+	who := dialog.Who([]change.Change{c})
+	if c.Comm == "" && len(p.targets) == 1 { // it had ended before anybody could read its name
+		who = p.subject
+	}
+	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.what, who, c.Why(), more))
 }
 
 // takeOutcome says what was done. What may take the machine away is kept only if the
@@ -185,6 +189,8 @@ func (a *carried) tone() tone {
 func (a *carried) sentence(arrow string) string {
 	done := only(a.outcome.Changes, attr.Done)
 	switch {
+	case len(done) == 0 && len(a.outcome.Changes) > 0 && a.outcome.Changes[0].Why() != "": // it has ended
+		return a.what + ": " + a.outcome.Changes[0].Why()
 	case len(done) == 0:
 		return a.what + ": it was so already"
 	case a.words != nil:

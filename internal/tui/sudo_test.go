@@ -77,6 +77,28 @@ func TestMissingRightsWithoutSudo(t *testing.T) {
 	})
 }
 
+// TestEndedDuringThePassword: root's piton finds no task, and so no name.
+func TestEndedDuringThePassword(t *testing.T) {
+	onSudo(t, func(r *rig, root *fakeRoot) {
+		r.forbid(root, 31)
+		gone := &root.reply.Outcome.Changes[0]
+		gone.Comm, gone.Status, gone.Err, gone.Reason = "", attr.Refused, attr.ErrGone, "3641 has ended"
+		r.press("p")
+		r.say("y")
+		assert.Contains(t, r.line(-2), "pin nqueens (3641): 3641 has ended")
+	})
+	onSudo(t, func(r *rig, root *fakeRoot) {
+		r.forbid(root, 31)
+		r.press("p")
+		r.say("y")
+		root.reply.Outcome.Entry = 0
+		gone := &root.reply.Outcome.Changes[0]
+		gone.Status, gone.Err, gone.Reason = attr.Unchanged, attr.ErrGone, "3641 has ended, so there is nothing to undo"
+		r.press("z")
+		assert.Contains(t, r.line(-2), "undo: 3641 has ended, so there is nothing to undo")
+	})
+}
+
 // TestUndoOfWhatSudoMade undoes in the order of the changes, each in its own journal.
 func TestUndoOfWhatSudoMade(t *testing.T) {
 	onSudo(t, func(r *rig, root *fakeRoot) {
