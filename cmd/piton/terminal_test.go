@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ const patience = 45 * time.Second
 type terminal struct {
 	t      *testing.T
 	socket string
+	as     *syscall.SysProcAttr // whose it is; nil = the test's
 }
 
 // openTerminal starts a terminal of the size with a shell whose environment has
@@ -31,26 +33,45 @@ func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
 	if testing.Short() {
 		t.Skip("drives a real terminal; the binary is built without the race detector anyway")
 	}
-	if _, err := exec.LookPath("tmux"); err != nil {
+	needProgram(t, "tmux")
+	term := &terminal{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
+	term.open(width, height, env...)
+	return term
+}
+
+// needProgram skips without a program that a terminal test needs, unless
+// PITON_REQUIRE_TMUX is set.
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
 		if os.Getenv("PITON_REQUIRE_TMUX") != "" {
-			t.Fatal("tmux is not installed")
+			t.Fatal(name + " is not installed")
 		}
-		t.Skip("tmux is not installed")
+		t.Skip(name + " is not installed")
 	}
-	dir := t.TempDir()
-	term := &terminal{t: t, socket: filepath.Join(dir, "tmux")}
+}
+
+// open starts the server, with its state beside its socket.
+func (term *terminal) open(width, height int, env ...string) {
+	term.t.Helper()
+	dir := filepath.Dir(term.socket)
 	args := []string{"new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "env",
 		"LC_ALL=C.UTF-8", "PS1=ready> ", "XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
 	args = append(append(args, env...), "sh", "-i")
 	term.tmux(args...)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", term.socket, "kill-server").Run() })
+	term.t.Cleanup(func() { _ = term.command("kill-server").Run() })
 	term.wait("ready>")
-	return term
+}
+
+func (term *terminal) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("tmux", append([]string{"-S", term.socket, "-f", os.DevNull}, args...)...)
+	cmd.SysProcAttr = term.as
+	return cmd
 }
 
 func (term *terminal) tmux(args ...string) string {
 	term.t.Helper()
-	out, err := exec.Command("tmux", append([]string{"-S", term.socket, "-f", os.DevNull}, args...)...).CombinedOutput()
+	out, err := term.command(args...).CombinedOutput()
 	require.NoError(term.t, err, "tmux %v: %s", args, out)
 	return string(out)
 }
