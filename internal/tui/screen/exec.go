@@ -3,7 +3,10 @@ package screen
 import (
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -16,7 +19,7 @@ type execMsg struct {
 
 // Exec returns a command that gives the terminal to c until it has ended, and then
 // delivers what done makes of its error. Streams that c has already stay as they are.
-// ^C meanwhile is for c alone.
+// ^C and ^\ meanwhile are for c alone.
 func Exec(c *exec.Cmd, done func(error) tea.Msg) tea.Cmd {
 	return func() tea.Msg { return execMsg{c, done} }
 }
@@ -53,7 +56,13 @@ func (o *outside) SetStderr(io.Writer) {
 func (o *outside) Run() error {
 	o.root.term.leave()
 	o.root.signals.away.Store(true)
-	err := o.Cmd.Run()
+	err := o.Start()
+	if err == nil {
+		typed := []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
+		signal.Ignore(typed...) // the command has started without; so does system(3)
+		err = o.Wait()
+		defer signal.Notify(o.root.signals.ch, typed...) // once no key makes a signal
+	}
 	o.root.signals.away.Store(false)
 	return errors.Join(err, o.root.term.enter())
 }

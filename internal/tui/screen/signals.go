@@ -51,11 +51,6 @@ func (s *signals) watch(p *tea.Program, out *os.File) {
 				}
 			case syscall.SIGCONT:
 				p.Send(continuedMsg{})
-			case syscall.SIGINT:
-				if !s.away.Load() { // it was typed to the command that has the terminal
-					s.ended = syscall.SIGINT
-					p.Send(tea.QuitMsg{})
-				}
 			default:
 				s.ended = sig.(syscall.Signal)
 				p.Send(tea.QuitMsg{})
