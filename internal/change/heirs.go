@@ -106,6 +106,9 @@ func (u *undoer) speaks(e *Entry, did did, m Change) bool {
 		if k.StartTicks >= e.Ticks || k.Ended() || did.own[c.Key()] {
 			return false
 		}
+		if g := u.index[c.Key()]; g != nil {
+			return u.same(c, m.After, g.found)
+		}
 		now, err := u.family.value(u.t, c)
 		return err == nil && u.same(c, m.After, now)
 	})

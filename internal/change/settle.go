@@ -181,7 +181,13 @@ func (r *run) inherited(c Change, now attr.Value) attr.Value {
 // for a thread that is to be left as it is.
 func (r *run) asked(f follow, k attr.Task, c *Change) bool {
 	i := slices.IndexFunc(f.asked, func(s attr.Setting) bool { return s.Attribute == c.Attribute })
-	if i < 0 || c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp {
+	switch {
+	case i < 0:
+		return true
+	case c.Attribute == attr.Affinity && attr.Text(c.Before) != attr.Text(c.After):
+		c.After = f.asked[i].Value // the model's may be what is left of that
+		return true
+	case c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp:
 		return true
 	}
 	c.After = f.asked[i].Value
