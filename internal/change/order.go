@@ -20,7 +20,8 @@ type Order struct {
 	Consent  Consent      `json:"consent,omitzero"`
 }
 
-// Check returns a UsageError for an order that asks for nothing, or for several things.
+// Check returns a UsageError for an order that asks for nothing, for several things, or
+// for targets of a scope that there is not.
 func (o Order) Check() error {
 	n := 0
 	for _, asked := range []bool{len(o.Requests) > 0, o.Undo != nil, o.Isolate != "", o.Include != "", len(o.Keep) > 0} {
@@ -30,6 +31,13 @@ func (o Order) Check() error {
 	}
 	if n != 1 {
 		return attr.Usagef("the order asks for %d things: it must be one", n)
+	}
+	for _, r := range o.Requests {
+		for _, t := range r.Targets {
+			if t.Scope > ScopeTree {
+				return attr.Usagef("the order has target %d with scope %d, which does not exist", t.TID, t.Scope)
+			}
+		}
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ func TestOrdersAsData(t *testing.T) {
 	}
 	assert.Error(t, Order{}.Check())
 	assert.Error(t, Order{Isolate: "2", Include: "3"}.Check())
+	odd := Order{Requests: []Request{{Targets: []Target{{TID: 3641, Scope: ScopeTree}, {TID: 3642, Scope: 7}}}}}
+	assert.EqualError(t, odd.Check(), "the order has target 3642 with scope 7, which does not exist")
 }
 
 func TestOrderOfAPlanNamesItsTasksForGood(t *testing.T) {
