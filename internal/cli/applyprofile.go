@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,18 +66,28 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 	if err != nil {
 		return err
 	}
-	if err := a.printMissing(r, o.apply.output); err != nil {
-		return err
-	}
+	a.printMissing(r, o.apply.output)
 	plan, err := a.profilePlan(ctx, t, p, r, file)
 	if err != nil {
 		return err
 	}
-	if o.check {
-		return a.check(r, plan, o.apply)
+	empty := len(plan.Changes) == 0 && o.apply.output.value == asTable
+	if empty {
+		fmt.Fprintf(a, "nothing to change: %d settings are as they should be\n", len(r.Wants))
 	}
-	if len(plan.Changes) == 0 && o.apply.output.value == asTable {
-		return joined(a.nothing(r), missingError(r))
+	switch {
+	case o.check:
+		preview := plan.Preview()
+		end := cmp.Or(outcomeError(preview), missingError(r))
+		if plan.WillChange() {
+			end = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", preview.Count(attr.Planned))}
+		}
+		if o.apply.dryRun = true; !empty {
+			a.printChanges(preview, o.apply, exitCode(end))
+		}
+		return end
+	case empty:
+		return missingError(r)
 	}
 	o.apply.cede = func(c change.Change) bool {
 		return r.Isolated[c.Path] && (c.Status == attr.Failed || c.Status == attr.Refused) && errors.Is(c.Err, attr.ErrNotSupported)
@@ -109,28 +120,4 @@ func (a *app) profilePlan(ctx context.Context, t *change.Tuner, p *profile.Profi
 		return again.Requests(reason), nil
 	}}
 	return plan, nil
-}
-
-// nothing says that a plan is empty.
-func (a *app) nothing(r *profile.Resolution) error {
-	_, err := fmt.Fprintf(a.Out, "nothing to change: %d settings are as they should be\n", len(r.Wants))
-	return err
-}
-
-// check prints a plan that is not to be carried out.
-func (a *app) check(r *profile.Resolution, plan change.Plan, o applyOptions) error {
-	result := plan.Preview()
-	outcome := outcomeError(result)
-	if outcome == nil {
-		outcome = missingError(r)
-	}
-	if plan.WillChange() {
-		outcome = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", result.Count(attr.Planned))}
-	}
-	if len(plan.Changes) == 0 && o.output.value == asTable {
-		return joined(a.nothing(r), outcome)
-	}
-	dry := o
-	dry.dryRun = true
-	return joined(a.printChanges(result, dry, exitCode(outcome)), outcome)
 }

@@ -88,13 +88,13 @@ func (o *benchOutput) end(r bench.Results) error {
 		if have {
 			section.Notes = append(section.Notes, earlier.Sentence())
 		}
-		return writeSections(o.a.Out, o.format, "piton bench "+section.Title, []report.Section{section})
+		return writeSections(o.a, o.format, "piton bench "+section.Title, []report.Section{section})
 	}
-	if err := bench.WriteTable(o.a.Out, bench.Judge(r)); err != nil {
+	if err := bench.WriteTable(o.a, bench.Judge(r)); err != nil {
 		return err
 	}
 	if have {
-		fmt.Fprintln(o.a.Out, "note: "+earlier.Sentence())
+		fmt.Fprintln(o.a, "note: "+earlier.Sentence())
 	}
 	return o.picture(r)
 }
@@ -164,7 +164,7 @@ func (o *benchOutput) picture(r bench.Results) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(o.a.Out, "\n%s\n", strings.Join(lines, "\n"))
+	_, err = fmt.Fprintf(o.a, "\n%s\n", strings.Join(lines, "\n"))
 	return err
 }
 
@@ -172,12 +172,12 @@ func (o *benchOutput) json(b []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("print a result: %w", err)
 	}
-	_, err = o.a.Out.Write(append(escapeControls(b), '\n'))
+	_, err = o.a.Write(append(escapeControls(b), '\n'))
 	return err
 }
 
 func (o *benchOutput) csv(record []string) error {
-	w := csv.NewWriter(o.a.Out)
+	w := csv.NewWriter(o.a)
 	if err := w.Write(record); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 	}
 	printed := out.print(run.Results)
 	if printed == nil && run.KeepErr == nil && o.output.value == asTable {
-		fmt.Fprintf(a.Out, "\nkept as %s: piton bench report %s -o html prints it again\n", run.Grid.ID, run.Grid.ID)
+		fmt.Fprintf(a, "\nkept as %s: piton bench report %s -o html prints it again\n", run.Grid.ID, run.Grid.ID)
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && run.KeepErr == nil:
@@ -175,18 +175,18 @@ func (p *paperOutput) print(all []bench.Results) error {
 	case asJSON, asCSV:
 		return printRecords(&out, all)
 	case asMarkdown, asSVG, asHTML:
-		return writeSections(p.a.Out, p.o.output.value, paperTitle, sections)
+		return writeSections(p.a, p.o.output.value, paperTitle, sections)
 	}
 	for i, s := range sections {
 		if i > 0 {
-			fmt.Fprintln(p.a.Out)
+			fmt.Fprintln(p.a)
 		}
-		if err := report.Text(p.a.Out, s); err != nil {
+		if err := report.Text(p.a, s); err != nil {
 			return err
 		}
 		if i < len(p.papers) { // and not the conditions
 			for _, line := range p.papers[i].Pictures(s, all, out.width()) {
-				fmt.Fprintln(p.a.Out, line)
+				fmt.Fprintln(p.a, line)
 			}
 		}
 	}

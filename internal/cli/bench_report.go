@@ -99,14 +99,14 @@ func printStudies(a *app, h bench.History, studies []bench.Results, format strin
 	case asTable:
 		for i, r := range studies {
 			if i > 0 {
-				fmt.Fprintln(a.Out)
+				fmt.Fprintln(a)
 			}
-			fmt.Fprintf(a.Out, "%s  %s  %s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), report.Command(r.Study))
-			if err := bench.WriteTable(a.Out, bench.Judge(r)); err != nil {
+			fmt.Fprintf(a, "%s  %s  %s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), report.Command(r.Study))
+			if err := bench.WriteTable(a, bench.Judge(r)); err != nil {
 				return err
 			}
 			if e, ok := h.Before(r); ok {
-				fmt.Fprintln(a.Out, "note: "+e.Sentence())
+				fmt.Fprintln(a, "note: "+e.Sentence())
 			}
 			if err := out.picture(r); err != nil {
 				return err
@@ -122,7 +122,7 @@ func printStudies(a *app, h bench.History, studies []bench.Results, format strin
 		}
 		sections = append(sections, s)
 	}
-	return writeSections(a.Out, format, "piton bench", sections)
+	return writeSections(a, format, "piton bench", sections)
 }
 
 // printRecords prints the lines that the studies printed when they were made.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,12 @@ type applyOptions struct {
 	// cede, when not nil, says of which changes it is no failure that they could not
 	// be made; they are left out.
 	cede func(change.Change) bool
+	// sweep: the change is of the whole machine, and what reads the same shares a row.
+	sweep bool
+	// settle, when not nil, looks again once the plan was carried out.
+	settle func(*change.Outcome)
+	// then, when not nil, goes on once all is done.
+	then func(context.Context) error
 	// partly is how a run ends in which nothing else goes wrong, where some of what was
 	// asked for means nothing; that has been told.
 	partly error
@@ -131,34 +138,54 @@ func needWide(plan *change.Plan, wide *target.Breadth) {
 	}
 }
 
+// change plans a change and carries it out.
+func (a *app) change(ctx context.Context, o applyOptions, plan func(context.Context, *change.Tuner) (change.Plan, error)) error {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	t, err := a.tuner()
+	if err != nil {
+		return err
+	}
+	p, err := plan(ctx, t)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, t, p, o)
+}
+
 // carryOut carries a plan out, or prints it, and says what became of it.
 func (a *app) carryOut(ctx context.Context, t *change.Tuner, plan change.Plan, o applyOptions) error {
-	if o.dryRun {
+	switch {
+	case o.dryRun:
 		return a.report(plan.Preview(), o, nil)
+	case a.writeErr != nil: // of what is to be known before
+		return a.writeErr
 	}
 	outcome, err := t.Carry(ctx, plan, o.consent())
 	if len(outcome.Changes) == 0 && err != nil {
-		return a.refused(plan, o, err)
+		if errors.Is(err, change.ErrNeedsConsent) && (o.output.json() || o.sweep) {
+			a.printChanges(refused(plan), o, ExitFailed)
+		}
+		return err
 	}
-	return a.report(outcome, o, err)
+	if o.settle != nil {
+		o.settle(&outcome)
+	}
+	if end := a.report(outcome, o, err); end != nil || o.then == nil {
+		return end
+	}
+	return o.then(ctx)
 }
 
-// refused reports a plan that was not carried out.
-func (a *app) refused(plan change.Plan, o applyOptions, err error) error {
-	if errors.Is(err, change.ErrNeedsConsent) && o.output.json() {
-		out := plan.Preview()
-		out.Changes = slices.Clone(out.Changes)
-		for i := range out.Changes {
-			if c := &out.Changes[i]; c.Status == attr.Planned {
-				c.Refuse("%s", plan.Danger())
-			}
-		}
-		out.Warnings = nil
-		if err := a.printChanges(out, o, ExitFailed); err != nil {
-			return err
+// refused is the outcome of a plan to which nobody has consented.
+func refused(plan change.Plan) change.Outcome {
+	changes := slices.Clone(plan.Changes)
+	for i := range changes {
+		if c := &changes[i]; c.Status == attr.Planned {
+			c.Refuse("%s", plan.Danger())
 		}
 	}
-	return err
+	return change.Outcome{Changes: changes}
 }
 
 // report prints an outcome; err is what ended the run early.
@@ -166,32 +193,27 @@ func (a *app) report(r change.Outcome, o applyOptions, err error) error {
 	if o.cede != nil {
 		r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), o.cede)
 	}
-	end := ended(r, err)
-	if end == nil {
-		end = o.partly
-	}
-	if err := a.printChanges(r, o, exitCode(end)); err != nil {
-		return err
-	}
-	return joined(a.announce(r.Guard, o), end)
+	end := cmp.Or(ended(r, err), o.partly)
+	a.printChanges(r, o, exitCode(end))
+	a.announce(r.Guard, o)
+	return end
 }
 
 // announce says how to confirm a change that is under guard.
-func (a *app) announce(g change.Guard, o applyOptions) error {
+func (a *app) announce(g change.Guard, o applyOptions) {
 	if g == nil {
-		return nil
+		return
 	}
 	st := g.Status()
 	confirm := fmt.Sprintf("piton keep %d", st.Entry)
 	if o.output.json() {
 		var l line
 		l.start("guard").add("entry", st.Entry).add("guard_pid", st.PID).add("revert_after_s", st.After.Seconds()).
-			add("deadline", time.Now().Add(st.After).UTC().Format(time.RFC3339Nano)).add("confirm", confirm).addList("caveats", st.Caveats)
-		return l.write(a.Out)
+			add("deadline", stamp(time.Now().Add(st.After))).add("confirm", confirm).add("caveats", list(st.Caveats)).write(a)
+		return
 	}
 	if len(st.Caveats) > 0 {
 		a.warn("the guard is weaker than it could be: %s", strings.Join(st.Caveats, "; "))
 	}
 	a.warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirm)
-	return nil
 }

@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,16 @@ func (a *app) execute() (err error) {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	return root.ExecuteContext(context.Background())
+	err = root.ExecuteContext(context.Background())
+	return cmp.Or(a.writeErr, err)
+}
+
+// Write writes to standard output, until the first error.
+func (a *app) Write(b []byte) (n int, err error) {
+	if a.writeErr == nil {
+		n, a.writeErr = a.Out.Write(b)
+	}
+	return n, a.writeErr
 }
 
 // message is the sentence for an error, safe to print, or "" when there is
@@ -113,8 +123,9 @@ func sentence(text string) string {
 type app struct {
 	IO
 	global
-	signal syscall.Signal // that ended the run, 0 for none
-	gate   *os.File       // that keeps the sweeper of a run's cgroup waiting
+	writeErr error          // the first one of standard output, which is the run's end
+	signal   syscall.Signal // that ended the run, 0 for none
+	gate     *os.File       // that keeps the sweeper of a run's cgroup waiting
 }
 
 // global are the flags that every command has.
@@ -171,7 +182,7 @@ func (a *app) warn(format string, args ...any) {
 // that it starts fast.
 func (a *app) beGuard() int {
 	if err := guard.Main(); err != nil {
-		fmt.Fprintf(a.Err, "piton: %s\n", message(err))
+		a.warn("%s", message(err))
 		return ExitFailed
 	}
 	return ExitDone

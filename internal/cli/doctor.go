@@ -68,7 +68,9 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		return err
 	}
 	if o.output.json() {
-		return d.printJSON()
+		d.printJSON()
+	} else {
+		d.printText()
 	}
-	return d.printText()
+	return nil
 }

@@ -7,29 +7,22 @@ import (
 )
 
 // printText prints a table of what is, then what would be better.
-func (d *doctor) printText() error {
+func (d *doctor) printText() {
 	t := newTable("FEATURE", "STATE", "SOURCE", "COST")
 	for _, f := range d.findings {
 		t.add(f.title, f.state, dash(f.source), dash(f.cost))
 	}
-	if err := t.write(d.app.Out); err != nil {
-		return err
-	}
+	t.write(d.app)
 	for _, group := range d.groups() {
 		command := group[0].command
 		if command == "" {
 			command = "no command helps:"
 		}
-		if _, err := fmt.Fprintf(d.app.Out, "\n%s\n", field.Clean(command)); err != nil {
-			return err
-		}
+		fmt.Fprintf(d.app, "\n%s\n", field.Clean(command))
 		for _, f := range group {
-			if _, err := fmt.Fprintf(d.app.Out, "  %s: %s\n", f.title, field.Clean(f.reason)); err != nil {
-				return err
-			}
+			fmt.Fprintf(d.app, "  %s: %s\n", f.title, field.Clean(f.reason))
 		}
 	}
-	return nil
 }
 
 // groups are the findings that could be better, by the command that would do it;
@@ -55,7 +48,7 @@ func (d *doctor) groups() [][]finding {
 	return out
 }
 
-func (d *doctor) printJSON() error {
+func (d *doctor) printJSON() {
 	var l line
 	count := map[string]int{}
 	for _, f := range d.findings {
@@ -63,13 +56,11 @@ func (d *doctor) printJSON() error {
 		l.start("feature").add("v", Version).add("id", f.id).add("title", f.title).add("state", f.state).
 			add("source", f.source).add("cost", f.cost).add("sample_ns", int64(f.took)).add("core_share", f.share).
 			add("reason", f.reason).add("command", f.command)
-		if err := l.write(d.app.Out); err != nil {
-			return err
-		}
+		l.write(d.app)
 	}
 	l.start("summary").add("features", len(d.findings))
 	for _, state := range []string{stateBest, stateFallback, stateMissing, stateUnknown} {
 		l.add(state, count[state])
 	}
-	return l.add("exit_code", ExitDone).write(d.app.Out)
+	l.add("exit_code", ExitDone).write(d.app)
 }

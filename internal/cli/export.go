@@ -50,7 +50,7 @@ It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The servi
 				return err
 			}
 			if dir == "" {
-				_, err := a.Out.Write(d.Text)
+				_, err := a.Write(d.Text)
 				return err
 			}
 			if d.User && systemOnly(dir) {
@@ -100,7 +100,7 @@ renice, ionice and chrt. A comment in it has the line that starts a command so.`
 			if err != nil {
 				return err
 			}
-			_, err = a.Out.Write(profile.Shell(p))
+			_, err = a.Write(profile.Shell(p))
 			return err
 		},
 	}

@@ -33,6 +33,12 @@ const (
 	asCSV   = "csv"
 )
 
+// several reports whether more than one of the ways is given.
+func several(given ...bool) bool {
+	first := slices.Index(given, true)
+	return first >= 0 && slices.Contains(given[first+1:], true)
+}
+
 // output is the -o flag.
 type output struct{ choice }
 

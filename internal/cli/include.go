@@ -4,15 +4,14 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/partition"
 )
 
-type includeOptions struct {
-	apply applyOptions
-	force bool
-}
-
 func newInclude(a *app) *cobra.Command {
-	var o includeOptions
+	var o applyOptions
+	force := false
 	cmd := &cobra.Command{
 		Use:   "include CPUS",
 		Short: "take isolated CPUs in again, with every pin as it was",
@@ -29,33 +28,17 @@ lacks them, to interrupt lines that have the default, and to the default and the
 		GroupID: groupTune,
 		Args:    oneArg("CPUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runInclude(cmd.Context(), a, args[0], o)
+			cpus, err := a.realCPUs(args[0])
+			if err != nil {
+				return err
+			}
+			o.sweep = true
+			return a.change(cmd.Context(), o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+				return partition.Machine{Tuner: t}.Include(ctx, cpus, force)
+			})
 		},
 	}
-	cmd.Flags().BoolVar(&o.force, "force", false, "also what somebody else has changed since")
-	o.apply.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&force, "force", false, "also what somebody else has changed since")
+	o.addFlags(cmd.Flags())
 	return cmd
-}
-
-func runInclude(ctx context.Context, a *app, expr string, o includeOptions) error {
-	m, err := a.machine()
-	if err != nil {
-		return err
-	}
-	cpus, err := a.realCPUs(expr)
-	if err != nil {
-		return err
-	}
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
-	plan, _, err := m.Include(ctx, cpus, o.force)
-	if err != nil {
-		return err
-	}
-	p := &sweepPrinter{app: a, o: o.apply, cpus: cpus}
-	result, failed, done := p.carry(ctx, m.Tuner, plan)
-	if !done {
-		return failed
-	}
-	return p.finish(result, failed)
 }

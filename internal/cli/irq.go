@@ -45,7 +45,10 @@ func newIRQ(a *app) *cobra.Command {
 		Example: list.Example,
 		GroupID: groupLook,
 	}
-	cmd.AddCommand(list, newIRQMove(a), newIRQSpread(a), newIRQReset(a), newIRQDefault(a), newIRQQueues(a))
+	cmd.AddCommand(list, newIRQDefault(a), newIRQQueues(a))
+	for _, v := range irqVerbs {
+		cmd.AddCommand(v.command(a))
+	}
 	needsVerb(cmd)
 	return cmd
 }
@@ -83,17 +86,14 @@ func runIRQList(ctx context.Context, a *app, o irqListOptions) error {
 		return err
 	}
 	if o.output.json() {
-		return irqJSON(a.Out, &t, o.filter)
+		irqJSON(a, &t, o.filter)
+		return nil
 	}
-	out := irqTable(&t, o.filter)
-	if o.output.value == asCSV {
-		return out.writeCSV(a.Out)
+	irqTable(&t, o.filter).writeAs(a, o.output)
+	if o.output.value == asTable && !t.Default.Empty() {
+		fmt.Fprintf(a, "\nnew lines are asked to go to %s (default_smp_affinity)\n", t.Default)
 	}
-	if err := out.write(a.Out); err != nil || t.Default.Empty() {
-		return err
-	}
-	_, err = fmt.Fprintf(a.Out, "\nnew lines are asked to go to %s (default_smp_affinity)\n", t.Default)
-	return err
+	return nil
 }
 
 // table reads the interrupts, with their rates unless they are wanted now.

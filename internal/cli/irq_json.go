@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"piton/internal/irq"
 )
 
 // irqJSON prints an object a line.
-func irqJSON(w io.Writer, t *irq.Table, filter string) error {
+func irqJSON(w io.Writer, t *irq.Table, filter string) {
 	var l line
 	shown := 0
 	for i := range t.Rows {
@@ -20,9 +21,7 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) error {
 		l.start("irq").add("v", Version).add("irq", r.Number).add("name", r.Handlers())
 		l.addRate(r.Counts, r.Rate, t)
 		l.addFacts(r)
-		if err := l.write(w); err != nil {
-			return err
-		}
+		l.write(w)
 	}
 	for i := range t.Named {
 		r := &t.Named[i]
@@ -31,9 +30,7 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) error {
 		}
 		l.start("irq").add("v", Version).add("irq", nil).add("name", r.Name)
 		l.addRate(r.Counts, r.Rate, t)
-		if err := l.add("text", r.Text).write(w); err != nil {
-			return err
-		}
+		l.add("text", r.Text).write(w)
 	}
 	for i := range t.SoftIRQs {
 		r := &t.SoftIRQs[i]
@@ -42,11 +39,9 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) error {
 		}
 		l.start("softirq").add("name", r.Name)
 		l.addRate(r.Counts, r.Rate, t)
-		if err := l.write(w); err != nil {
-			return err
-		}
+		l.write(w)
 	}
-	return l.start("end").add("irqs", shown).add("interval_s", t.Elapsed.Seconds()).
+	l.start("end").add("irqs", shown).add("interval_s", t.Elapsed.Seconds()).
 		add("default_affinity", maskOrNull(t.Default)).write(w)
 }
 
@@ -57,73 +52,32 @@ func (l *line) addRate(counts []uint64, r irq.Rate, t *irq.Table) {
 		l.add("per_s", nil).add("top_cpu", nil).add("top_per_s", nil).add("by_cpu", nil)
 		return
 	}
-	l.add("per_s", r.PerS)
-	if r.Top < 0 {
-		l.add("top_cpu", nil).add("top_per_s", nil)
-	} else {
-		l.add("top_cpu", int(r.Top)).add("top_per_s", r.TopPerS)
-	}
-	l.b = append(l.b, `,"by_cpu":{`...)
-	first := true
+	var some []int // of the CPUs that had any
 	for i, perS := range r.ByCPU {
-		if perS == 0 {
-			continue
+		if perS != 0 {
+			some = append(some, i)
 		}
-		if !first {
-			l.b = append(l.b, ',')
-		}
-		first = false
-		l.b = fmt.Appendf(l.b, `"%d":%.3f`, t.CPUs[i], perS)
 	}
-	l.b = append(l.b, '}')
+	l.add("per_s", r.PerS).add("top_cpu", numberOrNull(int(r.Top))).add("top_per_s", orNull(r.TopPerS, r.Top >= 0)).
+		addObject("by_cpu", len(some), func(i int) (string, any) {
+			return fmt.Sprint(t.CPUs[some[i]]), math.Round(r.ByCPU[some[i]]*1e3) / 1e3
+		})
 }
 
 // addFacts adds what is known of a numbered line.
 func (l *line) addFacts(r *irq.Row) {
 	l.add("affinity", maskOrNull(r.Requested)).add("effective", maskOrNull(r.Effective)).add("hint", maskOrNull(r.Hint)).
-		add("control", r.Control.String())
-	if r.Control == irq.ControlUnknown {
-		l.add("movable", nil).add("managed", nil)
-	} else {
-		l.add("movable", r.Control == irq.Settable).add("managed", r.Control == irq.Managed)
-	}
-	l.add("node", numberOrNull(r.Node)).add("device", textOrNull(r.Device.Name())).add("address", textOrNull(r.Device.Address)).
-		add("driver", textOrNull(r.Device.Driver)).add("queue", textOrNull(r.Queue.Flow.String()))
-	if r.Queue.Flow == irq.NoQueue {
-		l.add("queue_index", nil)
-	} else {
-		l.add("queue_index", r.Queue.Index)
-	}
-	l.add("chip", textOrNull(r.Chip)).add("trigger", textOrNull(r.Type)).addList("actions", r.Actions)
-	if r.Spurious.OK {
-		l.add("unhandled", r.Spurious.Unhandled)
-	} else {
-		l.add("unhandled", nil)
-	}
-	tids := make([]int, len(r.Threads))
+		add("control", r.Control.String()).add("movable", orNull(r.Control == irq.Settable, r.Control != irq.ControlUnknown)).
+		add("managed", orNull(r.Control == irq.Managed, r.Control != irq.ControlUnknown)).
+		add("node", numberOrNull(r.Node)).add("device", textOrNull(r.Device.Name())).add("address", textOrNull(r.Device.Address)).
+		add("driver", textOrNull(r.Device.Driver)).add("queue", textOrNull(r.Queue.Flow.String())).
+		add("queue_index", orNull(r.Queue.Index, r.Queue.Flow != irq.NoQueue)).add("chip", textOrNull(r.Chip)).
+		add("trigger", textOrNull(r.Type)).add("actions", list(r.Actions)).add("unhandled", orNull(r.Spurious.Unhandled, r.Spurious.OK))
+	tids := make([]any, len(r.Threads))
 	for i, t := range r.Threads {
 		tids[i] = int(t.TID)
 	}
-	l.addInts("threads", tids)
+	l.add("threads", tids)
 }
 
-func maskOrNull(m irq.Mask) any {
-	if !m.OK {
-		return nil
-	}
-	return m.String()
-}
-
-func numberOrNull(n int) any {
-	if n < 0 {
-		return nil
-	}
-	return n
-}
-
-func textOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
+func maskOrNull(m irq.Mask) any { return orNull(m.String(), m.OK) }

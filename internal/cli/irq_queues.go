@@ -36,9 +36,11 @@ With -o json, one object a line; what is not known is null:
 				return err
 			}
 			if o.apply.output.json() {
-				return found.json(a)
+				found.json(a)
+			} else {
+				found.table(a, o.apply.output)
 			}
-			return found.table(a, o.apply.output.value == asCSV)
+			return nil
 		},
 	}
 	o.addFlags(cmd)
@@ -64,9 +66,9 @@ type queues struct {
 
 // queues reads the queues of the interfaces, or of all.
 func (a *app) queues(names []string) (queues, error) {
-	t, err := irq.NewMonitor(a.hostRoot).Table()
+	t, err := a.interrupts()
 	if err != nil {
-		return queues{}, fmt.Errorf("look at the interrupts: %w", err)
+		return queues{}, err
 	}
 	fs := irq.New(a.hostRoot)
 	found := queues{entries: fs.FlowEntries()}
@@ -87,7 +89,7 @@ func (a *app) queues(names []string) (queues, error) {
 	return found, nil
 }
 
-func (q queues) table(a *app, csv bool) error {
+func (q queues) table(a *app, o output) {
 	out := newTable("INTERFACE", "DRIVER", ">NODE", "QUEUE", ">IRQ", "AFFINITY", "EFFECTIVE", "RPS", ">FLOWS", "XPS")
 	for _, one := range q.list {
 		number, affinity, effective := "-", "-", "-"
@@ -101,18 +103,15 @@ func (q queues) table(a *app, csv bool) error {
 		out.add(one.nic.Name, dash(one.nic.Driver), orDash(one.nic.Node), fmt.Sprintf("%s %d", one.flow, one.index),
 			number, affinity, effective, rps, orDash(one.flows), maskText(one.xps))
 	}
-	if csv {
-		return out.writeCSV(a.Out)
-	}
-	if err := out.write(a.Out); err != nil || q.entries < 0 {
-		return err
+	out.writeAs(a, o)
+	if o.value == asCSV || q.entries < 0 {
+		return
 	}
 	state := "RFS is off"
 	if q.entries > 0 {
 		state = "RFS steers flows of queues with FLOWS above 0"
 	}
-	_, err := fmt.Fprintf(a.Out, "\nrps_sock_flow_entries %d: %s\n", q.entries, state)
-	return err
+	fmt.Fprintf(a, "\nrps_sock_flow_entries %d: %s\n", q.entries, state)
 }
 
 // orDash is a number, or a dash for one that is not known.
@@ -123,7 +122,7 @@ func orDash(n int) string {
 	return strconv.Itoa(n)
 }
 
-func (q queues) json(a *app) error {
+func (q queues) json(a *app) {
 	var l line
 	for _, one := range q.list {
 		l.start("queue").add("v", Version).add("interface", one.nic.Name).add("driver", textOrNull(one.nic.Driver)).
@@ -134,9 +133,7 @@ func (q queues) json(a *app) error {
 			l.add("irq", one.line.Number).add("affinity", maskOrNull(one.line.Requested)).add("effective", maskOrNull(one.line.Effective))
 		}
 		l.add("rps_cpus", maskOrNull(one.rps)).add("rps_flow_cnt", numberOrNull(one.flows)).add("xps_cpus", maskOrNull(one.xps))
-		if err := l.write(a.Out); err != nil {
-			return err
-		}
+		l.write(a)
 	}
-	return l.start("end").add("queues", len(q.list)).add("rps_sock_flow_entries", numberOrNull(q.entries)).write(a.Out)
+	l.start("end").add("queues", len(q.list)).add("rps_sock_flow_entries", numberOrNull(q.entries)).write(a)
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,111 +24,97 @@ keeps it, is listed with the reason and stops nothing else. Every change is jour
 
 EFFECTIVE in piton irq list follows with the next interrupt of the line.`
 
-type irqTuneOptions struct {
-	apply applyOptions
-	cpu   string
-	nics  []string
+// irqVerb is a command that sends interrupts elsewhere.
+type irqVerb struct {
+	use, short, long, example string
+	cpus, nics                string // the help of --cpu and --nic, "" for no such flag
+	needs                     bool   // IRQ and --cpu
+	requests                  func(lines []*irq.Row, cpus cpuset.Set, m irqMachine) []change.Request
 }
 
-func newIRQMove(a *app) *cobra.Command {
-	var o irqTuneOptions
-	cmd := &cobra.Command{
-		Use:     "move IRQ… --cpu CPUS",
-		Short:   "send interrupts to given CPUs",
-		Long:    "Ask for interrupts to go to given CPUs: each line may go to any of them.\n\n" + irqWords,
-		Example: "  piton irq move 24 --cpu 3\n  piton irq move eth0 --cpu node:0 --dry-run\n  piton irq move 'virtio0-input.*' --cpu 0-3,^2",
-		Args:    needArgs(1, "an interrupt"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.cpu == "" {
-				return usagef("where to? say --cpu CPUS")
-			}
-			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, cpus cpuset.Set, _ irqMachine) []change.Request {
-				return action.MoveIRQs(lines, cpus)
-			})
+var irqVerbs = []irqVerb{
+	{
+		use: "move IRQ… --cpu CPUS", short: "send interrupts to given CPUs", needs: true,
+		long:    "Ask for interrupts to go to given CPUs: each line may go to any of them.",
+		example: "  piton irq move 24 --cpu 3\n  piton irq move eth0 --cpu node:0 --dry-run\n  piton irq move 'virtio0-input.*' --cpu 0-3,^2",
+		cpus:    "`CPUS` to go to: 3, 0-3, 0-14:2, node:1, llc:0, package:0, core:3, isolated, online, ^ takes out",
+		requests: func(lines []*irq.Row, cpus cpuset.Set, _ irqMachine) []change.Request {
+			return action.MoveIRQs(lines, cpus)
 		},
-	}
-	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to go to: 3, 0-3, 0-14:2, node:1, llc:0, package:0, core:3, isolated, online, ^ takes out")
-	o.apply.addFlags(cmd.Flags())
-	return cmd
-}
-
-func newIRQSpread(a *app) *cobra.Command {
-	var o irqTuneOptions
-	cmd := &cobra.Command{
-		Use:   "spread [IRQ…] [--nic INTERFACE] [--cpu CPUS]",
-		Short: "spread interrupts over CPUs, one each",
-		Long: `Give each interrupt one CPU, in turn: the queues of a device go to different cores as long as there are, on the
+	}, {
+		use: "spread [IRQ…] [--nic INTERFACE] [--cpu CPUS]", short: "spread interrupts over CPUs, one each",
+		long: `Give each interrupt one CPU, in turn: the queues of a device go to different cores as long as there are, on the
 device's node first; both ways of a numbered queue share a CPU. Without IRQ and --nic, all that can be moved are
-spread; without --cpu, to all online CPUs that are not isolated.
-
-` + irqWords,
-		Example: "  piton irq spread\n  piton irq spread --nic eth0\n  piton irq spread 'mlx5_*' --cpu node:1",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, cpus cpuset.Set, m irqMachine) []change.Request {
-				if cpus.Empty() {
-					cpus = m.ordinary()
-				}
-				usable := cpus.And(m.topo.Online)
-				if usable.Empty() {
-					usable = cpus // to be refused with the reason
-				}
-				return action.SpreadIRQs(lines, m.topo, usable)
-			})
+spread; without --cpu, to all online CPUs that are not isolated.`,
+		example: "  piton irq spread\n  piton irq spread --nic eth0\n  piton irq spread 'mlx5_*' --cpu node:1",
+		cpus:    "`CPUS` to spread them over", nics: irqNICs,
+		requests: func(lines []*irq.Row, cpus cpuset.Set, m irqMachine) []change.Request {
+			if cpus.Empty() {
+				cpus = m.topo.Ordinary()
+			}
+			if usable := cpus.And(m.topo.Online); !usable.Empty() { // else to be refused with the reason
+				cpus = usable
+			}
+			return action.SpreadIRQs(lines, m.topo, cpus)
 		},
-	}
-	cmd.Flags().StringVar(&o.cpu, "cpu", "", "`CPUS` to spread them over")
-	cmd.Flags().StringSliceVar(&o.nics, "nic", nil, "the lines of network `INTERFACE`s")
-	o.apply.addFlags(cmd.Flags())
-	return cmd
+	}, {
+		use: "reset [IRQ…] [--nic INTERFACE]", short: "send interrupts where new ones go",
+		long: `Ask for interrupts to go to the CPUs that new lines get: the online ones of default_smp_affinity, or all online
+CPUs if those are none. Without IRQ and --nic, all that can be moved. This is not the way back from a change of
+piton: piton undo gives every line what it had before.`,
+		example: "  piton irq reset\n  piton irq reset eth0 24", nics: irqNICs,
+		requests: func(lines []*irq.Row, _ cpuset.Set, m irqMachine) []change.Request {
+			return action.MoveIRQs(lines, m.topo.OnlineAmong(m.table.Default.Set))
+		},
+	},
 }
 
-func newIRQReset(a *app) *cobra.Command {
-	var o irqTuneOptions
-	cmd := &cobra.Command{
-		Use:   "reset [IRQ…] [--nic INTERFACE]",
-		Short: "send interrupts where new ones go",
-		Long: `Ask for interrupts to go to the CPUs that new lines get: the online ones of default_smp_affinity, or all online
-CPUs if those are none. Without IRQ and --nic, all that can be moved. This is not the way back from a change of
-piton: piton undo gives every line what it had before.
+const irqNICs = "the lines of network `INTERFACE`s"
 
-` + irqWords,
-		Example: "  piton irq reset\n  piton irq reset eth0 24",
+func (v irqVerb) command(a *app) *cobra.Command {
+	var o applyOptions
+	var expr string
+	var nics []string
+	cmd := &cobra.Command{
+		Use: v.use, Short: v.short, Long: v.long + "\n\n" + irqWords, Example: v.example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.tuneIRQs(cmd, args, o, func(lines []*irq.Row, _ cpuset.Set, m irqMachine) []change.Request {
-				cpus := m.table.Default.And(m.topo.Online)
-				if cpus.Empty() {
-					cpus = m.topo.Online
-				}
-				return action.MoveIRQs(lines, cpus)
-			})
+			if v.needs && expr == "" {
+				return usagef("missing CPUs: use --cpu CPUS")
+			}
+			return a.tuneIRQs(cmd, v, args, nics, expr, o)
 		},
 	}
-	cmd.Flags().StringSliceVar(&o.nics, "nic", nil, "the lines of network `INTERFACE`s")
-	o.apply.addFlags(cmd.Flags())
+	if v.needs {
+		cmd.Args = needArgs(1, "an interrupt")
+	}
+	if v.cpus != "" {
+		cmd.Flags().StringVar(&expr, "cpu", "", v.cpus)
+	}
+	if v.nics != "" {
+		cmd.Flags().StringSliceVar(&nics, "nic", nil, v.nics)
+	}
+	o.addFlags(cmd.Flags())
 	return cmd
 }
 
 func newIRQDefault(a *app) *cobra.Command {
-	var o irqTuneOptions
+	var o applyOptions
 	cmd := &cobra.Command{
 		Use:   "default CPUS",
 		Short: "set the CPUs of interrupts that are set up from now on",
 		Long: `Set default_smp_affinity: the CPUs that interrupt lines get when they are set up. Lines that are there already
 stay where they are (piton irq reset moves them). piton irq list shows the present value in its last line.`,
 		Example: "  piton irq default 0-3\n  piton irq default online,^isolated",
-		Args:    needArgs(1, "CPUS"),
+		Args:    oneArg("CPUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("piton irq default takes one list of CPUs, not %q as well", args[1])
-			}
 			cpus, err := a.cpus("CPUS", args[0])
 			if err != nil {
 				return err
 			}
-			return a.tuneFiles(cmd, []change.Request{action.DefaultIRQCPUs(cpus)}, o.apply)
+			return a.tuneFiles(cmd, []change.Request{action.DefaultIRQCPUs(cpus)}, o)
 		},
 	}
-	o.apply.addFlags(cmd.Flags())
+	o.addFlags(cmd.Flags())
 	return cmd
 }
 
@@ -136,37 +124,37 @@ type irqMachine struct {
 	topo  *topology.Topology
 }
 
-// ordinary are the online CPUs that were not set apart at boot.
-func (m irqMachine) ordinary() cpuset.Set {
-	cpus := m.topo.Online.AndNot(m.topo.Isolated).AndNot(m.topo.NohzFull)
-	if cpus.Empty() {
-		return m.topo.Online
-	}
-	return cpus
-}
-
-// tuneIRQs finds the lines that the words mean, and carries out what is to be
-// asked for them.
-func (a *app) tuneIRQs(cmd *cobra.Command, words []string, o irqTuneOptions, requests func([]*irq.Row, cpuset.Set, irqMachine) []change.Request) error {
+// tuneIRQs finds the lines that the words and interfaces mean, and carries out what the
+// verb asks for them.
+func (a *app) tuneIRQs(cmd *cobra.Command, v irqVerb, words, nics []string, expr string, o applyOptions) error {
 	if !a.live() {
 		return change.ErrNotLive
 	}
-	cpus, err := a.cpus("--cpu", o.cpu)
+	cpus, err := a.cpus("--cpu", expr)
 	if err != nil {
 		return err
 	}
 	var m irqMachine
-	if m.table, err = irq.NewMonitor(a.hostRoot).Table(); err != nil {
-		return fmt.Errorf("look at the interrupts: %w", err)
+	if m.table, err = a.interrupts(); err != nil {
+		return err
 	}
 	if m.topo, err = a.topology(); err != nil {
 		return err
 	}
-	lines, err := a.irqLines(&m.table, words, o.nics)
+	lines, err := a.irqLines(&m.table, words, nics)
 	if err != nil {
 		return err
 	}
-	return a.tuneFiles(cmd, requests(lines, cpus, m), o.apply)
+	return a.tuneFiles(cmd, v.requests(lines, cpus, m), o)
+}
+
+// interrupts reads the interrupts once.
+func (a *app) interrupts() (irq.Table, error) {
+	t, err := irq.NewMonitor(a.hostRoot).Table()
+	if err != nil {
+		return t, fmt.Errorf("look at the interrupts: %w", err)
+	}
+	return t, nil
 }
 
 // irqLines are the lines that are meant: without words, all that can be moved.
@@ -180,27 +168,16 @@ func (a *app) irqLines(t *irq.Table, words, nics []string) ([]*irq.Row, error) {
 		for i := range t.Rows {
 			if r := &t.Rows[i]; r.IsOf(nic) {
 				found = true
-				lines = append(lines, r)
+				if !slices.Contains(lines, r) {
+					lines = append(lines, r)
+				}
 			}
 		}
 		if !found {
 			missing = append(missing, fmt.Errorf("no interrupt line is known to be of interface %q (see piton irq queues)", nic))
 		}
 	}
-	return once(lines), errors.Join(missing...)
-}
-
-// once drops lines that are in the list already.
-func once(lines []*irq.Row) []*irq.Row {
-	seen := map[int]bool{}
-	var out []*irq.Row
-	for _, r := range lines {
-		if !seen[r.Number] {
-			seen[r.Number] = true
-			out = append(out, r)
-		}
-	}
-	return out
+	return lines, errors.Join(missing...)
 }
 
 // movable are the lines that can be moved, and says of how many it is not so.
@@ -231,15 +208,5 @@ func (a *app) movable(t *irq.Table) ([]*irq.Row, error) {
 
 // tuneFiles plans requests and carries them out.
 func (a *app) tuneFiles(cmd *cobra.Command, requests []change.Request, o applyOptions) error {
-	ctx, stop := a.interruptible(cmd.Context())
-	defer stop()
-	t, err := a.tuner()
-	if err != nil {
-		return err
-	}
-	plan, err := t.Plan(ctx, requests)
-	if err != nil {
-		return err
-	}
-	return a.carryOut(ctx, t, plan, o)
+	return a.change(cmd.Context(), o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) { return t.Plan(ctx, requests) })
 }

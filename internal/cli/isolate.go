@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/partition"
 	"piton/internal/topology"
@@ -45,7 +46,7 @@ name, run_ns, share, longest_ns (null where only the number of times is known), 
 		GroupID: groupTune,
 		Args:    oneArg("CPUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runIsolate(cmd.Context(), a, args[0], o)
+			return a.isolate(cmd.Context(), args[0], o)
 		},
 	}
 	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and say what still ran there")
@@ -79,58 +80,38 @@ func (a *app) realCPUs(expr string) (cpuset.Set, error) {
 	return set, nil
 }
 
-// machine is what isolate and include work with.
-func (a *app) machine() (partition.Machine, error) {
-	j, err := a.journal()
-	if err != nil {
-		return partition.Machine{}, err
-	}
-	return partition.Machine{Tuner: a.tunerWith(j)}, nil
-}
-
-func runIsolate(ctx context.Context, a *app, expr string, o isolateOptions) error {
+func (a *app) isolate(ctx context.Context, expr string, o isolateOptions) error {
 	if o.verify.given && o.apply.dryRun {
 		return usagef("--verify is for what was done, and --dry-run does nothing")
-	}
-	m, err := a.machine()
-	if err != nil {
-		return err
 	}
 	cpus, err := a.realCPUs(expr)
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
-	plan, isolation, err := m.Isolate(ctx, cpus)
-	if err != nil {
-		return err
+	var m partition.Machine
+	var isolation partition.Isolation
+	p := &stayingPrinter{app: a, o: o.apply.output, cpus: cpus}
+	o.apply.sweep = true
+	o.apply.settle = func(r *change.Outcome) {
+		if err := m.Settle(&isolation, r); err != nil {
+			a.warn("what stays was not looked at again: %v", err)
+			return
+		}
+		p.after(isolation, r)
 	}
-	p := &sweepPrinter{app: a, o: o.apply, cpus: cpus}
-	if err := p.staying("before", isolation.Staying); err != nil {
-		return err
+	if o.verify.given {
+		o.apply.then = func(ctx context.Context) error {
+			if err := verifyIsolation(ctx, a, cpus, o); err != nil {
+				return fmt.Errorf("%s isolated, but that cannot be verified: %w", cpus.InWords(), err)
+			}
+			return nil
+		}
 	}
-	result, failed, done := p.carry(ctx, m.Tuner, plan)
-	if !done {
-		return failed
-	}
-	if err := m.Settle(&isolation, &result); err != nil {
-		a.warn("what stays was not looked at again: %v", err)
-	} else if err := p.after(isolation, result); err != nil {
-		return err
-	}
-	if err := p.finish(result, failed); err != nil || !o.verify.given {
-		return err
-	}
-	if err := verifyIsolation(ctx, a, cpus, o); err != nil {
-		return fmt.Errorf("%s %s isolated, but that cannot be verified: %w", cpus, isAre(cpus.Len()), err)
-	}
-	return nil
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
+	return a.change(ctx, o.apply, func(ctx context.Context, t *change.Tuner) (plan change.Plan, err error) {
+		m.Tuner = t
+		if plan, isolation, err = m.Isolate(ctx, cpus); err == nil {
+			p.print("before", isolation.Staying)
+		}
+		return plan, err
+	})
 }

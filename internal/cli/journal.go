@@ -69,7 +69,8 @@ func runJournal(a *app, o journalOptions, args []string) error {
 		}
 		entries = []change.Entry{e}
 		if !o.output.json() {
-			return changeTable(e.Changes, false).write(a.Out)
+			changeTable(e.Changes, false).write(a)
+			return nil
 		}
 	} else if n := o.count.n; n > 0 && n < len(entries) {
 		entries = entries[len(entries)-n:]
@@ -80,10 +81,12 @@ func runJournal(a *app, o journalOptions, args []string) error {
 		guards[g.Entry] = g
 	}
 	if o.output.json() {
-		return joined(journalJSON(a, entries, guards), err)
+		a.journalJSON(entries, guards)
+		return err
 	}
 	a.tellLost()
-	return joined(journalTable(entries, guards).write(a.Out), err)
+	journalTable(entries, guards).write(a)
+	return err
 }
 
 func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
@@ -107,19 +110,16 @@ func journalTable(entries []change.Entry, guards map[uint64]change.GuardState) *
 // changesInWords names the first of the different changes: "affinity 0-1 → 1",
 // "irq-affinity 0-3 → 2 of 3 IRQs".
 func changesInWords(changes []change.Change) string {
-	var words []string
-	index := map[string][]change.Change{}
-	for _, c := range changes {
-		word := fmt.Sprintf("%s %s → %s", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)))
-		if index[word] == nil {
-			words = append(words, word)
-		}
-		index[word] = append(index[word], c)
+	text := func(c *change.Change) string {
+		return fmt.Sprintf("%s %s → %s", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)))
 	}
-	for i, word := range words {
-		if files := attr.FilesText(index[word]); files != "" {
-			words[i] = fmt.Sprintf("%s of %s", word, files)
+	var words []string
+	for _, g := range groupBy(changes, text) {
+		word := text(&g[0])
+		if files := attr.FilesText(g); files != "" {
+			word += " of " + files
 		}
+		words = append(words, word)
 	}
 	const shown = 3
 	if len(words) > shown {
@@ -132,7 +132,7 @@ func entryState(e change.Entry, guards map[uint64]change.GuardState) string {
 	guard, guarded := guards[e.ID]
 	switch {
 	case len(e.Undoes) > 0:
-		return strings.ReplaceAll(strings.Trim(fmt.Sprintf("undoes %v", e.Undoes), "]"), "[", "")
+		return "undoes " + strings.Trim(fmt.Sprint(e.Undoes), "[]")
 	case e.Undone:
 		return "undone"
 	case e.PastBoot:
@@ -151,23 +151,13 @@ func entryState(e change.Entry, guards map[uint64]change.GuardState) string {
 	return "in force"
 }
 
-func journalJSON(a *app, entries []change.Entry, guards map[uint64]change.GuardState) error {
+func (a *app) journalJSON(entries []change.Entry, guards map[uint64]change.GuardState) {
 	var l line
 	for _, e := range entries {
-		undoes := make([]string, len(e.Undoes))
-		for i, id := range e.Undoes {
-			undoes[i] = fmt.Sprint(id)
-		}
-		l.start("entry").add("v", Version).add("entry", e.ID).add("time", e.Time.UTC().Format(time.RFC3339Nano)).
+		l.start("entry").add("v", Version).add("entry", e.ID).add("time", stamp(e.Time)).
 			add("user", e.User).add("command", e.Command).add("reason", e.Reason).add("state", entryState(e, nil)).
-			add("finished", e.Finished).add("undone", e.Undone).add("past_boot", e.PastBoot).addList("undoes", undoes).
-			add("namespace", textOrNull(e.Foreign)).add("guard", textOrNull(guards[e.ID].State))
-		if err := l.write(a.Out); err != nil {
-			return err
-		}
-		if err := a.writeChanges(e.Changes); err != nil {
-			return err
-		}
+			add("finished", e.Finished).add("undone", e.Undone).add("past_boot", e.PastBoot).add("undoes", list(e.Undoes)).
+			add("namespace", textOrNull(e.Foreign)).add("guard", textOrNull(guards[e.ID].State)).write(a)
+		a.writeChanges(e.Changes)
 	}
-	return nil
 }

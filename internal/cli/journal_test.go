@@ -115,5 +115,8 @@ func TestJournalOfAFailure(t *testing.T) {
 	assert.Equal(t, "nothing changed", entries[1]["state"])
 	require.Zero(t, h.run("undo").code)
 	assert.Equal(t, before, affinityOf(t, pid))
+	undo := ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry")[2]
+	assert.Equal(t, []any{1.0}, undo["undoes"])
+	assert.Equal(t, "undoes 1", undo["state"])
 	assert.Equal(t, ExitFailed, h.run("undo").code, "nothing is left")
 }

@@ -39,14 +39,14 @@ With -o json: a {"type":"guard"} line for each; state is "being made", "waiting"
 			if err != nil {
 				return err
 			}
-			switch {
-			case len(args) > 0:
-				return a.keep(armed, entries, out)
-			case !all:
-				return a.printGuards(armed, out)
+			if len(args) == 0 && !all {
+				a.printGuards(armed, out)
+				return nil
 			}
 			for _, g := range armed {
-				entries = append(entries, g.Entry)
+				if all {
+					entries = append(entries, g.Entry)
+				}
 			}
 			return a.keep(armed, entries, out)
 		},
@@ -62,7 +62,7 @@ func entryNumbers(words []string) ([]uint64, error) {
 	for _, word := range words {
 		id, err := strconv.ParseUint(word, 10, 64)
 		if err != nil || id == 0 {
-			return nil, usagef("%q is not the number of a journal entry (see piton keep)", word)
+			return nil, usagef("%q is not the number of a journal entry (see piton journal)", word)
 		}
 		if !slices.Contains(out, id) {
 			out = append(out, id)
@@ -72,31 +72,25 @@ func entryNumbers(words []string) ([]uint64, error) {
 }
 
 // printGuards lists what waits for an answer.
-func (a *app) printGuards(armed []change.GuardState, out output) error {
+func (a *app) printGuards(armed []change.GuardState, out output) {
 	if out.json() {
 		for _, g := range armed {
-			if err := a.guardLine(g, g.State); err != nil {
-				return err
-			}
+			a.guardLine(g, g.State)
 		}
-		return nil
+		return
 	}
 	t := newTable(">ENTRY", ">LEFT", ">GUARD", "STATE", "COMMAND")
 	for _, g := range armed {
 		t.add(g.Entry, g.Left.Round(time.Second/10), g.PID, g.State, g.Command)
 	}
-	if err := t.write(a.Out); err != nil {
-		return err
-	}
+	t.write(a)
 	a.tellLost()
-	return nil
 }
 
-func (a *app) guardLine(g change.GuardState, state string) error {
+func (a *app) guardLine(g change.GuardState, state string) {
 	var l line
 	l.start("guard").add("v", Version).add("entry", g.Entry).add("guard_pid", g.PID).add("state", state).
-		add("left_s", g.Left.Seconds()).add("command", g.Command).addList("caveats", g.Caveats)
-	return l.write(a.Out)
+		add("left_s", g.Left.Seconds()).add("command", g.Command).add("caveats", list(g.Caveats)).write(a)
 }
 
 // keep confirms entries. What is not armed has been decided already, and it is
@@ -117,9 +111,9 @@ func (a *app) keep(armed []change.GuardState, entries []uint64, out output) erro
 		case err != nil:
 			failed = errors.Join(failed, err)
 		case out.json():
-			failed = errors.Join(failed, a.guardLine(armed[i], "kept"))
+			a.guardLine(armed[i], "kept")
 		default:
-			fmt.Fprintf(a.Out, "entry %d stays; piton undo %d undoes it\n", id, id)
+			fmt.Fprintf(a, "entry %d stays; piton undo %d undoes it\n", id, id)
 		}
 	}
 	if failed != nil && kept {
@@ -143,7 +137,7 @@ func (a *app) decided(id uint64) error {
 	case err != nil:
 		return err
 	case e.Undone:
-		return fmt.Errorf("entry %d: too late: it has been reverted or undone already", id)
+		return fmt.Errorf("entry %d has been reverted or undone already", id)
 	case e.PastBoot:
 		return fmt.Errorf("entry %d is from before this boot, and so are its guard and its changes", id)
 	}

@@ -21,51 +21,56 @@ func (l *line) start(kind string) *line {
 	return l
 }
 
-// add adds a value: string, bool, int, int64, uint64 or float64, or nil for null.
+// add adds a value: string, bool, int, int64, uint64 or float64, a list of them, or
+// nil for null.
 func (l *line) add(name string, value any) *line {
-	l.b = append(l.b, ',')
-	l.b = field.AppendJSON(l.b, name)
-	l.b = append(l.b, ':')
+	l.b = append(field.AppendJSON(append(l.b, ','), name), ':')
 	l.b = field.AppendJSON(l.b, value)
 	return l
 }
 
-// addList adds a list of texts.
-func (l *line) addList(name string, values []string) *line {
-	return l.addEach(name, "[]", len(values), func(i int) { l.b = field.AppendJSON(l.b, values[i]) })
-}
-
-// addInts adds a list of numbers.
-func (l *line) addInts(name string, values []int) *line {
-	return l.addEach(name, "[]", len(values), func(i int) { l.b = field.AppendJSON(l.b, values[i]) })
-}
-
-// addCounts adds an object of numbers, names in the order given.
-func (l *line) addCounts(name string, names []string, values []uint64) *line {
-	return l.addEach(name, "{}", len(names), func(i int) {
-		l.b = append(field.AppendJSON(l.b, names[i]), ':')
-		l.b = field.AppendJSON(l.b, values[i])
-	})
-}
-
-// addEach adds n things between brackets.
-func (l *line) addEach(name, brackets string, n int, thing func(i int)) *line {
-	l.b = append(l.b, ',')
-	l.b = field.AppendJSON(l.b, name)
-	l.b = append(l.b, ':', brackets[0])
+// addObject adds an object of n members, in their order.
+func (l *line) addObject(name string, n int, member func(i int) (name string, value any)) *line {
+	l.b = append(field.AppendJSON(append(l.b, ','), name), ':', '{')
 	for i := range n {
 		if i > 0 {
 			l.b = append(l.b, ',')
 		}
-		thing(i)
+		name, value := member(i)
+		l.b = append(field.AppendJSON(l.b, name), ':')
+		l.b = field.AppendJSON(l.b, value)
 	}
-	l.b = append(l.b, brackets[1])
+	l.b = append(l.b, '}')
 	return l
 }
 
-// write ends the object and writes the line.
-func (l *line) write(w io.Writer) error {
+// end ends the object with its line.
+func (l *line) end() []byte {
 	l.b = append(l.b, '}', '\n')
-	_, err := w.Write(l.b)
-	return err
+	return l.b
 }
+
+// write ends the object and writes the line. The writer keeps its error, as app and
+// bufio.Writer do.
+func (l *line) write(w io.Writer) { _, _ = w.Write(l.end()) }
+
+// list is a list as add takes it.
+func list[T any](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
+}
+
+// orNull is a value, or null where it is not known or does not apply.
+func orNull(value any, known bool) any {
+	if !known {
+		return nil
+	}
+	return value
+}
+
+func numberOrNull(n int) any { return orNull(n, n >= 0) }
+
+func textOrNull(s string) any { return orNull(s, s != "") }

@@ -22,7 +22,7 @@ func newMan(a *app) *cobra.Command {
   piton man > /usr/local/share/man/man1/piton.1`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(a.Out, manPage(cmd.Root()))
+			_, err := io.WriteString(a, manPage(cmd.Root()))
 			return err
 		},
 	}

@@ -7,7 +7,7 @@ import (
 
 // writePages prints the pages of a process that has moved, one
 // {"type":"memory"} line a node.
-func (a *app) writePages(c change.Change) error {
+func (a *app) writePages(c change.Change) {
 	was, _ := c.Before.(attr.MemoryValue)
 	is, _ := c.After.(attr.MemoryValue)
 	before, after, known := was.Pages, is.Pages, is.Pages != nil
@@ -17,15 +17,7 @@ func (a *app) writePages(c change.Change) error {
 	}
 	var l line
 	for node := range nodes.All() {
-		l.start("memory").add("pid", int(c.PID)).add("node", int(node)).add("pages_before", before[int(node)])
-		if known {
-			l.add("pages_after", after[int(node)])
-		} else { // a dry run knows the nodes only
-			l.add("pages_after", nil)
-		}
-		if err := l.write(a.Out); err != nil {
-			return err
-		}
+		l.start("memory").add("pid", int(c.PID)).add("node", int(node)).add("pages_before", before[int(node)]).
+			add("pages_after", orNull(after[int(node)], known)).write(a) // a dry run knows the nodes only
 	}
-	return nil
 }

@@ -137,9 +137,9 @@ func (o *monitorOptions) ebpf(v *view, n sample.Needs) sample.EBPF {
 	return sample.EBPFNow
 }
 
-// printer writes one tick.
+// printer writes one tick; the writer keeps its error.
 type printer interface {
-	tick(w *bufio.Writer, n int, m *model.Model, rows []int32) error
+	tick(w *bufio.Writer, n int, m *model.Model, rows []int32)
 }
 
 func (o *monitorOptions) printer(a *app) (printer, view, error) {
@@ -179,9 +179,7 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 			return false, nil // they have all ended
 		}
 		n++
-		if err := p.tick(w, n, m, v.rows(nil, m)); err != nil {
-			return false, err
-		}
+		p.tick(w, n, m, v.rows(nil, m))
 		return n != o.count.n, w.Flush()
 	}
 	if !v.atOnce {

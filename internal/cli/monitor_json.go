@@ -15,28 +15,22 @@ type jsonPrinter struct {
 	line    line
 }
 
-func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) error {
-	if err := p.host(w, n, m); err != nil {
-		return err
-	}
+func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
+	p.host(w, n, m)
 	for i := range m.CPUs {
-		if err := p.cpu(w, m, i); err != nil {
-			return err
-		}
+		p.cpu(w, m, i)
 	}
 	for _, i := range rows {
 		p.line.start("task")
 		for _, c := range p.columns {
 			p.line.add(c.ID, c.Value(field.Row{M: m, I: int(i)}))
 		}
-		if err := p.line.write(w); err != nil {
-			return err
-		}
+		p.line.write(w)
 	}
-	return p.line.start("end").add("tick", n).add("tasks", len(rows)).write(w)
+	p.line.start("end").add("tick", n).add("tasks", len(rows)).write(w)
 }
 
-func (p *jsonPrinter) host(w *bufio.Writer, n int, m *model.Model) error {
+func (p *jsonPrinter) host(w *bufio.Writer, n int, m *model.Model) {
 	h := &m.Sample.Host
 	p.line.start("host").add("v", Version).add("tick", n).
 		add("time", m.Sample.Wall.UTC().Format(time.RFC3339Nano)).
@@ -52,23 +46,19 @@ func (p *jsonPrinter) host(w *bufio.Writer, n int, m *model.Model) error {
 		add("swap_total_bytes", h.SwapTotalBytes).add("swap_used_bytes", h.SwapUsedBytes).
 		add("migrations_per_s", share(m.MigrationsPerS)).
 		add("migrations_source", m.Sample.Migrations.String()).
-		add("migrations_exact", m.Sample.Migrations.Exact())
-	least := any(nil)
-	if m.LeastLoaded >= 0 {
-		least = int(m.LeastLoaded)
-	}
-	return p.line.add("least_loaded", least).write(w)
+		add("migrations_exact", m.Sample.Migrations.Exact()).
+		add("least_loaded", numberOrNull(int(m.LeastLoaded))).write(w)
 }
 
-func (p *jsonPrinter) cpu(w *bufio.Writer, m *model.Model, i int) error {
+func (p *jsonPrinter) cpu(w *bufio.Writer, m *model.Model, i int) {
 	c, s := &m.CPUs[i], &m.Sample.CPUs[i]
 	p.line.start("cpu").add("cpu", int(c.ID)).
 		add("busy", share(c.Busy)).
 		add("user", share(c.User)).add("nice", share(c.Nice)).add("system", share(c.System)).
 		add("irq", share(c.IRQ)).add("softirq", share(c.SoftIRQ)).add("steal", share(c.Steal)).
 		add("guest", share(c.Guest)).add("iowait", share(c.IOWait)).
-		add("migrations", counterOrNull(s.MigrationsIn, s.HaveIn)).
-		add("migrations_out", counterOrNull(s.MigrationsOut, s.HaveOut)).
+		add("migrations", orNull(s.MigrationsIn, s.HaveIn)).
+		add("migrations_out", orNull(s.MigrationsOut, s.HaveOut)).
 		add("in_per_s", share(c.InPerS)).add("out_per_s", share(c.OutPerS)).
 		add("source", m.Sample.Migrations.String()).
 		add("pinned", c.Pinned)
@@ -76,16 +66,9 @@ func (p *jsonPrinter) cpu(w *bufio.Writer, m *model.Model, i int) error {
 	if c.RT >= 0 {
 		rt = int(m.Sample.Tasks[c.RT].TID)
 	}
-	return p.line.add("rt_tid", rt).write(w)
+	p.line.add("rt_tid", rt).write(w)
 }
 
 // share rounds a figure of the model to what its counters resolve; an unknown
 // one is NaN, which JSON prints as null.
 func share(v float32) float64 { return math.Round(float64(v)*1e4) / 1e4 }
-
-func counterOrNull(v uint64, have bool) any {
-	if !have {
-		return nil
-	}
-	return v
-}

@@ -18,24 +18,18 @@ type tablePrinter struct {
 	buf     []byte
 }
 
-func (p *tablePrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) error {
+func (p *tablePrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
 	if n > 1 {
-		if err := w.WriteByte('\n'); err != nil {
-			return err
-		}
+		_ = w.WriteByte('\n')
 	}
-	if _, err := w.WriteString(summary(m)); err != nil {
-		return err
-	}
+	_, _ = w.WriteString(summary(m))
 	p.buf = p.buf[:0]
 	for _, c := range p.columns {
 		start := len(p.buf)
 		p.buf = append(p.buf, c.Title...)
 		p.buf = p.end(c, start)
 	}
-	if err := p.flush(w); err != nil {
-		return err
-	}
+	p.flush(w)
 	for _, i := range rows {
 		r := field.Row{M: m, I: int(i), ASCII: p.ascii}
 		for _, c := range p.columns {
@@ -43,11 +37,8 @@ func (p *tablePrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32
 			p.buf = c.Append(p.buf, r)
 			p.buf = p.end(c, start)
 		}
-		if err := p.flush(w); err != nil {
-			return err
-		}
+		p.flush(w)
 	}
-	return nil
 }
 
 // end pads the cell that begins at start; a column without a width is not cut.
@@ -59,10 +50,9 @@ func (p *tablePrinter) end(c *field.Column, start int) []byte {
 	return append(field.Pad(p.buf, start, width, c.Right, p.ascii), ' ')
 }
 
-func (p *tablePrinter) flush(w *bufio.Writer) error {
-	_, err := w.Write(append(trimRight(p.buf), '\n'))
+func (p *tablePrinter) flush(w *bufio.Writer) {
+	_, _ = w.Write(append(trimRight(p.buf), '\n'))
 	p.buf = p.buf[:0]
-	return err
 }
 
 // summary is the machine in a line and the CPUs in another.
@@ -97,16 +87,14 @@ type csvPrinter struct {
 	record  []string
 }
 
-func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) error {
+func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
 	out := csv.NewWriter(w)
 	if n == 1 {
 		p.record = append(p.record[:0], "tick", "time")
 		for _, c := range p.columns {
 			p.record = append(p.record, c.ID)
 		}
-		if err := out.Write(p.record); err != nil {
-			return err
-		}
+		_ = out.Write(p.record)
 	}
 	at := m.Sample.Wall.UTC().Format(time.RFC3339Nano)
 	for _, i := range rows {
@@ -114,12 +102,9 @@ func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) 
 		for _, c := range p.columns {
 			p.record = append(p.record, csvValue(c.Value(field.Row{M: m, I: int(i)})))
 		}
-		if err := out.Write(p.record); err != nil {
-			return err
-		}
+		_ = out.Write(p.record)
 	}
 	out.Flush()
-	return out.Error()
 }
 
 // csvValue is empty for no value; text is cleaned, since CSV has no escapes.

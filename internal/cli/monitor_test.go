@@ -324,7 +324,17 @@ func TestFullOutput(t *testing.T) {
 	}
 	defer full.Close()
 	var errs bytes.Buffer
-	code := Main(IO{Args: []string{"topo"}, Out: full, Err: &errs})
+	for _, args := range []string{"topo", "topo -o json", "topo -o csv", "--headless -n 1", "--headless -n 1 -o json -d 100ms", "irq list --now -o csv"} {
+		code := Main(IO{Args: strings.Fields(args), Out: full, Err: &errs})
+		assert.Equal(t, ExitFailed, code, args)
+		assert.Contains(t, errs.String(), "no space left", args)
+		errs.Reset()
+	}
+	// What was chosen could not be told, so nothing is changed.
+	h, pid := newHome(t), sleeper(t)
+	before := affinityOf(t, pid)
+	code := Main(IO{Args: []string{"pin", fmt.Sprint(pid), "-o", "json"}, Env: h.env, Out: full, Err: &errs})
 	assert.Equal(t, ExitFailed, code)
-	assert.Contains(t, errs.String(), "no space left")
+	assert.Equal(t, before, affinityOf(t, pid))
+	assert.Contains(t, h.run("undo").err, "nothing to undo")
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,49 +30,40 @@ const moveTargets = `-t takes what other commands take as TARGET, several joined
 process, with --thread the one thread. -q takes numbers (24, 24-31) and globs, joined with commas.`
 
 func newMove(a *app) *cobra.Command {
-	var o moveOptions
-	var mem bool
-	cmd := &cobra.Command{
+	m := &moving{}
+	cmd := m.command(a, &cobra.Command{
 		Use:   "move CPUS [-t TARGETS] [-q IRQS]",
 		Short: "put tasks and interrupts on given CPUs",
 		Long: `Replace the affinity of tasks and interrupts by the given CPUs. A CPU that is not there is an error; threads of an
-interrupt's handler move with it. ` + memHelp + `
-
-` + moveTargets + "\n\n" + cpusHelp,
+interrupt's handler move with it. ` + memHelp,
 		Example: "  piton move 2-3 -t nginx,php-fpm\n  piton move node:1 -t 3641 -q 'eth0*'\n  piton move 0 -q 24,25",
-		GroupID: groupTune,
-		Args:    oneArg("CPUS"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), a, args[0], o, moving{mem: mem})
-		},
-	}
-	cmd.Flags().BoolVar(&mem, "mem", false, memFlag)
-	o.addFlags(cmd)
+	})
+	cmd.Flags().BoolVar(&m.mem, "mem", false, memFlag)
 	return cmd
 }
 
 func newSpread(a *app) *cobra.Command {
-	var o moveOptions
-	cmd := &cobra.Command{
+	return (&moving{spread: true}).command(a, &cobra.Command{
 		Use:   "spread CPUS [-t TARGETS] [-q IRQS]",
 		Short: "spread threads and interrupts over CPUs, one each",
 		Long: `Give each thread of the tasks, and each interrupt, one of the CPUs in turn, from the first CPU again when all had one.
 The threads of one process are spread too. (piton pin --place spread chooses by load; piton irq spread spreads the queues
-of a device over its cores.)
-
-` + moveTargets + "\n\n" + cpusHelp,
+of a device over its cores.)`,
 		Example: "  piton spread 0-3 -t nginx\n  piton spread 0-14:2 -t 3641 -q 'nvme*'",
-		GroupID: groupTune,
-		Args:    oneArg("CPUS"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), a, args[0], o, moving{deal: true})
-		},
-	}
+	})
+}
+
+// command adds to a command what move and spread have in common.
+func (m *moving) command(a *app, cmd *cobra.Command) *cobra.Command {
+	var o moveOptions
+	cmd.Long += "\n\n" + moveTargets + "\n\n" + cpusHelp
+	cmd.GroupID, cmd.Args = groupTune, oneArg("CPUS")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), a, args[0], o) }
 	o.addFlags(cmd)
 	return cmd
 }
 
-func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) error {
+func (m *moving) run(ctx context.Context, a *app, expr string, o moveOptions) error {
 	if err := o.scope.check(); err != nil {
 		return err
 	}
@@ -87,36 +77,31 @@ func runMove(ctx context.Context, a *app, expr string, o moveOptions, m moving) 
 	if m.cpus, err = a.realCPUs(expr); err != nil {
 		return err
 	}
-	if m.tuner, err = a.tuner(); err != nil {
-		return err
-	}
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
-	requests, err := m.requests(ctx, a, o)
-	if err != nil {
-		return err
-	}
-	plan, err := m.tuner.Plan(ctx, requests)
-	if err != nil {
-		return err
-	}
-	needWide(&plan, m.wide)
-	if m.deal {
-		plan.Sweep = &change.Sweep{Again: m.again}
-	}
-	return a.carryOut(ctx, m.tuner, plan, o.apply)
+	return a.change(ctx, o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+		m.tuner = t
+		requests, err := m.requests(ctx, a, o)
+		if err != nil {
+			return change.Plan{}, err
+		}
+		plan, err := t.Plan(ctx, requests)
+		needWide(&plan, m.wide)
+		if m.spread {
+			plan.Sweep = &change.Sweep{Again: m.again}
+		}
+		return plan, err
+	})
 }
 
-// moving makes the requests of move, and of spread, which deals.
+// moving makes the requests of move and of spread.
 type moving struct {
-	tuner *change.Tuner
-	cpus  cpuset.Set
-	deal  bool
-	mem   bool // the memory of the processes as well
+	tuner  *change.Tuner
+	cpus   cpuset.Set
+	spread bool // one CPU each
+	mem    bool // the memory of the processes as well
 
 	targets []change.Target
 	wide    *target.Breadth
-	dealt   map[change.Target]bool // threads
+	placed  map[change.Target]bool // threads that have their CPU
 	turn    int
 }
 
@@ -128,9 +113,9 @@ func (m *moving) requests(ctx context.Context, a *app, o moveOptions) ([]change.
 	m.targets, m.wide = c.targets, c.wide
 	var lines []*irq.Row
 	if words := splitWords(o.irqs); len(words) > 0 {
-		table, err := irq.NewMonitor(a.hostRoot).Table()
+		table, err := a.interrupts()
 		if err != nil {
-			return nil, fmt.Errorf("look at the interrupts: %w", err)
+			return nil, err
 		}
 		var none []error
 		lines, none = table.Choose(words)
@@ -147,15 +132,15 @@ func (m *moving) tasks(ctx context.Context) ([]change.Request, error) {
 	switch {
 	case len(m.targets) == 0:
 		return nil, nil
-	case m.deal:
-		m.dealt = map[change.Target]bool{}
+	case m.spread:
+		m.placed = map[change.Target]bool{}
 		return m.again(ctx)
 	}
 	return []change.Request{{Targets: m.targets, Set: m.set(m.cpus)}}, nil
 }
 
-// again gives each thread of the targets that had no turn yet the next CPU. A plan
-// for all of them tells which threads those are.
+// again gives each thread of the targets that has no CPU of its own yet the next one.
+// A plan for all of them says which threads there are.
 func (m *moving) again(ctx context.Context) ([]change.Request, error) {
 	if len(m.targets) == 0 {
 		return nil, nil
@@ -167,10 +152,10 @@ func (m *moving) again(ctx context.Context) ([]change.Request, error) {
 	var out []change.Request
 	for _, c := range plan.Changes {
 		thread := change.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: change.ScopeThread}
-		if m.dealt[thread] {
+		if m.placed[thread] {
 			continue
 		}
-		m.dealt[thread] = true
+		m.placed[thread] = true
 		mask := m.cpus // of what cannot be moved, for the reason
 		if c.Status != attr.Refused {
 			mask = m.next()
@@ -196,7 +181,7 @@ func (m *moving) next() cpuset.Set {
 }
 
 func (m *moving) lines(lines []*irq.Row) []change.Request {
-	if !m.deal {
+	if !m.spread {
 		return action.MoveIRQs(lines, m.cpus)
 	}
 	m.turn = 0 // tasks and interrupts are spread apart, as tuna does

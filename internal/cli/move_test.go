@@ -75,7 +75,7 @@ func TestMoveErrors(t *testing.T) {
 		{"move 0 -t 4194304", ExitFailed, "there is no process or thread 4194304"},
 		{"isolate", ExitUsage, "piton isolate needs CPUS"},
 		{"isolate 60000", ExitUsage, "this machine has no CPU 60000"},
-		{"isolate online", ExitFailed, "all that there"},
+		{"isolate online", ExitFailed, "would leave no CPU"},
 		{"isolate 0 --dry-run --verify 3s", ExitUsage, "--dry-run does nothing"},
 		{"include", ExitUsage, "piton include needs CPUS"},
 		{"include 60000", ExitUsage, "this machine has no CPU 60000"},

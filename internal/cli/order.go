@@ -28,12 +28,8 @@ const largestOrder = 16 << 20
 func (a *app) obey() int {
 	var reply change.Reply
 	reply.Outcome, reply.Err = a.carryOrder(context.Background())
-	b, err := json.Marshal(reply)
-	if err == nil {
-		_, err = a.Out.Write(append(b, '\n'))
-	}
-	if err != nil {
-		fmt.Fprintf(a.Err, "piton: %s\n", message(err))
+	if a.writeJSON(reply); a.writeErr != nil {
+		a.warn("%s", message(a.writeErr))
 		return ExitFailed
 	}
 	return ExitDone
@@ -64,20 +60,21 @@ func (a *app) carryOrder(ctx context.Context) (change.Outcome, error) {
 	if len(order.Keep) > 0 {
 		return change.Outcome{}, err
 	}
-	m, err := a.machine()
+	j, err := a.journal()
 	if err != nil {
 		return change.Outcome{}, err
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	plan, err := a.orderPlan(ctx, m, order)
+	t := a.tunerWith(j)
+	plan, err := orderPlan(ctx, partition.Machine{Tuner: t}, order)
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	return m.Tuner.Carry(ctx, plan, order.Consent)
+	return t.Carry(ctx, plan, order.Consent)
 }
 
-func (a *app) orderPlan(ctx context.Context, m partition.Machine, o change.Order) (plan change.Plan, err error) {
+func orderPlan(ctx context.Context, m partition.Machine, o change.Order) (plan change.Plan, err error) {
 	switch {
 	case o.Undo != nil:
 		return m.Tuner.PlanUndo(ctx, *o.Undo)
@@ -90,7 +87,7 @@ func (a *app) orderPlan(ctx context.Context, m partition.Machine, o change.Order
 	case o.Isolate != "":
 		plan, _, err = m.Isolate(ctx, cpus)
 	default:
-		plan, _, err = m.Include(ctx, cpus, false)
+		plan, err = m.Include(ctx, cpus, false)
 	}
 	return plan, err
 }

@@ -86,7 +86,7 @@ func (a *app) resolve(p *profile.Profile) (*profile.Resolution, error) {
 
 // printMissing says which items mean nothing here. Optional ones are in the JSON
 // alone.
-func (a *app) printMissing(r *profile.Resolution, o output) error {
+func (a *app) printMissing(r *profile.Resolution, o output) {
 	for _, note := range r.Notes {
 		a.warn("%s", note)
 	}
@@ -98,12 +98,8 @@ func (a *app) printMissing(r *profile.Resolution, o output) error {
 			}
 			continue
 		}
-		l.start("missing").add("item", m.Item).add("matchers", m.Matchers).add("optional", m.Optional)
-		if err := l.write(a.Out); err != nil {
-			return err
-		}
+		l.start("missing").add("item", m.Item).add("matchers", m.Matchers).add("optional", m.Optional).write(a)
 	}
-	return nil
 }
 
 // missingError is how a run ends that had items which mean nothing.

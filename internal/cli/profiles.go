@@ -26,7 +26,10 @@ With -o json: {"type":"profile"} lines (name, path, origin, has, error).`,
 		Example: "  piton profiles\n  piton apply realtime --check",
 		GroupID: groupTune,
 		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.listProfiles(out) },
+		RunE: func(*cobra.Command, []string) error {
+			a.listProfiles(out)
+			return nil
+		},
 	}
 	out.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
 	return cmd
@@ -58,7 +61,7 @@ func (a *app) findProfile(name string) string {
 	return name
 }
 
-func (a *app) listProfiles(out output) error {
+func (a *app) listProfiles(out output) {
 	t := newTable("NAME", "PATH", "ORIGIN", "HAS")
 	var l line
 	for _, dir := range a.profileDirs() {
@@ -77,21 +80,16 @@ func (a *app) listProfiles(out output) error {
 				continue
 			}
 			l.start("profile").add("name", e.Name()).add("path", path).add("origin", textOrNull(origin)).add("has", textOrNull(has)).add("error", problem)
-			if err := l.write(a.Out); err != nil {
-				return err
-			}
+			l.write(a)
 		}
 	}
 	switch {
 	case out.json():
-		return nil
-	case out.value == asCSV:
-		return t.writeCSV(a.Out)
-	case len(t.rows) == 0:
-		_, err := fmt.Fprintf(a.Out, "there are no profiles in %s\n", strings.Join(a.profileDirs(), ", "))
-		return err
+	case out.value == asTable && len(t.rows) == 0:
+		fmt.Fprintf(a, "there are no profiles in %s\n", strings.Join(a.profileDirs(), ", "))
+	default:
+		t.writeAs(a, out)
 	}
-	return t.write(a.Out)
 }
 
 // aboutProfile says what a file is and has, or why it is none.

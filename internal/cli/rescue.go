@@ -114,9 +114,11 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 		return nil, err
 	}
 	if r.output.json() {
-		return tasks, r.printJSON(tasks, limits)
+		r.printJSON(tasks, limits)
+	} else {
+		r.printTable(tasks, limits)
 	}
-	return tasks, r.printTable(tasks, limits)
+	return tasks, r.writeErr
 }
 
 // choose finds the tasks that words mean: all, PIDs (every real-time thread of
@@ -169,7 +171,7 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 		if !slices.ContainsFunc(tasks, rescue.Task.Eating) {
 			return nil
 		}
-		fmt.Fprint(r.Out, "Make which of them ordinary? Numbers of the first column, all, or nothing to end: ")
+		fmt.Fprint(r, "Make which of them ordinary? Numbers of the first column, all, or nothing to end: ")
 		words := strings.FieldsFunc(r.line(ctx), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
 		if len(words) == 0 {
 			return ctx.Err()

@@ -9,7 +9,7 @@ import (
 	"piton/internal/rescue"
 )
 
-func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) error {
+func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) {
 	t := newTable(">NO", ">PID", ">TID", "COMM", "POLICY", ">CPU%", ">CPU", "STATE")
 	asleep := 0
 	for i, k := range tasks {
@@ -20,14 +20,11 @@ func (r *rescuer) printTable(tasks []rescue.Task, limits rescue.Throttling) erro
 		t.add(i+1, k.PID, k.TID, k.Comm, rtPolicyText(k), fmt.Sprintf("%.1f", k.Share*100), k.LastCPU, stateText(k))
 	}
 	if len(t.rows) > 0 {
-		if err := t.write(r.Out); err != nil {
-			return err
-		}
+		t.write(r)
 	} else {
-		fmt.Fprintln(r.Out, "no real-time task takes CPU time")
+		fmt.Fprintln(r, "no real-time task takes CPU time")
 	}
-	fmt.Fprintf(r.Out, "%d more real-time tasks are asleep. %v.\n", asleep, limits)
-	return nil
+	fmt.Fprintf(r, "%d more real-time tasks are asleep. %v.\n", asleep, limits)
 }
 
 func rtPolicyText(k rescue.Task) string {
@@ -48,7 +45,7 @@ func stateText(k rescue.Task) string {
 	return dash(strings.Join(words, ", "))
 }
 
-func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) error {
+func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) {
 	var l line
 	eating := 0
 	for _, k := range tasks {
@@ -58,16 +55,9 @@ func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) error
 		eating++
 		l.start("rt_task").add("pid", int(k.PID)).add("tid", int(k.TID)).add("comm", k.Comm).add("policy", k.Policy.String()).
 			add("rtprio", k.RTPrio).add("cpu_percent", k.Share*100).add("never_sleeps", k.Waiting).add("cpu", k.LastCPU).add("kernel_thread", k.Kernel)
-		if err := l.write(r.Out); err != nil {
-			return err
-		}
+		l.write(r)
 	}
 	l.start("rescue").add("v", Version).add("window_s", r.window.d.Seconds()).add("eating", eating).add("asleep", len(tasks)-eating).
-		add("rt_runtime_us", limits.RuntimeUs).add("rt_period_us", limits.PeriodUs)
-	if limits.ServerNs >= 0 {
-		l.add("fair_server_ns", limits.ServerNs)
-	} else {
-		l.add("fair_server_ns", nil)
-	}
-	return l.add("throttling", limits.String()).write(r.Out)
+		add("rt_runtime_us", limits.RuntimeUs).add("rt_period_us", limits.PeriodUs).
+		add("fair_server_ns", orNull(limits.ServerNs, limits.ServerNs >= 0)).add("throttling", limits.String()).write(r)
 }

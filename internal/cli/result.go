@@ -1,67 +1,65 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/kernel"
 	"piton/internal/place"
 )
 
 // printChoices says which CPUs were chosen and why.
-func (a *app) printChoices(choices []place.Choice, o output) error {
+func (a *app) printChoices(choices []place.Choice, o output) {
 	var l line
 	for _, c := range choices {
 		if o.json() {
 			l.start("choice").add("tid", int(c.TID)).add("cpus", c.CPUs.String()).add("reason", c.Reason).
-				add("warning", c.Warning).add("guess", c.Guess)
-			if err := l.write(a.Out); err != nil {
-				return err
-			}
+				add("warning", c.Warning).add("guess", c.Guess).write(a)
 			continue
 		}
-		if c.Warning != "" {
-			a.warn("%d: %s", c.TID, c.Warning)
-		}
-		if c.Reason != "" {
-			a.warn("%d: %s", c.TID, c.Reason)
+		for _, text := range []string{c.Warning, c.Reason} {
+			if text != "" {
+				a.warn("%d: %s", c.TID, text)
+			}
 		}
 	}
-	return nil
 }
 
 // printChanges prints changes, and the summary in JSON. The exit code is the
 // run's as far as is known.
-func (a *app) printChanges(r change.Outcome, o applyOptions, code int) error {
+func (a *app) printChanges(r change.Outcome, o applyOptions, code int) {
 	if o.output.json() {
-		return a.changesJSON(r, o.dryRun, code)
+		a.writeChanges(r.Changes)
+		a.writeSummary(r, o.dryRun, code)
+		return
 	}
 	for _, w := range r.Warnings {
 		a.warn("%s", w.Text)
 	}
-	if o.output.value == asCSV {
-		return changeTable(r.Changes, false).writeCSV(a.Out)
+	if o.sweep && o.output.value == asTable {
+		sweepTable(r.Changes).write(a)
+		if r.Entry != 0 {
+			a.warn("each of them is in the journal: piton journal %d", r.Entry)
+		}
+		return
 	}
-	return changeTable(r.Changes, true).write(a.Out)
+	changeTable(r.Changes, o.output.value == asTable).writeAs(a, o.output)
 }
 
 // writeChanges prints one {"type":"change"} line each.
-func (a *app) writeChanges(changes []change.Change) error {
+func (a *app) writeChanges(changes []change.Change) {
 	var l line
 	for _, c := range changes {
-		if err := l.change(c).write(a.Out); err != nil {
-			return err
-		}
+		l.change(c).write(a)
 		if c.Attribute == attr.Memory {
-			if err := a.writePages(c); err != nil {
-				return err
-			}
+			a.writePages(c)
 		}
 	}
-	return nil
 }
 
 // change begins a line about a change: "object" and "path" are of a file of the kernel,
@@ -80,10 +78,7 @@ func (l *line) change(c change.Change) *line {
 		add("status", string(c.Status)).add("error", failure).add("reason", c.Reason)
 }
 
-func (a *app) changesJSON(r change.Outcome, dryRun bool, code int) error {
-	if err := a.writeChanges(r.Changes); err != nil {
-		return err
-	}
+func (a *app) writeSummary(r change.Outcome, dryRun bool, code int) {
 	var l line
 	l.start("summary").add("v", Version)
 	for _, s := range []attr.Status{attr.Planned, attr.Done, attr.Unchanged, attr.Failed, attr.Refused} {
@@ -91,58 +86,94 @@ func (a *app) changesJSON(r change.Outcome, dryRun bool, code int) error {
 	}
 	plan := change.Plan{Changes: r.Changes}
 	l.add("processes", plan.Processes()).add("threads", plan.Threads()).add("files", plan.Files()).add("newborn", r.Newborn).
-		add("dry_run", dryRun).add("journal", entryOrNull(r.Entry)).addList("warnings", change.Texts(r.Warnings)).add("exit_code", code)
-	return l.write(a.Out)
+		add("dry_run", dryRun).add("journal", orNull(r.Entry, r.Entry != 0)).add("warnings", list(change.Texts(r.Warnings))).
+		add("exit_code", code).write(a)
 }
 
-func entryOrNull(id uint64) any {
-	if id == 0 {
-		return nil
+// groupBy puts what has the same key together, in the order of first appearance.
+func groupBy[T any, K comparable](all []T, key func(*T) K) [][]T {
+	var out [][]T
+	index := map[K]int{}
+	for i := range all {
+		k := key(&all[i])
+		at, known := index[k]
+		if !known {
+			at = len(out)
+			index[k], out = at, append(out, nil)
+		}
+		out[at] = append(out[at], all[i])
 	}
-	return id
+	return out
 }
 
-// group is changes of one process's threads that read the same.
-type group struct {
-	first   change.Change
-	threads int
-}
-
-type groupKey struct {
-	pid           kernel.TID
-	path          string
+// reading is how a change of something reads.
+type reading struct {
+	of            any
 	attribute     attr.Attribute
 	before, after string
 	status        attr.Status
-	reason        string
+	why           string
+}
+
+func readingOf(c *change.Change, of any) reading {
+	return reading{of, c.Attribute, attr.Text(c.Before), attr.Text(c.After), c.Status, c.Why()}
 }
 
 // changeTable lists the changes, threads of a process that read the same as one
 // row when asked to.
 func changeTable(changes []change.Change, together bool) *table {
 	t := newTable(">PID", ">TID", "COMM", ">THREADS", "ATTRIBUTE", "BEFORE", "AFTER", "STATUS", "REASON")
-	var groups []*group
-	index := map[groupKey]*group{}
-	for _, c := range changes {
-		key := groupKey{c.PID, c.Path, c.Attribute, attr.Text(c.Before), attr.Text(c.After), c.Status, c.Reason}
-		if g := index[key]; g != nil && together {
-			g.threads++
-			continue
-		}
-		g := &group{c, 1}
-		index[key] = g
-		groups = append(groups, g)
+	groups := slices.Collect(slices.Chunk(changes, 1))
+	if together {
+		groups = groupBy(changes, func(c *change.Change) reading {
+			if c.IsFile() {
+				return readingOf(c, c.Path)
+			}
+			return readingOf(c, c.PID)
+		})
 	}
 	for _, g := range groups {
-		c := g.first
-		if c.Path != "" { // of the kernel, each a row of its own
-			t.add("-", "-", c.Object.Object(), "-", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)), c.Status, c.Why())
-			continue
+		c := &g[0]
+		pid, tid, comm, threads := any(c.PID), any(c.TID), dash(c.Comm), any(len(g))
+		if c.IsFile() {
+			pid, tid, comm, threads = "-", "-", c.Object.Object(), "-"
 		}
-		t.add(c.PID, c.TID, dash(c.Comm), g.threads, c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)), c.Status, c.Why())
+		t.add(pid, tid, comm, threads, c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)), c.Status, c.Why())
 	}
 	return t
 }
+
+// sweepTable has a row for changes that are alike, whatever they are of: there are
+// thousands.
+func sweepTable(changes []change.Change) *table {
+	t := newTable("ATTRIBUTE", "BEFORE", "AFTER", "STATUS", ">NUMBER", "OF", "REASON")
+	alike := func(c *change.Change) reading {
+		if c.Gone() {
+			return reading{attribute: c.Attribute, status: c.Status, why: "ended meanwhile"}
+		}
+		return readingOf(c, nil)
+	}
+	for _, g := range groupBy(changes, alike) {
+		var names []string
+		for _, c := range g[:min(shownNames, len(g))] {
+			name := c.Name
+			if !c.IsFile() {
+				name = fmt.Sprintf("%s (%d)", dash(c.Comm), c.TID)
+			}
+			names = append(names, name)
+		}
+		of := strings.Join(names, ", ")
+		if more := len(g) - len(names); more > 0 {
+			of += fmt.Sprintf(" and %d more", more)
+		}
+		r := alike(&g[0])
+		t.add(r.attribute, dash(r.before), dash(r.after), r.status, len(g), of, r.why)
+	}
+	return t
+}
+
+// shownNames is how many of many are named.
+const shownNames = 3
 
 // ended is the end of a run, with what cut it short: where something was changed it
 // does not exit as if nothing had been.
@@ -181,6 +212,16 @@ func outcomeError(r change.Outcome) error {
 		why = append(why, fmt.Errorf("%d lines of the journal are damaged; what they record was not undone", len(r.Damage)))
 	}
 	return codeError{map[change.Verdict]int{change.Some: ExitSome, change.Failed: ExitFailed, change.NotPermitted: ExitNotPermitted}[verdict], errors.Join(why...)}
+}
+
+// writeJSON writes a value as one line.
+func (a *app) writeJSON(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		a.writeErr = cmp.Or(a.writeErr, fmt.Errorf("print a line of JSON: %w", err))
+		return
+	}
+	_, _ = a.Write(append(escapeControls(b), '\n'))
 }
 
 // escapeControls escapes DEL and the C1 control characters in JSON text, which

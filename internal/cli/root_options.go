@@ -88,5 +88,5 @@ func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag
 	if err := a.noTask(targets); err != nil {
 		return err
 	}
-	return runTuning(ctx, a, chosen{targets: targets}, want, o.apply)
+	return a.tune(ctx, chosen{targets: targets}, want, o.apply)
 }

@@ -108,7 +108,7 @@ func (a *app) only(words []string, o *profile.CaptureOptions) error {
 
 func (a *app) store(file string, p *profile.Profile, force bool) error {
 	if file == "-" {
-		_, err := a.Out.Write(profile.Encode(p))
+		_, err := a.Write(profile.Encode(p))
 		return err
 	}
 	err := profile.Save(file, p, force)

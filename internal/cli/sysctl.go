@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,20 +36,12 @@ func newSysctl(a *app) *cobra.Command {
 			if settings == nil {
 				return a.showSysctls(args, o.output)
 			}
-			ctx, stop := a.interruptible(cmd.Context())
-			defer stop()
-			t, err := a.tuner()
-			if err != nil {
-				return err
-			}
-			if err := noSysctl(settings); err != nil {
-				return err
-			}
-			plan, err := t.Plan(ctx, []change.Request{{Files: settings}})
-			if err != nil {
-				return err
-			}
-			return a.carryOut(ctx, t, plan, o)
+			return a.change(cmd.Context(), o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+				if err := noSysctl(settings); err != nil {
+					return change.Plan{}, err
+				}
+				return t.Plan(ctx, []change.Request{{Files: settings}})
+			})
 		},
 	}
 	o.addFlags(cmd.Flags())
@@ -130,17 +123,11 @@ func (a *app) showSysctls(words []string, o output) error {
 				continue
 			}
 			l.start("sysctl").add("name", profile.SysctlName(file)).add("path", "/proc/sys/"+file).add("value", value)
-			if err := l.write(a.Out); err != nil {
-				return err
-			}
+			l.write(a)
 		}
 	}
-	switch {
-	case o.json():
-	case o.value == asCSV:
-		err = t.writeCSV(a.Out)
-	case len(t.rows) > 0:
-		err = t.write(a.Out)
+	if o.value == asCSV || len(t.rows) > 0 {
+		t.writeAs(a, o)
 	}
-	return joined(err, failed)
+	return failed
 }

@@ -37,8 +37,8 @@ func (t *table) add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// write prints the heading and the rows.
-func (t *table) write(w io.Writer) error {
+// write prints the heading and the rows. The writer keeps its error, as app does.
+func (t *table) write(w io.Writer) {
 	all := append([][]string{t.titles}, t.rows...)
 	widths := make([]int, len(t.titles))
 	for _, row := range all {
@@ -57,22 +57,17 @@ func (t *table) write(w io.Writer) error {
 			line = append(line, cell...)
 			line = field.Pad(line, start, widths[i], t.right[i], false)
 		}
-		line = append(trimRight(line), '\n')
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
+		_, _ = w.Write(append(trimRight(line), '\n'))
 	}
-	return nil
 }
 
-// writeCSV prints the same with commas.
-func (t *table) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.WriteAll(slices.Insert(slices.Clone(t.rows), 0, t.titles)); err != nil {
-		return err
+// writeAs prints the table as the output format says.
+func (t *table) writeAs(w io.Writer, o output) {
+	if o.value == asCSV {
+		_ = csv.NewWriter(w).WriteAll(slices.Insert(slices.Clone(t.rows), 0, t.titles))
+		return
 	}
-	out.Flush()
-	return out.Error()
+	t.write(w)
 }
 
 func trimRight(line []byte) []byte {

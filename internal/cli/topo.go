@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,8 @@ core, llc and package are the cpulists of the CPUs that share them, null where t
 			if err != nil {
 				return fmt.Errorf("read the topology: %w", err)
 			}
-			return runTopo(a.Out, t, o)
+			runTopo(a, t, o)
+			return nil
 		},
 	}
 	o.output.addFlag(cmd.Flags(), asTable, asJSON, asCSV)
@@ -45,51 +45,46 @@ core, llc and package are the cpulists of the CPUs that share them, null where t
 	return cmd
 }
 
-func runTopo(w io.Writer, whole *topology.Topology, o topoOptions) error {
+func runTopo(w io.Writer, whole *topology.Topology, o topoOptions) {
 	t := whole
 	if !o.all {
 		t = whole.Usable()
 	}
 	switch o.output.value {
 	case asJSON:
-		return topoJSON(w, whole, t)
-	case asCSV:
-		return topoTable(t).writeCSV(w)
+		topoJSON(w, whole, t)
+		return
+	case asTable:
+		topoHead(w, whole, t)
 	}
-	if err := topoHead(w, whole, t); err != nil {
-		return err
-	}
-	return topoTable(t).write(w)
+	topoTable(t).writeAs(w, o.output)
 }
 
 // topoHead prints what concerns the machine and its nodes.
-func topoHead(w io.Writer, whole, t *topology.Topology) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "online %s of %s present", whole.Online, whole.Present)
+func topoHead(w io.Writer, whole, t *topology.Topology) {
+	fmt.Fprintf(w, "online %s of %s present", whole.Online, whole.Present)
 	for _, list := range []struct {
 		name string
 		cpus cpuset.Set
 	}{{"isolated", whole.Isolated}, {"nohz_full", whole.NohzFull}} {
 		if !list.cpus.Empty() {
-			fmt.Fprintf(&b, ", %s %s", list.name, list.cpus)
+			fmt.Fprintf(w, ", %s %s", list.name, list.cpus)
 		}
 	}
 	if !whole.Allowed.Equal(whole.Online) {
-		fmt.Fprintf(&b, ", allowed to piton %s", whole.Allowed)
+		fmt.Fprintf(w, ", allowed to piton %s", whole.Allowed)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintln(w)
 	for _, n := range t.Nodes {
-		fmt.Fprintf(&b, "node %d: CPUs %s, %.1f GiB", n.ID, dash(n.CPUs.String()), float64(n.MemoryBytes)/(1<<30))
+		fmt.Fprintf(w, "node %d: CPUs %s, %.1f GiB", n.ID, dash(n.CPUs.String()), float64(n.MemoryBytes)/(1<<30))
 		if len(n.Distances) > 1 {
-			b.WriteString(", distances")
+			fmt.Fprint(w, ", distances")
 			for _, id := range slices.Sorted(maps.Keys(n.Distances)) {
-				fmt.Fprintf(&b, " %d:%d", id, n.Distances[id])
+				fmt.Fprintf(w, " %d:%d", id, n.Distances[id])
 			}
 		}
-		b.WriteByte('\n')
+		fmt.Fprintln(w)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func topoTable(t *topology.Topology) *table {
@@ -107,69 +102,23 @@ func topoTable(t *topology.Topology) *table {
 		if c.Isolated {
 			state = append(state, "isolated")
 		}
-		node := "-"
-		if c.Node >= 0 {
-			node = strconv.Itoa(int(c.Node))
-		}
-		out.add(c.ID, dash(c.Core.String()), dash(c.LLC.String()), dash(c.Package.String()), node, strings.Join(state, ", "))
+		out.add(c.ID, dash(c.Core.String()), dash(c.LLC.String()), dash(c.Package.String()), orDash(int(c.Node)), strings.Join(state, ", "))
 	}
 	return out
 }
 
-func topoJSON(w io.Writer, whole, t *topology.Topology) error {
+func topoJSON(w io.Writer, whole, t *topology.Topology) {
 	var l line
 	l.start("machine").add("v", Version).add("online", whole.Online.String()).add("present", whole.Present.String()).
-		add("isolated", whole.Isolated.String()).add("nohz_full", whole.NohzFull.String()).add("allowed", whole.Allowed.String())
-	if err := l.write(w); err != nil {
-		return err
-	}
+		add("isolated", whole.Isolated.String()).add("nohz_full", whole.NohzFull.String()).add("allowed", whole.Allowed.String()).write(w)
 	for _, n := range t.Nodes {
 		l.start("node").add("node", int(n.ID)).add("cpus", n.CPUs.String()).add("memory_bytes", n.MemoryBytes)
-		l.addNumbers("distances", n.Distances)
-		if err := l.write(w); err != nil {
-			return err
-		}
+		ids := slices.Sorted(maps.Keys(n.Distances))
+		l.addObject("distances", len(ids), func(i int) (string, any) { return fmt.Sprint(ids[i]), n.Distances[ids[i]] }).write(w)
 	}
 	for _, c := range t.CPUs {
-		l.start("cpu").add("cpu", int(c.ID)).add("core", orNull(c.Core)).add("llc", orNull(c.LLC)).
-			add("package", orNull(c.Package)).add("node", nodeOrNull(c.Node)).
-			add("online", c.Online).add("isolated", c.Isolated).add("kind", kindOrNull(c.Kind))
-		if err := l.write(w); err != nil {
-			return err
-		}
+		l.start("cpu").add("cpu", int(c.ID)).add("core", textOrNull(c.Core.String())).add("llc", textOrNull(c.LLC.String())).
+			add("package", textOrNull(c.Package.String())).add("node", numberOrNull(int(c.Node))).
+			add("online", c.Online).add("isolated", c.Isolated).add("kind", orNull(c.Kind.String(), c.Kind != topology.KindUniform)).write(w)
 	}
-	return nil
-}
-
-func orNull(s cpuset.Set) any {
-	if s.Empty() {
-		return nil
-	}
-	return s.String()
-}
-
-func nodeOrNull(n topology.NodeID) any {
-	if n < 0 {
-		return nil
-	}
-	return int(n)
-}
-
-func kindOrNull(k topology.Kind) any {
-	if k == topology.KindUniform {
-		return nil
-	}
-	return k.String()
-}
-
-// addNumbers adds an object of numbers by node number.
-func (l *line) addNumbers(name string, values map[topology.NodeID]int) {
-	l.b = append(l.b, `,"`+name+`":{`...)
-	for i, id := range slices.Sorted(maps.Keys(values)) {
-		if i > 0 {
-			l.b = append(l.b, ',')
-		}
-		l.b = fmt.Appendf(l.b, `"%d":%d`, id, values[id])
-	}
-	l.b = append(l.b, '}')
 }

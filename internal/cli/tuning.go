@@ -188,13 +188,7 @@ func (o *scopeOptions) addFlags(fs *pflag.FlagSet) {
 }
 
 func (o *scopeOptions) check() error {
-	given := 0
-	for _, on := range []bool{o.process, o.thread, o.tree} {
-		if on {
-			given++
-		}
-	}
-	if given > 1 {
+	if several(o.process, o.thread, o.tree) {
 		return usagef("--process, --thread and --tree exclude each other")
 	}
 	return nil
@@ -210,27 +204,21 @@ func (o *scopeOptions) scope() change.Scope {
 	return change.ScopeProcess
 }
 
-// runTuning plans a change for the targets and carries it out.
-func runTuning(ctx context.Context, a *app, c chosen, want action.Tuning, o applyOptions) error {
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
-	t, err := a.tuner()
-	if err != nil {
-		return err
-	}
-	deps := action.Deps{Tuner: t}
-	if want.Strategy != "" {
-		if deps.Model, err = a.measure(ctx); err != nil {
-			return err
+// tune plans a change for the targets and carries it out.
+func (a *app) tune(ctx context.Context, c chosen, want action.Tuning, o applyOptions) error {
+	return a.change(ctx, o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+		deps := action.Deps{Tuner: t}
+		if want.Strategy != "" {
+			var err error
+			if deps.Model, err = a.measure(ctx); err != nil {
+				return change.Plan{}, err
+			}
 		}
-	}
-	plan, choices, err := action.Plan(ctx, deps, c.targets, want)
-	if err != nil {
-		return err
-	}
-	needWide(&plan, c.wide)
-	if err := a.printChoices(choices, o.output); err != nil {
-		return err
-	}
-	return a.carryOut(ctx, t, plan, o)
+		plan, choices, err := action.Plan(ctx, deps, c.targets, want)
+		if err == nil {
+			needWide(&plan, c.wide)
+			a.printChoices(choices, o.output)
+		}
+		return plan, err
+	})
 }

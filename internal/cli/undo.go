@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -37,20 +38,13 @@ TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05),
 			if err != nil {
 				return err
 			}
-			t, err := a.tuner()
-			if err != nil {
-				return err
-			}
-			ctx, stop := a.interruptible(cmd.Context())
-			defer stop()
-			plan, err := t.PlanUndo(ctx, q)
-			if errors.Is(err, change.ErrNothingToUndo) && (o.all || o.since != "") {
-				return a.report(change.Outcome{}, o.apply, nil)
-			}
-			if err != nil {
-				return err
-			}
-			return a.carryOut(ctx, t, plan, o.apply)
+			return a.change(cmd.Context(), o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+				plan, err := t.PlanUndo(ctx, q)
+				if errors.Is(err, change.ErrNothingToUndo) && (o.all || o.since != "") {
+					return change.Plan{}, nil
+				}
+				return plan, err
+			})
 		},
 	}
 	o.apply.addFlags(cmd.Flags())
@@ -64,29 +58,17 @@ TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05),
 
 func (o *undoOptions) request(args []string, now time.Time) (change.UndoRequest, error) {
 	q := change.UndoRequest{All: o.all, Force: o.force, Last: max(o.last.n, 1)}
-	ways := 0
-	for _, given := range []bool{len(args) > 0, o.all, o.since != "", o.last.n > 0} {
-		if given {
-			ways++
-		}
-	}
-	if ways > 1 {
+	if several(len(args) > 0, o.all, o.since != "", o.last.n > 0) {
 		return q, usagef("entries by number, --last, --since and --all exclude each other")
 	}
+	var err error
 	if o.since != "" {
-		var err error
 		if q.Since, err = parseSince(o.since, now); err != nil {
 			return q, err
 		}
 	}
-	for _, word := range args {
-		id, err := strconv.ParseUint(word, 10, 64)
-		if err != nil || id == 0 {
-			return q, usagef("%q is not the number of a journal entry (see piton journal)", word)
-		}
-		q.IDs = append(q.IDs, id)
-	}
-	return q, nil
+	q.IDs, err = entryNumbers(args)
+	return q, err
 }
 
 // parseSince reads a point in time that has passed: a duration back from now, a

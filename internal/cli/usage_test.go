@@ -108,7 +108,7 @@ func TestNonsense(t *testing.T) {
 		{"pin 2147483647 --dry-run=x", "true or false"},
 		{"undo --all=x", `--all "x": it must be true or false`},
 		{"irq move", "needs an interrupt"},
-		{"irq move 24", "say --cpu"},
+		{"irq move 24", "use --cpu"},
 		{"irq move 24 --cpu x", `"x"`},
 		{"irq default", "needs CPUS"},
 		{"irq default 0 1", "one list of CPUs"},

@@ -137,5 +137,5 @@ func runVerb(cmd *cobra.Command, a *app, words []string, want action.Tuning, o v
 	if err != nil {
 		return err
 	}
-	return runTuning(cmd.Context(), a, c, want, o.apply)
+	return a.tune(cmd.Context(), c, want, o.apply)
 }

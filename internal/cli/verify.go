@@ -44,9 +44,7 @@ func newVerify(a *app) *cobra.Command {
 }
 
 func (a *app) verify(r *profile.Resolution, out output) error {
-	if err := a.printMissing(r, out); err != nil {
-		return err
-	}
+	a.printMissing(r, out)
 	drift, missing, unknown := r.Drift(), len(r.Required()), r.Unknown()
 	var outcome error
 	if len(drift)+missing > 0 {
@@ -54,60 +52,33 @@ func (a *app) verify(r *profile.Resolution, out output) error {
 	}
 	setters := settersOf(a.entries())
 	if out.json() {
-		return a.verifyJSON(r, drift, setters, outcome)
+		a.verifyJSON(r, drift, setters, outcome)
+		return outcome
 	}
 	if unknown > 0 {
 		a.warn("%d settings cannot be read here and were not compared", unknown)
 	}
-	if len(drift) > 0 || out.value == asCSV {
-		t := driftTable(drift, setters, out.value != asCSV)
-		if out.value == asCSV {
-			return joined(t.writeCSV(a.Out), outcome)
-		}
-		return joined(t.write(a.Out), outcome)
-	}
-	if outcome == nil {
-		_, err := fmt.Fprintf(a.Out, "%d settings are as they should be\n", len(r.Wants)-unknown)
-		return err
+	switch {
+	case len(drift) > 0 || out.value == asCSV:
+		driftTable(drift, setters, out.value != asCSV).writeAs(a, out)
+	case outcome == nil:
+		fmt.Fprintf(a, "%d settings are as they should be\n", len(r.Wants)-unknown)
 	}
 	return outcome
 }
 
-// joined is the error of writing, else the outcome.
-func joined(err, outcome error) error {
-	if err != nil {
-		return err
-	}
-	return outcome
-}
-
-func (a *app) verifyJSON(r *profile.Resolution, drift []profile.Want, setters setters, outcome error) error {
+func (a *app) verifyJSON(r *profile.Resolution, drift []profile.Want, setters setters, outcome error) {
 	var l line
 	for i := range drift {
 		w := &drift[i]
 		by, entry := setters.of(w)
-		l.start("drift").add("item", w.Item).add("pid", idOrNull(w.PID)).add("tid", idOrNull(w.TID)).add("name", w.Name).
-			add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", attr.Text(w.Expected))
-		if w.Known {
-			l.add("actual", attr.Text(w.Actual))
-		} else {
-			l.add("actual", nil)
-		}
-		l.add("set_by", by).add("journal", entryOrNull(entry)).add("reason", w.Blocked)
-		if err := l.write(a.Out); err != nil {
-			return err
-		}
+		l.start("drift").add("item", w.Item).add("pid", orNull(int(w.PID), w.PID != 0)).add("tid", orNull(int(w.TID), w.TID != 0)).add("name", w.Name).
+			add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", attr.Text(w.Expected)).
+			add("actual", orNull(attr.Text(w.Actual), w.Known)).add("set_by", by).add("journal", orNull(entry, entry != 0)).
+			add("reason", w.Blocked).write(a)
 	}
 	l.start("summary").add("v", Version).add("checked", len(r.Wants)).add("ok", len(r.Wants)-len(drift)-r.Unknown()).
-		add("drifted", len(drift)).add("missing", len(r.Required())).add("unknown", r.Unknown()).add("exit_code", exitCode(outcome))
-	return joined(l.write(a.Out), outcome)
-}
-
-func idOrNull(id kernel.TID) any {
-	if id == 0 {
-		return nil
-	}
-	return int(id)
+		add("drifted", len(drift)).add("missing", len(r.Required())).add("unknown", r.Unknown()).add("exit_code", exitCode(outcome)).write(a)
 }
 
 // setters are who set what last, as far as piton's journal knows.

@@ -36,9 +36,11 @@ func verifyIsolation(ctx context.Context, a *app, cpus cpuset.Set, o isolateOpti
 	table := irq.Next(v.before, now)
 	found := v.watcher.Report(facts, &table)
 	if o.apply.output.json() {
-		return staysJSON(a, found, v.span)
+		staysJSON(a, found, v.span)
+	} else {
+		staysTable(a, o.apply.output, cpus, v.watcher, found, v.span)
 	}
-	return staysTable(a, o.apply.output.value == asCSV, cpus, v.watcher, found, v.span)
+	return nil
 }
 
 // verification adds up what ran on isolated CPUs. The first sample opens the ledger
@@ -73,7 +75,7 @@ func ledgerError(s *sample.Sample) error {
 	return errors.New("who had each CPU is told by eBPF programs, which --source proc does without (see piton doctor)")
 }
 
-func staysTable(a *app, csv bool, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) error {
+func staysTable(a *app, o output, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) {
 	t := newTable(">CPU", "KIND", ">NUMBER", "NAME", ">TIME", ">SHARE", ">LONGEST", ">TIMES", "WHY", "WHAT HELPS")
 	for _, v := range found {
 		number := "-"
@@ -90,22 +92,15 @@ func staysTable(a *app, csv bool, cpus cpuset.Set, w *partition.Watcher, found [
 		}
 		t.add(int(v.CPU), v.Kind, number, dash(v.Name), run, share, longest, v.Times, dash(v.Why), dash(v.Do))
 	}
-	if csv {
-		return t.writeCSV(a.Out)
-	}
-	if _, err := fmt.Fprintf(a.Out, "\nBusy for %v:", span.Round(10*time.Millisecond)); err != nil {
-		return err
-	}
-	busy := w.Busy(span)
-	for i, cpu := range cpus.CPUs() {
-		if _, err := fmt.Fprintf(a.Out, " CPU %d %.3f%%", cpu, 100*busy[i]); err != nil {
-			return err
+	if o.value == asTable {
+		fmt.Fprintf(a, "\nBusy for %v:", span.Round(10*time.Millisecond))
+		busy := w.Busy(span)
+		for i, cpu := range cpus.CPUs() {
+			fmt.Fprintf(a, " CPU %d %.3f%%", cpu, 100*busy[i])
 		}
+		fmt.Fprintln(a)
 	}
-	if _, err := fmt.Fprintln(a.Out); err != nil {
-		return err
-	}
-	return t.write(a.Out)
+	t.writeAs(a, o)
 }
 
 // brief is a time in the unit that suits it.
@@ -119,7 +114,7 @@ func brief(d time.Duration) string {
 	return d.Round(100 * time.Microsecond).String()
 }
 
-func staysJSON(a *app, found []partition.Interference, span time.Duration) error {
+func staysJSON(a *app, found []partition.Interference, span time.Duration) {
 	var l line
 	for _, v := range found {
 		var tid, number, run, share, longest any // null for what has none
@@ -134,10 +129,7 @@ func staysJSON(a *app, found []partition.Interference, span time.Duration) error
 		}
 		l.start("stay").add("v", Version).add("cpu", int(v.CPU)).add("kind", string(v.Kind)).add("tid", tid).add("irq", number).
 			add("name", v.Name).add("run_ns", run).add("share", share).add("longest_ns", longest).add("times", v.Times).
-			add("why", textOrNull(v.Why)).add("do", textOrNull(v.Do))
-		if err := l.write(a.Out); err != nil {
-			return err
-		}
+			add("why", textOrNull(v.Why)).add("do", textOrNull(v.Do)).write(a)
 	}
-	return l.start("verified").add("v", Version).add("span_s", span.Seconds()).add("stays", len(found)).write(a.Out)
+	l.start("verified").add("v", Version).add("span_s", span.Seconds()).add("stays", len(found)).write(a)
 }

@@ -224,9 +224,7 @@ func (l *watchLog) end(took time.Duration, err error) error {
 	if closed := l.out.Close(); closed != nil {
 		return closed
 	}
-	if _, werr := l.a.Out.Write(l.print.summary(l.line[:0], l, s)); werr != nil {
-		return werr
-	}
+	_, _ = l.a.Write(l.print.summary(l.line[:0], l, s))
 	return err
 }
 

@@ -10,15 +10,15 @@ import (
 // watchJSON prints an object a line.
 type watchJSON struct{ line line }
 
-func (p *watchJSON) take(dst []byte) []byte { return append(append(dst, p.line.b...), '}', '\n') }
+func (p *watchJSON) take(dst []byte) []byte { return append(dst, p.line.end()...) }
 
 func (p *watchJSON) begin(dst []byte, l *watchLog, t watch.Targets) []byte {
-	ids := make([]int, len(t.IDs))
+	ids := make([]any, len(t.IDs))
 	for i, id := range t.IDs {
 		ids[i] = int(id)
 	}
 	p.line.start("watch").add("v", Version).add("time", stamp(time.Now())).add("source", l.src.Kind().String()).
-		add("single", l.src.Single()).add("scope", t.Scope.String()).addInts("targets", ids)
+		add("single", l.src.Single()).add("scope", t.Scope.String()).add("targets", ids)
 	return p.take(dst)
 }
 
@@ -51,18 +51,12 @@ func (p *watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 		add("exact", l.src.Single() && l.totals.Unfollowed == 0).
 		add("moves", l.totals.Moves).add("lost", s.lost).add("lost_output", l.behind).
 		add("unknown_pair", l.totals.NoPair).add("unknown_task", l.totals.NoTask).
-		add("unseen", l.totals.Unseen).add("unfollowed", l.totals.Unfollowed)
-	p.distances(l)
-	p.line.add("tasks", len(tasks)).add("exit_code", s.code)
+		add("unseen", l.totals.Unseen).add("unfollowed", l.totals.Unfollowed).
+		addObject("by_distance", int(topology.OtherNode-topology.SMTSibling)+1, func(i int) (string, any) {
+			d := topology.SMTSibling + topology.Distance(i)
+			return d.String(), l.totals.ByDistance[d]
+		}).add("tasks", len(tasks)).add("exit_code", s.code)
 	return p.take(dst)
-}
-
-func (p *watchJSON) distances(l *watchLog) {
-	var names []string
-	for d := topology.SMTSibling; d <= topology.OtherNode; d++ {
-		names = append(names, d.String())
-	}
-	p.line.addCounts("by_distance", names, l.totals.ByDistance[topology.SMTSibling:])
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -76,7 +76,7 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 		byTask.add(task.TID, dash(l.name(task.TGID, task.TID)), task.Moves, percent(task.Moves, t.Moves))
 	}
 	out.WriteByte('\n')
-	_ = byTask.write(out)
+	byTask.write(out)
 	more(out, len(tasks), "thread")
 	if len(pairs) == 0 {
 		return
@@ -86,13 +86,13 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 		byDistance.add(d, t.ByDistance[d], percent(t.ByDistance[d], t.Moves))
 	}
 	out.WriteByte('\n')
-	_ = byDistance.write(out)
+	byDistance.write(out)
 	byPair := newTable(">FROM", ">TO", "DISTANCE", ">MOVES", ">SHARE")
 	for _, p := range pairs[:min(mostRows, len(pairs))] {
 		byPair.add(p.From, p.To, p.Distance, p.Moves, percent(p.Moves, t.Moves))
 	}
 	out.WriteByte('\n')
-	_ = byPair.write(out)
+	byPair.write(out)
 	more(out, len(pairs), "pair")
 }
 

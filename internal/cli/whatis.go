@@ -55,9 +55,7 @@ func runWhatIs(a *app, words []string, o output) error {
 			continue
 		}
 		for i := range found {
-			if err := found[i].print(a, o, shown); err != nil {
-				return err
-			}
+			found[i].print(a, o, shown)
 			shown++
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // table reads the interrupts once.
 func (e *explainer) table() (*irq.Table, error) {
 	if e.irqs == nil {
-		t, err := irq.NewMonitor(e.a.hostRoot).Table()
+		t, err := e.a.interrupts()
 		if err != nil {
-			return nil, fmt.Errorf("look at the interrupts: %w", err)
+			return nil, err
 		}
 		e.irqs = &t
 	}

@@ -47,25 +47,23 @@ type explanation struct {
 }
 
 // print prints it as the nth of several.
-func (x *explanation) print(a *app, o output, nth int) error {
+func (x *explanation) print(a *app, o output, nth int) {
 	if o.json() {
-		return x.json(a)
+		x.json(a)
+		return
 	}
-	var b strings.Builder
 	if nth > 0 {
-		b.WriteByte('\n')
+		fmt.Fprintln(a)
 	}
-	b.WriteString(field.Clean(x.title()) + "\n")
+	fmt.Fprintln(a, field.Clean(x.title()))
 	for _, row := range []struct{ name, text string }{
 		{"what", x.what}, {"made by", x.maker}, {"program", x.exe + x.exeNote}, {"unit", x.unit}, {"cgroup", x.cgroup},
 		{"policy", x.policy}, {"CPUs", x.placement()}, {"to do", x.advice},
 	} {
 		if row.text != "" {
-			fmt.Fprintf(&b, "  %-8s %s\n", row.name, field.Clean(row.text))
+			fmt.Fprintf(a, "  %-8s %s\n", row.name, field.Clean(row.text))
 		}
 	}
-	_, err := a.Out.Write([]byte(b.String()))
-	return err
 }
 
 // title is the name and the numbers.
@@ -105,16 +103,11 @@ func (x *explanation) placement() string {
 	return strings.Join(words, "; ")
 }
 
-func (x *explanation) json(a *app) error {
+func (x *explanation) json(a *app) {
 	var l line
 	l.start("what").add("v", Version).add("target", x.target).add("kind", x.kind).add("name", textOrNull(x.name)).
 		add("tid", numberOrNull(x.tid)).add("irq", numberOrNull(x.irq)).add("what", textOrNull(x.what)).
-		add("made_by", textOrNull(x.maker)).add("cpus", textOrNull(x.cpus))
-	if x.movable == unknown {
-		l.add("movable", nil)
-	} else {
-		l.add("movable", x.movable == yes)
-	}
-	return l.add("unit", textOrNull(x.unit)).add("cgroup", textOrNull(x.cgroup)).add("exe", textOrNull(x.exe)).
+		add("made_by", textOrNull(x.maker)).add("cpus", textOrNull(x.cpus)).
+		add("movable", orNull(x.movable == yes, x.movable != unknown)).add("unit", textOrNull(x.unit)).add("cgroup", textOrNull(x.cgroup)).add("exe", textOrNull(x.exe)).
 		add("policy", textOrNull(x.policy)).add("advice", textOrNull(x.advice)).write(a.Out)
 }

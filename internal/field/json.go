@@ -22,6 +22,15 @@ func AppendJSON(dst []byte, value any) []byte {
 		return strconv.AppendInt(dst, v, 10)
 	case uint64:
 		return strconv.AppendUint(dst, v, 10)
+	case []any:
+		dst = append(dst, '[')
+		for i, each := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendJSON(dst, each)
+		}
+		return append(dst, ']')
 	case float64:
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			return strconv.AppendFloat(dst, v, 'f', -1, 64)

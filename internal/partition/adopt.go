@@ -37,7 +37,7 @@ func (p *includer) adopt(cpus cpuset.Set) {
 		if m.ReadOnly || missing.Empty() || m.Attribute == attr.RPSCPUs || !p.allBut(m.CPUs, usual, cpus) {
 			continue // packets are spread by RPS only where somebody chose CPUs
 		}
-		p.note(missing, m.Name+" is "+m.CPUs.String())
+		p.note(missing, "%s (%s)", m.Name, m.CPUs)
 		p.g.file(m.set(m.CPUs.Or(missing)))
 		if m.Attribute == attr.DefaultIRQAffinity {
 			p.adoptLines(m.CPUs, missing)
@@ -52,8 +52,8 @@ func (p *includer) allBut(mask, usual, cpus cpuset.Set) bool {
 	return p.same(mask, usual) || p.f.Online.AndNot(mask).AndNot(cpus).SubsetOf(p.f.Reserved.Or(p.past.Apart()))
 }
 
-func (p *includer) note(missing cpuset.Set, whose string) {
-	p.out.Notes = append(p.out.Notes, fmt.Sprintf("piton did not isolate %s; %s and gets %s too", missing.InWords(), whose, itThem(missing.Len())))
+func (p *includer) note(missing cpuset.Set, format string, args ...any) {
+	p.out.Notes = append(p.out.Notes, fmt.Sprintf("piton did not isolate "+missing.InWords()+": added to "+format, args...))
 }
 
 // adoptTasks is for the tasks with the mask of model, kernel threads or others.
@@ -67,7 +67,7 @@ func (p *includer) adoptTasks(model *Task, missing cpuset.Set) {
 		p.g.task(t, t.Mask.Or(missing))
 		n++
 	}
-	p.note(missing, fmt.Sprintf("each of %d threads has the mask of %s, %s,", n, model.Comm, model.Mask))
+	p.note(missing, "threads with the mask of %s (%s), %d in all", model.Comm, model.Mask, n)
 }
 
 func (p *includer) adoptLines(base, missing cpuset.Set) {

@@ -68,17 +68,17 @@ func pastFor(entries []change.Entry, cpus cpuset.Set, force bool) History {
 
 func past(entries []change.Entry, leftAlone bool) History {
 	h := History{items: map[attr.Key]*item{}}
-	undos := undosOf(entries)
+	left := standingOf(entries)
 	for i := range entries {
 		e := &entries[i]
 		isolated, included, ok := parseReason(e.Reason)
-		if !ok || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 || !leftAlone && undos.over(e, entries) {
+		if !ok || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 || !leftAlone && left.over[e.ID] {
 			continue
 		}
-		mixed, done := strings.Contains(e.Reason, reasonsEnd), undos.done(e)
+		mixed := strings.Contains(e.Reason, reasonsEnd)
 		h.events = append(h.events, event{e.ID, e.Sweep, h.Apart().Or(isolated).AndNot(included), mixed})
 		for _, c := range e.Changes {
-			if made(c) && !done[c.Key()] {
+			if left.masks[e.ID][c.Key()] {
 				h.take(c, isolated, mixed)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 
 // Inclusion is a plan to include isolated CPUs again.
 type Inclusion struct {
-	CPUs cpuset.Set
 	// Undo are journal entries to be undone as a whole, newest first: everything gets
 	// the very mask that it had.
 	Undo []uint64
@@ -27,7 +26,7 @@ type Inclusion struct {
 // those lack them, and Notes say so. With force, masks that were changed since
 // are set too. The error is an Error.
 func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, error) {
-	out := Inclusion{CPUs: cpus}
+	var out Inclusion
 	p := includer{f: &f, past: &past, out: &out, force: force, g: newGrouped(includeWord + cpus.String())}
 	p.g.restore = true
 	ours := cpus.And(past.Apart())
@@ -40,21 +39,13 @@ func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, err
 		p.adopt(foreign)
 	}
 	if boot := cpus.And(f.Reserved); !boot.Empty() {
-		out.Notes = append(out.Notes, boot.InWords()+" "+isAre(boot.Len())+" isolated at boot (isolcpus=): tasks run there only if they may run nowhere else")
+		out.Notes = append(out.Notes, "isolated at boot (isolcpus=): "+boot.InWords()+"; tasks run there only if they may run nowhere else")
 	}
 	out.Requests = p.g.requests
 	if len(out.Undo) == 0 && len(out.Requests) == 0 && len(out.Refused) == 0 {
-		return out, errorf("%s %s not isolated: neither by piton in this boot, nor missing from the masks that tasks inherit",
-			cpus.InWords(), isAre(cpus.Len()))
+		return out, errorf("%s: not isolated by piton in this boot, nor missing from the masks that tasks inherit", cpus.InWords())
 	}
 	return out, nil
-}
-
-func itThem(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 type includer struct {

@@ -129,8 +129,8 @@ func TestIncludeForeign(t *testing.T) {
 	w.mask(attr.WorkqueueMask, "/sys/devices/virtual/workqueue/writeback/cpumask", "1-2") // chosen
 	out := w.include("4-5")
 	assert.Equal(t, []string{
-		"piton did not isolate CPUs 4-5; each of 2 threads has the mask of init, 0-3, and gets them too",
-		"piton did not isolate CPUs 4-5; /proc/irq/default_smp_affinity is 0-3 and gets them too",
+		"piton did not isolate CPUs 4-5: added to threads with the mask of init (0-3), 2 in all",
+		"piton did not isolate CPUs 4-5: added to /proc/irq/default_smp_affinity (0-3)",
 	}, out.Notes)
 	got := w.masks()
 	for k, want := range map[attr.Key]string{
@@ -142,7 +142,7 @@ func TestIncludeForeign(t *testing.T) {
 		assert.Equal(t, want, got[k], "%v", k)
 	}
 	_, err := Include(w.f, set(t, "0"), Past(w.entries), false)
-	assert.EqualError(t, err, "CPU 0 is not isolated: neither by piton in this boot, nor missing from the masks that tasks inherit")
+	assert.EqualError(t, err, "CPU 0: not isolated by piton in this boot, nor missing from the masks that tasks inherit")
 }
 
 // TestIncludeIsolatedAtBoot: the kernel balances no tasks onto such CPUs, whatever
@@ -152,7 +152,7 @@ func TestIncludeIsolatedAtBoot(t *testing.T) {
 	w.task(1, 0, "0-2").Comm = "init"
 	w.f.Reserved = set(t, "3")
 	out := w.include("3")
-	assert.Contains(t, out.Notes, "CPU 3 is isolated at boot (isolcpus=): tasks run there only if they may run nowhere else")
+	assert.Contains(t, out.Notes, "isolated at boot (isolcpus=): CPU 3; tasks run there only if they may run nowhere else")
 	assert.Equal(t, "0-3", w.f.Tasks[0].Mask.String())
 }
 

@@ -30,10 +30,9 @@ func Isolate(f Facts, cpus cpuset.Set) (Isolation, error) {
 	}
 	switch {
 	case f.Online.SubsetOf(cpus):
-		return out, errorf("%s %s all that there %s: everything else needs one too, piton included", cpus.InWords(), isAre(cpus.Len()), isAre(cpus.Len()))
+		return out, errorf("isolating %s would leave no CPU for everything else, piton included", cpus.InWords())
 	case out.Rest.Empty():
-		return out, errorf("that would leave none for ordinary tasks: besides %s, %s %s isolated already",
-			cpus.InWords(), f.Online.AndNot(cpus).InWords(), isAre(f.Online.AndNot(cpus).Len()))
+		return out, errorf("isolating %s would leave no CPU for ordinary tasks; isolated already: %s", cpus.InWords(), f.Online.AndNot(cpus).InWords())
 	}
 	p := isolator{f: &f, out: &out, g: newGrouped(isolateWord + cpus.String()), lines: map[kernel.TID]*irq.IRQ{}}
 	p.masks()

@@ -120,9 +120,9 @@ func TestIsolateWithoutWorkqueues(t *testing.T) {
 
 func TestIsolateRefuses(t *testing.T) {
 	for _, tt := range []struct{ cpus, reserved, want string }{
-		{"0-7", "", "CPUs 0-7 are all that there are: everything else needs one too, piton included"},
-		{"0-5", "6-7", "that would leave none for ordinary tasks: besides CPUs 0-5, CPUs 6-7 are isolated already"},
-		{"0-6", "7", "that would leave none for ordinary tasks: besides CPUs 0-6, CPU 7 is isolated already"},
+		{"0-7", "", "isolating CPUs 0-7 would leave no CPU for everything else, piton included"},
+		{"0-5", "6-7", "isolating CPUs 0-5 would leave no CPU for ordinary tasks; isolated already: CPUs 6-7"},
+		{"0-6", "7", "isolating CPUs 0-6 would leave no CPU for ordinary tasks; isolated already: CPU 7"},
 		{"7-9", "", "CPUs 8-9 are not online here (online: 0-7): there is nothing to move off"},
 	} {
 		w := newWorld(t, "0-7")

@@ -101,14 +101,14 @@ func (m Machine) Settle(out *Isolation, outcome *change.Outcome) error {
 
 // Include plans to include isolated CPUs again, as the package's Include does. The
 // error is an Error if there is nothing to restore.
-func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (change.Plan, Inclusion, error) {
+func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (plan change.Plan, err error) {
 	entries, _, err := m.Tuner.Entries() // whoever shows the journal reports its damaged lines
 	if err != nil {
-		return change.Plan{}, Inclusion{}, err
+		return plan, err
 	}
 	topo, err := topology.Read("/")
 	if err != nil {
-		return change.Plan{}, Inclusion{}, err
+		return plan, err
 	}
 	r, past := newReader(), pastFor(entries, cpus, force)
 	look := func() (Facts, Inclusion, error) {
@@ -121,18 +121,15 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (chan
 		return f, out, err
 	}
 	f, out, err := look()
-	if err != nil {
-		return change.Plan{}, out, err
+	if err == nil && len(out.Undo) > 0 {
+		plan, err = m.Tuner.PlanUndo(ctx, change.UndoRequest{IDs: out.Undo, Force: force})
 	}
-	var plan change.Plan
-	if len(out.Undo) > 0 {
-		if plan, err = m.Tuner.PlanUndo(ctx, change.UndoRequest{IDs: out.Undo, Force: force}); err != nil {
-			return plan, out, err
-		}
+	if err != nil {
+		return plan, err
 	}
 	more, err := m.Tuner.Plan(ctx, out.Requests)
 	if err != nil {
-		return plan, out, err
+		return plan, err
 	}
 	merge(&plan, more)
 	plan.Changes = append(plan.Changes, out.Refused...)
@@ -146,11 +143,8 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (chan
 		}
 		return again.Requests, err
 	}}
-	plan.Again = func(ctx context.Context) (change.Plan, error) {
-		again, _, err := m.Include(ctx, cpus, force)
-		return again, err
-	}
-	return plan, out, nil
+	plan.Again = func(ctx context.Context) (change.Plan, error) { return m.Include(ctx, cpus, force) }
+	return plan, nil
 }
 
 // merge adds a plan to that of an undo; where both are about the same, the added
@@ -168,22 +162,15 @@ func merge(plan *change.Plan, more change.Plan) {
 	}
 }
 
-// Apart returns the CPUs that piton has isolated in this boot and not included
-// since.
-func (m Machine) Apart() (cpuset.Set, error) {
-	entries, _, err := m.Tuner.Entries()
-	past := Past(entries)
-	return past.Apart(), err
-}
-
 // reserved are CPUs that nothing is sent to: isolated at boot, or by piton.
 func (m Machine) reserved() (cpuset.Set, error) {
 	topo, err := topology.Read("/")
 	if err != nil {
 		return cpuset.Set{}, err
 	}
-	apart, err := m.Apart()
-	return topo.Isolated.Or(apart), err
+	entries, _, err := m.Tuner.Entries()
+	past := Past(entries)
+	return topo.Isolated.Or(past.Apart()), err
 }
 
 // Look reads the Facts without Reserved and Limit, for Watcher.Report.

@@ -76,13 +76,6 @@ type Staying struct {
 	Do   string // what would make it go, "" for nothing
 }
 
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
 // Error is a request that makes no sense on this machine as it is.
 type Error string
 

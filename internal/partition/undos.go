@@ -1,82 +1,72 @@
 package partition
 
 import (
+	"slices"
+
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 )
 
-// undos are the journal entries that undid others, oldest first, by the numbers of
-// those.
-type undos map[uint64][]*change.Entry
+// standing is what is left of the masks that entries set, after the undos in the journal.
+type standing struct {
+	masks map[uint64]map[attr.Key]bool // by entry
+	// over are entries that have been undone although the journal does not count them as
+	// such: the last undo left alone only what somebody else had changed.
+	over map[uint64]bool
+}
 
-func undosOf(entries []change.Entry) undos {
-	out := undos{}
+// standingOf replays the journal.
+func standingOf(entries []change.Entry) standing {
+	s := standing{map[uint64]map[attr.Key]bool{}, map[uint64]bool{}}
 	for i := range entries {
-		for _, id := range entries[i].Undoes {
-			out[id] = append(out[id], &entries[i])
-		}
-	}
-	return out
-}
-
-// done returns the masks of an entry that were restored.
-func (u undos) done(e *change.Entry) map[attr.Key]bool {
-	out := map[attr.Key]bool{}
-	for _, undo := range u[e.ID] {
-		for _, c := range undo.Changes {
-			if c.Status == attr.Done {
-				out[c.Key()] = true
-			}
-		}
-	}
-	return out
-}
-
-// over reports whether an entry has been undone although the journal does not count it
-// as such: the last undo left alone only what somebody else had changed. It records
-// neither that nor what had ended, but whatever it tried. An entry stays in force where
-// that failed, where piton was interrupted, and where a later step builds upon it: those
-// can still be undone.
-func (u undos) over(e *change.Entry, entries []change.Entry) bool {
-	all := u[e.ID]
-	if len(all) == 0 || !all[len(all)-1].Finished {
-		return false
-	}
-	last := all[len(all)-1]
-	tried := map[attr.Key]attr.Status{}
-	for _, c := range last.Changes {
-		tried[c.Key()] = c.Status
-	}
-	later := u.stepsBetween(e, last, entries)
-	for _, c := range e.Changes {
-		if !made(c) {
+		e := &entries[i]
+		if len(e.Undoes) > 0 {
+			s.undo(e)
 			continue
 		}
-		if status, was := tried[c.Key()]; was && status != attr.Done || !was && later[c.Key()] {
-			return false
-		}
-	}
-	return true
-}
-
-// stepsBetween returns the masks to which isolates and includes after e did
-// something that was in force when e was undone.
-func (u undos) stepsBetween(e, undo *change.Entry, entries []change.Entry) map[attr.Key]bool {
-	out := map[attr.Key]bool{}
-	for i := range entries {
-		s := &entries[i]
-		_, _, ok := parseReason(s.Reason)
-		if !ok || s.ID <= e.ID || s.ID >= undo.ID || len(s.Undoes) > 0 || len(u[s.ID]) > 0 && u[s.ID][0].ID <= undo.ID {
+		if _, _, ok := parseReason(e.Reason); !ok {
 			continue
 		}
-		for _, c := range s.Changes {
+		s.masks[e.ID] = map[attr.Key]bool{}
+		for _, c := range e.Changes {
 			if made(c) {
-				out[c.Key()] = true
+				s.masks[e.ID][c.Key()] = true
 			}
 		}
 	}
-	return out
+	return s
+}
+
+// undo takes in an undo. It records neither what somebody else had changed nor what had
+// ended, but whatever it tried. An entry stays in force where that failed, where piton
+// was interrupted, and where a later step builds upon it: those can still be undone.
+func (s *standing) undo(undo *change.Entry) {
+	tried := map[attr.Key]bool{}
+	for _, c := range undo.Changes {
+		tried[c.Key()] = true
+		for _, id := range undo.Undoes {
+			if c.Status == attr.Done {
+				delete(s.masks[id], c.Key())
+			}
+		}
+	}
+	for _, id := range slices.Backward(slices.Sorted(slices.Values(undo.Undoes))) {
+		s.over[id] = undo.Finished
+		for k := range s.masks[id] {
+			s.over[id] = s.over[id] && !tried[k] && !s.later(id, k)
+		}
+	}
+}
+
+// later reports whether a later step builds upon the mask of an entry.
+func (s *standing) later(id uint64, k attr.Key) bool {
+	for other, masks := range s.masks {
+		if other > id && masks[k] && !s.over[other] {
+			return true
+		}
+	}
+	return false
 }
 
 // made reports whether a change is one of a mask and in force as far as is known.

@@ -183,7 +183,7 @@ func (w *world) undo(ids ...uint64) *change.Entry {
 		}
 	}
 	for _, e := range w.entries[ids[0]:] {
-		tried := len(undosOf(w.entries)[e.ID]) > 0
+		tried := slices.ContainsFunc(w.entries, func(o change.Entry) bool { return slices.Contains(o.Undoes, e.ID) })
 		for _, c := range e.Changes {
 			k := c.Key()
 			if g := goals[k]; g != nil && !e.Undone && len(e.Undoes) == 0 {

@@ -20,7 +20,7 @@ import (
 // commands, beside the screen.
 type Partition interface {
 	Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, partition.Isolation, error)
-	Include(ctx context.Context, cpus cpuset.Set, force bool) (change.Plan, partition.Inclusion, error)
+	Include(ctx context.Context, cpus cpuset.Set, force bool) (change.Plan, error)
 	Settle(out *partition.Isolation, result *change.Outcome) error
 }
 
@@ -67,7 +67,7 @@ func (m *Model) include() tea.Cmd {
 	}
 	return m.begin(job{what: "include", subject: cpuWords(cpus), ask: true, order: change.Order{Include: cpus.String()},
 		prepare: func(ctx context.Context, _ Tuning) (change.Plan, []dialog.Line, error) {
-			plan, _, err := p.Include(ctx, cpus, false)
+			plan, err := p.Include(ctx, cpus, false)
 			return plan, nil, err
 		},
 		words: func(r change.Outcome) string {

@@ -43,11 +43,10 @@ func (f *fakePartition) Isolate(_ context.Context, cpus cpuset.Set) (change.Plan
 	return plan, out, f.err
 }
 
-func (f *fakePartition) Include(_ context.Context, cpus cpuset.Set, _ bool) (change.Plan, partition.Inclusion, error) {
+func (f *fakePartition) Include(_ context.Context, cpus cpuset.Set, _ bool) (change.Plan, error) {
 	f.included = append(f.included, cpus.String())
 	return change.Plan{Changes: []change.Change{{Object: attr.Object{PID: 980, TID: 980, Comm: "postgres"}, Attribute: attr.Affinity,
-			Before: cpuset.Of(0, 1, 2, 3), After: all8, Status: attr.Planned}}},
-		partition.Inclusion{CPUs: cpus}, f.err
+		Before: cpuset.Of(0, 1, 2, 3), After: all8, Status: attr.Planned}}}, f.err
 }
 
 func (f *fakePartition) Settle(*partition.Isolation, *change.Outcome) error {
@@ -91,10 +90,10 @@ func TestIncludeFromThePanel(t *testing.T) {
 
 func TestIsolateSaysWhyNot(t *testing.T) {
 	onPartition(t, 120, 40, func(r *rig, p *fakePartition) {
-		p.err = partition.Error("CPUs 0-7 are all that there are: everything else needs one too, piton included")
+		p.err = partition.Error("isolating CPUs 0-7 would leave no CPU for everything else, piton included")
 		r.press("C", "+", "+", "I")
 		assert.Equal(t, []string{"0-7"}, p.isolated)
-		assert.Contains(t, r.text(), "are all that there are")
+		assert.Contains(t, r.text(), "would leave no CPU")
 	})
 }
 

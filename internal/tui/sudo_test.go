@@ -212,9 +212,9 @@ func TestIsolateThroughSudo(t *testing.T) {
 		assert.Equal(t, []uint64{31}, root.orders[1].Keep)
 		assert.Contains(t, r.line(-2)+r.line(-3), "moved off cpus 4-5")
 
-		p.err = partition.Error("cpus 4-5 are not isolated")
+		p.err = partition.Error("CPUs 4-5: not isolated by piton in this boot")
 		r.press("i")
-		assert.Contains(t, r.text(), "are not isolated", "in the own journal")
+		assert.Contains(t, r.text(), "not isolated", "in the own journal")
 		r.say("y")
 		assert.Equal(t, "4-5", root.orders[2].Include)
 	}, func(d *Deps) { d.Partition = p })
