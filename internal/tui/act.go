@@ -26,43 +26,33 @@ func (m *Model) pin() tea.Cmd {
 // read for it: samples have that of rows whose column is shown only.
 func (m *Model) askAffinity() tea.Cmd {
 	targets, subject := m.targets()
-	ask := affinityAsked{job: job{what: "affinity", subject: subject, targets: targets},
-		AffinityOptions: dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(),
-			LeastLoaded: m.newest.LeastLoaded, Memory: len(m.deps.Topology.Nodes) > 1}}
+	o := dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(),
+		LeastLoaded: m.newest.LeastLoaded, Memory: len(m.deps.Topology.Nodes) > 1}
 	pid, tuning := m.table.Targets()[0].Task().TGID, m.deps.Tuning
 	return func() tea.Msg {
-		ask.Current, ask.Mixed, ask.err = masks(tuning, targets)
+		var err error
+		if o.Current, o.Mixed, err = masks(tuning, targets); err != nil {
+			return saying(bad, err.Error())
+		}
 		// Without the cpuset the editor offers every CPU, and the plan says no.
 		if allowed, _, err := tuning.Cpuset(pid); err == nil && len(targets) == 1 {
-			ask.Allowed = allowed
+			o.Allowed = allowed
 		}
-		return ask
+		return resume(func(m *Model) tea.Cmd {
+			return m.openAffinity(o, job{what: "affinity", subject: subject, targets: targets})
+		})
 	}
 }
 
-// affinityAsked opens the editor once the targets' masks and cpuset have been read.
-type affinityAsked struct {
-	dialog.AffinityOptions
-	job job
-	err error // the masks are not known
-}
-
-func (m *Model) openAffinity(a affinityAsked) tea.Cmd {
-	if a.err != nil {
-		return m.say(bad, a.err.Error())
-	}
-	d := dialog.NewAffinity(a.AffinityOptions)
-	return m.dialogs.Push(d, func(out dialog.Outcome) tea.Cmd {
-		cpus, ok := out.Value.(cpuset.Set)
-		if !ok || out.Canceled {
-			return nil
-		}
-		a.job.want.Set = []attr.Setting{attr.SetAffinity(cpus)}
+func (m *Model) openAffinity(o dialog.AffinityOptions, j job) tea.Cmd {
+	d := dialog.NewAffinity(o)
+	return m.dialogs.Push(d, dialog.Answered(func(cpus cpuset.Set) tea.Cmd {
+		j.want.Set = []attr.Setting{attr.SetAffinity(cpus)}
 		if d.MemoryFollows() {
-			a.job.want.Set = append(a.job.want.Set, attr.SetMemoryNear(cpus))
+			j.want.Set = append(j.want.Set, attr.SetMemoryNear(cpus))
 		}
-		return m.begin(a.job)
-	})
+		return m.begin(j)
+	}))
 }
 
 // masks is the union of the targets' masks, and whether they differ; of targets
@@ -101,71 +91,44 @@ func (m *Model) load() dialog.LoadMsg {
 	return load
 }
 
-// policyAsked opens the policy dialog once it is known whether nice counts.
-type policyAsked struct {
-	dialog.PolicyOptions
-	targets []change.Target
-}
-
 // askPolicy asks for policy, real-time priority and what goes with them.
 func (m *Model) askPolicy() tea.Cmd {
-	ask := policyAsked{}
-	ask.targets, ask.Subject = m.targets()
+	targets, subject := m.targets()
 	first := m.table.Targets()[0]
 	t, rates := first.Task(), first.Rates()
-	ask.Current = attr.PolicyValue{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}
-	ask.Busy = model.Known(rates.CPUPercent) && rates.CPUPercent >= 50
+	o := dialog.PolicyOptions{Subject: subject, Busy: model.Known(rates.CPUPercent) && rates.CPUPercent >= 50,
+		Current: attr.PolicyValue{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}}
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
-		ask.Autogroup = tuning.Autogrouped(t.TGID)
-		return ask
+		o.Autogroup = tuning.Autogrouped(t.TGID)
+		return resume(func(m *Model) tea.Cmd {
+			return m.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
+				return m.begin(job{what: "policy", subject: subject, targets: targets, want: action.Tuning{Set: set}})
+			}))
+		})
 	}
 }
 
-func (m *Model) openPolicy(a policyAsked) tea.Cmd {
-	return m.dialogs.Push(dialog.NewPolicy(a.PolicyOptions), func(o dialog.Outcome) tea.Cmd {
-		set, ok := o.Value.([]attr.Setting)
-		if !ok {
-			return nil
-		}
-		return m.begin(job{what: "policy", subject: a.Subject, targets: a.targets, want: action.Tuning{Set: set}})
-	})
-}
-
-// ioPrioAsked opens the menu once the present I/O priority, of the first of
-// several targets, has been read.
-type ioPrioAsked struct {
-	job job
-	now kernel.IOPrio
-	err error
-}
-
-// askIOPrio asks for the I/O priority. The present one is read as for askAffinity.
+// askIOPrio asks for the I/O priority. The present one, of the first of several
+// targets, is read as for askAffinity.
 func (m *Model) askIOPrio() tea.Cmd {
 	targets, subject := m.targets()
-	ask, tuning := ioPrioAsked{job: job{what: "I/O priority", subject: subject, targets: targets}}, m.deps.Tuning
+	tuning := m.deps.Tuning
 	return func() tea.Msg {
+		var now attr.Value
+		var err error
 		for _, t := range targets {
-			var v attr.Value
-			if v, ask.err = present(tuning, attr.IOPrio, t); ask.err == nil {
-				ask.now = kernel.IOPrio(v.(attr.IOPrioValue))
+			if now, err = present(tuning, attr.IOPrio, t); err == nil {
 				break
 			}
 		}
-		return ask
-	}
-}
-
-func (m *Model) openIOPrio(a ioPrioAsked) tea.Cmd {
-	if a.err != nil {
-		return m.say(bad, a.err.Error())
-	}
-	return m.dialogs.Push(dialog.NewIOPriority(a.job.subject, a.now), func(o dialog.Outcome) tea.Cmd {
-		p, ok := o.Value.(kernel.IOPrio)
-		if !ok || o.Canceled {
-			return nil
+		if err != nil {
+			return saying(bad, err.Error())
 		}
-		a.job.want.Set = []attr.Setting{attr.SetIOPrio(p)}
-		return m.begin(a.job)
-	})
+		return resume(func(m *Model) tea.Cmd {
+			return m.dialogs.Push(dialog.NewIOPriority(subject, kernel.IOPrio(now.(attr.IOPrioValue))), dialog.Answered(func(p kernel.IOPrio) tea.Cmd {
+				return m.begin(job{what: "I/O priority", subject: subject, targets: targets, want: action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}})
+			}))
+		})
+	}
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -133,8 +132,7 @@ func (m *Model) typeCPU(digit string) tea.Cmd {
 	if n, err := strconv.Atoi(m.pid); err == nil && m.deps.Topology.Online.Has(cpuset.CPU(n)) {
 		m.pointAt(cpuset.CPU(n))
 	}
-	over := pidOver{m.pid}
-	return tea.Tick(pidStays, func(time.Time) tea.Msg { return over })
+	return m.forgetDigits()
 }
 
 // arrows does what an arrow key does: in the core panel, or else in the list.

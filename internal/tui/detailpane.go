@@ -5,6 +5,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/tui/detail"
+	"piton/internal/tui/dialog"
 )
 
 // Inspector reads what the detail pane shows beyond samples; detail.Inspector is
@@ -12,16 +13,6 @@ import (
 type Inspector interface {
 	Read(pid kernel.TID) detail.Reading
 	Environ(pid kernel.TID) ([]string, error)
-}
-
-// inspected delivers a reading for the detail pane.
-type inspected struct{ detail.Reading }
-
-// environment delivers the environment of a process.
-type environment struct {
-	pid  kernel.TID
-	vars []string
-	err  error
 }
 
 // toggleDetail opens or closes the pane about the task under the cursor.
@@ -42,7 +33,13 @@ func (m *Model) noteDetail() tea.Cmd {
 		return nil
 	}
 	pid, in := row.Task().TGID, m.deps.Inspect
-	return func() tea.Msg { return inspected{in.Read(pid)} }
+	return func() tea.Msg {
+		reading := in.Read(pid)
+		return resume(func(m *Model) tea.Cmd {
+			m.takeReading(reading)
+			return nil
+		})
+	}
 }
 
 // takeReading accepts what was read, unless the cursor has moved on.
@@ -79,16 +76,12 @@ func (m *Model) showEnvironment() tea.Cmd {
 	pid, in := row.Task().TGID, m.deps.Inspect
 	return func() tea.Msg {
 		vars, err := in.Environ(pid)
-		return environment{pid, vars, err}
+		switch {
+		case err != nil:
+			return saying(bad, "the environment cannot be read: "+err.Error())
+		case len(vars) == 0:
+			return saying(info, "this process has no environment")
+		}
+		return resume(func(m *Model) tea.Cmd { return m.dialogs.Push(dialog.NewText("Environment of "+itoa(pid), vars), nil) })
 	}
-}
-
-func (m *Model) openEnvironment(e environment) tea.Cmd {
-	switch {
-	case e.err != nil:
-		return m.say(bad, "the environment cannot be read: "+e.err.Error())
-	case len(e.vars) == 0:
-		return m.say(info, "this process has no environment")
-	}
-	return m.dialogs.Push(&textDialog{title: "Environment of " + itoa(e.pid), text: e.vars}, nil)
 }

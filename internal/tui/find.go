@@ -80,12 +80,9 @@ func (m *Model) askUser() tea.Cmd {
 	}) {
 		users = append(users, dialog.User{Name: name, Processes: count[name]})
 	}
-	return m.dialogs.Push(dialog.NewUsers(users, m.table.View().User), func(o dialog.Outcome) tea.Cmd {
-		if name, ok := o.Value.(string); ok {
-			m.change(func(v *proctable.View) { v.User = name })
-		}
-		return nil
-	})
+	return m.dialogs.Push(dialog.NewUsers(users, m.table.View().User), dialog.Answered(func(name string) tea.Cmd {
+		return m.change(func(v *proctable.View) { v.User = name })
+	}))
 }
 
 func (m *Model) askSort() tea.Cmd {
@@ -93,10 +90,5 @@ func (m *Model) askSort() tea.Cmd {
 	if c := m.table.View().Sort; c != nil {
 		current = c.ID
 	}
-	return m.dialogs.Push(dialog.NewSort(field.Columns, current), func(o dialog.Outcome) tea.Cmd {
-		if id, ok := o.Value.(string); ok {
-			return m.sortByID(id)
-		}
-		return nil
-	})
+	return m.dialogs.Push(dialog.NewSort(field.Columns, current), dialog.Answered(m.sortByID))
 }

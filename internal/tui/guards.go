@@ -8,16 +8,16 @@ import (
 	"piton/internal/change"
 )
 
-// guarded delivers the guards of the journal that have not decided.
-type guarded []change.GuardState
-
-// lookAtGuards reads the state of the guards.
+// lookAtGuards reads the state of the guards that have not decided.
 func (m *Model) lookAtGuards() tea.Cmd {
 	read := m.deps.Guards
 	if read == nil {
 		return nil
 	}
-	return func() tea.Msg { return guarded(read()) }
+	return func() tea.Msg {
+		now := read()
+		return resume(func(m *Model) tea.Cmd { return m.takeGuards(now) })
+	}
 }
 
 // guardsTick looks again, while there is an entry with a guard.
@@ -29,7 +29,7 @@ func (m *Model) guardsTick() tea.Cmd {
 }
 
 // takeGuards shows them, and says at once when one cannot revert its entry any more.
-func (m *Model) takeGuards(now guarded) tea.Cmd {
+func (m *Model) takeGuards(now []change.GuardState) tea.Cmd {
 	before := m.guards
 	m.guards = now
 	m.journal.SetGuards(now)

@@ -47,18 +47,6 @@ const (
 	settled // nothing is asked any more
 )
 
-// delayed delivers what piton waited for, so far.
-type delayed struct{ ran, waited time.Duration }
-
-// hastened delivers the end of a change of piton's own priority.
-type hastened struct {
-	to  hasteState
-	err error
-}
-
-// lookAgain is the time to look.
-type lookAgain struct{}
-
 // lookInterval is how often it is looked, while it is.
 const lookInterval = time.Second
 
@@ -80,28 +68,34 @@ func (m *Model) lookAtSelf() tea.Cmd {
 	h.looks++
 	return func() tea.Msg {
 		ran, waited, err := p.Delay()
-		if err != nil {
-			return hastened{settled, nil} // a kernel without schedstat: nothing is known
-		}
-		return delayed{ran, waited}
+		return resume(func(m *Model) tea.Cmd {
+			if err != nil { // a kernel without schedstat: nothing is known
+				m.haste.state = settled
+				return nil
+			}
+			return m.takeDelayed(ran, waited)
+		})
 	}
 }
 
 // again looks once more, in a while.
 func again() tea.Cmd {
-	return tea.Tick(lookInterval, func(time.Time) tea.Msg { return lookAgain{} })
+	return tea.Tick(lookInterval, func(time.Time) tea.Msg { return resume((*Model).lookAtSelf) })
 }
 
 func hasten(change func() error, to hasteState) tea.Cmd {
-	return func() tea.Msg { return hastened{to, change()} }
+	return func() tea.Msg {
+		err := change()
+		return resume(func(m *Model) tea.Cmd { return m.takeHastened(to, err) })
+	}
 }
 
 // takeDelayed asks for a priority, or gives it back.
-func (m *Model) takeDelayed(d delayed) tea.Cmd {
+func (m *Model) takeDelayed(ranAll, waitedAll time.Duration) tea.Cmd {
 	h := &m.haste
-	ran, waited := d.ran-h.ran, d.waited-h.waited
+	ran, waited := ranAll-h.ran, waitedAll-h.waited
 	first := h.ran == 0
-	h.ran, h.waited = d.ran, d.waited
+	h.ran, h.waited = ranAll, waitedAll
 	starved := waited >= starvedWait && waited >= starvedTimes*ran
 	switch {
 	case h.state == probing && first: // the time it was raised does not count
@@ -133,17 +127,15 @@ func (m *Model) askHaste(ran, waited time.Duration) tea.Cmd {
 	})
 }
 
-func (m *Model) takeHastened(d hastened) tea.Cmd {
+func (m *Model) takeHastened(to hasteState, err error) tea.Cmd {
 	h := &m.haste
 	before := h.state
-	h.state = d.to
+	h.state = to
 	switch {
-	case d.err != nil:
+	case err != nil:
 		h.state = settled
-		return m.say(bad, "this screen stays an ordinary task: "+d.err.Error())
-	case d.to == settled:
-		return nil
-	case d.to == probing:
+		return m.say(bad, "this screen stays an ordinary task: "+err.Error())
+	case to == probing:
 		h.ran, h.waited = 0, 0
 	case before != raised:
 		h.raised = time.Now()

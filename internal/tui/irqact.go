@@ -80,13 +80,7 @@ func (m *Model) askIRQAffinity() tea.Cmd {
 			o.Current = o.Current.Or(l.Requested.Set)
 		}
 	}
-	return m.dialogs.Push(dialog.NewAffinity(o), func(out dialog.Outcome) tea.Cmd {
-		cpus, ok := out.Value.(cpuset.Set)
-		if !ok || out.Canceled {
-			return nil
-		}
-		return m.sendIRQs(lines, cpus, "")
-	})
+	return m.dialogs.Push(dialog.NewAffinity(o), dialog.Answered(func(cpus cpuset.Set) tea.Cmd { return m.sendIRQs(lines, cpus, "") }))
 }
 
 // spreadIRQs spreads the tagged lines over the CPUs, or all that are shown.
@@ -98,15 +92,7 @@ func (m *Model) spreadIRQs() tea.Cmd {
 	if len(lines) == 0 {
 		return m.say(bad, "spread: no interrupt with a number is shown")
 	}
-	return m.spread(lines, ordinaryCPUs(m.deps.Topology))
-}
-
-// ordinaryCPUs are the online ones that were not set apart at boot.
-func ordinaryCPUs(t *topology.Topology) cpuset.Set {
-	if cpus := t.Online.AndNot(t.Isolated).AndNot(t.NohzFull); !cpus.Empty() {
-		return cpus
-	}
-	return t.Online
+	return m.spread(lines, m.deps.Topology.Ordinary())
 }
 
 // resetIRQs lets lines go where new ones go.
@@ -114,17 +100,12 @@ func (m *Model) resetIRQs() tea.Cmd {
 	return m.sendIRQs(m.irqs.Targets(), m.newIRQCPUs(), "to where new interrupts go")
 }
 
-func (m *Model) newIRQCPUs() cpuset.Set {
-	if cpus := m.irqs.Default().And(m.deps.Topology.Online); !cpus.Empty() {
-		return cpus
-	}
-	return m.deps.Topology.Online
-}
+func (m *Model) newIRQCPUs() cpuset.Set { return m.deps.Topology.OnlineAmong(m.irqs.Default().Set) }
 
 // askIRQPlace offers where the lines could go, each with why.
 func (m *Model) askIRQPlace() tea.Cmd {
 	lines := m.irqs.Targets()
-	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + ordinaryCPUs(m.deps.Topology).String(), Value: irqSpread,
+	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + m.deps.Topology.Ordinary().String(), Value: irqSpread,
 		More: "The queues of a device go to different cores as long as there are, on its own node first; both ways of a queue share a CPU."}}
 	if best := m.newest.LeastLoaded; best >= 0 {
 		items = append(items, dialog.Item{Label: "least-loaded", Detail: fmt.Sprintf("cpu %d", best), Value: cpuset.Of(best),
@@ -138,7 +119,7 @@ func (m *Model) askIRQPlace() tea.Cmd {
 	return m.dialogs.Push(dialog.NewPlaces(linesName(lines), items), func(o dialog.Outcome) tea.Cmd {
 		switch v := o.Value.(type) {
 		case irqPlace:
-			return m.spread(lines, ordinaryCPUs(m.deps.Topology))
+			return m.spread(lines, m.deps.Topology.Ordinary())
 		case cpuset.Set:
 			return m.sendIRQs(lines, v, "chosen in the place menu")
 		case placeBy:

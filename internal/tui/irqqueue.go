@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,13 +16,6 @@ import (
 	"piton/internal/tui/dialog"
 )
 
-// queueAsked opens the menu of a network queue's settings once they are read.
-type queueAsked struct {
-	nic  irq.NIC
-	row  *irq.Row
-	none string // why there is nothing to set
-}
-
 // askQueue reads the settings of the network queue that the selected line serves.
 func (m *Model) askQueue() tea.Cmd {
 	row, read := m.irqs.Selected(), m.deps.IRQs.NICs
@@ -35,10 +29,10 @@ func (m *Model) askQueue() tea.Cmd {
 	return func() tea.Msg {
 		for _, n := range read() {
 			if slices.Contains(row.Device.Names, n.Name) || n.Address != "" && n.Address == row.Device.Address {
-				return queueAsked{nic: n, row: row}
+				return resume(func(m *Model) tea.Cmd { return m.openQueue(n, row.Queue) })
 			}
 		}
-		return queueAsked{row: row, none: none}
+		return saying(info, none)
 	}
 }
 
@@ -53,28 +47,15 @@ type queueSetting struct {
 
 // openQueue offers the settings of the line's own queues, or of all queues of the
 // interface when the line does not say which it serves.
-func (m *Model) openQueue(a queueAsked) tea.Cmd {
-	if a.none != "" {
-		return m.say(info, a.none)
-	}
+func (m *Model) openQueue(nic irq.NIC, queue irq.Queue) tea.Cmd {
 	var items []dialog.Item
-	for _, s := range queueSettings(a.nic, a.row.Queue) {
-		now := s.now
-		if now == "" {
-			now = "none"
-		}
-		items = append(items, dialog.Item{Label: s.label, Detail: now, Value: s, More: queueHelp(s)})
+	for _, s := range queueSettings(nic, queue) {
+		items = append(items, dialog.Item{Label: s.label, Detail: cmp.Or(s.now, "none"), Value: s, More: queueHelp(s)})
 	}
 	if len(items) == 0 {
-		return m.say(info, a.nic.Name+" has no queue with settings")
+		return m.say(info, nic.Name+" has no queue with settings")
 	}
-	return m.dialogs.Push(dialog.NewMenu("Queues of "+a.nic.Name, items, 0), func(o dialog.Outcome) tea.Cmd {
-		s, ok := o.Value.(queueSetting)
-		if !ok {
-			return nil
-		}
-		return m.askQueueValue(s)
-	})
+	return m.dialogs.Push(dialog.NewMenu("Queues of "+nic.Name, items, 0), dialog.Answered(m.askQueueValue))
 }
 
 func queueHelp(s queueSetting) string {
@@ -114,11 +95,7 @@ func queueSettings(n irq.NIC, of irq.Queue) []queueSetting {
 func (m *Model) askQueueValue(s queueSetting) tea.Cmd {
 	what := s.nic.Name + " " + s.label
 	check := func(text string) error { _, _, err := s.parse(text, m.deps.Topology); return err }
-	return m.dialogs.Push(dialog.NewPrompt(what, s.now, check), func(o dialog.Outcome) tea.Cmd {
-		text, _ := o.Value.(string)
-		if o.Canceled || !o.Done {
-			return nil
-		}
+	return m.dialogs.Push(dialog.NewPrompt(what, s.now, check), dialog.Answered(func(text string) tea.Cmd {
 		cpus, flows, err := s.parse(text, m.deps.Topology)
 		if err != nil {
 			return m.say(bad, what+": "+err.Error())
@@ -126,7 +103,7 @@ func (m *Model) askQueueValue(s queueSetting) tea.Cmd {
 		want := action.QueueSettings{Only: cpuset.Of(cpuset.CPU(s.queue))}
 		s.set(&want, cpus, flows)
 		return m.begin(requested("set", what, "", action.SetQueues([]irq.NIC{s.nic}, want)))
-	})
+	}))
 }
 
 // parse reads a typed value: CPUs, nothing for none; or a count of flows.

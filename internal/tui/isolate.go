@@ -1,8 +1,8 @@
 package tui
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -111,30 +111,18 @@ func (m *Model) isolateAndPlace(p placing) tea.Cmd {
 	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
 		choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: place.LeastLoaded})
-		if len(choices) == 0 && err == nil {
-			err = errors.New("there is no CPU for it")
+		if len(choices) == 0 {
+			return saying(bad, "isolate: "+firstLine(cmp.Or(err, errNoCPU)))
 		}
 		var cpus cpuset.Set
 		for _, c := range choices {
 			cpus = cpus.Or(c.CPUs)
 		}
-		return isolationChosen{placing: p, cpus: cpus, err: err}
+		return resume(func(m *Model) tea.Cmd {
+			return m.isolateFor(cpus, func() tea.Cmd {
+				return m.begin(job{what: "place", subject: p.subject, targets: p.targets,
+					want: action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "on CPUs isolated for it"}})
+			})
+		})
 	}
-}
-
-// isolationChosen goes on with isolateAndPlace once it is known which CPUs.
-type isolationChosen struct {
-	placing
-	cpus cpuset.Set
-	err  error
-}
-
-func (m *Model) takeIsolationChosen(c isolationChosen) tea.Cmd {
-	if c.cpus.Empty() {
-		return m.say(bad, "isolate: "+firstLine(c.err))
-	}
-	return m.isolateFor(c.cpus, func() tea.Cmd {
-		return m.begin(job{what: "place", subject: c.subject, targets: c.targets,
-			want: action.Tuning{Set: []attr.Setting{attr.SetAffinity(c.cpus)}, Reason: "on CPUs isolated for it"}})
-	})
 }

@@ -92,30 +92,28 @@ func (m *Model) askKeep(a carried) tea.Cmd {
 	})
 }
 
-// kept delivers whether a change could be kept.
-type kept struct {
-	of  carried
-	err error
-}
-
 // confirm tells the guard to let the change stay.
 func (m *Model) confirm(a carried) tea.Cmd {
 	m.busy++
-	if a.root {
-		return m.deps.Elevate(change.Order{Keep: []uint64{a.outcome.Entry}}, func(_ change.Outcome, err error) tea.Msg { return finished{kept{a, err}} })
+	done := func(_ change.Outcome, err error) tea.Msg {
+		return finished{resume(func(m *Model) tea.Cmd { return m.takeKept(a, err) })}
 	}
-	return func() tea.Msg { return finished{kept{a, a.outcome.Guard.Keep()}} }
+	if a.root {
+		return m.deps.Elevate(change.Order{Keep: []uint64{a.outcome.Entry}}, done)
+	}
+	return func() tea.Msg { return done(change.Outcome{}, a.outcome.Guard.Keep()) }
 }
 
-func (m *Model) takeKept(k kept) tea.Cmd {
-	if k.err != nil {
-		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", k.of.what, k.err))
+// takeKept says whether a change could be kept.
+func (m *Model) takeKept(a carried, err error) tea.Cmd {
+	if err != nil {
+		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", a.what, err))
 	}
-	said := m.say(good, "kept: "+k.of.sentence(m.th.Arrow))
-	if k.of.then == nil {
+	said := m.say(good, "kept: "+a.sentence(m.th.Arrow))
+	if a.then == nil {
 		return said
 	}
-	return tea.Batch(said, k.of.then())
+	return tea.Batch(said, a.then())
 }
 
 // revertUnkept reverts at once what nobody has said to keep; for the end of the

@@ -117,7 +117,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 
 // viewOrVerb is key where no dialog wants it.
 func (m *Model) viewOrVerb(k tea.KeyPressMsg) tea.Cmd {
-	m.hush()
+	m.clearNotice()
 	name := k.String()
 	s, ok := action.ForKey(name, m.context())
 	if ok && s.ID != "find.pid" && s.ID != "panel.number" {
@@ -148,15 +148,24 @@ func (m *Model) perform(s *action.Spec, key string) tea.Cmd {
 // pidStays is how long typed digits count as one number.
 const pidStays = 2 * time.Second
 
-// pidOver ends a number that nobody typed on.
-type pidOver struct{ digits string }
-
 // typePID jumps to the process whose number the digits so far make.
 func (m *Model) typePID(key string) tea.Cmd {
 	if len(m.pid) < 7 {
 		m.pid += key
 	}
 	m.table.SelectPrefix(m.pid)
-	over := pidOver{m.pid}
-	return tea.Tick(pidStays, func(time.Time) tea.Msg { return over })
+	return m.forgetDigits()
+}
+
+// forgetDigits ends the number after a while, unless more of it is typed.
+func (m *Model) forgetDigits() tea.Cmd {
+	digits := m.pid
+	return tea.Tick(pidStays, func(time.Time) tea.Msg {
+		return resume(func(m *Model) tea.Cmd {
+			if digits == m.pid {
+				m.pid = ""
+			}
+			return nil
+		})
+	})
 }

@@ -29,18 +29,27 @@ type notice struct {
 	serial int
 }
 
-// noticeOver takes the message with that serial number away.
-type noticeOver struct{ serial int }
+// resume is a message that goes on in Update with what a command has found out.
+type resume func(m *Model) tea.Cmd
+
+// saying goes on with a message.
+func saying(t tone, text string) resume { return func(m *Model) tea.Cmd { return m.say(t, text) } }
 
 // say shows a message until a key or messageStays.
 func (m *Model) say(t tone, text string) tea.Cmd {
 	m.notice = notice{text: string(field.AppendClean(nil, text, m.th.ASCII)), tone: t, serial: m.notice.serial + 1}
-	over := noticeOver{m.notice.serial}
-	return tea.Tick(messageStays, func(time.Time) tea.Msg { return over })
+	serial := m.notice.serial
+	return tea.Tick(messageStays, func(time.Time) tea.Msg {
+		return resume(func(m *Model) tea.Cmd {
+			if serial == m.notice.serial {
+				m.clearNotice()
+			}
+			return nil
+		})
+	})
 }
 
-// hush takes the message away.
-func (m *Model) hush() { m.notice.text = "" }
+func (m *Model) clearNotice() { m.notice.text = "" }
 
 // noticeMost is the most lines that a message takes.
 const noticeMost = 4

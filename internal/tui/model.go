@@ -76,9 +76,6 @@ type Model struct {
 // sampled delivers a model made from the next sample.
 type sampled struct{ model *model.Model }
 
-// samplingEnded says that no sample will come any more.
-type samplingEnded struct{}
-
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
 	m := &Model{deps: d, th: theme.New(d.Theme), gate: make(chan struct{}, 1), view: action.Processes, dirty: true}
@@ -113,7 +110,7 @@ func (m *Model) wait(prev *model.Model) tea.Cmd {
 	return func() tea.Msg {
 		s, ok := <-samples
 		if !ok {
-			return samplingEnded{}
+			return saying(bad, "sampling has ended")
 		}
 		return sampled{model.Next(prev, s, topo)}
 	}
@@ -139,18 +136,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case sampled:
 		return m.take(msg.model)
-	case samplingEnded:
-		return m.say(bad, "sampling has ended")
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.BackgroundColorMsg:
 		if o := m.deps.Theme; o.Light == msg.IsDark() {
 			o.Light = !msg.IsDark()
 			m.deps.Theme, m.th = o, theme.New(o)
-		}
-	case noticeOver:
-		if msg.serial == m.notice.serial {
-			m.hush()
 		}
 	case tea.KeyPressMsg:
 		return m.key(msg)
@@ -166,19 +157,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 
 // other takes the answers of commands, and what only dialogs and views know.
 func (m *Model) other(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case inspected:
-		m.takeReading(msg.Reading)
-		return nil
-	case environment:
-		return m.openEnvironment(msg)
-	case saved:
-		return m.kept(msg.err)
-	case pidOver:
-		if msg.digits == m.pid {
-			m.pid = ""
-		}
-		return nil
+	if goOn, ok := msg.(resume); ok {
+		return goOn(m)
 	}
 	return tea.Batch(m.tuned(msg), m.viewMessage(msg), m.dialogs.Update(msg))
 }

@@ -22,34 +22,8 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takeFinished(msg)
 	case carried:
 		return m.takeOutcome(msg)
-	case kept:
-		return m.takeKept(msg)
-	case quitNow:
-		return tea.Quit
-	case guarded:
-		return m.takeGuards(msg)
-	case undoable:
-		m.undoable = msg.yes
-	case affinityAsked:
-		return m.openAffinity(msg)
-	case ioPrioAsked:
-		return m.openIOPrio(msg)
-	case policyAsked:
-		return m.openPolicy(msg)
-	case placesAsked:
-		return m.openPlaces(msg)
-	case queueAsked:
-		return m.openQueue(msg)
-	case isolationChosen:
-		return m.takeIsolationChosen(msg)
-	case signalled:
-		return m.takeSignalled(msg)
-	case lookAgain:
-		return m.lookAtSelf()
-	case delayed:
-		return m.takeDelayed(msg)
-	case hastened:
-		return m.takeHastened(msg)
+	case resume:
+		return msg(m)
 	}
 	return nil
 }
@@ -83,7 +57,7 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 		d.Add([]dialog.Line{sudoLine})
 	}
 	if p.ask {
-		d = d.Titled(strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?")
+		d = d.Asking(strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?")
 	}
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,12 +27,8 @@ type placing struct {
 	last    cpuset.CPU            // where the first of them ran last, -1 unknown
 }
 
-// placesAsked opens the place menu once it is known what each strategy would
-// choose.
-type placesAsked struct {
-	placing
-	items []dialog.Item
-}
+// errNoCPU is what a strategy says that chooses nothing.
+var errNoCPU = errors.New("there is no CPU for it")
 
 // other answers of the place menu than a strategy or CPUs.
 type placeBy uint8
@@ -58,7 +55,7 @@ func (m *Model) askPlace() tea.Cmd {
 		for i := range items {
 			items[i] = p.offer(items[i], tuning, now)
 		}
-		return placesAsked{p, items}
+		return resume(func(m *Model) tea.Cmd { return m.openPlaces(p, items) })
 	}
 }
 
@@ -66,10 +63,8 @@ func (m *Model) askPlace() tea.Cmd {
 func (p *placing) offer(it dialog.Item, tuning Tuning, now *model.Model) dialog.Item {
 	choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: it.Value.(place.Strategy)})
 	if len(choices) == 0 {
-		if err == nil {
-			err = errors.New("there is no CPU for it")
-		}
-		it.Off, it.More = firstLine(err), it.More+" "+firstLine(err)
+		it.Off = firstLine(cmp.Or(err, errNoCPU))
+		it.More += " " + it.Off
 		return it
 	}
 	it.Detail = chosenCPUs(choices)
@@ -117,11 +112,12 @@ func chosenCPUs(choices []place.Choice) string {
 }
 
 // openPlaces asks; every answer shows the plan before it is applied.
-func (m *Model) openPlaces(p placesAsked) tea.Cmd {
-	items := append(p.items, m.hereItems(p.last)...)
+func (m *Model) openPlaces(p placing, items []dialog.Item) tea.Cmd {
+	leastLoaded := items[0]
+	items = append(items, m.hereItems(p.last)...)
 	items = append(items,
 		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
-		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: p.items[0].Off, Detail: "what least-loaded chose; move everything else off it", Value: byIsolating},
+		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: leastLoaded.Off, Detail: "what least-loaded chose; move everything else off it", Value: byIsolating},
 		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
 	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
 		j := job{subject: p.subject, targets: p.targets, ask: true}
@@ -133,7 +129,7 @@ func (m *Model) openPlaces(p placesAsked) tea.Cmd {
 			j.what, j.want = "place", action.Tuning{Set: []attr.Setting{attr.SetAffinity(v)}, Reason: "chosen in the place menu"}
 			return m.begin(j)
 		case placeBy:
-			return m.placeBy(v, p.placing)
+			return m.placeBy(v, p)
 		}
 		return nil
 	})
@@ -171,11 +167,5 @@ func (m *Model) hereItems(last cpuset.CPU) []dialog.Item {
 // askRegion asks for a CPU, cache or node to put what was grabbed on.
 func (m *Model) askRegion(h *held) tea.Cmd {
 	d := dialog.NewRegions("Place "+h.subject+" on", m.deps.Topology, m.load(), m.newest.LeastLoaded)
-	return m.dialogs.Push(d, func(o dialog.Outcome) tea.Cmd {
-		cpus, ok := o.Value.(cpuset.Set)
-		if !ok || o.Canceled {
-			return nil
-		}
-		return h.drop(cpus)
-	})
+	return m.dialogs.Push(d, dialog.Answered(h.drop))
 }

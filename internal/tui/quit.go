@@ -13,9 +13,6 @@ const quitTime = 5 * time.Second
 // finished delivers what became of a change, for which the end of the program waits.
 type finished struct{ msg tea.Msg }
 
-// quitNow ends the program although a change is under way.
-type quitNow struct{}
-
 // beside runs a change beside the screen, one at a time. None begins once the program
 // has ended.
 func (m *Model) beside(do func() tea.Msg) tea.Cmd {
@@ -42,7 +39,7 @@ func (m *Model) quit() tea.Cmd {
 		return tea.Quit
 	}
 	m.quitting = true
-	return tea.Batch(m.say(info, "finishing the change"+m.th.Ellipsis), tea.Tick(quitTime, func(time.Time) tea.Msg { return quitNow{} }))
+	return tea.Batch(m.say(info, "finishing the change"+m.th.Ellipsis), tea.Tick(quitTime, func(time.Time) tea.Msg { return tea.Quit() }))
 }
 
 // finish waits for the change under way when the screen is gone, by q or by a signal.

@@ -9,9 +9,6 @@ import (
 	"piton/internal/tui/proctable"
 )
 
-// saved delivers the outcome of keeping the settings.
-type saved struct{ err error }
-
 // askSetup opens the setup: columns, delay, core panel.
 func (m *Model) askSetup() tea.Cmd {
 	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String()}
@@ -19,12 +16,7 @@ func (m *Model) askSetup() tea.Cmd {
 		now.Columns = append(now.Columns, c.ID)
 	}
 	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
-	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), func(o dialog.Outcome) tea.Cmd {
-		if s, ok := o.Value.(dialog.Settings); ok && !o.Canceled {
-			return m.apply(s)
-		}
-		return nil
-	})
+	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), dialog.Answered(m.apply))
 }
 
 // apply uses new settings at once and has them kept.
@@ -61,12 +53,10 @@ func (m *Model) keep() tea.Cmd {
 		s.Sort = v.Sort.ID
 	}
 	store := m.deps.Settings
-	return func() tea.Msg { return saved{store.Save(s)} }
-}
-
-func (m *Model) kept(err error) tea.Cmd {
-	if err != nil {
-		return m.say(bad, "the settings are not kept: "+err.Error())
+	return func() tea.Msg {
+		if err := store.Save(s); err != nil {
+			return saying(bad, "the settings are not kept: "+err.Error())
+		}
+		return saying(good, "settings kept")
 	}
-	return m.say(good, "settings kept")
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"syscall"
 
@@ -12,14 +13,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 )
-
-// signalled delivers the outcome of signals.
-type signalled struct {
-	sig  syscall.Signal
-	sent int
-	of   int
-	err  error // the first
-}
 
 // processes are those of the rows that an action would act on, each once: a
 // signal is for a whole process, whichever of its threads are tagged.
@@ -57,16 +50,12 @@ func processWords(n int) string {
 // askSignal asks which signal to send to the targets' processes.
 func (m *Model) askSignal() tea.Cmd {
 	targets, subject := m.processes()
-	return m.dialogs.Push(dialog.NewSignals(subject), func(o dialog.Outcome) tea.Cmd {
-		n, ok := o.Value.(int)
-		if !ok || o.Canceled {
-			return nil
-		}
+	return m.dialogs.Push(dialog.NewSignals(subject), dialog.Answered(func(n int) tea.Cmd {
 		if len(targets) > 1 {
 			return m.confirmSignal(syscall.Signal(n), targets, subject)
 		}
 		return m.send(syscall.Signal(n), targets)
-	})
+	}))
 }
 
 func (m *Model) confirmSignal(sig syscall.Signal, targets []change.Target, subject string) tea.Cmd {
@@ -83,24 +72,20 @@ func (m *Model) confirmSignal(sig syscall.Signal, targets []change.Target, subje
 func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
-		s := signalled{sig: sig, of: len(targets)}
+		sent, first := 0, error(nil)
 		for _, t := range targets {
-			err := tuning.Signal(t, sig)
-			switch {
-			case err == nil:
-				s.sent++
-			case s.err == nil:
-				s.err = err
+			if err := tuning.Signal(t, sig); err == nil {
+				sent++
+			} else {
+				first = cmp.Or(first, err)
 			}
 		}
-		return s
+		return resume(func(m *Model) tea.Cmd {
+			m.deps.Sampler.Refresh()
+			if first != nil {
+				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, processWords(len(targets)), first))
+			}
+			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), processWords(sent)))
+		})
 	}
-}
-
-func (m *Model) takeSignalled(s signalled) tea.Cmd {
-	m.deps.Sampler.Refresh()
-	if s.err != nil {
-		return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(s.sig), s.sent, processWords(s.of), s.err))
-	}
-	return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(s.sig), field.Clean(s.sig.String()), processWords(s.sent)))
 }

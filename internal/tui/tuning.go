@@ -110,9 +110,6 @@ func (p planned) carried(o change.Outcome, err error, root bool) carried {
 	return carried{planned: p, outcome: o, root: root, err: err}
 }
 
-// undoable delivers whether the journal holds something to undo.
-type undoable struct{ yes bool }
-
 // begin plans a job beside the screen. Its targets were fixed by the caller at
 // the keypress: however the list moves meanwhile, they stay what they are. CPUs
 // are chosen by the newest load, also while an older one is shown.
@@ -152,7 +149,10 @@ func (m *Model) checkUndo() tea.Cmd {
 	}
 	return func() tea.Msg {
 		_, err := tuning.PlanUndo(context.Background(), change.UndoRequest{Last: 1})
-		return undoable{err == nil}
+		return resume(func(m *Model) tea.Cmd {
+			m.undoable = err == nil
+			return nil
+		})
 	}
 }
 

@@ -65,13 +65,7 @@ func (v *View) pastHeading(width int, th *theme.Theme) string {
 
 // pastLines are the rows of the list that fit into height lines.
 func (v *View) pastLines(width, height int, th *theme.Theme) []string {
-	from, to := v.list.Window(len(v.history), height)
-	lines := make([]string, 0, to-from)
-	for i := from; i < to; i++ {
-		r := v.history[i].row(width, th)
-		lines = append(lines, r.Item(th, width, i == v.list.Cursor))
-	}
-	return lines
+	return v.list.Body(len(v.history), func(i int, selected bool) string { return v.history[i].row(width, th).Item(th, width, selected) })(height)
 }
 
 func (p past) row(width int, th *theme.Theme) rows.Row {

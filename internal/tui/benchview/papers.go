@@ -79,13 +79,7 @@ func (v *View) openPapers() tea.Cmd {
 	for _, p := range paper.Papers {
 		items = append(items, dialog.Item{Label: p.Name, Detail: p.Title, More: p.Source, Value: []paper.Paper{p}})
 	}
-	return v.o.Dialogs.Push(dialog.NewMenu("A published study again", items, 1), func(out dialog.Outcome) tea.Cmd {
-		chosen, ok := out.Value.([]paper.Paper)
-		if !out.Done || !ok {
-			return nil
-		}
-		return v.askBudget(chosen)
-	})
+	return v.o.Dialogs.Push(dialog.NewMenu("A published study again", items, 1), dialog.Answered(v.askBudget))
 }
 
 func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
@@ -98,13 +92,12 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 		}
 	}
 	items[0].Label = "1 minute"
-	return v.o.Dialogs.Push(dialog.NewMenu("How long may it take?", items, usual), func(out dialog.Outcome) tea.Cmd {
-		budget, ok := out.Value.(time.Duration)
-		if !out.Done || !ok || v.Running() {
+	return v.o.Dialogs.Push(dialog.NewMenu("How long may it take?", items, usual), dialog.Answered(func(budget time.Duration) tea.Cmd {
+		if v.Running() {
 			return nil
 		}
 		return v.startPapers(chosen, budget)
-	})
+	}))
 }
 
 // startPapers runs them beside the screen.

@@ -17,6 +17,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/paper"
+	"piton/internal/tui/dialog"
 	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
 )
@@ -194,7 +195,9 @@ func TestPapersLook(t *testing.T) {
 			}
 		}
 	}
-	pager := NewPager("nqueens", func(width int) []string { return wholePaper(paper.Papers[:1], twoCPUs, queensCells("g", 6), width) })
+	pager := dialog.NewPager("nqueens", func(width int, th *theme.Theme) []string {
+		return drawn(wholePaper(paper.Papers[:1], twoCPUs, queensCells("g", 6), width), width, th)
+	})
 	golden.Check(t, "picture-100x30", pager.Render(100, 30, plain), 100, 30)
 	for _, r := range ansi.Strip(pager.Render(100, 60, theme.New(theme.Options{ASCII: true}))) {
 		if r > 126 {

@@ -2,6 +2,7 @@ package benchview
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -9,6 +10,8 @@ import (
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
 )
 
 // subject is what the upper half shows: one study, or papers.
@@ -49,7 +52,24 @@ func (v *View) openPicture() tea.Cmd {
 	if !ok {
 		return v.say("Picture", "There are no results yet.")
 	}
-	return v.o.Dialogs.Push(NewPager(s.title, func(width int) []string { return v.picture(s, width) }), nil)
+	return v.o.Dialogs.Push(dialog.NewPager(s.title, func(width int, th *theme.Theme) []string { return drawn(v.picture(s, width), width, th) }), nil)
+}
+
+// inASCII has the marks of pictures for terminals that have ASCII alone.
+var inASCII = strings.NewReplacer("█", "#", "▓", "%", "▒", "+", "░", ":", "╷", "|", "▇", "#", "▆", "#", "▅", "+", "▄", "+", "▃", "-", "▂", "-", "▁", "_")
+
+// drawn are lines of a picture as the terminal can show them.
+func drawn(lines []string, width int, th *theme.Theme) []string {
+	var out []string
+	for _, l := range lines {
+		if th.ASCII {
+			l = inASCII.Replace(l)
+		}
+		var r rows.Row
+		r.Add(th.Text, l)
+		out = append(out, r.Render(th, width))
+	}
+	return out
 }
 
 func (v *View) picture(s subject, width int) []string {

@@ -144,13 +144,7 @@ func (v *View) openForm() tea.Cmd {
 	if v.Running() {
 		return v.refuseSecond()
 	}
-	return v.o.Dialogs.Push(NewForm(v.o.Workloads, v.last), func(out dialog.Outcome) tea.Cmd {
-		study, ok := out.Value.(bench.Study)
-		if !out.Done || !ok {
-			return nil
-		}
-		return v.start(study)
-	})
+	return v.o.Dialogs.Push(NewForm(v.o.Workloads, v.last), dialog.Answered(v.start))
 }
 
 func (v *View) refuseSecond() tea.Cmd {

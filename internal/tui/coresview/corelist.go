@@ -66,19 +66,13 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 	for i := range v.m.CPUs {
 		at[v.m.CPUs[i].ID] = i
 	}
-	body := func(h int) []string {
-		from, to := v.cores.Window(len(cpus), h)
-		out := make([]string, 0, to-from)
-		for i := from; i < to; i++ {
-			var c *model.CPU
-			if k, ok := at[cpus[i]]; ok {
-				c = &v.m.CPUs[k]
-			}
-			r := v.coreRow(cpus[i], c, width, th)
-			out = append(out, r.Item(th, width, i == v.cores.Cursor))
+	body := v.cores.Body(len(cpus), func(i int, selected bool) string {
+		var c *model.CPU
+		if k, ok := at[cpus[i]]; ok {
+			c = &v.m.CPUs[k]
 		}
-		return out
-	}
+		return v.coreRow(cpus[i], c, width, th).Item(th, width, selected)
+	})
 	pairs := []string{"Enter", "ledger: who takes this CPU's time"}
 	if v.moves.Have() {
 		pairs = append(pairs, "Esc", "back to the map")

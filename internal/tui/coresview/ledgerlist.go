@@ -89,14 +89,9 @@ func (v *View) followEntry(l *model.Ledger) {
 func (v *View) renderLedger(width, height int, th *theme.Theme) string {
 	l := v.book()
 	v.followEntry(l)
-	body := func(h int) []string {
-		from, to := v.ledger.Window(len(l.Entries), h)
-		out := make([]string, 0, to-from)
-		for i := from; i < to; i++ {
-			out = append(out, v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, i == v.ledger.Cursor))
-		}
-		return out
-	}
+	body := v.ledger.Body(len(l.Entries), func(i int, selected bool) string {
+		return v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, selected)
+	})
 	foot := v.ledgerFoot(l, width, th)
 	return rows.Stack(width, height, v.ledgerHead(l, width, th), len(l.Entries), fill(body), foot)
 }

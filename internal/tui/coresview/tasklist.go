@@ -101,14 +101,9 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	for _, h := range []string{"MOVES", "PER S", "SHARE"} {
 		heading.Right(th, th.Header, h, 9)
 	}
-	body := func(h int) []string {
-		from, to := v.tasks.Window(len(b.tasks), h)
-		out := make([]string, 0, to-from)
-		for i := from; i < to; i++ {
-			out = append(out, v.taskRow(t, b.tasks[i], total, th).Item(th, width, i == v.tasks.Cursor))
-		}
-		return out
-	}
+	body := v.tasks.Body(len(b.tasks), func(i int, selected bool) string {
+		return v.taskRow(t, b.tasks[i], total, th).Item(th, width, selected)
+	})
 	head := []string{title.Render(th, width), heading.Item(th, width, false)}
 	foot := []string{keys(th, width, "Enter", "show among the processes", "w", "window", "Esc", "back to the map")}
 	if len(b.tasks) == 0 {

@@ -60,15 +60,9 @@ func (a *Affinity) Render(width, height int, th *theme.Theme) string {
 	if a.typing { // then the head is what matters, however few lines there are
 		n, head = 0, a.typingHead(width, th)
 	}
-	body := func(h int) []string {
-		from, to := a.list.Window(len(a.shown), h)
-		lines := make([]string, 0, h)
-		for i := from; i < to; i++ {
-			r := a.row(a.tree[a.shown[i]], cols, th)
-			lines = append(lines, r.Item(th, width, i == a.list.Cursor && !a.typing))
-		}
-		return lines
-	}
+	body := a.list.Body(len(a.shown), func(i int, selected bool) string {
+		return a.row(a.tree[a.shown[i]], cols, th).Item(th, width, selected && !a.typing)
+	})
 	return rows.Stack(width, height, head, n, body, a.foot(width, th))
 }
 

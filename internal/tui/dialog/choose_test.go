@@ -25,7 +25,7 @@ func everyDialog() []Dialog {
 		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "revert").Countdown(15 * time.Second),
 		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)", Strategies()),
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
-		NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts among tasks of one session only"}),
+		NewText("Environment of 3641", []string{"PATH=/usr/bin", strings.Repeat("x ", 60)}),
 		NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}),
 		sampleSetup(), NewHelp(nil, action.Specs, action.State{View: action.Processes}),
 		NewPrompt("filter", "cpu=3", nil),
@@ -88,15 +88,6 @@ func TestMenusGiveTheirValues(t *testing.T) {
 	assert.Equal(t, kernel.IOPrio{}, press(NewIOPriority("x", kernel.IOPrio{}), "enter").Value)
 }
 
-func TestNiceIsTypedOrStepped(t *testing.T) {
-	for keys, want := range map[string]int{
-		"enter": 3, "up up enter": 5, "f8 enter": 4, "- 5 enter": -5, "- 2 0 enter": -20, "1 9 enter": 19,
-		"9 9 enter": 9, "- 2 1 enter": 1, "5 - enter": -5, "1 2 backspace enter": 1, "[ enter": 2, "+ enter": 4,
-	} {
-		assert.Equal(t, want, press(NewNice("x", 3, nil), keys).Value, keys)
-	}
-}
-
 func TestPolicyPicker(t *testing.T) {
 	start := attr.PolicyValue{}
 	for keys, want := range map[string]attr.PolicyValue{
@@ -105,6 +96,7 @@ func TestPolicyPicker(t *testing.T) {
 		"f 5 0 enter":           {Policy: kernel.FIFO, RTPrio: 50},
 		"r + + x enter":         {Policy: kernel.RR, RTPrio: 12, ResetOnFork: true},
 		"r - enter":             {Policy: kernel.RR, RTPrio: 9},
+		"r 1 2 backspace enter": {Policy: kernel.RR, RTPrio: 1},
 		"f 0 enter":             {Policy: kernel.FIFO, RTPrio: 10},
 		"f 1 0 0 enter":         {Policy: kernel.FIFO, RTPrio: 10},
 		"5 enter":               {},
@@ -185,7 +177,6 @@ func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "places", NewPlaces("3 processes (41 threads)", Strategies()))
 	checkGolden(t, "ioprio", NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}))
 	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
-	checkGolden(t, "nice", NewNice("nqueens (3641)", 0, []string{"autogroup is on: nice counts only among tasks of the same session"}))
 	checkGolden(t, "policy", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Busy: true, Autogroup: true}))
 	checkGolden(t, "policy-fifo", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}))
 	deadline := NewPolicy(PolicyOptions{Subject: "nqueens (3641)"})

@@ -31,7 +31,7 @@ type Line struct {
 // Confirm shows what will change before it changes. It has no value: Done
 // without Canceled is yes.
 type Confirm struct {
-	title   string
+	Titled
 	lines   []Line
 	yes, no string
 	onNo    bool // Enter means no
@@ -43,12 +43,12 @@ type Confirm struct {
 
 // NewConfirm asks a question with the words for yes and no ("apply", "cancel").
 func NewConfirm(title string, lines []Line, yes, no string) *Confirm {
-	return &Confirm{title: title, lines: lines, yes: yes, no: no}
+	return &Confirm{Titled: Titled(title), lines: lines, yes: yes, no: no}
 }
 
 // NewMessage only tells something; it is closed by any answer.
 func NewMessage(title string, lines []Line) *Confirm {
-	return &Confirm{title: title, lines: lines, nothing: true}
+	return &Confirm{Titled: Titled(title), lines: lines, nothing: true}
 }
 
 // Careful makes Enter mean no, for what cannot be undone.
@@ -78,12 +78,6 @@ func (c *Confirm) Start() tea.Cmd {
 	}
 	return c.second()
 }
-
-// Title is the question in short.
-func (c *Confirm) Title() string { return c.title }
-
-// Cursor is hidden.
-func (c *Confirm) Cursor() *tea.Cursor { return nil }
 
 // Update answers.
 func (c *Confirm) Update(msg tea.Msg) Outcome {
@@ -157,11 +151,7 @@ func (c *Confirm) Render(width, height int, th *theme.Theme) string {
 			lines = append(lines, l.Tone.style(th).Render(part))
 		}
 	}
-	body := func(h int) []string {
-		from, to := c.list.Page(len(lines), h)
-		return lines[from:to]
-	}
-	return rows.Stack(width, height, nil, len(lines), body, []string{"", c.answers(th).Render(th, width)})
+	return rows.Stack(width, height, nil, len(lines), c.list.Text(lines), []string{"", c.answers(th).Render(th, width)})
 }
 
 // answers are bracketed and bright once they can be given.

@@ -34,6 +34,25 @@ type Outcome struct {
 	Cmd      tea.Cmd // to run, e.g. the next tick of a countdown
 }
 
+// Titled is what dialogs have in common that hide the terminal's cursor.
+type Titled string
+
+// Title is part of Dialog.
+func (t Titled) Title() string { return string(t) }
+
+// Cursor is part of Dialog.
+func (t Titled) Cursor() *tea.Cursor { return nil }
+
+// Answered calls f with an answer that is a T, and with none else.
+func Answered[T any](f func(T) tea.Cmd) func(Outcome) tea.Cmd {
+	return func(o Outcome) tea.Cmd {
+		if v, ok := o.Value.(T); ok && o.Done && !o.Canceled {
+			return f(v)
+		}
+		return nil
+	}
+}
+
 // starter is a dialog that needs a command running from the beginning.
 type starter interface{ Start() tea.Cmd }
 

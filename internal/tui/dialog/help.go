@@ -3,64 +3,31 @@ package dialog
 import (
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"piton/internal/action"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// Help is the scrollable list of keys, made from the action table. It has no
-// value.
-type Help struct {
+// help is the list of keys, made from the action table.
+type help struct {
 	head  []string
 	specs []action.Spec
 	state action.State
-	list  rows.Scroll
 }
 
-// NewHelp explains the keys of specs. head is shown above them: what the columns
-// and pictures mean, or which version this is. Actions that cannot be used in
-// state say why.
-func NewHelp(head []string, specs []action.Spec, state action.State) *Help {
-	return &Help{head: head, specs: specs, state: state}
-}
-
-// Title is fixed.
-func (h *Help) Title() string { return "Help" }
-
-// Cursor is hidden.
-func (h *Help) Cursor() *tea.Cursor { return nil }
-
-// Update scrolls; any key that does not scroll closes.
-func (h *Help) Update(msg tea.Msg) Outcome {
-	k, ok := msg.(tea.KeyPressMsg)
-	if !ok || h.list.Key(k, maxLines, true) {
-		return Outcome{}
-	}
-	if k.String() == "space" {
-		h.list.Key(tea.KeyPressMsg{Code: tea.KeyPgDown}, maxLines, false)
-		return Outcome{}
-	}
-	return canceled
-}
-
-// Render draws the groups, in two columns where there is room.
-func (h *Help) Render(width, height int, th *theme.Theme) string {
-	lines := h.lines(width, th)
-	body := func(room int) []string {
-		from, to := h.list.Page(len(lines), room)
-		return lines[from:to]
-	}
-	keys := rows.Keys(th, "up down PgUp PgDn", "scroll", "any other key", "closes")
-	return rows.Stack(width, height, nil, len(lines), body, []string{"", keys.Render(th, width)})
+// NewHelp explains the keys of specs, in two columns where there is room. head is
+// shown above them: what the columns and pictures mean, or which version this is.
+// Actions that cannot be used in state say why.
+func NewHelp(head []string, specs []action.Spec, state action.State) *Pager {
+	h := &help{head: head, specs: specs, state: state}
+	return NewPager("Help", h.lines)
 }
 
 // twoColumns is the width from which groups stand side by side.
 const twoColumns = 150
 
-func (h *Help) lines(width int, th *theme.Theme) []string {
+func (h *help) lines(width int, th *theme.Theme) []string {
 	var lines []string
 	for _, text := range h.head {
 		lines = append(lines, rows.Wrap(th, text, width)...)
@@ -91,7 +58,7 @@ func (h *Help) lines(width int, th *theme.Theme) []string {
 }
 
 // blocks are the groups in the order in which the table first names them.
-func (h *Help) blocks(width int, th *theme.Theme) [][]string {
+func (h *help) blocks(width int, th *theme.Theme) [][]string {
 	index := map[string]int{}
 	var blocks [][]string
 	keys := 0
@@ -111,7 +78,7 @@ func (h *Help) blocks(width int, th *theme.Theme) [][]string {
 	return blocks
 }
 
-func (h *Help) line(s action.Spec, keys, width int, th *theme.Theme) string {
+func (h *help) line(s action.Spec, keys, width int, th *theme.Theme) string {
 	var r rows.Row
 	r.Add(th.Text, " ")
 	if reason := s.Why(h.state); reason != "" {
@@ -124,7 +91,7 @@ func (h *Help) line(s action.Spec, keys, width int, th *theme.Theme) string {
 	return r.Render(th, width)
 }
 
-// halves deals blocks out to two columns of about the same length, in order.
+// halves divides blocks into two columns of about the same length, in order.
 func halves(blocks [][]string) (left, right []string) {
 	total := 0
 	for _, b := range blocks {

@@ -23,7 +23,7 @@ type Item struct {
 // typed or has it as its first words, or else starts with it, or else contains it.
 // Its value is the Item's.
 type Menu struct {
-	title string
+	Titled
 	items []Item
 	list  rows.Scroll
 	typed string
@@ -32,17 +32,11 @@ type Menu struct {
 
 // NewMenu offers items, with the cursor on the one at index current.
 func NewMenu(title string, items []Item, current int) *Menu {
-	m := &Menu{title: title, items: items}
+	m := &Menu{Titled: Titled(title), items: items}
 	m.list.Cursor = current
 	m.list.Clamp(len(items))
 	return m
 }
-
-// Title is what the choice is for.
-func (m *Menu) Title() string { return m.title }
-
-// Cursor is hidden.
-func (m *Menu) Cursor() *tea.Cursor { return nil }
 
 // Update moves, jumps, chooses.
 func (m *Menu) Update(msg tea.Msg) Outcome {
@@ -144,14 +138,7 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 		}
 	}
 	width = min(width, max(label+widest+4, leastMenu))
-	body := func(h int) []string {
-		from, to := m.list.Window(len(m.items), h)
-		var lines []string
-		for i := from; i < to; i++ {
-			lines = append(lines, m.row(i, label, width, th))
-		}
-		return lines
-	}
+	body := m.list.Body(len(m.items), func(i int, _ bool) string { return m.row(i, label, width, th) })
 	return rows.Stack(width, height, nil, len(m.items), body, m.foot(width, th))
 }
 

@@ -23,14 +23,14 @@ func NewConfirmPlan(p change.Plan) *Confirm {
 	c := NewConfirm("Apply?", PlanLines(p), "apply", "cancel")
 	c.nothing = !p.WillChange()
 	if c.nothing {
-		c.title = "Nothing to change"
+		c.Titled = "Nothing to change"
 	}
 	c.onNo = p.AsksFirst()
 	return c
 }
 
-// Titled asks what the title says.
-func (c *Confirm) Titled(title string) *Confirm { c.title = title; return c }
+// Asking asks what the title says.
+func (c *Confirm) Asking(title string) *Confirm { c.Titled = Titled(title); return c }
 
 // Add puts more lines below those that there are.
 func (c *Confirm) Add(more []Line) *Confirm { c.lines = append(c.lines, more...); return c }

@@ -174,15 +174,8 @@ func (p *Policy) Render(width, height int, th *theme.Theme) string {
 			[]string{"", rows.Keys(th, " Enter", "take", "Esc", "back").Render(th, width)})
 	}
 
-	body := func(h int) []string {
-		list := rows.Scroll{Cursor: p.at}
-		from, to := list.Window(len(policies), h)
-		var lines []string
-		for i := from; i < to; i++ {
-			lines = append(lines, p.row(i, width, th))
-		}
-		return lines
-	}
+	list := rows.Scroll{Cursor: p.at}
+	body := list.Body(len(policies), func(i int, _ bool) string { return p.row(i, width, th) })
 	foot := append([]string{""}, p.fields(width, th)...)
 	foot = append(foot, p.warning(width, th)...)
 	foot = append(foot, rows.Keys(th, " up down", "policy", "Enter", "apply", "Esc", "cancel").Render(th, width))

@@ -3,6 +3,7 @@ package dialog
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,7 +153,7 @@ func (p *Policy) fields(width int, th *theme.Theme) []string {
 		r.Add(th.Dim, what)
 		lines = append(lines, r.Render(th, width))
 	}
-	line("priority", now == kernel.FIFO || now == kernel.RR, p.prio.text(), "0-9", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
+	line("priority", now == kernel.FIFO || now == kernel.RR, strconv.Itoa(p.prio.value), "0-9", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
 	line("times", now == kernel.Deadline, timesText(p.times), "t", "runtime/deadline/period")
 	line("slice", sliced(now), attr.Text(p.slice), "s", "EEVDF slice of OTHER and BATCH")
 	if p.Autogroup {

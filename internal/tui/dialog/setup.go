@@ -25,6 +25,7 @@ var delays = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500
 // Setup asks which columns to show and in what order, how often to sample and
 // how to show the core panel. The value is a Settings.
 type Setup struct {
+	Titled
 	columns []field.Column // ticked ones first, in their order
 	shown   map[string]bool
 	delays  []time.Duration
@@ -45,7 +46,7 @@ const (
 // NewSetup starts from the present settings; panels are the ways to show the
 // core panel.
 func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
-	s := &Setup{shown: map[string]bool{}, delays: slices.Clone(delays), panels: panels,
+	s := &Setup{Titled: "Setup", shown: map[string]bool{}, delays: slices.Clone(delays), panels: panels,
 		panel: max(slices.Index(panels, now.Panel), 0)}
 	if !slices.Contains(s.delays, now.Delay) {
 		s.delays = append(s.delays, now.Delay)
@@ -66,12 +67,6 @@ func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
 	}
 	return s
 }
-
-// Title is fixed.
-func (s *Setup) Title() string { return "Setup" }
-
-// Cursor is hidden.
-func (s *Setup) Cursor() *tea.Cursor { return nil }
 
 func (s *Setup) settings() Settings {
 	out := Settings{Delay: s.delays[s.delay]}
@@ -149,15 +144,7 @@ func (s *Setup) step(by int) {
 func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 96)
 	n := rowColumns + len(s.columns)
-	body := func(h int) []string {
-		from, to := s.list.Window(n, h)
-		var lines []string
-		for i := from; i < to; i++ {
-			r := s.row(i, th)
-			lines = append(lines, r.Item(th, width, i == s.list.Cursor))
-		}
-		return lines
-	}
+	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
 	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "Enter", "keep", "Esc", "cancel")
 	if s.note != "" {
 		keys = nil

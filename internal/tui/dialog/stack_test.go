@@ -12,11 +12,16 @@ import (
 	"piton/internal/tui/theme"
 )
 
+// numbers asks for one of two.
+func numbers(title string) *Menu {
+	return NewMenu(title, []Item{{Label: "4", Value: 4}, {Label: "5", Value: 5}}, 0)
+}
+
 func TestStackGivesTheAnswerToTheOpener(t *testing.T) {
 	var s Stack
 	var got []Outcome
 	assert.True(t, s.Empty())
-	s.Push(NewNice("x", 0, nil), func(o Outcome) tea.Cmd { got = append(got, o); return nil })
+	s.Push(numbers("x"), func(o Outcome) tea.Cmd { got = append(got, o); return nil })
 	s.Update(stroke("5"))
 	assert.Empty(t, got)
 	s.Update(stroke("enter"))
@@ -37,7 +42,7 @@ func TestThePromptTellsEachChange(t *testing.T) {
 
 func TestAnOpenerMayOpenTheNext(t *testing.T) {
 	var s Stack
-	s.Push(NewNice("x", 0, nil), func(Outcome) tea.Cmd { return s.Push(NewConfirm("sure?", nil, "yes", "no"), nil) })
+	s.Push(numbers("x"), func(Outcome) tea.Cmd { return s.Push(NewConfirm("sure?", nil, "yes", "no"), nil) })
 	s.Update(stroke("enter"))
 	require.False(t, s.Empty())
 	assert.Equal(t, "sure?", s.Top().Title())
@@ -98,12 +103,12 @@ func TestOverlayFitsEveryScreen(t *testing.T) {
 
 func TestOverlayKeepsColumnsUnderWideCharacters(t *testing.T) {
 	var s Stack
-	s.Push(NewNice("x", 0, nil), nil)
+	s.Push(numbers("x"), nil)
 	wide := strings.TrimSuffix(strings.Repeat(strings.Repeat("界", 40)+"\n", 24), "\n")
 	for i, line := range strings.Split(s.Overlay(wide, 80, 24, plain), "\n") {
 		assert.Equal(t, 80, ansi.StringWidth(line), "line %d", i)
 	}
-	s.Push(NewNice("xy", 0, nil), nil)
+	s.Push(numbers("xy"), nil)
 	odd := strings.TrimSuffix(strings.Repeat("a"+strings.Repeat("界", 39)+"b\n", 24), "\n")
 	for i, line := range strings.Split(s.Overlay(odd, 80, 24, plain), "\n") {
 		assert.Equal(t, 80, ansi.StringWidth(line), "line %d", i)
@@ -115,7 +120,7 @@ func TestCursorFollowsTheText(t *testing.T) {
 	s.Push(NewPrompt("filter", "cpu=3", nil), nil)
 	s.Overlay(strings.Repeat("\n", 23), 80, 24, plain)
 	assert.Equal(t, tea.Position{X: len(" filter: cpu=3"), Y: 23}, s.Cursor().Position)
-	s.Push(NewNice("x", 0, nil), nil)
+	s.Push(numbers("x"), nil)
 	assert.Nil(t, s.Cursor())
 }
 

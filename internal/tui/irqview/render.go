@@ -24,17 +24,14 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 		head = append(head, v.heading(l, th).Item(th, width, false))
 	}
 	body := func(h int) []string {
-		out := make([]string, 0, max(h, 0))
-		from, to := v.list.Window(len(v.entries), h)
-		v.head, v.shown = min(len(head), height-h), to-from
-		for i := from; i < to; i++ {
+		out := v.list.Body(len(v.entries), func(i int, selected bool) string {
 			r := v.line(&v.entries[i], l, th)
-			if v.quiet && i == v.list.Cursor {
-				out = append(out, th.Cursor+r.Render(th, width-1))
-				continue
+			if v.quiet && selected {
+				return th.Cursor + r.Render(th, width-1)
 			}
-			out = append(out, r.Item(th, width, i == v.list.Cursor))
-		}
+			return r.Item(th, width, selected)
+		})(h)
+		v.head, v.shown = min(len(head), height-h), len(out)
 		for len(out) < h { // the foot stays at the bottom
 			out = append(out, "")
 		}

@@ -36,15 +36,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 		return rows.Clip(strings.Join(head, "\n"), width, height)
 	}
 	w := columns(width)
-	body := func(h int) []string {
-		from, to := v.list.Window(len(v.lines), h)
-		out := make([]string, 0, to-from)
-		for i := from; i < to; i++ {
-			r := v.row(v.lines[i], w, th)
-			out = append(out, r.Item(th, width, i == v.list.Cursor))
-		}
-		return out
-	}
+	body := v.list.Body(len(v.lines), func(i int, selected bool) string { return v.row(v.lines[i], w, th).Item(th, width, selected) })
 	head = append(head, heading(w, th).Item(th, width, false))
 	return rows.Stack(width, height, head, len(v.lines), body, nil)
 }

@@ -48,6 +48,26 @@ func (s *Scroll) Window(n, height int) (from, to int) {
 	return s.Top, min(s.Top+height, n)
 }
 
+// Body draws the rows of a window, for Stack; row is told whether the cursor is on it.
+func (s *Scroll) Body(n int, row func(i int, selected bool) string) func(height int) []string {
+	return func(height int) []string {
+		from, to := s.Window(n, height)
+		out := make([]string, 0, to-from)
+		for i := from; i < to; i++ {
+			out = append(out, row(i, i == s.Cursor))
+		}
+		return out
+	}
+}
+
+// Text draws a window of lines that are no rows, for Stack.
+func (s *Scroll) Text(lines []string) func(height int) []string {
+	return func(height int) []string {
+		from, to := s.Page(len(lines), height)
+		return lines[from:to]
+	}
+}
+
 // Page is Window for text that has no row to choose: the cursor is the first
 // line shown.
 func (s *Scroll) Page(n, height int) (from, to int) {
