@@ -86,7 +86,7 @@ func TestCoresShowEachMove(t *testing.T) {
 	term.keys("Escape") // with the next key it would be one with Alt
 	term.wait(`Moves between CPUs`)
 	term.keys("l")
-	term.wait(`Who takes the time of cpu \d`)
+	term.wait(`cpu \d+: CPU time by task`)
 	row := term.wait(`(\d+) hopper .*movable: p`)
 	assert.NotEmpty(t, row[1])
 	term.keys("M-1")

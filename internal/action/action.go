@@ -14,8 +14,8 @@ type Context string
 const (
 	Everywhere Context = ""
 	Processes  Context = "processes" // the process table, with or without the detail pane
-	Cores      Context = "cores"     // who moves from where to where, and who takes a CPU's time
-	IRQs       Context = "irqs"      // how often each interrupt comes, and where it goes
+	Cores      Context = "cores"     // migrations from CPU to CPU, and each CPU's time by task
+	IRQs       Context = "irqs"      // rate and CPUs of each interrupt
 	Bench      Context = "bench"     // the results pane
 	Journal    Context = "journal"   // the list of changes made
 	Panel      Context = "panel"     // the core panel while it has the keyboard
@@ -35,12 +35,23 @@ type Spec struct {
 	Group   string    // heading on the help screen
 	Verb    string    // command-line verb that does the same, "" if there is none
 	Mutates bool      // changes the system; refused in read-only mode
-	// Disabled returns "" when the verb can be used, otherwise the reason that
-	// the user is shown. Call Spec.Why, which knows nil.
-	Disabled func(State) string
+	needs   need      // what it cannot be used without
 }
 
-// State is what Disabled decides from.
+// need is a condition of a verb.
+type need uint8
+
+const (
+	nothing need = iota
+	selection
+	undoable // something to undo
+	running  // a benchmark that runs
+	idle     // none that runs
+	held     // rows are grabbed
+	notHeld
+)
+
+// State is what Spec.Why decides from.
 type State struct {
 	View      Context
 	Selected  int  // rows selected or tagged
@@ -61,8 +72,20 @@ func (s *Spec) Why(state State) string {
 	switch {
 	case s.Mutates && state.ReadOnly:
 		return "piton is only looking, and changes nothing: it is in read-only mode, or reads another root"
-	case s.Disabled != nil:
-		return s.Disabled(state)
+	case s.needs == selection && state.Selected == 0 && state.View == IRQs:
+		return "no interrupt with a number is selected"
+	case s.needs == selection && state.Selected == 0:
+		return "no process is selected"
+	case s.needs == undoable && !state.CanUndo:
+		return "there is nothing to undo"
+	case s.needs == running && !state.Benchmark:
+		return "no benchmark is running"
+	case s.needs == idle && state.Benchmark:
+		return "a benchmark is running; x cancels it"
+	case s.needs == held && !state.Holding:
+		return "nothing is grabbed: d on the list grabs its rows"
+	case s.needs == notHeld && state.Holding:
+		return "drop what is grabbed first, or cancel with Esc"
 	}
 	return ""
 }

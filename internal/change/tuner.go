@@ -135,4 +135,4 @@ func (g GuardState) Words() string {
 }
 
 // ErrTooLate is the error of those who confirm when the guard has begun to revert.
-var ErrTooLate = errors.New("too late: it is being reverted already")
+var ErrTooLate = errors.New("the change is being reverted already")

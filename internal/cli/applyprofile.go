@@ -18,7 +18,7 @@ const applyLong = `Make the machine as a profile says: one of piton save, the rt
 profile of tuna or tuned. What is so already stays as it is, and each change can be undone.
 
 --check prints the plan, changes nothing and exits 5 if anything would change. An item that means nothing on
-this machine is told and ends with 3, unless it is optional. "-" reads standard input.
+this machine is reported and ends with 3, unless it is optional. "-" reads standard input.
 With -o json: {"type":"missing"} lines (item, matchers, optional), then those of every change.`
 
 type profileOptions struct {

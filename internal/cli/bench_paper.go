@@ -24,14 +24,14 @@ type paperOptions struct {
 	output output
 }
 
-// newBenchPaper runs the tables of published studies again.
+// newBenchPaper reproduces the tables of published studies.
 func newBenchPaper(a *app) *cobra.Command {
 	o := &paperOptions{budget: length{interval{d: 5 * time.Minute, min: 5 * time.Second, max: 30 * 24 * time.Hour}}}
 	cmd := &cobra.Command{
 		Use:   "paper STUDY…|--all",
-		Short: "run the table of a published study again, beside its figures",
+		Short: "reproduce the table of a published study, beside its figures",
 		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
-Every cell is measured at least once and all as often as time allows, in turns. What is interrupted goes on where it was
+Every cell is measured at least once and all as often as time allows, interleaved. What is interrupted goes on where it was
 when the same command is given again, unless --new is.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
@@ -160,7 +160,7 @@ func (p *paperOutput) clear() {
 	}
 }
 
-const paperTitle = "The studies again"
+const paperTitle = "Reproduced studies"
 
 // print prints what there is, and writes the page.
 func (p *paperOutput) print(all []bench.Results) error {

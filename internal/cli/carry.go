@@ -29,8 +29,7 @@ type applyOptions struct {
 	yes    bool
 	// revertAfter, when given, is how long a change stays without a confirmation.
 	revertAfter length
-	// cede, when not nil, says of which changes it is no failure that they could not
-	// be made; they are left out.
+	// cede, when not nil, reports the changes that may fail; they are left out.
 	cede func(change.Change) bool
 	// sweep: the change is of the whole machine, and what reads the same shares a row.
 	sweep bool
@@ -38,8 +37,8 @@ type applyOptions struct {
 	settle func(*change.Outcome)
 	// then, when not nil, goes on once all is done.
 	then func(context.Context) error
-	// partly is how a run ends in which nothing else goes wrong, where some of what was
-	// asked for means nothing; that has been told.
+	// partly is the run's end where some of what was asked for means nothing, which has
+	// been reported, and nothing else goes wrong.
 	partly error
 }
 
@@ -51,7 +50,7 @@ func (o *applyOptions) addFlags(fs *pflag.FlagSet) {
 func (o *applyOptions) addApplyFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be changed, and change nothing")
 	o.revertAfter = length{interval{min: 100 * time.Millisecond, max: 24 * time.Hour}}
-	fs.Var(&o.revertAfter, "revert-after", "revert it after this time unless piton keep confirms it, whatever becomes of this terminal")
+	fs.Var(&o.revertAfter, "revert-after", "revert it after this time unless piton keep confirms it, also when this terminal is gone")
 	fs.BoolVar(&o.yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes")
 }
 
@@ -63,7 +62,7 @@ func (o *applyOptions) consent() change.Consent {
 	return c
 }
 
-// journal opens the journal of whoever runs piton.
+// journal opens the journal of this user.
 func (a *app) journal() (*journal.Journal, error) {
 	if !a.live() {
 		return nil, change.ErrNotLive
@@ -75,7 +74,7 @@ func (a *app) journal() (*journal.Journal, error) {
 	return j, nil
 }
 
-// guards starts and finds the guards of whoever runs piton.
+// guards starts and finds the guards of this user.
 func (a *app) guards() guard.Launcher { return guard.NewLauncher(a.getenv, a.Env, a.userName()) }
 
 // tuner returns a Tuner for this run.
@@ -108,7 +107,7 @@ func (a *app) tunerWith(j *journal.Journal) *change.Tuner {
 func (a *app) tellLost() {
 	armed, err := a.guards().List()
 	if err != nil {
-		return // whoever asks for guards is told
+		return // piton keep reports it
 	}
 	for _, g := range armed {
 		if words := g.Words(); words != "" {
@@ -117,7 +116,7 @@ func (a *app) tellLost() {
 	}
 }
 
-// userName says who asks, for the journal.
+// userName is the user of the journal's entries.
 func (a *app) userName() string {
 	if sudo := a.getenv("SUDO_USER"); sudo != "" {
 		return sudo + " (sudo)"
@@ -153,12 +152,12 @@ func (a *app) change(ctx context.Context, o applyOptions, plan func(context.Cont
 	return a.carryOut(ctx, t, p, o)
 }
 
-// carryOut carries a plan out, or prints it, and says what became of it.
+// carryOut carries a plan out, or only prints it, and reports the outcome.
 func (a *app) carryOut(ctx context.Context, t *change.Tuner, plan change.Plan, o applyOptions) error {
 	switch {
 	case o.dryRun:
 		return a.report(plan.Preview(), o, nil)
-	case a.writeErr != nil: // of what is to be known before
+	case a.writeErr != nil: // the user could not read what is to be known before
 		return a.writeErr
 	}
 	outcome, err := t.Carry(ctx, plan, o.consent())
@@ -177,7 +176,7 @@ func (a *app) carryOut(ctx context.Context, t *change.Tuner, plan change.Plan, o
 	return o.then(ctx)
 }
 
-// refused is the outcome of a plan to which nobody has consented.
+// refused is the outcome of a plan without the consent that it needs.
 func refused(plan change.Plan) change.Outcome {
 	changes := slices.Clone(plan.Changes)
 	for i := range changes {

@@ -109,8 +109,8 @@ func message(err error) string {
 // maxSentence is the most bytes of a message: what it quotes may be a megabyte.
 const maxSentence = 1000
 
-// sentence makes a text safe to print, and leaves out the middle of one that nobody
-// would read.
+// sentence makes a text safe to print, and leaves out the middle of one that is
+// too long to read.
 func sentence(text string) string {
 	const end = maxSentence / 3
 	if len(text) > maxSentence {

@@ -106,7 +106,7 @@ func (d *doctor) load() finding {
 }
 
 func (d *doctor) ledger() finding {
-	f := finding{id: "ledger", title: "who had each CPU (ledger)", state: stateBest,
+	f := finding{id: "ledger", title: "CPU time by task (ledger)", state: stateBest,
 		source: "eBPF on sched_switch, irq and softirq, attached while a view shows it"}
 	if err := probe("ebpf-ledger"); err != nil {
 		f.source = ""

@@ -14,7 +14,7 @@ func newInclude(a *app) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "include CPUS",
-		Short: "take isolated CPUs in again, with every pin as it was",
+		Short: "include isolated CPUs again, with every pin as it was",
 		Long: `Give CPUs that piton isolate set apart back to the threads, interrupts and masks that it took them from, and to nothing
 else: what was pinned elsewhere stays there. Some of the isolated CPUs may be named; the others stay apart. What was
 born since, with what was left of its parent's affinity, gets what the parent gets. What somebody else has changed

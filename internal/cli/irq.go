@@ -13,7 +13,7 @@ import (
 )
 
 const irqLong = `Show the interrupt lines: how often each comes, on which CPU most, where it is asked to go (AFFINITY) and where it
-goes (EFFECTIVE), who says so (CONTROL), and the device, driver, queue, handlers and handler threads behind it.
+goes (EFFECTIVE), what controls that (CONTROL), and the device, driver, queue, handlers and handler threads behind it.
 
 CONTROL is settable, managed (its driver spread the device's queues; the kernel refuses any other affinity), fixed
 (a timer, or a line that its chip cannot route) or unknown (Linux before 6.12 does not tell before it is tried).

@@ -20,7 +20,7 @@ import (
 const irqWords = `IRQ is a number or several (24, 24-31), or a name or glob (quoted) of a handler (virtio0-input.0, 'eth0-TxRx-*'),
 of an interface or disk (eth0, nvme0n1), a driver, a PCI address or a handler's thread. One that matches nothing
 is an error. Threads of handlers move with their interrupt. What cannot be moved, because its driver or the kernel
-keeps it, is listed with the reason and stops nothing else. Every change is journalled; piton undo reverts it.
+keeps it, is listed with the reason, and the others move. Every change is journalled; piton undo reverts it.
 
 EFFECTIVE in piton irq list follows with the next interrupt of the line.`
 

@@ -33,7 +33,7 @@ func newIsolate(a *app) *cobra.Command {
 		Long: `Take CPUs out of the affinity of every thread, kernel threads and piton included, of every interrupt line, of what new
 interrupt lines get, of the workqueues that belong to no CPU and of RPS. A thread or line that may go nowhere else
 gets all the other CPUs. What cannot be moved (kernel threads of one CPU, managed interrupts, DEADLINE tasks, groups
-limited to those CPUs) is listed with the reason and stops nothing else: exit 0 if only that is left, 3 if something
+limited to those CPUs) is listed with the reason, and the rest is moved: exit 0 if only that is left, 3 if something
 that can be moved was not.
 
 It is dangerous where little is left, so it wants --yes, or --revert-after 15s and then piton keep. piton include

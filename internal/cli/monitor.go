@@ -46,7 +46,7 @@ type view struct {
 	filter  *field.Filter
 	pids    pidList
 	// atOnce is whether a single sample is asked for, and nothing of it that needs a
-	// second one: scripts that only want to know who is where need not wait.
+	// second one: scripts that only ask where tasks are need not wait.
 	atOnce bool
 }
 

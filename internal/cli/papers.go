@@ -56,7 +56,7 @@ func (p *papers) start(ctx context.Context, fresh bool, say func(format string, 
 		}
 		return mine
 	})
-	if ok { // who ran it may have gone on with it until it was held
+	if ok { // its other piton may have gone on with it until it was held
 		if history, err = p.store.Read(); err == nil {
 			g, cells, why, ok = paper.Unfinished(history, p.chosen, now, func(g bench.Grid) bool { return g.ID == p.held })
 		}
@@ -74,7 +74,7 @@ func (p *papers) start(ctx context.Context, fresh bool, say func(format string, 
 func begun(g bench.Grid) string { return g.Started.Local().Format("2006-01-02 15:04") }
 
 // hold keeps other processes from going on with a grid until letGo, and says
-// whether none of them runs it. Where files cannot be locked, nobody is kept off.
+// whether none of them runs it. Where files cannot be locked, it holds nothing.
 func (p *papers) hold(g bench.Grid) bool {
 	if p.held == g.ID {
 		return true

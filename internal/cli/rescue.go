@@ -63,7 +63,7 @@ With -o json: a {"type":"rt_task"} line each, a "change" line for each that is d
 	o.output.addFlag(cmd.Flags(), asTable, asJSON)
 	cmd.Flags().BoolVar(&o.list, "list", false, "only show them")
 	cmd.Flags().StringVar(&o.demote, "demote", "", "make `all|PID…` ordinary tasks, all that are shown or these, without asking")
-	cmd.Flags().Var(&o.window, "window", "how long to look who eats what")
+	cmd.Flags().Var(&o.window, "window", "how long the tasks are measured")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "kernel threads as well, where they are named")
 	return cmd
 }

@@ -33,7 +33,7 @@ func newRoot(a *app) *cobra.Command {
 		Long:  rootLong + "\n\n" + exitHelp,
 		Example: `  piton                                            the full-screen tuner
   piton --headless -n 1 -o json                    one sample, a JSON object a line
-  piton --headless --sort mig --filter 'mig>10'    who bounces, every second
+  piton --headless --sort mig --filter 'mig>10'    tasks by migrations, every second
   piton --headless --pid 3641 --pin least-loaded --policy fifo --rtprio 10
   piton pin nginx --place spread`,
 		Version:           version(),

@@ -18,7 +18,7 @@ import (
 // that is not the command's child.
 
 // sweeperVerb makes piton a sweeper: piton VERB DIR ENABLED. The first one starts
-// the second and ends, so that the second is nobody's child but init's.
+// the second and ends, so that the second is init's child.
 const (
 	sweeperVerb  = "piton-sweep-cgroup"
 	sweeperChild = "piton-sweep-cgroup-child"

@@ -142,7 +142,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	}
 	if a.live() {
 		d.Guards = func() []change.GuardState {
-			armed, _ := a.guards().List() // who lists guards is told what is wrong
+			armed, _ := a.guards().List() // piton keep reports the error
 			return armed
 		}
 		_, haveTuna := a.tunaRunner(runner)

@@ -13,7 +13,7 @@ import (
 
 const verifyLong = `Compare the machine with a profile, without changing anything. It exits 0 if all is as the profile says, and 5
 if something has drifted or an item that is not optional means nothing here; what drifted is listed, with what
-is expected, what is there, and who set it: an entry of piton's journal, or somebody else.
+is expected, what is there, and what set it: an entry of piton's journal, or something else.
 With --host-root it works on a recorded machine; what only system calls tell is not compared then.
 With -o json: {"type":"missing"} lines, {"type":"drift"} lines (item, pid, tid, name, path, attribute, expected,
 actual, set_by, journal, reason), and a summary (checked, ok, drifted, missing, unknown, exit_code).`
@@ -81,7 +81,7 @@ func (a *app) verifyJSON(r *profile.Resolution, drift []profile.Want, setters se
 		add("drifted", len(drift)).add("missing", len(r.Required())).add("unknown", r.Unknown()).add("exit_code", exitCode(outcome)).write(a)
 }
 
-// setters are who set what last, as far as piton's journal knows.
+// setters are the entries that set each value last, as far as piton's journal knows.
 type setters map[attr.Key]setter
 
 type setter struct {
@@ -105,7 +105,7 @@ func settersOf(entries []change.Entry) setters {
 	return out
 }
 
-// of says who set the value that something has now.
+// of names what set the value that something has now.
 func (s setters) of(w *profile.Want) (who string, entry uint64) {
 	last, ok := s[attr.Key{ID: attr.ID{TID: w.TID, StartTicks: w.StartTicks}, Attribute: w.Attribute, Path: w.Path}]
 	switch {

@@ -65,14 +65,14 @@ func (v *verification) add(m *model.Model) (err error) {
 	return nil
 }
 
-// ledgerError says why who had the CPUs is not written down.
+// ledgerError says why the CPUs' time by task is not known.
 func ledgerError(s *sample.Sample) error {
 	for _, c := range s.Collectors {
 		if c.Name == "ledger" {
 			return c.Err
 		}
 	}
-	return errors.New("who had each CPU is told by eBPF programs, which --source proc does without (see piton doctor)")
+	return errors.New("the CPUs' time by task is known from eBPF programs only, and --source proc loads none (see piton doctor)")
 }
 
 func staysTable(a *app, o output, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) {

@@ -61,7 +61,7 @@ func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: from where to where is not known\n", counted(t.Unseen, "move"))
 	}
 	if t.NoTask > 0 {
-		fmt.Fprintf(out, "of %s it is not known whose they are: there were too many at once\n", counted(t.NoTask, "move"))
+		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", counted(t.NoTask, "move"))
 	}
 	if t.Unfollowed > 0 {
 		fmt.Fprintf(out, "%s could not be watched: there were too many at once\n", counted(t.Unfollowed, "descendant"))

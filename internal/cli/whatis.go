@@ -22,7 +22,7 @@ func newWhatIs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "what-is TARGET…",
 		Short: "explain kernel threads, interrupts and processes",
-		Long: `Say what a task or an interrupt is, who made it, whether it is bound to a CPU, and what can be done about it.
+		Long: `Describe a task or an interrupt: its purpose, what made it, whether it is bound to a CPU, and what can be done about it.
 
 ` + targetHelp + `
 Also the name of a kernel thread that does not run here ('kworker/3:1H-kblockd'), irq:NUMBER, the name of an
@@ -147,7 +147,7 @@ func (e *explainer) kernelThread(x *explanation) {
 	x.kind = kindKernelThread
 	m, ok := kthread.Explain(x.name)
 	if !ok {
-		x.what = "a kernel thread whose name piton does not know; a driver or module made it"
+		x.what = "a kernel thread with a name that piton does not know; a driver or module made it"
 		x.advice = "it may be pinned"
 		if x.movable == no {
 			x.advice = "the kernel refuses to move it; move what gives it work"

@@ -25,9 +25,9 @@ func newFamily(tasks []Task, past *History) family {
 // maxElders bounds the search where numbers are reused while tasks are listed.
 const maxElders = 256
 
-// item returns what became of a task's mask, nil if it is its own affair. A task
+// item returns what became of a task's mask, nil if no isolate or include made it. A task
 // that was born with what an isolate left of its parent's mask would have had
-// the parent's whole mask; where the parent has ended, that of who adopted it.
+// the parent's whole mask; where the parent has ended, that of its new parent.
 func (f family) item(t *Task) *item { return f.find(t, maxElders) }
 
 func (f family) find(t *Task, most int) *item {

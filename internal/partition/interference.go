@@ -35,7 +35,7 @@ type Interference struct {
 	Do      string // what would make it go, "" for nothing
 }
 
-// Watcher adds up who ran on isolated CPUs.
+// Watcher adds up what ran on isolated CPUs.
 type Watcher struct {
 	cpus  cpuset.Set
 	found map[visitor]*Interference
@@ -52,7 +52,7 @@ func NewWatcher(cpus cpuset.Set) *Watcher {
 	return &Watcher{cpus: cpus, found: map[visitor]*Interference{}}
 }
 
-// Add takes in who ran where since the sample before.
+// Add takes in what ran since the sample before.
 func (w *Watcher) Add(stays []sample.Stay) {
 	for i := range stays {
 		s := &stays[i]
@@ -146,7 +146,7 @@ func (j judge) judge(v *Interference) (why, do string) {
 	}
 	i := slices.IndexFunc(j.f.Tasks, func(t Task) bool { return t.TID == v.TID })
 	if i < 0 {
-		return "it has ended", "if it comes again, look for who starts it there: its parent's affinity is its own"
+		return "it has ended", "if it comes again, look for its parent: it inherits the affinity"
 	}
 	t := &j.f.Tasks[i]
 	switch m, known := kthread.Explain(t.Comm); {

@@ -21,7 +21,7 @@ type Isolation struct {
 
 // Isolate plans to take the CPUs away from every task, interrupt line and mask
 // that can do without. What has no other CPU gets all the others that its
-// cpuset allows, those reserved for somebody else left out. The error is an
+// cpuset allows, those reserved left out. The error is an
 // Error.
 func Isolate(f Facts, cpus cpuset.Set) (Isolation, error) {
 	out := Isolation{CPUs: cpus, Rest: f.Online.AndNot(cpus).AndNot(f.Reserved)}

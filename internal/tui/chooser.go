@@ -42,7 +42,7 @@ func (m *Model) context() action.Context {
 	return m.view
 }
 
-// focusPanel gives the keys to the core panel, and takes them back.
+// focusPanel gives the keys to the core panel, or back to the view.
 func (m *Model) focusPanel() tea.Cmd {
 	if m.chooser.on {
 		return m.leavePanel()
@@ -64,7 +64,7 @@ func (m *Model) enterPanel() tea.Cmd {
 	return nil
 }
 
-// leavePanel gives the keys back to the view, and lets go of what was grabbed.
+// leavePanel gives the keys back to the view, and forgets what was grabbed.
 // Ticks stay: they are a filter.
 func (m *Model) leavePanel() tea.Cmd {
 	held := m.chooser.held

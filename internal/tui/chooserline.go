@@ -14,9 +14,9 @@ import (
 func (m *Model) chooserLine(width int) string {
 	th := m.th
 	r := m.chosen(width)
-	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "drops", "s", "one each", "Esc", "lets go"},
-		{"arrows", "CPU", "+", "wider", "Enter", "drops", "Esc", "lets go"}, {"+", "wider", "Enter", "drops", "Esc", "lets go"},
-		{"Enter", "drops", "Esc", "lets go"}}
+	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "apply", "s", "one each", "Esc", "cancel"},
+		{"arrows", "CPU", "+", "wider", "Enter", "apply", "Esc", "cancel"}, {"+", "wider", "Enter", "apply", "Esc", "cancel"},
+		{"Enter", "apply", "Esc", "cancel"}}
 	switch {
 	case m.chooser.held == nil && m.deps.ReadOnly:
 		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}

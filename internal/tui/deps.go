@@ -61,7 +61,7 @@ type Deps struct {
 	// Partition isolates CPUs; nil where nothing may be changed.
 	Partition Partition
 	Journal   journalview.Journal // nil: nothing is recorded
-	// Meter counts what is written to the terminal; nil where nobody counts. Run sets it.
+	// Meter counts what is written to the terminal; nil where it is not counted. Run sets it.
 	Meter *screen.Meter
 }
 

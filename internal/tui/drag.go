@@ -43,7 +43,7 @@ func (m *Model) dragTo(x, y int) bool {
 	return changed
 }
 
-// release ends a drag: on CPUs it drops, elsewhere it lets go.
+// release ends a drag: on CPUs it drops, elsewhere it cancels.
 func (m *Model) release(x, y int) tea.Cmd {
 	c := &m.chooser
 	if !c.drag {

@@ -90,7 +90,7 @@ func hasten(change func() error, to hasteState) tea.Cmd {
 	}
 }
 
-// takeDelayed asks for a priority, or gives it back.
+// takeDelayed asks for a priority, or drops it.
 func (m *Model) takeDelayed(ranAll, waitedAll time.Duration) tea.Cmd {
 	h := &m.haste
 	ran, waited := ranAll-h.ran, waitedAll-h.waited
@@ -105,7 +105,7 @@ func (m *Model) takeDelayed(ranAll, waitedAll time.Duration) tea.Cmd {
 	case h.state == probing:
 		h.state = settled
 		return m.say(info, "the machine is not starved any more, and this screen is an ordinary task again")
-	case h.state == ordinary && starved && m.dialogs.Empty(): // who types is not interrupted
+	case h.state == ordinary && starved && m.dialogs.Empty(): // a dialog is not interrupted
 		h.state = asking
 		return m.askHaste(ran, waited)
 	}

@@ -11,7 +11,7 @@ import (
 	"piton/internal/tui/dialog"
 )
 
-// reader reads the interrupts, or says that nobody does.
+// reader reads the interrupts, or says that they are not read.
 func (q IRQs) reader() func() (irq.Table, error) {
 	if q.Read != nil {
 		return q.Read

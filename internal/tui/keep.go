@@ -14,7 +14,7 @@ import (
 
 const (
 	// keepTime is how long a change that may take the machine away stays when
-	// nobody says to keep it.
+	// it is not confirmed.
 	keepTime = 15 * time.Second
 	// guardTime is when its guard reverts it: after the screen would have.
 	guardTime = keepTime + time.Second
@@ -116,7 +116,7 @@ func (m *Model) takeKept(a carried, err error) tea.Cmd {
 	return tea.Batch(said, a.then())
 }
 
-// revertUnkept reverts at once what nobody has said to keep; for the end of the
+// revertUnkept reverts at once what is not confirmed; for the end of the
 // program. What sudo made is left to its guard.
 func (m *Model) revertUnkept() error {
 	var q change.UndoRequest

@@ -53,7 +53,7 @@ type Model struct {
 	needs     sample.Needs // as last asked for
 	undoable  bool         // the journal has something to undo
 	made      []made       // in this session and not undone, oldest first
-	unkept    []made       // what nobody has said to keep yet
+	unkept    []made       // what is not confirmed yet
 	guards    []change.GuardState
 	busy      int           // changes under way
 	gate      chan struct{} // holds one: the change under way, or the end of the program

@@ -36,7 +36,7 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 		m.forget(p.undo.IDs, false)
 	}
 	switch {
-	case p.err != nil && p.order.Include != "": // root's journal may know who has isolated them
+	case p.err != nil && p.order.Include != "": // root's journal may have the isolate
 		return m.offerSudo(p, p.err.Error())
 	case p.err != nil:
 		return tea.Batch(m.over(p.job), m.say(bad, p.what+": "+p.err.Error()))

@@ -8,7 +8,7 @@ import (
 )
 
 // Run shows the screen until the user quits or ctx ends. A benchmark that still
-// runs then is ended, a change under way is waited for, and what nobody has said to
+// runs then is ended, a change under way is waited for, and what was not said to
 // keep is reverted. The error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
 	d.Meter = &screen.Meter{}

@@ -25,7 +25,7 @@ func (p *planned) asOrder() change.Order {
 }
 
 // bySudo reports whether a plan is carried out by sudo from the first: one that is
-// about every task and interrupt of the machine, by somebody who may not change them.
+// about every task and interrupt of the machine, by a user who may not change them.
 func (m *Model) bySudo(p *planned) bool {
 	return m.deps.Elevate != nil && p.order.Check() == nil && len(p.plan.Undoes) == 0
 }

@@ -159,7 +159,7 @@ func TestDangerThroughSudo(t *testing.T) {
 		guarded(r, root)
 		root.reply.Err = change.ErrTooLate
 		r.say("y")
-		assert.Contains(t, r.line(-2)+r.line(-3), "not kept: too late")
+		assert.Contains(t, r.line(-2)+r.line(-3), "not kept: the change is being reverted")
 	})
 	onSudo(t, func(r *rig, root *fakeRoot) {
 		guarded(r, root)

@@ -71,7 +71,7 @@ type job struct {
 	words   func(change.Outcome) string
 	then    func() tea.Cmd // what follows once something was changed, and is kept
 	nice    bool           // a step of nice: the next one waits for it
-	unasked bool           // nobody is there who could be asked
+	unasked bool           // it must not ask
 	ask     bool           // show the plan before it is carried out, however small
 }
 

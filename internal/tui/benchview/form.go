@@ -22,7 +22,7 @@ var offered = []struct {
 	{bench.Normal, "by the kernel; what the others are compared with"},
 	{"least-loaded", "pinned to the least-loaded core"},
 	{"fifo:10", "real time, not pinned"},
-	{"rr:10", "real time in turns, not pinned"},
+	{"rr:10", "real time, round robin, not pinned"},
 	{"least-loaded+fifo:10", "pinned and real time"},
 	{"batch", "never preempts others on waking"},
 	{"pack", "threads together, in one core or cache"},

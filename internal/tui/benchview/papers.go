@@ -79,7 +79,7 @@ func (v *View) openPapers() tea.Cmd {
 	for _, p := range paper.Papers {
 		items = append(items, dialog.Item{Label: p.Name, Detail: p.Title, More: p.Source, Value: []paper.Paper{p}})
 	}
-	return v.o.Dialogs.Push(dialog.NewMenu("A published study again", items, 1), dialog.Answered(v.askBudget))
+	return v.o.Dialogs.Push(dialog.NewMenu("Reproduce a study", items, 1), dialog.Answered(v.askBudget))
 }
 
 func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {

@@ -66,7 +66,7 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 }
 
 func (v *View) welcome(width int, th *theme.Theme) []string {
-	text := "A study runs a workload again and again under several placements, by turns, and says whether one of them is faster, by how much, and how sure that is."
+	text := "A study runs a workload again and again under several placements, interleaved, and says whether one of them is faster, by how much, and how sure that is."
 	lines := append([]string{th.Title.Render(" Bench")}, wrapped(text, th.Text, width, th)...)
 	lines = append(lines, "")
 	widest := 0

@@ -29,7 +29,7 @@ func (v *View) subject() (s subject, ok bool) {
 	case v.shown != "" && i >= 0:
 		return v.history[i].subject(), true
 	case v.papers != nil:
-		s = subject{title: "The studies again", chosen: v.papers.chosen, all: v.papers.all, id: v.papers.at.Grid.ID}
+		s = subject{title: "Reproduced studies", chosen: v.papers.chosen, all: v.papers.all, id: v.papers.at.Grid.ID}
 	case v.current != nil:
 		s = subject{title: title(v.current.results.Study), results: v.current.results, id: v.current.results.ID}
 	default:
@@ -41,7 +41,7 @@ func (v *View) subject() (s subject, ok bool) {
 func (p past) subject() subject {
 	if p.grid.ID != "" {
 		chosen, _ := paper.Lookup(p.grid.Papers) // none of a newer piton
-		return subject{title: "The studies again", chosen: chosen, all: p.cells, id: p.grid.ID}
+		return subject{title: "Reproduced studies", chosen: chosen, all: p.cells, id: p.grid.ID}
 	}
 	return subject{title: title(p.results.Study), results: p.results, id: p.results.ID}
 }

@@ -64,7 +64,7 @@ func (r *renderer) place(p place, parts cells, width int) string {
 	return line
 }
 
-// columns deals the groups out to columns; a group alone is spread over several.
+// columns divides the groups into columns; a group alone is spread over several.
 func (g *grouping) columns(l layout) [][]place {
 	var columns [][]place
 	for at := 0; at < len(g.groups); at += l.stacked {

@@ -73,7 +73,7 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 		}
 		return v.coreRow(cpus[i], c, width, th).Item(th, width, selected)
 	})
-	pairs := []string{"Enter", "ledger: who takes this CPU's time"}
+	pairs := []string{"Enter", "ledger: this CPU's time by task"}
 	if v.moves.Have() {
 		pairs = append(pairs, "Esc", "back to the map")
 	}
@@ -87,7 +87,7 @@ func (v *View) coreHead(width int, th *theme.Theme) []string {
 	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", plural(v.topo.Online.Len(), "CPU"), v.source()))
 	out := []string{title.Render(th, width)}
 	if !v.moves.Have() {
-		for _, l := range rows.Wrap(th, "From where to where tasks move only eBPF programs can tell: "+v.why(), width-2) {
+		for _, l := range rows.Wrap(th, "The map of migrations needs eBPF: "+v.why(), width-2) {
 			out = append(out, " "+th.Warn.Render(l))
 		}
 	}

@@ -98,7 +98,7 @@ func (v *View) renderLedger(width, height int, th *theme.Theme) string {
 
 func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string {
 	var title rows.Row
-	title.Add(th.Title, fmt.Sprintf(" Who takes the time of cpu %d", v.cpu))
+	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", v.cpu))
 	if !v.stays.Have() {
 		out := []string{title.Render(th, width)}
 		for _, line := range rows.Wrap(th, v.waiting(), width-2) {
@@ -146,10 +146,10 @@ func whatWidth(width int) int {
 // waiting says why there is nothing yet.
 func (v *View) waiting() string {
 	if c := collector(v.m.Sample, "ledger"); c != nil && c.Err != nil {
-		return "Who ran where only eBPF programs can tell: " + c.Err.Error()
+		return "CPU time by task needs eBPF: " + c.Err.Error()
 	}
 	if v.waited >= 3 {
-		return "Who ran where only eBPF programs can tell: " + v.why()
+		return "CPU time by task needs eBPF: " + v.why()
 	}
 	return "Counting from now on; the first figures come with the next samples."
 }

@@ -1,4 +1,4 @@
-// Package coresview is the view of the CPUs: who moves from where to where, as a
+// Package coresview is the view of the CPUs: migrations from CPU to CPU, as a
 // heat map that folds to caches and nodes on large machines; the tasks behind a
 // cell of it; and for one CPU the ledger of everything that took its time.
 //

@@ -231,17 +231,17 @@ func TestWithoutMovesThePageSaysWhy(t *testing.T) {
 	v.o.Why = ""
 	assert.Contains(t, drawn(v, 120, 36), "counts migrations into each CPU only")
 	v.m.Sample.Collectors = []sample.Collector{{Name: "migrations", Better: "CAP_BPF"}}
-	assert.Contains(t, drawn(v, 120, 36), "only eBPF programs can tell: CAP_BPF")
+	assert.Contains(t, drawn(v, 120, 36), "needs eBPF: CAP_BPF")
 	press(v, "down enter")
 	f.fill(v, 2)
 	assert.Contains(t, drawn(v, 120, 36), "Counting from now on")
 	f.fill(v, 2)
-	assert.Contains(t, drawn(v, 120, 36), "only eBPF programs can tell: the source")
+	assert.Contains(t, drawn(v, 120, 36), "needs eBPF: the source")
 	v.m.Sample.Collectors = []sample.Collector{{Name: "ledger", Err: errors.New("CAP_PERFMON is missing")}}
-	assert.Contains(t, drawn(v, 120, 36), "only eBPF programs can tell: CAP_PERFMON is missing", "the ledger's own reason")
+	assert.Contains(t, drawn(v, 120, 36), "needs eBPF: CAP_PERFMON is missing", "the ledger's own reason")
 	v.m.Sample.Migrations = sample.SourceSampled
 	v.m.Sample.Collectors = []sample.Collector{{Name: "migrations", Better: "perf needs a sysctl"}, {Name: "tasks", Better: "eBPF needs CAP_BPF"}}
-	assert.Contains(t, drawn(v, 120, 36), "only eBPF programs can tell: eBPF needs CAP_BPF", "perf could not tell either")
+	assert.Contains(t, drawn(v, 120, 36), "needs eBPF: eBPF needs CAP_BPF", "perf could not tell either")
 	press(v, "esc")
 	assert.Contains(t, drawn(v, 120, 36), "MOVES IN")
 }

@@ -64,7 +64,7 @@ type User struct {
 	Processes int
 }
 
-// NewUsers asks whose processes to show; the value is the name, "" for all.
+// NewUsers asks for the user of the processes to show; the value is the name, "" for all.
 func NewUsers(users []User, current string) *Menu {
 	total, at := 0, 0
 	items := []Item{{Label: "all users", Value: ""}}
@@ -107,7 +107,7 @@ func NewPlaces(subject string, items []Item) *Menu { return NewMenu("Place "+sub
 func Strategies() []Item {
 	return []Item{
 		{Label: "least-loaded", Value: place.LeastLoaded, More: "One core each, the least loaded first."},
-		{Label: "sibling-free", Value: place.SiblingFree, More: "A core each whose SMT siblings are idle."},
+		{Label: "sibling-free", Value: place.SiblingFree, More: "A core each with idle SMT siblings."},
 		{Label: "spread", Value: place.Spread, More: "A CPU for each busy thread, as far apart as can be."},
 		{Label: "pack", Value: place.Pack, More: "Together: same core, then same cache; for threads that share data."},
 		{Label: "llc", Value: place.LLC, More: "All CPUs of the least loaded last-level cache."},
@@ -120,7 +120,7 @@ func Strategies() []Item {
 func NewIOPriority(subject string, current kernel.IOPrio) *Menu {
 	items := []Item{
 		{Label: "none", Value: kernel.IOPrio{}, Detail: "follows nice"},
-		{Label: "idle", Value: kernel.IOPrio{Class: kernel.IOIdle}, Detail: "only when nobody else uses the disk"},
+		{Label: "idle", Value: kernel.IOPrio{Class: kernel.IOIdle}, Detail: "only while the disk is idle"},
 	}
 	items = append(items, ioLevels("best effort", kernel.IOBestEffort, "the usual class; 4 is the default")...)
 	items = append(items, ioLevels("real time", kernel.IORealTime, "before everything else; needs CAP_SYS_ADMIN or CAP_SYS_NICE")...)

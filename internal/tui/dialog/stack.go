@@ -10,7 +10,7 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// grace is how long a dialog that opened by itself is deaf: keys of somebody who
+// grace is how long a dialog that opened by itself is deaf: keys of a user who
 // types on without looking arrive closer to each other than that.
 const grace = 300 * time.Millisecond
 

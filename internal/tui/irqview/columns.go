@@ -152,7 +152,7 @@ func (v *View) cpuCell(r *rows.Row, rate irq.Rate, i int, th *theme.Theme) {
 	}
 }
 
-// setting adds where the line is asked to go, where it goes, and who says so.
+// setting adds where the line is asked to go, where it goes, and what controls that.
 func (v *View) setting(r *rows.Row, e *entry, l layout, style theme.Style, th *theme.Theme) {
 	asked, goes, control := th.None, th.None, ""
 	goesStyle, controlStyle := style, style

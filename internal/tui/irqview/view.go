@@ -25,7 +25,7 @@ type Options struct {
 	Filter func(now string) tea.Cmd
 	// Actions says that the owner has keys by which lines are sent elsewhere.
 	Actions bool
-	// Unpick takes back that only some CPUs are looked at.
+	// Unpick shows the lines of all CPUs again.
 	Unpick func() tea.Cmd
 	// Jump shows a task among the processes.
 	Jump func(tid kernel.TID) tea.Cmd
