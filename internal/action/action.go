@@ -90,6 +90,11 @@ func (s *Spec) Why(state State) string {
 	return ""
 }
 
+// Looking returns the verbs that change nothing.
+func Looking() []Spec {
+	return slices.DeleteFunc(slices.Clone(Specs), func(s Spec) bool { return s.Mutates })
+}
+
 // ByID returns the verb with that ID.
 func ByID(id string) (*Spec, bool) {
 	i := slices.IndexFunc(Specs, func(s Spec) bool { return s.ID == id })

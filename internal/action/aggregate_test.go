@@ -44,9 +44,3 @@ func hasSchedExt() bool {
 	_, err := os.Stat("/sys/kernel/sched_ext")
 	return err == nil
 }
-
-func TestNothingIsAggregatedUnasked(t *testing.T) {
-	p := bench.Placed{CPUs: "1", Reason: "asked for"}
-	assert.Equal(t, p, aggregation{}.with(p))
-	assert.NoError(t, aggregation{}.release())
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/change"
@@ -24,9 +25,10 @@ func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Conte
 		if err != nil {
 			return bench.Placed{}, err
 		}
-		var together aggregation
+		var together string
+		var release func() error
 		if spec.Aggregate {
-			if together, err = aggregate(&want); err != nil {
+			if together, release, err = aggregate(&want); err != nil {
 				return bench.Placed{}, err
 			}
 		}
@@ -34,13 +36,22 @@ func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Conte
 			return bench.Placed{}, nil
 		}
 		out, err := placeProcess(ctx, Deps{Tuner: t}, pid, want, measure)
-		if err != nil {
-			return bench.Placed{}, errors.Join(err, together.release())
-		}
 		if spec.CPUs != "" {
 			out.Reason = "as asked"
 		}
-		return together.with(out), nil
+		if release == nil {
+			return out, err
+		}
+		if err != nil {
+			return bench.Placed{}, errors.Join(err, release())
+		}
+		out.Reason = strings.TrimPrefix(out.Reason+"; "+together, "; ")
+		if undo := out.Release; undo != nil {
+			out.Release = func() error { return errors.Join(undo(), release()) }
+		} else {
+			out.Release = release
+		}
+		return out, nil
 	}
 }
 

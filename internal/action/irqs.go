@@ -40,42 +40,42 @@ func moveIRQ(line *irq.Row, cpus cpuset.Set) change.Request {
 // are spread evenly. Both ways of a numbered queue share a CPU. Lines that cannot be
 // moved do not count.
 func SpreadIRQs(lines []*irq.Row, topo *topology.Topology, cpus cpuset.Set) []change.Request {
-	s := spreader{topo: topo, cpus: cpus.CPUs(), onCPU: map[cpuset.CPU]int{}, onCore: map[int]int{}, device: map[deviceCore]int{}, units: map[unit]cpuset.CPU{}}
+	s := spreader{topo: topo, cpus: cpus.CPUs(), given: map[any]int{}, queues: map[unit]cpuset.CPU{}}
 	out := make([]change.Request, 0, len(lines))
 	for _, queues := range []bool{true, false} { // what has no queue is rare, and comes last
 		for _, line := range lines {
 			if (line.Queue.Flow != irq.NoQueue) != queues {
 				continue
 			}
-			if !line.CanMove() {
-				out = append(out, moveIRQ(line, cpus)) // to be refused in the plan
-				continue
+			to := cpus // to be refused in the plan
+			if line.CanMove() {
+				to = cpuset.Of(s.choose(line))
 			}
-			out = append(out, moveIRQ(line, cpuset.Of(s.choose(line))))
+			out = append(out, moveIRQ(line, to))
 		}
 	}
 	return out
 }
 
-// unit is what belongs on one CPU: a queue of a device.
-type unit struct {
-	device string
-	index  int
-}
+type (
+	// unit is a queue of a device, which belongs on one CPU with both ways.
+	unit struct {
+		device string
+		index  int
+	}
+	onCore       int
+	deviceOnCore struct {
+		device string
+		core   onCore
+	}
+)
 
-type deviceCore struct {
-	device string
-	core   int
-}
-
-// spreader counts what each CPU and core was given.
+// spreader counts what was given.
 type spreader struct {
 	topo   *topology.Topology
 	cpus   []cpuset.CPU
-	onCPU  map[cpuset.CPU]int
-	onCore map[int]int
-	device map[deviceCore]int // units of a device by core
-	units  map[unit]cpuset.CPU
+	given  map[any]int // lines by cpuset.CPU and by onCore, and those of a device by deviceOnCore
+	queues map[unit]cpuset.CPU
 }
 
 // choose returns the CPU of a line: the core that has the fewest queues of the
@@ -86,8 +86,8 @@ func (s *spreader) choose(line *irq.Row) cpuset.CPU {
 		device = line.Device.Name()
 	}
 	paired := device != "" && line.Queue.Flow != irq.NoQueue
-	u := unit{device, line.Queue.Index}
-	if cpu, ok := s.units[u]; ok && paired {
+	q := unit{device, line.Queue.Index}
+	if cpu, ok := s.queues[q]; ok && paired {
 		return cpu
 	}
 	best, cost := cpuset.CPU(-1), [4]int{}
@@ -98,13 +98,13 @@ func (s *spreader) choose(line *irq.Row) cpuset.CPU {
 		}
 	}
 	if paired {
-		s.units[u] = best
+		s.queues[q] = best
 	}
 	core := s.core(best)
-	s.onCPU[best]++
-	s.onCore[core]++
+	s.given[best]++
+	s.given[core]++
 	if device != "" {
-		s.device[deviceCore{device, core}]++
+		s.given[deviceOnCore{device, core}]++
 	}
 	return best
 }
@@ -117,15 +117,15 @@ func (s *spreader) cost(cpu cpuset.CPU, device string, node int) [4]int {
 			away += n.Distances[c.Node]
 		}
 	}
-	return [4]int{s.device[deviceCore{device, core}], away, s.onCore[core], s.onCPU[cpu]}
+	return [4]int{s.given[deviceOnCore{device, core}], away, s.given[core], s.given[cpu]}
 }
 
 // core numbers the CPU's core; CPUs without one stand for themselves.
-func (s *spreader) core(cpu cpuset.CPU) int {
+func (s *spreader) core(cpu cpuset.CPU) onCore {
 	if c, ok := s.topo.CPU(cpu); ok && c.CoreIndex >= 0 {
-		return c.CoreIndex
+		return onCore(c.CoreIndex)
 	}
-	return -1 - int(cpu)
+	return -1 - onCore(cpu)
 }
 
 // DefaultIRQCPUs asks for lines that are set up from now on to go to the CPUs.

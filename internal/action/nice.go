@@ -11,7 +11,14 @@ import (
 // planNice steps each thread from its own nice value. Those are read from the
 // kernel and not from the last sample, so that quick key presses add up.
 func planNice(ctx context.Context, d Deps, targets []change.Target, t Tuning) (change.Plan, error) {
-	requests := niceRequests(d, targets, t)
+	requests := make([]change.Request, len(targets)) // from the nice value of each target's first thread
+	for i, target := range targets {
+		now, err := d.Tuner.Sched.Nice(target.TID)
+		if err != nil {
+			now = 0 // the plan says what is wrong with the target
+		}
+		requests[i] = change.Request{Targets: targets[i : i+1], Reason: t.Reason, Set: []attr.Setting{stepped(attr.NiceValue(now), t.NiceBy)}}
+	}
 	plan, err := d.Tuner.Plan(ctx, requests)
 	apart := func(c change.Change) bool {
 		now, known := c.Before.(attr.NiceValue)
@@ -25,19 +32,6 @@ func planNice(ctx context.Context, d Deps, targets []change.Target, t Tuning) (c
 		each = append(each, byThread(r, plan.Changes, t.NiceBy)...)
 	}
 	return d.Tuner.Plan(ctx, each)
-}
-
-// niceRequests steps each target from the nice value of its first thread.
-func niceRequests(d Deps, targets []change.Target, t Tuning) []change.Request {
-	out := make([]change.Request, len(targets))
-	for i, target := range targets {
-		now, err := d.Tuner.Sched.Nice(target.TID)
-		if err != nil {
-			now = 0 // the plan says what is wrong with the target
-		}
-		out[i] = change.Request{Targets: targets[i : i+1], Reason: t.Reason, Set: []attr.Setting{stepped(attr.NiceValue(now), t.NiceBy)}}
-	}
-	return out
 }
 
 // byThread is a process's request as one for each nice value that its threads

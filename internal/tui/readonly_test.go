@@ -12,7 +12,7 @@ import (
 // lookOnly makes the action table of --readonly for one test.
 func lookOnly(t *testing.T) {
 	before := action.Specs
-	action.LookOnly()
+	action.Specs = action.Looking()
 	t.Cleanup(func() { action.Specs = before })
 }
 
