@@ -34,7 +34,7 @@ func newApply(a *app) *cobra.Command {
 		Long:    applyLong,
 		Example: "  piton apply rt.toml --check\n  piton apply rt.toml --revert-after 30s\n  ssh db-3 piton apply - --yes < rt.toml",
 		GroupID: groupTune,
-		Args:    oneFile,
+		Args:    takesOne("file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runApply(cmd.Context(), a, args[0], o)
 		},
@@ -42,13 +42,6 @@ func newApply(a *app) *cobra.Command {
 	o.apply.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.check, "check", false, "print the plan, change nothing, and exit 5 if anything would change")
 	return cmd
-}
-
-func oneFile(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] == "" {
-		return usagef("%s takes one file", cmd.CommandPath())
-	}
-	return nil
 }
 
 func runApply(ctx context.Context, a *app, file string, o profileOptions) error {

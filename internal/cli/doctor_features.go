@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"piton/internal/bpf"
@@ -121,6 +122,57 @@ func (d *doctor) ledger() finding {
 	return f
 }
 
+// attribute examines a feature that is there or not, with the sources of its figures in
+// either case.
+func (d *doctor) attribute(id, title, source, without string) finding {
+	f := finding{id: id, title: title, state: stateBest, source: source}
+	if err := probe(id); err != nil {
+		f.source = without
+		d.worse(&f, stateMissing, err)
+	}
+	return f
+}
+
+func (d *doctor) counters() finding {
+	return d.attribute("counters", "hardware counters", "PMU, by perf_event_open", "")
+}
+
+func (d *doctor) tuneOthers() finding {
+	return d.attribute("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "own tasks only")
+}
+
+func (d *doctor) readOthers() finding {
+	return d.attribute("read-others", "programs of others", "/proc/PID/exe", "own processes only")
+}
+
+func (d *doctor) slices() finding {
+	return d.attribute("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", "")
+}
+
+func (d *doctor) clamps() finding {
+	return d.attribute("uclamp", "utilisation clamps", "sched_setattr", "")
+}
+
+func (d *doctor) cookies() finding {
+	return d.attribute("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", "")
+}
+
+func (d *doctor) schedExt() finding {
+	source := "no scheduler is loaded: runs as OTHER"
+	if name, err := os.ReadFile("/sys/kernel/sched_ext/root/ops"); err == nil {
+		source = "scheduler " + strings.TrimSpace(string(name))
+	}
+	return d.attribute("policy-ext", "policy EXT", source, "")
+}
+
+func (d *doctor) memory() finding {
+	source := "migrate_pages, move_pages, set_mempolicy"
+	if nodes, ok := memoryNodes(); ok && nodes.Len() == 1 {
+		source = "one node: there is nowhere to move to"
+	}
+	return d.attribute("numa", "memory of NUMA nodes (--mem)", source, "")
+}
+
 func (d *doctor) aggregation() finding {
 	f := finding{id: "sched-ext", title: "address spaces one after another", state: stateBest,
 		source: "a scheduler by sched_ext, in force while a benchmark asks for it", cost: "nothing now"}
@@ -131,38 +183,11 @@ func (d *doctor) aggregation() finding {
 	return f
 }
 
-func (d *doctor) counters() finding {
-	f := finding{id: "counters", title: "hardware counters", state: stateBest, source: "PMU, by perf_event_open"}
-	if err := probe("counters"); err != nil {
-		f.source = ""
-		d.worse(&f, stateMissing, err)
-	}
-	return f
-}
-
-func (d *doctor) tuneOthers() finding {
-	f := finding{id: "tune-others", title: "affinity, nice, real time of others", state: stateBest, source: "CAP_SYS_NICE"}
-	if err := probe("tune-others"); err != nil {
-		f.source = "own tasks only"
-		d.worse(&f, stateMissing, err)
-	}
-	return f
-}
-
 func (d *doctor) realTime() finding {
 	f := finding{id: "real-time", title: "FIFO and RR from this cgroup", state: stateBest, source: "allowed here"}
 	if err := tryRealTime(); err != nil {
 		f.source = ""
 		d.realTimeRefused(&f, err)
-	}
-	return f
-}
-
-func (d *doctor) readOthers() finding {
-	f := finding{id: "read-others", title: "programs of others", state: stateBest, source: "/proc/PID/exe"}
-	if err := probe("read-others"); err != nil {
-		f.source = "own processes only"
-		d.worse(&f, stateMissing, err)
 	}
 	return f
 }

@@ -39,7 +39,7 @@ CPUSchedulingPolicy, CPUSchedulingPriority, CPUSchedulingResetOnFork, IOScheduli
 NUMAPolicy and NUMAMask, as far as they differ from how systemd starts a service.
 It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The service must be started again.`,
 		Example: "  piton export systemd nginx\n  piton export systemd nginx --dir /etc/systemd/system && systemctl daemon-reload",
-		Args:    oneTarget,
+		Args:    takesOne("target"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := a.placed(args[0])
 			if err != nil {
@@ -94,7 +94,7 @@ func newExportShell(a *app) *cobra.Command {
 		Long: `Write a script that gives another process, its argument, the settings that this one has now, with taskset,
 renice, ionice and chrt. A comment in it has the line that starts a command so.`,
 		Example: "  piton export shell 3641 > like-3641 && sh like-3641 4711",
-		Args:    oneTarget,
+		Args:    takesOne("target"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := a.placed(args[0])
 			if err != nil {
@@ -104,13 +104,6 @@ renice, ionice and chrt. A comment in it has the line that starts a command so.`
 			return err
 		},
 	}
-}
-
-func oneTarget(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("%s takes one target", cmd.CommandPath())
-	}
-	return nil
 }
 
 // placed gathers the settings of the process that a word means; several are fine

@@ -16,7 +16,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	if removed := asksForRemoved(cmd, cmd.Flags().Args()); removed != nil {
 		return removed // the flag was that command's
 	}
-	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.readonly && changesSomething(name) {
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.readonly && changeFlags().Lookup(name) != nil {
 		return usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
 	}
 	var invalid *pflag.InvalidValueError
@@ -24,14 +24,6 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		err = invalidValue(invalid)
 	}
 	return usagef("%w (see %s --help)", err, cmd.CommandPath())
-}
-
-// changesSomething reports whether a flag is one of those of changes.
-func changesSomething(name string) bool {
-	changing := pflag.NewFlagSet("", pflag.ContinueOnError)
-	(&tuningOptions{}).addFlags(changing)
-	(&applyOptions{}).addApplyFlags(changing)
-	return changing.Lookup(name) != nil
 }
 
 // invalidValue says which flag does not take which value, and why: once.

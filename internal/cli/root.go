@@ -131,6 +131,16 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usagef("there is no command %q (see piton --help)", args[0])
 }
 
+// takesOne is for commands that take one word.
+func takesOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return usagef("%s takes one %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
 // needArgs is for commands that take at least n words.
 func needArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -35,40 +36,34 @@ func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 	o.apply.addApplyFlags(fs)
 }
 
-// headlessOnly are flags that say nothing to the screen.
-func headlessOnly() []string {
-	return append(tuningFlags(), "count", "output", "pid", "process", "thread", "tree", "dry-run", "yes", "revert-after")
-}
-
 func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
 	if err := o.monitor.limit(a); err != nil {
 		return err
 	}
+	ofChange := func(name string) bool { return changeFlags().Lookup(name) != nil }
 	if !o.headless {
-		for _, name := range headlessOnly() {
-			if flags.Changed(name) {
-				return usagef("--%s is for --headless", name)
-			}
+		headless := func(name string) bool {
+			return ofChange(name) || slices.Contains([]string{"count", "output", "pid"}, name)
+		}
+		if name := given(flags, headless); name != "" {
+			return usagef("--%s is for --headless", name)
 		}
 		return runScreen(ctx, a, o)
 	}
 	if o.tuning.any() {
 		return runHeadlessTuning(ctx, a, o, flags)
 	}
-	for _, name := range []string{"dry-run", "yes", "revert-after", "rtprio", "reset-on-fork", "within", "process", "thread", "tree"} {
-		if flags.Changed(name) {
-			return usagef("--%s needs something to change: --pin, --nice, --policy, --ioprio, --slice, --uclamp or --mem", name)
-		}
+	if name := given(flags, ofChange); name != "" {
+		return usagef("--%s needs something to change: --pin, --nice, --policy, --ioprio, --slice, --uclamp or --mem", name)
 	}
 	return runMonitor(ctx, a, &o.monitor)
 }
 
 // runHeadlessTuning changes the tasks of --pid.
 func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
-	for _, name := range []string{"count", "columns", "sort", "filter", "cpus", "threads"} {
-		if flags.Changed(name) {
-			return usagef("--%s is for watching; it has no part in a change", name)
-		}
+	watching := []string{"count", "columns", "sort", "filter", "cpus", "threads"}
+	if name := given(flags, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
+		return usagef("--%s is for watching; it has no part in a change", name)
 	}
 	if len(o.monitor.pids) == 0 {
 		return usagef("--pid is missing: which tasks are to be changed?")

@@ -112,7 +112,7 @@ func (p *stayingPrinter) printJSON(when string, all []partition.Staying) {
 	var l line
 	for _, s := range all {
 		l.start("unmovable").add("v", Version).add("when", when).add("kind", string(s.Kind)).
-			add("tid", orNull(int(s.TID), s.Kind == partition.KindTask)).add("irq", orNull(s.IRQ, s.Kind == partition.KindIRQ)).
+			add("tid", orNull(s.Number, s.Kind == partition.KindTask)).add("irq", orNull(s.Number, s.Kind == partition.KindIRQ)).
 			add("path", textOrNull(s.Path)).add("name", s.Name).add("cpus", s.CPUs.String()).add("why", s.Why).
 			add("do", textOrNull(s.Do)).write(p)
 	}

@@ -49,15 +49,22 @@ func (o *tuningOptions) addSettingFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.resetOnFork, "reset-on-fork", false, "children of a real-time task start as ordinary ones")
 }
 
-// tuningFlags are the names of the flags that say what to change.
-func tuningFlags() []string {
-	out := []string{"pin", "within", "rtprio", "reset-on-fork", "mem"}
-	for _, name := range attr.All() {
-		if c := name.Command(); c != nil {
-			out = append(out, c.Flag)
+// changeFlags are the flags of changes.
+func changeFlags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&tuningOptions{}).addFlags(fs)
+	(&applyOptions{}).addApplyFlags(fs)
+	return fs
+}
+
+// given is the first flag that was given and is among some, "" if none is.
+func given(flags *pflag.FlagSet, among func(name string) bool) (name string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if name == "" && among(f.Name) {
+			name = f.Name
 		}
-	}
-	return out
+	})
+	return name
 }
 
 // any reports whether a change is asked for.

@@ -26,7 +26,7 @@ func newVerify(a *app) *cobra.Command {
 		Long:    verifyLong,
 		Example: "  piton verify rt.toml\n  piton verify rt.toml -o json\n  piton --host-root /srv/trees/db-3 verify rt.toml",
 		GroupID: groupTune,
-		Args:    oneFile,
+		Args:    takesOne("file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := a.readProfile(args[0])
 			if err != nil {

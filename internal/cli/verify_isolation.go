@@ -79,11 +79,8 @@ func staysTable(a *app, o output, cpus cpuset.Set, w *partition.Watcher, found [
 	t := newTable(">CPU", "KIND", ">NUMBER", "NAME", ">TIME", ">SHARE", ">LONGEST", ">TIMES", "WHY", "WHAT HELPS")
 	for _, v := range found {
 		number := "-"
-		switch v.Kind {
-		case partition.KindTask:
-			number = fmt.Sprint(v.TID)
-		case partition.KindIRQ:
-			number = fmt.Sprint(v.IRQ)
+		if v.Kind == partition.KindTask || v.Kind == partition.KindIRQ {
+			number = fmt.Sprint(v.Number)
 		}
 		run, share, longest := "-", "-", "-"
 		if v.Timed {
@@ -117,18 +114,10 @@ func brief(d time.Duration) string {
 func staysJSON(a *app, found []partition.Interference, span time.Duration) {
 	var l line
 	for _, v := range found {
-		var tid, number, run, share, longest any // null for what has none
-		switch v.Kind {
-		case partition.KindTask:
-			tid = int(v.TID)
-		case partition.KindIRQ:
-			number = v.IRQ
-		}
-		if v.Timed {
-			run, share, longest = v.Run.Nanoseconds(), v.Run.Seconds()/span.Seconds(), v.Longest.Nanoseconds()
-		}
-		l.start("stay").add("v", Version).add("cpu", int(v.CPU)).add("kind", string(v.Kind)).add("tid", tid).add("irq", number).
-			add("name", v.Name).add("run_ns", run).add("share", share).add("longest_ns", longest).add("times", v.Times).
+		l.start("stay").add("v", Version).add("cpu", int(v.CPU)).add("kind", string(v.Kind)).
+			add("tid", orNull(v.Number, v.Kind == partition.KindTask)).add("irq", orNull(v.Number, v.Kind == partition.KindIRQ)).
+			add("name", v.Name).add("run_ns", orNull(v.Run.Nanoseconds(), v.Timed)).add("share", orNull(v.Run.Seconds()/span.Seconds(), v.Timed)).
+			add("longest_ns", orNull(v.Longest.Nanoseconds(), v.Timed)).add("times", v.Times).
 			add("why", textOrNull(v.Why)).add("do", textOrNull(v.Do)).write(a)
 	}
 	l.start("verified").add("v", Version).add("span_s", span.Seconds()).add("stays", len(found)).write(a)

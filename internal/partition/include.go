@@ -103,13 +103,24 @@ func (p *includer) same(a, b cpuset.Set) bool { return a.And(p.f.Online).Equal(b
 
 func (p *includer) task(t *Task, i *item) {
 	want := p.target(i)
-	switch {
-	case p.same(t.Mask, want):
-	case p.changed(t.Mask, i) && !followsLine(t, i):
-		p.refuse(t.Object(), attr.SetAffinity(want), t.Mask, i)
-	default:
+	if p.mayGet(t.Object(), attr.SetAffinity(want), t.Mask, i, followsLine(t, i)) {
 		p.g.task(t, want)
 	}
+}
+
+// mayGet reports whether something with the mask now gets the one that is wanted, and
+// notes where somebody else has changed it.
+func (p *includer) mayGet(o attr.Object, want attr.Setting, now cpuset.Set, i *item, anyway bool) bool {
+	if p.same(now, attr.CPUs(want.Value)) {
+		return false
+	}
+	if anyway || !p.changed(now, i) {
+		return true
+	}
+	c := change.Change{Object: o, Attribute: want.Attribute, Before: now, After: want.Value}
+	c.Refuse("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", i.now().mask, now)
+	p.out.Refused = append(p.out.Refused, c)
+	return false
 }
 
 // followsLine reports whether the task is the thread of an interrupt line that the
@@ -126,13 +137,9 @@ func (p *includer) file(now attr.FileSetting) {
 	if i == nil {
 		return
 	}
-	has, want := attr.CPUs(now.Value), p.target(i)
-	now.Value = want
-	switch {
-	case p.same(has, want):
-	case p.changed(has, i):
-		p.refuse(attr.Object{Path: now.Path, Name: now.Name}, now.Setting, has, i)
-	default:
+	has := attr.CPUs(now.Value)
+	now.Value = p.target(i)
+	if p.mayGet(attr.Object{Path: now.Path, Name: now.Name}, now.Setting, has, i, false) {
 		p.g.file(now)
 	}
 }
@@ -142,10 +149,4 @@ func (p *includer) file(now attr.FileSetting) {
 func (p *includer) changed(now cpuset.Set, i *item) bool {
 	left := i.now()
 	return !p.force && !p.same(now, left.mask) && (left.sure || !p.same(now, i.asOf(left.event-1)))
-}
-
-func (p *includer) refuse(o attr.Object, want attr.Setting, now cpuset.Set, i *item) {
-	c := change.Change{Object: o, Attribute: want.Attribute, Before: now, After: want.Value}
-	c.Refuse("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", i.now().mask, now)
-	p.out.Refused = append(p.out.Refused, c)
 }

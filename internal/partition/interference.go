@@ -8,7 +8,6 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 	"piton/internal/kthread"
 	"piton/internal/sample"
 )
@@ -24,8 +23,7 @@ const (
 type Interference struct {
 	CPU     cpuset.CPU
 	Kind    Kind
-	TID     kernel.TID // of a task
-	IRQ     int        // of an interrupt line
+	Number  int // TID of a task, number of an interrupt line
 	Name    string
 	Timed   bool          // Run and Longest are known; of KindLocal only the number of times is
 	Run     time.Duration // in all
@@ -65,10 +63,7 @@ func (w *Watcher) Add(stays []sample.Stay) {
 		}
 		v := w.found[k]
 		if v == nil {
-			v = &Interference{CPU: s.CPU, Kind: Kind(s.Kind.String()), Name: s.Name, TID: s.TID, Timed: true}
-			if s.Kind == sample.StayIRQ {
-				v.IRQ = s.Number
-			}
+			v = &Interference{CPU: s.CPU, Kind: Kind(s.Kind.String()), Name: s.Name, Number: k.number, Timed: true}
 			w.found[k] = v
 		}
 		v.Run += time.Duration(s.RunNs)
@@ -89,7 +84,7 @@ func (w *Watcher) Report(f Facts, t *irq.Table) []Interference {
 	out = append(out, w.local(t)...)
 	slices.SortFunc(out, func(a, b Interference) int {
 		return cmp.Or(cmp.Compare(a.CPU, b.CPU), cmp.Compare(b.Run, a.Run), cmp.Compare(b.Times, a.Times),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.TID, b.TID), cmp.Compare(a.IRQ, b.IRQ))
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Number, b.Number))
 	})
 	return out
 }
@@ -144,7 +139,7 @@ func (j judge) judge(v *Interference) (why, do string) {
 	case KindSoftIRQ:
 		return j.softIRQ(v)
 	}
-	i := slices.IndexFunc(j.f.Tasks, func(t Task) bool { return t.TID == v.TID })
+	i := slices.IndexFunc(j.f.Tasks, func(t Task) bool { return int(t.TID) == v.Number })
 	if i < 0 {
 		return "it has ended", "if it comes again, look for its parent: it inherits the affinity"
 	}
@@ -166,7 +161,7 @@ func (j judge) judge(v *Interference) (why, do string) {
 }
 
 func (j judge) line(v *Interference) (why, do string) {
-	i := slices.IndexFunc(j.f.IRQs, func(l irq.IRQ) bool { return l.Number == v.IRQ })
+	i := slices.IndexFunc(j.f.IRQs, func(l irq.IRQ) bool { return l.Number == v.Number })
 	if i < 0 {
 		return "an interrupt line that is gone", ""
 	}

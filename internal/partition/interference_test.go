@@ -48,7 +48,7 @@ func TestWatcher(t *testing.T) {
 	}
 	assert.Equal(t, []string{"gone", "task", "ksoftirqd/4", "RCU", "TIMER", "LOC", "task", "dev", "dev"}, names)
 	pinned := got[6]
-	assert.Equal(t, kernel.TID(12), pinned.TID)
+	assert.Equal(t, 12, pinned.Number)
 	assert.Equal(t, 40*time.Millisecond, pinned.Run)
 	assert.Equal(t, 9*time.Millisecond, pinned.Longest)
 	assert.EqualValues(t, 5, pinned.Times)

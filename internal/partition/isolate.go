@@ -93,7 +93,7 @@ func (p *isolator) tasks() {
 		}
 		mask, why, do := p.give(t)
 		if why != "" {
-			p.stay(Staying{Kind: KindTask, TID: t.TID, Name: t.Comm, CPUs: keeps, Why: why, Do: do})
+			p.stay(Staying{Kind: KindTask, Number: int(t.TID), Name: t.Comm, CPUs: keeps, Why: why, Do: do})
 			continue
 		}
 		p.g.task(t, mask)
@@ -146,7 +146,7 @@ func (p *isolator) irqs() {
 			continue
 		}
 		if !l.CanMove() {
-			p.stay(Staying{Kind: KindIRQ, IRQ: l.Number, Name: l.Title(), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
+			p.stay(Staying{Kind: KindIRQ, Number: l.Number, Name: l.Title(), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
 			continue
 		}
 		p.g.file(attr.SetIRQ(l.Number, l.Title(), p.without(l.Requested.Set)))

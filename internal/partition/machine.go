@@ -72,9 +72,8 @@ func (i *Isolation) cede(changes []change.Change) []change.Change {
 			return false
 		}
 		s := Staying{Kind: KindMask, Path: c.Path, Name: c.Name, CPUs: attr.CPUs(c.Before).And(i.CPUs), Why: c.Reason}
-		var n int
-		if _, err := fmt.Sscanf(c.Path, "/proc/irq/%d/", &n); err == nil {
-			s.Kind, s.IRQ, s.Path = KindIRQ, n, ""
+		if _, err := fmt.Sscanf(c.Path, "/proc/irq/%d/", &s.Number); err == nil {
+			s.Kind, s.Path = KindIRQ, ""
 		}
 		i.Staying = append(i.Staying, s)
 		return true

@@ -66,14 +66,13 @@ const (
 
 // Staying is something that keeps CPUs, whatever is tried.
 type Staying struct {
-	Kind Kind
-	TID  kernel.TID // of a task
-	IRQ  int        // of an interrupt line
-	Path string     // of a mask
-	Name string
-	CPUs cpuset.Set // those of the CPUs in question that it keeps
-	Why  string
-	Do   string // what would make it go, "" for nothing
+	Kind   Kind
+	Number int    // TID of a task, number of an interrupt line
+	Path   string // of a mask
+	Name   string
+	CPUs   cpuset.Set // those of the CPUs in question that it keeps
+	Why    string
+	Do     string // what would make it go, "" for nothing
 }
 
 // Error is a request that makes no sense on this machine as it is.
@@ -94,26 +93,24 @@ type grouped struct {
 
 func newGrouped(reason string) *grouped { return &grouped{reason: reason, at: map[string]int{}} }
 
-func (g *grouped) task(t *Task, mask cpuset.Set) {
-	key := mask.String()
+// request returns the request of a key, which is made when it first comes.
+func (g *grouped) request(key string, set ...attr.Setting) *change.Request {
 	i, ok := g.at[key]
 	if !ok {
 		i = len(g.requests)
 		g.at[key] = i
-		g.requests = append(g.requests, change.Request{Reason: g.reason, Restore: g.restore, Set: []attr.Setting{attr.SetAffinity(mask)}})
+		g.requests = append(g.requests, change.Request{Reason: g.reason, Restore: g.restore && len(set) > 0, Set: set})
 	}
-	g.requests[i].Targets = append(g.requests[i].Targets,
-		change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread})
+	return &g.requests[i]
 }
 
-// file adds a mask's file to the first request that is for files.
+func (g *grouped) task(t *Task, mask cpuset.Set) {
+	r := g.request(mask.String(), attr.SetAffinity(mask))
+	r.Targets = append(r.Targets, change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread})
+}
+
+// file adds a mask's file to the request that is for files.
 func (g *grouped) file(s attr.FileSetting) {
-	const files = "files"
-	i, ok := g.at[files]
-	if !ok {
-		i = len(g.requests)
-		g.at[files] = i
-		g.requests = append(g.requests, change.Request{Reason: g.reason})
-	}
-	g.requests[i].Files = append(g.requests[i].Files, s)
+	r := g.request("files")
+	r.Files = append(r.Files, s)
 }

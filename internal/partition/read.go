@@ -95,14 +95,20 @@ func (r *reader) task(pid, tid kernel.TID) (Task, error) {
 // spreads nothing (RPS is off) are left out.
 func masks() []Mask {
 	const workqueues = "/sys/devices/virtual/workqueue/"
-	out := readMask(nil, attr.DefaultIRQAffinity, irq.DefaultAffinityFile, "default of new IRQs")
-	out = readMask(out, attr.WorkqueueMask, workqueues+"cpumask", "unbound workqueues")
+	var out []Mask
+	read := func(a attr.Attribute, path, name string) {
+		if m := irq.ReadMask(path); m.OK && !m.Empty() {
+			out = append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: kernel.SystemFiles().Lacks(path, 0o222)})
+		}
+	}
+	read(attr.DefaultIRQAffinity, irq.DefaultAffinityFile, "default of new IRQs")
+	read(attr.WorkqueueMask, workqueues+"cpumask", "unbound workqueues")
 	for _, path := range glob(workqueues + "*/cpumask") {
-		out = readMask(out, attr.WorkqueueMask, path, "workqueue "+filepath.Base(filepath.Dir(path)))
+		read(attr.WorkqueueMask, path, "workqueue "+filepath.Base(filepath.Dir(path)))
 	}
 	for _, path := range glob("/sys/class/net/*/queues/rx-*/rps_cpus") {
 		parts := strings.Split(path, "/")
-		out = readMask(out, attr.RPSCPUs, path, parts[4]+" "+parts[6])
+		read(attr.RPSCPUs, path, parts[4]+" "+parts[6])
 	}
 	return out
 }
@@ -111,12 +117,4 @@ func glob(pattern string) []string {
 	paths, _ := filepath.Glob(pattern) // the only error is that of a bad pattern
 	slices.Sort(paths)
 	return paths
-}
-
-func readMask(out []Mask, a attr.Attribute, path, name string) []Mask {
-	m := irq.ReadMask(path)
-	if !m.OK || m.Empty() {
-		return out
-	}
-	return append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: kernel.SystemFiles().Lacks(path, 0o222)})
 }

@@ -27,9 +27,9 @@ func (f *fakePartition) Isolate(_ context.Context, cpus cpuset.Set) (change.Plan
 	f.isolated = append(f.isolated, cpus.String())
 	rest := all8.AndNot(cpus)
 	out := partition.Isolation{CPUs: cpus, Rest: rest, Staying: []partition.Staying{
-		{Kind: partition.KindTask, TID: 17, Name: "migration/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
-		{Kind: partition.KindTask, TID: 18, Name: "ksoftirqd/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
-		{Kind: partition.KindIRQ, IRQ: 33, Name: "irq 33 (nvme0q1)", CPUs: cpus, Why: "its driver manages it", Do: "boot with isolcpus=managed_irq"}}}
+		{Kind: partition.KindTask, Number: 17, Name: "migration/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
+		{Kind: partition.KindTask, Number: 18, Name: "ksoftirqd/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
+		{Kind: partition.KindIRQ, Number: 33, Name: "irq 33 (nvme0q1)", CPUs: cpus, Why: "its driver manages it", Do: "boot with isolcpus=managed_irq"}}}
 	plan := change.Plan{Changes: []change.Change{
 		{Object: attr.Object{PID: 980, TID: 980, Comm: "postgres"}, Attribute: attr.Affinity},
 		{Object: attr.Object{PID: 980, TID: 981, Comm: "postgres"}, Attribute: attr.Affinity},
