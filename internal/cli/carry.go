@@ -162,8 +162,12 @@ func (a *app) carryOut(ctx context.Context, t *change.Tuner, plan change.Plan, o
 	}
 	outcome, err := t.Carry(ctx, plan, o.consent())
 	if len(outcome.Changes) == 0 && err != nil {
-		if errors.Is(err, change.ErrNeedsConsent) && (o.output.json() || o.sweep) {
-			a.printChanges(refused(plan), o, ExitFailed)
+		switch {
+		case !errors.Is(err, change.ErrNeedsConsent):
+		case o.output.json():
+			a.printChanges(change.Outcome{Changes: refused(plan)}, o, ExitFailed)
+		case o.sweep:
+			a.printChanges(change.Outcome{Changes: plan.Changes}, o, ExitFailed)
 		}
 		return err
 	}
@@ -176,15 +180,15 @@ func (a *app) carryOut(ctx context.Context, t *change.Tuner, plan change.Plan, o
 	return o.then(ctx)
 }
 
-// refused is the outcome of a plan without the consent that it needs.
-func refused(plan change.Plan) change.Outcome {
+// refused are the changes of a plan without the consent that it needs.
+func refused(plan change.Plan) []change.Change {
 	changes := slices.Clone(plan.Changes)
 	for i := range changes {
 		if c := &changes[i]; c.Status == attr.Planned {
 			c.Refuse("%s", plan.Danger())
 		}
 	}
-	return change.Outcome{Changes: changes}
+	return changes
 }
 
 // report prints an outcome; err is what ended the run early.
