@@ -71,6 +71,5 @@ func orNull(value any, known bool) any {
 	return value
 }
 
-func numberOrNull(n int) any { return orNull(n, n >= 0) }
-
+func numberOrNull(n int) any  { return orNull(n, n >= 0) }
 func textOrNull(s string) any { return orNull(s, s != "") }

@@ -24,7 +24,8 @@ func (o *verbOptions) addFlags(cmd *cobra.Command) {
 
 const targetHelp = `TARGET is a PID or TID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or
 cgroup:PATH. It means all threads of each process; --thread means the one thread, --tree the descendants too;
-thread:/regex/ means the single threads of any process with a matching name of their own. A target that matches nothing is an error, and nothing is changed.`
+thread:/regex/ means the single threads of any process with a matching name of their own. A target that matches nothing
+is an error, and nothing is changed.`
 
 type pinOptions struct {
 	verbOptions

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -72,8 +73,8 @@ func (a *app) verifyJSON(r *profile.Resolution, drift []profile.Want, setters se
 	for i := range drift {
 		w := &drift[i]
 		by, entry := setters.of(w)
-		l.start("drift").add("item", w.Item).add("pid", orNull(int(w.PID), w.PID != 0)).add("tid", orNull(int(w.TID), w.TID != 0)).add("name", w.Name).
-			add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", attr.Text(w.Expected)).
+		l.start("drift").add("item", w.Item).add("pid", orNull(int(w.PID), w.PID != 0)).
+			add("tid", orNull(int(w.TID), w.TID != 0)).add("name", w.Name).add("path", textOrNull(w.Path)).add("attribute", string(w.Attribute)).add("expected", attr.Text(w.Expected)).
 			add("actual", orNull(attr.Text(w.Actual), w.Known)).add("set_by", by).add("journal", orNull(entry, entry != 0)).
 			add("reason", w.Blocked).write(a)
 	}
@@ -124,29 +125,24 @@ type driftKey struct {
 	expected, actual, by, item, no string
 }
 
-// driftTable lists what drifted, threads that read the same as one row.
+// driftTable lists what drifted, threads that read the same as one row when asked to.
 func driftTable(drift []profile.Want, setters setters, together bool) *table {
 	t := newTable(">PID", "NAME", ">THREADS", "ATTRIBUTE", "EXPECTED", "ACTUAL", "SET BY", "ITEM", "REASON")
-	index := map[driftKey]int{}
-	var keys []driftKey
-	var counts []int
-	for i := range drift {
-		w := &drift[i]
-		by, _ := setters.of(w)
-		k := driftKey{w.PID, w.Name, w.Path, w.Attribute, attr.Text(w.Expected), attr.Text(w.Actual), by, w.Item, w.Blocked}
-		if at, ok := index[k]; ok && together && w.Path == "" {
-			counts[at]++
-			continue
-		}
-		index[k] = len(keys)
-		keys, counts = append(keys, k), append(counts, 1)
+	groups := slices.Collect(slices.Chunk(drift, 1))
+	if together {
+		groups = groupBy(drift, func(w *profile.Want) driftKey {
+			by, _ := setters.of(w)
+			return driftKey{w.PID, w.Name, w.Path, w.Attribute, attr.Text(w.Expected), attr.Text(w.Actual), by, w.Item, w.Blocked}
+		})
 	}
-	for i, k := range keys {
-		pid, threads := any("-"), any("-")
-		if k.path == "" {
-			pid, threads = k.pid, counts[i]
+	for _, g := range groups {
+		w := &g[0]
+		by, _ := setters.of(w)
+		pid, threads := any(w.PID), any(len(g))
+		if w.Path != "" {
+			pid, threads = "-", "-"
 		}
-		t.add(pid, k.name, threads, k.attribute, dash(k.expected), dash(k.actual), k.by, k.item, dash(k.no))
+		t.add(pid, w.Name, threads, w.Attribute, dash(attr.Text(w.Expected)), dash(attr.Text(w.Actual)), by, w.Item, dash(w.Blocked))
 	}
 	return t
 }

@@ -108,6 +108,6 @@ func (x *explanation) json(a *app) {
 	l.start("what").add("v", Version).add("target", x.target).add("kind", x.kind).add("name", textOrNull(x.name)).
 		add("tid", numberOrNull(x.tid)).add("irq", numberOrNull(x.irq)).add("what", textOrNull(x.what)).
 		add("made_by", textOrNull(x.maker)).add("cpus", textOrNull(x.cpus)).
-		add("movable", orNull(x.movable == yes, x.movable != unknown)).add("unit", textOrNull(x.unit)).add("cgroup", textOrNull(x.cgroup)).add("exe", textOrNull(x.exe)).
-		add("policy", textOrNull(x.policy)).add("advice", textOrNull(x.advice)).write(a.Out)
+		add("movable", orNull(x.movable == yes, x.movable != unknown)).add("unit", textOrNull(x.unit)).
+		add("cgroup", textOrNull(x.cgroup)).add("exe", textOrNull(x.exe)).add("policy", textOrNull(x.policy)).add("advice", textOrNull(x.advice)).write(a.Out)
 }

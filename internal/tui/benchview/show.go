@@ -52,7 +52,8 @@ func (v *View) openPicture() tea.Cmd {
 	if !ok {
 		return v.say("Picture", "There are no results yet.")
 	}
-	return v.o.Dialogs.Push(dialog.NewPager(s.title, func(width int, th *theme.Theme) []string { return drawn(v.picture(s, width), width, th) }), nil)
+	draw := func(width int, th *theme.Theme) []string { return drawn(v.picture(s, width), width, th) }
+	return v.o.Dialogs.Push(dialog.NewPager(s.title, draw), nil)
 }
 
 // inASCII has the marks of pictures for terminals that have ASCII alone.
