@@ -24,13 +24,11 @@ type Store struct {
 var _ journal.Store = (*Store)(nil)
 
 // Exclusive is part of journal.Store.
-func (s *Store) Exclusive(f func() error) error { return f() }
-
-// Size is part of journal.Store.
-func (s *Store) Size() (int64, error) {
+func (s *Store) Exclusive(f func(size int64) error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return int64(len(s.data)), nil
+	size := int64(len(s.data))
+	s.mu.Unlock()
+	return f(size)
 }
 
 // Read is part of journal.Store.

@@ -12,7 +12,7 @@ import (
 
 func compact(t *testing.T, j *Journal) {
 	t.Helper()
-	j.CompactAt, j.KeepEntries = 1, 2
+	j.grown, j.KeepEntries = true, 2
 	require.NoError(t, j.Compact())
 }
 
@@ -70,7 +70,7 @@ func TestCompactionKeepsWhatIsInForce(t *testing.T) {
 		undone(t, j, finished(t, j, 20, attr.Done))
 	}
 	highest := entriesOf(t, j)[len(entriesOf(t, j))-1].ID
-	j.KeepEntries = 0
+	j.grown, j.KeepEntries = true, 0
 	require.NoError(t, j.Compact())
 	assert.Empty(t, entriesOf(t, j))
 	assert.Equal(t, highest+1, finished(t, reopen(t, j), 60, attr.Done), "also when nothing is left")

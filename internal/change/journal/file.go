@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"piton/internal/kernel"
 	"piton/internal/userfile"
 )
 
@@ -16,6 +15,7 @@ type File struct {
 	path string
 	last os.FileInfo // of the last Read
 	held *os.File    // during Exclusive
+	size int64       // of held, at its beginning
 }
 
 // largest is the size from which a journal is not read: compaction keeps it far
@@ -25,63 +25,29 @@ const largest = 512 << 20
 // appendWait bounds the wait for another piton that is writing a line.
 const appendWait = 2 * time.Second
 
-func (f *File) create() error {
-	file, err := f.open(os.O_RDWR | os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	return file.Close()
-}
-
 func (f *File) open(flag int) (*os.File, error) { return userfile.OpenState(f.path, flag|os.O_APPEND) }
 
 // Exclusive is part of Store.
-func (f *File) Exclusive(do func() error) error {
+func (f *File) Exclusive(do func(size int64) error) error {
 	for {
 		file, err := f.open(os.O_RDWR | os.O_CREATE)
 		if err != nil {
 			return err
 		}
-		if err := waitLock(file, appendWait); err != nil {
-			return errors.Join(err, file.Close())
+		err = waitLock(file, appendWait)
+		info, statErr := file.Stat()
+		if err != nil || statErr != nil {
+			return errors.Join(err, statErr, file.Close())
 		}
-		if f.replaced(file) { // by a compaction, while this waited
+		if now, err := os.Stat(f.path); err == nil && !os.SameFile(info, now) { // replaced by a compaction meanwhile
 			_ = file.Close()
 			continue
 		}
-		f.held = file
-		err = do()
+		f.held, f.size = file, info.Size()
+		err = do(f.size)
 		f.held = nil
 		return errors.Join(err, file.Close())
 	}
-}
-
-func (f *File) replaced(file *os.File) bool {
-	open, err := file.Stat()
-	now, nowErr := os.Stat(f.path)
-	return err == nil && nowErr == nil && !os.SameFile(open, now)
-}
-
-// waitLock takes the file's lock; the wait is bounded.
-func waitLock(file *os.File, most time.Duration) error {
-	for end := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
-		ok, err := kernel.TryLock(file)
-		if ok || err != nil {
-			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("another piton has been writing to it for %v: %w", most, ErrBusy)
-		}
-	}
-}
-
-// Size is part of Store; it is called during Exclusive.
-func (f *File) Size() (int64, error) {
-	info, err := f.held.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }
 
 // Read is part of Store.
@@ -99,7 +65,7 @@ func (f *File) Read(offset int64) ([]byte, bool, error) {
 		return nil, false, err
 	}
 	if info.Size() > largest {
-		return nil, false, fmt.Errorf("it has %d MB, and no journal has more than %d: move it away", info.Size()>>20, largest>>20)
+		return nil, false, fmt.Errorf("not read: it has %d MB, the limit is %d MB. Move it away", info.Size()>>20, largest>>20)
 	}
 	fresh := f.last != nil && (!os.SameFile(f.last, info) || info.Size() < offset)
 	if fresh {
@@ -116,12 +82,8 @@ func (f *File) Read(offset int64) ([]byte, bool, error) {
 
 // Append is part of Store; it is called during Exclusive.
 func (f *File) Append(data []byte, sync bool) error {
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
 	if _, err := f.held.Write(data); err != nil {
-		return errors.Join(err, f.held.Truncate(size)) // a full disk leaves no half record
+		return errors.Join(err, f.held.Truncate(f.size)) // a full disk leaves no half record
 	}
 	if sync {
 		return f.held.Sync()

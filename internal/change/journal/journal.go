@@ -10,22 +10,21 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/userfile"
 )
 
 // Store is the file under a journal; File is the real one.
 type Store interface {
-	// Exclusive runs f while no other Store of the same file does. The wait is
-	// bounded: an error says who did not let go.
-	Exclusive(f func() error) error
-	Size() (int64, error)
+	// Exclusive runs f, with the size, while no other Store of the same file does. The
+	// wait is bounded; then the error Is ErrBusy.
+	Exclusive(f func(size int64) error) error
 	// Read returns what the file holds from an offset on. fresh: the file is not the
 	// one of the last Read, and what is returned is all of it.
 	Read(offset int64) (data []byte, fresh bool, err error)
@@ -50,8 +49,7 @@ type Journal struct {
 
 	mu    sync.Mutex
 	known *reading
-	first int64 // size when it was last looked at whether to compact
-	grown int64 // size as of the last record
+	grown bool // it has become twice as large since Compact
 }
 
 // Path returns where the journal of a user is, "" where there is no place
@@ -68,17 +66,21 @@ func Path(getenv func(string) string, euid int) string {
 // where they are missing.
 func Open(path string) (*Journal, error) {
 	if path == "" {
-		return nil, errors.New("open journal: neither XDG_STATE_HOME nor HOME says where it is")
+		return nil, errors.New("open journal: neither XDG_STATE_HOME nor HOME is set")
 	}
-	here, err := here()
+	boot, err := procfs.New("/").BootID()
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	f := &File{path: path}
-	if err := f.create(); err != nil {
+	file, err := f.open(os.O_RDWR | os.O_CREATE)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	j := New(f, here)
+	j := New(f, Where{boot, OwnNamespaces()})
 	j.path = path
 	return j, nil
 }
@@ -86,20 +88,6 @@ func Open(path string) (*Journal, error) {
 // New returns the journal of a store.
 func New(s Store, here Where) *Journal {
 	return &Journal{store: s, here: here, known: newReading(here), CompactAt: 256 << 10, KeepEntries: 200, Now: time.Now}
-}
-
-// here reads where this process is.
-func here() (Where, error) {
-	var w Where
-	var err error
-	if w.Boot, err = procfs.New("/").BootID(); err != nil {
-		return w, err
-	}
-	for name, ns := range map[string]*uint64{"pid": &w.Namespaces.PID, "time": &w.Namespaces.Time, "user": &w.Namespaces.User, "mnt": &w.Namespaces.Mount} {
-		// A kernel without the namespace (time: before Linux 5.6) has no such link.
-		*ns, _ = kernel.Inode("/proc/self/ns/" + name)
-	}
-	return w, nil
 }
 
 // Path returns the file's name.
@@ -132,27 +120,26 @@ func (j *Journal) load() error {
 // tailSize is how much of the end of the file is looked at for the last ID.
 const tailSize = 64 << 10
 
-// last returns the highest ID, which the last sound line tells, and whether a line
-// without an end follows it. Who makes one change and ends reads no more than that.
+// last returns the highest ID, which the last sound line has, and whether a line
+// without an end follows it. A piton that makes one change and ends reads no more.
 func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
-	for window := min(int64(tailSize), size); ; window = min(4*window, size) {
-		tail, fresh, err := j.store.Read(size - window)
-		if err != nil || len(tail) == 0 {
+	for window := int64(tailSize); ; window *= 4 {
+		tail, fresh, err := j.store.Read(max(0, size-window))
+		if err != nil {
 			return 0, false, err
 		}
-		if fresh { // and so all of it
-			j.known, window = newReading(j.here), size
+		if fresh {
+			j.known = newReading(j.here)
 		}
-		torn = tail[len(tail)-1] != '\n'
-		for rest := tail; len(rest) > 0; {
-			i := bytes.LastIndexByte(rest[:len(rest)-1], '\n') + 1
-			if r, err := parse(bytes.TrimSpace(rest[i:])); err == nil {
-				return r.Last, torn, nil
+		lines := bytes.Split(tail, []byte{'\n'})
+		for _, line := range slices.Backward(lines) {
+			if r, err := parse(bytes.TrimSpace(line)); err == nil {
+				id = r.Last
+				break
 			}
-			rest = rest[:i]
 		}
-		if window == size {
-			return 0, torn, nil
+		if id > 0 || fresh || window >= size {
+			return id, len(lines[len(lines)-1]) > 0, nil
 		}
 	}
 }
@@ -162,11 +149,7 @@ func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 func (j *Journal) Append(r *Record, sync bool) (line []byte, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err = j.store.Exclusive(func() error {
-		size, err := j.store.Size()
-		if err != nil {
-			return err
-		}
+	err = j.store.Exclusive(func(size int64) error {
 		last, torn, err := j.last(size)
 		if err != nil {
 			return err
@@ -186,10 +169,8 @@ func (j *Journal) Append(r *Record, sync bool) (line []byte, err error) {
 		if torn { // it keeps a line of its own
 			data = append([]byte(cutMark), line...)
 		}
-		if j.first == 0 {
-			j.first = size
-		}
-		j.grown = size + int64(len(data))
+		doublings := func(size int64) int { return bits.Len64(uint64(size / j.CompactAt)) }
+		j.grown = j.grown || doublings(size) != doublings(size+int64(len(data)))
 		return j.store.Append(data, sync)
 	})
 	if err != nil {
@@ -199,17 +180,16 @@ func (j *Journal) Append(r *Record, sync bool) (line []byte, err error) {
 }
 
 // Compact writes the journal anew once it is large and half of it is of no use: the
-// entries in force stay, the last KeepEntries, and every damaged line. Call it while nobody
-// else changes anything.
+// entries in force stay, the last KeepEntries, and every damaged line. It is called
+// under the user's lock.
 func (j *Journal) Compact() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// Looked at each time that the file has become twice as large.
-	if bits.Len64(uint64(j.grown/j.CompactAt)) == bits.Len64(uint64(j.first/j.CompactAt)) {
+	if !j.grown {
 		return nil
 	}
-	j.first = j.grown
-	return j.store.Exclusive(func() error {
+	j.grown = false
+	return j.store.Exclusive(func(int64) error {
 		data, _, err := j.store.Read(0)
 		if err != nil {
 			return err

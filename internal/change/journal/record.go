@@ -99,7 +99,7 @@ func parse(line []byte) (Record, error) {
 	if bytes.HasSuffix(line, []byte(strings.TrimSuffix(cutMark, "\n"))) {
 		return r, errCut
 	}
-	noRecord := errors.New("it is no record of this piton's journal")
+	noRecord := errors.New("not a record of a journal")
 	if len(line) <= sumLength || line[sumLength] != ' ' {
 		return r, noRecord
 	}
@@ -108,7 +108,7 @@ func parse(line []byte) (Record, error) {
 		return r, noRecord
 	}
 	if body := line[sumLength+1:]; crc32.ChecksumIEEE(body) != uint32(sum) && !defect.On(8) {
-		return r, errors.New("its checksum is wrong")
+		return r, errors.New("wrong checksum")
 	} else if err := json.Unmarshal(body, &r); err != nil {
 		return r, err
 	}
@@ -116,7 +116,7 @@ func parse(line []byte) (Record, error) {
 		return r, fmt.Errorf("version %d, this piton reads %d", r.Version, version)
 	}
 	if r.Kind != Head && r.ID == 0 || r.Last < r.ID {
-		return r, errors.New("it has no valid number")
+		return r, errors.New("no valid number")
 	}
 	return r, nil
 }
@@ -129,6 +129,16 @@ type Namespaces struct {
 	Time  uint64 `json:"time"`
 	User  uint64 `json:"user"`
 	Mount uint64 `json:"mnt"`
+}
+
+// OwnNamespaces are those of this process, 0 where the kernel has none (time: before
+// Linux 5.6).
+func OwnNamespaces() Namespaces {
+	inode := func(name string) uint64 {
+		n, _ := kernel.Inode("/proc/self/ns/" + name)
+		return n
+	}
+	return Namespaces{inode("pid"), inode("time"), inode("user"), inode("mnt")}
 }
 
 // differs names the first namespace that is another one, "" if all are the same.

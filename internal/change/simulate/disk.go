@@ -44,7 +44,7 @@ var _ journal.Store = (*store)(nil)
 const appendWait = 2 * time.Second
 
 // Exclusive is part of journal.Store.
-func (s *store) Exclusive(do func() error) error {
+func (s *store) Exclusive(do func(size int64) error) error {
 	s.a.wait(s.w.now+appendWait, func() bool { return s.holder == nil })
 	if s.a.dead {
 		return syscall.EINTR
@@ -61,11 +61,8 @@ func (s *store) Exclusive(do func() error) error {
 			s.holder = nil
 		}
 	}()
-	return do()
+	return do(int64(len(s.disk.data)))
 }
-
-// Size is part of journal.Store.
-func (s *store) Size() (int64, error) { return int64(len(s.disk.data)), nil }
 
 // Read is part of journal.Store.
 func (s *store) Read(offset int64) (data []byte, fresh bool, err error) {
