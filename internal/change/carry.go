@@ -104,9 +104,13 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	}
 	switch {
 	case errors.Is(err, ErrTooLate):
-		_ = r.dismiss() // it says that it is too late, too
+		_ = r.dismiss() // with the same error
 	case r.result.Guard != nil && !r.result.Changed():
 		err = errors.Join(err, r.dismiss())
+	}
+	if late := r.result.Unrecorded; late != nil && !r.result.Changed() {
+		r.result.Unrecorded = nil
+		r.warn(fmt.Sprintf("nothing was changed, and the journal could not be written: %v", late))
 	}
 	if len(r.result.Undone) > 0 && t.o.Guards != nil {
 		if guardErr := t.o.Guards.Undone(r.result.Undone); guardErr != nil {

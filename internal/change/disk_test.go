@@ -1,6 +1,7 @@
 package change_test
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -53,6 +54,14 @@ func TestFullDiskBeforeAnUndo(t *testing.T) {
 			require.ErrorIs(t, outcome.Unrecorded, syscall.ENOSPC)
 			assert.Equal(t, change.Some, outcome.Verdict())
 			assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+
+			outcome = undo(t, tuner, change.UndoRequest{All: true}) // it finds nothing left to change
+			assert.Equal(t, []string{"affinity 0-3 to 0-3: unchanged"}, brief(outcome.Changes))
+			require.NoError(t, outcome.Unrecorded)
+			assert.Equal(t, change.AllDone, outcome.Verdict())
+			if name == "before" {
+				assert.Contains(t, strings.Join(change.Texts(outcome.Warnings), "\n"), "nothing was changed, and the journal could not be written")
+			}
 
 			store.Full = nil
 			outcome = undo(t, tuner, change.UndoRequest{All: true})

@@ -18,8 +18,8 @@ type Outcome struct {
 	Warnings []Warning
 	// Damage is lines of the journal that an undo could not use.
 	Damage []journal.Damage
-	// Unrecorded: something was changed, and the journal could not be told of it, or
-	// of what became of it.
+	// Unrecorded: something was changed, and that, or what became of it, could not be
+	// written to the journal. nil when nothing was changed.
 	Unrecorded error
 	Unsettled  bool  // new threads with another value still appeared when the search for them ended
 	Guard      Guard // not nil: the change is reverted unless it is confirmed
