@@ -53,7 +53,7 @@ func (d Damage) Error() string {
 	return fmt.Sprintf("journal line %d is damaged and not used (it stays in the file): %v", d.Line, d.Err)
 }
 
-// Where is what tells entries that were made here from others.
+// Where is the boot and the namespaces that numbers of an entry belong to.
 type Where struct {
 	Boot       string
 	Namespaces Namespaces
@@ -165,11 +165,8 @@ func (e *Entry) result(results []attr.Change) {
 	}
 }
 
-// ErrNoEntry is FromLines' error for lines that begin no entry.
-var ErrNoEntry = errors.New("no journal entry has begun")
-
-// FromLines puts the lines of one entry, as they were written just now, together to
-// the entry. A guard that was told them needs no disk.
+// FromLines puts the lines of one entry, as they were written just now, together. A
+// guard that has them needs no disk.
 func FromLines(lines []byte) (Entry, error) {
 	r := newReading(Where{})
 	r.take(lines)
@@ -177,7 +174,7 @@ func FromLines(lines []byte) (Entry, error) {
 	case len(r.damage) > 0:
 		return Entry{}, r.damage[0]
 	case len(r.entries) != 1:
-		return Entry{}, ErrNoEntry
+		return Entry{}, errors.New("no journal entry has begun")
 	}
 	r.entries[0].PastBoot, r.entries[0].Foreign = false, ""
 	return r.entries[0], nil

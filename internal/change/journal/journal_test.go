@@ -180,7 +180,7 @@ func TestEntriesAreReadAgainWhenTheFileHasGrown(t *testing.T) {
 	require.Empty(t, entriesOf(t, j))
 }
 
-// What a guard was told makes the entry, without the file.
+// The lines that a guard has make the entry, without the file.
 func TestFromLines(t *testing.T) {
 	j := open(t)
 	var lines []byte
@@ -191,7 +191,7 @@ func TestFromLines(t *testing.T) {
 		lines = append(lines, line...)
 	}
 	_, err := FromLines(lines)
-	require.ErrorIs(t, err, ErrNoEntry)
+	require.EqualError(t, err, "no journal entry has begun")
 	tell(Record{Kind: Begin}, pinned(10, attr.Planned))
 	tell(Record{Kind: More, ID: 1}, pinned(11, attr.Planned))
 	tell(Record{Kind: End, ID: 1}, pinned(10, attr.Done), pinned(11, attr.Done))

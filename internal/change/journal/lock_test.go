@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nobody waits for long, and who waited in vain is told for whom.
+// The wait is bounded, and its error names the holder.
 func TestLockNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lock")
