@@ -112,7 +112,7 @@ type GuardStatus struct {
 // GuardState is a guard that has not decided yet, as anybody can see it.
 type GuardState struct {
 	Entry uint64
-	Left  time.Duration // until the change is reverted
+	Left  time.Duration // until the change is reverted, or LeftUnknown
 	// Lost: its process has ended, and nobody will revert the change. Stopped: it does
 	// not run, and will not revert before it does.
 	Lost, Stopped bool
@@ -121,6 +121,9 @@ type GuardState struct {
 	Command       string // that made the change
 	Caveats       []string
 }
+
+// LeftUnknown is the time that is left by the clock of another time namespace.
+const LeftUnknown = time.Duration(-1)
 
 // Words say what is wrong with the guard and what helps, "" if nothing is.
 func (g GuardState) Words() string {
@@ -134,5 +137,5 @@ func (g GuardState) Words() string {
 	return ""
 }
 
-// ErrTooLate is the error of those who confirm when the guard has begun to revert.
-var ErrTooLate = errors.New("the change is being reverted already")
+// ErrTooLate is the error of a confirmation after the guard has begun to revert.
+var ErrTooLate = errors.New("too late: the guard has begun to revert the change")

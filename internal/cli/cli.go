@@ -52,8 +52,8 @@ func Main(io IO) int {
 	if len(io.Args) > 0 && io.Args[0] == workloadVerb {
 		return a.workload(io.Args[1:])
 	}
-	if len(io.Args) == 1 && io.Args[0] == guard.Verb {
-		return a.beGuard()
+	if len(io.Args) > 0 && io.Args[0] == guard.Verb {
+		return a.beGuard(io.Args[1:])
 	}
 	if len(io.Args) == 1 && io.Args[0] == orderVerb {
 		return a.obey()
@@ -180,8 +180,8 @@ func (a *app) warn(format string, args ...any) {
 
 // beGuard is the life of a guard process. It is looked at before anything else, so
 // that it starts fast.
-func (a *app) beGuard() int {
-	if err := guard.Main(); err != nil {
+func (a *app) beGuard(args []string) int {
+	if err := guard.Main(args); err != nil {
 		a.warn("%s", message(err))
 		return ExitFailed
 	}

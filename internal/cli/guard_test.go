@@ -75,7 +75,7 @@ func TestRevertAfterAndKeep(t *testing.T) {
 	assert.Equal(t, 5, niceOf(t, pid))
 	r = h.run("keep", "1")
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "not waiting")
+	assert.Contains(t, r.err, "entry 1: no guard is known: it was confirmed, or made without --revert-after, or")
 	assert.Equal(t, ExitUsage, h.run("keep", "9").code)
 
 	r = h.run("nice", fmt.Sprint(pid), "6", "--revert-after", "1h")

@@ -26,7 +26,7 @@ func newJournal(a *app) *cobra.Command {
 		Long: `List the changes that piton made, oldest first: when, by whom, with what command, and what became of
 them. With an entry's number, list every thread of it.
 With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines; guard is the state of the guard
-that would revert it (waiting, lost, stopped, …; see piton keep), namespace the one in which an entry was made elsewhere.`,
+that would revert it (waiting, lost, stopped, …; null if none is known; see piton keep), namespace the one in which an entry was made elsewhere.`,
 		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
 		GroupID: groupTune,
 		Args: func(_ *cobra.Command, args []string) error {

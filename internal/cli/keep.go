@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
+	"piton/internal/change/guard"
 )
 
 func newKeep(a *app) *cobra.Command {
@@ -20,8 +21,11 @@ func newKeep(a *app) *cobra.Command {
 		Short: "confirm changes that would be reverted",
 		Long: `Confirm changes that were made with --revert-after, by the number of their journal entry, so that they stay;
 piton undo undoes them at once. Without a number, list what is waiting for an answer. A guard that has ended
-is listed as lost, one that does not run as stopped: nothing reverts its change meanwhile.
-With -o json: a {"type":"guard"} line for each; state is "being made", "waiting", "being reverted", "lost" or "stopped".`,
+is listed as lost, one that does not run as stopped: nothing reverts its change meanwhile. In another time
+namespace the time left is not known. At the end of a user's last session systemd-logind removes /run/user/UID, and
+with it what piton knows of the guards: they revert in time, and can be confirmed again after the next login.
+With -o json: a {"type":"guard"} line for each; state is "being made", "waiting", "being reverted", "lost" or "stopped",
+left_s null where it is not known.`,
 		Example: "  piton pin 3641 --cpu 2 --revert-after 30s\n  piton keep\n  piton keep 12",
 		GroupID: groupTune,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -81,7 +85,11 @@ func (a *app) printGuards(armed []change.GuardState, out output) {
 	}
 	t := newTable(">ENTRY", ">LEFT", ">GUARD", "STATE", "COMMAND")
 	for _, g := range armed {
-		t.add(g.Entry, g.Left.Round(time.Second/10), g.PID, g.State, g.Command)
+		left := "-"
+		if g.Left != change.LeftUnknown {
+			left = g.Left.Round(time.Second / 10).String()
+		}
+		t.add(g.Entry, left, g.PID, g.State, g.Command)
 	}
 	t.write(a)
 	a.tellLost()
@@ -89,12 +97,15 @@ func (a *app) printGuards(armed []change.GuardState, out output) {
 
 func (a *app) guardLine(g change.GuardState, state string) {
 	var l line
+	var left any // null in another time namespace
+	if g.Left != change.LeftUnknown {
+		left = g.Left.Seconds()
+	}
 	l.start("guard").add("v", Version).add("entry", g.Entry).add("guard_pid", g.PID).add("state", state).
-		add("left_s", g.Left.Seconds()).add("command", g.Command).add("caveats", list(g.Caveats)).write(a)
+		add("left_s", left).add("command", g.Command).add("caveats", list(g.Caveats)).write(a)
 }
 
-// keep confirms entries. What is not armed has been decided already, and it is
-// said how.
+// keep confirms entries. Of those without a known guard it says what is known.
 func (a *app) keep(armed []change.GuardState, entries []uint64, out output) error {
 	var failed error
 	kept := false
@@ -122,7 +133,7 @@ func (a *app) keep(armed []change.GuardState, entries []uint64, out output) erro
 	return failed
 }
 
-// decided says why an entry cannot be confirmed any more.
+// decided says why an entry cannot be confirmed.
 func (a *app) decided(id uint64) error {
 	j, err := a.journal()
 	if err != nil {
@@ -141,5 +152,5 @@ func (a *app) decided(id uint64) error {
 	case e.PastBoot:
 		return fmt.Errorf("entry %d is from before this boot, and so are its guard and its changes", id)
 	}
-	return fmt.Errorf("entry %d is not waiting for a confirmation: it stays as it is", id)
+	return fmt.Errorf("entry %d: %w", id, guard.ErrNotArmed)
 }

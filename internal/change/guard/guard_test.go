@@ -24,14 +24,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == Verb {
-		if err := Main(); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == Verb {
+		if os.Getenv(endAtOnce) != "" || Main(os.Args[2:]) != nil {
 			os.Exit(1)
 		}
 		return
 	}
 	os.Exit(m.Run())
 }
+
+// endAtOnce makes a guard end without an answer.
+const endAtOnce = "PITON_TEST_END_AT_ONCE"
 
 // bench is a journal with what changes and guards a child.
 type bench struct {
@@ -233,10 +236,51 @@ func TestGuardOfAnotherNamespace(t *testing.T) {
 		p.word(wordStart).Add(1)
 		assert.Empty(t, b.list()[0].Words(), "it is not called lost")
 		assert.Equal(t, "waiting", b.list()[0].State)
+		assert.Equal(t, word == wordTimeNS, b.list()[0].Left == change.LeftUnknown, "it has another clock")
 		require.NoError(t, b.Keep(o.Entry))
 		b.ended(g)
 		assert.Equal(t, 15, b.nice())
 	}
+}
+
+// TestDirectoryOfPagesIsRemoved while guards wait, as systemd-logind does at the end of a
+// session: they make new pages, by which they are confirmed, also by those that have
+// the old ones.
+func TestDirectoryOfPagesIsRemoved(t *testing.T) {
+	b := newBench(t)
+	_, held := b.carry(attr.SetNice(5), time.Hour)
+	o, g := b.carry(raised(), time.Hour)
+	was := b.list()
+	require.NoError(t, os.RemoveAll(b.Dir))
+	require.ErrorIs(t, b.Keep(o.Entry), ErrNotArmed)
+	require.Eventually(t, func() bool { return len(b.list()) == 2 }, time.Minute, 5*time.Millisecond)
+	for i, now := range b.list() {
+		assert.InDelta(t, was[i].Left, now.Left, float64(time.Minute))
+		now.Left = was[i].Left
+		assert.Equal(t, was[i], now)
+	}
+	require.NoError(t, held.Keep(), "it has the old page")
+	require.NoError(t, b.Keep(o.Entry))
+	require.Eventually(t, func() bool {
+		left, err := os.ReadDir(b.Dir)
+		return err == nil && len(left) == 0
+	}, time.Minute, 5*time.Millisecond, "both leave nothing")
+	b.ended(held)
+	b.ended(g)
+	assert.Equal(t, 15, b.nice())
+}
+
+// TestPageIsNotRestored: what is decided in the old page stays decided, and without the
+// directory's parent the guard has no page, as without /run/user/UID.
+func TestPageIsNotRestored(t *testing.T) {
+	b := newBench(t)
+	o, g := b.carry(raised(), 4*time.Second)
+	require.NoError(t, os.RemoveAll(b.Dir))
+	require.NoError(t, os.WriteFile(b.Dir, nil, 0o600)) // not even root makes a page below it
+	require.ErrorContains(t, b.Keep(o.Entry), "not a directory")
+	require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond)
+	require.ErrorIs(t, g.Keep(), change.ErrTooLate)
+	b.ended(g)
 }
 
 // page is that of the only guard.
@@ -342,7 +386,7 @@ func setNice(pid kernel.TID, n int) error {
 func TestNothingChangedWithoutGuard(t *testing.T) {
 	b := newBench(t)
 	l := b.Launcher
-	l.Program = "/bin/false"
+	l.Env = append(l.Env, endAtOnce+"=1")
 	_, err := b.tunerWith(l).Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
 	require.ErrorContains(t, err, "nothing was changed")
 	assert.Equal(t, b.was, b.nice())
@@ -470,6 +514,7 @@ func TestNoThreadIsStartedLate(t *testing.T) {
 		first, err := fs.Threads(pid)
 		require.NoError(t, err)
 		seen := len(first)
+		assert.GreaterOrEqual(t, seen, spareThreads+2, "the calling thread and the runtime's monitor as well")
 		for b.nice() != b.was {
 			tids, _ := fs.Threads(pid)
 			seen = max(seen, len(tids))

@@ -1,16 +1,16 @@
 // Package guard is the dead-man switch: a process that reverts a change unless
 // somebody confirms it in time. It is piton itself, started under a hidden verb
-// before the change is made, in a session of its own, DEADLINE, so that it runs
-// before every real-time task, and locked in memory. It is told every line that the
-// journal gets, so that it needs no disk and nobody's help when its time comes; and
-// it is asked and answered through a page of memory, so that nobody waits for it.
+// before the change is made, in its own session, DEADLINE and locked in memory, so
+// that it runs before every real-time task. The piton that makes the change passes on
+// every line of the journal, so the guard needs no disk. Questions and answers are
+// words of shared memory (page), so neither side waits for the other.
 //
-// Start at Launcher for those who change something, at Main for the guard's own life.
+// Start at Launcher for those who change something, at Main for the guard's process.
 package guard
 
 import (
+	"bufio"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +23,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
+	"piton/internal/userfile"
 )
 
 // Verb is the hidden command under which piton starts itself as a guard.
@@ -30,121 +31,100 @@ const Verb = "__guard"
 
 // Launcher starts and finds the guards of one journal. It is change.Guards.
 type Launcher struct {
-	Program string   // path of piton; "" = the running program
 	Env     []string // KEY=value, of the guard
 	Journal string   // path of the journal that records the change
 	User    string   // for the journal
-	Dir     string   // where the pages are
+	Dir     string   // of the pages
 	host    host     // nil = this machine
 }
 
-func (l Launcher) pages() ([]*page, error) {
-	if l.host != nil {
-		return l.host.pages(l.Dir)
-	}
-	return machine{}.pages(l.Dir)
-}
+func (l Launcher) pages() ([]*page, error) { return cmp.Or[host](l.host, machine{}).pages(l.Dir) }
 
-// NewLauncher returns the Launcher for whoever runs piton.
+// NewLauncher returns the Launcher of the user who runs piton.
 func NewLauncher(getenv func(string) string, env []string, user string) Launcher {
 	path := journal.Path(getenv, kernel.EUID())
-	return Launcher{Env: env, User: user, Journal: path, Dir: Dir(kernel.EUID(), filepath.Dir(path))}
+	run := userfile.RuntimeDir(kernel.EUID(), filepath.Dir(path))
+	return Launcher{Env: env, User: user, Journal: path, Dir: filepath.Join(run, "guards")}
 }
 
 const (
 	// armTime bounds how long a guard may take to be ready: on a starved machine it
 	// starts as an ordinary process.
 	armTime = time.Minute
-	// answerTime bounds the wait for its answer to a line, and weakTime of one that is
-	// not above everything else.
+	// answerTime bounds the wait for its answer to a line, and weakTime that of a guard
+	// with caveats.
 	answerTime = 500 * time.Millisecond
 	weakTime   = 5 * time.Second
 )
 
-// order is what a guard is started with.
-type order struct {
-	Journal string `json:"journal"`
-	State   string `json:"state"` // directory, for the user's lock
-	User    string `json:"user"`
-}
-
-// ready is its answer.
-type ready struct {
-	Error   string   `json:"error,omitempty"`
-	Caveats []string `json:"caveats,omitempty"`
-}
-
-// The answers to a line of the journal, a byte each.
+// The answers to a line of the journal, a byte each. Before the first line the guard
+// says why it cannot start, nothing when it is ready, and then answerEnd.
 const (
 	answerOK   = '+'
-	answerLate = '!' // it is being reverted
-	answerBad  = '?' // it is no line of a journal
+	answerLate = '!' // the guard is reverting the change
+	answerBad  = '?' // not a line of a journal
+	answerEnd  = 0
 )
 
 // armed is a guard that was started by this process.
 type armed struct {
 	page  *page
 	after time.Duration
-	ready
-	pid  int
-	cmd  *exec.Cmd // nil: the process is no child of this one
-	conn net.Conn
-	now  func() time.Time // of the deadlines of conn
+	pid   int
+	cmd   *exec.Cmd // nil: the process is no child of this one
+	conn  net.Conn
+	now   func() time.Time // of the deadlines of conn
 }
 
 // Arm is part of change.Guards: it starts a guard and waits until it is ready.
-func (l Launcher) Arm(after time.Duration) (change.Guard, error) {
-	p, file, err := newPage(l.Dir, l.Journal, after)
+func (l Launcher) Arm(after time.Duration) (_ change.Guard, err error) {
+	p, err := newPage(l.Dir, l.Journal, after)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	g := &armed{page: p, after: after, now: time.Now}
+	defer func() {
+		if err != nil {
+			p.remove()
+			g.leave()
+		}
+	}()
 	ours, theirs, err := kernel.SocketPair()
 	if err != nil {
-		p.remove()
 		return nil, err
 	}
-	defer ours.Close()                                             // the connection below is a duplicate
-	cmd := exec.Command(cmp.Or(l.Program, "/proc/self/exe"), Verb) // also when its file has been replaced
+	defer ours.Close()                                                     // conn is a duplicate
+	cmd := exec.Command("/proc/self/exe", Verb, p.path, l.Journal, l.User) // also when its file has been replaced
 	cmd.Args[0] = processName
 	cmd.Env, cmd.Dir = l.Env, "/"
-	cmd.ExtraFiles = []*os.File{theirs, file} // its descriptors 3 and 4
+	cmd.ExtraFiles = []*os.File{theirs} // its descriptor connFD
 	kernel.Detach(cmd)
 	err = cmd.Start()
-	_ = theirs.Close()
+	_ = theirs.Close() // or its end would not be seen
 	if err != nil {
-		p.remove()
 		return nil, err
 	}
-	g := &armed{page: p, after: after, pid: cmd.Process.Pid, cmd: cmd, now: time.Now}
+	g.cmd, g.pid = cmd, cmd.Process.Pid
 	if g.conn, err = net.FileConn(ours); err == nil {
-		err = g.greet(order{l.Journal, filepath.Dir(l.Journal), l.User})
+		err = g.awaitReady()
 	}
 	if err != nil {
 		_ = cmd.Process.Kill()
-		p.remove()
-		g.leave()
 		return nil, err
 	}
 	return g, nil
 }
 
-func (g *armed) greet(o order) error {
-	b, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
+func (g *armed) awaitReady() error {
 	if err := g.conn.SetDeadline(g.now().Add(armTime)); err != nil {
 		return err
 	}
-	if _, err := g.conn.Write(append(b, '\n')); err != nil {
-		return err
-	}
-	if err := json.NewDecoder(g.conn).Decode(&g.ready); err != nil {
+	answer, err := bufio.NewReader(g.conn).ReadString(answerEnd)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errEnded, err)
 	}
-	if g.Error != "" {
-		return errors.New(g.Error)
+	if len(answer) > 1 {
+		return errors.New(answer[:len(answer)-1])
 	}
 	return nil
 }
@@ -154,77 +134,65 @@ var errEnded = errors.New("the guard has ended")
 // Tell is part of change.Guard.
 func (g *armed) Tell(line []byte) error {
 	wait := answerTime
-	if len(g.Caveats) > 0 {
+	if len(g.page.caveats()) > 0 {
 		wait = weakTime
 	}
 	if err := g.conn.SetDeadline(g.now().Add(wait)); err != nil {
 		return err
 	}
-	if _, err := g.conn.Write(line); err != nil {
-		return g.silent(err)
-	}
 	var answer [1]byte
-	if _, err := g.conn.Read(answer[:]); err != nil {
-		return g.silent(err)
+	_, err := g.conn.Write(line)
+	if err == nil {
+		_, err = g.conn.Read(answer[:])
 	}
-	switch answer[0] {
-	case answerOK:
-		return nil
-	case answerLate:
-		return change.ErrTooLate
-	}
-	return errors.New("the guard did not understand the journal's line")
-}
-
-// silent is the error of a guard that does not answer.
-func (g *armed) silent(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("the guard, process %d, does not answer: %w", g.pid, err)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errEnded, err)
+	case answer[0] == answerLate:
+		return change.ErrTooLate
+	case answer[0] != answerOK:
+		return errors.New("the guard could not read the journal's line")
 	}
-	return fmt.Errorf("%w: %w", errEnded, err)
+	return nil
 }
 
-// Keep is part of change.Guard.
+// Keep is part of change.Guard. The guard need not have been told that the change is made.
 func (g *armed) Keep() error {
 	defer g.leave()
-	if err := g.page.keep(); !errors.Is(err, ErrMaking) {
-		return err
-	}
-	if g.page.become(Making, Kept) { // it was never told of the end
-		return nil
-	}
-	return g.page.keep()
+	return g.page.keep(Making, Waiting)
 }
 
 // Dismiss is part of change.Guard.
 func (g *armed) Dismiss() error {
 	defer g.leave()
-	if g.page.become(Making, Undone) || g.page.become(Waiting, Undone) {
-		return nil
+	if !g.page.decide(Undone, Making, Waiting) {
+		return change.ErrTooLate
 	}
-	return change.ErrTooLate
+	return nil
 }
 
-// leave leaves the guard to its own.
+// leave ends the connection to the guard.
 func (g *armed) leave() {
 	if g.conn != nil {
 		_ = g.conn.Close()
 	}
 	if g.cmd != nil {
-		go func() { _ = g.cmd.Wait() }() // it outlives nobody's interest but the process table's
+		go func() { _ = g.cmd.Wait() }() // reaps the process when it ends
 	}
 }
 
 // Status is part of change.Guard.
 func (g *armed) Status() change.GuardStatus {
-	return change.GuardStatus{PID: g.pid, Entry: g.page.word(wordEntry).Load(), After: g.after, Caveats: g.Caveats}
+	return change.GuardStatus{PID: g.pid, Entry: g.page.word(wordEntry).Load(), After: g.after, Caveats: g.page.caveats()}
 }
 
 // Words is part of change.Guard.
 func (g *armed) Words() []string {
 	out := []string{fmt.Sprintf("Process %d reverts it even if this screen, its terminal or the SSH line is gone.", g.pid)}
-	if len(g.Caveats) > 0 {
-		out = append(out, "The guard is weaker than it could be: "+strings.Join(g.Caveats, "; ")+".")
+	if caveats := g.page.caveats(); len(caveats) > 0 {
+		out = append(out, "The guard is weaker than it could be: "+strings.Join(caveats, "; ")+".")
 	}
 	return out
 }

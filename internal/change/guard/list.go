@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"piton/internal/change"
+	"piton/internal/kernel"
 )
 
 // lostAfter is how old a guard's last beat may be. It beats once a second, and more
@@ -16,18 +16,16 @@ import (
 const lostAfter = 1500 * time.Millisecond
 
 // List returns the guards of a journal that have not decided, the next to act first.
-// It waits for nobody. What guards leave that have, is cleared away.
+// It does not wait. It removes the pages of guards that decided and ended.
 func (l Launcher) List() ([]change.GuardState, error) {
-	all, err := l.pages()
+	var out []change.GuardState
+	err := l.each(func(p *page) {
+		if p.state() < Kept {
+			out = append(out, p.look())
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for guards: %w", err)
-	}
-	var out []change.GuardState
-	for _, p := range all {
-		if a, ok := l.look(p); ok {
-			out = append(out, a)
-		}
-		p.close()
 	}
 	slices.SortFunc(out, func(a, b change.GuardState) int {
 		return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Entry, b.Entry))
@@ -35,89 +33,126 @@ func (l Launcher) List() ([]change.GuardState, error) {
 	return out, nil
 }
 
-func (l Launcher) look(p *page) (change.GuardState, bool) {
-	there, stopped := p.alive()
-	state, entry := p.state(), p.word(wordEntry).Load() // as an ended guard has left them
-	if !there && (p.word(wordPID).Load() != 0 || p.host.old(p)) && (entry == 0 || state == Kept || state == Undone || state == Reverted) {
-		p.host.remove(p)
-		return change.GuardState{}, false
-	}
-	if p.text(textsBegin, journalEnd) != l.Journal || entry == 0 || state == Kept || state == Undone || state == Reverted {
-		return change.GuardState{}, false
-	}
-	a := change.GuardState{
-		PID: int(p.word(wordPID).Load()), Entry: entry, State: state.String(), Command: p.text(journalEnd, commandEnd),
-		Lost: !there, Stopped: stopped || there && !p.elsewhere && p.host.now()-time.Duration(p.word(wordBeat).Load()) > lostAfter,
-	}
-	switch {
-	case a.Lost:
-		a.State = "lost"
-	case a.Stopped:
-		a.State = "stopped"
-	}
-	if due := time.Duration(p.word(wordDue).Load()); due > 0 {
-		a.Left = max(0, due-p.host.now())
-	}
-	if caveats := p.text(commandEnd, pageSize); caveats != "" {
-		a.Caveats = strings.Split(caveats, "\n")
-	}
-	return a, true
-}
-
-// ErrMaking is the error of who confirms a change that is still being made.
-var ErrMaking = errors.New("the change is still being made")
-
-// Keep confirms an entry: what it changed stays. The error Is change.ErrTooLate when
-// the guard has begun to revert it, and ErrNotArmed when there is none.
-func (l Launcher) Keep(entry uint64) error {
-	err := ErrNotArmed
-	l.each([]uint64{entry}, func(p *page) { err = p.keep() })
-	return err
-}
-
-// ErrNotArmed is the error for an entry that no guard waits to revert.
-var ErrNotArmed = errors.New("no guard waits to revert it")
-
-func (p *page) keep() error {
-	switch {
-	case p.become(Waiting, Kept):
-		if there, _ := p.alive(); !there {
-			p.host.remove(p)
-		}
-		return nil
-	case p.state() == Making:
-		return ErrMaking
-	case p.state() == Kept:
-		return nil
-	}
-	if there, _ := p.alive(); !there && p.state() == Reverting {
-		return errHalf
-	}
-	return change.ErrTooLate
-}
-
-// errHalf is the error of who confirms a change whose guard was killed in the middle.
-var errHalf = errors.New("its guard ended while it reverted it; piton undo reverts the rest")
-
-// Undone ends the guards of entries of which nothing is left in force.
-func (l Launcher) Undone(entries []uint64) error {
-	return l.each(entries, func(p *page) {
-		for _, from := range []State{Waiting, Making, Reverting} {
-			if there, _ := p.alive(); p.become(from, Undone) && !there {
-				p.host.remove(p)
-			}
-		}
-	})
-}
-
-// each calls f with the pages of some entries of the journal.
-func (l Launcher) each(entries []uint64, f func(*page)) error {
+// each calls f with the page of every entry of the journal that has one.
+func (l Launcher) each(f func(*page)) error {
 	all, err := l.pages()
 	for _, p := range all {
-		if slices.Contains(entries, p.word(wordEntry).Load()) && p.text(textsBegin, journalEnd) == l.Journal {
+		if p.leftOver() {
+			p.host.remove(p)
+		} else if p.entry() != 0 && p.text(textsBegin, journalEnd) == l.Journal {
 			f(p)
 		}
 		p.close()
 	}
 	return err
+}
+
+// leftOver reports whether the page is of no use any more: its guard has ended, or
+// failed to start, with nothing left to revert.
+func (p *page) leftOver() bool {
+	there, _ := p.alive() // before its state, which an ended guard does not change
+	starts := p.word(wordPID).Load() == 0 && (p.path == "" || p.sinceBeat() < 2*armTime)
+	return !there && !starts && (p.entry() == 0 || p.state() >= Kept)
+}
+
+func (p *page) look() change.GuardState {
+	there, stopped := p.alive()
+	g := change.GuardState{
+		PID: int(p.word(wordPID).Load()), Entry: p.entry(), State: p.state().String(),
+		Command: p.text(journalEnd, commandEnd), Caveats: p.caveats(), Left: change.LeftUnknown,
+		Lost: !there, Stopped: stopped,
+	}
+	switch {
+	case g.Lost:
+		g.State = "lost"
+	case g.Stopped:
+		g.State = "stopped"
+	}
+	if p.host.Namespaces()[1] == p.word(wordTimeNS).Load() { // else the guard's clock is another one
+		g.Left = max(0, time.Duration(p.word(wordDue).Load())-p.host.Now())
+	}
+	return g
+}
+
+// alive reports whether the guard's process is there, and whether it is stopped. One
+// in another PID or time namespace, where its number or its clock means something else
+// than here, is taken to be there and to run.
+func (p *page) alive() (there, stopped bool) {
+	if p.host.Namespaces() != [2]uint64{p.word(wordPIDNS).Load(), p.word(wordTimeNS).Load()} {
+		return true, false
+	}
+	st, err := p.host.Stat(kernel.TID(p.word(wordPID).Load()))
+	if err != nil || st.StartTicks != p.word(wordStart).Load() || st.State == 'Z' || st.State == 'X' {
+		return false, false
+	}
+	return true, st.State == 'T' || st.State == 't' || p.sinceBeat() > lostAfter
+}
+
+func (p *page) sinceBeat() time.Duration {
+	return p.host.Now() - time.Duration(p.word(wordBeat).Load())
+}
+
+var (
+	// ErrNotArmed is the error for an entry without a page of a guard.
+	ErrNotArmed = errors.New("no guard is known: it was confirmed, or made without --revert-after, " +
+		"or the user's runtime directory was removed")
+	// ErrMaking is Keep's error while the change is still being made.
+	ErrMaking = errors.New("the change is still being made")
+	// errHalf is Keep's error for a guard that was killed while it reverted.
+	errHalf = errors.New("the guard ended while it was reverting the change; piton undo reverts the rest")
+)
+
+// Keep confirms an entry: what it changed stays. The error Is change.ErrTooLate when
+// the guard has begun to revert it, and ErrNotArmed when no guard is known.
+func (l Launcher) Keep(entry uint64) error {
+	err := ErrNotArmed
+	pagesErr := l.each(func(p *page) {
+		if p.entry() == entry {
+			err = p.keep(Waiting)
+		}
+	})
+	return cmp.Or(pagesErr, err)
+}
+
+// keep confirms the change in one of these states.
+func (p *page) keep(from ...State) error {
+	if p.decide(Kept, from...) {
+		return nil
+	}
+	switch p.state() {
+	case Kept:
+		return nil
+	case Making:
+		return ErrMaking
+	case Moved:
+		return ErrNotArmed
+	case Reverting:
+		if there, _ := p.alive(); !there {
+			return errHalf
+		}
+	}
+	return change.ErrTooLate
+}
+
+// Undone ends the guards of entries of which nothing is left in force.
+func (l Launcher) Undone(entries []uint64) error {
+	return l.each(func(p *page) {
+		if slices.Contains(entries, p.entry()) {
+			p.decide(Undone, Waiting, Making, Reverting)
+		}
+	})
+}
+
+// newer returns what returns the entries after a page's whose guards have not decided.
+func (l Launcher) newer(p *page) func() []uint64 {
+	return func() []uint64 {
+		armed, _ := l.List()
+		var out []uint64
+		for _, g := range armed {
+			if g.Entry > p.entry() && !g.Lost {
+				out = append(out, g.Entry)
+			}
+		}
+		return out
+	}
 }

@@ -4,21 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 	"time"
 
-	"piton/internal/cpuset"
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
 
-// The part of a CPU that is a thread's above all others: 11 guards of 7 threads fit
-// into the 95 % that DEADLINE tasks have of each of two CPUs as a rule (sched(7)).
-// While a thread is alone it takes more, with reclaim.
+// The part of a CPU that is a thread's above all others: 10 guards of 9 threads, 18 %
+// each, fit into the 95 % that DEADLINE tasks have of each of two CPUs as a rule
+// (sched(7)). While a thread is alone it takes more, with reclaim.
 const (
 	deadlineRuntime = 10 * time.Millisecond
 	deadlinePeriod  = 100 * time.Millisecond
@@ -31,11 +29,16 @@ const (
 	heapMost = 256 << 20
 )
 
-// deadline makes a thread of this process DEADLINE, so that it runs before every FIFO
-// and RR task. Such a task has no DEADLINE threads (sched(7)), so what it starts is
-// ordinary.
+// deadline makes a thread of this process, 0 = the calling one, DEADLINE, so that it
+// runs before every FIFO and RR task, and on every CPU: the kernel refuses a DEADLINE
+// task with another affinity (EPERM). Such a task has no DEADLINE threads (sched(7)), so
+// what it starts is ordinary.
 func deadline(tid kernel.TID, part time.Duration) error {
-	return kernel.System().SetAttr(tid, kernel.SchedAttr{Policy: kernel.Deadline, ResetOnFork: true, RuntimeNs: uint64(part),
+	sched := kernel.System()
+	if online, err := attr.ReadSet("/sys/devices/system/cpu/online"); err == nil {
+		_ = sched.SetAffinity(tid, online)
+	}
+	return sched.SetAttr(tid, kernel.SchedAttr{Policy: kernel.Deadline, ResetOnFork: true, RuntimeNs: uint64(part),
 		DeadlineNs: uint64(deadlinePeriod), PeriodNs: uint64(deadlinePeriod), Reclaim: true})
 }
 
@@ -45,41 +48,33 @@ func deadline(tid kernel.TID, part time.Duration) error {
 // leaves ordinary tasks 5 % (sched_rt_runtime_us, since Linux 6.12 the fair server),
 // and an RR thread that holds one of the Go scheduler's processors would keep it for
 // good. Where DEADLINE is refused the process becomes FIFO 99. The calling goroutine
-// keeps its thread. It returns what could not be had, in sentences.
+// keeps its thread. It returns what could not be had.
 func Overtake() (caveats []string) {
-	runtime.LockOSThread()
-	caller := kernel.TID(syscall.Gettid())
-	toAllCPUs(caller)
-	if err := deadline(caller, deadlineRuntime); err != nil {
-		caveats = append(caveats, fmt.Sprintf("it is not DEADLINE, and waits behind real-time tasks of priority %d: %v", highestPriority, err))
+	if err := AboveAll(); err != nil {
+		caveats = append(caveats, fmt.Sprintf("not DEADLINE, so real-time tasks of priority %d run first: %v", highestPriority, err))
 		caveats = append(caveats, raise()...)
 	} else {
 		keepUp()
 	}
-	return append(caveats, holdMemory()...)
+	if err := kernel.LockMemory(); err != nil {
+		caveats = append(caveats, fmt.Sprintf("memory not locked, so it may be read from a disk: %v", err))
+	}
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(heapMost)
+	return caveats
 }
 
 // AboveAll makes the calling thread alone DEADLINE, and the goroutine keep it.
 func AboveAll() error {
 	runtime.LockOSThread()
-	toAllCPUs(0)
 	return deadline(0, deadlineRuntime)
-}
-
-// toAllCPUs lets a thread run on every CPU: a DEADLINE task may, or is refused (EPERM).
-func toAllCPUs(tid kernel.TID) {
-	if online, err := cpusOnline(); err == nil {
-		_ = kernel.System().SetAffinity(tid, online)
-	}
 }
 
 // keepUp makes those threads of a DEADLINE process DEADLINE that are not yet, the ones
 // that the Go runtime starts. Where no DEADLINE time is left (EBUSY) they stay ordinary.
 func keepUp() {
-	sched := kernel.System()
-	_ = eachThread(kernel.TID(os.Getpid()), func(tid kernel.TID) error {
-		if a, err := sched.Attr(tid); err != nil || a.Policy == kernel.Other {
-			toAllCPUs(tid)
+	_ = eachThread(func(tid kernel.TID) error {
+		if a, err := kernel.System().Attr(tid); err != nil || a.Policy == kernel.Other {
 			_ = deadline(tid, othersRuntime)
 		}
 		return nil
@@ -88,64 +83,29 @@ func keepUp() {
 
 // raise makes every thread of the process FIFO 99, or as high as RLIMIT_RTPRIO allows.
 func raise() (caveats []string) {
-	err := fifo(highestPriority)
-	if errors.Is(err, syscall.EPERM) && leaveBudget("/") {
-		err = fifo(highestPriority)
-	}
+	err := setThreads(kernel.FIFO, highestPriority, false)
 	if errors.Is(err, syscall.EPERM) {
 		if limits, limitErr := kernel.ReadLimits(kernel.TID(os.Getpid())); limitErr == nil && limits.RTPrio > 0 {
-			err = fifo(int(min(limits.RTPrio, highestPriority)))
-			caveats = append(caveats, fmt.Sprintf("its real-time priority is %d (RLIMIT_RTPRIO)", limits.RTPrio))
+			err = setThreads(kernel.FIFO, int(min(limits.RTPrio, highestPriority)), false)
+			caveats = append(caveats, fmt.Sprintf("real-time priority only %d (RLIMIT_RTPRIO)", limits.RTPrio))
 		}
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("it has no real-time priority, and may come late on a starved machine: %v", err)}
+		return []string{fmt.Sprintf("no real-time priority, so late on a starved machine: %v", err)}
 	}
 	return caveats
 }
 
-func fifo(rtprio int) error {
-	sched := kernel.System()
-	return eachThread(kernel.TID(os.Getpid()), func(tid kernel.TID) error { return sched.SetPolicy(tid, kernel.FIFO, rtprio, false) })
+// setThreads sets the policy of every thread of the process.
+func setThreads(policy kernel.Policy, rtprio int, reset bool) error {
+	return eachThread(func(tid kernel.TID) error { return kernel.System().SetPolicy(tid, policy, rtprio, reset) })
 }
 
-// holdMemory keeps the process's memory where it is, and mostly uncollected.
-func holdMemory() (caveats []string) {
-	if err := kernel.LockMemory(); err != nil {
-		caveats = append(caveats, fmt.Sprintf("its memory is not locked, and may have to come from a disk: %v", err))
-	}
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(heapMost)
-	return caveats
-}
-
-// leaveBudget moves the process to the root of the cpu cgroups, out of a group
-// without a budget for real-time tasks (cpu.rt_runtime_us of version 1,
-// sched-rt-group.rst), and reports whether it did.
-func leaveBudget(root string) bool {
-	for _, mount := range []string{"cpu", "cpu,cpuacct"} {
-		dir := filepath.Join(root, "sys/fs/cgroup", mount)
-		if _, err := os.Stat(filepath.Join(dir, "cpu.rt_runtime_us")); err != nil {
-			continue
-		}
-		return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0) == nil
-	}
-	return false
-}
-
-func cpusOnline() (cpuset.Set, error) {
-	text, err := os.ReadFile("/sys/devices/system/cpu/online")
-	if err != nil {
-		return cpuset.Set{}, err
-	}
-	return cpuset.Parse(string(text))
-}
-
-// eachThread calls f with every thread of a process until there is none that is new.
-func eachThread(pid kernel.TID, f func(kernel.TID) error) error {
-	fs, done := procfs.New("/"), map[kernel.TID]bool{}
+// eachThread calls f with every thread of the process until two looks find no new one.
+func eachThread(f func(kernel.TID) error) error {
+	done := map[kernel.TID]bool{}
 	for clean := 0; clean < 2; clean++ {
-		tids, err := fs.Threads(pid)
+		tids, err := procfs.New("/").Threads(kernel.TID(os.Getpid()))
 		if err != nil {
 			return err
 		}
@@ -153,12 +113,38 @@ func eachThread(pid kernel.TID, f func(kernel.TID) error) error {
 			if done[tid] {
 				continue
 			}
-			clean = -1
-			if err := f(tid); err != nil && !errors.Is(err, syscall.ESRCH) {
+			clean, done[tid] = -1, true
+			if err := f(tid); err != nil && !errors.Is(err, syscall.ESRCH) && !errors.Is(err, procfs.ErrGone) {
 				return err
 			}
-			done[tid] = true
 		}
 	}
 	return nil
 }
+
+// Self is the running process as one that may be starved by others.
+type Self struct{}
+
+// SelfPriority is what a starved screen asks for: below the guards of whatever is
+// at the top.
+const SelfPriority = highestPriority - 1
+
+// Delay returns how long the threads that the process has now have run so far, and
+// waited for a CPU meanwhile (schedstat).
+func (Self) Delay() (ran, waited time.Duration, err error) {
+	err = eachThread(func(tid kernel.TID) error {
+		st, err := procfs.New("/").Schedstat(kernel.TID(os.Getpid()), tid)
+		ran += time.Duration(st.RunNs)
+		waited += time.Duration(st.RunDelayNs)
+		return err
+	})
+	return ran, waited, err
+}
+
+// Raise makes every thread of the process RR at SelfPriority. Threads and children
+// that it starts later are ordinary, so that what the user starts does not run before
+// everything else; call it again from time to time.
+func (Self) Raise() error { return setThreads(kernel.RR, SelfPriority, true) }
+
+// Drop makes every thread ordinary again.
+func (Self) Drop() error { return setThreads(kernel.Other, 0, false) }

@@ -7,35 +7,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/userfile"
 )
 
-// page is the memory that a guard shares with everybody who asks about it: a file
-// below /run, mapped. Nobody waits for anybody: who confirms a change and the guard
-// that is about to revert it race for one word, and one of them wins.
+// page is the memory that a guard shares with every piton that asks about it: a file
+// below /run, mapped. A decision is one compare-and-swap of one word, so a piton that
+// confirms the change and the guard that is about to revert it cannot both succeed.
 type page struct {
 	bytes []byte
-	path  string
+	path  string // "" on a simulated machine
 	host  host
-	// elsewhere: the guard is in another PID or time namespace, where its number or its
-	// clock means something else than here. Whether it runs cannot be told.
-	elsewhere bool
 }
 
 // host is the machine, as far as pages need it.
 type host interface {
+	Machine
 	pages(dir string) ([]*page, error)
-	stat(pid kernel.TID) (procfs.Stat, error)
 	remove(p *page)
-	old(p *page) bool   // it was made so long ago that its guard has failed to start
-	now() time.Duration // CLOCK_BOOTTIME
-	unmap(p *page)
 }
 
 // The layout: words of 64 bits, then texts that end with a zero.
@@ -43,8 +40,8 @@ const (
 	wordMagic  = iota
 	wordState  // State
 	wordEntry  // of the journal, 0 while nothing has been begun
-	wordBeat   // CLOCK_BOOTTIME, in ns, when the guard was last seen to run
-	wordDue    // CLOCK_BOOTTIME, in ns, when the change is reverted; 0 = not yet known
+	wordBeat   // CLOCK_BOOTTIME, in ns, when the guard was last seen to run; at first when the page was made
+	wordDue    // CLOCK_BOOTTIME, in ns, when the change is reverted
 	wordPID    // of the guard
 	wordStart  // of the guard, USER_HZ since boot
 	wordAfter  // ns from the end of the change until it is reverted
@@ -54,95 +51,125 @@ const (
 	journalEnd = 2048 // path of the journal
 	commandEnd = 3072 // that made the change
 	pageSize   = 4096 // caveats, a line each
-	magic      = 0x7069746f6e2d6731
+	magic      = 0x7069746f6e2d6732
 )
 
 // State is how far a guarded change is.
 type State uint64
 
-// The states. A change from Waiting or Making is made once. An undo may come to its end
-// while the guard is still looking for what is left: that changes Reverting to Undone.
+// The states; from Kept on it is decided. A change from Waiting or Making is made once.
+// An undo may end while the guard is still looking for what is left: that changes
+// Reverting to Undone.
 const (
 	Making    State = iota // the change is being made
 	Waiting                // for a confirmation
+	Reverting              // not confirmed in time
 	Kept                   // confirmed: it stays
 	Undone                 // there is nothing left to revert
-	Reverting              // nobody confirmed it
 	Reverted
+	Moved // the file of this page was removed; the guard has a new one
 )
 
 func (s State) String() string {
-	return [...]string{"being made", "waiting", "kept", "undone", "being reverted", "reverted"}[min(s, Reverted)]
+	return [...]string{"being made", "waiting", "being reverted", "kept", "undone", "reverted", "moved"}[min(s, Moved)]
 }
 
-// Dir is where the pages of the guards of a user are.
-func Dir(euid int, state string) string {
-	return filepath.Join(userfile.RuntimeDir(euid, state), "guards")
+func newPage(dir, journal string, after time.Duration) (*page, error) {
+	p, err := openPage(filepath.Join(dir, rand.Text()), os.O_CREATE|os.O_EXCL)
+	if err == nil {
+		p.word(wordBeat).Store(uint64(p.host.Now()))
+		p.begin(journal, after)
+	}
+	return p, err
 }
 
-// newPage makes one.
-func newPage(dir, journal string, after time.Duration) (*page, *os.File, error) {
-	path := filepath.Join(dir, rand.Text())
-	f, err := userfile.OpenState(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+// openPage maps the page at a path. With os.O_CREATE it makes the file, without a hole:
+// a store into a hole is a SIGBUS where the file system is full.
+func openPage(path string, flag int) (*page, error) {
+	f, err := userfile.OpenState(path, os.O_RDWR|flag)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := f.Truncate(pageSize); err != nil {
-		return nil, nil, errors.Join(err, f.Close(), os.Remove(path))
+	defer f.Close()
+	p := &page{path: path, host: machine{}}
+	if flag&os.O_CREATE != 0 {
+		if _, err := f.Write(make([]byte, pageSize)); err != nil {
+			return nil, errors.Join(err, os.Remove(path))
+		}
 	}
-	p, err := mapPage(f, path)
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close(), os.Remove(path))
+	if info, err := f.Stat(); err != nil || info.Size() != pageSize {
+		return nil, errors.Join(err, errors.New("not a page of a guard"))
 	}
-	p.begin(journal, after)
-	for i, ns := range namespaces() {
-		p.word(wordPIDNS + i).Store(ns)
-	}
-	return p, f, nil
-}
-
-// namespaces are the PID and the time namespace of this process, by inode. A kernel
-// without time namespaces (before Linux 5.6) has 0.
-func namespaces() (inodes [2]uint64) {
-	for i, name := range []string{"pid", "time"} {
-		inodes[i], _ = kernel.Inode("/proc/self/ns/" + name)
-	}
-	return inodes
+	p.bytes, err = kernel.MapShared(f, pageSize)
+	return p, err
 }
 
 func (p *page) begin(journal string, after time.Duration) {
+	for i, ns := range p.host.Namespaces() {
+		p.word(wordPIDNS + i).Store(ns)
+	}
 	p.word(wordAfter).Store(uint64(after))
 	p.setText(textsBegin, journalEnd, journal)
 	p.word(wordMagic).Store(magic)
 }
 
-func mapPage(f *os.File, path string) (*page, error) {
-	info, err := f.Stat()
-	if err == nil && info.Size() != pageSize {
-		err = errors.New("it is no page of a guard")
-	}
-	if err != nil {
-		return nil, err
-	}
-	b, err := kernel.MapShared(f, pageSize)
-	return &page{bytes: b, path: path, host: machine{}}, err
-}
-
 func (p *page) word(i int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&p.bytes[8*i])) }
 
-func (p *page) state() State { return State(p.word(wordState).Load()) }
+func (p *page) entry() uint64 { return p.word(wordEntry).Load() }
+
+// state is how far the change is. Where the guard has moved the page, that is followed.
+func (p *page) state() State {
+	if State(p.word(wordState).Load()) == Moved {
+		if again, err := openPage(p.path, 0); err == nil {
+			p.bytes = again.bytes // the old ones stay mapped: another goroutine may use them
+		}
+	}
+	return State(p.word(wordState).Load())
+}
 
 // become changes the state if it is still from.
 func (p *page) become(from, to State) bool {
 	return p.word(wordState).CompareAndSwap(uint64(from), uint64(to))
 }
 
-func (p *page) text(from, to int) string {
-	b := p.bytes[from:to]
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
+// decide changes the state if it is one of from.
+func (p *page) decide(to State, from ...State) bool {
+	for {
+		state := p.state()
+		if !slices.Contains(from, state) {
+			return false
+		}
+		if p.become(state, to) {
+			return true
+		}
 	}
-	return string(b)
+}
+
+// restore makes the guard's page anew if its file has been removed, as systemd-logind
+// removes /run/user/UID at the end of the user's last session (pam_systemd(8)). Until
+// the user logs in again it cannot be made, and nobody can confirm the change.
+func (p *page) restore() {
+	if _, err := os.Stat(p.path); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	again, err := openPage(p.path, os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return
+	}
+	copy(again.bytes[8*wordEntry:], p.bytes[8*wordEntry:])
+	for moved := false; !moved; { // a piton that has the old page mapped may decide meanwhile
+		state := p.state()
+		again.word(wordState).Store(uint64(state))
+		moved = p.become(state, Moved)
+	}
+	again.word(wordMagic).Store(magic)
+	p.close()
+	p.bytes = again.bytes
+}
+
+func (p *page) text(from, to int) string {
+	text, _, _ := bytes.Cut(p.bytes[from:to], []byte{0})
+	return string(text)
 }
 
 func (p *page) setText(from, to int, text string) {
@@ -150,28 +177,16 @@ func (p *page) setText(from, to int, text string) {
 	p.bytes[from+n] = 0
 }
 
-// alive reports whether the guard's process is there, and whether it is stopped. One
-// elsewhere is taken to be.
-func (p *page) alive() (there, stopped bool) {
-	if p.elsewhere {
-		return true, false
-	}
-	st, err := p.host.stat(kernel.TID(p.word(wordPID).Load()))
-	if err != nil || st.StartTicks != p.word(wordStart).Load() || st.State == 'Z' || st.State == 'X' {
-		return false, false
-	}
-	return true, st.State == 'T' || st.State == 't'
+// caveats is what the guard could not have, in sentences.
+func (p *page) caveats() []string {
+	return strings.FieldsFunc(p.text(commandEnd, pageSize), func(r rune) bool { return r == '\n' })
 }
 
-// machine is the host of the running kernel.
-type machine struct{}
-
-func (machine) stat(pid kernel.TID) (procfs.Stat, error) { return procfs.New("/").Stat(pid) }
-func (machine) remove(p *page)                           { _ = os.Remove(p.path) }
-func (machine) now() time.Duration                       { return kernel.Boottime() }
-func (machine) unmap(p *page)                            { _ = kernel.Unmap(p.bytes) }
-
-func (p *page) close() { p.host.unmap(p) }
+func (p *page) close() {
+	if p.path != "" {
+		_ = kernel.Unmap(p.bytes)
+	}
+}
 
 // remove takes the page away: nobody has to know of it any more.
 func (p *page) remove() {
@@ -179,38 +194,37 @@ func (p *page) remove() {
 	p.close()
 }
 
-// pages maps every page of a directory; one that cannot be is left out.
+// machine is the host of the running kernel. Its clock needs no other thread.
+type machine struct{}
+
+func (machine) Stat(pid kernel.TID) (procfs.Stat, error) { return procfs.New("/").Stat(pid) }
+func (machine) Now() time.Duration                       { return kernel.Boottime() }
+func (machine) Sleep(d time.Duration)                    { kernel.Sleep(d) }
+func (machine) remove(p *page)                           { _ = os.Remove(p.path) }
+
+func (machine) Namespaces() [2]uint64 {
+	ns := journal.OwnNamespaces()
+	return [2]uint64{ns.PID, ns.Time}
+}
+
+// pages maps every page of a directory; one that cannot be is left out: it has just
+// been removed, or is being made, or is none of piton's.
 func (machine) pages(dir string) ([]*page, error) {
 	files, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var out []*page
-	here := namespaces()
 	for _, entry := range files {
-		path := filepath.Join(dir, entry.Name())
-		f, err := userfile.OpenState(path, os.O_RDWR)
+		p, err := openPage(filepath.Join(dir, entry.Name()), 0)
 		if err != nil {
-			continue // it has just been removed, or is none of ours
+			continue
 		}
-		p, err := mapPage(f, path)
-		_ = f.Close()
-		switch {
-		case err != nil:
-		case p.word(wordMagic).Load() != magic:
+		if p.word(wordMagic).Load() != magic {
 			p.close()
-		default:
-			p.elsewhere = here != [2]uint64{p.word(wordPIDNS).Load(), p.word(wordTimeNS).Load()}
-			out = append(out, p)
+			continue
 		}
+		out = append(out, p)
 	}
 	return out, nil
-}
-
-func (machine) old(p *page) bool {
-	info, err := os.Stat(p.path)
-	return err == nil && time.Since(info.ModTime()) > 2*armTime
 }

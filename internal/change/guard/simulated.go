@@ -17,12 +17,12 @@ type Simulated struct {
 	list []*page
 }
 
-// Machine is the rest of a simulated machine.
+// Machine is what a guard needs of a machine besides the files of pages.
 type Machine interface {
 	Stat(pid kernel.TID) (procfs.Stat, error)
 	Now() time.Duration // CLOCK_BOOTTIME
 	Sleep(time.Duration)
-	Namespaces() [2]uint64 // PID and time, of the process that runs now
+	Namespaces() [2]uint64 // PID and time, of the process that runs now, by inode; 0 = the kernel has none
 }
 
 // Link is the guard's end of the connection to the piton that armed it.
@@ -71,28 +71,15 @@ func (g *Sentry) Remove() { g.s.page.remove() }
 
 // State is how far the guarded change is, and the entry that says what it is, 0 while
 // the guard has not been told.
-func (g *Sentry) State() (State, uint64) { return g.s.page.state(), g.s.page.word(wordEntry).Load() }
+func (g *Sentry) State() (State, uint64) { return g.s.page.state(), g.s.page.entry() }
 
 // Due is when the change is reverted, by CLOCK_BOOTTIME; 0 while that is not known.
 func (g *Sentry) Due() time.Duration { return time.Duration(g.s.page.word(wordDue).Load()) }
 
-func (m *Simulated) pages(string) ([]*page, error) {
-	out := make([]*page, len(m.list))
-	for i, p := range m.list {
-		here := *p
-		here.elsewhere = m.Namespaces() != [2]uint64{p.word(wordPIDNS).Load(), p.word(wordTimeNS).Load()}
-		out[i] = &here
-	}
-	return out, nil
-}
-
-func (m *Simulated) stat(pid kernel.TID) (procfs.Stat, error) { return m.Stat(pid) }
-func (m *Simulated) old(*page) bool                           { return false }
-func (m *Simulated) now() time.Duration                       { return m.Now() }
-func (m *Simulated) unmap(*page)                              {}
+func (m *Simulated) pages(string) ([]*page, error) { return slices.Clone(m.list), nil }
 
 func (m *Simulated) remove(p *page) {
-	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return &o.bytes[0] == &p.bytes[0] })
+	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return o == p })
 }
 
 type simulatedLink struct{ Link }

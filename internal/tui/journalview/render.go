@@ -174,6 +174,8 @@ func guardWords(g change.GuardState) string {
 		return "guard lost"
 	case g.Stopped:
 		return "guard stopped"
+	case g.Left == change.LeftUnknown:
+		return "reverted unless kept"
 	}
 	return fmt.Sprintf("reverted in %d s unless kept", int(g.Left.Seconds()))
 }

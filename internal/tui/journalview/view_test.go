@@ -159,6 +159,7 @@ func TestGuardsOfEntries(t *testing.T) {
 	v := sample().view()
 	for want, g := range map[string]change.GuardState{
 		"in force; reverted in 12 s unless kept": {Entry: 9, Left: 12900 * time.Millisecond},
+		"in force; reverted unless kept":         {Entry: 9, Left: change.LeftUnknown},
 		"in force; guard lost":                   {Entry: 9, Lost: true},
 		"in force; guard stopped":                {Entry: 9, Stopped: true, PID: 471},
 	} {
