@@ -5,7 +5,7 @@
 // every line of the journal, so the guard needs no disk. Questions and answers are
 // words of shared memory (page), so neither side waits for the other.
 //
-// Start at Launcher for those who change something, at Main for the guard's process.
+// Start at Launcher for the piton that makes the change, at Main for the guard itself.
 package guard
 
 import (

@@ -147,7 +147,7 @@ func (p *page) decide(to State, from ...State) bool {
 
 // restore makes the guard's page anew if its file has been removed, as systemd-logind
 // removes /run/user/UID at the end of the user's last session (pam_systemd(8)). Until
-// the user logs in again it cannot be made, and nobody can confirm the change.
+// the user logs in again it cannot be made, and the change cannot be confirmed.
 func (p *page) restore() {
 	if _, err := os.Stat(p.path); !errors.Is(err, fs.ErrNotExist) {
 		return
@@ -188,7 +188,7 @@ func (p *page) close() {
 	}
 }
 
-// remove takes the page away: nobody has to know of it any more.
+// remove removes the page, when its guard has nothing left to decide.
 func (p *page) remove() {
 	p.host.remove(p)
 	p.close()
