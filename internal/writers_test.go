@@ -18,13 +18,12 @@ import (
 // those are. The machine is changed by change, through kernel, so that it is
 // journalled and can be undone; whoever adds a line here says why that is not so.
 var writers = map[string]string{
-	"change/guard/overtake.go": "the guard's own cgroup",
-	"change/guard/session.go":  "the guard's own name, oom_score_adj and cgroup",
-	"change/transient.go":      "the cgroup of a command that piton run starts",
-	"kernel/held.go":           "a file of a process that is held, for change",
-	"kernel/setting.go":        "settings, for change",
-	"userfile/folder.go":       "files of the user, replaced whole",
-	"userfile/read.go":         "files that the user names and those that piton keeps",
+	"change/guard/main.go": "the guard's own name, oom_score_adj and cgroup",
+	"change/transient.go":  "the cgroup of a command that piton run starts",
+	"kernel/held.go":       "a file of a process that is held, for change",
+	"kernel/setting.go":    "settings, for change",
+	"userfile/folder.go":   "files of the user, replaced whole",
+	"userfile/read.go":     "files that the user names and those that piton keeps",
 }
 
 // TestWritersAreKnown finds every call that opens a file for writing.

@@ -226,16 +226,17 @@ func (u *undoer) finish(ctx context.Context) error {
 			return err
 		}
 		c := g.Change
+		c.After = g.found
 		if c.Status == attr.Planned {
-			c.After = g.value
 			switch {
 			case u.q.Force || u.veiled(c):
-				c.After = g.found
 			case g.stop != nil:
 				u.refuse(g)
-				if c.Same() {
+				if c.After = g.value; c.Same() {
 					continue
 				}
+			default:
+				c.After = g.value
 			}
 			if c.Same() {
 				c.Status = attr.Unchanged

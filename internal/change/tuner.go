@@ -138,4 +138,4 @@ func (g GuardState) Words() string {
 }
 
 // ErrTooLate is the error of a confirmation after the guard has begun to revert.
-var ErrTooLate = errors.New("too late: the guard has begun to revert the change")
+var ErrTooLate = errors.New("the guard has begun to revert the change")

@@ -79,7 +79,7 @@ func TestGuardWasFaster(t *testing.T) {
 		r.tuning.guards[0].err = change.ErrTooLate
 		r.wait(time.Second)
 		r.press("y")
-		assert.Contains(t, r.text(), "not kept: the change is being reverted")
+		assert.Contains(t, r.text(), "not kept: the guard has begun to revert the change")
 	})
 }
 

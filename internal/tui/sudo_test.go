@@ -159,7 +159,7 @@ func TestDangerThroughSudo(t *testing.T) {
 		guarded(r, root)
 		root.reply.Err = change.ErrTooLate
 		r.say("y")
-		assert.Contains(t, r.line(-2)+r.line(-3), "not kept: the change is being reverted")
+		assert.Contains(t, r.line(-2)+r.line(-3), "not kept: the guard has begun to revert the change")
 	})
 	onSudo(t, func(r *rig, root *fakeRoot) {
 		guarded(r, root)
