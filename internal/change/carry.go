@@ -96,8 +96,8 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	if err == nil {
 		err = r.settle(ctx)
 	}
-	if err == nil && !r.result.Unsettled { // else nobody knows what new threads have
-		r.result.Undone = r.undone()
+	if err == nil && !r.result.Unsettled { // else it is not known what new threads have
+		err = r.disarm(ctx)
 	}
 	if late := r.end(); err == nil {
 		err = late
@@ -112,12 +112,26 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 		r.result.Unrecorded = nil
 		r.warn(fmt.Sprintf("nothing was changed, and the journal could not be written: %v", late))
 	}
-	if len(r.result.Undone) > 0 && t.o.Guards != nil {
-		if guardErr := t.o.Guards.Undone(r.result.Undone); guardErr != nil {
-			r.warn(fmt.Sprintf("a guard may revert it once more: %v", guardErr))
-		}
-	}
 	return r.result, err
+}
+
+// disarm ends the guards of what is undone. One that was reverting at the moment may have
+// written what older entries had left, which are undone as well.
+func (r *run) disarm(ctx context.Context) error {
+	r.result.Undone = r.undone()
+	if len(r.result.Undone) == 0 || r.t.o.Guards == nil {
+		return nil
+	}
+	reverting, err := r.t.o.Guards.Undone(r.result.Undone)
+	if err != nil {
+		r.warn(fmt.Sprintf("a guard may revert it once more: %v", err))
+	}
+	if !reverting {
+		return nil
+	}
+	_, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })
+	r.result.Undone = r.undone()
+	return err
 }
 
 func (t *Tuner) run(plan *Plan) *run {

@@ -75,8 +75,10 @@ type Plan struct {
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes
-	blind  bool     // nothing may be asked that waits for a task which gets no CPU
-	damage []journal.Damage
+	// inForce asks for what there is to restore of Undoes by now.
+	inForce func(ctx context.Context) ([]Request, error)
+	blind   bool // nothing may be asked that waits for a task which gets no CPU
+	damage  []journal.Damage
 }
 
 // Warning is something that the user should know.

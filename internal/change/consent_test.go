@@ -127,9 +127,9 @@ func (g *guards) Arm(after time.Duration) (change.Guard, error) {
 	return g, g.refuse
 }
 
-func (g *guards) Undone(entries []uint64) error {
+func (g *guards) Undone(entries []uint64) (reverting bool, err error) {
 	g.undone = append(g.undone, entries...)
-	return nil
+	return false, nil
 }
 
 func (g *guards) Tell([]byte) error {

@@ -28,7 +28,12 @@ func (r *run) sweep(ctx context.Context) (bool, error) {
 	if len(r.plan.Undoes) == 0 && !r.plan.WillChange() {
 		return false, nil // nobody was asked for consent to a plan that changes nothing
 	}
-	requests, err := r.plan.Sweep.Again(ctx)
+	return r.also(ctx, r.plan.Sweep.Again, func(c Change) bool { return !r.handled[c.Key()] })
+}
+
+// also makes further changes, those that are wanted, and reports whether there were any.
+func (r *run) also(ctx context.Context, ask func(context.Context) ([]Request, error), wanted func(Change) bool) (bool, error) {
+	requests, err := ask(ctx)
 	if err != nil || len(requests) == 0 {
 		return false, err
 	}
@@ -38,7 +43,7 @@ func (r *run) sweep(ctx context.Context) (bool, error) {
 	}
 	var found []Change
 	for _, c := range plan.Changes {
-		if !r.handled[c.Key()] && c.Status == attr.Planned {
+		if c.Status == attr.Planned && wanted(c) {
 			r.markHandled(c)
 			found = append(found, c)
 		}

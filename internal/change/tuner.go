@@ -83,8 +83,9 @@ type Guards interface {
 	// Arm starts a guard for a change that is about to be made, which reverts it the
 	// given time after its end unless somebody confirms it.
 	Arm(after time.Duration) (Guard, error)
-	// Undone ends the guards of entries of which nothing is left in force.
-	Undone(entries []uint64) error
+	// Undone ends the guards of entries of which nothing is left in force, and reports
+	// whether one was reverting at the moment; it has ended by then, or takes too long.
+	Undone(entries []uint64) (reverting bool, err error)
 }
 
 // Guard is a guard that was started by this process.

@@ -64,8 +64,9 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	if err := u.all(ctx, chosen); err != nil {
 		return Plan{}, err
 	}
+	u.plan.inForce = func(ctx context.Context) ([]Request, error) { return u.inForce(ctx, chosen) }
 	if slices.ContainsFunc(u.goals, func(g *goal) bool { return !g.IsFile() }) {
-		u.plan.Sweep = &Sweep{Again: func(ctx context.Context) ([]Request, error) { return u.bornMeanwhile(ctx, chosen) }}
+		u.plan.Sweep = &Sweep{Again: u.plan.inForce} // tasks born meanwhile, from parents that still had what was set
 	}
 	u.plan.Again = func(ctx context.Context) (Plan, error) { return t.PlanUndo(ctx, q) }
 	return u.plan, nil
@@ -85,19 +86,22 @@ func (t *Tuner) PlanRevert(ctx context.Context, e Entry, heirs bool, reverted ..
 	return u.plan, u.finish(ctx)
 }
 
-// bornMeanwhile asks for what tasks have to get back that were born while entries
-// were undone, from parents that still had what those had set.
-func (u *undoer) bornMeanwhile(ctx context.Context, chosen map[uint64]bool) ([]Request, error) {
+// inForce asks for what there is to restore of the entries by now.
+func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request, error) {
 	now := u.t.undoer(u.q, u.entries)
 	if err := now.all(ctx, chosen); err != nil {
 		return nil, err
 	}
 	var out []Request
 	for _, c := range now.plan.Changes {
-		if u.index[c.Key()] == nil && c.Status == attr.Planned {
+		switch {
+		case c.Status != attr.Planned:
+		case c.IsFile():
+			out = append(out, Request{Files: []attr.FileSetting{attr.SetFile(c.Attribute, c.Path, c.Name, c.After)}})
+		default:
 			out = append(out, Request{
 				Targets: []Target{{TID: c.TID, StartTicks: c.StartTicks, Scope: ScopeThread}},
-				Set:     []attr.Setting{{Attribute: c.Attribute, Value: c.After}},
+				Set:     []attr.Setting{{Attribute: c.Attribute, Value: c.After}}, Restore: true,
 			})
 		}
 	}

@@ -134,13 +134,26 @@ func (p *page) keep(from ...State) error {
 	return change.ErrTooLate
 }
 
-// Undone ends the guards of entries of which nothing is left in force.
-func (l Launcher) Undone(entries []uint64) error {
-	return l.each(func(p *page) {
-		if slices.Contains(entries, p.entry()) {
-			p.decide(Undone, Waiting, Making, Reverting)
+// endTime bounds how long a guard that is reverting is waited for.
+const endTime = 500 * time.Millisecond
+
+// Undone ends the guards of entries of which nothing is left in force. Those that are
+// reverting are waited for, and reported.
+func (l Launcher) Undone(entries []uint64) (reverting bool, err error) {
+	err = l.each(func(p *page) {
+		if !slices.Contains(entries, p.entry()) {
+			return
+		}
+		busy := p.state() == Reverting
+		p.decide(Undone, Waiting, Making, Reverting)
+		for end := p.host.Now() + endTime; busy && p.host.Now() < end; p.host.Sleep(step) {
+			reverting = true
+			if there, stopped := p.alive(); !there || stopped {
+				break
+			}
 		}
 	})
+	return reverting, err
 }
 
 // newer returns what returns the entries after a page's whose guards have not decided.
