@@ -156,8 +156,12 @@ func (r *run) one(c *Change) {
 		now, readErr := r.t.Read(c.Attribute, c.Object)
 		if readErr == nil && !c.Attribute.Alike(now, c.Before) {
 			if err = r.still(*c, task); err == nil {
+				recorded := attr.Text(c.Before)
 				if r.found(c, now); c.Status != attr.Planned {
 					return
+				}
+				if attr.Text(c.Before) != recorded && len(r.plan.Undoes) == 0 {
+					err = r.more([]Change{*c})
 				}
 			}
 		}

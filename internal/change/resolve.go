@@ -3,6 +3,7 @@ package change
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
@@ -134,6 +135,9 @@ func (t *resolver) readChildren() error {
 		}
 		t.children[st.PPID] = append(t.children[st.PPID], pid)
 		t.starts[pid] = st.StartTicks
+	}
+	for parent, children := range t.children { // the number may have been reused since it was read
+		t.children[parent] = slices.DeleteFunc(children, func(pid kernel.TID) bool { return t.starts[pid] < t.starts[parent] })
 	}
 	return nil
 }

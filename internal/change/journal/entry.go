@@ -146,11 +146,11 @@ func (e *Entry) take(rec Record, changes []attr.Change, here Where) {
 	for i := range changes {
 		changes[i].Status = attr.Planned // nothing is known of it until the end is
 	}
-	e.Changes = append(e.Changes, changes...)
+	e.result(changes)
 }
 
-// result fills in what became of the changes, and adds those of threads that
-// were born with the new value and so needed no record beforehand.
+// result fills in what is newer: what became of the changes, or a value that was found to
+// be another before it was changed. It adds those of threads that were born meanwhile.
 func (e *Entry) result(results []attr.Change) {
 	index := map[attr.Key]int{}
 	for i, c := range e.Changes {

@@ -129,6 +129,7 @@ func (t thread) change(name string, a attr.Attribute, v attr.Value) error {
 		t.write(c, v)
 	} else { // nobody can keep that from happening; Still sees it
 		t.set(c, v, nil)
+		c.ours = true // as far as anybody can see
 		c.excuse("its number was reused between the check and the write")
 	}
 	if err := t.Still(); err != nil {
