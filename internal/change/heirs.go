@@ -87,17 +87,18 @@ func (u *undoer) heir(e *Entry, did did, k attr.Task, models []Change) {
 	}
 	for _, m := range models {
 		has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
-		if has && !m.Same() && u.speaks(e, did, m) {
+		if has && !m.Same() && u.speaks(e, did, m, k) {
 			u.step(e, c, m.Before, m.After)
 			return
 		}
 	}
 }
 
-// speaks reports whether tasks that were born later have their value from what the
-// change did: not if an older thread of its process has it, too, and was not changed.
-func (u *undoer) speaks(e *Entry, did did, m Change) bool {
-	if m.TID == m.PID && len(e.Targets) > 0 || u.family.starts[m.PID] >= e.Ticks {
+// speaks reports whether a task that was born later has its value from what the change
+// did: not if an older thread of the change's process has it, too, and was not changed. A
+// thread of a process that was meant is taken to have it from the first thread.
+func (u *undoer) speaks(e *Entry, did did, m Change, k attr.Task) bool {
+	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 {
 		return true
 	}
 	tasks, _ := u.family.threadsOf(m.PID)

@@ -122,8 +122,13 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 	var out []Change
 	pid := k.PID
 	if start, planned := r.starts[pid]; planned {
-		if leader, err := r.t.Look(pid, pid); err != nil || leader.StartTicks != start {
-			pid = 0 // the number means another process than in the plan
+		leader, err := r.t.Look(pid, pid)
+		if err != nil {
+			return nil // gone again
+		}
+		if leader.StartTicks != start { // the number means another process than in the plan, of which all is made
+			r.starts[pid] = leader.StartTicks
+			pid = 0
 		}
 	}
 	for _, a := range f.attributes {
@@ -139,6 +144,9 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 			continue // or that was of the next one with its number
 		}
 		c := Change{Object: k.Object(), Attribute: a, Before: now, After: model.After, Status: attr.Planned}
+		if planned, ok := r.planned[model.Key()]; ok && (model.Status == attr.Failed || a == attr.Affinity && !a.Alike(now, c.After)) {
+			c.After = planned // somebody else has changed the model, or a cpuset has cut it
+		}
 		if !r.asked(f, k, &c) {
 			continue
 		}
@@ -181,13 +189,7 @@ func (r *run) inherited(c Change, now attr.Value) attr.Value {
 // for a thread that is to be left as it is.
 func (r *run) asked(f follow, k attr.Task, c *Change) bool {
 	i := slices.IndexFunc(f.asked, func(s attr.Setting) bool { return s.Attribute == c.Attribute })
-	switch {
-	case i < 0:
-		return true
-	case c.Attribute == attr.Affinity && attr.Text(c.Before) != attr.Text(c.After):
-		c.After = f.asked[i].Value // the model's may be what is left of that
-		return true
-	case c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp:
+	if i < 0 || c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp {
 		return true
 	}
 	c.After = f.asked[i].Value

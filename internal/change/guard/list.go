@@ -78,7 +78,7 @@ func (p *page) look() change.GuardState {
 // in another PID or time namespace, where its number or its clock means something else
 // than here, is taken to be there and to run.
 func (p *page) alive() (there, stopped bool) {
-	if p.host.Namespaces() != [2]uint64{p.word(wordPIDNS).Load(), p.word(wordTimeNS).Load()} {
+	if !p.here() {
 		return true, false
 	}
 	st, err := p.host.Stat(kernel.TID(p.word(wordPID).Load()))
@@ -86,6 +86,10 @@ func (p *page) alive() (there, stopped bool) {
 		return false, false
 	}
 	return true, st.State == 'T' || st.State == 't' || p.sinceBeat() > lostAfter
+}
+
+func (p *page) here() bool {
+	return p.host.Namespaces() == [2]uint64{p.word(wordPIDNS).Load(), p.word(wordTimeNS).Load()}
 }
 
 func (p *page) sinceBeat() time.Duration {
@@ -156,16 +160,15 @@ func (l Launcher) Undone(entries []uint64) (reverting bool, err error) {
 	return reverting, err
 }
 
-// newer returns what returns the entries after a page's whose guards have not decided.
+// newer returns what returns the entries after a page's whose guards run and have not
+// decided. Whether one in another namespace runs is not known.
 func (l Launcher) newer(p *page) func() []uint64 {
-	return func() []uint64 {
-		armed, _ := l.List()
-		var out []uint64
-		for _, g := range armed {
-			if g.Entry > p.entry() && !g.Lost {
-				out = append(out, g.Entry)
+	return func() (out []uint64) {
+		_ = l.each(func(o *page) {
+			if there, _ := o.alive(); there && o.here() && o.state() < Kept && o.entry() > p.entry() {
+				out = append(out, o.entry())
 			}
-		}
+		})
 		return out
 	}
 }

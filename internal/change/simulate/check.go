@@ -292,6 +292,11 @@ func (w *world) check() {
 				}
 			}
 		}
+		for from := c.creator(); from != nil && c.foreign > 0; from = from.creator() {
+			if from.ours && from.hadValue(c.base) {
+				c.excuse("somebody else has set it to what it could have inherited from piton")
+			}
+		}
 		if c.excused == "" && !same(c.value, c.base) {
 			w.violate("%s is %s after undo --all, and was %s", c, c.value, c.base)
 		}

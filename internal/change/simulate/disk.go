@@ -87,7 +87,7 @@ func (s *store) Append(data []byte, sync bool) error {
 	if err := (view{s.a}).fails("write the journal", syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS); err != nil {
 		return err
 	}
-	old := len(s.disk.data)
+	old, whole := len(s.disk.data), data
 	if s.full {
 		s.a.log("the disk is full")
 		return fmt.Errorf("write: %w", syscall.ENOSPC)
@@ -105,7 +105,7 @@ func (s *store) Append(data []byte, sync bool) error {
 		}
 	}
 	s.disk.data = append(s.disk.data, data...)
-	s.wrote(s.disk.data[old:])
+	s.wrote(whole)
 	if !sync {
 		return nil
 	}
