@@ -24,9 +24,12 @@ func (r *run) hold(c Change, exact bool) (task kernel.Task, done func(), err err
 	}
 	done = func() {}
 	process := attr.ID{TID: c.PID, StartTicks: r.starts[c.PID]}
-	switch {
+	_, planned := r.planned[c.Key()]
+	switch later := r.later[c.PID]; {
 	case c.TID == c.PID:
 		process.StartTicks = c.StartTicks
+	case !planned && later != 0:
+		process.StartTicks = later
 	case len(r.plan.Undoes) > 0: // of several processes, perhaps, that had the number one after the other
 		process.StartTicks = 0
 	}

@@ -36,6 +36,7 @@ type run struct {
 	planned map[attr.Key]attr.Value // the values that were to be set
 	begun   map[attr.Key]bool       // what of them is recorded as about to be done
 	starts  map[kernel.TID]uint64   // of the plan's processes, in ticks
+	later   map[kernel.TID]uint64   // of processes that got the number of one of those
 	alone   map[kernel.TID]bool     // threads that were asked for by themselves
 	warned  map[string]bool
 	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
@@ -136,7 +137,7 @@ func (r *run) disarm(ctx context.Context) error {
 
 func (t *Tuner) run(plan *Plan) *run {
 	r := &run{
-		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, planned: map[attr.Key]attr.Value{}, starts: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
+		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, planned: map[attr.Key]attr.Value{}, starts: map[kernel.TID]uint64{}, later: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
 		warned: map[string]bool{}, stuck: map[string]bool{}, named: map[kernel.TID]bool{},
 	}
 	r.result.Changes = slices.Clone(plan.Changes)

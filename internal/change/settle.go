@@ -127,7 +127,7 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 			return nil // gone again
 		}
 		if leader.StartTicks != start { // the number means another process than in the plan, of which all is made
-			r.starts[pid] = leader.StartTicks
+			r.later[pid] = leader.StartTicks
 			pid = 0
 		}
 	}
