@@ -3,7 +3,6 @@ package profile
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -235,5 +234,3 @@ func (t *Task) set(has shape, chosen map[attr.Attribute]bool) {
 		}
 	}
 }
-
-func equalShapes(a, b shape) bool { return maps.Equal(a, b) }

@@ -90,11 +90,11 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 		if i == 0 {
 			first = has
 		}
-		if twin, ok := named[t.ID.Comm]; ok && !equalShapes(twin, has) {
+		if twin, ok := named[t.ID.Comm]; ok && !maps.Equal(twin, has) {
 			differ[t.ID.Comm] = true
 		}
 		named[t.ID.Comm] = has
-		together = together && equalShapes(has, first) && (lines || c.asked(t))
+		together = together && maps.Equal(has, first) && (lines || c.asked(t))
 		if c.asked(t) {
 			maps.Copy(worth, c.worth(t, has))
 		}

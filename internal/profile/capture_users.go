@@ -84,7 +84,7 @@ func (c *capturer) look(p *process, threads []*sample.Task) {
 	}
 	differs := map[string]bool{}
 	for i, t := range threads {
-		differs[t.ID.Comm] = differs[t.ID.Comm] || !equalShapes(shapes[i], p.base)
+		differs[t.ID.Comm] = differs[t.ID.Comm] || !maps.Equal(shapes[i], p.base)
 	}
 	for i, t := range threads {
 		worth := c.worth(t, shapes[i])
@@ -116,7 +116,7 @@ func agree(all []*process, but attr.Attribute) bool {
 		}
 		for name, n := range p.apart {
 			first := all[0].apart[name]
-			if first == nil || !slices.EqualFunc(n.shapes, first.shapes, equalShapes) {
+			if first == nil || !slices.EqualFunc(n.shapes, first.shapes, maps.Equal) {
 				return false
 			}
 		}

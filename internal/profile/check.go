@@ -58,7 +58,9 @@ func (c *checker) task(table string, t *Task, kind Kind) {
 	t.kind, t.line = kind, c.places[table].line
 	c.name(table, "name", t.Name)
 	c.name(table, "thread", t.Thread)
-	c.regex(table, "command", t.Command)
+	if _, err := pattern.Compile(t.Command); err != nil {
+		c.fail(table, "command", "%v", err)
+	}
 	c.glob(table, "cgroup", t.Cgroup)
 	switch {
 	case t.Name == "" && t.Command == "" && t.Cgroup == "":
@@ -139,29 +141,16 @@ func (c *checker) cpus(table, key, expr string) {
 // name checks what names a process or thread: never a number, which means
 // another task after the next start.
 func (c *checker) name(table, key, text string) {
-	if text == "" {
-		return
-	}
 	e, err := target.Parse(text)
-	if err != nil {
+	_, number := e.PID()
+	switch {
+	case text == "":
+	case err != nil:
 		c.fail(table, key, "%v", err)
-		return
-	}
-	if _, number := e.PID(); number {
+	case number:
 		c.fail(table, key, "%s is a number, which means another task after the next start; give a name", text)
-		return
-	}
-	if hasForm(text) {
+	case hasForm(text):
 		c.fail(table, key, "%s is no name; there are thread, command and cgroup for the other ways", quoted(text))
-	}
-}
-
-func (c *checker) regex(table, key, text string) {
-	if text == "" {
-		return
-	}
-	if _, err := pattern.Compile(text); err != nil {
-		c.fail(table, key, "%v", err)
 	}
 }
 

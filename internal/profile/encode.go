@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,33 +46,25 @@ func Encode(p *Profile) []byte {
 	}
 	fmt.Fprintf(&e.b, "\nversion = %d\n", Version)
 	if p.Isolation.CPUs != "" {
-		e.table("isolation")
-		e.text("cpus", p.Isolation.CPUs)
+		e.table("[isolation]", p.Isolation)
 	}
 	if p.Machine.DefaultIRQAffinity != "" || p.Machine.WorkqueueCPUs != "" {
-		e.table("machine")
-		e.text("default_irq_affinity", p.Machine.DefaultIRQAffinity)
-		e.text("workqueue_cpus", p.Machine.WorkqueueCPUs)
+		e.table("[machine]", p.Machine)
 	}
-	for i := range p.Tasks {
-		e.task("task", &p.Tasks[i])
+	for _, t := range p.Tasks {
+		e.table("[[task]]", t)
 	}
-	for i := range p.Kthreads {
-		e.task("kthread", &p.Kthreads[i])
+	for _, t := range p.Kthreads {
+		e.table("[[kthread]]", t)
 	}
-	for i := range p.IRQs {
-		q := &p.IRQs[i]
-		e.item("irq")
-		e.text("action", q.Action)
-		e.text("device", q.Device)
-		e.text("cpus", q.CPUs)
-		e.optional(q.Optional)
+	for _, q := range p.IRQs {
+		e.table("[[irq]]", q)
 	}
-	for i := range p.Queues {
-		e.queue(&p.Queues[i])
+	for _, q := range p.Queues {
+		e.table("[[queue]]", q)
 	}
 	if len(p.sysctls) > 0 {
-		e.table("sysctl")
+		e.table("[sysctl]", struct{}{})
 	}
 	values := map[string]string{} // files of tuna may name a setting twice: the last one counts
 	for _, s := range p.sysctls {
@@ -90,72 +83,40 @@ func Encode(p *Profile) []byte {
 	return []byte(e.b.String())
 }
 
-func (e *encoder) section(name string) {
+// table writes a heading and the settings below it that a struct has, by its tags and in
+// its order.
+func (e *encoder) table(heading string, of any) {
 	e.b.WriteByte('\n')
-	if !e.began[name] {
+	if name := strings.Trim(heading, "[]"); !e.began[name] {
 		e.began[name] = true
 		e.b.WriteString(sections[name] + "\n")
 	}
-}
-
-func (e *encoder) table(name string) {
-	e.section(name)
-	fmt.Fprintf(&e.b, "[%s]\n", name)
-}
-
-func (e *encoder) item(name string) {
-	e.section(name)
-	fmt.Fprintf(&e.b, "[[%s]]\n", name)
-}
-
-func (e *encoder) text(key, value string) {
-	if value != "" {
-		fmt.Fprintf(&e.b, "%s = %s\n", key, quote(value))
-	}
-}
-
-func (e *encoder) optional(is bool) {
-	if is {
-		e.b.WriteString("optional = true\n")
-	}
-}
-
-func (e *encoder) task(section string, t *Task) {
-	e.item(section)
-	e.text("name", t.Name)
-	e.text("thread", t.Thread)
-	e.text("command", t.Command)
-	e.text("cgroup", t.Cgroup)
-	e.text("cpus", t.CPUs)
-	if len(t.CPUsEach) > 0 {
-		all := make([]string, len(t.CPUsEach))
-		for i, cpus := range t.CPUsEach {
-			all[i] = quote(cpus)
+	e.b.WriteString(heading + "\n")
+	table := reflect.ValueOf(of)
+	for i := range table.NumField() {
+		key, field := table.Type().Field(i).Tag.Get("toml"), table.Field(i)
+		if key == "" || field.IsZero() || field.Kind() == reflect.Slice && field.Len() == 0 {
+			continue
 		}
-		fmt.Fprintf(&e.b, "cpus_each = [%s]\n", strings.Join(all, ", "))
+		fmt.Fprintf(&e.b, "%s = %s\n", key, written(reflect.Indirect(field).Interface()))
 	}
-	for _, s := range t.settings() {
-		if *s.text != "" {
-			fmt.Fprintf(&e.b, "%s = %s\n", s.Attribute, number(string(*s.text)))
-		}
-	}
-	e.optional(t.Optional)
 }
 
-func (e *encoder) queue(q *Queue) {
-	e.item("queue")
-	e.text("nic", q.NIC)
-	e.text("queue", q.Queue)
-	if q.RPS != nil {
-		fmt.Fprintf(&e.b, "rps = %s\n", quote(*q.RPS))
+// written is a value as TOML has it.
+func written(value any) string {
+	switch v := value.(type) {
+	case string:
+		return quote(v)
+	case text:
+		return number(string(v))
+	case []string:
+		all := make([]string, len(v))
+		for i, s := range v {
+			all[i] = quote(s)
+		}
+		return "[" + strings.Join(all, ", ") + "]"
 	}
-	if q.RPSFlows != nil {
-		fmt.Fprintf(&e.b, "rps_flows = %d\n", *q.RPSFlows)
-	}
-	if q.XPS != nil {
-		fmt.Fprintf(&e.b, "xps = %s\n", quote(*q.XPS))
-	}
-	e.optional(q.Optional)
+	return fmt.Sprint(value) // a number, or true
 }
 
 // quote writes a text as TOML does: between ' as it is where that is easier to

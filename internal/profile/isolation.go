@@ -25,7 +25,7 @@ func (r *resolver) isolation(p *Isolation) {
 		return
 	}
 	facts := r.s.facts(cpus)
-	plan, err := partition.Isolate(facts.Facts, cpus)
+	plan, err := partition.Isolate(facts, cpus)
 	if err != nil {
 		r.missing(item, fmt.Sprintf("the CPUs %s free (%v)", p.CPUs, err), false)
 		return
@@ -34,7 +34,7 @@ func (r *resolver) isolation(p *Isolation) {
 	for i := range r.s.Tasks {
 		tasks[r.s.Tasks[i].TID] = r.s.Tasks[i]
 	}
-	masks, staying := facts.files(), len(plan.Staying)
+	masks, staying := masksByPath(facts), len(plan.Staying)
 	r.out.Isolated = map[string]bool{}
 	for _, q := range plan.Requests {
 		cpus, _ := q.Affinity()
@@ -69,12 +69,10 @@ func (r *Resolution) SetsApart() bool {
 	return slices.ContainsFunc(r.Wants, func(w Want) bool { return w.Item == r.isolation && !w.OK() && w.Blocked == "" })
 }
 
-// machineFacts is what is known of the machine for setting CPUs apart.
-type machineFacts struct{ partition.Facts }
-
-// facts leaves out piton itself, which ends soon.
-func (s *State) facts(apart cpuset.Set) machineFacts {
-	f := machineFacts{partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.Or(s.Apart).AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}}
+// facts is what is known of the machine for setting CPUs apart, but for piton itself,
+// which ends soon.
+func (s *State) facts(apart cpuset.Set) partition.Facts {
+	f := partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.Or(s.Apart).AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}
 	for _, t := range s.Tasks {
 		if t.ID == nil || t.TGID == s.Self || t.State == 'Z' || t.State == 'X' || t.Have&sample.HaveAffinity == 0 {
 			continue
@@ -93,8 +91,8 @@ func (s *State) facts(apart cpuset.Set) machineFacts {
 	return f
 }
 
-// files are the masks of files, by path.
-func (f machineFacts) files() map[string]cpuset.Set {
+// masksByPath are the masks of files.
+func masksByPath(f partition.Facts) map[string]cpuset.Set {
 	out := map[string]cpuset.Set{}
 	for _, m := range f.Masks {
 		out[m.Path] = m.CPUs

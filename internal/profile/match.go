@@ -145,12 +145,7 @@ func nameOf(comm string) string {
 }
 
 func hasForm(text string) bool {
-	for _, form := range forms {
-		if strings.HasPrefix(text, form) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(forms, func(form string) bool { return strings.HasPrefix(text, form) })
 }
 
 // forms begin TARGETs that are no names.

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -47,13 +48,10 @@ type taskWants struct {
 
 // add puts a setting in the place of its attribute: the last one counts.
 func (t *taskWants) add(s attr.Setting) {
-	i := slices.IndexFunc(t.set, func(o attr.Setting) bool { return o.Attribute >= s.Attribute })
-	switch {
-	case i < 0:
-		t.set = append(t.set, s)
-	case t.set[i].Attribute == s.Attribute:
+	i, found := slices.BinarySearchFunc(t.set, s, func(a, b attr.Setting) int { return cmp.Compare(a.Attribute, b.Attribute) })
+	if found {
 		t.set[i] = s
-	default:
+	} else {
 		t.set = slices.Insert(t.set, i, s)
 	}
 }

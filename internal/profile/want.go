@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -53,13 +54,7 @@ type Resolution struct {
 
 // Drift returns the wants that are not as they should be.
 func (r *Resolution) Drift() []Want {
-	var out []Want
-	for i := range r.Wants {
-		if w := &r.Wants[i]; !w.OK() && (w.Known || w.Blocked != "") {
-			out = append(out, *w)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.Wants), func(w Want) bool { return w.OK() || !w.Known && w.Blocked == "" })
 }
 
 // Unknown counts the values that could not be read.
@@ -75,13 +70,7 @@ func (r *Resolution) Unknown() int {
 
 // Required returns the missing items that are not optional.
 func (r *Resolution) Required() []Missing {
-	var out []Missing
-	for _, m := range r.Missing {
-		if !m.Optional {
-			out = append(out, m)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.Missing), func(m Missing) bool { return m.Optional })
 }
 
 // affinity compares two masks as far as CPUs are online and allowed: the kernel
