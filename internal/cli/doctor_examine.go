@@ -40,8 +40,13 @@ func (d *doctor) examine(ctx context.Context) error {
 		return err
 	}
 	for _, examine := range []func() finding{
-		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger, d.aggregation, d.counters,
-		d.tuneOthers, d.realTime, d.slices, d.clamps, d.cookies, d.schedExt, d.memory, d.readOthers, d.journal, d.namespace, d.programs,
+		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger, d.aggregation,
+		d.attribute("counters", "hardware counters", "PMU, by perf_event_open", ""),
+		d.attribute("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "own tasks only"), d.realTime,
+		d.attribute("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", ""),
+		d.attribute("uclamp", "utilisation clamps", "sched_setattr", ""),
+		d.attribute("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", ""), d.schedExt, d.memory,
+		d.attribute("read-others", "programs of others", "/proc/PID/exe", "own processes only"), d.journal, d.namespace, d.programs,
 	} {
 		d.findings = append(d.findings, examine())
 	}

@@ -124,37 +124,15 @@ func (d *doctor) ledger() finding {
 
 // attribute examines a feature that is there or not, with the sources of its figures in
 // either case.
-func (d *doctor) attribute(id, title, source, without string) finding {
-	f := finding{id: id, title: title, state: stateBest, source: source}
-	if err := probe(id); err != nil {
-		f.source = without
-		d.worse(&f, stateMissing, err)
+func (d *doctor) attribute(id, title, source, without string) func() finding {
+	return func() finding {
+		f := finding{id: id, title: title, state: stateBest, source: source}
+		if err := probe(id); err != nil {
+			f.source = without
+			d.worse(&f, stateMissing, err)
+		}
+		return f
 	}
-	return f
-}
-
-func (d *doctor) counters() finding {
-	return d.attribute("counters", "hardware counters", "PMU, by perf_event_open", "")
-}
-
-func (d *doctor) tuneOthers() finding {
-	return d.attribute("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "own tasks only")
-}
-
-func (d *doctor) readOthers() finding {
-	return d.attribute("read-others", "programs of others", "/proc/PID/exe", "own processes only")
-}
-
-func (d *doctor) slices() finding {
-	return d.attribute("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", "")
-}
-
-func (d *doctor) clamps() finding {
-	return d.attribute("uclamp", "utilisation clamps", "sched_setattr", "")
-}
-
-func (d *doctor) cookies() finding {
-	return d.attribute("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", "")
 }
 
 func (d *doctor) schedExt() finding {
@@ -162,7 +140,7 @@ func (d *doctor) schedExt() finding {
 	if name, err := os.ReadFile("/sys/kernel/sched_ext/root/ops"); err == nil {
 		source = "scheduler " + strings.TrimSpace(string(name))
 	}
-	return d.attribute("policy-ext", "policy EXT", source, "")
+	return d.attribute("policy-ext", "policy EXT", source, "")()
 }
 
 func (d *doctor) memory() finding {
@@ -170,7 +148,7 @@ func (d *doctor) memory() finding {
 	if nodes, ok := memoryNodes(); ok && nodes.Len() == 1 {
 		source = "one node: there is nowhere to move to"
 	}
-	return d.attribute("numa", "memory of NUMA nodes (--mem)", source, "")
+	return d.attribute("numa", "memory of NUMA nodes (--mem)", source, "")()
 }
 
 func (d *doctor) aggregation() finding {

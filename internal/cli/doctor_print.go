@@ -28,24 +28,17 @@ func (d *doctor) printText() {
 // groups are the findings that could be better, by the command that would do it;
 // those without a command come last.
 func (d *doctor) groups() [][]finding {
-	var commands []string
-	by := map[string][]finding{}
+	var helped, helpless []finding
 	for _, f := range d.findings {
-		if f.reason == "" {
-			continue
-		}
-		if _, seen := by[f.command]; !seen && f.command != "" {
-			commands = append(commands, f.command)
-		}
-		by[f.command] = append(by[f.command], f)
-	}
-	var out [][]finding
-	for _, c := range append(commands, "") {
-		if len(by[c]) > 0 {
-			out = append(out, by[c])
+		switch {
+		case f.reason == "":
+		case f.command == "":
+			helpless = append(helpless, f)
+		default:
+			helped = append(helped, f)
 		}
 	}
-	return out
+	return groupBy(append(helped, helpless...), func(f *finding) string { return f.command })
 }
 
 func (d *doctor) printJSON() {

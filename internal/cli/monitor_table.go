@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"strconv"
@@ -51,7 +52,7 @@ func (p *tablePrinter) end(c *field.Column, start int) []byte {
 }
 
 func (p *tablePrinter) flush(w *bufio.Writer) {
-	_, _ = w.Write(append(trimRight(p.buf), '\n'))
+	_, _ = w.Write(append(bytes.TrimRight(p.buf, " "), '\n'))
 	p.buf = p.buf[:0]
 }
 

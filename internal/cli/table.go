@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -57,7 +59,7 @@ func (t *table) write(w io.Writer) {
 			line = append(line, cell...)
 			line = field.Pad(line, start, widths[i], t.right[i], false)
 		}
-		_, _ = w.Write(append(trimRight(line), '\n'))
+		_, _ = w.Write(append(bytes.TrimRight(line, " "), '\n'))
 	}
 }
 
@@ -70,17 +72,5 @@ func (t *table) writeAs(w io.Writer, o output) {
 	t.write(w)
 }
 
-func trimRight(line []byte) []byte {
-	for len(line) > 0 && line[len(line)-1] == ' ' {
-		line = line[:len(line)-1]
-	}
-	return line
-}
-
 // dash stands for a value that is not there.
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func dash(s string) string { return cmp.Or(s, "-") }

@@ -14,6 +14,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/kthread"
 	"piton/internal/procfs"
+	"piton/internal/sample"
 	"piton/internal/target"
 )
 
@@ -116,26 +117,20 @@ func (e *explainer) tasks(word string, found []change.Target) ([]explanation, er
 	return out, nil
 }
 
-// Flags of a task (include/linux/sched.h).
-const (
-	flagKernelThread  = 0x00200000 // PF_KTHREAD
-	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
-)
-
 // task explains one task.
 func (e *explainer) task(word string, tid kernel.TID) (explanation, error) {
 	st, err := e.proc.Stat(tid)
 	if err != nil {
 		return explanation{}, err
 	}
-	x := explanation{target: word, name: string(st.Comm), tid: int(tid), irq: -1, movable: yesNo(st.Flags&flagNoSetAffinity == 0)}
+	x := explanation{target: word, name: string(st.Comm), tid: int(tid), irq: -1, movable: yesNo(st.Flags&sample.FlagNoSetAffinity == 0)}
 	x.policy = policyText(&st)
 	status, err := e.proc.Status(tid)
 	if err != nil {
 		return explanation{}, err
 	}
 	x.cpus = status.CPUsAllowed.String()
-	if st.Flags&flagKernelThread != 0 {
+	if st.Flags&sample.FlagKernelThread != 0 {
 		e.kernelThread(&x)
 		return x, nil
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,17 +65,7 @@ func (e *explainer) named(word string) []explanation {
 
 // isCalled reports whether a line's handler or device has the name.
 func isCalled(r *irq.Row, word string) bool {
-	for _, a := range r.Actions {
-		if a == word {
-			return true
-		}
-	}
-	for _, n := range r.Device.Names {
-		if n == word {
-			return true
-		}
-	}
-	return r.Device.Address != "" && r.Device.Address == word
+	return slices.Contains(r.Actions, word) || slices.Contains(r.Device.Names, word) || word != "" && r.Device.Address == word
 }
 
 // explainLine explains one interrupt line.
