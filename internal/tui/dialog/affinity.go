@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"errors"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,10 +37,8 @@ type Affinity struct {
 	tree   []branch
 	shown  []int // indices in tree of the rows that are not folded away
 	list   rows.Scroll
-	note   string // why the last key did nothing
-	typing bool   // a CPU list is being typed
-	input  Input
 	memory bool // the pages are to move as well
+	typing      // a CPU list
 }
 
 // NewAffinity starts with the present mask ticked.
@@ -59,22 +58,14 @@ func (a *Affinity) MemoryFollows() bool { return a.memory }
 // Title names the subject.
 func (a *Affinity) Title() string { return "Affinity of " + a.Subject }
 
-// Cursor is in the CPU list while that is typed.
-func (a *Affinity) Cursor() *tea.Cursor {
-	if !a.typing {
-		return nil
-	}
-	return tea.NewCursor(len(listLabel)+a.input.CursorX(), 0)
-}
-
 // Update ticks, folds, moves, and takes a new load.
 func (a *Affinity) Update(msg tea.Msg) Outcome {
 	if load, ok := msg.(LoadMsg); ok {
 		a.Load = load
 		return Outcome{}
 	}
-	if a.typing {
-		return a.typed(msg)
+	if a.on() {
+		return a.update(msg)
 	}
 	if k, ok := msg.(tea.KeyPressMsg); ok {
 		a.note = ""
@@ -100,7 +91,7 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 	case "m":
 		a.memory = a.Memory && !a.memory
 	case "l", "/":
-		a.typing, a.input = true, NewInput("")
+		a.begin(" CPUs: ", "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0", "", a.tickTyped)
 	case "left", "h", "-":
 		a.foldHere(true)
 	case "right", "+":
@@ -164,34 +155,18 @@ func (a *Affinity) foldHere(closed bool) {
 	}
 }
 
-// typed handles the line in which a CPU list is typed.
-func (a *Affinity) typed(msg tea.Msg) Outcome {
-	k, ok := msg.(tea.KeyPressMsg)
-	switch {
-	case ok && (k.String() == "esc" || k.String() == "ctrl+c"):
-		a.typing, a.note = false, ""
-	case ok && k.String() == "enter":
-		a.take(a.input.Value())
-	case a.input.Update(msg):
-		a.note = ""
-	}
-	return Outcome{}
-}
-
-// take ticks the CPUs of a typed list.
-func (a *Affinity) take(text string) {
+// tickTyped ticks the CPUs of a typed list.
+func (a *Affinity) tickTyped(text string) error {
 	set, err := topology.ParseCPUs(text, a.Topology)
-	if err != nil {
-		a.note = err.Error()
-		return
+	beyond := set.AndNot(a.usable)
+	switch {
+	case err != nil:
+		return err
+	case !beyond.Empty():
+		return fmt.Errorf("cpu %s: %s", beyond, a.unusable(beyond.First()))
+	case set.Empty():
+		return errors.New("that list is empty: a task must be allowed to run somewhere")
 	}
-	if beyond := set.AndNot(a.usable); !beyond.Empty() {
-		a.note = fmt.Sprintf("cpu %s: %s", beyond, a.unusable(beyond.First()))
-		return
-	}
-	if set.Empty() {
-		a.note = "that list is empty: a task must be allowed to run somewhere"
-		return
-	}
-	a.picked, a.typing, a.note = set, false, ""
+	a.picked = set
+	return nil
 }

@@ -12,11 +12,6 @@ import (
 	"piton/internal/tui/widget"
 )
 
-const (
-	listLabel = " CPUs: "
-	listHint  = "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0"
-)
-
 // columns are the widths of the tree's columns; those of 0 are left out. The last
 // one holds a group's CPU list, or what is special about a CPU.
 type columns struct{ name, count, bar, now, last, total int }
@@ -57,11 +52,11 @@ func (a *Affinity) Render(width, height int, th *theme.Theme) string {
 	cols := a.columns(width)
 	width = cols.total
 	n, head := len(a.shown), []string{a.change(th).Render(th, width), a.heading(cols, th).Render(th, width)}
-	if a.typing { // then the head is what matters, however few lines there are
-		n, head = 0, a.typingHead(width, th)
+	if a.on() { // then the head is what matters, however few lines there are
+		n, head = 0, a.lines(width, th)
 	}
 	body := a.list.Body(len(a.shown), func(i int, selected bool) string {
-		return a.row(a.tree[a.shown[i]], cols, th).Item(th, width, selected && !a.typing)
+		return a.row(a.tree[a.shown[i]], cols, th).Item(th, width, selected && !a.on())
 	})
 	return rows.Stack(width, height, head, n, body, a.foot(width, th))
 }
@@ -206,19 +201,8 @@ func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
 	r.Add(th.Dim, strings.Join(notes, ", "))
 }
 
-// typingHead is the line being typed, with what is wrong with it below.
-func (a *Affinity) typingHead(width int, th *theme.Theme) []string {
-	var note rows.Row
-	if a.note == "" {
-		note.Add(th.Dim, " "+listHint)
-	} else {
-		note.Add(th.Bad, " "+a.note)
-	}
-	return []string{th.Accent.Render(listLabel) + a.input.Render(width-len(listLabel), th), note.Render(th, width)}
-}
-
 func (a *Affinity) foot(width int, th *theme.Theme) []string {
-	if a.typing {
+	if a.on() {
 		return []string{"", rows.Keys(th, " Enter", "tick these", "Esc", "back to the tree").Render(th, width)}
 	}
 	first := rows.Keys(th, " Space", "tick", "a", "all", "n", "none", "i", "invert")

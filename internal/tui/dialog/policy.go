@@ -49,9 +49,7 @@ type Policy struct {
 	slice   attr.Value       // nil = as it is
 	session attr.Value       // nice value of the whole session; nil = as it is
 
-	typing policyField // a value is being typed
-	input  Input
-	note   string // what is wrong with it
+	typing
 }
 
 // NewPolicy starts from the present setting.
@@ -111,18 +109,10 @@ func (p *Policy) answer() []attr.Setting {
 // Title names the subject.
 func (p *Policy) Title() string { return "Policy of " + p.Subject }
 
-// Cursor is in the value that is being typed.
-func (p *Policy) Cursor() *tea.Cursor {
-	if p.typing == noField {
-		return nil
-	}
-	return tea.NewCursor(len(p.typing.label())+p.input.CursorX(), 0)
-}
-
 // Update chooses.
 func (p *Policy) Update(msg tea.Msg) Outcome {
-	if p.typing != noField {
-		return p.typed(msg)
+	if p.on() {
+		return p.update(msg)
 	}
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok {
@@ -144,7 +134,7 @@ func (p *Policy) Update(msg tea.Msg) Outcome {
 	case "x", "space":
 		p.reset = !p.reset
 	case "t", "s", "g":
-		p.edit(map[string]policyField{"t": timesField, "s": sliceField, "g": sessionField}[key])
+		p.edit(key)
 	default:
 		if now := policies[p.at].policy; now == kernel.FIFO || now == kernel.RR {
 			p.prio.key(k)
@@ -169,8 +159,8 @@ func (p *Policy) Render(width, height int, th *theme.Theme) string {
 	var change rows.Row
 	change.Add(th.Dim, " "+p.before()+" "+th.Arrow+" ")
 	change.Add(th.Strong, p.setting().String())
-	if p.typing != noField {
-		return rows.Stack(width, height, p.typingLines(width, th), 0, func(int) []string { return nil },
+	if p.on() {
+		return rows.Stack(width, height, p.lines(width, th), 0, func(int) []string { return nil },
 			[]string{"", rows.Keys(th, " Enter", "take", "Esc", "back").Render(th, width)})
 	}
 

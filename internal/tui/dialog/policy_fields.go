@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
@@ -15,98 +12,48 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// policyField is a value of the policy dialog that is typed.
-type policyField uint8
-
-const (
-	noField policyField = iota
-	timesField
-	sliceField
-	sessionField
-)
-
-func (f policyField) label() string {
-	return [...]string{"", " runtime/deadline/period: ", " slice: ", " nice of the session: "}[f]
-}
-
-func (f policyField) hint() string {
-	return [...]string{"", "it runs for runtime, by deadline, in each period: 5ms/20ms/20ms",
-		"how long it runs before another task does: 100us to 100ms, or default",
-		"-20 to 19, for all of its session: against other sessions, nice of a task counts nothing"}[f]
-}
-
 // defaultTimes are a tenth of a CPU, often enough for most of what is periodic.
 var defaultTimes = attr.PolicyValue{Runtime: 10 * time.Millisecond, Deadline: 100 * time.Millisecond, Period: 100 * time.Millisecond}
 
 // sliced reports whether a policy has slices (EEVDF).
 func sliced(p kernel.Policy) bool { return p == kernel.Other || p == kernel.Batch }
 
-// edit begins to type a value, where the policy has it.
-func (p *Policy) edit(f policyField) {
+// edit begins to type the value of a key, where the policy has it.
+func (p *Policy) edit(key string) {
 	now := policies[p.at].policy
-	text := ""
 	switch {
-	case f == timesField && now != kernel.Deadline:
+	case key == "t" && now != kernel.Deadline:
 		p.note = "only DEADLINE has times"
-		return
-	case f == sliceField && !sliced(now):
+	case key == "s" && !sliced(now):
 		p.note = "only OTHER and BATCH have a slice"
-		return
-	case f == sessionField && !p.Autogroup:
+	case key == "g" && !p.Autogroup:
 		p.note = "autogroup is off here, or the process has a cpu cgroup: its own nice counts"
-		return
-	case f == timesField:
-		text = timesText(p.times)
-	case f == sliceField:
-		text = attr.Text(p.slice)
-	case f == sessionField:
-		text = attr.Text(p.session)
+	case key == "t":
+		p.begin(" runtime/deadline/period: ", "it runs for runtime, by deadline, in each period: 5ms/20ms/20ms", timesText(p.times), p.takeTimes)
+	case key == "s":
+		p.begin(" slice: ", "how long it runs before another task does: 100us to 100ms, or default", attr.Text(p.slice),
+			func(text string) error { return typedValue(attr.Slice, text, &p.slice) })
+	case key == "g":
+		p.begin(" nice of the session: ", "-20 to 19, for all of its session: against other sessions, nice of a task counts nothing", attr.Text(p.session),
+			func(text string) error { return typedValue(attr.Autogroup, text, &p.session) })
 	}
-	p.typing, p.input = f, NewInput(text)
 }
 
 func timesText(s attr.PolicyValue) string {
 	return fmt.Sprintf("%v/%v/%v", s.Runtime, s.Deadline, s.Period)
 }
 
-// typed handles the line in which a value is typed.
-func (p *Policy) typed(msg tea.Msg) Outcome {
-	k, ok := msg.(tea.KeyPressMsg)
-	switch {
-	case ok && (k.String() == "esc" || k.String() == "ctrl+c"):
-		p.typing, p.note = noField, ""
-	case ok && k.String() == "enter":
-		p.note = ""
-		if err := p.take(strings.TrimSpace(p.input.Value())); err != nil {
-			p.note = err.Error()
-			break
-		}
-		p.typing = noField
-	case p.input.Update(msg):
-		p.note = ""
+func (p *Policy) takeTimes(text string) error {
+	v, err := attr.Policy.Parse("deadline:" + text)
+	if err != nil {
+		return err
 	}
-	return Outcome{}
-}
-
-// take reads a typed value; nothing typed leaves slice and session as they are.
-func (p *Policy) take(text string) error {
-	switch p.typing {
-	case timesField:
-		v, err := attr.Policy.Parse("deadline:" + text)
-		if err != nil {
-			return err
-		}
-		s := attr.PolicyOf(v)
-		p.times = attr.PolicyValue{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period}
-	case sliceField:
-		return typedValue(attr.Slice, text, &p.slice)
-	case sessionField:
-		return typedValue(attr.Autogroup, text, &p.session)
-	}
+	s := attr.PolicyOf(v)
+	p.times = attr.PolicyValue{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period}
 	return nil
 }
 
-// typedValue reads a value, nil if nothing was typed.
+// typedValue reads a value; nil, which leaves it as it is, if nothing was typed.
 func typedValue(a attr.Attribute, text string, v *attr.Value) (err error) {
 	if *v = nil; text == "" {
 		return nil
@@ -116,20 +63,6 @@ func typedValue(a attr.Attribute, text string, v *attr.Value) (err error) {
 		*v = parsed
 	}
 	return err
-}
-
-// typingLines are the value being typed, with what is wrong with it below.
-func (p *Policy) typingLines(width int, th *theme.Theme) []string {
-	label := p.typing.label()
-	out := []string{th.Accent.Render(label) + p.input.Render(width-len(label), th)}
-	style, text := th.Dim, p.typing.hint()
-	if p.note != "" {
-		style, text = th.Bad, p.note
-	}
-	for _, l := range rows.Wrap(th, text, width-2) {
-		out = append(out, " "+style.Render(l))
-	}
-	return out
 }
 
 // fields are the values besides the policy: always the same lines, so that the
