@@ -9,6 +9,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/topology/topologytest"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/tuitest"
 )
@@ -65,7 +66,7 @@ func BenchmarkSort(b *testing.B) {
 // BenchmarkTree is a sample while the list is a tree.
 func BenchmarkTree(b *testing.B) {
 	m, models := crowded(b)
-	m.toggleTree()
+	m.change(func(v *proctable.View) { v.Tree = !v.Tree })
 	for i := 0; b.Loop(); i++ {
 		m.Update(sampled{models[2+i%2]})
 		m.View()

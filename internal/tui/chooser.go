@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
@@ -87,40 +88,35 @@ func (m *Model) region() corepanel.Region {
 	return all[min(m.chooser.wide, len(all)-1)]
 }
 
-func (m *Model) widen(by int) tea.Cmd {
+func (m *Model) widen(by int) {
 	most := len(corepanel.Regions(m.deps.Topology, m.chooser.cpu)) - 1
 	m.chooser.wide = max(0, min(m.chooser.wide+by, most))
-	return nil
 }
 
 // stepCPU moves the panel's cursor to what is beside it, as wide as it is.
-func (m *Model) stepCPU(dx, dy int) tea.Cmd {
+func (m *Model) stepCPU(dx, dy int) {
 	from := m.region().CPUs
 	for at := m.chooser.cpu; ; {
 		next := m.panel.Step(at, dx, dy)
 		if next == at {
-			return nil
+			return
 		}
 		m.chooser.cpu, at = next, next
 		if !m.region().CPUs.Equal(from) {
-			return nil
+			return
 		}
 	}
 }
 
 // edgeCPU puts the panel's cursor on the first or the last CPU.
-func (m *Model) edgeCPU(last bool) tea.Cmd {
-	order := m.deps.Topology.Order()
-	for i := range order {
-		if last {
-			i = len(order) - 1 - i
-		}
-		if m.deps.Topology.Online.Has(order[i]) {
-			m.chooser.cpu = order[i]
-			break
-		}
+func (m *Model) edgeCPU(last bool) {
+	order := slices.Clone(m.deps.Topology.Order())
+	if last {
+		slices.Reverse(order)
 	}
-	return nil
+	if i := slices.IndexFunc(order, m.deps.Topology.Online.Has); i >= 0 {
+		m.chooser.cpu = order[i]
+	}
 }
 
 // typeCPU jumps to the CPU whose number the digits so far make.
@@ -133,28 +129,6 @@ func (m *Model) typeCPU(digit string) tea.Cmd {
 		m.pointAt(cpuset.CPU(n))
 	}
 	return m.forgetDigits()
-}
-
-// arrows does what an arrow key does: in the core panel, or else in the list.
-func arrows(dx, dy int, list func(*Model)) handler {
-	return func(m *Model, _ string) tea.Cmd {
-		if m.chooser.on {
-			return m.stepCPU(dx, dy)
-		}
-		list(m)
-		return nil
-	}
-}
-
-// edges does what Home or End does, likewise.
-func edges(last bool, list func(*Model)) handler {
-	return func(m *Model, _ string) tea.Cmd {
-		if m.chooser.on {
-			return m.edgeCPU(last)
-		}
-		list(m)
-		return nil
-	}
 }
 
 // picked is what the panel marks; nil when nothing is being chosen.

@@ -58,8 +58,3 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 			want:    action.Tuning{Strategy: place.LeastLoaded, Within: among}})
 	}
 }
-
-// whyNotPinned answers the key of cores.pin where no task is selected.
-func (m *Model) whyNotPinned() tea.Cmd {
-	return m.say(info, "p pins a task of a CPU's ledger: l opens one")
-}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -35,12 +33,6 @@ func (c *cost) note(now *model.Model, meter *screen.Meter) {
 		c.bytesPerS, c.framesPerS, c.metered = float64(bytes-c.bytes)/s, float64(frames-c.frames)/s, true
 	}
 	c.bytes, c.frames = bytes, frames
-}
-
-// toggleCost shows what piton itself costs, or hides it.
-func (m *Model) toggleCost() tea.Cmd {
-	m.cost.shown = !m.cost.shown
-	return nil
 }
 
 // headerExtra is what the header says beside the machine's figures.

@@ -67,9 +67,6 @@ func (m *Model) enterCPUs() tea.Cmd {
 	return m.leavePanel()
 }
 
-// spreadHeld drops what was grabbed one CPU each.
-func (m *Model) spreadHeld() tea.Cmd { return m.letFall(m.chooser.held, m.chooser.held.spread) }
-
 // letFall gives the keys back, and does with what was grabbed what how says.
 func (m *Model) letFall(h *held, how func(cpuset.Set) tea.Cmd) tea.Cmd {
 	cpus := h.on

@@ -55,9 +55,6 @@ func (m *Model) heldIRQs(lines []*irq.Row) *held {
 	}, spread: func(cpus cpuset.Set) tea.Cmd { return m.spread(lines, cpus) }}
 }
 
-// grabIRQs takes the lines that an action would act on.
-func (m *Model) grabIRQs() tea.Cmd { return m.hold(m.heldIRQs(m.irqs.Targets())) }
-
 // draggedIRQs is what the mouse takes hold of: the line under it, or all tagged
 // ones when it is one of them.
 func (m *Model) draggedIRQs() *held {

@@ -35,8 +35,3 @@ func (m *Model) askIRQFilter(now string) tea.Cmd {
 func (m *Model) jumpToHandler(tid kernel.TID) tea.Cmd {
 	return m.jump(coresview.Target{TID: tid, TGID: tid}) // a kernel thread is its own process
 }
-
-// whyNoHandler answers the key of irqs.open where no task handles the interrupt.
-func (m *Model) whyNoHandler() tea.Cmd {
-	return m.say(info, "it has no thread of its own: the CPU that it comes to handles it")
-}

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/screen"
 )
 
@@ -31,9 +32,9 @@ func init() {
 		"tune.grab":      plain((*Model).grab),
 		"panel.focus":    plain((*Model).focusPanel),
 		"panel.enter":    plain((*Model).enterCPUs),
-		"panel.spread":   plain((*Model).spreadHeld),
-		"panel.wider":    func(m *Model, _ string) tea.Cmd { return m.widen(1) },
-		"panel.narrower": func(m *Model, _ string) tea.Cmd { return m.widen(-1) },
+		"panel.spread":   func(m *Model, _ string) tea.Cmd { return m.letFall(m.chooser.held, m.chooser.held.spread) },
+		"panel.wider":    does(func(m *Model) { m.widen(1) }),
+		"panel.narrower": does(func(m *Model) { m.widen(-1) }),
 		"panel.tick":     plain((*Model).tick),
 		"panel.allowed":  plain((*Model).toggleMayRun),
 		"panel.isolate":  plain((*Model).isolate),
@@ -42,43 +43,43 @@ func init() {
 		"panel.number":   (*Model).typeCPU,
 
 		"show.detail":      plain((*Model).toggleDetail),
-		"show.tree":        plain((*Model).toggleTree),
-		"show.fold":        func(m *Model, _ string) tea.Cmd { m.table.ToggleFold(); return nil },
+		"show.tree":        views(func(v *proctable.View) { v.Tree = !v.Tree }),
+		"show.fold":        does(func(m *Model) { m.table.ToggleFold() }),
 		"show.threads":     plain((*Model).toggleThreads),
-		"show.kernel":      plain((*Model).toggleKernel),
+		"show.kernel":      views(func(v *proctable.View) { v.Kernel = !v.Kernel }),
 		"show.environment": plain((*Model).showEnvironment),
-		"show.follow":      plain((*Model).toggleFollow),
+		"show.follow":      does(func(m *Model) { m.table.SetFollow(!m.table.Following()) }),
 		"show.pause":       plain((*Model).togglePause),
 		"show.panel":       plain((*Model).cyclePanel),
-		"show.cost":        plain((*Model).toggleCost),
-		"cores.pin":        plain((*Model).whyNotPinned),
+		"show.cost":        does(func(m *Model) { m.cost.shown = !m.cost.shown }),
+		"cores.pin":        says("p pins a task of a CPU's ledger: l opens one"),
 		"irqs.affinity":    plain((*Model).askIRQAffinity),
 		"irqs.place":       plain((*Model).askIRQPlace),
-		"irqs.grab":        plain((*Model).grabIRQs),
+		"irqs.grab":        func(m *Model, _ string) tea.Cmd { return m.hold(m.heldIRQs(m.irqs.Targets())) },
 		"irqs.spread":      plain((*Model).spreadIRQs),
 		"irqs.reset":       plain((*Model).resetIRQs),
 		"irqs.queue":       plain((*Model).askQueue),
-		"irqs.open":        plain((*Model).whyNoHandler),
+		"irqs.open":        says("it has no thread of its own: the CPU that it comes to handles it"),
 
 		"find.search": (*Model).askSearch,
 		"find.filter": plain((*Model).askFilter),
 		"find.user":   plain((*Model).askUser),
 		"find.pid":    (*Model).typePID,
 		"sort.menu":   plain((*Model).askSort),
-		"sort.invert": plain((*Model).invert),
+		"sort.invert": views(func(v *proctable.View) { v.Desc = !v.Desc }),
 
-		"move.up":       arrows(0, -1, func(m *Model) { m.table.Move(-1) }),
-		"move.down":     arrows(0, 1, func(m *Model) { m.table.Move(1) }),
-		"move.pageup":   func(m *Model, _ string) tea.Cmd { m.table.Page(-1); return nil },
-		"move.pagedown": func(m *Model, _ string) tea.Cmd { m.table.Page(1); return nil },
-		"move.home":     edges(false, func(m *Model) { m.table.Home() }),
-		"move.end":      edges(true, func(m *Model) { m.table.End() }),
-		"move.left":     arrows(-1, 0, func(m *Model) { m.table.Scroll(-1) }),
-		"move.right":    arrows(1, 0, func(m *Model) { m.table.Scroll(1) }),
-		"tag.toggle":    func(m *Model, _ string) tea.Cmd { m.table.ToggleTag(); return nil },
+		"move.up":       either(func(m *Model) { m.stepCPU(0, -1) }, func(m *Model) { m.table.Move(-1) }),
+		"move.down":     either(func(m *Model) { m.stepCPU(0, 1) }, func(m *Model) { m.table.Move(1) }),
+		"move.pageup":   does(func(m *Model) { m.table.Page(-1) }),
+		"move.pagedown": does(func(m *Model) { m.table.Page(1) }),
+		"move.home":     either(func(m *Model) { m.edgeCPU(false) }, func(m *Model) { m.table.Home() }),
+		"move.end":      either(func(m *Model) { m.edgeCPU(true) }, func(m *Model) { m.table.End() }),
+		"move.left":     either(func(m *Model) { m.stepCPU(-1, 0) }, func(m *Model) { m.table.Scroll(-1) }),
+		"move.right":    either(func(m *Model) { m.stepCPU(1, 0) }, func(m *Model) { m.table.Scroll(1) }),
+		"tag.toggle":    does(func(m *Model) { m.table.ToggleTag() }),
 		"tag.children":  plain((*Model).tagChildren),
 		"tag.all":       plain((*Model).tagAll),
-		"tag.none":      func(m *Model, _ string) tea.Cmd { m.table.Untag(); return nil },
+		"tag.none":      does(func(m *Model) { m.table.Untag() }),
 
 		"view.next":      func(m *Model, _ string) tea.Cmd { return m.turn(1) },
 		"view.previous":  func(m *Model, _ string) tea.Cmd { return m.turn(-1) },
@@ -103,6 +104,30 @@ func init() {
 
 func plain(f func(*Model) tea.Cmd) handler {
 	return func(m *Model, _ string) tea.Cmd { return f(m) }
+}
+
+func does(f func(*Model)) handler {
+	return func(m *Model, _ string) tea.Cmd { f(m); return nil }
+}
+
+func says(text string) handler {
+	return func(m *Model, _ string) tea.Cmd { return m.say(info, text) }
+}
+
+// views alters what the list shows.
+func views(f func(*proctable.View)) handler {
+	return func(m *Model, _ string) tea.Cmd { return m.change(f) }
+}
+
+// either does one thing while CPUs are chosen in the core panel, and another in the list.
+func either(panel, list func(*Model)) handler {
+	return does(func(m *Model) {
+		if m.chooser.on {
+			panel(m)
+		} else {
+			list(m)
+		}
+	})
 }
 
 // key gives a key to the dialog that is open, or finds the verb that it means

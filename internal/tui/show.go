@@ -22,10 +22,6 @@ func (m *Model) change(f func(*proctable.View)) tea.Cmd {
 	return nil
 }
 
-func (m *Model) toggleTree() tea.Cmd {
-	return m.change(func(v *proctable.View) { v.Tree = !v.Tree })
-}
-
 // toggleThreads needs a new sample before threads can be shown.
 func (m *Model) toggleThreads() tea.Cmd {
 	m.deps.Threads = !m.deps.Threads
@@ -34,15 +30,6 @@ func (m *Model) toggleThreads() tea.Cmd {
 	})
 	m.askFor()
 	m.deps.Sampler.Refresh()
-	return nil
-}
-
-func (m *Model) toggleKernel() tea.Cmd {
-	return m.change(func(v *proctable.View) { v.Kernel = !v.Kernel })
-}
-
-func (m *Model) toggleFollow() tea.Cmd {
-	m.table.SetFollow(!m.table.Following())
 	return nil
 }
 
@@ -76,10 +63,6 @@ func (m *Model) sortByID(id string) tea.Cmd {
 		return nil
 	}
 	return m.change(func(v *proctable.View) { v.Sort, v.Desc = c, c.Desc })
-}
-
-func (m *Model) invert() tea.Cmd {
-	return m.change(func(v *proctable.View) { v.Desc = !v.Desc })
 }
 
 func (m *Model) tagChildren() tea.Cmd {
