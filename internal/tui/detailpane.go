@@ -36,16 +36,11 @@ func (m *Model) noteDetail() tea.Cmd {
 	return func() tea.Msg {
 		reading := in.Read(pid)
 		return resume(func(m *Model) tea.Cmd {
-			m.takeReading(reading)
+			if row, ok := m.table.Selected(); ok && m.detailed {
+				m.detail.Take(reading, row)
+			}
 			return nil
 		})
-	}
-}
-
-// takeReading accepts what was read, unless the cursor has moved on.
-func (m *Model) takeReading(r detail.Reading) {
-	if row, ok := m.table.Selected(); ok && m.detailed {
-		m.detail.Take(r, row)
 	}
 }
 

@@ -33,10 +33,10 @@ func (v *View) papersLines(width int, th *theme.Theme) []string {
 	}
 	lines := []string{ends(left, right, width, th)}
 	if v.failure != "" {
-		lines = append(lines, wrapped(v.failure, th.Bad, width, th)...)
+		lines = append(lines, rows.Indented(th, th.Bad, v.failure, width)...)
 	}
 	if p.remark != "" {
-		lines = append(lines, wrapped(p.remark, th.Dim, width, th)...)
+		lines = append(lines, rows.Indented(th, th.Dim, p.remark, width)...)
 	}
 	if !p.ended {
 		lines = append(lines, p.now(width, th)...)

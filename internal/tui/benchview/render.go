@@ -46,7 +46,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 func (v *View) upper(width int, th *theme.Theme) []string {
 	var lines []string
 	for _, n := range v.notes {
-		lines = append(lines, wrapped(n, th.Warn, width, th)...)
+		lines = append(lines, rows.Indented(th, th.Warn, n, width)...)
 	}
 	switch i := v.index(v.shown); {
 	case v.shown != "" && i >= 0:
@@ -67,7 +67,7 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 
 func (v *View) welcome(width int, th *theme.Theme) []string {
 	text := "A study runs a workload again and again under several placements, interleaved, and says whether one of them is faster, by how much, and how sure that is."
-	lines := append([]string{th.Title.Render(" Bench")}, wrapped(text, th.Text, width, th)...)
+	lines := append([]string{th.Title.Render(" Bench")}, rows.Indented(th, th.Text, text, width)...)
 	lines = append(lines, "")
 	widest := 0
 	for _, w := range v.o.Workloads {
@@ -98,11 +98,11 @@ func (v *View) body(r bench.Results, rep bench.Report, unfinished bool, width in
 	lines = append(lines, troubles(r, width, th)...)
 	if !unfinished {
 		for _, w := range rep.AllWarnings() {
-			lines = append(lines, wrapped(w, th.Dim, width, th)...)
+			lines = append(lines, rows.Indented(th, th.Dim, w, width)...)
 		}
 	}
 	if r.StoreErr != nil {
-		lines = append(lines, wrapped("results could not be kept: "+r.StoreErr.Error(), th.Bad, width, th)...)
+		lines = append(lines, rows.Indented(th, th.Bad, "results could not be kept: "+r.StoreErr.Error(), width)...)
 	}
 	lines = append(lines, v.earlier(r.ID, width, th)...)
 	if line, ok := v.sparkline(r.Study, th); ok {
@@ -122,7 +122,7 @@ func (v *View) earlier(id string, width int, th *theme.Theme) []string {
 	if len(e.Differences) > 0 {
 		style = th.Warn
 	}
-	return wrapped(e.Sentence(), style, width, th)
+	return rows.Indented(th, style, e.Sentence(), width)
 }
 
 // answer is what the work came to, which every run that counts has been checked
@@ -169,7 +169,7 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	}
 	lines := []string{ends(left, right, width, th)}
 	if v.failure != "" {
-		lines = append(lines, wrapped(v.failure, th.Bad, width, th)...)
+		lines = append(lines, rows.Indented(th, th.Bad, v.failure, width)...)
 	}
 	if c.ended {
 		return lines
@@ -256,15 +256,6 @@ func (v *View) pastTitle(p past, width int, th *theme.Theme) string {
 func ends(left, right rows.Row, width int, th *theme.Theme) string {
 	room := max(width-right.Width()-1, 0)
 	return widget.Fit(left.Render(th, room), room+1, th.Ellipsis) + right.Render(th, width)
-}
-
-// wrapped is a remark over as many lines as it needs, indented by one.
-func wrapped(text string, style theme.Style, width int, th *theme.Theme) []string {
-	lines := rows.Wrap(th, text, width-1)
-	for i, l := range lines {
-		lines[i] = " " + style.Render(l)
-	}
-	return lines
 }
 
 // maxTroubles bounds the list of runs that failed.

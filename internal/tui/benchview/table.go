@@ -152,7 +152,7 @@ func verdicts(rep bench.Report, width int, th *theme.Theme) []string {
 		case c.Different:
 			style = th.Warn
 		}
-		lines = append(lines, wrapped(fmt.Sprintf("%s against %s: %s", c.Other.Placement, c.Base.Placement, c.Verdict), style, width, th)...)
+		lines = append(lines, rows.Indented(th, style, fmt.Sprintf("%s against %s: %s", c.Other.Placement, c.Base.Placement, c.Verdict), width)...)
 	}
 	return lines
 }

@@ -16,13 +16,7 @@ import (
 
 // online are the CPUs in display order.
 func (v *View) online() []cpuset.CPU {
-	var out []cpuset.CPU
-	for _, id := range v.topo.Order() {
-		if v.topo.Online.Has(id) {
-			out = append(out, id)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(v.topo.Order()), func(id cpuset.CPU) bool { return !v.topo.Online.Has(id) })
 }
 
 func (v *View) coreKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
@@ -87,9 +81,7 @@ func (v *View) coreHead(width int, th *theme.Theme) []string {
 	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", plural(v.topo.Online.Len(), "CPU"), v.source()))
 	out := []string{title.Render(th, width)}
 	if !v.moves.Have() {
-		for _, l := range rows.Wrap(th, "The map of migrations needs eBPF: "+v.why(), width-2) {
-			out = append(out, " "+th.Warn.Render(l))
-		}
+		out = append(out, rows.Indented(th, th.Warn, "The map of migrations needs eBPF: "+v.why(), width-1)...)
 	}
 	var h rows.Row
 	h.Right(th, th.Header, "CPU", 4)

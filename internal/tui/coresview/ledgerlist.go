@@ -100,11 +100,7 @@ func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string 
 	var title rows.Row
 	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", v.cpu))
 	if !v.stays.Have() {
-		out := []string{title.Render(th, width)}
-		for _, line := range rows.Wrap(th, v.waiting(), width-2) {
-			out = append(out, " "+th.Dim.Render(line))
-		}
-		return out
+		return append([]string{title.Render(th, width)}, rows.Indented(th, th.Dim, v.waiting(), width-1)...)
 	}
 	title.Add(th.Text, "  "+lastSpan(l.Span))
 	g := v.grouped(model.ByCPU)

@@ -197,12 +197,9 @@ func (p *Policy) warning(width int, th *theme.Theme) []string {
 	case rt:
 		text = "It will run before every ordinary task on its CPU."
 	}
-	lines := rows.Wrap(th, text, min(width-1, 70))
+	lines := rows.Indented(th, style, text, min(width, 71))
 	for len(lines) < 2 {
 		lines = append(lines, "")
-	}
-	for i, l := range lines {
-		lines[i] = " " + style.Render(l)
 	}
 	return append(lines, "")
 }

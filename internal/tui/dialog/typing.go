@@ -59,8 +59,5 @@ func (t *typing) lines(width int, th *theme.Theme) []string {
 	if t.note != "" {
 		style, text = th.Bad, t.note
 	}
-	for _, l := range rows.Wrap(th, text, width-2) {
-		out = append(out, " "+style.Render(l))
-	}
-	return out
+	return append(out, rows.Indented(th, style, text, width-1)...)
 }

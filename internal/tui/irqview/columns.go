@@ -48,6 +48,14 @@ func columns(cpus []cpuset.CPU, width int) layout {
 	return l
 }
 
+// column adds a column and a blank, where the width has room for it.
+func column(r *rows.Row, th *theme.Theme, style theme.Style, text string, width int) {
+	if width > 0 {
+		r.Left(th, style, text, width)
+		r.Add(th.Text, " ")
+	}
+}
+
 func (v *View) heading(l layout, th *theme.Theme) rows.Row {
 	var r rows.Row
 	style := func(o order) theme.Style {
@@ -67,22 +75,11 @@ func (v *View) heading(l layout, th *theme.Theme) rows.Row {
 		r.Right(th, style(byTop), fmt.Sprintf("cpu%d", c), cpuWidth)
 	}
 	r.Add(th.Text, "  ")
-	if l.mask > 0 {
-		r.Left(th, th.Header, "ASKED", l.mask)
-		r.Add(th.Text, " ")
-		r.Left(th, th.Header, "GOES TO", l.mask)
-		r.Add(th.Text, " ")
-	}
-	r.Left(th, th.Header, "CONTROL", controlWidth)
-	r.Add(th.Text, " ")
-	if l.driver > 0 {
-		r.Left(th, th.Header, "DRIVER", l.driver)
-		r.Add(th.Text, " ")
-	}
-	if l.handlers > 0 {
-		r.Left(th, th.Header, "HANDLERS", l.handlers)
-		r.Add(th.Text, " ")
-	}
+	column(&r, th, th.Header, "ASKED", l.mask)
+	column(&r, th, th.Header, "GOES TO", l.mask)
+	column(&r, th, th.Header, "CONTROL", controlWidth)
+	column(&r, th, th.Header, "DRIVER", l.driver)
+	column(&r, th, th.Header, "HANDLERS", l.handlers)
 	r.Add(style(byDevice), "DEVICE AND QUEUE")
 	if l.threads {
 		r.Add(th.Header, ", HANDLED BY")
@@ -119,14 +116,8 @@ func (v *View) line(e *entry, l layout, th *theme.Theme) rows.Row {
 		r.Add(style, e.what())
 		return r
 	}
-	if l.driver > 0 {
-		r.Left(th, style, e.row.Device.Driver, l.driver)
-		r.Add(th.Text, " ")
-	}
-	if l.handlers > 0 {
-		r.Left(th, style, e.row.Handlers(), l.handlers)
-		r.Add(th.Text, " ")
-	}
+	column(&r, th, style, e.row.Device.Driver, l.driver)
+	column(&r, th, style, e.row.Handlers(), l.handlers)
 	what := e.what()
 	if l.handlers > 0 {
 		what = place(e.row)
@@ -168,12 +159,7 @@ func (v *View) setting(r *rows.Row, e *entry, l layout, style theme.Style, th *t
 			control, controlStyle = e.row.Control.String(), th.Accent
 		}
 	}
-	if l.mask > 0 {
-		r.Left(th, style, asked, l.mask)
-		r.Add(th.Text, " ")
-		r.Left(th, goesStyle, goes, l.mask)
-		r.Add(th.Text, " ")
-	}
-	r.Left(th, controlStyle, control, controlWidth)
-	r.Add(th.Text, " ")
+	column(r, th, style, asked, l.mask)
+	column(r, th, goesStyle, goes, l.mask)
+	column(r, th, controlStyle, control, controlWidth)
 }

@@ -15,9 +15,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	}
 	head := []string{v.title(width, th)}
 	if v.err != nil {
-		for _, l := range rows.Wrap(th, v.err.Error(), width-2) {
-			head = append(head, " "+th.Bad.Render(l))
-		}
+		head = append(head, rows.Indented(th, th.Bad, v.err.Error(), width-1)...)
 	}
 	l := columns(v.table.CPUs, width)
 	if len(v.entries) > 0 {

@@ -67,11 +67,7 @@ func (v *View) head(width int, th *theme.Theme) []string {
 		}
 	}
 	out := []string{r.Render(th, width)}
-	warn := func(text string) {
-		for _, l := range rows.Wrap(th, text, width-1) {
-			out = append(out, " "+th.Warn.Render(l))
-		}
-	}
+	warn := func(text string) { out = append(out, rows.Indented(th, th.Warn, text, width)...) }
 	for _, e := range v.entries {
 		if g, guarded := v.guards[e.ID]; guarded && g.Words() != "" {
 			warn(g.Words())
@@ -108,19 +104,20 @@ func heading(w widths, th *theme.Theme) rows.Row {
 	var r rows.Row
 	r.Add(th.Text, " ")
 	r.Right(th, th.Header, "id", w.id)
-	cell := func(title string, width int) {
-		if width > 0 {
-			r.Add(th.Text, "  ")
-			r.Left(th, th.Header, title, width)
-		}
-	}
-	cell("when", w.when)
-	cell("who", w.who)
-	cell("what", w.what)
-	cell("change", w.change)
-	r.Add(th.Text, "  ")
+	w.cells(&r, th, th.Header, "when", "who", "what", "change")
 	r.Add(th.Header, "state")
 	return r
+}
+
+// cells adds the columns for which there is room, between the id and the state.
+func (w widths) cells(r *rows.Row, th *theme.Theme, style theme.Style, texts ...string) {
+	for i, width := range []int{w.when, w.who, w.what, w.change} {
+		if width > 0 {
+			r.Add(th.Text, "  ")
+			r.Left(th, style, texts[i], width)
+		}
+	}
+	r.Add(th.Text, "  ")
 }
 
 func (v *View) row(p place, w widths, th *theme.Theme) rows.Row {
@@ -146,17 +143,7 @@ func (v *View) entryRow(e entry, w widths, th *theme.Theme) rows.Row {
 	}
 	r.Add(th.Tagged, mark)
 	r.Right(th, style, fmt.Sprint(e.ID), w.id)
-	cell := func(text string, width int) {
-		if width > 0 {
-			r.Add(th.Text, "  ")
-			r.Left(th, style, text, width)
-		}
-	}
-	cell(e.Time.Local().Format(w.format), w.when)
-	cell(e.User, w.who)
-	cell(what(e.Changes), w.what)
-	cell(fromTo(e.Changes), w.change)
-	r.Add(th.Text, "  ")
+	w.cells(&r, th, style, e.Time.Local().Format(w.format), e.User, what(e.Changes), fromTo(e.Changes))
 	r.Add(stateStyle(e.state.kind, th), e.state.text)
 	if !e.Finished && e.state.kind != pastBoot {
 		r.Add(th.Warn, " (interrupted)")

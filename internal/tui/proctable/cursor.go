@@ -1,11 +1,13 @@
 package proctable
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/field"
 	"piton/internal/kernel"
+	"piton/internal/sample"
 )
 
 // Move moves the cursor by rows. A cursor that has left the screen with its task
@@ -35,10 +37,10 @@ func (t *Table) Page(by int) {
 }
 
 // Home puts the cursor on the first row, End on the last.
-func (t *Table) Home() { t.moveTo(0); t.touched() }
+func (t *Table) Home() { t.goTo(0) }
 
 // End puts the cursor on the last row.
-func (t *Table) End() { t.moveTo(len(t.rows) - 1); t.touched() }
+func (t *Table) End() { t.goTo(len(t.rows) - 1) }
 
 // Wheel scrolls the list without moving the cursor.
 func (t *Table) Wheel(by int) {
@@ -53,10 +55,12 @@ func (t *Table) Click(y int) bool {
 	if y < 0 || y >= t.height || t.top+y >= len(t.rows) {
 		return false
 	}
-	t.moveTo(t.top + y)
-	t.touched()
+	t.goTo(t.top + y)
 	return true
 }
+
+// goTo puts the cursor on a row, as the user wants it.
+func (t *Table) goTo(i int) { t.moveTo(i); t.touched() }
 
 // touched is called after the user moved the cursor: from now on it stays on
 // its task.
@@ -91,14 +95,16 @@ func (t *Table) Following() bool { return t.follow }
 
 // Select puts the cursor on a task; false when it has no row.
 func (t *Table) Select(tid kernel.TID) bool {
-	for i, r := range t.rows {
-		if t.m.Sample.Tasks[r].TID == tid {
-			t.moveTo(i)
-			t.touched()
-			return true
-		}
+	return t.goToFirst(func(t *sample.Task) bool { return t.TID == tid })
+}
+
+// goToFirst puts the cursor on the first task that is wanted; false when none is.
+func (t *Table) goToFirst(wanted func(*sample.Task) bool) bool {
+	i := slices.IndexFunc(t.rows, func(r int32) bool { return wanted(t.m.Sample.Tasks[r]) })
+	if i >= 0 {
+		t.goTo(i)
 	}
-	return false
+	return i >= 0
 }
 
 // SelectPrefix puts the cursor on the process whose number these digits are, or
@@ -108,17 +114,8 @@ func (t *Table) SelectPrefix(digits string) bool {
 	if err != nil {
 		return false
 	}
-	if t.Select(kernel.TID(n)) {
-		return true
-	}
-	for i, r := range t.rows {
-		if strings.HasPrefix(strconv.Itoa(int(t.m.Sample.Tasks[r].TID)), digits) {
-			t.moveTo(i)
-			t.touched()
-			return true
-		}
-	}
-	return false
+	return t.Select(kernel.TID(n)) ||
+		t.goToFirst(func(t *sample.Task) bool { return strings.HasPrefix(strconv.Itoa(int(t.TID)), digits) })
 }
 
 // Search puts the cursor on the next row that holds the text in its command or
@@ -140,8 +137,7 @@ func (t *Table) Search(text string, next bool) bool {
 		r := t.Row(i)
 		buf = command.Append(strconv.AppendInt(buf[:0], int64(r.Task().TID), 10), r)
 		if strings.Contains(strings.ToLower(string(buf)), text) {
-			t.moveTo(i)
-			t.touched()
+			t.goTo(i)
 			return true
 		}
 	}

@@ -1,7 +1,8 @@
 package proctable
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -88,8 +89,8 @@ func (p *planter) append(parent *relatives, r int32) {
 
 // index finds a task by its number.
 func (p *planter) index(tid kernel.TID) int32 {
-	i := sort.Search(len(p.tasks), func(i int) bool { return p.tasks[i].TID >= tid })
-	if i == len(p.tasks) || p.tasks[i].TID != tid {
+	i, ok := slices.BinarySearchFunc(p.tasks, tid, func(t *sample.Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+	if !ok {
 		return none
 	}
 	return int32(i)

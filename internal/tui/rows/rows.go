@@ -116,6 +116,15 @@ func Wrap(th *theme.Theme, s string, width int) []string {
 	return widget.Wrap(Text(th, s), max(width, 1))
 }
 
+// Indented is Wrap in a style, each line behind a blank.
+func Indented(th *theme.Theme, style theme.Style, s string, width int) []string {
+	lines := Wrap(th, s, width-1)
+	for i, l := range lines {
+		lines[i] = " " + style.Render(l)
+	}
+	return lines
+}
+
 // Keys is a line of key names and what they do, given in turns.
 func Keys(th *theme.Theme, pairs ...string) Row {
 	var r Row

@@ -23,14 +23,6 @@ func heatStyles(o Options) []Style {
 // HeatSteps is the number of shades that Heat tells apart.
 func (t *Theme) HeatSteps() int { return len(t.heat) }
 
-// HeatStep turns a share 0..1 into a step; 0 is kept for nothing at all.
-func (t *Theme) HeatStep(share float32) int {
-	if !(share > 0) {
-		return 0
-	}
-	return min(1+int(share*float32(len(t.heat)-1)), len(t.heat)-1)
-}
-
 // Heat returns the style and the one-cell glyph of a step.
 func (t *Theme) Heat(step int) (Style, string) {
 	step = max(0, min(step, len(t.heat)-1))

@@ -64,11 +64,3 @@ func TestDetect(t *testing.T) {
 		})
 	}
 }
-
-func TestHeatStep(t *testing.T) {
-	th := New(Options{Depth: Colors256})
-	assert.Equal(t, 0, th.HeatStep(0))
-	assert.Equal(t, 1, th.HeatStep(0.01))
-	assert.Equal(t, th.HeatSteps()-1, th.HeatStep(1))
-	assert.Equal(t, th.HeatSteps()-1, th.HeatStep(7))
-}
