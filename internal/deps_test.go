@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq", "userfile"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "pattern", "change/defect"},
+	{"cpuset", "chart", "pattern", "group", "change/defect"},
 }
 
 // allowed are imports inside one layer.

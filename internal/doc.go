@@ -54,5 +54,6 @@
 //	chart          figures as SVG and text (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
 //	change/defect  mistakes of the past, put back behind a build tag
+//	group          what is alike, together (pure)
 //	pattern        regular expressions compiled when first asked for (pure)
 package internal

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"piton/internal/field"
+	"piton/internal/group"
 )
 
 // printText prints a table of what is, then what would be better.
@@ -38,7 +39,7 @@ func (d *doctor) groups() [][]finding {
 			helped = append(helped, f)
 		}
 	}
-	return groupBy(append(helped, helpless...), func(f *finding) string { return f.command })
+	return group.By(append(helped, helpless...), func(f *finding) string { return f.command })
 }
 
 func (d *doctor) printJSON() {

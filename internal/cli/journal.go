@@ -10,6 +10,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/journal"
+	"piton/internal/group"
 	"piton/internal/kernel"
 )
 
@@ -114,7 +115,7 @@ func changesInWords(changes []change.Change) string {
 		return fmt.Sprintf("%s %s → %s", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)))
 	}
 	var words []string
-	for _, g := range groupBy(changes, text) {
+	for _, g := range group.By(changes, text) {
 		word := text(&g[0])
 		if files := attr.FilesText(g); files != "" {
 			word += " of " + files

@@ -68,19 +68,11 @@ func summary(m *model.Model) string {
 		migrations = fmt.Sprintf("migrations %.1f/s (%s)", m.MigrationsPerS, word)
 	}
 	return fmt.Sprintf("%s %s up %s  tasks %d (%d threads, %d running)  load %.2f %.2f %.2f  mem %.1f/%.1fG  %s\n",
-		m.Sample.Wall.Format(time.TimeOnly), field.Clean(h.Name), uptime(h.Uptime), m.Counts.Processes, m.Counts.Threads,
+		m.Sample.Wall.Format(time.TimeOnly), field.Clean(h.Name), field.Uptime(h.Uptime), m.Counts.Processes, m.Counts.Threads,
 		m.Counts.Running, h.Load1, h.Load5, h.Load15, gib(h.MemUsedBytes), gib(h.MemTotalBytes), migrations)
 }
 
 func gib(b uint64) float64 { return float64(b) / (1 << 30) }
-
-func uptime(d time.Duration) string {
-	minutes := int(d.Minutes())
-	if days := minutes / (24 * 60); days > 0 {
-		return fmt.Sprintf("%dd %02d:%02d", days, minutes/60%24, minutes%60)
-	}
-	return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60)
-}
 
 // csvPrinter writes one line a task, after one heading for the whole run.
 type csvPrinter struct {

@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/group"
 	"piton/internal/place"
 )
 
@@ -90,22 +91,6 @@ func (a *app) writeSummary(r change.Outcome, dryRun bool, code int) {
 		add("exit_code", code).write(a)
 }
 
-// groupBy puts what has the same key together, in the order of first appearance.
-func groupBy[T any, K comparable](all []T, key func(*T) K) [][]T {
-	var out [][]T
-	index := map[K]int{}
-	for i := range all {
-		k := key(&all[i])
-		at, known := index[k]
-		if !known {
-			at = len(out)
-			index[k], out = at, append(out, nil)
-		}
-		out[at] = append(out[at], all[i])
-	}
-	return out
-}
-
 // reading is how a change of something reads.
 type reading struct {
 	of            any
@@ -125,7 +110,7 @@ func changeTable(changes []change.Change, together bool) *table {
 	t := newTable(">PID", ">TID", "COMM", ">THREADS", "ATTRIBUTE", "BEFORE", "AFTER", "STATUS", "REASON")
 	groups := slices.Collect(slices.Chunk(changes, 1))
 	if together {
-		groups = groupBy(changes, func(c *change.Change) reading {
+		groups = group.By(changes, func(c *change.Change) reading {
 			if c.IsFile() {
 				return readingOf(c, c.Path)
 			}
@@ -153,7 +138,7 @@ func sweepTable(changes []change.Change) *table {
 		}
 		return readingOf(c, nil)
 	}
-	for _, g := range groupBy(changes, alike) {
+	for _, g := range group.By(changes, alike) {
 		var names []string
 		for _, c := range g[:min(shownNames, len(g))] {
 			name := c.Name

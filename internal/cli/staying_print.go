@@ -8,6 +8,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/pattern"
@@ -44,7 +45,7 @@ func stem(s *partition.Staying) string {
 // stayingTable has a row for things of one kind that keep CPUs for one reason.
 func stayingTable(all []partition.Staying) *table {
 	t := newTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "WHAT HELPS")
-	for _, g := range groupBy(all, func(s *partition.Staying) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
+	for _, g := range group.By(all, func(s *partition.Staying) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
 		name, cpus := stem(&g[0]), cpuset.Set{}
 		if len(g) == 1 {
 			name = g[0].Name

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/profile"
 )
@@ -130,7 +131,7 @@ func driftTable(drift []profile.Want, setters setters, together bool) *table {
 	t := newTable(">PID", "NAME", ">THREADS", "ATTRIBUTE", "EXPECTED", "ACTUAL", "SET BY", "ITEM", "REASON")
 	groups := slices.Collect(slices.Chunk(drift, 1))
 	if together {
-		groups = groupBy(drift, func(w *profile.Want) driftKey {
+		groups = group.By(drift, func(w *profile.Want) driftKey {
 			by, _ := setters.of(w)
 			return driftKey{w.PID, w.Name, w.Path, w.Attribute, attr.Text(w.Expected), attr.Text(w.Actual), by, w.Item, w.Blocked}
 		})

@@ -1,8 +1,10 @@
 package field
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"time"
 )
 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
@@ -60,4 +62,14 @@ func appendCPUTime(dst []byte, s float64) []byte {
 // appendTwo writes v below 100 in two digits.
 func appendTwo(dst []byte, v uint64) []byte {
 	return append(dst, byte('0'+v/10), byte('0'+v%10))
+}
+
+// Uptime is in minutes at the finest, so that it seldom changes.
+func Uptime(d time.Duration) string {
+	days, d := d/(24*time.Hour), d%(24*time.Hour)
+	clock := fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
+	if days > 0 {
+		return fmt.Sprintf("%dd %s", days, clock)
+	}
+	return clock
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"piton/internal/field"
 	"piton/internal/model"
@@ -33,7 +32,7 @@ func header(m *model.Model, width int, extra string, th *theme.Theme) string {
 	}
 	parts := []part{
 		{" " + th.Strong.Render(field.Clean(h.Name)), 1},
-		{"up " + uptime(h.Uptime), 5},
+		{"up " + field.Uptime(h.Uptime), 5},
 		{fmt.Sprintf("tasks %d (%d threads, %d running)", m.Counts.Processes, m.Counts.Threads, m.Counts.Running), 4},
 		{fmt.Sprintf("load %.2f %.2f %.2f", h.Load1, h.Load5, h.Load15), 2},
 		{"mem " + gigabytes(h.MemUsedBytes, h.MemTotalBytes), 3},
@@ -82,16 +81,6 @@ func migrations(m *model.Model, th *theme.Theme) string {
 	}
 	rate = fmt.Sprintf("%6s", atLeast+rate) // what is before it seldom moves
 	return "migrations " + style.Render(rate) + th.Dim.Render(" "+source)
-}
-
-// uptime is in minutes at the finest, so that it seldom changes.
-func uptime(d time.Duration) string {
-	days, d := d/(24*time.Hour), d%(24*time.Hour)
-	clock := fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
-	if days > 0 {
-		return fmt.Sprintf("%dd %s", days, clock)
-	}
-	return clock
 }
 
 func gigabytes(used, total uint64) string {

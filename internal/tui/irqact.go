@@ -11,7 +11,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/topology"
-	"piton/internal/tui/corepanel"
 	"piton/internal/tui/dialog"
 )
 
@@ -149,15 +148,10 @@ func (m *Model) deviceItems(lines []*irq.Row) []dialog.Item {
 		items = append(items, dialog.Item{Label: fmt.Sprintf("node %d", node), Detail: "cpu " + cpus.String(), Value: cpus,
 			More: "The node that the device is attached to: " + busyWords(m.newest, cpus) + "."})
 	}
-	if lines[0].Rate.Top < 0 {
+	top := lines[0].Rate.Top
+	if top < 0 {
 		return items
 	}
-	all := corepanel.Regions(m.deps.Topology, lines[0].Rate.Top)
-	for i, r := range all {
-		if i > 0 && i < len(all)-1 {
-			items = append(items, dialog.Item{Label: "its " + r.Name, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
-				More: fmt.Sprintf("Around cpu %d, which takes most of its interrupts now: %s.", lines[0].Rate.Top, busyWords(m.newest, r.CPUs))})
-		}
-	}
-	return items
+	around := m.hereItems(top, fmt.Sprintf("Around cpu %d, which takes most of its interrupts now", top))
+	return append(items, around[:max(len(around)-1, 0)]...) // not anywhere
 }

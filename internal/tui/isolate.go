@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/group"
 	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/tui/dialog"
@@ -85,20 +86,13 @@ func cpuWords(cpus cpuset.Set) string {
 // stayingLines says what keeps the CPUs, once for each reason.
 func stayingLines(i partition.Isolation) []dialog.Line {
 	var lines []dialog.Line
-	count, names, do := map[string]int{}, map[string]string{}, map[string]string{}
-	var reasons []string
-	for _, s := range i.Staying {
-		if count[s.Why]++; count[s.Why] == 1 {
-			reasons, names[s.Why], do[s.Why] = append(reasons, s.Why), s.Name, s.Do
-		}
-	}
-	for _, why := range reasons {
-		text := "stays: " + names[why]
-		if n := count[why]; n > 1 {
+	for _, all := range group.By(i.Staying, func(s *partition.Staying) string { return s.Why }) {
+		text := "stays: " + all[0].Name
+		if n := len(all); n > 1 {
 			text += fmt.Sprintf(" and %d more", n-1)
 		}
-		if text += ": " + why; do[why] != "" {
-			text += "; " + do[why]
+		if text += ": " + all[0].Why; all[0].Do != "" {
+			text += "; " + all[0].Do
 		}
 		lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: text})
 	}

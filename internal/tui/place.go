@@ -114,7 +114,7 @@ func chosenCPUs(choices []place.Choice) string {
 // openPlaces asks; every answer shows the plan before it is applied.
 func (m *Model) openPlaces(p placing, items []dialog.Item) tea.Cmd {
 	leastLoaded := items[0]
-	items = append(items, m.hereItems(p.last)...)
+	items = append(items, m.hereItems(p.last, "What is around the CPU on which it runs now")...)
 	items = append(items,
 		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
 		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: leastLoaded.Off, Detail: "what least-loaded chose; move everything else off it", Value: byIsolating},
@@ -147,19 +147,17 @@ func (m *Model) placeBy(by placeBy, p placing) tea.Cmd {
 	return m.askRegion(h)
 }
 
-// hereItems are the CPUs around the one where the task ran last.
-func (m *Model) hereItems(last cpuset.CPU) []dialog.Item {
+// hereItems are the CPUs around one, from its core to the whole machine; more says what
+// the one is.
+func (m *Model) hereItems(cpu cpuset.CPU, more string) []dialog.Item {
 	var items []dialog.Item
-	all := corepanel.Regions(m.deps.Topology, last)
-	for i, r := range all {
-		label := "its " + r.Name
-		if i == len(all)-1 {
-			label = "anywhere"
-		}
-		if i > 0 {
-			items = append(items, dialog.Item{Label: label, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
-				More: "What is around the CPU on which it runs now: " + busyWords(m.newest, r.CPUs) + "."})
-		}
+	all := corepanel.Regions(m.deps.Topology, cpu)
+	for _, r := range all[min(1, len(all)):] {
+		items = append(items, dialog.Item{Label: "its " + r.Name, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
+			More: fmt.Sprintf("%s: %s.", more, busyWords(m.newest, r.CPUs))})
+	}
+	if last := len(items) - 1; last >= 0 {
+		items[last].Label = "anywhere"
 	}
 	return items
 }

@@ -12,6 +12,7 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
+	"piton/internal/tui/widget"
 )
 
 // processes are those of the rows that an action would act on, each once: a
@@ -27,7 +28,7 @@ func (m *Model) processes() (targets []change.Target, subject string) {
 	}
 	targets, subject = targetsOf(rows)
 	if n := len(rows); n > 1 {
-		subject = processWords(n)
+		subject = widget.Plural(n, "process")
 	}
 	return targets, subject
 }
@@ -38,13 +39,6 @@ func processOf(r field.Row) field.Row {
 		r.I = i
 	}
 	return r
-}
-
-func processWords(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }
 
 // askSignal asks which signal to send to the targets' processes.
@@ -83,9 +77,9 @@ func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 		return resume(func(m *Model) tea.Cmd {
 			m.deps.Sampler.Refresh()
 			if first != nil {
-				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, processWords(len(targets)), first))
+				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, widget.Plural(len(targets), "process"), first))
 			}
-			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), processWords(sent)))
+			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), widget.Plural(sent, "process")))
 		})
 	}
 }

@@ -78,7 +78,7 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 func (v *View) coreHead(width int, th *theme.Theme) []string {
 	var title rows.Row
 	title.Add(th.Title, " Cores")
-	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", plural(v.topo.Online.Len(), "CPU"), v.source()))
+	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", widget.Plural(v.topo.Online.Len(), "CPU"), v.source()))
 	out := []string{title.Render(th, width)}
 	if !v.moves.Have() {
 		out = append(out, rows.Indented(th, th.Warn, "The map of migrations needs eBPF: "+v.why(), width-1)...)

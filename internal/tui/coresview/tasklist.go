@@ -12,6 +12,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
 // Task finds a task in the newest sample; nil when it ended, or its process's
@@ -91,7 +92,7 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	var title, heading rows.Row
 	title.Add(th.Title, " "+pair(t.MoveGroups, b.i, b.j, th))
 	title.Add(th.Text, fmt.Sprintf("  %s, %s", v.cellClass(t, b.i, b.j), lastSpan(t.Span)))
-	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", plural(len(b.tasks), "task"), rate(t.PerS(uint64(total)))))
+	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", widget.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(total)))))
 	if b.unnamed > 0 {
 		title.Add(th.Warn, fmt.Sprintf("  %d moves are older than tasks are kept", b.unnamed))
 	}
@@ -125,14 +126,6 @@ func (v *View) taskRow(t *model.MoveTable, task model.MoveTask, total uint32, th
 	r.Right(th, th.Text, rate(t.PerS(uint64(task.Count))), 9)
 	r.Right(th, th.Text, percent(float64(task.Count)/float64(total)), 9)
 	return r
-}
-
-// plural is "1 task", "12 tasks".
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // fill pads a list to its window, so that what stands below it does not move.

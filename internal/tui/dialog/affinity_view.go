@@ -25,11 +25,9 @@ const (
 // columns fits the columns into width; the picture goes first, then the lists.
 func (a *Affinity) columns(width int) columns {
 	c := columns{name: 12, count: 7, bar: 10, now: 3, last: listWidth}
-	for _, b := range a.tree {
-		c.name = max(c.name, 2*b.depth+2+4+widget.Width(b.label)+1)
-	}
 	groups := false
 	for _, b := range a.tree {
+		c.name = max(c.name, 2*b.depth+2+4+widget.Width(b.label)+1)
 		groups = groups || b.leaf < 0
 	}
 	if !groups {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"piton/internal/action"
+	"piton/internal/group"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -59,21 +60,18 @@ func (h *help) lines(width int, th *theme.Theme) []string {
 
 // blocks are the groups in the order in which the table first names them.
 func (h *help) blocks(width int, th *theme.Theme) [][]string {
-	index := map[string]int{}
 	var blocks [][]string
 	keys := 0
 	for _, s := range h.specs {
 		keys = max(keys, widget.Width(s.Label))
 	}
 	keys = min(keys, 16)
-	for _, s := range h.specs {
-		i, ok := index[s.Group]
-		if !ok {
-			i = len(blocks)
-			index[s.Group] = i
-			blocks = append(blocks, []string{th.Title.Render(s.Group)})
+	for _, specs := range group.By(h.specs, func(s *action.Spec) string { return s.Group }) {
+		block := []string{th.Title.Render(specs[0].Group)}
+		for _, s := range specs {
+			block = append(block, h.line(s, keys, width, th))
 		}
-		blocks[i] = append(blocks[i], h.line(s, keys, width, th))
+		blocks = append(blocks, block)
 	}
 	return blocks
 }

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"piton/internal/field"
@@ -124,12 +125,7 @@ func NewIOPriority(subject string, current kernel.IOPrio) *Menu {
 	}
 	items = append(items, ioLevels("best effort", kernel.IOBestEffort, "the usual class; 4 is the default")...)
 	items = append(items, ioLevels("real time", kernel.IORealTime, "before everything else; needs CAP_SYS_ADMIN or CAP_SYS_NICE")...)
-	at := 0
-	for i, it := range items {
-		if it.Value == current {
-			at = i
-		}
-	}
+	at := slices.IndexFunc(items, func(it Item) bool { return it.Value == current })
 	return NewMenu("I/O priority of "+subject, items, at)
 }
 

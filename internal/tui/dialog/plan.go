@@ -9,7 +9,9 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/kernel"
+	"piton/internal/tui/widget"
 )
 
 // OrNone is a value as a sentence has it, with a word for one that is not known and for
@@ -38,18 +40,18 @@ func (c *Confirm) Add(more []Line) *Confirm { c.lines = append(c.lines, more...)
 // PlanLines says in words what a plan will do.
 func PlanLines(p change.Plan) []Line {
 	var lines []Line
-	for _, g := range group(p.Changes, attr.Planned, func(c change.Change) string { return attr.Text(c.Before) + "\x00" + attr.Text(c.After) }) {
+	for _, g := range alike(p.Changes, attr.Planned, func(c change.Change) string { return attr.Text(c.Before) + "\x00" + attr.Text(c.After) }) {
 		c := g[0]
 		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s", c.Attribute.Title(), Who(g), OrNone(c.Before), OrNone(c.After))})
 	}
 	for _, r := range reasons(p.Requests) {
 		lines = append(lines, Line{Quiet, r})
 	}
-	for _, g := range group(p.Changes, attr.Unchanged, func(c change.Change) string { return attr.Text(c.After) }) {
+	for _, g := range alike(p.Changes, attr.Unchanged, func(c change.Change) string { return attr.Text(c.After) }) {
 		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", g[0].Attribute.Title(), Who(g), OrNone(g[0].After))})
 	}
 	for _, status := range []attr.Status{attr.Refused, attr.Failed} {
-		for _, g := range group(p.Changes, status, change.Change.Why) {
+		for _, g := range alike(p.Changes, status, change.Change.Why) {
 			lines = append(lines, Line{Refusal, fmt.Sprintf("not the %s of %s: %s", g[0].Attribute.Title(), Who(g), g[0].Why())})
 		}
 	}
@@ -84,25 +86,10 @@ func reasons(requests []change.Request) []string {
 	return out
 }
 
-// group splits the changes of a status by attribute and key, in order of first
-// appearance.
-func group(changes []change.Change, status attr.Status, key func(change.Change) string) [][]change.Change {
-	var out [][]change.Change
-	index := map[string]int{}
-	for _, c := range changes {
-		if c.Status != status {
-			continue
-		}
-		k := string(c.Attribute) + "\x00" + key(c)
-		i, ok := index[k]
-		if !ok {
-			i = len(out)
-			index[k] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], c)
-	}
-	return out
+// alike splits the changes of a status by attribute and key.
+func alike(changes []change.Change, status attr.Status, key func(change.Change) string) [][]change.Change {
+	of := slices.DeleteFunc(slices.Clone(changes), func(c change.Change) bool { return c.Status != status })
+	return group.By(of, func(c *change.Change) string { return string(c.Attribute) + "\x00" + key(*c) })
 }
 
 // Who names the tasks and files of some changes: "nqueens (3641)", "nqueens (3641),
@@ -125,25 +112,18 @@ func who(changes []change.Change) string {
 		procs[c.PID], threads[c.TID] = true, true
 	}
 	if len(procs) != 1 && len(threads) == len(procs) {
-		return fmt.Sprintf("%d processes", len(procs))
+		return widget.Plural(len(procs), "process")
 	}
 	if len(procs) != 1 {
-		return fmt.Sprintf("%d processes (%s)", len(procs), plural(len(threads), "thread"))
+		return fmt.Sprintf("%d processes (%s)", len(procs), widget.Plural(len(threads), "thread"))
 	}
 	first := slices.MinFunc(changes, func(a, b change.Change) int { return cmp.Compare(a.TID, b.TID) })
 	name := fmt.Sprintf("%s (%d)", field.Clean(strings.TrimSpace(first.Comm)), first.TID)
 	switch {
 	case len(threads) > 1:
-		return fmt.Sprintf("%s, %s", name, plural(len(threads), "thread"))
+		return fmt.Sprintf("%s, %s", name, widget.Plural(len(threads), "thread"))
 	case first.TID != first.PID:
 		return "thread " + name
 	}
 	return name
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -12,14 +12,15 @@ import (
 // policies that can be chosen, with what they mean (sched(7)).
 var policies = []struct {
 	policy kernel.Policy
+	key    string
 	help   string
 }{
-	{kernel.Other, "time sharing; nice counts"},
-	{kernel.Batch, "time sharing, never preempts others on waking"},
-	{kernel.Idle, "SCHED_IDLE: below every nice value"},
-	{kernel.FIFO, "real time: before all of the above, until it blocks or yields"},
-	{kernel.RR, "real time, round robin among its equals"},
-	{kernel.Deadline, "real time by a budget: a runtime in each period"},
+	{kernel.Other, "o", "time sharing; nice counts"},
+	{kernel.Batch, "b", "time sharing, never preempts others on waking"},
+	{kernel.Idle, "i", "SCHED_IDLE: below every nice value"},
+	{kernel.FIFO, "f", "real time: before all of the above, until it blocks or yields"},
+	{kernel.RR, "r", "real time, round robin among its equals"},
+	{kernel.Deadline, "d", "real time by a budget: a runtime in each period"},
 }
 
 // defaultRTPrio is low among the real-time priorities: above ordinary tasks,
@@ -128,15 +129,18 @@ func (p *Policy) Update(msg tea.Msg) Outcome {
 		p.move(-1)
 	case "down", "j":
 		p.move(1)
-	case "o", "b", "i", "f", "r", "d":
-		p.pick(map[string]kernel.Policy{"o": kernel.Other, "b": kernel.Batch, "i": kernel.Idle, "f": kernel.FIFO,
-			"r": kernel.RR, "d": kernel.Deadline}[key])
 	case "x", "space":
 		p.reset = !p.reset
 	case "t", "s", "g":
 		p.edit(key)
 	default:
-		if now := policies[p.at].policy; now == kernel.FIFO || now == kernel.RR {
+		now := policies[p.at].policy
+		for i, c := range policies {
+			if c.key == key {
+				p.at = i
+			}
+		}
+		if now == kernel.FIFO || now == kernel.RR { // which have no letters
 			p.prio.key(k)
 		}
 	}
@@ -144,14 +148,6 @@ func (p *Policy) Update(msg tea.Msg) Outcome {
 }
 
 func (p *Policy) move(by int) { p.at = max(0, min(p.at+by, len(policies)-1)) }
-
-func (p *Policy) pick(want kernel.Policy) {
-	for i, c := range policies {
-		if c.policy == want {
-			p.at = i
-		}
-	}
-}
 
 // Render draws the policies, the fields below them and what to beware of.
 func (p *Policy) Render(width, height int, th *theme.Theme) string {

@@ -6,6 +6,7 @@ import (
 	"piton/internal/irq"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
 // Render draws the list in width × height cells.
@@ -76,10 +77,7 @@ func (v *View) summary() string {
 			managed++
 		}
 	}
-	text := fmt.Sprintf("%d lines", len(v.table.Rows))
-	if len(v.table.Rows) == 1 {
-		text = "1 line"
-	}
+	text := widget.Plural(len(v.table.Rows), "line")
 	if managed > 0 {
 		text += fmt.Sprintf(", %d managed", managed)
 	}

@@ -2,6 +2,7 @@ package journalview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"piton/internal/change"
@@ -172,18 +173,13 @@ func what(changes []change.Change) string {
 	if len(changes) == 0 {
 		return ""
 	}
-	text := ""
-	seen := map[attr.Attribute]bool{}
+	var names []string
 	for _, c := range changes {
-		if !seen[c.Attribute] {
-			seen[c.Attribute] = true
-			if text != "" {
-				text += ", "
-			}
-			text += string(c.Attribute)
+		if name := string(c.Attribute); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return text + " of " + dialog.Who(changes)
+	return strings.Join(names, ", ") + " of " + dialog.Who(changes)
 }
 
 // fromTo is "0-7 → 5" when that is so of every change.

@@ -6,6 +6,7 @@
 package widget
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -137,4 +138,16 @@ func SkipCells(s string, n int) string {
 		return ""
 	}
 	return ansi.TruncateLeft(s, n, "")
+}
+
+// Plural is a number of things: "1 task", "12 tasks", "3 processes".
+func Plural(n int, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "s"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
