@@ -98,7 +98,7 @@ func (m *Model) summary(width int) string {
 	}
 	row.ASCII = th.ASCII
 	rule := th.Dim.Render(th.Horizontal)
-	name := widget.Cut(fmt.Sprintf("%d %s", row.Task().TID, cell("command", row)), max(12, width/3), th.Ellipsis)
+	name := widget.Cut(fmt.Sprintf("%d %s", row.Task().TID, field.Cell("command", row)), max(12, width/3), th.Ellipsis)
 	line := rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
 	return widget.Fit(line, width, th.Ellipsis)
 }
@@ -127,8 +127,8 @@ func (m *Model) facts(row field.Row) []string {
 	if moved := bounced(row, m.th); moved != "" {
 		facts = append(facts, moved)
 	}
-	facts = append(facts, fmt.Sprintf("start %s", cell("start", row)), "RSS "+cell("rss_bytes", row),
-		fmt.Sprintf("nice %d", task.Nice), cell("policy", row))
+	facts = append(facts, fmt.Sprintf("start %s", field.Cell("start", row)), "RSS "+field.Cell("rss_bytes", row),
+		fmt.Sprintf("nice %d", task.Nice), field.Cell("policy", row))
 	if task.Threads > 1 {
 		facts = append(facts, fmt.Sprintf("%d threads", task.Threads))
 	}
@@ -147,7 +147,7 @@ func bounced(row field.Row, th *theme.Theme) string {
 	if rates.MigPerS < 0.05 {
 		return fmt.Sprintf("on %d CPUs lately", rates.CPUsSeen)
 	}
-	text := fmt.Sprintf("bounces %s/s over %d CPUs", cell("migrations_per_s", row), rates.CPUsSeen)
+	text := fmt.Sprintf("bounces %s/s over %d CPUs", field.Cell("migrations_per_s", row), rates.CPUsSeen)
 	if across := acrossLLC(row); across != "" {
 		text += ", " + across
 	}
@@ -164,13 +164,4 @@ func acrossLLC(row field.Row) string {
 		return ""
 	}
 	return fmt.Sprintf("%d%% of seen moves across caches", far*100/moves)
-}
-
-// cell is a column's text for a row.
-func cell(id string, row field.Row) string {
-	c, ok := field.Lookup(id)
-	if !ok {
-		return "?" + id // a mistake of ours: the frames of the tests show it
-	}
-	return string(c.Append(nil, row))
 }

@@ -80,7 +80,7 @@ func (c *cost) own(m *Model) string {
 		if p := row.Rates().CPUPercent; model.Known(p) {
 			used = fmt.Sprintf("%.1f", p*10) // 100 % is 1000 ms a second
 		}
-		text = fmt.Sprintf("CPU %s ms/s, resident %s", used, cell("rss_bytes", row))
+		text = fmt.Sprintf("CPU %s ms/s, resident %s", used, field.Cell("rss_bytes", row))
 	}
 	if c.metered {
 		text += fmt.Sprintf(", terminal %.0f B/s in %.1f frames/s", c.bytesPerS, c.framesPerS)

@@ -3,12 +3,14 @@ package corepanel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/model"
+	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -96,12 +98,7 @@ func (g *group) spread(n int) [][]place {
 }
 
 func (r *renderer) haveOut() bool {
-	for i := range r.Model.Sample.CPUs {
-		if r.Model.Sample.CPUs[i].HaveOut {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Model.Sample.CPUs, func(c sample.CPU) bool { return c.HaveOut })
 }
 
 // heading is a group's label with the titles of the columns that have room.

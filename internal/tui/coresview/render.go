@@ -73,16 +73,11 @@ func (v *View) renderMap(width, height int, th *theme.Theme) string {
 
 // beside puts the totals to the right of the map.
 func beside(lines []string, panel []rows.Row, l *layout, width int, th *theme.Theme) []string {
-	n := max(len(lines), len(panel))
-	out := make([]string, n)
+	out := make([]string, max(len(lines), len(panel)))
 	for k := range out {
-		left := ""
-		if k < len(lines) {
-			left = lines[k]
-		}
-		out[k] = left
+		out[k] = widget.LineAt(lines, k)
 		if k < len(panel) && len(panel[k]) > 0 {
-			gap := max(l.width+2-widget.Width(left), 0)
+			gap := max(l.width+2-widget.Width(out[k]), 0)
 			out[k] += strings.Repeat(" ", gap) + panel[k].Render(th, width-l.width-2)
 		}
 	}

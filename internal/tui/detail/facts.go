@@ -26,12 +26,12 @@ func left(row field.Row) []fact {
 	task := row.Task()
 	facts := []fact{
 		{"PID", fmt.Sprintf("%d, child of %d", task.TGID, task.PPID)},
-		{"user", text("user", row)},
+		{"user", field.Cell("user", row)},
 		{"start", started(row)},
 		{"state", stateWords(task.State)},
-		{"threads", text("threads", row)},
-		{"switches", fmt.Sprintf("%s vol, %s invol /s", text("voluntary_per_s", row), text("involuntary_per_s", row))},
-		{"run delay", percent(text("run_delay_percent", row)) + " waiting for a CPU"},
+		{"threads", field.Cell("threads", row)},
+		{"switches", fmt.Sprintf("%s vol, %s invol /s", field.Cell("voluntary_per_s", row), field.Cell("involuntary_per_s", row))},
+		{"run delay", percent(field.Cell("run_delay_percent", row)) + " waiting for a CPU"},
 	}
 	if !task.IsProcess() {
 		facts[0].value = fmt.Sprintf("%d, thread %d", task.TGID, task.TID)
@@ -41,27 +41,19 @@ func left(row field.Row) []fact {
 
 func right(row field.Row) []fact {
 	task := row.Task()
-	nice := text("nice", row)
+	nice := field.Cell("nice", row)
 	if task.Policy.RealTime() {
 		nice += " (once it is OTHER again)"
 	}
 	return []fact{
 		{"core", core(row)},
-		{"CPU", percent(text("cpu_percent", row)) + ", " + text("time_s", row) + " in all"},
-		{"RAM", text("rss_bytes", row) + ", " + percent(text("mem_percent", row))},
+		{"CPU", percent(field.Cell("cpu_percent", row)) + ", " + field.Cell("time_s", row) + " in all"},
+		{"RAM", field.Cell("rss_bytes", row) + ", " + percent(field.Cell("mem_percent", row))},
 		{"nice", nice},
 		{"policy", policy(task)},
-		{"priority", text("priority", row) + ", I/O " + text("ioprio", row)},
+		{"priority", field.Cell("priority", row) + ", I/O " + field.Cell("ioprio", row)},
 		{"migrations", migrations(row)},
 	}
-}
-
-func text(id string, row field.Row) string {
-	c, ok := field.Lookup(id)
-	if !ok {
-		return "?" + id // a mistake of ours: the frames of the tests show it
-	}
-	return string(c.Append(nil, row))
 }
 
 func percent(figure string) string {
@@ -73,15 +65,15 @@ func percent(figure string) string {
 
 func migrations(row field.Row) string {
 	if row.Task().Have&sample.HaveMigrations == 0 {
-		return text("migrations_per_s", row)
+		return field.Cell("migrations_per_s", row)
 	}
-	return fmt.Sprintf("%s/s, %s in all (%s)", text("migrations_per_s", row), text("migrations", row), text("migrations_source", row))
+	return fmt.Sprintf("%s/s, %s in all (%s)", field.Cell("migrations_per_s", row), field.Cell("migrations", row), field.Cell("migrations_source", row))
 }
 
 // core is the CPU with where it is: "3, node 0, LLC 0".
 func core(row field.Row) string {
 	task := row.Task()
-	s := text("cpu", row)
+	s := field.Cell("cpu", row)
 	for _, c := range row.M.Topology.CPUs {
 		if int32(c.ID) != task.LastCPU {
 			continue
@@ -111,7 +103,7 @@ func policy(task *sample.Task) string {
 func started(row field.Row) string {
 	h := &row.M.Sample.Host
 	if h.TicksPerSecond <= 0 || h.Uptime <= 0 {
-		return text("start", row)
+		return field.Cell("start", row)
 	}
 	age := h.Uptime - time.Duration(row.Task().StartTicks)*time.Second/time.Duration(h.TicksPerSecond)
 	return row.M.Sample.Wall.Add(-max(0, age)).Format("2006-01-02 15:04:05")
@@ -136,7 +128,7 @@ func where(row field.Row, c Confinement, th *theme.Theme) string {
 	}
 	allowed := c.Allowed.String()
 	if c.Allowed.Empty() {
-		allowed = text("affinity", row)
+		allowed = field.Cell("affinity", row)
 	}
 	limit := c.Err
 	if c.Err == "" {

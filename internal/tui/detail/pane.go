@@ -5,6 +5,8 @@
 package detail
 
 import (
+	"strings"
+
 	"piton/internal/field"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -81,15 +83,9 @@ func (p *Pane) Render(row field.Row, width, height int, th *theme.Theme) []strin
 }
 
 func (p *Pane) title(row field.Row, width int, th *theme.Theme) string {
-	name := " " + text("command", row) + " "
+	name := " " + field.Cell("command", row) + " "
 	name = widget.Fit(name, min(widget.Width(name), max(0, width-20)), th.Ellipsis)
-	rule := func(n int) string {
-		out := ""
-		for range n {
-			out += th.Horizontal
-		}
-		return th.Border.Render(out)
-	}
+	rule := func(n int) string { return th.Border.Render(strings.Repeat(th.Horizontal, n)) }
 	return rule(2) + th.Title.Render(name) + rule(max(0, width-2-widget.Width(name)))
 }
 
@@ -123,14 +119,7 @@ func (p *Pane) wide(row field.Row, width, height int, th *theme.Theme) []string 
 	lines := make([]string, max(len(leftLines), len(chart)))
 	bar := th.Dim.Render(th.Vertical)
 	for i := range lines {
-		l, c := "", ""
-		if i < len(leftLines) {
-			l = leftLines[i]
-		}
-		if i < len(chart) {
-			c = chart[i]
-		}
-		lines[i] = widget.Fit(l, w, "") + " " + bar + " " + c
+		lines[i] = widget.Fit(widget.LineAt(leftLines, i), w, "") + " " + bar + " " + widget.LineAt(chart, i)
 	}
 	return lines
 }

@@ -45,15 +45,7 @@ func (h *help) lines(width int, th *theme.Theme) []string {
 	}
 	left, right := halves(h.blocks(width/2-2, th))
 	for i := range max(len(left), len(right)) {
-		line := ""
-		if i < len(left) {
-			line = left[i]
-		}
-		line = widget.Fit(line, width/2, "")
-		if i < len(right) {
-			line += right[i]
-		}
-		lines = append(lines, line)
+		lines = append(lines, widget.Fit(widget.LineAt(left, i), width/2, "")+widget.LineAt(right, i))
 	}
 	return trimBlank(lines)
 }

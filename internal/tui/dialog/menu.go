@@ -181,11 +181,7 @@ func (m *Menu) more(width int, th *theme.Theme) []string {
 	}
 	out := []string{""}
 	for i := range height {
-		text := ""
-		if i < len(lines) {
-			text = lines[i]
-		}
-		out = append(out, " "+th.Text.Render(text))
+		out = append(out, " "+th.Text.Render(widget.LineAt(lines, i)))
 	}
 	return out
 }

@@ -151,3 +151,11 @@ func Plural(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }
+
+// LineAt is a line of several, "" below the last.
+func LineAt(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}
