@@ -67,7 +67,8 @@ func migrations(row field.Row) string {
 	if row.Task().Have&sample.HaveMigrations == 0 {
 		return field.Cell("migrations_per_s", row)
 	}
-	return fmt.Sprintf("%s/s, %s in all (%s)", field.Cell("migrations_per_s", row), field.Cell("migrations", row), field.Cell("migrations_source", row))
+	return fmt.Sprintf("%s/s, %s in all (%s)",
+		field.Cell("migrations_per_s", row), field.Cell("migrations", row), field.Cell("migrations_source", row))
 }
 
 // core is the CPU with where it is: "3, node 0, LLC 0".

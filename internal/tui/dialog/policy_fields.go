@@ -34,8 +34,8 @@ func (p *Policy) edit(key string) {
 		p.begin(" slice: ", "how long it runs before another task does: 100us to 100ms, or default", attr.Text(p.slice),
 			func(text string) error { return typedValue(attr.Slice, text, &p.slice) })
 	case key == "g":
-		p.begin(" nice of the session: ", "-20 to 19, for all of its session: against other sessions, nice of a task counts nothing", attr.Text(p.session),
-			func(text string) error { return typedValue(attr.Autogroup, text, &p.session) })
+		p.begin(" nice of the session: ", "-20 to 19, for all of its session: against other sessions, nice of a task counts nothing",
+			attr.Text(p.session), func(text string) error { return typedValue(attr.Autogroup, text, &p.session) })
 	}
 }
 
