@@ -10,19 +10,20 @@ import (
 
 // Outcome is what became of a Plan.
 type Outcome struct {
-	Entry    uint64 // journal entry for undo, 0 when nothing was changed
-	Changes  []Change
-	Passes   int      // over the threads, until two found nothing new
-	Newborn  int      // threads that appeared meanwhile and were set as well
-	Undone   []uint64 // entries of the plan's Undoes of which nothing is left in force
-	Warnings []Warning
+	Entry    uint64    `json:"entry,omitempty"` // journal entry for undo, 0 when nothing was changed
+	Changes  []Change  `json:"changes,omitempty"`
+	Passes   int       `json:"passes,omitempty"`  // over the threads, until two found nothing new
+	Newborn  int       `json:"newborn,omitempty"` // threads that appeared meanwhile and were set as well
+	Undone   []uint64  `json:"undone,omitempty"`  // entries of the plan's Undoes of which nothing is left in force
+	Warnings []Warning `json:"warnings,omitempty"`
 	// Damage is lines of the journal that an undo could not use.
-	Damage []journal.Damage
+	Damage []journal.Damage `json:"damage,omitempty"`
 	// Unrecorded: something was changed, and that, or what became of it, could not be
 	// written to the journal. nil when nothing was changed.
-	Unrecorded error
-	Unsettled  bool  // new threads with another value still appeared when the search for them ended
-	Guard      Guard // not nil: the change is reverted unless it is confirmed
+	Unrecorded error `json:"unrecorded,omitempty"`
+	// Unsettled: new threads with another value still appeared when the search for them ended.
+	Unsettled bool  `json:"unsettled,omitempty"`
+	Guard     Guard `json:"guard,omitempty"` // not nil: the change is reverted unless it is confirmed
 }
 
 // Verdict is what an exit code says.

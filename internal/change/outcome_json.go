@@ -5,23 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"piton/internal/change/attr"
 	"piton/internal/change/journal"
 )
 
-// outcomeData is an Outcome as data. Verdict follows from it.
+// outcomeData is an Outcome as data. Its own fields stand for those of the Outcome that
+// have the same key. Verdict follows from it.
 type outcomeData struct {
-	Entry      uint64        `json:"entry,omitempty"`
-	Changes    []attr.Stored `json:"changes,omitempty"`
-	Passes     int           `json:"passes,omitempty"`
-	Newborn    int           `json:"newborn,omitempty"`
-	Undone     []uint64      `json:"undone,omitempty"`
-	Warnings   []Warning     `json:"warnings,omitempty"`
-	Damage     []damageData  `json:"damage,omitempty"`
-	Unrecorded string        `json:"unrecorded,omitempty"`
-	Unsettled  bool          `json:"unsettled,omitempty"`
-	Guard      *otherGuard   `json:"guard,omitempty"`
+	plainOutcome
+	Damage     []damageData `json:"damage,omitempty"`
+	Unrecorded string       `json:"unrecorded,omitempty"`
+	Guard      *otherGuard  `json:"guard,omitempty"`
 }
+
+type plainOutcome Outcome // without its methods
 
 type damageData struct {
 	Line  int    `json:"line"`
@@ -30,10 +26,7 @@ type damageData struct {
 
 // MarshalJSON writes all of the outcome, for another process of piton.
 func (o Outcome) MarshalJSON() ([]byte, error) {
-	d := outcomeData{Entry: o.Entry, Passes: o.Passes, Newborn: o.Newborn, Undone: o.Undone, Warnings: o.Warnings, Unsettled: o.Unsettled}
-	for _, c := range o.Changes {
-		d.Changes = append(d.Changes, attr.Store(c))
-	}
+	d := outcomeData{plainOutcome: plainOutcome(o)}
 	for _, x := range o.Damage {
 		d.Damage = append(d.Damage, damageData{x.Line, x.Err.Error()})
 	}
@@ -53,14 +46,7 @@ func (o *Outcome) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return err
 	}
-	*o = Outcome{Entry: d.Entry, Passes: d.Passes, Newborn: d.Newborn, Undone: d.Undone, Warnings: d.Warnings, Unsettled: d.Unsettled}
-	for _, s := range d.Changes {
-		c, err := s.Change()
-		if err != nil {
-			return err
-		}
-		o.Changes = append(o.Changes, c)
-	}
+	*o = Outcome(d.plainOutcome)
 	for _, x := range d.Damage {
 		o.Damage = append(o.Damage, journal.Damage{Line: x.Line, Err: errors.New(x.Error)})
 	}

@@ -22,13 +22,14 @@ const (
 // Change is one attribute of one object.
 type Change struct {
 	Object
-	Attribute     Attribute
-	Before, After Value // nil = not known
-	Status        Status
-	Err           error  // when Failed or Refused
-	Taken         bool   // the write failed, but the old value is gone too
-	Reason        string // why it failed or was refused, or what the kernel made of it
-	Widen         bool   // of a restored affinity: it was never set, so CPUs that are offline are to be in it, too
+	Attribute Attribute `json:"attribute"`
+	Before    Value     `json:"before"` // nil = not known
+	After     Value     `json:"after"`
+	Status    Status    `json:"status,omitempty"`
+	Err       error     `json:"-"`                // when Failed or Refused
+	Taken     bool      `json:"taken,omitempty"`  // the write failed, but the old value is gone too
+	Reason    string    `json:"reason,omitempty"` // why it failed or was refused, or what the kernel made of it
+	Widen     bool      `json:"-"`                // of a restored affinity: it was never set, so CPUs that are offline are to be in it, too
 }
 
 // Key names what the change is about.

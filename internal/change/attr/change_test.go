@@ -21,19 +21,19 @@ func TestStoredChanges(t *testing.T) {
 		{Object: file, Attribute: Sysctl, Before: Line(""), After: Line("1 2"), Status: Done},
 		{Object: file, Attribute: "novel", Before: Opaque("a"), After: Opaque("b"), Status: Done},
 	} {
-		data, err := json.Marshal(Store(c))
-		require.NoError(t, err)
-		var stored Stored
-		require.NoError(t, json.Unmarshal(data, &stored))
-		again, err := stored.Change()
-		require.NoError(t, err)
-		assert.Equal(t, c, again)
+		assert.Equal(t, c, storedAndRead(t, c))
 	}
-	c, err := Store(Change{Object: task, Attribute: Nice, Err: fmt.Errorf("set: %w", ErrGone)}).Change()
-	require.NoError(t, err)
+	c := storedAndRead(t, Change{Object: task, Attribute: Nice, Err: fmt.Errorf("set: %w", ErrGone)})
 	assert.True(t, c.Gone())
 	assert.EqualError(t, c.Err, "set: "+ErrGone.Error())
-	_, err = Stored{Attribute: Nice, Before: "many"}.Change()
 	var usage UsageError
-	require.ErrorAs(t, err, &usage)
+	require.ErrorAs(t, json.Unmarshal([]byte(`{"attribute":"nice","before":"many","after":"5"}`), &c), &usage)
+}
+
+func storedAndRead(t *testing.T, c Change) (again Change) {
+	t.Helper()
+	data, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &again))
+	return again
 }

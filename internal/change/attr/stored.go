@@ -6,67 +6,67 @@ import (
 	"slices"
 )
 
-// Stored is a Change as data, for the journal and for another process of piton.
-type Stored struct {
-	Object
-	Attribute Attribute `json:"attribute"`
-	Before    string    `json:"before"`
-	After     string    `json:"after"`
-	Status    Status    `json:"status,omitempty"`
-	Taken     bool      `json:"taken,omitempty"`
-	Error     string    `json:"error,omitempty"`
-	Marks     []string  `json:"marks,omitempty"` // what the error Is: the names of marks
-	Reason    string    `json:"reason,omitempty"`
+// changeData is a Change as data, for the journal and for another process of piton. Its
+// own fields stand for those of the Change that have the same key.
+type changeData struct {
+	plainChange
+	Before string   `json:"before"`
+	After  string   `json:"after"`
+	Error  string   `json:"error,omitempty"`
+	Marks  []string `json:"marks,omitempty"` // what the error Is: the names of marks
 }
+
+type plainChange Change // without its methods
 
 // marks are what the error of a change may be (errors.Is), by name.
 var marks = map[string]error{"gone": ErrGone, "not_permitted": ErrNotPermitted, "not_supported": ErrNotSupported}
 
-// Store returns the change as data.
-func Store(c Change) Stored {
-	s := Stored{
-		Object: c.Object, Attribute: c.Attribute, Before: Text(c.Before), After: Text(c.After),
-		Status: c.Status, Taken: c.Taken, Reason: c.Reason,
-	}
+// MarshalJSON writes all of the change but Widen.
+func (c Change) MarshalJSON() ([]byte, error) {
+	d := changeData{plainChange: plainChange(c), Before: Text(c.Before), After: Text(c.After)}
 	if c.Err != nil {
-		s.Error = c.Err.Error()
+		d.Error = c.Err.Error()
 	}
 	for name, mark := range marks {
 		if errors.Is(c.Err, mark) {
-			s.Marks = append(s.Marks, name)
+			d.Marks = append(d.Marks, name)
 		}
 	}
-	slices.Sort(s.Marks)
-	return s
+	slices.Sort(d.Marks)
+	return json.Marshal(d)
 }
 
-// Change returns the typed change. The error is for a value that its attribute cannot
-// read; an attribute that this piton does not know has Opaque values.
-func (s Stored) Change() (Change, error) {
-	c := Change{Object: s.Object, Attribute: s.Attribute, Status: s.Status, Taken: s.Taken, Reason: s.Reason}
-	if s.Error != "" {
-		c.Err = errors.New(s.Error)
+// UnmarshalJSON reads what MarshalJSON wrote. The error is for a value that its attribute
+// cannot read; an attribute that this piton does not know has Opaque values.
+func (c *Change) UnmarshalJSON(b []byte) error {
+	var d changeData
+	if err := json.Unmarshal(b, &d); err != nil {
+		return err
 	}
-	for _, name := range s.Marks {
+	*c = Change(d.plainChange)
+	if d.Error != "" {
+		c.Err = errors.New(d.Error)
+	}
+	for _, name := range d.Marks {
 		if mark, ok := marks[name]; ok && c.Err != nil {
 			c.Err = markedError{c.Err, mark}
 		}
 	}
 	var err error
-	if c.Before, err = s.value(s.Before); err == nil {
-		c.After, err = s.value(s.After)
+	if c.Before, err = stored(c.Attribute, d.Before); err == nil {
+		c.After, err = stored(c.Attribute, d.After)
 	}
-	return c, err
+	return err
 }
 
-func (s Stored) value(text string) (Value, error) {
+func stored(a Attribute, text string) (Value, error) {
 	switch {
-	case !s.Attribute.Known():
+	case !a.Known():
 		return Opaque(text), nil
-	case text == "" && !s.Attribute.OfFile():
+	case text == "" && !a.OfFile():
 		return nil, nil // it was not known
 	}
-	return s.Attribute.Parse(text)
+	return a.Parse(text)
 }
 
 // settingData is a setting as data: the value as Attribute.Parse reads it.

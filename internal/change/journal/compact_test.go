@@ -80,7 +80,7 @@ func TestCompactionKeepsDamageAndForeignEntries(t *testing.T) {
 	j := open(t)
 	foreign := finished(t, New(j.store, Where{Boot: j.here.Boot}), 10, attr.Done)
 	old := finished(t, New(j.store, Where{Boot: "before"}), 10, attr.Done)
-	bad := Record{Kind: Begin, ID: 90, Last: 90, Changes: []attr.Stored{{Object: attr.Object{TID: 1}, Attribute: attr.Nice, Before: "many", After: "5"}}}
+	bad := Record{Kind: Begin, ID: 90, Last: 90, Changes: []attr.Change{{Object: attr.Object{TID: 1}, Attribute: attr.Nice, Before: attr.Opaque("many"), After: attr.NiceValue(5)}}}
 	line, err := bad.Line()
 	require.NoError(t, err)
 	text := "nonsense\n" + string(line) + "torn"

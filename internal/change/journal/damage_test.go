@@ -76,8 +76,8 @@ func TestDamageStaysAndIsNotUsed(t *testing.T) {
 		require.NoError(t, err)
 		return string(b)
 	}
-	whole := line(Record{Kind: Begin, ID: 7, Last: 7, Boot: "x", Changes: []attr.Stored{attr.Store(pinned(1, attr.Planned))}})
-	bad := Record{Kind: Begin, ID: 8, Last: 8, Changes: []attr.Stored{{Object: attr.Object{TID: 1}, Attribute: attr.Nice, Before: "many", After: "5"}}}
+	whole := line(Record{Kind: Begin, ID: 7, Last: 7, Boot: "x", Changes: []attr.Change{pinned(1, attr.Planned)}})
+	bad := Record{Kind: Begin, ID: 8, Last: 8, Changes: []attr.Change{{Object: attr.Object{TID: 1}, Attribute: attr.Nice, Before: attr.Opaque("many"), After: attr.NiceValue(5)}}}
 	body := `{"v":9,"id":30,"last":30}`
 	later := fmt.Sprintf("%08x %s\n", crc32.ChecksumIEEE([]byte(body)), body)
 	tests := map[string]struct {

@@ -87,6 +87,7 @@ func (r *reading) take(data []byte) {
 			continue
 		}
 		rec, err := parse(line)
+		r.last = max(r.last, rec.Last)
 		if err == nil {
 			err = r.add(rec)
 		}
@@ -97,16 +98,8 @@ func (r *reading) take(data []byte) {
 }
 
 func (r *reading) add(rec Record) error {
-	r.last = max(r.last, rec.Last)
 	if rec.Kind == Head {
 		return nil
-	}
-	changes := make([]attr.Change, len(rec.Changes))
-	for i, c := range rec.Changes {
-		var err error
-		if changes[i], err = c.Change(); err != nil {
-			return fmt.Errorf("entry %d: %w", rec.ID, err)
-		}
 	}
 	i, known := r.index[rec.ID]
 	if !known {
@@ -120,7 +113,7 @@ func (r *reading) add(rec Record) error {
 	// Entries that were handed out are not written to again.
 	e := r.entries[i]
 	e.Changes = slices.Clone(e.Changes)
-	e.take(rec, changes, r.here)
+	e.take(rec, r.here)
 	r.entries[i] = e
 	for _, id := range rec.Undone {
 		if k, ok := r.index[id]; ok {
@@ -131,11 +124,11 @@ func (r *reading) add(rec Record) error {
 }
 
 // take adds what one record says of the entry.
-func (e *Entry) take(rec Record, changes []attr.Change, here Where) {
+func (e *Entry) take(rec Record, here Where) {
 	if rec.Kind == End {
 		// What undid it in the middle did not undo what was done after that.
 		e.Finished, e.Undone, e.UndoneBy = true, false, 0
-		e.result(changes)
+		e.result(rec.Changes)
 		return
 	}
 	if rec.Kind == Begin {
@@ -143,10 +136,11 @@ func (e *Entry) take(rec Record, changes []attr.Change, here Where) {
 		e.Undoes, e.Targets, e.Sweep, e.Ticks = rec.Undoes, rec.Targets, rec.Sweep, rec.Ticks
 		e.PastBoot, e.Foreign = rec.Boot != here.Boot, rec.Namespaces.differs(here.Namespaces)
 	}
-	for i := range changes {
-		changes[i].Status = attr.Planned // nothing is known of it until the end is
+	planned := slices.Clone(rec.Changes)
+	for i := range planned {
+		planned[i].Status = attr.Planned // nothing is known of it until the end is
 	}
-	e.result(changes)
+	e.result(planned)
 }
 
 // result fills in what is newer: what became of the changes, or a value that was found to

@@ -133,7 +133,7 @@ func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 		}
 		lines := bytes.Split(tail, []byte{'\n'})
 		for _, line := range slices.Backward(lines) {
-			if r, err := parse(bytes.TrimSpace(line)); err == nil {
+			if r, _ := parse(bytes.TrimSpace(line)); r.Last > 0 {
 				id = r.Last
 				break
 			}

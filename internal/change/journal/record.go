@@ -32,7 +32,7 @@ type Record struct {
 	Sweep      uint64        `json:"sweep,omitempty"`
 	Ticks      uint64        `json:"ticks,omitempty"` // USER_HZ since boot
 	Targets    []Target      `json:"targets,omitempty"`
-	Changes    []attr.Stored `json:"changes,omitempty"`
+	Changes    []attr.Change `json:"changes,omitempty"`
 	Undone     []uint64      `json:"undone,omitempty"` // of end: those of Undoes of which nothing is left in force
 }
 
@@ -68,10 +68,7 @@ const (
 
 // Put gives the record its changes.
 func (r *Record) Put(changes []attr.Change) {
-	r.Changes = make([]attr.Stored, len(changes))
-	for i, c := range changes {
-		r.Changes[i] = attr.Store(c)
-	}
+	r.Changes = changes
 }
 
 // Line is the record as the file has it, with the end of the line.
@@ -93,7 +90,8 @@ const cutMark = " (cut short)\n"
 
 const sumLength = 8
 
-// parse reads one line without its end.
+// parse reads one line without its end. Of a record with a value that its attribute cannot
+// read, the numbers are returned with the error.
 func parse(line []byte) (Record, error) {
 	var r Record
 	if bytes.HasSuffix(line, []byte(strings.TrimSuffix(cutMark, "\n"))) {
@@ -110,13 +108,13 @@ func parse(line []byte) (Record, error) {
 	if body := line[sumLength+1:]; crc32.ChecksumIEEE(body) != uint32(sum) && !defect.On(8) {
 		return r, errors.New("wrong checksum")
 	} else if err := json.Unmarshal(body, &r); err != nil {
-		return r, err
+		return r, fmt.Errorf("entry %d: %w", r.ID, err)
 	}
 	if r.Version != version {
-		return r, fmt.Errorf("version %d, this piton reads %d", r.Version, version)
+		return Record{}, fmt.Errorf("version %d, this piton reads %d", r.Version, version)
 	}
 	if r.Kind != Head && r.ID == 0 || r.Last < r.ID {
-		return r, errors.New("no valid number")
+		return Record{}, errors.New("no valid number")
 	}
 	return r, nil
 }
