@@ -105,25 +105,17 @@ func (p Plan) Processes() int { return count(p.Changes, func(c Change) kernel.TI
 // Threads counts the distinct threads of the plan.
 func (p Plan) Threads() int { return count(p.Changes, func(c Change) kernel.TID { return c.TID }) }
 
-func count(changes []Change, id func(Change) kernel.TID) int {
-	seen := map[kernel.TID]bool{}
-	for _, c := range changes {
-		if !c.IsFile() {
-			seen[id(c)] = true
-		}
-	}
-	return len(seen)
-}
-
 // Files counts the distinct files of the kernel that the plan touches.
-func (p Plan) Files() int {
-	seen := map[string]bool{}
-	for _, c := range p.Changes {
-		if c.IsFile() {
-			seen[c.Path] = true
-		}
+func (p Plan) Files() int { return count(p.Changes, func(c Change) string { return c.Path }) }
+
+// count counts the different names that changes have; those whose name is zero have none.
+func count[T comparable](changes []Change, name func(Change) T) int {
+	var none T
+	seen := map[T]bool{none: true}
+	for _, c := range changes {
+		seen[name(c)] = true
 	}
-	return len(seen)
+	return len(seen) - 1
 }
 
 // WillChange reports whether the plan would change anything.

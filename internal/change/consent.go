@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,18 +15,18 @@ import (
 // Danger is why a plan must not be carried out unasked.
 type Danger uint8
 
-// The dangers.
+// The dangers, the gravest first.
 const (
-	BusyRealTime Danger = iota // a busy task becomes real-time, and has its CPU for itself
-	Isolation                  // CPUs are taken away from everything else
-	OwnRealTime                // piton itself becomes real-time
+	OwnRealTime  Danger = iota // piton itself becomes real-time
 	NoCPULeft                  // every CPU would have a busy real-time task
 	WholeMachine               // a pattern means most of the machine's processes
+	BusyRealTime               // a busy task becomes real-time, and has its CPU for itself
+	Isolation                  // CPUs are taken away from everything else
 )
 
 // AskFirst reports whether the user decides before the change is made. The others
 // may be made at once under a countdown.
-func (d Danger) AskFirst() bool { return d == OwnRealTime || d == NoCPULeft || d == WholeMachine }
+func (d Danger) AskFirst() bool { return d <= WholeMachine }
 
 // Need is a danger of a plan, with the sentence that says what it is here.
 type Need struct {
@@ -88,15 +89,7 @@ func (p Plan) Danger() string {
 // need adds a need, the gravest first.
 func (p *Plan) need(d Danger, format string, args ...any) {
 	p.Needs = append(p.Needs, Need{d, fmt.Sprintf(format, args...)})
-	slices.SortStableFunc(p.Needs, func(a, b Need) int {
-		switch {
-		case a.Danger.AskFirst() == b.Danger.AskFirst():
-			return 0
-		case a.Danger.AskFirst():
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(p.Needs, func(a, b Need) int { return cmp.Compare(a.Danger, b.Danger) })
 }
 
 // Need adds a need that the caller knows of.

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,43 +82,33 @@ func (p Plan) restoring() []Request {
 	return out
 }
 
-// Reply is what became of an Order: what Carry returned. An Order to Keep has an empty
-// Outcome.
+// Reply is what became of an Order: what Carry returned, as data. An Order to Keep has an
+// empty Outcome.
 type Reply struct {
-	Outcome Outcome
-	Err     error
-}
-
-type replyData struct {
 	Outcome Outcome `json:"outcome,omitzero"`
 	Error   string  `json:"error,omitempty"`
 	Needs   []Need  `json:"needs,omitempty"` // of an error that Is ErrNeedsConsent
 }
 
-// MarshalJSON writes {"outcome":{…},"error":"…","needs":[…]}.
-func (r Reply) MarshalJSON() ([]byte, error) {
-	d := replyData{Outcome: r.Outcome}
-	if r.Err != nil {
-		d.Error = r.Err.Error()
+// NewReply is the Reply of what Carry returned.
+func NewReply(o Outcome, err error) Reply {
+	r := Reply{Outcome: o}
+	if refused, ok := errors.AsType[*ConsentError](err); ok {
+		r.Needs = refused.Needs
 	}
-	if refused := (*ConsentError)(nil); errors.As(r.Err, &refused) {
-		d.Needs = refused.Needs
+	if err != nil {
+		r.Error = err.Error()
 	}
-	return json.Marshal(d)
+	return r
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (r *Reply) UnmarshalJSON(b []byte) error {
-	var d replyData
-	if err := json.Unmarshal(b, &d); err != nil {
-		return err
-	}
-	*r = Reply{Outcome: d.Outcome}
+// Err is the error that Carry returned, nil if there was none.
+func (r Reply) Err() error {
 	switch {
-	case len(d.Needs) > 0:
-		r.Err = &ConsentError{d.Needs}
-	case d.Error != "":
-		r.Err = errors.New(d.Error)
+	case len(r.Needs) > 0:
+		return &ConsentError{r.Needs}
+	case r.Error != "":
+		return errors.New(r.Error)
 	}
 	return nil
 }

@@ -39,20 +39,16 @@ const (
 
 // Verdict sums the outcome up. It is Failed or NotPermitted only if nothing changed.
 func (o Outcome) Verdict() Verdict {
-	bad := o.Count(attr.Failed) + o.Count(attr.Refused)
-	denied := 0
-	for _, c := range o.Changes {
-		if (c.Status == attr.Failed || c.Status == attr.Refused) &&
-			(errors.Is(c.Err, attr.ErrNotPermitted) || errors.Is(c.Err, attr.ErrNotSupported)) {
-			denied++
-		}
+	bad := o.only(attr.Failed, attr.Refused)
+	couldWork := func(c Change) bool {
+		return !errors.Is(c.Err, attr.ErrNotPermitted) && !errors.Is(c.Err, attr.ErrNotSupported)
 	}
 	switch {
-	case bad == 0 && o.Unrecorded == nil && len(o.Damage) == 0 && !o.Unsettled:
+	case len(bad) == 0 && o.Unrecorded == nil && len(o.Damage) == 0 && !o.Unsettled:
 		return AllDone
-	case o.Changed() || bad < len(o.Changes) || o.Unrecorded != nil || o.Unsettled:
+	case o.Changed() || len(bad) < len(o.Changes) || o.Unrecorded != nil || o.Unsettled:
 		return Some
-	case denied > 0 && denied == bad:
+	case len(bad) > 0 && !slices.ContainsFunc(bad, couldWork):
 		return NotPermitted
 	}
 	return Failed
@@ -62,32 +58,17 @@ func (o Outcome) Verdict() Verdict {
 func (o Outcome) Changed() bool { return slices.ContainsFunc(o.Changes, Change.Took) }
 
 // Count returns how many changes have the status.
-func (o Outcome) Count(s attr.Status) int {
-	n := 0
-	for _, c := range o.Changes {
-		if c.Status == s {
-			n++
-		}
-	}
-	return n
-}
+func (o Outcome) Count(s attr.Status) int { return len(o.only(s)) }
 
 // FirstBad returns the first change that failed or was refused.
 func (o Outcome) FirstBad() (Change, bool) {
-	i := slices.IndexFunc(o.Changes, func(c Change) bool { return c.Status == attr.Failed || c.Status == attr.Refused })
-	if i < 0 {
-		return Change{}, false
+	if bad := o.only(attr.Failed, attr.Refused); len(bad) > 0 {
+		return bad[0], true
 	}
-	return o.Changes[i], true
+	return Change{}, false
 }
 
 // only returns the changes with one of the statuses.
 func (o Outcome) only(statuses ...attr.Status) []Change {
-	var out []Change
-	for _, c := range o.Changes {
-		if slices.Contains(statuses, c.Status) {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool { return !slices.Contains(statuses, c.Status) })
 }

@@ -4,32 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"piton/internal/change/journal"
 )
 
 // outcomeData is an Outcome as data. Its own fields stand for those of the Outcome that
 // have the same key. Verdict follows from it.
 type outcomeData struct {
 	plainOutcome
-	Damage     []damageData `json:"damage,omitempty"`
-	Unrecorded string       `json:"unrecorded,omitempty"`
-	Guard      *otherGuard  `json:"guard,omitempty"`
+	Unrecorded string      `json:"unrecorded,omitempty"`
+	Guard      *otherGuard `json:"guard,omitempty"`
 }
 
 type plainOutcome Outcome // without its methods
 
-type damageData struct {
-	Line  int    `json:"line"`
-	Error string `json:"error"`
-}
-
 // MarshalJSON writes all of the outcome, for another process of piton.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	d := outcomeData{plainOutcome: plainOutcome(o)}
-	for _, x := range o.Damage {
-		d.Damage = append(d.Damage, damageData{x.Line, x.Err.Error()})
-	}
 	if o.Unrecorded != nil {
 		d.Unrecorded = o.Unrecorded.Error()
 	}
@@ -47,9 +36,6 @@ func (o *Outcome) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*o = Outcome(d.plainOutcome)
-	for _, x := range d.Damage {
-		o.Damage = append(o.Damage, journal.Damage{Line: x.Line, Err: errors.New(x.Error)})
-	}
 	if d.Unrecorded != "" {
 		o.Unrecorded = errors.New(d.Unrecorded)
 	}

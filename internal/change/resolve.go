@@ -37,9 +37,8 @@ func (t *resolver) resolve(target Target) ([]attr.Task, Target, error) {
 			return nil, target, err
 		}
 	}
-	if target.StartTicks != 0 && target.StartTicks != self.StartTicks {
-		return nil, target, fmt.Errorf("%d now names another task, %s: the one that was meant: %w",
-			target.TID, attr.Printable(self.Comm), attr.ErrGone)
+	if err := meant(target, self); err != nil {
+		return nil, target, err
 	}
 	target.StartTicks = self.StartTicks
 	pids := []kernel.TID{self.PID}
@@ -67,6 +66,15 @@ func (t *resolver) resolve(target Target) ([]attr.Task, Target, error) {
 		return nil, target, fmt.Errorf("process %d: %w", self.PID, attr.ErrGone)
 	}
 	return out, target, nil
+}
+
+// meant returns an error that Is attr.ErrGone if the target was another task than the one
+// that has its number now.
+func meant(target Target, k attr.Task) error {
+	if target.StartTicks == 0 || target.StartTicks == k.StartTicks {
+		return nil
+	}
+	return fmt.Errorf("%d now names another task, %s: the one that was meant: %w", target.TID, attr.Printable(k.Comm), attr.ErrGone)
 }
 
 // threads reads every thread of a process that started then, in ticks, but those to

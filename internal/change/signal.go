@@ -34,8 +34,8 @@ func (t *Tuner) Signal(target Target, sig syscall.Signal) error {
 	if err != nil {
 		return fmt.Errorf("signal %d: %w", target.TID, err)
 	}
-	if target.StartTicks != 0 && k.StartTicks != target.StartTicks {
-		return fmt.Errorf("%d now names another task, %s: the one that was meant: %w", target.TID, attr.Printable(k.Comm), attr.ErrGone)
+	if err := meant(target, k); err != nil {
+		return err
 	}
 	err = handle.Signal(sig)
 	if errors.Is(err, syscall.EPERM) {

@@ -26,9 +26,7 @@ const largestOrder = 16 << 20
 
 // obey is the life of such a child.
 func (a *app) obey() int {
-	var reply change.Reply
-	reply.Outcome, reply.Err = a.carryOrder(context.Background())
-	if a.writeJSON(reply); a.writeErr != nil {
+	if a.writeJSON(change.NewReply(a.carryOrder(context.Background()))); a.writeErr != nil {
 		a.warn("%s", message(a.writeErr))
 		return ExitFailed
 	}
@@ -107,7 +105,7 @@ func (a *app) elevate(sudo, self string) func(change.Order, func(change.Outcome,
 			if jsonErr := json.Unmarshal(out.Bytes(), &reply); err == nil && jsonErr != nil {
 				err = fmt.Errorf("sudo's child gave no answer: %w", jsonErr)
 			}
-			return done(reply.Outcome, errors.Join(err, reply.Err))
+			return done(reply.Outcome, errors.Join(err, reply.Err()))
 		})
 	}
 }

@@ -224,7 +224,7 @@ func (f *fakeRoot) elevate(o change.Order, done func(change.Outcome, error) tea.
 		if b, jsonErr := json.Marshal(f.reply); err == nil && jsonErr == nil {
 			err = json.Unmarshal(b, &reply)
 		}
-		return done(reply.Outcome, errors.Join(err, reply.Err))
+		return done(reply.Outcome, errors.Join(err, reply.Err()))
 	}
 }
 

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -62,7 +61,7 @@ func TestSudoDeclined(t *testing.T) {
 		r.say("n")
 		assert.Empty(t, root.orders)
 		assert.Contains(t, r.line(-2), "needs CAP_SYS_NICE")
-		root.reply.Err = errors.New("sudo: a password is required")
+		root.reply.Error = "sudo: a password is required"
 		r.press("p")
 		r.say("y")
 		assert.Contains(t, r.line(-2), "pin through sudo: sudo: a password is required")
@@ -157,7 +156,7 @@ func TestDangerThroughSudo(t *testing.T) {
 	})
 	onSudo(t, func(r *rig, root *fakeRoot) {
 		guarded(r, root)
-		root.reply.Err = change.ErrTooLate
+		root.reply.Error = change.ErrTooLate.Error()
 		r.say("y")
 		assert.Contains(t, r.line(-2)+r.line(-3), "not kept: the guard has begun to revert the change")
 	})
@@ -184,7 +183,7 @@ func TestDangerThatRootSawFirst(t *testing.T) {
 	onSudo(t, func(r *rig, root *fakeRoot) {
 		r.forbid(root, 31)
 		made := root.reply
-		root.reply = change.Reply{Err: &change.ConsentError{Needs: busyRealTime}}
+		root.reply = change.Reply{Needs: busyRealTime}
 		r.press("p")
 		r.say("y")
 		require.Len(t, root.orders, 1)

@@ -45,12 +45,12 @@ func (e *Entry) ChangedNothing() bool {
 // Damage is a line of the journal that cannot be trusted. The line is kept as it is;
 // the entries around it are sound.
 type Damage struct {
-	Line int // 1-based
-	Err  error
+	Line int    `json:"line"` // 1-based
+	Why  string `json:"why"`
 }
 
 func (d Damage) Error() string {
-	return fmt.Sprintf("journal line %d is damaged and not used (it stays in the file): %v", d.Line, d.Err)
+	return fmt.Sprintf("journal line %d is damaged and not used (it stays in the file): %s", d.Line, d.Why)
 }
 
 // Where is the boot and the namespaces that numbers of an entry belong to.
@@ -92,7 +92,7 @@ func (r *reading) take(data []byte) {
 			err = r.add(rec)
 		}
 		if err != nil && !errors.Is(err, errCut) {
-			r.damage = append(r.damage, Damage{r.lines, err})
+			r.damage = append(r.damage, Damage{r.lines, err.Error()})
 		}
 	}
 }

@@ -108,7 +108,7 @@ func sample() *fake {
 	pin := change.Change{Object: attr.Object{PID: 3641, Comm: "nqueens"}, Attribute: attr.Affinity, Before: cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), After: cpuset.Of(5), Status: attr.Done}
 	nice := change.Change{Object: attr.Object{PID: 900, Comm: "backup"}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(10), Status: attr.Done}
 	fifo := change.Change{Object: attr.Object{PID: 77, Comm: "jackd"}, Attribute: attr.Policy, Before: attr.PolicyValue{}, After: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10, ResetOnFork: true}, Status: attr.Done}
-	f := &fake{plans: map[uint64]change.Plan{}, damage: []journal.Damage{{Line: 3, Err: errors.New("unexpected end of JSON input")}}}
+	f := &fake{plans: map[uint64]change.Plan{}, damage: []journal.Damage{{Line: 3, Why: "unexpected end of JSON input"}}}
 	e := []change.Entry{made(1, 1, pin), made(2, 1, nice), made(3, 4, pin), made(4, 3, nice), made(5, 1, fifo), made(6, 1, fifo), made(7, 1, nice), made(8, 1, pin), made(9, 2, pin)}
 	e[0].PastBoot, e[1].Undone = true, true
 	e[5].Undoes = []uint64{2}
