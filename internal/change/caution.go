@@ -47,12 +47,10 @@ func (p *planner) cautionRealTime(changes []Change) {
 		p.plan.need(OwnRealTime, "piton itself would be real-time, and a busy screen would then run before everything else")
 	}
 	var names []string
-	var reach cpuset.Builder
+	var reach cpuset.Set
 	for _, c := range p.busy(changes) {
 		names = append(names, fmt.Sprintf("%d (%s)", c.TID, attr.Printable(c.Comm)))
-		for cpu := range p.mask(c).All() {
-			reach.Add(cpu)
-		}
+		reach = reach.Or(p.mask(c))
 	}
 	if len(names) == 0 {
 		return
@@ -64,7 +62,7 @@ func (p *planner) cautionRealTime(changes []Change) {
 	p.plan.need(BusyRealTime, "%s %s busy all the time; with %s a busy task has its CPU for itself, and ordinary tasks there get %s",
 		several(names), verb, changes[0].After, p.leftover())
 	online, err := p.view.OnlineCPUs()
-	if err == nil && len(names) >= online.Len() && online.SubsetOf(reach.Set()) {
+	if err == nil && len(names) >= online.Len() && online.SubsetOf(reach) {
 		p.plan.need(NoCPULeft, "%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
 			several(names))
 	}

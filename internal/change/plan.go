@@ -140,16 +140,10 @@ func (p *planner) target(target Target, settings []attr.Setting) error {
 // living leaves out threads and children that have ended but are still listed,
 // unless nothing else is left.
 func living(tasks []attr.Task) []attr.Task {
-	out := make([]attr.Task, 0, len(tasks))
-	for _, k := range tasks {
-		if !k.Ended() {
-			out = append(out, k)
-		}
+	if alive := slices.DeleteFunc(slices.Clone(tasks), attr.Task.Ended); len(alive) > 0 {
+		return alive
 	}
-	if len(out) == 0 {
-		return tasks[:1]
-	}
-	return out
+	return tasks[:1]
 }
 
 func (p *planner) gone(target Target, settings []attr.Setting, err error) {

@@ -38,18 +38,15 @@ func (t *Tuner) NewGroup(cpus, mems cpuset.Set) (TransientGroup, error) {
 			"and only groups of version 2 come and go with a command", attr.ErrNotSupported)
 	}
 	name := fmt.Sprintf("piton-run-%d", self)
-	var refused error
 	for path := g.Path; ; path = filepath.Dir(path) {
 		group, err := makeGroup(g.File(path, ""), name)
-		if err == nil {
+		switch {
+		case err == nil:
 			return group, group.limit(cpus, mems)
-		}
-		refused = err
-		if path == "/" {
-			break
+		case path == "/":
+			return TransientGroup{}, fmt.Errorf("a cgroup for the command: %w", markGroup(err))
 		}
 	}
-	return TransientGroup{}, fmt.Errorf("a cgroup for the command: %w", t.markGroup(refused))
 }
 
 // makeGroup makes a group that has the cpuset controller.
@@ -70,12 +67,7 @@ func makeGroup(parent, name string) (TransientGroup, error) {
 }
 
 func writeGroup(dir, file, text string) error {
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	return kernel.SystemFiles().WriteSetting(filepath.Join(dir, file), text)
 }
 
 // limit sets what the group may use, and removes it again if that fails.
@@ -144,8 +136,7 @@ func limitsBelow(dir string) bool {
 	}
 	for _, group := range groups {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			text, err := os.ReadFile(filepath.Join(dir, group.Name(), file))
-			if err == nil && strings.TrimSpace(string(text)) != "" {
+			if set, err := attr.ReadSet(filepath.Join(dir, group.Name(), file)); err == nil && !set.Empty() {
 				return true
 			}
 		}
@@ -154,7 +145,7 @@ func limitsBelow(dir string) bool {
 }
 
 // markGroup tells rights from what the kernel does not have.
-func (t *Tuner) markGroup(err error) error {
+func markGroup(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: none of the groups above may be changed by this user (%w); run piton with sudo, or delegate the cpuset controller (Delegate=cpuset)",
