@@ -25,8 +25,7 @@ func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Conte
 		if err != nil {
 			return bench.Placed{}, err
 		}
-		var together string
-		var release func() error
+		together, release := "", nothingToUndo
 		if spec.Aggregate {
 			if together, release, err = aggregate(&want); err != nil {
 				return bench.Placed{}, err
@@ -39,21 +38,17 @@ func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Conte
 		if spec.CPUs != "" {
 			out.Reason = "as asked"
 		}
-		if release == nil {
-			return out, err
-		}
 		if err != nil {
 			return bench.Placed{}, errors.Join(err, release())
 		}
-		out.Reason = strings.TrimPrefix(out.Reason+"; "+together, "; ")
-		if undo := out.Release; undo != nil {
-			out.Release = func() error { return errors.Join(undo(), release()) }
-		} else {
-			out.Release = release
-		}
+		undo := out.Release
+		out.Reason = strings.Trim(out.Reason+"; "+together, "; ")
+		out.Release = func() error { return errors.Join(undo(), release()) }
 		return out, nil
 	}
 }
+
+func nothingToUndo() error { return nil }
 
 // placeProcess places one process and says where it is now.
 func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, measure func(context.Context) (*model.Model, error)) (bench.Placed, error) {
@@ -72,12 +67,12 @@ func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, meas
 	if err == nil {
 		out, err = placed(outcome, choices)
 	}
-	if outcome.Entry == 0 {
-		return out, err
-	}
-	undo := func() error {
-		_, err := d.Tuner.Undo(context.WithoutCancel(ctx), change.UndoRequest{IDs: []uint64{outcome.Entry}})
-		return err
+	undo := nothingToUndo
+	if outcome.Entry != 0 {
+		undo = func() error {
+			_, err := d.Tuner.Undo(context.WithoutCancel(ctx), change.UndoRequest{IDs: []uint64{outcome.Entry}})
+			return err
+		}
 	}
 	if err != nil {
 		return bench.Placed{}, errors.Join(err, undo())

@@ -168,29 +168,36 @@ func (p *planner) task(k attr.Task, settings []attr.Setting) bool {
 			continue
 		}
 		c := Change{Object: k.Object(), Attribute: s.Attribute, After: s.Value, Status: attr.Planned}
-		before, err := p.Read(c.Attribute, c.Object)
-		if err == nil {
-			c.Before = before
-		}
-		switch {
-		case errors.Is(err, syscall.ESRCH):
+		if err := p.prepare(k, &c); errors.Is(err, syscall.ESRCH) {
 			return false
-		case k.Ended():
-			c.Refuse("it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run")
-		case err != nil:
-			p.RefuseFor(&c, err)
-		case attr.Text(before) == attr.Text(s.Value):
-			c.Status = attr.Unchanged
-		default:
-			p.view.Prepare(k, &c)
-			c.Widen = p.restore && c.Status == attr.Planned && p.view.Unbound(c)
 		}
+		c.Widen = p.restore && c.Status == attr.Planned && p.view.Unbound(c)
 		changes = append(changes, c)
 	}
 	for _, c := range deadlineFirst(changes) {
 		p.add(c)
 	}
 	return true
+}
+
+// prepare reads what the object has, and works out what becomes of the change; the zero
+// Task is for a file. It returns the error of the read.
+func (p *planner) prepare(k attr.Task, c *Change) error {
+	before, err := p.Read(c.Attribute, c.Object)
+	if err == nil {
+		c.Before = before
+	}
+	switch {
+	case k.Ended():
+		c.Refuse("it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run")
+	case err != nil:
+		p.RefuseFor(c, err)
+	case attr.Text(before) == attr.Text(c.After):
+		c.Status = attr.Unchanged
+	default:
+		p.view.Prepare(k, c)
+	}
+	return err
 }
 
 // deadlineFirst puts the policy first for a task that is DEADLINE now: until it is
@@ -214,18 +221,8 @@ func (p *planner) file(s attr.FileSetting) error {
 	}
 	c := Change{Object: attr.Object{Path: s.Path, Name: s.Name}, Attribute: s.Attribute, After: s.Value, Status: attr.Planned}
 	p.Identify(c.Attribute, &c.Object)
-	before, err := p.Read(c.Attribute, c.Object)
-	switch {
-	case err != nil:
-		p.RefuseFor(&c, err)
-		if errors.Is(c.Err, attr.ErrGone) && c.Attribute != attr.IRQAffinity {
-			c.Err = errors.Join(c.Err, attr.ErrNotSupported)
-		}
-	case c.Attribute.Alike(before, c.After):
-		c.Before, c.Status = before, attr.Unchanged
-	default:
-		c.Before = before
-		p.view.Prepare(attr.Task{}, &c)
+	if err := p.prepare(attr.Task{}, &c); err != nil && errors.Is(c.Err, attr.ErrGone) && c.Attribute != attr.IRQAffinity {
+		c.Err = errors.Join(c.Err, attr.ErrNotSupported)
 	}
 	p.add(c)
 	return nil
