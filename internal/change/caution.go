@@ -44,7 +44,7 @@ func (p *planner) caution() {
 // one that never sleeps starves whatever else is on its CPU.
 func (p *planner) cautionRealTime(changes []Change) {
 	if self := kernel.TID(os.Getpid()); slices.ContainsFunc(changes, func(c Change) bool { return c.PID == self }) {
-		p.plan.need(OwnRealTime, "piton itself would be real-time, and a busy screen would then run before everything else")
+		p.plan.Need(OwnRealTime, "piton itself would be real-time, and a busy screen would then run before everything else")
 	}
 	var names []string
 	var reach cpuset.Set
@@ -59,11 +59,11 @@ func (p *planner) cautionRealTime(changes []Change) {
 	if len(names) > 1 {
 		verb = "are"
 	}
-	p.plan.need(BusyRealTime, "%s %s busy all the time; with %s a busy task has its CPU for itself, and ordinary tasks there get %s",
+	p.plan.Need(BusyRealTime, "%s %s busy all the time; with %s a busy task has its CPU for itself, and ordinary tasks there get %s",
 		several(names), verb, changes[0].After, p.leftover())
 	online, err := p.view.OnlineCPUs()
 	if err == nil && len(names) >= online.Len() && online.SubsetOf(reach) {
-		p.plan.need(NoCPULeft, "%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
+		p.plan.Need(NoCPULeft, "%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
 			several(names))
 	}
 }

@@ -86,14 +86,11 @@ func (p Plan) Danger() string {
 	return p.Needs[0].Text
 }
 
-// need adds a need, the gravest first.
-func (p *Plan) need(d Danger, format string, args ...any) {
+// Need adds a need, the gravest first.
+func (p *Plan) Need(d Danger, format string, args ...any) {
 	p.Needs = append(p.Needs, Need{d, fmt.Sprintf(format, args...)})
 	slices.SortStableFunc(p.Needs, func(a, b Need) int { return cmp.Compare(a.Danger, b.Danger) })
 }
-
-// Need adds a need that the caller knows of.
-func (p *Plan) Need(d Danger, text string) { p.need(d, "%s", text) }
 
 // OneWay reports whether the plan warns that there is no way back.
 func (p Plan) OneWay() bool {

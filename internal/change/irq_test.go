@@ -16,6 +16,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kerneltest"
+	"piton/internal/procfs"
 )
 
 func moveIRQ(line int, cpus cpuset.Set) []change.Request {
@@ -24,8 +25,8 @@ func moveIRQ(line int, cpus cpuset.Set) []change.Request {
 
 // The flags of handlers' threads (include/linux/sched.h).
 const (
-	kernelThread  = 0x00200000 // PF_KTHREAD
-	noSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
+	kernelThread  = procfs.FlagKernelThread
+	noSetAffinity = procfs.FlagNoSetAffinity
 )
 
 // threaded makes line 24, which thread 77 handles, and what moves both.

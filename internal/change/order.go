@@ -1,11 +1,13 @@
 package change
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
 	"piton/internal/change/attr"
+	"piton/internal/kernel"
 )
 
 // Order is a change as data, for a piton with more rights to make: one of Requests,
@@ -48,15 +50,15 @@ func (p Plan) Order() Order {
 	if len(p.Undoes) > 0 {
 		return Order{Requests: p.restoring()}
 	}
+	starts := map[kernel.TID]uint64{}
+	for _, c := range p.Changes {
+		starts[c.TID] = cmp.Or(starts[c.TID], c.StartTicks)
+	}
 	out := slices.Clone(p.Requests)
 	for i := range out {
 		out[i].Targets = slices.Clone(out[i].Targets)
-		for k := range out[i].Targets {
-			t := &out[i].Targets[k]
-			at := slices.IndexFunc(p.Changes, func(c Change) bool { return !c.IsFile() && c.TID == t.TID })
-			if t.StartTicks == 0 && at >= 0 {
-				t.StartTicks = p.Changes[at].StartTicks
-			}
+		for k, t := range out[i].Targets {
+			out[i].Targets[k].StartTicks = cmp.Or(t.StartTicks, starts[t.TID])
 		}
 	}
 	return Order{Requests: out}

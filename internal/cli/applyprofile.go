@@ -104,7 +104,7 @@ func (a *app) profilePlan(ctx context.Context, t *change.Tuner, p *profile.Profi
 	if r.Isolates.Empty() || !plan.WillChange() {
 		return plan, nil
 	}
-	plan.Need(change.Isolation, fmt.Sprintf("isolating %s leaves %s for everything else, the SSH line included", r.Isolates, r.Rest))
+	plan.Need(change.Isolation, "isolating %s leaves %s for everything else, the SSH line included", r.Isolates, r.Rest)
 	plan.Sweep = &change.Sweep{AtTicks: r.Ticks, Again: func(context.Context) ([]change.Request, error) {
 		again, err := a.resolve(p)
 		if err != nil {

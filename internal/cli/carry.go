@@ -133,7 +133,7 @@ func (a *app) userName() string {
 // needWide adds the confirmation that patterns need which mean much of the machine.
 func needWide(plan *change.Plan, wide *target.Breadth) {
 	if wide != nil {
-		plan.Need(change.WholeMachine, fmt.Sprintf("the targets are %s", wide))
+		plan.Need(change.WholeMachine, "the targets are %s", wide)
 	}
 }
 

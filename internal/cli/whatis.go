@@ -123,14 +123,14 @@ func (e *explainer) task(word string, tid kernel.TID) (explanation, error) {
 	if err != nil {
 		return explanation{}, err
 	}
-	x := explanation{target: word, name: string(st.Comm), tid: int(tid), irq: -1, movable: yesNo(st.Flags&sample.FlagNoSetAffinity == 0)}
+	x := explanation{target: word, name: string(st.Comm), tid: int(tid), irq: -1, movable: yesNo(st.Flags&procfs.FlagNoSetAffinity == 0)}
 	x.policy = policyText(&st)
 	status, err := e.proc.Status(tid)
 	if err != nil {
 		return explanation{}, err
 	}
 	x.cpus = status.CPUsAllowed.String()
-	if st.Flags&sample.FlagKernelThread != 0 {
+	if st.Flags&procfs.FlagKernelThread != 0 {
 		e.kernelThread(&x)
 		return x, nil
 	}

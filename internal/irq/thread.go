@@ -4,12 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// Flags of include/linux/sched.h.
-const (
-	kernelThread  = 0x00200000 // PF_KTHREAD
-	noSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
+	"piton/internal/procfs"
 )
 
 // threads finds the tasks of threaded handlers, by line.
@@ -21,11 +17,11 @@ func (f FS) threads() (map[int][]Thread, error) {
 	found := map[int][]Thread{}
 	for _, pid := range pids {
 		st, err := f.proc.Stat(pid)
-		if err != nil || st.Flags&kernelThread == 0 { // most errors: it has ended
+		if err != nil || st.Flags&procfs.FlagKernelThread == 0 { // most errors: it has ended
 			continue
 		}
 		if n, ok := ThreadLine(string(st.Comm)); ok {
-			found[n] = append(found[n], Thread{pid, string(st.Comm), st.Flags&noSetAffinity != 0})
+			found[n] = append(found[n], Thread{pid, string(st.Comm), st.Flags&procfs.FlagNoSetAffinity != 0})
 		}
 	}
 	return found, nil

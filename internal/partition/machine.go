@@ -53,8 +53,8 @@ func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Iso
 		again, _, err := m.Isolate(ctx, cpus)
 		return again, err
 	}
-	plan.Need(change.Isolation, fmt.Sprintf("isolating %s leaves %s for everything else, this screen and the SSH line included",
-		cpus.InWords(), out.Rest.InWords()))
+	plan.Need(change.Isolation, "isolating %s leaves %s for everything else, this screen and the SSH line included",
+		cpus.InWords(), out.Rest.InWords())
 	return plan, out, nil
 }
 

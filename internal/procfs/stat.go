@@ -7,6 +7,12 @@ import (
 	"piton/internal/kernel"
 )
 
+// Flags of Stat.Flags.
+const (
+	FlagKernelThread  = 0x00200000 // PF_KTHREAD
+	FlagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY: the mask cannot be changed
+)
+
 // Stat is what piton uses of /proc/PID/stat or /proc/PID/task/TID/stat
 // (proc_pid_stat(5)). In the file of a process, times, faults and memory are of
 // all of its threads, and the rest is of the first.

@@ -37,9 +37,6 @@ const eats = 0.01
 // before it do not.
 func (t Task) Eating() bool { return t.Share >= eats || t.Waiting }
 
-// flagKernelThread is PF_KTHREAD of include/linux/sched.h.
-const flagKernelThread = 0x00200000
-
 // step is how often a wait looks whether it is to end.
 const step = 50 * time.Millisecond
 
@@ -114,7 +111,7 @@ func find(fs procfs.FS) ([]Task, error) {
 				continue // one that cannot be read has ended
 			}
 			out = append(out, Task{PID: pid, TID: tid, StartTicks: st.StartTicks, Comm: string(st.Comm), Policy: st.Policy,
-				RTPrio: int(st.RTPrio), Waiting: st.State == 'R', Kernel: st.Flags&flagKernelThread != 0})
+				RTPrio: int(st.RTPrio), Waiting: st.State == 'R', Kernel: st.Flags&procfs.FlagKernelThread != 0})
 		}
 	}
 	return out, nil

@@ -48,7 +48,7 @@ func (h host) task(pid, tid int, comm string, state byte, flags uint32, policy k
 func TestMeasure(t *testing.T) {
 	h := host{t, t.TempDir()}
 	h.task(10, 10, "ordinary", 'R', 0, kernel.Other, 0, 0, "1000")
-	h.task(20, 20, "migration/0", 'S', flagKernelThread, kernel.FIFO, 99, 0, "1000")
+	h.task(20, 20, "migration/0", 'S', procfs.FlagKernelThread, kernel.FIFO, 99, 0, "1000")
 	h.task(30, 30, "spin", 'R', 0, kernel.FIFO, 50, 0, "1000")
 	h.task(30, 31, "waits", 'R', 0, kernel.RR, 10, 0, "1000")
 	h.task(40, 40, "coarse", 'S', 0, kernel.Deadline, 0, 5, "")

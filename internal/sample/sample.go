@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // Sample is the machine at one moment. What it counts since the sample before is
@@ -195,8 +196,8 @@ func (t *Task) thread() kernel.TID {
 
 // Kernel-thread flags of Task.Flags (include/linux/sched.h).
 const (
-	FlagKernelThread  = 0x00200000 // PF_KTHREAD
-	FlagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY: the mask cannot be changed
+	FlagKernelThread  = procfs.FlagKernelThread
+	FlagNoSetAffinity = procfs.FlagNoSetAffinity
 )
 
 // Identity is what seldom changes in a task's life; it is shared between

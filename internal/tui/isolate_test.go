@@ -39,7 +39,7 @@ func (f *fakePartition) Isolate(_ context.Context, cpus cpuset.Set) (change.Plan
 	for i := range plan.Changes {
 		plan.Changes[i].Before, plan.Changes[i].After, plan.Changes[i].Status = all8, rest, attr.Planned
 	}
-	plan.Need(change.Isolation, "isolating "+cpus.InWords()+" leaves "+rest.InWords()+" for everything else")
+	plan.Need(change.Isolation, "isolating %s leaves %s for everything else", cpus.InWords(), rest.InWords())
 	return plan, out, f.err
 }
 

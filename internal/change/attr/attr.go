@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // Attribute names what a Change changes; the names are those of JSON, flags and
@@ -213,15 +214,10 @@ func (k Task) Object() Object {
 func (k Task) Ended() bool { return k.State == 'Z' || k.State == 'X' }
 
 // IsKernel reports whether it is a kernel thread.
-func (k Task) IsKernel() bool { return k.Flags&flagKernelThread != 0 }
+func (k Task) IsKernel() bool { return k.Flags&procfs.FlagKernelThread != 0 }
 
 // Movable reports whether the kernel lets its affinity be set at all.
-func (k Task) Movable() bool { return k.Flags&flagNoSetAffinity == 0 }
-
-const (
-	flagKernelThread  = 0x00200000 // PF_KTHREAD
-	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
-)
+func (k Task) Movable() bool { return k.Flags&procfs.FlagNoSetAffinity == 0 }
 
 // Write is one value on its way to the kernel.
 type Write struct {
