@@ -96,15 +96,11 @@ func placeTarget(d Deps, target change.Target, groups model.Groups, want Tuning)
 func competes(t *sample.Task, want Tuning) (weight float64, realTime bool) {
 	policy, nice := t.Policy, int(t.Nice)
 	for _, s := range want.Set {
-		switch v := s.Value.(type) {
-		case attr.PolicyValue:
-			if !v.Keep {
-				policy = v.Policy
-			}
-		case attr.NiceValue:
-			if s.Attribute == attr.Nice {
-				nice = int(v)
-			}
+		if p, ok := s.Value.(attr.PolicyValue); ok && !p.Keep {
+			policy = p.Policy
+		}
+		if n, ok := s.Value.(attr.NiceValue); ok && s.Attribute == attr.Nice {
+			nice = int(n)
 		}
 	}
 	return place.Weight(policy, nice), policy.RealTime()

@@ -229,16 +229,27 @@ type Write struct {
 
 // Set gives the change's attribute the value After.
 func (w Write) Set() error {
-	if w.Change.Attribute.OfFile() || w.Change.IsFile() {
-		return w.setFile()
+	c := w.Change
+	if !c.Attribute.OfFile() && !c.IsFile() {
+		return c.Attribute.spec().write(w)
 	}
-	return w.Change.Attribute.spec().write(w)
+	if err := checkPath(c.Attribute, c.Path); err != nil {
+		return err
+	}
+	return w.Files.WriteSetting(c.Path, encode(c.Attribute, c.After)+"\n")
 }
 
 // Read returns the value that an attribute of an object has now.
 func (m *Machine) Read(a Attribute, o Object) (Value, error) {
-	if a.OfFile() || o.IsFile() {
-		return m.readFile(a, o.Path)
+	if !a.OfFile() && !o.IsFile() {
+		return a.spec().read(m, o)
 	}
-	return a.spec().read(m, o)
+	if err := checkPath(a, o.Path); err != nil {
+		return nil, err
+	}
+	text, err := m.Files.ReadSetting(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	return decode(a, text)
 }

@@ -62,24 +62,6 @@ func checkPath(a Attribute, file string) error {
 	return nil
 }
 
-func (m *Machine) readFile(a Attribute, file string) (Value, error) {
-	if err := checkPath(a, file); err != nil {
-		return nil, err
-	}
-	text, err := m.Files.ReadSetting(file)
-	if err != nil {
-		return nil, err
-	}
-	return decode(a, text)
-}
-
-func (w Write) setFile() error {
-	if err := checkPath(w.Change.Attribute, w.Change.Path); err != nil {
-		return err
-	}
-	return w.Files.WriteSetting(w.Change.Path, encode(w.Change.Attribute, w.Change.After)+"\n")
-}
-
 // decode reads a value as the kernel writes it.
 func decode(a Attribute, text string) (Value, error) {
 	switch s := a.spec(); {
