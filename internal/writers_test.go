@@ -19,7 +19,6 @@ import (
 // journalled and can be undone; whoever adds a line here says why that is not so.
 var writers = map[string]string{
 	"change/guard/main.go": "the guard's own name, oom_score_adj and cgroup",
-	"change/transient.go":  "the cgroup of a command that piton run starts",
 	"kernel/held.go":       "a file of a process that is held, for change",
 	"kernel/setting.go":    "settings, for change",
 	"userfile/folder.go":   "files of the user, replaced whole",

@@ -127,7 +127,7 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		return after
 	}
 	if g == nil {
-		g = u.begin(e, c)
+		g = u.begin(c)
 	}
 	if !e.Undone {
 		last := &u.plan.undo[len(u.plan.undo)-1]
@@ -151,15 +151,13 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 }
 
 // begin adds the goal of a change, and looks at what became of the object.
-func (u *undoer) begin(e *Entry, c Change) *goal {
+func (u *undoer) begin(c Change) *goal {
 	g := &goal{Change: c}
 	u.index[c.Key()] = g
 	u.goals = append(u.goals, g)
 	g.Reason, g.Err, g.Taken, g.Status = "", nil, false, attr.Planned
-	var err error
-	if e.Foreign != "" && !c.IsFile() {
-		err = fmt.Errorf("%d of another %s namespace: %w", c.TID, e.Foreign, attr.ErrGone)
-	} else if err = u.t.alive(c); err == nil {
+	err := u.t.alive(c)
+	if err == nil {
 		g.Before, err = u.t.Read(c.Attribute, c.Object)
 		err = u.t.Mark(c, err)
 	}

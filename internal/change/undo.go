@@ -68,7 +68,9 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	if slices.ContainsFunc(u.goals, func(g *goal) bool { return !g.IsFile() }) {
 		u.plan.Sweep = &Sweep{Again: u.plan.inForce} // tasks born meanwhile, from parents that still had what was set
 	}
-	u.plan.Again = func(ctx context.Context) (Plan, error) { return t.PlanUndo(ctx, q) }
+	if len(u.q.IDs) > 0 { // not what else has been made, or undone, by the time of the lock
+		u.plan.Again = func(ctx context.Context) (Plan, error) { return t.PlanUndo(ctx, u.q) }
+	}
 	return u.plan, nil
 }
 
@@ -111,19 +113,22 @@ func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request
 // choose returns the entries to undo.
 func (u *undoer) choose() (map[uint64]bool, error) {
 	var able []uint64 // the newest first
+	if len(u.q.IDs) > 0 {
+		return u.byID()
+	}
 	for _, e := range slices.Backward(u.entries) {
-		if e.Time.Before(u.q.Since) {
-			continue
-		}
-		if e.Undoable() {
+		here := e
+		here.Foreign = ""
+		switch {
+		case e.Time.Before(u.q.Since) || !here.Undoable():
+		case e.Foreign == "":
 			able = append(able, e.ID)
-		} else if u.q.All && e.Foreign != "" && !e.PastBoot && !e.Undone && len(e.Undoes) == 0 {
+		case u.q.All:
+			u.q.IDs = append(u.q.IDs, e.ID)
 			u.foreign(e)
 		}
 	}
 	switch {
-	case len(u.q.IDs) > 0:
-		return u.byID()
 	case u.q.Last < 0 || u.q.Last == 0 && !u.q.All && u.q.Since.IsZero():
 		return nil, attr.Usagef("say what to undo: entries by number, how many of the last, since when, or all")
 	case len(able) == 0 && len(u.plan.Changes) == 0 && len(u.plan.damage) == 0:
@@ -131,6 +136,7 @@ func (u *undoer) choose() (map[uint64]bool, error) {
 	case !u.q.All && u.q.Since.IsZero() && u.q.Last < len(able):
 		able = able[:u.q.Last]
 	}
+	u.q.IDs = append(u.q.IDs, able...)
 	return set(able), nil
 }
 

@@ -151,8 +151,10 @@ func TestUndoOfWhatWasUndoneMeanwhile(t *testing.T) {
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{All: true})
 	require.NoError(t, err)
 	undo(t, tuner, change.UndoRequest{All: true})
-	_, err = tuner.Carry(t.Context(), p, change.Consent{})
-	require.ErrorIs(t, err, change.ErrNothingToUndo)
+	outcome, err := tuner.Carry(t.Context(), p, change.Consent{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"entry 1 was already undone"}, change.Texts(outcome.Warnings))
+	assert.Equal(t, change.AllDone, outcome.Verdict())
 	assert.Len(t, changetest.Entries(t, j), 2)
 }
 

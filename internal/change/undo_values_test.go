@@ -134,3 +134,30 @@ func TestUndoRestoresCPUsThatComeLater(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, attr.Planned, p.Changes[0].Status, p.Changes[0].Reason)
 }
+
+// A sysctl that clears another cannot be restored by itself.
+func TestSysctlsThatClearEachOther(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	m.Settings.Put("/proc/sys/vm/dirty_bytes", "0\n")
+	p := plan(t, tuner, changetest.File(attr.Sysctl, "/proc/sys/vm/dirty_bytes", "vm.dirty_bytes", attr.Line("100000000")))
+	require.Equal(t, attr.Refused, p.Changes[0].Status)
+	assert.Contains(t, p.Changes[0].Reason, "vm.dirty_ratio is in force instead")
+	assert.Equal(t, change.NotPermitted, p.Preview().Verdict())
+	m.Settings.Put("/proc/sys/vm/dirty_bytes", "5000000\n")
+	p = plan(t, tuner, changetest.File(attr.Sysctl, "/proc/sys/vm/dirty_bytes", "vm.dirty_bytes", attr.Line("100000000")))
+	assert.Equal(t, attr.Planned, p.Changes[0].Status)
+}
+
+// An undo is of the entries that were there when it was planned.
+func TestUndoOfWhatWasPlanned(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	apply(t, tuner, pinTo(2, 10))
+	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
+	require.NoError(t, err)
+	undo(t, tuner, change.UndoRequest{Last: 1}) // as a guard may do, meanwhile
+	outcome, err := tuner.Carry(t.Context(), p, change.Consent{})
+	require.NoError(t, err)
+	assert.Equal(t, change.AllDone, outcome.Verdict())
+	assert.Equal(t, "1", m.Task(10).Affinity.String(), "and not of the one before")
+}

@@ -196,6 +196,7 @@ func (a *app) report(r change.Outcome, o applyOptions, err error) error {
 	if o.cede != nil {
 		r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), o.cede)
 	}
+	a.changed = a.changed || r.Changed() && !o.dryRun
 	end := cmp.Or(ended(r, err), o.partly)
 	a.printChanges(r, o, exitCode(end))
 	a.announce(r.Guard, o)

@@ -7,7 +7,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +84,13 @@ func (a *app) execute() (err error) {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	err = root.ExecuteContext(context.Background())
-	return cmp.Or(a.writeErr, err)
+	switch {
+	case err != nil:
+		return err
+	case a.writeErr != nil && a.changed:
+		return codeError{ExitSome, fmt.Errorf("it was changed, and piton journal shows it, but it could not be printed: %w", a.writeErr)}
+	}
+	return a.writeErr
 }
 
 // Write writes to standard output, until the first error.
@@ -124,6 +129,7 @@ type app struct {
 	IO
 	global
 	writeErr error          // the first one of standard output, which is the run's end
+	changed  bool           // something was changed
 	signal   syscall.Signal // that ended the run, 0 for none
 	gate     *os.File       // that keeps the sweeper of a run's cgroup waiting
 }

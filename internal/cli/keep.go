@@ -118,6 +118,7 @@ func (a *app) keep(armed []change.GuardState, entries []uint64, out output) erro
 			err = fmt.Errorf("entry %d: %w", id, err)
 		}
 		kept = kept || err == nil
+		a.changed = kept
 		switch {
 		case err != nil:
 			failed = errors.Join(failed, err)

@@ -14,7 +14,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/kthread"
 	"piton/internal/procfs"
-	"piton/internal/sample"
 	"piton/internal/target"
 )
 

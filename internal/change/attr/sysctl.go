@@ -33,7 +33,23 @@ var sysctl = spec{
 		}
 		return ""
 	},
-	setBy: []string{"tuned"},
+	prepare: prepareSysctl,
+	setBy:   []string{"tuned"},
+}
+
+// pairs are sysctls of which one is in force and the other reads 0: setting that clears
+// the first (Documentation/admin-guide/sysctl/vm.rst).
+var pairs = map[string]string{
+	"vm/dirty_bytes": "vm.dirty_ratio", "vm/dirty_ratio": "vm.dirty_bytes",
+	"vm/dirty_background_bytes": "vm.dirty_background_ratio", "vm/dirty_background_ratio": "vm.dirty_background_bytes",
+	"vm/overcommit_kbytes": "vm.overcommit_ratio", "vm/overcommit_ratio": "vm.overcommit_kbytes",
+}
+
+func prepareSysctl(_ *View, _ Task, c *Change) {
+	if other, paired := pairs[strings.TrimPrefix(c.Path, "/proc/sys/")]; paired && c.Before == Line("0") {
+		c.Refuse("%s is in force instead, and setting this would clear that, which could not be undone; set %s", other, other)
+		c.Err = ErrNotSupported
+	}
 }
 
 // programs are sysctls that make the kernel run what they name, with all

@@ -155,7 +155,7 @@ func (s *sentry) hear(line []byte) byte {
 // its changes as long as it lives, also one that is stopped now; so those are looked for
 // when it has ended.
 func (s *sentry) revert(why string) {
-	why = fmt.Sprintf("piton guard: entry %d is reverted, %s", s.entry.ID, why)
+	why = fmt.Sprintf("piton guard: revert entry %d: %s", s.entry.ID, why)
 	s.back(why, true)
 	for !s.entry.Finished && !s.gone && !s.undone() {
 		s.beat()
