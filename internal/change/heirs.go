@@ -61,8 +61,9 @@ func (u *undoer) heirs(e *Entry, did did) error {
 				}
 			}
 			for _, child := range u.family.children[pids[0]] {
-				own := did.models[model{child, m.attribute}]
-				if u.family.starts[child] >= e.Ticks && len(u.family.same(own, child)) == 0 {
+				own := u.family.same(did.models[model{child, m.attribute}], child)
+				known := slices.ContainsFunc(own, func(c Change) bool { return c.TID == c.PID })
+				if u.family.starts[child] >= e.Ticks && !known {
 					pids = append(pids, child)
 				}
 			}
@@ -87,7 +88,7 @@ func (u *undoer) heir(e *Entry, did did, k attr.Task, models []Change) {
 	}
 	for _, m := range models {
 		has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
-		if has && !m.Same() && u.speaks(e, did, m, k) {
+		if has && !m.Same() && m.StartTicks <= k.StartTicks && u.speaks(e, did, m, k) {
 			u.step(e, c, m.Before, m.After)
 			return
 		}

@@ -213,7 +213,7 @@ func (u *undoer) left(g *goal, s step) bool {
 		return true
 	}
 	made := g.Change
-	made.Before, made.After = s.before, s.after
+	made.Before, made.After = g.value, s.after // so that only a known cause counts
 	return !s.sure && !g.Attribute.Alike(g.value, s.before) && u.t.Adjusted(&made, g.value)
 }
 

@@ -156,6 +156,7 @@ func (s *sentry) hear(line []byte) byte {
 // when it has ended.
 func (s *sentry) revert(why string) {
 	why = fmt.Sprintf("piton guard: revert entry %d: %s", s.entry.ID, why)
+	s.listen(0) // it may have got no CPU when piton said more
 	s.back(why, true)
 	for !s.entry.Finished && !s.gone && !s.undone() {
 		s.beat()

@@ -408,7 +408,7 @@ func (w *world) journals() {
 			}
 			lines := bytes.Split(d.data, []byte{'\n'})
 			for _, x := range damage {
-				if line := string(bytes.TrimSpace(lines[x.Line-1])); d.lines[line] && !d.hurt[idOf(line)] {
+				if line := string(bytes.TrimSpace(lines[x.Line-1])); d.lines[line] && !d.hurt[idOf(line)] && !d.hurt[0] {
 					w.violate("journal %s: %v, and nobody damaged it: %s", d.name, x, line)
 				}
 			}
