@@ -17,7 +17,7 @@ import (
 	"piton/internal/kernel"
 )
 
-// killWait is how long a killed child may take to let go of its pipes; one in
+// killWait is how long a killed child may take to close its pipes; one in
 // an uninterruptible sleep does not hold piton up for longer.
 const killWait = 5 * time.Second
 

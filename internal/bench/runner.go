@@ -49,7 +49,7 @@ type EventKind uint8
 
 // The events of a study.
 const (
-	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and about to be let go
+	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and about to start
 	RunEnded                    // Run is complete
 )
 

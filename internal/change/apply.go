@@ -42,7 +42,7 @@ func (r *run) hold(c Change, exact bool) (task kernel.Task, done func(), err err
 			return nil, done, err
 		}
 		if weak := p.Weak(); weak != nil {
-			r.warn(fmt.Sprintf("processes are told from later ones with their number by start time alone: %v", weak))
+			r.warn(fmt.Sprintf("a reused process number is detected by start time alone: %v", weak))
 		}
 		if len(r.holds) < maxHolds {
 			r.holds[process] = p
@@ -186,7 +186,7 @@ func (r *run) one(c *Change) {
 	}
 	if err != nil {
 		r.fail(c, err)
-		c.Taken = !c.Gone() // it was written, and nobody knows what it is now
+		c.Taken = !c.Gone() // it was written, and what it is now is not known
 		r.successor(c)
 		return
 	}
@@ -213,8 +213,8 @@ func (r *run) fail(c *Change, err error) {
 }
 
 // passing reports whether a task that ended was one thread of a process that
-// lives on, or one process of a tree: they come and go, and nobody asked for that
-// one. No target names what an undo restores.
+// lives on, or one process of a tree: they come and go, and that one was not
+// asked for. No target names what an undo restores.
 func (r *run) passing(c Change) bool {
 	if r.plan.Sweep != nil || !c.IsFile() && !r.alone[c.TID] && !r.named[c.PID] {
 		return true
@@ -234,7 +234,7 @@ func (r *run) successor(c *Change) {
 	}
 	st, err := r.t.Proc.Status(c.TID)
 	if err != nil {
-		return // nobody has the number
+		return // the number is free
 	}
 	if k, err := r.t.Look(st.TGID, c.TID); err != nil || k.Ended() || k.StartTicks == c.StartTicks {
 		return

@@ -42,7 +42,7 @@ type Consent struct {
 }
 
 // ErrNeedsConsent is what Carry's error is (errors.Is) for a plan with needs to which
-// nobody consented. Nothing was changed.
+// the user has not consented. Nothing was changed.
 var ErrNeedsConsent = errors.New("refused")
 
 // ConsentError is the error with the needs.

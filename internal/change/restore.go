@@ -83,9 +83,9 @@ func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 	return u.finish(ctx)
 }
 
-// undo follows what one entry did, its last change first, and with heirs what tasks
+// undo follows what one entry did, its last change first, and with inherited what tasks
 // have inherited from it.
-func (u *undoer) undo(e *Entry, heirs bool) error {
+func (u *undoer) undo(e *Entry, inherited bool) error {
 	if !e.Undone {
 		u.plan.Undoes = append(u.plan.Undoes, e.ID)
 		u.plan.undo = append(u.plan.undo, undone{id: e.ID})
@@ -100,10 +100,10 @@ func (u *undoer) undo(e *Entry, heirs bool) error {
 		}
 		did.add(c)
 	}
-	if !heirs {
+	if !inherited {
 		return nil
 	}
-	return u.heirs(e, did)
+	return u.inherited(e, did)
 }
 
 // built reports whether the oldest step found what an older entry left.

@@ -92,9 +92,9 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 	return true, r.make(ctx, fresh)
 }
 
-// settled tells which threads have been dealt with and still have what they were
-// given, so that nothing else of them need be read. A newborn that got the number of
-// one of them meanwhile, and its value, is not told from it.
+// settled reports whether a thread has been changed and still has that value, so that
+// nothing else of it need be read. A newborn with the number and the value of one that has
+// ended counts as that one.
 func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
 	models := map[kernel.TID][]Change{}
 	return func(pid, tid kernel.TID) bool {

@@ -9,7 +9,7 @@ import (
 )
 
 // Signal sends a signal to the target's process, through a handle that was open
-// before its start time was compared: it reaches that process or nobody.
+// before its start time was compared: it reaches that process or none.
 // The scope does not matter.
 func (t *Tuner) Signal(target Target, sig syscall.Signal) error {
 	if !t.Proc.Live() {

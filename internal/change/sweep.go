@@ -26,7 +26,7 @@ func (r *run) sweep(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if len(r.plan.Undoes) == 0 && !r.plan.WillChange() {
-		return false, nil // nobody was asked for consent to a plan that changes nothing
+		return false, nil // no consent was asked for a plan that changes nothing
 	}
 	return r.also(ctx, r.plan.Sweep.Again, func(c Change) bool { return !r.handled[c.Key()] })
 }

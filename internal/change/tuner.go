@@ -18,7 +18,7 @@ type Options struct {
 	Writer     kernel.Writer
 	FileWriter kernel.SettingsWriter
 	Journal    *journal.Journal // nil = nothing is recorded and nothing can be undone
-	Lock       journal.Lock     // nil = nobody else changes the same
+	Lock       journal.Lock     // nil = no other process changes the same
 	Guards     Guards           // nil = nothing can be reverted by itself
 	User       string           // for the journal: "root", "balu (sudo)"
 	Command    string           // for the journal: argv, or the key's action
@@ -114,7 +114,7 @@ type GuardStatus struct {
 type GuardState struct {
 	Entry uint64
 	Left  time.Duration // until the change is reverted, or LeftUnknown
-	// Lost: its process has ended, and nobody will revert the change. Stopped: it does
+	// Lost: its process has ended, and the change will not be reverted. Stopped: it does
 	// not run, and will not revert before it does.
 	Lost, Stopped bool
 	PID           int

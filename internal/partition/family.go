@@ -40,12 +40,12 @@ func (f family) find(t *Task, most int) *item {
 	if own != nil {
 		first = own.before
 	}
-	elder := f.inherited(t, first, born, most)
-	if elder == nil {
+	ancestor := f.inherited(t, first, born, most)
+	if ancestor == nil {
 		return own
 	}
-	it := item{before: elder.before}
-	for _, s := range elder.steps {
+	it := item{before: ancestor.before}
+	for _, s := range ancestor.steps {
 		if s.event <= born {
 			it.steps = append(it.steps, s)
 		}
@@ -59,7 +59,7 @@ func (f family) find(t *Task, most int) *item {
 	return &it
 }
 
-// inherited looks for the nearest elder that had the mask when the task was
+// inherited looks for the nearest ancestor that had the mask when the task was
 // born, not by its own choice, and returns what became of its mask.
 func (f family) inherited(t *Task, mask cpuset.Set, born, most int) *item {
 	pid := t.PID
@@ -67,18 +67,18 @@ func (f family) inherited(t *Task, mask cpuset.Set, born, most int) *item {
 		pid = t.PPID
 	}
 	for ; most > 0; most-- {
-		elder := f.leaders[pid]
-		if elder == nil {
+		ancestor := f.leaders[pid]
+		if ancestor == nil {
 			return nil
 		}
-		i := f.find(elder, most-1)
+		i := f.find(ancestor, most-1)
 		if i != nil && i.asOf(born).Equal(mask) {
 			return i
 		}
-		if i == nil && elder.Mask.Equal(mask) {
+		if i == nil && ancestor.Mask.Equal(mask) {
 			return nil // it has the mask of its own accord, and the task has it from there
 		}
-		pid = elder.PPID
+		pid = ancestor.PPID
 	}
 	return nil
 }

@@ -141,13 +141,13 @@ func (c *capturer) usualFor(t *sample.Task) bool {
 		return true
 	}
 	kernelThread := t.Flags&sample.FlagKernelThread != 0
-	elder := kernel.TID(1)
+	origin := kernel.TID(1)
 	if kernelThread {
-		elder = 2 // kthreadd
+		origin = 2 // kthreadd
 	}
 	mask := t.Affinity.And(c.s.online())
 	for _, e := range c.s.Tasks {
-		if e.TID == elder && t.TID != elder && !c.set(e, attr.Affinity) && mask.Equal(e.Affinity.And(c.s.online())) {
+		if e.TID == origin && t.TID != origin && !c.set(e, attr.Affinity) && mask.Equal(e.Affinity.And(c.s.online())) {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ const (
 	turnTime = time.Second / 2
 )
 
-// sentry is the state of a guard. It has one thread, which waits for nobody.
+// sentry is the state of a guard. It has one thread, which waits for no other process.
 type sentry struct {
 	page   *page
 	born   uint64 // start of this process: what inherits a changed value started later, if the entry does not say
@@ -172,7 +172,7 @@ func (s *sentry) revert(why string) {
 func (s *sentry) undone() bool { return s.page.state() == Undone }
 
 // awaitTurn tries again when guards of newer changes have ended: what they revert to
-// is what this one has left alone or not seen, and nobody else would revert that. What
+// is what this one has left alone or not seen, and no other guard reverts that. What
 // they leave in force, because it was confirmed, stays.
 func (s *sentry) awaitTurn(why string) {
 	waiting := s.newer()
@@ -208,7 +208,7 @@ func (s *sentry) back(why string, first bool) {
 	s.left = left
 }
 
-// write records a revert. A journal that cannot be written leaves nobody to tell: the
+// write records a revert. A journal that cannot be written is not reported: the
 // state is right.
 func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 	for end := s.clock.Now() + recordTime; s.clock.Now() < end; s.clock.Sleep(step) {

@@ -33,7 +33,6 @@ func (a *actor) write(c *cell, v attr.Value) {
 	for _, w := range a.wishes {
 		if w.covers(a.piton, c) {
 			c.single = c.single || w.target.Scope == change.ScopeThread
-			c.process = c.process || w.target.Scope == change.ScopeProcess
 		}
 	}
 }

@@ -124,8 +124,7 @@ type cell struct {
 	guessed   bool   // threads of its creator's process differ, and nobody knows which one that was
 	excused   string // why nothing can be said of what it should be
 	foreign   int    // the step at which somebody else last set it
-	single    bool   // it was set for the thread alone,
-	process   bool   // or for its process alone, so that heirs have a value that nobody knows of
+	single    bool   // it was set for the thread alone
 }
 
 func (c *cell) String() string {
@@ -318,7 +317,7 @@ func (w *world) inherit(t *task) {
 			c.base = c.value // a policy that was set changes nice values, too
 			continue
 		}
-		c.ours, c.single, c.process = true, from.single, from.process
+		c.ours, c.single = true, from.single
 		if t.orphaned() {
 			c.excuse("nobody knows from whom it has that")
 		}

@@ -252,7 +252,7 @@ func (v *View) pastTitle(p past, width int, th *theme.Theme) string {
 	return ends(left, right, width, th)
 }
 
-// ends puts two rows at the ends of a line; the left one gives way.
+// ends puts two rows at the ends of a line; the left one is cut first.
 func ends(left, right rows.Row, width int, th *theme.Theme) string {
 	room := max(width-right.Width()-1, 0)
 	return widget.Fit(left.Render(th, room), room+1, th.Ellipsis) + right.Render(th, width)

@@ -79,7 +79,7 @@ func (t *Theme) weights() {
 
 // colours replaces the weights with colours where colour says it better.
 // 33 on a light background is hard to read in most palettes, so yellow becomes
-// bold there; plain cyan gives way to blue for the same reason.
+// bold there; blue stands for plain cyan for the same reason.
 func (t *Theme) colours() {
 	accent, accentBack, warn := "36", "30;46", "33"
 	if t.Light {

@@ -35,10 +35,10 @@ func (d *did) add(c Change) {
 	d.models[m] = append(d.models[m], c)
 }
 
-// heirs adds what tasks have from an entry that were born since it was made: threads of
+// inherited adds what tasks have from an entry that were born since it was made: threads of
 // the processes that it changed, and their descendants (fork(2), sched(7)). Those that
 // were there already had a value of their own, which needed no change.
-func (u *undoer) heirs(e *Entry, did did) error {
+func (u *undoer) inherited(e *Entry, did did) error {
 	if len(did.order) == 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (u *undoer) heirs(e *Entry, did did) error {
 			}
 			for _, k := range tasks {
 				if k.StartTicks >= e.Ticks && !k.Ended() {
-					u.heir(e, did, k, models)
+					u.task(e, did, k, models)
 				}
 			}
 			for _, child := range u.family.children[pids[0]] {
@@ -72,8 +72,8 @@ func (u *undoer) heirs(e *Entry, did did) error {
 	return nil
 }
 
-// heir adds a task's step if it has what one of the models was given.
-func (u *undoer) heir(e *Entry, did did, k attr.Task, models []Change) {
+// task adds a task's step if it has what one of the models was given.
+func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 	c := Change{Object: k.Object(), Attribute: models[0].Attribute, Status: attr.Done}
 	g := u.index[c.Key()]
 	if did.own[c.Key()] || g == nil && e.Undone || c.Attribute == attr.Affinity && !k.Movable() {
@@ -88,17 +88,17 @@ func (u *undoer) heir(e *Entry, did did, k attr.Task, models []Change) {
 	}
 	for _, m := range models {
 		has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
-		if has && !m.Same() && m.StartTicks <= k.StartTicks && u.speaks(e, did, m, k) {
+		if has && !m.Same() && m.StartTicks <= k.StartTicks && u.explains(e, did, m, k) {
 			u.step(e, c, m.Before, m.After)
 			return
 		}
 	}
 }
 
-// speaks reports whether a task that was born later has its value from what the change
+// explains reports whether a task that was born later has its value from what the change
 // did: not if an older thread of the change's process has it, too, and was not changed. A
 // thread of a process that was meant is taken to have it from the first thread.
-func (u *undoer) speaks(e *Entry, did did, m Change, k attr.Task) bool {
+func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 {
 		return true
 	}
