@@ -183,6 +183,11 @@ func (r *run) one(c *Change) {
 		if err == nil || errors.Is(err, syscall.ESRCH) {
 			err = errors.Join(err, r.still(*c, task))
 		}
+		if err == nil && !c.IsFile() && !c.Attribute.Alike(now, c.After) {
+			if k, lookErr := r.t.Look(c.PID, c.TID); lookErr == nil && k.Ended() { // it has no I/O priority any more
+				err = fmt.Errorf("%d is exiting: %w", c.TID, attr.ErrGone)
+			}
+		}
 	}
 	if err != nil {
 		r.fail(c, err)

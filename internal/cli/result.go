@@ -49,7 +49,9 @@ func (a *app) printChanges(r change.Outcome, o applyOptions, code int) {
 		}
 		return
 	}
-	changeTable(r.Changes, o.output.value == asTable).writeAs(a, o.output)
+	if len(r.Changes) > 0 || o.output.value == asCSV {
+		changeTable(r.Changes, o.output.value == asTable).writeAs(a, o.output)
+	}
 }
 
 // writeChanges prints one {"type":"change"} line each.

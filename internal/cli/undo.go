@@ -41,6 +41,7 @@ TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05),
 			return a.change(cmd.Context(), o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
 				plan, err := t.PlanUndo(ctx, q)
 				if errors.Is(err, change.ErrNothingToUndo) && (o.all || o.since != "") {
+					a.warn("%v", err)
 					return change.Plan{}, nil
 				}
 				return plan, err

@@ -9,6 +9,7 @@ import (
 
 // Flags of Stat.Flags.
 const (
+	FlagExiting       = 0x00000004 // PF_EXITING: it runs no more code of its own
 	FlagKernelThread  = 0x00200000 // PF_KTHREAD
 	FlagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY: the mask cannot be changed
 )

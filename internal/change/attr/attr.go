@@ -210,8 +210,10 @@ func (k Task) Object() Object {
 	return Object{PID: k.PID, TID: k.TID, StartTicks: k.StartTicks, Comm: k.Comm}
 }
 
-// Ended reports whether the task is a zombie or has been reaped.
-func (k Task) Ended() bool { return k.State == 'Z' || k.State == 'X' }
+// Ended reports whether the task is exiting, a zombie, or has been reaped.
+func (k Task) Ended() bool {
+	return k.State == 'Z' || k.State == 'X' || k.Flags&procfs.FlagExiting != 0
+}
 
 // IsKernel reports whether it is a kernel thread.
 func (k Task) IsKernel() bool { return k.Flags&procfs.FlagKernelThread != 0 }
