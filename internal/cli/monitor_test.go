@@ -337,4 +337,11 @@ func TestFullOutput(t *testing.T) {
 	assert.Equal(t, ExitFailed, code)
 	assert.Equal(t, before, affinityOf(t, pid))
 	assert.Contains(t, h.run("undo").err, "nothing to undo")
+	// What is told afterwards does not undo it: it was changed, and is recorded.
+	errs.Reset()
+	code = Main(IO{Args: []string{"nice", fmt.Sprint(pid), "5"}, Env: h.env, Out: full, Err: &errs})
+	assert.Equal(t, ExitSome, code)
+	assert.Contains(t, errs.String(), "it was changed, and piton journal shows it")
+	assert.Equal(t, ExitDone, h.run("undo").code)
+	assert.Zero(t, niceOf(t, pid))
 }
