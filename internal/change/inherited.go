@@ -11,7 +11,7 @@ import (
 
 // did is what one entry did to tasks.
 type did struct {
-	own    map[attr.Key]bool
+	own    map[attr.Key]bool  // whether the value is another than before
 	models map[model][]Change // what it did to threads of one process
 	order  []model
 }
@@ -24,7 +24,7 @@ type model struct {
 func newDid() did { return did{own: map[attr.Key]bool{}, models: map[model][]Change{}} }
 
 func (d *did) add(c Change) {
-	d.own[c.Key()] = true
+	d.own[c.Key()] = !c.Same()
 	if c.IsFile() || c.Attribute.OfProcess() {
 		return
 	}
@@ -76,7 +76,7 @@ func (u *undoer) inherited(e *Entry, did did) error {
 func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 	c := Change{Object: k.Object(), Attribute: models[0].Attribute, Status: attr.Done}
 	g := u.index[c.Key()]
-	if did.own[c.Key()] || g == nil && e.Undone || c.Attribute == attr.Affinity && !k.Movable() {
+	if _, own := did.own[c.Key()]; own || g == nil && e.Undone || c.Attribute == attr.Affinity && !k.Movable() {
 		return
 	}
 	var now attr.Value

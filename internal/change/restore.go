@@ -20,7 +20,7 @@ type undoer struct {
 	goals    []*goal // in the order in which they are to be made
 	index    map[attr.Key]*goal
 	stays    map[attr.Key][]stay
-	reverted []attr.Key // left out
+	reverted map[attr.Key]bool // left out
 	view     *attr.View
 	family   family
 }
@@ -123,7 +123,7 @@ func (u *undoer) same(c Change, after, now attr.Value) bool {
 func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.Value) {
 	key := c.Key()
 	g := u.index[key]
-	if slices.Contains(u.reverted, key) || g == nil && e.Undone {
+	if u.reverted[key] || g == nil && e.Undone {
 		return after
 	}
 	if g == nil {

@@ -79,7 +79,7 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 // which gets no CPU. With inherited it is also for tasks that inherited what the entry
 // set. What has been reverted already is left out: if it has the value again, that is
 // from somebody else.
-func (t *Tuner) PlanRevert(ctx context.Context, e Entry, inherited bool, reverted ...attr.Key) (Plan, error) {
+func (t *Tuner) PlanRevert(ctx context.Context, e Entry, inherited bool, reverted map[attr.Key]bool) (Plan, error) {
 	u := t.undoer(UndoRequest{}, []Entry{e})
 	u.view.Blind, u.plan.blind, u.reverted = true, true, reverted
 	if err := u.undo(&u.entries[0], inherited); err != nil {

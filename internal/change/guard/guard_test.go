@@ -532,7 +532,7 @@ func FuzzFromLines(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		if e, err := journal.FromLines(lines); err == nil {
-			_, err = change.Local().PlanRevert(context.Background(), journal.Entry{ID: e.ID}, false)
+			_, err = change.Local().PlanRevert(context.Background(), journal.Entry{ID: e.ID}, false, nil)
 			assert.NoError(t, err)
 		}
 	})

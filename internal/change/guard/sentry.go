@@ -56,11 +56,11 @@ type sentry struct {
 	rest       []byte // of what it said, a line without its end
 	lines      []byte // of the journal, as told
 	entry      journal.Entry
-	kept       time.Duration // when the threads were last looked after
-	left       bool          // something was left alone because it has drifted
-	reverted   []attr.Key    // what has one of these values again has it from somebody else
-	unsettled  bool          // it has not been recorded that nothing of the entry is left
-	pending    []attr.Change // what has not been reverted: that, what failed, and what had its old value already
+	kept       time.Duration     // when the threads were last looked after
+	left       bool              // something was left alone because it has drifted
+	reverted   map[attr.Key]bool // what has one of these values again has it from somebody else
+	unsettled  bool              // it has not been recorded that nothing of the entry is left
+	pending    []attr.Change     // what has not been reverted: that, what failed, and what had its old value already
 }
 
 // watch waits for a decision, the deadline, or the death of the parent in the middle
@@ -195,7 +195,7 @@ func (s *sentry) awaitTurn(why string) {
 func (s *sentry) back(why string, first bool) {
 	plan, result, err := s.apply(s.entry)
 	s.pending = slices.DeleteFunc(slices.Clone(s.entry.Changes), func(c attr.Change) bool {
-		return slices.Contains(s.reverted, c.Key()) ||
+		return s.reverted[c.Key()] ||
 			slices.ContainsFunc(result.Changes, func(r attr.Change) bool { return r.Key() == c.Key() && r.Gone() })
 	})
 	// More of it may be made, or be there again when newer changes are reverted.
@@ -225,8 +225,11 @@ func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcome, err error) {
 	ctx := context.Background()
 	index := map[attr.Key]int{} // into all.Changes
+	if s.reverted == nil {
+		s.reverted = map[attr.Key]bool{}
+	}
 	for pass := 0; pass < passesMost && !s.undone(); pass++ {
-		p, planErr := s.bare.PlanRevert(ctx, entry, plan.Undoes != nil, s.reverted...)
+		p, planErr := s.bare.PlanRevert(ctx, entry, plan.Undoes != nil, s.reverted)
 		r, applyErr := s.bare.Carry(ctx, p, change.Consent{Yes: true})
 		if err = errors.Join(planErr, applyErr); err != nil {
 			s.clock.Sleep(step)
@@ -237,7 +240,7 @@ func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcom
 			switch {
 			case c.Status == attr.Done:
 				done++
-				s.reverted = append(s.reverted, c.Key())
+				s.reverted[c.Key()] = true
 			case c.Status == attr.Failed, c.Status == attr.Refused && c.Err != nil: // it could not be looked at
 				failed++
 			}
