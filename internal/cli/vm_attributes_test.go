@@ -205,7 +205,7 @@ func TestVMExt(t *testing.T) {
 	r := h.run("policy", fmt.Sprint(pid), "ext")
 	if probe("policy-ext") != nil {
 		assert.Equal(t, ExitNotPermitted, r.code)
-		assert.Contains(t, r.err, "built without sched_ext")
+		assert.Contains(t, r.err, "has no sched_ext")
 		return
 	}
 	require.Zero(t, r.code, r.err)
