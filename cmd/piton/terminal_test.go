@@ -22,7 +22,7 @@ const patience = 45 * time.Second
 type terminal struct {
 	t      *testing.T
 	socket string
-	as     *syscall.SysProcAttr // whose it is; nil = the test's
+	as     *syscall.SysProcAttr // credentials; nil = those of the test
 }
 
 // openTerminal starts a terminal of the size with a shell whose environment has

@@ -244,7 +244,7 @@ func (r *run) record(changes []Change) journal.Record {
 	out := journal.Record{
 		Kind: journal.Begin, User: r.t.o.User, Command: r.t.o.Command, Undoes: r.plan.Undoes, Ticks: r.at,
 	}
-	out.Put(changes)
+	out.Changes = changes
 	if r.plan.Sweep != nil {
 		out.Sweep = r.plan.Sweep.AtTicks
 	}
@@ -290,7 +290,7 @@ func (r *run) more(changes []Change) error {
 		return r.append(r.record(changes), true)
 	}
 	rec := journal.Record{Kind: journal.More, ID: r.result.Entry}
-	rec.Put(changes)
+	rec.Changes = changes
 	return r.append(rec, true)
 }
 
@@ -308,9 +308,9 @@ func (r *run) end() error {
 		}
 	}
 	rec := journal.Record{Kind: journal.End, ID: r.result.Entry, Undone: r.result.Undone}
-	rec.Put(slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
+	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
-	}))
+	})
 	err := r.append(rec, false)
 	if err == nil {
 		err = r.t.o.Journal.Compact()

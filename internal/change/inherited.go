@@ -42,7 +42,7 @@ func (u *undoer) inherited(e *Entry, did did) error {
 	if len(did.order) == 0 {
 		return nil
 	}
-	if err := u.family.read(); err != nil {
+	if err := u.family.readChildren(); err != nil {
 		return fmt.Errorf("look for tasks born since entry %d: %w", e.ID, err)
 	}
 	for _, m := range did.order {
@@ -82,7 +82,7 @@ func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 	var now attr.Value
 	var err error
 	if g == nil {
-		if now, err = u.family.value(u.t, c); errors.Is(err, attr.ErrGone) {
+		if now, err = u.family.value(c); errors.Is(err, attr.ErrGone) {
 			return
 		}
 	}
@@ -111,7 +111,7 @@ func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 		if g := u.index[c.Key()]; g != nil {
 			return u.same(c, m.After, g.found)
 		}
-		now, err := u.family.value(u.t, c)
+		now, err := u.family.value(c)
 		return err == nil && u.same(c, m.After, now)
 	})
 }
@@ -127,13 +127,6 @@ func (t *Tuner) family() family {
 	return family{resolver{Tuner: t}, map[kernel.TID][]attr.Task{}, map[attr.Key]attr.Value{}}
 }
 
-func (f *family) read() error {
-	if f.children != nil {
-		return nil
-	}
-	return f.readChildren()
-}
-
 func (f *family) threadsOf(pid kernel.TID) ([]attr.Task, error) {
 	if _, known := f.tasks[pid]; !known {
 		tasks, err := f.threads(pid, f.starts[pid], nil)
@@ -145,12 +138,12 @@ func (f *family) threadsOf(pid kernel.TID) ([]attr.Task, error) {
 	return f.tasks[pid], nil
 }
 
-func (f *family) value(t *Tuner, c Change) (attr.Value, error) {
+func (f *family) value(c Change) (attr.Value, error) {
 	if v, known := f.values[c.Key()]; known {
 		return v, nil
 	}
-	v, err := t.Read(c.Attribute, c.Object)
-	if err = t.Mark(c, err); err == nil {
+	v, err := f.Read(c.Attribute, c.Object)
+	if err = f.Mark(c, err); err == nil {
 		f.values[c.Key()] = v
 	}
 	return v, err

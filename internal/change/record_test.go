@@ -112,7 +112,7 @@ func TestJournalRecordsNewThreads(t *testing.T) {
 func began(t *testing.T, j *journal.Journal, changes []change.Change) {
 	t.Helper()
 	r := journal.Record{Kind: journal.Begin}
-	r.Put(changes)
+	r.Changes = changes
 	_, err := j.Append(&r, true)
 	require.NoError(t, err)
 }

@@ -110,10 +110,8 @@ func (t *Tuner) threads(pid kernel.TID, startTicks uint64, skip func(pid, tid ke
 
 // tree returns a process and its descendants, parents before children.
 func (t *resolver) tree(root kernel.TID) ([]kernel.TID, error) {
-	if t.children == nil {
-		if err := t.readChildren(); err != nil {
-			return nil, err
-		}
+	if err := t.readChildren(); err != nil {
+		return nil, err
 	}
 	out, seen := []kernel.TID{root}, map[kernel.TID]bool{root: true}
 	for i := 0; i < len(out); i++ {
@@ -127,7 +125,11 @@ func (t *resolver) tree(root kernel.TID) ([]kernel.TID, error) {
 	return out, nil
 }
 
+// readChildren reads all processes, the first time.
 func (t *resolver) readChildren() error {
+	if t.children != nil {
+		return nil
+	}
 	pids, err := t.Proc.Processes()
 	if err != nil {
 		return err

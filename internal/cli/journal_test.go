@@ -80,7 +80,7 @@ func TestJournalShowsFiles(t *testing.T) {
 		if kind == journal.End {
 			rec.ID = 1
 		}
-		rec.Put(changes)
+		rec.Changes = changes
 		_, err := j.Append(&rec, true)
 		require.NoError(t, err)
 	}

@@ -123,7 +123,7 @@ func TestPathsAreOfTheirAttribute(t *testing.T) {
 		// And a journal that names such a file makes piton write nothing.
 		j := changetest.Journal(t)
 		r := journal.Record{Kind: journal.Begin}
-		r.Put([]attr.Change{{Object: attr.Object{Path: tt.path}, Attribute: tt.attribute, Before: one, After: zero}})
+		r.Changes = []attr.Change{{Object: attr.Object{Path: tt.path}, Attribute: tt.attribute, Before: one, After: zero}}
 		_, err = j.Append(&r, false)
 		require.NoError(t, err)
 		outcome := changetest.Undo(t, m.Tuner(change.Options{Journal: j}), change.UndoRequest{All: true, Force: true})

@@ -114,7 +114,7 @@ func TestOverwritersAreSaidWithThePlan(t *testing.T) {
 	tuner := m.Tuner(change.Options{})
 	plan := changetest.Plan(t, tuner, changetest.Set([]attr.Setting{attr.SetAffinity(cpuset.Of(1)), attr.SetNice(3)}, 10))
 	assert.Equal(t, []string{"systemd unit nginx.service sets Nice=7 whenever it starts its processes; " +
-		"change it there to keep it: systemctl edit nginx.service"}, change.Texts(plan.Warnings), "the affinity is taken back by the drop-in")
+		"change it there to keep it: systemctl edit nginx.service"}, change.Texts(plan.Warnings), "the drop-in reverts the affinity")
 	assert.Empty(t, changetest.Plan(t, tuner, changetest.One(policy(t, "batch"), 10)).Warnings)
 
 	m.Write("proc/10/comm", "irqbalance\n")

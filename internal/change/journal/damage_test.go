@@ -126,7 +126,7 @@ func TestDamageStaysAndIsNotUsed(t *testing.T) {
 
 func FuzzJournal(f *testing.F) {
 	r := Record{Kind: Begin, ID: 1, Last: 1}
-	r.Put([]attr.Change{{Object: attr.Object{PID: 1, TID: 1}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(5)}})
+	r.Changes = []attr.Change{{Object: attr.Object{PID: 1, TID: 1}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(5)}}
 	begin, err := r.Line()
 	require.NoError(f, err)
 	end, err := Record{Kind: End, ID: 1, Last: 1, Undone: []uint64{1}}.Line()

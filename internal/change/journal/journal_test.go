@@ -41,7 +41,7 @@ func entriesOf(t *testing.T, j *Journal) []Entry {
 
 func add(t *testing.T, j *Journal, r Record, changes ...attr.Change) (id uint64) {
 	t.Helper()
-	r.Put(changes)
+	r.Changes = changes
 	_, err := j.Append(&r, false)
 	require.NoError(t, err)
 	return r.ID
@@ -185,7 +185,7 @@ func TestFromLines(t *testing.T) {
 	j := open(t)
 	var lines []byte
 	tell := func(r Record, changes ...attr.Change) {
-		r.Put(changes)
+		r.Changes = changes
 		line, err := j.Append(&r, true)
 		require.NoError(t, err)
 		lines = append(lines, line...)

@@ -66,11 +66,6 @@ const (
 	ScopeTree                 // the process, its descendants, and all their threads
 )
 
-// Put gives the record its changes.
-func (r *Record) Put(changes []attr.Change) {
-	r.Changes = changes
-}
-
 // Line is the record as the file has it, with the end of the line.
 func (r Record) Line() ([]byte, error) {
 	r.Version = version
