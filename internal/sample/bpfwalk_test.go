@@ -63,15 +63,23 @@ func startMixed(t *testing.T, n int) []kernel.TID {
 	return append(tids, pid, stopped, zombie)
 }
 
+// collected keeps the failures of one comparison.
+type collected []string
+
+func (c *collected) Errorf(format string, args ...any) { *c = append(*c, fmt.Sprintf(format, args...)) }
+
 // Every figure of the walk inside the kernel is the one of /proc, for every
-// task that did not change between two readings of /proc around it.
+// task that did not change between two readings of /proc around it. A task of
+// somebody else may change between those and change back (a test of another
+// package sets and undoes a nice value): it must differ three times running.
 func TestBothWalksTellTheSame(t *testing.T) {
 	needs := Needs{Threads: true, Affinity: true, Switches: true, Migrations: true, Delay: true, Identity: true, All: true}
 	exact, plain := exactSampler(t, needs), liveSampler(t, needs)
 	own := startMixed(t, 2000)
 	missing := slices.Clone(own)
 	compared, resting := 0, 0
-	for try := 0; try < 5 && len(missing) > 0; try++ {
+	differed := map[kernel.TID]int{} // how many times running
+	for try := 0; try < 5 && (len(missing) > 0 || len(differed) > 0); try++ {
 		before, err := plain.Read()
 		require.NoError(t, err)
 		n, err := exact.Read()
@@ -86,7 +94,13 @@ func TestBothWalksTellTheSame(t *testing.T) {
 			compared++
 			if rested(a, b) {
 				resting++
-				sameTask(t, b, n.Tasks[i])
+				var failures collected
+				sameTask(&failures, b, n.Tasks[i])
+				if differed[b.TID]++; len(failures) == 0 {
+					delete(differed, b.TID)
+				} else if differed[b.TID] == 3 || slices.Contains(own, b.TID) {
+					t.Error(failures)
+				}
 				missing = slices.DeleteFunc(missing, func(tid kernel.TID) bool { return tid == b.TID })
 			}
 		}
@@ -111,8 +125,7 @@ func rested(a, b *Task) bool {
 	return fmt.Sprint(x) == fmt.Sprint(y) && a.Affinity.Equal(b.Affinity) && a.ID.Comm == b.ID.Comm
 }
 
-func sameTask(t *testing.T, want, got *Task) {
-	t.Helper()
+func sameTask(t assert.TestingT, want, got *Task) {
 	w, g := *want, *got
 	if got.MigrationSource != SourceBPF {
 		return // hidden from eBPF programs: /proc told of it too
