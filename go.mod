@@ -23,6 +23,8 @@ require (
 
 require github.com/creack/pty v1.1.24
 
+require github.com/sahilm/fuzzy v0.1.3 // indirect
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect

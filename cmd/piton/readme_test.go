@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/action"
 	"piton/internal/field"
+	"piton/internal/tui"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of README.md")
@@ -51,10 +51,10 @@ func TestReadmeIsGenerated(t *testing.T) {
 
 func keyTable() string {
 	var out strings.Builder
-	for _, group := range action.Groups {
+	for _, group := range tui.Groups {
 		fmt.Fprintf(&out, "\n**%s**\n\n| keys | what they do |\n|---|---|\n", group)
-		for _, s := range action.Specs {
-			if s.Group != group {
+		for _, s := range tui.Specs(false) {
+			if s.Group != group || len(s.Keys) == 0 {
 				continue
 			}
 			keys := strings.ReplaceAll(s.Label, "|", "\\|")

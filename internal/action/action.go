@@ -1,8 +1,8 @@
-// Package action is the one table of verbs: keys, help screen, command line and
-// the README's key list are all made from it, so they cannot disagree; and the
-// functions by which both keys and flags plan a change.
+// Package action plans what keys and flags ask for, so that both do the same, and
+// says what a verb of the screen is and when it can be used. The table of the verbs,
+// each with its handler, is the screen's (package tui).
 //
-// Start at Specs for the verbs, at Plan for what tuning does.
+// Start at Plan for what tuning does, at Spec for verbs.
 package action
 
 import "slices"
@@ -35,20 +35,21 @@ type Spec struct {
 	Group   string    // heading on the help screen
 	Verb    string    // command-line verb that does the same, "" if there is none
 	Mutates bool      // changes the system; refused in read-only mode
-	needs   need      // what it cannot be used without
+	Needs   Need      // what it cannot be used without
 }
 
-// need is a condition of a verb.
-type need uint8
+// Need is a condition of a verb.
+type Need uint8
 
+// The conditions.
 const (
-	nothing need = iota
-	selection
-	undoable // something to undo
-	running  // a benchmark that runs
-	idle     // none that runs
-	held     // rows are grabbed
-	notHeld
+	Nothing   Need = iota
+	Selection      // a row is selected or tagged
+	Undoable       // there is something to undo
+	Running        // a benchmark is running
+	Idle           // no benchmark is running
+	Held           // rows are grabbed
+	NotHeld
 )
 
 // State is what Spec.Why decides from.
@@ -72,44 +73,20 @@ func (s *Spec) Why(state State) string {
 	switch {
 	case s.Mutates && state.ReadOnly:
 		return "piton is only looking, and changes nothing: it is in read-only mode, or reads another root"
-	case s.needs == selection && state.Selected == 0 && state.View == IRQs:
+	case s.Needs == Selection && state.Selected == 0 && state.View == IRQs:
 		return "no interrupt with a number is selected"
-	case s.needs == selection && state.Selected == 0:
+	case s.Needs == Selection && state.Selected == 0:
 		return "no process is selected"
-	case s.needs == undoable && !state.CanUndo:
+	case s.Needs == Undoable && !state.CanUndo:
 		return "there is nothing to undo"
-	case s.needs == running && !state.Benchmark:
+	case s.Needs == Running && !state.Benchmark:
 		return "no benchmark is running"
-	case s.needs == idle && state.Benchmark:
+	case s.Needs == Idle && state.Benchmark:
 		return "a benchmark is running; x cancels it"
-	case s.needs == held && !state.Holding:
+	case s.Needs == Held && !state.Holding:
 		return "nothing is grabbed: d on the list grabs its rows"
-	case s.needs == notHeld && state.Holding:
+	case s.Needs == NotHeld && state.Holding:
 		return "drop what is grabbed first, or cancel with Esc"
 	}
 	return ""
-}
-
-// Looking returns the verbs that change nothing.
-func Looking() []Spec {
-	return slices.DeleteFunc(slices.Clone(Specs), func(s Spec) bool { return s.Mutates })
-}
-
-// ByID returns the verb with that ID.
-func ByID(id string) (*Spec, bool) {
-	i := slices.IndexFunc(Specs, func(s Spec) bool { return s.ID == id })
-	if i < 0 {
-		return nil, false
-	}
-	return &Specs[i], true
-}
-
-// ForKey returns the verb that a key means in a context.
-func ForKey(key string, in Context) (*Spec, bool) {
-	for i := range Specs {
-		if s := &Specs[i]; s.Works(in) && slices.Contains(s.Keys, key) {
-			return s, true
-		}
-	}
-	return nil, false
 }

@@ -7,29 +7,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/action"
+	"piton/internal/tui"
 )
 
 // newKeysHelp is "piton help keys", from the table that the screen obeys.
 func newKeysHelp(a *app) *cobra.Command {
-	verbs := action.Specs
-	if a.readonly {
-		verbs = action.Looking()
-	}
 	return &cobra.Command{
 		Use:   "keys",
 		Short: "the keys of the screen",
-		Long:  "The keys of the screen, where they work, and the command that does the same.\n\n" + keyList(verbs),
+		Long:  "The keys of the screen, where they work, and the command that does the same.\n\n" + keyList(tui.Specs(a.readonly)),
 	}
 }
 
 // keyList is the verbs by group; README's list is made of it.
 func keyList(verbs []action.Spec) string {
 	var b strings.Builder
-	for _, group := range action.Groups {
+	for _, group := range tui.Groups {
 		title := true
 		for i := range verbs {
 			s := &verbs[i]
-			if s.Group != group {
+			if s.Group != group || len(s.Keys) == 0 {
 				continue
 			}
 			if title {

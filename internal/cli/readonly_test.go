@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"piton/internal/tui"
+
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"piton/internal/action"
 )
 
 // changing are the commands that change something. A new command is added here
@@ -169,10 +169,10 @@ func TestHostRootChangesNothing(t *testing.T) {
 }
 
 func TestNoKeyChangesAnythingInReadOnlyMode(t *testing.T) {
-	verbs := action.Looking()
+	verbs := tui.Specs(true)
 	assert.NotEmpty(t, verbs)
 	for _, s := range verbs {
 		assert.False(t, s.Mutates, s.ID)
 	}
-	assert.Less(t, len(verbs), len(action.Specs))
+	assert.Less(t, len(verbs), len(tui.Specs(false)))
 }

@@ -114,7 +114,6 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 	t := a.tunerWith(journal)
 	var tuning tui.Tuning = tui.Tuner{Tuner: t}
 	if a.readonly {
-		action.Specs = action.Looking() // before the screen is made: the keys of the others mean nothing then
 		journalErr = errReadOnly
 	}
 	if journalErr != nil {

@@ -175,7 +175,7 @@ func TestVMScreenMovesIRQs(t *testing.T) {
 	before := masks(t)
 	l := openLiveScreen(t, newHome(t), 120, 80) // every line is on it
 	l.until("[1 Processes]", "load")
-	l.press("alt+3")
+	l.press("3")
 	l.until("Interrupts", nic.Name+" rx")
 	l.press("\\", "i", "n", "p", "u", "t", ".", "enter", " ", " ", "d", "6")
 	l.until("placing 2 IRQs → cpu 6")

@@ -48,7 +48,7 @@ func TestThreadRowMeansThatThread(t *testing.T) {
 		r.press("H")
 		assert.True(t, r.sampler.needs.Threads)
 		r.tick()
-		r.press("3", "6", "5", "0")
+		r.press("/", "3", "6", "5", "0", "enter")
 		assert.Equal(t, kernel.TID(3650), r.selected())
 		r.press("p")
 		assert.Equal(t, change.ScopeThread, r.tuning.targets[0].Scope)

@@ -18,6 +18,7 @@ var viewNames = map[action.Context]string{
 	action.IRQs:      "IRQs",
 	action.Bench:     "Bench",
 	action.Journal:   "Journal",
+	action.Panel:     "the core panel (C)",
 }
 
 // tabs is the line that says which view this is and what limits the list.
@@ -85,9 +86,6 @@ func (m *Model) summary(width int) string {
 	th := m.th
 	if m.chooser.active() {
 		return m.chooserLine(width)
-	}
-	if m.pid != "" {
-		return widget.Fit(" jump to PID "+th.Input.Render(m.pid), width, th.Ellipsis)
 	}
 	if m.view != action.Processes {
 		return th.Dim.Render(widget.Fit(m.benchHint(), width, th.Ellipsis))

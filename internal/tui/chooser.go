@@ -58,7 +58,7 @@ func (m *Model) focusPanel() tea.Cmd {
 }
 
 func (m *Model) enterPanel() tea.Cmd {
-	m.chooser.on, m.pid = true, ""
+	m.chooser.on, m.digits = true, ""
 	if !m.deps.Topology.Online.Has(m.chooser.cpu) {
 		m.pointAt(m.deps.Topology.Online.First())
 	}
@@ -69,7 +69,7 @@ func (m *Model) enterPanel() tea.Cmd {
 // Ticks stay: they are a filter.
 func (m *Model) leavePanel() tea.Cmd {
 	held := m.chooser.held
-	m.chooser.on, m.chooser.held, m.chooser.drag, m.chooser.pressed, m.pid = false, nil, false, nil, ""
+	m.chooser.on, m.chooser.held, m.chooser.drag, m.chooser.pressed, m.digits = false, nil, false, nil, ""
 	if held != nil {
 		return m.say(info, held.subject+": nothing was changed")
 	}
@@ -121,11 +121,11 @@ func (m *Model) edgeCPU(last bool) {
 
 // typeCPU jumps to the CPU whose number the digits so far make.
 func (m *Model) typeCPU(digit string) tea.Cmd {
-	m.pid += digit
-	if n, err := strconv.Atoi(m.pid); err != nil || !m.deps.Topology.Online.Has(cpuset.CPU(n)) {
-		m.pid = digit // a new number
+	m.digits += digit
+	if n, err := strconv.Atoi(m.digits); err != nil || !m.deps.Topology.Online.Has(cpuset.CPU(n)) {
+		m.digits = digit // a new number
 	}
-	if n, err := strconv.Atoi(m.pid); err == nil && m.deps.Topology.Online.Has(cpuset.CPU(n)) {
+	if n, err := strconv.Atoi(m.digits); err == nil && m.deps.Topology.Online.Has(cpuset.CPU(n)) {
 		m.pointAt(cpuset.CPU(n))
 	}
 	return m.forgetDigits()

@@ -75,7 +75,7 @@ func TestSpreadOverARegion(t *testing.T) {
 		assert.Equal(t, "1,5", r.tuning.want.Within.String())
 		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
-		r.press("esc", "alt+3")
+		r.press("esc", "3")
 		r.tickRun()
 		r.press("A", "d", "1", "+", "s")
 		assert.Equal(t, "1", r.tuning.requests[0].Files[0].Value.String(), "one CPU of the two")

@@ -55,8 +55,8 @@ func (m *Model) chosen(width int) rows.Row {
 	if busy := busyWords(m.model, at.CPUs); busy != "" {
 		r.Add(th.Dim, " "+busy)
 	}
-	if m.pid != "" {
-		r.Add(th.Input, " "+m.pid)
+	if m.digits != "" {
+		r.Add(th.Input, " "+m.digits)
 	}
 	return r
 }

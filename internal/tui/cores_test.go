@@ -27,7 +27,7 @@ func onMoves(t *testing.T, f func(r *rig), options ...rigOption) {
 func TestCoresShowsWhoMovesFromWhereToWhere(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		assert.Contains(t, r.line(0), "exact (eBPF)")
-		r.press("alt+2")
+		r.press("2")
 		assert.Contains(t, r.text(), "[2 Cores]")
 		assert.Contains(t, r.text(), "Moves between CPUs")
 		golden.Check(t, "cores-120x40-8cpus", r.text(), 120, 40)
@@ -44,20 +44,20 @@ func TestCoresCountsFromTheStart(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		r.press("Z")
 		r.tick()
-		r.press("alt+2", "w")
+		r.press("2", "w")
 		assert.Contains(t, r.text(), "last 3 s", "also what came before the view was opened, and while the list is paused")
 	})
 }
 
 func TestLedgerIsReadOnlyWhileItIsOpen(t *testing.T) {
 	onMoves(t, func(r *rig) {
-		r.press("alt+2")
+		r.press("2")
 		assert.False(t, r.sampler.needs.Ledger)
 		r.press("l")
 		assert.True(t, r.sampler.needs.Ledger)
-		r.press("alt+1")
+		r.press("1")
 		assert.False(t, r.sampler.needs.Ledger, "another view")
-		r.press("alt+2")
+		r.press("2")
 		assert.True(t, r.sampler.needs.Ledger)
 		r.press("esc")
 		assert.False(t, r.sampler.needs.Ledger)
@@ -69,7 +69,7 @@ func TestLedgerIsReadOnlyWhileItIsOpen(t *testing.T) {
 
 // stays opens the ledger of the first CPU with one task in it.
 func (r *rig) stays(tid kernel.TID) {
-	r.press("alt+2")
+	r.press("2")
 	if r.sampler.needs.Ledger { // from the last time; back to the list
 		r.press("esc")
 	} else {
@@ -85,7 +85,7 @@ func TestPinFromTheLedger(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		r.machine.Thread(3650, 3642, "matrix-3")
 		r.tick()
-		r.press("alt+2", "p")
+		r.press("2", "p")
 		assert.Contains(t, r.text(), "l opens one", "nothing to pin on the map")
 		r.stays(3650)
 		assert.Contains(t, r.text(), "3650 matrix-3")
@@ -100,7 +100,7 @@ func TestPinFromTheLedger(t *testing.T) {
 
 func TestWheelMovesTheCursorOfAView(t *testing.T) {
 	onMoves(t, func(r *rig) {
-		r.press("alt+2", "c", "home")
+		r.press("2", "c", "home")
 		assert.Contains(t, r.line(9), "▌   0")
 		r.send(tea.MouseWheelMsg{X: 3, Y: 12, Button: tea.MouseWheelDown})
 		assert.Contains(t, r.line(10), "▌   4")

@@ -41,6 +41,8 @@ type Options struct {
 	Filter  string   // initial filter, already checked
 	Threads bool
 	Panel   string // "full", "folded" or "hidden"
+	// Keys are the user's keys of verbs, by the verb's ID; see CheckKeys.
+	Keys map[string][]string
 }
 
 // Deps is everything that the screen works with. Tests give fakes.

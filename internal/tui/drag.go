@@ -14,9 +14,12 @@ import (
 // press takes hold of the row under the mouse: of all tagged rows when it is one
 // of them. Only a motion makes a drag of it.
 func (m *Model) press(row int) tea.Cmd {
-	s, ok := action.ForKey("d", m.view)
-	switch {
-	case !ok || s.Why(m.state()) != "":
+	id := "tune.grab"
+	if m.view == action.IRQs {
+		id = "irqs.grab"
+	}
+	switch grab := m.verbs.byID(id); {
+	case grab == nil || grab.Why(m.state()) != "":
 	case m.view == action.IRQs:
 		m.chooser.pressed = m.draggedIRQs()
 	default:

@@ -33,7 +33,7 @@ func (m *Model) askSearch(key string) tea.Cmd {
 			m.table.Select(start.Task().TID)
 		case o.Done:
 			m.search = text
-		case text != "" && !m.table.Search(text, false):
+		case text != "" && !m.table.SelectPrefix(text) && !m.table.Search(text, false):
 			p.SetNote("nothing on the list holds this")
 		}
 		return nil

@@ -17,19 +17,28 @@ import (
 
 func itoa(id kernel.TID) string { return strconv.Itoa(int(id)) }
 
-// showHelp explains the keys, the pictures, and why values of the selected row
-// are missing.
+// showHelp lists the keys of this view, and explains the pictures and why values of the
+// selected row are missing.
 func (m *Model) showHelp() tea.Cmd {
-	head := []string{
-		"piton " + m.deps.Version + ": see which tasks move between CPUs, place them, prove that it helped.",
+	var specs []action.Spec
+	in := m.context()
+	for _, v := range m.verbs { // the view's own come first
+		if slices.Contains(v.In, in) && len(v.Keys) > 0 {
+			specs = append(specs, v.spec)
+		}
+	}
+	for _, v := range m.verbs {
+		if v.Works(in) && !slices.Contains(v.In, in) && len(v.Keys) > 0 {
+			specs = append(specs, v.spec)
+		}
+	}
+	about := []string{
 		fmt.Sprintf("Core panel: load, then migrations into the CPU per tick, %s to %s: %s. %s is the least-loaded CPU.",
 			m.th.Spark[0], m.th.Spark[7], widget.RateLegend, m.th.Mark),
-		"BOUNCE: height is the CPU that the task was on at each tick; a pinned task is flat.",
-		"Rows keep their places while their rates differ by less than 0.3.",
 	}
-	head = append(head, m.better()...)
-	head = append(head, m.missing()...)
-	return m.dialogs.Push(dialog.NewHelp(head, action.Specs, m.state()), nil)
+	about = append(append(about, m.better()...), m.missing()...)
+	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")
+	return m.dialogs.Push(dialog.NewHelp("Keys: "+viewNames[in], specs, about, m.state()), nil)
 }
 
 // better says what better sources of figures need than those in use.

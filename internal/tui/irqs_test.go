@@ -58,14 +58,14 @@ func TestIRQsShowRatesOfTheTick(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.tickRun()
 		assert.Zero(t, r.irqs.reads, "nothing is read for a view that is not shown")
-		r.press("alt+3")
+		r.press("3")
 		assert.Equal(t, 1, r.irqs.reads, "at once")
 		assert.Contains(t, r.text(), "[3 IRQs]")
 		r.tickRun()
 		assert.Equal(t, 2, r.irqs.reads, "once a sample")
 		assert.Equal(t, sample.Needs{}, r.sampler.needs, "it shows no tasks")
 		golden.Check(t, "irqs-120x40-8cpus", r.text(), 120, 40)
-		r.press("alt+1")
+		r.press("1")
 		r.tickRun()
 		assert.Equal(t, 2, r.irqs.reads)
 	})
@@ -73,7 +73,7 @@ func TestIRQsShowRatesOfTheTick(t *testing.T) {
 
 func TestIRQFilter(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3", "\\", "n", "v")
+		r.press("3", "\\", "n", "v")
 		assert.Contains(t, r.text(), "nvme0q1", "while typing")
 		assert.NotContains(t, r.text(), "acpi")
 		r.press("m", "enter", "f4", "x", "esc")
@@ -88,30 +88,30 @@ func TestIRQFilter(t *testing.T) {
 
 func TestJumpToTheHandlerOfAnIRQ(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		r.press("enter")
 		assert.Equal(t, action.IRQs, r.m.view, "no task handles the one that comes most")
-		assert.Contains(t, r.text(), "no thread of its own")
+		assert.Contains(t, r.text(), "no thread handles this interrupt")
 		r.press("/", "a", "c", "p", "i", "enter", "enter")
 		assert.Equal(t, action.Processes, r.m.view)
 		assert.Equal(t, kernel.TID(2), r.selected())
 		assert.True(t, r.m.table.View().Kernel)
-		r.press("alt+3", "esc", "/", "g", "o", "n", "e", "enter", "enter")
+		r.press("3", "esc", "/", "g", "o", "n", "e", "enter", "enter")
 		assert.Contains(t, r.text(), "99999 has ended")
 	})
 }
 
 func TestIRQsThatNobodyReads(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		assert.Contains(t, r.text(), "interrupts are not read here")
 	}, func(d *Deps) { d.IRQs = IRQs{} })
 }
 
 func TestLedgerKnowsWhichIRQsCanBeMoved(t *testing.T) {
 	onMoves(t, func(r *rig) {
-		r.press("alt+2", "c", "home", "l")
+		r.press("2", "c", "home", "l")
 		s := r.machine.Tick()
 		for _, number := range []int{24, 33} {
 			s.Stays = append(s.Stays, sample.Stay{Kind: sample.StayIRQ, Number: number, Name: "line", RunNs: 5e8, LongestNs: 1e6, Times: 500})
@@ -124,7 +124,7 @@ func TestLedgerKnowsWhichIRQsCanBeMoved(t *testing.T) {
 
 func TestMoveAnIRQ(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		r.press("a", "n", "l", "2", "-", "3", "enter", "enter")
 		require.Len(t, r.tuning.requests, 1)
@@ -139,7 +139,7 @@ func TestMoveAnIRQ(t *testing.T) {
 
 func TestTaggedIRQsAreGrabbedTogether(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		r.press("A")
 		assert.Len(t, r.m.irqs.Targets(), 4)
@@ -156,7 +156,7 @@ func TestTaggedIRQsAreGrabbedTogether(t *testing.T) {
 
 func TestDragAnIRQToACPU(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		y := 0
 		for i := range 40 {
@@ -177,7 +177,7 @@ func TestDragAnIRQToACPU(t *testing.T) {
 
 func TestSpreadAndResetIRQs(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		r.press("s")
 		assert.Len(t, r.tuning.requests, 4, "all that are shown")
@@ -198,7 +198,7 @@ func TestSpreadAndResetIRQs(t *testing.T) {
 
 func TestNamedLinesAreNotSentAnywhere(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3", "\\", "n", "o", "n", "e", "enter")
+		r.press("3", "\\", "n", "o", "n", "e", "enter")
 		for _, key := range []string{"a", "o", "d", "r", "e"} {
 			r.press(key)
 			assert.Contains(t, r.line(-2), "no interrupt with a number", key)
@@ -214,7 +214,7 @@ func TestNetworkQueueSettings(t *testing.T) {
 			Tx: []irq.TxQueue{{Index: 0, XPS: irq.Mask{OK: true}}}}}
 	}
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		r.press("e")
 		assert.Contains(t, r.text(), "Queues of eth0")
@@ -233,7 +233,7 @@ func TestNetworkQueueSettings(t *testing.T) {
 
 func TestTicksFilterIRQs(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+3")
+		r.press("3")
 		r.tickRun()
 		assert.Contains(t, r.text(), "nvme0q1")
 		r.press("C", "0", "space")

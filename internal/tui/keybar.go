@@ -18,14 +18,14 @@ var barOrder = map[action.Context][]string{
 	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.paper", "bench.picture", "bench.write", "bench.cancel", "app.setup"},
 	action.Panel:   {"app.help", "panel.enter", "panel.spread", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
-	action.Journal: {"app.help", "tune.undo", "journal.all", "view.bench", "app.setup"},
+	action.Journal: {"app.help", "journal.undo", "journal.all", "view.bench", "app.setup"},
 }
 
 const barLast = "app.quit"
 
 // barItem is a verb as the key bar shows it.
 type barItem struct {
-	spec  *action.Spec
+	verb  *verb
 	key   string
 	label string
 	x, w  int
@@ -33,12 +33,12 @@ type barItem struct {
 
 // barItems lays the key bar out.
 func (m *Model) barItems(width int) []barItem {
-	last, _ := newBarItem(barLast)
+	last, _ := m.barItem(barLast)
 	room := width - last.w
 	var items []barItem
 	x := 0
 	for _, id := range barOrder[m.context()] {
-		it, ok := newBarItem(id)
+		it, ok := m.barItem(id)
 		if !ok { // not in read-only mode
 			continue
 		}
@@ -56,18 +56,18 @@ func (m *Model) barItems(width int) []barItem {
 	return items
 }
 
-// newBarItem is the verb with its first key: "F1Help", "p Pin".
-func newBarItem(id string) (barItem, bool) {
-	s, ok := action.ByID(id)
-	if !ok {
+// barItem is the verb with its first key: "F1Help", "p Pin".
+func (m *Model) barItem(id string) (barItem, bool) {
+	v := m.verbs.byID(id)
+	if v == nil || len(v.Keys) == 0 {
 		return barItem{}, false
 	}
-	key, _, _ := strings.Cut(s.Label, " ")
-	label := s.Short
+	key, _, _ := strings.Cut(v.Label, " ")
+	label := v.Short
 	if len(key) == 1 {
 		label = " " + label
 	}
-	return barItem{spec: s, key: key, label: label, w: widget.Width(key) + widget.Width(label) + 1}, true
+	return barItem{verb: v, key: key, label: label, w: widget.Width(key) + widget.Width(label) + 1}, true
 }
 
 // keyBar is the last line: what the keys do here. Verbs that cannot be used now
@@ -77,7 +77,7 @@ func (m *Model) keyBar(width int) string {
 	line, used := "", 0
 	for _, it := range m.barItems(width) {
 		style := th.KeyLabel
-		if it.spec.Why(state) != "" {
+		if it.verb.Why(state) != "" {
 			style = th.KeyOff
 		}
 		line += th.Key.Render(it.key) + style.Render(it.label) + " "
@@ -87,10 +87,10 @@ func (m *Model) keyBar(width int) string {
 }
 
 // barAt is the verb of the key bar at a column; nil when there is none.
-func (m *Model) barAt(x, width int) *action.Spec {
+func (m *Model) barAt(x, width int) *verb {
 	for _, it := range m.barItems(width) {
 		if x >= it.x && x < it.x+it.w-1 {
-			return it.spec
+			return it.verb
 		}
 	}
 	return nil

@@ -14,10 +14,10 @@ import (
 	"piton/internal/tui/corepanel"
 )
 
-func mustSpec(t *testing.T, id string) *action.Spec {
+func mustSpec(t *testing.T, id string) *verb {
 	t.Helper()
-	s, ok := action.ByID(id)
-	require.True(t, ok, id)
+	s := table.byID(id)
+	require.NotNil(t, s, id)
 	return s
 }
 
@@ -115,15 +115,45 @@ func TestUserMenu(t *testing.T) {
 	})
 }
 
-func TestDigitsJump(t *testing.T) {
+func TestSearchForAPID(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("1", "2", "0", "4")
+		r.press("/", "1", "2", "0", "4", "enter")
 		assert.Equal(t, kernel.TID(1204), r.selected())
-		assert.Contains(t, r.line(-2), "jump to PID 1204")
-		r.wait(3 * time.Second)
-		assert.NotContains(t, r.line(-2), "jump")
-		r.press("6", "1", "2", "down", "9", "8", "0")
-		assert.Equal(t, kernel.TID(980), r.selected(), "another key begins a new number")
+		r.press("esc", "/", "9", "8", "0", "enter")
+		assert.Equal(t, kernel.TID(980), r.selected())
+	})
+}
+
+func TestUnknownKeysAreExplained(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("$")
+		assert.Contains(t, r.line(-2), "$ is not a key here; ? lists the keys, : finds anything")
+		r.press("x")
+		assert.Contains(t, r.line(-2), "x is a key of Bench: cancel the running benchmark")
+		r.press("m")
+		assert.Equal(t, tea.MouseModeNone, r.m.View().MouseMode)
+		r.press("m")
+		assert.Equal(t, tea.MouseModeCellMotion, r.m.View().MouseMode)
+	})
+}
+
+func TestPaletteRunsWhatItFinds(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press(":", "t", "r", "e", "e", "enter")
+		assert.True(t, r.m.table.View().Tree)
+		r.press("ctrl+p", "i", "n", "v", "e", "r", "t", "enter")
+		assert.False(t, r.m.table.View().Desc)
+		r.press(":", "c", "o", "l", "u", "m", "n", ".", "n", "i", "enter")
+		assert.Contains(t, r.m.deps.Columns, "pid", "the columns that were shown stay")
+	})
+}
+
+func TestContextMenu(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.send(tea.MouseClickMsg{X: 20, Y: r.rowAt("matrix"), Button: tea.MouseRight})
+		assert.Contains(t, r.text(), "Actions")
+		r.press("p", "i", "n", "enter")
+		assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
 	})
 }
 
@@ -143,7 +173,7 @@ func TestViews(t *testing.T) {
 		assert.Contains(t, r.text(), "[4 Bench]")
 		r.press("n")
 		assert.Contains(t, r.text(), "Start a study")
-		r.press("esc", "alt+1")
+		r.press("esc", "1")
 		assert.Contains(t, r.text(), "[1 Processes]")
 	})
 }
@@ -245,11 +275,11 @@ func TestEveryKeyOnAnEmptyMachineIsHarmless(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.machine.Procs = nil
 		r.tick()
-		for _, s := range action.Specs {
+		for _, s := range table {
 			for _, k := range s.Keys {
 				r.press(k)
 				r.press("esc", "esc", "esc")
-				r.press("alt+1")
+				r.press("1")
 			}
 		}
 	})

@@ -30,8 +30,9 @@ import (
 
 // Model is the screen.
 type Model struct {
-	deps Deps
-	th   *theme.Theme
+	deps  Deps
+	th    *theme.Theme
+	verbs verbs
 
 	width, height int
 	view          action.Context
@@ -48,7 +49,8 @@ type Model struct {
 	detailed  bool        // the pane is open
 	dialogs   dialog.Stack
 	notice    notice
-	pid       string // digits typed so far
+	digits    string // of a CPU's number, typed so far
+	mouseOff  bool
 	search    string
 	needs     sample.Needs // as last asked for
 	undoable  bool         // the journal has something to undo
@@ -78,7 +80,7 @@ type sampled struct{ model *model.Model }
 
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
-	m := &Model{deps: d, th: theme.New(d.Theme), gate: make(chan struct{}, 1), view: action.Processes, dirty: true}
+	m := &Model{deps: d, th: theme.New(d.Theme), verbs: d.verbs(), gate: make(chan struct{}, 1), view: action.Processes, dirty: true}
 	m.setPanel(d.Panel)
 	sort, ok := field.Lookup(d.Sort)
 	if !ok {

@@ -11,7 +11,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
-	"piton/internal/action"
 	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
 )
@@ -35,14 +34,13 @@ func TestGoldenStates(t *testing.T) {
 		"tagged":     {"space", "space"},
 		"affinity":   {"a"},
 		"bench":      {"b"},
-		"journal":    {"alt+5"},
+		"journal":    {"5"},
 		"help":       {"?"},
 		"setup":      {"f2"},
 		"sort menu":  {"f6"},
 		"filter":     {"f4", "n", "q"},
 		"folded":     {"#"},
 		"hidden":     {"#", "#"},
-		"jump":       {"9", "8"},
 		"bouncing":   {"B"},
 		"undo no":    {"z"},
 		"scrolled":   {"right", "right"},
@@ -63,8 +61,8 @@ func TestGoldenStates(t *testing.T) {
 func TestEverySizeIsFilledAndNeverExceeded(t *testing.T) {
 	for _, cpus := range []int{2, 64} {
 		on(t, cpus, 80, 24, func(r *rig) {
-			for _, keys := range [][]string{nil, {"enter"}, {"alt+2"}, {"alt+3"}, {"alt+3", "C", "space"}, {"esc", "esc", "d"}, {"alt+4"}, {"alt+5"},
-				{"alt+1", "o"}, {"end", "up", "up", "enter"}, {"esc", "Y", "d"}, {"t"}, {"esc", "esc", "C", "+", "space"}, {"esc", "d", "+"},
+			for _, keys := range [][]string{nil, {"enter"}, {"2"}, {"3"}, {"3", "C", "space"}, {"esc", "esc", "d"}, {"4"}, {"5"},
+				{"1", "o"}, {"end", "up", "up", "enter"}, {"esc", "Y", "d"}, {"t"}, {"esc", "esc", "C", "+", "space"}, {"esc", "d", "+"},
 				{"esc", "?"}} {
 				r.press(keys...)
 				everySize(t, r)
@@ -121,7 +119,7 @@ func TestNoColour(t *testing.T) {
 func TestASCII(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		for _, keys := range [][]string{nil, {"enter"}, {"esc", "t"}, {"space"}, {"p"}, {"o"}, {"end", "up", "up", "enter"}, {"esc", "Y", "d"},
-			{"esc", "C", "space", "f"}, {"esc", "esc", "d", "+"}, {"esc", "alt+3", "space", "o"}, {"esc", "d"}, {"enter"}} {
+			{"esc", "C", "space", "f"}, {"esc", "esc", "d", "+"}, {"esc", "3", "space", "o"}, {"esc", "d"}, {"enter"}} {
 			r.press(keys...)
 			for _, c := range r.text() {
 				assert.Less(t, c, rune(128), "%v %q in %s", keys, c, r.text())
@@ -139,30 +137,12 @@ func TestLightBackground(t *testing.T) {
 	})
 }
 
-func TestEveryVerbHasAHandler(t *testing.T) {
-	pages := map[string]bool{"bench.new": true, "bench.cancel": true, "bench.paper": true, "bench.picture": true, "bench.write": true, "cores.open": true, "cores.ledger": true,
-		"cores.window": true, "cores.next": true, "cores.fold": true, "cores.list": true,
-		"journal.open": true, "journal.tag": true, "journal.untag": true, "journal.all": true, "journal.read": true,
-		"irqs.tag": true, "irqs.all": true, "irqs.untag": true, "irqs.filter": true, "irqs.sort": true, "irqs.invert": true, "irqs.named": true} // the views' own
-	for _, s := range action.Specs {
-		if s.Works(action.Processes) || !pages[s.ID] {
-			assert.Contains(t, handlers, s.ID)
-		}
-	}
-	for id := range handlers {
-		_, ok := action.ByID(id)
-		assert.True(t, ok, "%s is no verb", id)
-	}
-}
-
 func TestEveryBarItemIsAVerbOfItsView(t *testing.T) {
 	for view, ids := range barOrder {
 		for _, id := range append(slices.Clone(ids), barLast) {
-			s, ok := action.ByID(id)
-			if assert.True(t, ok, id) {
-				assert.NotEmpty(t, s.Short, id)
+			if s := table.byID(id); assert.NotNil(t, s, id) {
 				key := keyPress(s.Keys[0]).String()
-				clicked, _ := action.ForKey(key, view)
+				clicked := table.forKey(key, view)
 				assert.Same(t, s, clicked, "a click on %s in %s presses %s", id, view, key)
 			}
 		}

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
@@ -25,8 +27,11 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 			return m.wheel(wheelRows)
 		}
 	case tea.MouseClickMsg:
-		if at.Button == tea.MouseLeft {
+		switch at.Button {
+		case tea.MouseLeft:
 			return m.click(at.X, at.Y)
+		case tea.MouseRight:
+			return m.openMenu(at.X, at.Y)
 		}
 	case tea.MouseReleaseMsg:
 		return m.release(at.X, at.Y)
@@ -55,7 +60,8 @@ func (m *Model) click(x, y int) tea.Cmd {
 		return m.clickPanel(x, y)
 	case y == m.areas.keyBar:
 		if s := m.barAt(x, m.width); s != nil {
-			return m.viewOrVerb(keyPress(s.Keys[0]))
+			m.clearNotice()
+			return m.perform(s, s.Keys[0])
 		}
 	case y == m.areas.tabs:
 		return m.clickTab(x)
@@ -69,6 +75,26 @@ func (m *Model) click(x, y int) tea.Cmd {
 		return m.press(y)
 	}
 	return nil
+}
+
+// openMenu offers what can be done with the row under the mouse: with the tagged rows
+// when it is one of them.
+func (m *Model) openMenu(x, y int) tea.Cmd {
+	if y <= m.areas.tabs || y == m.areas.keyBar {
+		return nil
+	}
+	cmd := m.click(x, y)
+	m.chooser.pressed = nil
+	return tea.Batch(cmd, m.offer("Actions", func(v *verb) bool { return slices.Contains(v.In, m.view) && v.Needs == action.Selection }))
+}
+
+// toggleMouse gives the mouse to the terminal, which selects text with it, or takes it back.
+func (m *Model) toggleMouse() tea.Cmd {
+	m.mouseOff = !m.mouseOff
+	if m.mouseOff {
+		return m.say(info, "mouse off: the terminal selects text; m switches it on")
+	}
+	return m.say(info, "mouse on")
 }
 
 // keyPress is the message of a key by its name in the action table. Views and

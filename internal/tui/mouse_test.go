@@ -18,7 +18,7 @@ import (
 func (r *rig) clickKey(id string) {
 	r.t.Helper()
 	for _, it := range r.m.barItems(r.m.width) {
-		if it.spec.ID == id {
+		if it.verb.ID == id {
 			r.send(tea.MouseClickMsg{X: it.x, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
 			return
 		}
@@ -36,17 +36,17 @@ func (twoEntries) Entries() ([]change.Entry, []journal.Damage, error) {
 func TestClickOnUndoInTheJournalTakesTheSelected(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.tuning.canUndo = true
-		r.press("alt+5", "down")
+		r.press("5", "down")
 		r.run(r.m.checkUndo())
 		r.tuning.undone = nil
-		r.clickKey("tune.undo")
+		r.clickKey("journal.undo")
 		assert.Equal(t, []uint64{1}, r.tuning.undone[0].IDs)
 	}, func(d *Deps) { d.Journal = twoEntries{} })
 }
 
 func TestClickOnAKeyOfTheCorePanelIsForThePanel(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("alt+2", "C", "3")
+		r.press("2", "C", "3")
 		r.clickKey("panel.tick")
 		assert.True(t, r.m.chooser.ticked.Equal(cpuset.Of(3)))
 		r.clickKey("panel.enter")

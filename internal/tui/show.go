@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -65,6 +64,26 @@ func (m *Model) sortByID(id string) tea.Cmd {
 	return m.change(func(v *proctable.View) { v.Sort, v.Desc = c, c.Desc })
 }
 
+// toggleColumn shows a column before the command, or hides it.
+func (m *Model) toggleColumn(id string) tea.Cmd {
+	var ids []string
+	for _, c := range m.deps.columns(m.width, nil) {
+		ids = append(ids, c.ID)
+	}
+	if i := slices.Index(ids, id); i >= 0 {
+		ids = slices.Delete(ids, i, i+1)
+	} else if last := len(ids) - 1; last >= 0 && ids[last] == "command" {
+		ids = slices.Insert(ids, last, id)
+	} else {
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return m.say(bad, "the last column stays")
+	}
+	m.deps.Columns = ids
+	return tea.Batch(m.change(func(*proctable.View) {}), m.keep())
+}
+
 func (m *Model) tagChildren() tea.Cmd {
 	n := m.table.TagTree()
 	return m.say(info, fmt.Sprintf("tagged %d with its descendants", n))
@@ -78,7 +97,7 @@ func (m *Model) tagAll() tea.Cmd {
 func (m *Model) show(v action.Context) tea.Cmd {
 	left := m.leavePanel()
 	m.view = v
-	m.pid = ""
+	m.digits = ""
 	return tea.Batch(left, m.entered())
 }
 
@@ -88,21 +107,17 @@ func (m *Model) turn(by int) tea.Cmd {
 	return m.show(action.Views[(slices.Index(action.Views, m.view)+by+n)%n])
 }
 
-func (m *Model) showNumber(key string) tea.Cmd {
-	if i := strings.Index("123456789", key); i >= 0 && i < len(action.Views) {
-		return m.show(action.Views[i])
-	}
-	return nil
-}
-
 // back closes what is open: the core panel's cursor, the detail pane, then the filter, the user, the
 // tags' search; in another view it goes back to the processes.
-func (m *Model) back() tea.Cmd {
+func (m *Model) back(key string) tea.Cmd {
 	v := m.table.View()
-	switch {
+	switch p := m.page(); {
 	case m.chooser.on:
 		return m.leavePanel()
-	case m.view != action.Processes:
+	case p != nil:
+		if used, cmd := p.Key(keyPress(key)); used {
+			return cmd
+		}
 		return m.show(action.Processes)
 	case m.detailed:
 		return m.toggleDetail()

@@ -50,7 +50,7 @@ func TestDetailGoesBackToTicksWhenATaskStays(t *testing.T) {
 
 func TestNothingIsTracedInOtherViews(t *testing.T) {
 	onMoves(t, func(r *rig) {
-		r.press("enter", "alt+2")
+		r.press("enter", "2")
 		assert.Zero(t, r.sampler.needs.Trace)
 	})
 }

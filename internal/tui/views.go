@@ -24,19 +24,6 @@ type page interface {
 // page is the present view's; nil for the processes.
 func (m *Model) page() page { return m.pages[m.view] }
 
-// viewKey lets the view have the keys that are its own, and those that move.
-func (m *Model) viewKey(k tea.KeyPressMsg, s *action.Spec) (used bool, cmd tea.Cmd) {
-	p := m.page()
-	if p == nil {
-		return false, nil
-	}
-	own := s == nil || !s.Works(action.Processes) || strings.HasPrefix(s.ID, "move.") || s.ID == "app.back" || s.ID == "tune.undo"
-	if !own || s != nil && s.Mutates && s.Why(m.state()) != "" {
-		return false, nil // perform says why
-	}
-	return p.Key(k)
-}
-
 // viewMessage gives every view the messages that only views know.
 func (m *Model) viewMessage(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
@@ -86,5 +73,5 @@ func (m *Model) benchHint() string {
 	if !m.benchRunning() || m.bench.PID() == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" the workload is PID %d: Alt-1 and its number select it among the processes", m.bench.PID())
+	return fmt.Sprintf(" the workload is PID %d: 1 and /%d select it among the processes", m.bench.PID(), m.bench.PID())
 }

@@ -27,7 +27,7 @@ func everyDialog() []Dialog {
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
 		NewText("Environment of 3641", []string{"PATH=/usr/bin", strings.Repeat("x ", 60)}),
 		NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}),
-		sampleSetup(), NewHelp(nil, action.Specs, action.State{View: action.Processes}),
+		sampleSetup(), samplePalette(), NewHelp("Keys", sampleSpecs, nil, action.State{View: action.Processes}),
 		NewPrompt("filter", "cpu=3", nil),
 		NewAffinity(AffinityOptions{Subject: "nqueens (3641)", Topology: topologytest.Sized(8), Current: cpuset.Of(0, 1, 2), LeastLoaded: 5}),
 	}
@@ -164,11 +164,45 @@ func TestPromptRefusesWhatItsCheckRefuses(t *testing.T) {
 	assert.Contains(t, ansi.Strip(p.Render(60, 1, plain)), "no match")
 }
 
-func TestHelpScrollsAndCloses(t *testing.T) {
-	h := NewHelp([]string{"piton"}, action.Specs, action.State{})
-	h.Render(80, 10, plain)
-	assert.Equal(t, Outcome{}, press(h, "down pgdown space G"))
-	assert.True(t, press(h, "x").Done)
+var sampleSpecs = []action.Spec{
+	{ID: "tune.pin", Keys: []string{"p"}, Label: "p", Short: "Pin", Help: "pin to the least-loaded CPU; says which and why", Verb: "pin", Group: "Tune", Needs: action.Selection},
+	{ID: "tune.nice.lower", Keys: []string{"f7", "["}, Label: "F7 [", Short: "Nice -", Help: "nice one lower: more CPU time", Verb: "nice", Group: "Tune"},
+	{ID: "find.search", Keys: []string{"f3", "/"}, Label: "F3 /", Short: "Search", Help: "search by name or PID", Group: "Find and sort"},
+	{ID: "sort.menu", Keys: []string{"f6", "<", ">"}, Label: "F6 < >", Short: "Sort", Help: "choose the column to sort by", Group: "Find and sort"},
+	{ID: "app.quit", Keys: []string{"f10", "q"}, Label: "F10 q", Short: "Quit", Help: "quit", Group: "piton"},
+}
+
+func TestHelpSearchesScrollsAndCloses(t *testing.T) {
+	h := NewHelp("Keys", sampleSpecs, []string{"MIG/s is migrations a second."}, action.State{})
+	h.Render(30, 4, plain)
+	assert.Equal(t, Outcome{}, press(h, "down pgdown"))
+	press(h, "t i m e")
+	assert.Equal(t, "F7 [     nice one lower: more CPU time (piton nice)", strings.Split(ansi.Strip(h.Render(80, 20, plain)), "\n")[0])
+	press(h, "backspace backspace backspace backspace p i n")
+	assert.Contains(t, ansi.Strip(h.Render(120, 20, plain)), "no process is selected")
+	press(h, "x y z")
+	assert.Contains(t, ansi.Strip(h.Render(80, 20, plain)), "no key here does this")
+	assert.True(t, press(h, "esc").Canceled)
+}
+
+func samplePalette() *Palette {
+	return NewPalette("Find", []Choice{
+		{ID: "tune.pin", Key: "p", Name: "Pin", Help: "pin to the least-loaded CPU", Command: "pin"},
+		{ID: "tune.undo", Key: "z", Name: "Undo", Help: "undo the last change", Command: "undo", Off: "there is nothing to undo"},
+		{ID: "column.cgroup", Name: "CGROUP", Help: "show or hide the column CGROUP"}})
+}
+
+func TestPaletteFinds(t *testing.T) {
+	p := samplePalette()
+	assert.Equal(t, "tune.pin", press(p, "enter").Value, "the first, as long as nothing is typed")
+	assert.Equal(t, "column.cgroup", press(p, "c g r enter").Value, "letters in order")
+	p = samplePalette()
+	assert.Equal(t, Outcome{}, press(p, "u n d o enter"))
+	assert.Contains(t, ansi.Strip(p.Render(80, 20, plain)), "Undo: there is nothing to undo")
+	press(p, "q q q")
+	assert.Contains(t, ansi.Strip(p.Render(80, 20, plain)), "no action fits this")
+	assert.Equal(t, Outcome{}, press(p, "enter"))
+	assert.True(t, press(p, "esc").Canceled)
 }
 
 func TestChoosersLook(t *testing.T) {
@@ -186,5 +220,6 @@ func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "policy-times", deadline)
 	checkGolden(t, "setup", sampleSetup())
 	checkGolden(t, "prompt", NewPrompt("filter", "cpu=3 mig>10", nil))
-	checkGolden(t, "help", NewHelp([]string{"piton shows which tasks bounce between CPUs."}, action.Specs, action.State{View: action.Processes}))
+	checkGolden(t, "help", NewHelp("Keys", sampleSpecs, []string{"MIG/s is migrations a second."}, action.State{View: action.Processes}))
+	checkGolden(t, "palette", samplePalette())
 }

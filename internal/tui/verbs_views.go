@@ -1,0 +1,95 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/tui/screen"
+)
+
+// viewVerbs open the views. The digits stand for what the tabs show.
+func viewVerbs() []verb {
+	return []verb{
+		v("view.processes", everywhere, "1", "Processes", "processes", shows(action.Processes)),
+		v("view.cores", everywhere, "2", "Cores", "migrations from CPU to CPU, and each CPU's time by task", shows(action.Cores)),
+		v("view.irqs", everywhere, "3", "IRQs", "rate, CPUs, device and driver of each interrupt", shows(action.IRQs)).like("irq list"),
+		v("view.bench", everywhere, "b 4", "Bench", "benchmarks and their results", shows(action.Bench)).like("bench"),
+		v("view.journal", everywhere, "5", "Journal", "journal of the changes made", shows(action.Journal)).like("journal"),
+		v("view.next", everywhere, "tab", "Next view", "next view", func(m *Model, _ string) tea.Cmd { return m.turn(1) }),
+		v("view.previous", everywhere, "shift+tab", "Previous", "previous view", func(m *Model, _ string) tea.Cmd { return m.turn(-1) }),
+	}
+}
+
+func shows(view action.Context) handler {
+	return func(m *Model, _ string) tea.Cmd { return m.show(view) }
+}
+
+func coresVerbs() []verb {
+	return []verb{
+		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", toPage("")),
+		v("cores.ledger", coresView, "l", "Ledger", "the ledger of the CPU: its time by task", toPage("")),
+		v("cores.window", coresView, "w", "Window", "the last second, 10 seconds or minute", toPage("")),
+		v("cores.next", coresView, "n", "Next cell", "the next busiest cell of the map", toPage("")),
+		v("cores.fold", coresView, "f", "Fold", "the map by CPU, by cache or by node", toPage("")),
+		v("cores.list", coresView, "c", "List", "list of the CPUs", toPage("")),
+		v("cores.pin", coresView, "p", "Pin", "in the ledger, pin the task to the least-loaded other CPU",
+			toPage("p pins a task of a CPU's ledger: l opens one")).changesAny("pin"),
+	}
+}
+
+// irqVerbs show interrupts, and send them elsewhere with the keys that do so with tasks.
+func irqVerbs() []verb {
+	return []verb{
+		v("irqs.affinity", irqsView, "a", "Affinity", "choose the CPUs of the IRQ", plain((*Model).askIRQAffinity)).changes("irq move"),
+		v("irqs.place", irqsView, "o", "Place", "place: spread, the device's node, a CPU, cache or node", plain((*Model).askIRQPlace)).changes("irq move"),
+		v("irqs.grab", irqsView, "d", "Grab", "grab, to drop on the core panel; the mouse drags there",
+			func(m *Model, _ string) tea.Cmd { return m.hold(m.heldIRQs(m.irqs.Targets())) }).changes("irq move"),
+		v("irqs.spread", irqsView, "s", "Spread", "spread the tagged ones, or all that are shown, one per CPU", plain((*Model).spreadIRQs)).changesAny("irq spread"),
+		v("irqs.reset", irqsView, "r", "Reset", "to the CPUs of new interrupts (default_smp_affinity)", plain((*Model).resetIRQs)).changes("irq reset"),
+		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", plain((*Model).askQueue)).changes("irq queues"),
+		v("irqs.open", irqsView, "enter", "Handler", "the task that handles the interrupt, among the processes",
+			toPage("no thread handles this interrupt: its CPU does")),
+		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", toPage("")),
+		v("irqs.sort", irqsView, "f6 < >", "Sort", "by rate, number, top CPU or device", toPage("")),
+		v("irqs.invert", irqsView, "I", "Invert", "invert the order", toPage("")),
+		v("irqs.named", irqsView, "n", "Named", "lines without a number and softirqs, too", toPage("")),
+		v("irqs.tag", irqsView, "space", "Tag", "tag or untag", toPage("")).of(),
+		v("irqs.all", irqsView, "A", "Tag all", "tag all that are shown", toPage("")).of(),
+		v("irqs.untag", irqsView, "U", "Untag", "untag all", toPage("")),
+	}
+}
+
+func benchVerbs() []verb {
+	return []verb{
+		v("bench.new", benchView, "n enter", "New run", "start a workload: form for size, threads, placements, runs",
+			toPage("")).like("bench").with(action.Idle),
+		v("bench.paper", benchView, "p", "Studies", "reproduce a published study, beside its figures", toPage("")).like("bench paper").with(action.Idle),
+		v("bench.picture", benchView, "v", "Picture", "the picture of the results shown", toPage("")),
+		v("bench.write", benchView, "w", "Write", "write the results shown as a page and as SVG", toPage("")).like("bench report"),
+		v("bench.cancel", benchView, "x", "Cancel", "cancel the running benchmark", toPage("")).with(action.Running),
+	}
+}
+
+func journalVerbs() []verb {
+	return []verb{
+		v("journal.open", journalView, "enter", "Open", "the parts of the change: each task and file", toPage("")),
+		v("journal.undo", journalView, "z", "Undo", "undo the tagged changes, or the selected one", toPage("")).changesAny("undo").with(action.Undoable),
+		v("journal.all", journalView, "A", "Undo all", "undo everything", toPage("")).changesAny("undo --all").with(action.Undoable),
+		v("journal.tag", journalView, "space", "Tag", "tag, to undo several", toPage("")).changesAny(""),
+		v("journal.untag", journalView, "U", "Untag", "untag all", toPage("")).changesAny(""),
+		v("journal.read", journalView, "r", "Reload", "read it again", toPage("")),
+	}
+}
+
+func appVerbs() []verb {
+	return []verb{
+		v("app.help", everywhere, "f1 ? h", "Help", "this help; says why a value is missing", plain((*Model).showHelp)),
+		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", plain((*Model).openPalette)),
+		v("app.setup", everywhere, "f2 S", "Setup", "columns and display", plain((*Model).askSetup)),
+		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", (*Model).back),
+		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
+		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
+		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", func(*Model, string) tea.Cmd { return tea.Suspend }),
+		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain((*Model).quit)),
+	}
+}
