@@ -19,7 +19,7 @@ import (
 // pin puts the targets on the least-loaded core, one core each.
 func (m *Model) pin() tea.Cmd {
 	targets, subject := m.targets()
-	return m.begin(job{what: "pin", subject: subject, targets: targets, want: action.Tuning{Strategy: place.LeastLoaded}})
+	return m.begin(tune("pin", subject, targets, action.Tuning{Strategy: place.LeastLoaded}))
 }
 
 // askAffinity opens the editor over the topology. What the targets may use now is
@@ -39,19 +39,19 @@ func (m *Model) askAffinity() tea.Cmd {
 			o.Allowed = allowed
 		}
 		return resume(func(m *Model) tea.Cmd {
-			return m.openAffinity(o, job{what: "affinity", subject: subject, targets: targets})
+			return m.openAffinity(o, targets)
 		})
 	}
 }
 
-func (m *Model) openAffinity(o dialog.AffinityOptions, j job) tea.Cmd {
+func (m *Model) openAffinity(o dialog.AffinityOptions, targets []change.Target) tea.Cmd {
 	d := dialog.NewAffinity(o)
 	return m.dialogs.Push(d, dialog.Answered(func(cpus cpuset.Set) tea.Cmd {
-		j.want.Set = []attr.Setting{attr.SetAffinity(cpus)}
+		set := []attr.Setting{attr.SetAffinity(cpus)}
 		if d.MemoryFollows() {
-			j.want.Set = append(j.want.Set, attr.SetMemoryNear(cpus))
+			set = append(set, attr.SetMemoryNear(cpus))
 		}
-		return m.begin(j)
+		return m.begin(tune("affinity", o.Subject, targets, action.Tuning{Set: set}))
 	}))
 }
 
@@ -103,7 +103,7 @@ func (m *Model) askPolicy() tea.Cmd {
 		o.Autogroup = tuning.Autogrouped(t.TGID)
 		return resume(func(m *Model) tea.Cmd {
 			return m.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
-				return m.begin(job{what: "policy", subject: subject, targets: targets, want: action.Tuning{Set: set}})
+				return m.begin(tune("policy", subject, targets, action.Tuning{Set: set}))
 			}))
 		})
 	}
@@ -127,7 +127,7 @@ func (m *Model) askIOPrio() tea.Cmd {
 		}
 		return resume(func(m *Model) tea.Cmd {
 			return m.dialogs.Push(dialog.NewIOPriority(subject, kernel.IOPrio(now.(attr.IOPrioValue))), dialog.Answered(func(p kernel.IOPrio) tea.Cmd {
-				return m.begin(job{what: "I/O priority", subject: subject, targets: targets, want: action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}})
+				return m.begin(tune("I/O priority", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}))
 			}))
 		})
 	}

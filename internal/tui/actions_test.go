@@ -23,10 +23,13 @@ func TestPinDoesItAndSaysWhichAndWhy(t *testing.T) {
 		assert.Equal(t, kernel.TID(3641), r.tuning.targets[0].TID)
 		assert.Equal(t, change.ScopeProcess, r.tuning.targets[0].Scope)
 		assert.Equal(t, uint64(36410), r.tuning.targets[0].StartTicks, "the start time guards against reuse of the number")
-		assert.Contains(t, r.line(-2), "0-7 → 5: cpu 5: 99 % of a CPU expected")
+		assert.Contains(t, r.line(-3), "nqueens (3641) → CPU 5 (was 0-7): cpu 5: 99 % of a CPU expected")
+		assert.Contains(t, r.line(-2), "≡ piton pin 3641 --cpu 5   z undo  y copy")
+		r.press("y")
+		assert.Contains(t, r.line(-2), "copied: piton pin 3641 --cpu 5")
 		assert.Positive(t, r.sampler.refreshed)
 		r.wait(10 * time.Second)
-		assert.NotContains(t, r.line(-2), "0-7 → 5", "the message goes away by itself")
+		assert.NotContains(t, r.line(-2), "piton pin", "the message goes away by itself")
 	})
 }
 
@@ -55,22 +58,20 @@ func TestThreadRowMeansThatThread(t *testing.T) {
 	})
 }
 
-func TestWideChangeAsksFirst(t *testing.T) {
+func TestTaggedRowsAreChangedAtOnce(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("space", "space", "p")
-		assert.Empty(t, r.tuning.carried)
-		assert.Contains(t, r.text(), "set affinity of 2 processes: 0-7 → 5")
-		r.press("y") // too early: it may have been meant for something else
-		assert.Empty(t, r.tuning.carried)
-		r.wait(time.Second)
-		r.press("y")
-		assert.Len(t, r.tuning.carried, 1)
+		assert.Len(t, r.tuning.carried, 1, "z undoes it")
+		assert.Contains(t, r.line(-3), "2 processes → CPU 5 (was 0-7)")
+		assert.Contains(t, r.line(-2), "≡ piton pin 3641 3642 --cpu 5")
 	})
 }
 
-func TestWideChangeCanBeDeclined(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		r.press("space", "space", "p")
+func TestWhatTouchesMoreThanTheRowsAsksFirst(t *testing.T) {
+	onPartition(t, 120, 40, func(r *rig, _ *fakePartition) {
+		r.press("C", "I")
+		r.press("y") // too early: it may have been meant for something else
+		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
 		r.press("n")
 		assert.Empty(t, r.tuning.carried)
@@ -134,7 +135,7 @@ func TestNiceWarningDoesNotAskUnlessThereIsNoWayBack(t *testing.T) {
 		r.tuning.warnings = []change.Warning{change.Note("autogroup is on")}
 		r.press("f8")
 		assert.Len(t, r.tuning.carried, 1)
-		assert.Contains(t, r.line(-2), "autogroup is on")
+		assert.Contains(t, r.line(-3), "autogroup is on")
 		r.tickRun()
 		r.tuning.warnings = []change.Warning{{Kind: attr.OneWay, Text: "raising nice cannot be undone without CAP_SYS_NICE"}}
 		r.press("f8")
@@ -155,7 +156,7 @@ func TestUndo(t *testing.T) {
 		r.press("p", "z")
 		assert.Contains(t, r.tuning.undone, change.UndoRequest{IDs: []uint64{7}})
 		assert.Len(t, r.tuning.carried, 2)
-		assert.Contains(t, r.line(-2), "undo: affinity of nqueens (3641) 5 → 0-7")
+		assert.Contains(t, r.line(-2), "undo: nqueens (3641) → CPUs 0-7 (was 5)")
 	})
 }
 
@@ -174,9 +175,7 @@ func TestPlaceMenu(t *testing.T) {
 		r.press("o", "s", "p", "r")
 		assert.Contains(t, r.text(), "next cpu 7 (96 %)", "it says what it would choose and why")
 		r.press("enter")
-		assert.Empty(t, r.tuning.carried, "and shows the plan first")
-		r.wait(time.Second)
-		r.press("y")
+		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, place.Spread, r.tuning.want.Strategy)
 	})
 }

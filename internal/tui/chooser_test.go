@@ -7,7 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"piton/internal/action"
 	"piton/internal/kernel"
@@ -22,12 +21,8 @@ func TestGrabAndDrop(t *testing.T) {
 		r.press("3")
 		assert.Contains(t, r.line(-2), "→ cpu 3")
 		r.press("enter")
-		assert.Empty(t, r.tuning.carried, "the plan is shown first")
-		assert.Contains(t, r.text(), "set affinity of nqueens (3641): 0-7 → 5")
 		assert.Equal(t, "3", r.tuning.wanted())
 		assert.Equal(t, kernel.TID(3641), r.tuning.targets[0].TID)
-		r.wait(time.Second)
-		r.press("y")
 		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, action.Processes, r.m.context(), "the keys are the list's again")
 	})
@@ -73,8 +68,7 @@ func TestSpreadOverARegion(t *testing.T) {
 		r.press("esc", "space", "space", "d", "1", "+", "s")
 		assert.Equal(t, place.Spread, r.tuning.want.Strategy)
 		assert.Equal(t, "1,5", r.tuning.want.Within.String())
-		assert.Empty(t, r.tuning.carried)
-		r.wait(time.Second)
+		assert.Len(t, r.tuning.carried, 1)
 		r.press("esc", "3")
 		r.tickRun()
 		r.press("A", "d", "1", "+", "s")
@@ -162,7 +156,7 @@ func TestGoldenChoosing(t *testing.T) {
 			"grab":   {"space", "space", "d", "right", "+"},
 			"panel":  {"C", "right", "space", "down"},
 			"place":  {"o"},
-			"plan":   {"space", "space", "d", "5", "enter"},
+			"plan":   {"3", "s"},
 			"region": {"o", "end", "up", "enter"},
 		} {
 			t.Run(name+"-"+size.name, func(t *testing.T) {
@@ -197,7 +191,7 @@ func TestDragARowToACPU(t *testing.T) {
 		r.send(tea.MouseMotionMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
 		assert.Contains(t, r.line(-2), "placing matrix (3642) → cpu 3")
 		r.send(tea.MouseReleaseMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
-		require.False(t, r.m.dialogs.Empty(), "the plan is shown")
+		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, "3", r.tuning.wanted())
 		assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
 	})

@@ -53,8 +53,8 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 		if task := m.cores.Task(t.TID); task != nil && task.ID != nil {
 			name = field.Clean(task.ID.Comm)
 		}
-		return m.begin(job{what: "pin", subject: fmt.Sprintf("%s (%d)", name, t.TID),
-			targets: []change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
-			want:    action.Tuning{Strategy: place.LeastLoaded, Within: among}})
+		return m.begin(tune("pin", fmt.Sprintf("%s (%d)", name, t.TID),
+			[]change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
+			action.Tuning{Strategy: place.LeastLoaded, Within: among}))
 	}
 }

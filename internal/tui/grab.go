@@ -36,11 +36,10 @@ func (m *Model) heldRow(r field.Row) *held {
 
 func (m *Model) heldTargets(targets []change.Target, subject string) *held {
 	return &held{subject: subject, drop: func(cpus cpuset.Set) tea.Cmd {
-		return m.begin(job{what: "place", subject: subject, targets: targets, ask: true,
-			want: action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "dropped on the core panel"}})
+		return m.begin(tune("place", subject, targets,
+			action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "dropped on the core panel"}))
 	}, spread: func(cpus cpuset.Set) tea.Cmd {
-		return m.begin(job{what: "spread", subject: subject, targets: targets, ask: true,
-			want: action.Tuning{Strategy: place.Spread, Within: cpus}})
+		return m.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
 	}}
 }
 

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,15 +21,12 @@ func linesName(lines []*irq.Row) string {
 	return fmt.Sprintf("%d IRQs", len(lines))
 }
 
-// requested is a job that asks for requests, and shows its plan first.
-func requested(what, subject, reason string, requests []change.Request) job {
+// requested is a wish for requests.
+func requested(what, subject, reason string, requests []change.Request) requestWish {
 	for i := range requests {
 		requests[i].Reason = reason
 	}
-	return job{what: what, subject: subject, ask: true, prepare: func(ctx context.Context, t Tuning) (change.Plan, []dialog.Line, error) {
-		p, err := t.PlanRequests(ctx, requests)
-		return p, nil, err
-	}}
+	return requestWish{about{what: what, subject: subject}, requests}
 }
 
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers
@@ -41,7 +37,9 @@ func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.C
 
 // spread gives each line one of the CPUs.
 func (m *Model) spread(lines []*irq.Row, cpus cpuset.Set) tea.Cmd {
-	return m.begin(requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, m.deps.Topology, cpus)))
+	w := requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, m.deps.Topology, cpus))
+	w.whole = len(lines) > m.irqs.Count() // none is tagged: all that are shown
+	return m.begin(w)
 }
 
 // heldIRQs is lines to be dropped on CPUs.

@@ -12,6 +12,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/group"
+	"piton/internal/model"
 	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/tui/dialog"
@@ -38,42 +39,62 @@ func (m *Model) isolate() tea.Cmd { return m.isolateFor(m.chosenCPUs(), nil) }
 
 // isolateFor isolates CPUs, and goes on with then once it is done.
 func (m *Model) isolateFor(cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
-	p := m.deps.Partition
-	if p == nil {
+	if m.deps.Partition == nil {
 		return m.say(bad, "isolate: not available in this session")
 	}
-	var apart partition.Isolation
-	return m.begin(job{what: "isolate", subject: cpuWords(cpus), ask: true, then: then,
-		order: change.Order{Isolate: cpus.String()},
-		prepare: func(ctx context.Context, _ Tuning) (change.Plan, []dialog.Line, error) {
-			plan, out, err := p.Isolate(ctx, cpus)
-			apart = out
-			return plan, stayingLines(out), err
-		},
-		settle: func(r *change.Outcome) error { return p.Settle(&apart, r) },
-		words: func(r change.Outcome) string {
-			text := fmt.Sprintf("isolate: %s moved off %s", dialog.Who(only(r.Changes, attr.Done)), cpuWords(cpus))
-			if n := len(apart.Staying); n > 0 {
-				text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
-			}
-			return text
-		}})
+	return m.begin(&isolateWish{about: about{what: "isolate", subject: cpuWords(cpus), whole: true, then: then}, cpus: cpus, partition: m.deps.Partition})
+}
+
+// isolateWish moves everything off CPUs; includeWish lets what was moved off them use
+// them again.
+type (
+	isolateWish struct {
+		about
+		cpus      cpuset.Set
+		partition Partition
+		apart     partition.Isolation // once planned
+	}
+	includeWish struct {
+		about
+		cpus      cpuset.Set
+		partition Partition
+	}
+)
+
+func (w *isolateWish) plan(ctx context.Context, _ Tuning, _ *model.Model) (p proposal) {
+	p.plan, w.apart, p.err = w.partition.Isolate(ctx, w.cpus)
+	p.more = stayingLines(w.apart)
+	return p
+}
+
+func (w *isolateWish) order() change.Order { return change.Order{Isolate: w.cpus.String()} }
+
+func (w *isolateWish) sentence(o change.Outcome) string {
+	text := fmt.Sprintf("isolate: %s moved off %s", dialog.Who(only(o.Changes, attr.Done)), cpuWords(w.cpus))
+	if n := len(w.apart.Staying); n > 0 {
+		text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
+	}
+	return text
 }
 
 // include lets what was moved off the chosen CPUs use them again.
 func (m *Model) include() tea.Cmd {
-	p, cpus := m.deps.Partition, m.chosenCPUs()
-	if p == nil {
+	if m.deps.Partition == nil {
 		return m.say(bad, "include: not available in this session")
 	}
-	return m.begin(job{what: "include", subject: cpuWords(cpus), ask: true, order: change.Order{Include: cpus.String()},
-		prepare: func(ctx context.Context, _ Tuning) (change.Plan, []dialog.Line, error) {
-			plan, err := p.Include(ctx, cpus, false)
-			return plan, nil, err
-		},
-		words: func(r change.Outcome) string {
-			return fmt.Sprintf("include: %s may use %s again", dialog.Who(only(r.Changes, attr.Done)), cpuWords(cpus))
-		}})
+	cpus := m.chosenCPUs()
+	return m.begin(includeWish{about{what: "include", subject: cpuWords(cpus), whole: true}, cpus, m.deps.Partition})
+}
+
+func (w includeWish) plan(ctx context.Context, _ Tuning, _ *model.Model) (p proposal) {
+	p.plan, p.err = w.partition.Include(ctx, w.cpus, false)
+	return p
+}
+
+func (w includeWish) order() change.Order { return change.Order{Include: w.cpus.String()} }
+
+func (w includeWish) sentence(o change.Outcome) string {
+	return fmt.Sprintf("include: %s may use %s again", dialog.Who(only(o.Changes, attr.Done)), cpuWords(w.cpus))
 }
 
 func cpuWords(cpus cpuset.Set) string {
@@ -114,8 +135,8 @@ func (m *Model) isolateAndPlace(p placing) tea.Cmd {
 		}
 		return resume(func(m *Model) tea.Cmd {
 			return m.isolateFor(cpus, func() tea.Cmd {
-				return m.begin(job{what: "place", subject: p.subject, targets: p.targets,
-					want: action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "on CPUs isolated for it"}})
+				return m.begin(tune("place", p.subject, p.targets,
+					action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "on CPUs isolated for it"}))
 			})
 		})
 	}

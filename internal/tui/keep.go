@@ -27,12 +27,13 @@ type made struct {
 }
 
 // note remembers what was made, for undo, and forgets what was undone.
-func (m *Model) note(a carried) {
-	if a.undo != nil && a.err == nil { // also what was left alone: the next undo is about the one before
-		m.forget(a.undo.IDs, a.root)
+func (m *Model) note(a applied) {
+	undo, isUndo := a.wish.(undoWish)
+	if isUndo && a.err == nil { // also what was left alone: the next undo is about the one before
+		m.forget(undo.request.IDs, a.root)
 	}
 	m.forget(a.outcome.Undone, a.root)
-	if len(a.plan.Undoes) == 0 && a.undo == nil && a.outcome.Entry != 0 && a.outcome.Changed() {
+	if len(a.plan.Undoes) == 0 && !isUndo && a.outcome.Entry != 0 && a.outcome.Changed() {
 		m.made = append(m.made, made{a.outcome.Entry, a.root})
 	}
 }
@@ -46,33 +47,33 @@ func (m *Model) forget(entries []uint64, root bool) {
 func (m *Model) undo() tea.Cmd {
 	for _, g := range m.guards {
 		if g.Lost || g.Stopped {
-			return m.undoMade(made{entry: g.Entry}, job{what: "undo"})
+			return m.undoMade(made{entry: g.Entry}, "undo")
 		}
 	}
 	if n := len(m.made); n > 0 {
-		return m.undoMade(m.made[n-1], job{what: "undo"})
+		return m.undoMade(m.made[n-1], "undo")
 	}
 	return m.undoThese(change.UndoRequest{Last: 1})
 }
 
-func (m *Model) undoMade(of made, j job) tea.Cmd {
-	j.undo = &change.UndoRequest{IDs: []uint64{of.entry}}
+func (m *Model) undoMade(of made, what string) tea.Cmd {
+	w := undoWish{about{what: what}, change.UndoRequest{IDs: []uint64{of.entry}}}
 	if of.root {
-		return m.elevate(planned{job: j}, change.Order{Undo: j.undo})
+		return m.elevate(planned{about: w.about, wish: w}, change.Order{Undo: &w.request})
 	}
-	return m.begin(j)
+	return m.begin(w)
 }
 
 func (m *Model) undoThese(q change.UndoRequest) tea.Cmd {
 	if m.deps.ReadOnly {
 		return nil
 	}
-	return m.begin(job{what: "undo", undo: &q})
+	return m.begin(undoWish{about{what: "undo", whole: q.All}, q})
 }
 
 // askKeep asks whether to keep a change that may take the machine away, and
 // reverts it when no answer comes.
-func (m *Model) askKeep(a carried) tea.Cmd {
+func (m *Model) askKeep(a applied) tea.Cmd {
 	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}}, dialog.NeedLines(a.plan.Needs)...)
 	lines = append(lines, dialog.Line{Tone: dialog.Plain, Text: "Keep it? Without an answer it is reverted."})
 	for _, w := range a.outcome.Guard.Words() {
@@ -88,12 +89,12 @@ func (m *Model) askKeep(a carried) tea.Cmd {
 		case o.Expired && a.root: // sudo might wait for a password
 			return m.say(info, fmt.Sprintf("not kept: process %d reverts it now", a.outcome.Guard.Status().PID))
 		}
-		return m.undoMade(of, job{what: "revert", unasked: true})
+		return m.undoMade(of, "revert")
 	})
 }
 
 // confirm tells the guard to let the change stay.
-func (m *Model) confirm(a carried) tea.Cmd {
+func (m *Model) confirm(a applied) tea.Cmd {
 	m.busy++
 	done := func(_ change.Outcome, err error) tea.Msg {
 		return finished{resume(func(m *Model) tea.Cmd { return m.takeKept(a, err) })}
@@ -105,7 +106,7 @@ func (m *Model) confirm(a carried) tea.Cmd {
 }
 
 // takeKept says whether a change could be kept.
-func (m *Model) takeKept(a carried, err error) tea.Cmd {
+func (m *Model) takeKept(a applied, err error) tea.Cmd {
 	if err != nil {
 		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", a.what, err))
 	}

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/field"
+	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -24,9 +25,10 @@ const (
 
 // notice is the message on the line above the key bar.
 type notice struct {
-	text   string
-	tone   tone
-	serial int
+	text    string
+	command string // a command line that does what the message says was done; see copyCommand
+	tone    tone
+	serial  int
 }
 
 // resume is a message that goes on in Update with what a command has found out.
@@ -49,7 +51,7 @@ func (m *Model) say(t tone, text string) tea.Cmd {
 	})
 }
 
-func (m *Model) clearNotice() { m.notice.text = "" }
+func (m *Model) clearNotice() { m.notice.text, m.notice.command = "", "" }
 
 // noticeMost is the most lines that a message takes.
 const noticeMost = 4
@@ -65,8 +67,27 @@ func (n *notice) lines(width int, th *theme.Theme) []string {
 	for _, l := range widget.Wrap(n.text, max(1, width-2)) {
 		out = append(out, widget.Fit(" "+style.Render(l), width, th.Ellipsis))
 	}
-	if len(out) > noticeMost {
-		out = append(out[:noticeMost-1], widget.Fit(out[noticeMost-1], width-1, "")+th.Ellipsis)
+	most := noticeMost
+	if n.command != "" {
+		most--
+	}
+	if len(out) > most {
+		out = append(out[:most-1], widget.Fit(out[most-1], width-1, "")+th.Ellipsis)
+	}
+	if n.command != "" {
+		keys := rows.Keys(th, "z", "undo", "y", "copy")
+		line := widget.Cut(" "+th.Command+" "+n.command, max(width-keys.Width()-3, 1), th.Ellipsis)
+		out = append(out, widget.Fit(th.Dim.Render(line)+"   "+keys.Render(th, width), width, th.Ellipsis))
 	}
 	return out
+}
+
+// copyCommand gives the command line below the last message to the terminal's clipboard
+// (OSC 52, xterm's ctlseqs), and leaves the message.
+func (m *Model) copyCommand() tea.Cmd {
+	command := m.command
+	if command == "" {
+		return m.say(info, "there is no command to copy: make a change first")
+	}
+	return tea.Batch(tea.SetClipboard(command), m.say(info, "copied: "+command))
 }

@@ -49,6 +49,7 @@ type Model struct {
 	detailed  bool        // the pane is open
 	dialogs   dialog.Stack
 	notice    notice
+	command   string // that does the last change again
 	digits    string // of a CPU's number, typed so far
 	mouseOff  bool
 	search    string

@@ -48,18 +48,17 @@ func (m *Model) stepNiceOn() tea.Cmd {
 		m.nice.more = m.nice.more[1:]
 		if next.by != 0 {
 			m.nice.busy = true
-			return m.begin(job{what: "nice", subject: next.subject, targets: next.targets, nice: true,
-				want: action.Tuning{NiceBy: next.by}})
+			return m.begin(stepWish{tune("nice", next.subject, next.targets, action.Tuning{NiceBy: next.by})})
 		}
 	}
 	return nil
 }
 
-// over is called when a job has ended and changed nothing: no sample has to be
+// over is called when a wish has ended and changed nothing: no sample has to be
 // waited for.
-func (m *Model) over(j job) tea.Cmd {
-	if !j.nice {
-		return nil
+func (m *Model) over(w wish) tea.Cmd {
+	if _, isStep := w.(stepWish); isStep {
+		return m.stepNiceOn()
 	}
-	return m.stepNiceOn()
+	return nil
 }

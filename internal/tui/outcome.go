@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/tui/dialog"
@@ -20,7 +22,7 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 		return m.takePlan(msg)
 	case finished:
 		return m.takeFinished(msg)
-	case carried:
+	case applied:
 		return m.takeOutcome(msg)
 	case resume:
 		return msg(m)
@@ -28,50 +30,46 @@ func (m *Model) tuned(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// takePlan carries a plan out, or asks first when it is wide, needs thought, or
-// leaves something out.
+// takePlan carries a plan out. It asks first only where the plan touches more than the
+// tagged or selected rows, or cannot be undone, or takes a machine away: what z undoes is
+// made at once.
 func (m *Model) takePlan(p planned) tea.Cmd {
 	ready := count(p.plan.Changes, attr.Planned)
-	if ready == 0 && p.undo != nil { // the next undo is about another entry
-		m.forget(p.undo.IDs, false)
+	undo, isUndo := p.wish.(undoWish)
+	if ready == 0 && isUndo { // the next undo is about another entry
+		m.forget(undo.request.IDs, false)
 	}
+	_, including := p.wish.(includeWish)
 	switch {
-	case p.err != nil && p.order.Include != "": // root's journal may have the isolate
+	case p.err != nil && including: // root's journal may have the isolate
 		return m.offerSudo(p, p.err.Error())
 	case p.err != nil:
-		return tea.Batch(m.over(p.job), m.say(bad, p.what+": "+p.err.Error()))
+		return tea.Batch(m.over(p.wish), m.say(bad, p.what+": "+p.err.Error()))
 	case ready == 0:
-		return tea.Batch(m.over(p.job), m.nothingToDo(p))
+		return tea.Batch(m.over(p.wish), m.nothingToDo(p))
 	}
 	for _, c := range p.choices {
 		if c.Warning != "" {
 			p.plan.Warnings = append(p.plan.Warnings, change.Note(c.Warning))
 		}
 	}
-	wide := p.ask || ready < len(p.plan.Changes) || p.plan.Processes()+p.plan.Files() > 1
-	if p.unasked || !wide && !p.mustAsk() {
+	if !p.whole && !p.plan.AsksFirst() && !p.plan.OneWay() {
 		return m.carryOut(p)
 	}
 	d := dialog.NewConfirmPlan(p.plan).Add(p.more)
 	if m.bySudo(&p) {
 		d.Add([]dialog.Line{sudoLine})
 	}
-	if p.ask {
+	if p.whole {
 		d = d.Asking(strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?")
 	}
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			return tea.Batch(m.over(p.job), m.say(info, p.what+": nothing was changed"))
+			return tea.Batch(m.over(p.wish), m.say(info, p.what+": nothing was changed"))
 		}
 		p.yes = true
 		return m.carryOut(p)
 	})
-}
-
-// mustAsk reports whether the user has to decide first. What a step of nice warns of is
-// said with its outcome, unless there is no way back.
-func (p *planned) mustAsk() bool {
-	return p.plan.AsksFirst() || p.plan.OneWay() || len(p.plan.Warnings) > 0 && !p.nice
 }
 
 // nothingToDo says why a plan changes nothing.
@@ -105,7 +103,7 @@ func (m *Model) failed(p planned, c change.Change, more string, final bool) tea.
 		return m.offerSudo(p, c.Why())
 	}
 	who := dialog.Who([]change.Change{c})
-	if c.Comm == "" && len(p.targets) == 1 { // it had ended before anybody could read its name
+	if c.Comm == "" && p.subject != "" && p.plan.Processes() <= 1 { // it had ended before anybody could read its name
 		who = p.subject
 	}
 	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.what, who, c.Why(), more))
@@ -113,14 +111,15 @@ func (m *Model) failed(p planned, c change.Change, more string, final bool) tea.
 
 // takeOutcome says what was done. What may take the machine away is kept only if the
 // user says so in time.
-func (m *Model) takeOutcome(a carried) tea.Cmd {
+func (m *Model) takeOutcome(a applied) tea.Cmd {
 	m.note(a)
 	m.deps.Sampler.Refresh()
 	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo(), m.lookAtGuards()}
 	if a.err != nil {
-		return tea.Batch(append(cmds, m.over(a.job), m.sayError(a))...)
+		return tea.Batch(append(cmds, m.over(a.wish), m.sayError(a))...)
 	}
-	m.nice.done = m.nice.done || a.nice
+	_, isStep := a.wish.(stepWish)
+	m.nice.done = m.nice.done || isStep && !a.root // no step waits for one that sudo made
 	done := a.outcome.Count(attr.Done)
 	if c, failed := a.outcome.FirstBad(); failed {
 		more := ""
@@ -130,6 +129,8 @@ func (m *Model) takeOutcome(a carried) tea.Cmd {
 		cmds = append(cmds, m.failed(a.planned, c, more, a.root || done > 0 || !errors.Is(c.Err, attr.ErrNotPermitted)))
 	} else if a.outcome.Guard == nil {
 		cmds = append(cmds, m.say(a.tone(), a.sentence(m.th.Arrow)))
+		m.notice.command = a.command()
+		m.command = cmp.Or(m.notice.command, m.command)
 	}
 	switch {
 	case a.outcome.Guard != nil:
@@ -141,7 +142,7 @@ func (m *Model) takeOutcome(a carried) tea.Cmd {
 }
 
 // sayError says why nothing was carried out, or not all.
-func (m *Model) sayError(a carried) tea.Cmd {
+func (m *Model) sayError(a applied) tea.Cmd {
 	switch {
 	case a.root:
 		return m.refusedBySudo(a)
@@ -151,8 +152,19 @@ func (m *Model) sayError(a carried) tea.Cmd {
 	return m.say(bad, a.what+": "+a.err.Error())
 }
 
+// command is the command line that would do the same; "" if there is none.
+func (a *applied) command() string {
+	switch w := a.wish.(type) {
+	case orderedWish:
+		return "piton " + a.what + " " + w.order().Isolate + w.order().Include
+	case undoWish:
+		return ""
+	}
+	return strings.Join(action.Commands(only(a.outcome.Changes, attr.Done)), "; ")
+}
+
 // tone is good if all is well.
-func (a *carried) tone() tone {
+func (a *applied) tone() tone {
 	if a.outcome.Verdict() != change.AllDone {
 		return bad
 	}
@@ -160,24 +172,25 @@ func (a *carried) tone() tone {
 }
 
 // sentence says what a job did: "pin: affinity of nqueens (3641) 0-7 → 5: 1% busy…".
-func (a *carried) sentence(arrow string) string {
+func (a *applied) sentence(arrow string) string {
 	done := only(a.outcome.Changes, attr.Done)
+	ordered, isOrdered := a.wish.(orderedWish)
 	switch {
 	case len(done) == 0 && len(a.outcome.Changes) > 0 && a.outcome.Changes[0].Why() != "": // it has ended
 		return a.what + ": " + a.outcome.Changes[0].Why()
 	case len(done) == 0:
 		return a.what + ": it was so already"
-	case a.words != nil:
-		return a.words(a.outcome)
+	case isOrdered:
+		return ordered.sentence(a.outcome)
 	}
 	c := done[0]
-	text := fmt.Sprintf("%s of %s %s %s %s", c.Attribute.Title(), dialog.Who(done), dialog.OrNone(c.Before), arrow, dialog.OrNone(c.After))
+	text := fmt.Sprintf("%s %s %s (was %s)", dialog.Who(done), arrow, c.Attribute.Words(c.After), dialog.OrNone(c.Before))
 	if slices.ContainsFunc(done, func(o change.Change) bool {
 		return o.Attribute != c.Attribute || !o.Attribute.Alike(o.Before, c.Before) || !o.Attribute.Alike(o.After, c.After)
 	}) {
-		text = fmt.Sprintf("%s of %s set", titles(done), dialog.Who(done))
+		text = fmt.Sprintf("%s: %s set", dialog.Who(done), titles(done))
 	}
-	if !strings.HasPrefix(text, a.what) {
+	if _, isUndo := a.wish.(undoWish); isUndo {
 		text = a.what + ": " + text
 	}
 	if a.outcome.Newborn > 0 {
@@ -206,7 +219,7 @@ func titles(changes []change.Change) string {
 
 // news are the warnings that the user has not been shown, by the plan or the question
 // whether to keep it.
-func (a *carried) news() []string {
+func (a *applied) news() []string {
 	told := map[string]bool{}
 	for _, n := range a.plan.Needs {
 		told[n.Text] = true

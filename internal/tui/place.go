@@ -111,7 +111,7 @@ func chosenCPUs(choices []place.Choice) string {
 	return "cpu " + strings.Join(words, ", ")
 }
 
-// openPlaces asks; every answer shows the plan before it is applied.
+// openPlaces asks; every answer is applied at once.
 func (m *Model) openPlaces(p placing, items []dialog.Item) tea.Cmd {
 	leastLoaded := items[0]
 	items = append(items, m.hereItems(p.last, "What is around the CPU on which it runs now")...)
@@ -120,14 +120,12 @@ func (m *Model) openPlaces(p placing, items []dialog.Item) tea.Cmd {
 		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: leastLoaded.Off, Detail: "what least-loaded chose; move everything else off it", Value: byIsolating},
 		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
 	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
-		j := job{subject: p.subject, targets: p.targets, ask: true}
 		switch v := o.Value.(type) {
 		case place.Strategy:
-			j.what, j.want = "place "+string(v), action.Tuning{Strategy: v}
-			return m.begin(j)
+			return m.begin(tune("place "+string(v), p.subject, p.targets, action.Tuning{Strategy: v}))
 		case cpuset.Set:
-			j.what, j.want = "place", action.Tuning{Set: []attr.Setting{attr.SetAffinity(v)}, Reason: "chosen in the place menu"}
-			return m.begin(j)
+			return m.begin(tune("place", p.subject, p.targets,
+				action.Tuning{Set: []attr.Setting{attr.SetAffinity(v)}, Reason: "chosen in the place menu"}))
 		case placeBy:
 			return m.placeBy(v, p)
 		}

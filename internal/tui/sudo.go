@@ -16,9 +16,9 @@ type Elevate func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.
 
 // asOrder is the plan for a piton with more rights.
 func (p *planned) asOrder() change.Order {
-	o := p.order
-	if o.Check() != nil {
-		o = p.plan.Order()
+	o := p.plan.Order()
+	if w, ok := p.wish.(orderedWish); ok {
+		o = w.order()
 	}
 	o.Consent = p.consent()
 	return o
@@ -27,7 +27,8 @@ func (p *planned) asOrder() change.Order {
 // bySudo reports whether a plan is carried out by sudo from the first: one that is
 // about every task and interrupt of the machine, by a user who may not change them.
 func (m *Model) bySudo(p *planned) bool {
-	return m.deps.Elevate != nil && p.order.Check() == nil && len(p.plan.Undoes) == 0
+	_, ordered := p.wish.(orderedWish)
+	return ordered && m.deps.Elevate != nil && len(p.plan.Undoes) == 0
 }
 
 // sudoLine says what the terminal is going to be used for.
@@ -51,7 +52,7 @@ func (m *Model) askSudo(p planned, why []dialog.Line) tea.Cmd {
 		if o.Canceled {
 			return m.say(bad, p.what+": nothing was changed: "+why[0].Text)
 		}
-		p.yes, p.nice = true, false // no step of nice waits for it
+		p.yes = true
 		return m.elevate(p, p.asOrder())
 	})
 }
@@ -59,12 +60,12 @@ func (m *Model) askSudo(p planned, why []dialog.Line) tea.Cmd {
 // elevate has the order of a plan carried out through sudo.
 func (m *Model) elevate(p planned, o change.Order) tea.Cmd {
 	m.busy++
-	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return finished{p.carried(out, err, true)} })
+	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return finished{p.applied(out, err, true)} })
 }
 
 // refusedBySudo asks about dangers that root's piton saw first, and says what else
 // went wrong.
-func (m *Model) refusedBySudo(c carried) tea.Cmd {
+func (m *Model) refusedBySudo(c applied) tea.Cmd {
 	if needs := (*change.ConsentError)(nil); errors.As(c.err, &needs) && len(c.plan.Needs) == 0 {
 		c.plan.Needs = needs.Needs
 		return m.askSudo(c.planned, dialog.NeedLines(needs.Needs))

@@ -48,8 +48,8 @@ func TestMissingRightsOfferSudo(t *testing.T) {
 		r.say("y")
 		assert.Equal(t, []change.Order{{Requests: []change.Request{{
 			Targets: []change.Target{{TID: 3641, StartTicks: 36410}}, Set: []attr.Setting{attr.SetAffinity(cpuset.Of(5))}}}}}, root.orders)
-		assert.Contains(t, r.line(-2), "pin: affinity of nqueens (3641) 0-7 → 5")
-		assert.Contains(t, r.line(-2), "(through sudo)")
+		assert.Contains(t, r.line(-3), "nqueens (3641) → CPU 5 (was 0-7)")
+		assert.Contains(t, r.line(-3), "(through sudo)")
 		assert.Positive(t, r.sampler.refreshed)
 	})
 }
@@ -125,7 +125,7 @@ func TestOwnUndoThroughSudo(t *testing.T) {
 		undo := change.Plan{Undoes: []uint64{7}, Changes: []change.Change{pinned(change.Target{TID: 3641, StartTicks: 36410}, attr.Planned)}}
 		o := done(8, undo)
 		o.Undone, o.Changes[0].Status, o.Changes[0].Err = nil, attr.Failed, attr.ErrNotPermitted
-		r.send(carried{planned: planned{job: job{what: "undo", undo: &change.UndoRequest{IDs: []uint64{7}}}, plan: undo}, outcome: o})
+		r.send(applied{planned: planned{about: about{what: "undo"}, wish: undoWish{request: change.UndoRequest{IDs: []uint64{7}}}, proposal: proposal{plan: undo}}, outcome: o})
 		r.say("y")
 		require.Len(t, root.orders, 1)
 		assert.Nil(t, root.orders[0].Undo)

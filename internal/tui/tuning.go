@@ -55,33 +55,92 @@ func (t Tuner) PlanRequests(ctx context.Context, requests []change.Request) (cha
 	return t.Tuner.Plan(ctx, requests)
 }
 
-// job is one change on its way: planned, perhaps asked about, carried out.
-type job struct {
-	what    string // "pin", as messages begin
-	subject string // "nqueens (3641)"
-	targets []change.Target
-	want    action.Tuning
-	undo    *change.UndoRequest // instead of want
-	// prepare plans, instead of want; with what the dialog is to say besides.
-	prepare func(ctx context.Context, t Tuning) (change.Plan, []dialog.Line, error)
-	order   change.Order // for root, where the plan's requests do not say what is to be done
-	// settle looks again once the plan was carried out, and words says what was done;
-	// nil for what any plan says of itself.
-	settle  func(*change.Outcome) error
-	words   func(change.Outcome) string
-	then    func() tea.Cmd // what follows once something was changed, and is kept
-	nice    bool           // a step of nice: the next one waits for it
-	unasked bool           // it must not ask
-	ask     bool           // show the plan before it is carried out, however small
+// wish is a change that a key asks for. Its targets were fixed at the keypress: however
+// the list moves meanwhile, they stay what they are.
+type wish interface {
+	head() about
+	// plan finds out what it would change; it runs beside the screen.
+	plan(ctx context.Context, t Tuning, now *model.Model) proposal
 }
 
-// planned delivers what a job would change.
-type planned struct {
-	job
+// about is what is said of a wish and how it is asked about.
+type about struct {
+	what    string         // "pin", as messages begin
+	subject string         // "nqueens (3641)"
+	whole   bool           // it touches more than the tagged or selected rows: its plan is shown first
+	then    func() tea.Cmd // what follows once something was changed, and is kept
+}
+
+// proposal is what a wish would change.
+type proposal struct {
 	plan    change.Plan
-	more    []dialog.Line // that the dialog says besides
 	choices []place.Choice
-	yes     bool // the user was shown the plan, and wants it
+	more    []dialog.Line // that the dialog says besides
+	err     error
+}
+
+// The wishes. Those that a piton with root's rights makes by itself, because they are
+// about every task and interrupt, are orderedWishes; see isolate.go.
+type (
+	// tuneWish sets attributes of tasks, or places them.
+	tuneWish struct {
+		about
+		targets []change.Target
+		want    action.Tuning
+	}
+	// stepWish is a step of nice: the next one waits for it.
+	stepWish struct{ tuneWish }
+	// requestWish sets what requests say: interrupts, queues.
+	requestWish struct {
+		about
+		requests []change.Request
+	}
+	// undoWish undoes entries of the journal.
+	undoWish struct {
+		about
+		request change.UndoRequest
+	}
+	orderedWish interface {
+		wish
+		order() change.Order
+		sentence(change.Outcome) string // what was done
+	}
+)
+
+func (a about) head() about { return a }
+
+func tune(what, subject string, targets []change.Target, want action.Tuning) tuneWish {
+	return tuneWish{about{what: what, subject: subject}, targets, want}
+}
+
+func (w tuneWish) plan(ctx context.Context, t Tuning, now *model.Model) (p proposal) {
+	p.plan, p.choices, p.err = t.Plan(ctx, now, w.targets, w.want)
+	return p
+}
+
+func (w requestWish) plan(ctx context.Context, t Tuning, _ *model.Model) (p proposal) {
+	p.plan, p.err = t.PlanRequests(ctx, w.requests)
+	return p
+}
+
+func (w undoWish) plan(ctx context.Context, t Tuning, _ *model.Model) (p proposal) {
+	p.plan, p.err = t.PlanUndo(ctx, w.request)
+	return p
+}
+
+// planned delivers what a wish would change.
+type planned struct {
+	about
+	proposal
+	wish wish
+	yes  bool // the user was shown the plan, and wants it
+}
+
+// applied delivers what became of a plan.
+type applied struct {
+	planned
+	outcome change.Outcome
+	root    bool // the change is in root's journal, because sudo made it
 	err     error
 }
 
@@ -94,38 +153,20 @@ func (p *planned) consent() change.Consent {
 	return change.Consent{Yes: p.yes, RevertAfter: guardTime}
 }
 
-// carried delivers what a job changed.
-type carried struct {
-	planned
-	outcome change.Outcome
-	root    bool // the change is in root's journal, because sudo made it
-	err     error
-}
-
-// carried looks at what became of the plan.
-func (p planned) carried(o change.Outcome, err error, root bool) carried {
-	if err == nil && p.settle != nil {
-		err = p.settle(&o)
+// applied looks at what became of the plan.
+func (p planned) applied(o change.Outcome, err error, root bool) applied {
+	if w, ok := p.wish.(*isolateWish); ok && err == nil {
+		err = w.partition.Settle(&w.apart, &o)
 	}
-	return carried{planned: p, outcome: o, root: root, err: err}
+	return applied{planned: p, outcome: o, root: root, err: err}
 }
 
-// begin plans a job beside the screen. Its targets were fixed by the caller at
-// the keypress: however the list moves meanwhile, they stay what they are. CPUs
-// are chosen by the newest load, also while an older one is shown.
-func (m *Model) begin(j job) tea.Cmd {
+// begin plans a wish beside the screen. CPUs are chosen by the newest load, also while
+// an older one is shown.
+func (m *Model) begin(w wish) tea.Cmd {
 	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
-		p := planned{job: j}
-		switch {
-		case j.undo != nil:
-			p.plan, p.err = tuning.PlanUndo(context.Background(), *j.undo)
-		case j.prepare != nil:
-			p.plan, p.more, p.err = j.prepare(context.Background(), tuning)
-		default:
-			p.plan, p.choices, p.err = tuning.Plan(context.Background(), now, j.targets, j.want)
-		}
-		return p
+		return planned{about: w.head(), proposal: w.plan(context.Background(), tuning, now), wish: w}
 	}
 }
 
@@ -137,7 +178,7 @@ func (m *Model) carryOut(p planned) tea.Cmd {
 	tuning := m.deps.Tuning
 	return m.beside(func() tea.Msg {
 		o, err := tuning.Carry(context.Background(), p.plan, p.consent())
-		return p.carried(o, err, false)
+		return p.applied(o, err, false)
 	})
 }
 

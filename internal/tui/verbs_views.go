@@ -87,6 +87,7 @@ func appVerbs() []verb {
 		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", plain((*Model).openPalette)),
 		v("app.setup", everywhere, "f2 S", "Setup", "columns and display", plain((*Model).askSetup)),
 		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", (*Model).back),
+		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),
 		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
 		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
 		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", func(*Model, string) tea.Cmd { return tea.Suspend }),

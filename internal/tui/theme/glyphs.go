@@ -19,6 +19,7 @@ type Glyphs struct {
 	Radio     string // the chosen one of several, in three cells
 	RadioOff  string
 	Arrow     string // before → after
+	Command   string // before a command line
 	Times     string // 12 × 4
 	Dot       string // between figures on a line
 	Ellipsis  string // text was cut here
@@ -40,7 +41,7 @@ var unicodeGlyphs = Glyphs{
 
 	Cursor: "▌", Tag: "●", Mark: "▸", SortDown: "▾", SortUp: "▴",
 	Checked: "[✓]", Part: "[-]", Unchecked: "[ ]", Radio: "(•)", RadioOff: "( )",
-	Arrow: "→", Times: "×", Dot: "·", Ellipsis: "…", None: "–",
+	Arrow: "→", Command: "≡", Times: "×", Dot: "·", Ellipsis: "…", None: "–",
 	AtLeast: "≥",
 
 	Horizontal: "─", Vertical: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
@@ -57,7 +58,7 @@ var asciiGlyphs = Glyphs{
 
 	Cursor: ">", Tag: "*", Mark: ">", SortDown: "v", SortUp: "^",
 	Checked: "[x]", Part: "[-]", Unchecked: "[ ]", Radio: "(*)", RadioOff: "( )",
-	Arrow: "->", Times: "x", Dot: "-", Ellipsis: "~", None: "-",
+	Arrow: "->", Command: "=", Times: "x", Dot: "-", Ellipsis: "~", None: "-",
 	AtLeast: ">=",
 
 	Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",

@@ -1,0 +1,32 @@
+package action
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+func TestCommandsMakeTheChangeAgain(t *testing.T) {
+	set := func(pid, tid kernel.TID, s attr.Setting) change.Change {
+		return change.Change{Object: attr.Object{PID: pid, TID: tid}, Attribute: s.Attribute, After: s.Value}
+	}
+	cpu1 := attr.SetAffinity(cpuset.Of(1))
+	irq := change.Change{Object: attr.Object{Path: "/proc/irq/24/smp_affinity_list"}, Attribute: attr.IRQAffinity, After: cpu1.Value}
+	for want, changes := range map[string][]change.Change{
+		"piton pin 21951 --cpu 1":          {set(21951, 21951, cpu1)},
+		"piton pin 21951 4 --cpu 1":        {set(21951, 21951, cpu1), set(21951, 21952, cpu1), set(4, 4, cpu1)},
+		"piton pin 21952 --cpu 1 --thread": {set(21951, 21952, cpu1)},
+		"piton nice 21951 -5":              {set(21951, 21951, attr.SetNice(-5))},
+		"piton policy 7 FIFO:10":           {set(7, 7, attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}))},
+		"piton irq move 24 --cpu 1":        {irq},
+		"piton sysctl kernel.sched_rr=1":   {{Object: attr.Object{Path: "/proc/sys/kernel/sched_rr"}, Attribute: attr.Sysctl, After: attr.Opaque("1")}},
+	} {
+		assert.Equal(t, []string{want}, Commands(changes))
+	}
+	assert.Equal(t, []string{"piton pin 1 --cpu 1", "piton nice 1 3"}, Commands([]change.Change{set(1, 1, cpu1), set(1, 1, attr.SetNice(3))}))
+}
