@@ -160,7 +160,7 @@ func typistsScreen(t *testing.T) *terminal {
 func (term *terminal) selectPID(pid int) {
 	term.t.Helper()
 	term.wait(`^.\s*` + pidText(pid) + ` `)
-	term.keys(pidText(pid))
+	term.keys("/", pidText(pid), "Enter")
 	term.wait(`^▌\s*` + pidText(pid) + ` `)
 }
 
@@ -236,19 +236,19 @@ func sudoBusy(t *testing.T) {
 	require.Equal(t, kernel.FIFO, policyOf(t, busy))
 	term.answer(keep)
 	term.password()
-	term.wait(`kept: policy of quarry .*FIFO:5 \(through sudo\)`)
+	term.wait(`kept: quarry .*FIFO:5 .*\(through sudo\)`)
 	require.Equal(t, kernel.FIFO, policyOf(t, busy))
 
 	term.keys("z")
 	term.password()
-	term.wait(`undo: policy of quarry .*OTHER \(through sudo\)`)
+	term.wait(`undo: quarry .*OTHER .*\(through sudo\)`)
 	require.Equal(t, kernel.Other, policyOf(t, busy))
 	require.Equal(t, 1, niceOf(t, own), "the user's own entry, which is older, is in force")
 
 	term.keys("z")
 	term.answer(useSudo) // for nice 0 takes more rights than nice 1 did
 	term.password()
-	term.wait(`undo: nice value of quarry .*0 \(through sudo\)`)
+	term.wait(`undo: quarry .*nice 0 .*\(through sudo\)`)
 	assert.Zero(t, niceOf(t, own))
 }
 
@@ -279,7 +279,7 @@ func sudoReused(t *testing.T) {
 	term.askFIFO()
 	term.answer(useSudo)
 	term.password()
-	term.wait(`policy of quarry .*FIFO:5 \(through sudo\)`)
+	term.wait(`quarry .*FIFO:5 .*\(through sudo\)`)
 	require.Equal(t, kernel.FIFO, policyOf(t, pid))
 	term.keys("z")
 	term.asked()
@@ -316,7 +316,7 @@ func sudoDeclined(t *testing.T) {
 	term.askFIFO()
 	term.answer(useSudo)
 	term.password()
-	term.wait(`policy of quarry .*FIFO:5 \(through sudo\)`)
+	term.wait(`quarry .*FIFO:5 .*\(through sudo\)`)
 	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
 }
 
@@ -340,7 +340,7 @@ func sudoIsolate(t *testing.T) {
 	assert.False(t, set.Has(1), "%s", set)
 	term.keys("z")
 	term.password()
-	term.wait(`undo: affinity.*`)
+	term.wait(`undo: .*`)
 	assert.Equal(t, before, maskOf(t, kernel.TID(pid)))
 }
 

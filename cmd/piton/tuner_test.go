@@ -29,7 +29,7 @@ func seize(t *testing.T, width, height int) (*terminal, int) {
 	term.wait(`hopper.*$`)
 	term.keys("B") // by migrations
 	term.wait(`\s[1-9][0-9]*\.[0-9]\s+[▁▂▃▄▅▆▇█]+.*hopper`)
-	term.keys(pidText(pid))
+	term.keys("/", pidText(pid), "Enter")
 	term.wait(`^▌\s*` + pidText(pid) + ` `)
 	return term, pid
 }
@@ -55,14 +55,14 @@ func TestSeePinUndo(t *testing.T) {
 		t.Skip("needs two CPUs to choose from")
 	}
 	term.keys("p")
-	reason := term.wait(`pin: .*: cpu (\d+): (.*)$`)
+	reason := term.wait(`→ CPU (\d+) \(was .*\): (.*)$`)
 	assert.Equal(t, reason[1], affinityOf(t, pid), "taskset agrees with what the screen says")
 	assert.NotEmpty(t, reason[2], "the screen says why")
 	term.wait(`^▌\s*` + pidText(pid) + ` .*\s` + reason[1] + `\s`) // ALLOWED follows
 
 	term.keys("z")
 	term.until("the undo", func() bool { return affinityOf(t, pid) == before })
-	term.keys("M-5")
+	term.keys("5")
 	term.wait(`hopper`)
 	term.wait(`undone`)
 	term.keys("q")
@@ -79,7 +79,7 @@ func TestCoresShowEachMove(t *testing.T) {
 	term.wait(`migrations .* exact \(eBPF\)`)
 	term.keys("Enter")
 	term.wait(`each move: \d+ in`)
-	term.keys("M-2")
+	term.keys("2")
 	term.wait(`Moves between CPUs`)
 	term.keys("Enter") // the busiest cell
 	term.wait(`hopper`)
@@ -89,7 +89,7 @@ func TestCoresShowEachMove(t *testing.T) {
 	term.wait(`cpu \d+: CPU time by task`)
 	row := term.wait(`(\d+) hopper .*movable: p`)
 	assert.NotEmpty(t, row[1])
-	term.keys("M-1")
+	term.keys("1")
 	term.wait(`^▌\s*` + pidText(pid) + ` `)
 	term.keys("q")
 	term.wait(`ready> *$`)
@@ -99,14 +99,14 @@ func TestIRQsByRate(t *testing.T) {
 	term := openTerminal(t, 120, 40)
 	term.run("piton")
 	term.wait(`\[1 Processes\]`)
-	term.keys("M-3")
+	term.keys("3")
 	term.wait(`\[3 IRQs\]`)
 	term.wait(`Interrupts  \d+ lines.* \d+(\.\d)?k?/s  by rate`)
 	term.keys("n", `\`, "rcu") // the softirq that every machine has
 	term.wait(`^▌ +RCU .*softirq`)
 	term.keys("Enter")
 	term.wait(`filter rcu`)
-	term.keys("2") // digits are the views' here
+	term.keys("2")
 	term.wait(`\[2 Cores\]`)
 	term.keys("q")
 	term.wait(`ready> *$`)
@@ -179,7 +179,7 @@ func TestBenchInTheResultsPane(t *testing.T) {
 	term.wait(`answer +14,200, right in`)
 	term.wait(`normal\s+[0-9.]+ m?s`)
 	term.wait(`least-loaded\s+[0-9.]+ m?s`)
-	term.keys("M-1")
+	term.keys("1")
 	term.wait(`\[1 Processes\]`)
 	term.keys("q")
 	term.wait(`ready> *$`)
