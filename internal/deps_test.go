@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"change/attr"},
 	{"model"},
 	{"place", "sample"},
-	{"procfs", "topology", "bpf", "irq", "userfile"},
+	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts"},
 	{"feature", "kernel", "kthread"},
 	{"cpuset", "chart", "pattern", "group", "change/defect"},
 }

@@ -44,6 +44,7 @@
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)
 //	irq            interrupt lines, their rates, affinity, devices and queues
+//	taskfacts      files, sockets and I/O of one process, when asked for
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
