@@ -203,3 +203,15 @@ func BenchmarkMoveWindow(b *testing.B) {
 		}
 	}
 }
+
+func TestMoversAreRankedWithTheirMainPair(t *testing.T) {
+	var w MoveWindow
+	w.Add(moved(1, move(10, 0, 4, 3), move(11, 2, 1, 9), move(11, 1, 2, 8), move(11, 1, 3, 2)))
+	w.Add(moved(1, move(10, 0, 4, 5), move(12, 5, 6, 1)))
+	movers, took := w.Movers(10*time.Second, NewMoveGroups(topologytest.Sized(8), ByCPU), 2)
+	assert.Equal(t, 2*time.Second, took)
+	assert.Equal(t, []Mover{
+		{TID: 11, Count: 19, CPUs: 3, A: 2, B: 1, Out: 9, Back: 8, Class: topology.SameLLC},
+		{TID: 10, Count: 8, CPUs: 2, A: 0, B: 4, Out: 8, Class: topology.SMTSibling},
+	}, movers)
+}

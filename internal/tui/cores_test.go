@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -29,7 +30,7 @@ func TestCoresShowsWhoMovesFromWhereToWhere(t *testing.T) {
 		assert.Contains(t, r.line(0), "exact (eBPF)")
 		r.press("2")
 		assert.Contains(t, r.text(), "[2 Cores]")
-		assert.Contains(t, r.text(), "Moves between CPUs")
+		assert.Contains(t, r.text(), "Migrations between CPUs")
 		golden.Check(t, "cores-120x40-8cpus", r.text(), 120, 40)
 		r.press("enter")
 		assert.Contains(t, r.text(), "nqueens", "the tasks behind the busiest cell")
@@ -49,10 +50,11 @@ func TestCoresCountsFromTheStart(t *testing.T) {
 	})
 }
 
-func TestLedgerIsReadOnlyWhileItIsOpen(t *testing.T) {
+func TestLedgerIsReadOnlyWhileItIsShown(t *testing.T) {
 	onMoves(t, func(r *rig) {
+		r.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 		r.press("2")
-		assert.False(t, r.sampler.needs.Ledger)
+		assert.False(t, r.sampler.needs.Ledger, "no room for it")
 		r.press("l")
 		assert.True(t, r.sampler.needs.Ledger)
 		r.press("1")
@@ -62,6 +64,9 @@ func TestLedgerIsReadOnlyWhileItIsOpen(t *testing.T) {
 		r.press("esc")
 		assert.False(t, r.sampler.needs.Ledger)
 		assert.Equal(t, action.Cores, r.m.view, "Esc closes the ledger only")
+		r.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+		r.tick()
+		assert.True(t, r.sampler.needs.Ledger, "below the map")
 		r.press("esc")
 		assert.Equal(t, action.Processes, r.m.view)
 	})
@@ -70,7 +75,7 @@ func TestLedgerIsReadOnlyWhileItIsOpen(t *testing.T) {
 // stays opens the ledger of the first CPU with one task in it.
 func (r *rig) stays(tid kernel.TID) {
 	r.press("2")
-	if r.sampler.needs.Ledger { // from the last time; back to the list
+	if strings.Contains(r.text(), "Esc close") { // from the last time; back to the list
 		r.press("esc")
 	} else {
 		r.press("c")

@@ -117,7 +117,7 @@ func TestLedgerKnowsWhichIRQsCanBeMoved(t *testing.T) {
 			s.Stays = append(s.Stays, sample.Stay{Kind: sample.StayIRQ, Number: number, Name: "line", RunNs: 5e8, LongestNs: 1e6, Times: 500})
 		}
 		r.deliver(s)
-		assert.Contains(t, r.text(), "irq: move its affinity")
+		assert.Contains(t, r.text(), "movable (IRQs view)")
 		assert.Contains(t, r.text(), "managed IRQ")
 	})
 }

@@ -8,14 +8,14 @@ import (
 	"piton/internal/sample"
 )
 
-// advice is what can be done about something that takes a CPU's time.
+// advice is the remedy for something that takes a CPU's time.
 type advice struct {
-	movable bool // a task that can be given other CPUs
+	movable bool // a task whose affinity can be set
 	brief   string
 	full    string
 }
 
-// advise judges an entry of the ledger.
+// advise finds the remedy for an entry of the ledger.
 func (v *View) advise(e *model.LedgerEntry) advice {
 	switch e.Kind {
 	case sample.StayIRQ:
@@ -26,13 +26,13 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	t := v.taskOf(e.TID)
 	switch {
 	case t == nil:
-		return advice{brief: "ended, or not read yet", full: "it has ended, or was not read yet"}
+		return advice{brief: "ended or not read yet", full: "ended or not read yet"}
 	case t.Flags&sample.FlagKernelThread != 0 && t.Flags&sample.FlagNoSetAffinity != 0 && t.Have&sample.HaveAffinity != 0 && t.Affinity.Len() > 1:
-		return advice{brief: "kernel worker bound to no CPU", full: "a kernel worker; " + unboundWorkers + " sets the CPUs of all that are bound to none"}
+		return advice{brief: "unbound kernel worker", full: "unbound kernel worker: " + unboundWorkers + " sets the CPUs of all of them"}
 	case t.Flags&sample.FlagKernelThread != 0 && t.Flags&sample.FlagNoSetAffinity != 0:
-		return advice{brief: "kernel thread bound to this CPU", full: "a kernel thread bound to this CPU; it cannot be moved"}
+		return advice{brief: "kernel thread bound to this CPU", full: "kernel thread bound to this CPU: cannot be moved"}
 	case t.Flags&sample.FlagNoSetAffinity != 0:
-		return advice{brief: "its CPUs cannot be set", full: "the kernel refuses to set its CPUs"}
+		return advice{brief: "affinity fixed by the kernel", full: "affinity fixed by the kernel: cannot be moved"}
 	}
 	to := "--place least-loaded --within " + v.others().String()
 	if cpu := v.elsewhere(); cpu >= 0 {
@@ -40,16 +40,19 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	}
 	command := fmt.Sprintf("piton pin %d %s", e.TID, to)
 	if !t.IsProcess() || t.Threads > 1 {
-		command += " --thread" // the others are not what takes the time here
+		command += " --thread" // its other threads are not on this CPU
 	}
-	brief := "movable: p"
-	if v.o.Pin == nil {
-		brief = "movable"
+	brief := "movable"
+	if v.o.Pin != nil {
+		brief = "p moves it"
 	}
 	if t.Have&sample.HaveAffinity != 0 && t.Affinity.Len() == 1 {
-		brief += ", pinned here now"
+		brief = "pinned here"
+		if v.o.Pin != nil {
+			brief += " (p moves it)"
+		}
 	}
-	return advice{movable: true, brief: brief, full: "movable: " + command}
+	return advice{movable: true, brief: brief, full: command}
 }
 
 // unboundWorkers is the mask of the workqueues that are bound to no CPU
@@ -65,7 +68,7 @@ func (v *View) elsewhere() cpuset.CPU {
 	return v.m.LeastLoaded
 }
 
-// others are the CPUs to which what disturbs this one can be moved.
+// others are the CPUs to which tasks of this one can be moved.
 func (v *View) others() cpuset.Set {
 	return v.topo.Online.AndNot(v.topo.Isolated).AndNot(cpuset.Of(v.cpu))
 }
@@ -82,11 +85,11 @@ func (v *View) adviseIRQ(number int) advice {
 	command := fmt.Sprintf("piton irq move %d --cpu %s", number, to)
 	switch {
 	case !known:
-		return advice{brief: "irq: movable unless managed", full: command + ", which is refused where its driver manages it"}
+		return advice{brief: "movable unless managed", full: command + " (refused if the driver manages the IRQ)"}
 	case movable:
-		return advice{brief: "irq: move its affinity", full: command}
+		return advice{brief: "movable (IRQs view)", full: command}
 	}
-	return advice{brief: "managed IRQ", full: "a managed IRQ: its driver chooses the CPU, and the kernel refuses others"}
+	return advice{brief: "managed IRQ", full: "managed IRQ: the driver chooses the CPU; the kernel refuses others"}
 }
 
 // Softirqs that a CPU raises for itself, by their vector (enum in
@@ -101,11 +104,11 @@ const (
 func adviseSoftIRQ(vector int) advice {
 	switch vector {
 	case timerSoftIRQ, hrtimerSoftIRQ:
-		return advice{brief: "softirq: follows the timers' tasks", full: "timers run where they were armed; move the tasks that arm them"}
+		return advice{brief: "softirq: follows the timers' tasks", full: "timers run where they were armed: move the tasks that arm them"}
 	case schedSoftIRQ:
-		return advice{brief: "softirq: balancing of this CPU", full: "load balancing of this CPU; an isolated CPU has none"}
+		return advice{brief: "softirq: load balancing", full: "load balancing of this CPU; an isolated CPU has none"}
 	case rcuSoftIRQ:
 		return advice{brief: "softirq: RCU of this CPU", full: "RCU callbacks of this CPU; rcu_nocbs= at boot moves them"}
 	}
-	return advice{brief: "softirq: follows its interrupt", full: "it runs where its interrupt arrives: move that interrupt's affinity"}
+	return advice{brief: "softirq: follows its interrupt", full: "runs where its interrupt arrives: move that IRQ"}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	tea "charm.land/bubbletea/v2"
-
 	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -13,32 +11,6 @@ import (
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
-
-// online are the CPUs in display order.
-func (v *View) online() []cpuset.CPU {
-	return slices.DeleteFunc(slices.Clone(v.topo.Order()), func(id cpuset.CPU) bool { return !v.topo.Online.Has(id) })
-}
-
-func (v *View) coreKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	cpus := v.online()
-	v.followCPU(cpus)
-	switch k.String() {
-	case "esc", "c":
-		if v.mode == mapMode || !v.moves.Have() {
-			return false, nil // there is nothing else
-		}
-		v.mode = mapMode
-		return true, nil
-	case "enter", "l":
-		v.openLedger(v.cpu)
-		return true, nil
-	}
-	used = v.cores.Key(k, len(cpus), true)
-	if used {
-		v.cpu = cpus[v.cores.Cursor]
-	}
-	return used, nil
-}
 
 // followCPU keeps the cursor on its CPU.
 func (v *View) followCPU(cpus []cpuset.CPU) {
@@ -51,7 +23,8 @@ func (v *View) followCPU(cpus []cpuset.CPU) {
 	}
 }
 
-// renderCores lists the CPUs, and where moves cannot be told apart says why.
+// renderCores lists the CPUs, and where moves are not told apart says why; below
+// them the tasks that move most and the ledger of the CPU under the cursor.
 func (v *View) renderCores(width, height int, th *theme.Theme) string {
 	cpus := v.online()
 	v.followCPU(cpus)
@@ -60,7 +33,7 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 	for i := range v.m.CPUs {
 		at[v.m.CPUs[i].ID] = i
 	}
-	body := v.cores.Body(len(cpus), func(i int, selected bool) string {
+	list := v.cores.Body(len(cpus), func(i int, selected bool) string {
 		var c *model.CPU
 		if k, ok := at[cpus[i]]; ok {
 			c = &v.m.CPUs[k]
@@ -71,7 +44,44 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 	if v.moves.Have() {
 		pairs = append(pairs, "Esc", "back to the map")
 	}
-	return rows.Stack(width, height, head, len(cpus), fill(body), []string{keys(th, width, pairs...)})
+	body := v.over(list, len(cpus), width, th, v.ledgerOf(v.cpu, th))
+	return rows.Stack(width, height, head, len(cpus), body, []string{keys(th, width, pairs...)})
+}
+
+// panel draws a part of the view in width × height cells.
+type panel func(width, height int) []string
+
+func (v *View) ledgerOf(cpu cpuset.CPU, th *theme.Theme) panel {
+	return func(width, height int) []string { return v.renderBeside(cpu, width, height, th) }
+}
+
+// over is a list of n rows with the movers and another panel below it, which have
+// at least half of a window that is not small.
+func (v *View) over(list func(int) []string, n, width int, th *theme.Theme, other panel) func(int) []string {
+	return func(height int) []string {
+		top := n
+		if height >= 2*(ledgerLeast+moversLines) {
+			top = min(n, height/2)
+		}
+		v.page = min(top, height)
+		lines := fillTo(list(min(top, height)), min(top, height))
+		rest := height - top - 1
+		switch {
+		case rest < moversLines:
+			return fillTo(lines, height)
+		case width >= besideFrom:
+			left := min(max(width*2/5, moversLeast), moversBar)
+			right := other(width-left-gap, rest)
+			lines = append(append(lines, ""), beside(v.renderMovers(left, rest, th), left, right)...)
+		case rest < moversLines+1+ledgerLeast:
+			lines = append(append(lines, ""), v.renderMovers(width, rest, th)...)
+		default:
+			movers := fillTo(v.renderMovers(width, rest/2, th), rest/2)
+			lines = append(append(append(lines, ""), movers...), "")
+			lines = append(lines, other(width, rest-rest/2-1)...)
+		}
+		return fillTo(lines, height)
+	}
 }
 
 // coreHead is the title, the reason why there is no map, and the headings.
@@ -95,7 +105,7 @@ func (v *View) coreHead(width int, th *theme.Theme) []string {
 		h.Right(th, th.Header, t, 7)
 	}
 	h.Add(th.Text, "  ")
-	h.Left(th, th.Header, "MOVES IN", sparkWidth(width))
+	h.Left(th, th.Header, "MIG IN", sparkWidth(width))
 	return append(out, h.Item(th, width, false))
 }
 
@@ -145,7 +155,7 @@ const (
 	barFrom    = 96 // windows from this width on have a bar of the load
 )
 
-func sparkWidth(width int) int { return max(min(width-70, 64), 8) }
+func sparkWidth(width int) int { return max(min(width-70, model.HistoryLen), 8) }
 
 func (v *View) coreRow(id cpuset.CPU, c *model.CPU, width int, th *theme.Theme) rows.Row {
 	var r rows.Row

@@ -11,6 +11,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
+	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/tuitest"
@@ -25,8 +26,10 @@ type fake struct {
 	tick  int
 }
 
-func newFake(cpus int) *fake {
-	f := &fake{Machine: tuitest.New(topologytest.Sized(cpus))}
+func newFake(cpus int) *fake { return newFakeOn(topologytest.Sized(cpus)) }
+
+func newFakeOn(topo *topology.Topology) *fake {
+	f := &fake{Machine: tuitest.New(topo)}
 	f.Source = sample.SourceBPF
 	f.moves = func(int) []sample.Move { return f.usual() }
 	return f

@@ -5,9 +5,12 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// cellWidths are those that a cell can have: figure and shade, or class and
-// shade with and without a blank.
-var cellWidths = [...]int{7, 3, 2}
+// cellWidths are those that a cell can have: figure and shade with more or fewer
+// blanks, or class and shade with and without a blank.
+var cellWidths = [...]int{11, 9, figureCell, 3, 2}
+
+// figureCell is the least width of a cell with its figure.
+const figureCell = 7
 
 // layout is how the map stands in its window.
 type layout struct {
@@ -21,14 +24,10 @@ type layout struct {
 	width    int   // of the map with its gutter
 	heads    int   // lines of column headings
 	dividers uint8 // borders that get a line between rows, see border; from this one up
-	side     bool  // the totals stand beside the map
 }
 
 // visible is the part of the groups that the window shows.
 type visible struct{ from, to int }
-
-// sideWidth is the width of the totals beside the map.
-const sideWidth = 38
 
 // plan lays the map out in width × height cells, headings included, around the
 // cell i, j.
@@ -53,12 +52,11 @@ func plan(g *model.MoveGroups, width, height, i, j int) layout {
 	}
 	l.cols = l.fitColumns(width, j)
 	l.width = l.spread(l.cols.from, l.cols.to)
-	l.side = width-l.width >= sideWidth+2
 	l.fitRows(height-l.heads, i)
 	return l
 }
 
-// own is a row's own name: its number, where what is before it says of what.
+// own is a row's label: its number alone where the gutter names the level.
 func (l *layout) own(i int) string {
 	if l.heads == 2 {
 		return number(l.g, i)
@@ -72,7 +70,7 @@ func (l *layout) fits() bool {
 	return l.cols == visible{0, n} && l.rows == visible{0, n}
 }
 
-// spread is the width of the columns from..to with the gutter.
+// spread is the width of the columns from..to and the gutter.
 func (l *layout) spread(from, to int) int {
 	w := l.gutter + (to-from)*l.cell
 	for k := from + 1; k < to; k++ {
@@ -215,7 +213,7 @@ func (r *mapper) numbers() string {
 // numberAt is where a column's number begins: above its figure's end, or at its
 // beginning in narrow cells; never so that it would be cut.
 func (r *mapper) numberAt(column, length int) int {
-	if r.cell == cellWidths[0] {
+	if r.cell >= figureCell {
 		column += r.cell - 1 - length
 	}
 	return min(column, r.width-length)

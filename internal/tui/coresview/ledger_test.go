@@ -15,20 +15,20 @@ func TestLedger(t *testing.T) {
 	var a asked
 	f, v := newFake(8), New(a.options())
 	f.stays = func(int) []sample.Stay {
-		if v.mode != ledgerMode {
+		if !v.wantsLedger() {
 			return nil
 		}
 		return append(usualStays(4), usualStays(1)[:1]...)
 	}
 	f.fill(v, 3)
-	v.Render(120, 36, plain)
+	v.Render(80, 20, plain)
 	var n sample.Needs
 	v.Needs(&n)
-	assert.Equal(t, sample.Needs{}, n, "nothing is asked for while it is closed")
+	assert.False(t, n.Ledger, "not read where there is no room for it")
 	press(v, "home down l")
 	v.Needs(&n)
 	assert.True(t, n.Ledger)
-	assert.Contains(t, drawn(v, 120, 36), "Counting from now on")
+	assert.Contains(t, drawn(v, 120, 36), "Counting started")
 	f.fill(v, 5)
 	check(t, "ledger", v)
 
@@ -49,10 +49,14 @@ func TestLedger(t *testing.T) {
 	press(v, "left")
 	assert.Contains(t, drawn(v, 120, 36), "cpu 7", "around the end")
 	press(v, "esc")
+	v.Render(80, 20, plain)
 	n = sample.Needs{}
 	v.Needs(&n)
-	assert.Equal(t, sample.Needs{}, n)
-	assert.Contains(t, drawn(v, 120, 36), "Moves between CPUs")
+	assert.False(t, n.Ledger)
+	v.Render(120, 36, plain)
+	v.Needs(&n)
+	assert.True(t, n.Ledger, "it is shown below the map")
+	assert.Contains(t, drawn(v, 120, 36), "Migrations between CPUs")
 }
 
 func TestLedgerStaysOnItsEntry(t *testing.T) {
@@ -100,38 +104,38 @@ func TestAdvice(t *testing.T) {
 	v.cpu = 3
 	v.m.LeastLoaded = 5
 	task := func(tid kernel.TID) advice { return v.advise(&model.LedgerEntry{TID: tid}) }
-	assert.Equal(t, advice{true, "movable: p", "movable: piton pin 3641 --cpu 5"}, task(3641))
-	assert.Equal(t, "movable: piton pin 5001 --cpu 5 --thread", task(5001).full)
-	assert.Equal(t, "movable: piton pin 3642 --cpu 5 --thread", task(3642).full, "its other threads stay")
-	assert.Equal(t, "movable: p, pinned here now", task(1204).brief)
+	assert.Equal(t, advice{true, "p moves it", "piton pin 3641 --cpu 5"}, task(3641))
+	assert.Equal(t, "piton pin 5001 --cpu 5 --thread", task(5001).full)
+	assert.Equal(t, "piton pin 3642 --cpu 5 --thread", task(3642).full, "its other threads stay")
+	assert.Equal(t, "pinned here (p moves it)", task(1204).brief)
 	assert.Equal(t, "kernel thread bound to this CPU", task(17).brief)
 	assert.False(t, task(17).movable)
 	f.Proc(17).Task.Affinity = f.Topology.Online
 	f.fill(v, 1)
 	v.cpu, v.m.LeastLoaded = 3, 5
-	assert.Equal(t, "kernel worker bound to no CPU", task(17).brief)
+	assert.Equal(t, "unbound kernel worker", task(17).brief)
 	assert.Contains(t, task(17).full, "workqueue/cpumask")
 	assert.True(t, task(2).movable, "kernel threads can be moved unless they are bound")
 	assert.False(t, task(612).movable)
 	assert.Contains(t, task(99999).brief, "ended")
 	v.m.LeastLoaded = 3
-	assert.Equal(t, "movable: piton pin 3641 --place least-loaded --within 0-2,4-7", task(3641).full)
+	assert.Equal(t, "piton pin 3641 --place least-loaded --within 0-2,4-7", task(3641).full)
 	v.o.Pin = nil
 	assert.Equal(t, "movable", task(3641).brief)
 
 	irq := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StayIRQ, Number: n}).brief }
-	assert.Equal(t, "irq: move its affinity", irq(24))
+	assert.Equal(t, "movable (IRQs view)", irq(24))
 	assert.Equal(t, "managed IRQ", irq(40))
-	assert.Equal(t, "irq: movable unless managed", irq(140))
+	assert.Equal(t, "movable unless managed", irq(140))
 	assert.Equal(t, "piton irq move 24 --cpu CPUS", v.adviseIRQ(24).full, "the least-loaded CPU is this one")
 	v.m.LeastLoaded = 6
 	assert.Equal(t, "piton irq move 24 --cpu 6", v.adviseIRQ(24).full)
 	v.o.IRQMovable = nil
-	assert.Equal(t, "irq: movable unless managed", irq(24))
+	assert.Equal(t, "movable unless managed", irq(24))
 
 	soft := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StaySoftIRQ, Number: n}).brief }
 	assert.Equal(t, "softirq: follows its interrupt", soft(3))
 	assert.Equal(t, "softirq: follows the timers' tasks", soft(1))
 	assert.Equal(t, "softirq: RCU of this CPU", soft(9))
-	assert.Equal(t, "softirq: balancing of this CPU", soft(7))
+	assert.Equal(t, "softirq: load balancing", soft(7))
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -23,56 +22,18 @@ type entryKey struct {
 
 func keyOf(e *model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }
 
-func (v *View) ledgerKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	l := v.book()
+// selectedEntry is the entry under the ledger's cursor; nil when it is empty.
+func (v *View) selectedEntry() *model.LedgerEntry {
+	l := v.book(v.cpu)
 	v.followEntry(l)
-	switch key := k.String(); key {
-	case "esc":
-		v.mode = v.back
-		v.stays.Reset()
-		return true, nil
-	case "left", "right":
-		v.stepCPU(key == "right")
-		return true, nil
-	case "enter", "p":
-		return true, v.act(key, l)
-	}
-	used = v.ledger.Key(k, len(l.Entries), true)
-	if used && len(l.Entries) > 0 {
-		v.entry = keyOf(&l.Entries[v.ledger.Cursor])
-	}
-	return used, nil
-}
-
-// act shows or pins the task under the cursor.
-func (v *View) act(key string, l *model.Ledger) tea.Cmd {
 	if len(l.Entries) == 0 {
 		return nil
 	}
-	e := &l.Entries[v.ledger.Cursor]
-	switch {
-	case e.Kind != sample.StayTask:
-	case key == "enter":
-		return v.o.Jump(v.target(e.TID))
-	case v.o.Pin != nil && v.advise(e).movable:
-		return v.o.Pin(v.target(e.TID), v.others())
-	}
-	return nil
+	return &l.Entries[v.ledger.Cursor]
 }
 
-// stepCPU shows the next CPU's ledger, or the one before.
-func (v *View) stepCPU(forward bool) {
-	cpus := v.online()
-	i := slices.Index(cpus, v.cpu) - 1
-	if forward {
-		i += 2
-	}
-	v.cpu = cpus[(i+len(cpus))%len(cpus)]
-	v.ledger = rows.Scroll{}
-	v.entry = entryKey{}
-}
-
-// followEntry keeps the cursor on its entry; at the top it stays on the worst one.
+// followEntry keeps the cursor on its entry; at the top it stays on the one with
+// most time.
 func (v *View) followEntry(l *model.Ledger) {
 	if v.ledger.Cursor > 0 {
 		if i := slices.IndexFunc(l.Entries, func(e model.LedgerEntry) bool { return keyOf(&e) == v.entry }); i >= 0 {
@@ -87,24 +48,43 @@ func (v *View) followEntry(l *model.Ledger) {
 
 // renderLedger lists what took the CPU's time.
 func (v *View) renderLedger(width, height int, th *theme.Theme) string {
-	l := v.book()
+	l := v.book(v.cpu)
 	v.followEntry(l)
 	body := v.ledger.Body(len(l.Entries), func(i int, selected bool) string {
 		return v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, selected)
 	})
 	foot := v.ledgerFoot(l, width, th)
-	return rows.Stack(width, height, v.ledgerHead(l, width, th), len(l.Entries), fill(body), foot)
+	head := v.ledgerHead(l, width, th)
+	onCPU := func(width, height int) []string { return v.renderOnCPU(v.cpu, width, height, th) }
+	if !v.stays.Have() {
+		return rows.Stack(width, height, head, len(l.Entries), fill(func(h int) []string { return onCPU(width, h) }), foot)
+	}
+	return rows.Stack(width, height, head, len(l.Entries), v.over(body, len(l.Entries), width, th, onCPU), foot)
+}
+
+// renderBeside is a CPU's ledger without a cursor, below or beside another list.
+func (v *View) renderBeside(cpu cpuset.CPU, width, height int, th *theme.Theme) []string {
+	v.beside = cpu
+	l := v.book(cpu)
+	lines := v.ledgerHead(l, width, th)
+	if !v.stays.Have() {
+		lines = append(lines, v.renderOnCPU(cpu, width, height-len(lines), th)...)
+	}
+	for i := range l.Entries[:max(min(len(l.Entries), height-len(lines)), 0)] {
+		lines = append(lines, v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, false))
+	}
+	return lines[:min(len(lines), height)]
 }
 
 func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string {
 	var title rows.Row
-	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", v.cpu))
+	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", l.CPU))
 	if !v.stays.Have() {
 		return append([]string{title.Render(th, width)}, rows.Indented(th, th.Dim, v.waiting(), width-1)...)
 	}
 	title.Add(th.Text, "  "+lastSpan(l.Span))
 	g := v.grouped(model.ByCPU)
-	if i := g.Index(v.cpu); i >= 0 && g.Level == model.ByCPU {
+	if i := g.Index(l.CPU); i >= 0 && g.Level == model.ByCPU {
 		if p := parent(g, i, false); p != "" {
 			title.Add(th.Dim, "  "+p)
 		}
@@ -113,7 +93,7 @@ func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string 
 		title.Add(th.Dim, "  idle "+percent(l.Idle.Seconds()/l.Span.Seconds()))
 	}
 	var h rows.Row
-	h.Left(th, th.Header, "WHAT", whatWidth(width))
+	h.Left(th, th.Header, "TASK OR IRQ", whatWidth(width))
 	h.Right(th, th.Header, "SHARE", ledgerColumn)
 	if width >= timeFrom {
 		h.Right(th, th.Header, "TIME", ledgerColumn)
@@ -122,7 +102,7 @@ func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string 
 		h.Right(th, th.Header, t, ledgerColumn)
 	}
 	h.Add(th.Text, "  ")
-	h.Add(th.Header, "WHAT CAN BE DONE")
+	h.Left(th, th.Header, "REMEDY", remedyWidth(width))
 	return []string{title.Render(th, width), h.Item(th, width, false)}
 }
 
@@ -139,7 +119,15 @@ func whatWidth(width int) int {
 	return 20
 }
 
-// waiting says why there is nothing yet.
+func remedyWidth(width int) int {
+	used := 3 + whatWidth(width) + 4*ledgerColumn
+	if width >= timeFrom {
+		used += ledgerColumn
+	}
+	return min(max(width-used, 0), 40)
+}
+
+// waiting is the reason why there are no figures yet.
 func (v *View) waiting() string {
 	if c := collector(v.m.Sample, "ledger"); c != nil && c.Err != nil {
 		return "CPU time by task needs eBPF: " + c.Err.Error()
@@ -147,7 +135,7 @@ func (v *View) waiting() string {
 	if v.waited >= 3 {
 		return "CPU time by task needs eBPF: " + v.why()
 	}
-	return "Counting from now on; the first figures come with the next samples."
+	return "Counting started; the first figures come with the next sample."
 }
 
 func (v *View) ledgerRow(l *model.Ledger, e *model.LedgerEntry, width int, th *theme.Theme) rows.Row {
@@ -200,7 +188,7 @@ func (v *View) what(e *model.LedgerEntry) string {
 	return fmt.Sprintf("%d %s", e.TID, name)
 }
 
-// ledgerFoot is what can be done about the entry under the cursor, and the keys.
+// ledgerFoot is the remedy for the entry under the cursor, and the keys.
 func (v *View) ledgerFoot(l *model.Ledger, width int, th *theme.Theme) []string {
 	pairs := []string{"w", "window", "← →", "CPU", "Esc", "close"}
 	line := ""

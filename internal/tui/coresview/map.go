@@ -67,8 +67,8 @@ func (r *mapper) end() {
 	r.open = theme.Style{}
 }
 
-// name is the row's gutter: what it shares at the first row of those that do,
-// and its number.
+// name draws the row's gutter: node and cache at the first of their rows, and the
+// row's label.
 func (r *mapper) name(i int) {
 	style := r.th.Text
 	if i == r.i {
@@ -133,7 +133,7 @@ func (r *mapper) cellAt(i, j int) {
 		r.empty(style, shade, i == j && r.g.Level == model.ByCPU, i == r.i && j == r.j)
 		return
 	}
-	if r.cell != cellWidths[0] {
+	if r.cell < figureCell {
 		r.put(letterStyle, widget.DistanceLetter(class))
 		r.put(style, shade)
 		r.fill(style, r.cell-2)
@@ -142,7 +142,7 @@ func (r *mapper) cellAt(i, j int) {
 	figure := rate(perS)
 	r.fill(style, 1)
 	r.put(style, shade)
-	r.fill(style, 4-len(figure))
+	r.fill(style, r.cell-3-len(figure))
 	r.put(style, figure)
 	r.put(letterStyle, widget.DistanceLetter(class))
 }
@@ -156,7 +156,7 @@ func (r *mapper) empty(style theme.Style, shade string, never, selected bool) {
 		style = r.th.Dim
 	}
 	before, after := 1, r.cell-2
-	if r.cell == cellWidths[0] {
+	if r.cell >= figureCell {
 		before, after = r.cell-2, 1
 	}
 	r.fill(style, before)
@@ -167,7 +167,7 @@ func (r *mapper) empty(style theme.Style, shade string, never, selected bool) {
 // fill adds n blanks in a style, which shows in those of the selected cell.
 func (r *mapper) fill(style theme.Style, n int) {
 	if style == r.th.Selected {
-		r.put(style, "       "[:n])
+		r.put(style, "           "[:n])
 		return
 	}
 	r.blank(n)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/rows"
@@ -19,6 +20,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	if width < 1 || height < 1 {
 		return ""
 	}
+	v.beside = -1
 	switch v.present() {
 	case taskMode:
 		return v.renderTasks(width, height, th)
@@ -30,79 +32,137 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	return v.renderMap(width, height, th)
 }
 
-// Lines of the map's page besides the map: title, totals, cell and keys.
 const (
-	mapTitle  = 1
-	mapTotals = 1 // where they do not stand beside
-	mapFoot   = 3 // legend, cell, keys
+	gap         = 2   // between the map or list and what stands beside it
+	sideFrom    = 100 // windows from this width on keep room for the movers beside the map
+	besideFrom  = 118 // and from this one on for a ledger beside the movers
+	ledgerLeast = 6   // lines of a ledger that are worth showing: a blank, title, heading, three rows
+	moversLines = 4   // lines of movers that are worth showing
+	mapLines    = 4   // lines of the page besides the map: title, totals, the cell, keys
 )
 
-// renderMap draws the heat map with its totals.
+// renderMap draws the heat map, the tasks that move most beside it, and the
+// ledger of the row's CPU below. On small windows the ledger goes first, then
+// the movers.
 func (v *View) renderMap(width, height int, th *theme.Theme) string {
-	room := max(height-mapTitle-mapTotals-mapFoot, 2)
-	v.shown = model.MoveLevel(v.level)
-	if v.level == auto {
-		v.shown = v.levelFor(width, room)
+	room := max(height-mapLines, 2)
+	narrow := width < sideFrom
+	if narrow {
+		room = max(room-1, 2) // the legend
 	}
+	v.setLevel(width, room)
 	t := v.table()
-	if !v.placed {
-		if hot := v.counted.hot; len(hot) > 0 {
-			v.put(t.MoveGroups, hot[0].i, hot[0].j)
-		}
+	if hot := v.counted.hot; !v.placed && len(hot) > 0 {
+		v.put(t.MoveGroups, hot[0].i, hot[0].j)
 	}
 	i, j := v.cell(t.MoveGroups)
-	l := plan(t.MoveGroups, width, room, i, j)
-	if l.side { // the legend and the totals are beside
-		l = plan(t.MoveGroups, width, room+2, i, j)
-	}
+	l := v.plan(t.MoveGroups, width, room, i, j)
 	v.page = l.rows.to - l.rows.from
 	r := mapper{layout: l, th: th, t: t, i: i, j: j}
-	lines := r.lines()
-	head, foot := []string{v.mapTitle(t, &l, width, th)}, []string{v.cellLine(t, i, j, width, th), v.mapKeys(width, th)}
-	if l.side {
-		lines = beside(lines, sidePanel(t, v.counted.hot, max(height-mapTitle-2, 1), th), &l, width, th)
-	} else {
-		head = append(head, classLine(t, th).Render(th, width))
-		legend := append(append(heatLine(th), rows.Row{{Text: "  "}}...), axes(th)...)
-		foot = append([]string{legend.Render(th, width)}, foot...)
-		lines = append(lines, below(t, v.counted.hot, room-len(lines)-1, width, th)...)
+	body := v.withMovers(r.lines(), &l, width, room, th)
+	body = append(body, v.cellLine(t, i, j, width, th))
+	if rest := room + 1 - len(body); rest >= ledgerLeast {
+		body = append(append(body, ""), v.renderBeside(v.cpuOf(t.MoveGroups, i), width, rest-1, th)...)
 	}
-	body := func(h int) []string { return lines[:min(len(lines), max(h, 0))] }
-	return rows.Stack(width, height, head, len(lines), fill(body), foot)
+	legend := append(heatLine(th), axes(th)...)
+	head := []string{v.mapTitle(t, &l, width, th), classLine(t, th).Render(th, width)}
+	foot := []string{v.mapKeys(width, th)}
+	if narrow {
+		foot = append([]string{legend.Render(th, width)}, foot...)
+	} else {
+		head[1] = widget.Spread(head[1], legend.Render(th, width), width, th.Ellipsis)
+	}
+	return rows.Stack(width, height, head, len(body), fill(func(h int) []string { return body[:min(len(body), max(h, 0))] }), foot)
 }
 
-// beside puts the totals to the right of the map.
-func beside(lines []string, panel []rows.Row, l *layout, width int, th *theme.Theme) []string {
-	out := make([]string, max(len(lines), len(panel)))
+// setLevel chooses the finest level that leaves room for the movers, unless a
+// level was chosen by hand.
+func (v *View) setLevel(width, room int) {
+	v.shown = model.MoveLevel(v.level)
+	if v.level != auto {
+		return
+	}
+	if width >= sideFrom {
+		v.shown = v.levelFor(width-moversLeast-gap, room)
+	} else {
+		v.shown = v.levelFor(width, max(room-moversLines, 2))
+	}
+}
+
+// plan lays the map out, in as little room as shows all of it: lines between
+// groups only where a ledger still fits below.
+func (v *View) plan(g *model.MoveGroups, width, room, i, j int) layout {
+	if width >= sideFrom {
+		for _, h := range []int{room - ledgerLeast, room} {
+			if l := plan(g, width-moversLeast-gap, h, i, j); l.fits() {
+				return l
+			}
+		}
+	}
+	if l := plan(g, width, max(room-moversLines, 2), i, j); l.fits() {
+		return l
+	}
+	return plan(g, width, room, i, j)
+}
+
+// withMovers puts the movers beside the map, or below it where the map leaves
+// more room there. What is left of room is the ledger's: two fifths of it belong
+// to the movers however few they are, so that nothing jumps when a task stops.
+func (v *View) withMovers(lines []string, l *layout, width, room int, th *theme.Theme) []string {
+	side := width - l.width - gap
+	if side < moversLeast {
+		height := room - len(lines)
+		if height >= moversLines+ledgerLeast+1 {
+			height = max(height/2, moversLines)
+		}
+		if height < moversLines {
+			return lines
+		}
+		list := v.renderMovers(width, height-1, th)
+		return fillTo(append(append(lines, ""), list...), len(lines)+height)
+	}
+	height := max(len(lines), room*2/5)
+	if room-height < ledgerLeast {
+		height = room
+	}
+	return beside(fillTo(lines, height), l.width, v.renderMovers(side, height, th))
+}
+
+// beside puts lines to the right of others that are at most left cells wide.
+func beside(lines []string, left int, right []string) []string {
+	out := make([]string, max(len(lines), len(right)))
 	for k := range out {
 		out[k] = widget.LineAt(lines, k)
-		if k < len(panel) && len(panel[k]) > 0 {
-			gap := max(l.width+2-widget.Width(out[k]), 0)
-			out[k] += strings.Repeat(" ", gap) + panel[k].Render(th, width-l.width-2)
+		if text := widget.LineAt(right, k); text != "" {
+			out[k] += strings.Repeat(" ", max(left+gap-widget.Width(out[k]), 0)) + text
 		}
 	}
 	return out
 }
 
-// below lists the busiest cells where there is room for some under the map.
-func below(t *model.MoveTable, hot []cellOf, room, width int, th *theme.Theme) []string {
-	if room < 4 || len(hot) == 0 {
-		return nil
+// cpuOf is the CPU of a group whose ledger is shown: the busiest when the cursor
+// came to the group, so that it does not change from tick to tick.
+func (v *View) cpuOf(g *model.MoveGroups, i int) cpuset.CPU {
+	group := &g.Groups[i]
+	if group.CPUs.Has(v.cpu) {
+		return v.cpu
 	}
-	list := hottest(t, hot[:min(room-1, len(hot))], th)
-	out := []string{""}
-	for _, r := range list {
-		out = append(out, " "+r.Render(th, width-1))
+	busy := float32(-1)
+	v.cpu = group.CPU
+	for k := range v.m.CPUs {
+		if c := &v.m.CPUs[k]; group.CPUs.Has(c.ID) && model.Known(c.Busy) && c.Busy > busy {
+			v.cpu, busy = c.ID, c.Busy
+		}
 	}
-	return out
+	return v.cpu
 }
 
 func (v *View) mapTitle(t *model.MoveTable, l *layout, width int, th *theme.Theme) string {
 	var r rows.Row
-	r.Add(th.Title, " Moves between "+map[model.MoveLevel]string{model.ByCPU: "CPUs", model.ByLLC: "last-level caches", model.ByNode: "nodes"}[t.Level])
+	r.Add(th.Title, " Migrations between "+map[model.MoveLevel]string{model.ByCPU: "CPUs", model.ByLLC: "last-level caches", model.ByNode: "nodes"}[t.Level])
 	r.Add(th.Text, "  "+lastSpan(t.Span))
 	if t.Span < spans[v.span]/2 {
-		r.Add(th.Dim, fmt.Sprintf(" of the %s asked for", lastSpan(spans[v.span])[len("last "):]))
+		r.Add(th.Dim, fmt.Sprintf(" of %s", lastSpan(spans[v.span])[len("last "):]))
 	}
 	r.Add(th.Dim, fmt.Sprintf("  %s/s, %s", rate(t.PerS(t.Total)), v.source()))
 	if !l.fits() {
@@ -134,7 +194,7 @@ func (v *View) cellClass(t *model.MoveTable, i, j int) string {
 	for class, n := range t.Within(i) {
 		if n > 0 {
 			only = topology.Distance(class)
-			parts = append(parts, rate(t.PerS(uint64(n)))+"/s "+className(only, true))
+			parts = append(parts, rate(t.PerS(uint64(n)))+"/s "+className(only))
 		}
 	}
 	if len(parts) < 2 {
@@ -143,16 +203,16 @@ func (v *View) cellClass(t *model.MoveTable, i, j int) string {
 	return strings.Join(parts, " + ")
 }
 
-// cellLine says what the cell under the cursor is.
+// cellLine describes the cell under the cursor.
 func (v *View) cellLine(t *model.MoveTable, i, j, width int, th *theme.Theme) string {
 	var r rows.Row
 	r.Add(th.Strong, " "+pair(t.MoveGroups, i, j, th))
 	count := t.Count(i, j)
 	if count == 0 {
 		if i == j && t.Level == model.ByCPU {
-			r.Add(th.Dim, ": moves are between two CPUs; l opens the ledger of this one")
+			r.Add(th.Dim, ": a migration is between two CPUs; l opens the ledger of this one")
 		} else {
-			r.Add(th.Dim, ": nothing moved, "+v.cellClass(t, i, j))
+			r.Add(th.Dim, ": no migrations, "+v.cellClass(t, i, j))
 		}
 		return r.Render(th, width)
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	tea "charm.land/bubbletea/v2"
-
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -49,26 +47,6 @@ func (v *View) target(tid kernel.TID) Target {
 	return Target{TID: tid}
 }
 
-func (v *View) taskKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	tasks := v.tasksBehind().tasks
-	v.followTask(tasks)
-	switch k.String() {
-	case "esc":
-		v.mode = mapMode
-		return true, nil
-	case "enter":
-		if len(tasks) == 0 {
-			return true, nil
-		}
-		return true, v.o.Jump(v.target(tasks[v.tasks.Cursor].TID))
-	}
-	used = v.tasks.Key(k, len(tasks), true)
-	if used && len(tasks) > 0 {
-		v.task = tasks[v.tasks.Cursor].TID
-	}
-	return used, nil
-}
-
 // followTask keeps the cursor on its task when the order changes; at the top it
 // stays on the one that moves most.
 func (v *View) followTask(tasks []model.MoveTask) {
@@ -94,12 +72,12 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	title.Add(th.Text, fmt.Sprintf("  %s, %s", v.cellClass(t, b.i, b.j), lastSpan(t.Span)))
 	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", widget.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(total)))))
 	if b.unnamed > 0 {
-		title.Add(th.Warn, fmt.Sprintf("  %d moves are older than tasks are kept", b.unnamed))
+		title.Add(th.Warn, fmt.Sprintf("  %d migrations are too old: their tasks are forgotten", b.unnamed))
 	}
 	heading.Right(th, th.Header, "TID", 7)
 	heading.Add(th.Text, "  ")
 	heading.Left(th, th.Header, "NAME", 20)
-	for _, h := range []string{"MOVES", "PER S", "SHARE"} {
+	for _, h := range []string{"MIG", "MIG/s", "SHARE"} {
 		heading.Right(th, th.Header, h, 9)
 	}
 	body := v.tasks.Body(len(b.tasks), func(i int, selected bool) string {
@@ -108,9 +86,10 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	head := []string{title.Render(th, width), heading.Item(th, width, false)}
 	foot := []string{keys(th, width, "Enter", "show among the processes", "w", "window", "Esc", "back to the map")}
 	if len(b.tasks) == 0 {
-		head[1] = th.Dim.Render(" nothing moved there in this window")
+		head[1] = th.Dim.Render(" no task moved there in this window")
 	}
-	return rows.Stack(width, height, head, len(b.tasks), fill(body), foot)
+	below := v.over(body, len(b.tasks), width, th, v.ledgerOf(v.cpuOf(t.MoveGroups, b.i), th))
+	return rows.Stack(width, height, head, len(b.tasks), below, foot)
 }
 
 func (v *View) taskRow(t *model.MoveTable, task model.MoveTask, total uint32, th *theme.Theme) rows.Row {
@@ -130,13 +109,15 @@ func (v *View) taskRow(t *model.MoveTable, task model.MoveTask, total uint32, th
 
 // fill pads a list to its window, so that what stands below it does not move.
 func fill(body func(int) []string) func(int) []string {
-	return func(height int) []string {
-		lines := body(max(height, 0))
-		for len(lines) < height {
-			lines = append(lines, "")
-		}
-		return lines
+	return func(height int) []string { return fillTo(body(max(height, 0)), height) }
+}
+
+// fillTo pads lines to a height.
+func fillTo(lines []string, height int) []string {
+	for len(lines) < height {
+		lines = append(lines, "")
 	}
+	return lines
 }
 
 // keys is the line that names the keys of what is shown.

@@ -1,9 +1,10 @@
 // Package coresview is the view of the CPUs: migrations from CPU to CPU, as a
-// heat map that folds to caches and nodes on large machines; the tasks behind a
-// cell of it; and for one CPU the ledger of everything that took its time.
+// heat map that folds to caches and nodes on large machines; the tasks that move
+// most; the tasks behind a cell of the map; and for one CPU the ledger, which is
+// its time by task and interrupt.
 //
-// It changes nothing itself: it says which task to show or to pin, and its owner
-// does that. Start at View.
+// It changes nothing itself: it names the task to show or to pin, and its owner
+// does that. Start at View; its verbs are in verbs.go.
 package coresview
 
 import (
@@ -71,20 +72,22 @@ type View struct {
 	topo   *topology.Topology
 
 	from, to cpuset.CPU // the cell under the cursor, by the first CPUs of its groups
-	placed   bool       // somebody or something put the cursor there
-	page     int        // rows of the map in the window
-	hottest  int        // how many times the next busiest cell was asked for
+	placed   bool       // the cursor is on a cell that a key or the first moves chose
+	page     int        // rows of the map or list in the window
+	hottest  int        // how many times NextBusiest was called
 
 	counted counted
 	booked  booked
+	ranked  ranked
+	beside  cpuset.CPU // whose ledger is shown with the map or the list; -1 for none
 	behind  behind
 	tasks   rows.Scroll
 	task    kernel.TID // under the cursor of tasks
 	cores   rows.Scroll
-	cpu     cpuset.CPU // of the ledger, and under the cursor of cores
+	cpu     cpuset.CPU // of the ledger view, and under the cursor of cores
 	ledger  rows.Scroll
 	entry   entryKey // under the cursor of ledger
-	waited  int      // samples without stays since the ledger was opened
+	waited  int      // samples without stays since a ledger was shown
 }
 
 // counted is the table last made and what it was made of.
@@ -93,7 +96,7 @@ type counted struct {
 	span   int
 	groups *model.MoveGroups
 	table  *model.MoveTable
-	hot    []cellOf // the busiest cells, most first
+	hot    []cellOf // the cells with most moves, most first
 }
 
 // booked is the ledger last added up and what it was made of.
@@ -112,10 +115,19 @@ type behind struct {
 }
 
 // New returns the pane. Give it every model with Note.
-func New(o Options) *View { return &View{o: o, span: 1, level: auto} }
+func New(o Options) *View { return &View{o: o, span: 1, level: auto, beside: -1} }
 
-// Open is called when the view is shown.
-func (v *View) Open() tea.Cmd { return nil }
+// Open is called when the view is shown. A ledger begins anew: nothing was read
+// for it while the view was hidden.
+func (v *View) Open() tea.Cmd {
+	v.forgetStays()
+	return nil
+}
+
+func (v *View) forgetStays() {
+	v.stays.Reset()
+	v.waited, v.booked = 0, booked{}
+}
 
 // Update takes messages; none are this view's own.
 func (v *View) Update(tea.Msg) tea.Cmd { return nil }
@@ -129,7 +141,8 @@ func (v *View) Note(m *model.Model) {
 		v.topo = m.Topology
 		v.groups = [model.ByNode + 1]*model.MoveGroups{}
 	}
-	if v.mode != ledgerMode {
+	if !v.wantsLedger() {
+		v.forgetStays()
 		return
 	}
 	v.stays.Add(m)
@@ -138,35 +151,15 @@ func (v *View) Note(m *model.Model) {
 	}
 }
 
+// wantsLedger reports whether a ledger is on the screen.
+func (v *View) wantsLedger() bool { return v.mode == ledgerMode || v.beside >= 0 }
+
 // Needs adds what has to be read for what is shown now.
 func (v *View) Needs(n *sample.Needs) {
-	if v.mode == ledgerMode {
-		n.Ledger = true
-	}
-	if v.mode == ledgerMode || v.mode == taskMode {
+	n.Ledger = n.Ledger || v.wantsLedger()
+	if v.moves.Have() || v.stays.Have() {
 		n.Threads = true // their names
 	}
-}
-
-// Key handles a key, and reports whether it meant something here.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	if v.m == nil || v.topo == nil {
-		return false, nil
-	}
-	key := k.String()
-	if key == "w" {
-		v.span = (v.span + 1) % len(spans)
-		return true, nil
-	}
-	switch v.present() {
-	case taskMode:
-		return v.taskKey(k)
-	case coreMode:
-		return v.coreKey(k)
-	case ledgerMode:
-		return v.ledgerKey(k)
-	}
-	return v.mapKey(key), nil
 }
 
 // present is the mode, but the list of CPUs where there is no map.
@@ -177,19 +170,18 @@ func (v *View) present() mode {
 	return v.mode
 }
 
-// openLedger begins to look at one CPU.
+// openLedger shows the ledger of one CPU alone.
 func (v *View) openLedger(cpu cpuset.CPU) {
 	if v.mode != ledgerMode {
-		v.back, v.waited = v.mode, 0
-		v.stays.Reset()
+		v.back = v.mode
 	}
-	v.mode, v.cpu, v.booked = ledgerMode, cpu, booked{}
+	v.mode, v.cpu, v.ledger, v.entry = ledgerMode, cpu, rows.Scroll{}, entryKey{}
 }
 
-// book adds the ledger up, once for each sample.
-func (v *View) book() *model.Ledger {
-	if b := &v.booked; b.seq != v.m.Sample.Seq || b.span != v.span || b.ledger.CPU != v.cpu {
-		*b = booked{v.m.Sample.Seq, v.span, v.stays.Ledger(spans[v.span], v.cpu)}
+// book is the ledger of a CPU, added up once for each sample.
+func (v *View) book(cpu cpuset.CPU) *model.Ledger {
+	if b := &v.booked; b.seq != v.m.Sample.Seq || b.span != v.span || b.ledger.CPU != cpu {
+		*b = booked{v.m.Sample.Seq, v.span, v.stays.Ledger(spans[v.span], cpu)}
 	}
 	return &v.booked.ledger
 }

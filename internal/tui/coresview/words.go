@@ -10,8 +10,8 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// heatStep is how hot a rate is: a step for some, for 1, 10 and 100 a second.
-// The scale never changes, so that what is seen can be compared.
+// heatStep is the shade of a rate: steps begin above 0, at 1, 10 and 100 a second.
+// The scale never changes, so that maps can be compared.
 func heatStep(perS float64) int {
 	switch {
 	case perS <= 0:

@@ -1,0 +1,276 @@
+package coresview
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/cpuset"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/rows"
+)
+
+// Key calls the verb of a key, and reports whether the key means something here.
+func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	if v.m == nil || v.topo == nil {
+		return false, nil
+	}
+	switch k.String() {
+	case "up", "k":
+		v.Move(-1, 0)
+	case "down", "j":
+		v.Move(1, 0)
+	case "left":
+		v.Move(0, -1)
+	case "right":
+		v.Move(0, 1)
+	case "pgup":
+		v.Move(-max(v.page-1, 1), 0)
+	case "pgdown":
+		v.Move(max(v.page-1, 1), 0)
+	case "home", "g":
+		v.First()
+	case "end", "G":
+		v.Last()
+	case "w":
+		v.NextWindow()
+	case "n":
+		v.NextBusiest()
+	case "f":
+		v.Fold()
+	case "c":
+		v.ToggleList()
+	case "l":
+		v.OpenLedger()
+	case "enter":
+		return true, v.Enter()
+	case "p":
+		return v.Pin()
+	case "esc":
+		return v.Back(), nil
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// NextWindow changes how far back figures reach: 1 s, 10 s, 1 min.
+func (v *View) NextWindow() { v.span = (v.span + 1) % len(spans) }
+
+// Move moves the cursor by lines and, on the map, by columns. In a ledger, columns
+// are CPUs.
+func (v *View) Move(down, right int) {
+	switch v.present() {
+	case mapMode:
+		g := v.grouped(v.shown)
+		i, j := v.cell(g)
+		last := len(g.Groups) - 1
+		v.hottest = 0
+		v.put(g, min(max(i+down, 0), last), min(max(j+right, 0), last))
+		return
+	case ledgerMode:
+		if right != 0 {
+			v.stepCPU(right)
+			return
+		}
+	}
+	list, n := v.list()
+	v.moveTo(list, n, list.Cursor+down)
+}
+
+// First moves the cursor to the first cell or row.
+func (v *View) First() { v.edge(false) }
+
+// Last moves the cursor to the last cell or row.
+func (v *View) Last() { v.edge(true) }
+
+func (v *View) edge(last bool) {
+	if v.present() == mapMode {
+		at := len(v.grouped(v.shown).Groups)
+		if !last {
+			at = -at
+		}
+		v.Move(at, at)
+		return
+	}
+	list, n := v.list()
+	at := 0
+	if last {
+		at = n - 1
+	}
+	v.moveTo(list, n, at)
+}
+
+// list is the list with the cursor and its length.
+func (v *View) list() (list *rows.Scroll, n int) {
+	switch v.present() {
+	case taskMode:
+		tasks := v.tasksBehind().tasks
+		v.followTask(tasks)
+		return &v.tasks, len(tasks)
+	case ledgerMode:
+		l := v.book(v.cpu)
+		v.followEntry(l)
+		return &v.ledger, len(l.Entries)
+	}
+	cpus := v.online()
+	v.followCPU(cpus)
+	return &v.cores, len(cpus)
+}
+
+// moveTo puts the cursor of a list on a row, and notes which object that is.
+func (v *View) moveTo(list *rows.Scroll, n, at int) {
+	list.Cursor = at
+	list.Clamp(n)
+	if n == 0 {
+		return
+	}
+	switch list {
+	case &v.tasks:
+		v.task = v.tasksBehind().tasks[list.Cursor].TID
+	case &v.ledger:
+		v.entry = keyOf(&v.book(v.cpu).Entries[list.Cursor])
+	default:
+		v.cpu = v.online()[list.Cursor]
+	}
+}
+
+// Enter opens what is under the cursor: the tasks behind a cell, the ledger of a
+// CPU, a task among the processes.
+func (v *View) Enter() tea.Cmd {
+	switch v.present() {
+	case mapMode:
+		v.placed = true
+		v.mode, v.task = taskMode, 0
+		v.tasks.Cursor = 0
+	case coreMode:
+		v.OpenLedger()
+	case taskMode:
+		if list, n := v.list(); n > 0 {
+			return v.o.Jump(v.target(v.tasksBehind().tasks[list.Cursor].TID))
+		}
+	case ledgerMode:
+		if e := v.selectedEntry(); e != nil && e.Kind == sample.StayTask {
+			return v.o.Jump(v.target(e.TID))
+		}
+	}
+	return nil
+}
+
+// Pin pins the task under the cursor of a ledger elsewhere; false where no ledger
+// is open.
+func (v *View) Pin() (used bool, cmd tea.Cmd) {
+	if v.present() != ledgerMode {
+		return false, nil
+	}
+	e := v.selectedEntry()
+	if e == nil || e.Kind != sample.StayTask || v.o.Pin == nil || !v.advise(e).movable {
+		return true, nil
+	}
+	return true, v.o.Pin(v.target(e.TID), v.others())
+}
+
+// Back closes what is open; false where nothing is.
+func (v *View) Back() bool {
+	switch v.present() {
+	case taskMode:
+		v.mode = mapMode
+	case ledgerMode:
+		v.mode = v.back
+	case coreMode:
+		if v.mode == mapMode || !v.moves.Have() {
+			return false
+		}
+		v.mode = mapMode
+	default:
+		return false
+	}
+	return true
+}
+
+// ToggleList shows the list of CPUs instead of the map, or the map again.
+func (v *View) ToggleList() {
+	switch v.present() {
+	case mapMode:
+		g := v.grouped(v.shown)
+		i, _ := v.cell(g)
+		v.mode, v.cpu = coreMode, g.Groups[i].CPU
+	case coreMode:
+		v.Back()
+	}
+}
+
+// OpenLedger shows what took the time of the CPU under the cursor; of a group of
+// CPUs it shows the list first.
+func (v *View) OpenLedger() {
+	switch v.present() {
+	case mapMode:
+		g := v.grouped(v.shown)
+		if i, _ := v.cell(g); g.Level == model.ByCPU {
+			v.openLedger(g.Groups[i].CPU)
+			return
+		}
+		v.ToggleList()
+	case coreMode:
+		v.followCPU(v.online())
+		v.openLedger(v.cpu)
+	}
+}
+
+// put moves the map's cursor to a cell.
+func (v *View) put(g *model.MoveGroups, i, j int) {
+	v.from, v.to, v.placed = g.Groups[i].CPU, g.Groups[j].CPU, true
+}
+
+// Fold goes to the next coarser level that differs, from the coarsest to the
+// finest; there the cursor is put on the busiest part of the cell it was on.
+func (v *View) Fold() {
+	if v.present() != mapMode {
+		return
+	}
+	levels := v.levels()
+	at := slices.Index(levels, v.shown)
+	was := v.grouped(v.shown)
+	i, j := v.cell(was)
+	v.level = int(levels[(at+1)%len(levels)])
+	v.shown = model.MoveLevel(v.level)
+	if v.shown > was.Level {
+		return
+	}
+	t, most := v.table(), uint32(0)
+	for a := range t.Groups {
+		for b := range t.Groups {
+			if c := t.Count(a, b); c > most && was.Index(t.Groups[a].CPU) == i && was.Index(t.Groups[b].CPU) == j {
+				most = c
+				v.put(t.MoveGroups, a, b)
+			}
+		}
+	}
+}
+
+// NextBusiest goes to the busiest cell, and on to the next ones when called again.
+func (v *View) NextBusiest() {
+	if v.present() != mapMode {
+		return
+	}
+	v.table()
+	if cells := v.counted.hot; len(cells) > 0 {
+		c := cells[v.hottest%len(cells)]
+		v.hottest++
+		v.put(v.grouped(v.shown), c.i, c.j)
+	}
+}
+
+// stepCPU shows the ledger of the CPU that many places on.
+func (v *View) stepCPU(by int) {
+	cpus := v.online()
+	i := slices.Index(cpus, v.cpu) + by
+	v.cpu = cpus[(i+len(cpus))%len(cpus)]
+	v.ledger, v.entry = rows.Scroll{}, entryKey{}
+}
+
+// online are the CPUs in display order.
+func (v *View) online() []cpuset.CPU {
+	return slices.DeleteFunc(slices.Clone(v.topo.Order()), func(id cpuset.CPU) bool { return !v.topo.Online.Has(id) })
+}
