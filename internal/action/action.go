@@ -19,6 +19,7 @@ const (
 	Bench      Context = "bench"     // the results pane
 	Journal    Context = "journal"   // the list of changes made
 	Panel      Context = "panel"     // the core panel while it has the keyboard
+	Threads    Context = "threads"   // the detail pane's thread list while it has the keyboard
 )
 
 // Views are the contexts that a user can switch to, in the order of their tabs.

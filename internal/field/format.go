@@ -73,3 +73,6 @@ func Uptime(d time.Duration) string {
 	}
 	return clock
 }
+
+// Bytes is a size as columns show it: "912K".
+func Bytes(n uint64) string { return string(appendBytes(nil, n)) }

@@ -19,6 +19,7 @@ var viewNames = map[action.Context]string{
 	action.Bench:     "Bench",
 	action.Journal:   "Journal",
 	action.Panel:     "the core panel (C)",
+	action.Threads:   "the thread list (Enter, Enter)",
 }
 
 // tabs is the line that says which view this is and what limits the list.

@@ -40,6 +40,9 @@ func (m *Model) context() action.Context {
 	if m.chooser.on {
 		return action.Panel
 	}
+	if m.view == action.Processes && m.inThreads() {
+		return action.Threads
+	}
 	return m.view
 }
 

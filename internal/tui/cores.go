@@ -43,6 +43,15 @@ func (m *Model) jump(t coresview.Target) tea.Cmd {
 	return cmd
 }
 
+// pinFromLedger pins the task under the ledger's cursor.
+func (m *Model) pinFromLedger() tea.Cmd {
+	used, cmd := m.cores.Pin()
+	if !used {
+		return m.say(info, "p pins a task of a CPU's ledger: l opens one")
+	}
+	return cmd
+}
+
 // pinner pins one thread from the cores view; nil where nothing may be changed.
 func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 	if m.deps.ReadOnly {

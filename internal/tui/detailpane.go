@@ -1,9 +1,12 @@
 package tui
 
 import (
+	"time"
+
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/kernel"
+	"piton/internal/taskfacts"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/dialog"
 )
@@ -12,14 +15,58 @@ import (
 // the real one. It is called from commands, beside the screen.
 type Inspector interface {
 	Read(pid kernel.TID) detail.Reading
+	Facts(pid kernel.TID) taskfacts.Facts
 	Environ(pid kernel.TID) ([]string, error)
 }
 
-// toggleDetail opens or closes the pane about the task under the cursor.
+// factReads paces the reading of files and sockets for the pane: one at a time,
+// and no more than a twentieth of the time is spent on it.
+type factReads struct {
+	pid  kernel.TID // of the last one
+	busy bool
+	next time.Time // not before
+}
+
+// Bounds of the pause between two readings of the same process's facts.
+const (
+	factsShare = 20
+	factsEvery = 3 * time.Second
+)
+
+// openDetail opens the pane about the task under the cursor; where it is open, it
+// gives the keys to the thread list, or closes a pane about a single thread.
+func (m *Model) openDetail() tea.Cmd {
+	if m.detailed && m.detail.Focus() {
+		return nil
+	}
+	return m.toggleDetail()
+}
+
+// toggleDetail opens or closes the pane.
 func (m *Model) toggleDetail() tea.Cmd {
 	m.detailed = !m.detailed
+	m.detail.Leave()
 	return m.noteDetail()
 }
+
+// leaveThreads gives the keys back to the process table.
+func (m *Model) leaveThreads() tea.Cmd {
+	m.detail.Leave()
+	return m.noteDetail()
+}
+
+// sortThreads sorts the thread list by the next column, or by the one before.
+func (m *Model) sortThreads(key string) tea.Cmd {
+	by := 1
+	if key == "<" {
+		by = -1
+	}
+	m.detail.SortNext(by)
+	return nil
+}
+
+// inThreads reports whether the pane's thread list has the keys.
+func (m *Model) inThreads() bool { return m.detailed && m.detail.Focused() }
 
 // noteDetail gives the pane the selected row and has the rest read while it is
 // open.
@@ -33,12 +80,34 @@ func (m *Model) noteDetail() tea.Cmd {
 		return nil
 	}
 	pid, in := row.Task().TGID, m.deps.Inspect
-	return func() tea.Msg {
+	return tea.Batch(m.readFacts(pid), func() tea.Msg {
 		reading := in.Read(pid)
 		return resume(func(m *Model) tea.Cmd {
 			if row, ok := m.table.Selected(); ok && m.detailed {
 				m.detail.Take(reading, row)
 			}
+			return nil
+		})
+	})
+}
+
+// readFacts reads files and sockets when they are shown and the last reading is
+// old enough.
+func (m *Model) readFacts(pid kernel.TID) tea.Cmd {
+	r, now := &m.factReads, time.Now()
+	if r.busy || !m.detail.WantsFacts() || pid == r.pid && now.Before(r.next) {
+		return nil
+	}
+	r.pid, r.busy = pid, true
+	in := m.deps.Inspect
+	return func() tea.Msg {
+		began := time.Now()
+		facts := in.Facts(pid)
+		took := time.Since(began)
+		return resume(func(m *Model) tea.Cmd {
+			m.factReads.busy = false
+			m.factReads.next = time.Now().Add(max(factsEvery, factsShare*took))
+			m.detail.TakeFacts(facts)
 			return nil
 		})
 	}
@@ -73,10 +142,48 @@ func (m *Model) showEnvironment() tea.Cmd {
 		vars, err := in.Environ(pid)
 		switch {
 		case err != nil:
-			return saying(bad, "the environment cannot be read: "+err.Error())
+			return saying(bad, "environment of "+itoa(pid)+" not readable: "+err.Error())
 		case len(vars) == 0:
-			return saying(info, "this process has no environment")
+			return saying(info, "process "+itoa(pid)+" has no environment")
 		}
 		return resume(func(m *Model) tea.Cmd { return m.dialogs.Push(dialog.NewText("Environment of "+itoa(pid), vars), nil) })
 	}
+}
+
+// showFiles lists the open files of the process under the cursor.
+func (m *Model) showFiles() tea.Cmd {
+	row, ok := m.table.Selected()
+	if !ok {
+		return nil
+	}
+	pid, in := row.Task().TGID, m.deps.Inspect
+	return func() tea.Msg {
+		lines := detail.FileLines(in.Facts(pid))
+		return resume(func(m *Model) tea.Cmd {
+			return m.dialogs.Push(dialog.NewText("Open files of "+itoa(pid), lines), nil)
+		})
+	}
+}
+
+// trace attaches strace to the process under the cursor, or to the thread that
+// the pane's list has it on.
+func (m *Model) trace() tea.Cmd {
+	row, ok := m.table.Selected()
+	if !ok {
+		return nil
+	}
+	task := row.Task()
+	if int(task.TGID) == m.deps.PID { // its output would be traced in turn
+		return m.say(bad, "strace of piton itself: not from within it")
+	}
+	tid, whole := task.TID, task.IsProcess()
+	if m.inThreads() {
+		tid, whole = m.detail.Trace(), false
+	}
+	return detail.Strace(tid, whole, func(failure string) tea.Msg {
+		if failure == "" {
+			return nil
+		}
+		return saying(bad, failure)
+	})
 }

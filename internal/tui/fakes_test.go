@@ -19,6 +19,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/sample"
+	"piton/internal/taskfacts"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/tuitest"
 )
@@ -231,8 +232,17 @@ func (f *fakeRoot) elevate(o change.Order, done func(change.Outcome, error) tea.
 type fakeInspector struct{}
 
 func (fakeInspector) Read(pid kernel.TID) detail.Reading {
-	return detail.Reading{PID: pid, Total: 1, Threads: []detail.Thread{{TID: pid, Comm: "nqueens", State: 'R', CPU: 1}},
+	threads := []detail.Thread{{TID: pid, Comm: "nqueens", State: 'R', CPU: 1}}
+	if pid == 3642 {
+		threads = append(threads, detail.Thread{TID: 3650, Comm: "matrix-1", State: 'R', CPU: 2}, detail.Thread{TID: 3651, Comm: "matrix-2", State: 'R', CPU: 3})
+	}
+	return detail.Reading{PID: pid, At: time.Now(), Total: len(threads), Threads: threads,
 		Confinement: detail.Confinement{Allowed: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1, 2, 3), Owner: "/user.slice"}}
+}
+
+func (fakeInspector) Facts(pid kernel.TID) taskfacts.Facts {
+	return taskfacts.Facts{PID: pid, Exe: taskfacts.Known[string]{Value: "/home/balu/nqueens"},
+		Files: taskfacts.Known[[]taskfacts.File]{Value: []taskfacts.File{{FD: 3, Path: "/tmp/evil\x1b[2J"}}}}
 }
 
 func (fakeInspector) Environ(kernel.TID) ([]string, error) {

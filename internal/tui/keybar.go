@@ -18,6 +18,7 @@ var barOrder = map[action.Context][]string{
 	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.paper", "bench.picture", "bench.write", "bench.cancel", "app.setup"},
 	action.Panel:   {"app.help", "panel.enter", "panel.spread", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
+	action.Threads: {"threads.sort", "threads.leave", "show.trace", "show.files", "app.help"},
 	action.Journal: {"app.help", "journal.undo", "journal.all", "view.bench", "app.setup"},
 }
 

@@ -181,15 +181,37 @@ func TestViews(t *testing.T) {
 func TestDetail(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("enter")
-		assert.Contains(t, r.text(), "cpuset (0-3 set by cgroup /user.slice)")
+		assert.Contains(t, r.text(), "cpuset (0-3, set by cgroup /user.slice)")
 		assert.True(t, r.sampler.needs.Affinity && r.sampler.needs.IOPrio && r.sampler.needs.Switches)
 		r.press("down")
 		assert.Contains(t, r.text(), "── ./matrix", "at once")
-		assert.Contains(t, r.text(), "3642 R", "its threads are read at once too")
+		assert.Contains(t, r.text(), "3642  R", "its threads are read at once too")
 		r.tick()
 		assert.Contains(t, r.text(), "── ./matrix")
+		r.press("enter", "down")
+		assert.Equal(t, kernel.TID(3642), r.selected(), "the keys are the thread list's")
+		assert.Equal(t, kernel.TID(3650), r.sampler.needs.Trace, "the chart follows its cursor")
+		r.press("I", ">", "p")
+		assert.Empty(t, r.tuning.targets, "no key of the process table")
+		r.press("enter", "enter", "esc")
+		assert.True(t, r.m.detailed)
+		r.press("up", "enter")
+		assert.False(t, r.m.detailed, "one thread: nothing to go into")
+	})
+}
+
+func TestFilesAndStrace(t *testing.T) {
+	onSmall(t, func(r *rig) {
 		r.press("enter")
-		assert.False(t, r.m.detailed)
+		assert.Contains(t, r.text(), "exe        /home/balu/nqueens")
+		assert.Contains(t, r.text(), "files      1 open; l lists them")
+		r.press("l")
+		assert.Contains(t, r.text(), "Open files of 3641")
+		assert.Contains(t, r.text(), "3  /tmp/evil?[2J")
+		r.press("q")
+		t.Setenv("PATH", "")
+		r.press("s")
+		assert.Contains(t, r.text(), "strace is not installed")
 	})
 }
 

@@ -47,6 +47,7 @@ type Model struct {
 	table     *proctable.Table
 	detail    detail.Pane // keeps the selected task's history also while it is closed
 	detailed  bool        // the pane is open
+	factReads factReads
 	dialogs   dialog.Stack
 	notice    notice
 	command   string // that does the last change again

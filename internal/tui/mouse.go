@@ -41,6 +41,10 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 
 func (m *Model) wheel(by int) tea.Cmd {
 	p := m.page()
+	if m.context() == action.Threads {
+		m.detail.Move(by)
+		return m.noteDetail()
+	}
 	if p == nil {
 		m.table.Wheel(by)
 		return nil
@@ -71,6 +75,8 @@ func (m *Model) click(x, y int) tea.Cmd {
 		if m.table.Click(y - m.areas.list - 1) {
 			return m.press(y)
 		}
+	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
+		return m.noteDetail()
 	case m.view == action.IRQs && m.irqs.Click(y-m.areas.list):
 		return m.press(y)
 	}

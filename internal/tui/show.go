@@ -107,7 +107,7 @@ func (m *Model) turn(by int) tea.Cmd {
 	return m.show(action.Views[(slices.Index(action.Views, m.view)+by+n)%n])
 }
 
-// back closes what is open: the core panel's cursor, the detail pane, then the filter, the user, the
+// back closes what is open: the core panel's cursor, the detail pane's, the pane, then the filter, the user, the
 // tags' search; in another view it goes back to the processes.
 func (m *Model) back(key string) tea.Cmd {
 	v := m.table.View()
@@ -119,6 +119,8 @@ func (m *Model) back(key string) tea.Cmd {
 			return cmd
 		}
 		return m.show(action.Processes)
+	case m.inThreads():
+		return m.leaveThreads()
 	case m.detailed:
 		return m.toggleDetail()
 	case v.Filter != nil || v.User != "":

@@ -26,7 +26,7 @@ func TestDetailDrawsEachMove(t *testing.T) {
 		assert.NotContains(t, r.text(), "each move", "those were another task's")
 		r.tick()
 		assert.NotContains(t, r.text(), "each move", "and these came too late")
-		r.press("enter")
+		r.press("esc")
 		assert.Zero(t, r.sampler.needs.Trace)
 	})
 }

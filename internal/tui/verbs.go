@@ -40,7 +40,7 @@ func init() {
 		title string
 		verbs []verb
 	}{
-		{"Tune", tuneVerbs()}, {"IRQs", irqVerbs()}, {"Core panel", panelVerbs()}, {"Show", showVerbs()}, {"Find and sort", append(findVerbs(), sortVerbs()...)},
+		{"Tune", tuneVerbs()}, {"IRQs", irqVerbs()}, {"Core panel", panelVerbs()}, {"Show", showVerbs()}, {"Detail pane", threadVerbs()}, {"Find and sort", append(findVerbs(), sortVerbs()...)},
 		{"Move and tag", moveVerbs()}, {"Cores", coresVerbs()}, {"Benchmarks", benchVerbs()}, {"Journal", journalVerbs()},
 		{"Views", viewVerbs()}, {"Columns", columnVerbs()}, {"piton", appVerbs()},
 	} {
@@ -225,7 +225,7 @@ func toPage(otherwise string) handler {
 }
 
 // moves does one thing while CPUs are chosen in the core panel, and another in the list
-// of processes; other views move by themselves.
+// of processes; other views and the detail pane's thread list move by themselves.
 func moves(panel, list func(*Model)) handler {
 	return func(m *Model, key string) tea.Cmd {
 		switch {
@@ -233,6 +233,9 @@ func moves(panel, list func(*Model)) handler {
 			panel(m)
 		case m.page() != nil:
 			return toPage("")(m, key)
+		case m.inThreads():
+			m.detail.Key(keyPress(key))
+			return m.noteDetail()
 		default:
 			list(m)
 		}

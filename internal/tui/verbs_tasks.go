@@ -12,6 +12,8 @@ var (
 	everywhere  = []action.Context{action.Everywhere}
 	processes   = []action.Context{action.Processes}
 	panel       = []action.Context{action.Panel}
+	threads     = []action.Context{action.Threads}
+	tasks       = []action.Context{action.Processes, action.Threads}
 	coresView   = []action.Context{action.Cores}
 	irqsView    = []action.Context{action.IRQs}
 	benchView   = []action.Context{action.Bench}
@@ -66,7 +68,11 @@ func panelVerbs() []verb {
 
 func showVerbs() []verb {
 	return []verb{
-		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity explained, bounce chart", plain((*Model).toggleDetail)).of(),
+		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: the keys to its thread list",
+			plain((*Model).openDetail)).of(),
+		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", plain((*Model).showFiles)).of(),
+		v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
+			plain((*Model).trace)).changes(""),
 		v("show.tree", processes, "f5 t", "Tree", "tree of processes", lists(func(v *proctable.View) { v.Tree = !v.Tree })),
 		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree", does(func(m *Model) { m.table.ToggleFold() })),
 		v("show.threads", processes, "H", "Threads", "threads on or off", plain((*Model).toggleThreads)),
@@ -77,6 +83,15 @@ func showVerbs() []verb {
 		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
 		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", plain((*Model).cyclePanel)),
 		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.shown = !m.cost.shown })),
+	}
+}
+
+// threadVerbs are the keys of the detail pane's thread list while it has the keyboard.
+func threadVerbs() []verb {
+	return []verb{
+		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too", (*Model).sortThreads),
+		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
+		v("threads.leave", threads, "enter", "Back", "the keys back to the processes", plain((*Model).leaveThreads)),
 	}
 }
 

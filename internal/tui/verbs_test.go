@@ -11,7 +11,7 @@ import (
 )
 
 func TestNoKeyMeansTwoThings(t *testing.T) {
-	for _, view := range append([]action.Context{action.Panel}, action.Views...) {
+	for _, view := range append([]action.Context{action.Panel, action.Threads}, action.Views...) {
 		bound := map[string]string{}
 		for _, s := range table {
 			if !slices.Contains(s.In, view) { // one of the view's own comes before one of all views

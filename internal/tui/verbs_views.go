@@ -26,14 +26,14 @@ func shows(view action.Context) handler {
 
 func coresVerbs() []verb {
 	return []verb{
-		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", toPage("")),
-		v("cores.ledger", coresView, "l", "Ledger", "the ledger of the CPU: its time by task", toPage("")),
-		v("cores.window", coresView, "w", "Window", "the last second, 10 seconds or minute", toPage("")),
-		v("cores.next", coresView, "n", "Next cell", "the next busiest cell of the map", toPage("")),
-		v("cores.fold", coresView, "f", "Fold", "the map by CPU, by cache or by node", toPage("")),
-		v("cores.list", coresView, "c", "List", "list of the CPUs", toPage("")),
+		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", plain(func(m *Model) tea.Cmd { return m.cores.Enter() })),
+		v("cores.ledger", coresView, "l", "Ledger", "the ledger of the CPU: its time by task", does(func(m *Model) { m.cores.OpenLedger() })),
+		v("cores.window", coresView, "w", "Window", "the last second, 10 seconds or minute", does(func(m *Model) { m.cores.NextWindow() })),
+		v("cores.next", coresView, "n", "Next cell", "the next busiest cell of the map", does(func(m *Model) { m.cores.NextBusiest() })),
+		v("cores.fold", coresView, "f", "Fold", "the map by CPU, by cache or by node", does(func(m *Model) { m.cores.Fold() })),
+		v("cores.list", coresView, "c", "List", "list of the CPUs", does(func(m *Model) { m.cores.ToggleList() })),
 		v("cores.pin", coresView, "p", "Pin", "in the ledger, pin the task to the least-loaded other CPU",
-			toPage("p pins a task of a CPU's ledger: l opens one")).changesAny("pin"),
+			plain((*Model).pinFromLedger)).changesAny("pin"),
 	}
 }
 

@@ -131,7 +131,14 @@ func stroke(name string) tea.KeyPressMsg {
 
 // press types keys and reports which of them the view used.
 func press(v *View, names string) (used []bool) {
+	does := func(f func()) func() bool { return func() bool { f(); return true } }
+	verbs := map[string]func() bool{"w": does(v.NextWindow), "n": does(v.NextBusiest), "f": does(v.Fold), "c": does(v.ToggleList),
+		"l": does(v.OpenLedger), "enter": func() bool { v.Enter(); return true }, "p": func() bool { ok, _ := v.Pin(); return ok }}
 	for name := range strings.FieldsSeq(names) {
+		if verb := verbs[name]; verb != nil {
+			used = append(used, verb())
+			continue
+		}
 		ok, _ := v.Key(stroke(name))
 		used = append(used, ok)
 	}

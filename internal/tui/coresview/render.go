@@ -14,7 +14,7 @@ import (
 
 // Render draws what is open in width × height cells.
 func (v *View) Render(width, height int, th *theme.Theme) string {
-	if v.m == nil || v.topo == nil {
+	if !v.ready() {
 		return th.Dim.Render(widget.Fit(" waiting for the first sample", width, th.Ellipsis))
 	}
 	if width < 1 || height < 1 {

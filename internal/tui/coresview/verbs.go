@@ -11,9 +11,10 @@ import (
 	"piton/internal/tui/rows"
 )
 
-// Key calls the verb of a key, and reports whether the key means something here.
+// Key moves the cursor or closes what is open, and reports whether the key means
+// something here. The other verbs are called by the table of verbs.
 func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	if v.m == nil || v.topo == nil {
+	if !v.ready() {
 		return false, nil
 	}
 	switch k.String() {
@@ -33,20 +34,6 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 		v.First()
 	case "end", "G":
 		v.Last()
-	case "w":
-		v.NextWindow()
-	case "n":
-		v.NextBusiest()
-	case "f":
-		v.Fold()
-	case "c":
-		v.ToggleList()
-	case "l":
-		v.OpenLedger()
-	case "enter":
-		return true, v.Enter()
-	case "p":
-		return v.Pin()
 	case "esc":
 		return v.Back(), nil
 	default:
@@ -54,6 +41,9 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	}
 	return true, nil
 }
+
+// ready reports whether there is something to act on.
+func (v *View) ready() bool { return v.m != nil && v.topo != nil }
 
 // NextWindow changes how far back figures reach: 1 s, 10 s, 1 min.
 func (v *View) NextWindow() { v.span = (v.span + 1) % len(spans) }

@@ -48,6 +48,7 @@ const (
 	taskMode
 	coreMode
 	ledgerMode
+	waitMode // before the first model
 )
 
 // spans are the windows that a key cycles through.
@@ -162,8 +163,11 @@ func (v *View) Needs(n *sample.Needs) {
 	}
 }
 
-// present is the mode, but the list of CPUs where there is no map.
+// present is the mode that is shown: the list of CPUs where there is no map.
 func (v *View) present() mode {
+	if !v.ready() {
+		return waitMode
+	}
 	if !v.moves.Have() && (v.mode == mapMode || v.mode == taskMode) {
 		return coreMode
 	}

@@ -18,56 +18,73 @@ type fact struct{ label, value string }
 // labelWidth is the cells that labels take.
 const labelWidth = 11
 
-// factLines is how many facts each of the two lists has.
-const factLines = 7
+// factLines is how many facts facts has.
+const factLines = 10
 
-// left is what identifies the process, right is how it runs now.
-func left(row field.Row) []fact {
+// facts are the figures of the sample, identity first.
+func (p *Pane) facts(row field.Row) []fact {
 	task := row.Task()
-	facts := []fact{
-		{"PID", fmt.Sprintf("%d, child of %d", task.TGID, task.PPID)},
-		{"user", field.Cell("user", row)},
-		{"start", started(row)},
-		{"state", stateWords(task.State)},
-		{"threads", field.Cell("threads", row)},
-		{"switches", fmt.Sprintf("%s vol, %s invol /s", field.Cell("voluntary_per_s", row), field.Cell("involuntary_per_s", row))},
-		{"run delay", percent(field.Cell("run_delay_percent", row)) + " waiting for a CPU"},
-	}
+	pid := fmt.Sprintf("%d, child of %d", task.TGID, task.PPID)
 	if !task.IsProcess() {
-		facts[0].value = fmt.Sprintf("%d, thread %d", task.TGID, task.TID)
+		pid = fmt.Sprintf("%d, thread %d", task.TGID, task.TID)
 	}
-	return facts
-}
-
-func right(row field.Row) []fact {
-	task := row.Task()
-	nice := field.Cell("nice", row)
-	if task.Policy.RealTime() {
-		nice += " (once it is OTHER again)"
+	state := stateWords(task.State)
+	if task.IsProcess() && task.Threads > 1 {
+		state += ", " + field.Cell("threads", row) + " threads"
 	}
 	return []fact{
+		{"PID", pid},
+		{"started", started(row) + " by " + field.Cell("user", row)},
+		{"state", state},
+		{"policy", policy(row)},
+		{"memory", field.Cell("rss_bytes", row) + ", " + percent(field.Cell("mem_percent", row))},
+		{"CPU", percent(field.Cell("cpu_percent", row)) + ", " + field.Cell("time_s", row) + " total"},
 		{"core", core(row)},
-		{"CPU", percent(field.Cell("cpu_percent", row)) + ", " + field.Cell("time_s", row) + " in all"},
-		{"RAM", field.Cell("rss_bytes", row) + ", " + percent(field.Cell("mem_percent", row))},
-		{"nice", nice},
-		{"policy", policy(task)},
-		{"priority", field.Cell("priority", row) + ", I/O " + field.Cell("ioprio", row)},
 		{"migrations", migrations(row)},
+		{"run delay", p.runDelay(row)},
+		{"switches", fmt.Sprintf("%s vol, %s invol /s", field.Cell("voluntary_per_s", row), field.Cell("involuntary_per_s", row))},
 	}
+}
+
+// runDelay is the row's figure, and the thread that waited most where there are
+// several.
+func (p *Pane) runDelay(row field.Row) string {
+	s := percent(field.Cell("run_delay_percent", row))
+	if worst := p.worst(); worst != nil && row.Task().IsProcess() {
+		s += fmt.Sprintf(", worst %.1f %%: %s (%d)", p.rates[worst.TID].delay, field.Clean(worst.Comm), worst.TID)
+	}
+	return s
+}
+
+// worst is the thread with the most run delay; nil when no thread of several has any.
+func (p *Pane) worst() *Thread {
+	if len(p.reading.Threads) < 2 {
+		return nil
+	}
+	worst, most := (*Thread)(nil), float32(0)
+	for i := range p.reading.Threads {
+		t := &p.reading.Threads[i]
+		if d := known(p.rates[t.TID].delay); d > most || d == most && worst != nil && t.TID < worst.TID {
+			worst, most = t, d
+		}
+	}
+	return worst
 }
 
 func percent(figure string) string {
-	if figure == field.None || figure == field.NoneASCII {
+	if missing(figure) {
 		return figure
 	}
 	return figure + " %"
 }
 
+func missing(figure string) bool { return figure == field.None || figure == field.NoneASCII }
+
 func migrations(row field.Row) string {
 	if row.Task().Have&sample.HaveMigrations == 0 {
 		return field.Cell("migrations_per_s", row)
 	}
-	return fmt.Sprintf("%s/s, %s in all (%s)",
+	return fmt.Sprintf("%s/s, %s total (%s)",
 		field.Cell("migrations_per_s", row), field.Cell("migrations", row), field.Cell("migrations_source", row))
 }
 
@@ -89,10 +106,18 @@ func core(row field.Row) string {
 	return s
 }
 
-func policy(task *sample.Task) string {
+func policy(row field.Row) string {
+	task := row.Task()
 	s := task.Policy.String()
-	if task.Policy == kernel.FIFO || task.Policy == kernel.RR {
-		s += fmt.Sprintf(", real-time priority %d", task.RTPrio)
+	switch {
+	case task.Policy == kernel.FIFO || task.Policy == kernel.RR:
+		s += fmt.Sprintf(":%d", task.RTPrio)
+	case !task.Policy.RealTime():
+		s += ", nice " + field.Cell("nice", row)
+	}
+	s += ", PRI " + field.Cell("priority", row)
+	if io := field.Cell("ioprio", row); io != "none" && !missing(io) {
+		s += ", I/O " + io
 	}
 	if task.Have&sample.HaveAttr != 0 && task.ResetOnFork {
 		s += ", reset on fork"
@@ -100,7 +125,7 @@ func policy(task *sample.Task) string {
 	return s
 }
 
-// started is the start by the wall clock, with its date.
+// started is the wall-clock time of the start, with its date.
 func started(row field.Row) string {
 	h := &row.M.Sample.Host
 	if h.TicksPerSecond <= 0 || h.Uptime <= 0 {
@@ -121,7 +146,7 @@ func stateWords(state byte) string {
 	return string(rune(state)) + ", " + words
 }
 
-// where explains the affinity: mask ∩ cpuset ∩ online.
+// where explains the CPUs allowed: mask ∩ cpuset ∩ online.
 func where(row field.Row, c Confinement, th *theme.Theme) string {
 	and := " ∩ "
 	if th.ASCII {
@@ -133,11 +158,11 @@ func where(row field.Row, c Confinement, th *theme.Theme) string {
 	}
 	limit := c.Err
 	if c.Err == "" {
-		limit = c.Cpuset.String() + " set by cgroup " + field.Clean(c.Owner)
+		limit = c.Cpuset.String() + ", set by cgroup " + field.Clean(c.Owner)
 	}
 	s := fmt.Sprintf("%s = its mask%scpuset (%s)%sonline %s", allowed, and, limit, and, row.M.Topology.Online)
 	if row.Task().Flags&sample.FlagNoSetAffinity != 0 {
-		s += "; a kernel thread that cannot be moved"
+		s += "; fixed by the kernel"
 	}
 	return s
 }

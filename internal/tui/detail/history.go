@@ -10,21 +10,21 @@ import (
 // historyLen is how many ticks the bounce chart can show.
 const historyLen = 240
 
-// History is the CPU that one task was on, tick by tick, for longer than the
+// history is the CPU that one thread was on, tick by tick, for longer than the
 // model keeps it for every task.
-type History struct {
+type history struct {
 	tid   kernel.TID
 	start uint64
 	seq   uint64
 	cpus  []cpuset.CPU // oldest first
 }
 
-// Note adds the row's newest tick. Another task than the last one begins a new
+// note adds the row's newest tick. Another task than the last one begins a new
 // history with what the model has of it.
-func (h *History) Note(row field.Row) {
+func (h *history) note(row field.Row) {
 	task, bounce := row.Task(), &row.Rates().Bounce
 	if task.TID != h.tid || task.StartTicks != h.start {
-		*h = History{tid: task.TID, start: task.StartTicks, seq: row.M.Sample.Seq}
+		*h = history{tid: task.TID, start: task.StartTicks, seq: row.M.Sample.Seq}
 		for _, cpu := range bounce {
 			if cpu >= 0 {
 				h.cpus = append(h.cpus, cpuset.CPU(cpu))
@@ -32,13 +32,26 @@ func (h *History) Note(row field.Row) {
 		}
 		return
 	}
-	if row.M.Sample.Seq == h.seq {
+	if newest := bounce[model.BounceLen-1]; newest >= 0 {
+		h.add(cpuset.CPU(newest), row.M.Sample.Seq)
+	}
+}
+
+// noteThread adds where a thread was read to be after a sample.
+func (h *history) noteThread(t *Thread, seq uint64) {
+	if t.TID != h.tid || t.Start != h.start {
+		*h = history{tid: t.TID, start: t.Start}
+	}
+	h.add(cpuset.CPU(t.CPU), seq)
+}
+
+// add adds a tick, once for each sample.
+func (h *history) add(cpu cpuset.CPU, seq uint64) {
+	if seq == h.seq {
 		return
 	}
-	h.seq = row.M.Sample.Seq
-	if newest := bounce[model.BounceLen-1]; newest >= 0 {
-		h.cpus = append(h.cpus, cpuset.CPU(newest))
-	}
+	h.seq = seq
+	h.cpus = append(h.cpus, cpu)
 	if len(h.cpus) > historyLen {
 		h.cpus = append(h.cpus[:0], h.cpus[len(h.cpus)-historyLen:]...)
 	}

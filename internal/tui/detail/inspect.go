@@ -1,16 +1,19 @@
 package detail
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/taskfacts"
 )
 
-// Thread is what the pane shows of one thread.
+// Thread is what was read of one thread.
 type Thread struct {
 	TID     kernel.TID
 	Comm    string // as the kernel has it: not safe to print
@@ -19,8 +22,19 @@ type Thread struct {
 	Policy  kernel.Policy
 	Nice    int
 	RTPrio  int
-	Ticks   uint64 // CPU time used, USER_HZ
+	Start   uint64 // ticks after boot
 	Allowed cpuset.Set
+	Counters
+}
+
+// Counters are a thread's since it began.
+type Counters struct {
+	Ticks      uint64 // CPU time, USER_HZ
+	Migrations uint64 // to another CPU
+	RunDelayNs uint64
+	// HaveMigrations and HaveDelay are unset on kernels without the files sched
+	// (CONFIG_SCHED_DEBUG before 6.15) and schedstat (CONFIG_SCHED_INFO).
+	HaveMigrations, HaveDelay bool
 }
 
 // Confinement explains where a process may run.
@@ -34,6 +48,7 @@ type Confinement struct {
 // Reading is what was read of one process at one moment for the pane.
 type Reading struct {
 	PID     kernel.TID
+	At      time.Time
 	Threads []Thread
 	Total   int // threads there are; more than len(Threads) when they are very many
 	Confinement
@@ -44,7 +59,7 @@ type Reading struct {
 // threads.
 const mostThreads = 256
 
-// Cpusets tells what a process's cgroup allows; tune.Tuner does.
+// Cpusets reads what a process's cgroup allows; action.Tuner does.
 type Cpusets interface {
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
 }
@@ -58,7 +73,7 @@ type Inspector struct {
 
 // Read reads the threads of a process and what confines it.
 func (in Inspector) Read(pid kernel.TID) Reading {
-	r := Reading{PID: pid}
+	r := Reading{PID: pid, At: time.Now()}
 	tids, err := in.FS.Threads(pid)
 	if err != nil {
 		r.Err = fmt.Sprintf("process %d cannot be read: %v", pid, err)
@@ -83,8 +98,14 @@ func (in Inspector) thread(pid, tid kernel.TID) (Thread, bool) {
 	if err != nil {
 		return Thread{}, false
 	}
-	t := Thread{TID: tid, Comm: string(stat.Comm), State: stat.State, CPU: int(stat.LastCPU),
-		Policy: stat.Policy, Nice: int(stat.Nice), RTPrio: int(stat.RTPrio), Ticks: stat.UserTicks + stat.SystemTicks}
+	t := Thread{TID: tid, Comm: string(stat.Comm), State: stat.State, CPU: int(stat.LastCPU), Start: stat.StartTicks,
+		Policy: stat.Policy, Nice: int(stat.Nice), RTPrio: int(stat.RTPrio), Counters: Counters{Ticks: stat.UserTicks + stat.SystemTicks}}
+	if sched, err := in.FS.Sched(pid, tid); err == nil {
+		t.Migrations, t.HaveMigrations = sched.Migrations, true
+	}
+	if delay, err := in.FS.Schedstat(pid, tid); err == nil {
+		t.RunDelayNs, t.HaveDelay = delay.RunDelayNs, true
+	}
 	if status, err := in.FS.ThreadStatus(pid, tid); err == nil {
 		t.Allowed = status.CPUsAllowed
 	}
@@ -107,6 +128,11 @@ func (in Inspector) confinement(pid kernel.TID) Confinement {
 	}
 	c.Cpuset, c.Owner = set, owner
 	return c
+}
+
+// Facts reads files, sockets and I/O of a process.
+func (in Inspector) Facts(pid kernel.TID) taskfacts.Facts {
+	return taskfacts.Read(context.Background(), in.FS.Root(), pid)
 }
 
 // Environ returns the environment that a process was started with, sorted.

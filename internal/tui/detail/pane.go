@@ -1,36 +1,49 @@
-// Package detail is the pane about one task: what it is, where it may run and
-// why, its threads, and the CPUs it was on over time.
+// Package detail is the pane about one process: its figures, where it may run and
+// why, its threads, the CPUs that one of them was on over time, and what was read
+// on demand of its files and sockets.
 //
-// Start at Pane. Inspector reads what samples do not hold.
+// Start at Pane; its verbs are in verbs.go. Inspector reads what samples do not hold.
 package detail
 
 import (
 	"strings"
 
 	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/taskfacts"
+	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
-
-	"piton/internal/kernel"
 )
 
-// Pane is the open detail pane.
+// Pane is the open detail pane. The zero Pane is ready.
 type Pane struct {
-	history History
+	history history
 	trace   trace
-	settled bool // trace has chosen among the threads by how busy they are
 	reading Reading
-	used    usage
-	percent map[kernel.TID]float32
+	last    tally
+	rates   map[kernel.TID]rates
+	facted  taskfacts.Facts
+	noRoom  bool // the last drawing had none for facts
+
+	focused  bool       // the thread list has the keys
+	cursor   kernel.TID // in it
+	scroll   rows.Scroll
+	sort     int // 1 + index in columns; 0 = byMigrations
+	inverted bool
+	drawn    drawn
 }
 
-// Note tells the pane of the selected row's newest figures.
+// Note takes in the selected row's newest figures.
 func (p *Pane) Note(row field.Row) {
 	if task := row.Task(); task.TGID != p.reading.PID {
-		p.reading, p.used = Reading{PID: task.TGID}, usage{}
+		p.reading, p.last, p.rates = Reading{PID: task.TGID}, tally{}, nil
+		p.focused, p.cursor = false, 0
 	}
-	p.history.Note(row)
 	p.choose(row.Task())
+	if p.trace.tid == row.Task().TID {
+		p.history.note(row)
+	}
 }
 
 // Take accepts what was read for the pane; a reading of another process than
@@ -39,30 +52,56 @@ func (p *Pane) Take(r Reading, row field.Row) {
 	if r.PID != p.reading.PID {
 		return
 	}
-	p.rate(r, row.M.Sample.At, row.M.Sample.Host.TicksPerSecond)
+	p.rate(r, row.M.Sample.Host.TicksPerSecond)
 	p.reading = r
+	p.arrange()
 	p.choose(row.Task())
+	if t := p.thread(p.trace.tid); t != nil && t.TID != row.Task().TID {
+		p.history.noteThread(t, row.M.Sample.Seq)
+	}
 }
 
-// wide is the width from which the chart stands beside the figures.
-const wide = 110
+// TakeFacts accepts what was read on demand.
+func (p *Pane) TakeFacts(f taskfacts.Facts) {
+	if f.PID == p.reading.PID {
+		p.facted = f
+	}
+}
+
+// WantsFacts reports whether the pane has room for what is read on demand, as far
+// as is known.
+func (p *Pane) WantsFacts() bool { return !p.noRoom }
+
+// Widths from which the facts stand beside threads and chart, and have half of it.
+const (
+	wide  = 110
+	roomy = 160
+)
 
 // Height is the number of lines with which the pane in width cells shows all it
 // has.
 func (p *Pane) Height(row field.Row, width int) int {
-	lanes := min(len(row.M.Topology.CPUs)+chartExtra, mostLanes)
-	threads := 1 + max(1, len(p.reading.Threads))
-	if width-2 < wide {
-		return 2 + factLines + lanes + threads
+	left, right := lanesOf(row)+1+max(1, len(p.reading.Threads)), factLines
+	switch {
+	case width-2 < wide:
+		return 2 + left + factLines/2 + p.demandHeight()
+	case left < factLines:
+		left += p.demandHeight()
+	default:
+		right += p.demandHeight()
 	}
-	return 2 + max(factLines+threads, lanes)
+	return 2 + max(left, right)
 }
 
-// mostLanes is how high the chart gets at most, where others want room too.
-const mostLanes = 11
+// lanesOf is the lines that the chart of a machine takes at most, where others
+// want room too.
+func lanesOf(row field.Row) int { return min(len(row.M.Topology.CPUs)+chartExtra, mostLanes) }
 
-// chartExtra is the lines of the chart besides a line a CPU: title, distances, times.
-const chartExtra = 3
+const (
+	mostLanes  = 11
+	chartExtra = 3 // lines of the chart besides a line a CPU: title, distances, times
+	chartLeast = 4 // lines of a chart that is worth showing
+)
 
 // Render draws the pane in at most width cells and height lines.
 func (p *Pane) Render(row field.Row, width, height int, th *theme.Theme) []string {
@@ -70,13 +109,12 @@ func (p *Pane) Render(row field.Row, width, height int, th *theme.Theme) []strin
 	inner := width - 2
 	lines := []string{p.title(row, width, th),
 		" " + fact{"allowed", where(row, p.reading.Confinement, th)}.draw(inner, th)}
-	body := func(h int) []string {
-		if inner < wide {
-			return p.narrow(row, inner, h, th)
-		}
-		return p.wide(row, inner, h, th)
+	body := p.narrow
+	if inner >= wide {
+		body = p.wide
 	}
-	for _, l := range body(max(0, height-2)) {
+	p.noRoom, p.drawn = true, drawn{heading: height}
+	for _, l := range body(row, inner, max(0, height-2), th) {
 		lines = append(lines, " "+l)
 	}
 	return lines[:min(len(lines), height)]
@@ -89,37 +127,69 @@ func (p *Pane) title(row field.Row, width int, th *theme.Theme) string {
 	return rule(2) + th.Title.Render(name) + rule(max(0, width-2-widget.Width(name)))
 }
 
-// facts draws both lists of facts beside each other.
-func (p *Pane) facts(row field.Row, width int, th *theme.Theme) []string {
-	l, r := left(row), right(row)
-	half := width / 2
-	lines := make([]string, max(len(l), len(r)))
-	for i := range lines {
-		lines[i] = l[i].draw(half-1, th) + " " + r[i].draw(width-half, th)
+// columnsFrom is the width from which facts stand in two columns.
+const columnsFrom = 72
+
+// figures draws the facts of the sample, in two columns where there is room.
+func (p *Pane) figures(row field.Row, width int, th *theme.Theme) (lines []string) {
+	facts := p.facts(row)
+	if width < columnsFrom {
+		for _, f := range facts {
+			lines = append(lines, f.draw(width, th))
+		}
+		return lines
+	}
+	half, n := width/2, len(facts)/2
+	for i := range n {
+		lines = append(lines, facts[i].draw(half-1, th)+" "+facts[n+i].draw(width-half, th))
 	}
 	return lines
 }
 
-// narrow stacks facts, chart and threads.
+// narrow stacks facts, chart, threads, and last what was read on demand. While the
+// thread list has the keys, the facts give their room to it.
 func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []string {
-	lines := p.facts(row, width, th)
-	rest := height - len(lines)
-	lanes := min(len(row.M.Topology.CPUs)+chartExtra, mostLanes)
-	chart := p.chart(row, width, max(min(rest/2, lanes), min(rest-2-len(p.reading.Threads), lanes), min(rest, 3)), th)
-	lines = append(lines, chart...)
-	return append(lines, p.list(width, height-len(lines), th)...)
+	var lines []string
+	if !p.focused {
+		lines = p.figures(row, width, th)
+	}
+	rest, threads := height-len(lines), 1+max(1, len(p.reading.Threads))
+	chart := max(min(rest/2, lanesOf(row)), min(rest-threads, lanesOf(row)), min(rest, 3))
+	lines = append(lines, p.chart(row, width, chart, th)...)
+	p.drawn.heading = 2 + len(lines)
+	list := p.list(width, min(height-len(lines), threads), th)
+	lines = append(lines, list...)
+	return append(lines, p.demanded(width, height-len(lines), th)...)
 }
 
-// wide puts the chart to the right of the facts and the threads.
+// wide puts threads and chart to the left, facts to the right; what was read on
+// demand stands on the side that is shorter.
 func (p *Pane) wide(row field.Row, width, height int, th *theme.Theme) []string {
-	w := min(max(width*3/5, 74), 96)
-	leftLines := p.facts(row, w, th)
-	leftLines = append(leftLines, p.list(w, height-len(leftLines), th)...)
-	chart := p.chart(row, width-w-3, height, th)
-	lines := make([]string, max(len(leftLines), len(chart)))
+	w := max(width/2, wide/2)
+	if width < roomy {
+		w = width * 13 / 25
+	}
+	threads, lanes := 1+max(1, len(p.reading.Threads)), lanesOf(row)
+	short := threads+lanes < factLines
+	if chart := min(lanes, max(height/2, chartLeast)); height-threads < chart {
+		threads = max(height-chart, min(height, 2))
+	}
+	p.drawn.heading = 2
+	left, right := p.list(w, threads, th), p.figures(row, width-w-3, th)
+	chart := height - len(left)
+	if short {
+		chart = min(chart, lanes)
+	}
+	left = append(left, p.chart(row, w, chart, th)...)
+	if short {
+		left = append(left, p.demanded(w, height-len(left), th)...)
+	} else {
+		right = append(right, p.demanded(width-w-3, height-len(right), th)...)
+	}
+	lines := make([]string, min(max(len(left), len(right)), height))
 	bar := th.Dim.Render(th.Vertical)
 	for i := range lines {
-		lines[i] = widget.Fit(widget.LineAt(leftLines, i), w, "") + " " + bar + " " + widget.LineAt(chart, i)
+		lines[i] = widget.Fit(widget.LineAt(left, i), w, "") + " " + bar + " " + widget.LineAt(right, i)
 	}
 	return lines
 }
@@ -132,5 +202,5 @@ func (p *Pane) list(width, height int, th *theme.Theme) []string {
 	if p.reading.Err != "" {
 		return []string{th.Warn.Render(widget.Fit(field.Clean(p.reading.Err), width, th.Ellipsis))}
 	}
-	return p.threads(width, height, th)
+	return p.drawThreads(width, height, th)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/procfs"
+	"piton/internal/taskfacts"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/golden"
@@ -37,14 +39,30 @@ func row(t *testing.T, m *model.Model, pid kernel.TID) field.Row {
 	return field.Row{}
 }
 
-func reading(pid kernel.TID, threads int) Reading {
-	r := Reading{PID: pid, Total: threads, Confinement: Confinement{Allowed: cpuset.Of(0, 1, 2, 3),
+// at is the reading of a process's threads some seconds after the first.
+func at(second int, pid kernel.TID, threads int) Reading {
+	r := Reading{PID: pid, At: time.Unix(int64(second), 0), Total: threads, Confinement: Confinement{Allowed: cpuset.Of(0, 1, 2, 3),
 		Cpuset: cpuset.Of(0, 1, 2, 3, 4, 5), Owner: "/system.slice/nqueens.service"}}
 	for i := range min(threads, mostThreads) {
-		r.Threads = append(r.Threads, Thread{TID: pid + kernel.TID(i), Comm: "worker", State: 'S', CPU: i % 8,
-			Ticks: uint64(i * 7), Allowed: cpuset.Of(0, 1, 2, 3)})
+		n := uint64(second * i)
+		r.Threads = append(r.Threads, Thread{TID: pid + kernel.TID(i), Comm: "worker", State: 'S', CPU: (i + second) % 8,
+			Allowed: cpuset.Of(0, 1, 2, 3), Counters: Counters{Ticks: uint64(second * (60 / (i + 1))), Migrations: n * 7, RunDelayNs: n * 4e6,
+				HaveMigrations: true, HaveDelay: true}})
 	}
 	return r
+}
+
+// someFacts are those of a server.
+func someFacts(pid kernel.TID) taskfacts.Facts {
+	return taskfacts.Facts{PID: pid,
+		Exe:   taskfacts.Known[string]{Value: "/home/balu/src/nqueens/nqueens"},
+		Cwd:   taskfacts.Known[string]{Value: "/home/balu/src/nqueens"},
+		IO:    taskfacts.Known[taskfacts.IO]{Value: taskfacts.IO{Read: 12 << 20, Written: 3 << 20, DiskRead: 0, DiskWritten: 1 << 20}},
+		Files: taskfacts.Known[[]taskfacts.File]{Value: []taskfacts.File{{FD: 0, Path: "/dev/pts/3"}, {FD: 5, Path: "socket:[77]"}, {FD: 6, Path: "socket:[78]"}}},
+		Sockets: taskfacts.Known[[]taskfacts.Socket]{Value: []taskfacts.Socket{
+			{FD: 6, Kind: "unix", Local: "/run/evil\x1b[2J", IncomingCPU: -1},
+			{FD: 5, Kind: "tcp", Local: "10.0.0.1:80", Remote: "10.0.0.7:4711", State: "ESTABLISHED", IncomingCPU: 3}}},
+	}
 }
 
 // pane is the pane about a process after some seconds.
@@ -53,12 +71,13 @@ func pane(t *testing.T, topo *topology.Topology, pid kernel.TID, threads int) (*
 	p := &Pane{}
 	var now *model.Model
 	var r field.Row
-	for range 30 {
+	for second := range 30 {
 		now = model.Next(now, machine.Tick(), topo)
 		r = row(t, now, pid)
 		p.Note(r)
-		p.Take(reading(pid, threads), r)
+		p.Take(at(second, pid, threads), r)
 	}
+	p.TakeFacts(someFacts(pid))
 	return p, r
 }
 
@@ -67,13 +86,19 @@ func TestGolden(t *testing.T) {
 		cpus, w, h, threads int
 		pid                 kernel.TID
 	}{
-		"wide":         {8, 118, 20, 4, 3641},
-		"narrow":       {8, 80, 19, 4, 3641},
-		"many-cpus":    {512, 150, 24, 300, 3642},
-		"real-time":    {8, 118, 16, 1, 4000},
-		"unmovable":    {8, 118, 16, 1, 17},
-		"harmless":     {2, 80, 14, 1, 4711},
-		"hardly-space": {8, 40, 5, 4, 3641},
+		"2cpus-80x24":   {2, 80, 14, 1, 3641},
+		"2cpus-120x40":  {2, 120, 18, 1, 3641},
+		"8cpus-80x24":   {8, 80, 14, 4, 3642},
+		"8cpus-120x40":  {8, 120, 18, 4, 3642},
+		"8cpus-200x50":  {8, 200, 25, 4, 3642},
+		"64cpus-80x24":  {64, 80, 14, 40, 3642},
+		"64cpus-120x40": {64, 120, 18, 40, 3642},
+		"64cpus-200x50": {64, 200, 25, 40, 3642},
+		"512cpus":       {512, 150, 24, 300, 3642},
+		"real-time":     {8, 120, 18, 1, 4000},
+		"unmovable":     {8, 120, 18, 1, 17},
+		"harmless":      {2, 80, 14, 1, 4711},
+		"hardly-space":  {8, 40, 5, 4, 3642},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, r := pane(t, topologytest.Sized(tt.cpus), tt.pid, tt.threads)
@@ -83,9 +108,12 @@ func TestGolden(t *testing.T) {
 }
 
 func TestPaneNeverOverflows(t *testing.T) {
-	p, r := pane(t, topologytest.Sized(64), 3641, 40)
+	p, r := pane(t, topologytest.Sized(64), 3642, 40)
 	for w := 16; w < 210; w += 5 {
 		for h := 1; h < 40; h += 3 {
+			if p.Leave(); h%2 == 0 {
+				p.Focus()
+			}
 			lines := p.Render(r, w, h, th)
 			assert.LessOrEqual(t, len(lines), h)
 			for _, l := range lines {
@@ -113,29 +141,116 @@ func TestSelectingAnotherTaskStartsAnew(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	topo := topologytest.Sized(2)
 	machine := tuitest.New(topo)
-	var h History
+	var h history
 	var now *model.Model
 	for range historyLen + 50 {
 		now = model.Next(now, machine.Tick(), topo)
-		h.Note(row(t, now, 3641))
+		h.note(row(t, now, 3641))
 	}
 	assert.Len(t, h.cpus, historyLen)
 	before := len(h.cpus)
-	h.Note(row(t, now, 3641)) // the same sample again
+	h.note(row(t, now, 3641)) // the same sample again
 	assert.Len(t, h.cpus, before)
 }
 
 func TestThreadRates(t *testing.T) {
 	p := &Pane{}
-	r := Reading{PID: 5, Threads: []Thread{{TID: 5, Ticks: 100}, {TID: 6, Ticks: 100}, {TID: 7, Ticks: 9}}}
-	p.rate(r, 10*time.Second, 100)
-	assert.False(t, model.Known(p.percent[5]))
-	r.Threads = []Thread{{TID: 5, Ticks: 110}, {TID: 6, Ticks: 190}, {TID: 7, Ticks: 3}}
-	p.rate(r, 11*time.Second, 100)
-	assert.InDelta(t, 10, p.percent[5], 0.01)
-	assert.InDelta(t, 90, p.percent[6], 0.01)
-	assert.False(t, model.Known(p.percent[7]), "a counter that ran backwards has no rate")
-	assert.Equal(t, kernel.TID(6), r.Threads[0].TID)
+	count := func(ticks, migrations, delay uint64) Counters {
+		return Counters{Ticks: ticks, Migrations: migrations, RunDelayNs: delay, HaveMigrations: true, HaveDelay: true}
+	}
+	r := Reading{At: time.Unix(10, 0), PID: 5, Threads: []Thread{{TID: 5, Counters: count(100, 7, 0)}, {TID: 6, Counters: count(100, 0, 0)},
+		{TID: 7, Counters: count(9, 0, 0)}}}
+	p.rate(r, 100)
+	assert.False(t, model.Known(p.rates[5].cpu))
+	r.At = time.Unix(12, 0)
+	r.Threads = []Thread{{TID: 5, Counters: count(120, 9, 5e8)}, {TID: 6, Counters: count(400, 0, 9e9)}, {TID: 7, Counters: Counters{Ticks: 3}}}
+	p.rate(r, 100)
+	assert.Equal(t, rates{10, 1, 25}, p.rates[5])
+	assert.Equal(t, rates{100, 0, 100}, p.rates[6], "a thread has one CPU")
+	assert.False(t, model.Known(p.rates[7].cpu), "a counter that ran backwards has no rate")
+	assert.False(t, model.Known(p.rates[7].migPerS), "no file sched")
+	before := p.rates[5]
+	r.At = r.At.Add(soonest / 2)
+	p.rate(r, 100)
+	assert.Equal(t, before, p.rates[5], "too soon to tell")
+}
+
+// order is the threads as they are listed.
+func (p *Pane) order() (tids []kernel.TID) {
+	for _, t := range p.reading.Threads {
+		tids = append(tids, t.TID)
+	}
+	return tids
+}
+
+func key(name string) tea.KeyPressMsg {
+	if code := map[string]rune{"down": tea.KeyDown, "end": tea.KeyEnd}[name]; code != 0 {
+		return tea.KeyPressMsg{Code: code}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+func TestThreadsAreSortedByWhatIsLookedFor(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3642, 4)
+	assert.Equal(t, []kernel.TID{3645, 3644, 3643, 3642}, p.order(), "by MIG/s")
+	p.SortNext(-1)
+	assert.Equal(t, []kernel.TID{3642, 3643, 3644, 3645}, p.order(), "by CPU%")
+	p.Invert()
+	assert.Equal(t, []kernel.TID{3645, 3644, 3643, 3642}, p.order())
+	p.Render(r, 120, 18, th)
+	assert.True(t, p.Click(3, 2), "the heading TID")
+	assert.Equal(t, []kernel.TID{3642, 3643, 3644, 3645}, p.order())
+	assert.False(t, p.Click(100, 2), "the facts")
+	assert.False(t, p.Key(key("x")))
+}
+
+func TestChartFollowsTheThreadThatMovesMostOrTheCursor(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3642, 4)
+	assert.Equal(t, kernel.TID(3645), p.Trace())
+	assert.Contains(t, ansi.Strip(strings.Join(p.Render(r, 120, 18, th), "\n")), "3645, each tick")
+	assert.True(t, p.Focus())
+	p.Key(key("down"))
+	assert.Equal(t, kernel.TID(3644), p.Trace())
+	p.Take(at(31, 3642, 4), r)
+	assert.Equal(t, kernel.TID(3644), p.Trace(), "the cursor is on its thread")
+	p.Key(key("end"))
+	assert.Equal(t, kernel.TID(3642), p.Trace())
+	p.Render(r, 120, 18, th)
+	assert.True(t, p.Click(3, 3))
+	assert.Equal(t, kernel.TID(3645), p.Trace(), "a click chooses")
+	gone := at(32, 3642, 4)
+	gone.Threads = gone.Threads[:2]
+	p.Take(gone, r)
+	assert.Equal(t, kernel.TID(3643), p.Trace(), "its thread ended")
+	p.Leave()
+	assert.False(t, p.Focused())
+}
+
+func TestWorstThreadIsNamed(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3642, 4)
+	assert.Contains(t, ansi.Strip(strings.Join(p.Render(r, 200, 25, th), "\n")), "worst 1.2 %: worker (3645)")
+}
+
+func TestMissingFactsSayWhy(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3642, 4)
+	f := taskfacts.Facts{PID: 3642, NoCPU: "needs CAP_SYS_PTRACE"}
+	f.Exe.Why = "needs CAP_SYS_PTRACE"
+	f.Sockets.Value = []taskfacts.Socket{{FD: 5, Kind: "udp", Local: "0.0.0.0:53", IncomingCPU: -1}}
+	p.TakeFacts(f)
+	drawn := ansi.Strip(strings.Join(p.Render(r, 200, 25, th), "\n"))
+	assert.Contains(t, drawn, "exe        – needs CAP_SYS_PTRACE")
+	assert.Contains(t, drawn, "1; incoming CPU not known: needs CAP_SYS_PTRACE")
+	p.TakeFacts(taskfacts.Facts{PID: 1})
+	assert.Equal(t, kernel.TID(3642), p.facted.PID, "another process's come too late")
+}
+
+func TestFileLines(t *testing.T) {
+	lines := strings.Join(FileLines(someFacts(1)), "\n")
+	assert.Contains(t, lines, "   0  /dev/pts/3")
+	assert.Contains(t, lines, "   5  tcp 10.0.0.1:80 - 10.0.0.7:4711 ESTABLISHED, last packet in on cpu 3")
+	f := taskfacts.Facts{}
+	f.Files.Why = "needs CAP_SYS_PTRACE"
+	assert.Equal(t, []string{"Open files: needs CAP_SYS_PTRACE"}, FileLines(f))
 }
 
 type noCpusets struct{}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -14,60 +13,172 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// usage is the threads' CPU time at the last reading, for their rates.
-type usage struct {
-	at    time.Duration
-	ticks map[kernel.TID]uint64
+// column is one column of the thread list.
+type column struct {
+	title string
+	width int
+	left  bool // text at the left of its cells
+	down  bool // sorted from large to small
+	text  func(p *Pane, t *Thread, th *theme.Theme) string
+	order func(p *Pane, a, b *Thread) int // nil: the list is not sorted by it
 }
 
-// rate computes each thread's CPU% since the last reading, and orders the
-// threads by it.
-func (p *Pane) rate(r Reading, at time.Duration, hz int) {
-	elapsed := (at - p.used.at).Seconds()
-	p.percent = make(map[kernel.TID]float32, len(r.Threads))
-	now := usage{at: at, ticks: make(map[kernel.TID]uint64, len(r.Threads))}
-	for _, t := range r.Threads {
-		now.ticks[t.TID] = t.Ticks
-		before, ok := p.used.ticks[t.TID]
-		p.percent[t.TID] = model.Unknown
-		if ok && t.Ticks >= before && elapsed > 0 && hz > 0 {
-			p.percent[t.TID] = float32(float64(t.Ticks-before) / float64(hz) / elapsed * 100)
-		}
+// columns in the order of importance: those that do not fit are left out from
+// the end.
+var columns = []column{
+	{title: "TID", width: 7, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return fmt.Sprint(t.TID) },
+		order: func(_ *Pane, a, b *Thread) int { return cmp.Compare(a.TID, b.TID) }},
+	{title: "S", width: 2, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return string(rune(t.State)) }},
+	{title: "CPU%", width: 6, down: true, text: func(p *Pane, t *Thread, th *theme.Theme) string { return figure(p.rates[t.TID].cpu, th) },
+		order: byRate(func(r rates) float32 { return r.cpu })},
+	{title: "MIG/s", width: 8, down: true, text: func(p *Pane, t *Thread, th *theme.Theme) string { return figure(p.rates[t.TID].migPerS, th) },
+		order: byRate(func(r rates) float32 { return r.migPerS })},
+	{title: "DELAY", width: 7, down: true, text: func(p *Pane, t *Thread, th *theme.Theme) string { return figure(p.rates[t.TID].delay, th) },
+		order: byRate(func(r rates) float32 { return r.delay })},
+	{title: "CPU", width: 5, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return fmt.Sprint(t.CPU) },
+		order: func(_ *Pane, a, b *Thread) int { return cmp.Compare(a.CPU, b.CPU) }},
+	{title: "NAME", width: 16, left: true, text: func(_ *Pane, t *Thread, th *theme.Theme) string {
+		return string(field.AppendClean(nil, t.Comm, th.ASCII))
+	}, order: func(_ *Pane, a, b *Thread) int { return cmp.Compare(a.Comm, b.Comm) }},
+	{title: "ALLOWED", width: 11, left: true, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return t.Allowed.String() }},
+	{title: "POL", width: 8, left: true, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return policyCell(t) }},
+	{title: "NI", width: 3, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return fmt.Sprint(t.Nice) }},
+}
+
+// byMigrations is the index of the column that the list is sorted by at first.
+const byMigrations = 3
+
+func byRate(of func(rates) float32) func(p *Pane, a, b *Thread) int {
+	return func(p *Pane, a, b *Thread) int {
+		return cmp.Compare(known(of(p.rates[a.TID])), known(of(p.rates[b.TID])))
 	}
-	p.used = now
-	slices.SortStableFunc(r.Threads, func(a, b Thread) int {
-		return cmp.Or(-cmp.Compare(known(p.percent[a.TID]), known(p.percent[b.TID])), cmp.Compare(a.TID, b.TID))
-	})
 }
 
-// threads draws a line for each thread, the busiest first.
-func (p *Pane) threads(width, height int, th *theme.Theme) []string {
+func figure(v float32, th *theme.Theme) string {
+	if !model.Known(v) {
+		return th.None
+	}
+	return strconv.FormatFloat(float64(v), 'f', 1, 32)
+}
+
+func policyCell(t *Thread) string {
+	s := t.Policy.String()
+	if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
+		s += ":" + strconv.Itoa(t.RTPrio)
+	}
+	return s
+}
+
+// arrange sorts the threads, equal ones by CPU%, then by number; the cursor stays
+// on its thread.
+func (p *Pane) arrange() {
+	by := &columns[p.sorted()]
+	slices.SortFunc(p.reading.Threads, func(a, b Thread) int {
+		order := by.order(p, &a, &b)
+		if by.down != p.inverted {
+			order = -order
+		}
+		return cmp.Or(order, -cmp.Compare(known(p.rates[a.TID].cpu), known(p.rates[b.TID].cpu)), cmp.Compare(a.TID, b.TID))
+	})
+	if i := slices.IndexFunc(p.reading.Threads, func(t Thread) bool { return t.TID == p.cursor }); i >= 0 {
+		p.scroll.Cursor = i
+	} else if p.focused { // its thread ended: the one in its place
+		p.Move(0)
+	}
+}
+
+// sorted is the index of the column that decides the order.
+func (p *Pane) sorted() int {
+	if p.sort == 0 { // the zero Pane
+		return byMigrations
+	}
+	return p.sort - 1
+}
+
+// thread finds one of the threads that were read; nil for none.
+func (p *Pane) thread(tid kernel.TID) *Thread {
+	if i := slices.IndexFunc(p.reading.Threads, func(t Thread) bool { return t.TID == tid }); i >= 0 {
+		return &p.reading.Threads[i]
+	}
+	return nil
+}
+
+// fitting is how many columns fit in width cells, the cursor's left of them.
+func fitting(width int) (n int) {
+	used := 1
+	for n < len(columns) && used+columns[n].width+1 <= width+1 {
+		used += columns[n].width + 1
+		n++
+	}
+	return n
+}
+
+// drawThreads draws the heading and a line for each thread.
+func (p *Pane) drawThreads(width, height int, th *theme.Theme) []string {
 	if height < 2 {
 		return nil
 	}
-	title := fmt.Sprintf("%7s S  CPU%%  CPU %-11s %-8s  NI  NAME", "TID", "ALLOWED", "POL")
-	lines := []string{th.Header.Render(widget.Fit(title, width, th.Ellipsis))}
-	for i, t := range p.reading.Threads {
-		if len(lines) == height-1 && len(p.reading.Threads)-i > 1 {
-			more := fmt.Sprintf("%s %d more threads; H lists them all", th.Ellipsis, p.reading.Total-i)
-			return append(lines, th.Dim.Render(widget.Fit(more, width, th.Ellipsis)))
-		}
-		lines = append(lines, p.thread(t, width, th))
+	n := fitting(width)
+	lines := []string{p.heading(n, width, th)}
+	list, room := p.reading.Threads, height-1
+	rest := p.reading.Total - len(list)
+	if len(list) > room || rest > 0 {
+		room--
 	}
+	from, to := p.scroll.Window(len(list), room)
+	for i := from; i < to; i++ {
+		line := p.drawThread(&list[i], n, width, th)
+		if p.focused && list[i].TID == p.cursor {
+			line = th.Selected.Render(th.Cursor + line)
+		} else {
+			line = " " + line
+		}
+		lines = append(lines, line)
+	}
+	if room < height-1 {
+		more := fmt.Sprintf(" %d-%d of %d threads", from+1, to, p.reading.Total)
+		if rest > 0 {
+			more += fmt.Sprintf("; the first %d are read, H lists all", len(list))
+		}
+		lines = append(lines, th.Dim.Render(widget.Fit(more, width, th.Ellipsis)))
+	}
+	p.drawn.from, p.drawn.rows = from, to-from
 	return lines
 }
 
-func (p *Pane) thread(t Thread, width int, th *theme.Theme) string {
-	used := th.None
-	if v := p.percent[t.TID]; model.Known(v) {
-		used = strconv.FormatFloat(float64(v), 'f', 1, 32)
+func (p *Pane) heading(n, width int, th *theme.Theme) string {
+	dst := []byte{' '}
+	p.drawn.ends = p.drawn.ends[:0]
+	used := 1
+	for i := range columns[:n] {
+		c := &columns[i]
+		title, style := c.title, th.Header
+		if i == p.sorted() {
+			style = th.HeaderSort
+			title += map[bool]string{true: th.SortDown, false: th.SortUp}[c.down != p.inverted]
+		}
+		pad := max(c.width-widget.Width(title), 0)
+		if !c.left {
+			dst = widget.AppendSpaces(dst, pad)
+		}
+		dst = append(dst, style.Render(title)...)
+		if c.left {
+			dst = widget.AppendSpaces(dst, pad)
+		}
+		dst = append(dst, ' ')
+		used += c.width + 1
+		p.drawn.ends = append(p.drawn.ends, used)
 	}
-	policy := t.Policy.String()
-	if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
-		policy += ":" + strconv.Itoa(t.RTPrio)
+	return widget.Fit(string(dst), width, "")
+}
+
+// drawThread draws a line without the cell of the cursor.
+func (p *Pane) drawThread(t *Thread, n, width int, th *theme.Theme) string {
+	var dst []byte
+	for i := range columns[:n] {
+		c := &columns[i]
+		dst = widget.AppendFit(dst, []byte(c.text(p, t, th)), c.width, !c.left, th.Ellipsis)
+		dst = append(dst, ' ')
 	}
-	line := fmt.Sprintf("%7d %c %5s %4d ", t.TID, t.State, widget.FitRight(used, 5, ""), t.CPU) +
-		widget.Fit(t.Allowed.String(), 11, th.Ellipsis) + fmt.Sprintf(" %-8s %3d  ", policy, t.Nice) +
-		string(field.AppendClean(nil, t.Comm, th.ASCII))
-	return widget.Fit(line, width, th.Ellipsis)
+	return widget.Fit(string(dst), width-1, "")
 }

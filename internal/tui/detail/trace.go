@@ -1,6 +1,7 @@
 package detail
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,8 +14,7 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// trace is the true sequence of the moves of one task: of the selected one, or
-// of the busiest thread of a process that has several.
+// trace is the true sequence of the moves of one thread.
 type trace struct {
 	trail  model.Trail
 	tid    kernel.TID    // that is asked for
@@ -27,7 +27,7 @@ type trace struct {
 // From then on it shows ticks, in which a task that stays is a flat line.
 const quiet = 10 * time.Second
 
-// Trace is the task whose moves the pane wants one by one.
+// Trace is the thread whose moves are to be read one by one.
 func (p *Pane) Trace() kernel.TID { return p.trace.tid }
 
 // Follow takes in the moves of the newest sample.
@@ -43,26 +43,24 @@ func (p *Pane) Follow(s *sample.Sample) {
 	}
 }
 
-// choose keeps asking for the moves of the selected thread, or of one thread of
-// the selected process as long as that lives: the busiest when the pane first
-// knew how busy they are.
+// choose follows the thread under the cursor of the thread list, else the
+// selected thread, else the thread of the selected process that moves most. It
+// keeps to one until another moves twice as often, so that a trail can grow.
 func (p *Pane) choose(task *sample.Task) {
 	t := &p.trace
-	if !task.IsProcess() || task.Threads <= 1 {
-		t.tid = task.TID
-		return
-	}
-	own := func(tid kernel.TID) bool {
-		return slices.ContainsFunc(p.reading.Threads, func(th Thread) bool { return th.TID == tid })
-	}
 	switch {
-	case p.reading.PID != task.TGID || len(p.reading.Threads) == 0 || known(p.percent[p.reading.Threads[0].TID]) == 0:
-		if !own(t.tid) {
-			t.tid = task.TID
+	case p.focused:
+		t.tid = p.cursor
+	case !task.IsProcess() || len(p.reading.Threads) <= 1:
+		t.tid = task.TID
+	default:
+		best := slices.MaxFunc(p.reading.Threads, func(a, b Thread) int {
+			return cmp.Or(cmp.Compare(known(p.rates[a.TID].migPerS), known(p.rates[b.TID].migPerS)), cmp.Compare(b.TID, a.TID))
+		}).TID
+		now, most := known(p.rates[t.tid].migPerS), known(p.rates[best].migPerS)
+		if p.thread(t.tid) == nil || most > 2*now {
+			t.tid = best
 		}
-		p.settled = false
-	case !p.settled || !own(t.tid):
-		t.tid, p.settled = p.reading.Threads[0].TID, true
 	}
 }
 
@@ -70,12 +68,17 @@ func (p *Pane) choose(task *sample.Task) {
 // moved lately, else the CPU of each tick.
 func (p *Pane) chart(row field.Row, width, height int, th *theme.Theme) []string {
 	t, topo := &p.trace, row.M.Topology
+	name := fmt.Sprintf("moves of %d", t.tid)
 	if t.trail.TID != t.tid || len(t.trail.Steps) == 0 || t.now-t.moved > quiet {
-		return widget.TickChart(p.history.cpus, topo, width, height, th)
+		lines := widget.TickChart(p.history.cpus, topo, width, height, th)
+		if of := fmt.Sprintf("%d, ", t.tid); t.tid != row.Task().TID && len(lines) > 0 {
+			lines[0] = th.Dim.Render(of) + widget.Fit(lines[0], width-len(of), "")
+		}
+		return lines
 	}
 	b := widget.Bounce{Steps: t.trail.Steps, Lost: t.trail.Lost, Topology: topo, Quiet: t.now - t.moved}
 	if t.tid != row.Task().TID {
-		b.Name = fmt.Sprintf("moves of %d", t.tid)
+		b.Name = name
 	}
 	return widget.BounceChart(b, width, height, th)
 }

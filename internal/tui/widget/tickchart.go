@@ -36,7 +36,7 @@ func (c *laneChart) ticksTitle() string {
 	if moves == 0 {
 		return fmt.Sprintf("each tick: on one CPU for %d ticks", len(c.path))
 	}
-	text := fmt.Sprintf("each tick: %d moves seen in %d ticks", moves, len(c.path))
+	text := fmt.Sprintf("each tick: %s seen in %d ticks", Plural(moves, "move"), len(c.path))
 	if far > 0 {
 		text += fmt.Sprintf(", %d across LLCs", far)
 	}

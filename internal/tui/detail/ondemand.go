@@ -1,0 +1,116 @@
+package detail
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"piton/internal/field"
+	"piton/internal/taskfacts"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// demandLines is how many lines the facts read on demand take without sockets.
+const demandLines = 5
+
+// mostSockets is how many sockets the pane makes room for.
+const mostSockets = 6
+
+// demandHeight is the lines that the facts read on demand would take.
+func (p *Pane) demandHeight() int {
+	return demandLines + min(len(p.facted.Sockets.Value), mostSockets)
+}
+
+// demanded draws the facts that were read on demand, or why they are not known.
+func (p *Pane) demanded(width, height int, th *theme.Theme) []string {
+	f := &p.facted
+	if p.noRoom = height < 1; p.noRoom {
+		return nil
+	}
+	if f.PID != p.reading.PID || f.PID == 0 {
+		return []string{th.Dim.Render(widget.Fit("reading files and sockets"+th.Ellipsis, width, th.Ellipsis))}
+	}
+	line := func(label, value, why string) string {
+		if why != "" {
+			value = th.None + " " + why
+		}
+		return fact{label, string(field.AppendClean(nil, value, th.ASCII))}.draw(width, th)
+	}
+	io := f.IO.Value
+	lines := []string{
+		line("exe", f.Exe.Value, f.Exe.Why),
+		line("cwd", f.Cwd.Value, f.Cwd.Why),
+		line("I/O", fmt.Sprintf("read %s, written %s (disk %s, %s)", field.Bytes(io.Read), field.Bytes(io.Written),
+			field.Bytes(io.DiskRead), field.Bytes(io.DiskWritten)), f.IO.Why),
+		line("files", fmt.Sprintf("%d open; l lists them", len(f.Files.Value)), f.Files.Why),
+		line("sockets", socketsTotal(f), f.Sockets.Why),
+	}
+	lines = lines[:min(len(lines), height)]
+	for _, s := range byUse(f.Sockets.Value) {
+		if len(lines) < height {
+			lines = append(lines, drawSocket(s, width, th))
+		}
+	}
+	return lines
+}
+
+// byUse puts the sockets of networks first: those of this machine alone say little.
+func byUse(list []taskfacts.Socket) []taskfacts.Socket {
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b taskfacts.Socket) int {
+		unix := func(s taskfacts.Socket) int { return map[bool]int{true: 1}[s.Kind == "unix"] }
+		return unix(a) - unix(b)
+	})
+	return out
+}
+
+// socketsTotal counts the sockets, and says why their CPUs are not known.
+func socketsTotal(f *taskfacts.Facts) string {
+	n := len(f.Sockets.Value)
+	if n == 0 {
+		return "none"
+	}
+	s := fmt.Sprintf("%d", n)
+	if f.NoCPU != "" {
+		return s + "; incoming CPU not known: " + f.NoCPU
+	}
+	return s
+}
+
+// drawSocket is one socket with the CPU its last packet came in on.
+func drawSocket(s taskfacts.Socket, width int, th *theme.Theme) string {
+	cpu := ""
+	if s.IncomingCPU >= 0 {
+		cpu = fmt.Sprintf("in on cpu %d", s.IncomingCPU)
+	}
+	text := string(field.AppendClean(nil, fmt.Sprintf("  %d %s", s.FD, s), th.ASCII))
+	room := max(width-widget.Width(cpu)-1, 0)
+	return widget.Fit(text, room, th.Ellipsis) + " " + th.Accent.Render(cpu)
+}
+
+// FileLines lists every open file, sockets with their addresses.
+func FileLines(f taskfacts.Facts) []string {
+	if f.Files.Why != "" {
+		return []string{"Open files: " + f.Files.Why}
+	}
+	sockets := map[int]taskfacts.Socket{}
+	for _, s := range f.Sockets.Value {
+		sockets[s.FD] = s
+	}
+	lines := []string{fmt.Sprintf("%4s  %s", "FD", "FILE")}
+	for _, file := range f.Files.Value {
+		text := file.Path
+		if s, ok := sockets[file.FD]; ok {
+			text = s.String()
+			if s.IncomingCPU >= 0 {
+				text += fmt.Sprintf(", last packet in on cpu %d", s.IncomingCPU)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%4d  %s", file.FD, strings.TrimSpace(text)))
+	}
+	if f.NoCPU != "" && len(f.Sockets.Value) > 0 {
+		lines = append(lines, "", "Incoming CPU of sockets not known: "+f.NoCPU)
+	}
+	return lines
+}
