@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/action"
 	"piton/internal/kernel"
 	"piton/internal/taskfacts"
 	"piton/internal/tui/detail"
@@ -69,14 +70,14 @@ func (m *Model) sortThreads(key string) tea.Cmd {
 func (m *Model) inThreads() bool { return m.detailed && m.detail.Focused() }
 
 // noteDetail gives the pane the selected row and has the rest read while it is
-// open.
+// on the screen.
 func (m *Model) noteDetail() tea.Cmd {
 	row, ok := m.table.Selected()
 	if !ok {
 		return nil
 	}
 	m.detail.Note(row)
-	if !m.detailed {
+	if !m.detailed || m.view != action.Processes {
 		return nil
 	}
 	pid, in := row.Task().TGID, m.deps.Inspect

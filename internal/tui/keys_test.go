@@ -306,3 +306,12 @@ func TestEveryKeyOnAnEmptyMachineIsHarmless(t *testing.T) {
 		}
 	})
 }
+
+func TestDetailIsReadOnlyWhileItIsShown(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("enter")
+		assert.NotNil(t, r.m.noteDetail())
+		r.press("2")
+		assert.Nil(t, r.m.noteDetail(), "another view hides it")
+	})
+}

@@ -301,3 +301,14 @@ func TestFiguresFitTheirCells(t *testing.T) {
 		assert.Equal(t, want, percent(v))
 	}
 }
+
+func TestBetweenCPUs(t *testing.T) {
+	for want, m := range map[string]model.Mover{
+		"0⇄1":    {Count: 10, CPUs: 2, A: 0, B: 1, Out: 5, Back: 5},
+		"1→0":    {Count: 10, CPUs: 3, A: 1, B: 0, Out: 6},
+		"3 CPUs": {Count: 10, CPUs: 3, A: 1, B: 0, Out: 4},
+	} {
+		assert.Equal(t, want, betweenCPUs(m, plain))
+	}
+	assert.Equal(t, "0<>1", betweenCPUs(model.Mover{Count: 2, A: 0, B: 1, Out: 1, Back: 1}, theme.New(theme.Options{ASCII: true})))
+}

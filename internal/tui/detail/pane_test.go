@@ -123,6 +123,17 @@ func TestPaneNeverOverflows(t *testing.T) {
 	}
 }
 
+func TestASCII(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3642, 40)
+	ascii := theme.New(theme.Options{ASCII: true})
+	p.Focus()
+	for _, width := range []int{80, 120, 200} {
+		for _, c := range strings.Join(p.Render(r, width, 25, ascii), "") {
+			require.Less(t, c, rune(128))
+		}
+	}
+}
+
 func TestReadingOfAnotherProcessIsDropped(t *testing.T) {
 	p, r := pane(t, topologytest.Sized(8), 3641, 2)
 	p.Take(Reading{PID: 1, Total: 99}, r)

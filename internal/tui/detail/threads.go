@@ -122,7 +122,7 @@ func (p *Pane) drawThreads(width, height int, th *theme.Theme) []string {
 	lines := []string{p.heading(n, width, th)}
 	list, room := p.reading.Threads, height-1
 	rest := p.reading.Total - len(list)
-	if len(list) > room || rest > 0 {
+	if room > 1 && (len(list) > room || rest > 0) {
 		room--
 	}
 	from, to := p.scroll.Window(len(list), room)
