@@ -122,7 +122,7 @@ func TestTickChart(t *testing.T) {
 	}
 	assert.Equal(t, []string{"each tick: 2 moves seen in 4 ticks", " cpu 0 ##.#", " cpu 1 ..#."}, lines)
 	far := widget.TickChart([]cpuset.CPU{0, 63}, topologytest.Sized(64), 60, 6, th)
-	assert.Contains(t, plainLines(far)[0], "1 moves seen in 2 ticks, 1 across LLCs")
+	assert.Contains(t, plainLines(far)[0], "1 move seen in 2 ticks, 1 across LLCs")
 	still := widget.TickChart(make([]cpuset.CPU, 300), topologytest.Sized(2), 40, 6, th)
 	assert.Contains(t, plainLines(still)[0], "on one CPU for 33 ticks", "as many as fit")
 	assert.Nil(t, widget.TickChart(nil, topologytest.Sized(2), 19, 6, th))
