@@ -42,12 +42,15 @@ fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
 golden: ## rewrite the golden frames and the README's picture from what is drawn now
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
 
-generate: ## rewrite README.md's generated parts and, with the clang that made them, the eBPF objects
+man: ## write the manual pages of every command and topic to bin/man (MANPATH=bin/man man piton)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./internal/cli/manpages bin/man
+
+generate: ## rewrite the generated parts of the help's pages and, with the clang that made them, the eBPF objects
 	$(GO) generate ./internal/bpf
 	$(GO) test ./cmd/piton -run TestReadmeIsGenerated -update
 
 generated: generate ## fail if a generated file was not up to date
-	git diff --exit-code -- README.md testdata internal
+	git diff --exit-code -- cmd testdata internal
 
 vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (8 to 15 minutes)
 	@if [ -x ../shared/vm/run ]; then \
@@ -76,4 +79,4 @@ truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and 
 
 check: lint test race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden generate generated simulate simulate-defects vmtest bench truth check
+.PHONY: help build run test race lint fuzz golden man generate generated simulate simulate-defects vmtest bench truth check

@@ -41,7 +41,7 @@ func settings(pid string) [][]string {
 	}
 }
 
-// TestRightsOfTheTable tries each row of README's table "Without root" with that right
+// TestRightsOfTheTable tries each row of the table in the help's page of rights with that right
 // alone.
 func TestRightsOfTheTable(t *testing.T) {
 	t.Run("none", func(t *testing.T) {

@@ -171,10 +171,10 @@ func hostTree(t *testing.T, dir string, links map[string]string) string {
 	return dir
 }
 
-// advised are the capabilities of README's setcap line.
+// advised are the capabilities of the setcap line in the help's page of rights.
 func advised(t *testing.T) (granted []kernel.Capability) {
 	t.Helper()
-	line := regexp.MustCompile(`setcap (\S+)\+p `).FindStringSubmatch(read(t, readme))
+	line := regexp.MustCompile(`setcap (\S+)\+p `).FindStringSubmatch(read(t, filepath.Join(pages, "rights.md")))
 	require.NotNil(t, line)
 	known := map[string]kernel.Capability{"cap_sys_nice": kernel.CapSysNice, "cap_perfmon": kernel.CapPerfmon, "cap_bpf": kernel.CapBPF}
 	for name := range strings.SplitSeq(line[1], ",") {
@@ -186,7 +186,7 @@ func advised(t *testing.T) (granted []kernel.Capability) {
 
 // TestPathsOfAStranger is that file capabilities lend no path to their user: nothing
 // that nobody could not read or write without piton is read or written by it. The
-// capabilities are more than README advises.
+// capabilities are more than the help advises.
 func TestPathsOfAStranger(t *testing.T) {
 	const dacReadSearch kernel.Capability = 2
 	for name, granted := range map[string][]kernel.Capability{

@@ -21,8 +21,7 @@ var commands = slices.Concat([]maker{{"pin", newPin}}, valueVerbs(), []maker{
 	{"save", newSave}, {"apply", newApply}, {"verify", newVerify}, {"profiles", newProfiles}, {"sysctl", newSysctl},
 	{"export", newExport},
 	{"bench", newBench}, {"watch", newWatch}, {"topo", newTopo}, {"irq", newIRQ}, {"what-is", newWhatIs}, {"doctor", newDoctor},
-	{"headless", newHeadlessHelp}, {"keys", newKeysHelp}, {"man", newMan},
-})
+}, topicMakers())
 
 // addCommands gives root its commands. Of a command line that begins with one it
 // makes no other: all of them take half a millisecond, and scripts pin in a loop.
@@ -39,9 +38,9 @@ func (a *app) addCommands(root *cobra.Command) {
 }
 
 // asked is the index of the one command that the arguments need, -1 if they may
-// need others: the manual page is about all, and read-only mode names what it removes.
+// need others: read-only mode names what it removes.
 func (a *app) asked() int {
-	if a.readonly || len(a.Args) == 0 || a.Args[0] == "man" {
+	if a.readonly || len(a.Args) == 0 {
 		return -1
 	}
 	return slices.IndexFunc(commands, func(c maker) bool { return c.name == a.Args[0] })

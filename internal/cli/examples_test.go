@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExamplesParse takes every line of the help's examples and of README's
-// blocks of commands as a shell would, and asks the commands whether they know
+// TestExamplesParse takes every line of the help's examples and of the blocks of
+// commands in README and the help's pages as a shell would, and asks the commands whether they know
 // its flags and take its words.
 func TestExamplesParse(t *testing.T) {
 	var walk func(c *cobra.Command)
@@ -39,8 +39,20 @@ func TestExamplesParse(t *testing.T) {
 
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	calls := 0
-	for i, block := range strings.Split(string(readme), "```") {
+	calls := callsParse(t, "README.md", string(readme))
+	for _, topic := range Topics() {
+		page, err := Page(topic, false)
+		require.NoError(t, err)
+		calls += callsParse(t, topic, page)
+	}
+	assert.Greater(t, calls, 100, "README and the help show how piton is called")
+}
+
+// callsParse looks at the blocks and spans of code in a page, and returns how many call
+// piton.
+func callsParse(t *testing.T, name, page string) (calls int) {
+	t.Helper()
+	for i, block := range strings.Split(page, "```") {
 		found := strings.Split(block, "\n")
 		prose := i%2 == 0
 		if prose { // with its spans of code
@@ -55,11 +67,11 @@ func TestExamplesParse(t *testing.T) {
 				if prose && isCommand(l) {
 					continue // it is named, not called
 				}
-				assert.NoError(t, parses(l), "README.md: %s", l)
+				assert.NoError(t, parses(l), "%s: %s", name, l)
 			}
 		}
 	}
-	assert.Greater(t, calls, 30, "README.md shows how piton is called")
+	return calls
 }
 
 // placeholder is a word in whose place something else is to be written.

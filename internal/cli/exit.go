@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"piton/internal/change"
@@ -21,16 +22,30 @@ const (
 	ExitInterrupted  = 130
 )
 
-// exitHelp stands at the end of the root command's help.
-const exitHelp = `Exit codes:
-  0  done
-  1  failed, or refused: nothing was changed
-  2  wrong usage
-  3  some of it failed, or what was changed is not in the journal
-  4  not permitted, or not supported here
-  5  drift: a setting is not what it should be
-  130  interrupted
-  piton run exits as its command does, 127 if there is none, 126 if it cannot be run`
+// exitCodes are the codes with their meanings, for the help.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{ExitDone, "done"},
+	{ExitFailed, "failed, or refused: nothing was changed"},
+	{ExitUsage, "wrong usage"},
+	{ExitSome, "some of it failed, or what was changed is not in the journal"},
+	{ExitNotPermitted, "not permitted, or not supported here"},
+	{ExitDrift, "drift: a setting is not what it should be"},
+	{ExitInterrupted, "interrupted"},
+}
+
+// exitHelp is the table of the exit codes at the end of the root command's help.
+func exitHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "  %-3d  %s\n", e.code, e.meaning)
+	}
+	b.WriteString("  piton run exits as its command does, 127 if there is none, 126 if it cannot be run")
+	return b.String()
+}
 
 // errUsage is what errors about the command line itself are (errors.Is).
 var errUsage = errors.New("usage")

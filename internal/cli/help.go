@@ -2,60 +2,126 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"piton/internal/field"
+	"piton/cmd/piton/help"
 )
 
-const headlessHelp = `piton --headless prints the machine every -d until ^C, or -n times. Rates are over the interval, so the first
-sample comes after one interval; but -n 1 of --columns without rates is printed at once, in the order of tid. Columns,
-order and filter name figures by the ids below, by their headings, or by short names such as mig, mem, cpu%.
+// topic is a page of the help that is about no single command.
+type topic struct{ name, short string }
 
-With -o json every sample is these lines, one object each. A figure that is not known is null. Names are stable:
-new ones may be added, and "v" changes if a meaning does.
-  {"type":"host"}  v, tick, time, interval_s, host, processes, threads, running, load1 …, mem_total_bytes …,
-                   migrations_per_s, migrations_source (ebpf and sched are exact, perf and sampled lower bounds),
-                   least_loaded (CPU)
-  {"type":"cpu"}   cpu; busy, user, nice, system, irq, softirq, steal, guest, iowait: shares 0 to 1 of the interval;
-                   migrations: tasks that came to it since piton started; in_per_s; source; pinned: tasks that may
-                   run only there; rt_tid: the busiest real-time task
-  {"type":"task"}  the columns, by default all that a machine wants: counters such as migrations and run_delay_ns are
-                   over the task's life, names in _per_s and _percent are over the interval, affinity is a cpulist
-  {"type":"end"}   tick, tasks
+// topics are in the order of `piton help`. Each has a page in cmd/piton/help.
+var topics = []topic{
+	{"keys", "the keys of the screen, and the commands that do the same"},
+	{"htop", "each key of htop 3.5, and the key that does the same here"},
+	{"columns", "the columns: headings, ids, meanings"},
+	{"filters", "the filter language of --filter, F4 and columns"},
+	{"targets", "TARGET: which tasks a command means"},
+	{"cpus", "CPUS: lists, strides, nodes, caches; how piton chooses a CPU"},
+	{"headless", "--headless for scripts: JSON lines, columns, filters"},
+	{"tuna", "each command and option of tuna 0.19, and piton's"},
+	{"rights", "what piton can do without root, and what each capability adds"},
+	{"sources", "where the figures come from"},
+	{"safety", "how changes are made, recorded, undone and reverted"},
+	{"exit-codes", "the exit codes"},
+	{"config", "files and environment variables"},
+	{"costs", "measured: CPU, memory, bytes and latency beside htop, top and tuna"},
+	{"trust", "measured: how often choices and verdicts are right, and where piton has run"},
+}
 
-A change (--pin, --nice, --policy, --ioprio and the commands) prints, with -o json:
-  {"type":"choice"}   tid, cpus, reason, warning: which CPUs were chosen and why
-  {"type":"change"}   pid, tid, comm, attribute (affinity, nice, policy, ioprio, slice, uclamp, cookie,
-                      memory, autogroup, …), before, after,
-                      status (planned, done, unchanged, failed, refused), error, reason: one a thread
-  {"type":"memory"}   pid, node, pages_before, pages_after: behind a change of memory, one a node
-  {"type":"summary"}  how many of each status, processes, threads, journal (entry for piton undo), warnings, exit_code
+// topicMakers are the commands of the topics.
+func topicMakers() []maker {
+	var out []maker
+	for _, t := range topics {
+		out = append(out, maker{t.name, func(a *app) *cobra.Command { return newTopic(a, t) }})
+	}
+	return out
+}
 
-Filter:
-`
+// newTopic is "piton help TOPIC". The page is laid out when it is asked for: every
+// start of the screen makes the commands.
+func newTopic(a *app, t topic) *cobra.Command {
+	cmd := &cobra.Command{Use: t.name, Short: t.short}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		page, err := Page(t.name, a.readonly)
+		if err != nil {
+			a.writeErr = err
+			return
+		}
+		_, _ = io.WriteString(a, pageText(page, a.pageWidth()))
+	})
+	return cmd
+}
+
+// pageWidth is the width of the terminal within what is easy to read, in columns.
+func (a *app) pageWidth() int {
+	const narrowest, usual, widest = 60, 100, 120
+	if out, ok := a.Out.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(out.Fd()); err == nil {
+			return min(max(width, narrowest), widest)
+		}
+	}
+	return usual
+}
+
+// Topics are the names of the topics of `piton help`.
+func Topics() []string {
+	var names []string
+	for _, t := range topics {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// Page is the page of a topic in Markdown, its generated parts made now. In read-only
+// mode keys that change the system are left out.
+func Page(topic string, readonly bool) (string, error) {
+	data, err := help.Pages.ReadFile(topic + ".md")
+	if err != nil {
+		return "", err
+	}
+	return fillPage(string(data), readonly)
+}
+
+// PageText is the page of a topic as `piton help` prints it at a width, in columns.
+func PageText(topic string, width int) (string, error) {
+	page, err := Page(topic, false)
+	return pageText(page, width), err
+}
+
+// fillPage makes what stands between the markers of a page.
+func fillPage(page string, readonly bool) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, ok := strings.Cut(page, "<!-- begin ")
+		if !ok {
+			out.WriteString(page)
+			return out.String(), nil
+		}
+		name, rest, _ := strings.Cut(rest, " -->\n")
+		end := fmt.Sprintf("<!-- end %s -->\n", name)
+		_, after, ended := strings.Cut(rest, end)
+		part := parts[name]
+		if part == nil || !ended {
+			return "", fmt.Errorf("help page: no part %q, or no end of it", name)
+		}
+		fmt.Fprintf(&out, "%s<!-- begin %s -->\n\n%s\n%s", before, name, part(readonly), end)
+		page = after
+	}
+}
 
 // checkTopic refuses words behind a topic of the help, which cobra passes over.
 func checkTopic(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
-	if err != nil || cmd.Runnable() || cmd.ParseFlags(rest) != nil {
-		return nil // cobra tells
+	if err != nil || !isTopic(cmd) || cmd.ParseFlags(rest) != nil {
+		return nil // cobra reports it
 	}
 	return noArgs(cmd, cmd.Flags().Args())
 }
 
-// newHeadlessHelp is "piton help headless".
-func newHeadlessHelp(*app) *cobra.Command {
-	var columns strings.Builder
-	for i := range field.Columns {
-		c := &field.Columns[i]
-		fmt.Fprintf(&columns, "  %-20s %-9s %s\n", c.ID, c.Title, c.Help)
-	}
-	return &cobra.Command{
-		Use:   "headless",
-		Short: "what --headless prints: JSON lines, columns, filters",
-		Long: headlessHelp + "  " + strings.ReplaceAll(field.FilterHelp, "\n", "\n  ") +
-			"\n\nColumns:\n" + strings.TrimRight(columns.String(), "\n"),
-	}
-}
+// isTopic reports whether a command is a topic of the help: it runs nothing.
+func isTopic(cmd *cobra.Command) bool { return !cmd.Runnable() && !cmd.HasSubCommands() }

@@ -30,7 +30,7 @@ func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(&o.count, "count", "n", "end after so many samples (default: go on until ^C)")
 	fs.VarP(&o.interval, "delay", "d", "time between samples, 100ms to 1m")
 	o.output.addFlag(fs, asTable, asJSON, asCSV)
-	fs.StringSliceVar(&o.columns, "columns", nil, "`COLUMN,...` to show (see piton help headless)")
+	fs.StringSliceVar(&o.columns, "columns", nil, "`COLUMN,...` to show (see piton help columns)")
 	fs.StringVar(&o.sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
 	fs.StringVar(&o.filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu=3 mig>10 user:root")
 	fs.StringVar(&o.cpus, "cpus", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")

@@ -17,7 +17,7 @@ import (
 // What is not named here does not exist in read-only mode.
 var looking = []string{
 	"journal", "watch", "topo", "irq", "irq list", "irq queues", "sysctl", "what-is", "doctor", "save", "verify", "profiles",
-	"export", "export systemd", "export shell", "bench", "headless", "keys", "help", "completion", "man",
+	"export", "export systemd", "export shell", "bench", "help", "completion",
 }
 
 const (
@@ -70,7 +70,7 @@ func (a *app) checkReadOnly(cmd *cobra.Command) error {
 func onlyLooks(cmd *cobra.Command) bool {
 	path := strings.TrimPrefix(cmd.CommandPath(), "piton ")
 	parent, _, _ := strings.Cut(path, " ")
-	return slices.Contains(looking, path) || parent == "bench" || parent == "completion" || strings.HasPrefix(path, "__")
+	return slices.Contains(looking, path) || isTopic(cmd) || parent == "bench" || parent == "completion" || strings.HasPrefix(path, "__")
 }
 
 // lookOnly removes every command that could change something, and says so where

@@ -73,7 +73,7 @@ func TestReadOnly(t *testing.T) {
 	assert.NotContains(t, r.out, "--policy")
 	assert.NotContains(t, r.out, "--pin")
 	r = h.run("--readonly", "help", "keys")
-	assert.NotContains(t, r.out, "[piton pin]")
+	assert.NotContains(t, r.out, "piton pin")
 	assert.Contains(t, r.out, "quit")
 	r = h.run("--readonly", "topo")
 	assert.Zero(t, r.code)

@@ -24,13 +24,16 @@ const rootLong = `piton shows which tasks bounce between CPUs, puts them on the 
 Without a command it opens the full-screen tuner. With --headless it prints samples for scripts or, given
 --pin, --nice, --policy or --ioprio, changes the tasks of --pid once.`
 
+// Root is the command piton with all that are below it, for its manual pages.
+func Root() *cobra.Command { return newRoot(&app{}) }
+
 func newRoot(a *app) *cobra.Command {
 	o := newRootOptions()
 	readonly := a.readonly // before the flags are read
 	root := &cobra.Command{
 		Use:   "piton [flags]",
 		Short: "see, tune and prove where tasks run",
-		Long:  rootLong + "\n\n" + exitHelp,
+		Long:  rootLong + "\n\n" + exitHelp(),
 		Example: `  piton                                            the full-screen tuner
   piton --headless -n 1 -o json                    one sample, a JSON object a line
   piton --headless --sort mig --filter 'mig>10'    tasks by migrations, every second
@@ -71,7 +74,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupLook, Title: "Look:"})
 	a.addCommands(root)
 	if a.readonly {
-		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp, readOnlyExample
+		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp(), readOnlyExample
 		lookOnly(root)
 	}
 	return root

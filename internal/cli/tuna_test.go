@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,15 +17,11 @@ var tunaOptions = map[string]string{
 	"show_irqs": "-c -N -S -q", "show_configs": "", "what_is": "", "gui": "-d -R -c -N -S -U -K",
 }
 
-// tunaRows are the lines of the README's table, in cells.
+// tunaRows are the lines of the table, in cells.
 func tunaRows(t *testing.T) [][]string {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
+	text, err := Page("tuna", false)
 	require.NoError(t, err)
-	_, text, found := strings.Cut(string(readme), "<!-- tuna -->")
-	require.True(t, found, "README.md has the table")
-	text, _, found = strings.Cut(text, "<!-- /tuna -->")
-	require.True(t, found)
 	var rows [][]string
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| tuna |") {

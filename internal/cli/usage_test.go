@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,10 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/tui"
 )
 
 // TestNonsense gives every flag and every command something that it cannot
@@ -183,14 +180,6 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	walk(newRoot(&app{}))
-	r = newHome(t).run("help", "headless")
-	assert.Zero(t, r.code)
-	for _, name := range []string{"run_delay_ns", `{"type":"end"}`, "column op value"} {
-		assert.Contains(t, r.out, name)
-	}
-	r = newHome(t).run("help", "keys")
-	assert.Zero(t, r.code)
-	assert.Equal(t, keyed(tui.Specs(false)), strings.Count(r.out, "\n  "), "one line a verb")
 	r = newHome(t).run("-V")
 	assert.Zero(t, r.code)
 	assert.Regexp(t, `^piton \S+.* go1\.`, r.out)
@@ -275,9 +264,4 @@ func TestTheScreenNeedsATerminal(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, ExitFailed, cmd.ProcessState.ExitCode())
 	assert.Contains(t, string(out), "--headless")
-}
-
-// keyed is how many verbs have keys.
-func keyed(specs []action.Spec) int {
-	return len(slices.DeleteFunc(specs, func(s action.Spec) bool { return len(s.Keys) == 0 }))
 }

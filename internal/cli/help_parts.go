@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/tui"
+)
+
+// parts are what the pages of the help have from the program's own tables, by the
+// names in their markers.
+var parts = map[string]func(readonly bool) string{
+	"keys":       keyTables,
+	"htop":       func(bool) string { return htopTable() },
+	"columns":    func(bool) string { return columnTable() },
+	"filter":     func(bool) string { return "```\n" + field.FilterHelp + "\n```\n" },
+	"exit-codes": func(bool) string { return exitTable() },
+}
+
+// markdownTable sets rows under headings.
+func markdownTable(headings []string, rows [][]string) string {
+	var out strings.Builder
+	line := func(cells []string) {
+		out.WriteString("|")
+		for _, c := range cells {
+			out.WriteString(" " + strings.ReplaceAll(c, "|", `\|`) + " |")
+		}
+		out.WriteString("\n")
+	}
+	line(headings)
+	out.WriteString(strings.Repeat("|---", len(headings)) + "|\n")
+	for _, r := range rows {
+		line(r)
+	}
+	return out.String()
+}
+
+// asCode sets a text as code.
+func asCode(text string) string { return "`" + text + "`" }
+
+// keyCode sets each key of a label as code.
+func keyCode(label string) string {
+	keys := strings.Fields(label)
+	for i, k := range keys {
+		keys[i] = asCode(k)
+	}
+	return strings.Join(keys, " ")
+}
+
+// keyTables are the verbs of the screen by group.
+func keyTables(readonly bool) string {
+	verbs := tui.Specs(readonly)
+	var tables []string
+	for _, group := range tui.Groups {
+		var rows [][]string
+		for i := range verbs {
+			s := &verbs[i]
+			if s.Group != group || len(s.Keys) == 0 {
+				continue
+			}
+			command := ""
+			if s.Verb != "" {
+				command = asCode("piton " + s.Verb)
+			}
+			rows = append(rows, []string{keyCode(s.Label), s.Help, contexts(s), command})
+		}
+		if rows != nil {
+			tables = append(tables, "## "+group+"\n\n"+markdownTable([]string{"key", "does", "view", "command"}, rows))
+		}
+	}
+	return strings.Join(tables, "\n")
+}
+
+// contexts are the views in which a verb's keys work, "all" for everywhere.
+func contexts(s *action.Spec) string {
+	if slices.Contains(s.In, action.Everywhere) {
+		return "all"
+	}
+	var words []string
+	for _, c := range s.In {
+		words = append(words, string(c))
+	}
+	return strings.Join(words, ", ")
+}
+
+// htopTable is each key of htop with what it does here.
+func htopTable() string {
+	verbs := tui.Specs(false)
+	var rows [][]string
+	for i := range action.Htop {
+		k := &action.Htop[i]
+		here := "the same"
+		if s := processVerb(verbs, k.Keys[0]); s == nil || s.ID != k.ID {
+			here = k.Hint
+			if s != nil {
+				here += fmt.Sprintf("; here %s: %s", k.Label, s.Help)
+			}
+		}
+		rows = append(rows, []string{keyCode(k.Label), k.Does, here})
+	}
+	return markdownTable([]string{"key", "in htop", "in piton"}, rows)
+}
+
+// processVerb is the verb of a key among the processes, nil without one.
+func processVerb(verbs []action.Spec, key string) *action.Spec {
+	for i := range verbs {
+		if s := &verbs[i]; s.Works(action.Processes) && slices.Contains(s.Keys, key) {
+			return s
+		}
+	}
+	return nil
+}
+
+func columnTable() string {
+	var rows [][]string
+	for i := range field.Columns {
+		c := &field.Columns[i]
+		rows = append(rows, []string{c.Title, asCode(c.ID), c.Help})
+	}
+	return markdownTable([]string{"heading", "id", "meaning"}, rows)
+}
+
+func exitTable() string {
+	var rows [][]string
+	for _, e := range exitCodes {
+		rows = append(rows, []string{strconv.Itoa(e.code), e.meaning})
+	}
+	return markdownTable([]string{"code", "meaning"}, rows)
+}
