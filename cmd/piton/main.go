@@ -1,4 +1,4 @@
-// Command piton shows which tasks bounce between CPUs, tunes them, and proves
+// Command piton shows which tasks migrate between CPUs, tunes them, and measures
 // whether that helped.
 package main
 

@@ -23,6 +23,7 @@ var topics = []topic{
 	{"targets", "TARGET: which tasks a command means"},
 	{"cpus", "CPUS: lists, strides, nodes, caches; how piton chooses a CPU"},
 	{"headless", "--headless for scripts: JSON lines, columns, filters"},
+	{"examples", "the commands at a glance"},
 	{"tuna", "each command and option of tuna 0.19, and piton's"},
 	{"rights", "what piton can do without root, and what each capability adds"},
 	{"sources", "where the figures come from"},
