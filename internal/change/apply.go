@@ -97,7 +97,7 @@ func (r *run) refresh(c *Change) {
 	asked := c.Status == attr.Planned || len(r.plan.Undoes) > 0 || r.consent.Yes || r.consent.RevertAfter > 0 ||
 		!attr.PolicyOf(c.After).Crowds() && (len(r.plan.Needs) == 0 || r.plan.WillChange())
 	if r.found(c, now); c.Status == attr.Planned && !asked {
-		c.Refuse("somebody has changed it to %s since it was looked at: it might need consent by now; run it again", now)
+		c.Refuse("changed by someone else to %s since it was read: it may need consent now; run the command again", now)
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *run) refresh(c *Change) {
 func (r *run) found(c *Change, now attr.Value) {
 	is := c.Attribute.Alike
 	if len(r.plan.Undoes) > 0 && !is(now, c.Before) && !is(now, c.After) && !attr.FollowsIRQ(*c, c.Before, now) {
-		c.Refuse("somebody has changed it from %s to %s meanwhile; left alone", c.Before, now)
+		c.Refuse("changed by someone else from %s to %s meanwhile; left alone", c.Before, now)
 		return
 	}
 	c.Before, c.Status = now, attr.Planned

@@ -49,7 +49,7 @@ var ErrNeedsConsent = errors.New("refused")
 type ConsentError struct{ Needs []Need }
 
 func (e *ConsentError) Error() string {
-	return fmt.Sprintf("refused: %s; --yes does it all the same, --revert-after 15s reverts it unless piton keep confirms it", e.Needs[0].Text)
+	return fmt.Sprintf("refused: %s; --yes does it anyway, --revert-after 15s reverts it unless piton keep confirms it", e.Needs[0].Text)
 }
 
 // Is reports that it is ErrNeedsConsent.

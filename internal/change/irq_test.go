@@ -107,7 +107,7 @@ func TestThreadFollowsItsLineBeforeItsTurn(t *testing.T) {
 		c := carry(t, tuner, p).Changes[0]
 		assert.Equal(t, want, c.Status, c.Reason)
 		if want == attr.Refused {
-			assert.Equal(t, "somebody has changed it from 1-2 to 2 meanwhile; left alone", c.Reason)
+			assert.Equal(t, "changed by someone else from 1-2 to 2 meanwhile; left alone", c.Reason)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestUndoOfAFileLeavesOthersChangesAlone(t *testing.T) {
 	apply(t, tuner, moveIRQ(24, cpuset.Of(1)))
 	m.Settings.Put(file, "3\n") // irqbalance was here
 	outcome := undo(t, tuner, change.UndoRequest{All: true})
-	assert.Equal(t, "somebody else has changed it since: piton left 1 and it is 3 now; left alone unless forced", outcome.Changes[0].Reason)
+	assert.Equal(t, "changed by someone else since: piton left 1, it is 3 now; left alone without --force", outcome.Changes[0].Reason)
 	assert.False(t, changetest.Entries(t, j)[0].Undone)
 	outcome = undo(t, tuner, change.UndoRequest{All: true, Force: true})
 	assert.Equal(t, []string{"irq-affinity 3 to 0-3: done"}, brief(outcome.Changes))

@@ -145,7 +145,7 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 	case g.Attribute.Alike(g.value, before) && !defect.On(2):
 		g.stop = nil
 	case g.stop == nil:
-		g.stop = &stop{e.ID, true, fmt.Sprintf("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", attr.Text(after), attr.Text(g.value))}
+		g.stop = &stop{e.ID, true, fmt.Sprintf("changed by someone else since: piton left %s, it is %s now; left alone without --force", attr.Text(after), attr.Text(g.value))}
 	}
 	return after
 }

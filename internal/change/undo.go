@@ -24,7 +24,7 @@ type UndoRequest struct {
 var ErrNothingToUndo = errors.New("nothing to undo: no change of this boot is recorded that has not been undone already")
 
 // ErrNoJournal is the error of an undo without a journal.
-var ErrNoJournal = errors.New("there is no journal, so nothing is known that could be undone")
+var ErrNoJournal = errors.New("nothing to undo: there is no journal")
 
 // Undo undoes entries of the journal. Doing so twice does nothing the second time,
 // and says so in the Outcome's Warnings.

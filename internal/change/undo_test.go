@@ -88,7 +88,7 @@ func TestUndoLeavesOthersChangesAlone(t *testing.T) {
 
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, attr.Refused, outcome.Changes[0].Status)
-	assert.Equal(t, "somebody else has changed it since: piton left 1 and it is 3 now; left alone unless forced", outcome.Changes[0].Reason)
+	assert.Equal(t, "changed by someone else since: piton left 1, it is 3 now; left alone without --force", outcome.Changes[0].Reason)
 	assert.Equal(t, "3", m.Task(10).Affinity.String())
 	assert.False(t, changetest.Entries(t, j)[0].Undone)
 

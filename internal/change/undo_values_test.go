@@ -62,7 +62,7 @@ func TestUndoRestoresWhatSomebodyElseSet(t *testing.T) {
 	apply(t, tuner, pinTo(2, 10))
 	outcome := undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"affinity 0 to 0-3: refused", "affinity 2 to 0: done"}, brief(outcome.Changes))
-	assert.Contains(t, outcome.Changes[0].Reason, "piton left 1 and it is 0 now")
+	assert.Contains(t, outcome.Changes[0].Reason, "piton left 1, it is 0 now")
 	assert.Equal(t, []uint64{2}, outcome.Undone)
 	outcome = undo(t, tuner, change.UndoRequest{All: true, Force: true})
 	assert.Equal(t, []string{"affinity 0 to 0-3: done"}, brief(outcome.Changes))

@@ -14,11 +14,12 @@ import (
 	"piton/internal/profile"
 )
 
-const applyLong = `Make the machine as a profile says: one of piton save, the rtctl groups that tuna save wrote, or a sysctl
-profile of tuna or tuned. What is so already stays as it is, and each change can be undone.
+const applyLong = `Apply a profile: one of piton save, the rtctl groups that tuna save wrote, or a sysctl profile of tuna or tuned.
+Settings that are as in the profile already are not changed. Each change can be undone.
 
---check prints the plan, changes nothing and exits 5 if anything would change. An item that means nothing on
-this machine is reported and ends with 3, unless it is optional. "-" reads standard input.
+--check prints the plan, changes nothing and exits with 5 if anything would change.
+An item that matches nothing on this machine is reported, and the exit code is 3, unless it is optional.
+"-" reads standard input.
 With -o json: {"type":"missing"} lines (item, matchers, optional), then those of every change.`
 
 type profileOptions struct {
@@ -30,7 +31,7 @@ func newApply(a *app) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
 		Use:     "apply FILE",
-		Short:   "make the machine as a profile says",
+		Short:   "apply a profile to the machine",
 		Long:    applyLong,
 		Example: "  piton apply rt.toml --check\n  piton apply rt.toml --revert-after 30s\n  ssh db-3 piton apply - --yes < rt.toml",
 		GroupID: groupTune,

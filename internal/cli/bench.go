@@ -38,10 +38,10 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench WORKLOAD",
 		Short: "compare placements by running a workload under each",
-		Long: `Run a workload as a child process under several placements in turn, and say with what certainty they
-differ. Results are kept in $XDG_STATE_HOME/piton/results.jsonl.
+		Long: `Run a workload as a child process under several placements, interleaved, and print the effect of each with its
+certainty. Results are kept in $XDG_STATE_HOME/piton/results.jsonl.
 
-A placement is one of these; the first one given is what the others are compared with:
+A placement is one of these. The others are compared with the first one given:
   ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `
 With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"type":"comparison"} a pair.
 With -o markdown, svg or html: a whole document.`,
@@ -146,8 +146,9 @@ func newBenchRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "compare placements on a command of your own",
-		Long: `Run a command under several placements in turn. What is compared is how long it takes or, with --metric, the figure
-that it prints last. A run that does not end with status 0 has failed. Its standard input is empty.`,
+		Long: `Run a command under several placements, interleaved.
+Compared is its duration or, with --metric, the last figure that it prints.
+A run that does not end with status 0 has failed. Its standard input is empty.`,
 		Example: "  piton bench run --place normal --place llc -- make -j4 -B\n" +
 			"  piton bench run --place normal --place fifo:10 --metric 'time: +([0-9.]+)' -- ./solve input",
 		Args: needArgs(1, "a command"),

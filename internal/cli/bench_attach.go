@@ -22,8 +22,8 @@ func newBenchAttach(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach TARGET",
 		Short: "compare placements on a running process",
-		Long: `Put a running process under several placements in turn, each for a period, and compare what it does a second. After
-each period the placement is undone, so normal is how it was found. What it does is one of
+		Long: `Run a process that is there already under several placements, interleaved, each for a period, and compare its rate.
+After each period the placement is undone, so normal is how it was found. The rate is one of
 
 ` + bench.RateHelp(),
 		Example: "  piton bench attach 3641 --place normal --place llc --period 5s --rate switches\n" +

@@ -31,8 +31,8 @@ func newBenchPaper(a *app) *cobra.Command {
 		Use:   "paper STUDY…|--all",
 		Short: "reproduce the table of a published study, beside its figures",
 		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
-Every cell is measured at least once and all as often as time allows, interleaved. What is interrupted goes on where it was
-when the same command is given again, unless --new is.
+Every cell is measured at least once, and all as often as time allows, interleaved.
+The same command continues an interrupted study, unless --new is given.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 		Example: "  piton bench paper nqueens --budget 5m\n" +
@@ -87,7 +87,7 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 	}
 	out.clear()
 	if run.KeepErr != nil {
-		a.warn("results are not kept, so this cannot be gone on with later: %v", run.KeepErr)
+		a.warn("results are not kept, so this cannot be continued later: %v", run.KeepErr)
 	}
 	printed := out.print(run.Results)
 	if printed == nil && run.KeepErr == nil && o.output.value == asTable {
@@ -95,7 +95,7 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && run.KeepErr == nil:
-		a.warn("interrupted; the same command goes on from here")
+		a.warn("interrupted; the same command continues from here")
 		return errors.Join(printed, err)
 	case err != nil:
 		return errors.Join(printed, err)

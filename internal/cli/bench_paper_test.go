@@ -36,7 +36,7 @@ func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
 	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode(), errs.String())
-	assert.Contains(t, errs.String(), "the same command goes on from here")
+	assert.Contains(t, errs.String(), "the same command continues from here")
 	before, err := os.ReadFile(h.resultsFile())
 	require.NoError(t, err)
 

@@ -25,8 +25,8 @@ func newBenchReport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID…]",
 		Short: "print studies of the past from the file of results",
-		Long: `Print studies that were made before, the last one unless others are named, or the papers with that ID. A study is also compared with the last
-one of the same work before it; where the machine's conditions were others, that is said.`,
+		Long: `Print earlier studies: the last one, or those with the given IDs, or reproduced papers by theirs.
+A study is also compared with the previous one of the same work, with a note where the machine's conditions differ.`,
 		Example: "  piton bench report -o html > report.html\n" +
 			"  piton bench report --workload nqueens --last 5 -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -217,7 +217,7 @@ func (a *app) announce(g change.Guard, o applyOptions) {
 		return
 	}
 	if len(st.Caveats) > 0 {
-		a.warn("the guard is weaker than it could be: %s", strings.Join(st.Caveats, "; "))
+		a.warn("the guard is not fully protected: %s", strings.Join(st.Caveats, "; "))
 	}
 	a.warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirm)
 }

@@ -12,9 +12,9 @@ import (
 func newCookie(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cookie create|share|clear",
-		Short: "say which tasks may share a core (core scheduling)",
+		Short: "set which tasks may share a core (core scheduling)",
 		Long: `The SMT siblings of a core never run tasks of different cookies at once: a task with one shares its core with tasks
-of the same cookie only. It needs a kernel with CONFIG_SCHED_CORE and SMT, as piton doctor tells.`,
+of the same cookie only. It needs SMT and a kernel with CONFIG_SCHED_CORE, which piton doctor checks.`,
 		Example: "  piton cookie create 3641 --tree\n  piton cookie share 3641 3700\n  piton cookie clear 3641",
 		GroupID: groupTune,
 	}
@@ -25,7 +25,7 @@ of the same cookie only. It needs a kernel with CONFIG_SCHED_CORE and SMT, as pi
 			}),
 		cookieVerb(a, "share SOURCE TARGET…", "give tasks the cookie that the task SOURCE has, a PID or TID",
 			"  piton cookie share 3641 3700", 2, sharedCookie),
-		cookieVerb(a, "clear TARGET…", "take the cookies of tasks away",
+		cookieVerb(a, "clear TARGET…", "remove the cookies of tasks",
 			"  piton cookie clear 3641", 1, func([]string) (attr.CookieValue, []string, error) {
 				return attr.CookieValue{}, nil, nil
 			}))

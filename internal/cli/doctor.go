@@ -16,13 +16,12 @@ func newDoctor(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "say where each figure comes from here, what it costs, and how to get a better source",
-		Long: `Try each feature once and say where its figures come from on this machine, for this user, what that costs
-now, why no better source is in use, and the command that would change it. It loads what it tries, for half
-a second, and changes nothing else.
+		Short: "list the source of each figure here, its cost, and how to get a better one",
+		Long: `Try each feature once, and print the source of its figures on this machine for this user, its cost now, why no better
+source is in use, and the command that would change that.
+It loads what it tries for half a second, and changes nothing else.
 
-STATE is best (nothing better exists), fallback (a worse source is in use), missing, or unknown (it could not
-be told).
+STATE is best (nothing better exists), fallback (a worse source is in use), missing, or unknown.
 With -o json: one {"type":"feature"} line a feature, then a {"type":"summary"} line.`,
 		Example: "  piton doctor\n  piton doctor -o json\n  sudo piton doctor",
 		GroupID: groupLook,

@@ -146,13 +146,13 @@ func (d *doctor) schedExt() finding {
 func (d *doctor) memory() finding {
 	source := "migrate_pages, move_pages, set_mempolicy"
 	if nodes, ok := memoryNodes(); ok && nodes.Len() == 1 {
-		source = "one node: there is nowhere to move to"
+		source = "one node: there is no other"
 	}
 	return d.attribute("numa", "memory of NUMA nodes (--mem)", source, "")()
 }
 
 func (d *doctor) aggregation() finding {
-	f := finding{id: "sched-ext", title: "address spaces one after another", state: stateBest,
+	f := finding{id: "sched-ext", title: "placement aggregate (sched_ext)", state: stateBest,
 		source: "a scheduler by sched_ext, in force while a benchmark asks for it", cost: "nothing now"}
 	if err := probe("sched-ext"); err != nil {
 		f.source, f.cost = "long slices of threads", ""

@@ -19,8 +19,8 @@ func newExport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "write a process's settings for systemd or the shell",
-		Long: `Write the settings that a process has now (CPUs, nice, policy, I/O priority, memory policy) in a form in which
-others keep them: a drop-in for its systemd service, or a shell script.`,
+		Long: `Write the settings that a process has now (CPUs, nice, policy, I/O priority, memory policy) as a drop-in for its
+systemd service, or as a shell script.`,
 		Example: "  piton export systemd nginx\n  piton export shell 3641",
 		GroupID: groupTune,
 	}
@@ -33,11 +33,12 @@ func newExportSystemd(a *app) *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "systemd TARGET",
-		Short: "write the drop-in by which a service starts as the process is set now",
+		Short: "write a systemd drop-in with a process's settings",
 		Long: `Write a drop-in (systemd.exec(5)) for the service that the process belongs to: CPUAffinity, Nice,
 CPUSchedulingPolicy, CPUSchedulingPriority, CPUSchedulingResetOnFork, IOSchedulingClass, IOSchedulingPriority,
-NUMAPolicy and NUMAMask, as far as they differ from how systemd starts a service.
-It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The service must be started again.`,
+NUMAPolicy and NUMAMask, where they differ from systemd's defaults.
+It is written to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. It takes effect when the service is
+restarted.`,
 		Example: "  piton export systemd nginx\n  piton export systemd nginx --dir /etc/systemd/system && systemctl daemon-reload",
 		Args:    takesOne("target"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -63,7 +64,7 @@ It goes to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. The servi
 			if err := userfile.Replace(file, d.Text, 0o644); err != nil {
 				return fmt.Errorf("write %s: %w", file, err)
 			}
-			a.warn("wrote %s; it counts once systemd was reloaded and %s started again", file, d.Unit)
+			a.warn("wrote %s; it takes effect after systemctl daemon-reload and a restart of %s", file, d.Unit)
 			return nil
 		},
 	}
@@ -90,9 +91,9 @@ func systemOnly(dir string) bool {
 func newExportShell(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell TARGET",
-		Short: "write the taskset, renice, ionice and chrt lines of a process's settings",
-		Long: `Write a script that gives another process, its argument, the settings that this one has now, with taskset,
-renice, ionice and chrt. A comment in it has the line that starts a command so.`,
+		Short: "write a process's settings as taskset, renice, ionice and chrt commands",
+		Long: `Write a shell script that sets the process given as its argument as this one is set now, by taskset, renice, ionice
+and chrt. A comment in it has the line that starts a command with these settings.`,
 		Example: "  piton export shell 3641 > like-3641 && sh like-3641 4711",
 		Args:    takesOne("target"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -63,7 +63,7 @@ func addCompletion(root *cobra.Command, out io.Writer) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			cmd.Short = "write the completion of a shell"
-			cmd.Long = "Write a script to standard output by which the shell completes piton's commands, flags and values."
+			cmd.Long = "Write a script to standard output for the shell to complete piton's commands, flags and values."
 			cmd.Example = "  source <(piton completion bash)\n  piton completion fish > ~/.config/fish/completions/piton.fish"
 			needsVerb(cmd)
 		}

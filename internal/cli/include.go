@@ -14,14 +14,14 @@ func newInclude(a *app) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "include CPUS",
-		Short: "include isolated CPUs again, with every pin as it was",
-		Long: `Give CPUs that piton isolate set apart back to the threads, interrupts and masks that it took them from, and to nothing
-else: what was pinned elsewhere stays there. Some of the isolated CPUs may be named; the others stay apart. What was
-born since, with what was left of its parent's affinity, gets what the parent gets. What somebody else has changed
-since is left alone unless --force is given.
+		Short: "restore isolated CPUs, with every pin as it was",
+		Long: `Restore isolated CPUs to the threads, interrupts and masks that piton isolate removed them from, and to no others.
+Tasks that were pinned elsewhere stay there. CPUs may be some of the isolated ones; the others stay isolated.
+Threads born since, with the rest of their parent's affinity, get what the parent gets.
+A value that somebody else has set since is left alone unless --force is given.
 
-CPUs that piton did not isolate are added to the affinity of the threads that have the one that most have, if that
-lacks them, to interrupt lines that have the default, and to the default and the workqueues.
+CPUs that piton did not isolate are added to the affinity that most threads have, if that lacks them,
+to interrupt lines that have the default affinity, to that default, and to the workqueues.
 
 ` + cpusHelp + "\n\n" + `With -o json: {"type":"change"} and {"type":"summary"} lines (see piton headless).`,
 		Example: "  piton include 4-7\n  piton include node:1 --dry-run",

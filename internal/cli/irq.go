@@ -12,12 +12,12 @@ import (
 	"piton/internal/irq"
 )
 
-const irqLong = `Show the interrupt lines: how often each comes, on which CPU most, where it is asked to go (AFFINITY) and where it
-goes (EFFECTIVE), what controls that (CONTROL), and the device, driver, queue, handlers and handler threads behind it.
+const irqLong = `Show the interrupt lines: the rate of each, its top CPU, the CPUs requested (AFFINITY) and in use (EFFECTIVE),
+whether they can be set (CONTROL), and the device, driver, queue, handlers and handler threads.
 
 CONTROL is settable, managed (its driver spread the device's queues; the kernel refuses any other affinity), fixed
-(a timer, or a line that its chip cannot route) or unknown (Linux before 6.12 does not tell before it is tried).
-The last lines are those without a number, and the softirqs; they follow the tasks and interrupts of a CPU.
+(a timer, or a line that its chip cannot route) or unknown (before Linux 6.12 only a try shows it).
+The last lines are the interrupts without a number, and the softirqs; they follow the tasks and interrupts of a CPU.
 Rates take an interval to measure, a second by default; --now prints at once, without them.
 
 With -o json, one object a line; what is not known is null:
@@ -91,7 +91,7 @@ func runIRQList(ctx context.Context, a *app, o irqListOptions) error {
 	}
 	irqTable(&t, o.filter).writeAs(a, o.output)
 	if o.output.value == asTable && !t.Default.Empty() {
-		fmt.Fprintf(a, "\nnew lines are asked to go to %s (default_smp_affinity)\n", t.Default)
+		fmt.Fprintf(a, "\nnew lines get CPUs %s (default_smp_affinity)\n", t.Default)
 	}
 	return nil
 }

@@ -14,12 +14,12 @@ func newIRQQueues(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queues [INTERFACE…]",
 		Short: "list or set the RPS, RFS and XPS settings of network interfaces' queues",
-		Long: `Show the queues of network interfaces: the interrupt of each and where it goes, the CPUs that received packets are
-spread over (RPS; none: they are processed where the interrupt comes), the flows that are steered to their readers
-(RFS), and the CPUs whose packets a sending queue takes (XPS).
+		Long: `Show the queues of network interfaces: the interrupt of each with its CPUs, the CPUs over which received packets are
+spread (RPS; none: packets are processed on the CPU of the interrupt), the flows that are steered to their readers (RFS),
+and the CPUs that send through a queue (XPS).
 
-With --rps, --xps or --rps-flows, set these for the queues of the interfaces, or for those of --queue alone; "off" is
-no CPU. RFS needs a table as well, which all interfaces share: --rfs-entries.
+With --rps, --xps or --rps-flows, set these for the queues of the interfaces, or for those of --queue alone.
+"off" is no CPU. RFS also needs a table that all interfaces share: --rfs-entries.
 
 With -o json, one object a line; what is not known is null:
   {"type":"queue"}  v, interface, driver, node, flow (rx, tx), index, irq, affinity, effective, rps_cpus,

@@ -26,7 +26,7 @@ type queueOptions struct {
 func (o *queueOptions) addFlags(cmd *cobra.Command) {
 	o.flows, o.entries = optionalCount{count: count{max: 1 << 29}}, optionalCount{count: count{max: 1 << 29}}
 	cmd.Flags().StringVar(&o.rps, "rps", "", "`CPUS` that process what comes in, or off")
-	cmd.Flags().StringVar(&o.xps, "xps", "", "`CPUS` whose packets the sending queues take, or off")
+	cmd.Flags().StringVar(&o.xps, "xps", "", "`CPUS` that send through the queues, or off")
 	cmd.Flags().Var(&o.flows, "rps-flows", "flows that RFS steers, of each receive queue; 0 is off")
 	cmd.Flags().Var(&o.entries, "rfs-entries", "entries of RFS's table, for all interfaces together; 0 is off")
 	cmd.Flags().StringVar(&o.queue, "queue", "", "set only the queues with these `NUMBERS` (0, 0-3)")
@@ -55,7 +55,7 @@ func (o *queueOptions) sets() bool {
 // request reads the flags.
 func (o *queueOptions) request(a *app) (q action.QueueSettings, err error) {
 	if o.rps == "" && o.xps == "" && !o.flows.given && !o.entries.given {
-		return q, usagef("nothing to set: say --rps, --xps, --rps-flows or --rfs-entries")
+		return q, usagef("nothing to set: use --rps, --xps, --rps-flows or --rfs-entries")
 	}
 	if q.RPS, err = a.cpusOrOff("--rps", o.rps); err != nil {
 		return q, err
@@ -103,7 +103,7 @@ func (a *app) setQueues(cmd *cobra.Command, names []string, o queueOptions) erro
 			return usagef("missing interface: name it (see piton irq queues)")
 		}
 	} else if len(names) > 0 || o.queue != "" {
-		return usagef("--rfs-entries is of no interface or queue: all share it")
+		return usagef("--rfs-entries takes no interface or queue: all share it")
 	}
 	fs := irq.New(a.hostRoot)
 	if len(names) > 0 {

@@ -18,11 +18,12 @@ import (
 )
 
 const irqWords = `IRQ is a number or several (24, 24-31), or a name or glob (quoted) of a handler (virtio0-input.0, 'eth0-TxRx-*'),
-of an interface or disk (eth0, nvme0n1), a driver, a PCI address or a handler's thread. One that matches nothing
-is an error. Threads of handlers move with their interrupt. What cannot be moved, because its driver or the kernel
-keeps it, is listed with the reason, and the others move. Every change is journalled; piton undo reverts it.
+of an interface or disk (eth0, nvme0n1), a driver, a PCI address or a handler's thread.
+An IRQ that matches nothing is an error. Threads of handlers move with their interrupt.
+Interrupts that the driver or the kernel does not let move are listed with the reason, and the others are moved.
+Every change is recorded; piton undo undoes it.
 
-EFFECTIVE in piton irq list follows with the next interrupt of the line.`
+EFFECTIVE in piton irq list changes with the next interrupt of the line.`
 
 // irqVerb is a command that sends interrupts elsewhere.
 type irqVerb struct {
@@ -43,9 +44,10 @@ var irqVerbs = []irqVerb{
 		},
 	}, {
 		use: "spread [IRQ…] [--nic INTERFACE] [--cpu CPUS]", short: "spread interrupts over CPUs, one each",
-		long: `Give each interrupt one CPU, in turn: the queues of a device go to different cores as long as there are, on the
-device's node first; both ways of a numbered queue share a CPU. Without IRQ and --nic, all that can be moved are
-spread; without --cpu, to all online CPUs that are not isolated.`,
+		long: `Spread interrupts, one per CPU: the queues of a device over different cores as long as there are, on the device's
+node first. Receive and transmit interrupts of a queue share a CPU.
+Without IRQ and --nic, all interrupts that can be moved are spread; without --cpu, over all online CPUs that are not
+isolated.`,
 		example: "  piton irq spread\n  piton irq spread --nic eth0\n  piton irq spread 'mlx5_*' --cpu node:1",
 		cpus:    "`CPUS` to spread them over", nics: irqNICs,
 		requests: func(lines []*irq.Row, cpus cpuset.Set, m irqMachine) []change.Request {
@@ -59,9 +61,9 @@ spread; without --cpu, to all online CPUs that are not isolated.`,
 		},
 	}, {
 		use: "reset [IRQ…] [--nic INTERFACE]", short: "send interrupts where new ones go",
-		long: `Ask for interrupts to go to the CPUs that new lines get: the online ones of default_smp_affinity, or all online
-CPUs if those are none. Without IRQ and --nic, all that can be moved. This is not the way back from a change of
-piton: piton undo gives every line what it had before.`,
+		long: `Set the affinity of interrupts to that of new lines: the online CPUs of default_smp_affinity, or all online CPUs if
+those are none. Without IRQ and --nic, of all that can be moved.
+To restore the affinity that lines had before a change of piton, use piton undo.`,
 		example: "  piton irq reset\n  piton irq reset eth0 24", nics: irqNICs,
 		requests: func(lines []*irq.Row, _ cpuset.Set, m irqMachine) []change.Request {
 			return action.MoveIRQs(lines, m.topo.OnlineAmong(m.table.Default.Set))
@@ -102,8 +104,8 @@ func newIRQDefault(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "default CPUS",
 		Short: "set the CPUs of interrupts that are set up from now on",
-		Long: `Set default_smp_affinity: the CPUs that interrupt lines get when they are set up. Lines that are there already
-stay where they are (piton irq reset moves them). piton irq list shows the present value in its last line.`,
+		Long: `Set default_smp_affinity: the CPUs that interrupt lines get when they are set up.
+Existing lines are not changed (piton irq reset moves them). piton irq list prints the value in its last line.`,
 		Example: "  piton irq default 0-3\n  piton irq default online,^isolated",
 		Args:    oneArg("CPUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,11 +13,11 @@ import (
 	"piton/internal/topology"
 )
 
-const cpusHelp = `CPUS is a list (4-7), may skip (0-14:2), and may say node:1, llc:0, package:0, core:3, online, isolated (at boot)
-or nohz_full; a comma adds and ^ takes out: node:1,^8.`
+const cpusHelp = `CPUS is a list (4-7), a stride (0-14:2), node:1, llc:0, package:0, core:3, online, isolated (at boot) or nohz_full.
+A comma adds and ^ takes out: node:1,^8 (see piton help cpus).`
 
 const isolateJSON = `With -o json, one object a line: {"type":"change"} for every thread, interrupt and mask that is changed (see piton
-headless), {"type":"unmovable"} for what keeps the CPUs: when (before, after), kind (task, irq, mask), tid, irq, path,
+headless), {"type":"unmovable"} for each that stays on the CPUs: when (before, after), kind (task, irq, mask), tid, irq, path,
 name, cpus, why, do; and {"type":"summary"}, with processes, threads and files.`
 
 type isolateOptions struct {
@@ -29,15 +29,17 @@ func newIsolate(a *app) *cobra.Command {
 	o := isolateOptions{verify: interval{min: time.Second, max: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "isolate CPUS",
-		Short: "set CPUs apart: everything that can move leaves them",
-		Long: `Take CPUs out of the affinity of every thread, kernel threads and piton included, of every interrupt line, of what new
-interrupt lines get, of the workqueues that belong to no CPU and of RPS. A thread or line that may go nowhere else
-gets all the other CPUs. What cannot be moved (kernel threads of one CPU, managed interrupts, DEADLINE tasks, groups
-limited to those CPUs) is listed with the reason, and the rest is moved: exit 0 if only that is left, 3 if something
-that can be moved was not.
+		Short: "move tasks and interrupts off CPUs, and keep them off",
+		Long: `Remove CPUs from the affinity of every thread, kernel threads and piton included, of every interrupt line,
+from the default of new interrupt lines, from unbound workqueues and from RPS.
+A thread or line that may run nowhere else gets all the other CPUs.
+Tasks and interrupts that cannot be moved (kernel threads of one CPU, managed interrupts, DEADLINE tasks, groups
+limited to those CPUs) are listed with the reason, and the rest is moved.
+It exits with 0 if only those are left, with 3 if something that can be moved was not.
 
-It is dangerous where little is left, so it wants --yes, or --revert-after 15s and then piton keep. piton include
-gives the CPUs back, with every pin as it was; piton undo does too. Then put on them what they are for: piton pin.
+It needs --yes, or --revert-after 15s and then piton keep, as ordinary tasks are left with fewer CPUs.
+piton include restores the CPUs, with every pin as it was; so does piton undo.
+Then pin to the isolated CPUs the tasks that they are for: piton pin.
 
 ` + cpusHelp + "\n\n" + isolateJSON + `
 With --verify, one {"type":"stay"} for everything that still ran there: cpu, kind (task, irq, softirq, interrupt), tid, irq,
@@ -49,7 +51,7 @@ name, run_ns, share, longest_ns (null where only the number of times is known), 
 			return a.isolate(cmd.Context(), args[0], o)
 		},
 	}
-	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and say what still ran there")
+	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and list what still ran there")
 	o.apply.addFlags(cmd.Flags())
 	return cmd
 }
@@ -82,7 +84,7 @@ func (a *app) realCPUs(expr string) (cpuset.Set, error) {
 
 func (a *app) isolate(ctx context.Context, expr string, o isolateOptions) error {
 	if o.verify.given && o.apply.dryRun {
-		return usagef("--verify is for what was done, and --dry-run does nothing")
+		return usagef("--verify and --dry-run exclude each other")
 	}
 	cpus, err := a.realCPUs(expr)
 	if err != nil {
@@ -94,7 +96,7 @@ func (a *app) isolate(ctx context.Context, expr string, o isolateOptions) error 
 	o.apply.sweep = true
 	o.apply.settle = func(r *change.Outcome) {
 		if err := m.Settle(&isolation, r); err != nil {
-			a.warn("what stays was not looked at again: %v", err)
+			a.warn("the CPUs were not read again: %v", err)
 			return
 		}
 		p.after(isolation, r)
@@ -102,7 +104,7 @@ func (a *app) isolate(ctx context.Context, expr string, o isolateOptions) error 
 	if o.verify.given {
 		o.apply.then = func(ctx context.Context) error {
 			if err := verifyIsolation(ctx, a, cpus, o); err != nil {
-				return fmt.Errorf("%s isolated, but that cannot be verified: %w", cpus.InWords(), err)
+				return fmt.Errorf("%s isolated, but not verified: %w", cpus.InWords(), err)
 			}
 			return nil
 		}

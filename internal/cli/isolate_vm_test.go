@@ -269,6 +269,6 @@ func TestVMIsolateRefuses(t *testing.T) {
 	}
 	r := h.run("isolate", "0")
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "--yes does it all the same")
+	assert.Contains(t, r.err, "--yes does it anyway")
 	assert.Empty(t, h.run("journal", "-o", "json").out, "nothing is journalled")
 }

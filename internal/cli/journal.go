@@ -24,10 +24,11 @@ func newJournal(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal [ENTRY]",
 		Short: "list the changes that were made",
-		Long: `List the changes that piton made, oldest first: when, by whom, with what command, and what became of
-them. With an entry's number, list every thread of it.
-With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines; guard is the state of the guard
-that would revert it (waiting, lost, stopped, …; null if none is known; see piton keep), namespace the one in which an entry was made elsewhere.`,
+		Long: `List the changes that piton made, oldest first: time, user, command, outcome.
+With an entry's number, list every thread of it.
+With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines.
+guard is the state of the guard that would revert it (waiting, lost, stopped, …; null if none is known; see piton keep).
+namespace is the kind of namespace in which an entry was made, if not in this one.`,
 		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
 		GroupID: groupTune,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -35,7 +36,7 @@ that would revert it (waiting, lost, stopped, …; null if none is known; see pi
 				return usagef("piton journal takes one entry, not %q", args[1])
 			}
 			if len(args) == 1 && o.count.n > 0 {
-				return usagef("--count is for the list, and entry %s is named", args[0])
+				return usagef("--count and entry %s exclude each other", args[0])
 			}
 			return nil
 		},

@@ -19,11 +19,12 @@ func newKeep(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keep [ENTRY…]",
 		Short: "confirm changes that would be reverted",
-		Long: `Confirm changes that were made with --revert-after, by the number of their journal entry, so that they stay;
-piton undo undoes them at once. Without a number, list what is waiting for an answer. A guard that has ended
-is listed as lost, one that does not run as stopped: nothing reverts its change meanwhile. In another time
-namespace the time left is not known. At the end of a user's last session systemd-logind removes /run/user/UID, and
-with it what piton knows of the guards: they revert in time, and can be confirmed again after the next login.
+		Long: `Confirm changes that were made with --revert-after, by the number of their journal entry, so that they stay.
+piton undo undoes them at once. Without a number, list the changes that wait for confirmation.
+A guard that has ended is listed as lost, one that does not run as stopped: nothing reverts its change meanwhile.
+In another time namespace the time left is not known.
+At the end of a user's last session systemd-logind removes /run/user/UID, and with it piton's list of guards.
+They revert in time, and can be confirmed again after the next login.
 With -o json: a {"type":"guard"} line for each; state is "being made", "waiting", "being reverted", "lost" or "stopped",
 left_s null where it is not known.`,
 		Example: "  piton pin 3641 --cpu 2 --revert-after 30s\n  piton keep\n  piton keep 12",
@@ -151,7 +152,7 @@ func (a *app) decided(id uint64) error {
 	case e.Undone:
 		return fmt.Errorf("entry %d has been reverted or undone already", id)
 	case e.PastBoot:
-		return fmt.Errorf("entry %d is from before this boot, and so are its guard and its changes", id)
+		return fmt.Errorf("entry %d is from before this boot; its guard and its changes are gone", id)
 	}
 	return fmt.Errorf("entry %d: %w", id, guard.ErrNotArmed)
 }

@@ -26,16 +26,18 @@ func (o *moveOptions) addFlags(cmd *cobra.Command) {
 	o.verbOptions.addFlags(cmd)
 }
 
-const moveTargets = `-t takes what other commands take as TARGET, several joined with commas, a /regex/ by itself; it means all threads of each
-process, with --thread the one thread. -q takes numbers (24, 24-31) and globs, joined with commas.`
+const moveTargets = `-t takes TARGETs as other commands do, joined with commas; a /regex/ must stand alone.
+It means all threads of each process, with --thread the one thread.
+-q takes numbers (24, 24-31) and globs, joined with commas.`
 
 func newMove(a *app) *cobra.Command {
 	m := &moving{}
 	cmd := m.command(a, &cobra.Command{
 		Use:   "move CPUS [-t TARGETS] [-q IRQS]",
-		Short: "put tasks and interrupts on given CPUs",
-		Long: `Replace the affinity of tasks and interrupts by the given CPUs. A CPU that is not there is an error; threads of an
-interrupt's handler move with it. ` + memHelp,
+		Short: "move tasks and interrupts to given CPUs",
+		Long: `Replace the affinity of tasks and interrupts by the given CPUs. A CPU that is not there is an error.
+Threads of an interrupt's handler move with it.
+` + memHelp,
 		Example: "  piton move 2-3 -t nginx,php-fpm\n  piton move node:1 -t 3641 -q 'eth0*'\n  piton move 0 -q 24,25",
 	})
 	cmd.Flags().BoolVar(&m.mem, "mem", false, memFlag)
@@ -46,9 +48,9 @@ func newSpread(a *app) *cobra.Command {
 	return (&moving{spread: true}).command(a, &cobra.Command{
 		Use:   "spread CPUS [-t TARGETS] [-q IRQS]",
 		Short: "spread threads and interrupts over CPUs, one each",
-		Long: `Give each thread of the tasks, and each interrupt, one of the CPUs in turn, from the first CPU again when all had one.
-The threads of one process are spread too. (piton pin --place spread chooses by load; piton irq spread spreads the queues
-of a device over its cores.)`,
+		Long: `Spread the threads of the tasks, and the interrupts, one per CPU, from the first CPU again when all have one.
+The threads of one process are spread too.
+piton pin --place spread chooses by load; piton irq spread spreads the queues of a device over its cores.`,
 		Example: "  piton spread 0-3 -t nginx\n  piton spread 0-14:2 -t 3641 -q 'nvme*'",
 	})
 }

@@ -76,7 +76,7 @@ func TestMoveErrors(t *testing.T) {
 		{"isolate", ExitUsage, "piton isolate needs CPUS"},
 		{"isolate 60000", ExitUsage, "this machine has no CPU 60000"},
 		{"isolate online", ExitFailed, "would leave no CPU"},
-		{"isolate 0 --dry-run --verify 3s", ExitUsage, "--dry-run does nothing"},
+		{"isolate 0 --dry-run --verify 3s", ExitUsage, "--verify and --dry-run exclude each other"},
 		{"include", ExitUsage, "piton include needs CPUS"},
 		{"include 60000", ExitUsage, "this machine has no CPU 60000"},
 	} {

@@ -109,7 +109,7 @@ func missingError(r *profile.Resolution) error {
 	case len(missing) == 0:
 		return nil
 	case len(r.Wants) == 0:
-		return codeError{ExitFailed, fmt.Errorf("nothing of the profile is on this machine, such as %s", missing[0])}
+		return codeError{ExitFailed, fmt.Errorf("no item of the profile matches this machine, such as %s", missing[0])}
 	}
 	return codeError{ExitSome, nil}
 }

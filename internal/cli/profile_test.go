@@ -180,7 +180,7 @@ func TestProfileExitCodes(t *testing.T) {
 	}{
 		{"corrupt", "[[task\n", 2, 2, 2, "p.toml: line 2, column 7: "},
 		{"unknown setting", here + "niceness = 3\n", 2, 2, 2, "p.toml: line 4, column 1: there is no setting"},
-		{"nothing means anything", nowhere, 5, 1, 1, `nothing of the profile is on this machine, such as [[task]] of line 2: nothing has name "pt-no-such-process"`},
+		{"nothing means anything", nowhere, 5, 1, 1, `no item of the profile matches this machine, such as [[task]] of line 2: nothing has name "pt-no-such-process"`},
 		{"some do", here + "nice = 0\n" + nowhere, 5, 3, 3, `[[task]] of line 5: nothing has name`},
 		{"optional", here + "nice = 0\n" + nowhere + "optional = true\n", 0, 0, 0, ""},
 		{"drift", here + "nice = 3\n", 5, 5, 0, ""},
@@ -280,7 +280,7 @@ func TestSaveLeavesEditsAlone(t *testing.T) {
 	require.NoError(t, f.Close())
 	r := h.run("save", file, pid)
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "has been edited since; --force writes it all the same")
+	assert.Contains(t, r.err, "has been edited since; --force overwrites it")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.True(t, strings.HasSuffix(string(text), "# by hand\n"))

@@ -21,7 +21,7 @@ var looking = []string{
 }
 
 const (
-	readOnlyLong = `piton shows which tasks bounce between CPUs, and what it costs them. It is in read-only mode (--readonly,
+	readOnlyLong = `piton shows which tasks migrate between CPUs, and what that costs them. It is in read-only mode (--readonly,
 PITON_READONLY): no command, flag or key that changes the system exists.
 
 Without a command it opens the screen, with --headless it prints samples for scripts.`

@@ -33,12 +33,12 @@ func newRescue(a *app) *cobra.Command {
 	o := rescueOptions{window: interval{d: time.Second, min: 50 * time.Millisecond, max: time.Minute}}
 	cmd := &cobra.Command{
 		Use:   "rescue [--list | --demote all|PID…]",
-		Short: "stop real-time tasks that eat the machine",
-		Long: `Run before every other task (DEADLINE, or FIFO 99 where that is refused), locked in memory, so that it works where
-nothing else does; show the FIFO, RR and DEADLINE tasks that take the CPUs, and make those ordinary (OTHER) that are
-named. In a terminal it asks which. What it does is recorded afterwards, not before, as the threads that write to
-the disk may be starved, too; piton undo undoes it. all means every user task shown; a kernel thread is demoted
-by its number with --yes.
+		Short: "demote real-time tasks that take the CPUs",
+		Long: `Show the FIFO, RR and DEADLINE tasks that take the CPUs, and demote them to OTHER: those named, or after a question.
+It runs before every other task (DEADLINE, or FIFO 99 where that is refused), locked in memory, to work on a machine
+that does not respond.
+The change is recorded after it is made, not before, as the threads that write to the disk may be starved too.
+piton undo undoes it. all means every user task shown; a kernel thread is demoted by its number with --yes.
 With -o json: a {"type":"rt_task"} line each, a "change" line for each that is demoted, and a summary.`,
 		Example: "  piton rescue\n  piton rescue --list -o json\n  piton rescue --demote all\n  piton rescue --demote 3641 3642",
 		GroupID: groupTune,
@@ -82,7 +82,7 @@ func newRescuer(a *app, o rescueOptions) *rescuer {
 
 func (r *rescuer) run(ctx context.Context, more []string) error {
 	for _, c := range guard.Overtake() {
-		r.warn("rescue is weaker than it could be: %s", c)
+		r.warn("rescue is not fully protected: %s", c)
 	}
 	tasks, err := r.look(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func everyUser(tasks []rescue.Task) []rescue.Task {
 func (r *rescuer) check(tasks []rescue.Task) error {
 	for _, k := range tasks {
 		if k.Kernel && !r.yes {
-			return fmt.Errorf("%d (%s) is a kernel thread, and the machine may need it as it is; --yes demotes it all the same", k.TID, k.Comm)
+			return fmt.Errorf("%d (%s) is a kernel thread, which the machine may need in real time; --yes demotes it anyway", k.TID, k.Comm)
 		}
 	}
 	return nil

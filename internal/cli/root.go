@@ -19,7 +19,7 @@ const (
 	groupLook  = "look"
 )
 
-const rootLong = `piton shows which tasks bounce between CPUs, puts them on the right CPU and priority, and proves whether it helped.
+const rootLong = `piton shows which tasks migrate between CPUs, puts them on the right CPU, priority or policy, and measures whether that helped.
 
 Without a command it opens the full-screen tuner. With --headless it prints samples for scripts or, given
 --pin, --nice, --policy or --ioprio, changes the tasks of --pid once.`
@@ -108,7 +108,7 @@ func (a *app) setUp(given bool) error {
 			return kernel.CloseFile(fd)
 		}
 		if errors.Is(err, syscall.ELOOP) {
-			return usagef("--host-root %s leads through a link to what a process has open; mount it elsewhere to read it", dir)
+			return usagef("--host-root %s leads through a link into a process's open files; mount it elsewhere to read it", dir)
 		}
 	}
 	return usagef("--host-root %s: there is neither proc nor sys below it", dir)

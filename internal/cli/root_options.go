@@ -63,10 +63,10 @@ func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) 
 func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
 	watching := []string{"count", "columns", "sort", "filter", "cpus", "threads"}
 	if name := given(flags, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
-		return usagef("--%s is for watching; it has no part in a change", name)
+		return usagef("--%s is for samples, not for a change", name)
 	}
 	if len(o.monitor.pids) == 0 {
-		return usagef("--pid is missing: which tasks are to be changed?")
+		return usagef("missing --pid: use --pid PID,...")
 	}
 	want, err := o.tuning.change(a)
 	if err != nil {

@@ -36,11 +36,12 @@ func newRun(a *app) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "start a command already placed",
-		Long: `Set affinity, priority, policy, I/O priority and where memory comes from, then become COMMAND: its exit status, its
-signals and its terminal are its own, and it has piton's PID. 127 if there is no such command, 126 if it cannot be run.
-With --cgroup it runs in a cgroup of its own with those CPUs and memory nodes, which nothing that it starts can leave
-by its affinity; the group is removed when all have ended.`,
+		Short: "start a command with its placement set",
+		Long: `Set affinity, priority, policy, I/O priority and memory nodes, then execute COMMAND in place of piton:
+it has piton's PID and terminal, and its exit status is piton's.
+The exit status is 127 if there is no such command, 126 if it cannot be run.
+With --cgroup COMMAND runs in a cgroup of its own with those CPUs and memory nodes.
+Its children cannot leave them by their affinity. The group is removed when all have ended.`,
 		Example: "  piton run --pin least-loaded -- ./server\n  piton run --pin 2-3 --policy fifo:10 -- ./control-loop -v\n" +
 			"  piton run --pin node:1 --membind 1 -- ./stream\n  piton run --cgroup --pin 0-3 -- make -j8",
 		GroupID: groupTune,
@@ -51,7 +52,7 @@ by its affinity; the group is removed when all have ended.`,
 				return err
 			}
 			if o.cgroup && o.tuning.pin == "" {
-				return usagef("--cgroup needs --pin: which CPUs is the group to have?")
+				return usagef("--cgroup needs --pin, for the CPUs of the group")
 			}
 			if err := o.memory.parse(); err != nil {
 				return err

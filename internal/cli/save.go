@@ -14,15 +14,15 @@ import (
 	"piton/internal/profile"
 )
 
-const saveLong = `Write a profile of how this machine is tuned: what differs from how Linux starts (affinity, nice, policy, I/O
-priority, interrupts, RPS, workqueues, isolation), and what piton has changed in this boot. Tasks are found by
-name, command line and cgroup, interrupts by handler and device; no number is saved.
+const saveLong = `Write a profile of how this machine is tuned: the settings that differ from the defaults of Linux (affinity, nice,
+policy, I/O priority, interrupts, RPS, workqueues, isolation), and those that piton has changed in this boot.
+Tasks are matched by name, command line and cgroup, interrupts by handler and device; no number is saved.
 
-With TARGETs, every setting of those processes and nothing else, a TID being its process; with --all, every
-setting of everything, and the kernel settings that tuning guides change. --sysctl adds kernel settings by name
-or glob.
-The file is written at once or not at all. A file that piton save did not write, or that somebody has edited
-since, is left alone unless --force is given. "-" writes to standard output.`
+With TARGETs, save every setting of those processes and nothing else; a TID means its process.
+With --all, save every setting of everything, and the kernel settings that tuning guides change.
+--sysctl adds kernel settings by name or glob.
+The file is replaced as a whole. A file that piton save did not write, or that somebody has edited since,
+is left alone unless --force is given. "-" writes to standard output.`
 
 type saveOptions struct {
 	all, force bool
@@ -113,7 +113,7 @@ func (a *app) store(file string, p *profile.Profile, force bool) error {
 	}
 	err := profile.Save(file, p, force)
 	if errors.Is(err, profile.ErrEdited) {
-		return fmt.Errorf("%w; --force writes it all the same", err)
+		return fmt.Errorf("%w; --force overwrites it", err)
 	}
 	var read *fs.PathError
 	if errors.As(err, &read) { // what is there already; it names the file

@@ -44,7 +44,7 @@ func stem(s *partition.Staying) string {
 
 // stayingTable has a row for things of one kind that keep CPUs for one reason.
 func stayingTable(all []partition.Staying) *table {
-	t := newTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "WHAT HELPS")
+	t := newTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "REMEDY")
 	for _, g := range group.By(all, func(s *partition.Staying) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
 		name, cpus := stem(&g[0]), cpuset.Set{}
 		if len(g) == 1 {
@@ -76,7 +76,7 @@ func (p *stayingPrinter) after(i partition.Isolation, r *change.Outcome) {
 		}
 	}
 	if again > 0 {
-		p.warn("threads that have CPUs %s again, by themselves or somebody else: %d; piton isolate %s --dry-run names them", p.cpus, again, p.cpus)
+		p.warn("threads that were pinned to CPUs %s again, by themselves or by another: %d; piton isolate %s --dry-run lists them", p.cpus, again, p.cpus)
 	}
 	p.print("after", i.Staying)
 }
@@ -90,18 +90,18 @@ func (p *stayingPrinter) print(when string, all []partition.Staying) {
 	case p.o.value == asCSV:
 		return
 	}
-	t, heading := stayingTable(all), fmt.Sprintf("What keeps %s whatever is tried:", p.cpus.InWords())
+	t, heading := stayingTable(all), fmt.Sprintf("Cannot be moved off %s:", p.cpus.InWords())
 	if when == "before" {
 		p.before = t.rows
 	} else {
-		heading = fmt.Sprintf("What keeps %s now:", p.cpus.InWords())
+		heading = fmt.Sprintf("On %s now:", p.cpus.InWords())
 		// A kernel worker more or less is no news.
 		if slices.EqualFunc(t.rows, p.before, func(a, b []string) bool { return a[0] == b[0] && slices.Equal(a[2:], b[2:]) }) {
 			return
 		}
 	}
 	if len(t.rows) == 0 {
-		fmt.Fprintf(p, "Nothing keeps %s.\n", p.cpus.InWords())
+		fmt.Fprintf(p, "Nothing stays on %s.\n", p.cpus.InWords())
 		return
 	}
 	fmt.Fprintln(p, heading)

@@ -15,15 +15,15 @@ import (
 	"piton/internal/profile"
 )
 
-const sysctlLong = `Show kernel settings below /proc/sys, by name or glob; or set them, with what was there before kept in the
-journal, so that piton undo brings it back. piton save --sysctl takes them into a profile.
+const sysctlLong = `Show kernel settings below /proc/sys, by name or glob; or set them, with the old values recorded for piton undo.
+piton save --sysctl adds them to a profile.
 With -o json: {"type":"sysctl"} lines (name, path, value), or those of every change.`
 
 func newSysctl(a *app) *cobra.Command {
 	var o applyOptions
 	cmd := &cobra.Command{
 		Use:     "sysctl {NAME | GLOB | NAME=VALUE}…",
-		Short:   "show kernel settings, or set them so that it can be undone",
+		Short:   "show kernel settings, or set them with undo",
 		Long:    sysctlLong,
 		Example: "  piton sysctl 'kernel.sched_*'\n  piton sysctl vm.swappiness=10 kernel.numa_balancing=0",
 		GroupID: groupTune,

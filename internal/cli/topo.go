@@ -25,9 +25,9 @@ func newTopo(a *app) *cobra.Command {
 		Short: "show CPUs, cores, caches, nodes and packages",
 		Long: `Show which CPUs share a core, a last-level cache, a NUMA node, a package.
 
-Shown is what this process may use: online CPUs of its cpuset. --all adds the others.
+It shows the CPUs that this process may use: the online ones of its cpuset. --all adds the others.
 With -o json: one {"type":"machine"} line, one {"type":"node"} a node and one {"type":"cpu"} a CPU, whose
-core, llc and package are the cpulists of the CPUs that share them, null where the kernel tells none.`,
+core, llc and package are the cpulists of the CPUs that share them, null where the kernel has none.`,
 		Example: "  piton topo\n  piton topo -o json\n  piton --host-root /srv/trees/db-3 topo",
 		GroupID: groupLook,
 		Args:    noArgs,

@@ -145,7 +145,7 @@ func (a *app) placement(pin, within string) (action.Tuning, error) {
 		return action.Tuning{Strategy: s, Within: limit}, nil
 	}
 	if within != "" {
-		return t, usagef("--within is for choosing (%s), and %s is chosen already", strategyWords(), pin)
+		return t, usagef("--within needs a strategy (%s), not --pin %s", strategyWords(), pin)
 	}
 	set, err := a.cpus("--pin", pin)
 	if err != nil && !strings.ContainsAny(pin, "0123456789") {

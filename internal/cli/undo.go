@@ -25,11 +25,12 @@ func newUndo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ENTRY…]",
 		Short: "undo changes",
-		Long: `Restore the values that tasks, interrupts and other settings had before piton changed them: the last
-change, the entries named (see piton journal), the last so many, those since a time, or all of this boot. What
-somebody else has changed since is left alone unless --force is given; tasks that have ended are only mentioned.
+		Long: `Restore the values that tasks, interrupts and other settings had before piton changed them.
+Undone are the last change, the entries given by number (see piton journal), the last --last, those --since a time,
+or --all of this boot.
+A value that somebody else has set since is left alone unless --force is given. Tasks that have ended are listed.
 
-TIME is a duration back from now (90s, 10m, 2h30m, 3d), a time of today (14:05), or a date with or without a time
+TIME is a duration before now (90s, 10m, 2h30m, 3d), a time of today (14:05), or a date with or without a time
 (2026-11-20, "2026-11-20 14:05", 2026-11-20T14:05:00Z).`,
 		Example: "  piton undo\n  piton undo 12 13\n  piton undo --since 10m\n  piton undo --all --dry-run",
 		GroupID: groupTune,

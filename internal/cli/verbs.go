@@ -22,10 +22,10 @@ func (o *verbOptions) addFlags(cmd *cobra.Command) {
 	o.scope.addFlags(cmd.Flags())
 }
 
-const targetHelp = `TARGET is a PID or TID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or
-cgroup:PATH. It means all threads of each process; --thread means the one thread, --tree the descendants too;
-thread:/regex/ means the single threads of any process with a matching name of their own. A target that matches nothing
-is an error, and nothing is changed.`
+const targetHelp = `TARGET is a PID or TID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or cgroup:PATH.
+It means all threads of each process; --thread means the one thread, --tree the descendants too.
+thread:/regex/ means single threads, of any process, whose own name matches.
+A target that matches nothing is an error, and nothing is changed (see piton help targets).`
 
 type pinOptions struct {
 	verbOptions
@@ -37,8 +37,8 @@ func newPin(a *app) *cobra.Command {
 	var o pinOptions
 	cmd := &cobra.Command{
 		Use:     "pin TARGET… [--cpu CPUS | --place HOW]",
-		Short:   "put tasks on CPUs: given ones, or the least loaded",
-		Long:    "Set the affinity of tasks, by default to the least-loaded core, and say which and why.\n" + memHelp + "\n\n" + targetHelp,
+		Short:   "pin tasks to CPUs: given ones, or the least loaded",
+		Long:    "Set the affinity of tasks, by default to the least-loaded core, and print which and why.\n" + memHelp + "\n\n" + targetHelp,
 		Example: "  piton pin 3641\n  piton pin 3641 --cpu 2-3\n  piton pin 'nginx*' --place spread --within node:1\n  piton pin postgres --cpu node:1 --mem",
 		GroupID: groupTune,
 		Args:    needArgs(1, "a target"),
@@ -63,8 +63,8 @@ func newPin(a *app) *cobra.Command {
 
 // memHelp and memFlag say what --mem does, of every command that has it.
 const (
-	memHelp = `With --mem the memory of the processes goes to the NUMA nodes of those CPUs, and the pages on each node before and
-after are told; an undo moves as many back, though not page by page the same.`
+	memHelp = `With --mem the memory of the processes is moved to the NUMA nodes of those CPUs.
+The pages on each node before and after are printed. An undo moves as many pages back, not necessarily the same ones.`
 	memFlag = "move the processes' memory to the nodes of the CPUs as well"
 )
 
@@ -73,7 +73,7 @@ func (o *pinOptions) tuning(a *app) (action.Tuning, error) {
 	case o.cpu != "" && o.place != "":
 		return action.Tuning{}, usagef("--cpu and --place exclude each other")
 	case o.cpu != "" && o.within != "":
-		return action.Tuning{}, usagef("--within is for choosing, and --cpu has chosen already")
+		return action.Tuning{}, usagef("--cpu and --within exclude each other")
 	case o.cpu != "":
 		set, err := a.cpus("--cpu", o.cpu)
 		return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err

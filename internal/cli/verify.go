@@ -13,10 +13,11 @@ import (
 	"piton/internal/profile"
 )
 
-const verifyLong = `Compare the machine with a profile, without changing anything. It exits 0 if all is as the profile says, and 5
-if something has drifted or an item that is not optional means nothing here; what drifted is listed, with what
-is expected, what is there, and what set it: an entry of piton's journal, or something else.
-With --host-root it works on a recorded machine; what only system calls tell is not compared then.
+const verifyLong = `Compare the machine with a profile, and change nothing.
+It exits with 0 if every setting is as in the profile, with 5 if one has drifted or an item that is not optional
+matches nothing here.
+Each drift is listed with the expected value, the actual one, and what set it: an entry of piton's journal, or another.
+With --host-root it reads a recorded machine, and does not compare what only system calls return.
 With -o json: {"type":"missing"} lines, {"type":"drift"} lines (item, pid, tid, name, path, attribute, expected,
 actual, set_by, journal, reason), and a summary (checked, ok, drifted, missing, unknown, exit_code).`
 
@@ -24,7 +25,7 @@ func newVerify(a *app) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:     "verify FILE",
-		Short:   "say what is not as a profile says",
+		Short:   "list the settings that differ from a profile",
 		Long:    verifyLong,
 		Example: "  piton verify rt.toml\n  piton verify rt.toml -o json\n  piton --host-root /srv/trees/db-3 verify rt.toml",
 		GroupID: groupTune,

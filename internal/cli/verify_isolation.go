@@ -72,11 +72,11 @@ func ledgerError(s *sample.Sample) error {
 			return c.Err
 		}
 	}
-	return errors.New("the CPUs' time by task is known from eBPF programs only, and --source proc loads none (see piton doctor)")
+	return errors.New("CPU time by task needs eBPF, which --source proc keeps off (see piton doctor)")
 }
 
 func staysTable(a *app, o output, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) {
-	t := newTable(">CPU", "KIND", ">NUMBER", "NAME", ">TIME", ">SHARE", ">LONGEST", ">TIMES", "WHY", "WHAT HELPS")
+	t := newTable(">CPU", "KIND", ">NUMBER", "NAME", ">TIME", ">SHARE", ">LONGEST", ">TIMES", "WHY", "REMEDY")
 	for _, v := range found {
 		number := "-"
 		if v.Kind == partition.KindTask || v.Kind == partition.KindIRQ {

@@ -25,15 +25,13 @@ func newWatch(a *app) *cobra.Command {
 	o := watchOptions{length: length{interval{min: time.Millisecond, max: 30 * 24 * time.Hour}}}
 	cmd := &cobra.Command{
 		Use:   "watch TARGET… [--for 10s]",
-		Short: "show each move of tasks to another CPU as it happens",
-		Long: `Print each migration of the targets' threads, those born meanwhile too: when, which thread, from which CPU to
-which, and how far that is. At the end, which is ^C, the end of --for or of the last target, sum them up by
-thread, by distance and by pair of CPUs.
+		Short: "print each migration of tasks as it happens",
+		Long: `Print each migration of the targets' threads, those born meanwhile too: time, thread, both CPUs, distance.
+At the end (^C, --for, or the end of the last target) print the sums by thread, by distance and by pair of CPUs.
 
-The sums are exact: moves that came too fast for a line of their own are in them, and are counted as lost. So are
-those that eBPF was not told of because the kernel hides the task that was running (a hypervisor's agent, say): the
-kernel's count of each thread shows them, counted as unseen.
-Where eBPF cannot run, every half second says how often each thread moved, but not from where to where.
+The sums are exact. They have the moves that came too fast to print, counted as lost, and those that the kernel hid
+from eBPF with the task that was running (a hypervisor's agent, say), counted as unseen: each thread's own count has them.
+Where eBPF cannot run, piton prints how often each thread moved every half second, without the CPUs.
 
 ` + targetHelp + `
 With -o json: one {"type":"watch"} line when it begins, one {"type":"move"} a move ({"type":"count"} a thread and
@@ -73,11 +71,11 @@ func runWatch(ctx context.Context, a *app, words []string, o watchOptions) error
 	defer stop()
 	src, better, err := watch.Open(fs, found)
 	if err != nil {
-		return codeError{ExitNotPermitted, fmt.Errorf("nothing here tells of migrations: %w; and %w", better, err)}
+		return codeError{ExitNotPermitted, fmt.Errorf("no source of migrations works here: %w; and %w", better, err)}
 	}
 	defer src.Close()
 	if better != nil {
-		a.warn("%v; so moves are counted for each thread, from where to where is unknown", better)
+		a.warn("%v; so moves are counted for each thread, their CPUs are not known", better)
 	}
 	began := time.Now()
 	log := a.newWatchLog(src, &watch.Totals{Topo: topo}, o.output.json())
@@ -114,7 +112,7 @@ func (a *app) watched(fs procfs.FS, words []string, scope change.Scope) (t watch
 	missing = errors.Join(gone...)
 	if threads > 0 {
 		if scope != change.ScopeThread && threads < len(found) {
-			return t, nil, usagef("thread:/regex/ means single threads, and the other words whole processes; watch the one or the other, or say --thread")
+			return t, nil, usagef("thread:/regex/ means single threads, and the other words whole processes; watch either, or add --thread")
 		}
 		scope = change.ScopeThread
 	}

@@ -205,7 +205,7 @@ func TestWatchByProc(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), errs.String())
 	assert.Contains(t, errs.String(), "CAP_BPF")
-	assert.Contains(t, errs.String(), "from where to where is unknown")
+	assert.Contains(t, errs.String(), "their CPUs are not known")
 	objects := jsonLines(t, text)
 	assert.Equal(t, "sched", objects[0]["source"])
 	counts := ofType(objects, "count")

@@ -52,13 +52,13 @@ func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 	t := l.totals
 	if kernel := s.lost - l.behind; kernel > 0 {
-		fmt.Fprintf(out, "%s came too fast for lines of their own; they are in these sums\n", counted(kernel, "move"))
+		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", counted(kernel, "move"))
 	}
 	if l.behind > 0 {
-		fmt.Fprintf(out, "%s found the output too slow for a line; they are in these sums\n", counted(l.behind, "move"))
+		fmt.Fprintf(out, "%s were not printed because the output was too slow; they are in these sums\n", counted(l.behind, "move"))
 	}
 	if t.Unseen > 0 {
-		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: from where to where is not known\n", counted(t.Unseen, "move"))
+		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: their CPUs are not known\n", counted(t.Unseen, "move"))
 	}
 	if t.NoTask > 0 {
 		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", counted(t.NoTask, "move"))

@@ -22,7 +22,7 @@ func newWhatIs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "what-is TARGET…",
 		Short: "explain kernel threads, interrupts and processes",
-		Long: `Describe a task or an interrupt: its purpose, what made it, whether it is bound to a CPU, and what can be done about it.
+		Long: `Describe a task or an interrupt: its purpose, its origin, whether it is bound to a CPU, and advice.
 
 ` + targetHelp + `
 Also the name of a kernel thread that does not run here ('kworker/3:1H-kblockd'), irq:NUMBER, the name of an

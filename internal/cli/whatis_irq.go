@@ -25,7 +25,7 @@ func (e *explainer) table() (*irq.Table, error) {
 func (e *explainer) numbered(word, number string) ([]explanation, error) {
 	n, err := strconv.ParseUint(number, 10, 31)
 	if err != nil {
-		return nil, usagef("%q: after irq: stands the number of an interrupt line", word)
+		return nil, usagef("%q: irq: needs the number of an interrupt line", word)
 	}
 	t, err := e.table()
 	if err != nil {

@@ -118,7 +118,7 @@ func (p *includer) mayGet(o attr.Object, want attr.Setting, now cpuset.Set, i *i
 		return true
 	}
 	c := change.Change{Object: o, Attribute: want.Attribute, Before: now, After: want.Value}
-	c.Refuse("somebody else has changed it since: piton left %s and it is %s now; left alone unless forced", i.now().mask, now)
+	c.Refuse("changed by someone else since: piton left %s, it is %s now; left alone without --force", i.now().mask, now)
 	p.out.Refused = append(p.out.Refused, c)
 	return false
 }

@@ -108,7 +108,7 @@ func TestIncludeLeavesDrift(t *testing.T) {
 	out := w.include("4-5")
 	require.Len(t, out.Refused, 1)
 	assert.EqualValues(t, 10, out.Refused[0].TID)
-	assert.Equal(t, "somebody else has changed it since: piton left 2-3 and it is 0 now; left alone unless forced", out.Refused[0].Reason)
+	assert.Equal(t, "changed by someone else since: piton left 2-3, it is 0 now; left alone without --force", out.Refused[0].Reason)
 	assert.Equal(t, "0", w.f.Tasks[6].Mask.String())
 	forced, err := Include(w.f, set(t, "6"), Past(w.entries), true)
 	require.NoError(t, err)

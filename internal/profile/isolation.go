@@ -60,7 +60,7 @@ func (r *resolver) isolation(p *Isolation) {
 	}
 	r.out.Isolates, r.out.Rest, r.out.isolation = cpus, plan.Rest, item
 	if staying > 0 {
-		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts stay on %s, whatever is tried; piton isolate %s --dry-run lists them", staying, cpus, cpus))
+		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts cannot be moved off %s; piton isolate %s --dry-run lists them", staying, cpus, cpus))
 	}
 }
 

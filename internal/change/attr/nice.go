@@ -28,8 +28,8 @@ var nice = spec{
 	command: &Command{
 		Flag: "nice", Usage: "nice `VALUE`, -20 (first) to 19 (last)",
 		Verb: "nice", Use: "nice TARGET… VALUE", What: "a nice value", Short: "set nice values",
-		Long: `Set the nice value, -20 (first) to 19 (last), of ordinary tasks. Where autogroup is on, nice acts within one session
-only; --autogroup sets the value of the targets' whole sessions instead.`,
+		Long: `Set the nice value, -20 (first) to 19 (last), of ordinary tasks.
+Where autogroup is on, nice acts within one session only; --autogroup sets the value of the targets' sessions instead.`,
 		Example: "  piton nice 3641 -5\n  piton nice user:build 10\n  piton nice --autogroup 3641 10",
 	},
 }

@@ -61,9 +61,10 @@ var policy = spec{
 		Flag: "policy", Usage: "`POLICY`[:PRIO]: other, batch, idle, ext, fifo, rr, deadline:RUNTIME/DEADLINE/PERIOD",
 		Verb: "policy", Use: "policy TARGET… POLICY[:PRIO]", What: "a policy", Short: "set the scheduling policy and real-time priority",
 		Long: `Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, ext, or
-deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start. A bare PRIO keeps
-fifo or rr. Add ,reset-on-fork to keep it from children, and
-,reclaim to let a deadline task also run in the time that others of its kind leave. fifo and rr on a task that is busy all the time need --yes.`,
+deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start.
+A bare PRIO keeps fifo or rr. With ,reset-on-fork children start with an ordinary policy.
+With ,reclaim a deadline task also runs in the time that other deadline tasks leave.
+fifo and rr on a task that is busy all the time need --yes.`,
 		Example: "  piton policy 3641 fifo:10\n  piton policy 3641 20\n  piton policy thread:/^worker/ batch\n  piton policy 3641 deadline:5ms/10ms/10ms,reset-on-fork",
 	},
 }

@@ -32,9 +32,9 @@ var slice = spec{
 	command: &Command{
 		Flag: "slice", Usage: "EEVDF slice of ordinary tasks, a `TIME`: 0.1ms to 100ms, 0 for the default",
 		Verb: "slice", Use: "slice TARGET… TIME", What: "a time", Short: "set the slice of ordinary tasks",
-		Long: `Set how long OTHER and BATCH tasks run before another one's turn: 0.1ms to 100ms, 0 or default for the kernel's own.
-A task with a short slice comes sooner and is interrupted more often; its share of the CPU stays the same (EEVDF, Linux
-6.12). A slice of the default's length reads as default, also when it was set by hand.`,
+		Long: `Set the slice of OTHER and BATCH tasks, the time that one runs before the next: 0.1ms to 100ms, 0 or default for the
+kernel's own. A task with a short slice runs sooner and is preempted more often; its share of the CPU stays the same
+(EEVDF, Linux 6.12). A slice of the default's length reads back as default.`,
 		Example: "  piton slice 3641 3ms\n  piton slice thread:/^audio/ 0.5ms\n  piton slice 3641 default",
 	},
 }

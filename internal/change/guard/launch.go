@@ -192,7 +192,7 @@ func (g *armed) Status() change.GuardStatus {
 func (g *armed) Words() []string {
 	out := []string{fmt.Sprintf("Process %d reverts it even if this screen, its terminal or the SSH line is gone.", g.pid)}
 	if caveats := g.page.caveats(); len(caveats) > 0 {
-		out = append(out, "The guard is weaker than it could be: "+strings.Join(caveats, "; ")+".")
+		out = append(out, "The guard is not fully protected: "+strings.Join(caveats, "; ")+".")
 	}
 	return out
 }
