@@ -90,12 +90,12 @@ var Htop = []HtopKey{
 	{Keys: []string{"f10", "q"}, Label: "F10 q", Does: "quit", ID: "app.quit"},
 }
 
-// HtopHint is a sentence for a key that has no meaning here and has one in htop:
-// how to do that here. ok is false for keys that htop has not either.
+// HtopHint says how to do here what htop does on a key that has no meaning here:
+// "in htop: file locks of the process, here: lslocks -p PID". ok is false for other keys.
 func HtopHint(key string) (hint string, ok bool) {
 	for i := range Htop {
 		if k := &Htop[i]; k.Hint != "" && slices.Contains(k.Keys, key) {
-			return fmt.Sprintf("%s is not a key here; htop's %q: %s", key, k.Does, k.Hint), true
+			return fmt.Sprintf("in htop: %s, here: %s", k.Does, k.Hint), true
 		}
 	}
 	return "", false

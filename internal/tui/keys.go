@@ -52,6 +52,9 @@ func (m *Model) perform(v *verb, key string) tea.Cmd {
 
 // hint is what is said of a key that means nothing here.
 func (m *Model) hint(key string) string {
+	if how, ok := action.HtopHint(key); ok && m.context() == action.Processes {
+		return fmt.Sprintf("%s is not a key here; %s", label([]string{key}), how)
+	}
 	for _, v := range m.verbs {
 		if slices.Contains(v.Keys, key) {
 			return fmt.Sprintf("%s is a key of %s: %s", label([]string{key}), contextNames(v.In), v.Help)

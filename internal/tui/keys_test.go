@@ -127,9 +127,11 @@ func TestSearchForAPID(t *testing.T) {
 func TestUnknownKeysAreExplained(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("$")
-		assert.Contains(t, r.line(-2), "$ is not a key here; ? lists the keys, : finds anything")
-		r.press("x")
-		assert.Contains(t, r.line(-2), "x is a key of Bench: cancel the running benchmark")
+		assert.Contains(t, r.line(-2), "$ is not a key here; in htop: scroll to the end of the line, here: → scrolls right")
+		r.press("@")
+		assert.Contains(t, r.line(-2), "@ is not a key here; ? lists the keys, : finds anything")
+		r.press("v")
+		assert.Contains(t, r.line(-2), "v is a key of Bench: the picture of the results shown")
 		r.press("m")
 		assert.Equal(t, tea.MouseModeNone, r.m.View().MouseMode)
 		r.press("m")
