@@ -224,7 +224,7 @@ func sudoBusy(t *testing.T) {
 	own := quarry(t, typist, "sleep", "300")
 	term := typistsScreen(t)
 	term.selectPID(own)
-	term.keys("]")
+	term.keys("[")
 	term.answer(apply) // without rights it is one-way
 	term.until("nice 1", func() bool { return niceOf(t, own) == 1 })
 	term.selectPID(busy)

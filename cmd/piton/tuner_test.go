@@ -120,11 +120,11 @@ func TestNiceAndPolicies(t *testing.T) {
 	policy := func() string {
 		return strings.Join(strings.Fields(output(t, "chrt", "-p", pidText(pid))), " ")
 	}
-	term.keys("]")
+	term.keys("[")
 	term.until("nice 1", func() bool { return nice() == "1" })
 	term.keys("F8")
 	term.until("nice 2", func() bool { return nice() == "2" })
-	term.keys("[")
+	term.keys("]")
 	term.until("nice 1 again", func() bool { return nice() == "1" })
 
 	for _, want := range []struct {

@@ -30,7 +30,7 @@ type Spec struct {
 	ID      string    // "tune.affinity"
 	In      []Context // where its keys work
 	Keys    []string  // names as charm.land/bubbles/v2/key matches them: "f7", "[", "space", "P"
-	Label   string    // the keys as the help screen writes them, "F7 ["
+	Label   string    // the keys as the help screen writes them, "F7 ]"
 	Short   string    // two words at most, for the F-key bar
 	Help    string    // one line
 	Group   string    // heading on the help screen

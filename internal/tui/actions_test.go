@@ -120,7 +120,7 @@ func TestNiceStepsAddUpWhileOneIsUnderWay(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("f8")
 		assert.Equal(t, 1, r.tuning.want.NiceBy)
-		r.press("]", "]", "f7", "]")
+		r.press("[", "[", "f7", "[")
 		assert.Equal(t, 1, r.tuning.plans, "the next step waits for what the kernel says now")
 		r.tickRun()
 		assert.Equal(t, 2, r.tuning.plans)

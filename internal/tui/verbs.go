@@ -133,7 +133,7 @@ func validKey(key string) bool {
 	return names[rest] != "" || utf8.RuneCountInString(rest) == 1
 }
 
-// label is how keys are written for people: "F7 [", "^O", "1-5".
+// label is how keys are written for people: "F7 ]", "^O", "1-5".
 func label(keys []string) string {
 	if n := len(keys); n > 3 && len(strings.Join(keys, "")) == n { // digits
 		return keys[0] + "-" + keys[n-1]

@@ -79,7 +79,7 @@ func TestForKey(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	for keys, want := range map[string]string{"f7 [": "F7 [", "ctrl+o": "^O", "0 1 2 3 4": "0-4", "home g": "Home g", "shift+tab": "⇧Tab",
+	for keys, want := range map[string]string{"f7 ]": "F7 ]", "ctrl+o": "^O", "0 1 2 3 4": "0-4", "home g": "Home g", "shift+tab": "⇧Tab",
 		"up": "↑", "alt+1": "Alt-1", "space": "Space", "f6 < >": "F6 < >", "": ""} {
 		assert.Equal(t, want, label(strings.Fields(keys)))
 	}

@@ -166,7 +166,7 @@ func TestPromptRefusesWhatItsCheckRefuses(t *testing.T) {
 
 var sampleSpecs = []action.Spec{
 	{ID: "tune.pin", Keys: []string{"p"}, Label: "p", Short: "Pin", Help: "pin to the least-loaded CPU; says which and why", Verb: "pin", Group: "Tune", Needs: action.Selection},
-	{ID: "tune.nice.lower", Keys: []string{"f7", "["}, Label: "F7 [", Short: "Nice -", Help: "nice one lower: more CPU time", Verb: "nice", Group: "Tune"},
+	{ID: "tune.nice.lower", Keys: []string{"f7", "]"}, Label: "F7 ]", Short: "Nice -", Help: "nice one lower: more CPU time", Verb: "nice", Group: "Tune"},
 	{ID: "find.search", Keys: []string{"f3", "/"}, Label: "F3 /", Short: "Search", Help: "search by name or PID", Group: "Find and sort"},
 	{ID: "sort.menu", Keys: []string{"f6", "<", ">"}, Label: "F6 < >", Short: "Sort", Help: "choose the column to sort by", Group: "Find and sort"},
 	{ID: "app.quit", Keys: []string{"f10", "q"}, Label: "F10 q", Short: "Quit", Help: "quit", Group: "piton"},
@@ -177,7 +177,7 @@ func TestHelpSearchesScrollsAndCloses(t *testing.T) {
 	h.Render(30, 4, plain)
 	assert.Equal(t, Outcome{}, press(h, "down pgdown"))
 	press(h, "t i m e")
-	assert.Equal(t, "F7 [     nice one lower: more CPU time (piton nice)", strings.Split(ansi.Strip(h.Render(80, 20, plain)), "\n")[0])
+	assert.Equal(t, "F7 ]     nice one lower: more CPU time (piton nice)", strings.Split(ansi.Strip(h.Render(80, 20, plain)), "\n")[0])
 	press(h, "backspace backspace backspace backspace p i n")
 	assert.Contains(t, ansi.Strip(h.Render(120, 20, plain)), "no process is selected")
 	press(h, "x y z")
