@@ -38,7 +38,7 @@ var Htop = []HtopKey{
 	{Keys: []string{"ctrl+e", "$"}, Label: "^E $", Does: "scroll to the end of the line", Hint: "→ scrolls right"},
 	{Keys: []string{"tab"}, Label: "Tab", Does: "next screen tab", ID: "view.next"},
 	{Keys: []string{"shift+tab"}, Label: "⇧Tab", Does: "previous screen tab", ID: "view.previous"},
-	{Keys: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Label: "0-9", Does: "search for a PID", ID: "find.pid", Hint: "/ with digits finds a PID"},
+	{Keys: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Label: "0-9", Does: "search for a PID", Hint: "/ with digits finds a PID; 1-5 switch views"},
 	{Keys: []string{"f3", "/"}, Label: "F3 /", Does: "search by name", ID: "find.search"},
 	{Keys: []string{"shift+f3", "f15"}, Label: "⇧F3", Does: "previous match of the search", Hint: "F3 goes round all matches"},
 	{Keys: []string{"f4", "\\"}, Label: `F4 \`, Does: "filter by name", ID: "find.filter"},
@@ -76,9 +76,9 @@ var Htop = []HtopKey{
 	{Keys: []string{"i"}, Label: "i", Does: "I/O priority", ID: "tune.ioprio"},
 	{Keys: []string{"f9", "k"}, Label: "F9 k", Does: "send a signal", ID: "tune.signal"},
 	{Keys: []string{"e"}, Label: "e", Does: "environment of the process", ID: "show.environment"},
-	{Keys: []string{"l"}, Label: "l", Does: "open files, by lsof", Hint: "lsof -p PID"},
+	{Keys: []string{"l"}, Label: "l", Does: "open files", ID: "show.files"},
 	{Keys: []string{"x"}, Label: "x", Does: "file locks of the process", Hint: "lslocks -p PID"},
-	{Keys: []string{"s"}, Label: "s", Does: "system calls, by strace", Hint: "strace -f -p PID"},
+	{Keys: []string{"s"}, Label: "s", Does: "system calls, by strace", ID: "show.trace"},
 	{Keys: []string{"b"}, Label: "b", Does: "backtrace of the process", Hint: "eu-stack -p PID"},
 	{Keys: []string{"f2", "S"}, Label: "F2 S", Does: "setup", ID: "app.setup"},
 	{Keys: []string{"C"}, Label: "C", Does: "setup", ID: "app.setup", Hint: "F2 or S"},
@@ -89,11 +89,11 @@ var Htop = []HtopKey{
 }
 
 // HtopHint says how to do here what htop does on a key that has no meaning here:
-// "in htop: file locks of the process, here: lslocks -p PID". ok is false for other keys.
+// "lslocks -p PID (htop: file locks of the process)". ok is false for other keys.
 func HtopHint(key string) (hint string, ok bool) {
 	for i := range Htop {
 		if k := &Htop[i]; k.Hint != "" && slices.Contains(k.Keys, key) {
-			return fmt.Sprintf("in htop: %s, here: %s", k.Does, k.Hint), true
+			return fmt.Sprintf("%s (htop: %s)", k.Hint, k.Does), true
 		}
 	}
 	return "", false

@@ -66,25 +66,13 @@ func keyTables(readonly bool) string {
 			if s.Verb != "" {
 				command = asCode("piton " + s.Verb)
 			}
-			rows = append(rows, []string{keyCode(s.Label), s.Help + contexts(s), command, asCode(s.ID)})
+			rows = append(rows, []string{keyCode(s.Label), s.Help, command, asCode(s.ID)})
 		}
 		if rows != nil {
 			tables = append(tables, "## "+group+"\n\n"+markdownTable([]string{"key", "does", "command", "id"}, rows))
 		}
 	}
 	return strings.Join(tables, "\n")
-}
-
-// contexts are the views in which a verb's keys work, where those are not the processes.
-func contexts(s *action.Spec) string {
-	if s.Works(action.Processes) {
-		return ""
-	}
-	var words []string
-	for _, c := range s.In {
-		words = append(words, string(c))
-	}
-	return " (" + strings.Join(words, ", ") + ")"
 }
 
 // htopTable is each key of htop with what it does here.

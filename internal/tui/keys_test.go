@@ -127,7 +127,7 @@ func TestSearchForAPID(t *testing.T) {
 func TestUnknownKeysAreExplained(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("$")
-		assert.Contains(t, r.line(-2), "$ is not a key here; in htop: scroll to the end of the line, here: → scrolls right")
+		assert.Contains(t, r.line(-2), "$ is not a key here; → scrolls right (htop: scroll to the end of the line)")
 		r.press("@")
 		assert.Contains(t, r.line(-2), "@ is not a key here; ? lists the keys, : finds anything")
 		r.press("v")
