@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"piton/internal/chart"
 )
 
 // Condition is one of the Conditions in words.
@@ -16,7 +18,7 @@ type Condition struct {
 func (c Conditions) List() []Condition {
 	steal := ""
 	if c.Steal > 0 {
-		steal = percent(c.Steal) + " since boot"
+		steal = chart.Percent(c.Steal) + " since boot"
 	}
 	return []Condition{
 		{"host", c.Host}, {"CPU", c.CPUModel}, {"CPUs online", c.Online}, {"SMT", c.SMT}, {"isolated CPUs", c.Isolated},
@@ -48,7 +50,7 @@ func (c Conditions) Differences(earlier Conditions) []string {
 		out = append(out, fmt.Sprintf("load %.1f, then %.1f", c.Load1, earlier.Load1))
 	}
 	if math.Abs(c.Steal-earlier.Steal) >= differentSteal {
-		out = append(out, fmt.Sprintf("steal %s, then %s", percent(c.Steal), percent(earlier.Steal)))
+		out = append(out, fmt.Sprintf("steal %s, then %s", chart.Percent(c.Steal), chart.Percent(earlier.Steal)))
 	}
 	return out
 }
@@ -93,9 +95,9 @@ func (h History) Before(now Results) (Earlier, bool) {
 	return Earlier{}, false
 }
 
-// Sentence tells the comparison, and what it may be due to.
+// Sentence is the comparison in words, and what it may be due to.
 func (e Earlier) Sentence() string {
-	text := fmt.Sprintf("%s against %s: %s", e.Comparison.Other.Placement, e.Then.Started.Local().Format("2006-01-02 15:04"), e.Comparison.Verdict)
+	text := fmt.Sprintf("%s, compared with %s: %s", e.Comparison.Other.Placement, e.Then.Started.Local().Format("2006-01-02 15:04"), e.Comparison.Verdict)
 	if len(e.Differences) > 0 {
 		text += "; but conditions differ: " + strings.Join(e.Differences, "; ")
 	}

@@ -34,7 +34,7 @@ func TestAgainstWarnsOfOtherConditions(t *testing.T) {
 		"kernel 6.19.0, then 6.18.5":           func(c *Conditions) { c.Kernel = "6.19.0" },
 		"governor powersave, then performance": func(c *Conditions) { c.Governor = "powersave" },
 		"load 9.0, then 0.2":                   func(c *Conditions) { c.Load1 = 9 },
-		"steal 30.0%, then 0.00%":              func(c *Conditions) { c.Steal = 0.3 },
+		"steal 30 %, then 0 %":                 func(c *Conditions) { c.Steal = 0.3 },
 	} {
 		other := past("b", 12, 1.2)
 		change(&other.Conditions)

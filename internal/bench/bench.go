@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 )
@@ -86,7 +87,7 @@ func (s Study) validateCounts() error {
 	case s.Budget < 0:
 		return fmt.Errorf("the budget of a study must not be negative")
 	case s.Until < 0 || s.Until >= 1:
-		return fmt.Errorf("an interval can be asked to be within 0%% to 100%% of the median, not %s", percent(s.Until))
+		return fmt.Errorf("an interval can be asked to be within 0%% to 100%% of the median, not %s", chart.Percent(s.Until))
 	case s.Noise < 0 || s.Noise > MaxNoise:
 		return fmt.Errorf("the background load must be 0 to %d processes, not %d", MaxNoise, s.Noise)
 	}

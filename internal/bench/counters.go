@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"piton/internal/chart"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -271,7 +272,7 @@ func countWarnings(runs []RunResult) []string {
 		for _, c := range run.Counts {
 			if c.Share < fullTime && !scaled[c.Name] {
 				scaled[c.Name] = true
-				out = append(out, fmt.Sprintf("%s was counted for %s of the time and scaled up: the PMU has too few counters", c.Name, percent(c.Share)))
+				out = append(out, fmt.Sprintf("%s was counted for %s of the time and scaled up: the PMU has too few counters", c.Name, chart.Percent(c.Share)))
 			}
 		}
 	}

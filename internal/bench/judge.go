@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"piton/internal/chart"
 )
 
 // confidence of all intervals; 1-confidence is the level of the tests.
@@ -49,21 +51,29 @@ type Comparison struct {
 	PAdjusted    float64 // by Holm, for all comparisons with this base
 	Different    bool    // PAdjusted < 0.05
 	more         bool    // the other arm's figures are the larger ones, by their ranks
-	Verdict      string  // in words: "3.1% faster (1.9–4.2%), p<0.01"
+	Verdict      string  // in words: "time saved +3.1 % (1.9–4.2 %, p<0.01)"
 	Warnings     []string
 }
 
 // Report is what a study found.
 type Report struct {
 	Metric      Metric       // of all figures
+	Asked       int          // runs per placement; 0 = until the intervals are narrow
 	Arms        []Arm        // in the study's order, the base first
 	Comparisons []Comparison // of each later arm with the base
 	Warnings    []string
 }
 
+// tooShort is the time of the work below which a run says little: starting,
+// placing and one interruption weigh as much as the work.
+const tooShort = 0.050 // seconds
+
 // Judge sums up a study, finished or not.
 func Judge(r Results) Report {
-	rep := Report{Metric: r.Study.Metric(), Arms: r.arms()}
+	rep := Report{Metric: r.Study.Metric(), Asked: r.Study.Runs, Arms: r.arms()}
+	if r.Study.Until > 0 {
+		rep.Asked = 0
+	}
 	if len(rep.Arms) == 0 {
 		return rep
 	}
@@ -74,12 +84,39 @@ func Judge(r Results) Report {
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
+	if text := r.Study.ShortRuns(rep.shortest()); text != "" {
+		rep.Warnings = append(rep.Warnings, text)
+	}
 	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
 	rep.Warnings = append(rep.Warnings, clockWarnings(r.Runs)...)
 	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", percent(steal)))
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", chart.Percent(steal)))
 	}
 	return rep
+}
+
+// shortest is the least median of the work's seconds, 0 when not known.
+func (rep Report) shortest() float64 {
+	least := 0.0
+	for _, a := range rep.Arms {
+		if a.Runs > 0 && (least == 0 || a.Work < least) {
+			least = a.Work
+		}
+	}
+	return least
+}
+
+// ShortRuns warns of runs whose work takes so many seconds that they are too
+// short to judge by; "" when they are not, or when 0 = not known.
+func (s Study) ShortRuns(work float64) string {
+	if work <= 0 || work >= tooShort || s.Workload == AttachWorkload {
+		return ""
+	}
+	text := fmt.Sprintf("runs of %s are too short to judge (under %s)", chart.Quantity(work, "s"), chart.Quantity(tooShort, "s"))
+	if w, err := Lookup(s.Workload); err == nil {
+		text += fmt.Sprintf("; use a larger %s", Param{Name: w.Length}.Flag())
+	}
+	return text
 }
 
 // arms are the runs of each placement, in the study's order.
@@ -144,15 +181,22 @@ func median(values []float64) (float64, bool) {
 func (a Arm) warnings() []string {
 	var out []string
 	if a.Failed > 0 {
-		out = append(out, fmt.Sprintf("%s: %d failed and left out", a.Placement, a.Failed))
+		out = append(out, fmt.Sprintf("%s: %s failed and left out", a.Placement, runs(a.Failed)))
 	}
 	if a.Touched > 0 {
-		out = append(out, fmt.Sprintf("%s: %d touched by somebody while running and left out", a.Placement, a.Touched))
+		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out", a.Placement, runs(a.Touched)))
 	}
 	if a.Runs > 0 && !a.HaveInterval {
-		out = append(out, fmt.Sprintf("%s: %d are too few runs for a 95%% interval of the median, which needs 6", a.Placement, a.Runs))
+		out = append(out, fmt.Sprintf("%s: %s, too few for a 95 %% interval of the median (6)", a.Placement, runs(a.Runs)))
 	}
 	return out
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
 }
 
 // compare tests by ranks. It estimates on logarithms, since what a placement
@@ -172,7 +216,11 @@ func compare(metric Metric, base, other Arm) Comparison {
 	case slices.Min(xs) > 0 && slices.Min(ys) > 0:
 		xs, ys, share = logs(xs), logs(ys), math.Expm1
 	case base.Median > 0:
-		share = func(v float64) float64 { return v / base.Median }
+		least := math.Inf(-1)
+		if slices.Min(ys) >= 0 {
+			least = -1 // of a figure that is never below 0 no more than all is saved
+		}
+		share = func(v float64) float64 { return max(v/base.Median, least) }
 	default:
 		c.NoShare = true
 	}
@@ -231,7 +279,7 @@ func (c *Comparison) warnOfFewRuns(comparisons int) {
 	for smallestP(need, need) >= level {
 		need++
 	}
-	c.Warnings = append(c.Warnings, fmt.Sprintf("too few runs (%d and %d) to show any difference; %d each could", c.Base.Runs, c.Other.Runs, need))
+	c.Warnings = append(c.Warnings, fmt.Sprintf("too few runs (%d and %d) to show any difference; use %d each", c.Base.Runs, c.Other.Runs, need))
 }
 
 // smallestP is the p value of samples that do not overlap: 2 / (m+n over m).

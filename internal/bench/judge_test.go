@@ -80,19 +80,43 @@ func TestFindsTheDifferenceThatIsThere(t *testing.T) {
 	assert.InDelta(t, -0.1, faster.Delta, 0.02)
 	assert.Less(t, faster.Low, faster.Delta)
 	assert.Greater(t, faster.High, faster.Delta)
-	assert.Regexp(t, `^\d+\.\d% faster \(\d+\.\d–\d+\.\d%\), p<0\.001$`, faster.Verdict)
-	assert.Regexp(t, `^least-loaded .*faster`, faster.Sentence())
+	assert.Regexp(t, `^time saved \+\d[\d.]* % \(\d[\d.]*–\d[\d.]* %, p<0\.001\)$`, faster.Verdict)
+	assert.Regexp(t, `^least-loaded: time saved`, faster.Sentence())
 	assert.True(t, slower.Different)
-	assert.Regexp(t, `^\d+\.\d% slower \(\d+\.\d–\d+\.\d%\), p<0\.001$`, slower.Verdict)
-	assert.Equal(t, "slower, p<0.001", slower.Short())
+	assert.Regexp(t, `^time added \+\d+ % \(\d+–\d+ %, p<0\.001\)$`, slower.Verdict)
 }
 
 func TestNoDifferenceNamesWhatWouldHaveShown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	c := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1))).Comparisons[0]
 	require.False(t, c.Different)
-	assert.Regexp(t, `^no difference found \(±\d+\.\d%\)$`, c.Verdict)
+	assert.Regexp(t, `^no difference found \(±\d+(\.\d)? %\)$`, c.Verdict)
 	assert.Empty(t, c.Warnings)
+}
+
+// TestANoisyStudyIsNoFinding: a study that would miss 25 % has not shown that there
+// is no difference.
+func TestANoisyStudyIsNoFinding(t *testing.T) {
+	c := Comparison{Comparable: true, HaveInterval: true, Visible: 0.25}
+	assert.Equal(t, "not enough evidence (an effect under 25 % would not be seen)", c.verdict())
+	c.Visible = 1.2
+	assert.Equal(t, "not enough evidence (an effect under 120 % would not be seen)", c.verdict())
+	c.Visible = 0.06
+	assert.Equal(t, "no difference found (±6 %)", c.verdict())
+}
+
+func TestShortRunsAreWarnedOf(t *testing.T) {
+	r := study([]float64{1, 2, 3, 4, 5, 6})
+	r.Study.Workload = "nqueens"
+	for i := range r.Runs {
+		r.Runs[i].Seconds = 0.00654
+	}
+	assert.Equal(t, []string{"runs of 6.54 ms are too short to judge (under 50 ms); use a larger -n"}, Judge(r).Warnings)
+	for i := range r.Runs {
+		r.Runs[i].Seconds = 0.06
+	}
+	assert.Empty(t, Judge(r).Warnings)
+	assert.Empty(t, Study{Workload: AttachWorkload}.ShortRuns(0.01), "its periods are chosen")
 }
 
 func TestTooFewRunsIsAWarningBesideTheVerdict(t *testing.T) {
@@ -100,16 +124,16 @@ func TestTooFewRunsIsAWarningBesideTheVerdict(t *testing.T) {
 		arms [][]float64
 		want string
 	}{
-		{[][]float64{{1, 2, 3}, {7, 8, 9}}, "too few runs (3 and 3) to show any difference; 4 each could"},
-		{[][]float64{{1, 2, 3, 4}, {6, 7, 8, 9}, {6, 7, 8, 9}, {6, 7, 8, 9}}, "too few runs (4 and 4) to show any difference; 5 each could"},
+		{[][]float64{{1, 2, 3}, {7, 8, 9}}, "too few runs (3 and 3) to show any difference; use 4 each"},
+		{[][]float64{{1, 2, 3, 4}, {6, 7, 8, 9}, {6, 7, 8, 9}, {6, 7, 8, 9}}, "too few runs (4 and 4) to show any difference; use 5 each"},
 	} {
 		rep := Judge(study(tc.arms...))
 		for _, c := range rep.Comparisons {
 			assert.Equal(t, []string{tc.want}, c.Warnings)
 			assert.False(t, c.Different)
-			assert.Contains(t, c.Verdict, "no difference found")
+			assert.Contains(t, c.Verdict, "not enough evidence (")
 		}
-		assert.Contains(t, strings.Join(rep.AllWarnings(), "\n"), "too few runs for a 95% interval of the median, which needs 6")
+		assert.Contains(t, strings.Join(rep.AllWarnings(), "\n"), "too few for a 95 % interval of the median (6)")
 	}
 }
 
@@ -139,7 +163,7 @@ func TestEqualTimesAreNoDifference(t *testing.T) {
 	c := Judge(study(same, same)).Comparisons[0]
 	assert.False(t, c.Different)
 	assert.Zero(t, c.Delta)
-	assert.Equal(t, "no difference found (±0.00%)", c.Verdict)
+	assert.Equal(t, "no difference found (±0 %)", c.Verdict)
 }
 
 func TestHolm(t *testing.T) {

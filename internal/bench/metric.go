@@ -1,5 +1,11 @@
 package bench
 
+import (
+	"strings"
+
+	"piton/internal/chart"
+)
+
 // Metric is the figure that runs of a workload are compared by. The zero Metric
 // is the seconds of the work.
 type Metric struct {
@@ -8,15 +14,28 @@ type Metric struct {
 	HigherIsBetter bool
 }
 
-func (m Metric) unit() string {
+// BaseUnit is what its values are in.
+func (m Metric) BaseUnit() string {
 	if m == (Metric{}) {
 		return "s"
 	}
 	return m.Unit
 }
 
-// Format prints a value of the metric with its unit.
-func (m Metric) Format(value float64) string { return fixed(value, decimals(value)) + " " + m.unit() }
+// Noun names the figure in a sentence; a pattern that finds it in a command's
+// output is no name.
+func (m Metric) Noun() string {
+	switch {
+	case m == (Metric{}):
+		return "time"
+	case m.Name == "" || strings.ContainsAny(m.Name, "\\()[]*+?.^$|{}") && !strings.HasPrefix(m.Name, fileRate):
+		return "figure"
+	}
+	return m.Name
+}
+
+// Format prints a value of the metric for people: "6.54 ms".
+func (m Metric) Format(value float64) string { return chart.Quantity(value, m.BaseUnit()) }
 
 // Metric is what the study's runs are compared by.
 func (s Study) Metric() Metric {
@@ -33,17 +52,4 @@ func (s Study) Metric() Metric {
 // Better reports whether the other arm was found to be better than the base.
 func (c Comparison) Better() bool {
 	return c.Different && c.more == c.Metric.HigherIsBetter
-}
-
-// word says which way a comparison that found a difference went: of seconds
-// faster or slower, of other figures better or worse.
-func (c Comparison) word() string {
-	words := [...]string{"worse", "better"}
-	if c.Metric == (Metric{}) {
-		words = [...]string{"slower", "faster"}
-	}
-	if c.Better() {
-		return words[1]
-	}
-	return words[0]
 }

@@ -18,9 +18,9 @@ func TestMoreBandwidthIsBetter(t *testing.T) {
 		metric Metric
 		want   string
 	}{
-		{bandwidth, "10.0% better (10.0–10.0%), p<0.001"},
-		{Metric{Name: "load latency", Unit: "ns"}, "10.0% worse (10.0–10.0%), p<0.001"},
-		{Metric{}, "10.0% slower (10.0–10.0%), p<0.001"},
+		{bandwidth, "triad +10 %, better (10–10 %, p<0.001)"},
+		{Metric{Name: "load latency", Unit: "ns"}, "load latency +10 %, worse (10–10 %, p<0.001)"},
+		{Metric{}, "time added +10 % (10–10 %, p<0.001)"},
 	} {
 		cs := []Comparison{compare(tc.metric, newArm("normal", base), newArm("spread", other))}
 		correct(cs)
@@ -49,6 +49,6 @@ func TestMetricInRecordsAndTable(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(line), `"metric":"triad","unit":"MB/s","higher_is_better":true,"base_median":12345.6,"median":12345.6,"base_median_s":2,"median_s":2`)
 	rows := Rows(Report{Metric: metric, Arms: []Arm{base}})
-	assert.Equal(t, "12346 MB/s", rows[0].Median)
-	assert.Equal(t, "0.500 s", Metric{}.Format(0.5))
+	assert.Equal(t, "12.3 GB/s", rows[0].Median)
+	assert.Equal(t, "500 ms", Metric{}.Format(0.5))
 }

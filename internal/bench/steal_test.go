@@ -40,5 +40,5 @@ func TestReportSpeaksOfSteal(t *testing.T) {
 	}
 	assert.Empty(t, Judge(r).Warnings)
 	r.Runs[0].Wall, r.Runs[0].StealShare = 5*time.Second, 0.1
-	assert.Equal(t, []string{"the hypervisor took 5.2% of the CPUs' time during the runs"}, Judge(r).Warnings)
+	assert.Equal(t, []string{"the hypervisor took 5.2 % of the CPUs' time during the runs"}, Judge(r).Warnings)
 }

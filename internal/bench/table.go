@@ -3,212 +3,229 @@ package bench
 import (
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
+
+	"piton/internal/chart"
 )
 
 // None is a cell without a value.
 const None = "–"
 
-// Row is one arm as the results table shows it; the screen and the text table
-// take their words from here.
+// Row is one arm in words. The screen, the text table and the reports take them
+// from here.
 type Row struct {
 	Placement  string
-	Median     string // "0.241 s", with the metric's unit
-	Interval   string // "[0.238 … 0.247]"
-	Bar        string // the interval drawn on a scale that all rows share, BarWidth wide
-	Delta      string // "−3.1%", or "−12.5 /s" where there is no share; None for the base
+	Median     string // "6.54 ms", in a unit that all rows share
+	Interval   string // "6.38–6.71 ms", 95 %
 	Migrations string
 	RunDelay   string
-	Verdict    string
+	Verdict    string // the comparison with the base in one sentence; "base" for that
 	Different  bool
 	Better     bool // when Different
 }
 
-// BarWidth is the width of Row.Bar in cells.
-const BarWidth = 17
+// Headings are the titles of Row's cells.
+var Headings = Row{Placement: "placement", Median: "median", Interval: "95 % interval", Migrations: "migrations", RunDelay: "run delay", Verdict: "verdict"}
 
-// Headings are the titles of Row's cells; base is the placement compared with.
-func Headings(base Placement) Row {
-	return Row{
-		Placement: "placement", Median: "median", Interval: "95% interval", Bar: strings.Repeat(" ", BarWidth),
-		Delta: "Δ " + string(base), Migrations: "migrations", RunDelay: "run delay", Verdict: "verdict",
-	}
-}
-
-// Cells are the row's cells in order.
-func (r Row) Cells() []string {
-	return []string{r.Placement, r.Median, r.Interval, r.Bar, r.Delta, r.Migrations, r.RunDelay, r.Verdict}
-}
-
-// Rows computes the table of a report.
+// Rows computes the rows of a report.
 func Rows(rep Report) []Row {
-	sc := newScale(rep.Arms)
+	most := 0.0
+	for _, a := range rep.Arms {
+		most = max(most, a.Median)
+	}
+	scale := chart.ScaleFor(most, rep.Metric.BaseUnit())
 	rows := make([]Row, len(rep.Arms))
 	for i, a := range rep.Arms {
-		rows[i] = a.row(sc, rep.Metric)
-		if i > 0 {
-			rows[i].compare(rep.Comparisons[i-1])
+		rows[i] = a.row(scale)
+		if i == 0 && a.Runs > 0 {
+			rows[i].Verdict = "base"
+		}
+		if i > 0 && rows[i].Verdict == None {
+			c := rep.Comparisons[i-1]
+			rows[i].Verdict, rows[i].Different, rows[i].Better = c.Verdict, c.Different, c.Better()
 		}
 	}
 	return rows
 }
 
-func (a Arm) row(sc scale, metric Metric) Row {
-	r := Row{
-		Placement: string(a.Placement), Median: None, Interval: None, Bar: strings.Repeat(" ", BarWidth),
-		Delta: None, Migrations: None, RunDelay: None, Verdict: None,
-	}
+func (a Arm) row(scale chart.Scale) Row {
+	r := Row{Placement: string(a.Placement), Median: None, Interval: None, Migrations: None, RunDelay: None, Verdict: None}
 	if a.Runs == 0 {
 		if a.Failed > 0 {
 			r.Verdict = "every run failed"
 		}
 		return r
 	}
-	r.Median = fixed(a.Median, sc.decimals) + " " + metric.unit()
+	r.Median = scale.Format(a.Median)
 	if a.HaveInterval {
-		r.Interval = "[" + fixed(a.Low, sc.decimals) + " … " + fixed(a.High, sc.decimals) + "]"
-		r.Bar = bar(a.Low, a.Median, a.High, sc.low, sc.high)
+		r.Interval = scale.Number(a.Low) + "–" + scale.Format(a.High)
 	}
 	if a.HaveMigrations {
-		r.Migrations = fmt.Sprintf("%.0f", a.Migrations)
+		r.Migrations = chart.Quantity(a.Migrations, "")
 	}
 	if a.HaveRunDelay {
-		r.RunDelay = delayText(a.RunDelay)
+		r.RunDelay = chart.Quantity(a.RunDelay, "s")
 	}
 	return r
 }
 
-func (r *Row) compare(c Comparison) {
-	if !c.Comparable {
-		if r.Verdict == None {
-			r.Verdict = c.Verdict
+// Strips draws the runs of the arms on one axis.
+func (rep Report) Strips() chart.Strips {
+	s := chart.Strips{Unit: rep.Metric.BaseUnit()}
+	for i, row := range Rows(rep) {
+		a := rep.Arms[i]
+		s.Strips = append(s.Strips, chart.Strip{Label: row.Placement, Points: a.values, Median: a.Median, Low: a.Low, High: a.High,
+			HaveInterval: a.HaveInterval, Colour: min(i, 1), Verdict: row.Verdict})
+	}
+	return s
+}
+
+// Part says what a Span is, for terminals with colours.
+type Part uint8
+
+// The parts of a table.
+const (
+	PlainPart Part = iota
+	HeadPart
+	NamePart  // a placement, its median
+	StripPart // runs, median, interval
+	GoodPart  // the verdict of a placement that is better
+	BadPart   // of one that is worse
+)
+
+// Span is text of one Part.
+type Span struct {
+	Part Part
+	Text string
+}
+
+// Line is one line of a table.
+type Line []Span
+
+// TableOptions is how a table is laid out.
+type TableOptions struct {
+	Width int // cells
+	ASCII bool
+	// Running: more runs are coming. Then the table has how many there are instead
+	// of verdicts, and no intervals.
+	Running bool
+}
+
+// Widths of the table's columns.
+const (
+	minPlacement = 12
+	maxPlacement = 24
+	minStrip     = 24 // else verdicts go below the table
+	wideStrip    = 44 // from which there is room for further columns
+)
+
+// tableColumn is one column of text.
+type tableColumn struct {
+	cells []string // the heading first
+	width int
+}
+
+func newColumn(rows []Row, cell func(Row) string) tableColumn {
+	var c tableColumn
+	for _, r := range rows {
+		c.cells = append(c.cells, cell(r))
+		c.width = max(c.width, utf8.RuneCountInString(cell(r)))
+	}
+	return c
+}
+
+// right is a cell, padded, at the right of the column.
+func (c tableColumn) right(i int) string {
+	return strings.Repeat(" ", c.width-utf8.RuneCountInString(c.cells[i])) + c.cells[i]
+}
+
+// Table lays a report out: a line for each placement with its runs on one shared
+// axis. Verdicts that have no room in the lines are below.
+func (rep Report) Table(o TableOptions) (lines, below []Line) {
+	if len(rep.Arms) == 0 {
+		return nil, nil
+	}
+	rows, strips := append([]Row{Headings}, Rows(rep)...), rep.Strips()
+	if o.Running {
+		rows[0].Verdict = "runs"
+		for i, a := range rep.Arms {
+			rows[i+1].Verdict, rows[i+1].Different = rep.progress(a), false
+			strips.Strips[i].HaveInterval = false
 		}
-		return
 	}
-	r.Delta = signed(c.Delta)
-	if c.NoShare {
-		r.Delta = sign(c.Delta) + c.number(math.Abs(c.Delta)) + c.unit()
+	names := min(max(newColumn(rows, func(r Row) string { return r.Placement }).width, minPlacement), maxPlacement)
+	median := newColumn(rows, func(r Row) string { return r.Median })
+	verdict := newColumn(rows, func(r Row) string { return r.Verdict })
+	room := o.Width - names - 2 - median.width - 2
+	inline := room-2-verdict.width >= minStrip
+	if inline {
+		room -= 2 + verdict.width
 	}
-	r.Verdict = c.Short()
-	r.Different, r.Better = c.Different, c.Better()
+	var further []tableColumn
+	for _, cell := range []func(Row) string{func(r Row) string { return r.Migrations }, func(r Row) string { return r.RunDelay }} {
+		if c := newColumn(rows, cell); room-2-c.width >= wideStrip {
+			room -= 2 + c.width
+			further = append(further, c)
+		}
+	}
+	head, drawn := strips.Cells(max(room, 0), o.ASCII)
+	drawn = append([]string{head}, drawn...)
+	for i, r := range rows {
+		name, strip, figure, found := NamePart, StripPart, PlainPart, r.part()
+		if i == 0 {
+			name, strip, figure, found = HeadPart, HeadPart, HeadPart, HeadPart
+		}
+		line := Line{{name, fmt.Sprintf("%-*s  ", names, chart.Cut(r.Placement, names))}, {name, median.right(i) + "  "}, {strip, drawn[i]}}
+		for _, c := range further {
+			line = append(line, Span{figure, "  " + c.right(i)})
+		}
+		if inline {
+			line = append(line, Span{PlainPart, "  "}, Span{found, r.Verdict})
+		} else if i > 0 && r.Verdict != "base" {
+			below = append(below, Line{{found, r.Placement + ": " + r.Verdict}})
+		}
+		lines = append(lines, line)
+	}
+	return lines, below
 }
 
-// signed prints a share with its sign, "−3.1%", and no sign when it rounds to 0.
-func signed(share float64) string {
-	text := fmt.Sprintf("%.1f%%", math.Abs(share)*100)
-	if text == "0.0%" {
-		return text
+// progress is how many runs an arm has.
+func (rep Report) progress(a Arm) string {
+	if rep.Asked > 0 {
+		return fmt.Sprintf("%d of %d", a.Runs, rep.Asked)
 	}
-	return sign(share) + text
+	return fmt.Sprint(a.Runs)
 }
 
-func sign(v float64) string {
+func (r Row) part() Part {
 	switch {
-	case v < 0:
-		return "−"
-	case v > 0:
-		return "+"
+	case r.Different && r.Better:
+		return GoodPart
+	case r.Different:
+		return BadPart
 	}
-	return ""
+	return PlainPart
 }
 
-// Seconds prints a time with three significant digits or more.
-func Seconds(s float64) string { return fixed(s, decimals(s)) }
-
-func fixed(s float64, decimals int) string { return strconv.FormatFloat(s, 'f', decimals, 64) }
-
-// decimals is how many a figure needs for three significant digits.
-func decimals(s float64) int {
-	switch s = math.Abs(s); {
-	case s >= 10_000 || s == 0:
-		return 0
-	case s >= 100:
-		return 1
-	case s >= 10:
-		return 2
-	case s >= 0.1:
-		return 3
-	case s >= 0.01:
-		return 4
-	}
-	return 6
-}
-
-func delayText(seconds float64) string {
-	if ms := seconds * 1e3; ms < 10 {
-		return fmt.Sprintf("%.1f ms", ms)
-	} else if ms < 10_000 {
-		return fmt.Sprintf("%.0f ms", ms)
-	}
-	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
-}
-
-// scale is what all rows share: the range of the bars, and as many decimals as
-// the shortest median needs, so that digits stand below each other.
-type scale struct {
-	low, high float64
-	decimals  int
-}
-
-func newScale(arms []Arm) scale {
-	sc := scale{low: math.Inf(1), high: math.Inf(-1)}
-	for _, a := range arms {
-		if a.Runs > 0 {
-			sc.decimals = max(sc.decimals, decimals(a.Median))
-		}
-		if a.HaveInterval {
-			sc.low, sc.high = min(sc.low, a.Low), max(sc.high, a.High)
-		}
-	}
-	return sc
-}
-
-// bar draws an interval with its median, "──┼──", between low and high.
-func bar(from, middle, to, low, high float64) string {
-	at := func(x float64) int {
-		if high <= low {
-			return BarWidth / 2
-		}
-		return int(math.Round((x - low) / (high - low) * (BarWidth - 1)))
-	}
-	cells := make([]rune, BarWidth)
-	for i := range cells {
-		switch {
-		case i == at(middle):
-			cells[i] = '┼'
-		case i >= at(from) && i <= at(to):
-			cells[i] = '─'
-		default:
-			cells[i] = ' '
-		}
-	}
-	return string(cells)
-}
+// Legend says how the strips of a table are read.
+func Legend(ascii bool) string { return chart.Strips{}.Legend(ascii) }
 
 // WriteTable writes the report as text, with its warnings below.
-func WriteTable(w io.Writer, rep Report) error {
-	if len(rep.Arms) == 0 {
+func WriteTable(w io.Writer, rep Report, o TableOptions) error {
+	lines, below := rep.Table(o)
+	if len(lines) == 0 {
 		return nil
 	}
-	rows := append([]Row{Headings(rep.Arms[0].Placement)}, Rows(rep)...)
-	widths := make([]int, len(rows[0].Cells()))
-	for _, r := range rows {
-		for i, cell := range r.Cells() {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
 	var out strings.Builder
-	for _, r := range rows {
-		var line strings.Builder
-		for i, cell := range r.Cells() {
-			line.WriteString(pad(cell, widths[i], rightAligned[i]) + "  ")
+	for _, line := range append(lines, below...) {
+		text := ""
+		for _, s := range line {
+			text += s.Text
 		}
-		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		out.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
+	out.WriteString(Legend(o.ASCII) + "\n")
 	for _, a := range rep.Arms {
 		if text := countsText(a.Counts); text != "" {
 			out.WriteString(string(a.Placement) + ": " + text + "\n")
@@ -221,25 +238,14 @@ func WriteTable(w io.Writer, rep Report) error {
 	return err
 }
 
-// countsText is an arm's counters in a line: "1234567 instructions, 1.82
+// countsText is an arm's counters in a line: "1.23 M instructions, 1.82
 // instructions per cycle".
 func countsText(counts []Count) string {
 	var parts []string
 	for _, c := range counts {
-		parts = append(parts, strconv.FormatFloat(c.Value, 'g', 6, 64)+" "+strings.ReplaceAll(c.Name, "_", " "))
+		parts = append(parts, chart.Quantity(c.Value, "")+" "+strings.ReplaceAll(c.Name, "_", " "))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// rightAligned says which of Row's cells are numbers.
-var rightAligned = [...]bool{1: true, 2: true, 4: true, 5: true, 6: true, 7: false}
-
-func pad(text string, width int, right bool) string {
-	gap := strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-	if right {
-		return gap + text
-	}
-	return text + gap
 }
 
 // AllWarnings are the report's warnings and those of its comparisons.

@@ -16,6 +16,7 @@ type Workload struct {
 	Name   string
 	Help   string // one line
 	Params []Param
+	Length string // the Param of which more makes a run longer
 	Metric Metric // what its runs are compared by; zero = the seconds of the work
 	// Check says in one sentence what is wrong with values that are each fine.
 	Check func(Values) error

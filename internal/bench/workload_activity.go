@@ -9,11 +9,12 @@ import (
 
 var activityTracker = Workload{
 	Name:   "activity",
-	Help:   "read the CPU's counter without pause: when and for how long something else had the CPU, and what",
+	Help:   "CPU time lost to other tasks and interrupts",
+	Length: "ms",
 	Metric: Metric{Name: "time lost", Unit: "%"},
 	Params: []Param{
-		{Name: "ms", Help: "how long to watch, in milliseconds", Default: "1000", Min: activity.MinMs, Max: activity.MaxMs},
-		{Name: "counter", Help: "the CPU's own counter, or the kernel's clock", Default: string(activity.Auto), Choices: words(activity.Counters)},
+		{Name: "ms", Help: "observation time in milliseconds", Default: "1000", Min: activity.MinMs, Max: activity.MaxMs},
+		{Name: "counter", Help: "time source: counter of the CPU, or clock of the kernel", Default: string(activity.Auto), Choices: words(activity.Counters)},
 	},
 	Check: func(v Values) error { return activityOptions(v).Validate() },
 	Run: func(ctx context.Context, v Values) (Outcome, error) {

@@ -14,13 +14,14 @@ import (
 
 var chatRooms = Workload{
 	Name:   "chat",
-	Help:   "let rooms of 20 chat over TCP between client and server processes of hundreds of threads",
+	Help:   "chat over TCP: hundreds of threads in few processes",
+	Length: "messages",
 	Metric: Metric{Name: "throughput", Unit: "messages/s", HigherIsBetter: true},
 	Params: []Param{
-		{Name: "rooms", Help: "rooms of 20 members, each with two threads on either side", Default: "10", Min: 1, Max: chat.MaxRooms},
-		{Name: "messages", Help: "messages that each member says to its room", Default: "50", Min: 1, Max: chat.MaxMessages},
-		{Name: "pairs", Help: "client processes, each with a server of its own", Default: "1", Min: 1, Max: chat.MaxPairs},
-		{Name: "mapping", Help: "who chooses CPUs: the kernel, or one for each process, pair of client and server, or thread; or who runs after whom", Default: string(chat.ByKernel), Choices: words(chat.Mappings)},
+		{Name: "rooms", Help: "rooms of 20 members with two threads each on both sides", Default: "10", Min: 1, Max: chat.MaxRooms},
+		{Name: "messages", Help: "messages per member", Default: "50", Min: 1, Max: chat.MaxMessages},
+		{Name: "pairs", Help: "client processes, each with its own server", Default: "1", Min: 1, Max: chat.MaxPairs},
+		{Name: "mapping", Help: "choice of CPUs: by the kernel, or one per process, pair or thread; or aggregate threads by address space", Default: string(chat.ByKernel), Choices: words(chat.Mappings)},
 	},
 	Check: func(v Values) error { return chatOptions(v).Validate() },
 	Run: func(ctx context.Context, v Values) (Outcome, error) {

@@ -18,11 +18,12 @@ const (
 
 var memoryLatency = Workload{
 	Name:   "memlat",
-	Help:   "load from ever more memory, each load waiting for the one before: the latency of every cache and of memory",
+	Help:   "latency of each cache level and of memory",
+	Length: "size",
 	Metric: Metric{Name: "memory latency", Unit: "ns"},
 	Params: []Param{
 		{Name: "size", Help: "MiB of the largest size, 0 = four times the last-level cache", Default: "0", Min: 0, Max: memlat.MaxMiB},
-		{Name: "nodes", Help: "measure the memory that it gets by itself, or each node's", Default: localMemory, Choices: []string{localMemory, allMemory}},
+		{Name: "nodes", Help: "memory to measure: as allocated by default, or of each node", Default: localMemory, Choices: []string{localMemory, allMemory}},
 	},
 	Check: func(v Values) error { return memlatOptions(v).Validate() },
 	Run: func(ctx context.Context, v Values) (Outcome, error) {

@@ -10,14 +10,15 @@ import (
 
 var streamBandwidth = Workload{
 	Name:   "stream",
-	Help:   "read and write arrays that no cache holds: the bandwidth of memory, also from every node to every node",
+	Help:   "memory bandwidth (STREAM), also between NUMA nodes",
+	Length: "reps",
 	Metric: Metric{Name: "triad bandwidth", Unit: "MB/s", HigherIsBetter: true},
 	Params: []Param{
 		{Name: "size", Help: "MiB of each of the three arrays, 0 = four times the last-level cache", Default: "0", Min: 0, Max: stream.MaxMiB},
 		{Name: "threads", Help: "OS threads that share the arrays", Default: "1", Min: 1, Max: stream.MaxThreads},
-		{Name: "reps", Help: "repetitions in a run, of which the first is not counted", Default: "10", Min: stream.MinReps, Max: stream.MaxReps},
-		{Name: "node", Help: "bind the memory to this node, -1 = to none", Default: "-1", Min: stream.AnyNode, Max: 1023},
-		{Name: "loops", Help: "vector stores past the caches, plain Go, or the best there is", Default: string(stream.Best), Choices: words(stream.AllLoops)},
+		{Name: "reps", Help: "repetitions per run; the first does not count", Default: "10", Min: stream.MinReps, Max: stream.MaxReps},
+		{Name: "node", Help: "bind the memory to this node, -1 = none", Default: "-1", Min: stream.AnyNode, Max: 1023},
+		{Name: "loops", Help: "vector stores that bypass the caches, plain Go, or the best available", Default: string(stream.Best), Choices: words(stream.AllLoops)},
 		{Name: "matrix", Help: "measure from each node or CPU to the memory of each node", Default: string(stream.NoGrid), Choices: words(stream.Grids)},
 	},
 	Check: func(v Values) error { return streamOptions(v).Validate() },

@@ -11,13 +11,14 @@ import (
 
 var stripIO = Workload{
 	Name:   "stripio",
-	Help:   "merge strips of files in memory into transfers, as threads or as processes: source-aware interrupts without a network",
+	Help:   "merge file strips: source-aware interrupts, modelled",
+	Length: "size",
 	Metric: Metric{Name: "bandwidth", Unit: "MB/s", HigherIsBetter: true},
 	Params: []Param{
-		{Name: "apps", Help: "applications that read at once; the study had one to twice the cores", Default: "1", Min: 1, Max: stripio.MaxApps},
-		{Name: "mode", Help: "reader and merger of an application are two threads of one process, or two processes", Default: string(stripio.Threads), Choices: words(stripio.Modes)},
-		{Name: "mapping", Help: "who chooses CPUs: the kernel; or both on one (source), or on two (apart)", Default: string(stripio.ByKernel), Choices: words(stripio.Mappings)},
-		{Name: "files", Help: "files that the strips come from in turn", Default: "16", Min: 1, Max: stripio.MaxFiles},
+		{Name: "apps", Help: "concurrent applications", Default: "1", Min: 1, Max: stripio.MaxApps},
+		{Name: "mode", Help: "reader and merger of an application: two threads of a process, or two processes", Default: string(stripio.Threads), Choices: words(stripio.Modes)},
+		{Name: "mapping", Help: "choice of CPUs: by the kernel, both on one (source), or on two (apart)", Default: string(stripio.ByKernel), Choices: words(stripio.Mappings)},
+		{Name: "files", Help: "files that the strips come from, round robin", Default: "16", Min: 1, Max: stripio.MaxFiles},
 		{Name: "size", Help: "MiB that each application reads", Default: "1024", Min: 1, Max: stripio.MaxMiB},
 	},
 	Check: func(v Values) error { return stripOptions(v).Validate() },

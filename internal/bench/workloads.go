@@ -14,8 +14,9 @@ import (
 var Workloads = []Workload{nQueens, matrixMultiply, streamBandwidth, memoryLatency, activityTracker, contextSwitch, chatRooms, stripIO}
 
 var nQueens = Workload{
-	Name: "nqueens",
-	Help: "count the ways to put N queens on a board: pure integer work, no memory",
+	Name:   "nqueens",
+	Help:   "count N-queens solutions: integer work only",
+	Length: "n",
 	Params: []Param{
 		{Name: "n", Help: "queens", Default: "13", Min: nqueens.MinN, Max: nqueens.MaxN},
 		{Name: "threads", Help: "OS threads that share the first rows", Default: "1", Min: 1, Max: nqueens.MaxThreads},
@@ -32,13 +33,14 @@ func nqueensOptions(v Values) nqueens.Options {
 }
 
 var matrixMultiply = Workload{
-	Name: "matrix",
-	Help: "multiply two n×n matrices in double precision, the rows shared out over threads",
+	Name:   "matrix",
+	Help:   "multiply matrices in double precision, many threads",
+	Length: "n",
 	Params: []Param{
 		{Name: "n", Help: "rows and columns", Default: "500", Min: 1, Max: matrix.MaxN},
-		{Name: "threads", Help: "OS threads, at most one a row", Default: "100", Min: 1, Max: matrix.MaxThreads},
-		{Name: "mapping", Help: "who chooses a thread's CPU: the kernel, or one CPU each round robin", Default: string(matrix.ByKernel), Choices: words(matrix.Mappings)},
-		{Name: "kernel", Help: "order of the loops: as on paper, or in tiles that fit the cache", Default: string(matrix.Naive), Choices: words(matrix.Kernels)},
+		{Name: "threads", Help: "OS threads, at most one per row", Default: "100", Min: 1, Max: matrix.MaxThreads},
+		{Name: "mapping", Help: "choice of CPUs: by the kernel, or round robin (manual)", Default: string(matrix.ByKernel), Choices: words(matrix.Mappings)},
+		{Name: "kernel", Help: "loop order: naive, or tiled to fit the cache", Default: string(matrix.Naive), Choices: words(matrix.Kernels)},
 	},
 	Check: func(v Values) error { return matrixOptions(v).Validate() },
 	Run: func(ctx context.Context, v Values) (Outcome, error) {

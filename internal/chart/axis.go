@@ -100,13 +100,13 @@ func niceStep(raw float64) float64 {
 // Short prints a value in few digits: 0.25, 3.4, 120, 12,000.
 func Short(v float64) string {
 	if math.Abs(v) >= 10_000 {
-		return group(strconv.FormatFloat(math.Round(v), 'f', 0, 64))
+		return Group(strconv.FormatFloat(math.Round(v), 'f', 0, 64))
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// group puts a comma between each three digits.
-func group(digits string) string {
+// Group puts a comma between each three digits.
+func Group(digits string) string {
 	out := ""
 	for len(digits) > 3 && digits[len(digits)-4] != '-' {
 		out = "," + digits[len(digits)-3:] + out

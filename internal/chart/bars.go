@@ -18,10 +18,9 @@ type Bars struct {
 type Bar struct {
 	Label  string
 	Value  float64
-	UpTo   float64   // the bar goes on to here in a lighter colour, where that is more
-	Low    float64   // of the interval, when HaveInterval
-	High   float64   //
-	Points []float64 // single runs, drawn as dots
+	UpTo   float64 // the bar goes on to here in a lighter colour, where that is more
+	Low    float64 // of the interval, when HaveInterval
+	High   float64 //
 	Colour int
 	Told   string // shown at the end of the bar; "" = the value with the unit
 
@@ -36,7 +35,7 @@ const barHeight = 22.0
 func (b Bars) values() []float64 {
 	var out []float64
 	for _, bar := range b.Bars {
-		out = append(append(out, bar.Value, bar.UpTo), bar.Points...)
+		out = append(out, bar.Value, bar.UpTo)
 		if bar.HaveInterval {
 			out = append(out, bar.High)
 		}
@@ -48,7 +47,11 @@ func (b Bars) told(bar Bar) string {
 	if bar.Told != "" {
 		return bar.Told
 	}
-	return strings.TrimSpace(Short(bar.Value) + " " + b.Unit)
+	most := 0.0
+	for _, bar := range b.Bars {
+		most = max(most, bar.Value, bar.UpTo)
+	}
+	return ScaleFor(most, b.Unit).Format(bar.Value)
 }
 
 func (b Bars) draw(c *canvas) {
@@ -78,9 +81,6 @@ func (b Bars) one(c *canvas, ax axis, bar Bar, y, left, right float64) {
 		c.line(ax.at(bar.Low), middle, ax.at(bar.High), middle, "pw")
 		c.line(ax.at(bar.Low), middle-4, ax.at(bar.Low), middle+4, "pw")
 		c.line(ax.at(bar.High), middle-4, ax.at(bar.High), middle+4, "pw")
-	}
-	for _, p := range bar.Points {
-		c.dot(ax.at(p), middle, 2.2, "pd", Short(p)+" "+b.Unit)
 	}
 	c.text(right+8, middle+Size*0.35, "pt m", "start", b.told(bar))
 }
@@ -132,14 +132,7 @@ func (b Bars) Text(width int) []string {
 		}
 		solid := cells(bar.Value)
 		drawn := strings.Repeat("█", solid) + strings.Repeat("░", max(cells(bar.UpTo)-solid, 0))
-		out = append(out, cut(fmt.Sprintf("%-*s %s%s %s", labels, bar.Label, drawn, strings.Repeat(" ", max(room-utf8.RuneCountInString(drawn), 0)), b.told(bar)), width))
+		out = append(out, Cut(fmt.Sprintf("%-*s %s%s %s", labels, bar.Label, drawn, strings.Repeat(" ", max(room-utf8.RuneCountInString(drawn), 0)), b.told(bar)), width))
 	}
 	return out
-}
-
-func cut(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
-		return line
-	}
-	return string([]rune(line)[:max(width, 0)])
 }

@@ -85,7 +85,7 @@ func (f Figure) canvas() *canvas {
 	} else {
 		f.Plot.draw(c)
 	}
-	for _, line := range wrap(f.Note, noteRunes) {
+	for _, line := range Wrap(f.Note, noteRunes) {
 		c.height += Size * 1.4
 		c.text(0, c.height, "pt m", "start", line)
 	}
@@ -158,9 +158,9 @@ const runeWidth = 0.6
 // textWidth is about how wide text is in units of the SVG.
 func textWidth(text string) float64 { return float64(len([]rune(text))) * Size * runeWidth }
 
-// wrap breaks text between words into lines of at most width runes; a longer
+// Wrap breaks text between words into lines of at most width runes; a longer
 // word stays whole.
-func wrap(text string, width int) []string {
+func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,11 +19,12 @@ const markup = `</text><script>alert("1")</script>&'` + "\x1b[31m\x00"
 func figures() []Figure {
 	return []Figure{
 		{"bars " + markup, markup, Bars{Unit: markup, Legend: []string{markup, "b"}, Bars: []Bar{
-			{Label: markup, Value: 3, UpTo: 4, Points: []float64{2, 3, 9}, Low: 2, High: 4, HaveInterval: true},
+			{Label: markup, Value: 3, UpTo: 4, Low: 2, High: 4, HaveInterval: true},
 			{Label: strings.Repeat("long ", 40), Value: 0, Told: markup, Colour: 7}}}},
 		{"lines", "", Lines{X: markup, Y: markup, LogX: true, LogY: true, Marks: []Mark{{2048, markup}, {1 << 40, "outside"}}, Lines: []Line{
 			{Name: markup, Points: []Point{{1024, 1}, {4096, 80}}}, {Name: "dots", Dots: true, Points: []Point{{2048, 2}}}}}},
 		{"heat", "", Heat{Rows: []string{markup, "2"}, Columns: []string{markup}, Values: [][]float64{{5842}, {math.NaN()}}, Notes: [][]string{{markup}, {""}}}},
+		{"strips", "", Strips{Unit: markup, Strips: []Strip{{Label: markup, Points: []float64{2, 3, 99}, Median: 3, Low: 2, High: 4, HaveInterval: true, Verdict: markup}, {Label: "none"}}}},
 		{"spans", "", Spans{End: 10, Unit: "ms", Legend: []string{"active", markup}, Rows: []SpanRow{{Label: markup, Filled: true, Spans: []Span{{1, 2, 1}, {9, 99, 1}, {50, 60, 1}}}}}},
 	}
 }
@@ -59,7 +61,7 @@ func TestSVGIsXMLWithNothingFromOutside(t *testing.T) {
 }
 
 func TestEmptyFiguresSaySo(t *testing.T) {
-	for _, p := range []Plot{Bars{}, Lines{}, Lines{Lines: []Line{{Name: "a"}}}, Heat{}, Spans{}, Spans{Rows: []SpanRow{{}}}} {
+	for _, p := range []Plot{Bars{}, Lines{}, Lines{Lines: []Line{{Name: "a"}}}, Heat{}, Spans{}, Spans{Rows: []SpanRow{{}}}, Strips{}, Strips{Strips: []Strip{{Label: "x"}}}} {
 		assert.True(t, p.Empty())
 		assert.Contains(t, Figure{Title: "x", Plot: p}.Inline(), "nothing was measured")
 	}
@@ -93,6 +95,50 @@ func TestTicks(t *testing.T) {
 func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{0.25: "0.25", 3.14159: "3.142", 9999: "9999", 12345.6: "12,346", -1234567: "-1,234,567", 0: "0"} {
 		assert.Equal(t, want, Short(v))
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	for _, tc := range []struct {
+		value float64
+		unit  string
+		want  string
+	}{
+		{0.006539, "s", "6.54 ms"}, {0.001223, "s", "1.22 ms"}, {0.241, "s", "241 ms"}, {1, "s", "1 s"}, {0.9999, "s", "1.00 s"}, {0.00000012, "s", "120 ns"},
+		{99.99, "s", "100 s"}, {345, "s", "5.75 min"}, {18177, "s", "5.05 h"}, {0, "s", "0 s"}, {-0.0123, "s", "-12.3 ms"},
+		{1.2345, "µs", "1.23 µs"}, {1234, "ns", "1.23 µs"}, {12_345.6, "MB/s", "12.3 GB/s"}, {5842, "MB/s", "5,840 MB/s"},
+		{40_000, "messages/s", "40 k messages/s"}, {12_345, "/s", "12.3 k/s"}, {1234, "", "1,230"}, {1.23e9, "", "1.23 G"}, {0.0123, "%", "0.0123 %"}, {52, "", "52"},
+	} {
+		assert.Equal(t, tc.want, Quantity(tc.value, tc.unit))
+	}
+	for share, want := range map[float64]string{0.58: "58 %", 0.0341: "3.4 %", 0.06: "6 %", 0.0062: "0.62 %", 1.2: "120 %", 0: "0 %", -0.0000001: "0 %", 0.000012: "0.0012 %", 0.0996: "10 %"} {
+		assert.Equal(t, want, Percent(share))
+	}
+	for d, want := range map[time.Duration]string{38 * time.Second: "38 s", 98 * time.Second: "1:38 min", 7500 * time.Second: "2:05:00 h", 1300 * time.Millisecond: "1.3 s", 20 * time.Millisecond: "20 ms"} {
+		assert.Equal(t, want, Clock(d))
+	}
+}
+
+func TestStripCells(t *testing.T) {
+	s := Strips{Unit: "s", Strips: []Strip{
+		{Label: "a", Points: []float64{0.006, 0.0061, 0.0061, 0.0062, 0.0064}, Median: 0.0061, Low: 0.006, High: 0.0064, HaveInterval: true},
+		{Label: "b", Points: []float64{0.0068, 0.007, 0.09}, Median: 0.007, Low: 0.0068, High: 0.007, HaveInterval: true},
+		{Label: "none"},
+	}}
+	head, cells := s.Cells(41, false)
+	assert.Equal(t, "│6 ms              │6.5               │7", strings.TrimRight(head, " ")+"")
+	assert.Equal(t, []string{"├───●───·──────┤                         ", "                              ├───────● ›", strings.Repeat(" ", 41)}, cells[:3])
+	_, ascii := s.Cells(41, true)
+	for _, line := range ascii {
+		assert.Regexp(t, `^[\[\]\-.:O<> ]{41}$`, line)
+	}
+	for _, odd := range []Strips{{}, {Strips: []Strip{{Points: []float64{0}}}}, {Strips: []Strip{{Points: []float64{5, 5}, Median: 5, Low: 5, High: 5, HaveInterval: true}}}} {
+		for width := range 30 {
+			head, cells := odd.Cells(width, false)
+			for _, line := range append(cells, head) {
+				assert.Equal(t, width, len([]rune(line)))
+			}
+		}
 	}
 }
 

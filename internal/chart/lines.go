@@ -8,7 +8,8 @@ import (
 
 // Lines are curves over one pair of axes.
 type Lines struct {
-	X, Y       string // what the axes are, with units
+	X, Y       string // what the axes are
+	Unit       string // of Y; "" = Y names it, or there is none
 	LogX, LogY bool
 	FromZero   bool // the y axis
 	Lines      []Line
@@ -58,7 +59,30 @@ func (l Lines) axes() (x, y axis) {
 	return x, y
 }
 
+// scaled has its values in the unit that they are read in, and that unit in Y.
+func (l Lines) scaled() Lines {
+	if l.Unit == "" {
+		return l
+	}
+	most := 0.0
+	for _, line := range l.Lines {
+		for _, p := range line.Points {
+			most = max(most, math.Abs(p.Y))
+		}
+	}
+	scale, lines := ScaleFor(most, l.Unit), make([]Line, len(l.Lines))
+	for i, line := range l.Lines {
+		lines[i] = Line{Name: line.Name, Dots: line.Dots}
+		for _, p := range line.Points {
+			lines[i].Points = append(lines[i].Points, Point{p.X, scale.Of(p.Y)})
+		}
+	}
+	l.Lines, l.Y, l.Unit = lines, l.Y+", "+scale.Unit, ""
+	return l
+}
+
 func (l Lines) draw(c *canvas) {
+	l = l.scaled()
 	x, y := l.axes()
 	const left, right = 66.0, Width - 16
 	top, bottom := c.height+Size, c.height+linesHeight
@@ -115,6 +139,7 @@ func (l Lines) Text(width int) []string {
 		return nil
 	}
 	const labels = 10
+	l = l.scaled()
 	columns := max(width-labels, 8)
 	x, y := l.axes()
 	x, y = x.onto(0, float64(columns-1)), y.onto(textRows-1, 0)
@@ -137,13 +162,17 @@ func (l Lines) Text(width int) []string {
 		if i == 0 || i == textRows-1 {
 			label = y.format([]float64{y.high, y.low}[min(i, 1)])
 		}
-		out = append(out, cut(fmt.Sprintf("%*s %s", labels-1, label, strings.TrimRight(string(row), " ")), width))
+		out = append(out, Cut(strings.TrimRight(fmt.Sprintf("%*s %s", labels-1, label, string(row)), " "), width))
 	}
 	from, to := x.format(x.low), x.format(x.high)
-	out = append(out, cut(strings.Repeat(" ", labels)+from+strings.Repeat(" ", max(columns-len([]rune(from+to)), 1))+to, width))
-	out = append(out, wrap(l.Y+" by "+l.X+": "+strings.Join(names, ", "), max(width, 20))...)
+	out = append(out, Cut(strings.Repeat(" ", labels)+from+strings.Repeat(" ", max(columns-len([]rune(from+to)), 1))+to, width))
+	caption := l.Y
+	if !strings.Contains(l.Y, l.X) {
+		caption += " by " + l.X
+	}
+	out = append(out, Wrap(caption+": "+strings.Join(names, ", "), max(width, 20))...)
 	for i, line := range out {
-		out[i] = cut(line, width)
+		out[i] = Cut(line, width)
 	}
 	return out
 }

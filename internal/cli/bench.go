@@ -38,12 +38,12 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench WORKLOAD",
 		Short: "compare placements by running a workload under each",
-		Long: `Run a workload as a child process under several placements, interleaved, and print the effect of each with its
-certainty. Results are kept in $XDG_STATE_HOME/piton/results.jsonl.
+		Long: `Run a workload as a child process under several placements, interleaved, and compare them statistically.
+Results are stored in $XDG_STATE_HOME/piton/results.jsonl.
 
-A placement is one of these. The others are compared with the first one given:
+A placement is one of these; the first one given is the base of the comparison:
   ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `
-With -o json: one {"type":"study"}, one {"type":"run"} a run as it ends, one {"type":"comparison"} a pair.
+With -o json: one {"type":"study"}, one {"type":"run"} per run when it ends, one {"type":"comparison"} per pair.
 With -o markdown, svg or html: a whole document.`,
 		Example: "  piton bench nqueens -n 13 --place normal --place least-loaded --place fifo:10 --runs 10\n" +
 			"  piton bench matrix -n 500 --threads 100 --place normal --place spread -o json",
@@ -101,14 +101,14 @@ func newBenchOptions() *benchOptions {
 }
 
 func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to run under; give it once for each (default normal, least-loaded)")
-	fs.Var(&o.runs, "runs", "measured runs under each placement")
-	fs.Var(&o.warmup, "warmup", "runs under each placement that are not counted")
-	fs.Var(&o.until, "until", "go on after --runs until every 95% interval is within this part of its median, such as 1%")
-	fs.Var(&o.budget, "budget", "begin no further round after this time (with --until 5m unless given)")
-	fs.Var(&o.noise, "noise", "background load: busy processes that the kernel may put on any CPU")
+	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to compare; repeat for each (default normal, least-loaded)")
+	fs.Var(&o.runs, "runs", "measured runs per placement")
+	fs.Var(&o.warmup, "warmup", "runs per placement before them that do not count")
+	fs.Var(&o.until, "until", "continue after --runs until every 95 % interval is within this share of its median, such as 1%")
+	fs.Var(&o.budget, "budget", "start no further round after this time (default 5m with --until)")
+	fs.Var(&o.noise, "noise", "background load: busy processes, on any CPU")
 	fs.BoolVar(&o.counted, "counters", false, "count instructions, cycles, branches, cache misses, migrations and switches of each run")
-	fs.Var(&o.timeout, "timeout", "give a run up after this time")
+	fs.Var(&o.timeout, "timeout", "stop a run after this time")
 	o.output.addFlag(fs, benchFormats...)
 }
 
@@ -145,33 +145,32 @@ func newBenchRun(a *app) *cobra.Command {
 	var f bench.Figure
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "compare placements on a command of your own",
-		Long: `Run a command under several placements, interleaved.
-Compared is its duration or, with --metric, the last figure that it prints.
-A run that does not end with status 0 has failed. Its standard input is empty.`,
+		Short: "compare placements with your own command",
+		Long: `Run a command under several placements, interleaved. Its run time is compared or, with --metric, the last figure that it
+prints. A run that exits with a status other than 0 has failed. Standard input is empty.`,
 		Example: "  piton bench run --place normal --place llc -- make -j4 -B\n" +
 			"  piton bench run --place normal --place fifo:10 --metric 'time: +([0-9.]+)' -- ./solve input",
 		Args: needArgs(1, "a command"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := exec.LookPath(args[0]); err != nil {
-				return fmt.Errorf("there is no command %s", args[0])
+				return fmt.Errorf("command not found: %s", args[0])
 			}
 			return runBench(cmd.Context(), a, bench.Study{Workload: bench.CommandWorkload, Args: args, Figure: f}, o)
 		},
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.Pattern, "metric", "", "`REGEXP` of a figure that the command prints: its group is compared, not the time")
+	fs.StringVar(&f.Pattern, "metric", "", "compare the figure that the group of `REGEXP` matches in the output, not the time")
 	fs.StringVar(&f.Unit, "unit", "", "`UNIT` of the figure")
-	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "a higher figure is a better one")
+	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "higher figures are better")
 	o.addFlags(fs)
 	return cmd
 }
 
-// untilBudget keeps --until from never ending where it is asked for too much.
+// untilBudget bounds --until, which may never be reached.
 const untilBudget = 5 * time.Minute
 
-// study adds to what is run how it is run.
+// study completes a study with the options of every benchmark.
 func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 	s.Runs, s.Warmup, s.Timeout = o.runs.n, o.warmup.n, o.timeout.d
 	s.Until, s.Budget, s.Noise, s.Counters = o.until.v, o.budget.d, o.noise.n, o.counted
@@ -209,10 +208,11 @@ func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) e
 	if err != nil {
 		return err
 	}
-	out := benchOutput{a: a, format: o.output.value, store: runner.Store}
+	out := benchOutput{a: a, format: o.output.value, store: runner.Store, study: study}
 	if err := out.begin(); err != nil {
 		return err
 	}
+	out.forecast(runner.Conditions().Host)
 	results, err := runner.Run(ctx, study, out.event)
 	if errors.Is(err, context.Canceled) {
 		return errors.Join(out.end(results), err)
@@ -226,8 +226,8 @@ func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) e
 	return benchOutcome(results)
 }
 
-// benchRunner runs studies on this machine. What it places is put back when it is
-// undoable; else it has to end with its run.
+// benchRunner runs studies on this machine. Placements can be undone when it is
+// undoable; else the placed process ends with its run.
 func (a *app) benchRunner(undoable bool) (*bench.Runner, error) {
 	topo, err := a.topology()
 	if err != nil {
@@ -239,7 +239,7 @@ func (a *app) benchRunner(undoable bool) (*bench.Runner, error) {
 	}
 	var store *bench.Store
 	if path, err := bench.DefaultStorePath(a.getenv, kernel.EUID()); err != nil {
-		a.warn("results are not kept: %v", err)
+		a.warn("results not stored: %v", err)
 	} else {
 		store = bench.NewStore(path)
 	}
@@ -276,7 +276,7 @@ func benchOutcome(r bench.Results) error {
 	case failed == 0:
 		return nil
 	case failed == len(r.Runs):
-		return codeError{ExitFailed, fmt.Errorf("every run failed, the first under %s", first)}
+		return codeError{ExitFailed, fmt.Errorf("all runs failed; the first: %s", first)}
 	}
-	return codeError{ExitSome, fmt.Errorf("%d of %d runs failed, the first under %s", failed, len(r.Runs), first)}
+	return codeError{ExitSome, fmt.Errorf("%d of %d runs failed; the first: %s", failed, len(r.Runs), first)}
 }

@@ -13,7 +13,7 @@ import (
 	"piton/internal/procfs"
 )
 
-// newBenchAttach compares placements on a process that is there already.
+// newBenchAttach compares placements of a running process.
 func newBenchAttach(a *app) *cobra.Command {
 	o := newBenchOptions()
 	o.warmup.n = 0
@@ -22,8 +22,8 @@ func newBenchAttach(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach TARGET",
 		Short: "compare placements on a running process",
-		Long: `Run a process that is there already under several placements, interleaved, each for a period, and compare its rate.
-After each period the placement is undone, so normal is how it was found. The rate is one of
+		Long: `Place a running process under several placements, interleaved, each for a period, and compare a rate of the process.
+The placement is undone after each period, so normal is the state before. Rates:
 
 ` + bench.RateHelp(),
 		Example: "  piton bench attach 3641 --place normal --place llc --period 5s --rate switches\n" +
@@ -38,7 +38,7 @@ After each period the placement is undone, so normal is how it was found. The ra
 		},
 	}
 	fs := cmd.Flags()
-	fs.Var(&period, "period", "how long each placement is in force in turn; its first tenth is not counted")
+	fs.Var(&period, "period", "time of each placement; the first tenth does not count")
 	fs.StringVar(&rate, "rate", rate, "`RATE` to compare")
 	o.addFlags(fs)
 	return cmd
@@ -50,12 +50,12 @@ func attachBench(ctx context.Context, a *app, words []string, study bench.Study,
 		return err
 	}
 	if len(found) != 1 {
-		return usagef("piton bench attach takes one process, and %d match", len(found))
+		return usagef("piton bench attach takes one process; %d match", len(found))
 	}
 	pid := found[0].TID
 	st, err := procfs.New(a.hostRoot).Stat(pid)
 	if errors.Is(err, procfs.ErrGone) {
-		return fmt.Errorf("there is no process %d", pid)
+		return fmt.Errorf("no process %d", pid)
 	}
 	if err != nil {
 		return err

@@ -16,13 +16,15 @@ import (
 	"piton/internal/report"
 )
 
-// benchOutput prints a study as it goes.
+// benchOutput prints a study while it runs and at its end.
 type benchOutput struct {
-	a      *app
-	format string
-	store  *bench.Store // with the studies before this one; may be nil
-	shown  int          // cells of the progress line
-	err    error        // of writing a run
+	a        *app
+	format   string
+	store    *bench.Store // with the studies before this one; may be nil
+	study    bench.Study
+	foretold bool  // how long the study takes has been printed
+	shown    int   // cells of the progress line
+	err      error // of writing a run
 }
 
 // Formats of results beyond those of other commands.
@@ -42,8 +44,34 @@ func (o *benchOutput) begin() error {
 		"migration_source", "run_delay_ns", "voluntary_switches", "involuntary_switches", "max_rss_bytes", "cpus", "answer", "touched", "error", "value"})
 }
 
-// event prints a run that ended, and how far the study is.
+// forecast prints to a terminal how long the study takes, as far as stored results
+// say so; else the first run does.
+func (o *benchOutput) forecast(host string) {
+	h, err := o.store.Read()
+	if err != nil {
+		return // end says so
+	}
+	if f, ok := h.Forecast(o.study, host); ok {
+		o.foretell(f)
+	}
+}
+
+func (o *benchOutput) foretell(f bench.Forecast) {
+	if o.foretold = true; !isTerminal(o.a.Err) {
+		return
+	}
+	o.clear()
+	fmt.Fprintln(o.a.Err, f.Sentence())
+	if text := o.study.ShortRuns(f.Work); text != "" {
+		o.a.warn("%s", text)
+	}
+}
+
+// event prints a run that ended, and the progress of the study.
 func (o *benchOutput) event(e bench.Event) {
+	if e.Kind == bench.RunEnded && !o.foretold {
+		o.foretell(o.study.Trial(e.Run, time.Since(e.Run.Started)))
+	}
 	o.progress(e)
 	if e.Kind != bench.RunEnded || o.err != nil {
 		return
@@ -63,19 +91,25 @@ func (o *benchOutput) progress(e bench.Event) {
 	}
 	text := fmt.Sprintf("run %d of %d: %s", min(e.Done+1, e.Total), e.Total, e.Run.Placement)
 	if e.HaveLeft {
-		text += fmt.Sprintf(", %v left", e.Left.Round(time.Second))
+		text += fmt.Sprintf(", about %s left", chart.Clock(e.Left))
 	}
 	fmt.Fprintf(o.a.Err, "\r%-*s", o.shown, text)
 	o.shown = len(text)
 }
 
-// end prints what the study found.
-func (o *benchOutput) end(r bench.Results) error {
+// clear removes the progress line.
+func (o *benchOutput) clear() {
 	if o.shown > 0 {
 		fmt.Fprintf(o.a.Err, "\r%*s\r", o.shown, "")
 	}
+	o.shown = 0
+}
+
+// end prints what the study found.
+func (o *benchOutput) end(r bench.Results) error {
+	o.clear()
 	if r.StoreErr != nil {
-		o.a.warn("results are not kept: %v", r.StoreErr)
+		o.a.warn("results not stored: %v", r.StoreErr)
 	}
 	earlier, have := o.before(r)
 	switch o.format {
@@ -90,10 +124,19 @@ func (o *benchOutput) end(r bench.Results) error {
 		}
 		return writeSections(o.a, o.format, "piton bench "+section.Title, []report.Section{section})
 	}
-	if err := bench.WriteTable(o.a, bench.Judge(r)); err != nil {
+	if !have {
+		return o.table(r, nil)
+	}
+	return o.table(r, &earlier)
+}
+
+// table prints a study as text: its table, the comparison with an earlier study if
+// there is one, and the workload's own picture.
+func (o *benchOutput) table(r bench.Results, earlier *bench.Earlier) error {
+	if err := bench.WriteTable(o.a, bench.Judge(r), bench.TableOptions{Width: o.width(), ASCII: o.a.ascii}); err != nil {
 		return err
 	}
-	if have {
+	if earlier != nil {
 		fmt.Fprintln(o.a, "note: "+earlier.Sentence())
 	}
 	return o.picture(r)
@@ -103,7 +146,7 @@ func (o *benchOutput) end(r bench.Results) error {
 func (o *benchOutput) before(r bench.Results) (bench.Earlier, bool) {
 	h, err := o.store.Read()
 	if err != nil {
-		return bench.Earlier{}, false // that it cannot be kept has been said
+		return bench.Earlier{}, false // end has warned
 	}
 	return h.Before(r)
 }
@@ -121,7 +164,7 @@ func (o *benchOutput) summary(r bench.Results) error {
 	return nil
 }
 
-// writeSections prints what all studies and papers have in common.
+// writeSections prints studies or papers as one document.
 func writeSections(w io.Writer, format, title string, sections []report.Section) error {
 	switch format {
 	case asMarkdown:
@@ -137,10 +180,10 @@ func writeSections(w io.Writer, format, title string, sections []report.Section)
 	return err
 }
 
-// pictureWidth is how wide a picture is that goes to no terminal.
+// pictureWidth is the width of output that does not go to a terminal.
 const pictureWidth = 100
 
-// width is the terminal's, where there is one.
+// width is that of the terminal, or pictureWidth.
 func (o *benchOutput) width() int {
 	if width, ok := columns(o.a.Out); ok {
 		return width
@@ -148,7 +191,7 @@ func (o *benchOutput) width() int {
 	return pictureWidth
 }
 
-// columns is how wide a terminal is; ok is false for what is none.
+// columns is the width of a terminal; ok is false when the stream is none.
 func columns(stream any) (width int, ok bool) {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -158,7 +201,7 @@ func columns(stream any) (width int, ok bool) {
 	return width, err == nil && width > 0
 }
 
-// picture prints what the workload itself has to show, below the table.
+// picture prints the workload's own picture, below the table.
 func (o *benchOutput) picture(r bench.Results) error {
 	lines, err := report.Terminal(r, o.width())
 	if err != nil || len(lines) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/userfile"
@@ -29,10 +30,10 @@ func newBenchPaper(a *app) *cobra.Command {
 	o := &paperOptions{budget: length{interval{d: 5 * time.Minute, min: 5 * time.Second, max: 30 * 24 * time.Hour}}}
 	cmd := &cobra.Command{
 		Use:   "paper STUDY…|--all",
-		Short: "reproduce the table of a published study, beside its figures",
+		Short: "reproduce a published study",
 		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
-Every cell is measured at least once, and all as often as time allows, interleaved.
-The same command continues an interrupted study, unless --new is given.
+Cells are interleaved: each is measured at least once, and as often as the budget allows. An interrupted reproduction is
+resumed when the same command runs again without --new.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 		Example: "  piton bench paper nqueens --budget 5m\n" +
@@ -40,7 +41,7 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.all && len(args) > 0:
-				return usagef("name studies or give --all, not both")
+				return usagef("give either studies or --all")
 			case o.all:
 				args = paper.Names()
 			case len(args) == 0:
@@ -55,9 +56,9 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.all, "all", false, "all studies")
-	fs.BoolVar(&o.fresh, "new", false, "begin anew, also where an earlier one can be gone on with")
-	fs.Var(&o.budget, "budget", "how long all of it may take")
-	fs.StringVar(&o.report, "report", "", "write a page with every picture to this `FILE`")
+	fs.BoolVar(&o.fresh, "new", false, "start over instead of resuming an interrupted reproduction")
+	fs.Var(&o.budget, "budget", "time limit for all studies")
+	fs.StringVar(&o.report, "report", "", "also write an HTML page with all figures to `FILE`")
 	o.output.addFlag(fs, benchFormats...)
 	return cmd
 }
@@ -76,7 +77,7 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 	if err != nil {
 		return err
 	}
-	defer all.letGo()
+	defer all.unhold()
 	out.machine = all.options.Machine
 	run, err := all.start(ctx, o.fresh, a.warn)
 	if err == nil {
@@ -87,15 +88,15 @@ func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOption
 	}
 	out.clear()
 	if run.KeepErr != nil {
-		a.warn("results are not kept, so this cannot be continued later: %v", run.KeepErr)
+		a.warn("results not stored, so this cannot be resumed later: %v", run.KeepErr)
 	}
 	printed := out.print(run.Results)
 	if printed == nil && run.KeepErr == nil && o.output.value == asTable {
-		fmt.Fprintf(a, "\nkept as %s: piton bench report %s -o html prints it again\n", run.Grid.ID, run.Grid.ID)
+		fmt.Fprintf(a, "\nstored as %s; piton bench report %[1]s -o html prints it as a page\n", run.Grid.ID)
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && run.KeepErr == nil:
-		a.warn("interrupted; the same command continues from here")
+		a.warn("interrupted; the same command resumes it")
 		return errors.Join(printed, err)
 	case err != nil:
 		return errors.Join(printed, err)
@@ -130,7 +131,7 @@ type paperOutput struct {
 	shown   int
 }
 
-// writable finds out before the work that the page can be written after it.
+// writable checks before the work that the page can be written after it.
 func (p *paperOutput) writable() error {
 	if p.o.report == "" {
 		return nil
@@ -146,7 +147,7 @@ func (p *paperOutput) progress(at paper.Progress) {
 	if !isTerminal(p.a.Err) {
 		return
 	}
-	text := fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; %v left at most", at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, at.Left.Round(time.Second))
+	text := fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; at most %s left", at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, chart.Clock(at.Left))
 	if width, ok := columns(p.a.Err); ok && len(text) >= width {
 		text = text[:max(width-1, 0)]
 	}
@@ -160,9 +161,15 @@ func (p *paperOutput) clear() {
 	}
 }
 
+// textWidth is that of the terminal, 0 where there is none.
+func (p *paperOutput) textWidth() int {
+	width, _ := columns(p.a.Out)
+	return width
+}
+
 const paperTitle = "Reproduced studies"
 
-// print prints what there is, and writes the page.
+// print prints what was measured, and writes the page.
 func (p *paperOutput) print(all []bench.Results) error {
 	sections := paper.Sections(p.papers, p.machine, all)
 	if p.o.report != "" {
@@ -181,7 +188,7 @@ func (p *paperOutput) print(all []bench.Results) error {
 		if i > 0 {
 			fmt.Fprintln(p.a)
 		}
-		if err := report.Text(p.a, s); err != nil {
+		if err := report.Text(p.a, s, p.textWidth()); err != nil {
 			return err
 		}
 		if i < len(p.papers) { // and not the conditions

@@ -36,14 +36,14 @@ func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
 	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode(), errs.String())
-	assert.Contains(t, errs.String(), "the same command continues from here")
+	assert.Contains(t, errs.String(), "the same command resumes it")
 	before, err := os.ReadFile(h.resultsFile())
 	require.NoError(t, err)
 
 	page := filepath.Join(t.TempDir(), "out.html")
 	r := h.run(append(args, "--report", page)...)
 	require.Zero(t, r.code, r.err)
-	assert.Contains(t, r.err, "going on with what was begun")
+	assert.Contains(t, r.err, "resuming the reproduction of")
 	after, err := os.ReadFile(h.resultsFile())
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(after), string(before)), "what was measured is kept")
@@ -64,9 +64,9 @@ func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
 	assert.NotNil(t, grids[1]["ended"])
 	again := h.run("bench", "report", grids[0]["grid"].(string), "-o", "markdown")
 	require.Zero(t, again.code, again.err)
-	assert.Contains(t, again.out, "## Turns on one CPU")
+	assert.Contains(t, again.out, "## Context switches: timeslices and cost")
 	r = h.run("bench", "report")
-	assert.Contains(t, r.err, "there is no result of any workload yet", "cells are no studies by themselves")
+	assert.Contains(t, r.err, "no stored result of any workload", "cells are no studies by themselves")
 	html, err := os.ReadFile(page)
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, strings.Count(string(html), "<figure>"), 3)
@@ -78,7 +78,7 @@ func TestPaperRefuses(t *testing.T) {
 	for text, args := range map[string][]string{
 		"needs a study or --all: nqueens, matrix": {},
 		`there is no paper "origami"`:             {"origami"},
-		"name studies or give --all":              {"nqueens", "--all"},
+		"give either studies or --all":            {"nqueens", "--all"},
 		"it must be 5s to":                        {"nqueens", "--budget", "1s"},
 	} {
 		r := h.run(append([]string{"bench", "paper"}, args...)...)
@@ -94,7 +94,7 @@ func TestReportPrintsThePast(t *testing.T) {
 	h := newHome(t)
 	r := h.run("bench", "report")
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "there is no result of any workload yet")
+	assert.Contains(t, r.err, "no stored result of any workload")
 	for range 2 {
 		r = h.run("bench", "nqueens", "-n", "8", "--place", "normal", "--place", "batch", "--runs", "6", "--warmup", "0", "-o", "json")
 		require.Zero(t, r.code, r.err)
@@ -104,10 +104,10 @@ func TestReportPrintsThePast(t *testing.T) {
 	assert.Equal(t, r.out, again.out, "the same lines as when it was made")
 
 	for format, want := range map[string][]string{
-		"table":    {id, "nqueens -n 8", "verdict", "note: normal against"},
+		"table":    {id, "nqueens -n 8", "95 % interval", "note: normal, compared with"},
 		"csv":      {"study,workload", id + ",nqueens,normal,0"},
-		"markdown": {"## nqueens -n 8", "| placement | runs |", "- normal against", "kernel command line"},
-		"svg":      {"<svg", "Runs in their order", "batch"},
+		"markdown": {"## nqueens -n 8", "| placement | runs |", "- normal, compared with", "kernel command line"},
+		"svg":      {"<svg", "Runs in order", "batch"},
 		"html":     {"<!DOCTYPE html>", "<figure><svg", "<td>normal</td>", "Conditions"},
 	} {
 		r := h.run("bench", "report", "-o", format)
@@ -120,7 +120,7 @@ func TestReportPrintsThePast(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(both.out, "## nqueens"), both.out)
 	r = h.run("bench", "report", "20200101T000000Z-00000000")
 	assert.Equal(t, ExitUsage, r.code)
-	assert.Contains(t, r.err, "there is no study")
+	assert.Contains(t, r.err, "no stored study")
 }
 
 // TestFullDiskLosesNothing lets the file of results grow beyond what it may, as
@@ -138,7 +138,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Run(), errs.String())
-	assert.Contains(t, errs.String(), "results are not kept: keep results: write")
+	assert.Contains(t, errs.String(), "results not stored: keep results: write")
 	assert.Contains(t, errs.String(), "file too large")
 	assert.Contains(t, out.String(), "placement", "it was run and judged to its end")
 	after, err := os.ReadFile(h.resultsFile())
@@ -182,7 +182,7 @@ func TestKilledChildIsOneFailedRun(t *testing.T) {
 	assert.Equal(t, ExitSome, cmd.ProcessState.ExitCode(), errs.String())
 	assert.Contains(t, errs.String(), "1 of 3 runs failed")
 	assert.Contains(t, errs.String(), "killed")
-	assert.Contains(t, out.String(), "1 failed and left out")
+	assert.Contains(t, out.String(), "1 run failed and left out")
 	r := h.run("bench", "report", "-o", "csv")
 	assert.Equal(t, 4, strings.Count(r.out, "\n"), "all three are kept")
 }

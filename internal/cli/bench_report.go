@@ -19,26 +19,26 @@ type reportOptions struct {
 	output   output
 }
 
-// newBenchReport prints studies of the past.
+// newBenchReport prints stored studies.
 func newBenchReport(a *app) *cobra.Command {
 	o := &reportOptions{last: count{n: 1, min: 1, max: bench.MaxRuns}}
 	cmd := &cobra.Command{
 		Use:   "report [ID…]",
-		Short: "print studies of the past from the file of results",
-		Long: `Print earlier studies: the last one, or those with the given IDs, or reproduced papers by theirs.
-A study is also compared with the previous one of the same work, with a note where the machine's conditions differ.`,
+		Short: "print stored studies",
+		Long: `Print stored studies: the last one, or those whose IDs are given; an ID of reproduced studies prints these. Each study is
+compared with the last one of the same work before it. Differences in the machine's conditions are listed.`,
 		Example: "  piton bench report -o html > report.html\n" +
 			"  piton bench report --workload nqueens --last 5 -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && (o.workload != "" || cmd.Flags().Changed("last")) {
-				return usagef("name studies, or give --last and --workload, not both")
+				return usagef("give either study IDs or --last and --workload")
 			}
 			return runBenchReport(a, args, o)
 		},
 	}
 	fs := cmd.Flags()
-	fs.Var(&o.last, "last", "how many studies, newest last")
-	fs.StringVar(&o.workload, "workload", "", "those of this `WORKLOAD` only")
+	fs.Var(&o.last, "last", "number of studies, newest last")
+	fs.StringVar(&o.workload, "workload", "", "only studies of this `WORKLOAD`")
 	o.output.addFlag(fs, benchFormats...)
 	return cmd
 }
@@ -73,7 +73,7 @@ func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, 
 	for _, id := range ids {
 		i := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
 		if i < 0 {
-			return nil, usagef("there is no study %s; piton bench report -o json names them", id)
+			return nil, usagef("no stored study %s; piton bench report --last 100 -o json lists them", id)
 		}
 		out = append(out, h.Studies[i])
 	}
@@ -86,7 +86,7 @@ func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, 
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("there is no result of %s yet", cmp.Or(o.workload, "any workload"))
+		return nil, fmt.Errorf("no stored result of %s", cmp.Or(o.workload, "any workload"))
 	}
 	return out[max(len(out)-o.last.n, 0):], nil
 }
@@ -102,13 +102,11 @@ func printStudies(a *app, h bench.History, studies []bench.Results, format strin
 				fmt.Fprintln(a)
 			}
 			fmt.Fprintf(a, "%s  %s  %s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), report.Command(r.Study))
-			if err := bench.WriteTable(a, bench.Judge(r)); err != nil {
-				return err
-			}
+			var earlier *bench.Earlier
 			if e, ok := h.Before(r); ok {
-				fmt.Fprintln(a, "note: "+e.Sentence())
+				earlier = &e
 			}
-			if err := out.picture(r); err != nil {
+			if err := out.table(r, earlier); err != nil {
 				return err
 			}
 		}
@@ -125,7 +123,7 @@ func printStudies(a *app, h bench.History, studies []bench.Results, format strin
 	return writeSections(a, format, "piton bench", sections)
 }
 
-// printRecords prints the lines that the studies printed when they were made.
+// printRecords prints the same lines as when the studies ran.
 func printRecords(out *benchOutput, studies []bench.Results) error {
 	if err := out.begin(); err != nil {
 		return err
@@ -145,7 +143,7 @@ func printRecords(out *benchOutput, studies []bench.Results) error {
 	return nil
 }
 
-// reportPapers prints published studies that were run before.
+// reportPapers prints stored reproductions of published studies.
 func reportPapers(a *app, h bench.History, g bench.Grid, format string) error {
 	chosen, err := paper.Lookup(g.Papers)
 	if err != nil {

@@ -14,7 +14,7 @@ type papers struct {
 	chosen  []paper.Paper
 	options paper.Options
 	store   *bench.Store
-	held    string // the grid that no other piton goes on with
+	held    string // the grid that no other piton may resume
 	release func()
 }
 
@@ -30,7 +30,7 @@ func (a *app) papers(chosen []paper.Paper, budget time.Duration, on func(paper.P
 	byTuna, haveTuna := a.tunaRunner(runner)
 	p := &papers{chosen: chosen, store: runner.Store}
 	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: runner, On: on, Keep: func(g bench.Grid) error {
-		p.hold(g) // before anybody can find it
+		p.hold(g) // before another process can find it
 		return p.store.Grid(g)
 	}}
 	if haveTuna {
@@ -39,47 +39,47 @@ func (a *app) papers(chosen []paper.Paper, budget time.Duration, on func(paper.P
 	return p, nil
 }
 
-// start begins them, or takes up what was interrupted and says so.
+// start begins them, or resumes what was interrupted and says so.
 func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
 	if fresh {
 		return paper.Start(ctx, p.chosen, p.options)
 	}
 	history, err := p.store.Read()
 	if err != nil {
-		say("what was measured before is not known: %v", err)
+		say("earlier results not read: %v", err)
 	}
 	now := bench.ReadConditions("/", version())
 	g, cells, why, ok := paper.Unfinished(history, p.chosen, now, func(g bench.Grid) bool {
 		mine := p.hold(g)
 		if !mine {
-			say("another piton runs what was begun %s", begun(g))
+			say("the reproduction of %s is running in another piton", begun(g))
 		}
 		return mine
 	})
-	if ok { // its other piton may have gone on with it until it was held
+	if ok { // another piton may have continued it until it was held
 		if history, err = p.store.Read(); err == nil {
 			g, cells, why, ok = paper.Unfinished(history, p.chosen, now, func(g bench.Grid) bool { return g.ID == p.held })
 		}
 	}
 	switch {
 	case ok:
-		say("going on with what was begun %s", begun(g))
+		say("resuming the reproduction of %s", begun(g))
 		return paper.Resume(g, cells, p.chosen, p.options), nil
 	case len(why) > 0:
-		say("what was begun before is not gone on with: %s", strings.Join(why, "; "))
+		say("the earlier reproduction is not resumed: %s", strings.Join(why, "; "))
 	}
 	return paper.Start(ctx, p.chosen, p.options)
 }
 
 func begun(g bench.Grid) string { return g.Started.Local().Format("2006-01-02 15:04") }
 
-// hold keeps other processes from going on with a grid until letGo, and says
-// whether none of them runs it. Where files cannot be locked, it holds nothing.
+// hold keeps other processes from resuming a grid until unhold, and reports whether
+// none of them runs it. Where files cannot be locked, it holds nothing.
 func (p *papers) hold(g bench.Grid) bool {
 	if p.held == g.ID {
 		return true
 	}
-	p.letGo()
+	p.unhold()
 	release, err := p.store.Hold(g.ID)
 	if err != nil {
 		return true
@@ -91,8 +91,8 @@ func (p *papers) hold(g bench.Grid) bool {
 	return true
 }
 
-// letGo lets others go on with what was not ended.
-func (p *papers) letGo() {
+// unhold lets other processes resume the grid.
+func (p *papers) unhold() {
 	if p.release != nil {
 		p.release()
 	}

@@ -12,13 +12,13 @@ import (
 // screenPapers runs published studies for the results pane.
 type screenPapers struct{ a *app }
 
-// Run runs them until they end or ctx does. remark says what they went on with.
+// Run runs them until they end or ctx does. remark says what was resumed.
 func (s screenPapers) Run(ctx context.Context, chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (g bench.Grid, all []bench.Results, remark string, err error) {
 	p, err := s.a.papers(chosen, budget, on)
 	if err != nil {
 		return bench.Grid{}, nil, "", err
 	}
-	defer p.letGo()
+	defer p.unhold()
 	run, err := p.start(ctx, false, func(format string, args ...any) { remark = fmt.Sprintf(format, args...) })
 	if err == nil {
 		err = run.Finish(ctx)
@@ -27,7 +27,7 @@ func (s screenPapers) Run(ctx context.Context, chosen []paper.Paper, budget time
 		return bench.Grid{}, nil, remark, err
 	}
 	if run.KeepErr != nil {
-		remark = "the results could not be kept: " + run.KeepErr.Error()
+		remark = "results not stored: " + run.KeepErr.Error()
 	}
 	return run.Grid, run.Results, remark, err
 }

@@ -11,8 +11,8 @@ import (
 )
 
 var matrix = Paper{
-	Name: "matrix", Title: "Threads mapped by hand or by the kernel (matrix product)",
-	Source: "Published 2010: Core 2 Duo T5870 at 2 GHz and Core 2 Quad Q6600 at 2.4 GHz; each thread computes an equal share; by hand is round robin over the CPUs.",
+	Name: "matrix", Title: "Matrix product: threads mapped manually or by the kernel",
+	Source: "Published 2010: Core 2 Duo T5870 at 2 GHz and Core 2 Quad Q6600 at 2.4 GHz; each thread computes an equal share; manual mapping is round robin over the CPUs.",
 	weight: 2, probe: bench.Study{Args: args("-n", 200, "--threads", 1)}, cells: matrixCells, scales: len(matrixSizes), present: matrixSection,
 }
 
@@ -29,7 +29,7 @@ var matrixSizes = [][]matrixSize{
 	{{100, []int{50, 100}}, {200, []int{100, 200}}},
 }
 
-// Who maps, as the workload spells it.
+// The mappings, as the workload spells them.
 const (
 	manual   = "manual"
 	byKernel = "kernel"
@@ -111,12 +111,12 @@ func matrixSection(m Machine, g *cells) report.Section {
 		pairs = append(pairs, [2]bench.Results{g.of("%d %d %d %s", r[0], r[1], r[2], byKernel), g.of("%d %d %d %s", r[0], r[1], r[2], manual)})
 	}
 	compared := bench.CompareAll(pairs)
-	t := report.Table{Title: "Published and today, seconds",
-		Head: []string{"cores", "n", "threads", "manual 2010", "kernel 2010", "gain 2010", "manual today", "kernel today", "gain today", "manual against kernel"}}
+	t := report.Table{Title: "Published and today", Keys: 3,
+		Head: []string{"cores", "n", "threads", "manual 2010", "kernel 2010", "gain 2010", "manual today", "kernel today", "gain today", "manual compared with kernel"}}
 	for i, r := range rows {
 		line := []string{fmt.Sprint(r[0]), fmt.Sprint(r[1]), fmt.Sprint(r[2]), bench.None, bench.None, bench.None}
 		if p, ok := matrixPublished[r]; ok {
-			line = append(line[:3], bench.Seconds(p[0]), bench.Seconds(p[1]), gain(p[1], p[0], true))
+			line = append(line[:3], chart.Quantity(p[0], "s"), chart.Quantity(p[1], "s"), gain(p[1], p[0], true))
 		}
 		verdict := bench.None
 		if compared[i].Comparable {
@@ -129,9 +129,9 @@ func matrixSection(m Machine, g *cells) report.Section {
 	return report.Section{Tables: []report.Table{t}, Figures: speedups(m, g, rows)}
 }
 
-// speedups are against one thread, which the kernel maps.
+// speedups are over one thread, which the kernel maps.
 func speedups(m Machine, g *cells, rows [][3]int) []chart.Figure {
-	l := chart.Lines{X: "threads", Y: "speed-up against one thread", FromZero: true}
+	l := chart.Lines{X: "threads", Y: "speed-up over one thread", FromZero: true}
 	index := map[string]int{}
 	for _, r := range rows {
 		base, ok := arm(g.of("%d %d 1 %s", r[0], r[1], byKernel), "")

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/report"
 	memlatwork "piton/workloads/memlat"
 	streamwork "piton/workloads/stream"
 )
 
 var stream = Paper{
-	Name: "stream", Title: "Bandwidth from everywhere to every node (STREAM)",
+	Name: "stream", Title: "Memory bandwidth from each CPU to each node (STREAM)",
 	Source: "Published in a course report: 4 × AMD Opteron 6348 at 2.8 GHz, nodes 0, 2, 4 and 6, all at distance 16 from each other; memory of node 0, used from CPUs of each node.",
 	weight: 1.5, probe: bench.Study{Args: args("--size", 16, "--reps", 2)}, cells: streamCells, scales: len(streamScales), own: []string{"grid"}, present: streamSection,
 }
@@ -60,7 +61,7 @@ func streamSection(_ Machine, g *cells) report.Section {
 			}
 			line := []string{"today", from, fmt.Sprint(c.FromNode), fmt.Sprintf("node %d", c.MemoryNode), fmt.Sprint(c.Distance)}
 			for _, op := range c.Ops {
-				line = append(line, fmt.Sprintf("%.0f", op.MedianMBs))
+				line = append(line, chart.Digits(op.MedianMBs))
 			}
 			if len(line) == len(t.Head) {
 				t.Rows = append(t.Rows, line)
@@ -113,8 +114,8 @@ func memlatSection(_ Machine, g *cells) report.Section {
 			line[1], line[2], line[3] = fmt.Sprint(p[0]), fmt.Sprint(p[1]), fmt.Sprint(p[2])
 		}
 		if l, ok := found[name]; ok {
-			if line[5] = fmt.Sprintf("%.2f", l.Ns); l.Cycles > 0 {
-				line[4] = fmt.Sprintf("%.1f", l.Cycles)
+			if line[5] = chart.Digits(l.Ns); l.Cycles > 0 {
+				line[4] = chart.Digits(l.Cycles)
 			}
 			if l.UpToBytes > 0 {
 				line[6] = memlatwork.Size(l.UpToBytes)

@@ -18,8 +18,8 @@ const (
 )
 
 var nqueens = Paper{
-	Name: "nqueens", Title: "N-Queens, bound and in real time (PI-Tool)",
-	Source: "Published 2014: Intel Core i7-4770K, 4 cores, 8 threads, 3.5 GHz, Linux 3.14; FIFO and RR at priority 6, bound to one CPU.",
+	Name: "nqueens", Title: "N-Queens: pinned and real-time (PI-Tool)",
+	Source: "Published 2014: Intel Core i7-4770K, 4 cores, 8 threads, 3.5 GHz, Linux 3.14; FIFO and RR at priority 6, pinned to one CPU.",
 	weight: 3, probe: bench.Study{Args: args("-n", 13), Placements: []bench.Placement{leastLoaded}}, cells: queensCells, scales: 6, present: queens,
 }
 
@@ -51,7 +51,7 @@ func queensCells(m Machine, scale int) []cell {
 	return out
 }
 
-// tunaPlacements bind to the first CPU: tuna leaves the choice to its user.
+// tunaPlacements pin to the first CPU: tuna leaves the choice to its user.
 func tunaPlacements(m Machine) []bench.Placement {
 	cpu := fmt.Sprintf("cpu:%d", m.CPUs[0])
 	return []bench.Placement{bench.Placement(cpu + "+fifo:6"), bench.Placement(cpu + "+rr:6")}
@@ -89,7 +89,7 @@ func queensN(g *cells) []int {
 }
 
 func queens(m Machine, g *cells) report.Section {
-	t := report.Table{Title: "Published and today", Head: []string{"N", "solutions", "placement", "2014", "less than normal", "today", "less than normal", "under load", "less than normal"}}
+	t := report.Table{Title: "Published and today", Keys: 3, Head: []string{"N", "solutions", "placement", "2014", "time saved", "today", "time saved", "under load", "time saved"}}
 	largest := 0
 	for _, n := range queensN(g) {
 		solutions := bench.None
@@ -104,17 +104,17 @@ func queens(m Machine, g *cells) report.Section {
 			}
 		}
 	}
-	s := report.Section{Tables: []report.Table{t}}
+	s := report.Section{Tables: []report.Table{t}, Notes: []string{"~ may be chance: not enough evidence of a difference (p ≥ 0.05)"}}
 	if !m.Tuna {
-		s.Notes = append(s.Notes, "tuna is not installed here, so its columns are the published ones alone")
+		s.Notes = append(s.Notes, "tuna is not installed; only its published figures are shown")
 	}
-	for _, load := range []struct{ key, title string }{{"quiet", "on a machine at rest"}, {"noise", "under load that floats"}} {
+	for _, load := range []struct{ key, title string }{{"quiet", "on an idle machine"}, {"noise", "under background load"}} {
 		s.Figures = append(s.Figures, queensBars(m, g, largest, load.key, load.title))
 	}
 	return s
 }
 
-// then is what was published, and by how much less than normal that is.
+// then is what was published, and the time saved against normal.
 func (r queensRow) then(n int) []string {
 	all, ok := queensPublished[n]
 	if !ok || r.published < 0 {
@@ -122,14 +122,15 @@ func (r queensRow) then(n int) []string {
 	}
 	seconds := all[r.published]
 	d := time.Duration(seconds) * time.Second
-	return []string{fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, seconds%60), less(float64(seconds), float64(all[0]), r.published > 0)}
+	return []string{fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, seconds%60), saved(float64(seconds), float64(all[0]), r.published > 0)}
 }
 
-func less(a, base float64, ok bool) string {
+// saved is the share of base's time that a saves.
+func saved(a, base float64, ok bool) string {
 	if !ok || base == 0 {
 		return bench.None
 	}
-	return percent(1 - a/base)
+	return signed(1 - a/base)
 }
 
 func (r queensRow) now(g *cells, n int, load string) []string {
@@ -141,7 +142,18 @@ func (r queensRow) now(g *cells, n int, load string) []string {
 	if !have {
 		return []string{bench.None, bench.None}
 	}
-	return []string{bench.Seconds(mine.Median) + " s", less(mine.Median, base.Median, ok && r.published != 0)}
+	share := saved(mine.Median, base.Median, ok && r.published != 0)
+	if share != bench.None && !r.different(g, n, load) {
+		share = "~" + share
+	}
+	return []string{chart.Quantity(mine.Median, "s"), share}
+}
+
+// different reports whether there is evidence that the row differs from normal.
+func (r queensRow) different(g *cells, n int, load string) bool {
+	base, mine := g.of("%d %s", n, load), g.of(r.cell, n, load)
+	base.Study.Placements, mine.Study.Placements = onlyNormal, []bench.Placement{r.placement}
+	return bench.CompareAll([][2]bench.Results{{base, mine}})[0].Different
 }
 
 func queensBars(m Machine, g *cells, n int, load, title string) chart.Figure {

@@ -1,5 +1,5 @@
-// Package paper runs the tables of published studies again, at sizes that fit
-// a time, and puts today's figures beside the published ones.
+// Package paper reproduces the tables of published studies, at sizes that fit a
+// budget of time, and prints today's figures beside the published ones.
 //
 // A paper is a grid of bench.Study cells; it measures nothing by itself. Start at
 // Papers and Run.
@@ -8,6 +8,7 @@ package paper
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,17 +22,17 @@ import (
 type Paper struct {
 	Name   string // of the workload
 	Title  string
-	Source string // who measured it, on what
+	Source string // authors and machine
 	weight float64
-	// probe is a quick run whose time tells how fast the machine is; it is placed as
-	// most cells are.
+	// probe is a quick run that measures how fast the machine is; it is placed as most
+	// cells are.
 	probe bench.Study
 	// cells are the grid at a scale, 0 the published one and scales-1 the smallest.
 	cells  func(m Machine, scale int) []cell
 	scales int
 	// own are the keys of the cells whose own pictures are shown.
 	own []string
-	// present puts the figures together.
+	// present makes the tables and figures.
 	present func(m Machine, g *cells) report.Section
 }
 
@@ -50,7 +51,7 @@ type Machine struct {
 	Tuna bool
 }
 
-// NewMachine reads it off a topology.
+// NewMachine takes it from a topology.
 func NewMachine(topo *topology.Topology, tuna bool) Machine {
 	m := Machine{Tuna: tuna}
 	for _, c := range topo.Allowed.And(topo.Online).CPUs() {
@@ -89,8 +90,8 @@ func Lookup(names []string) ([]Paper, error) {
 	return out, nil
 }
 
-// Section puts the figures that there are beside the published ones. It is whole
-// at any time: what was not measured yet is a dash.
+// Section is the report of the paper: the published figures beside those measured
+// so far. What was not measured is a dash.
 func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	g := &cells{paper: p}
 	for _, r := range all {
@@ -123,7 +124,7 @@ func Sections(papers []Paper, m Machine, all []bench.Results) []report.Section {
 	}
 	t := report.Conditions(all[0].Conditions)
 	t.Below = false
-	return append(out, report.Section{Title: "Conditions", Lead: []string{"As the first cell began."}, Tables: []report.Table{t}})
+	return append(out, report.Section{Title: "Conditions", Lead: []string{"Read when the first cell started."}, Tables: []report.Table{t}})
 }
 
 // Pictures draws what a section shows in lines at most width cells wide: its
@@ -176,7 +177,7 @@ func arm(r bench.Results, p bench.Placement) (bench.Arm, bool) {
 	return bench.Arm{}, false
 }
 
-// value prints the median of a cell's placement in the metric's unit.
+// value prints the median of a cell's placement with its unit.
 func value(r bench.Results, p bench.Placement) string {
 	a, ok := arm(r, p)
 	if !ok {
@@ -188,21 +189,17 @@ func value(r bench.Results, p bench.Placement) string {
 // table is every cell with its interval and verdict.
 func (g *cells) table() report.Table {
 	t := report.Table{Title: "Every cell", Below: true, Folded: true,
-		Head: []string{"cell", "placement", "runs", "median", "95% interval", "migrations", "run delay", "verdict"}}
+		Head: []string{"cell", "placement", "runs", bench.Headings.Median, bench.Headings.Interval, bench.Headings.Migrations, bench.Headings.RunDelay, bench.Headings.Verdict}}
 	for i, r := range g.results {
 		rep := bench.Judge(r)
 		for k, row := range bench.Rows(rep) {
-			verdict := row.Verdict
-			if k > 0 && rep.Comparisons[k-1].Comparable {
-				verdict = rep.Comparisons[k-1].Verdict
-			}
-			t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay, verdict})
+			t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay, row.Verdict})
 		}
 	}
 	return t
 }
 
-// notes say what failed, what was not measured, and what the hypervisor took.
+// notes are what failed, what was not measured, and warnings of the cells.
 func (g *cells) notes() []string {
 	var out []string
 	var waiting []string
@@ -220,12 +217,12 @@ func (g *cells) notes() []string {
 			}
 		}
 		for _, w := range bench.Judge(r).Warnings {
-			if strings.HasPrefix(w, "the hypervisor") {
+			if strings.HasPrefix(w, "the hypervisor") || strings.HasPrefix(w, "runs of") {
 				out = append(out, g.keys[i]+": "+w)
 			}
 		}
 		if r.StoreErr != nil {
-			out = append(out, "the results could not be kept: "+r.StoreErr.Error())
+			out = append(out, "results not stored: "+r.StoreErr.Error())
 		}
 	}
 	if len(waiting) > 0 {
@@ -270,18 +267,27 @@ func last[R any](r bench.Results, p bench.Placement) (out R, ok bool) {
 	return out, true
 }
 
-// percent is a share with its sign.
-func percent(share float64) string { return fmt.Sprintf("%+.1f%%", share*100) }
+// signed is a share with its sign.
+func signed(share float64) string {
+	text := chart.Percent(math.Abs(share))
+	switch {
+	case text == "0 %":
+		return text
+	case share < 0:
+		return "−" + text
+	}
+	return "+" + text
+}
 
-// gain is by how much a is more than b.
+// gain is by which share a is more than b.
 func gain(a, b float64, ok bool) string {
 	if !ok || b == 0 {
 		return bench.None
 	}
-	return percent(a/b - 1)
+	return signed(a/b - 1)
 }
 
-// args are a workload's flags, words in turn.
+// args are a workload's flags and values as words.
 func args(words ...any) []string {
 	var out []string
 	for _, w := range words {

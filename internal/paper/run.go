@@ -49,11 +49,11 @@ const (
 	leastRounds  = 5
 )
 
-// Run is papers being run, or what is left of it.
+// Run is papers being run.
 type Run struct {
 	Grid    bench.Grid
 	Results []bench.Results // the cells of all papers
-	KeepErr error           // why they could not be kept; they are all here
+	KeepErr error           // why they could not be stored; they are all here
 
 	o      Options
 	papers []Paper
@@ -61,7 +61,7 @@ type Run struct {
 	costs  map[string]float64 // seconds a round of a cell takes, by Study.Cell
 }
 
-// Start begins papers: it sees how fast the machine is and chooses sizes.
+// Start begins papers: it measures how fast the machine is and chooses sizes.
 func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
 	var names []string
 	for _, p := range papers {
@@ -77,7 +77,7 @@ func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
 	return r, nil
 }
 
-// Resume goes on with what an earlier process began.
+// Resume continues what an earlier process began.
 func Resume(g bench.Grid, cells []bench.Results, papers []Paper, o Options) *Run {
 	r := &Run{Grid: g, Results: cells, o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
 	for _, c := range cells {
@@ -94,8 +94,8 @@ func (r *Run) keep() {
 	}
 }
 
-// share is how long a paper may take of the time that is left for it and those
-// after it.
+// share is the part of the remaining time that a paper may take; the papers after
+// it get the rest.
 func (r *Run) share(p Paper) time.Duration {
 	all, after := 0.0, false
 	for _, q := range r.papers {

@@ -12,7 +12,7 @@ import (
 )
 
 var chat = Paper{
-	Name: "chat", Title: "Threads of one address space together (chat)",
+	Name: "chat", Title: "Chat: threads of one address space run together",
 	Source: "Published by Yamada and Kusakabe: Core 2 Duo at 1.86 GHz, 2 MB shared cache, Linux 2.6.17; 10 rooms of 20 members, 100-byte messages; figures at 2000 messages.",
 	weight: 2, probe: bench.Study{Args: args("--rooms", 10, "--messages", 1)}, cells: chatCells, scales: len(chatMessages), own: []string{"1 kernel"}, present: chatSection,
 }
@@ -39,9 +39,9 @@ var chatPublished = map[int]map[chatwork.Mapping][2]float64{
 }
 
 func chatSection(_ Machine, g *cells) report.Section {
-	t := report.Table{Title: "Published and today", Head: []string{"clients:servers", "mapping", "published, M cycles", "speed", "schedule()",
-		"today, messages/s", "speed", "CPU s", "switches a message", "against kernel"}}
-	s := report.Section{Notes: []string{"speed is against the kernel's own choice; published is by total cycles"}}
+	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"clients:servers", "mapping", "published, M cycles", "speed", "schedule()",
+		"today, messages/s", "speed", "CPU time", "switches per message", "compared with kernel"}}
+	s := report.Section{Notes: []string{"speed is relative to mapping kernel; the published one is by total cycles"}}
 	for _, pairs := range []int{1, 2} {
 		b := chart.Bars{Unit: "messages/s"}
 		var compared [][2]bench.Results
@@ -87,12 +87,12 @@ func chatNow(base, mine bench.Results) []string {
 	if !ok || !have {
 		return []string{bench.None, bench.None, bench.None, bench.None}
 	}
-	return []string{fmt.Sprintf("%.0f", a.Median), gain(a.Median, b.Median, haveBase && base.ID != mine.ID),
-		fmt.Sprintf("%.2f", r.Sum.UserSeconds+r.Sum.SystemSeconds), fmt.Sprintf("%.3f", float64(r.Sum.Voluntary+r.Sum.Involuntary)/max(float64(r.Heard), 1))}
+	return []string{chart.Digits(a.Median), gain(a.Median, b.Median, haveBase && base.ID != mine.ID),
+		chart.Quantity(r.Sum.UserSeconds+r.Sum.SystemSeconds, "s"), chart.Digits(float64(r.Sum.Voluntary+r.Sum.Involuntary) / max(float64(r.Heard), 1))}
 }
 
 var stripio = Paper{
-	Name: "stripio", Title: "Strips merged where they arrive (source-aware interrupts)",
+	Name: "stripio", Title: "Strip I/O: source-aware interrupts",
 	Source: "Published 2011, simulation on a RAM disk with 2 × quad Opteron 2384 at 2.7 GHz: two threads of one process (source-aware) against two processes; the peak was 3576.58 MB/s and 53.23 % more; from as many applications as cores on about 2500 MB/s both.",
 	weight: 1.5, probe: bench.Study{Args: args("--size", 64)}, cells: stripCells, scales: len(stripMiB), own: []string{"1 threads"}, present: stripSection,
 }
@@ -121,7 +121,7 @@ func stripCells(m Machine, scale int) []cell {
 }
 
 func stripSection(m Machine, g *cells) report.Section {
-	t := report.Table{Title: "Today, MB/s", Head: []string{"applications", "threads", "of the CPUs", "processes", "of the CPUs", "threads gain", "threads against processes"}}
+	t := report.Table{Title: "Today, MB/s", Head: []string{"applications", "threads", "CPU use", "processes", "CPU use", "gain of threads", "threads compared with processes"}}
 	l := chart.Lines{X: "applications", Y: "MB/s", FromZero: true, Lines: []chart.Line{{Name: "threads (source-aware)"}, {Name: "processes (balanced)"}}}
 	var pairs [][2]bench.Results
 	for _, apps := range stripApps(m) {
@@ -134,7 +134,7 @@ func stripSection(m Machine, g *cells) report.Section {
 			r := pairs[i][1-k]
 			used := bench.None
 			if d, ok := last[stripiowork.Result](r, bench.Normal); ok {
-				used = fmt.Sprintf("%.0f%%", d.CPUPercent)
+				used = chart.Percent(d.CPUPercent / 100)
 			}
 			line = append(line, value(r, ""), used)
 			if a, ok := arm(r, ""); ok {
@@ -151,7 +151,7 @@ func stripSection(m Machine, g *cells) report.Section {
 	}
 	peak := report.Table{Title: "Published and today, at the peak", Head: []string{"", "published", "today"}}
 	best, more := stripPeak(g, m)
-	peak.Rows = [][]string{{"threads", "3576.58 MB/s", best}, {"more than processes", "+53.2%", more}, {"CPUs used", "49.47 %", stripUsed(g)}, {"cache misses of L2", "−51.37 %", stripMissed(g)}}
+	peak.Rows = [][]string{{"threads", "3576.58 MB/s", best}, {"gain over processes", "+53.2 %", more}, {"CPUs used", "49.47 %", stripUsed(g)}, {"cache misses of L2", "−51.37 %", stripMissed(g)}}
 	return report.Section{Tables: []report.Table{peak, t}, Figures: []chart.Figure{{Title: "Bandwidth by applications", Plot: l}}}
 }
 
@@ -171,22 +171,22 @@ func stripPeak(g *cells, m Machine) (best, more string) {
 	}
 	best, more = bench.None, bench.None
 	if most > 0 {
-		best = fmt.Sprintf("%.2f MB/s", most)
+		best = chart.Quantity(most, "MB/s")
 	}
 	if have {
-		more = percent(largest)
+		more = signed(largest)
 	}
 	return best, more
 }
 
 func stripUsed(g *cells) string {
 	if r, ok := last[stripiowork.Result](g.of("1 threads"), bench.Normal); ok {
-		return fmt.Sprintf("%.2f %%", r.CPUPercent)
+		return chart.Percent(r.CPUPercent / 100)
 	}
 	return bench.None
 }
 
-// stripMissed is how many fewer cache misses threads have than processes.
+// stripMissed is the share of cache misses that threads have more than processes.
 func stripMissed(g *cells) string {
 	a, ok := last[stripiowork.Result](g.of("1 threads"), bench.Normal)
 	b, okToo := last[stripiowork.Result](g.of("1 processes"), bench.Normal)

@@ -11,8 +11,8 @@ import (
 )
 
 var activity = Paper{
-	Name: "activity", Title: "When a program does not run (activity tracker)",
-	Source: "Published in a course report: Intel Core i7-3610QM at 2.3 GHz, bound to CPU 0, 84 ms watched.",
+	Name: "activity", Title: "CPU time lost to others (activity tracker)",
+	Source: "Published in a course report: Intel Core i7-3610QM at 2.3 GHz, pinned to CPU 0, 84 ms observed.",
 	weight: 0.7, probe: bench.Study{Args: args("--ms", 100), Placements: []bench.Placement{leastLoaded}}, cells: activityCells, scales: len(activityMs), own: []string{"quiet", "noise"}, present: activitySection,
 }
 
@@ -41,27 +41,27 @@ func activitySection(_ Machine, g *cells) report.Section {
 		}
 		t.Rows = append(t.Rows, line)
 	}
-	row("counter's frequency", "2294 MHz", func(r activitywork.Result) string { return fmt.Sprintf("%.1f MHz", r.CounterHz/1e6) })
-	row("inactive from", "2500 cycles", func(r activitywork.Result) string {
-		return fmt.Sprintf("%.0f cycles", r.ThresholdNs*r.CounterHz/1e9)
+	row("counter frequency", "2294 MHz", func(r activitywork.Result) string { return fmt.Sprintf("%.1f MHz", r.CounterHz/1e6) })
+	row("inactive threshold", "2500 cycles", func(r activitywork.Result) string {
+		return chart.Digits(r.ThresholdNs*r.CounterHz/1e9) + " cycles"
 	})
-	row("watched", "84.064 ms", func(r activitywork.Result) string { return fmt.Sprintf("%.1f ms", r.Observed*1e3) })
-	row("inactive", "0.189 ms", func(r activitywork.Result) string { return fmt.Sprintf("%.3f ms", r.Lost*1e3) })
-	row("inactive share", "0.225 % (0.023 % stated)", func(r activitywork.Result) string { return fmt.Sprintf("%.3f %%", r.Share*100) })
-	row("mean active period", "2.892 ms", func(r activitywork.Result) string { return fmt.Sprintf("%.3f ms", r.MeanActiveNs/1e6) })
-	row("longest inactive", bench.None, func(r activitywork.Result) string { return fmt.Sprintf("%.3f ms", r.LongestNs/1e6) })
+	row("observed", "84.064 ms", func(r activitywork.Result) string { return chart.Quantity(r.Observed, "s") })
+	row("inactive", "0.189 ms", func(r activitywork.Result) string { return chart.Quantity(r.Lost, "s") })
+	row("inactive share", "0.225 % (0.023 % stated)", func(r activitywork.Result) string { return chart.Percent(r.Share) })
+	row("mean active period", "2.892 ms", func(r activitywork.Result) string { return chart.Quantity(r.MeanActiveNs, "ns") })
+	row("longest inactive", bench.None, func(r activitywork.Result) string { return chart.Quantity(r.LongestNs, "ns") })
 	row("ticks", bench.None, func(r activitywork.Result) string {
 		if !r.Tick.Found {
 			return "no period found"
 		}
-		return fmt.Sprintf("%.1f Hz", r.Tick.Hz)
+		return chart.Quantity(r.Tick.Hz, "Hz")
 	})
 	return report.Section{Tables: []report.Table{t}}
 }
 
 var ctxswitch = Paper{
-	Name: "ctxswitch", Title: "Turns on one CPU and what a switch costs",
-	Source: "Published in a course report (turns, i7-3610QM) and by Yamada and Kusakabe (LMbench lat_ctx in cycles: Core 2 Duo at 1.86 GHz, Core Duo, Athlon 64 X2).",
+	Name: "ctxswitch", Title: "Context switches: timeslices and cost",
+	Source: "Published in a course report (timeslices, i7-3610QM) and by Yamada and Kusakabe (LMbench lat_ctx in cycles: Core 2 Duo at 1.86 GHz, Core Duo, Athlon 64 X2).",
 	weight: 0.7, probe: bench.Study{Args: args("--mode", "pipe", "--rounds", 2000)}, cells: ctxswitchCells, scales: len(switchScales), own: []string{"turns", "pipe 0"}, present: ctxswitchSection,
 }
 
@@ -86,18 +86,18 @@ func ctxswitchCells(_ Machine, scale int) []cell {
 var switchPublished = map[int][3]string{0: {"3298", "1095", "2300"}, 16: {"5798", "3071", "3280"}, 64: {bench.None, bench.None, bench.None}}
 
 func ctxswitchSection(_ Machine, g *cells) report.Section {
-	turns := report.Table{Title: "Turns of two processes that both want one CPU", Head: []string{"", "published", "today"}}
-	row := func(name, then, now string) { turns.Rows = append(turns.Rows, []string{name, then, now}) }
+	slices := report.Table{Title: "Timeslices of two busy processes on one CPU", Head: []string{"", "published", "today"}}
+	row := func(name, then, now string) { slices.Rows = append(slices.Rows, []string{name, then, now}) }
 	mean, hand, each := bench.None, bench.None, bench.None
 	if r, ok := last[ctxswitchwork.Result](g.of("turns"), bench.Normal); ok && r.Turn != nil {
-		mean = fmt.Sprintf("%.3f ms", r.Turn.MeanTurnUs/1e3)
-		hand = fmt.Sprintf("%.2f µs", r.Turn.HandoverUs)
-		each = fmt.Sprintf("%.1f", 20*float64(r.Turn.Turns)/max(r.Turn.WindowMs, 1))
+		mean = chart.Quantity(r.Turn.MeanTurnUs, "µs")
+		hand = chart.Quantity(r.Turn.HandoverUs, "µs")
+		each = chart.Digits(20 * float64(r.Turn.Turns) / max(r.Turn.WindowMs, 1))
 	}
-	row("turns in 20 ms", "about 10", each)
-	row("a turn on average", "2.537 ms (named a switch there)", mean)
-	row("a hand-over", bench.None, hand)
-	t := report.Table{Title: "A switch between two processes", Head: []string{"memory of each", "Core 2 Duo, cycles", "Core Duo", "Athlon 64 X2", "today by pipe", "today by futex"}}
+	row("timeslices in 20 ms", "about 10", each)
+	row("mean timeslice", "2.537 ms (called a switch there)", mean)
+	row("hand-over", bench.None, hand)
+	t := report.Table{Title: "Context switch between two processes", Head: []string{"memory of each", "Core 2 Duo, cycles", "Core Duo", "Athlon 64 X2", "today by pipe", "today by futex"}}
 	b := chart.Bars{Unit: "µs", Legend: []string{"pipe", "futex"}}
 	for _, kib := range footprints {
 		p := switchPublished[kib]
@@ -108,5 +108,5 @@ func ctxswitchSection(_ Machine, g *cells) report.Section {
 			}
 		}
 	}
-	return report.Section{Tables: []report.Table{turns, t}, Figures: []chart.Figure{{Title: "Cost of a switch", Plot: b}}}
+	return report.Section{Tables: []report.Table{slices, t}, Figures: []chart.Figure{{Title: "Cost of a context switch", Plot: b}}}
 }

@@ -7,10 +7,10 @@ import (
 	"piton/internal/bench"
 )
 
-// Unfinished finds the last grid of the same papers on this host that was not
-// ended, with its cells; ok is false where there is none. One that cannot be held,
-// since another process runs it, is passed over. Why says in words why there is
-// one that cannot be gone on with: the machine is not as it was.
+// Unfinished finds the last grid of the same papers on this host that did not end,
+// with its cells; ok is false where there is none. One that another process runs,
+// so that it cannot be held, is skipped. Why lists the conditions that changed
+// since, which keep it from being resumed.
 func Unfinished(h bench.History, papers []Paper, now bench.Conditions, hold func(bench.Grid) bool) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
 	var names []string
 	for _, p := range papers {

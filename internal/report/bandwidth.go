@@ -15,9 +15,9 @@ func streamFigures(r stream.Result) []chart.Figure {
 	}
 	b := chart.Bars{Unit: "MB/s"}
 	for _, op := range r.Ops {
-		b.Bars = append(b.Bars, chart.Bar{Label: op.Name, Value: op.MedianMBs, UpTo: op.BestMBs, Told: fmt.Sprintf("%.0f, best %.0f MB/s", op.MedianMBs, op.BestMBs)})
+		b.Bars = append(b.Bars, chart.Bar{Label: op.Name, Value: op.MedianMBs, UpTo: op.BestMBs, Told: chart.Quantity(op.MedianMBs, "MB/s") + ", best " + chart.Quantity(op.BestMBs, "MB/s")})
 	}
-	return []chart.Figure{{Title: "Bandwidth", Plot: b, Note: fmt.Sprintf("Three arrays of %d MiB, %.1f× the last-level cache each, %s loops.", r.MiB, r.CacheTimes, r.Used)}}
+	return []chart.Figure{{Title: "Bandwidth", Plot: b, Note: fmt.Sprintf("Three arrays of %d MiB, each %.1f× the last-level cache; %s loops.", r.MiB, r.CacheTimes, r.Used)}}
 }
 
 func from(c stream.Cell) string {
@@ -27,8 +27,8 @@ func from(c stream.Cell) string {
 	return fmt.Sprintf("CPU %d (node %d)", c.FromCPU, c.FromNode)
 }
 
-// heat is triad's bandwidth from each place to each node, the firmware's distance
-// below it.
+// heat is triad's bandwidth from each CPU or node to each node's memory, with the
+// distance that the firmware gives (SLIT).
 func heat(r stream.Result) chart.Figure {
 	var h chart.Heat
 	for _, c := range r.Cells {
@@ -52,12 +52,12 @@ func heat(r stream.Result) chart.Figure {
 		h.Values[i][k] = c.Triad()
 		h.Notes[i][k] = fmt.Sprintf("distance %d", c.Distance)
 	}
-	return chart.Figure{Title: "Triad, MB/s, from each place to each node's memory", Plot: h}
+	return chart.Figure{Title: "Triad bandwidth to each node's memory, MB/s", Plot: h}
 }
 
 // fit is bandwidth by distance with the line through it.
 func fit(r stream.Result) chart.Figure {
-	l := chart.Lines{X: "distance by the firmware", Y: "triad, MB/s", FromZero: true}
+	l := chart.Lines{X: "distance by firmware", Y: "triad, MB/s", FromZero: true}
 	dots := chart.Line{Name: "measured", Dots: true}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, c := range r.Cells {
@@ -66,7 +66,7 @@ func fit(r stream.Result) chart.Figure {
 		low, high = min(low, d), max(high, d)
 	}
 	l.Lines = []chart.Line{dots}
-	f := chart.Figure{Title: "Does distance predict bandwidth?"}
+	f := chart.Figure{Title: "Bandwidth by distance"}
 	if r.Fit != nil {
 		f.Note = r.Fit.Verdict
 		if r.Fit.Valid {

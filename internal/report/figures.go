@@ -8,10 +8,12 @@ import (
 	"piton/internal/chart"
 )
 
-// Figures are the pictures of a study: its placements beside each other, its runs
-// in the order in which they ran, and what the workload itself has to show.
+// Figures are the pictures of a study: its placements on one axis, its runs in
+// order, and those of the workload itself.
 func Figures(r bench.Results) []chart.Figure {
-	out := []chart.Figure{placements(r), sequence(r)}
+	placements := chart.Figure{Title: "Placements", Plot: bench.Judge(r).Strips(),
+		Note: "Dots are single runs (hollow ones lie beyond the axis), bars the 95 % intervals of the medians."}
+	out := []chart.Figure{placements, sequence(r)}
 	for _, p := range r.Study.Placements {
 		if own := Own(r, p); len(own) > 0 {
 			return append(out, own...)
@@ -20,40 +22,9 @@ func Figures(r bench.Results) []chart.Figure {
 	return out
 }
 
-func unit(m bench.Metric) string {
-	if m == (bench.Metric{}) {
-		return "s"
-	}
-	return m.Unit
-}
-
-// measured are the figures of one placement's runs that count.
-func measured(r bench.Results, p bench.Placement) []float64 {
-	var out []float64
-	for _, run := range r.Of(p) {
-		if run.Valid() {
-			out = append(out, run.Metric)
-		}
-	}
-	return out
-}
-
-func placements(r bench.Results) chart.Figure {
-	rep := bench.Judge(r)
-	bars := chart.Bars{Unit: unit(rep.Metric)}
-	for i, a := range rep.Arms {
-		if a.Runs == 0 {
-			continue
-		}
-		bars.Bars = append(bars.Bars, chart.Bar{Label: string(a.Placement), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval,
-			Points: measured(r, a.Placement), Colour: min(i, 1), Told: rep.Metric.Format(a.Median)})
-	}
-	return chart.Figure{Title: "Placements", Plot: bars,
-		Note: "Bars are medians, lines their 95 % intervals, dots single runs, none left out."}
-}
-
 func sequence(r bench.Results) chart.Figure {
-	l := chart.Lines{X: "run", Y: unit(r.Study.Metric())}
+	m := r.Study.Metric()
+	l := chart.Lines{X: "run", Y: m.Noun() + " per run", Unit: m.BaseUnit()}
 	for _, p := range r.Study.Placements {
 		line := chart.Line{Name: string(p)}
 		for _, run := range r.Of(p) {
@@ -63,11 +34,11 @@ func sequence(r bench.Results) chart.Figure {
 		}
 		l.Lines = append(l.Lines, line)
 	}
-	return chart.Figure{Title: "Runs in their order", Plot: l}
+	return chart.Figure{Title: "Runs in order", Plot: l}
 }
 
 // Terminal is the study's picture in lines at most width cells wide: the
-// workload's own, or the runs in their order for one that has none.
+// workload's own, or the runs in order for one that has none.
 func Terminal(r bench.Results, width int) ([]string, error) {
 	lines, err := r.Picture(width)
 	if err != nil || len(lines) > 0 {

@@ -101,8 +101,8 @@ func TestCountersHaveATable(t *testing.T) {
 	}
 	counted := Study(r).Tables[1]
 	assert.Equal(t, []string{"counter", "normal", "least-loaded"}, counted.Head)
-	assert.Contains(t, counted.Rows, []string{"instructions", "~3000", "~3000"})
-	assert.Contains(t, counted.Rows, []string{"instructions per cycle", "~1.5", "~1.5"})
+	assert.Contains(t, counted.Rows, []string{"instructions", "~3,000", "~3,000"})
+	assert.Contains(t, counted.Rows, []string{"instructions per cycle", "~1.50", "~1.50"})
 }
 
 func TestHTMLHoldsNoMarkupOfOthers(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"piton/internal/chart"
 )
 
 // Markdown writes sections as GitHub renders it: tables, no pictures.
@@ -74,8 +76,9 @@ func visible(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// Text writes the table with aligned columns.
-func (t Table) Text(w io.Writer) error {
+// Text writes the table with aligned columns. Where it is wider than width, which
+// is 0 for no limit, columns that do not fit follow below, behind the Keys again.
+func (t Table) Text(w io.Writer, width int) error {
 	widths := make([]int, len(t.Head))
 	rows := append([][]string{t.Head}, t.Rows...)
 	for _, row := range rows {
@@ -83,11 +86,36 @@ func (t Table) Text(w io.Writer) error {
 			widths[i] = max(widths[i], utf8.RuneCountInString(visible(c)))
 		}
 	}
+	keys, used := max(t.Keys, 1), 0
+	for i := range keys {
+		used += widths[i] + 2
+	}
+	for from := keys; from < len(t.Head) || from == keys; {
+		to := from
+		for room := width - used + 2; to < len(t.Head) && (width == 0 || to == from || room >= widths[to]+2); to++ {
+			room -= widths[to] + 2
+		}
+		columns := make([]int, 0, len(t.Head))
+		for i := range to {
+			if i < keys || i >= from {
+				columns = append(columns, i)
+			}
+		}
+		if err := t.block(w, rows, widths, columns); err != nil {
+			return err
+		}
+		from = max(to, from+1)
+	}
+	return nil
+}
+
+// block writes some columns of the table.
+func (t Table) block(w io.Writer, rows [][]string, widths, columns []int) error {
 	var out strings.Builder
 	for _, row := range rows {
 		line := ""
-		for i, c := range row {
-			c = visible(c)
+		for _, i := range columns {
+			c := visible(row[i])
 			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
 			if t.numeric(i) {
 				line += gap + c + "  "
@@ -101,11 +129,23 @@ func (t Table) Text(w io.Writer) error {
 	return err
 }
 
-// Text writes a section for a terminal, without its figures.
-func Text(w io.Writer, s Section) error {
-	lines := append([]string{s.Title}, s.Lead...)
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, visible(l)); err != nil {
+// Text writes a section for a terminal of width cells, 0 for no limit, without its
+// figures.
+func Text(w io.Writer, s Section, width int) error {
+	wrapped := func(text string) error {
+		lines := []string{visible(text)}
+		if width > 0 {
+			lines = chart.Wrap(visible(text), width)
+		}
+		for _, l := range lines {
+			if _, err := fmt.Fprintln(w, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, l := range append([]string{s.Title}, s.Lead...) {
+		if err := wrapped(l); err != nil {
 			return err
 		}
 	}
@@ -116,12 +156,12 @@ func Text(w io.Writer, s Section) error {
 		if _, err := fmt.Fprintf(w, "\n%s\n", visible(t.Title)); err != nil {
 			return err
 		}
-		if err := t.Text(w); err != nil {
+		if err := t.Text(w, width); err != nil {
 			return err
 		}
 	}
 	for _, n := range s.Notes {
-		if _, err := fmt.Fprintln(w, "note: "+visible(n)); err != nil {
+		if err := wrapped("note: " + n); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func memlatFigures(r memlat.Result) []chart.Figure {
-	l := chart.Lines{X: "memory used", Y: "ns a load", LogX: true, LogY: true, XFormat: func(v float64) string { return memlat.Size(int64(v)) }}
+	l := chart.Lines{X: "memory used", Y: "time per load", Unit: "ns", LogX: true, LogY: true, XFormat: func(v float64) string { return memlat.Size(int64(v)) }}
 	note := ""
 	for _, c := range r.Curves {
 		line := chart.Line{Name: "memory"}
@@ -25,9 +25,9 @@ func memlatFigures(r memlat.Result) []chart.Figure {
 		}
 		l.Lines = append(l.Lines, line)
 		for _, level := range c.Levels {
-			note += fmt.Sprintf("%s %.2f ns", level.Name, level.Ns)
+			note += level.Name + " " + chart.Quantity(level.Ns, "ns")
 			if level.Cycles > 0 {
-				note += fmt.Sprintf(" (%.0f cycles)", level.Cycles)
+				note += fmt.Sprintf(" (%s cycles)", chart.Digits(level.Cycles))
 			}
 			note += ". "
 		}
@@ -38,11 +38,11 @@ func memlatFigures(r memlat.Result) []chart.Figure {
 	return []chart.Figure{{Title: "Latency by size", Plot: l, Note: note}}
 }
 
-// barRows is how many rows the bars of activity take.
+// barRows is how many rows the timeline of activity takes.
 const barRows = 6
 
-// activityFigures are rows of time one below the other, as many periods of the
-// tick as can be told apart.
+// activityFigures are a timeline in rows, as long as single ticks can be seen in
+// it, and the CPU time of others.
 func activityFigures(r activity.Result) []chart.Figure {
 	end := r.Observed * 1e9
 	if n := len(r.Intervals); n > 0 {
@@ -69,20 +69,21 @@ func activityFigures(r activity.Result) []chart.Figure {
 		}
 		s.Rows = append(s.Rows, row)
 	}
-	note := fmt.Sprintf("%.4f %% of %.0f ms lost in %d interruptions, the longest %.1f µs; counter %s at %.1f MHz.",
-		r.Share*100, r.Observed*1e3, r.Gaps, r.LongestNs/1e3, r.Source, r.CounterHz/1e6)
-	return []chart.Figure{{Title: "Active and inactive intervals", Plot: s, Note: note}, culprits(r)}
+	note := fmt.Sprintf("%s of %s lost in %d interruptions, the longest %s; counter %s at %.1f MHz.", chart.Percent(r.Share),
+		chart.Quantity(r.Observed, "s"), r.Gaps, chart.Quantity(r.LongestNs, "ns"), r.Source, r.CounterHz/1e6)
+	return []chart.Figure{{Title: "Active and inactive intervals", Plot: s, Note: note}, otherTime(r)}
 }
 
-func culprits(r activity.Result) chart.Figure {
-	b := chart.Bars{Unit: "ms"}
+// otherTime is the CPU time of tasks and interrupts other than the workload.
+func otherTime(r activity.Result) chart.Figure {
+	b := chart.Bars{Unit: "s"}
 	for _, c := range r.Culprits {
-		b.Bars = append(b.Bars, chart.Bar{Label: fmt.Sprintf("%s %s (%d)", c.Kind, c.Name, c.ID), Value: c.Seconds * 1e3,
-			Told: fmt.Sprintf("%.3f ms, %d times on CPU %d", c.Seconds*1e3, c.Times, c.CPU)})
+		b.Bars = append(b.Bars, chart.Bar{Label: fmt.Sprintf("%s %s (%d)", c.Kind, c.Name, c.ID), Value: c.Seconds,
+			Told: fmt.Sprintf("%s, %d times on CPU %d", chart.Quantity(c.Seconds, "s"), c.Times, c.CPU)})
 	}
-	f := chart.Figure{Title: "Who had the CPUs meanwhile", Plot: b}
+	f := chart.Figure{Title: "CPU time of other tasks and interrupts", Plot: b}
 	if r.Unnamed != "" {
-		f.Note = "Not known: " + r.Unnamed
+		f.Note = "Unknown: " + r.Unnamed
 	}
 	return f
 }
@@ -90,25 +91,25 @@ func culprits(r activity.Result) chart.Figure {
 func ctxswitchFigures(r ctxswitch.Result) []chart.Figure {
 	switch {
 	case r.Turn != nil:
-		return []chart.Figure{turns(r.Turn)}
+		return []chart.Figure{timeslices(r.Turn)}
 	case r.Ring != nil:
-		return []chart.Figure{{Title: "What passing it on costs", Plot: chart.Bars{Unit: "µs", Bars: []chart.Bar{
-			{Label: "to pass on", Value: r.Ring.PassUs}, {Label: "of it, calls and memory", Value: r.Ring.OverheadUs, Colour: 1},
-			{Label: "of it, the switch", Value: r.Ring.SwitchUs, Colour: 2}}},
-			Note: fmt.Sprintf("%d processes, %s, %d KiB each; %.3f µs a round on average.", r.Procs, r.Mode, r.KiB, r.Ring.RoundTripUs)}}
+		return []chart.Figure{{Title: "Cost of a hand-over", Plot: chart.Bars{Unit: "µs", Bars: []chart.Bar{
+			{Label: "hand-over", Value: r.Ring.PassUs}, {Label: "system calls and memory", Value: r.Ring.OverheadUs, Colour: 1},
+			{Label: "context switch", Value: r.Ring.SwitchUs, Colour: 2}}},
+			Note: fmt.Sprintf("%d processes, %s, %d KiB each; a round takes %s on average.", r.Procs, r.Mode, r.KiB, chart.Quantity(r.Ring.RoundTripUs, "µs"))}}
 	}
 	return nil
 }
 
-// turnsShown is how many turns of the beginning are drawn.
-const turnsShown = 60
+// slicesShown is how many timeslices are drawn, from the first.
+const slicesShown = 60
 
-func turns(t *ctxswitch.Turn) chart.Figure {
+func timeslices(t *ctxswitch.Turn) chart.Figure {
 	s := chart.Spans{Unit: "ms", Rows: make([]chart.SpanRow, len(t.Shares))}
 	for i, share := range t.Shares {
-		s.Rows[i].Label = fmt.Sprintf("process %d, %.1f %%", i, share.Share*100)
+		s.Rows[i].Label = fmt.Sprintf("process %d, %s", i, chart.Percent(share.Share))
 	}
-	for _, a := range t.Timeline[:min(len(t.Timeline), turnsShown)] {
+	for _, a := range t.Timeline[:min(len(t.Timeline), slicesShown)] {
 		if a[0] < 0 || int(a[0]) >= len(s.Rows) {
 			continue
 		}
@@ -116,34 +117,35 @@ func turns(t *ctxswitch.Turn) chart.Figure {
 		row.Spans = append(row.Spans, chart.Span{From: float64(a[1]) / 1e6, To: float64(a[2]) / 1e6, Colour: int(a[0])})
 		s.End = max(s.End, float64(a[2])/1e6)
 	}
-	return chart.Figure{Title: "Whose turn it was", Plot: s, Note: fmt.Sprintf("%d turns of %.3f ms on average, median %.3f; %d hand-overs, median %.2f µs, least %.2f.",
-		t.Turns, t.MeanTurnUs/1e3, t.MedianTurnUs/1e3, t.Handovers, t.HandoverUs, t.BestUs)}
+	us := func(v float64) string { return chart.Quantity(v, "µs") }
+	return chart.Figure{Title: "Timeslices", Plot: s, Note: fmt.Sprintf("%d timeslices of %s on average, median %s; %d hand-overs, median %s, least %s.",
+		t.Turns, us(t.MeanTurnUs), us(t.MedianTurnUs), t.Handovers, us(t.HandoverUs), us(t.BestUs))}
 }
 
 func chatFigures(r chat.Result) []chart.Figure {
-	b := chart.Bars{Unit: "s", Legend: []string{"CPU time in the program, and lighter in the kernel"}}
+	b := chart.Bars{Unit: "s", Legend: []string{"CPU time: user, and lighter system"}}
 	for i, u := range r.Processes {
 		label := fmt.Sprintf("%s %d", u.Role, i/2)
 		if u.CPUs != "" {
 			label += " on CPU " + u.CPUs
 		}
 		b.Bars = append(b.Bars, chart.Bar{Label: label, Value: u.UserSeconds, UpTo: u.UserSeconds + u.SystemSeconds,
-			Told: fmt.Sprintf("%.2f s, %d switches", u.UserSeconds+u.SystemSeconds, u.Voluntary+u.Involuntary)})
+			Told: fmt.Sprintf("%s, %d switches", chart.Quantity(u.UserSeconds+u.SystemSeconds, "s"), u.Voluntary+u.Involuntary)})
 	}
-	return []chart.Figure{{Title: "CPU time of the processes", Plot: b, Note: fmt.Sprintf("%.0f messages a second. %s %s", r.PerS, r.Aggregation, r.Why)}}
+	return []chart.Figure{{Title: "CPU time of the processes", Plot: b, Note: fmt.Sprintf("%s. %s %s", chart.Quantity(r.PerS, "messages/s"), r.Aggregation, r.Why)}}
 }
 
 func stripioFigures(r stripio.Result) []chart.Figure {
 	m := r.Model
 	if m == nil {
-		return []chart.Figure{{Title: "The cost model", Plot: chart.Bars{}, Note: "No model: " + r.ModelWhy}}
+		return []chart.Figure{{Title: "Cost model", Plot: chart.Bars{}, Note: "No model: " + r.ModelWhy}}
 	}
-	return []chart.Figure{{Title: "The cost model: source-aware wins " + string(m.Wins), Plot: chart.Bars{Unit: "s", Bars: []chart.Bar{
-		{Label: "balanced, at least", Value: finite(m.Balanced)},
-		{Label: "source-aware, from … to", Value: finite(m.AwareLeast), UpTo: finite(m.AwareMost), Colour: 1,
-			Told: fmt.Sprintf("%.4f … %.4f s", m.AwareLeast, m.AwareMost)}}},
-		Note: fmt.Sprintf("P %.2f µs to process a strip, M %.2f µs to move it, %d requests of %d strips, %d CPUs. Measured: %.0f MB/s with %.0f %% of the CPUs.",
-			m.Strip*1e6, m.Move*1e6, m.Requests, m.Servers, m.Cores, r.MBs, r.CPUPercent)}}
+	return []chart.Figure{{Title: "Cost model: source-aware is faster: " + string(m.Wins), Plot: chart.Bars{Unit: "s", Bars: []chart.Bar{
+		{Label: "balanced, minimum", Value: finite(m.Balanced)},
+		{Label: "source-aware, minimum to maximum", Value: finite(m.AwareLeast), UpTo: finite(m.AwareMost), Colour: 1,
+			Told: chart.Quantity(m.AwareLeast, "s") + " to " + chart.Quantity(m.AwareMost, "s")}}},
+		Note: fmt.Sprintf("P %s to process a strip, M %s to move it, %d requests of %d strips, %d CPUs. Measured: %s with %s of the CPUs.",
+			chart.Quantity(m.Strip, "s"), chart.Quantity(m.Move, "s"), m.Requests, m.Servers, m.Cores, chart.Quantity(r.MBs, "MB/s"), chart.Percent(r.CPUPercent/100))}}
 }
 
 func finite(v float64) float64 {

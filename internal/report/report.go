@@ -1,5 +1,5 @@
-// Package report puts studies and papers on a page: as text, markdown, SVG and
-// one self-contained HTML page.
+// Package report prints studies and papers: as text, markdown, SVG and one
+// self-contained HTML page.
 //
 // It measures nothing and decides nothing: figures and verdicts are bench's.
 // Start at Study, which makes a Section that every format prints.
@@ -9,19 +9,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
 )
 
-// Section is what is told of one subject.
+// Section is the report of one study or paper.
 type Section struct {
 	Title   string
 	Lead    []string // sentences below the title
 	Tables  []Table
 	Figures []chart.Figure
-	Notes   []string // what has to be kept in mind
+	Notes   []string // warnings and remarks
 }
 
 // Table is rows of cells under a heading; rows are as long as Head.
@@ -29,8 +28,9 @@ type Table struct {
 	Title  string
 	Head   []string
 	Rows   [][]string
+	Keys   int  // leading columns that name a row; 0 = the first
 	Below  bool // in HTML it comes after the figures
-	Folded bool // for who asks for it: in HTML behind its title, elsewhere left out
+	Folded bool // in HTML it opens with a click; elsewhere it is left out
 }
 
 // numeric reports whether a column has figures only, which stand to the right.
@@ -56,7 +56,7 @@ func Study(r bench.Results) Section {
 	s.Tables = append(s.Tables, verdicts(rep), counters(rep), Conditions(r.Conditions), runs(r))
 	s.Notes = append(s.Notes, failures(r)...)
 	if r.StoreErr != nil {
-		s.Notes = append(s.Notes, "the results could not be kept: "+r.StoreErr.Error())
+		s.Notes = append(s.Notes, "results not stored: "+r.StoreErr.Error())
 	}
 	return s
 }
@@ -73,22 +73,32 @@ func Command(s bench.Study) string {
 	return visible(strings.Join(words, " "))
 }
 
+// CommandLine is the command that runs a study again.
+func CommandLine(s bench.Study) string {
+	work, command := Command(s), ""
+	if s.Workload == bench.CommandWorkload {
+		work, command = bench.CommandWorkload, " -- "+strings.Join(s.Args, " ")
+	}
+	for _, p := range s.Placements {
+		work += " --place " + string(p)
+	}
+	return visible(fmt.Sprintf("piton bench %s --runs %d --warmup %d%s", work, s.Runs, s.Warmup, command))
+}
+
 func lead(r bench.Results) []string {
-	text := fmt.Sprintf("%s, %d measured runs of each placement after %d to warm up", r.Started.Local().Format("2006-01-02 15:04:05 MST"), r.Study.Runs, r.Study.Warmup)
+	text := fmt.Sprintf("%s, %d runs per placement after %d warm-up, interleaved", r.Started.Local().Format("2006-01-02 15:04:05 MST"), r.Study.Runs, r.Study.Warmup)
 	if r.Study.Until > 0 {
-		text += fmt.Sprintf(", then on until every interval is within %s%% of its median", chart.Short(r.Study.Until*100))
+		text += fmt.Sprintf(", then more until every interval is within %s of its median", chart.Percent(r.Study.Until))
 	}
-	what := "the seconds of the work"
+	what := "time of the work"
 	if m := r.Study.Metric(); m != (bench.Metric{}) {
-		what = m.Name
-		if m.Unit != "" {
-			what += " in " + m.Unit
-		}
+		what = strings.TrimSpace(m.Name + " " + m.Unit)
 	}
+	out := []string{text + ". Compared: " + what + "."}
 	if right, answers := checked(r); answers > 0 {
-		return []string{text + "; compared is " + what + ".", fmt.Sprintf("The answer was right in %d of %d runs.", right, answers)}
+		out = append(out, fmt.Sprintf("The answer was right in %d of %d runs.", right, answers))
 	}
-	return []string{text + "; compared is " + what + "."}
+	return out
 }
 
 // checked is how many runs gave the right answer, and how many there were.
@@ -104,27 +114,20 @@ func checked(r bench.Results) (right, all int) {
 	return right, len(r.Runs)
 }
 
-// verdicts is bench's table with the interval of each change beside its verdict.
+// verdicts is bench's table.
 func verdicts(rep bench.Report) Table {
-	if len(rep.Arms) == 0 {
-		return Table{Title: "Placements"}
-	}
-	h := bench.Headings(rep.Arms[0].Placement)
-	t := Table{Title: "Placements", Head: []string{h.Placement, "runs", h.Median, h.Interval, h.Delta, h.Migrations, h.RunDelay, h.Verdict}}
+	h := bench.Headings
+	t := Table{Title: "Placements", Head: []string{h.Placement, "runs", h.Median, h.Interval, h.Migrations, h.RunDelay, h.Verdict}}
 	for i, r := range bench.Rows(rep) {
-		verdict := r.Verdict
-		if i > 0 && rep.Comparisons[i-1].Comparable {
-			verdict = rep.Comparisons[i-1].Verdict
-		}
-		t.Rows = append(t.Rows, []string{r.Placement, fmt.Sprint(rep.Arms[i].Runs), r.Median, r.Interval, r.Delta, r.Migrations, r.RunDelay, verdict})
+		t.Rows = append(t.Rows, []string{r.Placement, fmt.Sprint(rep.Arms[i].Runs), r.Median, r.Interval, r.Migrations, r.RunDelay, r.Verdict})
 	}
 	return t
 }
 
 // counters are the medians of the performance counters, a row for each; no rows
-// where nobody counted.
+// where none were counted.
 func counters(rep bench.Report) Table {
-	t := Table{Title: "Counters, medians of a run", Head: []string{"counter"}}
+	t := Table{Title: "Counters, median per run", Head: []string{"counter"}}
 	row := map[string]int{}
 	for i, a := range rep.Arms {
 		t.Head = append(t.Head, string(a.Placement))
@@ -137,7 +140,7 @@ func counters(rep bench.Report) Table {
 				}
 				t.Rows = append(t.Rows, line)
 			}
-			text := chart.Short(c.Value)
+			text := chart.Quantity(c.Value, "")
 			if c.Share < 1 {
 				text = "~" + text // scaled up: a warning says so
 			}
@@ -171,24 +174,24 @@ func runs(r bench.Results) Table {
 			migrations = fmt.Sprint(run.Migrations)
 		}
 		if run.HaveSteal {
-			steal = fmt.Sprintf("%.1f%%", run.StealShare*100)
+			steal = chart.Percent(run.StealShare)
 		}
 		remark := run.Err
 		if run.Touched {
-			remark = "touched: " + run.TouchedWhat
+			remark = "changed by someone else: " + run.TouchedWhat
 		}
-		t.Rows = append(t.Rows, []string{string(run.Placement), index, r.Study.Metric().Format(run.Metric), run.Wall.Round(time.Microsecond).String(),
+		t.Rows = append(t.Rows, []string{string(run.Placement), index, r.Study.Metric().Format(run.Metric), chart.Quantity(run.Wall.Seconds(), "s"),
 			run.CPUs, migrations, steal, run.Answer, remark})
 	}
 	return t
 }
 
-// failures names the runs that do not count.
+// failures are the errors of runs that failed.
 func failures(r bench.Results) []string {
 	var out []string
 	for _, run := range r.Runs {
 		if run.Err != "" {
-			out = append(out, fmt.Sprintf("a run under %s failed: %s", run.Placement, run.Err))
+			out = append(out, fmt.Sprintf("%s: a run failed: %s", run.Placement, run.Err))
 		}
 	}
 	return slices.Compact(out)

@@ -1,6 +1,7 @@
 package benchview
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,20 +20,20 @@ var offered = []struct {
 	placement bench.Placement
 	help      string
 }{
-	{bench.Normal, "by the kernel; what the others are compared with"},
-	{"least-loaded", "pinned to the least-loaded core"},
-	{"fifo:10", "real time, not pinned"},
-	{"rr:10", "real time, round robin, not pinned"},
-	{"least-loaded+fifo:10", "pinned and real time"},
-	{"batch", "never preempts others on waking"},
-	{"pack", "threads together, in one core or cache"},
-	{"spread", "threads as far apart as can be"},
+	{bench.Normal, "unchanged: the base of the comparison"},
+	{"least-loaded", "pinned to the CPU with the least load"},
+	{"fifo:10", "SCHED_FIFO at priority 10, not pinned"},
+	{"rr:10", "SCHED_RR at priority 10, not pinned"},
+	{"least-loaded+fifo:10", "pinned and SCHED_FIFO"},
+	{"batch", "SCHED_BATCH: no preemption on wake-up"},
+	{"pack", "threads on one core or cache"},
+	{"spread", "threads far apart"},
 }
 
-// defaultRuns is the fewest runs that make a comparison worth reading.
+// defaultRuns is enough for an interval of the median and the rank test.
 const defaultRuns = 10
 
-// defaultStudy is what the form shows for the first time.
+// defaultStudy is what the first form shows.
 func defaultStudy(o Options) bench.Study {
 	s := bench.Study{Runs: defaultRuns, Warmup: 1, Placements: []bench.Placement{bench.Normal, "least-loaded"}}
 	if o.RealTime {
@@ -50,10 +51,12 @@ type Form struct {
 	workload  int
 	fields    []field // of the chosen workload, then those of every study
 	list      rows.Scroll
-	problem   string // why it cannot be started as it stands
+	problem   string // why the study cannot start
 	tried     bool   // Enter was pressed on it
-	inputX    int
-	inputY    int
+	// Forecast estimates the time of a study; may be nil.
+	Forecast func(bench.Study) (bench.Forecast, bool)
+	inputX   int
+	inputY   int
 }
 
 type fieldKind uint8
@@ -147,9 +150,9 @@ func studyFields(from bench.Study) []field {
 	return append(out,
 		field{kind: textField, label: labelOther, input: dialog.NewInput(strings.Join(others, " ")),
 			help: "more, such as cpu:3 nice:-5 llc+rr:50"},
-		field{kind: textField, label: labelRuns, input: dialog.NewInput(strconv.Itoa(from.Runs)), help: "measured runs of each placement"},
-		field{kind: textField, label: labelWarmup, input: dialog.NewInput(strconv.Itoa(from.Warmup)), help: "runs before them that do not count"},
-		field{kind: textField, label: labelNoise, input: dialog.NewInput(strconv.Itoa(from.Noise)), help: "busy processes in the background, on any CPU"})
+		field{kind: textField, label: labelRuns, input: dialog.NewInput(strconv.Itoa(from.Runs)), help: "measured runs per placement"},
+		field{kind: textField, label: labelWarmup, input: dialog.NewInput(strconv.Itoa(from.Warmup)), help: "runs per placement before them that do not count"},
+		field{kind: textField, label: labelNoise, input: dialog.NewInput(strconv.Itoa(from.Noise)), help: "busy background processes, on any CPU"})
 }
 
 // Title is fixed.
@@ -234,7 +237,7 @@ func (f *Form) check() {
 // study reads the fields. The error says in one sentence what is wrong.
 func (f *Form) study() (bench.Study, error) {
 	if len(f.workloads) == 0 {
-		return bench.Study{}, fmt.Errorf("there is no workload")
+		return bench.Study{}, errors.New("no workload")
 	}
 	w := f.workloads[f.workload]
 	s, values := bench.Study{Workload: w.Name}, bench.Values{}

@@ -1,6 +1,7 @@
 package benchview
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,7 +14,8 @@ import (
 // valueWidth is the width of the form's second column.
 const valueWidth = 12
 
-// Render draws the fields, what is wrong with them, and the keys.
+// Render draws the fields, what is wrong with them or how long the study takes, and
+// the keys.
 func (f *Form) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 90)
 	f.inputX, f.inputY = -1, -1
@@ -29,13 +31,30 @@ func (f *Form) Render(width, height int, th *theme.Theme) string {
 		return lines
 	}
 	var problem rows.Row
-	style := th.Warn
-	if f.tried {
-		style = th.Bad
+	switch text, short := f.forecast(); {
+	case f.problem != "" && f.tried:
+		problem.Add(th.Bad, " "+f.problem)
+	case f.problem != "":
+		problem.Add(th.Warn, " "+f.problem)
+	case short != "":
+		problem.Add(th.Warn, " "+short)
+	default:
+		problem.Add(th.Text, " "+text)
 	}
-	problem.Add(style, " "+f.problem)
 	keys := rows.Keys(th, " Enter", "start", "up down", "field", "left right", "change", "Space", "tick", "Esc", "cancel")
 	return rows.Stack(width, height, nil, len(f.fields), body, []string{problem.Render(th, width), keys.Render(th, width)})
+}
+
+// forecast is how long the study takes, and a warning when its runs are too short.
+func (f *Form) forecast() (text, short string) {
+	study, err := f.study()
+	if err != nil || f.Forecast == nil {
+		return "", ""
+	}
+	if c, ok := f.Forecast(study); ok {
+		return c.Sentence(), study.ShortRuns(c.Work)
+	}
+	return fmt.Sprintf("%d runs; a trial run first estimates the time", study.Total()), ""
 }
 
 func (f *Form) labelWidth() int {

@@ -2,24 +2,26 @@ package benchview
 
 import (
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/report"
+	"piton/internal/tui/theme"
 )
 
 // maxPast is how many studies the list shows; the file keeps all.
 const maxPast = 200
 
-// past is a study of the history with what was found.
+// past is a study of the history, judged.
 type past struct {
 	results bench.Results
 	report  bench.Report
-	earlier *bench.Earlier // the last one before it, if there is one
-	// grid is what it is instead, with its cells; results has the conditions and
-	// the beginning alone then.
+	earlier *bench.Earlier // the last study of the same work before it, if any
+	// grid is set, with its cells, for reproduced studies; results has only their
+	// start and conditions then.
 	grid  bench.Grid
 	cells []bench.Results
 }
@@ -33,10 +35,11 @@ func (p past) id() string {
 
 // historyMsg is the history as it was read and judged beside the screen.
 type historyMsg struct {
-	list  []past
-	trend map[string][]float64
-	notes []string
-	err   error
+	stored bench.History
+	list   []past
+	trend  map[string][]float64
+	notes  []string
+	err    error
 }
 
 // read is the command that reads the history.
@@ -48,7 +51,7 @@ func (v *View) read() tea.Msg {
 	if err != nil {
 		return historyMsg{err: err}
 	}
-	msg := historyMsg{trend: trend(h, v.o.Host), notes: h.Notes}
+	msg := historyMsg{stored: h, trend: trend(h, v.o.Host), notes: h.Notes}
 	for _, r := range slices.Backward(h.Studies) {
 		if len(msg.list) == maxPast {
 			break
@@ -97,7 +100,7 @@ func trend(h bench.History, host string) map[string][]float64 {
 }
 
 // trendKey is the same for studies whose medians can be compared.
-func trendKey(s bench.Study) string { return command(s) + " " + string(s.Placements[0]) }
+func trendKey(s bench.Study) string { return report.Command(s) + " " + string(s.Placements[0]) }
 
 // take replaces the history; the cursor stays on its study.
 func (v *View) take(msg historyMsg) {
@@ -109,7 +112,7 @@ func (v *View) take(msg historyMsg) {
 	if v.list.Cursor < len(v.history) {
 		at = v.history[v.list.Cursor].id()
 	}
-	v.history, v.trend, v.notes = msg.list, msg.trend, msg.notes
+	v.stored, v.history, v.trend, v.notes = msg.stored, msg.list, msg.trend, msg.notes
 	if i := v.index(at); i >= 0 {
 		v.list.Cursor = i
 	}
@@ -120,31 +123,34 @@ func (v *View) index(id string) int {
 	return slices.IndexFunc(v.history, func(p past) bool { return p.id() == id })
 }
 
-// found sums a study up in a few words: the comparison that matters most.
-func (p past) found() string {
+// found is the largest difference of a study, or that there is none.
+func (p past) found(th *theme.Theme) (string, theme.Style) {
 	if p.grid.ID != "" {
-		return p.foundInCells()
+		return p.foundInCells(), th.Text
 	}
-	var best *bench.Comparison
-	for i, c := range p.report.Comparisons {
-		if c.Different && (best == nil || abs(c.Delta) > abs(best.Delta)) {
-			best = &p.report.Comparisons[i]
+	var best, first *bench.Comparison
+	for i := range p.report.Comparisons {
+		switch c := &p.report.Comparisons[i]; {
+		case c.Different && (best == nil || math.Abs(c.Delta) > math.Abs(best.Delta)):
+			best = c
+		case first == nil || c.Visible > first.Visible: // what all the others found too
+			first = c
 		}
 	}
 	switch {
+	case best != nil && best.Better():
+		return best.Sentence(), th.Good
 	case best != nil:
-		return best.Sentence()
+		return best.Sentence(), th.Warn
 	case len(p.report.Arms) == 0 || len(p.results.Runs) == 0:
-		return "no run"
-	case len(p.report.Comparisons) == 0:
-		return p.report.Metric.Format(p.report.Arms[0].Median)
-	case len(p.report.Comparisons) == 1:
-		return p.report.Comparisons[0].Verdict
+		return "no run", th.Text
+	case first == nil:
+		return p.report.Metric.Format(p.report.Arms[0].Median), th.Text
 	}
-	return "no difference found"
+	return first.Verdict, th.Text
 }
 
-// foundInCells says how much was measured, and whether it was right.
+// foundInCells is how many runs there were, and how many gave the right answer.
 func (p past) foundInCells() string {
 	runs, right := 0, 0
 	for _, c := range p.cells {
@@ -161,17 +167,16 @@ func (p past) foundInCells() string {
 	return text
 }
 
-func abs(x float64) float64 { return max(x, -x) }
-
-// title names the work of a study in short: its size, and what is not as usual.
+// title is the work of a study in short: its size, and options that are not the
+// default.
 func title(s bench.Study) string {
 	w, err := bench.Lookup(s.Workload)
 	if err != nil {
-		return command(s)
+		return report.Command(s)
 	}
 	values, err := w.Parse(s.Args)
 	if err != nil {
-		return command(s)
+		return report.Command(s)
 	}
 	name := w.Name
 	for i, p := range w.Params {
@@ -179,18 +184,8 @@ func title(s bench.Study) string {
 			name += " " + p.Flag() + " " + values[p.Name]
 		}
 	}
-	return name + noise(s)
-}
-
-// noise is the study's background load as on a command line.
-func noise(s bench.Study) string {
-	if s.Noise == 0 {
-		return ""
+	if s.Noise > 0 {
+		name += fmt.Sprintf(" --noise %d", s.Noise)
 	}
-	return fmt.Sprintf(" --noise %d", s.Noise)
-}
-
-// command is the work of a study as on a command line.
-func command(s bench.Study) string {
-	return strings.Join(append([]string{s.Workload}, s.Args...), " ") + noise(s)
+	return name
 }

@@ -6,23 +6,34 @@ import (
 	"strings"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// Widths of the list of past studies.
-const (
-	whenWidth  = 16
-	workWidth  = 28
-	placeWidth = 24
-	runsWidth  = 5
-)
+// pastColumns are the widths of the list of past studies; 0 = left out.
+type pastColumns struct {
+	when, work, placements, runs int
+	date                         string // layout of when
+}
 
-// sparkResults is how many past results the history line shows.
+const dateTime = "2006-01-02 15:04"
+
+func columnsFor(width int) pastColumns {
+	switch {
+	case width < 100:
+		return pastColumns{when: 11, work: 22, runs: 4, date: "01-02 15:04"}
+	case width < 160:
+		return pastColumns{when: 16, work: 28, runs: 4, date: dateTime}
+	}
+	return pastColumns{when: 16, work: 40, placements: 44, runs: 4, date: dateTime}
+}
+
+// sparkResults is how many past results the trend line shows.
 const sparkResults = 16
 
-// sparkline is the medians of the base over the studies of the same work.
+// sparkline is the medians of the base in the studies of the same work.
 func (v *View) sparkline(s bench.Study, th *theme.Theme) (rows.Row, bool) {
 	if len(s.Placements) == 0 {
 		return nil, false
@@ -37,7 +48,7 @@ func (v *View) sparkline(s bench.Study, th *theme.Theme) (rows.Row, bool) {
 		low, high = min(low, m), max(high, m)
 	}
 	var r rows.Row
-	r.Add(th.Dim, " history  ")
+	r.Add(th.Dim, " trend    ")
 	for _, m := range medians {
 		share := float32(0)
 		if high > low {
@@ -45,21 +56,22 @@ func (v *View) sparkline(s bench.Study, th *theme.Theme) (rows.Row, bool) {
 		}
 		r.Add(th.Accent, widget.SparkCell(th, share))
 	}
-	r.Add(th.Dim, fmt.Sprintf("  %s, last %d results here, %s … %s",
-		s.Placements[0], len(medians), bench.Seconds(low), s.Metric().Format(high)))
+	scale := chart.ScaleFor(high, s.Metric().BaseUnit())
+	r.Add(th.Dim, fmt.Sprintf("  medians of %s in the last %d studies, %s–%s", s.Placements[0], len(medians), scale.Number(low), scale.Format(high)))
 	return r, true
 }
 
 func (v *View) pastHeading(width int, th *theme.Theme) string {
+	c := columnsFor(width)
 	var r rows.Row
-	r.Left(th, th.Header, " when", whenWidth+1)
-	r.Left(th, th.Header, "  work", workWidth+2)
-	if width >= 120 {
-		r.Left(th, th.Header, "  placements", placeWidth+2)
+	r.Left(th, th.Header, " when", c.when+3)
+	r.Left(th, th.Header, "work", c.work+2)
+	if c.placements > 0 {
+		r.Left(th, th.Header, "placements", c.placements+2)
 	}
-	r.Right(th, th.Header, "runs", runsWidth+1)
+	r.Right(th, th.Header, "runs", c.runs)
 	r.Add(th.Text, "  ")
-	r.Add(th.Header, "found")
+	r.Add(th.Header, "result")
 	return r.Render(th, width)
 }
 
@@ -69,25 +81,30 @@ func (v *View) pastLines(width, height int, th *theme.Theme) []string {
 }
 
 func (p past) row(width int, th *theme.Theme) rows.Row {
-	s := p.results.Study
-	var r rows.Row
-	r.Left(th, th.Text, p.results.Started.Local().Format("2006-01-02 15:04"), whenWidth)
-	r.Add(th.Text, "  ")
+	c, s := columnsFor(width), p.results.Study
 	work, runs := title(s), fmt.Sprint(s.Runs)
 	if p.grid.ID != "" {
 		work, runs = "paper "+names(p.grid.Papers), ""
 	}
-	r.Left(th, th.Text, work, workWidth)
-	if width >= 120 {
+	var r rows.Row
+	r.Left(th, th.Text, p.results.Started.Local().Format(c.date), c.when)
+	r.Add(th.Text, "  ")
+	r.Left(th, th.Text, work, c.work)
+	r.Add(th.Text, "  ")
+	if c.placements > 0 {
 		var names []string
 		for _, pl := range s.Placements {
 			names = append(names, string(pl))
 		}
+		r.Left(th, th.Dim, strings.Join(names, " "), c.placements)
 		r.Add(th.Text, "  ")
-		r.Left(th, th.Dim, strings.Join(names, " "), placeWidth)
 	}
-	r.Right(th, th.Text, runs, runsWidth+1)
+	r.Right(th, th.Text, runs, c.runs)
 	r.Add(th.Text, "  ")
-	r.Add(th.Text, p.found())
+	found, style := p.found(th)
+	if room := width - 1 - r.Width(); widget.Width(found) > room {
+		found, _, _ = strings.Cut(found, " (") // without the interval
+	}
+	r.Add(style, found)
 	return r
 }

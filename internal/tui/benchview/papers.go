@@ -13,27 +13,28 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/paper"
+	"piton/internal/report"
 	"piton/internal/tui/dialog"
 )
 
 // Papers runs published studies.
 type Papers interface {
 	// Run runs them until they end or ctx does; what there is by then is returned
-	// with ctx's error. remark is to be shown.
+	// with ctx's error. remark is shown.
 	Run(ctx context.Context, chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (g bench.Grid, all []bench.Results, remark string, err error)
 }
 
 // papersRun are papers of this session. Update alone touches it, but for job.
 type papersRun struct {
-	chosen []paper.Paper
-	budget time.Duration
-	at     paper.Progress
-	all    []bench.Results
-	text   []paperText // of the paper that runs or, at the end, of all
-	remark string
-	ended  bool
-	cancel context.CancelFunc
-	job    *papersJob
+	chosen   []paper.Paper
+	budget   time.Duration
+	at       paper.Progress
+	all      []bench.Results
+	sections []report.Section // of the paper that runs or, at the end, of all
+	remark   string
+	ended    bool
+	cancel   context.CancelFunc
+	job      *papersJob
 }
 
 // papersJob is their share of the commands.
@@ -47,35 +48,35 @@ type papersJob struct {
 }
 
 type papersStepMsg struct {
-	serial int
-	at     paper.Progress
-	text   []paperText
+	serial   int
+	at       paper.Progress
+	sections []report.Section
 }
 
 type papersEndMsg struct {
-	serial int
-	grid   bench.Grid
-	all    []bench.Results
-	text   []paperText
-	remark string
-	err    error
+	serial   int
+	grid     bench.Grid
+	all      []bench.Results
+	sections []report.Section
+	remark   string
+	err      error
 }
 
-// budgets that are offered.
+// budgets are the time limits offered.
 var budgets = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
-// allBudget is what all studies need to be worth it.
+// allBudget is the time limit offered first for all studies.
 const allBudget = 10 * time.Minute
 
-// openPapers asks for a published study and starts it.
-func (v *View) openPapers() tea.Cmd {
+// Reproduce asks for a published study and runs it.
+func (v *View) Reproduce() tea.Cmd {
 	switch {
 	case v.o.Papers == nil:
 		return nil
 	case v.Running():
 		return v.refuseSecond()
 	}
-	items := []dialog.Item{{Label: "all", Detail: "one after the other", Value: paper.Papers}}
+	items := []dialog.Item{{Label: "all", Detail: "one after another", Value: paper.Papers}}
 	for _, p := range paper.Papers {
 		items = append(items, dialog.Item{Label: p.Name, Detail: p.Title, More: p.Source, Value: []paper.Paper{p}})
 	}
@@ -86,13 +87,13 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	var items []dialog.Item
 	usual := 1
 	for i, b := range budgets {
-		items = append(items, dialog.Item{Label: fmt.Sprintf("%d minutes", int(b.Minutes())), Detail: "sizes are chosen so that it ends by then", Value: b})
+		items = append(items, dialog.Item{Label: fmt.Sprintf("%d minutes", int(b.Minutes())), Detail: "sizes are chosen to fit", Value: b})
 		if len(chosen) > 1 && b == allBudget {
 			usual = i
 		}
 	}
 	items[0].Label = "1 minute"
-	return v.o.Dialogs.Push(dialog.NewMenu("How long may it take?", items, usual), dialog.Answered(func(budget time.Duration) tea.Cmd {
+	return v.o.Dialogs.Push(dialog.NewMenu("Time limit", items, usual), dialog.Answered(func(budget time.Duration) tea.Cmd {
 		if v.Running() {
 			return nil
 		}
@@ -107,7 +108,7 @@ func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
 	v.shown, v.failure, v.current = "", "", nil
 	j := &papersJob{serial: v.serial, chosen: chosen, machine: v.o.Machine, steps: make(chan paper.Progress, 1), done: make(chan struct{})}
 	v.papers = &papersRun{chosen: chosen, budget: budget, cancel: cancel, job: j, at: paper.Progress{Paper: chosen[0].Name, Left: budget}}
-	v.papers.text = textOf(chosen[:1], v.o.Machine, nil)
+	v.papers.sections = sectionsOf(chosen[:1], v.o.Machine, nil)
 	return tea.Batch(j.run(ctx, v.o.Papers, budget), j.wait)
 }
 
@@ -120,7 +121,7 @@ func (j *papersJob) run(ctx context.Context, p Papers, budget time.Duration) tea
 			return nil
 		}
 		g, all, remark, err := p.Run(ctx, j.chosen, budget, j.step)
-		return papersEndMsg{j.serial, g, all, textOf(j.chosen, j.machine, all), remark, err}
+		return papersEndMsg{j.serial, g, all, sectionsOf(j.chosen, j.machine, all), remark, err}
 	}
 }
 
@@ -141,14 +142,14 @@ func (j *papersJob) wait() tea.Msg {
 		return nil
 	}
 	running := slices.DeleteFunc(slices.Clone(j.chosen), func(p paper.Paper) bool { return p.Name != at.Paper })
-	return papersStepMsg{j.serial, at, textOf(running, j.machine, at.Result)}
+	return papersStepMsg{j.serial, at, sectionsOf(running, j.machine, at.Result)}
 }
 
 func (v *View) papersStep(msg papersStepMsg) tea.Cmd {
 	if v.papers == nil || msg.serial != v.serial || v.papers.ended {
 		return nil
 	}
-	v.papers.at, v.papers.all, v.papers.text = msg.at, msg.at.Result, msg.text
+	v.papers.at, v.papers.all, v.papers.sections = msg.at, msg.at.Result, msg.sections
 	return v.papers.job.wait
 }
 
@@ -157,14 +158,14 @@ func (v *View) papersEnd(msg papersEndMsg) tea.Cmd {
 		return nil
 	}
 	p := v.papers
-	p.ended, p.remark, p.text = true, msg.remark, msg.text
+	p.ended, p.remark, p.sections = true, msg.remark, msg.sections
 	p.cancel()
 	if msg.all != nil {
 		p.all, p.at.Grid = msg.all, msg.grid
 	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		v.failure = "canceled; these are the results so far, and p with the same study goes on from here"
+		v.failure = "canceled; results so far. p with the same study resumes it."
 	case msg.err != nil:
 		v.failure = msg.err.Error()
 	}

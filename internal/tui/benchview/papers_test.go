@@ -80,7 +80,7 @@ func TestAPaperFromMenuToTable(t *testing.T) {
 	f := &fakePapers{}
 	store := &fakeStore{}
 	p := mustOpen(t, newPapersPilot(t, f, store))
-	assert.Contains(t, text(p.view, 100, 24), "p a published study again")
+	assert.Contains(t, text(p.view, 100, 24), "p reproduce a published study")
 	g := bench.Grid{ID: "20261120T140200Z-0a0b0c0d", Papers: []string{"nqueens"}, Started: time.Date(2026, 11, 20, 14, 2, 0, 0, time.UTC), Ended: time.Date(2026, 11, 20, 14, 3, 0, 0, time.UTC)}
 	store.history = bench.History{Studies: queensCells(g.ID, 6), Grids: []bench.Grid{g}}
 	p.press("p enter") // the first paper
@@ -89,7 +89,7 @@ func TestAPaperFromMenuToTable(t *testing.T) {
 	assert.Equal(t, time.Minute, f.budget)
 	assert.False(t, p.view.Running())
 	out := text(p.view, 140, 60)
-	for _, want := range []string{"paper nqueens", "done", "tuna FIFO", "00:00:55", "0.0239 s", "the answer was right in 72 of 72 runs"} {
+	for _, want := range []string{"Reproduced studies: nqueens", "done", "tuna FIFO", "00:00:55", "23.9 ms", "piton least-loaded", "the answer was right in 72 of 72 runs"} {
 		assert.Contains(t, out, want)
 	}
 	require.Len(t, p.view.history, 1, "cells are one line")
@@ -99,7 +99,7 @@ func TestAPaperFromMenuToTable(t *testing.T) {
 	assert.Contains(t, text(p.view, 140, 60), "2026-11-20 14:02 · web-07 · 6.18.5 · performance")
 	p.press("v")
 	shown := ansi.Strip(p.open.Top().Render(100, 200, plain))
-	assert.Contains(t, shown, "13 queens under load that floats")
+	assert.Contains(t, shown, "13 queens under background load")
 	assert.Contains(t, shown, "piton least-loaded ████")
 	p.press("esc w")
 	wrote := ansi.Strip(p.open.Top().Render(200, 9, plain))
@@ -123,15 +123,15 @@ func TestPapersAreCanceled(t *testing.T) {
 		assert.True(t, p.view.Running())
 		assert.EqualValues(t, 3641, p.view.PID())
 		p.press("n")
-		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running.")
+		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running; ")
 		p.press("enter p")
-		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running.")
+		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running; ")
 		p.press("enter x y")
 		<-ended
 		assert.False(t, p.view.Running())
-		assert.Contains(t, text(p.view, 120, 30), "p with the same study goes on from here")
+		assert.Contains(t, text(p.view, 120, 30), "p with the same study resumes it")
 		p.run(p.view.start(sampleStudy()))
-		assert.NotContains(t, text(p.view, 120, 30), "paper all", "a study takes its place")
+		assert.NotContains(t, text(p.view, 120, 30), "Reproduced studies: all", "a study takes its place")
 	})
 }
 
@@ -156,19 +156,19 @@ func TestOtherConditionsAreWarnedOf(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(text(p.view, 120, 40)), " "), "but conditions differ: kernel 6.19.0, then 6.18.5")
 	p.press("down down down enter")
 	assert.NotContains(t, text(p.view, 120, 40), "conditions differ")
-	assert.Contains(t, text(p.view, 120, 40), "against 2026-11-1")
+	assert.Contains(t, text(p.view, 120, 40), "compared with 2026-11-1")
 }
 
 func TestPicturesOfStudies(t *testing.T) {
 	p := mustOpen(t, newPilot(t, nil, sampleStore()))
 	p.press("v")
-	assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "There are no results yet.")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "No results yet.")
 	p.press("enter w")
-	assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "There are no results yet.")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "No results yet.")
 	p.press("enter enter w")
-	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 9, plain)), "nowhere to write to")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 9, plain)), "No report written: neither")
 	p.press("enter v")
-	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 30, plain)), "s by run: a normal, b")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 30, plain)), "time per run, ms: a normal, b")
 	p.press("space down x")
 	assert.True(t, p.open.Empty())
 }
@@ -181,7 +181,7 @@ func TestPapersLook(t *testing.T) {
 		all := queensCells("g", 2)
 		p.view.papers.at = paper.Progress{Paper: "nqueens", Cell: "13 noise", Round: 2, Cells: 2, Of: 8, Left: 83 * time.Second,
 			Run: bench.RunResult{PID: 3641, Placement: "least-loaded+fifo:6"}}
-		p.view.papers.text = textOf(paper.Papers[:1], twoCPUs, all)
+		p.view.papers.sections = sectionsOf(paper.Papers[:1], twoCPUs, all)
 		return p.view
 	}
 	v := running(t)

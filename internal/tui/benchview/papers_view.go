@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"time"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
 
-// papersLines is what is known of the papers that run, or ran last.
+// papersLines are the papers that run, or ran last.
 func (v *View) papersLines(width int, th *theme.Theme) []string {
 	p := v.papers
 	var chosen []string
@@ -21,11 +21,11 @@ func (v *View) papersLines(width int, th *theme.Theme) []string {
 		chosen = append(chosen, one.Name)
 	}
 	var left, right rows.Row
-	left.Add(th.Title, " paper "+names(chosen))
+	left.Add(th.Title, " Reproduced studies: "+names(chosen))
 	switch {
 	case !p.ended:
 		right.Add(th.Strong, fmt.Sprintf("%s, round %d", p.at.Paper, p.at.Round))
-		right.Add(th.Text, fmt.Sprintf(" %s %s left at most ", th.Dot, p.at.Left.Round(time.Second)))
+		right.Add(th.Text, fmt.Sprintf(" %s at most %s left ", th.Dot, chart.Clock(p.at.Left)))
 	case v.failure != "":
 		right.Add(th.Bad, "ended ")
 	default:
@@ -41,7 +41,7 @@ func (v *View) papersLines(width int, th *theme.Theme) []string {
 	if !p.ended {
 		lines = append(lines, p.now(width, th)...)
 	}
-	return append(lines, v.sections(p.text, width, th)...)
+	return append(lines, v.tables(p.sections, width, th)...)
 }
 
 // now is a bar for the time and a line for what runs.
@@ -52,11 +52,11 @@ func (p *papersRun) now(width int, th *theme.Theme) []string {
 	}
 	var bar, now rows.Row
 	bar.Add(th.Text, " ")
-	bar.Drawn(progressBar(share, max(min(width-8, 72), 1), th))
+	bar.Drawn(progressBar(share, max(width-8, 1), th))
 	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(share*100)), 5)
 	now.Add(th.Dim, " now  ")
 	if p.at.Cell == "" {
-		now.Add(th.Dim, "seeing how fast the machine is, to choose sizes")
+		now.Add(th.Dim, "trial run, to choose sizes that fit")
 	} else {
 		now.Add(th.Strong, p.at.Cell)
 		now.Add(th.Text, fmt.Sprintf(" %s cell %d of %d %s %s", th.Dot, p.at.Cells+1, p.at.Of, th.Dot, p.at.Run.Placement))
@@ -68,28 +68,22 @@ func (p *papersRun) now(width int, th *theme.Theme) []string {
 	return []string{bar.Render(th, width), now.Render(th, width)}
 }
 
-// paperText is what a paper's tables say, line by line.
-type paperText struct {
-	title string
-	lines []string
-}
-
-// textOf is made beside the screen: judging many cells takes a while.
-func textOf(chosen []paper.Paper, m paper.Machine, all []bench.Results) []paperText {
-	var out []paperText
+// sectionsOf is made in a command: judging many cells takes a while.
+func sectionsOf(chosen []paper.Paper, m paper.Machine, all []bench.Results) []report.Section {
+	var out []report.Section
 	for _, p := range chosen {
-		out = append(out, paperText{p.Title, tableText(p.Section(m, all))})
+		out = append(out, p.Section(m, all))
 	}
 	return out
 }
 
-// sections draws papers' tables.
-func (v *View) sections(all []paperText, width int, th *theme.Theme) []string {
+// tables draws papers' tables.
+func (v *View) tables(all []report.Section, width int, th *theme.Theme) []string {
 	var lines []string
-	for _, p := range all {
+	for _, s := range all {
 		lines = v.gap(lines)
-		lines = append(lines, th.Header.Render(" "+rows.Text(th, p.title)))
-		for _, text := range p.lines {
+		lines = append(lines, th.Header.Render(" "+rows.Text(th, s.Title)))
+		for _, text := range tableText(s, width-1) {
 			var r rows.Row
 			r.Add(th.Text, " "+text)
 			lines = append(lines, r.Render(th, width))
@@ -99,10 +93,10 @@ func (v *View) sections(all []paperText, width int, th *theme.Theme) []string {
 }
 
 // tableText are the tables and notes of a section, without what is below.
-func tableText(s report.Section) []string {
+func tableText(s report.Section, width int) []string {
 	var out bytes.Buffer
 	s.Title, s.Lead = "", nil
-	_ = report.Text(&out, s) // a buffer takes everything
+	_ = report.Text(&out, s, max(width, 1)) // a buffer takes everything
 	return strings.Split(strings.Trim(out.String(), "\n"), "\n")
 }
 
@@ -111,8 +105,8 @@ func wholePaper(chosen []paper.Paper, m paper.Machine, all []bench.Results, widt
 	var lines []string
 	for _, p := range chosen {
 		s := p.Section(m, all)
-		lines = append(lines, p.Title, p.Source, "")
-		lines = append(lines, tableText(s)...)
+		lines = append(append(append(lines, p.Title), chart.Wrap(p.Source, max(width, 1))...), "")
+		lines = append(lines, tableText(s, width)...)
 		lines = append(append(lines, p.Pictures(s, all, width)...), "")
 	}
 	return lines

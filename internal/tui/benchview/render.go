@@ -4,19 +4,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/paper"
+	"piton/internal/report"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// leastHistory is how many lines of the list of past studies stay in sight.
+// leastHistory is how many lines of the list of past studies stay visible.
 const leastHistory = 3
 
-// roomyHeight is the height from which blank lines set the parts of a study off.
+// roomyHeight is the height from which blank lines separate the parts of a study.
 const roomyHeight = 28
+
+// leastPicture is how many free lines a picture of the runs is drawn in.
+const leastPicture = 16
 
 // gap is a blank line where there is room for one.
 func (v *View) gap(lines []string) []string {
@@ -31,12 +36,15 @@ func (v *View) gap(lines []string) []string {
 func (v *View) Render(width, height int, th *theme.Theme) string {
 	v.roomy = height >= roomyHeight
 	upper := v.upper(width, th)
+	if free := height - len(upper) - len(v.history) - 3; free >= leastPicture {
+		upper = append(upper, v.inlinePicture(width, free-1, th)...)
+	}
 	if len(v.history) == 0 {
 		return rows.Clip(strings.Join(upper, "\n"), width, height)
 	}
 	room := max(height-leastHistory-2, 1)
 	if len(upper) > room {
-		upper = append(upper[:room-1:room-1], th.Dim.Render(" "+th.Ellipsis))
+		upper = append(upper[:room-1:room-1], th.Dim.Render(rows.Text(th, " … v shows everything")))
 	}
 	body := func(h int) []string { return v.pastLines(width, h, th) }
 	return rows.Stack(width, height, append(upper, "", v.pastHeading(width, th)), len(v.history), body, nil)
@@ -53,7 +61,7 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 		p := v.history[i]
 		lines = append(lines, v.pastTitle(p, width, th))
 		if p.grid.ID != "" {
-			return append(lines, v.sections(v.text, width, th)...)
+			return append(lines, v.tables(v.sections, width, th)...)
 		}
 		return append(lines, v.body(p.results, p.report, false, width, th)...)
 	case v.papers != nil:
@@ -65,54 +73,111 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 	return append(lines, v.welcome(width, th)...)
 }
 
+// welcome says what a study is, and of what it can be made.
 func (v *View) welcome(width int, th *theme.Theme) []string {
-	text := "A study runs a workload again and again under several placements, interleaved, and says whether one of them is faster, by how much, and how sure that is."
-	lines := append([]string{th.Title.Render(" Bench")}, rows.Indented(th, th.Text, text, width)...)
-	lines = append(lines, "")
-	widest := 0
-	for _, w := range v.o.Workloads {
-		widest = max(widest, len(w.Name))
-	}
-	for _, w := range v.o.Workloads {
-		var r rows.Row
-		r.Left(th, th.Strong, " "+w.Name, widest+2)
-		r.Add(th.Dim, w.Help)
-		lines = append(lines, r.Render(th, width))
-	}
+	text := "A study runs a workload repeatedly under several placements, interleaved, and compares them with the first: how much time is saved, and how certain that is."
 	keys := rows.Keys(th, " n", "start a study")
 	if v.o.Papers != nil {
-		keys = rows.Keys(th, " n", "start a study", "p", "a published study again")
+		keys = rows.Keys(th, " n", "start a study", "p", "reproduce a published study")
 	}
-	return append(lines, "", keys.Render(th, width))
+	lines := append([]string{th.Title.Render(" Bench")}, rows.Indented(th, th.Text, text, width)...)
+	lines = append(lines, keys.Render(th, width))
+	var workloads, placements, papers [][2]string
+	for _, w := range v.o.Workloads {
+		workloads = append(workloads, [2]string{w.Name, w.Help})
+	}
+	for _, o := range offered {
+		placements = append(placements, [2]string{string(o.placement), o.help})
+	}
+	for _, p := range paper.Papers {
+		papers = append(papers, [2]string{p.Name, p.Title})
+	}
+	lines = append(v.gap(lines), terms("Workloads", workloads, width, th)...)
+	if !v.roomy { // the forms have the rest
+		return lines
+	}
+	lines = append(v.gap(lines), terms("Placements", placements, width, th)...)
+	if v.o.Papers != nil {
+		lines = append(v.gap(lines), terms("Published studies", papers, width, th)...)
+	}
+	return lines
 }
 
-// body is the table of a study with its remarks. That there are too few runs goes
-// without saying while more are coming.
+// terms are words with what they mean, below a heading.
+func terms(heading string, all [][2]string, width int, th *theme.Theme) []string {
+	lines, widest := []string{th.Header.Render(" " + heading)}, 0
+	for _, t := range all {
+		widest = max(widest, len(t[0]))
+	}
+	for _, t := range all {
+		var r rows.Row
+		r.Left(th, th.Strong, " "+t[0], widest+3)
+		r.Add(th.Dim, t[1])
+		lines = append(lines, r.Render(th, width))
+	}
+	return lines
+}
+
+// inlinePicture draws the runs of the study that is shown where the list of past
+// studies leaves room.
+func (v *View) inlinePicture(width, height int, th *theme.Theme) []string {
+	s, ok := v.subject()
+	if !ok || s.chosen != nil {
+		return nil
+	}
+	if k := (pictureKey{s.id, len(s.results.Runs), width}); k != v.drawnKey {
+		v.drawnKey, v.drawn = k, nil
+		if lines, err := report.Terminal(s.results, width-2); err == nil {
+			v.drawn = lines
+		}
+	}
+	if len(v.drawn) == 0 || len(v.drawn) > height {
+		return nil
+	}
+	lines := []string{""}
+	for _, l := range drawn(v.drawn, width-1, th) {
+		lines = append(lines, " "+l)
+	}
+	return lines
+}
+
+// pictureKey is what a picture depends on.
+type pictureKey struct {
+	study       string
+	runs, width int
+}
+
+// body is the table of a study with its warnings, which wait until it has ended.
 func (v *View) body(r bench.Results, rep bench.Report, unfinished bool, width int, th *theme.Theme) []string {
 	lines := v.gap(nil)
-	lines = append(lines, table(rep, width, th)...)
-	lines = v.gap(lines)
+	lines = append(lines, table(rep, unfinished, width, th)...)
+	if v.roomy {
+		lines = append(lines, th.Dim.Render(" "+rows.Text(th, bench.Legend(th.ASCII))), "")
+	}
 	if line, ok := answer(r); ok {
 		lines = append(lines, th.Dim.Render(" "+rows.Text(th, line)))
 	}
 	lines = append(lines, troubles(r, width, th)...)
 	if !unfinished {
 		for _, w := range rep.AllWarnings() {
-			lines = append(lines, rows.Indented(th, th.Dim, w, width)...)
+			lines = append(lines, rows.Indented(th, th.Warn, w, width)...)
 		}
 	}
 	if r.StoreErr != nil {
-		lines = append(lines, rows.Indented(th, th.Bad, "results could not be kept: "+r.StoreErr.Error(), width)...)
+		lines = append(lines, rows.Indented(th, th.Bad, "results not stored: "+r.StoreErr.Error(), width)...)
 	}
 	lines = append(lines, v.earlier(r.ID, width, th)...)
 	if line, ok := v.sparkline(r.Study, th); ok {
 		lines = append(lines, line.Render(th, width))
 	}
+	if v.roomy && r.Study.Grid == "" {
+		lines = append(lines, rows.Indented(th, th.Dim, "command  "+report.CommandLine(r.Study), width)...)
+	}
 	return lines
 }
 
-// earlier compares a study with the last one of the same work before it; other
-// conditions stand out.
+// earlier compares a study with the last one of the same work before it; differing
+// conditions are highlighted.
 func (v *View) earlier(id string, width int, th *theme.Theme) []string {
 	i := v.index(id)
 	if id == "" || i < 0 || v.history[i].earlier == nil {
@@ -125,8 +190,7 @@ func (v *View) earlier(id string, width int, th *theme.Theme) []string {
 	return rows.Indented(th, style, e.Sentence(), width)
 }
 
-// answer is what the work came to, which every run that counts has been checked
-// against.
+// answer is the result of the work, which every run that counts is checked against.
 func answer(r bench.Results) (string, bool) {
 	n, text := 0, ""
 	for _, run := range r.Runs {
@@ -138,19 +202,10 @@ func answer(r bench.Results) (string, bool) {
 	if n == 0 {
 		return "", false
 	}
-	if value, err := strconv.ParseInt(text, 10, 64); err == nil {
-		text = thousands(value)
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		text = chart.Group(text)
 	}
 	return fmt.Sprintf("answer   %s, right in %d of %d runs", text, n, len(r.Runs)), true
-}
-
-// thousands groups the digits of a number, "14,200".
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // progress is the title line of the current study, with the bar and what runs
@@ -160,8 +215,8 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	left, right := studyTitle(c.results.Study, th), rows.Row{}
 	switch {
 	case !c.ended:
-		right.Add(th.Strong, fmt.Sprintf("running %d/%d", c.event.Done, c.event.Total))
-		right.Add(th.Text, " "+th.Dot+" "+timeLeft(c.event)+" ")
+		right.Add(th.Strong, fmt.Sprintf("run %d of %d", min(c.event.Done+1, c.event.Total), c.event.Total))
+		right.Add(th.Text, " "+th.Dot+" "+v.timeLeft()+" ")
 	case v.failure != "":
 		right.Add(th.Bad, "ended ")
 	default:
@@ -177,7 +232,7 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	var bar, now rows.Row
 	share := float32(c.event.Done) / float32(max(c.event.Total, 1))
 	bar.Add(th.Text, " ")
-	bar.Drawn(progressBar(share, max(min(width-8, 72), 1), th))
+	bar.Drawn(progressBar(share, max(width-8, 1), th))
 	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(share*100)), 5)
 	now.Add(th.Dim, " now  ")
 	if c.now.PID == 0 {
@@ -196,7 +251,7 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	return append(lines, bar.Render(th, width), now.Render(th, width))
 }
 
-// progressBar is a bar whose colour does not speak of load.
+// progressBar is a bar in a colour that does not mean load.
 func progressBar(share float32, width int, th *theme.Theme) []byte {
 	full := widget.BarEighths(share, width) / 8
 	dst := th.Accent.Append(nil, strings.Repeat(th.Bar[7], full))
@@ -210,15 +265,17 @@ func runName(r bench.RunResult, s bench.Study) string {
 	return fmt.Sprintf("run %d of %d", r.Index+1, s.Runs)
 }
 
-func timeLeft(e bench.Event) string {
-	if !e.HaveLeft {
-		return "time left unknown"
+// timeLeft is an estimate: from stored results until the first run has ended, which
+// is the trial where there are none.
+func (v *View) timeLeft() string {
+	e := v.current.event
+	if e.HaveLeft {
+		return "about " + chart.Clock(e.Left) + " left"
 	}
-	d := e.Left.Round(time.Second)
-	if d >= time.Hour {
-		return fmt.Sprintf("%d:%02d:%02d left", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+	if f, ok := v.stored.Forecast(v.current.results.Study, v.o.Host); ok {
+		return "about " + chart.Clock(f.Total()) + " left"
 	}
-	return fmt.Sprintf("%d:%02d left", int(d.Minutes()), int(d.Seconds())%60)
+	return "trial run, to estimate the time"
 }
 
 func studyTitle(s bench.Study, th *theme.Theme) rows.Row {
@@ -226,20 +283,20 @@ func studyTitle(s bench.Study, th *theme.Theme) rows.Row {
 	r.Add(th.Title, " "+title(s))
 	r.Add(th.Dim, fmt.Sprintf(" %s %d runs each", th.Dot, s.Runs))
 	if s.Warmup > 0 {
-		r.Add(th.Dim, fmt.Sprintf(" after %d to warm up", s.Warmup))
+		r.Add(th.Dim, fmt.Sprintf(", %d warm-up", s.Warmup))
 	}
 	return r
 }
 
-// pastTitle names a study of the past and the conditions it ran under.
+// pastTitle is the title line of a past study, with its conditions.
 func (v *View) pastTitle(p past, width int, th *theme.Theme) string {
 	left, right := studyTitle(p.results.Study, th), rows.Row{}
 	if p.grid.ID != "" {
 		left = nil
-		left.Add(th.Title, " paper "+names(p.grid.Papers))
+		left.Add(th.Title, " Reproduced studies: "+names(p.grid.Papers))
 	}
 	c := p.results.Conditions
-	parts := []string{p.results.Started.Local().Format("2006-01-02 15:04")}
+	parts := []string{p.results.Started.Local().Format(dateTime)}
 	for _, part := range []string{c.Host, c.Kernel, c.Governor} {
 		if part != "" {
 			parts = append(parts, part)
@@ -271,7 +328,7 @@ func troubles(r bench.Results, width int, th *theme.Theme) []string {
 		switch {
 		case run.Err != "":
 		case run.Touched:
-			what, style = "touched: "+run.TouchedWhat, th.Warn
+			what, style = "changed by someone else: "+run.TouchedWhat, th.Warn
 		default:
 			continue
 		}

@@ -134,15 +134,15 @@ func (v *View) end(msg endMsg) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		v.failure = "canceled; these are the results so far"
+		v.failure = "canceled; results so far"
 	case msg.err != nil:
 		v.failure = msg.err.Error()
 	}
 	return v.read
 }
 
-// Stop ends the running study, if there is one, and waits until its process is
-// gone. It is for the program's end, after the screen has closed.
+// Stop ends the running study, if any, and waits until its process is gone. It is
+// called when the program ends, after the screen has closed.
 func (v *View) Stop() {
 	v.cancel()
 	if v.current != nil && v.current.job.started.Load() {

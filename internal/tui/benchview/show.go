@@ -46,20 +46,20 @@ func (p past) subject() subject {
 	return subject{title: title(p.results.Study), results: p.results, id: p.results.ID}
 }
 
-// openPicture shows all that the terminal can.
-func (v *View) openPicture() tea.Cmd {
+// ShowPicture opens the pictures and all tables of the study that is shown.
+func (v *View) ShowPicture() tea.Cmd {
 	s, ok := v.subject()
 	if !ok {
-		return v.say("Picture", "There are no results yet.")
+		return v.say("Picture", "No results yet.")
 	}
 	draw := func(width int, th *theme.Theme) []string { return drawn(v.picture(s, width), width, th) }
 	return v.o.Dialogs.Push(dialog.NewPager(s.title, draw), nil)
 }
 
-// inASCII has the marks of pictures for terminals that have ASCII alone.
+// inASCII spells the glyphs of pictures for ASCII terminals.
 var inASCII = strings.NewReplacer("█", "#", "▓", "%", "▒", "+", "░", ":", "╷", "|", "▇", "#", "▆", "#", "▅", "+", "▄", "+", "▃", "-", "▂", "-", "▁", "_")
 
-// drawn are lines of a picture as the terminal can show them.
+// drawn are the lines of a picture, in ASCII where the terminal has no more.
 func drawn(lines []string, width int, th *theme.Theme) []string {
 	var out []string
 	for _, l := range lines {
@@ -80,9 +80,9 @@ func (v *View) picture(s subject, width int) []string {
 	lines, err := report.Terminal(s.results, width)
 	switch {
 	case err != nil:
-		return []string{"The picture cannot be drawn: " + err.Error()}
+		return []string{"picture not drawn: " + err.Error()}
 	case len(lines) == 0:
-		return []string{"There is nothing to draw yet."}
+		return []string{"Nothing to draw yet."}
 	}
 	return lines
 }
@@ -93,14 +93,14 @@ type wroteMsg struct {
 	err       error
 }
 
-// write writes what is shown as a page and as SVG, beside the screen.
-func (v *View) write() tea.Cmd {
+// WriteReport writes the study that is shown as HTML and SVG.
+func (v *View) WriteReport() tea.Cmd {
 	s, ok := v.subject()
 	switch {
 	case !ok:
-		return v.say("Write", "There are no results yet.")
+		return v.say("Report", "No results yet.")
 	case v.o.Reports == "":
-		return v.say("Write", "There is nowhere to write to: neither XDG_STATE_HOME nor HOME is set.")
+		return v.say("Report", "No report written: neither XDG_STATE_HOME nor HOME is set.")
 	}
 	machine, dir := v.o.Machine, v.o.Reports
 	return func() tea.Msg {
@@ -115,9 +115,9 @@ func (v *View) write() tea.Cmd {
 
 func (v *View) wrote(msg wroteMsg) tea.Cmd {
 	if msg.err != nil {
-		return v.say("Write", fmt.Sprintf("Nothing was written: %v", msg.err))
+		return v.say("Report", fmt.Sprintf("No report written: %v", msg.err))
 	}
-	return v.say("Written", msg.html, msg.svg)
+	return v.say("Report written", msg.html, msg.svg)
 }
 
 func (v *View) say(title string, lines ...string) tea.Cmd {

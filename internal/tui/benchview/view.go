@@ -1,5 +1,5 @@
-// Package benchview is the results pane: a form that starts a study, its
-// progress, the table of what came of it so far, and the studies of the past.
+// Package benchview is the results pane: a form that starts a study, its progress,
+// its table, and past studies.
 //
 // The study runs beside the screen, in a command; its steps come back as
 // messages, so the tuner stays live and the process that runs can be found in
@@ -14,6 +14,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/kernel"
 	"piton/internal/paper"
+	"piton/internal/report"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/rows"
 )
@@ -31,30 +32,34 @@ type Options struct {
 	Runner    Runner
 	Store     Store         // nil: nothing is kept
 	Dialogs   *dialog.Stack // where the form and the questions open
-	Host      string        // the history line is about this host only
+	Host      string        // trend and forecasts are of this host only
 	Workloads []bench.Workload
-	// RealTime ticks FIFO and RR in the form from the beginning: this user may.
+	// RealTime ticks FIFO and RR in the first form: this user may use them.
 	RealTime bool
-	Papers   Papers        // nil: published studies are not offered
+	Papers   Papers        // nil: no published studies
 	Machine  paper.Machine // that papers' tables are laid out for
 	Reports  string        // where pages are written; "" = nowhere
 }
 
 // View is the results pane.
 type View struct {
-	o       Options
-	serial  int                  // of the study that was started last
-	current *current             // the study that runs, or ran last in this session; nil before
-	papers  *papersRun           // papers instead of it; at most one of the two is there
-	text    []paperText          // of the papers of the past that are shown
-	history []past               // newest first
-	trend   map[string][]float64 // see trend
-	notes   []string             // what was wrong with the file of results
-	shown   string               // Results.ID of the study of the past that is shown, "" for current
-	list    rows.Scroll
-	last    bench.Study // what the form starts from
-	failure string      // why the last study could not be run
-	roomy   bool        // the window is high enough for blank lines
+	o        Options
+	serial   int                  // of the study that was started last
+	current  *current             // the study that runs, or ran last in this session; nil before
+	papers   *papersRun           // papers instead of it; at most one of the two is there
+	sections []report.Section     // of the papers of the past that are shown
+	history  []past               // newest first
+	stored   bench.History        // what history was made from
+	trend    map[string][]float64 // see trend
+	notes    []string             // what was wrong with the file of results
+	shown    string               // Results.ID of the study of the past that is shown, "" for current
+	list     rows.Scroll
+	last     bench.Study // what the form starts from
+	failure  string      // why the last study could not be run
+	roomy    bool        // the window is high enough for blank lines
+
+	drawnKey pictureKey // what drawn is of
+	drawn    []string   // the picture in the pane
 }
 
 // New returns the pane; call Open when it is shown for the first time.
@@ -83,40 +88,44 @@ func (v *View) PID() kernel.TID {
 func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	switch k.String() {
 	case "n":
-		return true, v.openForm()
+		return true, v.StartStudy()
 	case "p":
-		return true, v.openPapers()
+		return true, v.Reproduce()
 	case "v":
-		return true, v.openPicture()
+		return true, v.ShowPicture()
 	case "w":
-		return true, v.write()
+		return true, v.WriteReport()
 	case "x":
-		return true, v.askCancel()
+		return true, v.CancelStudy()
 	case "enter":
-		if len(v.history) == 0 && v.current == nil && v.papers == nil {
-			return true, v.openForm()
-		}
-		v.show()
-		return true, nil
+		return true, v.ShowSelected()
 	case "esc":
-		if v.shown == "" {
-			return false, nil
-		}
-		v.shown = ""
-		return true, nil
+		return v.Back(), nil
 	}
 	return v.list.Key(k, len(v.history), true), nil
 }
 
-// show puts the study under the cursor into the upper half.
-func (v *View) show() {
+// ShowSelected shows the past study under the cursor. Where there is none, it asks
+// for the first one.
+func (v *View) ShowSelected() tea.Cmd {
+	if len(v.history) == 0 && v.current == nil && v.papers == nil {
+		return v.StartStudy()
+	}
 	if v.list.Cursor < len(v.history) {
 		p := v.history[v.list.Cursor]
-		v.shown, v.text = p.id(), nil
+		v.shown, v.sections = p.id(), nil
 		if p.grid.ID != "" {
-			v.text = textOf(p.subject().chosen, v.o.Machine, p.cells)
+			v.sections = sectionsOf(p.subject().chosen, v.o.Machine, p.cells)
 		}
 	}
+	return nil
+}
+
+// Back returns from a past study to that of this session; false when none was shown.
+func (v *View) Back() bool {
+	was := v.shown != ""
+	v.shown = ""
+	return was
 }
 
 // Update handles the view's own messages.
@@ -138,26 +147,29 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// openForm asks for a study and starts it. One study runs at a time: two would
+// StartStudy asks for a study and starts it. One study runs at a time: two would
 // disturb each other.
-func (v *View) openForm() tea.Cmd {
+func (v *View) StartStudy() tea.Cmd {
 	if v.Running() {
 		return v.refuseSecond()
 	}
-	return v.o.Dialogs.Push(NewForm(v.o.Workloads, v.last), dialog.Answered(v.start))
+	form := NewForm(v.o.Workloads, v.last)
+	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return v.stored.Forecast(s, v.o.Host) }
+	return v.o.Dialogs.Push(form, dialog.Answered(v.start))
 }
 
 func (v *View) refuseSecond() tea.Cmd {
-	return v.say("Bench", "A study is running. A second one would disturb it; cancel it first, with x.")
+	return v.say("Bench", "A study is running; a second one would disturb it. Cancel it first (x).")
 }
 
-func (v *View) askCancel() tea.Cmd {
+// CancelStudy asks whether to cancel the study that runs.
+func (v *View) CancelStudy() tea.Cmd {
 	if !v.Running() {
 		return nil
 	}
 	serial := v.serial
-	lines := []dialog.Line{{Tone: dialog.Plain, Text: "The run in progress is ended. The results so far are kept."}}
-	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel it", "go on")
+	lines := []dialog.Line{{Tone: dialog.Plain, Text: "The current run is stopped. Results so far are kept."}}
+	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel the study", "continue")
 	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
 		if !out.Canceled && v.serial == serial {
 			v.cancel()

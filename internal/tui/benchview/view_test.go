@@ -42,8 +42,8 @@ func TestAStudyFromFormToVerdict(t *testing.T) {
 
 	out := text(p.view, 150, 30)
 	assert.Contains(t, out, "done")
-	assert.Contains(t, out, "0.242 s")
-	assert.Contains(t, out, "faster, p<0.001")
+	assert.Contains(t, out, "242 ms")
+	assert.Contains(t, out, "time saved +")
 	assert.Contains(t, out, "no difference found")
 	assert.Contains(t, out, "answer   365,596, right in 44 of 44 runs")
 	assert.Len(t, p.view.history, 1, "the history was read anew")
@@ -82,11 +82,11 @@ func TestProgressAndCancel(t *testing.T) {
 		assert.True(t, p.view.Running())
 		assert.Equal(t, kernel.TID(3601), p.view.PID())
 		out := text(p.view, 100, 30)
-		assert.Contains(t, out, "running 0/44 · time left unknown")
+		assert.Contains(t, out, "run 1 of 44 · trial run, to estimate the time")
 		assert.Contains(t, out, "now  normal warm-up · PID 3601")
 
 		p.press("n")
-		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running.")
+		assert.Contains(t, ansi.Strip(p.open.Top().Render(60, 9, plain)), "A study is running; ")
 		p.press("enter x n")
 		synctest.Wait()
 		assert.True(t, p.view.Running(), "not canceled")
@@ -94,7 +94,7 @@ func TestProgressAndCancel(t *testing.T) {
 		synctest.Wait()
 		<-ended
 		assert.False(t, p.view.Running())
-		assert.Contains(t, text(p.view, 100, 30), "canceled; these are the results so far")
+		assert.Contains(t, text(p.view, 100, 30), "canceled; results so far")
 		p.press("x")
 		assert.True(t, p.open.Empty(), "nothing to cancel")
 	})
@@ -149,8 +149,8 @@ func TestFailuresAreShown(t *testing.T) {
 	p = mustOpen(t, newPilot(t, nil, &fakeStore{history: bench.History{Studies: []bench.Results{r}, Notes: []string{"1 line of results.jsonl cannot be read and moved aside"}}}))
 	p.press("enter")
 	out = text(p.view, 100, 40)
-	for _, want := range []string{"touched: affinity of thread 123 is 0-1, was 1", "failed: wrong answer 7", "and 5 more",
-		"1 line of results.jsonl cannot be read", "results could not be kept: keep results: disk full"} {
+	for _, want := range []string{"changed by someone else: affinity of thread 123 is 0-1, was 1", "failed: wrong answer 7", "and 5 more",
+		"1 line of results.jsonl cannot be read", "results not stored: keep results: disk full"} {
 		assert.Contains(t, out, want)
 	}
 }
@@ -169,7 +169,7 @@ func TestHistoryShowsOneStudy(t *testing.T) {
 	assert.Contains(t, out, "2026-11-15 09:00 · web-07 · 6.18.5 · performance")
 	assert.NotContains(t, out, "start a study")
 	p.press("up enter")
-	assert.Contains(t, text(p.view, 120, 30), "normal, last 6 results here")
+	assert.Contains(t, text(p.view, 120, 30), "medians of normal in the last 6 studies")
 	used, _ := p.view.Key(stroke("esc"))
 	assert.True(t, used)
 	used, _ = p.view.Key(stroke("esc"))
