@@ -76,7 +76,7 @@ func (rep Report) Strips() chart.Strips {
 	for i, row := range Rows(rep) {
 		a := rep.Arms[i]
 		s.Strips = append(s.Strips, chart.Strip{Label: row.Placement, Points: a.values, Median: a.Median, Low: a.Low, High: a.High,
-			HaveInterval: a.HaveInterval, Colour: min(i, 1), Verdict: row.Verdict})
+			HaveInterval: a.HaveInterval, Colour: i, Caption: row.Median, Verdict: row.Verdict})
 	}
 	return s
 }

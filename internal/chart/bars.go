@@ -16,13 +16,13 @@ type Bars struct {
 
 // Bar is one of them.
 type Bar struct {
-	Label  string
-	Value  float64
-	UpTo   float64 // the bar goes on to here in a lighter colour, where that is more
-	Low    float64 // of the interval, when HaveInterval
-	High   float64 //
-	Colour int
-	Told   string // shown at the end of the bar; "" = the value with the unit
+	Label   string
+	Value   float64
+	UpTo    float64 // the bar goes on to here in a lighter colour, where that is more
+	Low     float64 // of the interval, when HaveInterval
+	High    float64 //
+	Colour  int
+	Caption string // shown at the end of the bar; "" = the value with the unit
 
 	HaveInterval bool
 }
@@ -43,9 +43,9 @@ func (b Bars) values() []float64 {
 	return out
 }
 
-func (b Bars) told(bar Bar) string {
-	if bar.Told != "" {
-		return bar.Told
+func (b Bars) caption(bar Bar) string {
+	if bar.Caption != "" {
+		return bar.Caption
 	}
 	most := 0.0
 	for _, bar := range b.Bars {
@@ -57,7 +57,7 @@ func (b Bars) told(bar Bar) string {
 func (b Bars) draw(c *canvas) {
 	left, right := 0.0, 0.0
 	for _, bar := range b.Bars {
-		left, right = max(left, textWidth(bar.Label)), max(right, textWidth(b.told(bar)))
+		left, right = max(left, textWidth(bar.Label)), max(right, textWidth(b.caption(bar)))
 	}
 	left, right = min(left, Width*0.45)+10, min(right, Width*0.3)+10
 	ax := newAxis(b.values(), false).fromZero(true).onto(left, Width-right)
@@ -71,18 +71,18 @@ func (b Bars) draw(c *canvas) {
 }
 
 func (b Bars) one(c *canvas, ax axis, bar Bar, y, left, right float64) {
-	middle, told := y+barHeight/2, bar.Label+": "+b.told(bar)
+	middle, caption := y+barHeight/2, bar.Label+": "+b.caption(bar)
 	c.text(left-8, middle+Size*0.35, "pt", "end", shorten(bar.Label, Width*0.45))
-	c.rect(ax.at(0), y+4, ax.at(bar.Value)-ax.at(0), barHeight-8, colour(bar.Colour)+" ps", told)
+	c.rect(ax.at(0), y+4, ax.at(bar.Value)-ax.at(0), barHeight-8, colour(bar.Colour)+" ps", caption)
 	if bar.UpTo > bar.Value {
-		c.rect(ax.at(bar.Value), y+4, ax.at(bar.UpTo)-ax.at(bar.Value), barHeight-8, colour(bar.Colour)+" pf", told)
+		c.rect(ax.at(bar.Value), y+4, ax.at(bar.UpTo)-ax.at(bar.Value), barHeight-8, colour(bar.Colour)+" pf", caption)
 	}
 	if bar.HaveInterval {
 		c.line(ax.at(bar.Low), middle, ax.at(bar.High), middle, "pw")
 		c.line(ax.at(bar.Low), middle-4, ax.at(bar.Low), middle+4, "pw")
 		c.line(ax.at(bar.High), middle-4, ax.at(bar.High), middle+4, "pw")
 	}
-	c.text(right+8, middle+Size*0.35, "pt m", "start", b.told(bar))
+	c.text(right+8, middle+Size*0.35, "pt m", "start", b.caption(bar))
 }
 
 // shorten cuts text that is wider than room.
@@ -118,7 +118,7 @@ func (c *canvas) legend(names []string, x float64) {
 func (b Bars) Text(width int) []string {
 	labels, ends, most := 0, 0, 0.0
 	for _, bar := range b.Bars {
-		labels, ends = max(labels, utf8.RuneCountInString(bar.Label)), max(ends, utf8.RuneCountInString(b.told(bar)))
+		labels, ends = max(labels, utf8.RuneCountInString(bar.Label)), max(ends, utf8.RuneCountInString(b.caption(bar)))
 		most = max(most, bar.Value, bar.UpTo)
 	}
 	room := max(width-labels-ends-3, 4)
@@ -132,7 +132,7 @@ func (b Bars) Text(width int) []string {
 		}
 		solid := cells(bar.Value)
 		drawn := strings.Repeat("█", solid) + strings.Repeat("░", max(cells(bar.UpTo)-solid, 0))
-		out = append(out, Cut(fmt.Sprintf("%-*s %s%s %s", labels, bar.Label, drawn, strings.Repeat(" ", max(room-utf8.RuneCountInString(drawn), 0)), b.told(bar)), width))
+		out = append(out, Cut(fmt.Sprintf("%-*s %s%s %s", labels, bar.Label, drawn, strings.Repeat(" ", max(room-utf8.RuneCountInString(drawn), 0)), b.caption(bar)), width))
 	}
 	return out
 }

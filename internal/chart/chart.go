@@ -109,20 +109,20 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 	fmt.Fprintf(&c.out, `<line x1="%s" y1="%s" x2="%s" y2="%s" class="%s"/>`, num(x1), num(y1), num(x2), num(y2), class)
 }
 
-// rect draws a box; what is told about it shows when it is pointed at.
-func (c *canvas) rect(x, y, w, h float64, class, told string) {
+// rect draws a box; what is caption about it shows when it is pointed at.
+func (c *canvas) rect(x, y, w, h float64, class, caption string) {
 	fmt.Fprintf(&c.out, `<rect x="%s" y="%s" width="%s" height="%s" class="%s">`, num(x), num(y), num(max(w, 0)), num(h), class)
-	c.told(told)
+	c.caption(caption)
 	c.out.WriteString("</rect>")
 }
 
-func (c *canvas) dot(x, y, r float64, class, told string) {
+func (c *canvas) dot(x, y, r float64, class, caption string) {
 	fmt.Fprintf(&c.out, `<circle cx="%s" cy="%s" r="%s" class="%s">`, num(x), num(y), num(r), class)
-	c.told(told)
+	c.caption(caption)
 	c.out.WriteString("</circle>")
 }
 
-func (c *canvas) told(text string) {
+func (c *canvas) caption(text string) {
 	if text != "" {
 		c.out.WriteString("<title>" + Escape(text) + "</title>")
 	}

@@ -20,7 +20,7 @@ func figures() []Figure {
 	return []Figure{
 		{"bars " + markup, markup, Bars{Unit: markup, Legend: []string{markup, "b"}, Bars: []Bar{
 			{Label: markup, Value: 3, UpTo: 4, Low: 2, High: 4, HaveInterval: true},
-			{Label: strings.Repeat("long ", 40), Value: 0, Told: markup, Colour: 7}}}},
+			{Label: strings.Repeat("long ", 40), Value: 0, Caption: markup, Colour: 7}}}},
 		{"lines", "", Lines{X: markup, Y: markup, LogX: true, LogY: true, Marks: []Mark{{2048, markup}, {1 << 40, "outside"}}, Lines: []Line{
 			{Name: markup, Points: []Point{{1024, 1}, {4096, 80}}}, {Name: "dots", Dots: true, Points: []Point{{2048, 2}}}}}},
 		{"heat", "", Heat{Rows: []string{markup, "2"}, Columns: []string{markup}, Values: [][]float64{{5842}, {math.NaN()}}, Notes: [][]string{{markup}, {""}}}},
@@ -114,7 +114,7 @@ func TestQuantity(t *testing.T) {
 	for share, want := range map[float64]string{0.58: "58 %", 0.0341: "3.4 %", 0.06: "6 %", 0.0062: "0.62 %", 1.2: "120 %", 0: "0 %", -0.0000001: "0 %", 0.000012: "0.0012 %", 0.0996: "10 %"} {
 		assert.Equal(t, want, Percent(share))
 	}
-	for d, want := range map[time.Duration]string{38 * time.Second: "38 s", 98 * time.Second: "1:38 min", 7500 * time.Second: "2:05:00 h", 1300 * time.Millisecond: "1.3 s", 20 * time.Millisecond: "20 ms"} {
+	for d, want := range map[time.Duration]string{38 * time.Second: "38 s", 98 * time.Second: "1:38 min", 7500 * time.Second: "2:05:00 h", 1300 * time.Millisecond: "1.3 s", 80 * time.Millisecond: "0.1 s"} {
 		assert.Equal(t, want, Clock(d))
 	}
 }
@@ -158,7 +158,7 @@ func FuzzEscape(f *testing.F) {
 	f.Add(markup)
 	f.Add("\xff\xfe\uFFFE")
 	f.Fuzz(func(t *testing.T, text string) {
-		d := xml.NewDecoder(strings.NewReader(Figure{Title: text, Note: text, Plot: Bars{Bars: []Bar{{Label: text, Told: text}}}}.Inline()))
+		d := xml.NewDecoder(strings.NewReader(Figure{Title: text, Note: text, Plot: Bars{Bars: []Bar{{Label: text, Caption: text}}}}.Inline()))
 		for {
 			token, err := d.Token()
 			if errors.Is(err, io.EOF) {

@@ -134,7 +134,10 @@ func (l Line) draw(c *canvas, x, y axis, series int, format func(float64) string
 const textRows = 12
 
 // Text draws the curves in lines at most width cells wide, a letter each.
-func (l Lines) Text(width int) []string {
+func (l Lines) Text(width int) []string { return l.TextRows(width, textRows) }
+
+// TextRows is Text with a field of that many rows.
+func (l Lines) TextRows(width, height int) []string {
 	if l.Empty() {
 		return nil
 	}
@@ -142,8 +145,8 @@ func (l Lines) Text(width int) []string {
 	l = l.scaled()
 	columns := max(width-labels, 8)
 	x, y := l.axes()
-	x, y = x.onto(0, float64(columns-1)), y.onto(textRows-1, 0)
-	field := make([][]rune, textRows)
+	x, y = x.onto(0, float64(columns-1)), y.onto(float64(height-1), 0)
+	field := make([][]rune, height)
 	for i := range field {
 		field[i] = []rune(strings.Repeat(" ", columns))
 	}
@@ -153,16 +156,16 @@ func (l Lines) Text(width int) []string {
 		names = append(names, fmt.Sprintf("%c %s", letter, line.Name))
 		for _, p := range line.Points {
 			row, column := int(math.Round(y.at(p.Y))), int(math.Round(x.at(p.X)))
-			field[min(max(row, 0), textRows-1)][min(max(column, 0), columns-1)] = letter
+			field[min(max(row, 0), height-1)][min(max(column, 0), columns-1)] = letter
 		}
 	}
 	var out []string
 	for i, row := range field {
 		label := ""
-		if i == 0 || i == textRows-1 {
-			label = y.format([]float64{y.high, y.low}[min(i, 1)])
+		if i == 0 || i == height-1 {
+			label = Digits([]float64{y.high, y.low}[min(i, 1)])
 		}
-		out = append(out, Cut(strings.TrimRight(fmt.Sprintf("%*s %s", labels-1, label, string(row)), " "), width))
+		out = append(out, strings.TrimRight(fmt.Sprintf("%*s %s", labels-1, label, string(row)), " "))
 	}
 	from, to := x.format(x.low), x.format(x.high)
 	out = append(out, Cut(strings.Repeat(" ", labels)+from+strings.Repeat(" ", max(columns-len([]rune(from+to)), 1))+to, width))
@@ -171,8 +174,5 @@ func (l Lines) Text(width int) []string {
 		caption += " by " + l.X
 	}
 	out = append(out, Wrap(caption+": "+strings.Join(names, ", "), max(width, 20))...)
-	for i, line := range out {
-		out[i] = Cut(line, width)
-	}
-	return out
+	return CutAll(out, width)
 }

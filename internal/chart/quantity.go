@@ -120,8 +120,6 @@ func Clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d:%02d h", s/3600, s/60%60, s%60)
 	case s >= 60:
 		return fmt.Sprintf("%d:%02d min", s/60, s%60)
-	case d < time.Second:
-		return Quantity(d.Seconds(), "s")
 	case s < 10:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
@@ -134,4 +132,12 @@ func Cut(line string, width int) string {
 		return string(r[:max(width, 0)])
 	}
 	return line
+}
+
+// CutAll shortens lines to width runes.
+func CutAll(lines []string, width int) []string {
+	for i, l := range lines {
+		lines[i] = Cut(l, width)
+	}
+	return lines
 }

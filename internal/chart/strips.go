@@ -20,6 +20,7 @@ type Strip struct {
 	Median, Low, High float64 // Low and High are of the interval, when HaveInterval
 	HaveInterval      bool
 	Colour            int
+	Caption           string // the median in words, at the right; "" = in the unit of the axis
 	Verdict           string // below the strip; may be empty
 }
 
@@ -183,7 +184,7 @@ func (s Strips) draw(c *canvas) {
 	ax, scale := s.axis()
 	left, right := 0.0, 0.0
 	for _, one := range s.Strips {
-		left, right = max(left, textWidth(one.Label)), max(right, textWidth(scale.Format(one.Median)))
+		left, right = max(left, textWidth(one.Label)), max(right, textWidth(one.caption(scale)))
 	}
 	left, right = min(left, Width*0.3)+10, Width-right-14
 	ax = ax.onto(left+8, right-8)
@@ -201,6 +202,13 @@ func (s Strips) draw(c *canvas) {
 		one.draw(c, ax, scale, left, right)
 	}
 	c.height = bottom + Size*1.8
+}
+
+func (s Strip) caption(scale Scale) string {
+	if s.Caption != "" {
+		return s.Caption
+	}
+	return scale.Format(s.Median)
 }
 
 func (s Strip) height() float64 {
@@ -228,7 +236,7 @@ func (s Strip) draw(c *canvas, ax axis, scale Scale, left, right float64) {
 			c.dot(x, y, 2.4, class, scale.Format(p))
 		}
 		c.rect(at(s.Median)-1.5, y-9, 3, 18, colour(s.Colour)+" ps", s.Label+": median "+scale.Format(s.Median))
-		c.text(right+8, y+Size*0.35, "pt", "start", scale.Format(s.Median))
+		c.text(right+8, y+Size*0.35, "pt", "start", s.caption(scale))
 	}
 	if s.Verdict != "" {
 		c.text(left+8, y+stripHeight/2+Size*0.8, "pt m", "start", Cut(s.Verdict, int((Width-left-8)/(Size*runeWidth))))

@@ -18,13 +18,13 @@ import (
 
 // benchOutput prints a study while it runs and at its end.
 type benchOutput struct {
-	a        *app
-	format   string
-	store    *bench.Store // with the studies before this one; may be nil
-	study    bench.Study
-	foretold bool  // how long the study takes has been printed
-	shown    int   // cells of the progress line
-	err      error // of writing a run
+	a          *app
+	format     string
+	store      *bench.Store // with the studies before this one; may be nil
+	study      bench.Study
+	forecasted bool  // how long the study takes has been printed
+	shown      int   // cells of the progress line
+	err        error // of writing a run
 }
 
 // Formats of results beyond those of other commands.
@@ -52,12 +52,12 @@ func (o *benchOutput) forecast(host string) {
 		return // end says so
 	}
 	if f, ok := h.Forecast(o.study, host); ok {
-		o.foretell(f)
+		o.printForecast(f)
 	}
 }
 
-func (o *benchOutput) foretell(f bench.Forecast) {
-	if o.foretold = true; !isTerminal(o.a.Err) {
+func (o *benchOutput) printForecast(f bench.Forecast) {
+	if o.forecasted = true; !isTerminal(o.a.Err) {
 		return
 	}
 	o.clear()
@@ -69,8 +69,8 @@ func (o *benchOutput) foretell(f bench.Forecast) {
 
 // event prints a run that ended, and the progress of the study.
 func (o *benchOutput) event(e bench.Event) {
-	if e.Kind == bench.RunEnded && !o.foretold {
-		o.foretell(o.study.Trial(e.Run, time.Since(e.Run.Started)))
+	if e.Kind == bench.RunEnded && !o.forecasted {
+		o.printForecast(o.study.Trial(e.Run, time.Since(e.Run.Started)))
 	}
 	o.progress(e)
 	if e.Kind != bench.RunEnded || o.err != nil {
@@ -180,8 +180,11 @@ func writeSections(w io.Writer, format, title string, sections []report.Section)
 	return err
 }
 
-// pictureWidth is the width of output that does not go to a terminal.
-const pictureWidth = 100
+// The size of pictures in cells; the width is for output that goes to no terminal.
+const (
+	pictureWidth  = 100
+	pictureHeight = 12
+)
 
 // width is that of the terminal, or pictureWidth.
 func (o *benchOutput) width() int {
@@ -203,7 +206,7 @@ func columns(stream any) (width int, ok bool) {
 
 // picture prints the workload's own picture, below the table.
 func (o *benchOutput) picture(r bench.Results) error {
-	lines, err := report.Terminal(r, o.width())
+	lines, err := report.Terminal(r, o.width(), pictureHeight)
 	if err != nil || len(lines) == 0 {
 		return err
 	}

@@ -15,7 +15,7 @@ func streamFigures(r stream.Result) []chart.Figure {
 	}
 	b := chart.Bars{Unit: "MB/s"}
 	for _, op := range r.Ops {
-		b.Bars = append(b.Bars, chart.Bar{Label: op.Name, Value: op.MedianMBs, UpTo: op.BestMBs, Told: chart.Quantity(op.MedianMBs, "MB/s") + ", best " + chart.Quantity(op.BestMBs, "MB/s")})
+		b.Bars = append(b.Bars, chart.Bar{Label: op.Name, Value: op.MedianMBs, UpTo: op.BestMBs, Caption: chart.Quantity(op.MedianMBs, "MB/s") + ", best " + chart.Quantity(op.BestMBs, "MB/s")})
 	}
 	return []chart.Figure{{Title: "Bandwidth", Plot: b, Note: fmt.Sprintf("Three arrays of %d MiB, each %.1f× the last-level cache; %s loops.", r.MiB, r.CacheTimes, r.Used)}}
 }

@@ -11,7 +11,7 @@ import (
 // Figures are the pictures of a study: its placements on one axis, its runs in
 // order, and those of the workload itself.
 func Figures(r bench.Results) []chart.Figure {
-	placements := chart.Figure{Title: "Placements", Plot: bench.Judge(r).Strips(),
+	placements := chart.Figure{Title: "Runs by placement", Plot: bench.Judge(r).Strips(),
 		Note: "Dots are single runs (hollow ones lie beyond the axis), bars the 95 % intervals of the medians."}
 	out := []chart.Figure{placements, sequence(r)}
 	for _, p := range r.Study.Placements {
@@ -38,14 +38,14 @@ func sequence(r bench.Results) chart.Figure {
 }
 
 // Terminal is the study's picture in lines at most width cells wide: the
-// workload's own, or the runs in order for one that has none.
-func Terminal(r bench.Results, width int) ([]string, error) {
+// workload's own, or the runs in order, height rows high, for one that has none.
+func Terminal(r bench.Results, width, height int) ([]string, error) {
 	lines, err := r.Picture(width)
 	if err != nil || len(lines) > 0 {
 		return lines, err
 	}
 	f := sequence(r)
-	if drawn := f.Plot.(chart.Lines).Text(width); len(drawn) > 0 && len(r.Runs) > 1 {
+	if drawn := f.Plot.(chart.Lines).TextRows(width, height); len(drawn) > 0 && len(r.Runs) > 1 {
 		return drawn, nil
 	}
 	return nil, nil

@@ -79,7 +79,7 @@ func otherTime(r activity.Result) chart.Figure {
 	b := chart.Bars{Unit: "s"}
 	for _, c := range r.Culprits {
 		b.Bars = append(b.Bars, chart.Bar{Label: fmt.Sprintf("%s %s (%d)", c.Kind, c.Name, c.ID), Value: c.Seconds,
-			Told: fmt.Sprintf("%s, %d times on CPU %d", chart.Quantity(c.Seconds, "s"), c.Times, c.CPU)})
+			Caption: fmt.Sprintf("%s, %d times on CPU %d", chart.Quantity(c.Seconds, "s"), c.Times, c.CPU)})
 	}
 	f := chart.Figure{Title: "CPU time of other tasks and interrupts", Plot: b}
 	if r.Unnamed != "" {
@@ -130,7 +130,7 @@ func chatFigures(r chat.Result) []chart.Figure {
 			label += " on CPU " + u.CPUs
 		}
 		b.Bars = append(b.Bars, chart.Bar{Label: label, Value: u.UserSeconds, UpTo: u.UserSeconds + u.SystemSeconds,
-			Told: fmt.Sprintf("%s, %d switches", chart.Quantity(u.UserSeconds+u.SystemSeconds, "s"), u.Voluntary+u.Involuntary)})
+			Caption: fmt.Sprintf("%s, %d switches", chart.Quantity(u.UserSeconds+u.SystemSeconds, "s"), u.Voluntary+u.Involuntary)})
 	}
 	return []chart.Figure{{Title: "CPU time of the processes", Plot: b, Note: fmt.Sprintf("%s. %s %s", chart.Quantity(r.PerS, "messages/s"), r.Aggregation, r.Why)}}
 }
@@ -143,7 +143,7 @@ func stripioFigures(r stripio.Result) []chart.Figure {
 	return []chart.Figure{{Title: "Cost model: source-aware is faster: " + string(m.Wins), Plot: chart.Bars{Unit: "s", Bars: []chart.Bar{
 		{Label: "balanced, minimum", Value: finite(m.Balanced)},
 		{Label: "source-aware, minimum to maximum", Value: finite(m.AwareLeast), UpTo: finite(m.AwareMost), Colour: 1,
-			Told: chart.Quantity(m.AwareLeast, "s") + " to " + chart.Quantity(m.AwareMost, "s")}}},
+			Caption: chart.Quantity(m.AwareLeast, "s") + " to " + chart.Quantity(m.AwareMost, "s")}}},
 		Note: fmt.Sprintf("P %s to process a strip, M %s to move it, %d requests of %d strips, %d CPUs. Measured: %s with %s of the CPUs.",
 			chart.Quantity(m.Strip, "s"), chart.Quantity(m.Move, "s"), m.Requests, m.Servers, m.Cores, chart.Quantity(r.MBs, "MB/s"), chart.Percent(r.CPUPercent/100))}}
 }

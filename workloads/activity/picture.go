@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
-	"unicode/utf8"
+
+	"piton/internal/chart"
 )
 
 // pictureRows is how many lines the bars take.
@@ -13,19 +13,14 @@ const pictureRows = 8
 
 // Picture draws the time as bars, a line after the other: full where the program
 // ran, with a gap where it was interrupted, and a mark for what the gap was; then
-// the figures. Lines are at most width cells wide.
+// the figures.
 func Picture(r Result, width int) []string {
 	var out []string
 	if r.Observed > 0 && len(r.Intervals) > 0 {
 		out = r.bars(width)
 	}
 	out = append(out, r.figures()...)
-	for i, l := range out {
-		if utf8.RuneCountInString(l) > width {
-			out[i] = string([]rune(l)[:max(width, 0)])
-		}
-	}
-	return out
+	return chart.CutAll(out, width)
 }
 
 // cell is what one cell of the bars stands for.
@@ -55,8 +50,7 @@ func (r Result) bars(width int) []string {
 		}
 		out = append(out, line)
 	}
-	return append(out, fmt.Sprintf("%*s█ active  ╷ tick  ▒ other interruption  · inactive; a cell is %s", label, "",
-		time.Duration(each).Round(time.Microsecond)))
+	return append(out, fmt.Sprintf("%*s█ active  ╷ tick  ▒ other interruption  · inactive; a cell is %s", label, "", ns(each)))
 }
 
 // drawn is up to where the intervals are known.
@@ -100,27 +94,27 @@ func (c cell) glyph() string {
 
 func (r Result) figures() []string {
 	out := []string{
-		fmt.Sprintf("lost %.3f ms of %.1f ms: %.4f %%; %d interruptions, longest %s, %s active in between on average",
-			r.Lost*1e3, r.Observed*1e3, r.Share*100, r.Gaps, ns(r.LongestNs), ns(r.MeanActiveNs)),
-		fmt.Sprintf("counter %s at %.3f MHz%s; a reading each %s, inactive from %s on%s", r.Source, r.CounterHz/1e6, r.core(),
+		fmt.Sprintf("lost: %s of %s (%s); %d interruptions, longest %s; mean active period %s",
+			seconds(r.Lost), seconds(r.Observed), chart.Percent(r.Share), r.Gaps, ns(r.LongestNs), ns(r.MeanActiveNs)),
+		fmt.Sprintf("counter: %s at %.1f MHz%s; one reading per %s, inactive from %s%s", r.Source, r.CounterHz/1e6, r.core(),
 			ns(r.LoopNs), ns(r.ThresholdNs), r.unstable()),
 	}
 	if t := r.Tick; t.Found {
-		out = append(out, fmt.Sprintf("ticks: %.1f Hz, every %s; %d seen, %d missing, %s each, %.3f ms lost",
-			t.Hz, ns(t.PeriodNs), t.Count, t.Missing, ns(t.MedianNs), t.Lost*1e3))
+		out = append(out, fmt.Sprintf("ticks: %s, every %s; %d seen, %d missing, %s each, %s lost",
+			chart.Quantity(t.Hz, "Hz"), ns(t.PeriodNs), t.Count, t.Missing, ns(t.MedianNs), seconds(t.Lost)))
 	} else {
 		out = append(out, "ticks: no period found")
 	}
-	out = append(out, fmt.Sprintf("others: %d, %s each, longest %s, %.3f ms lost", r.Other.Count, ns(r.Other.MedianNs), ns(r.Other.LongestNs), r.Other.Lost*1e3))
+	out = append(out, fmt.Sprintf("other interruptions: %d, %s each, longest %s, %s lost", r.Other.Count, ns(r.Other.MedianNs), ns(r.Other.LongestNs), seconds(r.Other.Lost)))
 	if len(r.CPUs) > 0 {
-		out = append(out, fmt.Sprintf("on CPUs %s, %d moves seen", strings.Trim(fmt.Sprint(r.CPUs), "[]"), r.Migrations))
+		out = append(out, fmt.Sprintf("on CPUs %s, %d migrations seen", strings.Trim(fmt.Sprint(r.CPUs), "[]"), r.Migrations))
 	}
 	for _, c := range r.Culprits {
-		out = append(out, fmt.Sprintf("  cpu %-3d %-8s %-24s %9.3f ms, %d times, longest %s", c.CPU, c.Kind, fmt.Sprintf("%s (%d)", c.Name, c.ID),
-			c.Seconds*1e3, c.Times, ns(c.LongestNs)))
+		out = append(out, fmt.Sprintf("  cpu %-3d %-8s %-24s %8s, %d times, longest %s", c.CPU, c.Kind, fmt.Sprintf("%s (%d)", c.Name, c.ID),
+			seconds(c.Seconds), c.Times, ns(c.LongestNs)))
 	}
 	if r.Unnamed != "" {
-		out = append(out, "who it was is not known: "+r.Unnamed)
+		out = append(out, "other tasks and interrupts unknown: "+r.Unnamed)
 	}
 	return out
 }
@@ -136,18 +130,8 @@ func (r Result) unstable() string {
 	if r.Stable {
 		return ""
 	}
-	return " (no threshold was found at which the figures are stable)"
+	return " (no threshold gives stable figures)"
 }
 
-// ns prints nanoseconds in the unit that suits.
-func ns(v float64) string {
-	switch {
-	case v >= 1e9:
-		return fmt.Sprintf("%.2f s", v/1e9)
-	case v >= 1e6:
-		return fmt.Sprintf("%.2f ms", v/1e6)
-	case v >= 1e3:
-		return fmt.Sprintf("%.1f µs", v/1e3)
-	}
-	return fmt.Sprintf("%.0f ns", v)
-}
+func ns(v float64) string      { return chart.Quantity(v, "ns") }
+func seconds(v float64) string { return chart.Quantity(v, "s") }

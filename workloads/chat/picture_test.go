@@ -15,7 +15,7 @@ func TestPicture(t *testing.T) {
 		r.Sum.add(u)
 	}
 	text := strings.Join(Picture(r, 100), "\n")
-	for _, want := range []string{"5000 messages/s heard, 0.50 switches", "server 0  on CPU 0", "░", "slices of 100 ms; this kernel has no sched_ext"} {
+	for _, want := range []string{"5,000 messages/s received; per message 0.500 switches", "server 0  on CPU 0", "░", "slices of 100 ms; this kernel has no sched_ext"} {
 		assert.Contains(t, text, want)
 	}
 	for _, width := range []int{1, 20, 60, 200} {

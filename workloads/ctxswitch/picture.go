@@ -2,11 +2,11 @@ package ctxswitch
 
 import (
 	"fmt"
-	"unicode/utf8"
+
+	"piton/internal/chart"
 )
 
-// Picture draws each process's turns on a line, or tells the figures of a ring.
-// Lines are at most width cells wide.
+// Picture draws each process's timeslices on a line, or gives the figures of a ring.
 func Picture(r Result, width int) []string {
 	var out []string
 	switch {
@@ -15,12 +15,7 @@ func Picture(r Result, width int) []string {
 	case r.Ring != nil:
 		out = r.ringFigures()
 	}
-	for i, l := range out {
-		if utf8.RuneCountInString(l) > width {
-			out[i] = string([]rune(l)[:max(width, 0)])
-		}
-	}
-	return out
+	return chart.CutAll(out, width)
 }
 
 // cellNs is what one cell of the picture is at least.
@@ -50,7 +45,7 @@ func (t *Turn) lines(width int) []string {
 		}
 		out = append(out, line)
 	}
-	return append(out, fmt.Sprintf("%*s█ runs  ▒ in part  · waits; the first %.1f ms of %.1f", label, "", span/1e6, t.WindowMs))
+	return append(out, fmt.Sprintf("%*s█ runs  ▒ in part  · waits; the first %s of %s", label, "", chart.Quantity(span, "ns"), chart.Quantity(t.WindowMs, "ms")))
 }
 
 func glyph(share float64) string {
@@ -65,12 +60,12 @@ func glyph(share float64) string {
 
 func (t *Turn) figures() []string {
 	out := []string{
-		fmt.Sprintf("%d turns, %.3f ms on average, median %.3f, longest %.3f ms", t.Turns, t.MeanTurnUs/1e3, t.MedianTurnUs/1e3, t.LongestTurnUs/1e3),
-		fmt.Sprintf("%d hand-overs, %d of them direct: median %.2f µs, least %.2f µs", t.Handovers, t.Direct, t.HandoverUs, t.BestUs),
+		fmt.Sprintf("%d timeslices: mean %s, median %s, longest %s", t.Turns, us(t.MeanTurnUs), us(t.MedianTurnUs), us(t.LongestTurnUs)),
+		fmt.Sprintf("%d hand-overs, %d of them direct: median %s, shortest %s", t.Handovers, t.Direct, us(t.HandoverUs), us(t.BestUs)),
 	}
-	line := "shares of the time:"
+	line := "shares of CPU time:"
 	for _, s := range t.Shares {
-		line += fmt.Sprintf(" %.1f%%", s.Share*100)
+		line += " " + chart.Percent(s.Share)
 	}
 	return append(out, line)
 }
@@ -79,7 +74,9 @@ func (r Result) ringFigures() []string {
 	g := r.Ring
 	return []string{
 		fmt.Sprintf("%d processes on CPU %d, %s, %d KiB each, %d rounds", r.Procs, r.CPU, r.Mode, r.KiB, r.Rounds),
-		fmt.Sprintf("%.3f µs to pass on, less %.3f µs for the calls and the memory: %.3f µs a switch", g.PassUs, g.OverheadUs, g.SwitchUs),
-		fmt.Sprintf("%.3f µs a round on average, best %.3f µs to pass on", g.RoundTripUs, g.BestPassUs),
+		fmt.Sprintf("hand-over %s, less %s for system calls and memory: context switch %s", us(g.PassUs), us(g.OverheadUs), us(g.SwitchUs)),
+		fmt.Sprintf("mean round %s, shortest hand-over %s", us(g.RoundTripUs), us(g.BestPassUs)),
 	}
 }
+
+func us(v float64) string { return chart.Quantity(v, "µs") }

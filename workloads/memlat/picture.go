@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
+
+	"piton/internal/chart"
 )
 
 // rows of the chart.
 const rows = 12
 
 // Picture draws each curve, both axes logarithmic, and what was found below it.
-// Lines are at most width cells wide.
 func Picture(r Result, width int) []string {
 	var out []string
 	for _, c := range r.Curves {
@@ -23,12 +23,7 @@ func Picture(r Result, width int) []string {
 			out = append(out, l.line())
 		}
 	}
-	for i, l := range out {
-		if utf8.RuneCountInString(l) > width {
-			out[i] = string([]rune(l)[:max(width, 0)])
-		}
-	}
-	return out
+	return chart.CutAll(out, width)
 }
 
 // chart draws the points as bars, several columns a point where there is room.
@@ -65,15 +60,15 @@ func eighth(share float64) string {
 }
 
 func (l Level) line() string {
-	text := fmt.Sprintf("%-8s %8.2f ns", l.Name, l.Ns)
+	text := fmt.Sprintf("%-8s %8s", l.Name, chart.Quantity(l.Ns, "ns"))
 	if l.Cycles > 0 {
-		text += fmt.Sprintf(" %7.1f cycles", l.Cycles)
+		text += fmt.Sprintf(" %6s cycles", chart.Digits(l.Cycles))
 	}
 	if l.UpToBytes > 0 {
 		text += "  up to about " + Size(l.UpToBytes)
 	}
 	if l.SysBytes > 0 {
-		text += ", by /sys " + Size(l.SysBytes)
+		text += ", according to /sys " + Size(l.SysBytes)
 	}
 	return text
 }

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"piton/internal/chart"
 )
 
 // Picture draws the bandwidths: bars of the four loops, or a grid beside the
-// distances. Lines are at most width cells wide.
+// distances.
 func Picture(r Result, width int) []string {
 	if len(r.Cells) > 0 {
-		return cut(r.grid(), width)
+		return chart.CutAll(r.grid(), width)
 	}
-	return cut(r.bars(width), width)
+	return chart.CutAll(r.bars(width), width)
 }
 
 // bars draws each loop's best, median and worst on one scale.
@@ -21,15 +23,15 @@ func (r Result) bars(width int) []string {
 	for _, op := range r.Ops {
 		most = max(most, op.BestMBs)
 	}
-	const labels = len("triad  123456.7 MB/s  ") + len("  best 123456.7")
+	const labels = len("triad  12,300 MB/s  ") + len("  best 12,300 MB/s")
 	room := max(width-labels, 8)
 	var out []string
 	for _, op := range r.Ops {
 		cells := func(v float64) int { return int(v / max(most, 1) * float64(room)) }
 		solid := cells(op.MedianMBs)
 		bar := strings.Repeat("█", solid) + strings.Repeat("░", cells(op.BestMBs)-solid)
-		out = append(out, fmt.Sprintf("%-5s %9.1f MB/s  %s%s  best %.1f", op.Name, op.MedianMBs, bar,
-			strings.Repeat(" ", room-utf8.RuneCountInString(bar)), op.BestMBs))
+		out = append(out, fmt.Sprintf("%-5s %11s  %s%s  best %s", op.Name, chart.Quantity(op.MedianMBs, "MB/s"), bar,
+			strings.Repeat(" ", max(room-utf8.RuneCountInString(bar), 0)), chart.Quantity(op.BestMBs, "MB/s")))
 	}
 	return append(out, r.note())
 }
@@ -76,7 +78,7 @@ func (r Result) grid() []string {
 		}
 		out = append(out, line)
 	}
-	out = append(out, fmt.Sprintf("%s %.0f … %s %.0f MB/s; %s", shades[0], low, shades[len(shades)-1], high, r.note()))
+	out = append(out, fmt.Sprintf("%s %s … %s %s; %s", shades[0], chart.Quantity(low, "MB/s"), shades[len(shades)-1], chart.Quantity(high, "MB/s"), r.note()))
 	if r.Fit != nil {
 		out = append(out, r.Fit.Verdict)
 	}
@@ -88,13 +90,4 @@ func (c Cell) from() string {
 		return fmt.Sprintf("from node %d", c.FromNode)
 	}
 	return fmt.Sprintf("from CPU %d of node %d", c.FromCPU, c.FromNode)
-}
-
-func cut(lines []string, width int) []string {
-	for i, l := range lines {
-		if utf8.RuneCountInString(l) > width {
-			lines[i] = string([]rune(l)[:max(width, 0)])
-		}
-	}
-	return lines
 }

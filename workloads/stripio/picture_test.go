@@ -13,7 +13,7 @@ func TestPicture(t *testing.T) {
 	missed := uint64(3200)
 	r := Result{MBs: 1234, CPUPercent: 49, Transfers: 1, Misses: &missed, Model: &Model{Costs: costs, Shape: shape, Prediction: Predict(costs, shape)}}
 	text := strings.Join(Picture(r, 100), "\n")
-	for _, want := range []string{"1234 MB/s with 49% of the CPUs; 200 cache misses a strip", "█", "░", "wins: surely"} {
+	for _, want := range []string{"1,230 MB/s with 49 % of the CPUs; 200 cache misses per strip", "█", "░", "is faster: surely"} {
 		assert.Contains(t, text, want)
 	}
 	for _, width := range []int{1, 20, 60, 200} {

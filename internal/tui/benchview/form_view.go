@@ -30,19 +30,25 @@ func (f *Form) Render(width, height int, th *theme.Theme) string {
 		}
 		return lines
 	}
-	var problem rows.Row
+	foot := []string{}
+	say := func(style theme.Style, text string) {
+		var r rows.Row
+		r.Add(style, " "+text)
+		foot = append(foot, r.Render(th, width))
+	}
 	switch text, short := f.forecast(); {
 	case f.problem != "" && f.tried:
-		problem.Add(th.Bad, " "+f.problem)
+		say(th.Bad, f.problem)
 	case f.problem != "":
-		problem.Add(th.Warn, " "+f.problem)
-	case short != "":
-		problem.Add(th.Warn, " "+short)
+		say(th.Warn, f.problem)
 	default:
-		problem.Add(th.Text, " "+text)
+		say(th.Text, text)
+		if short != "" {
+			say(th.Warn, short)
+		}
 	}
 	keys := rows.Keys(th, " Enter", "start", "up down", "field", "left right", "change", "Space", "tick", "Esc", "cancel")
-	return rows.Stack(width, height, nil, len(f.fields), body, []string{problem.Render(th, width), keys.Render(th, width)})
+	return rows.Stack(width, height, nil, len(f.fields), body, append(foot, keys.Render(th, width)))
 }
 
 // forecast is how long the study takes, and a warning when its runs are too short.

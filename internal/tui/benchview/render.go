@@ -20,8 +20,11 @@ const leastHistory = 3
 // roomyHeight is the height from which blank lines separate the parts of a study.
 const roomyHeight = 28
 
-// leastPicture is how many free lines a picture of the runs is drawn in.
-const leastPicture = 16
+// Free lines from which a picture is drawn, and the most rows of a chart of runs.
+const (
+	leastPicture = 10
+	mostRows     = 20
+)
 
 // gap is a blank line where there is room for one.
 func (v *View) gap(lines []string) []string {
@@ -125,9 +128,9 @@ func (v *View) inlinePicture(width, height int, th *theme.Theme) []string {
 	if !ok || s.chosen != nil {
 		return nil
 	}
-	if k := (pictureKey{s.id, len(s.results.Runs), width}); k != v.drawnKey {
+	if k := (pictureKey{s.id, len(s.results.Runs), width, height}); k != v.drawnKey {
 		v.drawnKey, v.drawn = k, nil
-		if lines, err := report.Terminal(s.results, width-2); err == nil {
+		if lines, err := report.Terminal(s.results, width-2, min(height-4, mostRows)); err == nil {
 			v.drawn = lines
 		}
 	}
@@ -143,8 +146,8 @@ func (v *View) inlinePicture(width, height int, th *theme.Theme) []string {
 
 // pictureKey is what a picture depends on.
 type pictureKey struct {
-	study       string
-	runs, width int
+	study               string
+	runs, width, height int
 }
 
 // body is the table of a study with its warnings, which wait until it has ended.

@@ -46,6 +46,9 @@ func (p past) subject() subject {
 	return subject{title: title(p.results.Study), results: p.results, id: p.results.ID}
 }
 
+// pagerRows is the height of the chart of runs in a pager.
+const pagerRows = 12
+
 // ShowPicture opens the pictures and all tables of the study that is shown.
 func (v *View) ShowPicture() tea.Cmd {
 	s, ok := v.subject()
@@ -77,7 +80,7 @@ func (v *View) picture(s subject, width int) []string {
 	if s.chosen != nil {
 		return wholePaper(s.chosen, v.o.Machine, s.all, width)
 	}
-	lines, err := report.Terminal(s.results, width)
+	lines, err := report.Terminal(s.results, width, pagerRows)
 	switch {
 	case err != nil:
 		return []string{"picture not drawn: " + err.Error()}
