@@ -84,7 +84,7 @@ func Judge(r Results) Report {
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
-	if text := r.Study.ShortRuns(rep.shortest()); text != "" {
+	if text := r.Study.ShortRuns(rep.Shortest()); text != "" {
 		rep.Warnings = append(rep.Warnings, text)
 	}
 	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
@@ -95,8 +95,8 @@ func Judge(r Results) Report {
 	return rep
 }
 
-// shortest is the least median of the work's seconds, 0 when not known.
-func (rep Report) shortest() float64 {
+// Shortest is the least median of the work's seconds, 0 when not known.
+func (rep Report) Shortest() float64 {
 	least := 0.0
 	for _, a := range rep.Arms {
 		if a.Runs > 0 && (least == 0 || a.Work < least) {

@@ -95,7 +95,7 @@ func queens(m Machine, g *cells) report.Section {
 		solutions := bench.None
 		if a, ok := arm(g.of("%d quiet", n), bench.Normal); ok && a.Runs > 0 {
 			run, _ := report.Last(g.of("%d quiet", n), bench.Normal)
-			solutions, largest = run.Answer, n
+			solutions, largest = chart.Group(run.Answer), n
 		}
 		for _, row := range queensRows(m) {
 			figures := slices.Concat(row.then(n), row.now(g, n, "quiet"), row.now(g, n, "noise"))
@@ -144,7 +144,7 @@ func (r queensRow) now(g *cells, n int, load string) []string {
 	}
 	share := saved(mine.Median, base.Median, ok && r.published != 0)
 	if share != bench.None && !r.different(g, n, load) {
-		share = "~" + share
+		share = "~ " + share
 	}
 	return []string{chart.Quantity(mine.Median, "s"), share}
 }

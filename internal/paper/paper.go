@@ -202,7 +202,7 @@ func (g *cells) table() report.Table {
 // notes are what failed, what was not measured, and warnings of the cells.
 func (g *cells) notes() []string {
 	var out []string
-	var waiting []string
+	var waiting, short []string
 	wrong := map[string]int{}
 	for i, r := range g.results {
 		if len(r.Runs) == 0 {
@@ -216,8 +216,12 @@ func (g *cells) notes() []string {
 				}
 			}
 		}
-		for _, w := range bench.Judge(r).Warnings {
-			if strings.HasPrefix(w, "the hypervisor") || strings.HasPrefix(w, "runs of") {
+		rep := bench.Judge(r)
+		if r.Study.ShortRuns(rep.Shortest()) != "" {
+			short = append(short, g.keys[i])
+		}
+		for _, w := range rep.Warnings {
+			if strings.HasPrefix(w, "the hypervisor") {
 				out = append(out, g.keys[i]+": "+w)
 			}
 		}
@@ -227,6 +231,9 @@ func (g *cells) notes() []string {
 	}
 	if len(waiting) > 0 {
 		out = append(out, "not measured: "+strings.Join(waiting, ", "))
+	}
+	if len(short) > 0 {
+		out = append(out, "runs too short to judge (a larger --budget makes them longer): "+strings.Join(short, ", "))
 	}
 	if runs, right := g.checked(); runs > 0 {
 		out = append(out, fmt.Sprintf("the answer was right in %d of %d runs", right, runs))

@@ -37,7 +37,7 @@ type Table struct {
 func (t Table) numeric(column int) bool {
 	some := false
 	for _, row := range t.Rows {
-		cell := strings.TrimLeft(row[column], "+−-~<[")
+		cell := strings.TrimLeft(row[column], "+−-~ <[")
 		if cell == "" || cell == bench.None {
 			continue
 		}
