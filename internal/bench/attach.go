@@ -22,7 +22,7 @@ const settle = 0.1
 // validateAttach says what is wrong with a study of a process.
 func (s Study) validateAttach() error {
 	if len(s.Args) != 2 {
-		return errors.New("a study of a process needs its number and name")
+		return errors.New("a study of a process needs its PID and name")
 	}
 	if _, err := s.attached(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s Study) validateAttach() error {
 func (s Study) attached() (kernel.TID, error) {
 	n, err := strconv.ParseInt(s.Args[0], 10, 32)
 	if err != nil || n <= 0 {
-		return 0, fmt.Errorf("%q is not the number of a process", s.Args[0])
+		return 0, fmt.Errorf("%q is not a PID", s.Args[0])
 	}
 	return kernel.TID(n), nil
 }
@@ -76,7 +76,7 @@ func (r *Runner) period(ctx context.Context, study Study, run *RunResult, starte
 		defer func() { err = errors.Join(err, placed.Release()) }()
 	}
 	if err != nil {
-		return fmt.Errorf("place it %s: %w", run.Placement, err)
+		return fmt.Errorf("placement %s: %w", run.Placement, err)
 	}
 	run.CPUs, run.Reason = placed.CPUs, placed.Reason
 	started(*run)

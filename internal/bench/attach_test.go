@@ -84,10 +84,10 @@ func TestAttachOutlivesItsProcess(t *testing.T) {
 
 func TestAttachRefuses(t *testing.T) {
 	_, err := RateFigure("speed")
-	assert.ErrorContains(t, err, `there is no rate "speed"; there are run-delay, cpu,`)
+	assert.ErrorContains(t, err, `unknown rate "speed"; rates are run-delay, cpu,`)
 	study := attachStudy(t, 1, "cpu")
 	study.Args = []string{"x", "y"}
-	assert.ErrorContains(t, study.Validate(), "not the number of a process")
+	assert.ErrorContains(t, study.Validate(), "is not a PID")
 	study = attachStudy(t, 1, "cpu")
 	study.Period = 0
 	assert.ErrorContains(t, study.Validate(), "period")

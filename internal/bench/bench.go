@@ -1,6 +1,6 @@
 // Package bench judges placements: it runs a workload as a child process again
-// and again under several placements, measures it from outside, and says with
-// honest statistics whether a placement helped.
+// and again under several placements, measures it from outside, and compares
+// them statistically.
 //
 // It changes no task itself: placing is done by a function that it is given, the
 // same that places any process. Start at Runner.Run and Judge; ChildMain is the
@@ -23,7 +23,7 @@ type Study struct {
 	Workload   string        // "nqueens", "matrix"
 	Args       []string      // the workload's own flags, e.g. "-n", "14"; the command line of CommandWorkload
 	Figure     Figure        // of CommandWorkload and, with a rate's name for a pattern, of AttachWorkload
-	Period     time.Duration // of AttachWorkload: how long each placement is in force in turn
+	Period     time.Duration // of AttachWorkload: how long each placement is in force, interleaved
 	Placements []Placement   // the first is the base that the others are compared with
 	Runs       int           // measured runs per placement; with Until at least so many
 	Warmup     int           // runs per placement that are not counted
@@ -47,7 +47,7 @@ const (
 	MaxPlacements = 32
 )
 
-// Validate says in one sentence what is wrong with the study.
+// Validate returns in one sentence what is wrong with the study.
 func (s Study) Validate() error {
 	if s.Workload == AttachWorkload {
 		return s.validateAttach()
@@ -87,9 +87,9 @@ func (s Study) validateCounts() error {
 	case s.Budget < 0:
 		return fmt.Errorf("the budget of a study must not be negative")
 	case s.Until < 0 || s.Until >= 1:
-		return fmt.Errorf("an interval can be asked to be within 0%% to 100%% of the median, not %s", chart.Percent(s.Until))
+		return fmt.Errorf("the interval limit must be from 0 %% to 100 %% of the median, not %s", chart.Percent(s.Until))
 	case s.Noise < 0 || s.Noise > MaxNoise:
-		return fmt.Errorf("the background load must be 0 to %d processes, not %d", MaxNoise, s.Noise)
+		return fmt.Errorf("background load must be 0 to %d processes, not %d", MaxNoise, s.Noise)
 	}
 	seen := map[Placement]bool{}
 	for _, p := range s.Placements {
@@ -98,7 +98,7 @@ func (s Study) validateCounts() error {
 			return err
 		}
 		if seen[spec.Name()] {
-			return fmt.Errorf("placement %q is there twice", p)
+			return fmt.Errorf("placement %q is given twice", p)
 		}
 		seen[spec.Name()] = true
 	}
@@ -137,16 +137,16 @@ type RunResult struct {
 	Index     int // 0-based among the measured runs of the placement; WarmupIndex for warm-up
 	PID       kernel.TID
 	Started   time.Time
-	// Wall is from letting the placed child go to its answer; process start and
+	// Wall is from the start of the work to its answer; process start and
 	// exit are not in it.
 	Wall            time.Duration
 	User            time.Duration // of the whole process, start and exit included
 	System          time.Duration
-	Migrations      uint64 // of all threads, from letting it go to its answer
+	Migrations      uint64 // of all threads, from the start of the work to its answer
 	MigrationSource string // sample.Source's word
 	Voluntary       uint64 // switches of the whole process
 	Involuntary     uint64
-	RunDelay        time.Duration // of all threads, from letting it go to its answer
+	RunDelay        time.Duration // of all threads, from the start of the work to its answer
 	HaveRunDelay    bool
 	Threads         int     // when it answered
 	StealShare      float64 // of all CPUs' time that the hypervisor took meanwhile, 0..1
@@ -160,8 +160,8 @@ type RunResult struct {
 	Detail          json.RawMessage // the workload's own result
 	Counts          []Count         // performance counters, when the study asked for them
 	NoCounts        string          // why some of them are missing, "" if none is
-	Touched         bool            // somebody changed its placement while it ran
-	ClockStep       time.Duration   // by which somebody set the clock meanwhile, 0 = nobody did
+	Touched         bool            // someone else changed its placement while it ran
+	ClockStep       time.Duration   // by which the clock was set meanwhile, 0 = not
 	TouchedWhat     string          // "affinity 1 became 0-1 of thread 123"
 	Err             string          // "" when it ran and its answer was right
 	CPUs            string          // cpulist it was placed on, "" if not restricted

@@ -35,16 +35,16 @@ type Figure struct {
 func (f Figure) Validate() error {
 	if f.Pattern == "" {
 		if f != (Figure{}) {
-			return errors.New("a unit or a direction without a metric means nothing")
+			return errors.New("a unit or direction needs a metric")
 		}
 		return nil
 	}
 	re, err := pattern.Compile(f.Pattern)
 	if err != nil {
-		return fmt.Errorf("the metric is no regular expression: %w", err)
+		return fmt.Errorf("the metric is not a regular expression: %w", err)
 	}
 	if re.NumSubexp() > 1 {
-		return fmt.Errorf("the metric %s has %d groups: which is the figure?", f.Pattern, re.NumSubexp())
+		return fmt.Errorf("the metric %s has %d groups; use one at most", f.Pattern, re.NumSubexp())
 	}
 	return nil
 }
@@ -64,12 +64,12 @@ func (f Figure) find(output []byte) (float64, error) {
 	}
 	all := re.FindAllSubmatch(output, -1)
 	if len(all) == 0 {
-		return 0, fmt.Errorf("it printed nothing that matches %s", f.Pattern)
+		return 0, fmt.Errorf("no output matches %s", f.Pattern)
 	}
 	text := strings.TrimSpace(string(all[len(all)-1][re.NumSubexp()]))
 	v, ok := parseNumber(strings.ReplaceAll(text, ",", "")) // "12,345.6" as many print
 	if !ok {
-		return 0, fmt.Errorf("%q, which matches %s, is no number", text, f.Pattern)
+		return 0, fmt.Errorf("%q matches %s but is not a number", text, f.Pattern)
 	}
 	return v, nil
 }
@@ -146,7 +146,7 @@ func (r *Runner) command(ctx context.Context, c *child, f Figure, run *RunResult
 	}()
 	start := time.Now()
 	if _, err := c.gate.Write([]byte{'g'}); err != nil {
-		return fmt.Errorf("let it go: %w", err)
+		return fmt.Errorf("start the work: %w", err)
 	}
 	if _, err := kernel.AwaitExit(run.PID); err != nil {
 		return fmt.Errorf("wait for it: %w", err)
@@ -155,7 +155,7 @@ func (r *Runner) command(ctx context.Context, c *child, f Figure, run *RunResult
 	select {
 	case <-read:
 	case <-time.After(outputWait):
-		return errors.New("it left a process behind that holds its output")
+		return errors.New("a child process of it keeps its output open")
 	}
 	// Its threads are gone and took what they counted along.
 	run.MigrationSource = sample.SourceNone.String()

@@ -29,10 +29,10 @@ func TestCommandsAreRun(t *testing.T) {
 		{"its figure", command(Figure{Pattern: `rate ([0-9.]+)`, HigherIsBetter: true}, "echo", "rate 12.5 rate 13.5"), 13.5, ""},
 		{"all that matches", command(Figure{Pattern: `[0-9,]+`}, "echo", "1,234,567"), 1234567, ""},
 		{"the end of a long output", command(Figure{Pattern: `last (\d+)`}, "sh", "-c", "echo last 1; seq 1 400000; echo last 2"), 2, ""},
-		{"no figure", command(Figure{Pattern: `rate (\d+)`}, "echo", "nothing"), 0, "it printed nothing that matches rate"},
-		{"no number", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate high"), 0, `"high", which matches rate (\w+), is no number`},
-		{"nothing to rank", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate nan"), 0, `"nan", which matches rate (\w+), is no number`},
-		{"nothing to keep", command(Figure{Pattern: `rate (\S+)`}, "echo", "rate -Inf"), 0, `"-Inf", which matches rate (\S+), is no number`},
+		{"no figure", command(Figure{Pattern: `rate (\d+)`}, "echo", "nothing"), 0, "no output matches rate"},
+		{"no number", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate high"), 0, `"high" matches rate (\w+) but is not a number`},
+		{"nothing to rank", command(Figure{Pattern: `rate (\w+)`}, "echo", "rate nan"), 0, `"nan" matches rate (\w+) but is not a number`},
+		{"nothing to keep", command(Figure{Pattern: `rate (\S+)`}, "echo", "rate -Inf"), 0, `"-Inf" matches rate (\S+) but is not a number`},
 		{"a status", command(Figure{}, "sh", "-c", "echo why >&2; exit 7"), 0, "exit status 7 (why)"},
 		{"a signal", command(Figure{}, "sh", "-c", "kill -SEGV $$"), 0, "signal: segmentation fault"},
 		{"none there", command(Figure{}, filepath.Join(dir, "missing")), 0, "no such file"},
@@ -79,7 +79,7 @@ func TestCommandsArePlacedAndEnded(t *testing.T) {
 	study.Timeout = 100 * time.Millisecond
 	res, err = r.Run(t.Context(), study, nil)
 	require.NoError(t, err)
-	assert.Contains(t, res.Runs[0].Err, "it took longer than 100ms and was stopped")
+	assert.Contains(t, res.Runs[0].Err, "stopped after the time limit of 100ms")
 	assert.True(t, gone(res.Runs[0].PID))
 }
 
@@ -89,7 +89,7 @@ func TestWhatAFailedCommandStartedEndsWithIt(t *testing.T) {
 	for name, tc := range map[string]struct{ script, err string }{
 		"cancel": {`sleep 600 >/dev/null 2>&1 & echo $! >"$0"; wait`, ""},
 		"status": {`sleep 600 >/dev/null 2>&1 & echo $! >"$0"; exit 7`, "exit status 7"},
-		"output": {`sleep 600 & echo $! >"$0"`, "it left a process behind that holds its output"},
+		"output": {`sleep 600 & echo $! >"$0"`, "a child process of it keeps its output open"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
@@ -134,10 +134,10 @@ func TestCommandStudiesAreKept(t *testing.T) {
 }
 
 func TestFiguresAreRefused(t *testing.T) {
-	for pattern, want := range map[string]string{"(": "no regular expression", "(a)(b)": "2 groups: which is the figure?"} {
+	for pattern, want := range map[string]string{"(": "not a regular expression", "(a)(b)": "2 groups; use one"} {
 		assert.ErrorContains(t, command(Figure{Pattern: pattern}, "ls").Validate(), want)
 	}
-	assert.ErrorContains(t, command(Figure{Unit: "s"}, "ls").Validate(), "means nothing")
+	assert.ErrorContains(t, command(Figure{Unit: "s"}, "ls").Validate(), "needs a metric")
 	assert.ErrorContains(t, command(Figure{}).Validate(), "a command is missing")
 }
 

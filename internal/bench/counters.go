@@ -58,7 +58,7 @@ func (p *perf) groups(tids []kernel.TID, groups [][]kernel.Counter) {
 	var refused error
 	for _, group := range groups {
 		if err := p.group(tids, group); err != nil && refused == nil {
-			refused = fmt.Errorf("hardware counters cannot be had: %w", err)
+			refused = fmt.Errorf("hardware counters not available: %w", err)
 		}
 	}
 	p.missing = both(refused, p.lacks())
@@ -78,13 +78,13 @@ func (p *perf) lacks() error {
 	case len(p.absent) == 0:
 		return nil
 	case slices.Contains(p.absent, kernel.Cycles) && !slices.ContainsFunc(p.counters, kernel.Counter.Hardware):
-		return errors.New("no PMU here: hardware counters cannot be had")
+		return errors.New("no PMU: hardware counters not available")
 	}
 	names := make([]string, len(p.absent))
 	for i, c := range p.absent {
 		names[i] = c.Name
 	}
-	return fmt.Errorf("no PMU here counts %s", strings.Join(names, ", "))
+	return fmt.Errorf("the PMU does not count %s", strings.Join(names, ", "))
 }
 
 // group opens the counters of a group that this machine has on every thread. Those
@@ -168,7 +168,7 @@ func (p *perf) into(run *RunResult) {
 	run.Counts, starved = p.read()
 	missing := p.missing
 	if len(starved) > 0 {
-		missing = both(missing, fmt.Errorf("the PMU never had room for %s", strings.Join(starved, ", ")))
+		missing = both(missing, fmt.Errorf("the PMU had no free counter for %s", strings.Join(starved, ", ")))
 	}
 	if missing != nil {
 		run.NoCounts = missing.Error()
@@ -272,7 +272,7 @@ func countWarnings(runs []RunResult) []string {
 		for _, c := range run.Counts {
 			if c.Share < fullTime && !scaled[c.Name] {
 				scaled[c.Name] = true
-				out = append(out, fmt.Sprintf("%s was counted for %s of the time and scaled up: the PMU has too few counters", c.Name, chart.Percent(c.Share)))
+				out = append(out, fmt.Sprintf("%s counted %s of the time and scaled up (too few PMU counters)", c.Name, chart.Percent(c.Share)))
 			}
 		}
 	}

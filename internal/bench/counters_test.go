@@ -82,14 +82,14 @@ func TestCountersThatAreThereCount(t *testing.T) {
 		// As QEMU's of arm64.
 		{"two of six", fakePMU{has: []kernel.Counter{kernel.Cycles, kernel.Instructions}},
 			[]string{"cycles", "instructions", "migrations", "switches"},
-			"no PMU here counts branches, branch_misses, cache_references, cache_misses"},
+			"the PMU does not count branches, branch_misses, cache_references, cache_misses"},
 		{"not the first", fakePMU{has: []kernel.Counter{kernel.Instructions, kernel.CacheMisses}},
 			[]string{"instructions", "cache_misses", "migrations", "switches"},
-			"no PMU here counts cycles, branches, branch_misses, cache_references"},
+			"the PMU does not count cycles, branches, branch_misses, cache_references"},
 		{"little room", fakePMU{has: []kernel.Counter{kernel.Cycles, kernel.Instructions, kernel.Branches, kernel.BranchMisses, kernel.CacheReferences, kernel.CacheMisses}, room: 2},
 			[]string{"cycles", "instructions", "branches", "branch_misses", "cache_references", "cache_misses", "migrations", "switches"}, ""},
-		{"none", fakePMU{}, []string{"migrations", "switches"}, "no PMU here: hardware counters cannot be had"},
-		{"forbidden", fakePMU{err: syscall.EACCES}, nil, "hardware counters cannot be had: permission denied"},
+		{"none", fakePMU{}, []string{"migrations", "switches"}, "no PMU: hardware counters not available"},
+		{"forbidden", fakePMU{err: syscall.EACCES}, nil, "hardware counters not available: permission denied"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &perf{open: tt.pmu.open}
@@ -152,7 +152,7 @@ func TestCountersAreClosed(t *testing.T) {
 				return syscall.ENOENT
 			}
 			return nil
-		}, []string{"instructions", "branches", "branch_misses", "cache_references", "cache_misses", "migrations", "switches"}, 3, "no PMU here counts cycles"},
+		}, []string{"instructions", "branches", "branch_misses", "cache_references", "cache_misses", "migrations", "switches"}, 3, "the PMU does not count cycles"},
 		{"a thread ends", func(c kernel.Counter, tid kernel.TID) error {
 			if c == kernel.Branches && tid == 11 {
 				return syscall.ESRCH
@@ -164,7 +164,7 @@ func TestCountersAreClosed(t *testing.T) {
 				return syscall.EMFILE
 			}
 			return nil
-		}, []string{"cycles", "instructions", "branches", "branch_misses", "migrations", "switches"}, 3, "hardware counters cannot be had: too many open files"},
+		}, []string{"cycles", "instructions", "branches", "branch_misses", "migrations", "switches"}, 3, "hardware counters not available: too many open files"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			pmu := &fakePMU{has: all, on: tt.on}
@@ -202,12 +202,12 @@ func TestStarvedCountersAreNamed(t *testing.T) {
 	var run RunResult
 	p.into(&run)
 	assert.Equal(t, []Count{{Name: "switches", Value: 7, Share: 1}}, run.Counts)
-	assert.Equal(t, "the PMU never had room for cycles, instructions", run.NoCounts)
+	assert.Equal(t, "the PMU had no free counter for cycles, instructions", run.NoCounts)
 }
 
 func TestDerivedAndScaledCounters(t *testing.T) {
 	counts := []Count{{"cycles", 2000, 1}, {"instructions", 3000, 0.5}, {"branches", 100, 1}, {"branch_misses", 5, 1}, {"cache_references", 0, 1}, {"cache_misses", 0, 1}}
 	assert.Equal(t, []Count{{"instructions_per_cycle", 1.5, 0.5}, {"branch_miss_rate", 0.05, 1}}, Derived(counts))
-	assert.Equal(t, []string{"instructions was counted for 50.0% of the time and scaled up: the PMU has too few counters"},
+	assert.Equal(t, []string{"instructions counted 50 % of the time and scaled up (too few PMU counters)"},
 		countWarnings([]RunResult{{Counts: counts}, {Counts: counts}}))
 }

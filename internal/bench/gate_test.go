@@ -66,7 +66,7 @@ func TestChildRefusesBadArguments(t *testing.T) {
 		want string
 	}{
 		{nil, "the name of a workload is missing"},
-		{[]string{"chess"}, `no workload \"chess\"`},
+		{[]string{"chess"}, `unknown workload \"chess\"`},
 		{[]string{"nqueens", "-n", "19"}, "-n must be a number from 1 to 18"},
 		{[]string{"nqueens", "-n"}, "-n needs a value"},
 		{[]string{"nqueens", "-x", "1"}, `no option \"-x\"`},

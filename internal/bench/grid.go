@@ -11,9 +11,9 @@ import (
 	"piton/internal/kernel"
 )
 
-// Grid is a table of studies that are run by turns, a round of each, again and
-// again: what belongs beside each other is measured beside each other, and where
-// time runs out every cell has been measured as often.
+// Grid is a table of studies that are interleaved, a round of each, repeatedly: cells
+// that are compared are measured close in time, and when time runs out every cell has
+// been measured as often.
 type Grid struct {
 	ID      string
 	Started time.Time

@@ -9,8 +9,8 @@ import (
 	"piton/internal/topology"
 )
 
-// machine is what the workloads of memory need to know of this machine. It is
-// read once; one that cannot be read knows nothing.
+// machine is the topology for the memory workloads. It is read once; it is empty
+// when it cannot be read.
 var machine = sync.OnceValue(func() *topology.Topology {
 	topo, err := topology.Read("/")
 	if err != nil {
@@ -39,7 +39,7 @@ func llcBytes(t *topology.Topology) int64 {
 	return caches[len(caches)-1].SizeBytes
 }
 
-// lineBytes is the size of a cache line, 64 where the kernel does not tell.
+// lineBytes is the size of a cache line, 64 where the kernel does not say.
 func lineBytes() int {
 	const usual = 64
 	b, err := os.ReadFile("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size")

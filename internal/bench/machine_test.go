@@ -49,8 +49,8 @@ func TestStudiesRunAsChildren(t *testing.T) {
 			lines, err := results.Picture(80)
 			require.NoError(t, err)
 			assert.Equal(t, "normal, run 2 of 2:", lines[0])
-			row := Rows(Judge(results))[0]
-			assert.Contains(t, row.Median, w.Metric.Unit)
+			rep := Judge(results)
+			assert.Equal(t, w.Metric.Format(rep.Arms[0].Median), Rows(rep)[0].Median)
 		})
 	}
 }

@@ -34,7 +34,7 @@ func peerCommand(argv []string, workload string) ([]string, error) {
 func peerMain(among []Workload, args []string, in *os.File, out io.Writer) int {
 	w, err := lookup(among, args[0])
 	if err != nil || w.Peer == nil {
-		fmt.Fprintf(os.Stderr, "piton: no process of a workload is called %q\n", args[0])
+		fmt.Fprintf(os.Stderr, "piton: unknown workload process %q\n", args[0])
 		return 2
 	}
 	return w.Peer(args[1:], in, out)

@@ -76,7 +76,7 @@ func (s *Spec) add(part string) error {
 		return s.addCPUs(name, value, hasValue)
 	case part == aggregateWord:
 		if s.Aggregate {
-			return fmt.Errorf("%s is there twice", aggregateWord)
+			return fmt.Errorf("%s is given twice", aggregateWord)
 		}
 		s.Aggregate = true
 		return nil

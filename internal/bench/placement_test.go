@@ -59,7 +59,7 @@ func TestBadPlacements(t *testing.T) {
 		"cpu":                 "no CPU list",
 		"aggregate:1":         "none of normal",
 		"aggregate+fifo:1":    "a policy of its own",
-		"aggregate+aggregate": "there twice",
+		"aggregate+aggregate": "given twice",
 		"cpu:":                "no CPU list",
 		"cpu:0 1":             "no CPU list",
 		"least-loaded:2":      "takes no value",
@@ -101,14 +101,14 @@ func TestStudiesAreValidated(t *testing.T) {
 	good := Study{Workload: "nqueens", Args: []string{"-n", "8"}, Placements: []Placement{Normal, "batch"}, Runs: 10, Warmup: 1}
 	require.NoError(t, good.Validate())
 	for want, change := range map[string]func(*Study){
-		"no workload":           func(s *Study) { s.Workload = "chess" },
+		"unknown workload":           func(s *Study) { s.Workload = "chess" },
 		"no option":             func(s *Study) { s.Args = []string{"--colour"} },
 		"at least one":          func(s *Study) { s.Placements = nil },
 		"at most 32":            func(s *Study) { s.Placements = make([]Placement, 33) },
 		"runs must be 1":        func(s *Study) { s.Runs = 0 },
 		"warm-up runs must":     func(s *Study) { s.Warmup = -1 },
 		"time limit":            func(s *Study) { s.Timeout = -1 },
-		"there twice":           func(s *Study) { s.Placements = []Placement{"nice:1+cpu:2", "cpu:2+nice:1"} },
+		"given twice":           func(s *Study) { s.Placements = []Placement{"nice:1+cpu:2", "cpu:2+nice:1"} },
 		"none of normal":        func(s *Study) { s.Placements = []Placement{"faster"} },
 		"more than the 10 rows": func(s *Study) { s.Workload, s.Args = "matrix", []string{"-n", "10", "--threads", "11"} },
 	} {

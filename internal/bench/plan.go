@@ -19,9 +19,9 @@ func (s Study) rounds() int {
 	return s.Warmup + s.Runs
 }
 
-// round is a round's runs. The placements take turns and each round begins with
-// the next one, A B C, B C A, C A B, so that neither drift nor what ran before
-// favours any.
+// round is a round's runs. Placements are interleaved, and each round begins with the
+// next one, A B C, B C A, C A B, so that neither drift nor the run before favours
+// any.
 func (s Study) round(i int) []slot {
 	n := len(s.Placements)
 	out := make([]slot, n)
@@ -52,7 +52,7 @@ func narrow(arms []Arm, share float64) bool {
 	return true
 }
 
-// estimate foretells the end from the mean of the runs so far. Rounds are
+// estimate is the time left, from the mean of the runs so far. Rounds are
 // interleaved, so the mean weighs all placements alike.
 type estimate struct {
 	study Study

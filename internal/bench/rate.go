@@ -22,7 +22,7 @@ type rate struct {
 	open   func(p procfs.FS, pid kernel.TID) (meter, error)
 }
 
-// meter tells by how much its figure grows.
+// meter measures by how much its figure grows.
 type meter interface {
 	// grown is by how much the figure has grown since the call before.
 	grown() (float64, error)
@@ -33,13 +33,13 @@ type meter interface {
 const fileRate = "file:"
 
 var rates = []rate{
-	{"run-delay", "time that its threads waited for a CPU", "ms/s", false, threadMeter(runDelayMs)},
-	{"cpu", "time that it ran", "ms/s", true, cpuMeter},
-	{"migrations", "moves of its threads to another CPU", "/s", false, threadMeter(migrationsOf)},
-	{"switches", "voluntary switches: how often its threads had something to do and did it", "/s", true, threadMeter(voluntary)},
-	{"preemptions", "involuntary switches", "/s", false, threadMeter(involuntary)},
-	{"bytes", "bytes that it read and wrote", "B/s", true, bytesMeter},
-	{"instructions", "instructions, by hardware counter", "/s", true, instructionsMeter},
+	{"run-delay", "run delay of its threads", "ms/s", false, threadMeter(runDelayMs)},
+	{"cpu", "CPU time", "ms/s", true, cpuMeter},
+	{"migrations", "migrations of its threads", "/s", false, threadMeter(migrationsOf)},
+	{"switches", "voluntary context switches", "/s", true, threadMeter(voluntary)},
+	{"preemptions", "involuntary context switches", "/s", false, threadMeter(involuntary)},
+	{"bytes", "bytes read and written", "B/s", true, bytesMeter},
+	{"instructions", "instructions (hardware counter)", "/s", true, instructionsMeter},
 }
 
 // RateHelp is one line a rate, for help texts.
@@ -48,7 +48,7 @@ func RateHelp() string {
 	for _, r := range rates {
 		fmt.Fprintf(&b, "  %-13s %s\n", r.Name, r.Help)
 	}
-	fmt.Fprintf(&b, "  %-13s a file that holds a number which grows\n", fileRate+"PATH")
+	fmt.Fprintf(&b, "  %-13s file with a growing number\n", fileRate+"PATH")
 	return b.String()
 }
 
@@ -65,7 +65,7 @@ func findRate(name string) (rate, error) {
 		for _, r := range rates {
 			names = append(names, r.Name)
 		}
-		return rate{}, fmt.Errorf("there is no rate %q; there are %s and %sPATH", name, strings.Join(names, ", "), fileRate)
+		return rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), fileRate)
 	}
 	return rates[i], nil
 }
@@ -112,7 +112,7 @@ func readNumber(path string) (float64, error) {
 	}
 	v, ok := parseNumber(string(bytes.TrimSpace(b)))
 	if !ok {
-		return 0, fmt.Errorf("%s holds no number: %.40q", path, b)
+		return 0, fmt.Errorf("%s is not a number: %.40q", path, b)
 	}
 	return v, nil
 }

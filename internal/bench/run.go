@@ -65,7 +65,7 @@ func (r *Runner) measure(ctx context.Context, c *child, study Study, run *RunRes
 	}
 	placed, err := r.Place(ctx, run.PID, spec)
 	if err != nil {
-		return fmt.Errorf("place it %s: %w", run.Placement, err)
+		return fmt.Errorf("placement %s: %w", run.Placement, err)
 	}
 	c.release = placed.Release
 	run.CPUs, run.Reason = placed.CPUs, placed.Reason
@@ -88,7 +88,7 @@ func (r *Runner) measure(ctx context.Context, c *child, study Study, run *RunRes
 	}
 	start := time.Now()
 	if _, err := c.gate.Write([]byte{'g'}); err != nil {
-		return fmt.Errorf("let it go: %w", err)
+		return fmt.Errorf("start the work: %w", err)
 	}
 	m, err := c.expect("result")
 	run.Wall = time.Since(start)
@@ -112,7 +112,7 @@ func failure(ctx context.Context, study Study, err, waitErr error, stderr string
 	case err == nil && waitErr == nil:
 		return ""
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return fmt.Sprintf("it took longer than %s and was stopped", study.Timeout)
+		return fmt.Sprintf("stopped after the time limit of %s", study.Timeout)
 	case err == nil:
 		err = waitErr
 	case errors.Is(err, io.EOF):

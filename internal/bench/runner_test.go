@@ -80,7 +80,7 @@ func TestFailedRunsAreKeptAndTheOthersGoOn(t *testing.T) {
 		"exits":   "exit status 7",
 		"garbage": "no JSON",
 		"killed":  "killed",
-		"nothing": `no workload "nothing"`,
+		"nothing": `unknown workload "nothing"`,
 	} {
 		t.Run(workload, func(t *testing.T) {
 			res, err := newRunner(t).Run(t.Context(), Study{Workload: workload, Placements: []Placement{Normal}, Runs: 2}, nil)
@@ -107,7 +107,7 @@ func TestTimeLimit(t *testing.T) {
 	study := Study{Workload: "sleep", Args: []string{"--ms", "600000"}, Placements: []Placement{Normal}, Runs: 1, Timeout: 300 * time.Millisecond}
 	res, err := newRunner(t).Run(t.Context(), study, nil)
 	require.NoError(t, err)
-	assert.Equal(t, "it took longer than 300ms and was stopped", res.Runs[0].Err)
+	assert.Equal(t, "stopped after the time limit of 300ms", res.Runs[0].Err)
 	assert.True(t, gone(res.Runs[0].PID))
 }
 
@@ -202,7 +202,7 @@ func TestRefusedPlacementFailsTheRun(t *testing.T) {
 	r.Place = func(context.Context, kernel.TID, Spec) (Placed, error) { return Placed{}, errors.New("not permitted") }
 	res, err := r.Run(t.Context(), Study{Workload: "sleep", Placements: []Placement{"fifo:10"}, Runs: 1}, nil)
 	require.NoError(t, err)
-	assert.Equal(t, "place it fifo:10: not permitted", res.Runs[0].Err)
+	assert.Equal(t, "placement fifo:10: not permitted", res.Runs[0].Err)
 	assert.True(t, gone(res.Runs[0].PID))
 }
 

@@ -25,7 +25,7 @@ func NewStore(path string) *Store { return &Store{path: path} }
 func DefaultStorePath(getenv func(string) string, euid int) (string, error) {
 	dir := userfile.StateDir(getenv, euid)
 	if dir == "" {
-		return "", errors.New("neither XDG_STATE_HOME nor HOME says where results are kept")
+		return "", errors.New("results need XDG_STATE_HOME or HOME to be set")
 	}
 	return filepath.Join(dir, "results.jsonl"), nil
 }
@@ -54,12 +54,12 @@ var errUnwritable = errors.New("a record cannot be written")
 func (s *Store) append(record any) error {
 	line, err := marshal(record)
 	if err != nil {
-		return fmt.Errorf("keep results: %w: %w", errUnwritable, err)
+		return fmt.Errorf("store results: %w: %w", errUnwritable, err)
 	}
 	return s.locked(func() error {
 		f, err := userfile.OpenState(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
 		if err != nil {
-			return fmt.Errorf("keep results: %w", err)
+			return fmt.Errorf("store results: %w", err)
 		}
 		defer f.Close()
 		return appendLine(f, line)
@@ -69,14 +69,14 @@ func (s *Store) append(record any) error {
 func appendLine(f *os.File, line []byte) error {
 	size, torn, err := tail(f)
 	if err != nil {
-		return fmt.Errorf("keep results: %w", err)
+		return fmt.Errorf("store results: %w", err)
 	}
 	if torn { // by a crash: the rest of that line must not swallow this one
 		line = append([]byte{'\n'}, line...)
 	}
 	if _, err := f.Write(append(line, '\n')); err != nil {
 		// A full disk takes part of a line; what was there before stays readable.
-		return errors.Join(fmt.Errorf("keep results: %w", err), f.Truncate(size))
+		return errors.Join(fmt.Errorf("store results: %w", err), f.Truncate(size))
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (s *Store) locked(do func() error) error {
 	}
 	defer lock.Close() // unlocks
 	if err := kernel.Lock(lock); err != nil {
-		return fmt.Errorf("keep results: %w", err)
+		return fmt.Errorf("store results: %w", err)
 	}
 	return do()
 }
@@ -113,7 +113,7 @@ func (s *Store) locked(do func() error) error {
 func (s *Store) lockFile(suffix string) (*os.File, error) {
 	lock, err := userfile.OpenState(s.path+suffix, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, fmt.Errorf("keep results: %w", err)
+		return nil, fmt.Errorf("store results: %w", err)
 	}
 	return lock, nil
 }
@@ -123,7 +123,7 @@ func (s *Store) lockFile(suffix string) (*os.File, error) {
 func (s *Store) moveAside(in io.Reader) error {
 	aside, err := userfile.OpenState(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
-		return fmt.Errorf("set corrupt results aside: %w", err)
+		return fmt.Errorf("move corrupt results: %w", err)
 	}
 	defer aside.Close()
 	err = userfile.ReplaceState(s.path, func(w io.Writer) error {
@@ -139,7 +139,7 @@ func (s *Store) moveAside(in io.Reader) error {
 		return errors.Join(err, good.Flush(), aside.Sync())
 	})
 	if err != nil {
-		return fmt.Errorf("set corrupt results aside: %w", err)
+		return fmt.Errorf("move corrupt results: %w", err)
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func TestAFullDiskLosesNothingInMemory(t *testing.T) {
 	res, err := r.Run(t.Context(), Study{Workload: "sleep", Placements: []Placement{Normal}, Runs: 3}, nil)
 	require.NoError(t, err)
 	assert.ErrorIs(t, res.StoreErr, syscall.ENOSPC)
-	assert.ErrorContains(t, res.StoreErr, "keep results")
+	assert.ErrorContains(t, res.StoreErr, "store results")
 	assert.Len(t, res.Runs, 3)
 	assert.Empty(t, res.Runs[2].Err)
 }

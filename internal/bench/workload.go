@@ -63,7 +63,7 @@ func lookup(among []Workload, name string) (Workload, error) {
 		}
 		names = append(names, w.Name)
 	}
-	return Workload{}, fmt.Errorf("there is no workload %q; there are %s", name, strings.Join(names, ", "))
+	return Workload{}, fmt.Errorf("unknown workload %q; workloads are %s", name, strings.Join(names, ", "))
 }
 
 // Flag is the parameter's flag as typed: "-n", "--threads".

@@ -20,7 +20,7 @@ var activityTracker = Workload{
 	Run: func(ctx context.Context, v Values) (Outcome, error) {
 		w := watchCPUs()
 		r, err := activity.Run(ctx, activityOptions(v))
-		r.Culprits, r.Unnamed = w.culprits(r.CPUs)
+		r.Occupants, r.Unnamed = w.occupants(r.CPUs)
 		return Outcome{Answer: strconv.Itoa(r.Ms), Seconds: r.Observed, Value: r.Share * 100, Detail: r}, err
 	},
 	Picture: picture(activity.Picture),

@@ -77,7 +77,7 @@ func TestPaperRefuses(t *testing.T) {
 	h := newHome(t)
 	for text, args := range map[string][]string{
 		"needs a study or --all: nqueens, matrix": {},
-		`there is no paper "origami"`:             {"origami"},
+		`unknown study "origami"`:                 {"origami"},
 		"give either studies or --all":            {"nqueens", "--all"},
 		"it must be 5s to":                        {"nqueens", "--budget", "1s"},
 	} {
@@ -138,7 +138,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Run(), errs.String())
-	assert.Contains(t, errs.String(), "results not stored: keep results: write")
+	assert.Contains(t, errs.String(), "results not stored: store results: write")
 	assert.Contains(t, errs.String(), "file too large")
 	assert.Contains(t, out.String(), "placement", "it was run and judged to its end")
 	after, err := os.ReadFile(h.resultsFile())

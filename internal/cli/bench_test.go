@@ -60,7 +60,7 @@ func TestBenchFailures(t *testing.T) {
 	h := newHome(t)
 	r := h.run("bench", "nqueens", "-n", "16", "--place", "normal", "--runs", "1", "--warmup", "0", "--timeout", "50ms")
 	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err, "took longer")
+	assert.Contains(t, r.err, "stopped after the time limit")
 	r = h.run("bench", "nqueens", "-n", "6", "--place", "normal", "--place", "cpu:65000", "--runs", "1", "--warmup", "0")
 	assert.Equal(t, ExitSome, r.code, r.err)
 	assert.Contains(t, r.err, "cpu:65000")

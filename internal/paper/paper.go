@@ -83,7 +83,7 @@ func Lookup(names []string) ([]Paper, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(Papers, func(p Paper) bool { return p.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no paper %q; there are %s", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown study %q; studies are %s", name, strings.Join(Names(), ", "))
 		}
 		out = append(out, Papers[i])
 	}

@@ -36,7 +36,7 @@ var details = map[string]any{
 	"memlat": memlat.Result{Options: memlat.Options{Caches: []memlat.Cache{{Level: 1, Bytes: 32 << 10}}}, Curves: []memlat.Curve{{Node: memlat.AnyNode,
 		Points: []memlat.Point{{Bytes: 4096, Ns: 1}, {Bytes: 1 << 20, Ns: 4}, {Bytes: 1 << 28, Ns: 90}}, Levels: []memlat.Level{{Name: hostile, Ns: 1, Cycles: 4}}}}},
 	"activity": activity.Result{Observed: 0.1, CounterHz: 3e9, Intervals: []activity.Interval{{1_000_000, 9000, 1}, {5_000_000, 90_000, 0}},
-		Culprits: []activity.Culprit{{Kind: "task", Name: hostile, ID: 7, Seconds: 0.002, Times: 3}}},
+		Occupants: []activity.Occupant{{Kind: "task", Name: hostile, ID: 7, Seconds: 0.002, Times: 3}}},
 	"ctxswitch": ctxswitch.Result{Turn: &ctxswitch.Turn{WindowMs: 20, Turns: 2, Shares: []ctxswitch.Share{{Share: 0.5}, {Share: 0.5}},
 		Timeline: []ctxswitch.Active{{0, 0, 3_000_000}, {1, 3_002_000, 6_000_000}, {99, 1, 2}}}},
 	"chat":    chat.Result{PerS: 40000, Why: hostile, Processes: []chat.Usage{{Role: hostile, UserSeconds: 1, SystemSeconds: 3}, {Role: "server", CPUs: "0", SystemSeconds: 2}}},

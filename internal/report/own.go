@@ -77,7 +77,7 @@ func activityFigures(r activity.Result) []chart.Figure {
 // otherTime is the CPU time of tasks and interrupts other than the workload.
 func otherTime(r activity.Result) chart.Figure {
 	b := chart.Bars{Unit: "s"}
-	for _, c := range r.Culprits {
+	for _, c := range r.Occupants {
 		b.Bars = append(b.Bars, chart.Bar{Label: fmt.Sprintf("%s %s (%d)", c.Kind, c.Name, c.ID), Value: c.Seconds,
 			Caption: fmt.Sprintf("%s, %d times on CPU %d", chart.Quantity(c.Seconds, "s"), c.Times, c.CPU)})
 	}

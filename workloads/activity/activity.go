@@ -90,10 +90,10 @@ type Result struct {
 	Migrations int   `json:"migrations"`
 	// Intervals are the inactive ones in order, cut off at 4000.
 	Intervals []Interval `json:"intervals"`
-	// Culprits are who else had the CPUs, as the caller found out; or Unnamed says
+	// Occupants are what else ran on the CPUs, filled in by the caller; or Unnamed says
 	// why it could not.
-	Culprits []Culprit `json:"culprits,omitempty"`
-	Unnamed  string    `json:"unnamed,omitempty"`
+	Occupants []Occupant `json:"culprits,omitempty"`
+	Unnamed   string     `json:"unnamed,omitempty"`
 }
 
 // Tick is the interruptions that come at one period: the timer's.
@@ -121,8 +121,8 @@ type Other struct {
 // ns, and 1 if it is a tick.
 type Interval [3]int64
 
-// Culprit is a task, an interrupt or a softirq that had the CPUs meanwhile.
-type Culprit struct {
+// Occupant is a task, interrupt or softirq that ran on the CPUs meanwhile.
+type Occupant struct {
 	Kind      string  `json:"kind"` // "task", "irq", "softirq"
 	Name      string  `json:"name"`
 	ID        int     `json:"id"` // tid, interrupt number or vector

@@ -201,7 +201,7 @@ func TestMovesAreCounted(t *testing.T) {
 func TestPicture(t *testing.T) {
 	r := Result{Options: Options{Ms: 1000}, Source: "tsc", CounterHz: 2.6e9, LoopNs: 30, Observed: 1}
 	r.judge(quiet(rand.New(rand.NewPCG(1, 1)), 4e6, 20, 3e6))
-	r.Culprits = []Culprit{{Kind: "softirq", Name: "TIMER", ID: 1, Seconds: 0.001, Times: 7}}
+	r.Occupants = []Occupant{{Kind: "softirq", Name: "TIMER", ID: 1, Seconds: 0.001, Times: 7}}
 	r.Unnamed = ""
 	for _, width := range []int{0, 5, 40, 80, 200} {
 		for _, l := range Picture(r, width) {

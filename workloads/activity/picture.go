@@ -109,7 +109,7 @@ func (r Result) figures() []string {
 	if len(r.CPUs) > 0 {
 		out = append(out, fmt.Sprintf("on CPUs %s, %d migrations seen", strings.Trim(fmt.Sprint(r.CPUs), "[]"), r.Migrations))
 	}
-	for _, c := range r.Culprits {
+	for _, c := range r.Occupants {
 		out = append(out, fmt.Sprintf("  cpu %-3d %-8s %-24s %8s, %d times, longest %s", c.CPU, c.Kind, fmt.Sprintf("%s (%d)", c.Name, c.ID),
 			seconds(c.Seconds), c.Times, ns(c.LongestNs)))
 	}

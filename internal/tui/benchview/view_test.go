@@ -145,12 +145,12 @@ func TestFailuresAreShown(t *testing.T) {
 		r.Runs[10+i].Err = fmt.Sprintf("wrong answer %d", i)
 	}
 	r.Runs[30].Touched, r.Runs[30].TouchedWhat = true, "affinity of thread 123 is 0-1, was 1"
-	r.StoreErr = errors.New("keep results: disk full")
+	r.StoreErr = errors.New("store results: disk full")
 	p = mustOpen(t, newPilot(t, nil, &fakeStore{history: bench.History{Studies: []bench.Results{r}, Notes: []string{"1 line of results.jsonl cannot be read and moved aside"}}}))
 	p.press("enter")
 	out = text(p.view, 100, 40)
 	for _, want := range []string{"changed by someone else: affinity of thread 123 is 0-1, was 1", "failed: wrong answer 7", "and 5 more",
-		"1 line of results.jsonl cannot be read", "results not stored: keep results: disk full"} {
+		"1 line of results.jsonl cannot be read", "results not stored: store results: disk full"} {
 		assert.Contains(t, out, want)
 	}
 }

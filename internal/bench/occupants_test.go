@@ -10,7 +10,7 @@ import (
 	"piton/workloads/activity"
 )
 
-func TestCulpritsAreRanked(t *testing.T) {
+func TestOccupantsAreRanked(t *testing.T) {
 	stays := []sample.Stay{
 		{CPU: 0, Kind: sample.StayTask, TID: 0, Name: "idle", RunNs: 9e9},
 		{CPU: 0, Kind: sample.StayTask, TID: 7, Name: "piton", RunNs: 8e9},
@@ -20,7 +20,7 @@ func TestCulpritsAreRanked(t *testing.T) {
 		{CPU: 0, Kind: sample.StayIRQ, Number: 40, Name: "virtio0", RunNs: 2e6},
 	}
 	own := []kernel.TID{7, 8}
-	assert.Equal(t, []activity.Culprit{
+	assert.Equal(t, []activity.Occupant{
 		{Kind: "softirq", Name: "TIMER", ID: 1, Seconds: 0.003, LongestNs: 5000, Times: 250},
 		{Kind: "irq", Name: "virtio0", ID: 40, Seconds: 0.002},
 		{Kind: "task", Name: "piton", ID: 8, Seconds: 0.001},
@@ -29,11 +29,11 @@ func TestCulpritsAreRanked(t *testing.T) {
 	for range 20 {
 		stays = append(stays, sample.Stay{Kind: sample.StayTask, TID: 99, RunNs: 1})
 	}
-	assert.Len(t, rank(stays, nil, own), maxCulprits)
+	assert.Len(t, rank(stays, nil, own), maxOccupants)
 }
 
-func TestCulpritsOfThisMachine(t *testing.T) {
+func TestOccupantsOfThisMachine(t *testing.T) {
 	w := watchCPUs()
-	culprits, why := w.culprits(nil)
-	assert.True(t, len(culprits) > 0 || why != "", "they are named, or it is said why not")
+	occupants, why := w.occupants(nil)
+	assert.True(t, len(occupants) > 0 || why != "", "they are listed, or the reason why not")
 }

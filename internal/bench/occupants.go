@@ -12,28 +12,28 @@ import (
 	"piton/workloads/activity"
 )
 
-// maxCulprits is how many are named.
-const maxCulprits = 12
+// maxOccupants is how many a result lists.
+const maxOccupants = 12
 
-// witness has the kernel write down who is on each CPU, by eBPF.
-type witness struct {
+// occupancy records what runs on each CPU, by eBPF.
+type occupancy struct {
 	sampler *sample.Sampler
 	refusal error
 }
 
-// watchCPUs begins. It costs about a tenth of a microsecond for each context
-// switch and interrupt of the machine until culprits ends it.
-func watchCPUs() *witness {
+// watchCPUs starts recording. It costs about a tenth of a microsecond for each context
+// switch and interrupt of the machine until occupants stops it.
+func watchCPUs() *occupancy {
 	s, err := sample.New(sample.Options{Needs: sample.Needs{Ledger: true}, EBPF: sample.EBPFNever})
-	w := &witness{sampler: s, refusal: err}
+	w := &occupancy{sampler: s, refusal: err}
 	if w.refusal == nil {
-		_, w.refusal = w.stays()
+		_, w.refusal = w.read()
 	}
 	return w
 }
 
-// stays are who ran where since the last call.
-func (w *witness) stays() ([]sample.Stay, error) {
+// read returns what ran on which CPU since the last call.
+func (w *occupancy) read() ([]sample.Stay, error) {
 	n, err := w.sampler.Read()
 	if err != nil {
 		return nil, err
@@ -43,20 +43,20 @@ func (w *witness) stays() ([]sample.Stay, error) {
 			return n.Stays, c.Err
 		}
 	}
-	return nil, errors.New("nobody writes down who is on the CPUs")
+	return nil, errors.New("no record of what ran on the CPUs")
 }
 
-// culprits ends it and returns who else was on the CPUs since it began, the
-// longest first, or why that is not known. The timer's interrupt itself is in no
-// list: the kernel has no tracepoint for it on every architecture.
-func (w *witness) culprits(cpus []int) ([]activity.Culprit, string) {
+// occupants stops recording and returns what else ran on the CPUs, the longest
+// first, or why that is unknown. The timer's interrupt itself is not
+// listed: the kernel has no tracepoint for it on every architecture.
+func (w *occupancy) occupants(cpus []int) ([]activity.Occupant, string) {
 	if w.sampler != nil {
 		defer func() { _ = w.sampler.Close() }()
 	}
 	if w.refusal != nil {
 		return nil, w.refusal.Error()
 	}
-	stays, err := w.stays()
+	stays, err := w.read()
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -69,7 +69,7 @@ func (w *witness) culprits(cpus []int) ([]activity.Culprit, string) {
 
 // rank leaves out idling and that one of the workload's own threads that did the
 // work, which is the busiest.
-func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Culprit {
+func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Occupant {
 	ran := map[kernel.TID]uint64{}
 	worker := kernel.TID(0)
 	for _, s := range stays {
@@ -79,7 +79,7 @@ func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Culprit 
 			}
 		}
 	}
-	var out []activity.Culprit
+	var out []activity.Occupant
 	for _, s := range stays {
 		if len(cpus) > 0 && !slices.Contains(cpus, int(s.CPU)) {
 			continue
@@ -91,11 +91,11 @@ func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Culprit 
 		if s.Kind == sample.StayTask && (s.TID == 0 || s.TID == worker) {
 			continue
 		}
-		out = append(out, activity.Culprit{
+		out = append(out, activity.Occupant{
 			Kind: s.Kind.String(), Name: s.Name, ID: id, CPU: int(s.CPU),
 			Seconds: float64(s.RunNs) / 1e9, LongestNs: float64(s.LongestNs), Times: s.Times,
 		})
 	}
-	slices.SortFunc(out, func(a, b activity.Culprit) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	return out[:min(len(out), maxCulprits)]
+	slices.SortFunc(out, func(a, b activity.Occupant) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return out[:min(len(out), maxOccupants)]
 }
