@@ -101,7 +101,7 @@ func TestStudiesAreValidated(t *testing.T) {
 	good := Study{Workload: "nqueens", Args: []string{"-n", "8"}, Placements: []Placement{Normal, "batch"}, Runs: 10, Warmup: 1}
 	require.NoError(t, good.Validate())
 	for want, change := range map[string]func(*Study){
-		"unknown workload":           func(s *Study) { s.Workload = "chess" },
+		"unknown workload":      func(s *Study) { s.Workload = "chess" },
 		"no option":             func(s *Study) { s.Args = []string{"--colour"} },
 		"at least one":          func(s *Study) { s.Placements = nil },
 		"at most 32":            func(s *Study) { s.Placements = make([]Placement, 33) },
