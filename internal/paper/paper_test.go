@@ -53,7 +53,7 @@ func TestEveryGridIsValid(t *testing.T) {
 		}
 	}
 	_, err := Lookup([]string{"nqueens", "origami"})
-	assert.ErrorContains(t, err, `there is no paper "origami"; there are nqueens, matrix,`)
+	assert.ErrorContains(t, err, `unknown study "origami"; studies are nqueens, matrix,`)
 }
 
 // TestEmptyPapersShowWhatWasPublished: before the first run the tables have the
