@@ -141,3 +141,7 @@ func CutAll(lines []string, width int) []string {
 	}
 	return lines
 }
+
+// ASCII spells what charts, figures and verdicts have beyond ASCII.
+var ASCII = strings.NewReplacer("█", "#", "▓", "%", "▒", "+", "░", ":", "╷", "|", "▇", "#", "▆", "#", "▅", "+", "▄", "+", "▃", "-", "▂", "-", "▁", "_",
+	"µ", "u", "±", "+-", "–", "-", "−", "-", "…", "...", "·", "-", "×", "x", "≥", ">=", "²", "2")

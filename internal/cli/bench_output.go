@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -133,13 +134,23 @@ func (o *benchOutput) end(r bench.Results) error {
 // table prints a study as text: its table, the comparison with an earlier study if
 // there is one, and the workload's own picture.
 func (o *benchOutput) table(r bench.Results, earlier *bench.Earlier) error {
-	if err := bench.WriteTable(o.a, bench.Judge(r), bench.TableOptions{Width: o.width(), ASCII: o.a.ascii}); err != nil {
+	var out strings.Builder
+	if err := bench.WriteTable(&out, bench.Judge(r), bench.TableOptions{Width: o.width(), ASCII: o.a.ascii}); err != nil {
 		return err
 	}
 	if earlier != nil {
-		fmt.Fprintln(o.a, "note: "+earlier.Sentence())
+		fmt.Fprintln(&out, "note: "+earlier.Sentence())
 	}
-	return o.picture(r)
+	lines, err := report.Terminal(r, o.width(), pictureHeight)
+	if err == nil && len(lines) > 0 {
+		fmt.Fprintf(&out, "\n%s\n", strings.Join(lines, "\n"))
+	}
+	text := out.String()
+	if o.a.ascii {
+		text = chart.ASCII.Replace(text)
+	}
+	_, werr := io.WriteString(o.a, text)
+	return cmp.Or(err, werr)
 }
 
 // before is the last study of the same work here.
@@ -202,16 +213,6 @@ func columns(stream any) (width int, ok bool) {
 	}
 	width, _, err := term.GetSize(f.Fd())
 	return width, err == nil && width > 0
-}
-
-// picture prints the workload's own picture, below the table.
-func (o *benchOutput) picture(r bench.Results) error {
-	lines, err := report.Terminal(r, o.width(), pictureHeight)
-	if err != nil || len(lines) == 0 {
-		return err
-	}
-	_, err = fmt.Fprintf(o.a, "\n%s\n", strings.Join(lines, "\n"))
-	return err
 }
 
 func (o *benchOutput) json(b []byte, err error) error {

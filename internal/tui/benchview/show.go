@@ -2,11 +2,11 @@ package benchview
 
 import (
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
@@ -59,15 +59,12 @@ func (v *View) ShowPicture() tea.Cmd {
 	return v.o.Dialogs.Push(dialog.NewPager(s.title, draw), nil)
 }
 
-// inASCII spells the glyphs of pictures for ASCII terminals.
-var inASCII = strings.NewReplacer("█", "#", "▓", "%", "▒", "+", "░", ":", "╷", "|", "▇", "#", "▆", "#", "▅", "+", "▄", "+", "▃", "-", "▂", "-", "▁", "_")
-
 // drawn are the lines of a picture, in ASCII where the terminal has no more.
 func drawn(lines []string, width int, th *theme.Theme) []string {
 	var out []string
 	for _, l := range lines {
 		if th.ASCII {
-			l = inASCII.Replace(l)
+			l = chart.ASCII.Replace(l)
 		}
 		var r rows.Row
 		r.Add(th.Text, l)
