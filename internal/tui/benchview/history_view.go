@@ -25,7 +25,7 @@ func columnsFor(width int) pastColumns {
 	case width < 100:
 		return pastColumns{when: 11, work: 22, runs: 4, date: "01-02 15:04"}
 	case width < 160:
-		return pastColumns{when: 16, work: 28, runs: 4, date: dateTime}
+		return pastColumns{when: 16, work: 34, runs: 4, date: dateTime}
 	}
 	return pastColumns{when: 16, work: 40, placements: 44, runs: 4, date: dateTime}
 }
