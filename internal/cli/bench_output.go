@@ -233,15 +233,15 @@ func (o *benchOutput) csv(record []string) error {
 }
 
 func csvRun(study string, r bench.RunResult) []string {
-	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 	number := func(v uint64, have bool) string {
 		if !have {
 			return ""
 		}
 		return strconv.FormatUint(v, 10)
 	}
-	return []string{study, r.Workload, string(r.Placement), strconv.Itoa(r.Index), strconv.FormatFloat(r.Seconds, 'f', 6, 64),
+	return []string{study, r.Workload, string(r.Placement), strconv.Itoa(r.Index), strconv.FormatFloat(r.Seconds, 'f', -1, 64),
 		seconds(r.Wall), seconds(r.User), seconds(r.System), number(r.Migrations, r.HaveMigrations()), r.MigrationSource,
 		number(uint64(r.RunDelay.Nanoseconds()), r.HaveRunDelay), number(r.Voluntary, true), number(r.Involuntary, true),
-		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err, strconv.FormatFloat(r.Metric, 'f', 6, 64)}
+		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err, strconv.FormatFloat(r.Metric, 'f', -1, 64)}
 }

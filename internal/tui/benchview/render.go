@@ -7,7 +7,6 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/chart"
-	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
@@ -74,51 +73,6 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 		return append(lines, v.body(v.current.results, v.current.report, v.Running(), width, th)...)
 	}
 	return append(lines, v.welcome(width, th)...)
-}
-
-// welcome says what a study is, and of what it can be made.
-func (v *View) welcome(width int, th *theme.Theme) []string {
-	text := "A study runs a workload repeatedly under several placements, interleaved, and compares them with the first: how much time is saved, and how certain that is."
-	keys := rows.Keys(th, " n", "start a study")
-	if v.o.Papers != nil {
-		keys = rows.Keys(th, " n", "start a study", "p", "reproduce a published study")
-	}
-	lines := append([]string{th.Title.Render(" Bench")}, rows.Indented(th, th.Text, text, width)...)
-	lines = append(lines, keys.Render(th, width))
-	var workloads, placements, papers [][2]string
-	for _, w := range v.o.Workloads {
-		workloads = append(workloads, [2]string{w.Name, w.Help})
-	}
-	for _, o := range offered {
-		placements = append(placements, [2]string{string(o.placement), o.help})
-	}
-	for _, p := range paper.Papers {
-		papers = append(papers, [2]string{p.Name, p.Title})
-	}
-	lines = append(v.gap(lines), terms("Workloads", workloads, width, th)...)
-	if !v.roomy { // the forms have the rest
-		return lines
-	}
-	lines = append(v.gap(lines), terms("Placements", placements, width, th)...)
-	if v.o.Papers != nil {
-		lines = append(v.gap(lines), terms("Published studies", papers, width, th)...)
-	}
-	return lines
-}
-
-// terms are words with what they mean, below a heading.
-func terms(heading string, all [][2]string, width int, th *theme.Theme) []string {
-	lines, widest := []string{th.Header.Render(" " + heading)}, 0
-	for _, t := range all {
-		widest = max(widest, len(t[0]))
-	}
-	for _, t := range all {
-		var r rows.Row
-		r.Left(th, th.Strong, " "+t[0], widest+3)
-		r.Add(th.Dim, t[1])
-		lines = append(lines, r.Render(th, width))
-	}
-	return lines
 }
 
 // inlinePicture draws the runs of the study that is shown where the list of past
@@ -209,76 +163,6 @@ func answer(r bench.Results) (string, bool) {
 		text = chart.Group(text)
 	}
 	return fmt.Sprintf("answer   %s, right in %d of %d runs", text, n, len(r.Runs)), true
-}
-
-// progress is the title line of the current study, with the bar and what runs
-// now while it runs.
-func (v *View) progress(width int, th *theme.Theme) []string {
-	c := v.current
-	left, right := studyTitle(c.results.Study, th), rows.Row{}
-	switch {
-	case !c.ended:
-		right.Add(th.Strong, fmt.Sprintf("run %d of %d", min(c.event.Done+1, c.event.Total), c.event.Total))
-		right.Add(th.Text, " "+th.Dot+" "+v.timeLeft()+" ")
-	case v.failure != "":
-		right.Add(th.Bad, "ended ")
-	default:
-		right.Add(th.Good, "done ")
-	}
-	lines := []string{ends(left, right, width, th)}
-	if v.failure != "" {
-		lines = append(lines, rows.Indented(th, th.Bad, v.failure, width)...)
-	}
-	if c.ended {
-		return lines
-	}
-	var bar, now rows.Row
-	share := float32(c.event.Done) / float32(max(c.event.Total, 1))
-	bar.Add(th.Text, " ")
-	bar.Drawn(progressBar(share, max(width-8, 1), th))
-	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(share*100)), 5)
-	now.Add(th.Dim, " now  ")
-	if c.now.PID == 0 {
-		now.Add(th.Dim, "starting the next run")
-	} else {
-		now.Add(th.Strong, string(c.now.Placement))
-		now.Add(th.Text, " "+runName(c.now, c.results.Study)+" "+th.Dot+" PID ")
-		now.Add(th.Accent, fmt.Sprint(c.now.PID))
-		if c.now.CPUs != "" {
-			now.Add(th.Text, " on CPU "+c.now.CPUs)
-		}
-		if c.now.Reason != "" {
-			now.Add(th.Dim, " "+th.Dot+" "+c.now.Reason)
-		}
-	}
-	return append(lines, bar.Render(th, width), now.Render(th, width))
-}
-
-// progressBar is a bar in a colour that does not mean load.
-func progressBar(share float32, width int, th *theme.Theme) []byte {
-	full := widget.BarEighths(share, width) / 8
-	dst := th.Accent.Append(nil, strings.Repeat(th.Bar[7], full))
-	return th.Dim.Append(dst, strings.Repeat(th.Blank, width-full))
-}
-
-func runName(r bench.RunResult, s bench.Study) string {
-	if r.Index < 0 {
-		return "warm-up"
-	}
-	return fmt.Sprintf("run %d of %d", r.Index+1, s.Runs)
-}
-
-// timeLeft is an estimate: from stored results until the first run has ended, which
-// is the trial where there are none.
-func (v *View) timeLeft() string {
-	e := v.current.event
-	if e.HaveLeft {
-		return "about " + chart.Clock(e.Left) + " left"
-	}
-	if f, ok := v.stored.Forecast(v.current.results.Study, v.o.Host); ok {
-		return "about " + chart.Clock(f.Total()) + " left"
-	}
-	return "trial run, to estimate the time"
 }
 
 func studyTitle(s bench.Study, th *theme.Theme) rows.Row {
