@@ -26,8 +26,8 @@
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
-//	paper          the tables of published studies, run again
-//	report         studies on a page: text, markdown, SVG, HTML
+//	paper          published studies, reproduced
+//	report         studies as text, markdown, SVG and HTML
 //	profile        how a machine is tuned, as a file: read, saved, compared
 //	change/simulate  the change path in a made-up hostile world, from a seed
 //	change/guard   the process that reverts a change unless somebody confirms it
@@ -52,7 +52,7 @@
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; the only importer of golang.org/x/sys/unix
-//	chart          figures as SVG and text (pure)
+//	chart          figures as SVG and text, quantities as people read them (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
 //	change/defect  mistakes of the past, put back behind a build tag
 //	group          what is alike, together (pure)

@@ -81,6 +81,9 @@ func Judge(r Results) Report {
 		rep.Comparisons = append(rep.Comparisons, compare(rep.Metric, rep.Arms[0], other))
 	}
 	correct(rep.Comparisons)
+	if n, asked := r.measured(), rep.Asked*len(rep.Arms); r.Study.Grid == "" && n > 0 && n < asked {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", n, runs(asked)))
+	}
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
@@ -117,6 +120,17 @@ func (s Study) ShortRuns(work float64) string {
 		text += fmt.Sprintf("; use a larger %s", Param{Name: w.Length}.Flag())
 	}
 	return text
+}
+
+// measured is how many runs are no warm-up.
+func (r Results) measured() int {
+	n := 0
+	for _, run := range r.Runs {
+		if run.Index >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // arms are the runs of each placement, in the study's order.

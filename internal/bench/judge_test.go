@@ -151,6 +151,14 @@ func TestOnlyValidRunsCount(t *testing.T) {
 	assert.Len(t, rep.Warnings, 2)
 }
 
+func TestAStudyThatEndedEarlySaysSo(t *testing.T) {
+	r := study([]float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6})
+	r.Study.Runs = 10
+	assert.Equal(t, []string{"ended early: 12 of 20 runs"}, Judge(r).Warnings)
+	r.Study.Runs = 6
+	assert.Empty(t, Judge(r).Warnings)
+}
+
 func TestNothingToCompare(t *testing.T) {
 	rep := Judge(study([]float64{1, 2, 3}, nil))
 	assert.False(t, rep.Comparisons[0].Comparable)

@@ -33,7 +33,7 @@ func (p past) id() string {
 	return p.results.ID
 }
 
-// historyMsg is the history as it was read and judged beside the screen.
+// historyMsg is the history as a command read and judged it.
 type historyMsg struct {
 	stored bench.History
 	list   []past

@@ -101,7 +101,7 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	}))
 }
 
-// startPapers runs them beside the screen.
+// startPapers runs them in a command.
 func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	v.serial++

@@ -1,9 +1,8 @@
 // Package benchview is the results pane: a form that starts a study, its progress,
 // its table, and past studies.
 //
-// The study runs beside the screen, in a command; its steps come back as
-// messages, so the tuner stays live and the process that runs can be found in
-// the list and tuned by hand. Start at View.
+// The study runs in a command, and its steps come back as messages: the screen
+// stays responsive, and the workload's process can be tuned by hand. Start at View.
 package benchview
 
 import (
@@ -30,7 +29,7 @@ type Store interface{ Read() (bench.History, error) }
 // Options is what the view works with.
 type Options struct {
 	Runner    Runner
-	Store     Store         // nil: nothing is kept
+	Store     Store         // nil: results are not stored
 	Dialogs   *dialog.Stack // where the form and the questions open
 	Host      string        // trend and forecasts are of this host only
 	Workloads []bench.Workload
@@ -46,7 +45,7 @@ type View struct {
 	o        Options
 	serial   int                  // of the study that was started last
 	current  *current             // the study that runs, or ran last in this session; nil before
-	papers   *papersRun           // papers instead of it; at most one of the two is there
+	papers   *papersRun           // papers instead of it; at most one of the two is set
 	sections []report.Section     // of the papers of the past that are shown
 	history  []past               // newest first
 	stored   bench.History        // what history was made from
