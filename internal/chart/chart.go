@@ -1,6 +1,6 @@
-// Package chart draws the figures of benchmarks: as SVG, which a browser shows
-// in the colours of its page, light or dark, and bars,
-// lines and strips as text too. Quantity prints a value for people.
+// Package chart draws the figures of benchmarks: as SVG, which a browser shows in
+// the colours of its page, light or dark, and bars, lines and strips as text too.
+// Quantity prints a value for people.
 //
 // It knows nothing of benchmarks. gonum/plot was measured first: it made the
 // binary 7.4 MB larger (44 %) and every start of piton 1.3 ms of CPU time longer
