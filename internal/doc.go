@@ -23,7 +23,8 @@
 // that.
 //
 //	cli, tui       cobra commands and printers; the Bubble Tea program
-//	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks,
+//	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
+//	               is the list of every view,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
 //	paper          published studies, reproduced

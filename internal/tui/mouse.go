@@ -72,7 +72,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 	case m.view == action.Processes && y == m.areas.list:
 		return m.clickHeading(x)
 	case m.view == action.Processes && y > m.areas.list && y <= m.areas.list+m.areas.rows:
-		if m.table.Click(y - m.areas.list - 1) {
+		if m.table.Click(x, y-m.areas.list) {
 			return m.press(y)
 		}
 	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
