@@ -39,6 +39,12 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
+// pointed is a view with a list under the mouse.
+type pointed interface {
+	Click(x, y int) (row bool)
+	Wheel(by int)
+}
+
 func (m *Model) wheel(by int) tea.Cmd {
 	p := m.page()
 	if m.context() == action.Threads {
@@ -47,6 +53,10 @@ func (m *Model) wheel(by int) tea.Cmd {
 	}
 	if p == nil {
 		m.table.Wheel(by)
+		return nil
+	}
+	if l, ok := p.(pointed); ok {
+		l.Wheel(by)
 		return nil
 	}
 	key := tea.KeyPressMsg{Code: tea.KeyDown}
@@ -77,8 +87,10 @@ func (m *Model) click(x, y int) tea.Cmd {
 		}
 	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
 		return m.noteDetail()
-	case m.view == action.IRQs && m.irqs.Click(y-m.areas.list):
-		return m.press(y)
+	case y >= m.areas.list:
+		if l, ok := m.page().(pointed); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
+			return m.press(y)
+		}
 	}
 	return nil
 }

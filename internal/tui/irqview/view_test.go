@@ -123,8 +123,8 @@ func press(v *View, keys ...string) {
 func text(v *View, w, h int) string { return ansi.Strip(v.Render(w, h, plain)) }
 
 func names(v *View) (out []string) {
-	for i := range v.entries {
-		out = append(out, v.entries[i].name())
+	for _, e := range v.Rows() {
+		out = append(out, e.name())
 	}
 	return out
 }
@@ -167,18 +167,18 @@ func TestSortAndFollow(t *testing.T) {
 	press(v, "down", "down") // on 44
 	f.reads += 5             // a longer step: the same rates
 	tick(v)
-	assert.Equal(t, "44", v.selected().name(), "the cursor stays on its line")
+	assert.Equal(t, "44", v.At(), "the cursor stays on its line")
 	press(v, "I")
-	assert.Equal(t, "44", v.selected().name())
-	assert.Equal(t, "40", names(v)[len(v.entries)-1])
-	press(v, ">")
+	assert.Equal(t, names(v)[0], v.At(), "a new order begins at its top")
+	assert.Equal(t, "40", names(v)[v.Len()-1])
+	press(v, "<")
 	assert.Equal(t, []string{"0", "4", "24", "29"}, names(v)[:4], "by number")
-	assert.Equal(t, "0", v.selected().name(), "a new order begins at its top")
+	press(v, "<")
+	assert.Equal(t, "eth0", v.Rows()[0].device())
+	assert.Empty(t, v.Rows()[v.Len()-1].device())
 	press(v, ">", ">")
-	assert.Equal(t, "eth0", v.entries[0].device())
-	assert.Empty(t, v.entries[len(v.entries)-1].device())
-	press(v, "<", "<", "<")
-	assert.Equal(t, byRate, v.sort)
+	sorted, _ := v.Sorted()
+	assert.Equal(t, "rate", sorted)
 	press(v, "n")
 	assert.Contains(t, names(v), "LOC")
 	assert.Contains(t, names(v), "NET_RX")
@@ -241,10 +241,10 @@ func TestOneReadingAtATime(t *testing.T) {
 func TestAnErrorKeepsTheLastTable(t *testing.T) {
 	f := &fake{cpus: 2}
 	v := f.view(2)
-	n := len(v.entries)
+	n := v.Len()
 	f.err = errors.New("gone")
 	tick(v)
-	assert.Len(t, v.entries, n)
+	assert.Equal(t, n, v.Len())
 	assert.Contains(t, text(v, 80, 18), "gone")
 	f.err = nil
 	tick(v)

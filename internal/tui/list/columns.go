@@ -219,6 +219,11 @@ func (l *List[K, R]) Shown() []string {
 	return ids
 }
 
+// Shows reports whether the last Render had room for a column.
+func (l *List[K, R]) Shows(id string) bool {
+	return slices.ContainsFunc(l.drawn.slots, func(s slot[R]) bool { return s.ID == id })
+}
+
 // ColumnAt is the column whose title is at x cells from the left; nil when there is none.
 func (l *List[K, R]) ColumnAt(x int) *Column[R] {
 	at := gutter
