@@ -136,7 +136,8 @@ func (l *List[K, R]) arrangeRows() {
 }
 
 // fit decides which columns are drawn and how wide: as wide as they like, or else as
-// tight as they can be read, or else only those that matter most.
+// tight as they can be read, or else only those that matter most. These share what is
+// left then with the column that takes what is left, once that has twice its least.
 func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
 	columns := make([]*Column[R], len(l.columns))
 	for i := range columns {
@@ -157,34 +158,43 @@ func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
 		}
 	}
 	least = min(least, room/2)
-	tight := like+least > room
-	kept, used := l.choose(columns, room-least, tight)
+	widths, used := l.choose(columns, room-least, least, like+least > room)
 	for _, c := range columns {
-		switch {
+		switch w := widths[c]; {
 		case c.Width == 0:
 			slots = append(slots, slot[R]{c, max(0, room-used)})
 			used = room
-		case kept[c]:
-			slots = append(slots, slot[R]{c, l.widthOf(c, tight)})
+		case w > 0:
+			slots = append(slots, slot[R]{c, w})
 		}
 	}
 	return slots, skip
 }
 
-// choose picks the columns that fit into room cells, those of the lowest rank first.
-func (l *List[K, R]) choose(columns []*Column[R], room int, tight bool) (kept map[*Column[R]]bool, used int) {
-	kept = map[*Column[R]]bool{}
+// choose picks the columns that fit into room cells, and their widths; where it is
+// tight, those of the lowest rank first.
+func (l *List[K, R]) choose(columns []*Column[R], room, least int, tight bool) (widths map[*Column[R]]int, used int) {
+	widths = map[*Column[R]]int{}
 	order := slices.Clone(columns)
 	if tight {
 		slices.SortStableFunc(order, func(a, b *Column[R]) int { return l.rank(a) - l.rank(b) })
 	}
 	for _, c := range order {
-		if w := l.widthOf(c, tight) + 1; c.Width > 0 && used+w <= room {
-			kept[c] = true
-			used += w
+		if w := l.widthOf(c, tight); c.Width > 0 && used+w+1 <= room {
+			widths[c] = w
+			used += w + 1
 		}
 	}
-	return kept, used
+	spare := max(0, room-used-least) / 2
+	for _, c := range order {
+		if w := widths[c]; w > 0 && tight {
+			more := min(l.widthOf(c, false)-w, spare)
+			widths[c] += more
+			spare -= more
+			used += more
+		}
+	}
+	return widths, used
 }
 
 func (l *List[K, R]) rank(c *Column[R]) int {
