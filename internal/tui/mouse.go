@@ -39,12 +39,6 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
-// pointed is a view with a list under the mouse.
-type pointed interface {
-	Click(x, y int) (row bool)
-	Wheel(by int)
-}
-
 func (m *Model) wheel(by int) tea.Cmd {
 	p := m.page()
 	if m.context() == action.Threads {
@@ -55,7 +49,7 @@ func (m *Model) wheel(by int) tea.Cmd {
 		m.table.Wheel(by)
 		return nil
 	}
-	if l, ok := p.(pointed); ok {
+	if l, ok := p.(lister); ok {
 		l.Wheel(by)
 		return nil
 	}
@@ -63,7 +57,7 @@ func (m *Model) wheel(by int) tea.Cmd {
 	if by < 0 {
 		key.Code = tea.KeyUp
 	}
-	_, cmd := p.Key(key)
+	_, cmd := m.pageKey(key)
 	return cmd
 }
 
@@ -88,7 +82,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
 		return m.noteDetail()
 	case y >= m.areas.list:
-		if l, ok := m.page().(pointed); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
+		if l, ok := m.page().(lister); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
 			return m.press(y)
 		}
 	}

@@ -162,33 +162,6 @@ func (v *View) SetCPUs(cpus cpuset.Set, asked bool) {
 	v.relist()
 }
 
-// Key handles a key, and reports whether it meant something here.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	switch key := k.String(); key {
-	case ">", "<", "f6":
-		v.StepSort(key != "<")
-	case "I":
-		v.Invert()
-	case "n":
-		v.ToggleNamed()
-	case "f4", "\\", "/":
-		return true, v.AskFilter()
-	case "esc":
-		return v.Back()
-	case "space":
-		v.ToggleTag()
-	case "A":
-		v.TagAll()
-	case "U":
-		v.Untag()
-	case "enter":
-		return v.ShowHandler()
-	default:
-		return v.List.Key(k), nil
-	}
-	return true, nil
-}
-
 // ToggleNamed shows or hides the lines without a number and the softirqs.
 func (v *View) ToggleNamed() {
 	v.named = !v.named

@@ -105,18 +105,27 @@ func (f *fake) view(reads int) *View {
 
 func tick(v *View) { v.Update(v.Tick()()) }
 
+// press does what the keys of the action table do.
 func press(v *View, keys ...string) {
-	for _, name := range keys {
-		k := tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-		switch name {
-		case "enter":
-			k = tea.KeyPressMsg{Code: tea.KeyEnter}
-		case "esc":
-			k = tea.KeyPressMsg{Code: tea.KeyEscape}
+	for _, key := range keys {
+		switch key {
 		case "down":
-			k = tea.KeyPressMsg{Code: tea.KeyDown}
+			v.Move(1)
+		case "n":
+			v.ToggleNamed()
+		case "I":
+			v.Invert()
+		case "<", ">":
+			v.StepSort(key == ">")
+		case " ":
+			v.ToggleTag()
+		case "/", `\`:
+			v.AskFilter()
+		case "enter":
+			v.ShowHandler()
+		case "esc":
+			v.Back()
 		}
-		v.Key(k)
 	}
 }
 
@@ -200,7 +209,7 @@ func TestFilter(t *testing.T) {
 	assert.Contains(t, text(v, 80, 18), "no line holds nosuch")
 	press(v, "esc")
 	assert.Empty(t, v.Filter())
-	used, _ := v.Key(tea.KeyPressMsg{Code: tea.KeyEscape})
+	used, _ := v.Back()
 	assert.False(t, used, "Esc is the owner's when there is no filter")
 }
 

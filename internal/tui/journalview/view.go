@@ -166,33 +166,6 @@ func (v *View) relist() {
 	v.Load(lines, true)
 }
 
-// Key handles a key, and reports whether it meant something here.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	key := k.String()
-	if v.o.ReadOnly && (key == "space" || key == "z" || key == "u" || key == "A") {
-		return false, nil
-	}
-	switch key {
-	case "enter":
-		v.ToggleParts()
-	case "left", "right":
-		v.ShowParts(key == "right")
-	case "space":
-		v.ToggleTag()
-	case "U":
-		v.Untag()
-	case "z", "u":
-		return true, v.Undo()
-	case "A":
-		return true, v.UndoAll()
-	case "r":
-		return true, v.Open()
-	default:
-		return v.List.Key(k), nil
-	}
-	return true, nil
-}
-
 // ToggleParts shows or hides the parts of the entry under the cursor.
 func (v *View) ToggleParts() { v.ShowParts(!v.open[v.At().entry]) }
 
@@ -204,6 +177,10 @@ func (v *View) ShowParts(on bool) {
 		v.relist()
 	}
 }
+
+// Scroll shows the parts of the entry under the cursor, or hides them: to the right is
+// into it.
+func (v *View) Scroll(by int) { v.ShowParts(by > 0) }
 
 // Undo asks for the tagged entries, or for the one under the cursor.
 func (v *View) Undo() tea.Cmd {

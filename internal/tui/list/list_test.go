@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -311,8 +310,14 @@ func (w *world) act(k byte) {
 		w.l.Page(1)
 	case 'P':
 		w.l.Page(-1)
+	case 'j':
+		w.l.Move(1)
+	case 'k':
+		w.l.Move(-1)
+	case 'g':
+		w.l.Home()
 	default:
-		w.l.Key(tea.KeyPressMsg{Code: rune(k), Text: string(rune(k))})
+		w.l.End()
 	}
 }
 

@@ -1,10 +1,6 @@
 package list
 
-import (
-	"slices"
-
-	tea "charm.land/bubbletea/v2"
-)
+import "slices"
 
 // The verbs below are the user's: after one the cursor stays on the object that it
 // is on, whatever becomes of the order.
@@ -89,25 +85,4 @@ func (l *List[K, R]) Click(x, y int) bool {
 func (l *List[K, R]) Scroll(by int) {
 	l.scroll = max(0, min(l.scroll+by, max(0, len(l.columns)-2)+maxSkips))
 	l.generation++
-}
-
-// Key is the keys of movement, for views whose keys are not in the action table yet.
-func (l *List[K, R]) Key(k tea.KeyPressMsg) bool {
-	switch k.String() {
-	case "up", "k":
-		l.Move(-1)
-	case "down", "j":
-		l.Move(1)
-	case "pgup":
-		l.Page(-1)
-	case "pgdown":
-		l.Page(1)
-	case "home", "g":
-		l.Home()
-	case "end", "G":
-		l.End()
-	default:
-		return false
-	}
-	return true
 }
