@@ -82,7 +82,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
 		return m.noteDetail()
 	case y >= m.areas.list:
-		if l, ok := m.page().(lister); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
+		if l, ok := m.page().(clickable); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
 			return m.press(y)
 		}
 	}

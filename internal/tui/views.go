@@ -27,6 +27,10 @@ type lister interface {
 	End()
 	Scroll(by int)
 	Wheel(by int)
+}
+
+// clickable is a view with rows and headings under the mouse.
+type clickable interface {
 	Click(x, y int) (row bool)
 }
 

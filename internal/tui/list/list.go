@@ -28,6 +28,8 @@ type List[K comparable, R any] struct {
 	// TagOf is the object that a tag on the row is of; false: the row cannot be
 	// tagged. Without it a tag is of the row's own object.
 	TagOf func(r R) (K, bool)
+	// Bare lists are only looked at: no row is under a cursor, the first ones are shown.
+	Bare bool
 
 	columns []Column[R]
 	sort    string // a column's ID, "" for the order of Load
@@ -75,7 +77,7 @@ func (l *List[K, R]) Load(rs []R, settled bool) {
 	l.arrangeRows()
 	i := 0
 	switch {
-	case l.restart && !l.follow:
+	case l.restart && !l.follow || l.Bare:
 		l.top = 0
 	case l.settled:
 		i = l.locate()

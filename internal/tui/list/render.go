@@ -115,7 +115,7 @@ func (l *List[K, R]) row(i int) string {
 	if c.index != i+1 {
 		*c = drawnRow{index: i + 1, cells: l.format(l.rows[i])}
 	}
-	cursor, tagged := i == l.cursor, len(l.tags) > 0 && l.tags[l.key(l.rows[i])]
+	cursor, tagged := i == l.cursor && !l.Bare, len(l.tags) > 0 && l.tags[l.key(l.rows[i])]
 	if !cursor && !tagged {
 		return c.cells
 	}
