@@ -53,11 +53,26 @@ type Column struct {
 	// column always has one.
 	Missing func(r Row) string
 
+	// all adds what judging every row by the column needs, where that is less than
+	// reading every task as if it were on the screen.
+	all  func(*sample.Needs)
 	unit unit
-	rate bool                // shown with one decimal, which is what order goes by
+	rate bool                // shown by appendFixed, whose steps are what order goes by
 	span bool                // about the time between two samples
 	num  func(r Row) float64 // for order and filter, NaN = no value; nil for text
 	text func(r Row) string  // for order and filter; nil for numbers
+}
+
+// NeedsOfAll adds what a sample must hold so that all rows can be ordered or chosen
+// by the column.
+func (c *Column) NeedsOfAll(n *sample.Needs) {
+	switch {
+	case c.all != nil:
+		c.all(n)
+	case c.Needs != nil:
+		c.Needs(n)
+		n.All = true
+	}
 }
 
 // Why says in words why the row has no value; "" when it has one.

@@ -68,10 +68,7 @@ func (f *Filter) needs(n *sample.Needs) {
 			n.Identity = true
 			continue
 		}
-		if t.column.Needs != nil {
-			t.column.Needs(n)
-			n.All = true // a row that is not shown must be judged too
-		}
+		t.column.NeedsOfAll(n) // a row that is not shown must be judged too
 	}
 }
 

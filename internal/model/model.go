@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -18,7 +19,8 @@ import (
 // HistoryLen is the number of past ticks that sparklines can show.
 const HistoryLen = 64
 
-// BounceLen is the number of past ticks of a task's last CPU that a row keeps.
+// BounceLen is the number of past ticks of which a row keeps a task's last CPU and
+// its migrations.
 const BounceLen = 16
 
 // Unknown is the value of a figure that could not be computed.
@@ -41,8 +43,9 @@ type Model struct {
 	// given it a few ticks ago while the difference is small; -1 when not known yet.
 	LeastLoaded cpuset.CPU
 
-	doubted   int     // for how many ticks there was a better CPU than LeastLoaded
-	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
+	doubted   int                   // for how many ticks there was a better CPU than LeastLoaded
+	moved     map[kernel.TID]uint32 // moves by thread, while Next needs them
+	perSecond float64               // 1 / Elapsed in seconds, 0 for the first
 }
 
 // Counts of the tasks in the sample.
@@ -69,12 +72,14 @@ type CPU struct {
 
 // Task is one task's rates over the interval.
 type Task struct {
-	CPUPercent   float32 // 100 is one CPU fully used
-	MEMPercent   float32 // of the machine's memory
-	MigPerS      float32
-	VolPerS      float32
-	InvolPerS    float32
-	DelayPercent float32 // share of the interval runnable but waiting, 100 is all of it
+	CPUPercent float32 // 100 is one CPU fully used
+	MEMPercent float32 // of the machine's memory
+	MigPerS    float32
+	VolPerS    float32
+	InvolPerS  float32
+	// DelayPercent is the share of the interval runnable but waiting, 100 is all of it;
+	// of a process, the mean over its threads that ran.
+	DelayPercent float32
 	// PingPongPerS are moves back within 100 ms to a CPU just left, and PingPongShare
 	// their part of the task's moves, 0..1.
 	PingPongPerS, PingPongShare float32
@@ -83,11 +88,18 @@ type Task struct {
 	Bounce [BounceLen]int16
 	// CPUsSeen is the number of distinct CPUs in Bounce.
 	CPUsSeen uint8
+	// Moves are the migrations of the last ticks.
+	Moves MoveHistory
+	// Group names the threads that stand out; nil of one thread, and when not known.
+	Group *Group
+	// IO are the rates to and from storage; nil when they were not read.
+	IO *IO
 	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
 	SinceTick uint8
 
-	starved bool // runnable at both samples, and never on a CPU between them: the kernel counts its delay only then
-	still   bool // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
+	ownDelay float32 // DelayPercent of the first thread of a process, or of a thread
+	starved  bool    // runnable at both samples, and never on a CPU between them: the kernel counts its delay only then
+	still    bool    // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
 }
 
 // Next computes the model of a sample from the model of the one before, which
@@ -99,6 +111,7 @@ func Next(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
 		m.perSecond = 1 / m.Elapsed.Seconds()
 	}
 	m.nextTasks(prev)
+	m.moved = nil
 	m.nextCPUs(prev)
 	m.seat()
 	m.LeastLoaded = m.leastLoaded(prev)

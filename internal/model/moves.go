@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piton/internal/kernel"
+	"piton/internal/sample"
 	"piton/internal/topology"
 )
 
@@ -23,7 +24,8 @@ type MoveWindow struct {
 	ticks   []moveTick // oldest first
 	entries int
 	have    bool
-	room    int // moveRoom, or less in tests
+	room    int              // moveRoom, or less in tests
+	names   map[int32]string // of tasks in ticks, as far as a sample had them
 	spare   []moveEntry
 }
 
@@ -50,7 +52,7 @@ func (w *MoveWindow) Have() bool { return w.have }
 func (w *MoveWindow) Add(m *Model) {
 	s := m.Sample
 	if w.have = s.HaveMoves; !w.have {
-		w.ticks, w.entries, w.spare = nil, 0, nil
+		w.ticks, w.entries, w.spare, w.names = nil, 0, nil, nil
 		return
 	}
 	if m.Elapsed <= 0 {
@@ -66,6 +68,33 @@ func (w *MoveWindow) Add(m *Model) {
 	w.ticks = append(w.ticks, t)
 	w.entries += len(t.moves)
 	w.shrink()
+	w.name(s)
+}
+
+// name keeps the names of the tasks that moved, for when they have ended.
+func (w *MoveWindow) name(s *sample.Sample) {
+	const spare = 1024
+	if w.names == nil || len(w.names) > w.entries+spare {
+		kept := make(map[int32]string, len(w.names))
+		for i := range w.ticks {
+			for _, e := range w.ticks[i].moves {
+				if name, ok := w.names[e.tid]; ok {
+					kept[e.tid] = name
+				}
+			}
+		}
+		w.names = kept
+	}
+	for i := range s.Moves {
+		tid := s.Moves[i].TID
+		if w.names[int32(tid)] != "" {
+			continue
+		}
+		at, ok := slices.BinarySearchFunc(s.Tasks, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
+		if ok && s.Tasks[at].ID != nil {
+			w.names[int32(tid)] = s.Tasks[at].ID.Comm
+		}
+	}
 }
 
 // expire drops the ticks that are not needed to cover the span beside a new one.
@@ -212,6 +241,7 @@ func (t *MoveTable) PerS(count uint64) float64 {
 // MoveTask is one task's share of the moves between two groups.
 type MoveTask struct {
 	TID   kernel.TID
+	Name  string // as last seen, also of one that has ended; "" when no sample had it
 	Count uint32
 }
 
@@ -231,7 +261,7 @@ func (w *MoveWindow) Tasks(span time.Duration, g *MoveGroups, i, j int) (tasks [
 	delete(count, 0)
 	tasks = make([]MoveTask, 0, len(count))
 	for tid, n := range count {
-		tasks = append(tasks, MoveTask{kernel.TID(tid), n})
+		tasks = append(tasks, MoveTask{kernel.TID(tid), w.names[tid], n})
 	}
 	slices.SortFunc(tasks, func(a, b MoveTask) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.TID, b.TID))

@@ -54,7 +54,7 @@ func (m *Model) count(t *sample.Task) {
 // first is a task that the sample before did not have.
 func (m *Model) first(r *Task, t *sample.Task) {
 	*r = Task{CPUPercent: Unknown, MigPerS: Unknown, VolPerS: Unknown, InvolPerS: Unknown,
-		DelayPercent: Unknown, PingPongPerS: Unknown, PingPongShare: Unknown, SinceTick: math.MaxUint8}
+		DelayPercent: Unknown, ownDelay: Unknown, Moves: noMoves, PingPongPerS: Unknown, PingPongShare: Unknown, SinceTick: math.MaxUint8}
 	if t.State == 'R' {
 		r.SinceTick = 0
 	}
@@ -68,15 +68,18 @@ func (m *Model) first(r *Task, t *sample.Task) {
 func (m *Model) again(r, was *Task, before, t *sample.Task) {
 	r.Bounce, r.CPUsSeen = was.Bounce, was.CPUsSeen
 	r.bounce(t.LastCPU)
-	r.CPUPercent = m.cpuPercent(before, t)
-	r.DelayPercent, r.MigPerS, r.VolPerS, r.InvolPerS = Unknown, Unknown, Unknown, Unknown
+	r.CPUPercent = calm(was.CPUPercent, m.cpuPercent(before, t))
+	r.ownDelay, r.MigPerS, r.VolPerS, r.InvolPerS = Unknown, Unknown, Unknown, Unknown
 	both := before.Have & t.Have
 	if both&sample.HaveRun != 0 {
-		r.DelayPercent = m.perS(before.RunDelayNs, t.RunDelayNs) * 100 / 1e9
+		r.ownDelay = m.delay(before.RunDelayNs, t.RunDelayNs)
 	}
 	if both&sample.HaveMigrations != 0 && before.MigrationSource == t.MigrationSource {
 		r.MigPerS = m.perS(before.Migrations, t.Migrations)
 	}
+	r.Moves = was.Moves.add(r.MigPerS)
+	r.DelayPercent = calm(was.DelayPercent, r.delayOfAll(m, before, t))
+	r.io(m, was, before, t)
 	r.pingPongs(m, before, t)
 	// Where the kernel counts, it counts the threads too that ended before piton began.
 	if both&sample.HaveSwitches != 0 && (before.MigrationSource == sample.SourceBPF) == (t.MigrationSource == sample.SourceBPF) {
@@ -88,7 +91,7 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 		r.starved = both&sample.HaveTime != 0 && t.State == 'R' && before.State == 'R' && t.RunNs == before.RunNs
 	} else {
 		r.SinceTick = was.SinceTick + min(1, math.MaxUint8-was.SinceTick)
-		r.still = before == t && m.perSecond != 0
+		r.still = before == t && m.perSecond != 0 && !(r.CPUPercent > 0) && !(r.DelayPercent > 0)
 	}
 }
 
@@ -96,6 +99,7 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 func (r *Task) rest(was *Task, t *sample.Task) {
 	*r = *was
 	r.bounce(t.LastCPU)
+	r.Moves = r.Moves.add(r.MigPerS)
 	r.SinceTick += min(1, math.MaxUint8-r.SinceTick)
 }
 

@@ -55,14 +55,6 @@ func TestNothingIsTracedInOtherViews(t *testing.T) {
 	})
 }
 
-func TestEveryNeedCounts(t *testing.T) {
-	for _, n := range []sample.Needs{{Threads: true}, {Affinity: true}, {Switches: true}, {Delay: true}, {Migrations: true},
-		{IOPrio: true}, {Identity: true}, {Watch: []kernel.TID{1}}, {All: true}, {Trace: 1}, {Ledger: true}, {PingPongs: true}} {
-		assert.False(t, sameNeeds(n, sample.Needs{}), n)
-		assert.True(t, sameNeeds(n, n))
-	}
-}
-
 func TestOrderByPingPongsReadsNoTaskByItself(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		r.press("f6", "p", "i", "n", "g", "enter")

@@ -96,9 +96,12 @@ func (v *View) taskRow(t *model.MoveTable, task model.MoveTask, total uint32, th
 	var r rows.Row
 	r.Right(th, th.Text, fmt.Sprint(task.TID), 7)
 	r.Add(th.Text, "  ")
-	if name := comm(v.taskOf(task.TID)); name != "" {
+	switch name := comm(v.taskOf(task.TID)); {
+	case name != "":
 		r.Left(th, th.Strong, name, 20)
-	} else {
+	case task.Name != "": // it has ended
+		r.Left(th, th.Dim, task.Name, 20)
+	default:
 		r.Left(th, th.Dim, "ended, or not read", 20)
 	}
 	r.Right(th, th.Text, fmt.Sprint(task.Count), 9)

@@ -1,0 +1,67 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// crew is a process of three threads with these run delays in ns and turns on a CPU.
+func crew(delays, slices [3]uint64) *sample.Task {
+	return task(10, func(t *sample.Task) {
+		t.Threads, t.Have, t.RunNs, t.RunDelayNs = 3, sample.HaveTime|sample.HaveRun, slices[0], delays[0]
+		t.Group = &sample.Threads{Have: sample.HaveRun}
+		for i := range delays {
+			t.Group.List = append(t.Group.List, sample.Thread{TID: kernel.TID(10 + i), RunDelayNs: delays[i], Slices: slices[i]})
+		}
+	})
+}
+
+func TestDelayIsTheMeanOfThreadsThatRan(t *testing.T) {
+	first := Next(nil, at(0, crew([3]uint64{0, 0, 0}, [3]uint64{1, 1, 1})), nil)
+	second := at(1, crew([3]uint64{1e8, 3e8, 9e8}, [3]uint64{2, 2, 1})) // the third did not run
+	second.HaveMoves = true
+	second.Moves = []sample.Move{{TID: 11, From: 0, To: 1, Count: 4}, {TID: 12, From: 0, To: 1, Count: 1}, {TID: 11, From: 1, To: 0, Count: 3}}
+	r := &Next(first, second, nil).Tasks[0]
+	known(t, 20, r.DelayPercent, "mean")
+	require.NotNil(t, r.Group)
+	assert.EqualValues(t, 11, r.Group.Delayed)
+	known(t, 30, r.Group.DelayPercent, "longest")
+	assert.EqualValues(t, 11, r.Group.Mover)
+	known(t, 7, r.Group.MovesPerS, "moves")
+
+	late := at(1, crew([3]uint64{5e9, 5e9, 5e9}, [3]uint64{2, 2, 2}))
+	known(t, 100, Next(first, late, nil).Tasks[0].DelayPercent, "a wait that began before the interval")
+
+	rest := task(10, func(t *sample.Task) { t.Threads, t.Have, t.RunNs = 3, sample.HaveTime|sample.HaveRun, 1 })
+	known(t, 0, Next(first, at(1, rest), nil).Tasks[0].DelayPercent, "none ran")
+}
+
+func TestMoveHistory(t *testing.T) {
+	h := noMoves
+	assert.False(t, h.Known())
+	for _, perS := range []float32{0, 0.2, 1, 1.9, 2, 4, 63, 64, 127, 128, 1e6, Unknown} {
+		h = h.add(perS)
+	}
+	var steps []int
+	for i := range BounceLen {
+		steps = append(steps, h.Step(i))
+	}
+	assert.Equal(t, []int{-1, -1, -1, -1, 0, 1, 1, 1, 2, 3, 6, 7, 7, 8, 8, -1}, steps)
+}
+
+func TestCalm(t *testing.T) {
+	known(t, 5, calm(Unknown, 5), "the first figure")
+	assert.False(t, Known(calm(5, Unknown)))
+	known(t, 5, calm(4, 5), "a change")
+	known(t, 4.025, calm(4, 4.2), "noise")
+	v := float32(0.29)
+	for range 20 {
+		v = calm(v, 0)
+	}
+	assert.Zero(t, v, "what rests comes to 0")
+}
