@@ -38,6 +38,7 @@ const (
 type Column struct {
 	ID    string // JSON, CSV and filter name: "pid", "cpu_percent"
 	Title string // heading, with the unit where it is not plain: "CPU%", "MIG/s"
+	Short string // heading where Title and a sort mark have no room, "" for most
 	Width int    // cells; 0 = takes what is left (COMMAND)
 	Right bool   // numbers are right-aligned
 	Desc  bool   // sorts largest first
@@ -89,7 +90,7 @@ type unit uint8
 const (
 	plain   unit = iota
 	percent      // an optional % after it
-	bytes        // K, M, G, T after it count in 1024s
+	sizes        // K, M, G, T after it count in 1024s
 	seconds      // or 90s, 5m, 2h, 1d
 )
 

@@ -187,7 +187,8 @@ func (t *Task) same(o *Task) bool {
 		t.ResetOnFork == o.ResetOnFork && t.MigrationSource == o.MigrationSource && t.Have == o.Have &&
 		t.Migrations == o.Migrations && t.PingPongs == o.PingPongs &&
 		t.VoluntarySwitches == o.VoluntarySwitches && t.InvoluntarySwitches == o.InvoluntarySwitches &&
-		t.IOPrio == o.IOPrio && t.summed == o.summed && t.Pressure == o.Pressure && t.Group == o.Group && t.Extra == o.Extra && t.living == o.living &&
+		t.IOPrio == o.IOPrio && t.summed == o.summed && t.Pressure == o.Pressure && t.living == o.living &&
+		t.Group == o.Group && t.Extra == o.Extra &&
 		t.Affinity.Equal(o.Affinity)
 }
 

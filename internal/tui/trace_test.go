@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/kernel"
-	"piton/internal/sample"
 	"piton/internal/tui/golden"
 )
 
@@ -61,7 +60,7 @@ func TestOrderByPingPongsReadsNoTaskByItself(t *testing.T) {
 		assert.Equal(t, "pingpong_per_s", r.m.table.View().Sort.ID)
 		assert.True(t, r.sampler.needs.PingPongs)
 		assert.False(t, r.sampler.needs.All)
-		assert.Contains(t, r.line(r.m.areas.list), "PINGPONG/s▾COMMAND", "what decides the order is shown")
+		assert.Contains(t, r.line(r.m.areas.list), "PINGPONG/s▾ COMMAND", "what decides the order is shown")
 		r.press("f2", "enter")
 		assert.NotContains(t, r.settings.saved[0].Columns, "pingpong_per_s", "and not kept among the columns chosen")
 		assert.Contains(t, r.line(r.m.areas.list), "PINGPONG/s")

@@ -74,7 +74,7 @@ func (t *Table) choose(columns []*field.Column, room int, tight bool) (kept []bo
 }
 
 // important are the columns that go last when there is no room for all.
-var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "bounce", "policy", "user",
+var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "migrations_history", "policy", "user",
 	"nice", "state", "run_delay_percent"}
 
 // rank is a column's place among the important ones, or behind them; what decides
@@ -90,7 +90,7 @@ func (t *Table) rank(c *field.Column) int {
 }
 
 // tightWidths are what columns can do with on a narrow screen.
-var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 7, "bounce": 8}
+var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 8, "migrations_history": 7}
 
 // widthOf is a column's width. Numbers of tasks and CPUs take as much as the
 // largest of them has, and the command gets the rest.
@@ -103,7 +103,7 @@ func (t *Table) widthOf(c *field.Column, tight bool) int {
 		}
 	case "cpu":
 		if n > 0 && t.m.Topology != nil {
-			return max(3, len(strconv.Itoa(int(t.m.Topology.Present.Last()))))
+			return max(4, len(strconv.Itoa(int(t.m.Topology.Present.Last()))))
 		}
 	}
 	if w := tightWidths[c.ID]; tight && w > 0 {

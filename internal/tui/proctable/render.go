@@ -71,18 +71,21 @@ func (t *Table) heading(th *theme.Theme, width int) string {
 	dst = widget.AppendSpaces(dst, gutter)
 	for _, s := range t.cache.layout {
 		sorted := s.column == t.view.Sort
-		if sorted {
+		title := s.column.Title
+		if s.column.Short != "" && s.width <= len(title) {
+			title = s.column.Short
+		}
+		if sorted { // a column has room for the mark beside its title
+			title += sortMark(th, t.view.Desc)
 			dst = th.Header.Close(dst)
 			dst = th.HeaderSort.Open(dst)
 		}
-		dst = widget.AppendFit(dst, []byte(s.column.Title), s.width, s.column.Right, th.Ellipsis)
+		dst = widget.AppendFit(dst, []byte(title), s.width, s.column.Right, th.Ellipsis)
 		if sorted {
-			dst = append(dst, sortMark(th, t.view.Desc)...)
 			dst = th.HeaderSort.Close(dst)
 			dst = th.Header.Open(dst)
-		} else {
-			dst = append(dst, ' ')
 		}
+		dst = append(dst, ' ')
 		used += s.width + 1
 	}
 	dst = widget.AppendSpaces(dst, width-used)
@@ -148,9 +151,7 @@ func (t *Table) format(row field.Row, i int, th *theme.Theme, styled bool) strin
 		switch {
 		case s.column.Width == 0:
 			dst = t.appendElastic(dst, s, row, i, th)
-		case s.column.ID == "bounce" && row.Rates().CPUsSeen == 1:
-			dst = appendFlat(dst, s, th)
-		case s.column.ID == "bounce" && s.width < s.column.Width:
+		case s.column.ID == "migrations_history" && s.width < s.column.Width:
 			dst = appendNewest(dst, s, row)
 		default:
 			dst = field.AppendCell(dst, s.column, row, s.width)
@@ -158,15 +159,6 @@ func (t *Table) format(row field.Row, i int, th *theme.Theme, styled bool) strin
 		dst = style.Close(dst)
 	}
 	return string(dst)
-}
-
-// appendFlat draws a task that was not seen to move as a line through all the
-// ticks, also those before it was seen, so that it never has to be drawn again.
-func appendFlat(dst []byte, s slot, th *theme.Theme) []byte {
-	for range s.width {
-		dst = append(dst, th.Spark[0]...)
-	}
-	return dst
 }
 
 // appendNewest adds a column of ticks with only the newest that fit.
@@ -204,11 +196,8 @@ func cellStyle(column string, row field.Row, th *theme.Theme) theme.Style {
 		case rates.MigPerS >= 10:
 			return th.Warn
 		}
-	case "bounce":
-		if rates.CPUsSeen > 1 {
-			return th.Accent
-		}
-		return th.Dim
+	case "migrations_history":
+		return th.Dim // it must not be the loudest thing on the screen
 	case "policy":
 		if task.Policy.RealTime() {
 			return th.Warn

@@ -35,11 +35,10 @@ type View struct {
 
 // Table is the list and its cursor.
 type Table struct {
-	view  View
-	m     *model.Model
-	rows  []int32 // indices in m.Tasks, in order
-	ranks field.Ranks
-	tree  []branch // aligned with rows in a tree, else empty
+	view View
+	m    *model.Model
+	rows []int32  // indices in m.Tasks, in order
+	tree []branch // aligned with rows in a tree, else empty
 
 	cursor int // index in rows
 	key    Key // of the task under the cursor
@@ -129,7 +128,7 @@ func (t *Table) rebuild() {
 		}
 	}
 	if t.view.Sort != nil {
-		t.ranks.Sort(t.rows, t.m, *t.view.Sort, t.view.Desc)
+		field.Sort(t.rows, t.m, *t.view.Sort, t.view.Desc)
 	}
 	if t.view.Tree {
 		t.rows, t.tree = plant(t.rows, t.m, t.folded)
