@@ -89,7 +89,7 @@ func inBytes(c Column) Column {
 func ioRate(c Column, get func(*model.IO) float32) Column {
 	c.unit, c.Needs = sizes, needIO
 	c = rate(c, func(r Row) float32 {
-		if io := r.Rates().IO; io != nil {
+		if io := r.M.IO(r.I); io != nil {
 			return get(io)
 		}
 		return model.Unknown

@@ -47,15 +47,14 @@ func (h MoveHistory) add(perS float32) MoveHistory {
 // IO are a task's bytes a second to and from storage.
 type IO struct{ ReadPerS, WritePerS float32 }
 
-func (r *Task) io(m *Model, was *Task, before, t *sample.Task) {
-	switch {
-	case t.Extra == nil || before.Extra == nil || t.Extra.Have&before.Extra.Have&sample.HaveIO == 0:
-		return
-	case before.Extra == t.Extra && was.IO != nil && *was.IO == (IO{}):
-		r.IO = was.IO
+func (m *Model) ioOf(i int, before, t *sample.Task) {
+	if t.Extra == nil || before.Extra == nil || t.Extra.Have&before.Extra.Have&sample.HaveIO == 0 {
 		return
 	}
-	r.IO = &IO{m.perS(before.Extra.ReadBytes, t.Extra.ReadBytes), m.perS(before.Extra.WriteBytes, t.Extra.WriteBytes)}
+	if m.io == nil {
+		m.io = map[int]*IO{}
+	}
+	m.io[i] = &IO{m.perS(before.Extra.ReadBytes, t.Extra.ReadBytes), m.perS(before.Extra.WriteBytes, t.Extra.WriteBytes)}
 }
 
 // A CPU share or run delay that changes by less than noise (percent) is followed

@@ -45,7 +45,9 @@ type Model struct {
 
 	doubted   int                   // for how many ticks there was a better CPU than LeastLoaded
 	moved     map[kernel.TID]uint32 // moves by thread, while Next needs them
-	perSecond float64               // 1 / Elapsed in seconds, 0 for the first
+	groups    map[int]*Group
+	io        map[int]*IO
+	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
 }
 
 // Counts of the tasks in the sample.
@@ -70,7 +72,8 @@ type CPU struct {
 	RT int
 }
 
-// Task is one task's rates over the interval.
+// Task is one task's rates over the interval. There are many, so what few have is in
+// Model.Group and Model.IO, and it holds no pointers.
 type Task struct {
 	CPUPercent float32 // 100 is one CPU fully used
 	MEMPercent float32 // of the machine's memory
@@ -80,6 +83,7 @@ type Task struct {
 	// DelayPercent is the share of the interval runnable but waiting, 100 is all of it;
 	// of a process, the mean over its threads that ran.
 	DelayPercent float32
+	ownDelay     float32 // the same of the first thread of a process, or of a thread
 	// PingPongPerS are moves back within 100 ms to a CPU just left, and PingPongShare
 	// their part of the task's moves, 0..1.
 	PingPongPerS, PingPongShare float32
@@ -88,19 +92,21 @@ type Task struct {
 	Bounce [BounceLen]int16
 	// CPUsSeen is the number of distinct CPUs in Bounce.
 	CPUsSeen uint8
-	// Moves are the migrations of the last ticks.
-	Moves MoveHistory
-	// Group names the threads that stand out; nil of one thread, and when not known.
-	Group *Group
-	// IO are the rates to and from storage; nil when they were not read.
-	IO *IO
 	// SinceTick is how many ticks ago the task ran last (saturates), 0 = in this one.
 	SinceTick uint8
 
-	ownDelay float32 // DelayPercent of the first thread of a process, or of a thread
-	starved  bool    // runnable at both samples, and never on a CPU between them: the kernel counts its delay only then
-	still    bool    // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
+	starved bool // runnable at both samples, and never on a CPU between them: the kernel counts its delay only then
+	still   bool // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
+
+	// Moves are the migrations of the last ticks.
+	Moves MoveHistory
 }
+
+// Group names the threads of row i that stand out; nil of one thread, and when not known.
+func (m *Model) Group(i int) *Group { return m.groups[i] }
+
+// IO are the rates of row i to and from storage; nil when they were not read.
+func (m *Model) IO(i int) *IO { return m.io[i] }
 
 // Next computes the model of a sample from the model of the one before, which
 // is nil for the first. Neither is changed.

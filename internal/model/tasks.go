@@ -29,7 +29,7 @@ func (m *Model) nextTasks(prev *Model) {
 				m.Tasks[i].rest(was, t)
 				continue
 			}
-			m.again(&m.Tasks[i], was, before[j], t)
+			m.again(i, was, before[j], t)
 		} else {
 			m.first(&m.Tasks[i], t)
 		}
@@ -65,7 +65,8 @@ func (m *Model) first(r *Task, t *sample.Task) {
 }
 
 // again is a task that the sample before had too, with the rates was.
-func (m *Model) again(r, was *Task, before, t *sample.Task) {
+func (m *Model) again(i int, was *Task, before, t *sample.Task) {
+	r := &m.Tasks[i]
 	r.Bounce, r.CPUsSeen = was.Bounce, was.CPUsSeen
 	r.bounce(t.LastCPU)
 	r.CPUPercent = calm(was.CPUPercent, m.cpuPercent(before, t))
@@ -78,8 +79,8 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 		r.MigPerS = m.perS(before.Migrations, t.Migrations)
 	}
 	r.Moves = was.Moves.add(r.MigPerS)
-	r.DelayPercent = calm(was.DelayPercent, r.delayOfAll(m, before, t))
-	r.io(m, was, before, t)
+	r.DelayPercent = calm(was.DelayPercent, m.delayOf(i, before, t))
+	m.ioOf(i, before, t)
 	r.pingPongs(m, before, t)
 	// Where the kernel counts, it counts the threads too that ended before piton began.
 	if both&sample.HaveSwitches != 0 && (before.MigrationSource == sample.SourceBPF) == (t.MigrationSource == sample.SourceBPF) {

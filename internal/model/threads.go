@@ -24,29 +24,34 @@ func (m *Model) delay(before, now uint64) float32 {
 	return clamp(m.perS(before, now)*100/1e9, 100)
 }
 
-// delayOfAll is the run delay of a row: of a process with several threads the mean
-// over those that ran.
-func (r *Task) delayOfAll(m *Model, before, t *sample.Task) float32 {
+// delayOf is the run delay of row i: of a process with several threads the mean over
+// those that ran.
+func (m *Model) delayOf(i int, before, t *sample.Task) float32 {
 	switch {
 	case !t.IsProcess() || t.Threads < 2 && before.Threads < 2:
-		return r.ownDelay
+		return m.Tasks[i].ownDelay
 	case before.Group != nil && t.Group != nil && before.Group.Have&t.Group.Have&sample.HaveRun != 0:
-		return r.compareThreads(m, before.Group.List, t)
+		g, mean := m.compareThreads(before.Group.List, t.Group.List)
+		if m.groups == nil {
+			m.groups = map[int]*Group{}
+		}
+		m.groups[i] = g
+		return mean
 	case before.Have&t.Have&sample.HaveTime != 0 && t.RunNs == before.RunNs:
 		return m.perS(0, 0) // none ran, and a wait counts when it ends
 	}
 	return Unknown
 }
 
-// compareThreads fills r.Group and returns the mean run delay.
-func (r *Task) compareThreads(m *Model, before []sample.Thread, t *sample.Task) float32 {
+// compareThreads finds what stands out among the threads, and their mean run delay.
+func (m *Model) compareThreads(before, threads []sample.Thread) (g *Group, mean float32) {
+	g = &Group{}
 	if m.perSecond == 0 {
-		return Unknown
+		return g, Unknown
 	}
-	g := &Group{}
 	sum, ran, j := float32(0), 0, 0
-	for i := range t.Group.List {
-		now := &t.Group.List[i]
+	for i := range threads {
+		now := &threads[i]
 		for j < len(before) && before[j].TID < now.TID {
 			j++
 		}
@@ -69,8 +74,7 @@ func (r *Task) compareThreads(m *Model, before []sample.Thread, t *sample.Task) 
 			g.Delayed, g.DelayPercent = now.TID, d
 		}
 	}
-	r.Group = g
-	return sum / float32(max(1, ran))
+	return g, sum / float32(max(1, ran))
 }
 
 // movesOf is how often a thread moved, a second; 0 also when that is not known.

@@ -26,13 +26,14 @@ func TestDelayIsTheMeanOfThreadsThatRan(t *testing.T) {
 	second := at(1, crew([3]uint64{1e8, 3e8, 9e8}, [3]uint64{2, 2, 1})) // the third did not run
 	second.HaveMoves = true
 	second.Moves = []sample.Move{{TID: 11, From: 0, To: 1, Count: 4}, {TID: 12, From: 0, To: 1, Count: 1}, {TID: 11, From: 1, To: 0, Count: 3}}
-	r := &Next(first, second, nil).Tasks[0]
-	known(t, 20, r.DelayPercent, "mean")
-	require.NotNil(t, r.Group)
-	assert.EqualValues(t, 11, r.Group.Delayed)
-	known(t, 30, r.Group.DelayPercent, "longest")
-	assert.EqualValues(t, 11, r.Group.Mover)
-	known(t, 7, r.Group.MovesPerS, "moves")
+	m := Next(first, second, nil)
+	known(t, 20, m.Tasks[0].DelayPercent, "mean")
+	g := m.Group(0)
+	require.NotNil(t, g)
+	assert.EqualValues(t, 11, g.Delayed)
+	known(t, 30, g.DelayPercent, "longest")
+	assert.EqualValues(t, 11, g.Mover)
+	known(t, 7, g.MovesPerS, "moves")
 
 	late := at(1, crew([3]uint64{5e9, 5e9, 5e9}, [3]uint64{2, 2, 2}))
 	known(t, 100, Next(first, late, nil).Tasks[0].DelayPercent, "a wait that began before the interval")
