@@ -99,7 +99,7 @@ func (v *view) needs(threads bool) sample.Needs {
 	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio || n.ThreadDelay || n.ThreadAttr ||
 		n.Memory || n.IO || n.OOM || n.Wait
 	n.Delay = n.Delay || n.ThreadDelay
-	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" })
+	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" || c.ID == "unit" })
 	return n
 }
 

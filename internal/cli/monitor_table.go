@@ -113,7 +113,9 @@ func csvValue(v any) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
-			parts[i] = csvValue(v[i])
+			if parts[i] = csvValue(v[i]); parts[i] == "" {
+				parts[i] = field.NoneASCII
+			}
 		}
 		return strings.Join(parts, " ")
 	}

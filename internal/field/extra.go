@@ -36,7 +36,7 @@ func extraColumns() []Column {
 				e := r.extra(sample.HaveOOM)
 				return int64(e.OOMScore), e != &noExtra
 			}),
-		words(Column{ID: "unit", Title: "UNIT", Width: 20, Needs: needIdentity, Missing: whyIdentity,
+		words(Column{ID: "unit", Title: "UNIT", Width: 20, all: needIdentity, Missing: whyIdentity,
 			Help: "systemd unit or container of the process, from its control group"},
 			func(r Row) string { return unitOf(r.identity().Cgroup) }),
 		words(Column{ID: "wchan", Title: "WCHAN", Width: 16, Needs: needWait,

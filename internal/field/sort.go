@@ -11,7 +11,8 @@ import (
 
 // Sort orders rows, indices in m.Tasks, by the column as it is shown: figures that
 // look alike are alike, and are ordered by tid. Rows without a value come last,
-// whatever the direction. The order stays calm because the figures do (model.Task).
+// whatever the direction. On the screen the order is calm because the figures are: see
+// model.NextCalm.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 	if c.num != nil {
 		sortNumbers(rows, m, c, desc)

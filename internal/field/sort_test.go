@@ -90,8 +90,12 @@ func randomModel(rnd *rand.Rand, n int) *model.Model {
 		next.InvoluntarySwitches = some(t.InvoluntarySwitches, rnd.Uint64N(1<<rnd.IntN(30)))
 		was, now = append(was, &t), append(now, &next)
 	}
+	var cpus []sample.CPU
+	for id := range cpuset.CPU(8) {
+		cpus = append(cpus, sample.CPU{ID: id})
+	}
 	at := func(s int, tasks []*sample.Task) *sample.Sample {
-		return &sample.Sample{Seq: uint64(s), At: time.Duration(s) * time.Second, Wall: time.Date(2026, 11, 20, 15, 0, s, 0, time.UTC), Tasks: tasks,
+		return &sample.Sample{Seq: uint64(s), At: time.Duration(s) * time.Second, Wall: time.Date(2026, 11, 20, 15, 0, s, 0, time.UTC), Tasks: tasks, CPUs: cpus,
 			Host: sample.Host{Uptime: 1e8 * time.Second, TicksPerSecond: 100, PageBytes: 4096, MemTotalBytes: 1 << 34}}
 	}
 	first := model.Next(nil, at(1, was), nil)
@@ -157,6 +161,19 @@ func TestThePrintedOrderIsTheOrder(t *testing.T) {
 					inOrder(t, m, c, desc, rows[n], rows[n+1])
 				}
 			}
+		}
+	}
+}
+
+func TestNoShareIsAboveAll(t *testing.T) {
+	for seed := range uint64(40) {
+		m := randomModel(rand.New(rand.NewPCG(seed, 2)), 60)
+		for i, task := range m.Sample.Tasks {
+			r := &m.Tasks[i]
+			if !task.IsProcess() {
+				require.False(t, r.CPUPercent > 100, "%v", r.CPUPercent)
+			}
+			require.False(t, r.CPUPercent > 800 || r.DelayPercent > 100 || r.PingPongShare > 1, "%+v", r)
 		}
 	}
 }

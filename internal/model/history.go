@@ -66,10 +66,10 @@ const (
 	atRest     = 0.05 // shown as 0.0
 )
 
-// calm is the figure to show after was.
-func calm(was, now float32) float32 {
+// settle is the figure to show after was.
+func (m *Model) settle(was, now float32) float32 {
 	change := now - was
-	if !(change > -noise && change < noise) { // one of them is Unknown, too
+	if !m.calm || !(change > -noise && change < noise) { // one of them is Unknown, too
 		return now
 	}
 	v := was + change*followPart

@@ -43,6 +43,7 @@ type Model struct {
 	// given it a few ticks ago while the difference is small; -1 when not known yet.
 	LeastLoaded cpuset.CPU
 
+	calm      bool
 	doubted   int                   // for how many ticks there was a better CPU than LeastLoaded
 	moved     map[kernel.TID]uint32 // moves by thread, while Next needs them
 	groups    map[int]*Group
@@ -111,7 +112,17 @@ func (m *Model) IO(i int) *IO { return m.io[i] }
 // Next computes the model of a sample from the model of the one before, which
 // is nil for the first. Neither is changed.
 func Next(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
-	m := &Model{Sample: cur, Topology: topo, LeastLoaded: -1}
+	return next(prev, &Model{Sample: cur, Topology: topo, LeastLoaded: -1})
+}
+
+// NextCalm is Next for a list that is watched: CPUPercent and DelayPercent follow small
+// changes slowly, so that rows in their order do not change places for noise.
+func NextCalm(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
+	return next(prev, &Model{Sample: cur, Topology: topo, LeastLoaded: -1, calm: true})
+}
+
+func next(prev, m *Model) *Model {
+	cur := m.Sample
 	if prev != nil && cur.At > prev.Sample.At {
 		m.Elapsed = cur.At - prev.Sample.At
 		m.perSecond = 1 / m.Elapsed.Seconds()

@@ -69,7 +69,7 @@ func (m *Model) again(i int, was *Task, before, t *sample.Task) {
 	r := &m.Tasks[i]
 	r.Bounce, r.CPUsSeen = was.Bounce, was.CPUsSeen
 	r.bounce(t.LastCPU)
-	r.CPUPercent = calm(was.CPUPercent, m.cpuPercent(before, t))
+	r.CPUPercent = m.settle(was.CPUPercent, m.cpuPercent(before, t))
 	r.ownDelay, r.MigPerS, r.VolPerS, r.InvolPerS = Unknown, Unknown, Unknown, Unknown
 	both := before.Have & t.Have
 	if both&sample.HaveRun != 0 {
@@ -79,7 +79,7 @@ func (m *Model) again(i int, was *Task, before, t *sample.Task) {
 		r.MigPerS = m.perS(before.Migrations, t.Migrations)
 	}
 	r.Moves = was.Moves.add(r.MigPerS)
-	r.DelayPercent = calm(was.DelayPercent, m.delayOf(i, before, t))
+	r.DelayPercent = m.settle(was.DelayPercent, m.delayOf(i, before, t))
 	m.ioOf(i, before, t)
 	r.pingPongs(m, before, t)
 	// Where the kernel counts, it counts the threads too that ended before piton began.
@@ -123,9 +123,12 @@ func ran(before, t *sample.Task) bool {
 
 // cpuPercent is exact where the time is known in ns, else in steps of a clock tick.
 func (m *Model) cpuPercent(before, t *sample.Task) float32 {
-	// More than all of the interval is the time between this task's reading and
-	// the sample's.
+	// More than all of the interval, on all CPUs, is the time between this task's
+	// reading and the sample's.
 	most := 100 * float32(max(t.Threads, 1))
+	if n := len(m.Sample.CPUs); n > 0 {
+		most = min(most, 100*float32(n))
+	}
 	if !t.IsProcess() {
 		most = 100
 	}

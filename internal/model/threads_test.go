@@ -56,6 +56,8 @@ func TestMoveHistory(t *testing.T) {
 }
 
 func TestCalm(t *testing.T) {
+	calm := (&Model{calm: true}).settle
+	known(t, 4.2, (&Model{}).settle(4, 4.2), "as it is, for scripts")
 	known(t, 5, calm(Unknown, 5), "the first figure")
 	assert.False(t, Known(calm(5, Unknown)))
 	known(t, 5, calm(4, 5), "a change")

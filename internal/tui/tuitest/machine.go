@@ -214,7 +214,7 @@ func (m *Machine) run(p *Proc, busy map[cpuset.CPU]float64) {
 func (m *Machine) Model(n int) *model.Model {
 	var now *model.Model
 	for range n {
-		now = model.Next(now, m.Tick(), m.Topology)
+		now = model.NextCalm(now, m.Tick(), m.Topology)
 	}
 	return now
 }
