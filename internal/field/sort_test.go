@@ -46,6 +46,23 @@ func TestCompareText(t *testing.T) {
 			assert.Equal(t, i < j, compareText([]byte(order[i]), []byte(order[j])) < 0, "%s, %s", order[i], order[j])
 		}
 	}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 200 { // it is an order: what is sorted is so for every pair
+		var texts [][]byte
+		for range 40 {
+			text := make([]byte, rnd.IntN(6))
+			for i := range text {
+				text[i] = "012a:-*"[rnd.IntN(7)]
+			}
+			texts = append(texts, text)
+		}
+		slices.SortFunc(texts, compareText)
+		for i := range texts {
+			for j := range texts[:i] {
+				require.LessOrEqual(t, compareText(texts[j], texts[i]), 0, "%s, %s", texts[j], texts[i])
+			}
+		}
+	}
 }
 
 // randomModel is a model of n tasks with values of all sizes, some of which are missing.
