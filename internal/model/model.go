@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -44,9 +43,7 @@ type Model struct {
 	LeastLoaded cpuset.CPU
 
 	calm      bool
-	doubted   int                   // for how many ticks there was a better CPU than LeastLoaded
-	moved     map[kernel.TID]uint32 // moves by thread, while Next needs them
-	groups    map[int]*Group
+	doubted   int // for how many ticks there was a better CPU than LeastLoaded
 	io        map[int]*IO
 	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
 }
@@ -74,7 +71,7 @@ type CPU struct {
 }
 
 // Task is one task's rates over the interval. There are many, so what few have is in
-// Model.Group and Model.IO, and it holds no pointers.
+// Model.IO, and it holds no pointers.
 type Task struct {
 	CPUPercent float32 // 100 is one CPU fully used
 	MEMPercent float32 // of the machine's memory
@@ -103,9 +100,6 @@ type Task struct {
 	Moves MoveHistory
 }
 
-// Group names the threads of row i that stand out; nil of one thread, and when not known.
-func (m *Model) Group(i int) *Group { return m.groups[i] }
-
 // IO are the rates of row i to and from storage; nil when they were not read.
 func (m *Model) IO(i int) *IO { return m.io[i] }
 
@@ -128,7 +122,6 @@ func next(prev, m *Model) *Model {
 		m.perSecond = 1 / m.Elapsed.Seconds()
 	}
 	m.nextTasks(prev)
-	m.moved = nil
 	m.nextCPUs(prev)
 	m.seat()
 	m.LeastLoaded = m.leastLoaded(prev)

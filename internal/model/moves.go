@@ -68,11 +68,15 @@ func (w *MoveWindow) Add(m *Model) {
 	w.ticks = append(w.ticks, t)
 	w.entries += len(t.moves)
 	w.shrink()
-	w.name(s)
+	w.note(s)
 }
 
-// name keeps the names of the tasks that moved, for when they have ended.
-func (w *MoveWindow) name(s *sample.Sample) {
+// Name is the last known name of a task that moved in the window, also of one that has
+// ended; "" when no sample had it.
+func (w *MoveWindow) Name(tid kernel.TID) string { return w.names[int32(tid)] }
+
+// note keeps the names of the tasks that moved, for when they have ended.
+func (w *MoveWindow) note(s *sample.Sample) {
 	const spare = 1024
 	if w.names == nil || len(w.names) > w.entries+spare {
 		kept := make(map[int32]string, len(w.names))
@@ -241,7 +245,6 @@ func (t *MoveTable) PerS(count uint64) float64 {
 // MoveTask is one task's share of the moves between two groups.
 type MoveTask struct {
 	TID   kernel.TID
-	Name  string // as last seen, also of one that has ended; "" when no sample had it
 	Count uint32
 }
 
@@ -261,7 +264,7 @@ func (w *MoveWindow) Tasks(span time.Duration, g *MoveGroups, i, j int) (tasks [
 	delete(count, 0)
 	tasks = make([]MoveTask, 0, len(count))
 	for tid, n := range count {
-		tasks = append(tasks, MoveTask{kernel.TID(tid), w.names[tid], n})
+		tasks = append(tasks, MoveTask{kernel.TID(tid), n})
 	}
 	slices.SortFunc(tasks, func(a, b MoveTask) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.TID, b.TID))

@@ -211,20 +211,3 @@ func (a *tallies) forget(seq uint64) {
 		}
 	}
 }
-
-// share hands out what was counted of a process's threads, both in order of TID.
-func (a *tallies) share(t *Task, threads []Thread) {
-	p := a.of[t.TID]
-	if p == nil || p.startTicks != t.StartTicks {
-		return
-	}
-	j := 0
-	for i := range threads {
-		for j < len(p.threads) && p.threads[j].tid < threads[i].TID {
-			j++
-		}
-		if j < len(p.threads) && p.threads[j].tid == threads[i].TID {
-			threads[i].Migrations = p.threads[j].last.Migrations
-		}
-	}
-}

@@ -22,7 +22,6 @@ type Threads struct {
 type Thread struct {
 	TID                kernel.TID
 	RunDelayNs, Slices uint64 // with HaveRun
-	Migrations         uint64 // 0 where they were not counted by thread
 
 	affinity cpuset.Set
 	policy   kernel.Policy
@@ -68,7 +67,6 @@ func (d *details) threads(w *walk, t, old *Task) {
 		return
 	}
 	g.compare()
-	d.tallies.share(t, g.List)
 	t.Group = g
 }
 

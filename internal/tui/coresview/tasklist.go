@@ -99,8 +99,8 @@ func (v *View) taskRow(t *model.MoveTable, task model.MoveTask, total uint32, th
 	switch name := comm(v.taskOf(task.TID)); {
 	case name != "":
 		r.Left(th, th.Strong, name, 20)
-	case task.Name != "": // it has ended
-		r.Left(th, th.Dim, task.Name, 20)
+	case v.moves.Name(task.TID) != "": // it has ended
+		r.Left(th, th.Dim, v.moves.Name(task.TID), 20)
 	default:
 		r.Left(th, th.Dim, "ended, or not read", 20)
 	}
