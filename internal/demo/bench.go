@@ -61,7 +61,7 @@ func (r runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)
 			e := bench.Event{Kind: bench.RunStarted, Study: out.ID, Run: run, Done: done, Total: study.Total(), HaveLeft: true,
 				Left: time.Duration(float64(study.Total()-done) * usual * float64(time.Second))}
 			on(e)
-			err := wait(ctx, run.Wall)
+			err := r.wait(ctx, run.Wall)
 			r.over(t)
 			if err != nil {
 				return out, fmt.Errorf("run the study: %w", err)
@@ -76,10 +76,13 @@ func (r runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)
 	return out, nil
 }
 
-func wait(ctx context.Context, d time.Duration) error {
+// wait waits for the end of a run.
+func (m *Machine) wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-m.closed:
+		return context.Canceled
 	case <-time.After(d):
 		return nil
 	}
@@ -99,7 +102,7 @@ func (m *Machine) begin(workload string, p bench.Placement) *task {
 	if p != bench.Normal {
 		t.Affinity = cpuset.Of(m.idlest(t, m.all().CPUs()))
 	}
-	if spec, err := bench.ParsePlacement(string(p)); err == nil && spec.Policy.Policy.RealTime() {
+	if spec, err := bench.ParsePlacement(string(p)); err == nil && spec.Policy != nil {
 		t.Policy, t.RTPrio = spec.Policy.Policy, uint8(spec.Policy.RTPrio)
 	}
 	m.add(t)

@@ -43,7 +43,7 @@ func (m *Machine) process(ppid kernel.TID, user, cgroup, comm, cmdline string) *
 // start is when a process began: those that are there at first, in the order of their
 // numbers, a minute apart.
 func (m *Machine) start(pid kernel.TID) uint64 {
-	if m.seq == 0 {
+	if !m.running {
 		return uint64(pid) * 60 * ticksPerS
 	}
 	return uint64((upTime + m.now).Seconds() * ticksPerS)
@@ -57,7 +57,7 @@ func (m *Machine) add(t *task) *task {
 	if t.want == 0 && len(t.allowed) > 1 {
 		t.LastCPU = int32(t.allowed[int(t.TID)%len(t.allowed)])
 	}
-	if m.seq == 0 {
+	if !m.running {
 		past := t.want * (upTime - time.Duration(t.StartTicks)*time.Second/ticksPerS).Seconds() * 0.02e9
 		t.ran(past, past*0.01)
 	}
@@ -253,13 +253,28 @@ func (m *Machine) java() {
 	}
 }
 
-// ranks are processes of a simulation, each pinned to a CPU, on large machines.
+// ranks are simulations on large machines: one of processes that are each pinned to a
+// CPU, one of threads that the kernel moves within their caches, and some that bounce
+// between nodes.
 func (m *Machine) ranks() {
 	n := len(m.cpus)
 	if n < 48 {
 		return
 	}
 	all := m.all().CPUs()
+	md := m.user("mika", pod, "gmx", "gmx mdrun -deffnm npt -ntmpi 1 -ntomp "+fmt.Sprint(n/8), 0.6, 0.02, 29, 9)
+	md.RSSPages = 910_000
+	m.add(md)
+	for i := range n/8 - 1 {
+		t := m.thread(md, "gmx", 0.55+0.05*float64(i%5))
+		t.period, t.moves = float64(23+i%31), float64(2+i%17)
+	}
+	for i := range n / 64 {
+		from := all[(i*37+5)%(n/2)]
+		t := m.user("build", session, "pipe-test", fmt.Sprintf("./pipe-test --pair %d", i), 0.22, 0.6, 0, 15*math.Pow(1.8, float64(i%8)))
+		t.between = []cpuset.CPU{from, all[(int(from)+n/4+3)%n]}
+		m.add(t)
+	}
 	for i := range n / 4 {
 		t := m.user("mika", "/user.slice/user-1000.slice/session-9.scope", "lmp", fmt.Sprintf("lmp -in melt.in -screen none # rank %d of %d", i, n/4),
 			0.97, 0.02, float64(40+i%60), 0)

@@ -50,6 +50,7 @@ type Machine struct {
 	fake    *kernelfake.Fake
 	files   *kernelfake.Files
 	root    string // of the files that are read by their path
+	closed  chan struct{}
 	tuner   *change.Tuner
 	guards  *guards
 	journal *journal.Journal
@@ -58,6 +59,7 @@ type Machine struct {
 	rng     *rand.Rand
 	now     time.Duration // since the first sample
 	seq     uint64
+	running bool // the first tasks are there
 	began   time.Time
 	changes int // of the fake that tasks have taken over
 
@@ -85,7 +87,6 @@ type cpu struct {
 	irq, soft, steal, cap float64        // shares of this tick; cap is what tasks can have
 	demand                float64        // of the tasks, in CPUs; as of the last tick while one is being made
 	queue                 []queued
-	switches              uint64
 }
 
 // The kinds of a CPU's time.
@@ -122,7 +123,7 @@ func New(cpus int, seed uint64) (*Machine, error) {
 	m := &Machine{
 		Topology: newTopology(cpus), fake: kernelfake.New(quiet{}), files: kernelfake.NewFiles(),
 		rng: rand.New(rand.NewPCG(seed, uint64(cpus))), began: time.Now(), byTID: map[kernel.TID]*task{}, cpus: make([]cpu, cpus),
-		moved: map[sample.Move]uint32{},
+		moved: map[sample.Move]uint32{}, closed: make(chan struct{}),
 	}
 	for id := range m.cpus {
 		m.cpus[id].CPU = sample.CPU{ID: cpuset.CPU(id), HaveIn: true, HaveOut: true}
@@ -132,6 +133,7 @@ func New(cpus int, seed uint64) (*Machine, error) {
 	m.files.Store = m.store
 	m.addLines()
 	m.cast()
+	m.running = true
 	if err := m.makeRoot(); err != nil {
 		return nil, err
 	}
@@ -148,8 +150,11 @@ func Check(cpus int) error {
 	return nil
 }
 
-// Close removes the machine's files.
-func (m *Machine) Close() error { return os.RemoveAll(m.root) }
+// Close ends the studies that run and removes the machine's files. It is called once.
+func (m *Machine) Close() error {
+	close(m.closed)
+	return os.RemoveAll(m.root)
+}
 
 // all is every CPU of the machine.
 func (m *Machine) all() cpuset.Set { return m.Topology.Online }
