@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/action"
 	"piton/internal/demo"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
@@ -65,7 +64,6 @@ func runDemo(ctx context.Context, a *app, cpus int, seed uint64) (err error) {
 	s := demo.NewSampler(m)
 	deps := m.Deps(options, s)
 	if a.readonly {
-		action.Specs = action.Looking()
 		deps.Partition = nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
