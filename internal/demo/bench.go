@@ -25,10 +25,10 @@ var speeds = map[bench.Placement]float64{"normal": 1, "least-loaded": 0.84, "fif
 // usual is how long a run of any workload takes on this machine, in seconds.
 const usual = 0.62
 
-// made makes up one run: the same one each time.
-func made(study bench.Study, p bench.Placement, index int) bench.RunResult {
+// made makes up one run of the machine's nth study: the same one each time.
+func made(nth int, study bench.Study, p bench.Placement, index int) bench.RunResult {
 	h := fnv.New64a()
-	fmt.Fprint(h, study.Workload, study.Args, p, index)
+	fmt.Fprint(h, nth, study.Workload, study.Args, p, index)
 	noise := rand.New(rand.NewPCG(h.Sum64(), 1)).NormFloat64()
 	spread := 0.015
 	if p == bench.Normal {
@@ -49,10 +49,10 @@ func made(study bench.Study, p bench.Placement, index int) bench.RunResult {
 func (r runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error) {
 	study = study.Canonical()
 	out := bench.Results{ID: r.clock().UTC().Format("20060102T150405Z") + "-made0up0", Started: r.clock(), Study: study, Conditions: conditions()}
-	done := 0
+	done, nth := 0, r.studied()
 	for round := range study.Runs + study.Warmup {
 		for _, p := range study.Placements {
-			run := made(study, p, max(round-study.Warmup, bench.WarmupIndex))
+			run := made(nth, study, p, max(round-study.Warmup, bench.WarmupIndex))
 			t := r.begin(study.Workload, p)
 			run.PID, run.Started = t.TID, r.clock()
 			if p != bench.Normal {
@@ -117,6 +117,13 @@ func (m *Machine) over(t *task) {
 	}
 }
 
+// studied is how many studies there are.
+func (m *Machine) studied() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.studies)
+}
+
 // keep adds a study to those of the past.
 func (m *Machine) keep(r bench.Results) {
 	m.mu.Lock()
@@ -148,7 +155,7 @@ func (m *Machine) pastStudies() []bench.Results {
 		r := bench.Results{ID: began.UTC().Format("20060102T150405Z") + "-made0up0", Started: began, Study: study, Conditions: conditions()}
 		for i := range study.Runs {
 			for _, p := range study.Placements {
-				run := made(study, p, i)
+				run := made(day, study, p, i)
 				run.PID, run.Started = kernel.TID(3000+10*i), began
 				r.Runs = append(r.Runs, run)
 			}

@@ -39,16 +39,17 @@ type still struct {
 	name                string
 	cpus, width, height int
 	keys                []string
-	wait                int // seconds after the keys
+	wait                int    // seconds after the keys
+	shows               string // that the keys led where they should
 }
 
 // stills are the pictures of the views.
 var stills = []still{
-	{name: "processes", cpus: 16, width: 120, height: 36, keys: []string{"down", "down", "down", "down", "down"}, wait: 30},
-	{name: "cores", cpus: 16, width: 120, height: 40, keys: []string{"alt+2"}, wait: 20},
-	{name: "irqs", cpus: 16, width: 120, height: 36, keys: []string{"alt+3"}, wait: 20},
-	{name: "bench", cpus: 16, width: 120, height: 36, keys: []string{"alt+4", "n", "enter"}, wait: 20},
-	{name: "512", cpus: 512, width: 200, height: 50, wait: 30},
+	{name: "processes", cpus: 16, width: 120, height: 36, keys: []string{"down", "down", "down", "down", "down"}, wait: 30, shows: "bouncer"},
+	{name: "cores", cpus: 16, width: 120, height: 40, keys: []string{"2"}, wait: 20, shows: "from\\to"},
+	{name: "irqs", cpus: 16, width: 120, height: 36, keys: []string{"3"}, wait: 20, shows: "nvme0q1"},
+	{name: "bench", cpus: 16, width: 120, height: 36, keys: []string{"4", "n", "enter"}, wait: 20, shows: "least-loaded"},
+	{name: "512", cpus: 512, width: 200, height: 50, wait: 30, shows: "gmx"},
 }
 
 // TestPictures keeps the pictures what the screen draws: make pictures rewrites them.
@@ -59,6 +60,7 @@ func TestPictures(t *testing.T) {
 				p.tick(4)
 				p.press(s.keys...)
 				p.tick(s.wait)
+				require.Contains(t, p.text(), s.shows)
 				compare(t, s.name, picture.Still(p.frame(), s.width, s.height))
 			})
 		})
@@ -99,6 +101,7 @@ func TestMovingPicture(t *testing.T) {
 		f.show(700 * time.Millisecond)
 		f.seconds(2)
 		f.press("p")
+		require.Equal(t, 1, p.machine.fake.Task(named(t, p.machine, "bouncer").TID).Affinity.Len(), "it is pinned")
 		f.show(time.Second)
 		f.tick(1)
 		f.seconds(3)
@@ -106,9 +109,10 @@ func TestMovingPicture(t *testing.T) {
 			f.tick(2)
 			f.show(time.Second)
 		}
-		f.press("alt+4", "n")
+		f.press("4", "n")
 		f.show(1500 * time.Millisecond)
 		f.press("enter")
+		require.Contains(t, f.text(), "least-loaded", "the study runs")
 		for range 4 {
 			f.tick(7)
 			f.show(time.Second)

@@ -45,14 +45,19 @@ func fly(t *testing.T, cpus, width, height int, do func(p *pilot)) {
 		p.screen = tui.New(m.Deps(tui.Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "demo"}, p))
 		p.run(p.screen.Init())
 		p.send(tea.WindowSizeMsg{Width: width, Height: height})
+		defer p.end()
 		do(p)
-		close(p.out)
-		require.NoError(t, m.Close())
-		for range 100 { // guards, studies and commands that wait for time end
-			time.Sleep(time.Minute)
-			p.settle()
-		}
 	})
+}
+
+// end lets guards, studies and commands end that wait for time.
+func (p *pilot) end() {
+	close(p.out)
+	require.NoError(p.t, p.machine.Close())
+	for range 100 {
+		time.Sleep(time.Minute)
+		p.settle()
+	}
 }
 
 // run runs a command beside the screen.
