@@ -3,6 +3,7 @@ package demo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/paper"
 	"piton/internal/sample"
 )
 
@@ -163,4 +165,12 @@ func (m *Machine) pastStudies() []bench.Results {
 		out = append(out, r)
 	}
 	return out
+}
+
+// noPapers are published studies: their tables are not made up.
+type noPapers struct{}
+
+// Run is part of benchview.Papers.
+func (noPapers) Run(context.Context, []paper.Paper, time.Duration, func(paper.Progress)) (bench.Grid, []bench.Results, string, error) {
+	return bench.Grid{}, nil, "", errors.New("published studies run on a real machine only: piton bench paper")
 }

@@ -9,6 +9,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/kernel"
+	"piton/internal/paper"
 	"piton/internal/partition"
 	"piton/internal/sample"
 	"piton/internal/tui"
@@ -23,8 +24,9 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed
 		},
-		IRQs:      tui.IRQs{Read: m.IRQTable, Movable: m.Movable, NICs: m.NICs},
-		Bench:     tui.Bench{Runner: runner{m}, Store: runner{m}, Workloads: bench.Workloads, Host: Host, RealTime: true},
+		IRQs: tui.IRQs{Read: m.IRQTable, Movable: m.Movable, NICs: m.NICs},
+		Bench: tui.Bench{Runner: runner{m}, Store: runner{m}, Workloads: bench.Workloads, Host: Host, RealTime: true,
+			Papers: noPapers{}, Machine: paper.NewMachine(m.Topology, false)},
 		Partition: partition.Machine{Tuner: m.tuner, Look: m.facts},
 		Journal:   m.journal,
 	}
@@ -109,6 +111,10 @@ func replace[T any](c chan T, v T) {
 	c <- v
 }
 
+// longest is what passes on the machine at most between two samples: it stands still
+// while the screen is suspended.
+const longest = time.Minute
+
 // Run makes samples until ctx ends.
 func (s *Sampler) Run(ctx context.Context, interval time.Duration) {
 	defer close(s.out)
@@ -129,7 +135,7 @@ func (s *Sampler) Run(ctx context.Context, interval time.Duration) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		passed := max(now.Sub(last), time.Millisecond)
+		passed := min(max(now.Sub(last), time.Millisecond), longest)
 		last = now
 		timer.Reset(interval)
 		select {
