@@ -52,6 +52,7 @@ func (m *Machine) start(pid kernel.TID) uint64 {
 // add makes a task part of the machine.
 func (m *Machine) add(t *task) *task {
 	t.allowed, t.changed = t.Affinity.CPUs(), true
+	t.RSSPages = min(t.RSSPages, memoryBytes(len(m.cpus))/pageBytes/8)
 	t.Priority = priority(t.Policy, t.Nice, t.RTPrio)
 	t.LastCPU = int32(m.idlest(t, t.allowed))
 	if t.want == 0 && len(t.allowed) > 1 {

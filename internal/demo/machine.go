@@ -39,6 +39,7 @@ const Host = "demo"
 
 const (
 	ticksPerS = 100 // USER_HZ
+	pageBytes = 4096
 	// upTime is how long the machine ran before its first sample.
 	upTime = 12*24*time.Hour + 3*time.Hour + 41*time.Minute
 )
