@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"piton/internal/bench"
@@ -11,6 +10,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/paper"
 	"piton/internal/partition"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/tui"
 	"piton/internal/tui/detail"
@@ -19,7 +19,7 @@ import (
 // Deps is what the screen works with: all of it is the machine's.
 func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 	return tui.Deps{
-		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m}, Tuning: tui.Tuner{Tuner: m.tuner},
+		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{detail.Inspector{FS: procfs.New(m.root), Cpusets: m.tuner}, m}, Tuning: tui.Tuner{Tuner: m.tuner},
 		Guards: func() []change.GuardState {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed
@@ -32,45 +32,46 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 	}
 }
 
-// inspector reads one process for the detail pane.
-type inspector struct{ *Machine }
+// inspector reads one process for the detail pane. What the real one reads of files it
+// finds below the machine's root, where there is nothing of its processes.
+type inspector struct {
+	detail.Inspector
+	m *Machine
+}
 
 // Read is part of tui.Inspector.
 func (in inspector) Read(pid kernel.TID) detail.Reading {
 	r := detail.Reading{PID: pid}
-	in.mu.Lock()
-	t := in.byTID[pid]
-	if t == nil {
-		in.mu.Unlock()
+	in.m.mu.Lock()
+	t, err := in.m.find(pid)
+	if err != nil {
+		in.m.mu.Unlock()
 		r.Err = fmt.Sprintf("process %d has ended", pid)
 		return r
 	}
 	for _, t := range t.leader.threads {
-		r.Threads = append(r.Threads, detail.Thread{TID: t.TID, Comm: t.ID.Comm, State: t.State, CPU: int(t.LastCPU), Policy: t.Policy,
-			Nice: int(t.Nice), RTPrio: int(t.RTPrio), Ticks: t.UserTicks + t.SystemTicks, Allowed: t.Affinity})
+		thread := detail.Thread{TID: t.TID, Comm: t.ID.Comm, State: t.State, CPU: int(t.LastCPU), Policy: t.Policy,
+			Nice: int(t.Nice), RTPrio: int(t.RTPrio), Allowed: t.Affinity}
+		thread.Ticks = t.UserTicks + t.SystemTicks
+		r.Threads = append(r.Threads, thread)
 	}
 	r.Total, r.Allowed = len(r.Threads), t.Affinity
-	in.mu.Unlock()
-	set, owner, err := in.tuner.Cpuset(pid)
-	if err != nil {
+	in.m.mu.Unlock()
+	if r.Cpuset, r.Owner, err = in.m.tuner.Cpuset(pid); err != nil {
 		r.Confinement.Err = "its cgroup's cpuset cannot be read"
-		return r
 	}
-	r.Cpuset, r.Owner = set, owner
 	return r
 }
 
 // Environ is part of tui.Inspector.
 func (in inspector) Environ(pid kernel.TID) ([]string, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	t, err := in.find(pid)
+	in.m.mu.Lock()
+	defer in.m.mu.Unlock()
+	t, err := in.m.find(pid)
 	if err != nil {
 		return nil, err
 	}
-	env := []string{"LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "USER=" + t.ID.User, "HOME=/home/" + t.ID.User}
-	slices.Sort(env)
-	return env, nil
+	return []string{"HOME=/home/" + t.ID.User, "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "USER=" + t.ID.User}, nil
 }
 
 // Sampler samples the machine in time: it is the tui.Sampler of piton demo.
