@@ -2,24 +2,20 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"piton/internal/bench"
 	"piton/internal/change"
-	"piton/internal/kernel"
 	"piton/internal/paper"
 	"piton/internal/partition"
-	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/tui"
-	"piton/internal/tui/detail"
 )
 
 // Deps is what the screen works with: all of it is the machine's.
 func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 	return tui.Deps{
-		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{detail.Inspector{FS: procfs.New(m.root), Cpusets: m.tuner}, m}, Tuning: tui.Tuner{Tuner: m.tuner},
+		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m}, Tuning: tui.Tuner{Tuner: m.tuner},
 		Guards: func() []change.GuardState {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed
@@ -29,49 +25,8 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 			Papers: noPapers{}, Machine: paper.NewMachine(m.Topology, false)},
 		Partition: partition.Machine{Tuner: m.tuner, Look: m.facts},
 		Journal:   m.journal,
+		MadeUp:    true,
 	}
-}
-
-// inspector reads one process for the detail pane. What the real one reads of files it
-// finds below the machine's root, where there is nothing of its processes.
-type inspector struct {
-	detail.Inspector
-	m *Machine
-}
-
-// Read is part of tui.Inspector.
-func (in inspector) Read(pid kernel.TID) detail.Reading {
-	r := detail.Reading{PID: pid}
-	in.m.mu.Lock()
-	t, err := in.m.find(pid)
-	if err != nil {
-		in.m.mu.Unlock()
-		r.Err = fmt.Sprintf("process %d has ended", pid)
-		return r
-	}
-	for _, t := range t.leader.threads {
-		thread := detail.Thread{TID: t.TID, Comm: t.ID.Comm, State: t.State, CPU: int(t.LastCPU), Policy: t.Policy,
-			Nice: int(t.Nice), RTPrio: int(t.RTPrio), Allowed: t.Affinity}
-		thread.Ticks = t.UserTicks + t.SystemTicks
-		r.Threads = append(r.Threads, thread)
-	}
-	r.Total, r.Allowed = len(r.Threads), t.Affinity
-	in.m.mu.Unlock()
-	if r.Cpuset, r.Owner, err = in.m.tuner.Cpuset(pid); err != nil {
-		r.Confinement.Err = "its cgroup's cpuset cannot be read"
-	}
-	return r
-}
-
-// Environ is part of tui.Inspector.
-func (in inspector) Environ(pid kernel.TID) ([]string, error) {
-	in.m.mu.Lock()
-	defer in.m.mu.Unlock()
-	t, err := in.m.find(pid)
-	if err != nil {
-		return nil, err
-	}
-	return []string{"HOME=/home/" + t.ID.User, "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "USER=" + t.ID.User}, nil
 }
 
 // Sampler samples the machine in time: it is the tui.Sampler of piton demo.
