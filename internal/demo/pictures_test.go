@@ -86,7 +86,7 @@ func (f *film) seconds(n int) {
 }
 
 // TestMovingPicture draws the README's moving picture: a process bounces, p pins it and
-// its migrations stop, a study says what that is worth.
+// its migrations stop, z undoes that, and a study measures placements.
 func TestMovingPicture(t *testing.T) {
 	const width, height = 120, 34
 	fly(t, 16, width, height, func(p *pilot) {
@@ -109,6 +109,10 @@ func TestMovingPicture(t *testing.T) {
 			f.tick(2)
 			f.show(time.Second)
 		}
+		f.press("z")
+		require.Equal(t, 16, p.machine.fake.Task(named(t, p.machine, "bouncer").TID).Affinity.Len(), "it may run anywhere again")
+		f.show(1200 * time.Millisecond)
+		f.seconds(2)
 		f.press("4", "n")
 		f.show(1500 * time.Millisecond)
 		f.press("enter")
