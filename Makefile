@@ -39,8 +39,11 @@ fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
 		done; \
 	done; rm -f fuzz.out
 
-golden: ## rewrite the golden frames and the README's picture from what is drawn now
+golden: ## rewrite the golden frames from what is drawn now
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
+
+pictures: ## rewrite the README's pictures, a moving one and stills, from piton demo
+	$(GO) test ./internal/demo -run Picture -update
 
 man: ## write the manual pages of every command and topic to bin/man (MANPATH=bin/man man piton)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./internal/cli/manpages bin/man
@@ -79,4 +82,4 @@ truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and 
 
 check: lint test race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden man generate generated simulate simulate-defects vmtest bench truth check
+.PHONY: help build run test race lint fuzz golden pictures man generate generated simulate simulate-defects vmtest bench truth check

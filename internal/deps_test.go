@@ -16,6 +16,7 @@ import (
 // so. A name covers the packages below it.
 var layers = [][]string{
 	{"cli"},
+	{"demo"},
 	{"tui"},
 	{"action"},
 	{"profile", "paper", "change/simulate"},

@@ -22,7 +22,9 @@
 // A package imports only from the lines below its own; deps_test.go holds it to
 // that.
 //
-//	cli, tui       cobra commands and printers; the Bubble Tea program
+//	cli            cobra commands and printers
+//	demo           a made-up busy machine, for piton demo and the README's pictures
+//	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
 //	               is the list of every view,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)

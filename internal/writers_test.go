@@ -19,6 +19,7 @@ import (
 // journalled and can be undone; whoever adds a line here says why that is not so.
 var writers = map[string]string{
 	"change/guard/main.go": "the guard's own name, oom_score_adj and cgroup",
+	"demo/root.go":         "files of the made-up machine, below the temporary directory",
 	"kernel/held.go":       "a file of a process that is held, for change",
 	"kernel/setting.go":    "settings, for change",
 	"userfile/folder.go":   "files of the user, replaced whole",

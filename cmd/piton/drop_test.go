@@ -60,7 +60,7 @@ func TestTicksFilterTheProcesses(t *testing.T) {
 	term.keys(`\`, "hopper", "Enter")
 	term.wait(pidText(pid) + ` .*hopper`)
 	term.keys("C", "1", "Space")
-	term.wait(`filter hopper cpu=1 `)
+	term.wait(`filter hopper on=1 `)
 	term.wait(`no task matches the filter|cpu 1 `)
 	assert.NotRegexp(t, pidText(pid)+` .*hopper`, term.frame(), "it is not on cpu 1")
 	term.keys("Space", "0", "Space", "f")

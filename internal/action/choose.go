@@ -31,7 +31,7 @@ func choose(d Deps, targets []change.Target, t Tuning) (requests []change.Reques
 	if d.Model == nil || d.Model.Topology == nil {
 		return nil, nil, nil, errors.New("the load of the machine is not known yet")
 	}
-	groups := sample.NewGroups(procfs.New("/")).Of
+	groups := sample.NewGroups(procfs.New(d.Tuner.Proc.Root())).Of
 	ask := place.Request{
 		Topology: d.Model.Topology, Loads: d.Model.Loads(groups), Strategy: t.Strategy,
 		Within: t.Within, AllowIsolated: !t.Within.Empty(),

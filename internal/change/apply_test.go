@@ -13,7 +13,7 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 // These are used in most tests.
@@ -95,7 +95,7 @@ func TestApplyOrder(t *testing.T) {
 	}
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	m.SpawnAs(20, 20, kerneltest.Task{
+	m.SpawnAs(20, 20, kernelfake.Task{
 		Affinity: cpuset.Of(0, 1, 2, 3),
 		Attr:     kernel.SchedAttr{Policy: kernel.Deadline, RuntimeNs: 1e6, DeadlineNs: 2e7, PeriodNs: 2e7},
 	})
@@ -121,7 +121,7 @@ func TestApplySeveralRequestsAtOnce(t *testing.T) {
 
 func TestApplySaysWhenTheCpusetCuts(t *testing.T) {
 	m := changetest.New(t)
-	m.SpawnAs(10, 10, kerneltest.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
 	m.Write("proc/10/cgroup", "3:cpuset:/web\n0::/\n")
 	m.Write("sys/fs/cgroup/cpuset/web/cpuset.effective_cpus", "0-1\n")
 	tuner := m.Tuner(bare)
@@ -161,7 +161,7 @@ func TestApplyFindsNewThreads(t *testing.T) {
 		case 1: // created by a thread that was not set yet
 			m.Spawn(10, 12)
 		case 2: // created by one that was
-			m.SpawnAs(10, 13, kerneltest.Task{Affinity: cpuset.Of(1)})
+			m.SpawnAs(10, 13, kernelfake.Task{Affinity: cpuset.Of(1)})
 		}
 	}
 	outcome := carry(t, tuner, p)

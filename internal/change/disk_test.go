@@ -17,10 +17,10 @@ import (
 )
 
 // onDisk is a machine with process 10, and a Tuner whose journal is in a store.
-func onDisk(t *testing.T) (*changetest.Machine, *changetest.Store, *change.Tuner) {
+func onDisk(t *testing.T) (*changetest.Machine, *journal.Memory, *change.Tuner) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	store := &changetest.Store{}
+	store := &journal.Memory{}
 	return m, store, m.Tuner(change.Options{Journal: journal.New(store, journal.Where{Boot: "this"})})
 }
 

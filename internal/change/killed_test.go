@@ -14,7 +14,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 // mortal is a piton that is killed at its n-th write to the kernel: before it, or when
@@ -84,7 +84,7 @@ func stacked(t *testing.T) (m *changetest.Machine, j *journal.Journal, original 
 	m.Write("proc/uptime", "100.00 1.00\n")
 	m.Spawn(10, 10)
 	m.Spawn(10, 11)
-	m.SpawnAs(20, 20, kerneltest.Task{Affinity: cpuset.Of(1), Attr: kernel.SchedAttr{Nice: 3}}) // has what the first one sets
+	m.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(1), Attr: kernel.SchedAttr{Nice: 3}}) // has what the first one sets
 	const flows = "/sys/class/net/eth0/queues/rx-0/rps_flow_cnt"
 	m.Settings.Put(flows, "0\n")
 	m.Settings.Store = func(path, text string) (string, error) {
@@ -94,7 +94,7 @@ func stacked(t *testing.T) (m *changetest.Machine, j *journal.Journal, original 
 		return text, nil
 	}
 	m.Line("24", "eth0", "0-3")
-	j = journal.New(&changetest.Store{}, journal.Where{Boot: "this"})
+	j = journal.New(&journal.Memory{}, journal.Where{Boot: "this"})
 	set := func(cpu cpuset.CPU, nice int, n attr.Count, more ...attr.Setting) []change.Request {
 		r := changetest.Set(append(more, attr.SetAffinity(cpuset.Of(cpu)), attr.SetNice(nice)), 10, 20)
 		r[0].Files = []attr.FileSetting{attr.SetIRQ(24, "irq 24", cpuset.Of(cpu)), attr.SetFile(attr.RPSFlows, flows, "eth0 rx-0", n)}

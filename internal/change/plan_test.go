@@ -15,7 +15,7 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/procfs"
 )
 
@@ -89,10 +89,10 @@ func policyOf(t *testing.T, m *changetest.Machine, tid kernel.TID) string {
 func TestNewbornGetsWhatIsAskedOfItsKind(t *testing.T) {
 	m := changetest.New(t)
 	all := cpuset.Of(0, 1, 2, 3)
-	m.SpawnAs(10, 10, kerneltest.Task{Affinity: all, Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: all, Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
 	bornWhileCarried(t, m, attr.PolicyValue{Keep: true, RTPrio: 20}, func() {
 		m.Spawn(10, 11)
-		m.SpawnAs(10, 12, kerneltest.Task{Affinity: all, Attr: kernel.SchedAttr{Policy: kernel.RR, RTPrio: 5}})
+		m.SpawnAs(10, 12, kernelfake.Task{Affinity: all, Attr: kernel.SchedAttr{Policy: kernel.RR, RTPrio: 5}})
 	})
 	assert.Equal(t, []string{"FIFO:20", "OTHER", "RR:20"}, []string{policyOf(t, m, 10), policyOf(t, m, 11), policyOf(t, m, 12)})
 }
@@ -104,7 +104,7 @@ func TestResetOnForkHoldsForNewborns(t *testing.T) {
 	m.Spawn(10, 10) // started at tick 1010
 	bornWhileCarried(t, m, attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10, ResetOnFork: true}, func() {
 		m.Spawn(10, 11) // by a thread that had not been changed yet
-		m.SpawnAs(10, 12, kerneltest.Task{Affinity: cpuset.Of(0), Start: 2001})
+		m.SpawnAs(10, 12, kernelfake.Task{Affinity: cpuset.Of(0), Start: 2001})
 	})
 	assert.Equal(t, []string{"FIFO:10,reset-on-fork", "OTHER"}, []string{policyOf(t, m, 11), policyOf(t, m, 12)})
 }

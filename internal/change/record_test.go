@@ -14,7 +14,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 func TestJournalIsWrittenBeforeTheChange(t *testing.T) {
@@ -92,7 +92,7 @@ func TestJournalRecordsNewThreads(t *testing.T) {
 	m.OnList = func(kernel.TID) {
 		if looks++; looks == 1 {
 			m.Spawn(10, 12)
-			m.SpawnAs(10, 13, kerneltest.Task{Affinity: cpuset.Of(1)})
+			m.SpawnAs(10, 13, kernelfake.Task{Affinity: cpuset.Of(1)})
 		}
 	}
 	recorded := false
@@ -122,7 +122,7 @@ func TestPastBootIsLeftAlone(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	file := m.Line("24", "eth0", "1")
-	store := &changetest.Store{}
+	store := &journal.Memory{}
 	began(t, journal.New(store, journal.Where{Boot: "another"}), []change.Change{
 		{Object: attr.Object{Comm: "eth0", Path: file}, Attribute: attr.IRQAffinity, Before: cpuset.Of(0), After: cpuset.Of(1)},
 		{Object: attr.Object{PID: 10, TID: 10, StartTicks: 1010}, Attribute: attr.Nice, Before: attr.NiceValue(5), After: attr.NiceValue(0)},
@@ -145,7 +145,7 @@ func TestPastBootIsLeftAlone(t *testing.T) {
 func TestForeignEntriesAreRefusedAndNotConsumed(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	store := &changetest.Store{}
+	store := &journal.Memory{}
 	there := journal.New(store, journal.Where{Boot: "this", Namespaces: journal.Namespaces{PID: 2}})
 	here := journal.New(store, journal.Where{Boot: "this", Namespaces: journal.Namespaces{PID: 1}})
 	apply(t, m.Tuner(change.Options{Journal: there}), pin(change.ScopeProcess, cpuset.Of(1), 10))

@@ -13,7 +13,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 // journalled is a machine with a thread for each number, process 10's up to 19, and so
@@ -34,8 +34,8 @@ func pinTo(cpu cpuset.CPU, pids ...kernel.TID) []change.Request {
 
 func TestUndoRoundTrip(t *testing.T) {
 	m, j, tuner := journalled(t, 10)
-	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(2), Attr: kernel.SchedAttr{Nice: 3}})
-	was := []kerneltest.Task{m.Task(10), m.Task(11)}
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(2), Attr: kernel.SchedAttr{Nice: 3}})
+	was := []kernelfake.Task{m.Task(10), m.Task(11)}
 	apply(t, tuner, changetest.Set([]attr.Setting{
 		attr.SetAffinity(cpuset.Of(1)), attr.SetNice(-5), attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 1}),
 		attr.SetPolicy(attr.PolicyValue{Policy: kernel.RR, RTPrio: 5, ResetOnFork: true}),
@@ -44,7 +44,7 @@ func TestUndoRoundTrip(t *testing.T) {
 
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, 8, outcome.Count(attr.Done))
-	assert.Equal(t, was, []kerneltest.Task{m.Task(10), m.Task(11)})
+	assert.Equal(t, was, []kernelfake.Task{m.Task(10), m.Task(11)})
 	entries := changetest.Entries(t, j)
 	require.Len(t, entries, 2)
 	assert.True(t, entries[0].Undone)
@@ -175,10 +175,10 @@ func TestUndoSaysWhatIsGone(t *testing.T) {
 func TestUndoReachesThreadsBornSince(t *testing.T) {
 	m, _, tuner := journalled(t, 10)
 	m.Write("proc/uptime", "10.50 1.00\n")
-	m.SpawnAs(10, 13, kerneltest.Task{Affinity: cpuset.Of(1), Start: 1040}) // has had it before
+	m.SpawnAs(10, 13, kernelfake.Task{Affinity: cpuset.Of(1), Start: 1040}) // has had it before
 	apply(t, tuner, pinTo(1, 10))
-	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(1), Start: 1050}) // inherited what piton set
-	m.SpawnAs(10, 12, kerneltest.Task{Affinity: cpuset.Of(2), Start: 1051}) // set itself
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1), Start: 1050}) // inherited what piton set
+	m.SpawnAs(10, 12, kernelfake.Task{Affinity: cpuset.Of(2), Start: 1051}) // set itself
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, 2, outcome.Count(attr.Done))
 	for tid, want := range map[kernel.TID]string{10: "0-3", 11: "0-3", 12: "2", 13: "1"} {
@@ -191,7 +191,7 @@ func TestUndoReachesThreadsBornSince(t *testing.T) {
 func TestUndoOfSeveralReachesThreadsBornBetween(t *testing.T) {
 	m, _, tuner := journalled(t, 10)
 	apply(t, tuner, pinTo(1, 10))
-	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(1)})
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1)})
 	apply(t, tuner, pinTo(2, 10))
 	undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, "0-3", m.Task(11).Affinity.String())

@@ -12,7 +12,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 // The kernel made something else of a value: that failed, and is in force.
@@ -86,7 +86,7 @@ func TestUndoOfASliceBelowAPolicy(t *testing.T) {
 func TestUndoKeepsAThreadsOwnValue(t *testing.T) {
 	m, _, tuner := journalled(t, 10)
 	m.Write("proc/uptime", "100.00 1.00\n")
-	m.SpawnAs(10, 11, kerneltest.Task{Affinity: cpuset.Of(1)})
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1)})
 	apply(t, tuner, pinTo(1, 10))
 	apply(t, tuner, pinTo(2, 10))
 	undo(t, tuner, change.UndoRequest{All: true})
@@ -104,8 +104,8 @@ func TestUndoKeepsAThreadsOwnValue(t *testing.T) {
 func TestUndoRestoresCPUsThatComeLater(t *testing.T) {
 	m, _, tuner := journalled(t)
 	m.Write("sys/devices/system/cpu/possible", "0-7\n")
-	m.SpawnAs(10, 10, kerneltest.Task{Affinity: cpuset.Of(0, 1, 2, 3), Cpuset: cpuset.Of(0, 1, 2, 3)})
-	m.SpawnAs(20, 20, kerneltest.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1, 2, 3)})
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Cpuset: cpuset.Of(0, 1, 2, 3)})
+	m.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1, 2, 3)})
 	apply(t, tuner, pinTo(2, 10, 20))
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, []string{"affinity 2 to 0-1: done", "affinity 2 to 0-3: done"}, brief(outcome.Changes))

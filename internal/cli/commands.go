@@ -21,6 +21,7 @@ var commands = slices.Concat([]maker{{"pin", newPin}}, valueVerbs(), []maker{
 	{"save", newSave}, {"apply", newApply}, {"verify", newVerify}, {"profiles", newProfiles}, {"sysctl", newSysctl},
 	{"export", newExport},
 	{"bench", newBench}, {"watch", newWatch}, {"topo", newTopo}, {"irq", newIRQ}, {"what-is", newWhatIs}, {"doctor", newDoctor},
+	{"demo", newDemo},
 }, topicMakers())
 
 // addCommands gives root its commands. Of a command line that begins with one it

@@ -32,7 +32,7 @@ func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
 	o.output.addFlag(fs, asTable, asJSON, asCSV)
 	fs.StringSliceVar(&o.columns, "columns", nil, "`COLUMN,...` to show (see piton help columns)")
 	fs.StringVar(&o.sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
-	fs.StringVar(&o.filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu=3 mig>10 user:root")
+	fs.StringVar(&o.filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu>50 on=3 mig>10 user:root")
 	fs.StringVar(&o.cpus, "cpus", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
 	fs.BoolVar(&o.threads, "threads", false, "show every thread")
 	fs.Var(&o.pids, "pid", "only these processes or threads")
@@ -96,8 +96,9 @@ func (v *view) needs(threads bool) sample.Needs {
 		return n
 	}
 	// Every task is printed, so every task's details are needed if any are.
-	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio
-	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" })
+	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio || n.ThreadDelay || n.ThreadAttr ||
+		n.Memory || n.IO || n.OOM || n.Wait
+	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" || c.ID == "unit" })
 	return n
 }
 
@@ -179,7 +180,11 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 			return false, nil // they have all ended
 		}
 		n++
-		p.tick(w, n, m, v.rows(nil, m))
+		rows := v.rows(nil, m)
+		if why := v.filter.WhyNone(m); n == 1 && len(rows) == 0 && why != "" {
+			a.warn("%s", why)
+		}
+		p.tick(w, n, m, rows)
 		return n != o.count.n, w.Flush()
 	}
 	if !v.atOnce {

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"piton/internal/field"
@@ -109,6 +110,14 @@ func csvValue(v any) string {
 		return field.Clean(v)
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			if parts[i] = csvValue(v[i]); parts[i] == "" {
+				parts[i] = field.NoneASCII
+			}
+		}
+		return strings.Join(parts, " ")
 	}
 	return fmt.Sprint(v)
 }

@@ -157,7 +157,7 @@ func TestHeadlessAtOnce(t *testing.T) {
 		"--columns pid,comm":                                                                    false,
 		"-n1 --columns pid,comm -o json":                                                        false,
 		"-n1 --columns pid,cpu%":                                                                false,
-		"-n1 --columns pid,bounce":                                                              false,
+		"-n1 --columns pid,migrations_history":                                                  false,
 		"-n1 --columns pid,comm --sort mig":                                                     false,
 		"-n1 --columns pid,comm --filter delay>5":                                               false,
 	} {

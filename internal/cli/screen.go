@@ -48,9 +48,14 @@ func runScreen(ctx context.Context, a *app, o *rootOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	err = tui.Run(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
+	err = a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
 	cancel()
-	err = errors.Join(err, <-ended, s.Close())
+	return errors.Join(err, <-ended, s.Close())
+}
+
+// show runs the screen; a signal that ended it is the run's end.
+func (a *app) show(ctx context.Context, deps tui.Deps, o screen.Options) error {
+	err := tui.Run(ctx, deps, o)
 	var by screen.Signalled
 	if errors.As(err, &by) {
 		a.signal = by.Signal

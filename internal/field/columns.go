@@ -1,12 +1,15 @@
 package field
 
 import (
+	"slices"
+
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 )
 
 // Columns is every column, in the order in which a chooser lists them.
-var Columns = append(append(identityColumns(), schedulerColumns()...), figureColumns()...)
+var Columns = slices.Concat(identityColumns(), schedulerColumns(), figureColumns(), extraColumns())
 
 // identityColumns say which task a row is.
 func identityColumns() []Column {
@@ -40,17 +43,15 @@ func identityColumns() []Column {
 // schedulerColumns are what sched(7) knows of a task and what piton tunes.
 func schedulerColumns() []Column {
 	return []Column{
-		words(Column{ID: "state", Title: "S", Width: 1,
+		words(Column{ID: "state", Title: "S", Width: 2,
 			Help: "state: R running or runnable, S asleep, D uninterruptible, T stopped, Z zombie, I idle kernel thread"},
 			func(r Row) string { return stateName(r.Task().State) }),
 		integer(Column{ID: "priority", Title: "PRI", Width: 4,
 			Help: "kernel priority: 20 + nice, or below 0 for real time"},
 			func(r Row) (int64, bool) { return int64(r.Task().Priority), true }),
-		integer(Column{ID: "nice", Title: "NI", Width: 3,
-			Help: "nice value, -20 first to 19 last"},
-			func(r Row) (int64, bool) { return int64(r.Task().Nice), true }),
+		niceColumn(),
 		policyColumn(),
-		integer(Column{ID: "rtprio", Title: "RTPRIO", Width: 6, Desc: true,
+		integer(Column{ID: "rtprio", Title: "RTPRIO", Width: 7, Desc: true,
 			Help: "real-time priority, 1..99, 0 without one"},
 			func(r Row) (int64, bool) { return int64(r.Task().RTPrio), true }),
 		ioprioColumn(),
@@ -59,7 +60,7 @@ func schedulerColumns() []Column {
 			Missing: func(Row) string { return "the kernel did not say on which CPU it was last" }},
 			func(r Row) (int64, bool) { return int64(r.Task().LastCPU), r.Task().LastCPU >= 0 }),
 		affinityColumn(),
-		integer(Column{ID: "node", Title: "NODE", Width: 4,
+		integer(Column{ID: "node", Title: "NODE", Width: 5,
 			Help:    "NUMA node of that CPU",
 			Missing: func(Row) string { return "this machine says nothing about NUMA nodes" }}, node),
 		integer(Column{ID: "threads", Title: "THR", Width: 5, Desc: true,
@@ -68,13 +69,16 @@ func schedulerColumns() []Column {
 	}
 }
 
-func needAffinity(n *sample.Needs)   { n.Affinity = true }
-func needSwitches(n *sample.Needs)   { n.Switches = true }
-func needMigrations(n *sample.Needs) { n.Migrations = true }
-func needDelay(n *sample.Needs)      { n.Delay = true }
-func needIOPrio(n *sample.Needs)     { n.IOPrio = true }
-func needPingPongs(n *sample.Needs)  { n.PingPongs = true }
-func needIdentity(n *sample.Needs)   { n.Identity = true }
+func needAffinity(n *sample.Needs)    { n.Affinity = true }
+func needSwitches(n *sample.Needs)    { n.Switches = true }
+func needMigrations(n *sample.Needs)  { n.Migrations = true }
+func needDelay(n *sample.Needs)       { n.Delay = true }
+func needThreadDelay(n *sample.Needs) { n.ThreadDelay = true }
+func needEveryDelay(n *sample.Needs)  { n.ThreadDelay, n.Delay = true, true }
+func needIOPrio(n *sample.Needs)      { n.IOPrio = true }
+func needThreadAttr(n *sample.Needs)  { n.ThreadAttr = true }
+func needPingPongs(n *sample.Needs)   { n.PingPongs = true }
+func needIdentity(n *sample.Needs)    { n.Identity = true }
 
 func whyIdentity(r Row) string {
 	if r.identity().Full {
@@ -111,16 +115,47 @@ func node(r Row) (int64, bool) {
 	return int64(cpu.Node), ok && cpu.Node >= 0
 }
 
+// differs is added to what is not the same in all threads of a process.
+const differs = '*'
+
+func (r Row) group() *sample.Threads {
+	if g := r.Task().Group; g != nil {
+		return g
+	}
+	return &noGroup
+}
+
+var noGroup sample.Threads
+
+func niceColumn() Column {
+	c := integer(Column{ID: "nice", Title: "NI", Width: 4, Needs: needThreadAttr,
+		Help: "nice value, -20 first to 19 last; * where threads differ from the first"},
+		func(r Row) (int64, bool) { return int64(r.Task().Nice), true })
+	c.all = func(*sample.Needs) {} // that of the first thread is always there
+	c.Append = func(dst []byte, r Row) []byte {
+		dst = appendInt(dst, int64(r.Task().Nice))
+		if r.group().NiceDiffers {
+			dst = append(dst, differs)
+		}
+		return dst
+	}
+	return c
+}
+
 func policyColumn() Column {
-	c := words(Column{ID: "policy", Title: "POL", Width: 8,
-		Help: "scheduling policy, with the real-time priority"},
+	c := words(Column{ID: "policy", Title: "POL", Width: 8, Needs: needThreadAttr,
+		Help: "scheduling policy, with the real-time priority; * where threads differ from the first"},
 		func(r Row) string { return r.Task().Policy.String() })
+	c.all = func(*sample.Needs) {}
 	c.Append = func(dst []byte, r Row) []byte {
 		t := r.Task()
 		dst = append(dst, t.Policy.String()...)
 		if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
 			dst = append(dst, ':')
 			dst = appendInt(dst, int64(t.RTPrio))
+		}
+		if r.group().PolicyDiffers {
+			dst = append(dst, differs)
 		}
 		return dst
 	}
@@ -129,21 +164,35 @@ func policyColumn() Column {
 
 func affinityColumn() Column {
 	c := words(Column{ID: "affinity", Title: "ALLOWED", Width: 9,
-		Help:  "CPUs the task may run on: its mask cut to its cpuset and to the online CPUs",
+		Help:  "CPUs the task may run on: its mask cut to its cpuset and to the online CPUs; * where threads differ, with those of all",
 		Needs: needAffinity, Missing: whyNot("affinity")},
 		func(r Row) string {
-			if r.Task().Have&sample.HaveAffinity == 0 {
+			set, ok := r.allowed()
+			if !ok {
 				return ""
 			}
-			return r.Task().Affinity.String()
+			return set.String()
 		})
 	c.Append = func(dst []byte, r Row) []byte {
-		if r.Task().Have&sample.HaveAffinity == 0 || r.Task().Affinity.Empty() {
+		set, ok := r.allowed()
+		if !ok || set.Empty() {
 			return appendNone(dst, r)
 		}
-		return r.Task().Affinity.Append(dst)
+		dst = set.Append(dst)
+		if r.group().AffinityDiffers {
+			dst = append(dst, differs)
+		}
+		return dst
 	}
 	return c
+}
+
+// allowed are the CPUs that the row, or a thread of it, may run on.
+func (r Row) allowed() (set cpuset.Set, known bool) {
+	if g := r.group(); g.Have&sample.HaveAffinity != 0 {
+		return g.CPUs, true
+	}
+	return r.Task().Affinity, r.Task().Have&sample.HaveAffinity != 0
 }
 
 func ioprioColumn() Column {
@@ -154,7 +203,7 @@ func ioprioColumn() Column {
 		p := r.Task().IOPrio
 		return p, r.Task().Have&sample.HaveIOPrio != 0 && int(p.Class) < len(names)
 	}
-	c := words(Column{ID: "ioprio", Title: "IO", Width: 4,
+	c := words(Column{ID: "ioprio", Title: "IO", Width: 5,
 		Help: "I/O class and level: rt or be with 0 first to 7 last, idle, or none (follows nice)", Needs: needIOPrio,
 		Missing: whyNot("I/O priority")},
 		func(r Row) string {

@@ -53,7 +53,7 @@ func startTime(r Row) (time.Time, bool) {
 // startColumn shows the hour within a day, then the date, then the year.
 func startColumn() Column {
 	get := func(r Row) float64 { return float64(r.Task().StartTicks) }
-	c := real(Column{ID: "start", Title: "START", Width: 5, Desc: true,
+	c := real(Column{ID: "start", Title: "START", Width: 6, Desc: true,
 		Help:    "when it started: the hour, from a day on the date",
 		Missing: func(Row) string { return "the machine's uptime could not be read" }}, get)
 	c.Value = func(r Row) any {

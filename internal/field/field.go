@@ -38,6 +38,7 @@ const (
 type Column struct {
 	ID    string // JSON, CSV and filter name: "pid", "cpu_percent"
 	Title string // heading, with the unit where it is not plain: "CPU%", "MIG/s"
+	Short string // heading where Title and a sort mark have no room, "" for most
 	Width int    // cells; 0 = takes what is left (COMMAND)
 	Right bool   // numbers are right-aligned
 	Desc  bool   // sorts largest first
@@ -53,11 +54,26 @@ type Column struct {
 	// column always has one.
 	Missing func(r Row) string
 
+	// all adds what judging every row by the column needs, where that is less than
+	// reading every task as if it were on the screen.
+	all  func(*sample.Needs)
 	unit unit
-	rate bool                // shown with one decimal, which is what order goes by
+	rate bool                // shown by appendFixed, whose steps are what order goes by
 	span bool                // about the time between two samples
 	num  func(r Row) float64 // for order and filter, NaN = no value; nil for text
 	text func(r Row) string  // for order and filter; nil for numbers
+}
+
+// NeedsOfAll adds what a sample must hold so that all rows can be ordered or chosen
+// by the column.
+func (c *Column) NeedsOfAll(n *sample.Needs) {
+	switch {
+	case c.all != nil:
+		c.all(n)
+	case c.Needs != nil:
+		c.Needs(n)
+		n.All = true
+	}
 }
 
 // Why says in words why the row has no value; "" when it has one.
@@ -74,7 +90,7 @@ type unit uint8
 const (
 	plain   unit = iota
 	percent      // an optional % after it
-	bytes        // K, M, G, T after it count in 1024s
+	sizes        // K, M, G, T after it count in 1024s
 	seconds      // or 90s, 5m, 2h, 1d
 )
 

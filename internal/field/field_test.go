@@ -36,14 +36,9 @@ func testModel() *model.Model {
 		s.CPUs = append(s.CPUs, sample.CPU{ID: cpuset.CPU(i)})
 	}
 	none := model.Task{CPUPercent: model.Unknown, MEMPercent: 0, MigPerS: model.Unknown, VolPerS: model.Unknown,
-		InvolPerS: model.Unknown, DelayPercent: model.Unknown}
-	for i := range none.Bounce {
-		none.Bounce[i] = -1
-	}
+		InvolPerS: model.Unknown, DelayPercent: model.Unknown, Moves: 1<<64 - 1}
 	bouncing := model.Task{CPUPercent: 99.8, MEMPercent: 0.1, MigPerS: 41, VolPerS: 2, InvolPerS: 1234.5, DelayPercent: 2.1, CPUsSeen: 8}
-	for i := range bouncing.Bounce {
-		bouncing.Bounce[i] = int16(i * 3 % 8)
-	}
+	bouncing.Moves = 0xffff_0000_1234_5678
 	return &model.Model{Sample: s, Elapsed: time.Second, Tasks: []model.Task{none, bouncing, none}}
 }
 
@@ -85,8 +80,10 @@ func TestCells(t *testing.T) {
 		{"command", 2, "evil?]0;x? ? 世?"},
 		{"comm", 2, "evil?[2J "},
 		{"state", 1, "R"},
-		{"bounce", 1, "▁▄▇▂▅█▃▆▁▄▇▂▅█▃▆"},
-		{"bounce", 0, "                "},
+		{"migrations_history", 1, "        ▁▂▃▄▅▆▇█"},
+		{"migrations_history", 0, None},
+		{"class", 2, "FF"},
+		{"virt_bytes", 1, None},
 		{"node", 1, None},
 	} {
 		assert.Equal(t, tt.want, cell(t, tt.id, tt.row), "%s of row %d", tt.id, tt.row)
@@ -111,7 +108,7 @@ func TestEveryColumn(t *testing.T) {
 		assert.NotEmpty(t, c.Title, c.ID)
 		assert.NotEmpty(t, c.Help, c.ID)
 		assert.True(t, (c.num == nil) != (c.text == nil), "%s is either a number or a text", c.ID)
-		assert.LessOrEqual(t, len(c.Title), max(c.Width, 7*b2i(c.Width == 0)), "%s: the heading fits", c.ID)
+		assert.True(t, c.Width == 0 || len(c.Title) < c.Width, "%s: there is room for the heading and the sort mark", c.ID)
 		for i := range m.Tasks {
 			r := Row{M: m, I: i}
 			value, why := c.Value(r), c.Why(r)
@@ -124,13 +121,6 @@ func TestEveryColumn(t *testing.T) {
 			}
 		}
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func TestLists(t *testing.T) {
@@ -148,10 +138,13 @@ func TestNeeds(t *testing.T) {
 	columns, err := Select(Process)
 	require.NoError(t, err)
 	n := Needs(columns, nil)
-	assert.Equal(t, sample.Needs{Affinity: true, Migrations: true}, n)
+	assert.Equal(t, sample.Needs{Affinity: true, Migrations: true, ThreadDelay: true, ThreadAttr: true}, n)
 	f, err := ParseFilter("nq mig>3")
 	require.NoError(t, err)
-	assert.Equal(t, sample.Needs{Migrations: true, Identity: true, All: true}, Needs(nil, f))
+	assert.Equal(t, sample.Needs{Migrations: true, Identity: true}, Needs(nil, f))
+	f, err = ParseFilter("allowed~3 delay>5")
+	require.NoError(t, err)
+	assert.Equal(t, sample.Needs{Affinity: true, All: true, Delay: true, ThreadDelay: true}, Needs(nil, f))
 }
 
 func TestAppendDoesNotAllocate(t *testing.T) {
@@ -167,4 +160,46 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 			}
 		}
 	}))
+}
+
+func TestThreadsThatDifferAreMarked(t *testing.T) {
+	m := testModel()
+	m.Sample.Tasks[1].Group = &sample.Threads{Have: sample.HaveAffinity | sample.HaveAttr, CPUs: cpuset.Of(0, 1, 2, 9),
+		AffinityDiffers: true, PolicyDiffers: true, NiceDiffers: true}
+	for id, want := range map[string]string{"affinity": "0-2,9*", "policy": "OTHER*", "nice": "0*"} {
+		c, _ := Lookup(id)
+		assert.Equal(t, want, string(c.Append(nil, Row{M: m, I: 1})))
+	}
+	c, _ := Lookup("affinity")
+	assert.Equal(t, "0-2,9", c.Value(Row{M: m, I: 1}))
+}
+
+func TestExtraCells(t *testing.T) {
+	m := testModel()
+	m.Sample.Tasks[1].Extra = &sample.Extra{Have: sample.HaveMemory | sample.HaveIO | sample.HaveOOM | sample.HaveWait,
+		VirtPages: 1 << 20, SharePages: 30, OOMScore: 666, WaitChannel: "do_epoll_wait"}
+	for id, want := range map[string]string{"virt_bytes": "4.0G", "shared_bytes": "120K", "oom_score": "666", "wchan": "do_epoll_wait", "read_bytes_per_s": None} {
+		c, _ := Lookup(id)
+		assert.Equal(t, want, string(c.Append(nil, Row{M: m, I: 1})), id)
+	}
+}
+
+func TestUnitOf(t *testing.T) {
+	const hex = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	for cgroup, want := range map[string]string{
+		"":                                       "",
+		"/":                                      "/",
+		"/user.slice":                            "user.slice",
+		"/system.slice/nginx.service":            "nginx.service",
+		"/system.slice/docker-" + hex + ".scope": "docker:0123456789ab",
+		"/docker/" + hex:                         "0123456789ab",
+		"/docker/" + hex + "/init":               "0123456789ab",
+		"/kubepods.slice/kubepods-podx.slice/cri-containerd-" + hex + ".scope":            "cri-containerd:0123456789ab",
+		"/lxc.payload.web/system.slice/cron.service":                                      "cron.service",
+		"/lxc.payload.web/init":                                                           "lxc:web",
+		"/user.slice/user-1000.slice/user@1000.service/app.slice/app-a\\x2db-7.scope/sub": "app-a-b-7.scope",
+		"/a/b": "b",
+	} {
+		assert.Equal(t, want, unitOf(cgroup), cgroup)
+	}
 }

@@ -22,7 +22,7 @@ func figureColumns() []Column {
 			Help: "migrations in the task's life (or since piton saw it, when sampled)", Needs: needMigrations,
 			Missing: whyNot("migration count")}, sample.HaveMigrations,
 			func(t *sample.Task) uint64 { return t.Migrations }),
-		words(Column{ID: "migrations_source", Title: "MIGSRC", Width: 7,
+		words(Column{ID: "migrations_source", Title: "MIGSRC", Width: 8,
 			Help: "where the migration count comes from: sched and ebpf are exact, sampled is a lower bound", Needs: needMigrations,
 			Missing: whyNot("migration count")},
 			func(r Row) string {
@@ -31,23 +31,23 @@ func figureColumns() []Column {
 				}
 				return r.Task().MigrationSource.String()
 			}),
-		pingPong(Column{ID: "pingpong_per_s", Title: "PINGPONG/s", Width: 10,
+		pingPong(Column{ID: "pingpong_per_s", Title: "PINGPONG/s", Width: 11,
 			Help: "moves back within 100 ms to a CPU just left, a second (eBPF only)"},
 			func(r Row) float32 { return r.Rates().PingPongPerS }),
-		pingPong(Column{ID: "pingpong_percent", Title: "PINGPONG%", Width: 9, unit: percent,
+		pingPong(Column{ID: "pingpong_percent", Title: "PINGPONG%", Width: 10, unit: percent,
 			Help: "share of its migrations that were moves back within 100 ms (eBPF only)"},
 			func(r Row) float32 { return r.Rates().PingPongShare * 100 }),
-		bounceColumn(),
-		rate(Column{ID: "run_delay_percent", Title: "DELAY", Width: 5, unit: percent,
-			Help: "share of the last interval in which it was runnable but had to wait for a CPU, in percent"},
-			func(r Row) float32 { return r.Rates().DelayPercent }),
+		migrationHistory(),
+		runDelay(rate(Column{ID: "run_delay_percent", Title: "DELAY", Width: 6, unit: percent, Needs: needThreadDelay, all: needEveryDelay,
+			Help: "share of the last interval spent runnable but waiting for a CPU, in percent; of a process, the mean of its threads that ran"},
+			func(r Row) float32 { return r.Rates().DelayPercent })),
 		counter(Column{ID: "run_delay_ns", Title: "DELAYns", Width: 14,
 			Help: "time runnable but waiting in the task's life, in ns", Needs: needDelay, Missing: whyNot("run delay")}, sample.HaveRun,
 			func(t *sample.Task) uint64 { return t.RunDelayNs }),
-		rate(Column{ID: "voluntary_per_s", Title: "VCSW/s", Width: 6, Needs: needSwitches,
+		rate(Column{ID: "voluntary_per_s", Title: "VCSW/s", Width: 7, Needs: needSwitches,
 			Help: "voluntary context switches a second: it blocked"},
 			func(r Row) float32 { return r.Rates().VolPerS }),
-		rate(Column{ID: "involuntary_per_s", Title: "ICSW/s", Width: 6, Needs: needSwitches,
+		rate(Column{ID: "involuntary_per_s", Title: "ICSW/s", Width: 7, Needs: needSwitches,
 			Help: "involuntary context switches a second: it was preempted"},
 			func(r Row) float32 { return r.Rates().InvolPerS }),
 		counter(Column{ID: "voluntary_switches", Title: "VCSW", Width: 9, Needs: needSwitches,
@@ -67,26 +67,35 @@ func whyRate(r Row) string {
 	return "a rate needs two readings of this task's counter: it is new, or the counter could not be read"
 }
 
+// runDelay completes DELAY, for which the threads of a process have to be read.
+func runDelay(c Column) Column {
+	c.Missing = func(r Row) string {
+		if t := r.Task(); t.IsProcess() && t.Threads > 1 && t.Group == nil {
+			return "the run delay of its threads was not read: only of tasks on the screen, and not of very many"
+		}
+		return whyRate(r)
+	}
+	return c
+}
+
 func migrationsPerSecond() Column {
 	c := rate(Column{ID: "migrations_per_s", Title: "MIG/s", Width: 6,
 		Help: "migrations to another CPU a second; ≥ marks a lower bound, sampled", Needs: needMigrations},
 		func(r Row) float32 { return r.Rates().MigPerS })
+	exact := c.Append
 	c.Append = func(dst []byte, r Row) []byte {
-		v := r.Rates().MigPerS
-		if !model.Known(v) {
-			return appendNone(dst, r)
-		}
-		if !r.Task().MigrationSource.Exact() {
+		if model.Known(r.Rates().MigPerS) && !r.Task().MigrationSource.Exact() {
 			dst = appendAtLeast(dst, r)
 		}
-		return appendFixed(dst, float64(v))
+		return exact(dst, r)
 	}
+	c.all = needMigrations // those of busy tasks are counted anyway, and idle ones have none
 	return c
 }
 
 // pingPong completes a column about returns, which only the kernel can see.
 func pingPong(c Column, get func(Row) float32) Column {
-	c.Needs = needPingPongs
+	c.Needs, c.all = needPingPongs, needPingPongs
 	c = rate(c, get)
 	c.Missing = func(r Row) string {
 		if r.Task().Have&sample.HavePingPongs == 0 {
@@ -105,17 +114,14 @@ func appendAtLeast(dst []byte, r Row) []byte {
 }
 
 func rssColumn() Column {
-	c := integer(Column{ID: "rss_bytes", Title: "RES", Width: 5, Desc: true, unit: bytes,
+	c := integer(Column{ID: "rss_bytes", Title: "RES", Width: 5, Desc: true, unit: sizes,
 		Help:    "resident memory, in bytes with K, M, G of 1024",
 		Missing: func(Row) string { return "the page size of this machine is not known" }},
 		func(r Row) (int64, bool) {
 			page := int64(r.M.Sample.Host.PageBytes)
 			return r.Task().RSSPages * page, page > 0
 		})
-	c.Append = func(dst []byte, r Row) []byte {
-		return appendBytes(dst, uint64(max(0, r.Task().RSSPages))*uint64(r.M.Sample.Host.PageBytes))
-	}
-	return c
+	return inBytes(c)
 }
 
 func timeColumn() Column {

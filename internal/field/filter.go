@@ -1,6 +1,7 @@
 package field
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -18,7 +19,8 @@ type Filter struct {
 
 // term is one word, or one comparison "column op value".
 type term struct {
-	word string // in lower case, "" for a comparison
+	typed string
+	word  string // in lower case, "" for a comparison
 
 	column  *Column
 	op      string // = != < > <= >= ~
@@ -59,6 +61,47 @@ func (f *Filter) Select(dst []int32, m *model.Model) []int32 {
 	return dst
 }
 
+// WhyNone says which part of the filter matches no task of the model, or no task that
+// the parts before it match; "" when a task matches all of it.
+func (f *Filter) WhyNone(m *model.Model) string {
+	if f == nil {
+		return ""
+	}
+	for i := range f.terms {
+		if why := f.terms[i].whyNone(m); why != "" {
+			return why
+		}
+	}
+	left := Filter{}
+	for i := range f.terms {
+		before := left.terms
+		if left.terms = f.terms[:i+1]; len(left.Select(nil, m)) == 0 {
+			typed := make([]string, len(before))
+			for n := range before {
+				typed[n] = before[n].typed
+			}
+			return fmt.Sprintf("no task matches %s and %s", Clean(strings.Join(typed, " ")), Clean(f.terms[i].typed))
+		}
+	}
+	return ""
+}
+
+// whyNone says that the term alone matches no task.
+func (t *term) whyNone(m *model.Model) string {
+	known := t.column == nil
+	for i := range m.Tasks {
+		r := Row{M: m, I: i}
+		if t.match(r) {
+			return ""
+		}
+		known = known || t.column.Value(r) != nil
+	}
+	if !known {
+		return fmt.Sprintf("no task matches %s: %s is not known of any task", Clean(t.typed), t.column.Title)
+	}
+	return "no task matches " + Clean(t.typed)
+}
+
 func (f *Filter) needs(n *sample.Needs) {
 	if f == nil {
 		return
@@ -68,10 +111,7 @@ func (f *Filter) needs(n *sample.Needs) {
 			n.Identity = true
 			continue
 		}
-		if t.column.Needs != nil {
-			t.column.Needs(n)
-			n.All = true // a row that is not shown must be judged too
-		}
+		t.column.NeedsOfAll(n) // a row that is not shown must be judged too
 	}
 }
 

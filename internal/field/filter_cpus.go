@@ -2,10 +2,9 @@ package field
 
 import (
 	"piton/internal/cpuset"
-	"piton/internal/sample"
 )
 
-// setCPUs takes the value of a term that names CPUs: cpu=0-3,8 are the tasks that
+// setCPUs takes the value of a term that names CPUs: on=0-3,8 are the tasks that
 // are on one of them, allowed~0-3,8 those that may run on one of them. It reports
 // whether the term is of that kind and the value a list.
 func (t *term) setCPUs(value string) bool {
@@ -27,7 +26,8 @@ func (t *term) setCPUs(value string) bool {
 func (t *term) matchCPUs(r Row) bool {
 	task := r.Task()
 	if t.op == "~" {
-		return task.Have&sample.HaveAffinity != 0 && !task.Affinity.And(t.cpus).Empty()
+		set, known := r.allowed()
+		return known && !set.And(t.cpus).Empty()
 	}
 	return task.LastCPU >= 0 && t.cpus.Has(cpuset.CPU(task.LastCPU)) == (t.op == "=")
 }

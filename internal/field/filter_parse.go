@@ -14,8 +14,9 @@ import (
 // FilterHelp explains the filter language in a few lines.
 const FilterHelp = `words            tasks whose name, command line, owner or number has every word, any case
 column op value  op is = != < > <= >= or ~ (regular expression); ":" is "="
-                 cpu=3  mig>10  user:root  nice<0  state=R,D  policy=fifo  rss>100M  comm~^nq
-                 cpu=0-3,8 is on one of these CPUs; allowed~0-3,8 may run on one of them
+                 cpu>50  mig>10  user:root  nice<0  state=R,D  policy=fifo  rss>100M  comm~^nq
+                 cpu is CPU%; on=3 or core=3 is the CPU a task is on, on=0-3,8 one of these,
+                 and allowed~0-3,8 those that may run on one of them
 "..."            quotes keep blanks and operators: "a=b"  command~"-n 16"`
 
 // errEmptyFilter is the error for a filter without any term.
@@ -30,6 +31,7 @@ func ParseFilter(text string) (*Filter, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.typed = strings.TrimSpace(s[:len(s)-len(rest)])
 		f.terms = append(f.terms, t)
 		s = strings.TrimLeft(rest, " \t")
 	}
@@ -106,7 +108,7 @@ func parseValue(s string) (value, rest string, err error) {
 }
 
 func newComparison(name, op, value string) (term, error) {
-	column, ok := Lookup(name)
+	column, ok := lookupFigure(name)
 	if !ok {
 		return term{}, fmt.Errorf("there is no column %q to filter on (quote the word to search for it)", name)
 	}
@@ -121,9 +123,22 @@ func newComparison(name, op, value string) (term, error) {
 		err = t.setTexts(value)
 	}
 	if err != nil {
-		return term{}, fmt.Errorf("%s%s%s: %w", name, op, Clean(value), err)
+		err = fmt.Errorf("%s%s%s: %w", name, op, Clean(value), err)
+		if cpus, bad := cpuset.Parse(value); strings.EqualFold(name, "cpu") && bad == nil && !cpus.Empty() {
+			err = fmt.Errorf("%w (cpu is CPU%%; the CPU a task is on is on=%s)", err, value)
+		}
+		return term{}, err
 	}
 	return t, nil
+}
+
+// lookupFigure is Lookup for what a filter compares: there "cpu" is how busy a task
+// is, not the number of the CPU that it is on.
+func lookupFigure(name string) (*Column, bool) {
+	if strings.EqualFold(name, "cpu") {
+		name = "cpu_percent"
+	}
+	return Lookup(name)
 }
 
 func (t *term) setNumbers(value string) error {
@@ -173,7 +188,7 @@ func (u unit) parse(s string) (float64, error) {
 	switch {
 	case u == percent:
 		number = strings.TrimSuffix(s, "%")
-	case u == bytes && s != "":
+	case u == sizes && s != "":
 		if i := strings.IndexByte("KMGT", s[len(s)-1]&^0x20); i >= 0 {
 			number, factor = s[:len(s)-1], float64(uint64(1)<<(10*(i+1)))
 		}

@@ -21,16 +21,16 @@ func TestFilter(t *testing.T) {
 		"nq balu":               {nq},
 		"nq root":               nil,
 		"364":                   {nq},
-		"cpu=3":                 {nq},
-		"cpu:3":                 {nq},
-		"cpu==3":                {nq},
-		"cpu = 3":               {nq},
-		"cpu=1,3":               {nq, evil},
-		"cpu!=3":                {evil}, // kthreadd has no CPU, so nothing is known of it
-		"cpu!=1,3":              nil,
-		"cpu=2-5":               {nq},
-		"cpu!=2-5,8":            {evil},
-		"cpu=0-14:3":            {nq},
+		"on=3":                  {nq},
+		"on:3":                  {nq},
+		"on==3":                 {nq},
+		"on = 3":                {nq},
+		"on=1,3":                {nq, evil},
+		"on!=3":                 {evil}, // kthreadd has no CPU, so nothing is known of it
+		"on!=1,3":               nil,
+		"on=2-5":                {nq},
+		"on!=2-5,8":             {evil},
+		"on=0-14:3":             {nq},
 		"allowed~5":             {nq},
 		"allowed~7-9":           {nq},
 		"allowed~8-9":           nil, // of the others it is not known
@@ -61,7 +61,10 @@ func TestFilter(t *testing.T) {
 		"time>1h":               nil,
 		"allowed=0-7":           {nq},
 		"allowed=0,1,2,3,4-7":   {nq},
-		"  nq\t cpu=3 ":         {nq},
+		"  nq\t core=3 ":        {nq},
+		"cpu>50":                {nq},
+		"CPU<99":                nil,
+		"cpu=99.8":              {nq},
 		"delay>2 delay<3 user~": nil, // see below: an error
 	} {
 		f, err := ParseFilter(text)
@@ -85,9 +88,10 @@ func TestFilterErrors(t *testing.T) {
 		"cpu=inf":      "is not a number",
 		"cpu=0x3":      "is not a number",
 		"cpu=1,":       `"" is not a number`,
-		"cpu=2-1":      "is not a number",
+		"on=2-1":       "is not a number",
+		"cpu=0-3":      "(cpu is CPU%; the CPU a task is on is on=0-3)",
 		"cpu>1,2":      "> takes one number",
-		"cpu~3":        "cpu is a number, and ~ is for text",
+		"on~3":         "cpu is a number, and ~ is for text",
 		"user>root":    "user is text, and > is for numbers",
 		"user=a,":      "missing beside the comma",
 		"comm~[":       "not a regular expression",
@@ -101,6 +105,24 @@ func TestFilterErrors(t *testing.T) {
 		_, err := ParseFilter(text)
 		assert.ErrorContains(t, err, want, "%q", text)
 	}
+}
+
+func TestWhyNone(t *testing.T) {
+	for text, want := range map[string]string{
+		"nq":                  "",
+		"nq user:root":        "no task matches nq and user:root",
+		"nq cpu>50 user:root": "no task matches nq cpu>50 and user:root",
+		"nq zzz":              "no task matches zzz",
+		`nq "z z"`:            `no task matches "z z"`,
+		"cpu>100":             "no task matches cpu>100",
+		"nq delay>5":          "no task matches delay>5",
+		"oom>5":               "no task matches oom>5: OOM is not known of any task",
+	} {
+		f, err := ParseFilter(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, f.WhyNone(testModel()), text)
+	}
+	assert.Empty(t, (*Filter)(nil).WhyNone(testModel()))
 }
 
 func TestNilFilterMatches(t *testing.T) {
@@ -127,30 +149,6 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-func TestSort(t *testing.T) {
-	m := testModel()
-	for _, tt := range []struct {
-		id   string
-		desc bool
-		want []int32
-	}{
-		{"pid", false, []int32{0, 1, 2}},
-		{"pid", true, []int32{2, 1, 0}},
-		{"cpu_percent", true, []int32{1, 0, 2}},
-		{"cpu_percent", false, []int32{1, 0, 2}}, // no value comes last both ways
-		{"user", false, []int32{1, 0, 2}},
-		{"user", true, []int32{0, 2, 1}},
-		{"affinity", true, []int32{1, 0, 2}},
-	} {
-		c, _ := Lookup(tt.id)
-		rows := []int32{2, 0, 1}
-		Sort(rows, m, *c, tt.desc)
-		assert.Equal(t, tt.want, rows, "%s desc %v", tt.id, tt.desc)
-	}
-}
-
-// TestSortSigns has figures on both sides of the zeros, and none at all, which come
-// last both ways.
 func TestSortSigns(t *testing.T) {
 	m := &model.Model{Sample: &sample.Sample{}, Tasks: make([]model.Task, 7)}
 	for _, nice := range []int8{0, 5, -3, 0, 0, -20, 19} {
@@ -184,7 +182,7 @@ func bigModel(n int) *model.Model {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
 		m.Sample.Tasks = append(m.Sample.Tasks, &sample.Task{ID: &sample.Identity{Comm: "task", Cmdline: "/usr/bin/Some/Task --with arguments", User: "u"}})
-		m.Tasks = append(m.Tasks, model.Task{CPUPercent: float32(rng.IntN(100)), Bounce: [16]int16{}})
+		m.Tasks = append(m.Tasks, model.Task{CPUPercent: float32(rng.IntN(100))})
 		m.Sample.Tasks[i].TID = 1
 	}
 	return m

@@ -22,6 +22,17 @@ func appendFixed(dst []byte, v float64) []byte {
 	return append(strconv.AppendFloat(dst, v/1000, 'f', 0, 64), 'k')
 }
 
+// shownFixed is the number that appendFixed writes.
+func shownFixed(v float64) float64 {
+	switch {
+	case v >= 0 && v < 999.95:
+		return math.Floor(v*10+0.5) / 10
+	case v < 99999.5:
+		return math.RoundToEven(v)
+	}
+	return math.RoundToEven(v/1000) * 1000
+}
+
 // appendBytes writes a size in at most four cells, as ls -h: 0, 912K, 1.2M, 14G.
 func appendBytes(dst []byte, n uint64) []byte {
 	if n < 1024 {

@@ -3,7 +3,6 @@ package field
 import (
 	"strconv"
 
-	"piton/internal/model"
 	"piton/internal/sample"
 )
 
@@ -56,18 +55,17 @@ func real(c Column, get func(Row) float64) Column {
 func rate(c Column, get func(Row) float32) Column {
 	c.Desc, c.rate, c.span = true, true, true
 	c.Missing = whyRate
+	// Three decimals are more than any counter here resolves, and keep float32 noise
+	// out of JSON.
+	num := func(r Row) float64 { return round3(float64(get(r))) }
 	c.Append = func(dst []byte, r Row) []byte {
-		v := get(r)
-		if !model.Known(v) {
+		v := num(r)
+		if v != v {
 			return appendNone(dst, r)
 		}
-		return appendFixed(dst, float64(v))
+		return appendFixed(dst, v)
 	}
-	return real(c, func(r Row) float64 {
-		// Three decimals are more than any counter here resolves, and keep float32
-		// noise out of JSON.
-		return round3(float64(get(r)))
-	})
+	return real(c, num)
 }
 
 // now completes a figure that is like a rate but for the moment.

@@ -13,10 +13,10 @@ import (
 // cells, JSON for machines.
 var (
 	Process = []string{"pid", "user", "priority", "nice", "policy", "state", "cpu_percent", "mem_percent", "time_s",
-		"cpu", "affinity", "migrations_per_s", "bounce", "run_delay_percent", "command"}
+		"cpu", "affinity", "migrations_per_s", "migrations_history", "run_delay_percent", "command"}
 	Thread = append([]string{"pid", "tid"}, Process[1:]...)
 	Narrow = []string{"pid", "user", "nice", "policy", "state", "cpu_percent", "cpu", "affinity", "migrations_per_s",
-		"bounce", "command"}
+		"migrations_history", "command"}
 	JSON = []string{"pid", "tid", "ppid", "user", "comm", "command", "state", "cpu", "node", "affinity", "nice", "policy",
 		"rtprio", "priority", "cpu_percent", "mem_percent", "rss_bytes", "time_s", "threads", "migrations",
 		"migrations_source", "migrations_per_s", "run_delay_ns", "run_delay_percent", "voluntary_switches",
@@ -28,6 +28,8 @@ var aliases = map[string]string{
 	"mig": "migrations_per_s", "pingpong": "pingpong_per_s", "mem": "mem_percent", "rss": "rss_bytes", "time": "time_s",
 	"allowed": "affinity", "delay": "run_delay_percent", "cmd": "command", "args": "command",
 	"cmdline": "command", "name": "comm", "io": "ioprio", "prio": "priority", "rt": "rtprio",
+	"on": "cpu", "core": "cpu", "bounce": "migrations_history", // its former name, in settings that were kept
+	"virt": "virt_bytes", "shr": "shared_bytes", "oom": "oom_score",
 	"vcsw": "voluntary_per_s", "icsw": "involuntary_per_s", "cpus": "affinity",
 }
 

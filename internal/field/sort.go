@@ -1,27 +1,24 @@
 package field
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"piton/internal/model"
 )
 
-// Sort orders rows, indices in m.Tasks, by the column's figure as it is shown:
-// rates that look alike are alike. Equal figures are ordered by tid, so that the
-// order is steady from tick to tick; at a rate of 0, tasks that ran in the last
-// minutes come before those that only sleep. Rows without a value come last,
-// whatever the direction.
-func Sort(rows []int32, m *model.Model, c Column, desc bool) { order(rows, m, c, desc, nil) }
-
-func order(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks) {
+// Sort orders rows, indices in m.Tasks, by the column as it is shown: figures that
+// look alike are alike, and are ordered by tid. Rows without a value come last,
+// whatever the direction. On the screen the order is calm because the figures are: see
+// model.NextCalm.
+func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 	if c.num != nil {
-		sortNumbers(rows, m, c, desc, ranks)
+		sortNumbers(rows, m, c, desc)
 		return
 	}
-	sortTexts(rows, m, c.text, desc)
+	sortTexts(rows, m, c, desc)
 }
 
 // numKey holds one row's figure, so that it is computed once and not at every
@@ -33,16 +30,13 @@ type numKey struct {
 
 // sortNumbers sorts only what is not 0: of most columns that is little, as most
 // tasks sleep.
-func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks) {
+func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 	var keys []numKey
 	zeros := make([]int32, 0, len(rows))
 	for _, i := range rows {
 		v := c.num(Row{M: m, I: int(i)})
 		if c.rate {
-			if c.span && awake(m, i) {
-				v = ranks.of(m.Sample.Tasks[i].TID, v)
-			}
-			v = math.Round(v * 10)
+			v = shownFixed(v)
 		}
 		switch {
 		case v == 0:
@@ -65,9 +59,6 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks
 		return cmp.Compare(a.index, b.index) // Tasks are in order of tid
 	})
 	slices.Sort(zeros)
-	if c.rate && c.span {
-		awakeFirst(zeros, m)
-	}
 	n := 0
 	for _, k := range keys {
 		if k.key > 0 && len(zeros) > 0 {
@@ -80,43 +71,28 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool, ranks *Ranks
 	copy(rows[n:], zeros)
 }
 
-// awake reports whether a task ran while piton can remember.
-func awake(m *model.Model, row int32) bool { return m.Tasks[row].SinceTick < math.MaxUint8 }
+// textKey is where in the memory of all a row's cell is.
+type textKey struct{ start, end, index int32 }
 
-// awakeFirst moves the rows of tasks that are awake, which are few, to the front.
-func awakeFirst(rows []int32, m *model.Model) {
-	var front []int32
-	to := len(rows)
-	for _, i := range slices.Backward(rows) {
-		if awake(m, i) {
-			front = append(front, i)
-		} else {
-			to--
-			rows[to] = i
-		}
-	}
-	slices.Reverse(front)
-	copy(rows, front)
-}
-
-type textKey struct {
-	key   string
-	index int32
-}
-
-func sortTexts(rows []int32, m *model.Model, text func(Row) string, desc bool) {
+func sortTexts(rows []int32, m *model.Model, c Column, desc bool) {
 	keys := make([]textKey, len(rows))
+	text := make([]byte, 0, 16*len(rows))
 	for n, i := range rows {
-		keys[n] = textKey{text(Row{M: m, I: int(i)}), i}
+		start, r := len(text), Row{M: m, I: int(i)}
+		if c.text(r) != "" {
+			text = c.Append(text, r)
+		}
+		keys[n] = textKey{int32(start), int32(len(text)), i}
 	}
 	slices.SortFunc(keys, func(a, b textKey) int {
-		byText := strings.Compare(a.key, b.key)
+		x, y := text[a.start:a.end], text[b.start:b.end]
+		byText := compareText(x, y)
 		switch {
 		case byText == 0:
 			return cmp.Compare(a.index, b.index)
-		case a.key == "":
+		case len(x) == 0:
 			return 1
-		case b.key == "":
+		case len(y) == 0:
 			return -1
 		case desc:
 			return -byText
@@ -126,4 +102,35 @@ func sortTexts(rows []int32, m *model.Model, text func(Row) string, desc bool) {
 	for n := range keys {
 		rows[n] = keys[n].index
 	}
+}
+
+// compareText orders bytes, but the numbers in them by their size: 2 is before 10.
+func compareText(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	from := n // where the number begins that the first difference is in
+	for from > 0 && digit(a[from-1]) {
+		from--
+	}
+	x, y := digits(a[from:]), digits(b[from:])
+	if len(x) > 0 && len(y) > 0 {
+		x, y = bytes.TrimLeft(x, "0"), bytes.TrimLeft(y, "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), bytes.Compare(x, y)); c != 0 {
+			return c
+		}
+	}
+	return bytes.Compare(a[n:], b[n:])
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// digits is the number that b begins with.
+func digits(b []byte) []byte {
+	n := 0
+	for n < len(b) && digit(b[n]) {
+		n++
+	}
+	return b[:n]
 }

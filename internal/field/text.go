@@ -71,7 +71,7 @@ func Width(clean []byte) int {
 }
 
 func runeWidth(r rune) int {
-	if r >= 0x2580 && r <= 0x259f { // block elements, of which BOUNCE is made
+	if r >= 0x2580 && r <= 0x259f { // block elements, of which MIGRATIONS is made
 		return 1
 	}
 	return displaywidth.Rune(r)

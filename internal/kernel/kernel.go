@@ -5,7 +5,7 @@
 //
 // Reading and writing are apart: Scheduler and Settings read, Writer and
 // SettingsWriter change other processes and the machine, Own changes the calling
-// process. internal/kernel/kerneltest has recording fakes. Start at Scheduler.
+// process. internal/kernel/kernelfake has recording fakes. Start at Scheduler.
 package kernel
 
 import "piton/internal/cpuset"

@@ -18,7 +18,8 @@ import (
 // HistoryLen is the number of past ticks that sparklines can show.
 const HistoryLen = 64
 
-// BounceLen is the number of past ticks of a task's last CPU that a row keeps.
+// BounceLen is the number of past ticks of which a row keeps a task's last CPU and
+// its migrations.
 const BounceLen = 16
 
 // Unknown is the value of a figure that could not be computed.
@@ -41,7 +42,9 @@ type Model struct {
 	// given it a few ticks ago while the difference is small; -1 when not known yet.
 	LeastLoaded cpuset.CPU
 
-	doubted   int     // for how many ticks there was a better CPU than LeastLoaded
+	calm      bool
+	doubted   int // for how many ticks there was a better CPU than LeastLoaded
+	io        map[int]*IO
 	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
 }
 
@@ -67,14 +70,18 @@ type CPU struct {
 	RT int
 }
 
-// Task is one task's rates over the interval.
+// Task is one task's rates over the interval. There are many, so what few have is in
+// Model.IO, and it holds no pointers.
 type Task struct {
-	CPUPercent   float32 // 100 is one CPU fully used
-	MEMPercent   float32 // of the machine's memory
-	MigPerS      float32
-	VolPerS      float32
-	InvolPerS    float32
-	DelayPercent float32 // share of the interval runnable but waiting, 100 is all of it
+	CPUPercent float32 // 100 is one CPU fully used
+	MEMPercent float32 // of the machine's memory
+	MigPerS    float32
+	VolPerS    float32
+	InvolPerS  float32
+	// DelayPercent is the share of the interval runnable but waiting, 100 is all of it;
+	// of a process, the mean over its threads that ran.
+	DelayPercent float32
+	ownDelay     float32 // the same of the first thread of a process, or of a thread
 	// PingPongPerS are moves back within 100 ms to a CPU just left, and PingPongShare
 	// their part of the task's moves, 0..1.
 	PingPongPerS, PingPongShare float32
@@ -88,12 +95,28 @@ type Task struct {
 
 	starved bool // runnable at both samples, and never on a CPU between them: the kernel counts its delay only then
 	still   bool // its row is that of the sample before, and it did not run: its rates are 0 or Unknown, and stay so
+
+	// Moves are the migrations of the last ticks.
+	Moves MoveHistory
 }
+
+// IO are the rates of row i to and from storage; nil when they were not read.
+func (m *Model) IO(i int) *IO { return m.io[i] }
 
 // Next computes the model of a sample from the model of the one before, which
 // is nil for the first. Neither is changed.
 func Next(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
-	m := &Model{Sample: cur, Topology: topo, LeastLoaded: -1}
+	return next(prev, &Model{Sample: cur, Topology: topo, LeastLoaded: -1})
+}
+
+// NextCalm is Next for a list that is watched: CPUPercent and DelayPercent follow small
+// changes slowly, so that rows in their order do not change places for noise.
+func NextCalm(prev *Model, cur *sample.Sample, topo *topology.Topology) *Model {
+	return next(prev, &Model{Sample: cur, Topology: topo, LeastLoaded: -1, calm: true})
+}
+
+func next(prev, m *Model) *Model {
+	cur := m.Sample
 	if prev != nil && cur.At > prev.Sample.At {
 		m.Elapsed = cur.At - prev.Sample.At
 		m.perSecond = 1 / m.Elapsed.Seconds()

@@ -67,7 +67,7 @@ func TestTaskRates(t *testing.T) {
 			now: func(t *sample.Task) {
 				t.Threads, t.UserTicks, t.SystemTicks, t.Have = 3, 310, 100, sample.HaveRun
 			},
-			want: rates{200, nan, nan, nan, 0},
+			want: rates{200, nan, nan, nan, nan}, // of the delay only the first thread's is known
 		},
 		{
 			name:   "more than the interval is cut",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piton/internal/kernel"
+	"piton/internal/sample"
 	"piton/internal/topology"
 )
 
@@ -23,7 +24,8 @@ type MoveWindow struct {
 	ticks   []moveTick // oldest first
 	entries int
 	have    bool
-	room    int // moveRoom, or less in tests
+	room    int              // moveRoom, or less in tests
+	names   map[int32]string // of tasks in ticks, as far as a sample had them
 	spare   []moveEntry
 }
 
@@ -50,7 +52,7 @@ func (w *MoveWindow) Have() bool { return w.have }
 func (w *MoveWindow) Add(m *Model) {
 	s := m.Sample
 	if w.have = s.HaveMoves; !w.have {
-		w.ticks, w.entries, w.spare = nil, 0, nil
+		w.ticks, w.entries, w.spare, w.names = nil, 0, nil, nil
 		return
 	}
 	if m.Elapsed <= 0 {
@@ -66,6 +68,37 @@ func (w *MoveWindow) Add(m *Model) {
 	w.ticks = append(w.ticks, t)
 	w.entries += len(t.moves)
 	w.shrink()
+	w.note(s)
+}
+
+// Name is the last known name of a task that moved in the window, also of one that has
+// ended; "" when no sample had it.
+func (w *MoveWindow) Name(tid kernel.TID) string { return w.names[int32(tid)] }
+
+// note keeps the names of the tasks that moved, for when they have ended.
+func (w *MoveWindow) note(s *sample.Sample) {
+	const spare = 1024
+	if w.names == nil || len(w.names) > w.entries+spare {
+		kept := make(map[int32]string, len(w.names))
+		for i := range w.ticks {
+			for _, e := range w.ticks[i].moves {
+				if name, ok := w.names[e.tid]; ok {
+					kept[e.tid] = name
+				}
+			}
+		}
+		w.names = kept
+	}
+	for i := range s.Moves {
+		tid := s.Moves[i].TID
+		if w.names[int32(tid)] != "" {
+			continue
+		}
+		at, ok := slices.BinarySearchFunc(s.Tasks, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
+		if ok && s.Tasks[at].ID != nil {
+			w.names[int32(tid)] = s.Tasks[at].ID.Comm
+		}
+	}
 }
 
 // expire drops the ticks that are not needed to cover the span beside a new one.

@@ -69,7 +69,9 @@ func TestMoveLevels(t *testing.T) {
 func TestMoveTable(t *testing.T) {
 	topo := topologytest.Sized(8) // cores 0,4 1,5 2,6 3,7
 	var w MoveWindow
-	w.Add(moved(1, move(10, 0, 4, 3), move(11, 0, 4, 1), move(10, 4, 1, 2)))
+	first := moved(1, move(10, 0, 4, 3), move(11, 0, 4, 1), move(10, 4, 1, 2))
+	first.Sample.Tasks = []*sample.Task{{TID: 11, ID: &sample.Identity{Comm: "short"}}}
+	w.Add(first)
 	w.Add(moved(1, move(10, 0, 4, 5), move(12, 0, 99, 7)))
 	g := NewMoveGroups(topo, ByCPU)
 
@@ -90,6 +92,8 @@ func TestMoveTable(t *testing.T) {
 
 	tasks, unnamed := w.Tasks(10*time.Second, g, g.Index(0), g.Index(4))
 	assert.Equal(t, []MoveTask{{10, 8}, {11, 1}}, tasks)
+	assert.Equal(t, "short", w.Name(11), "it has ended")
+	assert.Empty(t, w.Name(10))
 	assert.Zero(t, unnamed)
 
 	node := NewMoveGroups(topo, ByNode)

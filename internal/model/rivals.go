@@ -65,7 +65,7 @@ func (m *Model) active(index cpuIndex) (active []int32, room []int, others map[k
 	room, others = make([]int, len(m.CPUs)), map[kernel.TID]did{}
 	for i := range m.Tasks {
 		r := &m.Tasks[i]
-		if !(r.CPUPercent > 0) && !(r.DelayPercent > 0) && !r.starved {
+		if !(r.CPUPercent > 0) && !(r.ownDelay > 0) && !r.starved {
 			continue
 		}
 		t := m.Sample.Tasks[i]
@@ -101,8 +101,8 @@ func (t *Task) waited() float64 {
 	switch {
 	case t.starved:
 		return 1
-	case t.DelayPercent > 0:
-		return float64(t.DelayPercent) / 100
+	case t.ownDelay > 0:
+		return float64(t.ownDelay) / 100
 	}
 	return 0
 }

@@ -84,12 +84,13 @@ type LedgerEntry struct {
 	Times   uint64 // switches to it, or times it was raised
 }
 
-// Share is the entry's part of the time, 0..1.
+// Share is the entry's part of the time, 0..1. CPUs are read one after the other, so
+// the time taken of one can be more than that between two samples.
 func (l *Ledger) Share(e *LedgerEntry) float32 {
 	if l.Span <= 0 {
 		return 0
 	}
-	return float32(e.Run.Seconds() / l.Span.Seconds())
+	return min(1, float32(e.Run.Seconds()/l.Span.Seconds()))
 }
 
 type stayKey struct {

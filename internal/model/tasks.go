@@ -29,7 +29,7 @@ func (m *Model) nextTasks(prev *Model) {
 				m.Tasks[i].rest(was, t)
 				continue
 			}
-			m.again(&m.Tasks[i], was, before[j], t)
+			m.again(i, was, before[j], t)
 		} else {
 			m.first(&m.Tasks[i], t)
 		}
@@ -54,7 +54,7 @@ func (m *Model) count(t *sample.Task) {
 // first is a task that the sample before did not have.
 func (m *Model) first(r *Task, t *sample.Task) {
 	*r = Task{CPUPercent: Unknown, MigPerS: Unknown, VolPerS: Unknown, InvolPerS: Unknown,
-		DelayPercent: Unknown, PingPongPerS: Unknown, PingPongShare: Unknown, SinceTick: math.MaxUint8}
+		DelayPercent: Unknown, ownDelay: Unknown, Moves: noMoves, PingPongPerS: Unknown, PingPongShare: Unknown, SinceTick: math.MaxUint8}
 	if t.State == 'R' {
 		r.SinceTick = 0
 	}
@@ -65,18 +65,22 @@ func (m *Model) first(r *Task, t *sample.Task) {
 }
 
 // again is a task that the sample before had too, with the rates was.
-func (m *Model) again(r, was *Task, before, t *sample.Task) {
+func (m *Model) again(i int, was *Task, before, t *sample.Task) {
+	r := &m.Tasks[i]
 	r.Bounce, r.CPUsSeen = was.Bounce, was.CPUsSeen
 	r.bounce(t.LastCPU)
-	r.CPUPercent = m.cpuPercent(before, t)
-	r.DelayPercent, r.MigPerS, r.VolPerS, r.InvolPerS = Unknown, Unknown, Unknown, Unknown
+	r.CPUPercent = m.settle(was.CPUPercent, m.cpuPercent(before, t))
+	r.ownDelay, r.MigPerS, r.VolPerS, r.InvolPerS = Unknown, Unknown, Unknown, Unknown
 	both := before.Have & t.Have
 	if both&sample.HaveRun != 0 {
-		r.DelayPercent = m.perS(before.RunDelayNs, t.RunDelayNs) * 100 / 1e9
+		r.ownDelay = m.delay(before.RunDelayNs, t.RunDelayNs)
 	}
 	if both&sample.HaveMigrations != 0 && before.MigrationSource == t.MigrationSource {
 		r.MigPerS = m.perS(before.Migrations, t.Migrations)
 	}
+	r.Moves = was.Moves.add(r.MigPerS)
+	r.DelayPercent = m.settle(was.DelayPercent, m.delayOf(i, before, t))
+	m.ioOf(i, before, t)
 	r.pingPongs(m, before, t)
 	// Where the kernel counts, it counts the threads too that ended before piton began.
 	if both&sample.HaveSwitches != 0 && (before.MigrationSource == sample.SourceBPF) == (t.MigrationSource == sample.SourceBPF) {
@@ -88,7 +92,7 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 		r.starved = both&sample.HaveTime != 0 && t.State == 'R' && before.State == 'R' && t.RunNs == before.RunNs
 	} else {
 		r.SinceTick = was.SinceTick + min(1, math.MaxUint8-was.SinceTick)
-		r.still = before == t && m.perSecond != 0
+		r.still = before == t && m.perSecond != 0 && !(r.CPUPercent > 0) && !(r.DelayPercent > 0)
 	}
 }
 
@@ -96,6 +100,7 @@ func (m *Model) again(r, was *Task, before, t *sample.Task) {
 func (r *Task) rest(was *Task, t *sample.Task) {
 	*r = *was
 	r.bounce(t.LastCPU)
+	r.Moves = r.Moves.add(r.MigPerS)
 	r.SinceTick += min(1, math.MaxUint8-r.SinceTick)
 }
 
@@ -118,9 +123,12 @@ func ran(before, t *sample.Task) bool {
 
 // cpuPercent is exact where the time is known in ns, else in steps of a clock tick.
 func (m *Model) cpuPercent(before, t *sample.Task) float32 {
-	// More than all of the interval is the time between this task's reading and
-	// the sample's.
+	// More than all of the interval, on all CPUs, is the time between this task's
+	// reading and the sample's.
 	most := 100 * float32(max(t.Threads, 1))
+	if n := len(m.Sample.CPUs); n > 0 {
+		most = min(most, 100*float32(n))
+	}
 	if !t.IsProcess() {
 		most = 100
 	}

@@ -9,30 +9,41 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
-	"piton/internal/topology"
 )
 
 // Machine plans for the machine that piton runs on. Its Tuner carries the plans out
 // like any other; under the lock they are made again.
 type Machine struct {
 	Tuner *change.Tuner // without a journal nothing is known of earlier isolates
+	// Look reads the machine; nil = this one.
+	Look func() (Facts, error)
+}
+
+// reader reads the machine again and again.
+func (m Machine) reader() func() (Facts, error) {
+	if m.Look != nil {
+		return m.Look
+	}
+	return newReader().read
 }
 
 // Isolate plans to isolate CPUs, and says what will keep them all the same. A plan
 // that changes anything needs consent. The error is an Error if the CPUs cannot be
 // isolated.
 func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Isolation, error) {
-	r := newReader()
-	reserved, err := m.reserved()
+	read := m.reader()
+	entries, _, err := m.Tuner.Entries()
 	if err != nil {
 		return change.Plan{}, Isolation{}, err
 	}
+	past := Past(entries)
+	apart := past.Apart()
 	look := func() (Facts, Isolation, error) {
-		f, err := r.read()
+		f, err := read()
 		if err != nil {
 			return f, Isolation{}, err
 		}
-		f.Reserved, f.Limit = reserved, m.Tuner.Cpuset
+		f.Reserved, f.Limit = f.Reserved.Or(apart), m.Tuner.Cpuset
 		out, err := Isolate(f, cpus)
 		return f, out, err
 	}
@@ -84,7 +95,7 @@ func (i *Isolation) cede(changes []change.Change) []change.Change {
 // moved goes from the outcome to what stays, which is brought up to date, and
 // what has come meanwhile is in it.
 func (m Machine) Settle(out *Isolation, outcome *change.Outcome) error {
-	f, err := newReader().read()
+	f, err := m.reader()()
 	if err != nil {
 		return err
 	}
@@ -105,17 +116,12 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (plan
 	if err != nil {
 		return plan, err
 	}
-	topo, err := topology.Read("/")
-	if err != nil {
-		return plan, err
-	}
-	r, past := newReader(), pastFor(entries, cpus, force)
+	read, past := m.reader(), pastFor(entries, cpus, force)
 	look := func() (Facts, Inclusion, error) {
-		f, err := r.read()
+		f, err := read()
 		if err != nil {
 			return f, Inclusion{}, err
 		}
-		f.Reserved = topo.Isolated
 		out, err := Include(f, cpus, past, force)
 		return f, out, err
 	}
@@ -161,16 +167,5 @@ func merge(plan *change.Plan, more change.Plan) {
 	}
 }
 
-// reserved are CPUs that nothing is sent to: isolated at boot, or by piton.
-func (m Machine) reserved() (cpuset.Set, error) {
-	topo, err := topology.Read("/")
-	if err != nil {
-		return cpuset.Set{}, err
-	}
-	entries, _, err := m.Tuner.Entries()
-	past := Past(entries)
-	return topo.Isolated.Or(past.Apart()), err
-}
-
-// Look reads the Facts without Reserved and Limit, for Watcher.Report.
+// Look reads the Facts without Limit, for Watcher.Report.
 func Look() (Facts, error) { return newReader().read() }

@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,8 +25,8 @@ func newReader() *reader {
 	return &reader{proc: procfs.New("/"), lines: irq.New("/").NewReader()}
 }
 
-// read reads everything but Reserved and Limit. Tasks that end meanwhile are left
-// out; masks that cannot be read are as well.
+// read reads everything but Limit; Reserved is what was isolated at boot. Tasks that
+// end meanwhile are left out; masks that cannot be read are as well.
 func (r *reader) read() (Facts, error) {
 	var f Facts
 	up, err := r.proc.File("uptime")
@@ -36,6 +37,10 @@ func (r *reader) read() (Facts, error) {
 		return f, err
 	}
 	if f.Online, err = attr.ReadSet("/sys/devices/system/cpu/online"); err != nil {
+		return f, err
+	}
+	f.Reserved, err = attr.ReadSet("/sys/devices/system/cpu/isolated")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // since Linux 4.2
 		return f, err
 	}
 	if err := r.tasks(&f); err != nil {

@@ -16,7 +16,7 @@ func BenchmarkScan(b *testing.B) {
 	}{
 		{"basic", func(*Sample) Needs { return Needs{} }},
 		{"screen", func(s *Sample) Needs {
-			return Needs{Affinity: true, Switches: true, Migrations: true, Watch: lastTIDs(s, 50)}
+			return Needs{Affinity: true, Switches: true, Migrations: true, ThreadDelay: true, ThreadAttr: true, Watch: lastTIDs(s, 50)}
 		}},
 		{"threads", func(*Sample) Needs { return Needs{Threads: true} }},
 		{"all", func(*Sample) Needs { return Needs{All: true, Affinity: true, Migrations: true, Identity: true} }},

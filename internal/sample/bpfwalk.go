@@ -98,7 +98,8 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []*Task) {
 		t := &b.now
 		b.task(w, t, r, old, stats)
 		switch {
-		case old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID):
+		case old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID),
+			w.needs.Delay && w.needs.ThreadDelay && t.Threads > 1 && t.IsProcess() && t.RunNs != old.RunNs:
 			b.partial = append(b.partial, row{int32(len(w.tasks)), at})
 		case t.same(old):
 			w.tasks = append(w.tasks, old)

@@ -23,7 +23,9 @@ type details struct {
 	kept, spare []kept // aligned with the tasks of the last sample
 	wish        []wish // reused
 	mask        cpuset.Set
-	renewed     bool // a row has another identity than its source gave it
+	threadsLeft int          // of threadBudget, in this sample
+	tids        []kernel.TID // reused
+	renewed     bool         // a row has another identity than its source gave it
 }
 
 // kept is what is remembered of one task beyond its last row.
@@ -50,7 +52,7 @@ const (
 
 // fill completes w.tasks; before are the tasks of the last sample.
 func (d *details) fill(w *walk, before []*Task) {
-	d.wish, d.spare, d.renewed = d.wish[:0], d.spare[:0], false
+	d.wish, d.spare, d.renewed, d.threadsLeft = d.wish[:0], d.spare[:0], false, threadBudget
 	if w.only {
 		d.some(w, before)
 		return
@@ -114,9 +116,17 @@ func (d *details) one(w *walk, i int, old *Task, k *kept) {
 			d.counters(w, i, old, k, watched)
 		}
 	}
-	if watched && d.kernel != nil {
+	if !watched {
+		if w.needs.Delay && w.needs.ThreadDelay && old != nil && t.RunNs != old.RunNs {
+			d.threads(w, t, old)
+		}
+		return
+	}
+	if d.kernel != nil {
 		d.attributes(w, t)
 	}
+	d.threads(w, t, old)
+	d.extra(w, t, old)
 }
 
 func (d *details) identity(w *walk, t, old *Task, watched, turn bool) {
@@ -149,15 +159,7 @@ func execed(t, old *Task) bool { return old.Flags&^t.Flags&flagForkNoExec != 0 }
 
 // affinity reads the mask; equal masks share their memory.
 func (d *details) affinity(t, old *Task) {
-	var set cpuset.Set
-	var err error
-	if d.kernel != nil {
-		set, err = d.kernel.Affinity(t.TID)
-	} else {
-		var st procfs.Status
-		st, err = d.fs.ThreadStatus(t.TGID, t.thread())
-		set = st.CPUsAllowed
-	}
+	set, err := d.readMask(t.TGID, t.TID, t.thread())
 	if err != nil {
 		return
 	}
@@ -171,6 +173,15 @@ func (d *details) affinity(t, old *Task) {
 	}
 	t.Affinity = set
 	t.Have |= HaveAffinity
+}
+
+// readMask reads the mask of a thread, whose files are those of file.
+func (d *details) readMask(pid, tid, file kernel.TID) (cpuset.Set, error) {
+	if d.kernel != nil {
+		return d.kernel.Affinity(tid)
+	}
+	st, err := d.fs.ThreadStatus(pid, file)
+	return st.CPUsAllowed, err
 }
 
 // attributes reads what only a system call tells.

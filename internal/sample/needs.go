@@ -1,6 +1,10 @@
 package sample
 
-import "piton/internal/kernel"
+import (
+	"slices"
+
+	"piton/internal/kernel"
+)
 
 // Needs says what the next sample has to hold beyond the basic row of every
 // process, so that nothing is read that nobody shows.
@@ -10,12 +14,17 @@ type Needs struct {
 	Switches bool
 	// Delay asks for RunDelayNs of every task from the first sample on; without
 	// it that of a task comes when it ran or had its turn, so that the first
-	// sample is quick.
+	// sample is quick. With ThreadDelay, it asks for that of all processes that ran.
 	Delay bool
 	// Migrations asks for exact counts of Watch and of busy tasks.
 	Migrations bool
 	IOPrio     bool
-	Identity   bool // the full Identity of every task (search and filter need it), not only of Watch
+	// ThreadDelay and ThreadAttr ask for the run delay and for policy and nice value of
+	// every thread of the processes of Watch that have several; Affinity for their masks.
+	ThreadDelay, ThreadAttr bool
+	// Memory, IO, OOM and Wait ask for those figures of Extra of Watch.
+	Memory, IO, OOM, Wait bool
+	Identity              bool // the full Identity of every task (search and filter need it), not only of Watch
 	// Watch are the tasks for which the figures above are read: shown rows,
 	// tagged ones. All watches every task, but for Delay and Identity, which have
 	// to be asked for.
@@ -29,4 +38,14 @@ type Needs struct {
 	// PingPongs asks for the returns of every task, which only eBPF programs count.
 	// It costs nothing once they are loaded.
 	PingPongs bool
+}
+
+// Equal reports whether both ask for the same.
+func (n Needs) Equal(o Needs) bool {
+	return n.flags() == o.flags() && n.Trace == o.Trace && slices.Equal(n.Watch, o.Watch)
+}
+
+func (n Needs) flags() [16]bool {
+	return [...]bool{n.Threads, n.Affinity, n.Switches, n.Delay, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr,
+		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs}
 }

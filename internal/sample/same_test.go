@@ -26,7 +26,7 @@ func TestSameSeesEveryField(t *testing.T) {
 		case v.Kind() == reflect.Struct:
 			v.Field(0).SetUint(1)
 		case v.Kind() == reflect.Pointer:
-			v.Set(reflect.ValueOf(id))
+			v.Set(reflect.New(v.Type().Elem()))
 		case v.Kind() == reflect.Bool:
 			v.SetBool(true)
 		case v.CanInt():

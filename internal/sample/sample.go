@@ -121,6 +121,10 @@ const (
 	HavePingPongs // PingPongs
 	HaveTime      // RunNs
 	HavePressure  // Pressure
+	HaveMemory    // Extra.VirtPages, SharePages
+	HaveIO        // Extra.ReadBytes, WriteBytes
+	HaveOOM       // Extra.OOMScore
+	HaveWait      // Extra.WaitChannel
 
 	haveOwner // ID.UID is not to be asked for
 )
@@ -128,7 +132,7 @@ const (
 // Task is one thread, or a process: a row whose TID equals its TGID stands for
 // the whole process in CPU time, memory, thread count, migrations and switches,
 // and for its first thread in everything else (state, CPU, policy, run delay),
-// as /proc/PID does.
+// as /proc/PID does; Group is what was read of all its threads.
 type Task struct {
 	TID, TGID, PPID kernel.TID
 	LastCPU         int32     // -1 unknown
@@ -163,7 +167,9 @@ type Task struct {
 	// Pressure is the task's own part of the Pressure of its LastCPU; of a process,
 	// that of all its threads, wherever they are.
 	Pressure float32
-	living   uint64 // migrations of its threads that live (SourceBPF)
+	Group    *Threads // nil of a process with one thread, and where nothing was read
+	Extra    *Extra   // nil where nothing was read
+	living   uint64   // migrations of its threads that live (SourceBPF)
 }
 
 // IsProcess reports whether the row stands for a process.
@@ -182,6 +188,7 @@ func (t *Task) same(o *Task) bool {
 		t.Migrations == o.Migrations && t.PingPongs == o.PingPongs &&
 		t.VoluntarySwitches == o.VoluntarySwitches && t.InvoluntarySwitches == o.InvoluntarySwitches &&
 		t.IOPrio == o.IOPrio && t.summed == o.summed && t.Pressure == o.Pressure && t.living == o.living &&
+		t.Group == o.Group && t.Extra == o.Extra &&
 		t.Affinity.Equal(o.Affinity)
 }
 

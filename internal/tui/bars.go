@@ -109,7 +109,11 @@ func (m *Model) whyEmpty() string {
 	case m.model == nil:
 		return "reading the machine"
 	case v.Filter != nil:
-		return "no task matches the filter; Esc clears it"
+		why := v.Filter.WhyNone(m.table.Model())
+		if why == "" {
+			why = "the filter matches only tasks that are not listed here"
+		}
+		return why + "; Esc clears the filter"
 	case v.User != "":
 		return "no task of this user; u chooses another"
 	}
@@ -136,15 +140,20 @@ func (m *Model) facts(row field.Row) []string {
 
 // bounced says how much a task moves: "bounced 41/s over 4 CPUs".
 func bounced(row field.Row, th *theme.Theme) string {
-	rates := row.Rates()
-	if !model.Known(rates.MigPerS) || rates.CPUsSeen < 2 {
+	rates, task := row.Rates(), row.Task()
+	rests := rates.MigPerS < 0.05
+	several := task.IsProcess() && task.Threads > 1 // CPUsSeen is of the first thread
+	switch {
+	case !model.Known(rates.MigPerS) || rests && rates.CPUsSeen < 2:
 		return ""
-	}
-	if rates.MigPerS < 0.05 {
+	case rests:
 		return fmt.Sprintf("on %d CPUs lately", rates.CPUsSeen)
 	}
 	text := fmt.Sprintf("bounces %s/s over %d CPUs", field.Cell("migrations_per_s", row), rates.CPUsSeen)
-	if across := acrossLLC(row); across != "" {
+	if several || rates.CPUsSeen < 2 {
+		text = fmt.Sprintf("migrates %s/s", field.Cell("migrations_per_s", row))
+	}
+	if across := acrossLLC(row); across != "" && !several {
 		text += ", " + across
 	}
 	if rates.MigPerS >= 10 {

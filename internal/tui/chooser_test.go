@@ -93,7 +93,7 @@ func TestTicksFilterTheList(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		all := r.m.table.Len()
 		r.press("\\", "a", "enter", "C", "7", "space")
-		assert.Contains(t, r.text(), "filter a cpu=7", "beside the filter that there was")
+		assert.Contains(t, r.text(), "filter a on=7", "beside the filter that there was")
 		some := r.m.table.Len()
 		assert.Less(t, some, all)
 		r.press("f")
@@ -101,12 +101,12 @@ func TestTicksFilterTheList(t *testing.T) {
 		assert.Greater(t, r.m.table.Len(), some)
 		assert.True(t, r.sampler.needs.All && r.sampler.needs.Affinity, "every task is judged by its mask")
 		r.press("6", "space", "f")
-		assert.Contains(t, r.text(), "filter a cpu=6-7")
+		assert.Contains(t, r.text(), "filter a on=6-7")
 		r.press("esc")
-		assert.Contains(t, r.text(), "filter a cpu=6-7", "leaving keeps it")
+		assert.Contains(t, r.text(), "filter a on=6-7", "leaving keeps it")
 		assert.Contains(t, r.text(), "7●", "and the ticks")
 		r.press("esc")
-		assert.NotContains(t, r.text(), "cpu=6-7", "Esc on the list takes it back as any filter")
+		assert.NotContains(t, r.text(), "on=6-7", "Esc on the list takes it back as any filter")
 		assert.NotContains(t, r.text(), "7●")
 		assert.Equal(t, all, r.m.table.Len())
 	})
@@ -115,12 +115,12 @@ func TestTicksFilterTheList(t *testing.T) {
 func TestTicksGoWithTheirWords(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("C", "7", "space", "esc", "\\", "backspace", "3", "enter")
-		assert.Contains(t, r.text(), "filter cpu=3")
+		assert.Contains(t, r.text(), "filter on=3")
 		assert.True(t, r.m.chooser.ticked.Empty())
 		r.press("C", "5", "space")
-		assert.Contains(t, r.text(), "filter cpu=3 cpu=5", "what was typed by hand is not the panel's")
+		assert.Contains(t, r.text(), "filter on=3 on=5", "what was typed by hand is not the panel's")
 		r.press("U")
-		assert.Contains(t, r.text(), "filter cpu=3 ")
+		assert.Contains(t, r.text(), "filter on=3 ")
 	})
 }
 

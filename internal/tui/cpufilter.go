@@ -63,7 +63,7 @@ func (m *Model) filterByCPUs() tea.Cmd {
 	text := strings.TrimSpace(strings.Replace(m.table.View().Filter.String(), c.expr, "", 1))
 	c.expr = ""
 	if !c.ticked.Empty() {
-		c.expr = "cpu=" + c.ticked.String()
+		c.expr = "on=" + c.ticked.String()
 		if c.mayRun {
 			c.expr = "allowed~" + c.ticked.String()
 		}

@@ -60,6 +60,9 @@ type Deps struct {
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs
+	// MadeUp: the tasks are those of a made-up machine, and no other program may be run on
+	// their numbers.
+	MadeUp bool
 	// Partition isolates CPUs; nil where nothing may be changed.
 	Partition Partition
 	Journal   journalview.Journal // nil: nothing is recorded

@@ -174,6 +174,9 @@ func (m *Model) trace() tea.Cmd {
 		return nil
 	}
 	task := row.Task()
+	if m.deps.MadeUp {
+		return m.say(info, "strace: the tasks of this machine are made up")
+	}
 	if int(task.TGID) == m.deps.PID { // its output would be traced in turn
 		return m.say(bad, "strace of piton itself: not from within it")
 	}

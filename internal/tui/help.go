@@ -35,6 +35,7 @@ func (m *Model) showHelp() tea.Cmd {
 	about := []string{
 		fmt.Sprintf("Core panel: load, then migrations into the CPU per tick, %s to %s: %s. %s is the least-loaded CPU.",
 			m.th.Spark[0], m.th.Spark[7], widget.RateLegend, m.th.Mark),
+		"MIGRATIONS: of all threads, per tick: 1, 2, 4 to 128 and more a second. *: the threads differ.",
 	}
 	about = append(append(about, m.better()...), m.missing()...)
 	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")

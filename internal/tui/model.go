@@ -116,7 +116,7 @@ func (m *Model) wait(prev *model.Model) tea.Cmd {
 		if !ok {
 			return saying(bad, "sampling has ended")
 		}
-		return sampled{model.Next(prev, s, topo)}
+		return sampled{model.NextCalm(prev, s, topo)}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/kernel"
-	"piton/internal/sample"
 	"piton/internal/tui/golden"
 )
 
@@ -53,14 +52,6 @@ func TestNothingIsTracedInOtherViews(t *testing.T) {
 		r.press("enter", "2")
 		assert.Zero(t, r.sampler.needs.Trace)
 	})
-}
-
-func TestEveryNeedCounts(t *testing.T) {
-	for _, n := range []sample.Needs{{Threads: true}, {Affinity: true}, {Switches: true}, {Delay: true}, {Migrations: true},
-		{IOPrio: true}, {Identity: true}, {Watch: []kernel.TID{1}}, {All: true}, {Trace: 1}, {Ledger: true}, {PingPongs: true}} {
-		assert.False(t, sameNeeds(n, sample.Needs{}), n)
-		assert.True(t, sameNeeds(n, n))
-	}
 }
 
 func TestOrderByPingPongsReadsNoTaskByItself(t *testing.T) {

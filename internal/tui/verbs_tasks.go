@@ -98,7 +98,7 @@ func threadVerbs() []verb {
 func findVerbs() []verb {
 	return []verb{
 		v("find.search", processes, "f3 /", "Search", "search by name or PID", (*Model).askSearch),
-		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 mig>10 user:root", plain((*Model).askFilter)),
+		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 on=3 mig>10 user:root", plain((*Model).askFilter)),
 		v("find.user", processes, "u", "User", "processes of one user", plain((*Model).askUser)),
 		v("sort.menu", processes, "f6 < >", "Sort", "choose the column to sort by", plain((*Model).askSort)),
 		v("sort.invert", processes, "I", "Invert", "invert the order", lists(func(v *proctable.View) { v.Desc = !v.Desc })),

@@ -14,7 +14,7 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 // refusal makes one change that the kernel refuses, and returns what became of it.
@@ -65,14 +65,14 @@ func TestRefusalsSayWhy(t *testing.T) {
 			want:  "it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run"},
 		{name: "cpuset", set: cpus(3), rights: true, status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kerneltest.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
+				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
 				m.Write("proc/10/cgroup", "3:cpuset:/web\n0::/\n")
 				m.Write("sys/fs/cgroup/cpuset/web/cpuset.effective_cpus", "0-1\n")
 			},
 			want: "its cgroup /web allows only CPUs 0-1, and 3 is outside; choose among those, or widen the group's cpuset.cpus"},
 		{name: "cpuset of version 2, from the group above", set: cpus(3), rights: true, status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kerneltest.Task{Affinity: cpuset.Of(0), Cpuset: cpuset.Of(0)})
+				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0), Cpuset: cpuset.Of(0)})
 				m.Write("proc/10/cgroup", "0::/box/web\n")
 				m.Write("sys/fs/cgroup/unified/box/cpuset.cpus.effective", "0\n")
 			},
@@ -94,13 +94,13 @@ func TestRefusalsSayWhy(t *testing.T) {
 			want: "DEADLINE:5ms/10ms/10ms needs CAP_SYS_NICE: " + attr.HowToGetRights, is: attr.ErrNotPermitted},
 		{name: "leaving IDLE", method: "SetPolicy", errno: syscall.EPERM, set: policy(t, "other"), status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kerneltest.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.Idle}})
+				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.Idle}})
 			},
 			want: "leaving SCHED_IDLE needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 20, it is 5; \"nice\" in /etc/security/limits.conf): " + attr.HowToGetRights,
 			is:   attr.ErrNotPermitted},
 		{name: "dropping reset-on-fork", method: "SetPolicy", errno: syscall.EPERM, set: policy(t, "other"), status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kerneltest.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{ResetOnFork: true}})
+				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{ResetOnFork: true}})
 			},
 			want: "dropping reset-on-fork needs CAP_SYS_NICE: " + attr.HowToGetRights, is: attr.ErrNotPermitted},
 		{name: "real-time I/O", method: "SetIOPrio", errno: syscall.EPERM, set: rt, status: attr.Failed,
@@ -200,7 +200,7 @@ func TestDeadlineRefusalsSayWhy(t *testing.T) {
 			"(kernel.sched_deadline_period_min_us and _max_us)"},
 	} {
 		m := changetest.New(t)
-		m.SpawnAs(10, 10, kerneltest.Task{Affinity: tt.mask})
+		m.SpawnAs(10, 10, kernelfake.Task{Affinity: tt.mask})
 		m.Sysctls["kernel/sched_deadline_period_min_us"], m.Sysctls["kernel/sched_deadline_period_max_us"] = 100, 4194304
 		c := refusal(t, m, change.Options{}, "SetAttr", tt.errno, set)
 		assert.Equal(t, tt.reason, c.Reason, tt.name)

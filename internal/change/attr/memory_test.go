@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 func TestPages(t *testing.T) {
@@ -39,8 +39,8 @@ func TestMemoryThatIsAlike(t *testing.T) {
 
 // Pages that are on the wrong nodes move to the neediest ones.
 func TestDivision(t *testing.T) {
-	fake := kerneltest.New(t)
-	fake.Create(10, kerneltest.Task{})
+	fake := kernelfake.New(t)
+	fake.Create(10, kernelfake.Task{})
 	held, err := fake.Hold(10, 0)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, held.Close()) }()

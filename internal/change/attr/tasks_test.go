@@ -12,7 +12,7 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 )
 
 func plan(t *testing.T, m *changetest.Machine, s attr.Setting, tids ...kernel.TID) change.Plan {
@@ -41,7 +41,7 @@ func TestUndoOfASliceIsTheDefault(t *testing.T) {
 
 func TestSliceOfARealTimeTask(t *testing.T) {
 	m := changetest.New(t)
-	m.SpawnAs(10, 10, kerneltest.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
 	c := plan(t, m, attr.SetSlice(time.Millisecond), 10).Changes[0]
 	assert.Equal(t, attr.Refused, c.Status)
 	assert.Equal(t, "its policy is FIFO, and only OTHER and BATCH tasks have a slice", c.Reason)
@@ -50,7 +50,7 @@ func TestSliceOfARealTimeTask(t *testing.T) {
 func TestClampAndItsUndo(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	m.SpawnAs(20, 20, kerneltest.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
+	m.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.FIFO, RTPrio: 5}})
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t)})
 	half := attr.Setting{Attribute: attr.Clamp, Value: attr.ClampValue{Clamp: kernel.Clamp{Min: 0, Max: 512}}}
 	outcome := changetest.Apply(t, tuner, changetest.One(half, 10))
@@ -91,7 +91,7 @@ func TestCookies(t *testing.T) {
 
 func TestBarePriorityKeepsThePolicy(t *testing.T) {
 	m := changetest.New(t)
-	m.SpawnAs(10, 10, kerneltest.Task{Attr: kernel.SchedAttr{Policy: kernel.RR, RTPrio: 5, ResetOnFork: true}})
+	m.SpawnAs(10, 10, kernelfake.Task{Attr: kernel.SchedAttr{Policy: kernel.RR, RTPrio: 5, ResetOnFork: true}})
 	m.Spawn(20, 20)
 	changes := plan(t, m, policy(t, "30"), 10, 20).Changes
 	assert.Equal(t, []string{"policy RR:5,reset-on-fork to RR:30,reset-on-fork: planned", "policy OTHER to 30: refused"}, changetest.Brief(changes))
@@ -181,7 +181,7 @@ func TestAutogroupOfASession(t *testing.T) {
 
 func TestPlanWarnsOfCPUsThatAreNotThere(t *testing.T) {
 	m := changetest.New(t)
-	m.SpawnAs(10, 10, kerneltest.Task{Affinity: cpuset.Of(0)})
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0)})
 	assert.Equal(t, []string{"CPU 9 is not online here (online: 0-3); the kernel leaves out what is not"},
 		warnings(t, m, change.Options{}, attr.SetAffinity(cpuset.Of(1, 9))))
 }

@@ -1,5 +1,5 @@
 // Package changetest is for tests of what changes a machine: a fake machine with a
-// Tuner for it, short ways to plan, carry and undo, and a journal in memory.
+// Tuner for it, and short ways to plan, carry and undo.
 //
 // Start at New.
 package changetest
@@ -19,7 +19,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/procfs"
 )
 
@@ -29,8 +29,8 @@ const User = 1000
 // Machine is a fake machine of CPUs 0-3: tasks in memory, and a directory for the
 // files of /proc and /sys that are read by name. It is an attr.Processes.
 type Machine struct {
-	*kerneltest.Fake
-	Settings *kerneltest.Files
+	*kernelfake.Fake
+	Settings *kernelfake.Files
 	Dir      string // its root
 	Tasks    map[kernel.TID]*procfs.Stat
 	TGID     map[kernel.TID]kernel.TID
@@ -51,7 +51,7 @@ var _ attr.Processes = (*Machine)(nil)
 func New(t *testing.T) *Machine {
 	t.Helper()
 	m := &Machine{
-		Fake: kerneltest.New(t), Settings: kerneltest.NewFiles(), t: t, Dir: t.TempDir(),
+		Fake: kernelfake.New(t), Settings: kernelfake.NewFiles(), t: t, Dir: t.TempDir(),
 		Tasks: map[kernel.TID]*procfs.Stat{}, TGID: map[kernel.TID]kernel.TID{}, Owner: map[kernel.TID]uint32{},
 		Runs: map[kernel.TID]uint64{}, ran: map[kernel.TID]uint64{}, Sysctls: map[string]int64{
 			"kernel/sched_rt_runtime_us": 950_000, "kernel/sched_rt_period_us": 1_000_000,
@@ -78,11 +78,11 @@ func (m *Machine) Write(name, content string) {
 // Spawn adds a thread of process pid with CPUs 0-3, OTHER, nice 0, started at tick
 // 1000+tid.
 func (m *Machine) Spawn(pid, tid kernel.TID) {
-	m.SpawnAs(pid, tid, kerneltest.Task{Affinity: cpuset.Of(0, 1, 2, 3)})
+	m.SpawnAs(pid, tid, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3)})
 }
 
 // SpawnAs adds a thread of process pid; Start 0 is tick 1000+tid.
-func (m *Machine) SpawnAs(pid, tid kernel.TID, task kerneltest.Task) {
+func (m *Machine) SpawnAs(pid, tid kernel.TID, task kernelfake.Task) {
 	if task.TGID = pid; task.Start == 0 {
 		task.Start = 1000 + uint64(tid)
 	}
@@ -96,7 +96,7 @@ func (m *Machine) SpawnAs(pid, tid kernel.TID, task kerneltest.Task) {
 // later.
 func (m *Machine) Replace(pid, tid kernel.TID, comm string) {
 	m.End(tid)
-	m.SpawnAs(pid, tid, kerneltest.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 99999})
+	m.SpawnAs(pid, tid, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 99999})
 	m.Tasks[tid].Comm = []byte(comm)
 }
 

@@ -3,6 +3,7 @@ package guard
 import (
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"piton/internal/change"
@@ -11,9 +12,10 @@ import (
 )
 
 // Simulated is the pages of a simulated machine, in memory, for
-// internal/change/simulate: what runs on them is the code of real guards.
+// internal/change/simulate and internal/demo: what runs on them is the code of real guards.
 type Simulated struct {
 	Machine
+	mu   sync.Mutex
 	list []*page
 }
 
@@ -45,7 +47,9 @@ func (m *Simulated) Arm(journal string, after time.Duration, pid kernel.TID, con
 	for i, ns := range m.Namespaces() {
 		p.word(wordPIDNS + i).Store(ns)
 	}
+	m.mu.Lock()
 	m.list = append(m.list, p)
+	m.mu.Unlock()
 	s := &Sentry{sentry{page: p, parent: simulatedLink{link}, clock: m, newer: m.Launcher(journal).newer(p)}}
 	epoch := func() time.Time { return time.Unix(0, int64(m.Now())) }
 	return s, &armed{page: p, after: after, pid: int(pid), conn: conn, now: epoch}
@@ -76,9 +80,15 @@ func (g *Sentry) State() (State, uint64) { return g.s.page.state(), g.s.page.ent
 // Due is when the change is reverted, by CLOCK_BOOTTIME; 0 while that is not known.
 func (g *Sentry) Due() time.Duration { return time.Duration(g.s.page.word(wordDue).Load()) }
 
-func (m *Simulated) pages(string) ([]*page, error) { return slices.Clone(m.list), nil }
+func (m *Simulated) pages(string) ([]*page, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list), nil
+}
 
 func (m *Simulated) remove(p *page) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return o == p })
 }
 

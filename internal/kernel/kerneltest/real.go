@@ -1,3 +1,5 @@
+// Package kerneltest is for tests that change their own children with the real kernel.
+// Start at Of.
 package kerneltest
 
 import (

@@ -133,6 +133,8 @@ func (v *View) moverRow(m mover, name, bar, width int, most float64, th *theme.T
 	var r rows.Row
 	if text := comm(v.taskOf(m.tid)); text != "" {
 		r.Left(th, th.Strong, text, name)
+	} else if text := v.moves.Name(m.tid); text != "" { // it has ended
+		r.Left(th, th.Dim, text, name)
 	} else {
 		r.Left(th, th.Dim, fmt.Sprintf("%d, ended", m.tid), name)
 	}

@@ -62,6 +62,9 @@ func (v *View) newTasks() *list.List[kernel.TID, model.MoveTask] {
 				if name := comm(v.taskOf(t.TID)); name != "" {
 					return name, th.Strong
 				}
+				if name := v.moves.Name(t.TID); name != "" { // it has ended
+					return name, th.Dim
+				}
 				return "ended, or not read", th.Dim
 			}},
 		figures("moves", "MIG", byCount, func(t model.MoveTask, _ *theme.Theme) string { return fmt.Sprint(t.Count) }),

@@ -12,9 +12,10 @@ import (
 type Column[R any] struct {
 	ID    string
 	Title string
-	Width int  // cells that it likes; 0: it takes what is left (at most one column, the last)
-	Tight int  // cells that it can do with, 0 for Width; of the one that takes what is left, the least that it keeps
-	Right bool // figures are right-aligned
+	Short string // the title where the column has less room than Title takes; "": it keeps the room
+	Width int    // cells that it likes; 0: it takes what is left (at most one column, the last)
+	Tight int    // cells that it can do with, 0 for Width; of the one that takes what is left, the least that it keeps
+	Right bool   // figures are right-aligned
 	// Rank orders the columns where there is no room for all: those of a low rank stay.
 	// The column that the list is sorted by counts as 1.
 	Rank int
@@ -208,6 +209,9 @@ func (l *List[K, R]) rank(c *Column[R]) int {
 // order, so that no title is cut or touches the next one.
 func (l *List[K, R]) widthOf(c *Column[R], tight bool) int {
 	title := widget.Width(c.Title)
+	if tight && c.Short != "" {
+		title = widget.Width(c.Short)
+	}
 	if c.ID == l.sort {
 		title++
 	}

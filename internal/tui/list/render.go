@@ -88,17 +88,21 @@ func (l *List[K, R]) heading() string {
 	dst = widget.AppendSpaces(dst, gutter)
 	used := gutter
 	for _, s := range d.slots {
-		style, title := th.Header, s.Title
+		title, mark := s.Title, ""
 		if s.ID == l.sort {
-			style, title = th.HeaderSort, title+th.SortUp
-			if l.desc {
-				title = s.Title + th.SortDown
+			if mark = th.SortUp; l.desc {
+				mark = th.SortDown
 			}
-			dst = style.Open(th.Header.Close(dst))
 		}
-		dst = widget.AppendFit(dst, []byte(title), s.width, s.Right, th.Ellipsis)
-		if s.ID == l.sort {
-			dst = th.Header.Open(style.Close(dst))
+		if s.Short != "" && widget.Width(title+mark) > s.width {
+			title = s.Short
+		}
+		if mark != "" {
+			dst = th.HeaderSort.Open(th.Header.Close(dst))
+		}
+		dst = widget.AppendFit(dst, []byte(title+mark), s.width, s.Right, th.Ellipsis)
+		if mark != "" {
+			dst = th.Header.Open(th.HeaderSort.Close(dst))
 		}
 		dst = append(dst, ' ')
 		used += s.width + 1

@@ -14,11 +14,11 @@ import (
 
 // important are the columns that go last when there is no room for all; the others
 // go first.
-var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "bounce", "policy", "user",
+var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "migrations_history", "policy", "user",
 	"nice", "state", "run_delay_percent"}
 
 // tightWidths are what columns can do with on a narrow screen.
-var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 7, "bounce": 8}
+var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 8, "migrations_history": 7}
 
 // setColumns gives the list the columns of the view.
 func (t *Table) setColumns() {
@@ -29,7 +29,7 @@ func (t *Table) setColumns() {
 		if rank < 0 {
 			rank = len(important)
 		}
-		columns[i] = list.Column[int32]{ID: c.ID, Title: c.Title, Width: t.widthOf(c), Tight: tightWidths[c.ID], Right: c.Right,
+		columns[i] = list.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Width: t.widthOf(c), Tight: tightWidths[c.ID], Right: c.Right,
 			Rank: rank, Append: t.appender(c)}
 	}
 	t.SetColumns(columns)
@@ -42,7 +42,7 @@ func (t *Table) needed() [2]int {
 	}
 	tasks := t.m.Sample.Tasks
 	return [2]int{max(5, len(strconv.Itoa(int(tasks[len(tasks)-1].TID)))),
-		max(3, len(strconv.Itoa(int(t.m.Topology.Present.Last()))))}
+		max(4, len(strconv.Itoa(int(t.m.Topology.Present.Last()))))}
 }
 
 // widthOf is a column's width. Numbers of tasks and CPUs take as much as the
@@ -90,9 +90,9 @@ func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int)
 			}
 			return field.Pad(c.Append(dst, row), start, width, c.Right, row.ASCII)
 		}
-	case c.ID == "bounce":
-		text = func(dst []byte, row field.Row, th *theme.Theme, width int) []byte {
-			return appendBounce(dst, c, row, th, width)
+	case c.ID == "migrations_history":
+		text = func(dst []byte, row field.Row, _ *theme.Theme, width int) []byte {
+			return appendHistory(dst, c, row, width)
 		}
 	}
 	return func(dst []byte, i int32, th *theme.Theme, width int) []byte {
@@ -105,16 +105,8 @@ func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int)
 	}
 }
 
-// appendBounce draws the newest ticks that fit. A task that was not seen to move is
-// a line through all of them, also those before it was seen, so that it never has to
-// be drawn again.
-func appendBounce(dst []byte, c *field.Column, row field.Row, th *theme.Theme, width int) []byte {
-	if row.Rates().CPUsSeen == 1 {
-		for range width {
-			dst = append(dst, th.Spark[0]...)
-		}
-		return dst
-	}
+// appendHistory draws the newest ticks that fit.
+func appendHistory(dst []byte, c *field.Column, row field.Row, width int) []byte {
 	if width >= c.Width {
 		return field.AppendCell(dst, c, row, width)
 	}
@@ -136,9 +128,8 @@ var cellStyles = map[string]func(row field.Row, th *theme.Theme) theme.Style{
 		}
 		return th.Text
 	},
-	"bounce": func(row field.Row, th *theme.Theme) theme.Style {
-		return either(row.Rates().CPUsSeen > 1, th.Accent, th.Dim)
-	},
+	// It must not be the loudest thing on the screen.
+	"migrations_history": func(_ field.Row, th *theme.Theme) theme.Style { return th.Dim },
 	"policy": func(row field.Row, th *theme.Theme) theme.Style {
 		policy := row.Task().Policy
 		return either(policy.RealTime(), th.Warn, either(policy == kernel.Other, th.Dim, th.Text))

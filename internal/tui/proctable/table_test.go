@@ -189,7 +189,7 @@ func TestTree(t *testing.T) {
 	s.change(func(v *View) { v.Tree = true })
 	assert.Equal(t, []kernel.TID{1, 4000, 980, 612, 1204, 3641, 3642, 4711}, s.order())
 	assert.Contains(t, s.text(), "└─-bash")
-	assert.Contains(t, s.text(), "  ├─./nqueens")
+	assert.Contains(t, s.text(), "  ├─./nq")
 
 	require.True(t, s.Select(1204))
 	s.ToggleFold()
@@ -304,8 +304,8 @@ func TestHorizontalScroll(t *testing.T) {
 func TestNarrowScreensKeepWhatMatters(t *testing.T) {
 	s := show(t)
 	for w, titles := range map[int][]string{
-		100: {"PID", "CPU%", "CPU ", "ALLOWED", "MIG/s", "BOUNCE", "COMMAND"},
-		60:  {"PID", "CPU%", "CPU ", "ALLOWED", "MIG/s", "BOUNCE", "COMMAND"},
+		100: {"PID", "CPU%", "CPU ", "ALLOWED", "MIG/s", "MIG ", "COMMAND"},
+		60:  {"PID", "CPU%", "CPU ", "ALLOWED", "MIG/s", "MIG ", "COMMAND"},
 		40:  {"PID", "CPU%", "CPU ", "MIG/s", "COMMAND"},
 		16:  {"PID", "COMMAND"},
 	} {

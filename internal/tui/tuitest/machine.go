@@ -202,13 +202,19 @@ func (m *Machine) run(p *Proc, busy map[cpuset.CPU]float64) {
 		t.VoluntarySwitches += 12
 		t.InvoluntarySwitches += 3
 	}
+	if t.Threads > 1 {
+		t.Group = &sample.Threads{Have: sample.HaveRun | sample.HaveAffinity | sample.HaveAttr, CPUs: t.Affinity}
+		for i := range kernel.TID(t.Threads) {
+			t.Group.List = append(t.Group.List, sample.Thread{TID: t.TID + i, RunDelayNs: t.RunDelayNs, Slices: t.VoluntarySwitches})
+		}
+	}
 }
 
 // Model is the machine after n more seconds.
 func (m *Machine) Model(n int) *model.Model {
 	var now *model.Model
 	for range n {
-		now = model.Next(now, m.Tick(), m.Topology)
+		now = model.NextCalm(now, m.Tick(), m.Topology)
 	}
 	return now
 }

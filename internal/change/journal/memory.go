@@ -1,4 +1,4 @@
-package changetest
+package journal
 
 import (
 	"bytes"
@@ -6,12 +6,10 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-
-	"piton/internal/change/journal"
 )
 
-// Store is a journal.Store in memory.
-type Store struct {
+// Memory is a Store in memory, for tests and for the made-up machine of piton demo.
+type Memory struct {
 	mu       sync.Mutex
 	data     []byte
 	replaced bool
@@ -21,18 +19,18 @@ type Store struct {
 	Err  error
 }
 
-var _ journal.Store = (*Store)(nil)
+var _ Store = (*Memory)(nil)
 
-// Exclusive is part of journal.Store.
-func (s *Store) Exclusive(f func(size int64) error) error {
+// Exclusive is part of Store.
+func (s *Memory) Exclusive(f func(size int64) error) error {
 	s.mu.Lock()
 	size := int64(len(s.data))
 	s.mu.Unlock()
 	return f(size)
 }
 
-// Read is part of journal.Store.
-func (s *Store) Read(offset int64) ([]byte, bool, error) {
+// Read is part of Store.
+func (s *Memory) Read(offset int64) ([]byte, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := s.replaced || int64(len(s.data)) < offset
@@ -42,8 +40,8 @@ func (s *Store) Read(offset int64) ([]byte, bool, error) {
 	return bytes.Clone(s.data[offset:]), fresh, nil
 }
 
-// Append is part of journal.Store.
-func (s *Store) Append(data []byte, _ bool) error {
+// Append is part of Store.
+func (s *Memory) Append(data []byte, _ bool) error {
 	if s.Full != nil && s.Full(data) {
 		return cmp.Or(s.Err, error(syscall.ENOSPC))
 	}
@@ -53,15 +51,10 @@ func (s *Store) Append(data []byte, _ bool) error {
 	return nil
 }
 
-// Replace is part of journal.Store.
-func (s *Store) Replace(data []byte) error {
+// Replace is part of Store.
+func (s *Memory) Replace(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.data, s.replaced = slices.Clone(data), true
 	return nil
-}
-
-// Is reports whether a line that is to be written is a record of a kind.
-func Is(line []byte, kind journal.Kind) bool {
-	return bytes.Contains(line, []byte(`"kind":"`+string(kind)+`"`))
 }

@@ -1,4 +1,4 @@
-package kerneltest
+package kernelfake
 
 import (
 	"errors"
@@ -78,6 +78,9 @@ func (p *process) Signal(sig syscall.Signal) error {
 		return err
 	}
 	p.fake.record("Signal", p.pid, sig)
+	if p.fake.Signalled != nil {
+		p.fake.Signalled(p.pid, sig)
+	}
 	return nil
 }
 

@@ -1,11 +1,11 @@
-// Package kerneltest has fakes of package kernel for tests: Fake holds a few tasks in
-// memory, records the calls that change them, and returns the errors that a test
-// scripts. A call about a task that the test did not create fails the test, unless
-// that task was ended with Kill. Files does the same for settings. Of is for tests
-// that change their own children with the real kernel.
+// Package kernelfake has fakes of package kernel, for tests and for the made-up machine
+// of piton demo: Fake holds tasks in memory, records the calls that change them, and
+// returns the errors that a test scripts. A call about a task that was not created is
+// reported as an error of the test, unless that task was ended with Kill. Files does the
+// same for settings.
 //
 // Start at New.
-package kerneltest
+package kernelfake
 
 import (
 	"fmt"
@@ -43,6 +43,8 @@ type Fake struct {
 	// Store, when it is set, is what becomes of a text that is written to a file of a
 	// process.
 	Store func(pid kernel.TID, name, text string) error
+	// Signalled, when it is set, is what becomes of a process that is sent a signal.
+	Signalled func(pid kernel.TID, sig syscall.Signal)
 
 	tasks   map[kernel.TID]*Task
 	dead    map[kernel.TID]bool
@@ -110,6 +112,13 @@ func (f *Fake) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
+}
+
+// Changes returns how many Calls there were.
+func (f *Fake) Changes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.calls)
 }
 
 // Held returns how many processes are held: 0 when nothing leaked.

@@ -1,0 +1,96 @@
+package demo
+
+import (
+	"time"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// Tick lets time pass and samples the machine.
+func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.moved)
+	m.steps = nil
+	m.step(dt)
+	m.seq++
+	s := &sample.Sample{Seq: m.seq, Wall: m.began.Add(m.now), At: m.now, Host: m.host(), Migrations: sample.SourceBPF, HaveMoves: true,
+		Collectors: []sample.Collector{{Name: "tasks", Rung: "made up"}, {Name: "migrations", Rung: "made up"}}}
+	s.CPUs = make([]sample.CPU, len(m.cpus))
+	for i := range m.cpus {
+		c := &m.cpus[i]
+		for kind, into := range []*uint64{&c.UserTicks, &c.NiceTicks, &c.SystemTicks, &c.IdleTicks, &c.IOWaitTicks, &c.IRQTicks, &c.SoftIRQTicks, &c.StealTicks} {
+			*into = uint64(c.spent[kind] / 1e7)
+		}
+		s.CPUs[i] = c.CPU
+	}
+	s.Tasks = make([]*sample.Task, 0, len(m.tasks))
+	for _, t := range m.tasks {
+		if needs.Threads || t.IsProcess() {
+			s.Tasks = append(s.Tasks, t.publish())
+		}
+	}
+	s.Moves = make([]sample.Move, 0, len(m.moved))
+	for move, n := range m.moved {
+		move.Count = n
+		s.Moves = append(s.Moves, move)
+	}
+	if needs.Trace != 0 && needs.Trace == m.traced {
+		s.Traced, s.Steps = m.traced, m.steps
+	}
+	m.traced = needs.Trace
+	if needs.Ledger {
+		s.Stays = m.stays(dt)
+	}
+	return s
+}
+
+func (m *Machine) host() sample.Host {
+	seconds := m.now.Seconds()
+	n := float64(len(m.cpus))
+	load := 0.0
+	for i := range m.cpus {
+		load += m.cpus[i].demand
+	}
+	total := uint64(memoryBytes(len(m.cpus)))
+	const swap = 8 << 30
+	return sample.Host{Name: Host, Uptime: upTime + m.now, Load1: load, Load5: load * 0.94, Load15: load * 0.81,
+		MemTotalBytes: total, MemUsedBytes: uint64(float64(total) * (0.42 + 0.03*wave(seconds, 90, 0))),
+		SwapTotalBytes: swap, SwapUsedBytes: uint64(swap * (0.11 + 0.01*wave(seconds, 300, 0))),
+		Forks: m.forks, Switches: uint64(seconds * n * 2200), TicksPerSecond: ticksPerS, PageBytes: pageBytes}
+}
+
+// stays are who ran where in the last tick.
+func (m *Machine) stays(dt time.Duration) []sample.Stay {
+	var out []sample.Stay
+	for i := range m.cpus {
+		c := &m.cpus[i]
+		for _, q := range c.queue {
+			run := uint64(q.got * float64(dt))
+			times := 1 + run/2_000_000
+			out = append(out, sample.Stay{CPU: cpuset.CPU(i), Kind: sample.StayTask, TID: q.TID, Name: q.ID.Comm, RunNs: run,
+				WaitNs: uint64(max(0, q.want-q.got) * float64(dt)), LongestNs: min(run, 4_000_000), Times: times})
+		}
+		if c.soft > 0 {
+			ns := uint64(c.soft * float64(dt))
+			out = append(out, sample.Stay{CPU: cpuset.CPU(i), Kind: sample.StaySoftIRQ, Number: 3, Name: "NET_RX", RunNs: ns, LongestNs: min(ns, 90_000), Times: 1 + ns/6000})
+		}
+	}
+	for _, l := range m.lines {
+		if l.raised > 0 {
+			out = append(out, sample.Stay{CPU: l.cpu, Kind: sample.StayIRQ, Number: l.number, Name: l.action, RunNs: l.raised * hardNs,
+				LongestNs: 3 * hardNs, Times: l.raised})
+		}
+	}
+	return out
+}
+
+// find returns a task of the machine; the lock is held.
+func (m *Machine) find(tid kernel.TID) (*task, error) {
+	if t := m.byTID[tid]; t != nil {
+		return t, nil
+	}
+	return nil, gone(tid)
+}

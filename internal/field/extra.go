@@ -1,0 +1,177 @@
+package field
+
+import (
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// extraColumns are what htop shows beside the rest; all but the faults and the class
+// are read only where they are shown.
+func extraColumns() []Column {
+	return []Column{
+		extraBytes(Column{ID: "virt_bytes", Title: "VIRT", Width: 6,
+			Help: "virtual memory, in bytes with K, M, G of 1024"},
+			func(e *sample.Extra) uint64 { return e.VirtPages }),
+		extraBytes(Column{ID: "shared_bytes", Title: "SHR", Width: 5,
+			Help: "resident memory that files or other processes share, in bytes with K, M, G of 1024"},
+			func(e *sample.Extra) uint64 { return e.SharePages }),
+		integer(Column{ID: "minor_faults", Title: "MINFLT", Width: 10, Desc: true,
+			Help: "page faults in the task's life that needed no reading from storage"},
+			func(r Row) (int64, bool) { return int64(r.Task().MinorFaults), true }),
+		integer(Column{ID: "major_faults", Title: "MAJFLT", Width: 8, Desc: true,
+			Help: "page faults in the task's life that needed reading from storage"},
+			func(r Row) (int64, bool) { return int64(r.Task().MajorFaults), true }),
+		ioRate(Column{ID: "read_bytes_per_s", Title: "READ/s", Width: 7,
+			Help: "bytes a second read from storage, with K, M, G of 1024"},
+			func(io *model.IO) float32 { return io.ReadPerS }),
+		ioRate(Column{ID: "write_bytes_per_s", Title: "WRITE/s", Width: 8,
+			Help: "bytes a second written to storage, with K, M, G of 1024"},
+			func(io *model.IO) float32 { return io.WritePerS }),
+		integer(Column{ID: "oom_score", Title: "OOM", Width: 5, Desc: true, Needs: needOOM, Missing: whyNot("OOM score"),
+			Help: "how likely the OOM killer chooses the process, 0 never to 1000 and more first"},
+			func(r Row) (int64, bool) {
+				e := r.extra(sample.HaveOOM)
+				return int64(e.OOMScore), e != &noExtra
+			}),
+		words(Column{ID: "unit", Title: "UNIT", Width: 20, all: needIdentity, Missing: whyIdentity,
+			Help: "systemd unit or container of the process, from its control group"},
+			func(r Row) string { return unitOf(r.identity().Cgroup) }),
+		words(Column{ID: "wchan", Title: "WCHAN", Width: 16, Needs: needWait,
+			Help:    "kernel function that the task sleeps in",
+			Missing: func(Row) string { return "it is not asleep, or only its owner may look" }},
+			func(r Row) string { return r.extra(sample.HaveWait).WaitChannel }),
+		words(Column{ID: "class", Title: "CLS", Width: 4,
+			Help: "scheduling class as ps has it: TS, FF, RR, B, IDL, DLN"},
+			func(r Row) string { return className(r.Task().Policy) }),
+	}
+}
+
+func needMemory(n *sample.Needs) { n.Memory = true }
+func needIO(n *sample.Needs)     { n.IO = true }
+func needOOM(n *sample.Needs)    { n.OOM = true }
+func needWait(n *sample.Needs)   { n.Wait = true }
+
+var noExtra sample.Extra
+
+// extra is what was read with the bit, else noExtra.
+func (r Row) extra(bit sample.Have) *sample.Extra {
+	if e := r.Task().Extra; e != nil && e.Have&bit != 0 {
+		return e
+	}
+	return &noExtra
+}
+
+// extraBytes completes a column of an amount of memory that is counted in pages.
+func extraBytes(c Column, pages func(*sample.Extra) uint64) Column {
+	c.Desc, c.unit, c.Needs, c.Missing = true, sizes, needMemory, whyNot("memory")
+	c = integer(c, func(r Row) (int64, bool) {
+		e, page := r.extra(sample.HaveMemory), r.M.Sample.Host.PageBytes
+		return int64(pages(e)) * int64(page), e != &noExtra && page > 0
+	})
+	return inBytes(c)
+}
+
+// inBytes shows a number as a size.
+func inBytes(c Column) Column {
+	num := c.num
+	c.Append = func(dst []byte, r Row) []byte {
+		if v := num(r); v == v {
+			return appendBytes(dst, uint64(max(0, v)))
+		}
+		return appendNone(dst, r)
+	}
+	return c
+}
+
+func ioRate(c Column, get func(*model.IO) float32) Column {
+	c.unit, c.Needs = sizes, needIO
+	c = rate(c, func(r Row) float32 {
+		if io := r.M.IO(r.I); io != nil {
+			return get(io)
+		}
+		return model.Unknown
+	})
+	c.rate = false
+	c.Missing = func(r Row) string {
+		if r.Task().Extra != nil && r.Task().Extra.Have&sample.HaveIO == 0 {
+			return "only its owner and root may read a task's I/O"
+		}
+		return whyRate(r)
+	}
+	return inBytes(c)
+}
+
+// className is the policy in the letters of ps(1).
+func className(p kernel.Policy) string {
+	switch p {
+	case kernel.Other:
+		return "TS"
+	case kernel.FIFO:
+		return "FF"
+	case kernel.RR:
+		return "RR"
+	case kernel.Batch:
+		return "B"
+	case kernel.Idle:
+		return "IDL"
+	case kernel.Deadline:
+		return "DLN"
+	}
+	return p.String()
+}
+
+// containerID is the least length of a hexadecimal name that is taken for a
+// container's number, and shortID what is shown of it, as docker ps does.
+const (
+	containerID = 32
+	shortID     = 12
+)
+
+// unitOf shortens a control group to the container or else the systemd unit that it
+// is of: the innermost one, as units may have groups of their own below them.
+func unitOf(cgroup string) string {
+	last := ""
+	for rest := strings.Trim(cgroup, "/"); rest != ""; {
+		name := rest
+		if i := strings.LastIndexByte(rest, '/'); i >= 0 {
+			rest, name = rest[:i], rest[i+1:]
+		} else {
+			rest = ""
+		}
+		if last == "" {
+			last = name
+		}
+		if short, ok := containerOf(name); ok {
+			return short
+		}
+		for _, suffix := range []string{".service", ".scope", ".socket", ".mount", ".swap"} {
+			if strings.HasSuffix(name, suffix) {
+				return strings.ReplaceAll(name, `\x2d`, "-") // systemd.unit(5) escapes it
+			}
+		}
+	}
+	if last == "" {
+		return cgroup
+	}
+	return strings.ReplaceAll(last, `\x2d`, "-")
+}
+
+// containerOf shortens names such as docker-HEX.scope, cri-containerd-HEX.scope, HEX
+// and lxc.payload.NAME.
+func containerOf(name string) (string, bool) {
+	if lxc, ok := strings.CutPrefix(name, "lxc.payload."); ok {
+		return "lxc:" + lxc, true
+	}
+	name = strings.TrimSuffix(name, ".scope")
+	kind, id := "", name
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		kind, id = name[:i]+":", name[i+1:]
+	}
+	if len(id) < containerID || strings.Trim(id, "0123456789abcdef") != "" {
+		return "", false
+	}
+	return kind + id[:shortID], true
+}
