@@ -48,7 +48,11 @@ func runScreen(ctx context.Context, a *app, o *rootOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
+<<<<<<< HEAD
 	err = a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
+=======
+	err = tui.Run(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
+>>>>>>> 55fbe9a (theme: build styles with lipgloss, add named themes)
 	cancel()
 	return errors.Join(err, <-ended, s.Close())
 }
@@ -81,7 +85,7 @@ func (a *app) terminal() (in, out *os.File, err error) {
 // screenOptions joins flags and saved settings; flags win.
 func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error) {
 	o := tui.Options{
-		Theme:    theme.Detect(theme.Wish{NoColor: a.noColor, ASCII: a.ascii}, a.getenv),
+		Theme:    theme.Detect(theme.Wish{NoColor: a.noColor, ASCII: a.ascii}, a.Out, a.Env),
 		Interval: m.interval.d, ReadOnly: !a.live() || a.readonly, Version: version(), PID: os.Getpid(),
 		Columns: m.columns, Sort: m.sort, Filter: m.filter, Threads: m.threads,
 	}

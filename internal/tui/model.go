@@ -143,10 +143,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.BackgroundColorMsg:
-		if o := m.deps.Theme; o.Light == msg.IsDark() {
-			o.Light = !msg.IsDark()
-			m.deps.Theme, m.th = o, theme.New(o)
-		}
+		m.onBackground(msg.IsDark())
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.MouseClickMsg, tea.MouseReleaseMsg, tea.MouseWheelMsg:
@@ -157,6 +154,18 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.other(msg)
 	}
 	return nil
+}
+
+// onBackground fits the colours to the background that the terminal says it has.
+func (m *Model) onBackground(dark bool) {
+	ground := theme.Light
+	if dark {
+		ground = theme.Dark
+	}
+	if m.deps.Theme.Background != ground {
+		m.deps.Theme.Background = ground
+		m.th = theme.New(m.deps.Theme)
+	}
 }
 
 // other takes the answers of commands, and what only dialogs and views know.

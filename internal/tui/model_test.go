@@ -133,7 +133,7 @@ func TestLightBackground(t *testing.T) {
 		dark := r.m.View().Content
 		r.send(tea.BackgroundColorMsg{Color: color.White})
 		assert.NotEqual(t, dark, r.m.View().Content)
-		assert.True(t, r.m.th.Light)
+		assert.Equal(t, theme.Light, r.m.th.Background)
 	})
 }
 

@@ -19,15 +19,16 @@ import (
 	"syscall"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 )
 
 // Options says where and how to draw.
 type Options struct {
-	Input, Output *os.File // the terminal; both must be one
-	Env           []string // TERM, COLORTERM and SSH_TTY are looked at
-	NoColor       bool     // bold, reverse and the like stay
+	Input, Output *os.File             // the terminal; both must be one
+	Env           []string             // TERM and SSH_TTY are looked at
+	Profile       colorprofile.Profile // the colours that the terminal shows
 	// Filter sees every message before the model does, and may drop it.
 	Filter func(tea.Model, tea.Msg) tea.Msg
 	// Meter counts what is written; nil counts nothing.

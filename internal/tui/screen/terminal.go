@@ -40,12 +40,8 @@ type terminal struct {
 }
 
 func newTerminal(opt Options, width, height int) *terminal {
-	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, meter: opt.Meter, width: width, height: height}
+	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter, width: width, height: height}
 	t.shifts = canShift(uv.Environ(opt.Env).Getenv("TERM"))
-	t.profile = colorprofile.Detect(opt.Output, opt.Env)
-	if opt.NoColor {
-		t.profile = min(t.profile, colorprofile.ASCII)
-	}
 	return t
 }
 

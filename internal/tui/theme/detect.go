@@ -1,33 +1,58 @@
 package theme
 
-import "strings"
+import (
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+)
 
 // Wish is what the user said about colour and glyphs on the command line.
 type Wish struct{ NoColor, ASCII bool }
 
-// Detect chooses options from the environment. NO_COLOR with any non-empty value
-// turns colour off (no-color.org); the first of LC_ALL, LC_CTYPE and LANG that
-// is set decides whether glyphs beyond ASCII can be shown (locale(7)).
-func Detect(w Wish, getenv func(string) string) Options {
-	return Options{Depth: depth(w, getenv), ASCII: w.ASCII || !utf8Locale(getenv)}
-}
-
-func depth(w Wish, getenv func(string) string) Depth {
-	term := getenv("TERM")
-	switch {
-	case w.NoColor || getenv("NO_COLOR") != "" || term == "dumb" || strings.HasSuffix(term, "-m") ||
-		strings.HasPrefix(term, "vt1") || strings.HasPrefix(term, "vt2"):
-		return Mono
-	case strings.Contains(term, "256color") || getenv("COLORTERM") != "" ||
-		strings.HasSuffix(term, "-direct") || strings.Contains(term, "kitty"):
-		return Colors256
+// Detect chooses options for a terminal from the environment, a list of NAME=value.
+// colorprofile finds the depth, but for two things: it takes NO_COLOR=yes for no, where
+// any value that is not empty means yes (no-color.org), and a VT100 or VT220 for
+// coloured, which would not show a cursor made of colours. The first of LC_ALL, LC_CTYPE and
+// LANG that is set decides whether glyphs beyond ASCII can be shown (locale(7)).
+func Detect(w Wish, out io.Writer, env []string) Options {
+	get := func(name string) string {
+		for i := len(env) - 1; i >= 0; i-- {
+			if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+				return v
+			}
+		}
+		return ""
 	}
-	return Colors16
+	o := Options{ASCII: w.ASCII || !utf8Locale(get), Background: background(get)}
+	term := get("TERM")
+	switch {
+	case w.NoColor, get("NO_COLOR") != "", strings.HasSuffix(term, "-m"),
+		strings.HasPrefix(term, "vt1"), strings.HasPrefix(term, "vt2"):
+		o.Depth = Mono
+	default:
+		o.Depth = max(colorprofile.Detect(out, env), Mono)
+	}
+	return o
 }
 
-func utf8Locale(getenv func(string) string) bool {
+// background is what is known before the terminal answers OSC 11, which some never
+// do: rxvt and Konsole say it in COLORFGBG, "15;0", and the console of Linux is black.
+func background(get func(string) string) Background {
+	last := get("COLORFGBG")
+	last = last[strings.LastIndexByte(last, ';')+1:]
+	switch {
+	case last == "7" || last == "15":
+		return Light
+	case last != "" && last != "default", get("TERM") == "linux":
+		return Dark
+	}
+	return Unknown
+}
+
+func utf8Locale(get func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := getenv(name); v != "" {
+		if v := get(name); v != "" {
 			v = strings.ToLower(v)
 			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
 		}

@@ -1,13 +1,27 @@
 package theme
 
-// Style is a look that text is given. The zero Style leaves text as it is.
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// Style is a look that text is given: the sequence that starts a lipgloss style,
+// taken once, when the theme is built. The zero Style leaves text as it is. Styles
+// can be compared.
+//
+// lipgloss.Style.Render splits, measures and pads its text; a tick draws hundreds of
+// short cells, and BenchmarkAppend beside BenchmarkRender says what that would cost.
 type Style struct{ on string }
 
-// reset ends every style; a short sequence, and safe after any of them.
+// reset is what lipgloss ends every style with.
 const reset = "\x1b[m"
 
-// sgr makes a style of ECMA-48 SGR parameters, "1;31".
-func sgr(params string) Style { return Style{on: "\x1b[" + params + "m"} }
+// styleOf takes the opening sequence of a style that only colours and weighs text.
+func styleOf(s lipgloss.Style) Style {
+	on, _, _ := strings.Cut(s.Render("x"), "x")
+	return Style{on}
+}
 
 // Plain reports whether the style changes nothing.
 func (s Style) Plain() bool { return s.on == "" }

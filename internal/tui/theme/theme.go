@@ -1,27 +1,46 @@
 // Package theme is how the screen looks: the styles and glyphs that every view
-// and dialog draws with. Colour comes from the terminal's own 16 so that the
-// user's palette decides; shades beyond them exist only in heat maps. Whatever a
-// colour says, a glyph, a weight or a word says too.
+// and dialog draws with. A named theme, or one that follows the terminal's background,
+// is a palette; palette.go has them all. Whatever a colour says, a glyph, a weight or a
+// word says too.
 //
 // It draws nothing by itself. Start at Theme and New.
 package theme
 
-// Depth is how many colours the terminal shows.
-type Depth uint8
+import (
+	"image/color"
 
-// The depths. True-colour terminals are served as Colors256: the shades of a
-// heat map need no more, and the shorter sequences save bytes over SSH.
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Depth is how many colours the terminal shows. The zero Depth is none.
+type Depth = colorprofile.Profile
+
+// The depths.
 const (
-	Mono Depth = iota // NO_COLOR, --no-color, or a terminal without colour
-	Colors16
-	Colors256
+	Mono      = colorprofile.ASCII // NO_COLOR, --no-color, or a terminal without colour; weights stay
+	Colors16  = colorprofile.ANSI
+	Colors256 = colorprofile.ANSI256
+	TrueColor = colorprofile.TrueColor // only colours that the user chose need it
+)
+
+// Background is what the terminal draws on.
+type Background uint8
+
+// The backgrounds. While it is unknown, colours that can be read on both are used.
+const (
+	Unknown Background = iota
+	Dark
+	Light
 )
 
 // Options chooses a theme.
 type Options struct {
-	Depth Depth
-	ASCII bool // --ascii, or a locale without UTF-8
-	Light bool // the terminal's background is light
+	Depth      Depth
+	ASCII      bool // --ascii, or a locale without UTF-8
+	Background Background
+	Name       string                 // one of Names; "" follows the background
+	Colors     map[string]color.Color // of the theme, replaced; see SetColor
 }
 
 // Theme is a set of styles and glyphs. It is built once and never changed.
@@ -49,49 +68,83 @@ type Theme struct {
 	Input      Style // text being typed
 	Border     Style // a dialog's frame
 
+	Box lipgloss.Style // a dialog's frame around its content
+
 	heat []Style
 }
 
 // New builds the theme for a terminal.
 func New(o Options) *Theme {
 	t := &Theme{Options: o, Glyphs: unicodeGlyphs}
+	box := lipgloss.NormalBorder()
 	if o.ASCII {
-		t.Glyphs = asciiGlyphs
+		t.Glyphs, box = asciiGlyphs, lipgloss.ASCIIBorder()
 	}
-	t.weights()
-	if o.Depth > Mono {
-		t.colours()
+	plain := lipgloss.NewStyle()
+	t.Box = plain.Border(box).Padding(0, 1)
+	t.weights(plain)
+	t.heat = make([]Style, len(t.Shade))
+	if p, ok := o.palette(); ok {
+		t.colours(plain, p)
 	}
-	t.heat = heatStyles(o)
 	return t
 }
 
 // weights sets what a terminal without colour can show.
-func (t *Theme) weights() {
-	t.Dim, t.Strong = sgr("2"), sgr("1")
-	t.Accent, t.Title = sgr("1"), sgr("1")
-	t.Warn, t.Bad = sgr("1"), sgr("1;4")
-	t.Header, t.HeaderSort, t.Selected = sgr("4"), sgr("1;4"), sgr("7")
-	t.Tagged, t.Both = sgr("1"), sgr("1;7")
-	t.Key, t.KeyLabel, t.KeyOff = sgr("1"), sgr("7"), sgr("2;7")
-	t.Input, t.Border = sgr("4"), Style{}
+func (t *Theme) weights(plain lipgloss.Style) {
+	bold, underline := plain.Bold(true), plain.Underline(true)
+	for style, look := range map[*Style]lipgloss.Style{
+		&t.Dim: plain.Faint(true), &t.Strong: bold, &t.Accent: bold, &t.Title: bold,
+		&t.Warn: bold, &t.Bad: underline.Bold(true),
+		&t.Header: underline, &t.HeaderSort: underline.Bold(true),
+		&t.Selected: plain.Reverse(true), &t.Tagged: bold, &t.Both: bold.Reverse(true),
+		&t.Key: bold, &t.KeyLabel: plain.Reverse(true), &t.KeyOff: plain.Faint(true), &t.Input: underline,
+	} {
+		*style = styleOf(look)
+	}
 }
 
-// colours replaces the weights with colours where colour says it better.
-// 33 on a light background is hard to read in most palettes, so yellow becomes
-// bold there; blue stands for plain cyan for the same reason.
-func (t *Theme) colours() {
-	accent, accentBack, warn := "36", "30;46", "33"
-	if t.Light {
-		accent, accentBack, warn = "34", "97;44", "1;33"
+// colours replaces weights with the colours that there are.
+func (t *Theme) colours(plain lipgloss.Style, p palette) {
+	set := func(style *Style, colour color.Color, look lipgloss.Style) {
+		if colour != nil {
+			*style = styleOf(look.Foreground(colour))
+		}
 	}
-	t.Accent, t.Title = sgr(accent), sgr("1;"+accent)
-	t.Good, t.Warn, t.Bad = sgr("32"), sgr(warn), sgr("1;31")
-	t.Header, t.HeaderSort = sgr("4"), sgr("1;4;"+accent)
-	t.Selected, t.Both = sgr(accentBack), sgr("1;30;43")
-	t.Tagged = sgr("1;33")
-	t.KeyLabel, t.KeyOff = sgr(accentBack), sgr("2;7")
-	t.Border, t.Input = sgr(accent), sgr("4")
+	bold, underline := plain.Bold(true), plain.Underline(true)
+	bad := underline
+	if p.boldBad {
+		bad = bold
+	}
+	set(&t.Accent, p.accent, plain)
+	set(&t.Title, p.accent, bold)
+	set(&t.HeaderSort, p.accent, underline.Bold(true))
+	set(&t.Border, p.accent, plain)
+	set(&t.Good, p.good, plain)
+	set(&t.Warn, p.warn, plain)
+	set(&t.Bad, p.bad, bad)
+	set(&t.Tagged, p.tagged, bold)
+	set(&t.Dim, p.dim, plain)
+	set(&t.Selected, p.selected.text, plain.Background(p.selected.back))
+	set(&t.KeyLabel, p.selected.text, plain.Background(p.selected.back))
+	set(&t.Both, p.both.text, plain.Background(p.both.back))
+	set(&t.KeyOff, p.off.text, plain.Background(p.off.back))
+	for i, colour := range p.heat {
+		set(&t.heat[i], colour, plain)
+	}
+	if p.accent != nil {
+		t.Box = t.Box.BorderForeground(p.accent)
+	}
+}
+
+// HeatSteps is the number of shades of a heat map. With 16 colours or none the
+// density of the glyph alone carries the value.
+func (t *Theme) HeatSteps() int { return len(t.heat) }
+
+// Heat returns the style and the one-cell glyph of a step.
+func (t *Theme) Heat(step int) (Style, string) {
+	step = max(0, min(step, len(t.heat)-1))
+	return t.heat[step], t.Shade[step]
 }
 
 // Load returns the style of a busy share 0..1: good below 60 %, bad from 85 %.
