@@ -35,7 +35,7 @@ type Confirm struct {
 	lines   []Line
 	yes, no string
 	onNo    bool // Enter means no
-	list    rows.Scroll
+	text    scrolled
 	left    time.Duration // until it answers no by itself; 0 = it waits
 	nothing bool          // there is nothing to say yes to
 	deaf    bool          // keys are not taken yet
@@ -59,10 +59,6 @@ func (c *Confirm) listen(on bool) { c.deaf = !on }
 // Countdown makes the dialog answer no by itself after d, and Enter mean no;
 // "keep this?" for a change that may have taken the screen away.
 func (c *Confirm) Countdown(d time.Duration) *Confirm { c.left, c.onNo = d, true; return c }
-
-// maxLines bounds how far a text can be scrolled before Render, which knows how
-// it is wrapped, puts the window right.
-const maxLines = 1 << 16
 
 // secondMsg is a second of that Confirm's countdown.
 type secondMsg struct{ of *Confirm }
@@ -131,7 +127,7 @@ func (c *Confirm) key(k tea.KeyPressMsg) Outcome {
 	case replyTurn:
 		c.onNo = !c.onNo
 	default:
-		c.list.Key(k, maxLines, true)
+		c.text.key(k)
 	}
 	return Outcome{}
 }
@@ -151,7 +147,7 @@ func (c *Confirm) Render(width, height int, th *theme.Theme) string {
 			lines = append(lines, l.Tone.style(th).Render(part))
 		}
 	}
-	return rows.Stack(width, height, nil, len(lines), c.list.Text(lines), []string{"", c.answers(th).Render(th, width)})
+	return rows.Stack(width, height, nil, len(lines), c.text.body(lines), []string{"", c.answers(th).Render(th, width)})
 }
 
 // answers are bracketed and bright once they can be given.

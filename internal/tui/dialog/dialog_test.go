@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,7 +82,7 @@ func TestEscapeCancelsEveryDialog(t *testing.T) {
 func TestDialogsDrawTheSameInASCII(t *testing.T) {
 	ascii := theme.New(theme.Options{ASCII: true})
 	for _, d := range everyDialog() {
-		text := frame(d.Title(), d.Render(100, 40, ascii), 100, 40, ascii)
+		text := lipgloss.NewCompositor(frame(d.Title(), d.Render(100, 40, ascii), 100, 40, ascii)).Render()
 		for _, r := range text {
 			if r > 126 {
 				t.Errorf("%s shows %q on an ASCII terminal", d.Title(), r)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
@@ -33,59 +32,26 @@ func inner(width, height int) (w, h int, framed bool) {
 	return w, h, true
 }
 
-// frame draws the border and the title around the content. The box is as wide as
+// frame is the box around the content with the title in its border. It is as wide as
 // the widest line or the title needs, with at most maxW × maxH cells inside.
-func frame(title, content string, maxW, maxH int, th *theme.Theme) string {
+func frame(title, content string, maxW, maxH int, th *theme.Theme) *lipgloss.Layer {
 	title = rows.Text(th, title)
 	w, h := lipgloss.Width(content), lipgloss.Height(content)
 	w, h = min(max(w, widget.Width(title)+2), maxW), min(h, maxH)
-
-	title = " " + strings.TrimRight(widget.Fit(title, min(widget.Width(title), w-2), th.Ellipsis), " ") + " "
-	rule := strings.Repeat(th.Horizontal, w+1-widget.Width(title))
-	var b strings.Builder
-	b.WriteString(th.Border.Render(th.TopLeft+th.Horizontal) + th.Title.Render(title) +
-		th.Border.Render(rule+th.TopRight) + "\n")
-	for line := range strings.SplitSeq(fill(content, w, h), "\n") {
-		b.WriteString(th.Border.Render(th.Vertical) + " " + line + " " + th.Border.Render(th.Vertical) + "\n")
-	}
-	b.WriteString(th.Border.Render(th.BottomLeft + strings.Repeat(th.Horizontal, w+2) + th.BottomRight))
-	return b.String()
+	box := th.Box.Width(w + frameWidth).Height(h + frameHeight).Render(rows.Clip(content, w, h))
+	return lipgloss.NewLayer(box, lipgloss.NewLayer(th.Title.Render(" "+widget.Cut(title, w-2, th.Ellipsis)+" ")).X(frameLeft).Z(1))
 }
 
-// splice draws a box over lines with its corner at x, y. It cuts only the lines
-// that the box touches: lipgloss's compositor takes every cell of the screen
-// apart, which is thirty times as slow and would be felt at each key.
-func splice(lines []string, box string, x, y int) {
-	for i, part := range strings.Split(box, "\n") {
-		under := &lines[y+i]
-		left := widget.Fit(ansi.Truncate(*under, x, ""), x, "")
-		*under = left + endStyle + part + endStyle + rightOf(*under, x+ansi.StringWidth(part))
-	}
+// cover draws a box over lines of width cells, with its corner at x, y. The compositor takes every cell
+// that it is given apart, so it is given only the lines that the box touches.
+func cover(lines []string, width int, box *lipgloss.Layer, x, y int) {
+	under := lines[y : y+box.Height()]
+	layers := lipgloss.NewCompositor(lipgloss.NewLayer(strings.Join(under, "\n")), box.X(x).Z(1))
+	copy(under, strings.Split(lipgloss.NewCanvas(width, len(under)).Compose(layers).Render(), "\n"))
 }
-
-// rightOf is what a line has from a column on. Of a wide character that the
-// column divides a blank is left.
-func rightOf(line string, from int) string {
-	room := ansi.StringWidth(line) - from
-	right := ansi.TruncateLeft(line, from, "")
-	if ansi.StringWidth(right) > room {
-		right = ansi.TruncateLeft(line, from+1, "")
-	}
-	return strings.Repeat(" ", max(room-ansi.StringWidth(right), 0)) + right
-}
-
-// endStyle ends whatever style the frame had at the edge of the box.
-const endStyle = "\x1b[m"
 
 // fill cuts and pads a text to exactly width × height cells, so that nothing
 // shows through.
-func fill(s string, width, height int) string {
-	lines := strings.Split(s, "\n")
-	for len(lines) < height {
-		lines = append(lines, "")
-	}
-	for i := range lines {
-		lines[i] = widget.Fit(lines[i], width, "")
-	}
-	return strings.Join(lines[:height], "\n")
+func fill(s string, width, height int) *lipgloss.Layer {
+	return lipgloss.NewLayer(lipgloss.Place(width, height, lipgloss.Left, lipgloss.Top, rows.Clip(s, width, height)))
 }

@@ -11,7 +11,7 @@ import (
 type Pager struct {
 	Titled
 	draw  func(width int, th *theme.Theme) []string
-	list  rows.Scroll
+	text  scrolled
 	lines []string // as drawn for width and th
 	width int
 	th    *theme.Theme
@@ -35,10 +35,7 @@ func NewText(title string, text []string) *Pager {
 // Update scrolls; any key that does not scroll closes.
 func (p *Pager) Update(msg tea.Msg) Outcome {
 	k, ok := msg.(tea.KeyPressMsg)
-	if ok && k.String() == "space" {
-		k = tea.KeyPressMsg{Code: tea.KeyPgDown}
-	}
-	if !ok || p.list.Key(k, max(len(p.lines), 1), true) {
+	if !ok || p.text.key(k) {
 		return Outcome{}
 	}
 	return canceled
@@ -50,5 +47,5 @@ func (p *Pager) Render(width, height int, th *theme.Theme) string {
 		p.lines, p.width, p.th = p.draw(width, th), width, th
 	}
 	keys := rows.Keys(th, "up down PgUp PgDn", "scroll", "any other key", "closes")
-	return rows.Stack(width, height, nil, len(p.lines), p.list.Text(p.lines), []string{"", keys.Render(th, width)})
+	return rows.Stack(width, height, nil, len(p.lines), p.text.body(p.lines), []string{"", keys.Render(th, width)})
 }

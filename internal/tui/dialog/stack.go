@@ -163,13 +163,13 @@ func (s *Stack) Overlay(base string, width, height int, th *theme.Theme) string 
 	}
 	for i := range s.open {
 		box, x, y := s.open[i].box(width, height, th)
-		splice(lines, box, x, y)
+		cover(lines, width, box, x, y)
 	}
 	return strings.Join(lines[:height], "\n")
 }
 
 // box draws the dialog with its frame, and remembers where its content is.
-func (o *opened) box(width, height int, th *theme.Theme) (box string, x, y int) {
+func (o *opened) box(width, height int, th *theme.Theme) (box *lipgloss.Layer, x, y int) {
 	if _, ok := o.Dialog.(bottomLine); ok {
 		o.x, o.y = 0, height-1
 		return fill(o.Render(width, 1, th), width, 1), 0, height - 1
@@ -181,7 +181,7 @@ func (o *opened) box(width, height int, th *theme.Theme) (box string, x, y int) 
 		return fill(content, width, height), 0, 0
 	}
 	box = frame(o.Title(), content, inW, inH, th)
-	x, y = (width-lipgloss.Width(box))/2, (height-lipgloss.Height(box))/2
+	x, y = (width-box.Width())/2, (height-box.Height())/2
 	o.x, o.y = x+frameLeft, y+frameTop
 	return box, x, y
 }

@@ -82,18 +82,6 @@ func TestClip(t *testing.T) {
 	assert.Empty(t, Clip("abc", 5, 0))
 }
 
-func TestPageScrollsText(t *testing.T) {
-	var s Scroll
-	from, to := s.Page(10, 4)
-	assert.Equal(t, [2]int{0, 4}, [2]int{from, to})
-	s.Key(tea.KeyPressMsg{Code: tea.KeyDown}, 1000, false)
-	from, to = s.Page(10, 4)
-	assert.Equal(t, [2]int{1, 5}, [2]int{from, to})
-	s.Key(tea.KeyPressMsg{Code: tea.KeyEnd}, 1000, false)
-	from, to = s.Page(10, 4)
-	assert.Equal(t, [2]int{6, 10}, [2]int{from, to}, "the last page is full")
-}
-
 func TestTextIsSpelledInASCII(t *testing.T) {
 	ascii := theme.New(theme.Options{ASCII: true})
 	assert.Equal(t, "0-7 -> 5, >= 3, +-2 us, ?", Text(ascii, "0-7 → 5, ≥ 3, ±2 µs, é"))

@@ -59,20 +59,3 @@ func (s *Scroll) Body(n int, row func(i int, selected bool) string) func(height 
 		return out
 	}
 }
-
-// Text draws a window of lines that are no rows, for Stack.
-func (s *Scroll) Text(lines []string) func(height int) []string {
-	return func(height int) []string {
-		from, to := s.Page(len(lines), height)
-		return lines[from:to]
-	}
-}
-
-// Page is Window for text that has no row to choose: the cursor is the first
-// line shown.
-func (s *Scroll) Page(n, height int) (from, to int) {
-	s.page = max(height, 0)
-	s.Cursor = max(min(s.Cursor, n-s.page), 0)
-	s.Top = s.Cursor
-	return s.Top, min(s.Top+s.page, n)
-}
