@@ -106,7 +106,7 @@ func newVictim(t *testing.T) victim {
 		require.NoError(t, os.Chmod(filepath.Join(v.dir, dir), 0o777))
 	}
 	profile := "version = 1\n\n[[" + secret + "]]\n"
-	for _, file := range []string{secretFile, "piton/profiles/" + secretFile, "piton/config.json", "piton/results.jsonl", "piton/journal"} {
+	for _, file := range []string{secretFile, "piton/profiles/" + secretFile, "piton/config.toml", "piton/results.jsonl", "piton/journal"} {
 		path := filepath.Join(v.dir, file)
 		require.NoError(t, os.WriteFile(path, []byte(profile), 0o666))
 		require.NoError(t, os.Chmod(path, 0o666))

@@ -96,7 +96,10 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 	if path == "" {
 		return o, nil, nil
 	}
-	file, saved, err := config.Open(path)
+	file, saved, notes, err := config.Open(path)
+	for _, note := range notes {
+		a.warn("%s", note)
+	}
 	if err != nil {
 		a.warn("%v", err)
 		return o, nil, nil
@@ -110,7 +113,8 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 	if !m.interval.given && saved.Interval >= m.interval.min && saved.Interval <= m.interval.max {
 		o.Interval = saved.Interval
 	}
-	o.Panel = saved.Panel
+	o.Panel, o.Keys = saved.Panel, saved.Keys
+	o.Theme.Name, o.Theme.Colors = saved.Theme.Name, saved.Theme.Colors
 	return o, file, nil
 }
 

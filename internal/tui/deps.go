@@ -100,12 +100,14 @@ type Settings interface {
 	Save(Saved) error
 }
 
-// Saved is what outlives a session.
+// Saved is what outlives a session. Theme and Keys are only read: the user writes them.
 type Saved struct {
 	Columns  []string
 	Sort     string
 	Interval time.Duration
 	Panel    string
+	Theme    theme.Options       // Name and Colors alone
+	Keys     map[string][]string // by the id of an action, as they are written
 }
 
 // defaultSort shows the busiest first, as top and htop do.

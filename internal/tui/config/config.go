@@ -1,25 +1,21 @@
-// Package config keeps what the setup screen changes in
-// $XDG_CONFIG_HOME/piton/config.json. The file is the user's own, written as a whole and
-// atomically, keeps entries that this version does not know, and is never written
-// over somebody's edit: when it changed since it was read, that is said instead.
+// Package config reads $XDG_CONFIG_HOME/piton/config.toml: theme, keys, and what the
+// setup screen changes, which it writes back. The file is the user's own: it is written
+// atomically, only the values that changed are replaced, comments and all else stay, and
+// it is never written over somebody's edit: when it changed since it was read, that is
+// said instead.
 //
-// Start at Open.
+// Start at Open; parse.go reads the file and merge.go writes values into it.
 package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"piton/internal/tui"
 	"piton/internal/userfile"
@@ -33,21 +29,6 @@ type File struct {
 	read []byte // content as last read or written; nil while there is no file
 }
 
-// entries are the known ones.
-type entries struct {
-	Columns []string `json:"columns,omitempty"`
-	Sort    string   `json:"sort,omitempty"`
-	Delay   string   `json:"delay,omitempty"`
-	Panel   string   `json:"core_panel,omitempty"`
-}
-
-// names are the known entries' names, which encoding/json reads in any case.
-var names = []string{"columns", "sort", "delay", "core_panel"}
-
-func equalFold(key string) func(string) bool {
-	return func(name string) bool { return strings.EqualFold(key, name) }
-}
-
 // Path is where the settings are kept (XDG Base Directory Specification 0.8);
 // "" when there is no home either.
 func Path(getenv func(string) string) string {
@@ -59,45 +40,38 @@ func Path(getenv func(string) string) string {
 		}
 		dir = filepath.Join(home, ".config")
 	}
-	return filepath.Join(dir, "piton", "config.json")
+	return filepath.Join(dir, "piton", "config.toml")
 }
 
 // Open reads the file. A file that is not there is no error and gives the zero
-// Saved; one that cannot be understood is an error, and will not be written over.
-func Open(path string) (*File, tui.Saved, error) {
-	f := &File{path: path}
+// Saved; one that is no TOML is an error, and will not be written over. notes say, a line
+// each, which entries are not used and why.
+func Open(path string) (f *File, s tui.Saved, notes []string, err error) {
+	f = &File{path: path}
 	data, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, tui.Saved{}, nil
+		if old := filepath.Join(filepath.Dir(path), "config.json"); exists(old) {
+			notes = append(notes, old+" is not read any more: settings are in "+path)
+		}
+		return f, tui.Saved{}, notes, nil
 	case err != nil:
-		return f, tui.Saved{}, fmt.Errorf("read settings: %w", err)
+		return f, tui.Saved{}, nil, fmt.Errorf("read settings: %w", err)
 	}
-	s, err := parse(data)
+	s, notes, err = parse(data)
 	if err != nil {
-		return f, tui.Saved{}, fmt.Errorf("settings in %s: %w", path, err)
+		return f, tui.Saved{}, nil, fmt.Errorf("settings in %s: %w", path, err)
+	}
+	for i := range notes {
+		notes[i] = path + ": " + notes[i]
 	}
 	f.read = data
-	return f, s, nil
+	return f, s, notes, nil
 }
 
-func parse(data []byte) (tui.Saved, error) {
-	var e entries
-	if err := json.Unmarshal(data, &e); err != nil {
-		return tui.Saved{}, err
-	}
-	s := tui.Saved{Sort: e.Sort, Panel: e.Panel}
-	if len(e.Columns) > 0 {
-		s.Columns = e.Columns
-	}
-	if e.Delay != "" {
-		d, err := time.ParseDuration(e.Delay)
-		if err != nil {
-			return tui.Saved{}, fmt.Errorf("delay: %w", err)
-		}
-		s.Interval = d
-	}
-	return s, nil
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Save writes the settings, unless the file is no longer what was read.
@@ -126,28 +100,8 @@ func (f *File) Save(s tui.Saved) error {
 	return nil
 }
 
-// merge puts the settings among the entries that are there already.
-func merge(old []byte, s tui.Saved) ([]byte, error) {
-	all := map[string]any{}
-	if len(old) > 0 {
-		if err := json.Unmarshal(old, &all); err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
-		}
-	}
-	known, err := json.Marshal(entries{s.Columns, s.Sort, s.Interval.String(), s.Panel})
-	if err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(all, func(key string, _ any) bool { return slices.ContainsFunc(names, equalFold(key)) })
-	if err := json.Unmarshal(known, &all); err != nil {
-		return nil, err
-	}
-	data, err := json.MarshalIndent(all, "", "  ")
-	return append(data, '\n'), err
-}
-
 // limit is the most bytes that the file may have.
-const limit = 1 << 20
+const limit = 64 << 10
 
 func read(path string) ([]byte, error) {
 	f, err := userfile.OpenState(path, os.O_RDONLY)

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,9 +20,9 @@ func TestPath(t *testing.T) {
 		env  map[string]string
 		want string
 	}{
-		{map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, "/x/piton/config.json"},
-		{map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": "/h"}, "/h/.config/piton/config.json"},
-		{map[string]string{"HOME": "/h"}, "/h/.config/piton/config.json"},
+		{map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, "/x/piton/config.toml"},
+		{map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": "/h"}, "/h/.config/piton/config.toml"},
+		{map[string]string{"HOME": "/h"}, "/h/.config/piton/config.toml"},
 		{nil, ""},
 	} {
 		assert.Equal(t, tt.want, Path(func(k string) string { return tt.env[k] }))
@@ -29,19 +30,19 @@ func TestPath(t *testing.T) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "piton", "config.json")
-	f, got, err := Open(path)
+	path := filepath.Join(t.TempDir(), "new", "piton", "config.toml")
+	f, got, _, err := Open(path)
 	require.NoError(t, err)
 	assert.Equal(t, tui.Saved{}, got)
 	require.NoError(t, f.Save(settings))
-	_, got, err = Open(path)
+	_, got, _, err = Open(path)
 	require.NoError(t, err)
 	assert.Equal(t, settings, got)
 
 	settings := settings
 	settings.Columns, settings.Sort = nil, ""
 	require.NoError(t, f.Save(settings), "a second time")
-	_, got, err = Open(path)
+	_, got, _, err = Open(path)
 	require.NoError(t, err)
 	assert.Equal(t, settings, got, "what was taken back is gone")
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -49,23 +50,89 @@ func TestRoundTrip(t *testing.T) {
 	assert.Len(t, entries, 1, "no temporary file stays")
 }
 
-func TestUnknownEntriesStay(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "config.json")
-	require.NoError(t, os.WriteFile(path, []byte(`{"sort":"pid","of_a_newer_piton":{"a":[1]}}`), 0o644))
-	f, _, err := Open(path)
+const users = `# how I like it
+columns = [
+  "pid", # first
+  "command",
+]
+delay = '5s' # slow line
+
+# colours
+[theme]
+name = "light" # the projector
+accent = "#5fafff"
+
+[keys]
+"affinity.set" = ["a", "ctrl+a"]
+view.next = "tab"
+
+[of_a_newer_piton]
+sort = 1
+`
+
+func TestEverythingIsRead(t *testing.T) {
+	s, notes, err := parse([]byte(users))
 	require.NoError(t, err)
+	assert.Equal(t, []string{`unknown setting "of_a_newer_piton"`}, notes)
+	assert.Equal(t, []string{"pid", "command"}, s.Columns)
+	assert.Equal(t, 5*time.Second, s.Interval)
+	assert.Equal(t, "light", s.Theme.Name)
+	assert.Len(t, s.Theme.Colors, 1)
+	assert.Equal(t, map[string][]string{"affinity.set": {"a", "ctrl+a"}, "view.next": {"tab"}}, s.Keys)
+}
+
+func TestWrongEntriesLeaveTheOthers(t *testing.T) {
+	for text, want := range map[string]string{
+		`colums = ["pid"]`:          `unknown setting "colums"`,
+		`columns = ["pid", "pidd"]`: `columns: unknown column "pidd"`,
+		`columns = ["pid", "PID"]`:  `columns: "PID" is there twice`,
+		`columns = "pid"`:           `columns: not a list of texts, ["a", "b"]`,
+		`sort = 5`:                  `sort: not a text in quotes`,
+		`sort = "cpuu"`:             `sort: unknown column "cpuu"`,
+		`delay = "soon"`:            `delay: time: invalid duration "soon"`,
+		"[theme]\nname = \"pink\"":  `theme: unknown theme "pink": dark, light, terminal, high-contrast, mono are known`,
+		"[theme]\nacent = \"1\"":    `theme: unknown colour "acent": accent, good, warn, bad, dim, tagged, selected, both are known`,
+		"[theme]\naccent = 5":       `theme: accent: not a text in quotes`,
+		"[theme]\naccent = \"#12\"": `theme: accent = "#12" is no colour: use "#rrggbb" or a number from 0 to 255`,
+		"[keys]\na.b = 5":           `keys: a.b: not a list of texts, ["a", "b"]`,
+		`keys = 1`:                  `keys: not a table, [keys]`,
+	} {
+		s, notes, err := parse([]byte("core_panel = \"folded\"\n" + text))
+		require.NoError(t, err, text)
+		assert.Equal(t, []string{want}, notes, text)
+		assert.Equal(t, "folded", s.Panel, text)
+	}
+}
+
+func TestWritingKeepsTheUsersText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(path, []byte(users), 0o600))
+	f, _, notes, err := Open(path)
+	require.NoError(t, err)
+	assert.Equal(t, []string{path + `: unknown setting "of_a_newer_piton"`}, notes)
 	require.NoError(t, f.Save(settings))
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Contains(t, string(data), `"of_a_newer_piton"`)
+	_, tail, _ := strings.Cut(users, "delay = '5s'")
+	tail = strings.Replace(tail, "# slow line\n", "# slow line\nsort = 'pid'\ncore_panel = 'folded'\n", 1)
+	assert.Equal(t, "# how I like it\ncolumns = ['pid', 'command']\ndelay = '2s'"+tail, string(data))
+}
+
+func TestOldFileIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte("{}"), 0o600))
+	_, _, notes, err := Open(filepath.Join(dir, "config.toml"))
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	assert.Contains(t, notes[0], "config.json is not read any more")
 }
 
 func TestHandEditIsNotWrittenOver(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "config.json")
-	f, _, err := Open(path)
+	path := filepath.Join(t.TempDir(), "config.toml")
+	f, _, _, err := Open(path)
 	require.NoError(t, err)
 	require.NoError(t, f.Save(settings))
-	const edited = `{"sort":"user"}`
+	const edited = `sort = "user"`
 	require.NoError(t, os.WriteFile(path, []byte(edited), 0o644))
 	assert.ErrorContains(t, f.Save(settings), "changed by somebody else")
 	data, err := os.ReadFile(path)
@@ -74,11 +141,11 @@ func TestHandEditIsNotWrittenOver(t *testing.T) {
 }
 
 func TestBrokenFileIsSaidAndKept(t *testing.T) {
-	for _, text := range []string{"{", "[]", `{"delay":"soon"}`, `{"sort":5}`} {
-		path := filepath.Join(t.TempDir(), "config.json")
+	for _, text := range []string{"{", "sort = 'pid'\nsort = 'user'", "[theme"} {
+		path := filepath.Join(t.TempDir(), "config.toml")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		f, got, err := Open(path)
-		require.Error(t, err, text)
+		f, got, _, err := Open(path)
+		require.ErrorContains(t, err, "line ", text)
 		assert.Equal(t, tui.Saved{}, got)
 		require.Error(t, f.Save(settings), "it is not written over")
 		data, err := os.ReadFile(path)
@@ -88,19 +155,19 @@ func TestBrokenFileIsSaidAndKept(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"columns":["pid"],"delay":"1s"}`))
-	f.Add([]byte(`{"delay":"-1x"}`))
+	f.Add([]byte(users))
+	f.Add([]byte("delay = '-1x'\r\nsort = \"\"\"pid\"\"\"\ntheme.name = 'mono' # x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := parse(data)
+		before, _, err := parse(data)
 		if err != nil {
 			return
 		}
-		merged, err := merge(data, s)
-		if err != nil {
-			return
-		}
-		again, err := parse(merged)
+		merged, err := merge(data, settings)
 		require.NoError(t, err)
-		assert.Equal(t, s, again)
+		after, _, err := parse(merged)
+		require.NoError(t, err, "%q", merged)
+		want := settings
+		want.Theme, want.Keys = before.Theme, before.Keys
+		assert.Equal(t, want, after)
 	})
 }

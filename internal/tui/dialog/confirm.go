@@ -127,7 +127,7 @@ func (c *Confirm) key(k tea.KeyPressMsg) Outcome {
 	case replyTurn:
 		c.onNo = !c.onNo
 	default:
-		c.text.key(k)
+		c.text.key(k, true)
 	}
 	return Outcome{}
 }

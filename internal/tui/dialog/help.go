@@ -21,8 +21,7 @@ type Help struct {
 	about []string
 	state action.State
 	input Input
-	list  rows.Scroll
-	count int // lines, as last drawn
+	text  scrolled
 }
 
 // NewHelp explains the keys of specs, under the headings of their groups. about is shown
@@ -42,12 +41,12 @@ func (h *Help) Update(msg tea.Msg) Outcome {
 		if h.input.Value() == "" && (k.String() == "?" || k.String() == "q") {
 			return canceled
 		}
-		if h.list.Key(k, max(h.count, 1), false) {
+		if h.text.key(k, false) {
 			return Outcome{}
 		}
 	}
 	if h.input.Update(msg) {
-		h.list = rows.Scroll{}
+		h.text.view.GotoTop()
 	}
 	return Outcome{}
 }
@@ -64,8 +63,7 @@ func (h *Help) Render(width, height int, th *theme.Theme) string {
 	} else if len(lines) > height-1 {
 		foot = rows.Keys(th, "↑ ↓ PgUp PgDn", "scroll", "type", "to search", "Esc", "close")
 	}
-	h.count = len(lines)
-	return rows.Stack(width, height, nil, len(lines), h.list.Text(lines), []string{foot.Render(th, width)})
+	return rows.Stack(width, height, nil, len(lines), h.text.body(lines), []string{foot.Render(th, width)})
 }
 
 // The cells of a key and of its name at a glance.

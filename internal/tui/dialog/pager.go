@@ -35,7 +35,7 @@ func NewText(title string, text []string) *Pager {
 // Update scrolls; any key that does not scroll closes.
 func (p *Pager) Update(msg tea.Msg) Outcome {
 	k, ok := msg.(tea.KeyPressMsg)
-	if !ok || p.text.key(k) {
+	if !ok || p.text.key(k, true) {
 		return Outcome{}
 	}
 	return canceled

@@ -15,8 +15,12 @@ type scrolled struct {
 	keyed bool // view has its keys
 }
 
-// key scrolls, and reports whether the key was one of scrolling.
-func (s *scrolled) key(k tea.KeyPressMsg) bool {
+// key scrolls, and reports whether the key was one of scrolling. Letters count only
+// where they are not typed as text.
+func (s *scrolled) key(k tea.KeyPressMsg, letters bool) bool {
+	if k.Text != "" && !letters {
+		return false
+	}
 	if !s.keyed {
 		s.view.KeyMap, s.keyed = textKeys(), true
 	}
