@@ -45,6 +45,12 @@ func (m *Model) headerExtra() string {
 	if m.paused {
 		return "paused, Z goes on"
 	}
+	switch l := m.line; {
+	case l.Every > 0 && l.Known:
+		return "slow line: every " + l.Every.String()
+	case l.Every > 0:
+		return "line speed unknown: every " + l.Every.String()
+	}
 	return ""
 }
 

@@ -25,6 +25,7 @@ import (
 	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/proctable"
+	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 )
 
@@ -73,12 +74,16 @@ type Model struct {
 	journal *journalview.View
 
 	areas areas
+	line  screen.Line
 	frame string // the last one drawn
 	dirty bool   // something changed since
 }
 
 // sampled delivers a model made from the next sample.
 type sampled struct{ model *model.Model }
+
+// Figures marks it as what may be drawn late; see screen.Figures.
+func (sampled) Figures() {}
 
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
@@ -144,6 +149,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.resize(msg.Width, msg.Height)
 	case tea.BackgroundColorMsg:
 		m.onBackground(msg.IsDark())
+	case screen.Line:
+		m.line = msg
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.MouseClickMsg, tea.MouseReleaseMsg, tea.MouseWheelMsg:

@@ -1,6 +1,8 @@
 package screen
 
 import (
+	"slices"
+
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
@@ -61,9 +63,14 @@ func fills(s *uv.Style) bool {
 // the screen as a whole, too, when most lines change that could not be moved.
 func (t *terminal) render(before []string, lines []int) {
 	t.cells.SetScrollOptim(false) // it hashes every line, changed or not, each time
+	lines = t.join(lines)
 	if t.shifts && !t.fresh {
 		lines = t.roll(before, lines)
 		t.shift(lines)
+	}
+	if t.most > 0 && t.shifts && !t.fresh {
+		t.renderSome(lines)
+		return
 	}
 	t.pieces = t.pieces[:0]
 	differ := 0
@@ -85,6 +92,33 @@ func (t *terminal) render(before []string, lines []int) {
 	if rest := t.write(t.pieces); len(rest) > 0 {
 		t.note()
 		t.renderRest(rest)
+	}
+}
+
+// join adds the lines that were left out to those that have changed, which come first.
+func (t *terminal) join(changed []int) []int {
+	for _, y := range t.behind {
+		if !slices.Contains(changed, y) {
+			changed = append(changed, y)
+		}
+	}
+	t.behind = nil
+	return changed
+}
+
+// renderSome writes lines until about as many bytes as may be written at once are
+// queued; the others are behind.
+func (t *terminal) renderSome(lines []int) {
+	for i, y := range lines {
+		if _ = t.cells.Flush(); t.queue.Len() >= t.most {
+			t.behind = slices.Clone(lines[i:])
+			return
+		}
+		t.pieces = pieces(t.pieces[:0], t.buffer.Line(y), t.next.Line(y), y)
+		if rest := t.write(t.pieces); len(rest) > 0 {
+			t.note()
+			t.renderRest(rest)
+		}
 	}
 }
 

@@ -17,9 +17,11 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 )
@@ -69,6 +71,7 @@ func Run(ctx context.Context, model tea.Model, opt Options) (tea.Model, error) {
 	go s.watch(p, opt.Output)
 	final, err := p.Run()
 	s.stop()
+	t.collect()
 	t.leave()
 	if r, ok := final.(*root); ok {
 		model = r.model
@@ -91,13 +94,18 @@ type root struct {
 	model   tea.Model
 	term    *terminal
 	signals *signals
+
+	input time.Time // the last key, click or the like
+	owed  reason    // why a frame is owed, once there is room for it
+	owes  bool      // one is
+	wake  time.Time // when that is looked at next
+	told  Line
 }
 
 // Init starts the model.
 func (r *root) Init() tea.Cmd {
 	cmd := r.model.Init()
-	r.term.draw(r.model.View())
-	return cmd
+	return tea.Batch(cmd, r.draw(anew, time.Now()))
 }
 
 // Update passes msg on and draws.
@@ -124,13 +132,99 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case repaintMsg:
 		r.term.repaint()
+	case uv.UnknownCsiEvent:
+		if msg == answered {
+			r.term.line.answer(time.Now())
+			return r, r.drawOwed()
+		}
+	case wakeMsg:
+		return r, r.drawOwed()
 	case execMsg:
 		return r, tea.Exec(&outside{msg.cmd, r}, msg.done)
 	}
 	var cmd tea.Cmd
 	r.model, cmd = r.model.Update(msg)
-	r.term.draw(r.model.View())
-	return r, cmd
+	now := time.Now()
+	return r, tea.Batch(cmd, r.draw(r.reason(msg, now), now))
+}
+
+// answerTime is how soon after a key what comes is taken for a part of its answer.
+const answerTime = 500 * time.Millisecond
+
+// reason is why a message makes the screen be drawn.
+func (r *root) reason(msg tea.Msg, now time.Time) reason {
+	switch msg.(type) {
+	case Figures:
+		r.term.line.figuresCame(now)
+		return figures
+	case tea.KeyPressMsg:
+		r.input = now
+		return key
+	case tea.MouseMsg, tea.PasteMsg, tea.WindowSizeMsg, repaintMsg:
+		r.input = now
+	}
+	if now.Sub(r.input) > answerTime {
+		return figures
+	}
+	return anew
+}
+
+// wakeMsg says that there may be room for what is owed.
+type wakeMsg struct{}
+
+// draw draws the view, or as much of it as the line has room for now. Nothing is
+// queued behind a frame that has not arrived: what is owed is drawn later, as it is then.
+func (r *root) draw(why reason, now time.Time) tea.Cmd {
+	t := r.term
+	room, again := t.line.room(why == figures, len(t.behind) > 0, now)
+	if room == 0 && !t.fresh {
+		if !r.owes || why != figures {
+			r.owed, r.owes = why, true
+		}
+		return r.later(again, now)
+	}
+	t.most = max(room, 0)
+	if why == figures && len(t.behind) > 0 && room > 0 {
+		t.goOn() // a frame is finished before the next one
+	} else {
+		r.owes = false
+		t.draw(r.model.View(), why)
+	}
+	if len(t.behind) > 0 {
+		if !r.owes {
+			r.owed, r.owes = figures, true
+		}
+		return tea.Batch(r.tell(), r.later(pieceTime, now))
+	}
+	return r.tell()
+}
+
+// drawOwed draws what is owed, if there is room now.
+func (r *root) drawOwed() tea.Cmd {
+	if !r.owes {
+		return nil
+	}
+	return r.draw(r.owed, time.Now())
+}
+
+// later looks again after a while.
+func (r *root) later(d time.Duration, now time.Time) tea.Cmd {
+	at := now.Add(d)
+	if r.wake.After(now) && !at.Before(r.wake) {
+		return nil
+	}
+	r.wake = at
+	return tea.Tick(d, func(time.Time) tea.Msg { return wakeMsg{} })
+}
+
+// tell tells the model how often figures are drawn.
+func (r *root) tell() tea.Cmd {
+	line := Line{r.term.line.every, r.term.line.answers}
+	if line.Every == r.told.Every {
+		return nil
+	}
+	r.told = line
+	return func() tea.Msg { return line }
 }
 
 // View is empty: Bubble Tea runs without its renderer.

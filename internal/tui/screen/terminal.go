@@ -6,12 +6,15 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
+
+	"piton/internal/kernel"
 )
 
 // terminal is the terminal in full-screen use. Only the event loop of the
@@ -37,6 +40,10 @@ type terminal struct {
 	view   tea.View        // what the terminal was last told, without Content
 	fresh  bool            // everything has to be drawn
 	stale  bool            // cells does not know what buffer holds; see note
+
+	line   line
+	most   int   // bytes of a frame to write at once, about; 0 = all
+	behind []int // lines that were left out for that
 }
 
 func newTerminal(opt Options, width, height int) *terminal {
@@ -68,6 +75,11 @@ func (t *terminal) enter() error {
 	}
 	t.view = tea.View{}
 	t.resize(t.width, t.height)
+	t.line = line{}
+	_ = t.cells.Flush()
+	t.line.question(time.Now()) // before the first frame: how long an answer takes without one
+	_, _ = t.out.WriteString(t.queue.String() + ask)
+	t.queue.Reset()
 	return nil
 }
 
@@ -89,6 +101,20 @@ func (t *terminal) leave() {
 	t.saved = nil
 }
 
+// collect takes the answer that is under way, once nothing else reads: it would be
+// typed into the shell.
+func (t *terminal) collect() {
+	var b [1]byte
+	for most := 16; !t.line.asked.IsZero() && t.line.answers && most > 0 && b[0] != 'n'; most-- {
+		if ready, err := kernel.AwaitData(int(t.in.Fd()), t.line.trip+felt); err != nil || !ready {
+			return
+		}
+		if _, err := t.in.Read(b[:]); err != nil {
+			return
+		}
+	}
+}
+
 // resize makes the next draw a full one of that size.
 func (t *terminal) resize(width, height int) {
 	t.width, t.height = max(width, 0), max(height, 0)
@@ -101,7 +127,7 @@ func (t *terminal) resize(width, height int) {
 // repaint makes the next draw a full one.
 func (t *terminal) repaint() {
 	t.cells.Erase()
-	t.fresh, t.stale = true, false
+	t.fresh, t.stale, t.behind = true, false, nil
 }
 
 const (
@@ -109,10 +135,19 @@ const (
 	mouseOff = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr
 )
 
-// draw brings the terminal to show v, with one write of what differs. Alternate
-// screen and bracketed paste are always on; MouseMode, WindowTitle and Cursor
-// are followed.
-func (t *terminal) draw(v tea.View) {
+// reason is why something is drawn.
+type reason uint8
+
+const (
+	anew    reason = iota // whatever it is
+	figures               // they can wait on a slow line
+	key                   // the answer to a key
+)
+
+// draw brings the terminal to show v, with one write of what differs, or of a part
+// of it; see most. Alternate screen and bracketed paste are always on; MouseMode,
+// WindowTitle and Cursor are followed.
+func (t *terminal) draw(v tea.View, why reason) {
 	if t.saved == nil || t.width == 0 || t.height == 0 {
 		return
 	}
@@ -121,18 +156,42 @@ func (t *terminal) draw(v tea.View) {
 		lines = lines[:t.height]
 	}
 	before := t.lines
-	changed := t.fill(lines)
-	if len(changed) > 0 || t.fresh {
+	t.bring(v, before, t.fill(lines), why)
+}
+
+// goOn writes more of the frame that was drawn last.
+func (t *terminal) goOn() { t.bring(t.view, t.lines, nil, figures) }
+
+func (t *terminal) bring(v tea.View, before []string, changed []int, why reason) {
+	moves := len(changed) > 0 || len(t.behind) > 0 || t.fresh
+	if moves {
 		t.render(before, changed)
 	}
 	t.fresh = false
 	t.modes(v)
-	if v.Cursor != nil && (len(changed) > 0 || t.view.Cursor == nil || *v.Cursor != *t.view.Cursor) {
+	if v.Cursor != nil && (moves || t.view.Cursor == nil || *v.Cursor != *t.view.Cursor) {
 		t.cells.MoveTo(v.Cursor.X, v.Cursor.Y)
 	}
 	t.view = v
 	t.view.Content = ""
 	_ = t.cells.Flush() // into queue, which takes everything
+	if t.queue.Len() == 0 && why == key && v.Cursor == nil {
+		t.acknowledge()
+	}
+	t.flush(why)
+}
+
+// acknowledge answers a key that changes nothing, such as Up on the first row, by
+// moving the hidden cursor: a program that types for somebody (expect, a recorder, a
+// meter of latency) need not wait for the next tick to know that it was taken.
+func (t *terminal) acknowledge() {
+	_, y := t.cells.Position()
+	t.cells.SetPosition(0, y)
+	t.queue.WriteByte('\r')
+}
+
+// flush writes the queue.
+func (t *terminal) flush(why reason) {
 	if t.queue.Len() == 0 {
 		return
 	}
@@ -140,7 +199,12 @@ func (t *terminal) draw(v tea.View) {
 	if t.sync {
 		out = slices.Concat([]byte(ansi.SetModeSynchronizedOutput), out, []byte(ansi.ResetModeSynchronizedOutput))
 	}
+	now := time.Now()
+	if t.line.write(len(out), why == figures, now) {
+		out = append(out, ask...)
+	}
 	_, _ = t.out.Write(out) // a lost terminal comes with SIGHUP, which ends the program
+	t.line.wrote(len(out), time.Since(now), len(t.behind) == 0)
 	t.meter.frame(len(out))
 	t.queue.Reset()
 }

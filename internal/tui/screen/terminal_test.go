@@ -38,22 +38,22 @@ func frame(lines ...string) tea.View { return tea.NewView(strings.Join(lines, "\
 
 func TestDrawWritesOnlyWhatDiffers(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ANSI256)
-	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"))
+	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"), anew)
 	first := written()
 	assert.Contains(t, first, "alpha 1")
 	assert.Contains(t, first, "\x1b[31m")
 
-	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"))
+	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"), anew)
 	assert.Empty(t, written(), "an unchanged frame writes nothing")
 
-	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"))
+	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"), anew)
 	change := written()
 	assert.Contains(t, change, "2")
 	assert.NotContains(t, change, "beta")
 	assert.Less(t, len(change), 16)
 
 	tt.repaint()
-	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"))
+	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"), anew)
 	assert.Contains(t, written(), "beta", "a repaint draws everything")
 }
 
@@ -61,9 +61,9 @@ func TestMeterCountsWhatIsWritten(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ANSI256)
 	tt.meter = &Meter{}
 	tt.sync = true
-	tt.draw(frame("alpha 1"))
-	tt.draw(frame("alpha 1"))
-	tt.draw(frame("alpha 2"))
+	tt.draw(frame("alpha 1"), anew)
+	tt.draw(frame("alpha 1"), anew)
+	tt.draw(frame("alpha 2"), anew)
 	bytes, frames := tt.meter.Read()
 	assert.Equal(t, uint64(len(written())), bytes)
 	assert.Equal(t, uint64(2), frames, "an unchanged frame is none")
@@ -71,7 +71,7 @@ func TestMeterCountsWhatIsWritten(t *testing.T) {
 
 func TestDrawNoColor(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ASCII)
-	tt.draw(frame("\x1b[1;31mred\x1b[m"))
+	tt.draw(frame("\x1b[1;31mred\x1b[m"), anew)
 	out := written()
 	assert.Contains(t, out, "\x1b[1m", "bold stays")
 	assert.NotContains(t, out, "31")
@@ -83,12 +83,12 @@ func TestDrawModes(t *testing.T) {
 	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "piton"
 	v.Cursor = tea.NewCursor(3, 1)
-	tt.draw(v)
+	tt.draw(v, anew)
 	out := written()
 	for _, want := range []string{mouseOn, "piton", "\x1b[?25h"} {
 		assert.Contains(t, out, want)
 	}
-	tt.draw(frame("a"))
+	tt.draw(frame("a"), anew)
 	out = written()
 	for _, want := range []string{mouseOff, "\x1b[?25l"} {
 		assert.Contains(t, out, want)
@@ -97,13 +97,13 @@ func TestDrawModes(t *testing.T) {
 
 func TestDrawOutgrown(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ANSI)
-	tt.draw(frame("1", "2", "3", "4", "5", "six", "seven"))
+	tt.draw(frame("1", "2", "3", "4", "5", "six", "seven"), anew)
 	assert.NotContains(t, written(), "six", "lines below the screen are cut")
 	tt.resize(0, 0)
-	tt.draw(frame("x"))
+	tt.draw(frame("x"), anew)
 	assert.Empty(t, written())
 	tt.resize(3, 2)
-	tt.draw(frame("wide line", "b"))
+	tt.draw(frame("wide line", "b"), anew)
 	assert.NotContains(t, written(), "line")
 }
 
@@ -120,9 +120,9 @@ func BenchmarkDraw(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%2 == 0 {
-			tt.draw(tea.NewView(a))
+			tt.draw(tea.NewView(a), anew)
 		} else {
-			tt.draw(tea.NewView(c))
+			tt.draw(tea.NewView(c), anew)
 		}
 	}
 }

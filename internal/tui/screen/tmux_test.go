@@ -116,7 +116,11 @@ func TestPiecesMakeTheFrame(t *testing.T) {
 		var lines []string
 		for range 1 + frames.r.IntN(6) {
 			lines = frames.next()
-			tt.draw(frame(lines...))
+			tt.most = frames.r.IntN(3) * 150
+			tt.draw(frame(lines...), anew)
+		}
+		for len(tt.behind) > 0 {
+			tt.goOn()
 		}
 		want := cellsOf(lines, width, height)
 		var got []string
@@ -133,9 +137,9 @@ func TestShiftCostsLessThanCells(t *testing.T) {
 	cost := func(shifts bool) int {
 		tt, written := fileTerminal(t, colorprofile.ANSI256)
 		tt.shifts = shifts
-		tt.draw(frame("cpu \x1b[36m▁▂▃▄▅▁▂▃▄▅▁▂▃▄▅\x1b[m 12"))
+		tt.draw(frame("cpu \x1b[36m▁▂▃▄▅▁▂▃▄▅▁▂▃▄▅\x1b[m 12"), anew)
 		written()
-		tt.draw(frame("cpu \x1b[36m▂▃▄▅▁▂▃▄▅▁▂▃▄▅▁\x1b[m 12"))
+		tt.draw(frame("cpu \x1b[36m▂▃▄▅▁▂▃▄▅▁▂▃▄▅▁\x1b[m 12"), anew)
 		return len(written())
 	}
 	assert.Less(t, cost(true), cost(false))
@@ -151,9 +155,9 @@ func TestRollCostsLessThanLines(t *testing.T) {
 		tt, written := fileTerminal(t, colorprofile.ANSI256)
 		tt.shifts = shifts
 		tt.resize(40, len(lines))
-		tt.draw(frame(lines...))
+		tt.draw(frame(lines...), anew)
 		written()
-		tt.draw(frame(now...))
+		tt.draw(frame(now...), anew)
 		return len(written())
 	}
 	woke := slices.Concat(lines[:1], lines[11:12], lines[1:11], lines[12:])
