@@ -47,9 +47,9 @@ func (m *Model) headerExtra() string {
 	}
 	switch l := m.line; {
 	case l.Every > 0 && l.Known:
-		return "slow line: every " + l.Every.String()
+		return fmt.Sprintf("slow line: every %g s", l.Every.Seconds())
 	case l.Every > 0:
-		return "line speed unknown: every " + l.Every.String()
+		return fmt.Sprintf("line speed unknown: every %g s", l.Every.Seconds())
 	}
 	return ""
 }
