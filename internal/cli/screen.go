@@ -97,6 +97,9 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 		return o, nil, nil
 	}
 	file, saved, notes, err := config.Open(path)
+	for _, problem := range tui.CheckKeys(saved.Keys) {
+		notes = append(notes, path+": "+problem)
+	}
 	for _, note := range notes {
 		a.warn("%s", note)
 	}
