@@ -9,7 +9,6 @@ import (
 
 	"piton/internal/demo"
 	"piton/internal/tui/screen"
-	"piton/internal/tui/theme"
 )
 
 func newDemo(a *app) *cobra.Command {
@@ -76,5 +75,5 @@ func runDemo(ctx context.Context, a *app, cpus int, seed uint64) (err error) {
 		cancel()
 		<-ended
 	}()
-	return a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
+	return a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
 }

@@ -48,11 +48,7 @@ func runScreen(ctx context.Context, a *app, o *rootOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-<<<<<<< HEAD
-	err = a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, NoColor: options.Theme.Depth == theme.Mono})
-=======
-	err = tui.Run(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
->>>>>>> 55fbe9a (theme: build styles with lipgloss, add named themes)
+	err = a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
 	cancel()
 	return errors.Join(err, <-ended, s.Close())
 }
