@@ -141,7 +141,7 @@ func TestTaggedIRQsAreGrabbedTogether(t *testing.T) {
 		assert.Len(t, r.m.irqs.Targets(), 4)
 		r.press("U", "space", "space", "d")
 		assert.Contains(t, r.line(-2), "placing 2 IRQs → cpu ")
-		assert.Contains(t, r.text(), "L3 #0", "the core panel is shown to drop them on")
+		assert.Contains(t, r.text(), "L3 0", "the core panel is shown to drop them on")
 		golden.Check(t, "irqs-grab-120x40", r.text(), 120, 40)
 		r.press("6", "enter")
 		require.Len(t, r.tuning.requests, 2)

@@ -1,7 +1,7 @@
-// Package corepanel draws the CPUs: a line each with load, the migrations into
-// it and what is bound to it, where they fit; a line for each last-level cache
-// or node where they do not; and a grid with a cell for each CPU on the largest
-// machines.
+// Package corepanel draws the CPUs: a line each with a bar split by what takes its
+// time, the migrations into it and what is bound to it, where they fit; a line for each
+// last-level cache or node where they do not; and a grid, by pages of nodes, on the
+// largest machines. Each CPU has its load and its migrations in all of them.
 //
 // It is pure. Start at Panel.Render.
 package corepanel
@@ -9,6 +9,7 @@ package corepanel
 import (
 	"strings"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -51,6 +52,8 @@ type Panel struct {
 	lines []string
 	spots []spot // of the last rendering
 	grid  bool   // it has a cell for each CPU and not a line
+	page  int    // of a grid that is higher than its share of the screen
+	pages int    // of the last rendering
 }
 
 // Render returns the panel's lines, none of which is wider than in.Width.
@@ -74,11 +77,12 @@ func (p *Panel) draw(in Input) []string {
 	if in.Height < 12 {
 		share, half = in.Height-9, in.Height-9
 	}
-	p.spots, p.grid = p.spots[:0], true
+	p.spots, p.grid, p.pages = p.spots[:0], true, 1
 	if in.Mode == Hidden || in.Width < 16 || share < 1 || in.Model == nil || len(p.g.groups) == 0 {
 		return []string{}
 	}
 	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model), spots: &p.spots}
+	r.idlest = r.least()
 	if in.Mode == Full {
 		if l, ok := p.g.fit(in.Width, share); ok {
 			p.grid = false
@@ -88,7 +92,7 @@ func (p *Panel) draw(in Input) []string {
 	if lines, ok := r.folded(share); ok {
 		return lines
 	}
-	return r.dense(half)
+	return r.dense(half, p)
 }
 
 // renderer is one drawing of the panel.
@@ -97,6 +101,21 @@ type renderer struct {
 	g     *grouping
 	byID  map[int]int // CPU number to index in Model.CPUs
 	spots *[]spot     // where CPUs are drawn, added to
+
+	idlest    cpuset.CPU // marked as that, -1 for none
+	scale     scale      // of the sparklines of single CPUs
+	explained bool       // the glyphs of the bars are named somewhere
+	alone     bool       // there is a single heading
+}
+
+// least is the CPU with the least load for a new ordinary task, -1 where that is not
+// known. What is busy is not called idlest, though there may be no better one.
+func (r *renderer) least() cpuset.CPU {
+	id := r.Model.LeastLoaded
+	if i, ok := r.byID[int(id)]; ok && r.Model.CPUs[i].Busy < highLoad {
+		return id
+	}
+	return -1
 }
 
 // spot notes where CPUs are drawn.
@@ -117,12 +136,6 @@ func (r *renderer) cpu(c topology.CPU) *model.CPU {
 		return &r.Model.CPUs[i]
 	}
 	return nil
-}
-
-// seconds is the length of a tick, to a tenth so that counts and steps of the
-// scale agree although no tick is exactly as long as it should be.
-func (r *renderer) seconds() float32 {
-	return float32(int(r.Model.Elapsed.Seconds()*10+0.5)) / 10
 }
 
 // offlineLine names the CPUs that are offline, "" when there are none.
