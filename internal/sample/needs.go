@@ -38,6 +38,8 @@ type Needs struct {
 	// PingPongs asks for the returns of every task, which only eBPF programs count.
 	// It costs nothing once they are loaded.
 	PingPongs bool
+	// PSI asks for the pressure of the machine.
+	PSI bool
 }
 
 // Equal reports whether both ask for the same.
