@@ -63,7 +63,7 @@ func TestIRQsShowRatesOfTheTick(t *testing.T) {
 		assert.Contains(t, r.text(), "[3 IRQs]")
 		r.tickRun()
 		assert.Equal(t, 2, r.irqs.reads, "once a sample")
-		assert.Equal(t, sample.Needs{}, r.sampler.needs, "it shows no tasks")
+		assert.Equal(t, sample.Needs{PSI: true}, r.sampler.needs, "it shows no tasks")
 		golden.Check(t, "irqs-120x40-8cpus", r.text(), 120, 40)
 		r.press("1")
 		r.tickRun()

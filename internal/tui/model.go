@@ -9,6 +9,7 @@ package tui
 
 import (
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -24,6 +25,7 @@ import (
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 )
@@ -136,6 +138,11 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.dirty = m.dragTo(at.X, at.Y) || m.dirty
 		return nil
 	}
+	if read, ok := msg.(meters.Msg); ok {
+		m.deps.Live.Take(read)
+		m.dirty = m.dirty || m.deps.Interval > time.Second // else the next sample draws it
+		return nil
+	}
 	m.dirty = true
 	switch msg := msg.(type) {
 	case sampled:
@@ -169,7 +176,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := tea.Batch(m.wait(next), m.guardsTick())
+	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.deps.Meters, next.Sample.Wall))
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.note(next, m.deps.Meter)

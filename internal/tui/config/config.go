@@ -39,10 +39,11 @@ type entries struct {
 	Sort    string   `json:"sort,omitempty"`
 	Delay   string   `json:"delay,omitempty"`
 	Panel   string   `json:"core_panel,omitempty"`
+	Meters  []string `json:"meters,omitempty"`
 }
 
 // names are the known entries' names, which encoding/json reads in any case.
-var names = []string{"columns", "sort", "delay", "core_panel"}
+var names = []string{"columns", "sort", "delay", "core_panel", "meters"}
 
 func equalFold(key string) func(string) bool {
 	return func(name string) bool { return strings.EqualFold(key, name) }
@@ -86,7 +87,7 @@ func parse(data []byte) (tui.Saved, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return tui.Saved{}, err
 	}
-	s := tui.Saved{Sort: e.Sort, Panel: e.Panel}
+	s := tui.Saved{Sort: e.Sort, Panel: e.Panel, Meters: e.Meters}
 	if len(e.Columns) > 0 {
 		s.Columns = e.Columns
 	}
@@ -134,7 +135,7 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 			return nil, fmt.Errorf("settings: %w", err)
 		}
 	}
-	known, err := json.Marshal(entries{s.Columns, s.Sort, s.Interval.String(), s.Panel})
+	known, err := json.Marshal(entries{s.Columns, s.Sort, s.Interval.String(), s.Panel, s.Meters})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 	"piton/internal/tui"
 )
 
-var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded"}
+var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded",
+	Meters: []string{"load", "psi"}}
 
 func TestPath(t *testing.T) {
 	for _, tt := range []struct {
