@@ -66,6 +66,7 @@ type Model struct {
 	quitting  bool          // as soon as none is under way
 	haste     haste         // piton's own priority
 	nice      stepping
+	hint      pinHint
 
 	pages map[action.Context]page // the views other than the processes
 	cores *coresview.View
@@ -130,6 +131,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = tea.Batch(cmd, m.noteDetail())
 	}
 	m.askFor()
+	if hint := m.askHint(); hint != nil {
+		cmd = tea.Batch(cmd, hint)
+	}
 	return m, cmd
 }
 
@@ -141,6 +145,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	if read, ok := msg.(meters.Msg); ok {
 		m.deps.Live.Take(read)
 		m.dirty = m.dirty || m.deps.Interval > time.Second // else the next sample draws it
+		return nil
+	}
+	if hint, ok := msg.(hinted); ok {
+		m.dirty = m.hint.take(hint) || m.dirty
 		return nil
 	}
 	m.dirty = true
