@@ -14,6 +14,7 @@ const (
 	roomyWidth  = 88 // of a column of a wide screen, where its bar and sparkline grow
 	leastWidth  = 24 // of a column: bar, per cent and sparkline only
 	mostColumns = 8
+	fewLines    = 4 // that any screen has room for
 )
 
 // layout is how the full form is arranged: blocks of columns that stand side by
@@ -29,6 +30,11 @@ type layout struct {
 // does not fit in height lines.
 func (g *grouping) fit(width, height int) (l layout, ok bool) {
 	most := min(mostColumns, g.online)
+	for columns := 1; columns <= most; columns++ { // few lines in all: as wide as can be
+		if l = g.arrange(width, columns); l.width >= wantedWidth && g.height(l) <= max(fewLines, height/3) {
+			return l, true
+		}
+	}
 	wanted := max(wantedWidth, min(width*11/25, roomyWidth))
 	first := max(1, min((width+separator)/(wanted+separator), most))
 	for columns := first; columns <= most; columns++ {
