@@ -41,7 +41,7 @@ func TestPausedStaysBesideALongHostName(t *testing.T) {
 }
 
 // TestStatusLineSaysWherePinGoes: the choice is the pin action's own, of the task under
-// the cursor, and made anew for another task or sample only.
+// the cursor, and made anew for another task, or when samples have come since.
 func TestStatusLineSaysWherePinGoes(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		assert.Contains(t, r.line(-2), "p → cpu 5 (1% busy, same L3) ")
@@ -52,11 +52,16 @@ func TestStatusLineSaysWherePinGoes(t *testing.T) {
 		assert.Equal(t, asked+1, r.tuning.chosen)
 		assert.Contains(t, r.line(-2), "p → cpu 5")
 		r.tick()
+		assert.Equal(t, asked+1, r.tuning.chosen, "it is not old yet")
+		r.tick()
+		r.tick()
 		assert.Equal(t, asked+2, r.tuning.chosen)
 		r.press("space")
 		assert.NotContains(t, r.line(-2), "p → cpu", "p acts on the tagged row")
 		r.press("U", "b")
-		r.tick()
+		for range 4 {
+			r.tick()
+		}
 		assert.Equal(t, asked+3, r.tuning.chosen, "not where no task is shown")
 		assert.NotContains(t, r.text(), "p → cpu")
 	})

@@ -43,6 +43,7 @@ type Model struct {
 	paused        bool
 	cost          cost // what piton itself costs
 
+	header    meters.Header
 	panel     corepanel.Panel
 	panelMode corepanel.Mode
 	chooser   chooser

@@ -18,8 +18,8 @@ import (
 // The choice is made beside the screen, one at a time: where control groups are used it
 // reads files of every task that ran.
 type pinHint struct {
-	key    proctable.Key // the task, and the sample it was chosen by
-	seq    uint64
+	key    proctable.Key // the task, and when the sample was read that it was chosen by
+	at     time.Duration
 	choice *place.Choice // nil when it is not known
 	busy   bool
 	rest   time.Time // not before this
@@ -29,22 +29,25 @@ type pinHint struct {
 // last one took, which was 0.4 ms with 40 tasks that run and 2 CPUs.
 const hintShare = 400
 
+// hintEvery is how often a hint is renewed for the same task.
+const hintEvery = 3 * time.Second
+
 // hinted delivers a hint.
 type hinted struct {
 	pinHint
 	took time.Duration
 }
 
-// askHint asks where p would put the task under the cursor, when that or the sample has
-// changed. With tagged rows, p acts on those.
+// askHint asks where p would put the task under the cursor, when that has changed or
+// samples have come since. With tagged rows, p acts on those.
 func (m *Model) askHint() tea.Cmd {
 	h := &m.hint
 	if h.busy || m.deps.ReadOnly || m.newest == nil || m.view != action.Processes || m.table.Tags() > 0 || m.chooser.active() {
 		return nil
 	}
 	row, ok := m.table.Selected()
-	now := pinHint{key: m.table.Key(), seq: m.newest.Sample.Seq}
-	if !ok || now.key == h.key && now.seq == h.seq || time.Now().Before(h.rest) {
+	now := pinHint{key: m.table.Key(), at: m.newest.Sample.At}
+	if !ok || now.key == h.key && now.at < h.at+hintEvery || time.Now().Before(h.rest) {
 		return nil
 	}
 	h.busy = true

@@ -63,7 +63,7 @@ func (m *Model) base() string {
 	w, h := m.width, m.height
 	m.areas = areas{tabs: -1, keyBar: -1}
 	if h >= 6 {
-		lines = append(lines, meters.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.deps.Meters,
+		lines = append(lines, m.header.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.deps.Meters,
 			Extra: m.headerExtra(), Width: w, Height: h, Theme: m.th})...)
 	}
 	cpus := m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,

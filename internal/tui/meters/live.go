@@ -27,14 +27,16 @@ type Live struct {
 }
 
 // Unknown is Live before anything was read.
-func Unknown() Live {
+func Unknown() *Live {
 	nan := math.NaN()
-	return Live{nan, nan, nan, nan, nan, nan}
+	return &Live{nan, nan, nan, nan, nan, nan}
 }
+
+var unknown = Unknown()
 
 // Msg delivers what a command of Reader has read; it is given back to Take.
 type Msg struct {
-	live Live
+	live *Live
 	last counters
 }
 
@@ -50,7 +52,7 @@ type Reader struct {
 	proc, sys string
 	ctx       context.Context
 
-	live  Live
+	live  *Live
 	last  counters
 	began time.Time // the last reading
 	busy  bool
@@ -58,7 +60,7 @@ type Reader struct {
 
 // NewReader reads of the host whose tree is below root.
 func NewReader(root string) *Reader {
-	r := &Reader{proc: filepath.Join("/", root, "proc"), sys: filepath.Join("/", root, "sys"), live: Unknown()}
+	r := &Reader{proc: filepath.Join("/", root, "proc"), sys: filepath.Join("/", root, "sys"), live: unknown}
 	r.ctx = context.WithValue(context.Background(), common.EnvKey,
 		common.EnvMap{common.HostProcEnvKey: r.proc, common.HostSysEnvKey: r.sys})
 	return r
@@ -91,17 +93,17 @@ func (r *Reader) Read(ids []string, now time.Time) tea.Cmd {
 // Take keeps what was read.
 func (r *Reader) Take(m Msg) { r.live, r.last, r.busy = m.live, m.last, false }
 
-// Live is what was read last.
-func (r *Reader) Live() Live {
+// Live is what was read last. It is not changed by the next reading, which has its own.
+func (r *Reader) Live() *Live {
 	if r == nil {
-		return Unknown()
+		return unknown
 	}
 	return r.live
 }
 
 func (r *Reader) read(want map[string]bool, last counters, now time.Time) Msg {
 	m := Msg{live: Unknown(), last: counters{at: now}}
-	c, l := &m.last, &m.live
+	c, l := &m.last, m.live
 	if want["network"] {
 		c.rx, c.tx, c.haveNet = r.network()
 	}

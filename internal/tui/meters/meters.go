@@ -23,7 +23,7 @@ import (
 // Input is what a rendering depends on.
 type Input struct {
 	Model  *model.Model // nil before the first sample
-	Live   Live
+	Live   *Live
 	Meters []string // ids in order; empty: the usual ones
 	Extra  string   // what stands at the right and stays longest, as "paused"
 	Width  int

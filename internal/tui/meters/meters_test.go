@@ -28,7 +28,7 @@ func input(w, h int, ids ...string) Input {
 	host := &m.Sample.Host
 	host.PSI = sample.PSI{CPU: 4.1, IO: 12.3, Have: true}
 	host.SwapTotalBytes, host.SwapUsedBytes = 8<<30, 1200<<20
-	return Input{Model: m, Live: Live{RxPerS: 1.24e6, TxPerS: 310, ReadPerS: 0, WritePerS: 54e6, Celsius: 61.2, GHz: 3.41},
+	return Input{Model: m, Live: &Live{RxPerS: 1.24e6, TxPerS: 310, ReadPerS: 0, WritePerS: 54e6, Celsius: 61.2, GHz: 3.41},
 		Meters: ids, Width: w, Height: h, Theme: th}
 }
 
@@ -83,6 +83,15 @@ func TestLinesFit(t *testing.T) {
 	in := input(80, 24)
 	in.Model = nil
 	assert.Contains(t, Render(in)[0], "reading the machine")
+}
+
+func TestHeaderIsKept(t *testing.T) {
+	var h Header
+	in := input(120, 40)
+	first := h.Render(in)
+	assert.Same(t, &first[0], &h.Render(in)[0])
+	in.Meters = []string{"load"}
+	assert.NotEqual(t, first, h.Render(in))
 }
 
 func TestASCII(t *testing.T) {
@@ -144,7 +153,7 @@ func TestReader(t *testing.T) {
 	write("sys/devices/system/cpu/cpufreq/policy1/scaling_cur_freq", "2000000\n")
 
 	r, now := NewReader(root), time.Unix(1000, 0)
-	read := func() Live {
+	read := func() *Live {
 		cmd := r.Read([]string{"network", "disk", "temperature", "frequency"}, now)
 		now = now.Add(2 * time.Second)
 		r.Take(cmd().(Msg))
@@ -156,7 +165,7 @@ func TestReader(t *testing.T) {
 	assert.Equal(t, 61.0, first.Celsius)
 	assert.InDelta(t, 2.5, first.GHz, 1e-9)
 	counts(3000, 2000, 512+5120, 1024+10240)
-	assert.Equal(t, Live{RxPerS: 1000, TxPerS: 0, ReadPerS: 2560, WritePerS: 5120, Celsius: 61, GHz: 2.5}, read())
+	assert.Equal(t, &Live{RxPerS: 1000, TxPerS: 0, ReadPerS: 2560, WritePerS: 5120, Celsius: 61, GHz: 2.5}, read())
 	counts(0, 2000, 0, 0)
 	assert.True(t, math.IsNaN(read().RxPerS), "a counter ran backwards")
 }

@@ -28,6 +28,25 @@ type piece struct {
 
 func (p *piece) text() string { return p.forms[p.form] }
 
+// Header keeps the last rendering.
+type Header struct {
+	last  Input
+	lines []string
+}
+
+// Render is the function Render; unchanged input returns the lines of the last call.
+func (h *Header) Render(in Input) []string {
+	if h.lines == nil || !same(&h.last, &in) {
+		h.last, h.lines = in, Render(in)
+	}
+	return h.lines
+}
+
+func same(a, b *Input) bool {
+	return a.Model == b.Model && a.Live == b.Live && a.Extra == b.Extra && a.Width == b.Width && a.Height == b.Height && a.Theme == b.Theme &&
+		slices.Equal(a.Meters, b.Meters)
+}
+
 // Render returns the lines, each exactly in.Width wide. It is one, but for meters that
 // the user chose: those that do not fit go on below where the screen is tall.
 func Render(in Input) []string {
