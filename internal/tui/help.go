@@ -32,7 +32,7 @@ func (m *Model) showHelp() tea.Cmd {
 		}
 	}
 	about := []string{
-		"Core panel: time as user, nice, system, irq, steal; then the migrations into the CPU per tick, all on one scale up to the peak.",
+		"Core panel: CPU time as user, nice, system, irq, steal; migrations into each CPU per tick, on one scale up to the peak.",
 		fmt.Sprintf("%s idlest: the CPU with the least load for a new ordinary task.", m.th.Mark),
 		"MIGRATIONS: of all threads, per tick: 1, 2, 4 to 128 and more a second. *: the threads differ.",
 	}

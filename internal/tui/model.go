@@ -67,7 +67,7 @@ type Model struct {
 	quitting  bool          // as soon as none is under way
 	haste     haste         // piton's own priority
 	nice      stepping
-	hint      pinHint
+	pinHint   pinHint
 
 	pages map[action.Context]page // the views other than the processes
 	cores *coresview.View
@@ -132,7 +132,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = tea.Batch(cmd, m.noteDetail())
 	}
 	m.askFor()
-	if hint := m.askHint(); hint != nil {
+	if hint := m.askPinHint(); hint != nil {
 		cmd = tea.Batch(cmd, hint)
 	}
 	return m, cmd
@@ -149,7 +149,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	if hint, ok := msg.(hinted); ok {
-		m.dirty = m.hint.take(hint) || m.dirty
+		m.dirty = m.pinHint.take(hint) || m.dirty
 		return nil
 	}
 	m.dirty = true

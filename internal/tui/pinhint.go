@@ -38,10 +38,10 @@ type hinted struct {
 	took time.Duration
 }
 
-// askHint asks where p would put the task under the cursor, when that has changed or
+// askPinHint asks where p would put the task under the cursor, when that has changed or
 // samples have come since. With tagged rows, p acts on those.
-func (m *Model) askHint() tea.Cmd {
-	h := &m.hint
+func (m *Model) askPinHint() tea.Cmd {
+	h := &m.pinHint
 	if h.busy || m.deps.ReadOnly || m.newest == nil || m.view != action.Processes || m.table.Tags() > 0 || m.chooser.active() {
 		return nil
 	}
@@ -98,8 +98,8 @@ func (h *pinHint) take(got hinted) bool {
 // pinFact says where p would put the task under the cursor; "" when that is not known, or
 // was of another task.
 func (m *Model) pinFact() string {
-	if m.hint.choice == nil || m.hint.key != m.table.Key() || m.table.Tags() > 0 || m.deps.ReadOnly {
+	if m.pinHint.choice == nil || m.pinHint.key != m.table.Key() || m.table.Tags() > 0 || m.deps.ReadOnly {
 		return ""
 	}
-	return m.th.Accent.Render("p " + m.th.Arrow + " " + hintWords(*m.hint.choice))
+	return m.th.Accent.Render("p " + m.th.Arrow + " " + hintWords(*m.pinHint.choice))
 }
