@@ -109,10 +109,10 @@ type renderer struct {
 }
 
 // least is the CPU with the least load for a new ordinary task, -1 where that is not
-// known. What is busy is not called idlest, though there may be no better one.
+// known, or where even that is busy.
 func (r *renderer) least() cpuset.CPU {
 	id := r.Model.LeastLoaded
-	if i, ok := r.byID[int(id)]; ok && r.Model.CPUs[i].Busy < highLoad {
+	if i, ok := r.byID[int(id)]; ok && r.Model.CPUs[i].Busy < model.IdlestBelow {
 		return id
 	}
 	return -1
