@@ -71,7 +71,7 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 			most = max(most, int(moves))
 		}
 	}
-	r.scale = r.scaleOf(ticks, most)
+	r.scale = r.scaleOf(f.spark-1, ticks, most)
 	lines = append(lines, r.foldedTitle(f))
 	for i, g := range r.g.groups {
 		r.foldSpots(g, f, len(lines))

@@ -134,7 +134,7 @@ func share(room int) (bar, spark int) {
 
 // span is how many ticks sparklines of that width show, and the most migrations into one
 // of the machine's CPUs in one of them.
-func (r *renderer) span(width int) (ticks, most int) {
+func (r *renderer) span(width int) (shown, ticks, most int) {
 	for i := range r.Model.CPUs {
 		c := &r.Model.CPUs[i]
 		n := min(width, c.Ticks)
@@ -143,23 +143,24 @@ func (r *renderer) span(width int) (ticks, most int) {
 			most = max(most, int(moves))
 		}
 	}
-	return ticks, most
+	return width, ticks, most
 }
 
 // scale is what all sparklines of a rendering share.
 type scale struct {
 	top   int    // migrations a tick at the full height
 	words string // "peak 510/s"
-	last  string // "last 30 s", the time that they show; "" before the second tick
+	last  string // "last 30 s", the time that they show; "" until it is that long
 }
 
 // calm is the rate of migrations up to which a machine counts as quiet: sparklines do not
 // stretch what is below it.
 const calm = 20
 
-// scaleOf makes the scale of sparklines whose fullest tick has most migrations.
-func (r *renderer) scaleOf(ticks, most int) scale {
-	seconds := r.Model.Elapsed.Seconds()
+// scaleOf makes the scale of sparklines of that width, which show so many ticks, the
+// fullest of them with most migrations.
+func (r *renderer) scaleOf(width, ticks, most int) scale {
+	seconds := r.tick.Seconds()
 	if seconds <= 0 {
 		return scale{top: calm, words: "peak " + r.Theme.None}
 	}
@@ -168,7 +169,7 @@ func (r *renderer) scaleOf(ticks, most int) scale {
 	if most < s.top {
 		s.words = fmt.Sprintf("peak <%d/s", calm)
 	}
-	if ticks > 0 {
+	if ticks == width {
 		s.last = fmt.Sprintf("last %.0f s", float64(ticks)*seconds)
 	}
 	return s

@@ -7,7 +7,9 @@
 package corepanel
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/model"
@@ -54,6 +56,7 @@ type Panel struct {
 	grid  bool   // it has a cell for each CPU and not a line
 	page  int    // of a grid that is higher than its share of the screen
 	pages int    // of the last rendering
+	ticks []time.Duration
 }
 
 // Render returns the panel's lines, none of which is wider than in.Width.
@@ -62,12 +65,30 @@ func (p *Panel) Render(in Input) []string {
 	if p.lines != nil && in == p.last {
 		return p.lines
 	}
+	p.noteTick(in.Model)
 	if in.Topology != p.topo {
 		p.topo, p.g = in.Topology, groupCPUs(in.Topology)
 	}
 	p.last = in
 	p.lines = p.draw(in)
 	return p.lines
+}
+
+// noteTick keeps the length of the last three ticks.
+func (p *Panel) noteTick(m *model.Model) {
+	if m != nil && m != p.last.Model && m.Elapsed > 0 {
+		p.ticks = append(p.ticks, m.Elapsed)
+		p.ticks = p.ticks[max(0, len(p.ticks)-3):]
+	}
+}
+
+// tick is the usual length of a tick, 0 while that is not known. A single sample between
+// two others, taken because of a key, must not stretch the scale of all.
+func (p *Panel) tick() time.Duration {
+	if len(p.ticks) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(p.ticks))[len(p.ticks)/2]
 }
 
 // draw picks the fullest form that fits. Full and folded lines may take two
@@ -82,7 +103,7 @@ func (p *Panel) draw(in Input) []string {
 		return []string{}
 	}
 	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model), spots: &p.spots}
-	r.idlest = r.least()
+	r.idlest, r.tick = r.least(), p.tick()
 	if in.Mode == Full {
 		if l, ok := p.g.fit(in.Width, share); ok {
 			p.grid = false
@@ -102,6 +123,7 @@ type renderer struct {
 	byID  map[int]int // CPU number to index in Model.CPUs
 	spots *[]spot     // where CPUs are drawn, added to
 
+	tick      time.Duration
 	idlest    cpuset.CPU // marked as that, -1 for none
 	scale     scale      // of the sparklines of single CPUs
 	explained bool       // the glyphs of the bars are named somewhere

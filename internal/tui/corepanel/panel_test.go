@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
@@ -207,6 +208,21 @@ func TestOneScale(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "peak 510/s"), text)
 	assert.Contains(t, text, "▁█")
 	assert.Contains(t, text, "▁▅", "half of it on the other core: %s", text)
+}
+
+// TestAKeysSampleStretchesNoScale: what is between two ticks is not a second long.
+func TestAKeysSampleStretchesNoScale(t *testing.T) {
+	in := input(machine(2), 120, 40, Full)
+	var p Panel
+	peak := func() string { return regexp.MustCompile(`peak .*/s`).FindString(ansi.Strip(p.Render(in)[0])) }
+	in.Model.CPUs[0].In[model.HistoryLen-1] = 500
+	assert.Equal(t, "peak 500/s", peak())
+	for _, elapsed := range []time.Duration{time.Second, 50 * time.Millisecond, time.Second, time.Second} {
+		next := *in.Model
+		next.Elapsed = elapsed
+		in.Model = &next
+		assert.Equal(t, "peak 500/s", peak(), elapsed)
+	}
 }
 
 // TestBarStaysUnderTheCursor: in reverse a full bar looks like an empty one.

@@ -17,7 +17,7 @@ const leastName = 12
 
 // tall is the height of a screen from which chosen meters may have a second line, and a
 // third from twice as much.
-const tall = 30
+const tall = 20
 
 // piece is a meter as it is drawn.
 type piece struct {
@@ -60,7 +60,7 @@ func Render(in Input) []string {
 	}
 	name := " " + th.Strong.Render(field.Clean(in.Model.Sample.Host.Name))
 	pieces := in.pieces()
-	if most := 1 + in.Height/tall; len(in.Meters) > 0 && most > 1 {
+	if most := min(1+in.Height/tall, 3); len(in.Meters) > 0 && most > 1 {
 		if rows := wrapped(name, right, pieces, in.Width, most); len(rows) > 1 {
 			return in.fitted(rows, right)
 		}
