@@ -210,10 +210,8 @@ func appendPercent(dst []byte, th *theme.Theme, share float32) []byte {
 	if share >= highLoad {
 		style = th.Load(share)
 	}
-	text := append(strconv.AppendInt(nil, int64(min(share, 1)*100+0.5), 10), '%')
-	dst = style.Open(dst)
-	dst = widget.AppendFit(dst, text, percentWidth, true, th.Ellipsis)
-	return style.Close(dst)
+	text := strconv.Itoa(int(min(share, 1)*100+0.5)) + "%"
+	return style.Append(widget.AppendSpaces(dst, percentWidth-len(text)), text)
 }
 
 // highLoad is the share from which a figure has the style of its load.
