@@ -53,13 +53,14 @@ func TestStatusLineSaysWherePinGoes(t *testing.T) {
 		assert.Contains(t, r.line(-2), "p → cpu 5")
 		r.tick()
 		assert.Equal(t, asked+1, r.tuning.chosen, "it is not old yet")
-		r.tick()
-		r.tick()
+		for range 4 {
+			r.tick()
+		}
 		assert.Equal(t, asked+2, r.tuning.chosen)
 		r.press("space")
 		assert.NotContains(t, r.line(-2), "p → cpu", "p acts on the tagged row")
 		r.press("U", "b")
-		for range 4 {
+		for range 6 {
 			r.tick()
 		}
 		assert.Equal(t, asked+3, r.tuning.chosen, "not where no task is shown")

@@ -30,7 +30,7 @@ type pinHint struct {
 const hintShare = 400
 
 // hintEvery is how often a hint is renewed for the same task.
-const hintEvery = 3 * time.Second
+const hintEvery = 5 * time.Second
 
 // hinted delivers a hint.
 type hinted struct {
@@ -80,19 +80,20 @@ func hintWords(c place.Choice) string {
 // steady is a difference in load that is not worth a redraw.
 const steady = 0.03
 
-// take keeps a hint, and reports whether the screen changes by it.
+// take keeps a hint, and reports whether it is of another task: one that was renewed has
+// time until the next sample is drawn.
 func (h *pinHint) take(got hinted) bool {
 	old := *h
 	*h = got.pinHint
 	h.rest = time.Now().Add(hintShare * got.took)
-	a, b := old.choice, h.choice
-	if old.key != h.key || a == nil || b == nil {
-		return old.key != h.key || a != b
+	if old.key != h.key {
+		return true
 	}
-	if a.CPUs.Equal(b.CPUs) && a.Near == b.Near && a.Guess == b.Guess && math.Abs(a.Busy-b.Busy) < steady {
+	if a, b := old.choice, h.choice; a != nil && b != nil &&
+		a.CPUs.Equal(b.CPUs) && a.Near == b.Near && a.Guess == b.Guess && math.Abs(a.Busy-b.Busy) < steady {
 		h.choice = a
 	}
-	return h.choice != a
+	return false
 }
 
 // pinFact says where p would put the task under the cursor; "" when that is not known, or
