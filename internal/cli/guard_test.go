@@ -49,7 +49,7 @@ func TestRevertAfterOutlivesPiton(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	eventually(t, "it is reverted", func() bool { return niceOf(t, pid) == 0 && affinityOf(t, pid) == before })
-	eventually(t, "it is recorded", func() bool { return strings.Contains(h.run("journal").out, "undoes 1") })
+	eventually(t, "it is recorded", func() bool { return strings.Contains(h.run("journal").out, "undone by guard") })
 }
 
 func TestRevertAfterAndKeep(t *testing.T) {

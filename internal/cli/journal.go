@@ -1,16 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
-	"piton/internal/change/attr"
 	"piton/internal/change/journal"
-	"piton/internal/group"
 	"piton/internal/kernel"
 )
 
@@ -24,9 +24,9 @@ func newJournal(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal [ENTRY]",
 		Short: "list the changes that were made",
-		Long: `List the changes that piton made, oldest first: time, user, command, outcome.
-With an entry's number, list every thread of it.
-With -o json: one {"type":"entry"} line an entry, followed by its {"type":"change"} lines.
+		Long: `List the changes that piton made, oldest first: time, user, command, outcome. An undo is part of what it undid.
+With an entry's number, list every thread of it, and what undid it.
+With -o json: one {"type":"entry"} line an entry, undos too, followed by its {"type":"change"} lines.
 guard is the state of the guard that would revert it (waiting, lost, stopped, …; null if none is known; see piton keep).
 namespace is the kind of namespace in which an entry was made, if not in this one.`,
 		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
@@ -64,31 +64,33 @@ func runJournal(a *app, o journalOptions, args []string) error {
 	for _, d := range damage {
 		a.warn("%v", d)
 	}
+	guards, guardsErr := a.guards().List()
+	deeds := change.Deeds(entries, guards)
+	for id, f := range change.Check(context.Background(), a.tunerWith(j), deeds) {
+		deeds[slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == id })].Found = f
+	}
 	if len(args) > 0 {
 		e, err := entryNamed(entries, args[0])
 		if err != nil {
 			return err
 		}
-		entries = []change.Entry{e}
 		if !o.output.json() {
-			changeTable(e.Changes, false).write(a)
+			a.journalParts(e, deeds)
 			return nil
 		}
-	} else if n := o.count.n; n > 0 && n < len(entries) {
-		entries = entries[len(entries)-n:]
+		entries = []change.Entry{e}
 	}
-	guards := map[uint64]change.GuardState{}
-	armed, err := a.guards().List()
-	for _, g := range armed {
-		guards[g.Entry] = g
+	if n := o.count.n; n > 0 {
+		entries = entries[max(len(entries)-n, 0):]
+		deeds = deeds[max(len(deeds)-n, 0):]
 	}
 	if o.output.json() {
-		a.journalJSON(entries, guards)
-		return err
+		a.journalJSON(entries, deeds)
+		return guardsErr
 	}
 	a.tellLost()
-	journalTable(entries, guards).write(a)
-	return err
+	journalTable(deeds).write(a)
+	return guardsErr
 }
 
 func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
@@ -100,66 +102,43 @@ func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
 	return change.Entry{}, usagef("there is no journal entry %q", word)
 }
 
-func journalTable(entries []change.Entry, guards map[uint64]change.GuardState) *table {
-	t := newTable(">ENTRY", "TIME", "USER", ">THREADS", "CHANGES", "STATE", "COMMAND")
-	for _, e := range entries {
-		plan := change.Plan{Changes: e.Changes}
-		t.add(e.ID, e.Time.Local().Format(time.DateTime), e.User, plan.Threads(), changesInWords(e.Changes), entryState(e, guards), e.Command)
+// journalTable has a row for each deed, as the screen has.
+func journalTable(deeds []change.Deed) *table {
+	t := newTable(">ENTRY", "TIME", "USER", "WHAT", "CHANGE", "STATE", "COMMAND")
+	for i := range deeds {
+		d := &deeds[i]
+		t.add(d.ID, d.Time.Local().Format(time.DateTime), d.User, d.What(), d.Change(), d.State(), d.Command)
 	}
 	return t
 }
 
-// changesInWords names the first of the different changes: "affinity 0-1 → 1",
-// "irq-affinity 0-3 → 2 of 3 IRQs".
-func changesInWords(changes []change.Change) string {
-	text := func(c *change.Change) string {
-		return fmt.Sprintf("%s %s → %s", c.Attribute, dash(attr.Text(c.Before)), dash(attr.Text(c.After)))
-	}
-	var words []string
-	for _, g := range group.By(changes, text) {
-		word := text(&g[0])
-		if files := attr.FilesText(g); files != "" {
-			word += " of " + files
+// journalParts lists the parts of an entry: its changes, and what undid it.
+func (a *app) journalParts(e change.Entry, deeds []change.Deed) {
+	changeTable(e.Changes, false).write(a)
+	for i := range deeds {
+		for u := range deeds[i].Undos {
+			if deeds[i].ID == e.ID {
+				fmt.Fprintln(a.Out, deeds[i].UndoLine(&deeds[i].Undos[u]))
+			}
 		}
-		words = append(words, word)
 	}
-	const shown = 3
-	if len(words) > shown {
-		words = append(words[:shown], fmt.Sprintf("%d more", len(words)-shown))
-	}
-	return strings.Join(words, ", ")
 }
 
-func entryState(e change.Entry, guards map[uint64]change.GuardState) string {
-	guard, guarded := guards[e.ID]
-	switch {
-	case len(e.Undoes) > 0:
-		return "undoes " + strings.Trim(fmt.Sprint(e.Undoes), "[]")
-	case e.Undone:
-		return "undone"
-	case e.PastBoot:
-		return "before the last boot"
-	case e.Foreign != "":
-		return "in another " + e.Foreign + " namespace"
-	case guarded && (guard.Lost || guard.Stopped):
-		return "guard " + guard.State + ": not reverted"
-	case guarded && guard.Left > 0:
-		return fmt.Sprintf("reverted in %v unless kept", guard.Left.Round(time.Second))
-	case !e.Finished:
-		return "interrupted"
-	case e.ChangedNothing():
-		return "nothing changed"
-	}
-	return "in force"
-}
-
-func (a *app) journalJSON(entries []change.Entry, guards map[uint64]change.GuardState) {
+// journalJSON writes the entries as they are recorded, undos too.
+func (a *app) journalJSON(entries []change.Entry, deeds []change.Deed) {
 	var l line
 	for _, e := range entries {
+		state, guard := "undoes "+strings.Trim(fmt.Sprint(e.Undoes), "[]"), ""
+		if i := slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == e.ID && len(e.Undoes) == 0 }); i >= 0 {
+			state = deeds[i].State()
+			if g := deeds[i].Guard; g != nil {
+				guard = g.State
+			}
+		}
 		l.start("entry").add("v", Version).add("entry", e.ID).add("time", stamp(e.Time)).
-			add("user", e.User).add("command", e.Command).add("reason", e.Reason).add("state", entryState(e, nil)).
+			add("user", e.User).add("command", e.Command).add("reason", e.Reason).add("state", state).
 			add("finished", e.Finished).add("undone", e.Undone).add("past_boot", e.PastBoot).add("undoes", list(e.Undoes)).
-			add("namespace", textOrNull(e.Foreign)).add("guard", textOrNull(guards[e.ID].State)).write(a)
+			add("namespace", textOrNull(e.Foreign)).add("guard", textOrNull(guard)).write(a)
 		a.writeChanges(e.Changes)
 	}
 }

@@ -181,7 +181,7 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) (s sight,
 		return s, false
 	}
 	require.Empty(t, s.Err, errs.String())
-	eventually(t, "the journal knows", func() bool { return strings.Contains(h.run("journal").out, "undoes 1") })
+	eventually(t, "the journal knows", func() bool { return strings.Contains(h.run("journal").out, "undone by guard") })
 	assert.Contains(t, h.run("journal").out, "undone")
 	var times [2]time.Time
 	for i, entry := range ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry")[:2] {

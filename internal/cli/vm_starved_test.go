@@ -170,7 +170,9 @@ func TestVMStarvedGuard(t *testing.T) {
 			for tries := 0; s.Early; tries++ {
 				require.Less(t, tries, 5, "the machine is too slow: it is reverted before the CPUs are taken")
 				s = starve(t, h, c.rtprio, changed, spinners, c.args)
-				eventually(t, "it is recorded", func() bool { return strings.Contains(h.run("journal").out, fmt.Sprintf("undoes %d", 2*made+1)) })
+				eventually(t, "it is recorded", func() bool {
+					return strings.Contains(h.run("journal", "-o", "json").out, fmt.Sprintf("undoes %d", 2*made+1))
+				})
 				made++
 			}
 			rethrottle()

@@ -97,7 +97,7 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	require.NoError(t, terminal.master.Close())
 	gone(t, pidOfGuard)
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
-	assert.Contains(t, h.run("journal").out, "not confirmed within 16s")
+	assert.Contains(t, h.run("journal", "-o", "json").out, "not confirmed within 16s")
 }
 
 // TestVMTrialOfStarvedScreen starts a screen on a CPU that leaves it next to

@@ -98,7 +98,7 @@ func (m *Model) summary(width int) string {
 	row.ASCII = th.ASCII
 	rule := th.Dim.Render(th.Horizontal)
 	name := widget.Cut(fmt.Sprintf("%d %s", row.Task().TID, field.Cell("command", row)), max(12, width/3), th.Ellipsis)
-	line := rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
+	line := rule + " " + th.Dim.Render(m.table.Position()) + " " + rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
 	return widget.Fit(line, width, th.Ellipsis)
 }
 
@@ -124,9 +124,6 @@ func (m *Model) whyEmpty() string {
 func (m *Model) facts(row field.Row) []string {
 	var facts []string
 	task := row.Task()
-	if !m.table.SelectedVisible() {
-		facts = append(facts, "not on this page")
-	}
 	if pin := m.pinFact(); pin != "" {
 		facts = append(facts, pin)
 	}

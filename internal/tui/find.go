@@ -42,11 +42,13 @@ func (m *Model) askSearch(key string) tea.Cmd {
 
 // askFilter shows only matching rows while one types.
 func (m *Model) askFilter() tea.Cmd {
-	before := m.table.View().Filter
+	before, at := m.table.View().Filter, m.table.At()
 	check := func(text string) error { _, err := field.ParseFilter(text); return err }
 	return m.dialogs.Push(dialog.NewPrompt("Filter", before.String(), check), func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			return m.setFilter(before)
+			cmd := m.setFilter(before)
+			m.table.List.Select(at)
+			return cmd
 		}
 		text, _ := o.Value.(string)
 		if f, err := field.ParseFilter(text); err == nil {

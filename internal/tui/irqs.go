@@ -31,6 +31,15 @@ func (m *Model) askIRQFilter(now string) tea.Cmd {
 	})
 }
 
+// showHandler shows the task that handles the interrupt under the cursor.
+func (m *Model) showHandler() tea.Cmd {
+	used, cmd := m.irqs.ShowHandler()
+	if !used {
+		return m.say(info, "no thread handles this interrupt: its CPU does")
+	}
+	return cmd
+}
+
 // jumpToHandler shows the task that handles an interrupt among the processes.
 func (m *Model) jumpToHandler(tid kernel.TID) tea.Cmd {
 	return m.jump(coresview.Target{TID: tid, TGID: tid}) // a kernel thread is its own process

@@ -34,8 +34,8 @@ func (m *Model) verbKey(k tea.KeyPressMsg) tea.Cmd {
 	if v != nil {
 		return m.perform(v, name)
 	}
-	if p := m.page(); p != nil && !m.chooser.on {
-		if used, cmd := p.Key(k); used {
+	if !m.chooser.on {
+		if used, cmd := m.pageKey(k); used {
 			return cmd
 		}
 	}

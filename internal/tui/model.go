@@ -126,9 +126,9 @@ func (m *Model) wait(prev *model.Model) tea.Cmd {
 
 // Update takes one message.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	before := m.table.Key()
+	before := m.table.At()
 	cmd := m.handle(msg)
-	if _, isSample := msg.(sampled); !isSample && m.table.Key() != before {
+	if _, isSample := msg.(sampled); !isSample && m.table.At() != before {
 		cmd = tea.Batch(cmd, m.noteDetail())
 	}
 	m.askFor()

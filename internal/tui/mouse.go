@@ -60,11 +60,15 @@ func (m *Model) wheel(by int) tea.Cmd {
 		m.table.Wheel(by)
 		return nil
 	}
+	if l, ok := p.(lister); ok {
+		l.Wheel(by)
+		return nil
+	}
 	key := tea.KeyPressMsg{Code: tea.KeyDown}
 	if by < 0 {
 		key.Code = tea.KeyUp
 	}
-	_, cmd := p.Key(key)
+	_, cmd := m.pageKey(key)
 	return cmd
 }
 
@@ -83,13 +87,15 @@ func (m *Model) click(x, y int) tea.Cmd {
 	case m.view == action.Processes && y == m.areas.list:
 		return m.clickHeading(x)
 	case m.view == action.Processes && y > m.areas.list && y <= m.areas.list+m.areas.rows:
-		if m.table.Click(y - m.areas.list - 1) {
+		if m.table.Click(x, y-m.areas.list) {
 			return m.press(y)
 		}
 	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
 		return m.noteDetail()
-	case m.view == action.IRQs && m.irqs.Click(y-m.areas.list):
-		return m.press(y)
+	case y >= m.areas.list:
+		if l, ok := m.page().(clickable); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
+			return m.press(y)
+		}
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ func (a *applied) sentence(arrow string) string {
 		return ordered.sentence(a.outcome)
 	}
 	c := done[0]
-	text := fmt.Sprintf("%s %s %s (was %s)", dialog.Who(done), arrow, c.Attribute.Words(c.After), dialog.OrNone(c.Before))
+	text := fmt.Sprintf("%s %s %s (was %s)", dialog.Who(done), arrow, c.Attribute.Words(c.After), change.OrNone(c.Before))
 	if slices.ContainsFunc(done, func(o change.Change) bool {
 		return o.Attribute != c.Attribute || !o.Attribute.Alike(o.Before, c.Before) || !o.Attribute.Alike(o.After, c.After)
 	}) {

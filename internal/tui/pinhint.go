@@ -46,7 +46,7 @@ func (m *Model) askPinHint() tea.Cmd {
 		return nil
 	}
 	row, ok := m.table.Selected()
-	now := pinHint{key: m.table.Key(), at: m.newest.Sample.At}
+	now := pinHint{key: m.table.At(), at: m.newest.Sample.At}
 	if !ok || now.key == h.key && now.at < h.at+hintEvery || time.Now().Before(h.rest) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (h *pinHint) take(got hinted) bool {
 // pinFact says where p would put the task under the cursor; "" when that is not known, or
 // was of another task.
 func (m *Model) pinFact() string {
-	if m.pinHint.choice == nil || m.pinHint.key != m.table.Key() || m.table.Tags() > 0 || m.deps.ReadOnly {
+	if m.pinHint.choice == nil || m.pinHint.key != m.table.At() || m.table.Tags() > 0 || m.deps.ReadOnly {
 		return ""
 	}
 	return m.th.Accent.Render("p " + m.th.Arrow + " " + hintWords(*m.pinHint.choice))

@@ -115,8 +115,13 @@ func (m *Model) back(key string) tea.Cmd {
 	case m.chooser.on:
 		return m.leavePanel()
 	case p != nil:
-		if used, cmd := p.Key(keyPress(key)); used {
+		if used, cmd := m.pageKey(keyPress(key)); used {
 			return cmd
+		}
+		if m.view == action.IRQs {
+			if used, cmd := m.irqs.Back(); used {
+				return cmd
+			}
 		}
 		return m.show(action.Processes)
 	case m.inThreads():

@@ -216,7 +216,7 @@ func lists(f func(*proctable.View)) handler {
 // toPage gives the key to the view; where it means nothing there, the screen says why.
 func toPage(otherwise string) handler {
 	return func(m *Model, key string) tea.Cmd {
-		used, cmd := m.page().Key(keyPress(key))
+		used, cmd := m.pageKey(keyPress(key))
 		if !used && otherwise != "" {
 			return m.say(info, otherwise)
 		}
@@ -225,19 +225,22 @@ func toPage(otherwise string) handler {
 }
 
 // moves does one thing while CPUs are chosen in the core panel, and another in the list
-// of processes; other views and the detail pane's thread list move by themselves.
-func moves(panel, list func(*Model)) handler {
+// of the view; views that are no list and the detail pane's thread list move by themselves.
+func moves(panel func(*Model), list func(lister)) handler {
 	return func(m *Model, key string) tea.Cmd {
+		shown, isList := m.page().(lister)
 		switch {
 		case m.chooser.on && panel != nil:
 			panel(m)
+		case isList:
+			list(shown)
 		case m.page() != nil:
 			return toPage("")(m, key)
 		case m.inThreads():
 			m.detail.Key(keyPress(key))
 			return m.noteDetail()
 		default:
-			list(m)
+			list(m.table)
 		}
 		return nil
 	}

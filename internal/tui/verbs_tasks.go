@@ -107,14 +107,14 @@ func findVerbs() []verb {
 
 func moveVerbs() []verb {
 	return []verb{
-		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(m *Model) { m.table.Move(-1) })),
-		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(m *Model) { m.table.Move(1) })),
-		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(m *Model) { m.table.Page(-1) })),
-		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(m *Model) { m.table.Page(1) })),
-		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.edgeCPU(false) }, func(m *Model) { m.table.Home() })),
-		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.edgeCPU(true) }, func(m *Model) { m.table.End() })),
-		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.stepCPU(-1, 0) }, func(m *Model) { m.table.Scroll(-1) })),
-		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.stepCPU(1, 0) }, func(m *Model) { m.table.Scroll(1) })),
+		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
+		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
+		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(l lister) { l.Page(1) })),
+		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.edgeCPU(false) }, lister.Home)),
+		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.edgeCPU(true) }, lister.End)),
+		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.stepCPU(-1, 0) }, func(l lister) { l.Scroll(-1) })),
+		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.stepCPU(1, 0) }, func(l lister) { l.Scroll(1) })),
 		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.table.ToggleTag() })).of(),
 		v("tag.children", processes, "c", "Tag tree", "tag with its children", plain((*Model).tagChildren)).of(),
 		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", plain((*Model).tagAll)).of(),

@@ -48,14 +48,14 @@ func irqVerbs() []verb {
 		v("irqs.reset", irqsView, "r", "Reset", "to the CPUs of new interrupts (default_smp_affinity)", plain((*Model).resetIRQs)).changes("irq reset"),
 		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", plain((*Model).askQueue)).changes("irq queues"),
 		v("irqs.open", irqsView, "enter", "Handler", "the task that handles the interrupt, among the processes",
-			toPage("no thread handles this interrupt: its CPU does")),
-		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", toPage("")),
-		v("irqs.sort", irqsView, "f6 < >", "Sort", "by rate, number, top CPU or device", toPage("")),
-		v("irqs.invert", irqsView, "I", "Invert", "invert the order", toPage("")),
-		v("irqs.named", irqsView, "n", "Named", "lines without a number and softirqs, too", toPage("")),
-		v("irqs.tag", irqsView, "space", "Tag", "tag or untag", toPage("")).of(),
-		v("irqs.all", irqsView, "A", "Tag all", "tag all that are shown", toPage("")).of(),
-		v("irqs.untag", irqsView, "U", "Untag", "untag all", toPage("")),
+			plain((*Model).showHandler)),
+		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", plain(func(m *Model) tea.Cmd { return m.irqs.AskFilter() })),
+		v("irqs.sort", irqsView, "f6 < >", "Sort", "by rate, number, top CPU or device", func(m *Model, key string) tea.Cmd { m.irqs.StepSort(key != "<"); return nil }),
+		v("irqs.invert", irqsView, "I", "Invert", "invert the order", does(func(m *Model) { m.irqs.Invert() })),
+		v("irqs.named", irqsView, "n", "Named", "lines without a number and softirqs, too", does(func(m *Model) { m.irqs.ToggleNamed() })),
+		v("irqs.tag", irqsView, "space", "Tag", "tag or untag", does(func(m *Model) { m.irqs.ToggleTag() })).of(),
+		v("irqs.all", irqsView, "A", "Tag all", "tag all that are shown", does(func(m *Model) { m.irqs.TagAll() })).of(),
+		v("irqs.untag", irqsView, "U", "Untag", "untag all", does(func(m *Model) { m.irqs.Untag() })),
 	}
 }
 
@@ -72,12 +72,12 @@ func benchVerbs() []verb {
 
 func journalVerbs() []verb {
 	return []verb{
-		v("journal.open", journalView, "enter", "Open", "the parts of the change: each task and file", toPage("")),
-		v("journal.undo", journalView, "z", "Undo", "undo the tagged changes, or the selected one", toPage("")).changesAny("undo").with(action.Undoable),
-		v("journal.all", journalView, "A", "Undo all", "undo everything", toPage("")).changesAny("undo --all").with(action.Undoable),
-		v("journal.tag", journalView, "space", "Tag", "tag, to undo several", toPage("")).changesAny(""),
-		v("journal.untag", journalView, "U", "Untag", "untag all", toPage("")).changesAny(""),
-		v("journal.read", journalView, "r", "Reload", "read it again", toPage("")),
+		v("journal.open", journalView, "enter", "Open", "the parts of the change: each task and file", does(func(m *Model) { m.journal.ToggleParts() })),
+		v("journal.undo", journalView, "z", "Undo", "undo the tagged changes, or the selected one", plain(func(m *Model) tea.Cmd { return m.journal.Undo() })).changesAny("undo").with(action.Undoable),
+		v("journal.all", journalView, "A", "Undo all", "undo everything", plain(func(m *Model) tea.Cmd { return m.journal.UndoAll() })).changesAny("undo --all").with(action.Undoable),
+		v("journal.tag", journalView, "space", "Tag", "tag, to undo several", does(func(m *Model) { m.journal.ToggleTag() })).changesAny(""),
+		v("journal.untag", journalView, "U", "Untag", "untag all", does(func(m *Model) { m.journal.Untag() })).changesAny(""),
+		v("journal.read", journalView, "r", "Reload", "read it again", plain(func(m *Model) tea.Cmd { return m.journal.Open() })),
 	}
 }
 

@@ -15,14 +15,38 @@ import (
 type page interface {
 	// Open is called each time the view is shown.
 	Open() tea.Cmd
-	// Key reports whether the key meant something here.
-	Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd)
 	Update(msg tea.Msg) tea.Cmd
 	Render(width, height int, th *theme.Theme) string
 }
 
+// lister is a view that is one list; the process table is one too.
+type lister interface {
+	Move(by int)
+	Page(by int)
+	Home()
+	End()
+	Scroll(by int)
+	Wheel(by int)
+}
+
+// clickable is a view with rows and headings under the mouse.
+type clickable interface {
+	Click(x, y int) (row bool)
+}
+
 // page is the present view's; nil for the processes.
 func (m *Model) page() page { return m.pages[m.view] }
+
+// pageKey gives a key to a view that has keys which are not in the action table, and
+// reports whether it meant something there.
+func (m *Model) pageKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
+	if p, ok := m.page().(interface {
+		Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd)
+	}); ok {
+		return p.Key(k)
+	}
+	return false, nil
+}
 
 // viewMessage gives every view the messages that only views know.
 func (m *Model) viewMessage(msg tea.Msg) tea.Cmd {

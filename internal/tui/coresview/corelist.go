@@ -1,51 +1,49 @@
 package coresview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/sample"
+	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// followCPU keeps the cursor on its CPU.
-func (v *View) followCPU(cpus []cpuset.CPU) {
-	if i := slices.Index(cpus, v.cpu); i >= 0 {
-		v.cores.Cursor = i
-	}
-	v.cores.Clamp(len(cpus))
-	if len(cpus) > 0 {
-		v.cpu = cpus[v.cores.Cursor]
-	}
-}
-
 // renderCores lists the CPUs, and where moves are not told apart says why; below
 // them the tasks that move most and the ledger of the CPU under the cursor.
 func (v *View) renderCores(width, height int, th *theme.Theme) string {
-	cpus := v.online()
-	v.followCPU(cpus)
-	head := v.coreHead(width, th)
-	at := map[cpuset.CPU]int{}
-	for i := range v.m.CPUs {
-		at[v.m.CPUs[i].ID] = i
-	}
-	list := v.cores.Body(len(cpus), func(i int, selected bool) string {
-		var c *model.CPU
-		if k, ok := at[cpus[i]]; ok {
-			c = &v.m.CPUs[k]
-		}
-		return v.coreRow(cpus[i], c, width, th).Item(th, width, selected)
-	})
+	v.moved()
 	pairs := []string{"Enter", "ledger: this CPU's time by task"}
 	if v.moves.Have() {
 		pairs = append(pairs, "Esc", "back to the map")
 	}
-	body := v.over(list, len(cpus), width, th, v.ledgerOf(v.cpu, th))
-	return rows.Stack(width, height, head, len(cpus), body, []string{keys(th, width, pairs...)})
+	body := v.over(v.cores, width, th, v.ledgerOf(v.cpu, th))
+	return v.stack(width, height, v.coreHead(width, th), v.cores, body, []string{keys(th, width, pairs...)})
+}
+
+// drawable is a list of the view, whatever its rows are.
+type drawable interface {
+	Len() int
+	Move(by int)
+	Page(by int)
+	Home()
+	End()
+	Click(x, y int) (row bool)
+	Render(width, height int, th *theme.Theme) []string
+}
+
+// stack puts a head, a list with what is below it and a foot above each other, and
+// notes where the list is for the mouse.
+func (v *View) stack(width, height int, head []string, l drawable, body func(int) []string, foot []string) string {
+	return rows.Stack(width, height, head, l.Len()+1, func(h int) []string {
+		v.listAt = min(len(head), height-h)
+		return body(h)
+	}, foot)
 }
 
 // panel draws a part of the view in width × height cells.
@@ -55,16 +53,18 @@ func (v *View) ledgerOf(cpu cpuset.CPU, th *theme.Theme) panel {
 	return func(width, height int) []string { return v.renderBeside(cpu, width, height, th) }
 }
 
-// over is a list of n rows with the movers and another panel below it, which have
-// at least half of a window that is not small.
-func (v *View) over(list func(int) []string, n, width int, th *theme.Theme, other panel) func(int) []string {
+// over is a list with the movers and another panel below it, which have at least half
+// of a window that is not small.
+func (v *View) over(l drawable, width int, th *theme.Theme, other panel) func(int) []string {
 	return func(height int) []string {
-		top := n
-		if height >= 2*(ledgerLeast+moversLines) {
-			top = min(n, height/2)
+		top := 0
+		if n := l.Len(); n > 0 {
+			top = n + 1
 		}
-		v.page = min(top, height)
-		lines := fillTo(list(min(top, height)), min(top, height))
+		if height >= 2*(ledgerLeast+moversLines) {
+			top = min(top, height/2)
+		}
+		lines := fillTo(l.Render(width, min(top, height), th), min(top, height))
 		rest := height - top - 1
 		switch {
 		case rest < moversLines:
@@ -88,25 +88,13 @@ func (v *View) over(list func(int) []string, n, width int, th *theme.Theme, othe
 func (v *View) coreHead(width int, th *theme.Theme) []string {
 	var title rows.Row
 	title.Add(th.Title, " Cores")
+	title.Add(th.Strong, "  "+v.cores.Position())
 	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", widget.Plural(v.topo.Online.Len(), "CPU"), v.source()))
 	out := []string{title.Render(th, width)}
 	if !v.moves.Have() {
 		out = append(out, rows.Indented(th, th.Warn, "The map of migrations needs eBPF: "+v.why(), width-1)...)
 	}
-	var h rows.Row
-	h.Right(th, th.Header, "CPU", 4)
-	h.Add(th.Text, "  ")
-	h.Left(th, th.Header, "WHERE", whereWidth)
-	h.Right(th, th.Header, "BUSY%", 6)
-	if width >= barFrom {
-		h.Add(th.Text, "           ")
-	}
-	for _, t := range []string{"IRQ%", "IN/s", "OUT/s", "PINNED"} {
-		h.Right(th, th.Header, t, 7)
-	}
-	h.Add(th.Text, "  ")
-	h.Left(th, th.Header, "MIG IN", sparkWidth(width))
-	return append(out, h.Item(th, width, false))
+	return out
 }
 
 // why is what the source of moves needs.
@@ -149,41 +137,52 @@ func (v *View) source() string {
 	}
 }
 
-// Widths of the list of CPUs.
-const (
-	whereWidth = 16
-	barFrom    = 96 // windows from this width on have a bar of the load
-)
-
-func sparkWidth(width int) int { return max(min(width-70, model.HistoryLen), 8) }
-
-func (v *View) coreRow(id cpuset.CPU, c *model.CPU, width int, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Right(th, th.Strong, fmt.Sprint(id), 4)
-	r.Add(th.Text, "  ")
-	g := v.grouped(model.ByCPU)
-	where := ""
-	if i := g.Index(id); i >= 0 && g.Level == model.ByCPU {
-		where = parent(g, i, false)
+// newCores is the list of CPUs, in display order at first.
+func (v *View) newCores() *list.List[cpuset.CPU, cpuset.CPU] {
+	of := func(id cpuset.CPU) *model.CPU {
+		if i := slices.IndexFunc(v.m.CPUs, func(c model.CPU) bool { return c.ID == id }); i >= 0 {
+			return &v.m.CPUs[i]
+		}
+		return &noFigures
 	}
-	r.Left(th, th.Dim, where, whereWidth)
-	if c == nil {
-		r.Add(th.Dim, "  no figures")
-		return r
+	column := func(id, title string, value func(c *model.CPU) float32) list.Column[cpuset.CPU] {
+		return figures(id, title, func(a, b cpuset.CPU) int { return cmp.Compare(value(of(a)), value(of(b))) },
+			func(id cpuset.CPU, th *theme.Theme) string { return figure(value(of(id)), th) })
 	}
-	r.Right(th, th.Load(c.Busy), figure(c.Busy*100, th), 6)
-	if width >= barFrom {
-		r.Add(th.Text, " ")
-		r.Drawn(widget.AppendBar(nil, th, c.Busy, 10))
+	busy := column("busy", "BUSY%", func(c *model.CPU) float32 { return c.Busy * 100 })
+	busy.Rank, busy.Cell = 1, func(id cpuset.CPU, th *theme.Theme, _ int) (string, theme.Style) {
+		c := of(id)
+		return figure(c.Busy*100, th), th.Load(c.Busy)
 	}
-	r.Right(th, th.Text, figure((c.IRQ+c.SoftIRQ)*100, th), 7)
-	r.Right(th, th.Text, figure(c.InPerS, th), 7)
-	r.Right(th, th.Text, figure(c.OutPerS, th), 7)
-	r.Right(th, th.Text, fmt.Sprint(c.Pinned), 7)
-	r.Add(th.Text, "  ")
-	r.Drawn(widget.AppendRateSpark(nil, th, c.In[:], c.Ticks, float32(v.m.Elapsed.Seconds()), sparkWidth(width)))
-	return r
+	return list.New(func(id cpuset.CPU) cpuset.CPU { return id }, "",
+		list.Column[cpuset.CPU]{ID: "cpu", Title: "CPU", Width: 4, Right: true, Compare: func(a, b cpuset.CPU) int { return cmp.Compare(a, b) },
+			Cell: func(id cpuset.CPU, th *theme.Theme, _ int) (string, theme.Style) { return fmt.Sprint(id), th.Strong }},
+		list.Column[cpuset.CPU]{ID: "where", Title: "WHERE", Width: 16, Rank: 2,
+			Cell: func(id cpuset.CPU, th *theme.Theme, _ int) (string, theme.Style) {
+				g := v.grouped(model.ByCPU)
+				if i := g.Index(id); i >= 0 && g.Level == model.ByCPU {
+					return parent(g, i, false), th.Dim
+				}
+				return "", th.Dim
+			}},
+		busy,
+		list.Column[cpuset.CPU]{ID: "bar", Width: 10, Rank: 9, Append: func(dst []byte, id cpuset.CPU, th *theme.Theme, width int) []byte {
+			return widget.AppendBar(dst, th, max(of(id).Busy, 0), width)
+		}},
+		column("irq", "IRQ%", func(c *model.CPU) float32 { return (c.IRQ + c.SoftIRQ) * 100 }),
+		column("in", "IN/s", func(c *model.CPU) float32 { return c.InPerS }),
+		column("out", "OUT/s", func(c *model.CPU) float32 { return c.OutPerS }),
+		figures("pinned", "PINNED", func(a, b cpuset.CPU) int { return cmp.Compare(of(a).Pinned, of(b).Pinned) },
+			func(id cpuset.CPU, _ *theme.Theme) string { return fmt.Sprint(of(id).Pinned) }),
+		list.Column[cpuset.CPU]{ID: "sparks", Title: "MIG IN", Tight: 12, Append: func(dst []byte, id cpuset.CPU, th *theme.Theme, width int) []byte {
+			c, shown := of(id), min(width, model.HistoryLen)
+			dst = widget.AppendRateSpark(dst, th, c.In[:], c.Ticks, float32(v.m.Elapsed.Seconds()), shown)
+			return widget.AppendSpaces(dst, width-shown)
+		}})
 }
+
+// noFigures stands for a CPU that the sample does not have.
+var noFigures = model.CPU{Busy: model.Unknown, InPerS: model.Unknown, OutPerS: model.Unknown, IRQ: model.Unknown}
 
 // figure writes a rate or percentage; a dash for one that is not known.
 func figure(value float32, th *theme.Theme) string {

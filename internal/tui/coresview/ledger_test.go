@@ -66,7 +66,7 @@ func TestLedgerStaysOnItsEntry(t *testing.T) {
 	}
 	v.openKeyForTest(f)
 	press(v, "down")
-	assert.Equal(t, kernel.TID(980), v.entry.tid)
+	assert.Equal(t, kernel.TID(980), v.ledger.At().tid)
 	f.fill(v, 20)
 	assert.Contains(t, lineWith(drawn(v, 120, 36), "980 postgres"), "▌")
 }

@@ -1,14 +1,15 @@
 package coresview
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
+	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
@@ -22,65 +23,101 @@ type entryKey struct {
 
 func keyOf(e *model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }
 
-// selectedEntry is the entry under the ledger's cursor; nil when it is empty.
-func (v *View) selectedEntry() *model.LedgerEntry {
-	l := v.book(v.cpu)
-	v.followEntry(l)
-	if len(l.Entries) == 0 {
-		return nil
+// newLedger is a list of what took a CPU's time.
+func (v *View) newLedger() *list.List[entryKey, model.LedgerEntry] {
+	text := func(id, title string, rank, tight int, compare func(a, b *model.LedgerEntry) int, f func(e *model.LedgerEntry, th *theme.Theme) string) list.Column[model.LedgerEntry] {
+		c := figures(id, title, func(a, b model.LedgerEntry) int { return compare(&a, &b) },
+			func(e model.LedgerEntry, th *theme.Theme) string { return f(&e, th) })
+		c.Rank, c.Tight = rank, tight
+		return c
 	}
-	return &l.Entries[v.ledger.Cursor]
+	share := text("share", "SHARE", 1, 6, func(a, b *model.LedgerEntry) int { return cmp.Compare(a.Run, b.Run) },
+		func(e *model.LedgerEntry, _ *theme.Theme) string { return percent(float64(v.booked.ledger.Share(e))) })
+	style := share.Cell
+	share.Cell = func(e model.LedgerEntry, th *theme.Theme, width int) (string, theme.Style) {
+		s, _ := style(e, th, width)
+		return s, th.Load(v.booked.ledger.Share(&e))
+	}
+	return list.New(func(e model.LedgerEntry) entryKey { return keyOf(&e) }, "share",
+		list.Column[model.LedgerEntry]{ID: "what", Title: "TASK OR IRQ", Width: 30, Tight: 20,
+			Cell: func(e model.LedgerEntry, th *theme.Theme, _ int) (string, theme.Style) { return v.what(&e), th.Text }},
+		share,
+		text("time", "TIME", 6, 8, func(a, b *model.LedgerEntry) int { return cmp.Compare(a.Run, b.Run) },
+			func(e *model.LedgerEntry, _ *theme.Theme) string { return duration(e.Run) }),
+		text("waited", "WAITED", 3, 7, func(a, b *model.LedgerEntry) int { return cmp.Compare(a.Wait, b.Wait) },
+			func(e *model.LedgerEntry, th *theme.Theme) string {
+				if e.Kind != sample.StayTask {
+					return th.None
+				}
+				return duration(e.Wait)
+			}),
+		text("longest", "LONGEST", 4, 7, func(a, b *model.LedgerEntry) int { return cmp.Compare(a.Longest, b.Longest) },
+			func(e *model.LedgerEntry, _ *theme.Theme) string { return duration(e.Longest) }),
+		text("times", "TIMES/s", 5, 7, func(a, b *model.LedgerEntry) int { return cmp.Compare(a.Times, b.Times) },
+			func(e *model.LedgerEntry, _ *theme.Theme) string {
+				return rate(perSecond(e.Times, v.booked.ledger.Span))
+			}),
+		list.Column[model.LedgerEntry]{ID: "remedy", Title: "REMEDY", Tight: 16,
+			Cell: func(e model.LedgerEntry, th *theme.Theme, _ int) (string, theme.Style) {
+				advice := v.advise(&e)
+				if advice.movable {
+					return advice.brief, th.Accent
+				}
+				return advice.brief, th.Dim
+			}})
 }
 
-// followEntry keeps the cursor on its entry; at the top it stays on the one with
-// most time.
-func (v *View) followEntry(l *model.Ledger) {
-	if v.ledger.Cursor > 0 {
-		if i := slices.IndexFunc(l.Entries, func(e model.LedgerEntry) bool { return keyOf(&e) == v.entry }); i >= 0 {
-			v.ledger.Cursor = i
-		}
+// showLedger puts the CPU's ledger into a list, once for each sample.
+func (v *View) showLedger(l *list.List[entryKey, model.LedgerEntry], cpu cpuset.CPU) *model.Ledger {
+	b := v.book(cpu)
+	if v.showing[l.Bare] != v.booked.key {
+		v.showing[l.Bare] = v.booked.key
+		l.Load(b.Entries, len(b.Entries) > 0)
 	}
-	v.ledger.Clamp(len(l.Entries))
-	if len(l.Entries) > 0 {
-		v.entry = keyOf(&l.Entries[v.ledger.Cursor])
+	return b
+}
+
+// selectedEntry is the entry under the ledger's cursor; nil when it is empty.
+func (v *View) selectedEntry() *model.LedgerEntry {
+	v.showLedger(v.ledger, v.cpu)
+	e, ok := v.ledger.Selected()
+	if !ok {
+		return nil
 	}
+	return &e
 }
 
 // renderLedger lists what took the CPU's time.
 func (v *View) renderLedger(width, height int, th *theme.Theme) string {
-	l := v.book(v.cpu)
-	v.followEntry(l)
-	body := v.ledger.Body(len(l.Entries), func(i int, selected bool) string {
-		return v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, selected)
-	})
-	foot := v.ledgerFoot(l, width, th)
-	head := v.ledgerHead(l, width, th)
+	head := v.ledgerHead(v.showLedger(v.ledger, v.cpu), v.ledger.Position(), width, th)
+	foot := v.ledgerFoot(width, th)
 	onCPU := func(width, height int) []string { return v.renderOnCPU(v.cpu, width, height, th) }
 	if !v.stays.Have() {
-		return rows.Stack(width, height, head, len(l.Entries), fill(func(h int) []string { return onCPU(width, h) }), foot)
+		return v.stack(width, height, head, v.ledger, fill(func(h int) []string { return onCPU(width, h) }), foot)
 	}
-	return rows.Stack(width, height, head, len(l.Entries), v.over(body, len(l.Entries), width, th, onCPU), foot)
+	return v.stack(width, height, head, v.ledger, v.over(v.ledger, width, th, onCPU), foot)
 }
 
 // renderBeside is a CPU's ledger without a cursor, below or beside another list.
 func (v *View) renderBeside(cpu cpuset.CPU, width, height int, th *theme.Theme) []string {
 	v.beside = cpu
-	l := v.book(cpu)
-	lines := v.ledgerHead(l, width, th)
+	lines := v.ledgerHead(v.showLedger(v.besides, cpu), "", width, th)
 	if !v.stays.Have() {
 		lines = append(lines, v.renderOnCPU(cpu, width, height-len(lines), th)...)
-	}
-	for i := range l.Entries[:max(min(len(l.Entries), height-len(lines)), 0)] {
-		lines = append(lines, v.ledgerRow(l, &l.Entries[i], width, th).Item(th, width, false))
+	} else {
+		lines = append(lines, v.besides.Render(width, height-len(lines), th)...)
 	}
 	return lines[:min(len(lines), height)]
 }
 
-func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string {
+func (v *View) ledgerHead(l *model.Ledger, position string, width int, th *theme.Theme) []string {
 	var title rows.Row
 	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", l.CPU))
 	if !v.stays.Have() {
 		return append([]string{title.Render(th, width)}, rows.Indented(th, th.Dim, v.waiting(), width-1)...)
+	}
+	if position != "" {
+		title.Add(th.Strong, "  "+position)
 	}
 	title.Add(th.Text, "  "+lastSpan(l.Span))
 	g := v.grouped(model.ByCPU)
@@ -92,39 +129,7 @@ func (v *View) ledgerHead(l *model.Ledger, width int, th *theme.Theme) []string 
 	if l.Idle > 0 {
 		title.Add(th.Dim, "  idle "+percent(l.Idle.Seconds()/l.Span.Seconds()))
 	}
-	var h rows.Row
-	h.Left(th, th.Header, "TASK OR IRQ", whatWidth(width))
-	h.Right(th, th.Header, "SHARE", ledgerColumn)
-	if width >= timeFrom {
-		h.Right(th, th.Header, "TIME", ledgerColumn)
-	}
-	for _, t := range []string{"WAITED", "LONGEST", "TIMES/s"} {
-		h.Right(th, th.Header, t, ledgerColumn)
-	}
-	h.Add(th.Text, "  ")
-	h.Left(th, th.Header, "REMEDY", remedyWidth(width))
-	return []string{title.Render(th, width), h.Item(th, width, false)}
-}
-
-// Widths of the ledger.
-const (
-	ledgerColumn = 8  // of a column of figures
-	timeFrom     = 90 // windows from this width on show the time beside the share
-)
-
-func whatWidth(width int) int {
-	if width >= 110 {
-		return 30
-	}
-	return 20
-}
-
-func remedyWidth(width int) int {
-	used := 3 + whatWidth(width) + 4*ledgerColumn
-	if width >= timeFrom {
-		used += ledgerColumn
-	}
-	return min(max(width-used, 0), 40)
+	return []string{title.Render(th, width)}
 }
 
 // waiting is the reason why there are no figures yet.
@@ -136,31 +141,6 @@ func (v *View) waiting() string {
 		return "CPU time by task needs eBPF: " + v.why()
 	}
 	return "Counting started; the first figures come with the next sample."
-}
-
-func (v *View) ledgerRow(l *model.Ledger, e *model.LedgerEntry, width int, th *theme.Theme) rows.Row {
-	var r rows.Row
-	share := l.Share(e)
-	r.Left(th, th.Text, v.what(e), whatWidth(width))
-	r.Right(th, th.Load(share), percent(float64(share)), ledgerColumn)
-	if width >= timeFrom {
-		r.Right(th, th.Text, duration(e.Run), ledgerColumn)
-	}
-	wait := duration(e.Wait)
-	if e.Kind != sample.StayTask {
-		wait = th.None
-	}
-	r.Right(th, th.Text, wait, ledgerColumn)
-	r.Right(th, th.Text, duration(e.Longest), ledgerColumn)
-	r.Right(th, th.Text, rate(perSecond(e.Times, l.Span)), ledgerColumn)
-	r.Add(th.Text, "  ")
-	advice := v.advise(e)
-	style := th.Dim
-	if advice.movable {
-		style = th.Accent
-	}
-	r.Add(style, advice.brief)
-	return r
 }
 
 func perSecond(n uint64, span time.Duration) float64 {
@@ -189,11 +169,10 @@ func (v *View) what(e *model.LedgerEntry) string {
 }
 
 // ledgerFoot is the remedy for the entry under the cursor, and the keys.
-func (v *View) ledgerFoot(l *model.Ledger, width int, th *theme.Theme) []string {
+func (v *View) ledgerFoot(width int, th *theme.Theme) []string {
 	pairs := []string{"w", "window", "← →", "CPU", "Esc", "close"}
 	line := ""
-	if len(l.Entries) > 0 {
-		e := &l.Entries[v.ledger.Cursor]
+	if e := v.selectedEntry(); e != nil {
 		advice := v.advise(e)
 		if e.Kind == sample.StayTask {
 			pairs = append([]string{"Enter", "show its process"}, pairs...)

@@ -8,6 +8,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
+	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -47,67 +48,58 @@ func (v *View) target(tid kernel.TID) Target {
 	return Target{TID: tid}
 }
 
-// followTask keeps the cursor on its task when the order changes; at the top it
-// stays on the one that moves most.
-func (v *View) followTask(tasks []model.MoveTask) {
-	if v.tasks.Cursor == 0 {
-		v.task = 0
-	}
-	if i := slices.IndexFunc(tasks, func(t model.MoveTask) bool { return t.TID == v.task }); i >= 0 {
-		v.tasks.Cursor = i
-	}
-	v.tasks.Clamp(len(tasks))
-	if len(tasks) > 0 {
-		v.task = tasks[v.tasks.Cursor].TID
-	}
+// newTasks is the list of the tasks behind a cell.
+func (v *View) newTasks() *list.List[kernel.TID, model.MoveTask] {
+	perS := func(t model.MoveTask) float64 { return v.table().PerS(uint64(t.Count)) }
+	byCount := func(a, b model.MoveTask) int { return cmp.Compare(a.Count, b.Count) }
+	return list.New(func(t model.MoveTask) kernel.TID { return t.TID }, "moves",
+		list.Column[model.MoveTask]{ID: "tid", Title: "TID", Width: 7, Right: true,
+			Cell: func(t model.MoveTask, th *theme.Theme, _ int) (string, theme.Style) {
+				return fmt.Sprint(t.TID), th.Text
+			}},
+		list.Column[model.MoveTask]{ID: "name", Title: "NAME", Width: 20, Tight: 12, Rank: 1,
+			Cell: func(t model.MoveTask, th *theme.Theme, _ int) (string, theme.Style) {
+				if name := comm(v.taskOf(t.TID)); name != "" {
+					return name, th.Strong
+				}
+				if name := v.moves.Name(t.TID); name != "" { // it has ended
+					return name, th.Dim
+				}
+				return "ended, or not read", th.Dim
+			}},
+		figures("moves", "MIG", byCount, func(t model.MoveTask, _ *theme.Theme) string { return fmt.Sprint(t.Count) }),
+		figures("rate", "MIG/s", byCount, func(t model.MoveTask, _ *theme.Theme) string { return rate(perS(t)) }),
+		figures("share", "SHARE", byCount, func(t model.MoveTask, _ *theme.Theme) string {
+			b := &v.behind
+			return percent(float64(t.Count) / float64(b.of.Count(b.i, b.j)))
+		}))
+}
+
+// figures is a column of figures, the largest first.
+func figures[R any](id, title string, compare func(a, b R) int, text func(r R, th *theme.Theme) string) list.Column[R] {
+	return list.Column[R]{ID: id, Title: title, Width: 8, Tight: 6, Rank: 2, Right: true, Desc: true, Compare: compare,
+		Cell: func(r R, th *theme.Theme, _ int) (string, theme.Style) { return text(r, th), th.Text }}
 }
 
 // renderTasks lists the tasks behind a cell.
 func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	t, b := v.table(), v.tasksBehind()
-	v.followTask(b.tasks)
 	total := t.Count(b.i, b.j)
-	var title, heading rows.Row
+	var title rows.Row
 	title.Add(th.Title, " "+pair(t.MoveGroups, b.i, b.j, th))
+	title.Add(th.Strong, "  "+v.tasks.Position())
 	title.Add(th.Text, fmt.Sprintf("  %s, %s", v.cellClass(t, b.i, b.j), lastSpan(t.Span)))
 	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", widget.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(total)))))
 	if b.unnamed > 0 {
 		title.Add(th.Warn, fmt.Sprintf("  %d migrations are too old: their tasks are forgotten", b.unnamed))
 	}
-	heading.Right(th, th.Header, "TID", 7)
-	heading.Add(th.Text, "  ")
-	heading.Left(th, th.Header, "NAME", 20)
-	for _, h := range []string{"MIG", "MIG/s", "SHARE"} {
-		heading.Right(th, th.Header, h, 9)
-	}
-	body := v.tasks.Body(len(b.tasks), func(i int, selected bool) string {
-		return v.taskRow(t, b.tasks[i], total, th).Item(th, width, selected)
-	})
-	head := []string{title.Render(th, width), heading.Item(th, width, false)}
 	foot := []string{keys(th, width, "Enter", "show among the processes", "w", "window", "Esc", "back to the map")}
+	head := []string{title.Render(th, width)}
 	if len(b.tasks) == 0 {
-		head[1] = th.Dim.Render(" no task moved there in this window")
+		head = append(head, th.Dim.Render(" no task moved there in this window"))
 	}
-	below := v.over(body, len(b.tasks), width, th, v.ledgerOf(v.cpuOf(t.MoveGroups, b.i), th))
-	return rows.Stack(width, height, head, len(b.tasks), below, foot)
-}
-
-func (v *View) taskRow(t *model.MoveTable, task model.MoveTask, total uint32, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Right(th, th.Text, fmt.Sprint(task.TID), 7)
-	r.Add(th.Text, "  ")
-	switch name := comm(v.taskOf(task.TID)); {
-	case name != "":
-		r.Left(th, th.Strong, name, 20)
-	case v.moves.Name(task.TID) != "": // it has ended
-		r.Left(th, th.Dim, v.moves.Name(task.TID), 20)
-	default:
-		r.Left(th, th.Dim, "ended, or not read", 20)
-	}
-	r.Right(th, th.Text, fmt.Sprint(task.Count), 9)
-	r.Right(th, th.Text, rate(t.PerS(uint64(task.Count))), 9)
-	r.Right(th, th.Text, percent(float64(task.Count)/float64(total)), 9)
-	return r
+	below := v.over(v.tasks, width, th, v.ledgerOf(v.cpuOf(t.MoveGroups, b.i), th))
+	return v.stack(width, height, head, v.tasks, below, foot)
 }
 
 // fill pads a list to its window, so that what stands below it does not move.

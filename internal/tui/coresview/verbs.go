@@ -8,7 +8,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/sample"
-	"piton/internal/tui/rows"
 )
 
 // Key moves the cursor or closes what is open, and reports whether the key means
@@ -27,9 +26,9 @@ func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
 	case "right":
 		v.Move(0, 1)
 	case "pgup":
-		v.Move(-max(v.page-1, 1), 0)
+		v.Page(-1)
 	case "pgdown":
-		v.Move(max(v.page-1, 1), 0)
+		v.Page(1)
 	case "home", "g":
 		v.First()
 	case "end", "G":
@@ -65,8 +64,28 @@ func (v *View) Move(down, right int) {
 			return
 		}
 	}
-	list, n := v.list()
-	v.moveTo(list, n, list.Cursor+down)
+	v.list().Move(down)
+	v.moved()
+}
+
+// Page moves the cursor by pages.
+func (v *View) Page(by int) {
+	if v.present() == mapMode {
+		v.Move(by*max(v.page-1, 1), 0)
+		return
+	}
+	v.list().Page(by)
+	v.moved()
+}
+
+// Click puts the cursor on the row on a line of the view, or sorts by a heading.
+func (v *View) Click(x, y int) (row bool) {
+	if !v.ready() || v.present() == mapMode {
+		return false
+	}
+	row = v.list().Click(x, y-v.listAt)
+	v.moved()
+	return row
 }
 
 // First moves the cursor to the first cell or row.
@@ -84,46 +103,39 @@ func (v *View) edge(last bool) {
 		v.Move(at, at)
 		return
 	}
-	list, n := v.list()
-	at := 0
-	if last {
-		at = n - 1
+	if l := v.list(); last {
+		l.End()
+	} else {
+		l.Home()
 	}
-	v.moveTo(list, n, at)
+	v.moved()
 }
 
-// list is the list with the cursor and its length.
-func (v *View) list() (list *rows.Scroll, n int) {
+// list is the list with the cursor, as it is now.
+func (v *View) list() drawable {
 	switch v.present() {
 	case taskMode:
-		tasks := v.tasksBehind().tasks
-		v.followTask(tasks)
-		return &v.tasks, len(tasks)
+		v.tasksBehind()
+		return v.tasks
 	case ledgerMode:
-		l := v.book(v.cpu)
-		v.followEntry(l)
-		return &v.ledger, len(l.Entries)
+		v.showLedger(v.ledger, v.cpu)
+		return v.ledger
 	}
-	cpus := v.online()
-	v.followCPU(cpus)
-	return &v.cores, len(cpus)
+	return v.cores
 }
 
-// moveTo puts the cursor of a list on a row, and notes which object that is.
-func (v *View) moveTo(list *rows.Scroll, n, at int) {
-	list.Cursor = at
-	list.Clamp(n)
-	if n == 0 {
-		return
+// moved notes which CPU the cursor of the list of CPUs is on.
+func (v *View) moved() {
+	if v.present() == coreMode && v.cores.Len() > 0 {
+		v.cpu = v.cores.At()
 	}
-	switch list {
-	case &v.tasks:
-		v.task = v.tasksBehind().tasks[list.Cursor].TID
-	case &v.ledger:
-		v.entry = keyOf(&v.book(v.cpu).Entries[list.Cursor])
-	default:
-		v.cpu = v.online()[list.Cursor]
-	}
+}
+
+// look chooses the CPU of the ledger and of the list of CPUs.
+func (v *View) look(cpu cpuset.CPU) {
+	v.cpu = cpu
+	v.cores.Select(cpu)
+	v.ledger.Restart()
 }
 
 // Enter opens what is under the cursor: the tasks behind a cell, the ledger of a
@@ -132,13 +144,14 @@ func (v *View) Enter() tea.Cmd {
 	switch v.present() {
 	case mapMode:
 		v.placed = true
-		v.mode, v.task = taskMode, 0
-		v.tasks.Cursor = 0
+		v.mode = taskMode
+		v.tasksBehind()
+		v.tasks.Home()
 	case coreMode:
 		v.OpenLedger()
 	case taskMode:
-		if list, n := v.list(); n > 0 {
-			return v.o.Jump(v.target(v.tasksBehind().tasks[list.Cursor].TID))
+		if v.list().Len() > 0 {
+			return v.o.Jump(v.target(v.tasks.At()))
 		}
 	case ledgerMode:
 		if e := v.selectedEntry(); e != nil && e.Kind == sample.StayTask {
@@ -185,7 +198,8 @@ func (v *View) ToggleList() {
 	case mapMode:
 		g := v.grouped(v.shown)
 		i, _ := v.cell(g)
-		v.mode, v.cpu = coreMode, g.Groups[i].CPU
+		v.mode = coreMode
+		v.look(g.Groups[i].CPU)
 	case coreMode:
 		v.Back()
 	}
@@ -203,8 +217,7 @@ func (v *View) OpenLedger() {
 		}
 		v.ToggleList()
 	case coreMode:
-		v.followCPU(v.online())
-		v.openLedger(v.cpu)
+		v.openLedger(v.cores.At())
 	}
 }
 
@@ -256,8 +269,7 @@ func (v *View) NextBusiest() {
 func (v *View) stepCPU(by int) {
 	cpus := v.online()
 	i := slices.Index(cpus, v.cpu) + by
-	v.cpu = cpus[(i+len(cpus))%len(cpus)]
-	v.ledger, v.entry = rows.Scroll{}, entryKey{}
+	v.look(cpus[(i+len(cpus))%len(cpus)])
 }
 
 // online are the CPUs in display order.

@@ -17,7 +17,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/topology"
-	"piton/internal/tui/rows"
+	"piton/internal/tui/list"
 )
 
 // Target names a task for the view's owner.
@@ -82,13 +82,14 @@ type View struct {
 	ranked  ranked
 	beside  cpuset.CPU // whose ledger is shown with the map or the list; -1 for none
 	behind  behind
-	tasks   rows.Scroll
-	task    kernel.TID // under the cursor of tasks
-	cores   rows.Scroll
-	cpu     cpuset.CPU // of the ledger view, and under the cursor of cores
-	ledger  rows.Scroll
-	entry   entryKey // under the cursor of ledger
-	waited  int      // samples without stays since a ledger was shown
+	tasks   *list.List[kernel.TID, model.MoveTask]  // behind the cell
+	cores   *list.List[cpuset.CPU, cpuset.CPU]      // the online CPUs
+	cpu     cpuset.CPU                              // of the ledger view, and under the cursor of cores
+	ledger  *list.List[entryKey, model.LedgerEntry] // of cpu
+	besides *list.List[entryKey, model.LedgerEntry] // of beside, without a cursor
+	showing map[bool]bookKey                        // what ledger and, at true, besides have
+	listAt  int                                     // line of the list's heading in the view
+	waited  int                                     // samples without stays since a ledger was shown
 }
 
 // counted is the table last made and what it was made of.
@@ -102,9 +103,15 @@ type counted struct {
 
 // booked is the ledger last added up and what it was made of.
 type booked struct {
-	seq    uint64
-	span   int
+	key    bookKey
 	ledger model.Ledger
+}
+
+// bookKey is what a ledger was made of.
+type bookKey struct {
+	seq  uint64
+	span int
+	cpu  cpuset.CPU
 }
 
 // behind is the tasks behind the cell under the cursor.
@@ -116,7 +123,12 @@ type behind struct {
 }
 
 // New returns the pane. Give it every model with Note.
-func New(o Options) *View { return &View{o: o, span: 1, level: auto, beside: -1} }
+func New(o Options) *View {
+	v := &View{o: o, span: 1, level: auto, beside: -1, showing: map[bool]bookKey{}}
+	v.tasks, v.cores, v.ledger, v.besides = v.newTasks(), v.newCores(), v.newLedger(), v.newLedger()
+	v.besides.Bare = true
+	return v
+}
 
 // Open is called when the view is shown. A ledger begins anew: nothing was read
 // for it while the view was hidden.
@@ -127,7 +139,7 @@ func (v *View) Open() tea.Cmd {
 
 func (v *View) forgetStays() {
 	v.stays.Reset()
-	v.waited, v.booked = 0, booked{}
+	v.waited, v.booked, v.showing = 0, booked{}, map[bool]bookKey{}
 }
 
 // Update takes messages; none are this view's own.
@@ -142,6 +154,7 @@ func (v *View) Note(m *model.Model) {
 		v.topo = m.Topology
 		v.groups = [model.ByNode + 1]*model.MoveGroups{}
 	}
+	v.cores.Load(v.online(), true)
 	if !v.wantsLedger() {
 		v.forgetStays()
 		return
@@ -179,13 +192,14 @@ func (v *View) openLedger(cpu cpuset.CPU) {
 	if v.mode != ledgerMode {
 		v.back = v.mode
 	}
-	v.mode, v.cpu, v.ledger, v.entry = ledgerMode, cpu, rows.Scroll{}, entryKey{}
+	v.mode = ledgerMode
+	v.look(cpu)
 }
 
 // book is the ledger of a CPU, added up once for each sample.
 func (v *View) book(cpu cpuset.CPU) *model.Ledger {
-	if b := &v.booked; b.seq != v.m.Sample.Seq || b.span != v.span || b.ledger.CPU != cpu {
-		*b = booked{v.m.Sample.Seq, v.span, v.stays.Ledger(spans[v.span], cpu)}
+	if k := (bookKey{v.m.Sample.Seq, v.span, cpu}); v.booked.key != k {
+		v.booked = booked{k, v.stays.Ledger(spans[v.span], cpu)}
 	}
 	return &v.booked.ledger
 }
@@ -222,6 +236,7 @@ func (v *View) tasksBehind() *behind {
 	if b := &v.behind; b.of != t || b.i != i || b.j != j {
 		v.behind = behind{of: t, i: i, j: j}
 		v.behind.tasks, v.behind.unnamed = v.moves.Tasks(spans[v.span], t.MoveGroups, i, j)
+		v.tasks.Load(v.behind.tasks, true)
 	}
 	return &v.behind
 }

@@ -180,7 +180,7 @@ func TestUnfoldingGoesToTheBusiestPart(t *testing.T) {
 	assert.Contains(t, drawn(v, 80, 20), "cpu 12 → cpu 18: 4.0/s, other node, 1 task")
 }
 
-func TestTheTopOfTheTasksIsWhoeverMovesMost(t *testing.T) {
+func TestTheCursorStaysOnItsTask(t *testing.T) {
 	f, v := newFake(8), New((&asked{}).options())
 	f.moves = func(tick int) []sample.Move {
 		return []sample.Move{{TID: 3641, From: 0, To: 1, Count: 5}, {TID: 3642, From: 0, To: 1, Count: uint32(tick)}}
@@ -189,10 +189,11 @@ func TestTheTopOfTheTasksIsWhoeverMovesMost(t *testing.T) {
 	v.Render(120, 36, plain)
 	press(v, "home right right enter")
 	v.Render(120, 36, plain)
-	assert.Equal(t, kernel.TID(3641), v.task)
+	assert.Equal(t, kernel.TID(3641), v.tasks.At())
 	f.fill(v, 10)
 	v.Render(120, 36, plain)
-	assert.Equal(t, kernel.TID(3642), v.task)
+	assert.Equal(t, kernel.TID(3641), v.tasks.At())
+	assert.Equal(t, "2/2", v.tasks.Position(), "3642 moves more by now")
 }
 
 func TestCellOpensItsTasks(t *testing.T) {

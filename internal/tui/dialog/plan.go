@@ -1,22 +1,14 @@
 package dialog
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/field"
 	"piton/internal/group"
-	"piton/internal/kernel"
-	"piton/internal/tui/widget"
 )
-
-// OrNone is a value as a sentence has it, with a word for one that is not known and for
-// a list of no CPUs.
-func OrNone(v attr.Value) string { return cmp.Or(attr.Text(v), "none") }
 
 // NewConfirmPlan shows a plan: what changes, what has its value already, what is
 // refused and why, and its warnings. Without anything to change it says so. Enter
@@ -42,13 +34,13 @@ func PlanLines(p change.Plan) []Line {
 	var lines []Line
 	for _, g := range alike(p.Changes, attr.Planned, func(c change.Change) string { return attr.Text(c.Before) + "\x00" + attr.Text(c.After) }) {
 		c := g[0]
-		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s", c.Attribute.Title(), Who(g), OrNone(c.Before), OrNone(c.After))})
+		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s", c.Attribute.Title(), Who(g), change.OrNone(c.Before), change.OrNone(c.After))})
 	}
 	for _, r := range reasons(p.Requests) {
 		lines = append(lines, Line{Quiet, r})
 	}
 	for _, g := range alike(p.Changes, attr.Unchanged, func(c change.Change) string { return attr.Text(c.After) }) {
-		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", g[0].Attribute.Title(), Who(g), OrNone(g[0].After))})
+		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", g[0].Attribute.Title(), Who(g), change.OrNone(g[0].After))})
 	}
 	for _, status := range []attr.Status{attr.Refused, attr.Failed} {
 		for _, g := range alike(p.Changes, status, change.Change.Why) {
@@ -92,38 +84,5 @@ func alike(changes []change.Change, status attr.Status, key func(change.Change) 
 	return group.By(of, func(c *change.Change) string { return string(c.Attribute) + "\x00" + key(*c) })
 }
 
-// Who names the tasks and files of some changes: "nqueens (3641)", "nqueens (3641),
-// 4 threads", "3 processes (41 threads)", "irq 24 (eth0)", "3 IRQs".
-func Who(changes []change.Change) string {
-	files := field.Clean(attr.FilesText(changes))
-	tasks := slices.DeleteFunc(slices.Clone(changes), change.Change.IsFile)
-	switch {
-	case len(tasks) == 0:
-		return files
-	case files != "":
-		return who(tasks) + " and " + files
-	}
-	return who(tasks)
-}
-
-func who(changes []change.Change) string {
-	procs, threads := map[kernel.TID]bool{}, map[kernel.TID]bool{}
-	for _, c := range changes {
-		procs[c.PID], threads[c.TID] = true, true
-	}
-	if len(procs) != 1 && len(threads) == len(procs) {
-		return widget.Plural(len(procs), "process")
-	}
-	if len(procs) != 1 {
-		return fmt.Sprintf("%d processes (%s)", len(procs), widget.Plural(len(threads), "thread"))
-	}
-	first := slices.MinFunc(changes, func(a, b change.Change) int { return cmp.Compare(a.TID, b.TID) })
-	name := fmt.Sprintf("%s (%d)", field.Clean(strings.TrimSpace(first.Comm)), first.TID)
-	switch {
-	case len(threads) > 1:
-		return fmt.Sprintf("%s, %s", name, widget.Plural(len(threads), "thread"))
-	case first.TID != first.PID:
-		return "thread " + name
-	}
-	return name
-}
+// Who is change.Who, safe to print.
+func Who(changes []change.Change) string { return field.Clean(change.Who(changes)) }

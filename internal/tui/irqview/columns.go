@@ -1,165 +1,195 @@
 package irqview
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
-	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/tui/rows"
+	"piton/internal/tui/list"
 	"piton/internal/tui/theme"
 )
 
-// Widths of columns, in cells.
+// entry is one row of the list: an interrupt with a number, or a named line, or a
+// softirq.
+type entry struct {
+	row   *irq.Row
+	named *irq.NamedRow
+	soft  bool
+}
+
+func (e entry) name() string {
+	if e.row != nil {
+		return strconv.Itoa(e.row.Number)
+	}
+	return e.named.Name
+}
+
+func (e entry) rate() irq.Rate {
+	if e.row != nil {
+		return e.row.Rate
+	}
+	return e.named.Rate
+}
+
+// copied is the numbered line, nil where there is none.
+func (e entry) copied() *irq.Row {
+	if e.row == nil {
+		return nil
+	}
+	row := *e.row
+	return &row
+}
+
+// what is its device and queue, or its handlers, or what a named line means.
+func (e entry) what() string {
+	switch {
+	case e.row == nil:
+		if meaning, _, ok := irq.Meaning(e.named.Name); ok {
+			return meaning
+		}
+		return e.named.Text
+	case e.row.Queue.Flow == irq.NoQueue:
+		return e.row.Handlers()
+	}
+	return strings.TrimSpace(e.row.Device.Name() + " " + e.row.Queue.String())
+}
+
+func (e entry) device() string {
+	if e.row == nil {
+		return ""
+	}
+	return e.row.Device.Name()
+}
+
+// cell is what a column shows of an entry.
+type cell = func(e entry, th *theme.Theme, width int) (string, theme.Style)
+
+// inRowStyle is a cell in the style of the row: one that does not come is dim.
+func inRowStyle(f func(entry, *theme.Theme) string) cell {
+	return func(e entry, th *theme.Theme, _ int) (string, theme.Style) {
+		if r := e.rate(); r.OK && r.PerS == 0 {
+			return f(e, th), th.Dim
+		}
+		return f(e, th), th.Text
+	}
+}
+
+// ofRow is a text that only numbered lines have.
+func ofRow(f func(*irq.Row) string) cell {
+	return inRowStyle(func(e entry, _ *theme.Theme) string {
+		if e.row == nil {
+			return ""
+		}
+		return f(e.row)
+	})
+}
+
+// cpuWidth is of a column with the rate on one CPU, besidesCPUs of what is to stand
+// beside such columns.
 const (
-	numberWidth  = 7
-	rateWidth    = 8
-	cpuWidth     = 7 // of one CPU's rate
-	topWidth     = 12
-	controlWidth = 8
+	cpuWidth    = 6
+	besidesCPUs = 76
 )
 
-// layout is the columns that fit a width.
-type layout struct {
-	cpus                   []cpuset.CPU // with a column each; none: the top CPU only
-	mask, driver, handlers int          // widths; 0 is left out
-	threads                bool
+// fitCPUs gives every CPU a column where there is room for all of them.
+func (v *View) fitCPUs(width int) {
+	each := v.table.CPUs
+	if len(each)*(cpuWidth+1) > width-besidesCPUs {
+		each = nil
+	}
+	if slices.Equal(each, v.each) {
+		return
+	}
+	v.each = each
+	columns := v.columns()
+	v.SetColumns(columns)
+	if id, _ := v.Sorted(); !slices.ContainsFunc(columns, func(c list.Column[entry]) bool { return c.ID == id }) {
+		v.SortBy("rate")
+	}
 }
 
-// columns chooses them: rates of every CPU where they fit, else of the one that
-// has most.
-func columns(cpus []cpuset.CPU, width int) layout {
-	l := layout{mask: 9}
+func (v *View) columns() []list.Column[entry] {
+	out := []list.Column[entry]{
+		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name() }),
+			Has: func(e entry) bool { return e.row != nil }, Compare: func(a, b entry) int { return cmp.Compare(a.row.Number, b.row.Number) }},
+		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.rate().OK },
+			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.rate(), th) }),
+			Compare: func(a, b entry) int { return cmp.Compare(a.rate().PerS, b.rate().PerS) }},
+	}
+	if v.each == nil {
+		out = append(out, list.Column[entry]{ID: "top", Title: "MOST ON", Width: 12, Tight: 11, Rank: 2,
+			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return most(e.rate(), th) }),
+			Has:  func(e entry) bool { return e.rate().Top >= 0 }, Compare: func(a, b entry) int {
+				x, y := a.rate(), b.rate()
+				return cmp.Or(cmp.Compare(x.Top, y.Top), cmp.Compare(y.TopPerS, x.TopPerS))
+			}})
+	}
+	for i, c := range v.each {
+		out = append(out, list.Column[entry]{ID: fmt.Sprintf("cpu%d", c), Title: fmt.Sprintf("cpu%d", c), Width: cpuWidth, Right: true, Desc: true, Rank: 2,
+			Cell:    func(e entry, th *theme.Theme, _ int) (string, theme.Style) { return v.onCPU(e.rate(), i, th) },
+			Has:     func(e entry) bool { return e.rate().OK && i < len(e.rate().ByCPU) },
+			Compare: func(a, b entry) int { return cmp.Compare(a.rate().ByCPU[i], b.rate().ByCPU[i]) }})
+	}
+	return append(out,
+		list.Column[entry]{ID: "asked", Title: "ASKED", Width: 14, Tight: 9, Rank: 4, Cell: inRowStyle(func(e entry, th *theme.Theme) string {
+			if e.row == nil {
+				return th.None
+			}
+			return mask(e.row.Requested, th)
+		})},
+		list.Column[entry]{ID: "goes", Title: "GOES TO", Width: 14, Tight: 9, Rank: 3, Cell: goes},
+		list.Column[entry]{ID: "control", Title: "CONTROL", Width: 8, Rank: 5, Cell: control},
+		list.Column[entry]{ID: "driver", Title: "DRIVER", Width: 16, Tight: 12, Rank: 8, Cell: ofRow(func(r *irq.Row) string { return r.Device.Driver })},
+		list.Column[entry]{ID: "handlers", Title: "HANDLERS", Width: 22, Tight: 20, Rank: 7, Cell: ofRow((*irq.Row).Handlers)},
+		list.Column[entry]{ID: "device", Title: "DEVICE AND QUEUE", Tight: 22, Rank: 6, Cell: v.device,
+			Has: func(e entry) bool { return e.device() != "" }, Compare: func(a, b entry) int { return cmp.Compare(a.device(), b.device()) }})
+}
+
+// onCPU is the rate on one CPU; the largest of several stands out.
+func (v *View) onCPU(r irq.Rate, i int, th *theme.Theme) (string, theme.Style) {
 	switch {
-	case width >= 150:
-		l.mask, l.driver, l.handlers, l.threads = 14, 16, 22, true
-	case width >= 110:
-		l.mask, l.handlers = 12, 20
-	case width < 60:
-		l.mask = 0
+	case !r.OK || i >= len(r.ByCPU):
+		return th.None, th.Dim
+	case r.ByCPU[i] == 0:
+		return "0", th.Dim
+	case v.table.CPUs[i] == r.Top:
+		return perSecond(r.ByCPU[i]), th.Strong
 	}
-	const what = 22 // cells that the last column needs to be read
-	left := width - 1 - numberWidth - 2 - rateWidth - 2*(l.mask+2) - controlWidth - 2 - l.driver - l.handlers - what
-	switch need := len(cpus)*cpuWidth + 2; {
-	case need <= left:
-		l.cpus = cpus
-	case l.handlers > 0 && l.driver == 0 && need <= left+l.handlers: // the last column and the foot have them
-		l.cpus, l.handlers = cpus, 0
-	}
-	return l
+	return perSecond(r.ByCPU[i]), th.Text
 }
 
-// column adds a column and a blank, where the width has room for it.
-func column(r *rows.Row, th *theme.Theme, style theme.Style, text string, width int) {
-	if width > 0 {
-		r.Left(th, style, text, width)
-		r.Add(th.Text, " ")
-	}
-}
-
-func (v *View) heading(l layout, th *theme.Theme) rows.Row {
-	var r rows.Row
-	style := func(o order) theme.Style {
-		if v.sort == o {
-			return th.HeaderSort
-		}
-		return th.Header
-	}
-	r.Right(th, style(byNumber), "IRQ", numberWidth)
-	r.Add(th.Text, " ")
-	r.Right(th, style(byRate), "RATE/s", rateWidth)
-	if l.cpus == nil {
-		r.Add(th.Text, "  ")
-		r.Left(th, style(byTop), "MOST ON", topWidth)
-	}
-	for _, c := range l.cpus {
-		r.Right(th, style(byTop), fmt.Sprintf("cpu%d", c), cpuWidth)
-	}
-	r.Add(th.Text, "  ")
-	column(&r, th, th.Header, "ASKED", l.mask)
-	column(&r, th, th.Header, "GOES TO", l.mask)
-	column(&r, th, th.Header, "CONTROL", controlWidth)
-	column(&r, th, th.Header, "DRIVER", l.driver)
-	column(&r, th, th.Header, "HANDLERS", l.handlers)
-	r.Add(style(byDevice), "DEVICE AND QUEUE")
-	if l.threads {
-		r.Add(th.Header, ", HANDLED BY")
-	}
-	return r
-}
-
-func (v *View) line(e *entry, l layout, th *theme.Theme) rows.Row {
-	var r rows.Row
-	rate := e.rate()
-	style := th.Text
-	if rate.OK && rate.PerS == 0 {
-		style = th.Dim
-	}
-	if e.row != nil && v.tags[e.row.Number] {
-		style = th.Tagged
-		r.Add(style, th.Tag)
-	} else {
-		r.Add(th.Text, " ")
-	}
-	r.Right(th, style, e.name(), numberWidth-1)
-	r.Add(th.Text, " ")
-	r.Right(th, style, total(rate, th), rateWidth)
-	if l.cpus == nil {
-		r.Add(th.Text, "  ")
-		r.Left(th, style, most(rate, th), topWidth)
-	}
-	for i := range l.cpus {
-		v.cpuCell(&r, rate, i, th)
-	}
-	r.Add(th.Text, "  ")
-	v.setting(&r, e, l, style, th)
-	if e.row == nil {
-		r.Add(style, e.what())
-		return r
-	}
-	column(&r, th, style, e.row.Device.Driver, l.driver)
-	column(&r, th, style, e.row.Handlers(), l.handlers)
-	what := e.what()
-	if l.handlers > 0 {
-		what = place(e.row)
-	}
-	r.Add(style, what)
-	if l.threads && len(e.row.Threads) > 0 {
-		r.Add(th.Accent, "  "+threads(e.row))
-	}
-	return r
-}
-
-// cpuCell adds the rate on one CPU; the largest of several stands out.
-func (v *View) cpuCell(r *rows.Row, rate irq.Rate, i int, th *theme.Theme) {
+func goes(e entry, th *theme.Theme, _ int) (string, theme.Style) {
 	switch {
-	case !rate.OK || i >= len(rate.ByCPU):
-		r.Right(th, th.Dim, th.None, cpuWidth)
-	case rate.ByCPU[i] == 0:
-		r.Right(th, th.Dim, "0", cpuWidth)
-	case v.table.CPUs[i] == rate.Top:
-		r.Right(th, th.Strong, perSecond(rate.ByCPU[i]), cpuWidth)
-	default:
-		r.Right(th, th.Text, perSecond(rate.ByCPU[i]), cpuWidth)
+	case e.row == nil:
+		return th.None, th.Dim
+	case lags(e.row):
+		return "!" + mask(e.row.Effective, th), th.Warn
 	}
+	return mask(e.row.Effective, th), th.Text
 }
 
-// setting adds where the line is asked to go, where it goes, and what controls that.
-func (v *View) setting(r *rows.Row, e *entry, l layout, style theme.Style, th *theme.Theme) {
-	asked, goes, control := th.None, th.None, ""
-	goesStyle, controlStyle := style, style
-	if e.soft {
-		control = "softirq"
+func control(e entry, th *theme.Theme, _ int) (string, theme.Style) {
+	switch {
+	case e.soft:
+		return "softirq", th.Text
+	case e.row == nil || e.row.Control == irq.Settable:
+		return "", th.Text
 	}
-	if e.row != nil {
-		asked, goes = mask(e.row.Requested, th), mask(e.row.Effective, th)
-		if lags(e.row) {
-			goes, goesStyle = "!"+goes, th.Warn
-		}
-		if e.row.Control != irq.Settable {
-			control, controlStyle = e.row.Control.String(), th.Accent
-		}
+	return e.row.Control.String(), th.Accent
+}
+
+// device is the last column: the device and queue, and the tasks that handle the line
+// where there is room for handlers.
+func (v *View) device(e entry, th *theme.Theme, width int) (string, theme.Style) {
+	what, style := inRowStyle(func(e entry, _ *theme.Theme) string { return e.what() })(e, th, width)
+	if e.row == nil || !v.Shows("handlers") {
+		return what, style
 	}
-	column(r, th, style, asked, l.mask)
-	column(r, th, goesStyle, goes, l.mask)
-	column(r, th, controlStyle, control, controlWidth)
+	if what = place(e.row); len(e.row.Threads) > 0 {
+		what = strings.TrimSpace(what + " by " + threads(e.row))
+	}
+	return what, style
 }

@@ -14,29 +14,12 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	if width < 1 || height < 1 {
 		return ""
 	}
+	v.fitCPUs(width)
 	head := []string{v.title(width, th)}
 	if v.err != nil {
 		head = append(head, rows.Indented(th, th.Bad, v.err.Error(), width-1)...)
 	}
-	l := columns(v.table.CPUs, width)
-	if len(v.entries) > 0 {
-		head = append(head, v.heading(l, th).Item(th, width, false))
-	}
-	body := func(h int) []string {
-		out := v.list.Body(len(v.entries), func(i int, selected bool) string {
-			r := v.line(&v.entries[i], l, th)
-			if v.quiet && selected {
-				return th.Cursor + r.Render(th, width-1)
-			}
-			return r.Item(th, width, selected)
-		})(h)
-		v.head, v.shown = min(len(head), height-h), len(out)
-		for len(out) < h { // the foot stays at the bottom
-			out = append(out, "")
-		}
-		return out
-	}
-	return rows.Stack(width, height, head, len(v.entries), body, v.foot(width, th))
+	return v.Frame(width, height, head, v.foot(width, th), th)
 }
 
 func (v *View) title(width int, th *theme.Theme) string {
@@ -48,19 +31,18 @@ func (v *View) title(width int, th *theme.Theme) string {
 	case v.err != nil:
 		r.Add(th.Bad, "  they cannot be read")
 	default:
-		r.Add(th.Text, "  "+v.summary())
-		r.Add(th.Dim, fmt.Sprintf("  by %s", v.sort))
-		if v.reverse {
-			r.Add(th.Dim, ", reversed")
+		if at := v.Position(); at != "" {
+			r.Add(th.Strong, "  "+at)
 		}
+		r.Add(th.Text, "  "+v.summary())
 		if v.filter != "" {
 			r.Add(th.Strong, "  filter "+v.filter)
 		}
 		if !v.cpus.Empty() {
 			r.Add(th.Strong, "  only "+v.where())
 		}
-		if len(v.tags) > 0 {
-			r.Add(th.Tagged, fmt.Sprintf("  %s%d tagged", th.Tag, len(v.tags)))
+		if n := v.Tags(); n > 0 {
+			r.Add(th.Tagged, fmt.Sprintf("  %s%d tagged", th.Tag, n))
 		}
 	}
 	return r.Render(th, width)
@@ -97,12 +79,12 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 	if v.o.Actions {
 		keys = rows.Keys(th, "Space", "tag", "a", "affinity", "o", "place", "d", "grab", "s", "spread", "r", "reset", "n", named)
 	}
-	e := v.selected()
-	if e != nil && e.row != nil && len(e.row.Threads) > 0 {
+	e, there := v.List.Selected()
+	if e.row != nil && len(e.row.Threads) > 0 {
 		keys = append(keys, rows.Keys(th, "  Enter", "handler's task")...)
 	}
 	last := " " + keys.Render(th, width-1)
-	if e == nil {
+	if !there {
 		why := ""
 		switch {
 		case !v.read || v.err != nil:
@@ -126,7 +108,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 }
 
 // about is what there is to know of an entry besides its rates.
-func (v *View) about(e *entry) [][2]string {
+func (v *View) about(e entry) [][2]string {
 	if e.row == nil {
 		what, fewer, _ := irq.Meaning(e.named.Name)
 		if fewer == "" {

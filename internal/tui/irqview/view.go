@@ -3,16 +3,19 @@
 // changed, and the device, queue and task behind it.
 //
 // It changes nothing, and reads only when its owner asks for it; the owner also
-// sends the lines that are tagged elsewhere. Start at View.
+// sends the lines that are tagged elsewhere. Start at View. The cursor, the tags and
+// the order are list.List's.
 package irqview
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
-	"piton/internal/tui/rows"
+	"piton/internal/tui/list"
 )
 
 // Options is what the view works with.
@@ -31,31 +34,29 @@ type Options struct {
 	Jump func(tid kernel.TID) tea.Cmd
 }
 
-// View is the pane of the interrupts.
+// View is the pane of the interrupts: a list of entries by their names.
 type View struct {
+	*list.List[string, entry]
 	o       Options
 	reading bool // a command is under way
 	table   irq.Table
 	read    bool // an answer has come
 	err     error
 
-	sort    order
-	reverse bool
-	named   bool // lines without a number and softirqs are shown too
-	filter  string
-	tags    map[int]bool // by number
-	cpus    cpuset.Set   // only lines that go to one of these; empty: all
-	asked   bool         // or that are asked to
-	list    rows.Scroll
-	entries []entry
-	head    int // lines above the first entry, as last drawn
-	shown   int // entries drawn
-	quiet   bool
-	at      string // the name of the entry under the cursor
+	named  bool // lines without a number and softirqs are shown too
+	filter string
+	cpus   cpuset.Set   // only lines that go to one of these; empty: all
+	asked  bool         // or that are asked to
+	each   []cpuset.CPU // CPUs that have a column of their own
 }
 
 // New returns the pane, sorted by rate.
-func New(o Options) *View { return &View{o: o, tags: map[int]bool{}} }
+func New(o Options) *View {
+	v := &View{o: o}
+	v.List = list.New(entry.name, "rate", v.columns()...)
+	v.TagOf = func(e entry) (string, bool) { return e.name(), e.row != nil } // others cannot be sent anywhere
+	return v
+}
 
 // tableMsg is what was read.
 type tableMsg struct {
@@ -90,10 +91,57 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 	v.reading, v.read, v.err = false, true, m.err
 	if m.err == nil {
 		v.table = m.table
-		v.dropGone()
+		v.KeepTags(func(yield func(string) bool) {
+			for i := range v.table.Rows {
+				if !yield(entry{row: &v.table.Rows[i]}.name()) {
+					return
+				}
+			}
+		})
 		v.relist()
 	}
 	return nil
+}
+
+// relist chooses the rows anew.
+func (v *View) relist() {
+	var entries []entry
+	rated := false
+	for i := range v.table.Rows {
+		r := &v.table.Rows[i]
+		rated = rated || r.Rate.OK
+		if r.Match(v.filter) && v.reaches(r) {
+			entries = append(entries, entry{row: r})
+		}
+	}
+	if v.named && v.cpus.Empty() {
+		for i := range v.table.Named {
+			entries = v.addNamed(entries, entry{named: &v.table.Named[i]})
+		}
+		for i := range v.table.SoftIRQs {
+			entries = v.addNamed(entries, entry{named: &v.table.SoftIRQs[i], soft: true})
+		}
+	}
+	v.Load(entries, rated)
+}
+
+func (v *View) addNamed(to []entry, e entry) []entry {
+	if e.named.Match(v.filter) && e.named.Happened() {
+		return append(to, e)
+	}
+	return to
+}
+
+// reaches reports whether a line concerns the CPUs that are looked at.
+func (v *View) reaches(r *irq.Row) bool {
+	if v.cpus.Empty() {
+		return true
+	}
+	mask := r.Effective
+	if v.asked || !mask.OK {
+		mask = r.Requested
+	}
+	return mask.OK && !mask.And(v.cpus).Empty()
 }
 
 // Filter is the words that shown lines hold.
@@ -102,101 +150,79 @@ func (v *View) Filter() string { return v.filter }
 // SetFilter shows only lines that hold all words of the text (irq.Row.Match).
 func (v *View) SetFilter(text string) {
 	v.filter = text
+	v.Restart()
 	v.relist()
 }
-
-// Count is how many lines an action would act on.
-func (v *View) Count() int { return len(v.Targets()) }
-
-// Click puts the cursor on the line that is drawn y lines below the view's first
-// one; false when there is none.
-func (v *View) Click(y int) bool {
-	i := v.list.Top + y - v.head
-	if y < v.head || y >= v.head+v.shown || i >= len(v.entries) {
-		return false
-	}
-	v.list.Cursor = i
-	v.note()
-	return true
-}
-
-// SetQuiet says that the keys are elsewhere: the line under the cursor is marked,
-// but does not stand out.
-func (v *View) SetQuiet(on bool) { v.quiet = on }
 
 // SetCPUs shows only lines that go to one of these CPUs, or that are asked to;
 // an empty set shows all.
 func (v *View) SetCPUs(cpus cpuset.Set, asked bool) {
 	v.cpus, v.asked = cpus, asked
+	v.Restart()
 	v.relist()
 }
 
-// Key handles a key, and reports whether it meant something here.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	switch key := k.String(); key {
-	case ">", "<", "f6":
-		v.sortBy(v.sort.step(key != "<"))
-	case "I":
-		v.reverse = !v.reverse
-		v.relist()
-	case "n":
-		v.named = !v.named
-		v.relist()
-	case "f4", "\\", "/":
-		return true, v.o.Filter(v.filter)
-	case "esc":
-		switch {
-		case v.filter != "":
-			v.SetFilter("")
-		case !v.cpus.Empty():
-			return true, v.o.Unpick()
-		default:
-			return false, nil
-		}
-	case "space":
-		v.tag()
-	case "A":
-		v.tagAll()
-	case "U":
-		v.Untag()
-	case "enter":
-		return v.jump()
+// ToggleNamed shows or hides the lines without a number and the softirqs.
+func (v *View) ToggleNamed() {
+	v.named = !v.named
+	v.relist()
+}
+
+// AskFilter lets the user type a filter.
+func (v *View) AskFilter() tea.Cmd { return v.o.Filter(v.filter) }
+
+// Back takes the filter away, or else the choice of CPUs; false when there is neither.
+func (v *View) Back() (used bool, cmd tea.Cmd) {
+	switch {
+	case v.filter != "":
+		v.SetFilter("")
+	case !v.cpus.Empty():
+		return true, v.o.Unpick()
 	default:
-		used = v.list.Key(k, len(v.entries), true)
-		v.note()
-		return used, nil
+		return false, nil
 	}
 	return true, nil
 }
 
-// sortBy changes the order; the cursor goes to its top.
-func (v *View) sortBy(o order) {
-	v.sort, v.reverse = o, false
-	v.list = rows.Scroll{}
-	v.at = ""
-	v.relist()
-}
-
-// jump shows the task that handles the line under the cursor, if one does.
-func (v *View) jump() (used bool, cmd tea.Cmd) {
-	if e := v.selected(); e != nil && e.row != nil && len(e.row.Threads) > 0 {
-		return true, v.o.Jump(e.row.Threads[0].TID)
+// ShowHandler shows the task that handles the line under the cursor; false when there
+// is none.
+func (v *View) ShowHandler() (used bool, cmd tea.Cmd) {
+	if r := v.Selected(); r != nil && len(r.Threads) > 0 {
+		return true, v.o.Jump(r.Threads[0].TID)
 	}
 	return false, nil
 }
 
-// selected is the entry under the cursor, nil if there is none.
-func (v *View) selected() *entry {
-	if v.list.Cursor >= len(v.entries) {
-		return nil
-	}
-	return &v.entries[v.list.Cursor]
+// Selected is the line under the cursor, a copy that later readings do not change; nil
+// where that has no number.
+func (v *View) Selected() *irq.Row {
+	e, _ := v.List.Selected()
+	return e.copied()
 }
 
-// note remembers what the cursor is on; on the first line it stays on top.
-func (v *View) note() {
-	v.at = ""
-	if e := v.selected(); e != nil && v.list.Cursor > 0 {
-		v.at = e.name()
+// Tagged reports whether the line under the cursor is tagged.
+func (v *View) Tagged() bool { return v.List.Tagged(v.At()) }
+
+// Count is how many lines an action would act on.
+func (v *View) Count() int { return len(v.Targets()) }
+
+// Targets are the tagged lines that are shown, or the one under the cursor when
+// none of them is.
+func (v *View) Targets() []*irq.Row { return lines(v.List.Targets()) }
+
+// TagsShown are the tagged lines that are on the list.
+func (v *View) TagsShown() []*irq.Row { return lines(v.List.TagsShown()) }
+
+// Shown are all lines that have a number and are on the list.
+func (v *View) Shown() []*irq.Row { return lines(v.Rows()) }
+
+// lines are copies of the numbered ones among some entries.
+func lines(entries []entry) (out []*irq.Row) {
+	for _, e := range entries {
+		out = append(out, e.copied())
 	}
+	return slices.DeleteFunc(out, func(r *irq.Row) bool { return r == nil })
 }
+
+// Default is where lines go that are set up from now on.
+func (v *View) Default() irq.Mask { return v.table.Default }

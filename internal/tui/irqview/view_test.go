@@ -105,26 +105,35 @@ func (f *fake) view(reads int) *View {
 
 func tick(v *View) { v.Update(v.Tick()()) }
 
+// press does what the keys of the action table do.
 func press(v *View, keys ...string) {
-	for _, name := range keys {
-		k := tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-		switch name {
-		case "enter":
-			k = tea.KeyPressMsg{Code: tea.KeyEnter}
-		case "esc":
-			k = tea.KeyPressMsg{Code: tea.KeyEscape}
+	for _, key := range keys {
+		switch key {
 		case "down":
-			k = tea.KeyPressMsg{Code: tea.KeyDown}
+			v.Move(1)
+		case "n":
+			v.ToggleNamed()
+		case "I":
+			v.Invert()
+		case "<", ">":
+			v.StepSort(key == ">")
+		case " ":
+			v.ToggleTag()
+		case "/", `\`:
+			v.AskFilter()
+		case "enter":
+			v.ShowHandler()
+		case "esc":
+			v.Back()
 		}
-		v.Key(k)
 	}
 }
 
 func text(v *View, w, h int) string { return ansi.Strip(v.Render(w, h, plain)) }
 
 func names(v *View) (out []string) {
-	for i := range v.entries {
-		out = append(out, v.entries[i].name())
+	for _, e := range v.Rows() {
+		out = append(out, e.name())
 	}
 	return out
 }
@@ -167,18 +176,18 @@ func TestSortAndFollow(t *testing.T) {
 	press(v, "down", "down") // on 44
 	f.reads += 5             // a longer step: the same rates
 	tick(v)
-	assert.Equal(t, "44", v.selected().name(), "the cursor stays on its line")
+	assert.Equal(t, "44", v.At(), "the cursor stays on its line")
 	press(v, "I")
-	assert.Equal(t, "44", v.selected().name())
-	assert.Equal(t, "40", names(v)[len(v.entries)-1])
-	press(v, ">")
+	assert.Equal(t, names(v)[0], v.At(), "a new order begins at its top")
+	assert.Equal(t, "40", names(v)[v.Len()-1])
+	press(v, "<")
 	assert.Equal(t, []string{"0", "4", "24", "29"}, names(v)[:4], "by number")
-	assert.Equal(t, "0", v.selected().name(), "a new order begins at its top")
+	press(v, "<")
+	assert.Equal(t, "eth0", v.Rows()[0].device())
+	assert.Empty(t, v.Rows()[v.Len()-1].device())
 	press(v, ">", ">")
-	assert.Equal(t, "eth0", v.entries[0].device())
-	assert.Empty(t, v.entries[len(v.entries)-1].device())
-	press(v, "<", "<", "<")
-	assert.Equal(t, byRate, v.sort)
+	sorted, _ := v.Sorted()
+	assert.Equal(t, "rate", sorted)
 	press(v, "n")
 	assert.Contains(t, names(v), "LOC")
 	assert.Contains(t, names(v), "NET_RX")
@@ -200,7 +209,7 @@ func TestFilter(t *testing.T) {
 	assert.Contains(t, text(v, 80, 18), "no line holds nosuch")
 	press(v, "esc")
 	assert.Empty(t, v.Filter())
-	used, _ := v.Key(tea.KeyPressMsg{Code: tea.KeyEscape})
+	used, _ := v.Back()
 	assert.False(t, used, "Esc is the owner's when there is no filter")
 }
 
@@ -241,10 +250,10 @@ func TestOneReadingAtATime(t *testing.T) {
 func TestAnErrorKeepsTheLastTable(t *testing.T) {
 	f := &fake{cpus: 2}
 	v := f.view(2)
-	n := len(v.entries)
+	n := v.Len()
 	f.err = errors.New("gone")
 	tick(v)
-	assert.Len(t, v.entries, n)
+	assert.Equal(t, n, v.Len())
 	assert.Contains(t, text(v, 80, 18), "gone")
 	f.err = nil
 	tick(v)

@@ -99,3 +99,11 @@ func (v *View) breakdown(r irq.Rate) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// where is the CPUs that are looked at, in words.
+func (v *View) where() string {
+	if v.cpus.Len() == 1 {
+		return "cpu " + v.cpus.String()
+	}
+	return "cpus " + v.cpus.String()
+}

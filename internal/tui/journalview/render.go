@@ -2,44 +2,123 @@ package journalview
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/tui/dialog"
+	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
-// widths are those of the columns, 0 for one that is left out.
-type widths struct {
-	id, when, who, what, change int
-	format                      string // of when
+// cell is what a column shows of a row.
+type cell = func(l line, th *theme.Theme, width int) (string, theme.Style)
+
+// both is a cell with one text for a deed and one for a change of it.
+func both(deed func(d *change.Deed, width int) string, part func(d *change.Deed, c change.Change) string) cell {
+	return func(l line, th *theme.Theme, width int) (string, theme.Style) {
+		if c, ok := l.change(); ok {
+			return part(l.deed, c), th.Text
+		}
+		return deed(l.deed, width), th.Text
+	}
 }
 
-func columns(width int) widths {
-	switch {
-	case width >= 150:
-		return widths{id: 5, when: 19, who: 14, what: 44, change: 30, format: "2006-01-02 15:04:05"}
-	case width >= 110:
-		return widths{id: 5, when: 16, who: 12, what: 32, change: 22, format: "2006-01-02 15:04"}
-	case width >= 70:
-		return widths{id: 4, when: 11, what: 26, change: 14, format: "01-02 15:04"}
+func nothing(*change.Deed, change.Change) string { return "" }
+
+var columns = []list.Column[line]{
+	{ID: "id", Title: "ID", Width: 5, Tight: 4, Right: true,
+		Cell: both(func(d *change.Deed, _ int) string { return fmt.Sprint(d.ID) }, nothing)},
+	{ID: "when", Title: "WHEN", Width: 16, Tight: 11, Rank: 3, Cell: both(func(d *change.Deed, width int) string {
+		if width < 16 {
+			return d.Time.Local().Format("01-02 15:04")
+		}
+		return d.Time.Local().Format("2006-01-02 15:04")
+	}, nothing)},
+	{ID: "who", Title: "WHO", Width: 12, Tight: 8, Rank: 5, Cell: both(func(d *change.Deed, _ int) string { return d.User }, nothing)},
+	{ID: "what", Title: "WHAT", Width: 38, Tight: 24, Rank: 1, Cell: both(func(d *change.Deed, _ int) string { return d.What() }, whatOf)},
+	{ID: "change", Title: "CHANGE", Width: 22, Tight: 12, Rank: 2, Cell: both(func(d *change.Deed, _ int) string { return d.Change() },
+		func(_ *change.Deed, c change.Change) string { return change.FromTo([]change.Change{c}) })},
+	{ID: "state", Title: "STATE", Tight: 24, Cell: state},
+}
+
+// change is the change that a row is about.
+func (l line) change() (c change.Change, ok bool) {
+	if l.part < 2 || l.part-2 >= len(l.deed.Changes) {
+		return c, false
 	}
-	return widths{id: 4, what: 20}
+	return l.deed.Changes[l.part-2], true
+}
+
+// whatOf names one change: "affinity of nqueens (3641)", "affinity of irq 24 (eth0)".
+func whatOf(d *change.Deed, c change.Change) string {
+	if c.IsFile() {
+		return " " + c.Attribute.Title() + " of " + c.Object.Object()
+	}
+	return fmt.Sprintf(" %d %s %s", c.TID, change.TaskName(c, d.Changes), c.Attribute)
+}
+
+// state is what has become of a deed, or of a change.
+func state(l line, th *theme.Theme, _ int) (string, theme.Style) {
+	c, ok := l.change()
+	if !ok {
+		return l.deed.State(), standingStyle(l.deed.Standing(), th)
+	}
+	switch {
+	case c.Status == attr.Failed || c.Status == attr.Refused:
+		return string(c.Status) + ": " + c.Why(), th.Bad
+	case l.deed.Found == nil || l.deed.Standing() != l.deed.Found.Standing:
+		return string(c.Status), th.Dim
+	}
+	found, looked := l.deed.Found.Changes[c.Key()]
+	switch {
+	case !looked:
+		return string(c.Status), th.Dim
+	case found.Why != "":
+		return found.Why, standingStyle(found.Standing, th)
+	}
+	return found.String(), standingStyle(found.Standing, th)
+}
+
+func standingStyle(s change.Standing, th *theme.Theme) theme.Style {
+	switch s {
+	case change.InForce:
+		return th.Good
+	case change.PartlyInForce, change.ChangedSince:
+		return th.Warn
+	}
+	return th.Dim
+}
+
+// finished says that a row is dim: nothing of its deed is in force.
+func finished(l line, th *theme.Theme) (theme.Style, bool) {
+	switch l.deed.Standing() {
+	case change.Undone, change.TaskEnded, change.PastBoot, change.ChangedNothing, change.Foreign:
+		return th.Dim, l.part == 0
+	}
+	return th.Text, false
+}
+
+// across is a row without columns: the command that did it, or an undo of it.
+func across(l line, th *theme.Theme) (r rows.Row, ok bool) {
+	undo := l.part - 2 - len(l.deed.Changes)
+	switch {
+	case l.part == 1:
+		r.Add(th.Accent, "      "+l.deed.Command)
+		if l.deed.Reason != "" {
+			r.Add(th.Dim, "  "+l.deed.Reason)
+		}
+	case undo >= 0:
+		r.Add(th.Dim, "      "+l.deed.UndoLine(&l.deed.Undos[undo]))
+	default:
+		return nil, false
+	}
+	return r, true
 }
 
 // Render draws the list in width × height cells.
 func (v *View) Render(width, height int, th *theme.Theme) string {
-	head := v.head(width, th)
-	if len(v.lines) == 0 {
-		return rows.Clip(strings.Join(head, "\n"), width, height)
-	}
-	w := columns(width)
-	body := v.list.Body(len(v.lines), func(i int, selected bool) string { return v.row(v.lines[i], w, th).Item(th, width, selected) })
-	head = append(head, heading(w, th).Item(th, width, false))
-	return rows.Stack(width, height, head, len(v.lines), body, nil)
+	return v.Frame(width, height, v.head(width, th), nil, th)
 }
 
 // maxDamage is how many damaged lines are named.
@@ -56,9 +135,10 @@ func (v *View) head(width int, th *theme.Theme) []string {
 		r.Add(th.Bad, "  "+v.err.Error())
 	case !v.read:
 		r.Add(th.Dim, "  reading")
-	case len(v.entries) == 0:
-		r.Add(th.Dim, "  nothing has been changed yet; every change that piton makes is listed here and can be undone")
+	case len(v.deeds) == 0:
+		r.Add(th.Dim, "  no changes yet: each change that piton makes is listed here and can be undone")
 	default:
+		r.Add(th.Strong, "  "+v.Position())
 		r.Add(th.Text, "  "+v.summary())
 		r.Add(th.Dim, "   ")
 		if v.o.ReadOnly {
@@ -69,9 +149,9 @@ func (v *View) head(width int, th *theme.Theme) []string {
 	}
 	out := []string{r.Render(th, width)}
 	warn := func(text string) { out = append(out, rows.Indented(th, th.Warn, text, width)...) }
-	for _, e := range v.entries {
-		if g, guarded := v.guards[e.ID]; guarded && g.Words() != "" {
-			warn(g.Words())
+	for _, d := range v.deeds {
+		if d.Guard != nil && d.Guard.Words() != "" {
+			warn(d.Guard.Words())
 		}
 	}
 	for i, d := range v.damage {
@@ -85,181 +165,15 @@ func (v *View) head(width int, th *theme.Theme) []string {
 }
 
 func (v *View) summary() string {
-	n, force := len(v.entries), 0
-	for _, e := range v.entries {
-		if e.state.kind == inForce || e.state.kind == partly {
+	force := 0
+	for i := range v.deeds {
+		if s := v.deeds[i].Standing(); s == change.InForce || s == change.PartlyInForce {
 			force++
 		}
 	}
-	text := fmt.Sprintf("%d entries, %d in force", n, force)
-	if n == 1 {
-		text = fmt.Sprintf("1 entry, %d in force", force)
-	}
-	if len(v.tagged) > 0 {
-		text += fmt.Sprintf(", %d tagged", len(v.tagged))
+	text := fmt.Sprintf("%s, %d in force", widget.Plural(len(v.deeds), "change"), force)
+	if n := v.Tags(); n > 0 {
+		text += fmt.Sprintf(", %d tagged", n)
 	}
 	return text
-}
-
-func heading(w widths, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Add(th.Text, " ")
-	r.Right(th, th.Header, "id", w.id)
-	w.cells(&r, th, th.Header, "when", "who", "what", "change")
-	r.Add(th.Header, "state")
-	return r
-}
-
-// cells adds the columns for which there is room, between the id and the state.
-func (w widths) cells(r *rows.Row, th *theme.Theme, style theme.Style, texts ...string) {
-	for i, width := range []int{w.when, w.who, w.what, w.change} {
-		if width > 0 {
-			r.Add(th.Text, "  ")
-			r.Left(th, style, texts[i], width)
-		}
-	}
-	r.Add(th.Text, "  ")
-}
-
-func (v *View) row(p place, w widths, th *theme.Theme) rows.Row {
-	e := v.entries[p.entry]
-	switch p.change {
-	case headLine:
-		return v.entryRow(e, w, th)
-	case commandLine:
-		return commandRow(e, w, th)
-	}
-	return changeRow(e, e.Changes[p.change], w, th)
-}
-
-func (v *View) entryRow(e entry, w widths, th *theme.Theme) rows.Row {
-	var r rows.Row
-	style, mark := th.Text, " "
-	if v.tagged[e.ID] {
-		style, mark = th.Tagged, th.Tag
-	}
-	switch e.state.kind {
-	case undone, gone, pastBoot, failed, foreign:
-		style = th.Dim
-	}
-	r.Add(th.Tagged, mark)
-	r.Right(th, style, fmt.Sprint(e.ID), w.id)
-	w.cells(&r, th, style, e.Time.Local().Format(w.format), e.User, what(e.Changes), fromTo(e.Changes))
-	r.Add(stateStyle(e.state.kind, th), e.state.text)
-	if !e.Finished && e.state.kind != pastBoot {
-		r.Add(th.Warn, " (interrupted)")
-	}
-	if g, guarded := v.guards[e.ID]; guarded {
-		r.Add(th.Warn, "; "+guardWords(g))
-	}
-	return r
-}
-
-// guardWords says how an entry stands that a guard is to revert.
-func guardWords(g change.GuardState) string {
-	switch {
-	case g.Lost:
-		return "guard lost"
-	case g.Stopped:
-		return "guard stopped"
-	case g.Left == change.LeftUnknown:
-		return "reverted unless kept"
-	}
-	return fmt.Sprintf("reverted in %d s unless kept", int(g.Left.Seconds()))
-}
-
-// what names the attributes and the tasks of some changes.
-func what(changes []change.Change) string {
-	if len(changes) == 0 {
-		return ""
-	}
-	var names []string
-	for _, c := range changes {
-		if name := string(c.Attribute); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ") + " of " + dialog.Who(changes)
-}
-
-// fromTo is "0-7 → 5" when that is so of every change.
-func fromTo(changes []change.Change) string {
-	if len(changes) == 0 {
-		return ""
-	}
-	const several = "several"
-	first := changes[0]
-	before, after := dialog.OrNone(first.Before), dialog.OrNone(first.After)
-	for _, c := range changes {
-		if c.Attribute != first.Attribute {
-			return several
-		}
-		if !c.Attribute.Alike(c.Before, first.Before) {
-			before = several
-		}
-		if !c.Attribute.Alike(c.After, first.After) {
-			after = several
-		}
-	}
-	return before + " → " + after
-}
-
-func stateStyle(k kind, th *theme.Theme) theme.Style {
-	switch k {
-	case inForce:
-		return th.Good
-	case partly, drifted:
-		return th.Warn
-	}
-	return th.Dim
-}
-
-// indent is where the lines of an opened entry begin.
-func indent(w widths) string { return fmt.Sprintf("%*s", w.id+3, "") }
-
-func commandRow(e entry, w widths, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Add(th.Text, indent(w))
-	text := e.Command
-	if w.who == 0 && e.User != "" {
-		text = e.User + ": " + text
-	}
-	r.Add(th.Accent, text)
-	if e.Reason != "" {
-		r.Add(th.Dim, "  "+e.Reason)
-	}
-	return r
-}
-
-func changeRow(e entry, c change.Change, w widths, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Add(th.Text, indent(w))
-	if c.IsFile() {
-		r.Left(th, th.Text, c.Object.Object(), 7+2+15)
-	} else {
-		r.Right(th, th.Text, fmt.Sprint(c.TID), 7)
-		r.Add(th.Text, "  ")
-		r.Left(th, th.Text, c.Comm, 15)
-	}
-	r.Add(th.Text, "  ")
-	attribute := string(c.Attribute)
-	if c.IsFile() {
-		attribute = c.Attribute.Title()
-	}
-	r.Left(th, th.Dim, attribute, 8)
-	r.Add(th.Text, "  ")
-	r.Left(th, th.Text, fromTo([]change.Change{c}), max(w.change, 14))
-	r.Add(th.Text, "  ")
-	st, looked := e.state.changes[c.Key()]
-	switch {
-	case c.Status == attr.Failed || c.Status == attr.Refused:
-		r.Add(th.Bad, string(c.Status)+": "+c.Why())
-	case looked && st.why != "":
-		r.Add(stateStyle(st.kind, th), st.why)
-	case looked:
-		r.Add(stateStyle(st.kind, th), words[st.kind])
-	default:
-		r.Add(th.Dim, string(c.Status))
-	}
-	return r
 }

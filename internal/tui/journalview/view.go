@@ -1,9 +1,8 @@
-// Package journalview is the list of all changes that were made: when, by whom,
-// what, from what to what, and whether they are still in force. From it one,
-// some or all of them are undone.
+// Package journalview is the list of what was done: when, by whom, what, from what to
+// what, and what has become of it. From it one, some or all changes are undone.
 //
 // It changes nothing itself: it says what to undo, and its owner plans, asks and
-// does it. Start at View.
+// does it. Start at View. What was done is change.Deed's, the list is list.List's.
 package journalview
 
 import (
@@ -14,7 +13,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/journal"
-	"piton/internal/tui/rows"
+	"piton/internal/tui/list"
 )
 
 // Journal is where changes are recorded; journal.Journal is the real one.
@@ -22,16 +21,10 @@ type Journal interface {
 	Entries() ([]change.Entry, []journal.Damage, error)
 }
 
-// Checker finds out what undoing would do, and so what is still in force;
-// change.Tuner is the real one.
-type Checker interface {
-	PlanUndo(ctx context.Context, q change.UndoRequest) (change.Plan, error)
-}
-
 // Options is what the view works with.
 type Options struct {
 	Journal Journal // nil: nothing is recorded
-	Checker Checker
+	Checker change.Checker
 	// Undo plans what is asked for, lets the user confirm it, and does it.
 	Undo     func(change.UndoRequest) tea.Cmd
 	ReadOnly bool // nothing may be changed, nor undone
@@ -39,47 +32,52 @@ type Options struct {
 
 // View is the journal's pane.
 type View struct {
-	o       Options
-	serial  int // of the last reading
-	entries []entry
-	damage  []journal.Damage
-	err     error
-	read    bool // an answer has come
-	list    rows.Scroll
-	lines   []place
-	open    map[uint64]bool // entries whose changes are shown
-	tagged  map[uint64]bool
-	guards  map[uint64]change.GuardState // by entry
+	*list.List[place, line]
+	o      Options
+	serial int           // of the last reading
+	deeds  []change.Deed // oldest first
+	damage []journal.Damage
+	err    error
+	read   bool            // an answer has come
+	open   map[uint64]bool // entries whose parts are shown
+	guards []change.GuardState
 }
 
-// entry is one entry with what has become of it.
-type entry struct {
-	change.Entry
-	state state
-}
-
-// place is one line of the list: an entry, its command, or one of its changes.
+// place names a row: an entry, and which of its parts it is, 0 for the entry itself.
 type place struct {
-	entry  int
-	change int // or one of the following
+	entry uint64
+	part  int
 }
 
-const (
-	headLine    = -1 // the entry itself
-	commandLine = -2
-)
+// line is one row: a deed, or a part of an open one.
+type line struct {
+	place
+	deed *change.Deed
+}
 
 // New returns the pane; Open reads the journal.
 func New(o Options) *View {
-	return &View{o: o, open: map[uint64]bool{}, tagged: map[uint64]bool{}}
+	v := &View{o: o, open: map[uint64]bool{}}
+	v.List = list.New(func(l line) place { return l.place }, "", columns...)
+	v.TagOf = func(l line) (place, bool) { return place{entry: l.entry}, true }
+	v.Line, v.Whole = across, finished
+	return v
 }
 
 // SetGuards shows the guards that have not decided.
 func (v *View) SetGuards(guards []change.GuardState) {
-	v.guards = map[uint64]change.GuardState{}
-	for _, g := range guards {
-		v.guards[g.Entry] = g
+	if len(guards)+len(v.guards) == 0 {
+		return
 	}
+	v.guards = guards
+	for i := range v.deeds {
+		d := &v.deeds[i]
+		d.Guard = nil
+		if g := slices.IndexFunc(guards, func(g change.GuardState) bool { return g.Entry == d.ID }); g >= 0 {
+			d.Guard = &guards[g]
+		}
+	}
+	v.relist()
 }
 
 // entriesMsg is the journal as it was read.
@@ -88,6 +86,12 @@ type entriesMsg struct {
 	entries []change.Entry
 	damage  []journal.Damage
 	err     error
+}
+
+// foundMsg is what the machine says of the deeds.
+type foundMsg struct {
+	serial int
+	found  map[uint64]*change.Found
 }
 
 // Open reads the journal anew.
@@ -110,139 +114,86 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 		if msg.serial == v.serial {
 			return v.take(msg)
 		}
-	case statesMsg:
+	case foundMsg:
 		if msg.serial == v.serial {
-			v.takeStates(msg)
+			for i := range v.deeds {
+				if f := msg.found[v.deeds[i].ID]; f != nil {
+					v.deeds[i].Found = f
+				}
+			}
+			v.relist()
 		}
 	}
 	return nil
 }
 
-// take shows the entries, newest first; the cursor stays on its entry.
+// take shows what was read, and has it looked at. What was found out earlier is shown
+// until then.
 func (v *View) take(msg entriesMsg) tea.Cmd {
-	at, known := v.at()
-	old := map[uint64]state{}
-	for _, e := range v.entries {
-		old[e.ID] = e.state
-	}
 	v.read, v.err, v.damage = true, msg.err, msg.damage
 	if msg.err != nil {
 		return nil
 	}
-	v.entries = v.entries[:0]
-	for _, e := range slices.Backward(msg.entries) {
-		v.entries = append(v.entries, entry{e, plainState(e, old[e.ID])})
+	found := map[uint64]*change.Found{}
+	for _, d := range v.deeds {
+		found[d.ID] = d.Found
+	}
+	v.deeds = change.Deeds(msg.entries, v.guards)
+	for i := range v.deeds {
+		v.deeds[i].Found = found[v.deeds[i].ID]
 	}
 	v.relist()
-	if known {
-		v.find(at.ID)
+	if v.o.Checker == nil || len(v.deeds) == 0 {
+		return nil
 	}
-	return v.check()
+	serial, checker, deeds := v.serial, v.o.Checker, slices.Clone(v.deeds)
+	return func() tea.Msg { return foundMsg{serial, change.Check(context.Background(), checker, deeds)} }
 }
 
-// at is the entry under the cursor.
-func (v *View) at() (entry, bool) {
-	if v.list.Cursor >= len(v.lines) {
-		return entry{}, false
-	}
-	return v.entries[v.lines[v.list.Cursor].entry], true
-}
-
-// find puts the cursor on an entry, if it is there.
-func (v *View) find(id uint64) {
-	for i, l := range v.lines {
-		if l.change == headLine && v.entries[l.entry].ID == id {
-			v.list.Cursor = i
-			return
-		}
-	}
-}
-
-// relist makes the lines of the list from what is open.
+// relist makes the rows of the deeds, newest first, and of the parts of what is open.
 func (v *View) relist() {
-	v.lines = v.lines[:0]
-	for i, e := range v.entries {
-		v.lines = append(v.lines, place{i, headLine})
-		if !v.open[e.ID] {
-			continue
+	var lines []line
+	for i := range slices.Backward(v.deeds) {
+		d := &v.deeds[i]
+		parts := 1
+		if v.open[d.ID] {
+			parts += 1 + len(d.Changes) + len(d.Undos) // the command first
 		}
-		v.lines = append(v.lines, place{i, commandLine})
-		for c := range e.Changes {
-			v.lines = append(v.lines, place{i, c})
-		}
-	}
-	v.list.Clamp(len(v.lines))
-}
-
-// Key handles a key, and reports whether it meant something here.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	if key := k.String(); v.o.ReadOnly && (key == "space" || key == "z" || key == "u" || key == "A") {
-		return false, nil
-	}
-	switch k.String() {
-	case "enter", "left", "right":
-		v.toggleOpen(k.String())
-	case "space":
-		v.toggleTag()
-	case "U":
-		clear(v.tagged)
-	case "z", "u":
-		return true, v.undo()
-	case "A":
-		return true, v.o.Undo(change.UndoRequest{All: true})
-	case "r":
-		return true, v.Open()
-	default:
-		return v.list.Key(k, len(v.lines), true), nil
-	}
-	return true, nil
-}
-
-// toggleOpen shows or hides the changes of the entry under the cursor.
-func (v *View) toggleOpen(key string) {
-	e, ok := v.at()
-	if !ok {
-		return
-	}
-	v.open[e.ID] = key == "right" || key == "enter" && !v.open[e.ID]
-	v.relist()
-	v.find(e.ID)
-}
-
-// toggleTag tags the entry, and goes on to the next one.
-func (v *View) toggleTag() {
-	e, ok := v.at()
-	if !ok {
-		return
-	}
-	if v.tagged[e.ID] {
-		delete(v.tagged, e.ID)
-	} else {
-		v.tagged[e.ID] = true
-	}
-	for i := v.list.Cursor + 1; i < len(v.lines); i++ {
-		if v.lines[i].change == headLine {
-			v.list.Cursor = i
-			return
+		for n := range parts {
+			lines = append(lines, line{place{d.ID, n}, d})
 		}
 	}
+	v.Load(lines, true)
 }
 
-// undo asks for the tagged entries, or for the one under the cursor.
-func (v *View) undo() tea.Cmd {
+// ToggleParts shows or hides the parts of the entry under the cursor.
+func (v *View) ToggleParts() { v.ShowParts(!v.open[v.At().entry]) }
+
+// ShowParts shows the parts of the entry under the cursor, or hides them.
+func (v *View) ShowParts(on bool) {
+	if l, ok := v.Selected(); ok {
+		v.open[l.entry] = on
+		v.Select(place{entry: l.entry})
+		v.relist()
+	}
+}
+
+// Scroll shows the parts of the entry under the cursor, or hides them: to the right is
+// into it.
+func (v *View) Scroll(by int) { v.ShowParts(by > 0) }
+
+// Undo asks for the tagged entries, or for the one under the cursor.
+func (v *View) Undo() tea.Cmd {
 	var ids []uint64
-	for _, e := range v.entries {
-		if v.tagged[e.ID] {
-			ids = append(ids, e.ID)
-		}
+	for _, l := range v.Targets() {
+		ids = append(ids, l.entry)
 	}
 	if len(ids) == 0 {
-		e, ok := v.at()
-		if !ok {
-			return nil
-		}
-		ids = []uint64{e.ID}
+		return nil
 	}
-	clear(v.tagged)
+	v.Untag()
 	return v.o.Undo(change.UndoRequest{IDs: ids})
 }
+
+// UndoAll asks for all entries.
+func (v *View) UndoAll() tea.Cmd { return v.o.Undo(change.UndoRequest{All: true}) }

@@ -1,15 +1,20 @@
-// Package proctable is the list of tasks on the screen: which rows are shown, in
-// which order, which is under the cursor, which are tagged, and how the visible
-// ones are drawn. It knows nothing of keys.
+// Package proctable is the list of tasks on the screen: which of them have rows, in
+// which order, and how their cells are drawn. It knows nothing of keys.
 //
-// Start at Table: Load gives it a model, Render draws it.
+// Start at Table: Load gives it a model, Render draws it. The cursor, the tags and
+// the scrolling are list.List's.
 package proctable
 
 import (
+	"strconv"
+	"strings"
+
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
+	"piton/internal/tui/list"
+	"piton/internal/tui/theme"
 )
 
 // Key names a task for good: its number and when it started.
@@ -33,91 +38,90 @@ type View struct {
 	Tree    bool
 }
 
-// Table is the list and its cursor.
+// Table is the list of tasks. Its rows are indices in the model's tasks.
 type Table struct {
-	view View
-	m    *model.Model
-	rows []int32  // indices in m.Tasks, in order
-	tree []branch // aligned with rows in a tree, else empty
-
-	cursor int // index in rows
-	key    Key // of the task under the cursor
-	// anchored is unset until rates exist: the first order is by number only and
-	// the cursor belongs at the top of the order that follows.
-	anchored bool
-	tags     map[Key]bool
-	folded   map[Key]bool // rows of the tree whose descendants are hidden
-
-	top    int // first row shown
-	height int // rows shown
-	follow bool
-	scroll int // steps to the right
-	quiet  bool
-
-	generation uint64 // of rows and columns; rendered rows of older ones are stale
-	cache      rowCache
+	*list.List[Key, int32]
+	view   View
+	m      *model.Model
+	rows   []int32
+	tree   []branch     // by task, while the rows are a tree
+	folded map[Key]bool // rows of the tree whose descendants are hidden
+	widths [2]int       // of PIDs and of CPU numbers, as far as the machine needs them
 }
 
 // New returns an empty table.
 func New(v View) *Table {
-	return &Table{view: v, tags: map[Key]bool{}, folded: map[Key]bool{}, height: 1}
+	t := &Table{folded: map[Key]bool{}}
+	t.List = list.New(func(r int32) Key { return KeyOf(t.m.Sample.Tasks[r]) }, "")
+	t.List.Whole = func(r int32, th *theme.Theme) (theme.Style, bool) {
+		return th.Dim, t.m.Sample.Tasks[r].Flags&sample.FlagKernelThread != 0
+	}
+	t.SetView(v)
+	return t
 }
 
 // View returns what is chosen.
 func (t *Table) View() View { return t.view }
 
-// SetView changes what is shown. The cursor stays on its task. A new order is
-// shown from its beginning; otherwise a cursor that was on the page stays on it.
+// SetView changes what is shown. Another order or filter is shown from its top,
+// else the cursor stays on its task.
 func (t *Table) SetView(v View) {
-	ordered := v.Sort != t.view.Sort || v.Desc != t.view.Desc
-	visible := t.SelectedVisible()
-	t.view = v
-	t.scroll = 0
-	t.rebuild()
-	switch {
-	case t.follow:
-	case ordered:
-		t.top = 0
-	case visible:
-		t.reveal()
+	if v.Filter.String() != t.view.Filter.String() || v.User != t.view.User {
+		t.Restart()
 	}
+	t.view = v
+	sort := ""
+	if v.Sort != nil {
+		sort = v.Sort.ID
+	}
+	t.SetOrder(sort, v.Desc)
+	t.setColumns()
+	t.rebuild()
 }
 
 // Load takes the newest model. The cursor and the tags stay on their tasks; the
 // tags of tasks that ended are dropped.
 func (t *Table) Load(m *model.Model) {
 	t.m = m
-	t.rebuild()
-	t.dropGone()
-	if m.Elapsed > 0 && len(t.rows) > 0 {
-		t.anchored = true
+	if t.widths != t.needed() {
+		t.setColumns()
 	}
+	t.rebuild()
+	t.KeepTags(func(yield func(Key) bool) {
+		for _, task := range m.Sample.Tasks {
+			if !yield(KeyOf(task)) {
+				return
+			}
+		}
+	})
 }
 
 // Model is what is shown; nil before the first Load.
 func (t *Table) Model() *model.Model { return t.m }
 
-// SetQuiet says that the keys are elsewhere: the row under the cursor is marked,
-// but does not stand out.
-func (t *Table) SetQuiet(on bool) { t.quiet = on }
+// Row returns a row by its place.
+func (t *Table) Row(i int) field.Row { return t.row(t.Rows()[i]) }
 
-// Len is the number of rows.
-func (t *Table) Len() int { return len(t.rows) }
+func (t *Table) row(r int32) field.Row { return field.Row{M: t.m, I: int(r)} }
 
-// Count is the number of rows that an action would act on.
-func (t *Table) Count() int {
-	if len(t.tags) > 0 {
-		return len(t.Targets())
-	}
-	return min(1, len(t.rows))
+// Selected is the row under the cursor.
+func (t *Table) Selected() (field.Row, bool) {
+	r, ok := t.List.Selected()
+	return t.row(r), ok
 }
 
-// Row returns a row by its place.
-func (t *Table) Row(i int) field.Row { return field.Row{M: t.m, I: int(t.rows[i])} }
+// Targets are the rows that an action would act on.
+func (t *Table) Targets() []field.Row {
+	var out []field.Row
+	for _, r := range t.List.Targets() {
+		out = append(out, t.row(r))
+	}
+	return out
+}
 
-// rebuild chooses and orders the rows and finds the cursor's task again.
+// rebuild chooses and orders the rows. The order is final once there are rates;
+// before, it is by number only.
 func (t *Table) rebuild() {
-	t.generation++
 	t.rows, t.tree = t.rows[:0], t.tree[:0]
 	if t.m == nil {
 		return
@@ -133,7 +137,7 @@ func (t *Table) rebuild() {
 	if t.view.Tree {
 		t.rows, t.tree = plant(t.rows, t.m, t.folded)
 	}
-	t.locate()
+	t.List.Load(t.rows, t.m.Elapsed > 0)
 }
 
 // shows decides whether a task has a row.
@@ -147,58 +151,69 @@ func (t *Table) shows(i int) bool {
 	case t.view.User != "" && (task.ID == nil || task.ID.User != t.view.User):
 		return false
 	}
-	return t.view.Filter.Match(field.Row{M: t.m, I: i})
+	return t.view.Filter.Match(t.row(int32(i)))
 }
 
-// locate puts the cursor on its task's row. When the task has no row any more
-// the cursor stays where it is and takes the task that is there now.
-func (t *Table) locate() {
-	if t.anchored {
-		if i := t.find(t.key); i >= 0 {
-			t.cursor = i
-			if t.follow {
-				t.reveal()
+// Select puts the cursor on a task; false when it has no row.
+func (t *Table) Select(tid kernel.TID) bool {
+	return t.SelectFunc(func(r int32) bool { return t.m.Sample.Tasks[r].TID == tid })
+}
+
+// SelectPrefix puts the cursor on the process whose number these digits are, or
+// else on the first row whose number starts with them.
+func (t *Table) SelectPrefix(digits string) bool {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return false
+	}
+	return t.Select(kernel.TID(n)) || t.SelectFunc(func(r int32) bool {
+		return strings.HasPrefix(strconv.Itoa(int(t.m.Sample.Tasks[r].TID)), digits)
+	})
+}
+
+// Search puts the cursor on the next row that holds the text in its command or
+// number: from the cursor's row on, or below it when next is set; it wraps
+// around. False when no row does.
+func (t *Table) Search(text string, next bool) bool {
+	if text == "" {
+		return false
+	}
+	command, _ := field.Lookup("command")
+	text = strings.ToLower(text)
+	var buf []byte
+	return t.List.Search(func(r int32) bool {
+		buf = command.Append(strconv.AppendInt(buf[:0], int64(t.m.Sample.Tasks[r].TID), 10), t.row(r))
+		return strings.Contains(strings.ToLower(string(buf)), text)
+	}, next)
+}
+
+// TagTree tags the task under the cursor with all its descendants, and returns
+// how many rows that are.
+func (t *Table) TagTree() int {
+	if t.Len() == 0 {
+		return 0
+	}
+	family := map[kernel.TID]bool{t.At().TID: true}
+	tasks := t.m.Sample.Tasks
+	// Children can have lower numbers than their parents once numbers wrapped.
+	for grown := true; grown; {
+		grown = false
+		for i := range tasks {
+			if !family[tasks[i].TID] && (family[tasks[i].PPID] || family[tasks[i].TGID]) {
+				family[tasks[i].TID] = true
+				grown = true
 			}
-			t.clampTop()
-			return
-		}
-	} else {
-		t.cursor = 0
-	}
-	t.moveTo(t.cursor)
-	t.clampTop()
-}
-
-// find returns the place of a task's row, -1 when it has none.
-func (t *Table) find(k Key) int {
-	for i, r := range t.rows {
-		if task := t.m.Sample.Tasks[r]; task.TID == k.TID && task.StartTicks == k.StartTicks {
-			return i
 		}
 	}
-	return -1
+	return t.Tag(func(r int32) bool { return family[tasks[r].TID] })
 }
 
-// moveTo puts the cursor on a row, as near as there is one.
-func (t *Table) moveTo(i int) {
-	t.cursor = max(0, min(i, len(t.rows)-1))
-	if len(t.rows) > 0 {
-		t.key = KeyOf(t.m.Sample.Tasks[t.rows[t.cursor]])
+// Watched lists the tasks whose costly figures are needed: those on the screen
+// and the tagged ones.
+func (t *Table) Watched() []kernel.TID {
+	var out []kernel.TID
+	for _, r := range append(t.TagsShown(), t.Window()...) {
+		out = append(out, t.m.Sample.Tasks[r].TID)
 	}
-}
-
-// Selected is the row under the cursor.
-func (t *Table) Selected() (field.Row, bool) {
-	if len(t.rows) == 0 {
-		return field.Row{}, false
-	}
-	return t.Row(t.cursor), true
-}
-
-// Key names the task under the cursor, or that was under it last.
-func (t *Table) Key() Key { return t.key }
-
-// SelectedVisible reports whether the row under the cursor is on the screen.
-func (t *Table) SelectedVisible() bool {
-	return t.cursor >= t.top && t.cursor < t.top+t.height
+	return out
 }

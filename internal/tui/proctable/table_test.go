@@ -110,7 +110,7 @@ func TestCursorFollowsItsTask(t *testing.T) {
 	assert.Equal(t, kernel.TID(980), s.order()[0])
 	assert.Equal(t, kernel.TID(980), s.at())
 	s.change(func(v *View) { v.Desc = false })
-	assert.Equal(t, kernel.TID(980), s.at())
+	assert.Equal(t, s.order()[0], s.at(), "another order is shown from its top")
 }
 
 func TestCursorStartsAtTheTopOfTheFirstRealOrder(t *testing.T) {
@@ -214,6 +214,11 @@ func TestTreeSurvivesACircle(t *testing.T) {
 	assert.Equal(t, 8, s.Len())
 }
 
+// visible reports whether the cursor's row is on the screen.
+func (s *shown) visible() bool {
+	return strings.Contains(s.text(), "\n"+th.Cursor)
+}
+
 func TestScrolling(t *testing.T) {
 	s := show(t)
 	s.machine.Crowd(100)
@@ -221,21 +226,17 @@ func TestScrolling(t *testing.T) {
 	s.Render(120, 10, th)
 	s.End()
 	assert.Equal(t, kernel.TID(10099), s.at())
-	assert.True(t, s.SelectedVisible())
+	assert.True(t, s.visible())
 	s.Home()
-	assert.Equal(t, 0, s.top)
 	s.Wheel(50)
-	assert.False(t, s.SelectedVisible())
-	assert.Equal(t, kernel.TID(3641), s.at(), "the wheel leaves the cursor where it is")
-	s.Move(1)
-	assert.Equal(t, 50, s.cursor, "a key brings the cursor to the page")
+	assert.Equal(t, "51/108", s.Position(), "the wheel takes the cursor along")
 	s.Page(1)
-	assert.Equal(t, 58, s.cursor)
+	assert.Equal(t, "59/108", s.Position())
 	s.Page(-1)
-	assert.True(t, s.SelectedVisible())
-	assert.True(t, s.Click(2))
-	assert.Equal(t, s.top+2, s.cursor)
-	assert.False(t, s.Click(99))
+	assert.Equal(t, "51/108", s.Position())
+	assert.True(t, s.Click(5, 3))
+	assert.Equal(t, "53/108", s.Position())
+	assert.False(t, s.Click(5, 99))
 }
 
 func TestFollow(t *testing.T) {
@@ -244,30 +245,20 @@ func TestFollow(t *testing.T) {
 	s.tick(1)
 	s.Render(120, 10, th)
 	s.machine.Proc(3641).Busy = 0
-	s.SetFollow(true)
 	require.True(t, s.Select(3641))
+	s.SetFollow(true)
 	s.change(func(v *View) { v.Sort, _ = field.Lookup("pid"); v.Desc = true })
-	assert.True(t, s.SelectedVisible())
 	assert.Equal(t, kernel.TID(3641), s.at())
+	assert.True(t, s.visible())
 	s.SetFollow(false)
-	s.Home()
-	s.Select(3641)
-	s.Wheel(-100)
-	s.tick(1)
-	assert.False(t, s.SelectedVisible(), "without follow the page stays where it is")
-}
-
-func TestChangedViewKeepsTheCursorOnThePage(t *testing.T) {
-	s := show(t)
-	s.machine.Crowd(100)
-	s.tick(1)
-	s.Render(120, 5, th)
+	s.change(func(v *View) { v.Desc = false })
+	assert.Equal(t, kernel.TID(1), s.at(), "without it, another order is shown from its top")
+	s.machine.Proc(1).Busy = 1
 	s.End()
+	last := s.at()
 	s.change(func(v *View) { v.Tree = true })
-	assert.True(t, s.SelectedVisible())
-	s.change(func(v *View) { v.Sort, _ = field.Lookup("pid"); v.Tree = false })
-	assert.Equal(t, 0, s.top, "a new order is shown from its beginning")
-	assert.Equal(t, kernel.TID(10099), s.at())
+	assert.Equal(t, last, s.at(), "a tree is no other order")
+	assert.True(t, s.visible())
 }
 
 func TestSearch(t *testing.T) {
@@ -292,6 +283,7 @@ func TestWatchedAreTheVisibleAndTheTagged(t *testing.T) {
 	s.tick(1)
 	s.Render(120, 5, th)
 	s.ToggleTag()
+	s.Render(120, 5, th)
 	s.Wheel(100)
 	watched := s.Watched()
 	assert.Contains(t, watched, kernel.TID(3641))
@@ -376,7 +368,7 @@ func BenchmarkRender50(b *testing.B) {
 	t.Load(machine.Model(3))
 	b.ReportAllocs()
 	for b.Loop() {
-		t.generation++
+		t.Scroll(0)
 		t.Render(200, 45, th)
 	}
 }

@@ -27,7 +27,7 @@ const none = int32(-1)
 
 // plant orders rows as a tree and keeps their order among siblings. A row whose
 // parent has none stands below its nearest ancestor that has one. The descendants
-// of folded rows are left out.
+// of folded rows are left out. The branches are by task.
 func plant(rows []int32, m *model.Model, folded map[Key]bool) ([]int32, []branch) {
 	p := newPlanter(rows, m, folded)
 	root := relatives{first: none, last: none}
@@ -62,12 +62,12 @@ type planter struct {
 	folded map[Key]bool
 	family []relatives // aligned with tasks
 	rows   []int32
-	tree   []branch
+	tree   []branch // aligned with tasks
 }
 
 func newPlanter(rows []int32, m *model.Model, folded map[Key]bool) *planter {
 	p := &planter{tasks: m.Sample.Tasks, folded: folded, family: make([]relatives, len(m.Tasks)),
-		rows: make([]int32, 0, len(rows)), tree: make([]branch, 0, len(rows))}
+		rows: make([]int32, 0, len(rows)), tree: make([]branch, len(m.Tasks))}
 	for i := range p.family {
 		p.family[i] = relatives{first: none, last: none, next: none}
 	}
@@ -125,7 +125,7 @@ func (p *planter) add(r int32, b branch) {
 	}
 	f.placed = true
 	b.folded = f.first != none && p.folded[KeyOf(p.tasks[r])]
-	p.rows, p.tree = append(p.rows, r), append(p.tree, b)
+	p.rows, p.tree[r] = append(p.rows, r), b
 	if b.folded {
 		return
 	}
@@ -162,14 +162,13 @@ func appendBranch(dst []byte, b branch, th *theme.Theme) []byte {
 
 // ToggleFold hides or shows the descendants of the row under the cursor.
 func (t *Table) ToggleFold() {
-	if !t.view.Tree || len(t.rows) == 0 {
+	if !t.view.Tree || t.Len() == 0 {
 		return
 	}
-	if t.folded[t.key] {
-		delete(t.folded, t.key)
+	if k := t.At(); t.folded[k] {
+		delete(t.folded, k)
 	} else {
-		t.folded[t.key] = true
+		t.folded[k] = true
 	}
-	t.touched()
 	t.rebuild()
 }

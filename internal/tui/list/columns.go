@@ -1,0 +1,250 @@
+package list
+
+import (
+	"slices"
+
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// Column is one column of a list of R. It has a Cell, or an Append where that is
+// measured to matter.
+type Column[R any] struct {
+	ID    string
+	Title string
+	Short string // the title where the column has less room than Title takes; "": it keeps the room
+	Width int    // cells that it likes; 0: it takes what is left (at most one column, the last)
+	Tight int    // cells that it can do with, 0 for Width; of the one that takes what is left, the least that it keeps
+	Right bool   // figures are right-aligned
+	// Rank orders the columns where there is no room for all: those of a low rank stay.
+	// The column that the list is sorted by counts as 1.
+	Rank int
+	// Cell is the text, cut and aligned by the list, in one style. What a terminal
+	// would act on is made harmless.
+	Cell func(r R, th *theme.Theme, width int) (string, theme.Style)
+	// Append adds exactly width cells in styles of its own.
+	Append func(dst []byte, r R, th *theme.Theme, width int) []byte
+	// Compare orders two rows by the column, the smallest first; nil: the list does not
+	// sort by it. Rows that are alike stay in the order of Load.
+	Compare func(a, b R) int
+	Has     func(r R) bool // rows without a value come last, whatever the direction; nil: all have one
+	Desc    bool           // the largest first is usual
+}
+
+// slot is a column as it is drawn.
+type slot[R any] struct {
+	*Column[R]
+	width int
+}
+
+// scrollText is how far one step to the right moves the text of the column that takes
+// what is left, once every other column has gone; maxSkips is how many of them there are.
+const (
+	scrollText = 16
+	maxSkips   = 20
+)
+
+// leastElastic is what the column that takes what is left keeps without a Tight.
+const leastElastic = 12
+
+// SetColumns replaces the columns; what the list is sorted by stays.
+func (l *List[K, R]) SetColumns(columns []Column[R]) {
+	l.columns = columns
+	l.Scroll(0)
+}
+
+// column finds a column by its ID, nil when there is none.
+func (l *List[K, R]) column(id string) *Column[R] {
+	if i := slices.IndexFunc(l.columns, func(c Column[R]) bool { return c.ID == id }); i >= 0 {
+		return &l.columns[i]
+	}
+	return nil
+}
+
+// Sorted is the column that the list is sorted by, and the direction.
+func (l *List[K, R]) Sorted() (id string, desc bool) { return l.sort, l.desc }
+
+// SetOrder says by what the rows of the next Load are sorted; another order is shown
+// from its top.
+func (l *List[K, R]) SetOrder(id string, desc bool) {
+	l.restart = l.restart || l.sort != id || l.desc != desc
+	l.sort, l.desc = id, desc
+	l.generation++
+}
+
+// SetSort changes the order of the rows that are there.
+func (l *List[K, R]) SetSort(id string, desc bool) {
+	l.SetOrder(id, desc)
+	l.Load(l.given, l.settled)
+}
+
+// SortBy sorts by a column in its usual direction; when the list is, inverts that.
+func (l *List[K, R]) SortBy(id string) {
+	c := l.column(id)
+	switch {
+	case c == nil || c.Compare == nil:
+	case id == l.sort:
+		l.Invert()
+	default:
+		l.SetSort(id, c.Desc)
+	}
+}
+
+// StepSort sorts by the next column that can be sorted by, or the one before.
+func (l *List[K, R]) StepSort(forward bool) {
+	var able []*Column[R]
+	at := 0
+	for i := range l.columns {
+		if c := &l.columns[i]; c.Compare != nil {
+			if c.ID == l.sort {
+				at = len(able)
+			}
+			able = append(able, c)
+		}
+	}
+	if n := len(able); n > 1 && forward {
+		l.SortBy(able[(at+1)%n].ID)
+	} else if n > 1 {
+		l.SortBy(able[(at+n-1)%n].ID)
+	}
+}
+
+// Invert turns the order round.
+func (l *List[K, R]) Invert() { l.SetSort(l.sort, !l.desc) }
+
+// arrangeRows sorts the rows by the column that says how.
+func (l *List[K, R]) arrangeRows() {
+	c := l.column(l.sort)
+	if c == nil || c.Compare == nil {
+		l.rows = l.given
+		return
+	}
+	l.rows = slices.Clone(l.given)
+	slices.SortStableFunc(l.rows, func(a, b R) int {
+		if c.Has != nil {
+			switch has, other := c.Has(a), c.Has(b); {
+			case has && !other:
+				return -1
+			case other && !has:
+				return 1
+			}
+		}
+		if l.desc {
+			a, b = b, a
+		}
+		return c.Compare(a, b)
+	})
+}
+
+// fit decides which columns are drawn and how wide: as wide as they like, or else as
+// tight as they can be read, or else only those that matter most. These share what is
+// left then with the column that takes what is left, once that has twice its least.
+func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
+	columns := make([]*Column[R], len(l.columns))
+	for i := range columns {
+		columns[i] = &l.columns[i]
+	}
+	if hide := min(l.scroll, max(0, len(columns)-2)); hide > 0 {
+		columns = slices.Delete(columns, 1, 1+hide)
+		skip = (l.scroll - hide) * scrollText
+	}
+	room, like, least := width-gutter, 0, 0
+	for _, c := range columns {
+		if c.Width > 0 {
+			like += l.widthOf(c, false) + 1
+			continue
+		}
+		if least = c.Tight; least == 0 {
+			least = leastElastic
+		}
+	}
+	least = min(least, room/2)
+	widths, used := l.choose(columns, room-least, least, like+least > room)
+	for _, c := range columns {
+		switch w := widths[c]; {
+		case c.Width == 0:
+			slots = append(slots, slot[R]{c, max(0, room-used)})
+			used = room
+		case w > 0:
+			slots = append(slots, slot[R]{c, w})
+		}
+	}
+	return slots, skip
+}
+
+// choose picks the columns that fit into room cells, and their widths; where it is
+// tight, those of the lowest rank first.
+func (l *List[K, R]) choose(columns []*Column[R], room, least int, tight bool) (widths map[*Column[R]]int, used int) {
+	widths = map[*Column[R]]int{}
+	order := slices.Clone(columns)
+	if tight {
+		slices.SortStableFunc(order, func(a, b *Column[R]) int { return l.rank(a) - l.rank(b) })
+	}
+	for _, c := range order {
+		if w := l.widthOf(c, tight); c.Width > 0 && used+w+1 <= room {
+			widths[c] = w
+			used += w + 1
+		}
+	}
+	spare := max(0, room-used-least) / 2
+	for _, c := range order {
+		if w := widths[c]; w > 0 && tight {
+			more := min(l.widthOf(c, false)-w, spare)
+			widths[c] += more
+			spare -= more
+			used += more
+		}
+	}
+	return widths, used
+}
+
+func (l *List[K, R]) rank(c *Column[R]) int {
+	if c.ID == l.sort && c.Rank > 1 {
+		return 1
+	}
+	return c.Rank
+}
+
+// widthOf is a column's width: never less than its title takes with the mark of the
+// order, so that no title is cut or touches the next one.
+func (l *List[K, R]) widthOf(c *Column[R], tight bool) int {
+	title := widget.Width(c.Title)
+	if tight && c.Short != "" {
+		title = widget.Width(c.Short)
+	}
+	if c.ID == l.sort {
+		title++
+	}
+	if tight && c.Tight > 0 {
+		return max(c.Tight, title)
+	}
+	return max(c.Width, title)
+}
+
+// Shown are the IDs of the columns that the last Render had room for; of all before it.
+func (l *List[K, R]) Shown() []string {
+	var ids []string
+	for _, s := range l.drawn.slots {
+		ids = append(ids, s.ID)
+	}
+	for i := 0; i < len(l.columns) && l.drawn.slots == nil; i++ {
+		ids = append(ids, l.columns[i].ID)
+	}
+	return ids
+}
+
+// Shows reports whether the last Render had room for a column.
+func (l *List[K, R]) Shows(id string) bool {
+	return slices.ContainsFunc(l.drawn.slots, func(s slot[R]) bool { return s.ID == id })
+}
+
+// ColumnAt is the column whose title is at x cells from the left; nil when there is none.
+func (l *List[K, R]) ColumnAt(x int) *Column[R] {
+	at := gutter
+	for _, s := range l.drawn.slots {
+		if at += s.width + 1; x < at {
+			return s.Column
+		}
+	}
+	return nil
+}
