@@ -26,7 +26,7 @@
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
-//	               is the list of every view,
+//	               is the list of every view, tui/meters the first line, tui/corepanel the CPUs below it,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	action         the table of verbs that keys, help, flags and README share
 //	paper          published studies, reproduced

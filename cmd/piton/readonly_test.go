@@ -23,7 +23,7 @@ func TestReadOnlyScreen(t *testing.T) {
 	frame := term.frame()
 	assert.Contains(t, frame, "resident", "no dialog has opened")
 	assert.NotContains(t, frame, "Pin")
-	assert.NotContains(t, frame, "p pins it")
+	assert.NotContains(t, frame, "p → cpu")
 	assert.Equal(t, before, affinityOf(t, pid))
 	term.keys("F1")
 	term.wait(`Find and sort`)

@@ -23,6 +23,7 @@ import (
 	"piton/internal/tui"
 	"piton/internal/tui/config"
 	"piton/internal/tui/detail"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 )
@@ -112,7 +113,7 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 	if !m.interval.given && saved.Interval >= m.interval.min && saved.Interval <= m.interval.max {
 		o.Interval = saved.Interval
 	}
-	o.Panel, o.Keys = saved.Panel, saved.Keys
+	o.Panel, o.Meters, o.Keys = saved.Panel, saved.Meters, saved.Keys
 	o.Theme.Name, o.Theme.Colors = saved.Theme.Name, saved.Theme.Colors
 	return o, file, nil
 }
@@ -143,7 +144,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		sudo, _ = exec.LookPath("sudo")
 	}
 	d := tui.Deps{
-		Options: o, Sampler: s, Topology: topo, Settings: settings,
+		Options: o, Sampler: s, Topology: topo, Settings: settings, Live: meters.NewReader(a.hostRoot),
 		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
 		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable, NICs: irq.New(a.hostRoot).NICs},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},

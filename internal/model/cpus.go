@@ -64,6 +64,11 @@ func (c *CPU) shares(before, now *sample.CPU) {
 	c.Guest, c.IOWait = guest/total, iowait/total
 }
 
+// Parts divides Busy as a meter shows it: user, nice, system, irq with softirq, steal.
+func (c *CPU) Parts() [5]float32 {
+	return [5]float32{c.User, c.Nice, c.System, c.IRQ + c.SoftIRQ, c.Steal}
+}
+
 // moves computes the CPU's migrations; m.MigrationsPerS adds up those into CPUs.
 // Another source counts from another moment on.
 func (m *Model) moves(prev *Model, c *CPU, before, now *sample.CPU) {

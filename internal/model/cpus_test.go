@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -46,6 +47,34 @@ func TestCPUShares(t *testing.T) {
 	m = Next(m, withCPUs(at(3), now), nil)
 	known(t, math.NaN(), m.CPUs[0].Busy, "busy")
 	assert.Equal(t, 2, m.CPUs[0].Ticks)
+}
+
+// TestPartsAddUp divides what is busy, and no more than all of the interval.
+func TestPartsAddUp(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	n := func() uint64 { return rnd.Uint64N(120) }
+	var before sample.CPU
+	m := Next(nil, withCPUs(at(0), before), nil)
+	for s := range 500 {
+		now := before
+		now.UserTicks += n()
+		now.NiceTicks += n()
+		now.SystemTicks += n()
+		now.IRQTicks += n()
+		now.SoftIRQTicks += n()
+		now.StealTicks += n()
+		now.IdleTicks += n() - min(now.IdleTicks, 20) // it may run backwards
+		now.IOWaitTicks += n() - min(now.IOWaitTicks, 20)
+		m = Next(m, withCPUs(at(float64(s+1)), now), nil)
+		c, sum := &m.CPUs[0], float32(0)
+		for _, part := range c.Parts() {
+			assert.GreaterOrEqual(t, part, float32(0))
+			sum += part
+		}
+		assert.InDelta(t, c.Busy, sum, 1e-5)
+		assert.LessOrEqual(t, c.Busy, float32(1))
+		before = now
+	}
 }
 
 func TestCPUHotplug(t *testing.T) {

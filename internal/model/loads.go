@@ -116,6 +116,10 @@ const (
 	lastTicks  = 3
 )
 
+// IdlestBelow is the busy share below which LeastLoaded may be called the idlest CPU on a
+// screen: a busy one is not, though there may be no better one.
+const IdlestBelow = 0.6
+
 // leastLoaded is the CPU that a new task would be given, -1 when nothing is known.
 // On a machine that is nearly idle the least loaded of one second is hardly ever
 // that of the next, so a mark that has a place keeps it for a while.

@@ -43,6 +43,22 @@ func ParseLoadAvg(b []byte) (LoadAvg, error) {
 	return l, nil
 }
 
+// ParsePressure parses /proc/pressure/cpu, io or memory (Documentation/accounting/psi.rst)
+// into the share of the last 10 s in which some task waited for it, in percent.
+func ParsePressure(b []byte) (float64, error) {
+	s := scan(b)
+	ok := string(s.word()) == "some"
+	s.spaces()
+	for _, c := range []byte("avg10=") {
+		s.expect(c)
+	}
+	avg := s.hundredths()
+	if !s.ok || !ok {
+		return 0, malformed("pressure", b)
+	}
+	return float64(avg) / 100, nil
+}
+
 // hundredths reads a number with two decimals, in units of the last.
 func (s *scanner) hundredths() uint64 {
 	const most = 1 << 50

@@ -33,6 +33,13 @@ func TestParseLoadAvgAndUptime(t *testing.T) {
 		_, err := ParseLoadAvg([]byte(bad))
 		assert.Error(t, err, bad)
 	}
+	waiting, err := ParsePressure([]byte("some avg10=43.10 avg60=35.14 avg300=25.82 total=9751978951\nfull avg10=0.00\n"))
+	require.NoError(t, err)
+	assert.Equal(t, 43.1, waiting)
+	for _, bad := range []string{"", "full avg10=1.00", "some avg60=1.00", "some avg10=1", "some avg10=x.00"} {
+		_, err := ParsePressure([]byte(bad))
+		assert.Error(t, err, bad)
+	}
 	up, err := ParseUptime([]byte("1027.85 2000.12\n"))
 	require.NoError(t, err)
 	assert.Equal(t, 1027850*time.Millisecond, up)
@@ -61,6 +68,7 @@ func FuzzParseHostFiles(f *testing.F) {
 			assert.NotEmpty(t, c.CPUs)
 		}
 		_, _ = ParseLoadAvg(b)
+		_, _ = ParsePressure(b)
 		if up, err := ParseUptime(b); err == nil {
 			assert.GreaterOrEqual(t, up, time.Duration(0))
 		}

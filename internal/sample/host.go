@@ -18,7 +18,8 @@ import (
 const userHZ = 100
 
 // memoryEvery is how often the memory is read: gopsutil's parser makes some
-// 170 allocations.
+// 170 allocations. The kernel renews the averages of pressure as often (PSI_FREQ,
+// kernel/sched/psi.c).
 const memoryEvery = 2 * time.Second
 
 // hostFacts reads what concerns the whole machine. Only functions of gopsutil
@@ -31,6 +32,9 @@ type hostFacts struct {
 	name   string
 	memory *mem.VirtualMemoryStat
 	readAt time.Duration // of memory
+
+	psi   PSI
+	psiAt time.Duration // of psi, when it is known
 }
 
 func newHostFacts(fs procfs.FS, r *procfs.Reader) *hostFacts {
@@ -43,10 +47,34 @@ func newHostFacts(fs procfs.FS, r *procfs.Reader) *hostFacts {
 }
 
 // read sets the parts of s.Host that cpuTimes does not.
-func (h *hostFacts) read(s *Sample) error {
+func (h *hostFacts) read(s *Sample, needs *wanted) error {
 	host := &s.Host
 	host.Name, host.TicksPerSecond, host.PageBytes = h.name, userHZ, os.Getpagesize()
-	return errors.Join(h.readLoad(host), h.readUptime(host), h.readMemory(host, s.At))
+	err := errors.Join(h.readLoad(host), h.readUptime(host), h.readMemory(host, s.At))
+	if needs.PSI {
+		host.PSI = h.readPSI(s.At)
+	}
+	return err
+}
+
+// readPSI reads the pressure files, which a kernel without CONFIG_PSI, or with psi=0,
+// does not have.
+func (h *hostFacts) readPSI(at time.Duration) PSI {
+	if h.psi.Have && at-h.psiAt < memoryEvery {
+		return h.psi
+	}
+	h.psi, h.psiAt = PSI{Have: true}, at
+	for name, v := range map[string]*float64{"cpu": &h.psi.CPU, "io": &h.psi.IO, "memory": &h.psi.Memory} {
+		b, err := h.r.Host("pressure/" + name)
+		if err == nil {
+			*v, err = procfs.ParsePressure(b)
+		}
+		if err != nil {
+			h.psi = PSI{}
+			break
+		}
+	}
+	return h.psi
 }
 
 func (h *hostFacts) readLoad(host *Host) error {

@@ -38,6 +38,8 @@ type Needs struct {
 	// PingPongs asks for the returns of every task, which only eBPF programs count.
 	// It costs nothing once they are loaded.
 	PingPongs bool
+	// PSI asks for the pressure of the machine.
+	PSI bool
 }
 
 // Equal reports whether both ask for the same.
@@ -45,7 +47,7 @@ func (n Needs) Equal(o Needs) bool {
 	return n.flags() == o.flags() && n.Trace == o.Trace && slices.Equal(n.Watch, o.Watch)
 }
 
-func (n Needs) flags() [16]bool {
+func (n Needs) flags() [17]bool {
 	return [...]bool{n.Threads, n.Affinity, n.Switches, n.Delay, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr,
-		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs}
+		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI}
 }

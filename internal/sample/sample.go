@@ -65,6 +65,14 @@ type Host struct {
 	Switches       uint64 // context switches since boot, "ctxt" in /proc/stat
 	TicksPerSecond int    // USER_HZ, the unit of every *Ticks figure
 	PageBytes      int
+	PSI            PSI // with Needs.PSI
+}
+
+// PSI is the pressure of the machine: the shares of the last 10 s, in percent, in which
+// some task waited for a CPU, for I/O, for memory (Documentation/accounting/psi.rst).
+type PSI struct {
+	CPU, IO, Memory float64
+	Have            bool
 }
 
 // CPU is the counters of one online CPU since boot. Times are in USER_HZ ticks

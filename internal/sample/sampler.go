@@ -231,7 +231,7 @@ func (s *Sampler) Read() (*Sample, error) {
 	s.collect(n, "details", "", func() error { s.details.fill(&w, w.before); return nil })
 	s.countMigrations(n, w.before)
 	s.onDemand(n, w.needs)
-	s.collect(n, "host", "", func() error { return s.host.read(n) })
+	s.collect(n, "host", "", func() error { return s.host.read(n, w.needs) })
 	s.last = n
 	if err != nil {
 		return n, fmt.Errorf("read the tasks: %w", err)

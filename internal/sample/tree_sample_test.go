@@ -148,6 +148,17 @@ func TestAMissingFileIsSaidAndTheRestStands(t *testing.T) {
 	assert.Equal(t, map[string]bool{"cpus": true, "tasks": false, "details": false, "migrations": false, "host": true}, failed)
 }
 
+func TestPressureIsReadWhereItIsWanted(t *testing.T) {
+	h := newTree(t)
+	line := func(avg string) string { return "some avg10=" + avg + " avg60=0.00 avg300=0.00 total=9\n" }
+	h.write("proc/pressure/cpu", line("4.10"))
+	h.write("proc/pressure/io", line("0.00"))
+	assert.Equal(t, PSI{}, h.read(h.sampler(Needs{})).Host.PSI, "no meter shows it")
+	assert.Equal(t, PSI{}, h.read(h.sampler(Needs{PSI: true})).Host.PSI, "one file is missing")
+	h.write("proc/pressure/memory", line("0.30"))
+	assert.Equal(t, PSI{CPU: 4.1, Memory: 0.3, Have: true}, h.read(h.sampler(Needs{PSI: true})).Host.PSI)
+}
+
 func TestNoProcAtAll(t *testing.T) {
 	_, err := New(Options{Root: t.TempDir()})
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -11,7 +11,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
-	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/dialog"
 )
@@ -19,7 +18,7 @@ import (
 // pin puts the targets on the least-loaded core, one core each.
 func (m *Model) pin() tea.Cmd {
 	targets, subject := m.targets()
-	return m.begin(tune("pin", subject, targets, action.Tuning{Strategy: place.LeastLoaded}))
+	return m.begin(tune("pin", subject, targets, pinning()))
 }
 
 // askAffinity opens the editor over the topology. What the targets may use now is

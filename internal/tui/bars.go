@@ -123,7 +123,10 @@ func (m *Model) whyEmpty() string {
 // facts are what the summary says of a task, most telling first.
 func (m *Model) facts(row field.Row) []string {
 	var facts []string
-	task, rates := row.Task(), row.Rates()
+	task := row.Task()
+	if pin := m.pinFact(); pin != "" {
+		facts = append(facts, pin)
+	}
 	if moved := bounced(row, m.th); moved != "" {
 		facts = append(facts, moved)
 	}
@@ -131,9 +134,6 @@ func (m *Model) facts(row field.Row) []string {
 		fmt.Sprintf("nice %d", task.Nice), field.Cell("policy", row))
 	if task.Threads > 1 {
 		facts = append(facts, fmt.Sprintf("%d threads", task.Threads))
-	}
-	if best := m.newest.LeastLoaded; best >= 0 && rates.CPUsSeen > 1 && !m.deps.ReadOnly {
-		facts = append(facts, m.th.Accent.Render(fmt.Sprintf("p pins it to cpu %d", best)))
 	}
 	return facts
 }

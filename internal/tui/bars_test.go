@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"piton/internal/cpuset"
+	"piton/internal/place"
 )
 
 func TestWhatMattersStaysOnANarrowScreen(t *testing.T) {
@@ -34,5 +37,45 @@ func TestPausedStaysBesideALongHostName(t *testing.T) {
 			assert.Contains(t, r.line(0), "paused, Z goes on")
 			assert.Contains(t, r.line(0), " long-name.l")
 		})
+	}
+}
+
+// TestStatusLineSaysWherePinGoes: the choice is the pin action's own, of the task under
+// the cursor, and made anew for another task, or when samples have come since.
+func TestStatusLineSaysWherePinGoes(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		assert.Contains(t, r.line(-2), "p → cpu 5 (1% busy, same L3) ")
+		asked := r.tuning.chosen
+		r.press("left")
+		assert.Equal(t, asked, r.tuning.chosen, "nothing has changed")
+		r.press("down")
+		assert.Equal(t, asked+1, r.tuning.chosen)
+		assert.Contains(t, r.line(-2), "p → cpu 5")
+		r.tick()
+		assert.Equal(t, asked+1, r.tuning.chosen, "it is not old yet")
+		for range 4 {
+			r.tick()
+		}
+		assert.Equal(t, asked+2, r.tuning.chosen)
+		r.press("space")
+		assert.NotContains(t, r.line(-2), "p → cpu", "p acts on the tagged row")
+		r.press("U", "b")
+		for range 6 {
+			r.tick()
+		}
+		assert.Equal(t, asked+3, r.tuning.chosen, "not where no task is shown")
+		assert.NotContains(t, r.text(), "p → cpu")
+	})
+	onSmall(t, func(r *rig) { assert.NotContains(t, r.text(), "p → cpu") }, func(d *Deps) { d.ReadOnly = true })
+}
+
+func TestHintWords(t *testing.T) {
+	for want, c := range map[string]place.Choice{
+		"cpu 5 (1% busy, same L3)":                        {CPUs: cpuset.Of(5), Busy: 0.012, Near: "same L3 as now"},
+		"cpu 1 (0% busy, where it is now)":                {CPUs: cpuset.Of(1), Near: "where it is now"},
+		"cpu 9 (100% busy, other node than now, a guess)": {CPUs: cpuset.Of(9), Busy: 1, Near: "other node than now", Guess: true},
+		"cpu 2 (3% busy)":                                 {CPUs: cpuset.Of(2), Busy: 0.03},
+	} {
+		assert.Equal(t, want, hintWords(c))
 	}
 }

@@ -127,11 +127,11 @@ func TestTicksGoWithTheirWords(t *testing.T) {
 func TestPanelIsShownWhileCPUsAreChosen(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("#", "#")
-		assert.NotContains(t, r.text(), "L3 #0")
+		assert.NotContains(t, r.text(), "L3 0")
 		r.press("C")
-		assert.Contains(t, r.text(), "L3 #0")
+		assert.Contains(t, r.text(), "L3 0")
 		r.press("esc")
-		assert.NotContains(t, r.text(), "L3 #0")
+		assert.NotContains(t, r.text(), "L3 0")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
 	"piton/internal/tui/journalview"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 )
@@ -40,7 +41,8 @@ type Options struct {
 	Sort    string   // column id; empty = CPU%
 	Filter  string   // initial filter, already checked
 	Threads bool
-	Panel   string // "full", "folded" or "hidden"
+	Panel   string   // "full", "folded" or "hidden"
+	Meters  []string // ids; empty = the usual ones
 	// Keys are the user's keys of verbs, by the verb's ID; see CheckKeys.
 	Keys map[string][]string
 }
@@ -66,6 +68,8 @@ type Deps struct {
 	// Partition isolates CPUs; nil where nothing may be changed.
 	Partition Partition
 	Journal   journalview.Journal // nil: nothing is recorded
+	// Live reads what meters show and no sample has; nil: nothing.
+	Live *meters.Reader
 	// Meter counts what is written to the terminal; nil where it is not counted. Run sets it.
 	Meter *screen.Meter
 }
@@ -106,6 +110,7 @@ type Saved struct {
 	Sort     string
 	Interval time.Duration
 	Panel    string
+	Meters   []string
 	Theme    theme.Options       // Name and Colors alone
 	Keys     map[string][]string // by the id of an action, as they are written
 }

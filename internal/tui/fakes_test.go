@@ -56,6 +56,7 @@ type fakeTuning struct {
 	want     action.Tuning
 	requests []change.Request
 	plans    int
+	chosen   int // how often it was asked to choose
 	carried  []change.Plan
 	consents []change.Consent
 	undone   []change.UndoRequest
@@ -118,13 +119,14 @@ func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []change.
 
 func (f *fakeTuning) Choose(now *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error) {
 	f.now = now
+	f.chosen++
 	if t.Strategy == place.SiblingFree {
 		return nil, errors.New("every core has a busy sibling")
 	}
 	var out []place.Choice
 	for i, tg := range targets {
 		cpu := cpuset.CPU(5 + i)
-		out = append(out, place.Choice{TID: tg.TID, CPUs: cpuset.Of(cpu),
+		out = append(out, place.Choice{TID: tg.TID, CPUs: cpuset.Of(cpu), Busy: 0.01, Near: "same L3 as now",
 			Reason: fmt.Sprintf("cpu %d: 99 %% of a CPU expected (1 %% busy, sibling 13 idle); next cpu 7 (96 %%)", cpu)})
 	}
 	return out, nil

@@ -12,7 +12,6 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
-	"piton/internal/tui/widget"
 )
 
 func itoa(id kernel.TID) string { return strconv.Itoa(int(id)) }
@@ -33,8 +32,8 @@ func (m *Model) showHelp() tea.Cmd {
 		}
 	}
 	about := []string{
-		fmt.Sprintf("Core panel: load, then migrations into the CPU per tick, %s to %s: %s. %s is the least-loaded CPU.",
-			m.th.Spark[0], m.th.Spark[7], widget.RateLegend, m.th.Mark),
+		"Core panel: CPU time as user, nice, system, irq, steal; migrations into each CPU per tick, on one scale up to the peak.",
+		fmt.Sprintf("%s idlest: the CPU with the least load for a new ordinary task.", m.th.Mark),
 		"MIGRATIONS: of all threads, per tick: 1, 2, 4 to 128 and more a second. *: the threads differ.",
 	}
 	about = append(append(about, m.better()...), m.missing()...)

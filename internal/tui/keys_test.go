@@ -219,8 +219,11 @@ func TestFilesAndStrace(t *testing.T) {
 
 func TestSetup(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("f2", "right", "down", "right", "enter")
+		r.press("f2", "right", "down", "right", "down", "right", "enter")
 		require.Len(t, r.settings.saved, 1)
+		assert.Equal(t, []string{"tasks", "uptime"}, r.settings.saved[0].Meters[:2])
+		assert.Contains(t, r.line(0), "web-07   10 tasks 15 thr  2 run   up 12d")
+		assert.Contains(t, r.line(1), "migrations", "meters that were chosen have a second line")
 		assert.Equal(t, 2*time.Second, r.settings.saved[0].Interval)
 		assert.Equal(t, 2*time.Second, r.sampler.interval)
 		assert.Equal(t, "folded", r.settings.saved[0].Panel)
@@ -246,7 +249,7 @@ func TestNeedsFollowWhatIsShown(t *testing.T) {
 		r.press("f6", "v", "c", "s", "w", "/", "enter")
 		assert.True(t, r.sampler.needs.All && r.sampler.needs.Switches, "order by a figure needs it of every task")
 		r.press("b")
-		assert.Equal(t, sample.Needs{}, r.sampler.needs, "another view shows no tasks")
+		assert.Equal(t, sample.Needs{PSI: true}, r.sampler.needs, "another view shows no tasks")
 	})
 }
 

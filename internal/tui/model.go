@@ -9,6 +9,7 @@ package tui
 
 import (
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -24,6 +25,7 @@ import (
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
@@ -42,6 +44,7 @@ type Model struct {
 	paused        bool
 	cost          cost // what piton itself costs
 
+	header    meters.Header
 	panel     corepanel.Panel
 	panelMode corepanel.Mode
 	chooser   chooser
@@ -65,6 +68,7 @@ type Model struct {
 	quitting  bool          // as soon as none is under way
 	haste     haste         // piton's own priority
 	nice      stepping
+	pinHint   pinHint
 
 	pages map[action.Context]page // the views other than the processes
 	cores *coresview.View
@@ -133,12 +137,24 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = tea.Batch(cmd, m.noteDetail())
 	}
 	m.askFor()
+	if hint := m.askPinHint(); hint != nil {
+		cmd = tea.Batch(cmd, hint)
+	}
 	return m, cmd
 }
 
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	if at, ok := msg.(tea.MouseMotionMsg); ok {
 		m.dirty = m.dragTo(at.X, at.Y) || m.dirty
+		return nil
+	}
+	if read, ok := msg.(meters.Msg); ok {
+		m.deps.Live.Take(read)
+		m.dirty = m.dirty || m.deps.Interval > time.Second // else the next sample draws it
+		return nil
+	}
+	if hint, ok := msg.(hinted); ok {
+		m.dirty = m.pinHint.take(hint) || m.dirty
 		return nil
 	}
 	m.dirty = true
@@ -185,7 +201,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := tea.Batch(m.wait(next), m.guardsTick())
+	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.deps.Meters, next.Sample.Wall))
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.note(next, m.deps.Meter)

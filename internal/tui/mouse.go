@@ -20,12 +20,18 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
 	switch msg.(type) {
 	case tea.MouseWheelMsg:
+		by := wheelRows
 		switch at.Button {
 		case tea.MouseWheelUp:
-			return m.wheel(-wheelRows)
+			by = -wheelRows
 		case tea.MouseWheelDown:
-			return m.wheel(wheelRows)
+		default:
+			return nil
 		}
+		if m.onPanel(at.Y) && m.panel.Page(by/wheelRows) {
+			return nil
+		}
+		return m.wheel(by)
 	case tea.MouseClickMsg:
 		switch at.Button {
 		case tea.MouseLeft:
@@ -37,6 +43,11 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 		return m.release(at.X, at.Y)
 	}
 	return nil
+}
+
+// onPanel reports whether a line of the screen is one of the core panel.
+func (m *Model) onPanel(y int) bool {
+	return y >= m.areas.panel && y < m.areas.panel+m.areas.panelLines
 }
 
 func (m *Model) wheel(by int) tea.Cmd {
@@ -64,7 +75,7 @@ func (m *Model) wheel(by int) tea.Cmd {
 func (m *Model) click(x, y int) tea.Cmd {
 	m.chooser.pressed = nil
 	switch {
-	case y >= m.areas.panel && y < m.areas.panel+m.areas.panelLines:
+	case m.onPanel(y):
 		return m.clickPanel(x, y)
 	case y == m.areas.keyBar:
 		if s := m.barAt(x, m.width); s != nil {

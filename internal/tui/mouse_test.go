@@ -64,3 +64,21 @@ func TestClickTakesTheMessageAwayAsTheKeyDoes(t *testing.T) {
 		assert.Equal(t, kernel.TID(3641), r.selected())
 	})
 }
+
+// TestWheelTurnsPagesOfThePanel: 512 CPUs do not fit into half of 24 lines.
+func TestWheelTurnsPagesOfThePanel(t *testing.T) {
+	on(t, 512, 80, 24, func(r *rig) {
+		wheel := func(y int, b tea.MouseButton) { r.send(tea.MouseWheelMsg{X: 3, Y: y, Button: b}) }
+		assert.Contains(t, r.line(1), "nodes 0-4, page 1/2")
+		wheel(r.m.areas.list+1, tea.MouseWheelDown)
+		assert.Contains(t, r.line(1), "page 1/2", "that is the list's")
+		wheel(2, tea.MouseWheelDown)
+		assert.Contains(t, r.line(1), "nodes 5-7, page 2/2")
+		r.tick()
+		assert.Contains(t, r.line(1), "page 2/2", "it stays")
+		wheel(2, tea.MouseWheelUp)
+		assert.Contains(t, r.line(1), "page 1/2")
+		r.press("C", "2", "0", "0")
+		assert.Contains(t, r.line(1), "page 2/2", "the page of the cursor")
+	})
+}

@@ -4,11 +4,13 @@ import (
 	"piton/internal/action"
 	"piton/internal/field"
 	"piton/internal/sample"
+	"piton/internal/tui/meters"
 )
 
 // askFor tells the sampler what the screen shows now, when that has changed.
 func (m *Model) askFor() {
 	n := m.wanted()
+	meters.Needs(m.deps.Meters, &n)
 	if n.Equal(m.needs) {
 		return
 	}

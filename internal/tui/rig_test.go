@@ -104,6 +104,8 @@ func (r *rig) deliver(s *sample.Sample) {
 	_, cmd := r.m.Update(sampled{r.last})
 	_ = cmd // waits for the next sample, which the test delivers itself
 	r.m.View()
+	r.m.pinHint.busy = false // its command is lost with the others
+	r.run(r.m.askPinHint())
 	if r.m.detailed {
 		r.run(r.m.noteDetail())
 	}

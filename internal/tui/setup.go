@@ -9,9 +9,9 @@ import (
 	"piton/internal/tui/proctable"
 )
 
-// askSetup opens the setup: columns, delay, core panel.
+// askSetup opens the setup: delay, core panel, meters, columns.
 func (m *Model) askSetup() tea.Cmd {
-	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String()}
+	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters}
 	for _, c := range m.deps.columns(m.width, nil) {
 		now.Columns = append(now.Columns, c.ID)
 	}
@@ -31,6 +31,7 @@ func (m *Model) apply(s dialog.Settings) tea.Cmd {
 		m.deps.Sampler.SetInterval(s.Delay)
 	}
 	m.setPanel(s.Panel)
+	m.deps.Meters = s.Meters
 	return m.keep()
 }
 
@@ -48,7 +49,7 @@ func (m *Model) keep() tea.Cmd {
 		return nil
 	}
 	v := m.table.View()
-	s := Saved{Columns: m.deps.Columns, Interval: m.deps.Interval, Panel: m.panelMode.String()}
+	s := Saved{Columns: m.deps.Columns, Interval: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters}
 	if v.Sort != nil {
 		s.Sort = v.Sort.ID
 	}

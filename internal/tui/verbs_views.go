@@ -85,7 +85,7 @@ func appVerbs() []verb {
 	return []verb{
 		v("app.help", everywhere, "f1 ? h", "Help", "this help; says why a value is missing", plain((*Model).showHelp)),
 		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", plain((*Model).openPalette)),
-		v("app.setup", everywhere, "f2 S", "Setup", "columns and display", plain((*Model).askSetup)),
+		v("app.setup", everywhere, "f2 S", "Setup", "meters, columns and display", plain((*Model).askSetup)),
 		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", (*Model).back),
 		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),
 		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),

@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/tui/corepanel"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/widget"
 )
 
@@ -62,7 +63,8 @@ func (m *Model) base() string {
 	w, h := m.width, m.height
 	m.areas = areas{tabs: -1, keyBar: -1}
 	if h >= 6 {
-		lines = append(lines, header(m.model, w, m.headerExtra(), m.th))
+		lines = append(lines, m.header.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.deps.Meters,
+			Extra: m.headerExtra(), Width: w, Height: h, Theme: m.th})...)
 	}
 	cpus := m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
 		Theme: m.th, Width: w, Height: h, Mode: m.panelShown(), Pick: m.picked()})

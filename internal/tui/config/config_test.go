@@ -13,7 +13,8 @@ import (
 	"piton/internal/tui"
 )
 
-var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded"}
+var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded",
+	Meters: []string{"load", "psi"}}
 
 func TestPath(t *testing.T) {
 	for _, tt := range []struct {
@@ -114,7 +115,7 @@ func TestWritingKeepsTheUsersText(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	_, tail, _ := strings.Cut(users, "delay = '5s'")
-	tail = strings.Replace(tail, "# slow line\n", "# slow line\nsort = 'pid'\ncore_panel = 'folded'\n", 1)
+	tail = strings.Replace(tail, "# slow line\n", "# slow line\nsort = 'pid'\ncore_panel = 'folded'\nmeters = ['load', 'psi']\n", 1)
 	assert.Equal(t, "# how I like it\ncolumns = ['pid', 'command']\ndelay = '2s'"+tail, string(data))
 }
 

@@ -37,6 +37,7 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 	}{
 		{"columns", s.Columns, len(s.Columns) == 0}, {"sort", s.Sort, s.Sort == ""},
 		{"delay", delay, delay == ""}, {"core_panel", s.Panel, s.Panel == ""},
+		{"meters", s.Meters, len(s.Meters) == 0},
 	} {
 		line, err := toml.Marshal(map[string]any{entry.name: entry.value})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/tui"
+	"piton/internal/tui/meters"
 )
 
 // parser takes the entries of a file one by one, so that a wrong one leaves the
@@ -27,6 +28,7 @@ var entries = map[string]func(*parser, any) error{
 	"sort":       (*parser).sort,
 	"delay":      (*parser).delay,
 	"core_panel": (*parser).panel,
+	"meters":     (*parser).meters,
 	"theme":      (*parser).theme,
 	"keys":       (*parser).keys,
 }
@@ -127,6 +129,18 @@ func (p *parser) delay(value any) error {
 
 func (p *parser) panel(value any) (err error) {
 	p.saved.Panel, err = text(value)
+	return err
+}
+
+func (p *parser) meters(value any) error {
+	ids, err := texts(value)
+	for _, id := range ids {
+		if len(meters.Chosen([]string{id})) == 0 {
+			p.note("meters: unknown meter %q", id)
+			continue
+		}
+		p.saved.Meters = append(p.saved.Meters, id)
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package corepanel
 
 import (
 	"fmt"
+	"math"
 
 	"piton/internal/cpuset"
 	"piton/internal/model"
@@ -11,48 +12,70 @@ import (
 
 // Widths of a folded line.
 const (
-	foldBar   = 8
-	foldLabel = 14 // least, for "node 0 L3 #0"
-	foldCells = 8  // least where there is room, for "each CPU"
-	foldSpark = 32
-	foldNote  = 24 // for "▸ cpu 317 least loaded"
-
-	leastSpark = 13 // for "migrations in"
+	foldList  = 12 // most, of the CPUs' numbers
+	foldCells = 8  // least, for the title "migr. in"
+	foldBar   = 10 // least, where there is room
+	foldSpark = 12 // least
+	foldNote  = 16 // for " idlest cpu 317" and the legend of the migrations
 )
 
-// folded draws a line for each group, with a cell for each of its CPUs; ok is
-// false when the lines are too many or a group has too many CPUs for a line.
+// fold is how wide the parts of a folded line are; 0 leaves a part out.
+type fold struct{ label, list, bar, cells, rate, note, spark int }
+
+// fold finds the widths; ok is false where a CPU of the largest group would get no cell
+// for its load or none for its migrations.
+func (r *renderer) fold() (f fold, ok bool) {
+	f = fold{list: 4, cells: foldCells, rate: rateBare}
+	for i := range r.g.groups {
+		g := &r.g.groups[i]
+		f.label = max(f.label, widget.Width(g.label))
+		f.list = max(f.list, len(g.set.String()))
+		f.cells = max(f.cells, len(g.cpus))
+	}
+	f.list = min(f.list, foldList)
+	rest := r.Width - (1 + f.label + percentWidth + 2*(1+f.cells) + f.rate)
+	take := func(part *int, width int) {
+		if *part = 0; rest >= width {
+			*part = width
+			rest -= width
+		}
+	}
+	if rest < 0 {
+		return f, false
+	}
+	take(&f.list, 1+f.list)
+	take(&f.note, foldNote)
+	take(&f.bar, 1+foldBar)
+	if rest > foldSpark {
+		f.bar, f.spark = share(rest + f.bar)
+	} else {
+		f.bar += rest
+	}
+	return f, true
+}
+
+// folded draws a line for each group, with two cells for each of its CPUs: its load and
+// the migrations into it. ok is false when that does not fit.
 func (r *renderer) folded(height int) (lines []string, ok bool) {
-	label, list, largest := foldLabel, 4, 0
-	for _, g := range r.g.groups {
-		label = max(label, widget.Width(g.title()))
-		list = max(list, len(g.set.String()))
-		largest = max(largest, len(g.cpus))
-	}
-	list = min(list, 12)
-	head := 1 + label + 1 + list + 1 + foldBar + percentWidth + 1
-	if head+largest+6 > r.Width {
-		label, head = foldLabel, head-label+foldLabel
-	}
-	if r.Width < head+largest+6 || len(r.g.groups)+1 > height {
+	f, ok := r.fold()
+	if !ok || len(r.g.groups)+1 > height {
 		return nil, false
 	}
-	f := fold{label: label, list: list, cells: max(largest, foldCells)}
-	if head+f.cells+6 > r.Width {
-		f.cells = largest
-	}
-	f.spark = max(0, min(r.Width-head-f.cells-foldNote-6, foldSpark))
-	if f.spark < leastSpark {
-		f.spark = 0
-	}
-	lines = append(lines, r.foldedTitle(f))
-	for _, g := range r.g.groups {
-		line := r.foldedLine(g, f)
-		if r.at(g.set) {
-			line = r.marked(line, r.Width)
+	sums := make([]sum, len(r.g.groups))
+	ticks, most := 0, 0
+	for i, g := range r.g.groups {
+		sums[i] = r.sum(g)
+		n := max(0, min(f.spark-1, sums[i].ticks))
+		ticks = max(ticks, n)
+		for _, moves := range sums[i].moves[model.HistoryLen-n:] {
+			most = max(most, int(moves))
 		}
+	}
+	r.scale = r.scaleOf(f.spark-1, ticks, most)
+	lines = append(lines, r.foldedTitle(f))
+	for i, g := range r.g.groups {
 		r.foldSpots(g, f, len(lines))
-		lines = append(lines, line)
+		lines = append(lines, r.foldedLine(g, &sums[i], f))
 	}
 	if off := r.offlineLine(); off != "" && len(lines) < height {
 		lines = append(lines, off)
@@ -60,45 +83,59 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 	return lines, true
 }
 
-// fold is how wide the parts of a folded line are.
-type fold struct{ label, list, cells, spark int }
-
 // foldSpots notes where a group and its CPUs are.
 func (r *renderer) foldSpots(g group, f fold, y int) {
 	x := f.before()
 	for i, c := range g.cpus {
-		r.spot(spot{x: x + i, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true})
+		s := spot{x: x + i, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true}
+		r.spot(s)
+		s.x, s.again = s.x+f.cells+1, true
+		r.spot(s)
 	}
 	r.spot(spot{x: 0, y: y, w: r.Width, cpus: g.set})
 }
 
 // before is the width of what stands before the CPUs' cells.
-func (f fold) before() int { return 1 + f.label + 1 + f.list + 1 + foldBar + percentWidth + 1 }
+func (f fold) before() int { return 1 + f.label + f.list + f.bar + percentWidth + 1 }
 
 func (r *renderer) foldedTitle(f fold) string {
-	title := fmt.Sprintf(" %-*s %-*s %*s %-*s", f.label, "load by group", f.list, "CPUs", foldBar+percentWidth, "busy", f.cells, "each CPU")
+	th := r.Theme
+	title := func(text string, width int) string {
+		if widget.Width(text) > width {
+			text = ""
+		}
+		return widget.Fit(text, width, "")
+	}
+	line := th.Dim.Render(title(" CPUs by group", 1+f.label+f.list))
+	legend := widget.PartsLegend(th, f.bar-1)
+	if legend == "" {
+		legend = widget.PartsLegend(th, f.bar+percentWidth-1)
+	}
+	line += widget.Fit(" "+legend, f.bar+percentWidth+1, "")
+	line += th.Dim.Render(title("load", f.cells) + " " + title("migr. in", f.cells))
 	if f.spark > 0 {
-		title += fmt.Sprintf(" %-*s", f.spark, "migrations in")
+		words := ""
+		for _, t := range r.scale.titles() {
+			if len(t) < f.spark {
+				words = t
+				break
+			}
+		}
+		line += th.Dim.Render(" " + title(words, f.spark-1))
 	}
-	return r.Theme.Dim.Render(widget.Fit(title+" in/s", r.Width, r.Theme.Ellipsis))
-}
-
-// title is the group's label with its cache's size.
-func (g group) title() string {
-	if g.size == "" {
-		return g.label
-	}
-	return g.label + " " + g.size
+	line += th.Dim.Render(widget.FitRight("in/s", f.rate, "")) + " " + r.heatLegend("")
+	return widget.Fit(line, r.Width, th.Ellipsis)
 }
 
 // sum is what a group's CPUs come to.
 type sum struct {
 	busy   float32 // mean of the CPUs whose load is known
+	parts  widget.Parts
 	in     float32
 	pinned int
 	known  int
 	rt     string
-	moves  [model.HistoryLen]uint16 // into the group's CPUs per tick
+	moves  [model.HistoryLen]uint32 // into the group's CPUs per tick
 	ticks  int
 }
 
@@ -112,9 +149,12 @@ func (r *renderer) sum(g group) sum {
 		s.known++
 		s.ticks = max(s.ticks, rates.Ticks)
 		for i, n := range rates.In {
-			s.moves[i] += n
+			s.moves[i] += uint32(n)
 		}
 		s.busy += rates.Busy
+		for i, part := range rates.Parts() {
+			s.parts[i] += part
+		}
 		s.pinned += rates.Pinned
 		if model.Known(rates.InPerS) {
 			s.in += rates.InPerS
@@ -128,39 +168,48 @@ func (r *renderer) sum(g group) sum {
 		return s
 	}
 	s.busy /= float32(s.known)
+	for i := range s.parts {
+		s.parts[i] /= float32(s.known)
+	}
 	return s
 }
 
-func (r *renderer) foldedLine(g group, f fold) string {
-	th, s := r.Theme, r.sum(g)
-	dst := append(make([]byte, 0, r.Width*3), ' ')
-	dst = widget.AppendFit(dst, []byte(g.title()), f.label, false, th.Ellipsis)
-	dst = append(dst, ' ')
-	dst = th.Dim.Append(dst, widget.Fit(g.set.String(), f.list, th.Ellipsis))
-	dst = append(dst, ' ')
-	dst = widget.AppendBar(dst, th, s.busy, foldBar)
-	dst = appendPercent(dst, th, s.busy)
-	dst = append(dst, ' ')
+// foldedLine draws one group. The cursor is on its name, so that its bar can be read all
+// the same.
+func (r *renderer) foldedLine(g group, s *sum, f fold) string {
+	th := r.Theme
+	name, list := th.Text, th.Dim
+	if r.at(g.set) {
+		name, list = th.Selected, th.Selected
+	}
+	dst := name.Append(make([]byte, 0, r.Width*3), widget.Fit(" "+r.label(&g), 1+f.label, th.Ellipsis))
+	if f.list > 0 {
+		dst = list.Append(dst, widget.Fit(" "+g.set.String(), f.list, th.Ellipsis))
+	}
+	if f.bar > 0 {
+		dst = append(dst, ' ')
+		dst = widget.AppendFramed(dst, th, &s.parts, f.bar-1)
+	}
+	dst = append(appendPercent(dst, th, s.busy), ' ')
 	dst = r.appendCells(dst, g.cpus, loadCell)
+	dst = widget.AppendSpaces(dst, f.cells-len(g.cpus)+1)
+	dst = r.appendCells(dst, g.cpus, migrationCell)
 	dst = widget.AppendSpaces(dst, f.cells-len(g.cpus))
-	used := f.before() + f.cells + 5
 	if f.spark > 0 {
 		dst = append(dst, ' ')
-		dst = widget.AppendRateSpark(dst, th, s.moves[:], s.ticks, r.seconds(), f.spark)
-		used += 1 + f.spark
+		dst = widget.AppendSpark(dst, th, s.moves[:], s.ticks, uint32(min(r.scale.top, math.MaxInt32)), f.spark-1)
 	}
-	dst = appendRate(dst, th, s.in, 5)
-	return string(r.foldedNotes(dst, g, s, r.Width-used))
+	dst = appendRate(dst, th, s.in, f.rate)
+	return string(r.foldedNotes(dst, g, s, f.note))
 }
 
-func (r *renderer) foldedNotes(dst []byte, g group, s sum, width int) []byte {
-	th := r.Theme
-	note, style := "", th.Text
+func (r *renderer) foldedNotes(dst []byte, g group, s *sum, width int) []byte {
+	note, style := "", r.Theme.Text
 	switch {
-	case g.set.Has(r.Model.LeastLoaded):
-		note, style = fmt.Sprintf("%s cpu %d least loaded", th.Mark, r.Model.LeastLoaded), th.Title
+	case r.idlest >= 0 && g.set.Has(r.idlest):
+		note, style = fmt.Sprintf("idlest cpu %d", r.idlest), r.Theme.Title
 	case s.rt != "":
-		note, style = s.rt, th.Warn
+		note, style = s.rt, r.Theme.Warn
 	case s.pinned > 0:
 		note = fmt.Sprintf("%d pinned", s.pinned)
 	}
@@ -168,7 +217,7 @@ func (r *renderer) foldedNotes(dst []byte, g group, s sum, width int) []byte {
 		return dst
 	}
 	dst = append(dst, ' ')
-	return style.Append(dst, widget.Fit(note, min(width-1, widget.Width(note)), th.Ellipsis))
+	return style.Append(dst, widget.Fit(note, min(width-1, widget.Width(note)), r.Theme.Ellipsis))
 }
 
 // loadCell shows one CPU's load as height, in the colour of that load.

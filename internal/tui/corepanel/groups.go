@@ -12,8 +12,7 @@ import (
 
 // group is the online CPUs that share a node and a last-level cache.
 type group struct {
-	label string         // "node 0 L3 #0"
-	size  string         // of its cache, "32M"; "" when unknown
+	label string         // "node 0 · L3 0"
 	cpus  []topology.CPU // by core, so that SMT siblings are adjacent
 	set   cpuset.Set
 }
@@ -74,9 +73,7 @@ func makeGroup(t *topology.Topology, key groupKey, cpus []topology.CPU) group {
 	for i, c := range cpus {
 		ids[i] = c.ID
 	}
-	g := group{cpus: cpus, set: cpuset.Of(ids...)}
-	g.label, g.size = groupLabel(t, key, cpus[0])
-	return g
+	return group{cpus: cpus, set: cpuset.Of(ids...), label: groupLabel(t, key, cpus[0])}
 }
 
 // scattered reports whether the last-level caches say nothing about which CPUs
@@ -92,8 +89,8 @@ func scattered(t *topology.Topology) bool {
 	return online > 1 && len(caches) > online/2
 }
 
-// groupLabel names a group by what sets it apart, and gives its cache's size.
-func groupLabel(t *topology.Topology, key groupKey, first topology.CPU) (label, cache string) {
+// groupLabel names a group by what sets it apart.
+func groupLabel(t *topology.Topology, key groupKey, first topology.CPU) string {
 	var parts []string
 	if packages(t) > 1 && len(t.Nodes) < 2 && first.PackageIndex >= 0 {
 		parts = append(parts, fmt.Sprintf("package %d", first.PackageIndex))
@@ -102,13 +99,12 @@ func groupLabel(t *topology.Topology, key groupKey, first topology.CPU) (label, 
 		parts = append(parts, fmt.Sprintf("node %d", key.node))
 	}
 	if c, ok := lastCache(t, first.LLC); ok && key.llc >= 0 {
-		parts = append(parts, fmt.Sprintf("L%d #%d", c.Level, key.llc))
-		cache = size(c.SizeBytes)
+		parts = append(parts, fmt.Sprintf("L%d %d", c.Level, key.llc))
 	}
 	if len(parts) == 0 {
-		return "CPUs", ""
+		return "CPUs"
 	}
-	return strings.Join(parts, " "), cache
+	return strings.Join(parts, " · ")
 }
 
 // lastCache is the cache of the highest level that exactly these CPUs share.
@@ -129,13 +125,5 @@ func packages(t *topology.Topology) int {
 	return n
 }
 
-// size writes a cache's size with K or M of 1024; "" when it is unknown.
-func size(bytes int64) string {
-	if bytes <= 0 {
-		return ""
-	}
-	if bytes >= 1<<20 {
-		return fmt.Sprintf("%dM", bytes>>20)
-	}
-	return fmt.Sprintf("%dK", bytes>>10)
-}
+// label is a group's name in the theme's glyphs.
+func (r *renderer) label(g *group) string { return strings.ReplaceAll(g.label, "·", r.Theme.Dot) }

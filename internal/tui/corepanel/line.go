@@ -3,21 +3,16 @@ package corepanel
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/model"
-	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
-
-// sparkMost is how many ticks a sparkline shows at most.
-const sparkMost = 48
 
 // place is one line of a column: the heading of a group, or one of its CPUs.
 type place struct {
@@ -28,12 +23,15 @@ type place struct {
 
 // full draws a line for each CPU below a heading for each group.
 func (r *renderer) full(l layout) []string {
-	parts := r.g.divide(l.width, r.haveOut())
+	parts := r.g.divide(l.width)
+	r.scale = r.scaleOf(r.span(parts.spark))
+	titles := r.scale.titles()
 	columns := r.g.columns(l)
+	r.alone = len(columns) == 1 && len(r.g.groups) == 1
 	drawn := make([][]string, len(columns))
 	for c, column := range columns {
 		for y, p := range column {
-			drawn[c] = append(drawn[c], r.place(p, parts, l.width))
+			drawn[c] = append(drawn[c], r.place(p, parts, l.width, &titles))
 			r.spot(spotOf(p, c*(l.width+separator), y, l.width))
 		}
 	}
@@ -51,19 +49,13 @@ func spotOf(p place, x, y, width int) spot {
 	return spot{x: x, y: y, w: width, cpus: cpuset.Of(p.g.cpus[p.i].ID), cell: true}
 }
 
-// place draws a heading or a CPU.
-func (r *renderer) place(p place, parts cells, width int) string {
-	line, cpus := "", p.g.set
+// place draws a heading or a CPU. The cursor is on what names it, so that its bar can be
+// read all the same.
+func (r *renderer) place(p place, parts cells, width int, titles *[]string) string {
 	if p.i < 0 {
-		line = r.heading(p, parts, width)
-	} else {
-		cpus = cpuset.Of(p.g.cpus[p.i].ID)
-		line = r.line(p.g.cpus, p.i, parts, width)
+		return r.heading(p, parts, width, titles)
 	}
-	if r.at(cpus) {
-		return r.marked(line, width)
-	}
-	return line
+	return r.line(p.g.cpus, p.i, parts, width)
 }
 
 // columns divides the groups into columns; a group alone is spread over several.
@@ -97,38 +89,37 @@ func (g *group) spread(n int) [][]place {
 	return columns
 }
 
-func (r *renderer) haveOut() bool {
-	return slices.ContainsFunc(r.Model.Sample.CPUs, func(c sample.CPU) bool { return c.HaveOut })
-}
-
-// heading is a group's label with the titles of the columns that have room.
-func (r *renderer) heading(of place, p cells, width int) string {
-	label, cache := of.g.label, of.g.size
-	if of.unnamed {
-		label, cache = "", ""
+// heading is a group's label. The first ones that have room say what the sparklines
+// and the bars mean.
+func (r *renderer) heading(of place, p cells, width int, titles *[]string) string {
+	th, label, style := r.Theme, " ", r.Theme.Dim
+	if !of.unnamed {
+		label += r.label(of.g)
 	}
-	line := " " + label
-	if cache != "" && len(line)+len(cache)+2 <= p.gutter+p.bar+1 {
-		line += " " + cache
+	if r.at(of.g.set) {
+		style = th.Selected
 	}
-	put := func(title string, from, to int) { // right-aligned in [from, to)
-		at := to - len(title)
-		if at < from || widget.Width(line) >= at {
-			return
+	used, spark := widget.Width(label), p.gutter+p.bar+percentWidth+1
+	title, at := "", width
+	for _, t := range *titles {
+		begin := min(max(spark, used+2), width-len(t))
+		legend := widget.Width(widget.PartsLegend(th, begin-used-4))
+		if r.alone && legend == 0 { // there is no other heading for it
+			begin = min(spark+p.spark+p.rate, width) - len(t)
+			legend = widget.Width(widget.PartsLegend(th, begin-used-4))
 		}
-		line += strings.Repeat(" ", at-widget.Width(line)) + title
+		if begin >= used+2 && (legend > 0 || !r.alone || t == (*titles)[len(*titles)-1]) {
+			title, at, *titles = t, begin, nil
+			break
+		}
 	}
-	x := p.gutter + p.bar
-	put("busy", x-4, x+percentWidth)
-	x += percentWidth + 1
-	if title := "migrations in"; p.spark >= len(title) && widget.Width(line) < x {
-		put(title, x, x+len(title))
+	line := style.Render(label)
+	if legend := widget.PartsLegend(th, at-used-4); legend != "" && !r.explained {
+		r.explained = true
+		line += "  " + legend
+		used += 2 + widget.Width(legend)
 	}
-	x += p.spark
-	put("in/s", x, x+p.in)
-	x += p.in
-	put("out/s", x, x+p.out)
-	return r.Theme.Dim.Render(widget.Fit(line, width, r.Theme.Ellipsis))
+	return widget.Fit(line+strings.Repeat(" ", at-used)+th.Dim.Render(title), width, th.Ellipsis)
 }
 
 // line draws one CPU.
@@ -139,34 +130,29 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	if rates == nil {
 		return string(dst) + widget.Fit("no figures", width-p.gutter, th.Ellipsis)
 	}
-	dst = widget.AppendBar(dst, th, inSteps(rates.Busy, p.bar), p.bar)
+	parts := rates.Parts()
+	dst = widget.AppendFramed(dst, th, &parts, p.bar)
 	dst = appendPercent(dst, th, rates.Busy)
 	dst = append(dst, ' ')
-	dst = widget.AppendRateSpark(dst, th, rates.In[:], rates.Ticks, r.seconds(), p.spark)
-	dst = appendRate(dst, th, rates.InPerS, p.in)
-	dst = appendRate(dst, th, rates.OutPerS, p.out)
+	dst = widget.AppendSpark(dst, th, rates.In[:], rates.Ticks, uint16(min(r.scale.top, math.MaxUint16)), p.spark)
+	dst = appendRate(dst, th, rates.InPerS, p.rate)
 	return string(r.appendNotes(dst, c, rates, p.note))
 }
 
-// inSteps rounds a share to 5 % or half a cell of a bar of that width: the figure
-// stands beside it, and a bar that trembles each second says no more.
-func inSteps(share float32, width int) float32 {
-	steps := float64(max(1, min(20, 2*width)))
-	return float32(math.Round(float64(share)*steps) / steps)
-}
-
-// gutter draws the mark of the least-loaded CPU, the bracket around SMT
-// siblings, the number, P, E or i for isolated, and the tick.
+// gutter draws the mark of the idlest CPU, the bracket around SMT siblings, the number, P, E or i for isolated, and the tick.
 func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byte {
 	c, th := cpus[i], r.Theme
-	least := c.ID == r.Model.LeastLoaded
+	least, ticked, at := c.ID == r.idlest, r.ticked(c.ID), r.at(cpuset.Of(c.ID))
 	style := th.Text
-	if least {
-		style = th.Title
-	}
-	ticked := r.ticked(c.ID)
-	if ticked {
+	switch {
+	case at && ticked:
+		style = th.Both
+	case at:
+		style = th.Selected
+	case ticked:
 		style = th.Tagged
+	case least:
+		style = th.Title
 	}
 	dst = style.Open(dst)
 	if least {
@@ -220,9 +206,16 @@ func appendPercent(dst []byte, th *theme.Theme, share float32) []byte {
 	if !model.Known(share) {
 		return widget.AppendFit(dst, []byte(th.None), percentWidth, true, th.Ellipsis)
 	}
-	text := append(strconv.AppendInt(nil, int64(share*100+0.5), 10), '%')
-	return widget.AppendFit(dst, text, percentWidth, true, th.Ellipsis)
+	style := th.Text
+	if share >= highLoad {
+		style = th.Load(share)
+	}
+	text := strconv.Itoa(int(min(share, 1)*100+0.5)) + "%"
+	return style.Append(widget.AppendSpaces(dst, percentWidth-len(text)), text)
 }
+
+// highLoad is the share from which a figure has the style of its load.
+const highLoad = 0.6
 
 // appendRate adds a rate per second in width cells; 0 is dim.
 func appendRate(dst []byte, th *theme.Theme, v float32, width int) []byte {
@@ -239,6 +232,9 @@ func appendRate(dst []byte, th *theme.Theme, v float32, width int) []byte {
 		text = strconv.Itoa(int(v + 0.5))
 	default:
 		text = strconv.Itoa(int(v/1000+0.5)) + "k"
+	}
+	if width >= rateUnit {
+		text += "/s"
 	}
 	dst = style.Open(dst)
 	dst = widget.AppendFit(dst, []byte(text), width, true, th.Ellipsis)
@@ -258,8 +254,8 @@ func (r *renderer) appendNotes(dst []byte, c topology.CPU, rates *model.CPU, wid
 		}
 	}
 	add(th.Warn, r.realTime(rates))
-	if c.ID == r.Model.LeastLoaded {
-		add(th.Title, "least loaded")
+	if c.ID == r.idlest {
+		add(th.Title, "idlest")
 	}
 	if rates.Pinned > 0 {
 		add(th.Text, fmt.Sprintf("%d pinned", rates.Pinned))

@@ -1,14 +1,17 @@
-// Package corepanel draws the CPUs: a line each with load, the migrations into
-// it and what is bound to it, where they fit; a line for each last-level cache
-// or node where they do not; and a grid with a cell for each CPU on the largest
-// machines.
+// Package corepanel draws the CPUs: a line each with a bar split by what takes its
+// time, the migrations into it and what is bound to it, where they fit; a line for each
+// last-level cache or node where they do not; and a grid, by pages of nodes, on the
+// largest machines. Each CPU has its load and its migrations in all of them.
 //
 // It is pure. Start at Panel.Render.
 package corepanel
 
 import (
+	"slices"
 	"strings"
+	"time"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -51,6 +54,9 @@ type Panel struct {
 	lines []string
 	spots []spot // of the last rendering
 	grid  bool   // it has a cell for each CPU and not a line
+	page  int    // of a grid that is higher than its share of the screen
+	pages int    // of the last rendering
+	ticks []time.Duration
 }
 
 // Render returns the panel's lines, none of which is wider than in.Width.
@@ -59,12 +65,30 @@ func (p *Panel) Render(in Input) []string {
 	if p.lines != nil && in == p.last {
 		return p.lines
 	}
+	p.noteTick(in.Model)
 	if in.Topology != p.topo {
 		p.topo, p.g = in.Topology, groupCPUs(in.Topology)
 	}
 	p.last = in
 	p.lines = p.draw(in)
 	return p.lines
+}
+
+// noteTick keeps the length of the last three ticks.
+func (p *Panel) noteTick(m *model.Model) {
+	if m != nil && m != p.last.Model && m.Elapsed > 0 {
+		p.ticks = append(p.ticks, m.Elapsed)
+		p.ticks = p.ticks[max(0, len(p.ticks)-3):]
+	}
+}
+
+// tick is the usual length of a tick, 0 while that is not known. A single sample between
+// two others, taken because of a key, must not stretch the scale of all.
+func (p *Panel) tick() time.Duration {
+	if len(p.ticks) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(p.ticks))[len(p.ticks)/2]
 }
 
 // draw picks the fullest form that fits. Full and folded lines may take two
@@ -74,11 +98,12 @@ func (p *Panel) draw(in Input) []string {
 	if in.Height < 12 {
 		share, half = in.Height-9, in.Height-9
 	}
-	p.spots, p.grid = p.spots[:0], true
+	p.spots, p.grid, p.pages = p.spots[:0], true, 1
 	if in.Mode == Hidden || in.Width < 16 || share < 1 || in.Model == nil || len(p.g.groups) == 0 {
 		return []string{}
 	}
 	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model), spots: &p.spots}
+	r.idlest, r.tick = r.least(), p.tick()
 	if in.Mode == Full {
 		if l, ok := p.g.fit(in.Width, share); ok {
 			p.grid = false
@@ -88,7 +113,7 @@ func (p *Panel) draw(in Input) []string {
 	if lines, ok := r.folded(share); ok {
 		return lines
 	}
-	return r.dense(half)
+	return r.dense(half, p)
 }
 
 // renderer is one drawing of the panel.
@@ -97,6 +122,22 @@ type renderer struct {
 	g     *grouping
 	byID  map[int]int // CPU number to index in Model.CPUs
 	spots *[]spot     // where CPUs are drawn, added to
+
+	tick      time.Duration
+	idlest    cpuset.CPU // marked as that, -1 for none
+	scale     scale      // of the sparklines of single CPUs
+	explained bool       // the glyphs of the bars are named somewhere
+	alone     bool       // there is a single heading
+}
+
+// least is the CPU with the least load for a new ordinary task, -1 where that is not
+// known, or where even that is busy.
+func (r *renderer) least() cpuset.CPU {
+	id := r.Model.LeastLoaded
+	if i, ok := r.byID[int(id)]; ok && r.Model.CPUs[i].Busy < model.IdlestBelow {
+		return id
+	}
+	return -1
 }
 
 // spot notes where CPUs are drawn.
@@ -117,12 +158,6 @@ func (r *renderer) cpu(c topology.CPU) *model.CPU {
 		return &r.Model.CPUs[i]
 	}
 	return nil
-}
-
-// seconds is the length of a tick, to a tenth so that counts and steps of the
-// scale agree although no tick is exactly as long as it should be.
-func (r *renderer) seconds() float32 {
-	return float32(int(r.Model.Elapsed.Seconds()*10+0.5)) / 10
 }
 
 // offlineLine names the CPUs that are offline, "" when there are none.

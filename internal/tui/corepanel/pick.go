@@ -3,12 +3,9 @@ package corepanel
 import (
 	"fmt"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"piton/internal/cpuset"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // Pick is CPUs being chosen in the panel. It is not changed once it was
@@ -20,7 +17,7 @@ type Pick struct {
 
 // Region is CPUs that go by one name.
 type Region struct {
-	Name string // "cpu 5", "core 5,13", "L3 #1", "node 0", "all CPUs"
+	Name string // "cpu 5", "core 5,13", "L3 1", "node 0", "all CPUs"
 	CPUs cpuset.Set
 }
 
@@ -49,7 +46,7 @@ func Regions(t *topology.Topology, id cpuset.CPU) []Region {
 
 func cacheName(t *topology.Topology, c topology.CPU) string {
 	if last, ok := lastCache(t, c.LLC); ok {
-		return fmt.Sprintf("L%d #%d", last.Level, c.LLCIndex)
+		return fmt.Sprintf("L%d %d", last.Level, c.LLCIndex)
 	}
 	return fmt.Sprintf("cache #%d", c.LLCIndex)
 }
@@ -60,11 +57,6 @@ func (r *renderer) at(cpus cpuset.Set) bool {
 }
 
 func (r *renderer) ticked(id cpuset.CPU) bool { return r.Pick != nil && r.Pick.Ticked.Has(id) }
-
-// marked draws a line as the one under the cursor, in exactly width cells.
-func (r *renderer) marked(line string, width int) string {
-	return r.Theme.Selected.Render(widget.Fit(ansi.Strip(line), width, r.Theme.Ellipsis))
-}
 
 // picked is how a cell of the grid looks when its CPU is ticked or under the
 // cursor.
@@ -78,6 +70,9 @@ func (r *renderer) picked(c topology.CPU, style theme.Style, glyph string) (them
 		style = r.Theme.Both
 	case at:
 		style = r.Theme.Selected
+	}
+	if full := r.Theme.Spark[7]; at && glyph == full {
+		glyph = r.Theme.Spark[6] // in reverse a full cell looks like an empty one
 	}
 	return style, glyph
 }

@@ -16,22 +16,25 @@ import (
 )
 
 func TestEveryCPUIsWhereAtSaysItIs(t *testing.T) {
-	for _, cpus := range []int{1, 2, 8, 64, 512} {
-		for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}} {
+	for _, cpus := range machines {
+		for _, size := range windows {
 			for _, mode := range []Mode{Full, Folded} {
 				t.Run(fmt.Sprintf("%d-%dx%d-%s", cpus, size[0], size[1], mode), func(t *testing.T) {
-					topo := topologytest.Sized(cpus)
+					topo := machine(cpus)
 					var p Panel
-					lines := p.Render(input(topo, size[0], size[1], mode))
-					found := cpuset.Set{}
-					for y, line := range lines {
-						for x := range widget.Width(line) {
-							at := p.At(x, y)
-							assert.True(t, at.SubsetOf(topo.Online))
-							if at.Len() == 1 {
-								found = found.Or(at)
+					found, lines := cpuset.Set{}, []string(nil)
+					for range 9 { // pages, at most
+						lines = p.Render(input(topo, size[0], size[1], mode))
+						for y, line := range lines {
+							for x := range widget.Width(line) {
+								at := p.At(x, y)
+								assert.True(t, at.SubsetOf(topo.Online))
+								if at.Len() == 1 {
+									found = found.Or(at)
+								}
 							}
 						}
+						p.Page(1)
 					}
 					assert.Equal(t, topo.Online.String(), found.String(), "every CPU can be pointed at")
 					assert.True(t, p.At(0, len(lines)).Empty())
@@ -43,9 +46,9 @@ func TestEveryCPUIsWhereAtSaysItIs(t *testing.T) {
 
 // TestCursorReachesEveryCPU walks with the keys alone.
 func TestCursorReachesEveryCPU(t *testing.T) {
-	for _, cpus := range []int{1, 2, 8, 64, 512} {
+	for _, cpus := range machines {
 		for _, mode := range []Mode{Full, Folded, Hidden} {
-			topo := topologytest.Sized(cpus)
+			topo := machine(cpus)
 			var p Panel
 			p.Render(input(topo, 120, 40, mode))
 			seen, queue := cpuset.Of(0), []cpuset.CPU{0}
@@ -83,7 +86,7 @@ func TestStepFollowsThePicture(t *testing.T) {
 func TestRegions(t *testing.T) {
 	text := func(cpus int, id cpuset.CPU) string {
 		var words []string
-		for _, r := range Regions(topologytest.Sized(cpus), id) {
+		for _, r := range Regions(machine(cpus), id) {
 			words = append(words, r.Name+"="+r.CPUs.String())
 		}
 		return strings.Join(words, " ")
@@ -91,7 +94,7 @@ func TestRegions(t *testing.T) {
 	assert.Equal(t, "cpu 0=0", text(1, 0))
 	assert.Equal(t, "", text(2, 99))
 	for _, cpus := range []int{2, 8, 64, 512} {
-		all := Regions(topologytest.Sized(cpus), 1)
+		all := Regions(machine(cpus), 1)
 		for i := 1; i < len(all); i++ {
 			assert.True(t, all[i-1].CPUs.SubsetOf(all[i].CPUs))
 			assert.Less(t, all[i-1].CPUs.Len(), all[i].CPUs.Len())
@@ -107,7 +110,7 @@ func TestRegions(t *testing.T) {
 func TestGoldenPick(t *testing.T) {
 	for name, cpus := range map[string]int{"lines": 8, "folded": 64, "grid": 512} {
 		t.Run(name, func(t *testing.T) {
-			in := input(topologytest.Sized(cpus), 120, 40, Full)
+			in := input(machine(cpus), 120, 40, Full)
 			in.Pick = &Pick{At: cpuset.Of(2), Ticked: cpuset.Of(1, 2, 5)}
 			var p Panel
 			lines := p.Render(in)

@@ -13,6 +13,7 @@ type spot struct {
 	cpus    cpuset.Set
 	cell    bool // one CPU's own line or cell, and not its group's
 	again   bool // a second line of the same CPU
+	off     bool // on another page
 }
 
 // At returns the CPUs that the last rendering shows at a cell of the panel: one,
@@ -20,7 +21,7 @@ type spot struct {
 func (p *Panel) At(x, y int) cpuset.Set {
 	var found cpuset.Set
 	for _, s := range p.spots {
-		if y == s.y && x >= s.x && x < s.x+s.w {
+		if !s.off && y == s.y && x >= s.x && x < s.x+s.w {
 			if s.cell {
 				return s.cpus
 			}
@@ -90,4 +91,13 @@ func (p *Panel) byNumber(from cpuset.CPU, by int) cpuset.CPU {
 		return from
 	}
 	return all[i+by]
+}
+
+// Page turns to another page of a grid that has several, and reports whether it has.
+func (p *Panel) Page(by int) bool {
+	if p.pages < 2 {
+		return false
+	}
+	p.page, p.lines = p.page+by, nil
+	return true
 }

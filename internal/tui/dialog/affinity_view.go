@@ -193,8 +193,8 @@ func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
 	if why := a.unusable(b.leaf); why != "" {
 		notes = append(notes, why)
 	}
-	if b.leaf == a.LeastLoaded {
-		r.Add(th.Accent, th.Mark+" least loaded  ")
+	if b.leaf == a.LeastLoaded && a.Load.idlest(b.leaf) {
+		r.Add(th.Accent, th.Mark+" idlest  ")
 	}
 	r.Add(th.Dim, strings.Join(notes, ", "))
 }

@@ -16,6 +16,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/topology/topologytest"
+	"piton/internal/tui/meters"
 )
 
 // everyDialog is one of each kind, in an ordinary state.
@@ -139,14 +140,25 @@ func TestPolicyFields(t *testing.T) {
 
 func TestSetupTicksAndMoves(t *testing.T) {
 	s := sampleSetup()
-	out := press(s, "right down right down right down space enter")
+	toColumns := strings.Repeat("down ", 2+len(meters.All))
+	out := press(s, "right down right "+toColumns[5:]+"right down space enter")
 	assert.Equal(t, Settings{Columns: []string{"cpu", "pid"}, Delay: 2 * time.Second, Panel: "hidden"}, out.Value)
 
 	s = sampleSetup()
-	assert.Equal(t, Outcome{}, press(s, "down down space down space down space enter"))
+	assert.Equal(t, Outcome{}, press(s, toColumns+"space down space down space enter"))
 	assert.Contains(t, ansi.Strip(s.Render(80, 20, plain)), "tick at least one column")
 	odd := NewSetup(field.Columns, nil, Settings{Columns: []string{"pid", "gone"}, Delay: 1500 * time.Millisecond})
 	assert.Equal(t, Settings{Columns: []string{"pid"}, Delay: 1500 * time.Millisecond}, press(odd, "enter").Value)
+}
+
+func TestSetupOfMeters(t *testing.T) {
+	setup := func(keys string) []string {
+		s := NewSetup(field.Columns, nil, Settings{Columns: []string{"pid"}, Delay: time.Second, Meters: []string{"swap", "load"}})
+		return press(s, "down down "+keys).Value.(Settings).Meters
+	}
+	assert.Equal(t, []string{"swap", "load"}, setup("enter"))
+	assert.Equal(t, []string{"load", "uptime"}, setup("space down left down down space enter"), "swap off, load up, the next one on")
+	assert.Nil(t, setup("space down space enter"), "none is the usual ones")
 }
 
 func TestPromptRefusesWhatItsCheckRefuses(t *testing.T) {

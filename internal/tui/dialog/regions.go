@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/model"
 	"piton/internal/topology"
 )
 
@@ -23,11 +24,19 @@ func NewRegions(title string, t *topology.Topology, load LoadMsg, least cpuset.C
 			it.Off = "offline"
 		case b.leaf >= 0 && b.leaf == least:
 			at = len(items)
-			it.Detail += "  least loaded"
+			if load.idlest(least) {
+				it.Detail += "  idlest"
+			}
 		}
 		items = append(items, it)
 	}
 	return NewMenu(title, items, at)
+}
+
+// idlest reports whether the least-loaded CPU may be called that.
+func (l LoadMsg) idlest(least cpuset.CPU) bool {
+	busy, known := l[least]
+	return known && busy < model.IdlestBelow
 }
 
 // regionDetail is the load of a group's CPUs, and which they are.

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/field"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
@@ -16,18 +17,21 @@ type Settings struct {
 	Columns []string      // ids of the columns shown, in order
 	Delay   time.Duration // between samples
 	Panel   string        // how the core panel is shown
+	Meters  []string      // ids of the header's meters, in order; empty: the usual ones
 }
 
 // delays are the steps of the refresh interval; -d takes any between the ends.
 var delays = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second,
 	2 * time.Second, 3 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
-// Setup asks which columns to show and in what order, how often to sample and
-// how to show the core panel. The value is a Settings.
+// Setup asks which meters and columns to show and in what order, how often to sample
+// and how to show the core panel. The value is a Settings.
 type Setup struct {
 	Titled
 	columns []field.Column // ticked ones first, in their order
 	shown   map[string]bool
+	meters  []*meters.Meter // as columns
+	metered map[string]bool
 	delays  []time.Duration
 	delay   int
 	panels  []string
@@ -40,8 +44,11 @@ type Setup struct {
 const (
 	rowDelay = iota
 	rowPanel
-	rowColumns
+	rowMeters
 )
+
+// rowColumns is the first row of the columns, below the meters.
+func (s *Setup) rowColumns() int { return rowMeters + len(s.meters) }
 
 // NewSetup starts from the present settings; panels are the ways to show the
 // core panel.
@@ -65,6 +72,16 @@ func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
 			s.columns = append(s.columns, c)
 		}
 	}
+	s.metered = map[string]bool{}
+	s.meters = slices.Clone(meters.Chosen(now.Meters))
+	for _, m := range s.meters {
+		s.metered[m.ID] = true
+	}
+	for _, m := range meters.All {
+		if !s.metered[m.ID] {
+			s.meters = append(s.meters, m)
+		}
+	}
 	return s
 }
 
@@ -77,6 +94,14 @@ func (s *Setup) settings() Settings {
 		if s.shown[c.ID] {
 			out.Columns = append(out.Columns, c.ID)
 		}
+	}
+	for _, m := range s.meters {
+		if s.metered[m.ID] {
+			out.Meters = append(out.Meters, m.ID)
+		}
+	}
+	if slices.Equal(out.Meters, meters.Usual()) {
+		out.Meters = nil // also those that a later version adds
 	}
 	return out
 }
@@ -105,7 +130,7 @@ func (s *Setup) Update(msg tea.Msg) Outcome {
 	case "right", "+", "]", "shift+down":
 		s.step(1)
 	default:
-		s.list.Key(k, rowColumns+len(s.columns), true)
+		s.list.Key(k, s.rowColumns()+len(s.columns), true)
 	}
 	return Outcome{}
 }
@@ -117,33 +142,48 @@ func (s *Setup) toggle() {
 	case rowPanel:
 		s.panel = (s.panel + 1) % max(len(s.panels), 1)
 	default:
-		id := s.columns[at-rowColumns].ID
+		if at < s.rowColumns() {
+			id := s.meters[at-rowMeters].ID
+			s.metered[id] = !s.metered[id]
+			return
+		}
+		id := s.columns[at-s.rowColumns()].ID
 		s.shown[id] = !s.shown[id]
 	}
 }
 
-// step changes a setting, or moves the column under the cursor.
+// step changes a setting, or moves the meter or the column under the cursor.
 func (s *Setup) step(by int) {
-	switch at := s.list.Cursor; at {
-	case rowDelay:
+	moved := false
+	switch at := s.list.Cursor; {
+	case at == rowDelay:
 		s.delay = max(0, min(s.delay+by, len(s.delays)-1))
-	case rowPanel:
+	case at == rowPanel:
 		s.panel = max(0, min(s.panel+by, len(s.panels)-1))
+	case at < s.rowColumns():
+		moved = swapped(s.meters, at-rowMeters, by)
 	default:
-		i := at - rowColumns
-		j := i + by
-		if j < 0 || j >= len(s.columns) {
-			return
-		}
-		s.columns[i], s.columns[j] = s.columns[j], s.columns[i]
+		moved = swapped(s.columns, at-s.rowColumns(), by)
+	}
+	if moved {
 		s.list.Cursor += by
 	}
 }
 
-// Render draws the settings and the columns.
+// swapped exchanges an entry with one beside it, where there is one.
+func swapped[T any](list []T, i, by int) bool {
+	j := i + by
+	if j < 0 || j >= len(list) {
+		return false
+	}
+	list[i], list[j] = list[j], list[i]
+	return true
+}
+
+// Render draws the settings, the meters and the columns.
 func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 96)
-	n := rowColumns + len(s.columns)
+	n := s.rowColumns() + len(s.columns)
 	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
 	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "Enter", "keep", "Esc", "cancel")
 	if s.note != "" {
@@ -168,14 +208,22 @@ func (s *Setup) row(i int, th *theme.Theme) rows.Row {
 			r.Add(th.Strong, s.panels[s.panel])
 		}
 	default:
-		c := s.columns[i-rowColumns]
+		what, title, help, on := "column", "", "", false
+		if i < s.rowColumns() {
+			m := s.meters[i-rowMeters]
+			what, title, help, on = "meter", m.Title, m.Help, s.metered[m.ID]
+		} else {
+			c := s.columns[i-s.rowColumns()]
+			title, help, on = c.Title, c.Help, s.shown[c.ID]
+		}
 		box, style := th.Unchecked, th.Dim
-		if s.shown[c.ID] {
+		if on {
 			box, style = th.Checked, th.Text
 		}
+		r.Left(th, th.Dim, what, 7)
 		r.Add(style, box+" ")
-		r.Left(th, style, c.Title, titleWidth)
-		r.Add(th.Dim, " "+c.Help)
+		r.Left(th, style, title, titleWidth)
+		r.Add(th.Dim, " "+help)
 	}
 	return r
 }

@@ -41,7 +41,7 @@ func (m *monitorFrames) next() (lines []string) {
 		m.sparks[i] = string(spark)
 		mark := ""
 		if m.r.IntN(3) == 0 {
-			mark = "\x1b[1;36mleast loaded\x1b[m"
+			mark = "\x1b[1;36midlest\x1b[m"
 		}
 		lines = append(lines, fmt.Sprintf("%d %3d%% \x1b[36m%20s\x1b[m %4d %s", i, m.r.IntN(100), m.sparks[i], m.r.IntN(30), mark))
 	}

@@ -1,6 +1,10 @@
 package widget
 
-import "piton/internal/tui/theme"
+import (
+	"math"
+
+	"piton/internal/tui/theme"
+)
 
 // BarEighths is the filled part of a bar of width cells in eighths of a cell.
 // Below half an eighth it is 0, so that the noise of an idle CPU draws nothing;
@@ -40,4 +44,111 @@ func AppendBar(dst []byte, th *theme.Theme, share float32, width int) []byte {
 		dst = th.Dim.Close(dst)
 	}
 	return dst
+}
+
+// Parts is a CPU's time in the order in which a split bar shows it, as shares 0..1 of
+// the interval: user, nice, system, irq with softirq, steal.
+type Parts = [5]float32
+
+// partNames are the words for Parts, and what is left of them where room is short.
+var partNames, partLetters = [...]string{"user", "nice", "system", "irq", "steal"}, [...]string{"us", "ni", "sy", "ir", "st"}
+
+// The glyphs of Parts differ, so that a split bar needs no colour.
+var (
+	partGlyphs = [...]string{"█", "▄", "▓", "▒", "░"}
+	partASCII  = [...]string{"|", "-", "#", "+", "%"}
+)
+
+// part is how one of Parts looks. Without colour the glyph alone says it: the weights
+// of a monochrome terminal would draw over it.
+func part(th *theme.Theme, i int) (theme.Style, string) {
+	glyphs, style := &partGlyphs, [...]theme.Style{th.Good, th.Accent, th.Bad, th.Warn, th.Strong}[i]
+	if th.ASCII {
+		glyphs = &partASCII
+	}
+	if th.Depth == theme.Mono {
+		style = theme.Style{}
+	}
+	return style, glyphs[i]
+}
+
+// PartsLegend names the glyphs of a split bar in at most width cells; "" where they do
+// not fit.
+func PartsLegend(th *theme.Theme, width int) string {
+	for _, names := range [...]*[5]string{&partNames, &partLetters} {
+		text, cells := "", len(names)-1
+		for i, name := range names {
+			style, glyph := part(th, i)
+			if i > 0 {
+				text += " "
+			}
+			text += style.Render(glyph) + th.Dim.Render(name)
+			cells += 1 + len(name)
+		}
+		if cells <= width {
+			return text
+		}
+	}
+	return ""
+}
+
+// barSteps is how finely a split bar shows a share, where it has cells for that: the
+// figure stands beside it, and a bar that trembles each second says no more.
+const barSteps = 20
+
+// SplitCells is how many of width cells a split bar fills for a share, at most all.
+func SplitCells(share float32, width int) int {
+	if !(share > 0) || width <= 0 {
+		return 0
+	}
+	steps := float64(min(width, barSteps))
+	return int(math.Round(math.Round(float64(min(share, 1))*steps) / steps * float64(width)))
+}
+
+// AppendSplit adds a bar of width cells whose filled part is divided as parts are. It is
+// as long as their sum, up to its width; an unknown part (NaN) draws nothing.
+func AppendSplit(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
+	at, sum := 0, float32(0)
+	for i, share := range parts {
+		if !(share > 0) {
+			continue
+		}
+		sum += share
+		end := SplitCells(sum, width)
+		if end <= at {
+			continue
+		}
+		style, glyph := part(th, i)
+		dst = style.Open(dst)
+		for ; at < end; at++ {
+			dst = append(dst, glyph...)
+		}
+		dst = style.Close(dst)
+	}
+	if at < width {
+		dst = th.Dim.Open(dst)
+		for ; at < width; at++ {
+			dst = append(dst, th.Blank...)
+		}
+		dst = th.Dim.Close(dst)
+	}
+	return dst
+}
+
+// leastFramed is the width from which a frame leaves enough of a bar.
+const leastFramed = 6
+
+// AppendFramed is AppendSplit between two edges, which show where 100 % is. The edges
+// are part of the width; a narrow bar has none.
+func AppendFramed(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
+	if width < leastFramed {
+		return AppendSplit(dst, th, parts, width)
+	}
+	left, right := "▕", "▏"
+	if th.ASCII {
+		left, right = "[", "]"
+	}
+	dst = th.Dim.Append(dst, left)
+	dst = AppendSplit(dst, th, parts, width-2)
+	return th.Dim.Append(dst, right)
 }

@@ -54,6 +54,32 @@ func AppendRateSpark(dst []byte, th *theme.Theme, counts []uint16, ticks int, se
 	return open.Close(dst)
 }
 
+// AppendSpark adds a sparkline of the newest width counts on a linear scale that ends at
+// top; the oldest entries, which are not filled yet, are blank. What rounds to nothing is
+// dim.
+func AppendSpark[T uint16 | uint32](dst []byte, th *theme.Theme, counts []T, ticks int, top T, width int) []byte {
+	filled := min(width, ticks, len(counts))
+	dst = AppendSpaces(dst, width-filled)
+	most := len(th.Spark) - 1
+	var open theme.Style
+	for _, n := range counts[len(counts)-max(filled, 0):] {
+		level := 0
+		if top > 0 {
+			level = min((int(n)*most+int(top)/2)/int(top), most)
+		}
+		style := th.Accent
+		if level == 0 {
+			style = th.Dim
+		}
+		if style != open {
+			dst = style.Open(open.Close(dst))
+			open = style
+		}
+		dst = append(dst, th.Spark[level]...)
+	}
+	return open.Close(dst)
+}
+
 // SparkCell is the height for a share 0..1; NaN is blank.
 func SparkCell(th *theme.Theme, share float32) string {
 	if share != share {

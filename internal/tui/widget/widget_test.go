@@ -73,6 +73,69 @@ func TestBar(t *testing.T) {
 	assert.Empty(t, AppendBar(nil, th, 1, 0))
 }
 
+func TestSplitBar(t *testing.T) {
+	nan := float32(math.NaN())
+	mono, ascii := theme.New(theme.Options{}), theme.New(theme.Options{ASCII: true})
+	for _, tt := range []struct {
+		parts       Parts
+		want, ascii string
+	}{
+		{Parts{}, "··········", ".........."},
+		{Parts{1}, "██████████", "||||||||||"},
+		{Parts{0.3, 0.2, 0.2, 0.1, 0.1}, "███▄▄▓▓▒░·", "|||--##+%."},
+		{Parts{0.9, 0.9, 0, 0, 0.9}, "█████████▄", "|||||||||-"}, // no more than 100 %
+		{Parts{nan, nan, nan, nan, nan}, "··········", ".........."},
+		{Parts{0, 0, 1, 0, 0}, "▓▓▓▓▓▓▓▓▓▓", "##########"},
+		{Parts{0.04, 0.04, 0.04, 0.04, 0.04}, "▄▒········", "-+........"}, // as long as the sum
+	} {
+		assert.Equal(t, tt.want, ansi.Strip(string(AppendSplit(nil, th, &tt.parts, 10))), "%v", tt.parts)
+		assert.Equal(t, tt.ascii, ansi.Strip(string(AppendSplit(nil, ascii, &tt.parts, 10))), "%v", tt.parts)
+		assert.Equal(t, "▕"+tt.want+"▏", ansi.Strip(string(AppendFramed(nil, mono, &tt.parts, 12))), "%v", tt.parts)
+	}
+	for width := range 60 {
+		legend := PartsLegend(th, width)
+		assert.LessOrEqual(t, ansi.StringWidth(legend), width)
+		assert.Equal(t, width >= 19, legend != "", width)
+	}
+	colours := map[theme.Style]bool{}
+	for i := range partNames {
+		style, _ := part(th, i)
+		colours[style] = true
+	}
+	assert.Len(t, colours, len(partNames), "each part has a colour of its own")
+}
+
+// FuzzSplitBar holds a bar to its width and to the length of its share.
+func FuzzSplitBar(f *testing.F) {
+	f.Add(float32(0.1), float32(0.9), float32(2), float32(-1), float32(0), 7)
+	f.Fuzz(func(t *testing.T, a, b, c, d, e float32, width int) {
+		width = max(0, width%200)
+		parts, sum := Parts{a, b, c, d, e}, float32(0)
+		for _, share := range parts {
+			if share > 0 {
+				sum += share
+			}
+		}
+		text := ansi.Strip(string(AppendSplit(nil, th, &parts, width)))
+		assert.Equal(t, width, ansi.StringWidth(text))
+		assert.Equal(t, SplitCells(sum, width), width-strings.Count(text, th.Blank))
+	})
+}
+
+func TestSpark(t *testing.T) {
+	counts := []uint16{0, 1, 10, 50, 100, 400}
+	text := func(ticks int, top uint16, width int) string {
+		return ansi.Strip(string(AppendSpark(nil, th, counts, ticks, top, width)))
+	}
+	assert.Equal(t, "▁▁▂▅██", text(6, 100, 6), "linear up to the top")
+	assert.Equal(t, "▁▁▁▂▃█", text(6, 400, 6))
+	assert.Equal(t, "    ▃█", text(2, 400, 6), "cells before the first tick are blank")
+	assert.Equal(t, "▃█", text(6, 400, 2))
+	assert.Equal(t, "  ▁▁▁▂▃█", text(9, 400, 8))
+	assert.Equal(t, "▁▁▁▁▁▁", text(6, 0, 6))
+	assert.Empty(t, text(6, 400, 0))
+}
+
 func TestRateSpark(t *testing.T) {
 	counts := []uint16{0, 0, 1, 5, 50, 5000}
 	text := func(ticks, width int, seconds float32) string {

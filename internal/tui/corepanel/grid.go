@@ -2,7 +2,7 @@ package corepanel
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/model"
@@ -22,39 +22,78 @@ func (r gridRow) cells() int {
 	return n
 }
 
-// dense draws a grid with a cell for each CPU: a row of loads and below it a row
-// of the migrations into the same CPUs. Where those do not fit, one row stands
-// for both, with height for load and style for migrations.
-func (r *renderer) dense(height int) []string {
+// dense draws a grid with a cell for each CPU: a row of loads and below it a row of the
+// migrations into the same CPUs. Where they do not all fit in height lines, it shows
+// a page of whole nodes: that of the cursor, or else the one shown last.
+func (r *renderer) dense(height int, p *Panel) []string {
 	label := r.g.digits + 2
 	rows := r.gridRows(r.Width - label - 1)
-	both := 1+2*len(rows) <= height
-	lines := []string{r.legend(both)}
-	for _, row := range rows {
-		if len(lines) >= height {
-			break
-		}
-		first := fmt.Sprintf("%*d ", label-1, row.parts[0][0].ID)
-		r.rowSpots(row, label, len(lines), both)
-		if !both {
-			lines = append(lines, r.gridLine(first, row, bothCell))
-			continue
-		}
-		lines = append(lines, r.gridLine(first, row, loadCell),
+	pages := pagesOf(rows, max(1, (height-1)/2))
+	p.pages, p.page = len(pages), max(0, min(p.page, len(pages)-1))
+	if r.Pick != nil && !r.Pick.At.Empty() {
+		at := rowOf(rows, r.Pick.At.First())
+		p.page = slices.IndexFunc(pages, func(rows [2]int) bool { return at >= rows[0] && at < rows[1] })
+	}
+	first, end := pages[p.page][0], pages[p.page][1]
+	lines := []string{r.legend(rows[first:end], p.page, len(pages))}
+	for i, row := range rows {
+		// Rows of other pages have a place too, above and below this one, so that the
+		// cursor moves there.
+		r.rowSpots(row, label, 1+2*(i-first), i < first || i >= end)
+	}
+	for _, row := range rows[first:end] {
+		number := fmt.Sprintf("%*d ", label-1, row.parts[0][0].ID)
+		lines = append(lines, r.gridLine(number, row, loadCell),
 			r.gridLine(fmt.Sprintf("%*s ", label-1, ""), row, migrationCell))
 	}
-	return lines
+	return lines[:max(1, min(len(lines), height))]
 }
 
+// pagesOf divides rows into pages of at most most rows, each as the range of its rows. A
+// node goes to the next page rather than being cut, unless it is longer than one.
+func pagesOf(rows []gridRow, most int) [][2]int {
+	var pages [][2]int
+	start := 0
+	for i := 0; i < len(rows); {
+		end := i + 1
+		for end < len(rows) && rows[end].node() == rows[i].node() {
+			end++
+		}
+		if end-start > most && i > start {
+			pages, start = append(pages, [2]int{start, i}), i
+		}
+		for ; end-start > most; start += most {
+			pages = append(pages, [2]int{start, start + most})
+		}
+		i = end
+	}
+	return append(pages, [2]int{start, len(rows)})
+}
+
+// rowOf is the row that has the CPU; the first where none has.
+func rowOf(rows []gridRow, id cpuset.CPU) int {
+	at := slices.IndexFunc(rows, func(row gridRow) bool {
+		return slices.ContainsFunc(row.parts, func(part []topology.CPU) bool {
+			return slices.ContainsFunc(part, func(c topology.CPU) bool { return c.ID == id })
+		})
+	})
+	return max(at, 0)
+}
+
+// node is that of the row's first CPU.
+func (r gridRow) node() topology.NodeID { return r.parts[0][0].Node }
+
+// lastNode is that of the row's last CPU.
+func (r gridRow) lastNode() topology.NodeID { return r.parts[len(r.parts)-1][0].Node }
+
 // rowSpots notes where the CPUs of a row are, on both of its lines.
-func (r *renderer) rowSpots(row gridRow, x, y int, both bool) {
+func (r *renderer) rowSpots(row gridRow, x, y int, off bool) {
 	for _, part := range row.parts {
 		for _, c := range part {
-			s := spot{x: x, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true}
+			s := spot{x: x, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true, off: off}
 			r.spot(s)
-			if s.y, s.again = y+1, true; both {
-				r.spot(s)
-			}
+			s.y, s.again = y+1, true
+			r.spot(s)
 			x++
 		}
 		x++
@@ -141,11 +180,9 @@ func (r *renderer) appendCells(dst []byte, cpus []topology.CPU, cell cellOf) []b
 // rowNode names the node of a row that holds CPUs of one node only, where there
 // is room for it.
 func (r *renderer) rowNode(label string, row gridRow) string {
-	node := row.parts[0][0].Node
-	for _, p := range row.parts {
-		if p[0].Node != node {
-			return ""
-		}
+	node := row.node()
+	if row.lastNode() != node {
+		return ""
 	}
 	text := fmt.Sprintf(" node %d", node)
 	if node < 0 || len(label)+row.cells()+len(text) > r.Width || label[len(label)-2] == ' ' {
@@ -166,26 +203,6 @@ func migrationCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
 	return style, glyph
 }
 
-// bothCell shows load as height and migrations as weight or colour.
-func bothCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
-	if rates == nil || !model.Known(rates.Busy) {
-		return th.Text, "?"
-	}
-	return migrationStyle(th, rates.InPerS), widget.SparkCell(th, rates.Busy)
-}
-
-func migrationStyle(th *theme.Theme, inPerS float32) theme.Style {
-	switch {
-	case !(inPerS >= 1):
-		return th.Dim
-	case inPerS < 10:
-		return th.Text
-	case inPerS < 100:
-		return th.Warn
-	}
-	return th.Bad
-}
-
 // heatStep puts a rate on the heat map's scale: a decade a step from 1/s.
 func heatStep(perS float32, steps int) int {
 	step := 0
@@ -198,22 +215,31 @@ func heatStep(perS float32, steps int) int {
 	return step
 }
 
-// legend says what the cells mean and names the least-loaded CPU.
-func (r *renderer) legend(both bool) string {
-	th := r.Theme
-	plain := func(s string) string { return th.Dim.Render(s) }
-	left := plain(" busy ") + th.Spark[0] + plain("0% ") + th.Spark[7] + plain("100%  migrations in/s ")
-	if both {
-		for step, text := range []string{"0", "1", "10", "100", "1k"} {
-			style, glyph := th.Heat(step)
-			left += style.Render(glyph) + plain(text+" ")
-		}
-	} else {
-		left += plain("0 ") + "1 " + th.Warn.Render("10 ") + th.Bad.Render("100")
+// heatLegend says what the shades of migrationCell mean, a second.
+func (r *renderer) heatLegend(gap string) string {
+	text := ""
+	for step, from := range []string{"0", "1", "10", "100", "1k"} {
+		style, glyph := r.Theme.Heat(step)
+		text += style.Render(glyph) + r.Theme.Dim.Render(from) + gap
 	}
+	return text
+}
+
+// legend says what the cells mean, which page of how many it is, and which CPU is the
+// idlest.
+func (r *renderer) legend(rows []gridRow, page, pages int) string {
+	th := r.Theme
+	left := th.Dim.Render(" load ") + th.Spark[0] + th.Dim.Render("0% ") + th.Spark[7] + th.Dim.Render("100%  in/s ") + r.heatLegend(" ")
 	right := ""
-	if r.Model.LeastLoaded >= 0 {
-		right = th.Title.Render(th.Mark + " cpu " + strconv.Itoa(int(r.Model.LeastLoaded)) + " least loaded")
+	if pages > 1 {
+		nodes := fmt.Sprintf("node %d", rows[0].node())
+		if last := rows[len(rows)-1].lastNode(); last != rows[0].node() {
+			nodes = fmt.Sprintf("nodes %d-%d", rows[0].node(), last)
+		}
+		right = th.Strong.Render(fmt.Sprintf("%s, page %d/%d", nodes, page+1, pages))
+	}
+	if r.idlest >= 0 {
+		right += "  " + th.Title.Render(fmt.Sprintf("idlest cpu %d", r.idlest))
 	}
 	return widget.Spread(left, right, r.Width, th.Ellipsis)
 }

@@ -1,0 +1,275 @@
+// Package meters draws the first lines of the screen: the machine in figures. Which
+// meters there are, what they are called and what they read is one table; the user
+// chooses and orders them in the setup.
+//
+// Render is pure. What no sample has (network, disks, temperature, frequency) Reader
+// reads beside the screen, while its meter is chosen.
+//
+// Start at All and Render.
+package meters
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// Input is what a rendering depends on.
+type Input struct {
+	Model  *model.Model // nil before the first sample
+	Live   *Live
+	Meters []string // ids in order; empty: the usual ones
+	Extra  string   // what stands at the right and stays longest, as "paused"
+	Width  int
+	Height int // of the whole screen: a tall one has room for a second line
+	Theme  *theme.Theme
+}
+
+// Meter is one of the figures.
+type Meter struct {
+	ID    string // in the settings file
+	Title string // in the setup
+	Help  string
+
+	usual bool
+	live  bool // read by Reader
+	rank  int  // the largest goes first where room is short
+	// draw returns its forms, the shortest first.
+	draw func(in *Input) []string
+}
+
+// All are the meters in their usual order.
+var All = []*Meter{
+	{ID: "uptime", Title: "uptime", Help: "time since boot", usual: true, rank: 6, draw: uptime},
+	{ID: "cpu", Title: "CPUs", Help: "load of all CPUs together, by kind", rank: 2, draw: cpus},
+	{ID: "tasks", Title: "tasks", Help: "processes, threads, running threads", usual: true, rank: 4, draw: tasks},
+	{ID: "load", Title: "load", Help: "load averages of 1, 5 and 15 minutes", usual: true, rank: 1, draw: load},
+	{ID: "memory", Title: "memory", Help: "used (total less available) of total", usual: true, rank: 2, draw: memory},
+	{ID: "swap", Title: "swap", Help: "used of total", usual: true, rank: 5, draw: swap},
+	{ID: "psi", Title: "PSI", Help: "% of the last 10 s in which a task waited for cpu, io, memory", usual: true, rank: 3, draw: psi},
+	{ID: "migrations", Title: "migrations", Help: "of the whole machine, and the source", usual: true, rank: 0, draw: migrations},
+	{ID: "network", Title: "network", Help: "bytes received and sent a second", live: true, rank: 3, draw: networkRates},
+	{ID: "disk", Title: "disk", Help: "bytes read and written a second", live: true, rank: 3, draw: diskRates},
+	{ID: "temperature", Title: "temperature", Help: "of the hottest CPU sensor", live: true, rank: 4, draw: temperature},
+	{ID: "frequency", Title: "frequency", Help: "mean of the CPUs", live: true, rank: 5, draw: frequency},
+}
+
+// Usual are the ids of the meters that are shown where none was chosen.
+func Usual() []string {
+	var ids []string
+	for _, m := range All {
+		if m.usual {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// Chosen are the meters with these ids, in their order; the usual ones for none. Ids that
+// this version does not know are left out.
+func Chosen(ids []string) []*Meter {
+	if len(ids) == 0 {
+		ids = Usual()
+	}
+	var out []*Meter
+	for _, id := range ids {
+		if i := slices.IndexFunc(All, func(m *Meter) bool { return m.ID == id }); i >= 0 {
+			out = append(out, All[i])
+		}
+	}
+	return out
+}
+
+// Needs adds what the chosen meters want of samples.
+func Needs(ids []string, n *sample.Needs) {
+	n.PSI = n.PSI || slices.ContainsFunc(Chosen(ids), func(m *Meter) bool { return m.ID == "psi" })
+}
+
+func uptime(in *Input) []string {
+	up := in.Model.Sample.Host.Uptime
+	switch {
+	case up >= 24*time.Hour:
+		return []string{fmt.Sprintf("up %dd", up/(24*time.Hour))}
+	case up >= time.Hour:
+		return []string{fmt.Sprintf("up %dh", up/time.Hour)}
+	}
+	return []string{fmt.Sprintf("up %dm", up/time.Minute)}
+}
+
+func tasks(in *Input) []string {
+	c := in.Model.Counts
+	return []string{fmt.Sprintf("%d tasks %d run", c.Processes, c.Running),
+		fmt.Sprintf("%d tasks %d thr  %d run", c.Processes, c.Threads, c.Running)}
+}
+
+func load(in *Input) []string {
+	h := &in.Model.Sample.Host
+	return []string{fmt.Sprintf("load %.1f %.1f %.1f", h.Load1, h.Load5, h.Load15)}
+}
+
+func cpus(in *Input) []string {
+	var parts widget.Parts
+	busy, known := float32(0), 0
+	for i := range in.Model.CPUs {
+		c := &in.Model.CPUs[i]
+		if !model.Known(c.Busy) {
+			continue
+		}
+		known++
+		busy += c.Busy
+		for k, part := range c.Parts() {
+			parts[k] += part
+		}
+	}
+	if known == 0 {
+		return []string{"cpu " + in.Theme.None}
+	}
+	for k := range parts {
+		parts[k] /= float32(known)
+	}
+	busy = min(busy/float32(known), 1)
+	return barred(in, "cpu", &parts, fmt.Sprintf("%3.0f%%", busy*100), busy)
+}
+
+func memory(in *Input) []string {
+	h := &in.Model.Sample.Host
+	if h.MemTotalBytes == 0 {
+		return []string{"mem " + in.Theme.None}
+	}
+	share := float32(float64(h.MemUsedBytes) / float64(h.MemTotalBytes))
+	return barred(in, "mem", &widget.Parts{share}, used(h.MemUsedBytes, h.MemTotalBytes), share)
+}
+
+func swap(in *Input) []string {
+	h := &in.Model.Sample.Host
+	switch {
+	case h.SwapTotalBytes == 0:
+		return []string{"swp " + in.Theme.None}
+	case h.SwapUsedBytes < 50<<20: // it rounds to 0.0
+		return []string{"swp 0"}
+	}
+	share := float32(float64(h.SwapUsedBytes) / float64(h.SwapTotalBytes))
+	return []string{"swp " + high(in.Theme, share).Render(used(h.SwapUsedBytes, h.SwapTotalBytes))}
+}
+
+// barred is a figure of a share, behind a bar where there is room.
+func barred(in *Input, name string, parts *widget.Parts, figure string, share float32) []string {
+	figure = high(in.Theme, share).Render(figure)
+	forms := []string{name + " " + figure}
+	for _, width := range []int{14, 26} {
+		forms = append(forms, name+" "+string(widget.AppendFramed(nil, in.Theme, parts, width))+figure)
+	}
+	return forms
+}
+
+// high is the style of a figure: that of its load where it is high.
+func high(th *theme.Theme, share float32) theme.Style {
+	if share < 0.85 {
+		return th.Text
+	}
+	return th.Load(share)
+}
+
+// used writes bytes used of a total in GiB: "14.2/64G".
+func used(bytes, total uint64) string {
+	const gib = 1 << 30
+	of := fmt.Sprintf("%.0fG", float64(total)/gib)
+	if total < 10*gib {
+		of = fmt.Sprintf("%.1fG", float64(total)/gib)
+	}
+	if bytes >= 100*gib {
+		return fmt.Sprintf("%.0f/%s", float64(bytes)/gib, of)
+	}
+	return fmt.Sprintf("%.1f/%s", float64(bytes)/gib, of)
+}
+
+func psi(in *Input) []string {
+	p := in.Model.Sample.Host.PSI
+	if !p.Have {
+		return []string{"psi " + in.Theme.None}
+	}
+	percent := func(v float64) string {
+		style, text := in.Theme.Text, fmt.Sprintf("%.1f", v)
+		if v >= 9.95 {
+			style, text = in.Theme.Warn, fmt.Sprintf("%.0f", v)
+		}
+		return style.Render(text)
+	}
+	cpu, io, mem := percent(p.CPU), percent(p.IO), percent(p.Memory)
+	return []string{"psi " + cpu + " " + io + " " + mem, "psi cpu " + cpu + " io " + io + " mem " + mem}
+}
+
+// migrations is the machine's migration rate with the words for its source: a worse
+// source is never passed off as exact. The help says what a better one needs.
+func migrations(in *Input) []string {
+	m, th := in.Model, in.Theme
+	if m.Sample.Migrations == sample.SourceNone || !model.Known(m.MigrationsPerS) {
+		return []string{"migrations " + th.None}
+	}
+	style := th.Text
+	if m.MigrationsPerS >= 10 {
+		style = th.Accent
+	}
+	atLeast, source := "", m.Sample.Migrations.String()
+	switch m.Sample.Migrations {
+	case sample.SourceSampled:
+		atLeast = th.AtLeast
+	case sample.SourceBPF:
+		source = "exact (eBPF)"
+	}
+	rate := fmt.Sprintf("%6s", atLeast+fmt.Sprintf("%.0f/s", m.MigrationsPerS)) // what is before it seldom moves
+	return []string{"migrations " + style.Render(rate) + th.Dim.Render(" "+source)}
+}
+
+func networkRates(in *Input) []string {
+	return rates(in, "net rx", in.Live.RxPerS, "tx", in.Live.TxPerS)
+}
+
+func diskRates(in *Input) []string {
+	return rates(in, "disk r", in.Live.ReadPerS, "w", in.Live.WritePerS)
+}
+
+func rates(in *Input, one string, a float64, other string, b float64) []string {
+	first, second := bytes(in, a), bytes(in, b)
+	return []string{one + " " + first + " " + other + " " + second, one + " " + first + "/s " + other + " " + second + "/s"}
+}
+
+func temperature(in *Input) []string {
+	if math.IsNaN(in.Live.Celsius) {
+		return []string{"temp " + in.Theme.None}
+	}
+	degree := "°"
+	if in.Theme.ASCII {
+		degree = ""
+	}
+	return []string{fmt.Sprintf("temp %.0f%sC", in.Live.Celsius, degree)}
+}
+
+func frequency(in *Input) []string {
+	if math.IsNaN(in.Live.GHz) {
+		return []string{"freq " + in.Theme.None}
+	}
+	return []string{fmt.Sprintf("freq %.1f GHz", in.Live.GHz)}
+}
+
+// bytes writes bytes a second with at most three digits: "1.2M".
+func bytes(in *Input, perS float64) string {
+	if math.IsNaN(perS) {
+		return in.Theme.None
+	}
+	unit := 0
+	for perS >= 999.5 && unit < 4 {
+		perS /= 1024
+		unit++
+	}
+	if unit > 0 && perS < 9.95 {
+		return fmt.Sprintf("%.1f%c", perS, " KMGT"[unit])
+	}
+	return fmt.Sprintf("%.0f%c", perS, "BKMGT"[unit])
+}
