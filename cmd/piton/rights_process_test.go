@@ -56,7 +56,7 @@ func TestHostRootDropsAll(t *testing.T) {
 	}
 	text, code := s.run(t, nil, "--host-root", "/proc/self/root", "topo")
 	assert.Equal(t, 2, code, text)
-	assert.Contains(t, text, "what a process has open")
+	assert.Contains(t, text, "leads through a link into a process's open files")
 }
 
 // TestStrangersBenchmarkEndsWithPiton is that a command ends when piton is killed,

@@ -102,7 +102,7 @@ func TestIRQsByRate(t *testing.T) {
 	term.wait(`\[1 Processes\]`)
 	term.keys("3")
 	term.wait(`\[3 IRQs\]`)
-	term.wait(`Interrupts  \d+ lines.* \d+(\.\d)?k?/s  by rate`)
+	term.wait(`Interrupts  \d+/\d+  \d+ lines.* \d+(\.\d)?k?/s`)
 	term.keys("n", `\`, "rcu") // the softirq that every machine has
 	term.wait(`^▌ +RCU .*softirq`)
 	term.keys("Enter")
@@ -159,6 +159,7 @@ func TestNiceAndPolicies(t *testing.T) {
 	}
 	term.keys("z")
 	term.until("FIFO again", func() bool { return strings.Contains(policy(), "SCHED_FIFO") })
+	term.wait(`undo: hopper .*FIFO`)
 	term.keys("z")
 	term.until("OTHER again", func() bool { return strings.Contains(policy(), "SCHED_OTHER") })
 	term.keys("q")

@@ -128,7 +128,7 @@ func TestNonsense(t *testing.T) {
 		{"run --nice 1", "needs a command"},
 		{"run --pin x -- true", "neither CPUs"},
 		{"bench", "needs a workload: nqueens, matrix"},
-		{"bench nosuch", `no workload "nosuch"`},
+		{"bench nosuch", `unknown workload "nosuch"`},
 		{"bench nqueens -n 19", "from 1 to 18"},
 		{"bench nqueens -n x", "from 1 to 18"},
 		{"bench nqueens --threads 0", "from 1"},

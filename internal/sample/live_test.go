@@ -117,6 +117,7 @@ func TestMigrationsAreExact(t *testing.T) {
 	}
 	me := ownThread(t)
 	s := liveSampler(t, Needs{Threads: true, Migrations: true, Watch: []kernel.TID{me}})
+	s.ebpf = EBPFNever // which a machine of many tasks would use from the second reading on
 	count := func() uint64 {
 		n, err := s.Read()
 		require.NoError(t, err)

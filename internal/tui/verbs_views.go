@@ -90,7 +90,7 @@ func appVerbs() []verb {
 		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),
 		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
 		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
-		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", func(*Model, string) tea.Cmd { return tea.Suspend }),
+		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", func(*Model, string) tea.Cmd { return screen.Suspend }),
 		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain((*Model).quit)),
 	}
 }

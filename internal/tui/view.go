@@ -78,41 +78,36 @@ func (m *Model) base() string {
 	if h >= 7 {
 		foot = 2
 	}
-	own := m.cost.lines(m, w, max(h-len(lines)-foot-leastHeight, 0))
-	body := h - len(lines) - foot - len(own)
+	last := m.foot(w, foot, h-len(lines)-leastBody)
+	own := m.cost.lines(m, w, max(h-len(lines)-len(last)-leastHeight, 0))
+	body := h - len(lines) - len(last) - len(own)
 	lines = append(lines, m.body(len(lines), w, body)...)
-	for len(lines) < h-foot-len(own) {
+	for len(lines) < h-len(last)-len(own) {
 		lines = append(lines, "")
 	}
-	lines = append(lines, own...)
-	if foot == 2 {
-		lines = append(lines[:h-2], m.summary(w))
-	}
 	m.areas.keyBar = h - 1
-	lines = append(lines[:h-1], m.lastLine(w, foot))
-	return strings.Join(m.withNotice(lines, foot), "\n")
+	return strings.Join(append(append(lines, own...), last...), "\n")
 }
 
-// lastLine is the key bar; what is being placed matters more where there is no
-// line for it above.
-func (m *Model) lastLine(width, foot int) string {
-	if foot == 1 && m.chooser.active() {
-		return m.chooserLine(width)
-	}
-	return m.keyBar(width)
-}
+// leastBody is the lines of a list that a message leaves.
+const leastBody = 3
 
-// withNotice puts the message over the lines above the key bar; over the key bar
-// itself where that is all there is.
-func (m *Model) withNotice(lines []string, foot int) []string {
-	notice := m.notice.lines(m.width, m.th)
-	if foot == 1 {
-		notice = notice[:min(1, len(notice))]
-		copy(lines[len(lines)-len(notice):], notice)
-		return lines
+// foot is the last lines: what is selected, or the message in its place, and the key bar.
+// Where there is one line for it all, a message or what is being placed matters more than
+// the keys. A message takes most lines at most, and never covers the list.
+func (m *Model) foot(width, lines, most int) []string {
+	notice := m.notice.lines(width, m.th)
+	switch {
+	case lines == 1 && len(notice) > 0:
+		return notice[:1]
+	case lines == 1 && m.chooser.active():
+		return []string{m.chooserLine(width)}
+	case lines == 1:
+		return []string{m.keyBar(width)}
+	case len(notice) == 0:
+		notice = []string{m.summary(width)}
 	}
-	copy(lines[len(lines)-1-len(notice):], notice)
-	return lines
+	return append(notice[:max(1, min(len(notice), most-1))], m.keyBar(width))
 }
 
 // body is the view's own part of the frame.

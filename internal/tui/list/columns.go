@@ -127,6 +127,8 @@ func (l *List[K, R]) arrangeRows() {
 				return -1
 			case other && !has:
 				return 1
+			case !has:
+				return 0
 			}
 		}
 		if l.desc {

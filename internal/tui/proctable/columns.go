@@ -70,10 +70,12 @@ func (t *Table) Shown() []*field.Column {
 // ColumnAt is the column whose heading is at x cells from the left; nil when
 // there is none.
 func (t *Table) ColumnAt(x int) *field.Column {
-	if at := t.List.ColumnAt(x); at != nil {
-		return t.view.Columns[slices.IndexFunc(t.view.Columns, func(c *field.Column) bool { return c.ID == at.ID })]
+	at := t.List.ColumnAt(x)
+	if at == nil {
+		return nil
 	}
-	return nil
+	c, _ := field.Lookup(at.ID) // it may be hidden since it was drawn
+	return c
 }
 
 // appender returns what draws the column's cells.

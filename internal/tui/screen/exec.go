@@ -54,6 +54,7 @@ func (o *outside) SetStderr(io.Writer) {
 
 // Run runs it and waits for its end.
 func (o *outside) Run() error {
+	o.root.term.collect()
 	o.root.term.leave()
 	o.root.signals.away.Store(true)
 	err := o.Start()

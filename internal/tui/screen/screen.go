@@ -135,8 +135,22 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case uv.UnknownCsiEvent:
 		if msg == answered {
 			r.term.line.answer(time.Now())
+			if r.term.mute {
+				return r, tea.Suspend
+			}
 			return r, r.drawOwed()
 		}
+	case suspendMsg: // once the answer under way is there: the shell would get it
+		if r.term.mute {
+			return r, nil
+		}
+		r.term.mute = true
+		return r, tea.Tick(r.term.patience(), func(time.Time) tea.Msg { return unansweredMsg{} })
+	case unansweredMsg:
+		if r.term.mute {
+			return r, tea.Suspend
+		}
+		return r, nil
 	case wakeMsg:
 		return r, r.drawOwed()
 	case execMsg:
@@ -244,6 +258,14 @@ func (r *root) filter(next func(tea.Model, tea.Msg) tea.Msg, msg tea.Msg) tea.Ms
 	}
 	return msg
 }
+
+type suspendMsg struct{}
+
+// unansweredMsg says that no answer is waited for any more before the process stops.
+type unansweredMsg struct{}
+
+// Suspend is a command that stops the process as ^Z does, with the terminal as it was.
+func Suspend() tea.Msg { return suspendMsg{} }
 
 type repaintMsg struct{}
 

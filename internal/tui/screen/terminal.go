@@ -42,6 +42,8 @@ type terminal struct {
 	stale  bool            // cells does not know what buffer holds; see note
 
 	line   line
+	heard  bool  // the terminal has answered, before it was given away last
+	mute   bool  // nothing more is asked, because it is about to be given away
 	most   int   // bytes of a frame to write at once, about; 0 = all
 	behind []int // lines that were left out for that
 }
@@ -75,7 +77,8 @@ func (t *terminal) enter() error {
 	}
 	t.view = tea.View{}
 	t.resize(t.width, t.height)
-	t.line = line{}
+	t.heard = t.heard || t.line.answers
+	t.line, t.mute = line{}, false
 	_ = t.cells.Flush()
 	t.line.question(time.Now()) // before the first frame: how long an answer takes without one
 	_, _ = t.out.WriteString(t.queue.String() + ask)
@@ -102,11 +105,11 @@ func (t *terminal) leave() {
 }
 
 // collect takes the answer that is under way, once nothing else reads: it would be
-// typed into the shell.
+// typed into the shell, or where sudo asks for a password.
 func (t *terminal) collect() {
-	var b [1]byte
-	for most := 16; !t.line.asked.IsZero() && t.line.answers && most > 0 && b[0] != 'n'; most-- {
-		if ready, err := kernel.AwaitData(int(t.in.Fd()), t.line.trip+felt); err != nil || !ready {
+	end, b := time.Now().Add(t.patience()), [1]byte{}
+	for most := 16; time.Now().Before(end) && most > 0 && b[0] != 'n'; most-- {
+		if ready, err := kernel.AwaitData(int(t.in.Fd()), time.Until(end)); err != nil || !ready {
 			return
 		}
 		if _, err := t.in.Read(b[:]); err != nil {
@@ -114,6 +117,21 @@ func (t *terminal) collect() {
 		}
 	}
 }
+
+// patience is how long the answer under way is waited for before the terminal is given
+// away: 0 without one.
+func (t *terminal) patience() time.Duration {
+	switch {
+	case t.line.asked.IsZero():
+		return 0
+	case t.line.answers || t.heard:
+		return t.line.trip + t.line.time(t.line.way) + lateAnswer
+	}
+	return felt // it may never answer
+}
+
+// lateAnswer is how late the answer of a busy machine may be.
+const lateAnswer = time.Second
 
 // resize makes the next draw a full one of that size.
 func (t *terminal) resize(width, height int) {
@@ -200,7 +218,7 @@ func (t *terminal) flush(why reason) {
 		out = slices.Concat([]byte(ansi.SetModeSynchronizedOutput), out, []byte(ansi.ResetModeSynchronizedOutput))
 	}
 	now := time.Now()
-	if t.line.write(len(out), why == figures, now) {
+	if !t.mute && t.line.write(len(out), why == figures, now) {
 		out = append(out, ask...)
 	}
 	_, _ = t.out.Write(out) // a lost terminal comes with SIGHUP, which ends the program
