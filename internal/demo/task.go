@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -64,7 +65,7 @@ func (t *task) take(now kernelfake.Task) {
 		return
 	}
 	t.Affinity, t.allowed, t.Policy, t.Nice, t.RTPrio = now.Affinity, now.Affinity.CPUs(), now.Attr.Policy, nice, uint8(now.Attr.RTPrio)
-	t.ResetOnFork, t.IOPrio, t.changed = now.Attr.ResetOnFork, now.IOPrio, true
+	t.ResetOnFork, t.IOPrio, t.changed, t.leader.changed = now.Attr.ResetOnFork, now.IOPrio, true, true
 	t.Priority = priority(t.Policy, t.Nice, t.RTPrio)
 }
 
@@ -113,9 +114,27 @@ func (t *task) publish() *sample.Task {
 		row.Migrations, row.PingPongs = p.migrations, p.pingPongs
 		row.VoluntarySwitches, row.InvoluntarySwitches = p.voluntary, p.involuntary
 		row.Threads = int32(len(t.threads))
+		row.Group = t.group()
 	}
 	t.changed, t.published = false, &row
 	return &row
+}
+
+// group is what was read of all the threads of a process; nil of one with one thread.
+func (t *task) group() *sample.Threads {
+	if len(t.threads) < 2 {
+		return nil
+	}
+	g := &sample.Threads{Have: sample.HaveRun | sample.HaveAffinity | sample.HaveAttr}
+	for _, th := range t.threads {
+		g.List = append(g.List, sample.Thread{TID: th.TID, RunDelayNs: th.RunDelayNs, Slices: th.Slices})
+		g.CPUs = g.CPUs.Or(th.Affinity)
+		g.AffinityDiffers = g.AffinityDiffers || !th.Affinity.Equal(t.Affinity)
+		g.PolicyDiffers = g.PolicyDiffers || th.Policy != t.Policy || th.RTPrio != t.RTPrio
+		g.NiceDiffers = g.NiceDiffers || th.Nice != t.Nice
+	}
+	slices.SortFunc(g.List, func(a, b sample.Thread) int { return cmp.Compare(a.TID, b.TID) })
+	return g
 }
 
 // free reports whether the task may run on several CPUs.
