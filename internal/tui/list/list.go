@@ -48,6 +48,7 @@ type List[K comparable, R any] struct {
 	tags    map[K]bool
 
 	top    int // first row shown
+	rest   int // as the user left it
 	height int // rows shown
 	scroll int // steps to the right
 	quiet  bool
@@ -78,10 +79,11 @@ func (l *List[K, R]) Load(rs []R, settled bool) {
 	i := 0
 	switch {
 	case l.restart && !l.follow || l.Bare:
-		l.top = 0
+		l.rest = 0
 	case l.settled:
 		i = l.locate()
 	}
+	l.top = l.rest // a page that had to follow the cursor comes back
 	l.restart = false
 	l.moveTo(i)
 	l.settled = l.settled || settled && len(rs) > 0

@@ -9,6 +9,7 @@ import "slices"
 func (l *List[K, R]) goTo(i int) {
 	l.settled = true
 	l.moveTo(i)
+	l.rest = l.top
 }
 
 // Move moves the cursor by rows.
@@ -32,6 +33,7 @@ func (l *List[K, R]) End() { l.goTo(len(l.rows) - 1) }
 func (l *List[K, R]) Wheel(by int) {
 	l.top += by
 	l.clampTop()
+	l.rest = l.top
 	if i := max(l.top, min(l.cursor, l.top+l.height-1)); i != l.cursor {
 		l.goTo(i)
 	}
