@@ -15,6 +15,7 @@ import (
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/screen"
+	"piton/internal/tui/starved"
 	"piton/internal/tui/theme"
 )
 
@@ -58,7 +59,7 @@ type Deps struct {
 	// Guards reads the guards of the journal that have not decided; nil where there are
 	// none. It is called from commands, beside the screen.
 	Guards   func() []change.GuardState
-	Priority Priority // nil: piton may not raise its own
+	Priority starved.Priority // nil: piton may not raise its own
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -40,4 +41,23 @@ func (m *Model) takeGuards(now []change.GuardState) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// headerExtra is what the header says beside the machine's figures.
+func (m *Model) headerExtra() string {
+	for _, g := range m.guards {
+		if text := g.Words(); text != "" {
+			return text
+		}
+	}
+	if m.paused {
+		return "paused, Z goes on"
+	}
+	switch l := m.line; {
+	case l.Every > 0 && l.Known:
+		return fmt.Sprintf("slow line: every %g s", l.Every.Seconds())
+	case l.Every > 0:
+		return fmt.Sprintf("line speed unknown: every %g s", l.Every.Seconds())
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/tui/keymap"
 )
 
 // key gives a key to the dialog that is open, or finds the verb that it means
@@ -53,14 +54,14 @@ func (m *Model) perform(v *verb, key string) tea.Cmd {
 // hint is what is said of a key that means nothing here.
 func (m *Model) hint(key string) string {
 	if how, ok := action.HtopHint(key); ok && m.context() == action.Processes {
-		return fmt.Sprintf("%s is not a key here; %s", label([]string{key}), how)
+		return fmt.Sprintf("%s is not a key here; %s", keymap.Label([]string{key}), how)
 	}
 	for _, v := range m.verbs {
 		if slices.Contains(v.Keys, key) {
-			return fmt.Sprintf("%s is a key of %s: %s", label([]string{key}), contextNames(v.In), v.Help)
+			return fmt.Sprintf("%s is a key of %s: %s", keymap.Label([]string{key}), contextNames(v.In), v.Help)
 		}
 	}
-	return fmt.Sprintf("%s is not a key here; ? lists the keys, : finds anything", label([]string{key}))
+	return fmt.Sprintf("%s is not a key here; ? lists the keys, : finds anything", keymap.Label([]string{key}))
 }
 
 func contextNames(in []action.Context) string {

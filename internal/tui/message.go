@@ -51,6 +51,14 @@ func (m *Model) say(t tone, text string) tea.Cmd {
 	})
 }
 
+// sayOwn shows a message about piton itself.
+func (m *Model) sayOwn(text string, isError bool) tea.Cmd {
+	if isError {
+		return m.say(bad, text)
+	}
+	return m.say(good, text)
+}
+
 func (m *Model) clearNotice() { m.notice.text, m.notice.command = "", "" }
 
 // noticeMost is the most lines that a message takes.

@@ -26,8 +26,10 @@ import (
 	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/meters"
+	"piton/internal/tui/owncost"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/screen"
+	"piton/internal/tui/starved"
 	"piton/internal/tui/theme"
 )
 
@@ -42,7 +44,7 @@ type Model struct {
 	model         *model.Model // what is shown
 	newest        *model.Model // later than model while the screen is paused; CPUs are chosen by its load
 	paused        bool
-	cost          cost // what piton itself costs
+	cost          owncost.Cost // what piton itself costs
 
 	header    meters.Header
 	panel     corepanel.Panel
@@ -63,10 +65,10 @@ type Model struct {
 	made      []made       // in this session and not undone, oldest first
 	unkept    []made       // what is not confirmed yet
 	guards    []change.GuardState
-	busy      int           // changes under way
-	gate      chan struct{} // holds one: the change under way, or the end of the program
-	quitting  bool          // as soon as none is under way
-	haste     haste         // piton's own priority
+	busy      int            // changes under way
+	gate      chan struct{}  // holds one: the change under way, or the end of the program
+	quitting  bool           // as soon as none is under way
+	starved   *starved.Watch // piton's own priority
 	nice      stepping
 	pinHint   pinHint
 
@@ -100,6 +102,7 @@ func New(d Deps) *Model {
 	filter, _ := field.ParseFilter(d.Filter)
 	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
 		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime, Papers: d.Bench.Papers, Machine: d.Bench.Machine, Reports: d.Bench.Reports})
+	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: m.sayOwn})
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler,
@@ -113,7 +116,7 @@ func New(d Deps) *Model {
 // Init waits for the first sample and asks whether the background is light.
 func (m *Model) Init() tea.Cmd {
 	m.askFor()
-	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo(), m.lookAtSelf(), m.lookAtGuards())
+	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo(), m.starved.Look(), m.lookAtGuards())
 }
 
 // wait returns a command that takes the next sample and makes a model of it. It
@@ -196,7 +199,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 	if goOn, ok := msg.(resume); ok {
 		return goOn(m)
 	}
-	return tea.Batch(m.tuned(msg), m.viewMessage(msg), m.dialogs.Update(msg))
+	return tea.Batch(m.tuned(msg), m.starved.Update(msg), m.viewMessage(msg), m.dialogs.Update(msg))
 }
 
 // take shows a new model, unless the screen is paused, and waits for the next.
@@ -204,7 +207,7 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.deps.Meters, next.Sample.Wall))
 	m.newest = next
 	m.cores.Note(next)
-	m.cost.note(next, m.deps.Meter)
+	m.cost.Note(next, m.deps.Meter)
 	if m.view == action.IRQs {
 		cmd = tea.Batch(cmd, m.irqs.Tick())
 	}

@@ -31,6 +31,7 @@ type rig struct {
 	irqs     *fakeIRQs
 	last     *model.Model
 	quit     bool
+	looked   bool // whether the machine is starved
 	inbox    chan tea.Msg
 }
 

@@ -1,17 +1,16 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
 	"piton/internal/field"
+	"piton/internal/tui/keymap"
 	"piton/internal/tui/proctable"
 )
 
@@ -46,7 +45,7 @@ func init() {
 	} {
 		Groups = append(Groups, g.title)
 		for _, v := range g.verbs {
-			v.Group, v.Label = g.title, label(v.Keys)
+			v.Group, v.Label = g.title, keymap.Label(v.Keys)
 			table = append(table, &v)
 		}
 	}
@@ -72,7 +71,7 @@ func (o *Options) verbs() verbs {
 		}
 		if keys, ok := o.Keys[v.ID]; ok {
 			v = &verb{v.spec, v.run}
-			v.Keys, v.Label = keys, label(keys)
+			v.Keys, v.Label = keys, keymap.Label(keys)
 		}
 		own = append(own, v)
 	}
@@ -90,10 +89,10 @@ func CheckKeys(keys map[string][]string) (problems []string) {
 			continue
 		}
 		keys[id] = slices.DeleteFunc(slices.Clone(keys[id]), func(key string) bool {
-			if !validKey(key) {
+			if !keymap.Valid(key) {
 				say("keys: %s: there is no key %q", id, key)
 			}
-			return !validKey(key)
+			return !keymap.Valid(key)
 		})
 	}
 	own := (&Options{Keys: keys}).verbs()
@@ -108,45 +107,6 @@ func CheckKeys(keys map[string][]string) (problems []string) {
 		}
 	}
 	return problems
-}
-
-// names are the keys that have a name instead of a character, with their labels.
-var names = map[string]string{"space": "Space", "enter": "Enter", "esc": "Esc", "tab": "Tab", "backspace": "Backspace",
-	"up": "↑", "down": "↓", "left": "←", "right": "→", "home": "Home", "end": "End", "pgup": "PgUp", "pgdown": "PgDn",
-	"insert": "Ins", "delete": "Del", "f1": "F1", "f2": "F2", "f3": "F3", "f4": "F4", "f5": "F5", "f6": "F6", "f7": "F7", "f8": "F8",
-	"f9": "F9", "f10": "F10", "f11": "F11", "f12": "F12"}
-
-// modifiers are the prefixes of a key's name, with their labels.
-var modifiers = []struct{ prefix, label string }{{"ctrl+", "^"}, {"alt+", "Alt-"}, {"shift+", "⇧"}}
-
-func bare(key string) (modified, rest string) {
-	for _, m := range modifiers {
-		if len(key) > len(m.prefix) && strings.HasPrefix(key, m.prefix) {
-			modified, key = modified+m.label, key[len(m.prefix):]
-		}
-	}
-	return modified, key
-}
-
-func validKey(key string) bool {
-	_, rest := bare(key)
-	return names[rest] != "" || utf8.RuneCountInString(rest) == 1
-}
-
-// label is how keys are written for people: "F7 ]", "^O", "1-5".
-func label(keys []string) string {
-	if n := len(keys); n > 3 && len(strings.Join(keys, "")) == n { // digits
-		return keys[0] + "-" + keys[n-1]
-	}
-	var words []string
-	for _, key := range keys {
-		modified, rest := bare(key)
-		if modified == "^" {
-			rest = strings.ToUpper(rest)
-		}
-		words = append(words, modified+cmp.Or(names[rest], rest))
-	}
-	return strings.Join(words, " ")
 }
 
 func (t verbs) byID(id string) *verb {

@@ -82,7 +82,7 @@ func showVerbs() []verb {
 			does(func(m *Model) { m.table.SetFollow(!m.table.Following()) })).of(),
 		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
 		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", plain((*Model).cyclePanel)),
-		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.shown = !m.cost.shown })),
+		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.Shown = !m.cost.Shown })),
 	}
 }
 

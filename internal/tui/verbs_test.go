@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/action"
+	"piton/internal/tui/keymap"
 )
 
 func TestNoKeyMeansTwoThings(t *testing.T) {
@@ -34,7 +35,7 @@ func TestSpecsAreComplete(t *testing.T) {
 		assert.NotEmpty(t, s.Short, s.ID)
 		assert.NotEmpty(t, s.Help, s.ID)
 		for _, key := range s.Keys {
-			assert.True(t, validKey(key), "%s: %s", s.ID, key)
+			assert.True(t, keymap.Valid(key), "%s: %s", s.ID, key)
 		}
 		assert.Contains(t, Groups, s.Group, s.ID)
 		assert.NotEmpty(t, s.In, s.ID)
@@ -81,7 +82,7 @@ func TestForKey(t *testing.T) {
 func TestLabels(t *testing.T) {
 	for keys, want := range map[string]string{"f7 ]": "F7 ]", "ctrl+o": "^O", "0 1 2 3 4": "0-4", "home g": "Home g", "shift+tab": "⇧Tab",
 		"up": "↑", "alt+1": "Alt-1", "space": "Space", "f6 < >": "F6 < >", "": ""} {
-		assert.Equal(t, want, label(strings.Fields(keys)))
+		assert.Equal(t, want, keymap.Label(strings.Fields(keys)))
 	}
 }
 

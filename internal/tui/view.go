@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/kernel"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/widget"
@@ -79,7 +80,7 @@ func (m *Model) base() string {
 		foot = 2
 	}
 	last := m.foot(w, foot, h-len(lines)-leastBody)
-	own := m.cost.lines(m, w, max(h-len(lines)-len(last)-leastHeight, 0))
+	own := m.cost.Lines(m.newest, kernel.TID(m.deps.PID), w, max(h-len(lines)-len(last)-leastHeight, 0), m.th)
 	body := h - len(lines) - len(last) - len(own)
 	lines = append(lines, m.body(len(lines), w, body)...)
 	for len(lines) < h-len(last)-len(own) {

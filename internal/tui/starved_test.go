@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,10 +32,11 @@ func onStarved(t *testing.T, wait time.Duration, f func(r *rig, p *fakePriority)
 
 // looks lets a screen that has just been started look n times more.
 func (r *rig) looks(n int) {
-	if r.m.haste.looks == 0 {
-		r.run(r.m.lookAtSelf()) // Init does
+	if !r.looked {
+		r.looked = true
+		r.run(r.m.starved.Look()) // Init does
 	}
-	r.wait(time.Duration(n) * lookInterval)
+	r.wait(time.Duration(n) * time.Second)
 }
 
 func TestStarvedScreenAsksForPriority(t *testing.T) {
@@ -54,7 +56,7 @@ func TestStarvedScreenAsksForPriority(t *testing.T) {
 		r.looks(3)
 		assert.Greater(t, p.raises, before, "it is")
 		p.wait = 0
-		for i := 0; i < 40 && r.m.haste.state != settled; i++ {
+		for i := 0; i < 40 && !strings.Contains(r.text(), "not starved any more"); i++ {
 			r.looks(1)
 		}
 		assert.Equal(t, 2, p.drops)

@@ -1,4 +1,5 @@
-package tui
+// Package owncost shows what piton itself takes of the machine. Start at Cost.
+package owncost
 
 import (
 	"fmt"
@@ -12,9 +13,9 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// cost is what piton itself takes of the machine.
-type cost struct {
-	shown         bool
+// Cost is what piton itself takes of the machine. The zero value is hidden.
+type Cost struct {
+	Shown         bool
 	bytes, frames uint64 // written to the terminal up to the last sample
 	bytesPerS     float64
 	framesPerS    float64
@@ -22,8 +23,9 @@ type cost struct {
 	lost          uint64
 }
 
-// note takes in the newest sample, shown or not: rates need two.
-func (c *cost) note(now *model.Model, meter *screen.Meter) {
+// Note takes in the newest sample, shown or not: rates need two. meter counts what is
+// written to the terminal; nil where it is not counted.
+func (c *Cost) Note(now *model.Model, meter *screen.Meter) {
 	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.StaysLost
 	if meter == nil {
 		return
@@ -35,33 +37,13 @@ func (c *cost) note(now *model.Model, meter *screen.Meter) {
 	c.bytes, c.frames = bytes, frames
 }
 
-// headerExtra is what the header says beside the machine's figures.
-func (m *Model) headerExtra() string {
-	for _, g := range m.guards {
-		if text := g.Words(); text != "" {
-			return text
-		}
-	}
-	if m.paused {
-		return "paused, Z goes on"
-	}
-	switch l := m.line; {
-	case l.Every > 0 && l.Known:
-		return fmt.Sprintf("slow line: every %g s", l.Every.Seconds())
-	case l.Every > 0:
-		return fmt.Sprintf("line speed unknown: every %g s", l.Every.Seconds())
-	}
-	return ""
-}
-
-// lines draws the cost in at most most lines; nil while it is hidden.
-func (c *cost) lines(m *Model, width, most int) []string {
-	if !c.shown || m.newest == nil {
+// Lines draws the cost of the process pid in at most most lines; nil while it is hidden.
+func (c *Cost) Lines(now *model.Model, pid kernel.TID, width, most int, th *theme.Theme) []string {
+	if !c.Shown || now == nil {
 		return nil
 	}
-	th := m.th
 	var out []string
-	for _, paragraph := range []string{c.own(m), collectors(m.newest, th)} {
+	for _, paragraph := range []string{c.own(now, pid, th), collectors(now, th)} {
 		for i, l := range widget.Wrap(paragraph, max(width-10, 1)) {
 			label := "piton"
 			if i > 0 || len(out) > 0 {
@@ -74,15 +56,14 @@ func (c *cost) lines(m *Model, width, most int) []string {
 }
 
 // own is the CPU time, the memory and the terminal.
-func (c *cost) own(m *Model) string {
-	now := m.newest
-	text := "CPU " + m.th.None + ", resident " + m.th.None
+func (c *Cost) own(now *model.Model, pid kernel.TID, th *theme.Theme) string {
+	text := "CPU " + th.None + ", resident " + th.None
 	for i := range now.Sample.Tasks {
-		if now.Sample.Tasks[i].TID != kernel.TID(m.deps.PID) {
+		if now.Sample.Tasks[i].TID != pid {
 			continue
 		}
-		row := field.Row{M: now, I: i, ASCII: m.th.ASCII}
-		used := m.th.None
+		row := field.Row{M: now, I: i, ASCII: th.ASCII}
+		used := th.None
 		if p := row.Rates().CPUPercent; model.Known(p) {
 			used = fmt.Sprintf("%.1f", p*10) // 100 % is 1000 ms a second
 		}
