@@ -56,18 +56,16 @@ func (m *Model) leaveThreads() tea.Cmd {
 	return m.noteDetail()
 }
 
-// sortThreads sorts the thread list by the next column, or by the one before.
-func (m *Model) sortThreads(key string) tea.Cmd {
-	by := 1
-	if key == "<" {
-		by = -1
-	}
-	m.detail.SortNext(by)
-	return nil
-}
-
 // inThreads reports whether the pane's thread list has the keys.
 func (m *Model) inThreads() bool { return m.detailed && m.detail.Focused() }
+
+// followThreads has the pane show the thread under the cursor of its list.
+func (m *Model) followThreads() tea.Cmd {
+	if m.inThreads() {
+		return m.noteDetail()
+	}
+	return nil
+}
 
 // noteDetail gives the pane the selected row and has the rest read while it is
 // on the screen.

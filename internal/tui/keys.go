@@ -35,11 +35,6 @@ func (m *Model) verbKey(k tea.KeyPressMsg) tea.Cmd {
 	if v != nil {
 		return m.perform(v, name)
 	}
-	if !m.chooser.on {
-		if used, cmd := m.pageKey(k); used {
-			return cmd
-		}
-	}
 	return m.say(info, m.hint(name))
 }
 

@@ -51,8 +51,8 @@ type Model struct {
 	panelMode corepanel.Mode
 	chooser   chooser
 	table     *proctable.Table
-	detail    detail.Pane // keeps the selected task's history also while it is closed
-	detailed  bool        // the pane is open
+	detail    *detail.Pane // keeps the selected task's history also while it is closed
+	detailed  bool         // the pane is open
 	factReads factReads
 	dialogs   dialog.Stack
 	notice    notice
@@ -93,7 +93,8 @@ func (sampled) Figures() {}
 
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
-	m := &Model{deps: d, th: theme.New(d.Theme), verbs: d.verbs(), gate: make(chan struct{}, 1), view: action.Processes, dirty: true}
+	m := &Model{deps: d, th: theme.New(d.Theme), verbs: d.verbs(), gate: make(chan struct{}, 1), view: action.Processes, dirty: true,
+		detail: detail.New()}
 	m.setPanel(d.Panel)
 	sort, ok := field.Lookup(d.Sort)
 	if !ok {

@@ -51,25 +51,8 @@ func (m *Model) onPanel(y int) bool {
 }
 
 func (m *Model) wheel(by int) tea.Cmd {
-	p := m.page()
-	if m.context() == action.Threads {
-		m.detail.Move(by)
-		return m.noteDetail()
-	}
-	if p == nil {
-		m.table.Wheel(by)
-		return nil
-	}
-	if l, ok := p.(lister); ok {
-		l.Wheel(by)
-		return nil
-	}
-	key := tea.KeyPressMsg{Code: tea.KeyDown}
-	if by < 0 {
-		key.Code = tea.KeyUp
-	}
-	_, cmd := m.pageKey(key)
-	return cmd
+	m.lister().Wheel(by)
+	return m.followThreads()
 }
 
 func (m *Model) click(x, y int) tea.Cmd {
@@ -118,12 +101,6 @@ func (m *Model) toggleMouse() tea.Cmd {
 		return m.say(info, "mouse off: the terminal selects text; m switches it on")
 	}
 	return m.say(info, "mouse on")
-}
-
-// keyPress is the message of a key by its name in the action table. Views and
-// verbs go by what it says as text.
-func keyPress(name string) tea.KeyPressMsg {
-	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 
 // clickTab opens the view whose tab is at the column.

@@ -109,21 +109,13 @@ func (m *Model) turn(by int) tea.Cmd {
 
 // back closes what is open: the core panel's cursor, the detail pane's, the pane, then the filter, the user, the
 // tags' search; in another view it goes back to the processes.
-func (m *Model) back(key string) tea.Cmd {
+func (m *Model) back() tea.Cmd {
 	v := m.table.View()
-	switch p := m.page(); {
+	switch {
 	case m.chooser.on:
 		return m.leavePanel()
-	case p != nil:
-		if used, cmd := m.pageKey(keyPress(key)); used {
-			return cmd
-		}
-		if m.view == action.IRQs {
-			if used, cmd := m.irqs.Back(); used {
-				return cmd
-			}
-		}
-		return m.show(action.Processes)
+	case m.page() != nil:
+		return m.backFromPage()
 	case m.inThreads():
 		return m.leaveThreads()
 	case m.detailed:
@@ -133,4 +125,21 @@ func (m *Model) back(key string) tea.Cmd {
 	}
 	m.search = ""
 	return nil
+}
+
+// backFromPage closes what is open in a view, or goes back to the processes.
+func (m *Model) backFromPage() tea.Cmd {
+	used, cmd := false, tea.Cmd(nil)
+	switch m.view {
+	case action.Cores:
+		used = m.cores.Back()
+	case action.IRQs:
+		used, cmd = m.irqs.Back()
+	case action.Bench:
+		used = m.bench.Back()
+	}
+	if used {
+		return cmd
+	}
+	return m.show(action.Processes)
 }

@@ -173,36 +173,16 @@ func lists(f func(*proctable.View)) handler {
 	return func(m *Model, _ string) tea.Cmd { return m.change(f) }
 }
 
-// toPage gives the key to the view; where it means nothing there, the screen says why.
-func toPage(otherwise string) handler {
-	return func(m *Model, key string) tea.Cmd {
-		used, cmd := m.pageKey(keyPress(key))
-		if !used && otherwise != "" {
-			return m.say(info, otherwise)
-		}
-		return cmd
-	}
-}
-
 // moves does one thing while CPUs are chosen in the core panel, and another in the list
-// of the view; views that are no list and the detail pane's thread list move by themselves.
+// that has the keys.
 func moves(panel func(*Model), list func(lister)) handler {
-	return func(m *Model, key string) tea.Cmd {
-		shown, isList := m.page().(lister)
-		switch {
-		case m.chooser.on && panel != nil:
+	return func(m *Model, _ string) tea.Cmd {
+		if m.chooser.on && panel != nil {
 			panel(m)
-		case isList:
-			list(shown)
-		case m.page() != nil:
-			return toPage("")(m, key)
-		case m.inThreads():
-			m.detail.Key(keyPress(key))
-			return m.noteDetail()
-		default:
-			list(m.table)
+			return nil
 		}
-		return nil
+		list(m.lister())
+		return m.followThreads()
 	}
 }
 

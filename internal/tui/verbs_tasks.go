@@ -89,7 +89,8 @@ func showVerbs() []verb {
 // threadVerbs are the keys of the detail pane's thread list while it has the keyboard.
 func threadVerbs() []verb {
 	return []verb{
-		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too", (*Model).sortThreads),
+		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too",
+			func(m *Model, key string) tea.Cmd { m.detail.StepSort(key != "<"); return nil }),
 		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
 		v("threads.leave", threads, "enter", "Back", "the keys back to the processes", plain((*Model).leaveThreads)),
 	}
@@ -108,6 +109,8 @@ func findVerbs() []verb {
 func moveVerbs() []verb {
 	return []verb{
 		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal}, "k", "Up", "one row up; among the processes, k sends a signal",
+			moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
 		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
 		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
 		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(l lister) { l.Page(1) })),

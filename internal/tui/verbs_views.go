@@ -61,12 +61,17 @@ func irqVerbs() []verb {
 
 func benchVerbs() []verb {
 	return []verb{
-		v("bench.new", benchView, "n enter", "New run", "start a workload: form for size, threads, placements, runs",
-			toPage("")).like("bench").with(action.Idle),
-		v("bench.paper", benchView, "p", "Studies", "reproduce a published study, beside its figures", toPage("")).like("bench paper").with(action.Idle),
-		v("bench.picture", benchView, "v", "Picture", "the picture of the results shown", toPage("")),
-		v("bench.write", benchView, "w", "Write", "write the results shown as a page and as SVG", toPage("")).like("bench report"),
-		v("bench.cancel", benchView, "x", "Cancel", "cancel the running benchmark", toPage("")).with(action.Running),
+		v("bench.new", benchView, "n", "New run", "start a workload: form for size, threads, placements, runs",
+			plain(func(m *Model) tea.Cmd { return m.bench.StartStudy() })).like("bench").with(action.Idle),
+		v("bench.open", benchView, "enter", "Open", "the study under the cursor; Esc returns to this session's",
+			plain(func(m *Model) tea.Cmd { return m.bench.ShowSelected() })),
+		v("bench.paper", benchView, "p", "Studies", "reproduce a published study, beside its figures",
+			plain(func(m *Model) tea.Cmd { return m.bench.Reproduce() })).like("bench paper").with(action.Idle),
+		v("bench.picture", benchView, "v", "Picture", "the picture of the results shown", plain(func(m *Model) tea.Cmd { return m.bench.ShowPicture() })),
+		v("bench.write", benchView, "w", "Write", "write the results shown as a page and as SVG",
+			plain(func(m *Model) tea.Cmd { return m.bench.WriteReport() })).like("bench report"),
+		v("bench.cancel", benchView, "x", "Cancel", "cancel the running benchmark",
+			plain(func(m *Model) tea.Cmd { return m.bench.CancelStudy() })).with(action.Running),
 	}
 }
 
@@ -86,7 +91,7 @@ func appVerbs() []verb {
 		v("app.help", everywhere, "f1 ? h", "Help", "this help; says why a value is missing", plain((*Model).showHelp)),
 		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", plain((*Model).openPalette)),
 		v("app.setup", everywhere, "f2 S", "Setup", "meters, columns and display", plain((*Model).askSetup)),
-		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", (*Model).back),
+		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", plain((*Model).back)),
 		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),
 		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
 		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),

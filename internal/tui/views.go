@@ -13,13 +13,15 @@ import (
 // page is a view other than the processes. It keeps its own state and gets its
 // own messages.
 type page interface {
+	lister
 	// Open is called each time the view is shown.
 	Open() tea.Cmd
 	Update(msg tea.Msg) tea.Cmd
 	Render(width, height int, th *theme.Theme) string
 }
 
-// lister is a view that is one list; the process table is one too.
+// lister is what moves as one list: a view, the process table, the threads of the
+// detail pane.
 type lister interface {
 	Move(by int)
 	Page(by int)
@@ -37,15 +39,15 @@ type clickable interface {
 // page is the present view's; nil for the processes.
 func (m *Model) page() page { return m.pages[m.view] }
 
-// pageKey gives a key to a view that has keys which are not in the action table, and
-// reports whether it meant something there.
-func (m *Model) pageKey(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	if p, ok := m.page().(interface {
-		Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd)
-	}); ok {
-		return p.Key(k)
+// lister is the list that has the keys.
+func (m *Model) lister() lister {
+	switch p := m.page(); {
+	case p != nil:
+		return p
+	case m.inThreads():
+		return m.detail
 	}
-	return false, nil
+	return m.table
 }
 
 // viewMessage gives every view the messages that only views know.

@@ -56,9 +56,16 @@ func (p *pilot) press(keys string) {
 			p.run(p.open.Update(stroke(k)))
 			continue
 		}
-		_, cmd := p.view.Key(stroke(k))
-		p.run(cmd)
+		v := p.view
+		verb := map[string]func() tea.Cmd{"n": v.StartStudy, "p": v.Reproduce, "v": v.ShowPicture, "w": v.WriteReport, "x": v.CancelStudy,
+			"enter": v.ShowSelected, "up": p.moves(-1), "down": p.moves(1)}[k]
+		require.NotNil(p.t, verb, k)
+		p.run(verb())
 	}
+}
+
+func (p *pilot) moves(by int) func() tea.Cmd {
+	return func() tea.Cmd { p.view.Move(by); return nil }
 }
 
 // run performs a command and all that follow from it, the parts of a batch side

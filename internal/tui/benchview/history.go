@@ -102,25 +102,22 @@ func trend(h bench.History, host string) map[string][]float64 {
 // trendKey is the same for studies whose medians can be compared.
 func trendKey(s bench.Study) string { return report.Command(s) + " " + string(s.Placements[0]) }
 
-// take replaces the history; the cursor stays on its study.
+// take replaces the history.
 func (v *View) take(msg historyMsg) {
 	if msg.err != nil {
 		v.notes = []string{msg.err.Error()}
 		return
 	}
-	at := ""
-	if v.list.Cursor < len(v.history) {
-		at = v.history[v.list.Cursor].id()
-	}
-	v.stored, v.history, v.trend, v.notes = msg.stored, msg.list, msg.trend, msg.notes
-	if i := v.index(at); i >= 0 {
-		v.list.Cursor = i
-	}
-	v.list.Clamp(len(v.history))
+	v.stored, v.trend, v.notes = msg.stored, msg.trend, msg.notes
+	v.Load(msg.list, true)
 }
 
-func (v *View) index(id string) int {
-	return slices.IndexFunc(v.history, func(p past) bool { return p.id() == id })
+// past is a study of the history; false when it has none of that ID.
+func (v *View) past(id string) (p past, ok bool) {
+	if i := v.Index(id); i >= 0 {
+		return v.Rows()[i], true
+	}
+	return past{}, false
 }
 
 // found is the largest difference of a study, or that there is none.

@@ -3,31 +3,42 @@ package benchview
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// pastColumns are the widths of the list of past studies; 0 = left out.
-type pastColumns struct {
-	when, work, placements, runs int
-	date                         string // layout of when
-}
-
 const dateTime = "2006-01-02 15:04"
 
-func columnsFor(width int) pastColumns {
-	switch {
-	case width < 100:
-		return pastColumns{when: 11, work: 22, runs: 4, date: "01-02 15:04"}
-	case width < 160:
-		return pastColumns{when: 16, work: 34, runs: 4, date: dateTime}
+// pastColumns are those of the list of past studies.
+func pastColumns() []list.Column[past] {
+	cell := func(f func(past) string) func(past, *theme.Theme, int) (string, theme.Style) {
+		return func(p past, th *theme.Theme, _ int) (string, theme.Style) { return f(p), th.Text }
 	}
-	return pastColumns{when: 16, work: 40, placements: 44, runs: 4, date: dateTime}
+	return []list.Column[past]{
+		{ID: "when", Title: "WHEN", Width: len(dateTime), Tight: len(dateTime), Desc: true, Rank: 1,
+			Cell:    cell(func(p past) string { return p.results.Started.Local().Format(dateTime) }),
+			Compare: func(a, b past) int { return a.results.Started.Compare(b.results.Started) }},
+		{ID: "work", Title: "WORK", Width: 40, Tight: 22, Rank: 2, Cell: cell(past.work),
+			Compare: func(a, b past) int { return strings.Compare(a.work(), b.work()) }},
+		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Cell: func(p past, th *theme.Theme, _ int) (string, theme.Style) {
+			return strings.Trim(fmt.Sprint(p.results.Study.Placements), "[]"), th.Dim
+		}},
+		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Cell: cell(past.runs)},
+		{ID: "result", Title: "RESULT", Tight: 34, Cell: func(p past, th *theme.Theme, width int) (string, theme.Style) {
+			found, style := p.found(th)
+			if widget.Width(found) > width {
+				found, _, _ = strings.Cut(found, " (") // without the interval
+			}
+			return found, style
+		}},
+	}
 }
 
 // sparkResults is how many past results the trend line shows.
@@ -61,50 +72,17 @@ func (v *View) sparkline(s bench.Study, th *theme.Theme) (rows.Row, bool) {
 	return r, true
 }
 
-func (v *View) pastHeading(width int, th *theme.Theme) string {
-	c := columnsFor(width)
-	var r rows.Row
-	r.Left(th, th.Header, " when", c.when+3)
-	r.Left(th, th.Header, "work", c.work+2)
-	if c.placements > 0 {
-		r.Left(th, th.Header, "placements", c.placements+2)
-	}
-	r.Right(th, th.Header, "runs", c.runs)
-	r.Add(th.Text, "  ")
-	r.Add(th.Header, "result")
-	return r.Render(th, width)
-}
-
-// pastLines are the rows of the list that fit into height lines.
-func (v *View) pastLines(width, height int, th *theme.Theme) []string {
-	return v.list.Body(len(v.history), func(i int, selected bool) string { return v.history[i].row(width, th).Item(th, width, selected) })(height)
-}
-
-func (p past) row(width int, th *theme.Theme) rows.Row {
-	c, s := columnsFor(width), p.results.Study
-	work, runs := title(s), fmt.Sprint(s.Runs)
+// work is what a study ran; runs is how often each, "" for several studies.
+func (p past) work() string {
 	if p.grid.ID != "" {
-		work, runs = "paper "+names(p.grid.Papers), ""
+		return "paper " + names(p.grid.Papers)
 	}
-	var r rows.Row
-	r.Left(th, th.Text, p.results.Started.Local().Format(c.date), c.when)
-	r.Add(th.Text, "  ")
-	r.Left(th, th.Text, work, c.work)
-	r.Add(th.Text, "  ")
-	if c.placements > 0 {
-		var names []string
-		for _, pl := range s.Placements {
-			names = append(names, string(pl))
-		}
-		r.Left(th, th.Dim, strings.Join(names, " "), c.placements)
-		r.Add(th.Text, "  ")
+	return title(p.results.Study)
+}
+
+func (p past) runs() string {
+	if p.grid.ID != "" {
+		return ""
 	}
-	r.Right(th, th.Text, runs, c.runs)
-	r.Add(th.Text, "  ")
-	found, style := p.found(th)
-	if room := width - 1 - r.Width(); widget.Width(found) > room {
-		found, _, _ = strings.Cut(found, " (") // without the interval
-	}
-	r.Add(style, found)
-	return r
+	return strconv.Itoa(p.results.Study.Runs)
 }

@@ -92,7 +92,7 @@ func TestAPaperFromMenuToTable(t *testing.T) {
 	for _, want := range []string{"Reproduced studies: nqueens", "done", "tuna FIFO", "00:00:55", "23.9 ms", "piton least-loaded", "the answer was right in 72 of 72 runs"} {
 		assert.Contains(t, out, want)
 	}
-	require.Len(t, p.view.history, 1, "cells are one line")
+	require.Len(t, p.view.Rows(), 1, "cells are one line")
 	assert.Contains(t, out, "72 of 72 runs right")
 
 	p.press("enter") // the same from the history

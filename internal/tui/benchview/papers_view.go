@@ -20,21 +20,11 @@ func (v *View) papersLines(width int, th *theme.Theme) []string {
 	for _, one := range p.chosen {
 		chosen = append(chosen, one.Name)
 	}
-	var left, right rows.Row
+	var left, at rows.Row
 	left.Add(th.Title, " Reproduced studies: "+names(chosen))
-	switch {
-	case !p.ended:
-		right.Add(th.Strong, fmt.Sprintf("%s, round %d", p.at.Paper, p.at.Round))
-		right.Add(th.Text, fmt.Sprintf(" %s at most %s left ", th.Dot, chart.Clock(p.at.Left)))
-	case v.failure != "":
-		right.Add(th.Bad, "ended ")
-	default:
-		right.Add(th.Good, "done ")
-	}
-	lines := []string{ends(left, right, width, th)}
-	if v.failure != "" {
-		lines = append(lines, rows.Indented(th, th.Bad, v.failure, width)...)
-	}
+	at.Add(th.Strong, fmt.Sprintf("%s, round %d", p.at.Paper, p.at.Round))
+	at.Add(th.Text, fmt.Sprintf(" %s at most %s left ", th.Dot, chart.Clock(p.at.Left)))
+	lines := v.runTitle(left, at, width, th)
 	if p.remark != "" {
 		lines = append(lines, rows.Indented(th, th.Dim, p.remark, width)...)
 	}

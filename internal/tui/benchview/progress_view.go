@@ -15,20 +15,10 @@ import (
 // now while it runs.
 func (v *View) progress(width int, th *theme.Theme) []string {
 	c := v.current
-	left, right := studyTitle(c.results.Study, th), rows.Row{}
-	switch {
-	case !c.ended:
-		right.Add(th.Strong, fmt.Sprintf("run %d of %d", min(c.event.Done+1, c.event.Total), c.event.Total))
-		right.Add(th.Text, " "+th.Dot+" "+v.timeLeft()+" ")
-	case v.failure != "":
-		right.Add(th.Bad, "ended ")
-	default:
-		right.Add(th.Good, "done ")
-	}
-	lines := []string{ends(left, right, width, th)}
-	if v.failure != "" {
-		lines = append(lines, rows.Indented(th, th.Bad, v.failure, width)...)
-	}
+	var at rows.Row
+	at.Add(th.Strong, fmt.Sprintf("run %d of %d", min(c.event.Done+1, c.event.Total), c.event.Total))
+	at.Add(th.Text, " "+th.Dot+" "+v.timeLeft()+" ")
+	lines := v.runTitle(studyTitle(c.results.Study, th), at, width, th)
 	if c.ended {
 		return lines
 	}
@@ -52,6 +42,24 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 		}
 	}
 	return append(lines, bar.Render(th, width), now.Render(th, width))
+}
+
+// runTitle is the title line of what runs, with how far it is, or of what ran, with how
+// it ended; below it why, if it failed.
+func (v *View) runTitle(left, at rows.Row, width int, th *theme.Theme) []string {
+	var failure []string
+	if v.failure != "" {
+		failure = rows.Indented(th, th.Bad, v.failure, width)
+	}
+	if !v.Running() {
+		at = nil
+		if v.failure != "" {
+			at.Add(th.Bad, "ended ")
+		} else {
+			at.Add(th.Good, "done ")
+		}
+	}
+	return append([]string{ends(left, at, width, th)}, failure...)
 }
 
 // progressBar is a bar in a colour that does not mean load.

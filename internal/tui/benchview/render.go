@@ -38,18 +38,17 @@ func (v *View) gap(lines []string) []string {
 func (v *View) Render(width, height int, th *theme.Theme) string {
 	v.roomy = height >= roomyHeight
 	upper := v.upper(width, th)
-	if free := height - len(upper) - len(v.history) - 3; free >= leastPicture {
+	if free := height - len(upper) - v.Len() - 3; free >= leastPicture {
 		upper = append(upper, v.inlinePicture(width, free-1, th)...)
 	}
-	if len(v.history) == 0 {
+	if v.Len() == 0 {
 		return rows.Clip(strings.Join(upper, "\n"), width, height)
 	}
 	room := max(height-leastHistory-2, 1)
 	if len(upper) > room {
 		upper = append(upper[:room-1:room-1], th.Dim.Render(rows.Text(th, " … v shows everything")))
 	}
-	body := func(h int) []string { return v.pastLines(width, h, th) }
-	return rows.Stack(width, height, append(upper, "", v.pastHeading(width, th)), len(v.history), body, nil)
+	return v.Frame(width, height, append(upper, ""), nil, th)
 }
 
 // upper is what is known of the study shown, line by line.
@@ -58,9 +57,8 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 	for _, n := range v.notes {
 		lines = append(lines, rows.Indented(th, th.Warn, n, width)...)
 	}
-	switch i := v.index(v.shown); {
-	case v.shown != "" && i >= 0:
-		p := v.history[i]
+	switch p, ok := v.past(v.shown); {
+	case ok:
 		lines = append(lines, v.pastTitle(p, width, th))
 		if p.grid.ID != "" {
 			return append(lines, v.tables(v.sections, width, th)...)
@@ -136,11 +134,11 @@ func (v *View) body(r bench.Results, rep bench.Report, unfinished bool, width in
 // earlier compares a study with the last one of the same work before it; differing
 // conditions are highlighted.
 func (v *View) earlier(id string, width int, th *theme.Theme) []string {
-	i := v.index(id)
-	if id == "" || i < 0 || v.history[i].earlier == nil {
+	p, _ := v.past(id)
+	if p.earlier == nil {
 		return nil
 	}
-	e, style := v.history[i].earlier, th.Dim
+	e, style := p.earlier, th.Dim
 	if len(e.Differences) > 0 {
 		style = th.Warn
 	}

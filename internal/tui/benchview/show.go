@@ -25,9 +25,9 @@ type subject struct {
 
 // subject returns it; ok is false when nothing is shown.
 func (v *View) subject() (s subject, ok bool) {
-	switch i := v.index(v.shown); {
-	case v.shown != "" && i >= 0:
-		return v.history[i].subject(), true
+	switch p, ok := v.past(v.shown); {
+	case ok:
+		return p.subject(), true
 	case v.papers != nil:
 		s = subject{title: "Reproduced studies", chosen: v.papers.chosen, all: v.papers.all, id: v.papers.at.Grid.ID}
 	case v.current != nil:

@@ -15,7 +15,7 @@ import (
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
-	"piton/internal/tui/rows"
+	"piton/internal/tui/list"
 )
 
 // Runner runs one study; bench.Runner is the real one.
@@ -40,29 +40,30 @@ type Options struct {
 	Reports  string        // where pages are written; "" = nowhere
 }
 
-// View is the results pane.
+// View is the results pane; its list is of past studies, by their Results.ID.
 type View struct {
+	*list.List[string, past]
 	o        Options
 	serial   int                  // of the study that was started last
 	current  *current             // the study that runs, or ran last in this session; nil before
 	papers   *papersRun           // papers instead of it; at most one of the two is set
 	sections []report.Section     // of the papers of the past that are shown
-	history  []past               // newest first
-	stored   bench.History        // what history was made from
+	stored   bench.History        // what the list was made from
 	trend    map[string][]float64 // see trend
 	notes    []string             // what was wrong with the file of results
 	shown    string               // Results.ID of the study of the past that is shown, "" for current
-	list     rows.Scroll
-	last     bench.Study // what the form starts from
-	failure  string      // why the last study could not be run
-	roomy    bool        // the window is high enough for blank lines
+	last     bench.Study          // what the form starts from
+	failure  string               // why the last study could not be run
+	roomy    bool                 // the window is high enough for blank lines
 
 	drawnKey pictureKey // what drawn is of
 	drawn    []string   // the picture in the pane
 }
 
 // New returns the pane; call Open when it is shown for the first time.
-func New(o Options) *View { return &View{o: o, last: defaultStudy(o)} }
+func New(o Options) *View {
+	return &View{o: o, last: defaultStudy(o), List: list.New(past.id, "when", pastColumns()...)}
+}
 
 // Open reads the results of the past.
 func (v *View) Open() tea.Cmd { return v.read }
@@ -83,39 +84,18 @@ func (v *View) PID() kernel.TID {
 	return v.current.now.PID
 }
 
-// Key handles a key, and reports whether it meant something here.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	switch k.String() {
-	case "n":
-		return true, v.StartStudy()
-	case "p":
-		return true, v.Reproduce()
-	case "v":
-		return true, v.ShowPicture()
-	case "w":
-		return true, v.WriteReport()
-	case "x":
-		return true, v.CancelStudy()
-	case "enter":
-		return true, v.ShowSelected()
-	case "esc":
-		return v.Back(), nil
-	}
-	return v.list.Key(k, len(v.history), true), nil
-}
-
 // ShowSelected shows the past study under the cursor. Where there is none, it asks
 // for the first one.
 func (v *View) ShowSelected() tea.Cmd {
-	if len(v.history) == 0 && v.current == nil && v.papers == nil {
-		return v.StartStudy()
-	}
-	if v.list.Cursor < len(v.history) {
-		p := v.history[v.list.Cursor]
+	p, ok := v.Selected()
+	switch {
+	case ok:
 		v.shown, v.sections = p.id(), nil
 		if p.grid.ID != "" {
 			v.sections = sectionsOf(p.subject().chosen, v.o.Machine, p.cells)
 		}
+	case v.current == nil && v.papers == nil:
+		return v.StartStudy()
 	}
 	return nil
 }

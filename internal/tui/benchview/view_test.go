@@ -46,7 +46,7 @@ func TestAStudyFromFormToVerdict(t *testing.T) {
 	assert.Contains(t, out, "time saved +")
 	assert.Contains(t, out, "no difference found")
 	assert.Contains(t, out, "answer   365,596, right in 44 of 44 runs")
-	assert.Len(t, p.view.history, 1, "the history was read anew")
+	assert.Len(t, p.view.Rows(), 1, "the history was read anew")
 
 	p.press("n")
 	assert.Equal(t, sampleStudy(), mustStudy(t, p), "the form starts from the last study")
@@ -170,12 +170,8 @@ func TestHistoryShowsOneStudy(t *testing.T) {
 	assert.NotContains(t, out, "start a study")
 	p.press("up enter")
 	assert.Contains(t, text(p.view, 120, 30), "medians of normal in the last 6 studies")
-	used, _ := p.view.Key(stroke("esc"))
-	assert.True(t, used)
-	used, _ = p.view.Key(stroke("esc"))
-	assert.False(t, used, "nothing is left to close")
-	used, _ = p.view.Key(stroke("q"))
-	assert.False(t, used)
+	assert.True(t, p.view.Back())
+	assert.False(t, p.view.Back(), "nothing is left to close")
 }
 
 var screens = []struct {

@@ -23,7 +23,7 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	case sample.StaySoftIRQ:
 		return adviseSoftIRQ(e.Number)
 	}
-	t := v.taskOf(e.TID)
+	t := v.Task(e.TID)
 	switch {
 	case t == nil:
 		return advice{brief: "ended or not read yet", full: "ended or not read yet"}

@@ -120,27 +120,15 @@ func usualStays(cpu cpuset.CPU) []sample.Stay {
 
 var plain = theme.New(theme.Options{})
 
-func stroke(name string) tea.KeyPressMsg {
-	codes := map[string]rune{"enter": tea.KeyEnter, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
-		"esc": tea.KeyEscape, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd}
-	if code, ok := codes[name]; ok {
-		return tea.KeyPressMsg{Code: code}
-	}
-	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-}
-
-// press types keys and reports which of them the view used.
+// press calls the verbs of keys and reports which of them did something.
 func press(v *View, names string) (used []bool) {
 	does := func(f func()) func() bool { return func() bool { f(); return true } }
+	by := func(f func(int), n int) func() bool { return does(func() { f(n) }) }
 	verbs := map[string]func() bool{"w": does(v.NextWindow), "n": does(v.NextBusiest), "f": does(v.Fold), "c": does(v.ToggleList),
-		"l": does(v.OpenLedger), "enter": func() bool { v.Enter(); return true }, "p": func() bool { ok, _ := v.Pin(); return ok }}
+		"up": by(v.Move, -1), "down": by(v.Move, 1), "left": by(v.Scroll, -1), "right": by(v.Scroll, 1), "pgup": by(v.Page, -1), "pgdown": by(v.Page, 1),
+		"home": does(v.Home), "end": does(v.End), "esc": v.Back, "l": does(v.OpenLedger), "enter": func() bool { v.Enter(); return true }, "p": func() bool { ok, _ := v.Pin(); return ok }}
 	for name := range strings.FieldsSeq(names) {
-		if verb := verbs[name]; verb != nil {
-			used = append(used, verb())
-			continue
-		}
-		ok, _ := v.Key(stroke(name))
-		used = append(used, ok)
+		used = append(used, verbs[name]())
 	}
 	return used
 }

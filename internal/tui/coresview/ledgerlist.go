@@ -163,7 +163,7 @@ func (v *View) what(e *model.LedgerEntry) string {
 	}
 	name := e.Name
 	if name == "" {
-		name = comm(v.taskOf(e.TID))
+		name = comm(v.Task(e.TID))
 	}
 	return fmt.Sprintf("%d %s", e.TID, name)
 }

@@ -131,7 +131,7 @@ func (v *View) renderMovers(width, height int, th *theme.Theme) []string {
 
 func (v *View) moverRow(m mover, name, bar, width int, most float64, th *theme.Theme) rows.Row {
 	var r rows.Row
-	if text := comm(v.taskOf(m.tid)); text != "" {
+	if text := comm(v.Task(m.tid)); text != "" {
 		r.Left(th, th.Strong, text, name)
 	} else if text := v.moves.Name(m.tid); text != "" { // it has ended
 		r.Left(th, th.Dim, text, name)

@@ -219,7 +219,7 @@ func (v *View) cellLine(t *model.MoveTable, i, j, width int, th *theme.Theme) st
 	b := v.tasksBehind()
 	r.Add(th.Text, fmt.Sprintf(": %s/s, %s, %s", rate(t.PerS(uint64(count))), v.cellClass(t, i, j), widget.Plural(len(b.tasks), "task")))
 	if len(b.tasks) > 0 {
-		if name := comm(v.taskOf(b.tasks[0].TID)); name != "" {
+		if name := comm(v.Task(b.tasks[0].TID)); name != "" {
 			r.Add(th.Dim, fmt.Sprintf(", most by %s (%d)", name, b.tasks[0].TID))
 		}
 	}

@@ -20,10 +20,6 @@ func (v *View) Task(tid kernel.TID) *sample.Task {
 	if v.m == nil {
 		return nil
 	}
-	return v.taskOf(tid)
-}
-
-func (v *View) taskOf(tid kernel.TID) *sample.Task {
 	list := v.m.Sample.Tasks
 	i, ok := slices.BinarySearchFunc(list, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
 	if !ok {
@@ -42,7 +38,7 @@ func comm(t *sample.Task) string {
 
 // target names a task for the owner.
 func (v *View) target(tid kernel.TID) Target {
-	if t := v.taskOf(tid); t != nil {
+	if t := v.Task(tid); t != nil {
 		return Target{TID: tid, TGID: t.TGID, StartTicks: t.StartTicks}
 	}
 	return Target{TID: tid}
@@ -59,7 +55,7 @@ func (v *View) newTasks() *list.List[kernel.TID, model.MoveTask] {
 			}},
 		list.Column[model.MoveTask]{ID: "name", Title: "NAME", Width: 20, Tight: 12, Rank: 1,
 			Cell: func(t model.MoveTask, th *theme.Theme, _ int) (string, theme.Style) {
-				if name := comm(v.taskOf(t.TID)); name != "" {
+				if name := comm(v.Task(t.TID)); name != "" {
 					return name, th.Strong
 				}
 				if name := v.moves.Name(t.TID); name != "" { // it has ended

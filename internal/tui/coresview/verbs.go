@@ -1,6 +1,7 @@
 package coresview
 
 import (
+	"cmp"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,73 +11,53 @@ import (
 	"piton/internal/sample"
 )
 
-// Key moves the cursor or closes what is open, and reports whether the key means
-// something here. The other verbs are called by the table of verbs.
-func (v *View) Key(k tea.KeyPressMsg) (used bool, cmd tea.Cmd) {
-	if !v.ready() {
-		return false, nil
-	}
-	switch k.String() {
-	case "up", "k":
-		v.Move(-1, 0)
-	case "down", "j":
-		v.Move(1, 0)
-	case "left":
-		v.Move(0, -1)
-	case "right":
-		v.Move(0, 1)
-	case "pgup":
-		v.Page(-1)
-	case "pgdown":
-		v.Page(1)
-	case "home", "g":
-		v.First()
-	case "end", "G":
-		v.Last()
-	case "esc":
-		return v.Back(), nil
-	default:
-		return false, nil
-	}
-	return true, nil
-}
-
 // ready reports whether there is something to act on.
 func (v *View) ready() bool { return v.m != nil && v.topo != nil }
 
 // NextWindow changes how far back figures reach: 1 s, 10 s, 1 min.
 func (v *View) NextWindow() { v.span = (v.span + 1) % len(spans) }
 
-// Move moves the cursor by lines and, on the map, by columns. In a ledger, columns
-// are CPUs.
-func (v *View) Move(down, right int) {
+// Move moves the cursor by lines.
+func (v *View) Move(by int) {
+	if v.present() == mapMode {
+		v.moveCell(by, 0)
+		return
+	}
+	v.list().Move(by)
+	v.moved()
+}
+
+// Scroll moves the map's cursor by columns; in a ledger it goes to another CPU.
+func (v *View) Scroll(by int) {
 	switch v.present() {
 	case mapMode:
-		g := v.grouped(v.shown)
-		i, j := v.cell(g)
-		last := len(g.Groups) - 1
-		v.hottest = 0
-		v.put(g, min(max(i+down, 0), last), min(max(j+right, 0), last))
-		return
+		v.moveCell(0, by)
 	case ledgerMode:
-		if right != 0 {
-			v.stepCPU(right)
-			return
-		}
+		v.stepCPU(by)
 	}
-	v.list().Move(down)
-	v.moved()
+}
+
+// moveCell moves the map's cursor.
+func (v *View) moveCell(down, right int) {
+	g := v.grouped(v.shown)
+	i, j := v.cell(g)
+	last := len(g.Groups) - 1
+	v.hottest = 0
+	v.put(g, min(max(i+down, 0), last), min(max(j+right, 0), last))
 }
 
 // Page moves the cursor by pages.
 func (v *View) Page(by int) {
 	if v.present() == mapMode {
-		v.Move(by*max(v.page-1, 1), 0)
+		v.moveCell(by*max(v.page-1, 1), 0)
 		return
 	}
 	v.list().Page(by)
 	v.moved()
 }
+
+// Wheel moves the cursor by one line.
+func (v *View) Wheel(by int) { v.Move(cmp.Compare(by, 0)) }
 
 // Click puts the cursor on the row on a line of the view, or sorts by a heading.
 func (v *View) Click(x, y int) (row bool) {
@@ -88,26 +69,19 @@ func (v *View) Click(x, y int) (row bool) {
 	return row
 }
 
-// First moves the cursor to the first cell or row.
-func (v *View) First() { v.edge(false) }
+// Home moves the cursor to the first cell or row.
+func (v *View) Home() { v.edge(-1, drawable.Home) }
 
-// Last moves the cursor to the last cell or row.
-func (v *View) Last() { v.edge(true) }
+// End moves the cursor to the last cell or row.
+func (v *View) End() { v.edge(1, drawable.End) }
 
-func (v *View) edge(last bool) {
+func (v *View) edge(way int, inList func(drawable)) {
 	if v.present() == mapMode {
-		at := len(v.grouped(v.shown).Groups)
-		if !last {
-			at = -at
-		}
-		v.Move(at, at)
+		all := way * len(v.grouped(v.shown).Groups)
+		v.moveCell(all, all)
 		return
 	}
-	if l := v.list(); last {
-		l.End()
-	} else {
-		l.Home()
-	}
+	inList(v.list())
 	v.moved()
 }
 

@@ -11,13 +11,14 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/taskfacts"
-	"piton/internal/tui/rows"
+	"piton/internal/tui/list"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// Pane is the open detail pane. The zero Pane is ready.
+// Pane is the open detail pane; its list is of threads.
 type Pane struct {
+	*list.List[kernel.TID, Thread]
 	history history
 	trace   trace
 	reading Reading
@@ -26,19 +27,24 @@ type Pane struct {
 	facted  taskfacts.Facts
 	noRoom  bool // the last drawing had none for facts
 
-	focused  bool       // the thread list has the keys
-	cursor   kernel.TID // in it
-	scroll   rows.Scroll
-	sort     int // 1 + index in columns; 0 = byMigrations
-	inverted bool
-	drawn    drawn
+	left  kernel.TID // under the cursor when the thread list lost the keys
+	drawn drawn
+}
+
+// New returns a pane about nothing.
+func New() *Pane {
+	p := &Pane{}
+	p.List = p.newThreads()
+	return p
 }
 
 // Note takes in the selected row's newest figures.
 func (p *Pane) Note(row field.Row) {
 	if task := row.Task(); task.TGID != p.reading.PID {
 		p.reading, p.last, p.rates = Reading{PID: task.TGID}, tally{}, nil
-		p.focused, p.cursor = false, 0
+		p.Leave()
+		p.left = 0
+		p.Load(nil, false)
 	}
 	p.choose(row.Task())
 	if p.trace.tid == row.Task().TID {
@@ -54,7 +60,7 @@ func (p *Pane) Take(r Reading, row field.Row) {
 	}
 	p.rate(r, row.M.Sample.Host.TicksPerSecond)
 	p.reading = r
-	p.arrange()
+	p.load()
 	p.choose(row.Task())
 	if t := p.thread(p.trace.tid); t != nil && t.TID != row.Task().TID {
 		p.history.noteThread(t, row.M.Sample.Seq)
@@ -150,7 +156,7 @@ func (p *Pane) figures(row field.Row, width int, th *theme.Theme) (lines []strin
 // thread list has the keys, the facts give their room to it.
 func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []string {
 	var lines []string
-	if !p.focused {
+	if p.Bare {
 		lines = p.figures(row, width, th)
 	}
 	rest, threads := height-len(lines), 1+max(1, len(p.reading.Threads))

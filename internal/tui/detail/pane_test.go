@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,7 +67,7 @@ func someFacts(pid kernel.TID) taskfacts.Facts {
 // pane is the pane about a process after some seconds.
 func pane(t *testing.T, topo *topology.Topology, pid kernel.TID, threads int) (*Pane, field.Row) {
 	machine := tuitest.New(topo)
-	p := &Pane{}
+	p := New()
 	var now *model.Model
 	var r field.Row
 	for second := range 30 {
@@ -165,7 +164,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestThreadRates(t *testing.T) {
-	p := &Pane{}
+	p := New()
 	count := func(ticks, migrations, delay uint64) Counters {
 		return Counters{Ticks: ticks, Migrations: migrations, RunDelayNs: delay, HaveMigrations: true, HaveDelay: true}
 	}
@@ -188,23 +187,16 @@ func TestThreadRates(t *testing.T) {
 
 // order is the threads as they are listed.
 func (p *Pane) order() (tids []kernel.TID) {
-	for _, t := range p.reading.Threads {
+	for _, t := range p.Rows() {
 		tids = append(tids, t.TID)
 	}
 	return tids
 }
 
-func key(name string) tea.KeyPressMsg {
-	if code := map[string]rune{"down": tea.KeyDown, "end": tea.KeyEnd}[name]; code != 0 {
-		return tea.KeyPressMsg{Code: code}
-	}
-	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-}
-
 func TestThreadsAreSortedByWhatIsLookedFor(t *testing.T) {
 	p, r := pane(t, topologytest.Sized(8), 3642, 4)
 	assert.Equal(t, []kernel.TID{3645, 3644, 3643, 3642}, p.order(), "by MIG/s")
-	p.SortNext(-1)
+	p.StepSort(false)
 	assert.Equal(t, []kernel.TID{3642, 3643, 3644, 3645}, p.order(), "by CPU%")
 	p.Invert()
 	assert.Equal(t, []kernel.TID{3645, 3644, 3643, 3642}, p.order())
@@ -212,7 +204,6 @@ func TestThreadsAreSortedByWhatIsLookedFor(t *testing.T) {
 	assert.True(t, p.Click(3, 2), "the heading TID")
 	assert.Equal(t, []kernel.TID{3642, 3643, 3644, 3645}, p.order())
 	assert.False(t, p.Click(100, 2), "the facts")
-	assert.False(t, p.Key(key("x")))
 }
 
 func TestChartFollowsTheThreadThatMovesMostOrTheCursor(t *testing.T) {
@@ -220,14 +211,17 @@ func TestChartFollowsTheThreadThatMovesMostOrTheCursor(t *testing.T) {
 	assert.Equal(t, kernel.TID(3645), p.Trace())
 	assert.Contains(t, ansi.Strip(strings.Join(p.Render(r, 120, 18, th), "\n")), "3645, each tick")
 	assert.True(t, p.Focus())
-	p.Key(key("down"))
+	p.Move(1)
+	p.Note(r)
 	assert.Equal(t, kernel.TID(3644), p.Trace())
 	p.Take(at(31, 3642, 4), r)
 	assert.Equal(t, kernel.TID(3644), p.Trace(), "the cursor is on its thread")
-	p.Key(key("end"))
+	p.End()
+	p.Note(r)
 	assert.Equal(t, kernel.TID(3642), p.Trace())
 	p.Render(r, 120, 18, th)
 	assert.True(t, p.Click(3, 3))
+	p.Note(r)
 	assert.Equal(t, kernel.TID(3645), p.Trace(), "a click chooses")
 	gone := at(32, 3642, 4)
 	gone.Threads = gone.Threads[:2]

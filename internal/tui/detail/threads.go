@@ -6,59 +6,58 @@ import (
 	"slices"
 	"strconv"
 
-	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/tui/list"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// column is one column of the thread list.
-type column struct {
-	title string
-	width int
-	left  bool // text at the left of its cells
-	down  bool // sorted from large to small
-	text  func(p *Pane, t *Thread, th *theme.Theme) string
-	order func(p *Pane, a, b *Thread) int // nil: the list is not sorted by it
-}
-
-// columns in the order of importance: those that do not fit are left out from
-// the end.
-var columns = []column{
-	{title: "TID", width: 7, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return fmt.Sprint(t.TID) },
-		order: func(_ *Pane, a, b *Thread) int { return cmp.Compare(a.TID, b.TID) }},
-	{title: "S", width: 2, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return string(rune(t.State)) }},
-	{title: "CPU%", width: 6, down: true, text: func(p *Pane, t *Thread, th *theme.Theme) string { return figure(p.rates[t.TID].cpu, th) },
-		order: byRate(func(r rates) float32 { return r.cpu })},
-	{title: "MIG/s", width: 8, down: true, text: func(p *Pane, t *Thread, th *theme.Theme) string { return figure(p.rates[t.TID].migPerS, th) },
-		order: byRate(func(r rates) float32 { return r.migPerS })},
-	{title: "DELAY", width: 7, down: true, text: func(p *Pane, t *Thread, th *theme.Theme) string { return figure(p.rates[t.TID].delay, th) },
-		order: byRate(func(r rates) float32 { return r.delay })},
-	{title: "CPU", width: 5, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return fmt.Sprint(t.CPU) },
-		order: func(_ *Pane, a, b *Thread) int { return cmp.Compare(a.CPU, b.CPU) }},
-	{title: "NAME", width: 16, left: true, text: func(_ *Pane, t *Thread, th *theme.Theme) string {
-		return string(field.AppendClean(nil, t.Comm, th.ASCII))
-	}, order: func(_ *Pane, a, b *Thread) int { return cmp.Compare(a.Comm, b.Comm) }},
-	{title: "ALLOWED", width: 11, left: true, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return t.Allowed.String() }},
-	{title: "POL", width: 8, left: true, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return policyCell(t) }},
-	{title: "NI", width: 3, text: func(_ *Pane, t *Thread, _ *theme.Theme) string { return fmt.Sprint(t.Nice) }},
-}
-
-// byMigrations is the index of the column that the list is sorted by at first.
-const byMigrations = 3
-
-func byRate(of func(rates) float32) func(p *Pane, a, b *Thread) int {
-	return func(p *Pane, a, b *Thread) int {
-		return cmp.Compare(known(of(p.rates[a.TID])), known(of(p.rates[b.TID])))
+// newThreads is the thread list. Where there is no room for all columns, the last go
+// first.
+func (p *Pane) newThreads() *list.List[kernel.TID, Thread] {
+	columns := []list.Column[Thread]{
+		text("TID", 7, func(t *Thread) string { return fmt.Sprint(t.TID) }, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) }),
+		text("S", 2, func(t *Thread) string { return string(rune(t.State)) }, nil),
+		p.figure("CPU%", 6, func(r rates) float32 { return r.cpu }),
+		p.figure(byMigrations, 8, func(r rates) float32 { return r.migPerS }),
+		p.figure("DELAY", 7, func(r rates) float32 { return r.delay }),
+		text("CPU", 5, func(t *Thread) string { return fmt.Sprint(t.CPU) }, func(a, b Thread) int { return cmp.Compare(a.CPU, b.CPU) }),
+		text("NAME", 16, func(t *Thread) string { return t.Comm }, func(a, b Thread) int { return cmp.Compare(a.Comm, b.Comm) }),
+		text("ALLOWED", 11, func(t *Thread) string { return t.Allowed.String() }, nil),
+		text("POL", 8, policyCell, nil),
+		text("NI", 3, func(t *Thread) string { return fmt.Sprint(t.Nice) }, nil),
 	}
+	for i := range columns {
+		c := &columns[i]
+		c.ID, c.Rank = c.Title, i+1
+		c.Right = c.Title != "NAME" && c.Title != "ALLOWED" && c.Title != "POL"
+	}
+	l := list.New(func(t Thread) kernel.TID { return t.TID }, byMigrations, columns...)
+	l.Bare = true
+	return l
 }
 
-func figure(v float32, th *theme.Theme) string {
-	if !model.Known(v) {
-		return th.None
-	}
-	return strconv.FormatFloat(float64(v), 'f', 1, 32)
+// byMigrations is the column that the list is sorted by at first.
+const byMigrations = "MIG/s"
+
+func text(title string, width int, of func(*Thread) string, compare func(a, b Thread) int) list.Column[Thread] {
+	return list.Column[Thread]{Title: title, Width: width, Compare: compare,
+		Cell: func(t Thread, th *theme.Theme, _ int) (string, theme.Style) { return of(&t), th.Text }}
+}
+
+// figure is a column of rates, the largest first.
+func (p *Pane) figure(title string, width int, of func(rates) float32) list.Column[Thread] {
+	rate := func(t Thread) float32 { return of(p.rates[t.TID]) }
+	return list.Column[Thread]{Title: title, Width: width, Desc: true,
+		Has:     func(t Thread) bool { return model.Known(rate(t)) },
+		Compare: func(a, b Thread) int { return cmp.Compare(rate(a), rate(b)) },
+		Cell: func(t Thread, th *theme.Theme, _ int) (string, theme.Style) {
+			if v := rate(t); model.Known(v) {
+				return strconv.FormatFloat(float64(v), 'f', 1, 32), th.Text
+			}
+			return th.None, th.Text
+		}}
 }
 
 func policyCell(t *Thread) string {
@@ -69,30 +68,13 @@ func policyCell(t *Thread) string {
 	return s
 }
 
-// arrange sorts the threads, equal ones by CPU%, then by number; the cursor stays
-// on its thread.
-func (p *Pane) arrange() {
-	by := &columns[p.sorted()]
+// load gives the list the threads that were read: those that its column finds alike
+// are in the order of CPU%, then of number.
+func (p *Pane) load() {
 	slices.SortFunc(p.reading.Threads, func(a, b Thread) int {
-		order := by.order(p, &a, &b)
-		if by.down != p.inverted {
-			order = -order
-		}
-		return cmp.Or(order, -cmp.Compare(known(p.rates[a.TID].cpu), known(p.rates[b.TID].cpu)), cmp.Compare(a.TID, b.TID))
+		return cmp.Or(cmp.Compare(known(p.rates[b.TID].cpu), known(p.rates[a.TID].cpu)), cmp.Compare(a.TID, b.TID))
 	})
-	if i := slices.IndexFunc(p.reading.Threads, func(t Thread) bool { return t.TID == p.cursor }); i >= 0 {
-		p.scroll.Cursor = i
-	} else if p.focused { // its thread ended: the one in its place
-		p.Move(0)
-	}
-}
-
-// sorted is the index of the column that decides the order.
-func (p *Pane) sorted() int {
-	if p.sort == 0 { // the zero Pane
-		return byMigrations
-	}
-	return p.sort - 1
+	p.Load(p.reading.Threads, true)
 }
 
 // thread finds one of the threads that were read; nil for none.
@@ -103,82 +85,25 @@ func (p *Pane) thread(tid kernel.TID) *Thread {
 	return nil
 }
 
-// fitting is how many columns fit in width cells, the cursor's left of them.
-func fitting(width int) (n int) {
-	used := 1
-	for n < len(columns) && used+columns[n].width+1 <= width+1 {
-		used += columns[n].width + 1
-		n++
-	}
-	return n
-}
-
-// drawThreads draws the heading and a line for each thread.
+// drawThreads draws the heading and a line for each thread; how many there are where
+// not all are shown.
 func (p *Pane) drawThreads(width, height int, th *theme.Theme) []string {
 	if height < 2 {
 		return nil
 	}
-	n := fitting(width)
-	lines := []string{p.heading(n, width, th)}
-	list, room := p.reading.Threads, height-1
-	rest := p.reading.Total - len(list)
-	if room > 1 && (len(list) > room || rest > 0) {
+	room, rest := height-1, p.reading.Total-p.Len()
+	if room > 1 && p.Len() > 0 && (p.Len() > room || rest > 0) {
 		room--
 	}
-	from, to := p.scroll.Window(len(list), room)
-	for i := from; i < to; i++ {
-		line := p.drawThread(&list[i], n, width, th)
-		if p.focused && list[i].TID == p.cursor {
-			line = th.Selected.Render(th.Cursor + line)
-		} else {
-			line = " " + line
-		}
-		lines = append(lines, line)
-	}
+	lines := p.List.Render(width, 1+min(room, p.Len()), th)
+	p.drawn.width = width
 	if room < height-1 {
-		more := fmt.Sprintf(" %d-%d of %d threads", from+1, to, p.reading.Total)
+		from := p.Index(p.Window()[0].TID)
+		more := fmt.Sprintf(" %d-%d of %d threads", from+1, from+len(p.Window()), p.reading.Total)
 		if rest > 0 {
-			more += fmt.Sprintf("; the first %d are read, H lists all", len(list))
+			more += fmt.Sprintf("; the first %d are read, H lists all", p.Len())
 		}
 		lines = append(lines, th.Dim.Render(widget.Fit(more, width, th.Ellipsis)))
 	}
-	p.drawn.from, p.drawn.rows = from, to-from
 	return lines
-}
-
-func (p *Pane) heading(n, width int, th *theme.Theme) string {
-	dst := []byte{' '}
-	p.drawn.ends = p.drawn.ends[:0]
-	used := 1
-	for i := range columns[:n] {
-		c := &columns[i]
-		title, style := c.title, th.Header
-		if i == p.sorted() {
-			style = th.HeaderSort
-			title += map[bool]string{true: th.SortDown, false: th.SortUp}[c.down != p.inverted]
-		}
-		pad := max(c.width-widget.Width(title), 0)
-		if !c.left {
-			dst = widget.AppendSpaces(dst, pad)
-		}
-		dst = append(dst, style.Render(title)...)
-		if c.left {
-			dst = widget.AppendSpaces(dst, pad)
-		}
-		dst = append(dst, ' ')
-		used += c.width + 1
-		p.drawn.ends = append(p.drawn.ends, used)
-	}
-	return widget.Fit(string(dst), width, "")
-}
-
-// drawThread draws a line without the cell of the cursor.
-func (p *Pane) drawThread(t *Thread, n, width int, th *theme.Theme) string {
-	var dst []byte
-	for i := range columns[:n] {
-		c := &columns[i]
-		dst = widget.AppendFit(dst, []byte(c.text(p, t, th)), c.width, !c.left, th.Ellipsis)
-		dst = append(dst, ' ')
-	}
-	return widget.Fit(string(dst), width-1, "")
 }

@@ -49,8 +49,8 @@ func (p *Pane) Follow(s *sample.Sample) {
 func (p *Pane) choose(task *sample.Task) {
 	t := &p.trace
 	switch {
-	case p.focused:
-		t.tid = p.cursor
+	case !p.Bare:
+		t.tid = p.At()
 	case !task.IsProcess() || len(p.reading.Threads) <= 1:
 		t.tid = task.TID
 	default:
