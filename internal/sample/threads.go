@@ -34,8 +34,9 @@ type Thread struct {
 // those before them sleep.
 const threadBudget = 2048
 
-// stillEvery is after how many samples what others can change of a process at rest
-// is read again. What changes its first thread is seen at once.
+// stillEvery is after how many samples what others can change of a process at rest,
+// and the settings of the threads of any, are read again. What changes its first thread
+// is seen at once.
 const stillEvery = 5
 
 // threads sets what the shown columns need of a process's threads.
@@ -44,9 +45,13 @@ func (d *details) threads(w *walk, t, old *Task) {
 	if want == 0 || !t.IsProcess() || t.Threads < 2 {
 		return
 	}
-	if old != nil && old.Group != nil && old.Group.Have == want && int(t.Threads) == len(old.Group.List) && d.still(w, t, old) {
-		t.Group = old.Group
-		return
+	var known []Thread // whose settings still hold
+	if old != nil && old.Group != nil && old.Group.Have == want && d.asSet(w, t, old) {
+		if int(t.Threads) == len(old.Group.List) && (want&HaveRun == 0 || d.slept(t, old)) {
+			t.Group = old.Group
+			return
+		}
+		known = old.Group.List
 	}
 	if d.threadsLeft -= int(t.Threads); d.threadsLeft < 0 {
 		return
@@ -59,7 +64,14 @@ func (d *details) threads(w *walk, t, old *Task) {
 	slices.Sort(tids)
 	g := &Threads{Have: want, List: make([]Thread, 0, len(tids))}
 	for _, tid := range tids {
-		if th, ok := d.thread(t.TGID, tid, want); ok {
+		for len(known) > 0 && known[0].TID < tid {
+			known = known[1:]
+		}
+		var was *Thread
+		if len(known) > 0 && known[0].TID == tid {
+			was = &known[0]
+		}
+		if th, ok := d.thread(t.TGID, tid, was, want); ok {
 			g.List = append(g.List, th)
 		}
 	}
@@ -72,9 +84,16 @@ func (d *details) threads(w *walk, t, old *Task) {
 
 // still reports whether a process did not run since the last sample and was not
 // seen to be changed, so that what was read then holds.
-func (d *details) still(w *walk, t, old *Task) bool {
-	return t.Have&old.Have&HaveTime != 0 && t.RunNs == old.RunNs && t.State != 'R' &&
-		t.Policy == old.Policy && t.RTPrio == old.RTPrio && t.Nice == old.Nice && t.Affinity.Equal(old.Affinity) &&
+func (d *details) still(w *walk, t, old *Task) bool { return d.slept(t, old) && d.asSet(w, t, old) }
+
+func (d *details) slept(t, old *Task) bool {
+	return t.Have&old.Have&HaveTime != 0 && t.RunNs == old.RunNs && t.State != 'R'
+}
+
+// asSet reports whether the settings that were read of a process's threads are taken to
+// hold: those of its first thread do, and it is not its turn.
+func (d *details) asSet(w *walk, t, old *Task) bool {
+	return t.Policy == old.Policy && t.RTPrio == old.RTPrio && t.Nice == old.Nice && t.Affinity.Equal(old.Affinity) &&
 		(w.seq+uint64(t.TID))%stillEvery != 0
 }
 
@@ -92,8 +111,13 @@ func (n *wanted) threadFacts() (want Have) {
 	return want
 }
 
-// thread reads one thread; false when it has ended or a fact cannot be read.
-func (d *details) thread(pid, tid kernel.TID, want Have) (th Thread, ok bool) {
+// thread reads one thread, but not the settings that it was known to have; false when it
+// has ended or a fact cannot be read.
+func (d *details) thread(pid, tid kernel.TID, was *Thread, want Have) (th Thread, ok bool) {
+	if was != nil {
+		th = *was
+		want &= HaveRun
+	}
 	th.TID = tid
 	if want&HaveRun != 0 {
 		b, err := d.r.Task(pid, tid, "schedstat")

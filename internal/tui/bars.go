@@ -25,20 +25,20 @@ var viewNames = map[action.Context]string{
 // tabs is the line that says which view this is and what limits the list.
 func (m *Model) tabs(width int) string {
 	th := m.th
-	left := ""
+	var left []byte
 	for i, v := range action.Views {
-		name := fmt.Sprintf("%d %s", i+1, viewNames[v])
+		style, open, end := th.Dim, " ", " "
 		if v == m.view {
-			left += " " + th.Title.Render("["+name+"]")
-		} else {
-			left += " " + th.Dim.Render(" "+name+" ")
+			style, open, end = th.Title, "[", "]"
 		}
+		left = append(append(style.Open(append(left, ' ')), open...), byte('1'+i), ' ')
+		left = style.Close(append(append(left, viewNames[v]...), end...))
 	}
 	right := ""
 	if m.view == action.Processes {
-		right = m.listState(width - widget.Width(left) - 1)
+		right = m.listState(width - widget.Width(string(left)) - 1)
 	}
-	return widget.Spread(left, right, width, th.Ellipsis)
+	return widget.Spread(string(left), right, width, th.Ellipsis)
 }
 
 // listState names everything that decides which rows are shown and how, as far as

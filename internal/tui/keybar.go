@@ -36,7 +36,7 @@ type barItem struct {
 func (m *Model) barItems(width int) []barItem {
 	last, _ := m.barItem(barLast)
 	room := width - last.w
-	var items []barItem
+	items := make([]barItem, 0, 16)
 	x := 0
 	for _, id := range barOrder[m.context()] {
 		it, ok := m.barItem(id)
@@ -75,16 +75,16 @@ func (m *Model) barItem(id string) (barItem, bool) {
 // are faint; their key says why.
 func (m *Model) keyBar(width int) string {
 	th, state := m.th, m.state()
-	line, used := "", 0
+	line, used := make([]byte, 0, width*4), 0
 	for _, it := range m.barItems(width) {
 		style := th.KeyLabel
 		if it.verb.Why(state) != "" {
 			style = th.KeyOff
 		}
-		line += th.Key.Render(it.key) + style.Render(it.label) + " "
+		line = append(style.Append(th.Key.Append(line, it.key), it.label), ' ')
 		used = it.x + it.w
 	}
-	return line + strings.Repeat(" ", max(0, width-used))
+	return string(widget.AppendSpaces(line, width-used))
 }
 
 // barAt is the verb of the key bar at a column; nil when there is none.

@@ -25,9 +25,9 @@ type pinHint struct {
 	rest   time.Time // not before this
 }
 
-// hintShare keeps hints to 1/400 of a CPU: the next one waits so many times as long as the
+// hintShare keeps hints to 1/2000 of a CPU: the next one waits so many times as long as the
 // last one took, which was 0.4 ms with 40 tasks that run and 2 CPUs.
-const hintShare = 400
+const hintShare = 2000
 
 // hintEvery is how often a hint is renewed for the same task.
 const hintEvery = 5 * time.Second

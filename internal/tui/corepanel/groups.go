@@ -14,6 +14,7 @@ import (
 type group struct {
 	label string         // "node 0 · L3 0"
 	cpus  []topology.CPU // by core, so that SMT siblings are adjacent
+	sets  []cpuset.Set   // of each of cpus alone
 	set   cpuset.Set
 }
 
@@ -25,6 +26,9 @@ type grouping struct {
 	digits  int  // of the largest CPU number
 	smt     bool // some core has two CPUs
 	kinds   bool // some CPU is marked as P, E or isolated
+
+	layout layout // of laid
+	laid   [][]place
 }
 
 type groupKey struct {
@@ -69,11 +73,11 @@ func groupCPUs(t *topology.Topology) *grouping {
 
 func makeGroup(t *topology.Topology, key groupKey, cpus []topology.CPU) group {
 	slices.SortStableFunc(cpus, func(a, b topology.CPU) int { return cmp.Compare(a.Core.First(), b.Core.First()) })
-	ids := make([]cpuset.CPU, len(cpus))
+	ids, sets := make([]cpuset.CPU, len(cpus)), make([]cpuset.Set, len(cpus))
 	for i, c := range cpus {
-		ids[i] = c.ID
+		ids[i], sets[i] = c.ID, cpuset.Of(c.ID)
 	}
-	return group{cpus: cpus, set: cpuset.Of(ids...), label: groupLabel(t, key, cpus[0])}
+	return group{cpus: cpus, sets: sets, set: cpuset.Of(ids...), label: groupLabel(t, key, cpus[0])}
 }
 
 // scattered reports whether the last-level caches say nothing about which CPUs

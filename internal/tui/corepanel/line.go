@@ -26,10 +26,11 @@ func (r *renderer) full(l layout) []string {
 	parts := r.g.divide(l.width)
 	r.scale = r.scaleOf(r.span(parts.spark))
 	titles := r.scale.titles()
-	columns := r.g.columns(l)
+	columns := r.g.columnsOf(l)
 	r.alone = len(columns) == 1 && len(r.g.groups) == 1
 	drawn := make([][]string, len(columns))
 	for c, column := range columns {
+		drawn[c] = make([]string, 0, len(column))
 		for y, p := range column {
 			drawn[c] = append(drawn[c], r.place(p, parts, l.width, &titles))
 			r.spot(spotOf(p, c*(l.width+separator), y, l.width))
@@ -46,7 +47,7 @@ func spotOf(p place, x, y, width int) spot {
 	if p.i < 0 {
 		return spot{x: x, y: y, w: width, cpus: p.g.set}
 	}
-	return spot{x: x, y: y, w: width, cpus: cpuset.Of(p.g.cpus[p.i].ID), cell: true}
+	return spot{x: x, y: y, w: width, cpus: p.g.sets[p.i], cell: true}
 }
 
 // place draws a heading or a CPU. The cursor is on what names it, so that its bar can be
@@ -56,6 +57,14 @@ func (r *renderer) place(p place, parts cells, width int, titles *[]string) stri
 		return r.heading(p, parts, width, titles)
 	}
 	return r.line(p.g.cpus, p.i, parts, width)
+}
+
+// columnsOf is columns, kept while the layout stays.
+func (g *grouping) columnsOf(l layout) [][]place {
+	if g.laid == nil || g.layout != l {
+		g.layout, g.laid = l, g.columns(l)
+	}
+	return g.laid
 }
 
 // columns divides the groups into columns; a group alone is spread over several.
@@ -114,19 +123,24 @@ func (r *renderer) heading(of place, p cells, width int, titles *[]string) strin
 		}
 	}
 	line := style.Render(label)
-	if legend := widget.PartsLegend(th, at-used-4); legend != "" && !r.explained {
-		r.explained = true
-		line += "  " + legend
-		used += 2 + widget.Width(legend)
+	if !r.explained {
+		if legend := widget.PartsLegend(th, at-used-4); legend != "" {
+			r.explained = true
+			line += "  " + legend
+			used += 2 + widget.Width(legend)
+		}
 	}
-	return widget.Fit(line+strings.Repeat(" ", at-used)+th.Dim.Render(title), width, th.Ellipsis)
+	if used > at { // only a label can be too long
+		return widget.Fit(line, width, th.Ellipsis)
+	}
+	return line + strings.Repeat(" ", at-used) + th.Dim.Render(title) + strings.Repeat(" ", width-at-widget.Width(title))
 }
 
 // line draws one CPU.
 func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	c, th := cpus[i], r.Theme
 	rates := r.cpu(c)
-	dst := r.gutter(make([]byte, 0, width*3), cpus, i, p)
+	dst := r.gutter(r.buf[:0], cpus, i, p)
 	if rates == nil {
 		return string(dst) + widget.Fit("no figures", width-p.gutter, th.Ellipsis)
 	}
@@ -136,13 +150,15 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	dst = append(dst, ' ')
 	dst = widget.AppendSpark(dst, th, rates.In[:], rates.Ticks, uint16(min(r.scale.top, math.MaxUint16)), p.spark)
 	dst = appendRate(dst, th, rates.InPerS, p.rate)
-	return string(r.appendNotes(dst, c, rates, p.note))
+	r.buf = r.appendNotes(dst, c, rates, p.note)
+	return string(r.buf)
 }
 
 // gutter draws the mark of the idlest CPU, the bracket around SMT siblings, the number, P, E or i for isolated, and the tick.
 func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byte {
 	c, th := cpus[i], r.Theme
-	least, ticked, at := c.ID == r.idlest, r.ticked(c.ID), r.at(cpuset.Of(c.ID))
+	least, ticked, at := c.ID == r.idlest, r.ticked(c.ID), r.Pick != nil && r.at(cpuset.Of(c.ID))
+	var number [20]byte
 	style := th.Text
 	switch {
 	case at && ticked:
@@ -163,7 +179,7 @@ func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byt
 	if p.smt {
 		dst = append(dst, r.bracket(cpus, i)...)
 	}
-	dst = widget.AppendFit(dst, strconv.AppendInt(nil, int64(c.ID), 10), r.g.digits, true, th.Ellipsis)
+	dst = widget.AppendFit(dst, strconv.AppendInt(number[:0], int64(c.ID), 10), r.g.digits, true, th.Ellipsis)
 	if p.kind {
 		dst = append(dst, kindLetter(c))
 	}

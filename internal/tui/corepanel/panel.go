@@ -8,7 +8,6 @@ package corepanel
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"piton/internal/cpuset"
@@ -122,6 +121,7 @@ type renderer struct {
 	g     *grouping
 	byID  map[int]int // CPU number to index in Model.CPUs
 	spots *[]spot     // where CPUs are drawn, added to
+	buf   []byte      // of a line, reused
 
 	tick      time.Duration
 	idlest    cpuset.CPU // marked as that, -1 for none
@@ -176,20 +176,20 @@ func (r *renderer) beside(columns [][]string, width int) []string {
 	}
 	sep := " " + r.Theme.Dim.Render(r.Theme.Vertical) + " "
 	lines := make([]string, height)
-	var b strings.Builder
+	var b []byte
 	for i := range lines {
-		b.Reset()
+		b = b[:0]
 		for j, c := range columns {
 			if j > 0 {
-				b.WriteString(sep)
+				b = append(b, sep...)
 			}
 			if i < len(c) {
-				b.WriteString(c[i])
+				b = append(b, c[i]...)
 			} else if j < len(columns)-1 {
-				b.WriteString(strings.Repeat(" ", width))
+				b = widget.AppendSpaces(b, width)
 			}
 		}
-		lines[i] = b.String()
+		lines[i] = string(b)
 	}
 	return lines
 }

@@ -21,6 +21,7 @@ type drawn[R any] struct {
 	slots      []slot[R]
 	skip       int // cells cut from the left of the column that takes what is left
 	heading    string
+	buf        []byte // of a row, reused
 }
 
 type drawnRow struct {
@@ -148,13 +149,14 @@ func (l *List[K, R]) format(r R) string {
 			return " " + line.Render(d.th, d.width-gutter)
 		}
 	}
-	dst := append(make([]byte, 0, d.width*2), ' ')
+	dst := append(d.buf[:0], ' ')
 	for n := range d.slots {
 		if n > 0 {
 			dst = append(dst, ' ')
 		}
 		dst = l.cell(dst, r, &d.slots[n])
 	}
+	d.buf = dst
 	text := string(dst)
 	if l.Whole != nil {
 		if style, ok := l.Whole(r, d.th); ok {

@@ -61,8 +61,11 @@ func (l *List[K, R]) Tags() int { return len(l.tags) }
 
 // TagsShown are the tagged rows that are on the list.
 func (l *List[K, R]) TagsShown() (out []R) {
+	if len(l.tags) == 0 {
+		return nil
+	}
 	for _, r := range l.rows {
-		if len(l.tags) > 0 && l.tags[l.key(r)] {
+		if l.tags[l.key(r)] {
 			out = append(out, r)
 		}
 	}

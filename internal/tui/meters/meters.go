@@ -60,13 +60,13 @@ var All = []*Meter{
 	{ID: "frequency", Title: "frequency", Help: "mean of the CPUs", live: true, rank: 5, draw: frequency},
 }
 
+var usual = slices.DeleteFunc(slices.Clone(All), func(m *Meter) bool { return !m.usual })
+
 // Usual are the ids of the meters that are shown where none was chosen.
 func Usual() []string {
 	var ids []string
-	for _, m := range All {
-		if m.usual {
-			ids = append(ids, m.ID)
-		}
+	for _, m := range usual {
+		ids = append(ids, m.ID)
 	}
 	return ids
 }
@@ -75,7 +75,7 @@ func Usual() []string {
 // this version does not know are left out.
 func Chosen(ids []string) []*Meter {
 	if len(ids) == 0 {
-		ids = Usual()
+		return usual
 	}
 	var out []*Meter
 	for _, id := range ids {

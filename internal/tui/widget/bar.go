@@ -76,18 +76,22 @@ func part(th *theme.Theme, i int) (theme.Style, string) {
 // not fit.
 func PartsLegend(th *theme.Theme, width int) string {
 	for _, names := range [...]*[5]string{&partNames, &partLetters} {
-		text, cells := "", len(names)-1
+		cells := len(names) - 1
+		for _, name := range names {
+			cells += 1 + len(name)
+		}
+		if cells > width {
+			continue
+		}
+		text := make([]byte, 0, 8*cells)
 		for i, name := range names {
 			style, glyph := part(th, i)
 			if i > 0 {
-				text += " "
+				text = append(text, ' ')
 			}
-			text += style.Render(glyph) + th.Dim.Render(name)
-			cells += 1 + len(name)
+			text = th.Dim.Append(style.Append(text, glyph), name)
 		}
-		if cells <= width {
-			return text
-		}
+		return string(text)
 	}
 	return ""
 }
