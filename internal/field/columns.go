@@ -16,13 +16,13 @@ func identityColumns() []Column {
 	return []Column{
 		integer(Column{ID: "pid", Title: "PID", Width: 7,
 			Help: "process id; for a thread, that of its process"},
-			func(r Row) (int64, bool) { return int64(r.Task().TGID), true }),
+			func(r Row) (int64, bool) { return int64(r.Task().TGID), !r.Sum() }),
 		integer(Column{ID: "tid", Title: "TID", Width: 7,
 			Help: "thread id; the process id for a process"},
-			func(r Row) (int64, bool) { return int64(r.Task().TID), true }),
+			func(r Row) (int64, bool) { return int64(r.Task().TID), !r.Sum() }),
 		integer(Column{ID: "ppid", Title: "PPID", Width: 7,
 			Help: "process id of the parent"},
-			func(r Row) (int64, bool) { return int64(r.Task().PPID), true }),
+			func(r Row) (int64, bool) { return int64(r.Task().PPID), !r.Sum() }),
 		words(Column{ID: "user", Title: "USER", Width: 9,
 			Help: "owner of the process"},
 			func(r Row) string { return r.identity().User }),
@@ -34,7 +34,7 @@ func identityColumns() []Column {
 			func(r Row) string { return r.identity().Cgroup }),
 		integer(Column{ID: "start_ticks", Title: "STARTTICK", Width: 10,
 			Help: "start time since boot in clock ticks; with the tid it names a task for good"},
-			func(r Row) (int64, bool) { return int64(r.Task().StartTicks), true }),
+			func(r Row) (int64, bool) { return int64(r.Task().StartTicks), !r.Sum() }),
 		startColumn(),
 		commandColumn(),
 	}
@@ -48,12 +48,12 @@ func schedulerColumns() []Column {
 			func(r Row) string { return stateName(r.Task().State) }),
 		integer(Column{ID: "priority", Title: "PRI", Width: 4,
 			Help: "kernel priority: 20 + nice, or below 0 for real time"},
-			func(r Row) (int64, bool) { return int64(r.Task().Priority), true }),
+			func(r Row) (int64, bool) { return int64(r.Task().Priority), !r.Sum() }),
 		niceColumn(),
 		policyColumn(),
 		integer(Column{ID: "rtprio", Title: "RTPRIO", Width: 7, Desc: true,
 			Help: "real-time priority, 1..99, 0 without one"},
-			func(r Row) (int64, bool) { return int64(r.Task().RTPrio), true }),
+			func(r Row) (int64, bool) { return int64(r.Task().RTPrio), !r.Sum() }),
 		ioprioColumn(),
 		integer(Column{ID: "cpu", Title: "CPU", Width: 4,
 			Help:    "CPU the task is on or was last on",
@@ -239,6 +239,8 @@ func stateName(state byte) string {
 		return letters[state-'A' : state-'A'+1]
 	case state >= 'a' && state <= 'z':
 		return letters[26+state-'a' : 26+state-'a'+1]
+	case state == 0: // of a row that stands for several tasks
+		return ""
 	}
 	return "?"
 }

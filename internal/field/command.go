@@ -13,7 +13,7 @@ func commandColumn() Column {
 	c.Append = func(dst []byte, r Row) []byte {
 		id := r.identity()
 		if showsComm(r.Task(), id) {
-			if r.Task().Flags&sample.FlagKernelThread == 0 {
+			if r.Task().Flags&sample.FlagKernelThread == 0 || r.Sum() {
 				return AppendClean(dst, id.Comm, r.ASCII)
 			}
 			dst = append(dst, '[')
@@ -30,7 +30,7 @@ func command(r Row) string {
 	switch {
 	case !showsComm(r.Task(), id):
 		return id.Cmdline
-	case r.Task().Flags&sample.FlagKernelThread != 0:
+	case r.Task().Flags&sample.FlagKernelThread != 0 && !r.Sum():
 		return "[" + id.Comm + "]"
 	}
 	return id.Comm
@@ -43,7 +43,7 @@ func showsComm(t *sample.Task, id *sample.Identity) bool {
 // startTime is when the task started, by the wall clock of the sample.
 func startTime(r Row) (time.Time, bool) {
 	s := r.M.Sample
-	if s.Host.TicksPerSecond <= 0 || s.Host.Uptime <= 0 {
+	if s.Host.TicksPerSecond <= 0 || s.Host.Uptime <= 0 || r.Sum() {
 		return time.Time{}, false
 	}
 	age := s.Host.Uptime - time.Duration(r.Task().StartTicks)*time.Second/time.Duration(s.Host.TicksPerSecond)
@@ -52,7 +52,12 @@ func startTime(r Row) (time.Time, bool) {
 
 // startColumn shows the hour within a day, then the date, then the year.
 func startColumn() Column {
-	get := func(r Row) float64 { return float64(r.Task().StartTicks) }
+	get := func(r Row) float64 {
+		if r.Sum() {
+			return nan
+		}
+		return float64(r.Task().StartTicks)
+	}
 	c := real(Column{ID: "start", Title: "START", Width: 6, Desc: true,
 		Help:    "when it started: the hour, from a day on the date",
 		Missing: func(Row) string { return "the machine's uptime could not be read" }}, get)

@@ -38,14 +38,19 @@ func extraColumns() []Column {
 			}),
 		words(Column{ID: "unit", Title: "UNIT", Width: 20, all: needIdentity, Missing: whyIdentity,
 			Help: "systemd unit or container of the process, from its control group"},
-			func(r Row) string { return unitOf(r.identity().Cgroup) }),
+			func(r Row) string { return UnitOf(r.identity().Cgroup) }),
 		words(Column{ID: "wchan", Title: "WCHAN", Width: 16, Needs: needWait,
 			Help:    "kernel function that the task sleeps in",
 			Missing: func(Row) string { return "it is not asleep, or only its owner may look" }},
 			func(r Row) string { return r.extra(sample.HaveWait).WaitChannel }),
 		words(Column{ID: "class", Title: "CLS", Width: 4,
 			Help: "scheduling class as ps has it: TS, FF, RR, B, IDL, DLN"},
-			func(r Row) string { return className(r.Task().Policy) }),
+			func(r Row) string {
+				if r.group().PolicyDiffers && r.Sum() {
+					return ""
+				}
+				return className(r.Task().Policy)
+			}),
 	}
 }
 
@@ -130,9 +135,9 @@ const (
 	shortID     = 12
 )
 
-// unitOf shortens a control group to the container or else the systemd unit that it
+// UnitOf shortens a control group to the container or else the systemd unit that it
 // is of: the innermost one, as units may have groups of their own below them.
-func unitOf(cgroup string) string {
+func UnitOf(cgroup string) string {
 	last := ""
 	for rest := strings.Trim(cgroup, "/"); rest != ""; {
 		name := rest

@@ -24,6 +24,10 @@ type Row struct {
 // Task returns the counters behind the row.
 func (r Row) Task() *sample.Task { return r.M.Sample.Tasks[r.I] }
 
+// Sum reports whether the row stands for several tasks and is none itself: see
+// model.Sum.
+func (r Row) Sum() bool { return r.Task().TID < 0 }
+
 // Rates returns the figures computed for the row.
 func (r Row) Rates() *model.Task { return &r.M.Tasks[r.I] }
 

@@ -200,6 +200,6 @@ func TestUnitOf(t *testing.T) {
 		"/user.slice/user-1000.slice/user@1000.service/app.slice/app-a\\x2db-7.scope/sub": "app-a-b-7.scope",
 		"/a/b": "b",
 	} {
-		assert.Equal(t, want, unitOf(cgroup), cgroup)
+		assert.Equal(t, want, UnitOf(cgroup), cgroup)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/field"
 	"piton/internal/model"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -63,7 +64,7 @@ func (m *Model) listState(room int) string {
 	for _, flag := range []struct {
 		on   bool
 		word string
-	}{{v.Threads, "threads"}, {v.Kernel, "kernel"}, {v.Tree, "tree"}, {m.table.Following(), "follow"}} {
+	}{{v.Threads, "threads"}, {v.Kernel, "kernel"}, {v.Tree != proctable.Flat, v.Tree.String()}, {m.table.Following(), "follow"}} {
 		if flag.on {
 			add("", flag.word)
 		}
@@ -97,7 +98,11 @@ func (m *Model) summary(width int) string {
 	}
 	row.ASCII = th.ASCII
 	rule := th.Dim.Render(th.Horizontal)
-	name := widget.Cut(fmt.Sprintf("%d %s", row.Task().TID, field.Cell("command", row)), max(12, width/3), th.Ellipsis)
+	name := fmt.Sprintf("%d %s", row.Task().TID, field.Cell("command", row))
+	if row.Sum() {
+		name = m.table.GroupName(row)
+	}
+	name = widget.Cut(name, max(12, width/3), th.Ellipsis)
 	line := rule + " " + th.Dim.Render(m.table.Position()) + " " + rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
 	return widget.Fit(line, width, th.Ellipsis)
 }
@@ -129,6 +134,10 @@ func (m *Model) facts(row field.Row) []string {
 	}
 	if moved := bounced(row, m.th); moved != "" {
 		facts = append(facts, moved)
+	}
+	if row.Sum() {
+		return append(facts, "CPU "+field.Cell("cpu_percent", row)+"%", "RSS "+field.Cell("rss_bytes", row),
+			fmt.Sprintf("%d threads", task.Threads), field.Cell("cgroup", row))
 	}
 	facts = append(facts, fmt.Sprintf("start %s", field.Cell("start", row)), "RSS "+field.Cell("rss_bytes", row),
 		fmt.Sprintf("nice %d", task.Nice), field.Cell("policy", row))

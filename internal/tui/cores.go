@@ -37,7 +37,7 @@ func (m *Model) jump(t coresview.Target) tea.Cmd {
 		v.Kernel = v.Kernel || task.Flags&sample.FlagKernelThread != 0
 	})
 	if !m.table.Select(tid) { // below a folded branch
-		m.change(func(v *proctable.View) { v.Tree = false })
+		m.change(func(v *proctable.View) { v.Tree = proctable.Flat })
 		m.table.Select(tid)
 	}
 	return cmd

@@ -70,7 +70,7 @@ func (m *Model) followThreads() tea.Cmd {
 // noteDetail gives the pane the selected row and has the rest read while it is
 // on the screen.
 func (m *Model) noteDetail() tea.Cmd {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (m *Model) noteDetail() tea.Cmd {
 	return tea.Batch(m.readFacts(pid), func() tea.Msg {
 		reading := in.Read(pid)
 		return resume(func(m *Model) tea.Cmd {
-			if row, ok := m.table.Selected(); ok && m.detailed {
+			if row, ok := m.table.Process(); ok && m.detailed {
 				m.detail.Take(reading, row)
 			}
 			return nil
@@ -115,7 +115,7 @@ func (m *Model) readFacts(pid kernel.TID) tea.Cmd {
 // detailHeight is the open pane's share of the lines: what it has to show, and
 // at most three fifths of them.
 func (m *Model) detailHeight(width, height int) int {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok || height < 6 {
 		return 0
 	}
@@ -123,7 +123,7 @@ func (m *Model) detailHeight(width, height int) int {
 }
 
 func (m *Model) detailBody(width, height int) []string {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (m *Model) detailBody(width, height int) []string {
 
 // showEnvironment reads the environment of the process under the cursor.
 func (m *Model) showEnvironment() tea.Cmd {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (m *Model) showEnvironment() tea.Cmd {
 
 // showFiles lists the open files of the process under the cursor.
 func (m *Model) showFiles() tea.Cmd {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (m *Model) showFiles() tea.Cmd {
 // trace attaches strace to the process under the cursor, or to the thread that
 // the pane's list has it on.
 func (m *Model) trace() tea.Cmd {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok {
 		return nil
 	}

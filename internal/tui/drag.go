@@ -24,7 +24,7 @@ func (m *Model) press(row int) tea.Cmd {
 		m.chooser.pressed = m.draggedIRQs()
 	default:
 		m.chooser.pressed = m.grabbed()
-		if r, ok := m.table.Selected(); ok && m.table.Tags() > 0 && !m.table.Tagged(proctable.KeyOf(r.Task())) {
+		if r, ok := m.table.Process(); ok && m.table.Tags() > 0 && !m.table.Tagged(proctable.KeyOf(r.Task())) {
 			m.chooser.pressed = m.heldRow(r)
 		}
 	}

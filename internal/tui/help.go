@@ -67,7 +67,7 @@ func (m *Model) better() []string {
 
 // missing says why values of the selected row are not there.
 func (m *Model) missing() []string {
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	if !ok || m.view != action.Processes {
 		return nil
 	}

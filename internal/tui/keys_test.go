@@ -12,6 +12,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/tui/corepanel"
+	"piton/internal/tui/proctable"
 )
 
 func mustSpec(t *testing.T, id string) *verb {
@@ -48,7 +49,7 @@ func TestShowKeys(t *testing.T) {
 		r.press("K")
 		assert.True(t, r.m.table.View().Kernel)
 		r.press("f5")
-		assert.True(t, r.m.table.View().Tree)
+		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree)
 		r.press("F")
 		assert.True(t, r.m.table.Following())
 		assert.Contains(t, r.text(), "kernel  tree  follow")
@@ -142,7 +143,7 @@ func TestUnknownKeysAreExplained(t *testing.T) {
 func TestPaletteRunsWhatItFinds(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press(":", "t", "r", "e", "e", "enter")
-		assert.True(t, r.m.table.View().Tree)
+		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree)
 		r.press("ctrl+p", "i", "n", "v", "e", "r", "t", "enter")
 		assert.False(t, r.m.table.View().Desc)
 		r.press(":", "c", "o", "l", "u", "m", "n", ".", "n", "i", "enter")

@@ -30,6 +30,7 @@ func TestGoldenStates(t *testing.T) {
 	for name, keys := range map[string][]string{
 		"detail":     {"enter"},
 		"tree":       {"t"},
+		"groups":     {"t", "t"},
 		"kernel":     {"K"},
 		"tagged":     {"space", "space"},
 		"affinity":   {"a"},

@@ -12,6 +12,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/tui/proctable"
 )
 
 // clickKey clicks on a verb of the key bar.
@@ -59,7 +60,7 @@ func TestClickTakesTheMessageAwayAsTheKeyDoes(t *testing.T) {
 		r.press("z")
 		assert.Contains(t, r.line(-2), "nothing to undo")
 		r.clickKey("show.tree")
-		assert.True(t, r.m.table.View().Tree)
+		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree)
 		assert.NotContains(t, r.line(-2), "nothing to undo")
 		assert.Equal(t, kernel.TID(3641), r.selected())
 	})

@@ -32,6 +32,7 @@ func (m *Model) wanted() sample.Needs {
 	n := field.Needs(m.table.Shown(), v.Filter)
 	n.Threads = v.Threads
 	n.Watch = m.table.Watched()
+	m.table.SumNeeds(&n)
 	if v.Sort != nil {
 		v.Sort.NeedsOfAll(&n)
 	}

@@ -45,7 +45,7 @@ func (m *Model) askPinHint() tea.Cmd {
 	if h.busy || m.deps.ReadOnly || m.newest == nil || m.view != action.Processes || m.table.Tags() > 0 || m.chooser.active() {
 		return nil
 	}
-	row, ok := m.table.Selected()
+	row, ok := m.table.Process()
 	now := pinHint{key: m.table.At(), at: m.newest.Sample.At}
 	if !ok || now.key == h.key && now.at < h.at+hintEvery || time.Now().Before(h.rest) {
 		return nil

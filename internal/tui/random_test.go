@@ -151,7 +151,7 @@ func (p *player) check(before proctable.Key, byKey bool, view action.Context) {
 	if p.m.view == action.Processes && p.m.dialogs.Empty() && p.m.areas.rows > 0 {
 		require.Contains(p.t, ansi.Strip(frame), "\n"+p.m.th.Cursor, say())
 	}
-	if v := table.View(); v.Sort != nil && !v.Tree {
+	if v := table.View(); v.Sort != nil && v.Tree == 0 {
 		shown := table.Rows()
 		sorted := slices.Sorted(slices.Values(shown))
 		field.Sort(sorted, table.Model(), *v.Sort, v.Desc)

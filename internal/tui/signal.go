@@ -28,7 +28,7 @@ func (m *Model) processes() (targets []change.Target, subject string) {
 	}
 	targets, subject = targetsOf(rows)
 	if n := len(rows); n > 1 {
-		subject = widget.Plural(n, "process")
+		subject = cmp.Or(m.table.Named(), widget.Plural(n, "process"))
 	}
 	return targets, subject
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"syscall"
@@ -200,7 +201,8 @@ func (m *Model) checkUndo() tea.Cmd {
 // targets are the tagged rows, or the one under the cursor, with their names. A
 // thread's row means that thread; a process's row means all of its threads.
 func (m *Model) targets() (targets []change.Target, subject string) {
-	return targetsOf(m.table.Targets())
+	targets, subject = targetsOf(m.table.Targets())
+	return targets, cmp.Or(m.table.Named(), subject)
 }
 
 func targetsOf(rows []field.Row) (targets []change.Target, subject string) {

@@ -98,7 +98,7 @@ func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int)
 		}
 	}
 	return func(dst []byte, i int32, th *theme.Theme, width int) []byte {
-		row := field.Row{M: t.m, I: int(i), ASCII: th.ASCII}
+		row := field.Row{M: t.summed, I: int(i), ASCII: th.ASCII}
 		if style == nil {
 			return text(dst, row, th, width)
 		}

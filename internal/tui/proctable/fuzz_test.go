@@ -71,7 +71,7 @@ func (w *fuzzed) act(k byte) {
 	case 's':
 		w.width, w.height = 1+w.random(200), 1+w.random(40)
 	case 'v':
-		w.change(func(v *View) { v.Tree = !v.Tree })
+		w.change(func(v *View) { v.Tree = v.Tree.Next() })
 	case 'T':
 		w.change(func(v *View) { v.Kernel = !v.Kernel })
 	default:
@@ -79,7 +79,7 @@ func (w *fuzzed) act(k byte) {
 		w.press(k)
 	}
 	w.check(k)
-	if !moved && slices.ContainsFunc(w.Rows(), func(r int32) bool { return KeyOf(w.last.Sample.Tasks[r]) == was }) {
+	if !moved && slices.ContainsFunc(w.Rows(), func(r int32) bool { return KeyOf(w.task(r)) == was }) {
 		require.Equal(w.t, was, w.At(), "%q: the cursor left its task", k)
 	}
 }
@@ -136,7 +136,7 @@ func (w *fuzzed) check(k byte) {
 	}
 	require.Equal(w.t, 1, n, "%q: the cursor's row is on the screen, once", k)
 	v := w.View()
-	if v.Sort.ID == "time_s" || v.Tree { // 0:06.38 is no number; siblings are in order
+	if v.Sort.ID == "time_s" || v.Tree != Flat { // 0:06.38 is no number; siblings are in order
 		return
 	}
 	for i := 1; i < w.Len(); i++ {

@@ -6,6 +6,7 @@
 package proctable
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,26 +36,33 @@ type View struct {
 	User    string // only this owner's tasks; "" shows all
 	Threads bool   // a row for each thread
 	Kernel  bool   // kernel threads too
-	Tree    bool
+	Tree    Tree
 }
 
-// Table is the list of tasks. Its rows are indices in the model's tasks.
+// Table is the list of tasks. Its rows are indices in the tasks of the model that has
+// the sums of trees.
 type Table struct {
 	*list.List[Key, int32]
-	view   View
-	m      *model.Model
-	rows   []int32
-	tree   []branch     // by task, while the rows are a tree
-	folded map[Key]bool // rows of the tree whose descendants are hidden
-	widths [2]int       // of PIDs and of CPU numbers, as far as the machine needs them
+	view    View
+	m       *model.Model
+	summed  *model.Model // the same with the rows that stand for several tasks
+	rows    []int32
+	parents []int32           // of rows, by task, while they are a tree
+	tree    []branch          // by task, while the rows are a tree
+	members map[int32][]int32 // the processes of control groups, by the group's row
+	folded  map[Key]bool      // rows of the tree whose descendants are hidden
+	widths  [2]int            // of PIDs and of CPU numbers, as far as the machine needs them
 }
 
 // New returns an empty table.
 func New(v View) *Table {
-	t := &Table{folded: map[Key]bool{}}
-	t.List = list.New(func(r int32) Key { return KeyOf(t.m.Sample.Tasks[r]) }, "")
+	t := &Table{folded: map[Key]bool{}, members: map[int32][]int32{}}
+	t.List = list.New(func(r int32) Key { return KeyOf(t.task(r)) }, "")
 	t.List.Whole = func(r int32, th *theme.Theme) (theme.Style, bool) {
-		return th.Dim, t.m.Sample.Tasks[r].Flags&sample.FlagKernelThread != 0
+		if t.row(r).Sum() {
+			return th.Strong, true
+		}
+		return th.Dim, t.task(r).Flags&sample.FlagKernelThread != 0
 	}
 	t.SetView(v)
 	return t
@@ -88,7 +96,7 @@ func (t *Table) Load(m *model.Model) {
 	}
 	t.rebuild()
 	t.KeepTags(func(yield func(Key) bool) {
-		for _, task := range m.Sample.Tasks {
+		for _, task := range t.summed.Sample.Tasks {
 			if !yield(KeyOf(task)) {
 				return
 			}
@@ -99,22 +107,47 @@ func (t *Table) Load(m *model.Model) {
 // Model is what is shown; nil before the first Load.
 func (t *Table) Model() *model.Model { return t.m }
 
-// Row returns a row by its place.
+// Row returns a row as it is shown, by its place.
 func (t *Table) Row(i int) field.Row { return t.row(t.Rows()[i]) }
 
-func (t *Table) row(r int32) field.Row { return field.Row{M: t.m, I: int(r)} }
+func (t *Table) row(r int32) field.Row { return field.Row{M: t.summed, I: int(r)} }
 
-// Selected is the row under the cursor.
-func (t *Table) Selected() (field.Row, bool) {
-	r, ok := t.List.Selected()
-	return t.row(r), ok
+func (t *Table) task(r int32) *sample.Task { return t.summed.Sample.Tasks[r] }
+
+// own is the row with the task's own figures, where it has some.
+func (t *Table) own(r int32) field.Row {
+	if t.m != nil && int(r) < len(t.m.Tasks) {
+		return field.Row{M: t.m, I: int(r)}
+	}
+	return t.row(r)
 }
 
-// Targets are the rows that an action would act on.
+// Selected is the row under the cursor, with the task's own figures; a control group has
+// the sums.
+func (t *Table) Selected() (field.Row, bool) {
+	r, ok := t.List.Selected()
+	return t.own(r), ok
+}
+
+// Targets are the tasks that an action would act on: those of rows, and of control
+// groups the processes on the list.
 func (t *Table) Targets() []field.Row {
 	var out []field.Row
+	seen := map[int32]bool{}
+	add := func(rows ...int32) {
+		for _, r := range rows {
+			if !seen[r] {
+				seen[r] = true
+				out = append(out, t.own(r))
+			}
+		}
+	}
 	for _, r := range t.List.Targets() {
-		out = append(out, t.row(r))
+		if of, is := t.members[r]; is {
+			add(of...)
+		} else {
+			add(r)
+		}
 	}
 	return out
 }
@@ -122,7 +155,8 @@ func (t *Table) Targets() []field.Row {
 // rebuild chooses and orders the rows. The order is final once there are rates;
 // before, it is by number only.
 func (t *Table) rebuild() {
-	t.rows, t.tree = t.rows[:0], t.tree[:0]
+	t.rows, t.tree, t.summed = t.rows[:0], t.tree[:0], t.m
+	clear(t.members)
 	if t.m == nil {
 		return
 	}
@@ -131,11 +165,17 @@ func (t *Table) rebuild() {
 			t.rows = append(t.rows, int32(i))
 		}
 	}
-	if t.view.Sort != nil {
-		field.Sort(t.rows, t.m, *t.view.Sort, t.view.Desc)
+	switch t.view.Tree {
+	case ByParent:
+		t.summed = t.folds()
+	case ByGroup:
+		t.summed = t.grouped()
 	}
-	if t.view.Tree {
-		t.rows, t.tree = plant(t.rows, t.m, t.folded)
+	if t.view.Sort != nil {
+		field.Sort(t.rows, t.summed, *t.view.Sort, t.view.Desc)
+	}
+	if t.view.Tree != Flat {
+		t.rows, t.tree = plant(t.rows, t.parents, t.summed, t.folded)
 	}
 	t.List.Load(t.rows, t.m.Elapsed > 0)
 }
@@ -151,12 +191,12 @@ func (t *Table) shows(i int) bool {
 	case t.view.User != "" && (task.ID == nil || task.ID.User != t.view.User):
 		return false
 	}
-	return t.view.Filter.Match(t.row(int32(i)))
+	return t.view.Filter.Match(t.own(int32(i)))
 }
 
 // Select puts the cursor on a task; false when it has no row.
 func (t *Table) Select(tid kernel.TID) bool {
-	return t.SelectFunc(func(r int32) bool { return t.m.Sample.Tasks[r].TID == tid })
+	return t.SelectFunc(func(r int32) bool { return t.task(r).TID == tid })
 }
 
 // SelectPrefix puts the cursor on the process whose number these digits are, or
@@ -167,7 +207,7 @@ func (t *Table) SelectPrefix(digits string) bool {
 		return false
 	}
 	return t.Select(kernel.TID(n)) || t.SelectFunc(func(r int32) bool {
-		return strings.HasPrefix(strconv.Itoa(int(t.m.Sample.Tasks[r].TID)), digits)
+		return strings.HasPrefix(strconv.Itoa(int(t.task(r).TID)), digits)
 	})
 }
 
@@ -182,16 +222,25 @@ func (t *Table) Search(text string, next bool) bool {
 	text = strings.ToLower(text)
 	var buf []byte
 	return t.List.Search(func(r int32) bool {
-		buf = command.Append(strconv.AppendInt(buf[:0], int64(t.m.Sample.Tasks[r].TID), 10), t.row(r))
+		buf = command.Append(strconv.AppendInt(buf[:0], int64(t.task(r).TID), 10), t.row(r))
 		return strings.Contains(strings.ToLower(string(buf)), text)
 	}, next)
 }
 
-// TagTree tags the task under the cursor with all its descendants, and returns
-// how many rows that are.
+// TagAll tags all tasks on the list, and returns how many tags there are then.
+func (t *Table) TagAll() int {
+	t.Tag(func(r int32) bool { return !t.row(r).Sum() })
+	return t.Tags()
+}
+
+// TagTree tags the task under the cursor with all its descendants, of a control group
+// the processes, and returns how many rows that are.
 func (t *Table) TagTree() int {
 	if t.Len() == 0 {
 		return 0
+	}
+	if r, _ := t.List.Selected(); t.members[r] != nil {
+		return t.Tag(func(other int32) bool { return slices.Contains(t.members[r], other) })
 	}
 	family := map[kernel.TID]bool{t.At().TID: true}
 	tasks := t.m.Sample.Tasks
@@ -205,7 +254,7 @@ func (t *Table) TagTree() int {
 			}
 		}
 	}
-	return t.Tag(func(r int32) bool { return family[tasks[r].TID] })
+	return t.Tag(func(r int32) bool { return family[t.task(r).TID] })
 }
 
 // Watched lists the tasks whose costly figures are needed: those on the screen
@@ -213,7 +262,9 @@ func (t *Table) TagTree() int {
 func (t *Table) Watched() []kernel.TID {
 	var out []kernel.TID
 	for _, r := range append(t.TagsShown(), t.Window()...) {
-		out = append(out, t.m.Sample.Tasks[r].TID)
+		if tid := t.task(r).TID; tid >= 0 {
+			out = append(out, tid)
+		}
 	}
 	return out
 }

@@ -186,7 +186,7 @@ func TestTagTree(t *testing.T) {
 
 func TestTree(t *testing.T) {
 	s := show(t)
-	s.change(func(v *View) { v.Tree = true })
+	s.change(func(v *View) { v.Tree = ByParent })
 	assert.Equal(t, []kernel.TID{1, 4000, 980, 612, 1204, 3641, 3642, 4711}, s.order())
 	assert.Contains(t, s.text(), "└─-bash")
 	assert.Contains(t, s.text(), "  ├─./nq")
@@ -209,7 +209,7 @@ func TestTree(t *testing.T) {
 func TestTreeSurvivesACircle(t *testing.T) {
 	s := show(t)
 	s.machine.Proc(1204).Task.PPID = 3641
-	s.change(func(v *View) { v.Tree = true })
+	s.change(func(v *View) { v.Tree = ByParent })
 	s.tick(1)
 	assert.Equal(t, 8, s.Len())
 }
@@ -256,7 +256,7 @@ func TestFollow(t *testing.T) {
 	s.machine.Proc(1).Busy = 1
 	s.End()
 	last := s.at()
-	s.change(func(v *View) { v.Tree = true })
+	s.change(func(v *View) { v.Tree = ByParent })
 	assert.Equal(t, last, s.at(), "a tree is no other order")
 	assert.True(t, s.visible())
 }

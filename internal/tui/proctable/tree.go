@@ -25,14 +25,16 @@ const deepest = 20
 // none stands for no row.
 const none = int32(-1)
 
-// plant orders rows as a tree and keeps their order among siblings. A row whose
-// parent has none stands below its nearest ancestor that has one. The descendants
-// of folded rows are left out. The branches are by task.
-func plant(rows []int32, m *model.Model, folded map[Key]bool) ([]int32, []branch) {
+// longest bounds the way from a row to its root.
+const longest = 1000
+
+// plant orders rows as a tree and keeps their order among siblings. parents are the rows
+// above, by task, as are the branches. The descendants of folded rows are left out.
+func plant(rows, parents []int32, m *model.Model, folded map[Key]bool) ([]int32, []branch) {
 	p := newPlanter(rows, m, folded)
 	root := relatives{first: none, last: none}
 	for _, r := range rows {
-		if parent := p.shownParent(r); parent != none {
+		if parent := parents[r]; parent != none {
 			p.append(&p.family[parent], r)
 		} else {
 			p.append(&root, r)
@@ -58,7 +60,7 @@ type relatives struct {
 }
 
 type planter struct {
-	tasks  []*sample.Task // in rising order of TID
+	tasks  []*sample.Task // in rising order of TID, for index and shownParent
 	folded map[Key]bool
 	family []relatives // aligned with tasks
 	rows   []int32
@@ -66,7 +68,7 @@ type planter struct {
 }
 
 func newPlanter(rows []int32, m *model.Model, folded map[Key]bool) *planter {
-	p := &planter{tasks: m.Sample.Tasks, folded: folded, family: make([]relatives, len(m.Tasks)),
+	p := &planter{tasks: m.Sample.Tasks, folded: folded, family: make([]relatives, len(m.Sample.Tasks)),
 		rows: make([]int32, 0, len(rows)), tree: make([]branch, len(m.Tasks))}
 	for i := range p.family {
 		p.family[i] = relatives{first: none, last: none, next: none}
@@ -96,15 +98,15 @@ func (p *planter) index(tid kernel.TID) int32 {
 	return int32(i)
 }
 
-// shownParent is the nearest ancestor with a row; the process, for a thread. The
-// number of steps is bounded because a sample is not taken in one instant and
+// shownParent is the nearest ancestor with a row, none without one; the process, for a
+// thread. The number of steps is bounded because a sample is not taken in one instant and
 // could, with numbers reused meanwhile, hold a circle.
 func (p *planter) shownParent(r int32) int32 {
 	parent := p.tasks[r].PPID
 	if !p.tasks[r].IsProcess() {
 		parent = p.tasks[r].TGID
 	}
-	for range 1000 {
+	for range longest {
 		i := p.index(parent)
 		if i == none || i == r {
 			return none
@@ -162,7 +164,7 @@ func appendBranch(dst []byte, b branch, th *theme.Theme) []byte {
 
 // ToggleFold hides or shows the descendants of the row under the cursor.
 func (t *Table) ToggleFold() {
-	if !t.view.Tree || t.Len() == 0 {
+	if t.view.Tree == Flat || t.Len() == 0 {
 		return
 	}
 	if k := t.At(); t.folded[k] {
