@@ -4,13 +4,18 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/tui/corepanel"
+	"piton/internal/tui/proctable"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/widget"
 )
 
 // chooser is the core panel while CPUs are chosen in it: for the list, or for
@@ -169,4 +174,158 @@ func busyWords(now *model.Model, cpus cpuset.Set) string {
 		return ""
 	}
 	return fmt.Sprintf("%.0f%% busy", 100*sum/float32(known))
+}
+
+// chooserLine stands in for the summary while CPUs are chosen: what for, which
+// are under the cursor, and what the keys do.
+func (m *Model) chooserLine(width int) string {
+	th := m.th
+	r := m.chosen(width)
+	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "apply", "s", "one each", "Esc", "cancel"},
+		{"arrows", "CPU", "+", "wider", "Enter", "apply", "Esc", "cancel"}, {"+", "wider", "Enter", "apply", "Esc", "cancel"},
+		{"Enter", "apply", "Esc", "cancel"}}
+	switch {
+	case m.chooser.held == nil && m.deps.ReadOnly:
+		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+	case m.chooser.held == nil:
+		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "I", "isolates", "i", "includes", "Esc", "back"},
+			{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+	}
+	for _, pairs := range keys {
+		if k := rows.Keys(th, pairs...); !m.chooser.drag && r.Width()+3+k.Width() < width {
+			r.Add(th.Text, "   ")
+			r = append(r, k...)
+			break
+		}
+	}
+	return widget.Fit(r.Render(th, width), width, th.Ellipsis)
+}
+
+// chosen is what is being placed, and where it would go.
+func (m *Model) chosen(width int) rows.Row {
+	th, c, at := m.th, &m.chooser, m.region()
+	var r rows.Row
+	r.Add(th.Text, " ")
+	if c.drag && c.over.Empty() {
+		r.Add(th.Strong, "placing "+c.held.subject)
+		r.Add(th.Dim, ": over no CPU")
+		return r
+	}
+	if c.held != nil && width >= narrowLine {
+		r.Add(th.Strong, "placing "+c.held.subject)
+		r.Add(th.Text, " "+th.Arrow+" ")
+	}
+	r.Add(th.Title, m.dropName(at))
+	if c.held != nil && width < narrowLine { // where to matters more
+		r.Add(th.Strong, " for "+c.held.subject)
+	}
+	if busy := busyWords(m.model, at.CPUs); busy != "" {
+		r.Add(th.Dim, " "+busy)
+	}
+	if m.digits != "" {
+		r.Add(th.Input, " "+m.digits)
+	}
+	return r
+}
+
+// narrowLine is the width below which a name and a place do not both fit.
+const narrowLine = 40
+
+// otherList is what the key that changes the list's meaning would show.
+func (m *Model) otherList() string {
+	if m.chooser.mayRun {
+		return "only what is on them"
+	}
+	return "all that may run there"
+}
+
+// dropName names the CPUs that a drop would choose: those that are ticked for it,
+// or what is under the cursor.
+func (m *Model) dropName(at corepanel.Region) string {
+	if h := m.chooser.held; h != nil && !h.on.Empty() {
+		return "cpus " + h.on.String()
+	}
+	if cpus := at.CPUs.String(); !strings.HasSuffix(at.Name, " "+cpus) {
+		return at.Name + " (" + cpus + ")"
+	}
+	return at.Name
+}
+
+// choosable reports whether CPUs can be chosen in a view.
+func choosable(v action.Context) bool {
+	return v == action.Processes || v == action.Cores || v == action.IRQs
+}
+
+// tick ticks the CPUs under the panel's cursor, or takes their ticks away: for
+// what is grabbed, where to drop it; else for the list, what to show.
+func (m *Model) tick() tea.Cmd {
+	cpus := m.region().CPUs
+	if h := m.chooser.held; h != nil {
+		h.on = toggle(h.on, cpus)
+		return nil
+	}
+	m.chooser.ticked = toggle(m.chooser.ticked, cpus)
+	return m.filterByCPUs()
+}
+
+func toggle(set, cpus cpuset.Set) cpuset.Set {
+	if cpus.SubsetOf(set) {
+		return set.AndNot(cpus)
+	}
+	return set.Or(cpus)
+}
+
+// untick takes all ticks away.
+func (m *Model) untick() tea.Cmd {
+	if h := m.chooser.held; h != nil {
+		h.on = cpuset.Set{}
+		return nil
+	}
+	m.chooser.ticked = cpuset.Set{}
+	return m.filterByCPUs()
+}
+
+// toggleMayRun changes between tasks that are on ticked CPUs and tasks that may
+// run on them.
+func (m *Model) toggleMayRun() tea.Cmd {
+	m.chooser.mayRun = !m.chooser.mayRun
+	if m.chooser.ticked.Empty() {
+		return m.say(info, "ticked CPUs will show "+m.thisList())
+	}
+	return m.filterByCPUs()
+}
+
+func (m *Model) thisList() string {
+	if m.chooser.mayRun {
+		return "all that may run on them"
+	}
+	return "only what is on them"
+}
+
+// filterByCPUs writes the ticks into the filter, where they are seen, edited and
+// removed as any other words of it.
+func (m *Model) filterByCPUs() tea.Cmd {
+	c := &m.chooser
+	text := strings.TrimSpace(strings.Replace(m.table.View().Filter.String(), c.expr, "", 1))
+	c.expr = ""
+	if !c.ticked.Empty() {
+		c.expr = "on=" + c.ticked.String()
+		if c.mayRun {
+			c.expr = "allowed~" + c.ticked.String()
+		}
+	}
+	m.irqs.SetCPUs(c.ticked, c.mayRun)
+	f, err := field.ParseFilter(strings.TrimSpace(text + " " + c.expr))
+	if err != nil {
+		f = nil // nothing is left of it
+	}
+	return m.change(func(v *proctable.View) { v.Filter = f })
+}
+
+// keepTicks takes the ticks away when their words are no longer in the filter.
+func (m *Model) keepTicks(f *field.Filter) {
+	if c := &m.chooser; c.expr != "" && !strings.Contains(f.String(), c.expr) {
+		c.ticked, c.expr = cpuset.Set{}, ""
+		m.irqs.SetCPUs(cpuset.Set{}, false)
+	}
 }

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -138,4 +140,120 @@ func (m *Model) revertUnkept() error {
 		return fmt.Errorf("revert journal entries %d, which were not kept: %w", q.IDs, err)
 	}
 	return nil
+}
+
+// lookAtGuards reads the state of the guards that have not decided.
+func (m *Model) lookAtGuards() tea.Cmd {
+	read := m.deps.Guards
+	if read == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		now := read()
+		return resume(func(m *Model) tea.Cmd { return m.takeGuards(now) })
+	}
+}
+
+// guardsTick looks again, while there is an entry with a guard.
+func (m *Model) guardsTick() tea.Cmd {
+	if len(m.guards) == 0 && len(m.unkept) == 0 {
+		return nil
+	}
+	return m.lookAtGuards()
+}
+
+// takeGuards shows them, and says at once when one cannot revert its entry any more.
+func (m *Model) takeGuards(now []change.GuardState) tea.Cmd {
+	before := m.guards
+	m.guards = now
+	m.journal.SetGuards(now)
+	for _, g := range now {
+		text := g.Words()
+		if text != "" && !slices.ContainsFunc(before, func(b change.GuardState) bool { return b.Words() == text }) {
+			return m.say(bad, text)
+		}
+	}
+	return nil
+}
+
+// headerExtra is what the header says beside the machine's figures.
+func (m *Model) headerExtra() string {
+	for _, g := range m.guards {
+		if text := g.Words(); text != "" {
+			return text
+		}
+	}
+	if m.paused {
+		return "paused, Z goes on"
+	}
+	switch l := m.line; {
+	case l.Every > 0 && l.Known:
+		return fmt.Sprintf("slow line: every %g s", l.Every.Seconds())
+	case l.Every > 0:
+		return fmt.Sprintf("line speed unknown: every %g s", l.Every.Seconds())
+	}
+	return ""
+}
+
+// Elevate has an order carried out by a piton with root's rights, which has the terminal
+// meanwhile, and delivers what done makes of its reply.
+type Elevate func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd
+
+// asOrder is the plan for a piton with more rights.
+func (p *planned) asOrder() change.Order {
+	o := p.plan.Order()
+	if w, ok := p.wish.(orderedWish); ok {
+		o = w.order()
+	}
+	o.Consent = p.consent()
+	return o
+}
+
+// bySudo reports whether a plan is carried out by sudo from the first: one that is
+// about every task and interrupt of the machine, by a user who may not change them.
+func (m *Model) bySudo(p *planned) bool {
+	_, ordered := p.wish.(orderedWish)
+	return ordered && m.deps.Elevate != nil && len(p.plan.Undoes) == 0
+}
+
+// sudoLine says what the terminal is going to be used for.
+var sudoLine = dialog.Line{Tone: dialog.Plain, Text: "piton does it through sudo, which may ask for your password."}
+
+// offerSudo says what is missing and offers to do this one change through sudo.
+func (m *Model) offerSudo(p planned, why string) tea.Cmd {
+	if m.deps.Elevate == nil || p.asOrder().Check() != nil {
+		return m.say(bad, p.what+": "+why)
+	}
+	return m.askSudo(p, append([]dialog.Line{{Tone: dialog.Refusal, Text: why}}, dialog.NeedLines(p.plan.Needs)...))
+}
+
+func (m *Model) askSudo(p planned, why []dialog.Line) tea.Cmd {
+	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: strings.TrimSpace(p.what + " " + p.subject)}}, why...)
+	d := dialog.NewConfirm("Use sudo?", append(lines, sudoLine), "use sudo", "cancel")
+	if p.plan.AsksFirst() {
+		d.Careful()
+	}
+	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
+		if o.Canceled {
+			return m.say(bad, p.what+": nothing was changed: "+why[0].Text)
+		}
+		p.yes = true
+		return m.elevate(p, p.asOrder())
+	})
+}
+
+// elevate has the order of a plan carried out through sudo.
+func (m *Model) elevate(p planned, o change.Order) tea.Cmd {
+	m.busy++
+	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return finished{p.applied(out, err, true)} })
+}
+
+// refusedBySudo asks about dangers that root's piton saw first, and says what else
+// went wrong.
+func (m *Model) refusedBySudo(c applied) tea.Cmd {
+	if needs := (*change.ConsentError)(nil); errors.As(c.err, &needs) && len(c.plan.Needs) == 0 {
+		c.plan.Needs = needs.Needs
+		return m.askSudo(c.planned, dialog.NeedLines(needs.Needs))
+	}
+	return m.say(bad, c.what+" through sudo: "+c.err.Error())
 }

@@ -3,12 +3,18 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/tui/dialog"
 	"piton/internal/tui/keymap"
+	"piton/internal/tui/widget"
 )
 
 // key gives a key to the dialog that is open, or finds the verb that it means
@@ -84,4 +90,191 @@ func (m *Model) forgetDigits() tea.Cmd {
 			return nil
 		})
 	})
+}
+
+// barOrder is the verbs of the key bar, the ones that matter most first: what
+// does not fit is left out from the end. Quit always stands last.
+var barOrder = map[action.Context][]string{
+	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
+		"tune.policy", "tune.undo", "tune.nice.lower", "tune.nice.raise", "view.bench", "tune.signal", "app.setup",
+		"tune.place", "tune.grab", "panel.focus", "show.detail", "tune.ioprio"},
+	// The views of cores and interrupts name their own keys.
+	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"},
+	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
+	action.Bench:   {"app.help", "bench.new", "bench.paper", "bench.picture", "bench.write", "bench.cancel", "app.setup"},
+	action.Panel:   {"app.help", "panel.enter", "panel.spread", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
+	action.Threads: {"threads.sort", "threads.leave", "show.trace", "show.files", "app.help"},
+	action.Journal: {"app.help", "journal.undo", "journal.all", "view.bench", "app.setup"},
+}
+
+const barLast = "app.quit"
+
+// barItem is a verb as the key bar shows it.
+type barItem struct {
+	verb  *verb
+	key   string
+	label string
+	x, w  int
+}
+
+// barItems lays the key bar out.
+func (m *Model) barItems(width int) []barItem {
+	last, _ := m.barItem(barLast)
+	room := width - last.w
+	items := make([]barItem, 0, 16)
+	x := 0
+	for _, id := range barOrder[m.context()] {
+		it, ok := m.barItem(id)
+		if !ok { // not in read-only mode
+			continue
+		}
+		if x+it.w > room {
+			break
+		}
+		it.x = x
+		x += it.w
+		items = append(items, it)
+	}
+	if last.w <= width {
+		last.x = x
+		items = append(items, last)
+	}
+	return items
+}
+
+// barItem is the verb with its first key: "F1Help", "p Pin".
+func (m *Model) barItem(id string) (barItem, bool) {
+	v := m.verbs.byID(id)
+	if v == nil || len(v.Keys) == 0 {
+		return barItem{}, false
+	}
+	key, _, _ := strings.Cut(v.Label, " ")
+	label := v.Short
+	if len(key) == 1 {
+		label = " " + label
+	}
+	return barItem{verb: v, key: key, label: label, w: widget.Width(key) + widget.Width(label) + 1}, true
+}
+
+// keyBar is the last line: what the keys do here. Verbs that cannot be used now
+// are faint; their key says why.
+func (m *Model) keyBar(width int) string {
+	th, state := m.th, m.state()
+	line, used := make([]byte, 0, width*4), 0
+	for _, it := range m.barItems(width) {
+		style := th.KeyLabel
+		if it.verb.Why(state) != "" {
+			style = th.KeyOff
+		}
+		line = append(style.Append(th.Key.Append(line, it.key), it.label), ' ')
+		used = it.x + it.w
+	}
+	return string(widget.AppendSpaces(line, width-used))
+}
+
+// barAt is the verb of the key bar at a column; nil when there is none.
+func (m *Model) barAt(x, width int) *verb {
+	for _, it := range m.barItems(width) {
+		if x >= it.x && x < it.x+it.w-1 {
+			return it.verb
+		}
+	}
+	return nil
+}
+
+func itoa(id kernel.TID) string { return strconv.Itoa(int(id)) }
+
+// showHelp lists the keys of this view, and explains the pictures and why values of the
+// selected row are missing.
+func (m *Model) showHelp() tea.Cmd {
+	var specs []action.Spec
+	in := m.context()
+	for _, v := range m.verbs { // the view's own come first
+		if slices.Contains(v.In, in) && len(v.Keys) > 0 {
+			specs = append(specs, v.spec)
+		}
+	}
+	for _, v := range m.verbs {
+		if v.Works(in) && !slices.Contains(v.In, in) && len(v.Keys) > 0 {
+			specs = append(specs, v.spec)
+		}
+	}
+	about := []string{
+		"Core panel: CPU time as user, nice, system, irq, steal; migrations into each CPU per tick, on one scale up to the peak.",
+		fmt.Sprintf("%s idlest: the CPU with the least load for a new ordinary task.", m.th.Mark),
+		"MIGRATIONS: of all threads, per tick: 1, 2, 4 to 128 and more a second. *: the threads differ.",
+	}
+	about = append(append(about, m.better()...), m.missing()...)
+	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")
+	return m.dialogs.Push(dialog.NewHelp("Keys: "+viewNames[in], specs, about, m.state()), nil)
+}
+
+// better says what better sources of figures need than those in use.
+func (m *Model) better() []string {
+	if m.newest == nil {
+		return nil
+	}
+	var lines, needed []string
+	all := m.newest.Sample.Collectors
+	for _, c := range all {
+		if c.Better == "" || slices.Contains(needed, c.Better) {
+			continue
+		}
+		needed = append(needed, c.Better)
+		var names, rungs []string
+		for _, same := range all {
+			if same.Better == c.Better {
+				names, rungs = append(names, same.Name), append(rungs, same.Rung)
+			}
+		}
+		what := strings.Join(names, ", ")
+		lines = append(lines, fmt.Sprintf("%s: now by %s; better: %s.", strings.ToUpper(what[:1])+what[1:], strings.Join(rungs, ", "), c.Better))
+	}
+	return lines
+}
+
+// missing says why values of the selected row are not there.
+func (m *Model) missing() []string {
+	row, ok := m.table.Process()
+	if !ok || m.view != action.Processes {
+		return nil
+	}
+	var lines []string
+	for _, c := range m.table.Shown() {
+		if why := c.Why(row); why != "" {
+			lines = append(lines, fmt.Sprintf("%s in %s of %d: %s.", field.None, c.Title, row.Task().TID, why))
+		}
+	}
+	return lines
+}
+
+// openPalette finds any verb by its name: those of the present view come first.
+func (m *Model) openPalette() tea.Cmd {
+	return m.offer("Find", func(v *verb) bool { return v.ID != "app.palette" })
+}
+
+// offer lets the user choose one of the verbs that are wanted; those that cannot be used
+// here and now say why.
+func (m *Model) offer(title string, wanted func(*verb) bool) tea.Cmd {
+	var here, elsewhere []dialog.Choice
+	for _, v := range m.verbs {
+		c := dialog.Choice{ID: v.ID, Key: v.Label, Name: v.Short, Help: v.Help, Command: v.Verb, Off: v.Why(m.state())}
+		switch {
+		case !wanted(v):
+		case v.Works(m.context()):
+			here = append(here, c)
+		default:
+			c.Off = "a key of " + contextNames(v.In) + ": " + v.Help
+			elsewhere = append(elsewhere, c)
+		}
+	}
+	choices := append(here, elsewhere...)
+	return m.dialogs.Push(dialog.NewPalette(title, choices), dialog.Answered(func(id string) tea.Cmd {
+		v := m.verbs.byID(id)
+		key := ""
+		if len(v.Keys) > 0 {
+			key = v.Keys[0]
+		}
+		return m.perform(v, key)
+	}))
 }

@@ -3,8 +3,11 @@ package tui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"syscall"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -234,4 +237,107 @@ func nameOf(r field.Row) string {
 		name = field.Clean(id.Comm)
 	}
 	return fmt.Sprintf("%s (%d)", name, r.Task().TID)
+}
+
+// stepping is the steps of nice under way. One is made at a time, because the
+// next starts from what the kernel says then.
+type stepping struct {
+	busy bool    // one is under way
+	done bool    // it has been made; the next sample shows it
+	more []steps // asked for meanwhile
+}
+
+// steps are presses of the keys that meant the same rows.
+type steps struct {
+	targets []change.Target
+	subject string
+	by      int
+}
+
+// stepNice changes the nice value by one. Further presses on the same rows add
+// up while the change is under way.
+func (m *Model) stepNice(by int) tea.Cmd {
+	targets, subject := m.targets()
+	more := m.nice.more
+	if last := len(more) - 1; last >= 0 && slices.Equal(more[last].targets, targets) {
+		more[last].by += by
+		return nil
+	}
+	m.nice.more = append(more, steps{targets, subject, by})
+	if m.nice.busy {
+		return nil
+	}
+	return m.stepNiceOn()
+}
+
+// stepNiceOn goes on with the presses that came meanwhile.
+func (m *Model) stepNiceOn() tea.Cmd {
+	m.nice.busy, m.nice.done = false, false
+	for len(m.nice.more) > 0 {
+		next := m.nice.more[0]
+		m.nice.more = m.nice.more[1:]
+		if next.by != 0 {
+			m.nice.busy = true
+			return m.begin(stepWish{tune("nice", next.subject, next.targets, action.Tuning{NiceBy: next.by})})
+		}
+	}
+	return nil
+}
+
+// over is called when a wish has ended and changed nothing: no sample has to be
+// waited for.
+func (m *Model) over(w wish) tea.Cmd {
+	if _, isStep := w.(stepWish); isStep {
+		return m.stepNiceOn()
+	}
+	return nil
+}
+
+// quitTime is how long the end of the program waits for a change under way.
+const quitTime = 5 * time.Second
+
+// finished delivers what became of a change, for which the end of the program waits.
+type finished struct{ msg tea.Msg }
+
+// beside runs a change beside the screen, one at a time. None begins once the program
+// has ended.
+func (m *Model) beside(do func() tea.Msg) tea.Cmd {
+	m.busy++
+	return func() tea.Msg {
+		m.gate <- struct{}{}
+		defer func() { <-m.gate }()
+		return finished{do()}
+	}
+}
+
+func (m *Model) takeFinished(f finished) tea.Cmd {
+	m.busy--
+	cmd := m.tuned(f.msg)
+	if m.quitting && m.busy == 0 {
+		return tea.Quit
+	}
+	return cmd
+}
+
+// quit ends the program once no change is under way.
+func (m *Model) quit() tea.Cmd {
+	if m.busy == 0 {
+		return tea.Quit
+	}
+	m.quitting = true
+	return tea.Batch(m.say(info, "finishing the change"+m.th.Ellipsis), tea.Tick(quitTime, func(time.Time) tea.Msg { return tea.Quit() }))
+}
+
+// finish waits for the change under way when the screen is gone, by q or by a signal.
+func (m *Model) finish() error {
+	most := quitTime
+	if m.quitting { // that long has been waited
+		most = time.Millisecond
+	}
+	select {
+	case m.gate <- struct{}{}:
+		return nil
+	case <-time.After(most):
+		return errors.New("a change was still under way at the end; piton journal shows what became of it")
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"piton/internal/field"
 	"piton/internal/tui/keymap"
 	"piton/internal/tui/proctable"
+	"piton/internal/tui/screen"
 )
 
 // spec says what a verb is; verb is one of the table: what it is, and what it does on
@@ -208,3 +209,215 @@ func sortVerbs() []verb {
 
 // sortKeys are htop's, and one for migrations.
 var sortKeys = map[string]string{"cpu_percent": "P", "mem_percent": "M", "time_s": "T", "pid": "N", "migrations_per_s": "B"}
+
+// Where verbs work.
+var (
+	everywhere  = []action.Context{action.Everywhere}
+	processes   = []action.Context{action.Processes}
+	panel       = []action.Context{action.Panel}
+	threads     = []action.Context{action.Threads}
+	tasks       = []action.Context{action.Processes, action.Threads}
+	coresView   = []action.Context{action.Cores}
+	irqsView    = []action.Context{action.IRQs}
+	benchView   = []action.Context{action.Bench}
+	journalView = []action.Context{action.Journal}
+)
+
+// tuneVerbs change the tagged tasks, or the selected one.
+func tuneVerbs() []verb {
+	return []verb{
+		v("tune.pin", processes, "p", "Pin", "pin to the least-loaded CPU; says which and why", plain((*Model).pin)).changes("pin"),
+		v("tune.place", processes, "o", "Place", "place: each strategy with the CPUs it would choose and why; a CPU, cache or node",
+			plain((*Model).askPlace)).changes("pin"),
+		v("tune.grab", processes, "d", "Grab", "grab, to drop on a CPU, cache or node of the core panel; the mouse drags rows there",
+			plain((*Model).grab)).changes("pin"),
+		v("tune.affinity", processes, "a", "Affinity", "choose the CPUs it may run on", plain((*Model).askAffinity)).changes("pin"),
+		v("tune.nice.lower", processes, "f7 ]", "Nice -", "nice one lower: more CPU time",
+			func(m *Model, _ string) tea.Cmd { return m.stepNice(-1) }).changes("nice"),
+		v("tune.nice.raise", processes, "f8 [", "Nice +", "nice one higher: less CPU time",
+			func(m *Model, _ string) tea.Cmd { return m.stepNice(1) }).changes("nice"),
+		v("tune.policy", processes, "Y", "Policy", "scheduling policy and real-time priority", plain((*Model).askPolicy)).changes("policy"),
+		v("tune.ioprio", processes, "i", "I/O prio", "I/O priority", plain((*Model).askIOPrio)).changes("ionice"),
+		v("tune.signal", processes, "f9 k", "Signal", "send a signal", plain((*Model).askSignal)).changes(""),
+		v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs}, "z", "Undo", "undo the last change",
+			plain((*Model).undo)).changes("undo").with(action.Undoable),
+	}
+}
+
+// panelVerbs are the keys of the core panel while it has the keyboard: to choose CPUs,
+// for what was grabbed or for the list.
+func panelVerbs() []verb {
+	return []verb{
+		v("panel.focus", []action.Context{action.Processes, action.Cores, action.IRQs, action.Panel}, "C", "CPUs",
+			"choose CPUs in the core panel; Esc returns to the list", plain((*Model).focusPanel)),
+		v("panel.enter", panel, "enter", "OK", "drop what was grabbed on the CPUs under the cursor; else return to the list",
+			plain((*Model).enterCPUs)),
+		v("panel.spread", panel, "s", "Spread", "spread what was grabbed over the CPUs under the cursor, one per CPU",
+			func(m *Model, _ string) tea.Cmd { return m.letFall(m.chooser.held, m.chooser.held.spread) }).changes("spread").with(action.Held),
+		v("panel.wider", panel, "+ >", "Wider", "from the CPU to its core, cache, node, all", does(func(m *Model) { m.widen(1) })),
+		v("panel.narrower", panel, "- <", "Narrower", "from all to the node, cache, core, CPU", does(func(m *Model) { m.widen(-1) })),
+		v("panel.tick", panel, "space", "Tick", "tick: the list shows only tasks on ticked CPUs; what is grabbed is dropped on all of them",
+			plain((*Model).tick)),
+		v("panel.allowed", panel, "f", "On/may", "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there",
+			plain((*Model).toggleMayRun)).with(action.NotHeld),
+		v("panel.isolate", panel, "I", "Isolate", "isolate the ticked CPUs, or those under the cursor: move tasks and IRQs off; lists what cannot be moved",
+			plain((*Model).isolate)).changes("isolate").with(action.NotHeld),
+		v("panel.include", panel, "i", "Include", "include them again: restore what was moved off, deliberate pins as they were",
+			plain((*Model).include)).changes("include").with(action.NotHeld),
+		v("panel.untick", panel, "U", "Untick", "untick all", plain((*Model).untick)),
+		v("panel.number", panel, "0 1 2 3 4 5 6 7 8 9", "Jump", "jump to a CPU", (*Model).typeCPU),
+	}
+}
+
+func showVerbs() []verb {
+	return []verb{
+		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: the keys to its thread list",
+			plain((*Model).openDetail)).of(),
+		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", plain((*Model).showFiles)).of(),
+		v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
+			plain((*Model).trace)).changes(""),
+		v("show.tree", processes, "f5 t", "Tree", "tree of processes; again: of control groups (units, containers) with sums; again: list",
+			lists(func(v *proctable.View) { v.Tree = v.Tree.Next() })),
+		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.table.ToggleFold() })),
+		v("show.threads", processes, "H", "Threads", "threads on or off", plain((*Model).toggleThreads)),
+		v("show.kernel", processes, "K", "Kernel", "kernel threads on or off", lists(func(v *proctable.View) { v.Kernel = !v.Kernel })),
+		v("show.environment", processes, "e", "Environ", "environment of the process", plain((*Model).showEnvironment)).of(),
+		v("show.follow", processes, "F", "Follow", "keep the selected process in view as the order changes",
+			does(func(m *Model) { m.table.SetFollow(!m.table.Following()) })).of(),
+		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
+		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", plain((*Model).cyclePanel)),
+		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.Shown = !m.cost.Shown })),
+	}
+}
+
+// threadVerbs are the keys of the detail pane's thread list while it has the keyboard.
+func threadVerbs() []verb {
+	return []verb{
+		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too",
+			func(m *Model, key string) tea.Cmd { m.detail.StepSort(key != "<"); return nil }),
+		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
+		v("threads.leave", threads, "enter", "Back", "the keys back to the processes", plain((*Model).leaveThreads)),
+	}
+}
+
+func findVerbs() []verb {
+	return []verb{
+		v("find.search", processes, "f3 /", "Search", "search by name or PID", (*Model).askSearch),
+		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 on=3 mig>10 user:root", plain((*Model).askFilter)),
+		v("find.user", processes, "u", "User", "processes of one user", plain((*Model).askUser)),
+		v("sort.menu", processes, "f6 < >", "Sort", "choose the column to sort by", plain((*Model).askSort)),
+		v("sort.invert", processes, "I", "Invert", "invert the order", lists(func(v *proctable.View) { v.Desc = !v.Desc })),
+	}
+}
+
+func moveVerbs() []verb {
+	return []verb{
+		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal}, "k", "Up", "one row up; among the processes, k sends a signal",
+			moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
+		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
+		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(l lister) { l.Page(1) })),
+		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.edgeCPU(false) }, lister.Home)),
+		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.edgeCPU(true) }, lister.End)),
+		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.stepCPU(-1, 0) }, func(l lister) { l.Scroll(-1) })),
+		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.stepCPU(1, 0) }, func(l lister) { l.Scroll(1) })),
+		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.table.ToggleTag() })).of(),
+		v("tag.children", processes, "c", "Tag tree", "tag with its children", plain((*Model).tagChildren)).of(),
+		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", plain((*Model).tagAll)).of(),
+		v("tag.none", processes, "U", "Untag", "untag all", does(func(m *Model) { m.table.Untag() })),
+	}
+}
+
+// viewVerbs open the views. The digits stand for what the tabs show.
+func viewVerbs() []verb {
+	return []verb{
+		v("view.processes", everywhere, "1", "Processes", "processes", shows(action.Processes)),
+		v("view.cores", everywhere, "2", "Cores", "migrations from CPU to CPU, and each CPU's time by task", shows(action.Cores)),
+		v("view.irqs", everywhere, "3", "IRQs", "rate, CPUs, device and driver of each interrupt", shows(action.IRQs)).like("irq list"),
+		v("view.bench", everywhere, "b 4", "Bench", "benchmarks and their results", shows(action.Bench)).like("bench"),
+		v("view.journal", everywhere, "5", "Journal", "journal of the changes made", shows(action.Journal)).like("journal"),
+		v("view.next", everywhere, "tab", "Next view", "next view", func(m *Model, _ string) tea.Cmd { return m.turn(1) }),
+		v("view.previous", everywhere, "shift+tab", "Previous", "previous view", func(m *Model, _ string) tea.Cmd { return m.turn(-1) }),
+	}
+}
+
+func shows(view action.Context) handler {
+	return func(m *Model, _ string) tea.Cmd { return m.show(view) }
+}
+
+func coresVerbs() []verb {
+	return []verb{
+		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", plain(func(m *Model) tea.Cmd { return m.cores.Enter() })),
+		v("cores.ledger", coresView, "l", "Ledger", "the ledger of the CPU: its time by task", does(func(m *Model) { m.cores.OpenLedger() })),
+		v("cores.window", coresView, "w", "Window", "the last second, 10 seconds or minute", does(func(m *Model) { m.cores.NextWindow() })),
+		v("cores.next", coresView, "n", "Next cell", "the next busiest cell of the map", does(func(m *Model) { m.cores.NextBusiest() })),
+		v("cores.fold", coresView, "f", "Fold", "the map by CPU, by cache or by node", does(func(m *Model) { m.cores.Fold() })),
+		v("cores.list", coresView, "c", "List", "list of the CPUs", does(func(m *Model) { m.cores.ToggleList() })),
+		v("cores.pin", coresView, "p", "Pin", "in the ledger, pin the task to the least-loaded other CPU",
+			plain((*Model).pinFromLedger)).changesAny("pin"),
+	}
+}
+
+// irqVerbs show interrupts, and send them elsewhere with the keys that do so with tasks.
+func irqVerbs() []verb {
+	return []verb{
+		v("irqs.affinity", irqsView, "a", "Affinity", "choose the CPUs of the IRQ", plain((*Model).askIRQAffinity)).changes("irq move"),
+		v("irqs.place", irqsView, "o", "Place", "place: spread, the device's node, a CPU, cache or node", plain((*Model).askIRQPlace)).changes("irq move"),
+		v("irqs.grab", irqsView, "d", "Grab", "grab, to drop on the core panel; the mouse drags there",
+			func(m *Model, _ string) tea.Cmd { return m.hold(m.heldIRQs(m.irqs.Targets())) }).changes("irq move"),
+		v("irqs.spread", irqsView, "s", "Spread", "spread the tagged ones, or all that are shown, one per CPU", plain((*Model).spreadIRQs)).changesAny("irq spread"),
+		v("irqs.reset", irqsView, "r", "Reset", "to the CPUs of new interrupts (default_smp_affinity)", plain((*Model).resetIRQs)).changes("irq reset"),
+		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", plain((*Model).askQueue)).changes("irq queues"),
+		v("irqs.open", irqsView, "enter", "Handler", "the task that handles the interrupt, among the processes",
+			plain((*Model).showHandler)),
+		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", plain(func(m *Model) tea.Cmd { return m.irqs.AskFilter() })),
+		v("irqs.sort", irqsView, "f6 < >", "Sort", "by rate, number, top CPU or device", func(m *Model, key string) tea.Cmd { m.irqs.StepSort(key != "<"); return nil }),
+		v("irqs.invert", irqsView, "I", "Invert", "invert the order", does(func(m *Model) { m.irqs.Invert() })),
+		v("irqs.named", irqsView, "n", "Named", "lines without a number and softirqs, too", does(func(m *Model) { m.irqs.ToggleNamed() })),
+		v("irqs.tag", irqsView, "space", "Tag", "tag or untag", does(func(m *Model) { m.irqs.ToggleTag() })).of(),
+		v("irqs.all", irqsView, "A", "Tag all", "tag all that are shown", does(func(m *Model) { m.irqs.TagAll() })).of(),
+		v("irqs.untag", irqsView, "U", "Untag", "untag all", does(func(m *Model) { m.irqs.Untag() })),
+	}
+}
+
+func benchVerbs() []verb {
+	return []verb{
+		v("bench.new", benchView, "n", "New run", "start a workload: form for size, threads, placements, runs",
+			plain(func(m *Model) tea.Cmd { return m.bench.StartStudy() })).like("bench").with(action.Idle),
+		v("bench.open", benchView, "enter", "Open", "the study under the cursor; Esc returns to this session's",
+			plain(func(m *Model) tea.Cmd { return m.bench.ShowSelected() })),
+		v("bench.paper", benchView, "p", "Studies", "reproduce a published study, beside its figures",
+			plain(func(m *Model) tea.Cmd { return m.bench.Reproduce() })).like("bench paper").with(action.Idle),
+		v("bench.picture", benchView, "v", "Picture", "the picture of the results shown", plain(func(m *Model) tea.Cmd { return m.bench.ShowPicture() })),
+		v("bench.write", benchView, "w", "Write", "write the results shown as a page and as SVG",
+			plain(func(m *Model) tea.Cmd { return m.bench.WriteReport() })).like("bench report"),
+		v("bench.cancel", benchView, "x", "Cancel", "cancel the running benchmark",
+			plain(func(m *Model) tea.Cmd { return m.bench.CancelStudy() })).with(action.Running),
+	}
+}
+
+func journalVerbs() []verb {
+	return []verb{
+		v("journal.open", journalView, "enter", "Open", "the parts of the change: each task and file", does(func(m *Model) { m.journal.ToggleParts() })),
+		v("journal.undo", journalView, "z", "Undo", "undo the tagged changes, or the selected one", plain(func(m *Model) tea.Cmd { return m.journal.Undo() })).changesAny("undo").with(action.Undoable),
+		v("journal.all", journalView, "A", "Undo all", "undo everything", plain(func(m *Model) tea.Cmd { return m.journal.UndoAll() })).changesAny("undo --all").with(action.Undoable),
+		v("journal.tag", journalView, "space", "Tag", "tag, to undo several", does(func(m *Model) { m.journal.ToggleTag() })).changesAny(""),
+		v("journal.untag", journalView, "U", "Untag", "untag all", does(func(m *Model) { m.journal.Untag() })).changesAny(""),
+		v("journal.read", journalView, "r", "Reload", "read it again", plain(func(m *Model) tea.Cmd { return m.journal.Open() })),
+	}
+}
+
+func appVerbs() []verb {
+	return []verb{
+		v("app.help", everywhere, "f1 ? h", "Help", "this help; says why a value is missing", plain((*Model).showHelp)),
+		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", plain((*Model).openPalette)),
+		v("app.setup", everywhere, "f2 S", "Setup", "meters, columns and display", plain((*Model).askSetup)),
+		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", plain((*Model).back)),
+		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),
+		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
+		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
+		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", func(*Model, string) tea.Cmd { return screen.Suspend }),
+		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain((*Model).quit)),
+	}
+}

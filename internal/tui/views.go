@@ -1,12 +1,24 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/cpuset"
+	"piton/internal/field"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/place"
+	"piton/internal/sample"
+	"piton/internal/tui/coresview"
+	"piton/internal/tui/dialog"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 )
 
@@ -100,4 +112,224 @@ func (m *Model) benchHint() string {
 		return ""
 	}
 	return fmt.Sprintf(" the workload is PID %d: 1 and /%d select it among the processes", m.bench.PID(), m.bench.PID())
+}
+
+// change alters what the list shows.
+func (m *Model) change(f func(*proctable.View)) tea.Cmd {
+	v := m.table.View()
+	f(&v)
+	v.Columns = m.deps.columns(m.width, v.Sort)
+	m.keepTicks(v.Filter)
+	m.table.SetView(v)
+	return nil
+}
+
+// toggleThreads needs a new sample before threads can be shown.
+func (m *Model) toggleThreads() tea.Cmd {
+	m.deps.Threads = !m.deps.Threads
+	m.change(func(v *proctable.View) {
+		v.Threads = m.deps.Threads
+	})
+	m.askFor()
+	m.deps.Sampler.Refresh()
+	return nil
+}
+
+func (m *Model) togglePause() tea.Cmd {
+	m.paused = !m.paused
+	if !m.paused {
+		m.deps.Sampler.Refresh()
+	}
+	return nil
+}
+
+func (m *Model) cyclePanel() tea.Cmd {
+	m.panelMode = m.panelMode.Next()
+	return m.say(info, "core panel "+m.panelMode.String())
+}
+
+func (m *Model) sortBy(c *field.Column) tea.Cmd {
+	return m.change(func(v *proctable.View) {
+		if v.Sort == c {
+			v.Desc = !v.Desc
+			return
+		}
+		v.Sort, v.Desc = c, c.Desc
+	})
+}
+
+// sortByID sorts in the column's usual direction.
+func (m *Model) sortByID(id string) tea.Cmd {
+	c, ok := field.Lookup(id)
+	if !ok {
+		return nil
+	}
+	return m.change(func(v *proctable.View) { v.Sort, v.Desc = c, c.Desc })
+}
+
+// toggleColumn shows a column before the command, or hides it.
+func (m *Model) toggleColumn(id string) tea.Cmd {
+	var ids []string
+	for _, c := range m.deps.columns(m.width, nil) {
+		ids = append(ids, c.ID)
+	}
+	if i := slices.Index(ids, id); i >= 0 {
+		ids = slices.Delete(ids, i, i+1)
+	} else if last := len(ids) - 1; last >= 0 && ids[last] == "command" {
+		ids = slices.Insert(ids, last, id)
+	} else {
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return m.say(bad, "the last column stays")
+	}
+	m.deps.Columns = ids
+	return tea.Batch(m.change(func(*proctable.View) {}), m.keep())
+}
+
+func (m *Model) tagChildren() tea.Cmd {
+	n := m.table.TagTree()
+	return m.say(info, fmt.Sprintf("tagged %d with its descendants", n))
+}
+
+func (m *Model) tagAll() tea.Cmd {
+	return m.say(info, fmt.Sprintf("%d tagged; U takes the tags away", m.table.TagAll()))
+}
+
+// show opens a view.
+func (m *Model) show(v action.Context) tea.Cmd {
+	left := m.leavePanel()
+	m.view = v
+	m.digits = ""
+	return tea.Batch(left, m.entered())
+}
+
+// turn goes to the next view, or back.
+func (m *Model) turn(by int) tea.Cmd {
+	n := len(action.Views)
+	return m.show(action.Views[(slices.Index(action.Views, m.view)+by+n)%n])
+}
+
+// back closes what is open: the core panel's cursor, the detail pane's, the pane, then the filter, the user, the
+// tags' search; in another view it goes back to the processes.
+func (m *Model) back() tea.Cmd {
+	v := m.table.View()
+	switch {
+	case m.chooser.on:
+		return m.leavePanel()
+	case m.page() != nil:
+		return m.backFromPage()
+	case m.inThreads():
+		return m.leaveThreads()
+	case m.detailed:
+		return m.toggleDetail()
+	case v.Filter != nil || v.User != "":
+		return m.change(func(v *proctable.View) { v.Filter, v.User = nil, "" })
+	}
+	m.search = ""
+	return nil
+}
+
+// backFromPage closes what is open in a view, or goes back to the processes.
+func (m *Model) backFromPage() tea.Cmd {
+	used, cmd := false, tea.Cmd(nil)
+	switch m.view {
+	case action.Cores:
+		used = m.cores.Back()
+	case action.IRQs:
+		used, cmd = m.irqs.Back()
+	case action.Bench:
+		used = m.bench.Back()
+	}
+	if used {
+		return cmd
+	}
+	return m.show(action.Processes)
+}
+
+// jump shows a task of another view among the processes: its process where
+// threads have no rows. What hides it there is reset.
+func (m *Model) jump(t coresview.Target) tea.Cmd {
+	m.paused, m.model = false, m.newest // an older list may not have the task
+	m.table.Load(m.model)
+	cmd := m.show(action.Processes)
+	tid := t.TID
+	if !m.table.View().Threads && t.TGID != 0 {
+		tid = t.TGID
+	}
+	if m.table.Select(tid) {
+		return cmd
+	}
+	task := m.cores.Task(tid)
+	if task == nil {
+		return tea.Batch(cmd, m.say(bad, fmt.Sprintf("task %d has ended", t.TID)))
+	}
+	m.change(func(v *proctable.View) {
+		v.Filter, v.User = nil, ""
+		v.Kernel = v.Kernel || task.Flags&sample.FlagKernelThread != 0
+	})
+	if !m.table.Select(tid) { // below a folded branch
+		m.change(func(v *proctable.View) { v.Tree = proctable.Flat })
+		m.table.Select(tid)
+	}
+	return cmd
+}
+
+// pinFromLedger pins the task under the ledger's cursor.
+func (m *Model) pinFromLedger() tea.Cmd {
+	used, cmd := m.cores.Pin()
+	if !used {
+		return m.say(info, "p pins a task of a CPU's ledger: l opens one")
+	}
+	return cmd
+}
+
+// pinner pins one thread from the cores view; nil where nothing may be changed.
+func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
+	if m.deps.ReadOnly {
+		return nil
+	}
+	return func(t coresview.Target, among cpuset.Set) tea.Cmd {
+		name := "task"
+		if task := m.cores.Task(t.TID); task != nil && task.ID != nil {
+			name = field.Clean(task.ID.Comm)
+		}
+		return m.begin(tune("pin", fmt.Sprintf("%s (%d)", name, t.TID),
+			[]change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
+			action.Tuning{Strategy: place.LeastLoaded, Within: among}))
+	}
+}
+
+// reader reads the interrupts, or says that they are not read.
+func (q IRQs) reader() func() (irq.Table, error) {
+	if q.Read != nil {
+		return q.Read
+	}
+	return func() (irq.Table, error) { return irq.Table{}, errors.New("interrupts are not read here") }
+}
+
+// askIRQFilter shows only matching interrupts while one types.
+func (m *Model) askIRQFilter(now string) tea.Cmd {
+	return m.dialogs.Push(dialog.NewPrompt("Filter", now, nil), func(o dialog.Outcome) tea.Cmd {
+		text, _ := o.Value.(string)
+		if o.Canceled {
+			text = now
+		}
+		m.irqs.SetFilter(text)
+		return nil
+	})
+}
+
+// showHandler shows the task that handles the interrupt under the cursor.
+func (m *Model) showHandler() tea.Cmd {
+	used, cmd := m.irqs.ShowHandler()
+	if !used {
+		return m.say(info, "no thread handles this interrupt: its CPU does")
+	}
+	return cmd
+}
+
+// jumpToHandler shows the task that handles an interrupt among the processes.
+func (m *Model) jumpToHandler(tid kernel.TID) tea.Cmd {
+	return m.jump(coresview.Target{TID: tid, TGID: tid}) // a kernel thread is its own process
 }
