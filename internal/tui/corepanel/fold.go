@@ -123,8 +123,11 @@ func (r *renderer) foldedTitle(f fold) string {
 		}
 		line += th.Dim.Render(" " + title(words, f.spark-1))
 	}
-	line += th.Dim.Render(widget.FitRight("in/s", f.rate, "")) + " " + r.heatLegend("")
-	return widget.Fit(line, r.Width, th.Ellipsis)
+	line += th.Dim.Render(widget.FitRight("in/s", f.rate, ""))
+	if legend := " " + r.heatLegend(""); widget.Width(line)+widget.Width(legend) <= r.Width {
+		line += legend
+	}
+	return widget.Fit(line, r.Width, "")
 }
 
 // sum is what a group's CPUs come to.
