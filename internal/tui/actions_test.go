@@ -209,3 +209,13 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 		assert.Zero(t, r.tuning.plans)
 	}, func(d *Deps) { d.ReadOnly = true })
 }
+
+func TestGroupsHaveNoDetail(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("t", "t", "home")
+		for _, key := range []string{"enter", "e", "s", "l"} {
+			r.press(key)
+			assert.Contains(t, r.line(-2), "this row is a control group", key)
+		}
+	})
+}

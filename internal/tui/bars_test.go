@@ -34,7 +34,7 @@ func TestPausedStaysBesideALongHostName(t *testing.T) {
 				assert.Contains(t, r.line(0), s.Host.Name, "there is room without")
 			}
 			r.press("Z")
-			assert.Contains(t, r.line(0), "paused, Z goes on")
+			assert.Contains(t, r.line(0), "paused, Z resumes")
 			assert.Contains(t, r.line(0), " long-name.l")
 		})
 	}

@@ -46,7 +46,15 @@ func (m *Model) openDetail() tea.Cmd {
 	if m.detailed && m.detail.Focus() {
 		return nil
 	}
+	if row, ok := m.table.Selected(); ok && row.Sum() && !m.detailed {
+		return m.noProcess()
+	}
 	return m.toggleDetail()
+}
+
+// noProcess says why there is nothing to show of a control group's row.
+func (m *Model) noProcess() tea.Cmd {
+	return m.say(info, "this row is a control group: select one of its processes")
 }
 
 // toggleDetail opens or closes the pane.
@@ -140,7 +148,7 @@ func (m *Model) detailBody(width, height int) []string {
 func (m *Model) showEnvironment() tea.Cmd {
 	row, ok := m.table.Process()
 	if !ok {
-		return nil
+		return m.noProcess()
 	}
 	pid, in := row.Task().TGID, m.deps.Inspect
 	return func() tea.Msg {
@@ -159,7 +167,7 @@ func (m *Model) showEnvironment() tea.Cmd {
 func (m *Model) showFiles() tea.Cmd {
 	row, ok := m.table.Process()
 	if !ok {
-		return nil
+		return m.noProcess()
 	}
 	pid, in := row.Task().TGID, m.deps.Inspect
 	return func() tea.Msg {
@@ -175,7 +183,7 @@ func (m *Model) showFiles() tea.Cmd {
 func (m *Model) trace() tea.Cmd {
 	row, ok := m.table.Process()
 	if !ok {
-		return nil
+		return m.noProcess()
 	}
 	task := row.Task()
 	if m.deps.MadeUp {

@@ -184,7 +184,7 @@ func (m *Model) headerExtra() string {
 		}
 	}
 	if m.paused {
-		return "paused, Z goes on"
+		return "paused, Z resumes"
 	}
 	switch l := m.line; {
 	case l.Every > 0 && l.Known:

@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 		all := input(size[0], size[1], idsOf(All)...)
 		show("all", all)
 		paused := input(size[0], size[1])
-		paused.Extra = "paused, Z goes on"
+		paused.Extra = "paused, Z resumes"
 		show("paused", paused)
 	}
 	show("in the user's order", input(120, 40, "temperature", "cpu", "load", "gone"))
@@ -66,7 +66,7 @@ func TestGolden(t *testing.T) {
 func TestLinesFit(t *testing.T) {
 	for w := 1; w < 320; w++ {
 		for _, ids := range [][]string{nil, idsOf(All), {"migrations"}, {"gone"}} {
-			for _, extra := range []string{"", "paused, Z goes on"} {
+			for _, extra := range []string{"", "paused, Z resumes"} {
 				in := input(w, 60, ids...)
 				in.Extra = extra
 				lines := Render(in)
