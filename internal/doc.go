@@ -27,8 +27,9 @@
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
 //	               is the list of every view, tui/meters the first line, tui/corepanel the CPUs below it,
+//	               tui/owncost what piton costs, tui/starved its own priority, tui/keymap names of keys,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
-//	action         the table of verbs that keys, help, flags and README share
+//	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
 //	paper          published studies, reproduced
 //	report         studies as text, markdown, SVG and HTML
 //	profile        how a machine is tuned, as a file: read, saved, compared
