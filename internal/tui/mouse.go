@@ -98,7 +98,7 @@ func (m *Model) openMenu(x, y int) tea.Cmd {
 	return tea.Batch(cmd, m.offer("Actions", func(v *verb) bool { return slices.Contains(v.In, m.view) && v.Needs == action.Selection }))
 }
 
-// toggleMouse gives the mouse to the terminal, which selects text with it, or takes it back.
+// toggleMouse leaves the mouse to the terminal, which selects text with it, or uses it again.
 func (m *Model) toggleMouse() tea.Cmd {
 	m.mouseOff = !m.mouseOff
 	if m.mouseOff {
