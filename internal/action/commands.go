@@ -20,21 +20,21 @@ func Commands(changes []change.Change) []string {
 		c, value := same[0], attr.Text(same[0].After)
 		switch cmd := c.Attribute.Command(); {
 		case c.Attribute == attr.Affinity:
-			lines = append(lines, "piton pin "+targetWords(same, "--cpu "+value))
+			lines = append(lines, onTargets("pin", same, "--cpu "+value)...)
 		case c.Attribute == attr.IRQAffinity:
 			lines = append(lines, fmt.Sprintf("piton irq move %s --cpu %s", words(same, func(c change.Change) string { return path.Base(path.Dir(c.Path)) }), value))
 		case c.Attribute == attr.Sysctl:
 			lines = append(lines, fmt.Sprintf("piton sysctl %s=%s", strings.ReplaceAll(strings.TrimPrefix(c.Path, "/proc/sys/"), "/", "."), value))
 		case cmd != nil && cmd.Verb != "":
-			lines = append(lines, "piton "+cmd.Verb+" "+targetWords(same, value))
+			lines = append(lines, onTargets(cmd.Verb, same, value)...)
 		}
 	}
 	return lines
 }
 
-// targetWords are the changes' tasks with what is asked of them. A process of which one
-// thread alone was changed, and not its first, is that thread.
-func targetWords(changes []change.Change, value string) string {
+// onTargets are the commands for the changes' processes and for their single threads: a
+// process of which one thread alone was changed, and not its first, is that thread.
+func onTargets(verb string, changes []change.Change, value string) (lines []string) {
 	var processes, threads []change.Change
 	for _, of := range group.By(changes, func(c *change.Change) int { return int(c.PID) }) {
 		if len(of) == 1 && of[0].TID != of[0].PID {
@@ -43,10 +43,13 @@ func targetWords(changes []change.Change, value string) string {
 			processes = append(processes, of[0])
 		}
 	}
-	if len(processes) == 0 {
-		return words(threads, func(c change.Change) string { return fmt.Sprint(c.TID) }) + " " + value + " --thread"
+	if len(processes) > 0 {
+		lines = append(lines, fmt.Sprintf("piton %s %s %s", verb, words(processes, func(c change.Change) string { return fmt.Sprint(c.PID) }), value))
 	}
-	return words(append(processes, threads...), func(c change.Change) string { return fmt.Sprint(c.PID) }) + " " + value
+	if len(threads) > 0 {
+		lines = append(lines, fmt.Sprintf("piton %s %s %s --thread", verb, words(threads, func(c change.Change) string { return fmt.Sprint(c.TID) }), value))
+	}
+	return lines
 }
 
 // words are the changes' objects, each once.

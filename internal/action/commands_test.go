@@ -28,5 +28,7 @@ func TestCommandsMakeTheChangeAgain(t *testing.T) {
 	} {
 		assert.Equal(t, []string{want}, Commands(changes))
 	}
+	assert.Equal(t, []string{"piton pin 4 --cpu 1", "piton pin 21952 --cpu 1 --thread"},
+		Commands([]change.Change{set(4, 4, cpu1), set(21951, 21952, cpu1)}), "the thread's process stays as it is")
 	assert.Equal(t, []string{"piton pin 1 --cpu 1", "piton nice 1 3"}, Commands([]change.Change{set(1, 1, cpu1), set(1, 1, attr.SetNice(3))}))
 }
