@@ -109,10 +109,10 @@ func BenchmarkThinLine(b *testing.B) {
 				for from := len(all); !until(all[from:]); {
 					piece := <-out
 					time.Sleep(time.Second * time.Duration(len(piece)) / bytesPerS)
-					asked := bytes.Count(all, []byte("\x1b[5n"))
+					asked := bytes.Count(all, []byte("\x1b[c"))
 					all = append(all, piece...)
-					if answers && bytes.Count(all, []byte("\x1b[5n")) > asked {
-						_, _ = terminal.WriteString("\x1b[0n")
+					if answers && bytes.Count(all, []byte("\x1b[c")) > asked {
+						_, _ = terminal.WriteString("\x1b[?62c")
 					}
 				}
 			}

@@ -1,6 +1,10 @@
 package screen
 
-import "time"
+import (
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // Figures is a message that brings new figures. They can wait where the line to the
 // terminal is slow; every other message is taken for the answer to a key, which cannot.
@@ -14,8 +18,9 @@ type Line struct {
 
 // line is what is known of the way to the terminal. A pseudo-terminal takes 17 KB
 // before a write blocks and sshd two megabytes, and TIOCOUTQ is 0 for both, so only the
-// terminal itself can say what it has taken: it is asked for its status behind a frame
-// (DSR 5, which all answer since the VT100), and answers once it has drawn that frame.
+// terminal itself can say what it has taken: it is asked behind a frame what it is (DA1,
+// which all answer since the VT100, multiplexers and test rigs too, and which no key
+// sends), and answers once it has drawn that frame.
 // A terminal that never answers may be a line of 9,600 baud, until more than its
 // buffers can hold was written without a wait: figures are drawn at that pace
 // then, and the answers to keys at once.
@@ -42,8 +47,7 @@ type line struct {
 }
 
 const (
-	ask      = "\x1b[5n"
-	answered = "\x1b[0n"
+	ask = ansi.RequestPrimaryDeviceAttributes
 
 	baud9600 = 960 // bytes a second
 	fastRate = 8000

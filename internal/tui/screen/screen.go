@@ -132,14 +132,12 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case repaintMsg:
 		r.term.repaint()
-	case uv.UnknownCsiEvent:
-		if msg == answered {
-			r.term.line.answer(time.Now())
-			if r.term.mute {
-				return r, tea.Suspend
-			}
-			return r, r.drawOwed()
+	case uv.PrimaryDeviceAttributesEvent:
+		r.term.line.answer(time.Now())
+		if r.term.mute {
+			return r, tea.Suspend
 		}
+		return r, r.drawOwed()
 	case suspendMsg: // once the answer under way is there: the shell would get it
 		if r.term.mute {
 			return r, nil

@@ -108,7 +108,7 @@ func (t *terminal) leave() {
 // typed into the shell, or where sudo asks for a password.
 func (t *terminal) collect() {
 	end, b := time.Now().Add(t.patience()), [1]byte{}
-	for most := 16; time.Now().Before(end) && most > 0 && b[0] != 'n'; most-- {
+	for most := 128; time.Now().Before(end) && most > 0 && b[0] != 'c'; most-- {
 		if ready, err := kernel.AwaitData(int(t.in.Fd()), time.Until(end)); err != nil || !ready {
 			return
 		}
