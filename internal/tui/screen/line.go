@@ -57,8 +57,9 @@ const (
 	// pieceTime is how much of a slow line's time is written at once. A key waits for
 	// one such piece at most.
 	pieceTime = 300 * time.Millisecond
-	// lost is when no answer is waited for any more.
-	lost = 15 * time.Second
+	// unanswered is when no answer is waited for any more, lost the same where answers
+	// came at once: test rigs miss a question that two reads divide.
+	unanswered, lost = 15 * time.Second, 4 * time.Second
 	// A line that is not slow is asked about behind so large a frame, or so many frames.
 	largeFrame, manyFrames = 2000, 16
 	// buffers is more than a pseudo-terminal takes before a write waits.
@@ -87,11 +88,19 @@ func (l *line) time(bytes float64) time.Duration {
 func (l *line) look(now time.Time) {
 	switch waited := now.Sub(l.asked); {
 	case l.asked.IsZero():
-	case waited > lost:
+	case waited > l.patience():
 		l.asked, l.answers, l.proven, l.slow = time.Time{}, false, false, false
 	case l.fast() && waited > l.trip+felt:
 		l.slow, l.rate = true, baud9600 // until the answer says
 	}
+}
+
+// patience is how long an answer is waited for.
+func (l *line) patience() time.Duration {
+	if l.proven {
+		return lost
+	}
+	return unanswered
 }
 
 // room is how many bytes may be written now, -1 for any number, or 0 and when to
@@ -108,7 +117,7 @@ func (l *line) room(figures, more bool, now time.Time) (bytes int, again time.Du
 	case !figures:
 		return 0, drain - pieceTime/2
 	case l.answers && !l.asked.IsZero(): // the answer will say when
-		return 0, l.asked.Add(lost).Sub(now) + time.Millisecond
+		return 0, l.asked.Add(l.patience()).Sub(now) + time.Millisecond
 	case drain > pieceTime/8:
 		return 0, drain
 	case !more && now.Sub(l.began) < l.every-l.tick/4:
