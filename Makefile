@@ -77,9 +77,13 @@ simulate-defects: ## put old defects back, one after the other, and fail unless 
 bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+cost: build ## what piton, htop, btop and top cost side by side, and the time from key to screen: the README's figures
+	$(GO) run ./internal/cost -procs 5000 -settle 4s -for 8s -- 'htop -d 10' 'btop --utf-force' 'top -d 1' 'bin/piton -d 1s'
+	$(GO) run ./internal/cost -procs 3000 -busy 2 -keys 1000 -rounds 1 -size 120x40 -- 'bin/piton -d 1s' 'htop -d 10'
+
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench -run '^TestTruth' -count=1 -timeout 60m -v
 
 check: lint test race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden pictures man generate generated simulate simulate-defects vmtest bench truth check
+.PHONY: help build run test race lint fuzz golden pictures man generate generated simulate simulate-defects vmtest bench cost truth check

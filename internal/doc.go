@@ -23,6 +23,7 @@
 // that.
 //
 //	cli            cobra commands and printers
+//	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
