@@ -12,8 +12,11 @@ import (
 // after the other, which costs about half the bytes. Where cells are wide or links,
 // and on terminals of which little is known, the renderer does it.
 
-// piece is cells [from, to) of line y that have changed.
-type piece struct{ y, from, to int }
+// piece is cells [from, to) of line y that have changed, after some were shifted.
+type piece struct {
+	y, from, to int
+	shift       shift // none if zero
+}
 
 // So much that does not change is rewritten rather than skipped: about what it
 // costs to place the cursor, and to set a style.
@@ -22,30 +25,39 @@ const (
 	styleBytes = 5
 )
 
+// addPieces appends the changed pieces of line y.
+func (t *terminal) addPieces(into []piece, y int) []piece {
+	shifts := t.shift(y)
+	return pieces(into, t.buffer.Line(y), t.next.Line(y), y, shifts)
+}
+
 // pieces appends the changed pieces of line y, which are none if nothing
 // changed. A line with cells that are not one column wide is one piece: the
 // renderer rewrites it anyway.
-func pieces(into []piece, before, now uv.Line, y int) []piece {
+func pieces(into []piece, before, now uv.Line, y int, shifts []shift) []piece {
 	if !narrow(before) || !narrow(now) {
-		return append(into, piece{y, 0, len(now)})
+		return append(into, piece{y: y, to: len(now)})
 	}
 	first := len(into)
 	same := 0 // bytes since the last piece
 	for x := range now {
 		old, cell := &before[x], &now[x]
-		if old.Equal(cell) || hollow(old) && hollow(cell) {
+		shifted := len(shifts) > 0 && x == shifts[0].to-1
+		if !shifted && (old.Equal(cell) || hollow(old) && hollow(cell)) {
 			same += len(cell.Content)
 			if x > 0 && !cell.Style.Equal(&now[x-1].Style) {
 				same += styleBytes
 			}
 			continue
 		}
-		if last := len(into) - 1; last >= first && same <= moveBytes {
+		if last := len(into) - 1; last >= first && same <= moveBytes && !shifted {
 			into[last].to = x + 1
 		} else {
-			into = append(into, piece{y, x, x + 1})
+			into = append(into, piece{y: y, from: x, to: x + 1})
 		}
-		same = 0
+		if same = 0; shifted {
+			into[len(into)-1].shift, shifts = shifts[0], shifts[1:]
+		}
 	}
 	return into
 }
@@ -66,7 +78,6 @@ func (t *terminal) render(before []string, lines []int) {
 	lines = t.join(lines)
 	if t.shifts && !t.fresh {
 		lines = t.roll(before, lines)
-		t.shift(lines)
 	}
 	if t.most > 0 && t.shifts && !t.fresh {
 		t.renderSome(lines)
@@ -76,7 +87,7 @@ func (t *terminal) render(before []string, lines []int) {
 	differ := 0
 	for _, y := range lines {
 		had := len(t.pieces)
-		if t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y); len(t.pieces) > had {
+		if t.pieces = t.addPieces(t.pieces, y); len(t.pieces) > had {
 			differ++
 		}
 	}
@@ -84,7 +95,7 @@ func (t *terminal) render(before []string, lines []int) {
 		t.note()
 		t.cells.SetScrollOptim(true)
 		for _, y := range lines {
-			t.put(piece{y, 0, t.width})
+			t.put(piece{y: y, to: t.width})
 		}
 		t.renderBuffer()
 		return
@@ -114,7 +125,7 @@ func (t *terminal) renderSome(lines []int) {
 			t.behind = slices.Clone(lines[i:])
 			return
 		}
-		t.pieces = pieces(t.pieces[:0], t.buffer.Line(y), t.next.Line(y), y)
+		t.pieces = t.addPieces(t.pieces[:0], y)
 		if rest := t.write(t.pieces); len(rest) > 0 {
 			t.note()
 			t.renderRest(rest)

@@ -140,7 +140,7 @@ const placeBytes = 6
 
 // lineBytes is about what it costs to make a line of another.
 func (t *terminal) lineBytes(was, now uv.Line) (bytes int) {
-	t.pieces = pieces(t.pieces[:0], was, now, 0)
+	t.pieces = pieces(t.pieces[:0], was, now, 0, nil)
 	for _, p := range t.pieces {
 		bytes += placeBytes
 		for x := p.from; x < p.to; x++ {

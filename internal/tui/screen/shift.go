@@ -53,27 +53,37 @@ func findShift(before, now uv.Line, start int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// shift moves the cells that can be moved, in the terminal and in buffer. The
-// renderer is not told; see note.
-func (t *terminal) shift(lines []int) {
-	for _, y := range lines {
-		before, now := t.buffer.Line(y), t.next.Line(y)
-		if !narrow(before) || !narrow(now) {
-			continue
-		}
-		for from, to, ok := findShift(before, now, 0); ok; from, to, ok = findShift(before, now, to) {
-			t.moveTo(from, y)
-			_, _ = t.cells.WriteString(ansi.DeleteCharacter(1))
-			t.moveTo(to-1, y)
-			_, _ = t.cells.WriteString(ansi.InsertCharacter(1))
-			for x := from; x < to-1; x++ {
-				cell := before[x+1]
-				t.buffer.SetCell(x, y, &cell)
-			}
-			t.buffer.SetCell(to-1, y, nil)
-			t.stale = true
-		}
+// shift finds the cells of a line that can be moved, and moves them in buffer: the
+// terminal is told when the line's pieces are written.
+func (t *terminal) shift(y int) (found []shift) {
+	if !t.shifts || t.fresh {
+		return nil
 	}
+	before, now := t.buffer.Line(y), t.next.Line(y)
+	if !narrow(before) || !narrow(now) {
+		return nil
+	}
+	for from, to, ok := findShift(before, now, 0); ok; from, to, ok = findShift(before, now, to) {
+		for x := from; x < to-1; x++ {
+			cell := before[x+1]
+			t.buffer.SetCell(x, y, &cell)
+		}
+		t.buffer.SetCell(to-1, y, nil)
+		found = append(found, shift{from, to})
+	}
+	return found
+}
+
+// shift is cells [from, to) that move one cell to the left. The last one is new.
+type shift struct{ from, to int }
+
+// writeShift leaves the cursor on the new cell, which is blank.
+func (t *terminal) writeShift(s shift, y int) {
+	t.moveTo(s.from, y)
+	_, _ = t.cells.WriteString(ansi.DeleteCharacter(1))
+	t.moveTo(s.to-1, y)
+	_, _ = t.cells.WriteString(ansi.InsertCharacter(1))
+	t.stale = true
 }
 
 // narrow reports whether all cells are one column wide.
