@@ -7,11 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
-	"piton/internal/topology"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
@@ -299,55 +297,16 @@ func (m *Model) facts(row field.Row) []string {
 	return facts
 }
 
-// bounced says how much a task moves: "bounced 41/s over 4 CPUs".
+// bounced warns of a task that moves often: "bounces 41/s over 4 CPUs". Fewer moves are
+// in its row, and would change this line at each tick.
 func bounced(row field.Row, th *theme.Theme) string {
 	rates, task := row.Rates(), row.Task()
-	rests := rates.MigPerS < 0.05
-	several := task.IsProcess() && task.Threads > 1 // CPUsSeen is of the first thread
-	switch {
-	case !model.Known(rates.MigPerS) || rests && rates.CPUsSeen < 2:
-		return ""
-	case rests:
-		return fmt.Sprintf("on %d CPUs lately", rates.CPUsSeen)
-	}
-	text := fmt.Sprintf("bounces %s/s over %d CPUs", field.Cell("migrations_per_s", row), rates.CPUsSeen)
-	if several || rates.CPUsSeen < 2 {
-		text = fmt.Sprintf("migrates %s/s", field.Cell("migrations_per_s", row))
-	}
-	if across := acrossLLC(row); across != "" && !several {
-		text += ", " + across
-	}
-	if rates.MigPerS >= 10 {
-		return th.Warn.Render(text)
-	}
-	return text
-}
-
-// acrossLLC is the share of the seen moves that left the last-level cache.
-func acrossLLC(row field.Row) string {
-	moves, far := countMoves(row)
-	if moves == 0 || far == 0 {
+	if !model.Known(rates.MigPerS) || rates.MigPerS < 10 {
 		return ""
 	}
-	return fmt.Sprintf("%d%% of seen moves across caches", far*100/moves)
-}
-
-// countMoves counts the moves that can be seen in a task's last ticks, and how
-// many of them left the last-level cache. It is less than what really moved: a
-// task can be elsewhere between two looks.
-func countMoves(row field.Row) (moves, far int) {
-	last := int16(-1)
-	for _, cpu := range row.Rates().Bounce {
-		if cpu < 0 {
-			continue
-		}
-		if last >= 0 && cpu != last {
-			moves++
-			if d := row.M.Topology.Distance(cpuset.CPU(last), cpuset.CPU(cpu)); d > topology.SameLLC {
-				far++
-			}
-		}
-		last = cpu
+	text := fmt.Sprintf("bounces %s/s", field.Cell("migrations_per_s", row))
+	if rates.CPUsSeen > 1 && !(task.IsProcess() && task.Threads > 1) { // CPUsSeen is of the first thread
+		text += fmt.Sprintf(" over %d CPUs", rates.CPUsSeen)
 	}
-	return moves, far
+	return th.Warn.Render(text)
 }
