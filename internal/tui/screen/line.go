@@ -158,6 +158,10 @@ func (l *line) write(bytes int, figures bool, now time.Time) (asks bool) {
 	return false
 }
 
+// asksOn reports whether to ask again at once, about a frame that was written between
+// the last question and its answer: the first one, where the machine is busy.
+func (l *line) asksOn() bool { return l.asked.IsZero() && !l.fast() && l.after >= leastOf }
+
 // question notes that the terminal is asked.
 func (l *line) question(now time.Time) { l.asked, l.of, l.after, l.frames = now, l.way, 0, 0 }
 

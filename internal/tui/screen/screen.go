@@ -133,9 +133,14 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case repaintMsg:
 		r.term.repaint()
 	case uv.PrimaryDeviceAttributesEvent:
-		r.term.line.answer(time.Now())
+		now := time.Now()
+		r.term.line.answer(now)
 		if r.term.mute {
 			return r, tea.Suspend
+		}
+		if r.term.line.asksOn() {
+			r.term.line.question(now)
+			_, _ = r.term.out.WriteString(ask)
 		}
 		return r, r.drawOwed()
 	case suspendMsg: // once the answer under way is there: the shell would get it
