@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "pattern", "group", "change/defect"},
+	{"cpuset", "chart", "pattern", "group", "shell", "change/defect"},
 }
 
 // allowed are imports inside one layer.

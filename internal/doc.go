@@ -61,5 +61,6 @@
 //	cpuset         sets of CPUs and their two notations (pure)
 //	change/defect  mistakes of the past, put back behind a build tag
 //	group          what is alike, together (pure)
+//	shell          words quoted for a shell (pure)
 //	pattern        regular expressions compiled when first asked for (pure)
 package internal

@@ -19,6 +19,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/shell"
 	"piton/internal/target"
 )
 
@@ -94,7 +95,7 @@ func (a *app) tuner() (*change.Tuner, error) {
 func (a *app) tunerWith(j *journal.Journal) *change.Tuner {
 	o := change.Options{
 		Sources: attr.Sources{Proc: procfs.New(a.hostRoot)}, Journal: j, Guards: a.guards(), User: a.userName(),
-		Command: strings.Join(append([]string{"piton"}, a.Args...), " "),
+		Command: shell.Join(append([]string{"piton"}, a.Args...)...),
 	}
 	if a.live() && !a.readonly && j != nil {
 		o.Writer, o.FileWriter = kernel.SystemWriter(), kernel.SystemFiles()

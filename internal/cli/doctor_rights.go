@@ -11,7 +11,7 @@ import (
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
-	"piton/internal/profile"
+	"piton/internal/shell"
 )
 
 // rights gathers what capabilities would help, for one command that gives them
@@ -134,7 +134,7 @@ func (r *rights) command() string {
 	if r.granted(path) {
 		return commandGiven
 	}
-	file := profile.ShellWord(path)
+	file := shell.Word(path)
 	setcap := fmt.Sprintf("sudo setcap %s+p %s", strings.ToLower(strings.Join(r.needed, ",")), file)
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o001 != 0 {
 		return fmt.Sprintf("sudo chgrp $(id -gn) %s && sudo chmod 0750 %s && %s", file, file, setcap)

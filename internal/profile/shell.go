@@ -10,14 +10,6 @@ import (
 // ioClasses are ionice's numbers (ionice(1)).
 var ioClasses = map[kernel.IOClass]int{kernel.IONone: 0, kernel.IORealTime: 1, kernel.IOBestEffort: 2, kernel.IOIdle: 3}
 
-// ShellWord is a text as a shell takes it for one word.
-func ShellWord(text string) string {
-	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@") == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
 // Shell writes a script that gives every thread of a process, its only argument,
 // the settings of p with the tools of util-linux and coreutils.
 func Shell(p Placed) []byte {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/shell"
 )
 
 // DropIn is what makes a service start with a process's settings.
@@ -27,7 +28,7 @@ func Systemd(p Placed) (DropIn, error) {
 		dir, manager = "~/.config/systemd/user/", "systemctl --user"
 	}
 	fmt.Fprintf(&b, "# Settings of %s, by piton export systemd.\n# Put this into %s%s.d/50-piton.conf, then:\n", comment(p.Comm), dir, unit)
-	fmt.Fprintf(&b, "#   %s daemon-reload && %s restart %s\n", manager, manager, ShellWord(unit))
+	fmt.Fprintf(&b, "#   %s daemon-reload && %s restart %s\n", manager, manager, shell.Word(unit))
 	for _, o := range p.Others {
 		fmt.Fprintf(&b, "# not in it: a thread's own values, %s\n", o)
 	}
