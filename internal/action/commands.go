@@ -9,56 +9,82 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/group"
+	"piton/internal/kernel"
+	"piton/internal/shell"
 )
 
 // Commands are command lines that make changes again, one for each value that was set:
 // "piton pin 21951 --cpu 1". Changes of the kernel's files other than the affinity of
-// interrupts and sysctls have none.
-func Commands(changes []change.Change) []string {
+// interrupts and sysctls have none. Of the targets those of single threads count, which
+// have commands of their own, as have threads that were set differently.
+func Commands(targets []change.Target, changes []change.Change) []string {
+	thread := single(targets, changes)
 	var lines []string
 	for _, same := range group.By(changes, func(c *change.Change) string { return string(c.Attribute) + " " + attr.Text(c.After) }) {
 		c, value := same[0], attr.Text(same[0].After)
 		switch cmd := c.Attribute.Command(); {
 		case c.Attribute == attr.Affinity:
-			lines = append(lines, onTargets("pin", same, "--cpu "+value)...)
+			lines = append(lines, onTasks("pin", same, thread, "--cpu", value)...)
 		case c.Attribute == attr.IRQAffinity:
-			lines = append(lines, fmt.Sprintf("piton irq move %s --cpu %s", words(same, func(c change.Change) string { return path.Base(path.Dir(c.Path)) }), value))
+			irqs := numbers(same, func(c change.Change) string { return path.Base(path.Dir(c.Path)) })
+			lines = append(lines, command([]string{"irq", "move"}, irqs, "--cpu", value))
 		case c.Attribute == attr.Sysctl:
-			lines = append(lines, fmt.Sprintf("piton sysctl %s=%s", strings.ReplaceAll(strings.TrimPrefix(c.Path, "/proc/sys/"), "/", "."), value))
+			name := strings.ReplaceAll(strings.TrimPrefix(c.Path, "/proc/sys/"), "/", ".")
+			lines = append(lines, command([]string{"sysctl"}, []string{name + "=" + value}))
 		case cmd != nil && cmd.Verb != "":
-			lines = append(lines, onTargets(cmd.Verb, same, value)...)
+			lines = append(lines, onTasks(cmd.Verb, same, thread, value)...)
 		}
 	}
 	return lines
 }
 
-// onTargets are the commands for the changes' processes and for their single threads: a
-// process of which one thread alone was changed, and not its first, is that thread.
-func onTargets(verb string, changes []change.Change, value string) (lines []string) {
-	var processes, threads []change.Change
-	for _, of := range group.By(changes, func(c *change.Change) int { return int(c.PID) }) {
-		if len(of) == 1 && of[0].TID != of[0].PID {
-			threads = append(threads, of...)
-		} else {
-			processes = append(processes, of[0])
-		}
+// single tells which changes are of a thread and not of its process.
+func single(targets []change.Target, changes []change.Change) func(change.Change) bool {
+	named := map[kernel.TID]bool{} // whether it is a thread alone
+	for _, t := range targets {
+		named[t.TID] = t.Scope == change.ScopeThread
 	}
-	if len(processes) > 0 {
-		lines = append(lines, fmt.Sprintf("piton %s %s %s", verb, words(processes, func(c change.Change) string { return fmt.Sprint(c.PID) }), value))
+	type part struct {
+		pid kernel.TID
+		attr.Attribute
 	}
-	if len(threads) > 0 {
-		lines = append(lines, fmt.Sprintf("piton %s %s %s --thread", verb, words(threads, func(c change.Change) string { return fmt.Sprint(c.TID) }), value))
-	}
-	return lines
-}
-
-// words are the changes' objects, each once.
-func words(changes []change.Change, word func(change.Change) string) string {
-	var all []string
+	first, differ := map[part]attr.Value{}, map[part]bool{}
 	for _, c := range changes {
-		if w := word(c); !slices.Contains(all, w) {
-			all = append(all, w)
+		p := part{c.PID, c.Attribute}
+		if value, known := first[p]; !known {
+			first[p] = c.After
+		} else if attr.Text(value) != attr.Text(c.After) {
+			differ[p] = true
 		}
 	}
-	return strings.Join(all, " ")
+	return func(c change.Change) bool {
+		alone, process := named[c.PID]
+		return differ[part{c.PID, c.Attribute}] || named[c.TID] && (alone || !process)
+	}
+}
+
+// onTasks are the commands for the changes' processes and for single threads.
+func onTasks(verb string, changes []change.Change, thread func(change.Change) bool, value ...string) (lines []string) {
+	for _, of := range group.By(changes, func(c *change.Change) bool { return thread(*c) }) {
+		number, options := func(c change.Change) string { return fmt.Sprint(c.PID) }, value
+		if thread(of[0]) {
+			number, options = func(c change.Change) string { return fmt.Sprint(c.TID) }, slices.Concat(value, []string{"--thread"})
+		}
+		lines = append(lines, command([]string{verb}, numbers(of, number), options...))
+	}
+	return lines
+}
+
+// command is a line of piton.
+func command(verb, objects []string, options ...string) string {
+	return shell.Join(slices.Concat([]string{"piton"}, verb, objects, options)...)
+}
+
+// numbers are the changes' objects, each once.
+func numbers(changes []change.Change, of func(change.Change) string) []string {
+	var all []string
+	for _, same := range group.By(changes, func(c *change.Change) string { return of(*c) }) {
+		all = append(all, of(same[0]))
+	}
+	return all
 }

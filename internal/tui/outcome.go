@@ -159,13 +159,18 @@ func (m *Model) sayError(a applied) tea.Cmd {
 
 // command is the command line that would do the same; "" if there is none.
 func (a *applied) command() string {
+	var targets []change.Target
 	switch w := a.wish.(type) {
 	case orderedWish:
 		return "piton " + a.what + " " + w.order().Isolate + w.order().Include
 	case undoWish:
 		return ""
+	case tuneWish:
+		targets = w.targets
+	case stepWish:
+		targets = w.targets
 	}
-	return strings.Join(action.Commands(only(a.outcome.Changes, attr.Done)), "; ")
+	return strings.Join(action.Commands(targets, only(a.outcome.Changes, attr.Done)), "; ")
 }
 
 // tone is good if all is well.
