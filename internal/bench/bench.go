@@ -41,6 +41,9 @@ type Study struct {
 	Grid, Cell string
 }
 
+// DefaultTimeout is the Timeout of piton bench where none is given.
+const DefaultTimeout = 10 * time.Minute
+
 // Limits of a Study.
 const (
 	MaxRuns       = 10_000

@@ -94,7 +94,7 @@ func newBenchOptions() *benchOptions {
 	return &benchOptions{
 		runs:    count{n: 10, min: 1, max: bench.MaxRuns},
 		warmup:  count{n: 1, min: 0, max: bench.MaxRuns},
-		timeout: interval{d: 10 * time.Minute, min: time.Millisecond, max: 24 * time.Hour},
+		timeout: interval{d: bench.DefaultTimeout, min: time.Millisecond, max: 24 * time.Hour},
 		budget:  length{interval{min: time.Second, max: 30 * 24 * time.Hour}},
 		noise:   count{n: 0, min: 0, max: bench.MaxNoise},
 	}

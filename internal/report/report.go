@@ -8,10 +8,12 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/shell"
 )
 
 // Section is the report of one study or paper.
@@ -63,26 +65,55 @@ func Study(r bench.Results) Section {
 
 // Command is the work of a study as on a command line.
 func Command(s bench.Study) string {
-	words := append([]string{s.Workload}, s.Args...)
+	words := append(append([]string{s.Workload}, s.Args...), noise(s)...)
 	if s.Workload == bench.CommandWorkload {
-		words = append([]string{s.Workload, "--"}, s.Args...)
+		words = slices.Concat([]string{s.Workload}, noise(s), []string{"--"}, s.Args)
 	}
-	if s.Noise > 0 {
-		words = append(words, fmt.Sprintf("--noise %d", s.Noise))
+	return shell.Join(words...)
+}
+
+func noise(s bench.Study) []string {
+	if s.Noise == 0 {
+		return nil
 	}
-	return visible(strings.Join(words, " "))
+	return []string{"--noise", fmt.Sprint(s.Noise)}
 }
 
 // CommandLine is the command that runs a study again.
 func CommandLine(s bench.Study) string {
-	work, command := Command(s), ""
-	if s.Workload == bench.CommandWorkload {
-		work, command = bench.CommandWorkload, " -- "+strings.Join(s.Args, " ")
+	words, command := []string{"piton", "bench", s.Workload}, []string(nil)
+	option := func(given bool, flag string, value ...any) {
+		if given {
+			words = append(words, flag)
+			for _, v := range value {
+				words = append(words, fmt.Sprint(v))
+			}
+		}
 	}
+	switch s.Workload {
+	case bench.AttachWorkload: // of the PID; its name is for people
+		words = append(words, s.Args[:min(1, len(s.Args))]...)
+		option(true, "--rate", s.Figure.Pattern)
+		option(true, "--period", s.Period)
+	case bench.CommandWorkload:
+		option(s.Figure.Pattern != "", "--metric", s.Figure.Pattern)
+		option(s.Figure.Unit != "", "--unit", s.Figure.Unit)
+		option(s.Figure.HigherIsBetter, "--higher-is-better")
+		command = append([]string{"--"}, s.Args...)
+	default:
+		words = append(words, s.Args...)
+	}
+	words = append(words, noise(s)...)
 	for _, p := range s.Placements {
-		work += " --place " + string(p)
+		option(true, "--place", p)
 	}
-	return visible(fmt.Sprintf("piton bench %s --runs %d --warmup %d%s", work, s.Runs, s.Warmup, command))
+	option(true, "--runs", s.Runs)
+	option(true, "--warmup", s.Warmup)
+	option(s.Until > 0, "--until", strconv.FormatFloat(s.Until, 'g', -1, 64))
+	option(s.Budget > 0, "--budget", s.Budget)
+	option(s.Counters, "--counters")
+	option(s.Timeout > 0 && s.Timeout != bench.DefaultTimeout, "--timeout", s.Timeout)
+	return shell.Join(append(words, command...)...)
 }
 
 func lead(r bench.Results) []string {

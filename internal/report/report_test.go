@@ -1,0 +1,37 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/bench"
+)
+
+func TestCommandLineRunsAStudyAgain(t *testing.T) {
+	some := bench.Study{Placements: []bench.Placement{"normal", "fifo:10"}, Runs: 10, Warmup: 1, Timeout: bench.DefaultTimeout}
+	with := func(change func(s *bench.Study)) bench.Study {
+		s := some
+		change(&s)
+		return s
+	}
+	rate, err := bench.RateFigure("file:/run/my app/requests")
+	assert.NoError(t, err)
+	for want, s := range map[string]bench.Study{
+		"piton bench nqueens -n 13 --noise 2 --place normal --place fifo:10 --runs 10 --warmup 1 --until 0.01 --budget 5m0s --counters": with(func(s *bench.Study) {
+			s.Workload, s.Args, s.Noise, s.Until, s.Budget, s.Counters = "nqueens", []string{"-n", "13"}, 2, 0.01, 5*time.Minute, true
+		}),
+		"piton bench run --metric 'time: +([0-9.]+)' --unit s --noise 1 --place normal --place fifo:10 --runs 10 --warmup 1 --timeout 1s -- sh -c 'sleep 1; echo it'\\''s'": with(func(s *bench.Study) {
+			s.Workload, s.Args, s.Noise, s.Timeout = bench.CommandWorkload, []string{"sh", "-c", "sleep 1; echo it's"}, 1, time.Second
+			s.Figure = bench.Figure{Pattern: "time: +([0-9.]+)", Unit: "s"}
+		}),
+		"piton bench attach 3641 --rate 'file:/run/my app/requests' --period 2s --place normal --place fifo:10 --runs 10 --warmup 1": with(func(s *bench.Study) {
+			s.Workload, s.Args, s.Figure, s.Period = bench.AttachWorkload, []string{"3641", "nginx"}, rate, 2*time.Second
+		}),
+	} {
+		assert.Equal(t, want, CommandLine(s))
+	}
+	assert.Equal(t, "run --noise 1 -- sh -c 'a b'", Command(bench.Study{Workload: bench.CommandWorkload, Args: []string{"sh", "-c", "a b"}, Noise: 1}))
+	assert.Equal(t, "attach 3641 'my app' --noise 2", Command(bench.Study{Workload: bench.AttachWorkload, Args: []string{"3641", "my app"}, Noise: 2}))
+}
