@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/theme"
 )
@@ -15,28 +16,41 @@ import (
 // maxPast is how many studies the list shows; the file keeps all.
 const maxPast = 200
 
-// past is a study of the history, judged.
-type past struct {
-	results bench.Results
+// study is one study, or published ones that were reproduced together, judged.
+type study struct {
+	results bench.Results // of published ones only their start and conditions
 	report  bench.Report
 	earlier *bench.Earlier // the last study of the same work before it, if any
-	// grid is set, with its cells, for reproduced studies; results has only their
-	// start and conditions then.
-	grid  bench.Grid
-	cells []bench.Results
+	// Of published ones; those of a newer piton are not chosen.
+	grid     bench.Grid
+	cells    []bench.Results
+	chosen   []paper.Paper
+	sections []report.Section // while they are shown
 }
 
-func (p past) id() string {
-	if p.grid.ID != "" {
-		return p.grid.ID
+func judged(r bench.Results) study { return study{results: r, report: bench.Judge(r)} }
+
+func (s study) published() bool { return s.chosen != nil || s.grid.ID != "" }
+
+// id is in the names of files, too; "" before the first result.
+func (s study) id() string {
+	if s.published() {
+		return s.grid.ID
 	}
-	return p.results.ID
+	return s.results.ID
+}
+
+func (s study) title() string {
+	if s.published() {
+		return "Reproduced studies"
+	}
+	return title(s.results.Study)
 }
 
 // historyMsg is the history as a command read and judged it.
 type historyMsg struct {
 	stored bench.History
-	list   []past
+	list   []study
 	trend  map[string][]float64
 	notes  []string
 	err    error
@@ -58,12 +72,12 @@ func (v *View) read() tea.Msg {
 		}
 		switch {
 		case r.Study.Grid == "":
-			p := past{results: r, report: bench.Judge(r)}
+			p := judged(r)
 			if e, ok := h.Before(r); ok {
 				p.earlier = &e
 			}
 			msg.list = append(msg.list, p)
-		case !slices.ContainsFunc(msg.list, func(p past) bool { return p.grid.ID == r.Study.Grid }):
+		case !slices.ContainsFunc(msg.list, func(s study) bool { return s.grid.ID == r.Study.Grid }):
 			if g, ok := ofGrid(h, r); ok {
 				msg.list = append(msg.list, g)
 			}
@@ -73,13 +87,14 @@ func (v *View) read() tea.Msg {
 }
 
 // ofGrid is the entry of the grid that a study is a cell of.
-func ofGrid(h bench.History, cell bench.Results) (past, bool) {
+func ofGrid(h bench.History, cell bench.Results) (study, bool) {
 	i := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == cell.Study.Grid })
 	if i < 0 { // it was interrupted while it was planned
-		return past{}, false
+		return study{}, false
 	}
 	g := h.Grids[i]
-	return past{grid: g, cells: h.Cells(g.ID), results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
+	chosen, _ := paper.Lookup(g.Papers)
+	return study{grid: g, cells: h.Cells(g.ID), chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
 }
 
 // trend collects the medians of the base placement by work, oldest first, of the
@@ -113,16 +128,28 @@ func (v *View) take(msg historyMsg) {
 }
 
 // past is a study of the history; false when it has none of that ID.
-func (v *View) past(id string) (p past, ok bool) {
+func (v *View) past(id string) (s study, ok bool) {
 	if i := v.Index(id); i >= 0 {
 		return v.Rows()[i], true
 	}
-	return past{}, false
+	return study{}, false
+}
+
+// subject is the study that is shown: one of the past, else that of this session.
+func (v *View) subject() (s study, past, ok bool) {
+	if s, ok = v.past(v.shown); ok {
+		s.sections = v.sections
+		return s, true, true
+	}
+	if v.run == nil {
+		return study{}, false, false
+	}
+	return v.run.study, false, true
 }
 
 // found is the largest difference of a study, or that there is none.
-func (p past) found(th *theme.Theme) (string, theme.Style) {
-	if p.grid.ID != "" {
+func (p study) found(th *theme.Theme) (string, theme.Style) {
+	if p.published() {
 		return p.foundInCells(), th.Text
 	}
 	var best, first *bench.Comparison
@@ -148,7 +175,7 @@ func (p past) found(th *theme.Theme) (string, theme.Style) {
 }
 
 // foundInCells is how many runs there were, and how many gave the right answer.
-func (p past) foundInCells() string {
+func (p study) foundInCells() string {
 	runs, right := 0, 0
 	for _, c := range p.cells {
 		for _, run := range c.Runs {

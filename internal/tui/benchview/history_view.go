@@ -17,21 +17,21 @@ import (
 const dateTime = "2006-01-02 15:04"
 
 // pastColumns are those of the list of past studies.
-func pastColumns() []list.Column[past] {
-	cell := func(f func(past) string) func(past, *theme.Theme, int) (string, theme.Style) {
-		return func(p past, th *theme.Theme, _ int) (string, theme.Style) { return f(p), th.Text }
+func pastColumns() []list.Column[study] {
+	cell := func(f func(study) string) func(study, *theme.Theme, int) (string, theme.Style) {
+		return func(p study, th *theme.Theme, _ int) (string, theme.Style) { return f(p), th.Text }
 	}
-	return []list.Column[past]{
+	return []list.Column[study]{
 		{ID: "when", Title: "WHEN", Width: len(dateTime), Tight: len(dateTime), Desc: true, Rank: 1,
-			Cell:    cell(func(p past) string { return p.results.Started.Local().Format(dateTime) }),
-			Compare: func(a, b past) int { return a.results.Started.Compare(b.results.Started) }},
-		{ID: "work", Title: "WORK", Width: 40, Tight: 22, Rank: 2, Cell: cell(past.work),
-			Compare: func(a, b past) int { return strings.Compare(a.work(), b.work()) }},
-		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Cell: func(p past, th *theme.Theme, _ int) (string, theme.Style) {
+			Cell:    cell(func(p study) string { return p.results.Started.Local().Format(dateTime) }),
+			Compare: func(a, b study) int { return a.results.Started.Compare(b.results.Started) }},
+		{ID: "work", Title: "WORK", Width: 40, Tight: 22, Rank: 2, Cell: cell(study.work),
+			Compare: func(a, b study) int { return strings.Compare(a.work(), b.work()) }},
+		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
 			return strings.Trim(fmt.Sprint(p.results.Study.Placements), "[]"), th.Dim
 		}},
-		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Cell: cell(past.runs)},
-		{ID: "result", Title: "RESULT", Tight: 34, Cell: func(p past, th *theme.Theme, width int) (string, theme.Style) {
+		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Cell: cell(study.runs)},
+		{ID: "result", Title: "RESULT", Tight: 34, Cell: func(p study, th *theme.Theme, width int) (string, theme.Style) {
 			found, style := p.found(th)
 			if widget.Width(found) > width {
 				found, _, _ = strings.Cut(found, " (") // without the interval
@@ -73,15 +73,15 @@ func (v *View) sparkline(s bench.Study, th *theme.Theme) (rows.Row, bool) {
 }
 
 // work is what a study ran; runs is how often each, "" for several studies.
-func (p past) work() string {
-	if p.grid.ID != "" {
-		return "paper " + names(p.grid.Papers)
+func (p study) work() string {
+	if p.published() {
+		return "paper " + p.names()
 	}
 	return title(p.results.Study)
 }
 
-func (p past) runs() string {
-	if p.grid.ID != "" {
+func (p study) runs() string {
+	if p.published() {
 		return ""
 	}
 	return strconv.Itoa(p.results.Study.Runs)

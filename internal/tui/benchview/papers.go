@@ -2,16 +2,15 @@ package benchview
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
@@ -24,48 +23,10 @@ type Papers interface {
 	Run(ctx context.Context, chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (g bench.Grid, all []bench.Results, remark string, err error)
 }
 
-// papersRun are papers of this session. Update alone touches it, but for job.
-type papersRun struct {
-	chosen   []paper.Paper
-	budget   time.Duration
-	at       paper.Progress
-	all      []bench.Results
-	sections []report.Section // of the paper that runs or, at the end, of all
-	remark   string
-	ended    bool
-	cancel   context.CancelFunc
-	job      *papersJob
-}
+// budgets are the time limits offered, allBudget the one that is offered first for all
+// studies.
+var budgets = []time.Duration{time.Minute, 5 * time.Minute, allBudget, 30 * time.Minute}
 
-// papersJob is their share of the commands.
-type papersJob struct {
-	serial  int
-	chosen  []paper.Paper
-	machine paper.Machine
-	steps   chan paper.Progress // the last one; an unread one is replaced
-	started atomic.Bool
-	done    chan struct{}
-}
-
-type papersStepMsg struct {
-	serial   int
-	at       paper.Progress
-	sections []report.Section
-}
-
-type papersEndMsg struct {
-	serial   int
-	grid     bench.Grid
-	all      []bench.Results
-	sections []report.Section
-	remark   string
-	err      error
-}
-
-// budgets are the time limits offered.
-var budgets = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
-
-// allBudget is the time limit offered first for all studies.
 const allBudget = 10 * time.Minute
 
 // Reproduce asks for a published study and runs it.
@@ -101,81 +62,52 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	}))
 }
 
-// startPapers runs them in a command.
+// startPapers runs published studies.
 func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
-	ctx, cancel := context.WithCancel(context.Background())
-	v.serial++
-	v.shown, v.failure, v.current = "", "", nil
-	j := &papersJob{serial: v.serial, chosen: chosen, machine: v.o.Machine, steps: make(chan paper.Progress, 1), done: make(chan struct{})}
-	v.papers = &papersRun{chosen: chosen, budget: budget, cancel: cancel, job: j, at: paper.Progress{Paper: chosen[0].Name, Left: budget}}
-	v.papers.sections = sectionsOf(chosen[:1], v.o.Machine, nil)
-	return tea.Batch(j.run(ctx, v.o.Papers, budget), j.wait)
+	papers, machine := v.o.Papers, v.o.Machine
+	first := papersStep(paper.Progress{Paper: chosen[0].Name, Left: budget}, chosen, machine, budget)
+	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
+		g, all, remark, err := papers.Run(ctx, chosen, budget, func(at paper.Progress) {
+			at.Result = slices.Clone(at.Result) // the run goes on appending to them
+			tell(func() step { return papersStep(at, chosen, machine, budget) })
+		})
+		return step{study: study{grid: g, cells: all, chosen: chosen, sections: sectionsOf(chosen, machine, all)}, remark: remark}, err
+	})
 }
 
-func (j *papersJob) run(ctx context.Context, p Papers, budget time.Duration) tea.Cmd {
-	return func() tea.Msg {
-		j.started.Store(true)
-		defer close(j.done)
-		defer close(j.steps)
-		if ctx.Err() != nil { // the screen closed before this began
-			return nil
-		}
-		g, all, remark, err := p.Run(ctx, j.chosen, budget, j.step)
-		return papersEndMsg{j.serial, g, all, sectionsOf(j.chosen, j.machine, all), remark, err}
+// papersStep is how far published studies are, with the tables of the one that runs.
+func papersStep(at paper.Progress, chosen []paper.Paper, m paper.Machine, budget time.Duration) step {
+	running := slices.DeleteFunc(slices.Clone(chosen), func(p paper.Paper) bool { return p.Name != at.Paper })
+	s := step{study: study{grid: at.Grid, cells: at.Result, chosen: chosen, sections: sectionsOf(running, m, at.Result)}, share: 1, now: at.Run,
+		at: fmt.Sprintf("%s, round %d", at.Paper, at.Round), left: "at most " + chart.Clock(at.Left) + " left", where: "trial run, to choose sizes that fit"}
+	if budget > 0 {
+		s.share = max(1-float32(at.Left)/float32(budget), 0)
 	}
+	if at.Cell != "" {
+		s.what, s.where = at.Cell, fmt.Sprintf("· cell %d of %d · %s", at.Cells+1, at.Of, at.Run.Placement)
+	}
+	return s
 }
 
-// step hands the last progress over. Its results are copied: the run goes on
-// appending to them.
-func (j *papersJob) step(at paper.Progress) {
-	at.Result = slices.Clone(at.Result)
-	select {
-	case <-j.steps:
-	default:
+// sectionsOf is made in a command: judging many cells takes a while.
+func sectionsOf(chosen []paper.Paper, m paper.Machine, all []bench.Results) []report.Section {
+	var out []report.Section
+	for _, p := range chosen {
+		out = append(out, p.Section(m, all))
 	}
-	j.steps <- at
-}
-
-func (j *papersJob) wait() tea.Msg {
-	at, ok := <-j.steps
-	if !ok {
-		return nil
-	}
-	running := slices.DeleteFunc(slices.Clone(j.chosen), func(p paper.Paper) bool { return p.Name != at.Paper })
-	return papersStepMsg{j.serial, at, sectionsOf(running, j.machine, at.Result)}
-}
-
-func (v *View) papersStep(msg papersStepMsg) tea.Cmd {
-	if v.papers == nil || msg.serial != v.serial || v.papers.ended {
-		return nil
-	}
-	v.papers.at, v.papers.all, v.papers.sections = msg.at, msg.at.Result, msg.sections
-	return v.papers.job.wait
-}
-
-func (v *View) papersEnd(msg papersEndMsg) tea.Cmd {
-	if v.papers == nil || msg.serial != v.serial {
-		return nil
-	}
-	p := v.papers
-	p.ended, p.remark, p.sections = true, msg.remark, msg.sections
-	p.cancel()
-	if msg.all != nil {
-		p.all, p.at.Grid = msg.all, msg.grid
-	}
-	switch {
-	case errors.Is(msg.err, context.Canceled):
-		v.failure = "canceled; results so far. p with the same study resumes it."
-	case msg.err != nil:
-		v.failure = msg.err.Error()
-	}
-	return v.read
+	return out
 }
 
 // names are the papers' names in short.
-func names(chosen []string) string {
-	if len(chosen) == len(paper.Papers) {
+func (s *study) names() string {
+	names := s.grid.Papers
+	if names == nil {
+		for _, p := range s.chosen {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == len(paper.Papers) {
 		return "all"
 	}
-	return strings.Join(chosen, " ")
+	return strings.Join(names, " ")
 }

@@ -142,7 +142,7 @@ func TestStopWaitsForPapers(t *testing.T) {
 		go p.run(cmd)
 		synctest.Wait()
 		p.view.Stop()
-		_, open := <-p.view.papers.job.done
+		_, open := <-p.view.run.job.done
 		assert.False(t, open)
 		synctest.Wait()
 	})
@@ -178,10 +178,8 @@ func TestPapersLook(t *testing.T) {
 		p := newPapersPilot(t, &fakePapers{}, sampleStore())
 		p.run(p.view.Open())
 		p.view.startPapers(paper.Papers[:2], 5*time.Minute)
-		all := queensCells("g", 2)
-		p.view.papers.at = paper.Progress{Paper: "nqueens", Cell: "13 noise", Round: 2, Cells: 2, Of: 8, Left: 83 * time.Second,
-			Run: bench.RunResult{PID: 3641, Placement: "least-loaded+fifo:6"}}
-		p.view.papers.sections = sectionsOf(paper.Papers[:1], twoCPUs, all)
+		p.view.run.step = papersStep(paper.Progress{Paper: "nqueens", Cell: "13 noise", Round: 2, Cells: 2, Of: 8, Left: 83 * time.Second, Result: queensCells("g", 2),
+			Run: bench.RunResult{PID: 3641, Placement: "least-loaded+fifo:6"}}, paper.Papers[:2], twoCPUs, 5*time.Minute)
 		return p.view
 	}
 	v := running(t)

@@ -5,61 +5,61 @@ import (
 	"strings"
 
 	"piton/internal/bench"
-	"piton/internal/chart"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// progress is the title line of the current study, with the bar and what runs
-// now while it runs.
+// progress is the title line of this session's run, with the bar and what runs now, or
+// with how it ended and why.
 func (v *View) progress(width int, th *theme.Theme) []string {
-	c := v.current
-	var at rows.Row
-	at.Add(th.Strong, fmt.Sprintf("run %d of %d", min(c.event.Done+1, c.event.Total), c.event.Total))
-	at.Add(th.Text, " "+th.Dot+" "+v.timeLeft()+" ")
-	lines := v.runTitle(studyTitle(c.results.Study, th), at, width, th)
-	if c.ended {
+	r := v.run
+	var at, bar rows.Row
+	switch {
+	case !r.ended:
+		at.Add(th.Strong, r.at)
+		at.Add(th.Text, " "+th.Dot+" "+r.left+" ")
+	case r.failure != "":
+		at.Add(th.Bad, "ended ")
+	default:
+		at.Add(th.Good, "done ")
+	}
+	lines := []string{ends(r.heading(th), at, width, th)}
+	if r.failure != "" {
+		lines = append(lines, rows.Indented(th, th.Bad, r.failure, width)...)
+	}
+	if r.remark != "" {
+		lines = append(lines, rows.Indented(th, th.Dim, r.remark, width)...)
+	}
+	if r.ended {
 		return lines
 	}
-	var bar, now rows.Row
-	share := float32(c.event.Done) / float32(max(c.event.Total, 1))
 	bar.Add(th.Text, " ")
-	bar.Drawn(progressBar(share, max(width-8, 1), th))
-	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(share*100)), 5)
-	now.Add(th.Dim, " now  ")
-	if c.now.PID == 0 {
-		now.Add(th.Dim, "starting the next run")
-	} else {
-		now.Add(th.Strong, string(c.now.Placement))
-		now.Add(th.Text, " "+runName(c.now, c.results.Study)+" "+th.Dot+" PID ")
-		now.Add(th.Accent, fmt.Sprint(c.now.PID))
-		if c.now.CPUs != "" {
-			now.Add(th.Text, " on CPU "+c.now.CPUs)
-		}
-		if c.now.Reason != "" {
-			now.Add(th.Dim, " "+th.Dot+" "+c.now.Reason)
-		}
-	}
-	return append(lines, bar.Render(th, width), now.Render(th, width))
+	bar.Drawn(progressBar(r.share, max(width-8, 1), th))
+	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(r.share*100)), 5)
+	return append(lines, bar.Render(th, width), r.nowRow(th).Render(th, width))
 }
 
-// runTitle is the title line of what runs, with how far it is, or of what ran, with how
-// it ended; below it why, if it failed.
-func (v *View) runTitle(left, at rows.Row, width int, th *theme.Theme) []string {
-	var failure []string
-	if v.failure != "" {
-		failure = rows.Indented(th, th.Bad, v.failure, width)
+// nowRow is what runs now.
+func (s *step) nowRow(th *theme.Theme) (r rows.Row) {
+	r.Add(th.Dim, " now  ")
+	if s.what == "" {
+		r.Add(th.Dim, s.where)
+		return r
 	}
-	if !v.Running() {
-		at = nil
-		if v.failure != "" {
-			at.Add(th.Bad, "ended ")
-		} else {
-			at.Add(th.Good, "done ")
-		}
+	r.Add(th.Strong, s.what)
+	r.Add(th.Text, " "+s.where)
+	if s.now.PID != 0 {
+		r.Add(th.Text, " "+th.Dot+" PID ")
+		r.Add(th.Accent, fmt.Sprint(s.now.PID))
 	}
-	return append([]string{ends(left, at, width, th)}, failure...)
+	if s.now.CPUs != "" {
+		r.Add(th.Text, " on CPU "+s.now.CPUs)
+	}
+	if s.now.Reason != "" {
+		r.Add(th.Dim, " "+th.Dot+" "+s.now.Reason)
+	}
+	return r
 }
 
 // progressBar is a bar in a colour that does not mean load.
@@ -74,17 +74,4 @@ func runName(r bench.RunResult, s bench.Study) string {
 		return "warm-up"
 	}
 	return fmt.Sprintf("run %d of %d", r.Index+1, s.Runs)
-}
-
-// timeLeft is an estimate: from stored results until the first run has ended, which
-// is the trial where there are none.
-func (v *View) timeLeft() string {
-	e := v.current.event
-	if e.HaveLeft {
-		return "about " + chart.Clock(e.Left) + " left"
-	}
-	if f, ok := v.stored.Forecast(v.current.results.Study, v.o.Host); ok {
-		return "about " + chart.Clock(f.Total()) + " left"
-	}
-	return "trial run, to estimate the time"
 }

@@ -57,30 +57,29 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 	for _, n := range v.notes {
 		lines = append(lines, rows.Indented(th, th.Warn, n, width)...)
 	}
-	switch p, ok := v.past(v.shown); {
-	case ok:
-		lines = append(lines, v.pastTitle(p, width, th))
-		if p.grid.ID != "" {
-			return append(lines, v.tables(v.sections, width, th)...)
-		}
-		return append(lines, v.body(p.results, p.report, false, width, th)...)
-	case v.papers != nil:
-		return append(lines, v.papersLines(width, th)...)
-	case v.current != nil:
+	s, past, ok := v.subject()
+	switch {
+	case !ok:
+		return append(lines, v.welcome(width, th)...)
+	case past:
+		lines = append(lines, s.pastTitle(width, th))
+	default:
 		lines = append(lines, v.progress(width, th)...)
-		return append(lines, v.body(v.current.results, v.current.report, v.Running(), width, th)...)
 	}
-	return append(lines, v.welcome(width, th)...)
+	if s.published() {
+		return append(lines, v.tables(s.sections, width, th)...)
+	}
+	return append(lines, v.body(s, !past && v.Running(), width, th)...)
 }
 
 // inlinePicture draws the runs of the study that is shown where the list of past
 // studies leaves room.
 func (v *View) inlinePicture(width, height int, th *theme.Theme) []string {
-	s, ok := v.subject()
-	if !ok || s.chosen != nil {
+	s, _, _ := v.subject()
+	if s.id() == "" || s.published() {
 		return nil
 	}
-	if k := (pictureKey{s.id, len(s.results.Runs), width, height}); k != v.drawnKey {
+	if k := (pictureKey{s.id(), len(s.results.Runs), width, height}); k != v.drawnKey {
 		v.drawnKey, v.drawn = k, nil
 		if lines, err := report.Terminal(s.results, width-2, min(height-4, mostRows)); err == nil {
 			v.drawn = lines
@@ -103,8 +102,8 @@ type pictureKey struct {
 }
 
 // body is the table of a study with its warnings, which wait until it has ended.
-func (v *View) body(r bench.Results, rep bench.Report, unfinished bool, width int, th *theme.Theme) []string {
-	lines := v.gap(nil)
+func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []string {
+	r, rep, lines := s.results, s.report, v.gap(nil)
 	lines = append(lines, table(rep, unfinished, width, th)...)
 	if v.roomy {
 		lines = append(lines, th.Dim.Render(" "+rows.Text(th, bench.Legend(th.ASCII))), "")
@@ -163,25 +162,25 @@ func answer(r bench.Results) (string, bool) {
 	return fmt.Sprintf("answer   %s, right in %d of %d runs", text, n, len(r.Runs)), true
 }
 
-func studyTitle(s bench.Study, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Add(th.Title, " "+title(s))
-	r.Add(th.Dim, fmt.Sprintf(" %s %d runs each", th.Dot, s.Runs))
-	if s.Warmup > 0 {
-		r.Add(th.Dim, fmt.Sprintf(", %d warm-up", s.Warmup))
+// heading is what was run.
+func (s study) heading(th *theme.Theme) (r rows.Row) {
+	r.Add(th.Title, " "+s.title())
+	if s.published() {
+		r.Add(th.Title, ": "+s.names())
+		return r
+	}
+	r.Add(th.Dim, fmt.Sprintf(" %s %d runs each", th.Dot, s.results.Study.Runs))
+	if n := s.results.Study.Warmup; n > 0 {
+		r.Add(th.Dim, fmt.Sprintf(", %d warm-up", n))
 	}
 	return r
 }
 
 // pastTitle is the title line of a past study, with its conditions.
-func (v *View) pastTitle(p past, width int, th *theme.Theme) string {
-	left, right := studyTitle(p.results.Study, th), rows.Row{}
-	if p.grid.ID != "" {
-		left = nil
-		left.Add(th.Title, " Reproduced studies: "+names(p.grid.Papers))
-	}
-	c := p.results.Conditions
-	parts := []string{p.results.Started.Local().Format(dateTime)}
+func (s study) pastTitle(width int, th *theme.Theme) string {
+	var right rows.Row
+	c := s.results.Conditions
+	parts := []string{s.results.Started.Local().Format(dateTime)}
 	for _, part := range []string{c.Host, c.Kernel, c.Governor} {
 		if part != "" {
 			parts = append(parts, part)
@@ -191,7 +190,7 @@ func (v *View) pastTitle(p past, width int, th *theme.Theme) string {
 		parts = parts[:1]
 	}
 	right.Add(th.Dim, strings.Join(parts, " "+th.Dot+" ")+" ")
-	return ends(left, right, width, th)
+	return ends(s.heading(th), right, width, th)
 }
 
 // ends puts two rows at the ends of a line; the left one is cut first.

@@ -3,152 +3,172 @@ package benchview
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 )
 
-// current is a study of this session. Update alone touches it, but for job.
-type current struct {
-	results bench.Results
-	report  bench.Report
-	now     bench.RunResult // what runs; its PID is 0 between runs
-	event   bench.Event     // the last one
+// run is a study, or published ones, of this session. Update alone touches it.
+type run struct {
+	step
 	ended   bool
+	failure string // why it could not be run, or not to its end
 	cancel  context.CancelFunc
 	job     *job
 }
 
-// job is the study's share of the commands: one runs it, one at a time waits for
-// its steps and judges them, so that the screen never computes.
+// step is how far a run is.
+type step struct {
+	study
+	at, left string  // "run 3 of 44", "about 1:38 min left"
+	share    float32 // of the whole
+	what     string  // runs now; "" between runs
+	where    string  // in the whole that is; why nothing runs
+	now      bench.RunResult
+	remark   string
+}
+
+// job is a run's share of the commands: one runs it, one at a time waits for its newest
+// step and judges that, so that the screen never computes.
 type job struct {
 	serial  int
-	events  chan bench.Event
+	steps   chan func() step // the newest; an unread one is replaced
 	started atomic.Bool
 	done    chan struct{}
-	results bench.Results // so far; belongs to the waiting command
 }
 
-// stepMsg is what changed since the last one.
+// work runs until it ends or ctx does. It tells its steps and returns the last one.
+type work func(ctx context.Context, tell func(func() step)) (step, error)
+
 type stepMsg struct {
-	serial  int
-	event   bench.Event
-	results bench.Results
-	report  bench.Report
+	serial int
+	step
 }
 
-// endMsg is the end of a study.
 type endMsg struct {
-	serial  int
-	results bench.Results
-	report  bench.Report
-	err     error
+	stepMsg
+	err error
 }
 
-// start runs a study. Its results are shown at once: by its placements in the
-// spelling that the runner gives its runs.
-func (v *View) start(study bench.Study) tea.Cmd {
-	study = study.Canonical()
+// begin runs work in a command, and shows its steps at once.
+func (v *View) begin(first step, w work) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	v.serial++
-	v.last, v.shown, v.failure, v.papers = study, "", "", nil
-	results := bench.Results{Study: study}
-	j := &job{serial: v.serial, events: make(chan bench.Event, 8), done: make(chan struct{}), results: results}
-	v.current = &current{results: results, report: bench.Judge(results), cancel: cancel, job: j,
-		event: bench.Event{Total: study.Total()}}
-	return tea.Batch(j.run(ctx, v.o.Runner, study), j.wait)
+	v.shown = ""
+	j := &job{serial: v.serial, steps: make(chan func() step, 1), done: make(chan struct{})}
+	v.run = &run{step: first, cancel: cancel, job: j}
+	return tea.Batch(func() tea.Msg { return j.run(ctx, w) }, j.wait)
 }
 
-// run is the command that runs the study. A step is never lost: the runner waits
-// while the screen is behind, between runs only.
-func (j *job) run(ctx context.Context, r Runner, study bench.Study) tea.Cmd {
-	return func() tea.Msg {
-		j.started.Store(true)
-		defer close(j.done)
-		defer close(j.events)
-		if ctx.Err() != nil { // the screen closed before this began
-			return nil
-		}
-		results, err := r.Run(ctx, study, func(e bench.Event) {
-			select {
-			case j.events <- e:
-			case <-ctx.Done():
-			}
-		})
-		return endMsg{j.serial, results, bench.Judge(results), err}
+func (j *job) run(ctx context.Context, w work) tea.Msg {
+	j.started.Store(true)
+	defer close(j.done)
+	defer close(j.steps)
+	if ctx.Err() != nil { // the screen closed before this began
+		return nil
 	}
+	last, err := w(ctx, func(s func() step) {
+		select {
+		case <-j.steps:
+		default:
+		}
+		j.steps <- s
+	})
+	return endMsg{stepMsg{j.serial, last}, err}
 }
 
-// wait is the command that waits for the next step, and takes those that have
-// piled up with it.
 func (j *job) wait() tea.Msg {
-	e, ok := <-j.events
+	s, ok := <-j.steps
 	if !ok {
 		return nil
 	}
-	j.add(e)
-	for len(j.events) > 0 {
-		next, ok := <-j.events
-		if !ok {
-			break
-		}
-		e = next
-		j.add(e)
-	}
-	return stepMsg{j.serial, e, j.results, bench.Judge(j.results)}
+	return stepMsg{j.serial, s()}
 }
 
-func (j *job) add(e bench.Event) {
-	j.results.ID = e.Study
-	if e.Kind == bench.RunEnded {
-		j.results.Runs = append(j.results.Runs, e.Run)
-	}
+// start runs a study, by its placements in the spelling that the runner gives its runs.
+func (v *View) start(s bench.Study) tea.Cmd {
+	s = s.Canonical()
+	v.last = s
+	runner, soFar, left := v.o.Runner, bench.Results{Study: s}, v.timeLeft(s)
+	return v.begin(studyStep(soFar, bench.Event{Kind: bench.RunEnded, Total: s.Total()}, left), func(ctx context.Context, tell func(func() step)) (step, error) {
+		results, err := runner.Run(ctx, s, func(e bench.Event) {
+			soFar.ID = e.Study
+			if e.Kind == bench.RunEnded {
+				soFar.Runs = append(soFar.Runs, e.Run)
+			}
+			now := soFar
+			tell(func() step { return studyStep(now, e, left) })
+		})
+		return step{study: judged(results)}, err
+	})
 }
 
-// step takes what a running study did, and waits for the next.
+// studyStep is what there is of a study after an event; left is what was estimated of
+// its time before its first run.
+func studyStep(soFar bench.Results, e bench.Event, left string) step {
+	s := step{study: judged(soFar), left: left, share: float32(e.Done) / float32(max(e.Total, 1)), where: "starting the next run",
+		at: fmt.Sprintf("run %d of %d", min(e.Done+1, e.Total), e.Total)}
+	if e.HaveLeft {
+		s.left = "about " + chart.Clock(e.Left) + " left"
+	}
+	if e.Kind == bench.RunStarted {
+		s.now, s.what, s.where = e.Run, string(e.Run.Placement), runName(e.Run, soFar.Study)
+	}
+	return s
+}
+
+// timeLeft is an estimate from stored results; where there are none, the first run is
+// the trial.
+func (v *View) timeLeft(s bench.Study) string {
+	if f, ok := v.stored.Forecast(s, v.o.Host); ok {
+		return "about " + chart.Clock(f.Total()) + " left"
+	}
+	return "trial run, to estimate the time"
+}
+
+// step takes what a run did, and waits for the next step.
 func (v *View) step(msg stepMsg) tea.Cmd {
-	if msg.serial != v.serial || v.current == nil || v.current.ended {
+	if msg.serial != v.serial || v.run == nil || v.run.ended {
 		return nil
 	}
-	c := v.current
-	c.event, c.results, c.report = msg.event, msg.results, msg.report
-	c.now = bench.RunResult{}
-	if msg.event.Kind == bench.RunStarted {
-		c.now = msg.event.Run
-	}
-	return c.job.wait
+	v.run.step = msg.step
+	return v.run.job.wait
 }
 
 // end takes the final results, and reads the history anew, which has them too.
 func (v *View) end(msg endMsg) tea.Cmd {
-	if msg.serial != v.serial || v.current == nil {
+	if msg.serial != v.serial || v.run == nil {
 		return nil
 	}
-	c := v.current
-	c.ended, c.now = true, bench.RunResult{}
-	c.cancel()
-	if msg.results.ID != "" {
-		c.results, c.report = msg.results, msg.report
+	r := v.run
+	r.ended, r.now, r.remark = true, bench.RunResult{}, msg.remark
+	r.cancel()
+	if msg.id() != "" {
+		r.study = msg.study
 	}
 	switch {
+	case errors.Is(msg.err, context.Canceled) && r.published():
+		r.failure = "canceled; results so far. p with the same study resumes it."
 	case errors.Is(msg.err, context.Canceled):
-		v.failure = "canceled; results so far"
+		r.failure = "canceled; results so far"
 	case msg.err != nil:
-		v.failure = msg.err.Error()
+		r.failure = msg.err.Error()
 	}
 	return v.read
 }
 
-// Stop ends the running study, if any, and waits until its process is gone. It is
-// called when the program ends, after the screen has closed.
+// Stop ends what runs, if anything, and waits until its process is gone. It is called
+// when the program ends, after the screen has closed.
 func (v *View) Stop() {
-	v.cancel()
-	if v.current != nil && v.current.job.started.Load() {
-		<-v.current.job.done
+	if v.run == nil {
+		return
 	}
-	if v.papers != nil && v.papers.job.started.Load() {
-		<-v.papers.job.done
+	v.run.cancel()
+	if v.run.job.started.Load() {
+		<-v.run.job.done
 	}
 }

@@ -1,7 +1,9 @@
 package benchview
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,49 +16,17 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// subject is what the upper half shows: one study, or papers.
-type subject struct {
-	id      string // in the names of files
-	title   string
-	results bench.Results
-	chosen  []paper.Paper // nil for a study
-	all     []bench.Results
-}
-
-// subject returns it; ok is false when nothing is shown.
-func (v *View) subject() (s subject, ok bool) {
-	switch p, ok := v.past(v.shown); {
-	case ok:
-		return p.subject(), true
-	case v.papers != nil:
-		s = subject{title: "Reproduced studies", chosen: v.papers.chosen, all: v.papers.all, id: v.papers.at.Grid.ID}
-	case v.current != nil:
-		s = subject{title: title(v.current.results.Study), results: v.current.results, id: v.current.results.ID}
-	default:
-		return subject{}, false
-	}
-	return s, s.id != ""
-}
-
-func (p past) subject() subject {
-	if p.grid.ID != "" {
-		chosen, _ := paper.Lookup(p.grid.Papers) // none of a newer piton
-		return subject{title: "Reproduced studies", chosen: chosen, all: p.cells, id: p.grid.ID}
-	}
-	return subject{title: title(p.results.Study), results: p.results, id: p.results.ID}
-}
-
 // pagerRows is the height of the chart of runs in a pager.
 const pagerRows = 12
 
 // ShowPicture opens the pictures and all tables of the study that is shown.
 func (v *View) ShowPicture() tea.Cmd {
-	s, ok := v.subject()
-	if !ok {
+	s, _, _ := v.subject()
+	if s.id() == "" {
 		return v.say("Picture", "No results yet.")
 	}
 	draw := func(width int, th *theme.Theme) []string { return drawn(v.picture(s, width), width, th) }
-	return v.o.Dialogs.Push(dialog.NewPager(s.title, draw), nil)
+	return v.o.Dialogs.Push(dialog.NewPager(s.title(), draw), nil)
 }
 
 // drawn are the lines of a picture, in ASCII where the terminal has no more.
@@ -73,9 +43,9 @@ func drawn(lines []string, width int, th *theme.Theme) []string {
 	return out
 }
 
-func (v *View) picture(s subject, width int) []string {
-	if s.chosen != nil {
-		return wholePaper(s.chosen, v.o.Machine, s.all, width)
+func (v *View) picture(s study, width int) []string {
+	if s.published() {
+		return wholePaper(s.chosen, v.o.Machine, s.cells, width)
 	}
 	lines, err := report.Terminal(s.results, width, pagerRows)
 	switch {
@@ -95,20 +65,20 @@ type wroteMsg struct {
 
 // WriteReport writes the study that is shown as HTML and SVG.
 func (v *View) WriteReport() tea.Cmd {
-	s, ok := v.subject()
+	s, _, _ := v.subject()
 	switch {
-	case !ok:
+	case s.id() == "":
 		return v.say("Report", "No results yet.")
 	case v.o.Reports == "":
 		return v.say("Report", "No report written: neither XDG_STATE_HOME nor HOME is set.")
 	}
 	machine, dir := v.o.Machine, v.o.Reports
 	return func() tea.Msg {
-		page := report.Page{Title: s.title}
-		if page.Sections = paper.Sections(s.chosen, machine, s.all); s.chosen == nil {
+		page := report.Page{Title: s.title(), Sections: paper.Sections(s.chosen, machine, s.cells)}
+		if !s.published() {
 			page.Sections = []report.Section{report.Study(s.results)}
 		}
-		html, svg, err := report.WriteFiles(dir, "report-"+s.id, page)
+		html, svg, err := report.WriteFiles(dir, "report-"+s.id(), page)
 		return wroteMsg{html, svg, err}
 	}
 }
@@ -126,4 +96,38 @@ func (v *View) say(title string, lines ...string) tea.Cmd {
 		all = append(all, dialog.Line{Tone: dialog.Plain, Text: l})
 	}
 	return v.o.Dialogs.Push(dialog.NewMessage(title, all), nil)
+}
+
+// tables draws the tables of published studies.
+func (v *View) tables(all []report.Section, width int, th *theme.Theme) []string {
+	var lines []string
+	for _, s := range all {
+		lines = append(v.gap(lines), th.Header.Render(" "+rows.Text(th, s.Title)))
+		for _, text := range tableText(s, width-1) {
+			var r rows.Row
+			r.Add(th.Text, " "+text)
+			lines = append(lines, r.Render(th, width))
+		}
+	}
+	return lines
+}
+
+// tableText are the tables and notes of a section, without what is below.
+func tableText(s report.Section, width int) []string {
+	var out bytes.Buffer
+	s.Title, s.Lead = "", nil
+	_ = report.Text(&out, s, max(width, 1)) // a buffer takes everything
+	return strings.Split(strings.Trim(out.String(), "\n"), "\n")
+}
+
+// wholePaper is everything that the terminal can show of published studies.
+func wholePaper(chosen []paper.Paper, m paper.Machine, all []bench.Results, width int) []string {
+	var lines []string
+	for _, p := range chosen {
+		s := p.Section(m, all)
+		lines = append(append(append(lines, p.Title), chart.Wrap(p.Source, max(width, 1))...), "")
+		lines = append(lines, tableText(s, width)...)
+		lines = append(append(lines, p.Pictures(s, all, width)...), "")
+	}
+	return lines
 }

@@ -40,20 +40,18 @@ type Options struct {
 	Reports  string        // where pages are written; "" = nowhere
 }
 
-// View is the results pane; its list is of past studies, by their Results.ID.
+// View is the results pane; its list is of past studies, by their study.id.
 type View struct {
-	*list.List[string, past]
+	*list.List[string, study]
 	o        Options
-	serial   int                  // of the study that was started last
-	current  *current             // the study that runs, or ran last in this session; nil before
-	papers   *papersRun           // papers instead of it; at most one of the two is set
-	sections []report.Section     // of the papers of the past that are shown
+	serial   int                  // of the run that was started last
+	run      *run                 // what runs, or ran last in this session; nil before
+	sections []report.Section     // of the published studies of the past that are shown
 	stored   bench.History        // what the list was made from
 	trend    map[string][]float64 // see trend
 	notes    []string             // what was wrong with the file of results
-	shown    string               // Results.ID of the study of the past that is shown, "" for current
+	shown    string               // id of the study of the past that is shown, "" for run
 	last     bench.Study          // what the form starts from
-	failure  string               // why the last study could not be run
 	roomy    bool                 // the window is high enough for blank lines
 
 	drawnKey pictureKey // what drawn is of
@@ -62,7 +60,7 @@ type View struct {
 
 // New returns the pane; call Open when it is shown for the first time.
 func New(o Options) *View {
-	return &View{o: o, last: defaultStudy(o), List: list.New(past.id, "when", pastColumns()...)}
+	return &View{o: o, last: defaultStudy(o), List: list.New(study.id, "when", pastColumns()...)}
 }
 
 // Open reads the results of the past.
@@ -70,18 +68,15 @@ func (v *View) Open() tea.Cmd { return v.read }
 
 // Running reports whether a study is running.
 func (v *View) Running() bool {
-	return v.current != nil && !v.current.ended || v.papers != nil && !v.papers.ended
+	return v.run != nil && !v.run.ended
 }
 
 // PID is the process that runs now, 0 when none does.
 func (v *View) PID() kernel.TID {
-	switch {
-	case !v.Running():
+	if !v.Running() {
 		return 0
-	case v.papers != nil:
-		return v.papers.at.Run.PID
 	}
-	return v.current.now.PID
+	return v.run.now.PID
 }
 
 // ShowSelected shows the past study under the cursor. Where there is none, it asks
@@ -90,11 +85,8 @@ func (v *View) ShowSelected() tea.Cmd {
 	p, ok := v.Selected()
 	switch {
 	case ok:
-		v.shown, v.sections = p.id(), nil
-		if p.grid.ID != "" {
-			v.sections = sectionsOf(p.subject().chosen, v.o.Machine, p.cells)
-		}
-	case v.current == nil && v.papers == nil:
+		v.shown, v.sections = p.id(), sectionsOf(p.chosen, v.o.Machine, p.cells)
+	case v.run == nil:
 		return v.StartStudy()
 	}
 	return nil
@@ -114,10 +106,6 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 		return v.step(msg)
 	case endMsg:
 		return v.end(msg)
-	case papersStepMsg:
-		return v.papersStep(msg)
-	case papersEndMsg:
-		return v.papersEnd(msg)
 	case wroteMsg:
 		return v.wrote(msg)
 	case historyMsg:
@@ -151,18 +139,8 @@ func (v *View) CancelStudy() tea.Cmd {
 	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel the study", "continue")
 	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
 		if !out.Canceled && v.serial == serial {
-			v.cancel()
+			v.run.cancel()
 		}
 		return nil
 	})
-}
-
-// cancel ends what runs.
-func (v *View) cancel() {
-	if v.papers != nil {
-		v.papers.cancel()
-	}
-	if v.current != nil {
-		v.current.cancel()
-	}
 }

@@ -59,8 +59,7 @@ func TestPlacementsInAnotherSpelling(t *testing.T) {
 	study := sampleStudy()
 	study.Placements = []bench.Placement{"Normal", "FIFO:10"}
 	p.view.start(study)
-	assert.Equal(t, []bench.Placement{"normal", "fifo:10"}, p.view.current.results.Study.Placements)
-	assert.Equal(t, p.view.current.results.Study, p.view.current.job.results.Study)
+	assert.Equal(t, []bench.Placement{"normal", "fifo:10"}, p.view.run.results.Study.Placements)
 	p.view.Stop()
 }
 
@@ -108,7 +107,7 @@ func TestStopWaitsForTheRun(t *testing.T) {
 		go p.run(cmd)
 		synctest.Wait()
 		p.view.Stop()
-		_, open := <-p.view.current.job.done
+		_, open := <-p.view.run.job.done
 		assert.False(t, open)
 		synctest.Wait()
 	})
@@ -126,11 +125,11 @@ func TestStopBeforeTheCommandRan(t *testing.T) {
 func TestMessagesOfAnEarlierStudyAreDropped(t *testing.T) {
 	p := newPilot(t, &fakeRunner{}, &fakeStore{})
 	p.run(p.view.start(sampleStudy()))
-	before := p.view.current.report
+	before := p.view.run.report
 	assert.Nil(t, p.view.Update(stepMsg{serial: 0}))
-	assert.Nil(t, p.view.Update(endMsg{serial: 0, err: errStore}))
-	assert.Equal(t, before, p.view.current.report)
-	assert.Empty(t, p.view.failure)
+	assert.Nil(t, p.view.Update(endMsg{err: errStore}))
+	assert.Equal(t, before, p.view.run.report)
+	assert.Empty(t, p.view.run.failure)
 }
 
 func TestFailuresAreShown(t *testing.T) {
@@ -185,9 +184,8 @@ func TestLooks(t *testing.T) {
 		p.view.start(sampleStudy())
 		r := sampleResults("x", sampleStudy())
 		r.Runs = r.Runs[:30]
-		p.view.current.event = bench.Event{Done: 30, Total: 44, Left: 98 * time.Second, HaveLeft: true}
-		p.view.current.now = bench.RunResult{Placement: "fifo:10", Index: 6, PID: 3641, CPUs: "5", Reason: "cpu 5: 99 % of a CPU expected (1 % busy, sibling 13 idle)"}
-		p.view.current.results, p.view.current.report = r, bench.Judge(r)
+		p.view.run.step = studyStep(r, bench.Event{Kind: bench.RunStarted, Done: 30, Total: 44, Left: 98 * time.Second, HaveLeft: true,
+			Run: bench.RunResult{Placement: "fifo:10", Index: 6, PID: 3641, CPUs: "5", Reason: "cpu 5: 99 % of a CPU expected (1 % busy, sibling 13 idle)"}}, "")
 		return p.view
 	}
 	shown := func(t *testing.T) *View {
