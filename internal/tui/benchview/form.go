@@ -1,6 +1,7 @@
 package benchview
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,87 +48,75 @@ func defaultStudy(o Options) bench.Study {
 
 // Form asks for a study; the value is a bench.Study that is valid.
 type Form struct {
+	dialog.Titled
 	workloads []bench.Workload
 	workload  int
 	fields    []field // of the chosen workload, then those of every study
 	list      rows.Scroll
-	problem   string // why the study cannot start
-	tried     bool   // Enter was pressed on it
+	tried     bool // Enter was pressed on what cannot start
 	// Forecast estimates the time of a study; may be nil.
 	Forecast func(bench.Study) (bench.Forecast, bool)
-	inputX   int
-	inputY   int
+	cursor   *tea.Cursor
 }
 
-type fieldKind uint8
-
-const (
-	chooseField fieldKind = iota // left and right go through words
-	textField
-	tickField
-)
-
-// field is one row of the form.
+// field is one row of the form: a value that is typed, one of some words, or a box to
+// tick for what its label says.
 type field struct {
-	kind   fieldKind
-	label  string
-	help   string
-	words  []string // of a chooseField
-	word   int
-	input  dialog.Input
-	ticked bool
-	param  *bench.Param    // the parameter it sets
-	place  bench.Placement // of a tickField
+	label, help string
+	input       *dialog.Input
+	room        int      // cells for what is typed
+	words       []string // that left and right go through
+	word        int
+	ticked      bool
+	// set puts the value into the study, or into those of the workload.
+	set func(value string, s *bench.Study, values bench.Values) error
 }
 
-// Names of the fields that every study has.
-const (
-	labelWorkload = "workload"
-	labelOther    = "others"
-	labelRuns     = "runs"
-	labelWarmup   = "warm-up"
-	labelNoise    = "noise"
-)
+func (f *field) isTick() bool { return f.input == nil && f.words == nil }
+
+func (f *field) value() string {
+	switch {
+	case f.input != nil:
+		return strings.TrimSpace(f.input.Value())
+	case f.words != nil:
+		return f.words[f.word]
+	case f.ticked:
+		return f.label
+	}
+	return ""
+}
 
 // NewForm starts from a study.
 func NewForm(workloads []bench.Workload, from bench.Study) *Form {
-	f := &Form{workloads: workloads}
+	f := &Form{Titled: "Start a study", workloads: workloads}
 	f.workload = max(slices.IndexFunc(workloads, func(w bench.Workload) bool { return w.Name == from.Workload }), 0)
-	values := bench.Values{}
+	var values bench.Values
 	if len(workloads) > 0 {
-		if v, err := workloads[f.workload].Parse(from.Args); err == nil {
-			values = v
-		}
+		values, _ = workloads[f.workload].Parse(from.Args) // without them the form shows the defaults
 	}
 	f.fields = append(f.workFields(values), studyFields(from)...)
-	f.check()
 	return f
 }
 
 // workFields are the workload's name and its parameters.
 func (f *Form) workFields(values bench.Values) []field {
-	names := make([]string, len(f.workloads))
-	for i, w := range f.workloads {
-		names[i] = w.Name
+	out := []field{{label: "workload", words: []string{}, word: f.workload}}
+	for _, w := range f.workloads {
+		out[0].words = append(out[0].words, w.Name)
 	}
-	out := []field{{kind: chooseField, label: labelWorkload, words: names, word: f.workload}}
 	if len(f.workloads) == 0 {
 		return out
 	}
-	w := &f.workloads[f.workload]
-	out[0].help = w.Help
-	for i := range w.Params {
-		p := &w.Params[i]
-		value, given := values[p.Name]
-		if !given {
-			value = p.Default
+	out[0].help = f.workloads[f.workload].Help
+	for _, p := range f.workloads[f.workload].Params {
+		value := cmp.Or(values[p.Name], p.Default)
+		fd := field{label: p.Name, help: p.Help, words: p.Choices, word: max(slices.Index(p.Choices, value), 0)}
+		if p.Choices == nil {
+			fd = typed(p.Name, value, fmt.Sprintf("%s, %d to %d", p.Help, p.Min, p.Max), nil)
 		}
-		fd := field{label: p.Name, help: p.Help, param: p}
-		if p.Choices != nil {
-			fd.kind, fd.words, fd.word = chooseField, p.Choices, max(slices.Index(p.Choices, value), 0)
-		} else {
-			fd.kind, fd.input = textField, dialog.NewInput(value)
-			fd.help += fmt.Sprintf(", %d to %d", p.Min, p.Max)
+		fd.set = func(value string, _ *bench.Study, values bench.Values) error {
+			values[p.Name] = value
+			return p.Validate(value)
 		}
 		out = append(out, fd)
 	}
@@ -139,98 +128,87 @@ func studyFields(from bench.Study) []field {
 	var out []field
 	var others []string
 	for _, o := range offered {
-		out = append(out, field{kind: tickField, label: string(o.placement), help: o.help, place: o.placement,
-			ticked: slices.Contains(from.Placements, o.placement)})
+		out = append(out, field{label: string(o.placement), help: o.help, set: addPlacements, ticked: slices.Contains(from.Placements, o.placement)})
 	}
 	for _, p := range from.Placements {
-		if !slices.ContainsFunc(out, func(f field) bool { return f.place == p }) {
+		if !slices.ContainsFunc(out, func(f field) bool { return f.label == string(p) }) {
 			others = append(others, string(p))
 		}
 	}
-	return append(out,
-		field{kind: textField, label: labelOther, input: dialog.NewInput(strings.Join(others, " ")),
-			help: "more, such as cpu:3 nice:-5 llc+rr:50"},
-		field{kind: textField, label: labelRuns, input: dialog.NewInput(strconv.Itoa(from.Runs)), help: "measured runs per placement"},
-		field{kind: textField, label: labelWarmup, input: dialog.NewInput(strconv.Itoa(from.Warmup)), help: "runs per placement before them that do not count"},
-		field{kind: textField, label: labelNoise, input: dialog.NewInput(strconv.Itoa(from.Noise)), help: "busy background processes, on any CPU"})
+	other := typed("others", strings.Join(others, " "), "more, such as cpu:3 nice:-5 llc+rr:50", addPlacements)
+	other.room = otherWidth
+	return append(out, other,
+		number("runs", from.Runs, "measured runs per placement", func(s *bench.Study) *int { return &s.Runs }),
+		number("warm-up", from.Warmup, "runs per placement before them that do not count", func(s *bench.Study) *int { return &s.Warmup }),
+		number("noise", from.Noise, "busy background processes, on any CPU", func(s *bench.Study) *int { return &s.Noise }))
 }
 
-// Title is fixed.
-func (f *Form) Title() string { return "Start a study" }
+func addPlacements(value string, s *bench.Study, _ bench.Values) error {
+	for p := range strings.FieldsSeq(value) {
+		s.Placements = append(s.Placements, bench.Placement(p))
+	}
+	return nil
+}
+
+func typed(label, value, help string, set func(string, *bench.Study, bench.Values) error) field {
+	input := dialog.NewInput(value)
+	return field{label: label, help: help, input: &input, room: valueWidth, set: set}
+}
+
+func number(label string, value int, help string, of func(*bench.Study) *int) field {
+	return typed(label, strconv.Itoa(value), help, func(value string, s *bench.Study, _ bench.Values) error {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("%s must be a number, not %q", label, value)
+		}
+		*of(s) = n
+		return nil
+	})
+}
 
 // Update moves, ticks, types; Enter starts.
 func (f *Form) Update(msg tea.Msg) dialog.Outcome {
 	at := &f.fields[f.list.Cursor]
-	if k, ok := msg.(tea.KeyPressMsg); ok {
-		switch key := k.String(); {
-		case key == "esc" || key == "ctrl+c" || key == "ctrl+g":
-			return dialog.Outcome{Done: true, Canceled: true}
-		case key == "enter":
-			return f.answer()
-		case key == "tab":
-			f.list.Cursor = (f.list.Cursor + 1) % len(f.fields)
-			return dialog.Outcome{}
-		case key == "shift+tab":
-			f.list.Cursor = (f.list.Cursor + len(f.fields) - 1) % len(f.fields)
-			return dialog.Outcome{}
-		case at.kind != textField || key != "home" && key != "end":
-			if f.list.Key(k, len(f.fields), false) {
-				return dialog.Outcome{}
-			}
-		}
-		f.change(at, k)
-	} else if at.kind == textField {
+	k, ok := msg.(tea.KeyPressMsg)
+	switch key := k.String(); {
+	case !ok && at.input != nil:
 		at.input.Update(msg)
+	case !ok:
+	case key == "esc" || key == "ctrl+c" || key == "ctrl+g":
+		return dialog.Outcome{Done: true, Canceled: true}
+	case key == "enter":
+		study, err := f.study()
+		f.tried = err != nil
+		return dialog.Outcome{Done: !f.tried, Value: study}
+	case key == "tab":
+		f.list.Cursor = (f.list.Cursor + 1) % len(f.fields)
+	case key == "shift+tab":
+		f.list.Cursor = (f.list.Cursor + len(f.fields) - 1) % len(f.fields)
+	case (at.input == nil || key != "home" && key != "end") && f.list.Key(k, len(f.fields), false):
+	case at.input != nil:
+		at.input.Update(k)
+	case at.words != nil:
+		f.choose(at, key)
+	case key == "space" || key == "x":
+		at.ticked = !at.ticked
 	}
-	f.check()
 	return dialog.Outcome{}
 }
 
-// change gives the key to the field under the cursor.
-func (f *Form) change(at *field, k tea.KeyPressMsg) {
-	switch at.kind {
-	case tickField:
-		if k.String() == "space" || k.String() == "x" {
-			at.ticked = !at.ticked
-		}
-	case textField:
-		at.input.Update(k)
-	case chooseField:
-		at.choose(k.String())
-		if at.label == labelWorkload && at.param == nil && at.word != f.workload {
-			f.workload = at.word
-			rest := slices.IndexFunc(f.fields, func(x field) bool { return x.kind == tickField })
-			f.fields = append(f.workFields(nil), f.fields[rest:]...)
-		}
-	}
-}
-
-func (f *field) choose(key string) {
-	n := len(f.words)
+// choose goes to another word. Another workload has other parameters.
+func (f *Form) choose(at *field, key string) {
+	n := len(at.words)
 	switch {
 	case n == 0:
 	case key == "left":
-		f.word = (f.word + n - 1) % n
+		at.word = (at.word + n - 1) % n
 	case key == "right" || key == "space":
-		f.word = (f.word + 1) % n
+		at.word = (at.word + 1) % n
 	}
-}
-
-// answer gives the study, if it is valid.
-func (f *Form) answer() dialog.Outcome {
-	study, err := f.study()
-	if err != nil {
-		f.tried = true
-		f.check()
-		return dialog.Outcome{}
-	}
-	return dialog.Outcome{Done: true, Value: study}
-}
-
-func (f *Form) check() {
-	f.problem = ""
-	if _, err := f.study(); err != nil {
-		f.problem = err.Error()
+	if f.list.Cursor == 0 && at.word != f.workload {
+		f.workload = at.word
+		rest := slices.IndexFunc(f.fields, func(x field) bool { return x.isTick() })
+		f.fields = append(f.workFields(nil), f.fields[rest:]...)
 	}
 }
 
@@ -241,8 +219,9 @@ func (f *Form) study() (bench.Study, error) {
 	}
 	w := f.workloads[f.workload]
 	s, values := bench.Study{Workload: w.Name}, bench.Values{}
-	for i := range f.fields {
-		if err := f.fields[i].read(&s, values); err != nil {
+	for i := range f.fields[1:] {
+		fd := &f.fields[i+1]
+		if err := fd.set(fd.value(), &s, values); err != nil {
 			return bench.Study{}, err
 		}
 	}
@@ -253,43 +232,4 @@ func (f *Form) study() (bench.Study, error) {
 	}
 	s.Args = w.Args(values)
 	return s, s.Validate()
-}
-
-// read puts the field's value into the study or into the workload's values.
-func (f *field) read(s *bench.Study, values bench.Values) error {
-	var err error
-	switch {
-	case f.param != nil:
-		value := f.value()
-		values[f.param.Name] = value
-		return f.param.Validate(value)
-	case f.kind == tickField && f.ticked:
-		s.Placements = append(s.Placements, f.place)
-	case f.label == labelOther:
-		for _, p := range strings.Fields(f.value()) {
-			s.Placements = append(s.Placements, bench.Placement(p))
-		}
-	case f.label == labelRuns:
-		s.Runs, err = number(f)
-	case f.label == labelWarmup:
-		s.Warmup, err = number(f)
-	case f.label == labelNoise:
-		s.Noise, err = number(f)
-	}
-	return err
-}
-
-func (f *field) value() string {
-	if f.kind == chooseField {
-		return f.words[f.word]
-	}
-	return strings.TrimSpace(f.input.Value())
-}
-
-func number(f *field) (int, error) {
-	n, err := strconv.Atoi(f.value())
-	if err != nil {
-		return 0, fmt.Errorf("%s must be a number, not %q", f.label, f.value())
-	}
-	return n, nil
 }

@@ -220,9 +220,7 @@ func troubles(r bench.Results, width int, th *theme.Theme) []string {
 			more++
 			continue
 		}
-		var line rows.Row
-		line.Add(style, fmt.Sprintf(" %s %s %s", run.Placement, runName(run, r.Study), what))
-		lines = append(lines, line.Render(th, width))
+		lines = append(lines, rows.Line(th, style, fmt.Sprintf(" %s %s %s", run.Placement, runName(run, r.Study), what), width))
 	}
 	if more > 0 {
 		lines = append(lines, th.Dim.Render(fmt.Sprintf(" and %d more", more)))

@@ -36,9 +36,7 @@ func drawn(lines []string, width int, th *theme.Theme) []string {
 		if th.ASCII {
 			l = chart.ASCII.Replace(l)
 		}
-		var r rows.Row
-		r.Add(th.Text, l)
-		out = append(out, r.Render(th, width))
+		out = append(out, rows.Line(th, th.Text, l, width))
 	}
 	return out
 }
@@ -104,9 +102,7 @@ func (v *View) tables(all []report.Section, width int, th *theme.Theme) []string
 	for _, s := range all {
 		lines = append(v.gap(lines), th.Header.Render(" "+rows.Text(th, s.Title)))
 		for _, text := range tableText(s, width-1) {
-			var r rows.Row
-			r.Add(th.Text, " "+text)
-			lines = append(lines, r.Render(th, width))
+			lines = append(lines, rows.Line(th, th.Text, " "+text, width))
 		}
 	}
 	return lines

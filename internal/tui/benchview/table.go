@@ -58,16 +58,10 @@ func addStrip(r *rows.Row, text string, th *theme.Theme) {
 		}
 		return th.Text
 	}
-	for text != "" {
-		n := 0
-		first := style([]rune(text)[0])
-		for i, c := range text {
-			if n = i; style(c) != first {
-				break
-			}
-			n = i + len(string(c))
+	cells := []rune(text)
+	for from, to := 0, 0; from < len(cells); from = to {
+		for to = from; to < len(cells) && style(cells[to]) == style(cells[from]); to++ {
 		}
-		r.Add(first, text[:n])
-		text = text[n:]
+		r.Add(style(cells[from]), string(cells[from:to]))
 	}
 }

@@ -87,6 +87,11 @@ func (r Row) Render(th *theme.Theme, width int) string {
 	return b.String()
 }
 
+// Line is a row of one piece.
+func Line(th *theme.Theme, style theme.Style, text string, width int) string {
+	return Row{{Style: style, Text: field.Clean(text)}}.Render(th, width)
+}
+
 // Item draws the row as one of a list, with a cell at its left for the cursor,
 // in exactly width cells when it is the selected one.
 func (r Row) Item(th *theme.Theme, width int, selected bool) string {
