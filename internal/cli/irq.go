@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,7 +124,7 @@ func irqTable(t *irq.Table, filter string) *table {
 		}
 		total, top, topPerS := rateCells(r.Rate)
 		out.add(r.Number, total, top, topPerS, maskText(r.Requested), maskText(r.Effective), r.Control,
-			dash(r.Device.Name()), dash(r.Device.Driver), dash(r.Queue.String()), dash(r.Handlers()), dash(threadText(r.Threads)))
+			dash(r.Device.Name()), dash(r.Device.Driver), dash(r.Queue.String()), dash(r.Handlers()), dash(irq.Tasks(r.Threads)))
 	}
 	for _, group := range []struct {
 		rows []irq.NamedRow
@@ -137,11 +136,7 @@ func irqTable(t *irq.Table, filter string) *table {
 				continue
 			}
 			perS, top, topPerS := rateCells(r.Rate)
-			what := r.Text
-			if meaning, _, ok := irq.Meaning(r.Name); ok {
-				what = meaning
-			}
-			out.add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", dash(what), "-")
+			out.add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", dash(r.What()), "-")
 		}
 	}
 	return out
@@ -164,14 +159,6 @@ func maskText(m irq.Mask) string {
 		return "-"
 	}
 	return dash(m.String())
-}
-
-func threadText(threads []irq.Thread) string {
-	var words []string
-	for _, t := range threads {
-		words = append(words, fmt.Sprintf("%s (%d)", t.Comm, t.TID))
-	}
-	return strings.Join(words, ", ")
 }
 
 func total(counts []uint64) (n uint64) {

@@ -80,7 +80,7 @@ func explainLine(word string, r *irq.Row) explanation {
 	}
 	x.what += fmt.Sprintf(", %s, taken %d times since boot", r.Chip, total(r.Counts))
 	if len(r.Threads) > 0 {
-		x.what += "; handled by " + threadText(r.Threads)
+		x.what += "; handled by " + irq.Tasks(r.Threads)
 	}
 	if r.Device.Driver != "" {
 		x.maker = "the driver " + r.Device.Driver

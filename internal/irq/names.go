@@ -56,6 +56,14 @@ func Meaning(name string) (what, fewer string, ok bool) {
 	return what, "", ok
 }
 
+// What is what a named line counts, as far as that is known.
+func (n Named) What() string {
+	if what, _, ok := Meaning(n.Name); ok {
+		return what
+	}
+	return n.Text
+}
+
 // IsSoftIRQ reports whether the name is a vector of /proc/softirqs.
 func IsSoftIRQ(name string) bool {
 	_, ok := softIRQs[strings.ToUpper(name)]

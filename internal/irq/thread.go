@@ -1,6 +1,7 @@
 package irq
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,15 @@ func (f FS) threads() (map[int][]Thread, error) {
 		}
 	}
 	return found, nil
+}
+
+// Tasks names the tasks of handlers: "irq/24-eth0 (81)".
+func Tasks(threads []Thread) string {
+	var words []string
+	for _, t := range threads {
+		words = append(words, fmt.Sprintf("%s (%d)", t.Comm, t.TID))
+	}
+	return strings.Join(words, ", ")
 }
 
 // ThreadLine is the interrupt line that a kernel thread of this name handles:

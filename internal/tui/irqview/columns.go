@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"piton/internal/irq"
@@ -15,46 +14,22 @@ import (
 // entry is one row of the list: an interrupt with a number, or a named line, or a
 // softirq.
 type entry struct {
-	row   *irq.Row
+	name  string
+	rate  irq.Rate
+	row   *irq.Row // of a numbered one; a reading does not change those before it
 	named *irq.NamedRow
 	soft  bool
-}
-
-func (e entry) name() string {
-	if e.row != nil {
-		return strconv.Itoa(e.row.Number)
-	}
-	return e.named.Name
-}
-
-func (e entry) rate() irq.Rate {
-	if e.row != nil {
-		return e.row.Rate
-	}
-	return e.named.Rate
-}
-
-// copied is the numbered line, nil where there is none.
-func (e entry) copied() *irq.Row {
-	if e.row == nil {
-		return nil
-	}
-	row := *e.row
-	return &row
 }
 
 // what is its device and queue, or its handlers, or what a named line means.
 func (e entry) what() string {
 	switch {
 	case e.row == nil:
-		if meaning, _, ok := irq.Meaning(e.named.Name); ok {
-			return meaning
-		}
-		return e.named.Text
+		return e.named.What()
 	case e.row.Queue.Flow == irq.NoQueue:
 		return e.row.Handlers()
 	}
-	return strings.TrimSpace(e.row.Device.Name() + " " + e.row.Queue.String())
+	return place(e.row)
 }
 
 func (e entry) device() string {
@@ -70,7 +45,7 @@ type cell = func(e entry, th *theme.Theme, width int) (string, theme.Style)
 // inRowStyle is a cell in the style of the row: one that does not come is dim.
 func inRowStyle(f func(entry, *theme.Theme) string) cell {
 	return func(e entry, th *theme.Theme, _ int) (string, theme.Style) {
-		if r := e.rate(); r.OK && r.PerS == 0 {
+		if e.rate.OK && e.rate.PerS == 0 {
 			return f(e, th), th.Dim
 		}
 		return f(e, th), th.Text
@@ -113,25 +88,25 @@ func (v *View) fitCPUs(width int) {
 
 func (v *View) columns() []list.Column[entry] {
 	out := []list.Column[entry]{
-		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name() }),
+		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name }),
 			Has: func(e entry) bool { return e.row != nil }, Compare: func(a, b entry) int { return cmp.Compare(a.row.Number, b.row.Number) }},
-		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.rate().OK },
-			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.rate(), th) }),
-			Compare: func(a, b entry) int { return cmp.Compare(a.rate().PerS, b.rate().PerS) }},
+		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.rate.OK },
+			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.rate, th) }),
+			Compare: func(a, b entry) int { return cmp.Compare(a.rate.PerS, b.rate.PerS) }},
 	}
 	if v.each == nil {
 		out = append(out, list.Column[entry]{ID: "top", Title: "MOST ON", Width: 12, Tight: 11, Rank: 2,
-			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return most(e.rate(), th) }),
-			Has:  func(e entry) bool { return e.rate().Top >= 0 }, Compare: func(a, b entry) int {
-				x, y := a.rate(), b.rate()
+			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return most(e.rate, th) }),
+			Has:  func(e entry) bool { return e.rate.Top >= 0 }, Compare: func(a, b entry) int {
+				x, y := a.rate, b.rate
 				return cmp.Or(cmp.Compare(x.Top, y.Top), cmp.Compare(y.TopPerS, x.TopPerS))
 			}})
 	}
 	for i, c := range v.each {
 		out = append(out, list.Column[entry]{ID: fmt.Sprintf("cpu%d", c), Title: fmt.Sprintf("cpu%d", c), Width: cpuWidth, Right: true, Desc: true, Rank: 2,
-			Cell:    func(e entry, th *theme.Theme, _ int) (string, theme.Style) { return v.onCPU(e.rate(), i, th) },
-			Has:     func(e entry) bool { return e.rate().OK && i < len(e.rate().ByCPU) },
-			Compare: func(a, b entry) int { return cmp.Compare(a.rate().ByCPU[i], b.rate().ByCPU[i]) }})
+			Cell:    func(e entry, th *theme.Theme, _ int) (string, theme.Style) { return v.onCPU(e.rate, i, th) },
+			Has:     func(e entry) bool { return e.rate.OK && i < len(e.rate.ByCPU) },
+			Compare: func(a, b entry) int { return cmp.Compare(a.rate.ByCPU[i], b.rate.ByCPU[i]) }})
 	}
 	return append(out,
 		list.Column[entry]{ID: "asked", Title: "ASKED", Width: 14, Tight: 9, Rank: 4, Cell: inRowStyle(func(e entry, th *theme.Theme) string {
@@ -189,7 +164,7 @@ func (v *View) device(e entry, th *theme.Theme, width int) (string, theme.Style)
 		return what, style
 	}
 	if what = place(e.row); len(e.row.Threads) > 0 {
-		what = strings.TrimSpace(what + " by " + threads(e.row))
+		what = strings.TrimSpace(what + " by " + irq.Tasks(e.row.Threads))
 	}
 	return what, style
 }

@@ -2,6 +2,7 @@ package irqview
 
 import (
 	"fmt"
+	"strings"
 
 	"piton/internal/irq"
 	"piton/internal/tui/rows"
@@ -95,7 +96,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		}
 		return []string{th.Dim.Render(rows.Text(th, why)), last}
 	}
-	lines := [][2]string{{e.name(), v.breakdown(e.rate())}}
+	lines := [][2]string{{e.name, v.breakdown(e.rate)}}
 	lines = append(lines, v.about(e)...)
 	out := make([]string, 0, len(lines)+1)
 	for _, pair := range lines {
@@ -117,25 +118,20 @@ func (v *View) about(e entry) [][2]string {
 		return [][2]string{{"what", what}, {"fewer", fewer}}
 	}
 	r := e.row
-	from := r.Handlers()
-	if r.Device.Driver != "" {
-		from += ", driver " + r.Device.Driver
+	from := []string{r.Handlers()}
+	add := func(is bool, format string, args ...any) {
+		if is {
+			from = append(from, fmt.Sprintf(format, args...))
+		}
 	}
-	if r.Device.Address != "" {
-		from += ", " + r.Device.Address
-	}
-	if r.Node >= 0 {
-		from += fmt.Sprintf(", node %d", r.Node)
-	}
-	if r.Hint.OK && !r.Hint.Empty() {
-		from += ", its driver suggests cpu " + r.Hint.String()
-	}
-	if len(r.Threads) > 0 {
-		from += ", handled by " + threads(r)
-	}
+	add(r.Device.Driver != "", "driver %s", r.Device.Driver)
+	add(r.Device.Address != "", "%s", r.Device.Address)
+	add(r.Node >= 0, "node %d", r.Node)
+	add(r.Hint.OK && !r.Hint.Empty(), "its driver suggests cpu %s", r.Hint)
+	add(len(r.Threads) > 0, "handled by %s", irq.Tasks(r.Threads))
 	why := r.Control.Why()
 	if lags(r) {
 		why = fmt.Sprintf("asked to go to %s, it goes to %s until the next interrupt; %s", r.Requested, r.Effective, why)
 	}
-	return [][2]string{{"from", from}, {"control", why}}
+	return [][2]string{{"from", strings.Join(from, ", ")}, {"control", why}}
 }

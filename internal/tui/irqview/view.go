@@ -8,7 +8,7 @@
 package irqview
 
 import (
-	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -53,8 +53,8 @@ type View struct {
 // New returns the pane, sorted by rate.
 func New(o Options) *View {
 	v := &View{o: o}
-	v.List = list.New(entry.name, "rate", v.columns()...)
-	v.TagOf = func(e entry) (string, bool) { return e.name(), e.row != nil } // others cannot be sent anywhere
+	v.List = list.New(func(e entry) string { return e.name }, "rate", v.columns()...)
+	v.TagOf = func(e entry) (string, bool) { return e.name, e.row != nil } // others cannot be sent anywhere
 	return v
 }
 
@@ -93,7 +93,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 		v.table = m.table
 		v.KeepTags(func(yield func(string) bool) {
 			for i := range v.table.Rows {
-				if !yield(entry{row: &v.table.Rows[i]}.name()) {
+				if !yield(numbered(&v.table.Rows[i]).name) {
 					return
 				}
 			}
@@ -111,26 +111,22 @@ func (v *View) relist() {
 		r := &v.table.Rows[i]
 		rated = rated || r.Rate.OK
 		if r.Match(v.filter) && v.reaches(r) {
-			entries = append(entries, entry{row: r})
+			entries = append(entries, numbered(r))
 		}
 	}
 	if v.named && v.cpus.Empty() {
-		for i := range v.table.Named {
-			entries = v.addNamed(entries, entry{named: &v.table.Named[i]})
-		}
-		for i := range v.table.SoftIRQs {
-			entries = v.addNamed(entries, entry{named: &v.table.SoftIRQs[i], soft: true})
+		for i, all := range [][]irq.NamedRow{v.table.Named, v.table.SoftIRQs} {
+			for k := range all {
+				if n := &all[k]; n.Match(v.filter) && n.Happened() {
+					entries = append(entries, entry{name: n.Name, rate: n.Rate, named: n, soft: i == 1})
+				}
+			}
 		}
 	}
 	v.Load(entries, rated)
 }
 
-func (v *View) addNamed(to []entry, e entry) []entry {
-	if e.named.Match(v.filter) && e.named.Happened() {
-		return append(to, e)
-	}
-	return to
-}
+func numbered(r *irq.Row) entry { return entry{name: strconv.Itoa(r.Number), rate: r.Rate, row: r} }
 
 // reaches reports whether a line concerns the CPUs that are looked at.
 func (v *View) reaches(r *irq.Row) bool {
@@ -193,11 +189,10 @@ func (v *View) ShowHandler() (used bool, cmd tea.Cmd) {
 	return false, nil
 }
 
-// Selected is the line under the cursor, a copy that later readings do not change; nil
-// where that has no number.
+// Selected is the line under the cursor; nil where that has no number.
 func (v *View) Selected() *irq.Row {
 	e, _ := v.List.Selected()
-	return e.copied()
+	return e.row
 }
 
 // Tagged reports whether the line under the cursor is tagged.
@@ -216,12 +211,14 @@ func (v *View) TagsShown() []*irq.Row { return lines(v.List.TagsShown()) }
 // Shown are all lines that have a number and are on the list.
 func (v *View) Shown() []*irq.Row { return lines(v.Rows()) }
 
-// lines are copies of the numbered ones among some entries.
+// lines are the numbered ones among some entries.
 func lines(entries []entry) (out []*irq.Row) {
 	for _, e := range entries {
-		out = append(out, e.copied())
+		if e.row != nil {
+			out = append(out, e.row)
+		}
 	}
-	return slices.DeleteFunc(out, func(r *irq.Row) bool { return r == nil })
+	return out
 }
 
 // Default is where lines go that are set up from now on.

@@ -133,7 +133,7 @@ func text(v *View, w, h int) string { return ansi.Strip(v.Render(w, h, plain)) }
 
 func names(v *View) (out []string) {
 	for _, e := range v.Rows() {
-		out = append(out, e.name())
+		out = append(out, e.name)
 	}
 	return out
 }

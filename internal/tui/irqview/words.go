@@ -1,6 +1,7 @@
 package irqview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,14 +56,6 @@ func lags(r *irq.Row) bool {
 // place is the device and the queue, "" when neither is known.
 func place(r *irq.Row) string { return strings.TrimSpace(r.Device.Name() + " " + r.Queue.String()) }
 
-func threads(r *irq.Row) string {
-	var words []string
-	for _, t := range r.Threads {
-		words = append(words, fmt.Sprintf("%s (%d)", t.Comm, t.TID))
-	}
-	return strings.Join(words, ", ")
-}
-
 // maxBreakdown is how many CPUs the foot names.
 const maxBreakdown = 6
 
@@ -80,15 +73,7 @@ func (v *View) breakdown(r irq.Rate) string {
 	if len(order) == 0 {
 		return "quiet in the last interval"
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case r.ByCPU[a] > r.ByCPU[b]:
-			return -1
-		case r.ByCPU[a] < r.ByCPU[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.ByCPU[b], r.ByCPU[a]) })
 	var words []string
 	for k, i := range order {
 		if k == maxBreakdown {
@@ -101,9 +86,4 @@ func (v *View) breakdown(r irq.Rate) string {
 }
 
 // where is the CPUs that are looked at, in words.
-func (v *View) where() string {
-	if v.cpus.Len() == 1 {
-		return "cpu " + v.cpus.String()
-	}
-	return "cpus " + v.cpus.String()
-}
+func (v *View) where() string { return strings.ToLower(v.cpus.InWords()) }
