@@ -23,10 +23,9 @@ func (in inspector) Read(pid kernel.TID) detail.Reading {
 		return r
 	}
 	for _, t := range t.leader.threads {
-		r.Threads = append(r.Threads, detail.Thread{TID: t.TID, Comm: t.ID.Comm, State: t.State, CPU: int(t.LastCPU), Policy: t.Policy,
-			Nice: int(t.Nice), RTPrio: int(t.RTPrio), Start: t.StartTicks, Allowed: t.Affinity,
-			Counters: detail.Counters{Ticks: t.UserTicks + t.SystemTicks, Migrations: t.Migrations, RunDelayNs: t.RunDelayNs,
-				HaveMigrations: true, HaveDelay: true}})
+		one := t.Task
+		one.TGID = 0 // the first one's row, too, is that thread's alone
+		r.Threads = append(r.Threads, &one)
 	}
 	r.Total, r.Allowed = len(r.Threads), t.Affinity
 	in.mu.Unlock()

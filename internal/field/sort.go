@@ -10,7 +10,7 @@ import (
 )
 
 // Sort orders rows, indices in m.Tasks, by the column as it is shown: figures that
-// look alike are alike, and are ordered by tid. Rows without a value come last,
+// look alike are alike, and stay in their order. Rows without a value come last,
 // whatever the direction. On the screen the order is calm because the figures are: see
 // model.NextCalm.
 func Sort(rows []int32, m *model.Model, c Column, desc bool) {
@@ -24,8 +24,8 @@ func Sort(rows []int32, m *model.Model, c Column, desc bool) {
 // numKey holds one row's figure, so that it is computed once and not at every
 // comparison.
 type numKey struct {
-	key   float64
-	index int32
+	key       float64
+	index, at int32 // at: where the row was
 }
 
 // sortNumbers sorts only what is not 0: of most columns that is little, as most
@@ -33,7 +33,7 @@ type numKey struct {
 func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 	var keys []numKey
 	zeros := make([]int32, 0, len(rows))
-	for _, i := range rows {
+	for n, i := range rows {
 		v := c.num(Row{M: m, I: int(i)})
 		if c.rate {
 			v = shownFixed(v)
@@ -47,7 +47,7 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 		case desc:
 			v = -v
 		}
-		keys = append(keys, numKey{v, i})
+		keys = append(keys, numKey{v, i, int32(n)})
 	}
 	slices.SortFunc(keys, func(a, b numKey) int {
 		switch {
@@ -56,9 +56,8 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 		case a.key > b.key:
 			return 1
 		}
-		return cmp.Compare(a.index, b.index) // Tasks are in order of tid
+		return cmp.Compare(a.at, b.at)
 	})
-	slices.Sort(zeros)
 	n := 0
 	for _, k := range keys {
 		if k.key > 0 && len(zeros) > 0 {
@@ -72,7 +71,7 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 }
 
 // textKey is where in the memory of all a row's cell is.
-type textKey struct{ start, end, index int32 }
+type textKey struct{ start, end, index, at int32 }
 
 func sortTexts(rows []int32, m *model.Model, c Column, desc bool) {
 	keys := make([]textKey, len(rows))
@@ -82,14 +81,14 @@ func sortTexts(rows []int32, m *model.Model, c Column, desc bool) {
 		if c.text(r) != "" {
 			text = c.Append(text, r)
 		}
-		keys[n] = textKey{int32(start), int32(len(text)), i}
+		keys[n] = textKey{int32(start), int32(len(text)), i, int32(n)}
 	}
 	slices.SortFunc(keys, func(a, b textKey) int {
 		x, y := text[a.start:a.end], text[b.start:b.end]
 		byText := compareText(x, y)
 		switch {
 		case byText == 0:
-			return cmp.Compare(a.index, b.index)
+			return cmp.Compare(a.at, b.at)
 		case len(x) == 0:
 			return 1
 		case len(y) == 0:

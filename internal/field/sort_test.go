@@ -33,7 +33,7 @@ func TestSort(t *testing.T) {
 		{"affinity", true, []int32{1, 0, 2}},
 	} {
 		c, _ := Lookup(tt.id)
-		rows := []int32{2, 0, 1}
+		rows := []int32{0, 1, 2}
 		Sort(rows, m, *c, tt.desc)
 		assert.Equal(t, tt.want, rows, "%s desc %v", tt.id, tt.desc)
 	}
@@ -162,7 +162,7 @@ func printed(t *testing.T, c *Column, cell string) (number float64, text string)
 }
 
 // Whatever the figures, what is printed is in the order that is asked for: missing
-// values last, and rows that look alike by tid.
+// values last, and rows that look alike as they were, by tid.
 func TestThePrintedOrderIsTheOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		m := randomModel(rand.New(rand.NewPCG(seed, 1)), 60)

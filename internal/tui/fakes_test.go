@@ -234,9 +234,12 @@ func (f *fakeRoot) elevate(o change.Order, done func(change.Outcome, error) tea.
 type fakeInspector struct{}
 
 func (fakeInspector) Read(pid kernel.TID) detail.Reading {
-	threads := []detail.Thread{{TID: pid, Comm: "nqueens", State: 'R', CPU: 1}}
+	thread := func(tid kernel.TID, name string, cpu int32) *sample.Task {
+		return &sample.Task{TID: tid, ID: &sample.Identity{Comm: name}, State: 'R', LastCPU: cpu}
+	}
+	threads := []*sample.Task{thread(pid, "nqueens", 1)}
 	if pid == 3642 {
-		threads = append(threads, detail.Thread{TID: 3650, Comm: "matrix-1", State: 'R', CPU: 2}, detail.Thread{TID: 3651, Comm: "matrix-2", State: 'R', CPU: 3})
+		threads = append(threads, thread(3650, "matrix-1", 2), thread(3651, "matrix-2", 3))
 	}
 	return detail.Reading{PID: pid, At: time.Now(), Total: len(threads), Threads: threads,
 		Confinement: detail.Confinement{Allowed: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1, 2, 3), Owner: "/user.slice"}}

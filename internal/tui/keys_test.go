@@ -188,7 +188,7 @@ func TestDetail(t *testing.T) {
 		assert.True(t, r.sampler.needs.Affinity && r.sampler.needs.IOPrio && r.sampler.needs.Switches)
 		r.press("down")
 		assert.Contains(t, r.text(), "── ./matrix", "at once")
-		assert.Contains(t, r.text(), "3642  R", "its threads are read at once too")
+		assert.Contains(t, r.text(), "3642 R", "its threads are read at once too")
 		r.tick()
 		assert.Contains(t, r.text(), "── ./matrix")
 		r.press("enter", "down")

@@ -50,25 +50,11 @@ func (p *Pane) facts(row field.Row) []fact {
 // several.
 func (p *Pane) runDelay(row field.Row) string {
 	s := percent(field.Cell("run_delay_percent", row))
-	if worst := p.worst(); worst != nil && row.Task().IsProcess() {
-		s += fmt.Sprintf(", worst %.1f %%: %s (%d)", p.rates[worst.TID].delay, field.Clean(worst.Comm), worst.TID)
+	worst, ok := p.most(func(t *model.Task) float32 { return t.DelayPercent })
+	if ok && len(p.reading.Threads) > 1 && row.Task().IsProcess() && worst.Rates().DelayPercent > 0 {
+		s += fmt.Sprintf(", worst %.1f %%: %s (%d)", worst.Rates().DelayPercent, field.Clean(worst.Task().ID.Comm), worst.Task().TID)
 	}
 	return s
-}
-
-// worst is the thread with the most run delay; nil when no thread of several has any.
-func (p *Pane) worst() *Thread {
-	if len(p.reading.Threads) < 2 {
-		return nil
-	}
-	worst, most := (*Thread)(nil), float32(0)
-	for i := range p.reading.Threads {
-		t := &p.reading.Threads[i]
-		if d := known(p.rates[t.TID].delay); d > most || d == most && worst != nil && t.TID < worst.TID {
-			worst, most = t, d
-		}
-	}
-	return worst
 }
 
 func percent(figure string) string {
@@ -171,12 +157,4 @@ func where(row field.Row, c Confinement, th *theme.Theme) string {
 func (f fact) draw(width int, th *theme.Theme) string {
 	label := widget.Fit(f.label, min(labelWidth, width), th.Ellipsis)
 	return th.Dim.Render(label) + widget.Fit(f.value, width-labelWidth, th.Ellipsis)
-}
-
-// known is a figure that is there, else 0, for ordering.
-func known(v float32) float32 {
-	if !model.Known(v) {
-		return 0
-	}
-	return v
 }

@@ -19,7 +19,7 @@ type history struct {
 	cpus  []cpuset.CPU // oldest first
 }
 
-// note adds the row's newest tick. Another task than the last one begins a new
+// note adds the newest tick of a process's or thread's row. Another task than the last one begins a new
 // history with what the model has of it.
 func (h *history) note(row field.Row) {
 	task, bounce := row.Task(), &row.Rates().Bounce
@@ -35,14 +35,6 @@ func (h *history) note(row field.Row) {
 	if newest := bounce[model.BounceLen-1]; newest >= 0 {
 		h.add(cpuset.CPU(newest), row.M.Sample.Seq)
 	}
-}
-
-// noteThread adds where a thread was read to be after a sample.
-func (h *history) noteThread(t *Thread, seq uint64) {
-	if t.TID != h.tid || t.Start != h.start {
-		*h = history{tid: t.TID, start: t.Start}
-	}
-	h.add(cpuset.CPU(t.CPU), seq)
 }
 
 // add adds a tick, once for each sample.

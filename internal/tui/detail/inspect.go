@@ -10,32 +10,9 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/sample"
 	"piton/internal/taskfacts"
 )
-
-// Thread is what was read of one thread.
-type Thread struct {
-	TID     kernel.TID
-	Comm    string // as the kernel has it: not safe to print
-	State   byte
-	CPU     int // last one
-	Policy  kernel.Policy
-	Nice    int
-	RTPrio  int
-	Start   uint64 // ticks after boot
-	Allowed cpuset.Set
-	Counters
-}
-
-// Counters are a thread's since it began.
-type Counters struct {
-	Ticks      uint64 // CPU time, USER_HZ
-	Migrations uint64 // to another CPU
-	RunDelayNs uint64
-	// HaveMigrations and HaveDelay are unset on kernels without the files sched
-	// (CONFIG_SCHED_DEBUG before 6.15) and schedstat (CONFIG_SCHED_INFO).
-	HaveMigrations, HaveDelay bool
-}
 
 // Confinement explains where a process may run.
 type Confinement struct {
@@ -49,8 +26,8 @@ type Confinement struct {
 type Reading struct {
 	PID     kernel.TID
 	At      time.Time
-	Threads []Thread
-	Total   int // threads there are; more than len(Threads) when they are very many
+	Threads []*sample.Task // a row each (sample.ReadThreads)
+	Total   int            // threads there are; more than len(Threads) when they are very many
 	Confinement
 	Err string // why nothing could be read
 }
@@ -74,42 +51,16 @@ type Inspector struct {
 // Read reads the threads of a process and what confines it.
 func (in Inspector) Read(pid kernel.TID) Reading {
 	r := Reading{PID: pid, At: time.Now()}
-	tids, err := in.FS.Threads(pid)
-	if err != nil {
+	var err error
+	if r.Threads, r.Total, err = sample.ReadThreads(in.FS, pid, mostThreads); err != nil {
 		r.Err = fmt.Sprintf("process %d cannot be read: %v", pid, err)
 		if procfs.Gone(err) {
 			r.Err = fmt.Sprintf("process %d has ended", pid)
 		}
 		return r
 	}
-	r.Total = len(tids)
-	for _, tid := range tids[:min(len(tids), mostThreads)] {
-		if t, ok := in.thread(pid, tid); ok {
-			r.Threads = append(r.Threads, t)
-		}
-	}
 	r.Confinement = in.confinement(pid)
 	return r
-}
-
-// thread reads one thread; a thread that ended meanwhile is left out.
-func (in Inspector) thread(pid, tid kernel.TID) (Thread, bool) {
-	stat, err := in.FS.ThreadStat(pid, tid)
-	if err != nil {
-		return Thread{}, false
-	}
-	t := Thread{TID: tid, Comm: string(stat.Comm), State: stat.State, CPU: int(stat.LastCPU), Start: stat.StartTicks,
-		Policy: stat.Policy, Nice: int(stat.Nice), RTPrio: int(stat.RTPrio), Counters: Counters{Ticks: stat.UserTicks + stat.SystemTicks}}
-	if sched, err := in.FS.Sched(pid, tid); err == nil {
-		t.Migrations, t.HaveMigrations = sched.Migrations, true
-	}
-	if delay, err := in.FS.Schedstat(pid, tid); err == nil {
-		t.RunDelayNs, t.HaveDelay = delay.RunDelayNs, true
-	}
-	if status, err := in.FS.ThreadStatus(pid, tid); err == nil {
-		t.Allowed = status.CPUsAllowed
-	}
-	return t, true
 }
 
 func (in Inspector) confinement(pid kernel.TID) Confinement {

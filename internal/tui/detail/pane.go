@@ -11,19 +11,17 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/taskfacts"
-	"piton/internal/tui/list"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
 // Pane is the open detail pane; its list is of threads.
 type Pane struct {
-	*list.List[kernel.TID, Thread]
+	*proctable.Table
 	history history
 	trace   trace
 	reading Reading
-	last    tally
-	rates   map[kernel.TID]rates
 	facted  taskfacts.Facts
 	noRoom  bool // the last drawing had none for facts
 
@@ -32,19 +30,12 @@ type Pane struct {
 }
 
 // New returns a pane about nothing.
-func New() *Pane {
-	p := &Pane{}
-	p.List = p.newThreads()
-	return p
-}
+func New() *Pane { return &Pane{Table: newThreads(threadView())} }
 
 // Note takes in the selected row's newest figures.
 func (p *Pane) Note(row field.Row) {
 	if task := row.Task(); task.TGID != p.reading.PID {
-		p.reading, p.last, p.rates = Reading{PID: task.TGID}, tally{}, nil
-		p.Leave()
-		p.left = 0
-		p.Load(nil, false)
+		p.reading, p.Table, p.left = Reading{PID: task.TGID}, newThreads(p.View()), 0
 	}
 	p.choose(row.Task())
 	if p.trace.tid == row.Task().TID {
@@ -58,12 +49,10 @@ func (p *Pane) Take(r Reading, row field.Row) {
 	if r.PID != p.reading.PID {
 		return
 	}
-	p.rate(r, row.M.Sample.Host.TicksPerSecond)
-	p.reading = r
-	p.load()
+	p.load(r, row)
 	p.choose(row.Task())
-	if t := p.thread(p.trace.tid); t != nil && t.TID != row.Task().TID {
-		p.history.noteThread(t, row.M.Sample.Seq)
+	if t, ok := p.thread(p.trace.tid); ok && p.trace.tid != row.Task().TID {
+		p.history.note(t)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/procfs"
+	"piton/internal/sample"
 	"piton/internal/taskfacts"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
@@ -44,9 +45,9 @@ func at(second int, pid kernel.TID, threads int) Reading {
 		Cpuset: cpuset.Of(0, 1, 2, 3, 4, 5), Owner: "/system.slice/nqueens.service"}}
 	for i := range min(threads, mostThreads) {
 		n := uint64(second * i)
-		r.Threads = append(r.Threads, Thread{TID: pid + kernel.TID(i), Comm: "worker", State: 'S', CPU: (i + second) % 8,
-			Allowed: cpuset.Of(0, 1, 2, 3), Counters: Counters{Ticks: uint64(second * (60 / (i + 1))), Migrations: n * 7, RunDelayNs: n * 4e6,
-				HaveMigrations: true, HaveDelay: true}})
+		r.Threads = append(r.Threads, &sample.Task{TID: pid + kernel.TID(i), ID: &sample.Identity{Comm: "worker"}, State: 'S', LastCPU: int32((i + second) % 8),
+			Affinity: cpuset.Of(0, 1, 2, 3), UserTicks: uint64(second * (60 / (i + 1))), Migrations: n * 7, RunDelayNs: n * 4e6,
+			Have: sample.HaveMigrations | sample.HaveRun | sample.HaveAffinity, MigrationSource: sample.SourceSched})
 	}
 	return r
 }
@@ -164,31 +165,27 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestThreadRates(t *testing.T) {
-	p := New()
-	count := func(ticks, migrations, delay uint64) Counters {
-		return Counters{Ticks: ticks, Migrations: migrations, RunDelayNs: delay, HaveMigrations: true, HaveDelay: true}
+	p, r := pane(t, topologytest.Sized(8), 3642, 2)
+	rates := func() model.Task {
+		t, _ := p.thread(3643)
+		return *t.Rates()
 	}
-	r := Reading{At: time.Unix(10, 0), PID: 5, Threads: []Thread{{TID: 5, Counters: count(100, 7, 0)}, {TID: 6, Counters: count(100, 0, 0)},
-		{TID: 7, Counters: count(9, 0, 0)}}}
-	p.rate(r, 100)
-	assert.False(t, model.Known(p.rates[5].cpu))
-	r.At = time.Unix(12, 0)
-	r.Threads = []Thread{{TID: 5, Counters: count(120, 9, 5e8)}, {TID: 6, Counters: count(400, 0, 9e9)}, {TID: 7, Counters: Counters{Ticks: 3}}}
-	p.rate(r, 100)
-	assert.Equal(t, rates{10, 1, 25}, p.rates[5])
-	assert.Equal(t, rates{100, 0, 100}, p.rates[6], "a thread has one CPU")
-	assert.False(t, model.Known(p.rates[7].cpu), "a counter that ran backwards has no rate")
-	assert.False(t, model.Known(p.rates[7].migPerS), "no file sched")
-	before := p.rates[5]
-	r.At = r.At.Add(soonest / 2)
-	p.rate(r, 100)
-	assert.Equal(t, before, p.rates[5], "too soon to tell")
+	assert.Equal(t, float32(30), rates().CPUPercent)
+	assert.Equal(t, float32(7), rates().MigPerS)
+	next := at(32, 3642, 2)
+	next.Threads[1].Migrations = 0
+	soon := at(30, 3642, 2)
+	soon.At = p.reading.At.Add(soonest / 2)
+	p.Take(soon, r)
+	assert.Equal(t, float32(7), rates().MigPerS, "too soon to tell")
+	p.Take(next, r)
+	assert.False(t, model.Known(rates().MigPerS), "a counter that ran backwards has no rate")
 }
 
 // order is the threads as they are listed.
 func (p *Pane) order() (tids []kernel.TID) {
-	for _, t := range p.Rows() {
-		tids = append(tids, t.TID)
+	for i := range p.Len() {
+		tids = append(tids, p.Row(i).Task().TID)
 	}
 	return tids
 }

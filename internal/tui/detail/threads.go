@@ -4,85 +4,81 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
+	"time"
 
+	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
-	"piton/internal/tui/list"
+	"piton/internal/sample"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// newThreads is the thread list. Where there is no room for all columns, the last go
-// first.
-func (p *Pane) newThreads() *list.List[kernel.TID, Thread] {
-	columns := []list.Column[Thread]{
-		text("TID", 7, func(t *Thread) string { return fmt.Sprint(t.TID) }, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) }),
-		text("S", 2, func(t *Thread) string { return string(rune(t.State)) }, nil),
-		p.figure("CPU%", 6, func(r rates) float32 { return r.cpu }),
-		p.figure(byMigrations, 8, func(r rates) float32 { return r.migPerS }),
-		p.figure("DELAY", 7, func(r rates) float32 { return r.delay }),
-		text("CPU", 5, func(t *Thread) string { return fmt.Sprint(t.CPU) }, func(a, b Thread) int { return cmp.Compare(a.CPU, b.CPU) }),
-		text("NAME", 16, func(t *Thread) string { return t.Comm }, func(a, b Thread) int { return cmp.Compare(a.Comm, b.Comm) }),
-		text("ALLOWED", 11, func(t *Thread) string { return t.Allowed.String() }, nil),
-		text("POL", 8, policyCell, nil),
-		text("NI", 3, func(t *Thread) string { return fmt.Sprint(t.Nice) }, nil),
+// threadColumns are those of the thread list, the most important first.
+var threadColumns = []string{"tid", "state", "cpu_percent", "migrations_per_s", "run_delay_percent", "cpu", "affinity", "policy", "nice", "command"}
+
+// threadView is the thread list: by migrations at first, then by CPU time.
+func threadView() proctable.View {
+	v := proctable.View{Desc: true, Threads: true, Kernel: true, Keep: threadColumns}
+	v.Sort, _ = field.Lookup("migrations_per_s")
+	v.Then, _ = field.Lookup("cpu_percent")
+	for _, id := range threadColumns {
+		c, _ := field.Lookup(id)
+		v.Columns = append(v.Columns, c)
 	}
-	for i := range columns {
-		c := &columns[i]
-		c.ID, c.Rank = c.Title, i+1
-		c.Right = c.Title != "NAME" && c.Title != "ALLOWED" && c.Title != "POL"
+	return v
+}
+
+// newThreads is a list that is only looked at until it has the keys.
+func newThreads(v proctable.View) *proctable.Table {
+	t := proctable.New(v)
+	t.Bare = true
+	return t
+}
+
+// soonest is the least time between two readings that rates are computed from:
+// CPU time may be counted in ticks of 10 ms.
+const soonest = 300 * time.Millisecond
+
+// load gives the list the threads that were read, with their rates since the reading
+// before. One that comes too soon after it, as when the cursor moves, changes nothing.
+func (p *Pane) load(r Reading, row field.Row) {
+	before := p.Model()
+	if before != nil && r.At.Sub(p.reading.At) < soonest {
+		return
 	}
-	l := list.New(func(t Thread) kernel.TID { return t.TID }, byMigrations, columns...)
-	l.Bare = true
-	return l
-}
-
-// byMigrations is the column that the list is sorted by at first.
-const byMigrations = "MIG/s"
-
-func text(title string, width int, of func(*Thread) string, compare func(a, b Thread) int) list.Column[Thread] {
-	return list.Column[Thread]{Title: title, Width: width, Compare: compare,
-		Cell: func(t Thread, th *theme.Theme, _ int) (string, theme.Style) { return of(&t), th.Text }}
-}
-
-// figure is a column of rates, the largest first.
-func (p *Pane) figure(title string, width int, of func(rates) float32) list.Column[Thread] {
-	rate := func(t Thread) float32 { return of(p.rates[t.TID]) }
-	return list.Column[Thread]{Title: title, Width: width, Desc: true,
-		Has:     func(t Thread) bool { return model.Known(rate(t)) },
-		Compare: func(a, b Thread) int { return cmp.Compare(rate(a), rate(b)) },
-		Cell: func(t Thread, th *theme.Theme, _ int) (string, theme.Style) {
-			if v := rate(t); model.Known(v) {
-				return strconv.FormatFloat(float64(v), 'f', 1, 32), th.Text
-			}
-			return th.None, th.Text
-		}}
-}
-
-func policyCell(t *Thread) string {
-	s := t.Policy.String()
-	if t.Policy == kernel.FIFO || t.Policy == kernel.RR {
-		s += ":" + strconv.Itoa(t.RTPrio)
+	s := &sample.Sample{Seq: row.M.Sample.Seq, At: 1, Wall: r.At, Host: row.M.Sample.Host, Tasks: r.Threads}
+	if before != nil {
+		s.At = before.Sample.At + r.At.Sub(p.reading.At)
 	}
-	return s
+	p.reading = r
+	p.Table.Load(model.Next(before, s, row.M.Topology))
 }
 
-// load gives the list the threads that were read: those that its column finds alike
-// are in the order of CPU%, then of number.
-func (p *Pane) load() {
-	slices.SortFunc(p.reading.Threads, func(a, b Thread) int {
-		return cmp.Or(cmp.Compare(known(p.rates[b.TID].cpu), known(p.rates[a.TID].cpu)), cmp.Compare(a.TID, b.TID))
-	})
-	p.Load(p.reading.Threads, true)
+// thread is one of the threads that were read; false for another.
+func (p *Pane) thread(tid kernel.TID) (field.Row, bool) {
+	i, ok := slices.BinarySearchFunc(p.reading.Threads, tid, func(t *sample.Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+	return field.Row{M: p.Model(), I: i}, ok
 }
 
-// thread finds one of the threads that were read; nil for none.
-func (p *Pane) thread(tid kernel.TID) *Thread {
-	if i := slices.IndexFunc(p.reading.Threads, func(t Thread) bool { return t.TID == tid }); i >= 0 {
-		return &p.reading.Threads[i]
+// most is the thread with most of a figure, the first one of several; false where there
+// are no rates.
+func (p *Pane) most(of func(*model.Task) float32) (most field.Row, ok bool) {
+	for i := range p.reading.Threads {
+		if r := (field.Row{M: p.Model(), I: i}); !ok || known(of(r.Rates())) > known(of(most.Rates())) {
+			most, ok = r, true
+		}
 	}
-	return nil
+	return most, ok
+}
+
+// known is a figure that is there, else 0, for ordering.
+func known(v float32) float32 {
+	if !model.Known(v) {
+		return 0
+	}
+	return v
 }
 
 // drawThreads draws the heading and a line for each thread; how many there are where
@@ -98,7 +94,7 @@ func (p *Pane) drawThreads(width, height int, th *theme.Theme) []string {
 	lines := p.List.Render(width, 1+min(room, p.Len()), th)
 	p.drawn.width = width
 	if room < height-1 {
-		from := p.Index(p.Window()[0].TID)
+		from := slices.Index(p.Rows(), p.Window()[0])
 		more := fmt.Sprintf(" %d-%d of %d threads", from+1, from+len(p.Window()), p.reading.Total)
 		if rest > 0 {
 			more += fmt.Sprintf("; the first %d are read, H lists all", p.Len())

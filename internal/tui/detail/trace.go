@@ -1,9 +1,7 @@
 package detail
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"piton/internal/field"
@@ -50,16 +48,13 @@ func (p *Pane) choose(task *sample.Task) {
 	t := &p.trace
 	switch {
 	case !p.Bare:
-		t.tid = p.At()
+		t.tid = p.At().TID
 	case !task.IsProcess() || len(p.reading.Threads) <= 1:
 		t.tid = task.TID
 	default:
-		best := slices.MaxFunc(p.reading.Threads, func(a, b Thread) int {
-			return cmp.Or(cmp.Compare(known(p.rates[a.TID].migPerS), known(p.rates[b.TID].migPerS)), cmp.Compare(b.TID, a.TID))
-		}).TID
-		now, most := known(p.rates[t.tid].migPerS), known(p.rates[best].migPerS)
-		if p.thread(t.tid) == nil || most > 2*now {
-			t.tid = best
+		most, _ := p.most(func(t *model.Task) float32 { return t.MigPerS })
+		if now, ok := p.thread(t.tid); !ok || known(most.Rates().MigPerS) > 2*known(now.Rates().MigPerS) {
+			t.tid = most.Task().TID
 		}
 	}
 }

@@ -19,14 +19,14 @@ func (p *Pane) Focus() bool {
 			p.Home()
 		}
 	}
-	p.trace.tid = p.At()
+	p.trace.tid = p.At().TID
 	return true
 }
 
 // Leave gives the keys back to the process table.
 func (p *Pane) Leave() {
 	if !p.Bare {
-		p.left, p.Bare = p.At(), true
+		p.left, p.Bare = p.At().TID, true
 	}
 }
 
@@ -41,7 +41,7 @@ func (p *Pane) Click(x, y int) bool {
 	case y < 0 || y > len(p.Window()) || x >= p.drawn.width:
 		return false
 	case y == 0:
-		p.List.Click(x, y)
+		p.SortBy(p.ColumnAt(x))
 		return true
 	}
 	return p.Focus() && p.List.Click(x, y)

@@ -23,11 +23,15 @@ var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 8, "migrati
 // setColumns gives the list the columns of the view.
 func (t *Table) setColumns() {
 	t.widths = t.needed()
+	keep := t.view.Keep
+	if keep == nil {
+		keep = important
+	}
 	columns := make([]list.Column[int32], len(t.view.Columns))
 	for i, c := range t.view.Columns {
-		rank := slices.Index(important, c.ID)
+		rank := slices.Index(keep, c.ID)
 		if rank < 0 {
-			rank = len(important)
+			rank = len(keep)
 		}
 		columns[i] = list.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Width: t.widthOf(c), Tight: tightWidths[c.ID], Right: c.Right,
 			Rank: rank, Append: t.appender(c)}
@@ -76,6 +80,32 @@ func (t *Table) ColumnAt(x int) *field.Column {
 	}
 	c, _ := field.Lookup(at.ID) // it may be hidden since it was drawn
 	return c
+}
+
+// SortBy sorts by a column in its usual direction; when the table is, inverts that.
+func (t *Table) SortBy(c *field.Column) {
+	if v := t.view; c == v.Sort {
+		t.Invert()
+	} else if c != nil {
+		v.Sort, v.Desc = c, c.Desc
+		t.SetView(v)
+	}
+}
+
+// Invert turns the order round.
+func (t *Table) Invert() {
+	v := t.view
+	v.Desc = !v.Desc
+	t.SetView(v)
+}
+
+// StepSort sorts by the next column, or the one before.
+func (t *Table) StepSort(forward bool) {
+	all, by := t.view.Columns, 1
+	if !forward {
+		by = -1
+	}
+	t.SortBy(all[(slices.Index(all, t.view.Sort)+by+len(all))%len(all)])
 }
 
 // appender returns what draws the column's cells.

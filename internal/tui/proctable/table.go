@@ -31,6 +31,8 @@ func KeyOf(t *sample.Task) Key { return Key{t.TID, t.StartTicks} }
 type View struct {
 	Columns []*field.Column
 	Sort    *field.Column
+	Then    *field.Column // orders what Sort finds alike; nil: their numbers do
+	Keep    []string      // columns that go last where there is no room for all; nil: the usual ones
 	Desc    bool
 	Filter  *field.Filter
 	User    string // only this owner's tasks; "" shows all
@@ -170,6 +172,9 @@ func (t *Table) rebuild() {
 		t.summed = t.folds()
 	case ByGroup:
 		t.summed = t.grouped()
+	}
+	if t.view.Then != nil {
+		field.Sort(t.rows, t.summed, *t.view.Then, t.view.Then.Desc)
 	}
 	if t.view.Sort != nil {
 		field.Sort(t.rows, t.summed, *t.view.Sort, t.view.Desc)
