@@ -9,6 +9,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
+	"piton/internal/tui/widget"
 )
 
 // Tree is how the rows are arranged.
@@ -211,17 +212,10 @@ func (t *Table) Named() string {
 	case len(chosen) == 1:
 		return t.GroupName(t.row(chosen[0]))
 	}
-	return fmt.Sprintf("%d tagged rows, %s", len(chosen), count(len(t.Targets())))
+	return fmt.Sprintf("%d tagged rows, %s", len(chosen), widget.Plural(len(t.Targets()), "process"))
 }
 
 // GroupName is a control group's name with the number of its processes on the list.
 func (t *Table) GroupName(r field.Row) string {
-	return field.Clean(r.Task().ID.Comm) + ", " + count(len(t.members[int32(r.I)]))
-}
-
-func count(processes int) string {
-	if processes == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", processes)
+	return field.Clean(r.Task().ID.Comm) + ", " + widget.Plural(len(t.members[int32(r.I)]), "process")
 }

@@ -32,15 +32,15 @@ const longest = 1000
 // above, by task, as are the branches. The descendants of folded rows are left out.
 func plant(rows, parents []int32, m *model.Model, folded map[Key]bool) ([]int32, []branch) {
 	p := newPlanter(rows, m, folded)
-	root := relatives{first: none, last: none}
-	for _, r := range rows {
+	root := none
+	for _, r := range slices.Backward(rows) {
+		first := &root
 		if parent := parents[r]; parent != none {
-			p.append(&p.family[parent], r)
-		} else {
-			p.append(&root, r)
+			first = &p.family[parent].first
 		}
+		p.family[r].next, *first = *first, r
 	}
-	for r := root.first; r != none; r = p.family[r].next {
+	for r := root; r != none; r = p.family[r].next {
 		p.add(r, branch{})
 	}
 	if len(folded) == 0 {
@@ -53,10 +53,10 @@ func plant(rows, parents []int32, m *model.Model, folded map[Key]bool) ([]int32,
 
 // relatives link the tasks of a model, by index.
 type relatives struct {
-	first, last int32 // children
-	next        int32 // sibling
-	shown       bool  // has a row
-	placed      bool  // stands in the tree already
+	first  int32 // child
+	next   int32 // sibling
+	shown  bool  // has a row
+	placed bool  // stands in the tree already
 }
 
 type planter struct {
@@ -71,22 +71,12 @@ func newPlanter(rows []int32, m *model.Model, folded map[Key]bool) *planter {
 	p := &planter{tasks: m.Sample.Tasks, folded: folded, family: make([]relatives, len(m.Sample.Tasks)),
 		rows: make([]int32, 0, len(rows)), tree: make([]branch, len(m.Tasks))}
 	for i := range p.family {
-		p.family[i] = relatives{first: none, last: none, next: none}
+		p.family[i] = relatives{first: none, next: none}
 	}
 	for _, r := range rows {
 		p.family[r].shown = true
 	}
 	return p
-}
-
-// append makes r the last child.
-func (p *planter) append(parent *relatives, r int32) {
-	if parent.last == none {
-		parent.first = r
-	} else {
-		p.family[parent.last].next = r
-	}
-	parent.last = r
 }
 
 // index finds a task by its number.
