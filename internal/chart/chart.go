@@ -141,17 +141,18 @@ func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-// Escape makes text safe in elements and attributes; characters that XML has no
-// way to hold become U+FFFD.
-func Escape(text string) string {
-	clean := strings.Map(func(r rune) rune {
+// Clean makes characters that XML has no way to hold U+FFFD.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
 			return '\uFFFD'
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return html.EscapeString(clean)
 }
+
+// Escape makes text safe in elements and attributes.
+func Escape(text string) string { return html.EscapeString(Clean(text)) }
 
 // runeWidth is what a rune of text takes of Size; few texts take more.
 const runeWidth = 0.6

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"fmt"
+	"html/template"
 	"io"
-	"strings"
+	"sync"
 
 	"piton/internal/chart"
 )
@@ -28,91 +28,48 @@ ul.notes{color:var(--soft)}nav a{margin-right:1rem}summary{cursor:pointer;color:
 @media print{body{max-width:none;padding:0}details{display:none}nav{display:none}h2{break-after:avoid}}
 `
 
-// HTML writes the page. It is one file that asks the network for nothing, runs no
-// script, and says so to the browser.
-func HTML(w io.Writer, p Page) error {
-	var out strings.Builder
-	fmt.Fprintf(&out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>%s</title>\n", chart.Escape(p.Title))
-	out.WriteString(`<meta name="viewport" content="width=device-width,initial-scale=1">` + "\n" +
-		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">` + "\n" +
-		`<link rel="icon" href="data:,">` + "\n")
-	fmt.Fprintf(&out, "<style>%s%s</style>\n</head>\n<body>\n<h1>%s</h1>\n", pageStyle, chart.Style, chart.Escape(p.Title))
-	paragraphs(&out, p.Lead)
-	if len(p.Sections) > 1 {
-		out.WriteString("<nav>")
-		for i, s := range p.Sections {
-			fmt.Fprintf(&out, `<a href="#s%d">%s</a>`, i, chart.Escape(s.Title))
-		}
-		out.WriteString("</nav>\n")
-	}
-	for i, s := range p.Sections {
-		s.html(&out, i)
-	}
-	out.WriteString("</body>\n</html>\n")
-	_, err := io.WriteString(w, out.String())
-	return err
-}
+// pageText asks the network for nothing, runs no script, and says so to the browser.
+const pageText = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{{clean .Title}}</title>
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<link rel="icon" href="data:,">
+<style>{{style}}</style>
+</head>
+<body>
+<h1>{{clean .Title}}</h1>
+{{range .Lead}}<p>{{clean .}}</p>
+{{end}}{{if gt (len .Sections) 1}}<nav>{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{clean .Title}}</a>{{end}}</nav>
+{{end}}{{range $i, $s := .Sections}}<section id="s{{$i}}">
+<h2>{{clean .Title}}</h2>
+{{range .Lead}}<p>{{clean .}}</p>
+{{end}}{{range .Tables}}{{if not .Below}}{{template "table" .}}{{end}}{{end -}}
+{{range .Figures}}<figure>{{figure .}}</figure>
+{{end}}{{if .Notes}}<ul class="notes">
+{{range .Notes}}<li>{{clean .}}</li>
+{{end}}</ul>
+{{end}}{{range .Tables}}{{if .Below}}{{template "table" .}}{{end}}{{end}}</section>
+{{end}}</body>
+</html>
+{{define "table"}}{{if .Rows}}{{if .Folded}}<details><summary>{{clean .Title}}</summary>{{else}}<h3>{{clean .Title}}</h3>{{end}}
+{{$t := .}}<div class="wide"><table>
+<tr>{{range $i, $c := .Head}}<th{{if $t.Numeric $i}} class="n"{{end}}>{{clean .}}</th>{{end}}</tr>
+{{range .Rows}}<tr>{{range $i, $c := .}}<td{{if $t.Numeric $i}} class="n"{{end}}>{{clean .}}</td>{{end}}</tr>
+{{end}}</table></div>
+{{if .Folded}}</details>
+{{end}}{{end}}{{end}}`
 
-func paragraphs(out *strings.Builder, lines []string) {
-	for _, l := range lines {
-		fmt.Fprintf(out, "<p>%s</p>\n", chart.Escape(l))
-	}
-}
+// pageTemplate is parsed when a page is written.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"clean":  chart.Clean,
+		"figure": func(f chart.Figure) template.HTML { return template.HTML(f.Inline()) }, // which escapes its texts
+		"style":  func() template.CSS { return pageStyle + chart.Style },
+	}).Parse(pageText))
+})
 
-func (s Section) html(out *strings.Builder, i int) {
-	fmt.Fprintf(out, "<section id=\"s%d\">\n<h2>%s</h2>\n", i, chart.Escape(s.Title))
-	paragraphs(out, s.Lead)
-	for _, t := range s.Tables {
-		if !t.Below {
-			t.html(out)
-		}
-	}
-	for _, f := range s.Figures {
-		fmt.Fprintf(out, "<figure>%s</figure>\n", f.Inline())
-	}
-	if len(s.Notes) > 0 {
-		out.WriteString("<ul class=\"notes\">\n")
-		for _, n := range s.Notes {
-			fmt.Fprintf(out, "<li>%s</li>\n", chart.Escape(n))
-		}
-		out.WriteString("</ul>\n")
-	}
-	for _, t := range s.Tables {
-		if t.Below {
-			t.html(out)
-		}
-	}
-	out.WriteString("</section>\n")
-}
-
-func (t Table) html(out *strings.Builder) {
-	if len(t.Rows) == 0 {
-		return
-	}
-	if t.Folded {
-		fmt.Fprintf(out, "<details><summary>%s</summary>\n", chart.Escape(t.Title))
-	} else {
-		fmt.Fprintf(out, "<h3>%s</h3>\n", chart.Escape(t.Title))
-	}
-	out.WriteString("<div class=\"wide\"><table>\n")
-	t.row(out, "th", t.Head)
-	for _, r := range t.Rows {
-		t.row(out, "td", r)
-	}
-	out.WriteString("</table></div>\n")
-	if t.Folded {
-		out.WriteString("</details>\n")
-	}
-}
-
-func (t Table) row(out *strings.Builder, element string, cells []string) {
-	out.WriteString("<tr>")
-	for i, c := range cells {
-		class := ""
-		if t.numeric(i) {
-			class = ` class="n"`
-		}
-		fmt.Fprintf(out, "<%s%s>%s</%s>", element, class, chart.Escape(c), element)
-	}
-	out.WriteString("</tr>\n")
-}
+// HTML writes the page, one file.
+func HTML(w io.Writer, p Page) error { return pageTemplate().Execute(w, p) }

@@ -46,7 +46,7 @@ func (t Table) markdown(out *strings.Builder) {
 	}
 	row(t.Head)
 	for i := range t.Head {
-		if t.numeric(i) {
+		if t.Numeric(i) {
 			out.WriteString("|---:")
 		} else {
 			out.WriteString("|---")
@@ -117,7 +117,7 @@ func (t Table) block(w io.Writer, rows [][]string, widths, columns []int) error 
 		for _, i := range columns {
 			c := visible(row[i])
 			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if t.numeric(i) {
+			if t.Numeric(i) {
 				line += gap + c + "  "
 			} else {
 				line += c + gap + "  "

@@ -35,8 +35,8 @@ type Table struct {
 	Folded bool // in HTML it opens with a click; elsewhere it is left out
 }
 
-// numeric reports whether a column has figures only, which stand to the right.
-func (t Table) numeric(column int) bool {
+// Numeric reports whether a column has figures only, which stand to the right.
+func (t Table) Numeric(column int) bool {
 	some := false
 	for _, row := range t.Rows {
 		cell := strings.TrimLeft(row[column], "+−-~ <[")
