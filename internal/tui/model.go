@@ -197,10 +197,13 @@ func (m *Model) onBackground(dark bool) {
 
 // other takes the answers of commands, and what only dialogs and views know.
 func (m *Model) other(msg tea.Msg) tea.Cmd {
-	if goOn, ok := msg.(resume); ok {
+	switch goOn := msg.(type) {
+	case resume:
 		return goOn(m)
+	case func() tea.Cmd: // of a view
+		return goOn()
 	}
-	return tea.Batch(m.tuned(msg), m.starved.Update(msg), m.viewMessage(msg), m.dialogs.Update(msg))
+	return tea.Batch(m.tuned(msg), m.starved.Update(msg), m.dialogs.Update(msg))
 }
 
 // take shows a new model, unless the screen is paused, and waits for the next.

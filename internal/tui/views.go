@@ -22,13 +22,12 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// page is a view other than the processes. It keeps its own state and gets its
-// own messages.
+// page is a view other than the processes. It keeps its own state; the messages of its
+// commands are functions that go on with what was found out (see other).
 type page interface {
 	lister
 	// Open is called each time the view is shown.
 	Open() tea.Cmd
-	Update(msg tea.Msg) tea.Cmd
 	Render(width, height int, th *theme.Theme) string
 }
 
@@ -60,17 +59,6 @@ func (m *Model) lister() lister {
 		return m.detail
 	}
 	return m.table
-}
-
-// viewMessage gives every view the messages that only views know.
-func (m *Model) viewMessage(msg tea.Msg) tea.Cmd {
-	var cmds []tea.Cmd
-	for _, v := range action.Views {
-		if p := m.pages[v]; p != nil {
-			cmds = append(cmds, p.Update(msg))
-		}
-	}
-	return tea.Batch(cmds...)
 }
 
 // entered is called when a view is shown.

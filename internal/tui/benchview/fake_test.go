@@ -87,7 +87,7 @@ func (p *pilot) run(cmd tea.Cmd) {
 				launch(c)
 			}
 		} else if msg != nil {
-			launch(p.view.Update(msg))
+			launch(msg.(func() tea.Cmd)())
 		}
 	}
 }

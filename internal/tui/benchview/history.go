@@ -47,27 +47,18 @@ func (s study) title() string {
 	return title(s.results.Study)
 }
 
-// historyMsg is the history as a command read and judged it.
-type historyMsg struct {
-	stored bench.History
-	list   []study
-	trend  map[string][]float64
-	notes  []string
-	err    error
-}
-
-// read is the command that reads the history.
+// read is the command that reads the history and judges it.
 func (v *View) read() tea.Msg {
-	if v.o.Store == nil {
-		return historyMsg{}
+	var h bench.History
+	if v.o.Store != nil {
+		var err error
+		if h, err = v.o.Store.Read(); err != nil {
+			return func() tea.Cmd { v.notes = []string{err.Error()}; return nil }
+		}
 	}
-	h, err := v.o.Store.Read()
-	if err != nil {
-		return historyMsg{err: err}
-	}
-	msg := historyMsg{stored: h, trend: trend(h, v.o.Host), notes: h.Notes}
+	var all []study
 	for _, r := range slices.Backward(h.Studies) {
-		if len(msg.list) == maxPast {
+		if len(all) == maxPast {
 			break
 		}
 		switch {
@@ -76,14 +67,19 @@ func (v *View) read() tea.Msg {
 			if e, ok := h.Before(r); ok {
 				p.earlier = &e
 			}
-			msg.list = append(msg.list, p)
-		case !slices.ContainsFunc(msg.list, func(s study) bool { return s.grid.ID == r.Study.Grid }):
+			all = append(all, p)
+		case !slices.ContainsFunc(all, func(s study) bool { return s.grid.ID == r.Study.Grid }):
 			if g, ok := ofGrid(h, r); ok {
-				msg.list = append(msg.list, g)
+				all = append(all, g)
 			}
 		}
 	}
-	return msg
+	trend := trend(h, v.o.Host)
+	return func() tea.Cmd {
+		v.stored, v.trend, v.notes = h, trend, h.Notes
+		v.Load(all, true)
+		return nil
+	}
 }
 
 // ofGrid is the entry of the grid that a study is a cell of.
@@ -116,16 +112,6 @@ func trend(h bench.History, host string) map[string][]float64 {
 
 // trendKey is the same for studies whose medians can be compared.
 func trendKey(s bench.Study) string { return report.Command(s) + " " + string(s.Placements[0]) }
-
-// take replaces the history.
-func (v *View) take(msg historyMsg) {
-	if msg.err != nil {
-		v.notes = []string{msg.err.Error()}
-		return
-	}
-	v.stored, v.trend, v.notes = msg.stored, msg.trend, msg.notes
-	v.Load(msg.list, true)
-}
 
 // past is a study of the history; false when it has none of that ID.
 func (v *View) past(id string) (s study, ok bool) {

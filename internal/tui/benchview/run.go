@@ -35,7 +35,6 @@ type step struct {
 // job is a run's share of the commands: one runs it, one at a time waits for its newest
 // step and judges that, so that the screen never computes.
 type job struct {
-	serial  int
 	steps   chan func() step // the newest; an unread one is replaced
 	started atomic.Bool
 	done    chan struct{}
@@ -44,27 +43,16 @@ type job struct {
 // work runs until it ends or ctx does. It tells its steps and returns the last one.
 type work func(ctx context.Context, tell func(func() step)) (step, error)
 
-type stepMsg struct {
-	serial int
-	step
-}
-
-type endMsg struct {
-	stepMsg
-	err error
-}
-
 // begin runs work in a command, and shows its steps at once.
 func (v *View) begin(first step, w work) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
-	v.serial++
 	v.shown = ""
-	j := &job{serial: v.serial, steps: make(chan func() step, 1), done: make(chan struct{})}
+	j := &job{steps: make(chan func() step, 1), done: make(chan struct{})}
 	v.run = &run{step: first, cancel: cancel, job: j}
-	return tea.Batch(func() tea.Msg { return j.run(ctx, w) }, j.wait)
+	return tea.Batch(func() tea.Msg { return v.work(ctx, j, w) }, func() tea.Msg { return v.wait(j) })
 }
 
-func (j *job) run(ctx context.Context, w work) tea.Msg {
+func (v *View) work(ctx context.Context, j *job, w work) tea.Msg {
 	j.started.Store(true)
 	defer close(j.done)
 	defer close(j.steps)
@@ -78,15 +66,17 @@ func (j *job) run(ctx context.Context, w work) tea.Msg {
 		}
 		j.steps <- s
 	})
-	return endMsg{stepMsg{j.serial, last}, err}
+	return func() tea.Cmd { return v.end(j, last, err) }
 }
 
-func (j *job) wait() tea.Msg {
-	s, ok := <-j.steps
+// wait is the command that waits for the next step.
+func (v *View) wait(j *job) tea.Msg {
+	judge, ok := <-j.steps
 	if !ok {
 		return nil
 	}
-	return stepMsg{j.serial, s()}
+	s := judge()
+	return func() tea.Cmd { return v.step(j, s) }
 }
 
 // start runs a study, by its placements in the spelling that the runner gives its runs.
@@ -131,32 +121,32 @@ func (v *View) timeLeft(s bench.Study) string {
 }
 
 // step takes what a run did, and waits for the next step.
-func (v *View) step(msg stepMsg) tea.Cmd {
-	if msg.serial != v.serial || v.run == nil || v.run.ended {
+func (v *View) step(j *job, s step) tea.Cmd {
+	if v.run.job != j || v.run.ended {
 		return nil
 	}
-	v.run.step = msg.step
-	return v.run.job.wait
+	v.run.step = s
+	return func() tea.Msg { return v.wait(j) }
 }
 
 // end takes the final results, and reads the history anew, which has them too.
-func (v *View) end(msg endMsg) tea.Cmd {
-	if msg.serial != v.serial || v.run == nil {
+func (v *View) end(j *job, last step, err error) tea.Cmd {
+	r := v.run
+	if r.job != j {
 		return nil
 	}
-	r := v.run
-	r.ended, r.now, r.remark = true, bench.RunResult{}, msg.remark
+	r.ended, r.now, r.remark = true, bench.RunResult{}, last.remark
 	r.cancel()
-	if msg.id() != "" {
-		r.study = msg.study
+	if last.id() != "" {
+		r.study = last.study
 	}
 	switch {
-	case errors.Is(msg.err, context.Canceled) && r.published():
+	case errors.Is(err, context.Canceled) && r.published():
 		r.failure = "canceled; results so far. p with the same study resumes it."
-	case errors.Is(msg.err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		r.failure = "canceled; results so far"
-	case msg.err != nil:
-		r.failure = msg.err.Error()
+	case err != nil:
+		r.failure = err.Error()
 	}
 	return v.read
 }

@@ -55,12 +55,6 @@ func (v *View) picture(s study, width int) []string {
 	return lines
 }
 
-// wroteMsg says where a page was written.
-type wroteMsg struct {
-	html, svg string
-	err       error
-}
-
 // WriteReport writes the study that is shown as HTML and SVG.
 func (v *View) WriteReport() tea.Cmd {
 	s, _, _ := v.subject()
@@ -77,15 +71,13 @@ func (v *View) WriteReport() tea.Cmd {
 			page.Sections = []report.Section{report.Study(s.results)}
 		}
 		html, svg, err := report.WriteFiles(dir, "report-"+s.id(), page)
-		return wroteMsg{html, svg, err}
+		return func() tea.Cmd {
+			if err != nil {
+				return v.say("Report", fmt.Sprintf("No report written: %v", err))
+			}
+			return v.say("Report written", html, svg)
+		}
 	}
-}
-
-func (v *View) wrote(msg wroteMsg) tea.Cmd {
-	if msg.err != nil {
-		return v.say("Report", fmt.Sprintf("No report written: %v", msg.err))
-	}
-	return v.say("Report written", msg.html, msg.svg)
 }
 
 func (v *View) say(title string, lines ...string) tea.Cmd {

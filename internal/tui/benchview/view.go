@@ -44,7 +44,6 @@ type Options struct {
 type View struct {
 	*list.List[string, study]
 	o        Options
-	serial   int                  // of the run that was started last
 	run      *run                 // what runs, or ran last in this session; nil before
 	sections []report.Section     // of the published studies of the past that are shown
 	stored   bench.History        // what the list was made from
@@ -99,21 +98,6 @@ func (v *View) Back() bool {
 	return was
 }
 
-// Update handles the view's own messages.
-func (v *View) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case stepMsg:
-		return v.step(msg)
-	case endMsg:
-		return v.end(msg)
-	case wroteMsg:
-		return v.wrote(msg)
-	case historyMsg:
-		v.take(msg)
-	}
-	return nil
-}
-
 // StartStudy asks for a study and starts it. One study runs at a time: two would
 // disturb each other.
 func (v *View) StartStudy() tea.Cmd {
@@ -134,12 +118,12 @@ func (v *View) CancelStudy() tea.Cmd {
 	if !v.Running() {
 		return nil
 	}
-	serial := v.serial
+	run := v.run
 	lines := []dialog.Line{{Tone: dialog.Plain, Text: "The current run is stopped. Results so far are kept."}}
 	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel the study", "continue")
 	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
-		if !out.Canceled && v.serial == serial {
-			v.run.cancel()
+		if !out.Canceled {
+			run.cancel()
 		}
 		return nil
 	})

@@ -126,8 +126,8 @@ func TestMessagesOfAnEarlierStudyAreDropped(t *testing.T) {
 	p := newPilot(t, &fakeRunner{}, &fakeStore{})
 	p.run(p.view.start(sampleStudy()))
 	before := p.view.run.report
-	assert.Nil(t, p.view.Update(stepMsg{serial: 0}))
-	assert.Nil(t, p.view.Update(endMsg{err: errStore}))
+	assert.Nil(t, p.view.step(&job{}, step{}))
+	assert.Nil(t, p.view.end(&job{}, step{}, errStore))
 	assert.Equal(t, before, p.view.run.report)
 	assert.Empty(t, p.view.run.failure)
 }

@@ -142,9 +142,6 @@ func (v *View) forgetStays() {
 	v.waited, v.booked, v.showing = 0, booked{}, map[bool]bookKey{}
 }
 
-// Update takes messages; none are this view's own.
-func (v *View) Update(tea.Msg) tea.Cmd { return nil }
-
 // Note takes in the newest model. Every one has to be given, shown or not, so
 // that the last minute is there when the view is opened.
 func (v *View) Note(m *model.Model) {

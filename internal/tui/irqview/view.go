@@ -58,13 +58,6 @@ func New(o Options) *View {
 	return v
 }
 
-// tableMsg is what was read.
-type tableMsg struct {
-	of    *View
-	table irq.Table
-	err   error
-}
-
 // Open is called when the view is shown: it reads at once.
 func (v *View) Open() tea.Cmd { return v.Tick() }
 
@@ -75,31 +68,27 @@ func (v *View) Tick() tea.Cmd {
 		return nil
 	}
 	v.reading = true
-	read := v.o.Read
 	return func() tea.Msg {
-		t, err := read()
-		return tableMsg{v, t, err}
+		t, err := v.o.Read()
+		return func() tea.Cmd { return v.take(t, err) }
 	}
 }
 
-// Update takes what was read.
-func (v *View) Update(msg tea.Msg) tea.Cmd {
-	m, ok := msg.(tableMsg)
-	if !ok || m.of != v {
+// take shows what was read.
+func (v *View) take(t irq.Table, err error) tea.Cmd {
+	v.reading, v.read, v.err = false, true, err
+	if err != nil {
 		return nil
 	}
-	v.reading, v.read, v.err = false, true, m.err
-	if m.err == nil {
-		v.table = m.table
-		v.KeepTags(func(yield func(string) bool) {
-			for i := range v.table.Rows {
-				if !yield(numbered(&v.table.Rows[i]).name) {
-					return
-				}
+	v.table = t
+	v.KeepTags(func(yield func(string) bool) {
+		for i := range t.Rows {
+			if !yield(numbered(&t.Rows[i]).name) {
+				return
 			}
-		})
-		v.relist()
-	}
+		}
+	})
+	v.relist()
 	return nil
 }
 

@@ -80,74 +80,58 @@ func (v *View) SetGuards(guards []change.GuardState) {
 	v.relist()
 }
 
-// entriesMsg is the journal as it was read.
-type entriesMsg struct {
-	serial  int
-	entries []change.Entry
-	damage  []journal.Damage
-	err     error
-}
-
-// foundMsg is what the machine says of the deeds.
-type foundMsg struct {
-	serial int
-	found  map[uint64]*change.Found
-}
-
 // Open reads the journal anew.
 func (v *View) Open() tea.Cmd {
 	if v.o.Journal == nil {
 		return nil
 	}
 	v.serial++
-	serial, from := v.serial, v.o.Journal
+	serial := v.serial
 	return func() tea.Msg {
-		entries, damage, err := from.Entries()
-		return entriesMsg{serial, entries, damage, err}
+		entries, damage, err := v.o.Journal.Entries()
+		return func() tea.Cmd { return v.take(serial, entries, damage, err) }
 	}
 }
 
-// Update takes what was read.
-func (v *View) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case entriesMsg:
-		if msg.serial == v.serial {
-			return v.take(msg)
-		}
-	case foundMsg:
-		if msg.serial == v.serial {
-			for i := range v.deeds {
-				if f := msg.found[v.deeds[i].ID]; f != nil {
-					v.deeds[i].Found = f
-				}
-			}
-			v.relist()
-		}
+// take shows what was read, unless it has been read again since, and has it looked at.
+// What was found out earlier is shown until then.
+func (v *View) take(serial int, entries []change.Entry, damage []journal.Damage, err error) tea.Cmd {
+	if serial != v.serial {
+		return nil
 	}
-	return nil
-}
-
-// take shows what was read, and has it looked at. What was found out earlier is shown
-// until then.
-func (v *View) take(msg entriesMsg) tea.Cmd {
-	v.read, v.err, v.damage = true, msg.err, msg.damage
-	if msg.err != nil {
+	v.read, v.err, v.damage = true, err, damage
+	if err != nil {
 		return nil
 	}
 	found := map[uint64]*change.Found{}
 	for _, d := range v.deeds {
 		found[d.ID] = d.Found
 	}
-	v.deeds = change.Deeds(msg.entries, v.guards)
-	for i := range v.deeds {
-		v.deeds[i].Found = found[v.deeds[i].ID]
-	}
-	v.relist()
+	v.deeds = change.Deeds(entries, v.guards)
+	v.found(found)
 	if v.o.Checker == nil || len(v.deeds) == 0 {
 		return nil
 	}
-	serial, checker, deeds := v.serial, v.o.Checker, slices.Clone(v.deeds)
-	return func() tea.Msg { return foundMsg{serial, change.Check(context.Background(), checker, deeds)} }
+	deeds := slices.Clone(v.deeds)
+	return func() tea.Msg {
+		found := change.Check(context.Background(), v.o.Checker, deeds)
+		return func() tea.Cmd {
+			if serial == v.serial {
+				v.found(found)
+			}
+			return nil
+		}
+	}
+}
+
+// found shows what the machine says of the deeds.
+func (v *View) found(found map[uint64]*change.Found) {
+	for i := range v.deeds {
+		if f := found[v.deeds[i].ID]; f != nil {
+			v.deeds[i].Found = f
+		}
+	}
+	v.relist()
 }
 
 // relist makes the rows of the deeds, newest first, and of the parts of what is open.

@@ -47,14 +47,14 @@ func (f *fake) PlanUndo(_ context.Context, q change.UndoRequest) (change.Plan, e
 
 func (f *fake) view() *View {
 	v := New(Options{Journal: f, Checker: f, Undo: func(q change.UndoRequest) tea.Cmd { f.asked = append(f.asked, q); return nil }})
-	run(v, v.Open())
+	run(v.Open())
 	return v
 }
 
 // run performs a command and those that follow from it.
-func run(v *View, cmd tea.Cmd) {
+func run(cmd tea.Cmd) {
 	for cmd != nil {
-		cmd = v.Update(cmd())
+		cmd = cmd().(func() tea.Cmd)()
 	}
 }
 
@@ -75,11 +75,11 @@ func press(v *View, keys string) {
 		case "U":
 			v.Untag()
 		case "z":
-			run(v, v.Undo())
+			run(v.Undo())
 		case "A":
-			run(v, v.UndoAll())
+			run(v.UndoAll())
 		case "r":
-			run(v, v.Open())
+			run(v.Open())
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestTheCursorStaysOnItsEntry(t *testing.T) {
 	f.entries = append(f.entries, made(10, 1, f.entries[0].Changes[0]))
 	press(v, "r")
 	assert.Equal(t, uint64(7), v.At().entry)
-	assert.Nil(t, v.Update(entriesMsg{serial: 1}), "an answer to an earlier question")
+	assert.Nil(t, v.take(1, nil, nil, nil), "an answer to an earlier question")
 	assert.Len(t, v.deeds, 9)
 }
 
