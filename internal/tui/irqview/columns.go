@@ -12,11 +12,10 @@ import (
 )
 
 // entry is one row of the list: an interrupt with a number, or a named line, or a
-// softirq.
+// softirq. A row that is named has nothing but its rate.
 type entry struct {
 	name  string
-	rate  irq.Rate
-	row   *irq.Row // of a numbered one; a reading does not change those before it
+	row   *irq.Row // a reading does not change those before it
 	named *irq.NamedRow
 	soft  bool
 }
@@ -24,7 +23,7 @@ type entry struct {
 // what is its device and queue, or its handlers, or what a named line means.
 func (e entry) what() string {
 	switch {
-	case e.row == nil:
+	case e.named != nil:
 		return e.named.What()
 	case e.row.Queue.Flow == irq.NoQueue:
 		return e.row.Handlers()
@@ -32,34 +31,20 @@ func (e entry) what() string {
 	return place(e.row)
 }
 
-func (e entry) device() string {
-	if e.row == nil {
-		return ""
-	}
-	return e.row.Device.Name()
-}
-
-// cell is what a column shows of an entry.
-type cell = func(e entry, th *theme.Theme, width int) (string, theme.Style)
+// column shows a cell of each entry.
+type (
+	column = list.Column[entry]
+	cell   = func(e entry, th *theme.Theme, width int) (string, theme.Style)
+)
 
 // inRowStyle is a cell in the style of the row: one that does not come is dim.
 func inRowStyle(f func(entry, *theme.Theme) string) cell {
 	return func(e entry, th *theme.Theme, _ int) (string, theme.Style) {
-		if e.rate.OK && e.rate.PerS == 0 {
+		if e.row.Rate.OK && e.row.Rate.PerS == 0 {
 			return f(e, th), th.Dim
 		}
 		return f(e, th), th.Text
 	}
-}
-
-// ofRow is a text that only numbered lines have.
-func ofRow(f func(*irq.Row) string) cell {
-	return inRowStyle(func(e entry, _ *theme.Theme) string {
-		if e.row == nil {
-			return ""
-		}
-		return f(e.row)
-	})
 }
 
 // cpuWidth is of a column with the rate on one CPU, besidesCPUs of what is to stand
@@ -81,46 +66,45 @@ func (v *View) fitCPUs(width int) {
 	v.each = each
 	columns := v.columns()
 	v.SetColumns(columns)
-	if id, _ := v.Sorted(); !slices.ContainsFunc(columns, func(c list.Column[entry]) bool { return c.ID == id }) {
+	if id, _ := v.Sorted(); !slices.ContainsFunc(columns, func(c column) bool { return c.ID == id }) {
 		v.SortBy("rate")
 	}
 }
 
-func (v *View) columns() []list.Column[entry] {
-	out := []list.Column[entry]{
+func (v *View) columns() []column {
+	out := []column{
 		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name }),
-			Has: func(e entry) bool { return e.row != nil }, Compare: func(a, b entry) int { return cmp.Compare(a.row.Number, b.row.Number) }},
-		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.rate.OK },
-			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.rate, th) }),
-			Compare: func(a, b entry) int { return cmp.Compare(a.rate.PerS, b.rate.PerS) }},
+			Has: func(e entry) bool { return e.named == nil }, Compare: func(a, b entry) int { return cmp.Compare(a.row.Number, b.row.Number) }},
+		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.row.Rate.OK },
+			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.row.Rate, th) }),
+			Compare: func(a, b entry) int { return cmp.Compare(a.row.Rate.PerS, b.row.Rate.PerS) }},
 	}
 	if v.each == nil {
-		out = append(out, list.Column[entry]{ID: "top", Title: "MOST ON", Width: 12, Tight: 11, Rank: 2,
-			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return most(e.rate, th) }),
-			Has:  func(e entry) bool { return e.rate.Top >= 0 }, Compare: func(a, b entry) int {
-				x, y := a.rate, b.rate
+		out = append(out, column{ID: "top", Title: "MOST ON", Width: 12, Tight: 11, Rank: 2,
+			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return most(e.row.Rate, th) }),
+			Has:  func(e entry) bool { return e.row.Rate.Top >= 0 }, Compare: func(a, b entry) int {
+				x, y := a.row.Rate, b.row.Rate
 				return cmp.Or(cmp.Compare(x.Top, y.Top), cmp.Compare(y.TopPerS, x.TopPerS))
 			}})
 	}
 	for i, c := range v.each {
-		out = append(out, list.Column[entry]{ID: fmt.Sprintf("cpu%d", c), Title: fmt.Sprintf("cpu%d", c), Width: cpuWidth, Right: true, Desc: true, Rank: 2,
-			Cell:    func(e entry, th *theme.Theme, _ int) (string, theme.Style) { return v.onCPU(e.rate, i, th) },
-			Has:     func(e entry) bool { return e.rate.OK && i < len(e.rate.ByCPU) },
-			Compare: func(a, b entry) int { return cmp.Compare(a.rate.ByCPU[i], b.rate.ByCPU[i]) }})
+		out = append(out, column{ID: fmt.Sprintf("cpu%d", c), Title: fmt.Sprintf("cpu%d", c), Width: cpuWidth, Right: true, Desc: true, Rank: 2,
+			Cell:    func(e entry, th *theme.Theme, _ int) (string, theme.Style) { return v.onCPU(e.row.Rate, i, th) },
+			Has:     func(e entry) bool { return e.row.Rate.OK && i < len(e.row.Rate.ByCPU) },
+			Compare: func(a, b entry) int { return cmp.Compare(a.row.Rate.ByCPU[i], b.row.Rate.ByCPU[i]) }})
 	}
 	return append(out,
-		list.Column[entry]{ID: "asked", Title: "ASKED", Width: 14, Tight: 9, Rank: 4, Cell: inRowStyle(func(e entry, th *theme.Theme) string {
-			if e.row == nil {
-				return th.None
-			}
-			return mask(e.row.Requested, th)
-		})},
-		list.Column[entry]{ID: "goes", Title: "GOES TO", Width: 14, Tight: 9, Rank: 3, Cell: goes},
-		list.Column[entry]{ID: "control", Title: "CONTROL", Width: 8, Rank: 5, Cell: control},
-		list.Column[entry]{ID: "driver", Title: "DRIVER", Width: 16, Tight: 12, Rank: 8, Cell: ofRow(func(r *irq.Row) string { return r.Device.Driver })},
-		list.Column[entry]{ID: "handlers", Title: "HANDLERS", Width: 22, Tight: 20, Rank: 7, Cell: ofRow((*irq.Row).Handlers)},
-		list.Column[entry]{ID: "device", Title: "DEVICE AND QUEUE", Tight: 22, Rank: 6, Cell: v.device,
-			Has: func(e entry) bool { return e.device() != "" }, Compare: func(a, b entry) int { return cmp.Compare(a.device(), b.device()) }})
+		column{ID: "asked", Title: "ASKED", Width: 14, Tight: 9, Rank: 4,
+			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return mask(e.row.Requested, th) })},
+		column{ID: "goes", Title: "GOES TO", Width: 14, Tight: 9, Rank: 3, Cell: goes},
+		column{ID: "control", Title: "CONTROL", Width: 8, Rank: 5, Cell: control},
+		column{ID: "driver", Title: "DRIVER", Width: 16, Tight: 12, Rank: 8,
+			Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.row.Device.Driver })},
+		column{ID: "handlers", Title: "HANDLERS", Width: 22, Tight: 20, Rank: 7,
+			Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.row.Handlers() })},
+		column{ID: "device", Title: "DEVICE AND QUEUE", Tight: 22, Rank: 6, Cell: v.device,
+			Has:     func(e entry) bool { return e.row.Device.Name() != "" },
+			Compare: func(a, b entry) int { return cmp.Compare(a.row.Device.Name(), b.row.Device.Name()) }})
 }
 
 // onCPU is the rate on one CPU; the largest of several stands out.
@@ -138,7 +122,7 @@ func (v *View) onCPU(r irq.Rate, i int, th *theme.Theme) (string, theme.Style) {
 
 func goes(e entry, th *theme.Theme, _ int) (string, theme.Style) {
 	switch {
-	case e.row == nil:
+	case e.named != nil:
 		return th.None, th.Dim
 	case lags(e.row):
 		return "!" + mask(e.row.Effective, th), th.Warn
@@ -150,7 +134,7 @@ func control(e entry, th *theme.Theme, _ int) (string, theme.Style) {
 	switch {
 	case e.soft:
 		return "softirq", th.Text
-	case e.row == nil || e.row.Control == irq.Settable:
+	case e.named != nil || e.row.Control == irq.Settable:
 		return "", th.Text
 	}
 	return e.row.Control.String(), th.Accent
@@ -160,7 +144,7 @@ func control(e entry, th *theme.Theme, _ int) (string, theme.Style) {
 // where there is room for handlers.
 func (v *View) device(e entry, th *theme.Theme, width int) (string, theme.Style) {
 	what, style := inRowStyle(func(e entry, _ *theme.Theme) string { return e.what() })(e, th, width)
-	if e.row == nil || !v.Shows("handlers") {
+	if e.named != nil || !v.Shows("handlers") {
 		return what, style
 	}
 	if what = place(e.row); len(e.row.Threads) > 0 {

@@ -81,7 +81,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		keys = rows.Keys(th, "Space", "tag", "a", "affinity", "o", "place", "d", "grab", "s", "spread", "r", "reset", "n", named)
 	}
 	e, there := v.List.Selected()
-	if e.row != nil && len(e.row.Threads) > 0 {
+	if there && len(e.row.Threads) > 0 {
 		keys = append(keys, rows.Keys(th, "  Enter", "handler's task")...)
 	}
 	last := " " + keys.Render(th, width-1)
@@ -96,7 +96,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		}
 		return []string{th.Dim.Render(rows.Text(th, why)), last}
 	}
-	lines := [][2]string{{e.name, v.breakdown(e.rate)}}
+	lines := [][2]string{{e.name, v.breakdown(e.row.Rate)}}
 	lines = append(lines, v.about(e)...)
 	out := make([]string, 0, len(lines)+1)
 	for _, pair := range lines {
@@ -110,7 +110,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 
 // about is what there is to know of an entry besides its rates.
 func (v *View) about(e entry) [][2]string {
-	if e.row == nil {
+	if e.named != nil {
 		what, fewer, _ := irq.Meaning(e.named.Name)
 		if fewer == "" {
 			fewer = "it follows the tasks and interrupts of its CPU"

@@ -54,7 +54,7 @@ type View struct {
 func New(o Options) *View {
 	v := &View{o: o}
 	v.List = list.New(func(e entry) string { return e.name }, "rate", v.columns()...)
-	v.TagOf = func(e entry) (string, bool) { return e.name, e.row != nil } // others cannot be sent anywhere
+	v.TagOf = func(e entry) (string, bool) { return e.name, e.named == nil } // others cannot be sent anywhere
 	return v
 }
 
@@ -107,7 +107,7 @@ func (v *View) relist() {
 		for i, all := range [][]irq.NamedRow{v.table.Named, v.table.SoftIRQs} {
 			for k := range all {
 				if n := &all[k]; n.Match(v.filter) && n.Happened() {
-					entries = append(entries, entry{name: n.Name, rate: n.Rate, named: n, soft: i == 1})
+					entries = append(entries, entry{name: n.Name, row: &irq.Row{Rate: n.Rate}, named: n, soft: i == 1})
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func (v *View) relist() {
 	v.Load(entries, rated)
 }
 
-func numbered(r *irq.Row) entry { return entry{name: strconv.Itoa(r.Number), rate: r.Rate, row: r} }
+func numbered(r *irq.Row) entry { return entry{name: strconv.Itoa(r.Number), row: r} }
 
 // reaches reports whether a line concerns the CPUs that are looked at.
 func (v *View) reaches(r *irq.Row) bool {
@@ -180,8 +180,10 @@ func (v *View) ShowHandler() (used bool, cmd tea.Cmd) {
 
 // Selected is the line under the cursor; nil where that has no number.
 func (v *View) Selected() *irq.Row {
-	e, _ := v.List.Selected()
-	return e.row
+	if e, ok := v.List.Selected(); ok && e.named == nil {
+		return e.row
+	}
+	return nil
 }
 
 // Tagged reports whether the line under the cursor is tagged.
@@ -203,7 +205,7 @@ func (v *View) Shown() []*irq.Row { return lines(v.Rows()) }
 // lines are the numbered ones among some entries.
 func lines(entries []entry) (out []*irq.Row) {
 	for _, e := range entries {
-		if e.row != nil {
+		if e.named == nil {
 			out = append(out, e.row)
 		}
 	}
