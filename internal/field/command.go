@@ -40,8 +40,8 @@ func showsComm(t *sample.Task, id *sample.Identity) bool {
 	return id.Cmdline == "" || !t.IsProcess()
 }
 
-// startTime is when the task started, by the wall clock of the sample.
-func startTime(r Row) (time.Time, bool) {
+// StartTime is when the task started, by the wall clock of the sample; false where that is not known.
+func StartTime(r Row) (time.Time, bool) {
 	s := r.M.Sample
 	if s.Host.TicksPerSecond <= 0 || s.Host.Uptime <= 0 || r.Sum() {
 		return time.Time{}, false
@@ -62,13 +62,13 @@ func startColumn() Column {
 		Help:    "when it started: the hour, from a day on the date",
 		Missing: func(Row) string { return "the machine's uptime could not be read" }}, get)
 	c.Value = func(r Row) any {
-		if t, ok := startTime(r); ok {
+		if t, ok := StartTime(r); ok {
 			return t.UTC().Round(10 * time.Millisecond).Format(time.RFC3339Nano)
 		}
 		return nil
 	}
 	c.Append = func(dst []byte, r Row) []byte {
-		t, ok := startTime(r)
+		t, ok := StartTime(r)
 		switch age := r.M.Sample.Wall.Sub(t); {
 		case !ok:
 			return appendNone(dst, r)

@@ -170,7 +170,7 @@ func TestSortSigns(t *testing.T) {
 	} {
 		c, ok := Lookup(tt.id)
 		require.True(t, ok)
-		rows := []int32{6, 5, 4, 3, 2, 1, 0}
+		rows := []int32{0, 1, 2, 3, 4, 5, 6}
 		Sort(rows, m, *c, tt.desc)
 		assert.Equal(t, tt.want, rows, "%s desc %v", tt.id, tt.desc)
 	}

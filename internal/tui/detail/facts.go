@@ -2,10 +2,9 @@ package detail
 
 import (
 	"fmt"
-	"time"
 
+	"piton/internal/cpuset"
 	"piton/internal/field"
-	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/theme"
@@ -76,29 +75,21 @@ func migrations(row field.Row) string {
 
 // core is the CPU with where it is: "3, node 0, LLC 0".
 func core(row field.Row) string {
-	task := row.Task()
 	s := field.Cell("cpu", row)
-	for _, c := range row.M.Topology.CPUs {
-		if int32(c.ID) != task.LastCPU {
-			continue
-		}
-		if c.Node >= 0 {
-			s += fmt.Sprintf(", node %d", c.Node)
-		}
-		if c.LLCIndex >= 0 {
-			s += fmt.Sprintf(", LLC %d", c.LLCIndex)
-		}
+	c, ok := row.M.Topology.CPU(cpuset.CPU(row.Task().LastCPU))
+	if ok && c.Node >= 0 {
+		s += fmt.Sprintf(", node %d", c.Node)
+	}
+	if ok && c.LLCIndex >= 0 {
+		s += fmt.Sprintf(", LLC %d", c.LLCIndex)
 	}
 	return s
 }
 
 func policy(row field.Row) string {
 	task := row.Task()
-	s := task.Policy.String()
-	switch {
-	case task.Policy == kernel.FIFO || task.Policy == kernel.RR:
-		s += fmt.Sprintf(":%d", task.RTPrio)
-	case !task.Policy.RealTime():
+	s := field.Cell("policy", row)
+	if !task.Policy.RealTime() {
 		s += ", nice " + field.Cell("nice", row)
 	}
 	s += ", PRI " + field.Cell("priority", row)
@@ -113,12 +104,10 @@ func policy(row field.Row) string {
 
 // started is the wall-clock time of the start, with its date.
 func started(row field.Row) string {
-	h := &row.M.Sample.Host
-	if h.TicksPerSecond <= 0 || h.Uptime <= 0 {
-		return field.Cell("start", row)
+	if t, ok := field.StartTime(row); ok {
+		return t.Format("2006-01-02 15:04:05")
 	}
-	age := h.Uptime - time.Duration(row.Task().StartTicks)*time.Second/time.Duration(h.TicksPerSecond)
-	return row.M.Sample.Wall.Add(-max(0, age)).Format("2006-01-02 15:04:05")
+	return field.Cell("start", row)
 }
 
 // stateWords explains a state letter (proc_pid_stat(5)).
