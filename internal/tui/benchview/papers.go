@@ -14,6 +14,7 @@ import (
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
+	"piton/internal/tui/widget"
 )
 
 // Papers runs published studies.
@@ -48,12 +49,11 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	var items []dialog.Item
 	usual := 1
 	for i, b := range budgets {
-		items = append(items, dialog.Item{Label: fmt.Sprintf("%d minutes", int(b.Minutes())), Detail: "sizes are chosen to fit", Value: b})
+		items = append(items, dialog.Item{Label: widget.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
 		if len(chosen) > 1 && b == allBudget {
 			usual = i
 		}
 	}
-	items[0].Label = "1 minute"
 	return v.o.Dialogs.Push(dialog.NewMenu("Time limit", items, usual), dialog.Answered(func(budget time.Duration) tea.Cmd {
 		if v.Running() {
 			return nil
@@ -71,15 +71,17 @@ func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
 			at.Result = slices.Clone(at.Result) // the run goes on appending to them
 			tell(func() step { return papersStep(at, chosen, machine, budget) })
 		})
-		return step{study: study{grid: g, cells: all, chosen: chosen, sections: sectionsOf(chosen, machine, all)}, remark: remark}, err
+		done := study{grid: g, cells: all, chosen: chosen, sections: sectionsOf(chosen, machine, all)}
+		return step{study: done, remark: remark}, err
 	})
 }
 
 // papersStep is how far published studies are, with the tables of the one that runs.
 func papersStep(at paper.Progress, chosen []paper.Paper, m paper.Machine, budget time.Duration) step {
 	running := slices.DeleteFunc(slices.Clone(chosen), func(p paper.Paper) bool { return p.Name != at.Paper })
-	s := step{study: study{grid: at.Grid, cells: at.Result, chosen: chosen, sections: sectionsOf(running, m, at.Result)}, share: 1, now: at.Run,
-		at: fmt.Sprintf("%s, round %d", at.Paper, at.Round), left: "at most " + chart.Clock(at.Left) + " left", where: "trial run, to choose sizes that fit"}
+	s := step{study: study{grid: at.Grid, cells: at.Result, chosen: chosen, sections: sectionsOf(running, m, at.Result)},
+		share: 1, now: at.Run, at: fmt.Sprintf("%s, round %d", at.Paper, at.Round), left: "at most " + chart.Clock(at.Left) + " left",
+		where: "trial run, to choose sizes that fit"}
 	if budget > 0 {
 		s.share = max(1-float32(at.Left)/float32(budget), 0)
 	}

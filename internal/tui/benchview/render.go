@@ -103,45 +103,38 @@ type pictureKey struct {
 
 // body is the table of a study with its warnings, which wait until it has ended.
 func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []string {
-	r, rep, lines := s.results, s.report, v.gap(nil)
-	lines = append(lines, table(rep, unfinished, width, th)...)
+	r, lines := s.results, v.gap(nil)
+	say := func(style theme.Style, text string) { lines = append(lines, rows.Indented(th, style, text, width)...) }
+	lines = append(lines, table(s.report, unfinished, width, th)...)
 	if v.roomy {
 		lines = append(lines, th.Dim.Render(" "+rows.Text(th, bench.Legend(th.ASCII))), "")
 	}
-	if line, ok := answer(r); ok {
-		lines = append(lines, th.Dim.Render(" "+rows.Text(th, line)))
+	if text, ok := answer(r); ok {
+		say(th.Dim, text)
 	}
 	lines = append(lines, troubles(r, width, th)...)
 	if !unfinished {
-		for _, w := range rep.AllWarnings() {
-			lines = append(lines, rows.Indented(th, th.Warn, w, width)...)
+		for _, w := range s.report.AllWarnings() {
+			say(th.Warn, w)
 		}
 	}
 	if r.StoreErr != nil {
-		lines = append(lines, rows.Indented(th, th.Bad, "results not stored: "+r.StoreErr.Error(), width)...)
+		say(th.Bad, "results not stored: "+r.StoreErr.Error())
 	}
-	lines = append(lines, v.earlier(r.ID, width, th)...)
+	if p, _ := v.past(r.ID); p.earlier != nil {
+		style := th.Dim
+		if len(p.earlier.Differences) > 0 { // of the conditions
+			style = th.Warn
+		}
+		say(style, p.earlier.Sentence())
+	}
 	if line, ok := v.sparkline(r.Study, th); ok {
 		lines = append(lines, line.Render(th, width))
 	}
 	if v.roomy && r.Study.Grid == "" {
-		lines = append(lines, rows.Indented(th, th.Dim, "command  "+report.CommandLine(r.Study), width)...)
+		say(th.Dim, "command  "+report.CommandLine(r.Study))
 	}
 	return lines
-}
-
-// earlier compares a study with the last one of the same work before it; differing
-// conditions are highlighted.
-func (v *View) earlier(id string, width int, th *theme.Theme) []string {
-	p, _ := v.past(id)
-	if p.earlier == nil {
-		return nil
-	}
-	e, style := p.earlier, th.Dim
-	if len(e.Differences) > 0 {
-		style = th.Warn
-	}
-	return rows.Indented(th, style, e.Sentence(), width)
 }
 
 // answer is the result of the work, which every run that counts is checked against.

@@ -84,7 +84,8 @@ func (v *View) start(s bench.Study) tea.Cmd {
 	s = s.Canonical()
 	v.last = s
 	runner, soFar, left := v.o.Runner, bench.Results{Study: s}, v.timeLeft(s)
-	return v.begin(studyStep(soFar, bench.Event{Kind: bench.RunEnded, Total: s.Total()}, left), func(ctx context.Context, tell func(func() step)) (step, error) {
+	first := studyStep(soFar, bench.Event{Kind: bench.RunEnded, Total: s.Total()}, left)
+	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
 		results, err := runner.Run(ctx, s, func(e bench.Event) {
 			soFar.ID = e.Study
 			if e.Kind == bench.RunEnded {

@@ -34,17 +34,8 @@ func table(rep bench.Report, running bool, width int, th *theme.Theme) []string 
 }
 
 func partStyle(p bench.Part, th *theme.Theme) theme.Style {
-	switch p {
-	case bench.HeadPart:
-		return th.Header
-	case bench.NamePart:
-		return th.Strong
-	case bench.GoodPart:
-		return th.Good
-	case bench.BadPart:
-		return th.Warn
-	}
-	return th.Text
+	return [...]theme.Style{bench.PlainPart: th.Text, bench.HeadPart: th.Header, bench.NamePart: th.Strong, bench.StripPart: th.Text,
+		bench.GoodPart: th.Good, bench.BadPart: th.Warn}[p]
 }
 
 // addStrip adds a strip with its interval, runs and median in styles of their own.

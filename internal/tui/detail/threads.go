@@ -16,7 +16,8 @@ import (
 )
 
 // threadColumns are those of the thread list, the most important first.
-var threadColumns = []string{"tid", "state", "cpu_percent", "migrations_per_s", "run_delay_percent", "cpu", "affinity", "policy", "nice", "command"}
+var threadColumns = []string{"tid", "state", "cpu_percent", "migrations_per_s", "run_delay_percent", "cpu", "affinity", "policy", "nice",
+	"command"}
 
 // threadView is the thread list: by migrations at first, then by CPU time.
 func threadView() proctable.View {

@@ -92,20 +92,14 @@ func (l *List[K, R]) SortBy(id string) {
 
 // StepSort sorts by the next column that can be sorted by, or the one before.
 func (l *List[K, R]) StepSort(forward bool) {
-	var able []*Column[R]
-	at := 0
-	for i := range l.columns {
-		if c := &l.columns[i]; c.Compare != nil {
-			if c.ID == l.sort {
-				at = len(able)
-			}
-			able = append(able, c)
-		}
+	able := slices.DeleteFunc(slices.Clone(l.columns), func(c Column[R]) bool { return c.Compare == nil })
+	at := max(slices.IndexFunc(able, func(c Column[R]) bool { return c.ID == l.sort }), 0)
+	by := 1
+	if !forward {
+		by = len(able) - 1
 	}
-	if n := len(able); n > 1 && forward {
-		l.SortBy(able[(at+1)%n].ID)
-	} else if n > 1 {
-		l.SortBy(able[(at+n-1)%n].ID)
+	if len(able) > 1 {
+		l.SortBy(able[(at+by)%len(able)].ID)
 	}
 }
 

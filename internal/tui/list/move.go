@@ -1,7 +1,5 @@
 package list
 
-import "slices"
-
 // The verbs below are the user's: after one the cursor stays on the object that it
 // is on, whatever becomes of the order.
 
@@ -43,23 +41,20 @@ func (l *List[K, R]) Wheel(by int) {
 func (l *List[K, R]) Select(k K) bool { return l.SelectFunc(func(r R) bool { return l.key(r) == k }) }
 
 // SelectFunc puts the cursor on the first row that is wanted; false when none is.
-func (l *List[K, R]) SelectFunc(wanted func(R) bool) bool {
-	i := slices.IndexFunc(l.rows, wanted)
-	if i >= 0 {
-		l.goTo(i)
-	}
-	return i >= 0
-}
+func (l *List[K, R]) SelectFunc(wanted func(R) bool) bool { return l.find(0, wanted) }
 
 // Search is SelectFunc from the cursor's row on, or from the one below it when next
 // is set; it wraps around.
 func (l *List[K, R]) Search(wanted func(R) bool, next bool) bool {
-	start := l.cursor
 	if next {
-		start++
+		return l.find(l.cursor+1, wanted)
 	}
+	return l.find(l.cursor, wanted)
+}
+
+func (l *List[K, R]) find(from int, wanted func(R) bool) bool {
 	for n := range l.rows {
-		if i := (start + n) % len(l.rows); wanted(l.rows[i]) {
+		if i := (from + n) % len(l.rows); wanted(l.rows[i]) {
 			l.goTo(i)
 			return true
 		}
