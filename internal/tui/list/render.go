@@ -1,6 +1,8 @@
 package list
 
 import (
+	"slices"
+
 	"github.com/charmbracelet/x/ansi"
 
 	"piton/internal/tui/rows"
@@ -39,7 +41,9 @@ func (l *List[K, R]) Render(width, height int, th *theme.Theme) []string {
 	l.reveal()
 	d := &l.drawn
 	if d.generation != l.generation || d.width != width || d.th != th || len(d.rows) != l.height {
-		*d = drawn[R]{generation: l.generation, width: width, th: th, rows: resized(d.rows, l.height)}
+		rows := slices.Grow(d.rows[:0], l.height)[:l.height]
+		clear(rows)
+		*d = drawn[R]{generation: l.generation, width: width, th: th, rows: rows, buf: d.buf}
 		d.slots, d.skip = l.fit(width)
 		d.heading = l.heading()
 	}
@@ -53,14 +57,6 @@ func (l *List[K, R]) Render(width, height int, th *theme.Theme) []string {
 		}
 	}
 	return lines
-}
-
-func resized(list []drawnRow, n int) []drawnRow {
-	if cap(list) < n {
-		return make([]drawnRow, n)
-	}
-	clear(list[:n])
-	return list[:n]
 }
 
 // Frame draws the list between the lines of a head and a foot in width × height cells:
