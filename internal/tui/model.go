@@ -106,8 +106,7 @@ func New(d Deps) *Model {
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: m.sayOwn})
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
-	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Filter: m.askIRQFilter, Jump: m.jumpToHandler,
-		Actions: !d.ReadOnly, Unpick: m.untick})
+	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Actions: !d.ReadOnly})
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal}
 	m.table = proctable.New(proctable.View{Columns: d.columns(0, sort), Sort: sort, Desc: sort.Desc,
 		Filter: filter, Threads: d.Threads, Kernel: false})

@@ -371,7 +371,7 @@ func irqVerbs() []verb {
 		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", plain((*Model).askQueue)).changes("irq queues"),
 		v("irqs.open", irqsView, "enter", "Handler", "the task that handles the interrupt, among the processes",
 			plain((*Model).showHandler)),
-		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", plain(func(m *Model) tea.Cmd { return m.irqs.AskFilter() })),
+		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", plain((*Model).askIRQFilter)),
 		v("irqs.sort", irqsView, "f6 < >", "Sort", "by rate, number, top CPU or device", func(m *Model, key string) tea.Cmd { m.irqs.StepSort(key != "<"); return nil }),
 		v("irqs.invert", irqsView, "I", "Invert", "invert the order", does(func(m *Model) { m.irqs.Invert() })),
 		v("irqs.named", irqsView, "n", "Named", "lines without a number and softirqs, too", does(func(m *Model) { m.irqs.ToggleNamed() })),

@@ -13,7 +13,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/coresview"
@@ -220,17 +219,14 @@ func (m *Model) back() tea.Cmd {
 
 // backFromPage closes what is open in a view, or goes back to the processes.
 func (m *Model) backFromPage() tea.Cmd {
-	used, cmd := false, tea.Cmd(nil)
-	switch m.view {
-	case action.Cores:
-		used = m.cores.Back()
-	case action.IRQs:
-		used, cmd = m.irqs.Back()
-	case action.Bench:
-		used = m.bench.Back()
-	}
-	if used {
-		return cmd
+	switch {
+	case m.view == action.Cores && m.cores.Back(), m.view == action.Bench && m.bench.Back():
+		return nil
+	case m.view == action.IRQs && m.irqs.Filter() != "":
+		m.irqs.SetFilter("")
+		return nil
+	case m.view == action.IRQs && !m.irqs.CPUs().Empty():
+		return m.untick()
 	}
 	return m.show(action.Processes)
 }
@@ -297,7 +293,8 @@ func (q IRQs) reader() func() (irq.Table, error) {
 }
 
 // askIRQFilter shows only matching interrupts while one types.
-func (m *Model) askIRQFilter(now string) tea.Cmd {
+func (m *Model) askIRQFilter() tea.Cmd {
+	now := m.irqs.Filter()
 	return m.dialogs.Push(dialog.NewPrompt("Filter", now, nil), func(o dialog.Outcome) tea.Cmd {
 		text, _ := o.Value.(string)
 		if o.Canceled {
@@ -308,16 +305,13 @@ func (m *Model) askIRQFilter(now string) tea.Cmd {
 	})
 }
 
-// showHandler shows the task that handles the interrupt under the cursor.
+// showHandler shows the task that handles the interrupt under the cursor among the
+// processes.
 func (m *Model) showHandler() tea.Cmd {
-	used, cmd := m.irqs.ShowHandler()
-	if !used {
+	row := m.irqs.Selected()
+	if row == nil || len(row.Threads) == 0 {
 		return m.say(info, "no thread handles this interrupt: its CPU does")
 	}
-	return cmd
-}
-
-// jumpToHandler shows the task that handles an interrupt among the processes.
-func (m *Model) jumpToHandler(tid kernel.TID) tea.Cmd {
+	tid := row.Threads[0].TID
 	return m.jump(coresview.Target{TID: tid, TGID: tid}) // a kernel thread is its own process
 }

@@ -14,7 +14,6 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 	"piton/internal/tui/list"
 )
 
@@ -23,15 +22,8 @@ type Options struct {
 	// Read reads the interrupts with their rates since it was last called;
 	// irq.Monitor's Table is the real one. It runs in a command.
 	Read func() (irq.Table, error)
-	// Filter lets the user type a filter, beginning with the present one, and
-	// gives it to SetFilter.
-	Filter func(now string) tea.Cmd
 	// Actions says that the owner has keys by which lines are sent elsewhere.
 	Actions bool
-	// Unpick shows the lines of all CPUs again.
-	Unpick func() tea.Cmd
-	// Jump shows a task among the processes.
-	Jump func(tid kernel.TID) tea.Cmd
 }
 
 // View is the pane of the interrupts: a list of entries by their names.
@@ -139,6 +131,9 @@ func (v *View) SetFilter(text string) {
 	v.relist()
 }
 
+// CPUs are those that shown lines go to, or are asked to; none: all.
+func (v *View) CPUs() cpuset.Set { return v.cpus }
+
 // SetCPUs shows only lines that go to one of these CPUs, or that are asked to;
 // an empty set shows all.
 func (v *View) SetCPUs(cpus cpuset.Set, asked bool) {
@@ -151,31 +146,6 @@ func (v *View) SetCPUs(cpus cpuset.Set, asked bool) {
 func (v *View) ToggleNamed() {
 	v.named = !v.named
 	v.relist()
-}
-
-// AskFilter lets the user type a filter.
-func (v *View) AskFilter() tea.Cmd { return v.o.Filter(v.filter) }
-
-// Back takes the filter away, or else the choice of CPUs; false when there is neither.
-func (v *View) Back() (used bool, cmd tea.Cmd) {
-	switch {
-	case v.filter != "":
-		v.SetFilter("")
-	case !v.cpus.Empty():
-		return true, v.o.Unpick()
-	default:
-		return false, nil
-	}
-	return true, nil
-}
-
-// ShowHandler shows the task that handles the line under the cursor; false when there
-// is none.
-func (v *View) ShowHandler() (used bool, cmd tea.Cmd) {
-	if r := v.Selected(); r != nil && len(r.Threads) > 0 {
-		return true, v.o.Jump(r.Threads[0].TID)
-	}
-	return false, nil
 }
 
 // Selected is the line under the cursor; nil where that has no number.

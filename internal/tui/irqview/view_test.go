@@ -14,7 +14,6 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
 )
@@ -24,12 +23,10 @@ var plain = theme.New(theme.Options{})
 // fake reads the interrupts of a server with n CPUs, which come a little more
 // often each second.
 type fake struct {
-	cpus    int
-	reads   int
-	last    *irq.Snapshot
-	err     error
-	filters []string
-	jumps   []kernel.TID
+	cpus  int
+	reads int
+	last  *irq.Snapshot
+	err   error
 }
 
 func known(cpus ...cpuset.CPU) irq.Mask { return irq.Mask{Set: cpuset.Of(cpus...), OK: true} }
@@ -92,11 +89,7 @@ func (f *fake) read() (irq.Table, error) {
 }
 
 func (f *fake) view(reads int) *View {
-	v := New(Options{
-		Read:   f.read,
-		Filter: func(now string) tea.Cmd { f.filters = append(f.filters, now); return nil },
-		Jump:   func(tid kernel.TID) tea.Cmd { f.jumps = append(f.jumps, tid); return nil },
-	})
+	v := New(Options{Read: f.read})
 	for range reads {
 		tick(v)
 	}
@@ -119,12 +112,6 @@ func press(v *View, keys ...string) {
 			v.StepSort(key == ">")
 		case " ":
 			v.ToggleTag()
-		case "/", `\`:
-			v.AskFilter()
-		case "enter":
-			v.ShowHandler()
-		case "esc":
-			v.Back()
 		}
 	}
 }
@@ -199,18 +186,11 @@ func TestSortAndFollow(t *testing.T) {
 func TestFilter(t *testing.T) {
 	f := &fake{cpus: 4}
 	v := f.view(2)
-	press(v, `\`)
 	v.SetFilter("nvme managed")
-	press(v, "/")
-	assert.Equal(t, []string{"", "nvme managed"}, f.filters)
 	assert.Equal(t, []string{"30", "31", "32", "33"}, names(v))
 	assert.Contains(t, text(v, 80, 18), "filter nvme managed")
 	v.SetFilter("nosuch")
 	assert.Contains(t, text(v, 80, 18), "no line holds nosuch")
-	press(v, "esc")
-	assert.Empty(t, v.Filter())
-	used, _ := v.Back()
-	assert.False(t, used, "Esc is the owner's when there is no filter")
 }
 
 func TestTargetsAreShown(t *testing.T) {
@@ -224,14 +204,10 @@ func TestTargetsAreShown(t *testing.T) {
 	assert.Equal(t, 2, v.Tags())
 }
 
-func TestJump(t *testing.T) {
-	f := &fake{cpus: 4}
-	v := f.view(2)
-	press(v, "enter")
-	assert.Empty(t, f.jumps, "no task handles this one")
+func TestHandler(t *testing.T) {
+	v := (&fake{cpus: 4}).view(2)
+	assert.NotContains(t, text(v, 120, 18), "handler's task")
 	v.SetFilter("irq/24")
-	press(v, "enter")
-	assert.Equal(t, []kernel.TID{81}, f.jumps)
 	assert.Contains(t, text(v, 120, 18), "handler's task")
 }
 
