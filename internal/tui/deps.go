@@ -6,11 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/field"
 	"piton/internal/irq"
-	"piton/internal/paper"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
@@ -77,17 +75,8 @@ type Deps struct {
 	Meter *screen.Meter
 }
 
-// Bench is what the results pane works with; see benchview.Options.
-type Bench struct {
-	Runner    benchview.Runner
-	Store     benchview.Store
-	Workloads []bench.Workload
-	Host      string
-	RealTime  bool             // this user may use FIFO and RR
-	Papers    benchview.Papers // nil: published studies are not offered
-	Machine   paper.Machine
-	Reports   string // where pages are written; "" = nowhere
-}
+// Bench is what the results pane works with; its Dialogs are set to the screen's own.
+type Bench = benchview.Options
 
 // IRQs is what the views ask of interrupts.
 type IRQs struct {

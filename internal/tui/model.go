@@ -101,8 +101,8 @@ func New(d Deps) *Model {
 		sort, _ = field.Lookup(defaultSort)
 	}
 	filter, _ := field.ParseFilter(d.Filter)
-	m.bench = benchview.New(benchview.Options{Runner: d.Bench.Runner, Store: d.Bench.Store, Dialogs: &m.dialogs,
-		Host: d.Bench.Host, Workloads: d.Bench.Workloads, RealTime: d.Bench.RealTime, Papers: d.Bench.Papers, Machine: d.Bench.Machine, Reports: d.Bench.Reports})
+	d.Bench.Dialogs = &m.dialogs
+	m.bench = benchview.New(d.Bench)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: m.sayOwn})
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
