@@ -167,7 +167,7 @@ type fakeStore struct {
 func (f *fakeStore) Read() (bench.History, error) { return f.history, f.err }
 
 func sampleStudy() bench.Study {
-	return bench.Study{Workload: "nqueens", Args: []string{"-n", "14", "--threads", "1"}, Runs: 10, Warmup: 1,
+	return bench.Study{Workload: "nqueens", Args: []string{"-n", "14", "--threads", "1"}, Runs: 10, Warmup: 1, Timeout: bench.DefaultTimeout,
 		Placements: []bench.Placement{"normal", "least-loaded", "fifo:10", "rr:10"}}
 }
 

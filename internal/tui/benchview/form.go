@@ -218,7 +218,7 @@ func (f *Form) study() (bench.Study, error) {
 		return bench.Study{}, errors.New("no workload")
 	}
 	w := f.workloads[f.workload]
-	s, values := bench.Study{Workload: w.Name}, bench.Values{}
+	s, values := bench.Study{Workload: w.Name, Timeout: bench.DefaultTimeout}, bench.Values{}
 	for i := range f.fields[1:] {
 		fd := &f.fields[i+1]
 		if err := fd.set(fd.value(), &s, values); err != nil {
