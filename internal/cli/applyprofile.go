@@ -74,7 +74,7 @@ func runApply(ctx context.Context, a *app, file string, o profileOptions) error 
 		preview := plan.Preview()
 		end := cmp.Or(outcomeError(preview), missingError(r))
 		if plan.WillChange() {
-			end = codeError{ExitDrift, fmt.Errorf("%d settings are not as they should be", preview.Count(attr.Planned))}
+			end = withCode(ExitDrift, fmt.Errorf("%d settings are not as they should be", preview.Count(attr.Planned)))
 		}
 		if o.apply.dryRun = true; !empty {
 			a.printChanges(preview, o.apply, exitCode(end))

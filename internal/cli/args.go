@@ -39,9 +39,6 @@ func argsFor(root *cobra.Command, args []string) []string {
 	return append(append(append(append([]string{}, verb...), flags...), "--"), words...)
 }
 
-// negativeValues is the annotation of commands that take negative numbers.
-const negativeValues = "negative-values"
-
 func isNegative(word string) bool {
 	return len(word) > 1 && strings.Trim(word[1:], "0123456789") == ""
 }

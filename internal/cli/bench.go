@@ -51,7 +51,7 @@ With -o markdown, svg or html: a whole document.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				_, err := bench.Lookup(args[0])
-				return usageError{err}
+				return asUsage(err)
 			}
 			return usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
 		},
@@ -94,8 +94,8 @@ func newBenchOptions() *benchOptions {
 	return &benchOptions{
 		runs:    count{n: 10, min: 1, max: bench.MaxRuns},
 		warmup:  count{n: 1, min: 0, max: bench.MaxRuns},
-		timeout: interval{d: bench.DefaultTimeout, min: time.Millisecond, max: 24 * time.Hour},
-		budget:  length{interval{min: time.Second, max: 30 * 24 * time.Hour}},
+		timeout: interval{d: 10 * time.Minute, min: time.Millisecond, max: 24 * time.Hour},
+		budget:  length{interval: interval{min: time.Second, max: 30 * 24 * time.Hour}},
 		noise:   count{n: 0, min: 0, max: bench.MaxNoise},
 	}
 }
@@ -189,7 +189,7 @@ func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 		s.Placements = append(s.Placements, spec.Name())
 	}
 	if err := s.Validate(); err != nil {
-		return s, usageError{err}
+		return s, asUsage(err)
 	}
 	return s, nil
 }
@@ -200,7 +200,7 @@ func runBench(ctx context.Context, a *app, study bench.Study, o *benchOptions) e
 		return err
 	}
 	if !a.live() {
-		return codeError{ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root")}
+		return withCode(ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
@@ -276,7 +276,7 @@ func benchOutcome(r bench.Results) error {
 	case failed == 0:
 		return nil
 	case failed == len(r.Runs):
-		return codeError{ExitFailed, fmt.Errorf("all runs failed; the first: %s", first)}
+		return withCode(ExitFailed, fmt.Errorf("all runs failed; the first: %s", first))
 	}
-	return codeError{ExitSome, fmt.Errorf("%d of %d runs failed; the first: %s", failed, len(r.Runs), first)}
+	return withCode(ExitSome, fmt.Errorf("%d of %d runs failed; the first: %s", failed, len(r.Runs), first))
 }

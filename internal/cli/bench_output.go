@@ -5,12 +5,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/term"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
@@ -203,16 +200,6 @@ func (o *benchOutput) width() int {
 		return width
 	}
 	return pictureWidth
-}
-
-// columns is the width of a terminal; ok is false when the stream is none.
-func columns(stream any) (width int, ok bool) {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return 0, false
-	}
-	width, _, err := term.GetSize(f.Fd())
-	return width, err == nil && width > 0
 }
 
 func (o *benchOutput) json(b []byte, err error) error {

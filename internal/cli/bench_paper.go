@@ -27,7 +27,7 @@ type paperOptions struct {
 
 // newBenchPaper reproduces the tables of published studies.
 func newBenchPaper(a *app) *cobra.Command {
-	o := &paperOptions{budget: length{interval{d: 5 * time.Minute, min: 5 * time.Second, max: 30 * 24 * time.Hour}}}
+	o := &paperOptions{budget: length{interval: interval{d: 5 * time.Minute, min: 5 * time.Second, max: 30 * 24 * time.Hour}}}
 	cmd := &cobra.Command{
 		Use:   "paper STUDY…|--all",
 		Short: "reproduce a published study",
@@ -49,7 +49,7 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 			}
 			papers, err := paper.Lookup(args)
 			if err != nil {
-				return usageError{err}
+				return asUsage(err)
 			}
 			return runPapers(cmd.Context(), a, papers, o)
 		},
@@ -65,7 +65,7 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 
 func runPapers(ctx context.Context, a *app, chosen []paper.Paper, o *paperOptions) error {
 	if !a.live() {
-		return codeError{ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root")}
+		return withCode(ExitNotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
 	}
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
@@ -119,7 +119,7 @@ func papersOutcome(all []bench.Results) error {
 	if failed == 0 {
 		return nil
 	}
-	return codeError{ExitSome, fmt.Errorf("%d of %d runs failed, the first of %s", failed, runs, first)}
+	return withCode(ExitSome, fmt.Errorf("%d of %d runs failed, the first of %s", failed, runs, first))
 }
 
 // paperOutput prints papers.

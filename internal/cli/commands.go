@@ -6,23 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maker makes one of piton's commands.
-type maker struct {
-	name string
-	make func(*app) *cobra.Command
-}
-
 // commands are piton's.
-var commands = slices.Concat([]maker{{"pin", newPin}}, valueVerbs(), []maker{
-	{"run", newRun},
-	{"isolate", newIsolate}, {"include", newInclude}, {"move", newMove}, {"spread", newSpread},
-	{"undo", newUndo}, {"keep", newKeep}, {"rescue", newRescue}, {"journal", newJournal},
-	{"cookie", newCookie},
-	{"save", newSave}, {"apply", newApply}, {"verify", newVerify}, {"profiles", newProfiles}, {"sysctl", newSysctl},
-	{"export", newExport},
-	{"bench", newBench}, {"watch", newWatch}, {"topo", newTopo}, {"irq", newIRQ}, {"what-is", newWhatIs}, {"doctor", newDoctor},
-	{"demo", newDemo},
-}, topicMakers())
+var commands = slices.Concat(tuneCommands(), profileCommands(), irqCommands(), watchCommands(), benchCommands(),
+	[]maker{{"demo", newDemo}}, topicMakers())
 
 // addCommands gives root its commands. Of a command line that begins with one it
 // makes no other: all of them take half a millisecond, and scripts pin in a loop.

@@ -57,7 +57,7 @@ func cookieVerb(a *app, use, short, example string, least int, setting func([]st
 func sharedCookie(args []string) (attr.CookieValue, []string, error) {
 	e, err := target.Parse(args[0])
 	if err != nil {
-		return attr.CookieValue{}, nil, usageError{err}
+		return attr.CookieValue{}, nil, asUsage(err)
 	}
 	tid, ok := e.PID()
 	if !ok {

@@ -34,7 +34,7 @@ With -o json: one {"type":"feature"} line a feature, then a {"type":"summary"} l
 	return cmd
 }
 
-var errDoctorLive = codeError{ExitNotPermitted, errors.New("piton doctor examines this machine only, not --host-root")}
+var errDoctorLive = withCode(ExitNotPermitted, errors.New("piton doctor examines this machine only, not --host-root"))
 
 // The states of a feature.
 const (

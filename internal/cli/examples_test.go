@@ -35,7 +35,7 @@ func TestExamplesParse(t *testing.T) {
 		}
 	}
 	walk(newRoot(&app{}))
-	walk(newRoot(&app{global: global{readonly: true}}))
+	walk(newRoot(&app{readonly: true}))
 
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)

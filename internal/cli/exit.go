@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/field"
 )
 
 // The exit codes, part of the interface.
@@ -22,11 +23,14 @@ const (
 	ExitInterrupted  = 130
 )
 
-// exitCodes are the codes with their meanings, for the help.
-var exitCodes = []struct {
+// codeMeaning is a row of the table of exit codes.
+type codeMeaning struct {
 	code    int
 	meaning string
-}{
+}
+
+// exitCodes are the codes with their meanings, for the help.
+var exitCodes = []codeMeaning{
 	{ExitDone, "done"},
 	{ExitFailed, "failed, or refused: nothing was changed"},
 	{ExitUsage, "wrong usage"},
@@ -57,6 +61,9 @@ func (e usageError) Error() string        { return e.err.Error() }
 func (e usageError) Unwrap() error        { return e.err }
 func (e usageError) Is(target error) bool { return target == errUsage }
 
+// asUsage makes an error one about the command line.
+func asUsage(err error) error { return usageError{err} }
+
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // codeError ends piton with a given exit code. Its error may be nil when
@@ -73,6 +80,10 @@ func (e codeError) Error() string {
 	return e.err.Error()
 }
 func (e codeError) Unwrap() error { return e.err }
+
+// withCode is an error that ends piton with an exit code. err may be nil when everything
+// that can be said has been said.
+func withCode(code int, err error) error { return codeError{code, err} }
 
 // exitCode maps what a command returned to piton's exit code.
 func exitCode(err error) int {
@@ -92,4 +103,27 @@ func exitCode(err error) int {
 		return ExitNotPermitted
 	}
 	return ExitFailed
+}
+
+// message is the sentence for an error, safe to print, or "" when there is
+// nothing to say.
+func message(err error) string {
+	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	// errors.Join writes a line for each.
+	return sentence(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// maxSentence is the most bytes of a message: what it quotes may be a megabyte.
+const maxSentence = 1000
+
+// sentence makes a text safe to print, and leaves out the middle of one that is
+// too long to read.
+func sentence(text string) string {
+	const end = maxSentence / 3
+	if len(text) > maxSentence {
+		text = text[:maxSentence-end] + " … " + text[len(text)-end:]
+	}
+	return field.Clean(strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -40,9 +40,6 @@ func invalidValue(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s %q: %w", flag.Name, err.GetValue(), why)
 }
 
-// mayBeEmpty are the flags for which nothing is something.
-var mayBeEmpty = []string{"filter", "host-root", "unit"}
-
 // noEmptyFlags refuses flags of text that were given none: in a script that is a
 // variable which is not set, and another command than the one that is meant.
 func noEmptyFlags(cmd *cobra.Command) error {
@@ -55,6 +52,9 @@ func noEmptyFlags(cmd *cobra.Command) error {
 	})
 	return err
 }
+
+// mayBeEmpty are the flags for which nothing is something.
+var mayBeEmpty = []string{"filter", "host-root", "unit"}
 
 // isEmpty reports whether a flag of text was given none, or one of a list of texts
 // nothing but commas.

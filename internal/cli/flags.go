@@ -2,12 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"piton/internal/change"
+	"piton/internal/kernel"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
 // choice is a flag that takes one of a few words.
@@ -25,29 +25,6 @@ func (c *choice) Set(s string) error {
 	c.value = s
 	return nil
 }
-
-// The output formats.
-const (
-	asTable = "table"
-	asJSON  = "json"
-	asCSV   = "csv"
-)
-
-// several reports whether more than one of the ways is given.
-func several(given ...bool) bool {
-	first := slices.Index(given, true)
-	return first >= 0 && slices.Contains(given[first+1:], true)
-}
-
-// output is the -o flag.
-type output struct{ choice }
-
-func (o *output) addFlag(fs *pflag.FlagSet, formats ...string) {
-	o.choice = choice{value: formats[0], among: formats}
-	fs.VarP(&o.choice, "output", "o", "output format")
-}
-
-func (o *output) json() bool { return o.value == asJSON }
 
 // interval is a time between two samples: "500ms", "1s", or bare seconds as top
 // and htop take them, "0.5".
@@ -122,4 +99,45 @@ func (s *part) Set(text string) error {
 	}
 	s.v = v
 	return nil
+}
+
+// pidList is a flag of process or thread numbers, "3641,3642"; given again it
+// adds to the list.
+type pidList []kernel.TID
+
+func (l *pidList) Type() string { return "PID,..." }
+
+func (l *pidList) String() string {
+	words := make([]string, len(*l))
+	for i, pid := range *l {
+		words[i] = strconv.Itoa(int(pid))
+	}
+	return strings.Join(words, ",")
+}
+
+func (l *pidList) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		pid, err := parsePID(strings.TrimSpace(word))
+		if err != nil {
+			return err
+		}
+		*l = append(*l, pid)
+	}
+	return nil
+}
+
+func (l *pidList) targets(scope change.Scope) []change.Target {
+	out := make([]change.Target, len(*l))
+	for i, pid := range *l {
+		out[i] = change.Target{TID: pid, Scope: scope}
+	}
+	return out
+}
+
+func parsePID(word string) (kernel.TID, error) {
+	n, err := strconv.ParseInt(word, 10, 32)
+	if err != nil || n < 1 || strings.HasPrefix(word, "+") {
+		return 0, fmt.Errorf("%q is not a process or thread number", word)
+	}
+	return kernel.TID(n), nil
 }

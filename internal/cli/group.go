@@ -7,27 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// needsVerb makes a command that only holds others refuse to stand alone.
-func needsVerb(cmd *cobra.Command) {
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		path := strings.TrimPrefix(cmd.CommandPath(), "piton ")
-		if len(args) > 0 {
-			return usagef("there is no command %q; there are %s %s", path+" "+args[0], path, verbsOf(cmd))
-		}
-		return usagef("%s needs one of %s", cmd.CommandPath(), verbsOf(cmd))
-	}
-	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args has refused already
-}
-
-// verbsOf are the commands below one; read-only mode has fewer.
-func verbsOf(cmd *cobra.Command) string {
-	var names []string
-	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
-	}
-	return strings.Join(names, ", ")
-}
-
 // newHelp is "piton help"; cobra's own takes any word.
 func newHelp() *cobra.Command {
 	return &cobra.Command{

@@ -26,7 +26,7 @@ to interrupt lines that have the default affinity, to that default, and to the w
 ` + cpusHelp + "\n\n" + `With -o json: {"type":"change"} and {"type":"summary"} lines (see piton headless).`,
 		Example: "  piton include 4-7\n  piton include node:1 --dry-run",
 		GroupID: groupTune,
-		Args:    oneArg("CPUS"),
+		Args:    oneCPUs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cpus, err := a.realCPUs(args[0])
 			if err != nil {

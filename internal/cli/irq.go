@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -124,7 +125,7 @@ func irqTable(t *irq.Table, filter string) *table {
 		}
 		total, top, topPerS := rateCells(r.Rate)
 		out.add(r.Number, total, top, topPerS, maskText(r.Requested), maskText(r.Effective), r.Control,
-			dash(r.Device.Name()), dash(r.Device.Driver), dash(r.Queue.String()), dash(r.Handlers()), dash(irq.Tasks(r.Threads)))
+			dash(r.Device.Name()), dash(r.Device.Driver), dash(r.Queue.String()), dash(r.Handlers()), dash(r.ThreadNames()))
 	}
 	for _, group := range []struct {
 		rows []irq.NamedRow
@@ -132,11 +133,15 @@ func irqTable(t *irq.Table, filter string) *table {
 	}{{t.Named, "-"}, {t.SoftIRQs, "softirq"}} {
 		for i := range group.rows {
 			r := &group.rows[i]
-			if total(r.Counts) == 0 || !r.Match(filter) {
+			if !r.Happened() || !r.Match(filter) {
 				continue
 			}
 			perS, top, topPerS := rateCells(r.Rate)
-			out.add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", dash(r.What()), "-")
+			what := r.Text
+			if meaning, _, ok := irq.Meaning(r.Name); ok {
+				what = meaning
+			}
+			out.add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", dash(what), "-")
 		}
 	}
 	return out
@@ -161,9 +166,17 @@ func maskText(m irq.Mask) string {
 	return dash(m.String())
 }
 
-func total(counts []uint64) (n uint64) {
-	for _, c := range counts {
-		n += c
+// linesOn leaves only the lines that are asked to go to one of the CPUs; those
+// without a number belong to no list of CPUs.
+func (a *app) linesOn(cpus string, t *irq.Table) error {
+	if cpus == "" {
+		return nil
 	}
-	return n
+	set, err := a.cpus("--cpus", cpus)
+	if err != nil {
+		return err
+	}
+	t.Rows = slices.DeleteFunc(t.Rows, func(r irq.Row) bool { return r.Requested.And(set).Empty() })
+	t.Named, t.SoftIRQs = nil, nil
+	return nil
 }

@@ -47,7 +47,7 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) {
 
 // addRate adds what a line counted.
 func (l *line) addRate(counts []uint64, r irq.Rate, t *irq.Table) {
-	l.add("count", total(counts))
+	l.add("count", irq.Total(counts))
 	if !r.OK {
 		l.add("per_s", nil).add("top_cpu", nil).add("top_per_s", nil).add("by_cpu", nil)
 		return

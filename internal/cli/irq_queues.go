@@ -114,14 +114,6 @@ func (q queues) table(a *app, o output) {
 	fmt.Fprintf(a, "\nrps_sock_flow_entries %d: %s\n", q.entries, state)
 }
 
-// orDash is a number, or a dash for one that is not known.
-func orDash(n int) string {
-	if n < 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}
-
 func (q queues) json(a *app) {
 	var l line
 	for _, one := range q.list {

@@ -107,7 +107,7 @@ func newIRQDefault(a *app) *cobra.Command {
 		Long: `Set default_smp_affinity: the CPUs that interrupt lines get when they are set up.
 Existing lines are not changed (piton irq reset moves them). piton irq list prints the value in its last line.`,
 		Example: "  piton irq default 0-3\n  piton irq default online,^isolated",
-		Args:    oneArg("CPUS"),
+		Args:    oneCPUs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cpus, err := a.cpus("CPUS", args[0])
 			if err != nil {
@@ -148,15 +148,6 @@ func (a *app) tuneIRQs(cmd *cobra.Command, v irqVerb, words, nics []string, expr
 		return err
 	}
 	return a.tuneFiles(cmd, v.requests(lines, cpus, m), o)
-}
-
-// interrupts reads the interrupts once.
-func (a *app) interrupts() (irq.Table, error) {
-	t, err := irq.NewMonitor(a.hostRoot).Table()
-	if err != nil {
-		return t, fmt.Errorf("look at the interrupts: %w", err)
-	}
-	return t, nil
 }
 
 // irqLines are the lines that are meant: without words, all that can be moved.

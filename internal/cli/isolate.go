@@ -8,13 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
-	"piton/internal/cpuset"
 	"piton/internal/partition"
-	"piton/internal/topology"
 )
-
-const cpusHelp = `CPUS is a list (4-7), a stride (0-14:2), node:1, llc:0, package:0, core:3, online, isolated (at boot) or nohz_full.
-A comma adds and ^ takes out: node:1,^8 (see piton help cpus).`
 
 const isolateJSON = `With -o json, one object a line: {"type":"change"} for every thread, interrupt and mask that is changed (see piton
 headless), {"type":"unmovable"} for each that stays on the CPUs: when (before, after), kind (task, irq, mask), tid, irq, path,
@@ -46,7 +41,7 @@ With --verify, one {"type":"stay"} for everything that still ran there: cpu, kin
 name, run_ns, share, longest_ns (null where only the number of times is known), times, why, do; then {"type":"verified"}: span_s, stays.`,
 		Example: "  piton isolate 4-7 --dry-run\n  piton isolate node:1 --revert-after 30s\n  piton isolate 2-3 --yes --verify 10s",
 		GroupID: groupTune,
-		Args:    oneArg("CPUS"),
+		Args:    oneCPUs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.isolate(cmd.Context(), args[0], o)
 		},
@@ -54,32 +49,6 @@ name, run_ns, share, longest_ns (null where only the number of times is known), 
 	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and list what still ran there")
 	o.apply.addFlags(cmd.Flags())
 	return cmd
-}
-
-func oneArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return usagef("%s needs %s", cmd.CommandPath(), what)
-		case len(args) > 1:
-			return usagef("%s takes one list of CPUs, not %q as well", cmd.CommandPath(), args[1])
-		}
-		return nil
-	}
-}
-
-// realCPUs reads a CPUS expression; numbers that this machine does not have are
-// wrong usage.
-func (a *app) realCPUs(expr string) (cpuset.Set, error) {
-	t, err := topology.ReadFor(a.hostRoot, expr)
-	if err != nil {
-		return cpuset.Set{}, fmt.Errorf("read the topology: %w", err)
-	}
-	set, err := topology.ParseCPUs(expr, t)
-	if err != nil {
-		return cpuset.Set{}, usageError{err}
-	}
-	return set, nil
 }
 
 func (a *app) isolate(ctx context.Context, expr string, o isolateOptions) error {

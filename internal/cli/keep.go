@@ -130,7 +130,7 @@ func (a *app) keep(armed []change.GuardState, entries []uint64, out output) erro
 		}
 	}
 	if failed != nil && kept {
-		return codeError{ExitSome, failed}
+		return withCode(ExitSome, failed)
 	}
 	return failed
 }

@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"time"
 
 	"piton/internal/field"
 )
@@ -73,3 +78,35 @@ func orNull(value any, known bool) any {
 
 func numberOrNull(n int) any  { return orNull(n, n >= 0) }
 func textOrNull(s string) any { return orNull(s, s != "") }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// escapeControls escapes DEL and the C1 control characters in JSON text, which
+// encoding/json leaves as they are and some terminals obey.
+func escapeControls(b []byte) []byte {
+	if !strings.ContainsFunc(string(b), isHidden) {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		if isHidden(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		out = append(out, string(r)...)
+	}
+	return out
+}
+
+func isHidden(r rune) bool { return r >= 0x7f && r < 0xa0 }
+
+// dash stands for a value that is not there.
+func dash(s string) string { return cmp.Or(s, "-") }
+
+// orDash is a number, or a dash for one that is not known.
+func orDash(n int) string {
+	if n < 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}

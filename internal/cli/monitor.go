@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -24,6 +26,13 @@ type monitorOptions struct {
 	cpus     string
 	threads  bool
 	pids     pidList
+}
+
+func newMonitorOptions() monitorOptions {
+	return monitorOptions{
+		count:    count{min: 1, max: 1 << 30},
+		interval: interval{d: time.Second, min: 100 * time.Millisecond, max: time.Minute},
+	}
 }
 
 func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
@@ -81,6 +90,12 @@ func (o *monitorOptions) view(columns []string, order string) (view, error) {
 		v.atOnce = v.atOnce && !field.NeedTwo([]*field.Column{v.order}, nil)
 	}
 	return v, nil
+}
+
+// checkView checks the options, for the screen.
+func (o *monitorOptions) checkView() error {
+	_, err := o.view(field.Process, "")
+	return err
 }
 
 // needs is what a sample must hold to print the view.
@@ -191,4 +206,17 @@ func runMonitor(ctx context.Context, a *app, o *monitorOptions) error {
 		tick = fromSecond(tick)
 	}
 	return a.watch(ctx, o.interval.d, needs, o.ebpf(&v, needs), tick)
+}
+
+// limit makes --cpus a term of the filter.
+func (o *monitorOptions) limit(a *app) error {
+	if o.cpus == "" {
+		return nil
+	}
+	set, err := a.cpus("--cpus", o.cpus)
+	if err != nil {
+		return err
+	}
+	o.filter = strings.TrimSpace(o.filter + " allowed~" + set.String())
+	return nil
 }

@@ -59,7 +59,7 @@ piton pin --place spread chooses by load; piton irq spread spreads the queues of
 func (m *moving) command(a *app, cmd *cobra.Command) *cobra.Command {
 	var o moveOptions
 	cmd.Long += "\n\n" + moveTargets + "\n\n" + cpusHelp
-	cmd.GroupID, cmd.Args = groupTune, oneArg("CPUS")
+	cmd.GroupID, cmd.Args = groupTune, oneCPUs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), a, args[0], o) }
 	o.addFlags(cmd)
 	return cmd

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,4 +109,14 @@ func (a *app) elevate(sudo, self string) func(change.Order, func(change.Outcome,
 			return done(reply.Outcome, errors.Join(err, reply.Err()))
 		})
 	}
+}
+
+// writeJSON writes a value as one line.
+func (a *app) writeJSON(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		a.writeErr = cmp.Or(a.writeErr, fmt.Errorf("print a line of JSON: %w", err))
+		return
+	}
+	_, _ = a.Write(append(escapeControls(b), '\n'))
 }

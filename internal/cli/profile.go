@@ -36,7 +36,7 @@ func (a *app) readProfile(path string) (*profile.Profile, error) {
 	}
 	p, err := profile.Parse(data)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", path, err)}
+		return nil, asUsage(fmt.Errorf("%s: %w", path, err))
 	}
 	for _, note := range p.Notes {
 		a.warn("%s: %s", path, note)
@@ -109,9 +109,9 @@ func missingError(r *profile.Resolution) error {
 	case len(missing) == 0:
 		return nil
 	case len(r.Wants) == 0:
-		return codeError{ExitFailed, fmt.Errorf("no item of the profile matches this machine, such as %s", missing[0])}
+		return withCode(ExitFailed, fmt.Errorf("no item of the profile matches this machine, such as %s", missing[0]))
 	}
-	return codeError{ExitSome, nil}
+	return withCode(ExitSome, nil)
 }
 
 // entries are the journal's, none where it cannot be read.

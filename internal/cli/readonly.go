@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,10 +27,6 @@ Without a command it opens the screen, with --headless it prints samples for scr
 	readOnlyExample = `  piton --readonly                                 the screen, to look only
   piton --readonly --headless -n 1 -o json         one sample, a JSON object a line`
 )
-
-// errReadOnly is for the few ways into a change that are values of a command
-// which also shows something.
-var errReadOnly = codeError{ExitNotPermitted, errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)")}
 
 // wantsReadOnly looks for the mode in the arguments of piton, up to those of a
 // command to run, and in its environment. Given once is enough: nothing lifts it.

@@ -248,3 +248,14 @@ func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, partly err
 	}
 	return r.report(result, applyOptions{output: r.output, partly: partly}, err)
 }
+
+// tellUnmatched says which words meant nothing to piton rescue, which goes on with
+// the others: in an emergency a task that has ended meanwhile must not stop it. It
+// returns how a run ends in which nothing else goes wrong.
+func (a *app) tellUnmatched(unmatched error) error {
+	if unmatched == nil {
+		return nil
+	}
+	a.warn("%s", message(unmatched))
+	return withCode(ExitSome, nil)
+}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -169,7 +167,7 @@ func ended(r change.Outcome, err error) error {
 	case err == nil:
 		return outcomeError(r)
 	case r.Changed() && exitCode(err) != ExitInterrupted:
-		return codeError{ExitSome, err}
+		return withCode(ExitSome, err)
 	}
 	return err
 }
@@ -198,34 +196,5 @@ func outcomeError(r change.Outcome) error {
 	if len(r.Damage) > 0 {
 		why = append(why, fmt.Errorf("%d lines of the journal are damaged; what they record was not undone", len(r.Damage)))
 	}
-	return codeError{map[change.Verdict]int{change.Some: ExitSome, change.Failed: ExitFailed, change.NotPermitted: ExitNotPermitted}[verdict], errors.Join(why...)}
+	return withCode(map[change.Verdict]int{change.Some: ExitSome, change.Failed: ExitFailed, change.NotPermitted: ExitNotPermitted}[verdict], errors.Join(why...))
 }
-
-// writeJSON writes a value as one line.
-func (a *app) writeJSON(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		a.writeErr = cmp.Or(a.writeErr, fmt.Errorf("print a line of JSON: %w", err))
-		return
-	}
-	_, _ = a.Write(append(escapeControls(b), '\n'))
-}
-
-// escapeControls escapes DEL and the C1 control characters in JSON text, which
-// encoding/json leaves as they are and some terminals obey.
-func escapeControls(b []byte) []byte {
-	if !strings.ContainsFunc(string(b), isHidden) {
-		return b
-	}
-	var out []byte
-	for _, r := range string(b) {
-		if isHidden(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
-			continue
-		}
-		out = append(out, string(r)...)
-	}
-	return out
-}
-
-func isHidden(r rune) bool { return r >= 0x7f && r < 0xa0 }

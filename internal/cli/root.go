@@ -1,22 +1,9 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"piton/internal/kernel"
-)
-
-// The groups of commands in the help.
-const (
-	groupTune  = "tune"
-	groupProve = "prove"
-	groupLook  = "look"
 )
 
 const rootLong = `piton shows which tasks migrate between CPUs, puts them on the right CPU, priority or policy, and measures whether that helped.
@@ -59,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 		},
 	}
 	root.SetVersionTemplate("piton {{.Version}}\n")
-	root.SetFlagErrorFunc(a.flagError)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return a.flagError(cmd, err) })
 	root.SetHelpCommand(newHelp())
 	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
 	a.source = choice{value: sourceAuto, among: []string{sourceAuto, sourceProc}}
@@ -80,48 +67,6 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// live reports whether piton looks at the machine that it runs on, and may act on it.
-func (a *app) live() bool { return !a.recorded }
-
-// setUp completes the global flags from the environment.
-func (a *app) setUp(given bool) error {
-	if a.hostRoot == "" {
-		a.hostRoot = a.getenv("PITON_HOST_ROOT")
-	}
-	a.recorded = given || a.hostRoot != ""
-	if a.hostRoot == "" {
-		a.hostRoot = "/"
-	} else if err := kernel.DropCapabilities(); err != nil { // what is below is its maker's
-		return err
-	}
-	dir, err := filepath.Abs(a.hostRoot)
-	if err != nil {
-		return usagef("--host-root %s: %w", a.hostRoot, err)
-	}
-	a.hostRoot = dir
-	if a.live() {
-		return nil
-	}
-	for _, sub := range []string{"proc", "sys"} {
-		fd, err := kernel.OpenDir(kernel.NoDir, []byte(filepath.Join(dir, sub)+"\x00"))
-		if err == nil {
-			return kernel.CloseFile(fd)
-		}
-		if errors.Is(err, syscall.ELOOP) {
-			return usagef("--host-root %s leads through a link into a process's open files; mount it elsewhere to read it", dir)
-		}
-	}
-	return usagef("--host-root %s: there is neither proc nor sys below it", dir)
-}
-
-// noArgs is for commands that take none.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no %q", cmd.CommandPath(), args[0])
-	}
-	return nil
-}
-
 // noCommand refuses words where a command should stand.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -132,24 +77,4 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
 	}
 	return usagef("there is no command %q (see piton --help)", args[0])
-}
-
-// takesOne is for commands that take one word.
-func takesOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return usagef("%s takes one %s", cmd.CommandPath(), what)
-		}
-		return nil
-	}
-}
-
-// needArgs is for commands that take at least n words.
-func needArgs(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n || n > 0 && args[0] == "" { // of a variable that is not set
-			return usageError{fmt.Errorf("%s needs %s", cmd.CommandPath(), what)}
-		}
-		return nil
-	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -19,10 +18,7 @@ type rootOptions struct {
 }
 
 func newRootOptions() *rootOptions {
-	return &rootOptions{monitor: monitorOptions{
-		count:    count{min: 1, max: 1 << 30},
-		interval: interval{d: time.Second, min: 100 * time.Millisecond, max: time.Minute},
-	}}
+	return &rootOptions{monitor: newMonitorOptions()}
 }
 
 // addFlags leaves out those of changes in read-only mode.
@@ -36,7 +32,7 @@ func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 	o.apply.addApplyFlags(fs)
 }
 
-func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
+func runRoot(ctx context.Context, a *app, o *rootOptions, fs *pflag.FlagSet) error {
 	if err := o.monitor.limit(a); err != nil {
 		return err
 	}
@@ -45,24 +41,24 @@ func runRoot(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) 
 		headless := func(name string) bool {
 			return ofChange(name) || slices.Contains([]string{"count", "output", "pid"}, name)
 		}
-		if name := given(flags, headless); name != "" {
+		if name := given(fs, headless); name != "" {
 			return usagef("--%s is for --headless", name)
 		}
 		return runScreen(ctx, a, o)
 	}
 	if o.tuning.any() {
-		return runHeadlessTuning(ctx, a, o, flags)
+		return runHeadlessTuning(ctx, a, o, fs)
 	}
-	if name := given(flags, ofChange); name != "" {
+	if name := given(fs, ofChange); name != "" {
 		return usagef("--%s needs something to change: --pin, --nice, --policy, --ioprio, --slice, --uclamp or --mem", name)
 	}
 	return runMonitor(ctx, a, &o.monitor)
 }
 
 // runHeadlessTuning changes the tasks of --pid.
-func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, flags *pflag.FlagSet) error {
+func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, fs *pflag.FlagSet) error {
 	watching := []string{"count", "columns", "sort", "filter", "cpus", "threads"}
-	if name := given(flags, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
+	if name := given(fs, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
 		return usagef("--%s is for samples, not for a change", name)
 	}
 	if len(o.monitor.pids) == 0 {

@@ -92,10 +92,10 @@ func runCommand(ctx context.Context, a *app, want action.Tuning, o runOptions, a
 	if unplaced != nil {
 		return unplaced
 	}
-	return codeError{exitCannotRun, fmt.Errorf("%s cannot be run: %w", argv[0], errors.Unwrap(err))}
+	return withCode(exitCannotRun, fmt.Errorf("%s cannot be run: %w", argv[0], errors.Unwrap(err)))
 }
 
-var errNoRun = codeError{ExitNotPermitted, errors.New("piton run starts commands on this machine only, not with --host-root")}
+var errNoRun = withCode(ExitNotPermitted, errors.New("piton run starts commands on this machine only, not with --host-root"))
 
 // placeSelf returns what sets the settings on the thread that becomes the
 // command. There is no journal: the command ends by itself.
@@ -141,7 +141,7 @@ func (a *app) lookPath(name string) (string, error) {
 	case err == nil, errors.Is(err, exec.ErrDot):
 		return path, nil
 	case errors.Is(err, fs.ErrPermission), strings.Contains(name, "/") && !errors.Is(err, fs.ErrNotExist):
-		return "", codeError{exitCannotRun, fmt.Errorf("%s cannot be run: %w", name, syscall.EACCES)}
+		return "", withCode(exitCannotRun, fmt.Errorf("%s cannot be run: %w", name, syscall.EACCES))
 	}
-	return "", codeError{exitNotFound, fmt.Errorf("there is no command %s", name)}
+	return "", withCode(exitNotFound, fmt.Errorf("there is no command %s", name))
 }

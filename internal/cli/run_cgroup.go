@@ -24,6 +24,10 @@ const (
 	sweeperChild = "piton-sweep-cgroup-child"
 )
 
+// gate is open until execve, which ends the sweeper's wait: a variable that lives on keeps it
+// from the garbage collector.
+var gate *os.File
+
 // enterGroup puts this process in a new cgroup, which goes when the command and
 // all that it started have ended.
 func (a *app) enterGroup(t *change.Tuner, cpus, mems cpuset.Set) error {
@@ -43,7 +47,7 @@ func (a *app) enterGroup(t *change.Tuner, cpus, mems cpuset.Set) error {
 	if err := group.Enter(); err != nil {
 		return errors.Join(err, write.Close())
 	}
-	a.gate = write // kept open, and from the garbage collector
+	gate = write
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
@@ -67,15 +66,9 @@ func (o *memoryOptions) set() error {
 	err := kernel.SetMemPolicy(o.mode, o.nodes)
 	switch {
 	case errors.Is(err, syscall.ENOSYS):
-		return codeError{ExitNotPermitted, fmt.Errorf("%s: %w: this kernel is built without NUMA (CONFIG_NUMA)", o.flag, feature.ErrNotSupported)}
+		return withCode(ExitNotPermitted, fmt.Errorf("%s: %w: this kernel is built without NUMA (CONFIG_NUMA)", o.flag, feature.ErrNotSupported))
 	case errors.Is(err, syscall.EINVAL):
 		return fmt.Errorf("%s %s: the cpuset of this process allows no memory there", o.flag, o.nodes)
 	}
 	return err
-}
-
-// memoryNodes reads which nodes have memory.
-func memoryNodes() (cpuset.Set, bool) {
-	set, err := attr.ReadSet("/sys/devices/system/node/has_memory")
-	return set, err == nil
 }

@@ -64,7 +64,7 @@ func runSave(a *app, file string, words []string, o saveOptions) error {
 	for _, name := range o.sysctls {
 		path, err := profile.SysctlPath(name)
 		if err != nil {
-			return usageError{err}
+			return asUsage(err)
 		}
 		options.Sysctls = append(options.Sysctls, path)
 	}

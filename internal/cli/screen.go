@@ -11,7 +11,6 @@ import (
 	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/change/guard"
-	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -86,7 +85,7 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 		Interval: m.interval.d, ReadOnly: !a.live() || a.readonly, Version: version(), PID: os.Getpid(),
 		Columns: m.columns, Sort: m.sort, Filter: m.filter, Threads: m.threads,
 	}
-	if _, err := m.view(field.Process, ""); err != nil {
+	if err := m.checkView(); err != nil {
 		return o, nil, err
 	}
 	path := config.Path(a.getenv)
@@ -158,7 +157,7 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 			return armed
 		}
 		_, haveTuna := a.tunaRunner(runner)
-		d.Bench.Papers, d.Bench.Machine = screenPapers{a}, paper.NewMachine(topo, haveTuna)
+		d.Bench.Papers, d.Bench.Machine = screenPapers{a: a}, paper.NewMachine(topo, haveTuna)
 	}
 	if caps.Has(kernel.CapSysNice) && !o.ReadOnly {
 		d.Priority = guard.Self{}

@@ -58,7 +58,7 @@ func assignments(words []string) ([]attr.FileSetting, error) {
 		}
 		path, err := profile.SysctlPath(strings.TrimSpace(name))
 		if err != nil {
-			return nil, usageError{err}
+			return nil, asUsage(err)
 		}
 		if strings.ContainsAny(path, "*?[") {
 			return nil, usagef("%s: a glob can be shown, and is not set: name the settings", name)
@@ -85,7 +85,7 @@ func noSysctl(settings []attr.FileSetting) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return codeError{ExitNotPermitted, err}
+		return withCode(ExitNotPermitted, err)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (a *app) showSysctls(words []string, o output) error {
 	for _, word := range words {
 		path, err := profile.SysctlPath(word)
 		if err != nil {
-			return usageError{err}
+			return asUsage(err)
 		}
 		files := s.Sysctls(path)
 		if len(files) == 0 {

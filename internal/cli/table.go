@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -71,6 +70,3 @@ func (t *table) writeAs(w io.Writer, o output) {
 	}
 	t.write(w)
 }
-
-// dash stands for a value that is not there.
-func dash(s string) string { return cmp.Or(s, "-") }

@@ -12,17 +12,6 @@ import (
 	"piton/internal/target"
 )
 
-// tellUnmatched says which words meant nothing to piton rescue, which goes on with
-// the others: in an emergency a task that has ended meanwhile must not stop it. It
-// returns how a run ends in which nothing else goes wrong.
-func (a *app) tellUnmatched(unmatched error) error {
-	if unmatched == nil {
-		return nil
-	}
-	a.warn("%s", message(unmatched))
-	return codeError{ExitSome, nil}
-}
-
 // chosen is what the words of a change mean.
 type chosen struct {
 	targets []change.Target
@@ -78,7 +67,7 @@ func (a *app) resolveTargets(words []string, scope change.Scope) (c chosen, unma
 		seen[word] = true
 		e, err := target.Parse(word)
 		if err != nil {
-			return c, nil, usageError{err}
+			return c, nil, asUsage(err)
 		}
 		if pid, ok := e.PID(); ok {
 			c.targets = append(c.targets, change.Target{TID: pid, Scope: scope})
@@ -124,4 +113,11 @@ func (a *app) sampleOnce(needs sample.Needs) (*sample.Sample, error) {
 	}
 	n, err := s.Read()
 	return n, errors.Join(err, s.Close())
+}
+
+// needWide adds the confirmation that patterns need which mean much of the machine.
+func needWide(plan *change.Plan, wide *target.Breadth) {
+	if wide != nil {
+		plan.Need(change.WholeMachine, "the targets are %s", wide)
+	}
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,10 +9,8 @@ import (
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/place"
-	"piton/internal/topology"
 )
 
 // tuningOptions are the flags that say what to change: of piton --headless and
@@ -55,16 +51,6 @@ func changeFlags() *pflag.FlagSet {
 	(&tuningOptions{}).addFlags(fs)
 	(&applyOptions{}).addApplyFlags(fs)
 	return fs
-}
-
-// given is the first flag that was given and is among some, "" if none is.
-func given(flags *pflag.FlagSet, among func(name string) bool) (name string) {
-	flags.Visit(func(f *pflag.Flag) {
-		if name == "" && among(f.Name) {
-			name = f.Name
-		}
-	})
-	return name
 }
 
 // any reports whether a change is asked for.
@@ -154,61 +140,12 @@ func (a *app) placement(pin, within string) (action.Tuning, error) {
 	return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
 }
 
-// cpus reads a CPUS expression; plain lists need no look at the machine.
-func (a *app) cpus(flag, expr string) (cpuset.Set, error) {
-	if expr == "" {
-		return cpuset.Set{}, nil
-	}
-	if set, err := cpuset.Parse(expr); err == nil && !set.Empty() {
-		return set, nil
-	}
-	set, err := a.realCPUs(expr)
-	if errors.Is(err, errUsage) {
-		err = usagef("%s: %w", flag, err)
-	}
-	return set, err
-}
-
-func (a *app) topology() (*topology.Topology, error) {
-	t, err := topology.Read(a.hostRoot)
-	if err != nil {
-		return nil, fmt.Errorf("read the topology: %w", err)
-	}
-	return t, nil
-}
-
 func strategyWords() string {
 	var words []string
 	for _, s := range place.Strategies() {
 		words = append(words, string(s))
 	}
 	return strings.Join(words, ", ")
-}
-
-// scopeOptions say how far a target reaches.
-type scopeOptions struct{ process, thread, tree bool }
-
-func (o *scopeOptions) addFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.process, "process", false, "all threads of the process (the default)")
-	fs.BoolVar(&o.thread, "thread", false, "only the thread with that number, not its whole process")
-	fs.BoolVar(&o.tree, "tree", false, "the process and all its descendants")
-}
-
-func (o *scopeOptions) check() error {
-	if several(o.process, o.thread, o.tree) {
-		return usagef("--process, --thread and --tree exclude each other")
-	}
-	return nil
-}
-
-func (o *scopeOptions) scope() change.Scope {
-	switch {
-	case o.thread:
-		return change.ScopeThread
-	case o.tree:
-		return change.ScopeTree
-	}
-	return change.ScopeProcess
 }
 
 // tune plans a change for the targets and carries it out.

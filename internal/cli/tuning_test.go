@@ -268,9 +268,9 @@ func TestRun(t *testing.T) {
 		{fmt.Sprintf("run --pin %d -- sh -c|grep Cpus_allowed_list /proc/$$/status", cpu), 0, fmt.Sprintf("Cpus_allowed_list:\t%d\n", cpu)},
 		{"run -- sh -c|kill -9 $$", -1, ""},
 		{"run --policy batch -- sh -c|cat /proc/$$/sched | grep policy | tr -d ' '", 0, "policy:3\n"},
-		{"run -- no-such-command-here", exitNotFound, ""},
-		{"run -- /etc/passwd", exitCannotRun, ""},
-		{"run -- /", exitCannotRun, ""},
+		{"run -- no-such-command-here", 127, ""},
+		{"run -- /etc/passwd", 126, ""},
+		{"run -- /", 126, ""},
 	} {
 		words, last, more := strings.Cut(tt.args, "|")
 		args := strings.Fields(words)

@@ -1,19 +1,12 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"piton/internal/change"
-	"piton/internal/change/attr"
 )
 
 // TestNonsense gives every flag and every command something that it cannot
@@ -206,54 +199,6 @@ func TestNegativeNumbersAreValues(t *testing.T) {
 	} {
 		got := argsFor(newRoot(&app{}), strings.Fields(tt.in))
 		assert.Equal(t, tt.want, strings.Join(got, " "))
-	}
-}
-
-func TestExitCodes(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want int
-	}{
-		{nil, 0},
-		{errors.New("x"), 1},
-		{usagef("x"), 2},
-		{fmt.Errorf("y: %w", usagef("x")), 2},
-		{attr.UsageError("x"), 2},
-		{codeError{3, nil}, 3},
-		{codeError{126, errors.New("x")}, 126},
-		{change.ErrNotLive, 4},
-		{fmt.Errorf("y: %w", attr.ErrNotPermitted), 4},
-		{fmt.Errorf("open: %w", syscall.EACCES), 4},
-		{context.Canceled, 130},
-		{fmt.Errorf("write: %w", syscall.EPIPE), 0},
-	} {
-		assert.Equal(t, tt.want, exitCode(tt.err), "%v", tt.err)
-	}
-	of := func(s attr.Status, err error) change.Change { return change.Change{Status: s, Err: err} }
-	for _, tt := range []struct {
-		changes []change.Change
-		want    int
-	}{
-		{nil, 0},
-		{[]change.Change{of(attr.Done, nil), of(attr.Unchanged, nil)}, 0},
-		{[]change.Change{of(attr.Done, nil), of(attr.Failed, nil)}, 3},
-		{[]change.Change{of(attr.Refused, nil), of(attr.Failed, nil)}, 1},
-		{[]change.Change{of(attr.Failed, attr.ErrNotPermitted)}, 4},
-	} {
-		assert.Equal(t, tt.want, exitCode(outcomeError(change.Outcome{Changes: tt.changes})), "%v", tt.changes)
-	}
-	for _, tt := range []struct {
-		did  attr.Status
-		err  error
-		want int
-	}{
-		{attr.Done, change.ErrTooLate, 3}, // it was changed, and 1 and 4 say that nothing was
-		{attr.Done, fmt.Errorf("journal: %w", syscall.EACCES), 3},
-		{attr.Done, context.Canceled, 130},
-		{attr.Refused, change.ErrTooLate, 1},
-		{attr.Failed, nil, 1},
-	} {
-		assert.Equal(t, tt.want, exitCode(ended(change.Outcome{Changes: []change.Change{of(tt.did, nil)}}, tt.err)), "%v", tt)
 	}
 }
 

@@ -22,11 +22,6 @@ func (o *verbOptions) addFlags(cmd *cobra.Command) {
 	o.scope.addFlags(cmd.Flags())
 }
 
-const targetHelp = `TARGET is a PID or TID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or cgroup:PATH.
-It means all threads of each process; --thread means the one thread, --tree the descendants too.
-thread:/regex/ means single threads, of any process, whose own name matches.
-A target that matches nothing is an error, and nothing is changed (see piton help targets).`
-
 type pinOptions struct {
 	verbOptions
 	cpu, place, within string
@@ -82,7 +77,7 @@ func (o *pinOptions) tuning(a *app) (action.Tuning, error) {
 	}
 	strategy, err := place.ParseStrategy(strings.ToLower(o.place))
 	if err != nil {
-		return action.Tuning{}, usageError{err}
+		return action.Tuning{}, asUsage(err)
 	}
 	within, err := a.cpus("--within", o.within)
 	return action.Tuning{Strategy: strategy, Within: within}, err

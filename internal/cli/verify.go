@@ -51,7 +51,7 @@ func (a *app) verify(r *profile.Resolution, out output) error {
 	drift, missing, unknown := r.Drift(), len(r.Required()), r.Unknown()
 	var outcome error
 	if len(drift)+missing > 0 {
-		outcome = codeError{ExitDrift, fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing)}
+		outcome = withCode(ExitDrift, fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing))
 	}
 	setters := settersOf(a.entries())
 	if out.json() {

@@ -54,7 +54,7 @@ type verification struct {
 
 func (v *verification) add(m *model.Model) (err error) {
 	if why := ledgerError(m.Sample); why != nil {
-		return codeError{ExitNotPermitted, why}
+		return withCode(ExitNotPermitted, why)
 	}
 	if m.Elapsed == 0 {
 		v.before, err = v.interrupts()

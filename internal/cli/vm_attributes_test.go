@@ -124,7 +124,7 @@ taskset -p f $$ >/dev/null; grep Cpus_allowed_list /proc/$$/status; exit 7`
 	})
 	cmd = h.program("run", "--cgroup", "--pin", "1-2", "--", "/etc")
 	require.Error(t, cmd.Run())
-	assert.Equal(t, exitCannotRun, cmd.ProcessState.ExitCode())
+	assert.Equal(t, 126, cmd.ProcessState.ExitCode())
 	eventually(t, "the group of what could not run is removed", func() bool {
 		left, _ := filepath.Glob("/sys/fs/cgroup/piton-run-*")
 		return len(left) == 0

@@ -27,7 +27,7 @@ type liveScreen struct {
 }
 
 func openLiveScreen(t *testing.T, h *home, width, height int) *liveScreen {
-	a := &app{IO: IO{Env: h.env}, global: global{hostRoot: "/"}}
+	a := &app{IO: IO{Env: h.env}, hostRoot: "/"}
 	s, err := sample.New(sample.Options{Interval: time.Second})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,7 +22,7 @@ type watchOptions struct {
 }
 
 func newWatch(a *app) *cobra.Command {
-	o := watchOptions{length: length{interval{min: time.Millisecond, max: 30 * 24 * time.Hour}}}
+	o := watchOptions{length: length{interval: interval{min: time.Millisecond, max: 30 * 24 * time.Hour}}}
 	cmd := &cobra.Command{
 		Use:   "watch TARGET… [--for 10s]",
 		Short: "print each migration of tasks as it happens",
@@ -49,7 +49,7 @@ half second without eBPF), then {"type":"task"}, {"type":"pair"} and one {"type"
 	return cmd
 }
 
-var errWatchLive = codeError{ExitNotPermitted, errors.New("piton watch sees this machine only, not --host-root")}
+var errWatchLive = withCode(ExitNotPermitted, errors.New("piton watch sees this machine only, not --host-root"))
 
 func runWatch(ctx context.Context, a *app, words []string, o watchOptions) error {
 	if err := o.scope.check(); err != nil {
@@ -71,7 +71,7 @@ func runWatch(ctx context.Context, a *app, words []string, o watchOptions) error
 	defer stop()
 	src, better, err := watch.Open(fs, found)
 	if err != nil {
-		return codeError{ExitNotPermitted, fmt.Errorf("no source of migrations works here: %w; and %w", better, err)}
+		return withCode(ExitNotPermitted, fmt.Errorf("no source of migrations works here: %w; and %w", better, err))
 	}
 	defer src.Close()
 	if better != nil {
@@ -127,7 +127,7 @@ func (a *app) watched(fs procfs.FS, words []string, scope change.Scope) (t watch
 		t.IDs, err = watch.Descendants(fs, t.IDs)
 	}
 	if missing != nil {
-		missing = codeError{ExitSome, missing}
+		missing = withCode(ExitSome, missing)
 	}
 	return t, missing, err
 }
@@ -213,7 +213,7 @@ func (l *watchLog) batch(b *watch.Batch) error {
 // end prints the sums; err is what ended watching before its time.
 func (l *watchLog) end(took time.Duration, err error) error {
 	if l.a.signal != 0 {
-		err = codeError{128 + int(l.a.signal), nil}
+		err = withCode(128+int(l.a.signal), nil)
 	}
 	s := watchSummary{took: took, code: exitCode(err)}
 	if l.src.Single() {

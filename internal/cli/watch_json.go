@@ -58,5 +58,3 @@ func (p *watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 		}).add("tasks", len(tasks)).add("exit_code", s.code)
 	return p.take(dst)
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

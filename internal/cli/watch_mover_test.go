@@ -102,9 +102,9 @@ func startMover(t *testing.T, role string) *mover {
 	})
 	m := &mover{t: t, pid: kernel.TID(cmd.Process.Pid), in: in, out: bufio.NewReader(out)}
 	for _, word := range strings.Fields(m.line()) {
-		tid, err := parsePID(word)
+		tid, err := strconv.Atoi(word)
 		require.NoError(t, err)
-		m.tids = append(m.tids, tid)
+		m.tids = append(m.tids, kernel.TID(tid))
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,9 +21,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
-	"piton/internal/sample"
-	"piton/internal/topology"
-	"piton/internal/watch"
 )
 
 // watching is a run of piton watch -o json in this process.
@@ -142,8 +140,9 @@ func TestWatchFollowsTheTree(t *testing.T) {
 	require.NoError(t, err)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	grandchild, err := parsePID(strings.TrimSpace(line))
+	n, err := strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(t, err)
+	grandchild := kernel.TID(n)
 	for range 5 {
 		require.NoError(t, sched.SetAffinity(grandchild, cpuset.Of(a)))
 		require.NoError(t, sched.SetAffinity(grandchild, cpuset.Of(b)))
@@ -228,46 +227,6 @@ func TestWatchRefuses(t *testing.T) {
 	assert.Equal(t, ExitFailed, r.code)
 	assert.Contains(t, r.err, "there is no process or thread 2147483647")
 	assert.Empty(t, r.out)
-}
-
-// slowSource is a source of single moves that a test feeds.
-type slowSource struct{ watch.Source }
-
-func (slowSource) Kind() sample.Source { return sample.SourceBPF }
-func (slowSource) Single() bool        { return true }
-
-// stuck is an output that takes nothing until it is let go.
-type stuck struct {
-	bytes.Buffer
-	free chan struct{}
-}
-
-func (s *stuck) Write(b []byte) (int, error) {
-	<-s.free
-	return s.Buffer.Write(b)
-}
-
-func TestASlowReaderLosesLinesButNoCounts(t *testing.T) {
-	topo, err := topology.Read("/")
-	require.NoError(t, err)
-	out := &stuck{free: make(chan struct{})}
-	a := &app{IO: IO{Out: out, Err: io.Discard}, global: global{hostRoot: "/"}}
-	l := a.newWatchLog(slowSource{}, &watch.Totals{Topo: topo}, true)
-	require.NoError(t, l.out.Close())
-	l.out = watch.NewOutlet(out, 2000)
-	var b watch.Batch
-	for range 1000 {
-		b.Moves = append(b.Moves, watch.Move{TID: 1, TGID: 1, From: 0, To: 1})
-	}
-	require.NoError(t, l.batch(&b))
-	close(out.free)
-	require.NoError(t, l.end(time.Second, nil))
-	lines := jsonLines(t, out.String())
-	summary := ofType(lines, "summary")[0]
-	assert.EqualValues(t, 1000, summary["moves"])
-	assert.Greater(t, number(summary, "lost_output"), uint64(900))
-	assert.Equal(t, summary["lost"], summary["lost_output"])
-	assert.EqualValues(t, 1000, uint64(len(ofType(lines, "move")))+number(summary, "lost"))
 }
 
 // TestWatchLeavesNothing looks for programs of ours that are still loaded.

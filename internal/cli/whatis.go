@@ -61,7 +61,7 @@ func runWhatIs(a *app, words []string, o output) error {
 	}
 	err := errors.Join(missing...)
 	if err != nil && shown > 0 {
-		return codeError{ExitSome, err}
+		return withCode(ExitSome, err)
 	}
 	return err
 }

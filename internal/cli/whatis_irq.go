@@ -78,9 +78,9 @@ func explainLine(word string, r *irq.Row) explanation {
 	if name := r.Device.Name(); name != "" {
 		x.what += " of " + name
 	}
-	x.what += fmt.Sprintf(", %s, taken %d times since boot", r.Chip, total(r.Counts))
+	x.what += fmt.Sprintf(", %s, taken %d times since boot", r.Chip, irq.Total(r.Counts))
 	if len(r.Threads) > 0 {
-		x.what += "; handled by " + irq.Tasks(r.Threads)
+		x.what += "; handled by " + r.ThreadNames()
 	}
 	if r.Device.Driver != "" {
 		x.maker = "the driver " + r.Device.Driver

@@ -34,11 +34,12 @@ func contains(parts []string, filter string) bool {
 }
 
 // Happened reports whether the line was counted at all since boot.
-func (n *Named) Happened() bool {
-	for _, c := range n.Counts {
-		if c > 0 {
-			return true
-		}
+func (n *Named) Happened() bool { return Total(n.Counts) > 0 }
+
+// Total is the sum of the counts of all CPUs.
+func Total(counts []uint64) (n uint64) {
+	for _, c := range counts {
+		n += c
 	}
-	return false
+	return n
 }
