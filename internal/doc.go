@@ -22,7 +22,17 @@
 // A package imports only from the lines below its own; deps_test.go holds it to
 // that.
 //
-//	cli            cobra commands and printers
+//	cli            the command piton: its flags, help and topics, read-only mode, the screen's start
+//	cli/tunecmd    pin, nice, …, move, spread, run, isolate, include, rescue, journal, keep, undo
+//	cli/profilecmd  save, apply, verify, profiles, sysctl, export
+//	cli/irqcmd     irq
+//	cli/watchcmd   what only looks: --headless, watch, topo, what-is, doctor
+//	cli/benchcmd   bench
+//	cli/changes    how a command carries out and prints a change
+//	cli/app        one run of piton: streams, global flags, the journal, samples and tasks it asks for
+//	cli/output     tables, CSV and JSON lines
+//	cli/flags      values and words that commands take
+//	cli/exit       exit codes, and the errors that end in them
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program

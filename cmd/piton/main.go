@@ -6,8 +6,9 @@ import (
 	"os"
 
 	"piton/internal/cli"
+	"piton/internal/cli/app"
 )
 
 func main() {
-	os.Exit(cli.Main(cli.IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(cli.Main(app.IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"piton/internal/cli/flags"
 )
 
 // argsFor lets people write negative numbers as they are: in "nice 3641 -5" the
@@ -12,7 +14,7 @@ import (
 // no flag are moved behind "--".
 func argsFor(root *cobra.Command, args []string) []string {
 	cmd, rest, err := root.Find(args)
-	if err != nil || cmd.Annotations[negativeValues] == "" {
+	if err != nil || cmd.Annotations[flags.NegativeValues] == "" {
 		return args
 	}
 	verb := args[:len(args)-len(rest)]

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
+	"piton/internal/cli/watchcmd"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 )
@@ -19,7 +21,7 @@ import (
 // needFeature skips a test of what this kernel has not.
 func needFeature(t *testing.T, id string) {
 	t.Helper()
-	if err := probe(id); err != nil {
+	if err := watchcmd.Probe(id); err != nil {
 		require.ErrorIs(t, err, feature.ErrNotSupported)
 		t.Skip(err)
 	}
@@ -48,7 +50,7 @@ func TestSliceVerb(t *testing.T) {
 
 	require.NoError(t, sched.SetPolicy(pid, kernel.Idle, 0, false))
 	r := h.run("slice", fmt.Sprint(pid), "3ms")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "its policy is IDLE, and only OTHER and BATCH tasks have a slice")
 	r = h.run("--headless", "--pid", fmt.Sprint(pid), "--slice", "1ms", "--policy", "batch", "--dry-run")
 	assert.Contains(t, r.out, "BATCH")
@@ -65,7 +67,7 @@ func TestClampAndCookieVerbs(t *testing.T) {
 		{"uclamp", []string{"uclamp", fmt.Sprint(pid), "0,50%"}, "0,512", "this kernel has no uclamp (CONFIG_UCLAMP_TASK)"},
 		{"core-sched", []string{"cookie", "create", fmt.Sprint(pid)}, "0x", "core scheduling"},
 	} {
-		err := probe(tt.feature)
+		err := watchcmd.Probe(tt.feature)
 		c := oneChange(t, h, tt.args...)
 		if err == nil {
 			assert.Equal(t, "done", c["status"])
@@ -74,7 +76,7 @@ func TestClampAndCookieVerbs(t *testing.T) {
 		}
 		assert.Equal(t, "refused", c["status"])
 		assert.Contains(t, c["reason"], tt.reason)
-		assert.Equal(t, ExitNotPermitted, h.run(tt.args...).code, "not supported here")
+		assert.Equal(t, exit.NotPermitted, h.run(tt.args...).code, "not supported here")
 	}
 }
 
@@ -90,7 +92,7 @@ func TestPolicyOfEveryKind(t *testing.T) {
 	require.Equal(t, "done", c["status"], c["reason"])
 	assert.Equal(t, "DEADLINE:1ms/20ms/20ms,reset-on-fork", c["after"])
 	r := h.run("pin", fmt.Sprint(pid), "--cpu", fmt.Sprint(oneCPU(t)))
-	if r.code != ExitDone { // on a machine with one CPU it is there already
+	if r.code != exit.Done { // on a machine with one CPU it is there already
 		assert.Contains(t, r.err, "it is a DEADLINE task, and those cannot be moved; give it another policy first")
 	}
 	r = h.run("policy", fmt.Sprint(pid), "other")
@@ -99,7 +101,7 @@ func TestPolicyOfEveryKind(t *testing.T) {
 	attr, err := sched.Attr(pid)
 	require.NoError(t, err)
 	assert.Equal(t, kernel.Deadline, attr.Policy, "as it was")
-	if probe("policy-ext") != nil {
+	if watchcmd.Probe("policy-ext") != nil {
 		c := set("ext")
 		assert.Equal(t, "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)", c["reason"])
 	}
@@ -118,10 +120,10 @@ func TestThreadsByName(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, nice)
 	r := h.run("nice", "thread:/^no-such-"+name+"$/", "6")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "no thread matches")
 	r = h.run("nice", "--tree", "thread:/^"+name+"$/", "6")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 }
 
 // processNamed starts a process of that name; it waits until end is called.
@@ -162,7 +164,7 @@ func TestNiceOfASession(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, "nice 0", read())
 	r = h.run("nice", "--autogroup", "2147483647", "7")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "there is no process or thread 2147483647")
 }
 
@@ -176,20 +178,20 @@ func TestRunWithEveryAttribute(t *testing.T) {
 	}
 	tests := []one{
 		{"run --nice 2 -- sh -c|cut -d' ' -f19 /proc/$$/stat", 0, "2\n", ""},
-		{"run --membind 900 -- true", ExitFailed, "", "--membind 900: there is no memory on node 900 here"},
-		{"run --membind 0 --interleave 0 -- true", ExitUsage, "", "exclude each other"},
-		{"run --membind x -- true", ExitUsage, "", "numbers of NUMA nodes"},
-		{"run --preferred 0-1 -- true", ExitUsage, "", "takes one node"},
-		{"run --cgroup -- true", ExitUsage, "", "--cgroup needs --pin"},
+		{"run --membind 900 -- true", exit.Failed, "", "--membind 900: there is no memory on node 900 here"},
+		{"run --membind 0 --interleave 0 -- true", exit.Usage, "", "exclude each other"},
+		{"run --membind x -- true", exit.Usage, "", "numbers of NUMA nodes"},
+		{"run --preferred 0-1 -- true", exit.Usage, "", "takes one node"},
+		{"run --cgroup -- true", exit.Usage, "", "--cgroup needs --pin"},
 		{"run --policy deadline:1ms/20ms/20ms,reset-on-fork -- sh -c|exit 3", 3, "", ""},
 	}
 	if os.Geteuid() != 0 {
 		tests = tests[:len(tests)-1]
 	}
-	if probe("slice") == nil {
+	if watchcmd.Probe("slice") == nil {
 		tests = append(tests, one{"run --slice 5ms -- true", 0, "", ""})
 	}
-	if probe("numa") == nil {
+	if watchcmd.Probe("numa") == nil {
 		const policy = `|head -1 /proc/self/numa_maps | cut -d" " -f2`
 		tests = append(tests,
 			one{"run --membind 0 -- sh -c" + policy, 0, "bind:0\n", ""},
@@ -197,7 +199,7 @@ func TestRunWithEveryAttribute(t *testing.T) {
 			one{"run --interleave 0 -- sh -c" + policy, 0, "interleave:0\n", ""})
 	}
 	if _, err := os.Stat("/sys/fs/cgroup/cpuset/tasks"); err == nil {
-		tests = append(tests, one{"run --cgroup --pin 0 -- true", ExitNotPermitted, "", "hierarchy of version 1"})
+		tests = append(tests, one{"run --cgroup --pin 0 -- true", exit.NotPermitted, "", "hierarchy of version 1"})
 	}
 	for _, tt := range tests {
 		words, last, more := strings.Cut(tt.args, "|")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
 )
 
 // resultsFile is where the home's results are.
@@ -35,7 +37,7 @@ func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
 	})
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
-	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode(), errs.String())
+	assert.Equal(t, exit.Interrupted, cmd.ProcessState.ExitCode(), errs.String())
 	assert.Contains(t, errs.String(), "the same command resumes it")
 	before, err := os.ReadFile(h.resultsFile())
 	require.NoError(t, err)
@@ -82,18 +84,18 @@ func TestPaperRefuses(t *testing.T) {
 		"it must be 5s to":                        {"nqueens", "--budget", "1s"},
 	} {
 		r := h.run(append([]string{"bench", "paper"}, args...)...)
-		assert.Equal(t, ExitUsage, r.code, args)
+		assert.Equal(t, exit.Usage, r.code, args)
 		assert.Contains(t, r.err, text)
 	}
 	r := h.run("bench", "paper", "nqueens", "--report", "/nowhere/out.html")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "write the report /nowhere/out.html: no such file or directory", "before anything is measured")
 }
 
 func TestReportPrintsThePast(t *testing.T) {
 	h := newHome(t)
 	r := h.run("bench", "report")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "no stored result of any workload")
 	for range 2 {
 		r = h.run("bench", "nqueens", "-n", "8", "--place", "normal", "--place", "batch", "--runs", "6", "--warmup", "0", "-o", "json")
@@ -119,7 +121,7 @@ func TestReportPrintsThePast(t *testing.T) {
 	both := h.run("bench", "report", "--workload", "nqueens", "--last", "5", "-o", "markdown")
 	assert.Equal(t, 2, strings.Count(both.out, "## nqueens"), both.out)
 	r = h.run("bench", "report", "20200101T000000Z-00000000")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	assert.Contains(t, r.err, "no stored study")
 }
 
@@ -179,7 +181,7 @@ func TestKilledChildIsOneFailedRun(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	require.NoError(t, syscall.Kill(workloadOf(t, cmd), syscall.SIGKILL))
 	_ = cmd.Wait()
-	assert.Equal(t, ExitSome, cmd.ProcessState.ExitCode(), errs.String())
+	assert.Equal(t, exit.Some, cmd.ProcessState.ExitCode(), errs.String())
 	assert.Contains(t, errs.String(), "1 of 3 runs failed")
 	assert.Contains(t, errs.String(), "killed")
 	assert.Contains(t, out.String(), "1 run failed and left out")

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
 )
 
 func TestBenchJSON(t *testing.T) {
@@ -59,16 +61,16 @@ func TestBenchTableAndCSV(t *testing.T) {
 func TestBenchFailures(t *testing.T) {
 	h := newHome(t)
 	r := h.run("bench", "nqueens", "-n", "16", "--place", "normal", "--runs", "1", "--warmup", "0", "--timeout", "50ms")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "stopped after the time limit")
 	r = h.run("bench", "nqueens", "-n", "6", "--place", "normal", "--place", "cpu:65000", "--runs", "1", "--warmup", "0")
-	assert.Equal(t, ExitSome, r.code, r.err)
+	assert.Equal(t, exit.Some, r.code, r.err)
 	assert.Contains(t, r.err, "cpu:65000")
 }
 
 func TestWorkloadNeedsItsParent(t *testing.T) {
 	r := newHome(t).run("__workload", "nqueens")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 }
 
 // workloadOf waits for a study's workload and returns its PID. It is the first
@@ -108,7 +110,7 @@ func TestBenchInterrupted(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_, _ = io.Copy(io.Discard, out)
 	_ = cmd.Wait()
-	assert.Equal(t, ExitInterrupted, cmd.ProcessState.ExitCode())
+	assert.Equal(t, exit.Interrupted, cmd.ProcessState.ExitCode())
 	_, err = os.Stat(fmt.Sprint("/proc/", workload))
 	assert.ErrorIs(t, err, os.ErrNotExist, "the workload has ended with its study")
 }

@@ -1,9 +1,9 @@
-// Package cli is piton's command line: one file a command, each with its
-// options, and one place each for exit codes (exit.go), JSON lines (lines.go)
-// and tables (table.go). Commands end in the same functions of internal/action
-// as the keys.
+// Package cli is piton's command line: the command piton itself with its flags, its help and
+// read-only mode, and the start of the screen. The other commands are in the packages below,
+// one file a command: tunecmd, profilecmd, irqcmd, watchcmd, benchcmd. All of them are given
+// an app.App, and end in the same functions of internal/action as the keys.
 //
-// Start at Main; root.go lists the commands.
+// Start at Main; commands.go lists the commands.
 package cli
 
 import (
@@ -11,44 +11,48 @@ import (
 	"fmt"
 
 	"piton/internal/change/guard"
+	"piton/internal/cli/app"
+	"piton/internal/cli/benchcmd"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/tunecmd"
 	"piton/internal/kernel"
 )
 
 // Main runs piton and returns its exit code.
-func Main(io IO) int {
+func Main(io app.IO) int {
 	if err := kernel.LowerCapabilities(); err != nil {
 		fmt.Fprintf(io.Err, "piton: file capabilities cannot be lowered (build with CGO_ENABLED=0, or remove them): %v\n", err)
-		return ExitNotPermitted
+		return exit.NotPermitted
 	}
 	if io.Exec == nil {
 		io.Exec = kernel.Exec
 	}
-	a := &app{IO: io}
-	if len(io.Args) > 0 && io.Args[0] == workloadVerb {
-		return a.workload(io.Args[1:])
+	a := &app.App{IO: io}
+	if len(io.Args) > 0 && io.Args[0] == benchcmd.WorkloadVerb {
+		return benchcmd.Workload(a, io.Args[1:])
 	}
 	if len(io.Args) > 0 && io.Args[0] == guard.Verb {
-		return a.beGuard(io.Args[1:])
+		return beGuard(a, io.Args[1:])
 	}
 	if len(io.Args) == 1 && io.Args[0] == orderVerb {
-		return a.obey()
+		return obey(a)
 	}
-	if len(io.Args) > 0 && (io.Args[0] == sweeperVerb || io.Args[0] == sweeperChild) {
-		return a.sweep(io.Args[0], io.Args[1:])
+	if len(io.Args) > 0 && (io.Args[0] == tunecmd.SweeperVerb || io.Args[0] == tunecmd.SweeperChild) {
+		return tunecmd.Sweep(a, io.Args[0], io.Args[1:])
 	}
-	err := a.execute()
-	if a.signal != 0 {
-		return 128 + int(a.signal) // 130 after ^C
+	err := execute(a)
+	if a.Signal != 0 {
+		return 128 + int(a.Signal) // 130 after ^C
 	}
-	if text := message(err); text != "" {
+	if text := exit.Message(err); text != "" {
 		fmt.Fprintf(io.Err, "piton: %s\n", text)
 	}
-	return exitCode(err)
+	return exit.Code(err)
 }
 
 // execute runs the command that the arguments name.
-func (a *app) execute() (err error) {
-	if a.readonly, err = a.wantsReadOnly(); err != nil {
+func execute(a *app.App) (err error) {
+	if a.ReadOnly, err = wantsReadOnly(a); err != nil {
 		return err
 	}
 	root := newRoot(a)
@@ -63,18 +67,18 @@ func (a *app) execute() (err error) {
 	switch {
 	case err != nil:
 		return err
-	case a.writeErr != nil && a.changed:
-		return withCode(ExitSome, fmt.Errorf("it was changed, and piton journal shows it, but it could not be printed: %w", a.writeErr))
+	case a.WriteErr != nil && a.Changed:
+		return exit.With(exit.Some, fmt.Errorf("it was changed, and piton journal shows it, but it could not be printed: %w", a.WriteErr))
 	}
-	return a.writeErr
+	return a.WriteErr
 }
 
 // beGuard is the life of a guard process. It is looked at before anything else, so
 // that it starts fast.
-func (a *app) beGuard(args []string) int {
+func beGuard(a *app.App, args []string) int {
 	if err := guard.Main(args); err != nil {
-		a.warn("%s", message(err))
-		return ExitFailed
+		a.Warn("%s", exit.Message(err))
+		return exit.Failed
 	}
-	return ExitDone
+	return exit.Done
 }

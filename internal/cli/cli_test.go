@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/change/guard"
+	"piton/internal/cli/app"
+	"piton/internal/cli/benchcmd"
 	"piton/internal/kernel"
 )
 
@@ -21,9 +23,9 @@ import (
 const asProgram = "PITON_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	isChild := len(os.Args) > 1 && (os.Args[1] == workloadVerb || os.Args[1] == guard.Verb) // of a benchmark, of a change
+	isChild := len(os.Args) > 1 && (os.Args[1] == benchcmd.WorkloadVerb || os.Args[1] == guard.Verb) // of a benchmark, of a change
 	if os.Getenv(asProgram) != "" || isChild {
-		os.Exit(Main(IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+		os.Exit(Main(app.IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
 	if os.Getenv(witnessRole) != "" {
 		playWitness(os.Args[1:])
@@ -65,7 +67,7 @@ func newHome(t *testing.T) *home {
 func (h *home) run(args ...string) result {
 	h.t.Helper()
 	var out, errs bytes.Buffer
-	code := Main(IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs, Exec: func(path string, _, _ []string, _ func(kernel.TID) error) error {
+	code := Main(app.IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs, Exec: func(path string, _, _ []string, _ func(kernel.TID) error) error {
 		err := fmt.Errorf("the test would have become %s", path)
 		assert.NoError(h.t, err, "piton %v", args)
 		return fmt.Errorf("exec: %w", err)

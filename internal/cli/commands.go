@@ -1,34 +1,42 @@
 package cli
 
 import (
-	"slices"
+	"maps"
 
 	"github.com/spf13/cobra"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/benchcmd"
+	"piton/internal/cli/irqcmd"
+	"piton/internal/cli/profilecmd"
+	"piton/internal/cli/tunecmd"
+	"piton/internal/cli/watchcmd"
 )
 
-// commands are piton's.
-var commands = slices.Concat(tuneCommands(), profileCommands(), irqCommands(), watchCommands(), benchCommands(),
-	[]maker{{"demo", newDemo}}, topicMakers())
+// commands are piton's, of all rooms.
+var commands = all(tunecmd.Commands(), profilecmd.Commands(), irqcmd.Commands(), watchcmd.Commands(), benchcmd.Commands(),
+	app.Commands{"demo": newDemo}, topicCommands())
 
-// addCommands gives root its commands. Of a command line that begins with one it
-// makes no other: all of them take half a millisecond, and scripts pin in a loop.
-func (a *app) addCommands(root *cobra.Command) {
-	if i := a.asked(); i >= 0 {
-		root.AddCommand(commands[i].make(a))
-		root.CompletionOptions.DisableDefaultCmd = true
-		return
+func all(rooms ...app.Commands) app.Commands {
+	out := app.Commands{}
+	for _, r := range rooms {
+		maps.Copy(out, r)
 	}
-	for _, c := range commands {
-		root.AddCommand(c.make(a))
-	}
-	addCompletion(root, a.Out)
+	return out
 }
 
-// asked is the index of the one command that the arguments need, -1 if they may
-// need others: read-only mode names what it removes.
-func (a *app) asked() int {
-	if a.readonly || len(a.Args) == 0 {
-		return -1
+// addCommands gives root its commands: only the one that the command line begins with,
+// since scripts pin in a loop. Read-only mode needs all, to name what it removes.
+func addCommands(a *app.App, root *cobra.Command) {
+	if len(a.Args) > 0 && !a.ReadOnly {
+		if newCommand, ok := commands[a.Args[0]]; ok {
+			root.AddCommand(newCommand(a))
+			root.CompletionOptions.DisableDefaultCmd = true
+			return
+		}
 	}
-	return slices.IndexFunc(commands, func(c maker) bool { return c.name == a.Args[0] })
+	for _, newCommand := range commands {
+		root.AddCommand(newCommand(a))
+	}
+	addCompletion(root, a.Out)
 }

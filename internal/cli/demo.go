@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 	"piton/internal/demo"
 	"piton/internal/tui/screen"
 )
 
-func newDemo(a *app) *cobra.Command {
+func newDemo(a *app.App) *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "demo [CPUS]",
@@ -21,10 +23,10 @@ func newDemo(a *app) *cobra.Command {
 Every key works on that machine: pin, nice, policy, isolate, interrupts, benchmarks, journal and undo. Nothing of the
 real machine is read or changed, and no rights are needed. It is gone when the screen closes.`,
 		Example: "  piton demo\n  piton demo 512\n  piton demo 64 --seed 7",
-		GroupID: groupLook,
+		GroupID: app.GroupLook,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("%s takes one number of CPUs, not %d", cmd.CommandPath(), len(args))
+				return exit.Usagef("%s takes one number of CPUs, not %d", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -33,7 +35,7 @@ real machine is read or changed, and no rights are needed. It is gone when the s
 			if len(args) == 1 {
 				n, err := strconv.Atoi(args[0])
 				if err != nil || demo.Check(n) != nil {
-					return usagef("CPUS is %q: it must be a whole number from %d to %d", args[0], demo.LeastCPUs, demo.MostCPUs)
+					return exit.Usagef("CPUS is %q: it must be a whole number from %d to %d", args[0], demo.LeastCPUs, demo.MostCPUs)
 				}
 				cpus = n
 			}
@@ -45,16 +47,16 @@ real machine is read or changed, and no rights are needed. It is gone when the s
 }
 
 // runDemo opens the screen on a made-up machine.
-func runDemo(ctx context.Context, a *app, cpus int, seed uint64) (err error) {
-	in, out, err := a.terminal()
+func runDemo(ctx context.Context, a *app.App, cpus int, seed uint64) (err error) {
+	in, out, err := terminal(a)
 	if err != nil {
 		return err
 	}
-	options, _, err := a.screenOptions(&newRootOptions().monitor) // what is set up there is not kept
+	options, _, err := screenOptions(a, &newRootOptions().monitor) // what is set up there is not kept
 	if err != nil {
 		return err
 	}
-	options.ReadOnly, options.PID = a.readonly, 0
+	options.ReadOnly, options.PID = a.ReadOnly, 0
 	m, err := demo.New(cpus, seed)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func runDemo(ctx context.Context, a *app, cpus int, seed uint64) (err error) {
 	defer func() { err = errors.Join(err, m.Close()) }()
 	s := demo.NewSampler(m)
 	deps := m.Deps(options, s)
-	if a.readonly {
+	if a.ReadOnly {
 		deps.Partition = nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -75,5 +77,5 @@ func runDemo(ctx context.Context, a *app, cpus int, seed uint64) (err error) {
 		cancel()
 		<-ended
 	}()
-	return a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
+	return show(ctx, a, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
+	"piton/internal/cli/watchcmd"
 	"piton/internal/kernel"
 )
 
@@ -54,7 +56,7 @@ func TestDoctor(t *testing.T) {
 		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger",
 		"counters": "counters", "tune-others": "tune-others", "read-others": "read-others",
 	} {
-		err := probe(f)
+		err := watchcmd.Probe(f)
 		assert.Equal(t, err == nil, found[id]["state"] == "best", "%s: %v", id, err)
 	}
 	assert.Positive(t, found["tasks"]["sample_ns"])
@@ -108,7 +110,7 @@ func TestDoctorRefuses(t *testing.T) {
 	require.NoError(t, os.MkdirAll(dir+"/proc", 0o755))
 	for _, args := range []string{"doctor", "watch 1"} {
 		r := newHome(t).run(append([]string{"--host-root", dir}, strings.Fields(args)...)...)
-		assert.Equal(t, ExitNotPermitted, r.code, r.err)
+		assert.Equal(t, exit.NotPermitted, r.code, r.err)
 		assert.Contains(t, r.err, "this machine only")
 	}
 }

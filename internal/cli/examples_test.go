@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/app"
 )
 
 // TestExamplesParse takes every line of the help's examples and of the blocks of
@@ -34,8 +36,8 @@ func TestExamplesParse(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{}))
-	walk(newRoot(&app{readonly: true}))
+	walk(newRoot(&app.App{}))
+	walk(newRoot(&app.App{ReadOnly: true}))
 
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
@@ -79,7 +81,7 @@ var placeholder = regexp.MustCompile(`\b(COMMAND|CPUS|LIST|TARGETS?|FILE|N)\b|â€
 
 // isCommand reports whether the words are a command's name and nothing else.
 func isCommand(l string) bool {
-	cmd, rest, err := newRoot(&app{}).Find(strings.Fields(l)[1:])
+	cmd, rest, err := newRoot(&app.App{}).Find(strings.Fields(l)[1:])
 	return err == nil && len(rest) == 0 && cmd.HasParent()
 }
 
@@ -94,8 +96,8 @@ func parses(l string) error {
 		return fmt.Errorf("it does not call piton")
 	}
 	args := words[start+1:]
-	a := &app{IO: IO{Args: args}}
-	a.readonly, _ = a.wantsReadOnly() // no environment is set
+	a := &app.App{IO: app.IO{Args: args}}
+	a.ReadOnly, _ = wantsReadOnly(a) // no environment is set
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/kernel"
 )
 
@@ -99,7 +100,7 @@ func TestExportSystemd(t *testing.T) {
 		"/system.slice/a\rNice=-20.service": "a?Nice=-20.service has control characters",
 	} {
 		r := h.run("--host-root", serviceHost(t, cgroup), "export", "systemd", "77")
-		assert.Equal(t, ExitFailed, r.code)
+		assert.Equal(t, exit.Failed, r.code)
 		assert.Contains(t, r.err, says)
 	}
 }
@@ -115,7 +116,7 @@ func TestExportSystemdOfAUser(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, `my\x2dvpn.service.d`, "50-piton.conf"))
 	nowhere := "/usr/lib/systemd/system/" + strings.Repeat("x", 300) // too long a name to be made
 	r = h.run("--host-root", root, "export", "systemd", "nginx", "--dir", nowhere)
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	assert.Contains(t, r.err, "is the system manager's")
 }
 

@@ -9,21 +9,25 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/tunecmd"
 )
 
 // flagError is the sentence for a flag that is not known or not understood.
-func (a *app) flagError(cmd *cobra.Command, err error) error {
+func flagError(a *app.App, cmd *cobra.Command, err error) error {
 	if removed := asksForRemoved(cmd, cmd.Flags().Args()); removed != nil {
 		return removed // the flag was that command's
 	}
-	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.readonly && changeFlags().Lookup(name) != nil {
-		return usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.ReadOnly && tunecmd.ChangeFlags().Lookup(name) != nil {
+		return exit.Usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		err = invalidValue(invalid)
 	}
-	return usagef("%w (see %s --help)", err, cmd.CommandPath())
+	return exit.Usagef("%w (see %s --help)", err, cmd.CommandPath())
 }
 
 // invalidValue says which flag does not take which value, and why: once.
@@ -47,7 +51,7 @@ func noEmptyFlags(cmd *cobra.Command) error {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && isEmpty(f.Value) && !slices.Contains(mayBeEmpty, f.Name) {
 			value, _ := pflag.UnquoteUsage(f)
-			err = usagef("--%s is empty: it needs %s", f.Name, value)
+			err = exit.Usagef("--%s is empty: it needs %s", f.Name, value)
 		}
 	})
 	return err

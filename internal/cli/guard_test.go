@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
@@ -66,7 +67,7 @@ func TestRevertAfterAndKeep(t *testing.T) {
 	r = h.run("keep")
 	assert.Contains(t, r.out, "waiting")
 	assert.Contains(t, r.out, "piton nice")
-	assert.Equal(t, ExitUsage, h.run("keep", "one").code)
+	assert.Equal(t, exit.Usage, h.run("keep", "one").code)
 
 	r = h.run("keep", "1")
 	require.Zero(t, r.code, r.err)
@@ -74,9 +75,9 @@ func TestRevertAfterAndKeep(t *testing.T) {
 	gone(t, guard)
 	assert.Equal(t, 5, niceOf(t, pid))
 	r = h.run("keep", "1")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "entry 1: no guard is known: it was confirmed, or made without --revert-after, or")
-	assert.Equal(t, ExitUsage, h.run("keep", "9").code)
+	assert.Equal(t, exit.Usage, h.run("keep", "9").code)
 
 	r = h.run("nice", fmt.Sprint(pid), "6", "--revert-after", "1h")
 	require.Zero(t, r.code, r.err)
@@ -85,10 +86,10 @@ func TestRevertAfterAndKeep(t *testing.T) {
 	r = h.run("nice", fmt.Sprint(pid), "7", "--revert-after", "1h")
 	require.Zero(t, r.code, r.err)
 	r = h.run("keep", "3", "1", "3")
-	assert.Equal(t, ExitSome, r.code)
+	assert.Equal(t, exit.Some, r.code)
 	assert.Equal(t, "entry 3 stays; piton undo 3 undoes it\n", r.out)
 	assert.Equal(t, 1, strings.Count(r.err, "entry"), r.err)
-	assert.Equal(t, ExitFailed, h.run("keep", "1", "3").code, "none was kept")
+	assert.Equal(t, exit.Failed, h.run("keep", "1", "3").code, "none was kept")
 	r = h.run("keep", "--all", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, "kept", jsonLines(t, r.out)[0]["state"])
@@ -104,7 +105,7 @@ func TestUndoEndsTheGuard(t *testing.T) {
 	gone(t, guard)
 	assert.Zero(t, niceOf(t, pid))
 	r = h.run("keep", "1")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "reverted or undone already")
 	assert.Empty(t, ofType(jsonLines(t, h.run("keep", "-o", "json").out), "guard"))
 }
@@ -117,7 +118,7 @@ func TestUndoLeavesTheGuardOfWhatItLeft(t *testing.T) {
 	guard := h.guardOf()
 	require.NoError(t, sched.SetNice(other, 7))
 	r := h.run("undo")
-	assert.Equal(t, ExitSome, r.code, r.err)
+	assert.Equal(t, exit.Some, r.code, r.err)
 	assert.Zero(t, niceOf(t, pid))
 	assert.Equal(t, guard, h.guardOf())
 	require.Zero(t, h.run("undo", "--force", "1").code)
@@ -135,13 +136,13 @@ func TestRevertAfterUsage(t *testing.T) {
 		{"keep", "--all", "1"},
 	} {
 		r := h.run(args...)
-		assert.Equal(t, ExitUsage, r.code, "%v: %s", args, r.err)
+		assert.Equal(t, exit.Usage, r.code, "%v: %s", args, r.err)
 	}
 	require.Zero(t, h.run("nice", fmt.Sprint(pid), "5").code)
 	r := h.run("undo", "--revert-after", "1s")
-	assert.Equal(t, ExitUsage, r.code, r.err)
+	assert.Equal(t, exit.Usage, r.code, r.err)
 	assert.Equal(t, 5, niceOf(t, pid))
-	assert.Equal(t, ExitFailed, h.run("keep", "1").code, "it never had a guard")
+	assert.Equal(t, exit.Failed, h.run("keep", "1").code, "it never had a guard")
 }
 
 // TestDangerNeedsAnAnswer asks for FIFO on a busy task, and changes nothing.
@@ -156,7 +157,7 @@ func TestDangerNeedsAnAnswer(t *testing.T) {
 		return len(last["warnings"].([]any)) > 0
 	})
 	r := h.run("policy", fmt.Sprint(pid), "fifo:1")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "--revert-after")
 	attr, err := sched.Attr(pid)
 	require.NoError(t, err)

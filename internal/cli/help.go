@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/cmd/piton/help"
+	"piton/internal/cli/app"
+	"piton/internal/cli/flags"
 )
 
 // topic is a page of the help that is about no single command.
@@ -34,32 +36,32 @@ var topics = []topic{
 	{"trust", "measured: how often choices and verdicts are right, and where piton has run"},
 }
 
-// topicMakers are the commands of the topics.
-func topicMakers() []maker {
-	var out []maker
+// topicCommands are the commands of the topics.
+func topicCommands() app.Commands {
+	out := app.Commands{}
 	for _, t := range topics {
-		out = append(out, maker{t.name, func(a *app) *cobra.Command { return newTopic(a, t) }})
+		out[t.name] = func(a *app.App) *cobra.Command { return newTopic(a, t) }
 	}
 	return out
 }
 
 // newTopic is "piton help TOPIC". The page is laid out when it is asked for: every
 // start of the screen makes the commands.
-func newTopic(a *app, t topic) *cobra.Command {
+func newTopic(a *app.App, t topic) *cobra.Command {
 	cmd := &cobra.Command{Use: t.name, Short: t.short}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		page, err := Page(t.name, a.readonly)
+		page, err := Page(t.name, a.ReadOnly)
 		if err != nil {
-			a.writeErr = err
+			a.WriteErr = err
 			return
 		}
-		_, _ = io.WriteString(a, pageText(page, a.pageWidth()))
+		_, _ = io.WriteString(a, pageText(page, pageWidth(a)))
 	})
 	return cmd
 }
 
 // pageWidth is the width of the terminal within what is easy to read, in columns.
-func (a *app) pageWidth() int {
+func pageWidth(a *app.App) int {
 	const narrowest, usual, widest = 60, 100, 120
 	if out, ok := a.Out.(interface{ Fd() uintptr }); ok {
 		if width, _, err := term.GetSize(out.Fd()); err == nil {
@@ -121,7 +123,7 @@ func checkTopic(root *cobra.Command, args []string) error {
 	if err != nil || !isTopic(cmd) || cmd.ParseFlags(rest) != nil {
 		return nil // cobra reports it
 	}
-	return noArgs(cmd, cmd.Flags().Args())
+	return flags.NoArgs(cmd, cmd.Flags().Args())
 }
 
 // isTopic reports whether a command is a topic of the help: it runs nothing.

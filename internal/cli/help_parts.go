@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"piton/internal/action"
+	"piton/internal/cli/exit"
 	"piton/internal/field"
 	"piton/internal/tui"
 )
@@ -114,8 +115,8 @@ func columnTable() string {
 
 func exitTable() string {
 	var rows [][]string
-	for _, e := range exitCodes {
-		rows = append(rows, []string{strconv.Itoa(e.code), e.meaning})
+	for _, e := range exit.Codes {
+		rows = append(rows, []string{strconv.Itoa(e.Code), e.Meaning})
 	}
 	return markdownTable([]string{"code", "meaning"}, rows)
 }

@@ -12,6 +12,7 @@ import (
 
 	"piton/cmd/piton/help"
 	"piton/internal/action"
+	"piton/internal/cli/exit"
 	"piton/internal/field"
 	"piton/internal/tui"
 )
@@ -46,17 +47,17 @@ func TestTopics(t *testing.T) {
 	for i := range field.Columns {
 		assert.Contains(t, out["columns"], field.Columns[i].ID)
 	}
-	for _, e := range exitCodes {
-		assert.Contains(t, out["exit-codes"], strconv.Itoa(e.code)+" "+e.meaning)
+	for _, e := range exit.Codes {
+		assert.Contains(t, out["exit-codes"], strconv.Itoa(e.Code)+" "+e.Meaning)
 	}
 	for _, name := range []string{"run_delay_ns", `{"type":"end"}`} {
 		assert.Contains(t, out["headless"], name)
 	}
 	assert.Contains(t, out["filters"], "column op value")
 	r := h.run("help", "nosuch")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	r = h.run("keys", "nosuch")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 }
 
 // TestHtopKeys is that each key of htop does the same on the screen, or has a hint.
@@ -115,8 +116,8 @@ var barred = regexp.MustCompile(`(?i)\b(who bounces|what bounces|by turns|take[s
 // TestWordsOfTheHelp keeps barred words out of what the help prints.
 func TestWordsOfTheHelp(t *testing.T) {
 	h := newHome(t)
-	for _, c := range commands {
-		args := []string{"help", c.name}
+	for name := range commands {
+		args := []string{"help", name}
 		assert.NotRegexp(t, barred, h.run(args...).out, args)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/irq"
 )
 
@@ -148,14 +149,14 @@ func TestIRQHelpAndMistakes(t *testing.T) {
 		{"what-is 1 -o csv", "table, json"},
 	} {
 		r := newHome(t).run(strings.Fields(tt.args)...)
-		assert.Equal(t, ExitUsage, r.code, "piton %s: %s", tt.args, r.err)
+		assert.Equal(t, exit.Usage, r.code, "piton %s: %s", tt.args, r.err)
 		assert.Contains(t, r.err, tt.want, "piton %s", tt.args)
 		assert.Empty(t, r.out, "piton %s", tt.args)
 	}
 	empty := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(empty, "proc"), 0o755))
 	r = newHome(t).run("--host-root", empty, "irq", "list")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "proc/interrupts")
 }
 
@@ -179,14 +180,14 @@ func TestIRQVerbsNeedThisMachine(t *testing.T) {
 	root := irqHost(t)
 	for _, args := range []string{"irq move 24 --cpu 1", "irq spread", "irq reset", "irq default 0", "irq queues eth0 --rps 0"} {
 		r := newHome(t).run(append([]string{"--host-root", root}, strings.Fields(args)...)...)
-		assert.Equal(t, ExitNotPermitted, r.code, "piton %s: %s", args, r.err)
+		assert.Equal(t, exit.NotPermitted, r.code, "piton %s: %s", args, r.err)
 		assert.Contains(t, r.err, "this machine only", args)
 	}
 	r := newHome(t).run("--host-root", root, "irq", "queues", "eth0")
 	assert.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "rx 3")
 	r = newHome(t).run("--host-root", root, "irq", "queues", "eth9")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, `no network interface "eth9"`)
 }
 
@@ -223,7 +224,7 @@ func TestIRQDryRun(t *testing.T) {
 	assert.Equal(t, line.Requested.String(), irq.New("/").Requested(line.Number).String())
 	for _, others := range [][]string{{}, {strconv.Itoa(line.Number)}} {
 		r := newHome(t).run(append(append([]string{"irq", "move", "no-such-line"}, others...), "--cpu", cpu, "--dry-run")...)
-		assert.Equal(t, ExitFailed, r.code)
+		assert.Equal(t, exit.Failed, r.code)
 		assert.Contains(t, r.err, `no interrupt line matches "no-such-line"`)
 		assert.Empty(t, r.out, "and nothing is planned")
 	}

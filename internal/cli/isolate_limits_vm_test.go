@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -64,7 +65,7 @@ func TestVMIsolateCpusets(t *testing.T) {
 	assert.Empty(t, unlike(before, everyMask(t)))
 
 	r = h.run("move", "0", "-t", fmt.Sprint(narrow))
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "its cgroup /narrow allows only")
 	r = h.run("move", "0-1", "-t", fmt.Sprint(wide), "-o", "json")
 	require.Zero(t, r.code, r.err)
@@ -91,10 +92,10 @@ func TestVMIsolateHotplug(t *testing.T) {
 	write(t, online, "0") // the kernel lets the task run elsewhere, or it would never run
 	assert.NotEqual(t, fmt.Sprint(last), affinityOf(t, pinned))
 	r := h.run("move", fmt.Sprint(last), "-t", fmt.Sprint(free))
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "not online")
 	r = h.run("isolate", fmt.Sprint(last), "--yes")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "not online")
 	write(t, online, "1")
 	r = h.run("undo", "--force")

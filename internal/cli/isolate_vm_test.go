@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -228,7 +229,7 @@ func TestVMIsolateNode(t *testing.T) {
 		assert.True(t, affinityHas(t, born, cpus), "include %v", parts)
 	}
 	r = h.run("include", node)
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "not isolated")
 }
 
@@ -258,9 +259,9 @@ func TestVMIsolateRefuses(t *testing.T) {
 		cpus, want string
 		code       int
 	}{
-		{fmt.Sprintf("0-%d", s.cpus-1), "would leave no CPU", ExitFailed},
-		{fmt.Sprint(s.cpus), "this machine has no CPU", ExitUsage},
-		{"online", "would leave no CPU", ExitFailed},
+		{fmt.Sprintf("0-%d", s.cpus-1), "would leave no CPU", exit.Failed},
+		{fmt.Sprint(s.cpus), "this machine has no CPU", exit.Usage},
+		{"online", "would leave no CPU", exit.Failed},
 	} {
 		r := h.run("isolate", tt.cpus, "--yes")
 		assert.Equal(t, tt.code, r.code, tt.cpus)
@@ -268,7 +269,7 @@ func TestVMIsolateRefuses(t *testing.T) {
 		assert.Empty(t, r.out)
 	}
 	r := h.run("isolate", "0")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "--yes does it anyway")
 	assert.Empty(t, h.run("journal", "-o", "json").out, "nothing is journalled")
 }

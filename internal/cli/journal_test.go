@@ -11,6 +11,8 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/journal"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 )
 
@@ -67,7 +69,7 @@ func TestTwoPitonsAtOnce(t *testing.T) {
 // TestJournalShowsFiles prints an entry that is of interrupts.
 func TestJournalShowsFiles(t *testing.T) {
 	h := newHome(t)
-	j, err := journal.Open(journal.Path((&app{IO: IO{Env: h.env}}).getenv, 0))
+	j, err := journal.Open(journal.Path((&app.App{IO: app.IO{Env: h.env}}).Getenv, 0))
 	require.NoError(t, err)
 	var changes []change.Change
 	for n := 9990; n < 9992; n++ {
@@ -118,5 +120,5 @@ func TestJournalOfAFailure(t *testing.T) {
 	undo := ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry")[2]
 	assert.Equal(t, []any{1.0}, undo["undoes"])
 	assert.Equal(t, "undoes 1", undo["state"])
-	assert.Equal(t, ExitFailed, h.run("undo").code, "nothing is left")
+	assert.Equal(t, exit.Failed, h.run("undo").code, "nothing is left")
 }

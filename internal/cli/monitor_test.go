@@ -17,6 +17,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/topology/topologytest"
 )
@@ -40,7 +43,7 @@ func TestHeadlessJSON(t *testing.T) {
 	}
 	assert.Equal(t, []string{"host", "cpu", "task", "end", "host", "cpu", "task", "end"}, order)
 	for i, host := range ofType(lines, "host") {
-		assert.EqualValues(t, Version, host["v"])
+		assert.EqualValues(t, output.Version, host["v"])
 		assert.EqualValues(t, i+1, host["tick"])
 		for _, key := range []string{"time", "interval_s", "host", "load1", "mem_total_bytes", "processes", "migrations_source"} {
 			assert.NotNil(t, host[key], key)
@@ -141,7 +144,7 @@ func TestHeadlessOfOneSample(t *testing.T) {
 func TestHeadlessMissingPID(t *testing.T) {
 	for _, more := range [][]string{nil, {"--cpus", "0"}, {"--filter", "cpu>0"}} {
 		r := newHome(t).watch(1, append(more, "--pid", "2147483647")...)
-		assert.Equal(t, ExitFailed, r.code, more)
+		assert.Equal(t, exit.Failed, r.code, more)
 		assert.Contains(t, r.err, "there is no process or thread 2147483647", more)
 		assert.Empty(t, r.out, more)
 	}
@@ -164,7 +167,7 @@ func endsWithItsProcess(t *testing.T, more ...string) {
 	go func() {
 		defer write.Close()
 		args := append([]string{"--headless", "-d", "100ms", "--pid", fmt.Sprint(cmd.Process.Pid)}, more...)
-		code <- Main(IO{Args: args, Out: write, Err: &errs})
+		code <- Main(app.IO{Args: args, Out: write, Err: &errs})
 	}()
 	_, err := read.Read(make([]byte, 1))
 	require.NoError(t, err)
@@ -172,7 +175,7 @@ func endsWithItsProcess(t *testing.T, more ...string) {
 	_ = cmd.Wait()
 	_, err = io.Copy(io.Discard, read)
 	require.NoError(t, err)
-	assert.Equal(t, ExitDone, <-code, errs.String())
+	assert.Equal(t, exit.Done, <-code, errs.String())
 }
 
 // TestHostileNames runs a program whose name would upset a terminal.
@@ -208,7 +211,7 @@ func TestHostRoot(t *testing.T) {
 	for _, args := range []string{"pin 1 --cpu 0", "nice 1 5", "undo", "journal", "run -- true", "bench nqueens",
 		"--headless --pid 1 --nice 3", "pin sh"} {
 		r := h.run(strings.Fields(args)...)
-		assert.Equal(t, ExitNotPermitted, r.code, "piton %s: %s", args, r.err)
+		assert.Equal(t, exit.NotPermitted, r.code, "piton %s: %s", args, r.err)
 		assert.NotEmpty(t, r.err)
 	}
 }
@@ -220,7 +223,7 @@ func TestInterrupted(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		defer write.Close()
-		code <- Main(IO{Args: []string{"--headless", "-d", "100ms", "-o", "json"}, Out: write, Err: &errs, Signals: signals})
+		code <- Main(app.IO{Args: []string{"--headless", "-d", "100ms", "-o", "json"}, Out: write, Err: &errs, Signals: signals})
 	}()
 	one := make([]byte, 1)
 	_, err := read.Read(one)
@@ -228,7 +231,7 @@ func TestInterrupted(t *testing.T) {
 	signals <- syscall.SIGINT
 	_, err = io.Copy(io.Discard, read)
 	require.NoError(t, err)
-	assert.Equal(t, ExitInterrupted, <-code)
+	assert.Equal(t, exit.Interrupted, <-code)
 	assert.Empty(t, errs.String())
 }
 
@@ -281,23 +284,23 @@ func TestFullOutput(t *testing.T) {
 	defer full.Close()
 	var errs bytes.Buffer
 	for _, args := range []string{"topo", "topo -o json", "topo -o csv", "--headless -n 1", "--headless -n 1 -o json -d 100ms", "irq list --now -o csv"} {
-		code := Main(IO{Args: strings.Fields(args), Out: full, Err: &errs})
-		assert.Equal(t, ExitFailed, code, args)
+		code := Main(app.IO{Args: strings.Fields(args), Out: full, Err: &errs})
+		assert.Equal(t, exit.Failed, code, args)
 		assert.Contains(t, errs.String(), "no space left", args)
 		errs.Reset()
 	}
 	// What was chosen could not be told, so nothing is changed.
 	h, pid := newHome(t), sleeper(t)
 	before := affinityOf(t, pid)
-	code := Main(IO{Args: []string{"pin", fmt.Sprint(pid), "-o", "json"}, Env: h.env, Out: full, Err: &errs})
-	assert.Equal(t, ExitFailed, code)
+	code := Main(app.IO{Args: []string{"pin", fmt.Sprint(pid), "-o", "json"}, Env: h.env, Out: full, Err: &errs})
+	assert.Equal(t, exit.Failed, code)
 	assert.Equal(t, before, affinityOf(t, pid))
 	assert.Contains(t, h.run("undo").err, "nothing to undo")
 	// What is told afterwards does not undo it: it was changed, and is recorded.
 	errs.Reset()
-	code = Main(IO{Args: []string{"nice", fmt.Sprint(pid), "5"}, Env: h.env, Out: full, Err: &errs})
-	assert.Equal(t, ExitSome, code)
+	code = Main(app.IO{Args: []string{"nice", fmt.Sprint(pid), "5"}, Env: h.env, Out: full, Err: &errs})
+	assert.Equal(t, exit.Some, code)
 	assert.Contains(t, errs.String(), "it was changed, and piton journal shows it")
-	assert.Equal(t, ExitDone, h.run("undo").code)
+	assert.Equal(t, exit.Done, h.run("undo").code)
 	assert.Zero(t, niceOf(t, pid))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 )
 
@@ -61,24 +62,24 @@ func TestMoveErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"move", ExitUsage, "piton move needs CPUS"},
-		{"move 0", ExitUsage, "missing targets: use -t TARGETS, -q IRQS, or both"},
-		{"move 0 1 -t PID", ExitUsage, `takes one list of CPUs, not "1" as well`},
-		{"move 60000 -t PID", ExitUsage, "this machine has no CPU 60000"},
-		{"spread 60000 -t PID", ExitUsage, "this machine has no CPU 60000"},
-		{"move node:99 -t PID", ExitUsage, "this machine has no node 99"},
-		{"move x -t PID", ExitUsage, "neither a CPU number or range"},
-		{"move 0 -t nosuchtask", ExitFailed, `no process matches "nosuchtask"`},
-		{"move 0 -q nosuchline", ExitFailed, `no interrupt line matches "nosuchline"`},
-		{"move 0 -t nosuchtask -q nosuchline", ExitFailed, `no interrupt line matches "nosuchline"`},
-		{"move 0 -t PID --thread --tree", ExitUsage, "exclude each other"},
-		{"move 0 -t 4194304", ExitFailed, "there is no process or thread 4194304"},
-		{"isolate", ExitUsage, "piton isolate needs CPUS"},
-		{"isolate 60000", ExitUsage, "this machine has no CPU 60000"},
-		{"isolate online", ExitFailed, "would leave no CPU"},
-		{"isolate 0 --dry-run --verify 3s", ExitUsage, "--verify and --dry-run exclude each other"},
-		{"include", ExitUsage, "piton include needs CPUS"},
-		{"include 60000", ExitUsage, "this machine has no CPU 60000"},
+		{"move", exit.Usage, "piton move needs CPUS"},
+		{"move 0", exit.Usage, "missing targets: use -t TARGETS, -q IRQS, or both"},
+		{"move 0 1 -t PID", exit.Usage, `takes one list of CPUs, not "1" as well`},
+		{"move 60000 -t PID", exit.Usage, "this machine has no CPU 60000"},
+		{"spread 60000 -t PID", exit.Usage, "this machine has no CPU 60000"},
+		{"move node:99 -t PID", exit.Usage, "this machine has no node 99"},
+		{"move x -t PID", exit.Usage, "neither a CPU number or range"},
+		{"move 0 -t nosuchtask", exit.Failed, `no process matches "nosuchtask"`},
+		{"move 0 -q nosuchline", exit.Failed, `no interrupt line matches "nosuchline"`},
+		{"move 0 -t nosuchtask -q nosuchline", exit.Failed, `no interrupt line matches "nosuchline"`},
+		{"move 0 -t PID --thread --tree", exit.Usage, "exclude each other"},
+		{"move 0 -t 4194304", exit.Failed, "there is no process or thread 4194304"},
+		{"isolate", exit.Usage, "piton isolate needs CPUS"},
+		{"isolate 60000", exit.Usage, "this machine has no CPU 60000"},
+		{"isolate online", exit.Failed, "would leave no CPU"},
+		{"isolate 0 --dry-run --verify 3s", exit.Usage, "--verify and --dry-run exclude each other"},
+		{"include", exit.Usage, "piton include needs CPUS"},
+		{"include 60000", exit.Usage, "this machine has no CPU 60000"},
 	} {
 		r := h.run(strings.Fields(strings.ReplaceAll(tt.args, "PID", fmt.Sprint(pid)))...)
 		assert.Equal(t, tt.code, r.code, "%s: %s", tt.args, r.err)
@@ -119,7 +120,7 @@ func TestNothingIsChangedForUnknownWords(t *testing.T) {
 		h, file := newHome(t), filepath.Join(t.TempDir(), "file")
 		words := strings.NewReplacer("PID", fmt.Sprint(pid), "OTHER", fmt.Sprint(other), "SWAP", now, "FILE", file).Replace(args)
 		r := h.run(strings.Fields(words)...)
-		assert.Contains(t, []int{ExitFailed, ExitUsage, ExitNotPermitted}, r.code, "%s: %s", args, r.err)
+		assert.Contains(t, []int{exit.Failed, exit.Usage, exit.NotPermitted}, r.code, "%s: %s", args, r.err)
 		assert.Contains(t, r.err, want, args)
 		assert.Equal(t, 1, strings.Count(r.err, "\n"), args)
 		assert.Empty(t, h.run("journal", "-o", "json").out, args)
@@ -136,7 +137,7 @@ func TestIsolateDryRun(t *testing.T) {
 	_, last := twoCPUs(t)
 	h := newHome(t)
 	r := h.run("isolate", fmt.Sprint(last), "--dry-run", "-o", "json")
-	if r.code != ExitDone && r.code != ExitSome { // what this container may not even plan is refused
+	if r.code != exit.Done && r.code != exit.Some { // what this container may not even plan is refused
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
 	lines := jsonLines(t, r.out)
@@ -157,7 +158,7 @@ func TestIsolateDryRun(t *testing.T) {
 	r = h.run("isolate", fmt.Sprint(last), "--dry-run")
 	assert.Contains(t, r.out, "default-irq-affinity")
 	r = h.run("isolate", fmt.Sprint(last))
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "--revert-after 15s reverts it unless piton keep confirms it")
 	assert.Empty(t, h.run("journal", "-o", "json").out)
 }

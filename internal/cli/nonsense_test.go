@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 	"piton/internal/kernel"
 )
 
@@ -158,7 +160,7 @@ func TestThousandNonsenseArguments(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{}))
+	walk(newRoot(&app.App{}))
 	for _, value := range values {
 		if value != "--" {
 			try("help", value)
@@ -197,7 +199,7 @@ func (h *home) nonsense(args []string) {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	allocated, began := memory.TotalAlloc, time.Now()
-	code := Main(IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs, Exec: func(string, []string, []string, func(kernel.TID) error) error {
+	code := Main(app.IO{Args: args, Env: h.env, In: strings.NewReader(""), Out: &out, Err: &errs, Exec: func(string, []string, []string, func(kernel.TID) error) error {
 		return errors.New("the test would have become another program")
 	}})
 	took := time.Since(began)
@@ -205,7 +207,7 @@ func (h *home) nonsense(args []string) {
 	text := errs.String()
 	assert.Less(h.t, took, time.Minute, "%s hangs", name)
 	assert.Less(h.t, (memory.TotalAlloc-allocated)>>20, uint64(200), "%s: MB", name)
-	assert.Contains(h.t, []int{ExitFailed, ExitUsage, ExitSome, ExitNotPermitted, 126, 127}, code, "%s: %.500q", name, text)
+	assert.Contains(h.t, []int{exit.Failed, exit.Usage, exit.Some, exit.NotPermitted, 126, 127}, code, "%s: %.500q", name, text)
 	assert.Empty(h.t, fmt.Sprintf("%.200s", out.String()), name)
 	assert.Equal(h.t, 1, strings.Count(text, "\n"), "%s: one line, not %.500q", name, text)
 	assert.Less(h.t, len(text), 1100, "%s: a sentence, not %.500q", name, text)

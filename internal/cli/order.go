@@ -13,6 +13,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/output"
 	"piton/internal/cpuset"
 	"piton/internal/partition"
 	"piton/internal/tui/screen"
@@ -26,20 +29,20 @@ const orderVerb = "__order"
 const largestOrder = 16 << 20
 
 // obey is the life of such a child.
-func (a *app) obey() int {
-	if a.writeJSON(change.NewReply(a.carryOrder(context.Background()))); a.writeErr != nil {
-		a.warn("%s", message(a.writeErr))
-		return ExitFailed
+func obey(a *app.App) int {
+	if writeJSON(a, change.NewReply(carryOrder(context.Background(), a))); a.WriteErr != nil {
+		a.Warn("%s", exit.Message(a.WriteErr))
+		return exit.Failed
 	}
-	return ExitDone
+	return exit.Done
 }
 
-func (a *app) carryOrder(ctx context.Context) (change.Outcome, error) {
+func carryOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
 	var err error
-	if a.readonly, err = a.wantsReadOnly(); err != nil {
+	if a.ReadOnly, err = wantsReadOnly(a); err != nil {
 		return change.Outcome{}, err
 	}
-	if err := a.setUp(false); err != nil {
+	if err := a.SetUp(false); err != nil {
 		return change.Outcome{}, err
 	}
 	var order change.Order
@@ -54,18 +57,18 @@ func (a *app) carryOrder(ctx context.Context) (change.Outcome, error) {
 		return change.Outcome{}, fmt.Errorf("read the order: %w", err)
 	}
 	for _, id := range order.Keep {
-		err = errors.Join(err, a.guards().Keep(id))
+		err = errors.Join(err, a.Guards().Keep(id))
 	}
 	if len(order.Keep) > 0 {
 		return change.Outcome{}, err
 	}
-	j, err := a.journal()
+	j, err := a.Journal()
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	t := a.tunerWith(j)
+	t := a.TunerWith(j)
 	plan, err := orderPlan(ctx, partition.Machine{Tuner: t}, order)
 	if err != nil {
 		return change.Outcome{}, err
@@ -92,7 +95,7 @@ func orderPlan(ctx context.Context, m partition.Machine, o change.Order) (plan c
 }
 
 // elevate has a change made through sudo, which gets the terminal for its password.
-func (a *app) elevate(sudo, self string) func(change.Order, func(change.Outcome, error) tea.Msg) tea.Cmd {
+func elevate(a *app.App, sudo, self string) func(change.Order, func(change.Outcome, error) tea.Msg) tea.Cmd {
 	return func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd {
 		order, err := json.Marshal(o)
 		if err != nil {
@@ -112,11 +115,11 @@ func (a *app) elevate(sudo, self string) func(change.Order, func(change.Outcome,
 }
 
 // writeJSON writes a value as one line.
-func (a *app) writeJSON(v any) {
+func writeJSON(a *app.App, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		a.writeErr = cmp.Or(a.writeErr, fmt.Errorf("print a line of JSON: %w", err))
+		a.WriteErr = cmp.Or(a.WriteErr, fmt.Errorf("print a line of JSON: %w", err))
 		return
 	}
-	_, _ = a.Write(append(escapeControls(b), '\n'))
+	_, _ = a.Write(append(output.EscapeControls(b), '\n'))
 }

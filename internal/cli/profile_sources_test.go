@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
 )
 
 // TestProfileOfAHost saves and verifies a recorded machine.
@@ -28,13 +30,13 @@ func TestProfileOfAHost(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, "sys/class/net/eth0/queues/rx-3/rps_cpus"), []byte("1\n"), 0o644))
 	r = h.run("--host-root", root, "verify", file, "-o", "json")
-	assert.Equal(t, ExitDrift, r.code)
+	assert.Equal(t, exit.Drift, r.code)
 	lines := jsonLines(t, r.out)
 	assert.Equal(t, map[string]any{"type": "drift", "item": "[[queue]] of line 9", "pid": nil, "tid": nil, "name": "eth0 rx-3",
 		"path": "/sys/class/net/eth0/queues/rx-3/rps_cpus", "attribute": "rps-cpus", "expected": "0-1", "actual": "0", "set_by": "not piton",
 		"journal": nil, "reason": ""}, ofType(lines, "drift")[0])
-	assert.EqualValues(t, ExitDrift, ofType(lines, "summary")[0]["exit_code"])
-	assert.Equal(t, ExitNotPermitted, h.run("--host-root", root, "apply", file).code)
+	assert.EqualValues(t, exit.Drift, ofType(lines, "summary")[0]["exit_code"])
+	assert.Equal(t, exit.NotPermitted, h.run("--host-root", root, "apply", file).code)
 	r = h.run("--host-root", root, "sysctl", "net.core.*")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, "NAME                            VALUE\nnet.core.rps_sock_flow_entries  32768\n", r.out)
@@ -61,7 +63,7 @@ func TestTunasFile(t *testing.T) {
 	changed := regexp.MustCompile(`(?m)^kthreadd:o:0:`).ReplaceAllString(string(text), "kthreadd:b:0:")
 	require.NoError(t, os.WriteFile(file, []byte(changed), 0o644))
 	r = newHome(t).run("verify", file)
-	assert.Equal(t, ExitDrift, r.code)
+	assert.Equal(t, exit.Drift, r.code)
 	assert.Regexp(t, `kthreadd +1 +policy +BATCH +OTHER`, r.out)
 }
 
@@ -69,13 +71,13 @@ func TestSysctlUsage(t *testing.T) {
 	h := newHome(t)
 	for _, args := range [][]string{{}, {"nosuch"}, {"a.b=1", "kernel.ostype"}, {"net.*=1"}, {"../../x/y"}} {
 		r := h.run(append([]string{"sysctl"}, args...)...)
-		assert.Equal(t, ExitUsage, r.code, "%v: %s", args, r.err)
+		assert.Equal(t, exit.Usage, r.code, "%v: %s", args, r.err)
 	}
 	r := h.run("sysctl", "kernel.ostype", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, map[string]any{"type": "sysctl", "name": "kernel.ostype", "path": "/proc/sys/kernel/ostype", "value": "Linux"}, jsonLines(t, r.out)[0])
-	assert.Equal(t, ExitFailed, h.run("sysctl", "kernel.nosuch").code)
-	assert.Equal(t, ExitNotPermitted, h.run("sysctl", "kernel.nosuch=1").code)
+	assert.Equal(t, exit.Failed, h.run("sysctl", "kernel.nosuch").code)
+	assert.Equal(t, exit.NotPermitted, h.run("sysctl", "kernel.nosuch=1").code)
 	now := strings.Fields(h.run("sysctl", "kernel.pid_max").out)[3]
 	r = h.run("sysctl", "kernel.pid_max="+now, "--dry-run")
 	require.Zero(t, r.code, r.err)
@@ -98,7 +100,7 @@ func TestProfilesByName(t *testing.T) {
 	assert.Equal(t, "bad.toml", lines[0]["name"])
 	assert.Contains(t, lines[0]["error"], "version = 9")
 	assert.Equal(t, "1 kernel setting", lines[1]["has"])
-	assert.Equal(t, ExitFailed, h.run("verify", "nosuch").code)
+	assert.Equal(t, exit.Failed, h.run("verify", "nosuch").code)
 }
 
 // TestCPUsFlag shows only what may come to CPUs.
@@ -115,8 +117,8 @@ func TestCPUsFlag(t *testing.T) {
 	r = h.run("--host-root", root, "--headless", "-n", "1", "-d", "100ms", "--cpus", "1", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	assert.Len(t, ofType(jsonLines(t, r.out), "task"), 1)
-	assert.Equal(t, ExitUsage, h.run("--headless", "--cpus", "node:77").code)
-	assert.Equal(t, ExitUsage, h.run("irq", "list", "--cpus", "x", "-d", "100ms").code)
+	assert.Equal(t, exit.Usage, h.run("--headless", "--cpus", "node:77").code)
+	assert.Equal(t, exit.Usage, h.run("irq", "list", "--cpus", "x", "-d", "100ms").code)
 }
 
 // TestProfileOfRarePolicies keeps what only some kernels and rights can.
@@ -136,7 +138,7 @@ func TestProfileOfRarePolicies(t *testing.T) {
 	require.Zero(t, h.run("verify", file).code)
 	require.Zero(t, h.run("undo").code)
 	r = h.run("verify", file)
-	assert.Equal(t, ExitDrift, r.code)
+	assert.Equal(t, exit.Drift, r.code)
 	assert.Regexp(t, `policy +DEADLINE:5ms/10ms/10ms +OTHER`, r.out)
 
 	if r = h.run("slice", fmt.Sprint(pid), "3ms"); r.code != 0 {
@@ -149,7 +151,7 @@ func TestProfileOfRarePolicies(t *testing.T) {
 	assert.Contains(t, string(text), `slice = "3ms"`)
 	require.Zero(t, h.run("verify", file).code)
 	require.Zero(t, h.run("undo").code)
-	assert.Equal(t, ExitDrift, h.run("verify", file).code)
+	assert.Equal(t, exit.Drift, h.run("verify", file).code)
 	require.Zero(t, h.run("apply", file).code)
 	require.Zero(t, h.run("verify", file).code)
 }

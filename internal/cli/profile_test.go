@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -98,7 +99,7 @@ func TestProfileOverARestart(t *testing.T) {
 	before := stateOf(t, fresh)
 	require.NoError(t, endChild(old))
 	r = h.run("verify", file, "-o", "json")
-	require.Equal(t, ExitDrift, r.code, r.err)
+	require.Equal(t, exit.Drift, r.code, r.err)
 	drift := ofType(jsonLines(t, r.out), "drift")
 	require.Len(t, drift, 4, r.out)
 	assert.Equal(t, "affinity", drift[0]["attribute"])
@@ -108,7 +109,7 @@ func TestProfileOverARestart(t *testing.T) {
 	assert.EqualValues(t, fresh, drift[0]["pid"])
 
 	r = h.run("apply", file, "--check")
-	assert.Equal(t, ExitDrift, r.code, r.err)
+	assert.Equal(t, exit.Drift, r.code, r.err)
 	assert.Contains(t, r.out, "planned")
 	assert.Equal(t, before, stateOf(t, fresh), "--check changes nothing")
 	r = h.run("apply", file, "-o", "json")
@@ -124,10 +125,10 @@ func TestProfileOverARestart(t *testing.T) {
 
 	require.NoError(t, sched.SetNice(fresh, 7))
 	r = h.run("verify", file)
-	assert.Equal(t, ExitDrift, r.code)
+	assert.Equal(t, exit.Drift, r.code)
 	assert.Regexp(t, `nice +5 +7 +somebody else, after entry 1`, r.out)
 	r = h.run("apply", file, "--check")
-	assert.Equal(t, ExitDrift, r.code)
+	assert.Equal(t, exit.Drift, r.code)
 	require.NoError(t, sched.SetNice(fresh, 5))
 	r = h.run("undo")
 	require.Zero(t, r.code, r.err)
@@ -203,12 +204,12 @@ func TestProfileExitCodes(t *testing.T) {
 		})
 	}
 	r := h.run("apply", filepath.Join(t.TempDir(), "none.toml"))
-	assert.Equal(t, ExitFailed, r.code)
-	assert.Equal(t, ExitUsage, h.run("apply").code)
-	assert.Equal(t, ExitUsage, h.run("save").code)
-	assert.Equal(t, ExitUsage, h.run("save", "-", "--all", "x").code)
-	assert.Equal(t, ExitFailed, h.run("save", "-", "pt-no-such-process").code)
-	assert.Equal(t, ExitUsage, h.run("export", "bash", "1").code)
+	assert.Equal(t, exit.Failed, r.code)
+	assert.Equal(t, exit.Usage, h.run("apply").code)
+	assert.Equal(t, exit.Usage, h.run("save").code)
+	assert.Equal(t, exit.Usage, h.run("save", "-", "--all", "x").code)
+	assert.Equal(t, exit.Failed, h.run("save", "-", "pt-no-such-process").code)
+	assert.Equal(t, exit.Usage, h.run("export", "bash", "1").code)
 }
 
 // TestApplySummary: the summary's exit code is that with which piton ends, also
@@ -225,13 +226,13 @@ func TestApplySummary(t *testing.T) {
 		require.Len(t, summary, 1, r.out)
 		assert.EqualValues(t, code, summary[0]["exit_code"])
 	}
-	check(ExitSome, here+"nice = 3\n"+nowhere, "--dry-run")
-	check(ExitSome, here+"nice = 3\n"+nowhere)
-	check(ExitSome, here+"nice = 3\n"+nowhere) // as it should be by now
-	check(ExitFailed, nowhere)
-	check(ExitFailed, nowhere, "--dry-run")
-	check(ExitFailed, here+"cpus = '4000'\n"+nowhere)
-	check(ExitDone, here+"nice = 3\n"+nowhere+"optional = true\n")
+	check(exit.Some, here+"nice = 3\n"+nowhere, "--dry-run")
+	check(exit.Some, here+"nice = 3\n"+nowhere)
+	check(exit.Some, here+"nice = 3\n"+nowhere) // as it should be by now
+	check(exit.Failed, nowhere)
+	check(exit.Failed, nowhere, "--dry-run")
+	check(exit.Failed, here+"cpus = '4000'\n"+nowhere)
+	check(exit.Done, here+"nice = 3\n"+nowhere+"optional = true\n")
 }
 
 // TestSaveOfAThread: a thread's number means its process, as it does for pin, and
@@ -259,7 +260,7 @@ func TestSaveOfAThread(t *testing.T) {
 	assert.Contains(t, string(text), "[[task]]")
 
 	r = h.run("save", file, "thread:/./")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	assert.Contains(t, r.err, "a profile is of whole processes")
 	again, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -279,7 +280,7 @@ func TestSaveLeavesEditsAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	r := h.run("save", file, pid)
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "has been edited since; --force overwrites it")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 )
 
 // In read-only mode (--readonly, PITON_READONLY) what could change the machine is
@@ -30,12 +33,12 @@ Without a command it opens the screen, with --headless it prints samples for scr
 
 // wantsReadOnly looks for the mode in the arguments of piton, up to those of a
 // command to run, and in its environment. Given once is enough: nothing lifts it.
-func (a *app) wantsReadOnly() (bool, error) {
+func wantsReadOnly(a *app.App) (bool, error) {
 	wants := false
-	if value := a.getenv("PITON_READONLY"); value != "" {
+	if value := a.Getenv("PITON_READONLY"); value != "" {
 		var err error
 		if wants, err = strconv.ParseBool(value); err != nil {
-			return false, usagef("PITON_READONLY is %q: it must be true or false", value)
+			return false, exit.Usagef("PITON_READONLY is %q: it must be true or false", value)
 		}
 	}
 	for _, word := range a.Args {
@@ -53,8 +56,8 @@ func (a *app) wantsReadOnly() (bool, error) {
 
 // checkReadOnly refuses a command that could change something, in a mode that was
 // known only when its flags were read, as of "piton run --readonly".
-func (a *app) checkReadOnly(cmd *cobra.Command) error {
-	if a.readonly && cmd.HasParent() && !onlyLooks(cmd) {
+func checkReadOnly(a *app.App, cmd *cobra.Command) error {
+	if a.ReadOnly && cmd.HasParent() && !onlyLooks(cmd) {
 		return errNoCommand(cmd.Name())
 	}
 	return nil
@@ -103,5 +106,5 @@ func asksForRemoved(cmd *cobra.Command, args []string) error {
 }
 
 func errNoCommand(name string) error {
-	return usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", name)
+	return exit.Usagef("there is no command %q in read-only mode: it changes the system (--readonly, PITON_READONLY)", name)
 }

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"piton/internal/tui"
-
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/tui"
 )
 
 // changing are the commands that change something. A new command is added here
@@ -35,18 +37,18 @@ func TestEveryCommandIsKnownToLookOrToChange(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{}))
+	walk(newRoot(&app.App{}))
 }
 
 func TestReadOnly(t *testing.T) {
 	h := newHome(t)
 	for _, verb := range changing {
 		words := strings.Fields(verb)
-		if c, rest, err := newRoot(&app{}).Find(words); err != nil || len(rest) > 0 || c.Name() != words[len(words)-1] {
+		if c, rest, err := newRoot(&app.App{}).Find(words); err != nil || len(rest) > 0 || c.Name() != words[len(words)-1] {
 			continue // not built yet
 		}
 		r := h.run(append([]string{"--readonly"}, append(words, "1", "5")...)...)
-		assert.Equal(t, ExitUsage, r.code, "%s: %s", verb, r.err)
+		assert.Equal(t, exit.Usage, r.code, "%s: %s", verb, r.err)
 		assert.Contains(t, r.err, "there is no command \""+words[len(words)-1]+"\" in read-only mode: it changes the system", verb)
 		assert.Empty(t, r.out)
 	}
@@ -64,7 +66,7 @@ func TestReadOnly(t *testing.T) {
 		assert.Contains(t, r.err, want, args)
 	}
 	r := h.run("--readonly", "sysctl", "vm.swappiness=1")
-	assert.Equal(t, ExitNotPermitted, r.code)
+	assert.Equal(t, exit.NotPermitted, r.code)
 	assert.Contains(t, r.err, "read-only mode")
 	r = h.run("--readonly", "--help")
 	assert.Zero(t, r.code)
@@ -80,7 +82,7 @@ func TestReadOnly(t *testing.T) {
 
 	h.env = append(h.env, "PITON_READONLY=1")
 	r = h.run("nice", "1", "5")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	assert.Contains(t, r.err, "read-only mode")
 	h.env = append(h.env, "PITON_READONLY=0")
 	r = h.run("nice", "2147483647", "5")
@@ -116,19 +118,19 @@ func TestReadOnlyValues(t *testing.T) {
 			r := h.run(append(strings.Fields(tt.args), strings.Fields(verb)...)...)
 			assert.Equal(t, tt.readonly, strings.Contains(r.err, "in read-only mode"), "PITON_READONLY=%s piton %s %s: %s", tt.env, tt.args, verb, r.err)
 			if tt.readonly {
-				assert.Equal(t, ExitUsage, r.code)
+				assert.Equal(t, exit.Usage, r.code)
 			}
 		}
 	}
 	h := newHome(t)
 	for _, args := range []string{"--readonly=x topo", "--readonly= topo", "topo --readonly=2"} {
 		r := h.run(strings.Fields(args)...)
-		assert.Equal(t, ExitUsage, r.code, args)
+		assert.Equal(t, exit.Usage, r.code, args)
 		assert.Contains(t, r.err, "true or false", args)
 	}
 	h.env = append(h.env, "PITON_READONLY=maybe")
 	r := h.run("topo")
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	assert.Equal(t, "piton: PITON_READONLY is \"maybe\": it must be true or false\n", r.err)
 }
 
@@ -137,7 +139,7 @@ func TestReadOnlyBehindTheWordRun(t *testing.T) {
 	h := newHome(t)
 	for _, args := range []string{"rescue --demote run --readonly", "nice run 5 --readonly", "run --readonly true"} {
 		r := h.run(strings.Fields(args)...)
-		assert.Equal(t, ExitUsage, r.code, args)
+		assert.Equal(t, exit.Usage, r.code, args)
 		assert.Contains(t, r.err, "in read-only mode", args)
 	}
 }
@@ -157,10 +159,10 @@ func TestHostRootChangesNothing(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte("version = 1\n[[task]]\nname = 'no such process'\nnice = 1\n"), 0o600))
 		words := strings.Fields(strings.NewReplacer("PID", pid, "PROFILE", file).Replace(args))
 		r := h.run(append([]string{"--host-root", "/"}, words...)...)
-		assert.Equal(t, ExitNotPermitted, r.code, "%s: %s", args, r.err)
+		assert.Equal(t, exit.NotPermitted, r.code, "%s: %s", args, r.err)
 		assert.Empty(t, r.out, args)
 		h.env = append(h.env, "PITON_HOST_ROOT=/")
-		assert.Equal(t, ExitNotPermitted, h.run(words...).code, args)
+		assert.Equal(t, exit.NotPermitted, h.run(words...).code, args)
 		left, err := os.ReadDir(strings.TrimPrefix(h.env[0], "XDG_STATE_HOME="))
 		require.NoError(t, err)
 		assert.Empty(t, left, "%s: nothing is journalled", args)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/change/guard"
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -41,19 +42,19 @@ func TestRescue(t *testing.T) {
 	assert.GreaterOrEqual(t, sum[0]["asleep"], 1.0)
 	assert.NotEmpty(t, sum[0]["throttling"])
 	assert.Contains(t, h.rescue().out, "asleep", "without a terminal it asks nothing")
-	assert.Equal(t, ExitUsage, h.rescue("1").code)
-	assert.Equal(t, ExitUsage, h.rescue("--list", "--demote", "all").code)
-	assert.Equal(t, ExitUsage, h.rescue("--demote", "some").code)
+	assert.Equal(t, exit.Usage, h.rescue("1").code)
+	assert.Equal(t, exit.Usage, h.rescue("--list", "--demote", "all").code)
+	assert.Equal(t, exit.Usage, h.rescue("--demote", "some").code)
 	r = h.rescue("--demote", fmt.Sprint(ordinary))
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "no real-time task")
 
 	r = h.rescue("--demote", fmt.Sprint(ordinary, ",some"))
-	assert.Equal(t, ExitUsage, r.code)
+	assert.Equal(t, exit.Usage, r.code)
 	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
 
 	r = h.rescue("--demote", fmt.Sprint(ordinary), fmt.Sprint(pid), "-o", "json")
-	require.Equal(t, ExitSome, r.code, r.err)
+	require.Equal(t, exit.Some, r.code, r.err)
 	assert.Contains(t, r.err, fmt.Sprintf("%d is no real-time task", ordinary))
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1)
@@ -61,7 +62,7 @@ func TestRescue(t *testing.T) {
 	assert.Equal(t, "done", changes[0]["status"])
 	sum = ofType(jsonLines(t, r.out), "summary")
 	assert.EqualValues(t, 1, sum[0]["journal"])
-	assert.EqualValues(t, ExitSome, sum[0]["exit_code"])
+	assert.EqualValues(t, exit.Some, sum[0]["exit_code"])
 	assert.Equal(t, kernel.Other, policyOf(t, pid))
 
 	require.Zero(t, h.run("undo").code)

@@ -4,6 +4,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
 )
 
 const rootLong = `piton shows which tasks migrate between CPUs, puts them on the right CPU, priority or policy, and measures whether that helped.
@@ -12,21 +16,21 @@ Without a command it opens the full-screen tuner. With --headless it prints samp
 --pin, --nice, --policy or --ioprio, changes the tasks of --pid once.`
 
 // Root is the command piton with all that are below it, for its manual pages.
-func Root() *cobra.Command { return newRoot(&app{}) }
+func Root() *cobra.Command { return newRoot(&app.App{}) }
 
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *app.App) *cobra.Command {
 	o := newRootOptions()
-	readonly := a.readonly // before the flags are read
+	readonly := a.ReadOnly // before the flags are read
 	root := &cobra.Command{
 		Use:   "piton [flags]",
 		Short: "see, tune and prove where tasks run",
-		Long:  rootLong + "\n\n" + exitHelp(),
+		Long:  rootLong + "\n\n" + exit.Help(),
 		Example: `  piton                                            the full-screen tuner
   piton --headless -n 1 -o json                    one sample, a JSON object a line
   piton --headless --sort mig --filter 'mig>10'    tasks by migrations, every second
   piton --headless --pid 3641 --pin least-loaded --policy fifo --rtprio 10
   piton pin nginx --place spread`,
-		Version:           version(),
+		Version:           app.Version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              noCommand,
@@ -35,33 +39,33 @@ func newRoot(a *app) *cobra.Command {
 			if err := noEmptyFlags(cmd); err != nil {
 				return err
 			}
-			a.readonly = a.readonly || readonly
-			if err := a.checkReadOnly(cmd); err != nil {
+			a.ReadOnly = a.ReadOnly || readonly
+			if err := checkReadOnly(a, cmd); err != nil {
 				return err
 			}
-			return a.setUp(cmd.Flags().Changed("host-root"))
+			return a.SetUp(cmd.Flags().Changed("host-root"))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runRoot(cmd.Context(), a, o, cmd.Flags())
 		},
 	}
 	root.SetVersionTemplate("piton {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return a.flagError(cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
 	root.SetHelpCommand(newHelp())
-	root.PersistentFlags().StringVar(&a.hostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
-	a.source = choice{value: sourceAuto, among: []string{sourceAuto, sourceProc}}
-	root.PersistentFlags().Var(&a.source, "source", "where figures come from: eBPF programs where they can run, or only /proc and perf")
-	root.PersistentFlags().BoolVar(&a.readonly, "readonly", a.readonly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
-	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
-	root.PersistentFlags().BoolVar(&a.ascii, "ascii", false, "draw with ASCII only")
+	root.PersistentFlags().StringVar(&a.HostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
+	a.Source = flags.Choice{Value: app.SourceAuto, Among: []string{app.SourceAuto, app.SourceProc}}
+	root.PersistentFlags().Var(&a.Source, "source", "where figures come from: eBPF programs where they can run, or only /proc and perf")
+	root.PersistentFlags().BoolVar(&a.ReadOnly, "readonly", a.ReadOnly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
+	root.PersistentFlags().BoolVar(&a.NoColor, "no-color", false, "no colours (also NO_COLOR)")
+	root.PersistentFlags().BoolVar(&a.ASCII, "ascii", false, "draw with ASCII only")
 	root.Flags().BoolP("version", "V", false, "print the version")
-	o.addFlags(root.Flags(), a.readonly)
+	o.addFlags(root.Flags(), a.ReadOnly)
 	root.Flags().SortFlags = false
-	root.AddGroup(&cobra.Group{ID: groupTune, Title: "Tune:"}, &cobra.Group{ID: groupProve, Title: "Prove:"},
-		&cobra.Group{ID: groupLook, Title: "Look:"})
-	a.addCommands(root)
-	if a.readonly {
-		root.Long, root.Example = readOnlyLong+"\n\n"+exitHelp(), readOnlyExample
+	root.AddGroup(&cobra.Group{ID: app.GroupTune, Title: "Tune:"}, &cobra.Group{ID: app.GroupProve, Title: "Prove:"},
+		&cobra.Group{ID: app.GroupLook, Title: "Look:"})
+	addCommands(a, root)
+	if a.ReadOnly {
+		root.Long, root.Example = readOnlyLong+"\n\n"+exit.Help(), readOnlyExample
 		lookOnly(root)
 	}
 	return root
@@ -74,7 +78,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if like := cmd.SuggestionsFor(args[0][:min(len(args[0]), 32)]); len(like) > 0 { // memory is by the word's length
-		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
+		return exit.Usagef("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
 	}
-	return usagef("there is no command %q (see piton --help)", args[0])
+	return exit.Usagef("there is no command %q (see piton --help)", args[0])
 }

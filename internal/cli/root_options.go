@@ -7,77 +7,83 @@ import (
 	"github.com/spf13/pflag"
 
 	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/changes"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/tunecmd"
+	"piton/internal/cli/watchcmd"
 )
 
 // rootOptions are the flags of piton without a command.
 type rootOptions struct {
 	headless bool
-	monitor  monitorOptions
-	tuning   tuningOptions
-	apply    applyOptions
+	monitor  watchcmd.Monitor
+	tuning   tunecmd.Settings
+	apply    changes.Options
 }
 
 func newRootOptions() *rootOptions {
-	return &rootOptions{monitor: newMonitorOptions()}
+	return &rootOptions{monitor: watchcmd.NewMonitor()}
 }
 
 // addFlags leaves out those of changes in read-only mode.
 func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 	fs.BoolVar(&o.headless, "headless", false, "no screen: print samples, or change the tasks of --pid and end")
-	o.monitor.addFlags(fs)
+	o.monitor.AddFlags(fs)
 	if readonly {
 		return
 	}
-	o.tuning.addFlags(fs)
-	o.apply.addApplyFlags(fs)
+	o.tuning.AddFlags(fs)
+	o.apply.AddChangeFlags(fs)
 }
 
-func runRoot(ctx context.Context, a *app, o *rootOptions, fs *pflag.FlagSet) error {
-	if err := o.monitor.limit(a); err != nil {
+func runRoot(ctx context.Context, a *app.App, o *rootOptions, fs *pflag.FlagSet) error {
+	if err := o.monitor.LimitCPUs(a); err != nil {
 		return err
 	}
-	ofChange := func(name string) bool { return changeFlags().Lookup(name) != nil }
+	ofChange := func(name string) bool { return tunecmd.ChangeFlags().Lookup(name) != nil }
 	if !o.headless {
 		headless := func(name string) bool {
 			return ofChange(name) || slices.Contains([]string{"count", "output", "pid"}, name)
 		}
-		if name := given(fs, headless); name != "" {
-			return usagef("--%s is for --headless", name)
+		if name := flags.FirstGiven(fs, headless); name != "" {
+			return exit.Usagef("--%s is for --headless", name)
 		}
 		return runScreen(ctx, a, o)
 	}
-	if o.tuning.any() {
+	if o.tuning.Any() {
 		return runHeadlessTuning(ctx, a, o, fs)
 	}
-	if name := given(fs, ofChange); name != "" {
-		return usagef("--%s needs something to change: --pin, --nice, --policy, --ioprio, --slice, --uclamp or --mem", name)
+	if name := flags.FirstGiven(fs, ofChange); name != "" {
+		return exit.Usagef("--%s needs something to change: --pin, --nice, --policy, --ioprio, --slice, --uclamp or --mem", name)
 	}
-	return runMonitor(ctx, a, &o.monitor)
+	return watchcmd.RunMonitor(ctx, a, &o.monitor)
 }
 
 // runHeadlessTuning changes the tasks of --pid.
-func runHeadlessTuning(ctx context.Context, a *app, o *rootOptions, fs *pflag.FlagSet) error {
+func runHeadlessTuning(ctx context.Context, a *app.App, o *rootOptions, fs *pflag.FlagSet) error {
 	watching := []string{"count", "columns", "sort", "filter", "cpus", "threads"}
-	if name := given(fs, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
-		return usagef("--%s is for samples, not for a change", name)
+	if name := flags.FirstGiven(fs, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
+		return exit.Usagef("--%s is for samples, not for a change", name)
 	}
-	if len(o.monitor.pids) == 0 {
-		return usagef("missing --pid: use --pid PID,...")
+	if len(o.monitor.PIDs) == 0 {
+		return exit.Usagef("missing --pid: use --pid PID,...")
 	}
-	want, err := o.tuning.change(a)
+	want, err := o.tuning.Tuning(a)
 	if err != nil {
 		return err
 	}
-	if err := o.tuning.scope.check(); err != nil {
+	if err := o.tuning.Scope.Check(); err != nil {
 		return err
 	}
-	o.apply.output = o.monitor.output
-	if !a.live() {
+	o.apply.Output = o.monitor.Output
+	if !a.Live() {
 		return change.ErrNotLive
 	}
-	targets := o.monitor.pids.targets(o.tuning.scope.scope())
-	if err := a.noTask(targets); err != nil {
+	targets := o.monitor.PIDs.Targets(o.tuning.Scope.Value())
+	if err := a.MissingTasks(targets); err != nil {
 		return err
 	}
-	return a.tune(ctx, chosen{targets: targets}, want, o.apply)
+	return tunecmd.Tune(ctx, a, app.Chosen{Targets: targets}, want, o.apply)
 }

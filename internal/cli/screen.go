@@ -11,6 +11,10 @@ import (
 	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/change/guard"
+	"piton/internal/cli/app"
+	"piton/internal/cli/benchcmd"
+	"piton/internal/cli/output"
+	"piton/internal/cli/watchcmd"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -28,67 +32,67 @@ import (
 )
 
 // runScreen opens the full-screen tuner.
-func runScreen(ctx context.Context, a *app, o *rootOptions) error {
-	in, out, err := a.terminal()
+func runScreen(ctx context.Context, a *app.App, o *rootOptions) error {
+	in, out, err := terminal(a)
 	if err != nil {
 		return err
 	}
-	options, settings, err := a.screenOptions(&o.monitor)
+	options, settings, err := screenOptions(a, &o.monitor)
 	if err != nil {
 		return err
 	}
-	s, err := sample.New(sample.Options{Root: a.hostRoot, Interval: options.Interval, EBPF: a.ebpf(sample.EBPFLater)})
+	s, err := sample.New(sample.Options{Root: a.HostRoot, Interval: options.Interval, EBPF: a.EBPF(sample.EBPFLater)})
 	if err != nil {
 		return err
 	}
-	deps, err := a.screenDeps(options, settings, s)
+	deps, err := screenDeps(a, options, settings, s)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	err = a.show(ctx, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
+	err = show(ctx, a, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
 	cancel()
 	return errors.Join(err, <-ended, s.Close())
 }
 
 // show runs the screen; a signal that ended it is the run's end.
-func (a *app) show(ctx context.Context, deps tui.Deps, o screen.Options) error {
+func show(ctx context.Context, a *app.App, deps tui.Deps, o screen.Options) error {
 	err := tui.Run(ctx, deps, o)
 	var by screen.Signalled
 	if errors.As(err, &by) {
-		a.signal = by.Signal
+		a.Signal = by.Signal
 		return nil
 	}
 	return err
 }
 
 // terminal returns the run's terminal, or says what to do without one.
-func (a *app) terminal() (in, out *os.File, err error) {
+func terminal(a *app.App) (in, out *os.File, err error) {
 	const instead = "; piton --headless works without one"
 	in, inOK := a.In.(*os.File)
 	out, outOK := a.Out.(*os.File)
-	switch name := a.getenv("TERM"); {
-	case !inOK || !outOK || !isTerminal(in) || !isTerminal(out):
+	switch name := a.Getenv("TERM"); {
+	case !inOK || !outOK || !app.IsTerminal(in) || !app.IsTerminal(out):
 		return nil, nil, errors.New("the screen needs a terminal on stdin and stdout" + instead)
 	case name == "" || name == "dumb":
-		return nil, nil, errors.New("the screen needs a terminal that can place its cursor, and TERM is " + dash(name) + instead)
+		return nil, nil, errors.New("the screen needs a terminal that can place its cursor, and TERM is " + output.Dash(name) + instead)
 	}
 	return in, out, nil
 }
 
 // screenOptions joins flags and saved settings; flags win.
-func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error) {
+func screenOptions(a *app.App, m *watchcmd.Monitor) (tui.Options, tui.Settings, error) {
 	o := tui.Options{
-		Theme:    theme.Detect(theme.Wish{NoColor: a.noColor, ASCII: a.ascii}, a.Out, a.Env),
-		Interval: m.interval.d, ReadOnly: !a.live() || a.readonly, Version: version(), PID: os.Getpid(),
-		Columns: m.columns, Sort: m.sort, Filter: m.filter, Threads: m.threads,
+		Theme:    theme.Detect(theme.Wish{NoColor: a.NoColor, ASCII: a.ASCII}, a.Out, a.Env),
+		Interval: m.Interval.Duration, ReadOnly: !a.Live() || a.ReadOnly, Version: app.Version(), PID: os.Getpid(),
+		Columns: m.Columns, Sort: m.Sort, Filter: m.Filter, Threads: m.Threads,
 	}
-	if err := m.checkView(); err != nil {
+	if err := m.Check(); err != nil {
 		return o, nil, err
 	}
-	path := config.Path(a.getenv)
+	path := config.Path(a.Getenv)
 	if path == "" {
 		return o, nil, nil
 	}
@@ -97,10 +101,10 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 		notes = append(notes, path+": "+problem)
 	}
 	for _, note := range notes {
-		a.warn("%s", note)
+		a.Warn("%s", note)
 	}
 	if err != nil {
-		a.warn("%v", err)
+		a.Warn("%v", err)
 		return o, nil, nil
 	}
 	if len(o.Columns) == 0 {
@@ -109,7 +113,7 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 	if o.Sort == "" {
 		o.Sort = saved.Sort
 	}
-	if !m.interval.given && saved.Interval >= m.interval.min && saved.Interval <= m.interval.max {
+	if !m.Interval.Given && saved.Interval >= m.Interval.Min && saved.Interval <= m.Interval.Max {
 		o.Interval = saved.Interval
 	}
 	o.Panel, o.Meters, o.Keys = saved.Panel, saved.Meters, saved.Keys
@@ -117,21 +121,21 @@ func (a *app) screenOptions(m *monitorOptions) (tui.Options, tui.Settings, error
 	return o, file, nil
 }
 
-func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler) (tui.Deps, error) {
-	topo, err := a.topology()
+func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Sampler) (tui.Deps, error) {
+	topo, err := a.Topology()
 	if err != nil {
 		return tui.Deps{}, err
 	}
-	journal, journalErr := a.journal()
-	t := a.tunerWith(journal)
+	journal, journalErr := a.Journal()
+	t := a.TunerWith(journal)
 	var tuning tui.Tuning = tui.Tuner{Tuner: t}
-	if a.readonly {
-		journalErr = errReadOnly
+	if a.ReadOnly {
+		journalErr = app.ErrReadOnly
 	}
 	if journalErr != nil {
 		tuning = unable{tuning, journalErr}
 	}
-	runner, err := a.benchRunner(false)
+	runner, err := benchcmd.Runner(a, false)
 	if err != nil {
 		return tui.Deps{}, err
 	}
@@ -143,21 +147,21 @@ func (a *app) screenDeps(o tui.Options, settings tui.Settings, s *sample.Sampler
 		sudo, _ = exec.LookPath("sudo")
 	}
 	d := tui.Deps{
-		Options: o, Sampler: s, Topology: topo, Settings: settings, Live: meters.NewReader(a.hostRoot),
-		Inspect: detail.Inspector{FS: procfs.New(a.hostRoot), Cpusets: t}, Tuning: tuning,
-		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.hostRoot).Table, Movable: irq.New(a.hostRoot).Movable, NICs: irq.New(a.hostRoot).NICs},
+		Options: o, Sampler: s, Topology: topo, Settings: settings, Live: meters.NewReader(a.HostRoot),
+		Inspect: detail.Inspector{FS: procfs.New(a.HostRoot), Cpusets: t}, Tuning: tuning,
+		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.HostRoot).Table, Movable: irq.New(a.HostRoot).Movable, NICs: irq.New(a.HostRoot).NICs},
 		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 	}
-	if sudo != "" && a.live() && !a.readonly {
-		d.Elevate = a.elevate(sudo, self)
+	if sudo != "" && a.Live() && !a.ReadOnly {
+		d.Elevate = elevate(a, sudo, self)
 	}
-	if a.live() {
+	if a.Live() {
 		d.Guards = func() []change.GuardState {
-			armed, _ := a.guards().List() // piton keep reports the error
+			armed, _ := a.Guards().List() // piton keep reports the error
 			return armed
 		}
-		_, haveTuna := a.tunaRunner(runner)
-		d.Bench.Papers, d.Bench.Machine = screenPapers{a: a}, paper.NewMachine(topo, haveTuna)
+		_, haveTuna := benchcmd.TunaRunner(a, runner)
+		d.Bench.Papers, d.Bench.Machine = benchcmd.ScreenPapers{App: a}, paper.NewMachine(topo, haveTuna)
 	}
 	if caps.Has(kernel.CapSysNice) && !o.ReadOnly {
 		d.Priority = guard.Self{}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -68,7 +69,7 @@ func TestPinNiceUndo(t *testing.T) {
 	entries := ofType(jsonLines(t, h.run("journal", "-n", "1", "-o", "json").out), "entry")
 	require.Len(t, entries, 1)
 	assert.EqualValues(t, 2, entries[0]["entry"])
-	assert.Equal(t, ExitUsage, h.run("journal", "9").code)
+	assert.Equal(t, exit.Usage, h.run("journal", "9").code)
 
 	r = h.run("undo", "1", "--dry-run")
 	require.Zero(t, r.code, r.err)
@@ -77,13 +78,13 @@ func TestPinNiceUndo(t *testing.T) {
 	r = h.run("undo", "1")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, before, affinityOf(t, pid))
-	assert.Equal(t, ExitUsage, h.run("undo", "99").code)
+	assert.Equal(t, exit.Usage, h.run("undo", "99").code)
 }
 
 func TestUndoWithNothingToDo(t *testing.T) {
 	h := newHome(t)
 	r := h.run("undo")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "nothing to undo")
 	assert.Zero(t, h.run("undo", "--all").code, "all of nothing is done")
 }
@@ -171,19 +172,19 @@ func TestAllThreads(t *testing.T) {
 func TestMissingTargets(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	r := h.run("nice", "2147483647", "5")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "there is no process or thread 2147483647")
 	r = h.run("nice", "no-such-name-here", "5")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, `no process matches "no-such-name-here"`)
 	assert.Empty(t, r.out)
 	r = h.run("pin", "2147483647")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "there is no process or thread")
 
 	for _, other := range []string{"2147483647", "no-such-name-here"} {
 		r = h.run("nice", other, fmt.Sprint(pid), "6")
-		assert.Equal(t, ExitFailed, r.code, r.err)
+		assert.Equal(t, exit.Failed, r.code, r.err)
 		assert.Contains(t, r.err, other)
 		nice, err := sched.Nice(pid)
 		require.NoError(t, err)
@@ -201,18 +202,18 @@ func TestDyingProcess(t *testing.T) {
 	})
 	h := newHome(t)
 	r := h.run("nice", fmt.Sprint(pid), "5")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "zombie")
 	require.NoError(t, cmd.Wait())
 	r = h.run("nice", fmt.Sprint(pid), "5")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 }
 
 func TestImpossibleCPU(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	before := affinityOf(t, pid)
 	r := h.run("pin", fmt.Sprint(pid), "--cpu", "65000")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "65000")
 	assert.Equal(t, before, affinityOf(t, pid))
 }
@@ -227,12 +228,12 @@ func TestRealTimeOnABusyTask(t *testing.T) {
 		return err == nil && stat.RunNs > 1e8
 	})
 	r := h.run("policy", fmt.Sprint(busy), "fifo:1", "-o", "json")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "--yes")
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1)
 	assert.Equal(t, "refused", changes[0]["status"])
-	assert.EqualValues(t, ExitFailed, ofType(jsonLines(t, r.out), "summary")[0]["exit_code"])
+	assert.EqualValues(t, exit.Failed, ofType(jsonLines(t, r.out), "summary")[0]["exit_code"])
 	attr, err := sched.Attr(busy)
 	require.NoError(t, err)
 	assert.Equal(t, kernel.Other, attr.Policy)
@@ -249,7 +250,7 @@ func TestTheJournalMustBeWritten(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	h.env = append(h.env, "XDG_STATE_HOME="+file)
 	r := h.run("nice", fmt.Sprint(pid), "5")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "journal")
 	nice, err := sched.Nice(pid)
 	require.NoError(t, err)

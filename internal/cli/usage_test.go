@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 )
 
 // TestNonsense gives every flag and every command something that it cannot
@@ -142,7 +145,7 @@ func TestNonsense(t *testing.T) {
 		{"topo -o xml", "table, json, csv"},
 	} {
 		r := newHome(t).run(strings.Fields(tt.args)...)
-		assert.Equal(t, ExitUsage, r.code, "piton %s: %s", tt.args, r.err)
+		assert.Equal(t, exit.Usage, r.code, "piton %s: %s", tt.args, r.err)
 		assert.Contains(t, r.err, tt.want, "piton %s", tt.args)
 		assert.Empty(t, r.out, "piton %s", tt.args)
 		assert.Equal(t, 1, strings.Count(r.err, "\n"), "piton %s: one line, not %q", tt.args, r.err)
@@ -154,7 +157,7 @@ func TestNonsense(t *testing.T) {
 func TestEmptyWords(t *testing.T) {
 	for _, verb := range []string{"pin", "isolate", "include", "save", "apply", "verify", "undo", "keep", "watch", "what-is", "sysctl", "irq move", "irq default", "export shell"} {
 		r := newHome(t).run(append(strings.Fields(verb), "")...)
-		assert.Equal(t, ExitUsage, r.code, "piton %s \"\": %s", verb, r.err)
+		assert.Equal(t, exit.Usage, r.code, "piton %s \"\": %s", verb, r.err)
 		assert.Empty(t, r.out, verb)
 	}
 }
@@ -176,7 +179,7 @@ func TestHelp(t *testing.T) {
 			assert.NotEmpty(t, c.Long, c.CommandPath())
 		}
 	}
-	walk(newRoot(&app{}))
+	walk(newRoot(&app.App{}))
 	r = newHome(t).run("-V")
 	assert.Zero(t, r.code)
 	assert.Regexp(t, `^piton \S+.* go1\.`, r.out)
@@ -197,20 +200,20 @@ func TestNegativeNumbersAreValues(t *testing.T) {
 		{"pin 3641 --cpu 3", "pin 3641 --cpu 3"},
 		{"--headless --pid 1 --nice -5", "--headless --pid 1 --nice -5"},
 	} {
-		got := argsFor(newRoot(&app{}), strings.Fields(tt.in))
+		got := argsFor(newRoot(&app.App{}), strings.Fields(tt.in))
 		assert.Equal(t, tt.want, strings.Join(got, " "))
 	}
 }
 
 func TestTheScreenNeedsATerminal(t *testing.T) {
 	r := newHome(t).run()
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "--headless")
 	assert.Equal(t, 1, strings.Count(r.err, "\n"))
 	assert.Empty(t, r.out)
 	cmd := newHome(t).program()
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
-	assert.Equal(t, ExitFailed, cmd.ProcessState.ExitCode())
+	assert.Equal(t, exit.Failed, cmd.ProcessState.ExitCode())
 	assert.Contains(t, string(out), "--headless")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/change"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/watchcmd"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -152,7 +154,7 @@ func TestVMCpusetLimits(t *testing.T) {
 	assert.Contains(t, r.out, "CPU 1 is in force: cgroup "+name+" allows only CPUs 1-2")
 	assert.Contains(t, r.err, "cgroup "+name+" allows "+fmt.Sprint(pid)+" only CPUs 1-2: the kernel will cut 0-1 to 1")
 	r = h.run("pin", fmt.Sprint(pid), "--cpu", "0")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "its cgroup "+name+" allows only CPUs 1-2, and 0 is outside; choose among those, or widen the group's cpuset.cpus")
 }
 
@@ -166,12 +168,12 @@ func TestVMDeadlineRefusals(t *testing.T) {
 	pid := sleeper(t)
 	require.NoError(t, sched.SetAffinity(pid, cpuset.Of(1)))
 	r := h.run("policy", fmt.Sprint(pid), "deadline:1ms/10ms/10ms")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "it is pinned to CPU 1, and a DEADLINE task must be free to run on every CPU of its root domain")
 	refused := ""
 	for range s.cpus + 1 {
 		r := h.run("policy", fmt.Sprint(sleeper(t)), "deadline:9.4ms/10ms/10ms")
-		if r.code != ExitDone {
+		if r.code != exit.Done {
 			refused = r.err
 			break
 		}
@@ -203,8 +205,8 @@ func TestVMExt(t *testing.T) {
 	needVM(t)
 	h, pid := newHome(t), sleeper(t)
 	r := h.run("policy", fmt.Sprint(pid), "ext")
-	if probe("policy-ext") != nil {
-		assert.Equal(t, ExitNotPermitted, r.code)
+	if watchcmd.Probe("policy-ext") != nil {
+		assert.Equal(t, exit.NotPermitted, r.code)
 		assert.Contains(t, r.err, "has no sched_ext")
 		return
 	}

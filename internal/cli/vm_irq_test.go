@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -146,10 +147,10 @@ func TestVMIRQRefusals(t *testing.T) {
 	s, nic := needNIC(t)
 	h, before := newHome(t), masks(t)
 	r := h.run("irq", "move", "nvme0q1", "--cpu", "0")
-	assert.Equal(t, ExitNotPermitted, r.code, r.err)
+	assert.Equal(t, exit.NotPermitted, r.code, r.err)
 	assert.Contains(t, r.err, "its driver manages it")
 	r = h.run("irq", "move", "nvme0q1", nic.Name, "--cpu", "1", "-o", "json")
-	assert.Equal(t, ExitSome, r.code, "the rest is done: %s", r.err)
+	assert.Equal(t, exit.Some, r.code, "the rest is done: %s", r.err)
 	r = h.run("undo")
 	require.Zero(t, r.code, r.err)
 	assert.Empty(t, differences(before, masks(t)))
@@ -157,7 +158,7 @@ func TestVMIRQRefusals(t *testing.T) {
 	table := irqTableOf(t)
 	line := strconv.Itoa(table.QueueIRQ(nic.Name, true, 0).Number)
 	r = h.run("irq", "move", line, "--cpu", "0,5000")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "CPU 5000 is not online here")
 	last := strconv.Itoa(s.cpus - 1)
 	online := "/sys/devices/system/cpu/cpu" + last + "/online"
@@ -165,7 +166,7 @@ func TestVMIRQRefusals(t *testing.T) {
 	defer func() { assert.NoError(t, os.WriteFile(online, []byte("1"), 0o644)) }()
 	before = masks(t) // the kernel has moved what was there
 	r = h.run("irq", "move", line, "--cpu", last)
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "CPU "+last+" is not online here")
 	// What the kernel itself says, had it not been known before.
 	err := kernel.SystemFiles().WriteSetting("/proc/irq/"+line+"/smp_affinity_list", last+"\n")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
 )
 
 // TestVMProfile makes a machine as a profile says, interrupts, queues, isolation
@@ -43,15 +45,15 @@ rps_flows = 500
 `, last, n.name, action, nic.Name))
 
 	r := h.run("verify", file)
-	require.Equal(t, ExitDrift, r.code, r.err)
+	require.Equal(t, exit.Drift, r.code, r.err)
 	require.Regexp(t, `eth\d rx-1 .*rps-cpus +0-1 +- `, r.out)
 	r = h.run("apply", file)
-	require.Equal(t, ExitFailed, r.code, "an isolation wants --yes")
+	require.Equal(t, exit.Failed, r.code, "an isolation wants --yes")
 	require.Contains(t, r.err, "isolating")
 	require.Empty(t, differences(before, masks(t)))
 
 	r = h.run("apply", file, "--yes", "-o", "json")
-	require.Equal(t, ExitSome, r.code, "one setting means nothing: %s", r.err)
+	require.Equal(t, exit.Some, r.code, "one setting means nothing: %s", r.err)
 	for _, c := range ofType(jsonLines(t, r.out), "change") {
 		assert.NotContains(t, []any{"failed", "refused"}, c["status"], "%v", c)
 	}
@@ -90,7 +92,7 @@ rps_flows = 500
 	require.NoError(t, err)
 	assert.Equal(t, string(swappiness), string(text))
 	r = h.run("verify", saved)
-	assert.Equal(t, ExitDrift, r.code)
+	assert.Equal(t, exit.Drift, r.code)
 }
 
 // without takes a line out of a file.
@@ -121,7 +123,7 @@ func TestVMIncludeOfAProfile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "7\n", string(text), "that is no isolation")
 	r = h.run("include", last)
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "not isolated")
 	require.Zero(t, h.run("undo", "--all").code)
 	text, err = os.ReadFile("/proc/sys/vm/swappiness")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/app"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -27,7 +28,7 @@ type liveScreen struct {
 }
 
 func openLiveScreen(t *testing.T, h *home, width, height int) *liveScreen {
-	a := &app{IO: IO{Env: h.env}, hostRoot: "/"}
+	a := &app.App{IO: app.IO{Env: h.env}, HostRoot: "/"}
 	s, err := sample.New(sample.Options{Interval: time.Second})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,7 +39,7 @@ func openLiveScreen(t *testing.T, h *home, width, height int) *liveScreen {
 		<-ended
 		require.NoError(t, s.Close())
 	})
-	deps, err := a.screenDeps(tui.Options{Interval: time.Second}, nil, s)
+	deps, err := screenDeps(a, tui.Options{Interval: time.Second}, nil, s)
 	require.NoError(t, err)
 	deps.Priority = nil // emulated CPUs are slow
 	l := &liveScreen{t: t, m: tui.New(deps), msgs: make(chan tea.Msg, 100)}

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/bpf"
 	"piton/internal/bpf/bpftest"
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/topology"
@@ -103,7 +104,7 @@ func TestWatchIsExact(t *testing.T) {
 		require.NoError(t, sched.SetAffinity(other, cpuset.Of(a)))
 		after := m.freeze()
 		lines := w.end()
-		assert.Equal(t, ExitInterrupted, <-w.code)
+		assert.Equal(t, exit.Interrupted, <-w.code)
 		summary := checkSums(t, lines, before, after)
 		assert.EqualValues(t, 130, summary["exit_code"])
 		assert.Equal(t, true, summary["exact"])

@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 )
 
 // thread:/regex/ means single threads without --thread as well.
@@ -31,7 +34,7 @@ func TestWatchSingleThreads(t *testing.T) {
 	w.end()
 
 	var errs bytes.Buffer
-	code := Main(IO{Args: []string{"watch", "thread:/^pitonwatchee$/", fmt.Sprint(cmd.Process.Pid)}, Out: io.Discard, Err: &errs})
-	assert.Equal(t, ExitUsage, code)
+	code := Main(app.IO{Args: []string{"watch", "thread:/^pitonwatchee$/", fmt.Sprint(cmd.Process.Pid)}, Out: io.Discard, Err: &errs})
+	assert.Equal(t, exit.Usage, code)
 	assert.Contains(t, errs.String(), "means single threads, and the other words whole processes")
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -41,7 +43,7 @@ func startWatch(t *testing.T, args ...string) *watching {
 	read, write := io.Pipe()
 	go func() {
 		defer write.Close()
-		w.code <- Main(IO{Args: append([]string{"watch", "-o", "json"}, args...), Out: write, Err: &w.errs, Signals: w.signals})
+		w.code <- Main(app.IO{Args: append([]string{"watch", "-o", "json"}, args...), Out: write, Err: &w.errs, Signals: w.signals})
 	}()
 	w.read, w.lines = read, bufio.NewScanner(read)
 	require.True(t, w.lines.Scan(), "it begins")
@@ -119,8 +121,8 @@ func TestWatchEndsWithItsTargets(t *testing.T) {
 	_, err := syscall.Wait4(int(m.pid), &status, 0, nil)
 	require.NoError(t, err)
 	lines := w.rest()
-	assert.Equal(t, ExitSome, <-w.code, "one target was not there")
-	assert.EqualValues(t, ExitSome, ofType(lines, "summary")[0]["exit_code"])
+	assert.Equal(t, exit.Some, <-w.code, "one target was not there")
+	assert.EqualValues(t, exit.Some, ofType(lines, "summary")[0]["exit_code"])
 	assert.Contains(t, w.errs.String(), "there is no process or thread 2147483646")
 }
 
@@ -224,7 +226,7 @@ func TestWatchByProc(t *testing.T) {
 
 func TestWatchRefuses(t *testing.T) {
 	r := newHome(t).run("watch", "2147483647")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "there is no process or thread 2147483647")
 	assert.Empty(t, r.out)
 }

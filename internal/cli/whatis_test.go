@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
 )
 
 func TestWhatIsInATree(t *testing.T) {
@@ -43,15 +45,15 @@ func TestWhatIsInATree(t *testing.T) {
 	}
 
 	r := whatIs("nosuch")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Empty(t, r.out)
 	assert.Contains(t, r.err, "nosuch")
 	r = whatIs("nosuch", "irq:24", "irq:99")
-	assert.Equal(t, ExitSome, r.code)
+	assert.Equal(t, exit.Some, r.code)
 	assert.Len(t, jsonLines(t, r.out), 1)
 	assert.Contains(t, r.err, "interrupt line 99")
 	r = whatIs("24")
-	assert.Equal(t, ExitFailed, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "irq:24")
 }
 

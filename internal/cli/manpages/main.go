@@ -17,17 +17,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"piton/internal/cli"
+	"piton/internal/cli/exit"
 	"piton/internal/userfile"
 )
 
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: manpages DIR")
-		os.Exit(cli.ExitUsage)
+		os.Exit(exit.Usage)
 	}
 	if err := write(os.Args[1], cli.Root()); err != nil {
 		fmt.Fprintln(os.Stderr, "manpages:", err)
-		os.Exit(cli.ExitFailed)
+		os.Exit(exit.Failed)
 	}
 }
 

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"piton/internal/change/attr"
+	"piton/internal/cli/exit"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/topology"
+)
+
+// Topology reads which CPUs there are.
+func (a *App) Topology() (*topology.Topology, error) {
+	t, err := topology.Read(a.HostRoot)
+	if err != nil {
+		return nil, fmt.Errorf("read the topology: %w", err)
+	}
+	return t, nil
+}
+
+// CPUs reads the CPUS expression of a flag, "" is none. A plain list is taken as it is, also
+// where this machine has no such CPU: of a filter or a limit.
+func (a *App) CPUs(flag, expr string) (cpuset.Set, error) {
+	if expr == "" {
+		return cpuset.Set{}, nil
+	}
+	if set, err := cpuset.Parse(expr); err == nil && !set.Empty() {
+		return set, nil
+	}
+	set, err := a.ExistingCPUs(expr)
+	if errors.Is(err, exit.ErrUsage) {
+		err = exit.Usagef("%s: %w", flag, err)
+	}
+	return set, err
+}
+
+// ExistingCPUs reads the CPUS expression of a command that acts on those CPUs: numbers that
+// this machine does not have are wrong usage.
+func (a *App) ExistingCPUs(expr string) (cpuset.Set, error) {
+	t, err := topology.ReadFor(a.HostRoot, expr)
+	if err != nil {
+		return cpuset.Set{}, fmt.Errorf("read the topology: %w", err)
+	}
+	set, err := topology.ParseCPUs(expr, t)
+	if err != nil {
+		return cpuset.Set{}, exit.AsUsage(err)
+	}
+	return set, nil
+}
+
+// Interrupts reads the interrupts once.
+func (a *App) Interrupts() (irq.Table, error) {
+	t, err := irq.NewMonitor(a.HostRoot).Table()
+	if err != nil {
+		return t, fmt.Errorf("look at the interrupts: %w", err)
+	}
+	return t, nil
+}
+
+// MemoryNodes reads which nodes have memory.
+func MemoryNodes() (cpuset.Set, bool) {
+	set, err := attr.ReadSet("/sys/devices/system/node/has_memory")
+	return set, err == nil
+}

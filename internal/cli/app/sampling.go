@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// measureWindow is how long the load is measured before CPUs are chosen.
+const measureWindow = 250 * time.Millisecond
+
+// Measure looks at the machine over measureWindow.
+func (a *App) Measure(ctx context.Context) (m *model.Model, err error) {
+	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
+	// By eBPF all times are to the ns, and the run queues' averages count what has
+	// ended: worth the loading.
+	err = a.Watch(ctx, measureWindow, needs, sample.EBPFNow, FromSecond(func(seen *model.Model) (bool, error) {
+		m = seen
+		return false, nil
+	}))
+	return m, err
+}
+
+// The values of --source.
+const (
+	SourceAuto = "auto"
+	SourceProc = "proc"
+)
+
+// EBPF is when eBPF programs are loaded, if the user lets them be: never for
+// --host-root, with which nothing acts on this machine.
+func (a *App) EBPF(when sample.EBPF) sample.EBPF {
+	if a.Source.Value == SourceProc || !a.Live() {
+		return sample.EBPFNever
+	}
+	return when
+}
+
+// FromSecond passes the first sample over, which knows no rates.
+func FromSecond(on func(*model.Model) (more bool, err error)) func(*model.Model) (more bool, err error) {
+	return func(m *model.Model) (bool, error) {
+		if m.Elapsed == 0 {
+			return true, nil
+		}
+		return on(m)
+	}
+}
+
+// Watch calls on with the machine at once and then over each interval, until it
+// wants no more or ctx ends.
+func (a *App) Watch(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*model.Model) (more bool, err error)) (err error) {
+	topo, err := a.Topology()
+	if err != nil {
+		return err
+	}
+	s, err := sample.New(sample.Options{Root: a.HostRoot, Interval: interval, Needs: needs, EBPF: a.EBPF(ebpf)})
+	if err != nil {
+		return fmt.Errorf("look at the tasks: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	defer func() {
+		cancel()
+		err = errors.Join(err, <-ended, s.Close())
+	}()
+	var m *model.Model
+	for n := range s.Samples() {
+		m = model.Next(m, n, topo)
+		more, err := on(m)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return ctx.Err()
+}

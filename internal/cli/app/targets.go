@@ -1,0 +1,124 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"piton/internal/change"
+	"piton/internal/cli/exit"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/sample"
+	"piton/internal/target"
+)
+
+// Chosen is what the words of a change mean.
+type Chosen struct {
+	Targets []change.Target
+	// Wide is how much of the machine patterns mean, nil where that is not so much that
+	// the change needs a confirmation for it.
+	Wide *target.Breadth
+}
+
+// Choose finds the tasks that the words mean, for a change: a word that means
+// nothing is an error before anything is changed.
+func (a *App) Choose(words []string, scope change.Scope) (Chosen, error) {
+	c, unmatched, err := a.resolveTargets(words, scope)
+	if err = errors.Join(err, unmatched, a.MissingTasks(c.Targets)); err != nil {
+		return Chosen{}, err
+	}
+	return c, nil
+}
+
+// MissingTasks is the error of targets by number that are no task.
+func (a *App) MissingTasks(targets []change.Target) error {
+	proc := procfs.New(a.HostRoot)
+	var errs []error
+	for _, t := range targets {
+		if t.StartTicks != 0 { // found by a look at the tasks
+			continue
+		}
+		if _, err := proc.Stat(t.TID); errors.Is(err, procfs.ErrGone) {
+			errs = append(errs, target.NoMatchError{Target: fmt.Sprint(t.TID), Number: true})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Targets finds the tasks that the words mean. Words that mean nothing are in
+// unmatched, and the others' tasks are returned all the same. Whether a number is
+// one of a task is left to the caller.
+func (a *App) Targets(words []string, scope change.Scope) (found []change.Target, unmatched, err error) {
+	c, unmatched, err := a.resolveTargets(words, scope)
+	if err == nil && len(c.Targets) == 0 {
+		return nil, nil, unmatched
+	}
+	return c.Targets, unmatched, err
+}
+
+func (a *App) resolveTargets(words []string, scope change.Scope) (c Chosen, unmatched, err error) {
+	var others, threads []target.Expr
+	needs := sample.Needs{Threads: scope == change.ScopeThread}
+	seen := map[string]bool{}
+	for _, word := range words {
+		if seen[word] { // a plan compares each target with the others
+			continue
+		}
+		seen[word] = true
+		e, err := target.Parse(word)
+		if err != nil {
+			return c, nil, exit.AsUsage(err)
+		}
+		if pid, ok := e.PID(); ok {
+			c.Targets = append(c.Targets, change.Target{TID: pid, Scope: scope})
+			continue
+		}
+		if e.MeansThreads() {
+			if scope == change.ScopeTree {
+				return c, nil, exit.Usagef("%s means single threads, and --tree whole processes", word)
+			}
+			threads, needs.Threads = append(threads, e), true
+			continue
+		}
+		others = append(others, e)
+		needs.Identity = needs.Identity || e.NeedsIdentity()
+	}
+	if len(others)+len(threads) == 0 {
+		return c, nil, nil
+	}
+	s, err := a.sampleOnce(needs)
+	if err != nil {
+		return c, nil, err
+	}
+	self := kernel.TID(os.Getpid())
+	tasks, unmatched := target.Resolve(others, s.Tasks, self)
+	for _, t := range tasks {
+		c.Targets = append(c.Targets, change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: scope})
+	}
+	tasks, none := target.Resolve(threads, s.Tasks, self)
+	for _, t := range tasks {
+		c.Targets = append(c.Targets, change.Target{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread})
+	}
+	if breadth, wide := target.Wide(append(others, threads...), s.Tasks, self); wide {
+		c.Wide = &breadth
+	}
+	return c, errors.Join(unmatched, none), nil
+}
+
+// sampleOnce reads one sample.
+func (a *App) sampleOnce(needs sample.Needs) (*sample.Sample, error) {
+	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: needs})
+	if err != nil {
+		return nil, fmt.Errorf("look at the tasks: %w", err)
+	}
+	n, err := s.Read()
+	return n, errors.Join(err, s.Close())
+}
+
+// ConfirmWide adds the confirmation that patterns need which mean much of the machine.
+func ConfirmWide(plan *change.Plan, wide *target.Breadth) {
+	if wide != nil {
+		plan.Need(change.WholeMachine, "the targets are %s", wide)
+	}
+}

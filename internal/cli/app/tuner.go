@@ -1,0 +1,83 @@
+package app
+
+import (
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/guard"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Journal opens the journal of this user.
+func (a *App) Journal() (*journal.Journal, error) {
+	if !a.Live() {
+		return nil, change.ErrNotLive
+	}
+	j, err := journal.Open(journal.Path(a.Getenv, kernel.EUID()))
+	if err != nil {
+		return nil, fmt.Errorf("nothing is changed without a journal, or it could not be undone: %w", err)
+	}
+	return j, nil
+}
+
+// Guards starts and finds the guards of this user.
+func (a *App) Guards() guard.Launcher { return guard.NewLauncher(a.Getenv, a.Env, a.userName()) }
+
+// Tuner returns a Tuner for this run.
+func (a *App) Tuner() (*change.Tuner, error) {
+	if a.ReadOnly {
+		return nil, ErrReadOnly
+	}
+	j, err := a.Journal()
+	if err != nil {
+		return nil, err
+	}
+	a.WarnLostGuards()
+	return a.TunerWith(j), nil
+}
+
+// TunerWith returns a Tuner; only where something may be changed has it a write side.
+func (a *App) TunerWith(j *journal.Journal) *change.Tuner {
+	o := change.Options{
+		Sources: attr.Sources{Proc: procfs.New(a.HostRoot)}, Journal: j, Guards: a.Guards(), User: a.userName(),
+		Command: strings.Join(append([]string{"piton"}, a.Args...), " "),
+	}
+	if a.Live() && !a.ReadOnly && j != nil {
+		o.Writer, o.FileWriter = kernel.SystemWriter(), kernel.SystemFiles()
+		o.Lock = journal.UserLock(kernel.EUID(), filepath.Dir(j.Path()))
+	}
+	return change.New(o)
+}
+
+// WarnLostGuards says which guards will not revert what they guard.
+func (a *App) WarnLostGuards() {
+	armed, err := a.Guards().List()
+	if err != nil {
+		return // piton keep reports it
+	}
+	for _, g := range armed {
+		if words := g.Words(); words != "" {
+			a.Warn("%s", words)
+		}
+	}
+}
+
+// userName is the user of the journal's entries.
+func (a *App) userName() string {
+	if sudo := a.Getenv("SUDO_USER"); sudo != "" {
+		return sudo + " (sudo)"
+	}
+	if name := a.Getenv("USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprint(kernel.EUID())
+}

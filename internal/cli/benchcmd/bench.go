@@ -1,0 +1,286 @@
+package benchcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"piton/internal/action"
+	"piton/internal/bench"
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/procfs"
+)
+
+type benchOptions struct {
+	places  []string
+	runs    flags.Count
+	warmup  flags.Count
+	timeout flags.Interval
+	until   flags.Percent
+	budget  flags.Length
+	noise   flags.Count
+	counted bool
+	output  output.Format
+}
+
+func newBench(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench WORKLOAD",
+		Short: "compare placements by running a workload under each",
+		Long: `Run a workload as a child process under several placements, interleaved, and compare them statistically.
+Results are stored in $XDG_STATE_HOME/piton/results.jsonl.
+
+A placement is one of these; the first one given is the base of the comparison:
+  ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `
+With -o json: one {"type":"study"}, one {"type":"run"} per run when it ends, one {"type":"comparison"} per pair.
+With -o markdown, svg or html: a whole document.`,
+		Example: "  piton bench nqueens -n 13 --place normal --place least-loaded --place fifo:10 --runs 10\n" +
+			"  piton bench matrix -n 500 --threads 100 --place normal --place spread -o json",
+		GroupID: app.GroupProve,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				_, err := bench.Lookup(args[0])
+				return exit.AsUsage(err)
+			}
+			return exit.Usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused already
+	}
+	for _, w := range bench.Workloads {
+		cmd.AddCommand(newBenchWorkload(a, w))
+	}
+	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a), newBenchPaper(a))
+	return cmd
+}
+
+func workloadNames() []string {
+	var names []string
+	for _, w := range bench.Workloads {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// param is a workload's setting as a flag.
+type param struct {
+	bench.Param
+	value string
+}
+
+func (p *param) String() string { return p.value }
+func (p *param) Type() string {
+	if p.Choices != nil {
+		return strings.Join(p.Choices, "|")
+	}
+	return "number"
+}
+func (p *param) Set(s string) error {
+	p.value = s
+	return p.Validate(s)
+}
+
+func newBenchOptions() *benchOptions {
+	return &benchOptions{
+		runs:    flags.Count{N: 10, Min: 1, Max: bench.MaxRuns},
+		warmup:  flags.Count{N: 1, Min: 0, Max: bench.MaxRuns},
+		timeout: flags.Interval{Duration: 10 * time.Minute, Min: time.Millisecond, Max: 24 * time.Hour},
+		budget:  flags.Length{Interval: flags.Interval{Min: time.Second, Max: 30 * 24 * time.Hour}},
+		noise:   flags.Count{N: 0, Min: 0, Max: bench.MaxNoise},
+	}
+}
+
+func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to compare; repeat for each (default normal, least-loaded)")
+	fs.Var(&o.runs, "runs", "measured runs per placement")
+	fs.Var(&o.warmup, "warmup", "runs per placement before them that do not count")
+	fs.Var(&o.until, "until", "continue after --runs until every 95 % interval is within this share of its median, such as 1%")
+	fs.Var(&o.budget, "budget", "start no further round after this time (default 5m with --until)")
+	fs.Var(&o.noise, "noise", "background load: busy processes, on any CPU")
+	fs.BoolVar(&o.counted, "counters", false, "count instructions, cycles, branches, cache misses, migrations and switches of each run")
+	fs.Var(&o.timeout, "timeout", "stop a run after this time")
+	o.output.AddFlag(fs, benchFormats...)
+}
+
+func newBenchWorkload(a *app.App, w bench.Workload) *cobra.Command {
+	o := newBenchOptions()
+	var params []*param
+	cmd := &cobra.Command{
+		Use: w.Name, Short: w.Help, Args: flags.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			values := bench.Values{}
+			for _, p := range params {
+				values[p.Name] = p.value
+			}
+			return runBench(cmd.Context(), a, bench.Study{Workload: w.Name, Args: w.Args(values)}, o)
+		},
+	}
+	fs := cmd.Flags()
+	for _, p := range w.Params {
+		v := &param{Param: p, value: p.Default}
+		params = append(params, v)
+		short := ""
+		if len(p.Name) == 1 {
+			short = p.Name
+		}
+		fs.VarP(v, p.Name, short, p.Help)
+	}
+	o.addFlags(fs)
+	return cmd
+}
+
+// newBenchRun compares placements of the user's own program.
+func newBenchRun(a *app.App) *cobra.Command {
+	o := newBenchOptions()
+	var f bench.Figure
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "compare placements with your own command",
+		Long: `Run a command under several placements, interleaved. Its run time is compared or, with --metric, the last figure that it
+prints. A run that exits with a status other than 0 has failed. Standard input is empty.`,
+		Example: "  piton bench run --place normal --place llc -- make -j4 -B\n" +
+			"  piton bench run --place normal --place fifo:10 --metric 'time: +([0-9.]+)' -- ./solve input",
+		Args: flags.NeedArgs(1, "a command"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := exec.LookPath(args[0]); err != nil {
+				return fmt.Errorf("command not found: %s", args[0])
+			}
+			return runBench(cmd.Context(), a, bench.Study{Workload: bench.CommandWorkload, Args: args, Figure: f}, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.StringVar(&f.Pattern, "metric", "", "compare the figure that the group of `REGEXP` matches in the output, not the time")
+	fs.StringVar(&f.Unit, "unit", "", "`UNIT` of the figure")
+	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "higher figures are better")
+	o.addFlags(fs)
+	return cmd
+}
+
+// untilBudget bounds --until, which may never be reached.
+const untilBudget = 5 * time.Minute
+
+// study completes a study with the options of every benchmark.
+func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
+	s.Runs, s.Warmup, s.Timeout = o.runs.N, o.warmup.N, o.timeout.Duration
+	s.Until, s.Budget, s.Noise, s.Counters = o.until.Share, o.budget.Duration, o.noise.N, o.counted
+	if s.Until > 0 && s.Budget == 0 {
+		s.Budget = untilBudget
+	}
+	places := o.places
+	if len(places) == 0 {
+		places = []string{string(bench.Normal), "least-loaded"}
+	}
+	for _, word := range places {
+		spec, err := bench.ParsePlacement(word)
+		if err != nil {
+			return s, exit.Usagef("--place %s: %w", word, err)
+		}
+		s.Placements = append(s.Placements, spec.Name())
+	}
+	if err := s.Validate(); err != nil {
+		return s, exit.AsUsage(err)
+	}
+	return s, nil
+}
+
+func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOptions) error {
+	study, err := o.study(study)
+	if err != nil {
+		return err
+	}
+	if !a.Live() {
+		return exit.With(exit.NotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
+	}
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	runner, err := Runner(a, study.Workload == bench.AttachWorkload)
+	if err != nil {
+		return err
+	}
+	out := benchOutput{a: a, format: o.output.Value, store: runner.Store, study: study}
+	if err := out.begin(); err != nil {
+		return err
+	}
+	out.forecast(runner.Conditions().Host)
+	results, err := runner.Run(ctx, study, out.event)
+	if errors.Is(err, context.Canceled) {
+		return errors.Join(out.end(results), err)
+	}
+	if err = errors.Join(err, out.err); err != nil {
+		return err
+	}
+	if err := out.end(results); err != nil {
+		return err
+	}
+	return benchOutcome(results)
+}
+
+// Runner runs studies on this machine. Placements can be undone when it is
+// undoable; else the placed process ends with its run.
+func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
+	topo, err := a.Topology()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find piton itself: %w", err)
+	}
+	var store *bench.Store
+	if path, err := bench.DefaultStorePath(a.Getenv, kernel.EUID()); err != nil {
+		a.Warn("results not stored: %v", err)
+	} else {
+		store = bench.NewStore(path)
+	}
+	tuner := change.Local()
+	if undoable {
+		if tuner, err = a.Tuner(); err != nil {
+			return nil, err
+		}
+	}
+	// A file that grows beyond ulimit -f is an error like a full disk, not the end
+	// of this process, which this signal is otherwise. Children do not inherit it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
+	measure := func(ctx context.Context) (*model.Model, error) { return a.Measure(ctx) }
+	return &bench.Runner{
+		Command: []string{self, WorkloadVerb}, Env: a.Env,
+		Place:     action.Placer(tuner, topo, measure),
+		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: store,
+		Conditions: func() bench.Conditions { return bench.ReadConditions("/", app.Version()) },
+	}, nil
+}
+
+// benchOutcome is the error of a study some of whose runs failed.
+func benchOutcome(r bench.Results) error {
+	failed, first := 0, ""
+	for _, run := range r.Runs {
+		if run.Err == "" {
+			continue
+		}
+		if failed++; first == "" {
+			first = fmt.Sprintf("%s: %s", run.Placement, run.Err)
+		}
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case failed == len(r.Runs):
+		return exit.With(exit.Failed, fmt.Errorf("all runs failed; the first: %s", first))
+	}
+	return exit.With(exit.Some, fmt.Errorf("%d of %d runs failed; the first: %s", failed, len(r.Runs), first))
+}

@@ -1,0 +1,236 @@
+package benchcmd
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/cli/app"
+	"piton/internal/cli/output"
+	"piton/internal/report"
+)
+
+// benchOutput prints a study while it runs and at its end.
+type benchOutput struct {
+	a          *app.App
+	format     string
+	store      *bench.Store // with the studies before this one; may be nil
+	study      bench.Study
+	forecasted bool  // how long the study takes has been printed
+	shown      int   // cells of the progress line
+	err        error // of writing a run
+}
+
+// Formats of results beyond those of other commands.
+const (
+	asMarkdown = "markdown"
+	asSVG      = "svg"
+	asHTML     = "html"
+)
+
+var benchFormats = []string{output.AsTable, output.AsJSON, output.AsCSV, asMarkdown, asSVG, asHTML}
+
+func (o *benchOutput) begin() error {
+	if o.format != output.AsCSV {
+		return nil
+	}
+	return o.csv([]string{"study", "workload", "placement", "index", "work_s", "wall_s", "user_s", "sys_s", "migrations",
+		"migration_source", "run_delay_ns", "voluntary_switches", "involuntary_switches", "max_rss_bytes", "cpus", "answer", "touched", "error", "value"})
+}
+
+// forecast prints to a terminal how long the study takes, as far as stored results
+// say so; else the first run does.
+func (o *benchOutput) forecast(host string) {
+	h, err := o.store.Read()
+	if err != nil {
+		return // end says so
+	}
+	if f, ok := h.Forecast(o.study, host); ok {
+		o.printForecast(f)
+	}
+}
+
+func (o *benchOutput) printForecast(f bench.Forecast) {
+	if o.forecasted = true; !app.IsTerminal(o.a.Err) {
+		return
+	}
+	o.clear()
+	fmt.Fprintln(o.a.Err, f.Sentence())
+	if text := o.study.ShortRuns(f.Work); text != "" {
+		o.a.Warn("%s", text)
+	}
+}
+
+// event prints a run that ended, and the progress of the study.
+func (o *benchOutput) event(e bench.Event) {
+	if e.Kind == bench.RunEnded && !o.forecasted {
+		o.printForecast(o.study.Trial(e.Run, time.Since(e.Run.Started)))
+	}
+	o.progress(e)
+	if e.Kind != bench.RunEnded || o.err != nil {
+		return
+	}
+	switch o.format {
+	case output.AsJSON:
+		o.err = o.json(bench.RunJSON(e.Study, e.Run))
+	case output.AsCSV:
+		o.err = o.csv(csvRun(e.Study, e.Run))
+	}
+}
+
+// progress rewrites one line on a terminal.
+func (o *benchOutput) progress(e bench.Event) {
+	if !app.IsTerminal(o.a.Err) {
+		return
+	}
+	text := fmt.Sprintf("run %d of %d: %s", min(e.Done+1, e.Total), e.Total, e.Run.Placement)
+	if e.HaveLeft {
+		text += fmt.Sprintf(", about %s left", chart.Clock(e.Left))
+	}
+	fmt.Fprintf(o.a.Err, "\r%-*s", o.shown, text)
+	o.shown = len(text)
+}
+
+// clear removes the progress line.
+func (o *benchOutput) clear() {
+	if o.shown > 0 {
+		fmt.Fprintf(o.a.Err, "\r%*s\r", o.shown, "")
+	}
+	o.shown = 0
+}
+
+// end prints what the study found.
+func (o *benchOutput) end(r bench.Results) error {
+	o.clear()
+	if r.StoreErr != nil {
+		o.a.Warn("results not stored: %v", r.StoreErr)
+	}
+	earlier, have := o.before(r)
+	switch o.format {
+	case output.AsJSON:
+		return o.summary(r)
+	case output.AsCSV:
+		return nil
+	case asMarkdown, asSVG, asHTML:
+		section := report.Study(r)
+		if have {
+			section.Notes = append(section.Notes, earlier.Sentence())
+		}
+		return writeSections(o.a, o.format, "piton bench "+section.Title, []report.Section{section})
+	}
+	if !have {
+		return o.table(r, nil)
+	}
+	return o.table(r, &earlier)
+}
+
+// table prints a study as text: its table, the comparison with an earlier study if
+// there is one, and the workload's own picture.
+func (o *benchOutput) table(r bench.Results, earlier *bench.Earlier) error {
+	var out strings.Builder
+	if err := bench.WriteTable(&out, bench.Judge(r), bench.TableOptions{Width: o.width(), ASCII: o.a.ASCII}); err != nil {
+		return err
+	}
+	if earlier != nil {
+		fmt.Fprintln(&out, "note: "+earlier.Sentence())
+	}
+	lines, err := report.Terminal(r, o.width(), pictureHeight)
+	if err == nil && len(lines) > 0 {
+		fmt.Fprintf(&out, "\n%s\n", strings.Join(lines, "\n"))
+	}
+	text := out.String()
+	if o.a.ASCII {
+		text = chart.ASCII.Replace(text)
+	}
+	_, werr := io.WriteString(o.a, text)
+	return cmp.Or(err, werr)
+}
+
+// before is the last study of the same work here.
+func (o *benchOutput) before(r bench.Results) (bench.Earlier, bool) {
+	h, err := o.store.Read()
+	if err != nil {
+		return bench.Earlier{}, false // end has warned
+	}
+	return h.Before(r)
+}
+
+// summary prints a study and its comparisons.
+func (o *benchOutput) summary(r bench.Results) error {
+	if err := o.json(bench.StudyJSON(r)); err != nil {
+		return err
+	}
+	for _, c := range bench.Judge(r).Comparisons {
+		if err := o.json(bench.ComparisonJSON(r.ID, r.Study.Workload, c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSections prints studies or papers as one document.
+func writeSections(w io.Writer, format, title string, sections []report.Section) error {
+	switch format {
+	case asMarkdown:
+		return report.Markdown(w, sections)
+	case asHTML:
+		return report.HTML(w, report.Page{Title: title, Sections: sections})
+	}
+	var figures []chart.Figure
+	for _, s := range sections {
+		figures = append(figures, s.Figures...)
+	}
+	_, err := w.Write(chart.SVG(figures))
+	return err
+}
+
+// The size of pictures in cells; the width is for output that goes to no terminal.
+const (
+	pictureWidth  = 100
+	pictureHeight = 12
+)
+
+// width is that of the terminal, or pictureWidth.
+func (o *benchOutput) width() int {
+	if width, ok := app.TerminalWidth(o.a.Out); ok {
+		return width
+	}
+	return pictureWidth
+}
+
+func (o *benchOutput) json(b []byte, err error) error {
+	if err != nil {
+		return fmt.Errorf("print a result: %w", err)
+	}
+	_, err = o.a.Write(append(output.EscapeControls(b), '\n'))
+	return err
+}
+
+func (o *benchOutput) csv(record []string) error {
+	w := csv.NewWriter(o.a)
+	if err := w.Write(record); err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func csvRun(study string, r bench.RunResult) []string {
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+	number := func(v uint64, have bool) string {
+		if !have {
+			return ""
+		}
+		return strconv.FormatUint(v, 10)
+	}
+	return []string{study, r.Workload, string(r.Placement), strconv.Itoa(r.Index), strconv.FormatFloat(r.Seconds, 'f', -1, 64),
+		seconds(r.Wall), seconds(r.User), seconds(r.System), number(r.Migrations, r.HaveMigrations()), r.MigrationSource,
+		number(uint64(r.RunDelay.Nanoseconds()), r.HaveRunDelay), number(r.Voluntary, true), number(r.Involuntary, true),
+		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err, strconv.FormatFloat(r.Metric, 'f', -1, 64)}
+}

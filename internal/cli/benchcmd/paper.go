@@ -1,0 +1,205 @@
+package benchcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/paper"
+	"piton/internal/report"
+	"piton/internal/userfile"
+)
+
+type paperOptions struct {
+	all    bool
+	fresh  bool
+	budget flags.Length
+	report string
+	output output.Format
+}
+
+// newBenchPaper reproduces the tables of published studies.
+func newBenchPaper(a *app.App) *cobra.Command {
+	o := &paperOptions{budget: flags.Length{Interval: flags.Interval{Duration: 5 * time.Minute, Min: 5 * time.Second, Max: 30 * 24 * time.Hour}}}
+	cmd := &cobra.Command{
+		Use:   "paper STUDY…|--all",
+		Short: "reproduce a published study",
+		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
+Cells are interleaved: each is measured at least once, and as often as the budget allows. An interrupted reproduction is
+resumed when the same command runs again without --new.
+
+Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
+		Example: "  piton bench paper nqueens --budget 5m\n" +
+			"  piton bench paper --all --budget 10m --report out.html",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.all && len(args) > 0:
+				return exit.Usagef("give either studies or --all")
+			case o.all:
+				args = paper.Names()
+			case len(args) == 0:
+				return exit.Usagef("piton bench paper needs a study or --all: %s", strings.Join(paper.Names(), ", "))
+			}
+			papers, err := paper.Lookup(args)
+			if err != nil {
+				return exit.AsUsage(err)
+			}
+			return runPapers(cmd.Context(), a, papers, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&o.all, "all", false, "all studies")
+	fs.BoolVar(&o.fresh, "new", false, "start over instead of resuming an interrupted reproduction")
+	fs.Var(&o.budget, "budget", "time limit for all studies")
+	fs.StringVar(&o.report, "report", "", "also write an HTML page with all figures to `FILE`")
+	o.output.AddFlag(fs, benchFormats...)
+	return cmd
+}
+
+func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOptions) error {
+	if !a.Live() {
+		return exit.With(exit.NotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
+	}
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	out := paperOutput{a: a, papers: chosen, o: o}
+	if err := out.writable(); err != nil {
+		return err
+	}
+	all, err := newPapers(a, chosen, o.budget.Duration, out.progress)
+	if err != nil {
+		return err
+	}
+	defer all.unhold()
+	out.machine = all.options.Machine
+	run, err := all.start(ctx, o.fresh, a.Warn)
+	if err == nil {
+		err = run.Finish(ctx)
+	}
+	if run == nil {
+		return err
+	}
+	out.clear()
+	if run.KeepErr != nil {
+		a.Warn("results not stored, so this cannot be resumed later: %v", run.KeepErr)
+	}
+	printed := out.print(run.Results)
+	if printed == nil && run.KeepErr == nil && o.output.Value == output.AsTable {
+		fmt.Fprintf(a, "\nstored as %s; piton bench report %[1]s -o html prints it as a page\n", run.Grid.ID)
+	}
+	switch {
+	case errors.Is(err, context.Canceled) && run.KeepErr == nil:
+		a.Warn("interrupted; the same command resumes it")
+		return errors.Join(printed, err)
+	case err != nil:
+		return errors.Join(printed, err)
+	}
+	return cmp.Or(printed, papersOutcome(run.Results))
+}
+
+// papersOutcome is the error of cells that failed.
+func papersOutcome(all []bench.Results) error {
+	failed, runs, first := 0, 0, ""
+	for _, r := range all {
+		for _, run := range r.Runs {
+			if runs++; run.Err != "" {
+				if failed++; first == "" {
+					first = fmt.Sprintf("%s under %s: %s", r.Study.Cell, run.Placement, run.Err)
+				}
+			}
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return exit.With(exit.Some, fmt.Errorf("%d of %d runs failed, the first of %s", failed, runs, first))
+}
+
+// paperOutput prints papers.
+type paperOutput struct {
+	a       *app.App
+	papers  []paper.Paper
+	o       *paperOptions
+	machine paper.Machine
+	shown   int
+}
+
+// writable checks before the work that the page can be written after it.
+func (p *paperOutput) writable() error {
+	if p.o.report == "" {
+		return nil
+	}
+	if err := userfile.Writable(p.o.report); err != nil {
+		return fmt.Errorf("write the report %s: %w", p.o.report, err)
+	}
+	return nil
+}
+
+// progress rewrites one line on a terminal.
+func (p *paperOutput) progress(at paper.Progress) {
+	if !app.IsTerminal(p.a.Err) {
+		return
+	}
+	text := fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; at most %s left", at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, chart.Clock(at.Left))
+	if width, ok := app.TerminalWidth(p.a.Err); ok && len(text) >= width {
+		text = text[:max(width-1, 0)]
+	}
+	fmt.Fprintf(p.a.Err, "\r%-*s", p.shown, text)
+	p.shown = len(text)
+}
+
+func (p *paperOutput) clear() {
+	if p.shown > 0 {
+		fmt.Fprintf(p.a.Err, "\r%*s\r", p.shown, "")
+	}
+}
+
+// textWidth is that of the terminal, 0 where there is none.
+func (p *paperOutput) textWidth() int {
+	width, _ := app.TerminalWidth(p.a.Out)
+	return width
+}
+
+const paperTitle = "Reproduced studies"
+
+// print prints what was measured, and writes the page.
+func (p *paperOutput) print(all []bench.Results) error {
+	sections := paper.Sections(p.papers, p.machine, all)
+	if p.o.report != "" {
+		if err := report.WriteFile(p.o.report, report.Page{Title: paperTitle, Sections: sections}); err != nil {
+			return err
+		}
+	}
+	out := benchOutput{a: p.a, format: p.o.output.Value}
+	switch p.o.output.Value {
+	case output.AsJSON, output.AsCSV:
+		return printRecords(&out, all)
+	case asMarkdown, asSVG, asHTML:
+		return writeSections(p.a, p.o.output.Value, paperTitle, sections)
+	}
+	for i, s := range sections {
+		if i > 0 {
+			fmt.Fprintln(p.a)
+		}
+		if err := report.Text(p.a, s, p.textWidth()); err != nil {
+			return err
+		}
+		if i < len(p.papers) { // and not the conditions
+			for _, line := range p.papers[i].Pictures(s, all, out.width()) {
+				fmt.Fprintln(p.a, line)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package benchcmd
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/cli/app"
+	"piton/internal/paper"
+)
+
+// papers are studies that can be run on this machine.
+type papers struct {
+	chosen  []paper.Paper
+	options paper.Options
+	store   *bench.Store
+	held    string // the grid that no other piton may resume
+	release func()
+}
+
+func newPapers(a *app.App, chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (*papers, error) {
+	topo, err := a.Topology()
+	if err != nil {
+		return nil, err
+	}
+	runner, err := Runner(a, false)
+	if err != nil {
+		return nil, err
+	}
+	byTuna, haveTuna := TunaRunner(a, runner)
+	p := &papers{chosen: chosen, store: runner.Store}
+	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: runner, On: on, Keep: func(g bench.Grid) error {
+		p.hold(g) // before another process can find it
+		return p.store.Grid(g)
+	}}
+	if haveTuna {
+		p.options.Tuna = byTuna
+	}
+	return p, nil
+}
+
+// start begins them, or resumes what was interrupted and says so.
+func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
+	if fresh {
+		return paper.Start(ctx, p.chosen, p.options)
+	}
+	history, err := p.store.Read()
+	if err != nil {
+		say("earlier results not read: %v", err)
+	}
+	now := bench.ReadConditions("/", app.Version())
+	g, cells, why, ok := paper.Unfinished(history, p.chosen, now, func(g bench.Grid) bool {
+		mine := p.hold(g)
+		if !mine {
+			say("the reproduction of %s is running in another piton", begun(g))
+		}
+		return mine
+	})
+	if ok { // another piton may have continued it until it was held
+		if history, err = p.store.Read(); err == nil {
+			g, cells, why, ok = paper.Unfinished(history, p.chosen, now, func(g bench.Grid) bool { return g.ID == p.held })
+		}
+	}
+	switch {
+	case ok:
+		say("resuming the reproduction of %s", begun(g))
+		return paper.Resume(g, cells, p.chosen, p.options), nil
+	case len(why) > 0:
+		say("the earlier reproduction is not resumed: %s", strings.Join(why, "; "))
+	}
+	return paper.Start(ctx, p.chosen, p.options)
+}
+
+func begun(g bench.Grid) string { return g.Started.Local().Format("2006-01-02 15:04") }
+
+// hold keeps other processes from resuming a grid until unhold, and reports whether
+// none of them runs it. Where files cannot be locked, it holds nothing.
+func (p *papers) hold(g bench.Grid) bool {
+	if p.held == g.ID {
+		return true
+	}
+	p.unhold()
+	release, err := p.store.Hold(g.ID)
+	if err != nil {
+		return true
+	}
+	if release == nil {
+		return false
+	}
+	p.held, p.release = g.ID, release
+	return true
+}
+
+// unhold lets other processes resume the grid.
+func (p *papers) unhold() {
+	if p.release != nil {
+		p.release()
+	}
+	p.held, p.release = "", nil
+}

@@ -1,0 +1,163 @@
+package benchcmd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/bench"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/kernel"
+	"piton/internal/paper"
+	"piton/internal/report"
+)
+
+type reportOptions struct {
+	last     flags.Count
+	workload string
+	output   output.Format
+}
+
+// newBenchReport prints stored studies.
+func newBenchReport(a *app.App) *cobra.Command {
+	o := &reportOptions{last: flags.Count{N: 1, Min: 1, Max: bench.MaxRuns}}
+	cmd := &cobra.Command{
+		Use:   "report [ID…]",
+		Short: "print stored studies",
+		Long: `Print stored studies: the last one, or those whose IDs are given; an ID of reproduced studies prints these. Each study is
+compared with the last one of the same work before it. Differences in the machine's conditions are listed.`,
+		Example: "  piton bench report -o html > report.html\n" +
+			"  piton bench report --workload nqueens --last 5 -o markdown",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && (o.workload != "" || cmd.Flags().Changed("last")) {
+				return exit.Usagef("give either study IDs or --last and --workload")
+			}
+			return runBenchReport(a, args, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.Var(&o.last, "last", "number of studies, newest last")
+	fs.StringVar(&o.workload, "workload", "", "only studies of this `WORKLOAD`")
+	o.output.AddFlag(fs, benchFormats...)
+	return cmd
+}
+
+func runBenchReport(a *app.App, ids []string, o *reportOptions) error {
+	path, err := bench.DefaultStorePath(a.Getenv, kernel.EUID())
+	if err != nil {
+		return err
+	}
+	history, err := bench.NewStore(path).Read()
+	if err != nil {
+		return err
+	}
+	for _, note := range history.Notes {
+		a.Warn("%s", note)
+	}
+	for _, g := range history.Grids {
+		if slices.Equal(ids, []string{g.ID}) {
+			return reportPapers(a, history, g, o.output.Value)
+		}
+	}
+	chosen, err := o.choose(history, ids)
+	if err != nil {
+		return err
+	}
+	return printStudies(a, history, chosen, o.output.Value)
+}
+
+// choose finds the studies by their IDs, or the last ones.
+func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, error) {
+	var out []bench.Results
+	for _, id := range ids {
+		i := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
+		if i < 0 {
+			return nil, exit.Usagef("no stored study %s; piton bench report --last 100 -o json lists them", id)
+		}
+		out = append(out, h.Studies[i])
+	}
+	if len(ids) > 0 {
+		return out, nil
+	}
+	for _, r := range h.Studies {
+		if r.Study.Grid == "" && (o.workload == "" || r.Study.Workload == o.workload) {
+			out = append(out, r)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no stored result of %s", cmp.Or(o.workload, "any workload"))
+	}
+	return out[max(len(out)-o.last.N, 0):], nil
+}
+
+func printStudies(a *app.App, h bench.History, studies []bench.Results, format string) error {
+	out := benchOutput{a: a, format: format}
+	switch format {
+	case output.AsJSON, output.AsCSV:
+		return printRecords(&out, studies)
+	case output.AsTable:
+		for i, r := range studies {
+			if i > 0 {
+				fmt.Fprintln(a)
+			}
+			fmt.Fprintf(a, "%s  %s  %s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), report.Command(r.Study))
+			var earlier *bench.Earlier
+			if e, ok := h.Before(r); ok {
+				earlier = &e
+			}
+			if err := out.table(r, earlier); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var sections []report.Section
+	for _, r := range studies {
+		s := report.Study(r)
+		if e, ok := h.Before(r); ok {
+			s.Notes = append(s.Notes, e.Sentence())
+		}
+		sections = append(sections, s)
+	}
+	return writeSections(a, format, "piton bench", sections)
+}
+
+// printRecords prints the same lines as when the studies ran.
+func printRecords(out *benchOutput, studies []bench.Results) error {
+	if err := out.begin(); err != nil {
+		return err
+	}
+	for _, r := range studies {
+		for _, run := range r.Runs {
+			if out.event(bench.Event{Kind: bench.RunEnded, Study: r.ID, Run: run}); out.err != nil {
+				return out.err
+			}
+		}
+		if out.format == output.AsJSON {
+			if err := out.summary(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reportPapers prints stored reproductions of published studies.
+func reportPapers(a *app.App, h bench.History, g bench.Grid, format string) error {
+	chosen, err := paper.Lookup(g.Papers)
+	if err != nil {
+		return err
+	}
+	all, err := newPapers(a, chosen, 0, nil)
+	if err != nil {
+		return err
+	}
+	out := paperOutput{a: a, papers: chosen, o: &paperOptions{}, machine: all.options.Machine}
+	out.o.output.Value = format
+	return out.print(h.Cells(g.ID))
+}

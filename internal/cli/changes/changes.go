@@ -1,0 +1,149 @@
+// Package changes is what commands that change something have in common: their flags, and
+// how a plan is carried out (changes.go) and printed (print.go).
+package changes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+)
+
+// Options are the flags of everything that changes something.
+type Options struct {
+	Output output.Format
+	DryRun bool
+	Yes    bool
+	// revertAfter, when given, is how long a change stays without a confirmation.
+	revertAfter flags.Length
+	// Tolerate, when not nil, reports failed changes that do not count; they are left out.
+	Tolerate func(change.Change) bool
+	// Grouped: the change is of the whole machine, and what reads the same shares a row.
+	Grouped bool
+	// After, when not nil, reads the machine again once the plan was carried out.
+	After func(*change.Outcome)
+	// Then, when not nil, continues the run once all is done.
+	Then func(context.Context) error
+	// Unmatched is the run's end where some of what was asked for means nothing, which has
+	// been reported, and nothing else goes wrong.
+	Unmatched error
+}
+
+// AddFlags adds the flags of a command.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.Output.AddFlag(fs, output.AsTable, output.AsJSON, output.AsCSV)
+	o.AddChangeFlags(fs)
+}
+
+// AddChangeFlags adds the flags without the output format.
+func (o *Options) AddChangeFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be changed, and change nothing")
+	o.revertAfter = flags.Length{Interval: flags.Interval{Min: 100 * time.Millisecond, Max: 24 * time.Hour}}
+	fs.Var(&o.revertAfter, "revert-after", "revert it after this time unless piton keep confirms it, also when this terminal is gone")
+	fs.BoolVar(&o.Yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes")
+}
+
+func (o *Options) consent() change.Consent {
+	c := change.Consent{Yes: o.Yes}
+	if o.revertAfter.Given {
+		c.RevertAfter = o.revertAfter.Duration
+	}
+	return c
+}
+
+// Run plans a change and carries it out.
+func Run(ctx context.Context, a *app.App, o Options, plan func(context.Context, *change.Tuner) (change.Plan, error)) error {
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	t, err := a.Tuner()
+	if err != nil {
+		return err
+	}
+	p, err := plan(ctx, t)
+	if err != nil {
+		return err
+	}
+	return Carry(ctx, a, t, p, o)
+}
+
+// Carry carries a plan out, or only prints it, and reports the outcome.
+func Carry(ctx context.Context, a *app.App, t *change.Tuner, plan change.Plan, o Options) error {
+	switch {
+	case o.DryRun:
+		return Report(a, plan.Preview(), o, nil)
+	case a.WriteErr != nil: // the user could not read what is to be known before
+		return a.WriteErr
+	}
+	outcome, err := t.Carry(ctx, plan, o.consent())
+	if len(outcome.Changes) == 0 && err != nil {
+		switch {
+		case !errors.Is(err, change.ErrNeedsConsent):
+		case o.Output.JSON():
+			Print(a, change.Outcome{Changes: refused(plan)}, o, exit.Failed)
+		case o.Grouped:
+			Print(a, change.Outcome{Changes: plan.Changes}, o, exit.Failed)
+		}
+		return err
+	}
+	if o.After != nil {
+		o.After(&outcome)
+	}
+	if end := Report(a, outcome, o, err); end != nil || o.Then == nil {
+		return end
+	}
+	return o.Then(ctx)
+}
+
+// refused are the changes of a plan without the consent that it needs.
+func refused(plan change.Plan) []change.Change {
+	changes := slices.Clone(plan.Changes)
+	for i := range changes {
+		if c := &changes[i]; c.Status == attr.Planned {
+			c.Refuse("%s", plan.Danger())
+		}
+	}
+	return changes
+}
+
+// Report prints an outcome; err is what ended the run early.
+func Report(a *app.App, r change.Outcome, o Options, err error) error {
+	if o.Tolerate != nil {
+		r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), o.Tolerate)
+	}
+	a.Changed = a.Changed || r.Changed() && !o.DryRun
+	end := cmp.Or(End(r, err), o.Unmatched)
+	Print(a, r, o, exit.Code(end))
+	announce(a, r.Guard, o)
+	return end
+}
+
+// announce says how to confirm a change that is under guard.
+func announce(a *app.App, g change.Guard, o Options) {
+	if g == nil {
+		return
+	}
+	st := g.Status()
+	confirm := fmt.Sprintf("piton keep %d", st.Entry)
+	if o.Output.JSON() {
+		var l output.Line
+		l.Start("guard").Add("entry", st.Entry).Add("guard_pid", st.PID).Add("revert_after_s", st.After.Seconds()).
+			Add("deadline", output.Stamp(time.Now().Add(st.After))).Add("confirm", confirm).Add("caveats", output.List(st.Caveats)).Write(a)
+		return
+	}
+	if len(st.Caveats) > 0 {
+		a.Warn("the guard is not fully protected: %s", strings.Join(st.Caveats, "; "))
+	}
+	a.Warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirm)
+}

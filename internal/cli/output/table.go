@@ -1,0 +1,73 @@
+// Package output prints what commands found: tables for people, CSV, and JSON lines.
+package output
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"piton/internal/field"
+)
+
+// Table is text in columns as wide as their widest cell, two blanks apart.
+type Table struct {
+	titles []string
+	right  []bool // by column: numbers are right-aligned
+	Rows   [][]string
+}
+
+// NewTable takes titles; one that begins with ">" heads a right-aligned column.
+func NewTable(titles ...string) *Table {
+	t := &Table{}
+	for _, title := range titles {
+		name, right := strings.CutPrefix(title, ">")
+		t.titles = append(t.titles, name)
+		t.right = append(t.right, right)
+	}
+	return t
+}
+
+// Add adds a row; cells may hold anything, and are cleaned.
+func (t *Table) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = field.Clean(fmt.Sprint(c))
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// Write prints the heading and the rows. The writer keeps its error, as app.App does.
+func (t *Table) Write(w io.Writer) {
+	all := append([][]string{t.titles}, t.Rows...)
+	widths := make([]int, len(t.titles))
+	for _, row := range all {
+		for i, cell := range row {
+			widths[i] = max(widths[i], field.Width([]byte(cell)))
+		}
+	}
+	var line []byte
+	for _, row := range all {
+		line = line[:0]
+		for i, cell := range row {
+			if i > 0 {
+				line = append(line, "  "...)
+			}
+			start := len(line)
+			line = append(line, cell...)
+			line = field.Pad(line, start, widths[i], t.right[i], false)
+		}
+		_, _ = w.Write(append(bytes.TrimRight(line, " "), '\n'))
+	}
+}
+
+// WriteAs prints the table as the output format says.
+func (t *Table) WriteAs(w io.Writer, o Format) {
+	if o.Value == AsCSV {
+		_ = csv.NewWriter(w).WriteAll(slices.Insert(slices.Clone(t.Rows), 0, t.titles))
+		return
+	}
+	t.Write(w)
+}

@@ -1,0 +1,152 @@
+package profilecmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/profile"
+	"piton/internal/userfile"
+)
+
+func newExport(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "write a process's settings for systemd or the shell",
+		Long: `Write the settings that a process has now (CPUs, nice, policy, I/O priority, memory policy) as a drop-in for its
+systemd service, or as a shell script.`,
+		Example: "  piton export systemd nginx\n  piton export shell 3641",
+		GroupID: app.GroupTune,
+	}
+	cmd.AddCommand(newExportSystemd(a), newExportShell(a))
+	flags.NeedsCommand(cmd)
+	return cmd
+}
+
+func newExportSystemd(a *app.App) *cobra.Command {
+	dir := ""
+	cmd := &cobra.Command{
+		Use:   "systemd TARGET",
+		Short: "write a systemd drop-in with a process's settings",
+		Long: `Write a drop-in (systemd.exec(5)) for the service that the process belongs to: CPUAffinity, Nice,
+CPUSchedulingPolicy, CPUSchedulingPriority, CPUSchedulingResetOnFork, IOSchedulingClass, IOSchedulingPriority,
+NUMAPolicy and NUMAMask, where they differ from systemd's defaults.
+It is written to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. It takes effect when the service is
+restarted.`,
+		Example: "  piton export systemd nginx\n  piton export systemd nginx --dir /etc/systemd/system && systemctl daemon-reload",
+		Args:    flags.OneArg("target"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := placed(a, args[0])
+			if err != nil {
+				return err
+			}
+			d, err := profile.Systemd(p)
+			if err != nil {
+				return err
+			}
+			if dir == "" {
+				_, err := a.Write(d.Text)
+				return err
+			}
+			if d.User && systemOnly(dir) {
+				return exit.Usagef("--dir %s is the system manager's, and %s is of a user's own, which looks in ~/.config/systemd/user", dir, d.Unit)
+			}
+			file := filepath.Join(dir, d.Unit+".d", "50-piton.conf")
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				return err
+			}
+			if err := userfile.Replace(file, d.Text, 0o644); err != nil {
+				return fmt.Errorf("write %s: %w", file, err)
+			}
+			a.Warn("wrote %s; it takes effect after systemctl daemon-reload and a restart of %s", file, d.Unit)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "write the drop-in below `DIR`, such as /etc/systemd/system")
+	return cmd
+}
+
+// systemOnly reports whether a folder is, or is below, one in which the system's own
+// manager looks for units, and the users' managers do not (systemd.unit(5)).
+func systemOnly(dir string) bool {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(full); err == nil {
+		full = real // /lib is a link to /usr/lib
+	}
+	return slices.ContainsFunc([]string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"}, func(top string) bool {
+		below, err := filepath.Rel(top, full)
+		return err == nil && filepath.IsLocal(below)
+	})
+}
+
+func newExportShell(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell TARGET",
+		Short: "write a process's settings as taskset, renice, ionice and chrt commands",
+		Long: `Write a shell script that sets the process given as its argument as this one is set now, by taskset, renice, ionice
+and chrt. A comment in it has the line that starts a command with these settings.`,
+		Example: "  piton export shell 3641 > like-3641 && sh like-3641 4711",
+		Args:    flags.OneArg("target"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := placed(a, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = a.Write(profile.Shell(p))
+			return err
+		},
+	}
+}
+
+// placed gathers the settings of the process that a word means; several are fine
+// if all have the same.
+func placed(a *app.App, word string) (profile.Placed, error) {
+	targets, _, err := a.Targets([]string{word}, change.ScopeProcess)
+	if err != nil {
+		return profile.Placed{}, err
+	}
+	s, err := readState(a, profile.Needs{Tasks: true})
+	if err != nil {
+		return profile.Placed{}, err
+	}
+	s.Self = 0 // piton's own settings may be asked for
+	var first profile.Placed
+	for i, t := range targets {
+		p, err := profile.Place(s, t.TID, memoryPolicy(a, t.TID))
+		switch {
+		case err != nil:
+			return p, err
+		case i == 0:
+			first = p
+		case !profile.SameSettings(first, p):
+			return p, fmt.Errorf("%q means %d processes that are set differently, such as %d and %d: name one by its number",
+				word, len(targets), first.PID, p.PID)
+		}
+	}
+	return first, nil
+}
+
+// memoryPolicy is a process's, "" where the kernel does not tell.
+func memoryPolicy(a *app.App, pid kernel.TID) string {
+	maps, err := procfs.New(a.HostRoot).NumaMaps(pid)
+	if err != nil {
+		return ""
+	}
+	policies := make([]string, len(maps))
+	for i, m := range maps {
+		policies[i] = m.Policy
+	}
+	return profile.NumaPolicy(policies)
+}

@@ -1,0 +1,109 @@
+package profilecmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/profile"
+	"piton/internal/tui/config"
+	"piton/internal/userfile"
+)
+
+func newProfiles(a *app.App) *cobra.Command {
+	var out output.Format
+	cmd := &cobra.Command{
+		Use:   "profiles",
+		Short: "list the profiles that can be applied by name",
+		Long: `List the profiles that piton apply and piton verify find by name: those of the user, of piton and of tuna.
+With -o json: {"type":"profile"} lines (name, path, origin, has, error).`,
+		Example: "  piton profiles\n  piton apply realtime --check",
+		GroupID: app.GroupTune,
+		Args:    flags.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			listProfiles(a, out)
+			return nil
+		},
+	}
+	out.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON, output.AsCSV)
+	return cmd
+}
+
+// profileDirs are where profiles are looked for by name, the nearest first.
+func profileDirs(a *app.App) []string {
+	dirs := []string{"/etc/piton/profiles", "/etc/tuna"}
+	if settings := config.Path(a.Getenv); settings != "" {
+		dirs = slices.Insert(dirs, 0, filepath.Join(filepath.Dir(settings), "profiles"))
+	}
+	return dirs
+}
+
+// findProfile is the file of a profile: the path given, else a name in one of the
+// folders.
+func findProfile(a *app.App, name string) string {
+	if _, err := os.Stat(name); err == nil || strings.Contains(name, "/") {
+		return name
+	}
+	for _, dir := range profileDirs(a) {
+		for _, end := range []string{"", ".toml", ".conf"} {
+			path := filepath.Join(dir, name+end)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return path
+			}
+		}
+	}
+	return name
+}
+
+func listProfiles(a *app.App, out output.Format) {
+	t := output.NewTable("NAME", "PATH", "ORIGIN", "HAS")
+	var l output.Line
+	for _, dir := range profileDirs(a) {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			a.Warn("%v", err)
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if !slices.Contains([]string{".toml", ".conf"}, filepath.Ext(path)) {
+				continue
+			}
+			origin, has, problem := aboutProfile(path)
+			if !out.JSON() {
+				t.Add(e.Name(), path, output.Dash(origin), has+problem)
+				continue
+			}
+			l.Start("profile").Add("name", e.Name()).Add("path", path).Add("origin", output.TextOrNull(origin)).Add("has", output.TextOrNull(has)).Add("error", problem)
+			l.Write(a)
+		}
+	}
+	switch {
+	case out.JSON():
+	case out.Value == output.AsTable && len(t.Rows) == 0:
+		fmt.Fprintf(a, "there are no profiles in %s\n", strings.Join(profileDirs(a), ", "))
+	default:
+		t.WriteAs(a, out)
+	}
+}
+
+// aboutProfile says what a file is and has, or why it is none.
+func aboutProfile(path string) (origin, has, problem string) {
+	data, err := userfile.Read(path, profile.MaxSize)
+	if err != nil {
+		return "", "", err.Error()
+	}
+	p, err := profile.Parse(data)
+	if err != nil {
+		return "", "", err.Error()
+	}
+	return p.Origin, p.Summary(), ""
+}

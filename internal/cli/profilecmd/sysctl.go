@@ -1,0 +1,138 @@
+package profilecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cli/app"
+	"piton/internal/cli/changes"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/profile"
+)
+
+const sysctlLong = `Show kernel settings below /proc/sys, by name or glob; or set them, with the old values recorded for piton undo.
+piton save --sysctl adds them to a profile.
+With -o json: {"type":"sysctl"} lines (name, path, value), or those of every change.`
+
+func newSysctl(a *app.App) *cobra.Command {
+	var o changes.Options
+	cmd := &cobra.Command{
+		Use:     "sysctl {NAME | GLOB | NAME=VALUE}…",
+		Short:   "show kernel settings, or set them with undo",
+		Long:    sysctlLong,
+		Example: "  piton sysctl 'kernel.sched_*'\n  piton sysctl vm.swappiness=10 kernel.numa_balancing=0",
+		GroupID: app.GroupTune,
+		Args:    flags.NeedArgs(1, "the name of a kernel setting"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			settings, err := assignments(args)
+			if err != nil {
+				return err
+			}
+			if settings == nil {
+				return showSysctls(a, args, o.Output)
+			}
+			return changes.Run(cmd.Context(), a, o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+				if err := noSysctl(settings); err != nil {
+					return change.Plan{}, err
+				}
+				return t.Plan(ctx, []change.Request{{Files: settings}})
+			})
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// assignments reads NAME=VALUE words; nil if none is one. A glob cannot be set.
+func assignments(words []string) ([]attr.FileSetting, error) {
+	var out []attr.FileSetting
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			continue
+		}
+		path, err := profile.SysctlPath(strings.TrimSpace(name))
+		if err != nil {
+			return nil, exit.AsUsage(err)
+		}
+		if strings.ContainsAny(path, "*?[") {
+			return nil, exit.Usagef("%s: a glob can be shown, and is not set: name the settings", name)
+		}
+		set := profile.SysctlAttribute(path)
+		v, err := set.Parse(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, attr.SetFile(set, "/proc/sys/"+path, profile.SysctlName(path), v))
+	}
+	if len(out) > 0 && len(out) < len(words) {
+		return nil, exit.Usagef("either names to show or NAME=VALUE to set, not both")
+	}
+	return out, nil
+}
+
+// noSysctl is the error of settings that this kernel does not have.
+func noSysctl(settings []attr.FileSetting) error {
+	var errs []error
+	for _, s := range settings {
+		if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, errNoSysctl(s.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return exit.With(exit.NotPermitted, err)
+	}
+	return nil
+}
+
+func errNoSysctl(name string) error { return fmt.Errorf("there is no kernel setting %s here", name) }
+
+// showSysctls prints settings. Those that cannot be read, or are write-only, are
+// told and left out.
+func showSysctls(a *app.App, words []string, o output.Format) error {
+	s, err := readState(a, profile.Needs{})
+	if err != nil {
+		return err
+	}
+	t, failed := output.NewTable("NAME", "VALUE"), error(nil)
+	var l output.Line
+	for _, word := range words {
+		path, err := profile.SysctlPath(word)
+		if err != nil {
+			return exit.AsUsage(err)
+		}
+		files := s.Sysctls(path)
+		if len(files) == 0 {
+			failed = errors.Join(failed, errNoSysctl(word))
+		}
+		for _, file := range files {
+			value, err := s.Sysctl(file)
+			if err != nil {
+				if !errors.Is(err, fs.ErrPermission) || len(files) == 1 {
+					failed = errors.Join(failed, fmt.Errorf("read %s: %w", profile.SysctlName(file), err))
+				}
+				continue
+			}
+			if !o.JSON() {
+				t.Add(profile.SysctlName(file), value)
+				continue
+			}
+			l.Start("sysctl").Add("name", profile.SysctlName(file)).Add("path", "/proc/sys/"+file).Add("value", value)
+			l.Write(a)
+		}
+	}
+	if o.Value == output.AsCSV || len(t.Rows) > 0 {
+		t.WriteAs(a, o)
+	}
+	return failed
+}

@@ -1,0 +1,122 @@
+package tunecmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cli/app"
+	"piton/internal/cli/output"
+	"piton/internal/cpuset"
+	"piton/internal/group"
+	"piton/internal/kernel"
+	"piton/internal/partition"
+	"piton/internal/pattern"
+)
+
+// stayingPrinter prints what keeps the CPUs of an isolate.
+type stayingPrinter struct {
+	*app.App
+	o      output.Format
+	cpus   cpuset.Set
+	before [][]string // the rows that were printed before the change
+}
+
+// numbers are what tells the threads of different CPUs apart, and what a kernel
+// worker serves.
+var numbers = pattern.Lazy(`[0-9]+`)
+
+// stem is a name with N for the numbers that differ.
+func stem(s *partition.Staying) string {
+	if s.Kind != partition.KindTask {
+		return s.Name
+	}
+	name := s.Name
+	switch {
+	case strings.HasPrefix(name, "kworker/R-"):
+		return "kworker/R-…"
+	case strings.HasPrefix(name, "kworker/"):
+		name, _, _ = strings.Cut(name, "-")
+		name, _, _ = strings.Cut(name, "+")
+	}
+	return numbers().ReplaceAllString(name, "N")
+}
+
+// stayingTable has a row for things of one kind that keep CPUs for one reason.
+func stayingTable(all []partition.Staying) *output.Table {
+	t := output.NewTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "REMEDY")
+	for _, g := range group.By(all, func(s *partition.Staying) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
+		name, cpus := stem(&g[0]), cpuset.Set{}
+		if len(g) == 1 {
+			name = g[0].Name
+		}
+		for _, s := range g {
+			cpus = cpus.Or(s.CPUs)
+		}
+		t.Add(g[0].Kind, len(g), output.Dash(name), cpus, g[0].Why, output.Dash(g[0].Do))
+	}
+	return t
+}
+
+// after lists what keeps the CPUs once all was done, and warns of what could have
+// been moved and is there again.
+func (p *stayingPrinter) after(i partition.Isolation, r *change.Outcome) {
+	failed := map[kernel.TID]bool{}
+	for _, c := range r.Changes {
+		if c.Status == attr.Failed || c.Status == attr.Refused {
+			failed[c.TID] = true
+		}
+	}
+	again := 0
+	for _, q := range i.Requests {
+		for _, target := range q.Targets {
+			if !failed[target.TID] {
+				again++
+			}
+		}
+	}
+	if again > 0 {
+		p.Warn("threads that were pinned to CPUs %s again, by themselves or by another: %d; piton isolate %s --dry-run lists them", p.cpus, again, p.cpus)
+	}
+	p.print("after", i.Staying)
+}
+
+// print lists what keeps CPUs, before and after. CSV is one table of changes.
+func (p *stayingPrinter) print(when string, all []partition.Staying) {
+	switch {
+	case p.o.JSON():
+		p.printJSON(when, all)
+		return
+	case p.o.Value == output.AsCSV:
+		return
+	}
+	t, heading := stayingTable(all), fmt.Sprintf("Cannot be moved off %s:", p.cpus.InWords())
+	if when == "before" {
+		p.before = t.Rows
+	} else {
+		heading = fmt.Sprintf("On %s now:", p.cpus.InWords())
+		// A kernel worker more or less is no news.
+		if slices.EqualFunc(t.Rows, p.before, func(a, b []string) bool { return a[0] == b[0] && slices.Equal(a[2:], b[2:]) }) {
+			return
+		}
+	}
+	if len(t.Rows) == 0 {
+		fmt.Fprintf(p, "Nothing stays on %s.\n", p.cpus.InWords())
+		return
+	}
+	fmt.Fprintln(p, heading)
+	t.Write(p)
+	fmt.Fprintln(p)
+}
+
+func (p *stayingPrinter) printJSON(when string, all []partition.Staying) {
+	var l output.Line
+	for _, s := range all {
+		l.Start("unmovable").Add("v", output.Version).Add("when", when).Add("kind", string(s.Kind)).
+			Add("tid", output.OrNull(s.Number, s.Kind == partition.KindTask)).Add("irq", output.OrNull(s.Number, s.Kind == partition.KindIRQ)).
+			Add("path", output.TextOrNull(s.Path)).Add("name", s.Name).Add("cpus", s.CPUs.String()).Add("why", s.Why).
+			Add("do", output.TextOrNull(s.Do)).Write(p)
+	}
+}

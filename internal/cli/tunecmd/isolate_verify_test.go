@@ -1,0 +1,37 @@
+package tunecmd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/model"
+	"piton/internal/partition"
+	"piton/internal/sample"
+)
+
+// TestVerificationSpans: interrupts are counted over the same time as stays.
+func TestVerificationSpans(t *testing.T) {
+	var at []time.Duration // when interrupts were read
+	now := time.Duration(0)
+	v := verification{watcher: partition.NewWatcher(cpuset.Of(1)), interrupts: func() (*irq.Snapshot, error) {
+		at = append(at, now)
+		return &irq.Snapshot{At: now}, nil
+	}}
+	s := &sample.Sample{Collectors: []sample.Collector{{Name: "ledger"}}}
+	for _, elapsed := range []time.Duration{0, time.Second, 1100 * time.Millisecond} {
+		now += elapsed
+		require.NoError(t, v.add(&model.Model{Sample: s, Elapsed: elapsed}))
+	}
+	assert.Equal(t, []time.Duration{0}, at)
+	assert.Equal(t, 2100*time.Millisecond, v.span)
+	assert.Equal(t, v.span, now-v.before.At)
+
+	s.Collectors = nil
+	assert.Equal(t, exit.NotPermitted, exit.Code(v.add(&model.Model{Sample: s})))
+}

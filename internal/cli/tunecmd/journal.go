@@ -1,0 +1,149 @@
+package tunecmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/change/journal"
+	"piton/internal/cli/app"
+	"piton/internal/cli/changes"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/kernel"
+)
+
+type journalOptions struct {
+	output output.Format
+	count  flags.Count
+}
+
+func newJournal(a *app.App) *cobra.Command {
+	o := journalOptions{count: flags.Count{Min: 1, Max: 1 << 30}}
+	cmd := &cobra.Command{
+		Use:   "journal [ENTRY]",
+		Short: "list the changes that were made",
+		Long: `List the changes that piton made, oldest first: time, user, command, outcome. An undo is part of what it undid.
+With an entry's number, list every thread of it, and what undid it.
+With -o json: one {"type":"entry"} line an entry, undos too, followed by its {"type":"change"} lines.
+guard is the state of the guard that would revert it (waiting, lost, stopped, …; null if none is known; see piton keep).
+namespace is the kind of namespace in which an entry was made, if not in this one.`,
+		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
+		GroupID: app.GroupTune,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exit.Usagef("piton journal takes one entry, not %q", args[1])
+			}
+			if len(args) == 1 && o.count.N > 0 {
+				return exit.Usagef("--count and entry %s exclude each other", args[0])
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runJournal(a, o, args)
+		},
+	}
+	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
+	cmd.Flags().VarP(&o.count, "count", "n", "only the last so many entries")
+	return cmd
+}
+
+func runJournal(a *app.App, o journalOptions, args []string) error {
+	if !a.Live() {
+		return change.ErrNotLive
+	}
+	j, err := journal.Open(journal.Path(a.Getenv, kernel.EUID()))
+	if err != nil {
+		return err
+	}
+	entries, damage, err := j.Entries()
+	if err != nil {
+		return err
+	}
+	for _, d := range damage {
+		a.Warn("%v", d)
+	}
+	guards, guardsErr := a.Guards().List()
+	deeds := change.Deeds(entries, guards)
+	for id, f := range change.Check(context.Background(), a.TunerWith(j), deeds) {
+		deeds[slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == id })].Found = f
+	}
+	if len(args) > 0 {
+		e, err := entryNamed(entries, args[0])
+		if err != nil {
+			return err
+		}
+		if !o.output.JSON() {
+			journalParts(a, e, deeds)
+			return nil
+		}
+		entries = []change.Entry{e}
+	}
+	if n := o.count.N; n > 0 {
+		entries = entries[max(len(entries)-n, 0):]
+		deeds = deeds[max(len(deeds)-n, 0):]
+	}
+	if o.output.JSON() {
+		journalJSON(a, entries, deeds)
+		return guardsErr
+	}
+	a.WarnLostGuards()
+	journalTable(deeds).Write(a)
+	return guardsErr
+}
+
+func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
+	for _, e := range entries {
+		if fmt.Sprint(e.ID) == word {
+			return e, nil
+		}
+	}
+	return change.Entry{}, exit.Usagef("there is no journal entry %q", word)
+}
+
+// journalTable has a row for each deed, as the screen has.
+func journalTable(deeds []change.Deed) *output.Table {
+	t := output.NewTable(">ENTRY", "TIME", "USER", "WHAT", "CHANGE", "STATE", "COMMAND")
+	for i := range deeds {
+		d := &deeds[i]
+		t.Add(d.ID, d.Time.Local().Format(time.DateTime), d.User, d.What(), d.Change(), d.State(), d.Command)
+	}
+	return t
+}
+
+// journalParts lists the parts of an entry: its changes, and what undid it.
+func journalParts(a *app.App, e change.Entry, deeds []change.Deed) {
+	changes.Table(e.Changes, false).Write(a)
+	for i := range deeds {
+		for u := range deeds[i].Undos {
+			if deeds[i].ID == e.ID {
+				fmt.Fprintln(a.Out, deeds[i].UndoLine(&deeds[i].Undos[u]))
+			}
+		}
+	}
+}
+
+// journalJSON writes the entries as they are recorded, undos too.
+func journalJSON(a *app.App, entries []change.Entry, deeds []change.Deed) {
+	var l output.Line
+	for _, e := range entries {
+		state, guard := "undoes "+strings.Trim(fmt.Sprint(e.Undoes), "[]"), ""
+		if i := slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == e.ID && len(e.Undoes) == 0 }); i >= 0 {
+			state = deeds[i].State()
+			if g := deeds[i].Guard; g != nil {
+				guard = g.State
+			}
+		}
+		l.Start("entry").Add("v", output.Version).Add("entry", e.ID).Add("time", output.Stamp(e.Time)).
+			Add("user", e.User).Add("command", e.Command).Add("reason", e.Reason).Add("state", state).
+			Add("finished", e.Finished).Add("undone", e.Undone).Add("past_boot", e.PastBoot).Add("undoes", output.List(e.Undoes)).
+			Add("namespace", output.TextOrNull(e.Foreign)).Add("guard", output.TextOrNull(guard)).Write(a)
+		changes.WriteJSON(a, e.Changes)
+	}
+}

@@ -1,0 +1,161 @@
+package tunecmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/change/guard"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/output"
+)
+
+func newKeep(a *app.App) *cobra.Command {
+	var out output.Format
+	all := false
+	cmd := &cobra.Command{
+		Use:   "keep [ENTRY…]",
+		Short: "confirm changes that would be reverted",
+		Long: `Confirm changes that were made with --revert-after, by the number of their journal entry, so that they stay.
+piton undo undoes them at once. Without a number, list the changes that wait for confirmation.
+A guard that has ended is listed as lost, one that does not run as stopped: nothing reverts its change meanwhile.
+In another time namespace the time left is not known.
+At the end of a user's last session systemd-logind removes /run/user/UID, and with it piton's list of guards.
+They revert in time, and can be confirmed again after the next login.
+With -o json: a {"type":"guard"} line for each; state is "being made", "waiting", "being reverted", "lost" or "stopped",
+left_s null where it is not known.`,
+		Example: "  piton pin 3641 --cpu 2 --revert-after 30s\n  piton keep\n  piton keep 12",
+		GroupID: app.GroupTune,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if all && len(args) > 0 {
+				return exit.Usagef("--all and %q exclude each other", args[0])
+			}
+			entries, err := entryNumbers(args)
+			if err != nil {
+				return err
+			}
+			if !a.Live() {
+				return change.ErrNotLive
+			}
+			armed, err := a.Guards().List()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 && !all {
+				printGuards(a, armed, out)
+				return nil
+			}
+			for _, g := range armed {
+				if all {
+					entries = append(entries, g.Entry)
+				}
+			}
+			return keep(a, armed, entries, out)
+		},
+	}
+	out.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
+	cmd.Flags().BoolVar(&all, "all", false, "confirm everything that is waiting")
+	return cmd
+}
+
+// entryNumbers reads the numbers of journal entries, each once.
+func entryNumbers(words []string) ([]uint64, error) {
+	var out []uint64
+	for _, word := range words {
+		id, err := strconv.ParseUint(word, 10, 64)
+		if err != nil || id == 0 {
+			return nil, exit.Usagef("%q is not the number of a journal entry (see piton journal)", word)
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// printGuards lists what waits for an answer.
+func printGuards(a *app.App, armed []change.GuardState, out output.Format) {
+	if out.JSON() {
+		for _, g := range armed {
+			guardLine(a, g, g.State)
+		}
+		return
+	}
+	t := output.NewTable(">ENTRY", ">LEFT", ">GUARD", "STATE", "COMMAND")
+	for _, g := range armed {
+		left := "-"
+		if g.Left != change.LeftUnknown {
+			left = g.Left.Round(time.Second / 10).String()
+		}
+		t.Add(g.Entry, left, g.PID, g.State, g.Command)
+	}
+	t.Write(a)
+	a.WarnLostGuards()
+}
+
+func guardLine(a *app.App, g change.GuardState, state string) {
+	var l output.Line
+	var left any // null in another time namespace
+	if g.Left != change.LeftUnknown {
+		left = g.Left.Seconds()
+	}
+	l.Start("guard").Add("v", output.Version).Add("entry", g.Entry).Add("guard_pid", g.PID).Add("state", state).
+		Add("left_s", left).Add("command", g.Command).Add("caveats", output.List(g.Caveats)).Write(a)
+}
+
+// keep confirms entries. Of those without a known guard it says what is known.
+func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Format) error {
+	var failed error
+	kept := false
+	for _, id := range entries {
+		i := slices.IndexFunc(armed, func(g change.GuardState) bool { return g.Entry == id })
+		var err error
+		if i < 0 {
+			err = decided(a, id)
+		} else if err = a.Guards().Keep(id); err != nil {
+			err = fmt.Errorf("entry %d: %w", id, err)
+		}
+		kept = kept || err == nil
+		a.Changed = kept
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case out.JSON():
+			guardLine(a, armed[i], "kept")
+		default:
+			fmt.Fprintf(a, "entry %d stays; piton undo %d undoes it\n", id, id)
+		}
+	}
+	if failed != nil && kept {
+		return exit.With(exit.Some, failed)
+	}
+	return failed
+}
+
+// decided says why an entry cannot be confirmed.
+func decided(a *app.App, id uint64) error {
+	j, err := a.Journal()
+	if err != nil {
+		return err
+	}
+	entries, _, err := j.Entries()
+	if err != nil {
+		return err
+	}
+	e, err := entryNamed(entries, fmt.Sprint(id))
+	switch {
+	case err != nil:
+		return err
+	case e.Undone:
+		return fmt.Errorf("entry %d has been reverted or undone already", id)
+	case e.PastBoot:
+		return fmt.Errorf("entry %d is from before this boot; its guard and its changes are gone", id)
+	}
+	return fmt.Errorf("entry %d: %w", id, guard.ErrNotArmed)
+}

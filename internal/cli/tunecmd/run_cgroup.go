@@ -1,0 +1,106 @@
+package tunecmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// A command of piton run --cgroup is piton itself, after execve(2), so somebody
+// else has to remove its cgroup: a sweeper, a process in a session of its own
+// that is not the command's child.
+
+// SweeperVerb makes piton a sweeper: piton VERB DIR ENABLED. The first one starts
+// the second and ends, so that the second is init's child.
+const (
+	SweeperVerb  = "piton-sweep-cgroup"
+	SweeperChild = "piton-sweep-cgroup-child"
+)
+
+// gate is open until execve, which ends the sweeper's wait: a variable that lives on keeps it
+// from the garbage collector.
+var gate *os.File
+
+// enterGroup puts this process in a new cgroup, which goes when the command and
+// all that it started have ended.
+func enterGroup(a *app.App, t *change.Tuner, cpus, mems cpuset.Set) error {
+	group, err := t.NewGroup(cpus, mems)
+	if err != nil {
+		return err
+	}
+	// The write end is closed by execve, or by piton's end.
+	read, write, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, group.Remove())
+	}
+	defer read.Close()
+	if err := startSweeper(a, SweeperVerb, group, read); err != nil {
+		return errors.Join(fmt.Errorf("start what removes the cgroup: %w", err), group.Remove())
+	}
+	if err := group.Enter(); err != nil {
+		return errors.Join(err, write.Close())
+	}
+	gate = write
+	return nil
+}
+
+func startSweeper(a *app.App, verb string, group change.TransientGroup, gate *os.File) error {
+	cmd := exec.Command("/proc/self/exe", verb, group.Dir, group.Enabled)
+	cmd.Env, cmd.Dir, cmd.Stdin = a.Env, "/", gate
+	if verb == SweeperChild {
+		return cmd.Start()
+	}
+	kernel.Detach(cmd)
+	return cmd.Run()
+}
+
+// Sweep is the life of a sweeper.
+func Sweep(a *app.App, verb string, args []string) int {
+	gate, isFile := a.In.(*os.File)
+	if len(args) != 2 || !filepath.IsAbs(args[0]) || !isFile {
+		return exit.Usage
+	}
+	group := change.TransientGroup{Dir: args[0], Enabled: args[1]}
+	if err := kernel.CloseInherited(2); err != nil { // somebody may wait for the end of a pipe
+		return exit.Failed
+	}
+	if verb == SweeperVerb {
+		if err := startSweeper(a, SweeperChild, group, gate); err != nil {
+			return exit.Failed
+		}
+		return exit.Done
+	}
+	_, _ = io.Copy(io.Discard, gate) // until the command runs
+	if err := awaitEmpty(group); err != nil {
+		return exit.Failed
+	}
+	if err := group.Remove(); err != nil {
+		return exit.Failed
+	}
+	return exit.Done
+}
+
+func awaitEmpty(group change.TransientGroup) error {
+	events, err := os.Open(filepath.Join(group.Dir, "cgroup.events"))
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	for {
+		if empty, err := group.Empty(); empty || err != nil {
+			return err
+		}
+		if err := kernel.AwaitNotice(events); err != nil {
+			return err
+		}
+	}
+}

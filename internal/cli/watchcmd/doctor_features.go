@@ -1,0 +1,215 @@
+package watchcmd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"piton/internal/bpf"
+	"piton/internal/change/journal"
+	"piton/internal/cli/app"
+	"piton/internal/feature"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// byKernel reports whether the walk is done inside the kernel.
+func (d *doctor) byKernel() bool { return strings.HasPrefix(d.collector("tasks").Rung, "ebpf") }
+
+func (d *doctor) tasks() finding {
+	f := d.figure("tasks", "task walk", "tasks", fmt.Sprintf("a sample, for %d processes", len(d.sample.Tasks)))
+	if better := d.collector("tasks").Better; better != "" {
+		f.state, f.reason = stateFallback, strings.Replace(better, "task walk by eBPF: ", "eBPF: ", 1)
+		if err := Probe("ebpf-walk"); err != nil {
+			d.worse(&f, stateFallback, err)
+		}
+	}
+	return f
+}
+
+func (d *doctor) migrations() finding {
+	f := d.figure("migrations", "migrations of each CPU", "migrations", "a sample")
+	switch d.sample.Migrations {
+	case sample.SourceBPF:
+		f.source = "eBPF on sched_migrate_task: exact, with from and to"
+		f.cost += ", mostly asleep"
+		d.inKernel(&f, "count_move", "moves")
+		return f
+	case sample.SourcePerf:
+		f.source = "perf counter of each CPU: up to 10% low under load, without from"
+	case sample.SourceSampled:
+		f.source = "last CPU of each task, once a sample: a lower bound"
+	}
+	d.worse(&f, stateFallback, Probe("ebpf-migrations"))
+	return f
+}
+
+func (d *doctor) taskMigrations() finding {
+	f := finding{id: "task-migrations", title: "migrations of each task", state: stateBest}
+	if d.byKernel() {
+		f.source, f.cost = "eBPF task walk: exact, of every task", "in the task walk"
+		return f
+	}
+	if err := Probe("sched"); err != nil {
+		d.worse(&f, stateMissing, err)
+		return f
+	}
+	f.source, f.cost = "/proc/PID/task/TID/sched: exact, of busy and shown tasks", "about 6 µs a task"
+	d.worse(&f, stateFallback, Probe("ebpf-walk"))
+	return f
+}
+
+func (d *doctor) moves() finding {
+	f := finding{id: "moves", title: "single migrations (piton watch)", state: stateBest,
+		source: "eBPF, attached while piton watch or a bounce chart shows them", cost: "nothing now"}
+	if err := Probe("ebpf-moves"); err != nil {
+		f.source, f.cost = "growth of nr_migrations every half second, without from and to", "about 6 µs a thread and look"
+		d.worse(&f, stateFallback, err)
+		return f
+	}
+	if hides, err := bpf.HidesTasks(); err == nil && hides {
+		f.source += "; by nr_migrations where this kernel hides the running task"
+	}
+	return f
+}
+
+func (d *doctor) runDelay() finding {
+	f := finding{id: "run-delay", title: "run delay", state: stateBest}
+	err := Probe("schedstat")
+	if err != nil {
+		d.worse(&f, stateMissing, err)
+		return f
+	}
+	if d.byKernel() {
+		f.source, f.cost = "eBPF task walk", "in the task walk"
+		return f
+	}
+	f.source, f.cost = "/proc/PID/schedstat, of tasks that ran", "2 to 4 µs a task"
+	d.worse(&f, stateFallback, Probe("ebpf-walk"))
+	return f
+}
+
+func (d *doctor) load() finding {
+	f := d.figure("load", "CPU load and run queues", "cpus", "a sample")
+	for i := range d.sample.CPUs {
+		if d.sample.CPUs[i].HavePressure {
+			f.source = "/proc/stat, and the run queues' load_avg + rt + irq (eBPF)"
+			f.cost = joinCost(f.cost, "the rest in the task walk")
+			return f
+		}
+	}
+	f.source = "/proc/stat, and time, run delay and nice by task: what has ended counts as one task at nice 0"
+	if d.byKernel() {
+		d.worse(&f, stateFallback, &feature.Missing{Feature: "run queues by eBPF", Needs: "a kernel with CONFIG_FAIR_GROUP_SCHED"})
+		return f
+	}
+	d.worse(&f, stateFallback, Probe("ebpf-walk"))
+	return f
+}
+
+func (d *doctor) ledger() finding {
+	f := finding{id: "ledger", title: "CPU time by task (ledger)", state: stateBest,
+		source: "eBPF on sched_switch, irq and softirq, attached while a view shows it"}
+	if err := Probe("ebpf-ledger"); err != nil {
+		f.source = ""
+		d.worse(&f, stateMissing, err)
+		return f
+	}
+	f.cost = "nothing now"
+	if d.stats {
+		d.inKernel(&f, "on_", "switches and interrupts")
+		f.cost = strings.Replace(f.cost, "of a core now", "of a core while shown", 1)
+	}
+	return f
+}
+
+// attribute examines a feature that is there or not, with the sources of its figures in
+// either case.
+func (d *doctor) attribute(id, title, source, without string) func() finding {
+	return func() finding {
+		f := finding{id: id, title: title, state: stateBest, source: source}
+		if err := Probe(id); err != nil {
+			f.source = without
+			d.worse(&f, stateMissing, err)
+		}
+		return f
+	}
+}
+
+func (d *doctor) schedExt() finding {
+	source := "no scheduler is loaded: runs as OTHER"
+	if name, err := os.ReadFile("/sys/kernel/sched_ext/root/ops"); err == nil {
+		source = "scheduler " + strings.TrimSpace(string(name))
+	}
+	return d.attribute("policy-ext", "policy EXT", source, "")()
+}
+
+func (d *doctor) memory() finding {
+	source := "migrate_pages, move_pages, set_mempolicy"
+	if nodes, ok := app.MemoryNodes(); ok && nodes.Len() == 1 {
+		source = "one node: there is no other"
+	}
+	return d.attribute("numa", "memory of NUMA nodes (--mem)", source, "")()
+}
+
+func (d *doctor) aggregation() finding {
+	f := finding{id: "sched-ext", title: "placement aggregate (sched_ext)", state: stateBest,
+		source: "a scheduler by sched_ext, in force while a benchmark asks for it", cost: "nothing now"}
+	if err := Probe("sched-ext"); err != nil {
+		f.source, f.cost = "long slices of threads", ""
+		d.worse(&f, stateFallback, err)
+	}
+	return f
+}
+
+func (d *doctor) realTime() finding {
+	f := finding{id: "real-time", title: "FIFO and RR from this cgroup", state: stateBest, source: "allowed here"}
+	if err := tryRealTime(); err != nil {
+		f.source = ""
+		d.realTimeRefused(&f, err)
+	}
+	return f
+}
+
+func (d *doctor) journal() finding {
+	path := journal.Path(d.app.Getenv, kernel.EUID())
+	f := finding{id: "journal", title: "journal, for undo", state: stateBest, source: path}
+	if _, err := journal.Open(path); err != nil {
+		f.state, f.source = stateMissing, ""
+		f.reason = fmt.Sprintf("%v: nothing can be changed without it; XDG_STATE_HOME names the directory", err)
+		f.command = "export XDG_STATE_HOME=$(mktemp -d)"
+	}
+	return f
+}
+
+func (d *doctor) namespace() finding {
+	f := finding{id: "pid-namespace", title: "PID namespace", state: stateBest, source: "the machine's own: all tasks are seen"}
+	if !bpf.InitialNamespace("pid") {
+		f.state, f.source = stateFallback, "one of its own: only its tasks are seen"
+		f.reason = "the tasks of the machine outside this container have no number here, and eBPF cannot be used"
+		f.command = commandHostPIDs
+	}
+	return f
+}
+
+// programs tells which eBPF programs there were before doctor loaded its own.
+func (d *doctor) programs() finding {
+	f := finding{id: "programs", title: "eBPF programs of piton in the kernel", state: stateBest, source: "none", cost: "nothing"}
+	if d.listErr != nil {
+		f.source, f.cost = "", ""
+		d.worse(&f, stateUnknown, d.listErr)
+		f.command = "sudo piton doctor"
+		if kernel.EUID() == 0 { // of a container
+			f.command = "docker run --cap-add SYS_ADMIN …"
+		}
+		return f
+	}
+	var names []string
+	for _, p := range d.foreign {
+		names = append(names, fmt.Sprintf("%s %d", p.Name, p.ID))
+	}
+	if len(names) > 0 {
+		f.source, f.cost = fmt.Sprintf("%d, of other pitons that run", len(names)), strings.Join(names, ", ")
+	}
+	return f
+}

@@ -1,0 +1,228 @@
+package watchcmd
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/field"
+	"piton/internal/model"
+	"piton/internal/sample"
+)
+
+// Monitor are the flags of watching, with and without a screen.
+type Monitor struct {
+	count    flags.Count // ticks to print, 0 = until interrupted
+	Interval flags.Interval
+	Output   output.Format
+	Columns  []string
+	Sort     string
+	Filter   string
+	cpus     string
+	Threads  bool
+	PIDs     flags.PIDs
+}
+
+// NewMonitor has the limits and defaults of the flags.
+func NewMonitor() Monitor {
+	return Monitor{
+		count:    flags.Count{Min: 1, Max: 1 << 30},
+		Interval: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Minute},
+	}
+}
+
+// AddFlags adds the flags.
+func (o *Monitor) AddFlags(fs *pflag.FlagSet) {
+	fs.VarP(&o.count, "count", "n", "end after so many samples (default: go on until ^C)")
+	fs.VarP(&o.Interval, "delay", "d", "time between samples, 100ms to 1m")
+	o.Output.AddFlag(fs, output.AsTable, output.AsJSON, output.AsCSV)
+	fs.StringSliceVar(&o.Columns, "columns", nil, "`COLUMN,...` to show (see piton help columns)")
+	fs.StringVar(&o.Sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
+	fs.StringVar(&o.Filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu>50 on=3 mig>10 user:root")
+	fs.StringVar(&o.cpus, "cpus", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
+	fs.BoolVar(&o.Threads, "threads", false, "show every thread")
+	fs.Var(&o.PIDs, "pid", "only these processes or threads")
+}
+
+// view is what monitorOptions come to.
+type view struct {
+	columns []*field.Column
+	order   *field.Column // nil = by tid
+	desc    bool
+	filter  *field.Filter
+	pids    flags.PIDs
+	// atOnce is whether a single sample is asked for, and nothing of it that needs a
+	// second one: scripts that only ask where tasks are need not wait.
+	atOnce bool
+}
+
+// view checks the options. defaults are the columns and the order used when
+// none are named.
+func (o *Monitor) view(columns []string, order string) (view, error) {
+	v := view{pids: o.PIDs}
+	if len(o.Columns) > 0 {
+		columns = o.Columns
+	}
+	var err error
+	if v.columns, err = field.Select(columns); err != nil {
+		return v, exit.Usagef("--columns: %w", err)
+	}
+	if o.Filter != "" {
+		if v.filter, err = field.ParseFilter(o.Filter); err != nil {
+			return v, exit.Usagef("--filter: %w", err)
+		}
+	}
+	// The lines about CPUs of JSON always need a second sample.
+	v.atOnce = o.count.N == 1 && o.Output.Value != output.AsJSON && !field.NeedTwo(v.columns, v.filter)
+	switch {
+	case o.Sort != "":
+		order = o.Sort
+	case v.atOnce:
+		order = ""
+	}
+	if order != "" {
+		if v.order, v.desc, err = field.ParseOrder(order); err != nil {
+			return v, exit.Usagef("--sort: %w", err)
+		}
+		v.atOnce = v.atOnce && !field.NeedTwo([]*field.Column{v.order}, nil)
+	}
+	return v, nil
+}
+
+// Check checks the options, for the screen.
+func (o *Monitor) Check() error {
+	_, err := o.view(field.Process, "")
+	return err
+}
+
+// needs is what a sample must hold to print the view.
+func (v *view) needs(threads bool) sample.Needs {
+	columns := v.columns
+	if v.order != nil {
+		columns = append(slices.Clip(columns), v.order)
+	}
+	n := field.Needs(columns, v.filter)
+	n.Threads = threads
+	n.Watch = v.pids
+	if len(v.pids) > 0 {
+		return n
+	}
+	// Every task is printed, so every task's details are needed if any are.
+	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio || n.ThreadDelay || n.ThreadAttr ||
+		n.Memory || n.IO || n.OOM || n.Wait
+	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" || c.ID == "unit" })
+	return n
+}
+
+// named reports whether --pid has the task's number, or its process's.
+func (v *view) named(t *sample.Task) bool {
+	return slices.Contains(v.pids, t.TID) || slices.Contains(v.pids, t.TGID)
+}
+
+// rows chooses and orders the tasks of a model.
+func (v *view) rows(dst []int32, m *model.Model) []int32 {
+	for _, i := range v.filter.Select(nil, m) {
+		t := m.Sample.Tasks[i]
+		if len(v.pids) == 0 || v.named(t) {
+			dst = append(dst, i)
+		}
+	}
+	if v.order != nil {
+		field.Sort(dst, m, *v.order, v.desc)
+	}
+	return dst
+}
+
+// fewSamples are read sooner from /proc than eBPF programs are loaded, unless there
+// are many tasks.
+const fewSamples = 2
+
+// ebpf is when the programs are loaded: for a few samples only where nothing else
+// has a figure that is asked for, or is as quick; else before the first one, so that
+// all are alike.
+func (o *Monitor) ebpf(v *view, n sample.Needs) sample.EBPF {
+	switch few := o.count.N > 0 && o.count.N <= fewSamples && !n.PingPongs; {
+	case few && len(v.pids) > 0:
+		return sample.EBPFNever
+	case few:
+		return sample.EBPFMany
+	}
+	return sample.EBPFNow
+}
+
+// printer writes one tick; the writer keeps its error.
+type printer interface {
+	tick(w *bufio.Writer, n int, m *model.Model, rows []int32)
+}
+
+func (o *Monitor) printer(a *app.App) (printer, view, error) {
+	columns := field.Process
+	if o.Threads {
+		columns = field.Thread
+	}
+	switch o.Output.Value {
+	case output.AsJSON:
+		v, err := o.view(field.JSON, "")
+		return &jsonPrinter{columns: v.columns}, v, err
+	case output.AsCSV:
+		v, err := o.view(field.JSON, "")
+		return &csvPrinter{columns: v.columns}, v, err
+	}
+	v, err := o.view(columns, "cpu_percent")
+	return &tablePrinter{columns: v.columns, ascii: a.ASCII}, v, err
+}
+
+// RunMonitor prints samples until the count is reached or a signal comes.
+func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
+	p, v, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	w := bufio.NewWriterSize(a.Out, 1<<16)
+	n := 0
+	needs := v.needs(o.Threads)
+	tick := func(m *model.Model) (more bool, err error) {
+		// Not the rows: a filter says what is shown, not what there is.
+		if len(v.pids) > 0 && !slices.ContainsFunc(m.Sample.Tasks, v.named) {
+			if n == 0 {
+				return false, fmt.Errorf("there is no process or thread %s", v.pids.String())
+			}
+			return false, nil // they have all ended
+		}
+		n++
+		rows := v.rows(nil, m)
+		if why := v.filter.WhyNone(m); n == 1 && len(rows) == 0 && why != "" {
+			a.Warn("%s", why)
+		}
+		p.tick(w, n, m, rows)
+		return n != o.count.N, w.Flush()
+	}
+	if !v.atOnce {
+		tick = app.FromSecond(tick)
+	}
+	return a.Watch(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), tick)
+}
+
+// LimitCPUs makes --cpus a term of the filter.
+func (o *Monitor) LimitCPUs(a *app.App) error {
+	if o.cpus == "" {
+		return nil
+	}
+	set, err := a.CPUs("--cpus", o.cpus)
+	if err != nil {
+		return err
+	}
+	o.Filter = strings.TrimSpace(o.Filter + " allowed~" + set.String())
+	return nil
+}

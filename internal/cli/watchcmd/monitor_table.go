@@ -1,0 +1,123 @@
+package watchcmd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/field"
+	"piton/internal/model"
+)
+
+// tablePrinter writes a heading and the rows, for eyes.
+type tablePrinter struct {
+	columns []*field.Column
+	ascii   bool
+	buf     []byte
+}
+
+func (p *tablePrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
+	if n > 1 {
+		_ = w.WriteByte('\n')
+	}
+	_, _ = w.WriteString(summary(m))
+	p.buf = p.buf[:0]
+	for _, c := range p.columns {
+		start := len(p.buf)
+		p.buf = append(p.buf, c.Title...)
+		p.buf = p.end(c, start)
+	}
+	p.flush(w)
+	for _, i := range rows {
+		r := field.Row{M: m, I: int(i), ASCII: p.ascii}
+		for _, c := range p.columns {
+			start := len(p.buf)
+			p.buf = c.Append(p.buf, r)
+			p.buf = p.end(c, start)
+		}
+		p.flush(w)
+	}
+}
+
+// end pads the cell that begins at start; a column without a width is not cut.
+func (p *tablePrinter) end(c *field.Column, start int) []byte {
+	width := c.Width
+	if width == 0 {
+		width = field.Width(p.buf[start:])
+	}
+	return append(field.Pad(p.buf, start, width, c.Right, p.ascii), ' ')
+}
+
+func (p *tablePrinter) flush(w *bufio.Writer) {
+	_, _ = w.Write(append(bytes.TrimRight(p.buf, " "), '\n'))
+	p.buf = p.buf[:0]
+}
+
+// summary is the machine in a line and the CPUs in another.
+func summary(m *model.Model) string {
+	h := &m.Sample.Host
+	word := "at least, " + m.Sample.Migrations.String()
+	if m.Sample.Migrations.Exact() {
+		word = "exact"
+	}
+	migrations := "migrations -"
+	if model.Known(m.MigrationsPerS) {
+		migrations = fmt.Sprintf("migrations %.1f/s (%s)", m.MigrationsPerS, word)
+	}
+	return fmt.Sprintf("%s %s up %s  tasks %d (%d threads, %d running)  load %.2f %.2f %.2f  mem %.1f/%.1fG  %s\n",
+		m.Sample.Wall.Format(time.TimeOnly), field.Clean(h.Name), field.Uptime(h.Uptime), m.Counts.Processes, m.Counts.Threads,
+		m.Counts.Running, h.Load1, h.Load5, h.Load15, gib(h.MemUsedBytes), gib(h.MemTotalBytes), migrations)
+}
+
+func gib(b uint64) float64 { return float64(b) / (1 << 30) }
+
+// csvPrinter writes one line a task, after one heading for the whole run.
+type csvPrinter struct {
+	columns []*field.Column
+	record  []string
+}
+
+func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
+	out := csv.NewWriter(w)
+	if n == 1 {
+		p.record = append(p.record[:0], "tick", "time")
+		for _, c := range p.columns {
+			p.record = append(p.record, c.ID)
+		}
+		_ = out.Write(p.record)
+	}
+	at := m.Sample.Wall.UTC().Format(time.RFC3339Nano)
+	for _, i := range rows {
+		p.record = append(p.record[:0], strconv.Itoa(n), at)
+		for _, c := range p.columns {
+			p.record = append(p.record, csvValue(c.Value(field.Row{M: m, I: int(i)})))
+		}
+		_ = out.Write(p.record)
+	}
+	out.Flush()
+}
+
+// csvValue is empty for no value; text is cleaned, since CSV has no escapes.
+func csvValue(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return field.Clean(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			if parts[i] = csvValue(v[i]); parts[i] == "" {
+				parts[i] = field.NoneASCII
+			}
+		}
+		return strings.Join(parts, " ")
+	}
+	return fmt.Sprint(v)
+}

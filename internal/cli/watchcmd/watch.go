@@ -1,0 +1,255 @@
+package watchcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/watch"
+)
+
+type watchOptions struct {
+	output output.Format
+	scope  flags.Scope
+	length flags.Length
+}
+
+func newWatch(a *app.App) *cobra.Command {
+	o := watchOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}}}
+	cmd := &cobra.Command{
+		Use:   "watch TARGET… [--for 10s]",
+		Short: "print each migration of tasks as it happens",
+		Long: `Print each migration of the targets' threads, those born meanwhile too: time, thread, both CPUs, distance.
+At the end (^C, --for, or the end of the last target) print the sums by thread, by distance and by pair of CPUs.
+
+The sums are exact. They have the moves that came too fast to print, counted as lost, and those that the kernel hid
+from eBPF with the task that was running (a hypervisor's agent, say), counted as unseen: each thread's own count has them.
+Where eBPF cannot run, piton prints how often each thread moved every half second, without the CPUs.
+
+` + flags.TargetHelp + `
+With -o json: one {"type":"watch"} line when it begins, one {"type":"move"} a move ({"type":"count"} a thread and
+half second without eBPF), then {"type":"task"}, {"type":"pair"} and one {"type":"summary"} line.`,
+		Example: "  piton watch 3641\n  piton watch nginx --for 10s -o json\n  piton watch 3650 --thread",
+		GroupID: app.GroupLook,
+		Args:    flags.NeedArgs(1, "a target"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runWatch(cmd.Context(), a, args, o)
+		},
+	}
+	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
+	o.scope.AddFlags(cmd.Flags())
+	cmd.Flags().Var(&o.length, "for", "end after so long (default: at ^C)")
+	return cmd
+}
+
+var errWatchLive = exit.With(exit.NotPermitted, errors.New("piton watch sees this machine only, not --host-root"))
+
+func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) error {
+	if err := o.scope.Check(); err != nil {
+		return err
+	}
+	if !a.Live() {
+		return errWatchLive
+	}
+	fs := procfs.New(a.HostRoot)
+	found, missing, err := watched(a, fs, words, o.scope.Value())
+	if err != nil {
+		return err
+	}
+	topo, err := a.Topology()
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	src, better, err := watch.Open(fs, found)
+	if err != nil {
+		return exit.With(exit.NotPermitted, fmt.Errorf("no source of migrations works here: %w; and %w", better, err))
+	}
+	defer src.Close()
+	if better != nil {
+		a.Warn("%v; so moves are counted for each thread, their CPUs are not known", better)
+	}
+	began := time.Now()
+	log := newWatchLog(a, src, &watch.Totals{Topo: topo}, o.output.JSON())
+	log.begin(found)
+	err = watch.Run(ctx, src, o.length.Duration, log.batch)
+	return log.end(time.Since(began), errors.Join(err, missing))
+}
+
+// watched finds what the words mean. missing is an error about those that mean
+// nothing while others do.
+func watched(a *app.App, fs procfs.FS, words []string, scope change.Scope) (t watch.Targets, missing, err error) {
+	found, unmatched, err := a.Targets(words, scope)
+	if err != nil {
+		return t, nil, err
+	}
+	gone := []error{unmatched}
+	seen := map[kernel.TID]bool{}
+	threads := 0
+	for _, one := range found {
+		st, err := fs.Status(one.TID)
+		if err != nil {
+			gone = append(gone, fmt.Errorf("there is no process or thread %d", one.TID))
+			continue
+		}
+		id := st.TGID
+		if one.Scope == change.ScopeThread { // thread:/regex/, too
+			id, threads = one.TID, threads+1
+		}
+		if !seen[id] {
+			seen[id] = true
+			t.IDs = append(t.IDs, id)
+		}
+	}
+	missing = errors.Join(gone...)
+	if threads > 0 {
+		if scope != change.ScopeThread && threads < len(found) {
+			return t, nil, exit.Usagef("thread:/regex/ means single threads, and the other words whole processes; watch either, or add --thread")
+		}
+		scope = change.ScopeThread
+	}
+	if len(t.IDs) == 0 {
+		return t, nil, missing
+	}
+	switch scope {
+	case change.ScopeThread:
+		t.Scope = watch.Thread
+	case change.ScopeTree:
+		t.Scope = watch.Tree
+		t.IDs, err = watch.Descendants(fs, t.IDs)
+	}
+	if missing != nil {
+		missing = exit.With(exit.Some, missing)
+	}
+	return t, missing, err
+}
+
+// outletBytes is how much a slow reader of the output may be behind before
+// lines are left out.
+const outletBytes = 16 << 20
+
+// watchLog makes lines of what happens and sums it up.
+type watchLog struct {
+	a      *app.App
+	src    watch.Source
+	fs     procfs.FS
+	totals *watch.Totals
+	out    *watch.Outlet
+	print  watchPrinter
+	line   []byte
+	names  map[kernel.TID]string // comm by thread
+	lines  uint64                // about single moves, that were taken
+	behind uint64                // moves whose line the output had no room for
+	epoch  time.Time             // when CLOCK_MONOTONIC was 0
+}
+
+// watchPrinter appends lines, complete with their end.
+type watchPrinter interface {
+	begin(dst []byte, l *watchLog, t watch.Targets) []byte
+	move(dst []byte, l *watchLog, m *watch.Move) []byte
+	count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte
+	summary(dst []byte, l *watchLog, s watchSummary) []byte
+}
+
+// watchSummary is what stands at the end.
+type watchSummary struct {
+	took time.Duration
+	lost uint64 // moves without a line
+	code int
+}
+
+func newWatchLog(a *app.App, src watch.Source, totals *watch.Totals, json bool) *watchLog {
+	l := &watchLog{
+		a: a, src: src, fs: procfs.New(a.HostRoot), totals: totals, out: watch.NewOutlet(a.Out, outletBytes),
+		names: map[kernel.TID]string{}, epoch: time.Now().Add(-kernel.Monotonic()), print: &watchText{},
+	}
+	if json {
+		l.print = &watchJSON{}
+	}
+	return l
+}
+
+func (l *watchLog) begin(t watch.Targets) {
+	l.line = l.print.begin(l.line[:0], l, t)
+	_, _ = l.out.Offer(l.line) // it is empty, so there is room; the first line cannot have failed
+}
+
+// batch prints and adds up what happened.
+func (l *watchLog) batch(b *watch.Batch) error {
+	l.totals.Add(b)
+	for i := range b.Moves {
+		l.line = l.print.move(l.line[:0], l, &b.Moves[i])
+		taken, err := l.out.Offer(l.line)
+		if err != nil {
+			return err
+		}
+		if taken {
+			l.lines++
+		} else {
+			l.behind++
+		}
+	}
+	if l.src.Single() {
+		return nil // counts are of moves that were lost, which the end tells
+	}
+	now := time.Now()
+	for _, c := range b.Counts {
+		l.line = l.print.count(l.line[:0], l, now, c)
+		if _, err := l.out.Offer(l.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end prints the sums; err is what ended watching before its time.
+func (l *watchLog) end(took time.Duration, err error) error {
+	if l.a.Signal != 0 {
+		err = exit.With(128+int(l.a.Signal), nil)
+	}
+	s := watchSummary{took: took, code: exit.Code(err)}
+	if l.src.Single() {
+		s.lost = l.totals.Moves - l.totals.Unseen - l.lines
+	}
+	if closed := l.out.Close(); closed != nil {
+		return closed
+	}
+	_, _ = l.a.Write(l.print.summary(l.line[:0], l, s))
+	return err
+}
+
+// name is a thread's comm, kept for when it has ended; "" if it has already.
+func (l *watchLog) name(pid, tid kernel.TID) string {
+	name, known := l.names[tid]
+	if !known {
+		if st, err := l.fs.ThreadStat(pid, tid); err == nil {
+			name = string(st.Comm)
+		}
+		l.names[tid] = name
+	}
+	return name
+}
+
+func (l *watchLog) wall(at time.Duration) time.Time { return l.epoch.Add(at) }
+
+// sourceWords names a source in a sentence.
+func (l *watchLog) sourceWords() string {
+	if l.src.Single() {
+		return "exact (eBPF)"
+	}
+	return "exact for each thread while it lives (/proc)"
+}
+
+func cleaned(s string) string { return output.Dash(field.Clean(s)) }

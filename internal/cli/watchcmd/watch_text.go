@@ -1,0 +1,116 @@
+package watchcmd
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"piton/internal/cli/output"
+	"piton/internal/topology"
+	"piton/internal/watch"
+)
+
+// watchText prints for people.
+type watchText struct{}
+
+const (
+	watchHead = "%-15s %7s %7s %-15s %4s %4s  %s\n"
+	watchRow  = "%-15s %7d %7d %-15s %4d %4d  %s\n"
+	countRow  = "%-15s %7d %7d %-15s %4s %4s  %d moves\n"
+	clock     = "15:04:05.000000"
+)
+
+func (*watchText) begin(dst []byte, _ *watchLog, _ watch.Targets) []byte {
+	return fmt.Appendf(dst, watchHead, "TIME", "PID", "TID", "NAME", "FROM", "TO", "DISTANCE")
+}
+
+func (*watchText) move(dst []byte, l *watchLog, m *watch.Move) []byte {
+	return fmt.Appendf(dst, watchRow, l.wall(m.At).Format(clock), m.TGID, m.TID, cleaned(l.name(m.TGID, m.TID)),
+		m.From, m.To, l.totals.Topo.Distance(m.From, m.To))
+}
+
+func (*watchText) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte {
+	return fmt.Appendf(dst, countRow, at.Format(clock), c.TGID, c.TID, cleaned(l.name(c.TGID, c.TID)), "?", "?", c.N)
+}
+
+// mostRows is how many rows of a table of sums are printed; JSON has all.
+const mostRows = 20
+
+func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
+	t := l.totals
+	out := bytes.NewBuffer(dst)
+	tasks, pairs := t.Tasks(), t.Pairs()
+	fmt.Fprintf(out, "\n%s in %.3f s, of %s: %s\n", counted(t.Moves, "move"), s.took.Seconds(),
+		counted(uint64(len(tasks)), "thread"), l.sourceWords())
+	p.caveats(out, l, s)
+	if t.Moves > 0 {
+		p.tables(out, l, tasks, pairs)
+	}
+	return out.Bytes()
+}
+
+// caveats says what the lines or the sums lack.
+func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
+	t := l.totals
+	if kernel := s.lost - l.behind; kernel > 0 {
+		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", counted(kernel, "move"))
+	}
+	if l.behind > 0 {
+		fmt.Fprintf(out, "%s were not printed because the output was too slow; they are in these sums\n", counted(l.behind, "move"))
+	}
+	if t.Unseen > 0 {
+		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: their CPUs are not known\n", counted(t.Unseen, "move"))
+	}
+	if t.NoTask > 0 {
+		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", counted(t.NoTask, "move"))
+	}
+	if t.Unfollowed > 0 {
+		fmt.Fprintf(out, "%s could not be watched: there were too many at once\n", counted(t.Unfollowed, "descendant"))
+	}
+}
+
+// tables prints the sums. Writing to memory cannot fail.
+func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal, pairs []watch.PairTotal) {
+	t := l.totals
+	byTask := output.NewTable(">TID", "NAME", ">MOVES", ">SHARE")
+	for _, task := range tasks[:min(mostRows, len(tasks))] {
+		byTask.Add(task.TID, output.Dash(l.name(task.TGID, task.TID)), task.Moves, percent(task.Moves, t.Moves))
+	}
+	out.WriteByte('\n')
+	byTask.Write(out)
+	more(out, len(tasks), "thread")
+	if len(pairs) == 0 {
+		return
+	}
+	byDistance := output.NewTable("DISTANCE", ">MOVES", ">SHARE")
+	for d := topology.SMTSibling; d <= topology.OtherNode; d++ {
+		byDistance.Add(d, t.ByDistance[d], percent(t.ByDistance[d], t.Moves))
+	}
+	out.WriteByte('\n')
+	byDistance.Write(out)
+	byPair := output.NewTable(">FROM", ">TO", "DISTANCE", ">MOVES", ">SHARE")
+	for _, p := range pairs[:min(mostRows, len(pairs))] {
+		byPair.Add(p.From, p.To, p.Distance, p.Moves, percent(p.Moves, t.Moves))
+	}
+	out.WriteByte('\n')
+	byPair.Write(out)
+	more(out, len(pairs), "pair")
+}
+
+func more(out *bytes.Buffer, n int, what string) {
+	if n > mostRows {
+		fmt.Fprintf(out, "and %s more (-o json has all)\n", counted(uint64(n-mostRows), what))
+	}
+}
+
+func percent(part, whole uint64) string {
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
+}
+
+// counted is "1 move", "2 moves".
+func counted(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

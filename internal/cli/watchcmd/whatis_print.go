@@ -1,0 +1,115 @@
+package watchcmd
+
+import (
+	"fmt"
+	"strings"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/output"
+	"piton/internal/field"
+)
+
+// The kinds of things that what-is explains.
+const (
+	kindKernelThread = "kernel_thread"
+	kindProcess      = "process"
+	kindThread       = "thread"
+	kindIRQ          = "irq"
+	kindSoftIRQ      = "softirq"
+)
+
+// answer is yes, no, or that it is not known.
+type answer uint8
+
+const (
+	unknown answer = iota
+	yes
+	no
+)
+
+func yesNo(is bool) answer {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// explanation is what is known of one thing; empty texts and negative numbers
+// stand for what is not known or does not apply.
+type explanation struct {
+	target, kind, name string
+	tid, irq           int
+	what, maker        string
+	cpus               string
+	movable            answer
+	unit, cgroup, exe  string
+	exeNote            string // why there is no exe, for people
+	policy             string
+	advice             string
+}
+
+// print prints it as the nth of several.
+func (x *explanation) print(a *app.App, o output.Format, nth int) {
+	if o.JSON() {
+		x.json(a)
+		return
+	}
+	if nth > 0 {
+		fmt.Fprintln(a)
+	}
+	fmt.Fprintln(a, field.Clean(x.title()))
+	for _, row := range []struct{ name, text string }{
+		{"what", x.what}, {"made by", x.maker}, {"program", x.exe + x.exeNote}, {"unit", x.unit}, {"cgroup", x.cgroup},
+		{"policy", x.policy}, {"CPUs", x.placement()}, {"to do", x.advice},
+	} {
+		if row.text != "" {
+			fmt.Fprintf(a, "  %-8s %s\n", row.name, field.Clean(row.text))
+		}
+	}
+}
+
+// title is the name and the numbers.
+func (x *explanation) title() string {
+	kind := strings.ReplaceAll(x.kind, "_", " ")
+	if x.kind == kindIRQ {
+		kind = "interrupt"
+	}
+	title := x.name
+	if title == "" {
+		title = x.target
+	}
+	title += "  " + kind
+	switch {
+	case x.tid >= 0:
+		title += fmt.Sprintf(" %d", x.tid)
+	case x.kind == kindKernelThread:
+		title += ", by its name"
+	case x.irq >= 0:
+		title += fmt.Sprintf(" %d", x.irq)
+	}
+	return title
+}
+
+// placement is where it may run, and whether that can be changed.
+func (x *explanation) placement() string {
+	words := []string{}
+	if x.cpus != "" {
+		words = append(words, x.cpus)
+	}
+	switch x.movable {
+	case yes:
+		words = append(words, "can be moved")
+	case no:
+		words = append(words, "cannot be moved")
+	}
+	return strings.Join(words, "; ")
+}
+
+func (x *explanation) json(a *app.App) {
+	var l output.Line
+	l.Start("what").Add("v", output.Version).Add("target", x.target).Add("kind", x.kind).Add("name", output.TextOrNull(x.name)).
+		Add("tid", output.NumberOrNull(x.tid)).Add("irq", output.NumberOrNull(x.irq)).Add("what", output.TextOrNull(x.what)).
+		Add("made_by", output.TextOrNull(x.maker)).Add("cpus", output.TextOrNull(x.cpus)).
+		Add("movable", output.OrNull(x.movable == yes, x.movable != unknown)).Add("unit", output.TextOrNull(x.unit)).
+		Add("cgroup", output.TextOrNull(x.cgroup)).Add("exe", output.TextOrNull(x.exe)).Add("policy", output.TextOrNull(x.policy)).Add("advice", output.TextOrNull(x.advice)).Write(a.Out)
+}
