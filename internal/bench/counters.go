@@ -255,7 +255,7 @@ func medianCounts(runs []RunResult) []Count {
 	}
 	var out []Count
 	for _, name := range names {
-		v, _ := median(values[name])
+		v, _ := chart.Median(values[name])
 		out = append(out, Count{Name: name, Value: v, Share: shares[name]})
 	}
 	return out

@@ -76,8 +76,8 @@ func (r Results) pace() (each time.Duration, work float64, ok bool) {
 			steps = append(steps, run.Started.Sub(r.Runs[i-1].Started).Seconds())
 		}
 	}
-	work, ok = median(works)
-	step, more := median(steps)
+	work, ok = chart.Median(works)
+	step, more := chart.Median(steps)
 	if !more || step < work { // one run, or the clock was set back
 		step = work
 	}

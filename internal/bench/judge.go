@@ -174,22 +174,14 @@ func newArm(p Placement, runs []RunResult) Arm {
 	s := benchmath.AssumeNothing.Summary(newSample(a.values), confidence)
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
-	a.Work, _ = median(work)
-	a.Migrations, a.HaveMigrations = median(migrations)
-	a.RunDelay, a.HaveRunDelay = median(delay)
+	a.Work, _ = chart.Median(work)
+	a.Migrations, a.HaveMigrations = chart.Median(migrations)
+	a.RunDelay, a.HaveRunDelay = chart.Median(delay)
 	return a
 }
 
 func newSample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-}
-
-func median(values []float64) (float64, bool) {
-	if len(values) == 0 {
-		return 0, false
-	}
-	v := slices.Sorted(slices.Values(values))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2, true
 }
 
 func (a Arm) warnings() []string {

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,6 +111,16 @@ func Percent(share float64) string {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text + " %"
+}
+
+// Median is the middle of some values, the mean of the two in the middle of an even number;
+// ok is false for none.
+func Median(values []float64) (v float64, ok bool) {
+	if len(values) == 0 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2, true
 }
 
 // Clock prints how long something takes, to the second: "38 s", "1:38 min", "2:05:00 h".

@@ -9,9 +9,8 @@ import (
 	"piton/internal/cli/flags"
 )
 
-// argsFor lets people write negative numbers as they are: in "nice 3641 -5" the
-// -5 is a value and not a flag. For commands that ask for it, words which are
-// no flag are moved behind "--".
+// argsFor makes negative numbers values: in "nice 3641 -5" the -5 is no flag. For commands
+// with the annotation flags.NegativeValues, words that are no flag are moved behind "--".
 func argsFor(root *cobra.Command, args []string) []string {
 	cmd, rest, err := root.Find(args)
 	if err != nil || cmd.Annotations[flags.NegativeValues] == "" {
@@ -58,16 +57,9 @@ func takesNext(cmd *cobra.Command, word string) bool {
 }
 
 func lookupFlag(cmd *cobra.Command, word string) *pflag.Flag {
-	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags(), cmd.InheritedFlags()} {
-		var flag *pflag.Flag
-		if name, long := strings.CutPrefix(word, "--"); long {
-			flag = set.Lookup(name)
-		} else {
-			flag = set.ShorthandLookup(word[1:2])
-		}
-		if flag != nil {
-			return flag
-		}
+	cmd.InheritedFlags() // adds those of the commands above
+	if name, long := strings.CutPrefix(word, "--"); long {
+		return cmd.Flags().Lookup(name)
 	}
-	return nil
+	return cmd.Flags().ShorthandLookup(word[1:2])
 }

@@ -32,10 +32,10 @@ func Main(io app.IO) int {
 		return benchcmd.Workload(a, io.Args[1:])
 	}
 	if len(io.Args) > 0 && io.Args[0] == guard.Verb {
-		return beGuard(a, io.Args[1:])
+		return runGuard(a, io.Args[1:])
 	}
 	if len(io.Args) == 1 && io.Args[0] == orderVerb {
-		return obey(a)
+		return runOrder(a)
 	}
 	if len(io.Args) > 0 && (io.Args[0] == tunecmd.SweeperVerb || io.Args[0] == tunecmd.SweeperChild) {
 		return tunecmd.Sweep(a, io.Args[0], io.Args[1:])
@@ -73,9 +73,9 @@ func execute(a *app.App) (err error) {
 	return a.WriteErr
 }
 
-// beGuard is the life of a guard process. It is looked at before anything else, so
-// that it starts fast.
-func beGuard(a *app.App, args []string) int {
+// runGuard is the main function of a guard process, started before anything else is done,
+// so that it starts fast.
+func runGuard(a *app.App, args []string) int {
 	if err := guard.Main(args); err != nil {
 		a.Warn("%s", exit.Message(err))
 		return exit.Failed

@@ -12,6 +12,7 @@ import (
 
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
 	"piton/internal/cli/tunecmd"
 )
 
@@ -44,21 +45,18 @@ func invalidValue(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s %q: %w", flag.Name, err.GetValue(), why)
 }
 
-// noEmptyFlags refuses flags of text that were given none: in a script that is a
-// variable which is not set, and another command than the one that is meant.
+// noEmptyFlags refuses "" as the value of a flag of text: in a script it is a variable that
+// is not set.
 func noEmptyFlags(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && isEmpty(f.Value) && !slices.Contains(mayBeEmpty, f.Name) {
+		if err == nil && isEmpty(f.Value) && !flags.Optional.Of(f) {
 			value, _ := pflag.UnquoteUsage(f)
 			err = exit.Usagef("--%s is empty: it needs %s", f.Name, value)
 		}
 	})
 	return err
 }
-
-// mayBeEmpty are the flags for which nothing is something.
-var mayBeEmpty = []string{"filter", "host-root", "unit"}
 
 // isEmpty reports whether a flag of text was given none, or one of a list of texts
 // nothing but commas.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"piton/cmd/piton/help"
@@ -63,10 +62,8 @@ func newTopic(a *app.App, t topic) *cobra.Command {
 // pageWidth is the width of the terminal within what is easy to read, in columns.
 func pageWidth(a *app.App) int {
 	const narrowest, usual, widest = 60, 100, 120
-	if out, ok := a.Out.(interface{ Fd() uintptr }); ok {
-		if width, _, err := term.GetSize(out.Fd()); err == nil {
-			return min(max(width, narrowest), widest)
-		}
+	if width, ok := app.TerminalWidth(a.Out); ok {
+		return min(max(width, narrowest), widest)
 	}
 	return usual
 }

@@ -28,8 +28,8 @@ const orderVerb = "__order"
 // largestOrder bounds what is read.
 const largestOrder = 16 << 20
 
-// obey is the life of such a child.
-func obey(a *app.App) int {
+// runOrder is the main function of such a child.
+func runOrder(a *app.App) int {
 	if writeJSON(a, change.NewReply(carryOrder(context.Background(), a))); a.WriteErr != nil {
 		a.Warn("%s", exit.Message(a.WriteErr))
 		return exit.Failed

@@ -15,9 +15,9 @@ import (
 // not there: no command, no flag, no key. It has to be known before the commands
 // are made, and so before cobra reads the flags.
 
-// looking are the commands that change nothing, by their paths without "piton".
+// readOnlyCommands are the commands that change nothing, by their paths without "piton".
 // What is not named here does not exist in read-only mode.
-var looking = []string{
+var readOnlyCommands = []string{
 	"journal", "watch", "topo", "irq", "irq list", "irq queues", "sysctl", "what-is", "doctor", "demo", "save", "verify", "profiles",
 	"export", "export systemd", "export shell", "bench", "help", "completion",
 }
@@ -57,31 +57,31 @@ func wantsReadOnly(a *app.App) (bool, error) {
 // checkReadOnly refuses a command that could change something, in a mode that was
 // known only when its flags were read, as of "piton run --readonly".
 func checkReadOnly(a *app.App, cmd *cobra.Command) error {
-	if a.ReadOnly && cmd.HasParent() && !onlyLooks(cmd) {
+	if a.ReadOnly && cmd.HasParent() && !changesNothing(cmd) {
 		return errNoCommand(cmd.Name())
 	}
 	return nil
 }
 
-// onlyLooks reports whether a command below piton changes nothing. Hidden ones of
+// changesNothing reports whether a command below piton changes nothing. Hidden ones of
 // cobra complete words.
-func onlyLooks(cmd *cobra.Command) bool {
+func changesNothing(cmd *cobra.Command) bool {
 	path := strings.TrimPrefix(cmd.CommandPath(), "piton ")
 	parent, _, _ := strings.Cut(path, " ")
-	return slices.Contains(looking, path) || isTopic(cmd) || parent == "bench" || parent == "completion" || strings.HasPrefix(path, "__")
+	return slices.Contains(readOnlyCommands, path) || isTopic(cmd) || parent == "bench" || parent == "completion" || strings.HasPrefix(path, "__")
 }
 
-// lookOnly removes every command that could change something, and says so where
-// one is asked for.
-func lookOnly(cmd *cobra.Command) {
+// removeChanging removes the commands that could change something; a command line with one of
+// them gets an error that says so.
+func removeChanging(cmd *cobra.Command) {
 	var removed []string
 	for _, sub := range cmd.Commands() {
-		if !onlyLooks(sub) {
+		if !changesNothing(sub) {
 			removed = append(removed, sub.Name())
 			cmd.RemoveCommand(sub)
 			continue
 		}
-		lookOnly(sub)
+		removeChanging(sub)
 	}
 	known := cmd.Args
 	cmd.Annotations = map[string]string{removedCommands: strings.Join(removed, " ")}

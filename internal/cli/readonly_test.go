@@ -18,7 +18,7 @@ import (
 )
 
 // changing are the commands that change something. A new command is added here
-// or to looking, so that read-only mode is thought of.
+// or to readOnlyCommands, so that read-only mode is thought of.
 var changing = []string{
 	"pin", "nice", "policy", "ionice", "slice", "uclamp", "cookie", "run", "isolate", "include", "move", "spread", "undo", "keep", "apply",
 	"irq move", "irq spread", "irq reset", "irq default", "rescue",
@@ -33,7 +33,7 @@ func TestEveryCommandIsKnownToLookOrToChange(t *testing.T) {
 			if isTopic(sub) || nested && (parent == "bench" || parent == "completion" || slices.Contains(changing, parent)) {
 				continue
 			}
-			assert.True(t, slices.Contains(looking, path) != slices.Contains(changing, path), "piton %s", path)
+			assert.True(t, slices.Contains(readOnlyCommands, path) != slices.Contains(changing, path), "piton %s", path)
 			walk(sub)
 		}
 	}

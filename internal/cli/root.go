@@ -53,6 +53,7 @@ func newRoot(a *app.App) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
 	root.SetHelpCommand(newHelp())
 	root.PersistentFlags().StringVar(&a.HostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
+	flags.Optional.Add(root.PersistentFlags(), "host-root")
 	a.Source = flags.Choice{Value: app.SourceAuto, Among: []string{app.SourceAuto, app.SourceProc}}
 	root.PersistentFlags().Var(&a.Source, "source", "where figures come from: eBPF programs where they can run, or only /proc and perf")
 	root.PersistentFlags().BoolVar(&a.ReadOnly, "readonly", a.ReadOnly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
@@ -66,7 +67,7 @@ func newRoot(a *app.App) *cobra.Command {
 	addCommands(a, root)
 	if a.ReadOnly {
 		root.Long, root.Example = readOnlyLong+"\n\n"+exit.Help(), readOnlyExample
-		lookOnly(root)
+		removeChanging(root)
 	}
 	return root
 }

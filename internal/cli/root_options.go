@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -42,11 +41,9 @@ func runRoot(ctx context.Context, a *app.App, o *rootOptions, fs *pflag.FlagSet)
 	if err := o.monitor.LimitCPUs(a); err != nil {
 		return err
 	}
-	ofChange := func(name string) bool { return tunecmd.ChangeFlags().Lookup(name) != nil }
+	ofChange := func(f *pflag.Flag) bool { return tunecmd.ChangeFlags().Lookup(f.Name) != nil }
 	if !o.headless {
-		headless := func(name string) bool {
-			return ofChange(name) || slices.Contains([]string{"count", "output", "pid"}, name)
-		}
+		headless := func(f *pflag.Flag) bool { return ofChange(f) || flags.Headless.Of(f) }
 		if name := flags.FirstGiven(fs, headless); name != "" {
 			return exit.Usagef("--%s is for --headless", name)
 		}
@@ -63,8 +60,7 @@ func runRoot(ctx context.Context, a *app.App, o *rootOptions, fs *pflag.FlagSet)
 
 // runHeadlessTuning changes the tasks of --pid.
 func runHeadlessTuning(ctx context.Context, a *app.App, o *rootOptions, fs *pflag.FlagSet) error {
-	watching := []string{"count", "columns", "sort", "filter", "cpus", "threads"}
-	if name := flags.FirstGiven(fs, func(name string) bool { return slices.Contains(watching, name) }); name != "" {
+	if name := flags.FirstGiven(fs, flags.Samples.Of); name != "" {
 		return exit.Usagef("--%s is for samples, not for a change", name)
 	}
 	if len(o.monitor.PIDs) == 0 {

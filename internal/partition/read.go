@@ -36,10 +36,10 @@ func (r *reader) read() (Facts, error) {
 	if f.Ticks, err = procfs.ParseUptimeTicks(up); err != nil {
 		return f, err
 	}
-	if f.Online, err = attr.ReadSet("/sys/devices/system/cpu/online"); err != nil {
+	if f.Online, err = attr.ReadCPUs("/", "online"); err != nil {
 		return f, err
 	}
-	f.Reserved, err = attr.ReadSet("/sys/devices/system/cpu/isolated")
+	f.Reserved, err = attr.ReadCPUs("/", "isolated")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // since Linux 4.2
 		return f, err
 	}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/workloads/internal/peer"
@@ -115,11 +115,7 @@ func mergeTwice(strip []uint64, turn *atomic.Uint32) (Costs, error) {
 	if len(cold) < fewest {
 		return Costs{}, errBusy
 	}
-	p := median(warm)
-	return Costs{Strip: p, Move: max(median(cold)-p, 0)}, nil
-}
-
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	return (xs[(len(xs)-1)/2] + xs[len(xs)/2]) / 2
+	warmed, _ := chart.Median(warm)
+	moved, _ := chart.Median(cold)
+	return Costs{Strip: warmed, Move: max(moved-warmed, 0)}, nil
 }

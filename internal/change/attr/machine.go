@@ -83,8 +83,11 @@ func (m *Machine) Look(pid, tid kernel.TID) (Task, error) {
 // Online reads /sys/devices/system/cpu/online.
 func (m *Machine) Online() (cpuset.Set, error) { return m.cpus("online") }
 
-func (m *Machine) cpus(file string) (cpuset.Set, error) {
-	return ReadSet(filepath.Join(m.Proc.Root(), "sys/devices/system/cpu", file))
+func (m *Machine) cpus(file string) (cpuset.Set, error) { return ReadCPUs(m.Proc.Root(), file) }
+
+// ReadCPUs reads a list of CPUs in /sys/devices/system/cpu below a root: "online", "isolated".
+func ReadCPUs(root, file string) (cpuset.Set, error) {
+	return ReadSet(filepath.Join(root, "sys/devices/system/cpu", file))
 }
 
 // Ticks is the time since boot in USER_HZ, the unit of start times; 0 if it is not known.

@@ -35,7 +35,7 @@ const (
 // what it starts is ordinary.
 func deadline(tid kernel.TID, part time.Duration) error {
 	sched := kernel.System()
-	if online, err := attr.ReadSet("/sys/devices/system/cpu/online"); err == nil {
+	if online, err := attr.ReadCPUs("/", "online"); err == nil {
 		_ = sched.SetAffinity(tid, online)
 	}
 	return sched.SetAttr(tid, kernel.SchedAttr{Policy: kernel.Deadline, ResetOnFork: true, RuntimeNs: uint64(part),

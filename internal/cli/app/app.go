@@ -40,8 +40,8 @@ type IO struct {
 type App struct {
 	IO
 	HostRoot string // /proc and /sys are below it
-	recorded bool // HostRoot was given, so nothing acts on this machine, be it "/"
-	ReadOnly bool // nothing that changes the system exists
+	recorded bool   // HostRoot was given, so nothing acts on this machine, be it "/"
+	ReadOnly bool   // nothing that changes the system exists
 	NoColor  bool
 	ASCII    bool
 	Source   flags.Choice // of the figures: SourceAuto or SourceProc

@@ -13,7 +13,7 @@ import (
 // measureWindow is how long the load is measured before CPUs are chosen.
 const measureWindow = 250 * time.Millisecond
 
-// Measure looks at the machine over measureWindow.
+// Measure samples the machine over measureWindow.
 func (a *App) Measure(ctx context.Context) (m *model.Model, err error) {
 	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
 	// By eBPF all times are to the ns, and the run queues' averages count what has
@@ -31,7 +31,7 @@ const (
 	SourceProc = "proc"
 )
 
-// EBPF is when eBPF programs are loaded, if the user lets them be: never for
+// EBPF is when eBPF programs are loaded: never with --source proc, and never with
 // --host-root, with which nothing acts on this machine.
 func (a *App) EBPF(when sample.EBPF) sample.EBPF {
 	if a.Source.Value == SourceProc || !a.Live() {
@@ -40,7 +40,7 @@ func (a *App) EBPF(when sample.EBPF) sample.EBPF {
 	return when
 }
 
-// FromSecond passes the first sample over, which knows no rates.
+// FromSecond skips the first sample, which has no rates.
 func FromSecond(on func(*model.Model) (more bool, err error)) func(*model.Model) (more bool, err error) {
 	return func(m *model.Model) (bool, error) {
 		if m.Elapsed == 0 {

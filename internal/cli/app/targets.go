@@ -21,8 +21,8 @@ type Chosen struct {
 	Wide *target.Breadth
 }
 
-// Choose finds the tasks that the words mean, for a change: a word that means
-// nothing is an error before anything is changed.
+// Choose finds the tasks that the words mean, for a change: a word that matches nothing is
+// an error, and nothing is changed.
 func (a *App) Choose(words []string, scope change.Scope) (Chosen, error) {
 	c, unmatched, err := a.resolveTargets(words, scope)
 	if err = errors.Join(err, unmatched, a.MissingTasks(c.Targets)); err != nil {
@@ -31,7 +31,7 @@ func (a *App) Choose(words []string, scope change.Scope) (Chosen, error) {
 	return c, nil
 }
 
-// MissingTasks is the error of targets by number that are no task.
+// MissingTasks is the error of targets given by the number of no task.
 func (a *App) MissingTasks(targets []change.Target) error {
 	proc := procfs.New(a.HostRoot)
 	var errs []error
@@ -46,9 +46,8 @@ func (a *App) MissingTasks(targets []change.Target) error {
 	return errors.Join(errs...)
 }
 
-// Targets finds the tasks that the words mean. Words that mean nothing are in
-// unmatched, and the others' tasks are returned all the same. Whether a number is
-// one of a task is left to the caller.
+// Targets finds the tasks that the words mean. unmatched is about words that match nothing
+// while others do. Numbers are not checked: there may be no such task.
 func (a *App) Targets(words []string, scope change.Scope) (found []change.Target, unmatched, err error) {
 	c, unmatched, err := a.resolveTargets(words, scope)
 	if err == nil && len(c.Targets) == 0 {

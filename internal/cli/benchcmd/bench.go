@@ -166,6 +166,7 @@ prints. A run that exits with a status other than 0 has failed. Standard input i
 	fs.SetInterspersed(false)
 	fs.StringVar(&f.Pattern, "metric", "", "compare the figure that the group of `REGEXP` matches in the output, not the time")
 	fs.StringVar(&f.Unit, "unit", "", "`UNIT` of the figure")
+	flags.Optional.Add(fs, "unit")
 	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "higher figures are better")
 	o.addFlags(fs)
 	return cmd
@@ -198,13 +199,15 @@ func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 	return s, nil
 }
 
+var errNotHere = exit.With(exit.NotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
+
 func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOptions) error {
 	study, err := o.study(study)
 	if err != nil {
 		return err
 	}
 	if !a.Live() {
-		return exit.With(exit.NotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
+		return errNotHere
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()

@@ -22,8 +22,8 @@ type benchOutput struct {
 	format     string
 	store      *bench.Store // with the studies before this one; may be nil
 	study      bench.Study
-	forecasted bool  // how long the study takes has been printed
-	shown      int   // cells of the progress line
+	forecasted bool // how long the study takes has been printed
+	line       progressLine
 	err        error // of writing a run
 }
 
@@ -44,12 +44,12 @@ func (o *benchOutput) begin() error {
 		"migration_source", "run_delay_ns", "voluntary_switches", "involuntary_switches", "max_rss_bytes", "cpus", "answer", "touched", "error", "value"})
 }
 
-// forecast prints to a terminal how long the study takes, as far as stored results
-// say so; else the first run does.
+// forecast prints to a terminal how long the study takes, if stored results have it; else
+// the first run gives it.
 func (o *benchOutput) forecast(host string) {
 	h, err := o.store.Read()
 	if err != nil {
-		return // end says so
+		return // end reports it
 	}
 	if f, ok := h.Forecast(o.study, host); ok {
 		o.printForecast(f)
@@ -60,7 +60,7 @@ func (o *benchOutput) printForecast(f bench.Forecast) {
 	if o.forecasted = true; !app.IsTerminal(o.a.Err) {
 		return
 	}
-	o.clear()
+	o.line.clear(o.a.Err)
 	fmt.Fprintln(o.a.Err, f.Sentence())
 	if text := o.study.ShortRuns(f.Work); text != "" {
 		o.a.Warn("%s", text)
@@ -84,30 +84,17 @@ func (o *benchOutput) event(e bench.Event) {
 	}
 }
 
-// progress rewrites one line on a terminal.
 func (o *benchOutput) progress(e bench.Event) {
-	if !app.IsTerminal(o.a.Err) {
-		return
-	}
 	text := fmt.Sprintf("run %d of %d: %s", min(e.Done+1, e.Total), e.Total, e.Run.Placement)
 	if e.HaveLeft {
 		text += fmt.Sprintf(", about %s left", chart.Clock(e.Left))
 	}
-	fmt.Fprintf(o.a.Err, "\r%-*s", o.shown, text)
-	o.shown = len(text)
-}
-
-// clear removes the progress line.
-func (o *benchOutput) clear() {
-	if o.shown > 0 {
-		fmt.Fprintf(o.a.Err, "\r%*s\r", o.shown, "")
-	}
-	o.shown = 0
+	o.line.show(o.a.Err, text)
 }
 
 // end prints what the study found.
 func (o *benchOutput) end(r bench.Results) error {
-	o.clear()
+	o.line.clear(o.a.Err)
 	if r.StoreErr != nil {
 		o.a.Warn("results not stored: %v", r.StoreErr)
 	}

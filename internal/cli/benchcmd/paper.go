@@ -69,7 +69,7 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 
 func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOptions) error {
 	if !a.Live() {
-		return exit.With(exit.NotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
+		return errNotHere
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
@@ -90,7 +90,7 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 	if run == nil {
 		return err
 	}
-	out.clear()
+	out.line.clear(a.Err)
 	if run.KeepErr != nil {
 		a.Warn("results not stored, so this cannot be resumed later: %v", run.KeepErr)
 	}
@@ -132,7 +132,7 @@ type paperOutput struct {
 	papers  []paper.Paper
 	o       *paperOptions
 	machine paper.Machine
-	shown   int
+	line    progressLine
 }
 
 // writable checks before the work that the page can be written after it.
@@ -146,23 +146,9 @@ func (p *paperOutput) writable() error {
 	return nil
 }
 
-// progress rewrites one line on a terminal.
 func (p *paperOutput) progress(at paper.Progress) {
-	if !app.IsTerminal(p.a.Err) {
-		return
-	}
-	text := fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; at most %s left", at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, chart.Clock(at.Left))
-	if width, ok := app.TerminalWidth(p.a.Err); ok && len(text) >= width {
-		text = text[:max(width-1, 0)]
-	}
-	fmt.Fprintf(p.a.Err, "\r%-*s", p.shown, text)
-	p.shown = len(text)
-}
-
-func (p *paperOutput) clear() {
-	if p.shown > 0 {
-		fmt.Fprintf(p.a.Err, "\r%*s\r", p.shown, "")
-	}
+	p.line.show(p.a.Err, fmt.Sprintf("%s: round %d, cell %d of %d, %s, %s; at most %s left",
+		at.Paper, at.Round, at.Cells+1, at.Of, at.Cell, at.Run.Placement, chart.Clock(at.Left)))
 }
 
 // textWidth is that of the terminal, 0 where there is none.

@@ -28,7 +28,7 @@ func newPapers(a *app.App, chosen []paper.Paper, budget time.Duration, on func(p
 	if err != nil {
 		return nil, err
 	}
-	byTuna, haveTuna := TunaRunner(a, runner)
+	byTuna, haveTuna := TunaRunner(runner)
 	p := &papers{chosen: chosen, store: runner.Store}
 	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: runner, On: on, Keep: func(g bench.Grid) error {
 		p.hold(g) // before another process can find it
@@ -40,7 +40,7 @@ func newPapers(a *app.App, chosen []paper.Paper, budget time.Duration, on func(p
 	return p, nil
 }
 
-// start begins them, or resumes what was interrupted and says so.
+// start begins them, or resumes an interrupted run and reports that.
 func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
 	if fresh {
 		return paper.Start(ctx, p.chosen, p.options)
@@ -92,7 +92,7 @@ func (p *papers) hold(g bench.Grid) bool {
 	return true
 }
 
-// unhold lets other processes resume the grid.
+// unhold ends hold.
 func (p *papers) unhold() {
 	if p.release != nil {
 		p.release()

@@ -15,7 +15,7 @@ import (
 // starts fast.
 const WorkloadVerb = "__workload"
 
-// Workload is the life of a benchmark's child.
+// Workload is the main function of a benchmark's child.
 func Workload(a *app.App, args []string) int {
 	gate, ok := a.In.(*os.File)
 	if !ok {

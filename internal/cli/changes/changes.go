@@ -26,7 +26,7 @@ type Options struct {
 	Output output.Format
 	DryRun bool
 	Yes    bool
-	// revertAfter, when given, is how long a change stays without a confirmation.
+	// revertAfter, when given, is the time after which an unconfirmed change is reverted.
 	revertAfter flags.Length
 	// Tolerate, when not nil, reports failed changes that do not count; they are left out.
 	Tolerate func(change.Change) bool
@@ -36,8 +36,8 @@ type Options struct {
 	After func(*change.Outcome)
 	// Then, when not nil, continues the run once all is done.
 	Then func(context.Context) error
-	// Unmatched is the run's end where some of what was asked for means nothing, which has
-	// been reported, and nothing else goes wrong.
+	// Unmatched, when not nil, is the end of a run that else succeeds: some of what was asked
+	// for matches nothing, which has been reported.
 	Unmatched error
 }
 

@@ -43,13 +43,3 @@ func (o *Scope) Value() change.Scope {
 	}
 	return change.ScopeProcess
 }
-
-// FirstGiven is the first flag that was given and is among some, "" if none is.
-func FirstGiven(flags *pflag.FlagSet, among func(name string) bool) (name string) {
-	flags.Visit(func(f *pflag.Flag) {
-		if name == "" && among(f.Name) {
-			name = f.Name
-		}
-	})
-	return name
-}

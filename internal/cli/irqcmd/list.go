@@ -78,6 +78,7 @@ func newIRQList(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&o.now, "now", false, "print at once, without rates")
 	cmd.Flags().StringVar(&o.cpus, "cpus", "", "only lines that may come to one of these `CPUS`")
 	cmd.Flags().StringVar(&o.filter, "filter", "", "only lines in which all these `WORDS` are: a number, handler, device, driver, queue, control")
+	flags.Optional.Add(cmd.Flags(), "filter")
 	return cmd
 }
 

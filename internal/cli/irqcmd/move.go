@@ -154,7 +154,7 @@ func tuneIRQs(a *app.App, cmd *cobra.Command, v irqVerb, words, nics []string, e
 	return tuneFiles(a, cmd, v.requests(lines, cpus, m), o)
 }
 
-// irqLines are the lines that are meant: without words, all that can be moved.
+// irqLines are the lines that words and interfaces mean; without any, all that can be moved.
 func irqLines(a *app.App, t *irq.Table, words, nics []string) ([]*irq.Row, error) {
 	if len(words)+len(nics) == 0 {
 		return movableLines(a, t)
@@ -177,7 +177,7 @@ func irqLines(a *app.App, t *irq.Table, words, nics []string) ([]*irq.Row, error
 	return lines, errors.Join(missing...)
 }
 
-// movableLines are the lines that can be moved, and says of how many it is not so.
+// movableLines are the lines that can be moved. It warns of the number of the others.
 func movableLines(a *app.App, t *irq.Table) ([]*irq.Row, error) {
 	var lines []*irq.Row
 	left := map[irq.Control]int{}

@@ -37,7 +37,7 @@ func (o *queueOptions) addFlags(cmd *cobra.Command) {
 	o.apply.AddFlags(cmd.Flags())
 }
 
-// optionalCount is a count that may be 0, and knows whether it was given.
+// optionalCount is a count that may be 0; given is whether there was one.
 type optionalCount struct {
 	flags.Count
 	given bool

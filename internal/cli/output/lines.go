@@ -1,10 +1,8 @@
 package output
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -103,14 +101,3 @@ func EscapeControls(b []byte) []byte {
 }
 
 func isHidden(r rune) bool { return r >= 0x7f && r < 0xa0 }
-
-// Dash stands for a value that is not there.
-func Dash(s string) string { return cmp.Or(s, "-") }
-
-// NumberOrDash is a number, or a dash for one that is not known.
-func NumberOrDash(n int) string {
-	if n < 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}

@@ -3,10 +3,12 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piton/internal/field"
@@ -71,3 +73,22 @@ func (t *Table) WriteAs(w io.Writer, o Format) {
 	}
 	t.Write(w)
 }
+
+// Dash stands for a value that is not there.
+func Dash(s string) string { return cmp.Or(s, "-") }
+
+// NumberOrDash is a number, or a dash for one that is not known.
+func NumberOrDash(n int) string {
+	if n < 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+// Percent is a share in percent with so many decimals, "12.3%".
+func Percent(share float64, decimals int) string {
+	return strconv.FormatFloat(100*share, 'f', decimals, 64) + "%"
+}
+
+// GiB is a number of bytes in GiB.
+func GiB[T int64 | uint64](bytes T) float64 { return float64(bytes) / (1 << 30) }

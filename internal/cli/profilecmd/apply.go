@@ -95,8 +95,8 @@ func runApply(ctx context.Context, a *app.App, file string, o profileOptions) er
 	return changes.Carry(ctx, a, t, plan, o.apply)
 }
 
-// profilePlan plans what a profile wants. A profile that isolates CPUs is asked
-// again for tasks that were born meanwhile.
+// profilePlan plans what a profile wants. A profile that isolates CPUs is resolved again
+// for tasks that were started meanwhile.
 func profilePlan(ctx context.Context, a *app.App, t *change.Tuner, p *profile.Profile, r *profile.Resolution, file string) (change.Plan, error) {
 	reason := "profile " + fileName(file)
 	if r.SetsApart() {

@@ -45,7 +45,7 @@ restarted.`,
 		Example: "  piton export systemd nginx\n  piton export systemd nginx --dir /etc/systemd/system && systemctl daemon-reload",
 		Args:    flags.OneArg("target"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := placed(a, args[0])
+			p, err := currentSettings(a, args[0])
 			if err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ and chrt. A comment in it has the line that starts a command with these settings
 		Example: "  piton export shell 3641 > like-3641 && sh like-3641 4711",
 		Args:    flags.OneArg("target"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := placed(a, args[0])
+			p, err := currentSettings(a, args[0])
 			if err != nil {
 				return err
 			}
@@ -110,9 +110,9 @@ and chrt. A comment in it has the line that starts a command with these settings
 	}
 }
 
-// placed gathers the settings of the process that a word means; several are fine
+// currentSettings gathers the settings of the process that a word means; several are fine
 // if all have the same.
-func placed(a *app.App, word string) (profile.Placed, error) {
+func currentSettings(a *app.App, word string) (profile.Placed, error) {
 	targets, _, err := a.Targets([]string{word}, change.ScopeProcess)
 	if err != nil {
 		return profile.Placed{}, err
@@ -138,7 +138,7 @@ func placed(a *app.App, word string) (profile.Placed, error) {
 	return first, nil
 }
 
-// memoryPolicy is a process's, "" where the kernel does not tell.
+// memoryPolicy is that of a process, "" where it cannot be read.
 func memoryPolicy(a *app.App, pid kernel.TID) string {
 	maps, err := procfs.New(a.HostRoot).NumaMaps(pid)
 	if err != nil {

@@ -87,8 +87,7 @@ func resolve(a *app.App, p *profile.Profile) (*profile.Resolution, error) {
 	return profile.Resolve(p, s), nil
 }
 
-// printMissing says which items mean nothing here. Optional ones are in the JSON
-// alone.
+// printMissing lists the items that match nothing here, optional ones in JSON only.
 func printMissing(a *app.App, r *profile.Resolution, o output.Format) {
 	for _, note := range r.Notes {
 		a.Warn("%s", note)
@@ -105,7 +104,7 @@ func printMissing(a *app.App, r *profile.Resolution, o output.Format) {
 	}
 }
 
-// missingError is how a run ends that had items which mean nothing.
+// missingError is the end of a run with items that match nothing.
 func missingError(r *profile.Resolution) error {
 	missing := r.Required()
 	switch {

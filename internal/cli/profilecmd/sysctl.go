@@ -97,8 +97,8 @@ func noSysctl(settings []attr.FileSetting) error {
 
 func errNoSysctl(name string) error { return fmt.Errorf("there is no kernel setting %s here", name) }
 
-// showSysctls prints settings. Those that cannot be read, or are write-only, are
-// told and left out.
+// showSysctls prints settings. Those that cannot be read are left out and reported;
+// write-only ones of a glob are left out.
 func showSysctls(a *app.App, words []string, o output.Format) error {
 	s, err := readState(a, profile.Needs{})
 	if err != nil {

@@ -65,7 +65,7 @@ func isolate(ctx context.Context, a *app.App, expr string, o isolateOptions) err
 	}
 	var m partition.Machine
 	var isolation partition.Isolation
-	p := &stayingPrinter{App: a, o: o.apply.Output, cpus: cpus}
+	p := &unmovablePrinter{App: a, o: o.apply.Output, cpus: cpus}
 	o.apply.Grouped = true
 	o.apply.After = func(r *change.Outcome) {
 		if err := m.Settle(&isolation, r); err != nil {

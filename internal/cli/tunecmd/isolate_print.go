@@ -16,16 +16,15 @@ import (
 	"piton/internal/pattern"
 )
 
-// stayingPrinter prints what keeps the CPUs of an isolate.
-type stayingPrinter struct {
+// unmovablePrinter prints what keeps the CPUs of an isolate.
+type unmovablePrinter struct {
 	*app.App
 	o      output.Format
 	cpus   cpuset.Set
 	before [][]string // the rows that were printed before the change
 }
 
-// numbers are what tells the threads of different CPUs apart, and what a kernel
-// worker serves.
+// numbers in names of threads are those of CPUs, or of what a kernel worker serves.
 var numbers = pattern.Lazy(`[0-9]+`)
 
 // stem is a name with N for the numbers that differ.
@@ -44,8 +43,8 @@ func stem(s *partition.Staying) string {
 	return numbers().ReplaceAllString(name, "N")
 }
 
-// stayingTable has a row for things of one kind that keep CPUs for one reason.
-func stayingTable(all []partition.Staying) *output.Table {
+// unmovableTable has a row for things of one kind that keep CPUs for one reason.
+func unmovableTable(all []partition.Staying) *output.Table {
 	t := output.NewTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "REMEDY")
 	for _, g := range group.By(all, func(s *partition.Staying) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
 		name, cpus := stem(&g[0]), cpuset.Set{}
@@ -62,7 +61,7 @@ func stayingTable(all []partition.Staying) *output.Table {
 
 // after lists what keeps the CPUs once all was done, and warns of what could have
 // been moved and is there again.
-func (p *stayingPrinter) after(i partition.Isolation, r *change.Outcome) {
+func (p *unmovablePrinter) after(i partition.Isolation, r *change.Outcome) {
 	failed := map[kernel.TID]bool{}
 	for _, c := range r.Changes {
 		if c.Status == attr.Failed || c.Status == attr.Refused {
@@ -84,7 +83,7 @@ func (p *stayingPrinter) after(i partition.Isolation, r *change.Outcome) {
 }
 
 // print lists what keeps CPUs, before and after. CSV is one table of changes.
-func (p *stayingPrinter) print(when string, all []partition.Staying) {
+func (p *unmovablePrinter) print(when string, all []partition.Staying) {
 	switch {
 	case p.o.JSON():
 		p.printJSON(when, all)
@@ -92,7 +91,7 @@ func (p *stayingPrinter) print(when string, all []partition.Staying) {
 	case p.o.Value == output.AsCSV:
 		return
 	}
-	t, heading := stayingTable(all), fmt.Sprintf("Cannot be moved off %s:", p.cpus.InWords())
+	t, heading := unmovableTable(all), fmt.Sprintf("Cannot be moved off %s:", p.cpus.InWords())
 	if when == "before" {
 		p.before = t.Rows
 	} else {
@@ -111,7 +110,7 @@ func (p *stayingPrinter) print(when string, all []partition.Staying) {
 	fmt.Fprintln(p)
 }
 
-func (p *stayingPrinter) printJSON(when string, all []partition.Staying) {
+func (p *unmovablePrinter) printJSON(when string, all []partition.Staying) {
 	var l output.Line
 	for _, s := range all {
 		l.Start("unmovable").Add("v", output.Version).Add("when", when).Add("kind", string(s.Kind)).

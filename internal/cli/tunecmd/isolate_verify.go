@@ -46,8 +46,8 @@ func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolate
 	return nil
 }
 
-// verification adds up what ran on isolated CPUs. The first sample opens the ledger
-// and knows of no stays; interrupts are counted from then on as well.
+// verification adds up what ran on isolated CPUs. The first sample opens the ledger and has
+// no stays; interrupts are counted as of it as well.
 type verification struct {
 	watcher    *partition.Watcher
 	interrupts func() (*irq.Snapshot, error)
@@ -88,7 +88,7 @@ func staysTable(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watch
 		run, share, longest := "-", "-", "-"
 		if v.Timed {
 			run, longest = brief(v.Run), brief(v.Longest)
-			share = fmt.Sprintf("%.3f%%", 100*v.Run.Seconds()/span.Seconds())
+			share = output.Percent(v.Run.Seconds()/span.Seconds(), 3)
 		}
 		t.Add(int(v.CPU), v.Kind, number, output.Dash(v.Name), run, share, longest, v.Times, output.Dash(v.Why), output.Dash(v.Do))
 	}
@@ -96,7 +96,7 @@ func staysTable(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watch
 		fmt.Fprintf(a, "\nBusy for %v:", span.Round(10*time.Millisecond))
 		busy := w.Busy(span)
 		for i, cpu := range cpus.CPUs() {
-			fmt.Fprintf(a, " CPU %d %.3f%%", cpu, 100*busy[i])
+			fmt.Fprintf(a, " CPU %d %s", cpu, output.Percent(busy[i], 3))
 		}
 		fmt.Fprintln(a)
 	}

@@ -111,8 +111,7 @@ type moving struct {
 	turn    int
 }
 
-// requests finds what is meant. A word that means nothing, of tasks or interrupts,
-// is the error.
+// requests finds the tasks and interrupts. A word that matches nothing is an error.
 func (m *moving) requests(ctx context.Context, a *app.App, o moveOptions) ([]change.Request, error) {
 	c, err := a.Choose(splitTargets(o.targets), o.scope.Value())
 	missing := []error{err}
@@ -145,8 +144,8 @@ func (m *moving) tasks(ctx context.Context) ([]change.Request, error) {
 	return []change.Request{{Targets: m.targets, Set: m.set(m.cpus)}}, nil
 }
 
-// again gives each thread of the targets that has no CPU of its own yet the next one.
-// A plan for all of them says which threads there are.
+// again gives the next CPU to each thread of the targets that has none yet. A plan for all
+// of them lists the threads.
 func (m *moving) again(ctx context.Context) ([]change.Request, error) {
 	if len(m.targets) == 0 {
 		return nil, nil

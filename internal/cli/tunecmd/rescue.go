@@ -127,14 +127,14 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 }
 
 // choose finds the tasks that words mean: all, PIDs (every real-time thread of
-// them) or TIDs. Words that mean nothing, as the number of a task that has ended
-// meanwhile, are in unmatched; that none means anything is the error.
+// them) or TIDs. unmatched is about words that match nothing, such as the number of a
+// task that has ended meanwhile; if none matches, that is the error.
 func (r *rescuer) choose(tasks []rescue.Task, words []string) (out []rescue.Task, unmatched, err error) {
 	for _, word := range words {
 		n, err := strconv.ParseInt(word, 10, 32)
 		switch {
 		case word == "all":
-			out = append(out, everyUser(tasks)...)
+			out = append(out, userTasks(tasks)...)
 			continue
 		case err != nil:
 			return nil, nil, exit.Usagef("%q is neither all nor the number of a task", word)
@@ -155,8 +155,8 @@ func (r *rescuer) choose(tasks []rescue.Task, words []string) (out []rescue.Task
 	return out, unmatched, r.check(out)
 }
 
-// everyUser returns the tasks that eat, but for kernel threads.
-func everyUser(tasks []rescue.Task) []rescue.Task {
+// userTasks are the tasks that take CPU time, without kernel threads.
+func userTasks(tasks []rescue.Task) []rescue.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(k rescue.Task) bool { return k.Kernel || !k.Eating() })
 }
 
@@ -216,7 +216,7 @@ func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, erro
 		n, err := strconv.Atoi(word)
 		switch {
 		case word == "all":
-			out = append(out, everyUser(tasks)...)
+			out = append(out, userTasks(tasks)...)
 		case err != nil || n < 1 || n > len(tasks) || !tasks[n-1].Eating():
 			return nil, fmt.Errorf("there is no number %q in the table", word)
 		default:
@@ -226,8 +226,7 @@ func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, erro
 	return out, r.check(out)
 }
 
-// demoteAll makes threads ordinary, at once, and records it when the machine is
-// its users' again.
+// demoteAll makes threads ordinary at once, and records it afterwards.
 func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, partly error) error {
 	q := change.Request{Set: []attr.Setting{attr.SetPolicy(attr.PolicyValue{Policy: kernel.Other})}, Reason: "piton rescue"}
 	for _, k := range tasks { // named twice or not: the plan has each once
@@ -254,9 +253,9 @@ func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, partly err
 	return changes.Report(r.App, result, changes.Options{Output: r.output, Unmatched: partly}, err)
 }
 
-// warnUnmatched says which words meant nothing to piton rescue, which goes on with
-// the others: in an emergency a task that has ended meanwhile must not stop it. It
-// returns how a run ends in which nothing else goes wrong.
+// warnUnmatched reports words that match nothing. piton rescue continues with the others: a
+// task that has ended meanwhile must not stop it. It returns the end of a run that else
+// succeeds.
 func warnUnmatched(a *app.App, unmatched error) error {
 	if unmatched == nil {
 		return nil

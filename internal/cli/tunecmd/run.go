@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -34,6 +35,7 @@ type runOptions struct {
 	tuning Settings
 	memory memoryOptions
 	cgroup bool
+	gate   *os.File // of the cgroup's sweeper, kept from the garbage collector
 }
 
 func newRun(a *app.App) *cobra.Command {
@@ -61,7 +63,7 @@ Its children cannot leave them by their affinity. The group is removed when all 
 			if err := o.memory.parse(); err != nil {
 				return err
 			}
-			return runCommand(cmd.Context(), a, want, o, args)
+			return runCommand(cmd.Context(), a, want, &o, args)
 		},
 	}
 	o.tuning.addSettingFlags(cmd.Flags())
@@ -72,11 +74,11 @@ Its children cannot leave them by their affinity. The group is removed when all 
 }
 
 // runCommand becomes the command; it returns only when that fails.
-func runCommand(ctx context.Context, a *app.App, want action.Tuning, o runOptions, argv []string) error {
+func runCommand(ctx context.Context, a *app.App, want action.Tuning, o *runOptions, argv []string) error {
 	if !a.Live() {
 		return errNoRun
 	}
-	path, err := lookPath(a, argv[0])
+	path, err := lookPath(argv[0])
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ var errNoRun = exit.With(exit.NotPermitted, errors.New("piton run starts command
 
 // placeSelf returns what sets the settings on the thread that becomes the
 // command. There is no journal: the command ends by itself.
-func placeSelf(ctx context.Context, a *app.App, want action.Tuning, o runOptions) (func(kernel.TID) error, error) {
+func placeSelf(ctx context.Context, a *app.App, want action.Tuning, o *runOptions) (func(kernel.TID) error, error) {
 	deps := action.Deps{Tuner: change.Local()}
 	if want.Strategy != "" {
 		var err error
@@ -117,7 +119,7 @@ func placeSelf(ctx context.Context, a *app.App, want action.Tuning, o runOptions
 			return err
 		}
 		if o.cgroup {
-			if err := enterGroup(a, deps.Tuner, plannedCPUs(plan), o.memory.nodes); err != nil {
+			if o.gate, err = enterGroup(a, deps.Tuner, plannedCPUs(plan), o.memory.nodes); err != nil {
 				return err
 			}
 		}
@@ -139,7 +141,7 @@ func plannedCPUs(plan change.Plan) cpuset.Set {
 }
 
 // lookPath finds the command as a shell does.
-func lookPath(a *app.App, name string) (string, error) {
+func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	switch {
 	case err == nil, errors.Is(err, exec.ErrDot):

@@ -15,9 +15,8 @@ import (
 	"piton/internal/kernel"
 )
 
-// A command of piton run --cgroup is piton itself, after execve(2), so somebody
-// else has to remove its cgroup: a sweeper, a process in a session of its own
-// that is not the command's child.
+// A command of piton run --cgroup is piton's own process after execve(2), so another process
+// removes its cgroup: a sweeper, in a session of its own, which is not the command's child.
 
 // SweeperVerb makes piton a sweeper: piton VERB DIR ENABLED. The first one starts
 // the second and ends, so that the second is init's child.
@@ -26,31 +25,26 @@ const (
 	SweeperChild = "piton-sweep-cgroup-child"
 )
 
-// gate is open until execve, which ends the sweeper's wait: a variable that lives on keeps it
-// from the garbage collector.
-var gate *os.File
-
 // enterGroup puts this process in a new cgroup, which goes when the command and
-// all that it started have ended.
-func enterGroup(a *app.App, t *change.Tuner, cpus, mems cpuset.Set) error {
+// all that it started have ended. The sweeper waits as long as gate is open: until
+// execve, or piton's end.
+func enterGroup(a *app.App, t *change.Tuner, cpus, mems cpuset.Set) (gate *os.File, err error) {
 	group, err := t.NewGroup(cpus, mems)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// The write end is closed by execve, or by piton's end.
 	read, write, err := os.Pipe()
 	if err != nil {
-		return errors.Join(err, group.Remove())
+		return nil, errors.Join(err, group.Remove())
 	}
 	defer read.Close()
 	if err := startSweeper(a, SweeperVerb, group, read); err != nil {
-		return errors.Join(fmt.Errorf("start what removes the cgroup: %w", err), group.Remove())
+		return nil, errors.Join(fmt.Errorf("start what removes the cgroup: %w", err), group.Remove())
 	}
 	if err := group.Enter(); err != nil {
-		return errors.Join(err, write.Close())
+		return nil, errors.Join(err, write.Close())
 	}
-	gate = write
-	return nil
+	return write, nil
 }
 
 func startSweeper(a *app.App, verb string, group change.TransientGroup, gate *os.File) error {
@@ -63,7 +57,7 @@ func startSweeper(a *app.App, verb string, group change.TransientGroup, gate *os
 	return cmd.Run()
 }
 
-// Sweep is the life of a sweeper.
+// Sweep is the main function of a sweeper.
 func Sweep(a *app.App, verb string, args []string) int {
 	gate, isFile := a.In.(*os.File)
 	if len(args) != 2 || !filepath.IsAbs(args[0]) || !isFile {

@@ -13,6 +13,7 @@ import (
 	"piton/internal/bpf"
 	"piton/internal/change"
 	"piton/internal/cli/app"
+	"piton/internal/cli/output"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/sample"
@@ -136,8 +137,8 @@ func (d *doctor) inKernel(f *finding, prefix, event string) {
 		return
 	}
 	f.share = share
-	f.cost = joinCost(f.cost, fmt.Sprintf("%.2f%% of a core now: %d ns for each of %.0f %s a second",
-		100*share, perRun.Nanoseconds(), float64(runs)/d.window.Seconds(), event))
+	f.cost = joinCost(f.cost, fmt.Sprintf("%s of a core now: %d ns for each of %.0f %s a second",
+		output.Percent(share, 2), perRun.Nanoseconds(), float64(runs)/d.window.Seconds(), event))
 }
 
 func joinCost(a, b string) string {
@@ -202,7 +203,7 @@ func Probe(id string) error {
 	return fmt.Errorf("there is no feature %q", id)
 }
 
-// tryRealTime makes a thread of our own FIFO, and lets it end so.
+// tryRealTime makes a thread of piton FIFO, which ends as such.
 func tryRealTime() error {
 	outcome := make(chan error)
 	go func() {

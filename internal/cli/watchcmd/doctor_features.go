@@ -192,7 +192,7 @@ func (d *doctor) namespace() finding {
 	return f
 }
 
-// programs tells which eBPF programs there were before doctor loaded its own.
+// programs lists the eBPF programs that were loaded before those of doctor.
 func (d *doctor) programs() finding {
 	f := finding{id: "programs", title: "eBPF programs of piton in the kernel", state: stateBest, source: "none", cost: "nothing"}
 	if d.listErr != nil {

@@ -51,6 +51,9 @@ func (o *Monitor) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.cpus, "cpus", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
 	fs.BoolVar(&o.Threads, "threads", false, "show every thread")
 	fs.Var(&o.PIDs, "pid", "only these processes or threads")
+	flags.Headless.Add(fs, "count", "output", "pid")
+	flags.Samples.Add(fs, "count", "columns", "sort", "filter", "cpus", "threads")
+	flags.Optional.Add(fs, "filter")
 }
 
 // view is what monitorOptions come to.

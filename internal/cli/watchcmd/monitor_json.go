@@ -3,7 +3,6 @@ package watchcmd
 import (
 	"bufio"
 	"math"
-	"time"
 
 	"piton/internal/cli/output"
 	"piton/internal/field"
@@ -34,7 +33,7 @@ func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32)
 func (p *jsonPrinter) host(w *bufio.Writer, n int, m *model.Model) {
 	h := &m.Sample.Host
 	p.line.Start("host").Add("v", output.Version).Add("tick", n).
-		Add("time", m.Sample.Wall.UTC().Format(time.RFC3339Nano)).
+		Add("time", output.Stamp(m.Sample.Wall)).
 		Add("interval_s", m.Elapsed.Seconds()).
 		Add("host", h.Name).
 		Add("uptime_s", math.Round(h.Uptime.Seconds())).

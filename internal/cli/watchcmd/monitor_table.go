@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/model"
 )
@@ -70,10 +71,8 @@ func summary(m *model.Model) string {
 	}
 	return fmt.Sprintf("%s %s up %s  tasks %d (%d threads, %d running)  load %.2f %.2f %.2f  mem %.1f/%.1fG  %s\n",
 		m.Sample.Wall.Format(time.TimeOnly), field.Clean(h.Name), field.Uptime(h.Uptime), m.Counts.Processes, m.Counts.Threads,
-		m.Counts.Running, h.Load1, h.Load5, h.Load15, gib(h.MemUsedBytes), gib(h.MemTotalBytes), migrations)
+		m.Counts.Running, h.Load1, h.Load5, h.Load15, output.GiB(h.MemUsedBytes), output.GiB(h.MemTotalBytes), migrations)
 }
-
-func gib(b uint64) float64 { return float64(b) / (1 << 30) }
 
 // csvPrinter writes one line a task, after one heading for the whole run.
 type csvPrinter struct {
@@ -90,7 +89,7 @@ func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) 
 		}
 		_ = out.Write(p.record)
 	}
-	at := m.Sample.Wall.UTC().Format(time.RFC3339Nano)
+	at := output.Stamp(m.Sample.Wall)
 	for _, i := range rows {
 		p.record = append(p.record[:0], strconv.Itoa(n), at)
 		for _, c := range p.columns {

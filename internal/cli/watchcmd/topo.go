@@ -79,7 +79,7 @@ func topoHead(w io.Writer, whole, t *topology.Topology) {
 	}
 	fmt.Fprintln(w)
 	for _, n := range t.Nodes {
-		fmt.Fprintf(w, "node %d: CPUs %s, %.1f GiB", n.ID, output.Dash(n.CPUs.String()), float64(n.MemoryBytes)/(1<<30))
+		fmt.Fprintf(w, "node %d: CPUs %s, %.1f GiB", n.ID, output.Dash(n.CPUs.String()), output.GiB(n.MemoryBytes))
 		if len(n.Distances) > 1 {
 			fmt.Fprint(w, ", distances")
 			for _, id := range slices.Sorted(maps.Keys(n.Distances)) {

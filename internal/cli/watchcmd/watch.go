@@ -202,7 +202,7 @@ func (l *watchLog) batch(b *watch.Batch) error {
 		}
 	}
 	if l.src.Single() {
-		return nil // counts are of moves that were lost, which the end tells
+		return nil // counts are of moves that were lost; the summary has them
 	}
 	now := time.Now()
 	for _, c := range b.Counts {

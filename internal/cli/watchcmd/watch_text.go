@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/cli/output"
 	"piton/internal/topology"
+	"piton/internal/tui/widget"
 	"piton/internal/watch"
 )
 
@@ -40,8 +41,8 @@ func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 	t := l.totals
 	out := bytes.NewBuffer(dst)
 	tasks, pairs := t.Tasks(), t.Pairs()
-	fmt.Fprintf(out, "\n%s in %.3f s, of %s: %s\n", counted(t.Moves, "move"), s.took.Seconds(),
-		counted(uint64(len(tasks)), "thread"), l.sourceWords())
+	fmt.Fprintf(out, "\n%s in %.3f s, of %s: %s\n", widget.Plural(int(t.Moves), "move"), s.took.Seconds(),
+		widget.Plural(len(tasks), "thread"), l.sourceWords())
 	p.caveats(out, l, s)
 	if t.Moves > 0 {
 		p.tables(out, l, tasks, pairs)
@@ -53,28 +54,29 @@ func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 	t := l.totals
 	if kernel := s.lost - l.behind; kernel > 0 {
-		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", counted(kernel, "move"))
+		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", widget.Plural(int(kernel), "move"))
 	}
 	if l.behind > 0 {
-		fmt.Fprintf(out, "%s were not printed because the output was too slow; they are in these sums\n", counted(l.behind, "move"))
+		fmt.Fprintf(out, "%s were not printed because the output was too slow; they are in these sums\n", widget.Plural(int(l.behind), "move"))
 	}
 	if t.Unseen > 0 {
-		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: their CPUs are not known\n", counted(t.Unseen, "move"))
+		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: their CPUs are not known\n", widget.Plural(int(t.Unseen), "move"))
 	}
 	if t.NoTask > 0 {
-		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", counted(t.NoTask, "move"))
+		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", widget.Plural(int(t.NoTask), "move"))
 	}
 	if t.Unfollowed > 0 {
-		fmt.Fprintf(out, "%s could not be watched: there were too many at once\n", counted(t.Unfollowed, "descendant"))
+		fmt.Fprintf(out, "%s could not be watched: there were too many at once\n", widget.Plural(int(t.Unfollowed), "descendant"))
 	}
 }
 
 // tables prints the sums. Writing to memory cannot fail.
 func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal, pairs []watch.PairTotal) {
 	t := l.totals
+	share := func(moves uint64) string { return output.Percent(float64(moves)/float64(t.Moves), 1) }
 	byTask := output.NewTable(">TID", "NAME", ">MOVES", ">SHARE")
 	for _, task := range tasks[:min(mostRows, len(tasks))] {
-		byTask.Add(task.TID, output.Dash(l.name(task.TGID, task.TID)), task.Moves, percent(task.Moves, t.Moves))
+		byTask.Add(task.TID, output.Dash(l.name(task.TGID, task.TID)), task.Moves, share(task.Moves))
 	}
 	out.WriteByte('\n')
 	byTask.Write(out)
@@ -84,13 +86,13 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 	}
 	byDistance := output.NewTable("DISTANCE", ">MOVES", ">SHARE")
 	for d := topology.SMTSibling; d <= topology.OtherNode; d++ {
-		byDistance.Add(d, t.ByDistance[d], percent(t.ByDistance[d], t.Moves))
+		byDistance.Add(d, t.ByDistance[d], share(t.ByDistance[d]))
 	}
 	out.WriteByte('\n')
 	byDistance.Write(out)
 	byPair := output.NewTable(">FROM", ">TO", "DISTANCE", ">MOVES", ">SHARE")
 	for _, p := range pairs[:min(mostRows, len(pairs))] {
-		byPair.Add(p.From, p.To, p.Distance, p.Moves, percent(p.Moves, t.Moves))
+		byPair.Add(p.From, p.To, p.Distance, p.Moves, share(p.Moves))
 	}
 	out.WriteByte('\n')
 	byPair.Write(out)
@@ -99,18 +101,6 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 
 func more(out *bytes.Buffer, n int, what string) {
 	if n > mostRows {
-		fmt.Fprintf(out, "and %s more (-o json has all)\n", counted(uint64(n-mostRows), what))
+		fmt.Fprintf(out, "and %s more (-o json has all)\n", widget.Plural(n-mostRows, what))
 	}
-}
-
-func percent(part, whole uint64) string {
-	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
-}
-
-// counted is "1 move", "2 moves".
-func counted(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -78,7 +78,7 @@ type explainer struct {
 	irqs *irq.Table // read when first asked for
 }
 
-// explain tells what one word means, which may be several things.
+// explain explains one word, which may mean several things.
 func (e *explainer) explain(word string) ([]explanation, error) {
 	if number, ok := strings.CutPrefix(word, "irq:"); ok {
 		return e.numbered(word, number)
@@ -155,7 +155,7 @@ func (e *explainer) kernelThread(x *explanation) {
 	movable := x.movable
 	x.irq = m.IRQ
 	x.fromMeaning(m)
-	x.movable = movable // the task's own flag knows better than the name
+	x.movable = movable // the task's own flag, not what its name suggests
 }
 
 // process explains an ordinary process or one of its threads.
@@ -216,7 +216,7 @@ func policyText(st *procfs.Stat) string {
 	return st.Policy.String()
 }
 
-// fromMeaning takes what a kernel thread's name tells.
+// fromMeaning takes what the name of a kernel thread means.
 func (x *explanation) fromMeaning(m kthread.Meaning) {
 	x.what, x.maker, x.advice = m.What, m.Maker, m.Do
 	switch m.Bound {
