@@ -41,9 +41,10 @@ var layers = [][]string{
 
 // allowed are imports inside one layer.
 var allowed = map[string]bool{
-	"feature kernel": true,
-	"irq procfs":     true, // threads of handlers are tasks
-	"sample place":   true, // sample.Groups reads the groups that place decides by
+	"feature kernel":  true,
+	"topology procfs": true, // the cpuset of piton itself is that of a task
+	"irq procfs":      true, // threads of handlers are tasks
+	"sample place":    true, // sample.Groups reads the groups that place decides by
 }
 
 // screenLibraries may be imported by cli, the packages below it, and tui only.

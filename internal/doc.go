@@ -60,10 +60,10 @@
 //	place          which CPU, and why (pure)
 //	irq            interrupt lines, their rates, affinity, devices and queues
 //	taskfacts      files, sockets and I/O of one process, when asked for
+//	topology       CPUs, cores, caches, nodes, from /sys
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
-//	topology       CPUs, cores, caches, nodes, from /sys
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; the only importer of golang.org/x/sys/unix

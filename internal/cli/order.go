@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,8 +29,9 @@ const largestOrder = 16 << 20
 
 // runOrder is the main function of such a child.
 func runOrder(a *app.App) int {
-	if writeJSON(a, change.NewReply(carryOrder(context.Background(), a))); a.WriteErr != nil {
-		a.Warn("%s", exit.Message(a.WriteErr))
+	reply, err := json.Marshal(change.NewReply(carryOrder(context.Background(), a)))
+	if err := output.WriteJSON(a, reply, err); err != nil {
+		a.Warn("%s", exit.Message(err))
 		return exit.Failed
 	}
 	return exit.Done
@@ -112,14 +112,4 @@ func elevate(a *app.App, sudo, self string) func(change.Order, func(change.Outco
 			return done(reply.Outcome, errors.Join(err, reply.Err()))
 		})
 	}
-}
-
-// writeJSON writes a value as one line.
-func writeJSON(a *app.App, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		a.WriteErr = cmp.Or(a.WriteErr, fmt.Errorf("print a line of JSON: %w", err))
-		return
-	}
-	_, _ = a.Write(append(output.EscapeControls(b), '\n'))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/procfs"
 )
 
 // limitNames are the files of a cpuset's directory that hold its CPUs and
@@ -43,27 +44,11 @@ func cpusetGroup(root string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	return cpusetLine(data)
-}
-
-// cpusetLine finds the cpuset's path in /proc/self/cgroup, "9:cpuset:/path", or
-// of the unified hierarchy, "0::/path".
-func cpusetLine(cgroup []byte) (path string, ok bool) {
-	for line := range strings.Lines(string(cgroup)) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) < 3 {
-			continue
-		}
-		for c := range strings.SplitSeq(fields[1], ",") {
-			if c == "cpuset" {
-				return fields[2], true
-			}
-		}
-		if fields[0] == "0" {
-			path, ok = fields[2], true
-		}
+	groups, err := procfs.ParseCgroup(data)
+	if path, ok := groups.Controller("cpuset"); ok || err != nil {
+		return path, ok
 	}
-	return path, ok
+	return groups.Unified()
 }
 
 // cpusetMounts lists where /proc/mounts has hierarchies that may hold cpusets.

@@ -39,20 +39,6 @@ func TestDistancesOfNodes(t *testing.T) {
 	assert.Nil(t, distances(nil, ids))
 }
 
-func TestCpusetLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"0::/user.slice\n":                         "/user.slice",
-		"9:cpuset:/a:b\n1:name=systemd:/\n0::/c\n": "/a:b",
-		"4:cpu,cpuset:/x\n":                        "/x",
-		"":                                         "",
-		"4:cpu:/x\n":                               "",
-	} {
-		got, ok := cpusetLine([]byte(text))
-		assert.Equal(t, want, got, text)
-		assert.Equal(t, want != "", ok, text)
-	}
-}
-
 // FuzzHostFiles feeds everything that reads the content of a file.
 func FuzzHostFiles(f *testing.F) {
 	for _, seed := range []string{
@@ -71,7 +57,6 @@ func FuzzHostFiles(f *testing.F) {
 		if d := distances(data, cpuset.Of(1, 2)); d != nil {
 			assert.Len(t, d, 2)
 		}
-		cpusetLine(data)
 		for _, mount := range cpusetMounts(data) {
 			assert.NotEmpty(t, mount)
 		}

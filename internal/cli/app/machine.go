@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 
 	"piton/internal/change/attr"
@@ -30,7 +29,7 @@ func (a *App) CPUs(flag, expr string) (cpuset.Set, error) {
 		return set, nil
 	}
 	set, err := a.ExistingCPUs(expr)
-	if errors.Is(err, exit.ErrUsage) {
+	if exit.Code(err) == exit.Usage {
 		err = exit.Usagef("%s: %w", flag, err)
 	}
 	return set, err
@@ -45,7 +44,7 @@ func (a *App) ExistingCPUs(expr string) (cpuset.Set, error) {
 	}
 	set, err := topology.ParseCPUs(expr, t)
 	if err != nil {
-		return cpuset.Set{}, exit.AsUsage(err)
+		return cpuset.Set{}, exit.With(exit.Usage, err)
 	}
 	return set, nil
 }

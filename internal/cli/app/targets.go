@@ -67,7 +67,7 @@ func (a *App) resolveTargets(words []string, scope change.Scope) (c Chosen, unma
 		seen[word] = true
 		e, err := target.Parse(word)
 		if err != nil {
-			return c, nil, exit.AsUsage(err)
+			return c, nil, exit.With(exit.Usage, err)
 		}
 		if pid, ok := e.PID(); ok {
 			c.Targets = append(c.Targets, change.Target{TID: pid, Scope: scope})

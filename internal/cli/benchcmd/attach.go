@@ -35,7 +35,7 @@ The placement is undone after each period, so normal is the state before. Rates:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			figure, err := bench.RateFigure(rate)
 			if err != nil {
-				return exit.AsUsage(err)
+				return exit.With(exit.Usage, err)
 			}
 			return attachBench(cmd.Context(), a, args, bench.Study{Workload: bench.AttachWorkload, Figure: figure, Period: period.Duration}, o)
 		},

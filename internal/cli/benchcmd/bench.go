@@ -22,7 +22,6 @@ import (
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
 	"piton/internal/kernel"
-	"piton/internal/model"
 	"piton/internal/procfs"
 )
 
@@ -55,7 +54,7 @@ With -o markdown, svg or html: a whole document.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				_, err := bench.Lookup(args[0])
-				return exit.AsUsage(err)
+				return exit.With(exit.Usage, err)
 			}
 			return exit.Usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
 		},
@@ -194,7 +193,7 @@ func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 		s.Placements = append(s.Placements, spec.Name())
 	}
 	if err := s.Validate(); err != nil {
-		return s, exit.AsUsage(err)
+		return s, exit.With(exit.Usage, err)
 	}
 	return s, nil
 }
@@ -259,10 +258,9 @@ func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
 	// A file that grows beyond ulimit -f is an error like a full disk, not the end
 	// of this process, which this signal is otherwise. Children do not inherit it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
-	measure := func(ctx context.Context) (*model.Model, error) { return a.Measure(ctx) }
 	return &bench.Runner{
 		Command: []string{self, WorkloadVerb}, Env: a.Env,
-		Place:     action.Placer(tuner, topo, measure),
+		Place:     action.Placer(tuner, topo, a.Measure),
 		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: store,
 		Conditions: func() bench.Conditions { return bench.ReadConditions("/", app.Version()) },
 	}, nil
@@ -270,20 +268,31 @@ func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
 
 // benchOutcome is the error of a study some of whose runs failed.
 func benchOutcome(r bench.Results) error {
-	failed, first := 0, ""
-	for _, run := range r.Runs {
-		if run.Err == "" {
-			continue
-		}
-		if failed++; first == "" {
-			first = fmt.Sprintf("%s: %s", run.Placement, run.Err)
-		}
-	}
-	switch {
-	case failed == 0:
+	switch failed, runs, first := failures([]bench.Results{r}); failed {
+	case 0:
 		return nil
-	case failed == len(r.Runs):
+	case runs:
 		return exit.With(exit.Failed, fmt.Errorf("all runs failed; the first: %s", first))
+	default:
+		return exit.With(exit.Some, fmt.Errorf("%d of %d runs failed; the first: %s", failed, runs, first))
 	}
-	return exit.With(exit.Some, fmt.Errorf("%d of %d runs failed; the first: %s", failed, len(r.Runs), first))
+}
+
+// failures counts the runs, and those that failed; first says which was the first of them.
+func failures(studies []bench.Results) (failed, runs int, first string) {
+	for _, r := range studies {
+		for _, run := range r.Runs {
+			if runs++; run.Err == "" {
+				continue
+			}
+			if failed++; failed > 1 {
+				continue
+			}
+			first = fmt.Sprintf("%s: %s", run.Placement, run.Err)
+			if r.Study.Cell != "" {
+				first = r.Study.Cell + " under " + first
+			}
+		}
+	}
+	return failed, runs, first
 }

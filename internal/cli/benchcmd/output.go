@@ -98,34 +98,47 @@ func (o *benchOutput) end(r bench.Results) error {
 	if r.StoreErr != nil {
 		o.a.Warn("results not stored: %v", r.StoreErr)
 	}
-	earlier, have := o.before(r)
+	note := ""
+	if h, err := o.store.Read(); err == nil { // else runBench has warned
+		note = earlier(h, r)
+	}
 	switch o.format {
 	case output.AsJSON:
 		return o.summary(r)
 	case output.AsCSV:
 		return nil
 	case asMarkdown, asSVG, asHTML:
-		section := report.Study(r)
-		if have {
-			section.Notes = append(section.Notes, earlier.Sentence())
-		}
-		return writeSections(o.a, o.format, "piton bench "+section.Title, []report.Section{section})
+		s := section(r, note)
+		return writeSections(o.a, o.format, "piton bench "+s.Title, []report.Section{s})
 	}
-	if !have {
-		return o.table(r, nil)
-	}
-	return o.table(r, &earlier)
+	return o.table(r, note)
 }
 
-// table prints a study as text: its table, the comparison with an earlier study if
-// there is one, and the workload's own picture.
-func (o *benchOutput) table(r bench.Results, earlier *bench.Earlier) error {
+// earlier compares a study with the last one of the same work before it, "" without one.
+func earlier(h bench.History, r bench.Results) string {
+	if e, ok := h.Before(r); ok {
+		return e.Sentence()
+	}
+	return ""
+}
+
+func section(r bench.Results, note string) report.Section {
+	s := report.Study(r)
+	if note != "" {
+		s.Notes = append(s.Notes, note)
+	}
+	return s
+}
+
+// table prints a study as text: its table, the note if there is one, and the workload's own
+// picture.
+func (o *benchOutput) table(r bench.Results, note string) error {
 	var out strings.Builder
 	if err := bench.WriteTable(&out, bench.Judge(r), bench.TableOptions{Width: o.width(), ASCII: o.a.ASCII}); err != nil {
 		return err
 	}
-	if earlier != nil {
-		fmt.Fprintln(&out, "note: "+earlier.Sentence())
+	if note != "" {
+		fmt.Fprintln(&out, "note: "+note)
 	}
 	lines, err := report.Terminal(r, o.width(), pictureHeight)
 	if err == nil && len(lines) > 0 {
@@ -137,15 +150,6 @@ func (o *benchOutput) table(r bench.Results, earlier *bench.Earlier) error {
 	}
 	_, werr := io.WriteString(o.a, text)
 	return cmp.Or(err, werr)
-}
-
-// before is the last study of the same work here.
-func (o *benchOutput) before(r bench.Results) (bench.Earlier, bool) {
-	h, err := o.store.Read()
-	if err != nil {
-		return bench.Earlier{}, false // end has warned
-	}
-	return h.Before(r)
 }
 
 // summary prints a study and its comparisons.
@@ -191,13 +195,7 @@ func (o *benchOutput) width() int {
 	return pictureWidth
 }
 
-func (o *benchOutput) json(b []byte, err error) error {
-	if err != nil {
-		return fmt.Errorf("print a result: %w", err)
-	}
-	_, err = o.a.Write(append(output.EscapeControls(b), '\n'))
-	return err
-}
+func (o *benchOutput) json(b []byte, err error) error { return output.WriteJSON(o.a, b, err) }
 
 func (o *benchOutput) csv(record []string) error {
 	w := csv.NewWriter(o.a)

@@ -53,7 +53,7 @@ Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
 			}
 			papers, err := paper.Lookup(args)
 			if err != nil {
-				return exit.AsUsage(err)
+				return exit.With(exit.Usage, err)
 			}
 			return runPapers(cmd.Context(), a, papers, o)
 		},
@@ -110,16 +110,7 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 
 // papersOutcome is the error of cells that failed.
 func papersOutcome(all []bench.Results) error {
-	failed, runs, first := 0, 0, ""
-	for _, r := range all {
-		for _, run := range r.Runs {
-			if runs++; run.Err != "" {
-				if failed++; first == "" {
-					first = fmt.Sprintf("%s under %s: %s", r.Study.Cell, run.Placement, run.Err)
-				}
-			}
-		}
-	}
+	failed, runs, first := failures(all)
 	if failed == 0 {
 		return nil
 	}

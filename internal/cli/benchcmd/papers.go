@@ -53,7 +53,7 @@ func (p *papers) start(ctx context.Context, fresh bool, say func(format string, 
 	g, cells, why, ok := paper.Unfinished(history, p.chosen, now, func(g bench.Grid) bool {
 		mine := p.hold(g)
 		if !mine {
-			say("the reproduction of %s is running in another piton", begun(g))
+			say("the reproduction of %s is running in another piton", minute(g.Started))
 		}
 		return mine
 	})
@@ -64,7 +64,7 @@ func (p *papers) start(ctx context.Context, fresh bool, say func(format string, 
 	}
 	switch {
 	case ok:
-		say("resuming the reproduction of %s", begun(g))
+		say("resuming the reproduction of %s", minute(g.Started))
 		return paper.Resume(g, cells, p.chosen, p.options), nil
 	case len(why) > 0:
 		say("the earlier reproduction is not resumed: %s", strings.Join(why, "; "))
@@ -72,7 +72,8 @@ func (p *papers) start(ctx context.Context, fresh bool, say func(format string, 
 	return paper.Start(ctx, p.chosen, p.options)
 }
 
-func begun(g bench.Grid) string { return g.Started.Local().Format("2006-01-02 15:04") }
+// minute is a time of a study as people read it.
+func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // hold keeps other processes from resuming a grid until unhold, and reports whether
 // none of them runs it. Where files cannot be locked, it holds nothing.

@@ -41,13 +41,13 @@ func TestWhatAnotherPitonRunsIsLeftAlone(t *testing.T) {
 	}
 	_, said, err := start()
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, []string{"the reproduction of " + begun(g) + " is running in another piton"}, said)
+	assert.Equal(t, []string{"the reproduction of " + minute(g.Started) + " is running in another piton"}, said)
 
 	running.unhold()
 	run, said, err := start()
 	require.NoError(t, err)
 	assert.Equal(t, g.ID, run.Grid.ID)
-	assert.Equal(t, []string{"resuming the reproduction of " + begun(g)}, said)
+	assert.Equal(t, []string{"resuming the reproduction of " + minute(g.Started)}, said)
 	assert.False(t, running.hold(g), "it is the second one's now")
 	second.unhold()
 }

@@ -105,12 +105,8 @@ func printStudies(a *app.App, h bench.History, studies []bench.Results, format s
 			if i > 0 {
 				fmt.Fprintln(a)
 			}
-			fmt.Fprintf(a, "%s  %s  %s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), report.Command(r.Study))
-			var earlier *bench.Earlier
-			if e, ok := h.Before(r); ok {
-				earlier = &e
-			}
-			if err := out.table(r, earlier); err != nil {
+			fmt.Fprintf(a, "%s  %s  %s\n", r.ID, minute(r.Started), report.Command(r.Study))
+			if err := out.table(r, earlier(h, r)); err != nil {
 				return err
 			}
 		}
@@ -118,11 +114,7 @@ func printStudies(a *app.App, h bench.History, studies []bench.Results, format s
 	}
 	var sections []report.Section
 	for _, r := range studies {
-		s := report.Study(r)
-		if e, ok := h.Before(r); ok {
-			s.Notes = append(s.Notes, e.Sentence())
-		}
-		sections = append(sections, s)
+		sections = append(sections, section(r, earlier(h, r)))
 	}
 	return writeSections(a, format, "piton bench", sections)
 }

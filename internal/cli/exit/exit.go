@@ -53,24 +53,7 @@ func Help() string {
 	return b.String()
 }
 
-// ErrUsage is what errors about the command line itself are (errors.Is).
-var ErrUsage = errors.New("usage")
-
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
-
-func (e usageError) Error() string        { return e.err.Error() }
-func (e usageError) Unwrap() error        { return e.err }
-func (e usageError) Is(target error) bool { return target == ErrUsage }
-
-// AsUsage makes an error one about the command line.
-func AsUsage(err error) error { return usageError{err} }
-
-// Usagef is a mistake in the command line: exit code Usage.
-func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// codeError ends piton with a given exit code. Its error may be nil when
-// everything that can be said has been said.
+// codeError ends piton with a given exit code.
 type codeError struct {
 	code int
 	err  error
@@ -88,6 +71,9 @@ func (e codeError) Unwrap() error { return e.err }
 // that can be said has been said.
 func With(code int, err error) error { return codeError{code, err} }
 
+// Usagef is a mistake in the command line.
+func Usagef(format string, args ...any) error { return With(Usage, fmt.Errorf(format, args...)) }
+
 // Code maps what a command returned to piton's exit code.
 func Code(err error) int {
 	var code codeError
@@ -97,7 +83,7 @@ func Code(err error) int {
 		return Done
 	case errors.As(err, &code):
 		return code.code
-	case errors.Is(err, ErrUsage), errors.As(err, &usage):
+	case errors.As(err, &usage):
 		return Usage
 	case errors.Is(err, context.Canceled):
 		return Interrupted

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func OneArg(what string) cobra.PositionalArgs {
 func NeedArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n || n > 0 && args[0] == "" { // of a variable that is not set
-			return exit.AsUsage(fmt.Errorf("%s needs %s", cmd.CommandPath(), what))
+			return exit.Usagef("%s needs %s", cmd.CommandPath(), what)
 		}
 		return nil
 	}

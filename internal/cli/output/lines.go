@@ -83,9 +83,18 @@ func TextOrNull(s string) any { return OrNull(s, s != "") }
 // Stamp is a time as JSON lines have it (RFC 3339, UTC).
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// EscapeControls escapes DEL and the C1 control characters in JSON text, which
+// WriteJSON prints what json.Marshal returned as one line.
+func WriteJSON(w io.Writer, b []byte, err error) error {
+	if err != nil {
+		return fmt.Errorf("print a line of JSON: %w", err)
+	}
+	_, err = w.Write(append(escapeControls(b), '\n'))
+	return err
+}
+
+// escapeControls escapes DEL and the C1 control characters in JSON text, which
 // encoding/json leaves as they are and some terminals obey.
-func EscapeControls(b []byte) []byte {
+func escapeControls(b []byte) []byte {
 	if !strings.ContainsFunc(string(b), isHidden) {
 		return b
 	}

@@ -39,7 +39,7 @@ func readProfile(a *app.App, path string) (*profile.Profile, error) {
 	}
 	p, err := profile.Parse(data)
 	if err != nil {
-		return nil, exit.AsUsage(fmt.Errorf("%s: %w", path, err))
+		return nil, exit.Usagef("%s: %w", path, err)
 	}
 	for _, note := range p.Notes {
 		a.Warn("%s: %s", path, note)

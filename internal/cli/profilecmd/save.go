@@ -67,7 +67,7 @@ func runSave(a *app.App, file string, words []string, o saveOptions) error {
 	for _, name := range o.sysctls {
 		path, err := profile.SysctlPath(name)
 		if err != nil {
-			return exit.AsUsage(err)
+			return exit.With(exit.Usage, err)
 		}
 		options.Sysctls = append(options.Sysctls, path)
 	}

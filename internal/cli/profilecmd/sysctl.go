@@ -63,7 +63,7 @@ func assignments(words []string) ([]attr.FileSetting, error) {
 		}
 		path, err := profile.SysctlPath(strings.TrimSpace(name))
 		if err != nil {
-			return nil, exit.AsUsage(err)
+			return nil, exit.With(exit.Usage, err)
 		}
 		if strings.ContainsAny(path, "*?[") {
 			return nil, exit.Usagef("%s: a glob can be shown, and is not set: name the settings", name)
@@ -109,7 +109,7 @@ func showSysctls(a *app.App, words []string, o output.Format) error {
 	for _, word := range words {
 		path, err := profile.SysctlPath(word)
 		if err != nil {
-			return exit.AsUsage(err)
+			return exit.With(exit.Usage, err)
 		}
 		files := s.Sysctls(path)
 		if len(files) == 0 {

@@ -60,7 +60,7 @@ func cookieVerb(a *app.App, use, short, example string, least int, setting func(
 func sharedCookie(args []string) (attr.CookieValue, []string, error) {
 	e, err := target.Parse(args[0])
 	if err != nil {
-		return attr.CookieValue{}, nil, exit.AsUsage(err)
+		return attr.CookieValue{}, nil, exit.With(exit.Usage, err)
 	}
 	tid, ok := e.PID()
 	if !ok {

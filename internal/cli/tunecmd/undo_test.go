@@ -31,7 +31,7 @@ func TestParseSince(t *testing.T) {
 	}
 	for _, text := range []string{"", "x", "-10m", "-3d", "14:31", "99:99", "2026-13-01", "2027-01-01", "d", "99999d"} {
 		_, err := parseSince(text, now)
-		assert.ErrorIs(t, err, exit.ErrUsage, text)
+		assert.Equal(t, exit.Usage, exit.Code(err), text)
 	}
 }
 

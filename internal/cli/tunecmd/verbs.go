@@ -81,7 +81,7 @@ func (o *pinOptions) tuning(a *app.App) (action.Tuning, error) {
 	}
 	strategy, err := place.ParseStrategy(strings.ToLower(o.place))
 	if err != nil {
-		return action.Tuning{}, exit.AsUsage(err)
+		return action.Tuning{}, exit.With(exit.Usage, err)
 	}
 	within, err := a.CPUs("--within", o.within)
 	return action.Tuning{Strategy: strategy, Within: within}, err

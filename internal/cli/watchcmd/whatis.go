@@ -51,7 +51,7 @@ func runWhatIs(a *app.App, words []string, o output.Format) error {
 	shown := 0
 	for _, word := range words {
 		found, err := e.explain(word)
-		if errors.Is(err, exit.ErrUsage) {
+		if exit.Code(err) == exit.Usage {
 			return err
 		}
 		if err != nil {
