@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/kernel"
@@ -102,7 +104,7 @@ func (a *App) Warn(format string, args ...any) {
 // Live reports whether piton looks at the machine that it runs on, and may act on it.
 func (a *App) Live() bool { return !a.recorded }
 
-// SetUp completes the global flags from the environment.
+// SetUp completes the global flags from the environment; given is whether --host-root was given.
 func (a *App) SetUp(given bool) error {
 	if a.HostRoot == "" {
 		a.HostRoot = a.Getenv("PITON_HOST_ROOT")
@@ -136,3 +138,14 @@ func (a *App) SetUp(given bool) error {
 // ErrReadOnly is for the few ways into a change that are values of a command
 // which also shows something.
 var ErrReadOnly = exit.With(exit.NotPermitted, errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)"))
+
+// Commands make commands of piton, by name: all of them take half a millisecond, so
+// only those that a command line needs are made.
+type Commands map[string]func(*App) *cobra.Command
+
+// The groups of commands in the help.
+const (
+	GroupTune  = "tune"
+	GroupProve = "prove"
+	GroupLook  = "look"
+)

@@ -18,7 +18,7 @@ func (a *App) Measure(ctx context.Context) (m *model.Model, err error) {
 	needs := sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
 	// By eBPF all times are to the ns, and the run queues' averages count what has
 	// ended: worth the loading.
-	err = a.Watch(ctx, measureWindow, needs, sample.EBPFNow, FromSecond(func(seen *model.Model) (bool, error) {
+	err = a.Sample(ctx, measureWindow, needs, sample.EBPFNow, FromSecond(func(seen *model.Model) (bool, error) {
 		m = seen
 		return false, nil
 	}))
@@ -50,9 +50,9 @@ func FromSecond(on func(*model.Model) (more bool, err error)) func(*model.Model)
 	}
 }
 
-// Watch calls on with the machine at once and then over each interval, until it
+// Sample calls on with the machine at once and then over each interval, until it
 // wants no more or ctx ends.
-func (a *App) Watch(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*model.Model) (more bool, err error)) (err error) {
+func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*model.Model) (more bool, err error)) (err error) {
 	topo, err := a.Topology()
 	if err != nil {
 		return err

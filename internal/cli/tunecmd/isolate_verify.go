@@ -21,7 +21,7 @@ func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolate
 	v := verification{watcher: partition.NewWatcher(cpus), interrupts: irq.New("/").NewReader().Read}
 	const tick = time.Second
 	a.Warn("watching CPUs %s for %v", cpus, o.verify.Duration)
-	err := a.Watch(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
+	err := a.Sample(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
 		err := v.add(m)
 		return err == nil && v.span < o.verify.Duration-tick/2, err
 	})

@@ -19,7 +19,7 @@ import (
 	"piton/internal/sample"
 )
 
-// Monitor are the flags of watching, with and without a screen.
+// Monitor are the flags of samples, with and without a screen.
 type Monitor struct {
 	count    flags.Count // ticks to print, 0 = until interrupted
 	Interval flags.Interval
@@ -56,7 +56,7 @@ func (o *Monitor) AddFlags(fs *pflag.FlagSet) {
 	flags.Optional.Add(fs, "filter")
 }
 
-// view is what monitorOptions come to.
+// view is what Monitor comes to.
 type view struct {
 	columns []*field.Column
 	order   *field.Column // nil = by tid
@@ -214,7 +214,7 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	if !v.atOnce {
 		tick = app.FromSecond(tick)
 	}
-	return a.Watch(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), tick)
+	return a.Sample(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), tick)
 }
 
 // LimitCPUs makes --cpus a term of the filter.
