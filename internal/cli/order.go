@@ -94,7 +94,7 @@ func orderPlan(ctx context.Context, m partition.Machine, o change.Order) (plan c
 	return plan, err
 }
 
-// elevate has a change made through sudo, which gets the terminal for its password.
+// elevate makes a change through sudo, which asks for the password on the terminal.
 func elevate(a *app.App, sudo, self string) func(change.Order, func(change.Outcome, error) tea.Msg) tea.Cmd {
 	return func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd {
 		order, err := json.Marshal(o)

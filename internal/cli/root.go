@@ -78,7 +78,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	if like := cmd.SuggestionsFor(args[0][:min(len(args[0]), 32)]); len(like) > 0 { // memory is by the word's length
+	if like := cmd.SuggestionsFor(args[0][:min(len(args[0]), 32)]); len(like) > 0 { // the memory of suggestions grows with the word
 		return exit.Usagef("there is no command %q; did you mean %s?", args[0], strings.Join(like, " or "))
 	}
 	return exit.Usagef("there is no command %q (see piton --help)", args[0])

@@ -21,8 +21,8 @@ import (
 	"piton/internal/kernel"
 )
 
-// IO is what a run of piton touches of its surroundings, so that a test can run
-// the whole program inside its own process.
+// IO is the surroundings of a run, so that a test can run the whole program in its own
+// process.
 type IO struct {
 	Args []string // without the program's name
 	Env  []string // KEY=value
@@ -37,8 +37,8 @@ type IO struct {
 	Exec func(path string, argv, env []string, prepare func(kernel.TID) error) error
 }
 
-// App is one run of piton: its surroundings, the flags that every command has, and what
-// is to be said of it at its end.
+// App is one run of piton: its surroundings, the flags that every command has, and what its
+// end depends on.
 type App struct {
 	IO
 	HostRoot string // /proc and /sys are below it
@@ -112,7 +112,7 @@ func (a *App) SetUp(given bool) error {
 	a.recorded = given || a.HostRoot != ""
 	if a.HostRoot == "" {
 		a.HostRoot = "/"
-	} else if err := kernel.DropCapabilities(); err != nil { // what is below is its maker's
+	} else if err := kernel.DropCapabilities(); err != nil { // whoever made the tree decides what is read
 		return err
 	}
 	dir, err := filepath.Abs(a.HostRoot)
@@ -135,8 +135,8 @@ func (a *App) SetUp(given bool) error {
 	return exit.Usagef("--host-root %s: there is neither proc nor sys below it", dir)
 }
 
-// ErrReadOnly is for the few ways into a change that are values of a command
-// which also shows something.
+// ErrReadOnly is the error of a change by a command that read-only mode has because it also
+// shows something.
 var ErrReadOnly = exit.With(exit.NotPermitted, errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)"))
 
 // Commands make commands of piton, by name: all of them take half a millisecond, so

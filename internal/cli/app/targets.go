@@ -36,7 +36,7 @@ func (a *App) MissingTasks(targets []change.Target) error {
 	proc := procfs.New(a.HostRoot)
 	var errs []error
 	for _, t := range targets {
-		if t.StartTicks != 0 { // found by a look at the tasks
+		if t.StartTicks != 0 { // found among the tasks
 			continue
 		}
 		if _, err := proc.Stat(t.TID); errors.Is(err, procfs.ErrGone) {

@@ -42,7 +42,7 @@ func (a *App) Tuner() (*change.Tuner, error) {
 	return a.TunerWith(j), nil
 }
 
-// TunerWith returns a Tuner; only where something may be changed has it a write side.
+// TunerWith returns a Tuner; it can write only where changes are possible.
 func (a *App) TunerWith(j *journal.Journal) *change.Tuner {
 	o := change.Options{
 		Sources: attr.Sources{Proc: procfs.New(a.HostRoot)}, Journal: j, Guards: a.Guards(), User: a.userName(),

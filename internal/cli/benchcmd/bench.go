@@ -255,8 +255,8 @@ func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
 			return nil, err
 		}
 	}
-	// A file that grows beyond ulimit -f is an error like a full disk, not the end
-	// of this process, which this signal is otherwise. Children do not inherit it.
+	// SIGXFSZ ends a process whose file grows beyond ulimit -f; where it is caught, the
+	// write fails as on a full disk. Children do not inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	return &bench.Runner{
 		Command: []string{self, WorkloadVerb}, Env: a.Env,

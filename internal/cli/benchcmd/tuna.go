@@ -31,7 +31,7 @@ func TunaRunner(r *bench.Runner) (*bench.Runner, bool) {
 	return &by, true
 }
 
-// askTuna asks in its own words, which changed with 0.18.
+// askTuna calls tuna with the options of its version, which changed with 0.18.
 func askTuna(ctx context.Context, path string, pid kernel.TID, spec bench.Spec) error {
 	thread, policy := fmt.Sprint(pid), fmt.Sprintf("%s:%d", spec.Policy.Policy, spec.Policy.RTPrio)
 	first := call(ctx, path, "-t", thread, "-C", "-c", spec.CPUs, "-m", "-p", policy)

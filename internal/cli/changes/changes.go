@@ -83,7 +83,7 @@ func Carry(ctx context.Context, a *app.App, t *change.Tuner, plan change.Plan, o
 	switch {
 	case o.DryRun:
 		return Report(a, plan.Preview(), o, nil)
-	case a.WriteErr != nil: // the user could not read what is to be known before
+	case a.WriteErr != nil: // the warnings about the plan could not be printed
 		return a.WriteErr
 	}
 	outcome, err := t.Carry(ctx, plan, o.consent())

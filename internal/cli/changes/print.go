@@ -94,7 +94,7 @@ func writeSummary(a *app.App, r change.Outcome, dryRun bool, code int) {
 		Add("exit_code", code).Write(a)
 }
 
-// reading is how a change of something reads.
+// reading is what a row says: changes with the same one share a row.
 type reading struct {
 	of            any
 	attribute     attr.Attribute
@@ -163,8 +163,8 @@ func sweepTable(changes []change.Change) *output.Table {
 // shownNames is how many of many are named.
 const shownNames = 3
 
-// End is the end of a run, with what cut it short: where something was changed it
-// does not exit as if nothing had been.
+// End is the error that a run ends with; err is what ended it early. A run that has changed
+// something exits with Some, never with a code that says nothing was changed.
 func End(r change.Outcome, err error) error {
 	switch {
 	case err == nil:
@@ -175,8 +175,8 @@ func End(r change.Outcome, err error) error {
 	return err
 }
 
-// Error is the end of a run by what became of its changes: a sentence of
-// summary, as everything has been printed.
+// Error is the error of an outcome, nil if all was done: a summary, as each change has been
+// printed.
 func Error(r change.Outcome) error {
 	verdict := r.Verdict()
 	if verdict == change.AllDone {

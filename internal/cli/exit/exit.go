@@ -67,8 +67,8 @@ func (e codeError) Error() string {
 }
 func (e codeError) Unwrap() error { return e.err }
 
-// With is an error that ends piton with an exit code. err may be nil when everything
-// that can be said has been said.
+// With is an error that ends piton with an exit code. err may be nil when everything has
+// been printed.
 func With(code int, err error) error { return codeError{code, err} }
 
 // Usagef is a mistake in the command line.
@@ -79,7 +79,7 @@ func Code(err error) int {
 	var code codeError
 	var usage attr.UsageError
 	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE): // the reader had enough (| head)
+	case err == nil, errors.Is(err, syscall.EPIPE): // the reader has ended (| head)
 		return Done
 	case errors.As(err, &code):
 		return code.code

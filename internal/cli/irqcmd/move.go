@@ -58,7 +58,7 @@ isolated.`,
 			if cpus.Empty() {
 				cpus = m.topo.Ordinary()
 			}
-			if usable := cpus.And(m.topo.Online); !usable.Empty() { // else to be refused with the reason
+			if usable := cpus.And(m.topo.Online); !usable.Empty() { // else the kernel refuses it, with the reason
 				cpus = usable
 			}
 			return action.SpreadIRQs(lines, m.topo, cpus)

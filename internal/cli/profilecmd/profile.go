@@ -78,7 +78,7 @@ func unmovable(entries []change.Entry) map[string]bool {
 	return out
 }
 
-// resolve reads the machine, and what a profile wants of it.
+// resolve reads the machine, and compares a profile with it.
 func resolve(a *app.App, p *profile.Profile) (*profile.Resolution, error) {
 	s, err := readState(a, p.Needs())
 	if err != nil {
@@ -123,7 +123,7 @@ func journalEntries(a *app.App) []change.Entry {
 	}
 	path := journal.Path(a.Getenv, kernel.EUID())
 	if _, err := os.Stat(path); err != nil {
-		return nil // and none is made for a look
+		return nil // and none is created to read it
 	}
 	j, err := journal.Open(path)
 	if err != nil {

@@ -119,7 +119,7 @@ func store(a *app.App, file string, p *profile.Profile, force bool) error {
 		return fmt.Errorf("%w; --force overwrites it", err)
 	}
 	var read *fs.PathError
-	if errors.As(err, &read) { // what is there already; it names the file
+	if errors.As(err, &read) { // of the file that is there, which the error names
 		return err
 	}
 	if err != nil {

@@ -112,7 +112,7 @@ func settersOf(entries []change.Entry) setters {
 	return out
 }
 
-// of names what set the value that something has now.
+// of is who set the value that is in force, and by which entry of the journal, 0 for none.
 func (s setters) of(w *profile.Want) (who string, entry uint64) {
 	last, ok := s[attr.Key{ID: attr.ID{TID: w.TID, StartTicks: w.StartTicks}, Attribute: w.Attribute, Path: w.Path}]
 	switch {

@@ -96,7 +96,7 @@ func (p *unmovablePrinter) print(when string, all []partition.Staying) {
 		p.before = t.Rows
 	} else {
 		heading = fmt.Sprintf("On %s now:", p.cpus.InWords())
-		// A kernel worker more or less is no news.
+		// The number of kernel workers changes by itself.
 		if slices.EqualFunc(t.Rows, p.before, func(a, b []string) bool { return a[0] == b[0] && slices.Equal(a[2:], b[2:]) }) {
 			return
 		}

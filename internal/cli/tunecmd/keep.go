@@ -79,7 +79,7 @@ func entryNumbers(words []string) ([]uint64, error) {
 	return out, nil
 }
 
-// printGuards lists what waits for an answer.
+// printGuards lists the changes that wait for confirmation.
 func printGuards(a *app.App, armed []change.GuardState, out output.Format) {
 	if out.JSON() {
 		for _, g := range armed {
@@ -109,7 +109,7 @@ func guardLine(a *app.App, g change.GuardState, state string) {
 		Add("left_s", left).Add("command", g.Command).Add("caveats", output.List(g.Caveats)).Write(a)
 }
 
-// keep confirms entries. Of those without a known guard it says what is known.
+// keep confirms entries. For one without a guard, the error says what became of it.
 func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Format) error {
 	var failed error
 	kept := false
@@ -117,7 +117,7 @@ func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Fo
 		i := slices.IndexFunc(armed, func(g change.GuardState) bool { return g.Entry == id })
 		var err error
 		if i < 0 {
-			err = decided(a, id)
+			err = whyNotKept(a, id)
 		} else if err = a.Guards().Keep(id); err != nil {
 			err = fmt.Errorf("entry %d: %w", id, err)
 		}
@@ -138,8 +138,8 @@ func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Fo
 	return failed
 }
 
-// decided says why an entry cannot be confirmed.
-func decided(a *app.App, id uint64) error {
+// whyNotKept says why an entry cannot be confirmed.
+func whyNotKept(a *app.App, id uint64) error {
 	j, err := a.Journal()
 	if err != nil {
 		return err

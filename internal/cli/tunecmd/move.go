@@ -105,10 +105,10 @@ type moving struct {
 	spread bool // one CPU each
 	mem    bool // the memory of the processes as well
 
-	targets []change.Target
-	wide    *target.Breadth
-	placed  map[change.Target]bool // threads that have their CPU
-	turn    int
+	targets  []change.Target
+	wide     *target.Breadth
+	assigned map[change.Target]bool // threads that have their CPU
+	turn     int
 }
 
 // requests finds the tasks and interrupts. A word that matches nothing is an error.
@@ -138,7 +138,7 @@ func (m *moving) tasks(ctx context.Context) ([]change.Request, error) {
 	case len(m.targets) == 0:
 		return nil, nil
 	case m.spread:
-		m.placed = map[change.Target]bool{}
+		m.assigned = map[change.Target]bool{}
 		return m.again(ctx)
 	}
 	return []change.Request{{Targets: m.targets, Set: m.set(m.cpus)}}, nil
@@ -157,10 +157,10 @@ func (m *moving) again(ctx context.Context) ([]change.Request, error) {
 	var out []change.Request
 	for _, c := range plan.Changes {
 		thread := change.Target{TID: c.TID, StartTicks: c.StartTicks, Scope: change.ScopeThread}
-		if m.placed[thread] {
+		if m.assigned[thread] {
 			continue
 		}
-		m.placed[thread] = true
+		m.assigned[thread] = true
 		mask := m.cpus // of what cannot be moved, for the reason
 		if c.Status != attr.Refused {
 			mask = m.next()

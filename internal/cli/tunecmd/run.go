@@ -82,30 +82,30 @@ func runCommand(ctx context.Context, a *app.App, want action.Tuning, o *runOptio
 	if err != nil {
 		return err
 	}
-	place := func(kernel.TID) error { return nil }
+	set := func(kernel.TID) error { return nil }
 	if !want.Empty() {
-		if place, err = placeSelf(ctx, a, want, o); err != nil {
+		if set, err = setterOfSelf(ctx, a, want, o); err != nil {
 			return err
 		}
 	}
-	var unplaced error
+	var failed error
 	err = a.Exec(path, argv, a.Env, func(self kernel.TID) error {
-		if unplaced = place(self); unplaced == nil {
-			unplaced = o.memory.set()
+		if failed = set(self); failed == nil {
+			failed = o.memory.set()
 		}
-		return unplaced
+		return failed
 	})
-	if unplaced != nil {
-		return unplaced
+	if failed != nil {
+		return failed
 	}
 	return exit.With(exitCannotRun, fmt.Errorf("%s cannot be run: %w", argv[0], errors.Unwrap(err)))
 }
 
 var errNoRun = exit.With(exit.NotPermitted, errors.New("piton run starts commands on this machine only, not with --host-root"))
 
-// placeSelf returns what sets the settings on the thread that becomes the
+// setterOfSelf returns what sets the settings on the thread that becomes the
 // command. There is no journal: the command ends by itself.
-func placeSelf(ctx context.Context, a *app.App, want action.Tuning, o *runOptions) (func(kernel.TID) error, error) {
+func setterOfSelf(ctx context.Context, a *app.App, want action.Tuning, o *runOptions) (func(kernel.TID) error, error) {
 	deps := action.Deps{Tuner: change.Local()}
 	if want.Strategy != "" {
 		var err error

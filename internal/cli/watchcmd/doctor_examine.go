@@ -62,8 +62,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-// collect takes two samples with everything on. The cost of the second is what
-// every one costs.
+// collect takes two samples with everything on; the second costs what every later one does.
 func (d *doctor) collect(ctx context.Context) (err error) {
 	s, err := sample.New(sample.Options{
 		EBPF:  sample.EBPFNow,
@@ -171,7 +170,7 @@ func (d *doctor) figure(id, title, collector, each string) finding {
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
 
-// worse marks a finding by what a better source was refused with.
+// worse marks a finding as less than best, by the error of the better source.
 func (d *doctor) worse(f *finding, state string, err error) {
 	if err == nil {
 		return
@@ -179,7 +178,7 @@ func (d *doctor) worse(f *finding, state string, err error) {
 	f.state, f.reason = state, err.Error()
 	var refusal *bpf.Refusal
 	var missing *feature.Missing
-	switch { // their own words begin with what is the title here
+	switch { // their texts begin with the title
 	case errors.As(err, &refusal):
 		f.reason = "eBPF: " + refusal.Why
 	case errors.As(err, &missing):

@@ -117,8 +117,8 @@ func (r *rights) granted(path string) bool {
 	return err == nil && !slices.ContainsFunc(r.needed, func(name string) bool { return !has.Has(useful[name]) })
 }
 
-// command gives all that is needed. Whoever may execute the file has them: that is to
-// be a group. setcap is last, as a change of the group takes them away.
+// command gives all that is needed. Everyone who may execute the file has the capabilities,
+// so it is limited to a group. setcap is last, as chgrp removes them.
 func (r *rights) command() string {
 	if kernel.EUID() == 0 { // a root that lacks something is in a container
 		var add []string

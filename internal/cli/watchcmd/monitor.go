@@ -145,13 +145,12 @@ func (v *view) rows(dst []int32, m *model.Model) []int32 {
 	return dst
 }
 
-// fewSamples are read sooner from /proc than eBPF programs are loaded, unless there
-// are many tasks.
+// fewSamples is the number of samples up to which reading /proc is faster than loading eBPF
+// programs, unless there are many tasks.
 const fewSamples = 2
 
-// ebpf is when the programs are loaded: for a few samples only where nothing else
-// has a figure that is asked for, or is as quick; else before the first one, so that
-// all are alike.
+// ebpf is when the programs are loaded: for a few samples only where they are faster or the
+// only source of a figure; else before the first one, so that all have the same source.
 func (o *Monitor) ebpf(v *view, n sample.Needs) sample.EBPF {
 	switch few := o.count.N > 0 && o.count.N <= fewSamples && !n.PingPongs; {
 	case few && len(v.pids) > 0:

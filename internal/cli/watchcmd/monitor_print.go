@@ -15,7 +15,7 @@ import (
 	"piton/internal/model"
 )
 
-// tablePrinter writes a heading and the rows, for eyes.
+// tablePrinter writes a heading and the rows as text.
 type tablePrinter struct {
 	columns []*field.Column
 	ascii   bool

@@ -194,7 +194,7 @@ func (e *explainer) process(x *explanation, st procfs.Status) {
 }
 
 // unitOf is the systemd unit that a cgroup's path ends in, or passes through
-// last; "" for none. Slices hold units and are none of a process's own.
+// last; "" for none. Slices only contain units.
 func unitOf(path string) string {
 	unit := ""
 	for part := range strings.SplitSeq(path, "/") {

@@ -60,7 +60,7 @@ func (x *explanation) print(a *app.App, o output.Format, nth int) {
 	fmt.Fprintln(a, field.Clean(x.title()))
 	for _, row := range []struct{ name, text string }{
 		{"what", x.what}, {"made by", x.maker}, {"program", x.exe + x.exeNote}, {"unit", x.unit}, {"cgroup", x.cgroup},
-		{"policy", x.policy}, {"CPUs", x.placement()}, {"to do", x.advice},
+		{"policy", x.policy}, {"CPUs", x.cpuText()}, {"to do", x.advice},
 	} {
 		if row.text != "" {
 			fmt.Fprintf(a, "  %-8s %s\n", row.name, field.Clean(row.text))
@@ -90,8 +90,8 @@ func (x *explanation) title() string {
 	return title
 }
 
-// placement is where it may run, and whether that can be changed.
-func (x *explanation) placement() string {
+// cpuText is the CPUs that it may run on, and whether that can be changed.
+func (x *explanation) cpuText() string {
 	words := []string{}
 	if x.cpus != "" {
 		words = append(words, x.cpus)
