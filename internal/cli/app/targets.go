@@ -13,7 +13,7 @@ import (
 	"piton/internal/target"
 )
 
-// Chosen is what the words of a change mean.
+// Chosen is what words mean.
 type Chosen struct {
 	Targets []change.Target
 	// Wide is how much of the machine patterns mean, nil where that is not so much that
@@ -24,7 +24,7 @@ type Chosen struct {
 // Choose finds the tasks that the words mean, for a change: a word that matches nothing is
 // an error, and nothing is changed.
 func (a *App) Choose(words []string, scope change.Scope) (Chosen, error) {
-	c, unmatched, err := a.resolveTargets(words, scope)
+	c, unmatched, err := a.Targets(words, scope)
 	if err = errors.Join(err, unmatched, a.MissingTasks(c.Targets)); err != nil {
 		return Chosen{}, err
 	}
@@ -48,15 +48,7 @@ func (a *App) MissingTasks(targets []change.Target) error {
 
 // Targets finds the tasks that the words mean. unmatched is about words that match nothing
 // while others do. Numbers are not checked: there may be no such task.
-func (a *App) Targets(words []string, scope change.Scope) (found []change.Target, unmatched, err error) {
-	c, unmatched, err := a.resolveTargets(words, scope)
-	if err == nil && len(c.Targets) == 0 {
-		return nil, nil, unmatched
-	}
-	return c.Targets, unmatched, err
-}
-
-func (a *App) resolveTargets(words []string, scope change.Scope) (c Chosen, unmatched, err error) {
+func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, err error) {
 	var others, threads []target.Expr
 	needs := sample.Needs{Threads: scope == change.ScopeThread}
 	seen := map[string]bool{}
@@ -102,7 +94,10 @@ func (a *App) resolveTargets(words []string, scope change.Scope) (c Chosen, unma
 	if breadth, wide := target.Wide(append(others, threads...), s.Tasks, self); wide {
 		c.Wide = &breadth
 	}
-	return c, errors.Join(unmatched, none), nil
+	if unmatched = errors.Join(unmatched, none); len(c.Targets) == 0 {
+		return c, nil, unmatched
+	}
+	return c, unmatched, nil
 }
 
 // sampleOnce reads one sample.

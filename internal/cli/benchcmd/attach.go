@@ -52,10 +52,10 @@ func attachBench(ctx context.Context, a *app.App, words []string, study bench.St
 	if err := errors.Join(unmatched, err); err != nil {
 		return err
 	}
-	if len(found) != 1 {
-		return exit.Usagef("piton bench attach takes one process; %d match", len(found))
+	if len(found.Targets) != 1 {
+		return exit.Usagef("piton bench attach takes one process; %d match", len(found.Targets))
 	}
-	pid := found[0].TID
+	pid := found.Targets[0].TID
 	st, err := procfs.New(a.HostRoot).Stat(pid)
 	if errors.Is(err, procfs.ErrGone) {
 		return fmt.Errorf("no process %d", pid)

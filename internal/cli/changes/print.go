@@ -90,7 +90,7 @@ func writeSummary(a *app.App, r change.Outcome, dryRun bool, code int) {
 	}
 	plan := change.Plan{Changes: r.Changes}
 	l.Add("processes", plan.Processes()).Add("threads", plan.Threads()).Add("files", plan.Files()).Add("newborn", r.Newborn).
-		Add("dry_run", dryRun).Add("journal", output.OrNull(r.Entry, r.Entry != 0)).Add("warnings", output.List(change.Texts(r.Warnings))).
+		Add("dry_run", dryRun).Known("journal", r.Entry, r.Entry != 0).Add("warnings", output.List(change.Texts(r.Warnings))).
 		Add("exit_code", code).Write(a)
 }
 
@@ -215,6 +215,6 @@ func writePages(a *app.App, c change.Change) {
 	var l output.Line
 	for node := range nodes.All() {
 		l.Start("memory").Add("pid", int(c.PID)).Add("node", int(node)).Add("pages_before", before[int(node)]).
-			Add("pages_after", output.OrNull(after[int(node)], known)).Write(a) // a dry run knows the nodes only
+			Known("pages_after", after[int(node)], known).Write(a) // a dry run knows the nodes only
 	}
 }

@@ -221,8 +221,7 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) {
 		addRate(&l, r.Counts, r.Rate, t)
 		l.Write(w)
 	}
-	l.Start("end").Add("irqs", shown).Add("interval_s", t.Elapsed.Seconds()).
-		Add("default_affinity", maskOrNull(t.Default)).Write(w)
+	l.Start("end").Add("irqs", shown).Add("interval_s", t.Elapsed.Seconds()).Add("default_affinity", maskOrNull(t.Default)).Write(w)
 }
 
 // addRate adds what a line counted.
@@ -238,7 +237,7 @@ func addRate(l *output.Line, counts []uint64, r irq.Rate, t *irq.Table) {
 			some = append(some, i)
 		}
 	}
-	l.Add("per_s", r.PerS).Add("top_cpu", output.NumberOrNull(int(r.Top))).Add("top_per_s", output.OrNull(r.TopPerS, r.Top >= 0)).
+	l.Add("per_s", r.PerS).Number("top_cpu", int(r.Top)).Known("top_per_s", r.TopPerS, r.Top >= 0).
 		AddObject("by_cpu", len(some), func(i int) (string, any) {
 			return fmt.Sprint(t.CPUs[some[i]]), math.Round(r.ByCPU[some[i]]*1e3) / 1e3
 		})
@@ -247,12 +246,11 @@ func addRate(l *output.Line, counts []uint64, r irq.Rate, t *irq.Table) {
 // addFacts adds what is known of a numbered line.
 func addFacts(l *output.Line, r *irq.Row) {
 	l.Add("affinity", maskOrNull(r.Requested)).Add("effective", maskOrNull(r.Effective)).Add("hint", maskOrNull(r.Hint)).
-		Add("control", r.Control.String()).Add("movable", output.OrNull(r.Control == irq.Settable, r.Control != irq.ControlUnknown)).
-		Add("managed", output.OrNull(r.Control == irq.Managed, r.Control != irq.ControlUnknown)).
-		Add("node", output.NumberOrNull(r.Node)).Add("device", output.TextOrNull(r.Device.Name())).Add("address", output.TextOrNull(r.Device.Address)).
-		Add("driver", output.TextOrNull(r.Device.Driver)).Add("queue", output.TextOrNull(r.Queue.Flow.String())).
-		Add("queue_index", output.OrNull(r.Queue.Index, r.Queue.Flow != irq.NoQueue)).Add("chip", output.TextOrNull(r.Chip)).
-		Add("trigger", output.TextOrNull(r.Type)).Add("actions", output.List(r.Actions)).Add("unhandled", output.OrNull(r.Spurious.Unhandled, r.Spurious.OK))
+		Add("control", r.Control.String()).Known("movable", r.Control == irq.Settable, r.Control != irq.ControlUnknown).
+		Known("managed", r.Control == irq.Managed, r.Control != irq.ControlUnknown).Number("node", r.Node).
+		Text("device", r.Device.Name()).Text("address", r.Device.Address).Text("driver", r.Device.Driver).
+		Text("queue", r.Queue.Flow.String()).Known("queue_index", r.Queue.Index, r.Queue.Flow != irq.NoQueue).Text("chip", r.Chip).
+		Text("trigger", r.Type).Add("actions", output.List(r.Actions)).Known("unhandled", r.Spurious.Unhandled, r.Spurious.OK)
 	tids := make([]any, len(r.Threads))
 	for i, t := range r.Threads {
 		tids[i] = int(t.TID)
@@ -260,4 +258,9 @@ func addFacts(l *output.Line, r *irq.Row) {
 	l.Add("threads", tids)
 }
 
-func maskOrNull(m irq.Mask) any { return output.OrNull(m.String(), m.OK) }
+func maskOrNull(m irq.Mask) any {
+	if !m.OK {
+		return nil
+	}
+	return m.String()
+}

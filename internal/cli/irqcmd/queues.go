@@ -119,15 +119,15 @@ func (q queues) table(a *app.App, o output.Format) {
 func (q queues) json(a *app.App) {
 	var l output.Line
 	for _, one := range q.list {
-		l.Start("queue").Add("v", output.Version).Add("interface", one.nic.Name).Add("driver", output.TextOrNull(one.nic.Driver)).
-			Add("node", output.NumberOrNull(one.nic.Node)).Add("flow", one.flow.String()).Add("index", one.index)
+		l.Start("queue").Add("v", output.Version).Add("interface", one.nic.Name).Text("driver", one.nic.Driver).
+			Number("node", one.nic.Node).Add("flow", one.flow.String()).Add("index", one.index)
 		if one.line == nil {
 			l.Add("irq", nil).Add("affinity", nil).Add("effective", nil)
 		} else {
 			l.Add("irq", one.line.Number).Add("affinity", maskOrNull(one.line.Requested)).Add("effective", maskOrNull(one.line.Effective))
 		}
-		l.Add("rps_cpus", maskOrNull(one.rps)).Add("rps_flow_cnt", output.NumberOrNull(one.flows)).Add("xps_cpus", maskOrNull(one.xps))
+		l.Add("rps_cpus", maskOrNull(one.rps)).Number("rps_flow_cnt", one.flows).Add("xps_cpus", maskOrNull(one.xps))
 		l.Write(a)
 	}
-	l.Start("end").Add("queues", len(q.list)).Add("rps_sock_flow_entries", output.NumberOrNull(q.entries)).Write(a)
+	l.Start("end").Add("queues", len(q.list)).Number("rps_sock_flow_entries", q.entries).Write(a)
 }

@@ -32,6 +32,20 @@ func (l *Line) Add(name string, value any) *Line {
 	return l
 }
 
+// Known adds a value, or null where it is not known or does not apply.
+func (l *Line) Known(name string, value any, known bool) *Line {
+	if !known {
+		value = nil
+	}
+	return l.Add(name, value)
+}
+
+// Text adds a text, null for "".
+func (l *Line) Text(name, text string) *Line { return l.Known(name, text, text != "") }
+
+// Number adds a number, null for a negative one, which stands for none.
+func (l *Line) Number(name string, n int) *Line { return l.Known(name, n, n >= 0) }
+
 // AddObject adds an object of n members, in their order.
 func (l *Line) AddObject(name string, n int, member func(i int) (name string, value any)) *Line {
 	l.b = append(field.AppendJSON(append(l.b, ','), name), ':', '{')
@@ -65,20 +79,6 @@ func List[T any](values []T) []any {
 	}
 	return out
 }
-
-// OrNull is a value, or null where it is not known or does not apply.
-func OrNull(value any, known bool) any {
-	if !known {
-		return nil
-	}
-	return value
-}
-
-// NumberOrNull is null for a negative number, which stands for none.
-func NumberOrNull(n int) any { return OrNull(n, n >= 0) }
-
-// TextOrNull is null for "".
-func TextOrNull(s string) any { return OrNull(s, s != "") }
 
 // Stamp is a time as JSON lines have it (RFC 3339, UTC).
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -113,7 +113,7 @@ and chrt. A comment in it has the line that starts a command with these settings
 // currentSettings gathers the settings of the process that a word means; several are fine
 // if all have the same.
 func currentSettings(a *app.App, word string) (profile.Placed, error) {
-	targets, _, err := a.Targets([]string{word}, change.ScopeProcess)
+	found, _, err := a.Targets([]string{word}, change.ScopeProcess)
 	if err != nil {
 		return profile.Placed{}, err
 	}
@@ -123,7 +123,7 @@ func currentSettings(a *app.App, word string) (profile.Placed, error) {
 	}
 	s.Self = 0 // piton's own settings may be asked for
 	var first profile.Placed
-	for i, t := range targets {
+	for i, t := range found.Targets {
 		p, err := profile.Place(s, t.TID, memoryPolicy(a, t.TID))
 		switch {
 		case err != nil:
@@ -132,7 +132,7 @@ func currentSettings(a *app.App, word string) (profile.Placed, error) {
 			first = p
 		case !profile.SameSettings(first, p):
 			return p, fmt.Errorf("%q means %d processes that are set differently, such as %d and %d: name one by its number",
-				word, len(targets), first.PID, p.PID)
+				word, len(found.Targets), first.PID, p.PID)
 		}
 	}
 	return first, nil

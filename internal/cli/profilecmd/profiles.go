@@ -82,7 +82,7 @@ func listProfiles(a *app.App, out output.Format) {
 				t.Add(e.Name(), path, output.Dash(origin), has+problem)
 				continue
 			}
-			l.Start("profile").Add("name", e.Name()).Add("path", path).Add("origin", output.TextOrNull(origin)).Add("has", output.TextOrNull(has)).Add("error", problem)
+			l.Start("profile").Add("name", e.Name()).Add("path", path).Text("origin", origin).Text("has", has).Add("error", problem)
 			l.Write(a)
 		}
 	}

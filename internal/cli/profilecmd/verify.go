@@ -79,9 +79,9 @@ func verifyJSON(a *app.App, r *profile.Resolution, drift []profile.Want, setters
 	for i := range drift {
 		w := &drift[i]
 		by, entry := setters.of(w)
-		l.Start("drift").Add("item", w.Item).Add("pid", output.OrNull(int(w.PID), w.PID != 0)).
-			Add("tid", output.OrNull(int(w.TID), w.TID != 0)).Add("name", w.Name).Add("path", output.TextOrNull(w.Path)).Add("attribute", string(w.Attribute)).Add("expected", attr.Text(w.Expected)).
-			Add("actual", output.OrNull(attr.Text(w.Actual), w.Known)).Add("set_by", by).Add("journal", output.OrNull(entry, entry != 0)).
+		l.Start("drift").Add("item", w.Item).Known("pid", int(w.PID), w.PID != 0).
+			Known("tid", int(w.TID), w.TID != 0).Add("name", w.Name).Text("path", w.Path).Add("attribute", string(w.Attribute)).Add("expected", attr.Text(w.Expected)).
+			Known("actual", attr.Text(w.Actual), w.Known).Add("set_by", by).Known("journal", entry, entry != 0).
 			Add("reason", w.Blocked).Write(a)
 	}
 	l.Start("summary").Add("v", output.Version).Add("checked", len(r.Wants)).Add("ok", len(r.Wants)-len(drift)-r.Unknown()).

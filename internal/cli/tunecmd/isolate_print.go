@@ -114,8 +114,7 @@ func (p *unmovablePrinter) printJSON(when string, all []partition.Staying) {
 	var l output.Line
 	for _, s := range all {
 		l.Start("unmovable").Add("v", output.Version).Add("when", when).Add("kind", string(s.Kind)).
-			Add("tid", output.OrNull(s.Number, s.Kind == partition.KindTask)).Add("irq", output.OrNull(s.Number, s.Kind == partition.KindIRQ)).
-			Add("path", output.TextOrNull(s.Path)).Add("name", s.Name).Add("cpus", s.CPUs.String()).Add("why", s.Why).
-			Add("do", output.TextOrNull(s.Do)).Write(p)
+			Known("tid", s.Number, s.Kind == partition.KindTask).Known("irq", s.Number, s.Kind == partition.KindIRQ).
+			Text("path", s.Path).Add("name", s.Name).Add("cpus", s.CPUs.String()).Add("why", s.Why).Text("do", s.Do).Write(p)
 	}
 }

@@ -140,10 +140,9 @@ func journalJSON(a *app.App, entries []change.Entry, deeds []change.Deed) {
 				guard = g.State
 			}
 		}
-		l.Start("entry").Add("v", output.Version).Add("entry", e.ID).Add("time", output.Stamp(e.Time)).
-			Add("user", e.User).Add("command", e.Command).Add("reason", e.Reason).Add("state", state).
-			Add("finished", e.Finished).Add("undone", e.Undone).Add("past_boot", e.PastBoot).Add("undoes", output.List(e.Undoes)).
-			Add("namespace", output.TextOrNull(e.Foreign)).Add("guard", output.TextOrNull(guard)).Write(a)
+		l.Start("entry").Add("v", output.Version).Add("entry", e.ID).Add("time", output.Stamp(e.Time)).Add("user", e.User).
+			Add("command", e.Command).Add("reason", e.Reason).Add("state", state).Add("finished", e.Finished).Add("undone", e.Undone).
+			Add("past_boot", e.PastBoot).Add("undoes", output.List(e.Undoes)).Text("namespace", e.Foreign).Text("guard", guard).Write(a)
 		changes.WriteJSON(a, e.Changes)
 	}
 }

@@ -60,5 +60,5 @@ func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) {
 	}
 	l.Start("rescue").Add("v", output.Version).Add("window_s", r.window.Duration.Seconds()).Add("eating", eating).Add("asleep", len(tasks)-eating).
 		Add("rt_runtime_us", limits.RuntimeUs).Add("rt_period_us", limits.PeriodUs).
-		Add("fair_server_ns", output.OrNull(limits.ServerNs, limits.ServerNs >= 0)).Add("throttling", limits.String()).Write(r)
+		Known("fair_server_ns", limits.ServerNs, limits.ServerNs >= 0).Add("throttling", limits.String()).Write(r)
 }

@@ -120,8 +120,8 @@ func topoJSON(w io.Writer, whole, t *topology.Topology) {
 		l.AddObject("distances", len(ids), func(i int) (string, any) { return fmt.Sprint(ids[i]), n.Distances[ids[i]] }).Write(w)
 	}
 	for _, c := range t.CPUs {
-		l.Start("cpu").Add("cpu", int(c.ID)).Add("core", output.TextOrNull(c.Core.String())).Add("llc", output.TextOrNull(c.LLC.String())).
-			Add("package", output.TextOrNull(c.Package.String())).Add("node", output.NumberOrNull(int(c.Node))).
-			Add("online", c.Online).Add("isolated", c.Isolated).Add("kind", output.OrNull(c.Kind.String(), c.Kind != topology.KindUniform)).Write(w)
+		l.Start("cpu").Add("cpu", int(c.ID)).Text("core", c.Core.String()).Text("llc", c.LLC.String()).
+			Text("package", c.Package.String()).Number("node", int(c.Node)).
+			Add("online", c.Online).Add("isolated", c.Isolated).Known("kind", c.Kind.String(), c.Kind != topology.KindUniform).Write(w)
 	}
 }

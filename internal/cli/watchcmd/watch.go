@@ -98,7 +98,7 @@ func watched(a *app.App, fs procfs.FS, words []string, scope change.Scope) (t wa
 	gone := []error{unmatched}
 	seen := map[kernel.TID]bool{}
 	threads := 0
-	for _, one := range found {
+	for _, one := range found.Targets {
 		st, err := fs.Status(one.TID)
 		if err != nil {
 			gone = append(gone, fmt.Errorf("there is no process or thread %d", one.TID))
@@ -115,7 +115,7 @@ func watched(a *app.App, fs procfs.FS, words []string, scope change.Scope) (t wa
 	}
 	missing = errors.Join(gone...)
 	if threads > 0 {
-		if scope != change.ScopeThread && threads < len(found) {
+		if scope != change.ScopeThread && threads < len(found.Targets) {
 			return t, nil, exit.Usagef("thread:/regex/ means single threads, and the other words whole processes; watch either, or add --thread")
 		}
 		scope = change.ScopeThread

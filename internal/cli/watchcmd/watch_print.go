@@ -136,8 +136,7 @@ func (p *watchJSON) count(dst []byte, l *watchLog, at time.Time, c watch.Count) 
 func (p *watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 	tasks, pairs := l.totals.Tasks(), l.totals.Pairs()
 	for _, t := range tasks {
-		p.line.Start("task").Add("pid", int(t.TGID)).Add("tid", int(t.TID)).Add("comm", l.name(t.TGID, t.TID)).
-			Add("moves", t.Moves)
+		p.line.Start("task").Add("pid", int(t.TGID)).Add("tid", int(t.TID)).Add("comm", l.name(t.TGID, t.TID)).Add("moves", t.Moves)
 		dst = p.take(dst)
 	}
 	for _, pair := range pairs {

@@ -86,7 +86,7 @@ func (e *explainer) explain(word string) ([]explanation, error) {
 	found, unmatched, err := e.a.Targets([]string{word}, change.ScopeProcess)
 	var none target.NoMatchError
 	if err == nil && unmatched == nil {
-		return e.tasks(word, found)
+		return e.tasks(word, found.Targets)
 	}
 	if err = errors.Join(err, unmatched); !errors.As(err, &none) {
 		return nil, err

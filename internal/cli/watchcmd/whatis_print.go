@@ -107,9 +107,8 @@ func (x *explanation) cpuText() string {
 
 func (x *explanation) json(a *app.App) {
 	var l output.Line
-	l.Start("what").Add("v", output.Version).Add("target", x.target).Add("kind", x.kind).Add("name", output.TextOrNull(x.name)).
-		Add("tid", output.NumberOrNull(x.tid)).Add("irq", output.NumberOrNull(x.irq)).Add("what", output.TextOrNull(x.what)).
-		Add("made_by", output.TextOrNull(x.maker)).Add("cpus", output.TextOrNull(x.cpus)).
-		Add("movable", output.OrNull(x.movable == yes, x.movable != unknown)).Add("unit", output.TextOrNull(x.unit)).
-		Add("cgroup", output.TextOrNull(x.cgroup)).Add("exe", output.TextOrNull(x.exe)).Add("policy", output.TextOrNull(x.policy)).Add("advice", output.TextOrNull(x.advice)).Write(a.Out)
+	l.Start("what").Add("v", output.Version).Add("target", x.target).Add("kind", x.kind).Text("name", x.name).Number("tid", x.tid).
+		Number("irq", x.irq).Text("what", x.what).Text("made_by", x.maker).Text("cpus", x.cpus).
+		Known("movable", x.movable == yes, x.movable != unknown).Text("unit", x.unit).Text("cgroup", x.cgroup).Text("exe", x.exe).
+		Text("policy", x.policy).Text("advice", x.advice).Write(a.Out)
 }
