@@ -21,7 +21,8 @@ func flagError(a *app.App, cmd *cobra.Command, err error) error {
 	if removed := asksForRemoved(cmd, cmd.Flags().Args()); removed != nil {
 		return removed // the flag was that command's
 	}
-	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown && a.ReadOnly && tunecmd.ChangeFlags().Lookup(name) != nil {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if unknown && a.ReadOnly && tunecmd.ChangeFlags().Lookup(name) != nil {
 		return exit.Usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
 	}
 	var invalid *pflag.InvalidValueError

@@ -40,8 +40,11 @@ func (a *App) EBPF(when sample.EBPF) sample.EBPF {
 	return when
 }
 
+// OnSample is called with the machine; more is whether it is to be called again.
+type OnSample func(*model.Model) (more bool, err error)
+
 // FromSecond skips the first sample, which has no rates.
-func FromSecond(on func(*model.Model) (more bool, err error)) func(*model.Model) (more bool, err error) {
+func FromSecond(on OnSample) OnSample {
 	return func(m *model.Model) (bool, error) {
 		if m.Elapsed == 0 {
 			return true, nil
@@ -52,7 +55,7 @@ func FromSecond(on func(*model.Model) (more bool, err error)) func(*model.Model)
 
 // Sample calls on with the machine at once and then over each interval, until it
 // wants no more or ctx ends.
-func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*model.Model) (more bool, err error)) (err error) {
+func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on OnSample) (err error) {
 	topo, err := a.Topology()
 	if err != nil {
 		return err

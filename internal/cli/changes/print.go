@@ -199,7 +199,8 @@ func Error(r change.Outcome) error {
 	if len(r.Damage) > 0 {
 		why = append(why, fmt.Errorf("%d lines of the journal are damaged; what they record was not undone", len(r.Damage)))
 	}
-	return exit.With(map[change.Verdict]int{change.Some: exit.Some, change.Failed: exit.Failed, change.NotPermitted: exit.NotPermitted}[verdict], errors.Join(why...))
+	codes := map[change.Verdict]int{change.Some: exit.Some, change.Failed: exit.Failed, change.NotPermitted: exit.NotPermitted}
+	return exit.With(codes[verdict], errors.Join(why...))
 }
 
 // writePages prints the pages of a process that has moved, one

@@ -124,7 +124,8 @@ func (o *irqListOptions) table(ctx context.Context, a *app.App) (irq.Table, erro
 }
 
 func irqTable(t *irq.Table, filter string) *output.Table {
-	out := output.NewTable(">IRQ", ">RATE/s", ">TOP CPU", ">TOP/s", "AFFINITY", "EFFECTIVE", "CONTROL", "DEVICE", "DRIVER", "QUEUE", "HANDLERS", "THREADS")
+	out := output.NewTable(">IRQ", ">RATE/s", ">TOP CPU", ">TOP/s", "AFFINITY", "EFFECTIVE", "CONTROL",
+		"DEVICE", "DRIVER", "QUEUE", "HANDLERS", "THREADS")
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if !r.Match(filter) {
@@ -132,7 +133,8 @@ func irqTable(t *irq.Table, filter string) *output.Table {
 		}
 		total, top, topPerS := rateCells(r.Rate)
 		out.Add(r.Number, total, top, topPerS, maskText(r.Requested), maskText(r.Effective), r.Control,
-			output.Dash(r.Device.Name()), output.Dash(r.Device.Driver), output.Dash(r.Queue.String()), output.Dash(r.Handlers()), output.Dash(r.ThreadNames()))
+			output.Dash(r.Device.Name()), output.Dash(r.Device.Driver), output.Dash(r.Queue.String()),
+			output.Dash(r.Handlers()), output.Dash(r.ThreadNames()))
 	}
 	for _, group := range []struct {
 		rows []irq.NamedRow

@@ -55,7 +55,8 @@ func verify(a *app.App, r *profile.Resolution, out output.Format) error {
 	drift, missing, unknown := r.Drift(), len(r.Required()), r.Unknown()
 	var outcome error
 	if len(drift)+missing > 0 {
-		outcome = exit.With(exit.Drift, fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing))
+		outcome = exit.With(exit.Drift,
+			fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing))
 	}
 	setters := settersOf(journalEntries(a))
 	if out.JSON() {
@@ -80,7 +81,8 @@ func verifyJSON(a *app.App, r *profile.Resolution, drift []profile.Want, setters
 		w := &drift[i]
 		by, entry := setters.of(w)
 		l.Start("drift").Add("item", w.Item).Known("pid", int(w.PID), w.PID != 0).
-			Known("tid", int(w.TID), w.TID != 0).Add("name", w.Name).Text("path", w.Path).Add("attribute", string(w.Attribute)).Add("expected", attr.Text(w.Expected)).
+			Known("tid", int(w.TID), w.TID != 0).Add("name", w.Name).Text("path", w.Path).Add("attribute", string(w.Attribute)).
+			Add("expected", attr.Text(w.Expected)).
 			Known("actual", attr.Text(w.Actual), w.Known).Add("set_by", by).Known("journal", entry, entry != 0).
 			Add("reason", w.Blocked).Write(a)
 	}
@@ -148,7 +150,8 @@ func driftTable(drift []profile.Want, setters setters, together bool) *output.Ta
 		if w.Path != "" {
 			pid, threads = "-", "-"
 		}
-		t.Add(pid, w.Name, threads, w.Attribute, output.Dash(attr.Text(w.Expected)), output.Dash(attr.Text(w.Actual)), by, w.Item, output.Dash(w.Blocked))
+		t.Add(pid, w.Name, threads, w.Attribute, output.Dash(attr.Text(w.Expected)), output.Dash(attr.Text(w.Actual)),
+			by, w.Item, output.Dash(w.Blocked))
 	}
 	return t
 }

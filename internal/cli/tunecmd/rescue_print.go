@@ -55,8 +55,8 @@ func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) {
 		}
 		eating++
 		l.Start("rt_task").Add("pid", int(k.PID)).Add("tid", int(k.TID)).Add("comm", k.Comm).Add("policy", k.Policy.String()).
-			Add("rtprio", k.RTPrio).Add("cpu_percent", k.Share*100).Add("never_sleeps", k.Waiting).Add("cpu", k.LastCPU).Add("kernel_thread", k.Kernel)
-		l.Write(r)
+			Add("rtprio", k.RTPrio).Add("cpu_percent", k.Share*100).Add("never_sleeps", k.Waiting).
+			Add("cpu", k.LastCPU).Add("kernel_thread", k.Kernel).Write(r)
 	}
 	l.Start("rescue").Add("v", output.Version).Add("window_s", r.window.Duration.Seconds()).Add("eating", eating).Add("asleep", len(tasks)-eating).
 		Add("rt_runtime_us", limits.RuntimeUs).Add("rt_period_us", limits.PeriodUs).

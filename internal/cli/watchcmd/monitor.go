@@ -194,7 +194,7 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	w := bufio.NewWriterSize(a.Out, 1<<16)
 	n := 0
 	needs := v.needs(o.Threads)
-	tick := func(m *model.Model) (more bool, err error) {
+	var tick app.OnSample = func(m *model.Model) (more bool, err error) {
 		// Not the rows: a filter says what is shown, not what there is.
 		if len(v.pids) > 0 && !slices.ContainsFunc(m.Sample.Tasks, v.named) {
 			if n == 0 {

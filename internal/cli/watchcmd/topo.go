@@ -105,7 +105,8 @@ func topoTable(t *topology.Topology) *output.Table {
 		if c.Isolated {
 			state = append(state, "isolated")
 		}
-		out.Add(c.ID, output.Dash(c.Core.String()), output.Dash(c.LLC.String()), output.Dash(c.Package.String()), output.NumberOrDash(int(c.Node)), strings.Join(state, ", "))
+		out.Add(c.ID, output.Dash(c.Core.String()), output.Dash(c.LLC.String()), output.Dash(c.Package.String()),
+			output.NumberOrDash(int(c.Node)), strings.Join(state, ", "))
 	}
 	return out
 }
