@@ -9,15 +9,6 @@ import (
 	"piton/internal/procfs"
 )
 
-// ThreadNames is "irq/24-eth0 (81), …": the threads of the line's handlers.
-func (f *Facts) ThreadNames() string {
-	var words []string
-	for _, t := range f.Threads {
-		words = append(words, fmt.Sprintf("%s (%d)", t.Comm, t.TID))
-	}
-	return strings.Join(words, ", ")
-}
-
 // threads finds the tasks of threaded handlers, by line.
 func (f FS) threads() (map[int][]Thread, error) {
 	pids, err := f.proc.Processes()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os/user"
 	"path/filepath"
-	"strings"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
@@ -12,6 +11,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/shell"
 )
 
 // Journal opens the journal of this user.
@@ -46,7 +46,7 @@ func (a *App) Tuner() (*change.Tuner, error) {
 func (a *App) TunerWith(j *journal.Journal) *change.Tuner {
 	o := change.Options{
 		Sources: attr.Sources{Proc: procfs.New(a.HostRoot)}, Journal: j, Guards: a.Guards(), User: a.userName(),
-		Command: strings.Join(append([]string{"piton"}, a.Args...), " "),
+		Command: shell.Join(append([]string{"piton"}, a.Args...)...),
 	}
 	if a.Live() && !a.ReadOnly && j != nil {
 		o.Writer, o.FileWriter = kernel.SystemWriter(), kernel.SystemFiles()

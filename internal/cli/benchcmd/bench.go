@@ -97,7 +97,7 @@ func newBenchOptions() *benchOptions {
 	return &benchOptions{
 		runs:    flags.Count{N: 10, Min: 1, Max: bench.MaxRuns},
 		warmup:  flags.Count{N: 1, Min: 0, Max: bench.MaxRuns},
-		timeout: flags.Interval{Duration: 10 * time.Minute, Min: time.Millisecond, Max: 24 * time.Hour},
+		timeout: flags.Interval{Duration: bench.DefaultTimeout, Min: time.Millisecond, Max: 24 * time.Hour},
 		budget:  flags.Length{Interval: flags.Interval{Min: time.Second, Max: 30 * 24 * time.Hour}},
 		noise:   flags.Count{N: 0, Min: 0, Max: bench.MaxNoise},
 	}

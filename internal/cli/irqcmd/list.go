@@ -134,7 +134,7 @@ func irqTable(t *irq.Table, filter string) *output.Table {
 		total, top, topPerS := rateCells(r.Rate)
 		out.Add(r.Number, total, top, topPerS, maskText(r.Requested), maskText(r.Effective), r.Control,
 			output.Dash(r.Device.Name()), output.Dash(r.Device.Driver), output.Dash(r.Queue.String()),
-			output.Dash(r.Handlers()), output.Dash(r.ThreadNames()))
+			output.Dash(r.Handlers()), output.Dash(irq.Tasks(r.Threads)))
 	}
 	for _, group := range []struct {
 		rows []irq.NamedRow
@@ -146,11 +146,7 @@ func irqTable(t *irq.Table, filter string) *output.Table {
 				continue
 			}
 			perS, top, topPerS := rateCells(r.Rate)
-			what := r.Text
-			if meaning, _, ok := irq.Meaning(r.Name); ok {
-				what = meaning
-			}
-			out.Add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", output.Dash(what), "-")
+			out.Add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", output.Dash(r.What()), "-")
 		}
 	}
 	return out

@@ -81,7 +81,7 @@ func explainLine(word string, r *irq.Row) explanation {
 	}
 	x.what += fmt.Sprintf(", %s, taken %d times since boot", r.Chip, irq.Total(r.Counts))
 	if len(r.Threads) > 0 {
-		x.what += "; handled by " + r.ThreadNames()
+		x.what += "; handled by " + irq.Tasks(r.Threads)
 	}
 	if r.Device.Driver != "" {
 		x.maker = "the driver " + r.Device.Driver
