@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/sample"
@@ -117,6 +119,17 @@ func (m *Model) seat() {
 			}
 		}
 	}
+}
+
+// CPU finds a CPU's rates; nil when the sample lacks it, as after it went offline.
+func (m *Model) CPU(id cpuset.CPU) *CPU {
+	i, ok := int(id), false
+	if i < 0 || i >= len(m.CPUs) || m.CPUs[i].ID != id { // one below it is offline
+		if i, ok = slices.BinarySearchFunc(m.CPUs, id, func(c CPU, id cpuset.CPU) int { return cmp.Compare(c.ID, id) }); !ok {
+			return nil
+		}
+	}
+	return &m.CPUs[i]
 }
 
 // cpuIndex is the index in CPUs by CPU number.

@@ -115,6 +115,13 @@ func (t *Topology) Cores() []cpuset.Set { return t.cores }
 // slice is shared: do not write to it.
 func (t *Topology) LLCs() []cpuset.Set { return t.llcs }
 
+// Scattered reports whether last-level caches say nothing about which CPUs belong
+// together, as on virtual machines that claim one for every CPU.
+func (t *Topology) Scattered() bool {
+	n := t.Online.Len()
+	return n > 1 && len(t.LLCs()) > n/2
+}
+
 // Packages returns the online CPUs of each package, by CPU.PackageIndex. The
 // slice is shared: do not write to it.
 func (t *Topology) Packages() []cpuset.Set { return t.packages }

@@ -2,10 +2,9 @@ package corepanel
 
 import (
 	"fmt"
-	"math"
 
-	"piton/internal/cpuset"
 	"piton/internal/model"
+	"piton/internal/topology"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -61,42 +60,33 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 	if !ok || len(r.g.groups)+1 > height {
 		return nil, false
 	}
-	sums := make([]sum, len(r.g.groups))
-	ticks, most := 0, 0
-	for i, g := range r.g.groups {
-		sums[i] = r.sum(g)
-		n := max(0, min(f.spark-1, sums[i].ticks))
-		ticks = max(ticks, n)
-		for _, moves := range sums[i].moves[model.HistoryLen-n:] {
-			most = max(most, int(moves))
-		}
+	sums, most := make([]sum, len(r.g.groups)), scale{width: f.spark - 1}
+	for i := range sums {
+		sums[i] = r.sum(&r.g.groups[i])
+		include(&most, sums[i].moves[:], sums[i].ticks)
 	}
-	r.scale = r.scaleOf(f.spark-1, ticks, most)
+	r.setScale(most)
 	lines = append(lines, r.foldedTitle(f))
-	for i, g := range r.g.groups {
-		r.foldSpots(g, f, len(lines))
+	for i := range sums {
+		g := &r.g.groups[i]
+		x := 1 + f.label + f.list + f.bar + percentWidth + 1
+		r.cellSpots(g.cpus, spot{x: x, y: len(lines)}, spot{x: x + f.cells + 1, y: len(lines)})
+		r.spot(spot{y: len(lines), w: r.Width, cpu: -1, group: g})
 		lines = append(lines, r.foldedLine(g, &sums[i], f))
-	}
-	if off := r.offlineLine(); off != "" && len(lines) < height {
-		lines = append(lines, off)
 	}
 	return lines, true
 }
 
-// foldSpots notes where a group and its CPUs are.
-func (r *renderer) foldSpots(g group, f fold, y int) {
-	x := f.before()
-	for i, c := range g.cpus {
-		s := spot{x: x + i, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true}
-		r.spot(s)
-		s.x, s.again = s.x+f.cells+1, true
-		r.spot(s)
+// cellSpots notes where CPUs are: their loads at one place, their migrations at another.
+func (r *renderer) cellSpots(cpus []topology.CPU, load, moves spot) {
+	load.w, moves.w, moves.again = 1, 1, true
+	for _, c := range cpus {
+		load.cpu, moves.cpu = c.ID, c.ID
+		*r.spots = append(*r.spots, load, moves)
+		load.x++
+		moves.x++
 	}
-	r.spot(spot{x: 0, y: y, w: r.Width, cpus: g.set})
 }
-
-// before is the width of what stands before the CPUs' cells.
-func (f fold) before() int { return 1 + f.label + f.list + f.bar + percentWidth + 1 }
 
 func (r *renderer) foldedTitle(f fold) string {
 	th := r.Theme
@@ -115,7 +105,7 @@ func (r *renderer) foldedTitle(f fold) string {
 	line += th.Dim.Render(title("load", f.cells) + " " + title("migr. in", f.cells))
 	if f.spark > 0 {
 		words := ""
-		for _, t := range r.scale.titles() {
+		for _, t := range r.scale.titles {
 			if len(t) < f.spark {
 				words = t
 				break
@@ -142,10 +132,10 @@ type sum struct {
 	ticks  int
 }
 
-func (r *renderer) sum(g group) sum {
+func (r *renderer) sum(g *group) sum {
 	var s sum
 	for _, c := range g.cpus {
-		rates := r.cpu(c)
+		rates := r.Model.CPU(c.ID)
 		if rates == nil || !model.Known(rates.Busy) {
 			continue
 		}
@@ -179,13 +169,13 @@ func (r *renderer) sum(g group) sum {
 
 // foldedLine draws one group. The cursor is on its name, so that its bar can be read all
 // the same.
-func (r *renderer) foldedLine(g group, s *sum, f fold) string {
+func (r *renderer) foldedLine(g *group, s *sum, f fold) string {
 	th := r.Theme
 	name, list := th.Text, th.Dim
 	if r.at(g.set) {
 		name, list = th.Selected, th.Selected
 	}
-	dst := name.Append(make([]byte, 0, r.Width*3), widget.Fit(" "+r.label(&g), 1+f.label, th.Ellipsis))
+	dst := name.Append(make([]byte, 0, r.Width*3), widget.Fit(" "+r.label(g), 1+f.label, th.Ellipsis))
 	if f.list > 0 {
 		dst = list.Append(dst, widget.Fit(" "+g.set.String(), f.list, th.Ellipsis))
 	}
@@ -200,13 +190,13 @@ func (r *renderer) foldedLine(g group, s *sum, f fold) string {
 	dst = widget.AppendSpaces(dst, f.cells-len(g.cpus))
 	if f.spark > 0 {
 		dst = append(dst, ' ')
-		dst = widget.AppendSpark(dst, th, s.moves[:], s.ticks, uint32(min(r.scale.top, math.MaxInt32)), f.spark-1)
+		dst = widget.AppendSpark(dst, th, s.moves[:], s.ticks, r.scale.top, f.spark-1)
 	}
 	dst = appendRate(dst, th, s.in, f.rate)
 	return string(r.foldedNotes(dst, g, s, f.note))
 }
 
-func (r *renderer) foldedNotes(dst []byte, g group, s *sum, width int) []byte {
+func (r *renderer) foldedNotes(dst []byte, g *group, s *sum, width int) []byte {
 	note, style := "", r.Theme.Text
 	switch {
 	case r.idlest >= 0 && g.set.Has(r.idlest):

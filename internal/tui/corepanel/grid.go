@@ -39,7 +39,13 @@ func (r *renderer) dense(height int, p *Panel) []string {
 	for i, row := range rows {
 		// Rows of other pages have a place too, above and below this one, so that the
 		// cursor moves there.
-		r.rowSpots(row, label, 1+2*(i-first), i < first || i >= end)
+		at := spot{x: label, y: 1 + 2*(i-first), off: i < first || i >= end}
+		for _, part := range row.parts {
+			below := at
+			below.y++
+			r.cellSpots(part, at, below)
+			at.x += len(part) + 1
+		}
 	}
 	for _, row := range rows[first:end] {
 		number := fmt.Sprintf("%*d ", label-1, row.parts[0][0].ID)
@@ -85,20 +91,6 @@ func (r gridRow) node() topology.NodeID { return r.parts[0][0].Node }
 
 // lastNode is that of the row's last CPU.
 func (r gridRow) lastNode() topology.NodeID { return r.parts[len(r.parts)-1][0].Node }
-
-// rowSpots notes where the CPUs of a row are, on both of its lines.
-func (r *renderer) rowSpots(row gridRow, x, y int, off bool) {
-	for _, part := range row.parts {
-		for _, c := range part {
-			s := spot{x: x, y: y, w: 1, cpus: cpuset.Of(c.ID), cell: true, off: off}
-			r.spot(s)
-			s.y, s.again = y+1, true
-			r.spot(s)
-			x++
-		}
-		x++
-	}
-}
 
 // gridRows packs the groups into rows of at most width cells. A group that is
 // wider than a row is cut at a power of two, so that its rows are aligned.
@@ -164,7 +156,7 @@ func (r *renderer) gridLine(label string, row gridRow, cell cellOf) string {
 func (r *renderer) appendCells(dst []byte, cpus []topology.CPU, cell cellOf) []byte {
 	var open theme.Style
 	for _, c := range cpus {
-		style, glyph := cell(r.Theme, r.cpu(c))
+		style, glyph := cell(r.Theme, r.Model.CPU(c.ID))
 		if r.Pick != nil {
 			style, glyph = r.picked(c, style, glyph)
 		}

@@ -1,20 +1,18 @@
 package corepanel
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/model"
 	"piton/internal/topology"
 )
 
 // group is the online CPUs that share a node and a last-level cache.
 type group struct {
 	label string         // "node 0 · L3 0"
-	cpus  []topology.CPU // by core, so that SMT siblings are adjacent
-	sets  []cpuset.Set   // of each of cpus alone
+	cpus  []topology.CPU // in display order, so that SMT siblings are adjacent
 	set   cpuset.Set
 }
 
@@ -26,84 +24,43 @@ type grouping struct {
 	digits  int  // of the largest CPU number
 	smt     bool // some core has two CPUs
 	kinds   bool // some CPU is marked as P, E or isolated
-
-	layout layout // of laid
-	laid   [][]place
 }
 
-type groupKey struct {
-	node topology.NodeID
-	llc  int
-}
-
-// groupCPUs sorts a machine's CPUs into groups. Where caches divide it into
-// groups of hardly more than one CPU (virtual machines often claim a cache for
-// every CPU) the node alone is the group.
+// groupCPUs sorts a machine's CPUs into groups: those of a last-level cache, or of a node
+// where caches divide nothing.
 func groupCPUs(t *topology.Topology) *grouping {
-	g := &grouping{digits: 1}
-	byLLC := !scattered(t)
-	members := map[groupKey][]topology.CPU{}
-	var keys []groupKey
-	for _, c := range t.CPUs {
-		g.digits = max(g.digits, len(fmt.Sprint(int(c.ID))))
-		if !c.Online {
-			g.offline = g.offline.Or(cpuset.Of(c.ID))
-			continue
-		}
-		g.online++
-		g.smt = g.smt || c.Core.Len() > 1
-		g.kinds = g.kinds || c.Isolated || c.Kind != topology.KindUniform
-		key := groupKey{node: c.Node, llc: -1}
-		if byLLC {
-			key.llc = c.LLCIndex
-		}
-		if _, seen := members[key]; !seen {
-			keys = append(keys, key)
-		}
-		members[key] = append(members[key], c)
+	level := model.ByLLC
+	if t.Scattered() {
+		level = model.ByNode
 	}
-	slices.SortFunc(keys, func(a, b groupKey) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc))
-	})
-	for _, key := range keys {
-		g.groups = append(g.groups, makeGroup(t, key, members[key]))
+	parts := model.NewMoveGroups(t, level)
+	g := &grouping{groups: make([]group, len(parts.Groups)), offline: t.Present.AndNot(t.Online), online: t.Online.Len(),
+		digits: len(fmt.Sprint(max(t.Present.Last(), 0)))}
+	for _, id := range t.Order() {
+		c, _ := t.CPU(id)
+		if i := parts.Index(id); i >= 0 {
+			g.groups[i].cpus = append(g.groups[i].cpus, c)
+			g.smt = g.smt || c.Core.Len() > 1
+			g.kinds = g.kinds || c.Isolated || c.Kind != topology.KindUniform
+		}
+	}
+	for i, of := range parts.Groups {
+		g.groups[i].set, g.groups[i].label = of.CPUs, groupLabel(t, of, g.groups[i].cpus[0])
 	}
 	return g
 }
 
-func makeGroup(t *topology.Topology, key groupKey, cpus []topology.CPU) group {
-	slices.SortStableFunc(cpus, func(a, b topology.CPU) int { return cmp.Compare(a.Core.First(), b.Core.First()) })
-	ids, sets := make([]cpuset.CPU, len(cpus)), make([]cpuset.Set, len(cpus))
-	for i, c := range cpus {
-		ids[i], sets[i] = c.ID, cpuset.Of(c.ID)
-	}
-	return group{cpus: cpus, sets: sets, set: cpuset.Of(ids...), label: groupLabel(t, key, cpus[0])}
-}
-
-// scattered reports whether the last-level caches say nothing about which CPUs
-// belong together.
-func scattered(t *topology.Topology) bool {
-	online, caches := 0, map[int]bool{}
-	for _, c := range t.CPUs {
-		if c.Online {
-			online++
-			caches[c.LLCIndex] = true
-		}
-	}
-	return online > 1 && len(caches) > online/2
-}
-
 // groupLabel names a group by what sets it apart.
-func groupLabel(t *topology.Topology, key groupKey, first topology.CPU) string {
+func groupLabel(t *topology.Topology, of model.MoveGroup, first topology.CPU) string {
 	var parts []string
-	if packages(t) > 1 && len(t.Nodes) < 2 && first.PackageIndex >= 0 {
+	if len(t.Packages()) > 1 && len(t.Nodes) < 2 && first.PackageIndex >= 0 {
 		parts = append(parts, fmt.Sprintf("package %d", first.PackageIndex))
 	}
-	if key.node >= 0 {
-		parts = append(parts, fmt.Sprintf("node %d", key.node))
+	if of.Node >= 0 {
+		parts = append(parts, fmt.Sprintf("node %d", of.Node))
 	}
-	if c, ok := lastCache(t, first.LLC); ok && key.llc >= 0 {
-		parts = append(parts, fmt.Sprintf("L%d %d", c.Level, key.llc))
+	if c, ok := lastCache(t, first.LLC); ok && of.LLC >= 0 {
+		parts = append(parts, fmt.Sprintf("L%d %d", c.Level, of.LLC))
 	}
 	if len(parts) == 0 {
 		return "CPUs"
@@ -119,14 +76,6 @@ func lastCache(t *topology.Topology, cpus cpuset.Set) (last topology.Cache, ok b
 		}
 	}
 	return last, ok
-}
-
-func packages(t *topology.Topology) int {
-	n := 0
-	for _, c := range t.CPUs {
-		n = max(n, c.PackageIndex+1)
-	}
-	return n
 }
 
 // label is a group's name in the theme's glyphs.

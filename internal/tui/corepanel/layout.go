@@ -2,7 +2,6 @@ package corepanel
 
 import (
 	"fmt"
-	"math"
 
 	"piton/internal/model"
 )
@@ -132,53 +131,29 @@ func share(room int) (bar, spark int) {
 	return max(2, room-spark), spark
 }
 
-// span is how many ticks sparklines of that width show, and the most migrations into one
-// of the machine's CPUs in one of them.
-func (r *renderer) span(width int) (shown, ticks, most int) {
-	for i := range r.Model.CPUs {
-		c := &r.Model.CPUs[i]
-		n := min(width, c.Ticks)
-		ticks = max(ticks, n)
-		for _, moves := range c.In[model.HistoryLen-n:] {
-			most = max(most, int(moves))
-		}
-	}
-	return width, ticks, most
-}
-
 // scale is what all sparklines of a rendering share.
 type scale struct {
-	top   int    // migrations a tick at the full height
-	words string // "peak 510/s"
-	last  string // "last 30 s", the time that they show; "" until it is that long
+	width, ticks, most int      // cells, the ticks that they show, and the migrations in the fullest of these
+	top                int      // migrations a tick at the full height
+	titles             []string // that say what a sparkline is, the longest first; those left to be drawn
 }
 
-// calm is the rate of migrations up to which a machine counts as quiet: sparklines do not
-// stretch what is below it.
-const calm = 20
-
-// scaleOf makes the scale of sparklines of that width, which show so many ticks, the
-// fullest of them with most migrations.
-func (r *renderer) scaleOf(width, ticks, most int) scale {
-	seconds := r.tick.Seconds()
-	if seconds <= 0 {
-		return scale{top: calm, words: "peak " + r.Theme.None}
+// include makes the scale count in a history.
+func include[T uint16 | uint32](s *scale, history []T, ticks int) {
+	n := max(0, min(s.width, ticks))
+	s.ticks = max(s.ticks, n)
+	for _, moves := range history[len(history)-n:] {
+		s.most = max(s.most, int(moves))
 	}
-	s := scale{top: max(most, int(math.Round(calm*seconds)), 1)}
-	s.words = fmt.Sprintf("peak %.0f/s", float64(most)/seconds)
-	if most < s.top {
-		s.words = fmt.Sprintf("peak <%d/s", calm)
-	}
-	if ticks == width {
-		s.last = fmt.Sprintf("last %.0f s", float64(ticks)*seconds)
-	}
-	return s
 }
 
-// titles say what a sparkline is, the longest first.
-func (s scale) titles() []string {
-	if s.last == "" {
-		return []string{"migrations in, " + s.words, s.words}
+// setScale makes the scale of what was included.
+func (r *renderer) setScale(s scale) {
+	top, peak := r.ticks.Scale(s.most, r.Theme.None)
+	s.top, s.titles = top, []string{"migrations in, " + peak, peak}
+	if tick := r.ticks.Usual(); tick > 0 && s.ticks == s.width {
+		last := fmt.Sprintf("migrations in, last %.0f s, %s", float64(s.ticks)*tick.Seconds(), peak)
+		s.titles = []string{last, "migrations in, " + peak, "in, " + peak, peak}
 	}
-	return []string{"migrations in, " + s.last + ", " + s.words, "migrations in, " + s.words, "in, " + s.words, s.words}
+	r.scale = s
 }

@@ -2,7 +2,6 @@ package corepanel
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -14,111 +13,56 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// place is one line of a column: the heading of a group, or one of its CPUs.
-type place struct {
-	g       *group
-	i       int  // index of the CPU in g.cpus, -1 for the heading
-	unnamed bool // a heading without the group's name, over what is continued
-}
-
-// full draws a line for each CPU below a heading for each group.
+// full draws a line for each CPU below a heading for each group. A group alone is spread
+// over several columns, each with its heading.
 func (r *renderer) full(l layout) []string {
 	parts := r.g.divide(l.width)
-	r.scale = r.scaleOf(r.span(parts.spark))
-	titles := r.scale.titles()
-	columns := r.g.columnsOf(l)
-	r.alone = len(columns) == 1 && len(r.g.groups) == 1
-	drawn := make([][]string, len(columns))
-	for c, column := range columns {
-		drawn[c] = make([]string, 0, len(column))
-		for y, p := range column {
-			drawn[c] = append(drawn[c], r.place(p, parts, l.width, &titles))
-			r.spot(spotOf(p, c*(l.width+separator), y, l.width))
+	s := scale{width: parts.spark}
+	for i := range r.Model.CPUs {
+		include(&s, r.Model.CPUs[i].In[:], r.Model.CPUs[i].Ticks)
+	}
+	r.setScale(s)
+	r.alone = l.columns == 1 && len(r.g.groups) == 1
+	columns := make([][]string, l.columns)
+	for k := range r.g.groups {
+		g := &r.g.groups[k]
+		rows := (len(g.cpus) + l.within - 1) / l.within
+		for part := range l.within {
+			c := k/l.stacked*l.within + part
+			add := func(text string, cpu cpuset.CPU) {
+				r.spot(spot{x: c * (l.width + separator), y: len(columns[c]), w: l.width, cpu: cpu, group: g})
+				columns[c] = append(columns[c], text)
+			}
+			add(r.heading(g, part > 0, parts, l.width), -1)
+			for i := part * rows; i < min((part+1)*rows, len(g.cpus)); i++ {
+				add(r.line(g.cpus, i, parts, l.width), g.cpus[i].ID)
+			}
 		}
 	}
-	lines := r.beside(drawn, l.width)
-	if off := r.offlineLine(); off != "" {
-		lines = append(lines, off)
-	}
-	return lines
-}
-
-func spotOf(p place, x, y, width int) spot {
-	if p.i < 0 {
-		return spot{x: x, y: y, w: width, cpus: p.g.set}
-	}
-	return spot{x: x, y: y, w: width, cpus: p.g.sets[p.i], cell: true}
-}
-
-// place draws a heading or a CPU. The cursor is on what names it, so that its bar can be
-// read all the same.
-func (r *renderer) place(p place, parts cells, width int, titles *[]string) string {
-	if p.i < 0 {
-		return r.heading(p, parts, width, titles)
-	}
-	return r.line(p.g.cpus, p.i, parts, width)
-}
-
-// columnsOf is columns, kept while the layout stays.
-func (g *grouping) columnsOf(l layout) [][]place {
-	if g.laid == nil || g.layout != l {
-		g.layout, g.laid = l, g.columns(l)
-	}
-	return g.laid
-}
-
-// columns divides the groups into columns; a group alone is spread over several.
-func (g *grouping) columns(l layout) [][]place {
-	var columns [][]place
-	for at := 0; at < len(g.groups); at += l.stacked {
-		if l.within > 1 {
-			columns = append(columns, g.groups[at].spread(l.within)...)
-			continue
-		}
-		var column []place
-		for k := at; k < min(at+l.stacked, len(g.groups)); k++ {
-			column = append(column, g.groups[k].spread(1)[0]...)
-		}
-		columns = append(columns, column)
-	}
-	return columns
-}
-
-// spread lays one group out over n columns, each with its heading.
-func (g *group) spread(n int) [][]place {
-	rows := (len(g.cpus) + n - 1) / n
-	var columns [][]place
-	for c := range n {
-		column := []place{{g: g, i: -1, unnamed: c > 0}}
-		for i := c * rows; i < min((c+1)*rows, len(g.cpus)); i++ {
-			column = append(column, place{g: g, i: i})
-		}
-		columns = append(columns, column)
-	}
-	return columns
+	return r.beside(columns, l.width)
 }
 
 // heading is a group's label. The first ones that have room say what the sparklines
-// and the bars mean.
-func (r *renderer) heading(of place, p cells, width int, titles *[]string) string {
+// and the bars mean; one over what is continued is unnamed.
+func (r *renderer) heading(g *group, unnamed bool, p cells, width int) string {
 	th, label, style := r.Theme, " ", r.Theme.Dim
-	if !of.unnamed {
-		label += r.label(of.g)
+	if !unnamed {
+		label += r.label(g)
 	}
-	if r.at(of.g.set) {
+	if r.at(g.set) {
 		style = th.Selected
 	}
 	used, spark := widget.Width(label), p.gutter+p.bar+percentWidth+1
 	title, at := "", width
-	for _, t := range *titles {
+	for i, t := range r.scale.titles {
 		begin := min(max(spark, used+2), width-len(t))
 		legend := widget.Width(widget.PartsLegend(th, begin-used-4))
 		if r.alone && legend == 0 { // there is no other heading for it
 			begin = min(spark+p.spark+p.rate, width) - len(t)
 			legend = widget.Width(widget.PartsLegend(th, begin-used-4))
 		}
-		if begin >= used+2 && (legend > 0 || !r.alone || t == (*titles)[len(*titles)-1]) {
-			title, at, *titles = t, begin, nil
+		if begin >= used+2 && (legend > 0 || !r.alone || i == len(r.scale.titles)-1) {
+			title, at, r.scale.titles = t, begin, nil
 			break
 		}
 	}
@@ -139,7 +83,7 @@ func (r *renderer) heading(of place, p cells, width int, titles *[]string) strin
 // line draws one CPU.
 func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	c, th := cpus[i], r.Theme
-	rates := r.cpu(c)
+	rates := r.Model.CPU(c.ID)
 	dst := r.gutter(r.buf[:0], cpus, i, p)
 	if rates == nil {
 		return string(dst) + widget.Fit("no figures", width-p.gutter, th.Ellipsis)
@@ -148,16 +92,17 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	dst = widget.AppendFramed(dst, th, &parts, p.bar)
 	dst = appendPercent(dst, th, rates.Busy)
 	dst = append(dst, ' ')
-	dst = widget.AppendSpark(dst, th, rates.In[:], rates.Ticks, uint16(min(r.scale.top, math.MaxUint16)), p.spark)
+	dst = widget.AppendSpark(dst, th, rates.In[:], rates.Ticks, r.scale.top, p.spark)
 	dst = appendRate(dst, th, rates.InPerS, p.rate)
 	r.buf = r.appendNotes(dst, c, rates, p.note)
 	return string(r.buf)
 }
 
-// gutter draws the mark of the idlest CPU, the bracket around SMT siblings, the number, P, E or i for isolated, and the tick.
+// gutter draws the mark of the idlest CPU, the bracket around SMT siblings, the number, P,
+// E or i for isolated, and the tick. The cursor is on it, so that the bar can be read.
 func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byte {
 	c, th := cpus[i], r.Theme
-	least, ticked, at := c.ID == r.idlest, r.ticked(c.ID), r.Pick != nil && r.at(cpuset.Of(c.ID))
+	least, ticked, at := c.ID == r.idlest, r.ticked(c.ID), r.on(c.ID)
 	var number [20]byte
 	style := th.Text
 	switch {
@@ -220,7 +165,7 @@ func kindLetter(c topology.CPU) byte {
 
 func appendPercent(dst []byte, th *theme.Theme, share float32) []byte {
 	if !model.Known(share) {
-		return widget.AppendFit(dst, []byte(th.None), percentWidth, true, th.Ellipsis)
+		return widget.AppendFit(dst, th.None, percentWidth, true, th.Ellipsis)
 	}
 	style := th.Text
 	if share >= highLoad {
@@ -253,7 +198,7 @@ func appendRate(dst []byte, th *theme.Theme, v float32, width int) []byte {
 		text += "/s"
 	}
 	dst = style.Open(dst)
-	dst = widget.AppendFit(dst, []byte(text), width, true, th.Ellipsis)
+	dst = widget.AppendFit(dst, text, width, true, th.Ellipsis)
 	return style.Close(dst)
 }
 

@@ -7,9 +7,6 @@
 package corepanel
 
 import (
-	"slices"
-	"time"
-
 	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
@@ -55,7 +52,7 @@ type Panel struct {
 	grid  bool   // it has a cell for each CPU and not a line
 	page  int    // of a grid that is higher than its share of the screen
 	pages int    // of the last rendering
-	ticks []time.Duration
+	ticks widget.Ticks
 }
 
 // Render returns the panel's lines, none of which is wider than in.Width.
@@ -64,30 +61,15 @@ func (p *Panel) Render(in Input) []string {
 	if p.lines != nil && in == p.last {
 		return p.lines
 	}
-	p.noteTick(in.Model)
+	if m := in.Model; m != nil && m != p.last.Model {
+		p.ticks.Note(m.Elapsed)
+	}
 	if in.Topology != p.topo {
 		p.topo, p.g = in.Topology, groupCPUs(in.Topology)
 	}
 	p.last = in
 	p.lines = p.draw(in)
 	return p.lines
-}
-
-// noteTick keeps the length of the last three ticks.
-func (p *Panel) noteTick(m *model.Model) {
-	if m != nil && m != p.last.Model && m.Elapsed > 0 {
-		p.ticks = append(p.ticks, m.Elapsed)
-		p.ticks = p.ticks[max(0, len(p.ticks)-3):]
-	}
-}
-
-// tick is the usual length of a tick, 0 while that is not known. A single sample between
-// two others, taken because of a key, must not stretch the scale of all.
-func (p *Panel) tick() time.Duration {
-	if len(p.ticks) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(p.ticks))[len(p.ticks)/2]
 }
 
 // draw picks the fullest form that fits. Full and folded lines may take two
@@ -101,72 +83,39 @@ func (p *Panel) draw(in Input) []string {
 	if in.Mode == Hidden || in.Width < 16 || share < 1 || in.Model == nil || len(p.g.groups) == 0 {
 		return []string{}
 	}
-	r := renderer{Input: in, g: p.g, byID: indexCPUs(in.Model), spots: &p.spots}
-	r.idlest, r.tick = r.least(), p.tick()
-	if in.Mode == Full {
-		if l, ok := p.g.fit(in.Width, share); ok {
-			p.grid = false
-			return r.full(l)
-		}
+	r := renderer{Input: in, g: p.g, spots: &p.spots, ticks: p.ticks, idlest: -1}
+	if c := in.Model.CPU(in.Model.LeastLoaded); c != nil && c.Busy < model.IdlestBelow {
+		r.idlest = c.ID
 	}
-	if lines, ok := r.folded(share); ok {
-		return lines
+	var lines []string
+	l, ok := p.g.fit(in.Width, share)
+	if p.grid = in.Mode != Full || !ok; !p.grid {
+		lines = r.full(l)
+	} else if lines, ok = r.folded(share); !ok {
+		return r.dense(half, p)
 	}
-	return r.dense(half, p)
+	if off := p.g.offline; !off.Empty() && (len(lines) < share || !p.grid) {
+		lines = append(lines, in.Theme.Dim.Render(widget.Fit(" offline: "+off.String(), in.Width, in.Theme.Ellipsis)))
+	}
+	return lines
 }
 
 // renderer is one drawing of the panel.
 type renderer struct {
 	Input
 	g     *grouping
-	byID  map[int]int // CPU number to index in Model.CPUs
-	spots *[]spot     // where CPUs are drawn, added to
-	buf   []byte      // of a line, reused
+	spots *[]spot // where CPUs are drawn, added to
+	buf   []byte  // of a line, reused
+	ticks widget.Ticks
 
-	tick      time.Duration
-	idlest    cpuset.CPU // marked as that, -1 for none
-	scale     scale      // of the sparklines of single CPUs
+	idlest    cpuset.CPU // marked as that: the CPU with the least load for a new ordinary task; -1 where none is idle
+	scale     scale      // of the sparklines
 	explained bool       // the glyphs of the bars are named somewhere
 	alone     bool       // there is a single heading
 }
 
-// least is the CPU with the least load for a new ordinary task, -1 where that is not
-// known, or where even that is busy.
-func (r *renderer) least() cpuset.CPU {
-	id := r.Model.LeastLoaded
-	if i, ok := r.byID[int(id)]; ok && r.Model.CPUs[i].Busy < model.IdlestBelow {
-		return id
-	}
-	return -1
-}
-
 // spot notes where CPUs are drawn.
 func (r *renderer) spot(s spot) { *r.spots = append(*r.spots, s) }
-
-func indexCPUs(m *model.Model) map[int]int {
-	byID := make(map[int]int, len(m.CPUs))
-	for i := range m.CPUs {
-		byID[int(m.CPUs[i].ID)] = i
-	}
-	return byID
-}
-
-// cpu returns the rates of a CPU; nil when the sample lacks it, as after it
-// went offline.
-func (r *renderer) cpu(c topology.CPU) *model.CPU {
-	if i, ok := r.byID[int(c.ID)]; ok {
-		return &r.Model.CPUs[i]
-	}
-	return nil
-}
-
-// offlineLine names the CPUs that are offline, "" when there are none.
-func (r *renderer) offlineLine() string {
-	if r.g.offline.Empty() {
-		return ""
-	}
-	return r.Theme.Dim.Render(widget.Fit(" offline: "+r.g.offline.String(), r.Width, r.Theme.Ellipsis))
-}
 
 // beside joins blocks of lines into columns of width cells.
 func (r *renderer) beside(columns [][]string, width int) []string {
@@ -176,20 +125,17 @@ func (r *renderer) beside(columns [][]string, width int) []string {
 	}
 	sep := " " + r.Theme.Dim.Render(r.Theme.Vertical) + " "
 	lines := make([]string, height)
-	var b []byte
 	for i := range lines {
-		b = b[:0]
+		b := r.buf[:0]
 		for j, c := range columns {
 			if j > 0 {
 				b = append(b, sep...)
 			}
-			if i < len(c) {
-				b = append(b, c[i]...)
-			} else if j < len(columns)-1 {
+			if b = append(b, widget.LineAt(c, i)...); i >= len(c) && j < len(columns)-1 {
 				b = widget.AppendSpaces(b, width)
 			}
 		}
-		lines[i] = string(b)
+		lines[i], r.buf = string(b), b
 	}
 	return lines
 }

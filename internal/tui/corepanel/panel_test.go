@@ -257,16 +257,18 @@ func TestPages(t *testing.T) {
 	assert.False(t, p.Page(1), "all of it is shown")
 }
 
-func BenchmarkRender512(b *testing.B) {
-	topo := topologytest.Sized(512)
-	machine := tuitest.New(topo)
-	models := []Input{}
-	for range 2 {
-		models = append(models, Input{Model: machine.Model(3), Topology: topo, Theme: th, Width: 200, Height: 50})
-	}
-	var p Panel
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		p.Render(models[i%2])
+func BenchmarkRender(b *testing.B) {
+	for _, of := range []struct{ cpus, width, height int }{{8, 120, 40}, {64, 300, 80}, {64, 120, 40}, {512, 200, 50}, {512, 80, 24}} {
+		topo := topologytest.Sized(of.cpus)
+		models := []Input{input(topo, of.width, of.height, Full), input(topo, of.width, of.height, Full)}
+		b.Run(fmt.Sprintf("%dcpus-%dx%d", of.cpus, of.width, of.height), func(b *testing.B) {
+			var p Panel
+			n := 0
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				n = len(strings.Join(p.Render(models[i%2]), "\n"))
+			}
+			b.ReportMetric(float64(n), "frame-bytes")
+		})
 	}
 }

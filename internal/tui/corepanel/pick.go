@@ -56,12 +56,15 @@ func (r *renderer) at(cpus cpuset.Set) bool {
 	return r.Pick != nil && !cpus.Empty() && cpus.SubsetOf(r.Pick.At)
 }
 
+// on reports whether the cursor covers a CPU.
+func (r *renderer) on(id cpuset.CPU) bool { return r.Pick != nil && r.Pick.At.Has(id) }
+
 func (r *renderer) ticked(id cpuset.CPU) bool { return r.Pick != nil && r.Pick.Ticked.Has(id) }
 
 // picked is how a cell of the grid looks when its CPU is ticked or under the
 // cursor.
 func (r *renderer) picked(c topology.CPU, style theme.Style, glyph string) (theme.Style, string) {
-	at, ticked := r.at(cpuset.Of(c.ID)), r.ticked(c.ID)
+	at, ticked := r.on(c.ID), r.ticked(c.ID)
 	if ticked {
 		style, glyph = r.Theme.Tagged, r.Theme.Tag
 	}

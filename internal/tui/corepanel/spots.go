@@ -10,8 +10,8 @@ import (
 // spot is where CPUs were drawn.
 type spot struct {
 	x, y, w int
-	cpus    cpuset.Set
-	cell    bool // one CPU's own line or cell, and not its group's
+	cpu     cpuset.CPU // -1: all of the group
+	group   *group
 	again   bool // a second line of the same CPU
 	off     bool // on another page
 }
@@ -22,10 +22,10 @@ func (p *Panel) At(x, y int) cpuset.Set {
 	var found cpuset.Set
 	for _, s := range p.spots {
 		if !s.off && y == s.y && x >= s.x && x < s.x+s.w {
-			if s.cell {
-				return s.cpus
+			if s.cpu >= 0 {
+				return cpuset.Of(s.cpu)
 			}
-			found = s.cpus
+			found = s.group.set
 		}
 	}
 	return found
@@ -36,13 +36,13 @@ func (p *Panel) At(x, y int) cpuset.Set {
 // of dx and dy is -1 or 1.
 func (p *Panel) Step(from cpuset.CPU, dx, dy int) cpuset.CPU {
 	cells := p.cells()
-	i := slices.IndexFunc(cells, func(s spot) bool { return s.cpus.Has(from) })
+	i := slices.IndexFunc(cells, func(s spot) bool { return s.cpu == from })
 	if i < 0 {
 		return p.byNumber(from, dx+dy)
 	}
 	// In a grid a row goes on in the next one; in lines a column does.
 	if along := dx; p.grid && along != 0 || !p.grid && dy != 0 {
-		return cells[max(0, min(i+dx+dy, len(cells)-1))].cpus.First()
+		return cells[max(0, min(i+dx+dy, len(cells)-1))].cpu
 	}
 	here, best := cells[i], -1
 	for j, s := range cells {
@@ -53,7 +53,7 @@ func (p *Panel) Step(from cpuset.CPU, dx, dy int) cpuset.CPU {
 	if best < 0 {
 		return from
 	}
-	return cells[best].cpus.First()
+	return cells[best].cpu
 }
 
 // nearer reports whether a is nearer to here than b: first in the direction of
@@ -72,7 +72,7 @@ func abs(n int) int { return max(n, -n) }
 func (p *Panel) cells() []spot {
 	var out []spot
 	for _, s := range p.spots {
-		if s.cell && !s.again {
+		if s.cpu >= 0 && !s.again {
 			out = append(out, s)
 		}
 	}

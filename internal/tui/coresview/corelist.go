@@ -90,6 +90,8 @@ func (v *View) coreHead(width int, th *theme.Theme) []string {
 	title.Add(th.Title, " Cores")
 	title.Add(th.Strong, "  "+v.cores.Position())
 	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s", widget.Plural(v.topo.Online.Len(), "CPU"), v.source()))
+	_, peak := v.ticks.Scale(v.most, th.None)
+	title.Add(th.Dim, ", "+peak)
 	out := []string{title.Render(th, width)}
 	if !v.moves.Have() {
 		out = append(out, rows.Indented(th, th.Warn, "The map of migrations needs eBPF: "+v.why(), width-1)...)
@@ -176,7 +178,7 @@ func (v *View) newCores() *list.List[cpuset.CPU, cpuset.CPU] {
 			func(id cpuset.CPU, _ *theme.Theme) string { return fmt.Sprint(of(id).Pinned) }),
 		list.Column[cpuset.CPU]{ID: "sparks", Title: "MIG IN", Tight: 12, Append: func(dst []byte, id cpuset.CPU, th *theme.Theme, width int) []byte {
 			c, shown := of(id), min(width, model.HistoryLen)
-			dst = widget.AppendRateSpark(dst, th, c.In[:], c.Ticks, float32(v.m.Elapsed.Seconds()), shown)
+			dst = widget.AppendSpark(dst, th, c.In[:], c.Ticks, v.top, shown)
 			return widget.AppendSpaces(dst, width-shown)
 		}})
 }

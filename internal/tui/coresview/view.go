@@ -8,6 +8,7 @@
 package coresview
 
 import (
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,6 +19,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/list"
+	"piton/internal/tui/widget"
 )
 
 // Target names a task for the view's owner.
@@ -90,6 +92,9 @@ type View struct {
 	showing map[bool]bookKey                        // what ledger and, at true, besides have
 	listAt  int                                     // line of the list's heading in the view
 	waited  int                                     // samples without stays since a ledger was shown
+
+	ticks     widget.Ticks
+	most, top int // migrations into one CPU in one of the kept ticks, and in a cell at its full height
 }
 
 // counted is the table last made and what it was made of.
@@ -151,6 +156,12 @@ func (v *View) Note(m *model.Model) {
 		v.topo = m.Topology
 		v.groups = [model.ByNode + 1]*model.MoveGroups{}
 	}
+	v.ticks.Note(m.Elapsed)
+	v.most = 0
+	for i := range m.CPUs {
+		v.most = max(v.most, int(slices.Max(m.CPUs[i].In[:])))
+	}
+	v.top, _ = v.ticks.Scale(v.most, "")
 	v.cores.Load(v.online(), true)
 	if !v.wantsLedger() {
 		v.forgetStays()

@@ -2,6 +2,7 @@ package widget
 
 import (
 	"math"
+	"strings"
 
 	"piton/internal/tui/theme"
 )
@@ -23,27 +24,23 @@ func AppendBar(dst []byte, th *theme.Theme, share float32, width int) []byte {
 		return dst
 	}
 	n := BarEighths(share, width)
-	full, part := n/8, n%8
-	if n > 0 {
-		style := th.Load(share)
-		dst = style.Open(dst)
-		for range full {
-			dst = append(dst, th.Bar[7]...)
-		}
-		if part > 0 {
-			dst = append(dst, th.Bar[part-1]...)
-			full++
-		}
-		dst = style.Close(dst)
+	filled := strings.Repeat(th.Bar[7], n/8)
+	if n%8 > 0 {
+		filled += th.Bar[n%8-1]
 	}
-	if full < width {
-		dst = th.Dim.Open(dst)
-		for range width - full {
-			dst = append(dst, th.Blank...)
-		}
-		dst = th.Dim.Close(dst)
+	return appendRun(th.Load(share).Append(dst, filled), th.Dim, th.Blank, width-(n+7)/8)
+}
+
+// appendRun adds a glyph n times.
+func appendRun(dst []byte, style theme.Style, glyph string, n int) []byte {
+	if n <= 0 {
+		return dst
 	}
-	return dst
+	dst = style.Open(dst)
+	for range n {
+		dst = append(dst, glyph...)
+	}
+	return style.Close(dst)
 }
 
 // Parts is a CPU's time in the order in which a split bar shows it, as shares 0..1 of
@@ -118,25 +115,13 @@ func AppendSplit(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
 			continue
 		}
 		sum += share
-		end := SplitCells(sum, width)
-		if end <= at {
-			continue
+		if end := SplitCells(sum, width); end > at {
+			style, glyph := part(th, i)
+			dst = appendRun(dst, style, glyph, end-at)
+			at = end
 		}
-		style, glyph := part(th, i)
-		dst = style.Open(dst)
-		for ; at < end; at++ {
-			dst = append(dst, glyph...)
-		}
-		dst = style.Close(dst)
 	}
-	if at < width {
-		dst = th.Dim.Open(dst)
-		for ; at < width; at++ {
-			dst = append(dst, th.Blank...)
-		}
-		dst = th.Dim.Close(dst)
-	}
-	return dst
+	return appendRun(dst, th.Dim, th.Blank, width-at)
 }
 
 // leastFramed is the width from which a frame leaves enough of a bar.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -71,7 +72,7 @@ func (c *bounceChart) title() string {
 	n := len(c.Steps)
 	text := "each move: one"
 	if n > 1 {
-		text = fmt.Sprintf("each move: %d in %s", n, age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
+		text = fmt.Sprintf("each move: %d in %s", n, c.age(c.Steps[n-1].AtNs-c.Steps[0].AtNs))
 	}
 	if c.Name != "" {
 		text = c.Name + text[len("each move"):]
@@ -83,10 +84,7 @@ func (c *bounceChart) title() string {
 		text += fmt.Sprintf(", %d lost", c.Lost)
 	}
 	if back > 0 {
-		text += fmt.Sprintf(", %d ping-pong", back)
-	}
-	if back > 1 {
-		text += "s"
+		text += ", " + Plural(back, "ping-pong")
 	}
 	if far > 0 {
 		text += fmt.Sprintf(", %d across LLCs", far)
@@ -97,7 +95,7 @@ func (c *bounceChart) title() string {
 // distances tells below each column how far the move to it went; a question
 // mark where moves are missing before it.
 func (c *bounceChart) distances() string {
-	dst := AppendFit(nil, []byte("far"), c.label, true, c.th.Ellipsis)
+	dst := AppendFit(nil, "far", c.label, true, c.th.Ellipsis)
 	dst = append(dst, "  "...)
 	for i, s := range c.Steps {
 		if i > 0 && s.From != c.Steps[i-1].To {
@@ -115,33 +113,27 @@ const timeEvery = 10
 
 // times marks how long before the last move others were.
 func (c *bounceChart) times(width int) string {
-	dst := AppendFit(nil, []byte("ago"), c.label, true, c.th.Ellipsis)
+	dst := AppendFit(nil, "ago", c.label, true, c.th.Ellipsis)
 	dst = append(dst, "  "...)
 	last := c.Steps[len(c.Steps)-1].AtNs
 	for i := 0; i < len(c.Steps); i += timeEvery {
 		if c.Steps[i].AtNs == last {
 			break
 		}
-		mark := age(last - c.Steps[i].AtNs)
+		mark := c.age(last - c.Steps[i].AtNs)
 		if c.label+2+i+len(mark) > width {
 			break
 		}
-		dst = AppendFit(dst, []byte(mark), timeEvery, false, "")
+		dst = AppendFit(dst, mark, timeEvery, false, "")
 	}
 	return Fit(c.th.Dim.Render(strings.TrimRight(string(dst), " ")), width, "")
 }
 
-// age writes a time in at most five cells: "340ms".
-func age(ns uint64) string {
-	switch {
-	case ns < 1e3:
-		return fmt.Sprintf("%dns", ns)
-	case ns < 1e6:
-		return fmt.Sprintf("%dus", ns/1e3)
-	case ns < 1e9:
-		return fmt.Sprintf("%dms", ns/1e6)
-	case ns < 100e9:
-		return fmt.Sprintf("%.1fs", float64(ns)/1e9)
+// age writes a time: "340 ms".
+func (c *bounceChart) age(ns uint64) string {
+	text := chart.Quantity(float64(ns), "ns")
+	if c.th.ASCII {
+		text = chart.ASCII.Replace(text)
 	}
-	return fmt.Sprintf("%ds", ns/1e9)
+	return text
 }

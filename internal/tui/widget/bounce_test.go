@@ -64,7 +64,7 @@ func TestBounceChartFollowsTheSequence(t *testing.T) {
 		lines[i] = strings.TrimRight(ansi.Strip(lines[i]), " ")
 	}
 	assert.Equal(t, []string{
-		"each move: 6 in 900ms, 3 lost, 1 ping-pong",
+		"each move: 6 in 900 ms, 3 lost, 1 ping-pong",
 		" cpu 0 #..#...",
 		" cpu 4 .#..#..",
 		" cpu 1 ..#..#.",
@@ -74,7 +74,7 @@ func TestBounceChartFollowsTheSequence(t *testing.T) {
 		" cpu 3 .......",
 		" cpu 7 .......",
 		"   far  slls?l",
-		"   ago  900ms",
+		"   ago  900 ms",
 	}, lines)
 }
 

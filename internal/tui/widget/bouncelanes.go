@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/topology"
@@ -31,7 +30,7 @@ func (c *laneChart) draw(n int) []string {
 
 // lane draws one line of the chart.
 func (c *laneChart) lane(l bounceLane) string {
-	dst := AppendFit(nil, []byte(l.label), c.label, true, c.th.Ellipsis)
+	dst := AppendFit(nil, l.label, c.label, true, c.th.Ellipsis)
 	dst = append(dst, ' ')
 	for i := 0; i < len(c.path); {
 		on, j := l.cpus.Has(c.path[i]), i
@@ -42,7 +41,7 @@ func (c *laneChart) lane(l bounceLane) string {
 		if on {
 			style, glyph = c.th.Accent, c.th.Spark[len(c.th.Spark)-1]
 		}
-		dst = style.Append(dst, strings.Repeat(glyph, j-i))
+		dst = appendRun(dst, style, glyph, j-i)
 		i = j
 	}
 	return string(dst)
@@ -76,7 +75,7 @@ func (c *laneChart) lanes(n int) []bounceLane {
 		visited.Add(id)
 	}
 	for _, lanes := range [][]bounceLane{c.cpuLanes(c.topo.Online.Or(visited.Set())), c.cpuLanes(visited.Set()),
-		c.cacheLanes(visited.Set()), c.nodeLanes(visited.Set())} {
+		c.partLanes(visited.Set(), c.cache), c.partLanes(visited.Set(), c.node)} {
 		if len(lanes) > 0 && len(lanes) <= n {
 			return lanes
 		}
@@ -111,44 +110,37 @@ func (c *laneChart) cpuLanes(set cpuset.Set) []bounceLane {
 	return out
 }
 
-// cacheLanes is nil when some CPU's cache is not known, or all share one.
-func (c *laneChart) cacheLanes(set cpuset.Set) []bounceLane {
+// cache and node name what a CPU is part of; an empty set where that is not known.
+func (c *laneChart) cache(at topology.CPU) (string, cpuset.Set) {
+	if at.LLCIndex < 0 {
+		return "", cpuset.Set{}
+	}
+	return fmt.Sprintf("LLC %d", at.LLCIndex), at.LLC
+}
+
+func (c *laneChart) node(at topology.CPU) (string, cpuset.Set) {
+	node, _ := c.topo.Node(at.Node)
+	return fmt.Sprintf("node %d", node.ID), node.CPUs
+}
+
+// partLanes are the caches or nodes of some CPUs; nil when one of them is not known, or
+// all are in one.
+func (c *laneChart) partLanes(set cpuset.Set, of func(topology.CPU) (string, cpuset.Set)) []bounceLane {
 	var out []bounceLane
 	for _, id := range c.ordered(set) {
 		at, ok := c.topo.CPU(id)
-		if !ok || at.LLCIndex < 0 {
+		label, cpus := of(at)
+		if !ok || cpus.Empty() {
 			return nil
 		}
-		label := fmt.Sprintf("LLC %d", at.LLCIndex)
 		if !slices.ContainsFunc(out, func(l bounceLane) bool { return l.label == label }) {
-			out = append(out, bounceLane{label, at.LLC})
+			out = append(out, bounceLane{label, cpus})
 		}
 	}
-	return several(out)
-}
-
-// nodeLanes is nil when some CPU is on no node, or all are on one.
-func (c *laneChart) nodeLanes(set cpuset.Set) []bounceLane {
-	var out []bounceLane
-	for _, id := range c.ordered(set) {
-		at, ok := c.topo.CPU(id)
-		node, known := c.topo.Node(at.Node)
-		if !ok || !known {
-			return nil
-		}
-		label := fmt.Sprintf("node %d", node.ID)
-		if !slices.ContainsFunc(out, func(l bounceLane) bool { return l.label == label }) {
-			out = append(out, bounceLane{label, node.CPUs})
-		}
-	}
-	return several(out)
-}
-
-func several(lanes []bounceLane) []bounceLane {
-	if len(lanes) < 2 {
+	if len(out) < 2 {
 		return nil
 	}
-	return lanes
+	return out
 }
 
 // busiest has a lane for each of the CPUs visited most, and one for the others.

@@ -1,55 +1,60 @@
 package widget
 
-import "piton/internal/tui/theme"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
 
-// rateSteps are the rates per second from which a sparkline's next height
-// starts: half decades, but for the first, which is what an idle machine does. The
-// scale is the same for every CPU and never changes, so heights can be compared
-// across the screen and a quiet CPU's cells stay as they are.
-var rateSteps = [...]float32{0, 1, 10, 30, 100, 300, 1000, 3000}
+	"piton/internal/tui/theme"
+)
 
-// RateLevel is the height, 0..7, of a rate per second.
-func RateLevel(perS float32) int {
-	level := 0
-	for i := 1; i < len(rateSteps); i++ {
-		if perS >= rateSteps[i] {
-			level = i
-		}
+// Ticks are the lengths of the last three ticks.
+type Ticks []time.Duration
+
+// Note adds the length of a tick.
+func (t *Ticks) Note(tick time.Duration) {
+	if tick > 0 {
+		*t = append(*t, tick)[max(0, len(*t)-2):]
 	}
-	return level
 }
 
-// AppendRateSpark adds a sparkline of the last width entries of counts, which
-// were gathered over seconds each; only the newest ticks of them are filled, the
-// cells before are blank. Quiet cells are dim, busy ones stand out.
-func AppendRateSpark(dst []byte, th *theme.Theme, counts []uint16, ticks int, seconds float32, width int) []byte {
-	if seconds <= 0 {
-		seconds = 1
+// Usual is the usual length of a tick, 0 while that is not known. A single sample between
+// two others, taken because of a key, must not stretch the scale of all sparklines.
+func (t Ticks) Usual() time.Duration {
+	if len(t) == 0 {
+		return 0
 	}
-	return appendLevels(dst, th, counts, ticks, width, func(n uint16) int { return RateLevel(float32(n) / seconds) })
+	return slices.Sorted(slices.Values(t))[len(t)/2]
+}
+
+// calm is the rate of migrations up to which a machine counts as quiet: sparklines do not
+// stretch what is below it.
+const calm = 20
+
+// Scale is the top of the sparklines of migrations a tick, the fullest of which has most,
+// and the words for it: "peak 510/s".
+func (t Ticks) Scale(most int, none string) (top int, words string) {
+	seconds := t.Usual().Seconds()
+	if seconds <= 0 {
+		return calm, "peak " + none
+	}
+	if top = max(int(math.Round(calm*seconds)), 1); most < top {
+		return top, fmt.Sprintf("peak <%d/s", calm)
+	}
+	return most, fmt.Sprintf("peak %.0f/s", float64(most)/seconds)
 }
 
 // AppendSpark adds a sparkline of the newest width counts on a linear scale that ends at
-// top; the oldest entries, which are not filled yet, are blank. What rounds to nothing is
-// dim.
-func AppendSpark[T uint16 | uint32](dst []byte, th *theme.Theme, counts []T, ticks int, top T, width int) []byte {
+// top, at least 1; the oldest entries, which are not filled yet, are blank. What rounds to
+// nothing is dim.
+func AppendSpark[T uint16 | uint32](dst []byte, th *theme.Theme, counts []T, ticks, top, width int) []byte {
 	most := len(th.Spark) - 1
-	return appendLevels(dst, th, counts, ticks, width, func(n T) int {
-		if top == 0 {
-			return 0
-		}
-		return min((int(n)*most+int(top)/2)/int(top), most)
-	})
-}
-
-// appendLevels adds the newest width counts as high as level says; a height of 0 is dim.
-func appendLevels[T uint16 | uint32](dst []byte, th *theme.Theme, counts []T, ticks, width int, level func(T) int) []byte {
 	filled := max(min(width, ticks, len(counts)), 0)
 	dst = AppendSpaces(dst, width-filled)
 	var open theme.Style
 	for _, n := range counts[len(counts)-filled:] {
-		height := level(n)
-		style := th.Accent
+		height, style := min((int(n)*most+top/2)/top, most), th.Accent
 		if height == 0 {
 			style = th.Dim
 		}

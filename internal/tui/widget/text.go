@@ -1,14 +1,13 @@
 // Package widget draws the small parts that screens are made of: text fitted to
-// a width, bars, sparklines, heat cells, boxes over a frame. Everything here is
-// a pure function that appends to a buffer, so a frame costs few allocations.
+// a width, bars, sparklines, charts of moves. Everything here is a
+// pure function that appends to a buffer, so a frame costs few allocations.
 //
-// Start at AppendFit, AppendBar and AppendRateSpark.
+// Start at AppendFit, AppendFramed and AppendSpark.
 package widget
 
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -30,9 +29,9 @@ func AppendSpaces(dst []byte, n int) []byte {
 
 // ascii reports whether every byte of s is a printable ASCII character, so that
 // bytes and cells are the same thing.
-func ascii(s []byte) bool {
-	for _, c := range s {
-		if c < 0x20 || c >= 0x7f {
+func ascii[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
 			return false
 		}
 	}
@@ -41,72 +40,41 @@ func ascii(s []byte) bool {
 
 // Width is the number of cells that s takes; styles in it take none.
 func Width(s string) int {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			return ansi.StringWidth(s)
-		}
+	if ascii(s) {
+		return len(s)
 	}
-	return len(s)
+	return ansi.StringWidth(s)
 }
 
 // AppendFit adds text in exactly width cells: cut with the ellipsis when it is
-// too long, padded on the right, or on the left when right is set. The text must
-// hold no styles.
-func AppendFit(dst, text []byte, width int, right bool, ellipsis string) []byte {
+// too long, padded on the right, or on the left when right is set. It may hold styles.
+func AppendFit[T string | []byte](dst []byte, text T, width int, right bool, ellipsis string) []byte {
 	if width <= 0 {
 		return dst
 	}
-	if !ascii(text) {
-		return appendFitWide(dst, string(text), width, right, ellipsis)
-	}
-	if len(text) > width {
-		if width <= len(ellipsis) && ellipsis[0] < utf8.RuneSelf {
-			return append(dst, text[:width]...)
+	n := len(text)
+	if n > width || !ascii(text) {
+		s := string(text)
+		if n = ansi.StringWidth(s); n > width {
+			s = ansi.Truncate(s, width, ellipsis)
+			n = ansi.StringWidth(s)
 		}
-		dst = append(dst, text[:width-1]...)
-		return append(dst, ellipsis...)
+		text = T(s)
 	}
 	if right {
-		dst = AppendSpaces(dst, width-len(text))
-		return append(dst, text...)
+		return append(AppendSpaces(dst, width-n), text...)
 	}
-	dst = append(dst, text...)
-	return AppendSpaces(dst, width-len(text))
+	return AppendSpaces(append(dst, text...), width-n)
 }
 
-func appendFitWide(dst []byte, text string, width int, right bool, ellipsis string) []byte {
-	n := ansi.StringWidth(text)
-	if n > width {
-		text = ansi.Truncate(text, width, ellipsis)
-		n = ansi.StringWidth(text)
-	}
-	if right {
-		dst = AppendSpaces(dst, width-n)
-		return append(dst, text...)
-	}
-	dst = append(dst, text...)
-	return AppendSpaces(dst, width-n)
-}
-
-// Fit returns s in exactly width cells; it may hold styles.
+// Fit returns s in exactly width cells.
 func Fit(s string, width int, ellipsis string) string {
-	if width <= 0 {
-		return ""
-	}
-	n := Width(s)
-	if n > width {
-		s = ansi.Truncate(s, width, ellipsis)
-		n = ansi.StringWidth(s)
-	}
-	return s + strings.Repeat(" ", width-n)
+	return string(AppendFit(nil, s, width, false, ellipsis))
 }
 
 // FitRight is Fit with the padding on the left.
 func FitRight(s string, width int, ellipsis string) string {
-	if n := Width(s); n < width {
-		return strings.Repeat(" ", width-n) + s
-	}
-	return Fit(s, width, ellipsis)
+	return string(AppendFit(nil, s, width, true, ellipsis))
 }
 
 // Cut returns s in at most width cells; it may hold styles.

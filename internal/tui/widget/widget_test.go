@@ -124,7 +124,7 @@ func FuzzSplitBar(f *testing.F) {
 
 func TestSpark(t *testing.T) {
 	counts := []uint16{0, 1, 10, 50, 100, 400}
-	text := func(ticks int, top uint16, width int) string {
+	text := func(ticks, top, width int) string {
 		return ansi.Strip(string(AppendSpark(nil, th, counts, ticks, top, width)))
 	}
 	assert.Equal(t, "▁▁▂▅██", text(6, 100, 6), "linear up to the top")
@@ -132,22 +132,7 @@ func TestSpark(t *testing.T) {
 	assert.Equal(t, "    ▃█", text(2, 400, 6), "cells before the first tick are blank")
 	assert.Equal(t, "▃█", text(6, 400, 2))
 	assert.Equal(t, "  ▁▁▁▂▃█", text(9, 400, 8))
-	assert.Equal(t, "▁▁▁▁▁▁", text(6, 0, 6))
 	assert.Empty(t, text(6, 400, 0))
-}
-
-func TestRateSpark(t *testing.T) {
-	counts := []uint16{0, 0, 1, 5, 50, 5000}
-	text := func(ticks, width int, seconds float32) string {
-		return ansi.Strip(string(AppendRateSpark(nil, th, counts, ticks, seconds, width)))
-	}
-	assert.Equal(t, "▁▁▂▂▄█", text(6, 6, 1))
-	assert.Equal(t, "    ▄█", text(2, 6, 1), "cells before the first tick are blank")
-	assert.Equal(t, "▄█", text(6, 2, 1))
-	assert.Equal(t, "  ▁▁▂▂▄█", text(6, 8, 1))
-	assert.Equal(t, "▁▁▃▄▆█", text(6, 6, 0.1), "heights are rates, not counts")
-	assert.Equal(t, text(6, 6, 1), text(6, 6, 0))
-	assert.Empty(t, text(6, 0, 1))
 }
 
 func TestSparkCell(t *testing.T) {
