@@ -2,6 +2,7 @@ package coresview
 
 import (
 	"piton/internal/model"
+	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
@@ -14,16 +15,15 @@ const figureCell = 7
 
 // layout is how the map stands in its window.
 type layout struct {
-	g        *model.MoveGroups
+	*division
 	gutter   int // cells left of the map, with the row's name
-	label    int // of those, for the group's own number
 	short    bool
 	cell     int
 	cols     visible
 	rows     visible
-	width    int   // of the map with its gutter
-	heads    int   // lines of column headings
-	dividers uint8 // borders that get a line between rows, see border; from this one up
+	width    int    // of the map with its gutter
+	heads    int    // lines of column headings
+	dividers border // borders that get a line between rows: from this one up
 }
 
 // visible is the part of the groups that the window shows.
@@ -31,20 +31,20 @@ type visible struct{ from, to int }
 
 // plan lays the map out in width × height cells, headings included, around the
 // cell i, j.
-func plan(g *model.MoveGroups, width, height, i, j int) layout {
-	l := layout{g: g, short: width < 110, heads: 1, dividers: uint8(nodeBorder) + 1}
-	n := len(g.Groups)
+func plan(d *division, width, height, i, j int) layout {
+	l := layout{division: d, short: width < 110, heads: 1, dividers: nodeBorder + 1}
+	n, own := len(d.parts), 0
 	for k := range n {
-		l.gutter = max(l.gutter, len(parent(g, k, l.short)))
+		l.gutter = max(l.gutter, len(l.shared(k)))
 	}
 	if l.gutter > 0 {
 		l.heads = 2
 		l.gutter++
 	}
 	for k := range n {
-		l.label = max(l.label, len(l.own(k)))
+		own = max(own, len(l.own(k)))
 	}
-	l.gutter += l.label + 2
+	l.gutter += own + 2
 	for _, l.cell = range cellWidths {
 		if l.spread(0, n) <= width {
 			break
@@ -56,17 +56,25 @@ func plan(g *model.MoveGroups, width, height, i, j int) layout {
 	return l
 }
 
+// shared is what the gutter says of a row before its label.
+func (l *layout) shared(i int) string {
+	if l.short {
+		return l.parts[i].short
+	}
+	return l.parts[i].parent
+}
+
 // own is a row's label: its number alone where the gutter names the level.
 func (l *layout) own(i int) string {
 	if l.heads == 2 {
-		return number(l.g, i)
+		return l.parts[i].number
 	}
-	return name(l.g, i)
+	return l.parts[i].name
 }
 
 // fits reports whether all of the map can be shown.
 func (l *layout) fits() bool {
-	n := len(l.g.Groups)
+	n := len(l.parts)
 	return l.cols == visible{0, n} && l.rows == visible{0, n}
 }
 
@@ -74,7 +82,7 @@ func (l *layout) fits() bool {
 func (l *layout) spread(from, to int) int {
 	w := l.gutter + (to-from)*l.cell
 	for k := from + 1; k < to; k++ {
-		if borderBefore(l.g, k) != noBorder {
+		if l.parts[k].before != noBorder {
 			w++
 		}
 	}
@@ -83,7 +91,7 @@ func (l *layout) spread(from, to int) int {
 
 // fitColumns are the columns that fit around j.
 func (l *layout) fitColumns(width, j int) visible {
-	n := len(l.g.Groups)
+	n := len(l.parts)
 	if l.spread(0, n) <= width {
 		return visible{0, n}
 	}
@@ -106,16 +114,16 @@ func (l *layout) fitColumns(width, j int) visible {
 // fitRows are the rows that fit around i, with lines between groups where there
 // is room for them all.
 func (l *layout) fitRows(height, i int) {
-	n := len(l.g.Groups)
+	n := len(l.parts)
 	for least := llcBorder; least <= nodeBorder; least++ {
 		lines := n
 		for k := range n {
-			if borderBefore(l.g, k) >= least {
+			if l.parts[k].before >= least {
 				lines++
 			}
 		}
 		if lines <= height {
-			l.dividers, l.rows = uint8(least), visible{0, n}
+			l.dividers, l.rows = least, visible{0, n}
 			return
 		}
 	}
@@ -135,99 +143,56 @@ func (v *View) levelFor(width, height int) model.MoveLevel {
 	return levels[len(levels)-1]
 }
 
-// headings draws the lines above the columns.
-func (r *mapper) headings() []string {
-	var lines []string
-	if r.heads == 2 {
-		lines = append(lines, r.parents())
-	}
-	return append(lines, r.numbers())
-}
-
 // parents names what runs of columns share.
 func (r *mapper) parents() string {
-	r.dst = r.dst[:0]
-	r.blank(r.gutter)
 	for k := r.cols.from; k < r.cols.to; {
 		end := k + 1
-		for end < r.cols.to && borderBefore(r.g, end) == noBorder {
+		for end < r.cols.to && r.parts[end].before == noBorder {
 			end++
-		}
-		if k > r.cols.from {
-			r.border(k)
-		}
-		width := (end - k) * r.cell
-		text := parent(r.g, k, false)
-		if len(text) >= width {
-			text = parent(r.g, k, true)
-		}
-		if len(text) >= width {
-			text = ""
 		}
 		style := r.th.Dim
 		if r.j >= k && r.j < end {
 			style = r.th.Title
 		}
-		r.put(style, text)
-		r.blank(width - len(text))
+		for _, text := range []string{r.parts[k].parent, r.parts[k].short} {
+			if len(text) < (end-k)*r.cell {
+				r.put(r.x(k), style, text)
+				break
+			}
+		}
+		r.border(k)
 		k = end
 	}
-	r.end()
-	return string(r.dst)
+	return r.line()
 }
 
 // numbers is a ruler of the columns: as many numbers as fit, and always that of
 // the cursor.
 func (r *mapper) numbers() string {
-	corner := "to"
-	if r.gutter > len(`from\to`) {
-		corner = `from\to`
+	corner := `from\to`
+	if r.gutter <= len(corner) {
+		corner = "to"
 	}
-	r.dst = r.dst[:0]
-	r.put(r.th.Dim, widget.FitRight(corner, r.gutter-1, ""))
-	r.blank(1)
-	at, free := r.gutter, r.gutter // where the column begins, and what is blank yet
+	r.put(max(r.gutter-1-len(corner), 0), r.th.Dim, widget.Cut(corner, r.gutter-1, ""))
+	r.number(r.j, r.th.Title)
 	for k := r.cols.from; k < r.cols.to; k++ {
-		if k > r.cols.from && borderBefore(r.g, k) != noBorder {
-			at++
-		}
-		text := number(r.g, k)
-		start := r.numberAt(at, len(text))
-		own := k == r.j
-		if start >= free && (own || !r.covers(k, start+len(text))) {
-			style := r.th.Text
-			if own {
-				style = r.th.Title
-			}
-			r.blank(start - free)
-			r.put(style, text)
-			r.blank(1)
-			free = start + len(text) + 1
-		}
-		at += r.cell
+		r.number(k, r.th.Text)
 	}
-	r.end()
-	return widget.Fit(string(r.dst), r.width, "")
+	return r.line()
 }
 
-// numberAt is where a column's number begins: above its figure's end, or at its
-// beginning in narrow cells; never so that it would be cut.
-func (r *mapper) numberAt(column, length int) int {
+// number puts a column's number above its figure's end, or at its beginning in narrow
+// cells; never so that it would be cut or touch another.
+func (r *mapper) number(k int, style theme.Style) {
+	text, x := r.parts[k].number, r.x(k)
 	if r.cell >= figureCell {
-		column += r.cell - 1 - length
+		x += r.cell - 1 - len(text)
 	}
-	return min(column, r.width-length)
-}
-
-// covers reports whether text up to end would leave no room for the cursor's
-// number, in a column after k.
-func (r *mapper) covers(k, end int) bool {
-	if k >= r.j {
-		return false
+	x = min(x, r.width-len(text))
+	for _, c := range r.cells[x-1 : min(x+len(text)+1, r.width)] {
+		if c.glyph != 0 {
+			return
+		}
 	}
-	at := r.spread(r.cols.from, r.j)
-	if borderBefore(r.g, r.j) != noBorder {
-		at++
-	}
-	return end >= r.numberAt(at, len(number(r.g, r.j)))
+	r.put(x, style, text)
 }

@@ -1,6 +1,9 @@
 package coresview
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"piton/internal/model"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -9,18 +12,33 @@ import (
 // mapper draws the map once.
 type mapper struct {
 	layout
-	th   *theme.Theme
-	t    *model.MoveTable
-	i, j int // the cell under the cursor
-	dst  []byte
-	open theme.Style // of the run that dst ends with
+	th    *theme.Theme
+	t     *model.MoveTable
+	i, j  int   // the cell under the cursor
+	at    []int // where the shown columns begin
+	cells []glyph
+	dst   []byte
+}
+
+// glyph is a cell of the line that is being drawn; 0 is blank.
+type glyph struct {
+	style theme.Style
+	glyph rune
 }
 
 // lines draws headings and rows.
 func (r *mapper) lines() []string {
-	out := r.headings()
+	r.cells = make([]glyph, r.width)
+	for k := r.cols.from; k < r.cols.to; k++ {
+		r.at = append(r.at, r.spread(r.cols.from, k+1)-r.cell)
+	}
+	var out []string
+	if r.heads == 2 {
+		out = append(out, r.parents())
+	}
+	out = append(out, r.numbers())
 	for i := r.rows.from; i < r.rows.to; i++ {
-		if b := borderBefore(r.g, i); i > r.rows.from && b != noBorder && uint8(b) >= r.dividers {
+		if b := r.parts[i].before; i > r.rows.from && b >= r.dividers {
 			out = append(out, r.divider(b))
 		}
 		out = append(out, r.row(i))
@@ -28,71 +46,44 @@ func (r *mapper) lines() []string {
 	return out
 }
 
-// row draws the moves from group i.
-func (r *mapper) row(i int) string {
+// x is where a column begins.
+func (r *mapper) x(j int) int { return r.at[j-r.cols.from] }
+
+// put writes text whose runes are a cell wide each.
+func (r *mapper) put(x int, style theme.Style, text string) {
+	for _, c := range text {
+		r.cells[x] = glyph{style, c}
+		x++
+	}
+}
+
+// line is what was put, and begins the next line. Texts of one style that follow each
+// other are one run, and so are blanks within dim text, which look the same.
+func (r *mapper) line() string {
 	r.dst = r.dst[:0]
-	r.name(i)
-	for j := r.cols.from; j < r.cols.to; j++ {
-		if j > r.cols.from {
-			r.border(j)
+	var open theme.Style
+	for _, c := range r.cells {
+		if c.glyph == 0 {
+			c.glyph = ' '
+			if open == r.th.Dim {
+				c.style = open
+			}
 		}
-		r.cellAt(i, j)
+		if c.style != open {
+			r.dst = c.style.Open(open.Close(r.dst))
+			open = c.style
+		}
+		r.dst = utf8.AppendRune(r.dst, c.glyph)
 	}
-	r.end()
+	clear(r.cells)
+	r.dst = open.Close(r.dst)
 	return string(r.dst)
-}
-
-// put adds text in a style; texts of one style that follow each other are one
-// run, which keeps the frame short.
-func (r *mapper) put(style theme.Style, text string) {
-	if style != r.open {
-		r.end()
-		r.dst = style.Open(r.dst)
-		r.open = style
-	}
-	r.dst = append(r.dst, text...)
-}
-
-// blank adds n blanks, within a run of dim text too: they look the same.
-func (r *mapper) blank(n int) {
-	if r.open != r.th.Dim {
-		r.end()
-	}
-	r.dst = widget.AppendSpaces(r.dst, n)
-}
-
-// end closes the run.
-func (r *mapper) end() {
-	r.dst = r.open.Close(r.dst)
-	r.open = theme.Style{}
-}
-
-// name draws the row's gutter: node and cache at the first of their rows, and the
-// row's label.
-func (r *mapper) name(i int) {
-	style := r.th.Text
-	if i == r.i {
-		style = r.th.Title
-	}
-	shared := ""
-	if i == r.rows.from || borderBefore(r.g, i) != noBorder {
-		shared = parent(r.g, i, r.short)
-	}
-	own := r.own(i)
-	r.blank(1)
-	r.put(r.th.Dim, shared)
-	r.blank(r.gutter - 2 - len(shared) - len(own))
-	r.put(style, own)
-	r.blank(1)
 }
 
 // border draws what divides column j from the one before it.
 func (r *mapper) border(j int) {
-	switch borderBefore(r.g, j) {
-	case nodeBorder:
-		r.put(r.th.Dim, r.th.Vertical)
-	case llcBorder:
-		r.blank(1)
+	if j > r.cols.from && r.parts[j].before == nodeBorder {
+		r.put(r.x(j)-1, r.th.Dim, r.th.Vertical)
 	}
 }
 
@@ -101,74 +92,62 @@ func (r *mapper) divider(b border) string {
 	if b != nodeBorder {
 		return ""
 	}
-	r.dst = r.dst[:0]
-	r.blank(r.gutter)
-	for j := r.cols.from; j < r.cols.to; j++ {
-		if between := borderBefore(r.g, j); j > r.cols.from && between == nodeBorder {
-			r.put(r.th.Dim, r.th.Cross)
-		} else if j > r.cols.from && between == llcBorder {
-			r.put(r.th.Dim, r.th.Horizontal)
-		}
-		for range r.cell {
-			r.put(r.th.Dim, r.th.Horizontal)
+	r.put(r.gutter, r.th.Dim, strings.Repeat(r.th.Horizontal, r.width-r.gutter))
+	for j := r.cols.from + 1; j < r.cols.to; j++ {
+		if r.parts[j].before == nodeBorder {
+			r.put(r.x(j)-1, r.th.Dim, r.th.Cross)
 		}
 	}
-	r.end()
-	return string(r.dst)
+	return r.line()
+}
+
+// row draws the moves from group i: node and cache at the first of their rows, its label,
+// and a cell for each column.
+func (r *mapper) row(i int) string {
+	if i == r.rows.from || r.parts[i].before != noBorder {
+		r.put(1, r.th.Dim, r.shared(i))
+	}
+	style, own := r.th.Text, r.own(i)
+	if i == r.i {
+		style = r.th.Title
+	}
+	r.put(r.gutter-1-len(own), style, own)
+	for j := r.cols.from; j < r.cols.to; j++ {
+		r.border(j)
+		r.cellAt(i, j)
+	}
+	return r.line()
 }
 
 // cellAt draws one cell: its shade, where there is room the figure, and the
-// letter of its class.
+// letter of its class. A CPU never moves a task to itself.
 func (r *mapper) cellAt(i, j int) {
-	th, count := r.th, r.t.Count(i, j)
-	perS := r.t.PerS(uint64(count))
-	class := r.t.ClassOf(i, j)
+	th, x, count := r.th, r.x(j), r.t.Count(i, j)
+	perS, class := r.t.PerS(uint64(count)), r.t.ClassOf(i, j)
 	style, shade := heat(th, heatStep(perS))
-	letterStyle := widget.DistanceStyle(th, class)
-	if i == r.i && j == r.j {
-		r.end()
-		style, letterStyle = th.Selected, th.Selected
-	}
+	letter := widget.DistanceStyle(th, class)
 	if count == 0 {
-		r.empty(style, shade, i == j && r.g.Level == model.ByCPU, i == r.i && j == r.j)
-		return
+		style = th.Dim
 	}
-	if r.cell < figureCell {
-		r.put(letterStyle, widget.DistanceLetter(class))
-		r.put(style, shade)
-		r.fill(style, r.cell-2)
-		return
+	if i == r.i && j == r.j {
+		style, letter = th.Selected, th.Selected
+		r.put(x, style, strings.Repeat(" ", r.cell))
 	}
-	figure := rate(perS)
-	r.fill(style, 1)
-	r.put(style, shade)
-	r.fill(style, r.cell-3-len(figure))
-	r.put(style, figure)
-	r.put(letterStyle, widget.DistanceLetter(class))
-}
-
-// empty draws a cell without moves, or one where there can be none.
-func (r *mapper) empty(style theme.Style, shade string, never, selected bool) {
-	if never {
+	if count == 0 && i == j && r.Level == model.ByCPU {
 		shade = `\`
 	}
-	if !selected {
-		style = r.th.Dim
+	switch wide := r.cell >= figureCell; {
+	case count == 0 && wide:
+		r.put(x+r.cell-2, style, shade)
+	case wide:
+		figure := rate(perS)
+		r.put(x+1, style, shade)
+		r.put(x+r.cell-1-len(figure), style, figure)
+		r.put(x+r.cell-1, letter, widget.DistanceLetter(class))
+	default:
+		r.put(x+1, style, shade)
+		if count > 0 {
+			r.put(x, letter, widget.DistanceLetter(class))
+		}
 	}
-	before, after := 1, r.cell-2
-	if r.cell >= figureCell {
-		before, after = r.cell-2, 1
-	}
-	r.fill(style, before)
-	r.put(style, shade)
-	r.fill(style, after)
-}
-
-// fill adds n blanks in a style, which shows in those of the selected cell.
-func (r *mapper) fill(style theme.Style, n int) {
-	if style == r.th.Selected {
-		r.put(style, "           "[:n])
-		return
-	}
-	r.blank(n)
 }

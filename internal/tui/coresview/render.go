@@ -38,6 +38,8 @@ const (
 	besideFrom  = 118 // and from this one on for a ledger beside the movers
 	ledgerLeast = 6   // lines of a ledger that are worth showing: a blank, title, heading, three rows
 	moversLines = 4   // lines of movers that are worth showing
+	moversLeast = 46  // width of their list
+	moversBar   = 76  // and from where on it has a bar, beside a list
 	mapLines    = 4   // lines of the page besides the map: title, totals, the cell, keys
 )
 
@@ -51,28 +53,29 @@ func (v *View) renderMap(width, height int, th *theme.Theme) string {
 		room = max(room-1, 2) // the legend
 	}
 	v.setLevel(width, room)
-	t := v.table()
-	if hot := v.counted.hot; !v.placed && len(hot) > 0 {
-		v.put(t.MoveGroups, hot[0].i, hot[0].j)
+	n, g := v.count(), v.grouped(v.shown)
+	t := n.table
+	if !v.placed && len(n.hot) > 0 {
+		v.put(g, n.hot[0].i, n.hot[0].j)
 	}
-	i, j := v.cell(t.MoveGroups)
-	l := v.plan(t.MoveGroups, width, room, i, j)
+	i, j := v.cell(g)
+	l := v.plan(g, width, room, i, j)
 	v.page = l.rows.to - l.rows.from
 	r := mapper{layout: l, th: th, t: t, i: i, j: j}
 	body := v.withMovers(r.lines(), &l, width, room, th)
 	body = append(body, v.cellLine(t, i, j, width, th))
 	if rest := room + 1 - len(body); rest >= ledgerLeast {
-		body = append(append(body, ""), v.renderBeside(v.cpuOf(t.MoveGroups, i), width, rest-1, th)...)
+		body = append(append(body, ""), v.ledgerOf(v.cpuOf(g, i), th)(width, rest-1)...)
 	}
-	legend := append(heatLine(th), axes(th)...)
+	key := legend(th)
 	head := []string{v.mapTitle(t, &l, width, th), classLine(t, th).Render(th, width)}
 	foot := []string{v.mapKeys(width, th)}
 	if narrow {
-		foot = append([]string{legend.Render(th, width)}, foot...)
+		foot = append([]string{key.Render(th, width)}, foot...)
 	} else {
-		head[1] = widget.Spread(head[1], legend.Render(th, width), width, th.Ellipsis)
+		head[1] = widget.Spread(head[1], key.Render(th, width), width, th.Ellipsis)
 	}
-	return rows.Stack(width, height, head, len(body), fill(func(h int) []string { return body[:min(len(body), max(h, 0))] }), foot)
+	return rows.Stack(width, height, head, len(body), func(h int) []string { return fillTo(body, h) }, foot)
 }
 
 // setLevel chooses the finest level that leaves room for the movers, unless a
@@ -91,7 +94,7 @@ func (v *View) setLevel(width, room int) {
 
 // plan lays the map out, in as little room as shows all of it: lines between
 // groups only where a ledger still fits below.
-func (v *View) plan(g *model.MoveGroups, width, room, i, j int) layout {
+func (v *View) plan(g *division, width, room, i, j int) layout {
 	if width >= sideFrom {
 		for _, h := range []int{room - ledgerLeast, room} {
 			if l := plan(g, width-moversLeast-gap, h, i, j); l.fits() {
@@ -128,21 +131,9 @@ func (v *View) withMovers(lines []string, l *layout, width, room int, th *theme.
 	return beside(fillTo(lines, height), l.width, v.renderMovers(side, height, th))
 }
 
-// beside puts lines to the right of others that are at most left cells wide.
-func beside(lines []string, left int, right []string) []string {
-	out := make([]string, max(len(lines), len(right)))
-	for k := range out {
-		out[k] = widget.LineAt(lines, k)
-		if text := widget.LineAt(right, k); text != "" {
-			out[k] += strings.Repeat(" ", max(left+gap-widget.Width(out[k]), 0)) + text
-		}
-	}
-	return out
-}
-
 // cpuOf is the CPU of a group whose ledger is shown: the busiest when the cursor
 // came to the group, so that it does not change from tick to tick.
-func (v *View) cpuOf(g *model.MoveGroups, i int) cpuset.CPU {
+func (v *View) cpuOf(g *division, i int) cpuset.CPU {
 	group := &g.Groups[i]
 	if group.CPUs.Has(v.cpu) {
 		return v.cpu
@@ -180,7 +171,7 @@ func (v *View) mapKeys(width int, th *theme.Theme) string {
 	if v.shown == model.ByCPU {
 		pairs = append(pairs, "l", "ledger of the row")
 	}
-	return keys(th, width, append(pairs, "c", "CPUs")...)
+	return keyLine(th, width, append(pairs, "c", "CPUs")...)
 }
 
 // cellClass is the distance of a cell in words; of moves within a group, how
@@ -206,7 +197,7 @@ func (v *View) cellClass(t *model.MoveTable, i, j int) string {
 // cellLine describes the cell under the cursor.
 func (v *View) cellLine(t *model.MoveTable, i, j, width int, th *theme.Theme) string {
 	var r rows.Row
-	r.Add(th.Strong, " "+pair(t.MoveGroups, i, j, th))
+	r.Add(th.Strong, " "+v.grouped(v.shown).pair(i, j, th.Arrow))
 	count := t.Count(i, j)
 	if count == 0 {
 		if i == j && t.Level == model.ByCPU {

@@ -196,7 +196,7 @@ func (v *View) OpenLedger() {
 }
 
 // put moves the map's cursor to a cell.
-func (v *View) put(g *model.MoveGroups, i, j int) {
+func (v *View) put(g *division, i, j int) {
 	v.from, v.to, v.placed = g.Groups[i].CPU, g.Groups[j].CPU, true
 }
 
@@ -220,7 +220,7 @@ func (v *View) Fold() {
 		for b := range t.Groups {
 			if c := t.Count(a, b); c > most && was.Index(t.Groups[a].CPU) == i && was.Index(t.Groups[b].CPU) == j {
 				most = c
-				v.put(t.MoveGroups, a, b)
+				v.put(v.grouped(v.shown), a, b)
 			}
 		}
 	}
@@ -231,8 +231,7 @@ func (v *View) NextBusiest() {
 	if v.present() != mapMode {
 		return
 	}
-	v.table()
-	if cells := v.counted.hot; len(cells) > 0 {
+	if cells := v.count().hot; len(cells) > 0 {
 		c := cells[v.hottest%len(cells)]
 		v.hottest++
 		v.put(v.grouped(v.shown), c.i, c.j)

@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -37,9 +38,6 @@ type Options struct {
 	// IRQMovable says whether an interrupt's affinity can be set; nil, or known
 	// false, when that is not known.
 	IRQMovable func(irq int) (movable, known bool)
-	// Why says what the source of moves needs where there is none, such as "needs
-	// eBPF: CAP_BPF and CAP_PERFMON; sudo piton"; "" takes the sample's word.
-	Why string
 }
 
 // mode is what the view shows.
@@ -71,7 +69,7 @@ type View struct {
 	span   int  // index in spans
 	level  int  // a model.MoveLevel, or auto
 	shown  model.MoveLevel
-	groups [model.ByNode + 1]*model.MoveGroups
+	groups [model.ByNode + 1]*division
 	topo   *topology.Topology
 
 	from, to cpuset.CPU // the cell under the cursor, by the first CPUs of its groups
@@ -79,16 +77,19 @@ type View struct {
 	page     int        // rows of the map or list in the window
 	hottest  int        // how many times NextBusiest was called
 
-	counted counted
-	booked  booked
-	ranked  ranked
+	counted memo[countKey, counted]
+	booked  memo[bookKey, model.Ledger]
+	ranked  memo[bookKey, int]
+	behind  memo[cellKey, behind]
 	beside  cpuset.CPU // whose ledger is shown with the map or the list; -1 for none
-	behind  behind
-	tasks   *list.List[kernel.TID, model.MoveTask]  // behind the cell
+	cpu     cpuset.CPU // of the ledger view, and under the cursor of cores
+
 	cores   *list.List[cpuset.CPU, cpuset.CPU]      // the online CPUs
-	cpu     cpuset.CPU                              // of the ledger view, and under the cursor of cores
+	tasks   *list.List[kernel.TID, model.MoveTask]  // behind the cell
+	movers  *list.List[kernel.TID, mover]           // that move most
 	ledger  *list.List[entryKey, model.LedgerEntry] // of cpu
 	besides *list.List[entryKey, model.LedgerEntry] // of beside, without a cursor
+	onCPU   *list.List[kernel.TID, field.Row]       // tasks last seen on a CPU
 	showing map[bool]bookKey                        // what ledger and, at true, besides have
 	listAt  int                                     // line of the list's heading in the view
 	waited  int                                     // samples without stays since a ledger was shown
@@ -97,19 +98,31 @@ type View struct {
 	most, top int // migrations into one CPU in one of the kept ticks, and in a cell at its full height
 }
 
-// counted is the table last made and what it was made of.
-type counted struct {
-	seq    uint64
-	span   int
-	groups *model.MoveGroups
-	table  *model.MoveTable
-	hot    []cellOf // the cells with most moves, most first
+// memo is a value that is made anew when what it is made of has changed.
+type memo[K comparable, V any] struct {
+	key   K
+	value V
+	made  bool
 }
 
-// booked is the ledger last added up and what it was made of.
-type booked struct {
-	key    bookKey
-	ledger model.Ledger
+func (m *memo[K, V]) of(key K, build func() V) *V {
+	if !m.made || m.key != key {
+		*m = memo[K, V]{key, build(), true}
+	}
+	return &m.value
+}
+
+// counted is the table of moves and its cells with most, most first; countKey is what it
+// was made of.
+type counted struct {
+	table *model.MoveTable
+	hot   []cellOf
+}
+
+type countKey struct {
+	seq  uint64
+	span int
+	of   *division
 }
 
 // bookKey is what a ledger was made of.
@@ -119,19 +132,24 @@ type bookKey struct {
 	cpu  cpuset.CPU
 }
 
-// behind is the tasks behind the cell under the cursor.
+// behind is the tasks behind the cell under the cursor; cellKey is what it was made of.
 type behind struct {
-	of      *model.MoveTable
-	i, j    int
 	tasks   []model.MoveTask
 	unnamed uint32
+	count   uint32
+}
+
+type cellKey struct {
+	of   *model.MoveTable
+	i, j int
 }
 
 // New returns the pane. Give it every model with Note.
 func New(o Options) *View {
 	v := &View{o: o, span: 1, level: auto, beside: -1, showing: map[bool]bookKey{}}
 	v.tasks, v.cores, v.ledger, v.besides = v.newTasks(), v.newCores(), v.newLedger(), v.newLedger()
-	v.besides.Bare = true
+	v.movers, v.onCPU = v.newMovers(), v.newOnCPU()
+	v.besides.Bare, v.movers.Bare, v.onCPU.Bare = true, true, true
 	return v
 }
 
@@ -144,7 +162,7 @@ func (v *View) Open() tea.Cmd {
 
 func (v *View) forgetStays() {
 	v.stays.Reset()
-	v.waited, v.booked, v.showing = 0, booked{}, map[bool]bookKey{}
+	v.waited, v.booked.made, v.showing = 0, false, map[bool]bookKey{}
 }
 
 // Note takes in the newest model. Every one has to be given, shown or not, so
@@ -154,7 +172,7 @@ func (v *View) Note(m *model.Model) {
 	v.moves.Add(m)
 	if m.Topology != v.topo {
 		v.topo = m.Topology
-		v.groups = [model.ByNode + 1]*model.MoveGroups{}
+		v.groups = [model.ByNode + 1]*division{}
 	}
 	v.ticks.Note(m.Elapsed)
 	v.most = 0
@@ -206,45 +224,40 @@ func (v *View) openLedger(cpu cpuset.CPU) {
 
 // book is the ledger of a CPU, added up once for each sample.
 func (v *View) book(cpu cpuset.CPU) *model.Ledger {
-	if k := (bookKey{v.m.Sample.Seq, v.span, cpu}); v.booked.key != k {
-		v.booked = booked{k, v.stays.Ledger(spans[v.span], cpu)}
-	}
-	return &v.booked.ledger
+	return v.booked.of(bookKey{v.m.Sample.Seq, v.span, cpu}, func() model.Ledger { return v.stays.Ledger(spans[v.span], cpu) })
 }
 
 // grouped divides the machine at a level, once.
-func (v *View) grouped(level model.MoveLevel) *model.MoveGroups {
+func (v *View) grouped(level model.MoveLevel) *division {
 	if v.groups[level] == nil {
-		v.groups[level] = model.NewMoveGroups(v.topo, level)
+		v.groups[level] = divide(model.NewMoveGroups(v.topo, level))
 	}
 	return v.groups[level]
 }
 
-// table counts the moves at the shown level, once for each sample.
-func (v *View) table() *model.MoveTable {
+// count counts the moves at the shown level, once for each sample.
+func (v *View) count() *counted {
 	g := v.grouped(v.shown)
-	c := counted{seq: v.m.Sample.Seq, span: v.span, groups: g}
-	if now := v.counted; now.table == nil || now.seq != c.seq || now.span != c.span || now.groups != g {
-		c.table = v.moves.Table(spans[v.span], g)
-		c.hot = busiest(c.table, mostHot)
-		v.counted = c
-	}
-	return v.counted.table
+	return v.counted.of(countKey{v.m.Sample.Seq, v.span, g}, func() counted {
+		t := v.moves.Table(spans[v.span], g.MoveGroups)
+		return counted{t, busiest(t, mostHot)}
+	})
 }
 
+func (v *View) table() *model.MoveTable { return v.count().table }
+
 // cell is the place of the cursor in the groups.
-func (v *View) cell(g *model.MoveGroups) (i, j int) {
+func (v *View) cell(g *division) (i, j int) {
 	return max(g.Index(v.from), 0), max(g.Index(v.to), 0)
 }
 
 // tasksBehind ranks the tasks of the cell under the cursor.
 func (v *View) tasksBehind() *behind {
 	t := v.table()
-	i, j := v.cell(t.MoveGroups)
-	if b := &v.behind; b.of != t || b.i != i || b.j != j {
-		v.behind = behind{of: t, i: i, j: j}
-		v.behind.tasks, v.behind.unnamed = v.moves.Tasks(spans[v.span], t.MoveGroups, i, j)
-		v.tasks.Load(v.behind.tasks, true)
-	}
-	return &v.behind
+	i, j := v.cell(v.grouped(v.shown))
+	return v.behind.of(cellKey{t, i, j}, func() behind {
+		tasks, unnamed := v.moves.Tasks(spans[v.span], t.MoveGroups, i, j)
+		v.tasks.Load(tasks, true)
+		return behind{tasks, unnamed, t.Count(i, j)}
+	})
 }

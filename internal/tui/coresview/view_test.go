@@ -225,11 +225,11 @@ func TestCellOpensItsTasks(t *testing.T) {
 func TestWithoutMovesThePageSaysWhy(t *testing.T) {
 	f, v := newFake(8), New((&asked{}).options())
 	f.Source = sample.SourcePerf
-	v.o.Why = "needs eBPF: CAP_BPF and CAP_PERFMON; sudo piton"
 	f.fill(v, 20)
+	v.m.Sample.Collectors = []sample.Collector{{Name: "migrations", Better: "CAP_BPF and CAP_PERFMON; sudo piton"}}
 	check(t, "no-moves", v)
 	assert.Equal(t, []bool{false}, press(v, "esc"))
-	v.o.Why = ""
+	v.m.Sample.Collectors = nil
 	assert.Contains(t, drawn(v, 120, 36), "counts migrations into each CPU only")
 	v.m.Sample.Collectors = []sample.Collector{{Name: "migrations", Better: "CAP_BPF"}}
 	assert.Contains(t, drawn(v, 120, 36), "needs eBPF: CAP_BPF")
@@ -293,13 +293,9 @@ func TestFiguresFitTheirCells(t *testing.T) {
 		"1.0k": 999.6, "9.9k": 9940, "10k": 9960, "999k": 999400, "1.0M": 999600} {
 		assert.Equal(t, want, rate(v))
 	}
-	for want, d := range map[string]time.Duration{"0": 0, "999 ns": 999, "1.0 µs": 1000, "999 µs": 999400, "1.0 ms": 999600,
-		"12 ms": 12300 * time.Microsecond, "1.0 s": 999600 * time.Microsecond, "61 s": 61 * time.Second} {
-		assert.Equal(t, want, duration(d))
-		assert.LessOrEqual(t, ansi.StringWidth(duration(d)), 6)
-	}
-	for want, v := range map[string]float64{"0%": 0, "<1%": 0.009, "1%": 0.012, "100%": 1} {
-		assert.Equal(t, want, percent(v))
+	for want, d := range map[string]time.Duration{"last 0 s": 0, "last 350 ms": 350 * time.Millisecond, "last 1 s": 999600 * time.Microsecond,
+		"last 10 s": 10003 * time.Millisecond} {
+		assert.Equal(t, want, lastSpan(d))
 	}
 }
 

@@ -1,0 +1,354 @@
+package coresview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"piton/internal/chart"
+	"piton/internal/cpuset"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/sample"
+	"piton/internal/tui/list"
+	"piton/internal/tui/rows"
+	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
+)
+
+// drawable is a list of the view, whatever its rows are.
+type drawable interface {
+	Len() int
+	Move(by int)
+	Page(by int)
+	Home()
+	End()
+	Click(x, y int) (row bool)
+	Render(width, height int, th *theme.Theme) []string
+}
+
+// panel draws a part of the view in width × height cells.
+type panel func(width, height int) []string
+
+// stack puts a head, a list with the movers and another panel below it, and a foot above
+// each other, and notes where the list is for the mouse. What is below the list has at
+// least half of a window that is not small.
+func (v *View) stack(width, height int, th *theme.Theme, head []string, l drawable, other panel, foot ...string) string {
+	return rows.Stack(width, height, head, l.Len()+1, func(h int) []string {
+		v.listAt = min(len(head), height-h)
+		top := 0
+		if n := l.Len(); n > 0 {
+			top = n + 1
+		}
+		if h >= 2*(ledgerLeast+moversLines) {
+			top = min(top, h/2)
+		}
+		top = max(min(top, h), 0)
+		lines, rest := append(l.Render(width, top, th), ""), h-top-1
+		switch {
+		case rest < moversLines:
+		case width >= besideFrom:
+			left := min(max(width*2/5, moversLeast), moversBar)
+			lines = append(lines, beside(v.renderMovers(left, rest, th), left, other(width-left-gap, rest))...)
+		case rest < moversLines+1+ledgerLeast:
+			lines = append(lines, v.renderMovers(width, rest, th)...)
+		default:
+			lines = append(append(lines, v.renderMovers(width, rest/2, th)...), "")
+			lines = append(lines, other(width, rest-rest/2-1)...)
+		}
+		return fillTo(lines, h)
+	}, foot)
+}
+
+// beside puts lines to the right of others that are at most left cells wide.
+func beside(lines []string, left int, right []string) []string {
+	out := make([]string, max(len(lines), len(right)))
+	for k := range out {
+		out[k] = widget.Fit(widget.LineAt(lines, k), left+gap, "") + widget.LineAt(right, k)
+	}
+	return out
+}
+
+// fillTo makes lines as many as the height.
+func fillTo(lines []string, height int) []string {
+	for len(lines) < height {
+		lines = append(lines, "")
+	}
+	return lines[:max(height, 0)]
+}
+
+// keyLine names the keys of what is shown.
+func keyLine(th *theme.Theme, width int, pairs ...string) string {
+	return " " + rows.Keys(th, pairs...).Render(th, max(width-1, 0))
+}
+
+// Task finds a task in the newest sample; nil when it ended, or its process's
+// threads were not read.
+func (v *View) Task(tid kernel.TID) *sample.Task {
+	if v.m == nil {
+		return nil
+	}
+	list := v.m.Sample.Tasks
+	i, ok := slices.BinarySearchFunc(list, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
+	if !ok {
+		return nil
+	}
+	return list[i]
+}
+
+// comm is a task's name, "" when it is not known.
+func comm(t *sample.Task) string {
+	if t == nil || t.ID == nil {
+		return ""
+	}
+	return t.ID.Comm
+}
+
+// named is a task's name, in dim where it has ended.
+func (v *View) named(tid kernel.TID, th *theme.Theme) (string, theme.Style) {
+	if name := comm(v.Task(tid)); name != "" {
+		return name, th.Strong
+	}
+	return cmp.Or(v.moves.Name(tid), fmt.Sprintf("%d, ended", tid)), th.Dim
+}
+
+// target names a task for the owner.
+func (v *View) target(tid kernel.TID) Target {
+	if t := v.Task(tid); t != nil {
+		return Target{TID: tid, TGID: t.TGID, StartTicks: t.StartTicks}
+	}
+	return Target{TID: tid}
+}
+
+// mover is a task that moves; where moves are not told apart, A is the CPU that it was
+// last on.
+type mover struct {
+	model.Mover
+	perS float64
+}
+
+// mostMovers is how many of the tasks that move most are listed.
+const mostMovers = 64
+
+// rankMovers lists the tasks by moves in the window; where moves are not told
+// apart, by their migrations in the last interval.
+func (v *View) rankMovers() {
+	v.ranked.of(bookKey{v.m.Sample.Seq, v.span, -1}, func() (n int) {
+		var out []mover
+		if v.moves.Have() {
+			list, took := v.moves.Movers(spans[v.span], v.grouped(model.ByCPU).MoveGroups, mostMovers)
+			for _, m := range list {
+				out = append(out, mover{m, float64(m.Count) / max(took.Seconds(), 1e-9)})
+			}
+		} else {
+			for i := range v.m.Tasks {
+				if t, perS := v.m.Sample.Tasks[i], v.m.Tasks[i].MigPerS; model.Known(perS) && perS > 0 {
+					out = append(out, mover{model.Mover{TID: t.TID, A: cpuset.CPU(t.LastCPU)}, float64(perS)})
+				}
+			}
+		}
+		v.movers.SetColumns(v.moverColumns())
+		v.movers.Load(out, true)
+		return len(out)
+	})
+}
+
+// renderMovers lists the tasks that move most in width × height cells.
+func (v *View) renderMovers(width, height int, th *theme.Theme) []string {
+	v.rankMovers()
+	lines := v.movers.Render(width, height, th)
+	if v.movers.Len() == 0 && height > 1 {
+		lines[1] = " " + th.Dim.Render(widget.Fit("no task moved in this window", width-1, th.Ellipsis))
+	}
+	return lines
+}
+
+// renderTasks lists the tasks behind a cell.
+func (v *View) renderTasks(width, height int, th *theme.Theme) string {
+	t, b, g := v.table(), v.tasksBehind(), v.grouped(v.shown)
+	i, j := v.cell(g)
+	var title rows.Row
+	title.Add(th.Title, " "+g.pair(i, j, th.Arrow))
+	title.Add(th.Strong, "  "+v.tasks.Position())
+	title.Add(th.Text, fmt.Sprintf("  %s, %s", v.cellClass(t, i, j), lastSpan(t.Span)))
+	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", widget.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(b.count)))))
+	if b.unnamed > 0 {
+		title.Add(th.Warn, fmt.Sprintf("  %d migrations are too old: their tasks are forgotten", b.unnamed))
+	}
+	head := []string{title.Render(th, width)}
+	if len(b.tasks) == 0 {
+		head = append(head, th.Dim.Render(" no task moved there in this window"))
+	}
+	return v.stack(width, height, th, head, v.tasks, v.ledgerOf(v.cpuOf(g, i), th),
+		keyLine(th, width, "Enter", "show among the processes", "w", "window", "Esc", "back to the map"))
+}
+
+// renderCores lists the CPUs, and where moves are not told apart says why; below
+// them the tasks that move most and the ledger of the CPU under the cursor.
+func (v *View) renderCores(width, height int, th *theme.Theme) string {
+	v.moved()
+	var title rows.Row
+	title.Add(th.Title, " Cores")
+	title.Add(th.Strong, "  "+v.cores.Position())
+	_, peak := v.ticks.Scale(v.most, th.None)
+	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s, %s", widget.Plural(v.topo.Online.Len(), "CPU"), v.source(), peak))
+	head, keys := []string{title.Render(th, width)}, []string{"Enter", "ledger: this CPU's time by task"}
+	if v.moves.Have() {
+		keys = append(keys, "Esc", "back to the map")
+	} else {
+		head = append(head, rows.Indented(th, th.Warn, "The map of migrations needs eBPF: "+v.why(), width-1)...)
+	}
+	return v.stack(width, height, th, head, v.cores, v.ledgerOf(v.cpu, th), keyLine(th, width, keys...))
+}
+
+// why is what the source of moves needs.
+func (v *View) why() string {
+	s := v.m.Sample
+	names := []string{"tasks", "migrations"} // as the tasks' eBPF programs, so those of moves
+	if s.Migrations == sample.SourcePerf {
+		names = []string{"migrations", "tasks"}
+	}
+	for _, name := range names {
+		if c := collector(s, name); c != nil && c.Better != "" {
+			return c.Better
+		}
+	}
+	return "the source in use counts migrations into each CPU only"
+}
+
+func collector(s *sample.Sample, name string) *sample.Collector {
+	i := slices.IndexFunc(s.Collectors, func(c sample.Collector) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Collectors[i]
+}
+
+// source says how good the counts of migrations are.
+func (v *View) source() string {
+	switch s := v.m.Sample.Migrations; s {
+	case sample.SourceBPF:
+		return "exact (eBPF)"
+	case sample.SourceNone:
+		return "not counted"
+	case sample.SourceSampled:
+		return "sampled, a lower bound"
+	default:
+		return "by " + s.String()
+	}
+}
+
+// renderLedger lists what took the CPU's time, and the remedy for the entry under the
+// cursor.
+func (v *View) renderLedger(width, height int, th *theme.Theme) string {
+	head := v.ledgerHead(v.showLedger(v.ledger, v.cpu), v.ledger.Position(), width, th)
+	keys := []string{"w", "window", "← →", "CPU", "Esc", "close"}
+	line := ""
+	if e := v.selectedEntry(); e != nil {
+		advice := v.advise(e)
+		if e.Kind == sample.StayTask {
+			keys = append([]string{"Enter", "show its process"}, keys...)
+		}
+		if advice.movable && v.o.Pin != nil {
+			keys = append([]string{"p", "pin"}, keys...)
+		}
+		var r rows.Row
+		r.Add(th.Strong, " "+v.what(e))
+		r.Add(th.Text, ": "+advice.full)
+		line = r.Render(th, width)
+	}
+	foot := []string{line, keyLine(th, width, keys...)}
+	onCPU := func(width, height int) []string { return v.renderOnCPU(v.cpu, width, height, th) }
+	if !v.stays.Have() {
+		return rows.Stack(width, height, head, ledgerLeast, func(h int) []string { return fillTo(onCPU(width, h), h) }, foot)
+	}
+	return v.stack(width, height, th, head, v.ledger, onCPU, foot...)
+}
+
+// showLedger puts the CPU's ledger into a list, once for each sample.
+func (v *View) showLedger(l *list.List[entryKey, model.LedgerEntry], cpu cpuset.CPU) *model.Ledger {
+	b := v.book(cpu)
+	if v.showing[l.Bare] != v.booked.key {
+		v.showing[l.Bare] = v.booked.key
+		l.Load(b.Entries, len(b.Entries) > 0)
+	}
+	return b
+}
+
+// selectedEntry is the entry under the ledger's cursor; nil when it is empty.
+func (v *View) selectedEntry() *model.LedgerEntry {
+	v.showLedger(v.ledger, v.cpu)
+	e, ok := v.ledger.Selected()
+	if !ok {
+		return nil
+	}
+	return &e
+}
+
+// ledgerOf is a CPU's ledger without a cursor, below or beside another list.
+func (v *View) ledgerOf(cpu cpuset.CPU, th *theme.Theme) panel {
+	return func(width, height int) []string {
+		v.beside = cpu
+		lines := v.ledgerHead(v.showLedger(v.besides, cpu), "", width, th)
+		if !v.stays.Have() {
+			lines = append(lines, v.renderOnCPU(cpu, width, height-len(lines), th)...)
+		} else {
+			lines = append(lines, v.besides.Render(width, height-len(lines), th)...)
+		}
+		return fillTo(lines, height)
+	}
+}
+
+func (v *View) ledgerHead(l *model.Ledger, position string, width int, th *theme.Theme) []string {
+	var title rows.Row
+	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", l.CPU))
+	if !v.stays.Have() {
+		return append([]string{title.Render(th, width)}, rows.Indented(th, th.Dim, v.waiting(), width-1)...)
+	}
+	if position != "" {
+		title.Add(th.Strong, "  "+position)
+	}
+	title.Add(th.Text, "  "+lastSpan(l.Span))
+	if where := v.where(l.CPU); where != "" {
+		title.Add(th.Dim, "  "+where)
+	}
+	if l.Idle > 0 {
+		title.Add(th.Dim, "  idle "+chart.Percent(l.Idle.Seconds()/l.Span.Seconds()))
+	}
+	return []string{title.Render(th, width)}
+}
+
+// waiting is the reason why there are no figures yet.
+func (v *View) waiting() string {
+	if c := collector(v.m.Sample, "ledger"); c != nil && c.Err != nil {
+		return "CPU time by task needs eBPF: " + c.Err.Error()
+	}
+	if v.waited >= 3 {
+		return "CPU time by task needs eBPF: " + v.why()
+	}
+	return "Counting started; the first figures come with the next sample."
+}
+
+// what names an entry: "3641 nqueens", "irq 24 eth0", "softirq NET_RX".
+func (v *View) what(e *model.LedgerEntry) string {
+	switch e.Kind {
+	case sample.StayIRQ:
+		return fmt.Sprintf("irq %d %s", e.Number, e.Name)
+	case sample.StaySoftIRQ:
+		return "softirq " + cmp.Or(e.Name, fmt.Sprint(e.Number))
+	}
+	return fmt.Sprintf("%d %s", e.TID, cmp.Or(e.Name, comm(v.Task(e.TID))))
+}
+
+// renderOnCPU lists the tasks last seen on a CPU, most CPU time first.
+func (v *View) renderOnCPU(cpu cpuset.CPU, width, height int, th *theme.Theme) []string {
+	var on []field.Row
+	for i := range v.m.Tasks {
+		if used := v.m.Tasks[i].CPUPercent; cpuset.CPU(v.m.Sample.Tasks[i].LastCPU) == cpu && model.Known(used) && used > 0 {
+			on = append(on, field.Row{M: v.m, I: i})
+		}
+	}
+	v.onCPU.Load(on, true)
+	return v.onCPU.Render(width, height, th)
+}
