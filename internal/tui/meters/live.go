@@ -18,34 +18,24 @@ import (
 	"github.com/shirou/gopsutil/v4/sensors"
 )
 
-// Live is what no sample has; what is not known is NaN.
+// Live is what no sample has, as read at one moment.
 type Live struct {
-	RxPerS, TxPerS      float64 // bytes
-	ReadPerS, WritePerS float64 // bytes
-	Celsius             float64
-	GHz                 float64
+	at time.Time
+	// By meter: its counters, and its figures (bytes a second, °C, GHz); what is not known
+	// is missing or NaN.
+	counters, figures map[string][2]float64
 }
 
-// Unknown is Live before anything was read.
-func Unknown() *Live {
-	nan := math.NaN()
-	return &Live{nan, nan, nan, nan, nan, nan}
+// of is what a meter shows.
+func (l *Live) of(id string) (a, b float64) {
+	if f, ok := l.figures[id]; ok {
+		return f[0], f[1]
+	}
+	return math.NaN(), math.NaN()
 }
-
-var unknown = Unknown()
 
 // Msg delivers what a command of Reader has read; it is given back to Take.
-type Msg struct {
-	live *Live
-	last counters
-}
-
-// counters are those of the machine at one moment.
-type counters struct {
-	at                    time.Time
-	rx, tx, reads, writes uint64 // bytes
-	haveNet, haveDisk     bool
-}
+type Msg struct{ live *Live }
 
 // Reader reads with gopsutil. Its commands run beside the screen, one at a time.
 type Reader struct {
@@ -53,14 +43,13 @@ type Reader struct {
 	ctx       context.Context
 
 	live  *Live
-	last  counters
 	began time.Time // the last reading
 	busy  bool
 }
 
 // NewReader reads of the host whose tree is below root.
 func NewReader(root string) *Reader {
-	r := &Reader{proc: filepath.Join("/", root, "proc"), sys: filepath.Join("/", root, "sys"), live: unknown}
+	r := &Reader{proc: filepath.Join("/", root, "proc"), sys: filepath.Join("/", root, "sys"), live: &unknown}
 	r.ctx = context.WithValue(context.Background(), common.EnvKey,
 		common.EnvMap{common.HostProcEnvKey: r.proc, common.HostSysEnvKey: r.sys})
 	return r
@@ -76,62 +65,55 @@ const slack = 100 * time.Millisecond
 // Read returns a command that reads what the chosen meters show; nil where that is
 // nothing, where it is under way, and where it is too early.
 func (r *Reader) Read(ids []string, now time.Time) tea.Cmd {
-	want := map[string]bool{}
-	for _, m := range Chosen(ids) {
-		if m.live {
-			want[m.ID] = true
-		}
-	}
+	want := slices.DeleteFunc(slices.Clone(Chosen(ids)), func(m *Meter) bool { return m.read == nil })
 	if r == nil || len(want) == 0 || r.busy || now.Sub(r.began) < every-slack {
 		return nil
 	}
 	r.busy, r.began = true, now
-	last := r.last
-	return func() tea.Msg { return r.read(want, last, now) }
+	last := r.live
+	return func() tea.Msg { return Msg{r.read(want, last, now)} }
 }
 
 // Take keeps what was read.
-func (r *Reader) Take(m Msg) { r.live, r.last, r.busy = m.live, m.last, false }
+func (r *Reader) Take(m Msg) { r.live, r.busy = m.live, false }
+
+// unknown is Live before anything was read.
+var unknown Live
 
 // Live is what was read last. It is not changed by the next reading, which has its own.
 func (r *Reader) Live() *Live {
 	if r == nil {
-		return unknown
+		return &unknown
 	}
 	return r.live
 }
 
-func (r *Reader) read(want map[string]bool, last counters, now time.Time) Msg {
-	m := Msg{live: Unknown(), last: counters{at: now}}
-	c, l := &m.last, m.live
-	if want["network"] {
-		c.rx, c.tx, c.haveNet = r.network()
-	}
-	if want["disk"] {
-		c.reads, c.writes, c.haveDisk = r.disks()
-	}
+func (r *Reader) read(want []*Meter, last *Live, now time.Time) *Live {
+	l := &Live{now, map[string][2]float64{}, map[string][2]float64{}}
 	seconds := now.Sub(last.at).Seconds()
-	if c.haveNet && last.haveNet {
-		l.RxPerS, l.TxPerS = rate(last.rx, c.rx, seconds), rate(last.tx, c.tx, seconds)
+	for _, m := range want {
+		got, ok := m.read(r)
+		before, had := last.counters[m.ID]
+		switch {
+		case !ok:
+		case !m.counts:
+			l.figures[m.ID] = got
+		case had:
+			l.figures[m.ID] = [2]float64{rate(before[0], got[0], seconds), rate(before[1], got[1], seconds)}
+			fallthrough
+		default:
+			l.counters[m.ID] = got
+		}
 	}
-	if c.haveDisk && last.haveDisk {
-		l.ReadPerS, l.WritePerS = rate(last.reads, c.reads, seconds), rate(last.writes, c.writes, seconds)
-	}
-	if want["temperature"] {
-		l.Celsius = r.hottest()
-	}
-	if want["frequency"] {
-		l.GHz = r.frequency()
-	}
-	return m
+	return l
 }
 
 // rate is NaN where a counter ran backwards: a device has left.
-func rate(before, now uint64, seconds float64) float64 {
+func rate(before, now, seconds float64) float64 {
 	if now < before || seconds <= 0 {
 		return math.NaN()
 	}
-	return float64(now-before) / seconds
+	return (now - before) / seconds
 }
 
 // physical keeps the names of a class of devices that stand for hardware. What is made of
@@ -150,10 +132,11 @@ func (r *Reader) physical(class string, names []string) []string {
 	return real
 }
 
-func (r *Reader) network() (rx, tx uint64, ok bool) {
+// network is the bytes received and sent.
+func (r *Reader) network() (bytes [2]float64, ok bool) {
 	all, err := net.IOCountersWithContext(r.ctx, true)
 	if err != nil {
-		return 0, 0, false
+		return bytes, false
 	}
 	var names []string
 	for _, c := range all {
@@ -164,16 +147,18 @@ func (r *Reader) network() (rx, tx uint64, ok bool) {
 	names = r.physical("class/net", names)
 	for _, c := range all {
 		if slices.Contains(names, c.Name) {
-			rx, tx = rx+c.BytesRecv, tx+c.BytesSent
+			bytes[0] += float64(c.BytesRecv)
+			bytes[1] += float64(c.BytesSent)
 		}
 	}
-	return rx, tx, true
+	return bytes, true
 }
 
-func (r *Reader) disks() (reads, writes uint64, ok bool) {
+// disks is the bytes read and written.
+func (r *Reader) disks() (bytes [2]float64, ok bool) {
 	blocks, err := os.ReadDir(filepath.Join(r.sys, "block")) // partitions are not in it
 	if err != nil || len(blocks) == 0 {
-		return 0, 0, false
+		return bytes, false
 	}
 	var names []string
 	for _, b := range blocks {
@@ -181,32 +166,32 @@ func (r *Reader) disks() (reads, writes uint64, ok bool) {
 	}
 	all, err := disk.IOCountersWithContext(r.ctx, r.physical("block", names)...)
 	if err != nil {
-		return 0, 0, false
+		return bytes, false
 	}
 	for _, c := range all {
-		reads, writes = reads+c.ReadBytes, writes+c.WriteBytes
+		bytes[0] += float64(c.ReadBytes)
+		bytes[1] += float64(c.WriteBytes)
 	}
-	return reads, writes, true
+	return bytes, true
 }
 
 // cpuSensors are the drivers of CPUs' sensors.
 var cpuSensors = []string{"coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp", "acpitz"}
 
 // hottest is the highest figure of the first of those drivers that has any.
-func (r *Reader) hottest() float64 {
+func (r *Reader) hottest() (celsius [2]float64, ok bool) {
 	all, _ := sensors.TemperaturesWithContext(r.ctx) // what could be read; the error counts the others
 	for _, driver := range cpuSensors {
-		most := math.Inf(-1)
 		for _, t := range all {
-			if strings.HasPrefix(t.SensorKey, driver) && t.Temperature > 0 {
-				most = max(most, t.Temperature)
+			if strings.HasPrefix(t.SensorKey, driver) {
+				celsius[0] = max(celsius[0], t.Temperature)
 			}
 		}
-		if most > 0 {
-			return most
+		if celsius[0] > 0 {
+			return celsius, true
 		}
 	}
-	return math.NaN()
+	return celsius, false
 }
 
 // mostPolicies is how many CPUs' frequencies are read: reading one may interrupt its CPU.
@@ -214,30 +199,26 @@ const mostPolicies = 16
 
 // frequency is the mean of the CPUs that share a setting (cpufreq), in GHz. gopsutil has
 // the present frequency only where there is no cpufreq.
-func (r *Reader) frequency() float64 {
+func (r *Reader) frequency() (ghz [2]float64, ok bool) {
 	policies, _ := filepath.Glob(filepath.Join(r.sys, "devices/system/cpu/cpufreq/policy*/scaling_cur_freq"))
-	sum, n := 0.0, 0
+	var all []float64
 	for i := 0; i < len(policies); i += 1 + len(policies)/mostPolicies {
 		b, err := os.ReadFile(policies[i])
 		khz, parseErr := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
 		if err == nil && parseErr == nil {
-			sum, n = sum+khz/1e6, n+1
+			all = append(all, khz/1e6)
 		}
 	}
-	if n > 0 {
-		return sum / float64(n)
-	}
-	all, err := cpu.InfoWithContext(r.ctx)
-	if err != nil {
-		return math.NaN()
-	}
-	for _, c := range all {
-		if c.Mhz > 0 {
-			sum, n = sum+c.Mhz/1e3, n+1
+	if len(all) == 0 {
+		cpus, _ := cpu.InfoWithContext(r.ctx)
+		for _, c := range cpus {
+			if c.Mhz > 0 {
+				all = append(all, c.Mhz/1e3)
+			}
 		}
 	}
-	if n == 0 {
-		return math.NaN()
+	for _, f := range all {
+		ghz[0] += f / float64(len(all))
 	}
-	return sum / float64(n)
+	return ghz, len(all) > 0
 }

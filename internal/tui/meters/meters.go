@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/theme"
@@ -37,9 +38,10 @@ type Meter struct {
 	Title string // in the setup
 	Help  string
 
-	usual bool
-	live  bool // read by Reader
-	rank  int  // the largest goes first where room is short
+	usual  bool
+	rank   int                              // the largest goes first where room is short
+	read   func(*Reader) ([2]float64, bool) // what no sample has; nil: it is in the sample
+	counts bool                             // what was read are counters, whose rates are shown
 	// draw returns its forms, the shortest first.
 	draw func(in *Input) []string
 }
@@ -54,10 +56,10 @@ var All = []*Meter{
 	{ID: "swap", Title: "swap", Help: "used of total", usual: true, rank: 5, draw: swap},
 	{ID: "psi", Title: "PSI", Help: "% of the last 10 s in which a task waited for cpu, io, memory", usual: true, rank: 3, draw: psi},
 	{ID: "migrations", Title: "migrations", Help: "of the whole machine, and the source", usual: true, rank: 0, draw: migrations},
-	{ID: "network", Title: "network", Help: "bytes received and sent a second", live: true, rank: 3, draw: networkRates},
-	{ID: "disk", Title: "disk", Help: "bytes read and written a second", live: true, rank: 3, draw: diskRates},
-	{ID: "temperature", Title: "temperature", Help: "of the hottest CPU sensor", live: true, rank: 4, draw: temperature},
-	{ID: "frequency", Title: "frequency", Help: "mean of the CPUs", live: true, rank: 5, draw: frequency},
+	{ID: "network", Title: "network", Help: "bytes received and sent a second", counts: true, rank: 3, read: (*Reader).network, draw: networkRates},
+	{ID: "disk", Title: "disk", Help: "bytes read and written a second", counts: true, rank: 3, read: (*Reader).disks, draw: diskRates},
+	{ID: "temperature", Title: "temperature", Help: "of the hottest CPU sensor", rank: 4, read: (*Reader).hottest, draw: temperature},
+	{ID: "frequency", Title: "frequency", Help: "mean of the CPUs", rank: 5, read: (*Reader).frequency, draw: frequency},
 }
 
 var usual = slices.DeleteFunc(slices.Clone(All), func(m *Meter) bool { return !m.usual })
@@ -227,49 +229,38 @@ func migrations(in *Input) []string {
 	return []string{"migrations " + style.Render(rate) + th.Dim.Render(" "+source)}
 }
 
-func networkRates(in *Input) []string {
-	return rates(in, "net rx", in.Live.RxPerS, "tx", in.Live.TxPerS)
-}
+func networkRates(in *Input) []string { return rates(in, "network", "net rx", "tx") }
+func diskRates(in *Input) []string    { return rates(in, "disk", "disk r", "w") }
 
-func diskRates(in *Input) []string {
-	return rates(in, "disk r", in.Live.ReadPerS, "w", in.Live.WritePerS)
-}
-
-func rates(in *Input, one string, a float64, other string, b float64) []string {
-	first, second := bytes(in, a), bytes(in, b)
-	return []string{one + " " + first + " " + other + " " + second, one + " " + first + "/s " + other + " " + second + "/s"}
+func rates(in *Input, id, one, other string) []string {
+	bytes := func(perS float64) string {
+		if math.IsNaN(perS) {
+			return in.Theme.None
+		}
+		if perS < 999.5 {
+			return fmt.Sprintf("%.0fB", perS)
+		}
+		return field.Bytes(uint64(perS))
+	}
+	a, b := in.Live.of(id)
+	first, second := one+" "+bytes(a), other+" "+bytes(b)
+	return []string{first + " " + second, first + "/s " + second + "/s"}
 }
 
 func temperature(in *Input) []string {
-	if math.IsNaN(in.Live.Celsius) {
-		return []string{"temp " + in.Theme.None}
-	}
-	degree := "°"
+	unit := "°C"
 	if in.Theme.ASCII {
-		degree = ""
+		unit = "C"
 	}
-	return []string{fmt.Sprintf("temp %.0f%sC", in.Live.Celsius, degree)}
+	return gauge(in, "temperature", "temp", "%.0f"+unit)
 }
 
-func frequency(in *Input) []string {
-	if math.IsNaN(in.Live.GHz) {
-		return []string{"freq " + in.Theme.None}
-	}
-	return []string{fmt.Sprintf("freq %.1f GHz", in.Live.GHz)}
-}
+func frequency(in *Input) []string { return gauge(in, "frequency", "freq", "%.1f GHz") }
 
-// bytes writes bytes a second with at most three digits: "1.2M".
-func bytes(in *Input, perS float64) string {
-	if math.IsNaN(perS) {
-		return in.Theme.None
+func gauge(in *Input, id, name, format string) []string {
+	v, _ := in.Live.of(id)
+	if math.IsNaN(v) {
+		return []string{name + " " + in.Theme.None}
 	}
-	unit := 0
-	for perS >= 999.5 && unit < 4 {
-		perS /= 1024
-		unit++
-	}
-	if unit > 0 && perS < 9.95 {
-		return fmt.Sprintf("%.1f%c", perS, " KMGT"[unit])
-	}
-	return fmt.Sprintf("%.0f%c", perS, "BKMGT"[unit])
+	return []string{name + " " + fmt.Sprintf(format, v)}
 }

@@ -28,7 +28,8 @@ func input(w, h int, ids ...string) Input {
 	host := &m.Sample.Host
 	host.PSI = sample.PSI{CPU: 4.1, IO: 12.3, Have: true}
 	host.SwapTotalBytes, host.SwapUsedBytes = 8<<30, 1200<<20
-	return Input{Model: m, Live: &Live{RxPerS: 1.24e6, TxPerS: 310, ReadPerS: 0, WritePerS: 54e6, Celsius: 61.2, GHz: 3.41},
+	return Input{Model: m, Live: &Live{figures: map[string][2]float64{
+		"network": {1.24e6, 310}, "disk": {0, 54e6}, "temperature": {61.2}, "frequency": {3.41}}},
 		Meters: ids, Width: w, Height: h, Theme: th}
 }
 
@@ -55,7 +56,7 @@ func TestGolden(t *testing.T) {
 	}
 	show("in the user's order", input(120, 40, "temperature", "cpu", "load", "gone"))
 	unknown := input(200, 50, idsOf(All)...)
-	unknown.Live, unknown.Model = Unknown(), tuitest.New(topologytest.Sized(2)).Model(1)
+	unknown.Live, unknown.Model = &Live{}, tuitest.New(topologytest.Sized(2)).Model(1)
 	show("first sample", unknown)
 	ascii := input(200, 50, idsOf(All)...)
 	ascii.Theme = theme.New(theme.Options{ASCII: true})
@@ -113,7 +114,7 @@ func TestOnlyWhatIsChosenIsRead(t *testing.T) {
 	assert.Nil(t, r.Read(nil, now), "the usual meters are in the sample")
 	assert.NotNil(t, r.Read([]string{"disk"}, now))
 	assert.Nil(t, r.Read([]string{"disk"}, now.Add(time.Hour)), "the first one is not back yet")
-	r.Take(Msg{live: Unknown()})
+	r.Take(Msg{&Live{}})
 	assert.Nil(t, r.Read([]string{"disk"}, now.Add(time.Millisecond)), "it is too early")
 	assert.NotNil(t, r.Read([]string{"disk"}, now.Add(time.Second)))
 	assert.Nil(t, (*Reader)(nil).Read([]string{"disk"}, now))
@@ -161,11 +162,12 @@ func TestReader(t *testing.T) {
 	}
 	counts(1000, 2000, 512, 1024)
 	first := read()
-	assert.True(t, math.IsNaN(first.RxPerS) && math.IsNaN(first.WritePerS), "rates need two readings: %+v", first)
-	assert.Equal(t, 61.0, first.Celsius)
-	assert.InDelta(t, 2.5, first.GHz, 1e-9)
+	assert.NotContains(t, first.figures, "network", "rates need two readings")
+	assert.Equal(t, 61.0, first.figures["temperature"][0])
+	assert.InDelta(t, 2.5, first.figures["frequency"][0], 1e-9)
 	counts(3000, 2000, 512+5120, 1024+10240)
-	assert.Equal(t, &Live{RxPerS: 1000, TxPerS: 0, ReadPerS: 2560, WritePerS: 5120, Celsius: 61, GHz: 2.5}, read())
+	assert.Equal(t, map[string][2]float64{"network": {1000, 0}, "disk": {2560, 5120}, "temperature": {61}, "frequency": {2.5}}, read().figures)
 	counts(0, 2000, 0, 0)
-	assert.True(t, math.IsNaN(read().RxPerS), "a counter ran backwards")
+	rx, _ := read().of("network")
+	assert.True(t, math.IsNaN(rx), "a counter ran backwards")
 }
