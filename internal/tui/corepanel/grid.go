@@ -188,23 +188,7 @@ func migrationCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
 	if rates == nil || !model.Known(rates.InPerS) {
 		return th.Text, "?"
 	}
-	style, glyph := th.Heat(heatStep(rates.InPerS, th.HeatSteps()))
-	if rates.InPerS < 0.5 {
-		style = th.Dim
-	}
-	return style, glyph
-}
-
-// heatStep puts a rate on the heat map's scale: a decade a step from 1/s.
-func heatStep(perS float32, steps int) int {
-	step := 0
-	for limit := float32(0.5); perS >= limit && step < steps-1; step++ {
-		if limit < 1 {
-			limit = 1
-		}
-		limit *= 10
-	}
-	return step
+	return th.Heat(theme.HeatStep(float64(rates.InPerS), 0.5, 10))
 }
 
 // heatLegend says what the shades of migrationCell mean, a second.

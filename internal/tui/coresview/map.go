@@ -124,11 +124,8 @@ func (r *mapper) row(i int) string {
 func (r *mapper) cellAt(i, j int) {
 	th, x, count := r.th, r.x(j), r.t.Count(i, j)
 	perS, class := r.t.PerS(uint64(count)), r.t.ClassOf(i, j)
-	style, shade := heat(th, heatStep(perS))
+	style, shade := th.Heat(heatStep(perS))
 	letter := widget.DistanceStyle(th, class)
-	if count == 0 {
-		style = th.Dim
-	}
 	if i == r.i && j == r.j {
 		style, letter = th.Selected, th.Selected
 		r.put(x, style, strings.Repeat(" ", r.cell))

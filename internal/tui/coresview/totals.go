@@ -40,7 +40,7 @@ func legend(th *theme.Theme) rows.Row {
 	var r rows.Row
 	r.Add(th.Dim, " per s ")
 	for step, text := range heatLegend {
-		style, glyph := heat(th, step)
+		style, glyph := th.Heat(step)
 		r.Add(th.Text, " ")
 		r.Add(style, glyph)
 		r.Add(th.Dim, " "+text)

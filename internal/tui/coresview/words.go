@@ -1,6 +1,7 @@
 package coresview
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -8,36 +9,11 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// heatStep is the shade of a rate: steps begin above 0, at 1, 10 and 100 a second.
-// The scale never changes, so that maps can be compared.
-func heatStep(perS float64) int {
-	switch {
-	case perS <= 0:
-		return 0
-	case perS < 1:
-		return 1
-	case perS < 10:
-		return 2
-	case perS < 100:
-		return 3
-	}
-	return 4
-}
-
-// heatLegend names the steps.
+// heatLegend names the steps of heatStep.
 var heatLegend = [...]string{"0", "<1", "1", "10", "100"}
 
-// heat is a step's look. Where the theme has no shades, weight helps the glyph.
-func heat(th *theme.Theme, step int) (theme.Style, string) {
-	style, glyph := th.Heat(step)
-	if step == 0 {
-		return th.Dim, glyph
-	}
-	if style.Plain() {
-		style = [...]theme.Style{th.Dim, th.Dim, th.Text, th.Warn, th.Bad}[step]
-	}
-	return style, glyph
-}
+// heatStep is the shade of a rate.
+func heatStep(perS float64) int { return theme.HeatStep(perS, math.SmallestNonzeroFloat64, 1) }
 
 // rate writes a rate in at most four cells.
 func rate(perS float64) string {

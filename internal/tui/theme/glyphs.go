@@ -20,17 +20,14 @@ type Glyphs struct {
 	RadioOff  string
 	Arrow     string // before → after
 	Command   string // before a command line
-	Times     string // 12 × 4
 	Dot       string // between figures on a line
 	Ellipsis  string // text was cut here
 	None      string // no value
 	AtLeast   string // a lower bound
 
-	Horizontal, Vertical                       string
-	TopLeft, TopRight, BottomLeft, BottomRight string
-	Cross                                      string
-	TreeLast, TreeMid, TreeBar                 string // branches, in two cells each
-	IntervalMid, Line                          string // a median in its interval: ─┼─
+	Horizontal, Vertical, Cross string
+	TopLeft, BottomLeft         string
+	TreeLast, TreeMid, TreeBar  string // branches, in two cells each
 }
 
 var unicodeGlyphs = Glyphs{
@@ -41,13 +38,11 @@ var unicodeGlyphs = Glyphs{
 
 	Cursor: "▌", Tag: "●", Mark: "▸", SortDown: "▾", SortUp: "▴",
 	Checked: "[✓]", Part: "[-]", Unchecked: "[ ]", Radio: "(•)", RadioOff: "( )",
-	Arrow: "→", Command: "≡", Times: "×", Dot: "·", Ellipsis: "…", None: "–",
+	Arrow: "→", Command: "≡", Dot: "·", Ellipsis: "…", None: "–",
 	AtLeast: "≥",
 
-	Horizontal: "─", Vertical: "│", TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
-	Cross:    "┼",
+	Horizontal: "─", Vertical: "│", Cross: "┼", TopLeft: "┌", BottomLeft: "└",
 	TreeLast: "└─", TreeMid: "├─", TreeBar: "│ ",
-	IntervalMid: "┼", Line: "─",
 }
 
 var asciiGlyphs = Glyphs{
@@ -58,11 +53,9 @@ var asciiGlyphs = Glyphs{
 
 	Cursor: ">", Tag: "*", Mark: ">", SortDown: "v", SortUp: "^",
 	Checked: "[x]", Part: "[-]", Unchecked: "[ ]", Radio: "(*)", RadioOff: "( )",
-	Arrow: "->", Command: "=", Times: "x", Dot: "-", Ellipsis: "~", None: "-",
+	Arrow: "->", Command: "=", Dot: "-", Ellipsis: "~", None: "-",
 	AtLeast: ">=",
 
-	Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
-	Cross:    "+",
+	Horizontal: "-", Vertical: "|", Cross: "+", TopLeft: "+", BottomLeft: "+",
 	TreeLast: "`-", TreeMid: "|-", TreeBar: "| ",
-	IntervalMid: "+", Line: "-",
 }

@@ -16,10 +16,10 @@ import (
 // is for (WCAG 2.1, 1.4.3); TestContrast computes it.
 type palette struct {
 	accent, good, warn, bad, tagged color.Color
-	dim                             color.Color // nil: SGR 2, which terminals draw at two thirds
-	selected, both, off             pair        // text with a background of its own
-	heat                            [5]color.Color
-	boldBad                         bool // false: bold would be another colour; terminals make colours 0 to 7 bright
+	dim                             color.Color    // nil: SGR 2, which terminals draw at two thirds
+	selected, both, off             pair           // text with a background of its own
+	heat                            [4]color.Color // of the steps above none
+	boldBad                         bool           // false: bold would be another colour; terminals make colours 0 to 7 bright
 }
 
 type pair struct{ text, back color.Color }
@@ -27,7 +27,7 @@ type pair struct{ text, back color.Color }
 // c is a colour of xterm's 256, or "#rrggbb".
 func c(name string) color.Color { return lipgloss.Color(name) }
 
-func heat(names ...string) (out [5]color.Color) {
+func heat(names ...string) (out [4]color.Color) {
 	for i, name := range names {
 		out[i] = c(name)
 	}
@@ -41,23 +41,23 @@ var (
 	// and with white. The cube has six of them, these, and neither a yellow nor a red.
 	bothGrounds = palette{accent: c("63"), good: c("29"), warn: c("131"), bad: c("163"), tagged: c("98"), dim: c("243"),
 		selected: pair{c("231"), c("25")}, both: pair{c("231"), c("97")}, off: pair{c("252"), c("240")},
-		heat: heat("29", "63", "98", "131", "163"), boldBad: true}
+		heat: heat("63", "98", "131", "163"), boldBad: true}
 
 	darkGround = palette{accent: c("75"), good: c("71"), warn: c("179"), bad: c("203"), tagged: c("221"), dim: c("246"),
 		selected: pair{c("231"), c("25")}, both: pair{c("16"), c("178")}, off: pair{c("250"), c("238")},
-		heat: heat("37", "71", "178", "208", "203"), boldBad: true}
+		heat: heat("71", "178", "208", "203"), boldBad: true}
 
 	lightGround = palette{accent: c("25"), good: c("22"), warn: c("94"), bad: c("160"), tagged: c("90"), dim: c("241"),
 		selected: pair{c("231"), c("25")}, both: pair{c("231"), c("90")}, off: pair{c("240"), c("252")},
-		heat: heat("25", "22", "94", "126", "160"), boldBad: true}
+		heat: heat("22", "94", "126", "160"), boldBad: true}
 
 	// High contrast is 7:1 (WCAG 2.1, 1.4.6). No colour has that with black and white.
 	darkHigh = palette{accent: c("123"), good: c("120"), warn: c("228"), bad: c("217"), tagged: c("226"), dim: c("252"),
 		selected: pair{c("16"), c("231")}, both: pair{c("16"), c("226")}, off: pair{c("252"), c("236")},
-		heat: heat("123", "120", "228", "223", "217"), boldBad: true}
+		heat: heat("120", "228", "223", "217"), boldBad: true}
 	lightHigh = palette{accent: c("18"), good: c("22"), warn: c("54"), bad: c("88"), tagged: c("53"), dim: c("238"),
 		selected: pair{c("231"), c("16")}, both: pair{c("231"), c("53")}, off: pair{c("238"), c("255")},
-		heat: heat("18", "22", "54", "53", "88"), boldBad: true}
+		heat: heat("22", "54", "53", "88"), boldBad: true}
 	bothHigh = palette{selected: pair{c("231"), c("18")}, both: pair{c("231"), c("53")}, boldBad: true}
 )
 
@@ -75,8 +75,8 @@ var (
 // the background.
 var Names = []string{"dark", "light", "terminal", "high-contrast", "mono"}
 
-// palette chooses the colours; ok is false where there are none.
-func (o Options) palette() (p palette, ok bool) {
+// palette chooses the colours.
+func (o Options) palette() (p palette) {
 	ground := o.Background
 	switch o.Name {
 	case "dark":
@@ -87,7 +87,7 @@ func (o Options) palette() (p palette, ok bool) {
 	of := func(both, dark, light palette) palette { return [...]palette{both, dark, light}[ground] }
 	switch {
 	case o.Depth <= Mono || o.Name == "mono":
-		return palette{}, false
+		return palette{}
 	case o.Depth < Colors256 || o.Name == "terminal":
 		p = of(both16, dark16, light16)
 	case o.Name == "high-contrast":
@@ -105,7 +105,7 @@ func (o Options) palette() (p palette, ok bool) {
 			*p.slot(name) = colour
 		}
 	}
-	return p, true
+	return p
 }
 
 // colourNames are the colours of a theme that a user can set.

@@ -23,9 +23,6 @@ func styleOf(s lipgloss.Style) Style {
 	return Style{on}
 }
 
-// Plain reports whether the style changes nothing.
-func (s Style) Plain() bool { return s.on == "" }
-
 // Render returns the text in this style. The text must not contain styles of
 // its own: they would end this one.
 func (s Style) Render(text string) string {

@@ -70,7 +70,7 @@ type Theme struct {
 
 	Box lipgloss.Style // a dialog's frame around its content
 
-	heat []Style
+	heat [5]Style
 }
 
 // New builds the theme for a terminal.
@@ -80,71 +80,62 @@ func New(o Options) *Theme {
 	if o.ASCII {
 		t.Glyphs, box = asciiGlyphs, lipgloss.ASCIIBorder()
 	}
-	plain := lipgloss.NewStyle()
-	t.Box = plain.Border(box).Padding(0, 1)
-	t.weights(plain)
-	t.heat = make([]Style, len(t.Shade))
-	if p, ok := o.palette(); ok {
-		t.colours(plain, p)
+	t.Box = lipgloss.NewStyle().Border(box).Padding(0, 1)
+	p := o.palette()
+	if p.accent != nil {
+		t.Box = t.Box.BorderForeground(p.accent)
 	}
+	t.dress(p)
 	return t
 }
 
-// weights sets what a terminal without colour can show.
-func (t *Theme) weights(plain lipgloss.Style) {
-	bold, underline := plain.Bold(true), plain.Underline(true)
-	for style, look := range map[*Style]lipgloss.Style{
-		&t.Dim: plain.Faint(true), &t.Strong: bold, &t.Accent: bold, &t.Title: bold,
-		&t.Warn: bold, &t.Bad: underline.Bold(true),
-		&t.Header: underline, &t.HeaderSort: underline.Bold(true),
-		&t.Selected: plain.Reverse(true), &t.Tagged: bold, &t.Both: bold.Reverse(true),
-		&t.Key: bold, &t.KeyLabel: plain.Reverse(true), &t.KeyOff: plain.Faint(true), &t.Input: underline,
-	} {
-		*style = styleOf(look)
-	}
-}
-
-// colours replaces weights with the colours that there are.
-func (t *Theme) colours(plain lipgloss.Style, p palette) {
-	set := func(style *Style, colour color.Color, look lipgloss.Style) {
-		if colour != nil {
-			*style = styleOf(look.Foreground(colour))
-		}
-	}
-	bold, underline := plain.Bold(true), plain.Underline(true)
+// dress sets the styles: the weights that a terminal without colour can show, and in their
+// place the colours that there are.
+func (t *Theme) dress(p palette) {
+	plain := lipgloss.NewStyle()
+	bold, underline, faint, reverse := plain.Bold(true), plain.Underline(true), plain.Faint(true), plain.Reverse(true)
 	bad := underline
 	if p.boldBad {
 		bad = bold
 	}
-	set(&t.Accent, p.accent, plain)
-	set(&t.Title, p.accent, bold)
-	set(&t.HeaderSort, p.accent, underline.Bold(true))
-	set(&t.Border, p.accent, plain)
-	set(&t.Good, p.good, plain)
-	set(&t.Warn, p.warn, plain)
-	set(&t.Bad, p.bad, bad)
-	set(&t.Tagged, p.tagged, bold)
-	set(&t.Dim, p.dim, plain)
-	set(&t.Selected, p.selected.text, plain.Background(p.selected.back))
-	set(&t.KeyLabel, p.selected.text, plain.Background(p.selected.back))
-	set(&t.Both, p.both.text, plain.Background(p.both.back))
-	set(&t.KeyOff, p.off.text, plain.Background(p.off.back))
-	for i, colour := range p.heat {
-		set(&t.heat[i], colour, plain)
+	for style, look := range map[*Style]struct {
+		weight, coloured lipgloss.Style
+		colour           color.Color
+	}{
+		&t.Dim: {faint, plain, p.dim}, &t.Strong: {bold, bold, nil}, &t.Accent: {bold, plain, p.accent}, &t.Title: {bold, bold, p.accent},
+		&t.Good: {plain, plain, p.good}, &t.Warn: {bold, plain, p.warn}, &t.Bad: {underline.Bold(true), bad, p.bad},
+		&t.Header: {underline, underline, nil}, &t.HeaderSort: {underline.Bold(true), underline.Bold(true), p.accent},
+		&t.Selected: {reverse, plain.Background(p.selected.back), p.selected.text},
+		&t.Tagged:   {bold, bold, p.tagged}, &t.Both: {bold.Reverse(true), plain.Background(p.both.back), p.both.text},
+		&t.Key: {bold, bold, nil}, &t.KeyLabel: {reverse, plain.Background(p.selected.back), p.selected.text},
+		&t.KeyOff: {faint, plain.Background(p.off.back), p.off.text}, &t.Input: {underline, underline, nil}, &t.Border: {plain, plain, p.accent},
+	} {
+		*style = styleOf(look.weight)
+		if look.colour != nil {
+			*style = styleOf(look.coloured.Foreground(look.colour))
+		}
 	}
-	if p.accent != nil {
-		t.Box = t.Box.BorderForeground(p.accent)
+	t.heat = [...]Style{t.Dim, t.Dim, t.Text, t.Warn, t.Bad}
+	for i, colour := range p.heat {
+		if colour != nil {
+			t.heat[i+1] = styleOf(plain.Foreground(colour))
+		}
 	}
 }
 
-// HeatSteps is the number of shades of a heat map. With 16 colours or none the
-// density of the glyph alone carries the value.
-func (t *Theme) HeatSteps() int { return len(t.heat) }
+// Heat returns the style and the one-cell glyph of a step. Where the theme has no shades,
+// weight helps the glyph.
+func (t *Theme) Heat(step int) (Style, string) { return t.heat[step], t.Shade[step] }
 
-// Heat returns the style and the one-cell glyph of a step.
-func (t *Theme) Heat(step int) (Style, string) {
-	step = max(0, min(step, len(t.heat)-1))
-	return t.heat[step], t.Shade[step]
+// HeatStep is the step of a figure on a scale whose first step above 0 begins at least, the
+// second at next, and each that follows at ten times the one before. Scales never change,
+// so that pictures can be compared.
+func HeatStep(figure, least, next float64) int {
+	step := 0
+	for limit := least; figure >= limit && step < 4; limit, next = next, next*10 {
+		step++
+	}
+	return step
 }
 
 // Load returns the style of a busy share 0..1: good below 60 %, bad from 85 %.

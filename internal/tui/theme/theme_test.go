@@ -35,7 +35,7 @@ func TestGlyphsAreOneCell(t *testing.T) {
 
 func TestASCIIThemeUsesOnlyASCII(t *testing.T) {
 	g := New(Options{ASCII: true}).Glyphs
-	for _, s := range append(append(append([]string{g.Arrow, g.Times, g.None, g.Mark, g.Tag, g.AtLeast,
+	for _, s := range append(append(append([]string{g.Arrow, g.None, g.Mark, g.Tag, g.AtLeast,
 		g.TreeLast}, g.Bar...), g.Spark...), g.Shade...) {
 		for _, r := range s {
 			assert.Less(t, r, rune(128), "%q", s)
