@@ -102,11 +102,10 @@ const busyRT = 1
 // seat finds what belongs to each CPU: the tasks pinned there and its busiest
 // real-time task.
 func (m *Model) seat() {
-	index := m.cpuIndex()
 	for i := range m.Tasks {
 		t := m.Sample.Tasks[i]
 		if t.Policy.RealTime() && m.Tasks[i].CPUPercent >= busyRT {
-			if c := index.at(m, cpuset.CPU(t.LastCPU)); c != nil && (c.RT < 0 || m.Tasks[i].CPUPercent > m.Tasks[c.RT].CPUPercent) {
+			if c := m.CPU(cpuset.CPU(t.LastCPU)); c != nil && (c.RT < 0 || m.Tasks[i].CPUPercent > m.Tasks[c.RT].CPUPercent) {
 				c.RT = i
 			}
 		}
@@ -114,7 +113,7 @@ func (m *Model) seat() {
 			continue
 		}
 		if only := t.Affinity.First(); only == t.Affinity.Last() {
-			if c := index.at(m, only); c != nil {
+			if c := m.CPU(only); c != nil {
 				c.Pinned++
 			}
 		}
@@ -123,32 +122,19 @@ func (m *Model) seat() {
 
 // CPU finds a CPU's rates; nil when the sample lacks it, as after it went offline.
 func (m *Model) CPU(id cpuset.CPU) *CPU {
-	i, ok := int(id), false
-	if i < 0 || i >= len(m.CPUs) || m.CPUs[i].ID != id { // one below it is offline
-		if i, ok = slices.BinarySearchFunc(m.CPUs, id, func(c CPU, id cpuset.CPU) int { return cmp.Compare(c.ID, id) }); !ok {
-			return nil
-		}
+	if i := m.indexOf(id); i >= 0 {
+		return &m.CPUs[i]
 	}
-	return &m.CPUs[i]
+	return nil
 }
 
-// cpuIndex is the index in CPUs by CPU number.
-type cpuIndex []int32
-
-func (m *Model) cpuIndex() cpuIndex {
-	if len(m.CPUs) == 0 {
-		return nil
+// indexOf is a CPU's index in CPUs, -1 for none.
+func (m *Model) indexOf(id cpuset.CPU) int {
+	if i := int(id); i >= 0 && i < len(m.CPUs) && m.CPUs[i].ID == id {
+		return i // all below it are online
 	}
-	index := make(cpuIndex, m.CPUs[len(m.CPUs)-1].ID+1)
-	for i := range m.CPUs {
-		index[m.CPUs[i].ID] = int32(i) + 1
+	if i, ok := slices.BinarySearchFunc(m.CPUs, id, func(c CPU, id cpuset.CPU) int { return cmp.Compare(c.ID, id) }); ok {
+		return i
 	}
-	return index
-}
-
-func (x cpuIndex) at(m *Model, id cpuset.CPU) *CPU {
-	if id < 0 || int(id) >= len(x) || x[id] == 0 {
-		return nil
-	}
-	return &m.CPUs[x[id]-1]
+	return -1
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/sample"
@@ -22,8 +23,7 @@ type did struct{ used, load float64 }
 // first thread did what the others did not, and where they did it is known only
 // if the sample has them.
 func (m *Model) contests(groups Groups) []contest {
-	index := m.cpuIndex()
-	active, room, others := m.active(index)
+	active, room, others := m.active()
 	contests := make([]contest, len(m.CPUs))
 	all := make([]place.Rival, len(active))
 	for i, n := range room {
@@ -38,7 +38,7 @@ func (m *Model) contests(groups Groups) []contest {
 			o := others[t.TID]
 			d = did{max(0, d.used-o.used), max(0, d.load-o.load)}
 		}
-		c := &contests[index[t.LastCPU]-1]
+		c := &contests[m.indexOf(cpuset.CPU(t.LastCPU))]
 		if pinned(t) { // without their rows, its threads are taken to be pinned as it is
 			c.fixed += d.used
 		}
@@ -61,7 +61,7 @@ func (m *Model) contests(groups Groups) []contest {
 
 // active are the tasks that ran or waited and were last on a CPU of the sample,
 // and how many they are on each; and by process, what its threads with a row did.
-func (m *Model) active(index cpuIndex) (active []int32, room []int, others map[kernel.TID]did) {
+func (m *Model) active() (active []int32, room []int, others map[kernel.TID]did) {
 	room, others = make([]int, len(m.CPUs)), map[kernel.TID]did{}
 	for i := range m.Tasks {
 		r := &m.Tasks[i]
@@ -73,9 +73,9 @@ func (m *Model) active(index cpuIndex) (active []int32, room []int, others map[k
 			d, o := rowDid(t, r), others[t.TGID]
 			others[t.TGID] = did{o.used + d.used, o.load + d.load}
 		}
-		if t.LastCPU >= 0 && int(t.LastCPU) < len(index) && index[t.LastCPU] > 0 {
+		if at := m.indexOf(cpuset.CPU(t.LastCPU)); at >= 0 {
 			active = append(active, int32(i))
-			room[index[t.LastCPU]-1]++
+			room[at]++
 		}
 	}
 	return active, room, others
