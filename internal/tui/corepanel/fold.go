@@ -78,11 +78,13 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 }
 
 // cellSpots notes where CPUs are: their loads at one place, their migrations at another.
-func (r *renderer) cellSpots(cpus []topology.CPU, load, moves spot) {
+func (r *renderer) cellSpots(cpus []*topology.CPU, load, moves spot) {
 	load.w, moves.w, moves.again = 1, 1, true
 	for _, c := range cpus {
-		load.cpu, moves.cpu = c.ID, c.ID
-		*r.spots = append(*r.spots, load, moves)
+		if c != nil {
+			load.cpu, moves.cpu = c.ID, c.ID
+			*r.spots = append(*r.spots, load, moves)
+		}
 		load.x++
 		moves.x++
 	}
@@ -192,25 +194,15 @@ func (r *renderer) foldedLine(g *group, s *sum, f fold) string {
 		dst = append(dst, ' ')
 		dst = widget.AppendSpark(dst, th, s.moves[:], s.ticks, r.scale.top, f.spark-1)
 	}
+	idlest, pinned := "", ""
+	if r.idlest >= 0 && g.set.Has(r.idlest) {
+		idlest = fmt.Sprintf("idlest cpu %d", r.idlest)
+	}
+	if s.pinned > 0 {
+		pinned = fmt.Sprintf("%d pinned", s.pinned)
+	}
 	dst = appendRate(dst, th, s.in, f.rate)
-	return string(r.foldedNotes(dst, g, s, f.note))
-}
-
-func (r *renderer) foldedNotes(dst []byte, g *group, s *sum, width int) []byte {
-	note, style := "", r.Theme.Text
-	switch {
-	case r.idlest >= 0 && g.set.Has(r.idlest):
-		note, style = fmt.Sprintf("idlest cpu %d", r.idlest), r.Theme.Title
-	case s.rt != "":
-		note, style = s.rt, r.Theme.Warn
-	case s.pinned > 0:
-		note = fmt.Sprintf("%d pinned", s.pinned)
-	}
-	if width < 4 || note == "" {
-		return dst
-	}
-	dst = append(dst, ' ')
-	return style.Append(dst, widget.Fit(note, min(width-1, widget.Width(note)), r.Theme.Ellipsis))
+	return string(r.appendNotes(dst, f.note, note{th.Title, idlest}, note{th.Warn, s.rt}, note{th.Text, pinned}))
 }
 
 // loadCell shows one CPU's load as height, in the colour of that load.

@@ -3,24 +3,20 @@ package corepanel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// gridRow is one row of the grid: parts of groups with a blank between them.
-type gridRow struct{ parts [][]topology.CPU }
+// gridRow is the CPUs of one row of the grid; nil is a blank between groups.
+type gridRow []*topology.CPU
 
-func (r gridRow) cells() int {
-	n := len(r.parts) - 1
-	for _, p := range r.parts {
-		n += len(p)
-	}
-	return n
-}
+// node is that of the row's first CPU, lastNode that of its last.
+func (r gridRow) node() topology.NodeID     { return r[0].Node }
+func (r gridRow) lastNode() topology.NodeID { return r[len(r)-1].Node }
 
 // dense draws a grid with a cell for each CPU: a row of loads and below it a row of the
 // migrations into the same CPUs. Where they do not all fit in height lines, it shows
@@ -31,7 +27,9 @@ func (r *renderer) dense(height int, p *Panel) []string {
 	pages := pagesOf(rows, max(1, (height-1)/2))
 	p.pages, p.page = len(pages), max(0, min(p.page, len(pages)-1))
 	if r.Pick != nil && !r.Pick.At.Empty() {
-		at := rowOf(rows, r.Pick.At.First())
+		at := max(0, slices.IndexFunc(rows, func(row gridRow) bool {
+			return slices.ContainsFunc(row, func(c *topology.CPU) bool { return c != nil && c.ID == r.Pick.At.First() })
+		}))
 		p.page = slices.IndexFunc(pages, func(rows [2]int) bool { return at >= rows[0] && at < rows[1] })
 	}
 	first, end := pages[p.page][0], pages[p.page][1]
@@ -40,17 +38,17 @@ func (r *renderer) dense(height int, p *Panel) []string {
 		// Rows of other pages have a place too, above and below this one, so that the
 		// cursor moves there.
 		at := spot{x: label, y: 1 + 2*(i-first), off: i < first || i >= end}
-		for _, part := range row.parts {
-			below := at
-			below.y++
-			r.cellSpots(part, at, below)
-			at.x += len(part) + 1
+		below := at
+		below.y++
+		if r.cellSpots(row, at, below); at.off {
+			continue
 		}
-	}
-	for _, row := range rows[first:end] {
-		number := fmt.Sprintf("%*d ", label-1, row.parts[0][0].ID)
-		lines = append(lines, r.gridLine(number, row, loadCell),
-			r.gridLine(fmt.Sprintf("%*s ", label-1, ""), row, migrationCell))
+		node := ""
+		if row.node() >= 0 && row.node() == row.lastNode() {
+			node = fmt.Sprintf(" node %d", row.node())
+		}
+		lines = append(lines, r.gridLine(fmt.Sprintf("%*d ", label-1, row[0].ID), row, node, loadCell),
+			r.gridLine(strings.Repeat(" ", label), row, "", migrationCell))
 	}
 	return lines[:max(1, min(len(lines), height))]
 }
@@ -76,40 +74,25 @@ func pagesOf(rows []gridRow, most int) [][2]int {
 	return append(pages, [2]int{start, len(rows)})
 }
 
-// rowOf is the row that has the CPU; the first where none has.
-func rowOf(rows []gridRow, id cpuset.CPU) int {
-	at := slices.IndexFunc(rows, func(row gridRow) bool {
-		return slices.ContainsFunc(row.parts, func(part []topology.CPU) bool {
-			return slices.ContainsFunc(part, func(c topology.CPU) bool { return c.ID == id })
-		})
-	})
-	return max(at, 0)
-}
-
-// node is that of the row's first CPU.
-func (r gridRow) node() topology.NodeID { return r.parts[0][0].Node }
-
-// lastNode is that of the row's last CPU.
-func (r gridRow) lastNode() topology.NodeID { return r.parts[len(r.parts)-1][0].Node }
-
 // gridRows packs the groups into rows of at most width cells. A group that is
 // wider than a row is cut at a power of two, so that its rows are aligned.
 func (r *renderer) gridRows(width int) []gridRow {
 	var rows []gridRow
-	chunk, most := powerBelow(width), r.partsPerRow(width)
+	chunk, most, parts := powerBelow(width), r.partsPerRow(width), 0
 	for _, g := range r.g.groups {
 		for cpus := g.cpus; len(cpus) > 0; {
 			n := len(cpus)
 			if n > width {
 				n = chunk
 			}
-			part := cpus[:n]
-			cpus = cpus[n:]
-			if last := len(rows) - 1; last >= 0 && rows[last].cells()+1+n <= width && len(rows[last].parts) < most {
-				rows[last].parts = append(rows[last].parts, part)
-				continue
+			last := len(rows) - 1
+			if last >= 0 && len(rows[last])+1+n <= width && parts < most {
+				rows[last] = append(append(rows[last], nil), cpus[:n]...)
+				parts++
+			} else {
+				rows, parts = append(rows, append(make(gridRow, 0, width), cpus[:n]...)), 1
 			}
-			rows = append(rows, gridRow{parts: [][]topology.CPU{part}})
+			cpus = cpus[n:]
 		}
 	}
 	return rows
@@ -139,26 +122,26 @@ func powerBelow(n int) int {
 // cellOf is how one CPU looks in a grid.
 type cellOf func(th *theme.Theme, rates *model.CPU) (theme.Style, string)
 
-// gridLine draws one row, with its first CPU's number before it.
-func (r *renderer) gridLine(label string, row gridRow, cell cellOf) string {
-	dst := r.Theme.Dim.Append(make([]byte, 0, r.Width*4), label)
-	for i, part := range row.parts {
-		if i > 0 {
-			dst = append(dst, ' ')
-		}
-		dst = r.appendCells(dst, part, cell)
+// gridLine draws one row between what stands before it and, where there is room, after it.
+func (r *renderer) gridLine(before string, row gridRow, after string, cell cellOf) string {
+	dst := r.appendCells(r.Theme.Dim.Append(make([]byte, 0, r.Width*4), before), row, cell)
+	if len(before)+len(row)+len(after) <= r.Width {
+		dst = r.Theme.Dim.Append(dst, after)
 	}
-	return string(r.Theme.Dim.Append(dst, r.rowNode(label, row)))
+	return string(dst)
 }
 
 // appendCells draws CPUs beside each other. Equal styles that follow each other
 // are one run, which keeps the line short.
-func (r *renderer) appendCells(dst []byte, cpus []topology.CPU, cell cellOf) []byte {
+func (r *renderer) appendCells(dst []byte, cpus []*topology.CPU, cell cellOf) []byte {
 	var open theme.Style
 	for _, c := range cpus {
-		style, glyph := cell(r.Theme, r.Model.CPU(c.ID))
-		if r.Pick != nil {
-			style, glyph = r.picked(c, style, glyph)
+		style, glyph := theme.Style{}, " "
+		if c != nil {
+			style, glyph = cell(r.Theme, r.Model.CPU(c.ID))
+		}
+		if c != nil && r.Pick != nil {
+			style, glyph = r.picked(c.ID, style, glyph)
 		}
 		if style != open {
 			dst = style.Open(open.Close(dst))
@@ -167,20 +150,6 @@ func (r *renderer) appendCells(dst []byte, cpus []topology.CPU, cell cellOf) []b
 		dst = append(dst, glyph...)
 	}
 	return open.Close(dst)
-}
-
-// rowNode names the node of a row that holds CPUs of one node only, where there
-// is room for it.
-func (r *renderer) rowNode(label string, row gridRow) string {
-	node := row.node()
-	if row.lastNode() != node {
-		return ""
-	}
-	text := fmt.Sprintf(" node %d", node)
-	if node < 0 || len(label)+row.cells()+len(text) > r.Width || label[len(label)-2] == ' ' {
-		return ""
-	}
-	return text
 }
 
 // migrationCell shows the migrations into a CPU as heat.

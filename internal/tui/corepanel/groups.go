@@ -11,8 +11,8 @@ import (
 
 // group is the online CPUs that share a node and a last-level cache.
 type group struct {
-	label string         // "node 0 · L3 0"
-	cpus  []topology.CPU // in display order, so that SMT siblings are adjacent
+	label string          // "node 0 · L3 0"
+	cpus  []*topology.CPU // in display order, so that SMT siblings are adjacent
 	set   cpuset.Set
 }
 
@@ -39,7 +39,7 @@ func groupCPUs(t *topology.Topology) *grouping {
 	for _, id := range t.Order() {
 		c, _ := t.CPU(id)
 		if i := parts.Index(id); i >= 0 {
-			g.groups[i].cpus = append(g.groups[i].cpus, c)
+			g.groups[i].cpus = append(g.groups[i].cpus, &c)
 			g.smt = g.smt || c.Core.Len() > 1
 			g.kinds = g.kinds || c.Isolated || c.Kind != topology.KindUniform
 		}
@@ -51,7 +51,7 @@ func groupCPUs(t *topology.Topology) *grouping {
 }
 
 // groupLabel names a group by what sets it apart.
-func groupLabel(t *topology.Topology, of model.MoveGroup, first topology.CPU) string {
+func groupLabel(t *topology.Topology, of model.MoveGroup, first *topology.CPU) string {
 	var parts []string
 	if len(t.Packages()) > 1 && len(t.Nodes) < 2 && first.PackageIndex >= 0 {
 		parts = append(parts, fmt.Sprintf("package %d", first.PackageIndex))

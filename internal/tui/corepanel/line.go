@@ -81,7 +81,7 @@ func (r *renderer) heading(g *group, unnamed bool, p cells, width int) string {
 }
 
 // line draws one CPU.
-func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
+func (r *renderer) line(cpus []*topology.CPU, i int, p cells, width int) string {
 	c, th := cpus[i], r.Theme
 	rates := r.Model.CPU(c.ID)
 	dst := r.gutter(r.buf[:0], cpus, i, p)
@@ -94,13 +94,23 @@ func (r *renderer) line(cpus []topology.CPU, i int, p cells, width int) string {
 	dst = append(dst, ' ')
 	dst = widget.AppendSpark(dst, th, rates.In[:], rates.Ticks, r.scale.top, p.spark)
 	dst = appendRate(dst, th, rates.InPerS, p.rate)
-	r.buf = r.appendNotes(dst, c, rates, p.note)
+	var idlest, pinned, isolated string
+	if c.ID == r.idlest {
+		idlest = "idlest"
+	}
+	if rates.Pinned > 0 {
+		pinned = fmt.Sprintf("%d pinned", rates.Pinned)
+	}
+	if c.Isolated {
+		isolated = "isolated"
+	}
+	r.buf = r.appendNotes(dst, p.note, note{th.Warn, r.realTime(rates)}, note{th.Title, idlest}, note{th.Text, pinned}, note{th.Dim, isolated})
 	return string(r.buf)
 }
 
 // gutter draws the mark of the idlest CPU, the bracket around SMT siblings, the number, P,
 // E or i for isolated, and the tick. The cursor is on it, so that the bar can be read.
-func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byte {
+func (r *renderer) gutter(dst []byte, cpus []*topology.CPU, i int, p cells) []byte {
 	c, th := cpus[i], r.Theme
 	least, ticked, at := c.ID == r.idlest, r.ticked(c.ID), r.on(c.ID)
 	var number [20]byte
@@ -136,7 +146,7 @@ func (r *renderer) gutter(dst []byte, cpus []topology.CPU, i int, p cells) []byt
 }
 
 // bracket joins the SMT siblings of a core: ┌ first, │ between, └ last.
-func (r *renderer) bracket(cpus []topology.CPU, i int) string {
+func (r *renderer) bracket(cpus []*topology.CPU, i int) string {
 	same := func(j int) bool {
 		return j >= 0 && j < len(cpus) && cpus[j].Core.Has(cpus[i].ID)
 	}
@@ -151,7 +161,7 @@ func (r *renderer) bracket(cpus []topology.CPU, i int) string {
 	return " "
 }
 
-func kindLetter(c topology.CPU) byte {
+func kindLetter(c *topology.CPU) byte {
 	switch {
 	case c.Isolated:
 		return 'i'
@@ -202,27 +212,22 @@ func appendRate(dst []byte, th *theme.Theme, v float32, width int) []byte {
 	return style.Close(dst)
 }
 
-// appendNotes adds what else is to be known of a CPU, most urgent first.
-func (r *renderer) appendNotes(dst []byte, c topology.CPU, rates *model.CPU, width int) []byte {
-	th, used := r.Theme, 0
-	add := func(style theme.Style, text string) {
-		room := width - used - 1
-		if text != "" && (room >= widget.Width(text) || used == 0 && room >= 6) {
-			text = widget.Fit(text, min(room, widget.Width(text)), th.Ellipsis)
-			dst = append(dst, ' ')
-			dst = style.Append(dst, text)
-			used += 1 + widget.Width(text)
+// note is what else is to be known of a CPU or a group; "" for nothing.
+type note struct {
+	style theme.Style
+	text  string
+}
+
+// appendNotes adds notes in exactly width cells, the most urgent first.
+func (r *renderer) appendNotes(dst []byte, width int, notes ...note) []byte {
+	used := 0
+	for _, n := range notes {
+		room, cells := width-used-1, widget.Width(n.text)
+		if n.text != "" && (room >= cells || used == 0 && room >= 6) {
+			cells = min(room, cells)
+			dst = n.style.Append(append(dst, ' '), widget.Fit(n.text, cells, r.Theme.Ellipsis))
+			used += 1 + cells
 		}
-	}
-	add(th.Warn, r.realTime(rates))
-	if c.ID == r.idlest {
-		add(th.Title, "idlest")
-	}
-	if rates.Pinned > 0 {
-		add(th.Text, fmt.Sprintf("%d pinned", rates.Pinned))
-	}
-	if c.Isolated {
-		add(th.Dim, "isolated")
 	}
 	return widget.AppendSpaces(dst, width-used)
 }
@@ -232,13 +237,10 @@ func (r *renderer) realTime(rates *model.CPU) string {
 	if rates.RT < 0 || rates.RT >= len(r.Model.Sample.Tasks) {
 		return ""
 	}
-	t := r.Model.Sample.Tasks[rates.RT]
-	name := t.Policy.String()
-	if t.RTPrio > 0 {
-		name += ":" + strconv.Itoa(int(t.RTPrio))
-	}
-	if t.ID != nil {
-		name += " " + string(field.AppendClean(nil, t.ID.Comm, r.Theme.ASCII))
+	row := field.Row{M: r.Model, I: rates.RT, ASCII: r.Theme.ASCII}
+	name := field.Cell("policy", row)
+	if id := row.Task().ID; id != nil {
+		name += " " + string(field.AppendClean(nil, id.Comm, r.Theme.ASCII))
 	}
 	return name
 }

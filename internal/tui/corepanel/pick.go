@@ -63,8 +63,8 @@ func (r *renderer) ticked(id cpuset.CPU) bool { return r.Pick != nil && r.Pick.T
 
 // picked is how a cell of the grid looks when its CPU is ticked or under the
 // cursor.
-func (r *renderer) picked(c topology.CPU, style theme.Style, glyph string) (theme.Style, string) {
-	at, ticked := r.on(c.ID), r.ticked(c.ID)
+func (r *renderer) picked(id cpuset.CPU, style theme.Style, glyph string) (theme.Style, string) {
+	at, ticked := r.on(id), r.ticked(id)
 	if ticked {
 		style, glyph = r.Theme.Tagged, r.Theme.Tag
 	}
