@@ -21,17 +21,22 @@ func (v *View) advise(e *model.LedgerEntry) advice {
 	case sample.StayIRQ:
 		return v.adviseIRQ(e.Number)
 	case sample.StaySoftIRQ:
-		return adviseSoftIRQ(e.Number)
+		if a, own := softIRQs[e.Number]; own {
+			return a
+		}
+		return advice{brief: "softirq: follows its interrupt", full: "runs where its interrupt arrives: move that IRQ"}
 	}
 	t := v.Task(e.TID)
-	switch {
-	case t == nil:
+	if t == nil {
 		return advice{brief: "ended or not read yet", full: "ended or not read yet"}
-	case t.Flags&sample.FlagKernelThread != 0 && t.Flags&sample.FlagNoSetAffinity != 0 && t.Have&sample.HaveAffinity != 0 && t.Affinity.Len() > 1:
+	}
+	bound, kernelThread := t.Flags&sample.FlagNoSetAffinity != 0, t.Flags&sample.FlagKernelThread != 0
+	switch {
+	case bound && kernelThread && t.Have&sample.HaveAffinity != 0 && t.Affinity.Len() > 1:
 		return advice{brief: "unbound kernel worker", full: "unbound kernel worker: " + unboundWorkers + " sets the CPUs of all of them"}
-	case t.Flags&sample.FlagKernelThread != 0 && t.Flags&sample.FlagNoSetAffinity != 0:
+	case bound && kernelThread:
 		return advice{brief: "kernel thread bound to this CPU", full: "kernel thread bound to this CPU: cannot be moved"}
-	case t.Flags&sample.FlagNoSetAffinity != 0:
+	case bound:
 		return advice{brief: "affinity fixed by the kernel", full: "affinity fixed by the kernel: cannot be moved"}
 	}
 	to := "--place least-loaded --within " + v.others().String()
@@ -92,23 +97,13 @@ func (v *View) adviseIRQ(number int) advice {
 	return advice{brief: "managed IRQ", full: "managed IRQ: the driver chooses the CPU; the kernel refuses others"}
 }
 
-// Softirqs that a CPU raises for itself, by their vector (enum in
-// include/linux/interrupt.h); the others follow the interrupt that raises them.
-const (
-	timerSoftIRQ   = 1
-	schedSoftIRQ   = 7
-	hrtimerSoftIRQ = 8
-	rcuSoftIRQ     = 9
-)
-
-func adviseSoftIRQ(vector int) advice {
-	switch vector {
-	case timerSoftIRQ, hrtimerSoftIRQ:
-		return advice{brief: "softirq: follows the timers' tasks", full: "timers run where they were armed: move the tasks that arm them"}
-	case schedSoftIRQ:
-		return advice{brief: "softirq: load balancing", full: "load balancing of this CPU; an isolated CPU has none"}
-	case rcuSoftIRQ:
-		return advice{brief: "softirq: RCU of this CPU", full: "RCU callbacks of this CPU; rcu_nocbs= at boot moves them"}
-	}
-	return advice{brief: "softirq: follows its interrupt", full: "runs where its interrupt arrives: move that IRQ"}
+// softIRQs are those that a CPU raises for itself, by vector (enum in
+// include/linux/interrupt.h: TIMER, SCHED, HRTIMER, RCU); the others follow the interrupt
+// that raises them.
+var softIRQs = map[int]advice{
+	1: timers, 8: timers,
+	7: {brief: "softirq: load balancing", full: "load balancing of this CPU; an isolated CPU has none"},
+	9: {brief: "softirq: RCU of this CPU", full: "RCU callbacks of this CPU; rcu_nocbs= at boot moves them"},
 }
+
+var timers = advice{brief: "softirq: follows the timers' tasks", full: "timers run where they were armed: move the tasks that arm them"}

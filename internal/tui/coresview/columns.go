@@ -161,15 +161,15 @@ type entryKey struct {
 // newLedger is a list of what took a CPU's time.
 func (v *View) newLedger() *list.List[entryKey, model.LedgerEntry] {
 	run := func(e model.LedgerEntry) (time.Duration, bool) { return e.Run, true }
-	span := func() time.Duration { return v.booked.value.Span }
+	seconds := func() float64 { return max(v.booked.value.Span.Seconds(), 1e-9) }
 	return list.New(func(e model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }, "share",
 		words("what", "TASK OR IRQ", 30, 20, 0, func(e model.LedgerEntry, th *theme.Theme) (string, theme.Style) { return v.what(&e), th.Text }),
-		loaded(figures("share", "SHARE", 6, 1, run, func(d time.Duration) string { return chart.Percent(min(1, d.Seconds()/span().Seconds())) }),
+		loaded(figures("share", "SHARE", 6, 1, run, func(d time.Duration) string { return chart.Percent(min(1, d.Seconds()/seconds())) }),
 			func(e model.LedgerEntry) float32 { return v.booked.value.Share(&e) }),
 		figures("time", "TIME", 8, 6, run, duration),
 		figures("waited", "WAITED", 7, 3, func(e model.LedgerEntry) (time.Duration, bool) { return e.Wait, e.Kind == sample.StayTask }, duration),
 		figures("longest", "LONGEST", 7, 4, func(e model.LedgerEntry) (time.Duration, bool) { return e.Longest, true }, duration),
-		figures("times", "TIMES/s", 7, 5, func(e model.LedgerEntry) (float64, bool) { return perSecond(e.Times, span()), true }, rate),
+		figures("times", "TIMES/s", 7, 5, func(e model.LedgerEntry) (float64, bool) { return float64(e.Times) / seconds(), true }, rate),
 		words("remedy", "REMEDY", 0, 16, 0, func(e model.LedgerEntry, th *theme.Theme) (string, theme.Style) {
 			advice := v.advise(&e)
 			if advice.movable {

@@ -1,7 +1,6 @@
 package coresview
 
 import (
-	"piton/internal/model"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -130,17 +129,6 @@ func (l *layout) fitRows(height, i int) {
 	height = max(min(height, n), 1)
 	from := min(max(i-height/2, 0), n-height)
 	l.rows = visible{from, from + height}
-}
-
-// levelFor is the finest level whose map fits.
-func (v *View) levelFor(width, height int) model.MoveLevel {
-	levels := v.levels()
-	for _, level := range levels {
-		if l := plan(v.grouped(level), width, height, 0, 0); l.fits() {
-			return level
-		}
-	}
-	return levels[len(levels)-1]
 }
 
 // parents names what runs of columns share.

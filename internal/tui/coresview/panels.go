@@ -20,11 +20,6 @@ import (
 // drawable is a list of the view, whatever its rows are.
 type drawable interface {
 	Len() int
-	Move(by int)
-	Page(by int)
-	Home()
-	End()
-	Click(x, y int) (row bool)
 	Render(width, height int, th *theme.Theme) []string
 }
 

@@ -81,31 +81,35 @@ func (v *View) renderMap(width, height int, th *theme.Theme) string {
 // setLevel chooses the finest level that leaves room for the movers, unless a
 // level was chosen by hand.
 func (v *View) setLevel(width, room int) {
-	v.shown = model.MoveLevel(v.level)
 	if v.level != auto {
+		v.shown = model.MoveLevel(v.level)
 		return
 	}
 	if width >= sideFrom {
-		v.shown = v.levelFor(width-moversLeast-gap, room)
+		width -= moversLeast + gap
 	} else {
-		v.shown = v.levelFor(width, max(room-moversLines, 2))
+		room = max(room-moversLines, 2)
+	}
+	for _, v.shown = range v.levels() {
+		if l := plan(v.grouped(v.shown), width, room, 0, 0); l.fits() {
+			return
+		}
 	}
 }
 
 // plan lays the map out, in as little room as shows all of it: lines between
 // groups only where a ledger still fits below.
-func (v *View) plan(g *division, width, room, i, j int) layout {
-	if width >= sideFrom {
-		for _, h := range []int{room - ledgerLeast, room} {
-			if l := plan(g, width-moversLeast-gap, h, i, j); l.fits() {
-				return l
-			}
+func (v *View) plan(g *division, width, room, i, j int) (l layout) {
+	sizes := [][2]int{{width, max(room-moversLines, 2)}, {width, room}}
+	if beside := width - moversLeast - gap; width >= sideFrom {
+		sizes = append([][2]int{{beside, room - ledgerLeast}, {beside, room}}, sizes...)
+	}
+	for _, size := range sizes {
+		if l = plan(g, size[0], size[1], i, j); l.fits() {
+			break
 		}
 	}
-	if l := plan(g, width, max(room-moversLines, 2), i, j); l.fits() {
-		return l
-	}
-	return plan(g, width, room, i, j)
+	return l
 }
 
 // withMovers puts the movers beside the map, or below it where the map leaves

@@ -19,40 +19,25 @@ func (v *View) NextWindow() { v.span = (v.span + 1) % len(spans) }
 
 // Move moves the cursor by lines.
 func (v *View) Move(by int) {
-	if v.present() == mapMode {
-		v.moveCell(by, 0)
-		return
-	}
 	v.list().Move(by)
 	v.moved()
 }
 
-// Scroll moves the map's cursor by columns; in a ledger it goes to another CPU.
-func (v *View) Scroll(by int) {
-	switch v.present() {
-	case mapMode:
-		v.moveCell(0, by)
-	case ledgerMode:
-		v.stepCPU(by)
-	}
-}
-
-// moveCell moves the map's cursor.
-func (v *View) moveCell(down, right int) {
-	g := v.grouped(v.shown)
-	i, j := v.cell(g)
-	last := len(g.Groups) - 1
-	v.hottest = 0
-	v.put(g, min(max(i+down, 0), last), min(max(j+right, 0), last))
-}
-
 // Page moves the cursor by pages.
 func (v *View) Page(by int) {
-	if v.present() == mapMode {
-		v.moveCell(by*max(v.page-1, 1), 0)
-		return
-	}
 	v.list().Page(by)
+	v.moved()
+}
+
+// Home moves the cursor to the first cell or row.
+func (v *View) Home() {
+	v.list().Home()
+	v.moved()
+}
+
+// End moves the cursor to the last cell or row.
+func (v *View) End() {
+	v.list().End()
 	v.moved()
 }
 
@@ -61,33 +46,52 @@ func (v *View) Wheel(by int) { v.Move(cmp.Compare(by, 0)) }
 
 // Click puts the cursor on the row on a line of the view, or sorts by a heading.
 func (v *View) Click(x, y int) (row bool) {
-	if !v.ready() || v.present() == mapMode {
-		return false
-	}
 	row = v.list().Click(x, y-v.listAt)
 	v.moved()
 	return row
 }
 
-// Home moves the cursor to the first cell or row.
-func (v *View) Home() { v.edge(-1, drawable.Home) }
-
-// End moves the cursor to the last cell or row.
-func (v *View) End() { v.edge(1, drawable.End) }
-
-func (v *View) edge(way int, inList func(drawable)) {
-	if v.present() == mapMode {
-		all := way * len(v.grouped(v.shown).Groups)
-		v.moveCell(all, all)
-		return
+// Scroll moves the map's cursor by columns; in a ledger it goes to another CPU.
+func (v *View) Scroll(by int) {
+	switch v.present() {
+	case mapMode:
+		mapCursor{v}.move(0, by)
+	case ledgerMode:
+		v.stepCPU(by)
 	}
-	inList(v.list())
-	v.moved()
 }
 
-// list is the list with the cursor, as it is now.
-func (v *View) list() drawable {
+// cursor is moved by keys and the mouse.
+type cursor interface {
+	Move(by int)
+	Page(by int)
+	Home()
+	End()
+	Click(x, y int) (row bool)
+}
+
+// mapCursor is that of the map, whose rows are the groups that tasks left.
+type mapCursor struct{ v *View }
+
+func (c mapCursor) Move(by int)         { c.move(by, 0) }
+func (c mapCursor) Page(by int)         { c.move(by*max(c.v.page-1, 1), 0) }
+func (c mapCursor) Home()               { c.move(-model.MostMoveGroups, -model.MostMoveGroups) }
+func (c mapCursor) End()                { c.move(model.MostMoveGroups, model.MostMoveGroups) }
+func (c mapCursor) Click(int, int) bool { return false }
+
+func (c mapCursor) move(down, right int) {
+	g := c.v.grouped(c.v.shown)
+	i, j := c.v.cell(g)
+	last := len(g.Groups) - 1
+	c.v.hottest = 0
+	c.v.put(g, min(max(i+down, 0), last), min(max(j+right, 0), last))
+}
+
+// list is what has the cursor now.
+func (v *View) list() cursor {
 	switch v.present() {
+	case mapMode:
+		return mapCursor{v}
 	case taskMode:
 		v.tasksBehind()
 		return v.tasks
@@ -124,7 +128,7 @@ func (v *View) Enter() tea.Cmd {
 	case coreMode:
 		v.OpenLedger()
 	case taskMode:
-		if v.list().Len() > 0 {
+		if len(v.tasksBehind().tasks) > 0 {
 			return v.o.Jump(v.target(v.tasks.At()))
 		}
 	case ledgerMode:

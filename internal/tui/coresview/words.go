@@ -46,10 +46,3 @@ func lastSpan(d time.Duration) string {
 	}
 	return "last " + duration(d)
 }
-
-func perSecond(n uint64, span time.Duration) float64 {
-	if span <= 0 {
-		return 0
-	}
-	return float64(n) / span.Seconds()
-}
