@@ -8,7 +8,6 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/procfs"
@@ -109,6 +108,6 @@ func competes(t *sample.Task, want Tuning) (weight float64, realTime bool) {
 // Find looks a target up in the sample, whose tasks are in order of tid.
 func Find(m *model.Model, target change.Target) (int, bool) {
 	tasks := m.Sample.Tasks
-	i, ok := slices.BinarySearchFunc(tasks, target.TID, func(t *sample.Task, tid kernel.TID) int { return int(t.TID) - int(tid) })
+	i, ok := sample.Find(tasks, target.TID)
 	return i, ok && (target.StartTicks == 0 || target.StartTicks == tasks[i].StartTicks)
 }

@@ -94,8 +94,7 @@ func (w *MoveWindow) note(s *sample.Sample) {
 		if w.names[int32(tid)] != "" {
 			continue
 		}
-		at, ok := slices.BinarySearchFunc(s.Tasks, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
-		if ok && s.Tasks[at].ID != nil {
+		if at, ok := sample.Find(s.Tasks, tid); ok && s.Tasks[at].ID != nil {
 			w.names[int32(tid)] = s.Tasks[at].ID.Comm
 		}
 	}

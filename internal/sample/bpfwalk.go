@@ -130,7 +130,7 @@ func (c *cursor) find(before []*Task, tid kernel.TID, startTicks uint64) int32 {
 		c.before++
 	}
 	if c.before < len(before) && before[c.before].TID < tid {
-		rest, _ := slices.BinarySearchFunc(before[c.before:], tid, func(t *Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+		rest, _ := Find(before[c.before:], tid)
 		c.before += rest
 	}
 	if c.before < len(before) && before[c.before].TID == tid && before[c.before].StartTicks == startTicks {

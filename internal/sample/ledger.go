@@ -1,10 +1,8 @@
 package sample
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -69,8 +67,7 @@ func taskName(tasks []*Task, v *bpf.Stay, r *procfs.Reader) string {
 		return "idle"
 	}
 	tid := kernel.TID(v.ID)
-	i, found := slices.BinarySearchFunc(tasks, tid, func(t *Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
-	if found {
+	if i, found := Find(tasks, tid); found {
 		return tasks[i].ID.Comm
 	}
 	if v.Comm != "" {

@@ -6,6 +6,8 @@
 package sample
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"piton/internal/cpuset"
@@ -66,6 +68,12 @@ type Host struct {
 	TicksPerSecond int    // USER_HZ, the unit of every *Ticks figure
 	PageBytes      int
 	PSI            PSI // with Needs.PSI
+}
+
+// Find is the index of a task in tasks that are in the order of their numbers, as those of
+// a sample are.
+func Find(tasks []*Task, tid kernel.TID) (i int, ok bool) {
+	return slices.BinarySearchFunc(tasks, tid, func(t *Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
 }
 
 // PSI is the pressure of the machine: the shares of the last 10 s, in percent, in which

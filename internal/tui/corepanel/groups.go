@@ -59,8 +59,8 @@ func groupLabel(t *topology.Topology, of model.MoveGroup, first *topology.CPU) s
 	if of.Node >= 0 {
 		parts = append(parts, fmt.Sprintf("node %d", of.Node))
 	}
-	if c, ok := lastCache(t, first.LLC); ok && of.LLC >= 0 {
-		parts = append(parts, fmt.Sprintf("L%d %d", c.Level, of.LLC))
+	if cache := cacheName(t, first); cache != "" && of.LLC >= 0 {
+		parts = append(parts, cache)
 	}
 	if len(parts) == 0 {
 		return "CPUs"
@@ -68,14 +68,17 @@ func groupLabel(t *topology.Topology, of model.MoveGroup, first *topology.CPU) s
 	return strings.Join(parts, " · ")
 }
 
-// lastCache is the cache of the highest level that exactly these CPUs share.
-func lastCache(t *topology.Topology, cpus cpuset.Set) (last topology.Cache, ok bool) {
-	for _, c := range t.Caches {
-		if c.Level > max(last.Level, 1) && c.CPUs.Equal(cpus) {
-			last, ok = c, true
+// cacheName names the cache of the highest level that exactly the CPUs of c's LLC share;
+// "" where there is none.
+func cacheName(t *topology.Topology, c *topology.CPU) (name string) {
+	level := 1
+	for _, cache := range t.Caches {
+		if cache.Level > level && cache.CPUs.Equal(c.LLC) {
+			level = cache.Level
+			name = fmt.Sprintf("L%d %d", level, c.LLCIndex)
 		}
 	}
-	return last, ok
+	return name
 }
 
 // label is a group's name in the theme's glyphs.

@@ -1,6 +1,7 @@
 package corepanel
 
 import (
+	"cmp"
 	"fmt"
 
 	"piton/internal/cpuset"
@@ -36,19 +37,12 @@ func Regions(t *topology.Topology, id cpuset.CPU) []Region {
 		}
 	}
 	add("core "+c.Core.And(t.Online).String(), c.Core)
-	add(cacheName(t, c), c.LLC)
+	add(cmp.Or(cacheName(t, &c), fmt.Sprintf("cache %d", c.LLCIndex)), c.LLC)
 	if n, ok := t.Node(c.Node); ok {
 		add(fmt.Sprintf("node %d", n.ID), n.CPUs)
 	}
 	add("all CPUs", t.Online)
 	return out
-}
-
-func cacheName(t *topology.Topology, c topology.CPU) string {
-	if last, ok := lastCache(t, c.LLC); ok {
-		return fmt.Sprintf("L%d %d", last.Level, c.LLCIndex)
-	}
-	return fmt.Sprintf("cache #%d", c.LLCIndex)
 }
 
 // at reports whether the cursor covers all of some CPUs.

@@ -84,12 +84,10 @@ func (v *View) Task(tid kernel.TID) *sample.Task {
 	if v.m == nil {
 		return nil
 	}
-	list := v.m.Sample.Tasks
-	i, ok := slices.BinarySearchFunc(list, tid, func(t *sample.Task, id kernel.TID) int { return cmp.Compare(t.TID, id) })
-	if !ok {
-		return nil
+	if i, ok := sample.Find(v.m.Sample.Tasks, tid); ok {
+		return v.m.Sample.Tasks[i]
 	}
-	return list[i]
+	return nil
 }
 
 // comm is a task's name, "" when it is not known.

@@ -21,7 +21,7 @@ const tall = 20
 
 // piece is a meter as it is drawn.
 type piece struct {
-	rank  int
+	*Meter
 	forms []string // the shortest first
 	form  int      // the one in use, -1 none
 }
@@ -59,14 +59,17 @@ func Render(in Input) []string {
 		right = th.Warn.Render(in.Extra)
 	}
 	name := " " + th.Strong.Render(field.Clean(in.Model.Sample.Host.Name))
-	pieces := in.pieces()
+	var pieces []piece
+	for _, m := range Chosen(in.Meters) {
+		pieces = append(pieces, piece{m, m.draw(&in), -1})
+	}
 	if most := min(1+in.Height/tall, 3); len(in.Meters) > 0 && most > 1 {
 		if rows := wrapped(name, right, pieces, in.Width, most); len(rows) > 1 {
 			return in.fitted(rows, right)
 		}
 	}
 	end := ""
-	if i := len(pieces) - 1; i >= 0 && in.last() == "migrations" && len(pieces) > 1 {
+	if i := len(pieces) - 1; i > 0 && pieces[i].ID == "migrations" {
 		// It closes the line, so that the figures before it stand still.
 		end = pieces[i].forms[0]
 		pieces = pieces[:i]
@@ -85,20 +88,6 @@ func Render(in Input) []string {
 	name = widget.Cut(name, max(min(widget.Width(name), leastName), room), th.Ellipsis)
 	fit(pieces, room-widget.Width(name))
 	return in.fitted([]string{joined(name, pieces)}, right)
-}
-
-func (in *Input) pieces() []piece {
-	var out []piece
-	for _, m := range Chosen(in.Meters) {
-		out = append(out, piece{m.rank, m.draw(in), -1})
-	}
-	return out
-}
-
-// last is the id of the last meter.
-func (in *Input) last() string {
-	all := Chosen(in.Meters)
-	return all[len(all)-1].ID
 }
 
 // fitted puts what stands at the right into the first line, and makes all as wide as the

@@ -1,7 +1,6 @@
 package proctable
 
 import (
-	"cmp"
 	"slices"
 
 	"piton/internal/kernel"
@@ -81,7 +80,7 @@ func newPlanter(rows []int32, m *model.Model, folded map[Key]bool) *planter {
 
 // index finds a task by its number.
 func (p *planter) index(tid kernel.TID) int32 {
-	i, ok := slices.BinarySearchFunc(p.tasks, tid, func(t *sample.Task, tid kernel.TID) int { return cmp.Compare(t.TID, tid) })
+	i, ok := sample.Find(p.tasks, tid)
 	if !ok {
 		return none
 	}
