@@ -71,6 +71,30 @@ func (c *CPU) Parts() [5]float32 {
 	return [5]float32{c.User, c.Nice, c.System, c.IRQ + c.SoftIRQ, c.Steal}
 }
 
+// Mean is the mean load of CPUs and of its parts, over those whose load is known; the load
+// is Unknown where none is.
+func (m *Model) Mean(cpus cpuset.Set) (busy float32, parts [5]float32) {
+	known := float32(0)
+	for id := range cpus.All() {
+		c := m.CPU(id)
+		if c == nil || !Known(c.Busy) {
+			continue
+		}
+		known++
+		busy += c.Busy
+		for i, part := range c.Parts() {
+			parts[i] += part
+		}
+	}
+	if known == 0 {
+		return Unknown, parts
+	}
+	for i := range parts {
+		parts[i] /= known
+	}
+	return busy / known, parts
+}
+
 // moves computes the CPU's migrations; m.MigrationsPerS adds up those into CPUs.
 // Another source counts from another moment on.
 func (m *Model) moves(prev *Model, c *CPU, before, now *sample.CPU) {

@@ -92,7 +92,7 @@ func TestWrongEntriesLeaveTheOthers(t *testing.T) {
 		`sort = "cpuu"`:             `sort: unknown column "cpuu"`,
 		`delay = "soon"`:            `delay: time: invalid duration "soon"`,
 		"[theme]\nname = \"pink\"":  `theme: unknown theme "pink": dark, light, terminal, high-contrast, mono are known`,
-		"[theme]\nacent = \"1\"":    `theme: unknown colour "acent": accent, good, warn, bad, dim, tagged, selected, both are known`,
+		"[theme]\nacent = \"1\"":    `theme: unknown colour "acent": accent, bad, both, dim, good, selected, tagged, warn are known`,
 		"[theme]\naccent = 5":       `theme: accent: not a text in quotes`,
 		"[theme]\naccent = \"#12\"": `theme: accent = "#12" is no colour: use "#rrggbb" or a number from 0 to 255`,
 		"[keys]\na.b = 5":           `keys: a.b: not a list of texts, ["a", "b"]`,

@@ -124,11 +124,10 @@ func (r *renderer) foldedTitle(f fold) string {
 
 // sum is what a group's CPUs come to.
 type sum struct {
-	busy   float32 // mean of the CPUs whose load is known
+	busy   float32 // mean of those whose load is known
 	parts  widget.Parts
 	in     float32
 	pinned int
-	known  int
 	rt     string
 	moves  [model.HistoryLen]uint32 // into the group's CPUs per tick
 	ticks  int
@@ -136,19 +135,17 @@ type sum struct {
 
 func (r *renderer) sum(g *group) sum {
 	var s sum
+	if s.busy, s.parts = r.Model.Mean(g.set); !model.Known(s.busy) {
+		s.in = model.Unknown
+	}
 	for _, c := range g.cpus {
 		rates := r.Model.CPU(c.ID)
 		if rates == nil || !model.Known(rates.Busy) {
 			continue
 		}
-		s.known++
 		s.ticks = max(s.ticks, rates.Ticks)
 		for i, n := range rates.In {
 			s.moves[i] += uint32(n)
-		}
-		s.busy += rates.Busy
-		for i, part := range rates.Parts() {
-			s.parts[i] += part
 		}
 		s.pinned += rates.Pinned
 		if model.Known(rates.InPerS) {
@@ -157,14 +154,6 @@ func (r *renderer) sum(g *group) sum {
 		if s.rt == "" {
 			s.rt = r.realTime(rates)
 		}
-	}
-	if s.known == 0 {
-		s.busy, s.in = model.Unknown, model.Unknown
-		return s
-	}
-	s.busy /= float32(s.known)
-	for i := range s.parts {
-		s.parts[i] /= float32(s.known)
 	}
 	return s
 }

@@ -104,15 +104,15 @@ type cellOf struct {
 	count uint32
 }
 
-// busiest ranks the cells that have any moves, most first.
-func busiest(t *model.MoveTable, most int) []cellOf {
+// busiest ranks the cells that have any moves, and that are wanted, most first.
+func busiest(t *model.MoveTable, most int, wanted func(i, j int) bool) []cellOf {
 	var cells []cellOf
 	n := len(t.Groups)
 	least := uint32(0) // of those kept, once there are enough
 	for i := range n {
 		for j := range n {
 			c := t.Count(i, j)
-			if c <= least {
+			if c <= least || !wanted(i, j) {
 				continue
 			}
 			cells = append(cells, cellOf{i, j, c})

@@ -219,14 +219,10 @@ func (v *View) Fold() {
 	if v.shown > was.Level {
 		return
 	}
-	t, most := v.table(), uint32(0)
-	for a := range t.Groups {
-		for b := range t.Groups {
-			if c := t.Count(a, b); c > most && was.Index(t.Groups[a].CPU) == i && was.Index(t.Groups[b].CPU) == j {
-				most = c
-				v.put(v.grouped(v.shown), a, b)
-			}
-		}
+	now := v.grouped(v.shown)
+	inCell := func(a, b int) bool { return was.Index(now.Groups[a].CPU) == i && was.Index(now.Groups[b].CPU) == j }
+	for _, c := range busiest(v.table(), 1, inCell) {
+		v.put(now, c.i, c.j)
 	}
 }
 

@@ -240,7 +240,7 @@ func (v *View) count() *counted {
 	g := v.grouped(v.shown)
 	return v.counted.of(countKey{v.m.Sample.Seq, v.span, g}, func() counted {
 		t := v.moves.Table(spans[v.span], g.MoveGroups)
-		return counted{t, busiest(t, mostHot)}
+		return counted{t, busiest(t, mostHot, func(int, int) bool { return true })}
 	})
 }
 

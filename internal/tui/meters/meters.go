@@ -116,26 +116,11 @@ func load(in *Input) []string {
 }
 
 func cpus(in *Input) []string {
-	var parts widget.Parts
-	busy, known := float32(0), 0
-	for i := range in.Model.CPUs {
-		c := &in.Model.CPUs[i]
-		if !model.Known(c.Busy) {
-			continue
-		}
-		known++
-		busy += c.Busy
-		for k, part := range c.Parts() {
-			parts[k] += part
-		}
-	}
-	if known == 0 {
+	busy, parts := in.Model.Mean(in.Model.Topology.Online)
+	if !model.Known(busy) {
 		return []string{"cpu " + in.Theme.None}
 	}
-	for k := range parts {
-		parts[k] /= float32(known)
-	}
-	busy = min(busy/float32(known), 1)
+	busy = min(busy, 1)
 	return barred(in, "cpu", &parts, fmt.Sprintf("%3.0f%%", busy*100), busy)
 }
 

@@ -3,6 +3,7 @@ package theme
 import (
 	"fmt"
 	"image/color"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,25 +96,22 @@ func (o Options) palette() (p palette) {
 	default:
 		p = of(bothGrounds, darkGround, lightGround)
 	}
+	colours := p.colours()
 	for name, colour := range o.Colors {
-		switch colour = o.Depth.Convert(colour); name {
-		case "selected":
-			p.selected = pair{readable(colour), colour}
-		case "both":
-			p.both = pair{readable(colour), colour}
-		default:
-			*p.slot(name) = colour
+		*colours[name] = o.Depth.Convert(colour)
+	}
+	for name, text := range map[string]*color.Color{"selected": &p.selected.text, "both": &p.both.text} {
+		if o.Colors[name] != nil {
+			*text = readable(*colours[name])
 		}
 	}
 	return p
 }
 
-// colourNames are the colours of a theme that a user can set.
-var colourNames = []string{"accent", "good", "warn", "bad", "dim", "tagged", "selected", "both"}
-
-func (p *palette) slot(name string) *color.Color {
+// colours are those that a user can set, by name.
+func (p *palette) colours() map[string]*color.Color {
 	return map[string]*color.Color{"accent": &p.accent, "good": &p.good, "warn": &p.warn, "bad": &p.bad,
-		"dim": &p.dim, "tagged": &p.tagged}[name]
+		"dim": &p.dim, "tagged": &p.tagged, "selected": &p.selected.back, "both": &p.both.back}
 }
 
 // readable is black or white, whichever has more contrast with the background.
@@ -138,8 +136,8 @@ func luminance(of color.Color) float64 {
 
 // SetColor sets a colour of the theme: "#rrggbb", "#rgb" or a number of xterm's 256.
 func (o *Options) SetColor(name, value string) error {
-	if !slices.Contains(colourNames, name) {
-		return fmt.Errorf("unknown colour %q: %s are known", name, strings.Join(colourNames, ", "))
+	if known := new(palette).colours(); known[name] == nil {
+		return fmt.Errorf("unknown colour %q: %s are known", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
 	colour := lipgloss.Color(value)
 	if n, err := strconv.Atoi(value); colour == (lipgloss.NoColor{}) || err == nil && (n < 0 || n > 255) {

@@ -97,8 +97,8 @@ func PartsLegend(th *theme.Theme, width int) string {
 // figure stands beside it, and a bar that trembles each second says no more.
 const barSteps = 20
 
-// SplitCells is how many of width cells a split bar fills for a share, at most all.
-func SplitCells(share float32, width int) int {
+// splitCells is how many of width cells a split bar fills for a share, at most all.
+func splitCells(share float32, width int) int {
 	if !(share > 0) || width <= 0 {
 		return 0
 	}
@@ -106,38 +106,32 @@ func SplitCells(share float32, width int) int {
 	return int(math.Round(math.Round(float64(min(share, 1))*steps) / steps * float64(width)))
 }
 
-// AppendSplit adds a bar of width cells whose filled part is divided as parts are. It is
-// as long as their sum, up to its width; an unknown part (NaN) draws nothing.
-func AppendSplit(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
+// leastFramed is the width from which a frame leaves enough of a bar.
+const leastFramed = 6
+
+// AppendFramed adds a bar of width cells whose filled part is divided as parts are. It is
+// as long as their sum, up to 100 %, where the bar's edges are; an unknown part (NaN) draws
+// nothing. The edges are part of the width; a narrow bar has none.
+func AppendFramed(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
+	left, right := "", ""
+	if width >= leastFramed {
+		left, right, width = "▕", "▏", width-2
+		if th.ASCII {
+			left, right = "[", "]"
+		}
+	}
+	dst = th.Dim.Append(dst, left)
 	at, sum := 0, float32(0)
 	for i, share := range parts {
 		if !(share > 0) {
 			continue
 		}
 		sum += share
-		if end := SplitCells(sum, width); end > at {
+		if end := splitCells(sum, width); end > at {
 			style, glyph := part(th, i)
 			dst = appendRun(dst, style, glyph, end-at)
 			at = end
 		}
 	}
-	return appendRun(dst, th.Dim, th.Blank, width-at)
-}
-
-// leastFramed is the width from which a frame leaves enough of a bar.
-const leastFramed = 6
-
-// AppendFramed is AppendSplit between two edges, which show where 100 % is. The edges
-// are part of the width; a narrow bar has none.
-func AppendFramed(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
-	if width < leastFramed {
-		return AppendSplit(dst, th, parts, width)
-	}
-	left, right := "▕", "▏"
-	if th.ASCII {
-		left, right = "[", "]"
-	}
-	dst = th.Dim.Append(dst, left)
-	dst = AppendSplit(dst, th, parts, width-2)
-	return th.Dim.Append(dst, right)
+	return th.Dim.Append(appendRun(dst, th.Dim, th.Blank, width-at), right)
 }

@@ -60,11 +60,8 @@ type bounceChart struct {
 
 // title counts what is shown.
 func (c *bounceChart) title() string {
-	far, back := 0, 0
+	back := 0
 	for i, s := range c.Steps {
-		if c.Topology.Distance(s.From, s.To) > topology.SameLLC {
-			far++
-		}
 		if i > 0 && s.To == c.Steps[i-1].From && time.Duration(s.AtNs-c.Steps[i-1].AtNs) <= pingPong {
 			back++
 		}
@@ -86,10 +83,7 @@ func (c *bounceChart) title() string {
 	if back > 0 {
 		text += ", " + Plural(back, "ping-pong")
 	}
-	if far > 0 {
-		text += fmt.Sprintf(", %d across LLCs", far)
-	}
-	return text
+	return text + c.across()
 }
 
 // distances tells below each column how far the move to it went; a question

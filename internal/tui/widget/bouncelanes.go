@@ -47,6 +47,20 @@ func (c *laneChart) lane(l bounceLane) string {
 	return string(dst)
 }
 
+// across counts the moves that left a last-level cache, in words.
+func (c *laneChart) across() string {
+	far := 0
+	for i := 1; i < len(c.path); i++ {
+		if c.topo.Distance(c.path[i-1], c.path[i]) > topology.SameLLC {
+			far++
+		}
+	}
+	if far == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d across LLCs", far)
+}
+
 // bounceLane is one line of a bounce chart: a CPU, a cache, a node, or the rest.
 type bounceLane struct {
 	label string

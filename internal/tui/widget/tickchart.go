@@ -23,22 +23,14 @@ func TickChart(looks []cpuset.CPU, topo *topology.Topology, width, height int, t
 }
 
 func (c *laneChart) ticksTitle() string {
-	moves, far := 0, 0
+	moves := 0
 	for i := 1; i < len(c.path); i++ {
-		if c.path[i] == c.path[i-1] {
-			continue
-		}
-		moves++
-		if c.topo.Distance(c.path[i-1], c.path[i]) > topology.SameLLC {
-			far++
+		if c.path[i] != c.path[i-1] {
+			moves++
 		}
 	}
 	if moves == 0 {
 		return fmt.Sprintf("each tick: on one CPU for %d ticks", len(c.path))
 	}
-	text := fmt.Sprintf("each tick: %s seen in %d ticks", Plural(moves, "move"), len(c.path))
-	if far > 0 {
-		text += fmt.Sprintf(", %d across LLCs", far)
-	}
-	return text
+	return fmt.Sprintf("each tick: %s seen in %d ticks", Plural(moves, "move"), len(c.path)) + c.across()
 }
