@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -99,7 +98,7 @@ func (v *View) newTasks() *list.List[kernel.TID, model.MoveTask] {
 		words("name", "NAME", 20, 12, 1, func(t model.MoveTask, th *theme.Theme) (string, theme.Style) { return v.named(t.TID, th) }),
 		figures("moves", "MIG", 6, 2, count, func(n float64) string { return fmt.Sprintf("%.0f", n) }),
 		figures("rate", "MIG/s", 6, 2, count, func(n float64) string { return rate(v.table().PerS(uint64(n))) }),
-		figures("share", "SHARE", 6, 2, count, func(n float64) string { return chart.Percent(n / float64(v.tasksBehind().count)) }))
+		figures("share", "SHARE", 6, 2, count, func(n float64) string { return share(n / float64(v.tasksBehind().count)) }))
 }
 
 // newMovers is the list of the tasks that move most.
@@ -164,7 +163,7 @@ func (v *View) newLedger() *list.List[entryKey, model.LedgerEntry] {
 	seconds := func() float64 { return max(v.booked.value.Span.Seconds(), 1e-9) }
 	return list.New(func(e model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }, "share",
 		words("what", "TASK OR IRQ", 30, 20, 0, func(e model.LedgerEntry, th *theme.Theme) (string, theme.Style) { return v.what(&e), th.Text }),
-		loaded(figures("share", "SHARE", 6, 1, run, func(d time.Duration) string { return chart.Percent(min(1, d.Seconds()/seconds())) }),
+		loaded(figures("share", "SHARE", 6, 1, run, func(d time.Duration) string { return share(min(1, d.Seconds()/seconds())) }),
 			func(e model.LedgerEntry) float32 { return v.booked.value.Share(&e) }),
 		figures("time", "TIME", 8, 6, run, duration),
 		figures("waited", "WAITED", 7, 3, func(e model.LedgerEntry) (time.Duration, bool) { return e.Wait, e.Kind == sample.StayTask }, duration),

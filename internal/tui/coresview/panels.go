@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -307,7 +306,7 @@ func (v *View) ledgerHead(l *model.Ledger, position string, width int, th *theme
 		title.Add(th.Dim, "  "+where)
 	}
 	if l.Idle > 0 {
-		title.Add(th.Dim, "  idle "+chart.Percent(l.Idle.Seconds()/l.Span.Seconds()))
+		title.Add(th.Dim, "  idle "+share(l.Idle.Seconds()/l.Span.Seconds()))
 	}
 	return []string{title.Render(th, width)}
 }

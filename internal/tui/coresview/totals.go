@@ -3,7 +3,6 @@ package coresview
 import (
 	"fmt"
 
-	"piton/internal/chart"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/rows"
@@ -24,7 +23,7 @@ func classLine(t *model.MoveTable, th *theme.Theme) rows.Row {
 		r.Add(widget.DistanceStyle(th, class), widget.DistanceLetter(class))
 		r.Add(th.Dim, " "+className(class)+" ")
 		r.Add(th.Text, rate(t.PerS(t.Classes[class]))+"/s")
-		r.Add(th.Dim, " "+chart.Percent(float64(t.Classes[class])/float64(max(t.Total, 1))))
+		r.Add(th.Dim, " "+share(float64(t.Classes[class])/float64(max(t.Total, 1))))
 	}
 	if t.Lost > 0 {
 		r.Add(th.Warn, fmt.Sprintf("  %d lost", t.Lost))

@@ -36,6 +36,14 @@ func rate(perS float64) string {
 	return strconv.FormatFloat(perS/1e6, 'f', 1, 64) + "M"
 }
 
+// share writes a part of a whole in at most six cells: "8.8 %", "0.04 %".
+func share(part float64) string {
+	if part < 1e-3 {
+		part = math.Round(part*1e4) / 1e4
+	}
+	return chart.Percent(part)
+}
+
 // duration writes a time: "1.23 ms".
 func duration(d time.Duration) string { return chart.Quantity(d.Seconds(), "s") }
 
