@@ -183,7 +183,12 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 	var title rows.Row
 	title.Add(th.Title, " Cores")
 	title.Add(th.Strong, "  "+v.cores.Position())
-	_, peak := v.ticks.Scale(v.most, th.None)
+	most := 0
+	for i := range v.m.CPUs {
+		most = max(most, int(slices.Max(v.m.CPUs[i].In[:])))
+	}
+	peak := ""
+	v.top, peak = v.ticks.Scale(most, th.None)
 	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s, %s", widget.Plural(v.topo.Online.Len(), "CPU"), v.source(), peak))
 	head, keys := []string{title.Render(th, width)}, []string{"Enter", "ledger: this CPU's time by task"}
 	if v.moves.Have() {
@@ -217,19 +222,11 @@ func collector(s *sample.Sample, name string) *sample.Collector {
 	return &s.Collectors[i]
 }
 
-// source says how good the counts of migrations are.
-func (v *View) source() string {
-	switch s := v.m.Sample.Migrations; s {
-	case sample.SourceBPF:
-		return "exact (eBPF)"
-	case sample.SourceNone:
-		return "not counted"
-	case sample.SourceSampled:
-		return "sampled, a lower bound"
-	default:
-		return "by " + s.String()
-	}
-}
+// sources say how good the counts of migrations are.
+var sources = [...]string{sample.SourceNone: "not counted", sample.SourceSampled: "sampled, a lower bound", sample.SourcePerf: "by perf",
+	sample.SourceSched: "by sched", sample.SourceBPF: "exact (eBPF)"}
+
+func (v *View) source() string { return sources[v.m.Sample.Migrations] }
 
 // renderLedger lists what took the CPU's time, and the remedy for the entry under the
 // cursor.

@@ -8,7 +8,6 @@
 package coresview
 
 import (
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -94,8 +93,8 @@ type View struct {
 	listAt  int                                     // line of the list's heading in the view
 	waited  int                                     // samples without stays since a ledger was shown
 
-	ticks     widget.Ticks
-	most, top int // migrations into one CPU in one of the kept ticks, and in a cell at its full height
+	ticks widget.Ticks
+	top   int // migrations a tick at the full height of a sparkline
 }
 
 // memo is a value that is made anew when what it is made of has changed.
@@ -175,11 +174,6 @@ func (v *View) Note(m *model.Model) {
 		v.groups = [model.ByNode + 1]*division{}
 	}
 	v.ticks.Note(m.Elapsed)
-	v.most = 0
-	for i := range m.CPUs {
-		v.most = max(v.most, int(slices.Max(m.CPUs[i].In[:])))
-	}
-	v.top, _ = v.ticks.Scale(v.most, "")
 	v.cores.Load(v.online(), true)
 	if !v.wantsLedger() {
 		v.forgetStays()

@@ -15,13 +15,6 @@ func DistanceLetter(d topology.Distance) string { return distanceLetters[d] }
 
 // DistanceStyle is the weight of a class of moves, which grows with their cost.
 func DistanceStyle(th *theme.Theme, d topology.Distance) theme.Style {
-	switch d {
-	case topology.OtherNode:
-		return th.Title
-	case topology.SameNode:
-		return th.Strong
-	case topology.SMTSibling:
-		return th.Dim
-	}
-	return th.Text
+	return [...]theme.Style{topology.SameCPU: th.Text, topology.SMTSibling: th.Dim, topology.SameLLC: th.Text,
+		topology.SameNode: th.Strong, topology.OtherNode: th.Title}[d]
 }
