@@ -24,6 +24,9 @@ func (r *renderer) full(l layout) []string {
 	r.setScale(s)
 	r.alone = l.columns == 1 && len(r.g.groups) == 1
 	columns := make([][]string, l.columns)
+	for c := range columns {
+		columns[c] = make([]string, 0, r.g.height(l))
+	}
 	for k := range r.g.groups {
 		g := &r.g.groups[k]
 		rows := (len(g.cpus) + l.within - 1) / l.within

@@ -46,35 +46,40 @@ func Width(s string) int {
 	return ansi.StringWidth(s)
 }
 
+// cut makes s at most width cells long and says how many blanks then fill these.
+func cut(s string, width int, ellipsis string) (text string, blanks int) {
+	if n := Width(s); n <= width {
+		return s, width - n
+	}
+	s = ansi.Truncate(s, width, ellipsis)
+	return s, width - ansi.StringWidth(s)
+}
+
 // AppendFit adds text in exactly width cells: cut with the ellipsis when it is
 // too long, padded on the right, or on the left when right is set. It may hold styles.
 func AppendFit[T string | []byte](dst []byte, text T, width int, right bool, ellipsis string) []byte {
-	if width <= 0 {
-		return dst
-	}
-	n := len(text)
-	if n > width || !ascii(text) {
-		s := string(text)
-		if n = ansi.StringWidth(s); n > width {
-			s = ansi.Truncate(s, width, ellipsis)
-			n = ansi.StringWidth(s)
-		}
+	blanks := width - len(text)
+	if blanks < 0 || !ascii(text) {
+		var s string
+		s, blanks = cut(string(text), max(width, 0), ellipsis)
 		text = T(s)
 	}
 	if right {
-		return append(AppendSpaces(dst, width-n), text...)
+		return append(AppendSpaces(dst, blanks), text...)
 	}
-	return AppendSpaces(append(dst, text...), width-n)
+	return AppendSpaces(append(dst, text...), blanks)
 }
 
 // Fit returns s in exactly width cells.
 func Fit(s string, width int, ellipsis string) string {
-	return string(AppendFit(nil, s, width, false, ellipsis))
+	s, blanks := cut(s, max(width, 0), ellipsis)
+	return s + strings.Repeat(" ", blanks)
 }
 
 // FitRight is Fit with the padding on the left.
 func FitRight(s string, width int, ellipsis string) string {
-	return string(AppendFit(nil, s, width, true, ellipsis))
+	s, blanks := cut(s, max(width, 0), ellipsis)
+	return strings.Repeat(" ", blanks) + s
 }
 
 // Cut returns s in at most width cells; it may hold styles.
