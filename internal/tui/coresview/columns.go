@@ -101,6 +101,39 @@ func (v *View) newTasks() *list.List[kernel.TID, model.MoveTask] {
 		figures("share", "SHARE", 6, 2, count, func(n float64) string { return share(n / float64(v.tasksBehind().count)) }))
 }
 
+// mover is a task that moves; where moves are not told apart, A is the CPU that it was
+// last on.
+type mover struct {
+	model.Mover
+	perS float64
+}
+
+// mostMovers is how many of the tasks that move most are listed.
+const mostMovers = 64
+
+// rankMovers lists the tasks by moves in the window; where moves are not told
+// apart, by their migrations in the last interval.
+func (v *View) rankMovers() {
+	v.ranked.of(bookKey{v.m.Sample.Seq, v.span, -1}, func() (n int) {
+		var out []mover
+		if v.moves.Have() {
+			list, took := v.moves.Movers(spans[v.span], v.grouped(model.ByCPU).MoveGroups, mostMovers)
+			for _, m := range list {
+				out = append(out, mover{m, float64(m.Count) / max(took.Seconds(), 1e-9)})
+			}
+		} else {
+			for i := range v.m.Tasks {
+				if t, perS := v.m.Sample.Tasks[i], v.m.Tasks[i].MigPerS; model.Known(perS) && perS > 0 {
+					out = append(out, mover{model.Mover{TID: t.TID, A: cpuset.CPU(t.LastCPU)}, float64(perS)})
+				}
+			}
+		}
+		v.movers.SetColumns(v.moverColumns())
+		v.movers.Load(out, true)
+		return len(out)
+	})
+}
+
 // newMovers is the list of the tasks that move most.
 func (v *View) newMovers() *list.List[kernel.TID, mover] {
 	return list.New(func(m mover) kernel.TID { return m.TID }, "rate", v.moverColumns()...)

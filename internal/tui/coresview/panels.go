@@ -7,7 +7,6 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/field"
-	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/list"
@@ -75,75 +74,6 @@ func fillTo(lines []string, height int) []string {
 // keyLine names the keys of what is shown.
 func keyLine(th *theme.Theme, width int, pairs ...string) string {
 	return " " + rows.Keys(th, pairs...).Render(th, max(width-1, 0))
-}
-
-// Task finds a task in the newest sample; nil when it ended, or its process's
-// threads were not read.
-func (v *View) Task(tid kernel.TID) *sample.Task {
-	if v.m == nil {
-		return nil
-	}
-	if i, ok := sample.Find(v.m.Sample.Tasks, tid); ok {
-		return v.m.Sample.Tasks[i]
-	}
-	return nil
-}
-
-// comm is a task's name, "" when it is not known.
-func comm(t *sample.Task) string {
-	if t == nil || t.ID == nil {
-		return ""
-	}
-	return t.ID.Comm
-}
-
-// named is a task's name, in dim where it has ended.
-func (v *View) named(tid kernel.TID, th *theme.Theme) (string, theme.Style) {
-	if name := comm(v.Task(tid)); name != "" {
-		return name, th.Strong
-	}
-	return cmp.Or(v.moves.Name(tid), fmt.Sprintf("%d, ended", tid)), th.Dim
-}
-
-// target names a task for the owner.
-func (v *View) target(tid kernel.TID) Target {
-	if t := v.Task(tid); t != nil {
-		return Target{TID: tid, TGID: t.TGID, StartTicks: t.StartTicks}
-	}
-	return Target{TID: tid}
-}
-
-// mover is a task that moves; where moves are not told apart, A is the CPU that it was
-// last on.
-type mover struct {
-	model.Mover
-	perS float64
-}
-
-// mostMovers is how many of the tasks that move most are listed.
-const mostMovers = 64
-
-// rankMovers lists the tasks by moves in the window; where moves are not told
-// apart, by their migrations in the last interval.
-func (v *View) rankMovers() {
-	v.ranked.of(bookKey{v.m.Sample.Seq, v.span, -1}, func() (n int) {
-		var out []mover
-		if v.moves.Have() {
-			list, took := v.moves.Movers(spans[v.span], v.grouped(model.ByCPU).MoveGroups, mostMovers)
-			for _, m := range list {
-				out = append(out, mover{m, float64(m.Count) / max(took.Seconds(), 1e-9)})
-			}
-		} else {
-			for i := range v.m.Tasks {
-				if t, perS := v.m.Sample.Tasks[i], v.m.Tasks[i].MigPerS; model.Known(perS) && perS > 0 {
-					out = append(out, mover{model.Mover{TID: t.TID, A: cpuset.CPU(t.LastCPU)}, float64(perS)})
-				}
-			}
-		}
-		v.movers.SetColumns(v.moverColumns())
-		v.movers.Load(out, true)
-		return len(out)
-	})
 }
 
 // renderMovers lists the tasks that move most in width × height cells.

@@ -154,7 +154,8 @@ func (v *View) cpuOf(g *division, i int) cpuset.CPU {
 
 func (v *View) mapTitle(t *model.MoveTable, l *layout, width int, th *theme.Theme) string {
 	var r rows.Row
-	r.Add(th.Title, " Migrations between "+map[model.MoveLevel]string{model.ByCPU: "CPUs", model.ByLLC: "last-level caches", model.ByNode: "nodes"}[t.Level])
+	between := [...]string{model.ByCPU: "CPUs", model.ByLLC: "last-level caches", model.ByNode: "nodes"}
+	r.Add(th.Title, " Migrations between "+between[t.Level])
 	r.Add(th.Text, "  "+lastSpan(t.Span))
 	if t.Span < spans[v.span]/2 {
 		r.Add(th.Dim, fmt.Sprintf(" of %s", lastSpan(spans[v.span])[len("last "):]))

@@ -1,11 +1,15 @@
 package coresview
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"piton/internal/chart"
+	"piton/internal/kernel"
+	"piton/internal/sample"
 	"piton/internal/tui/theme"
 )
 
@@ -53,4 +57,40 @@ func lastSpan(d time.Duration) string {
 		d = d.Round(time.Second)
 	}
 	return "last " + duration(d)
+}
+
+// Task finds a task in the newest sample; nil when it ended, or its process's
+// threads were not read.
+func (v *View) Task(tid kernel.TID) *sample.Task {
+	if v.m == nil {
+		return nil
+	}
+	if i, ok := sample.Find(v.m.Sample.Tasks, tid); ok {
+		return v.m.Sample.Tasks[i]
+	}
+	return nil
+}
+
+// comm is a task's name, "" when it is not known.
+func comm(t *sample.Task) string {
+	if t == nil || t.ID == nil {
+		return ""
+	}
+	return t.ID.Comm
+}
+
+// named is a task's name, in dim where it has ended.
+func (v *View) named(tid kernel.TID, th *theme.Theme) (string, theme.Style) {
+	if name := comm(v.Task(tid)); name != "" {
+		return name, th.Strong
+	}
+	return cmp.Or(v.moves.Name(tid), fmt.Sprintf("%d, ended", tid)), th.Dim
+}
+
+// target names a task for the owner.
+func (v *View) target(tid kernel.TID) Target {
+	if t := v.Task(tid); t != nil {
+		return Target{TID: tid, TGID: t.TGID, StartTicks: t.StartTicks}
+	}
+	return Target{TID: tid}
 }
