@@ -71,7 +71,7 @@ func (r *renderer) folded(height int) (lines []string, ok bool) {
 		g := &r.g.groups[i]
 		x := 1 + f.label + f.list + f.bar + percentWidth + 1
 		r.cellSpots(g.cpus, spot{x: x, y: len(lines)}, spot{x: x + f.cells + 1, y: len(lines)})
-		r.spot(spot{y: len(lines), w: r.Width, cpu: -1, group: g})
+		*r.spots = append(*r.spots, spot{y: len(lines), w: r.Width, cpu: -1, group: g})
 		lines = append(lines, r.foldedLine(g, &sums[i], f))
 	}
 	return lines, true

@@ -33,7 +33,7 @@ func (r *renderer) full(l layout) []string {
 		for part := range l.within {
 			c := k/l.stacked*l.within + part
 			add := func(text string, cpu cpuset.CPU) {
-				r.spot(spot{x: c * (l.width + separator), y: len(columns[c]), w: l.width, cpu: cpu, group: g})
+				*r.spots = append(*r.spots, spot{x: c * (l.width + separator), y: len(columns[c]), w: l.width, cpu: cpu, group: g})
 				columns[c] = append(columns[c], text)
 			}
 			add(r.heading(g, part > 0, parts, l.width), -1)

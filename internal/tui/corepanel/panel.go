@@ -114,9 +114,6 @@ type renderer struct {
 	alone     bool       // there is a single heading
 }
 
-// spot notes where CPUs are drawn.
-func (r *renderer) spot(s spot) { *r.spots = append(*r.spots, s) }
-
 // beside joins blocks of lines into columns of width cells.
 func (r *renderer) beside(columns [][]string, width int) []string {
 	height := 0

@@ -165,15 +165,13 @@ func high(th *theme.Theme, share float32) theme.Style {
 
 // used writes bytes used of a total in GiB: "14.2/64G".
 func used(bytes, total uint64) string {
-	const gib = 1 << 30
-	of := fmt.Sprintf("%.0fG", float64(total)/gib)
-	if total < 10*gib {
-		of = fmt.Sprintf("%.1fG", float64(total)/gib)
+	gib := func(n uint64, whole float64) string {
+		if g := float64(n) / (1 << 30); g < whole {
+			return fmt.Sprintf("%.1f", g)
+		}
+		return fmt.Sprintf("%.0f", float64(n)/(1<<30))
 	}
-	if bytes >= 100*gib {
-		return fmt.Sprintf("%.0f/%s", float64(bytes)/gib, of)
-	}
-	return fmt.Sprintf("%.1f/%s", float64(bytes)/gib, of)
+	return gib(bytes, 100) + "/" + gib(total, 10) + "G"
 }
 
 func psi(in *Input) []string {
