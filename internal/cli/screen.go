@@ -97,7 +97,7 @@ func screenOptions(a *app.App, m *watchcmd.Monitor) (tui.Options, tui.Settings, 
 		return o, nil, nil
 	}
 	file, saved, notes, err := config.Open(path)
-	for _, problem := range tui.CheckKeys(saved.Keys) {
+	for _, problem := range tui.CheckKeys(saved.Keys, saved.Layouts) {
 		notes = append(notes, path+": "+problem)
 	}
 	for _, note := range notes {
@@ -116,7 +116,7 @@ func screenOptions(a *app.App, m *watchcmd.Monitor) (tui.Options, tui.Settings, 
 	if !m.Interval.Given && saved.Interval >= m.Interval.Min && saved.Interval <= m.Interval.Max {
 		o.Interval = saved.Interval
 	}
-	o.Panel, o.Meters, o.Keys = saved.Panel, saved.Meters, saved.Keys
+	o.Panel, o.Meters, o.Keys, o.Layouts = saved.Panel, saved.Meters, saved.Keys, saved.Layouts
 	o.Theme.Name, o.Theme.Colors = saved.Theme.Name, saved.Theme.Colors
 	return o, file, nil
 }

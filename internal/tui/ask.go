@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"syscall"
 
 	tea "charm.land/bubbletea/v2"
@@ -294,20 +295,18 @@ func (m *Model) askSort() tea.Cmd {
 
 // askSetup opens the setup: delay, core panel, meters, columns.
 func (m *Model) askSetup() tea.Cmd {
-	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters}
-	for _, c := range m.deps.columns(m.width, nil) {
-		now.Columns = append(now.Columns, c.ID)
-	}
+	l := m.layouts.Present()
+	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters, Layout: l.Name,
+		Columns: l.Shown(m.width, m.deps.Threads)}
 	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
 	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), dialog.Answered(m.apply))
 }
 
 // apply uses new settings at once and has them kept.
 func (m *Model) apply(s dialog.Settings) tea.Cmd {
-	if _, err := field.Select(s.Columns); err != nil {
-		return m.say(bad, err.Error())
+	if !slices.Equal(s.Columns, m.layouts.Present().Shown(m.width, m.deps.Threads)) {
+		m.layouts.SetColumns(s.Columns)
 	}
-	m.deps.Columns = s.Columns
 	m.change(func(*proctable.View) {})
 	if s.Delay != m.deps.Interval {
 		m.deps.Interval = s.Delay
@@ -315,7 +314,59 @@ func (m *Model) apply(s dialog.Settings) tea.Cmd {
 	}
 	m.setPanel(s.Panel)
 	m.deps.Meters = s.Meters
+	if s.Layouts {
+		return tea.Batch(m.keep(), m.askLayout())
+	}
 	return m.keep()
+}
+
+// askLayout offers the layouts, and to save, rename or delete the present one.
+func (m *Model) askLayout() tea.Cmd {
+	all, at := m.layouts.All()
+	var items []dialog.Item
+	for _, l := range all {
+		columns := cmp.Or(strings.Join(l.Columns, " "), "the usual columns for the width of the window")
+		items = append(items, dialog.Item{Label: l.Name, Detail: columns, Value: func() tea.Cmd { return m.chooseLayout(l.Name) }})
+	}
+	name := m.layouts.Present().Name
+	rename, remove := m.layouts.Fixed()
+	items = append(items,
+		dialog.Item{Label: "save as" + m.th.Ellipsis, Detail: "the present columns, order, arrangement and filter", Value: func() tea.Cmd {
+			return m.nameLayout("Save layout as", "", func(name string) error { return m.layouts.Save(name, m.table.View()) })
+		}},
+		dialog.Item{Label: "rename" + m.th.Ellipsis, Detail: name, Off: rename, Value: func() tea.Cmd {
+			return m.nameLayout("Rename layout to", name, m.layouts.Rename)
+		}},
+		dialog.Item{Label: "delete", Detail: name, Off: remove, Value: m.deleteLayout})
+	return m.dialogs.Push(dialog.NewMenu("Layouts", items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
+}
+
+// nameLayout asks for a name, and keeps what use does with it.
+func (m *Model) nameLayout(label, now string, use func(string) error) tea.Cmd {
+	return m.dialogs.Push(dialog.NewPrompt(label, now, nil), func(o dialog.Outcome) tea.Cmd {
+		name, _ := o.Value.(string)
+		if !o.Done || o.Canceled {
+			return nil
+		}
+		if err := use(name); err != nil {
+			return m.say(bad, "layout: "+err.Error())
+		}
+		return m.layoutsChanged("layout " + name)
+	})
+}
+
+func (m *Model) deleteLayout() tea.Cmd {
+	name := m.layouts.Present().Name
+	l := m.layouts.Delete()
+	m.change(func(v *proctable.View) { l.Apply(v, m.width) })
+	return m.layoutsChanged("layout " + name + " deleted")
+}
+
+// layoutsChanged makes verbs of the layouts that there are now, and keeps them.
+func (m *Model) layoutsChanged(what string) tea.Cmd {
+	m.deps.Layouts = m.layouts.Own()
+	m.verbs = m.deps.verbs()
+	return tea.Batch(m.say(info, what), m.keep())
 }
 
 func (m *Model) setPanel(name string) {
@@ -331,11 +382,9 @@ func (m *Model) keep() tea.Cmd {
 	if m.deps.Settings == nil {
 		return nil
 	}
-	v := m.table.View()
-	s := Saved{Columns: m.deps.Columns, Interval: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters}
-	if v.Sort != nil {
-		s.Sort = v.Sort.ID
-	}
+	l := m.layouts.Main(m.table.View())
+	s := Saved{Columns: l.Columns, Sort: l.Sort, Layouts: m.layouts.Own(), Interval: m.deps.Interval, Panel: m.panelMode.String(),
+		Meters: m.deps.Meters}
 	store := m.deps.Settings
 	return func() tea.Msg {
 		if err := store.Save(s); err != nil {

@@ -3,17 +3,16 @@ package tui
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"piton/internal/change"
-	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/meters"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/starved"
 	"piton/internal/tui/theme"
@@ -38,9 +37,10 @@ type Options struct {
 	Version  string
 	PID      int // piton's own, to show what it costs
 
-	Columns []string // ids; empty = the usual ones for the width
-	Sort    string   // column id; empty = CPU%
-	Filter  string   // initial filter, already checked
+	Columns []string // of the layout main; see proctable.Layout
+	Sort    string
+	Layouts []proctable.Layout // the user's own, and what is changed of the others
+	Filter  string             // initial filter, already checked
 	Threads bool
 	Panel   string   // "full", "folded" or "hidden"
 	Meters  []string // ids; empty = the usual ones
@@ -98,54 +98,14 @@ type Settings interface {
 
 // Saved is what outlives a session. Theme and Keys are only read: the user writes them.
 type Saved struct {
-	Columns  []string
+	Columns  []string // of the layout main
 	Sort     string
+	Layouts  []proctable.Layout
 	Interval time.Duration
 	Panel    string
 	Meters   []string
 	Theme    theme.Options       // Name and Colors alone
 	Keys     map[string][]string // by the id of an action, as they are written
-}
-
-// defaultSort shows the busiest first, as top and htop do.
-const defaultSort = "cpu_percent"
-
-// The widths from which more columns are shown.
-const (
-	narrow = 100
-	roomy  = 132
-)
-
-// columns returns the columns to show in width cells: those chosen, or the usual
-// ones; with them the one that decides the order.
-func (o *Options) columns(width int, sort *field.Column) []*field.Column {
-	ids := o.Columns
-	if len(ids) == 0 {
-		switch {
-		case width < narrow:
-			ids = field.Narrow
-		case o.Threads:
-			ids = field.Thread
-		default:
-			ids = field.Process
-		}
-	}
-	if len(o.Columns) == 0 && width < roomy {
-		// PRI follows from NI and POL; the command needs its cells more.
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "priority" })
-	}
-	columns, err := field.Select(ids)
-	if err != nil {
-		columns, _ = field.Select(field.Process)
-	}
-	if sort == nil || slices.Contains(columns, sort) {
-		return columns
-	}
-	at := len(columns)
-	if at > 0 && columns[at-1].ID == "command" {
-		at-- // it takes what is left
-	}
-	return slices.Insert(slices.Clone(columns), at, sort)
 }
 
 // Run shows the screen until the user quits or ctx ends. A benchmark that still

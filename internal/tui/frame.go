@@ -27,10 +27,11 @@ const (
 type areas struct {
 	panel, panelLines int // first line of the core panel, and how many it has
 
-	tabs   int // line of the tabs, -1 when there are none
-	list   int // first line of the list, its heading
-	rows   int // lines of the list below the heading
-	keyBar int // line of the key bar, -1 when there is none
+	tabs    int // line of the tabs, -1 when there are none
+	layouts int // first column of the layouts' names on it, 0 when they are not there
+	list    int // first line of the list, its heading
+	rows    int // lines of the list below the heading
+	keyBar  int // line of the key bar, -1 when there is none
 }
 
 // View draws the frame, or returns the last one when nothing happened since.
@@ -185,17 +186,39 @@ func (m *Model) tabs(width int) string {
 		left = append(append(style.Open(append(left, ' ')), open...), byte('1'+i), ' ')
 		left = style.Close(append(append(left, viewNames[v]...), end...))
 	}
-	right := ""
-	if m.view == action.Processes {
-		right = m.listState(width - widget.Width(string(left)) - 1)
+	if m.view != action.Processes {
+		return widget.Cut(string(left), width, th.Ellipsis)
 	}
-	return widget.Spread(string(left), right, width, th.Ellipsis)
+	m.areas.layouts = widget.Width(string(left))
+	room := width - m.areas.layouts - 1
+	names := m.layoutNames()
+	right, fits := m.listState(room-widget.Width(names), "")
+	if !fits {
+		m.areas.layouts = 0
+		names = ""
+		right, _ = m.listState(room, m.layouts.Present().Name)
+	}
+	return widget.Spread(string(left)+names, right, width, th.Ellipsis)
+}
+
+// layoutNames are the layouts as tabs.
+func (m *Model) layoutNames() string {
+	line := []byte("  ")
+	all, at := m.layouts.All()
+	for i, l := range all {
+		if i == at {
+			line = m.th.Accent.Append(line, "["+l.Name+"]")
+		} else {
+			line = m.th.Dim.Append(line, " "+l.Name+" ")
+		}
+	}
+	return string(line)
 }
 
 // listState names everything that decides which rows are shown and how, as far as
 // there is room: the order and the flags show in the list itself, tags and what
-// hides rows may not.
-func (m *Model) listState(room int) string {
+// hides rows may not. fits says whether all of it is there.
+func (m *Model) listState(room int, layout string) (line string, fits bool) {
 	th, v := m.th, m.table.View()
 	var parts []string
 	add := func(label, value string) {
@@ -211,6 +234,9 @@ func (m *Model) listState(room int) string {
 		add("filter ", field.Clean(v.Filter.String()))
 	}
 	needed := len(parts)
+	if layout != "" && layout != proctable.Main {
+		add("layout ", layout)
+	}
 	for _, flag := range []struct {
 		on   bool
 		word string
@@ -226,11 +252,11 @@ func (m *Model) listState(room int) string {
 	if v.Sort != nil {
 		add("sort ", v.Sort.Title+" "+mark)
 	}
-	line := strings.Join(parts, "  ")
-	for ; len(parts) > needed && widget.Width(line) >= room; line = strings.Join(parts, "  ") {
-		parts = parts[:len(parts)-1]
+	line = strings.Join(parts, "  ")
+	for fits = true; len(parts) > needed && widget.Width(line) >= room; line = strings.Join(parts, "  ") {
+		parts, fits = parts[:len(parts)-1], false
 	}
-	return widget.Cut(line, room-1, th.Ellipsis) + " "
+	return widget.Cut(line, room-1, th.Ellipsis) + " ", fits && widget.Width(line) < room
 }
 
 // summary is the line about the task under the cursor.

@@ -147,7 +147,7 @@ func TestPaletteRunsWhatItFinds(t *testing.T) {
 		r.press("ctrl+p", "i", "n", "v", "e", "r", "t", "enter")
 		assert.False(t, r.m.table.View().Desc)
 		r.press(":", "c", "o", "l", "u", "m", "n", ".", "n", "i", "enter")
-		assert.Contains(t, r.m.deps.Columns, "pid", "the columns that were shown stay")
+		assert.Contains(t, r.m.layouts.Present().Columns, "pid", "the columns that were shown stay")
 	})
 }
 
@@ -220,7 +220,7 @@ func TestFilesAndStrace(t *testing.T) {
 
 func TestSetup(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.press("f2", "right", "down", "right", "down", "right", "enter")
+		r.press("f2", "right", "down", "right", "down", "down", "right", "enter")
 		require.Len(t, r.settings.saved, 1)
 		assert.Equal(t, []string{"tasks", "uptime"}, r.settings.saved[0].Meters[:2])
 		assert.Contains(t, r.line(0), "web-07   10 tasks 15 thr  2 run   up 12d")

@@ -51,6 +51,7 @@ type Model struct {
 	panelMode corepanel.Mode
 	chooser   chooser
 	table     *proctable.Table
+	layouts   *proctable.Layouts
 	detail    *detail.Pane // keeps the selected task's history also while it is closed
 	detailed  bool         // the pane is open
 	factReads factReads
@@ -96,11 +97,6 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, th: theme.New(d.Theme), verbs: d.verbs(), gate: make(chan struct{}, 1), view: action.Processes, dirty: true,
 		detail: detail.New()}
 	m.setPanel(d.Panel)
-	sort, ok := field.Lookup(d.Sort)
-	if !ok {
-		sort, _ = field.Lookup(defaultSort)
-	}
-	filter, _ := field.ParseFilter(d.Filter)
 	d.Bench.Dialogs = &m.dialogs
 	m.bench = benchview.New(d.Bench)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: m.sayOwn})
@@ -108,8 +104,10 @@ func New(d Deps) *Model {
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Actions: !d.ReadOnly})
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal}
-	m.table = proctable.New(proctable.View{Columns: d.columns(0, sort), Sort: sort, Desc: sort.Desc,
-		Filter: filter, Threads: d.Threads, Kernel: false})
+	m.layouts = proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)
+	v := proctable.View{Threads: d.Threads}
+	m.layouts.Present().Apply(&v, 0)
+	m.table = proctable.New(v)
 	return m
 }
 
@@ -233,8 +231,8 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 func (m *Model) resize(width, height int) {
 	m.width, m.height = width, height
 	v := m.table.View()
-	if columns := m.deps.columns(width, v.Sort); !slices.Equal(columns, v.Columns) {
-		v.Columns = columns
+	before := v.Columns
+	if m.layouts.Present().Fit(&v, width); !slices.Equal(before, v.Columns) {
 		m.table.SetView(v)
 	}
 }

@@ -107,13 +107,22 @@ func (m *Model) toggleMouse() tea.Cmd {
 	return m.say(info, "mouse on")
 }
 
-// clickTab opens the view whose tab is at the column.
+// clickTab opens the view whose tab is at the column, or goes to the layout whose name is.
 func (m *Model) clickTab(x int) tea.Cmd {
 	end := 0
 	for i, v := range action.Views {
 		end += len(viewNames[v]) + 5 // blank, bracket, digit, blank, name, bracket
 		if x < end {
 			return m.show(action.Views[i])
+		}
+	}
+	if end = m.areas.layouts + 2; m.view != action.Processes || end == 2 || x < end {
+		return nil
+	}
+	all, _ := m.layouts.All()
+	for _, l := range all {
+		if end += len(l.Name) + 2; x < end {
+			return m.chooseLayout(l.Name)
 		}
 	}
 	return nil

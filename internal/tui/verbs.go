@@ -42,7 +42,7 @@ func init() {
 	}{
 		{"Tune", tuneVerbs()}, {"IRQs", irqVerbs()}, {"Core panel", panelVerbs()}, {"Show", showVerbs()}, {"Detail pane", threadVerbs()}, {"Find and sort", append(findVerbs(), sortVerbs()...)},
 		{"Move and tag", moveVerbs()}, {"Cores", coresVerbs()}, {"Benchmarks", benchVerbs()}, {"Journal", journalVerbs()},
-		{"Views", viewVerbs()}, {"Columns", columnVerbs()}, {"piton", appVerbs()},
+		{"Views", viewVerbs()}, {"Columns", append(layoutVerbs(), columnVerbs()...)}, {"piton", appVerbs()},
 	} {
 		Groups = append(Groups, g.title)
 		for _, v := range g.verbs {
@@ -66,7 +66,7 @@ func Specs(readOnly bool) []action.Spec {
 // verbs is the table of a screen: without what it may not do, with the user's keys.
 func (o *Options) verbs() verbs {
 	own := verbs{}
-	for _, v := range table {
+	for _, v := range table.withLayouts(o.Layouts) {
 		if o.ReadOnly && v.Mutates {
 			continue
 		}
@@ -79,12 +79,25 @@ func (o *Options) verbs() verbs {
 	return own
 }
 
+// withLayouts is the table with a verb for each layout of the user's.
+func (t verbs) withLayouts(layouts []proctable.Layout) verbs {
+	own := slices.Clone(t)
+	for _, l := range layouts {
+		if v := layoutVerb(l.Name); own.byID(v.ID) == nil {
+			own = append(own, &v)
+		}
+	}
+	return own
+}
+
 // CheckKeys says in a line each what of a user's keys cannot be used, and removes it:
-// a verb or key that does not exist, a key that two verbs of one view would have.
-func CheckKeys(keys map[string][]string) (problems []string) {
+// a verb or key that does not exist, a key that two verbs of one view would have. layouts
+// are the user's, which have verbs.
+func CheckKeys(keys map[string][]string, layouts []proctable.Layout) (problems []string) {
+	all := table.withLayouts(layouts)
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
-		if table.byID(id) == nil {
+		if all.byID(id) == nil {
 			say("keys: there is no action %q; piton help keys lists them", id)
 			delete(keys, id)
 			continue
@@ -96,7 +109,7 @@ func CheckKeys(keys map[string][]string) (problems []string) {
 			return !keymap.Valid(key)
 		})
 	}
-	own := (&Options{Keys: keys}).verbs()
+	own := (&Options{Keys: keys, Layouts: layouts}).verbs()
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
 		v := own.byID(id)
 		for _, key := range v.Keys {
@@ -185,6 +198,25 @@ func moves(panel func(*Model), list func(lister)) handler {
 		list(m.lister())
 		return m.followThreads()
 	}
+}
+
+// layoutVerbs go to layouts, and change what there are.
+func layoutVerbs() []verb {
+	all := []verb{
+		v("layout.menu", processes, "", "Layouts", "layouts: choose, save under a name, rename, delete", plain((*Model).askLayout)),
+	}
+	for _, l := range proctable.BuiltIn() {
+		all = append(all, layoutVerb(l.Name))
+	}
+	return all
+}
+
+func layoutVerb(name string) verb {
+	v := v("layout."+name, processes, "", "Layout "+name, "layout "+name+" of the process table", func(m *Model, _ string) tea.Cmd {
+		return m.chooseLayout(name)
+	})
+	v.Group = "Columns"
+	return v
 }
 
 // columnVerbs are to show or hide each column: for the palette, and for keys of the
@@ -278,6 +310,8 @@ func showVerbs() []verb {
 			plain((*Model).trace)).changes(""),
 		v("show.tree", processes, "f5 t", "Tree", "tree of processes; again: of control groups (units, containers) with sums; again: list",
 			lists(func(v *proctable.View) { v.Tree = v.Tree.Next() })),
+		v("layout.next", processes, "L", "Layout", "next layout: its columns, order, arrangement and filter",
+			func(m *Model, _ string) tea.Cmd { return m.chooseLayout(m.layouts.Next()) }),
 		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.table.ToggleFold() })),
 		v("show.threads", processes, "H", "Threads", "threads on or off", plain((*Model).toggleThreads)),
 		v("show.kernel", processes, "K", "Kernel", "kernel threads on or off", lists(func(v *proctable.View) { v.Kernel = !v.Kernel })),

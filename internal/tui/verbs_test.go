@@ -92,7 +92,7 @@ func TestOwnKeys(t *testing.T) {
 		`keys: show.tree: "a" is the key of tune.affinity already`,
 		`keys: there is no action "tune.fly"; piton help keys lists them`,
 		`keys: tune.pin: there is no key "hyper+p"`,
-	}, slices.Sorted(slices.Values(CheckKeys(keys))))
+	}, slices.Sorted(slices.Values(CheckKeys(keys, nil))))
 	own := (&Options{Keys: keys}).verbs()
 	assert.Equal(t, "tune.pin", own.forKey("x", action.Processes).ID)
 	assert.Nil(t, own.forKey("p", action.Processes))

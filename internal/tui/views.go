@@ -105,7 +105,7 @@ func (m *Model) benchHint() string {
 func (m *Model) change(f func(*proctable.View)) tea.Cmd {
 	v := m.table.View()
 	f(&v)
-	v.Columns = m.deps.columns(m.width, v.Sort)
+	m.layouts.Present().Fit(&v, m.width)
 	m.keepTicks(v.Filter)
 	m.table.SetView(v)
 	return nil
@@ -156,11 +156,8 @@ func (m *Model) sortByID(id string) tea.Cmd {
 
 // toggleColumn shows a column before the command, or hides it.
 func (m *Model) toggleColumn(id string) tea.Cmd {
-	var ids []string
-	for _, c := range m.deps.columns(m.width, nil) {
-		ids = append(ids, c.ID)
-	}
-	if i := slices.Index(ids, id); i >= 0 {
+	ids := slices.Clone(m.layouts.Present().Shown(m.width, m.deps.Threads))
+	if i := slices.IndexFunc(ids, func(text string) bool { return text == id || strings.HasPrefix(text, id+":") }); i >= 0 {
 		ids = slices.Delete(ids, i, i+1)
 	} else if last := len(ids) - 1; last >= 0 && ids[last] == "command" {
 		ids = slices.Insert(ids, last, id)
@@ -170,8 +167,18 @@ func (m *Model) toggleColumn(id string) tea.Cmd {
 	if len(ids) == 0 {
 		return m.say(bad, "the last column stays")
 	}
-	m.deps.Columns = ids
+	m.layouts.SetColumns(ids)
 	return tea.Batch(m.change(func(*proctable.View) {}), m.keep())
+}
+
+// chooseLayout shows the list as a layout says; the one that is left keeps what was
+// changed in it.
+func (m *Model) chooseLayout(name string) tea.Cmd {
+	l := m.layouts.Choose(name, m.table.View())
+	if l == nil {
+		return m.say(bad, "there is no layout "+name)
+	}
+	return m.change(func(v *proctable.View) { l.Apply(v, m.width) })
 }
 
 func (m *Model) tagChildren() tea.Cmd {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/tui"
+	"piton/internal/tui/proctable"
 )
 
 var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded",
@@ -119,6 +120,79 @@ func TestWritingKeepsTheUsersText(t *testing.T) {
 	assert.Equal(t, "# how I like it\ncolumns = ['pid', 'command']\ndelay = '2s'"+tail, string(data))
 }
 
+const layouts = `sort = "-cpu_percent"
+
+# for the disks
+[layouts.disk] # mine
+# wide names
+columns = ["pid", "user:12", "command"]
+sort = "write_bytes_per_s"
+
+[layouts.bad]
+columns = ["pid", "pidd"]
+
+[layouts.io]
+view = "groups"
+`
+
+func TestLayouts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(path, []byte(layouts), 0o600))
+	f, s, notes, err := Open(path)
+	require.NoError(t, err)
+	assert.Equal(t, []string{path + `: layouts.bad is not used: unknown column "pidd"`}, notes)
+	disk := proctable.Layout{Name: "disk", Columns: []string{"pid", "user:12", "command"}, Sort: "write_bytes_per_s"}
+	assert.Equal(t, []proctable.Layout{disk, {Name: "io", View: "groups"}}, s.Layouts)
+
+	disk.Sort, disk.Filter = "", "cpu>5"
+	s.Layouts = []proctable.Layout{disk, {Name: "new", Sort: "-pid"}}
+	require.NoError(t, f.Save(s))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	want := strings.Replace(layouts, "sort = \"write_bytes_per_s\"\n", "filter = 'cpu>5'\n", 1)
+	want = strings.Replace(want, "[layouts.io]\nview = \"groups\"\n", "\n[layouts.new]\nsort = '-pid'\n", 1)
+	want = strings.Replace(want, `["pid", "user:12", "command"]`, `['pid', 'user:12', 'command']`, 1)
+	want = strings.Replace(want, `"-cpu_percent"`, `'-cpu_percent'`, 1)
+	assert.Equal(t, want, string(data), "one that is wrong stays, to be mended")
+	_, again, _, err := Open(path)
+	require.NoError(t, err)
+	assert.Equal(t, s, again)
+
+	s.Layouts = nil
+	require.NoError(t, os.WriteFile(path, []byte("layouts = { io = { sort = 'pid' } }"), 0o600))
+	f, _, _, err = Open(path)
+	require.NoError(t, err)
+	assert.ErrorContains(t, f.Save(s), "layouts.io is no table [layouts.io]: it has to be removed by hand")
+}
+
+func TestWrongLayouts(t *testing.T) {
+	for text, want := range map[string]string{
+		"layouts = 1":                           "layouts: not tables, [layouts.NAME]",
+		"layouts.io = 1":                        "layouts.io is not used: not a table, [layouts.NAME]",
+		"[layouts.main]":                        "layouts.main is not used: main is built in: F2 changes its columns",
+		"[layouts.'a b']":                       "layouts.a b is not used: a name has 1 to 16 letters, digits, - or _",
+		"[layouts.io]\ncolumns = ['user:1']":    `layouts.io is not used: column "user:1": a width is 2 to 200 cells`,
+		"[layouts.io]\ncolumns = ['a', 1]":      `layouts.io is not used: columns: not a list of texts, ["a", "b"]`,
+		"[layouts.io]\nsort = 'pidd'":           `layouts.io is not used: sort: unknown column "pidd"`,
+		"[layouts.io]\nview = 'forest'":         `layouts.io is not used: view "forest": list, tree, groups are known`,
+		"[layouts.io]\nfilter = 'cpu>'":         "layouts.io is not used: filter: ",
+		"[layouts.io]\ncolour = 'red'":          "layouts.io is not used: colour: unknown setting",
+		"[layouts.io]\ncolumns = ['pid','pid']": `layouts.io is not used: "pid" is there twice`,
+	} {
+		s, notes, err := parse([]byte("core_panel = 'folded'\n" + text + "\n[layouts.good]\nsort = 'pid'"))
+		if text == "layouts = 1" {
+			s, notes, err = parse([]byte("core_panel = 'folded'\n" + text))
+		}
+		require.NoError(t, err, text)
+		require.Len(t, notes, 1, text)
+		assert.Contains(t, notes[0], want)
+		assert.Equal(t, "folded", s.Panel, text)
+		if text != "layouts = 1" {
+			assert.Equal(t, []proctable.Layout{{Name: "good", Sort: "pid"}}, s.Layouts)
+		}
+	}
+}
+
 func TestOldFileIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte("{}"), 0o600))
@@ -157,12 +231,15 @@ func TestBrokenFileIsSaidAndKept(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(users))
+	f.Add([]byte(layouts))
 	f.Add([]byte("delay = '-1x'\r\nsort = \"\"\"pid\"\"\"\ntheme.name = 'mono' # x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before, _, err := parse(data)
 		if err != nil {
 			return
 		}
+		settings := settings
+		settings.Layouts = before.Layouts
 		merged, err := merge(data, settings)
 		require.NoError(t, err)
 		after, _, err := parse(merged)

@@ -3,12 +3,15 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"piton/internal/tui"
+	"piton/internal/tui/proctable"
 )
 
 // An edit replaces bytes [from, to) of a file.
@@ -17,10 +20,27 @@ type edit struct {
 	text     []byte
 }
 
-// merge writes what the setup screen changes into a file, in the place where it is, and
+// table is a table of a file: where its entries are and where more of them can be added.
+type table struct {
+	head    edit // its [name]
+	entries map[string]edit
+	end     int
+}
+
+// setting is a value to write; nil removes it.
+type setting struct {
+	name  string
+	value any
+}
+
+// merge writes what the screen changes into a file, in the place where it is, and
 // leaves every other byte as it is: a decoder and encoder would lose the comments.
 func merge(old []byte, s tui.Saved) ([]byte, error) {
-	found, end, err := find(old)
+	tables, err := find(old)
+	if err != nil {
+		return nil, err
+	}
+	before, _, err := parse(old)
 	if err != nil {
 		return nil, err
 	}
@@ -28,64 +48,122 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 	if s.Interval > 0 {
 		delay = s.Interval.String()
 	}
-	var edits []edit
-	added := edit{from: end, to: end}
-	for _, entry := range []struct {
-		name  string
-		value any
-		none  bool
-	}{
-		{"columns", s.Columns, len(s.Columns) == 0}, {"sort", s.Sort, s.Sort == ""},
-		{"delay", delay, delay == ""}, {"core_panel", s.Panel, s.Panel == ""},
-		{"meters", s.Meters, len(s.Meters) == 0},
-	} {
-		line, err := toml.Marshal(map[string]any{entry.name: entry.value})
-		if err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
+	w := writer{old: old, tables: tables}
+	w.write("", setting{"columns", s.Columns}, setting{"sort", s.Sort}, setting{"delay", delay},
+		setting{"core_panel", s.Panel}, setting{"meters", s.Meters})
+	for _, l := range before.Layouts {
+		if !slices.ContainsFunc(s.Layouts, func(now proctable.Layout) bool { return now.Name == l.Name }) {
+			w.remove("layouts." + l.Name)
 		}
-		at, ok := found[entry.name]
+	}
+	for _, l := range s.Layouts {
+		if !slices.ContainsFunc(before.Layouts, func(had proctable.Layout) bool { return reflect.DeepEqual(had, l) }) {
+			w.write("layouts."+l.Name, setting{"columns", l.Columns}, setting{"sort", l.Sort}, setting{"view", l.View},
+				setting{"filter", l.Filter})
+		}
+	}
+	return w.result()
+}
+
+// writer collects the edits of a file.
+type writer struct {
+	old    []byte
+	tables map[string]*table
+	edits  []edit
+	err    error
+}
+
+// write sets entries of a table, which is made at the end of the file if need be.
+func (w *writer) write(name string, settings ...setting) {
+	t, ok := w.tables[name]
+	added := edit{}
+	if !ok {
+		t = &table{end: len(w.old)}
+		added.text = fmt.Appendf(nil, "\n[%s]\n", name)
+	}
+	added.from, added.to = t.end, t.end
+	if t.end > 0 && w.old[t.end-1] != '\n' {
+		added.text = slices.Concat([]byte("\n"), added.text)
+	}
+	for _, s := range settings {
+		line, err := toml.Marshal(map[string]any{s.name: s.value})
+		if err != nil {
+			w.err = fmt.Errorf("settings: %w", err)
+		}
+		none := reflect.ValueOf(s.value).Len() == 0
+		at, ok := t.entries[s.name]
 		switch {
-		case ok && entry.none:
-			edits = append(edits, edit{at.from, lineEnd(old, at.to), nil})
+		case ok && none:
+			w.edits = append(w.edits, edit{at.from, lineEnd(w.old, at.to), nil})
 		case ok:
-			edits = append(edits, edit{at.from, at.to, bytes.TrimSuffix(line, []byte("\n"))})
-		case !entry.none:
+			w.edits = append(w.edits, edit{at.from, at.to, bytes.TrimSuffix(line, []byte("\n"))})
+		case !none:
 			added.text = append(added.text, line...)
 		}
 	}
-	if end > 0 && old[end-1] != '\n' {
-		added.text = slices.Concat([]byte("\n"), added.text)
+	w.edits = append(w.edits, added)
+}
+
+// remove removes a table's name and entries; comments stay.
+func (w *writer) remove(name string) {
+	t, ok := w.tables[name]
+	if !ok {
+		w.err = fmt.Errorf("%s is no table [%s]: it has to be removed by hand", name, name)
+		return
 	}
-	edits = append(edits, added)
-	slices.SortStableFunc(edits, func(a, b edit) int { return b.from - a.from })
-	data := slices.Clone(old)
-	for _, e := range edits {
+	for _, e := range t.entries {
+		w.edits = append(w.edits, edit{e.from, lineEnd(w.old, e.to), nil})
+	}
+	w.edits = append(w.edits, t.head)
+}
+
+// result is the file with the edits, once it can be read again.
+func (w *writer) result() ([]byte, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	slices.Reverse(w.edits) // what is added in one place stands there in its order
+	slices.SortStableFunc(w.edits, func(a, b edit) int { return b.from - a.from })
+	data := slices.Clone(w.old)
+	for _, e := range w.edits {
 		data = slices.Replace(data, e.from, e.to, e.text...)
+	}
+	if _, _, err := parse(data); err != nil {
+		return nil, fmt.Errorf("a layout is no table [layouts.NAME], and has to be edited by hand: %w", err)
 	}
 	return data, nil
 }
 
-// find returns where the entries above the first table are, and where more of them
-// can be added.
-func find(data []byte) (at map[string]edit, end int, err error) {
-	at = map[string]edit{}
+// find returns the tables of a file by their dotted names; "" is what stands above the first.
+func find(data []byte) (map[string]*table, error) {
+	now := &table{entries: map[string]edit{}}
+	all := map[string]*table{"": now}
 	var p unstable.Parser
 	p.Reset(data)
 	for p.NextExpression() {
 		e := p.Expression()
-		if e.Kind != unstable.KeyValue {
-			break
-		}
+		var names []string
 		from, to := int(e.Raw.Offset), int(e.Raw.Offset+e.Raw.Length)
-		end = lineEnd(data, to)
-		if key := e.Key(); key.Next() && key.IsLast() {
-			at[string(key.Node().Data)] = edit{from: from, to: to}
+		for key := e.Key(); key.Next(); {
+			names = append(names, string(key.Node().Data))
+			if raw := key.Node().Raw; e.Kind != unstable.KeyValue {
+				from, to = int(raw.Offset), int(raw.Offset+raw.Length)
+			}
 		}
+		switch {
+		case e.Kind != unstable.KeyValue:
+			from = bytes.LastIndexByte(data[:from], '\n') + 1
+			now = &table{head: edit{from: from, to: lineEnd(data, to)}, entries: map[string]edit{}}
+			all[strings.Join(names, ".")] = now
+		case len(names) == 1:
+			now.entries[names[0]] = edit{from: from, to: to}
+		}
+		now.end = lineEnd(data, to)
 	}
 	if err := p.Error(); err != nil {
-		return nil, 0, fmt.Errorf("settings: %w", err)
+		return nil, fmt.Errorf("settings: %w", err)
 	}
-	return at, end, nil
+	return all, nil
 }
 
 // lineEnd is behind the line that holds from.

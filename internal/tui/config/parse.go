@@ -13,6 +13,7 @@ import (
 	"piton/internal/field"
 	"piton/internal/tui"
 	"piton/internal/tui/meters"
+	"piton/internal/tui/proctable"
 )
 
 // parser takes the entries of a file one by one, so that a wrong one leaves the
@@ -31,6 +32,7 @@ var entries = map[string]func(*parser, any) error{
 	"meters":     (*parser).meters,
 	"theme":      (*parser).theme,
 	"keys":       (*parser).keys,
+	"layouts":    (*parser).layouts,
 }
 
 // parse reads a file. The error is that of a file that is no TOML.
@@ -94,16 +96,63 @@ func texts(value any) ([]string, error) {
 func (p *parser) columns(value any) error {
 	ids, err := texts(value)
 	for _, id := range ids {
-		switch c, ok := field.Lookup(id); {
-		case !ok:
-			p.note("columns: unknown column %q", id)
-		case slices.Contains(p.saved.Columns, c.ID):
+		c, width, bad := proctable.ParseColumn(id)
+		switch {
+		case bad != nil:
+			p.note("columns: %v", bad)
+		case slices.ContainsFunc(p.saved.Columns, func(had string) bool { return had == c.ID || strings.HasPrefix(had, c.ID+":") }):
 			p.note("columns: %q is there twice", id)
 		default:
-			p.saved.Columns = append(p.saved.Columns, c.ID)
+			p.saved.Columns = append(p.saved.Columns, proctable.ColumnText(c.ID, width))
 		}
 	}
 	return err
+}
+
+// layouts takes each table [layouts.NAME]; one with a mistake is left out as a whole.
+func (p *parser) layouts(value any) error {
+	tables, ok := value.(map[string]any)
+	if !ok {
+		return errors.New("not tables, [layouts.NAME]")
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		l, err := layout(name, tables[name])
+		if err != nil {
+			p.note("layouts.%s is not used: %v", name, err)
+			continue
+		}
+		p.saved.Layouts = append(p.saved.Layouts, l)
+	}
+	return nil
+}
+
+func layout(name string, value any) (l proctable.Layout, err error) {
+	table, ok := value.(map[string]any)
+	if !ok {
+		return l, errors.New("not a table, [layouts.NAME]")
+	}
+	if err := proctable.CheckName(name); err != nil {
+		return l, err
+	}
+	l.Name = name
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		switch key {
+		case "columns":
+			l.Columns, err = texts(table[key])
+		case "sort":
+			l.Sort, err = text(table[key])
+		case "view":
+			l.View, err = text(table[key])
+		case "filter":
+			l.Filter, err = text(table[key])
+		default:
+			err = errors.New("unknown setting")
+		}
+		if err != nil {
+			return l, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return l, l.Check()
 }
 
 func (p *parser) sort(value any) error {
@@ -111,7 +160,7 @@ func (p *parser) sort(value any) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := field.Lookup(id); !ok && id != "" {
+	if _, ok := field.Lookup(strings.TrimPrefix(id, "-")); !ok && id != "" {
 		return fmt.Errorf("unknown column %q", id)
 	}
 	p.saved.Sort = id

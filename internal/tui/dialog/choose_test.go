@@ -40,7 +40,7 @@ func sampleUsers() *Menu {
 
 func sampleSetup() *Setup {
 	return NewSetup(field.Columns, []string{"full", "folded", "hidden"},
-		Settings{Columns: []string{"pid", "cpu", "command"}, Delay: time.Second, Panel: "folded"})
+		Settings{Columns: []string{"pid", "cpu", "command"}, Delay: time.Second, Panel: "folded", Layout: "main"})
 }
 
 func TestMenuJumpsToWhatIsTyped(t *testing.T) {
@@ -140,21 +140,27 @@ func TestPolicyFields(t *testing.T) {
 
 func TestSetupTicksAndMoves(t *testing.T) {
 	s := sampleSetup()
-	toColumns := strings.Repeat("down ", 2+len(meters.All))
+	toColumns := strings.Repeat("down ", 3+len(meters.All))
 	out := press(s, "right down right "+toColumns[5:]+"right down space enter")
-	assert.Equal(t, Settings{Columns: []string{"cpu", "pid"}, Delay: 2 * time.Second, Panel: "hidden"}, out.Value)
+	assert.Equal(t, Settings{Columns: []string{"cpu", "pid"}, Delay: 2 * time.Second, Panel: "hidden", Layout: "main"}, out.Value)
 
 	s = sampleSetup()
 	assert.Equal(t, Outcome{}, press(s, toColumns+"space down space down space enter"))
 	assert.Contains(t, ansi.Strip(s.Render(80, 20, plain)), "tick at least one column")
 	odd := NewSetup(field.Columns, nil, Settings{Columns: []string{"pid", "gone"}, Delay: 1500 * time.Millisecond})
 	assert.Equal(t, Settings{Columns: []string{"pid"}, Delay: 1500 * time.Millisecond}, press(odd, "enter").Value)
+
+	s = NewSetup(field.Columns, nil, Settings{Columns: []string{"user:12", "command"}, Delay: time.Second, Layout: "io"})
+	assert.Equal(t, []string{"user:13", "command"}, press(s, toColumns+"> down > enter").Value.(Settings).Columns, "the command has no width")
+	s = NewSetup(field.Columns, nil, Settings{Columns: []string{"user:10"}, Delay: time.Second, Layout: "io"})
+	assert.Equal(t, Settings{Columns: []string{"user"}, Layouts: true, Layout: "io", Delay: time.Second},
+		press(s, toColumns+"< home down down enter").Value, "the usual width is none that is set")
 }
 
 func TestSetupOfMeters(t *testing.T) {
 	setup := func(keys string) []string {
 		s := NewSetup(field.Columns, nil, Settings{Columns: []string{"pid"}, Delay: time.Second, Meters: []string{"swap", "load"}})
-		return press(s, "down down "+keys).Value.(Settings).Meters
+		return press(s, "down down down "+keys).Value.(Settings).Meters
 	}
 	assert.Equal(t, []string{"swap", "load"}, setup("enter"))
 	assert.Equal(t, []string{"load", "uptime"}, setup("space down left down down space enter"), "swap off, load up, the next one on")

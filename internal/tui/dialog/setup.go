@@ -1,6 +1,8 @@
 package dialog
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -8,13 +10,16 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/tui/meters"
+	"piton/internal/tui/proctable"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
 
 // Settings are what the setup dialog changes.
 type Settings struct {
-	Columns []string      // ids of the columns shown, in order
+	Columns []string      // of the layout, in order: ids, "id:cells" where a width is set
+	Layout  string        // name of the layout that has the columns
+	Layouts bool          // the user goes on to the layouts
 	Delay   time.Duration // between samples
 	Panel   string        // how the core panel is shown
 	Meters  []string      // ids of the header's meters, in order; empty: the usual ones
@@ -30,6 +35,8 @@ type Setup struct {
 	Titled
 	columns []field.Column // ticked ones first, in their order
 	shown   map[string]bool
+	widths  map[string]int // that are set
+	layout  string
 	meters  []*meters.Meter // as columns
 	metered map[string]bool
 	delays  []time.Duration
@@ -44,6 +51,7 @@ type Setup struct {
 const (
 	rowDelay = iota
 	rowPanel
+	rowLayout
 	rowMeters
 )
 
@@ -53,18 +61,17 @@ func (s *Setup) rowColumns() int { return rowMeters + len(s.meters) }
 // NewSetup starts from the present settings; panels are the ways to show the
 // core panel.
 func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
-	s := &Setup{Titled: "Setup", shown: map[string]bool{}, delays: slices.Clone(delays), panels: panels,
+	s := &Setup{Titled: "Setup", layout: now.Layout, shown: map[string]bool{}, widths: map[string]int{}, delays: slices.Clone(delays), panels: panels,
 		panel: max(slices.Index(panels, now.Panel), 0)}
 	if !slices.Contains(s.delays, now.Delay) {
 		s.delays = append(s.delays, now.Delay)
 		slices.Sort(s.delays)
 	}
 	s.delay = slices.Index(s.delays, now.Delay)
-	for _, id := range now.Columns {
-		i := slices.IndexFunc(columns, func(c field.Column) bool { return c.ID == id })
-		if i >= 0 && !s.shown[id] {
-			s.columns = append(s.columns, columns[i])
-			s.shown[id] = true
+	for _, text := range now.Columns {
+		if c, width, err := proctable.ParseColumn(text); err == nil && !s.shown[c.ID] {
+			s.columns = append(s.columns, *c)
+			s.shown[c.ID], s.widths[c.ID] = true, width
 		}
 	}
 	for _, c := range columns {
@@ -86,13 +93,13 @@ func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
 }
 
 func (s *Setup) settings() Settings {
-	out := Settings{Delay: s.delays[s.delay]}
+	out := Settings{Delay: s.delays[s.delay], Layout: s.layout}
 	if len(s.panels) > 0 {
 		out.Panel = s.panels[s.panel]
 	}
 	for _, c := range s.columns {
 		if s.shown[c.ID] {
-			out.Columns = append(out.Columns, c.ID)
+			out.Columns = append(out.Columns, proctable.ColumnText(c.ID, s.widths[c.ID]))
 		}
 	}
 	for _, m := range s.meters {
@@ -122,9 +129,12 @@ func (s *Setup) Update(msg tea.Msg) Outcome {
 			s.note = "tick at least one column"
 			return Outcome{}
 		}
+		now.Layouts = s.list.Cursor == rowLayout
 		return answered(now)
 	case "space":
 		s.toggle()
+	case "<", ">":
+		s.widen(k.String() == ">")
 	case "left", "-", "[", "shift+up":
 		s.step(-1)
 	case "right", "+", "]", "shift+down":
@@ -141,6 +151,8 @@ func (s *Setup) toggle() {
 		s.delay = (s.delay + 1) % len(s.delays)
 	case rowPanel:
 		s.panel = (s.panel + 1) % max(len(s.panels), 1)
+	case rowLayout:
+		s.note = "Enter goes on to the layouts"
 	default:
 		if at < s.rowColumns() {
 			id := s.meters[at-rowMeters].ID
@@ -160,6 +172,7 @@ func (s *Setup) step(by int) {
 		s.delay = max(0, min(s.delay+by, len(s.delays)-1))
 	case at == rowPanel:
 		s.panel = max(0, min(s.panel+by, len(s.panels)-1))
+	case at == rowLayout:
 	case at < s.rowColumns():
 		moved = swapped(s.meters, at-rowMeters, by)
 	default:
@@ -168,6 +181,24 @@ func (s *Setup) step(by int) {
 	if moved {
 		s.list.Cursor += by
 	}
+}
+
+// widen sets the width of the column under the cursor, from its usual one on.
+func (s *Setup) widen(more bool) {
+	at := s.list.Cursor - s.rowColumns()
+	if at < 0 || s.columns[at].Width == 0 {
+		s.note = "only columns have a width, and the command takes what is left"
+		return
+	}
+	c, by := s.columns[at], -1
+	if more {
+		by = 1
+	}
+	width := max(proctable.LeastWidth, min(cmp.Or(s.widths[c.ID], c.Width)+by, proctable.MostWidth))
+	if width == c.Width {
+		width = 0
+	}
+	s.widths[c.ID] = width
 }
 
 // swapped exchanges an entry with one beside it, where there is one.
@@ -185,7 +216,7 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 96)
 	n := s.rowColumns() + len(s.columns)
 	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
-	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "Enter", "keep", "Esc", "cancel")
+	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "< >", "width", "Enter", "keep", "Esc", "cancel")
 	if s.note != "" {
 		keys = nil
 		keys.Add(th.Bad, " "+s.note)
@@ -207,6 +238,10 @@ func (s *Setup) row(i int, th *theme.Theme) rows.Row {
 		if len(s.panels) > 0 {
 			r.Add(th.Strong, s.panels[s.panel])
 		}
+	case rowLayout:
+		r.Add(th.Text, "layout         ")
+		r.Add(th.Strong, s.layout)
+		r.Add(th.Dim, "  of the columns below; Enter: choose, save, rename, delete")
 	default:
 		what, title, help, on := "column", "", "", false
 		if i < s.rowColumns() {
@@ -215,6 +250,9 @@ func (s *Setup) row(i int, th *theme.Theme) rows.Row {
 		} else {
 			c := s.columns[i-s.rowColumns()]
 			title, help, on = c.Title, c.Help, s.shown[c.ID]
+			if cells := s.widths[c.ID]; cells > 0 {
+				help = fmt.Sprintf("%d cells: %s", cells, help)
+			}
 		}
 		box, style := th.Unchecked, th.Dim
 		if on {

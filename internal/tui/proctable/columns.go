@@ -33,8 +33,9 @@ func (t *Table) setColumns() {
 		if rank < 0 {
 			rank = len(keep)
 		}
-		columns[i] = list.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Width: t.widthOf(c), Tight: tightWidths[c.ID], Right: c.Right,
-			Rank: rank, Append: t.appender(c)}
+		width := t.widthOf(c)
+		columns[i] = list.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Width: width, Tight: min(tightWidths[c.ID], width),
+			Right: c.Right, Rank: rank, Append: t.appender(c)}
 	}
 	t.SetColumns(columns)
 }
@@ -52,6 +53,9 @@ func (t *Table) needed() [2]int {
 // widthOf is a column's width. Numbers of tasks and CPUs take as much as the
 // largest of them has, and the command gets the rest.
 func (t *Table) widthOf(c *field.Column) int {
+	if cells := t.view.Widths[c.ID]; cells > 0 && c.Width > 0 {
+		return cells
+	}
 	switch c.ID {
 	case "pid", "tid", "ppid":
 		if t.widths[0] > 0 {

@@ -30,6 +30,7 @@ func KeyOf(t *sample.Task) Key { return Key{t.TID, t.StartTicks} }
 // View is what the user chose to see.
 type View struct {
 	Columns []*field.Column
+	Widths  map[string]int // cells of columns by id, where the user set them
 	Sort    *field.Column
 	Then    *field.Column // orders what Sort finds alike; nil: their numbers do
 	Keep    []string      // columns that go last where there is no room for all; nil: the usual ones

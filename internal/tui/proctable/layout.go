@@ -1,0 +1,192 @@
+package proctable
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piton/internal/field"
+)
+
+// Layout is what the table shows, under a name: the columns, the order, the arrangement
+// of the rows, the filter. Its texts are those of the settings file.
+type Layout struct {
+	Name    string
+	Columns []string // ids in their order, "id:cells" where a width is set; none: the usual ones for the window
+	Sort    string   // a column id, with "-" before it for the other direction; "": the busiest first, as in top
+	View    string   // one of TreeNames; "": a list
+	Filter  string
+}
+
+// Main is the name of the layout of the start, which the top of the settings file changes.
+const Main = "main"
+
+// BuiltIn are the layouts that are there without settings, main first.
+func BuiltIn() []Layout {
+	return []Layout{
+		{Name: Main},
+		{Name: "io", Sort: "write_bytes_per_s", Columns: []string{"pid", "user", "state", "ioprio", "read_bytes_per_s", "write_bytes_per_s",
+			"major_faults", "cpu_percent", "command"}},
+		{Name: "migrations", Sort: "migrations_per_s", Columns: []string{"pid", "user", "policy", "cpu_percent", "cpu", "node", "affinity",
+			"migrations_per_s", "migrations_history", "migrations", "run_delay_percent", "voluntary_per_s", "involuntary_per_s", "command"}},
+		{Name: "memory", Sort: "rss_bytes", Columns: []string{"pid", "user", "mem_percent", "rss_bytes", "virt_bytes", "shared_bytes",
+			"minor_faults", "major_faults", "oom_score", "command"}},
+	}
+}
+
+// defaultSort shows the busiest first, as top and htop do.
+const defaultSort = "cpu_percent"
+
+// The widths of the window from which more of the usual columns are shown, in cells.
+const (
+	narrow = 100
+	roomy  = 132
+)
+
+// Bounds of a column's width that is set, in cells.
+const (
+	LeastWidth = 2
+	MostWidth  = 200
+)
+
+var layoutName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,16}$`)
+
+// CheckName says what is wrong with the name of a layout that is to be saved.
+func CheckName(name string) error {
+	switch {
+	case name == Main:
+		return errors.New("main is built in: F2 changes its columns")
+	case !layoutName.MatchString(name):
+		return errors.New("a name has 1 to 16 letters, digits, - or _")
+	}
+	return nil
+}
+
+// ParseColumn reads "id", or "id:cells" where the width is set; width is 0 without it.
+func ParseColumn(text string) (c *field.Column, width int, err error) {
+	id, cells, set := strings.Cut(text, ":")
+	c, ok := field.Lookup(id)
+	if !ok {
+		return nil, 0, fmt.Errorf("unknown column %q", id)
+	}
+	if !set {
+		return c, 0, nil
+	}
+	if width, err = strconv.Atoi(cells); err != nil || width < LeastWidth || width > MostWidth {
+		return nil, 0, fmt.Errorf("column %q: a width is %d to %d cells", text, LeastWidth, MostWidth)
+	}
+	return c, width, nil
+}
+
+// ColumnText is what ParseColumn reads.
+func ColumnText(id string, width int) string {
+	if width == 0 {
+		return id
+	}
+	return fmt.Sprintf("%s:%d", id, width)
+}
+
+// Order reads Sort.
+func (l *Layout) Order() (*field.Column, bool, error) {
+	if l.Sort == "" {
+		return field.ParseOrder(defaultSort)
+	}
+	return field.ParseOrder(l.Sort)
+}
+
+// Check says what is wrong with a layout's texts.
+func (l *Layout) Check() error {
+	var seen []*field.Column
+	for _, text := range l.Columns {
+		c, _, err := ParseColumn(text)
+		if err == nil && slices.Contains(seen, c) {
+			err = fmt.Errorf("%q is there twice", text)
+		}
+		if err != nil {
+			return err
+		}
+		seen = append(seen, c)
+	}
+	if name := strings.TrimPrefix(l.Sort, "-"); name != "" {
+		if _, ok := field.Lookup(name); !ok {
+			return fmt.Errorf("sort: unknown column %q", name)
+		}
+	}
+	if l.View != "" && !slices.Contains(TreeNames[:], l.View) {
+		return fmt.Errorf("view %q: %s are known", l.View, strings.Join(TreeNames[:], ", "))
+	}
+	if _, err := field.ParseFilter(l.Filter); err != nil && l.Filter != "" {
+		return fmt.Errorf("filter: %w", err)
+	}
+	return nil
+}
+
+// Apply makes a view show the layout in a window of width cells; what Check finds wrong
+// is left out.
+func (l *Layout) Apply(v *View, width int) {
+	if c, desc, err := l.Order(); err == nil {
+		v.Sort, v.Desc = c, desc
+	}
+	v.Tree = Tree(max(slices.Index(TreeNames[:], l.View), 0))
+	v.Filter, _ = field.ParseFilter(l.Filter)
+	if v.Filter.String() == "" {
+		v.Filter = nil
+	}
+	l.Fit(v, width)
+}
+
+// Note is the layout with what a view shows now, but for the columns.
+func (l Layout) Note(v View) Layout {
+	l.View, l.Filter, l.Sort = v.Tree.String(), v.Filter.String(), ""
+	if v.Sort != nil {
+		l.Sort = v.Sort.ID
+		if v.Desc != v.Sort.Desc {
+			l.Sort = "-" + l.Sort
+		}
+	}
+	return l
+}
+
+// Fit gives a view the layout's columns, or the usual ones for a window of width cells;
+// with them the one that decides the order.
+func (l *Layout) Fit(v *View, width int) {
+	v.Columns, v.Widths = nil, map[string]int{}
+	for _, text := range l.Shown(width, v.Threads) {
+		if c, cells, err := ParseColumn(text); err == nil {
+			v.Columns = append(v.Columns, c)
+			if cells > 0 {
+				v.Widths[c.ID] = cells
+			}
+		}
+	}
+	if v.Sort == nil || slices.Contains(v.Columns, v.Sort) {
+		return
+	}
+	at := len(v.Columns)
+	if at > 0 && v.Columns[at-1].ID == "command" {
+		at-- // it takes what is left
+	}
+	v.Columns = slices.Insert(v.Columns, at, v.Sort)
+}
+
+// Shown are the layout's columns, or the usual ones for a window of width cells.
+func (l *Layout) Shown(width int, threads bool) []string {
+	if len(l.Columns) > 0 {
+		return l.Columns
+	}
+	ids := field.Process
+	switch {
+	case width < narrow:
+		ids = field.Narrow
+	case threads:
+		ids = field.Thread
+	}
+	if width < roomy {
+		// PRI follows from NI and POL; the command needs its cells more.
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "priority" })
+	}
+	return slices.Clone(ids)
+}
