@@ -206,7 +206,12 @@ func (m *Model) showHelp() tea.Cmd {
 	}
 	about = append(append(about, m.better()...), m.missing()...)
 	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")
-	return m.dialogs.Push(dialog.NewHelp("Keys: "+viewNames[in], specs, about, m.state()), nil)
+	return m.dialogs.Push(dialog.NewHelp("Keys: "+viewNames[in], specs, about, m.state()), func(o dialog.Outcome) tea.Cmd {
+		if text, ok := o.Value.(string); ok {
+			return m.openPalette(text)
+		}
+		return nil
+	})
 }
 
 // better says what better sources of figures need than those in use.
@@ -249,16 +254,16 @@ func (m *Model) missing() []string {
 }
 
 // openPalette finds any verb by its name: those of the present view come first.
-func (m *Model) openPalette() tea.Cmd {
-	return m.offer("Find", func(v *verb) bool { return v.ID != "app.palette" })
+func (m *Model) openPalette(text string) tea.Cmd {
+	return m.offer("Find", text, func(v *verb) bool { return v.ID != "app.palette" })
 }
 
-// offer lets the user choose one of the verbs that are wanted; those that cannot be used
-// here and now say why.
-func (m *Model) offer(title string, wanted func(*verb) bool) tea.Cmd {
-	var here, elsewhere []dialog.Choice
+// offer lets the user choose one of the verbs that are wanted, text being typed already;
+// those that cannot be used here and now say why.
+func (m *Model) offer(title, text string, wanted func(*verb) bool) tea.Cmd {
+	var here, elsewhere []dialog.Item
 	for _, v := range m.verbs {
-		c := dialog.Choice{ID: v.ID, Key: v.Label, Name: v.Short, Help: v.Help, Command: v.Verb, Off: v.Why(m.state())}
+		c := dialog.Item{Value: v, Key: v.Label, Label: v.Short, Detail: v.Help, Find: v.ID + " " + v.Verb, Off: v.Why(m.state())}
 		switch {
 		case !wanted(v):
 		case v.Works(m.context()):
@@ -268,9 +273,8 @@ func (m *Model) offer(title string, wanted func(*verb) bool) tea.Cmd {
 			elsewhere = append(elsewhere, c)
 		}
 	}
-	choices := append(here, elsewhere...)
-	return m.dialogs.Push(dialog.NewPalette(title, choices), dialog.Answered(func(id string) tea.Cmd {
-		v := m.verbs.byID(id)
+	menu := dialog.NewMenu(title, append(here, elsewhere...), 0).Typed(text)
+	return m.dialogs.Push(menu, dialog.Answered(func(v *verb) tea.Cmd {
 		key := ""
 		if len(v.Keys) > 0 {
 			key = v.Keys[0]

@@ -95,7 +95,7 @@ func (m *Model) openMenu(x, y int) tea.Cmd {
 	}
 	cmd := m.click(x, y)
 	m.chooser.pressed = nil
-	return tea.Batch(cmd, m.offer("Actions", func(v *verb) bool { return slices.Contains(v.In, m.view) && v.Needs == action.Selection }))
+	return tea.Batch(cmd, m.offer("Actions", "", func(v *verb) bool { return slices.Contains(v.In, m.view) && v.Needs == action.Selection }))
 }
 
 // toggleMouse leaves the mouse to the terminal, which selects text with it, or uses it again.

@@ -445,7 +445,7 @@ func journalVerbs() []verb {
 func appVerbs() []verb {
 	return []verb{
 		v("app.help", everywhere, "f1 ? h", "Help", "this help; says why a value is missing", plain((*Model).showHelp)),
-		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", plain((*Model).openPalette)),
+		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", func(m *Model, _ string) tea.Cmd { return m.openPalette("") }),
 		v("app.setup", everywhere, "f2 S", "Setup", "meters, columns and display", plain((*Model).askSetup)),
 		v("app.back", everywhere, "esc", "Back", "close, or clear the search and the filter", plain((*Model).back)),
 		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),

@@ -91,7 +91,7 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 	case "m":
 		a.memory = a.Memory && !a.memory
 	case "l", "/":
-		a.begin(" CPUs: ", "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0", "", a.tickTyped)
+		a.begin("CPUs", "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0", "", a.tickTyped)
 	case "left", "h", "-":
 		a.foldHere(true)
 	case "right", "+":

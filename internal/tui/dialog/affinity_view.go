@@ -201,7 +201,7 @@ func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
 
 func (a *Affinity) foot(width int, th *theme.Theme) []string {
 	if a.on() {
-		return []string{"", rows.Keys(th, " Enter", "tick these", "Esc", "back to the tree").Render(th, width)}
+		return nil
 	}
 	first := rows.Keys(th, " Space", "tick", "a", "all", "n", "none", "i", "invert")
 	if a.Memory {

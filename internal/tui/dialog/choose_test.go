@@ -43,7 +43,7 @@ func sampleSetup() *Setup {
 		Settings{Columns: []string{"pid", "cpu", "command"}, Delay: time.Second, Panel: "folded", Layout: "main"})
 }
 
-func TestMenuJumpsToWhatIsTyped(t *testing.T) {
+func TestMenuFindsWhatIsTyped(t *testing.T) {
 	m := NewSignals("x")
 	typeText(m, "kill")
 	assert.Equal(t, 9, press(m, "enter").Value)
@@ -64,8 +64,9 @@ func TestMenuJumpsToWhatIsTyped(t *testing.T) {
 	assert.Equal(t, cpuset.Of(1), press(m, "enter").Value)
 	m = NewSignals("x")
 	typeText(m, "kz")
-	assert.Contains(t, ansi.Strip(m.Render(60, 10, plain)), "nothing here is called kz")
-	assert.Equal(t, 9, press(m, "enter").Value, "what cannot be found does not lose the place")
+	assert.Contains(t, ansi.Strip(m.Render(60, 10, plain)), "nothing here fits this")
+	assert.Equal(t, Outcome{}, press(m, "enter"), "no signal is sent by a mistake")
+	assert.Equal(t, 9, press(m, "backspace i enter").Value)
 	assert.Equal(t, 15, press(NewSignals("x"), "enter").Value)
 }
 
@@ -194,20 +195,17 @@ func TestHelpSearchesScrollsAndCloses(t *testing.T) {
 	h := NewHelp("Keys", sampleSpecs, []string{"MIG/s is migrations a second."}, action.State{})
 	h.Render(30, 4, plain)
 	assert.Equal(t, Outcome{}, press(h, "down pgdown"))
-	press(h, "t i m e")
-	assert.Equal(t, "F7 ]     nice one lower: more CPU time (piton nice)", strings.Split(ansi.Strip(h.Render(80, 20, plain)), "\n")[0])
-	press(h, "backspace backspace backspace backspace p i n")
-	assert.Contains(t, ansi.Strip(h.Render(120, 20, plain)), "no process is selected")
-	press(h, "x y z")
-	assert.Contains(t, ansi.Strip(h.Render(80, 20, plain)), "no key here does this")
-	assert.True(t, press(h, "esc").Canceled)
+	assert.Equal(t, answered("t"), press(h, "t"), "what is looked for begins with it")
+	for _, key := range []string{"esc", "q", "?", "enter"} {
+		assert.True(t, press(h, key).Canceled, key)
+	}
 }
 
-func samplePalette() *Palette {
-	return NewPalette("Find", []Choice{
-		{ID: "tune.pin", Key: "p", Name: "Pin", Help: "pin to the least-loaded CPU", Command: "pin"},
-		{ID: "tune.undo", Key: "z", Name: "Undo", Help: "undo the last change", Command: "undo", Off: "there is nothing to undo"},
-		{ID: "column.cgroup", Name: "CGROUP", Help: "show or hide the column CGROUP"}})
+func samplePalette() *Menu {
+	return NewMenu("Find", []Item{
+		{Value: "tune.pin", Key: "p", Label: "Pin", Detail: "pin to the least-loaded CPU", Find: "tune.pin"},
+		{Value: "tune.undo", Key: "z", Label: "Undo", Detail: "undo the last change", Find: "tune.undo", Off: "there is nothing to undo"},
+		{Value: "column.cgroup", Label: "CGROUP", Detail: "show or hide the column CGROUP", Find: "column.cgroup"}}, 0)
 }
 
 func TestPaletteFinds(t *testing.T) {
@@ -218,9 +216,10 @@ func TestPaletteFinds(t *testing.T) {
 	assert.Equal(t, Outcome{}, press(p, "u n d o enter"))
 	assert.Contains(t, ansi.Strip(p.Render(80, 20, plain)), "Undo: there is nothing to undo")
 	press(p, "q q q")
-	assert.Contains(t, ansi.Strip(p.Render(80, 20, plain)), "no action fits this")
+	assert.Contains(t, ansi.Strip(p.Render(80, 20, plain)), "nothing here fits this")
 	assert.Equal(t, Outcome{}, press(p, "enter"))
 	assert.True(t, press(p, "esc").Canceled)
+	assert.Equal(t, "column.cgroup", press(samplePalette().Typed("show"), "enter").Value)
 }
 
 func TestChoosersLook(t *testing.T) {

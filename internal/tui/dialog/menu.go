@@ -1,9 +1,12 @@
 package dialog
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
 
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
@@ -12,61 +15,67 @@ import (
 
 // Item is one entry of a Menu.
 type Item struct {
+	Key    string // that does the same without the menu, as people write it; "" = none
 	Label  string
 	Detail string // one line beside it
+	Find   string // words besides Label and Detail that typing finds it by
 	Value  any    // the answer
 	Off    string // why it cannot be chosen; "" = it can
 	More   string // shown below the list while the cursor is on it
 }
 
-// Menu asks for one of several. Typing jumps to the first label that is what was
-// typed or has it as its first words, or else starts with it, or else contains it.
-// Its value is the Item's.
+// Menu asks for one of several, of which those stay that fit what is typed, the best
+// first. Its value is the Item's.
 type Menu struct {
 	Titled
 	items []Item
+	hits  []int // indices of items
+	input Input
 	list  rows.Scroll
-	typed string
 	note  string // why the last choice was refused
 }
 
 // NewMenu offers items, with the cursor on the one at index current.
 func NewMenu(title string, items []Item, current int) *Menu {
-	m := &Menu{Titled: Titled(title), items: items}
+	m := &Menu{Titled: Titled(title), items: items, input: NewInput("")}
+	m.find()
 	m.list.Cursor = current
 	m.list.Clamp(len(items))
 	return m
 }
 
-// Update moves, jumps, chooses.
+// Typed begins with a text.
+func (m *Menu) Typed(text string) *Menu {
+	m.input = NewInput(text)
+	m.find()
+	return m
+}
+
+// Update finds, moves, chooses.
 func (m *Menu) Update(msg tea.Msg) Outcome {
-	k, ok := msg.(tea.KeyPressMsg)
-	if !ok {
-		return Outcome{}
+	if k, ok := msg.(tea.KeyPressMsg); ok {
+		m.note = ""
+		switch k.String() {
+		case "esc", "ctrl+c", "ctrl+g", "f10":
+			return canceled
+		case "enter":
+			return m.choose()
+		}
+		if m.list.Key(k, len(m.hits), false) {
+			return Outcome{}
+		}
 	}
-	m.note = ""
-	switch k.String() {
-	case "esc", "ctrl+c", "ctrl+g", "f10":
-		return canceled
-	case "enter":
-		return m.choose()
-	case "backspace":
-		m.jump(strings.TrimSuffix(m.typed, lastRune(m.typed)))
-		return Outcome{}
-	}
-	if m.list.Key(k, len(m.items), false) {
-		m.typed = ""
-	} else if k.Text != "" {
-		m.jump(m.typed + k.Text)
+	if m.input.Update(msg) {
+		m.find()
 	}
 	return Outcome{}
 }
 
 func (m *Menu) choose() Outcome {
-	if len(m.items) == 0 {
-		return canceled
+	if len(m.hits) == 0 {
+		return Outcome{Done: len(m.items) == 0, Canceled: len(m.items) == 0}
 	}
-	it := m.items[m.list.Cursor]
+	it := m.items[m.hits[m.list.Cursor]]
 	if it.Off != "" {
 		m.note = it.Label + ": " + it.Off
 		return Outcome{}
@@ -74,87 +83,105 @@ func (m *Menu) choose() Outcome {
 	return answered(it.Value)
 }
 
-// jump moves the cursor to the best match of typed, which is kept only while
-// something matches.
-func (m *Menu) jump(typed string) {
-	want := strings.ToLower(typed)
-	best, match := -1, noMatch
-	for i, it := range m.items {
-		if now := matches(strings.ToLower(strings.TrimSpace(it.Label)), want); now > match {
-			best, match = i, now
-		}
-	}
-	if best < 0 {
-		m.note = "nothing here is called " + typed
-		return
-	}
-	m.typed, m.list.Cursor = typed, best
-}
-
-// How well a label fits what was typed, the better the larger.
+// How well an item fits what was typed, the better the smaller.
 const (
-	noMatch = iota
-	inside
-	prefix
-	words // "1" is signal 1 and not 15, which stands first
+	words  = iota // "1" is signal 1 and not 15, which stands first
+	prefix        // of the label
+	inside        // the label
+	anywhere
+	scattered // its letters, in their order
+	noMatch
 )
 
-func matches(label, want string) int {
-	switch {
-	case label == want, strings.HasPrefix(label, want+" "):
-		return words
-	case strings.HasPrefix(label, want):
-		return prefix
-	case strings.Contains(label, want):
-		return inside
-	}
-	return noMatch
-}
-
-func lastRune(s string) string {
-	r := []rune(s)
-	if len(r) == 0 {
-		return ""
-	}
-	return string(r[len(r)-1])
-}
-
-// moreWidth is the width in which an item's More is easily read.
-const moreWidth = 78
-
-// leastMenu is the width that the keys below a menu need.
-const leastMenu = 48
-
-// Render draws the items with a line of keys below.
-func (m *Menu) Render(width, height int, th *theme.Theme) string {
-	label, widest := 0, 0
-	for _, it := range m.items {
-		label = max(label, widget.Width(it.Label))
-		widest = max(widest, widget.Width(it.Detail), widget.Width(it.Off))
-	}
-	for _, it := range m.items {
-		if it.More != "" {
-			widest = max(widest, moreWidth-label-4)
+// find lists what fits.
+func (m *Menu) find() {
+	text := strings.ToLower(m.input.Value())
+	fit, names := make([]int, len(m.items)), make([]string, len(m.items))
+	m.hits, m.list.Cursor = nil, 0
+	for i, it := range m.items {
+		label := strings.ToLower(strings.TrimSpace(it.Label))
+		names[i] = label + " " + strings.ToLower(it.Find)
+		switch {
+		case text == "", label == text, strings.HasPrefix(label, text+" "):
+			fit[i] = words
+		case strings.HasPrefix(label, text):
+			fit[i] = prefix
+		case strings.Contains(label, text):
+			fit[i] = inside
+		case strings.Contains(names[i]+" "+strings.ToLower(it.Detail), text):
+			fit[i] = anywhere
+		default:
+			fit[i] = noMatch
 		}
 	}
-	width = min(width, max(label+widest+4, leastMenu))
-	body := m.list.Body(len(m.items), func(i int, _ bool) string { return m.row(i, label, width, th) })
-	return rows.Stack(width, height, nil, len(m.items), body, m.foot(width, th))
+	for _, hit := range fuzzy.Find(text, names) {
+		fit[hit.Index] = min(fit[hit.Index], scattered)
+	}
+	for i := range m.items {
+		if fit[i] < noMatch {
+			m.hits = append(m.hits, i)
+		}
+	}
+	slices.SortStableFunc(m.hits, func(a, b int) int { return cmp.Compare(fit[a], fit[b]) })
 }
 
-func (m *Menu) row(i, label, width int, th *theme.Theme) string {
-	it := m.items[i]
-	var r rows.Row
-	style, detail := th.Text, it.Detail
-	if it.Off != "" {
-		style, detail = th.Dim, it.Off
+// shortMenu is the number of items up to which what is typed has no line until something is.
+const shortMenu = 15
+
+func (m *Menu) finds() bool { return len(m.items) > shortMenu || m.input.Value() != "" }
+
+// Cursor is in the text.
+func (m *Menu) Cursor() *tea.Cursor {
+	if !m.finds() {
+		return nil
 	}
-	r.Left(th, style, it.Label, label)
-	if detail != "" {
-		r.Add(th.Text, "  ")
-		r.Add(th.Dim, detail)
+	return tea.NewCursor(2+m.input.CursorX(), 0)
+}
+
+// The widths between which a menu takes what it needs: that of its keys, and what is easily read.
+const (
+	leastMenu = 48
+	mostMenu  = 100
+	moreWidth = 78 // of an item's More
+)
+
+// Render draws the items that fit what is typed with a line of keys below.
+func (m *Menu) Render(width, height int, th *theme.Theme) string {
+	keys, label, detail, more := 0, 0, 0, 0
+	for _, it := range m.items {
+		keys, label = max(keys, widget.Width(it.Key)+1), max(label, widget.Width(it.Label))
+		detail = max(detail, widget.Width(it.Detail), widget.Width(it.Off))
+		if it.More != "" {
+			more = moreWidth
+		}
 	}
-	return r.Item(th, width, i == m.list.Cursor)
+	if keys = min(keys, 10); keys == 1 {
+		keys = 0
+	}
+	width = min(width, mostMenu, max(keys+label+detail+4, more, leastMenu))
+	var head []string
+	if m.finds() {
+		head = []string{th.Accent.Render("> ") + m.input.Render(max(width-2, 1), th), ""}
+	}
+	body := m.list.Body(len(m.hits), func(i int, selected bool) string {
+		it := m.items[m.hits[i]]
+		var r rows.Row
+		style, text := th.Text, it.Detail
+		if it.Off != "" {
+			style, text = th.Dim, it.Off
+		}
+		r.Left(th, th.Key, it.Key, keys)
+		r.Left(th, style, it.Label, label)
+		if text != "" {
+			r.Add(th.Dim, "  "+text)
+		}
+		return r.Item(th, width, selected)
+	})
+	full := func(h int) []string { // the dialog keeps its size while one types
+		lines := body(h)
+		return append(lines, make([]string, max(min(h, len(m.items))-len(lines), 0))...)
+	}
+	return rows.Stack(width, height, head, len(m.items), full, m.foot(width, th))
 }
 
 // moreLines is how many lines an item's More has at most.
@@ -172,7 +199,7 @@ func (m *Menu) more(width int, th *theme.Theme) []string {
 		wrapped := rows.Wrap(th, it.More, max(width-2, 1))
 		wrapped = wrapped[:min(len(wrapped), moreLines)]
 		height = max(height, len(wrapped))
-		if i == m.list.Cursor {
+		if len(m.hits) > 0 && i == m.hits[m.list.Cursor] {
 			lines = wrapped
 		}
 	}
@@ -188,14 +215,16 @@ func (m *Menu) more(width int, th *theme.Theme) []string {
 
 func (m *Menu) foot(width int, th *theme.Theme) []string {
 	keys := rows.Keys(th, " Enter", "choose", "Esc", "cancel")
+	if len(m.items) > shortMenu {
+		keys = rows.Keys(th, " type", "to find", "Enter", "choose", "Esc", "cancel")
+	}
 	switch {
 	case m.note != "":
 		keys = nil
 		keys.Add(th.Bad, " "+m.note)
-	case m.typed != "":
-		keys = rows.Keys(th, " Enter", "choose", m.typed, "typed")
-	case len(m.items) > 9:
-		keys = append(keys, rows.Keys(th, "  type", "to jump")...)
+	case len(m.hits) == 0 && len(m.items) > 0:
+		keys = nil
+		keys.Add(th.Dim, " nothing here fits this")
 	}
 	return append(m.more(width, th), "", keys.Render(th, width))
 }

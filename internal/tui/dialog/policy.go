@@ -1,6 +1,8 @@
 package dialog
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/change/attr"
@@ -43,8 +45,9 @@ type PolicyOptions struct {
 // the value is the []attr.Setting to make, none if all is to stay as it is.
 type Policy struct {
 	PolicyOptions
-	at      int // in policies
-	prio    number
+	list    rows.Scroll // of policies; the one under the cursor is chosen
+	prio    int
+	digits  bool // the last key was one of prio's digits
 	reset   bool
 	times   attr.PolicyValue // of DEADLINE
 	slice   attr.Value       // nil = as it is
@@ -55,14 +58,14 @@ type Policy struct {
 
 // NewPolicy starts from the present setting.
 func NewPolicy(o PolicyOptions) *Policy {
-	p := &Policy{PolicyOptions: o, reset: o.Current.ResetOnFork, prio: number{value: defaultRTPrio, min: 1, max: 99}, times: defaultTimes}
+	p := &Policy{PolicyOptions: o, reset: o.Current.ResetOnFork, prio: defaultRTPrio, times: defaultTimes}
 	for i, c := range policies {
 		if c.policy == o.Current.Policy {
-			p.at = i
+			p.list.Cursor = i
 		}
 	}
 	if o.Current.RTPrio > 0 {
-		p.prio.value = o.Current.RTPrio
+		p.prio = o.Current.RTPrio
 	}
 	if o.Current.Runtime > 0 {
 		p.times = o.Current
@@ -79,13 +82,15 @@ func (p *Policy) before() string {
 	return p.Current.String()
 }
 
+func (p *Policy) policy() kernel.Policy { return policies[p.list.Cursor].policy }
+
 func (p *Policy) setting() attr.PolicyValue {
-	s := attr.PolicyValue{Policy: policies[p.at].policy, ResetOnFork: p.reset}
+	s := attr.PolicyValue{Policy: p.policy(), ResetOnFork: p.reset}
 	switch {
 	case s.Policy == kernel.Deadline:
 		s.Runtime, s.Deadline, s.Period, s.Reclaim = p.times.Runtime, p.times.Deadline, p.times.Period, p.times.Reclaim
 	case s.Policy.RealTime():
-		s.RTPrio = p.prio.value
+		s.RTPrio = p.prio
 	}
 	return s
 }
@@ -125,29 +130,48 @@ func (p *Policy) Update(msg tea.Msg) Outcome {
 		return canceled
 	case "enter":
 		return answered(p.answer())
-	case "up", "k":
-		p.move(-1)
-	case "down", "j":
-		p.move(1)
 	case "x", "space":
 		p.reset = !p.reset
 	case "t", "s", "g":
 		p.edit(key)
 	default:
-		now := policies[p.at].policy
+		if p.list.Key(k, len(policies), true) {
+			return Outcome{}
+		}
+		now := p.policy()
 		for i, c := range policies {
 			if c.key == key {
-				p.at = i
+				p.list.Cursor = i
 			}
 		}
 		if now == kernel.FIFO || now == kernel.RR { // which have no letters
-			p.prio.key(k)
+			p.number(key)
 		}
 	}
 	return Outcome{}
 }
 
-func (p *Policy) move(by int) { p.at = max(0, min(p.at+by, len(policies)-1)) }
+// number changes the real-time priority by a digit behind those typed before, or a step.
+func (p *Policy) number(key string) {
+	n, digit := p.prio, strings.Index("0123456789", key)
+	switch {
+	case key == "+" || key == "right":
+		n++
+	case key == "-" || key == "left":
+		n--
+	case key == "backspace":
+		n /= 10
+	case digit < 0:
+		return
+	case p.digits && 10*n+digit < 100:
+		n = 10*n + digit
+	default:
+		n = digit
+	}
+	if n >= 1 && n <= 99 {
+		p.prio, p.digits = n, digit >= 0
+	}
+}
 
 // Render draws the policies, the fields below them and what to beware of.
 func (p *Policy) Render(width, height int, th *theme.Theme) string {
@@ -156,12 +180,9 @@ func (p *Policy) Render(width, height int, th *theme.Theme) string {
 	change.Add(th.Dim, " "+p.before()+" "+th.Arrow+" ")
 	change.Add(th.Strong, p.setting().String())
 	if p.on() {
-		return rows.Stack(width, height, p.lines(width, th), 0, func(int) []string { return nil },
-			[]string{"", rows.Keys(th, " Enter", "take", "Esc", "back").Render(th, width)})
+		return rows.Stack(width, height, p.lines(width, th), 0, func(int) []string { return nil }, nil)
 	}
-
-	list := rows.Scroll{Cursor: p.at}
-	body := list.Body(len(policies), func(i int, _ bool) string { return p.row(i, width, th) })
+	body := p.list.Body(len(policies), func(i int, _ bool) string { return p.row(i, width, th) })
 	foot := append([]string{""}, p.fields(width, th)...)
 	foot = append(foot, p.warning(width, th)...)
 	foot = append(foot, rows.Keys(th, " up down", "policy", "Enter", "apply", "Esc", "cancel").Render(th, width))
@@ -170,23 +191,23 @@ func (p *Policy) Render(width, height int, th *theme.Theme) string {
 
 func (p *Policy) row(i, width int, th *theme.Theme) string {
 	box := th.RadioOff
-	if i == p.at {
+	if i == p.list.Cursor {
 		box = th.Radio
 	}
 	var r rows.Row
 	r.Add(th.Text, box+" ")
 	r.Left(th, th.Text, policies[i].policy.String(), 10)
 	r.Add(th.Dim, policies[i].help)
-	return r.Item(th, width, i == p.at)
+	return r.Item(th, width, i == p.list.Cursor)
 }
 
 // warning always takes the same number of lines, so that the dialog keeps its size.
 func (p *Policy) warning(width int, th *theme.Theme) []string {
 	text, style := "", th.Warn
-	switch rt := policies[p.at].policy.RealTime(); {
+	switch rt := p.policy().RealTime(); {
 	case p.note != "":
 		text, style = p.note, th.Bad
-	case policies[p.at].policy == kernel.Deadline:
+	case p.policy() == kernel.Deadline:
 		text = "It runs before every other task for its runtime in each period. Its affinity must be all CPUs, and cannot be changed then."
 	case rt && p.Busy:
 		text = "It is busy: as a real-time task it leaves other tasks about 5 % of its CPU. You will be asked to keep it, or it is reverted."

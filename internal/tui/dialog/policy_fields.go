@@ -20,7 +20,7 @@ func sliced(p kernel.Policy) bool { return p == kernel.Other || p == kernel.Batc
 
 // edit begins to type the value of a key, where the policy has it.
 func (p *Policy) edit(key string) {
-	now := policies[p.at].policy
+	now := p.policy()
 	switch {
 	case key == "t" && now != kernel.Deadline:
 		p.note = "only DEADLINE has times"
@@ -29,12 +29,12 @@ func (p *Policy) edit(key string) {
 	case key == "g" && !p.Autogroup:
 		p.note = "autogroup is off here, or the process has a cpu cgroup: its own nice counts"
 	case key == "t":
-		p.begin(" runtime/deadline/period: ", "it runs for runtime, by deadline, in each period: 5ms/20ms/20ms", timesText(p.times), p.takeTimes)
+		p.begin("runtime/deadline/period", "it runs for runtime, by deadline, in each period: 5ms/20ms/20ms", timesText(p.times), p.takeTimes)
 	case key == "s":
-		p.begin(" slice: ", "how long it runs before another task does: 100us to 100ms, or default", attr.Text(p.slice),
+		p.begin("slice", "how long it runs before another task does: 100us to 100ms, or default", attr.Text(p.slice),
 			func(text string) error { return typedValue(attr.Slice, text, &p.slice) })
 	case key == "g":
-		p.begin(" nice of the session: ", "-20 to 19, for all of its session: against other sessions, nice of a task counts nothing",
+		p.begin("nice of the session", "-20 to 19, for all of its session: against other sessions, nice of a task counts nothing",
 			attr.Text(p.session), func(text string) error { return typedValue(attr.Autogroup, text, &p.session) })
 	}
 }
@@ -68,7 +68,7 @@ func typedValue(a attr.Attribute, text string, v *attr.Value) (err error) {
 // fields are the values besides the policy: always the same lines, so that the
 // dialog keeps its size.
 func (p *Policy) fields(width int, th *theme.Theme) []string {
-	now := policies[p.at].policy
+	now := p.policy()
 	var lines []string
 	line := func(label string, has bool, value, key, what string) {
 		var r rows.Row
@@ -86,7 +86,7 @@ func (p *Policy) fields(width int, th *theme.Theme) []string {
 		r.Add(th.Dim, what)
 		lines = append(lines, r.Render(th, width))
 	}
-	line("priority", now == kernel.FIFO || now == kernel.RR, strconv.Itoa(p.prio.value), "0-9", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
+	line("priority", now == kernel.FIFO || now == kernel.RR, strconv.Itoa(p.prio), "0-9", "1"+th.Ellipsis+"99 of FIFO, RR; the larger first")
 	line("times", now == kernel.Deadline, timesText(p.times), "t", "runtime/deadline/period")
 	line("slice", sliced(now), attr.Text(p.slice), "s", "EEVDF slice of OTHER and BATCH")
 	if p.Autogroup {
