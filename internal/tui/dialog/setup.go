@@ -33,84 +33,84 @@ var delays = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500
 // and how to show the core panel. The value is a Settings.
 type Setup struct {
 	Titled
-	columns []field.Column // ticked ones first, in their order
-	shown   map[string]bool
-	widths  map[string]int // that are set
-	layout  string
-	meters  []*meters.Meter // as columns
-	metered map[string]bool
+	now     Settings // but for the options
 	delays  []time.Duration
-	delay   int
 	panels  []string
-	panel   int
+	options []option // meters, then columns; of both the shown ones first
 	list    rows.Scroll
 	note    string
 }
 
-// The rows above the columns.
+// option is a meter or a column.
+type option struct {
+	kind, id, title, help string
+	on                    bool
+	width, usual          int // cells that are set, 0 for none, and those that a column has then
+}
+
+// The rows above the options.
 const (
 	rowDelay = iota
 	rowPanel
 	rowLayout
-	rowMeters
+	rowOptions
 )
-
-// rowColumns is the first row of the columns, below the meters.
-func (s *Setup) rowColumns() int { return rowMeters + len(s.meters) }
 
 // NewSetup starts from the present settings; panels are the ways to show the
 // core panel.
 func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
-	s := &Setup{Titled: "Setup", layout: now.Layout, shown: map[string]bool{}, widths: map[string]int{}, delays: slices.Clone(delays), panels: panels,
-		panel: max(slices.Index(panels, now.Panel), 0)}
+	s := &Setup{Titled: "Setup", now: now, delays: slices.Clone(delays), panels: panels}
 	if !slices.Contains(s.delays, now.Delay) {
 		s.delays = append(s.delays, now.Delay)
 		slices.Sort(s.delays)
 	}
-	s.delay = slices.Index(s.delays, now.Delay)
+	for _, m := range meters.Chosen(now.Meters) {
+		s.add(option{kind: "meter", id: m.ID, title: m.Title, help: m.Help, on: true})
+	}
+	for _, m := range meters.All {
+		s.add(option{kind: "meter", id: m.ID, title: m.Title, help: m.Help})
+	}
 	for _, text := range now.Columns {
-		if c, width, err := proctable.ParseColumn(text); err == nil && !s.shown[c.ID] {
-			s.columns = append(s.columns, *c)
-			s.shown[c.ID], s.widths[c.ID] = true, width
+		if c, width, err := proctable.ParseColumn(text); err == nil {
+			s.add(option{kind: "column", id: c.ID, title: c.Title, help: c.Help, on: true, width: width, usual: c.Width})
 		}
 	}
 	for _, c := range columns {
-		if !s.shown[c.ID] {
-			s.columns = append(s.columns, c)
-		}
-	}
-	s.metered = map[string]bool{}
-	s.meters = slices.Clone(meters.Chosen(now.Meters))
-	for _, m := range s.meters {
-		s.metered[m.ID] = true
-	}
-	for _, m := range meters.All {
-		if !s.metered[m.ID] {
-			s.meters = append(s.meters, m)
-		}
+		s.add(option{kind: "column", id: c.ID, title: c.Title, help: c.Help, usual: c.Width})
 	}
 	return s
 }
 
+// add adds an option that is not there yet.
+func (s *Setup) add(p option) {
+	if !slices.ContainsFunc(s.options, func(had option) bool { return had.kind == p.kind && had.id == p.id }) {
+		s.options = append(s.options, p)
+	}
+}
+
 func (s *Setup) settings() Settings {
-	out := Settings{Delay: s.delays[s.delay], Layout: s.layout}
-	if len(s.panels) > 0 {
-		out.Panel = s.panels[s.panel]
-	}
-	for _, c := range s.columns {
-		if s.shown[c.ID] {
-			out.Columns = append(out.Columns, proctable.ColumnText(c.ID, s.widths[c.ID]))
-		}
-	}
-	for _, m := range s.meters {
-		if s.metered[m.ID] {
-			out.Meters = append(out.Meters, m.ID)
+	out := s.now
+	out.Columns, out.Meters, out.Layouts = nil, nil, s.list.Cursor == rowLayout
+	for _, p := range s.options {
+		switch {
+		case p.on && p.kind == "meter":
+			out.Meters = append(out.Meters, p.id)
+		case p.on:
+			out.Columns = append(out.Columns, proctable.ColumnText(p.id, p.width))
 		}
 	}
 	if slices.Equal(out.Meters, meters.Usual()) {
 		out.Meters = nil // also those that a later version adds
 	}
 	return out
+}
+
+// option is the one under the cursor, nil on the rows above.
+func (s *Setup) option() *option {
+	if i := s.list.Cursor - rowOptions; i >= 0 {
+		return &s.options[i]
+	}
+	return nil
 }
 
 // Update ticks, moves, steps.
@@ -120,7 +120,7 @@ func (s *Setup) Update(msg tea.Msg) Outcome {
 		return Outcome{}
 	}
 	s.note = ""
-	switch k.String() {
+	switch key := k.String(); key {
 	case "esc", "ctrl+c", "ctrl+g", "f2":
 		return canceled
 	case "enter":
@@ -129,92 +129,77 @@ func (s *Setup) Update(msg tea.Msg) Outcome {
 			s.note = "tick at least one column"
 			return Outcome{}
 		}
-		now.Layouts = s.list.Cursor == rowLayout
 		return answered(now)
 	case "space":
-		s.toggle()
+		if p := s.option(); p != nil {
+			p.on = !p.on
+		} else {
+			s.step(1, true)
+		}
 	case "<", ">":
-		s.widen(k.String() == ">")
+		s.widen(key == ">")
 	case "left", "-", "[", "shift+up":
-		s.step(-1)
+		s.step(-1, false)
 	case "right", "+", "]", "shift+down":
-		s.step(1)
+		s.step(1, false)
 	default:
-		s.list.Key(k, s.rowColumns()+len(s.columns), true)
+		s.list.Key(k, rowOptions+len(s.options), true)
 	}
 	return Outcome{}
 }
 
-func (s *Setup) toggle() {
+// step changes a setting, or moves the meter or the column under the cursor.
+func (s *Setup) step(by int, around bool) {
 	switch at := s.list.Cursor; at {
 	case rowDelay:
-		s.delay = (s.delay + 1) % len(s.delays)
+		s.now.Delay = neighbor(s.delays, s.now.Delay, by, around)
 	case rowPanel:
-		s.panel = (s.panel + 1) % max(len(s.panels), 1)
+		s.now.Panel = neighbor(s.panels, s.now.Panel, by, around)
 	case rowLayout:
 		s.note = "Enter goes on to the layouts"
 	default:
-		if at < s.rowColumns() {
-			id := s.meters[at-rowMeters].ID
-			s.metered[id] = !s.metered[id]
-			return
+		i, j := at-rowOptions, at-rowOptions+by
+		if j >= 0 && j < len(s.options) && s.options[i].kind == s.options[j].kind {
+			s.options[i], s.options[j] = s.options[j], s.options[i]
+			s.list.Cursor += by
 		}
-		id := s.columns[at-s.rowColumns()].ID
-		s.shown[id] = !s.shown[id]
 	}
 }
 
-// step changes a setting, or moves the meter or the column under the cursor.
-func (s *Setup) step(by int) {
-	moved := false
-	switch at := s.list.Cursor; {
-	case at == rowDelay:
-		s.delay = max(0, min(s.delay+by, len(s.delays)-1))
-	case at == rowPanel:
-		s.panel = max(0, min(s.panel+by, len(s.panels)-1))
-	case at == rowLayout:
-	case at < s.rowColumns():
-		moved = swapped(s.meters, at-rowMeters, by)
-	default:
-		moved = swapped(s.columns, at-s.rowColumns(), by)
+// neighbor is the value beside one in a list, which begins again at its end if it goes around.
+func neighbor[T comparable](list []T, now T, by int, around bool) T {
+	n := len(list)
+	if n == 0 {
+		return now
 	}
-	if moved {
-		s.list.Cursor += by
+	i := slices.Index(list, now) + by
+	if around {
+		return list[(i+n)%n]
 	}
+	return list[max(0, min(i, n-1))]
 }
 
 // widen sets the width of the column under the cursor, from its usual one on.
 func (s *Setup) widen(more bool) {
-	at := s.list.Cursor - s.rowColumns()
-	if at < 0 || s.columns[at].Width == 0 {
+	p := s.option()
+	if p == nil || p.usual == 0 {
 		s.note = "only columns have a width, and the command takes what is left"
 		return
 	}
-	c, by := s.columns[at], -1
+	by := -1
 	if more {
 		by = 1
 	}
-	width := max(proctable.LeastWidth, min(cmp.Or(s.widths[c.ID], c.Width)+by, proctable.MostWidth))
-	if width == c.Width {
-		width = 0
+	p.width = max(proctable.LeastWidth, min(cmp.Or(p.width, p.usual)+by, proctable.MostWidth))
+	if p.width == p.usual {
+		p.width = 0
 	}
-	s.widths[c.ID] = width
-}
-
-// swapped exchanges an entry with one beside it, where there is one.
-func swapped[T any](list []T, i, by int) bool {
-	j := i + by
-	if j < 0 || j >= len(list) {
-		return false
-	}
-	list[i], list[j] = list[j], list[i]
-	return true
 }
 
 // Render draws the settings, the meters and the columns.
 func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 96)
-	n := s.rowColumns() + len(s.columns)
+	n := rowOptions + len(s.options)
 	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
 	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "< >", "width", "Enter", "keep", "Esc", "cancel")
 	if s.note != "" {
@@ -227,41 +212,25 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 // titleWidth is that of the longest title of a column, with a blank.
 const titleWidth = 11
 
-func (s *Setup) row(i int, th *theme.Theme) rows.Row {
-	var r rows.Row
-	switch i {
-	case rowDelay:
-		r.Add(th.Text, "refresh every  ")
-		r.Add(th.Strong, s.delays[s.delay].String())
-	case rowPanel:
-		r.Add(th.Text, "core panel     ")
-		if len(s.panels) > 0 {
-			r.Add(th.Strong, s.panels[s.panel])
-		}
-	case rowLayout:
-		r.Add(th.Text, "layout         ")
-		r.Add(th.Strong, s.layout)
-		r.Add(th.Dim, "  of the columns below; Enter: choose, save, rename, delete")
-	default:
-		what, title, help, on := "column", "", "", false
-		if i < s.rowColumns() {
-			m := s.meters[i-rowMeters]
-			what, title, help, on = "meter", m.Title, m.Help, s.metered[m.ID]
-		} else {
-			c := s.columns[i-s.rowColumns()]
-			title, help, on = c.Title, c.Help, s.shown[c.ID]
-			if cells := s.widths[c.ID]; cells > 0 {
-				help = fmt.Sprintf("%d cells: %s", cells, help)
-			}
-		}
-		box, style := th.Unchecked, th.Dim
-		if on {
-			box, style = th.Checked, th.Text
-		}
-		r.Left(th, th.Dim, what, 7)
-		r.Add(style, box+" ")
-		r.Left(th, style, title, titleWidth)
-		r.Add(th.Dim, " "+help)
+func (s *Setup) row(i int, th *theme.Theme) (r rows.Row) {
+	if i < rowOptions {
+		label := [...]string{"refresh every  ", "core panel     ", "layout         "}[i]
+		r.Add(th.Text, label)
+		r.Add(th.Strong, [...]string{s.now.Delay.String(), s.now.Panel, s.now.Layout}[i])
+		r.Add(th.Dim, [...]string{rowLayout: "  of the columns below; Enter: choose, save, rename, delete"}[i])
+		return r
 	}
+	p := s.options[i-rowOptions]
+	box, style := th.Unchecked, th.Dim
+	if p.on {
+		box, style = th.Checked, th.Text
+	}
+	if p.width > 0 {
+		p.help = fmt.Sprintf("%d cells: %s", p.width, p.help)
+	}
+	r.Left(th, th.Dim, p.kind, 7)
+	r.Add(style, box+" ")
+	r.Left(th, style, p.title, titleWidth)
+	r.Add(th.Dim, " "+p.help)
 	return r
 }
