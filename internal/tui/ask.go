@@ -338,7 +338,7 @@ func (m *Model) askLayout() tea.Cmd {
 			return m.nameLayout("Rename layout to", name, m.layouts.Rename)
 		}},
 		dialog.Item{Label: "delete", Detail: name, Off: remove, Value: m.deleteLayout})
-	return m.dialogs.Push(dialog.NewMenu("Layouts", items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
+	return m.menu("Layouts", items, at)
 }
 
 // nameLayout asks for a name, and keeps what use does with it.

@@ -51,9 +51,8 @@ func (m *Model) heldIRQs(lines []*irq.Row) *held {
 	if len(lines) == 0 {
 		return nil
 	}
-	return &held{subject: linesName(lines), drop: func(cpus cpuset.Set) tea.Cmd {
-		return m.sendIRQs(lines, cpus, "dropped on the core panel")
-	}, spread: func(cpus cpuset.Set) tea.Cmd { return m.spread(lines, cpus) }}
+	return &held{subject: linesName(lines), send: func(cpus cpuset.Set, reason string) tea.Cmd { return m.sendIRQs(lines, cpus, reason) },
+		spread: func(cpus cpuset.Set) tea.Cmd { return m.spread(lines, cpus) }}
 }
 
 // draggedIRQs is what the mouse takes hold of: the line under it, or all tagged
@@ -102,42 +101,21 @@ func (m *Model) newIRQCPUs() cpuset.Set { return m.deps.Topology.OnlineAmong(m.i
 
 // askIRQPlace offers where the lines could go, each with why.
 func (m *Model) askIRQPlace() tea.Cmd {
-	lines := m.irqs.Targets()
-	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + m.deps.Topology.Ordinary().String(), Value: irqSpread,
+	lines, ordinary := m.irqs.Targets(), m.deps.Topology.Ordinary()
+	h := m.heldIRQs(lines)
+	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + ordinary.String(), Value: func() tea.Cmd { return h.spread(ordinary) },
 		More: "The queues of a device go to different cores as long as there are, on its own node first; both ways of a queue share a CPU."}}
 	if best := m.newest.LeastLoaded; best >= 0 {
-		items = append(items, dialog.Item{Label: "least-loaded", Detail: fmt.Sprintf("cpu %d", best), Value: cpuset.Of(best),
-			More: fmt.Sprintf("All of them to the CPU that is least loaded: %s.", busyWords(m.newest, cpuset.Of(best)))})
+		items = append(items, h.item("least-loaded", cpuset.Of(best),
+			fmt.Sprintf("All of them to the CPU that is least loaded: %s.", busyWords(m.newest, cpuset.Of(best)))))
 	}
-	items = append(items, m.deviceItems(lines)...)
-	items = append(items,
-		dialog.Item{Label: "reset", Detail: "cpu " + m.newIRQCPUs().String(), Value: m.newIRQCPUs(), More: "Where interrupts go that are set up from now on: default_smp_affinity."},
-		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
-		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
-	return m.dialogs.Push(dialog.NewPlaces(linesName(lines), items), func(o dialog.Outcome) tea.Cmd {
-		switch v := o.Value.(type) {
-		case irqPlace:
-			return m.spread(lines, m.deps.Topology.Ordinary())
-		case cpuset.Set:
-			return m.sendIRQs(lines, v, "chosen in the place menu")
-		case placeBy:
-			if v == byHand {
-				return m.hold(m.heldIRQs(lines))
-			}
-			return m.askRegion(m.heldIRQs(lines))
-		}
-		return nil
-	})
+	items = append(items, m.deviceItems(h, lines)...)
+	return m.openPlaces(h, append(items, h.item("reset", m.newIRQCPUs(), "Where interrupts go that are set up from now on: default_smp_affinity.")))
 }
-
-// irqPlace is an answer of the place menu that gives each line CPUs of its own.
-type irqPlace uint8
-
-const irqSpread irqPlace = 1
 
 // deviceItems are the node of the lines' device, if they have one and the same,
 // and the cores around the CPU that most of the first one's interrupts come to.
-func (m *Model) deviceItems(lines []*irq.Row) []dialog.Item {
+func (m *Model) deviceItems(h *held, lines []*irq.Row) []dialog.Item {
 	var items []dialog.Item
 	node := lines[0].Node
 	for _, l := range lines {
@@ -147,14 +125,13 @@ func (m *Model) deviceItems(lines []*irq.Row) []dialog.Item {
 	}
 	if n, ok := m.deps.Topology.Node(topology.NodeID(node)); ok && len(m.deps.Topology.Nodes) > 1 {
 		cpus := n.CPUs.And(m.deps.Topology.Online)
-		items = append(items, dialog.Item{Label: fmt.Sprintf("node %d", node), Detail: "cpu " + cpus.String(), Value: cpus,
-			More: "The node that the device is attached to: " + busyWords(m.newest, cpus) + "."})
+		items = append(items, h.item(fmt.Sprintf("node %d", node), cpus, "The node that the device is attached to: "+busyWords(m.newest, cpus)+"."))
 	}
 	top := lines[0].Rate.Top
 	if top < 0 {
 		return items
 	}
-	around := m.hereItems(top, fmt.Sprintf("Around cpu %d, which takes most of its interrupts now", top))
+	around := m.hereItems(h, top, fmt.Sprintf("Around cpu %d, which takes most of its interrupts now", top))
 	return append(items, around[:max(len(around)-1, 0)]...) // not anywhere
 }
 

@@ -23,49 +23,62 @@ import (
 	"piton/internal/tui/dialog"
 )
 
-// placing is what the place menu is about.
+// placing is what the place menu of tasks is about.
 type placing struct {
 	subject string
 	targets []change.Target
 	names   map[kernel.TID]string // of the targets, for reasons
-	last    cpuset.CPU            // where the first of them ran last, -1 unknown
 }
 
 // errNoCPU is what a strategy says that chooses nothing.
 var errNoCPU = errors.New("there is no CPU for it")
 
-// other answers of the place menu than a strategy or CPUs.
-type placeBy uint8
-
-const (
-	byRegion    placeBy = iota // a list of CPUs, caches and nodes
-	byHand                     // the core panel
-	byIsolating                // a CPU that is isolated first
-)
+// strategies are the placements as the menu has them, with what they mean.
+var strategies = []struct {
+	strategy place.Strategy
+	help     string
+}{
+	{place.LeastLoaded, "One core each, the least loaded first."},
+	{place.SiblingFree, "A core each with idle SMT siblings."},
+	{place.Spread, "A CPU for each busy thread, as far apart as can be."},
+	{place.Pack, "Together: same core, then same cache; for threads that share data."},
+	{place.LLC, "All CPUs of the least loaded last-level cache."},
+	{place.NodeWide, "All CPUs of the least loaded NUMA node."},
+}
 
 // askPlace offers the strategies, each with what it would choose now and why.
 func (m *Model) askPlace() tea.Cmd {
-	p := placing{names: map[kernel.TID]string{}, last: -1}
+	p := placing{names: map[kernel.TID]string{}}
 	p.targets, p.subject = m.targets()
-	for i, r := range m.table.Targets() {
+	for _, r := range m.table.Targets() {
 		p.names[r.Task().TID] = nameOf(r)
-		if i == 0 {
-			p.last = cpuset.CPU(r.Task().LastCPU)
-		}
 	}
+	last := cpuset.CPU(m.table.Targets()[0].Task().LastCPU)
 	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
-		items := dialog.Strategies()
-		for i := range items {
-			items[i] = p.offer(items[i], tuning, now)
+		var items []dialog.Item
+		for _, s := range strategies {
+			choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: s.strategy})
+			items = append(items, p.offer(s.strategy, s.help, choices, err))
 		}
-		return resume(func(m *Model) tea.Cmd { return m.openPlaces(p, items) })
+		return resume(func(m *Model) tea.Cmd {
+			h := m.heldTargets(p.targets, p.subject)
+			for i := range items {
+				strategy := strategies[i].strategy
+				items[i].Value = func() tea.Cmd {
+					return m.begin(tune("place "+string(strategy), p.subject, p.targets, action.Tuning{Strategy: strategy}))
+				}
+			}
+			items := append(items, m.hereItems(h, last, "What is around the CPU on which it runs now")...)
+			return m.openPlaces(h, append(items, dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: items[0].Off,
+				Detail: "what least-loaded chose; move everything else off it", Value: func() tea.Cmd { return m.isolateAndPlace(p) }}))
+		})
 	}
 }
 
-// offer fills in what a strategy would choose.
-func (p *placing) offer(it dialog.Item, tuning Tuning, now *model.Model) dialog.Item {
-	choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: it.Value.(place.Strategy)})
+// offer is a strategy with what it would choose.
+func (p *placing) offer(s place.Strategy, help string, choices []place.Choice, err error) dialog.Item {
+	it := dialog.Item{Label: string(s), More: help}
 	if len(choices) == 0 {
 		it.Off = firstLine(cmp.Or(err, errNoCPU))
 		it.More += " " + it.Off
@@ -115,48 +128,31 @@ func chosenCPUs(choices []place.Choice) string {
 	return "cpu " + strings.Join(words, ", ")
 }
 
-// openPlaces asks; every answer is applied at once.
-func (m *Model) openPlaces(p placing, items []dialog.Item) tea.Cmd {
-	leastLoaded := items[0]
-	items = append(items, m.hereItems(p.last, "What is around the CPU on which it runs now")...)
-	items = append(items,
-		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: byRegion},
-		dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: leastLoaded.Off, Detail: "what least-loaded chose; move everything else off it", Value: byIsolating},
-		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: byHand})
-	return m.dialogs.Push(dialog.NewPlaces(p.subject, items), func(o dialog.Outcome) tea.Cmd {
-		switch v := o.Value.(type) {
-		case place.Strategy:
-			return m.begin(tune("place "+string(v), p.subject, p.targets, action.Tuning{Strategy: v}))
-		case cpuset.Set:
-			return m.begin(tune("place", p.subject, p.targets,
-				action.Tuning{Set: []attr.Setting{attr.SetAffinity(v)}, Reason: "chosen in the place menu"}))
-		case placeBy:
-			return m.placeBy(v, p)
-		}
-		return nil
-	})
+// openPlaces offers places for what is held; every answer is applied at once.
+func (m *Model) openPlaces(h *held, items []dialog.Item) tea.Cmd {
+	return m.menu("Place "+h.subject, append(items,
+		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: func() tea.Cmd { return m.askRegion(h) }},
+		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return m.hold(h) }}), 0)
 }
 
-// placeBy asks on, or isolates.
-func (m *Model) placeBy(by placeBy, p placing) tea.Cmd {
-	h := m.heldTargets(p.targets, p.subject)
-	switch by {
-	case byHand:
-		return m.hold(h)
-	case byIsolating:
-		return m.isolateAndPlace(p)
-	}
-	return m.askRegion(h)
+// menu asks for an item, and does what its value says.
+func (m *Model) menu(title string, items []dialog.Item, at int) tea.Cmd {
+	return m.dialogs.Push(dialog.NewMenu(title, items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
+}
+
+// item offers CPUs for what is held.
+func (h *held) item(label string, cpus cpuset.Set, more string) dialog.Item {
+	return dialog.Item{Label: label, Detail: "cpu " + cpus.String(), More: more,
+		Value: func() tea.Cmd { return h.send(cpus, "chosen in the place menu") }}
 }
 
 // hereItems are the CPUs around one, from its core to the whole machine; more says what
 // the one is.
-func (m *Model) hereItems(cpu cpuset.CPU, more string) []dialog.Item {
+func (m *Model) hereItems(h *held, cpu cpuset.CPU, more string) []dialog.Item {
 	var items []dialog.Item
 	all := corepanel.Regions(m.deps.Topology, cpu)
 	for _, r := range all[min(1, len(all)):] {
-		items = append(items, dialog.Item{Label: "its " + r.Name, Detail: "cpu " + r.CPUs.String(), Value: r.CPUs,
-			More: fmt.Sprintf("%s: %s.", more, busyWords(m.newest, r.CPUs))})
+		items = append(items, h.item("its "+r.Name, r.CPUs, fmt.Sprintf("%s: %s.", more, busyWords(m.newest, r.CPUs))))
 	}
 	if last := len(items) - 1; last >= 0 {
 		items[last].Label = "anywhere"
@@ -175,9 +171,11 @@ func (m *Model) askRegion(h *held) tea.Cmd {
 type held struct {
 	subject string
 	on      cpuset.Set // ticked for the drop; empty: what is under the cursor
-	drop    func(cpus cpuset.Set) tea.Cmd
+	send    func(cpus cpuset.Set, reason string) tea.Cmd
 	spread  func(cpus cpuset.Set) tea.Cmd // one CPU each
 }
+
+func (h *held) drop(cpus cpuset.Set) tea.Cmd { return h.send(cpus, "dropped on the core panel") }
 
 // grabbed is the tagged tasks, or the selected one.
 func (m *Model) grabbed() *held {
@@ -194,9 +192,8 @@ func (m *Model) heldRow(r field.Row) *held {
 }
 
 func (m *Model) heldTargets(targets []change.Target, subject string) *held {
-	return &held{subject: subject, drop: func(cpus cpuset.Set) tea.Cmd {
-		return m.begin(tune("place", subject, targets,
-			action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "dropped on the core panel"}))
+	return &held{subject: subject, send: func(cpus cpuset.Set, reason string) tea.Cmd {
+		return m.begin(tune("place", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: reason}))
 	}, spread: func(cpus cpuset.Set) tea.Cmd {
 		return m.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
 	}}
@@ -352,8 +349,7 @@ func (m *Model) isolateAndPlace(p placing) tea.Cmd {
 		}
 		return resume(func(m *Model) tea.Cmd {
 			return m.isolateFor(cpus, func() tea.Cmd {
-				return m.begin(tune("place", p.subject, p.targets,
-					action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: "on CPUs isolated for it"}))
+				return m.heldTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
 			})
 		})
 	}

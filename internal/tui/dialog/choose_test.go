@@ -14,7 +14,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
-	"piton/internal/place"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/meters"
 )
@@ -24,7 +23,7 @@ func everyDialog() []Dialog {
 	return []Dialog{
 		NewConfirmPlan(samplePlan()),
 		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "revert").Countdown(15 * time.Second),
-		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"), NewPlaces("3 processes (41 threads)", Strategies()),
+		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"),
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),
 		NewText("Environment of 3641", []string{"PATH=/usr/bin", strings.Repeat("x ", 60)}),
 		NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}),
@@ -82,8 +81,6 @@ func TestMenusGiveTheirValues(t *testing.T) {
 	assert.Equal(t, "balu", press(sampleUsers(), "enter").Value)
 	assert.Equal(t, "", press(sampleUsers(), "home enter").Value)
 	assert.Equal(t, "nice", press(NewSort(field.Columns, "nice"), "enter").Value)
-	assert.Equal(t, place.LeastLoaded, press(NewPlaces("x", Strategies()), "enter").Value)
-	assert.Equal(t, place.Pack, press(NewPlaces("x", Strategies()), "p enter").Value)
 	assert.Equal(t, kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4},
 		press(NewIOPriority("x", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}), "enter").Value)
 	assert.Equal(t, kernel.IOPrio{Class: kernel.IORealTime, Level: 7}, press(NewIOPriority("x", kernel.IOPrio{}), "end enter").Value)
@@ -225,7 +222,8 @@ func TestPaletteFinds(t *testing.T) {
 func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "signals", NewSignals("nqueens (3641)"))
 	checkGolden(t, "users", sampleUsers())
-	checkGolden(t, "places", NewPlaces("3 processes (41 threads)", Strategies()))
+	checkGolden(t, "places", NewMenu("Place 3 processes (41 threads)", []Item{{Label: "pack", Detail: "cpu 0-3", More: "Together: same core, then same cache."},
+		{Label: "llc", Off: "there is no CPU for it", More: strings.Repeat("All CPUs of the least loaded last-level cache. ", 3)}}, 0))
 	checkGolden(t, "ioprio", NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}))
 	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
 	checkGolden(t, "policy", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Busy: true, Autogroup: true}))

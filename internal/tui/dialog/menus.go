@@ -7,7 +7,6 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/kernel"
-	"piton/internal/place"
 )
 
 // signals of signal(7), in the order of htop's list: number on x86 and arm64, name.
@@ -97,23 +96,6 @@ func NewSort(columns []field.Column, current string) *Menu {
 		items[i] = Item{Label: c.Title, Detail: c.Help, Value: c.ID}
 	}
 	return NewMenu("Sort by", items, at)
-}
-
-// NewPlaces asks how to place the subject: each item says where that would be,
-// and its More why. The value is the item's.
-func NewPlaces(subject string, items []Item) *Menu { return NewMenu("Place "+subject, items, 0) }
-
-// Strategies are the placements as a menu has them, with what they mean; the
-// values are place.Strategy.
-func Strategies() []Item {
-	return []Item{
-		{Label: "least-loaded", Value: place.LeastLoaded, More: "One core each, the least loaded first."},
-		{Label: "sibling-free", Value: place.SiblingFree, More: "A core each with idle SMT siblings."},
-		{Label: "spread", Value: place.Spread, More: "A CPU for each busy thread, as far apart as can be."},
-		{Label: "pack", Value: place.Pack, More: "Together: same core, then same cache; for threads that share data."},
-		{Label: "llc", Value: place.LLC, More: "All CPUs of the least loaded last-level cache."},
-		{Label: "node", Value: place.NodeWide, More: "All CPUs of the least loaded NUMA node."},
-	}
 }
 
 // NewIOPriority asks for the I/O priority of the subject; the value is a
