@@ -12,49 +12,38 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// columns are the widths of the tree's columns; those of 0 are left out. The last
-// one holds a group's CPU list, or what is special about a CPU.
-type columns struct{ name, count, bar, now, last, total int }
-
-// The last column's width, and the least total that the keys and hints fit into.
+// The cells of the columns behind a row's name, the ones that matter most first: on a narrow
+// screen the last are cut.
 const (
-	listWidth  = 24
-	leastTotal = 64
+	loadCells = 5
+	nowCells  = 4
+	barCells  = 10
+	noteCells = 32
 )
 
-// columns fits the columns into width; the picture goes first, then the lists.
-func (a *Affinity) columns(width int) columns {
-	c := columns{name: 12, count: 7, bar: 10, now: 3, last: listWidth}
-	groups := false
+// nameCells is the width of the rows' names with their boxes.
+func (a *Affinity) nameCells() int {
+	cells := 12
 	for _, b := range a.tree {
-		c.name = max(c.name, 2*b.depth+2+4+widget.Width(b.label)+1)
-		groups = groups || b.leaf < 0
+		cells = max(cells, 2*b.depth+2+4+widget.Width(b.label)+1)
 	}
-	if !groups {
-		c.count = 0
-	}
-	need := func() int { return 1 + c.name + c.count + 1 + c.bar + 5 + 1 + c.now + 2 + c.last }
-	if need()-listWidth/2 > width { // half of the last one is enough
-		c.bar = 0
-	}
-	if need()-listWidth/2 > width {
-		c.count = 0
-	}
-	c.last = max(min(c.last, width-need()+c.last), 0)
-	c.total = min(max(need(), leastTotal), width)
-	return c
+	return cells
 }
 
 // Render draws the change, the tree and the keys.
 func (a *Affinity) Render(width, height int, th *theme.Theme) string {
-	cols := a.columns(width)
-	width = cols.total
-	n, head := len(a.shown), []string{a.change(th).Render(th, width), a.heading(cols, th).Render(th, width)}
+	name := a.nameCells()
+	width = min(width, 1+name+loadCells+nowCells+1+barCells+2+noteCells)
+	var heading rows.Row
+	heading.Left(th, th.Dim, "", 1+name)
+	heading.Right(th, th.Dim, "load", loadCells)
+	heading.Right(th, th.Dim, "now", nowCells)
+	n, head := len(a.shown), []string{a.change(th).Render(th, width), heading.Render(th, width)}
 	if a.on() { // then the head is what matters, however few lines there are
 		n, head = 0, a.lines(width, th)
 	}
 	body := a.list.Body(len(a.shown), func(i int, selected bool) string {
-		return a.row(a.tree[a.shown[i]], cols, th).Item(th, width, selected && !a.on())
+		return a.row(a.tree[a.shown[i]], name, th).Item(th, width, selected && !a.on())
 	})
 	return rows.Stack(width, height, head, n, body, a.foot(width, th))
 }
@@ -76,37 +65,27 @@ func (a *Affinity) change(th *theme.Theme) rows.Row {
 	return r
 }
 
-func (a *Affinity) heading(c columns, th *theme.Theme) rows.Row {
-	var r rows.Row
-	r.Left(th, th.Dim, "", 1+c.name)
-	r.Right(th, th.Dim, "ticked", c.count)
-	if c.bar > 0 {
-		r.Left(th, th.Dim, "", c.bar+1)
-	}
-	r.Right(th, th.Dim, "load", 5)
-	r.Right(th, th.Dim, "now", c.now+1)
-	return r
-}
-
-func (a *Affinity) row(b branch, c columns, th *theme.Theme) rows.Row {
+func (a *Affinity) row(b branch, name int, th *theme.Theme) rows.Row {
 	var r rows.Row
 	can := b.cpus.And(a.usable)
 	style := th.Text
 	if can.Empty() {
 		style = th.Dim
 	}
-	name := strings.Repeat("  ", b.depth) + foldMark(b, th) + a.box(b.cpus, th) + " " + b.label
-	r.Left(th, style, name, c.name)
-	if b.leaf < 0 {
-		r.Right(th, th.Dim, fmt.Sprintf("%d/%d", b.cpus.And(a.picked).Len(), can.Len()), c.count)
-	} else {
-		r.Right(th, th.Dim, "", c.count)
+	r.Left(th, style, strings.Repeat("  ", b.depth)+foldMark(b, th)+a.box(b.cpus, th)+" "+b.label, name)
+	share, known := a.Load.mean(b.cpus)
+	text, bar := th.None, []byte(strings.Repeat(" ", barCells))
+	if known {
+		text, bar = fmt.Sprintf("%d%%", int(math.Round(float64(share)*100))), widget.AppendBar(nil, th, share, barCells)
 	}
-	a.addLoad(&r, b, c, th)
-	r.Right(th, th.Accent, part(b.cpus, a.Current, th.Tag, th.Shade[2]), c.now+1)
+	r.Right(th, th.Text, text, loadCells)
+	r.Right(th, th.Accent, part(b.cpus, a.Current, th.Tag, th.Shade[2]), nowCells)
+	r.Add(th.Text, " ")
+	r.Drawn(bar)
 	r.Add(th.Text, "  ")
 	if b.leaf < 0 {
-		r.Left(th, th.Dim, b.cpus.String(), c.last)
+		count := fmt.Sprintf("%d/%d", b.cpus.And(a.picked).Len(), can.Len())
+		r.Left(th, th.Dim, fmt.Sprintf("%-6s %s", count, b.cpus), noteCells)
 	} else {
 		a.addNotes(&r, b, th)
 	}
@@ -146,23 +125,6 @@ func part(cpus, set cpuset.Set, all, some string) string {
 		return ""
 	}
 	return some
-}
-
-func (a *Affinity) addLoad(r *rows.Row, b branch, c columns, th *theme.Theme) {
-	share, ok := a.Load.mean(b.cpus)
-	if c.bar > 0 {
-		r.Add(th.Text, " ")
-		if ok {
-			r.Drawn(widget.AppendBar(nil, th, share, c.bar))
-		} else {
-			r.Left(th, th.Dim, "", c.bar)
-		}
-	}
-	text := th.None
-	if ok {
-		text = fmt.Sprintf("%d%%", int(math.Round(float64(share)*100)))
-	}
-	r.Right(th, th.Text, text, 5)
 }
 
 // mean is the mean busy share of the CPUs of which it is known.
