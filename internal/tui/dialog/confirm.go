@@ -54,7 +54,19 @@ func NewMessage(title string, lines []Line) *Confirm {
 // Careful makes Enter mean no, for what cannot be undone.
 func (c *Confirm) Careful() *Confirm { c.onNo = true; return c }
 
-func (c *Confirm) listen(on bool) { c.deaf = !on }
+// grace is how long a question that opened by itself is deaf: keys of a user who types on
+// without looking arrive closer to each other than that.
+const grace = 300 * time.Millisecond
+
+// listenMsg ends that Confirm's deafness.
+type listenMsg struct{ of *Confirm }
+
+// deafen makes the question ignore keys, which were meant for what was there before it,
+// until the message of the command comes.
+func (c *Confirm) deafen() tea.Cmd {
+	c.deaf = true
+	return tea.Tick(grace, func(time.Time) tea.Msg { return listenMsg{c} })
+}
 
 // Countdown makes the dialog answer no by itself after d, and Enter mean no;
 // "keep this?" for a change that may have taken the screen away.
@@ -80,8 +92,12 @@ func (c *Confirm) Update(msg tea.Msg) Outcome {
 	switch msg := msg.(type) {
 	case secondMsg:
 		return c.tick(msg)
+	case listenMsg:
+		c.deaf = c.deaf && msg.of != c
 	case tea.KeyPressMsg:
-		return c.key(msg)
+		if !c.deaf {
+			return c.key(msg)
+		}
 	}
 	return Outcome{}
 }

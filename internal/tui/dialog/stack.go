@@ -2,20 +2,12 @@ package dialog
 
 import (
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
 	"piton/internal/tui/theme"
 )
-
-// grace is how long a dialog that opened by itself is deaf: keys of a user who
-// types on without looking arrive closer to each other than that.
-const grace = 300 * time.Millisecond
-
-// listener is a dialog that shows whether it takes keys.
-type listener interface{ listen(bool) }
 
 // Stack is the open dialogs, the one that has the keyboard on top. The zero
 // value is empty and ready.
@@ -28,13 +20,9 @@ type opened struct {
 	Dialog
 	then   func(Outcome) tea.Cmd
 	serial int
-	deaf   bool     // until its armMsg: keys were meant for what was there before
 	offer  *Confirm // the same dialog, if it can be passed over; see PushOffer
 	x, y   int      // of the content, as last drawn
 }
-
-// armMsg makes the dialog with that serial number listen.
-type armMsg struct{ serial int }
 
 // Push opens a dialog that the user asked for. then gets its answer, after the
 // dialog has closed, and each value it gives before that (see Outcome.Value).
@@ -47,18 +35,9 @@ func (s *Stack) Push(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
 	return nil
 }
 
-// PushUnasked opens a dialog that appears by itself. Keys that are already on
-// their way were meant for something else, so it ignores all of them until the
-// message of the returned command comes.
-func (s *Stack) PushUnasked(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
-	cmd := s.Push(d, then)
-	top := &s.open[len(s.open)-1]
-	top.deaf = true
-	if l, ok := d.(listener); ok {
-		l.listen(false)
-	}
-	arm := armMsg{top.serial}
-	return tea.Batch(cmd, tea.Tick(grace, func(time.Time) tea.Msg { return arm }))
+// PushUnasked opens a question that appears by itself, and is deaf at first.
+func (s *Stack) PushUnasked(c *Confirm, then func(Outcome) tea.Cmd) tea.Cmd {
+	return tea.Batch(s.Push(c, then), c.deafen())
 }
 
 // PushOffer opens a question that appears by itself and can be passed over: keys
@@ -77,21 +56,13 @@ func (s *Stack) Lets(k tea.KeyPressMsg) (through bool, cmd tea.Cmd) {
 		return false, nil
 	}
 	switch top := s.open[len(s.open)-1]; {
-	case top.offer == nil, !top.deaf && top.offer.takes(k):
+	case top.offer == nil, !top.offer.deaf && top.offer.takes(k):
 		return false, nil
-	case top.deaf:
+	case top.offer.deaf:
 		return true, nil
 	default:
 		s.open = s.open[:len(s.open)-1]
 		return true, top.then(canceled)
-	}
-}
-
-// hear makes the dialog take keys.
-func (o *opened) hear() {
-	o.deaf = false
-	if l, ok := o.Dialog.(listener); ok {
-		l.listen(true)
 	}
 }
 
@@ -106,22 +77,12 @@ func (s *Stack) Top() Dialog {
 	return s.open[len(s.open)-1].Dialog
 }
 
-// Close drops every dialog unanswered, as if none had been opened.
-func (s *Stack) Close() { s.open = nil }
-
 // Update hands keys and pastes to the dialog on top and other messages to every
 // dialog (each knows its own), closes those that are done and tells their openers.
 func (s *Stack) Update(msg tea.Msg) tea.Cmd {
-	switch m := msg.(type) {
-	case armMsg:
-		for i := range s.open {
-			if s.open[i].serial == m.serial {
-				s.open[i].hear()
-			}
-		}
-		return nil
+	switch msg.(type) {
 	case tea.KeyPressMsg, tea.PasteMsg:
-		if s.Empty() || s.open[len(s.open)-1].deaf {
+		if s.Empty() {
 			return nil
 		}
 		return s.give(s.open[len(s.open)-1].serial, msg)
