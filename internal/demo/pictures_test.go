@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"piton/internal/tui/picture"
 )
 
 var update = flag.Bool("update", false, "rewrite the pictures")
@@ -61,7 +59,7 @@ func TestPictures(t *testing.T) {
 				p.press(s.keys...)
 				p.tick(s.wait)
 				require.Contains(t, p.text(), s.shows)
-				compare(t, s.name, picture.Still(p.frame(), s.width, s.height))
+				compare(t, s.name, Still(p.frame(), s.width, s.height))
 			})
 		})
 	}
@@ -70,11 +68,11 @@ func TestPictures(t *testing.T) {
 // film collects frames.
 type film struct {
 	*pilot
-	frames []picture.Frame
+	frames []Frame
 }
 
 func (f *film) show(d time.Duration) {
-	f.frames = append(f.frames, picture.Frame{Content: f.frame(), For: d})
+	f.frames = append(f.frames, Frame{Content: f.frame(), For: d})
 }
 
 // seconds shows what the machine does for a while.
@@ -123,7 +121,7 @@ func TestMovingPicture(t *testing.T) {
 		}
 		f.frames[len(f.frames)-1].For = 4 * time.Second
 		still := 6 // the bouncer is selected
-		svg := picture.Moving(f.frames, still, width, height)
+		svg := Moving(f.frames, still, width, height)
 		if len(svg) > 400_000 {
 			t.Errorf("the moving picture has %d bytes; a page should not have to load more than 400,000", len(svg))
 		}

@@ -1,7 +1,7 @@
-// Package picture turns frames of the screen into an SVG, for the README and for
-// looking at golden frames: a still, or a moving picture that the browser plays without
-// a script. Start at Still and Moving.
-package picture
+// A picture is frames of the screen as an SVG, for the README: a still, or a moving
+// picture that the browser plays without a script. Start at Still and Moving.
+
+package demo
 
 import (
 	"bytes"
