@@ -44,9 +44,9 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 	if ready == 0 && isUndo { // the next undo is about another entry
 		m.forget(undo.request.IDs, false)
 	}
-	_, including := p.wish.(includeWish)
+	division, ok := p.wish.(*partitionWish)
 	switch {
-	case p.err != nil && including: // root's journal may have the isolate
+	case p.err != nil && ok && division.include: // root's journal may have the isolate
 		return m.offerSudo(p, p.err.Error())
 	case p.err != nil:
 		return tea.Batch(m.over(p.wish), m.say(bad, p.what+": "+p.err.Error()))

@@ -248,67 +248,56 @@ func (m *Model) chosenCPUs() cpuset.Set {
 	return m.region().CPUs
 }
 
-// isolate moves everything else off the chosen CPUs.
-func (m *Model) isolate() tea.Cmd { return m.isolateFor(m.chosenCPUs(), nil) }
+// isolate moves everything else off the chosen CPUs; include lets it use them again.
+func (m *Model) isolate() tea.Cmd { return m.divide("isolate", m.chosenCPUs(), nil) }
+func (m *Model) include() tea.Cmd { return m.divide("include", m.chosenCPUs(), nil) }
 
-// isolateFor isolates CPUs, and goes on with then once it is done.
-func (m *Model) isolateFor(cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
+// divide isolates or includes CPUs, and goes on with then once it is done.
+func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
 	if m.deps.Partition == nil {
-		return m.say(bad, "isolate: not available in this session")
+		return m.say(bad, what+": not available in this session")
 	}
-	return m.begin(&isolateWish{about: about{what: "isolate", subject: cpuWords(cpus), whole: true, then: then}, cpus: cpus, partition: m.deps.Partition})
+	return m.begin(&partitionWish{about: about{what: what, subject: cpuWords(cpus), whole: true, then: then}, cpus: cpus,
+		include: what == "include", partition: m.deps.Partition})
 }
 
-// isolateWish moves everything off CPUs; includeWish lets what was moved off them use
-// them again.
-type (
-	isolateWish struct {
-		about
-		cpus      cpuset.Set
-		partition Partition
-		apart     partition.Isolation // once planned
-	}
-	includeWish struct {
-		about
-		cpus      cpuset.Set
-		partition Partition
-	}
-)
+// partitionWish moves everything off CPUs, or includes them: lets what was moved off them
+// use them again.
+type partitionWish struct {
+	about
+	cpus      cpuset.Set
+	include   bool
+	partition Partition
+	apart     partition.Isolation // once an isolate is planned
+}
 
-func (w *isolateWish) plan(ctx context.Context, _ Tuning, _ *model.Model) (p proposal) {
+func (w *partitionWish) plan(ctx context.Context, _ Tuning, _ *model.Model) (p proposal) {
+	if w.include {
+		p.plan, p.err = w.partition.Include(ctx, w.cpus, false)
+		return p
+	}
 	p.plan, w.apart, p.err = w.partition.Isolate(ctx, w.cpus)
 	p.more = stayingLines(w.apart)
 	return p
 }
 
-func (w *isolateWish) order() change.Order { return change.Order{Isolate: w.cpus.String()} }
+func (w *partitionWish) order() change.Order {
+	if w.include {
+		return change.Order{Include: w.cpus.String()}
+	}
+	return change.Order{Isolate: w.cpus.String()}
+}
 
-func (w *isolateWish) sentence(o change.Outcome) string {
-	text := fmt.Sprintf("isolate: %s moved off %s", dialog.Who(only(o.Changes, attr.Done)), cpuWords(w.cpus))
+func (w *partitionWish) sentence(o change.Outcome) string {
+	who := dialog.Who(only(o.Changes, attr.Done))
+	if w.include {
+		return fmt.Sprintf("include: %s may use %s again", who, cpuWords(w.cpus))
+	}
+	text := fmt.Sprintf("isolate: %s moved off %s", who, cpuWords(w.cpus))
 	if n := len(w.apart.Staying); n > 0 {
 		text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
 	}
 	return text
-}
-
-// include lets what was moved off the chosen CPUs use them again.
-func (m *Model) include() tea.Cmd {
-	if m.deps.Partition == nil {
-		return m.say(bad, "include: not available in this session")
-	}
-	cpus := m.chosenCPUs()
-	return m.begin(includeWish{about{what: "include", subject: cpuWords(cpus), whole: true}, cpus, m.deps.Partition})
-}
-
-func (w includeWish) plan(ctx context.Context, _ Tuning, _ *model.Model) (p proposal) {
-	p.plan, p.err = w.partition.Include(ctx, w.cpus, false)
-	return p
-}
-
-func (w includeWish) order() change.Order { return change.Order{Include: w.cpus.String()} }
-
-func (w includeWish) sentence(o change.Outcome) string {
-	return fmt.Sprintf("include: %s may use %s again", dialog.Who(only(o.Changes, attr.Done)), cpuWords(w.cpus))
 }
 
 func cpuWords(cpus cpuset.Set) string {
@@ -348,7 +337,7 @@ func (m *Model) isolateAndPlace(p placing) tea.Cmd {
 			cpus = cpus.Or(c.CPUs)
 		}
 		return resume(func(m *Model) tea.Cmd {
-			return m.isolateFor(cpus, func() tea.Cmd {
+			return m.divide("isolate", cpus, func() tea.Cmd {
 				return m.heldTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
 			})
 		})

@@ -159,7 +159,7 @@ func (p *planned) consent() change.Consent {
 
 // applied looks at what became of the plan.
 func (p planned) applied(o change.Outcome, err error, root bool) applied {
-	if w, ok := p.wish.(*isolateWish); ok && err == nil {
+	if w, ok := p.wish.(*partitionWish); ok && !w.include && err == nil {
 		err = w.partition.Settle(&w.apart, &o)
 	}
 	return applied{planned: p, outcome: o, root: root, err: err}
