@@ -23,18 +23,6 @@ type parser struct {
 	notes []string
 }
 
-// entries are what a file may have, by name.
-var entries = map[string]func(*parser, any) error{
-	"columns":    (*parser).columns,
-	"sort":       (*parser).sort,
-	"delay":      (*parser).delay,
-	"core_panel": (*parser).panel,
-	"meters":     (*parser).meters,
-	"theme":      (*parser).theme,
-	"keys":       (*parser).keys,
-	"layouts":    (*parser).layouts,
-}
-
 // parse reads a file. The error is that of a file that is no TOML.
 func parse(data []byte) (tui.Saved, []string, error) {
 	var all map[string]any
@@ -47,17 +35,29 @@ func parse(data []byte) (tui.Saved, []string, error) {
 		return tui.Saved{}, nil, err
 	}
 	p := &parser{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	p.each("", all, map[string]func(any) error{
+		"columns":    p.columns("", &p.saved.Columns),
+		"sort":       order(&p.saved.Sort),
+		"delay":      p.delay,
+		"core_panel": into(&p.saved.Panel, nil),
+		"meters":     p.meters,
+		"theme":      p.theme,
+		"keys":       p.keys,
+		"layouts":    p.layouts,
+	})
+	return p.saved, p.notes, nil
+}
+
+// each takes the entries of a table, whose name in notes is where.
+func (p *parser) each(where string, table map[string]any, entries map[string]func(any) error) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
 		take, ok := entries[name]
 		if !ok {
-			p.note("unknown setting %q", name)
-			continue
-		}
-		if err := take(p, all[name]); err != nil {
-			p.note("%s: %v", name, err)
+			p.note("%sunknown setting %q", where, name)
+		} else if err := take(table[name]); err != nil {
+			p.note("%s%s: %v", where, name, err)
 		}
 	}
-	return p.saved, p.notes, nil
 }
 
 func (p *parser) note(format string, args ...any) {
@@ -93,78 +93,84 @@ func texts(value any) ([]string, error) {
 	return out, nil
 }
 
-func (p *parser) columns(value any) error {
-	ids, err := texts(value)
-	for _, id := range ids {
-		c, width, bad := proctable.ParseColumn(id)
-		switch {
-		case bad != nil:
-			p.note("columns: %v", bad)
-		case slices.ContainsFunc(p.saved.Columns, func(had string) bool { return had == c.ID || strings.HasPrefix(had, c.ID+":") }):
-			p.note("columns: %q is there twice", id)
-		default:
-			p.saved.Columns = append(p.saved.Columns, proctable.ColumnText(c.ID, width))
+// into takes a text that check, which may be nil, finds nothing wrong with.
+func into(to *string, check func(string) error) func(any) error {
+	return func(value any) error {
+		s, err := text(value)
+		if err == nil && check != nil {
+			err = check(s)
 		}
+		if err == nil {
+			*to = s
+		}
+		return err
 	}
-	return err
 }
 
-// layouts takes each table [layouts.NAME]; one with a mistake is left out as a whole.
+func order(to *string) func(any) error {
+	return into(to, func(s string) error {
+		if id := strings.TrimPrefix(s, "-"); id != "" {
+			if _, ok := field.Lookup(id); !ok {
+				return fmt.Errorf("unknown column %q", id)
+			}
+		}
+		return nil
+	})
+}
+
+// columns takes those that there are, each once.
+func (p *parser) columns(where string, to *[]string) func(any) error {
+	return func(value any) error {
+		names, err := texts(value)
+		seen := map[string]bool{}
+		for _, name := range names {
+			switch c, width, bad := proctable.ParseColumn(name); {
+			case bad != nil:
+				p.note("%scolumns: %v", where, bad)
+			case seen[c.ID]:
+				p.note("%scolumns: %q is there twice", where, name)
+			default:
+				seen[c.ID] = true
+				*to = append(*to, proctable.ColumnText(c.ID, width))
+			}
+		}
+		return err
+	}
+}
+
+// layouts takes each table [layouts.NAME].
 func (p *parser) layouts(value any) error {
 	tables, ok := value.(map[string]any)
 	if !ok {
 		return errors.New("not tables, [layouts.NAME]")
 	}
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		l, err := layout(name, tables[name])
-		if err != nil {
-			p.note("layouts.%s is not used: %v", name, err)
-			continue
+		table, ok := tables[name].(map[string]any)
+		if !ok {
+			p.note("layouts.%s: not a table, [layouts.NAME]", name)
+		} else if err := proctable.CheckName(name); err != nil {
+			p.note("layouts.%s: %v", name, err)
+		} else {
+			p.layout(name, table)
 		}
-		p.saved.Layouts = append(p.saved.Layouts, l)
 	}
 	return nil
 }
 
-func layout(name string, value any) (l proctable.Layout, err error) {
-	table, ok := value.(map[string]any)
-	if !ok {
-		return l, errors.New("not a table, [layouts.NAME]")
-	}
-	if err := proctable.CheckName(name); err != nil {
-		return l, err
-	}
-	l.Name = name
-	for _, key := range slices.Sorted(maps.Keys(table)) {
-		switch key {
-		case "columns":
-			l.Columns, err = texts(table[key])
-		case "sort":
-			l.Sort, err = text(table[key])
-		case "view":
-			l.View, err = text(table[key])
-		case "filter":
-			l.Filter, err = text(table[key])
-		default:
-			err = errors.New("unknown setting")
-		}
-		if err != nil {
-			return l, fmt.Errorf("%s: %w", key, err)
-		}
-	}
-	return l, l.Check()
-}
-
-func (p *parser) sort(value any) error {
-	id, err := text(value)
-	if err != nil {
-		return err
-	}
-	if _, ok := field.Lookup(strings.TrimPrefix(id, "-")); !ok && id != "" {
-		return fmt.Errorf("unknown column %q", id)
-	}
-	p.saved.Sort = id
-	return nil
+func (p *parser) layout(name string, table map[string]any) {
+	l, where := proctable.Layout{Name: name}, "layouts."+name+": "
+	p.each(where, table, map[string]func(any) error{
+		"columns": p.columns(where, &l.Columns),
+		"sort":    order(&l.Sort),
+		"view": into(&l.View, func(s string) error {
+			if !slices.Contains(proctable.TreeNames[:], s) {
+				return fmt.Errorf("%q is none of %s", s, strings.Join(proctable.TreeNames[:], ", "))
+			}
+			return nil
+		}),
+		"filter": into(&l.Filter, func(s string) error { _, err := field.ParseFilter(s); return err }),
+	})
+	p.saved.Layouts = append(p.saved.Layouts, l)
 }
 
 func (p *parser) delay(value any) error {
@@ -173,11 +179,6 @@ func (p *parser) delay(value any) error {
 		return err
 	}
 	p.saved.Interval, err = time.ParseDuration(s)
-	return err
-}
-
-func (p *parser) panel(value any) (err error) {
-	p.saved.Panel, err = text(value)
 	return err
 }
 

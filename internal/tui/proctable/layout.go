@@ -1,6 +1,7 @@
 package proctable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -89,45 +90,9 @@ func ColumnText(id string, width int) string {
 	return fmt.Sprintf("%s:%d", id, width)
 }
 
-// Order reads Sort.
-func (l *Layout) Order() (*field.Column, bool, error) {
-	if l.Sort == "" {
-		return field.ParseOrder(defaultSort)
-	}
-	return field.ParseOrder(l.Sort)
-}
-
-// Check says what is wrong with a layout's texts.
-func (l *Layout) Check() error {
-	var seen []*field.Column
-	for _, text := range l.Columns {
-		c, _, err := ParseColumn(text)
-		if err == nil && slices.Contains(seen, c) {
-			err = fmt.Errorf("%q is there twice", text)
-		}
-		if err != nil {
-			return err
-		}
-		seen = append(seen, c)
-	}
-	if name := strings.TrimPrefix(l.Sort, "-"); name != "" {
-		if _, ok := field.Lookup(name); !ok {
-			return fmt.Errorf("sort: unknown column %q", name)
-		}
-	}
-	if l.View != "" && !slices.Contains(TreeNames[:], l.View) {
-		return fmt.Errorf("view %q: %s are known", l.View, strings.Join(TreeNames[:], ", "))
-	}
-	if _, err := field.ParseFilter(l.Filter); err != nil && l.Filter != "" {
-		return fmt.Errorf("filter: %w", err)
-	}
-	return nil
-}
-
-// Apply makes a view show the layout in a window of width cells; what Check finds wrong
-// is left out.
+// Apply makes a view show the layout in a window of width cells.
 func (l *Layout) Apply(v *View, width int) {
-	if c, desc, err := l.Order(); err == nil {
+	if c, desc, err := field.ParseOrder(cmp.Or(l.Sort, defaultSort)); err == nil {
 		v.Sort, v.Desc = c, desc
 	}
 	v.Tree = Tree(max(slices.Index(TreeNames[:], l.View), 0))
