@@ -53,12 +53,12 @@ func merge(old []byte, s tui.Saved) ([]byte, error) {
 		setting{"core_panel", s.Panel}, setting{"meters", s.Meters})
 	for _, l := range before.Layouts {
 		if !slices.ContainsFunc(s.Layouts, func(now proctable.Layout) bool { return now.Name == l.Name }) {
-			w.remove("layouts." + l.Name)
+			w.remove(".layouts." + l.Name)
 		}
 	}
 	for _, l := range s.Layouts {
 		if !slices.ContainsFunc(before.Layouts, func(had proctable.Layout) bool { return reflect.DeepEqual(had, l) }) {
-			w.write("layouts."+l.Name, setting{"columns", l.Columns}, setting{"sort", l.Sort}, setting{"view", l.View},
+			w.write(".layouts."+l.Name, setting{"columns", l.Columns}, setting{"sort", l.Sort}, setting{"view", l.View},
 				setting{"filter", l.Filter})
 		}
 	}
@@ -79,7 +79,7 @@ func (w *writer) write(name string, settings ...setting) {
 	added := edit{}
 	if !ok {
 		t = &table{end: len(w.old)}
-		added.text = fmt.Appendf(nil, "\n[%s]\n", name)
+		added.text = fmt.Appendf(nil, "\n[%s]\n", name[1:])
 	}
 	added.from, added.to = t.end, t.end
 	if t.end > 0 && w.old[t.end-1] != '\n' {
@@ -108,7 +108,7 @@ func (w *writer) write(name string, settings ...setting) {
 func (w *writer) remove(name string) {
 	t, ok := w.tables[name]
 	if !ok {
-		w.err = fmt.Errorf("%s is no table [%s]: it has to be removed by hand", name, name)
+		w.err = fmt.Errorf("%s is no table [%s]: it has to be removed by hand", name[1:], name[1:])
 		return
 	}
 	for _, e := range t.entries {
@@ -134,7 +134,8 @@ func (w *writer) result() ([]byte, error) {
 	return data, nil
 }
 
-// find returns the tables of a file by their dotted names; "" is what stands above the first.
+// find returns the tables of a file by their names, ".layouts.io"; "" is what stands above
+// the first.
 func find(data []byte) (map[string]*table, error) {
 	now := &table{entries: map[string]edit{}}
 	all := map[string]*table{"": now}
@@ -142,10 +143,10 @@ func find(data []byte) (map[string]*table, error) {
 	p.Reset(data)
 	for p.NextExpression() {
 		e := p.Expression()
-		var names []string
+		name := ""
 		from, to := int(e.Raw.Offset), int(e.Raw.Offset+e.Raw.Length)
 		for key := e.Key(); key.Next(); {
-			names = append(names, string(key.Node().Data))
+			name += "." + strings.ReplaceAll(string(key.Node().Data), ".", "\x00") // a quoted one may have dots
 			if raw := key.Node().Raw; e.Kind != unstable.KeyValue {
 				from, to = int(raw.Offset), int(raw.Offset+raw.Length)
 			}
@@ -154,9 +155,9 @@ func find(data []byte) (map[string]*table, error) {
 		case e.Kind != unstable.KeyValue:
 			from = bytes.LastIndexByte(data[:from], '\n') + 1
 			now = &table{head: edit{from: from, to: lineEnd(data, to)}, entries: map[string]edit{}}
-			all[strings.Join(names, ".")] = now
-		case len(names) == 1:
-			now.entries[names[0]] = edit{from: from, to: to}
+			all[name] = now
+		case strings.Count(name, ".") == 1:
+			now.entries[name[1:]] = edit{from: from, to: to}
 		}
 		now.end = lineEnd(data, to)
 	}
