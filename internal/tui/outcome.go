@@ -61,12 +61,13 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 	if !p.whole && !p.plan.AsksFirst() && !p.plan.OneWay() {
 		return m.carryOut(p)
 	}
-	d := dialog.NewConfirmPlan(p.plan).Add(p.more)
+	title := "Apply?"
+	if p.whole {
+		title = strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?"
+	}
+	d := dialog.NewConfirmPlan(title, p.plan).Add(p.more)
 	if m.bySudo(&p) {
 		d.Add([]dialog.Line{sudoLine})
-	}
-	if p.whole {
-		d = d.Asking(strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?")
 	}
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {

@@ -81,11 +81,7 @@ func (v *View) WriteReport() tea.Cmd {
 }
 
 func (v *View) say(title string, lines ...string) tea.Cmd {
-	var all []dialog.Line
-	for _, l := range lines {
-		all = append(all, dialog.Line{Tone: dialog.Plain, Text: l})
-	}
-	return v.o.Dialogs.Push(dialog.NewMessage(title, all), nil)
+	return v.o.Dialogs.Push(dialog.NewText(title, lines), nil)
 }
 
 // tables draws the tables of published studies.

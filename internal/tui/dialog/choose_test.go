@@ -21,7 +21,7 @@ import (
 // everyDialog is one of each kind, in an ordinary state.
 func everyDialog() []Dialog {
 	return []Dialog{
-		NewConfirmPlan(samplePlan()),
+		NewConfirmPlan("Apply?", samplePlan()),
 		NewConfirm("Keep it?", []Line{{Loud, "FIFO:10 on nqueens (3641)"}}, "keep", "revert").Countdown(15 * time.Second),
 		NewSignals("nqueens (3641)"), sampleUsers(), NewSort(field.Columns, "nice"),
 		NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}),

@@ -37,18 +37,12 @@ type Confirm struct {
 	onNo    bool // Enter means no
 	text    scrolled
 	left    time.Duration // until it answers no by itself; 0 = it waits
-	nothing bool          // there is nothing to say yes to
 	deaf    bool          // keys are not taken yet
 }
 
 // NewConfirm asks a question with the words for yes and no ("apply", "cancel").
 func NewConfirm(title string, lines []Line, yes, no string) *Confirm {
 	return &Confirm{Titled: Titled(title), lines: lines, yes: yes, no: no}
-}
-
-// NewMessage only tells something; it is closed by any answer.
-func NewMessage(title string, lines []Line) *Confirm {
-	return &Confirm{Titled: Titled(title), lines: lines, nothing: true}
 }
 
 // Careful makes Enter mean no, for what cannot be undone.
@@ -149,7 +143,7 @@ func (c *Confirm) key(k tea.KeyPressMsg) Outcome {
 }
 
 func (c *Confirm) answer(yes bool) Outcome {
-	if !yes || c.nothing {
+	if !yes {
 		return canceled
 	}
 	return Outcome{Done: true}
@@ -168,15 +162,11 @@ func (c *Confirm) Render(width, height int, th *theme.Theme) string {
 
 // answers are bracketed and bright once they can be given.
 func (c *Confirm) answers(th *theme.Theme) rows.Row {
-	if c.deaf && !c.nothing {
-		var r rows.Row
+	var r rows.Row
+	if c.deaf {
 		r.Add(th.Dim, fmt.Sprintf(" y %s   n %s ", c.yes, c.no))
 		return r
 	}
-	if c.nothing {
-		return rows.Keys(th, "Enter", "close")
-	}
-	var r rows.Row
 	button(&r, th, "y", c.yes, !c.onNo)
 	r.Add(th.Text, " ")
 	button(&r, th, "n", c.no, c.onNo)

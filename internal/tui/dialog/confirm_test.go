@@ -1,11 +1,9 @@
 package dialog
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/change"
@@ -73,38 +71,28 @@ func TestConfirmAnswers(t *testing.T) {
 	for keys, want := range map[string]Outcome{
 		"y": yes, "n": no, "enter": yes, "esc": no, "tab enter": no, "left right enter": yes, "z": {},
 	} {
-		assert.Equal(t, want, press(NewConfirmPlan(samplePlan()), keys), keys)
+		assert.Equal(t, want, press(NewConfirmPlan("Apply?", samplePlan()), keys), keys)
 	}
 	danger := samplePlan()
 	danger.Needs = []change.Need{{Danger: change.NoCPULeft, Text: "it would leave no CPU to others"}, {Danger: change.BusyRealTime, Text: "it is busy"}}
-	assert.Equal(t, no, press(NewConfirmPlan(danger), "enter"))
-	assert.Equal(t, yes, press(NewConfirmPlan(danger), "y"))
+	assert.Equal(t, no, press(NewConfirmPlan("Apply?", danger), "enter"))
+	assert.Equal(t, yes, press(NewConfirmPlan("Apply?", danger), "y"))
 	assert.Subset(t, PlanLines(danger), []Line{{Refusal, "it would leave no CPU to others"}, {Warning, "it is busy"}})
 	danger.Needs = danger.Needs[1:]
-	assert.Equal(t, yes, press(NewConfirmPlan(danger), "enter"), "it is asked about afterwards")
+	assert.Equal(t, yes, press(NewConfirmPlan("Apply?", danger), "enter"), "it is asked about afterwards")
 	careful := NewConfirm("End?", nil, "end", "leave").Careful()
 	assert.Equal(t, no, press(careful, "enter"))
 	assert.Equal(t, yes, press(careful, "tab enter"))
 }
 
-func TestAPlanThatDoesNothingCannotBeApplied(t *testing.T) {
-	p := change.Plan{Changes: []change.Change{{Object: attr.Object{PID: 1, TID: 1, Comm: "init"}, Attribute: attr.Nice, Status: attr.Failed, Err: errors.New("no such task")}}}
-	c := NewConfirmPlan(p)
-	assert.Equal(t, "Nothing to change", c.Title())
-	text := ansi.Strip(c.Render(60, 9, plain))
-	assert.Contains(t, text, "not the nice value of init (1): no such task")
-	assert.Equal(t, canceled, press(c, "y"))
-	assert.Equal(t, canceled, press(NewConfirmPlan(p), "enter"))
-}
-
 func TestConfirmLooks(t *testing.T) {
-	checkGolden(t, "confirm", NewConfirmPlan(samplePlan()))
+	checkGolden(t, "confirm", NewConfirmPlan("Apply?", samplePlan()))
 	p := change.Plan{}
 	for i := range 60 {
 		p.Changes = append(p.Changes, change.Change{Object: attr.Object{PID: kernel.TID(i + 1), TID: kernel.TID(i + 1), Comm: fmt.Sprintf("w%d", i)},
 			Attribute: attr.Nice, Before: attr.NiceValue(i % 19), After: attr.NiceValue(19), Status: attr.Planned})
 	}
-	checkGolden(t, "confirm-long", NewConfirmPlan(p))
+	checkGolden(t, "confirm-long", NewConfirmPlan("Apply?", p))
 	checkGolden(t, "confirm-keep", NewConfirm("Keep FIFO?", []Line{{Loud, "nqueens (3641) is FIFO:10 now"},
 		{Plain, "If you cannot read this any more it is reverted by itself."}}, "keep", "revert").Countdown(15e9))
 }

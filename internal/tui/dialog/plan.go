@@ -11,20 +11,12 @@ import (
 )
 
 // NewConfirmPlan shows a plan: what changes, what has its value already, what is
-// refused and why, and its warnings. Without anything to change it says so. Enter
-// means no where the user must decide first.
-func NewConfirmPlan(p change.Plan) *Confirm {
-	c := NewConfirm("Apply?", PlanLines(p), "apply", "cancel")
-	c.nothing = !p.WillChange()
-	if c.nothing {
-		c.Titled = "Nothing to change"
-	}
+// refused and why, and its warnings. Enter means no where the user must decide first.
+func NewConfirmPlan(title string, p change.Plan) *Confirm {
+	c := NewConfirm(title, PlanLines(p), "apply", "cancel")
 	c.onNo = p.AsksFirst()
 	return c
 }
-
-// Asking asks what the title says.
-func (c *Confirm) Asking(title string) *Confirm { c.Titled = Titled(title); return c }
 
 // Add puts more lines below those that there are.
 func (c *Confirm) Add(more []Line) *Confirm { c.lines = append(c.lines, more...); return c }

@@ -128,7 +128,7 @@ func BenchmarkOverlay(b *testing.B) {
 	line := strings.Repeat(th.Good.Render("12345")+th.Dim.Render("67890"), 20)
 	base := strings.TrimSuffix(strings.Repeat(line+"\n", 50), "\n")
 	var s Stack
-	s.Push(NewConfirmPlan(samplePlan()), nil)
+	s.Push(NewConfirmPlan("Apply?", samplePlan()), nil)
 	for b.Loop() {
 		s.Overlay(base, 200, 50, th)
 	}
