@@ -268,21 +268,29 @@ func (m *Model) askUser() tea.Cmd {
 	if m.model == nil {
 		return nil
 	}
-	count := map[string]int{}
+	count, all := map[string]int{}, 0
 	for i := range m.model.Sample.Tasks {
 		if t := m.model.Sample.Tasks[i]; t.IsProcess() && t.ID != nil {
 			count[t.ID.User]++
+			all++
 		}
 	}
-	var users []dialog.User
+	item := func(label, name string, n int) dialog.Item {
+		number, word, _ := strings.Cut(widget.Plural(n, "process"), " ")
+		return dialog.Item{Label: label, Detail: fmt.Sprintf("%5s %s", number, word), Value: func() tea.Cmd {
+			return m.change(func(v *proctable.View) { v.User = name })
+		}}
+	}
+	items, at := []dialog.Item{item("all users", "", all)}, 0
 	for _, name := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	}) {
-		users = append(users, dialog.User{Name: name, Processes: count[name]})
+		if name == m.table.View().User {
+			at = len(items)
+		}
+		items = append(items, item(name, name, count[name]))
 	}
-	return m.dialogs.Push(dialog.NewUsers(users, m.table.View().User), dialog.Answered(func(name string) tea.Cmd {
-		return m.change(func(v *proctable.View) { v.User = name })
-	}))
+	return m.menu("Show processes of", items, at)
 }
 
 func (m *Model) askSort() tea.Cmd {

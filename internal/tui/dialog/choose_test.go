@@ -34,7 +34,8 @@ func everyDialog() []Dialog {
 }
 
 func sampleUsers() *Menu {
-	return NewUsers([]User{{"root", 120}, {"balu", 31}, {"postgres", 1}}, "balu")
+	return NewMenu("Show processes of", []Item{{Label: "all users", Detail: "  152 processes", Value: ""}, {Label: "root", Detail: "  120 processes", Value: "root"},
+		{Label: "balu", Detail: "   31 processes", Value: "balu"}, {Label: "postgres", Detail: "    1 process", Value: "postgres"}}, 2)
 }
 
 func sampleSetup() *Setup {
@@ -55,7 +56,7 @@ func TestMenuFindsWhatIsTyped(t *testing.T) {
 	m = NewSignals("x")
 	typeText(m, "1")
 	assert.Equal(t, 1, press(m, "enter").Value, "15 stands before it, and only begins with it")
-	m = NewUsers([]User{{"bobby", 3}, {"rob bob", 2}, {"bob", 1}}, "")
+	m = NewMenu("x", []Item{{Label: "bobby"}, {Label: "rob bob"}, {Label: "bob", Value: "bob"}}, 0)
 	typeText(m, "bob")
 	assert.Equal(t, "bob", press(m, "enter").Value)
 	m = NewRegions("x", topologytest.Sized(64), nil, -1)

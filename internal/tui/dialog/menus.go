@@ -58,34 +58,6 @@ func NewSignals(subject string) *Menu {
 	return NewMenu("Send to "+subject, items, 0)
 }
 
-// User is one line of the user menu.
-type User struct {
-	Name      string
-	Processes int
-}
-
-// NewUsers asks for the user of the processes to show; the value is the name, "" for all.
-func NewUsers(users []User, current string) *Menu {
-	total, at := 0, 0
-	items := []Item{{Label: "all users", Value: ""}}
-	for i, u := range users {
-		if u.Name == current && current != "" {
-			at = i + 1
-		}
-		total += u.Processes
-		items = append(items, Item{Label: u.Name, Detail: processes(u.Processes), Value: u.Name})
-	}
-	items[0].Detail = processes(total)
-	return NewMenu("Show processes of", items, at)
-}
-
-func processes(n int) string {
-	if n == 1 {
-		return "    1 process"
-	}
-	return fmt.Sprintf("%5d processes", n)
-}
-
 // NewSort asks for the column to sort by; the value is the column's ID.
 func NewSort(columns []field.Column, current string) *Menu {
 	items, at := make([]Item, len(columns)), 0
