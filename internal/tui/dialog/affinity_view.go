@@ -165,18 +165,13 @@ func (a *Affinity) foot(width int, th *theme.Theme) []string {
 	if a.on() {
 		return nil
 	}
-	first := rows.Keys(th, " Space", "tick", "a", "all", "n", "none", "i", "invert")
-	if a.Memory {
-		box := th.Unchecked
+	keys := []string{" Space", "tick", "a", "all", "n", "none", "i", "invert"}
+	if box := th.Unchecked; a.Memory {
 		if a.memory {
 			box = th.Checked
 		}
-		first = append(first, rows.Keys(th, "  m", "memory follows "+box)...)
+		keys = append(keys, "m", "memory follows "+box)
 	}
-	second := rows.Keys(th, " left right", "fold", "l", "type a list", "Enter", "apply", "Esc", "cancel")
-	if a.note != "" {
-		first = nil
-		first.Add(th.Bad, " "+a.note)
-	}
-	return []string{first.Render(th, width), second.Render(th, width)}
+	return []string{noteOr(a.note, th, width, keys...),
+		noteOr("", th, width, " left right", "fold", "l", "type a list", "Enter", "apply", "Esc", "cancel")}
 }

@@ -8,6 +8,7 @@ package dialog
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
 
@@ -59,6 +60,16 @@ type starter interface{ Start() tea.Cmd }
 // bottomLine is a dialog that is drawn over the last line of the screen, with
 // no frame.
 type bottomLine interface{ bottomLine() }
+
+// noteOr is the last line of a dialog: why the last key did nothing, or else its keys.
+func noteOr(note string, th *theme.Theme, width int, keys ...string) string {
+	r := rows.Keys(th, keys...)
+	if note != "" {
+		r = nil
+		r.Add(th.Bad, " "+note)
+	}
+	return r.Render(th, width)
+}
 
 // canceled closes a dialog without an answer.
 var canceled = Outcome{Done: true, Canceled: true}

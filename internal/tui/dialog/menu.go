@@ -214,17 +214,12 @@ func (m *Menu) more(width int, th *theme.Theme) []string {
 }
 
 func (m *Menu) foot(width int, th *theme.Theme) []string {
-	keys := rows.Keys(th, " Enter", "choose", "Esc", "cancel")
+	note, keys := m.note, []string{" Enter", "choose", "Esc", "cancel"}
+	if len(m.hits) == 0 && len(m.items) > 0 {
+		note = "nothing here fits this"
+	}
 	if len(m.items) > shortMenu {
-		keys = rows.Keys(th, " type", "to find", "Enter", "choose", "Esc", "cancel")
+		keys = []string{" type", "to find", "Enter", "choose", "Esc", "cancel"}
 	}
-	switch {
-	case m.note != "":
-		keys = nil
-		keys.Add(th.Bad, " "+m.note)
-	case len(m.hits) == 0 && len(m.items) > 0:
-		keys = nil
-		keys.Add(th.Dim, " nothing here fits this")
-	}
-	return append(m.more(width, th), "", keys.Render(th, width))
+	return append(m.more(width, th), "", noteOr(note, th, width, keys...))
 }

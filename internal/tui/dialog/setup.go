@@ -201,12 +201,8 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	width = min(width, 96)
 	n := rowOptions + len(s.options)
 	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
-	keys := rows.Keys(th, " Space", "tick", "left right", "move or change", "< >", "width", "Enter", "keep", "Esc", "cancel")
-	if s.note != "" {
-		keys = nil
-		keys.Add(th.Bad, " "+s.note)
-	}
-	return rows.Stack(width, height, nil, n, body, []string{"", keys.Render(th, width)})
+	foot := noteOr(s.note, th, width, " Space", "tick", "left right", "move or change", "< >", "width", "Enter", "keep", "Esc", "cancel")
+	return rows.Stack(width, height, nil, n, body, []string{"", foot})
 }
 
 // titleWidth is that of the longest title of a column, with a blank.
