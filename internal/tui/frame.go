@@ -191,8 +191,8 @@ func (m *Model) tabs(width int) string {
 	}
 	m.areas.layouts = widget.Width(string(left))
 	room := width - m.areas.layouts - 1
-	names := m.layoutNames()
-	right, fits := m.listState(room-widget.Width(names), "")
+	names, cells := m.layoutNames()
+	right, fits := m.listState(room-cells, "")
 	if !fits {
 		m.areas.layouts = 0
 		names = ""
@@ -201,18 +201,20 @@ func (m *Model) tabs(width int) string {
 	return widget.Spread(string(left)+names, right, width, th.Ellipsis)
 }
 
-// layoutNames are the layouts as tabs.
-func (m *Model) layoutNames() string {
+// layoutNames are the layouts as tabs, and their cells.
+func (m *Model) layoutNames() (names string, cells int) {
 	line := []byte("  ")
+	cells = len(line)
 	all, at := m.layouts.All()
 	for i, l := range all {
+		cells += len(l.Name) + 2
 		if i == at {
 			line = m.th.Accent.Append(line, "["+l.Name+"]")
 		} else {
 			line = m.th.Dim.Append(line, " "+l.Name+" ")
 		}
 	}
-	return string(line)
+	return string(line), cells
 }
 
 // listState names everything that decides which rows are shown and how, as far as
