@@ -177,7 +177,7 @@ var viewNames = map[action.Context]string{
 // tabs is the line that says which view this is and what limits the list.
 func (m *Model) tabs(width int) string {
 	th := m.th
-	var left []byte
+	left := make([]byte, 0, 512)
 	for i, v := range action.Views {
 		style, open, end := th.Dim, " ", " "
 		if v == m.view {
@@ -191,30 +191,28 @@ func (m *Model) tabs(width int) string {
 	}
 	m.areas.layouts = widget.Width(string(left))
 	room := width - m.areas.layouts - 1
-	names, cells := m.layoutNames()
+	named, cells := m.appendLayouts(left)
 	right, fits := m.listState(room-cells, "")
 	if !fits {
-		m.areas.layouts = 0
-		names = ""
+		named, m.areas.layouts = left, 0
 		right, _ = m.listState(room, m.layouts.Present().Name)
 	}
-	return widget.Spread(string(left)+names, right, width, th.Ellipsis)
+	return widget.Spread(string(named), right, width, th.Ellipsis)
 }
 
-// layoutNames are the layouts as tabs, and their cells.
-func (m *Model) layoutNames() (names string, cells int) {
-	line := []byte("  ")
-	cells = len(line)
+// appendLayouts adds the layouts as tabs, and says how many cells they take.
+func (m *Model) appendLayouts(line []byte) (_ []byte, cells int) {
+	line, cells = append(line, "  "...), 2
 	all, at := m.layouts.All()
 	for i, l := range all {
 		cells += len(l.Name) + 2
+		style, open, end := m.th.Dim, byte(' '), byte(' ')
 		if i == at {
-			line = m.th.Accent.Append(line, "["+l.Name+"]")
-		} else {
-			line = m.th.Dim.Append(line, " "+l.Name+" ")
+			style, open, end = m.th.Accent, '[', ']'
 		}
+		line = style.Close(append(append(append(style.Open(line), open), l.Name...), end))
 	}
-	return string(line), cells
+	return line, cells
 }
 
 // listState names everything that decides which rows are shown and how, as far as
