@@ -186,10 +186,10 @@ func (m *Model) chooserLine(width int) string {
 		{"Enter", "apply", "Esc", "cancel"}}
 	switch {
 	case m.chooser.held == nil && m.deps.ReadOnly:
-		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+		keys = [][]string{{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
 	case m.chooser.held == nil:
-		keys = [][]string{{"Space", "ticks", "f", m.otherList(), "I", "isolates", "i", "includes", "Esc", "back"},
-			{"Space", "ticks", "f", m.otherList(), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+		keys = [][]string{{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "I", "isolates", "i", "includes", "Esc", "back"},
+			{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
 	}
 	for _, pairs := range keys {
 		if k := rows.Keys(th, pairs...); !m.chooser.drag && r.Width()+3+k.Width() < width {
@@ -231,12 +231,12 @@ func (m *Model) chosen(width int) rows.Row {
 // narrowLine is the width below which a name and a place do not both fit.
 const narrowLine = 40
 
-// otherList is what the key that changes the list's meaning would show.
-func (m *Model) otherList() string {
-	if m.chooser.mayRun {
-		return "only what is on them"
+// listOf is what the list shows of ticked CPUs.
+func listOf(mayRun bool) string {
+	if mayRun {
+		return "all that may run on them"
 	}
-	return "all that may run there"
+	return "only what is on them"
 }
 
 // dropName names the CPUs that a drop would choose: those that are ticked for it,
@@ -290,16 +290,9 @@ func (m *Model) untick() tea.Cmd {
 func (m *Model) toggleMayRun() tea.Cmd {
 	m.chooser.mayRun = !m.chooser.mayRun
 	if m.chooser.ticked.Empty() {
-		return m.say(info, "ticked CPUs will show "+m.thisList())
+		return m.say(info, "ticked CPUs will show "+listOf(m.chooser.mayRun))
 	}
 	return m.filterByCPUs()
-}
-
-func (m *Model) thisList() string {
-	if m.chooser.mayRun {
-		return "all that may run on them"
-	}
-	return "only what is on them"
 }
 
 // filterByCPUs writes the ticks into the filter, where they are seen, edited and
