@@ -40,7 +40,7 @@ fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
 	done; rm -f fuzz.out
 
 golden: ## rewrite the golden frames from what is drawn now
-	$(GO) test $$(grep -rl --include=*_test.go 'internal/tui/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
+	$(GO) test $$(grep -rl --include=*_test.go 'internal/tuitest/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
 
 pictures: ## rewrite the README's pictures, a moving one and stills, from piton demo
 	$(GO) test ./internal/demo -run Picture -update

@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"cli/flags"},
 	{"cli/exit"},
 	{"demo"},
-	{"tui"},
+	{"tui", "tuitest"},
 	{"action"},
 	{"profile", "paper", "change/simulate"},
 	{"report"},

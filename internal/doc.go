@@ -40,6 +40,7 @@
 //	               is the list of every view, tui/meters the first line, tui/corepanel the CPUs below it,
 //	               tui/owncost what piton costs, tui/starved its own priority, tui/keymap names of keys,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
+//	tuitest        a made-up machine and golden frames, for tests of tui
 //	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
 //	paper          published studies, reproduced
 //	report         studies as text, markdown, SVG and HTML

@@ -11,7 +11,7 @@ import (
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
 )
 
 // crowded is a screen of 200×50 over a machine of 5,000 processes, with some

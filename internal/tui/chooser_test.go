@@ -11,7 +11,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/kernel"
 	"piton/internal/place"
-	"piton/internal/tui/golden"
+	"piton/internal/tuitest/golden"
 )
 
 func TestGrabAndDrop(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tui/golden"
+	"piton/internal/tuitest/golden"
 )
 
 // onMoves is onSmall on a machine whose kernel counts every move.

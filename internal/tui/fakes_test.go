@@ -21,7 +21,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/taskfacts"
 	"piton/internal/tui/detail"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
 )
 
 // fakeSampler gives what the test puts in and remembers what it was asked.

@@ -15,7 +15,7 @@ import (
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/internal/tui/golden"
+	"piton/internal/tuitest/golden"
 )
 
 // fakeIRQs reads the interrupts of a small server, a second after the last time.

@@ -13,7 +13,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/partition"
-	"piton/internal/tui/golden"
+	"piton/internal/tuitest/golden"
 )
 
 // fakePartition plans one change of a task and one of an interrupt.

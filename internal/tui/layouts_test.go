@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/field"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/proctable"
+	"piton/internal/tuitest/golden"
 )
 
 // ids are those of the columns of the list.

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest/golden"
 )
 
 func TestGoldenFrames(t *testing.T) {

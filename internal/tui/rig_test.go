@@ -17,7 +17,7 @@ import (
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
 )
 
 // rig is a screen on a machine, driven by hand.

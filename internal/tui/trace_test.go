@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/kernel"
-	"piton/internal/tui/golden"
+	"piton/internal/tuitest/golden"
 )
 
 func TestDetailDrawsEachMove(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/tui/dialog"
-	"piton/internal/tui/golden"
+	"piton/internal/tuitest/golden"
 )
 
 func press(f *Form, keys string) dialog.Outcome {

@@ -18,8 +18,8 @@ import (
 	"piton/internal/bench"
 	"piton/internal/paper"
 	"piton/internal/tui/dialog"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest/golden"
 )
 
 var twoCPUs = paper.Machine{CPUs: []int{0, 1}, Nodes: 1, Tuna: true}

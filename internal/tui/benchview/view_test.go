@@ -14,8 +14,8 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/kernel"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest/golden"
 )
 
 func text(v *View, width, height int) string { return ansi.Strip(v.Render(width, height, plain)) }

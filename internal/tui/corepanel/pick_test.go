@@ -10,9 +10,9 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
+	"piton/internal/tuitest/golden"
 )
 
 func TestEveryCPUIsWhereAtSaysItIs(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
 )
 
 // fake is a machine whose source tells moves and stays.

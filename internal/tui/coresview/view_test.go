@@ -17,9 +17,9 @@ import (
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
+	"piton/internal/tuitest/golden"
 )
 
 // chrome is what the screen has around a view: header, tabs, summary, keys.

@@ -20,9 +20,9 @@ import (
 	"piton/internal/taskfacts"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
+	"piton/internal/tuitest/golden"
 )
 
 var th = theme.New(theme.Options{Depth: theme.Colors256})

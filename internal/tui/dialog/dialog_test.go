@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest/golden"
 )
 
 // special are the keys that have a name instead of a letter.

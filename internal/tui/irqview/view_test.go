@@ -14,8 +14,8 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest/golden"
 )
 
 var plain = theme.New(theme.Options{})

@@ -17,8 +17,8 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest/golden"
 )
 
 var plain = theme.New(theme.Options{})

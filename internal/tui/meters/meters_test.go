@@ -15,10 +15,10 @@ import (
 
 	"piton/internal/sample"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
 	"piton/internal/tui/widget"
+	"piton/internal/tuitest"
+	"piton/internal/tuitest/golden"
 )
 
 var th = theme.New(theme.Options{Depth: theme.Colors256})

@@ -13,7 +13,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/tuitest"
+	"piton/internal/tuitest"
 )
 
 var th = theme.New(theme.Options{Depth: theme.Colors256})

@@ -94,12 +94,13 @@ func PartsLegend(th *theme.Theme, width int) string {
 }
 
 // barSteps is how finely a split bar shows a share, where it has cells for that: the
-// figure stands beside it, and a bar that trembles each second says no more.
+// figure stands beside it, and a bar that trembles each second says no more. Less than
+// 1/20 is none, so that an idle CPU's bar rests.
 const barSteps = 20
 
 // splitCells is how many of width cells a split bar fills for a share, at most all.
 func splitCells(share float32, width int) int {
-	if !(share > 0) || width <= 0 {
+	if !(share >= 1.0/barSteps) || width <= 0 {
 		return 0
 	}
 	steps := float64(min(width, barSteps))

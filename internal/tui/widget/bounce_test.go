@@ -12,9 +12,9 @@ import (
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
-	"piton/internal/tui/golden"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
+	"piton/internal/tuitest/golden"
 )
 
 // path makes the steps of a task that visits CPUs, ms milliseconds apart.
