@@ -73,7 +73,7 @@ func (s *Spec) Works(in Context) bool {
 func (s *Spec) Why(state State) string {
 	switch {
 	case s.Mutates && state.ReadOnly:
-		return "piton is only looking, and changes nothing: it is in read-only mode, or reads another root"
+		return "read-only: piton was started with --readonly, or reads another root"
 	case s.Needs == Selection && state.Selected == 0 && state.View == IRQs:
 		return "no interrupt with a number is selected"
 	case s.Needs == Selection && state.Selected == 0:

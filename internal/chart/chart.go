@@ -160,6 +160,18 @@ const runeWidth = 0.6
 // textWidth is about how wide text is in units of the SVG.
 func textWidth(text string) float64 { return float64(len([]rune(text))) * Size * runeWidth }
 
+// Plural is a number of things: "1 task", "12 tasks", "3 processes".
+func Plural(n int, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "s"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 // Wrap breaks text between words into lines of at most width runes; a longer
 // word stays whole.
 func Wrap(text string, width int) []string {

@@ -33,7 +33,7 @@ func identityColumns() []Column {
 			Help: "control group of the process", Needs: needIdentity, Missing: whyIdentity},
 			func(r Row) string { return r.identity().Cgroup }),
 		integer(Column{ID: "start_ticks", Title: "STARTTICK", Width: 10,
-			Help: "start time since boot in clock ticks; with the tid it names a task for good"},
+			Help: "start time since boot in clock ticks; with the tid it identifies a task"},
 			func(r Row) (int64, bool) { return int64(r.Task().StartTicks), !r.Sum() }),
 		startColumn(),
 		commandColumn(),
@@ -62,7 +62,7 @@ func schedulerColumns() []Column {
 		affinityColumn(),
 		integer(Column{ID: "node", Title: "NODE", Width: 5,
 			Help:    "NUMA node of that CPU",
-			Missing: func(Row) string { return "this machine says nothing about NUMA nodes" }}, node),
+			Missing: func(Row) string { return "this machine reports no NUMA nodes" }}, node),
 		integer(Column{ID: "threads", Title: "THR", Width: 5, Desc: true,
 			Help: "threads of the process"},
 			func(r Row) (int64, bool) { return int64(r.Task().Threads), true }),
@@ -82,7 +82,7 @@ func needIdentity(n *sample.Needs)    { n.Identity = true }
 
 func whyIdentity(r Row) string {
 	if r.identity().Full {
-		return "the kernel says nothing about it for this task"
+		return "the kernel does not report it for this task"
 	}
 	return "it was not read: only tasks on the screen are looked up"
 }

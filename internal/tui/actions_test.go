@@ -204,7 +204,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		for _, key := range []string{"p", "a", "o", "f7", "f8", "Y", "i", "k", "z"} {
 			r.press(key)
-			assert.Contains(t, r.line(-2), "changes nothing", key)
+			assert.Contains(t, r.line(-2), "read-only", key)
 		}
 		assert.Zero(t, r.tuning.plans)
 	}, func(d *Deps) { d.ReadOnly = true })

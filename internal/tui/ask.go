@@ -13,6 +13,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -21,7 +22,6 @@ import (
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/proctable"
-	"piton/internal/tui/widget"
 )
 
 // pin puts the targets on the least-loaded core, one core each.
@@ -154,7 +154,7 @@ func (m *Model) processes() (targets []change.Target, subject string) {
 	}
 	targets, subject = targetsOf(rows)
 	if n := len(rows); n > 1 {
-		subject = cmp.Or(m.table.Named(), widget.Plural(n, "process"))
+		subject = cmp.Or(m.table.Named(), chart.Plural(n, "process"))
 	}
 	return targets, subject
 }
@@ -203,9 +203,9 @@ func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 		return resume(func(m *Model) tea.Cmd {
 			m.deps.Sampler.Refresh()
 			if first != nil {
-				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, widget.Plural(len(targets), "process"), first))
+				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, chart.Plural(len(targets), "process"), first))
 			}
-			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), widget.Plural(sent, "process")))
+			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), chart.Plural(sent, "process")))
 		})
 	}
 }
@@ -215,7 +215,7 @@ func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 func (m *Model) askSearch(key string) tea.Cmd {
 	if m.search != "" && key == "f3" {
 		if !m.table.Search(m.search, true) {
-			return m.say(bad, "nothing on the list holds "+field.Clean(m.search))
+			return m.say(bad, "no match in the list for "+field.Clean(m.search))
 		}
 		return m.say(info, "searching "+field.Clean(m.search)+": F3 next, Esc ends")
 	}
@@ -232,7 +232,7 @@ func (m *Model) askSearch(key string) tea.Cmd {
 		case o.Done:
 			m.search = text
 		case text != "" && !m.table.SelectPrefix(text) && !m.table.Search(text, false):
-			p.SetNote("nothing on the list holds this")
+			p.SetNote("no match in the list")
 		}
 		return nil
 	})
@@ -276,7 +276,7 @@ func (m *Model) askUser() tea.Cmd {
 		}
 	}
 	item := func(label, name string, n int) dialog.Item {
-		number, word, _ := strings.Cut(widget.Plural(n, "process"), " ")
+		number, word, _ := strings.Cut(chart.Plural(n, "process"), " ")
 		return dialog.Item{Label: label, Detail: fmt.Sprintf("%5s %s", number, word), Value: func() tea.Cmd {
 			return m.change(func(v *proctable.View) { v.User = name })
 		}}
@@ -396,7 +396,7 @@ func (m *Model) keep() tea.Cmd {
 	store := m.deps.Settings
 	return func() tea.Msg {
 		if err := store.Save(s); err != nil {
-			return saying(bad, "the settings are not kept: "+err.Error())
+			return saying(bad, "settings not saved: "+err.Error())
 		}
 		return saying(good, "settings kept")
 	}

@@ -117,7 +117,7 @@ func TestReadOnlyPinsNothing(t *testing.T) {
 		r.stays(3641)
 		r.press("p")
 		assert.Empty(t, r.tuning.targets)
-		assert.Contains(t, r.text(), "only looking")
+		assert.Contains(t, r.text(), "read-only")
 	}, func(d *Deps) { d.ReadOnly = true })
 }
 

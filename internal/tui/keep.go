@@ -110,7 +110,7 @@ func (m *Model) confirm(a applied) tea.Cmd {
 // takeKept says whether a change could be kept.
 func (m *Model) takeKept(a applied, err error) tea.Cmd {
 	if err != nil {
-		return m.say(bad, fmt.Sprintf("%s: not kept: %v; the journal says what became of it", a.what, err))
+		return m.say(bad, fmt.Sprintf("%s: not kept: %v; see the journal", a.what, err))
 	}
 	said := m.say(good, "kept: "+a.sentence(m.th.Arrow))
 	if a.then == nil {

@@ -81,7 +81,7 @@ func TestSearch(t *testing.T) {
 		r.press("/", "s", "s")
 		assert.Equal(t, kernel.TID(612), r.selected(), "while typing")
 		r.press("x")
-		assert.Contains(t, r.line(-1), "nothing on the list holds this")
+		assert.Contains(t, r.line(-1), "no match in the list")
 		r.press("backspace", "backspace", "backspace", "/", "enter")
 		first := r.selected()
 		r.press("f3")
@@ -231,7 +231,7 @@ func TestSetup(t *testing.T) {
 		assert.Contains(t, r.line(-2), "settings kept")
 		r.settings.err = assert.AnError
 		r.press("f2", "enter")
-		assert.Contains(t, r.line(-2), "not kept")
+		assert.Contains(t, r.line(-2), "not saved")
 	})
 }
 

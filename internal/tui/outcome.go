@@ -190,7 +190,7 @@ func (a *applied) sentence(arrow string) string {
 	case len(done) == 0 && len(a.outcome.Changes) > 0 && a.outcome.Changes[0].Why() != "": // it has ended
 		return a.what + ": " + a.outcome.Changes[0].Why()
 	case len(done) == 0:
-		return a.what + ": it was so already"
+		return a.what + ": already set"
 	case isOrdered:
 		return ordered.sentence(a.outcome)
 	}

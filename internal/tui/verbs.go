@@ -303,7 +303,7 @@ func panelVerbs() []verb {
 
 func showVerbs() []verb {
 	return []verb{
-		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: the keys to its thread list",
+		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: focus its thread list",
 			plain((*Model).openDetail)).of(),
 		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", plain((*Model).showFiles)).of(),
 		v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
@@ -330,7 +330,7 @@ func threadVerbs() []verb {
 		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too",
 			func(m *Model, key string) tea.Cmd { m.detail.StepSort(key != "<"); return nil }),
 		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
-		v("threads.leave", threads, "enter", "Back", "the keys back to the processes", plain((*Model).leaveThreads)),
+		v("threads.leave", threads, "enter", "Back", "focus the process list again", plain((*Model).leaveThreads)),
 	}
 }
 

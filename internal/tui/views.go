@@ -165,7 +165,7 @@ func (m *Model) toggleColumn(id string) tea.Cmd {
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
-		return m.say(bad, "the last column stays")
+		return m.say(bad, "the last column cannot be hidden")
 	}
 	m.layouts.SetColumns(ids)
 	return tea.Batch(m.change(func(*proctable.View) {}), m.keep())
@@ -187,7 +187,7 @@ func (m *Model) tagChildren() tea.Cmd {
 }
 
 func (m *Model) tagAll() tea.Cmd {
-	return m.say(info, fmt.Sprintf("%d tagged; U takes the tags away", m.table.TagAll()))
+	return m.say(info, fmt.Sprintf("%d tagged; U untags all", m.table.TagAll()))
 }
 
 // show opens a view.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/cli/output"
 	"piton/internal/topology"
-	"piton/internal/tui/widget"
 	"piton/internal/watch"
 )
 
@@ -41,8 +41,8 @@ func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 	t := l.totals
 	out := bytes.NewBuffer(dst)
 	tasks, pairs := t.Tasks(), t.Pairs()
-	fmt.Fprintf(out, "\n%s in %.3f s, of %s: %s\n", widget.Plural(int(t.Moves), "move"), s.took.Seconds(),
-		widget.Plural(len(tasks), "thread"), l.sourceWords())
+	fmt.Fprintf(out, "\n%s in %.3f s, of %s: %s\n", chart.Plural(int(t.Moves), "move"), s.took.Seconds(),
+		chart.Plural(len(tasks), "thread"), l.sourceWords())
 	p.caveats(out, l, s)
 	if t.Moves > 0 {
 		p.tables(out, l, tasks, pairs)
@@ -54,19 +54,19 @@ func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 	t := l.totals
 	if kernel := s.lost - l.behind; kernel > 0 {
-		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", widget.Plural(int(kernel), "move"))
+		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", chart.Plural(int(kernel), "move"))
 	}
 	if l.behind > 0 {
-		fmt.Fprintf(out, "%s were not printed because the output was too slow; they are in these sums\n", widget.Plural(int(l.behind), "move"))
+		fmt.Fprintf(out, "%s were not printed because the output was too slow; they are in these sums\n", chart.Plural(int(l.behind), "move"))
 	}
 	if t.Unseen > 0 {
-		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: their CPUs are not known\n", widget.Plural(int(t.Unseen), "move"))
+		fmt.Fprintf(out, "%s while a task ran that this machine hides from eBPF: their CPUs are not known\n", chart.Plural(int(t.Unseen), "move"))
 	}
 	if t.NoTask > 0 {
-		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", widget.Plural(int(t.NoTask), "move"))
+		fmt.Fprintf(out, "%s of unknown tasks: there were too many at once\n", chart.Plural(int(t.NoTask), "move"))
 	}
 	if t.Unfollowed > 0 {
-		fmt.Fprintf(out, "%s could not be watched: there were too many at once\n", widget.Plural(int(t.Unfollowed), "descendant"))
+		fmt.Fprintf(out, "%s could not be watched: there were too many at once\n", chart.Plural(int(t.Unfollowed), "descendant"))
 	}
 }
 
@@ -101,7 +101,7 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 
 func more(out *bytes.Buffer, n int, what string) {
 	if n > mostRows {
-		fmt.Fprintf(out, "and %s more (-o json has all)\n", widget.Plural(n-mostRows, what))
+		fmt.Fprintf(out, "and %s more (-o json has all)\n", chart.Plural(n-mostRows, what))
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
-	"piton/internal/tui/widget"
 )
 
 // Papers runs published studies.
@@ -49,7 +48,7 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	var items []dialog.Item
 	usual := 1
 	for i, b := range budgets {
-		items = append(items, dialog.Item{Label: widget.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
+		items = append(items, dialog.Item{Label: chart.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
 		if len(chosen) > 1 && b == allBudget {
 			usual = i
 		}

@@ -51,10 +51,7 @@ func Open(path string) (f *File, s tui.Saved, notes []string, err error) {
 	data, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if old := filepath.Join(filepath.Dir(path), "config.json"); exists(old) {
-			notes = append(notes, old+" is not read any more: settings are in "+path)
-		}
-		return f, tui.Saved{}, notes, nil
+		return f, tui.Saved{}, nil, nil
 	case err != nil:
 		return f, tui.Saved{}, nil, fmt.Errorf("read settings: %w", err)
 	}
@@ -67,11 +64,6 @@ func Open(path string) (f *File, s tui.Saved, notes []string, err error) {
 	}
 	f.read = data
 	return f, s, notes, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // Save writes the settings, unless the file is no longer what was read.

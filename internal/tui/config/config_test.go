@@ -87,16 +87,16 @@ func TestWrongEntriesLeaveTheOthers(t *testing.T) {
 	for text, want := range map[string]string{
 		`colums = ["pid"]`:          `unknown setting "colums"`,
 		`columns = ["pid", "pidd"]`: `columns: unknown column "pidd"`,
-		`columns = ["pid", "PID"]`:  `columns: "PID" is there twice`,
-		`columns = "pid"`:           `columns: not a list of texts, ["a", "b"]`,
-		`sort = 5`:                  `sort: not a text in quotes`,
+		`columns = ["pid", "PID"]`:  `columns: "PID" is listed twice`,
+		`columns = "pid"`:           `columns: not a list of strings, ["a", "b"]`,
+		`sort = 5`:                  `sort: not a quoted string`,
 		`sort = "cpuu"`:             `sort: unknown column "cpuu"`,
 		`delay = "soon"`:            `delay: time: invalid duration "soon"`,
 		"[theme]\nname = \"pink\"":  `theme: unknown theme "pink": dark, light, terminal, high-contrast, mono are known`,
 		"[theme]\nacent = \"1\"":    `theme: unknown colour "acent": accent, bad, both, dim, good, selected, tagged, warn are known`,
-		"[theme]\naccent = 5":       `theme: accent: not a text in quotes`,
+		"[theme]\naccent = 5":       `theme: accent: not a quoted string`,
 		"[theme]\naccent = \"#12\"": `theme: accent = "#12" is no colour: use "#rrggbb" or a number from 0 to 255`,
-		"[keys]\na.b = 5":           `keys: a.b: not a list of texts, ["a", "b"]`,
+		"[keys]\na.b = 5":           `keys: a.b: not a list of strings, ["a", "b"]`,
 		`keys = 1`:                  `keys: not a table, [keys]`,
 	} {
 		s, notes, err := parse([]byte("core_panel = \"folded\"\n" + text))
@@ -173,12 +173,12 @@ func TestWrongLayouts(t *testing.T) {
 		"[layouts.main]":                        "layouts.main: main is built in: F2 changes its columns",
 		"[layouts.'a b']":                       "layouts.a b: a name has 1 to 16 letters, digits, - or _",
 		"[layouts.io]\ncolumns = ['user:1']":    `layouts.io: columns: column "user:1": a width is 2 to 200 cells`,
-		"[layouts.io]\ncolumns = ['a', 1]":      `layouts.io: columns: not a list of texts, ["a", "b"]`,
+		"[layouts.io]\ncolumns = ['a', 1]":      `layouts.io: columns: not a list of strings, ["a", "b"]`,
 		"[layouts.io]\nsort = 'pidd'":           `layouts.io: sort: unknown column "pidd"`,
 		"[layouts.io]\nview = 'forest'":         `layouts.io: view: "forest" is none of list, tree, groups`,
 		"[layouts.io]\nfilter = 'cpu>'":         "layouts.io: filter: ",
 		"[layouts.io]\ncolour = 'red'":          `layouts.io: unknown setting "colour"`,
-		"[layouts.io]\ncolumns = ['pid','pid']": `layouts.io: columns: "pid" is there twice`,
+		"[layouts.io]\ncolumns = ['pid','pid']": `layouts.io: columns: "pid" is listed twice`,
 	} {
 		s, notes, err := parse([]byte("core_panel = 'folded'\n" + text + "\n[layouts.good]\nsort = 'pid'"))
 		if text == "layouts = 1" {
@@ -192,15 +192,6 @@ func TestWrongLayouts(t *testing.T) {
 			assert.Contains(t, s.Layouts, proctable.Layout{Name: "good", Sort: "pid"})
 		}
 	}
-}
-
-func TestOldFileIsNotRead(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte("{}"), 0o600))
-	_, _, notes, err := Open(filepath.Join(dir, "config.toml"))
-	require.NoError(t, err)
-	require.Len(t, notes, 1)
-	assert.Contains(t, notes[0], "config.json is not read any more")
 }
 
 func TestHandEditIsNotWrittenOver(t *testing.T) {

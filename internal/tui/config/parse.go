@@ -65,8 +65,8 @@ func (p *parser) note(format string, args ...any) {
 }
 
 var (
-	errText = errors.New(`not a text in quotes`)
-	errList = errors.New(`not a list of texts, ["a", "b"]`)
+	errText = errors.New(`not a quoted string`)
+	errList = errors.New(`not a list of strings, ["a", "b"]`)
 )
 
 func text(value any) (string, error) {
@@ -128,7 +128,7 @@ func (p *parser) columns(where string, to *[]string) func(any) error {
 			case bad != nil:
 				p.note("%scolumns: %v", where, bad)
 			case seen[c.ID]:
-				p.note("%scolumns: %q is there twice", where, name)
+				p.note("%scolumns: %q is listed twice", where, name)
 			default:
 				seen[c.ID] = true
 				*to = append(*to, proctable.ColumnText(c.ID, width))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/model"
@@ -94,7 +95,7 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	title.Add(th.Title, " "+g.pair(i, j, th.Arrow))
 	title.Add(th.Strong, "  "+v.tasks.Position())
 	title.Add(th.Text, fmt.Sprintf("  %s, %s", v.cellClass(t, i, j), lastSpan(t.Span)))
-	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", widget.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(b.count)))))
+	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", chart.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(b.count)))))
 	if b.unnamed > 0 {
 		title.Add(th.Warn, fmt.Sprintf("  %d migrations are too old: their tasks are forgotten", b.unnamed))
 	}
@@ -119,7 +120,7 @@ func (v *View) renderCores(width, height int, th *theme.Theme) string {
 	}
 	peak := ""
 	v.top, peak = v.ticks.Scale(most, th.None)
-	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s, %s", widget.Plural(v.topo.Online.Len(), "CPU"), v.source(), peak))
+	title.Add(th.Text, fmt.Sprintf("  %s, migrations %s, %s", chart.Plural(v.topo.Online.Len(), "CPU"), v.source(), peak))
 	head, keys := []string{title.Render(th, width)}, []string{"Enter", "ledger: this CPU's time by task"}
 	if v.moves.Have() {
 		keys = append(keys, "Esc", "back to the map")

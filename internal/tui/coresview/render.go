@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
@@ -213,7 +214,7 @@ func (v *View) cellLine(t *model.MoveTable, i, j, width int, th *theme.Theme) st
 		return r.Render(th, width)
 	}
 	b := v.tasksBehind()
-	r.Add(th.Text, fmt.Sprintf(": %s/s, %s, %s", rate(t.PerS(uint64(count))), v.cellClass(t, i, j), widget.Plural(len(b.tasks), "task")))
+	r.Add(th.Text, fmt.Sprintf(": %s/s, %s, %s", rate(t.PerS(uint64(count))), v.cellClass(t, i, j), chart.Plural(len(b.tasks), "task")))
 	if len(b.tasks) > 0 {
 		if name := comm(v.Task(b.tasks[0].TID)); name != "" {
 			r.Add(th.Dim, fmt.Sprintf(", most by %s (%d)", name, b.tasks[0].TID))

@@ -104,7 +104,7 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 
 func (a *Affinity) apply() Outcome {
 	if a.picked.Empty() {
-		a.note = "tick at least one CPU: a task must be allowed to run somewhere"
+		a.note = "tick at least one CPU: a task needs one"
 		return Outcome{}
 	}
 	return answered(a.picked)
@@ -165,7 +165,7 @@ func (a *Affinity) tickTyped(text string) error {
 	case !beyond.Empty():
 		return fmt.Errorf("cpu %s: %s", beyond, a.unusable(beyond.First()))
 	case set.Empty():
-		return errors.New("that list is empty: a task must be allowed to run somewhere")
+		return errors.New("the list is empty: a task needs at least one CPU")
 	}
 	a.picked = set
 	return nil

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"piton/internal/chart"
 	"piton/internal/irq"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // Render draws the list in width × height cells.
@@ -60,7 +60,7 @@ func (v *View) summary() string {
 			managed++
 		}
 	}
-	text := widget.Plural(len(v.table.Rows), "line")
+	text := chart.Plural(len(v.table.Rows), "line")
 	if managed > 0 {
 		text += fmt.Sprintf(", %d managed", managed)
 	}
@@ -90,9 +90,9 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		switch {
 		case !v.read || v.err != nil:
 		case v.filter != "":
-			why = " no line holds " + v.filter
+			why = " no IRQ matches " + v.filter
 		case !v.cpus.Empty():
-			why = " no line goes to " + v.where() + "; Esc shows all"
+			why = " no IRQ goes to " + v.where() + "; Esc shows all"
 		}
 		return []string{th.Dim.Render(rows.Text(th, why)), last}
 	}

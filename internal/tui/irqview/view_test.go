@@ -190,7 +190,7 @@ func TestFilter(t *testing.T) {
 	assert.Equal(t, []string{"30", "31", "32", "33"}, names(v))
 	assert.Contains(t, text(v, 80, 18), "filter nvme managed")
 	v.SetFilter("nosuch")
-	assert.Contains(t, text(v, 80, 18), "no line holds nosuch")
+	assert.Contains(t, text(v, 80, 18), "no IRQ matches nosuch")
 }
 
 func TestTargetsAreShown(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/chart"
 	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // cell is what a column shows of a row.
@@ -171,7 +171,7 @@ func (v *View) summary() string {
 			force++
 		}
 	}
-	text := fmt.Sprintf("%s, %d in force", widget.Plural(len(v.deeds), "change"), force)
+	text := fmt.Sprintf("%s, %d in force", chart.Plural(len(v.deeds), "change"), force)
 	if n := v.Tags(); n > 0 {
 		text += fmt.Sprintf(", %d tagged", n)
 	}

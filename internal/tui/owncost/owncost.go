@@ -8,6 +8,7 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/sample"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -58,10 +59,7 @@ func (c *Cost) Lines(now *model.Model, pid kernel.TID, width, most int, th *them
 // own is the CPU time, the memory and the terminal.
 func (c *Cost) own(now *model.Model, pid kernel.TID, th *theme.Theme) string {
 	text := "CPU " + th.None + ", resident " + th.None
-	for i := range now.Sample.Tasks {
-		if now.Sample.Tasks[i].TID != pid {
-			continue
-		}
+	if i, ok := sample.Find(now.Sample.Tasks, pid); ok {
 		row := field.Row{M: now, I: i, ASCII: th.ASCII}
 		used := th.None
 		if p := row.Rates().CPUPercent; model.Known(p) {

@@ -5,11 +5,11 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"piton/internal/chart"
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
-	"piton/internal/tui/widget"
 )
 
 // Tree is how the rows are arranged.
@@ -212,10 +212,10 @@ func (t *Table) Named() string {
 	case len(chosen) == 1:
 		return t.GroupName(t.row(chosen[0]))
 	}
-	return fmt.Sprintf("%d tagged rows, %s", len(chosen), widget.Plural(len(t.Targets()), "process"))
+	return fmt.Sprintf("%d tagged rows, %s", len(chosen), chart.Plural(len(t.Targets()), "process"))
 }
 
 // GroupName is a control group's name with the number of its processes on the list.
 func (t *Table) GroupName(r field.Row) string {
-	return field.Clean(r.Task().ID.Comm) + ", " + widget.Plural(len(t.members[int32(r.I)]), "process")
+	return field.Clean(r.Task().ID.Comm) + ", " + chart.Plural(len(t.members[int32(r.I)]), "process")
 }

@@ -31,26 +31,24 @@ type outside struct {
 	root *root
 }
 
-// SetStdin gives it the terminal.
+// SetStdin gives it the terminal for the streams that it does not have.
 func (o *outside) SetStdin(io.Reader) {
 	if o.Stdin == nil {
 		o.Stdin = o.root.term.in
 	}
-}
-
-// SetStdout gives it the terminal.
-func (o *outside) SetStdout(io.Writer) {
 	if o.Stdout == nil {
 		o.Stdout = o.root.term.out
 	}
-}
-
-// SetStderr gives it the terminal too: its questions must be seen.
-func (o *outside) SetStderr(io.Writer) {
-	if o.Stderr == nil {
+	if o.Stderr == nil { // its questions must be seen
 		o.Stderr = o.root.term.out
 	}
 }
+
+// SetStdout is done by SetStdin.
+func (o *outside) SetStdout(io.Writer) {}
+
+// SetStderr is done by SetStdin.
+func (o *outside) SetStderr(io.Writer) {}
 
 // Run runs it and waits for its end.
 func (o *outside) Run() error {

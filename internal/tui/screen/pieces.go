@@ -146,12 +146,7 @@ func (t *terminal) renderBuffer() {
 }
 
 func hollowLine(line uv.Line) bool {
-	for x := range line {
-		if !hollow(&line[x]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(line, func(c uv.Cell) bool { return !hollow(&c) })
 }
 
 // renderRest lets the renderer do pieces: the first of every line, then every

@@ -45,7 +45,7 @@ func (s *signals) watch(p *tea.Program, out *os.File) {
 				}
 			case syscall.SIGTSTP:
 				if s.away.Load() {
-					stopSelf()
+					_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) // a process may always stop itself
 				} else {
 					p.Send(tea.SuspendMsg{})
 				}
@@ -56,13 +56,6 @@ func (s *signals) watch(p *tea.Program, out *os.File) {
 				p.Send(tea.QuitMsg{})
 			}
 		}
-	}
-}
-
-// stopSelf stops the process until SIGCONT.
-func stopSelf() {
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Signal(syscall.SIGSTOP) // a process may always stop itself
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *bounceChart) title() string {
 		text += fmt.Sprintf(", %d lost", c.Lost)
 	}
 	if back > 0 {
-		text += ", " + Plural(back, "ping-pong")
+		text += ", " + chart.Plural(back, "ping-pong")
 	}
 	return text + c.across()
 }

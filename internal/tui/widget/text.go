@@ -6,7 +6,6 @@
 package widget
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -72,14 +71,12 @@ func AppendFit[T string | []byte](dst []byte, text T, width int, right bool, ell
 
 // Fit returns s in exactly width cells.
 func Fit(s string, width int, ellipsis string) string {
-	s, blanks := cut(s, max(width, 0), ellipsis)
-	return s + strings.Repeat(" ", blanks)
+	return string(AppendFit(nil, s, width, false, ellipsis))
 }
 
 // FitRight is Fit with the padding on the left.
 func FitRight(s string, width int, ellipsis string) string {
-	s, blanks := cut(s, max(width, 0), ellipsis)
-	return strings.Repeat(" ", blanks) + s
+	return string(AppendFit(nil, s, width, true, ellipsis))
 }
 
 // Cut returns s in at most width cells; it may hold styles.
@@ -111,18 +108,6 @@ func SkipCells(s string, n int) string {
 		return ""
 	}
 	return ansi.TruncateLeft(s, n, "")
-}
-
-// Plural is a number of things: "1 task", "12 tasks", "3 processes".
-func Plural(n int, what string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(what, "s"):
-		what += "es"
-	default:
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // LineAt is a line of several, "" below the last.

@@ -3,6 +3,7 @@ package widget
 import (
 	"fmt"
 
+	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -32,5 +33,5 @@ func (c *laneChart) ticksTitle() string {
 	if moves == 0 {
 		return fmt.Sprintf("each tick: on one CPU for %d ticks", len(c.path))
 	}
-	return fmt.Sprintf("each tick: %s seen in %d ticks", Plural(moves, "move"), len(c.path)) + c.across()
+	return fmt.Sprintf("each tick: %s seen in %d ticks", chart.Plural(moves, "move"), len(c.path)) + c.across()
 }
