@@ -1,6 +1,7 @@
 package field
 
 import (
+	"strings"
 	"time"
 
 	"piton/internal/sample"
@@ -13,6 +14,9 @@ func commandColumn() Column {
 	c.Append = func(dst []byte, r Row) []byte {
 		id := r.identity()
 		if showsComm(r.Task(), id) {
+			if strings.TrimSpace(id.Comm) == "" { // a task may take blanks for its name
+				return appendNone(dst, r)
+			}
 			if r.Task().Flags&sample.FlagKernelThread == 0 || r.Sum() {
 				return AppendClean(dst, id.Comm, r.ASCII)
 			}
@@ -37,7 +41,7 @@ func command(r Row) string {
 }
 
 func showsComm(t *sample.Task, id *sample.Identity) bool {
-	return id.Cmdline == "" || !t.IsProcess()
+	return strings.TrimSpace(id.Cmdline) == "" || !t.IsProcess()
 }
 
 // StartTime is when the task started, by the wall clock of the sample; false where that is not known.

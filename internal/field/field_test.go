@@ -90,6 +90,17 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// A task may take blanks for its name and its command line.
+func TestABlankNameIsSeen(t *testing.T) {
+	for _, id := range []sample.Identity{{Comm: "   ", Cmdline: "  "}, {}} {
+		s := &sample.Sample{Tasks: []*sample.Task{{TID: 9, TGID: 9, ID: &id}}}
+		assert.Equal(t, "–", Cell("command", Row{M: model.Next(nil, s, nil), I: 0}))
+	}
+	id := sample.Identity{Comm: "x", Cmdline: " "}
+	s := &sample.Sample{Tasks: []*sample.Task{{TID: 9, TGID: 9, ID: &id}}}
+	assert.Equal(t, "x", Cell("command", Row{M: model.Next(nil, s, nil), I: 0}))
+}
+
 func TestSampledMigrationsAreMarked(t *testing.T) {
 	m := testModel()
 	m.Sample.Tasks[1].MigrationSource = sample.SourceSampled
