@@ -206,7 +206,7 @@ func (m *Model) showHelp() tea.Cmd {
 	}
 	about = append(append(about, m.better()...), m.missing()...)
 	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")
-	return m.dialogs.Push(dialog.NewHelp("Keys: "+viewNames[in], specs, about, m.state()), func(o dialog.Outcome) tea.Cmd {
+	return m.dialogs.Push(dialog.NewHelp("Help: "+viewNames[in], specs, about, m.state()), func(o dialog.Outcome) tea.Cmd {
 		if text, ok := o.Value.(string); ok {
 			return m.openPalette(text)
 		}
