@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/workloads/workload"
 )
 
 // attachable starts a process that counts in a file for as long as it is let.
@@ -47,7 +48,7 @@ func TestAttachMeasuresRatesAndTakesPlacementsBack(t *testing.T) {
 		in = true
 		return Placed{Release: func() error { in = false; return nil }}, nil
 	}
-	for _, rate := range []string{"cpu", "run-delay", "migrations", "switches", "preemptions", "bytes", fileRate + file} {
+	for _, rate := range []string{"cpu", "run-delay", "migrations", "switches", "preemptions", "bytes", workload.CounterFile + file} {
 		study := attachStudy(t, pid, rate)
 		require.NoError(t, study.Validate())
 		res, err := r.Run(t.Context(), study, nil)
@@ -57,7 +58,7 @@ func TestAttachMeasuresRatesAndTakesPlacementsBack(t *testing.T) {
 			require.Empty(t, run.Err, rate)
 			assert.GreaterOrEqual(t, run.Metric, 0.0, rate)
 		}
-		if rate == "cpu" || rate == "bytes" || rate == fileRate+file {
+		if rate == "cpu" || rate == "bytes" || rate == workload.CounterFile+file {
 			assert.Positive(t, res.Runs[0].Metric, rate)
 		}
 		assert.False(t, in, "taken back")

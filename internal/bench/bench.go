@@ -16,6 +16,8 @@ import (
 	"piton/internal/chart"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 // Study is one comparison to run.
@@ -61,7 +63,7 @@ func (s Study) Validate() error {
 		}
 		return errors.Join(s.Figure.Validate(), s.validateCounts())
 	}
-	w, err := Lookup(s.Workload)
+	w, err := workloads.Find(s.Workload)
 	if err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (s Study) validateCounts() error {
 // Canonical spells the arguments and placements of a valid study in the one way
 // that results are kept under, so that equal studies are found again.
 func (s Study) Canonical() Study {
-	if w, err := Lookup(s.Workload); err == nil {
+	if w, err := workloads.Find(s.Workload); err == nil {
 		if values, err := w.Parse(s.Args); err == nil {
 			s.Args = w.Args(values)
 		}
@@ -200,4 +202,16 @@ func (r Results) Of(p Placement) []RunResult {
 // HaveMigrations reports whether the migrations could be counted.
 func (r RunResult) HaveMigrations() bool {
 	return r.MigrationSource != "" && r.MigrationSource != sample.SourceNone.String()
+}
+
+// Metric is what the study's runs are compared by.
+func (s Study) Metric() workload.Metric {
+	if s.Workload == CommandWorkload || s.Workload == AttachWorkload {
+		return s.Figure.metric()
+	}
+	w, err := workloads.Find(s.Workload)
+	if err != nil {
+		return workload.Metric{} // a workload of a newer piton, or of a test
+	}
+	return w.Metric
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 // The child and its parent talk in three steps. The child prints a line of type
@@ -34,13 +37,13 @@ func ChildMain(args []string, gate *os.File, out io.Writer) int {
 	if len(args) > 1 && args[0] == CommandWorkload {
 		return commandMain(args[1:], out)
 	}
-	if len(args) > 1 && args[0] == peerWord {
-		return peerMain(Workloads, args[1:], gate, out)
+	if len(args) > 1 && args[0] == workload.PeerWord {
+		return peerMain(workloads.All, args[1:], gate, out)
 	}
-	return childMain(Workloads, args, gate, out)
+	return childMain(workloads.All, args, gate, out)
 }
 
-func childMain(among []Workload, args []string, gate io.Reader, out io.Writer) int {
+func childMain(among []workload.Workload, args []string, gate io.Reader, out io.Writer) int {
 	lines := json.NewEncoder(out)
 	w, values, err := parseChild(among, args)
 	if err != nil {
@@ -75,17 +78,17 @@ func childMain(among []Workload, args []string, gate io.Reader, out io.Writer) i
 	}
 }
 
-func parseChild(among []Workload, args []string) (Workload, Values, error) {
+func parseChild(among []workload.Workload, args []string) (workload.Workload, workload.Values, error) {
 	if len(args) == 0 {
-		return Workload{}, nil, fmt.Errorf("the name of a workload is missing")
+		return workload.Workload{}, nil, fmt.Errorf("the name of a workload is missing")
 	}
-	w, err := lookup(among, args[0])
+	w, err := workload.Find(among, args[0])
 	if err != nil {
-		return Workload{}, nil, err
+		return workload.Workload{}, nil, err
 	}
 	values, err := w.Parse(args[1:])
 	if err != nil {
-		return Workload{}, nil, err
+		return workload.Workload{}, nil, err
 	}
 	return w, values, w.Check(values)
 }
@@ -106,10 +109,10 @@ func watchGate(gate io.Reader) (opened, closed chan struct{}) {
 	return opened, closed
 }
 
-func work(ctx context.Context, w Workload, values Values) message {
+func work(ctx context.Context, w workload.Workload, values workload.Values) message {
 	outcome, err := w.Run(ctx, values)
 	m := message{Type: "result", Answer: outcome.Answer, Seconds: outcome.Seconds, Value: outcome.Seconds}
-	if w.Metric != (Metric{}) {
+	if w.Metric != (workload.Metric{}) {
 		m.Value = outcome.Value
 	}
 	if err != nil {

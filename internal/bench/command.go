@@ -17,6 +17,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 	"piton/internal/sample"
+	"piton/workloads/workload"
 )
 
 // CommandWorkload is the workload of a study of the user's own program; its Args
@@ -49,11 +50,11 @@ func (f Figure) Validate() error {
 	return nil
 }
 
-func (f Figure) metric() Metric {
+func (f Figure) metric() workload.Metric {
 	if f.Pattern == "" {
-		return Metric{}
+		return workload.Metric{}
 	}
-	return Metric{Name: f.Pattern, Unit: f.Unit, HigherIsBetter: f.HigherIsBetter}
+	return workload.Metric{Name: f.Pattern, Unit: f.Unit, HigherIsBetter: f.HigherIsBetter}
 }
 
 // find returns the figure that was printed last.

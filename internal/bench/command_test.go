@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/workloads/workload"
 )
 
 func command(figure Figure, argv ...string) Study {
@@ -130,7 +132,7 @@ func TestCommandStudiesAreKept(t *testing.T) {
 	past, _, bad := sorted(t, append(line, '\n'))
 	require.Empty(t, bad)
 	assert.Equal(t, study, past.Studies[0].Study)
-	assert.Equal(t, Metric{Name: "x (.*)", Unit: "MB/s", HigherIsBetter: true}, study.Metric())
+	assert.Equal(t, workload.Metric{Name: "x (.*)", Unit: "MB/s", HigherIsBetter: true}, study.Metric())
 }
 
 func TestFiguresAreRefused(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/workloads"
 )
 
 // startChild starts a child by hand and returns it at its gate.
@@ -74,7 +76,7 @@ func TestChildRefusesBadArguments(t *testing.T) {
 		{[]string{"matrix", "--mapping", "magic"}, "--mapping must be one of kernel, manual"},
 	} {
 		var out strings.Builder
-		code := childMain(Workloads, tc.args, strings.NewReader(""), &out)
+		code := childMain(workloads.All, tc.args, strings.NewReader(""), &out)
 		assert.Equal(t, 2, code, tc.args)
 		assert.Contains(t, out.String(), tc.want)
 		assert.Equal(t, 1, strings.Count(out.String(), "\n"))

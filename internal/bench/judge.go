@@ -8,6 +8,8 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"piton/internal/chart"
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 // confidence of all intervals; 1-confidence is the level of the tests.
@@ -35,7 +37,7 @@ type Arm struct {
 // Comparison is one arm against the base. Shares are of the base's figure: -0.031
 // is 3.1 % less; of the seconds, so faster.
 type Comparison struct {
-	Metric      Metric
+	Metric      workload.Metric
 	Base, Other Arm
 	Comparable  bool    // both have valid runs
 	Delta       float64 // Hodges-Lehmann estimate, as a share
@@ -57,10 +59,10 @@ type Comparison struct {
 
 // Report is what a study found.
 type Report struct {
-	Metric      Metric       // of all figures
-	Asked       int          // runs per placement; 0 = until the intervals are narrow
-	Arms        []Arm        // in the study's order, the base first
-	Comparisons []Comparison // of each later arm with the base
+	Metric      workload.Metric // of all figures
+	Asked       int             // runs per placement; 0 = until the intervals are narrow
+	Arms        []Arm           // in the study's order, the base first
+	Comparisons []Comparison    // of each later arm with the base
 	Warnings    []string
 }
 
@@ -116,8 +118,8 @@ func (s Study) ShortRuns(work float64) string {
 		return ""
 	}
 	text := fmt.Sprintf("runs of %s are too short to judge (under %s)", chart.Quantity(work, "s"), chart.Quantity(tooShort, "s"))
-	if w, err := Lookup(s.Workload); err == nil {
-		text += fmt.Sprintf("; use a larger %s", Param{Name: w.Length}.Flag())
+	if w, err := workloads.Find(s.Workload); err == nil {
+		text += fmt.Sprintf("; use a larger %s", workload.Param{Name: w.Length}.Flag())
 	}
 	return text
 }
@@ -209,7 +211,7 @@ func runs(n int) string {
 // saves is a share of the time; figures of 0 or less have none, so where there are
 // some it estimates the difference, as a share of the base's median if that is
 // above 0.
-func compare(metric Metric, base, other Arm) Comparison {
+func compare(metric workload.Metric, base, other Arm) Comparison {
 	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1}
 	if base.Runs == 0 || other.Runs == 0 {
 		return c

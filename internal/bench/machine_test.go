@@ -8,6 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/workloads"
+	"piton/workloads/stream"
+	"piton/workloads/workload"
 )
 
 // The workloads of memory, activity and switches run small as children, are left
@@ -27,7 +31,7 @@ func TestStudiesRunAsChildren(t *testing.T) {
 		{"ctxswitch", []string{"--rounds", "100", "--procs", "3", "--kib", "16", "--mode", "futex"}, "300"},
 	} {
 		t.Run(tc.workload, func(t *testing.T) {
-			w, err := Lookup(tc.workload)
+			w, err := workloads.Find(tc.workload)
 			require.NoError(t, err)
 			study := Study{Workload: tc.workload, Args: tc.args, Placements: []Placement{Normal}, Runs: 2, Timeout: time.Minute}
 			require.NoError(t, study.Validate())
@@ -39,8 +43,9 @@ func TestStudiesRunAsChildren(t *testing.T) {
 				assert.True(t, run.Valid(), "%s", run.TouchedWhat)
 				assert.Positive(t, run.Seconds)
 				assert.GreaterOrEqual(t, run.Metric, 0.0)
-				lines, err := w.Picture(run.Detail, 80)
+				drawn, err := w.Result(run.Detail)
 				require.NoError(t, err)
+				lines := drawn.Picture(80)
 				assert.NotEmpty(t, lines)
 				for _, l := range lines {
 					assert.LessOrEqual(t, utf8.RuneCountInString(l), 80)
@@ -56,19 +61,9 @@ func TestStudiesRunAsChildren(t *testing.T) {
 }
 
 func TestPictureOfBrokenDetail(t *testing.T) {
-	_, err := streamBandwidth.Picture(json.RawMessage(`{"mib":"x"}`), 80)
+	_, err := workload.ReadAs[stream.Result](json.RawMessage(`{"mib":"x"}`))
 	assert.ErrorContains(t, err, "read the result to draw")
 	lines, err := Results{Study: Study{Workload: "stream", Placements: []Placement{Normal}}}.Picture(80)
 	assert.NoError(t, err)
 	assert.Empty(t, lines, "no run")
-}
-
-func TestTooMuchMemoryIsRefusedBeforeItRuns(t *testing.T) {
-	for workload, args := range map[string][]string{"stream": {"--size", "1048576"}, "memlat": {"--size", "262144"}} {
-		err := Study{Workload: workload, Args: args, Placements: []Placement{Normal}, Runs: 1}.Validate()
-		if availableBytes("/") > 1<<38 {
-			t.Skip("this machine has as much")
-		}
-		assert.ErrorContains(t, err, "of memory are available")
-	}
 }

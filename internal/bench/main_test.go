@@ -12,6 +12,8 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 // TestMain is the child too: started with childMode first, this binary is a
@@ -20,14 +22,14 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == childMode && os.Args[2] == noiseWord {
 		os.Exit(noiseMain(os.Stdin))
 	}
-	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == peerWord {
-		os.Exit(peerMain(Workloads, os.Args[3:], os.Stdin, os.Stdout))
+	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == workload.PeerWord {
+		os.Exit(peerMain(workloads.All, os.Args[3:], os.Stdin, os.Stdout))
 	}
 	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == CommandWorkload {
 		os.Exit(commandMain(os.Args[3:], os.Stdout))
 	}
 	if len(os.Args) > 2 && os.Args[1] == childMode {
-		os.Exit(childMain(append(testWorkloads, Workloads...), os.Args[2:], os.Stdin, os.Stdout))
+		os.Exit(childMain(append(testWorkloads, workloads.All...), os.Args[2:], os.Stdin, os.Stdout))
 	}
 	if len(os.Args) > 1 && os.Args[1] == parentMode {
 		runParent()
@@ -42,35 +44,35 @@ const childMode = "piton-test-child"
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
 // testWorkloads misbehave in every way that a child can.
-var testWorkloads = []Workload{
-	{Name: "sleep", Params: []Param{{Name: "ms", Default: "0", Max: 600_000}}, Check: anything, Run: sleep},
-	{Name: "fixed", Params: []Param{{Name: "rounds", Default: "2000", Max: 1_000_000}}, Check: anything, Run: fixedWork},
-	{Name: "wrong", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
-		return Outcome{Answer: "41", Seconds: 0.1}, errors.New("found 41 where there are 42")
+var testWorkloads = []workload.Workload{
+	{Name: "sleep", Params: []workload.Param{{Name: "ms", Default: "0", Max: 600_000}}, Check: anything, Run: sleep},
+	{Name: "fixed", Params: []workload.Param{{Name: "rounds", Default: "2000", Max: 1_000_000}}, Check: anything, Run: fixedWork},
+	{Name: "wrong", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
+		return workload.Outcome{Answer: "41", Seconds: 0.1}, errors.New("found 41 where there are 42")
 	}},
-	{Name: "panics", Check: anything, Run: func(context.Context, Values) (Outcome, error) { panic("out of its depth") }},
-	{Name: "exits", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
+	{Name: "panics", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) { panic("out of its depth") }},
+	{Name: "exits", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		os.Exit(7)
-		return Outcome{}, nil
+		return workload.Outcome{}, nil
 	}},
-	{Name: "garbage", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
+	{Name: "garbage", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		fmt.Println("no JSON at all")
-		return Outcome{}, nil
+		return workload.Outcome{}, nil
 	}},
-	{Name: "killed", Check: anything, Run: func(context.Context, Values) (Outcome, error) {
-		return Outcome{}, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	{Name: "killed", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
+		return workload.Outcome{}, syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}},
 }
 
-func anything(Values) error { return nil }
+func anything(workload.Values) error { return nil }
 
-func sleep(ctx context.Context, v Values) (Outcome, error) {
+func sleep(ctx context.Context, v workload.Values) (workload.Outcome, error) {
 	d := time.Duration(v.Int("ms")) * time.Millisecond
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-	return Outcome{Answer: strconv.Itoa(v.Int("ms")), Seconds: d.Seconds()}, nil
+	return workload.Outcome{Answer: strconv.Itoa(v.Int("ms")), Seconds: d.Seconds()}, nil
 }
 
 // newRunner starts this test binary as the child and places nothing.

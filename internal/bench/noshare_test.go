@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/workloads/workload"
 )
 
 // compared compares two samples of a metric, as a study of them would.
-func compared(metric Metric, base, other []float64) Comparison {
+func compared(metric workload.Metric, base, other []float64) Comparison {
 	r := study(base, other)
 	arms := r.arms()
 	cs := []Comparison{compare(metric, arms[0], arms[1])}
@@ -31,12 +33,12 @@ var zeros = make([]float64, 10)
 // TestFiguresOf0OrLess have a verdict in the right direction, and no share where
 // there is nothing that it could be of.
 func TestFiguresOf0OrLess(t *testing.T) {
-	rate, score := Metric{Name: "migrations", Unit: "/s"}, Metric{Name: "score", Unit: "dB", HigherIsBetter: true}
+	rate, score := workload.Metric{Name: "migrations", Unit: "/s"}, workload.Metric{Name: "score", Unit: "dB", HigherIsBetter: true}
 	few := append(append([]float64{}, zeros...), zeros...)
 	many := append(append([]float64{}, few...), around(1)...)
 	for _, tc := range []struct {
 		name        string
-		metric      Metric
+		metric      workload.Metric
 		base, other []float64
 		better      bool
 		verdict     string
@@ -48,7 +50,7 @@ func TestFiguresOf0OrLess(t *testing.T) {
 		{"to above 0", score, around(-5), around(5), true, "score +10 dB, better (9.97–10.0 dB, p<0.001)"},
 		{"to below 0", score, around(10), around(-10), false, ""},
 		{"most of them 0", rate, few, many, false, "migrations +0 /s, worse (0–0.950 /s, p<0.01)"},
-		{"below a nanosecond", Metric{}, scaled(around(1), 1e-12), scaled(around(2), 1e-12), false, ""},
+		{"below a nanosecond", workload.Metric{}, scaled(around(1), 1e-12), scaled(around(2), 1e-12), false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := compared(tc.metric, tc.base, tc.other)
@@ -59,7 +61,7 @@ func TestFiguresOf0OrLess(t *testing.T) {
 			}
 		})
 	}
-	assert.Equal(t, "x +12, worse (12.0–12.0, p<0.001)", compared(Metric{Name: "x"}, zeros, around(12)).Verdict)
+	assert.Equal(t, "x +12, worse (12.0–12.0, p<0.001)", compared(workload.Metric{Name: "x"}, zeros, around(12)).Verdict)
 	assert.Equal(t, "no difference found (±0 /s)", compared(rate, zeros, zeros).Verdict)
 }
 
@@ -75,7 +77,7 @@ func TestDifferencesInRecords(t *testing.T) {
 		base       []float64
 		delta, abs bool
 	}{{zeros, false, true}, {around(4), true, false}} {
-		line, err := ComparisonJSON("x", AttachWorkload, compared(Metric{Name: "migrations", Unit: "/s"}, tc.base, around(12)))
+		line, err := ComparisonJSON("x", AttachWorkload, compared(workload.Metric{Name: "migrations", Unit: "/s"}, tc.base, around(12)))
 		require.NoError(t, err)
 		var fields map[string]any
 		require.NoError(t, json.Unmarshal(line, &fields))

@@ -1,40 +1,46 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
-// picture makes a Workload's Picture of a function that draws its Result.
-func picture[R any](draw func(R, int) []string) func(json.RawMessage, int) ([]string, error) {
-	return func(detail json.RawMessage, width int) ([]string, error) {
-		var r R
-		if err := json.Unmarshal(detail, &r); err != nil {
-			return nil, fmt.Errorf("read the result to draw: %w", err)
+// Last is the last valid run of a placement.
+func (r Results) Last(p Placement) (RunResult, bool) {
+	for i := len(r.Runs) - 1; i >= 0; i-- {
+		if run := r.Runs[i]; run.Placement == p && run.Valid() {
+			return run, true
 		}
-		return draw(r, width), nil
 	}
+	return RunResult{}, false
+}
+
+// Drawn is what the study's workload makes of a run's Detail, nil where it draws
+// nothing or is one of a newer piton.
+func (r Results) Drawn(run RunResult) (workload.Result, error) {
+	w, err := workloads.Find(r.Study.Workload)
+	if err != nil || w.Result == nil {
+		return nil, nil
+	}
+	return w.Result(run.Detail)
 }
 
 // Picture draws the last valid run of the study's base placement, in lines at
 // most width cells wide; none if there is no such run or nothing to draw.
 func (r Results) Picture(width int) ([]string, error) {
-	w, err := Lookup(r.Study.Workload)
-	if err != nil || w.Picture == nil || len(r.Study.Placements) == 0 {
-		return nil, nil // a workload of a newer piton has its picture there
-	}
-	var last *RunResult
-	for i := range r.Runs {
-		if run := &r.Runs[i]; run.Valid() && run.Placement == r.Study.Placements[0] {
-			last = run
-		}
-	}
-	if last == nil {
+	if len(r.Study.Placements) == 0 {
 		return nil, nil
 	}
-	lines, err := w.Picture(last.Detail, width)
-	if err != nil {
+	last, ok := r.Last(r.Study.Placements[0])
+	if !ok {
+		return nil, nil
+	}
+	drawn, err := r.Drawn(last)
+	if drawn == nil || err != nil {
 		return nil, err
 	}
+	lines := drawn.Picture(width)
 	return append([]string{fmt.Sprintf("%s, run %d of %d:", last.Placement, last.Index+1, r.Study.Runs)}, lines...), nil
 }

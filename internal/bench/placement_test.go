@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/place"
+	"piton/workloads"
 )
 
 func TestParsePlacement(t *testing.T) {
@@ -119,7 +120,7 @@ func TestStudiesAreValidated(t *testing.T) {
 }
 
 func TestArgsAreParsedBack(t *testing.T) {
-	for _, w := range Workloads {
+	for _, w := range workloads.All {
 		defaults, err := w.Parse(nil)
 		require.NoError(t, err)
 		require.NoError(t, w.Check(defaults), "the defaults of %s are valid", w.Name)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/workloads"
 )
 
 // The workloads of several processes run small under each of their mappings, give
@@ -21,7 +23,7 @@ func TestWorkloadsOfProcessesRunAsChildren(t *testing.T) {
 		{"stripio", "mapping", []string{"--apps", "2", "--mode", "processes", "--size", "2"}},
 		{"stripio", "mode", []string{"--size", "2", "--mapping", "source"}},
 	} {
-		w, err := Lookup(tc.workload)
+		w, err := workloads.Find(tc.workload)
 		require.NoError(t, err)
 		answer := ""
 		for _, p := range w.Params {
@@ -42,8 +44,9 @@ func TestWorkloadsOfProcessesRunAsChildren(t *testing.T) {
 						answer = run.Answer
 					}
 					assert.Equal(t, answer, run.Answer)
-					lines, err := w.Picture(run.Detail, 80)
+					drawn, err := w.Result(run.Detail)
 					require.NoError(t, err)
+					lines := drawn.Picture(80)
 					assert.Greater(t, len(lines), 1)
 				})
 			}

@@ -11,6 +11,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/userfile"
+	"piton/workloads/workload"
 )
 
 // rate is something of a live process that grows, and by how much a second.
@@ -29,9 +30,6 @@ type meter interface {
 	close()
 }
 
-// fileRate stands in front of the path of a counter file: "file:/run/app/requests".
-const fileRate = "file:"
-
 var rates = []rate{
 	{"run-delay", "run delay of its threads", "ms/s", false, threadMeter(runDelayMs)},
 	{"cpu", "CPU time", "ms/s", true, cpuMeter},
@@ -48,13 +46,13 @@ func RateHelp() string {
 	for _, r := range rates {
 		fmt.Fprintf(&b, "  %-13s %s\n", r.Name, r.Help)
 	}
-	fmt.Fprintf(&b, "  %-13s file with a growing number\n", fileRate+"PATH")
+	fmt.Fprintf(&b, "  %-13s file with a growing number\n", workload.CounterFile+"PATH")
 	return b.String()
 }
 
 // findRate finds a rate by what the user wrote.
 func findRate(name string) (rate, error) {
-	if path, ok := strings.CutPrefix(name, fileRate); ok && path != "" {
+	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
 		return rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (meter, error) {
 			return newGrowth(func() (float64, error) { return readNumber(path) })
 		}}, nil
@@ -65,7 +63,7 @@ func findRate(name string) (rate, error) {
 		for _, r := range rates {
 			names = append(names, r.Name)
 		}
-		return rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), fileRate)
+		return rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), workload.CounterFile)
 	}
 	return rates[i], nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piton/internal/kernel"
+	"piton/workloads/workload"
 )
 
 // The lines of results.jsonl and of bench -o json. Names are stable: new ones
@@ -206,16 +207,16 @@ func RunJSON(study string, r RunResult) ([]byte, error) { return marshal(newRunR
 func StudyJSON(r Results) ([]byte, error) { return marshal(newStudyRecord(r)) }
 
 // ComparisonJSON is the line of one comparison.
-func ComparisonJSON(study, workload string, c Comparison) ([]byte, error) {
+func ComparisonJSON(study, work string, c Comparison) ([]byte, error) {
 	rec := comparisonRecord{
-		Type: "comparison", Study: study, Workload: workload, Base: c.Base.Placement, Placement: c.Other.Placement,
+		Type: "comparison", Study: study, Workload: work, Base: c.Base.Placement, Placement: c.Other.Placement,
 		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Work, MedianS: c.Other.Work,
 		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, Verdict: c.Verdict, Warnings: c.Warnings,
 	}
 	if rec.Warnings == nil {
 		rec.Warnings = []string{}
 	}
-	if m := c.Metric; m != (Metric{}) {
+	if m := c.Metric; m != (workload.Metric{}) {
 		rec.Metric, rec.Unit, rec.HigherIsBetter = m.Name, m.Unit, m.HigherIsBetter
 		rec.BaseMedian, rec.Median = &c.Base.Median, &c.Other.Median
 	}

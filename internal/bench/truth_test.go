@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/workloads/workload"
 )
 
 // The judge is truthful if it finds no difference where there is none and finds
@@ -38,7 +39,7 @@ func truths(t *testing.T) int {
 
 // fixedWork takes a while that does not depend on the machine's load but for
 // being interrupted, and longer by slowdown if its number was noted.
-func fixedWork(_ context.Context, v Values) (Outcome, error) {
+func fixedWork(_ context.Context, v workload.Values) (workload.Outcome, error) {
 	rounds := v.Int("rounds")
 	if _, err := os.Stat(filepath.Join(os.Getenv(slowVariable), fmt.Sprint(os.Getpid()))); err == nil {
 		rounds += int(float64(rounds) * slowdown)
@@ -52,7 +53,7 @@ func fixedWork(_ context.Context, v Values) (Outcome, error) {
 	}
 	took := time.Since(began)
 	runtime.KeepAlive(x)
-	return Outcome{Answer: "done", Seconds: took.Seconds()}, nil
+	return workload.Outcome{Answer: "done", Seconds: took.Seconds()}, nil
 }
 
 // verdicts makes so many studies of Normal and what is the same to the kernel, and

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piton/internal/chart"
+	"piton/workloads/workload"
 )
 
 // conclusive is the smallest visible effect, as a share, up to which a study that
@@ -42,7 +43,7 @@ func (c Comparison) verdict() string {
 // change is what was found: of time how much is saved or added, of other figures
 // how much there is more or less of it, and whether that is better.
 func (c Comparison) change(size float64) string {
-	if c.Metric == (Metric{}) {
+	if c.Metric == (workload.Metric{}) {
 		word := "added"
 		if c.Better() {
 			word = "saved"
@@ -94,4 +95,9 @@ func below(p float64) string {
 		return "p<0.05"
 	}
 	return fmt.Sprintf("p=%.2f", p)
+}
+
+// Better reports whether the other arm was found to be better than the base.
+func (c Comparison) Better() bool {
+	return c.Different && c.more == c.Metric.HigherIsBetter
 }

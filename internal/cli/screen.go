@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"piton/internal/action"
-	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/change/guard"
 	"piton/internal/cli/app"
@@ -29,6 +28,7 @@ import (
 	"piton/internal/tui/meters"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
+	"piton/workloads"
 )
 
 // runScreen opens the full-screen tuner.
@@ -150,7 +150,7 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 		Options: o, Sampler: s, Topology: topo, Settings: settings, Live: meters.NewReader(a.HostRoot),
 		Inspect: detail.Inspector{FS: procfs.New(a.HostRoot), Cpusets: t}, Tuning: tuning,
 		IRQs:  tui.IRQs{Read: irq.NewMonitor(a.HostRoot).Table, Movable: irq.New(a.HostRoot).Movable, NICs: irq.New(a.HostRoot).NICs},
-		Bench: tui.Bench{Runner: runner, Workloads: bench.Workloads, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
+		Bench: tui.Bench{Runner: runner, Workloads: workloads.All, Host: host, RealTime: caps.Has(kernel.CapSysNice)},
 	}
 	if sudo != "" && a.Live() && !a.ReadOnly {
 		d.Elevate = elevate(a, sudo, self)

@@ -14,6 +14,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/paper"
 	"piton/internal/sample"
+	"piton/workloads"
 )
 
 // runner makes up the runs of a study. The process that runs is one of the machine, so
@@ -148,7 +149,7 @@ func conditions() bench.Conditions {
 func (m *Machine) pastStudies() []bench.Results {
 	var out []bench.Results
 	for day, workload := range []string{"nqueens", "matrix", "nqueens"} {
-		w, err := bench.Lookup(workload)
+		w, err := workloads.Find(workload)
 		if err != nil {
 			continue
 		}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/paper"
 	"piton/internal/partition"
 	"piton/internal/sample"
 	"piton/internal/tui"
+	"piton/workloads"
 )
 
 // Deps is what the screen works with: all of it is the machine's.
@@ -21,7 +21,7 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 			return armed
 		},
 		IRQs: tui.IRQs{Read: m.IRQTable, Movable: m.Movable, NICs: m.NICs},
-		Bench: tui.Bench{Runner: runner{m}, Store: runner{m}, Workloads: bench.Workloads, Host: Host, RealTime: true,
+		Bench: tui.Bench{Runner: runner{m}, Store: runner{m}, Workloads: workloads.All, Host: Host, RealTime: true,
 			Papers: noPapers{}, Machine: paper.NewMachine(m.Topology, false)},
 		Partition: partition.Machine{Tuner: m.tuner, Look: m.facts},
 		Journal:   m.journal,

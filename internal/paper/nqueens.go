@@ -94,7 +94,7 @@ func queens(m Machine, g *cells) report.Section {
 	for _, n := range queensN(g) {
 		solutions := bench.None
 		if a, ok := arm(g.of("%d quiet", n), bench.Normal); ok && a.Runs > 0 {
-			run, _ := report.Last(g.of("%d quiet", n), bench.Normal)
+			run, _ := g.of("%d quiet", n).Last(bench.Normal)
 			solutions, largest = chart.Group(run.Answer), n
 		}
 		for _, row := range queensRows(m) {

@@ -267,7 +267,7 @@ func own(r bench.Results) []chart.Figure {
 
 // last is the workload's own result of the last valid run of a cell's placement.
 func last[R any](r bench.Results, p bench.Placement) (out R, ok bool) {
-	run, ok := report.Last(r, p)
+	run, ok := r.Last(p)
 	if !ok || json.Unmarshal(run.Detail, &out) != nil {
 		return out, false
 	}

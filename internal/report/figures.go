@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"piton/internal/bench"
@@ -51,46 +50,20 @@ func Terminal(r bench.Results, width, height int) ([]string, error) {
 	return nil, nil
 }
 
-// owns draw a run's Detail, by workload.
-var owns = map[string]func(json.RawMessage) ([]chart.Figure, error){
-	"stream": own(streamFigures), "memlat": own(memlatFigures), "activity": own(activityFigures),
-	"ctxswitch": own(ctxswitchFigures), "chat": own(chatFigures), "stripio": own(stripioFigures),
-}
-
-func own[R any](draw func(R) []chart.Figure) func(json.RawMessage) ([]chart.Figure, error) {
-	return func(detail json.RawMessage) ([]chart.Figure, error) {
-		var r R
-		if err := json.Unmarshal(detail, &r); err != nil {
-			return nil, fmt.Errorf("read the result to draw: %w", err)
-		}
-		return draw(r), nil
-	}
-}
-
 // Own are the workload's own pictures of the last valid run of a placement, none
 // where there is no such run or it cannot be read.
 func Own(r bench.Results, p bench.Placement) []chart.Figure {
-	draw, ok := owns[r.Study.Workload]
-	last, have := Last(r, p)
-	if !ok || !have {
+	last, ok := r.Last(p)
+	if !ok {
 		return nil
 	}
-	figures, err := draw(last.Detail)
-	if err != nil {
+	drawn, err := r.Drawn(last)
+	if drawn == nil || err != nil {
 		return nil // written by another version; the table has its figures
 	}
+	figures := drawn.Figures()
 	for i := range figures {
 		figures[i].Title += fmt.Sprintf(" (%s, run %d)", p, last.Index+1)
 	}
 	return figures
-}
-
-// Last is the last valid run of a placement.
-func Last(r bench.Results, p bench.Placement) (bench.RunResult, bool) {
-	for i := len(r.Runs) - 1; i >= 0; i-- {
-		if run := r.Runs[i]; run.Placement == p && run.Valid() {
-			return run, true
-		}
-	}
-	return bench.RunResult{}, false
 }

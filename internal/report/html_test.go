@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/workloads"
 	"piton/workloads/activity"
 	"piton/workloads/chat"
 	"piton/workloads/ctxswitch"
@@ -73,7 +74,7 @@ func study(t *testing.T, workload string) bench.Results {
 }
 
 func allStudies(t *testing.T) (sections []Section, figures int) {
-	for _, w := range bench.Workloads {
+	for _, w := range workloads.All {
 		s := Study(study(t, w.Name))
 		sections, figures = append(sections, s), figures+len(s.Figures)
 	}
@@ -82,13 +83,13 @@ func allStudies(t *testing.T) (sections []Section, figures int) {
 }
 
 func TestEveryWorkloadHasItsPicture(t *testing.T) {
-	for _, w := range bench.Workloads {
+	for _, w := range workloads.All {
 		require.Contains(t, details, w.Name)
 		figures := Figures(study(t, w.Name))
 		for _, f := range figures {
 			assert.False(t, f.Plot.Empty(), "%s: %s", w.Name, f.Title)
 		}
-		if w.Picture != nil {
+		if w.Result != nil {
 			assert.Greater(t, len(figures), 2, w.Name)
 		}
 	}
@@ -167,7 +168,7 @@ func TestPageInARealBrowser(t *testing.T) {
 			assert.Greater(t, f.Shapes, 1.0, i)
 		}
 	}
-	assert.GreaterOrEqual(t, len(light.Tables), 3*len(bench.Workloads))
+	assert.GreaterOrEqual(t, len(light.Tables), 3*len(workloads.All))
 	for i, table := range light.Tables {
 		assert.Greater(t, table.Rows, 1, i)
 		assert.Zero(t, table.Empty, i)

@@ -14,6 +14,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/shell"
+	"piton/workloads/workload"
 )
 
 // Section is the report of one study or paper.
@@ -122,7 +123,7 @@ func lead(r bench.Results) []string {
 		text += fmt.Sprintf(", then more until every interval is within %s of its median", chart.Percent(r.Study.Until))
 	}
 	what := "time of the work"
-	if m := r.Study.Metric(); m != (bench.Metric{}) {
+	if m := r.Study.Metric(); m != (workload.Metric{}) {
 		what = strings.TrimSpace(m.Name + " " + m.Unit)
 	}
 	out := []string{text + ". Compared: " + what + "."}

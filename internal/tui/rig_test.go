@@ -18,6 +18,7 @@ import (
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/theme"
 	"piton/internal/tuitest"
+	"piton/workloads"
 )
 
 // rig is a screen on a machine, driven by hand.
@@ -46,7 +47,7 @@ func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOptio
 	d := Deps{
 		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},
 		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
-		Bench: Bench{Store: fakeStore{}, Workloads: bench.Workloads, Host: "web-07"},
+		Bench: Bench{Store: fakeStore{}, Workloads: workloads.All, Host: "web-07"},
 		IRQs:  IRQs{Read: r.irqs.Read, Movable: r.irqs.Movable},
 	}
 	for _, o := range options {

@@ -36,7 +36,7 @@ func TestRunAddsUp(t *testing.T) {
 		require.NoError(t, err)
 		var back Result
 		require.NoError(t, json.Unmarshal(b, &back))
-		assert.Equal(t, Picture(r, 100), Picture(back, 100))
+		assert.Equal(t, r.Picture(100), back.Picture(100))
 	}
 }
 
@@ -204,16 +204,16 @@ func TestPicture(t *testing.T) {
 	r.Occupants = []Occupant{{Kind: "softirq", Name: "TIMER", ID: 1, Seconds: 0.001, Times: 7}}
 	r.Unnamed = ""
 	for _, width := range []int{0, 5, 40, 80, 200} {
-		for _, l := range Picture(r, width) {
+		for _, l := range r.Picture(width) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(l), width)
 		}
 	}
-	text := strings.Join(Picture(r, 100), "\n")
+	text := strings.Join(r.Picture(100), "\n")
 	assert.GreaterOrEqual(t, strings.Count(text, "╷"), 100)
 	assert.Contains(t, text, "▒")
 	assert.Contains(t, text, "ticks: 250 Hz")
 	assert.Contains(t, text, "TIMER (1)")
-	assert.Contains(t, strings.Join(Picture(Result{Unnamed: "no right"}, 100), "\n"), "unknown: no right")
+	assert.Contains(t, strings.Join(Result{Unnamed: "no right"}.Picture(100), "\n"), "unknown: no right")
 }
 
 // FuzzJudge: whatever the gaps, the figures add up.
@@ -233,7 +233,7 @@ func FuzzJudge(f *testing.F) {
 		if r.Gaps != r.Tick.Count+r.Other.Count || r.Share < 0 || r.Share > 1 || r.Lost < r.Tick.Lost {
 			t.Fatalf("%+v", r)
 		}
-		Picture(r, 80)
+		r.Picture(80)
 	})
 }
 

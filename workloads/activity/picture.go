@@ -14,7 +14,7 @@ const pictureRows = 8
 // Picture draws the time as bars, a line after the other: full where the program
 // ran, with a gap where it was interrupted, and a mark for what the gap was; then
 // the figures.
-func Picture(r Result, width int) []string {
+func (r Result) Picture(width int) []string {
 	var out []string
 	if r.Observed > 0 && len(r.Intervals) > 0 {
 		out = r.bars(width)

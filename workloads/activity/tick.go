@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"piton/workloads/internal/median"
-
 	"gonum.org/v1/gonum/stat"
+
+	"piton/workloads/internal/median"
 )
 
 // The search for a period. Linux ticks at 100 to 1000 Hz, once a second on a CPU

@@ -8,7 +8,7 @@ import (
 )
 
 // Picture draws the CPU time and switches of each process, bars on one scale.
-func Picture(r Result, width int) []string {
+func (r Result) Picture(width int) []string {
 	var most float64
 	for _, u := range r.Processes {
 		most = max(most, u.UserSeconds+u.SystemSeconds)

@@ -14,12 +14,12 @@ func TestPicture(t *testing.T) {
 	for _, u := range r.Processes {
 		r.Sum.add(u)
 	}
-	text := strings.Join(Picture(r, 100), "\n")
+	text := strings.Join(r.Picture(100), "\n")
 	for _, want := range []string{"5,000 messages/s received; per message 0.500 switches", "server 0  on CPU 0", "░", "slices of 100 ms; this kernel has no sched_ext"} {
 		assert.Contains(t, text, want)
 	}
 	for _, width := range []int{1, 20, 60, 200} {
-		for _, line := range Picture(r, width) {
+		for _, line := range r.Picture(width) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(line), width)
 		}
 	}

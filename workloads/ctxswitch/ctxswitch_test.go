@@ -68,9 +68,9 @@ func assertPicture(t *testing.T, r Result) {
 	require.NoError(t, err)
 	var back Result
 	require.NoError(t, json.Unmarshal(b, &back))
-	assert.Equal(t, Picture(r, 100), Picture(back, 100))
+	assert.Equal(t, r.Picture(100), back.Picture(100))
 	for _, width := range []int{0, 5, 40, 120} {
-		for _, l := range Picture(r, width) {
+		for _, l := range r.Picture(width) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(l), width)
 		}
 	}
@@ -241,7 +241,7 @@ func FuzzTurns(f *testing.F) {
 		if sum > 1.001 || r.Turn.Direct > r.Turn.Handovers || r.Turn.Turns > r.Turn.Handovers {
 			t.Fatalf("%+v", r.Turn)
 		}
-		Picture(r, 80)
+		r.Picture(80)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Picture draws each process's timeslices on a line, or gives the figures of a ring.
-func Picture(r Result, width int) []string {
+func (r Result) Picture(width int) []string {
 	var out []string
 	switch {
 	case r.Turn != nil:

@@ -5,10 +5,10 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"piton/workloads/internal/median"
 	"piton/workloads/internal/reference"
-
-	"github.com/stretchr/testify/require"
 )
 
 // program is both kernels in C, on one thread. It prints the checksum and the

@@ -31,7 +31,6 @@ const (
 const (
 	smallest  = 4 << 10
 	perOctave = 3
-	caches    = 4 // times the last-level cache that the largest should be
 )
 
 // How each size is measured: the least of several times that are long beside the
@@ -60,15 +59,6 @@ type Options struct {
 	Mapper         kernel.Mapper `json:"-"`
 	// CountHuge tells how many bytes of the process are in huge pages; it may be nil.
 	CountHuge func() int64 `json:"-"`
-}
-
-// AutoMiB is a size of which most is in no cache of llcBytes.
-func AutoMiB(llcBytes int64) int {
-	const unknown = 32 << 20
-	if llcBytes <= 0 {
-		llcBytes = unknown
-	}
-	return int(min(max((caches*llcBytes+1<<20-1)>>20, MinMiB), MaxMiB))
 }
 
 // Validate says in one sentence what is wrong with the options.

@@ -43,9 +43,9 @@ func TestRunMeasuresEverySize(t *testing.T) {
 	require.NoError(t, err)
 	var back Result
 	require.NoError(t, json.Unmarshal(b, &back))
-	assert.Equal(t, Picture(r, 100), Picture(back, 100))
+	assert.Equal(t, r.Picture(100), back.Picture(100))
 	for _, width := range []int{0, 20, 80, 200} {
-		for _, l := range Picture(r, width) {
+		for _, l := range r.Picture(width) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(l), width)
 		}
 	}
@@ -56,7 +56,7 @@ func TestCurveOfEachNode(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Curves, 2)
 	assert.Equal(t, 5, r.Curves[1].Node)
-	assert.Contains(t, Picture(r, 100), "memory of node 5")
+	assert.Contains(t, r.Picture(100), "memory of node 5")
 }
 
 // anywhere maps memory wherever the kernel likes.
@@ -161,8 +161,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		_, err := Run(t.Context(), options(change))
 		assert.ErrorContains(t, err, want)
 	}
-	assert.Equal(t, 128, AutoMiB(32<<20))
-	assert.Equal(t, 128, AutoMiB(0))
 }
 
 func TestEndsWithItsContext(t *testing.T) {

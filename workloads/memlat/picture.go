@@ -12,7 +12,7 @@ import (
 const rows = 12
 
 // Picture draws each curve, both axes logarithmic, and what was found below it.
-func Picture(r Result, width int) []string {
+func (r Result) Picture(width int) []string {
 	var out []string
 	for _, c := range r.Curves {
 		if c.Node != AnyNode {

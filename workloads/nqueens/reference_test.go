@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"piton/workloads/internal/median"
 	"piton/workloads/internal/reference"
-
-	"github.com/stretchr/testify/require"
 )
 
 // program is count in C. It prints the solutions and the time taken.

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 
 	"piton/internal/chart"
+	"piton/workloads/internal/machine"
 )
 
 // Picture draws the bandwidths: bars of the four loops, or a grid beside the
 // distances.
-func Picture(r Result, width int) []string {
+func (r Result) Picture(width int) []string {
 	if len(r.Cells) > 0 {
 		return chart.CutAll(r.grid(), width)
 	}
@@ -40,8 +41,8 @@ func (r Result) note() string {
 	note := fmt.Sprintf("three arrays of %d MiB", r.MiB)
 	if r.CacheTimes > 0 {
 		note += fmt.Sprintf(", each %.1f× the last-level cache", r.CacheTimes)
-		if r.CacheTimes < caches {
-			note += fmt.Sprintf(" (less than %d×: caches help)", caches)
+		if r.CacheTimes < machine.CacheTimes {
+			note += fmt.Sprintf(" (less than %d×: caches help)", machine.CacheTimes)
 		}
 	}
 	return note + ", " + string(r.Used) + " loops"

@@ -6,10 +6,10 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"piton/workloads/internal/median"
 	"piton/workloads/internal/reference"
-
-	"github.com/stretchr/testify/require"
 )
 
 // compileReference builds testdata/reference.c with arrays of that size.

@@ -30,10 +30,6 @@ const (
 	AnyNode    = -1
 )
 
-// caches is how many times the last-level cache an array should be, as STREAM's
-// rules have it.
-const caches = 4
-
 // Loops says which loops to run.
 type Loops string
 
@@ -86,15 +82,6 @@ type Options struct {
 	AvailableBytes int64         `json:"-"`
 	Mapper         kernel.Mapper `json:"-"`
 	Scheduler      kernel.Own    `json:"-"` // for Grid; otherwise it may be nil
-}
-
-// AutoMiB is the size of an array that a cache of llcBytes does not hold.
-func AutoMiB(llcBytes int64) int {
-	const unknown = 32 << 20
-	if llcBytes <= 0 {
-		llcBytes = unknown
-	}
-	return int(min(max((caches*llcBytes+1<<20-1)>>20, MinMiB), MaxMiB))
 }
 
 // Validate says in one sentence what is wrong with the options.

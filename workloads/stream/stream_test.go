@@ -167,7 +167,7 @@ func TestGridGoesFromEveryNodeToEveryMemory(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, r.Cells, 6, "CPUs 0, 1 and 2")
 	assert.Equal(t, map[string]int{"0": 2, "1": 2, "2": 2, "0-2": 6}, s.sets)
-	lines := Picture(r, 200)
+	lines := r.Picture(200)
 	assert.Contains(t, lines[0], "memory 0")
 	assert.Contains(t, lines[3], "from CPU 2 of node 1")
 }
@@ -215,9 +215,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		_, err := Run(t.Context(), options(change))
 		assert.ErrorContains(t, err, name)
 	}
-	assert.Equal(t, 128, AutoMiB(32<<20))
-	assert.Equal(t, 128, AutoMiB(0))
-	assert.Equal(t, 1, AutoMiB(1000))
 }
 
 func TestEndsWithItsContext(t *testing.T) {
@@ -261,11 +258,11 @@ func TestPictureFitsItsWidthAndSurvivesJSON(t *testing.T) {
 	require.NoError(t, err)
 	var back Result
 	require.NoError(t, json.Unmarshal(b, &back))
-	assert.Equal(t, Picture(r, 100), Picture(back, 100))
+	assert.Equal(t, r.Picture(100), back.Picture(100))
 	for _, width := range []int{0, 10, 80, 200} {
-		for _, l := range Picture(r, width) {
+		for _, l := range r.Picture(width) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(l), width)
 		}
 	}
-	assert.Contains(t, strings.Join(Picture(r, 100), "\n"), "less than 4×")
+	assert.Contains(t, strings.Join(r.Picture(100), "\n"), "less than 4×")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Picture draws the times of the model on one scale, and what was measured.
-func Picture(r Result, width int) []string {
+func (r Result) Picture(width int) []string {
 	out := []string{fmt.Sprintf("%s with %s of the CPUs; %s", chart.Quantity(r.MBs, "MB/s"), chart.Percent(r.CPUPercent/100), r.missed())}
 	if r.Model == nil {
 		out = append(out, "no model: "+r.ModelWhy)

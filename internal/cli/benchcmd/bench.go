@@ -23,6 +23,8 @@ import (
 	"piton/internal/cli/output"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 type benchOptions struct {
@@ -53,14 +55,14 @@ With -o markdown, svg or html: a whole document.`,
 		GroupID: app.GroupProve,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				_, err := bench.Lookup(args[0])
+				_, err := workloads.Find(args[0])
 				return exit.With(exit.Usage, err)
 			}
 			return exit.Usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused already
 	}
-	for _, w := range bench.Workloads {
+	for _, w := range workloads.All {
 		cmd.AddCommand(newBenchWorkload(a, w))
 	}
 	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a), newBenchPaper(a))
@@ -69,7 +71,7 @@ With -o markdown, svg or html: a whole document.`,
 
 func workloadNames() []string {
 	var names []string
-	for _, w := range bench.Workloads {
+	for _, w := range workloads.All {
 		names = append(names, w.Name)
 	}
 	return names
@@ -77,7 +79,7 @@ func workloadNames() []string {
 
 // param is a workload's setting as a flag.
 type param struct {
-	bench.Param
+	workload.Param
 	value string
 }
 
@@ -115,13 +117,13 @@ func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
 	o.output.AddFlag(fs, benchFormats...)
 }
 
-func newBenchWorkload(a *app.App, w bench.Workload) *cobra.Command {
+func newBenchWorkload(a *app.App, w workload.Workload) *cobra.Command {
 	o := newBenchOptions()
 	var params []*param
 	cmd := &cobra.Command{
 		Use: w.Name, Short: w.Help, Args: flags.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			values := bench.Values{}
+			values := workload.Values{}
 			for _, p := range params {
 				values[p.Name] = p.value
 			}

@@ -16,6 +16,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/theme"
+	"piton/workloads"
 )
 
 var plain = theme.New(theme.Options{})
@@ -45,7 +46,7 @@ type pilot struct {
 
 func newPilot(t *testing.T, r Runner, s Store) *pilot {
 	p := &pilot{t: t}
-	p.view = New(Options{Runner: r, Store: s, Dialogs: &p.open, Host: "web-07", Workloads: bench.Workloads, RealTime: true})
+	p.view = New(Options{Runner: r, Store: s, Dialogs: &p.open, Host: "web-07", Workloads: workloads.All, RealTime: true})
 	return p
 }
 

@@ -13,6 +13,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/rows"
+	"piton/workloads/workload"
 )
 
 // offered are the placements that the form has tick boxes for; any other can be
@@ -49,7 +50,7 @@ func defaultStudy(o Options) bench.Study {
 // Form asks for a study; the value is a bench.Study that is valid.
 type Form struct {
 	dialog.Titled
-	workloads []bench.Workload
+	workloads []workload.Workload
 	workload  int
 	fields    []field // of the chosen workload, then those of every study
 	list      rows.Scroll
@@ -69,7 +70,7 @@ type field struct {
 	word        int
 	ticked      bool
 	// set puts the value into the study, or into those of the workload.
-	set func(value string, s *bench.Study, values bench.Values) error
+	set func(value string, s *bench.Study, values workload.Values) error
 }
 
 func (f *field) isTick() bool { return f.input == nil && f.words == nil }
@@ -87,10 +88,10 @@ func (f *field) value() string {
 }
 
 // NewForm starts from a study.
-func NewForm(workloads []bench.Workload, from bench.Study) *Form {
+func NewForm(workloads []workload.Workload, from bench.Study) *Form {
 	f := &Form{Titled: "Start a study", workloads: workloads}
-	f.workload = max(slices.IndexFunc(workloads, func(w bench.Workload) bool { return w.Name == from.Workload }), 0)
-	var values bench.Values
+	f.workload = max(slices.IndexFunc(workloads, func(w workload.Workload) bool { return w.Name == from.Workload }), 0)
+	var values workload.Values
 	if len(workloads) > 0 {
 		values, _ = workloads[f.workload].Parse(from.Args) // without them the form shows the defaults
 	}
@@ -99,7 +100,7 @@ func NewForm(workloads []bench.Workload, from bench.Study) *Form {
 }
 
 // workFields are the workload's name and its parameters.
-func (f *Form) workFields(values bench.Values) []field {
+func (f *Form) workFields(values workload.Values) []field {
 	out := []field{{label: "workload", words: []string{}, word: f.workload}}
 	for _, w := range f.workloads {
 		out[0].words = append(out[0].words, w.Name)
@@ -114,7 +115,7 @@ func (f *Form) workFields(values bench.Values) []field {
 		if p.Choices == nil {
 			fd = typed(p.Name, value, fmt.Sprintf("%s, %d to %d", p.Help, p.Min, p.Max), nil)
 		}
-		fd.set = func(value string, _ *bench.Study, values bench.Values) error {
+		fd.set = func(value string, _ *bench.Study, values workload.Values) error {
 			values[p.Name] = value
 			return p.Validate(value)
 		}
@@ -143,20 +144,20 @@ func studyFields(from bench.Study) []field {
 		number("noise", from.Noise, "busy background processes, on any CPU", func(s *bench.Study) *int { return &s.Noise }))
 }
 
-func addPlacements(value string, s *bench.Study, _ bench.Values) error {
+func addPlacements(value string, s *bench.Study, _ workload.Values) error {
 	for p := range strings.FieldsSeq(value) {
 		s.Placements = append(s.Placements, bench.Placement(p))
 	}
 	return nil
 }
 
-func typed(label, value, help string, set func(string, *bench.Study, bench.Values) error) field {
+func typed(label, value, help string, set func(string, *bench.Study, workload.Values) error) field {
 	input := dialog.NewInput(value)
 	return field{label: label, help: help, input: &input, room: valueWidth, set: set}
 }
 
 func number(label string, value int, help string, of func(*bench.Study) *int) field {
-	return typed(label, strconv.Itoa(value), help, func(value string, s *bench.Study, _ bench.Values) error {
+	return typed(label, strconv.Itoa(value), help, func(value string, s *bench.Study, _ workload.Values) error {
 		n, err := strconv.Atoi(value)
 		if err != nil {
 			return fmt.Errorf("%s must be a number, not %q", label, value)
@@ -218,7 +219,7 @@ func (f *Form) study() (bench.Study, error) {
 		return bench.Study{}, errors.New("no workload")
 	}
 	w := f.workloads[f.workload]
-	s, values := bench.Study{Workload: w.Name, Timeout: bench.DefaultTimeout}, bench.Values{}
+	s, values := bench.Study{Workload: w.Name, Timeout: bench.DefaultTimeout}, workload.Values{}
 	for i := range f.fields[1:] {
 		fd := &f.fields[i+1]
 		if err := fd.set(fd.value(), &s, values); err != nil {

@@ -10,6 +10,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/tui/dialog"
 	"piton/internal/tuitest/golden"
+	"piton/workloads"
 )
 
 func press(f *Form, keys string) dialog.Outcome {
@@ -20,7 +21,7 @@ func press(f *Form, keys string) dialog.Outcome {
 	return out
 }
 
-func sampleForm() *Form { return NewForm(bench.Workloads, sampleStudy()) }
+func sampleForm() *Form { return NewForm(workloads.All, sampleStudy()) }
 
 func TestFormGivesAStudy(t *testing.T) {
 	assert.Equal(t, sampleStudy(), press(sampleForm(), "enter").Value)
@@ -47,7 +48,7 @@ func TestFormTakesOtherPlacements(t *testing.T) {
 	s := press(f, "enter").Value.(bench.Study)
 	assert.Equal(t, append(sampleStudy().Placements, "cpu:0", "nice:5"), s.Placements)
 	assert.Equal(t, 5, s.Runs)
-	f = NewForm(bench.Workloads, s)
+	f = NewForm(workloads.All, s)
 	assert.Equal(t, s, press(f, "enter").Value, "what was typed comes back")
 }
 

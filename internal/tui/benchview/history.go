@@ -11,6 +11,7 @@ import (
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/theme"
+	"piton/workloads"
 )
 
 // maxPast is how many studies the list shows; the file keeps all.
@@ -180,7 +181,7 @@ func (p study) foundInCells() string {
 // title is the work of a study in short: its size, and options that are not the
 // default.
 func title(s bench.Study) string {
-	w, err := bench.Lookup(s.Workload)
+	w, err := workloads.Find(s.Workload)
 	if err != nil {
 		return report.Command(s)
 	}

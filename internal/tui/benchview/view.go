@@ -16,6 +16,7 @@ import (
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/list"
+	"piton/workloads/workload"
 )
 
 // Runner runs one study; bench.Runner is the real one.
@@ -32,7 +33,7 @@ type Options struct {
 	Store     Store         // nil: results are not stored
 	Dialogs   *dialog.Stack // where the form and the questions open
 	Host      string        // trend and forecasts are of this host only
-	Workloads []bench.Workload
+	Workloads []workload.Workload
 	// RealTime ticks FIFO and RR in the first form: this user may use them.
 	RealTime bool
 	Papers   Papers        // nil: no published studies

@@ -1,10 +1,14 @@
-package bench
+package workload
 
 import (
 	"strings"
 
 	"piton/internal/chart"
 )
+
+// CounterFile stands in front of the path of a file with a growing number, the
+// Name of a Metric: "file:/run/app/requests".
+const CounterFile = "file:"
 
 // Metric is the figure that runs of a workload are compared by. The zero Metric
 // is the seconds of the work.
@@ -28,7 +32,7 @@ func (m Metric) Noun() string {
 	switch {
 	case m == (Metric{}):
 		return "time"
-	case m.Name == "" || strings.ContainsAny(m.Name, "\\()[]*+?.^$|{}") && !strings.HasPrefix(m.Name, fileRate):
+	case m.Name == "" || strings.ContainsAny(m.Name, "\\()[]*+?.^$|{}") && !strings.HasPrefix(m.Name, CounterFile):
 		return "figure"
 	}
 	return m.Name
@@ -36,20 +40,3 @@ func (m Metric) Noun() string {
 
 // Format prints a value of the metric for people: "6.54 ms".
 func (m Metric) Format(value float64) string { return chart.Quantity(value, m.BaseUnit()) }
-
-// Metric is what the study's runs are compared by.
-func (s Study) Metric() Metric {
-	if s.Workload == CommandWorkload || s.Workload == AttachWorkload {
-		return s.Figure.metric()
-	}
-	w, err := Lookup(s.Workload)
-	if err != nil {
-		return Metric{} // a workload of a newer piton, or of a test
-	}
-	return w.Metric
-}
-
-// Better reports whether the other arm was found to be better than the base.
-func (c Comparison) Better() bool {
-	return c.Different && c.more == c.Metric.HigherIsBetter
-}

@@ -1,4 +1,4 @@
-package bench
+package activity
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/sample"
-	"piton/workloads/activity"
 )
 
 // maxOccupants is how many a result lists.
@@ -49,7 +48,7 @@ func (w *occupancy) read() ([]sample.Stay, error) {
 // occupants stops recording and returns what else ran on the CPUs, the longest
 // first, or why that is unknown. The timer's interrupt itself is not
 // listed: the kernel has no tracepoint for it on every architecture.
-func (w *occupancy) occupants(cpus []int) ([]activity.Occupant, string) {
+func (w *occupancy) occupants(cpus []int) ([]Occupant, string) {
 	if w.sampler != nil {
 		defer func() { _ = w.sampler.Close() }()
 	}
@@ -69,7 +68,7 @@ func (w *occupancy) occupants(cpus []int) ([]activity.Occupant, string) {
 
 // rank leaves out idling and that one of the workload's own threads that did the
 // work, which is the busiest.
-func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Occupant {
+func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []Occupant {
 	ran := map[kernel.TID]uint64{}
 	worker := kernel.TID(0)
 	for _, s := range stays {
@@ -79,7 +78,7 @@ func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Occupant
 			}
 		}
 	}
-	var out []activity.Occupant
+	var out []Occupant
 	for _, s := range stays {
 		if len(cpus) > 0 && !slices.Contains(cpus, int(s.CPU)) {
 			continue
@@ -91,11 +90,11 @@ func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []activity.Occupant
 		if s.Kind == sample.StayTask && (s.TID == 0 || s.TID == worker) {
 			continue
 		}
-		out = append(out, activity.Occupant{
+		out = append(out, Occupant{
 			Kind: s.Kind.String(), Name: s.Name, ID: id, CPU: int(s.CPU),
 			Seconds: float64(s.RunNs) / 1e9, LongestNs: float64(s.LongestNs), Times: s.Times,
 		})
 	}
-	slices.SortFunc(out, func(a, b activity.Occupant) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	slices.SortFunc(out, func(a, b Occupant) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return out[:min(len(out), maxOccupants)]
 }

@@ -1,4 +1,4 @@
-package report
+package stream
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"piton/internal/chart"
-	"piton/workloads/stream"
 )
 
-func streamFigures(r stream.Result) []chart.Figure {
+// Figures are bars of the four loops, or a grid beside the distances.
+func (r Result) Figures() []chart.Figure {
 	if len(r.Cells) > 0 {
-		return []chart.Figure{heat(r), fit(r)}
+		return []chart.Figure{r.heat(), r.fitted()}
 	}
 	b := chart.Bars{Unit: "MB/s"}
 	for _, op := range r.Ops {
@@ -20,7 +20,7 @@ func streamFigures(r stream.Result) []chart.Figure {
 	return []chart.Figure{{Title: "Bandwidth", Plot: b, Note: fmt.Sprintf("Three arrays of %d MiB, each %.1f× the last-level cache; %s loops.", r.MiB, r.CacheTimes, r.Used)}}
 }
 
-func from(c stream.Cell) string {
+func (c Cell) row() string {
 	if c.FromCPU < 0 {
 		return fmt.Sprintf("node %d", c.FromNode)
 	}
@@ -29,14 +29,14 @@ func from(c stream.Cell) string {
 
 // heat is triad's bandwidth from each CPU or node to each node's memory, with the
 // distance that the firmware gives (SLIT).
-func heat(r stream.Result) chart.Figure {
+func (r Result) heat() chart.Figure {
 	var h chart.Heat
 	for _, c := range r.Cells {
 		if column := fmt.Sprintf("memory of node %d", c.MemoryNode); !slices.Contains(h.Columns, column) {
 			h.Columns = append(h.Columns, column)
 		}
-		if !slices.Contains(h.Rows, from(c)) {
-			h.Rows = append(h.Rows, from(c))
+		if !slices.Contains(h.Rows, c.row()) {
+			h.Rows = append(h.Rows, c.row())
 		}
 	}
 	for range h.Rows {
@@ -48,15 +48,15 @@ func heat(r stream.Result) chart.Figure {
 		h.Values = append(h.Values, row)
 	}
 	for _, c := range r.Cells {
-		i, k := slices.Index(h.Rows, from(c)), slices.Index(h.Columns, fmt.Sprintf("memory of node %d", c.MemoryNode))
+		i, k := slices.Index(h.Rows, c.row()), slices.Index(h.Columns, fmt.Sprintf("memory of node %d", c.MemoryNode))
 		h.Values[i][k] = c.Triad()
 		h.Notes[i][k] = fmt.Sprintf("distance %d", c.Distance)
 	}
 	return chart.Figure{Title: "Triad bandwidth to each node's memory, MB/s", Plot: h}
 }
 
-// fit is bandwidth by distance with the line through it.
-func fit(r stream.Result) chart.Figure {
+// fitted is bandwidth by distance with the line through it.
+func (r Result) fitted() chart.Figure {
 	l := chart.Lines{X: "distance by firmware", Y: "triad, MB/s", FromZero: true}
 	dots := chart.Line{Name: "measured", Dots: true}
 	low, high := math.Inf(1), math.Inf(-1)

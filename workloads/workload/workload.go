@@ -1,4 +1,9 @@
-package bench
+// Package workload is what a workload is: its name, its parameters, how it is run
+// and how its result is drawn. The command line's flags, the screen's form, the
+// child process and the reports are all made from it.
+//
+// The workloads are packages beside this one; package workloads is their table.
+package workload
 
 import (
 	"context"
@@ -9,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"piton/internal/chart"
 )
 
 // Workload is a piece of work with a known answer.
@@ -26,9 +33,25 @@ type Workload struct {
 	// Peer, if not nil, is the whole life of a further process of the workload,
 	// which its Run starts with ownPeerCommand; it returns the exit code.
 	Peer func(args []string, in *os.File, out io.Writer) int
-	// Picture, if not nil, draws a run's Detail in lines at most width cells wide
-	// without escape sequences.
-	Picture func(detail json.RawMessage, width int) ([]string, error)
+	// Result, if not nil, reads a run's Detail to be drawn; see ReadAs.
+	Result func(detail json.RawMessage) (Result, error)
+}
+
+// Result is what came of a run, as it is drawn.
+type Result interface {
+	// Picture is lines at most width cells wide without escape sequences.
+	Picture(width int) []string
+	// Figures are for reports: SVG and HTML.
+	Figures() []chart.Figure
+}
+
+// ReadAs is a Workload's Result of a type of its own.
+func ReadAs[R Result](detail json.RawMessage) (Result, error) {
+	var r R
+	if err := json.Unmarshal(detail, &r); err != nil {
+		return nil, fmt.Errorf("read the result to draw: %w", err)
+	}
+	return r, nil
 }
 
 // Param is one setting of a workload, a flag of the command line and a field of
@@ -52,10 +75,8 @@ type Outcome struct {
 	Detail  any     // the workload's own Result, JSON-taggable
 }
 
-// Lookup finds a workload by name.
-func Lookup(name string) (Workload, error) { return lookup(Workloads, name) }
-
-func lookup(among []Workload, name string) (Workload, error) {
+// Find finds a workload by name.
+func Find(among []Workload, name string) (Workload, error) {
 	var names []string
 	for _, w := range among {
 		if w.Name == name {
@@ -134,6 +155,15 @@ func (w Workload) Args(values Values) []string {
 		args = append(args, p.Flag(), value)
 	}
 	return args
+}
+
+// Words are the choices of a parameter.
+func Words[W ~string](list []W) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return out
 }
 
 // Int is a numeric value that Parse has checked.

@@ -1,4 +1,4 @@
-package bench
+package activity
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/sample"
-	"piton/workloads/activity"
 )
 
 func TestOccupantsAreRanked(t *testing.T) {
@@ -20,7 +19,7 @@ func TestOccupantsAreRanked(t *testing.T) {
 		{CPU: 0, Kind: sample.StayIRQ, Number: 40, Name: "virtio0", RunNs: 2e6},
 	}
 	own := []kernel.TID{7, 8}
-	assert.Equal(t, []activity.Occupant{
+	assert.Equal(t, []Occupant{
 		{Kind: "softirq", Name: "TIMER", ID: 1, Seconds: 0.003, LongestNs: 5000, Times: 250},
 		{Kind: "irq", Name: "virtio0", ID: 40, Seconds: 0.002},
 		{Kind: "task", Name: "piton", ID: 8, Seconds: 0.001},

@@ -1,4 +1,4 @@
-package bench
+package machine
 
 import (
 	"math"
@@ -12,10 +12,10 @@ import (
 	"piton/internal/topology"
 )
 
-// availableBytes is how much memory a workload may take: what the kernel says
+// AvailableBytes is how much memory a workload may take: what the kernel says
 // is available, less if a cgroup permits less; 0 when it cannot be told. Memory
 // of the host tree below root.
-func availableBytes(root string) int64 {
+func AvailableBytes(root string) int64 {
 	meminfo, _ := os.ReadFile(filepath.Join(root, "proc/meminfo"))
 	available := topology.MeminfoBytes(meminfo, "MemAvailable")
 	if left, limited := cgroupLeft(root); limited && (available == 0 || left < available) {
@@ -24,9 +24,9 @@ func availableBytes(root string) int64 {
 	return available
 }
 
-// nodeAvailableBytes is the same of one node: its free memory and the files'
+// NodeAvailableBytes is the same of one node: its free memory and the files'
 // pages that can be dropped, as si_mem_available counts them for the whole.
-func nodeAvailableBytes(root string, node int) int64 {
+func NodeAvailableBytes(root string, node int) int64 {
 	b, _ := os.ReadFile(filepath.Join(root, "sys/devices/system/node/node"+strconv.Itoa(node), "meminfo"))
 	return topology.MeminfoBytes(b, "MemFree") + (topology.MeminfoBytes(b, "Active(file)")+topology.MeminfoBytes(b, "Inactive(file)"))/2
 }

@@ -1,0 +1,76 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"piton/internal/bpf"
+	"piton/internal/kernel"
+	"piton/workloads/workload"
+)
+
+// Workload is this package's entry in the table of workloads.
+var Workload = workload.Workload{
+	Name:   "chat",
+	Help:   "chat over TCP: hundreds of threads in few processes",
+	Length: "messages",
+	Metric: workload.Metric{Name: "throughput", Unit: "messages/s", HigherIsBetter: true},
+	Params: []workload.Param{
+		{Name: "rooms", Help: "rooms of 20 members with two threads each on both sides", Default: "10", Min: 1, Max: MaxRooms},
+		{Name: "messages", Help: "messages per member", Default: "50", Min: 1, Max: MaxMessages},
+		{Name: "pairs", Help: "client processes, each with its own server", Default: "1", Min: 1, Max: MaxPairs},
+		{Name: "mapping", Help: "choice of CPUs: by the kernel, or one per process, pair or thread; or aggregate threads by address space", Default: string(ByKernel), Choices: workload.Words(Mappings)},
+	},
+	Check: func(v workload.Values) error { return optionsOf(v).Validate() },
+	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
+		o := optionsOf(v)
+		var err error
+		if o.Command, err = workload.OwnCommand("chat"); err != nil {
+			return workload.Outcome{}, err
+		}
+		r, err := Run(ctx, o)
+		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.PerS, Detail: r}, err
+	},
+	Peer:   func(_ []string, in *os.File, out io.Writer) int { return Process(in, out) },
+	Result: workload.ReadAs[Result],
+}
+
+func optionsOf(v workload.Values) Options {
+	return Options{
+		Rooms: v.Int("rooms"), Messages: v.Int("messages"), Pairs: v.Int("pairs"), Mapping: Mapping(v["mapping"]),
+		Scheduler: kernel.System(), Aggregator: openAggregator,
+	}
+}
+
+// Aggregated is what a scheduler counted that let threads of one address space
+// run one after another.
+type Aggregated struct {
+	Turns       uint64  `json:"turns"`        // tasks that began to run
+	Spaces      uint64  `json:"spaces"`       // of them, after one of another address space
+	Late        uint64  `json:"late"`         // of them, because they had waited for half the bound
+	LongestWait float64 `json:"longest_wait"` // seconds that a task waited for its turn
+	Bound       float64 `json:"bound"`        // seconds that it was to wait at most
+}
+
+type aggregator struct{ *bpf.Aggregate }
+
+func openAggregator() (Aggregator, error) {
+	a, err := bpf.OpenAggregate(bpf.DefaultAggregateBound)
+	if err != nil {
+		return nil, err
+	}
+	return aggregator{a}, nil
+}
+
+// End takes the scheduler away.
+func (a aggregator) End() (any, error) {
+	s, err := a.Read()
+	err = errors.Join(err, a.Close())
+	if err == nil && s.Ended != "" {
+		err = errors.New(s.Ended)
+	}
+	return Aggregated{s.Turns, s.Spaces, s.Late, s.Longest.Seconds(), time.Duration(bpf.DefaultAggregateBound).Seconds()}, err
+}
