@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"change/attr"},
 	{"model"},
 	{"place", "sample"},
-	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts"},
+	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts", "child"},
 	{"feature", "kernel", "kthread"},
 	{"cpuset", "chart", "pattern", "group", "shell", "change/defect"},
 }

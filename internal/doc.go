@@ -14,8 +14,8 @@
 //
 // sudo's child, the guard, profiles, isolation and benchmarks' placements take that
 // same path. What can be changed is a table of attributes, a file each (change/attr).
-// Benchmarks run the workloads of ../workloads as children of piton, and are judged
-// by bench.
+// Benchmarks run the workloads of ../workloads, a folder each, as children of piton,
+// and are judged by bench.
 //
 // # The packages, in dependency order
 //
@@ -62,6 +62,7 @@
 //	irq            interrupt lines, their rates, affinity, devices and queues
 //	taskfacts      files, sockets and I/O of one process, when asked for
 //	topology       CPUs, cores, caches, nodes, from /sys
+//	child          processes of piton itself, and the lines that both ends speak
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler
 //	userfile       files that the user names or piton keeps: opened, checked, replaced

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"piton/internal/child"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 	"piton/internal/sample"
@@ -82,40 +83,24 @@ func parseNumber(text string) (v float64, ok bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// gateFD is where a command's child has the gate: its standard input is the
-// command's own.
-const gateFD = 3
-
-// commandMain waits for the gate and then becomes the command, in the place that
+// commandMain waits to be told to go and then becomes the command, in the place that
 // the process was given. It returns only when that fails.
 func commandMain(argv []string, out io.Writer) int {
-	fail := func(err error) int {
-		if line, merr := marshal(message{Type: "result", Error: err.Error()}); merr == nil {
-			_, _ = out.Write(append(line, '\n'))
+	gate := os.NewFile(child.GateFD, "gate") // standard input is the command's own
+	return child.Main(gate, out, func(c *child.Child) error {
+		path, err := exec.LookPath(argv[0])
+		if err != nil {
+			return err
 		}
-		return 1
-	}
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return fail(err)
-	}
-	line, err := marshal(message{Type: "ready"})
-	if err != nil {
-		return fail(err)
-	}
-	if _, err := out.Write(append(line, '\n')); err != nil {
-		return 1
-	}
-	gate := os.NewFile(gateFD, "gate")
-	var b [1]byte
-	if _, err := io.ReadFull(gate, b[:]); err != nil {
-		return 1 // the parent is gone
-	}
-	_ = gate.Close()
-	// In a group of its own it would be stopped for good by a question that it asks
-	// at the terminal; ignored, which execve(2) keeps, that is an error to it (EIO).
-	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
-	return fail(kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return kernel.FollowParent() }))
+		if err := c.Ready(); err != nil {
+			return err
+		}
+		_ = gate.Close()
+		// In a group of its own it would be stopped for good by a question that it asks
+		// at the terminal; ignored, which execve(2) keeps, that is an error to it (EIO).
+		signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
+		return kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return kernel.FollowParent() })
+	})
 }
 
 // keepOutput is how much of the end of a command's output is searched for the
@@ -137,17 +122,17 @@ func (t *lastBytes) Write(p []byte) (int, error) {
 // hands of a process that it left behind.
 const outputWait = time.Second
 
-// command follows a command from the gate to its end.
-func (r *Runner) command(ctx context.Context, c *child, f Figure, run *RunResult) error {
+// follow follows a command from the gate to its end.
+func (r *Runner) follow(ctx context.Context, p *child.Process, f Figure, run *RunResult) error {
 	var output lastBytes
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(&output, c.lines)
+		_, _ = io.Copy(&output, p.Output)
 	}()
 	start := time.Now()
-	if _, err := c.gate.Write([]byte{'g'}); err != nil {
-		return fmt.Errorf("start the work: %w", err)
+	if err := p.Go(); err != nil {
+		return err
 	}
 	if _, err := kernel.AwaitExit(run.PID); err != nil {
 		return fmt.Errorf("wait for it: %w", err)

@@ -19,15 +19,6 @@ import (
 // TestMain is the child too: started with childMode first, this binary is a
 // workload's process, as piton is with its hidden subcommand.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == childMode && os.Args[2] == noiseWord {
-		os.Exit(noiseMain(os.Stdin))
-	}
-	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == workload.PeerWord {
-		os.Exit(peerMain(workloads.All, os.Args[3:], os.Stdin, os.Stdout))
-	}
-	if len(os.Args) > 3 && os.Args[1] == childMode && os.Args[2] == CommandWorkload {
-		os.Exit(commandMain(os.Args[3:], os.Stdout))
-	}
 	if len(os.Args) > 2 && os.Args[1] == childMode {
 		os.Exit(childMain(append(testWorkloads, workloads.All...), os.Args[2:], os.Stdin, os.Stdout))
 	}

@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"fmt"
-	"io"
-	"os/exec"
+	"context"
 	"runtime"
 
-	"piton/internal/kernel"
+	"piton/internal/child"
 )
 
 // noiseWord is the command line of a process of background load.
@@ -15,55 +13,43 @@ const noiseWord = "noise"
 // MaxNoise is how many processes of background load a study may have.
 const MaxNoise = 1024
 
-// noiseMain spins until the pipe from the parent ends.
-func noiseMain(gate io.Reader) int {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = io.Copy(io.Discard, gate)
-	}()
+// spin keeps a CPU busy until the process is released.
+func spin(c *child.Child) error {
 	for x := uint64(1); ; {
 		for range 1 << 20 { // about a millisecond
 			x = x*6364136223846793005 + 1442695040888963407
 		}
 		select {
-		case <-done:
+		case <-c.Closed():
 			runtime.KeepAlive(x) // so that the loop is not left out
-			return 0
+			return nil
 		default:
-			runtime.Gosched() // the reader needs a turn where there is one CPU
+			runtime.Gosched() // who waits for the end needs a turn where there is one CPU
 		}
 	}
 }
 
 // noise is the background load of a study: processes that are always busy and
 // that the kernel may put on any CPU.
-type noise []*exec.Cmd
+type noise []*child.Process
 
 // startNoise starts n of them. They end with the thread that calls, which has to
 // stay locked until stop; see kernel.DieWithParent.
 func (r *Runner) startNoise(n int) (noise, error) {
 	var all noise
 	for range n {
-		cmd := exec.Command(r.Command[0], append(append([]string{}, r.Command[1:]...), noiseWord)...)
-		cmd.Env = r.Env
-		kernel.DieWithParent(cmd)
-		_, err := cmd.StdinPipe() // closed by Wait and, if this process ends, by the kernel
-		if err == nil {
-			err = cmd.Start()
-		}
+		p, err := child.Start(context.Background(), child.Command{Name: "background load", Argv: r.command(noiseWord), Env: r.Env})
 		if err != nil {
 			all.stop()
-			return nil, fmt.Errorf("start background load: %w", err)
+			return nil, err
 		}
-		all = append(all, cmd)
+		all = append(all, p)
 	}
 	return all, nil
 }
 
 func (all noise) stop() {
-	for _, cmd := range all {
-		_ = cmd.Process.Kill() // it may have ended by itself
-		_ = cmd.Wait()
+	for _, p := range all {
+		_, _ = p.End(true)
 	}
 }

@@ -1,25 +1,31 @@
 package bench
 
 import (
-	"fmt"
-	"io"
-	"os"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/child"
 	"piton/workloads/workload"
 )
 
-func TestPeerOfAWorkload(t *testing.T) {
-	with := workload.Workload{Name: "twins", Peer: func(args []string, _ *os.File, out io.Writer) int {
-		fmt.Fprint(out, args)
-		return 5
+func TestFurtherProcessOfAWorkload(t *testing.T) {
+	twins := workload.Workload{Name: "twins", Process: func(c *child.Child) error {
+		return errors.Join(c.Tell([]string{"a"}), c.Ready())
 	}}
-	var out strings.Builder
-	assert.Equal(t, 5, peerMain([]workload.Workload{with}, []string{"twins", "a", "b"}, nil, &out))
-	assert.Equal(t, "[a b]", out.String())
-	assert.Equal(t, 2, peerMain([]workload.Workload{{Name: "alone"}}, []string{"alone"}, nil, &out))
-	assert.Equal(t, 2, peerMain(nil, []string{"alone"}, nil, &out))
+	run := func(words ...string) (code int, said string) {
+		var out strings.Builder
+		code = childMain([]workload.Workload{twins, {Name: "alone"}}, append([]string{"peer"}, words...), strings.NewReader("\"go\"\n"), &out)
+		return code, out.String()
+	}
+	code, said := run("twins")
+	assert.Zero(t, code)
+	assert.Equal(t, "[\"a\"]\n{\"ready\":true}\n", said)
+	for name, want := range map[string]string{"alone": "has no further processes", "none": "unknown workload"} {
+		code, said = run(name)
+		assert.Equal(t, 1, code)
+		assert.Contains(t, said, want)
+	}
 }

@@ -75,7 +75,7 @@ func TestNoiseRunsWithTheStudy(t *testing.T) {
 	load, err := r.startNoise(2)
 	require.NoError(t, err)
 	require.Len(t, load, 2)
-	pid := kernel.TID(load[0].Process.Pid)
+	pid := load[0].PID
 	require.Eventually(t, func() bool {
 		ns, err := kernel.ProcessTime(pid)
 		return err == nil && ns > 100e6

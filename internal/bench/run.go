@@ -1,25 +1,16 @@
 package bench
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
-	"piton/internal/kernel"
+	"piton/internal/child"
 )
-
-// killWait is how long a killed child may take to close its pipes; one in
-// an uninterruptible sleep does not hold piton up for longer.
-const killWait = 5 * time.Second
 
 var errTimeout = errors.New("time limit")
 
@@ -36,74 +27,77 @@ func (r *Runner) runOne(ctx context.Context, study Study, s slot, started func(R
 		ctx, cancel = context.WithTimeoutCause(ctx, study.Timeout, errTimeout)
 		defer cancel()
 	}
-	c, err := r.start(ctx, study)
+	// A command's group is killed: other workloads start nothing that outlives their gate.
+	p, err := child.Start(ctx, child.Command{Argv: r.command(append([]string{study.Workload}, study.Args...)...), Env: r.Env, Foreign: study.Workload == CommandWorkload})
 	if err != nil {
 		run.Err = err.Error()
 		return run
 	}
-	run.PID = kernel.TID(c.cmd.Process.Pid)
-	err = r.measure(ctx, c, study, &run, started)
-	usage, waitErr := c.end(err != nil)
-	if c.release != nil {
-		err = cmp.Or(err, c.release())
-	}
+	run.PID = p.PID
+	release, err := r.measure(ctx, p, study, &run, started)
+	usage, waitErr := p.End(err != nil)
+	err = cmp.Or(err, release())
 	run.User, run.System = usage.User, usage.System
 	run.Voluntary, run.Involuntary = usage.Voluntary, usage.Involuntary
 	run.MinorFaults, run.MajorFaults, run.MaxRSSBytes = usage.MinorFaults, usage.MajorFaults, usage.MaxRSSBytes
-	run.Err = failure(ctx, study, err, waitErr, c.stderr.String())
+	run.Err = failure(ctx, study, err, waitErr, p.Complaint())
 	return run
 }
 
-// measure follows the three steps of ChildMain from outside.
-func (r *Runner) measure(ctx context.Context, c *child, study Study, run *RunResult, started func(RunResult)) error {
-	if _, err := c.expect("ready"); err != nil {
-		return err
+func nothing() error { return nil }
+
+// measure places the process, tells it to go and waits for its answer. Release undoes
+// the placement.
+func (r *Runner) measure(ctx context.Context, p *child.Process, study Study, run *RunResult, started func(RunResult)) (release func() error, err error) {
+	release = nothing
+	if err := p.ExpectReady(); err != nil {
+		return release, err
 	}
 	spec, err := ParsePlacement(string(run.Placement))
 	if err != nil {
-		return err
+		return release, err
 	}
 	placed, err := r.Place(ctx, run.PID, spec)
 	if err != nil {
-		return fmt.Errorf("placement %s: %w", run.Placement, err)
+		return release, fmt.Errorf("placement %s: %w", run.Placement, err)
 	}
-	c.release = placed.Release
+	if placed.Release != nil {
+		release = placed.Release
+	}
 	run.CPUs, run.Reason = placed.CPUs, placed.Reason
 	want, err := r.stateOf(run.PID)
 	if err != nil {
-		return err
+		return release, err
 	}
 	before := r.count(run.PID)
 	if study.Counters {
-		p := openPerf(r.Proc, run.PID, groups)
-		defer func() { p.into(run) }()
+		counted := openPerf(r.Proc, run.PID, groups)
+		defer func() { counted.into(run) }()
 	}
 	started(*run)
 
 	host := readHostTicks(r.Proc)
 	if study.Workload == CommandWorkload {
-		err := r.command(ctx, c, study.Figure, run)
+		err := r.follow(ctx, p, study.Figure, run)
 		run.StealShare, run.HaveSteal = readHostTicks(r.Proc).stolen(host)
-		return err
+		return release, err
 	}
 	start := time.Now()
-	if _, err := c.gate.Write([]byte{'g'}); err != nil {
-		return fmt.Errorf("start the work: %w", err)
+	if err := p.Go(); err != nil {
+		return release, err
 	}
-	m, err := c.expect("result")
+	var m message
+	err = p.Expect(&m)
 	run.Wall = time.Since(start)
-	if err != nil {
-		return err
+	if err != nil && m.Error == "" {
+		return release, err
 	}
 	r.count(run.PID).since(before, run)
 	run.StealShare, run.HaveSteal = readHostTicks(r.Proc).stolen(host)
 	run.TouchedWhat = r.touched(run.PID, want)
 	run.Touched = run.TouchedWhat != ""
 	run.Answer, run.Seconds, run.Metric, run.Detail = m.Answer, m.Seconds, m.Value, m.Detail
-	if m.Error != "" {
-		return errors.New(m.Error)
-	}
-	return nil
+	return release, err
 }
 
 // failure words what went wrong, "" if nothing did.
@@ -118,127 +112,13 @@ func failure(ctx context.Context, study Study, err, waitErr error, stderr string
 	case errors.Is(err, io.EOF):
 		err = fmt.Errorf("it ended without an answer: %w", waitErr)
 	}
-	if stderr = strings.TrimSpace(stderr); stderr != "" {
-		first, _, _ := strings.Cut(stderr, "\n")
-		return fmt.Sprintf("%v (%s)", err, first)
+	if stderr != "" {
+		return fmt.Sprintf("%v (%s)", err, stderr)
 	}
 	return err.Error()
 }
 
-// child is a started workload.
-type child struct {
-	cmd     *exec.Cmd
-	gate    io.WriteCloser
-	lines   *bufio.Reader
-	stderr  head
-	group   *kernel.Group // of a command: workloads start nothing that outlives their gate
-	release func() error
+// command is that of a process of piton as a benchmark's child.
+func (r *Runner) command(words ...string) []string {
+	return append(append([]string{}, r.Command...), words...)
 }
-
-func (r *Runner) start(ctx context.Context, study Study) (*child, error) {
-	argv := append(append([]string{}, r.Command...), study.Workload)
-	argv = append(argv, study.Args...)
-	c := &child{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
-	c.cmd.WaitDelay = killWait
-	if c.cmd.Env = r.Env; study.Workload != CommandWorkload {
-		c.cmd.Env = withoutPreemption(r.Env)
-	}
-	c.cmd.Stderr = &c.stderr
-	kernel.DieWithParent(c.cmd)
-	if study.Workload == CommandWorkload {
-		c.group = kernel.OwnGroup(c.cmd)
-	}
-	gate, done, err := openGate(c.cmd, study)
-	if err != nil {
-		return nil, fmt.Errorf("start the workload: %w", err)
-	}
-	defer done()
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start the workload: %w", err)
-	}
-	c.gate, c.lines = gate, bufio.NewReader(out)
-	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the workload: %w", err)
-	}
-	return c, nil
-}
-
-// openGate makes the pipe that the child waits on: its standard input, or for a
-// command gateFD. done is to be called once the child has started.
-func openGate(cmd *exec.Cmd, study Study) (gate io.WriteCloser, done func(), err error) {
-	if study.Workload != CommandWorkload {
-		gate, err = cmd.StdinPipe()
-		return gate, func() {}, err
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	cmd.ExtraFiles = []*os.File{read} // the first is gateFD
-	return write, func() { _ = read.Close() }, nil
-}
-
-// withoutPreemption asks the child's Go runtime not to interrupt loops every
-// 10 ms to schedule goroutines: each has a thread of its own, and the kernel's
-// scheduling is what is measured. With it, 20 threads multiplying for half a
-// second made 860 voluntary switches and 110 migrations instead of 280 and 50.
-func withoutPreemption(env []string) []string {
-	if env == nil {
-		env = os.Environ()
-	}
-	settings := "asyncpreemptoff=1"
-	for _, kv := range env {
-		if old, ok := strings.CutPrefix(kv, "GODEBUG="); ok && old != "" {
-			settings = old + "," + settings
-		}
-	}
-	return append(append([]string{}, env...), "GODEBUG="+settings)
-}
-
-// expect reads the next line, which must be of the type.
-func (c *child) expect(kind string) (message, error) {
-	line, err := c.lines.ReadBytes('\n')
-	if err != nil {
-		return message{}, fmt.Errorf("read its %s line: %w", kind, err)
-	}
-	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
-		return message{}, fmt.Errorf("read its %s line: it printed %.80q", kind, line)
-	}
-	if m.Type == "result" && m.Error != "" && kind != "result" {
-		return message{}, errors.New(m.Error)
-	}
-	if m.Type != kind {
-		return message{}, fmt.Errorf("read its %s line: it printed one of type %q", kind, m.Type)
-	}
-	return m, nil
-}
-
-// end lets the child go, or kills it and a command's group, and waits for it.
-func (c *child) end(kill bool) (kernel.Usage, error) {
-	_ = c.gate.Close()
-	stop, wait := c.cmd.Process.Kill, c.cmd.Wait
-	if c.group != nil {
-		stop, wait = c.group.Kill, c.group.Wait
-	}
-	if kill {
-		_ = stop() // it may have ended by itself
-	}
-	err := wait()
-	if c.cmd.ProcessState == nil {
-		return kernel.Usage{}, err
-	}
-	return kernel.UsageOf(c.cmd.ProcessState), err
-}
-
-// head keeps the first bytes written to it.
-type head struct{ b []byte }
-
-func (h *head) Write(p []byte) (int, error) {
-	const most = 4096
-	h.b = append(h.b, p[:min(len(p), most-len(h.b))]...)
-	return len(p), nil
-}
-
-func (h *head) String() string { return string(h.b) }

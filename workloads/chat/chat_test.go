@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -24,7 +25,7 @@ const processWord = "chat-process"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == processWord {
-		os.Exit(Process(os.Stdin, os.Stdout))
+		os.Exit(child.Main(os.Stdin, os.Stdout, chatter))
 	}
 	os.Exit(m.Run())
 }

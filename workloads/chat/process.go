@@ -2,15 +2,14 @@ package chat
 
 import (
 	"io"
-	"os"
 	"sync/atomic"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/peer"
 )
 
-// config is what Run tells a process, the first line of its standard input.
+// config is what Run tells a process.
 type config struct {
 	Role     role
 	Rooms    []int
@@ -41,19 +40,19 @@ type part struct {
 	Migrations     uint64
 }
 
-// Process is the whole life of a client or a server, which in and out tell what
-// to do and what was done. It ends when in does, and returns the exit code.
-func Process(in *os.File, out io.Writer) int {
-	return peer.Main(in, out, func(child *peer.Child, c config) error {
-		peer.Room(threadsEach * Members * len(c.Rooms))
-		p := &process{config: c, child: child}
-		return p.run()
-	})
+// chatter is the whole life of a client or a server.
+func chatter(c *child.Child) error {
+	p := &process{child: c}
+	if err := c.Hear(&p.config); err != nil {
+		return err
+	}
+	child.Room(threadsEach * Members * len(p.Rooms))
+	return p.run()
 }
 
 type process struct {
 	config
-	child   *peer.Child
+	child   *child.Child
 	gate    uint32 // 1 = threads may begin
 	workers []worker
 	ended   chan error
@@ -87,7 +86,7 @@ func (p *process) run() error {
 			if err != nil {
 				return err
 			}
-		case <-p.child.Closed: // the others have failed
+		case <-p.child.Closed(): // the others have failed
 			return io.ErrUnexpectedEOF
 		}
 	}

@@ -2,20 +2,18 @@ package chat
 
 import (
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"piton/workloads/internal/peer"
+	"piton/internal/child"
 )
 
 // Twenty threads put more into a queue than it holds, and one takes out all, in
 // the order of each.
 func TestQueueKeepsOrder(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer peer.Room(Members + 1)()
+	defer child.Room(Members + 1)()
 	const each = 50 * queueLength
 	q := new(queue)
 	var done sync.WaitGroup

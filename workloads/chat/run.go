@@ -1,16 +1,14 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/peer"
 )
 
 // Run lets them chat. It fails when the options are invalid, when a process
@@ -20,9 +18,6 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
 	}
-	// The processes die with the thread that started them; see kernel.DieWithParent.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	c := &coordinator{result: Result{Options: o}}
 	err := c.run(ctx)
 	if ctx.Err() != nil {
@@ -36,7 +31,6 @@ func Run(ctx context.Context, o Options) (Result, error) {
 
 type coordinator struct {
 	result Result
-	peers  peer.Group
 	server listening // the last one
 }
 
@@ -50,52 +44,39 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, finish()) }()
-	ctx, cancel := context.WithCancel(ctx)
-	defer func() {
-		if err != nil {
-			cancel() // kill them
+	parts, err := child.Together[part](ctx, func(ctx context.Context, g *child.Group) error {
+		for _, config := range configs {
+			if err := c.start(ctx, g, config); err != nil {
+				return err
+			}
 		}
-		err = cmp.Or(err, c.end())
-		cancel()
-	}()
-	for _, config := range configs {
-		if err := c.start(ctx, config); err != nil {
-			return err
-		}
+		return nil
+	}, c.used)
+	if err == nil {
+		c.sum(configs, parts)
 	}
-	if err := c.peers.Go(); err != nil {
-		return err
-	}
-	return c.collect(configs)
+	return err
 }
 
 // start starts a process. A pair's server comes before its client, which needs
 // to know the server's address.
-func (c *coordinator) start(ctx context.Context, config config) error {
-	p, err := peer.Start(ctx, string(config.Role), c.result.Command)
-	if err != nil {
-		return err
-	}
-	c.peers = append(c.peers, p)
+func (c *coordinator) start(ctx context.Context, g *child.Group, config config) error {
 	if config.Role == client {
 		config.Address = c.server.Address
 	}
-	if err := p.Say(config); err != nil || config.Role == client {
+	p, err := g.Start(ctx, child.Command{Name: string(config.Role), Argv: c.result.Command}, config)
+	if err != nil || config.Role == client {
 		return err
 	}
 	return p.Expect(&c.server)
 }
 
-// collect sums up what the processes did. The time is the clients' from the
+// sum sums up what the processes did. The time is the clients' from the
 // first one's begin to the last one's end.
-func (c *coordinator) collect(configs []config) error {
+func (c *coordinator) sum(configs []config, parts []part) {
 	r := &c.result
 	var begin, end int64
-	for i, p := range c.peers {
-		var part part
-		if err := p.Expect(&part); err != nil {
-			return err
-		}
+	for i, part := range parts {
 		r.Heard, r.Checksum, r.Threads = r.Heard+part.Heard, r.Checksum+part.Sum, r.Threads+part.Threads
 		r.Processes[i].Migrations = part.Migrations
 		if configs[i].Role == server {
@@ -108,17 +89,14 @@ func (c *coordinator) collect(configs []config) error {
 	}
 	r.Seconds = time.Duration(end - begin).Seconds()
 	r.PerS = float64(r.Heard) / r.Seconds
-	return nil
 }
 
-// end lets the processes go, waits for all of them, and adds up what they used.
-func (c *coordinator) end() error {
-	return c.peers.End(func(i int, used kernel.Usage) {
-		u := &c.result.Processes[i]
-		u.UserSeconds, u.SystemSeconds = used.User.Seconds(), used.System.Seconds()
-		u.Voluntary, u.Involuntary = used.Voluntary, used.Involuntary
-		c.result.Sum.add(*u)
-	})
+// used adds up what a process used.
+func (c *coordinator) used(i int, used kernel.Usage) {
+	u := &c.result.Processes[i]
+	u.UserSeconds, u.SystemSeconds = used.User.Seconds(), used.System.Seconds()
+	u.Voluntary, u.Involuntary = used.Voluntary, used.Involuntary
+	c.result.Sum.add(*u)
 }
 
 func (u *Usage) add(o Usage) {

@@ -37,7 +37,7 @@ func (p *process) startThreads() error {
 				kernel.BlockingWait(&p.gate, 0)
 			}
 			p.ended <- w.run().err()
-			<-p.child.Closed
+			<-p.child.Closed()
 		}()
 	}
 	var failure error

@@ -3,8 +3,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"time"
 
 	"piton/internal/bpf"
@@ -34,8 +32,8 @@ var Workload = workload.Workload{
 		r, err := Run(ctx, o)
 		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.PerS, Detail: r}, err
 	},
-	Peer:   func(_ []string, in *os.File, out io.Writer) int { return Process(in, out) },
-	Result: workload.ReadAs[Result],
+	Process: chatter,
+	Result:  workload.ReadAs[Result],
 }
 
 func optionsOf(v workload.Values) Options {

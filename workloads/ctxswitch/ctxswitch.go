@@ -5,8 +5,8 @@
 // course report does.
 //
 // That they share one CPU is its own subject, so it sets the affinity of the
-// thread that starts them; it makes no other scheduling call. Start at Run; Peer
-// is the life of the processes.
+// thread that starts them; it makes no other scheduling call. Start at Run;
+// takePart is the life of the processes.
 package ctxswitch
 
 import (
@@ -50,7 +50,7 @@ type Options struct {
 	KiB    int  `json:"kib"`    // of memory that each touches when it has the token; not for Turns
 	Rounds int  `json:"rounds"` // of the token; not for Turns
 	Ms     int  `json:"ms"`     // how long all want the CPU; for Turns
-	// Command starts a process that calls Peer with the arguments appended.
+	// Command starts a process that does takePart; nothing is appended.
 	Command   []string   `json:"-"`
 	Scheduler kernel.Own `json:"-"`
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -23,7 +24,7 @@ import (
 // of them.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == peerWord {
-		os.Exit(Peer(os.Args[2:], os.Stdin, os.Stdout))
+		os.Exit(child.Main(os.Stdin, os.Stdout, takePart))
 	}
 	os.Exit(m.Run())
 }
@@ -122,8 +123,7 @@ func TestEndsWithItsContext(t *testing.T) {
 func TestProcessThatCannotRun(t *testing.T) {
 	for want, command := range map[string][]string{
 		"start process 1 of 2": {"/does/not/exist"},
-		"ended early":          {"/bin/true"},
-		"could not begin":      {os.Args[0], peerWord, "one argument too many"},
+		"ended without":        {"/bin/true"},
 	} {
 		_, err := Run(t.Context(), options(func(o *Options) { o.Command = command }))
 		assert.ErrorContains(t, err, want)
@@ -194,22 +194,6 @@ func TestTwoAtOnceAreFound(t *testing.T) {
 	assert.ErrorContains(t, r.takeTurns([]report{{Index: 0, Spans: []span{{0, 10}}}, {Index: 1}}), "process 1 never ran")
 	err = r.takeTurns([]report{{Index: 0, Spans: []span{{0, 10_000}}}, {Index: 1, Spans: []span{{15_000, 20_000}}}})
 	assert.ErrorContains(t, err, "was done before another began")
-}
-
-// FuzzJob: no argument makes a process do anything but refuse, unless it is a job.
-func FuzzJob(f *testing.F) {
-	f.Add(`{"mode":"turns","procs":2,"kib":0,"rounds":10,"ms":10,"index":1,"source":"clock","hz":1e9}`)
-	f.Add(`{"mode":"turns","procs":2,"rounds":10,"ms":10,"index":2}`)
-	f.Add(`[]`)
-	f.Fuzz(func(t *testing.T, arg string) {
-		if strings.Contains(arg, string(Pipe)) || strings.Contains(arg, string(Futex)) || strings.Contains(arg, `\u`) {
-			t.Skip("these take over descriptors")
-		}
-		run, r, err := prepare([]string{arg})
-		if (run == nil) == (err == nil) || r.Index < 0 || r.Index >= MaxProcs {
-			t.Fatal(run == nil, r, err)
-		}
-	})
 }
 
 func FuzzTurns(f *testing.F) {

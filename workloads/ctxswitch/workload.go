@@ -31,8 +31,8 @@ var Workload = workload.Workload{
 		r, err := Run(ctx, o)
 		return workload.Outcome{Answer: r.Answer, Seconds: r.Seconds, Value: r.Switch(), Detail: r}, err
 	},
-	Peer:   Peer,
-	Result: workload.ReadAs[Result],
+	Process: takePart,
+	Result:  workload.ReadAs[Result],
 }
 
 func optionsOf(v workload.Values) Options {

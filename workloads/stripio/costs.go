@@ -3,14 +3,13 @@ package stripio
 import (
 	"cmp"
 	"errors"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"piton/internal/chart"
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/peer"
 )
 
 // The costs are medians of so many strips, some ms of work, which may take longer
@@ -49,8 +48,7 @@ func measureCosts(sched kernel.Own, cpus []cpuset.CPU) (Costs, error) {
 		return Costs{}, errOneCPU
 	}
 	// Nothing may stop one thread while the other waits for it.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer peer.Room(2)()
+	defer child.Room(2)()
 	var turn atomic.Uint32 // odd: the strip is filled; even: it is merged
 	var stop atomic.Bool
 	strip := make([]uint64, words)

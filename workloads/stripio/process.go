@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"unsafe"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/peer"
 )
 
 // config is what Run tells a process. Its descriptor 3 is the ring's memory, and
@@ -32,39 +32,39 @@ type part struct {
 // calling is the thread that makes the call, as sched_setaffinity(2) has it.
 const calling kernel.TID = 0
 
-// Process is the whole life of a process of an application, which in and out
-// tell what to do and what was done. It ends when in does, and returns the exit
-// code.
-func Process(in *os.File, out io.Writer) int {
-	return peer.Main(in, out, func(child *peer.Child, c config) error {
-		peer.Room(2)
-		memory, err := kernel.MapShared(os.NewFile(3, "ring"), ringBytes)
-		if err != nil {
-			return err
+// apply is the whole life of a process of an application.
+func apply(process *child.Child) error {
+	var c config
+	if err := process.Hear(&c); err != nil {
+		return err
+	}
+	child.Room(2)
+	memory, err := kernel.MapShared(os.NewFile(3, "ring"), ringBytes)
+	if err != nil {
+		return err
+	}
+	a := &application{config: c, ring: newRing(memory)}
+	var threads []*thread
+	if c.Reads {
+		for i := range c.Files {
+			a.files = append(a.files, 4+i)
 		}
-		a := &application{config: c, ring: newRing(memory)}
-		var threads []*thread
-		if c.Reads {
-			for i := range c.Files {
-				a.files = append(a.files, 4+i)
-			}
-			threads = append(threads, a.start(c.ReaderCPU, a.read))
-		}
-		if c.Merges {
-			threads = append(threads, a.start(c.MergerCPU, a.merge))
-		}
-		return finish(child, a, threads)
-	})
+		threads = append(threads, a.start(c.ReaderCPU, a.read))
+	}
+	if c.Merges {
+		threads = append(threads, a.start(c.MergerCPU, a.merge))
+	}
+	return finish(process, a, threads)
 }
 
 // finish lets the threads go and tells what they did.
-func finish(child *peer.Child, a *application, threads []*thread) error {
+func finish(process *child.Child, a *application, threads []*thread) error {
 	for _, t := range threads {
 		if err := <-t.ready; err != nil {
 			return err
 		}
 	}
-	if err := child.Ready(); err != nil {
+	if err := process.Ready(); err != nil {
 		return err
 	}
 	result := part{BeginNs: int64(kernel.Monotonic())}
@@ -77,14 +77,14 @@ func finish(child *peer.Child, a *application, threads []*thread) error {
 			if err != nil {
 				return err
 			}
-		case <-child.Closed: // the other process has failed
+		case <-process.Closed(): // the other process has failed
 			return io.ErrUnexpectedEOF
 		}
 		result.Misses += t.misses.count
 		result.MissesWhy = t.misses.why
 	}
 	result.EndNs, result.Checksum = int64(kernel.Monotonic()), a.checksum
-	return child.Tell(result)
+	return process.Tell(result)
 }
 
 // application is one pair of reader and merger, or its half in this process.

@@ -5,12 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/peer"
 )
 
 // Run lets the applications read and merge. It fails when the options are
@@ -21,9 +20,6 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
 	}
-	// The processes die with the thread that started them; see kernel.DieWithParent.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	c := &coordinator{result: Result{Options: o}}
 	err := c.run(ctx)
 	if ctx.Err() != nil {
@@ -36,7 +32,6 @@ type coordinator struct {
 	result Result
 	cpus   []cpuset.CPU
 	disk   *disk
-	peers  peer.Group
 	merges []bool // by process
 }
 
@@ -53,30 +48,33 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer func() {
-		if err != nil {
-			cancel() // kill them
+	var used kernel.Usage
+	parts, err := child.Together[part](ctx, func(ctx context.Context, g *child.Group) error {
+		for app := range r.Apps {
+			if err := c.startApp(ctx, g, app); err != nil {
+				return err
+			}
 		}
-		err = cmp.Or(err, c.end())
-		cancel()
-	}()
-	for app := range r.Apps {
-		if err := c.startApp(ctx, app); err != nil {
-			return err
-		}
+		return nil
+	}, func(_ int, u kernel.Usage) {
+		used.User, used.System = used.User+u.User, used.System+u.System
+		used.Voluntary, used.Involuntary = used.Voluntary+u.Voluntary, used.Involuntary+u.Involuntary
+	})
+	if err == nil {
+		err = c.sum(parts)
 	}
-	if err := c.peers.Go(); err != nil {
-		return err
+	r.Voluntary, r.Involuntary = used.Voluntary, used.Involuntary
+	if r.Seconds > 0 {
+		r.CPUPercent = 100 * (used.User + used.System).Seconds() / r.Seconds / float64(len(c.cpus))
 	}
-	return c.collect()
+	return err
 }
 
 // strips is how many an application merges.
 func (o Options) strips() int { return o.MiB * perTransfer }
 
 // startApp starts the one or two processes of an application.
-func (c *coordinator) startApp(ctx context.Context, app int) error {
+func (c *coordinator) startApp(ctx context.Context, g *child.Group, app int) error {
 	memory, err := kernel.SharedMemory("stripio-ring", ringBytes)
 	if err != nil {
 		return err
@@ -95,12 +93,8 @@ func (c *coordinator) startApp(ctx context.Context, app int) error {
 		if config.Reads {
 			files = append(files, c.disk.files...)
 		}
-		p, err := peer.Start(ctx, "process of an application", r.Command, files...)
-		if err != nil {
-			return err
-		}
-		c.peers, c.merges = append(c.peers, p), append(c.merges, config.Merges)
-		if err := p.Say(config); err != nil {
+		c.merges = append(c.merges, config.Merges)
+		if _, err := g.Start(ctx, child.Command{Name: "process of an application", Argv: r.Command, Files: files}, config); err != nil {
 			return err
 		}
 	}
@@ -119,16 +113,12 @@ func deal(m Mapping, cpus []cpuset.CPU, app int) (reader, merger int) {
 	return -1, -1
 }
 
-// collect sums up what the processes did, and checks it.
-func (c *coordinator) collect() error {
+// sum sums up what the processes did, and checks it.
+func (c *coordinator) sum(parts []part) error {
 	r := &c.result
 	var begin, end int64
 	var want, missed uint64
-	for i, p := range c.peers {
-		var part part
-		if err := p.Expect(&part); err != nil {
-			return err
-		}
+	for i, part := range parts {
 		if begin == 0 || part.BeginNs < begin {
 			begin = part.BeginNs
 		}
@@ -155,19 +145,4 @@ func (c *coordinator) collect() error {
 		return fmt.Errorf("the checksum of what was merged is %x where it must be %x", r.Checksum, want)
 	}
 	return nil
-}
-
-// end lets the processes go, waits for all of them, and adds up what they used.
-func (c *coordinator) end() error {
-	r := &c.result
-	var seconds float64
-	err := c.peers.End(func(_ int, used kernel.Usage) {
-		seconds += (used.User + used.System).Seconds()
-		r.Voluntary += used.Voluntary
-		r.Involuntary += used.Involuntary
-	})
-	if r.Seconds > 0 {
-		r.CPUPercent = 100 * seconds / r.Seconds / float64(len(c.cpus))
-	}
-	return err
 }

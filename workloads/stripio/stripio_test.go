@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/peer"
 )
 
 // The test program is a process of an application too.
@@ -24,7 +24,7 @@ const processWord = "stripio-process"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == processWord {
-		os.Exit(Process(os.Stdin, os.Stdout))
+		os.Exit(child.Main(os.Stdin, os.Stdout, apply))
 	}
 	os.Exit(m.Run())
 }
@@ -153,7 +153,7 @@ func TestChecksumSeesSwappedAndDamagedStrips(t *testing.T) {
 
 func TestRingKeepsOrder(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer peer.Room(2)()
+	defer child.Room(2)()
 	const strips = 5000
 	memory := make([]uint64, ringBytes/8)
 	r := newRing(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), ringBytes))

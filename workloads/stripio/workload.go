@@ -2,8 +2,6 @@ package stripio
 
 import (
 	"context"
-	"io"
-	"os"
 
 	"piton/internal/kernel"
 	"piton/workloads/internal/machine"
@@ -33,8 +31,8 @@ var Workload = workload.Workload{
 		r, err := Run(ctx, o)
 		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.MBs, Detail: r}, err
 	},
-	Peer:   func(_ []string, in *os.File, out io.Writer) int { return Process(in, out) },
-	Result: workload.ReadAs[Result],
+	Process: apply,
+	Result:  workload.ReadAs[Result],
 }
 
 func optionsOf(v workload.Values) Options {

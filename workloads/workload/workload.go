@@ -9,13 +9,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/chart"
+	"piton/internal/child"
 )
 
 // Workload is a piece of work with a known answer.
@@ -30,9 +29,9 @@ type Workload struct {
 	// Run does the work in this process. It fails when the answer is wrong; the
 	// Outcome is filled in then too.
 	Run func(context.Context, Values) (Outcome, error)
-	// Peer, if not nil, is the whole life of a further process of the workload,
-	// which its Run starts with ownPeerCommand; it returns the exit code.
-	Peer func(args []string, in *os.File, out io.Writer) int
+	// Process, if not nil, is the whole life of a further process of the workload,
+	// which its Run starts with OwnCommand.
+	Process func(*child.Child) error
 	// Result, if not nil, reads a run's Detail to be drawn; see ReadAs.
 	Result func(detail json.RawMessage) (Result, error)
 }

@@ -1,4 +1,4 @@
-package peer
+package child
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
 )
 
 const word = "peer-process"
@@ -24,7 +26,11 @@ func TestMain(m *testing.M) {
 type order struct{ Number int }
 
 // twice doubles a number, but not a negative one, and adds what file 3 says.
-func twice(c *Child, o order) error {
+func twice(c *Child) error {
+	var o order
+	if err := c.Hear(&o); err != nil {
+		return err
+	}
 	if o.Number < 0 {
 		return errors.New("it is negative")
 	}
@@ -48,7 +54,7 @@ func start(t *testing.T, ctx context.Context) *Process {
 	require.NoError(t, err)
 	_, err = w.WriteString("abc")
 	require.NoError(t, errors.Join(err, w.Close()))
-	p, err := Start(ctx, "doubler", []string{self, word}, r)
+	p, err := Start(ctx, Command{Name: "doubler", Argv: []string{self, word}, Files: []*os.File{r}})
 	require.NoError(t, errors.Join(err, r.Close()))
 	return p
 }
@@ -57,11 +63,11 @@ func TestConversation(t *testing.T) {
 	p := start(t, t.Context())
 	require.NoError(t, p.Say(order{7}))
 	require.NoError(t, p.ExpectReady())
-	require.NoError(t, p.Say("go"))
+	require.NoError(t, p.Go())
 	var o order
 	require.NoError(t, p.Expect(&o))
 	assert.Equal(t, 17, o.Number)
-	used, err := p.Wait()
+	used, err := p.End(false)
 	require.NoError(t, err)
 	assert.Positive(t, used.MaxRSSBytes)
 }
@@ -70,26 +76,52 @@ func TestFailures(t *testing.T) {
 	p := start(t, t.Context())
 	require.NoError(t, p.Say(order{-1}))
 	assert.EqualError(t, p.ExpectReady(), "doubler: it is negative")
-	_, err := p.Wait()
-	assert.ErrorContains(t, err, "a doubler failed: exit status 1")
+	_, err := p.End(false)
+	assert.EqualError(t, err, "exit status 1")
 
 	p = start(t, t.Context())
 	require.NoError(t, p.Say(order{1}))
 	require.NoError(t, p.ExpectReady())
 	p.Release() // instead of "go"
 	assert.ErrorContains(t, p.Expect(&order{}), io.ErrUnexpectedEOF.Error())
-	_, err = p.Wait()
+	_, err = p.End(false)
 	assert.Error(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	p = start(t, ctx)
 	cancel()
-	assert.ErrorContains(t, p.ExpectReady(), "a doubler ended without a result")
-	_, err = p.Wait()
+	assert.ErrorContains(t, p.ExpectReady(), "a doubler ended without an answer")
+	_, err = p.End(false)
 	assert.Error(t, err, "it was killed")
 
-	_, err = Start(t.Context(), "doubler", nil)
+	_, err = Start(t.Context(), Command{Name: "doubler"})
 	assert.ErrorContains(t, err, "no command")
-	_, err = Start(t.Context(), "doubler", []string{"/no/such/program"})
+	_, err = Start(t.Context(), Command{Name: "doubler", Argv: []string{"/no/such/program"}})
 	assert.ErrorContains(t, err, "start a doubler")
+}
+
+func TestTogether(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	empty, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer empty.Close()
+	run := func(numbers ...int) (told []order, used int, err error) {
+		told, err = Together[order](t.Context(), func(ctx context.Context, g *Group) error {
+			for _, n := range numbers {
+				if _, err := g.Start(ctx, Command{Name: "doubler", Argv: []string{self, word}, Files: []*os.File{empty}}, order{n}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(int, kernel.Usage) { used++ })
+		return told, used, err
+	}
+	told, used, err := run(1, 2, 3)
+	require.NoError(t, err)
+	assert.Equal(t, []order{{2}, {4}, {6}}, told)
+	assert.Equal(t, 3, used)
+	_, used, err = run(1, -1, 3)
+	assert.EqualError(t, err, "doubler: it is negative")
+	assert.Equal(t, 3, used, "none outlives the call")
 }

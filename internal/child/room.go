@@ -1,10 +1,13 @@
-package peer
+package child
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/debug"
+)
 
 // Room makes room in Go's scheduler for so many threads that wait inside the
-// kernel unknown to it (kernel.BlockingRead), and returns what takes it away
-// again. The garbage collector must be off.
+// kernel unknown to it (kernel.BlockingRead), turns the garbage collector off, since
+// nothing may stop them, and returns what restores both.
 //
 // Such a thread keeps its P, and with it goroutines that it has just made
 // runnable; others must steal them. Go wakes a thread to steal only while there
@@ -14,7 +17,10 @@ import "runtime"
 // threads hung in about one of 200 runs.
 func Room(threads int) (restore func()) {
 	const others = 16
-	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(max(before, 2*threads+others))
-	return func() { runtime.GOMAXPROCS(before) }
+	collect, procs := debug.SetGCPercent(-1), runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(max(procs, 2*threads+others))
+	return func() {
+		runtime.GOMAXPROCS(procs)
+		debug.SetGCPercent(collect)
+	}
 }
