@@ -82,7 +82,7 @@ cost: build ## what piton, htop, btop and top cost side by side, and the time fr
 	$(GO) run ./internal/cost -procs 3000 -busy 2 -keys 1000 -rounds 1 -size 120x40 -- 'bin/piton -d 1s' 'htop -d 10'
 
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
-	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench -run '^TestTruth' -count=1 -timeout 60m -v
+	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench/runner -run '^TestTruth' -count=1 -timeout 60m -v
 
 check: lint test race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
 

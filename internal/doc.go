@@ -48,7 +48,9 @@
 //	change/simulate  the change path in a made-up hostile world, from a seed
 //	change/guard   the process that reverts a change unless somebody confirms it
 //	partition      what is moved off when CPUs are isolated, and how it is restored
-//	bench          runs, statistics and the results file
+//	bench/runner   runs of a study: the process placed, measured from outside and ended; the process's own end
+//	bench/store    the results file, and what was measured before
+//	bench          studies, their runs and what they show: judged, in tables, compared with earlier ones
 //	watch          single migrations as they happen, and their sums
 //	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
@@ -56,6 +58,7 @@
 //	change         plan, consent, carry, undo: the one path of every change
 //	change/journal  the record of every change, and the lock of a user
 //	change/attr    what can be changed: one attribute, one file
+//	bench/stats    rank tests and intervals (pure)
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)

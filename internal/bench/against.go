@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"piton/internal/chart"
@@ -72,27 +71,11 @@ func Against(now, then Results) (e Earlier, ok bool) {
 	}
 	base := now.Study.Placements[0]
 	cs := []Comparison{compare(now.Study.Metric(), newArm(base, then.Of(base)), newArm(base, now.Of(base)))}
-	if !cs[0].Comparable || !sameWork(now.Study, then.Study) {
+	if !cs[0].Comparable || !now.Study.SameWork(then.Study) {
 		return Earlier{}, false
 	}
 	correct(cs)
 	return Earlier{Then: then, Comparison: cs[0], Differences: now.Conditions.Differences(then.Conditions)}, true
-}
-
-// Before is the last study of the same work on the same host that was made before
-// this one and can be compared with it.
-func (h History) Before(now Results) (Earlier, bool) {
-	like := h.Like(now.Study, now.Conditions.Host)
-	// By their order in the file: clocks are set back.
-	if at := slices.IndexFunc(like, func(r Results) bool { return r.ID == now.ID }); at >= 0 {
-		like = like[:at]
-	}
-	for _, then := range slices.Backward(like) {
-		if e, ok := Against(now, then); ok {
-			return e, true
-		}
-	}
-	return Earlier{}, false
 }
 
 // Sentence is the comparison in words, and what it may be due to.

@@ -45,27 +45,17 @@ func TestAgainstWarnsOfOtherConditions(t *testing.T) {
 	}
 }
 
-func TestBeforeFindsTheLastOfTheSameWork(t *testing.T) {
-	other, failed, elsewhere := past("x", 11, 1), past("y", 11, 1), past("z", 11, 1)
-	other.Study.Noise = 2
-	failed.Runs = nil
-	elsewhere.Conditions.Host = "web-08"
-	now := past("now", 12, 1)
-	h := History{Studies: []Results{past("a", 9, 1), past("b", 10, 1), other, failed, elsewhere, now, past("later", 13, 1)}}
-	e, ok := h.Before(now)
-	require.True(t, ok)
-	assert.Equal(t, "b", e.Then.ID)
-	back := past("back", 1, 1)
-	e, ok = History{Studies: []Results{now, back}}.Before(back)
-	require.True(t, ok)
-	assert.Equal(t, "now", e.Then.ID, "the clock was set back in between")
-	_, ok = History{Studies: []Results{now}}.Before(now)
-	assert.False(t, ok)
-	_, ok = Against(Results{}, now)
-	assert.False(t, ok)
-}
-
 func TestConditionsThatAreNotKnownDoNotDiffer(t *testing.T) {
 	assert.Empty(t, Conditions{Kernel: "6.1"}.Differences(Conditions{Governor: "performance"}))
 	assert.Len(t, Conditions{}.List(), 12, fmt.Sprint(Conditions{}.List()))
+}
+
+func TestCompareAllComparesDifferentWork(t *testing.T) {
+	slow, fast := past("a", 1, 1.2), past("b", 1, 1)
+	fast.Study.Args = []string{"-n", "11"}
+	cs := CompareAll([][2]Results{{slow, fast}, {fast, fast}, {fast, {}}})
+	assert.True(t, cs[0].Better())
+	assert.Greater(t, cs[0].PAdjusted, cs[0].P, "there were two tests")
+	assert.False(t, cs[1].Different)
+	assert.False(t, cs[2].Comparable)
 }

@@ -1,16 +1,15 @@
-// Package bench judges placements: it runs a workload as a child process again
-// and again under several placements, measures it from outside, and compares
-// them statistically.
+// Package bench judges placements: a study is a workload that runs again and again
+// under several of them, and Judge compares them statistically.
 //
-// It changes no task itself: placing is done by a function that it is given, the
-// same that places any process. Start at Runner.Run and Judge; ChildMain is the
-// other end, inside the child.
+// Its rooms are runner, which makes the runs, store, which keeps them, and stats, the
+// numbers behind the judgement. Start at Study and Judge.
 package bench
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/chart"
@@ -46,10 +45,11 @@ type Study struct {
 // DefaultTimeout is the Timeout of piton bench where none is given.
 const DefaultTimeout = 10 * time.Minute
 
-// Limits of a Study.
+// Limits of a Study. MaxNoise is how many processes of background load it may have.
 const (
 	MaxRuns       = 10_000
 	MaxPlacements = 32
+	MaxNoise      = 1024
 )
 
 // Validate returns in one sentence what is wrong with the study.
@@ -61,7 +61,7 @@ func (s Study) Validate() error {
 		if len(s.Args) == 0 {
 			return errors.New("a command is missing")
 		}
-		return errors.Join(s.Figure.Validate(), s.validateCounts())
+		return errors.Join(s.Figure.Validate(), s.ValidateCounts())
 	}
 	w, err := workloads.Find(s.Workload)
 	if err != nil {
@@ -74,10 +74,11 @@ func (s Study) Validate() error {
 	if err := w.Check(values); err != nil {
 		return err
 	}
-	return s.validateCounts()
+	return s.ValidateCounts()
 }
 
-func (s Study) validateCounts() error {
+// ValidateCounts is Validate without a look at the work itself.
+func (s Study) ValidateCounts() error {
 	switch {
 	case len(s.Placements) == 0:
 		return fmt.Errorf("a study needs at least one placement")
@@ -214,4 +215,10 @@ func (s Study) Metric() workload.Metric {
 		return workload.Metric{} // a workload of a newer piton, or of a test
 	}
 	return w.Metric
+}
+
+// SameWork reports whether both studies measure the same work under the same
+// background load.
+func (s Study) SameWork(o Study) bool {
+	return s.Workload == o.Workload && slices.Equal(s.Args, o.Args) && s.Noise == o.Noise && s.Figure == o.Figure
 }

@@ -92,6 +92,6 @@ func ParseCPUModel(info []byte) string {
 
 // stolenSinceBoot is what the hypervisor took of all CPUs' time so far.
 func stolenSinceBoot(proc procfs.FS) float64 {
-	share, _ := readHostTicks(proc).stolen(hostTicks{have: true})
+	share, _ := ReadHostTicks(proc).Stolen(HostTicks{have: true})
 	return share
 }

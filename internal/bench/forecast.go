@@ -40,14 +40,13 @@ func (f Forecast) Sentence() string {
 	return text + " (estimate from " + f.From + ")"
 }
 
-// Forecast estimates the study's time from the last stored study of the same work
-// on the host; ok is false when there is none.
-func (h History) Forecast(s Study, host string) (f Forecast, ok bool) {
-	s = s.Canonical()
+// Forecast estimates the study's time from the last of the studies of the same work;
+// ok is false when none of them tells.
+func (s Study) Forecast(like []Results) (f Forecast, ok bool) {
 	if s.Workload == AttachWorkload { // its periods are given
 		return s.forecast(s.Period, 0, ""), true
 	}
-	for _, r := range slices.Backward(h.Like(s, host)) {
+	for _, r := range slices.Backward(like) {
 		if each, work, ok := r.pace(); ok {
 			return s.forecast(each, work, "stored results"), true
 		}
@@ -81,5 +80,5 @@ func (r Results) pace() (each time.Duration, work float64, ok bool) {
 	if !more || step < work { // one run, or the clock was set back
 		step = work
 	}
-	return seconds(step), work, ok
+	return time.Duration(step * float64(time.Second)), work, ok
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
+	"piton/internal/bench/stats"
 	"piton/internal/chart"
 	"piton/workloads"
 	"piton/workloads/workload"
@@ -72,7 +73,7 @@ const tooShort = 0.050 // seconds
 
 // Judge sums up a study, finished or not.
 func Judge(r Results) Report {
-	rep := Report{Metric: r.Study.Metric(), Asked: r.Study.Runs, Arms: r.arms()}
+	rep := Report{Metric: r.Study.Metric(), Asked: r.Study.Runs, Arms: r.Arms()}
 	if r.Study.Until > 0 {
 		rep.Asked = 0
 	}
@@ -135,8 +136,8 @@ func (r Results) measured() int {
 	return n
 }
 
-// arms are the runs of each placement, in the study's order.
-func (r Results) arms() []Arm {
+// Arms are the runs of each placement, in the study's order.
+func (r Results) Arms() []Arm {
 	var out []Arm
 	for _, p := range r.Study.Placements {
 		out = append(out, newArm(p, r.Of(p)))
@@ -218,7 +219,7 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 	}
 	c.Comparable = true
 	c.P = benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P
-	c.more = newDifferences(base.values, other.values).mostlyAbove0()
+	c.more = stats.MostlyAbove(base.values, other.values)
 	xs, ys, share := base.values, other.values, func(v float64) float64 { return v }
 	switch {
 	case slices.Min(xs) > 0 && slices.Min(ys) > 0:
@@ -232,7 +233,7 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 	default:
 		c.NoShare = true
 	}
-	estimate, low, high, have := shift(xs, ys, confidence)
+	estimate, low, high, have := stats.Shift(xs, ys, confidence)
 	c.Delta = share(estimate)
 	if have {
 		c.HaveInterval = true
@@ -262,7 +263,7 @@ func correct(cs []Comparison) {
 			ps = append(ps, c.P)
 		}
 	}
-	adjusted := holm(ps)
+	adjusted := stats.Holm(ps)
 	next := 0
 	for i := range cs {
 		c := &cs[i]
@@ -297,4 +298,14 @@ func smallestP(m, n int) float64 {
 		p *= float64(i) / float64(n+i)
 	}
 	return min(p, 1)
+}
+
+// clockWarnings say that the clock was set while runs were made.
+func clockWarnings(runs []RunResult) []string {
+	for _, run := range runs {
+		if run.ClockStep != 0 {
+			return []string{fmt.Sprintf("the clock was set by %v during the runs; times of day before and after do not fit together, lengths of time are right", run.ClockStep)}
+		}
+	}
+	return nil
 }

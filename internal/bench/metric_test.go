@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"piton/workloads/workload"
 )
@@ -31,25 +30,9 @@ func TestMoreBandwidthIsBetter(t *testing.T) {
 	}
 }
 
-func TestMetricInRecordsAndTable(t *testing.T) {
-	run := RunResult{Workload: "w", Placement: "normal", Seconds: 0.5, Metric: 12_345}
-	line, err := RunJSON("x", run)
-	require.NoError(t, err)
-	assert.Contains(t, string(line), `"work_s":0.5,"value":12345,`)
-	assert.Equal(t, run.Metric, newRunRecord("x", run).result().Metric)
-	assert.Equal(t, run.Seconds, newRunRecord("x", run).result().Seconds)
-
-	run.Metric = run.Seconds
-	line, err = RunJSON("x", run)
-	require.NoError(t, err)
-	assert.NotContains(t, string(line), `"value"`)
-
+func TestMetricInTable(t *testing.T) {
 	metric := workload.Metric{Name: "triad", Unit: "MB/s", HigherIsBetter: true}
 	base := newArm("normal", []RunResult{{Seconds: 2, Metric: 12_345.6}})
-	c := compare(metric, base, base)
-	line, err = ComparisonJSON("x", "w", c)
-	require.NoError(t, err)
-	assert.Contains(t, string(line), `"metric":"triad","unit":"MB/s","higher_is_better":true,"base_median":12345.6,"median":12345.6,"base_median_s":2,"median_s":2`)
 	rows := Rows(Report{Metric: metric, Arms: []Arm{base}})
 	assert.Equal(t, "12.3 GB/s", rows[0].Median)
 	assert.Equal(t, "500 ms", workload.Metric{}.Format(0.5))

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,7 +12,7 @@ import (
 // compared compares two samples of a metric, as a study of them would.
 func compared(metric workload.Metric, base, other []float64) Comparison {
 	r := study(base, other)
-	arms := r.arms()
+	arms := r.Arms()
 	cs := []Comparison{compare(metric, arms[0], arms[1])}
 	correct(cs)
 	return cs[0]
@@ -70,27 +69,4 @@ func scaled(values []float64, factor float64) []float64 {
 		values[i] *= factor
 	}
 	return values
-}
-
-func TestDifferencesInRecords(t *testing.T) {
-	for _, tc := range []struct {
-		base       []float64
-		delta, abs bool
-	}{{zeros, false, true}, {around(4), true, false}} {
-		line, err := ComparisonJSON("x", AttachWorkload, compared(workload.Metric{Name: "migrations", Unit: "/s"}, tc.base, around(12)))
-		require.NoError(t, err)
-		var fields map[string]any
-		require.NoError(t, json.Unmarshal(line, &fields))
-		for _, name := range []string{"delta", "delta_low", "delta_high", "smallest_visible"} {
-			assert.Equal(t, tc.delta, fields[name] != nil, name)
-		}
-		for _, name := range []string{"difference", "difference_low", "difference_high"} {
-			assert.Equal(t, tc.abs, fields[name] != nil, name)
-		}
-	}
-}
-
-func TestUntilUnderstandsNegativeFigures(t *testing.T) {
-	assert.True(t, narrow(study(around(-30)).arms(), 0.01))
-	assert.False(t, narrow(study(around(-1)).arms(), 0.01))
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -167,3 +168,16 @@ func (s Spec) Name() Placement {
 	}
 	return Placement(strings.Join(parts, "+"))
 }
+
+// Placed is what a PlaceFunc did.
+type Placed struct {
+	CPUs   string // cpulist that the process is restricted to now, "" if it is not
+	Reason string // why these, in words
+	// Release, if not nil, is called once the process has ended; its error says
+	// that the placement did not hold until then.
+	Release func() error
+}
+
+// PlaceFunc places a process, all of its threads, as Spec asks. It is called
+// for "normal" too, with the zero Spec, and must then change nothing.
+type PlaceFunc func(ctx context.Context, pid kernel.TID, spec Spec) (Placed, error)

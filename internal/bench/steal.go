@@ -2,18 +2,19 @@ package bench
 
 import "piton/internal/procfs"
 
-// hostTicks are the times of all CPUs together, in USER_HZ ticks.
-type hostTicks struct {
+// HostTicks are the times of all CPUs together, in USER_HZ ticks.
+type HostTicks struct {
 	steal, total uint64
 	have         bool
 }
 
-func readHostTicks(proc procfs.FS) hostTicks {
+// ReadHostTicks reads those of now; what cannot be read is not had.
+func ReadHostTicks(proc procfs.FS) HostTicks {
 	c, err := proc.Counters()
 	if err != nil {
-		return hostTicks{}
+		return HostTicks{}
 	}
-	t := hostTicks{have: true}
+	t := HostTicks{have: true}
 	for _, cpu := range c.CPUs { // guest times are in User and Nice already
 		t.steal += cpu.Steal
 		t.total += cpu.User + cpu.Nice + cpu.System + cpu.Idle + cpu.IOWait + cpu.IRQ + cpu.SoftIRQ + cpu.Steal
@@ -21,9 +22,9 @@ func readHostTicks(proc procfs.FS) hostTicks {
 	return t
 }
 
-// stolen is the share of the CPUs' time that the hypervisor took since then;
+// Stolen is the share of the CPUs' time that the hypervisor took since then;
 // ok is false when no tick passed or a CPU went offline meanwhile.
-func (t hostTicks) stolen(then hostTicks) (share float64, ok bool) {
+func (t HostTicks) Stolen(then HostTicks) (share float64, ok bool) {
 	if !t.have || !then.have || t.total <= then.total || t.steal < then.steal {
 		return 0, false
 	}

@@ -14,21 +14,21 @@ import (
 
 func TestStolen(t *testing.T) {
 	root := t.TempDir()
-	read := func(stat string) hostTicks {
+	read := func(stat string) HostTicks {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "stat"), []byte(stat), 0o600))
-		return readHostTicks(procfs.New(root))
+		return ReadHostTicks(procfs.New(root))
 	}
 	then := read("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 10 0 5 80 0 0 0 5 0 0\ncpu1 10 0 5 80 0 0 0 5 0 0\n")
 	now := read("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 90 0 5 80 0 0 0 25 70 0\ncpu1 10 0 5 180 0 0 0 5 0 0\n")
-	share, ok := now.stolen(then)
+	share, ok := now.Stolen(then)
 	require.True(t, ok)
 	assert.InDelta(t, 20.0/200, share, 1e-12)
-	_, ok = then.stolen(now)
+	_, ok = then.Stolen(now)
 	assert.False(t, ok, "counters do not run backwards")
-	_, ok = then.stolen(then)
+	_, ok = then.Stolen(then)
 	assert.False(t, ok, "no tick passed")
-	_, ok = now.stolen(readHostTicks(procfs.New(t.TempDir())))
+	_, ok = now.Stolen(ReadHostTicks(procfs.New(t.TempDir())))
 	assert.False(t, ok)
 }
 

@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -79,58 +77,4 @@ func TestRowsOfNothing(t *testing.T) {
 	assert.Equal(t, None, rows[0].Median)
 	assert.Equal(t, None, rows[0].Verdict)
 	assert.Contains(t, rows[1].Verdict, "nothing to compare")
-}
-
-func TestForecast(t *testing.T) {
-	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	past := study([]float64{1, 1, 1})
-	past.Study.Workload, past.Conditions.Host = "w", "web-07"
-	for i := range past.Runs {
-		past.Runs[i].Started, past.Runs[i].Seconds = start.Add(time.Duration(i)*1200*time.Millisecond), 1
-	}
-	h := History{Studies: []Results{past}}
-	s := Study{Workload: "w", Runs: 20, Warmup: 1, Placements: []Placement{"normal", "batch"}}
-	f, ok := h.Forecast(s, "web-07")
-	require.True(t, ok)
-	assert.Equal(t, "about 50 s for 42 runs (estimate from stored results)", f.Sentence())
-	s.Budget, s.Until = 30*time.Second, 0.01
-	f, _ = h.Forecast(s, "web-07")
-	assert.Equal(t, "at least 30 s for 42 runs (estimate from stored results)", f.Sentence())
-	_, ok = h.Forecast(s, "elsewhere")
-	assert.False(t, ok)
-	assert.Equal(t, "about 1:24 min for 42 runs (estimate from a trial run)",
-		Study{Workload: "w", Runs: 20, Warmup: 1, Placements: s.Placements}.Trial(past.Runs[0], 2*time.Second).Sentence())
-}
-
-func TestJSONLines(t *testing.T) {
-	r := sampleResults("one")
-	for i, want := range []string{`"migrations":12`, `"migrations":null`} {
-		line, err := RunJSON(r.ID, r.Runs[i])
-		require.NoError(t, err)
-		assert.Contains(t, string(line), `{"type":"run","study":"one","workload":"nqueens","placement":`)
-		assert.Contains(t, string(line), want)
-		for _, name := range []string{"wall_s", "work_s", "user_s", "sys_s", "answer", "run_delay_ns", "voluntary_switches", "max_rss_bytes", "touched", "error"} {
-			assert.Contains(t, string(line), `"`+name+`":`)
-		}
-	}
-	line, err := StudyJSON(r)
-	require.NoError(t, err)
-	assert.Contains(t, string(line), `"conditions":{"host":"web-07","kernel":"6.18.5"`)
-
-	rng := rand.New(rand.NewPCG(8, 9))
-	c := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 0.8), nil)).Comparisons
-	line, err = ComparisonJSON("one", "nqueens", c[0])
-	require.NoError(t, err)
-	var fields map[string]any
-	require.NoError(t, json.Unmarshal(line, &fields))
-	assert.Equal(t, "comparison", fields["type"])
-	assert.Equal(t, "normal", fields["base"])
-	assert.Equal(t, true, fields["different"])
-	assert.InDelta(t, -0.2, fields["delta"], 0.03)
-	assert.Contains(t, string(line), "time saved +")
-	assert.Contains(t, string(line), ", p<0.001)", "as it is read")
-	line, err = ComparisonJSON("one", "nqueens", c[1])
-	require.NoError(t, err)
-	assert.Contains(t, string(line), `"delta":null`)
-	assert.Contains(t, string(line), `"warnings":[]`)
 }

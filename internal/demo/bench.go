@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/paper"
@@ -135,10 +136,10 @@ func (m *Machine) keep(r bench.Results) {
 }
 
 // Read is part of benchview.Store.
-func (r runner) Read() (bench.History, error) {
+func (r runner) Read() (store.History, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return bench.History{Studies: append([]bench.Results(nil), r.studies...)}, nil
+	return store.History{Studies: append([]bench.Results(nil), r.studies...)}, nil
 }
 
 func conditions() bench.Conditions {

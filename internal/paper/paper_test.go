@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/report"
 )
 
@@ -174,7 +175,7 @@ func TestInterruptedPapersGoOn(t *testing.T) {
 		require.ErrorIs(t, run.Finish(ctx), context.Canceled)
 		assert.Equal(t, mostRounds, rounds["nqueens 13 quiet"])
 
-		h := bench.History{Studies: run.Results, Grids: grids}
+		h := store.History{Studies: run.Results, Grids: grids}
 		now := bench.Conditions{Host: "web-07", Kernel: "6.18.5", Load1: 9}
 		mine := func(bench.Grid) bool { return true }
 		g, cells, _, ok := Unfinished(h, Papers[:2], now, mine)
@@ -182,7 +183,7 @@ func TestInterruptedPapersGoOn(t *testing.T) {
 		// A second one was begun meanwhile, and another process runs it.
 		second := bench.Results{ID: "y", Study: run.Results[0].Study, Conditions: run.Results[0].Conditions}
 		second.Study.Grid = "y"
-		two := bench.History{Studies: append(slices.Clone(h.Studies), second), Grids: append(slices.Clone(grids), bench.Grid{ID: "y", Papers: g.Papers})}
+		two := store.History{Studies: append(slices.Clone(h.Studies), second), Grids: append(slices.Clone(grids), bench.Grid{ID: "y", Papers: g.Papers})}
 		asked := []string{}
 		first, _, why, ok := Unfinished(two, Papers[:2], now, func(g bench.Grid) bool { asked = append(asked, g.ID); return g.ID != "y" })
 		require.True(t, ok)

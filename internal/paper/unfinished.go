@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 )
 
 // Unfinished finds the last grid of the same papers on this host that did not end,
 // with its cells; ok is false where there is none. One that another process runs,
 // so that it cannot be held, is skipped. Why lists the conditions that changed
 // since, which keep it from being resumed.
-func Unfinished(h bench.History, papers []Paper, now bench.Conditions, hold func(bench.Grid) bool) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
+func Unfinished(h store.History, papers []Paper, now bench.Conditions, hold func(bench.Grid) bool) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
 	var names []string
 	for _, p := range papers {
 		names = append(names, p.Name)

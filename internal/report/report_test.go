@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
 )
 
 func TestCommandLineRunsAStudyAgain(t *testing.T) {
@@ -16,7 +17,7 @@ func TestCommandLineRunsAStudyAgain(t *testing.T) {
 		change(&s)
 		return s
 	}
-	rate, err := bench.RateFigure("file:/run/my app/requests")
+	rate, err := runner.RateFigure("file:/run/my app/requests")
 	assert.NoError(t, err)
 	for want, s := range map[string]bench.Study{
 		"piton bench nqueens -n 13 --noise 2 --place normal --place fifo:10 --runs 10 --warmup 1 --until 0.01 --budget 5m0s --counters": with(func(s *bench.Study) {

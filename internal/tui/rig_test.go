@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -95,7 +95,7 @@ func (r *rig) end() {
 
 type fakeStore struct{}
 
-func (fakeStore) Read() (bench.History, error) { return bench.History{}, nil }
+func (fakeStore) Read() (store.History, error) { return store.History{}, nil }
 
 // tick lets a second pass.
 func (r *rig) tick() { r.deliver(r.machine.Tick()) }

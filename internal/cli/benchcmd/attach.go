@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
@@ -28,12 +29,12 @@ func newBenchAttach(a *app.App) *cobra.Command {
 		Long: `Place a running process under several placements, interleaved, each for a period, and compare a rate of the process.
 The placement is undone after each period, so normal is the state before. Rates:
 
-` + bench.RateHelp(),
+` + runner.RateHelp(),
 		Example: "  piton bench attach 3641 --place normal --place llc --period 5s --rate switches\n" +
 			"  piton bench attach nginx --place normal --place spread --rate file:/run/app/requests",
 		Args: flags.NeedArgs(1, "a process"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			figure, err := bench.RateFigure(rate)
+			figure, err := runner.RateFigure(rate)
 			if err != nil {
 				return exit.With(exit.Usage, err)
 			}

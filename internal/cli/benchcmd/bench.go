@@ -16,6 +16,8 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
+	"piton/internal/bench/store"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
@@ -236,7 +238,7 @@ func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOption
 
 // Runner runs studies on this machine. Placements can be undone when it is
 // undoable; else the placed process ends with its run.
-func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
+func Runner(a *app.App, undoable bool) (*runner.Runner, error) {
 	topo, err := a.Topology()
 	if err != nil {
 		return nil, err
@@ -245,11 +247,11 @@ func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find piton itself: %w", err)
 	}
-	var store *bench.Store
-	if path, err := bench.DefaultStorePath(a.Getenv, kernel.EUID()); err != nil {
+	var kept *store.Store
+	if path, err := store.DefaultPath(a.Getenv, kernel.EUID()); err != nil {
 		a.Warn("results not stored: %v", err)
 	} else {
-		store = bench.NewStore(path)
+		kept = store.New(path)
 	}
 	tuner := change.Local()
 	if undoable {
@@ -260,10 +262,10 @@ func Runner(a *app.App, undoable bool) (*bench.Runner, error) {
 	// SIGXFSZ ends a process whose file grows beyond ulimit -f; where it is caught, the
 	// write fails as on a full disk. Children do not inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
-	return &bench.Runner{
+	return &runner.Runner{
 		Command: []string{self, WorkloadVerb}, Env: a.Env,
 		Place:     action.Placer(tuner, topo, a.Measure),
-		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: store,
+		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: kept,
 		Conditions: func() bench.Conditions { return bench.ReadConditions("/", app.Version()) },
 	}, nil
 }

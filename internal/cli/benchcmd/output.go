@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/chart"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
@@ -20,7 +21,7 @@ import (
 type benchOutput struct {
 	a          *app.App
 	format     string
-	store      *bench.Store // with the studies before this one; may be nil
+	store      *store.Store // with the studies before this one; may be nil
 	study      bench.Study
 	forecasted bool // how long the study takes has been printed
 	line       progressLine
@@ -78,7 +79,7 @@ func (o *benchOutput) event(e bench.Event) {
 	}
 	switch o.format {
 	case output.AsJSON:
-		o.err = o.json(bench.RunJSON(e.Study, e.Run))
+		o.err = o.json(store.RunJSON(e.Study, e.Run))
 	case output.AsCSV:
 		o.err = o.csv(csvRun(e.Study, e.Run))
 	}
@@ -115,7 +116,7 @@ func (o *benchOutput) end(r bench.Results) error {
 }
 
 // earlier compares a study with the last one of the same work before it, "" without one.
-func earlier(h bench.History, r bench.Results) string {
+func earlier(h store.History, r bench.Results) string {
 	if e, ok := h.Before(r); ok {
 		return e.Sentence()
 	}
@@ -154,11 +155,11 @@ func (o *benchOutput) table(r bench.Results, note string) error {
 
 // summary prints a study and its comparisons.
 func (o *benchOutput) summary(r bench.Results) error {
-	if err := o.json(bench.StudyJSON(r)); err != nil {
+	if err := o.json(store.StudyJSON(r)); err != nil {
 		return err
 	}
 	for _, c := range bench.Judge(r).Comparisons {
-		if err := o.json(bench.ComparisonJSON(r.ID, r.Study.Workload, c)); err != nil {
+		if err := o.json(store.ComparisonJSON(r.ID, r.Study.Workload, c)); err != nil {
 			return err
 		}
 	}

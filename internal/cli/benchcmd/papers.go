@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/cli/app"
 	"piton/internal/paper"
 )
@@ -15,7 +16,7 @@ import (
 type papers struct {
 	chosen  []paper.Paper
 	options paper.Options
-	store   *bench.Store
+	store   *store.Store
 	held    string // the grid that no other piton may resume
 	release func()
 }

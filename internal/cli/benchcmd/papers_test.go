@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
+	"piton/internal/bench/store"
 	"piton/internal/cli/app"
 	"piton/internal/paper"
 )
@@ -21,9 +23,9 @@ func TestWhatAnotherPitonRunsIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "results.jsonl")
 	newPapers := func() *papers {
-		store := bench.NewStore(path)
-		runner := &bench.Runner{Store: store, Conditions: func() bench.Conditions { return bench.ReadConditions("/", app.Version()) }}
-		return &papers{chosen: chosen, store: store, options: paper.Options{Runner: runner}}
+		kept := store.New(path)
+		runner := &runner.Runner{Store: kept, Conditions: func() bench.Conditions { return bench.ReadConditions("/", app.Version()) }}
+		return &papers{chosen: chosen, store: kept, options: paper.Options{Runner: runner}}
 	}
 	running, second := newPapers(), newPapers()
 	g := bench.NewGrid([]string{"ctxswitch"}, 0)

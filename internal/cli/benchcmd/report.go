@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
@@ -48,11 +49,11 @@ compared with the last one of the same work before it. Differences in the machin
 }
 
 func runBenchReport(a *app.App, ids []string, o *reportOptions) error {
-	path, err := bench.DefaultStorePath(a.Getenv, kernel.EUID())
+	path, err := store.DefaultPath(a.Getenv, kernel.EUID())
 	if err != nil {
 		return err
 	}
-	history, err := bench.NewStore(path).Read()
+	history, err := store.New(path).Read()
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runBenchReport(a *app.App, ids []string, o *reportOptions) error {
 }
 
 // choose finds the studies by their IDs, or the last ones.
-func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, error) {
+func (o *reportOptions) choose(h store.History, ids []string) ([]bench.Results, error) {
 	var out []bench.Results
 	for _, id := range ids {
 		i := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
@@ -95,7 +96,7 @@ func (o *reportOptions) choose(h bench.History, ids []string) ([]bench.Results, 
 	return out[max(len(out)-o.last.N, 0):], nil
 }
 
-func printStudies(a *app.App, h bench.History, studies []bench.Results, format string) error {
+func printStudies(a *app.App, h store.History, studies []bench.Results, format string) error {
 	out := benchOutput{a: a, format: format}
 	switch format {
 	case output.AsJSON, output.AsCSV:
@@ -140,7 +141,7 @@ func printRecords(out *benchOutput, studies []bench.Results) error {
 }
 
 // reportPapers prints stored reproductions of published studies.
-func reportPapers(a *app.App, h bench.History, g bench.Grid, format string) error {
+func reportPapers(a *app.App, h store.History, g bench.Grid, format string) error {
 	chosen, err := paper.Lookup(g.Papers)
 	if err != nil {
 		return err

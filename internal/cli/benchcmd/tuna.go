@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
 	"piton/internal/kernel"
 )
 
 // TunaRunner is the runner with its processes placed by tuna, if that is
 // installed: a study compares both. Only the CPU and the policy of a placement
 // are used.
-func TunaRunner(r *bench.Runner) (*bench.Runner, bool) {
+func TunaRunner(r *runner.Runner) (*runner.Runner, bool) {
 	path, err := exec.LookPath("tuna")
 	if err != nil {
 		return nil, false

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"piton/internal/bench"
+	"piton/internal/bench/runner"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/kernel"
@@ -26,5 +26,5 @@ func Workload(a *app.App, args []string) int {
 		fmt.Fprintf(a.Err, "piton: %v\n", err)
 		return exit.Failed
 	}
-	return bench.ChildMain(args, gate, a.Out)
+	return runner.ChildMain(args, gate, a.Out)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/theme"
@@ -161,11 +162,11 @@ func sampleResults(id string, s bench.Study) bench.Results {
 
 // fakeStore is a file of results in memory.
 type fakeStore struct {
-	history bench.History
+	history store.History
 	err     error
 }
 
-func (f *fakeStore) Read() (bench.History, error) { return f.history, f.err }
+func (f *fakeStore) Read() (store.History, error) { return f.history, f.err }
 
 func sampleStudy() bench.Study {
 	return bench.Study{Workload: "nqueens", Args: []string{"-n", "14", "--threads", "1"}, Runs: 10, Warmup: 1, Timeout: bench.DefaultTimeout,

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/theme"
@@ -50,7 +51,7 @@ func (s study) title() string {
 
 // read is the command that reads the history and judges it.
 func (v *View) read() tea.Msg {
-	var h bench.History
+	var h store.History
 	if v.o.Store != nil {
 		var err error
 		if h, err = v.o.Store.Read(); err != nil {
@@ -84,7 +85,7 @@ func (v *View) read() tea.Msg {
 }
 
 // ofGrid is the entry of the grid that a study is a cell of.
-func ofGrid(h bench.History, cell bench.Results) (study, bool) {
+func ofGrid(h store.History, cell bench.Results) (study, bool) {
 	i := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == cell.Study.Grid })
 	if i < 0 { // it was interrupted while it was planned
 		return study{}, false
@@ -96,7 +97,7 @@ func ofGrid(h bench.History, cell bench.Results) (study, bool) {
 
 // trend collects the medians of the base placement by work, oldest first, of the
 // studies made on the host.
-func trend(h bench.History, host string) map[string][]float64 {
+func trend(h store.History, host string) map[string][]float64 {
 	out := map[string][]float64{}
 	for _, r := range h.Studies {
 		if len(r.Study.Placements) == 0 || r.Conditions.Host != host || r.Study.Grid != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/paper"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/theme"
@@ -78,11 +79,11 @@ func newPapersPilot(t *testing.T, f *fakePapers, s Store) *pilot {
 
 func TestAPaperFromMenuToTable(t *testing.T) {
 	f := &fakePapers{}
-	store := &fakeStore{}
-	p := mustOpen(t, newPapersPilot(t, f, store))
+	kept := &fakeStore{}
+	p := mustOpen(t, newPapersPilot(t, f, kept))
 	assert.Contains(t, text(p.view, 100, 24), "p reproduce a published study")
 	g := bench.Grid{ID: "20261120T140200Z-0a0b0c0d", Papers: []string{"nqueens"}, Started: time.Date(2026, 11, 20, 14, 2, 0, 0, time.UTC), Ended: time.Date(2026, 11, 20, 14, 3, 0, 0, time.UTC)}
-	store.history = bench.History{Studies: queensCells(g.ID, 6), Grids: []bench.Grid{g}}
+	kept.history = store.History{Studies: queensCells(g.ID, 6), Grids: []bench.Grid{g}}
 	p.press("p enter") // the first paper
 	p.press("up enter")
 	assert.Equal(t, []string{"nqueens"}, f.asked)

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/kernel"
 	"piton/internal/paper"
 	"piton/internal/report"
@@ -25,7 +26,7 @@ type Runner interface {
 }
 
 // Store has the results of the past; bench.Store is the real one.
-type Store interface{ Read() (bench.History, error) }
+type Store interface{ Read() (store.History, error) }
 
 // Options is what the view works with.
 type Options struct {
@@ -47,7 +48,7 @@ type View struct {
 	o        Options
 	run      *run                 // what runs, or ran last in this session; nil before
 	sections []report.Section     // of the published studies of the past that are shown
-	stored   bench.History        // what the list was made from
+	stored   store.History        // what the list was made from
 	trend    map[string][]float64 // see trend
 	notes    []string             // what was wrong with the file of results
 	shown    string               // id of the study of the past that is shown, "" for run

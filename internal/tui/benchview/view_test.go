@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 	"piton/internal/kernel"
 	"piton/internal/tui/theme"
 	"piton/internal/tuitest/golden"
@@ -145,7 +146,7 @@ func TestFailuresAreShown(t *testing.T) {
 	}
 	r.Runs[30].Touched, r.Runs[30].TouchedWhat = true, "affinity of thread 123 is 0-1, was 1"
 	r.StoreErr = errors.New("store results: disk full")
-	p = mustOpen(t, newPilot(t, nil, &fakeStore{history: bench.History{Studies: []bench.Results{r}, Notes: []string{"1 line of results.jsonl cannot be read and moved aside"}}}))
+	p = mustOpen(t, newPilot(t, nil, &fakeStore{history: store.History{Studies: []bench.Results{r}, Notes: []string{"1 line of results.jsonl cannot be read and moved aside"}}}))
 	p.press("enter")
 	out = text(p.view, 100, 40)
 	for _, want := range []string{"changed by someone else: affinity of thread 123 is 0-1, was 1", "failed: wrong answer 7", "and 5 more",

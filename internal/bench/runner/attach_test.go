@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/workloads/workload"
+)
+
+// attachable starts a process that counts in a file for as long as it is let.
+func attachable(t *testing.T) (pid kernel.TID, file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "count")
+	require.NoError(t, os.WriteFile(file, []byte("0"), 0o600))
+	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); echo $i >"$0"; done`, file)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return kernel.TID(cmd.Process.Pid), file
+}
+
+func attachStudy(t *testing.T, pid kernel.TID, rate string) bench.Study {
+	t.Helper()
+	figure, err := RateFigure(rate)
+	require.NoError(t, err)
+	return bench.Study{Workload: bench.AttachWorkload, Args: []string{fmt.Sprint(pid), "sh"}, Figure: figure,
+		Placements: []bench.Placement{bench.Normal, "nice:5"}, Runs: 2, Period: 100 * time.Millisecond}
+}
+
+func TestAttachMeasuresRatesAndTakesPlacementsBack(t *testing.T) {
+	pid, file := attachable(t)
+	r := newRunner(t)
+	in := false
+	r.Place = func(_ context.Context, got kernel.TID, spec bench.Spec) (bench.Placed, error) {
+		assert.Equal(t, pid, got)
+		if spec.Name() == bench.Normal {
+			assert.False(t, in, "normal is how it was found")
+			return bench.Placed{}, nil
+		}
+		in = true
+		return bench.Placed{Release: func() error { in = false; return nil }}, nil
+	}
+	for _, rate := range []string{"cpu", "run-delay", "migrations", "switches", "preemptions", "bytes", workload.CounterFile + file} {
+		study := attachStudy(t, pid, rate)
+		require.NoError(t, study.Validate())
+		res, err := r.Run(t.Context(), study, nil)
+		require.NoError(t, err)
+		require.Len(t, res.Runs, 4)
+		for _, run := range res.Runs {
+			require.Empty(t, run.Err, rate)
+			assert.GreaterOrEqual(t, run.Metric, 0.0, rate)
+		}
+		if rate == "cpu" || rate == "bytes" || rate == workload.CounterFile+file {
+			assert.Positive(t, res.Runs[0].Metric, rate)
+		}
+		assert.False(t, in, "taken back")
+		assert.Equal(t, rate, res.Study.Metric().Name)
+	}
+}
+
+func TestAttachOutlivesItsProcess(t *testing.T) {
+	pid, _ := attachable(t)
+	r := newRunner(t)
+	runs := 0
+	res, err := r.Run(t.Context(), attachStudy(t, pid, "cpu"), func(e bench.Event) {
+		if e.Kind == bench.RunEnded {
+			if runs++; runs == 2 {
+				require.NoError(t, killAndReap(pid))
+			}
+		}
+	})
+	require.NoError(t, err)
+	require.Len(t, res.Runs, 4)
+	assert.Empty(t, res.Runs[1].Err, "what was measured is kept")
+	assert.NotEmpty(t, res.Runs[2].Err)
+}
+
+func TestAttachRefuses(t *testing.T) {
+	_, err := RateFigure("speed")
+	assert.ErrorContains(t, err, `unknown rate "speed"; rates are run-delay, cpu,`)
+	study := attachStudy(t, 1, "cpu")
+	study.Args = []string{"x", "y"}
+	assert.ErrorContains(t, study.Validate(), "is not a PID")
+	study = attachStudy(t, 1, "cpu")
+	study.Period = 0
+	assert.ErrorContains(t, study.Validate(), "period")
+}
+
+func TestCounterFilesHoldANumber(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "count")
+	for text, ok := range map[string]bool{"12\n": true, "-0.5": true, "nan\n": false, "Infinity": false, "1e999": false, "many": false} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := readNumber(file)
+		assert.Equal(t, ok, err == nil, "%q: %v", text, err)
+	}
+}

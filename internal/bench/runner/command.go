@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/child"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+)
+
+// commandMain waits to be told to go and then becomes the command, in the place that
+// the process was given. It returns only when that fails.
+func commandMain(argv []string, out io.Writer) int {
+	gate := os.NewFile(child.GateFD, "gate") // standard input is the command's own
+	return child.Main(gate, out, func(c *child.Child) error {
+		path, err := exec.LookPath(argv[0])
+		if err != nil {
+			return err
+		}
+		if err := c.Ready(); err != nil {
+			return err
+		}
+		_ = gate.Close()
+		// In a group of its own it would be stopped for good by a question that it asks
+		// at the terminal; ignored, which execve(2) keeps, that is an error to it (EIO).
+		signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
+		return kernel.Exec(path, argv, os.Environ(), func(kernel.TID) error { return kernel.FollowParent() })
+	})
+}
+
+// keepOutput is how much of the end of a command's output is searched for the
+// figure.
+const keepOutput = 1 << 20
+
+// lastBytes keeps the last bytes written to it.
+type lastBytes struct{ b []byte }
+
+func (t *lastBytes) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if over := len(t.b) - 2*keepOutput; over > 0 {
+		t.b = append(t.b[:0], t.b[len(t.b)-keepOutput:]...)
+	}
+	return len(p), nil
+}
+
+// outputWait is how long a command's output may stay open after its end, in the
+// hands of a process that it left behind.
+const outputWait = time.Second
+
+// follow follows a command from the gate to its end.
+func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, run *bench.RunResult) error {
+	var output lastBytes
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(&output, p.Output)
+	}()
+	start := time.Now()
+	if err := p.Go(); err != nil {
+		return err
+	}
+	if _, err := kernel.AwaitExit(run.PID); err != nil {
+		return fmt.Errorf("wait for it: %w", err)
+	}
+	run.Wall = time.Since(start)
+	select {
+	case <-read:
+	case <-time.After(outputWait):
+		return errors.New("a child process of it keeps its output open")
+	}
+	// Its threads are gone and took what they counted along.
+	run.MigrationSource = sample.SourceNone.String()
+	run.Seconds, run.Metric = run.Wall.Seconds(), run.Wall.Seconds()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if f.Pattern == "" {
+		return nil
+	}
+	v, err := f.Find(output.b)
+	run.Metric = v
+	return err
+}

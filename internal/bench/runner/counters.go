@@ -1,0 +1,206 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/sample"
+)
+
+// groups are the counters of a run. Those of one group count at the same time, so
+// that their ratios hold, as far as the PMU has room for them.
+var groups = [][]kernel.Counter{
+	{kernel.Cycles, kernel.Instructions, kernel.Branches, kernel.BranchMisses},
+	{kernel.CacheReferences, kernel.CacheMisses},
+	{kernel.TaskMigrations},
+	{kernel.TaskSwitches},
+}
+
+// perf is open counters of all threads of a process and of what they start.
+type perf struct {
+	open     func(c kernel.Counter, tid kernel.TID, leader int) (int, error) // kernel.OpenTaskCounter
+	counters []kernel.Counter
+	fds      [][]int // of each counter, one a thread
+	absent   []kernel.Counter
+	// missing is why some are not counted, nil if all are.
+	missing error
+}
+
+// openPerf opens the counters that can be had. What cannot be is left out.
+func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter) *perf {
+	all := &perf{open: kernel.OpenTaskCounter}
+	tids, err := p.Threads(pid)
+	if err != nil {
+		all.missing = err
+		return all
+	}
+	all.groups(tids, groups)
+	return all
+}
+
+func (p *perf) groups(tids []kernel.TID, groups [][]kernel.Counter) {
+	var refused error
+	for _, group := range groups {
+		if err := p.group(tids, group); err != nil && refused == nil {
+			refused = fmt.Errorf("hardware counters not available: %w", err)
+		}
+	}
+	p.missing = both(refused, p.lacks())
+}
+
+// both makes one sentence of two errors, either of which may be nil.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+// lacks says which counters the machine does not have, nil if none was missed.
+func (p *perf) lacks() error {
+	switch {
+	case len(p.absent) == 0:
+		return nil
+	case slices.Contains(p.absent, kernel.Cycles) && !slices.ContainsFunc(p.counters, kernel.Counter.Hardware):
+		return errors.New("no PMU: hardware counters not available")
+	}
+	names := make([]string, len(p.absent))
+	for i, c := range p.absent {
+		names[i] = c.Name
+	}
+	return fmt.Errorf("the PMU does not count %s", strings.Join(names, ", "))
+}
+
+// group opens the counters of a group that this machine has on every thread. Those
+// that the PMU has no room for beside the others count in turn with them.
+func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
+	opened := make([][]int, len(group))
+	lacking := make([]bool, len(group))
+	for _, tid := range tids {
+		leader := -1
+		for i, c := range group {
+			if lacking[i] {
+				continue
+			}
+			fd, err := p.open(c, tid, leader)
+			if leader >= 0 && errors.Is(err, syscall.EINVAL) { // more than can count at once
+				fd, err = p.open(c, tid, -1)
+			}
+			if errors.Is(err, syscall.ESRCH) {
+				break // it has ended
+			}
+			if kernel.IsNoCounter(err) {
+				lacking[i] = true
+				continue
+			}
+			if err != nil {
+				closeAll(opened)
+				return err
+			}
+			if leader < 0 {
+				leader = fd
+			}
+			opened[i] = append(opened[i], fd)
+		}
+	}
+	for i, c := range group {
+		if lacking[i] {
+			closeAll(opened[i : i+1])
+			p.absent = append(p.absent, c)
+			continue
+		}
+		p.counters, p.fds = append(p.counters, c), append(p.fds, opened[i])
+	}
+	return nil
+}
+
+// read sums up what each counter counted since it was opened. starved are those that
+// never had a turn although their tasks ran.
+func (p *perf) read() (counts []bench.Count, starved []string) {
+	for i, c := range p.counters {
+		sum := bench.Count{Name: c.Name}
+		var enabled, running uint64
+		for _, fd := range p.fds[i] {
+			value, on, ran, err := kernel.ReadTaskCounter(fd)
+			if err != nil {
+				continue
+			}
+			enabled, running = enabled+on, running+ran
+			if ran > 0 {
+				sum.Value += float64(value) * float64(on) / float64(ran)
+			}
+		}
+		switch {
+		case running > 0:
+			sum.Share = float64(running) / float64(enabled)
+			counts = append(counts, sum)
+		case enabled > 0:
+			starved = append(starved, c.Name)
+		}
+	}
+	return counts, starved
+}
+
+func (p *perf) close() { closeAll(p.fds) }
+
+// into puts what was counted into a run, and closes the counters. Those of a
+// process that has ended still tell: they count what its threads did. Where the
+// threads are gone its migrations are known by them alone.
+func (p *perf) into(run *bench.RunResult) {
+	defer p.close()
+	var starved []string
+	run.Counts, starved = p.read()
+	missing := p.missing
+	if len(starved) > 0 {
+		missing = both(missing, fmt.Errorf("the PMU had no free counter for %s", strings.Join(starved, ", ")))
+	}
+	if missing != nil {
+		run.NoCounts = missing.Error()
+	}
+	for _, c := range run.Counts {
+		if c.Name == kernel.TaskMigrations.Name && !run.HaveMigrations() {
+			run.Migrations, run.MigrationSource = uint64(c.Value), sample.SourcePerf.String()
+		}
+	}
+}
+
+func closeAll(fds [][]int) {
+	for _, of := range fds {
+		for _, fd := range of {
+			_ = kernel.CloseFile(fd)
+		}
+	}
+}
+
+// counted is a meter of one counter.
+type counted struct {
+	p    *perf
+	last float64
+}
+
+func instructionsMeter(p procfs.FS, pid kernel.TID) (meter, error) {
+	m := &counted{p: openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}})}
+	if m.p.missing != nil {
+		return nil, m.p.missing
+	}
+	return m, nil
+}
+
+func (m *counted) grown() (float64, error) {
+	all, _ := m.p.read()
+	if len(all) == 0 {
+		return 0, nil // none of its threads ran
+	}
+	grown := all[0].Value - m.last
+	m.last = all[0].Value
+	return grown, nil
+}
+
+func (m *counted) close() { m.p.close() }

@@ -1,0 +1,207 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/userfile"
+	"piton/workloads/workload"
+)
+
+// rate is something of a live process that grows, and by how much a second.
+type rate struct {
+	Name   string
+	Help   string
+	Unit   string
+	Higher bool // is better
+	open   func(p procfs.FS, pid kernel.TID) (meter, error)
+}
+
+// meter measures by how much its figure grows.
+type meter interface {
+	// grown is by how much the figure has grown since the call before.
+	grown() (float64, error)
+	close()
+}
+
+var rates = []rate{
+	{"run-delay", "run delay of its threads", "ms/s", false, threadMeter(runDelayMs)},
+	{"cpu", "CPU time", "ms/s", true, cpuMeter},
+	{"migrations", "migrations of its threads", "/s", false, threadMeter(migrationsOf)},
+	{"switches", "voluntary context switches", "/s", true, threadMeter(voluntary)},
+	{"preemptions", "involuntary context switches", "/s", false, threadMeter(involuntary)},
+	{"bytes", "bytes read and written", "B/s", true, bytesMeter},
+	{"instructions", "instructions (hardware counter)", "/s", true, instructionsMeter},
+}
+
+// RateHelp is one line a rate, for help texts.
+func RateHelp() string {
+	var b strings.Builder
+	for _, r := range rates {
+		fmt.Fprintf(&b, "  %-13s %s\n", r.Name, r.Help)
+	}
+	fmt.Fprintf(&b, "  %-13s file with a growing number\n", workload.CounterFile+"PATH")
+	return b.String()
+}
+
+// findRate finds a rate by what the user wrote.
+func findRate(name string) (rate, error) {
+	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
+		return rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (meter, error) {
+			return newGrowth(func() (float64, error) { return readNumber(path) })
+		}}, nil
+	}
+	i := slices.IndexFunc(rates, func(r rate) bool { return r.Name == name })
+	if i < 0 {
+		var names []string
+		for _, r := range rates {
+			names = append(names, r.Name)
+		}
+		return rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), workload.CounterFile)
+	}
+	return rates[i], nil
+}
+
+// RateFigure is the figure of a study that compares a rate.
+func RateFigure(name string) (bench.Figure, error) {
+	r, err := findRate(name)
+	return bench.Figure{Pattern: r.Name, Unit: r.Unit, HigherIsBetter: r.Higher}, err
+}
+
+// growth is a meter of one figure.
+type growth struct {
+	read func() (float64, error)
+	last float64
+}
+
+func newGrowth(read func() (float64, error)) (meter, error) {
+	v, err := read()
+	return &growth{read, v}, err
+}
+
+func (g *growth) grown() (float64, error) {
+	v, err := g.read()
+	grown := v - g.last
+	g.last = v
+	return grown, err
+}
+
+func (*growth) close() {}
+
+// maxNumber is the most bytes of a counter file.
+const maxNumber = 4096
+
+// readNumber reads a counter file; one that is written anew in place is empty for
+// a moment.
+func readNumber(path string) (float64, error) {
+	b, err := userfile.Read(path, maxNumber)
+	for try := 0; try < 100 && err == nil && len(b) == 0; try++ {
+		time.Sleep(5 * time.Millisecond)
+		b, err = userfile.Read(path, maxNumber)
+	}
+	if err != nil {
+		return 0, err
+	}
+	v, ok := bench.ParseNumber(string(bytes.TrimSpace(b)))
+	if !ok {
+		return 0, fmt.Errorf("%s is not a number: %.40q", path, b)
+	}
+	return v, nil
+}
+
+func cpuMeter(_ procfs.FS, pid kernel.TID) (meter, error) {
+	return newGrowth(func() (float64, error) {
+		ns, err := kernel.ProcessTime(pid)
+		return float64(ns) / float64(time.Millisecond), err
+	})
+}
+
+func bytesMeter(p procfs.FS, pid kernel.TID) (meter, error) {
+	return newGrowth(func() (float64, error) {
+		b, err := p.File(fmt.Sprint(pid), "io")
+		if err != nil {
+			return 0, err
+		}
+		sum := 0.0
+		for line := range bytes.Lines(b) {
+			key, value, _ := bytes.Cut(line, []byte(":"))
+			if k := string(key); k == "rchar" || k == "wchar" {
+				v, err := strconv.ParseFloat(string(bytes.TrimSpace(value)), 64)
+				if err != nil {
+					return 0, fmt.Errorf("read the io file of %d: %w", pid, err)
+				}
+				sum += v
+			}
+		}
+		return sum, nil
+	})
+}
+
+// threads is a meter of a figure that each thread has. What one that ends had
+// grown since the last call is lost, and one that is born begins at 0.
+type threads struct {
+	proc procfs.FS
+	pid  kernel.TID
+	of   func(p procfs.FS, pid, tid kernel.TID) (float64, error)
+	last map[kernel.TID]float64
+}
+
+func threadMeter(of func(p procfs.FS, pid, tid kernel.TID) (float64, error)) func(procfs.FS, kernel.TID) (meter, error) {
+	return func(p procfs.FS, pid kernel.TID) (meter, error) {
+		m := &threads{proc: p, pid: pid, of: of}
+		_, err := m.grown()
+		return m, err
+	}
+}
+
+func (m *threads) grown() (float64, error) {
+	tids, err := m.proc.Threads(m.pid)
+	if err != nil {
+		return 0, err
+	}
+	now, sum := make(map[kernel.TID]float64, len(tids)), 0.0
+	var failed error
+	for _, tid := range tids {
+		v, err := m.of(m.proc, m.pid, tid)
+		if err != nil {
+			failed = err
+			continue
+		}
+		now[tid] = v
+		sum += v - min(m.last[tid], v)
+	}
+	m.last = now
+	if len(now) == 0 {
+		return 0, failed
+	}
+	return sum, nil
+}
+
+func (*threads) close() {}
+
+func runDelayMs(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.Schedstat(pid, tid)
+	return float64(s.RunDelayNs) / float64(time.Millisecond), err
+}
+
+func migrationsOf(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.Sched(pid, tid)
+	return float64(s.Migrations), err
+}
+
+func voluntary(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.ThreadStatus(pid, tid)
+	return float64(s.VoluntarySwitches), err
+}
+
+func involuntary(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+	s, err := p.ThreadStatus(pid, tid)
+	return float64(s.InvoluntarySwitches), err
+}

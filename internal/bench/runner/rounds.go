@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"piton/internal/bench"
+)
+
+// Begin keeps a study that is made round by round. The conditions are read anew.
+func (r *Runner) Begin(study bench.Study) (bench.Results, error) {
+	if err := study.ValidateCounts(); err != nil {
+		return bench.Results{}, err
+	}
+	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study.Canonical()}
+	if r.Conditions != nil {
+		results.Conditions = r.Conditions()
+	}
+	results.StoreErr = r.Store.Begin(results)
+	return results, nil
+}
+
+// Round makes the next round of a study that Begin began, or what is missing of
+// it. It is Run's round: failed runs do not end it, and when ctx ends the process
+// that runs is killed and ctx's error returned.
+func (r *Runner) Round(ctx context.Context, results *bench.Results, on func(bench.Event)) error {
+	if on == nil {
+		on = func(bench.Event) {}
+	}
+	runtime.LockOSThread() // see startNoise
+	defer runtime.UnlockOSThread()
+	load, err := r.startNoise(results.Study.Noise)
+	if err != nil {
+		return err
+	}
+	defer load.stop()
+	left := estimate{study: results.Study, done: len(results.Runs)}
+	n := results.Rounds()
+	for _, slot := range round(results.Study, n) {
+		if slices.ContainsFunc(results.Runs, func(run bench.RunResult) bool { return run.Placement == slot.placement && run.Index == slot.index }) && slot.index >= 0 {
+			continue
+		}
+		if err := r.next(ctx, results, slot, &left, on); err != nil {
+			return fmt.Errorf("cell %s: %w", results.Study.Cell, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/child"
+)
+
+var errTimeout = errors.New("time limit")
+
+// runOne starts one child, places it, lets it go and measures it. What goes
+// wrong is in the result's Err.
+func (r *Runner) runOne(ctx context.Context, study bench.Study, s slot, started func(bench.RunResult)) bench.RunResult {
+	// The child dies with the thread that started it; see kernel.DieWithParent.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	run := bench.RunResult{Workload: study.Workload, Placement: s.placement, Index: s.index, Started: time.Now()}
+	if study.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, study.Timeout, errTimeout)
+		defer cancel()
+	}
+	// A command's group is killed: other workloads start nothing that outlives their gate.
+	p, err := child.Start(ctx, child.Command{Argv: r.command(append([]string{study.Workload}, study.Args...)...), Env: r.Env, Foreign: study.Workload == bench.CommandWorkload})
+	if err != nil {
+		run.Err = err.Error()
+		return run
+	}
+	run.PID = p.PID
+	release, err := r.measure(ctx, p, study, &run, started)
+	usage, waitErr := p.End(err != nil)
+	err = cmp.Or(err, release())
+	run.User, run.System = usage.User, usage.System
+	run.Voluntary, run.Involuntary = usage.Voluntary, usage.Involuntary
+	run.MinorFaults, run.MajorFaults, run.MaxRSSBytes = usage.MinorFaults, usage.MajorFaults, usage.MaxRSSBytes
+	run.Err = failure(ctx, study, err, waitErr, p.Complaint())
+	return run
+}
+
+func nothing() error { return nil }
+
+// measure places the process, tells it to go and waits for its answer. Release undoes
+// the placement.
+func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Study, run *bench.RunResult, started func(bench.RunResult)) (release func() error, err error) {
+	release = nothing
+	if err := p.ExpectReady(); err != nil {
+		return release, err
+	}
+	spec, err := bench.ParsePlacement(string(run.Placement))
+	if err != nil {
+		return release, err
+	}
+	placed, err := r.Place(ctx, run.PID, spec)
+	if err != nil {
+		return release, fmt.Errorf("placement %s: %w", run.Placement, err)
+	}
+	if placed.Release != nil {
+		release = placed.Release
+	}
+	run.CPUs, run.Reason = placed.CPUs, placed.Reason
+	want, err := r.stateOf(run.PID)
+	if err != nil {
+		return release, err
+	}
+	before := r.count(run.PID)
+	if study.Counters {
+		counted := openPerf(r.Proc, run.PID, groups)
+		defer func() { counted.into(run) }()
+	}
+	started(*run)
+
+	host := bench.ReadHostTicks(r.Proc)
+	if study.Workload == bench.CommandWorkload {
+		err := r.follow(ctx, p, study.Figure, run)
+		run.StealShare, run.HaveSteal = bench.ReadHostTicks(r.Proc).Stolen(host)
+		return release, err
+	}
+	start := time.Now()
+	if err := p.Go(); err != nil {
+		return release, err
+	}
+	var m message
+	err = p.Expect(&m)
+	run.Wall = time.Since(start)
+	if err != nil && m.Error == "" {
+		return release, err
+	}
+	r.count(run.PID).since(before, run)
+	run.StealShare, run.HaveSteal = bench.ReadHostTicks(r.Proc).Stolen(host)
+	run.TouchedWhat = r.touched(run.PID, want)
+	run.Touched = run.TouchedWhat != ""
+	run.Answer, run.Seconds, run.Metric, run.Detail = m.Answer, m.Seconds, m.Value, m.Detail
+	return release, err
+}
+
+// failure words what went wrong, "" if nothing did.
+func failure(ctx context.Context, study bench.Study, err, waitErr error, stderr string) string {
+	switch {
+	case err == nil && waitErr == nil:
+		return ""
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return fmt.Sprintf("stopped after the time limit of %s", study.Timeout)
+	case err == nil:
+		err = waitErr
+	case errors.Is(err, io.EOF):
+		err = fmt.Errorf("it ended without an answer: %w", waitErr)
+	}
+	if stderr != "" {
+		return fmt.Sprintf("%v (%s)", err, stderr)
+	}
+	return err.Error()
+}
+
+// command is that of a process of piton as a benchmark's child.
+func (r *Runner) command(words ...string) []string {
+	return append(append([]string{}, r.Command...), words...)
+}

@@ -1,0 +1,102 @@
+// Package runner runs studies: it starts a workload as a child process again and again,
+// has it placed, measures it from outside, and keeps what came of it.
+//
+// It changes no task itself: placing is done by a function that it is given, the same
+// that places any process. Start at Runner.Run; ChildMain is the other end, inside the
+// child.
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/bench/store"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Runner runs studies. Place, Scheduler and Proc must be set.
+type Runner struct {
+	// Command starts a workload's process; the workload's name and flags are
+	// appended to it.
+	Command   []string
+	Env       []string // environment of the processes; nil = this one's
+	Place     bench.PlaceFunc
+	Scheduler kernel.Scheduler
+	Proc      procfs.FS
+	Store     *store.Store // where results are kept; nil = nowhere
+	// Conditions are read at the start of a study; nil = not read.
+	Conditions func() bench.Conditions
+	// WallClock tells the time of day, nil = time.Now. No length of time is taken
+	// from it.
+	WallClock func() time.Time
+}
+
+// Run runs the study in its Canonical form, and calls on, if not nil, for each event from the calling
+// goroutine. A failed run does not end it. When ctx ends, the process that runs
+// is killed and waited for, and the Results so far are returned with ctx's error.
+func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error) {
+	if err := study.ValidateCounts(); err != nil {
+		return bench.Results{}, err
+	}
+	study = study.Canonical()
+	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study}
+	if r.Conditions != nil {
+		results.Conditions = r.Conditions()
+	}
+	if on == nil {
+		on = func(bench.Event) {}
+	}
+	runtime.LockOSThread() // see startNoise
+	defer runtime.UnlockOSThread()
+	load, err := r.startNoise(study.Noise)
+	if err != nil {
+		return results, err
+	}
+	defer load.stop()
+	results.StoreErr = r.Store.Begin(results)
+	left := estimate{study: study}
+	for n := range rounds(study) {
+		left.spent = time.Since(results.Started) // what is between the runs counts too
+		if over(study, n, left.spent, results) {
+			break
+		}
+		for _, slot := range round(study, n) {
+			if err := r.next(ctx, &results, slot, &left, on); err != nil {
+				return results, err
+			}
+		}
+	}
+	return results, nil
+}
+
+// next makes one run.
+func (r *Runner) next(ctx context.Context, results *bench.Results, s slot, left *estimate, on func(bench.Event)) error {
+	emit := func(kind bench.EventKind, run bench.RunResult) {
+		e := bench.Event{Kind: kind, Study: results.ID, Run: run, Done: left.done, Total: left.total()}
+		e.Left, e.HaveLeft = left.remaining()
+		on(e)
+	}
+	start, clock := time.Now(), r.readClock()
+	one := r.runOne
+	if results.Study.Workload == bench.AttachWorkload {
+		one = r.attach
+	}
+	run := one(ctx, results.Study, s, func(run bench.RunResult) { emit(bench.RunStarted, run) })
+	if ctx.Err() != nil {
+		return fmt.Errorf("run the study: %w", context.Cause(ctx))
+	}
+	left.add(time.Since(start))
+	run.ClockStep = r.readClock().step(clock)
+	results.Runs = append(results.Runs, run)
+	if results.StoreErr == nil || errors.Is(results.StoreErr, store.ErrUnwritable) {
+		results.StoreErr = cmp.Or(r.Store.Add(results.ID, run), results.StoreErr)
+	}
+	emit(bench.RunEnded, run)
+	return nil
+}

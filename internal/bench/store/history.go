@@ -1,0 +1,219 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"piton/internal/bench"
+	"piton/internal/userfile"
+)
+
+// History is what a Store holds.
+type History struct {
+	Studies []bench.Results // oldest first
+	Grids   []bench.Grid    // oldest first; their cells are in Studies
+	// Notes say in words what was wrong with the file and where it went.
+	Notes []string
+}
+
+// Read returns everything that was kept. Lines that cannot be read are moved to
+// CorruptPath and noted; a file that is not there yet is an empty History.
+func (s *Store) Read() (History, error) {
+	if s == nil {
+		return History{}, nil
+	}
+	f, err := userfile.OpenState(s.path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return History{}, nil
+	}
+	if err != nil {
+		return History{}, fmt.Errorf("read results: %w", err)
+	}
+	defer f.Close()
+	h, bad, err := readHistory(f, ignore)
+	if err != nil {
+		return History{}, fmt.Errorf("read results %s: %w", s.path, err)
+	}
+	if bad == 0 {
+		return h, nil
+	}
+	// Once more under the lock: what looked bad may have been half written.
+	err = s.locked(func() error {
+		f, err := userfile.OpenState(s.path, os.O_RDONLY)
+		if err != nil {
+			return fmt.Errorf("read results: %w", err)
+		}
+		defer f.Close()
+		if h, bad, err = readHistory(f, ignore); err != nil || bad == 0 {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		return s.moveAside(f)
+	})
+	switch {
+	case err != nil:
+		h.Notes = append(h.Notes, fmt.Sprintf("%s cannot be read and left in %s: %v", lines(bad), s.path, err))
+	case bad > 0:
+		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s cannot be read and moved to %s", lines(bad), s.path, s.CorruptPath()))
+	}
+	return h, nil
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+// The limits on what is read: bytes of one record, and records.
+const (
+	maxRecord  = 4 << 20
+	maxRecords = 200_000
+)
+
+// readHistory reads the lines of a results file and hands each to sort, with its
+// newline: good ones are JSON objects with a type, those of unknown type included
+// (a newer piton wrote them). bad counts the others; one above maxRecord is handed
+// over in parts.
+func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past History, bad int, err error) {
+	h := history{index: map[string]int{}}
+	buffer := bufio.NewReaderSize(in, maxRecord)
+	for n, long := 0, false; ; {
+		line, err := buffer.ReadSlice('\n')
+		part := errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !part && !errors.Is(err, io.EOF) {
+			return History{}, bad, err
+		}
+		last := err != nil && !part
+		if !part && !long {
+			line = bytes.TrimSpace(line)
+		}
+		if len(line) > 0 {
+			good := !part && !long && h.add(line) == nil
+			if !good && !long {
+				bad++
+			}
+			if n++; n > maxRecords {
+				return History{}, bad, fmt.Errorf("it has more than %d records; move it away to begin a new one", maxRecords)
+			}
+			if !part && line[len(line)-1] != '\n' {
+				line = append(line, '\n')
+			}
+			if err := sort(line, good); err != nil {
+				return History{}, bad, err
+			}
+		}
+		if last {
+			return History{Studies: h.studies, Grids: h.grids}, bad, nil
+		}
+		long = part
+	}
+}
+
+// ignore is for a reader who wants the records alone.
+func ignore([]byte, bool) error { return nil }
+
+type history struct {
+	studies []bench.Results
+	index   map[string]int // study ID to place in studies
+	grids   []bench.Grid
+}
+
+var errNoType = errors.New("not a record")
+
+func (h *history) add(line []byte) error {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return err
+	}
+	switch kind.Type {
+	case "":
+		return errNoType
+	case "study":
+		var rec studyRecord
+		if err := json.Unmarshal(line, &rec); err != nil {
+			return err
+		}
+		runs := h.of(rec.ID).Runs
+		*h.of(rec.ID) = rec.results()
+		h.of(rec.ID).Runs = runs
+	case "grid":
+		var rec gridRecord
+		if err := json.Unmarshal(line, &rec); err != nil {
+			return err
+		}
+		h.addGrid(rec)
+	case "run":
+		var rec runRecord
+		if err := json.Unmarshal(line, &rec); err != nil {
+			return err
+		}
+		r := h.of(rec.Study)
+		r.Runs = append(r.Runs, rec.result())
+		if r.Study.Workload == "" { // its own line is lost
+			r.Study.Workload, r.Started = rec.Workload, rec.Started
+		}
+		if !slices.Contains(r.Study.Placements, rec.Placement) {
+			r.Study.Placements = append(r.Study.Placements, rec.Placement)
+		}
+	}
+	return nil
+}
+
+// of returns the study with that ID, made anew when it is not there yet.
+func (h *history) of(id string) *bench.Results {
+	i, known := h.index[id]
+	if !known {
+		i = len(h.studies)
+		h.index[id] = i
+		h.studies = append(h.studies, bench.Results{ID: id})
+	}
+	return &h.studies[i]
+}
+
+// Like returns the studies of the same work under the same background load on the
+// same host, oldest first.
+func (h History) Like(s bench.Study, host string) []bench.Results {
+	var out []bench.Results
+	for _, r := range h.Studies {
+		if r.Study.SameWork(s) && r.Conditions.Host == host {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Before is the last study of the same work on the same host that was made before
+// this one and can be compared with it.
+func (h History) Before(now bench.Results) (bench.Earlier, bool) {
+	like := h.Like(now.Study, now.Conditions.Host)
+	// By their order in the file: clocks are set back.
+	if at := slices.IndexFunc(like, func(r bench.Results) bool { return r.ID == now.ID }); at >= 0 {
+		like = like[:at]
+	}
+	for _, then := range slices.Backward(like) {
+		if e, ok := bench.Against(now, then); ok {
+			return e, true
+		}
+	}
+	return bench.Earlier{}, false
+}
+
+// Forecast estimates the time of a study from the last stored one of the same work on
+// the host; ok is false when there is none.
+func (h History) Forecast(s bench.Study, host string) (f bench.Forecast, ok bool) {
+	s = s.Canonical()
+	return s.Forecast(h.Like(s, host))
+}

@@ -1,0 +1,153 @@
+// Package store keeps studies and their runs in a file, one JSON record a line, and
+// reads what was measured before. The records are also what piton bench -o json prints.
+package store
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"piton/internal/bench"
+	"piton/internal/kernel"
+	"piton/internal/userfile"
+)
+
+// Store is the file of results, one JSON object a line, appended to and never
+// rewritten but for lines that cannot be read, which are moved beside it. Two
+// piton processes may use it at once. A nil Store keeps nothing.
+type Store struct{ path string }
+
+// New returns the store in a file; the file and its directory are made
+// when something is written.
+func New(path string) *Store { return &Store{path: path} }
+
+// DefaultPath is where results live, results.jsonl in userfile.StateDir.
+func DefaultPath(getenv func(string) string, euid int) (string, error) {
+	dir := userfile.StateDir(getenv, euid)
+	if dir == "" {
+		return "", errors.New("results need XDG_STATE_HOME or HOME to be set")
+	}
+	return filepath.Join(dir, "results.jsonl"), nil
+}
+
+// Path is the file's path.
+func (s *Store) Path() string { return s.path }
+
+// Begin keeps that a study began.
+func (s *Store) Begin(r bench.Results) error {
+	if s == nil {
+		return nil
+	}
+	return s.append(newStudyRecord(r))
+}
+
+// Add keeps a run of a study.
+func (s *Store) Add(study string, run bench.RunResult) error {
+	if s == nil {
+		return nil
+	}
+	return s.append(newRunRecord(study, run))
+}
+
+// ErrUnwritable is of one record, not of the file: the next one may be kept.
+var ErrUnwritable = errors.New("a record cannot be written")
+
+// append adds one line, whole or not at all.
+func (s *Store) append(record any) error {
+	line, err := marshal(record)
+	if err != nil {
+		return fmt.Errorf("store results: %w: %w", ErrUnwritable, err)
+	}
+	return s.locked(func() error {
+		f, err := userfile.OpenState(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
+		if err != nil {
+			return fmt.Errorf("store results: %w", err)
+		}
+		defer f.Close()
+		return appendLine(f, line)
+	})
+}
+
+func appendLine(f *os.File, line []byte) error {
+	size, torn, err := tail(f)
+	if err != nil {
+		return fmt.Errorf("store results: %w", err)
+	}
+	if torn { // by a crash: the rest of that line must not swallow this one
+		line = append([]byte{'\n'}, line...)
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		// A full disk takes part of a line; what was there before stays readable.
+		return errors.Join(fmt.Errorf("store results: %w", err), f.Truncate(size))
+	}
+	return nil
+}
+
+// tail returns the file's size and whether its last line lacks its end.
+func tail(f *os.File) (size int64, torn bool, err error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, false, err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
+	}
+	return info.Size(), last[0] != '\n', nil
+}
+
+// locked runs do while no other piton touches the files. The lock is on a file
+// of its own, since the file of results may be replaced.
+func (s *Store) locked(do func() error) error {
+	lock, err := s.lockFile(".lock")
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // unlocks
+	if err := kernel.Lock(lock); err != nil {
+		return fmt.Errorf("store results: %w", err)
+	}
+	return do()
+}
+
+// lockFile opens a file beside that of the results. It is there to stay: another
+// process may hold it open.
+func (s *Store) lockFile(suffix string) (*os.File, error) {
+	lock, err := userfile.OpenState(s.path+suffix, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("store results: %w", err)
+	}
+	return lock, nil
+}
+
+// moveAside puts the lines of an open file that are bad into the file beside, and
+// leaves the good ones alone in this one.
+func (s *Store) moveAside(in io.Reader) error {
+	aside, err := userfile.OpenState(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	if err != nil {
+		return fmt.Errorf("move corrupt results: %w", err)
+	}
+	defer aside.Close()
+	err = userfile.ReplaceState(s.path, func(w io.Writer) error {
+		good := bufio.NewWriter(w)
+		_, _, err := readHistory(in, func(line []byte, ok bool) error {
+			to := io.Writer(good)
+			if !ok {
+				to = aside
+			}
+			_, err := to.Write(line)
+			return err
+		})
+		return errors.Join(err, good.Flush(), aside.Sync())
+	})
+	if err != nil {
+		return fmt.Errorf("move corrupt results: %w", err)
+	}
+	return nil
+}
+
+// CorruptPath is where lines are moved that cannot be read.
+func (s *Store) CorruptPath() string { return s.path + ".corrupt" }
