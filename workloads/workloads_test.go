@@ -1,6 +1,7 @@
 package workloads_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,20 @@ func TestTooMuchMemoryIsRefusedBeforeItRuns(t *testing.T) {
 		require.NoError(t, err)
 		values, err := w.Parse(args)
 		require.NoError(t, err)
-		assert.ErrorContains(t, w.Check(values), "of memory are available")
+		assert.ErrorContains(t, w.Validate(values), "of memory are available")
+	}
+}
+
+// TestLimitsAreRefused: a workload relies on it that its options are within them.
+func TestLimitsAreRefused(t *testing.T) {
+	for _, w := range workloads.All {
+		for _, p := range w.Params {
+			bad := []string{"", "x", fmt.Sprint(p.Min - 1), fmt.Sprint(p.Max + 1)}
+			for _, value := range bad {
+				_, err := w.Parse([]string{p.Flag(), value})
+				assert.ErrorContains(t, err, p.Flag()+" must be", "%s %s", w.Name, value)
+			}
+		}
 	}
 }
 
@@ -31,6 +45,7 @@ func TestDefaultsAreValid(t *testing.T) {
 		seen[w.Name] = true
 		values, err := w.Parse(nil)
 		require.NoError(t, err, w.Name)
+		require.NoError(t, w.Validate(values), w.Name)
 		again, err := w.Parse(w.Args(values))
 		require.NoError(t, err, w.Name)
 		assert.Equal(t, values, again, w.Name)

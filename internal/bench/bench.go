@@ -71,7 +71,7 @@ func (s Study) Validate() error {
 	if err != nil {
 		return err
 	}
-	if err := w.Check(values); err != nil {
+	if err := w.Validate(values); err != nil {
 		return err
 	}
 	return s.ValidateCounts()

@@ -8,7 +8,6 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/place"
-	"piton/workloads"
 )
 
 func TestParsePlacement(t *testing.T) {
@@ -116,17 +115,6 @@ func TestStudiesAreValidated(t *testing.T) {
 		s := good
 		change(&s)
 		assert.ErrorContains(t, s.Validate(), want)
-	}
-}
-
-func TestArgsAreParsedBack(t *testing.T) {
-	for _, w := range workloads.All {
-		defaults, err := w.Parse(nil)
-		require.NoError(t, err)
-		require.NoError(t, w.Check(defaults), "the defaults of %s are valid", w.Name)
-		again, err := w.Parse(w.Args(defaults))
-		require.NoError(t, err)
-		assert.Equal(t, defaults, again)
 	}
 }
 

@@ -173,3 +173,19 @@ func FuzzEscape(f *testing.F) {
 		}
 	})
 }
+
+func TestMiddle(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		want   float64
+	}{
+		{nil, 0}, {[]float64{7}, 7}, {[]float64{3, 1}, 2}, {[]float64{9, 1, 4}, 4}, {[]float64{4, 1, 9, 2}, 3},
+	} {
+		assert.InDelta(t, tt.want, Middle(tt.values), 1e-12, "%v", tt.values)
+		_, ok := Median(tt.values)
+		assert.Equal(t, tt.values != nil, ok)
+	}
+	values := []float64{3, 1, 2}
+	Middle(values)
+	assert.Equal(t, []float64{3, 1, 2}, values, "they stay in their order")
+}

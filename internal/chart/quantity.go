@@ -115,12 +115,15 @@ func Percent(share float64) string {
 
 // Median is the middle of some values, the mean of the two in the middle of an even number;
 // ok is false for none.
-func Median(values []float64) (v float64, ok bool) {
+func Median(values []float64) (v float64, ok bool) { return Middle(values), len(values) > 0 }
+
+// Middle is Median, and 0 of none.
+func Middle(values []float64) float64 {
 	if len(values) == 0 {
-		return 0, false
+		return 0
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2, true
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // Clock prints how long something takes, to the second: "38 s", "1:38 min", "2:05:00 h".

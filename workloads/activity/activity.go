@@ -15,8 +15,8 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/chart"
 	"piton/workloads/internal/cycle"
-	"piton/workloads/internal/median"
 )
 
 // Limits of Options.
@@ -51,17 +51,6 @@ var Counters = []Counter{Auto, Clock}
 type Options struct {
 	Ms      int     `json:"ms"` // how long
 	Counter Counter `json:"counter"`
-}
-
-// Validate says in one sentence what is wrong with the options.
-func (o Options) Validate() error {
-	if o.Ms < MinMs || o.Ms > MaxMs {
-		return fmt.Errorf("the time must be %d to %d ms, not %d", MinMs, MaxMs, o.Ms)
-	}
-	if !slices.Contains(Counters, o.Counter) {
-		return fmt.Errorf("the counter must be one of %v, not %q", Counters, o.Counter)
-	}
-	return nil
 }
 
 // Result is what came out. Times are seconds where the name says no other unit.
@@ -137,9 +126,6 @@ type Occupant struct {
 // with the clock. The garbage collector is off meanwhile, and the goroutine has
 // an OS thread to itself.
 func Run(ctx context.Context, o Options) (Result, error) {
-	if err := o.Validate(); err != nil {
-		return Result{}, err
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -245,7 +231,7 @@ func (r *Result) judge(all []gap) {
 			r.Intervals = append(r.Intervals, Interval{int64(g.start), int64(g.length), mark})
 		}
 	}
-	r.Gaps, r.Other.Count, r.Other.MedianNs = len(gaps), len(others), median.Of(others)
+	r.Gaps, r.Other.Count, r.Other.MedianNs = len(gaps), len(others), chart.Middle(others)
 	r.Share = r.Lost / r.Observed
 	r.MeanActiveNs = (r.Observed - r.Lost) * 1e9 / float64(len(gaps)+1)
 }

@@ -40,17 +40,6 @@ func TestRunAddsUp(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	for want, o := range map[string]Options{
-		"time must be":    {Ms: MinMs - 1, Counter: Auto},
-		"600000 ms":       {Ms: MaxMs + 1, Counter: Auto},
-		"counter must be": {Ms: MinMs, Counter: "sundial"},
-	} {
-		_, err := Run(t.Context(), o)
-		assert.ErrorContains(t, err, want)
-	}
-}
-
 func TestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

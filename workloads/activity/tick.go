@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"piton/workloads/internal/median"
+	"piton/internal/chart"
 )
 
 // The search for a period. Linux ticks at 100 to 1000 Hz, once a second on a CPU
@@ -196,7 +196,7 @@ func (t *Tick) mark(gaps []gap, phase, observedNs float64) {
 		t.Count++
 		t.Lost += gaps[i].length / 1e9
 	}
-	t.MedianNs = median.Of(lengths)
+	t.MedianNs = chart.Middle(lengths)
 	if len(in) > 2 {
 		_, t.PeriodNs = stat.LinearRegression(number, begins, nil, false)
 		t.Hz = 1e9 / t.PeriodNs

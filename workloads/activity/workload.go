@@ -17,7 +17,6 @@ var Workload = workload.Workload{
 		{Name: "ms", Help: "observation time in milliseconds", Default: "1000", Min: MinMs, Max: MaxMs},
 		{Name: "counter", Help: "time source: counter of the CPU, or clock of the kernel", Default: string(Auto), Choices: workload.Words(Counters)},
 	},
-	Check: func(v workload.Values) error { return optionsOf(v).Validate() },
 	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
 		w := watchCPUs()
 		r, err := Run(ctx, optionsOf(v))

@@ -10,7 +10,6 @@ package chat
 
 import (
 	"fmt"
-	"slices"
 
 	"piton/internal/kernel"
 )
@@ -75,17 +74,8 @@ type Aggregator interface {
 
 // Validate says in one sentence what is wrong with the options.
 func (o Options) Validate() error {
-	switch {
-	case o.Rooms < 1 || o.Rooms > MaxRooms:
-		return fmt.Errorf("the number of rooms must be 1 to %d, not %d", MaxRooms, o.Rooms)
-	case o.Messages < 1 || o.Messages > MaxMessages:
-		return fmt.Errorf("the number of messages must be 1 to %d, not %d", MaxMessages, o.Messages)
-	case o.Pairs < 1 || o.Pairs > MaxPairs:
-		return fmt.Errorf("the number of pairs must be 1 to %d, not %d", MaxPairs, o.Pairs)
-	case o.Pairs > o.Rooms:
+	if o.Pairs > o.Rooms {
 		return fmt.Errorf("%d pairs of client and server are more than the %d rooms to share out", o.Pairs, o.Rooms)
-	case !slices.Contains(Mappings, o.Mapping):
-		return fmt.Errorf("the mapping must be one of %v, not %q", Mappings, o.Mapping)
 	}
 	return nil
 }

@@ -117,14 +117,7 @@ func TestAggregatorIsEnded(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	require.NoError(t, small().Validate())
 	for name, change := range map[string]func(*Options){
-		"no room":          func(o *Options) { o.Rooms = 0 },
-		"too many rooms":   func(o *Options) { o.Rooms = MaxRooms + 1 },
-		"no message":       func(o *Options) { o.Messages = 0 },
-		"too many":         func(o *Options) { o.Messages = MaxMessages + 1 },
-		"no pair":          func(o *Options) { o.Pairs = 0 },
-		"too many pairs":   func(o *Options) { o.Pairs = MaxPairs + 1 },
 		"pairs over rooms": func(o *Options) { o.Pairs = 3 },
-		"unknown mapping":  func(o *Options) { o.Mapping = "magic" },
 	} {
 		o := small()
 		change(&o)

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -55,23 +54,6 @@ type Options struct {
 	Scheduler kernel.Own `json:"-"`
 }
 
-// Validate says in one sentence what is wrong with the options.
-func (o Options) Validate() error {
-	switch {
-	case !slices.Contains(Modes, o.Mode):
-		return fmt.Errorf("the mode must be one of %v, not %q", Modes, o.Mode)
-	case o.Procs < MinProcs || o.Procs > MaxProcs:
-		return fmt.Errorf("the number of processes must be %d to %d, not %d", MinProcs, MaxProcs, o.Procs)
-	case o.KiB < 0 || o.KiB > MaxKiB:
-		return fmt.Errorf("the memory of a process must be 0 to %d KiB, not %d", MaxKiB, o.KiB)
-	case o.Rounds < MinRounds || o.Rounds > MaxRounds:
-		return fmt.Errorf("the number of rounds must be %d to %d, not %d", MinRounds, MaxRounds, o.Rounds)
-	case o.Ms < MinMs || o.Ms > MaxMs:
-		return fmt.Errorf("the time must be %d to %d ms, not %d", MinMs, MaxMs, o.Ms)
-	}
-	return nil
-}
-
 // Result is what came out. Times are in µs where no other unit is named.
 type Result struct {
 	Options
@@ -97,9 +79,6 @@ func (r Result) Switch() float64 {
 // when the options are invalid, when a process cannot be started or fails, when
 // ctx ends, and when a token was lost or two processes ran at once.
 func Run(ctx context.Context, o Options) (Result, error) {
-	if err := o.Validate(); err != nil {
-		return Result{}, err
-	}
 	if len(o.Command) == 0 || o.Scheduler == nil {
 		return Result{}, errors.New("the processes need a command to be started with and a scheduler to share a CPU through")
 	}

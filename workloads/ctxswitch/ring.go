@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"piton/internal/chart"
 )
 
 // Ring is what passing the token on cost, by the medians of short batches of
@@ -89,7 +91,7 @@ func pass(j job, l link, memory footprint, r *report) error {
 		}
 		batches = append(batches, perPass(begin, n*j.Procs))
 	}
-	pass, overhead := middle(batches), middle(alone)
+	pass, overhead := chart.Middle(batches), chart.Middle(alone)
 	r.Ring = &Ring{
 		PassUs: pass, OverheadUs: overhead, SwitchUs: max(pass-overhead, 0), BestPassUs: slices.Min(batches),
 		RoundTripUs: perPass(first, j.Rounds),
@@ -149,13 +151,4 @@ func (r *Result) takeRing(reports []report) error {
 		return errors.New("process 0 did not say what its rounds took")
 	}
 	return nil
-}
-
-// middle is the median; 0 of nothing.
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

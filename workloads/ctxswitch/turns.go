@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"piton/internal/chart"
 	"piton/workloads/internal/cycle"
 )
 
@@ -163,13 +164,13 @@ func newTurn(turns []owned, window span, procs int) Turn {
 	}
 	t.Turns, t.Handovers = len(lengths), len(handovers)
 	t.MeanTurnUs /= float64(max(len(lengths), 1))
-	t.MedianTurnUs = middle(lengths)
+	t.MedianTurnUs = chart.Middle(lengths)
 	if len(handovers) == 0 {
 		return t
 	}
 	slices.Sort(handovers)
 	t.BestUs = handovers[0]
 	t.Direct, _ = slices.BinarySearch(handovers, direct*t.BestUs)
-	t.HandoverUs = middle(handovers[:max(t.Direct, 1)])
+	t.HandoverUs = chart.Middle(handovers[:max(t.Direct, 1)])
 	return t
 }

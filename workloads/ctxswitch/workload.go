@@ -20,7 +20,6 @@ var Workload = workload.Workload{
 		{Name: "rounds", Help: "rounds through all processes; not with turns", Default: "100000", Min: MinRounds, Max: MaxRounds},
 		{Name: "ms", Help: "observation time in milliseconds; with turns", Default: "500", Min: MinMs, Max: MaxMs},
 	},
-	Check: func(v workload.Values) error { return optionsOf(v).Validate() },
 	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
 		o := optionsOf(v)
 		command, err := workload.OwnCommand("ctxswitch")

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"piton/internal/kernel"
@@ -62,16 +61,8 @@ type Options struct {
 // Validate says in one sentence what is wrong with the options.
 func (o Options) Validate() error {
 	switch {
-	case o.N < 1 || o.N > MaxN:
-		return fmt.Errorf("the matrix size must be 1 to %d, not %d", MaxN, o.N)
-	case o.Threads < 1 || o.Threads > MaxThreads:
-		return fmt.Errorf("the number of threads must be 1 to %d, not %d", MaxThreads, o.Threads)
 	case o.Threads > o.N:
 		return fmt.Errorf("%d threads are more than the %d rows to share out", o.Threads, o.N)
-	case !slices.Contains(Mappings, o.Mapping):
-		return fmt.Errorf("the mapping must be one of %v, not %q", Mappings, o.Mapping)
-	case !slices.Contains(Kernels, o.Kernel):
-		return fmt.Errorf("the kernel must be one of %v, not %q", Kernels, o.Kernel)
 	case o.Mapping == Manual && o.Scheduler == nil:
 		return fmt.Errorf("the manual mapping needs a scheduler to set affinities through")
 	}

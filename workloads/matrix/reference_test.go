@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"piton/workloads/internal/median"
+	"piton/internal/chart"
 	"piton/workloads/internal/reference"
 )
 
@@ -92,9 +92,9 @@ func BenchmarkAgainstGCC(b *testing.B) {
 				require.NoError(b, err)
 				inGo = append(inGo, r.Seconds)
 			}
-			b.ReportMetric(median.Of(inGo), "go-s")
-			b.ReportMetric(median.Of(inC), "gcc-s")
-			b.ReportMetric(median.Of(inGo)/median.Of(inC), "go/gcc")
+			b.ReportMetric(chart.Middle(inGo), "go-s")
+			b.ReportMetric(chart.Middle(inC), "gcc-s")
+			b.ReportMetric(chart.Middle(inGo)/chart.Middle(inC), "go/gcc")
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"piton/internal/chart"
 )
 
 // Level is a flat part of the curve: a cache, or memory.
@@ -89,15 +91,10 @@ func divide(y []float64) []segment {
 	}
 	var out []segment
 	for end := n; end > 0; end = from[end] {
-		out = append(out, segment{from[end], end, middle(y[from[end]:end])})
+		out = append(out, segment{from[end], end, chart.Middle(y[from[end]:end])})
 	}
 	slices.Reverse(out)
 	return out
-}
-
-func middle(y []float64) float64 {
-	s := slices.Sorted(slices.Values(y))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // plateaus keeps the segments that are levels. One that is not leastStep above
@@ -112,13 +109,13 @@ func plateaus(segments []segment, y []float64) []segment {
 		}
 		if k := len(out) - 1; k >= 0 && s.level < out[k].level+math.Log2(leastStep) {
 			out[k].end = s.end
-			out[k].level = middle(y[out[k].first:s.end])
+			out[k].level = chart.Middle(y[out[k].first:s.end])
 			continue
 		}
 		out = append(out, s)
 	}
 	if len(out) == 0 && len(y) > 0 { // too few points to tell
-		out = []segment{{0, len(y), middle(y)}}
+		out = []segment{{0, len(y), chart.Middle(y)}}
 	}
 	return out
 }

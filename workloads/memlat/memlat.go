@@ -22,7 +22,6 @@ import (
 
 // Limits of Options.
 const (
-	MinMiB  = 1
 	MaxMiB  = 1 << 18
 	AnyNode = -1
 )
@@ -64,8 +63,6 @@ type Options struct {
 // Validate says in one sentence what is wrong with the options.
 func (o Options) Validate() error {
 	switch {
-	case o.MiB < MinMiB || o.MiB > MaxMiB:
-		return fmt.Errorf("the largest size must be %d to %d MiB, not %d", MinMiB, MaxMiB, o.MiB)
 	case o.LineBytes < 16 || o.LineBytes > smallest/unroll || o.LineBytes&(o.LineBytes-1) != 0:
 		return fmt.Errorf("the size of a cache line must be a power of two from 16 to %d, not %d", smallest/unroll, o.LineBytes)
 	case len(o.Nodes) == 0:

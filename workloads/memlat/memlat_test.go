@@ -151,7 +151,6 @@ func TestLevelsThatSysDoesNotKnow(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	require.NoError(t, options(nil).Validate())
 	for want, change := range map[string]func(*Options){
-		"largest size must be":   func(o *Options) { o.MiB = 0 },
 		"power of two":           func(o *Options) { o.LineBytes = 48 },
 		"no node":                func(o *Options) { o.Nodes = nil },
 		"-1 for any":             func(o *Options) { o.Nodes = []int{-2} },

@@ -27,21 +27,10 @@ const (
 var solutions = [MaxN + 1]uint64{1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 14_200, 73_712,
 	365_596, 2_279_184, 14_772_512, 95_815_104, 666_090_624}
 
-// Options is the work to do.
+// Options is the work to do, within the limits of Workload's parameters.
 type Options struct {
 	N       int `json:"n"`       // queens, MinN..MaxN
 	Threads int `json:"threads"` // OS threads, 1..MaxThreads
-}
-
-// Validate says in one sentence what is wrong with the options.
-func (o Options) Validate() error {
-	if o.N < MinN || o.N > MaxN {
-		return fmt.Errorf("the number of queens must be %d to %d, not %d", MinN, MaxN, o.N)
-	}
-	if o.Threads < 1 || o.Threads > MaxThreads {
-		return fmt.Errorf("the number of threads must be 1 to %d, not %d", MaxThreads, o.Threads)
-	}
-	return nil
 }
 
 // Result is what came out, and what each phase and thread did.
@@ -74,14 +63,10 @@ func (r Result) Check() error {
 }
 
 // Run searches the board. The first rows are filled to make boards enough for
-// all threads, which then take one after the other. It fails when the options
-// are invalid, when ctx ends, and when the count is wrong; then the Result is
+// all threads, which then take one after the other. It fails when ctx ends, and when the count is wrong; then the Result is
 // returned as well. The garbage collector is off and GOMAXPROCS raised while it
 // runs, so that Go's own scheduling stays out of the measurement.
 func Run(ctx context.Context, o Options) (Result, error) {
-	if err := o.Validate(); err != nil {
-		return Result{}, err
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := Result{Options: o, PerThread: make([]Thread, o.Threads)}
 	full := uint32(1)<<o.N - 1

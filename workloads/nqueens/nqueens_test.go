@@ -56,14 +56,6 @@ func TestMoreThreadsThanBoards(t *testing.T) {
 	assert.Equal(t, uint64(2), r.Solutions)
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []Options{{N: 0, Threads: 1}, {N: 19, Threads: 1}, {N: -3, Threads: 1}, {N: 8}, {N: 8, Threads: 5000}} {
-		_, err := Run(t.Context(), o)
-		require.Error(t, err, "%+v", o)
-		assert.NotContains(t, err.Error(), "\n")
-	}
-}
-
 func TestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"piton/workloads/internal/median"
+	"piton/internal/chart"
 	"piton/workloads/internal/reference"
 )
 
@@ -86,7 +86,7 @@ func BenchmarkAgainstGCC(b *testing.B) {
 		require.Equal(b, solutions[n], count(1<<n-1, 0, 0, 0))
 		inGo = append(inGo, time.Since(start).Seconds())
 	}
-	b.ReportMetric(median.Of(inGo), "go-s")
-	b.ReportMetric(median.Of(inC), "gcc-s")
-	b.ReportMetric(median.Of(inGo)/median.Of(inC), "go/gcc")
+	b.ReportMetric(chart.Middle(inGo), "go-s")
+	b.ReportMetric(chart.Middle(inC), "gcc-s")
+	b.ReportMetric(chart.Middle(inGo)/chart.Middle(inC), "go/gcc")
 }

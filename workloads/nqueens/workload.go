@@ -16,7 +16,6 @@ var Workload = workload.Workload{
 		{Name: "n", Help: "queens", Default: "13", Min: MinN, Max: MaxN},
 		{Name: "threads", Help: "OS threads that share the first rows", Default: "1", Min: 1, Max: MaxThreads},
 	},
-	Check: func(v workload.Values) error { return optionsOf(v).Validate() },
 	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
 		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: strconv.FormatUint(r.Solutions, 10), Seconds: r.Seconds, Detail: r}, err

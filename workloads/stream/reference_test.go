@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"piton/workloads/internal/median"
+	"piton/internal/chart"
 	"piton/workloads/internal/reference"
 )
 
@@ -61,11 +61,11 @@ func BenchmarkAgainstGCC(b *testing.B) {
 		}
 	}
 	for i, name := range opNames {
-		c := median.Of(inC[i])
+		c := chart.Middle(inC[i])
 		b.ReportMetric(c, "gcc-"+name+"-MB/s")
 		for loops, figures := range inGo {
 			if len(figures[i]) > 0 {
-				b.ReportMetric(median.Of(figures[i])/c, string(loops)+"-"+name+"/gcc")
+				b.ReportMetric(chart.Middle(figures[i])/c, string(loops)+"-"+name+"/gcc")
 			}
 		}
 	}

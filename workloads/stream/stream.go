@@ -22,7 +22,6 @@ import (
 
 // Limits of Options. 15^MaxReps, which array a grows to, is below 1e236.
 const (
-	MinMiB     = 1
 	MaxMiB     = 1 << 20
 	MinReps    = 2
 	MaxReps    = 200
@@ -87,20 +86,8 @@ type Options struct {
 // Validate says in one sentence what is wrong with the options.
 func (o Options) Validate() error {
 	switch {
-	case o.MiB < MinMiB || o.MiB > MaxMiB:
-		return fmt.Errorf("the size of an array must be %d to %d MiB, not %d", MinMiB, MaxMiB, o.MiB)
-	case o.Reps < MinReps || o.Reps > MaxReps:
-		return fmt.Errorf("the number of repetitions must be %d to %d, not %d", MinReps, MaxReps, o.Reps)
-	case o.Threads < 1 || o.Threads > MaxThreads:
-		return fmt.Errorf("the number of threads must be 1 to %d, not %d", MaxThreads, o.Threads)
-	case !slices.Contains(AllLoops, o.Loops):
-		return fmt.Errorf("the loops must be one of %v, not %q", AllLoops, o.Loops)
 	case o.Loops == Vector && !haveVector():
 		return fmt.Errorf("this CPU has no AVX2 for the vector loops")
-	case !slices.Contains(Grids, o.Grid):
-		return fmt.Errorf("the grid must be one of %v, not %q", Grids, o.Grid)
-	case o.Node < AnyNode:
-		return fmt.Errorf("the node must be %d for any or a node's number, not %d", AnyNode, o.Node)
 	case o.Grid != NoGrid && o.Node != AnyNode:
 		return fmt.Errorf("a grid goes over all nodes, so that node %d cannot be chosen with it", o.Node)
 	case o.Grid != NoGrid && (o.Scheduler == nil || len(o.Nodes) == 0):

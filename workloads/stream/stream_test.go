@@ -199,12 +199,6 @@ func TestRealGrid(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	require.NoError(t, options(nil).Validate())
 	for name, change := range map[string]func(*Options){
-		"must be 1 to":           func(o *Options) { o.MiB = 0 },
-		"repetitions":            func(o *Options) { o.Reps = 1 },
-		"number of threads":      func(o *Options) { o.Threads = 0 },
-		"loops must be":          func(o *Options) { o.Loops = "fast" },
-		"grid must be":           func(o *Options) { o.Grid = "all" },
-		"node must be":           func(o *Options) { o.Node = -2 },
 		"cannot be chosen":       func(o *Options) { o.Grid, o.Node = Nodes, 0 },
 		"needs the machine's":    func(o *Options) { o.Grid = Nodes },
 		"no node 3 with memory":  func(o *Options) { o.Node, o.Nodes = 3, []Node{{ID: 1, Memory: true}, {ID: 3}} },

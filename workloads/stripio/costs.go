@@ -113,7 +113,6 @@ func mergeTwice(strip []uint64, turn *atomic.Uint32) (Costs, error) {
 	if len(cold) < fewest {
 		return Costs{}, errBusy
 	}
-	warmed, _ := chart.Median(warm)
-	moved, _ := chart.Median(cold)
+	warmed, moved := chart.Middle(warm), chart.Middle(cold)
 	return Costs{Strip: warmed, Move: max(moved-warmed, 0)}, nil
 }

@@ -11,7 +11,6 @@ package stripio
 
 import (
 	"fmt"
-	"slices"
 
 	"piton/internal/kernel"
 )
@@ -79,18 +78,6 @@ const processBytes = 24 << 20
 
 // Validate says in one sentence what is wrong with the options.
 func (o Options) Validate() error {
-	switch {
-	case o.Apps < 1 || o.Apps > MaxApps:
-		return fmt.Errorf("the number of applications must be 1 to %d, not %d", MaxApps, o.Apps)
-	case o.Files < 1 || o.Files > MaxFiles:
-		return fmt.Errorf("the number of files must be 1 to %d, not %d", MaxFiles, o.Files)
-	case o.MiB < 1 || o.MiB > MaxMiB:
-		return fmt.Errorf("the size must be 1 to %d MiB, not %d", MaxMiB, o.MiB)
-	case !slices.Contains(Modes, o.Mode):
-		return fmt.Errorf("the mode must be one of %v, not %q", Modes, o.Mode)
-	case !slices.Contains(Mappings, o.Mapping):
-		return fmt.Errorf("the mapping must be one of %v, not %q", Mappings, o.Mapping)
-	}
 	processes := int64(o.Apps)
 	if o.Mode == Processes {
 		processes *= 2

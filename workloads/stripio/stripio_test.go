@@ -75,14 +75,6 @@ func TestFilesThatDoNotDivideTheDisk(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	require.NoError(t, small().Validate())
 	for name, change := range map[string]func(*Options){
-		"no application":    func(o *Options) { o.Apps = 0 },
-		"too many":          func(o *Options) { o.Apps = MaxApps + 1 },
-		"no file":           func(o *Options) { o.Files = 0 },
-		"too many files":    func(o *Options) { o.Files = MaxFiles + 1 },
-		"no size":           func(o *Options) { o.MiB = 0 },
-		"too large":         func(o *Options) { o.MiB = MaxMiB + 1 },
-		"unknown mode":      func(o *Options) { o.Mode = "fibres" },
-		"unknown mapping":   func(o *Options) { o.Mapping = "magic" },
 		"too little memory": func(o *Options) { o.AvailableBytes = 100 << 20 },
 	} {
 		o := small()

@@ -24,7 +24,8 @@ type Workload struct {
 	Params []Param
 	Length string // the Param of which more makes a run longer
 	Metric Metric // what its runs are compared by; zero = the seconds of the work
-	// Check says in one sentence what is wrong with values that are each fine.
+	// Check, if not nil, says in one sentence what is wrong with values that are each
+	// within their Param's limits, which the workload itself does not look at again.
 	Check func(Values) error
 	// Run does the work in this process. It fails when the answer is wrong; the
 	// Outcome is filled in then too.
@@ -131,6 +132,14 @@ func (w Workload) Parse(args []string) (Values, error) {
 		values[w.Params[i].Name] = value
 	}
 	return w.complete(values), nil
+}
+
+// Validate says in one sentence what is wrong with the values together.
+func (w Workload) Validate(values Values) error {
+	if w.Check == nil {
+		return nil
+	}
+	return w.Check(values)
 }
 
 func (w Workload) complete(values Values) Values {

@@ -84,7 +84,7 @@ func parseChild(among []workload.Workload, args []string) (workload.Workload, wo
 	if err != nil {
 		return workload.Workload{}, nil, err
 	}
-	return w, values, w.Check(values)
+	return w, values, w.Validate(values)
 }
 
 func run(ctx context.Context, w workload.Workload, values workload.Values) message {

@@ -37,26 +37,24 @@ const quickExit = "GORACE=atexit_sleep_ms=0"
 
 // testWorkloads misbehave in every way that a child can.
 var testWorkloads = []workload.Workload{
-	{Name: "sleep", Params: []workload.Param{{Name: "ms", Default: "0", Max: 600_000}}, Check: anything, Run: sleep},
-	{Name: "fixed", Params: []workload.Param{{Name: "rounds", Default: "2000", Max: 1_000_000}}, Check: anything, Run: fixedWork},
-	{Name: "wrong", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
+	{Name: "sleep", Params: []workload.Param{{Name: "ms", Default: "0", Max: 600_000}}, Run: sleep},
+	{Name: "fixed", Params: []workload.Param{{Name: "rounds", Default: "2000", Max: 1_000_000}}, Run: fixedWork},
+	{Name: "wrong", Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		return workload.Outcome{Answer: "41", Seconds: 0.1}, errors.New("found 41 where there are 42")
 	}},
-	{Name: "panics", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) { panic("out of its depth") }},
-	{Name: "exits", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
+	{Name: "panics", Run: func(context.Context, workload.Values) (workload.Outcome, error) { panic("out of its depth") }},
+	{Name: "exits", Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		os.Exit(7)
 		return workload.Outcome{}, nil
 	}},
-	{Name: "garbage", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
+	{Name: "garbage", Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		fmt.Println("no JSON at all")
 		return workload.Outcome{}, nil
 	}},
-	{Name: "killed", Check: anything, Run: func(context.Context, workload.Values) (workload.Outcome, error) {
+	{Name: "killed", Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		return workload.Outcome{}, syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}},
 }
-
-func anything(workload.Values) error { return nil }
 
 func sleep(ctx context.Context, v workload.Values) (workload.Outcome, error) {
 	d := time.Duration(v.Int("ms")) * time.Millisecond

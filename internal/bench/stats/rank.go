@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// shift is by how much ys lie above xs: the Hodges-Lehmann estimate, which is
+// Shift is by how much ys lie above xs: the Hodges-Lehmann estimate, which is
 // the median of all differences between one of ys and one of xs, with the
 // interval that belongs to the Mann-Whitney test. The interval leaves out 0
 // just when that test rejects, so the two never contradict each other (Hollander,
@@ -66,7 +66,7 @@ func distribution(m, n int) []float64 {
 	return row[n]
 }
 
-// holm corrects p values for being several (Holm, 1979): the chance that any
+// Holm corrects p values for being several (Holm, 1979): the chance that any
 // of them is below a level by luck alone stays at that level.
 func Holm(ps []float64) []float64 {
 	order := make([]int, len(ps))

@@ -226,11 +226,6 @@ func (f *Form) study() (bench.Study, error) {
 			return bench.Study{}, err
 		}
 	}
-	if w.Check != nil {
-		if err := w.Check(values); err != nil {
-			return bench.Study{}, err
-		}
-	}
 	s.Args = w.Args(values)
 	return s, s.Validate()
 }
