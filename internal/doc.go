@@ -58,6 +58,8 @@
 //	change         plan, consent, carry, undo: the one path of every change
 //	change/journal  the record of every change, and the lock of a user
 //	change/attr    what can be changed: one attribute, one file
+//	../workloads   the table of workloads: each is a folder with its parameters, work, known answer, figures and picture
+//	               (../workloads/workload is what a workload is)
 //	bench/stats    rank tests and intervals (pure)
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill

@@ -6,7 +6,6 @@ import (
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/report"
-	memlatwork "piton/workloads/memlat"
 	streamwork "piton/workloads/stream"
 )
 
@@ -73,55 +72,4 @@ func streamSection(_ Machine, g *cells) report.Section {
 	}
 	s.Tables = []report.Table{t}
 	return s
-}
-
-var memlat = Paper{
-	Name: "memlat", Title: "Latency of caches and memory (LMbench)",
-	Source: "Published by Yamada and Kusakabe: LMbench on Core 2 Duo at 1.86 GHz, Core Duo and Athlon 64 X2, in cycles.",
-	weight: 0.7, probe: bench.Study{Args: args("--size", 2), Placements: []bench.Placement{leastLoaded}}, cells: memlatCells, scales: len(memlatMiB), own: []string{"curve"}, present: memlatSection,
-}
-
-// memlatMiB are the largest sizes, 0 being four times the last-level cache, and
-// their times with 2 MiB as one.
-var memlatMiB = []struct {
-	mib  int
-	cost float64
-}{{0, 4}, {64, 3}, {16, 2}, {4, 1.2}}
-
-func memlatCells(m Machine, scale int) []cell {
-	s := memlatMiB[scale]
-	nodes := "local"
-	if m.Nodes > 1 {
-		nodes = "all"
-	}
-	return []cell{{"curve", bench.Study{Args: args("--size", s.mib, "--nodes", nodes), Placements: []bench.Placement{leastLoaded}}, s.cost * float64(max(m.Nodes, 1))}}
-}
-
-// memlatPublished are cycles by level: Core 2 Duo, Core Duo, Athlon 64 X2.
-var memlatPublished = map[string][3]int{"L1": {3, 3, 2}, "L2": {14, 14, 12}, "memory": {149, 157, 115}}
-
-func memlatSection(_ Machine, g *cells) report.Section {
-	t := report.Table{Title: "Published and today, cycles", Head: []string{"level", "Core 2 Duo", "Core Duo", "Athlon 64 X2", "today", "today, ns", "up to"}}
-	found := map[string]memlatwork.Level{}
-	if r, ok := last[memlatwork.Result](g.of("curve"), leastLoaded); ok && len(r.Curves) > 0 {
-		for _, l := range r.Curves[0].Levels {
-			found[l.Name] = l
-		}
-	}
-	for _, name := range []string{"L1", "L2", "L3", "memory"} {
-		line := []string{name, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
-		if p, ok := memlatPublished[name]; ok {
-			line[1], line[2], line[3] = fmt.Sprint(p[0]), fmt.Sprint(p[1]), fmt.Sprint(p[2])
-		}
-		if l, ok := found[name]; ok {
-			if line[5] = chart.Digits(l.Ns); l.Cycles > 0 {
-				line[4] = chart.Digits(l.Cycles)
-			}
-			if l.UpToBytes > 0 {
-				line[6] = memlatwork.Size(l.UpToBytes)
-			}
-		}
-		t.Rows = append(t.Rows, line)
-	}
-	return report.Section{Tables: []report.Table{t}}
 }

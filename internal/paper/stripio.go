@@ -2,94 +2,12 @@ package paper
 
 import (
 	"fmt"
-	"slices"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/report"
-	chatwork "piton/workloads/chat"
 	stripiowork "piton/workloads/stripio"
 )
-
-var chat = Paper{
-	Name: "chat", Title: "Chat: threads of one address space run together",
-	Source: "Published by Yamada and Kusakabe: Core 2 Duo at 1.86 GHz, 2 MB shared cache, Linux 2.6.17; 10 rooms of 20 members, 100-byte messages; figures at 2000 messages.",
-	weight: 2, probe: bench.Study{Args: args("--rooms", 10, "--messages", 1)}, cells: chatCells, scales: len(chatMessages), own: []string{"1 kernel"}, present: chatSection,
-}
-
-var chatMessages = []int{2000, 500, 100, 20, 5}
-
-func chatCells(_ Machine, scale int) []cell {
-	var out []cell
-	n := chatMessages[scale]
-	for _, pairs := range []int{1, 2} {
-		for _, mapping := range chatwork.Mappings {
-			out = append(out, cell{fmt.Sprintf("%d %s", pairs, mapping),
-				bench.Study{Args: args("--rooms", 10, "--messages", n, "--pairs", pairs, "--mapping", mapping), Placements: onlyNormal}, float64(n)})
-		}
-	}
-	return out
-}
-
-// chatPublished are millions of cycles and calls of schedule() by pairs and
-// mapping: there the default, temporal and spatial aggregation.
-var chatPublished = map[int]map[chatwork.Mapping][2]float64{
-	1: {chatwork.ByKernel: {46494, 2418}, chatwork.Aggregate: {28601, 781}, chatwork.Pack: {18083, 539}},
-	2: {chatwork.ByKernel: {45216, 4166}, chatwork.Aggregate: {30281, 763}, chatwork.Pair: {30328, 391}},
-}
-
-func chatSection(_ Machine, g *cells) report.Section {
-	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"clients:servers", "mapping", "published, M cycles", "speed", "schedule()",
-		"today, messages/s", "speed", "CPU time", "switches per message", "compared with kernel"}}
-	s := report.Section{Notes: []string{"speed is relative to mapping kernel; the published one is by total cycles"}}
-	for _, pairs := range []int{1, 2} {
-		b := chart.Bars{Unit: "messages/s"}
-		var compared [][2]bench.Results
-		for _, mapping := range chatwork.Mappings {
-			compared = append(compared, [2]bench.Results{g.of("%d %s", pairs, chatwork.ByKernel), g.of("%d %s", pairs, mapping)})
-		}
-		verdicts := bench.CompareAll(compared[1:])
-		for i, mapping := range chatwork.Mappings {
-			line := append([]string{fmt.Sprintf("%d:%d", pairs, pairs), string(mapping)}, chatThen(pairs, mapping)...)
-			line = append(line, chatNow(compared[i][0], compared[i][1])...)
-			verdict := bench.None
-			if i > 0 && verdicts[i-1].Comparable {
-				verdict = verdicts[i-1].Verdict
-			}
-			t.Rows = append(t.Rows, append(line, verdict))
-			if a, ok := arm(compared[i][1], ""); ok {
-				b.Bars = append(b.Bars, chart.Bar{Label: string(mapping), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: min(i, 1)})
-			}
-			if r, ok := last[chatwork.Result](compared[i][1], bench.Normal); ok && r.Why != "" {
-				s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", mapping, r.Why))
-			}
-		}
-		s.Figures = append(s.Figures, chart.Figure{Title: fmt.Sprintf("Throughput, %d:%d", pairs, pairs), Plot: b})
-	}
-	s.Tables = []report.Table{t}
-	slices.Sort(s.Notes)
-	s.Notes = slices.Compact(s.Notes)
-	return s
-}
-
-func chatThen(pairs int, mapping chatwork.Mapping) []string {
-	p, ok := chatPublished[pairs][mapping]
-	if !ok {
-		return []string{bench.None, bench.None, bench.None}
-	}
-	return []string{fmt.Sprintf("%.0f", p[0]), gain(chatPublished[pairs][chatwork.ByKernel][0], p[0], mapping != chatwork.ByKernel), fmt.Sprintf("%.0f", p[1])}
-}
-
-func chatNow(base, mine bench.Results) []string {
-	r, ok := last[chatwork.Result](mine, bench.Normal)
-	a, have := arm(mine, "")
-	b, haveBase := arm(base, "")
-	if !ok || !have {
-		return []string{bench.None, bench.None, bench.None, bench.None}
-	}
-	return []string{chart.Digits(a.Median), gain(a.Median, b.Median, haveBase && base.ID != mine.ID),
-		chart.Quantity(r.Sum.UserSeconds+r.Sum.SystemSeconds, "s"), chart.Digits(float64(r.Sum.Voluntary+r.Sum.Involuntary) / max(float64(r.Heard), 1))}
-}
 
 var stripio = Paper{
 	Name: "stripio", Title: "Strip I/O: source-aware interrupts",
