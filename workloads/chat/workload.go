@@ -24,12 +24,7 @@ var Workload = workload.Workload{
 	},
 	Check: func(v workload.Values) error { return optionsOf(v).Validate() },
 	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
-		o := optionsOf(v)
-		var err error
-		if o.Command, err = workload.OwnCommand("chat"); err != nil {
-			return workload.Outcome{}, err
-		}
-		r, err := Run(ctx, o)
+		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.PerS, Detail: r}, err
 	},
 	Process: chatter,
@@ -39,7 +34,7 @@ var Workload = workload.Workload{
 func optionsOf(v workload.Values) Options {
 	return Options{
 		Rooms: v.Int("rooms"), Messages: v.Int("messages"), Pairs: v.Int("pairs"), Mapping: Mapping(v["mapping"]),
-		Scheduler: kernel.System(), Aggregator: openAggregator,
+		Command: workload.OwnCommand("chat"), Scheduler: kernel.System(), Aggregator: openAggregator,
 	}
 }
 

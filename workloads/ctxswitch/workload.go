@@ -21,13 +21,7 @@ var Workload = workload.Workload{
 		{Name: "ms", Help: "observation time in milliseconds; with turns", Default: "500", Min: MinMs, Max: MaxMs},
 	},
 	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
-		o := optionsOf(v)
-		command, err := workload.OwnCommand("ctxswitch")
-		if err != nil {
-			return workload.Outcome{}, err
-		}
-		o.Command = command
-		r, err := Run(ctx, o)
+		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: r.Answer, Seconds: r.Seconds, Value: r.Switch(), Detail: r}, err
 	},
 	Process: takePart,
@@ -37,6 +31,6 @@ var Workload = workload.Workload{
 func optionsOf(v workload.Values) Options {
 	return Options{
 		Mode: Mode(v["mode"]), Procs: v.Int("procs"), KiB: v.Int("kib"), Rounds: v.Int("rounds"), Ms: v.Int("ms"),
-		Scheduler: kernel.System(),
+		Command: workload.OwnCommand("ctxswitch"), Scheduler: kernel.System(),
 	}
 }

@@ -23,12 +23,7 @@ var Workload = workload.Workload{
 	},
 	Check: func(v workload.Values) error { return optionsOf(v).Validate() },
 	Run: func(ctx context.Context, v workload.Values) (workload.Outcome, error) {
-		o := optionsOf(v)
-		var err error
-		if o.Command, err = workload.OwnCommand("stripio"); err != nil {
-			return workload.Outcome{}, err
-		}
-		r, err := Run(ctx, o)
+		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.MBs, Detail: r}, err
 	},
 	Process: apply,
@@ -39,6 +34,6 @@ func optionsOf(v workload.Values) Options {
 	return Options{
 		Apps: v.Int("apps"), Files: v.Int("files"), MiB: v.Int("size"),
 		Mode: Mode(v["mode"]), Mapping: Mapping(v["mapping"]),
-		Scheduler: kernel.System(), AvailableBytes: machine.AvailableBytes("/"),
+		Command: workload.OwnCommand("stripio"), Scheduler: kernel.System(), AvailableBytes: machine.AvailableBytes("/"),
 	}
 }

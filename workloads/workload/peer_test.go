@@ -11,9 +11,7 @@ import (
 func TestPeerCommandIsTheChildsOwn(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	command, err := ownCommand([]string{"piton", "__workload", "ctxswitch", "--n", "2"}, "ctxswitch")
-	require.NoError(t, err)
+	command := ownCommand([]string{"piton", "__workload", "ctxswitch", "--n", "2"}, "ctxswitch")
 	assert.Equal(t, []string{self, "__workload", "peer", "ctxswitch"}, command)
-	_, err = ownCommand([]string{"ctxswitch", "headless"}, "ctxswitch")
-	assert.ErrorContains(t, err, "from a benchmark's child only")
+	assert.Nil(t, ownCommand([]string{"ctxswitch", "headless"}, "ctxswitch"), "not a benchmark's child")
 }
