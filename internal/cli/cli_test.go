@@ -39,7 +39,9 @@ func TestMain(m *testing.M) {
 		playMover(role)
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	printRetries(os.Stdout)
+	os.Exit(code)
 }
 
 // result is what a run of piton gave.

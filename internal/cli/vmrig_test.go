@@ -49,13 +49,14 @@ func needRig(t *testing.T, programs ...string) (r vmRig) {
 
 // boot runs a script in a guest made with the rig's options, and makes sure that it
 // succeeded and these tests ran in it. All CPUs of a guest are one of the host's, and
-// stand still for seconds while that is busy: what fails once is tried again.
+// stand still for seconds while that is busy: a guest that fails is booted once more,
+// and that is recorded.
 func (r vmRig) boot(t *testing.T, script string, options []string, tests ...string) {
 	t.Helper()
 	options = append(append(options, r.copies...), "--", script)
 	out, err := r.once(t, options)
 	if err != nil {
-		t.Logf("%v; once more", err)
+		recordRetry(t, out, err)
 		out, err = r.once(t, options)
 	}
 	require.NoError(t, err)
