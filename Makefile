@@ -20,7 +20,10 @@ build: ## build bin/piton, a static binary
 run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flags)
 	@$(BIN) $(ARGS)
 
-test: ## run the tests (terminal tests skip without tmux, kernel tests without root)
+test: ## run the tests that take up to 90 s on two CPUs (kernel tests skip without root)
+	$(GO) test -short ./...
+
+test-all: ## run all tests, the slow ones too (terminal tests skip without tmux, kernel tests without root)
 	$(GO) test ./...
 
 race: ## run the tests under the race detector (needs a C compiler)
@@ -84,6 +87,6 @@ cost: build ## what piton, htop, btop and top cost side by side, and the time fr
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench/runner -run '^TestTruth' -count=1 -timeout 60m -v
 
-check: lint test race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
+check: lint test-all race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
 
-.PHONY: help build run test race lint fuzz golden pictures man generate generated simulate simulate-defects vmtest bench cost truth check
+.PHONY: help build run test test-all race lint fuzz golden pictures man generate generated simulate simulate-defects vmtest bench cost truth check

@@ -32,6 +32,9 @@ const strangersID = 65534
 // newStranger copies the program to where everybody may run it, with capabilities.
 func newStranger(t *testing.T, granted ...kernel.Capability) stranger {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped with -short: runs the program with each set of capabilities")
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to grant file capabilities and to become nobody")
 	}

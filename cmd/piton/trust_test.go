@@ -31,6 +31,9 @@ type trusted struct {
 }
 
 func trust(t *testing.T) trusted {
+	if testing.Short() {
+		t.Skip("skipped with -short: kills piton again and again")
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("needs root for real-time policies and namespaces")
 	}

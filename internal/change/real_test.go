@@ -143,7 +143,10 @@ func TestRealStorm(t *testing.T) {
 	all, first, last := twoCPUs(t)
 	pid, _ := start(t, "storm")
 	tuner := recorded(t)
-	const runs = 50
+	runs := 50
+	if testing.Short() {
+		runs = 10
+	}
 	passes, newborn := 0, 0
 	for i := range runs {
 		cpu := []cpuset.Set{first, last}[i%2]

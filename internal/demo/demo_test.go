@@ -266,6 +266,10 @@ var keys = []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "en
 // TestMonkey drives the screen at every size with random keys. Whatever it shows fits
 // the window and has no impossible share.
 func TestMonkey(t *testing.T) {
+	presses := 150
+	if testing.Short() {
+		presses = 25
+	}
 	for _, cpus := range []int{2, 16, 64, 256, 512} {
 		for _, size := range [][2]int{{80, 24}, {200, 50}} {
 			t.Run(fmt.Sprintf("%dcpus%dx%d", cpus, size[0], size[1]), func(t *testing.T) {
@@ -274,7 +278,7 @@ func TestMonkey(t *testing.T) {
 					p.tick(2)
 					p.check("at first")
 					var pressed []string
-					for i := range 150 {
+					for i := range presses {
 						k := keys[rng.IntN(len(keys))]
 						pressed = append(pressed, k)
 						p.press(k)

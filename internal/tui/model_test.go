@@ -74,8 +74,12 @@ func TestEverySizeIsFilledAndNeverExceeded(t *testing.T) {
 }
 
 func everySize(t *testing.T, r *rig) {
-	for w := 0; w < 230; w += 13 {
-		for h := 0; h < 60; h += 4 {
+	right, down := 13, 4
+	if testing.Short() {
+		right, down = 38, 9
+	}
+	for w := 0; w < 230; w += right {
+		for h := 0; h < 60; h += down {
 			r.send(tea.WindowSizeMsg{Width: w, Height: h})
 			lines := strings.Split(r.m.View().Content, "\n")
 			if w == 0 || h == 0 {

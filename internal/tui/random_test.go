@@ -29,6 +29,9 @@ import (
 // 100 %, and what is selected changes only by a key or because it has ended.
 func TestRandomUse(t *testing.T) {
 	seeds := 24
+	if testing.Short() {
+		seeds = 4
+	}
 	if n, err := strconv.Atoi(os.Getenv("SEEDS")); err == nil {
 		seeds = n
 	}

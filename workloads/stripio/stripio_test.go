@@ -42,6 +42,9 @@ func TestAllIsMerged(t *testing.T) {
 	for _, mode := range Modes {
 		for _, mapping := range Mappings {
 			for _, apps := range []int{1, 3} {
+				if testing.Short() && apps > 1 && mapping != ByKernel {
+					continue
+				}
 				o := small()
 				o.Mode, o.Mapping, o.Apps = mode, mapping, apps
 				r, err := Run(t.Context(), o)

@@ -247,6 +247,7 @@ func TestGuardOfAnotherNamespace(t *testing.T) {
 // session: they make new pages, by which they are confirmed, also by those that have
 // the old ones.
 func TestDirectoryOfPagesIsRemoved(t *testing.T) {
+	t.Parallel() // it waits
 	b := newBench(t)
 	_, held := b.carry(attr.SetNice(5), time.Hour)
 	o, g := b.carry(raised(), time.Hour)
@@ -273,6 +274,7 @@ func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 // TestPageIsNotRestored: what is decided in the old page stays decided, and without the
 // directory's parent the guard has no page, as without /run/user/UID.
 func TestPageIsNotRestored(t *testing.T) {
+	t.Parallel() // it waits
 	b := newBench(t)
 	o, g := b.carry(raised(), 4*time.Second)
 	require.NoError(t, os.RemoveAll(b.Dir))
@@ -355,6 +357,7 @@ func TestRevertedInTheMiddle(t *testing.T) {
 
 // TestRevertIsRecordedLate is a piton that was stopped while it wrote to the journal.
 func TestRevertIsRecordedLate(t *testing.T) {
+	t.Parallel() // it waits
 	b := newBench(t)
 	o, g := b.carry(raised(), 200*time.Millisecond)
 	f, err := os.OpenFile(b.Journal, os.O_RDWR, 0)
@@ -432,6 +435,7 @@ func TestRevertedOnSIGTERM(t *testing.T) {
 // TestRevertedInOrder is two changes of the same, of which the older is to be
 // reverted first: it finds another value until the newer has been.
 func TestRevertedInOrder(t *testing.T) {
+	t.Parallel() // it waits
 	for _, keep := range []bool{false, true} {
 		b := newBench(t)
 		first, older := b.carry(attr.SetNice(5), time.Hour)
@@ -507,7 +511,12 @@ func TestGuardIsReady(t *testing.T) {
 // runtime starts late would be ordinary at first.
 func TestNoThreadIsStartedLate(t *testing.T) {
 	needNice(t)
-	for range 3 {
+	t.Parallel()
+	runs := 3
+	if testing.Short() {
+		runs = 1
+	}
+	for range runs {
 		b := newBench(t)
 		_, g := b.carry(raised(), 3*time.Second)
 		fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)

@@ -201,6 +201,9 @@ func (n *noise) View() tea.View {
 // A terminal takes 9,600 baud, and is behind from the first tick on; a key's answer
 // comes before more than a second's bytes, in whatever time that is.
 func TestKeysOnAThinLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped with -short: sends 10 s of bytes at 9600 baud")
+	}
 	master, slave, err := pty.Open()
 	require.NoError(t, err)
 	defer master.Close()
