@@ -63,6 +63,15 @@ func (p trusted) outcome(cmd *exec.Cmd) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// guardsEnd waits until no change waits to be kept.
+func (p trusted) guardsEnd() {
+	p.Helper()
+	require.Eventually(p, func() bool {
+		out, _ := p.run("keep")
+		return strings.Count(out, "\n") <= 1
+	}, patience, 50*time.Millisecond, "the guards have ended")
+}
+
 func (p trusted) journal() string { return filepath.Join(p.state, "piton", "journal") }
 
 // child starts a process that sleeps, and ends with the test.
@@ -126,7 +135,7 @@ func TestTrustReusedPID(t *testing.T) {
 	reuse(t, pid)
 	chrt, err := exec.Command("chrt", "-f", "-p", "5", strconv.Itoa(pid)).CombinedOutput()
 	require.NoError(t, err, string(chrt))
-	time.Sleep(3 * time.Second)
+	p.guardsEnd()
 	a, err := kernel.System().Attr(kernel.TID(pid))
 	require.NoError(t, err)
 	assert.Equal(t, kernel.FIFO, a.Policy, "it is another process")
@@ -205,10 +214,7 @@ func TestTrustManyAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	require.Eventually(t, func() bool {
-		out, _ := p.run("keep")
-		return strings.Count(out, "\n") <= 1
-	}, 20*time.Second, 50*time.Millisecond, "the guards have ended")
+	p.guardsEnd()
 	out, code := p.run("undo", "--all")
 	assert.Zero(t, code, out)
 	for _, word := range pids {
@@ -234,8 +240,11 @@ func TestTrustLostGuard(t *testing.T) {
 		guard, err := strconv.Atoi(strings.SplitN(rest, ",", 2)[0])
 		require.NoError(t, err, out)
 		require.NoError(t, syscall.Kill(guard, sig))
-		time.Sleep(1600 * time.Millisecond)
 		word := map[syscall.Signal]string{syscall.SIGKILL: "guard lost", syscall.SIGSTOP: "guard stopped"}[sig]
+		require.Eventually(t, func() bool { // its heartbeat is late
+			out, _ := p.run("journal")
+			return strings.Contains(out, word)
+		}, patience, 50*time.Millisecond, word)
 		for _, command := range [][]string{{"journal"}, {"keep"}, {"undo"}} {
 			start := time.Now()
 			out, code := p.run(command...)

@@ -212,8 +212,8 @@ func TestRealReuse(t *testing.T) {
 // reuse starts a process that has the number pid.
 func reuse(t *testing.T, pid kernel.TID) kernel.TID {
 	t.Helper()
-	const tries = 50                  // other processes of the machine take numbers too
-	time.Sleep(20 * time.Millisecond) // start times are in ticks of 10 ms, and the two are to differ
+	const tries = 50 // other processes of the machine take numbers too
+	nowTicks()       // start times are in ticks, and the two are to differ
 	for range tries {
 		if err := forceNext(pid); err != nil {
 			t.Skipf("process numbers cannot be forced here: %v", err)

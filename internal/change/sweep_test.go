@@ -71,7 +71,9 @@ func setCPUs(t *testing.T, pid kernel.TID, cpus cpuset.Set) {
 // nowTicks is the time since boot in USER_HZ, once its tick is over.
 func nowTicks() uint64 {
 	at := change.Local().Ticks()
-	time.Sleep(20 * time.Millisecond)
+	for change.Local().Ticks() == at {
+		time.Sleep(time.Millisecond)
+	}
 	return at
 }
 
@@ -130,7 +132,7 @@ func TestSweepUndoneMeanwhile(t *testing.T) {
 	p := plan(t, tuner, []change.Request{one(s.pid, last)})
 	p.Sweep = &change.Sweep{AtTicks: nowTicks()}
 	carry(t, tuner, p)
-	time.Sleep(20 * time.Millisecond)
+	nowTicks()
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
 	p.Again = nil // it is no later than its start
@@ -155,7 +157,7 @@ func TestSweepStacked(t *testing.T) {
 		p := plan(t, tuner, requests)
 		p.Sweep = &change.Sweep{AtTicks: nowTicks()}
 		carry(t, tuner, p)
-		time.Sleep(20 * time.Millisecond)
+		nowTicks()
 	}
 	sweep(last, s.pid)
 	between := s.start("sleep 60")

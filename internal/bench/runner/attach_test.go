@@ -17,12 +17,13 @@ import (
 	"piton/workloads/workload"
 )
 
-// attachable starts a process that counts in a file for as long as it is let.
+// attachable starts a process that counts in a file for as long as it is let. It opens
+// the file with <>, which does not truncate it: a reader never finds it empty.
 func attachable(t *testing.T) (pid kernel.TID, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "count")
 	require.NoError(t, os.WriteFile(file, []byte("0"), 0o600))
-	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); echo $i >"$0"; done`, file)
+	cmd := exec.Command("sh", "-c", `i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); echo $i 1<>"$0"; done`, file)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return kernel.TID(cmd.Process.Pid), file
