@@ -105,6 +105,7 @@ var harmless = map[string]string{
 	"irq list":        none,
 	"profiles":        none,
 	"topo":            none,
+	"version":         none,
 }
 
 // around are the arguments before and behind a word that stands for what a command

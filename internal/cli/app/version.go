@@ -1,29 +1,45 @@
 package app
 
 import (
+	"regexp"
 	"runtime/debug"
 	"strings"
 )
 
-// Version is piton's own, from the module and the commit it was built from.
+// release is the newest entry of CHANGELOG.md. A build of a commit with a tag has its
+// version from git; others, and those without git, are builds of this release.
+const release = "0.2.0"
+
+// released is a version that is a tag; go build gives commits after it a pseudo-version.
+var released = regexp.MustCompile(`^v(\d+\.\d+\.\d+)(\+dirty)?$`)
+
+// Version is piton's release, the commit it was built from if that is known, and the Go
+// version and platform.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return release
 	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
+	return describe(info)
+}
+
+// describe reads what go build stamped (go help buildvcs).
+func describe(info *debug.BuildInfo) string {
 	setting := map[string]string{}
 	for _, s := range info.Settings {
 		setting[s.Key] = s.Value
 	}
-	if rev := setting["vcs.revision"]; len(rev) >= 12 && !strings.Contains(v, rev[:12]) {
-		v += " " + rev[:12]
+	version := release
+	if tag := released.FindStringSubmatch(info.Main.Version); tag != nil {
+		version = tag[1]
 	}
-	if setting["vcs.modified"] == "true" && !strings.Contains(v, "dirty") {
-		v += "+dirty"
+	if rev := setting["vcs.revision"]; rev != "" {
+		day, _, _ := strings.Cut(setting["vcs.time"], "T")
+		version += " (commit " + rev[:min(12, len(rev))] + " of " + day
+		if setting["vcs.modified"] == "true" {
+			version += ", modified"
+		}
+		version += ")"
 	}
-	return v + " " + info.GoVersion + " " + setting["GOOS"] + "/" + setting["GOARCH"]
+	return version + " " + info.GoVersion + " " + setting["GOOS"] + "/" + setting["GOARCH"]
 }
