@@ -154,11 +154,11 @@ func (u *undoer) byID() (map[uint64]bool, error) {
 		i := slices.IndexFunc(u.entries, func(e Entry) bool { return e.ID == id })
 		switch {
 		case i < 0:
-			return nil, attr.Usagef("there is no entry %d in the journal", id)
+			return nil, fmt.Errorf("there is no entry %d in the journal", id)
 		case len(u.entries[i].Undoes) > 0:
-			return nil, attr.Usagef("entry %d is itself an undo; make the change again instead", id)
+			return nil, fmt.Errorf("entry %d is itself an undo; make the change again instead", id)
 		case u.entries[i].PastBoot:
-			return nil, attr.Usagef("entry %d is from before this boot: its tasks are gone, and so are its changes", id)
+			return nil, fmt.Errorf("entry %d is from before this boot: its tasks are gone, and so are its changes", id)
 		case u.entries[i].Foreign != "":
 			u.foreign(u.entries[i])
 		case u.entries[i].Undone:

@@ -218,11 +218,14 @@ func TestUndoWrongChoices(t *testing.T) {
 
 	apply(t, tuner, pinTo(1, 10))
 	undo(t, tuner, change.UndoRequest{Last: 1})
-	for name, q := range map[string]change.UndoRequest{
-		"no choice": {}, "negative": {Last: -1}, "no such entry": {IDs: []uint64{99}}, "an undo": {IDs: []uint64{2}},
-	} {
+	var usage attr.UsageError
+	for name, q := range map[string]change.UndoRequest{"no choice": {}, "negative": {Last: -1}} {
 		_, err := tuner.Undo(t.Context(), q)
-		var usage attr.UsageError
 		require.ErrorAs(t, err, &usage, name)
+	}
+	for name, id := range map[string]uint64{"no such entry": 99, "an undo": 2} {
+		_, err := tuner.Undo(t.Context(), change.UndoRequest{IDs: []uint64{id}})
+		require.Error(t, err, name)
+		assert.NotErrorAs(t, err, &usage, name)
 	}
 }

@@ -121,7 +121,7 @@ func TestReportPrintsThePast(t *testing.T) {
 	both := h.run("bench", "report", "--workload", "nqueens", "--last", "5", "-o", "markdown")
 	assert.Equal(t, 2, strings.Count(both.out, "## nqueens"), both.out)
 	r = h.run("bench", "report", "20200101T000000Z-00000000")
-	assert.Equal(t, exit.Usage, r.code)
+	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "no stored study")
 }
 

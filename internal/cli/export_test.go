@@ -141,3 +141,32 @@ func verifyUnit(t *testing.T, dir, unit string) {
 	out, _ = cmd.CombinedOutput()
 	assert.Contains(t, string(out), "60-bad.conf", "it reads drop-ins, and would complain")
 }
+
+// TestExportShellOfEndedThreads has the script go on where a thread has ended, and say where there
+// is no process.
+func TestExportShellOfEndedThreads(t *testing.T) {
+	needTools(t, "sh")
+	h, bin := newHome(t), t.TempDir()
+	r := h.run("export", "shell", fmt.Sprint(sleeper(t)))
+	require.Zero(t, r.code, r.err)
+	for _, tool := range []string{"renice", "ionice", "chrt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, tool), []byte("#!/bin/sh\n"), 0o755))
+	}
+	script := func(taskset, text string, pid any) (string, error) {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "taskset"), []byte("#!/bin/sh\n"+taskset+"\n"), 0o755))
+		cmd := exec.Command("sh", "-s", fmt.Sprint(pid))
+		cmd.Env = append(h.env, "PATH="+bin+":"+os.Getenv("PATH"))
+		cmd.Stdin = strings.NewReader(text)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	here := os.Getpid()
+	out, err := script("exit 1", r.out, here)
+	assert.Error(t, err, "the thread is there: %s", out)
+	ended := strings.ReplaceAll(r.out, `[ ! -e "$task" ]`, `[ ! -e "$task/ended" ]`)
+	out, err = script("exit 1", ended, here)
+	assert.NoError(t, err, "the thread has ended: %s", out)
+	out, err = script("exit 0", r.out, "999999999")
+	assert.Error(t, err)
+	assert.Contains(t, out, "there is no process 999999999")
+}

@@ -77,7 +77,7 @@ func TestRevertAfterAndKeep(t *testing.T) {
 	r = h.run("keep", "1")
 	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "entry 1: no guard is known: it was confirmed, or made without --revert-after, or")
-	assert.Equal(t, exit.Usage, h.run("keep", "9").code)
+	assert.Equal(t, exit.Failed, h.run("keep", "9").code)
 
 	r = h.run("nice", fmt.Sprint(pid), "6", "--revert-after", "1h")
 	require.Zero(t, r.code, r.err)

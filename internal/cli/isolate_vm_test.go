@@ -260,7 +260,7 @@ func TestVMIsolateRefuses(t *testing.T) {
 		code       int
 	}{
 		{fmt.Sprintf("0-%d", s.cpus-1), "would leave no CPU", exit.Failed},
-		{fmt.Sprint(s.cpus), "this machine has no CPU", exit.Usage},
+		{fmt.Sprint(s.cpus), "this machine has no CPU", exit.Failed},
 		{"online", "would leave no CPU", exit.Failed},
 	} {
 		r := h.run("isolate", tt.cpus, "--yes")

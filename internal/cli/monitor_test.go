@@ -142,7 +142,7 @@ func TestHeadlessOfOneSample(t *testing.T) {
 }
 
 func TestHeadlessMissingPID(t *testing.T) {
-	for _, more := range [][]string{nil, {"--cpus", "0"}, {"--filter", "cpu>0"}} {
+	for _, more := range [][]string{nil, {"--cpu", "0"}, {"--filter", "cpu>0"}} {
 		r := newHome(t).watch(1, append(more, "--pid", "2147483647")...)
 		assert.Equal(t, exit.Failed, r.code, more)
 		assert.Contains(t, r.err, "there is no process or thread 2147483647", more)

@@ -65,9 +65,9 @@ func TestMoveErrors(t *testing.T) {
 		{"move", exit.Usage, "piton move needs CPUS"},
 		{"move 0", exit.Usage, "missing targets: use -t TARGETS, -q IRQS, or both"},
 		{"move 0 1 -t PID", exit.Usage, `takes one list of CPUs, not "1" as well`},
-		{"move 60000 -t PID", exit.Usage, "this machine has no CPU 60000"},
-		{"spread 60000 -t PID", exit.Usage, "this machine has no CPU 60000"},
-		{"move node:99 -t PID", exit.Usage, "this machine has no node 99"},
+		{"move 60000 -t PID", exit.Failed, "this machine has no CPU 60000"},
+		{"spread 60000 -t PID", exit.Failed, "this machine has no CPU 60000"},
+		{"move node:99 -t PID", exit.Failed, "this machine has no node 99"},
 		{"move x -t PID", exit.Usage, "neither a CPU number or range"},
 		{"move 0 -t nosuchtask", exit.Failed, `no process matches "nosuchtask"`},
 		{"move 0 -q nosuchline", exit.Failed, `no interrupt line matches "nosuchline"`},
@@ -75,11 +75,11 @@ func TestMoveErrors(t *testing.T) {
 		{"move 0 -t PID --thread --tree", exit.Usage, "exclude each other"},
 		{"move 0 -t 4194304", exit.Failed, "there is no process or thread 4194304"},
 		{"isolate", exit.Usage, "piton isolate needs CPUS"},
-		{"isolate 60000", exit.Usage, "this machine has no CPU 60000"},
+		{"isolate 60000", exit.Failed, "this machine has no CPU 60000"},
 		{"isolate online", exit.Failed, "would leave no CPU"},
 		{"isolate 0 --dry-run --verify 3s", exit.Usage, "--verify and --dry-run exclude each other"},
 		{"include", exit.Usage, "piton include needs CPUS"},
-		{"include 60000", exit.Usage, "this machine has no CPU 60000"},
+		{"include 60000", exit.Failed, "this machine has no CPU 60000"},
 	} {
 		r := h.run(strings.Fields(strings.ReplaceAll(tt.args, "PID", fmt.Sprint(pid)))...)
 		assert.Equal(t, tt.code, r.code, "%s: %s", tt.args, r.err)

@@ -59,7 +59,7 @@ func TestReadOnly(t *testing.T) {
 		"run --readonly -- true":                 "read-only mode",
 		"--readonly pin 1 --cpu 0":               "there is no command \"pin\" in read-only mode",
 		"--readonly irq move 1 --cpu 0":          "there is no command \"move\" in read-only mode",
-		"--readonly irq list --cpu 0":            "unknown flag: --cpu",
+		"--readonly irq list --nic eth0":         "unknown flag: --nic",
 	} {
 		r := h.run(strings.Fields(args)...)
 		assert.NotZero(t, r.code, args)
@@ -114,7 +114,7 @@ func TestReadOnlyValues(t *testing.T) {
 		if tt.env != "" {
 			h.env = append(h.env, "PITON_READONLY="+tt.env)
 		}
-		for _, verb := range []string{"rescue --list --window 50ms", "nice 2147483647 5 --dry-run"} {
+		for _, verb := range []string{"rescue --list -d 50ms", "nice 2147483647 5 --dry-run"} {
 			r := h.run(append(strings.Fields(tt.args), strings.Fields(verb)...)...)
 			assert.Equal(t, tt.readonly, strings.Contains(r.err, "in read-only mode"), "PITON_READONLY=%s piton %s %s: %s", tt.env, tt.args, verb, r.err)
 			if tt.readonly {

@@ -21,7 +21,7 @@ import (
 func (h *home) rescue(args ...string) result {
 	h.t.Helper()
 	var out, errs bytes.Buffer
-	cmd := h.program(append([]string{"rescue", "--window", "50ms"}, args...)...)
+	cmd := h.program(append([]string{"rescue", "-d", "50ms"}, args...)...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if _, ended := err.(*exec.ExitError); err != nil && !ended {
@@ -81,7 +81,7 @@ func TestRescueOvertakes(t *testing.T) {
 		t.Skip("this process may not be DEADLINE here: ", err)
 	}
 	var errs bytes.Buffer
-	cmd := newHome(t).program("rescue", "--list", "--window", "1m")
+	cmd := newHome(t).program("rescue", "--list", "-d", "1m")
 	cmd.Stderr = &errs
 	require.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()

@@ -40,7 +40,7 @@ func TestPinNiceUndo(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1)
-	assert.Equal(t, map[string]any{"type": "change", "pid": float64(pid), "tid": float64(pid), "comm": "sleep", "attribute": "affinity",
+	assert.Equal(t, map[string]any{"type": "change", "v": 1.0, "pid": float64(pid), "tid": float64(pid), "comm": "sleep", "attribute": "affinity",
 		"before": before, "after": fmt.Sprint(cpu), "status": "done", "error": "", "reason": ""}, changes[0])
 	summary := ofType(jsonLines(t, r.out), "summary")[0]
 	assert.EqualValues(t, 1, summary["done"])
@@ -69,7 +69,7 @@ func TestPinNiceUndo(t *testing.T) {
 	entries := ofType(jsonLines(t, h.run("journal", "-n", "1", "-o", "json").out), "entry")
 	require.Len(t, entries, 1)
 	assert.EqualValues(t, 2, entries[0]["entry"])
-	assert.Equal(t, exit.Usage, h.run("journal", "9").code)
+	assert.Equal(t, exit.Failed, h.run("journal", "9").code)
 
 	r = h.run("undo", "1", "--dry-run")
 	require.Zero(t, r.code, r.err)
@@ -78,7 +78,7 @@ func TestPinNiceUndo(t *testing.T) {
 	r = h.run("undo", "1")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, before, affinityOf(t, pid))
-	assert.Equal(t, exit.Usage, h.run("undo", "99").code)
+	assert.Equal(t, exit.Failed, h.run("undo", "99").code)
 }
 
 func TestUndoWithNothingToDo(t *testing.T) {

@@ -24,15 +24,23 @@ func Shell(p Placed) []byte {
 	if start := p.start(); start != "" {
 		fmt.Fprintf(&b, "# To start a command like it: %s COMMAND\n", start)
 	}
-	b.WriteString("set -e\npid=${1:?the number of a process}\nfor task in /proc/\"$pid\"/task/*; do\n\ttid=${task##*/}\n")
-	for _, line := range []string{
-		fmt.Sprintf("taskset -pc %s", p.CPUs), fmt.Sprintf("renice -n %d -p", p.Nice), "ionice " + p.ionice() + " -p", p.chrt(),
-	} {
-		fmt.Fprintf(&b, "\t%s \"$tid\" >/dev/null\n", line)
-	}
-	b.WriteString("done\n")
+	fmt.Fprintf(&b, shellLoop, p.CPUs, p.Nice, p.ionice(), p.chrt())
 	return []byte(b.String())
 }
+
+// shellLoop sets each thread. A thread that has ended meanwhile has no directory any more, and
+// is no failure.
+const shellLoop = `pid=${1:?the number of a process}
+[ -d "/proc/$pid/task" ] || { echo "there is no process $pid" >&2; exit 1; }
+for task in /proc/"$pid"/task/*; do
+	tid=${task##*/}
+	taskset -pc %s "$tid" >/dev/null &&
+		renice -n %d -p "$tid" >/dev/null &&
+		ionice %s -p "$tid" >/dev/null &&
+		%s "$tid" >/dev/null ||
+		[ ! -e "$task" ] || exit 1
+done
+`
 
 func (p *Placed) ionice() string {
 	text := fmt.Sprintf("-c %d", ioClasses[p.IOPrio.Class])

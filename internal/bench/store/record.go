@@ -15,9 +15,13 @@ import (
 // may be added, none changes its meaning or unit. Times ending in _s are
 // seconds, in _ns nanoseconds.
 
+// recordVersion is the v of the lines: it changes when a name or a meaning does.
+const recordVersion = 1
+
 // studyRecord is {"type":"study"}: what was asked for, and where.
 type studyRecord struct {
 	Type       string            `json:"type"`
+	V          int               `json:"v"`
 	ID         string            `json:"study"`
 	Started    time.Time         `json:"started"`
 	Workload   string            `json:"workload"`
@@ -46,6 +50,7 @@ type figureRecord struct {
 // runRecord is {"type":"run"}: one run.
 type runRecord struct {
 	Type            string          `json:"type"`
+	V               int             `json:"v"`
 	Study           string          `json:"study"`
 	Workload        string          `json:"workload"`
 	Placement       bench.Placement `json:"placement"`
@@ -85,6 +90,7 @@ type runRecord struct {
 // names something else.
 type comparisonRecord struct {
 	Type            string          `json:"type"`
+	V               int             `json:"v"`
 	Study           string          `json:"study"`
 	Workload        string          `json:"workload"`
 	Base            bench.Placement `json:"base"`
@@ -118,7 +124,7 @@ func newStudyRecord(r bench.Results) studyRecord {
 		figure = (*figureRecord)(&f)
 	}
 	return studyRecord{
-		Type: "study", ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
+		Type: "study", V: recordVersion, ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
 		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
 		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure,
 		Grid: r.Study.Grid, Cell: r.Study.Cell, Conditions: r.Conditions,
@@ -140,7 +146,7 @@ func (s studyRecord) results() bench.Results {
 
 func newRunRecord(study string, r bench.RunResult) runRecord {
 	rec := runRecord{
-		Type: "run", Study: study, Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
+		Type: "run", V: recordVersion, Study: study, Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
 		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, WorkS: r.Seconds,
 		WallS: r.Wall.Seconds(), UserS: r.User.Seconds(), SysS: r.System.Seconds(),
 		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
@@ -210,7 +216,7 @@ func StudyJSON(r bench.Results) ([]byte, error) { return marshal(newStudyRecord(
 // ComparisonJSON is the line of one comparison.
 func ComparisonJSON(study, work string, c bench.Comparison) ([]byte, error) {
 	rec := comparisonRecord{
-		Type: "comparison", Study: study, Workload: work, Base: c.Base.Placement, Placement: c.Other.Placement,
+		Type: "comparison", V: recordVersion, Study: study, Workload: work, Base: c.Base.Placement, Placement: c.Other.Placement,
 		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Work, MedianS: c.Other.Work,
 		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, Verdict: c.Verdict, Warnings: c.Warnings,
 	}

@@ -68,7 +68,7 @@ func TestJSONLines(t *testing.T) {
 	for i, want := range []string{`"migrations":12`, `"migrations":null`} {
 		line, err := RunJSON(r.ID, r.Runs[i])
 		require.NoError(t, err)
-		assert.Contains(t, string(line), `{"type":"run","study":"one","workload":"nqueens","placement":`)
+		assert.Contains(t, string(line), `{"type":"run","v":1,"study":"one","workload":"nqueens","placement":`)
 		assert.Contains(t, string(line), want)
 		for _, name := range []string{"wall_s", "work_s", "user_s", "sys_s", "answer", "run_delay_ns", "voluntary_switches", "max_rss_bytes", "touched", "error"} {
 			assert.Contains(t, string(line), `"`+name+`":`)

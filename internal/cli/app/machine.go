@@ -29,24 +29,24 @@ func (a *App) CPUs(flag, expr string) (cpuset.Set, error) {
 		return set, nil
 	}
 	set, err := a.ExistingCPUs(expr)
-	if exit.Code(err) == exit.Usage {
-		err = exit.Usagef("%s: %w", flag, err)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", flag, err)
 	}
 	return set, err
 }
 
-// ExistingCPUs reads the CPUS expression of a command that acts on those CPUs: numbers that
-// this machine does not have are wrong usage.
+// ExistingCPUs reads the CPUS expression of a command that acts on those CPUs: one that this
+// machine does not have is an error.
 func (a *App) ExistingCPUs(expr string) (cpuset.Set, error) {
 	t, err := topology.ReadFor(a.HostRoot, expr)
 	if err != nil {
 		return cpuset.Set{}, fmt.Errorf("read the topology: %w", err)
 	}
 	set, err := topology.ParseCPUs(expr, t)
-	if err != nil {
-		return cpuset.Set{}, exit.With(exit.Usage, err)
+	if err != nil && topology.CheckCPUs(expr) != nil {
+		err = exit.With(exit.Usage, err) // on any machine
 	}
-	return set, nil
+	return set, err
 }
 
 // Interrupts reads the interrupts once.

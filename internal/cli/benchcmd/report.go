@@ -78,7 +78,7 @@ func (o *reportOptions) choose(h store.History, ids []string) ([]bench.Results, 
 	for _, id := range ids {
 		i := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
 		if i < 0 {
-			return nil, exit.Usagef("no stored study %s; piton bench report --last 100 -o json lists them", id)
+			return nil, fmt.Errorf("no stored study %s; piton bench report --last 100 -o json lists them", id)
 		}
 		out = append(out, h.Studies[i])
 	}

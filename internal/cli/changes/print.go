@@ -84,7 +84,7 @@ func startChange(l *output.Line, c change.Change) *output.Line {
 
 func writeSummary(a *app.App, r change.Outcome, dryRun bool, code int) {
 	var l output.Line
-	l.Start("summary").Add("v", output.Version)
+	l.Start("summary")
 	for _, s := range []attr.Status{attr.Planned, attr.Done, attr.Unchanged, attr.Failed, attr.Refused} {
 		l.Add(string(s), r.Count(s))
 	}

@@ -14,7 +14,8 @@ import (
 	"piton/internal/field"
 )
 
-// The exit codes, part of the interface.
+// The exit codes, part of the interface. What is named and is not there, be it a task, a CPU, an
+// interrupt, a file or an entry of the journal, is Failed; a word that piton never takes is Usage.
 const (
 	Done         = 0
 	Failed       = 1
@@ -34,7 +35,7 @@ type Meaning struct {
 // Codes are the codes with their meanings, for the help.
 var Codes = []Meaning{
 	{Done, "done"},
-	{Failed, "failed, or refused: nothing was changed"},
+	{Failed, "failed, refused, or not found: nothing was changed"},
 	{Usage, "wrong usage"},
 	{Some, "some of it failed, or what was changed is not in the journal"},
 	{NotPermitted, "not permitted, or not supported here"},

@@ -35,11 +35,11 @@ With -o json, one object a line; what is not known is null:
   {"type":"end"}      irqs, interval_s (0 with --now), default_affinity`
 
 type irqListOptions struct {
-	output   output.Format
-	interval flags.Interval
-	now      bool
-	filter   string
-	cpus     string
+	output output.Format
+	delay  flags.Interval
+	now    bool
+	filter string
+	cpu    string
 }
 
 func newIRQ(a *app.App) *cobra.Command {
@@ -60,7 +60,7 @@ func newIRQ(a *app.App) *cobra.Command {
 }
 
 func newIRQList(a *app.App) *cobra.Command {
-	o := irqListOptions{interval: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Minute}}
+	o := irqListOptions{delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Minute}}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list interrupt lines with their rates over an interval",
@@ -69,16 +69,16 @@ func newIRQList(a *app.App) *cobra.Command {
 			"  piton irq queues",
 		Args: flags.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.now && cmd.Flags().Changed("interval") {
-				return exit.Usagef("give --now or --interval, not both")
+			if o.now && o.delay.Given {
+				return exit.Usagef("give --now or --delay, not both")
 			}
 			return runIRQList(cmd.Context(), a, o)
 		},
 	}
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON, output.AsCSV)
-	cmd.Flags().VarP(&o.interval, "interval", "d", "time over which rates are taken")
+	cmd.Flags().VarP(&o.delay, "delay", "d", "time over which rates are taken")
 	cmd.Flags().BoolVar(&o.now, "now", false, "print at once, without rates")
-	cmd.Flags().StringVar(&o.cpus, "cpus", "", "only lines that may come to one of these `CPUS`")
+	cmd.Flags().StringVar(&o.cpu, "cpu", "", "only lines that may come to one of these `CPUS`")
 	cmd.Flags().StringVar(&o.filter, "filter", "", "only lines in which all these `WORDS` are: a number, handler, device, driver, queue, control")
 	flags.Optional.Add(cmd.Flags(), "filter")
 	return cmd
@@ -89,7 +89,7 @@ func runIRQList(ctx context.Context, a *app.App, o irqListOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := linesOn(a, o.cpus, &t); err != nil {
+	if err := linesOn(a, o.cpu, &t); err != nil {
 		return err
 	}
 	if o.output.JSON() {
@@ -111,7 +111,7 @@ func (o *irqListOptions) table(ctx context.Context, a *app.App) (irq.Table, erro
 	t, err := monitor.Table()
 	if err == nil && !o.now {
 		select {
-		case <-time.After(o.interval.Duration):
+		case <-time.After(o.delay.Duration):
 		case <-ctx.Done():
 			return t, ctx.Err()
 		}
@@ -177,7 +177,7 @@ func linesOn(a *app.App, cpus string, t *irq.Table) error {
 	if cpus == "" {
 		return nil
 	}
-	set, err := a.CPUs("--cpus", cpus)
+	set, err := a.CPUs("--cpu", cpus)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) {
 			continue
 		}
 		shown++
-		l.Start("irq").Add("v", output.Version).Add("irq", r.Number).Add("name", r.Handlers())
+		l.Start("irq").Add("irq", r.Number).Add("name", r.Handlers())
 		addRate(&l, r.Counts, r.Rate, t)
 		addFacts(&l, r)
 		l.Write(w)
@@ -206,7 +206,7 @@ func irqJSON(w io.Writer, t *irq.Table, filter string) {
 		if !r.Match(filter) {
 			continue
 		}
-		l.Start("irq").Add("v", output.Version).Add("irq", nil).Add("name", r.Name)
+		l.Start("irq").Add("irq", nil).Add("name", r.Name)
 		addRate(&l, r.Counts, r.Rate, t)
 		l.Add("text", r.Text).Write(w)
 	}

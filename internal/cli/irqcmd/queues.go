@@ -119,7 +119,7 @@ func (q queues) table(a *app.App, o output.Format) {
 func (q queues) json(a *app.App) {
 	var l output.Line
 	for _, one := range q.list {
-		l.Start("queue").Add("v", output.Version).Add("interface", one.nic.Name).Text("driver", one.nic.Driver).
+		l.Start("queue").Add("interface", one.nic.Name).Text("driver", one.nic.Driver).
 			Number("node", one.nic.Node).Add("flow", one.flow.String()).Add("index", one.index)
 		if one.line == nil {
 			l.Add("irq", nil).Add("affinity", nil).Add("effective", nil)

@@ -21,7 +21,7 @@ type Line struct{ b []byte }
 func (l *Line) Start(kind string) *Line {
 	l.b = append(l.b[:0], `{"type":`...)
 	l.b = field.AppendJSON(l.b, kind)
-	return l
+	return l.Add("v", Version)
 }
 
 // Add adds a value: string, bool, int, int64, uint64 or float64, a list of them, or

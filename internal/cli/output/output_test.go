@@ -31,7 +31,7 @@ func TestLine(t *testing.T) {
 		l.Start("x").Add("n", 1).Text("a", "").Text("b", "é").Number("c", -1).Number("d", 0).Known("e", 1.5, false).
 			Add("list", List([]string{"u", "v"})).AddObject("o", 2, func(i int) (string, any) { return string(rune('a' + i)), i }).Write(&out)
 	}
-	want := `{"type":"x","n":1,"a":null,"b":"é","c":null,"d":0,"e":null,"list":["u","v"],"o":{"a":0,"b":1}}` + "\n"
+	want := `{"type":"x","v":1,"n":1,"a":null,"b":"é","c":null,"d":0,"e":null,"list":["u","v"],"o":{"a":0,"b":1}}` + "\n"
 	assert.Equal(t, want+want, out.String())
 }
 

@@ -29,7 +29,7 @@ is left alone unless --force is given. "-" writes to standard output.`
 
 type saveOptions struct {
 	all, force bool
-	cpus       string
+	cpu        string
 	sysctls    []string
 }
 
@@ -48,7 +48,7 @@ func newSave(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "every setting, also those that are as Linux starts")
 	cmd.Flags().StringArrayVar(&o.sysctls, "sysctl", nil, "also the kernel settings of this `NAME` or glob")
-	cmd.Flags().StringVar(&o.cpus, "cpus", "", "only tasks and interrupts that may come to one of these `CPUS`")
+	cmd.Flags().StringVar(&o.cpu, "cpu", "", "only tasks and interrupts that may come to one of these `CPUS`")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also over a file that was edited")
 	return cmd
 }
@@ -61,7 +61,7 @@ func runSave(a *app.App, file string, words []string, o saveOptions) error {
 	past := partition.Past(entries)
 	options := profile.CaptureOptions{All: o.all, Journal: entries, Isolated: past.Apart()}
 	var err error
-	if options.CPUs, err = a.CPUs("--cpus", o.cpus); err != nil {
+	if options.CPUs, err = a.CPUs("--cpu", o.cpu); err != nil {
 		return err
 	}
 	for _, name := range o.sysctls {

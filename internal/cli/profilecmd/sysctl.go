@@ -89,10 +89,7 @@ func noSysctl(settings []attr.FileSetting) error {
 			errs = append(errs, errNoSysctl(s.Name))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return exit.With(exit.NotPermitted, err)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func errNoSysctl(name string) error { return fmt.Errorf("there is no kernel setting %s here", name) }
@@ -106,6 +103,7 @@ func showSysctls(a *app.App, words []string, o output.Format) error {
 	}
 	t, failed := output.NewTable("NAME", "VALUE"), error(nil)
 	var l output.Line
+	shown := 0
 	for _, word := range words {
 		path, err := profile.SysctlPath(word)
 		if err != nil {
@@ -123,6 +121,7 @@ func showSysctls(a *app.App, words []string, o output.Format) error {
 				}
 				continue
 			}
+			shown++
 			if !o.JSON() {
 				t.Add(profile.SysctlName(file), value)
 				continue
@@ -133,6 +132,9 @@ func showSysctls(a *app.App, words []string, o output.Format) error {
 	}
 	if o.Value == output.AsCSV || len(t.Rows) > 0 {
 		t.WriteAs(a, o)
+	}
+	if failed != nil && shown > 0 {
+		return exit.With(exit.Some, failed)
 	}
 	return failed
 }

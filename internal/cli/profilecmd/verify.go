@@ -86,7 +86,7 @@ func verifyJSON(a *app.App, r *profile.Resolution, drift []profile.Want, setters
 			Known("actual", attr.Text(w.Actual), w.Known).Add("set_by", by).Known("journal", entry, entry != 0).
 			Add("reason", w.Blocked).Write(a)
 	}
-	l.Start("summary").Add("v", output.Version).Add("checked", len(r.Wants)).Add("ok", len(r.Wants)-len(drift)-r.Unknown()).
+	l.Start("summary").Add("checked", len(r.Wants)).Add("ok", len(r.Wants)-len(drift)-r.Unknown()).
 		Add("drifted", len(drift)).Add("missing", len(r.Required())).Add("unknown", r.Unknown()).Add("exit_code", exit.Code(outcome)).Write(a)
 }
 

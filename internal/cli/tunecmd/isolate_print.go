@@ -113,7 +113,7 @@ func (p *unmovablePrinter) print(when string, all []partition.Staying) {
 func (p *unmovablePrinter) printJSON(when string, all []partition.Staying) {
 	var l output.Line
 	for _, s := range all {
-		l.Start("unmovable").Add("v", output.Version).Add("when", when).Add("kind", string(s.Kind)).
+		l.Start("unmovable").Add("when", when).Add("kind", string(s.Kind)).
 			Known("tid", s.Number, s.Kind == partition.KindTask).Known("irq", s.Number, s.Kind == partition.KindIRQ).
 			Text("path", s.Path).Add("name", s.Name).Add("cpus", s.CPUs.String()).Add("why", s.Why).Text("do", s.Do).Write(p)
 	}

@@ -117,10 +117,10 @@ func brief(d time.Duration) string {
 func staysJSON(a *app.App, found []partition.Interference, span time.Duration) {
 	var l output.Line
 	for _, v := range found {
-		l.Start("stay").Add("v", output.Version).Add("cpu", int(v.CPU)).Add("kind", string(v.Kind)).
+		l.Start("stay").Add("cpu", int(v.CPU)).Add("kind", string(v.Kind)).
 			Known("tid", v.Number, v.Kind == partition.KindTask).Known("irq", v.Number, v.Kind == partition.KindIRQ).
 			Add("name", v.Name).Known("run_ns", v.Run.Nanoseconds(), v.Timed).Known("share", v.Run.Seconds()/span.Seconds(), v.Timed).
 			Known("longest_ns", v.Longest.Nanoseconds(), v.Timed).Add("times", v.Times).Text("why", v.Why).Text("do", v.Do).Write(a)
 	}
-	l.Start("verified").Add("v", output.Version).Add("span_s", span.Seconds()).Add("stays", len(found)).Write(a)
+	l.Start("verified").Add("span_s", span.Seconds()).Add("stays", len(found)).Write(a)
 }

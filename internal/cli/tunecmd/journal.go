@@ -104,7 +104,7 @@ func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
 			return e, nil
 		}
 	}
-	return change.Entry{}, exit.Usagef("there is no journal entry %q", word)
+	return change.Entry{}, fmt.Errorf("there is no journal entry %q", word)
 }
 
 // journalTable has a row for each deed, as the screen has.
@@ -140,7 +140,7 @@ func journalJSON(a *app.App, entries []change.Entry, deeds []change.Deed) {
 				guard = g.State
 			}
 		}
-		l.Start("entry").Add("v", output.Version).Add("entry", e.ID).Add("time", output.Stamp(e.Time)).Add("user", e.User).
+		l.Start("entry").Add("entry", e.ID).Add("time", output.Stamp(e.Time)).Add("user", e.User).
 			Add("command", e.Command).Add("reason", e.Reason).Add("state", state).Add("finished", e.Finished).Add("undone", e.Undone).
 			Add("past_boot", e.PastBoot).Add("undoes", output.List(e.Undoes)).Text("namespace", e.Foreign).Text("guard", guard).Write(a)
 		changes.WriteJSON(a, e.Changes)

@@ -105,7 +105,7 @@ func guardLine(a *app.App, g change.GuardState, state string) {
 	if g.Left != change.LeftUnknown {
 		left = g.Left.Seconds()
 	}
-	l.Start("guard").Add("v", output.Version).Add("entry", g.Entry).Add("guard_pid", g.PID).Add("state", state).
+	l.Start("guard").Add("entry", g.Entry).Add("guard_pid", g.PID).Add("state", state).
 		Add("left_s", left).Add("command", g.Command).Add("caveats", output.List(g.Caveats)).Write(a)
 }
 

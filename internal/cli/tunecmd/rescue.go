@@ -28,14 +28,14 @@ import (
 
 type rescueOptions struct {
 	output output.Format
-	window flags.Interval
+	delay  flags.Interval
 	list   bool
 	demote string
 	yes    bool
 }
 
 func newRescue(a *app.App) *cobra.Command {
-	o := rescueOptions{window: flags.Interval{Duration: time.Second, Min: 50 * time.Millisecond, Max: time.Minute}}
+	o := rescueOptions{delay: flags.Interval{Duration: time.Second, Min: 50 * time.Millisecond, Max: time.Minute}}
 	cmd := &cobra.Command{
 		Use:   "rescue [--list | --demote all|PID…]",
 		Short: "demote real-time tasks that take the CPUs",
@@ -68,7 +68,7 @@ With -o json: a {"type":"rt_task"} line each, a "change" line for each that is d
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
 	cmd.Flags().BoolVar(&o.list, "list", false, "only show them")
 	cmd.Flags().StringVar(&o.demote, "demote", "", "make `all|PID…` ordinary tasks, all that are shown or these, without asking")
-	cmd.Flags().Var(&o.window, "window", "how long the tasks are measured")
+	cmd.Flags().VarP(&o.delay, "delay", "d", "time over which the tasks are measured")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "kernel threads as well, where they are named")
 	return cmd
 }
@@ -114,7 +114,7 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := rescue.Measure(ctx, r.fs, r.window.Duration, kernel.Sleep)
+	tasks, err := rescue.Measure(ctx, r.fs, r.delay.Duration, kernel.Sleep)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (r *rescuer) printJSON(tasks []rescue.Task, limits rescue.Throttling) {
 			Add("rtprio", k.RTPrio).Add("cpu_percent", k.Share*100).Add("never_sleeps", k.Waiting).
 			Add("cpu", k.LastCPU).Add("kernel_thread", k.Kernel).Write(r)
 	}
-	l.Start("rescue").Add("v", output.Version).Add("window_s", r.window.Duration.Seconds()).Add("eating", eating).Add("asleep", len(tasks)-eating).
+	l.Start("rescue").Add("window_s", r.delay.Duration.Seconds()).Add("eating", eating).Add("asleep", len(tasks)-eating).
 		Add("rt_runtime_us", limits.RuntimeUs).Add("rt_period_us", limits.PeriodUs).
 		Known("fair_server_ns", limits.ServerNs, limits.ServerNs >= 0).Add("throttling", limits.String()).Write(r)
 }

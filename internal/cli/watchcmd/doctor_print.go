@@ -49,7 +49,7 @@ func (d *doctor) printJSON() {
 	count := map[string]int{}
 	for _, f := range d.findings {
 		count[f.state]++
-		l.Start("feature").Add("v", output.Version).Add("id", f.id).Add("title", f.title).Add("state", f.state).
+		l.Start("feature").Add("id", f.id).Add("title", f.title).Add("state", f.state).
 			Add("source", f.source).Add("cost", f.cost).Add("sample_ns", int64(f.took)).Add("core_share", f.share).
 			Add("reason", f.reason).Add("command", f.command)
 		l.Write(d.app)

@@ -27,7 +27,7 @@ type Monitor struct {
 	Columns  []string
 	Sort     string
 	Filter   string
-	cpus     string
+	cpu      string
 	Threads  bool
 	PIDs     flags.PIDs
 }
@@ -48,11 +48,11 @@ func (o *Monitor) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Columns, "columns", nil, "`COLUMN,...` to show (see piton help columns)")
 	fs.StringVar(&o.Sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
 	fs.StringVar(&o.Filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu>50 on=3 mig>10 user:root")
-	fs.StringVar(&o.cpus, "cpus", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
+	fs.StringVar(&o.cpu, "cpu", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
 	fs.BoolVar(&o.Threads, "threads", false, "show every thread")
 	fs.Var(&o.PIDs, "pid", "only these processes or threads")
 	flags.Headless.Add(fs, "count", "output", "pid")
-	flags.Samples.Add(fs, "count", "columns", "sort", "filter", "cpus", "threads")
+	flags.Samples.Add(fs, "count", "columns", "sort", "filter", "cpu", "threads")
 	flags.Optional.Add(fs, "filter")
 }
 
@@ -216,12 +216,12 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	return a.Sample(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), tick)
 }
 
-// LimitCPUs makes --cpus a term of the filter.
+// LimitCPUs makes --cpu a term of the filter.
 func (o *Monitor) LimitCPUs(a *app.App) error {
-	if o.cpus == "" {
+	if o.cpu == "" {
 		return nil
 	}
-	set, err := a.CPUs("--cpus", o.cpus)
+	set, err := a.CPUs("--cpu", o.cpu)
 	if err != nil {
 		return err
 	}

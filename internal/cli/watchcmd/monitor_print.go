@@ -145,7 +145,7 @@ func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32)
 
 func (p *jsonPrinter) host(w *bufio.Writer, n int, m *model.Model) {
 	h := &m.Sample.Host
-	p.line.Start("host").Add("v", output.Version).Add("tick", n).Add("time", output.Stamp(m.Sample.Wall)).
+	p.line.Start("host").Add("tick", n).Add("time", output.Stamp(m.Sample.Wall)).
 		Add("interval_s", m.Elapsed.Seconds()).Add("host", h.Name).Add("uptime_s", math.Round(h.Uptime.Seconds())).
 		Add("processes", m.Counts.Processes).Add("threads", m.Counts.Threads).Add("running", m.Counts.Running).
 		Add("kernel_threads", m.Counts.KernelThreads).Add("load1", h.Load1).Add("load5", h.Load5).Add("load15", h.Load15).

@@ -113,7 +113,7 @@ func topoTable(t *topology.Topology) *output.Table {
 
 func topoJSON(w io.Writer, whole, t *topology.Topology) {
 	var l output.Line
-	l.Start("machine").Add("v", output.Version).Add("online", whole.Online.String()).Add("present", whole.Present.String()).
+	l.Start("machine").Add("online", whole.Online.String()).Add("present", whole.Present.String()).
 		Add("isolated", whole.Isolated.String()).Add("nohz_full", whole.NohzFull.String()).Add("allowed", whole.Allowed.String()).Write(w)
 	for _, n := range t.Nodes {
 		l.Start("node").Add("node", int(n.ID)).Add("cpus", n.CPUs.String()).Add("memory_bytes", n.MemoryBytes)

@@ -115,7 +115,7 @@ func (p *watchJSON) begin(dst []byte, l *watchLog, t watch.Targets) []byte {
 	for i, id := range t.IDs {
 		ids[i] = int(id)
 	}
-	p.line.Start("watch").Add("v", output.Version).Add("time", output.Stamp(time.Now())).Add("source", l.src.Kind().String()).
+	p.line.Start("watch").Add("time", output.Stamp(time.Now())).Add("source", l.src.Kind().String()).
 		Add("single", l.src.Single()).Add("scope", t.Scope.String()).Add("targets", ids)
 	return p.take(dst)
 }

@@ -107,7 +107,7 @@ func (x *explanation) cpuText() string {
 
 func (x *explanation) json(a *app.App) {
 	var l output.Line
-	l.Start("what").Add("v", output.Version).Add("target", x.target).Add("kind", x.kind).Text("name", x.name).Number("tid", x.tid).
+	l.Start("what").Add("target", x.target).Add("kind", x.kind).Text("name", x.name).Number("tid", x.tid).
 		Number("irq", x.irq).Text("what", x.what).Text("made_by", x.maker).Text("cpus", x.cpus).
 		Known("movable", x.movable == yes, x.movable != unknown).Text("unit", x.unit).Text("cgroup", x.cgroup).Text("exe", x.exe).
 		Text("policy", x.policy).Text("advice", x.advice).Write(a.Out)
