@@ -23,13 +23,17 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require github.com/creack/pty v1.1.24
+require (
+	github.com/creack/pty v1.1.24
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+)
 
-require github.com/sahilm/fuzzy v0.1.3 // indirect
+require github.com/sahilm/fuzzy v0.1.3
 
 require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
 )
 
 require (

@@ -15,7 +15,7 @@ import (
 
 // commands are piton's, of all rooms.
 var commands = all(tunecmd.Commands(), profilecmd.Commands(), irqcmd.Commands(), watchcmd.Commands(), benchcmd.Commands(),
-	app.Commands{"demo": newDemo, "version": newVersion}, topicCommands())
+	app.Commands{"demo": newDemo, "schema": newSchema, "version": newVersion}, topicCommands())
 
 func all(rooms ...app.Commands) app.Commands {
 	out := app.Commands{}

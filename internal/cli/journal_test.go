@@ -95,7 +95,7 @@ func TestJournalShowsFiles(t *testing.T) {
 	lines := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, lines, 2)
 	assert.Equal(t, map[string]any{
-		"type": "change", "v": 1.0, "object": "irq 9990 (eth0)", "path": "/proc/irq/9990/smp_affinity_list", "attribute": "irq-affinity",
+		"type": "change", "v": 1.0, "pid": nil, "tid": nil, "comm": nil, "object": "irq 9990 (eth0)", "path": "/proc/irq/9990/smp_affinity_list", "attribute": "irq-affinity",
 		"before": "0-3", "after": "2", "status": "done", "error": "", "reason": "",
 	}, lines[0])
 	r = h.run("undo", "--last", "1") // the lines are not there any more

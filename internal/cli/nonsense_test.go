@@ -105,6 +105,7 @@ var harmless = map[string]string{
 	"irq list":        none,
 	"profiles":        none,
 	"topo":            none,
+	"schema":          "nosuchtype",
 	"version":         none,
 }
 

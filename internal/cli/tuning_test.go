@@ -40,7 +40,7 @@ func TestPinNiceUndo(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1)
-	assert.Equal(t, map[string]any{"type": "change", "v": 1.0, "pid": float64(pid), "tid": float64(pid), "comm": "sleep", "attribute": "affinity",
+	assert.Equal(t, map[string]any{"type": "change", "v": 1.0, "pid": float64(pid), "tid": float64(pid), "comm": "sleep", "object": nil, "path": nil, "attribute": "affinity",
 		"before": before, "after": fmt.Sprint(cpu), "status": "done", "error": "", "reason": ""}, changes[0])
 	summary := ofType(jsonLines(t, r.out), "summary")[0]
 	assert.EqualValues(t, 1, summary["done"])

@@ -65,6 +65,7 @@ func startColumn() Column {
 	c := real(Column{ID: "start", Title: "START", Width: 6, Desc: true,
 		Help:    "when it started: the hour, from a day on the date",
 		Missing: func(Row) string { return "the machine's uptime could not be read" }}, get)
+	c.Type = TypeText
 	c.Value = func(r Row) any {
 		if t, ok := StartTime(r); ok {
 			return t.UTC().Round(10 * time.Millisecond).Format(time.RFC3339Nano)

@@ -54,6 +54,7 @@ type Column struct {
 	// Value is the figure for JSON and CSV: string, bool, int64, uint64 or
 	// float64; nil when there is none.
 	Value func(r Row) any
+	Type  Type // of Value, where there is one
 	// Missing says in words why a row can be without the value; "" when the
 	// column always has one.
 	Missing func(r Row) string

@@ -44,6 +44,7 @@ func migrationHistory() Column {
 			}
 			return float64(sum) / model.BounceLen
 		})
+	c.Type = TypeInts
 	c.Value = func(r Row) any {
 		h := steps(r)
 		if !h.Known() {

@@ -6,6 +6,27 @@ import (
 	"unicode/utf8"
 )
 
+// Type is what a value may be in JSON, as bits.
+type Type uint16
+
+// The types. Those of lists have null for an element that is not known.
+const (
+	TypeNull Type = 1 << iota
+	TypeBool
+	TypeInt
+	TypeNumber
+	TypeText
+	TypeInts    // a list of whole numbers
+	TypeTexts   // a list of texts
+	TypeNumbers // an object of numbers by name
+)
+
+// Member is a name and a value of an object.
+type Member struct {
+	Name  string
+	Value any
+}
+
 // AppendJSON adds one of a column's values as JSON. Beyond what encoding/json
 // escapes, DEL and the C1 control characters are escaped too, as some terminals
 // obey those; invalid UTF-8 becomes U+FFFD, and numbers that JSON does not have
@@ -31,6 +52,15 @@ func AppendJSON(dst []byte, value any) []byte {
 			dst = AppendJSON(dst, each)
 		}
 		return append(dst, ']')
+	case []Member:
+		dst = append(dst, '{')
+		for i, m := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendJSON(append(appendJSONString(dst, m.Name), ':'), m.Value)
+		}
+		return append(dst, '}')
 	case float64:
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			return strconv.AppendFloat(dst, v, 'f', -1, 64)

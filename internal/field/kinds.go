@@ -8,7 +8,7 @@ import (
 
 // integer completes a column of whole numbers.
 func integer(c Column, get func(Row) (int64, bool)) Column {
-	c.Right = true
+	c.Type, c.Right = TypeInt, true
 	c.num = func(r Row) float64 {
 		if v, ok := get(r); ok {
 			return float64(v)
@@ -40,7 +40,7 @@ func counter(c Column, have sample.Have, get func(*sample.Task) uint64) Column {
 
 // real completes a column of fractional numbers whose Append is given.
 func real(c Column, get func(Row) float64) Column {
-	c.Right = true
+	c.Type, c.Right = TypeNumber, true
 	c.num = get
 	c.Value = func(r Row) any {
 		if v := get(r); v == v {
@@ -76,7 +76,7 @@ func now(c Column) Column {
 
 // words completes a column of text; "" means no value.
 func words(c Column, get func(Row) string) Column {
-	c.text = get
+	c.Type, c.text = TypeText, get
 	c.Value = func(r Row) any {
 		if s := get(r); s != "" {
 			return s

@@ -207,6 +207,11 @@ func marshal(record any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
+// Records are an empty record of each type of line that a benchmark prints.
+func Records() map[string]any {
+	return map[string]any{"study": studyRecord{}, "run": runRecord{}, "comparison": comparisonRecord{}}
+}
+
 // RunJSON is the line of one run.
 func RunJSON(study string, r bench.RunResult) ([]byte, error) { return marshal(newRunRecord(study, r)) }
 

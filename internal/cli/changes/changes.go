@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -135,15 +134,12 @@ func announce(a *app.App, g change.Guard, o Options) {
 		return
 	}
 	st := g.Status()
-	confirm := fmt.Sprintf("piton keep %d", st.Entry)
 	if o.Output.JSON() {
-		var l output.Line
-		l.Start("guard").Add("entry", st.Entry).Add("guard_pid", st.PID).Add("revert_after_s", st.After.Seconds()).
-			Add("deadline", output.Stamp(time.Now().Add(st.After))).Add("confirm", confirm).Add("caveats", output.List(st.Caveats)).Write(a)
+		guardList.JSON(a, st)
 		return
 	}
 	if len(st.Caveats) > 0 {
 		a.Warn("the guard is not fully protected: %s", strings.Join(st.Caveats, "; "))
 	}
-	a.Warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirm)
+	a.Warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirmCommand(st.Entry))
 }

@@ -17,11 +17,9 @@ import (
 
 // PrintChoices says which CPUs were chosen and why.
 func PrintChoices(a *app.App, choices []place.Choice, o output.Format) {
-	var l output.Line
 	for _, c := range choices {
 		if o.JSON() {
-			l.Start("choice").Add("tid", int(c.TID)).Add("cpus", c.CPUs.String()).Add("reason", c.Reason).
-				Add("warning", c.Warning).Add("guess", c.Guess).Write(a)
+			choiceList.JSON(a, c)
 			continue
 		}
 		for _, text := range []string{c.Warning, c.Reason} {
@@ -37,7 +35,7 @@ func PrintChoices(a *app.App, choices []place.Choice, o output.Format) {
 func Print(a *app.App, r change.Outcome, o Options, code int) {
 	if o.Output.JSON() {
 		WriteJSON(a, r.Changes)
-		writeSummary(a, r, o.DryRun, code)
+		summaryList.JSON(a, summary{r, change.Plan{Changes: r.Changes}, o.DryRun, code})
 		return
 	}
 	for _, w := range r.Warnings {
@@ -51,47 +49,18 @@ func Print(a *app.App, r change.Outcome, o Options, code int) {
 		return
 	}
 	if len(r.Changes) > 0 || o.Output.Value == output.AsCSV {
-		Table(r.Changes, o.Output.Value == output.AsTable).WriteAs(a, o.Output)
+		Write(a, r.Changes, o.Output, true)
 	}
 }
 
-// WriteJSON prints one {"type":"change"} line each.
+// WriteJSON prints one {"type":"change"} line each, with the pages of memory that moved.
 func WriteJSON(a *app.App, changes []change.Change) {
-	var l output.Line
-	for _, c := range changes {
-		startChange(&l, c).Write(a)
-		if c.Attribute == attr.Memory {
-			writePages(a, c)
+	for i := range changes {
+		changeList.JSON(a, changes[i])
+		if changes[i].Attribute == attr.Memory {
+			writePages(a, changes[i])
 		}
 	}
-}
-
-// startChange begins a line about a change: "object" and "path" are of a file of the kernel,
-// and "pid", "tid" and "comm" of a task.
-func startChange(l *output.Line, c change.Change) *output.Line {
-	if l.Start("change"); c.IsFile() {
-		l.Add("object", c.Object.Object()).Add("path", c.Path)
-	} else {
-		l.Add("pid", int(c.PID)).Add("tid", int(c.TID)).Add("comm", c.Comm)
-	}
-	failure := ""
-	if c.Err != nil {
-		failure = c.Err.Error()
-	}
-	return l.Add("attribute", string(c.Attribute)).Add("before", attr.Text(c.Before)).Add("after", attr.Text(c.After)).
-		Add("status", string(c.Status)).Add("error", failure).Add("reason", c.Reason)
-}
-
-func writeSummary(a *app.App, r change.Outcome, dryRun bool, code int) {
-	var l output.Line
-	l.Start("summary")
-	for _, s := range []attr.Status{attr.Planned, attr.Done, attr.Unchanged, attr.Failed, attr.Refused} {
-		l.Add(string(s), r.Count(s))
-	}
-	plan := change.Plan{Changes: r.Changes}
-	l.Add("processes", plan.Processes()).Add("threads", plan.Threads()).Add("files", plan.Files()).Add("newborn", r.Newborn).
-		Add("dry_run", dryRun).Known("journal", r.Entry, r.Entry != 0).Add("warnings", output.List(change.Texts(r.Warnings))).
-		Add("exit_code", code).Write(a)
 }
 
 // reading is what a row says: changes with the same one share a row.
@@ -107,9 +76,13 @@ func readingOf(c *change.Change, of any) reading {
 	return reading{of, c.Attribute, attr.Text(c.Before), attr.Text(c.After), c.Status, c.Why()}
 }
 
-// Table lists the changes, threads of a process that read the same as one
-// row when asked to.
-func Table(changes []change.Change, together bool) *output.Table {
+// Write lists the changes; in a table, threads of a process that read the same as one row when
+// asked to.
+func Write(a *app.App, changes []change.Change, o output.Format, together bool) {
+	if o.Value == output.AsCSV {
+		changeList.CSV(a, changes, true)
+		return
+	}
 	t := output.NewTable(">PID", ">TID", "COMM", ">THREADS", "ATTRIBUTE", "BEFORE", "AFTER", "STATUS", "REASON")
 	groups := slices.Collect(slices.Chunk(changes, 1))
 	if together {
@@ -128,7 +101,7 @@ func Table(changes []change.Change, together bool) *output.Table {
 		}
 		t.Add(pid, tid, comm, threads, c.Attribute, output.Dash(attr.Text(c.Before)), output.Dash(attr.Text(c.After)), c.Status, c.Why())
 	}
-	return t
+	t.Write(a)
 }
 
 // sweepTable has a row for changes that are alike, whatever they are of: there are
@@ -213,9 +186,7 @@ func writePages(a *app.App, c change.Change) {
 	if known {
 		nodes = nodes.Or(after.Nodes())
 	}
-	var l output.Line
 	for node := range nodes.All() {
-		l.Start("memory").Add("pid", int(c.PID)).Add("node", int(node)).Add("pages_before", before[int(node)]).
-			Known("pages_after", after[int(node)], known).Write(a) // a dry run knows the nodes only
+		memoryList.JSON(a, pages{c.PID, int(node), before[int(node)], after[int(node)], known}) // a dry run knows the nodes only
 	}
 }

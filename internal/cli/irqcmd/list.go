@@ -3,10 +3,7 @@ package irqcmd
 import (
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,13 +23,7 @@ CONTROL is settable, managed (its driver spread the device's queues; the kernel 
 The last lines are the interrupts without a number, and the softirqs; they follow the tasks and interrupts of a CPU.
 Rates take an interval to measure, a second by default; --now prints at once, without them.
 
-With -o json, one object a line; what is not known is null:
-  {"type":"irq"}      v, irq (number; null for named lines), name, count (since boot), per_s, top_cpu, top_per_s,
-                      by_cpu (per second, CPUs that had any), affinity, effective, hint (cpulists), control, movable,
-                      managed, node, device, address, driver, queue, queue_index, chip, trigger, actions, unhandled,
-                      threads (TIDs)
-  {"type":"softirq"}  name, count, per_s, top_cpu, top_per_s, by_cpu
-  {"type":"end"}      irqs, interval_s (0 with --now), default_affinity`
+With -o json, one object a line: irq (also the lines with names), softirq, end; see piton schema irq.`
 
 type irqListOptions struct {
 	output output.Format
@@ -92,11 +83,14 @@ func runIRQList(ctx context.Context, a *app.App, o irqListOptions) error {
 	if err := linesOn(a, o.cpu, &t); err != nil {
 		return err
 	}
+	numbered, named, softirqs := linesOf(&t, o.filter, !o.output.JSON())
 	if o.output.JSON() {
-		irqJSON(a, &t, o.filter)
+		irqList.Write(a, append(slices.Clip(numbered), named...), o.output)
+		softirqList.Write(a, softirqs, o.output)
+		irqEndList.JSON(a, irqEnd{&t, len(numbered)})
 		return nil
 	}
-	irqTable(&t, o.filter).WriteAs(a, o.output)
+	irqList.Write(a, slices.Concat(numbered, named, softirqs), o.output)
 	if o.output.Value == output.AsTable && !t.Default.Empty() {
 		fmt.Fprintf(a, "\nnew lines get CPUs %s (default_smp_affinity)\n", t.Default)
 	}
@@ -123,54 +117,6 @@ func (o *irqListOptions) table(ctx context.Context, a *app.App) (irq.Table, erro
 	return t, nil
 }
 
-func irqTable(t *irq.Table, filter string) *output.Table {
-	out := output.NewTable(">IRQ", ">RATE/s", ">TOP CPU", ">TOP/s", "AFFINITY", "EFFECTIVE", "CONTROL",
-		"DEVICE", "DRIVER", "QUEUE", "HANDLERS", "THREADS")
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		if !r.Match(filter) {
-			continue
-		}
-		total, top, topPerS := rateCells(r.Rate)
-		out.Add(r.Number, total, top, topPerS, maskText(r.Requested), maskText(r.Effective), r.Control,
-			output.Dash(r.Device.Name()), output.Dash(r.Device.Driver), output.Dash(r.Queue.String()),
-			output.Dash(r.Handlers()), output.Dash(irq.Tasks(r.Threads)))
-	}
-	for _, group := range []struct {
-		rows []irq.NamedRow
-		kind string
-	}{{t.Named, "-"}, {t.SoftIRQs, "softirq"}} {
-		for i := range group.rows {
-			r := &group.rows[i]
-			if !r.Happened() || !r.Match(filter) {
-				continue
-			}
-			perS, top, topPerS := rateCells(r.Rate)
-			out.Add(r.Name, perS, top, topPerS, "-", "-", group.kind, "-", "-", "-", output.Dash(r.What()), "-")
-		}
-	}
-	return out
-}
-
-// rateCells is a rate in three cells; dashes where it is not known or there was none.
-func rateCells(r irq.Rate) (perS, top, topPerS string) {
-	if !r.OK {
-		return "-", "-", "-"
-	}
-	perS = fmt.Sprintf("%.1f", r.PerS)
-	if r.Top < 0 {
-		return perS, "-", "-"
-	}
-	return perS, strconv.Itoa(int(r.Top)), fmt.Sprintf("%.1f", r.TopPerS)
-}
-
-func maskText(m irq.Mask) string {
-	if !m.OK {
-		return "-"
-	}
-	return output.Dash(m.String())
-}
-
 // linesOn leaves only the lines that are asked to go to one of the CPUs; those
 // without a number belong to no list of CPUs.
 func linesOn(a *app.App, cpus string, t *irq.Table) error {
@@ -184,81 +130,4 @@ func linesOn(a *app.App, cpus string, t *irq.Table) error {
 	t.Rows = slices.DeleteFunc(t.Rows, func(r irq.Row) bool { return r.Requested.And(set).Empty() })
 	t.Named, t.SoftIRQs = nil, nil
 	return nil
-}
-
-// irqJSON prints an object a line.
-func irqJSON(w io.Writer, t *irq.Table, filter string) {
-	var l output.Line
-	shown := 0
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		if !r.Match(filter) {
-			continue
-		}
-		shown++
-		l.Start("irq").Add("irq", r.Number).Add("name", r.Handlers())
-		addRate(&l, r.Counts, r.Rate, t)
-		addFacts(&l, r)
-		l.Write(w)
-	}
-	for i := range t.Named {
-		r := &t.Named[i]
-		if !r.Match(filter) {
-			continue
-		}
-		l.Start("irq").Add("irq", nil).Add("name", r.Name)
-		addRate(&l, r.Counts, r.Rate, t)
-		l.Add("text", r.Text).Write(w)
-	}
-	for i := range t.SoftIRQs {
-		r := &t.SoftIRQs[i]
-		if !r.Match(filter) {
-			continue
-		}
-		l.Start("softirq").Add("name", r.Name)
-		addRate(&l, r.Counts, r.Rate, t)
-		l.Write(w)
-	}
-	l.Start("end").Add("irqs", shown).Add("interval_s", t.Elapsed.Seconds()).Add("default_affinity", maskOrNull(t.Default)).Write(w)
-}
-
-// addRate adds what a line counted.
-func addRate(l *output.Line, counts []uint64, r irq.Rate, t *irq.Table) {
-	l.Add("count", irq.Total(counts))
-	if !r.OK {
-		l.Add("per_s", nil).Add("top_cpu", nil).Add("top_per_s", nil).Add("by_cpu", nil)
-		return
-	}
-	var some []int // of the CPUs that had any
-	for i, perS := range r.ByCPU {
-		if perS != 0 {
-			some = append(some, i)
-		}
-	}
-	l.Add("per_s", r.PerS).Number("top_cpu", int(r.Top)).Known("top_per_s", r.TopPerS, r.Top >= 0).
-		AddObject("by_cpu", len(some), func(i int) (string, any) {
-			return fmt.Sprint(t.CPUs[some[i]]), math.Round(r.ByCPU[some[i]]*1e3) / 1e3
-		})
-}
-
-// addFacts adds what is known of a numbered line.
-func addFacts(l *output.Line, r *irq.Row) {
-	l.Add("affinity", maskOrNull(r.Requested)).Add("effective", maskOrNull(r.Effective)).Add("hint", maskOrNull(r.Hint)).
-		Add("control", r.Control.String()).Known("movable", r.Control == irq.Settable, r.Control != irq.ControlUnknown).
-		Known("managed", r.Control == irq.Managed, r.Control != irq.ControlUnknown).Number("node", r.Node).
-		Text("device", r.Device.Name()).Text("address", r.Device.Address).Text("driver", r.Device.Driver).
-		Text("queue", r.Queue.Flow.String()).Known("queue_index", r.Queue.Index, r.Queue.Flow != irq.NoQueue).Text("chip", r.Chip).
-		Text("trigger", r.Type).Add("actions", output.List(r.Actions)).Known("unhandled", r.Spurious.Unhandled, r.Spurious.OK)
-	tids := make([]any, len(r.Threads))
-	for i, t := range r.Threads {
-		tids[i] = int(t.TID)
-	}
-	l.Add("threads", tids)
-}
-
-func maskOrNull(m irq.Mask) any {
-	if !m.OK {
-		return nil
-	}
-	return m.String()
 }

@@ -2,7 +2,6 @@ package irqcmd
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +22,7 @@ and the CPUs that send through a queue (XPS).
 With --rps, --xps or --rps-flows, set these for the queues of the interfaces, or for those of --queue alone.
 "off" is no CPU. RFS also needs a table that all interfaces share: --rfs-entries.
 
-With -o json, one object a line; what is not known is null:
-  {"type":"queue"}  v, interface, driver, node, flow (rx, tx), index, irq, affinity, effective, rps_cpus,
-                    rps_flow_cnt, xps_cpus
-  {"type":"end"}    queues, rps_sock_flow_entries (0: RFS is off whatever the queues say)`,
+With -o json: queue lines, then an end line (see piton schema).`,
 		Example: "  piton irq queues\n  piton irq queues eth0 -o json\n  piton irq queues eth0 --rps 0-3,^isolated\n" +
 			"  piton irq queues eth0 --rps-flows 4096 --rfs-entries 32768\n  piton irq queues eth0 --queue 0,2 --xps 1",
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -37,11 +33,7 @@ With -o json, one object a line; what is not known is null:
 			if err != nil {
 				return err
 			}
-			if o.apply.Output.JSON() {
-				found.json(a)
-			} else {
-				found.table(a, o.apply.Output)
-			}
+			found.print(a, o.apply.Output)
 			return nil
 		},
 	}
@@ -91,43 +83,52 @@ func readQueues(a *app.App, names []string) (queues, error) {
 	return found, nil
 }
 
-func (q queues) table(a *app.App, o output.Format) {
-	out := output.NewTable("INTERFACE", "DRIVER", ">NODE", "QUEUE", ">IRQ", "AFFINITY", "EFFECTIVE", "RPS", ">FLOWS", "XPS")
-	for _, one := range q.list {
-		number, affinity, effective := "-", "-", "-"
-		if one.line != nil {
-			number, affinity, effective = strconv.Itoa(one.line.Number), maskText(one.line.Requested), maskText(one.line.Effective)
+func (q queues) print(a *app.App, o output.Format) {
+	queueList.Write(a, q.list, o)
+	switch {
+	case o.JSON():
+		queueEndList.JSON(a, q)
+	case o.Value == output.AsTable && q.entries >= 0:
+		state := "RFS is off"
+		if q.entries > 0 {
+			state = "RFS steers flows of queues with FLOWS above 0"
 		}
-		rps := maskText(one.rps)
-		if one.rps.OK && one.rps.Empty() {
-			rps = "off"
-		}
-		out.Add(one.nic.Name, output.Dash(one.nic.Driver), output.NumberOrDash(one.nic.Node), fmt.Sprintf("%s %d", one.flow, one.index),
-			number, affinity, effective, rps, output.NumberOrDash(one.flows), maskText(one.xps))
+		fmt.Fprintf(a, "\nrps_sock_flow_entries %d: %s\n", q.entries, state)
 	}
-	out.WriteAs(a, o)
-	if o.Value == output.AsCSV || q.entries < 0 {
-		return
-	}
-	state := "RFS is off"
-	if q.entries > 0 {
-		state = "RFS steers flows of queues with FLOWS above 0"
-	}
-	fmt.Fprintf(a, "\nrps_sock_flow_entries %d: %s\n", q.entries, state)
 }
 
-func (q queues) json(a *app.App) {
-	var l output.Line
-	for _, one := range q.list {
-		l.Start("queue").Add("interface", one.nic.Name).Text("driver", one.nic.Driver).
-			Number("node", one.nic.Node).Add("flow", one.flow.String()).Add("index", one.index)
-		if one.line == nil {
-			l.Add("irq", nil).Add("affinity", nil).Add("effective", nil)
-		} else {
-			l.Add("irq", one.line.Number).Add("affinity", maskOrNull(one.line.Requested)).Add("effective", maskOrNull(one.line.Effective))
+// ofLine is a value of the queue's interrupt line, nil where that is not known.
+func ofLine(value func(r *irq.Row) any) func(queue) any {
+	return func(q queue) any {
+		if q.line == nil {
+			return nil
 		}
-		l.Add("rps_cpus", maskOrNull(one.rps)).Number("rps_flow_cnt", one.flows).Add("xps_cpus", maskOrNull(one.xps))
-		l.Write(a)
+		return value(q.line)
 	}
-	l.Start("end").Add("queues", len(q.list)).Number("rps_sock_flow_entries", q.entries).Write(a)
 }
+
+var (
+	queueList = output.NewList("queues", "queue", "a queue of a network interface",
+		output.Col("interface", "INTERFACE", output.Text, "its interface", func(q queue) any { return q.nic.Name }),
+		output.Col("driver", "DRIVER", output.Text|output.Null, "the interface's driver", func(q queue) any { return output.NonEmpty(q.nic.Driver) }),
+		output.Col("node", ">NODE", output.Int|output.Null, "NUMA node of the device", func(q queue) any { return output.NonNegative(q.nic.Node) }),
+		output.Col("flow", "QUEUE", output.Text, "rx or tx", func(q queue) any { return q.flow.String() }).
+			As(func(q queue) string { return fmt.Sprintf("%s %d", q.flow, q.index) }),
+		output.Col("index", "", output.Int, "its number", func(q queue) any { return q.index }),
+		output.Col("irq", ">IRQ", output.Int|output.Null, "its interrupt line", ofLine(func(r *irq.Row) any { return r.Number })),
+		output.Col("affinity", "AFFINITY", output.Text|output.Null, "CPUs requested for that", ofLine(func(r *irq.Row) any { return maskOrNull(r.Requested) })),
+		output.Col("effective", "EFFECTIVE", output.Text|output.Null, "CPUs in use for that", ofLine(func(r *irq.Row) any { return maskOrNull(r.Effective) })),
+		output.Col("rps_cpus", "RPS", output.Text|output.Null, "CPUs that process what comes in", func(q queue) any { return maskOrNull(q.rps) }).
+			As(func(q queue) string {
+				if q.rps.OK && q.rps.Empty() {
+					return "off"
+				}
+				return q.rps.String()
+			}),
+		output.Col("rps_flow_cnt", ">FLOWS", output.Int|output.Null, "flows that RFS steers", func(q queue) any { return output.NonNegative(q.flows) }),
+		output.Col("xps_cpus", "XPS", output.Text|output.Null, "CPUs that send through it", func(q queue) any { return maskOrNull(q.xps) }))
+	queueEndList = output.NewList("queues", "end", "the end of the list",
+		output.Col("queues", "", output.Int, "queues in it", func(q queues) any { return len(q.list) }),
+		output.Col("rps_sock_flow_entries", "", output.Int|output.Null, "entries of RFS's table; 0: RFS is off whatever the queues say",
+			func(q queues) any { return output.NonNegative(q.entries) }))
+)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/field"
 )
 
 func TestTable(t *testing.T) {
@@ -17,22 +19,59 @@ func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	table.Write(&out)
 	assert.Equal(t, "  PID  NAME   STATE\n    7  a?[2J\n12345  größe  idle\n", out.String())
-	out.Reset()
-	f := Format{}
-	f.Value = AsCSV
-	table.WriteAs(&out, f)
-	assert.Equal(t, "PID,NAME,STATE\n7,a?[2J,\n12345,größe,idle\n", out.String())
 }
 
-func TestLine(t *testing.T) {
-	var l Line
-	var out bytes.Buffer
-	for range 2 { // its memory is used again
-		l.Start("x").Add("n", 1).Text("a", "").Text("b", "é").Number("c", -1).Number("d", 0).Known("e", 1.5, false).
-			Add("list", List([]string{"u", "v"})).AddObject("o", 2, func(i int) (string, any) { return string(rune('a' + i)), i }).Write(&out)
+// row is a row of the list of TestList.
+type row struct {
+	n    int
+	text string
+}
+
+// TestList writes one description as JSON, CSV, table and schema.
+func TestList(t *testing.T) {
+	defer func(before []Schema) { schemas = before }(schemas)
+	l := NewList("room", "kind", "a row",
+		Col("n", ">N", Int|Null, "a number", func(r row) any { return NonNegative(r.n) }),
+		Col("text", "TEXT", Text|Null, "a text", func(r row) any { return NonEmpty(r.text) }).As(func(r row) string { return r.text + "!" }),
+		Col("list", "", Texts, "texts", func(row) any { return Values([]string{"u", "v"}) }),
+		Col("o", "", Numbers|Chosen, "numbers", func(row) any { return []field.Member{{Name: "a", Value: 1.5}, {Name: "b", Value: 2}} }))
+	rows := []row{{7, "é"}, {-1, ""}}
+	as := func(format string) string {
+		var out bytes.Buffer
+		f := Format{}
+		f.Value = format
+		l.Write(&out, rows, f)
+		return out.String()
 	}
-	want := `{"type":"x","v":1,"n":1,"a":null,"b":"é","c":null,"d":0,"e":null,"list":["u","v"],"o":{"a":0,"b":1}}` + "\n"
-	assert.Equal(t, want+want, out.String())
+	assert.Equal(t, `{"type":"kind","v":1,"n":7,"text":"é","list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n"+
+		`{"type":"kind","v":1,"n":null,"text":null,"list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n", as(AsJSON))
+	assert.Equal(t, "n,text,list,o\n7,é,u v,a:1.5 b:2\n,,u v,a:1.5 b:2\n", as(AsCSV))
+	assert.Equal(t, "N  TEXT\n7  é!\n-  !\n", as(AsTable))
+	schema, err := json.Marshal(Document(schemas[len(schemas)-1:]))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"JSON lines of piton","anyOf":[{"$ref":"#/$defs/room.kind"}],
+		"$defs":{"room.kind":{"type":"object","description":"a row","required":["type","v","n","text","list"],"properties":{
+		"type":{"const":"kind"},"v":{"const":1},"n":{"type":["integer","null"],"description":"a number"},
+		"text":{"type":["string","null"],"description":"a text"},"list":{"type":"array","items":{"type":"string"},"description":"texts"},
+		"o":{"type":"object","additionalProperties":{"type":"number"},"description":"numbers"}}}}}`, string(schema))
+}
+
+// TestOfStruct is the schema of what encoding/json writes.
+func TestOfStruct(t *testing.T) {
+	type inner struct {
+		A int `json:"a"`
+	}
+	schema := OfStruct("room", "kind", "", struct {
+		Type string          `json:"type"`
+		P    *float64        `json:"p"`
+		L    []inner         `json:"l,omitempty"`
+		R    json.RawMessage `json:"r"`
+	}{})
+	text, err := json.Marshal(schema.definition()["properties"])
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"type":{"const":"kind"},"v":{"const":1},"p":{"anyOf":[{"type":"number"},{"type":"null"}]},"r":{},
+		"l":{"type":["array","null"],"items":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}}}`, string(text))
+	assert.Equal(t, []string{"type", "v", "p", "r"}, schema.definition()["required"])
 }
 
 func TestWriteJSON(t *testing.T) {

@@ -4,10 +4,8 @@ package output
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -65,25 +63,8 @@ func (t *Table) Write(w io.Writer) {
 	}
 }
 
-// WriteAs prints the table as the output format says.
-func (t *Table) WriteAs(w io.Writer, o Format) {
-	if o.Value == AsCSV {
-		_ = csv.NewWriter(w).WriteAll(slices.Insert(slices.Clone(t.Rows), 0, t.titles))
-		return
-	}
-	t.Write(w)
-}
-
 // Dash stands for a value that is not there.
 func Dash(s string) string { return cmp.Or(s, "-") }
-
-// NumberOrDash is a number, or a dash for one that is not known.
-func NumberOrDash(n int) string {
-	if n < 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}
 
 // Percent is a share in percent with so many decimals, "12.3%".
 func Percent(share float64, decimals int) string {

@@ -25,7 +25,7 @@ Settings that are as in the profile already are not changed. Each change can be 
 --check prints the plan, changes nothing and exits with 5 if anything would change.
 An item that matches nothing on this machine is reported, and the exit code is 3, unless it is optional.
 "-" reads standard input.
-With -o json: {"type":"missing"} lines (item, matchers, optional), then those of every change.`
+With -o json: missing lines, then those of every change (see piton schema).`
 
 type profileOptions struct {
 	apply changes.Options

@@ -92,7 +92,6 @@ func printMissing(a *app.App, r *profile.Resolution, o output.Format) {
 	for _, note := range r.Notes {
 		a.Warn("%s", note)
 	}
-	var l output.Line
 	for _, m := range r.Missing {
 		if !o.JSON() {
 			if !m.Optional {
@@ -100,9 +99,14 @@ func printMissing(a *app.App, r *profile.Resolution, o output.Format) {
 			}
 			continue
 		}
-		l.Start("missing").Add("item", m.Item).Add("matchers", m.Matchers).Add("optional", m.Optional).Write(a)
+		missingList.JSON(a, m)
 	}
 }
+
+var missingList = output.NewList("profile", "missing", "an item of a profile that matches nothing here",
+	output.Col("item", "", output.Text, "which item of the file", func(m profile.Missing) any { return m.Item }),
+	output.Col("matchers", "", output.Text, "what it looks for", func(m profile.Missing) any { return m.Matchers }),
+	output.Col("optional", "", output.Bool, "it may match nothing", func(m profile.Missing) any { return m.Optional }))
 
 // missingError is the end of a run with items that match nothing.
 func missingError(r *profile.Resolution) error {

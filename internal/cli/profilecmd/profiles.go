@@ -25,7 +25,7 @@ func newProfiles(a *app.App) *cobra.Command {
 		Use:   "profiles",
 		Short: "list the profiles that can be applied by name",
 		Long: `List the profiles that piton apply and piton verify find by name: those of the user, of piton and of tuna.
-With -o json: {"type":"profile"} lines (name, path, origin, has, error).`,
+With -o json: profile lines (see piton schema profile).`,
 		Example: "  piton profiles\n  piton apply realtime --check",
 		GroupID: app.GroupTune,
 		Args:    flags.NoArgs,
@@ -65,8 +65,7 @@ func findProfile(a *app.App, name string) string {
 }
 
 func listProfiles(a *app.App, out output.Format) {
-	t := output.NewTable("NAME", "PATH", "ORIGIN", "HAS")
-	var l output.Line
+	var found []profileFile
 	for _, dir := range profileDirs(a) {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -78,22 +77,26 @@ func listProfiles(a *app.App, out output.Format) {
 				continue
 			}
 			origin, has, problem := aboutProfile(path)
-			if !out.JSON() {
-				t.Add(e.Name(), path, output.Dash(origin), has+problem)
-				continue
-			}
-			l.Start("profile").Add("name", e.Name()).Add("path", path).Text("origin", origin).Text("has", has).Add("error", problem)
-			l.Write(a)
+			found = append(found, profileFile{e.Name(), path, origin, has, problem})
 		}
 	}
-	switch {
-	case out.JSON():
-	case out.Value == output.AsTable && len(t.Rows) == 0:
+	if out.Value == output.AsTable && len(found) == 0 {
 		fmt.Fprintf(a, "there are no profiles in %s\n", strings.Join(profileDirs(a), ", "))
-	default:
-		t.WriteAs(a, out)
+		return
 	}
+	profileList.Write(a, found, out)
 }
+
+// profileFile is a file in one of the folders.
+type profileFile struct{ name, path, origin, has, problem string }
+
+var profileList = output.NewList("profiles", "profile", "a profile that can be applied by name",
+	output.Col("name", "NAME", output.Text, "its name", func(p profileFile) any { return p.name }),
+	output.Col("path", "PATH", output.Text, "its file", func(p profileFile) any { return p.path }),
+	output.Col("origin", "ORIGIN", output.Text|output.Null, "what wrote it", func(p profileFile) any { return output.NonEmpty(p.origin) }),
+	output.Col("has", "HAS", output.Text|output.Null, "what it has", func(p profileFile) any { return output.NonEmpty(p.has) }).
+		As(func(p profileFile) string { return p.has + p.problem }),
+	output.Col("error", "", output.Text, "why it is none", func(p profileFile) any { return p.problem }))
 
 // aboutProfile says what a file is and has, or why it is none.
 func aboutProfile(path string) (origin, has, problem string) {

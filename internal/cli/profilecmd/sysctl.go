@@ -22,7 +22,7 @@ import (
 
 const sysctlLong = `Show kernel settings below /proc/sys, by name or glob; or set them, with the old values recorded for piton undo.
 piton save --sysctl adds them to a profile.
-With -o json: {"type":"sysctl"} lines (name, path, value), or those of every change.`
+With -o json: sysctl lines, or those of every change (see piton schema).`
 
 func newSysctl(a *app.App) *cobra.Command {
 	var o changes.Options
@@ -94,6 +94,14 @@ func noSysctl(settings []attr.FileSetting) error {
 
 func errNoSysctl(name string) error { return fmt.Errorf("there is no kernel setting %s here", name) }
 
+// sysctl is a kernel setting.
+type sysctl struct{ file, value string }
+
+var sysctlList = output.NewList("sysctl", "sysctl", "a kernel setting",
+	output.Col("name", "NAME", output.Text, "its name", func(s sysctl) any { return profile.SysctlName(s.file) }),
+	output.Col("value", "VALUE", output.Text, "its value", func(s sysctl) any { return s.value }),
+	output.Col("path", "", output.Text, "its file", func(s sysctl) any { return "/proc/sys/" + s.file }))
+
 // showSysctls prints settings. Those that cannot be read are left out and reported;
 // write-only ones of a glob are left out.
 func showSysctls(a *app.App, words []string, o output.Format) error {
@@ -101,9 +109,8 @@ func showSysctls(a *app.App, words []string, o output.Format) error {
 	if err != nil {
 		return err
 	}
-	t, failed := output.NewTable("NAME", "VALUE"), error(nil)
-	var l output.Line
-	shown := 0
+	var shown []sysctl
+	var failed error
 	for _, word := range words {
 		path, err := profile.SysctlPath(word)
 		if err != nil {
@@ -121,19 +128,13 @@ func showSysctls(a *app.App, words []string, o output.Format) error {
 				}
 				continue
 			}
-			shown++
-			if !o.JSON() {
-				t.Add(profile.SysctlName(file), value)
-				continue
-			}
-			l.Start("sysctl").Add("name", profile.SysctlName(file)).Add("path", "/proc/sys/"+file).Add("value", value)
-			l.Write(a)
+			shown = append(shown, sysctl{file, value})
 		}
 	}
-	if o.Value == output.AsCSV || len(t.Rows) > 0 {
-		t.WriteAs(a, o)
+	if o.Value == output.AsCSV || len(shown) > 0 {
+		sysctlList.Write(a, shown, o)
 	}
-	if failed != nil && shown > 0 {
+	if failed != nil && len(shown) > 0 {
 		return exit.With(exit.Some, failed)
 	}
 	return failed

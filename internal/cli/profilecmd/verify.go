@@ -2,7 +2,6 @@ package profilecmd
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +21,7 @@ It exits with 0 if every setting is as in the profile, with 5 if one has drifted
 matches nothing here.
 Each drift is listed with the expected value, the actual one, and what set it: an entry of piton's journal, or another.
 With --host-root it reads a recorded machine, and does not compare what only system calls return.
-With -o json: {"type":"missing"} lines, {"type":"drift"} lines (item, pid, tid, name, path, attribute, expected,
-actual, set_by, journal, reason), and a summary (checked, ok, drifted, missing, unknown, exit_code).`
+With -o json: missing lines, drift lines and a summary (see piton schema).`
 
 func newVerify(a *app.App) *cobra.Command {
 	var out output.Format
@@ -59,36 +57,64 @@ func verify(a *app.App, r *profile.Resolution, out output.Format) error {
 			fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing))
 	}
 	setters := settersOf(journalEntries(a))
+	var rows []drifted
+	for i := range drift {
+		by, entry := setters.of(&drift[i])
+		rows = append(rows, drifted{drift[i], by, entry})
+	}
 	if out.JSON() {
-		verifyJSON(a, r, drift, setters, outcome)
+		driftList.Write(a, rows, out)
+		verifySummaryList.JSON(a, verdict{r, len(drift), exit.Code(outcome)})
 		return outcome
 	}
 	if unknown > 0 {
 		a.Warn("%d settings cannot be read here and were not compared", unknown)
 	}
 	switch {
-	case len(drift) > 0 || out.Value == output.AsCSV:
-		driftTable(drift, setters, out.Value != output.AsCSV).WriteAs(a, out)
+	case out.Value == output.AsCSV:
+		driftList.CSV(a, rows, true)
+	case len(drift) > 0:
+		driftTable(rows).Write(a)
 	case outcome == nil:
 		fmt.Fprintf(a, "%d settings are as they should be\n", len(r.Wants)-unknown)
 	}
 	return outcome
 }
 
-func verifyJSON(a *app.App, r *profile.Resolution, drift []profile.Want, setters setters, outcome error) {
-	var l output.Line
-	for i := range drift {
-		w := &drift[i]
-		by, entry := setters.of(w)
-		l.Start("drift").Add("item", w.Item).Known("pid", int(w.PID), w.PID != 0).
-			Known("tid", int(w.TID), w.TID != 0).Add("name", w.Name).Text("path", w.Path).Add("attribute", string(w.Attribute)).
-			Add("expected", attr.Text(w.Expected)).
-			Known("actual", attr.Text(w.Actual), w.Known).Add("set_by", by).Known("journal", entry, entry != 0).
-			Add("reason", w.Blocked).Write(a)
-	}
-	l.Start("summary").Add("checked", len(r.Wants)).Add("ok", len(r.Wants)-len(drift)-r.Unknown()).
-		Add("drifted", len(drift)).Add("missing", len(r.Required())).Add("unknown", r.Unknown()).Add("exit_code", exit.Code(outcome)).Write(a)
+// drifted is a setting that differs from the profile, and what set it.
+type drifted struct {
+	profile.Want
+	by    string
+	entry uint64 // of the journal, 0 for none
 }
+
+// verdict is the end of a comparison.
+type verdict struct {
+	*profile.Resolution
+	drifted, code int
+}
+
+var (
+	driftList = output.NewList("verify", "drift", "a setting that differs from the profile",
+		output.Col("item", "", output.Text, "item of the profile", func(d drifted) any { return d.Item }),
+		output.Col("pid", "", output.Int|output.Null, "process", func(d drifted) any { return output.Known(int(d.PID), d.PID != 0) }),
+		output.Col("tid", "", output.Int|output.Null, "thread", func(d drifted) any { return output.Known(int(d.TID), d.TID != 0) }),
+		output.Col("name", "", output.Text, "of the task, interrupt, queue or setting", func(d drifted) any { return d.Name }),
+		output.Col("path", "", output.Text|output.Null, "the file", func(d drifted) any { return output.NonEmpty(d.Path) }),
+		output.Col("attribute", "", output.Text, "what is set", func(d drifted) any { return string(d.Attribute) }),
+		output.Col("expected", "", output.Text, "the profile's value", func(d drifted) any { return attr.Text(d.Expected) }),
+		output.Col("actual", "", output.Text|output.Null, "the value that is in force", func(d drifted) any { return output.Known(attr.Text(d.Actual), d.Known) }),
+		output.Col("set_by", "", output.Text, "who set that", func(d drifted) any { return d.by }),
+		output.Col("journal", "", output.Int|output.Null, "by which entry of the journal", func(d drifted) any { return output.Known(d.entry, d.entry != 0) }),
+		output.Col("reason", "", output.Text, "why it cannot be as expected", func(d drifted) any { return d.Blocked }))
+	verifySummaryList = output.NewList("verify", "summary", "how a machine compares with a profile",
+		output.Col("checked", "", output.Int, "settings", func(v verdict) any { return len(v.Wants) }),
+		output.Col("ok", "", output.Int, "as in the profile", func(v verdict) any { return len(v.Wants) - v.drifted - v.Unknown() }),
+		output.Col("drifted", "", output.Int, "different", func(v verdict) any { return v.drifted }),
+		output.Col("missing", "", output.Int, "items that match nothing and are not optional", func(v verdict) any { return len(v.Required()) }),
+		output.Col("unknown", "", output.Int, "settings that cannot be read here", func(v verdict) any { return v.Unknown() }),
+		output.Col("exit_code", "", output.Int, "of the run", func(v verdict) any { return v.code }))
+)
 
 // setters are the entries that set each value last, as far as piton's journal knows.
 type setters map[attr.Key]setter
@@ -133,25 +159,19 @@ type driftKey struct {
 	expected, actual, by, item, no string
 }
 
-// driftTable lists what drifted, threads that read the same as one row when asked to.
-func driftTable(drift []profile.Want, setters setters, together bool) *output.Table {
+// driftTable lists what drifted, threads that read the same as one row.
+func driftTable(drift []drifted) *output.Table {
 	t := output.NewTable(">PID", "NAME", ">THREADS", "ATTRIBUTE", "EXPECTED", "ACTUAL", "SET BY", "ITEM", "REASON")
-	groups := slices.Collect(slices.Chunk(drift, 1))
-	if together {
-		groups = group.By(drift, func(w *profile.Want) driftKey {
-			by, _ := setters.of(w)
-			return driftKey{w.PID, w.Name, w.Path, w.Attribute, attr.Text(w.Expected), attr.Text(w.Actual), by, w.Item, w.Blocked}
-		})
-	}
-	for _, g := range groups {
-		w := &g[0]
-		by, _ := setters.of(w)
-		pid, threads := any(w.PID), any(len(g))
-		if w.Path != "" {
+	for _, g := range group.By(drift, func(d *drifted) driftKey {
+		return driftKey{d.PID, d.Name, d.Path, d.Attribute, attr.Text(d.Expected), attr.Text(d.Actual), d.by, d.Item, d.Blocked}
+	}) {
+		d := &g[0]
+		pid, threads := any(d.PID), any(len(g))
+		if d.Path != "" {
 			pid, threads = "-", "-"
 		}
-		t.Add(pid, w.Name, threads, w.Attribute, output.Dash(attr.Text(w.Expected)), output.Dash(attr.Text(w.Actual)),
-			by, w.Item, output.Dash(w.Blocked))
+		t.Add(pid, d.Name, threads, d.Attribute, output.Dash(attr.Text(d.Expected)), output.Dash(attr.Text(d.Actual)),
+			d.by, d.Item, output.Dash(d.Blocked))
 	}
 	return t
 }

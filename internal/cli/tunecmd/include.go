@@ -26,7 +26,7 @@ A value that somebody else has set since is left alone unless --force is given.
 CPUs that piton did not isolate are added to the affinity that most threads have, if that lacks them,
 to interrupt lines that have the default affinity, to that default, and to the workqueues.
 
-` + flags.CPUsHelp + "\n\n" + `With -o json: {"type":"change"} and {"type":"summary"} lines (see piton headless).`,
+` + flags.CPUsHelp + "\n\n" + `With -o json: change lines and a summary (see piton schema change).`,
 		Example: "  piton include 4-7\n  piton include node:1 --dry-run",
 		GroupID: app.GroupTune,
 		Args:    flags.OneCPUs,

@@ -15,9 +15,8 @@ import (
 	"piton/internal/partition"
 )
 
-const isolateJSON = `With -o json, one object a line: {"type":"change"} for every thread, interrupt and mask that is changed (see piton
-headless), {"type":"unmovable"} for each that stays on the CPUs: when (before, after), kind (task, irq, mask), tid, irq, path,
-name, cpus, why, do; and {"type":"summary"}, with processes, threads and files.`
+const isolateJSON = `With -o json: change lines for what is changed, unmovable lines for what stays on the CPUs, a summary; with --verify a
+stay line for everything that still ran there, and a verified line (see piton schema).`
 
 type isolateOptions struct {
 	apply  changes.Options
@@ -40,9 +39,7 @@ It needs --yes, or --revert-after 15s and then piton keep, as ordinary tasks are
 piton include restores the CPUs, with every pin as it was; so does piton undo.
 Then pin to the isolated CPUs the tasks that they are for: piton pin.
 
-` + flags.CPUsHelp + "\n\n" + isolateJSON + `
-With --verify, one {"type":"stay"} for everything that still ran there: cpu, kind (task, irq, softirq, interrupt), tid, irq,
-name, run_ns, share, longest_ns (null where only the number of times is known), times, why, do; then {"type":"verified"}: span_s, stays.`,
+` + flags.CPUsHelp + "\n\n" + isolateJSON,
 		Example: "  piton isolate 4-7 --dry-run\n  piton isolate node:1 --revert-after 30s\n  piton isolate 2-3 --yes --verify 10s",
 		GroupID: app.GroupTune,
 		Args:    flags.OneCPUs,

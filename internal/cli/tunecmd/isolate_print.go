@@ -86,7 +86,9 @@ func (p *unmovablePrinter) after(i partition.Isolation, r *change.Outcome) {
 func (p *unmovablePrinter) print(when string, all []partition.Staying) {
 	switch {
 	case p.o.JSON():
-		p.printJSON(when, all)
+		for _, s := range all {
+			unmovableList.JSON(p, unmovable{s, when})
+		}
 		return
 	case p.o.Value == output.AsCSV:
 		return
@@ -110,11 +112,19 @@ func (p *unmovablePrinter) print(when string, all []partition.Staying) {
 	fmt.Fprintln(p)
 }
 
-func (p *unmovablePrinter) printJSON(when string, all []partition.Staying) {
-	var l output.Line
-	for _, s := range all {
-		l.Start("unmovable").Add("when", when).Add("kind", string(s.Kind)).
-			Known("tid", s.Number, s.Kind == partition.KindTask).Known("irq", s.Number, s.Kind == partition.KindIRQ).
-			Text("path", s.Path).Add("name", s.Name).Add("cpus", s.CPUs.String()).Add("why", s.Why).Text("do", s.Do).Write(p)
-	}
+// unmovable is what keeps CPUs, before the change or after it.
+type unmovable struct {
+	partition.Staying
+	when string
 }
+
+var unmovableList = output.NewList("isolate", "unmovable", "what stays on isolated CPUs",
+	output.Col("when", "", output.Text, "before or after the change", func(s unmovable) any { return s.when }),
+	output.Col("kind", "", output.Text, "task, irq or mask", func(s unmovable) any { return string(s.Kind) }),
+	output.Col("tid", "", output.Int|output.Null, "number of the task", func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindTask) }),
+	output.Col("irq", "", output.Int|output.Null, "number of the line", func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
+	output.Col("path", "", output.Text|output.Null, "file of the mask", func(s unmovable) any { return output.NonEmpty(s.Path) }),
+	output.Col("name", "", output.Text, "its name", func(s unmovable) any { return s.Name }),
+	output.Col("cpus", "", output.Text, "CPUs that it keeps, a cpulist", func(s unmovable) any { return s.CPUs.String() }),
+	output.Col("why", "", output.Text, "why it cannot be moved", func(s unmovable) any { return s.Why }),
+	output.Col("do", "", output.Text|output.Null, "what helps", func(s unmovable) any { return output.NonEmpty(s.Do) }))

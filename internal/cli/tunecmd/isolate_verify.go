@@ -38,11 +38,7 @@ func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolate
 	}
 	table := irq.Next(v.before, now)
 	found := v.watcher.Report(facts, &table)
-	if o.apply.Output.JSON() {
-		staysJSON(a, found, v.span)
-	} else {
-		staysTable(a, o.apply.Output, cpus, v.watcher, found, v.span)
-	}
+	printStays(a, o.apply.Output, cpus, v.watcher, found, v.span)
 	return nil
 }
 
@@ -78,20 +74,34 @@ func ledgerError(s *sample.Sample) error {
 	return errors.New("CPU time by task needs eBPF, which --source proc keeps off (see piton doctor)")
 }
 
-func staysTable(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) {
-	t := output.NewTable(">CPU", "KIND", ">NUMBER", "NAME", ">TIME", ">SHARE", ">LONGEST", ">TIMES", "WHY", "REMEDY")
-	for _, v := range found {
-		number := "-"
-		if v.Kind == partition.KindTask || v.Kind == partition.KindIRQ {
-			number = fmt.Sprint(v.Number)
+// stay is what ran on isolated CPUs in a span.
+type stay struct {
+	partition.Interference
+	span time.Duration
+}
+
+func (s stay) share() float64 { return s.Run.Seconds() / s.span.Seconds() }
+
+// timed is a text of a stay whose times are known, "" for another.
+func timed(text func(s stay) string) func(stay) string {
+	return func(s stay) string {
+		if !s.Timed {
+			return ""
 		}
-		run, share, longest := "-", "-", "-"
-		if v.Timed {
-			run, longest = brief(v.Run), brief(v.Longest)
-			share = output.Percent(v.Run.Seconds()/span.Seconds(), 3)
-		}
-		t.Add(int(v.CPU), v.Kind, number, output.Dash(v.Name), run, share, longest, v.Times, output.Dash(v.Why), output.Dash(v.Do))
+		return text(s)
 	}
+}
+
+// number is that of a task or an interrupt, "" for what has none.
+func (s stay) number() string {
+	if s.Kind == partition.KindTask || s.Kind == partition.KindIRQ {
+		return fmt.Sprint(s.Number)
+	}
+	return ""
+}
+
+// printStays prints what ran on the CPUs.
+func printStays(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watcher, found []partition.Interference, span time.Duration) {
 	if o.Value == output.AsTable {
 		fmt.Fprintf(a, "\nBusy for %v:", span.Round(10*time.Millisecond))
 		busy := w.Busy(span)
@@ -100,8 +110,42 @@ func staysTable(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watch
 		}
 		fmt.Fprintln(a)
 	}
-	t.WriteAs(a, o)
+	rows := make([]stay, len(found))
+	for i, v := range found {
+		rows[i] = stay{v, span}
+	}
+	if stayList.Write(a, rows, o); o.JSON() {
+		verifiedList.JSON(a, verified{span, len(found)})
+	}
 }
+
+// verified ends the list.
+type verified struct {
+	span  time.Duration
+	stays int
+}
+
+var (
+	stayList = output.NewList("isolate", "stay", "what still ran on isolated CPUs",
+		output.Col("cpu", ">CPU", output.Int, "where", func(s stay) any { return int(s.CPU) }),
+		output.Col("kind", "KIND", output.Text, "task, irq, softirq or interrupt", func(s stay) any { return string(s.Kind) }),
+		output.Col("tid", ">NUMBER", output.Int|output.Null, "number of the task",
+			func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindTask) }).As(stay.number),
+		output.Col("irq", "", output.Int|output.Null, "number of the line", func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
+		output.Col("name", "NAME", output.Text, "its name", func(s stay) any { return s.Name }),
+		output.Col("run_ns", ">TIME", output.Int|output.Null, "time that it ran", func(s stay) any { return output.Known(s.Run.Nanoseconds(), s.Timed) }).
+			As(timed(func(s stay) string { return brief(s.Run) })),
+		output.Col("share", ">SHARE", output.Number|output.Null, "that as a share of the span", func(s stay) any { return output.Known(s.share(), s.Timed) }).
+			As(timed(func(s stay) string { return output.Percent(s.share(), 3) })),
+		output.Col("longest_ns", ">LONGEST", output.Int|output.Null, "its longest stay", func(s stay) any { return output.Known(s.Longest.Nanoseconds(), s.Timed) }).
+			As(timed(func(s stay) string { return brief(s.Longest) })),
+		output.Col("times", ">TIMES", output.Int, "how often", func(s stay) any { return s.Times }),
+		output.Col("why", "WHY", output.Text|output.Null, "why it ran there", func(s stay) any { return output.NonEmpty(s.Why) }),
+		output.Col("do", "REMEDY", output.Text|output.Null, "what helps", func(s stay) any { return output.NonEmpty(s.Do) }))
+	verifiedList = output.NewList("isolate", "verified", "the end of that list",
+		output.Col("span_s", "", output.Number, "time watched", func(v verified) any { return v.span.Seconds() }),
+		output.Col("stays", "", output.Int, "lines before", func(v verified) any { return v.stays }))
+)
 
 // brief is a time in the unit that suits it.
 func brief(d time.Duration) string {
@@ -112,15 +156,4 @@ func brief(d time.Duration) string {
 		return d.Round(time.Microsecond).String()
 	}
 	return d.Round(100 * time.Microsecond).String()
-}
-
-func staysJSON(a *app.App, found []partition.Interference, span time.Duration) {
-	var l output.Line
-	for _, v := range found {
-		l.Start("stay").Add("cpu", int(v.CPU)).Add("kind", string(v.Kind)).
-			Known("tid", v.Number, v.Kind == partition.KindTask).Known("irq", v.Number, v.Kind == partition.KindIRQ).
-			Add("name", v.Name).Known("run_ns", v.Run.Nanoseconds(), v.Timed).Known("share", v.Run.Seconds()/span.Seconds(), v.Timed).
-			Known("longest_ns", v.Longest.Nanoseconds(), v.Timed).Add("times", v.Times).Text("why", v.Why).Text("do", v.Do).Write(a)
-	}
-	l.Start("verified").Add("span_s", span.Seconds()).Add("stays", len(found)).Write(a)
 }

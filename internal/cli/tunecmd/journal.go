@@ -31,9 +31,7 @@ func newJournal(a *app.App) *cobra.Command {
 		Short: "list the changes that were made",
 		Long: `List the changes that piton made, oldest first: time, user, command, outcome. An undo is part of what it undid.
 With an entry's number, list every thread of it, and what undid it.
-With -o json: one {"type":"entry"} line an entry, undos too, followed by its {"type":"change"} lines.
-guard is the state of the guard that would revert it (waiting, lost, stopped, …; null if none is known; see piton keep).
-namespace is the kind of namespace in which an entry was made, if not in this one.`,
+With -o json: an entry line for each, undos too, followed by its change lines (see piton schema entry).`,
 		Example: "  piton journal\n  piton journal 12\n  piton journal -n 5 -o json",
 		GroupID: app.GroupTune,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -119,7 +117,7 @@ func journalTable(deeds []change.Deed) *output.Table {
 
 // journalParts lists the parts of an entry: its changes, and what undid it.
 func journalParts(a *app.App, e change.Entry, deeds []change.Deed) {
-	changes.Table(e.Changes, false).Write(a)
+	changes.Write(a, e.Changes, output.Format{}, false)
 	for i := range deeds {
 		for u := range deeds[i].Undos {
 			if deeds[i].ID == e.ID {
@@ -131,18 +129,36 @@ func journalParts(a *app.App, e change.Entry, deeds []change.Deed) {
 
 // journalJSON writes the entries as they are recorded, undos too.
 func journalJSON(a *app.App, entries []change.Entry, deeds []change.Deed) {
-	var l output.Line
 	for _, e := range entries {
-		state, guard := "undoes "+strings.Trim(fmt.Sprint(e.Undoes), "[]"), ""
+		r := recorded{Entry: e, state: "undoes " + strings.Trim(fmt.Sprint(e.Undoes), "[]")}
 		if i := slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == e.ID && len(e.Undoes) == 0 }); i >= 0 {
-			state = deeds[i].State()
+			r.state = deeds[i].State()
 			if g := deeds[i].Guard; g != nil {
-				guard = g.State
+				r.guard = g.State
 			}
 		}
-		l.Start("entry").Add("entry", e.ID).Add("time", output.Stamp(e.Time)).Add("user", e.User).
-			Add("command", e.Command).Add("reason", e.Reason).Add("state", state).Add("finished", e.Finished).Add("undone", e.Undone).
-			Add("past_boot", e.PastBoot).Add("undoes", output.List(e.Undoes)).Text("namespace", e.Foreign).Text("guard", guard).Write(a)
+		entryList.JSON(a, r)
 		changes.WriteJSON(a, e.Changes)
 	}
 }
+
+// recorded is an entry as it stands now.
+type recorded struct {
+	change.Entry
+	state, guard string
+}
+
+var entryList = output.NewList("journal", "entry", "an entry of the journal, with its changes behind it",
+	output.Col("entry", "", output.Int, "its number", func(r recorded) any { return r.ID }),
+	output.Col("time", "", output.Text, "when it was made", func(r recorded) any { return output.Stamp(r.Time) }),
+	output.Col("user", "", output.Text, "by whom", func(r recorded) any { return r.User }),
+	output.Col("command", "", output.Text, "the command that does the same", func(r recorded) any { return r.Command }),
+	output.Col("reason", "", output.Text, "why", func(r recorded) any { return r.Reason }),
+	output.Col("state", "", output.Text, "in force, undone, …", func(r recorded) any { return r.state }),
+	output.Col("finished", "", output.Bool, "its end is recorded", func(r recorded) any { return r.Finished }),
+	output.Col("undone", "", output.Bool, "it has been undone", func(r recorded) any { return r.Undone }),
+	output.Col("past_boot", "", output.Bool, "it is from before this boot", func(r recorded) any { return r.PastBoot }),
+	output.Col("undoes", "", output.Ints, "the entries that it undid", func(r recorded) any { return output.Values(r.Undoes) }),
+	output.Col("namespace", "", output.Text|output.Null, "kind of namespace it was made in, if not this one",
+		func(r recorded) any { return output.NonEmpty(r.Foreign) }),
+	output.Col("guard", "", output.Text|output.Null, "state of its guard, null if none is known", func(r recorded) any { return output.NonEmpty(r.guard) }))

@@ -28,8 +28,7 @@ A guard that has ended is listed as lost, one that does not run as stopped: noth
 In another time namespace the time left is not known.
 At the end of a user's last session systemd-logind removes /run/user/UID, and with it piton's list of guards.
 They revert in time, and can be confirmed again after the next login.
-With -o json: a {"type":"guard"} line for each; state is "being made", "waiting", "being reverted", "lost" or "stopped",
-left_s null where it is not known.`,
+With -o json: a guard line for each (see piton schema guard).`,
 		Example: "  piton pin 3641 --cpu 2 --revert-after 30s\n  piton keep\n  piton keep 12",
 		GroupID: app.GroupTune,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -81,33 +80,37 @@ func entryNumbers(words []string) ([]uint64, error) {
 
 // printGuards lists the changes that wait for confirmation.
 func printGuards(a *app.App, armed []change.GuardState, out output.Format) {
-	if out.JSON() {
-		for _, g := range armed {
-			guardLine(a, g, g.State)
-		}
+	rows := make([]guardRow, len(armed))
+	for i, g := range armed {
+		rows[i] = guardRow{g, g.State}
+	}
+	if guardList.Write(a, rows, out); out.JSON() {
 		return
 	}
-	t := output.NewTable(">ENTRY", ">LEFT", ">GUARD", "STATE", "COMMAND")
-	for _, g := range armed {
-		left := "-"
-		if g.Left != change.LeftUnknown {
-			left = g.Left.Round(time.Second / 10).String()
-		}
-		t.Add(g.Entry, left, g.PID, g.State, g.Command)
-	}
-	t.Write(a)
 	a.WarnLostGuards()
 }
 
-func guardLine(a *app.App, g change.GuardState, state string) {
-	var l output.Line
-	var left any // null in another time namespace
-	if g.Left != change.LeftUnknown {
-		left = g.Left.Seconds()
-	}
-	l.Start("guard").Add("entry", g.Entry).Add("guard_pid", g.PID).Add("state", state).
-		Add("left_s", left).Add("command", g.Command).Add("caveats", output.List(g.Caveats)).Write(a)
+// guardRow is a guard and its state, or that its change was kept.
+type guardRow struct {
+	change.GuardState
+	state string
 }
+
+func (g guardRow) left() string {
+	if g.Left == change.LeftUnknown {
+		return ""
+	}
+	return g.Left.Round(time.Second / 10).String()
+}
+
+var guardList = output.NewList("keep", "guard", "a guard that reverts a change unless it is confirmed",
+	output.Col("entry", ">ENTRY", output.Int, "entry of the journal", func(g guardRow) any { return g.Entry }),
+	output.Col("left_s", ">LEFT", output.Number|output.Null, "time left, null in another time namespace",
+		func(g guardRow) any { return output.Known(g.Left.Seconds(), g.Left != change.LeftUnknown) }).As(guardRow.left),
+	output.Col("guard_pid", ">GUARD", output.Int, "its process", func(g guardRow) any { return g.PID }),
+	output.Col("state", "STATE", output.Text, "being made, waiting, being reverted, lost, stopped or kept", func(g guardRow) any { return g.state }),
+	output.Col("command", "COMMAND", output.Text, "the command that made the change", func(g guardRow) any { return g.Command }),
+	output.Col("caveats", "", output.Texts, "what it is not protected from", func(g guardRow) any { return output.Values(g.Caveats) }))
 
 // keep confirms entries. For one without a guard, the error says what became of it.
 func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Format) error {
@@ -127,7 +130,7 @@ func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Fo
 		case err != nil:
 			failed = errors.Join(failed, err)
 		case out.JSON():
-			guardLine(a, armed[i], "kept")
+			guardList.JSON(a, guardRow{armed[i], "kept"})
 		default:
 			fmt.Fprintf(a, "entry %d stays; piton undo %d undoes it\n", id, id)
 		}

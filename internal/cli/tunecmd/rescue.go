@@ -44,7 +44,7 @@ It runs before every other task (DEADLINE, or FIFO 99 where that is refused), lo
 that does not respond.
 The change is recorded after it is made, not before, as the threads that write to the disk may be starved too.
 piton undo undoes it. all means every user task shown; a kernel thread is demoted by its number with --yes.
-With -o json: a {"type":"rt_task"} line each, a "change" line for each that is demoted, and a summary.`,
+With -o json: an rt_task line each, a rescue line, a change line for each that is demoted, and a summary (see piton schema).`,
 		Example: "  piton rescue\n  piton rescue --list -o json\n  piton rescue --demote all\n  piton rescue --demote 3641 3642",
 		GroupID: app.GroupTune,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -118,11 +118,7 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.output.JSON() {
-		r.printJSON(tasks, limits)
-	} else {
-		r.printTable(tasks, limits)
-	}
+	r.print(tasks, limits)
 	return tasks, r.WriteErr
 }
 

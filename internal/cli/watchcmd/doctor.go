@@ -26,7 +26,7 @@ source is in use, and the command that would change that.
 It loads what it tries for half a second, and changes nothing else.
 
 STATE is best (nothing better exists), fallback (a worse source is in use), missing, or unknown.
-With -o json: one {"type":"feature"} line a feature, then a {"type":"summary"} line.`,
+With -o json: a feature line for each, then a summary (see piton schema).`,
 		Example: "  piton doctor\n  piton doctor -o json\n  sudo piton doctor",
 		GroupID: app.GroupLook,
 		Args:    flags.NoArgs,
@@ -71,7 +71,8 @@ func runDoctor(ctx context.Context, a *app.App, o doctorOptions) error {
 		return err
 	}
 	if o.output.JSON() {
-		d.printJSON()
+		featureList.Write(a, d.findings, o.output)
+		doctorSummaryList.JSON(a, &d)
 	} else {
 		d.printText()
 	}

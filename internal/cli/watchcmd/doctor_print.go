@@ -11,11 +11,7 @@ import (
 
 // printText prints a table of what is, then what would be better.
 func (d *doctor) printText() {
-	t := output.NewTable("FEATURE", "STATE", "SOURCE", "COST")
-	for _, f := range d.findings {
-		t.Add(f.title, f.state, output.Dash(f.source), output.Dash(f.cost))
-	}
-	t.Write(d.app)
+	featureList.Table(d.findings).Write(d.app)
 	for _, group := range d.groups() {
 		command := group[0].command
 		if command == "" {
@@ -44,19 +40,33 @@ func (d *doctor) groups() [][]finding {
 	return group.By(append(helped, helpless...), func(f *finding) string { return f.command })
 }
 
-func (d *doctor) printJSON() {
-	var l output.Line
-	count := map[string]int{}
+func (d *doctor) count(state string) any {
+	n := 0
 	for _, f := range d.findings {
-		count[f.state]++
-		l.Start("feature").Add("id", f.id).Add("title", f.title).Add("state", f.state).
-			Add("source", f.source).Add("cost", f.cost).Add("sample_ns", int64(f.took)).Add("core_share", f.share).
-			Add("reason", f.reason).Add("command", f.command)
-		l.Write(d.app)
+		if f.state == state {
+			n++
+		}
 	}
-	l.Start("summary").Add("features", len(d.findings))
-	for _, state := range []string{stateBest, stateFallback, stateMissing, stateUnknown} {
-		l.Add(state, count[state])
-	}
-	l.Add("exit_code", exit.Done).Write(d.app)
+	return n
 }
+
+func stateColumn(state string) output.Column[*doctor] {
+	return output.Col(state, "", output.Int, "features in this state", func(d *doctor) any { return d.count(state) })
+}
+
+var (
+	featureList = output.NewList("doctor", "feature", "a feature, and where its figures come from here",
+		output.Col("id", "", output.Text, "its name for programs", func(f finding) any { return f.id }),
+		output.Col("title", "FEATURE", output.Text, "its name for people", func(f finding) any { return f.title }),
+		output.Col("state", "STATE", output.Text, "best, fallback, missing or unknown", func(f finding) any { return f.state }),
+		output.Col("source", "SOURCE", output.Text, "where its figures come from", func(f finding) any { return f.source }),
+		output.Col("cost", "COST", output.Text, "what that costs", func(f finding) any { return f.cost }),
+		output.Col("sample_ns", "", output.Int, "time that a sample takes for it", func(f finding) any { return int64(f.took) }),
+		output.Col("core_share", "", output.Number, "share of a core that runs in the kernel for it", func(f finding) any { return f.share }),
+		output.Col("reason", "", output.Text, "why it is not better", func(f finding) any { return f.reason }),
+		output.Col("command", "", output.Text, "the command that would make it better", func(f finding) any { return f.command }))
+	doctorSummaryList = output.NewList("doctor", "summary", "the number of features by state",
+		output.Col("features", "", output.Int, "all of them", func(d *doctor) any { return len(d.findings) }),
+		stateColumn(stateBest), stateColumn(stateFallback), stateColumn(stateMissing), stateColumn(stateUnknown),
+		output.Col("exit_code", "", output.Int, "of the run", func(*doctor) any { return exit.Done }))
+)

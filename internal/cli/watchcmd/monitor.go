@@ -174,10 +174,10 @@ func (o *Monitor) printer(a *app.App) (printer, view, error) {
 	switch o.Output.Value {
 	case output.AsJSON:
 		v, err := o.view(field.JSON, "")
-		return &jsonPrinter{columns: v.columns}, v, err
+		return newJSONPrinter(v.columns), v, err
 	case output.AsCSV:
 		v, err := o.view(field.JSON, "")
-		return &csvPrinter{columns: v.columns}, v, err
+		return newCSVPrinter(v.columns), v, err
 	}
 	v, err := o.view(columns, "cpu_percent")
 	return &tablePrinter{columns: v.columns, ascii: a.ASCII}, v, err

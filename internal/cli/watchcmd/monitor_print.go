@@ -3,16 +3,14 @@ package watchcmd
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/model"
+	"piton/internal/sample"
 )
 
 // tablePrinter writes a heading and the rows as text.
@@ -75,100 +73,128 @@ func summary(m *model.Model) string {
 		m.Counts.Running, h.Load1, h.Load5, h.Load15, output.GiB(h.MemUsedBytes), output.GiB(h.MemTotalBytes), migrations)
 }
 
-// csvPrinter writes one line a task, after one heading for the whole run.
-type csvPrinter struct {
-	columns []*field.Column
-	record  []string
+// sampled is a tick, or with i one of its CPUs or tasks.
+type sampled struct {
+	*model.Model
+	tick int
+	i    int
+	rows int // tasks that are printed
+}
+
+func (s sampled) cpu() *model.CPU      { return &s.CPUs[s.i] }
+func (s sampled) counted() *sample.CPU { return &s.Sample.CPUs[s.i] }
+func (s sampled) host() *sample.Host   { return &s.Sample.Host }
+func (s sampled) row() field.Row       { return field.Row{M: s.Model, I: s.i} }
+func (s sampled) source() any          { return s.Sample.Migrations.String() }
+func share(v float32) any              { return math.Round(float64(v)*1e4) / 1e4 }
+func (s sampled) stamp() any           { return output.Stamp(s.Sample.Wall) }
+func tickColumn() output.Column[sampled] {
+	return output.Col("tick", "", output.Int, "number of the sample, from 1", sampled.number)
+}
+func (s sampled) number() any { return s.tick }
+
+// csvPrinter prints a line a task.
+type csvPrinter struct{ list *output.List[sampled] }
+
+func newCSVPrinter(columns []*field.Column) *csvPrinter {
+	head := []output.Column[sampled]{tickColumn(), output.Col("time", "", output.Text, "when it was taken", sampled.stamp)}
+	return &csvPrinter{output.Selection("task", append(head, taskColumns(columns)...))}
 }
 
 func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
-	out := csv.NewWriter(w)
-	if n == 1 {
-		p.record = append(p.record[:0], "tick", "time")
-		for _, c := range p.columns {
-			p.record = append(p.record, c.ID)
-		}
-		_ = out.Write(p.record)
+	all := make([]sampled, len(rows))
+	for at, i := range rows {
+		all[at] = sampled{Model: m, tick: n, i: int(i)}
 	}
-	at := output.Stamp(m.Sample.Wall)
-	for _, i := range rows {
-		p.record = append(p.record[:0], strconv.Itoa(n), at)
-		for _, c := range p.columns {
-			p.record = append(p.record, csvValue(c.Value(field.Row{M: m, I: int(i)})))
-		}
-		_ = out.Write(p.record)
-	}
-	out.Flush()
+	p.list.CSV(w, all, n == 1)
 }
 
-// csvValue is empty for no value; text is cleaned, since CSV has no escapes.
-func csvValue(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return field.Clean(v)
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			if parts[i] = csvValue(v[i]); parts[i] == "" {
-				parts[i] = field.NoneASCII
-			}
-		}
-		return strings.Join(parts, " ")
-	}
-	return fmt.Sprint(v)
-}
-
-// jsonPrinter writes one object a line: a host, the CPUs, the tasks, an end.
+// jsonPrinter prints an object a line.
 type jsonPrinter struct {
-	columns []*field.Column
-	line    output.Line
+	tasks *output.List[sampled]
+	buf   []byte
+}
+
+func newJSONPrinter(columns []*field.Column) *jsonPrinter {
+	return &jsonPrinter{tasks: output.Selection("task", taskColumns(columns))}
 }
 
 func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
-	p.host(w, n, m)
-	for i := range m.CPUs {
-		p.cpu(w, m, i)
+	s := sampled{Model: m, tick: n, rows: len(rows)}
+	p.buf = hostList.Append(p.buf[:0], s)
+	for s.i = range m.CPUs {
+		p.buf = sampledCPUList.Append(p.buf, s)
 	}
 	for _, i := range rows {
-		p.line.Start("task")
-		for _, c := range p.columns {
-			p.line.Add(c.ID, c.Value(field.Row{M: m, I: int(i)}))
-		}
-		p.line.Write(w)
+		s.i = int(i)
+		p.buf = p.tasks.Append(p.buf, s)
 	}
-	p.line.Start("end").Add("tick", n).Add("tasks", len(rows)).Write(w)
+	_, _ = w.Write(endList.Append(p.buf, s))
 }
 
-func (p *jsonPrinter) host(w *bufio.Writer, n int, m *model.Model) {
-	h := &m.Sample.Host
-	p.line.Start("host").Add("tick", n).Add("time", output.Stamp(m.Sample.Wall)).
-		Add("interval_s", m.Elapsed.Seconds()).Add("host", h.Name).Add("uptime_s", math.Round(h.Uptime.Seconds())).
-		Add("processes", m.Counts.Processes).Add("threads", m.Counts.Threads).Add("running", m.Counts.Running).
-		Add("kernel_threads", m.Counts.KernelThreads).Add("load1", h.Load1).Add("load5", h.Load5).Add("load15", h.Load15).
-		Add("mem_total_bytes", h.MemTotalBytes).Add("mem_used_bytes", h.MemUsedBytes).Add("swap_total_bytes", h.SwapTotalBytes).
-		Add("swap_used_bytes", h.SwapUsedBytes).Add("migrations_per_s", share(m.MigrationsPerS)).
-		Add("migrations_source", m.Sample.Migrations.String()).Add("migrations_exact", m.Sample.Migrations.Exact()).
-		Number("least_loaded", int(m.LeastLoaded)).Write(w)
-}
-
-func (p *jsonPrinter) cpu(w *bufio.Writer, m *model.Model, i int) {
-	c, s := &m.CPUs[i], &m.Sample.CPUs[i]
-	p.line.Start("cpu").Add("cpu", int(c.ID)).Add("busy", share(c.Busy)).Add("user", share(c.User)).Add("nice", share(c.Nice)).
-		Add("system", share(c.System)).Add("irq", share(c.IRQ)).Add("softirq", share(c.SoftIRQ)).Add("steal", share(c.Steal)).
-		Add("guest", share(c.Guest)).Add("iowait", share(c.IOWait)).Known("migrations", s.MigrationsIn, s.HaveIn).
-		Known("migrations_out", s.MigrationsOut, s.HaveOut).Add("in_per_s", share(c.InPerS)).Add("out_per_s", share(c.OutPerS)).
-		Add("source", m.Sample.Migrations.String()).Add("pinned", c.Pinned)
-	rt := any(nil)
-	if c.RT >= 0 {
-		rt = int(m.Sample.Tasks[c.RT].TID)
+// taskColumns are columns of the table that the screen has.
+func taskColumns(columns []*field.Column) []output.Column[sampled] {
+	out := make([]output.Column[sampled], len(columns))
+	for i, c := range columns {
+		out[i] = output.Col(c.ID, c.Title, c.Type|output.Null|output.Chosen, c.Help, func(s sampled) any { return c.Value(s.row()) })
 	}
-	p.line.Add("rt_tid", rt).Write(w)
+	return out
 }
 
-// share rounds a figure of the model to what its counters resolve; an unknown
-// one is NaN, which JSON prints as null.
-func share(v float32) float64 { return math.Round(float64(v)*1e4) / 1e4 }
+func allColumns() []*field.Column {
+	out := make([]*field.Column, len(field.Columns))
+	for i := range field.Columns {
+		out[i] = &field.Columns[i]
+	}
+	return out
+}
+
+var (
+	hostList = output.NewList("headless", "host", "the machine at a sample", tickColumn(),
+		output.Col("time", "", output.Text, "when it was taken", func(s sampled) any { return s.stamp() }),
+		output.Col("interval_s", "", output.Number, "time since the sample before", func(s sampled) any { return s.Elapsed.Seconds() }),
+		output.Col("host", "", output.Text, "name of the machine", func(s sampled) any { return s.host().Name }),
+		output.Col("uptime_s", "", output.Number, "time since boot", func(s sampled) any { return math.Round(s.host().Uptime.Seconds()) }),
+		output.Col("processes", "", output.Int, "processes", func(s sampled) any { return s.Counts.Processes }),
+		output.Col("threads", "", output.Int, "threads of all processes", func(s sampled) any { return s.Counts.Threads }),
+		output.Col("running", "", output.Int, "threads that run or are runnable", func(s sampled) any { return s.Counts.Running }),
+		output.Col("kernel_threads", "", output.Int, "kernel threads", func(s sampled) any { return s.Counts.KernelThreads }),
+		output.Col("load1", "", output.Number, "load average of 1 minute", func(s sampled) any { return s.host().Load1 }),
+		output.Col("load5", "", output.Number, "of 5 minutes", func(s sampled) any { return s.host().Load5 }),
+		output.Col("load15", "", output.Number, "of 15 minutes", func(s sampled) any { return s.host().Load15 }),
+		output.Col("mem_total_bytes", "", output.Int, "memory", func(s sampled) any { return s.host().MemTotalBytes }),
+		output.Col("mem_used_bytes", "", output.Int, "memory in use", func(s sampled) any { return s.host().MemUsedBytes }),
+		output.Col("swap_total_bytes", "", output.Int, "swap", func(s sampled) any { return s.host().SwapTotalBytes }),
+		output.Col("swap_used_bytes", "", output.Int, "swap in use", func(s sampled) any { return s.host().SwapUsedBytes }),
+		output.Col("migrations_per_s", "", output.Number|output.Null, "migrations a second", func(s sampled) any { return share(s.MigrationsPerS) }),
+		output.Col("migrations_source", "", output.Text, "where migrations come from: ebpf and sched are exact, perf and sampled are lower bounds", func(s sampled) any { return s.source() }),
+		output.Col("migrations_exact", "", output.Bool, "none is missing", func(s sampled) any { return s.Sample.Migrations.Exact() }),
+		output.Col("least_loaded", "", output.Int|output.Null, "the least-loaded CPU", func(s sampled) any { return output.NonNegative(int(s.LeastLoaded)) }))
+	sampledCPUList = output.NewList("headless", "cpu", "a CPU at a sample",
+		output.Col("cpu", "", output.Int, "its number", func(s sampled) any { return int(s.cpu().ID) }),
+		output.Col("busy", "", output.Number|output.Null, "share of the interval, 0 to 1, that it was busy", func(s sampled) any { return share(s.cpu().Busy) }),
+		output.Col("user", "", output.Number|output.Null, "in user mode", func(s sampled) any { return share(s.cpu().User) }),
+		output.Col("nice", "", output.Number|output.Null, "in user mode at a positive nice value", func(s sampled) any { return share(s.cpu().Nice) }),
+		output.Col("system", "", output.Number|output.Null, "in the kernel", func(s sampled) any { return share(s.cpu().System) }),
+		output.Col("irq", "", output.Number|output.Null, "in interrupts", func(s sampled) any { return share(s.cpu().IRQ) }),
+		output.Col("softirq", "", output.Number|output.Null, "in softirqs", func(s sampled) any { return share(s.cpu().SoftIRQ) }),
+		output.Col("steal", "", output.Number|output.Null, "taken by the hypervisor", func(s sampled) any { return share(s.cpu().Steal) }),
+		output.Col("guest", "", output.Number|output.Null, "running guests", func(s sampled) any { return share(s.cpu().Guest) }),
+		output.Col("iowait", "", output.Number|output.Null, "idle while a task waited for storage", func(s sampled) any { return share(s.cpu().IOWait) }),
+		output.Col("migrations", "", output.Int|output.Null, "tasks that came to it since piton started", func(s sampled) any { return output.Known(s.counted().MigrationsIn, s.counted().HaveIn) }),
+		output.Col("migrations_out", "", output.Int|output.Null, "tasks that left it since piton started", func(s sampled) any { return output.Known(s.counted().MigrationsOut, s.counted().HaveOut) }),
+		output.Col("in_per_s", "", output.Number|output.Null, "tasks that came to it, a second", func(s sampled) any { return share(s.cpu().InPerS) }),
+		output.Col("out_per_s", "", output.Number|output.Null, "tasks that left it, a second", func(s sampled) any { return share(s.cpu().OutPerS) }),
+		output.Col("source", "", output.Text, "where migrations come from", func(s sampled) any { return s.source() }),
+		output.Col("pinned", "", output.Int, "tasks that may run only there", func(s sampled) any { return s.cpu().Pinned }),
+		output.Col("rt_tid", "", output.Int|output.Null, "the busiest real-time task", func(s sampled) any {
+			if s.cpu().RT < 0 {
+				return nil
+			}
+			return int(s.Sample.Tasks[s.cpu().RT].TID)
+		}))
+	_ = output.NewList("headless", "task", "a process or thread at a sample, with the columns that --columns chooses",
+		taskColumns(allColumns())...)
+	endList = output.NewList("headless", "end", "the end of a sample", tickColumn(),
+		output.Col("tasks", "", output.Int, "tasks that were printed", func(s sampled) any { return s.rows }))
+)

@@ -13,6 +13,7 @@ import (
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/topology"
 )
 
@@ -29,8 +30,7 @@ func newTopo(a *app.App) *cobra.Command {
 		Long: `Show which CPUs share a core, a last-level cache, a NUMA node, a package.
 
 It shows the CPUs that this process may use: the online ones of its cpuset. --all adds the others.
-With -o json: one {"type":"machine"} line, one {"type":"node"} a node and one {"type":"cpu"} a CPU, whose
-core, llc and package are the cpulists of the CPUs that share them, null where the kernel has none.`,
+With -o json: one machine line, then a node line for each node and a cpu line for each CPU (see piton schema).`,
 		Example: "  piton topo\n  piton topo -o json\n  piton --host-root /srv/trees/db-3 topo",
 		GroupID: app.GroupLook,
 		Args:    flags.NoArgs,
@@ -55,12 +55,16 @@ func runTopo(w io.Writer, whole *topology.Topology, o topoOptions) {
 	}
 	switch o.output.Value {
 	case output.AsJSON:
-		topoJSON(w, whole, t)
-		return
+		machineList.JSON(w, whole)
+		nodeList.Write(w, t.Nodes, o.output)
 	case output.AsTable:
 		topoHead(w, whole, t)
 	}
-	topoTable(t).WriteAs(w, o.output)
+	cpus := make([]topoCPU, len(t.CPUs))
+	for i, c := range t.CPUs {
+		cpus[i] = topoCPU{c, t.Allowed.Has(c.ID)}
+	}
+	cpuList.Write(w, cpus, o.output)
 }
 
 // topoHead prints what concerns the machine and its nodes.
@@ -90,39 +94,55 @@ func topoHead(w io.Writer, whole, t *topology.Topology) {
 	}
 }
 
-func topoTable(t *topology.Topology) *output.Table {
-	out := output.NewTable(">CPU", "CORE", "LLC", "PACKAGE", ">NODE", "STATE")
-	for _, c := range t.CPUs {
-		var state []string
-		if c.Kind != topology.KindUniform {
-			state = append(state, c.Kind.String()+"-core")
-		}
-		if !c.Online {
-			state = append(state, "offline")
-		} else if !t.Allowed.Has(c.ID) {
-			state = append(state, "outside piton's cpuset")
-		}
-		if c.Isolated {
-			state = append(state, "isolated")
-		}
-		out.Add(c.ID, output.Dash(c.Core.String()), output.Dash(c.LLC.String()), output.Dash(c.Package.String()),
-			output.NumberOrDash(int(c.Node)), strings.Join(state, ", "))
-	}
-	return out
+// topoCPU is a CPU, and whether piton may run there.
+type topoCPU struct {
+	topology.CPU
+	allowed bool
 }
 
-func topoJSON(w io.Writer, whole, t *topology.Topology) {
-	var l output.Line
-	l.Start("machine").Add("online", whole.Online.String()).Add("present", whole.Present.String()).
-		Add("isolated", whole.Isolated.String()).Add("nohz_full", whole.NohzFull.String()).Add("allowed", whole.Allowed.String()).Write(w)
-	for _, n := range t.Nodes {
-		l.Start("node").Add("node", int(n.ID)).Add("cpus", n.CPUs.String()).Add("memory_bytes", n.MemoryBytes)
-		ids := slices.Sorted(maps.Keys(n.Distances))
-		l.AddObject("distances", len(ids), func(i int) (string, any) { return fmt.Sprint(ids[i]), n.Distances[ids[i]] }).Write(w)
+func (c topoCPU) state() string {
+	var state []string
+	if c.Kind != topology.KindUniform {
+		state = append(state, c.Kind.String()+"-core")
 	}
-	for _, c := range t.CPUs {
-		l.Start("cpu").Add("cpu", int(c.ID)).Text("core", c.Core.String()).Text("llc", c.LLC.String()).
-			Text("package", c.Package.String()).Number("node", int(c.Node)).
-			Add("online", c.Online).Add("isolated", c.Isolated).Known("kind", c.Kind.String(), c.Kind != topology.KindUniform).Write(w)
+	if !c.Online {
+		state = append(state, "offline")
+	} else if !c.allowed {
+		state = append(state, "outside piton's cpuset")
 	}
+	if c.Isolated {
+		state = append(state, "isolated")
+	}
+	return strings.Join(state, ", ")
 }
+
+var (
+	machineList = output.NewList("topo", "machine", "the CPUs of the machine, as cpulists",
+		output.Col("online", "", output.Text, "CPUs that run tasks", func(t *topology.Topology) any { return t.Online.String() }),
+		output.Col("present", "", output.Text, "CPUs that there are", func(t *topology.Topology) any { return t.Present.String() }),
+		output.Col("isolated", "", output.Text, "CPUs isolated at boot", func(t *topology.Topology) any { return t.Isolated.String() }),
+		output.Col("nohz_full", "", output.Text, "CPUs without a tick", func(t *topology.Topology) any { return t.NohzFull.String() }),
+		output.Col("allowed", "", output.Text, "CPUs that piton may run on", func(t *topology.Topology) any { return t.Allowed.String() }))
+	nodeList = output.NewList("topo", "node", "a NUMA node",
+		output.Col("node", "", output.Int, "its number", func(n topology.Node) any { return int(n.ID) }),
+		output.Col("cpus", "", output.Text, "its CPUs, a cpulist", func(n topology.Node) any { return n.CPUs.String() }),
+		output.Col("memory_bytes", "", output.Int, "its memory", func(n topology.Node) any { return n.MemoryBytes }),
+		output.Col("distances", "", output.Numbers, "distance to each node, 10 to itself", func(n topology.Node) any {
+			out := []field.Member{}
+			for _, id := range slices.Sorted(maps.Keys(n.Distances)) {
+				out = append(out, field.Member{Name: fmt.Sprint(id), Value: n.Distances[id]})
+			}
+			return out
+		}))
+	cpuList = output.NewList("topo", "cpu", "a CPU and what it shares, as cpulists",
+		output.Col("cpu", ">CPU", output.Int, "its number", func(c topoCPU) any { return int(c.ID) }),
+		output.Col("core", "CORE", output.Text|output.Null, "CPUs of its core", func(c topoCPU) any { return output.NonEmpty(c.Core.String()) }),
+		output.Col("llc", "LLC", output.Text|output.Null, "CPUs of its last-level cache", func(c topoCPU) any { return output.NonEmpty(c.LLC.String()) }),
+		output.Col("package", "PACKAGE", output.Text|output.Null, "CPUs of its package",
+			func(c topoCPU) any { return output.NonEmpty(c.Package.String()) }),
+		output.Col("node", ">NODE", output.Int|output.Null, "its NUMA node", func(c topoCPU) any { return output.NonNegative(int(c.Node)) }),
+		output.Col("online", "STATE", output.Bool, "it runs tasks", func(c topoCPU) any { return c.Online }).As(topoCPU.state),
+		output.Col("isolated", "", output.Bool, "isolated at boot", func(c topoCPU) any { return c.Isolated }),
+		output.Col("kind", "", output.Text|output.Null, "performance or efficiency core, where they differ",
+			func(c topoCPU) any { return output.Known(c.Kind.String(), c.Kind != topology.KindUniform) }))
+)

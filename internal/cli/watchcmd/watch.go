@@ -38,8 +38,8 @@ from eBPF with the task that was running (a hypervisor's agent, say), counted as
 Where eBPF cannot run, piton prints how often each thread moved every half second, without the CPUs.
 
 ` + flags.TargetHelp + `
-With -o json: one {"type":"watch"} line when it begins, one {"type":"move"} a move ({"type":"count"} a thread and
-half second without eBPF), then {"type":"task"}, {"type":"pair"} and one {"type":"summary"} line.`,
+With -o json: a watch line when it begins, a move line for each move (without eBPF a count line for each thread and half
+second), then task lines, pair lines and a summary (see piton schema).`,
 		Example: "  piton watch 3641\n  piton watch nginx --for 10s -o json\n  piton watch 3650 --thread",
 		GroupID: app.GroupLook,
 		Args:    flags.NeedArgs(1, "a target"),
@@ -176,7 +176,7 @@ func newWatchLog(a *app.App, src watch.Source, totals *watch.Totals, json bool) 
 		names: map[kernel.TID]string{}, epoch: time.Now().Add(-kernel.Monotonic()), print: &watchText{},
 	}
 	if json {
-		l.print = &watchJSON{}
+		l.print = watchJSON{}
 	}
 	return l
 }

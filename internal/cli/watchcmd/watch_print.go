@@ -7,6 +7,8 @@ import (
 
 	"piton/internal/chart"
 	"piton/internal/cli/output"
+	"piton/internal/field"
+	"piton/internal/kernel"
 	"piton/internal/topology"
 	"piton/internal/watch"
 )
@@ -106,52 +108,118 @@ func more(out *bytes.Buffer, n int, what string) {
 }
 
 // watchJSON prints an object a line.
-type watchJSON struct{ line output.Line }
+type watchJSON struct{}
 
-func (p *watchJSON) take(dst []byte) []byte { return append(dst, p.line.End()...) }
-
-func (p *watchJSON) begin(dst []byte, l *watchLog, t watch.Targets) []byte {
-	ids := make([]any, len(t.IDs))
-	for i, id := range t.IDs {
-		ids[i] = int(id)
-	}
-	p.line.Start("watch").Add("time", output.Stamp(time.Now())).Add("source", l.src.Kind().String()).
-		Add("single", l.src.Single()).Add("scope", t.Scope.String()).Add("targets", ids)
-	return p.take(dst)
+func (watchJSON) begin(dst []byte, l *watchLog, t watch.Targets) []byte {
+	return watchList.Append(dst, watchStart{l.src, t})
 }
 
-func (p *watchJSON) move(dst []byte, l *watchLog, m *watch.Move) []byte {
-	p.line.Start("move").Add("time", output.Stamp(l.wall(m.At))).Add("time_ns", int64(m.At)).
-		Add("pid", int(m.TGID)).Add("tid", int(m.TID)).Add("comm", l.name(m.TGID, m.TID)).
-		Add("from", int(m.From)).Add("to", int(m.To)).Add("distance", l.totals.Topo.Distance(m.From, m.To).String())
-	return p.take(dst)
+func (watchJSON) move(dst []byte, l *watchLog, m *watch.Move) []byte {
+	return moveList.Append(dst, watchMove{l, m})
 }
 
-func (p *watchJSON) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte {
-	p.line.Start("count").Add("time", output.Stamp(at)).Add("pid", int(c.TGID)).Add("tid", int(c.TID)).
-		Add("comm", l.name(c.TGID, c.TID)).Add("count", c.N).Add("from", nil).Add("to", nil)
-	return p.take(dst)
+func (watchJSON) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte {
+	return countList.Append(dst, watchCount{c, at, l.name(c.TGID, c.TID)})
 }
 
-func (p *watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
-	tasks, pairs := l.totals.Tasks(), l.totals.Pairs()
-	for _, t := range tasks {
-		p.line.Start("task").Add("pid", int(t.TGID)).Add("tid", int(t.TID)).Add("comm", l.name(t.TGID, t.TID)).Add("moves", t.Moves)
-		dst = p.take(dst)
+func (watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
+	for _, t := range l.totals.Tasks() {
+		dst = movedList.Append(dst, watchTask{t, l.name(t.TGID, t.TID)})
 	}
-	for _, pair := range pairs {
-		p.line.Start("pair").Add("from", int(pair.From)).Add("to", int(pair.To)).
-			Add("distance", pair.Distance.String()).Add("count", pair.Moves)
-		dst = p.take(dst)
+	for _, pair := range l.totals.Pairs() {
+		dst = pairList.Append(dst, pair)
 	}
-	p.line.Start("summary").Add("duration_s", s.took.Seconds()).Add("source", l.src.Kind().String()).
-		Add("exact", l.src.Single() && l.totals.Unfollowed == 0).
-		Add("moves", l.totals.Moves).Add("lost", s.lost).Add("lost_output", l.behind).
-		Add("unknown_pair", l.totals.NoPair).Add("unknown_task", l.totals.NoTask).
-		Add("unseen", l.totals.Unseen).Add("unfollowed", l.totals.Unfollowed).
-		AddObject("by_distance", int(topology.OtherNode-topology.SMTSibling)+1, func(i int) (string, any) {
-			d := topology.SMTSibling + topology.Distance(i)
-			return d.String(), l.totals.ByDistance[d]
-		}).Add("tasks", len(tasks)).Add("exit_code", s.code)
-	return p.take(dst)
+	return watchSummaryList.Append(dst, watchEnd{l, s})
+}
+
+type (
+	watchStart struct {
+		src watch.Source
+		t   watch.Targets
+	}
+	watchMove struct {
+		l *watchLog
+		m *watch.Move
+	}
+	watchCount struct {
+		watch.Count
+		at   time.Time
+		comm string
+	}
+	watchTask struct {
+		watch.TaskTotal
+		comm string
+	}
+	watchEnd struct {
+		l *watchLog
+		s watchSummary
+	}
+)
+
+func (e watchEnd) byDistance() any {
+	out := []field.Member{}
+	for d := topology.SMTSibling; d <= topology.OtherNode; d++ {
+		out = append(out, field.Member{Name: d.String(), Value: e.l.totals.ByDistance[d]})
+	}
+	return out
+}
+
+var (
+	watchList = output.NewList("watch", "watch", "the beginning of a watch",
+		output.Col("time", "", output.Text, "when it began", func(watchStart) any { return output.Stamp(time.Now()) }),
+		output.Col("source", "", output.Text, "where moves come from", func(w watchStart) any { return w.src.Kind().String() }),
+		output.Col("single", "", output.Bool, "each move is known, not only their number", func(w watchStart) any { return w.src.Single() }),
+		output.Col("scope", "", output.Text, "what the targets mean: process, thread, tree", func(w watchStart) any { return w.t.Scope.String() }),
+		output.Col("targets", "", output.Ints, "PIDs or TIDs", func(w watchStart) any { return taskNumbers(w.t.IDs) }))
+	moveList = output.NewList("watch", "move", "a migration",
+		output.Col("time", "", output.Text, "when", func(w watchMove) any { return output.Stamp(w.l.wall(w.m.At)) }),
+		output.Col("time_ns", "", output.Int, "CLOCK_MONOTONIC", func(w watchMove) any { return int64(w.m.At) }),
+		output.Col("pid", "", output.Int, "process", func(w watchMove) any { return int(w.m.TGID) }),
+		output.Col("tid", "", output.Int, "thread", func(w watchMove) any { return int(w.m.TID) }),
+		output.Col("comm", "", output.Text, "its name", func(w watchMove) any { return w.l.name(w.m.TGID, w.m.TID) }),
+		output.Col("from", "", output.Int, "CPU that it left", func(w watchMove) any { return int(w.m.From) }),
+		output.Col("to", "", output.Int, "CPU that it came to", func(w watchMove) any { return int(w.m.To) }),
+		output.Col("distance", "", output.Text, "what the two CPUs share", func(w watchMove) any {
+			return w.l.totals.Topo.Distance(w.m.From, w.m.To).String()
+		}))
+	countList = output.NewList("watch", "count", "migrations of a thread in half a second, without eBPF",
+		output.Col("time", "", output.Text, "when they were counted", func(c watchCount) any { return output.Stamp(c.at) }),
+		output.Col("pid", "", output.Int, "process", func(c watchCount) any { return int(c.TGID) }),
+		output.Col("tid", "", output.Int, "thread", func(c watchCount) any { return int(c.TID) }),
+		output.Col("comm", "", output.Text, "its name", func(c watchCount) any { return c.comm }),
+		output.Col("count", "", output.Int, "migrations", func(c watchCount) any { return c.N }),
+		output.Col("from", "", output.Null, "not known", func(watchCount) any { return nil }),
+		output.Col("to", "", output.Null, "not known", func(watchCount) any { return nil }))
+	movedList = output.NewList("watch", "task", "the migrations of a thread in all",
+		output.Col("pid", "", output.Int, "process", func(t watchTask) any { return int(t.TGID) }),
+		output.Col("tid", "", output.Int, "thread", func(t watchTask) any { return int(t.TID) }),
+		output.Col("comm", "", output.Text, "its name", func(t watchTask) any { return t.comm }),
+		output.Col("moves", "", output.Int, "migrations", func(t watchTask) any { return t.Moves }))
+	pairList = output.NewList("watch", "pair", "the migrations from one CPU to another",
+		output.Col("from", "", output.Int, "CPU", func(p watch.PairTotal) any { return int(p.From) }),
+		output.Col("to", "", output.Int, "CPU", func(p watch.PairTotal) any { return int(p.To) }),
+		output.Col("distance", "", output.Text, "what the two CPUs share", func(p watch.PairTotal) any { return p.Distance.String() }),
+		output.Col("count", "", output.Int, "migrations", func(p watch.PairTotal) any { return p.Moves }))
+	watchSummaryList = output.NewList("watch", "summary", "the sums of a watch",
+		output.Col("duration_s", "", output.Number, "time watched", func(e watchEnd) any { return e.s.took.Seconds() }),
+		output.Col("source", "", output.Text, "where moves come from", func(e watchEnd) any { return e.l.src.Kind().String() }),
+		output.Col("exact", "", output.Bool, "the sums lack nothing", func(e watchEnd) any { return e.l.src.Single() && e.l.totals.Unfollowed == 0 }),
+		output.Col("moves", "", output.Int, "migrations", func(e watchEnd) any { return e.l.totals.Moves }),
+		output.Col("lost", "", output.Int, "of them without a line", func(e watchEnd) any { return e.s.lost }),
+		output.Col("lost_output", "", output.Int, "of these, as the output was too slow", func(e watchEnd) any { return e.l.behind }),
+		output.Col("unknown_pair", "", output.Int, "of unknown CPUs", func(e watchEnd) any { return e.l.totals.NoPair }),
+		output.Col("unknown_task", "", output.Int, "of unknown tasks", func(e watchEnd) any { return e.l.totals.NoTask }),
+		output.Col("unseen", "", output.Int, "hidden from eBPF", func(e watchEnd) any { return e.l.totals.Unseen }),
+		output.Col("unfollowed", "", output.Int, "descendants that could not be watched", func(e watchEnd) any { return e.l.totals.Unfollowed }),
+		output.Col("by_distance", "", output.Numbers, "migrations by what the two CPUs share", watchEnd.byDistance),
+		output.Col("tasks", "", output.Int, "threads that migrated", func(e watchEnd) any { return len(e.l.totals.Tasks()) }),
+		output.Col("exit_code", "", output.Int, "of the run", func(e watchEnd) any { return e.s.code }))
+)
+
+func taskNumbers(ids []kernel.TID) []any {
+	out := make([]any, len(ids))
+	for i, id := range ids {
+		out[i] = int(id)
+	}
+	return out
 }

@@ -33,9 +33,7 @@ Also the name of a kernel thread that does not run here ('kworker/3:1H-kblockd')
 interrupt's handler or device (nvme0, virtio2-input.0), and a name from /proc/interrupts or /proc/softirqs (RES,
 NET_RX). A bare number is a PID or TID.
 
-With -o json, one {"type":"what"} line each; what is not known or does not apply is null: v, target, kind
-(kernel_thread, process, thread, irq, softirq), name, tid, irq, what, made_by, cpus (cpulist), movable, unit, cgroup,
-exe, policy, advice.`,
+With -o json, one what line each (see piton schema what).`,
 		Example: "  piton what-is 'kworker/*'\n  piton what-is 41 ksoftirqd/0 irq:24\n  piton what-is RES TLB -o json",
 		GroupID: app.GroupLook,
 		Args:    flags.NeedArgs(1, "a target"),

@@ -51,7 +51,7 @@ type explanation struct {
 // print prints it as the nth of several.
 func (x *explanation) print(a *app.App, o output.Format, nth int) {
 	if o.JSON() {
-		x.json(a)
+		whatList.JSON(a, x)
 		return
 	}
 	if nth > 0 {
@@ -105,10 +105,18 @@ func (x *explanation) cpuText() string {
 	return strings.Join(words, "; ")
 }
 
-func (x *explanation) json(a *app.App) {
-	var l output.Line
-	l.Start("what").Add("target", x.target).Add("kind", x.kind).Text("name", x.name).Number("tid", x.tid).
-		Number("irq", x.irq).Text("what", x.what).Text("made_by", x.maker).Text("cpus", x.cpus).
-		Known("movable", x.movable == yes, x.movable != unknown).Text("unit", x.unit).Text("cgroup", x.cgroup).Text("exe", x.exe).
-		Text("policy", x.policy).Text("advice", x.advice).Write(a.Out)
-}
+var whatList = output.NewList("what-is", "what", "what a task or an interrupt is",
+	output.Col("target", "", output.Text, "the word that means it", func(x *explanation) any { return x.target }),
+	output.Col("kind", "", output.Text, "kernel_thread, process, thread, irq, softirq", func(x *explanation) any { return x.kind }),
+	output.Col("name", "", output.Text|output.Null, "its name", func(x *explanation) any { return output.NonEmpty(x.name) }),
+	output.Col("tid", "", output.Int|output.Null, "number of the task", func(x *explanation) any { return output.NonNegative(x.tid) }),
+	output.Col("irq", "", output.Int|output.Null, "number of the line", func(x *explanation) any { return output.NonNegative(x.irq) }),
+	output.Col("what", "", output.Text|output.Null, "its purpose", func(x *explanation) any { return output.NonEmpty(x.what) }),
+	output.Col("made_by", "", output.Text|output.Null, "its origin", func(x *explanation) any { return output.NonEmpty(x.maker) }),
+	output.Col("cpus", "", output.Text|output.Null, "a cpulist", func(x *explanation) any { return output.NonEmpty(x.cpus) }),
+	output.Col("movable", "", output.Bool|output.Null, "its CPUs can be set", func(x *explanation) any { return output.Known(x.movable == yes, x.movable != unknown) }),
+	output.Col("unit", "", output.Text|output.Null, "systemd unit", func(x *explanation) any { return output.NonEmpty(x.unit) }),
+	output.Col("cgroup", "", output.Text|output.Null, "control group", func(x *explanation) any { return output.NonEmpty(x.cgroup) }),
+	output.Col("exe", "", output.Text|output.Null, "program", func(x *explanation) any { return output.NonEmpty(x.exe) }),
+	output.Col("policy", "", output.Text|output.Null, "scheduling policy", func(x *explanation) any { return output.NonEmpty(x.policy) }),
+	output.Col("advice", "", output.Text|output.Null, "what helps", func(x *explanation) any { return output.NonEmpty(x.advice) }))

@@ -1,0 +1,141 @@
+package output
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"piton/internal/field"
+)
+
+// Schema describes a type of JSON lines of one command or of a family of them.
+type Schema struct {
+	Room, Kind, Help string
+	Properties       []Property
+}
+
+// Property is a name of a line and what it has.
+type Property struct {
+	Name, Help string
+	Schema     map[string]any // JSON Schema, draft 2020-12
+	Required   bool
+}
+
+// Name is the line's name among the definitions, "topo.cpu": two commands may have a type each.
+func (s *Schema) Name() string { return s.Room + "." + s.Kind }
+
+// schemas are those of all lists; NewList adds them.
+var schemas []Schema
+
+// Schemas are the schemas of all lists.
+func Schemas() []Schema { return slices.Clone(schemas) }
+
+// Document is the JSON Schema of lines that are any of those described.
+func Document(of []Schema) map[string]any {
+	of = slices.SortedFunc(slices.Values(of), func(a, b Schema) int { return cmp.Compare(a.Name(), b.Name()) })
+	defs, refs := map[string]any{}, []any{}
+	for i := range of {
+		defs[of[i].Name()] = of[i].definition()
+		refs = append(refs, map[string]any{"$ref": "#/$defs/" + of[i].Name()})
+	}
+	return map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "JSON lines of piton", "anyOf": refs, "$defs": defs,
+	}
+}
+
+func (s *Schema) definition() map[string]any {
+	properties := map[string]any{"type": map[string]any{"const": s.Kind}, "v": map[string]any{"const": Version}}
+	required := []string{"type", "v"}
+	for _, p := range s.Properties {
+		described := map[string]any{}
+		for name, value := range p.Schema {
+			described[name] = value
+		}
+		if p.Help != "" {
+			described["description"] = p.Help
+		}
+		if properties[p.Name] = described; p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	return map[string]any{"type": "object", "description": s.Help, "properties": properties, "required": required}
+}
+
+// typeSchema is the JSON Schema of a column's type.
+func typeSchema(t field.Type) map[string]any {
+	out := map[string]any{}
+	var types []string
+	for _, one := range []struct {
+		bit  field.Type
+		name string
+	}{{Bool, "boolean"}, {Int, "integer"}, {Number, "number"}, {Text, "string"}, {Ints | Texts, "array"}, {Numbers, "object"}, {Null, "null"}} {
+		if t&one.bit != 0 {
+			types = append(types, one.name)
+		}
+	}
+	switch {
+	case t&Ints != 0:
+		out["items"] = map[string]any{"type": []string{"integer", "null"}}
+	case t&Texts != 0:
+		out["items"] = map[string]any{"type": "string"}
+	case t&Numbers != 0:
+		out["additionalProperties"] = map[string]any{"type": "number"}
+	}
+	if out["type"] = types; len(types) == 1 {
+		out["type"] = types[0]
+	}
+	return out
+}
+
+// OfStruct is the schema of lines that encoding/json writes from a struct.
+func OfStruct(room, kind, help string, record any) Schema {
+	s := Schema{Room: room, Kind: kind, Help: help}
+	for _, p := range structProperties(reflect.TypeOf(record)) {
+		if p.Name != "type" && p.Name != "v" {
+			s.Properties = append(s.Properties, p)
+		}
+	}
+	return s
+}
+
+func structProperties(t reflect.Type) (out []Property) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		out = append(out, Property{Name: name, Schema: goSchema(f.Type), Required: !strings.Contains(options, "omitempty")})
+	}
+	return out
+}
+
+// goSchema is the JSON Schema of what encoding/json makes of a type.
+func goSchema(t reflect.Type) map[string]any {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return map[string]any{}
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return map[string]any{"anyOf": []any{goSchema(t.Elem()), map[string]any{"type": "null"}}}
+	case reflect.Slice:
+		return map[string]any{"type": []string{"array", "null"}, "items": goSchema(t.Elem())}
+	case reflect.Struct:
+		properties, required := map[string]any{}, []string{}
+		for _, p := range structProperties(t) {
+			if properties[p.Name] = p.Schema; p.Required {
+				required = append(required, p.Name)
+			}
+		}
+		return map[string]any{"type": "object", "properties": properties, "required": required}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number"}
+	}
+	return map[string]any{"type": "integer"}
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
+	"piton/internal/field"
+)
+
+var updateSchema = flag.Bool("update", false, "rewrite testdata/schema.json where names were only added")
+
+// schemaFile is the schema that scripts were promised.
+const schemaFile = "testdata/schema.json"
+
+// promised reads it.
+func promised(t *testing.T) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(schemaFile)
+	require.NoError(t, err)
+	var out map[string]any
+	require.NoError(t, json.Unmarshal(text, &out))
+	return out
+}
+
+// TestSchemaIsKept is that piton schema says what was promised: a type or name that went, a type that
+// changed, or a name that a line may lack now, is a failure that -update does not heal.
+func TestSchemaIsKept(t *testing.T) {
+	r := newHome(t).run("schema")
+	require.Zero(t, r.code, r.err)
+	var now map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.out), &now))
+	if _, err := os.Stat(schemaFile); err == nil {
+		for line, was := range promised(t)["$defs"].(map[string]any) {
+			is, _ := now["$defs"].(map[string]any)[line].(map[string]any)
+			require.NotNil(t, is, "lines of type %s went", line)
+			before := was.(map[string]any)
+			assert.Subset(t, is["required"], before["required"], line)
+			for name, property := range before["properties"].(map[string]any) {
+				have, _ := is["properties"].(map[string]any)[name].(map[string]any)
+				require.NotNil(t, have, "%s: %s went", line, name)
+				was := maps.Clone(property.(map[string]any))
+				delete(was, "description")
+				delete(have, "description")
+				assert.Equal(t, was, have, "%s: %s has another type", line, name)
+			}
+		}
+	}
+	if *updateSchema && !t.Failed() {
+		require.NoError(t, os.WriteFile(schemaFile, []byte(r.out), 0o644))
+	}
+	text, err := os.ReadFile(schemaFile)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), r.out, "go test ./internal/cli -run TestSchemaIsKept -update")
+}
+
+func TestSchemaOfAType(t *testing.T) {
+	h := newHome(t)
+	for args, want := range map[string][]string{
+		"irq": {"irq.irq"}, "cpu": {"headless.cpu", "topo.cpu"}, "topo.cpu": {"topo.cpu"}, "study": {"bench.study"},
+	} {
+		r := h.run("schema", args)
+		require.Zero(t, r.code, r.err)
+		var document map[string]any
+		require.NoError(t, json.Unmarshal([]byte(r.out), &document))
+		assert.Equal(t, want, slices.Sorted(maps.Keys(document["$defs"].(map[string]any))), args)
+	}
+	assert.Equal(t, exit.Usage, h.run("schema", "nosuch").code)
+	assert.Equal(t, exit.Usage, h.run("schema", "irq", "cpu").code)
+}
+
+// judge validates lines against the promised schema, and remembers which types it has seen.
+type judge struct {
+	t     *testing.T
+	kinds map[string]*jsonschema.Schema
+	seen  map[string]bool
+}
+
+func newJudge(t *testing.T) *judge {
+	document := promised(t)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource("piton.json", document))
+	j := &judge{t: t, kinds: map[string]*jsonschema.Schema{}, seen: map[string]bool{}}
+	for line := range document["$defs"].(map[string]any) {
+		s, err := c.Compile("piton.json#/$defs/" + line)
+		require.NoError(t, err, line)
+		j.kinds[line] = s
+	}
+	return j
+}
+
+// lines validates the output of a command, whose lines are of the rooms.
+func (j *judge) lines(out string, what any, rooms ...string) {
+	j.t.Helper()
+	assert.NotEmpty(j.t, out, what)
+	for text := range strings.Lines(out) {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		require.NoError(j.t, err, "%v: %s", what, text)
+		object := value.(map[string]any)
+		at := slices.IndexFunc(rooms, func(room string) bool { return j.kinds[room+"."+fmt.Sprint(object["type"])] != nil })
+		if !assert.GreaterOrEqual(j.t, at, 0, "%v: no schema of %s", what, text) {
+			continue
+		}
+		line := rooms[at] + "." + fmt.Sprint(object["type"])
+		j.seen[line] = true
+		if !assert.NoError(j.t, j.kinds[line].Validate(value), "%v: %s", what, text) {
+			return // one is enough
+		}
+		properties := j.kinds[line].Properties
+		for name := range object {
+			assert.Contains(j.t, properties, name, "%v: %s is not in the schema of %s", what, name, line)
+		}
+	}
+}
+
+// TestOutputIsAsPromised validates what each command prints with -o json.
+func TestOutputIsAsPromised(t *testing.T) {
+	h, j, pid, cpu := newHome(t), newJudge(t), fmt.Sprint(sleeper(t)), fmt.Sprint(oneCPU(t))
+	profiles := filepath.Join(strings.TrimPrefix(h.env[1], "XDG_CONFIG_HOME="), "piton/profiles")
+	require.NoError(t, os.MkdirAll(profiles, 0o755))
+	drifted := newNamesake(t)
+	drifted.start()
+	file := filepath.Join(profiles, "p.toml")
+	require.NoError(t, os.WriteFile(file, []byte("version = 1\n[[task]]\nname = \""+drifted.name+"\"\nnice = 3\n"+
+		"[[task]]\nname = \"nosuchtask\"\nnice = 3\noptional = true\n"), 0o644))
+	host := irqHost(t)
+	for _, tt := range []struct {
+		args  string
+		rooms string
+	}{
+		{"--headless -n 1 -d 100ms", "headless"},
+		{"--headless -n 1 -d 100ms --threads --columns " + allColumnIDs(), "headless"},
+		{"topo --all", "topo"}, {"--host-root " + host + " topo", "topo"},
+		{"irq list --now", "irq"}, {"irq list -d 100ms", "irq"}, {"--host-root " + host + " irq list -d 100ms", "irq"},
+		{"irq queues", "queues"}, {"--host-root " + host + " irq queues", "queues"},
+		{"what-is " + pid + " 2 kworker/0:0 RES NET_RX", "what-is"}, {"--host-root " + host + " what-is irq:24", "what-is"},
+		{"doctor", "doctor"},
+		{"watch " + pid + " --for 50ms", "watch"},
+		{"sysctl kernel.ostype", "sysctl"}, {"profiles", "profiles"},
+		{"verify " + file, "verify profile"}, {"apply " + file + " --check", "profile change"},
+		{"pin " + pid, "change"}, {"pin " + pid + " --cpu " + cpu + " --mem", "change"},
+		{"nice " + pid + " 4 --revert-after 1h", "change"}, {"keep", "keep"}, {"keep --all", "keep"},
+		{"irq default " + cpu + " --dry-run", "change"}, {"isolate " + cpu + " --dry-run", "isolate change"},
+		{"sysctl kernel.ostype=Linux --dry-run", "change"},
+		{"undo --dry-run", "change"}, {"undo --all", "change"}, {"journal", "journal change"},
+		{"bench nqueens -n 6 --runs 2 --warmup 0 --place normal --place cpu:" + cpu, "bench"}, {"bench report", "bench"},
+	} {
+		r := h.run(append(strings.Fields(tt.args), "-o", "json")...)
+		if strings.HasPrefix(tt.args, "isolate") && r.out == "" {
+			continue // of the only CPU
+		}
+		j.lines(r.out, tt.args+": "+r.err, strings.Fields(tt.rooms)...)
+	}
+	j.lines(h.rescue("--list", "-o", "json").out, "rescue", "rescue")
+	m := startMover(t, "1:20")
+	m.freeze()
+	w := startWatch(t, fmt.Sprint(m.pid))
+	m.thaw()
+	m.move()
+	for _, object := range append(w.end(), w.first) {
+		line, err := json.Marshal(object)
+		require.NoError(t, err)
+		j.lines(string(line), "watch", "watch")
+	}
+	var missing []string
+	for line := range j.kinds {
+		if !j.seen[line] {
+			missing = append(missing, line)
+		}
+	}
+	// They need what not every machine has: migrations, real-time tasks, memory to move, isolated CPUs.
+	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
+	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair rescue.rt_task change.memory isolate.stay isolate.verified "+
+		"isolate.unmovable"), missing, "add a command that prints it")
+}
+
+func allColumnIDs() string {
+	var ids []string
+	for i := range field.Columns {
+		ids = append(ids, field.Columns[i].ID)
+	}
+	return strings.Join(ids, ",")
+}
+
+// TestRemovedOrChangedFieldFails is that the test above would notice.
+func TestRemovedOrChangedFieldFails(t *testing.T) {
+	s := newJudge(t).kinds["topo.cpu"]
+	line := strings.SplitAfter(newHome(t).run("topo", "-o", "json").out, "\n")
+	text := line[len(line)-2]
+	validate := func(text string) error {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(text)))
+		require.NoError(t, err)
+		return s.Validate(value)
+	}
+	require.NoError(t, validate(text))
+	assert.Error(t, validate(strings.Replace(text, `"online":true,`, "", 1)), "removed")
+	assert.Error(t, validate(strings.Replace(text, `"online":true,`, `"online":"yes",`, 1)), "of another type")
+	assert.Error(t, validate(strings.Replace(text, `"v":1,`, "", 1)))
+}
