@@ -26,6 +26,18 @@ var Strategies = []place.Strategy{place.LeastLoaded, place.Pack, place.Spread, p
 // PlacementHelp is one line for flags and forms.
 const PlacementHelp = "normal, least-loaded, pack, spread, llc, node, sibling-free, aggregate, cpu:CPUS, fifo:PRIO, rr:PRIO, batch, idle, nice:VALUE; joined with +"
 
+// PlacementWords are the parts of a placement, or their beginnings, for completion.
+func PlacementWords() (out []string) {
+	for word := range strings.SplitSeq(PlacementHelp[:strings.IndexByte(PlacementHelp, ';')], ", ") {
+		name, _, valued := strings.Cut(word, ":")
+		if valued {
+			name += ":"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
 // Spec is what a Placement asks for. The zero Spec changes nothing.
 type Spec struct {
 	Strategy place.Strategy // "" if CPUs are not chosen by load

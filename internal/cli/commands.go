@@ -39,4 +39,7 @@ func addCommands(a *app.App, root *cobra.Command) {
 		root.AddCommand(newCommand(a))
 	}
 	addCompletion(root, a.Out)
+	if completing(a) {
+		addValues(root)
+	}
 }

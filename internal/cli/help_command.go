@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/exit"
-	"piton/internal/cli/flags"
 )
 
 // newHelp is "piton help"; cobra's own takes any word.
@@ -35,19 +33,5 @@ func newHelp() *cobra.Command {
 			}
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
-	}
-}
-
-// addCompletion adds cobra's commands that write completions, under piton's words.
-func addCompletion(root *cobra.Command, out io.Writer) {
-	root.SetOut(out) // cobra remembers where to as of here
-	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" {
-			cmd.Short = "write the completion of a shell"
-			cmd.Long = "Write a script to standard output for the shell to complete piton's commands, flags and values."
-			cmd.Example = "  source <(piton completion bash)\n  piton completion fish > ~/.config/fish/completions/piton.fish"
-			flags.NeedsCommand(cmd)
-		}
 	}
 }

@@ -42,12 +42,6 @@ The schema is made from the tables that write the lines.`,
 			e.SetEscapeHTML(false)
 			return e.Encode(output.Document(lines))
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
-			for _, s := range lineSchemas() {
-				words = append(words, cobra.CompletionWithDesc(s.Kind, s.Help), cobra.CompletionWithDesc(s.Name(), s.Help))
-			}
-			return words, cobra.ShellCompDirectiveNoFileComp
-		},
 	}
 }
 

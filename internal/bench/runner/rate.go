@@ -51,6 +51,15 @@ func RateHelp() string {
 	return b.String()
 }
 
+// RateWords are the names of the rates, for completion.
+func RateWords() []string {
+	out := []string{workload.CounterFile}
+	for _, r := range rates {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
 // findRate finds a rate by what the user wrote.
 func findRate(name string) (rate, error) {
 	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {

@@ -90,6 +90,7 @@ type spec struct {
 type Command struct {
 	Flag, Usage                           string // "nice", "nice `VALUE`, -20 (first) to 19 (last)"
 	Verb, Use, What, Short, Long, Example string
+	Words                                 []string // values, or their beginnings, for completion
 }
 
 // Title is what a sentence calls the attribute: "affinity of irq 24".

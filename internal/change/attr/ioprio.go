@@ -29,7 +29,8 @@ var ioprio = spec{
 	setBy: []string{"ananicy", "IOSchedulingClass", "IOSchedulingPriority"},
 	command: &Command{
 		Flag: "ioprio", Usage: "I/O priority `CLASS`[:LEVEL]: real-time, best-effort, idle, none",
-		Verb: "ionice", Use: "ionice TARGET… CLASS[:LEVEL]", What: "an I/O class", Short: "set the I/O priority",
+		Verb: "ionice", Use: "ionice TARGET… CLASS[:LEVEL]", What: "an I/O class",
+		Words: []string{"real-time:", "best-effort:", "idle", "none"}, Short: "set the I/O priority",
 		Long:    "Set the I/O priority: real-time or best-effort with a level 0 (first) to 7 (last), idle, or none.",
 		Example: "  piton ionice 3641 best-effort:7\n  piton ionice backup idle",
 	},

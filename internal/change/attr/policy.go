@@ -59,7 +59,8 @@ var policy = spec{
 	setBy: []string{"tuned", "ananicy", "CPUSchedulingPolicy", "CPUSchedulingPriority", "CPUSchedulingResetOnFork"},
 	command: &Command{
 		Flag: "policy", Usage: "`POLICY`[:PRIO]: other, batch, idle, ext, fifo, rr, deadline:RUNTIME/DEADLINE/PERIOD",
-		Verb: "policy", Use: "policy TARGET… POLICY[:PRIO]", What: "a policy", Short: "set the scheduling policy and real-time priority",
+		Verb: "policy", Use: "policy TARGET… POLICY[:PRIO]", What: "a policy",
+		Words: []string{"other", "batch", "idle", "ext", "fifo:", "rr:", "deadline:"}, Short: "set the scheduling policy and real-time priority",
 		Long: `Set the scheduling policy: other, batch, idle, fifo:PRIO or rr:PRIO with PRIO 1 (lowest) to 99, ext, or
 deadline:RUNTIME/DEADLINE/PERIOD: RUNTIME of CPU time in each PERIOD, by DEADLINE after its start.
 A bare PRIO keeps fifo or rr. With ,reset-on-fork children start with an ordinary policy.

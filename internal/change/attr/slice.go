@@ -31,7 +31,8 @@ var slice = spec{
 	write: func(w Write) error { return w.Task.SetSlice(uint64(max(0, w.Change.After.(SliceValue)))) },
 	command: &Command{
 		Flag: "slice", Usage: "EEVDF slice of ordinary tasks, a `TIME`: 0.1ms to 100ms, 0 for the default",
-		Verb: "slice", Use: "slice TARGET… TIME", What: "a time", Short: "set the slice of ordinary tasks",
+		Verb: "slice", Use: "slice TARGET… TIME", What: "a time",
+		Words: []string{"default", "1ms", "3ms"}, Short: "set the slice of ordinary tasks",
 		Long: `Set the slice of OTHER and BATCH tasks, the time that one runs before the next: 0.1ms to 100ms, 0 or default for the
 kernel's own. A task with a short slice runs sooner and is preempted more often; its share of the CPU stays the same
 (EEVDF, Linux 6.12). A slice of the default's length reads back as default.`,

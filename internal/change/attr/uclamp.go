@@ -47,7 +47,8 @@ var clamp = spec{
 	absent: lacking("uclamp (CONFIG_UCLAMP_TASK)", syscall.EOPNOTSUPP, syscall.EINVAL),
 	command: &Command{
 		Flag: "uclamp", Usage: "utilisation clamps, `MIN,MAX`: 0 to 1024, or per cent",
-		Verb: "uclamp", Use: "uclamp TARGET… MIN,MAX", What: "clamps", Short: "set the utilisation clamps",
+		Verb: "uclamp", Use: "uclamp TARGET… MIN,MAX", What: "clamps",
+		Words: []string{"default"}, Short: "set the utilisation clamps",
 		Long: `Set the limits of a task's utilisation, as the kernel uses it to choose a frequency and a CPU: two numbers from 0 to
 1024, or per cent, or default. It needs a kernel with CONFIG_UCLAMP_TASK, which piton doctor checks.`,
 		Example: "  piton uclamp 3641 512,1024\n  piton uclamp user:build 0%,30%\n  piton uclamp 3641 default",

@@ -85,6 +85,9 @@ type param struct {
 	value string
 }
 
+// Words are the values that the setting takes, for completion; none for a number.
+func (p *param) Words() []string { return p.Choices }
+
 func (p *param) String() string { return p.value }
 func (p *param) Type() string {
 	if p.Choices != nil {

@@ -19,6 +19,9 @@ type Choice struct {
 	Among []string
 }
 
+// Words are the values, for completion.
+func (c *Choice) Words() []string { return c.Among }
+
 func (c *Choice) String() string { return c.Value }
 func (c *Choice) Type() string   { return strings.Join(c.Among, "|") }
 func (c *Choice) Set(s string) error {

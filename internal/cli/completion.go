@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"piton/internal/bench"
+	"piton/internal/bench/runner"
+	"piton/internal/change/attr"
+	"piton/internal/cli/app"
+	"piton/internal/cli/flags"
+	"piton/internal/field"
+	"piton/internal/paper"
+	"piton/internal/place"
+	"piton/workloads"
+)
+
+// addCompletion adds cobra's commands that write completions, under piton's words.
+func addCompletion(root *cobra.Command, out io.Writer) {
+	root.SetOut(out) // cobra remembers where to as of here
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Short = "write the completion of a shell"
+		cmd.Long = "Write a script to standard output for the shell to complete piton's commands, flags and values."
+		cmd.Example = "  source <(piton completion bash)\n  piton completion fish > ~/.config/fish/completions/piton.fish"
+		flags.NeedsCommand(cmd)
+		if bash, _, err := cmd.Find([]string{"bash"}); err == nil {
+			write := bash.RunE
+			bash.Long = "Write the completion of bash. It does not need the package bash-completion."
+			bash.RunE = func(cmd *cobra.Command, args []string) error {
+				if err := write(cmd, args); err != nil {
+					return err
+				}
+				_, err := io.WriteString(out, bashWords)
+				return err
+			}
+		}
+	}
+}
+
+// bashWords replaces what cobra's script does without _init_completion of the package
+// bash-completion: it would call another function of the package. The words are those up to the
+// cursor, as blanks part them; the script joins them with blanks again before the shell reads
+// them, so that quotes mean what they did.
+const bashWords = `
+__piton_init_completion()
+{
+    local line=${COMP_LINE:0:COMP_POINT}
+    COMPREPLY=()
+    read -ra words <<<"$line"
+    [[ $line == *[[:blank:]] ]] && words+=("")
+    cword=$((${#words[@]} - 1))
+    cur=${words[cword]}
+    prev=${words[cword > 0 ? cword - 1 : 0]}
+}
+`
+
+// completing reports whether cobra is asked for completions.
+func completing(a *app.App) bool {
+	return len(a.Args) > 0 && (a.Args[0] == cobra.ShellCompRequestCmd || a.Args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// addValues has the values of flags and arguments completed, of a command and all below it.
+func addValues(cmd *cobra.Command) {
+	register := func(f *pflag.Flag) {
+		if values := flagValues(cmd, f); values != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, values) // the error is of a flag that has one
+		}
+	}
+	cmd.LocalFlags().VisitAll(register)
+	if verb := argumentValues(cmd); verb != nil {
+		cmd.ValidArgsFunction = verb
+	}
+	for _, sub := range cmd.Commands() {
+		addValues(sub)
+	}
+}
+
+// flagValues are the values of a flag, nil where they are not known.
+func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
+	if choice, ok := f.Value.(interface{ Words() []string }); ok {
+		return oneOf(choice.Words()...)
+	}
+	for _, name := range attr.All() {
+		if c := name.Command(); c != nil && c.Flag == f.Name && c.Words != nil {
+			return oneOf(c.Words...)
+		}
+	}
+	switch f.Name {
+	case "place":
+		if cmd.Name() == "pin" {
+			return oneOf(strategies()...)
+		}
+		return listOf('+', bench.PlacementWords())
+	case "pin":
+		return oneOf(append(strategies(), cpuWords...)...)
+	case "cpu", "within", "rps", "xps":
+		return listOf(',', cpuWords)
+	case "columns":
+		return listOf(',', columnWords("", ""))
+	case "sort":
+		return oneOf(append(columnWords("", ""), columnWords("-", "")...)...)
+	case "filter":
+		if cmd.HasParent() { // of interrupts
+			return nil
+		}
+		return listOf(' ', columnWords("", "="))
+	case "workload":
+		return oneOf(workloadWords()...)
+	case "rate":
+		return oneOf(runner.RateWords()...)
+	}
+	return nil
+}
+
+// argumentValues are the words behind a command, nil where they are not known or it knows them itself.
+func argumentValues(cmd *cobra.Command) cobra.CompletionFunc {
+	path := strings.TrimPrefix(cmd.CommandPath(), "piton ")
+	for _, name := range attr.All() {
+		if c := name.Command(); c != nil && c.Verb == path && c.Words != nil {
+			return after(1, oneOf(c.Words...))
+		}
+	}
+	switch path {
+	case "isolate", "include", "move", "spread", "irq default":
+		return listOf(',', cpuWords)
+	case "bench paper":
+		return oneOf(paper.Names()...)
+	case "schema":
+		return oneOf(schemaWords()...)
+	}
+	return nil
+}
+
+// cpuWords are CPUS, or their beginnings.
+var cpuWords = []string{"online", "isolated", "nohz_full", "node:", "llc:", "package:", "core:"}
+
+func strategies() (out []string) {
+	for _, s := range place.Strategies() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+func workloadWords() (out []string) {
+	for _, w := range workloads.All {
+		out = append(out, cobra.CompletionWithDesc(w.Name, w.Help))
+	}
+	return out
+}
+
+// schemaWords are the types of JSON lines.
+func schemaWords() (out []string) {
+	for _, s := range lineSchemas() {
+		out = append(out, cobra.CompletionWithDesc(s.Kind, s.Help), cobra.CompletionWithDesc(s.Name(), s.Help))
+	}
+	return out
+}
+
+// columnWords are the columns' ids with their meanings.
+func columnWords(before, behind string) (out []string) {
+	for i := range field.Columns {
+		out = append(out, cobra.CompletionWithDesc(before+field.Columns[i].ID+behind, field.Columns[i].Help))
+	}
+	return out
+}
+
+// oneOf completes one of the words.
+func oneOf(all ...string) cobra.CompletionFunc { return listOf(0, all) }
+
+// after completes nothing before n arguments are there.
+func after(n int, values cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) < n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return values(cmd, args, word)
+	}
+}
+
+// listOf completes the last of a list of words that a separator joins, 0 for one word. What is not
+// complete with the word, such as "node:", gets no blank behind it.
+func listOf(separator byte, all []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		done := ""
+		if at := strings.LastIndexByte(word, separator); separator != 0 && at >= 0 {
+			done, word = word[:at+1], word[at+1:]
+		}
+		directive := cobra.ShellCompDirectiveNoFileComp
+		var out []string
+		for _, one := range all {
+			if !strings.HasPrefix(one, word) {
+				continue
+			}
+			out = append(out, done+one)
+			if name, _, _ := strings.Cut(one, "\t"); strings.HasSuffix(name, ":") || strings.HasSuffix(name, "=") {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+		}
+		return out, directive
+	}
+}
