@@ -20,6 +20,25 @@ var parts = map[string]func(readonly bool) string{
 	"columns":    func(bool) string { return columnTable() },
 	"filter":     func(bool) string { return "```\n" + field.FilterHelp + "\n```\n" },
 	"exit-codes": func(bool) string { return exitTable() },
+	"lines":      func(bool) string { return lineTable() },
+}
+
+// lineTable is the types of JSON lines with their names, but for type and v, which all have.
+func lineTable() string {
+	var rows [][]string
+	for _, s := range lineSchemas() {
+		var names []string
+		for _, p := range s.Properties {
+			names = append(names, p.Name)
+		}
+		list := strings.Join(names, " ")
+		if s.Name() == "headless.task" {
+			list = "the ids of the columns, see [piton help columns](columns.md)"
+		}
+		rows = append(rows, []string{asCode(s.Name()), s.Help, list})
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	return markdownTable([]string{"line", "what it is", "names beside type and v"}, rows)
 }
 
 // markdownTable sets rows under headings.
