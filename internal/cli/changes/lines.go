@@ -27,20 +27,42 @@ type pages struct {
 	known         bool // after
 }
 
+// row is a change, of a table that of several threads.
+type row struct {
+	change.Change
+	threads int
+}
+
 // ofTask and ofFile are values of one kind of change, null for the other.
-func ofTask(value func(c change.Change) any) func(change.Change) any {
-	return func(c change.Change) any { return output.Known(value(c), !c.IsFile()) }
+func ofTask(value func(r row) any) func(row) any {
+	return func(r row) any { return output.Known(value(r), !r.IsFile()) }
 }
 
-func ofFile(value func(c change.Change) string) func(change.Change) any {
-	return func(c change.Change) any { return output.Known(value(c), c.IsFile()) }
+func ofFile(value func(r row) string) func(row) any {
+	return func(r row) any { return output.Known(value(r), r.IsFile()) }
 }
 
-func errorText(c change.Change) any {
-	if c.Err == nil {
+func (r row) failure() any {
+	if r.Err == nil {
 		return ""
 	}
-	return c.Err.Error()
+	return r.Err.Error()
+}
+
+// name is that of the task or of the file's object.
+func (r row) name() string {
+	if r.IsFile() {
+		return r.Object.Object()
+	}
+	return r.Comm
+}
+
+// count is the number of threads, "" for a file.
+func (r row) count() string {
+	if r.IsFile() {
+		return ""
+	}
+	return fmt.Sprint(r.threads)
 }
 
 // statusColumn counts the changes with a status.
@@ -56,24 +78,25 @@ var (
 		output.Col("warning", "", output.Text, "what speaks against them", func(c place.Choice) any { return c.Warning }),
 		output.Col("guess", "", output.Bool, "the load says little", func(c place.Choice) any { return c.Guess }))
 	changeList = output.NewList("change", "change", "a change of a thread, or of a file of the kernel",
-		output.Col("pid", "", output.Int|output.Null, "process", ofTask(func(c change.Change) any { return int(c.PID) })),
-		output.Col("tid", "", output.Int|output.Null, "thread", ofTask(func(c change.Change) any { return int(c.TID) })),
-		output.Col("comm", "", output.Text|output.Null, "its name", ofTask(func(c change.Change) any { return c.Comm })),
-		output.Col("object", "", output.Text|output.Null, "what the file is of: an interrupt, a queue, a setting",
-			ofFile(func(c change.Change) string { return c.Object.Object() })),
-		output.Col("path", "", output.Text|output.Null, "the file", ofFile(func(c change.Change) string { return c.Path })),
-		output.Col("attribute", "", output.Text, "affinity, nice, policy, ioprio, slice, uclamp, cookie, memory, irq-affinity, …",
-			func(c change.Change) any { return string(c.Attribute) }),
-		output.Col("before", "", output.Text, "the value before", func(c change.Change) any { return attr.Text(c.Before) }),
-		output.Col("after", "", output.Text, "the value read back, or planned", func(c change.Change) any { return attr.Text(c.After) }),
-		output.Col("status", "", output.Text, "planned, done, unchanged, failed or refused", func(c change.Change) any { return string(c.Status) }),
-		output.Col("error", "", output.Text, "of the kernel", errorText),
-		output.Col("reason", "", output.Text, "why, in words", func(c change.Change) any { return c.Reason }))
+		output.Col("pid", ">PID", output.MaybeInt, "process", ofTask(func(r row) any { return int(r.PID) })),
+		output.Col("tid", ">TID", output.MaybeInt, "thread", ofTask(func(r row) any { return int(r.TID) })),
+		output.Col("comm", "COMM", output.MaybeText, "its name", ofTask(func(r row) any { return r.Comm })).As(row.name),
+		output.TableCol(">THREADS", row.count),
+		output.Col("object", "", output.MaybeText, "what the file is of: an interrupt, a queue, a setting",
+			ofFile(func(r row) string { return r.Object.Object() })),
+		output.Col("path", "", output.MaybeText, "the file", ofFile(func(r row) string { return r.Path })),
+		output.Col("attribute", "ATTRIBUTE", output.Text, "affinity, nice, policy, ioprio, slice, uclamp, cookie, memory, irq-affinity, …",
+			func(r row) any { return string(r.Attribute) }),
+		output.Col("before", "BEFORE", output.Text, "the value before", func(r row) any { return attr.Text(r.Before) }),
+		output.Col("after", "AFTER", output.Text, "the value read back, or planned", func(r row) any { return attr.Text(r.After) }),
+		output.Col("status", "STATUS", output.Text, "planned, done, unchanged, failed or refused", func(r row) any { return string(r.Status) }),
+		output.Col("error", "", output.Text, "of the kernel", row.failure),
+		output.Col("reason", "REASON", output.Text, "why, in words", func(r row) any { return r.Reason }).As(func(r row) string { return r.Why() }))
 	memoryList = output.NewList("change", "memory", "the pages of a process on a node, behind a change of memory",
 		output.Col("pid", "", output.Int, "process", func(p pages) any { return int(p.pid) }),
 		output.Col("node", "", output.Int, "NUMA node", func(p pages) any { return p.node }),
 		output.Col("pages_before", "", output.Int, "pages there before", func(p pages) any { return p.before }),
-		output.Col("pages_after", "", output.Int|output.Null, "and after", func(p pages) any { return output.Known(p.after, p.known) }))
+		output.Col("pages_after", "", output.MaybeInt, "and after", func(p pages) any { return output.Known(p.after, p.known) }))
 	summaryList = output.NewList("change", "summary", "how a run of changes ended",
 		statusColumn(attr.Planned), statusColumn(attr.Done), statusColumn(attr.Unchanged), statusColumn(attr.Failed), statusColumn(attr.Refused),
 		output.Col("processes", "", output.Int, "processes among them", func(s summary) any { return s.plan.Processes() }),
@@ -81,7 +104,7 @@ var (
 		output.Col("files", "", output.Int, "files of the kernel", func(s summary) any { return s.plan.Files() }),
 		output.Col("newborn", "", output.Int, "threads born meanwhile", func(s summary) any { return s.Newborn }),
 		output.Col("dry_run", "", output.Bool, "nothing was changed, as asked", func(s summary) any { return s.dryRun }),
-		output.Col("journal", "", output.Int|output.Null, "entry for piton undo", func(s summary) any { return output.Known(s.Entry, s.Entry != 0) }),
+		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(s summary) any { return output.Known(s.Entry, s.Entry != 0) }),
 		output.Col("warnings", "", output.Texts, "sentences", func(s summary) any { return output.Values(change.Texts(s.Warnings)) }),
 		output.Col("exit_code", "", output.Int, "of the run", func(s summary) any { return s.code }))
 	guardList = output.NewList("change", "guard", "the guard that reverts a change unless it is confirmed",

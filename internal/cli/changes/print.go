@@ -56,7 +56,7 @@ func Print(a *app.App, r change.Outcome, o Options, code int) {
 // WriteJSON prints one {"type":"change"} line each, with the pages of memory that moved.
 func WriteJSON(a *app.App, changes []change.Change) {
 	for i := range changes {
-		changeList.JSON(a, changes[i])
+		changeList.JSON(a, row{Change: changes[i]})
 		if changes[i].Attribute == attr.Memory {
 			writePages(a, changes[i])
 		}
@@ -79,13 +79,8 @@ func readingOf(c *change.Change, of any) reading {
 // Write lists the changes; in a table, threads of a process that read the same as one row when
 // asked to.
 func Write(a *app.App, changes []change.Change, o output.Format, together bool) {
-	if o.Value == output.AsCSV {
-		changeList.CSV(a, changes, true)
-		return
-	}
-	t := output.NewTable(">PID", ">TID", "COMM", ">THREADS", "ATTRIBUTE", "BEFORE", "AFTER", "STATUS", "REASON")
 	groups := slices.Collect(slices.Chunk(changes, 1))
-	if together {
+	if together && o.Value == output.AsTable {
 		groups = group.By(changes, func(c *change.Change) reading {
 			if c.IsFile() {
 				return readingOf(c, c.Path)
@@ -93,15 +88,11 @@ func Write(a *app.App, changes []change.Change, o output.Format, together bool) 
 			return readingOf(c, c.PID)
 		})
 	}
-	for _, g := range groups {
-		c := &g[0]
-		pid, tid, comm, threads := any(c.PID), any(c.TID), output.Dash(c.Comm), any(len(g))
-		if c.IsFile() {
-			pid, tid, comm, threads = "-", "-", c.Object.Object(), "-"
-		}
-		t.Add(pid, tid, comm, threads, c.Attribute, output.Dash(attr.Text(c.Before)), output.Dash(attr.Text(c.After)), c.Status, c.Why())
+	rows := make([]row, len(groups))
+	for i, g := range groups {
+		rows[i] = row{g[0], len(g)}
 	}
-	t.Write(a)
+	changeList.Write(a, rows, o)
 }
 
 // sweepTable has a row for changes that are alike, whatever they are of: there are

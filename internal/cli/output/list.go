@@ -17,15 +17,21 @@ const Version = 1
 
 // What the values of a column may be in JSON.
 const (
-	Null               = field.TypeNull // not known, or does not apply
-	Bool               = field.TypeBool
-	Int                = field.TypeInt
-	Number             = field.TypeNumber
-	Text               = field.TypeText
-	Ints               = field.TypeInts
-	Texts              = field.TypeTexts
-	Numbers            = field.TypeNumbers
-	Chosen  field.Type = 1 << 15 // the line may lack it: --columns chooses
+	Null    = field.TypeNull // not known, or does not apply
+	Bool    = field.TypeBool
+	Int     = field.TypeInt
+	Number  = field.TypeNumber
+	Text    = field.TypeText
+	Ints    = field.TypeInts
+	Texts   = field.TypeTexts
+	Numbers = field.TypeNumbers
+
+	MaybeBool   = Bool | Null
+	MaybeInt    = Int | Null
+	MaybeNumber = Number | Null
+	MaybeText   = Text | Null
+
+	Chosen field.Type = 1 << 15 // the line may lack it: --columns chooses
 )
 
 // Column is one value of a list's rows: the one description of it for JSON, its schema, CSV
@@ -44,6 +50,11 @@ func Col[R any](name, title string, kind field.Type, help string, value func(R) 
 	return Column[R]{name: name, title: title, help: help, kind: kind, value: value}
 }
 
+// TableCol is a column that only tables have.
+func TableCol[R any](title string, cell func(R) string) Column[R] {
+	return Column[R]{title: title, cell: cell}
+}
+
 // As gives the column another text in tables than its value.
 func (c Column[R]) As(cell func(R) string) Column[R] {
 	c.cell = cell
@@ -53,15 +64,18 @@ func (c Column[R]) As(cell func(R) string) Column[R] {
 // List is a list that a command prints: a type of JSON lines, which CSV and tables have the
 // columns of.
 type List[R any] struct {
-	columns []Column[R]
-	begin   string // of a line
+	columns []Column[R] // of lines and CSV
+	shown   []Column[R] // of tables
+	begin   string      // of a line
 }
 
 // NewList makes a list and its schema. room is the command that prints it, kind the type of its lines.
 func NewList[R any](room, kind, help string, columns ...Column[R]) *List[R] {
 	s := Schema{Room: room, Kind: kind, Help: help}
 	for _, c := range columns {
-		s.Properties = append(s.Properties, Property{Name: c.name, Help: c.help, Schema: typeSchema(c.kind), Required: c.kind&Chosen == 0})
+		if c.name != "" {
+			s.Properties = append(s.Properties, Property{Name: c.name, Help: c.help, Schema: typeSchema(c.kind), Required: c.kind&Chosen == 0})
+		}
 	}
 	schemas = append(schemas, s)
 	return Selection(kind, columns)
@@ -69,7 +83,16 @@ func NewList[R any](room, kind, help string, columns ...Column[R]) *List[R] {
 
 // Selection is a list with some of the columns of one that has been made.
 func Selection[R any](kind string, columns []Column[R]) *List[R] {
-	return &List[R]{columns: columns, begin: fmt.Sprintf(`{"type":%q,"v":%d`, kind, Version)}
+	l := &List[R]{begin: fmt.Sprintf(`{"type":%q,"v":%d`, kind, Version)}
+	for _, c := range columns {
+		if c.name != "" {
+			l.columns = append(l.columns, c)
+		}
+		if c.title != "" {
+			l.shown = append(l.shown, c)
+		}
+	}
+	return l
 }
 
 // Append adds the JSON line of a row, with its end.
@@ -88,17 +111,14 @@ func (l *List[R]) JSON(w io.Writer, r R) { _, _ = w.Write(l.Append(nil, r)) }
 
 // Table has the columns with a heading.
 func (l *List[R]) Table(rows []R) *Table {
-	var shown []*Column[R]
-	var titles []string
-	for i := range l.columns {
-		if c := &l.columns[i]; c.title != "" {
-			shown, titles = append(shown, c), append(titles, c.title)
-		}
+	titles := make([]string, len(l.shown))
+	for i, c := range l.shown {
+		titles[i] = c.title
 	}
 	t := NewTable(titles...)
 	for _, r := range rows {
-		cells := make([]any, len(shown))
-		for i, c := range shown {
+		cells := make([]any, len(l.shown))
+		for i, c := range l.shown {
 			if c.cell != nil {
 				cells[i] = Dash(c.cell(r))
 			} else {

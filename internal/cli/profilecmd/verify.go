@@ -60,7 +60,7 @@ func verify(a *app.App, r *profile.Resolution, out output.Format) error {
 	var rows []drifted
 	for i := range drift {
 		by, entry := setters.of(&drift[i])
-		rows = append(rows, drifted{drift[i], by, entry})
+		rows = append(rows, drifted{drift[i], by, entry, 1})
 	}
 	if out.JSON() {
 		driftList.Write(a, rows, out)
@@ -74,7 +74,7 @@ func verify(a *app.App, r *profile.Resolution, out output.Format) error {
 	case out.Value == output.AsCSV:
 		driftList.CSV(a, rows, true)
 	case len(drift) > 0:
-		driftTable(rows).Write(a)
+		driftList.Write(a, together(rows), out)
 	case outcome == nil:
 		fmt.Fprintf(a, "%d settings are as they should be\n", len(r.Wants)-unknown)
 	}
@@ -86,6 +86,18 @@ type drifted struct {
 	profile.Want
 	by    string
 	entry uint64 // of the journal, 0 for none
+
+	threads int // in a row of a table
+}
+
+// ofThread is a text about a thread's setting, "" for that of a file.
+func ofThread(text func(d drifted) any) func(drifted) string {
+	return func(d drifted) string {
+		if d.Path != "" {
+			return ""
+		}
+		return fmt.Sprint(text(d))
+	}
 }
 
 // verdict is the end of a comparison.
@@ -96,17 +108,19 @@ type verdict struct {
 
 var (
 	driftList = output.NewList("verify", "drift", "a setting that differs from the profile",
-		output.Col("item", "", output.Text, "item of the profile", func(d drifted) any { return d.Item }),
-		output.Col("pid", "", output.Int|output.Null, "process", func(d drifted) any { return output.Known(int(d.PID), d.PID != 0) }),
-		output.Col("tid", "", output.Int|output.Null, "thread", func(d drifted) any { return output.Known(int(d.TID), d.TID != 0) }),
-		output.Col("name", "", output.Text, "of the task, interrupt, queue or setting", func(d drifted) any { return d.Name }),
-		output.Col("path", "", output.Text|output.Null, "the file", func(d drifted) any { return output.NonEmpty(d.Path) }),
-		output.Col("attribute", "", output.Text, "what is set", func(d drifted) any { return string(d.Attribute) }),
-		output.Col("expected", "", output.Text, "the profile's value", func(d drifted) any { return attr.Text(d.Expected) }),
-		output.Col("actual", "", output.Text|output.Null, "the value that is in force", func(d drifted) any { return output.Known(attr.Text(d.Actual), d.Known) }),
-		output.Col("set_by", "", output.Text, "who set that", func(d drifted) any { return d.by }),
-		output.Col("journal", "", output.Int|output.Null, "by which entry of the journal", func(d drifted) any { return output.Known(d.entry, d.entry != 0) }),
-		output.Col("reason", "", output.Text, "why it cannot be as expected", func(d drifted) any { return d.Blocked }))
+		output.Col("pid", ">PID", output.MaybeInt, "process", func(d drifted) any { return output.Known(int(d.PID), d.PID != 0) }).
+			As(ofThread(func(d drifted) any { return d.PID })),
+		output.Col("tid", "", output.MaybeInt, "thread", func(d drifted) any { return output.Known(int(d.TID), d.TID != 0) }),
+		output.Col("name", "NAME", output.Text, "of the task, interrupt, queue or setting", func(d drifted) any { return d.Name }),
+		output.TableCol(">THREADS", ofThread(func(d drifted) any { return d.threads })),
+		output.Col("path", "", output.MaybeText, "the file", func(d drifted) any { return output.NonEmpty(d.Path) }),
+		output.Col("attribute", "ATTRIBUTE", output.Text, "what is set", func(d drifted) any { return string(d.Attribute) }),
+		output.Col("expected", "EXPECTED", output.Text, "the profile's value", func(d drifted) any { return attr.Text(d.Expected) }),
+		output.Col("actual", "ACTUAL", output.MaybeText, "the value in force", func(d drifted) any { return output.Known(attr.Text(d.Actual), d.Known) }),
+		output.Col("set_by", "SET BY", output.Text, "who set that", func(d drifted) any { return d.by }),
+		output.Col("journal", "", output.MaybeInt, "by which entry of the journal", func(d drifted) any { return output.Known(d.entry, d.entry != 0) }),
+		output.Col("item", "ITEM", output.Text, "item of the profile", func(d drifted) any { return d.Item }),
+		output.Col("reason", "REASON", output.Text, "why it cannot be as expected", func(d drifted) any { return d.Blocked }))
 	verifySummaryList = output.NewList("verify", "summary", "how a machine compares with a profile",
 		output.Col("checked", "", output.Int, "settings", func(v verdict) any { return len(v.Wants) }),
 		output.Col("ok", "", output.Int, "as in the profile", func(v verdict) any { return len(v.Wants) - v.drifted - v.Unknown() }),
@@ -159,19 +173,15 @@ type driftKey struct {
 	expected, actual, by, item, no string
 }
 
-// driftTable lists what drifted, threads that read the same as one row.
-func driftTable(drift []drifted) *output.Table {
-	t := output.NewTable(">PID", "NAME", ">THREADS", "ATTRIBUTE", "EXPECTED", "ACTUAL", "SET BY", "ITEM", "REASON")
-	for _, g := range group.By(drift, func(d *drifted) driftKey {
+// together has threads that read the same as one row.
+func together(drift []drifted) []drifted {
+	groups := group.By(drift, func(d *drifted) driftKey {
 		return driftKey{d.PID, d.Name, d.Path, d.Attribute, attr.Text(d.Expected), attr.Text(d.Actual), d.by, d.Item, d.Blocked}
-	}) {
-		d := &g[0]
-		pid, threads := any(d.PID), any(len(g))
-		if d.Path != "" {
-			pid, threads = "-", "-"
-		}
-		t.Add(pid, d.Name, threads, d.Attribute, output.Dash(attr.Text(d.Expected)), output.Dash(attr.Text(d.Actual)),
-			d.by, d.Item, output.Dash(d.Blocked))
+	})
+	rows := make([]drifted, len(groups))
+	for i, g := range groups {
+		rows[i] = g[0]
+		rows[i].threads = len(g)
 	}
-	return t
+	return rows
 }

@@ -121,10 +121,10 @@ type unmovable struct {
 var unmovableList = output.NewList("isolate", "unmovable", "what stays on isolated CPUs",
 	output.Col("when", "", output.Text, "before or after the change", func(s unmovable) any { return s.when }),
 	output.Col("kind", "", output.Text, "task, irq or mask", func(s unmovable) any { return string(s.Kind) }),
-	output.Col("tid", "", output.Int|output.Null, "number of the task", func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindTask) }),
-	output.Col("irq", "", output.Int|output.Null, "number of the line", func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
-	output.Col("path", "", output.Text|output.Null, "file of the mask", func(s unmovable) any { return output.NonEmpty(s.Path) }),
+	output.Col("tid", "", output.MaybeInt, "number of the task", func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindTask) }),
+	output.Col("irq", "", output.MaybeInt, "number of the line", func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
+	output.Col("path", "", output.MaybeText, "file of the mask", func(s unmovable) any { return output.NonEmpty(s.Path) }),
 	output.Col("name", "", output.Text, "its name", func(s unmovable) any { return s.Name }),
 	output.Col("cpus", "", output.Text, "CPUs that it keeps, a cpulist", func(s unmovable) any { return s.CPUs.String() }),
 	output.Col("why", "", output.Text, "why it cannot be moved", func(s unmovable) any { return s.Why }),
-	output.Col("do", "", output.Text|output.Null, "what helps", func(s unmovable) any { return output.NonEmpty(s.Do) }))
+	output.Col("do", "", output.MaybeText, "what helps", func(s unmovable) any { return output.NonEmpty(s.Do) }))

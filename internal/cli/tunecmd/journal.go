@@ -159,6 +159,6 @@ var entryList = output.NewList("journal", "entry", "an entry of the journal, wit
 	output.Col("undone", "", output.Bool, "it has been undone", func(r recorded) any { return r.Undone }),
 	output.Col("past_boot", "", output.Bool, "it is from before this boot", func(r recorded) any { return r.PastBoot }),
 	output.Col("undoes", "", output.Ints, "the entries that it undid", func(r recorded) any { return output.Values(r.Undoes) }),
-	output.Col("namespace", "", output.Text|output.Null, "kind of namespace it was made in, if not this one",
+	output.Col("namespace", "", output.MaybeText, "kind of namespace it was made in, if not this one",
 		func(r recorded) any { return output.NonEmpty(r.Foreign) }),
-	output.Col("guard", "", output.Text|output.Null, "state of its guard, null if none is known", func(r recorded) any { return output.NonEmpty(r.guard) }))
+	output.Col("guard", "", output.MaybeText, "state of its guard, null if none is known", func(r recorded) any { return output.NonEmpty(r.guard) }))

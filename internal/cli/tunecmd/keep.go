@@ -105,7 +105,7 @@ func (g guardRow) left() string {
 
 var guardList = output.NewList("keep", "guard", "a guard that reverts a change unless it is confirmed",
 	output.Col("entry", ">ENTRY", output.Int, "entry of the journal", func(g guardRow) any { return g.Entry }),
-	output.Col("left_s", ">LEFT", output.Number|output.Null, "time left, null in another time namespace",
+	output.Col("left_s", ">LEFT", output.MaybeNumber, "time left, null in another time namespace",
 		func(g guardRow) any { return output.Known(g.Left.Seconds(), g.Left != change.LeftUnknown) }).As(guardRow.left),
 	output.Col("guard_pid", ">GUARD", output.Int, "its process", func(g guardRow) any { return g.PID }),
 	output.Col("state", "STATE", output.Text, "being made, waiting, being reverted, lost, stopped or kept", func(g guardRow) any { return g.state }),

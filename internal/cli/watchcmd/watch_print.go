@@ -76,12 +76,12 @@ func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal, pairs []watch.PairTotal) {
 	t := l.totals
 	share := func(moves uint64) string { return output.Percent(float64(moves)/float64(t.Moves), 1) }
-	byTask := output.NewTable(">TID", "NAME", ">MOVES", ">SHARE")
+	var byTask []watchTask
 	for _, task := range tasks[:min(mostRows, len(tasks))] {
-		byTask.Add(task.TID, output.Dash(l.name(task.TGID, task.TID)), task.Moves, share(task.Moves))
+		byTask = append(byTask, watchTask{task, l.name(task.TGID, task.TID), share(task.Moves)})
 	}
 	out.WriteByte('\n')
-	byTask.Write(out)
+	movedList.Table(byTask).Write(out)
 	more(out, len(tasks), "thread")
 	if len(pairs) == 0 {
 		return
@@ -92,12 +92,12 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 	}
 	out.WriteByte('\n')
 	byDistance.Write(out)
-	byPair := output.NewTable(">FROM", ">TO", "DISTANCE", ">MOVES", ">SHARE")
+	var byPair []watchPair
 	for _, p := range pairs[:min(mostRows, len(pairs))] {
-		byPair.Add(p.From, p.To, p.Distance, p.Moves, share(p.Moves))
+		byPair = append(byPair, watchPair{p, share(p.Moves)})
 	}
 	out.WriteByte('\n')
-	byPair.Write(out)
+	pairList.Table(byPair).Write(out)
 	more(out, len(pairs), "pair")
 }
 
@@ -124,10 +124,10 @@ func (watchJSON) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []b
 
 func (watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 	for _, t := range l.totals.Tasks() {
-		dst = movedList.Append(dst, watchTask{t, l.name(t.TGID, t.TID)})
+		dst = movedList.Append(dst, watchTask{TaskTotal: t, comm: l.name(t.TGID, t.TID)})
 	}
 	for _, pair := range l.totals.Pairs() {
-		dst = pairList.Append(dst, pair)
+		dst = pairList.Append(dst, watchPair{PairTotal: pair})
 	}
 	return watchSummaryList.Append(dst, watchEnd{l, s})
 }
@@ -148,7 +148,11 @@ type (
 	}
 	watchTask struct {
 		watch.TaskTotal
-		comm string
+		comm, share string
+	}
+	watchPair struct {
+		watch.PairTotal
+		share string
 	}
 	watchEnd struct {
 		l *watchLog
@@ -192,14 +196,16 @@ var (
 		output.Col("to", "", output.Null, "not known", func(watchCount) any { return nil }))
 	movedList = output.NewList("watch", "task", "the migrations of a thread in all",
 		output.Col("pid", "", output.Int, "process", func(t watchTask) any { return int(t.TGID) }),
-		output.Col("tid", "", output.Int, "thread", func(t watchTask) any { return int(t.TID) }),
-		output.Col("comm", "", output.Text, "its name", func(t watchTask) any { return t.comm }),
-		output.Col("moves", "", output.Int, "migrations", func(t watchTask) any { return t.Moves }))
+		output.Col("tid", ">TID", output.Int, "thread", func(t watchTask) any { return int(t.TID) }),
+		output.Col("comm", "NAME", output.Text, "its name", func(t watchTask) any { return t.comm }),
+		output.Col("moves", ">MOVES", output.Int, "migrations", func(t watchTask) any { return t.Moves }),
+		output.TableCol(">SHARE", func(t watchTask) string { return t.share }))
 	pairList = output.NewList("watch", "pair", "the migrations from one CPU to another",
-		output.Col("from", "", output.Int, "CPU", func(p watch.PairTotal) any { return int(p.From) }),
-		output.Col("to", "", output.Int, "CPU", func(p watch.PairTotal) any { return int(p.To) }),
-		output.Col("distance", "", output.Text, "what the two CPUs share", func(p watch.PairTotal) any { return p.Distance.String() }),
-		output.Col("count", "", output.Int, "migrations", func(p watch.PairTotal) any { return p.Moves }))
+		output.Col("from", ">FROM", output.Int, "CPU", func(p watchPair) any { return int(p.From) }),
+		output.Col("to", ">TO", output.Int, "CPU", func(p watchPair) any { return int(p.To) }),
+		output.Col("distance", "DISTANCE", output.Text, "what the two CPUs share", func(p watchPair) any { return p.Distance.String() }),
+		output.Col("count", ">MOVES", output.Int, "migrations", func(p watchPair) any { return p.Moves }),
+		output.TableCol(">SHARE", func(p watchPair) string { return p.share }))
 	watchSummaryList = output.NewList("watch", "summary", "the sums of a watch",
 		output.Col("duration_s", "", output.Number, "time watched", func(e watchEnd) any { return e.s.took.Seconds() }),
 		output.Col("source", "", output.Text, "where moves come from", func(e watchEnd) any { return e.l.src.Kind().String() }),
