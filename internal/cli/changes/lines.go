@@ -91,7 +91,8 @@ var (
 		output.Col("after", "AFTER", output.Text, "the value read back, or planned", func(r row) any { return attr.Text(r.After) }),
 		output.Col("status", "STATUS", output.Text, "planned, done, unchanged, failed or refused", func(r row) any { return string(r.Status) }),
 		output.Col("error", "", output.Text, "of the kernel", row.failure),
-		output.Col("reason", "REASON", output.Text, "why, in words", func(r row) any { return r.Reason }).As(func(r row) string { return r.Why() }))
+		output.Col("reason", "REASON", output.Text, "why, in words",
+			func(r row) any { return r.Reason }).As(func(r row) string { return r.Why() }))
 	memoryList = output.NewList("change", "memory", "the pages of a process on a node, behind a change of memory",
 		output.Col("pid", "", output.Int, "process", func(p pages) any { return int(p.pid) }),
 		output.Col("node", "", output.Int, "NUMA node", func(p pages) any { return p.node }),
@@ -111,9 +112,12 @@ var (
 		output.Col("entry", "", output.Int, "of the journal", func(s change.GuardStatus) any { return s.Entry }),
 		output.Col("guard_pid", "", output.Int, "its process", func(s change.GuardStatus) any { return s.PID }),
 		output.Col("revert_after_s", "", output.Number, "time from the change on", func(s change.GuardStatus) any { return s.After.Seconds() }),
-		output.Col("deadline", "", output.Text, "when it reverts", func(s change.GuardStatus) any { return output.Stamp(time.Now().Add(s.After)) }),
-		output.Col("confirm", "", output.Text, "the command that keeps the change", func(s change.GuardStatus) any { return confirmCommand(s.Entry) }),
-		output.Col("caveats", "", output.Texts, "what it is not protected from", func(s change.GuardStatus) any { return output.Values(s.Caveats) }))
+		output.Col("deadline", "", output.Text, "when it reverts",
+			func(s change.GuardStatus) any { return output.Stamp(time.Now().Add(s.After)) }),
+		output.Col("confirm", "", output.Text, "the command that keeps the change",
+			func(s change.GuardStatus) any { return confirmCommand(s.Entry) }),
+		output.Col("caveats", "", output.Texts, "what it is not protected from",
+			func(s change.GuardStatus) any { return output.Values(s.Caveats) }))
 )
 
 func confirmCommand(entry uint64) string { return fmt.Sprintf("piton keep %d", entry) }

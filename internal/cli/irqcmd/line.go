@@ -111,7 +111,8 @@ func maskOrNull(m irq.Mask) any { return output.Known(m.String(), m.OK) }
 
 // irqColumns are those of the lines: softirqs have null where they have no such thing.
 var irqColumns = []output.Column[line]{
-	output.Col("irq", ">IRQ", output.MaybeInt, "number, null for a line with a name", func(l line) any { return output.NonNegative(l.Number) }).
+	output.Col("irq", ">IRQ", output.MaybeInt, "number, null for a line with a name",
+		func(l line) any { return output.NonNegative(l.Number) }).
 		As(line.number),
 	output.Col("per_s", ">RATE/s", output.MaybeNumber, "times a second", func(l line) any { return output.Known(l.Rate.PerS, l.Rate.OK) }).
 		As(func(l line) string { return rateText(l.Rate.PerS, l.Rate.OK) }),
@@ -123,7 +124,8 @@ var irqColumns = []output.Column[line]{
 	output.Col("affinity", "AFFINITY", output.MaybeText, "CPUs requested, a cpulist", func(l line) any { return maskOrNull(l.Requested) }),
 	output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use, a cpulist", func(l line) any { return maskOrNull(l.Effective) }),
 	output.Col("control", "CONTROL", output.MaybeText, "settable, managed, fixed or unknown", line.control).As(line.controlText),
-	output.Col("device", "DEVICE", output.MaybeText, "interface, disk or other device", func(l line) any { return output.NonEmpty(l.Device.Name()) }),
+	output.Col("device", "DEVICE", output.MaybeText, "interface, disk or other device",
+		func(l line) any { return output.NonEmpty(l.Device.Name()) }),
 	output.Col("driver", "DRIVER", output.MaybeText, "its driver", func(l line) any { return output.NonEmpty(l.Device.Driver) }),
 	output.Col("queue", "QUEUE", output.MaybeText, "rx, tx or both", func(l line) any { return output.NonEmpty(l.Queue.Flow.String()) }).
 		As(func(l line) string { return l.Queue.String() }),
@@ -160,7 +162,8 @@ var (
 	softirqList = output.NewList("irq", "softirq", "a softirq", irqColumns...)
 	irqEndList  = output.NewList("irq", "end", "the end of the list",
 		output.Col("irqs", "", output.Int, "lines with a number", func(e irqEnd) any { return e.shown }),
-		output.Col("interval_s", "", output.Number, "time over which rates are taken, 0 with --now", func(e irqEnd) any { return e.Elapsed.Seconds() }),
+		output.Col("interval_s", "", output.Number, "time over which rates are taken, 0 with --now",
+			func(e irqEnd) any { return e.Elapsed.Seconds() }),
 		output.Col("default_affinity", "", output.MaybeText, "CPUs that new lines get, a cpulist",
 			func(e irqEnd) any { return maskOrNull(e.Default) }))
 )

@@ -116,8 +116,10 @@ var (
 			As(func(q queue) string { return fmt.Sprintf("%s %d", q.flow, q.index) }),
 		output.Col("index", "", output.Int, "its number", func(q queue) any { return q.index }),
 		output.Col("irq", ">IRQ", output.MaybeInt, "its interrupt line", ofLine(func(r *irq.Row) any { return r.Number })),
-		output.Col("affinity", "AFFINITY", output.MaybeText, "CPUs requested for that", ofLine(func(r *irq.Row) any { return maskOrNull(r.Requested) })),
-		output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use for that", ofLine(func(r *irq.Row) any { return maskOrNull(r.Effective) })),
+		output.Col("affinity", "AFFINITY", output.MaybeText, "CPUs requested for that",
+			ofLine(func(r *irq.Row) any { return maskOrNull(r.Requested) })),
+		output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use for that",
+			ofLine(func(r *irq.Row) any { return maskOrNull(r.Effective) })),
 		output.Col("rps_cpus", "RPS", output.MaybeText, "CPUs that process what comes in", func(q queue) any { return maskOrNull(q.rps) }).
 			As(func(q queue) string {
 				if q.rps.OK && q.rps.Empty() {

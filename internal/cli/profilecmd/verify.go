@@ -116,9 +116,11 @@ var (
 		output.Col("path", "", output.MaybeText, "the file", func(d drifted) any { return output.NonEmpty(d.Path) }),
 		output.Col("attribute", "ATTRIBUTE", output.Text, "what is set", func(d drifted) any { return string(d.Attribute) }),
 		output.Col("expected", "EXPECTED", output.Text, "the profile's value", func(d drifted) any { return attr.Text(d.Expected) }),
-		output.Col("actual", "ACTUAL", output.MaybeText, "the value in force", func(d drifted) any { return output.Known(attr.Text(d.Actual), d.Known) }),
+		output.Col("actual", "ACTUAL", output.MaybeText, "the value in force",
+			func(d drifted) any { return output.Known(attr.Text(d.Actual), d.Known) }),
 		output.Col("set_by", "SET BY", output.Text, "who set that", func(d drifted) any { return d.by }),
-		output.Col("journal", "", output.MaybeInt, "by which entry of the journal", func(d drifted) any { return output.Known(d.entry, d.entry != 0) }),
+		output.Col("journal", "", output.MaybeInt, "by which entry of the journal",
+			func(d drifted) any { return output.Known(d.entry, d.entry != 0) }),
 		output.Col("item", "ITEM", output.Text, "item of the profile", func(d drifted) any { return d.Item }),
 		output.Col("reason", "REASON", output.Text, "why it cannot be as expected", func(d drifted) any { return d.Blocked }))
 	verifySummaryList = output.NewList("verify", "summary", "how a machine compares with a profile",

@@ -131,13 +131,17 @@ var (
 		output.Col("kind", "KIND", output.Text, "task, irq, softirq or interrupt", func(s stay) any { return string(s.Kind) }),
 		output.Col("tid", ">NUMBER", output.MaybeInt, "number of the task",
 			func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindTask) }).As(stay.number),
-		output.Col("irq", "", output.MaybeInt, "number of the line", func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
+		output.Col("irq", "", output.MaybeInt, "number of the line",
+			func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
 		output.Col("name", "NAME", output.Text, "its name", func(s stay) any { return s.Name }),
-		output.Col("run_ns", ">TIME", output.MaybeInt, "time that it ran", func(s stay) any { return output.Known(s.Run.Nanoseconds(), s.Timed) }).
+		output.Col("run_ns", ">TIME", output.MaybeInt, "time that it ran",
+			func(s stay) any { return output.Known(s.Run.Nanoseconds(), s.Timed) }).
 			As(timed(func(s stay) string { return brief(s.Run) })),
-		output.Col("share", ">SHARE", output.MaybeNumber, "that as a share of the span", func(s stay) any { return output.Known(s.share(), s.Timed) }).
+		output.Col("share", ">SHARE", output.MaybeNumber, "that as a share of the span",
+			func(s stay) any { return output.Known(s.share(), s.Timed) }).
 			As(timed(func(s stay) string { return output.Percent(s.share(), 3) })),
-		output.Col("longest_ns", ">LONGEST", output.MaybeInt, "its longest stay", func(s stay) any { return output.Known(s.Longest.Nanoseconds(), s.Timed) }).
+		output.Col("longest_ns", ">LONGEST", output.MaybeInt, "its longest stay",
+			func(s stay) any { return output.Known(s.Longest.Nanoseconds(), s.Timed) }).
 			As(timed(func(s stay) string { return brief(s.Longest) })),
 		output.Col("times", ">TIMES", output.Int, "how often", func(s stay) any { return s.Times }),
 		output.Col("why", "WHY", output.MaybeText, "why it ran there", func(s stay) any { return output.NonEmpty(s.Why) }),

@@ -161,4 +161,5 @@ var entryList = output.NewList("journal", "entry", "an entry of the journal, wit
 	output.Col("undoes", "", output.Ints, "the entries that it undid", func(r recorded) any { return output.Values(r.Undoes) }),
 	output.Col("namespace", "", output.MaybeText, "kind of namespace it was made in, if not this one",
 		func(r recorded) any { return output.NonEmpty(r.Foreign) }),
-	output.Col("guard", "", output.MaybeText, "state of its guard, null if none is known", func(r recorded) any { return output.NonEmpty(r.guard) }))
+	output.Col("guard", "", output.MaybeText, "state of its guard, null if none is known",
+		func(r recorded) any { return output.NonEmpty(r.guard) }))

@@ -108,7 +108,8 @@ var guardList = output.NewList("keep", "guard", "a guard that reverts a change u
 	output.Col("left_s", ">LEFT", output.MaybeNumber, "time left, null in another time namespace",
 		func(g guardRow) any { return output.Known(g.Left.Seconds(), g.Left != change.LeftUnknown) }).As(guardRow.left),
 	output.Col("guard_pid", ">GUARD", output.Int, "its process", func(g guardRow) any { return g.PID }),
-	output.Col("state", "STATE", output.Text, "being made, waiting, being reverted, lost, stopped or kept", func(g guardRow) any { return g.state }),
+	output.Col("state", "STATE", output.Text, "being made, waiting, being reverted, lost, stopped or kept",
+		func(g guardRow) any { return g.state }),
 	output.Col("command", "COMMAND", output.Text, "the command that made the change", func(g guardRow) any { return g.Command }),
 	output.Col("caveats", "", output.Texts, "what it is not protected from", func(g guardRow) any { return output.Values(g.Caveats) }))
 

@@ -84,6 +84,7 @@ var (
 		output.Col("asleep", "", output.Int, "those that do not", func(r rescued) any { return r.asleep }),
 		output.Col("rt_runtime_us", "", output.Int, "sched_rt_runtime_us", func(r rescued) any { return r.RuntimeUs }),
 		output.Col("rt_period_us", "", output.Int, "sched_rt_period_us", func(r rescued) any { return r.PeriodUs }),
-		output.Col("fair_server_ns", "", output.MaybeInt, "of the fair server, a second", func(r rescued) any { return output.Known(r.ServerNs, r.ServerNs >= 0) }),
+		output.Col("fair_server_ns", "", output.MaybeInt, "of the fair server, a second",
+			func(r rescued) any { return output.Known(r.ServerNs, r.ServerNs >= 0) }),
 		output.Col("throttling", "", output.Text, "that in words", func(r rescued) any { return r.Throttling.String() }))
 )
