@@ -21,7 +21,7 @@ run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flag
 	@$(BIN) $(ARGS)
 
 test: ## run the tests that take up to 90 s on two CPUs (kernel tests skip without root)
-	$(GO) test -short ./...
+	$(GO) test -short -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
 
 test-all: ## run all tests, the slow ones too (terminal tests skip without tmux, kernel tests without root)
 	$(GO) test ./...
