@@ -413,7 +413,7 @@ func TestTrustUnprivilegedIsolate(t *testing.T) {
 	assert.NotZero(t, code, out)
 	text, _ := s.run(t, nil, "journal", "-o", "json")
 	for line := range strings.Lines(text) {
-		if strings.Contains(line, `"object"`) {
+		if strings.Contains(line, `"object":"`) {
 			assert.NotContains(t, line, `"status":"done"`, "no interrupt has moved")
 		}
 	}
