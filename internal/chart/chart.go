@@ -13,6 +13,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Figure is one picture with its words.
@@ -172,23 +174,11 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Wrap breaks text between words into lines of at most width runes; a longer
+// Wrap breaks text between words into lines of at most width cells; a longer
 // word stays whole.
 func Wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
+	if text = strings.Join(strings.Fields(text), " "); text == "" {
+		return nil
 	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
+	return strings.Split(ansi.Wordwrap(text, width, ""), "\n")
 }

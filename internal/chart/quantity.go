@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Scale is the unit that a range of values is printed in: seconds around 0.006
@@ -140,15 +142,10 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d s", s)
 }
 
-// Cut shortens a line to width runes.
-func Cut(line string, width int) string {
-	if r := []rune(line); len(r) > width {
-		return string(r[:max(width, 0)])
-	}
-	return line
-}
+// Cut shortens a line to width cells.
+func Cut(line string, width int) string { return ansi.Truncate(line, max(width, 0), "") }
 
-// CutAll shortens lines to width runes.
+// CutAll shortens lines to width cells.
 func CutAll(lines []string, width int) []string {
 	for i, l := range lines {
 		lines[i] = Cut(l, width)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"piton/internal/field"
@@ -65,11 +64,6 @@ func (t *Table) Write(w io.Writer) {
 
 // Dash stands for a value that is not there.
 func Dash(s string) string { return cmp.Or(s, "-") }
-
-// Percent is a share in percent with so many decimals, "12.3%".
-func Percent(share float64, decimals int) string {
-	return strconv.FormatFloat(100*share, 'f', decimals, 64) + "%"
-}
 
 // GiB is a number of bytes in GiB.
 func GiB[T int64 | uint64](bytes T) float64 { return float64(bytes) / (1 << 30) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
@@ -106,7 +107,7 @@ func printStays(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watch
 		fmt.Fprintf(a, "\nBusy for %v:", span.Round(10*time.Millisecond))
 		busy := w.Busy(span)
 		for i, cpu := range cpus.CPUs() {
-			fmt.Fprintf(a, " CPU %d %s", cpu, output.Percent(busy[i], 3))
+			fmt.Fprintf(a, " CPU %d %s", cpu, chart.Percent(busy[i]))
 		}
 		fmt.Fprintln(a)
 	}
@@ -139,7 +140,7 @@ var (
 			As(timed(func(s stay) string { return brief(s.Run) })),
 		output.Col("share", ">SHARE", output.MaybeNumber, "that as a share of the span",
 			func(s stay) any { return output.Known(s.share(), s.Timed) }).
-			As(timed(func(s stay) string { return output.Percent(s.share(), 3) })),
+			As(timed(func(s stay) string { return chart.Percent(s.share()) })),
 		output.Col("longest_ns", ">LONGEST", output.MaybeInt, "its longest stay",
 			func(s stay) any { return output.Known(s.Longest.Nanoseconds(), s.Timed) }).
 			As(timed(func(s stay) string { return brief(s.Longest) })),

@@ -12,8 +12,8 @@ import (
 
 	"piton/internal/bpf"
 	"piton/internal/change"
+	"piton/internal/chart"
 	"piton/internal/cli/app"
-	"piton/internal/cli/output"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/sample"
@@ -137,7 +137,7 @@ func (d *doctor) inKernel(f *finding, prefix, event string) {
 	}
 	f.share = share
 	f.cost = joinCost(f.cost, fmt.Sprintf("%s of a core now: %d ns for each of %.0f %s a second",
-		output.Percent(share, 2), perRun.Nanoseconds(), float64(runs)/d.window.Seconds(), event))
+		chart.Percent(share), perRun.Nanoseconds(), float64(runs)/d.window.Seconds(), event))
 }
 
 func joinCost(a, b string) string {

@@ -75,7 +75,7 @@ func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 // tables prints the sums. Writing to memory cannot fail.
 func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal, pairs []watch.PairTotal) {
 	t := l.totals
-	share := func(moves uint64) string { return output.Percent(float64(moves)/float64(t.Moves), 1) }
+	share := func(moves uint64) string { return chart.Percent(float64(moves) / float64(t.Moves)) }
 	var byTask []watchTask
 	for _, task := range tasks[:min(mostRows, len(tasks))] {
 		byTask = append(byTask, watchTask{task, l.name(task.TGID, task.TID), share(task.Moves)})
