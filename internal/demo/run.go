@@ -71,7 +71,7 @@ func (m *Machine) move(t *task, dt time.Duration) {
 		return
 	}
 	n := m.times(t.moves*(0.85+0.3*m.rng.Float64()), dt)
-	if between := t.places(); len(between) > 1 {
+	if between := t.usable(); len(between) > 1 {
 		m.bounce(t, between, n)
 		return
 	}

@@ -143,7 +143,7 @@ func (t *task) free() bool { return len(t.allowed) > 1 }
 // may reports whether the task may run on a CPU.
 func (t *task) may(cpu cpuset.CPU) bool { return t.Affinity.Has(cpu) }
 
-// places are the CPUs that the task moves between.
-func (t *task) places() []cpuset.CPU {
+// usable are the CPUs that the task moves between.
+func (t *task) usable() []cpuset.CPU {
 	return slices.DeleteFunc(slices.Clone(t.between), func(c cpuset.CPU) bool { return !t.may(c) })
 }

@@ -123,9 +123,9 @@ func (m *Model) moves(prev *Model, c *CPU, before, now *sample.CPU) {
 // busyRT is the CPU percentage from which a real-time task counts as busy.
 const busyRT = 1
 
-// seat finds what belongs to each CPU: the tasks pinned there and its busiest
+// tasksOnCPUs finds what belongs to each CPU: the tasks pinned there and its busiest
 // real-time task.
-func (m *Model) seat() {
+func (m *Model) tasksOnCPUs() {
 	for i := range m.Tasks {
 		t := m.Sample.Tasks[i]
 		if t.Policy.RealTime() && m.Tasks[i].CPUPercent >= busyRT {

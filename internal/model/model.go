@@ -123,7 +123,7 @@ func next(prev, m *Model) *Model {
 	}
 	m.nextTasks(prev)
 	m.nextCPUs(prev)
-	m.seat()
+	m.tasksOnCPUs()
 	m.LeastLoaded = m.leastLoaded(prev)
 	return m
 }

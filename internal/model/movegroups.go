@@ -36,14 +36,14 @@ type MoveGroups struct {
 	Groups   []MoveGroup
 	Topology *topology.Topology
 
-	places []movePlace // by CPU number
+	positions []position // by CPU number
 }
 
-// movePlace is where a CPU is; -1 for what it has none of.
-type movePlace struct{ cpu, core, llc, node, group int32 }
+// position is where a CPU is; -1 for what it has none of.
+type position struct{ cpu, core, llc, node, group int32 }
 
-// nowhere is the place of a CPU that the machine does not have.
-var nowhere = movePlace{-1, -1, -1, -2, -1}
+// nowhere is the position of a CPU that the machine does not have.
+var nowhere = position{-1, -1, -1, -2, -1}
 
 // NewMoveGroups divides a machine's online CPUs. A machine with more than
 // MostMoveGroups of them at that level is divided at the next coarser one.
@@ -83,27 +83,27 @@ func (g *MoveGroups) add(cpus cpuset.Set, llc int, node topology.NodeID) {
 func (g *MoveGroups) locate() {
 	for i := range g.Topology.CPUs {
 		c := &g.Topology.CPUs[i]
-		for int(c.ID) >= len(g.places) {
-			g.places = append(g.places, nowhere)
+		for int(c.ID) >= len(g.positions) {
+			g.positions = append(g.positions, nowhere)
 		}
-		g.places[c.ID] = movePlace{int32(c.ID), int32(c.CoreIndex), int32(c.LLCIndex), int32(c.Node), -1}
+		g.positions[c.ID] = position{int32(c.ID), int32(c.CoreIndex), int32(c.LLCIndex), int32(c.Node), -1}
 	}
 	for i := range g.Groups {
 		for id := range g.Groups[i].CPUs.All() {
-			g.places[id].group = int32(i)
+			g.positions[id].group = int32(i)
 		}
 	}
 }
 
-func (g *MoveGroups) place(cpu uint16) *movePlace {
-	if int(cpu) >= len(g.places) {
+func (g *MoveGroups) at(cpu uint16) *position {
+	if int(cpu) >= len(g.positions) {
 		return &nowhere
 	}
-	return &g.places[cpu]
+	return &g.positions[cpu]
 }
 
-// between is topology.Distance of two places.
-func between(a, b *movePlace) topology.Distance {
+// between is topology.Distance of two positions.
+func between(a, b *position) topology.Distance {
 	switch {
 	case a.cpu < 0 || b.cpu < 0:
 		return topology.OtherNode
@@ -121,15 +121,15 @@ func between(a, b *movePlace) topology.Distance {
 
 // Index is the group that holds a CPU, -1 for none.
 func (g *MoveGroups) Index(cpu cpuset.CPU) int {
-	if cpu < 0 || int(cpu) >= len(g.places) {
+	if cpu < 0 || int(cpu) >= len(g.positions) {
 		return -1
 	}
-	return int(g.places[cpu].group)
+	return int(g.positions[cpu].group)
 }
 
 // Apart is the distance between two different groups.
 func (g *MoveGroups) Apart(i, j int) topology.Distance {
-	return between(&g.places[g.Groups[i].CPU], &g.places[g.Groups[j].CPU])
+	return between(&g.positions[g.Groups[i].CPU], &g.positions[g.Groups[j].CPU])
 }
 
 // Possible are the distances that moves on this machine can have, nearest first.

@@ -209,7 +209,7 @@ func (t *MoveTable) add(moves []moveEntry) {
 	var classes [topology.OtherNode + 1]uint64
 	for i := range moves {
 		e := &moves[i]
-		from, to := t.place(e.from), t.place(e.to)
+		from, to := t.at(e.from), t.at(e.to)
 		class := between(from, to)
 		classes[class] += uint64(e.count)
 		switch {
@@ -254,7 +254,7 @@ func (w *MoveWindow) Tasks(span time.Duration, g *MoveGroups, i, j int) (tasks [
 	ticks, _ := w.over(span)
 	for k := range ticks {
 		for _, e := range ticks[k].moves {
-			if int(g.place(e.from).group) == i && int(g.place(e.to).group) == j {
+			if int(g.at(e.from).group) == i && int(g.at(e.to).group) == j {
 				count[e.tid] += e.count
 			}
 		}

@@ -32,14 +32,14 @@ func TestMoveGroupsClassifyAsTheTopologyDoes(t *testing.T) {
 			g := NewMoveGroups(topo, level)
 			for a := range topo.Online.All() {
 				for b := range topo.Online.All() {
-					require.Equal(t, topo.Distance(a, b), between(g.place(uint16(a)), g.place(uint16(b))), "%d %d", a, b)
+					require.Equal(t, topo.Distance(a, b), between(g.at(uint16(a)), g.at(uint16(b))), "%d %d", a, b)
 				}
 				require.True(t, g.Groups[g.Index(a)].CPUs.Has(a))
 			}
 		}
 	}
 	g := NewMoveGroups(topologytest.Sized(2), ByCPU)
-	assert.Equal(t, topology.OtherNode, between(g.place(0), g.place(77)))
+	assert.Equal(t, topology.OtherNode, between(g.at(0), g.at(77)))
 	assert.Equal(t, -1, g.Index(77))
 	assert.Equal(t, -1, g.Index(-1))
 }

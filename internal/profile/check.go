@@ -17,13 +17,13 @@ import (
 // checker looks for what the decoder cannot see: values that are none, and
 // items that would do nothing or mean everything. It keeps the first mistake.
 type checker struct {
-	places places
+	positions positions
 	err    error
 }
 
 func (c *checker) fail(table, key, format string, args ...any) {
 	if c.err == nil {
-		at := c.places.of(table, key)
+		at := c.positions.of(table, key)
 		c.err = &Error{at.line, at.column, fmt.Sprintf(format, args...)}
 	}
 }
@@ -34,8 +34,8 @@ func (c *checker) profile(p *Profile) {
 	if p.Version != Version {
 		c.fail("version", "", "version = %d: this piton reads profiles of version = %d", p.Version, Version)
 	}
-	p.Isolation.line = c.places["isolation"].line
-	p.Machine.line = c.places["machine"].line
+	p.Isolation.line = c.positions["isolation"].line
+	p.Machine.line = c.positions["machine"].line
 	c.cpus("isolation", "cpus", p.Isolation.CPUs)
 	c.cpus("machine", "default_irq_affinity", p.Machine.DefaultIRQAffinity)
 	c.cpus("machine", "workqueue_cpus", p.Machine.WorkqueueCPUs)
@@ -55,7 +55,7 @@ func (c *checker) profile(p *Profile) {
 }
 
 func (c *checker) task(table string, t *Task, kind Kind) {
-	t.kind, t.line = kind, c.places[table].line
+	t.kind, t.line = kind, c.positions[table].line
 	c.name(table, "name", t.Name)
 	c.name(table, "thread", t.Thread)
 	if _, err := pattern.Compile(t.Command); err != nil {
@@ -97,7 +97,7 @@ func (c *checker) values(table string, t *Task) {
 }
 
 func (c *checker) irq(table string, q *IRQ) {
-	q.line = c.places[table].line
+	q.line = c.positions[table].line
 	c.glob(table, "action", q.Action)
 	c.glob(table, "device", q.Device)
 	switch {
@@ -110,7 +110,7 @@ func (c *checker) irq(table string, q *IRQ) {
 }
 
 func (c *checker) queue(table string, q *Queue) {
-	q.line = c.places[table].line
+	q.line = c.positions[table].line
 	c.glob(table, "nic", q.NIC)
 	c.glob(table, "queue", q.Queue)
 	switch {
@@ -176,7 +176,7 @@ func (c *checker) sysctls(p *Profile) {
 		if err != nil {
 			c.fail("sysctl", name, "%v", err)
 		}
-		s.line = c.places.of("sysctl", name).line
+		s.line = c.positions.of("sysctl", name).line
 		p.sysctls = append(p.sysctls, s)
 	}
 	slices.SortStableFunc(p.sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) })

@@ -25,7 +25,7 @@ const (
 
 // Parse reads a profile: piton's own TOML, the rtctl groups that tuna save
 // writes, or the sysctl profiles of tuna and tuned. Mistakes are *Errors with
-// their places.
+// their positions.
 func Parse(data []byte) (*Profile, error) {
 	if len(data) > MaxSize {
 		return nil, &Error{Line: 1, Text: "the file is larger than 16 MiB"}
@@ -58,7 +58,7 @@ func parseTOML(data []byte) (*Profile, error) {
 	if signs > maxSigns {
 		return nil, &Error{Line: 1, Text: fmt.Sprintf("the file has more than %d keys, dots and values of lists", maxSigns)}
 	}
-	found, err := findPlaces(data)
+	found, err := findPositions(data)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func parseTOML(data []byte) (*Profile, error) {
 	if err := toml.Unmarshal(data, p); err != nil {
 		return nil, tomlError(err)
 	}
-	c := checker{places: found}
+	c := checker{positions: found}
 	c.profile(p)
 	if c.err != nil {
 		return nil, c.err
@@ -74,7 +74,7 @@ func parseTOML(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-// tomlError translates the decoder's errors, which carry their places.
+// tomlError translates the decoder's errors, which carry their positions.
 func tomlError(err error) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {

@@ -281,7 +281,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) || e.Line < 1 {
-				t.Fatalf("%v has no place", err)
+				t.Fatalf("%v has no position", err)
 			}
 			return
 		}

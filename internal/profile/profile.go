@@ -143,7 +143,7 @@ type Sysctl struct {
 	line     int
 }
 
-// Error is a mistake in a file, with the place.
+// Error is a mistake in a file, with its position.
 type Error struct {
 	Line, Column int // 1-based; Column is 0 where only the line is known
 	Text         string

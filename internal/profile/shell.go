@@ -12,7 +12,7 @@ var ioClasses = map[kernel.IOClass]int{kernel.IONone: 0, kernel.IORealTime: 1, k
 
 // Shell writes a script that gives every thread of a process, its only argument,
 // the settings of p with the tools of util-linux and coreutils.
-func Shell(p Placed) []byte {
+func Shell(p UnitSettings) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Settings of %s, by piton export shell, for every thread of process $1.\n", comment(p.Comm))
 	for _, o := range p.Others {
@@ -42,7 +42,7 @@ for task in /proc/"$pid"/task/*; do
 done
 `
 
-func (p *Placed) ionice() string {
+func (p *UnitSettings) ionice() string {
 	text := fmt.Sprintf("-c %d", ioClasses[p.IOPrio.Class])
 	if p.IOPrio.Class == kernel.IORealTime || p.IOPrio.Class == kernel.IOBestEffort {
 		text += fmt.Sprintf(" -n %d", p.IOPrio.Level)
@@ -51,7 +51,7 @@ func (p *Placed) ionice() string {
 }
 
 // chrtPolicy is the policy in chrt's options, and the priority that goes with it.
-func (p *Placed) chrtPolicy() (options string, priority int) {
+func (p *UnitSettings) chrtPolicy() (options string, priority int) {
 	letter := map[kernel.Policy]string{
 		kernel.Other: "-o", kernel.Batch: "-b", kernel.Idle: "-i", kernel.FIFO: "-f", kernel.RR: "-r", kernel.Deadline: "-d", kernel.Ext: "-e",
 	}[p.Policy.Policy]
@@ -64,13 +64,13 @@ func (p *Placed) chrtPolicy() (options string, priority int) {
 	return letter, p.Policy.RTPrio
 }
 
-func (p *Placed) chrt() string {
+func (p *UnitSettings) chrt() string {
 	options, priority := p.chrtPolicy()
 	return fmt.Sprintf("chrt %s -p %d", options, priority)
 }
 
 // start is what to put before a command, "" for nothing.
-func (p *Placed) start() string {
+func (p *UnitSettings) start() string {
 	var out []string
 	if !p.AllCPUs {
 		out = append(out, "taskset -c "+p.CPUs.String())

@@ -17,7 +17,7 @@ type DropIn struct {
 
 // Systemd writes the drop-in by which a service starts with a process's settings
 // (systemd.exec(5)). What systemd cannot say is in comments.
-func Systemd(p Placed) (DropIn, error) {
+func Systemd(p UnitSettings) (DropIn, error) {
 	unit, user, err := unitOf(p.Cgroup)
 	if err != nil {
 		return DropIn{}, fmt.Errorf("%s (%d): %w", comment(p.Comm), p.PID, err)
@@ -48,7 +48,7 @@ func Systemd(p Placed) (DropIn, error) {
 	return DropIn{unit, user, []byte(b.String())}, nil
 }
 
-func systemdPolicy(b *strings.Builder, p Placed) {
+func systemdPolicy(b *strings.Builder, p UnitSettings) {
 	switch p.Policy.Policy {
 	case kernel.Other:
 	case kernel.Deadline, kernel.Ext:

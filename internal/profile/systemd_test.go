@@ -43,7 +43,7 @@ func TestSystemdComment(t *testing.T) {
 		"a$(b) c.service":           "'a$(b) c.service'",
 		"it's.service":              `'it'\''s.service'`,
 	} {
-		d, err := Systemd(Placed{Comm: "x", Cgroup: "/system.slice/" + unit, Nice: 1})
+		d, err := Systemd(UnitSettings{Comm: "x", Cgroup: "/system.slice/" + unit, Nice: 1})
 		require.NoError(t, err)
 		assert.Equal(t, unit, d.Unit)
 		assert.False(t, d.User)
@@ -56,13 +56,13 @@ func TestSystemdComment(t *testing.T) {
 func TestPlaceDeadline(t *testing.T) {
 	m := machine()
 	m.process(100, "x", "", "/system.slice/x.service").Policy = kernel.Deadline
-	p, err := Place(m.State, 100, "")
+	p, err := SettingsOf(m.State, 100, "")
 	require.NoError(t, err)
 	assert.Equal(t, kernel.Deadline, p.Policy.Policy)
 	m.Value = func(attr.Attribute, kernel.TID) (attr.Value, error) {
 		return attr.PolicyValue{Policy: kernel.Deadline, Runtime: 1, Deadline: 2, Period: 3}, nil
 	}
-	p, err = Place(m.State, 100, "")
+	p, err = SettingsOf(m.State, 100, "")
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, p.Policy.Runtime)
 }

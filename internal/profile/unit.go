@@ -13,8 +13,8 @@ import (
 	"piton/internal/sample"
 )
 
-// Placed is a process with what it would have to be started with.
-type Placed struct {
+// UnitSettings is a process with what it would have to be started with.
+type UnitSettings struct {
 	PID     kernel.TID
 	Comm    string
 	Cgroup  string
@@ -30,14 +30,14 @@ type Placed struct {
 	Others []string
 }
 
-// Place gathers a process's settings. memory is what NumaPolicy returned.
-func Place(s *State, pid kernel.TID, memory string) (Placed, error) {
+// SettingsOf gathers a process's settings. memory is what NumaPolicy returned.
+func SettingsOf(s *State, pid kernel.TID, memory string) (UnitSettings, error) {
 	i := slices.IndexFunc(s.Tasks, func(t *sample.Task) bool { return t.TID == pid && t.IsProcess() && t.ID != nil })
 	if i < 0 {
-		return Placed{}, fmt.Errorf("there is no process %d", pid)
+		return UnitSettings{}, fmt.Errorf("there is no process %d", pid)
 	}
 	t := s.Tasks[i]
-	p := Placed{
+	p := UnitSettings{
 		PID: pid, Comm: t.ID.Comm, Cgroup: t.ID.Cgroup, CPUs: t.Affinity.And(s.online()),
 		Nice: int(t.Nice), IOPrio: t.IOPrio, Memory: memory,
 	}
@@ -68,7 +68,7 @@ func (s *State) words(t *sample.Task) string {
 }
 
 // SameSettings reports whether two processes would be started alike.
-func SameSettings(a, b Placed) bool {
+func SameSettings(a, b UnitSettings) bool {
 	return a.CPUs.Equal(b.CPUs) && a.Nice == b.Nice && a.Policy == b.Policy && a.IOPrio == b.IOPrio && a.Memory == b.Memory
 }
 

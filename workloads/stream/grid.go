@@ -20,8 +20,8 @@ type Cell struct {
 // Triad is the median bandwidth of the last loop.
 func (c Cell) Triad() float64 { return Result{Ops: c.Ops}.Triad() }
 
-// place is where a cell is measured from.
-type place struct {
+// origin is where a cell is measured from.
+type origin struct {
 	cpu, node int
 	cpus      cpuset.Set
 	distances map[int]int
@@ -33,7 +33,7 @@ func (r *Result) runGrid(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find the CPUs to measure from: %w", err)
 	}
-	for _, from := range r.places(allowed) {
+	for _, from := range r.origins(allowed) {
 		for _, to := range r.Nodes {
 			if !to.Memory {
 				continue
@@ -56,20 +56,20 @@ func (r *Result) runGrid(ctx context.Context) error {
 	return nil
 }
 
-// places lists from where to measure: CPUs that the process may use.
-func (r *Result) places(allowed cpuset.Set) []place {
-	var out []place
+// origins lists from where to measure: CPUs that the process may use.
+func (r *Result) origins(allowed cpuset.Set) []origin {
+	var out []origin
 	for _, n := range r.Nodes {
 		cpus := n.CPUs.And(allowed)
 		if cpus.Empty() {
 			continue
 		}
 		if r.Grid == Nodes {
-			out = append(out, place{-1, n.ID, cpus, n.Distances})
+			out = append(out, origin{-1, n.ID, cpus, n.Distances})
 			continue
 		}
 		for cpu := range cpus.All() {
-			out = append(out, place{int(cpu), n.ID, cpuset.Of(cpu), n.Distances})
+			out = append(out, origin{int(cpu), n.ID, cpuset.Of(cpu), n.Distances})
 		}
 	}
 	return out

@@ -51,7 +51,7 @@ func (r Result) note() string {
 // shades are the heat of a cell, cold to hot.
 var shades = []string{"·", "░", "▒", "▓", "█"}
 
-// grid draws triad's bandwidth from each place to each node, with the distance
+// grid draws triad's bandwidth from each CPU to each node, with the distance
 // after it.
 func (r Result) grid() []string {
 	var columns []int

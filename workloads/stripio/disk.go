@@ -21,9 +21,9 @@ type disk struct {
 // perFile is how many strips each of the files has.
 func perFile(files int) int { return diskBytes / StripBytes / files }
 
-// place is where an application's k-th strip is: strips come from the files in
+// locate is where an application's k-th strip is: strips come from the files in
 // turn, and applications begin at different strips.
-func place(app, k, files int) (file, strip int) {
+func locate(app, k, files int) (file, strip int) {
 	return k % files, (k/files + 7*app) % perFile(files)
 }
 
@@ -80,7 +80,7 @@ func newDisk(files int) (*disk, error) {
 // expected is the checksum of what an application merges.
 func (d *disk) expected(app, strips int) (checksum uint64) {
 	for k := range strips {
-		file, strip := place(app, k, len(d.files))
+		file, strip := locate(app, k, len(d.files))
 		checksum = weigh(checksum, uint64(k), d.sums[file][strip])
 	}
 	return checksum

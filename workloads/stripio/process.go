@@ -125,7 +125,7 @@ func (a *application) start(cpu int, work func() error) *thread {
 // read brings strips from the files into the ring.
 func (a *application) read() error {
 	for k := range uint32(a.Strips) {
-		file, strip := place(a.App, int(k), a.Files)
+		file, strip := locate(a.App, int(k), a.Files)
 		slot := a.ring.free(k)
 		raw := unsafe.Slice((*byte)(unsafe.Pointer(&slot[0])), StripBytes)
 		n, err := kernel.ReadFileAt(a.files[file], raw, int64(strip)*StripBytes)

@@ -369,8 +369,8 @@ func (w *world) lost() {
 	}
 }
 
-// places are where entries may have been made.
-func (w *world) places() []namespaces {
+// origins are where entries may have been made.
+func (w *world) origins() []namespaces {
 	if !w.fate.foreign {
 		return []namespaces{{}}
 	}
@@ -387,7 +387,7 @@ func (w *world) restore() {
 		}
 		more = false
 		for _, d := range w.disks {
-			for _, ns := range w.places() {
+			for _, ns := range w.origins() {
 				w.do("the last undo", &piton{disk: d, namespaces: ns}, func(a *actor) {
 					o, _ := a.undo(change.UndoRequest{All: true})
 					more = more || o.Changed() || len(o.Undone) > 0

@@ -112,19 +112,19 @@ and chrt. A comment in it has the line that starts a command with these settings
 
 // currentSettings gathers the settings of the process that a word means; several are fine
 // if all have the same.
-func currentSettings(a *app.App, word string) (profile.Placed, error) {
+func currentSettings(a *app.App, word string) (profile.UnitSettings, error) {
 	found, _, err := a.Targets([]string{word}, change.ScopeProcess)
 	if err != nil {
-		return profile.Placed{}, err
+		return profile.UnitSettings{}, err
 	}
 	s, err := readState(a, profile.Needs{Tasks: true})
 	if err != nil {
-		return profile.Placed{}, err
+		return profile.UnitSettings{}, err
 	}
 	s.Self = 0 // piton's own settings may be asked for
-	var first profile.Placed
+	var first profile.UnitSettings
 	for i, t := range found.Targets {
-		p, err := profile.Place(s, t.TID, memoryPolicy(a, t.TID))
+		p, err := profile.SettingsOf(s, t.TID, memoryPolicy(a, t.TID))
 		switch {
 		case err != nil:
 			return p, err

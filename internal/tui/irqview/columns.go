@@ -28,7 +28,7 @@ func (e entry) what() string {
 	case e.row.Queue.Flow == irq.NoQueue:
 		return e.row.Handlers()
 	}
-	return place(e.row)
+	return deviceQueue(e.row)
 }
 
 // column shows a cell of each entry.
@@ -147,7 +147,7 @@ func (v *View) device(e entry, th *theme.Theme, width int) (string, theme.Style)
 	if e.named != nil || !v.Shows("handlers") {
 		return what, style
 	}
-	if what = place(e.row); len(e.row.Threads) > 0 {
+	if what = deviceQueue(e.row); len(e.row.Threads) > 0 {
 		what = strings.TrimSpace(what + " by " + irq.Tasks(e.row.Threads))
 	}
 	return what, style

@@ -53,8 +53,8 @@ func lags(r *irq.Row) bool {
 	return r.Effective.OK && r.Requested.OK && !r.Effective.SubsetOf(r.Requested.Set)
 }
 
-// place is the device and the queue, "" when neither is known.
-func place(r *irq.Row) string { return strings.TrimSpace(r.Device.Name() + " " + r.Queue.String()) }
+// deviceQueue is the device and the queue, "" when neither is known.
+func deviceQueue(r *irq.Row) string { return strings.TrimSpace(r.Device.Name() + " " + r.Queue.String()) }
 
 // maxBreakdown is how many CPUs the foot names.
 const maxBreakdown = 6

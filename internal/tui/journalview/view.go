@@ -32,7 +32,7 @@ type Options struct {
 
 // View is the journal's pane.
 type View struct {
-	*list.List[place, line]
+	*list.List[rowID, line]
 	o      Options
 	serial int           // of the last reading
 	deeds  []change.Deed // oldest first
@@ -43,23 +43,23 @@ type View struct {
 	guards []change.GuardState
 }
 
-// place names a row: an entry, and which of its parts it is, 0 for the entry itself.
-type place struct {
+// rowID names a row: an entry, and which of its parts it is, 0 for the entry itself.
+type rowID struct {
 	entry uint64
 	part  int
 }
 
 // line is one row: a deed, or a part of an open one.
 type line struct {
-	place
+	rowID
 	deed *change.Deed
 }
 
 // New returns the pane; Open reads the journal.
 func New(o Options) *View {
 	v := &View{o: o, open: map[uint64]bool{}}
-	v.List = list.New(func(l line) place { return l.place }, "", columns...)
-	v.TagOf = func(l line) (place, bool) { return place{entry: l.entry}, true }
+	v.List = list.New(func(l line) rowID { return l.rowID }, "", columns...)
+	v.TagOf = func(l line) (rowID, bool) { return rowID{entry: l.entry}, true }
 	v.Line, v.Whole = across, finished
 	return v
 }
@@ -144,7 +144,7 @@ func (v *View) relist() {
 			parts += 1 + len(d.Changes) + len(d.Undos) // the command first
 		}
 		for n := range parts {
-			lines = append(lines, line{place{d.ID, n}, d})
+			lines = append(lines, line{rowID{d.ID, n}, d})
 		}
 	}
 	v.Load(lines, true)
@@ -157,7 +157,7 @@ func (v *View) ToggleParts() { v.ShowParts(!v.open[v.At().entry]) }
 func (v *View) ShowParts(on bool) {
 	if l, ok := v.Selected(); ok {
 		v.open[l.entry] = on
-		v.Select(place{entry: l.entry})
+		v.Select(rowID{entry: l.entry})
 		v.relist()
 	}
 }

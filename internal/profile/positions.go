@@ -10,31 +10,31 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// place is where a key or a table's heading begins, 1-based.
-type place struct{ line, column int }
+// position is where a key or a table's heading begins, 1-based.
+type position struct{ line, column int }
 
-// places finds keys of a document again: "task.2" is the third [[task]],
+// positions finds keys of a document again: "task.2" is the third [[task]],
 // "task.2.nice" its nice. The decoder says where its own errors are, but keeps
-// no places for the checks that come after it.
-type places map[string]place
+// no positions for the checks that come after it.
+type positions map[string]position
 
 // reader goes through a document once, in linear time. The decoder's own search
 // for unknown keys reads all of the document again for each.
 type reader struct {
 	parser unstable.Parser
-	found  places
+	found  positions
 	counts map[string]int // of the elements of each array of tables
 
 	offset, line, lineStart int // how far lines are counted
 	tables, sysctls         int
 
-	heading, table string // of the table: as it is written, and as in places
+	heading, table string // of the table: as it is written, and as in positions
 }
 
-// findPlaces returns the places of the keys, or as an *Error the first one that is
+// findPositions returns the positions of the keys, or as an *Error the first one that is
 // no setting or is one too many. Syntax errors are left to the decoder.
-func findPlaces(data []byte) (places, error) {
-	r := reader{found: places{}, counts: map[string]int{}, line: 1}
+func findPositions(data []byte) (positions, error) {
+	r := reader{found: positions{}, counts: map[string]int{}, line: 1}
 	r.parser.Reset(data)
 	root := reflect.TypeFor[Profile]()
 	kind := root
@@ -101,15 +101,15 @@ func (r *reader) value(v *unstable.Node, name string, kind reflect.Type) error {
 	return nil
 }
 
-// head returns the name of a key in a table of this kind, its place, and the kind
+// head returns the name of a key in a table of this kind, its position, and the kind
 // of what it holds, nil for a key that there is not.
-func (r *reader) head(e *unstable.Node, kind reflect.Type) (string, place, reflect.Type) {
+func (r *reader) head(e *unstable.Node, kind reflect.Type) (string, position, reflect.Type) {
 	var parts []string
-	var at place
+	var at position
 	for it := e.Key(); it.Next(); {
 		n := it.Node()
 		if at.line == 0 {
-			at = r.place(int(n.Raw.Offset))
+			at = r.position(int(n.Raw.Offset))
 		}
 		parts = append(parts, string(n.Data))
 		kind = fieldOf(kind, string(n.Data))
@@ -117,15 +117,15 @@ func (r *reader) head(e *unstable.Node, kind reflect.Type) (string, place, refle
 	return strings.Join(parts, "."), at, kind
 }
 
-// place counts the lines up to an offset, from the last one that was asked for.
-func (r *reader) place(offset int) place {
+// position counts the lines up to an offset, from the last one that was asked for.
+func (r *reader) position(offset int) position {
 	passed := r.parser.Raw(unstable.Range{Offset: uint32(r.offset), Length: uint32(offset - r.offset)})
 	if end := bytes.LastIndexByte(passed, '\n'); end >= 0 {
 		r.line += bytes.Count(passed, []byte{'\n'})
 		r.lineStart = r.offset + end + 1
 	}
 	r.offset = offset
-	return place{r.line, offset - r.lineStart + 1}
+	return position{r.line, offset - r.lineStart + 1}
 }
 
 // fieldOf is the kind of what a key of a table holds, nil if there is no such key.
@@ -150,13 +150,13 @@ func fieldOf(table reflect.Type, key string) reflect.Type {
 	return nil
 }
 
-// of returns the place of a key, else of the table that it would be in.
-func (p places) of(table, key string) place {
+// of returns the position of a key, else of the table that it would be in.
+func (p positions) of(table, key string) position {
 	if at, ok := p[table+"."+key]; ok {
 		return at
 	}
 	if at, ok := p[table]; ok {
 		return at
 	}
-	return place{line: 1}
+	return position{line: 1}
 }
