@@ -282,7 +282,7 @@ func TestMonkey(t *testing.T) {
 						k := keys[rng.IntN(len(keys))]
 						pressed = append(pressed, k)
 						p.press(k)
-						if p.quit {
+						if p.Quit {
 							return
 						}
 						if i%5 == 0 {
@@ -324,7 +324,7 @@ func TestSmallWindows(t *testing.T) {
 		p.tick(2)
 		for _, size := range [][2]int{{1, 1}, {20, 5}, {40, 12}, {300, 80}} {
 			p.width, p.height = size[0], size[1]
-			p.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			p.Send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			p.check(fmt.Sprint(size))
 		}
 	})

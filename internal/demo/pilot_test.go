@@ -13,6 +13,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/tui"
 	"piton/internal/tui/theme"
+	"piton/internal/tuitest"
 )
 
 // pilot plays Bubble Tea and the user: it gives the screen keys and samples, and feeds
@@ -25,8 +26,7 @@ type pilot struct {
 	height  int
 	needs   sample.Needs
 	out     chan *sample.Sample
-	inbox   chan tea.Msg
-	quit    bool
+	*tuitest.Loop
 }
 
 func (p *pilot) Samples() <-chan *sample.Sample { return p.out }
@@ -41,10 +41,14 @@ func fly(t *testing.T, cpus, width, height int, do func(p *pilot)) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC))) // no time passes
 		m, err := New(cpus, 1)
 		require.NoError(t, err)
-		p := &pilot{t: t, machine: m, width: width, height: height, out: make(chan *sample.Sample), inbox: make(chan tea.Msg, 10_000)}
+		p := &pilot{t: t, machine: m, width: width, height: height, out: make(chan *sample.Sample)}
 		p.screen = tui.New(m.Deps(tui.Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "demo"}, p))
-		p.run(p.screen.Init())
-		p.send(tea.WindowSizeMsg{Width: width, Height: height})
+		p.Loop = tuitest.NewLoop(func(msg tea.Msg) tea.Cmd {
+			_, cmd := p.screen.Update(msg)
+			return cmd
+		})
+		p.Run(p.screen.Init())
+		p.Send(tea.WindowSizeMsg{Width: width, Height: height})
 		defer p.end()
 		do(p)
 	})
@@ -56,43 +60,7 @@ func (p *pilot) end() {
 	require.NoError(p.t, p.machine.Close())
 	for range 100 {
 		time.Sleep(time.Minute)
-		p.settle()
-	}
-}
-
-// run runs a command beside the screen.
-func (p *pilot) run(cmd tea.Cmd) {
-	if cmd != nil {
-		go func() { p.inbox <- cmd() }()
-	}
-}
-
-// settle takes all messages that come without time passing.
-func (p *pilot) settle() {
-	for {
-		synctest.Wait()
-		select {
-		case msg := <-p.inbox:
-			p.send(msg)
-		default:
-			return
-		}
-	}
-}
-
-func (p *pilot) send(msg tea.Msg) {
-	switch msg := msg.(type) {
-	case nil, tea.SuspendMsg:
-	case tea.QuitMsg:
-		p.quit = true
-	case tea.BatchMsg:
-		for _, cmd := range msg {
-			p.run(cmd)
-		}
-	default:
-		var cmd tea.Cmd
-		_, cmd = p.screen.Update(msg)
-		p.run(cmd)
+		p.Settle()
 	}
 }
 
@@ -100,46 +68,22 @@ func (p *pilot) send(msg tea.Msg) {
 func (p *pilot) tick(n int) {
 	for range n {
 		time.Sleep(time.Second)
-		p.settle()
+		p.Settle()
 		p.out <- p.machine.Tick(time.Second, p.needs)
-		p.settle()
+		p.Settle()
 	}
 }
 
 // press types keys: names as Bubble Tea has them, or single letters.
 func (p *pilot) press(names ...string) {
 	for _, name := range names {
-		p.send(key(name))
-		p.settle()
+		p.Send(tuitest.Key(name))
+		p.Settle()
 	}
 }
 
 // typed types a text.
 func (p *pilot) typed(text string) { p.press(strings.Split(text, "")...) }
-
-var special = map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
-	"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "tab": tea.KeyTab,
-	"backspace": tea.KeyBackspace, "f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5, "f6": tea.KeyF6,
-	"f7": tea.KeyF7, "f8": tea.KeyF8, "f9": tea.KeyF9}
-
-func key(name string) tea.KeyPressMsg {
-	k := tea.KeyPressMsg{}
-	if rest, ok := strings.CutPrefix(name, "alt+"); ok {
-		k.Mod, name = tea.ModAlt, rest
-	}
-	switch {
-	case special[name] != 0:
-		k.Code = special[name]
-	case name == "space":
-		k.Code, k.Text = ' ', " "
-	default:
-		k.Code = []rune(name)[0]
-		if k.Mod == 0 {
-			k.Text = name
-		}
-	}
-	return k
-}
 
 // frame is what is drawn now.
 func (p *pilot) frame() string { return p.screen.View().Content }

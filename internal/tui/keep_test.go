@@ -169,10 +169,10 @@ func TestQuitWaitsForTheChange(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.tuning.slow = 2 * time.Second
 		r.press("p", "q")
-		assert.False(t, r.quit)
+		assert.False(t, r.Quit)
 		assert.Contains(t, r.line(-2), "finishing the change")
 		r.wait(3 * time.Second)
-		assert.True(t, r.quit)
+		assert.True(t, r.Quit)
 		assert.Len(t, r.tuning.carried, 1)
 		assert.NoError(t, r.m.finish())
 	})
@@ -183,9 +183,9 @@ func TestQuitDoesNotWaitForEver(t *testing.T) {
 		r.tuning.slow = 10 * time.Second
 		r.press("p", "q")
 		r.wait(4 * time.Second)
-		assert.False(t, r.quit)
+		assert.False(t, r.Quit)
 		r.wait(2 * time.Second)
-		assert.True(t, r.quit)
+		assert.True(t, r.Quit)
 		assert.ErrorContains(t, r.m.finish(), "still under way")
 	})
 }

@@ -172,7 +172,7 @@ func TestQuit(t *testing.T) {
 	for _, key := range []string{"q", "f10", "ctrl+c"} {
 		onSmall(t, func(r *rig) {
 			r.press(key)
-			assert.True(t, r.quit, key)
+			assert.True(t, r.Quit, key)
 		})
 	}
 }

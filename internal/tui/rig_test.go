@@ -31,9 +31,8 @@ type rig struct {
 	settings *fakeSettings
 	irqs     *fakeIRQs
 	last     *model.Model
-	quit     bool
 	looked   bool // whether the machine is starved
-	inbox    chan tea.Msg
+	*tuitest.Loop
 }
 
 type rigOption func(*Deps)
@@ -42,8 +41,7 @@ type rigOption func(*Deps)
 func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOption) *rig {
 	machine := tuitest.New(topo)
 	r := &rig{t: t, machine: machine, sampler: &fakeSampler{out: make(chan *sample.Sample, 1)},
-		tuning: &fakeTuning{machine: machine}, settings: &fakeSettings{}, irqs: &fakeIRQs{cpus: len(topo.CPUs)},
-		inbox: make(chan tea.Msg, 1000)}
+		tuning: &fakeTuning{machine: machine}, settings: &fakeSettings{}, irqs: &fakeIRQs{cpus: len(topo.CPUs)}}
 	d := Deps{
 		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},
 		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
@@ -54,6 +52,11 @@ func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOptio
 		o(&d)
 	}
 	r.m = New(d)
+	r.Loop = tuitest.NewLoop(func(msg tea.Msg) tea.Cmd {
+		_, cmd := r.m.Update(msg)
+		r.m.View()
+		return cmd
+	})
 	r.m.View() // at 0×0, as Bubble Tea does
 	r.send(tea.WindowSizeMsg{Width: w, Height: h})
 	r.run(r.m.checkUndo())
@@ -115,53 +118,22 @@ func (r *rig) deliver(s *sample.Sample) {
 
 // send gives a message and runs what comes of it, but for waits.
 func (r *rig) send(msg tea.Msg) {
-	_, cmd := r.m.Update(msg)
-	r.m.View()
-	r.run(cmd)
+	r.Send(msg)
+	r.Settle()
 }
 
 // run runs a command and feeds what it says back. What it says only after some
 // time waits for wait.
 func (r *rig) run(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	go func() { r.inbox <- cmd() }()
-	r.settle()
-}
-
-// settle feeds messages back until nothing happens without time passing.
-func (r *rig) settle() {
-	for {
-		synctest.Wait()
-		select {
-		case msg := <-r.inbox:
-			r.take(msg)
-		default:
-			return
-		}
-	}
-}
-
-func (r *rig) take(msg tea.Msg) {
-	switch msg := msg.(type) {
-	case nil, tea.SuspendMsg:
-	case tea.QuitMsg:
-		r.quit = true
-	case tea.BatchMsg:
-		for _, c := range msg {
-			r.run(c)
-		}
-	default:
-		r.send(msg)
-	}
+	r.Run(cmd)
+	r.Settle()
 }
 
 // wait lets time pass.
 func (r *rig) wait(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
-		r.settle()
+		r.Settle()
 	}
 }
 
@@ -175,30 +147,7 @@ func (r *rig) press(keys ...string) {
 
 func keyOf(t *testing.T, name string) tea.KeyPressMsg {
 	t.Helper()
-	codes := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown,
-		"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome,
-		"end": tea.KeyEnd, "tab": tea.KeyTab, "backspace": tea.KeyBackspace,
-		"f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5, "f6": tea.KeyF6,
-		"f7": tea.KeyF7, "f8": tea.KeyF8, "f9": tea.KeyF9, "f10": tea.KeyF10}
-	k := tea.KeyPressMsg{}
-	rest := name
-	for prefix, mod := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "alt+": tea.ModAlt, "shift+": tea.ModShift} {
-		if strings.HasPrefix(rest, prefix) {
-			k.Mod |= mod
-			rest = strings.TrimPrefix(rest, prefix)
-		}
-	}
-	switch {
-	case codes[rest] != 0:
-		k.Code = codes[rest]
-	case rest == "space":
-		k.Code, k.Text = ' ', " "
-	default:
-		k.Code = []rune(rest)[0]
-		if k.Mod == 0 {
-			k.Text = rest
-		}
-	}
+	k := tuitest.Key(name)
 	require.Equal(t, name, k.String(), "the test spells a key as Bubble Tea does not")
 	return k
 }

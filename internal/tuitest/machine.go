@@ -1,5 +1,6 @@
 // Package tuitest makes a machine whose tasks run, move and sleep the same way
-// every time, so that frames can be compared with files. Only tests import it.
+// every time, so that frames can be compared with files, and an event loop for its
+// screen. Only tests import it.
 //
 // Start at New and Machine.Tick.
 package tuitest
