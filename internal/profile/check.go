@@ -18,7 +18,7 @@ import (
 // items that would do nothing or mean everything. It keeps the first mistake.
 type checker struct {
 	positions positions
-	err    error
+	err       error
 }
 
 func (c *checker) fail(table, key, format string, args ...any) {

@@ -45,9 +45,6 @@ type Expr struct {
 	pattern bool
 }
 
-// String is the word as the user wrote it.
-func (e Expr) String() string { return e.text }
-
 // PID returns the number of a target that is one, which needs no list of tasks
 // to be resolved.
 func (e Expr) PID() (kernel.TID, bool) { return e.tid, e.tid > 0 }

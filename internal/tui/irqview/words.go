@@ -54,7 +54,9 @@ func lags(r *irq.Row) bool {
 }
 
 // deviceQueue is the device and the queue, "" when neither is known.
-func deviceQueue(r *irq.Row) string { return strings.TrimSpace(r.Device.Name() + " " + r.Queue.String()) }
+func deviceQueue(r *irq.Row) string {
+	return strings.TrimSpace(r.Device.Name() + " " + r.Queue.String())
+}
 
 // maxBreakdown is how many CPUs the foot names.
 const maxBreakdown = 6
