@@ -42,8 +42,9 @@ fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
 		done; \
 	done; rm -f fuzz.out
 
-golden: ## rewrite the golden frames from what is drawn now
+golden: ## rewrite the golden frames and the kept schema from what is drawn and printed now
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tuitest/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
+	$(GO) test ./internal/cli -run TestSchemaIsKept -update
 
 pictures: ## rewrite the README's pictures, a moving one and stills, from piton demo
 	$(GO) test ./internal/demo -run Picture -update
