@@ -2,11 +2,13 @@
 package output
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
 
 	"piton/internal/field"
 )
@@ -40,26 +42,25 @@ func (t *Table) Add(cells ...any) {
 
 // Write prints the heading and the rows. The writer keeps its error, as app.App does.
 func (t *Table) Write(w io.Writer) {
-	all := append([][]string{t.titles}, t.Rows...)
-	widths := make([]int, len(t.titles))
-	for _, row := range all {
-		for i, cell := range row {
-			widths[i] = max(widths[i], field.Width([]byte(cell)))
+	text := Borderless().Headers(t.titles...).Rows(t.Rows...).StyleFunc(func(_, column int) lipgloss.Style {
+		s := lipgloss.NewStyle()
+		if column+1 < len(t.titles) {
+			s = s.PaddingRight(2)
 		}
-	}
-	var line []byte
-	for _, row := range all {
-		line = line[:0]
-		for i, cell := range row {
-			if i > 0 {
-				line = append(line, "  "...)
-			}
-			start := len(line)
-			line = append(line, cell...)
-			line = field.Pad(line, start, widths[i], t.right[i], false)
+		if t.right[column] {
+			s = s.Align(lipgloss.Right)
 		}
-		_, _ = w.Write(append(bytes.TrimRight(line, " "), '\n'))
+		return s
+	}).String()
+	for line := range strings.Lines(text) {
+		_, _ = io.WriteString(w, strings.TrimRight(line, " \n")+"\n")
 	}
+}
+
+// Borderless is an empty table without lines.
+func Borderless() *table.Table {
+	return table.New().Border(lipgloss.Border{}).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).BorderHeader(false)
 }
 
 // Dash stands for a value that is not there.
