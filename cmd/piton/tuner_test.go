@@ -248,8 +248,7 @@ func TestNoTerminal(t *testing.T) {
 	for name, start := range map[string]func() *exec.Cmd{
 		"no terminal": func() *exec.Cmd { return exec.Command(binary) },
 		"dumb": func() *exec.Cmd {
-			cmd := exec.Command("tmux")
-			cmd.Path = binary
+			cmd := exec.Command(binary)
 			cmd.Env = append(os.Environ(), "TERM=dumb")
 			return cmd
 		},
