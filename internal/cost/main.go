@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ type setting struct {
 	procs, threads, busy, rounds, keys int
 	settle, over                       time.Duration
 	size                               pty.Winsize
-	programs                           []string
+	programs, missing                  []string // command lines; names of those that are not installed
 }
 
 // parse reads the flags.
@@ -52,10 +53,25 @@ func parse(args []string) (setting, error) {
 	if _, err := fmt.Sscanf(size, "%dx%d", &s.size.Cols, &s.size.Rows); err != nil {
 		return s, fmt.Errorf("size %q is not COLUMNSxROWS, as in 200x50", size)
 	}
-	if s.programs = f.Args(); len(s.programs) == 0 {
+	if f.NArg() == 0 {
 		return s, errors.New("missing programs: cost [flags] -- 'htop -d 10' './piton -d 1s'")
 	}
+	for _, program := range f.Args() {
+		if name, _, _ := strings.Cut(strings.TrimSpace(program), " "); !installed(name) {
+			s.missing = append(s.missing, name)
+			continue
+		}
+		s.programs = append(s.programs, program)
+	}
+	if len(s.programs) == 0 {
+		return s, fmt.Errorf("not installed: %s", strings.Join(s.missing, ", "))
+	}
 	return s, nil
+}
+
+func installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil || errors.Is(err, exec.ErrDot)
 }
 
 func main() {
@@ -81,6 +97,9 @@ func run(s setting) error {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	fmt.Printf("# %d processes, %d threads, %d spinning, %dx%d, %d rounds\n", s.procs, s.threads, s.busy, s.size.Cols, s.size.Rows, s.rounds)
+	for _, name := range s.missing {
+		fmt.Println("# left out, as it is not installed:", name)
+	}
 	rows := make([][][]float64, len(s.programs))
 	for range s.rounds {
 		for i, program := range s.programs {

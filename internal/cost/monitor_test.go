@@ -10,13 +10,16 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	s, err := parse([]string{"-size", "120x40", "-keys", "7", "--", "htop -d 10", "top"})
+	s, err := parse([]string{"-size", "120x40", "-keys", "7", "--", "sleep 10", "nosuch -d 1", "cat"})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"htop -d 10", "top"}, s.programs)
+	assert.Equal(t, []string{"sleep 10", "cat"}, s.programs)
+	assert.Equal(t, []string{"nosuch"}, s.missing)
 	assert.EqualValues(t, 120, s.size.Cols)
 	assert.EqualValues(t, 40, s.size.Rows)
 	_, err = parse([]string{"-size", "wide", "top"})
 	assert.ErrorContains(t, err, `"wide"`)
+	_, err = parse([]string{"nosuch -d 1"})
+	require.ErrorContains(t, err, "not installed: nosuch")
 	_, err = parse(nil)
 	assert.ErrorContains(t, err, "missing programs")
 }
