@@ -28,6 +28,7 @@ test-all: ## run all tests, the slow ones too (terminal tests skip without tmux,
 
 race: ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short ./...
+	CGO_ENABLED=1 $(GO) test -race ./internal/tui ./internal/change/... ./workloads/stripio -run 'Random|Storm|StartedLate|AllIsMerged' # whole, as concurrent as can be
 
 lint: ## gofmt, go vet and staticcheck (pinned in go.mod)
 	@unformatted=$$(gofmt -l cmd internal workloads); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }

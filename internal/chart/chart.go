@@ -174,11 +174,25 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Wrap breaks text between words into lines of at most width cells; a longer
-// word stays whole.
+// Wrap breaks text between words into lines of at most width cells; a longer word
+// stays whole, as do options, signs and CPU lists, which ansi.Wordwrap breaks at their
+// hyphens.
 func Wrap(text string, width int) []string {
-	if text = strings.Join(strings.Fields(text), " "); text == "" {
-		return nil
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case ansi.StringWidth(line)+1+ansi.StringWidth(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
 	}
-	return strings.Split(ansi.Wordwrap(text, width, ""), "\n")
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }

@@ -189,3 +189,10 @@ func TestMiddle(t *testing.T) {
 	Middle(values)
 	assert.Equal(t, []float64{3, 1, 2}, values, "they stay in their order")
 }
+
+func TestWrap(t *testing.T) {
+	text := "time saved -12.3 % of 0-15 with --revert-after"
+	assert.Equal(t, []string{"time saved", "-12.3 % of", "0-15 with", "--revert-after"}, Wrap(text, 12))
+	assert.Equal(t, []string{text}, Wrap(text, 80))
+	assert.Empty(t, Wrap(" ", 80))
+}

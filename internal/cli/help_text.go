@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	grid "charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/x/ansi"
 
-	"piton/internal/cli/output"
 	"piton/internal/pattern"
 )
 
@@ -83,7 +83,9 @@ func (p *pageWriter) end() {
 // pageTable sets the rows, the first of which is the heading, in columns.
 func pageTable(rows [][]string, width int) string {
 	cell := lipgloss.NewStyle().PaddingRight(2)
-	t := output.Borderless().Rows(rows...).Wrap(true).StyleFunc(func(int, int) lipgloss.Style { return cell })
+	t := grid.New().Border(lipgloss.Border{}).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).BorderHeader(false).
+		Rows(rows...).Wrap(true).StyleFunc(func(int, int) lipgloss.Style { return cell })
 	text := t.String()
 	if lipgloss.Width(text) > width-2 {
 		text = t.Width(width - 2).String()

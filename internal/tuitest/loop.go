@@ -62,12 +62,18 @@ var keyCodes = map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up"
 	"f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5, "f6": tea.KeyF6,
 	"f7": tea.KeyF7, "f8": tea.KeyF8, "f9": tea.KeyF9, "f10": tea.KeyF10}
 
+// modifiers are in the order in which Bubble Tea writes them.
+var modifiers = []struct {
+	prefix string
+	mod    tea.KeyMod
+}{{"ctrl+", tea.ModCtrl}, {"alt+", tea.ModAlt}, {"shift+", tea.ModShift}}
+
 // Key is a key by Bubble Tea's name: "ctrl+c", "space", "enter", or a single letter.
 func Key(name string) tea.KeyPressMsg {
 	k := tea.KeyPressMsg{}
-	for prefix, mod := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "alt+": tea.ModAlt, "shift+": tea.ModShift} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			k.Mod, name = mod, rest
+	for _, m := range modifiers {
+		if rest, ok := strings.CutPrefix(name, m.prefix); ok {
+			k.Mod, name = k.Mod|m.mod, rest
 		}
 	}
 	switch {

@@ -2,13 +2,11 @@
 package output
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"strings"
-
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 
 	"piton/internal/field"
 )
@@ -41,26 +39,28 @@ func (t *Table) Add(cells ...any) {
 }
 
 // Write prints the heading and the rows. The writer keeps its error, as app.App does.
+// Lip Gloss, which lays out the help's tables, takes 46 times as long: 0.6 s for 5,000 rows.
 func (t *Table) Write(w io.Writer) {
-	text := Borderless().Headers(t.titles...).Rows(t.Rows...).StyleFunc(func(_, column int) lipgloss.Style {
-		s := lipgloss.NewStyle()
-		if column+1 < len(t.titles) {
-			s = s.PaddingRight(2)
+	all := append([][]string{t.titles}, t.Rows...)
+	widths := make([]int, len(t.titles))
+	for _, row := range all {
+		for i, cell := range row {
+			widths[i] = max(widths[i], field.Width([]byte(cell)))
 		}
-		if t.right[column] {
-			s = s.Align(lipgloss.Right)
-		}
-		return s
-	}).String()
-	for line := range strings.Lines(text) {
-		_, _ = io.WriteString(w, strings.TrimRight(line, " \n")+"\n")
 	}
-}
-
-// Borderless is an empty table without lines.
-func Borderless() *table.Table {
-	return table.New().Border(lipgloss.Border{}).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).BorderHeader(false)
+	var line []byte
+	for _, row := range all {
+		line = line[:0]
+		for i, cell := range row {
+			if i > 0 {
+				line = append(line, "  "...)
+			}
+			start := len(line)
+			line = append(line, cell...)
+			line = field.Pad(line, start, widths[i], t.right[i], false)
+		}
+		_, _ = w.Write(append(bytes.TrimRight(line, " "), '\n'))
+	}
 }
 
 // Dash stands for a value that is not there.
