@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"encoding/csv"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +55,22 @@ func irqHost(t *testing.T) string {
 	return root
 }
 
+// csvRows are the rows of a table in CSV, by heading.
+func csvRows(t *testing.T, text string) (rows []map[string]string) {
+	t.Helper()
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	require.NotEmpty(t, records)
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, name := range records[0] {
+			row[name] = record[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 func TestIRQList(t *testing.T) {
 	root := irqHost(t)
 	r := newHome(t).run("--host-root", root, "irq", "list", "-d", "100ms", "-o", "json")
@@ -75,7 +94,9 @@ func TestIRQList(t *testing.T) {
 	assert.Equal(t, true, irqs[2]["managed"])
 	assert.Nil(t, irqs[3]["irq"])
 	assert.Equal(t, "RES", irqs[3]["name"])
-	assert.Equal(t, "NET_RX", ofType(lines, "softirq")[0]["name"])
+	softirq := ofType(lines, "softirq")[0]
+	assert.Equal(t, "NET_RX", softirq["name"])
+	assert.ElementsMatch(t, strings.Fields("type v name per_s top_cpu top_per_s count by_cpu"), slices.Collect(maps.Keys(softirq)))
 	end := ofType(lines, "end")[0]
 	assert.Equal(t, 3.0, end["irqs"])
 	assert.Equal(t, "0-1", end["default_affinity"])
@@ -87,6 +108,11 @@ func TestIRQList(t *testing.T) {
 	r = newHome(t).run("--host-root", root, "irq", "list", "-d", "100ms", "-o", "csv")
 	assert.True(t, strings.HasPrefix(r.out, "irq,per_s,top_cpu,"), r.out)
 	assert.NotContains(t, r.out, "MCE", "it never happened")
+	kinds := map[string]string{}
+	for _, row := range csvRows(t, r.out) {
+		kinds[row["name"]] = row["kind"]
+	}
+	assert.Equal(t, map[string]string{"timer": "irq", "eth0-TxRx-3": "irq", "nvme0q1": "irq", "RES": "irq", "NET_RX": "softirq"}, kinds)
 }
 
 func TestIRQListNow(t *testing.T) {
@@ -130,6 +156,14 @@ func TestIRQQueues(t *testing.T) {
 	r = newHome(t).run("--host-root", root, "irq", "queues")
 	assert.Contains(t, r.out, "rx 3")
 	assert.Contains(t, r.out, "RFS steers")
+
+	for _, mask := range []string{"rx-3/rps_cpus", "tx-3/xps_cpus"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "sys/class/net/eth0/queues", mask), []byte("0\n"), 0o644))
+	}
+	rows := csvRows(t, newHome(t).run("--host-root", root, "irq", "queues", "-o", "csv").out)
+	require.Len(t, rows, 2)
+	assert.Equal(t, []string{"off", "", "", "off"}, []string{rows[0]["rps_cpus"], rows[0]["xps_cpus"], rows[1]["rps_cpus"], rows[1]["xps_cpus"]},
+		"no CPU differs from not known")
 }
 
 func TestIRQHelpAndMistakes(t *testing.T) {

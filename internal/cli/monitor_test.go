@@ -216,6 +216,23 @@ func TestHostRoot(t *testing.T) {
 	}
 }
 
+// TestTopoAllowed is that the CPUs outside piton's cpuset are told from the others.
+func TestTopoAllowed(t *testing.T) {
+	tree := topologytest.Host(t, "2c")
+	for path, content := range map[string]string{"proc/self/cpuset": "/part\n", "sys/fs/cgroup/part/cpuset.cpus.effective": "1\n"} {
+		full := filepath.Join(tree, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
+	}
+	h := newHome(t)
+	rows := csvRows(t, h.run("--host-root", tree, "topo", "--all", "-o", "csv").out)
+	require.Len(t, rows, 2)
+	assert.Equal(t, []string{"true", "false", "true", "true"}, []string{rows[0]["online"], rows[0]["allowed"], rows[1]["online"], rows[1]["allowed"]})
+	cpus := ofType(jsonLines(t, h.run("--host-root", tree, "topo", "-o", "json").out), "cpu")
+	require.Len(t, cpus, 1)
+	assert.Equal(t, true, cpus[0]["allowed"])
+}
+
 func TestInterrupted(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	read, write := io.Pipe()

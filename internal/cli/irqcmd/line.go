@@ -3,6 +3,7 @@ package irqcmd
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"piton/internal/cli/output"
 	"piton/internal/field"
@@ -109,47 +110,72 @@ func rateText(perS float64, known bool) string {
 // maskOrNull is a mask as a column's value.
 func maskOrNull(m irq.Mask) any { return output.Known(m.String(), m.OK) }
 
-// irqColumns are those of the lines: softirqs have null where they have no such thing.
-var irqColumns = []output.Column[line]{
-	output.Col("irq", ">IRQ", output.MaybeInt, "number, null for a line with a name",
-		func(l line) any { return output.NonNegative(l.Number) }).
-		As(line.number),
-	output.Col("per_s", ">RATE/s", output.MaybeNumber, "times a second", func(l line) any { return output.Known(l.Rate.PerS, l.Rate.OK) }).
-		As(func(l line) string { return rateText(l.Rate.PerS, l.Rate.OK) }),
-	output.Col("top_cpu", ">TOP CPU", output.MaybeInt, "CPU with most of them",
-		func(l line) any { return output.Known(int(l.Rate.Top), l.Rate.OK && l.Rate.Top >= 0) }),
-	output.Col("top_per_s", ">TOP/s", output.MaybeNumber, "times a second on that CPU",
-		func(l line) any { return output.Known(l.Rate.TopPerS, l.Rate.OK && l.Rate.Top >= 0) }).
-		As(func(l line) string { return rateText(l.Rate.TopPerS, l.Rate.OK && l.Rate.Top >= 0) }),
-	output.Col("affinity", "AFFINITY", output.MaybeText, "CPUs requested, a cpulist", func(l line) any { return maskOrNull(l.Requested) }),
-	output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use, a cpulist", func(l line) any { return maskOrNull(l.Effective) }),
-	output.Col("control", "CONTROL", output.MaybeText, "settable, managed, fixed or unknown", line.control).As(line.controlText),
-	output.Col("device", "DEVICE", output.MaybeText, "interface, disk or other device",
-		func(l line) any { return output.NonEmpty(l.Device.Name()) }),
-	output.Col("driver", "DRIVER", output.MaybeText, "its driver", func(l line) any { return output.NonEmpty(l.Device.Driver) }),
-	output.Col("queue", "QUEUE", output.MaybeText, "rx, tx or both", func(l line) any { return output.NonEmpty(l.Queue.Flow.String()) }).
-		As(func(l line) string { return l.Queue.String() }),
-	output.Col("name", "HANDLERS", output.Text, "handlers, or the name of the line", line.name).As(line.handlers),
-	output.Col("threads", "THREADS", output.Ints, "TIDs of the handlers' threads", line.threads).
-		As(func(l line) string { return irq.Tasks(l.Row.Threads) }),
-	output.Col("count", "", output.Int, "times since boot", func(l line) any { return irq.Total(l.Counts) }),
-	output.Col("by_cpu", "", output.Numbers|output.Null, "times a second by CPU, of those that had any", line.byCPU),
-	output.Col("hint", "", output.MaybeText, "CPUs that the driver suggests, a cpulist", func(l line) any { return maskOrNull(l.Hint) }),
-	output.Col("movable", "", output.MaybeBool, "its affinity can be set",
-		func(l line) any { return output.Known(l.Control == irq.Settable, l.Control != irq.ControlUnknown) }),
-	output.Col("managed", "", output.MaybeBool, "its driver spread it",
-		func(l line) any { return output.Known(l.Control == irq.Managed, l.Control != irq.ControlUnknown) }),
-	output.Col("node", "", output.MaybeInt, "NUMA node of the device", func(l line) any { return output.NonNegative(l.Node) }),
-	output.Col("address", "", output.MaybeText, "PCI address", func(l line) any { return output.NonEmpty(l.Device.Address) }),
-	output.Col("queue_index", "", output.MaybeInt, "number of the queue",
-		func(l line) any { return output.Known(l.Queue.Index, l.Queue.Flow != irq.NoQueue) }),
-	output.Col("chip", "", output.MaybeText, "interrupt controller", func(l line) any { return output.NonEmpty(l.Chip) }),
-	output.Col("trigger", "", output.MaybeText, "edge or level", func(l line) any { return output.NonEmpty(l.Type) }),
-	output.Col("actions", "", output.Texts, "names of the handlers", func(l line) any { return output.Values(l.Actions) }),
-	output.Col("unhandled", "", output.MaybeInt, "interrupts that no handler knew",
-		func(l line) any { return output.Known(l.Spurious.Unhandled, l.Spurious.OK) }),
-	output.Col("text", "", output.MaybeText, "what a line with a name is, by the kernel", line.text),
-}
+// The columns that lines and softirqs have.
+var (
+	nameColumn  = output.Col("name", "HANDLERS", output.Text, "handlers, or the name of the line or softirq", line.name).As(line.handlers)
+	rateColumns = []output.Column[line]{
+		output.Col("per_s", ">RATE/s", output.MaybeNumber, "times a second", func(l line) any { return output.Known(l.Rate.PerS, l.Rate.OK) }).
+			As(func(l line) string { return rateText(l.Rate.PerS, l.Rate.OK) }),
+		output.Col("top_cpu", ">TOP CPU", output.MaybeInt, "CPU with most of them",
+			func(l line) any { return output.Known(int(l.Rate.Top), l.Rate.OK && l.Rate.Top >= 0) }),
+		output.Col("top_per_s", ">TOP/s", output.MaybeNumber, "times a second on that CPU",
+			func(l line) any { return output.Known(l.Rate.TopPerS, l.Rate.OK && l.Rate.Top >= 0) }).
+			As(func(l line) string { return rateText(l.Rate.TopPerS, l.Rate.OK && l.Rate.Top >= 0) }),
+	}
+	countColumns = []output.Column[line]{
+		output.Col("count", "", output.Int, "times since boot", func(l line) any { return irq.Total(l.Counts) }),
+		output.Col("by_cpu", "", output.Numbers|output.Null, "times a second by CPU, of those that had any", line.byCPU),
+	}
+)
+
+// irqColumns are those of interrupt lines.
+var irqColumns = slices.Concat(
+	[]output.Column[line]{
+		output.Col("irq", ">IRQ", output.MaybeInt, "number, null for a line with a name",
+			func(l line) any { return output.NonNegative(l.Number) }).
+			As(line.number),
+	},
+	rateColumns,
+	[]output.Column[line]{
+		output.Col("affinity", "AFFINITY", output.MaybeText, "CPUs requested, a cpulist", func(l line) any { return maskOrNull(l.Requested) }),
+		output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use, a cpulist", func(l line) any { return maskOrNull(l.Effective) }),
+		output.Col("control", "CONTROL", output.MaybeText, "settable, managed, fixed or unknown", line.control).As(line.controlText),
+		output.Col("device", "DEVICE", output.MaybeText, "interface, disk or other device",
+			func(l line) any { return output.NonEmpty(l.Device.Name()) }),
+		output.Col("driver", "DRIVER", output.MaybeText, "its driver", func(l line) any { return output.NonEmpty(l.Device.Driver) }),
+		output.Col("queue", "QUEUE", output.MaybeText, "rx, tx or both", func(l line) any { return output.NonEmpty(l.Queue.Flow.String()) }).
+			As(func(l line) string { return l.Queue.String() }),
+		nameColumn,
+		output.Col("threads", "THREADS", output.Ints, "TIDs of the handlers' threads", line.threads).
+			As(func(l line) string { return irq.Tasks(l.Row.Threads) }),
+	},
+	countColumns,
+	[]output.Column[line]{
+		output.Col("hint", "", output.MaybeText, "CPUs that the driver suggests, a cpulist", func(l line) any { return maskOrNull(l.Hint) }),
+		output.Col("movable", "", output.MaybeBool, "its affinity can be set",
+			func(l line) any { return output.Known(l.Control == irq.Settable, l.Control != irq.ControlUnknown) }),
+		output.Col("managed", "", output.MaybeBool, "its driver spread it",
+			func(l line) any { return output.Known(l.Control == irq.Managed, l.Control != irq.ControlUnknown) }),
+		output.Col("node", "", output.MaybeInt, "NUMA node of the device", func(l line) any { return output.NonNegative(l.Node) }),
+		output.Col("address", "", output.MaybeText, "PCI address", func(l line) any { return output.NonEmpty(l.Device.Address) }),
+		output.Col("queue_index", "", output.MaybeInt, "number of the queue",
+			func(l line) any { return output.Known(l.Queue.Index, l.Queue.Flow != irq.NoQueue) }),
+		output.Col("chip", "", output.MaybeText, "interrupt controller", func(l line) any { return output.NonEmpty(l.Chip) }),
+		output.Col("trigger", "", output.MaybeText, "edge or level", func(l line) any { return output.NonEmpty(l.Type) }),
+		output.Col("actions", "", output.Texts, "names of the handlers", func(l line) any { return output.Values(l.Actions) }),
+		output.Col("unhandled", "", output.MaybeInt, "interrupts that no handler knew",
+			func(l line) any { return output.Known(l.Spurious.Unhandled, l.Spurious.OK) }),
+		output.Col("text", "", output.MaybeText, "what a line with a name is, by the kernel", line.text),
+	},
+)
+
+// kindColumn tells softirqs from lines where one table has both.
+var kindColumn = output.Col("kind", "", output.Text, "irq or softirq", func(l line) any {
+	if l.softirq {
+		return "softirq"
+	}
+	return "irq"
+})
 
 // irqEnd ends the list.
 type irqEnd struct {
@@ -159,8 +185,10 @@ type irqEnd struct {
 
 var (
 	irqList     = output.NewList("irq", "irq", "an interrupt line", irqColumns...)
-	softirqList = output.NewList("irq", "softirq", "a softirq", irqColumns...)
-	irqEndList  = output.NewList("irq", "end", "the end of the list",
+	softirqList = output.NewList("irq", "softirq", "a softirq", slices.Concat([]output.Column[line]{nameColumn}, rateColumns, countColumns)...)
+	// bothList is for tables and CSV: a softirq's cells are empty where it has no such thing.
+	bothList   = output.Selection("irq", append(slices.Clip(irqColumns), kindColumn))
+	irqEndList = output.NewList("irq", "end", "the end of the list",
 		output.Col("irqs", "", output.Int, "lines with a number", func(e irqEnd) any { return e.shown }),
 		output.Col("interval_s", "", output.Number, "time over which rates are taken, 0 with --now",
 			func(e irqEnd) any { return e.Elapsed.Seconds() }),

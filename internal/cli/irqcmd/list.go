@@ -23,7 +23,8 @@ CONTROL is settable, managed (its driver spread the device's queues; the kernel 
 The last lines are the interrupts without a number, and the softirqs; they follow the tasks and interrupts of a CPU.
 Rates take an interval to measure, a second by default; --now prints at once, without them.
 
-With -o json, one object a line: irq (also the lines with names), softirq, end; see piton schema irq.`
+With -o json, one object a line: irq (also the lines with names), softirq, end; see piton schema irq.
+With -o csv, one table: kind is irq or softirq.`
 
 type irqListOptions struct {
 	output output.Format
@@ -90,7 +91,7 @@ func runIRQList(ctx context.Context, a *app.App, o irqListOptions) error {
 		irqEndList.JSON(a, irqEnd{&t, len(numbered)})
 		return nil
 	}
-	irqList.Write(a, slices.Concat(numbered, named, softirqs), o.output)
+	bothList.Write(a, slices.Concat(numbered, named, softirqs), o.output)
 	if o.output.Value == output.AsTable && !t.Default.Empty() {
 		fmt.Fprintf(a, "\nnew lines get CPUs %s (default_smp_affinity)\n", t.Default)
 	}

@@ -22,7 +22,7 @@ and the CPUs that send through a queue (XPS).
 With --rps, --xps or --rps-flows, set these for the queues of the interfaces, or for those of --queue alone.
 "off" is no CPU. RFS also needs a table that all interfaces share: --rfs-entries.
 
-With -o json: queue lines, then an end line (see piton schema).`,
+With -o json: queue lines, then an end line (see piton schema). In CSV, "off" is no CPU, and an empty cell is not known.`,
 		Example: "  piton irq queues\n  piton irq queues eth0 -o json\n  piton irq queues eth0 --rps 0-3,^isolated\n" +
 			"  piton irq queues eth0 --rps-flows 4096 --rfs-entries 32768\n  piton irq queues eth0 --queue 0,2 --xps 1",
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -107,6 +107,14 @@ func ofLine(value func(r *irq.Row) any) func(queue) any {
 	}
 }
 
+// maskOrOff is a queue's mask in tables and CSV, where one without CPUs must differ from one that is not known.
+func maskOrOff(m irq.Mask) string {
+	if m.OK && m.Empty() {
+		return "off"
+	}
+	return m.String()
+}
+
 var (
 	queueList = output.NewList("queues", "queue", "a queue of a network interface",
 		output.Col("interface", "INTERFACE", output.Text, "its interface", func(q queue) any { return q.nic.Name }),
@@ -120,15 +128,11 @@ var (
 			ofLine(func(r *irq.Row) any { return maskOrNull(r.Requested) })),
 		output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use for that",
 			ofLine(func(r *irq.Row) any { return maskOrNull(r.Effective) })),
-		output.Col("rps_cpus", "RPS", output.MaybeText, "CPUs that process what comes in", func(q queue) any { return maskOrNull(q.rps) }).
-			As(func(q queue) string {
-				if q.rps.OK && q.rps.Empty() {
-					return "off"
-				}
-				return q.rps.String()
-			}),
+		output.Col("rps_cpus", "RPS", output.MaybeText, "CPUs that process what comes in, empty for none", func(q queue) any { return maskOrNull(q.rps) }).
+			As(func(q queue) string { return maskOrOff(q.rps) }).InCSV(func(q queue) string { return maskOrOff(q.rps) }),
 		output.Col("rps_flow_cnt", ">FLOWS", output.MaybeInt, "flows that RFS steers", func(q queue) any { return output.NonNegative(q.flows) }),
-		output.Col("xps_cpus", "XPS", output.MaybeText, "CPUs that send through it", func(q queue) any { return maskOrNull(q.xps) }))
+		output.Col("xps_cpus", "XPS", output.MaybeText, "CPUs that send through it, empty for none", func(q queue) any { return maskOrNull(q.xps) }).
+			As(func(q queue) string { return maskOrOff(q.xps) }).InCSV(func(q queue) string { return maskOrOff(q.xps) }))
 	queueEndList = output.NewList("queues", "end", "the end of the list",
 		output.Col("queues", "", output.Int, "queues in it", func(q queues) any { return len(q.list) }),
 		output.Col("rps_sock_flow_entries", "", output.MaybeInt, "entries of RFS's table; 0: RFS is off whatever the queues say",

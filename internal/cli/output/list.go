@@ -40,7 +40,8 @@ type Column[R any] struct {
 	name, title, help string
 	kind              field.Type
 	value             func(R) any
-	cell              func(R) string // nil: the value
+	cell              func(R) string // of tables, nil: the value
+	csv               func(R) string // of CSV, nil: the value
 }
 
 // Col is a column with its name in JSON and CSV, its heading in tables ("" is not shown there, ">"
@@ -58,6 +59,12 @@ func TableCol[R any](title string, cell func(R) string) Column[R] {
 // As gives the column another text in tables than its value.
 func (c Column[R]) As(cell func(R) string) Column[R] {
 	c.cell = cell
+	return c
+}
+
+// InCSV gives the column another text in CSV than its value.
+func (c Column[R]) InCSV(text func(R) string) Column[R] {
+	c.csv = text
 	return c
 }
 
@@ -142,7 +149,11 @@ func (l *List[R]) CSV(w io.Writer, rows []R, head bool) {
 	}
 	for _, r := range rows {
 		for i := range l.columns {
-			record[i] = plain(l.columns[i].value(r))
+			if c := &l.columns[i]; c.csv != nil {
+				record[i] = plain(c.csv(r))
+			} else {
+				record[i] = plain(c.value(r))
+			}
 		}
 		_ = out.Write(record)
 	}

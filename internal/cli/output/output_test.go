@@ -33,6 +33,7 @@ func TestList(t *testing.T) {
 	l := NewList("room", "kind", "a row",
 		Col("n", ">N", Int|Null, "a number", func(r row) any { return NonNegative(r.n) }),
 		Col("text", "TEXT", Text|Null, "a text", func(r row) any { return NonEmpty(r.text) }).As(func(r row) string { return r.text + "!" }),
+		Col("csv", "", Text, "empty", func(row) any { return "" }).InCSV(func(row) string { return "off" }),
 		Col("list", "", Texts, "texts", func(row) any { return Values([]string{"u", "v"}) }),
 		Col("o", "", Numbers|Chosen, "numbers", func(row) any { return []field.Member{{Name: "a", Value: 1.5}, {Name: "b", Value: 2}} }))
 	rows := []row{{7, "é"}, {-1, ""}}
@@ -43,16 +44,16 @@ func TestList(t *testing.T) {
 		l.Write(&out, rows, f)
 		return out.String()
 	}
-	assert.Equal(t, `{"type":"kind","v":1,"n":7,"text":"é","list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n"+
-		`{"type":"kind","v":1,"n":null,"text":null,"list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n", as(AsJSON))
-	assert.Equal(t, "n,text,list,o\n7,é,u v,a:1.5 b:2\n,,u v,a:1.5 b:2\n", as(AsCSV))
+	assert.Equal(t, `{"type":"kind","v":1,"n":7,"text":"é","csv":"","list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n"+
+		`{"type":"kind","v":1,"n":null,"text":null,"csv":"","list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n", as(AsJSON))
+	assert.Equal(t, "n,text,csv,list,o\n7,é,off,u v,a:1.5 b:2\n,,off,u v,a:1.5 b:2\n", as(AsCSV))
 	assert.Equal(t, "N  TEXT\n7  é!\n-  !\n", as(AsTable))
 	schema, err := json.Marshal(Document(schemas[len(schemas)-1:]))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"JSON lines of piton","anyOf":[{"$ref":"#/$defs/room.kind"}],
-		"$defs":{"room.kind":{"type":"object","description":"a row","required":["type","v","n","text","list"],"properties":{
+		"$defs":{"room.kind":{"type":"object","description":"a row","required":["type","v","n","text","csv","list"],"properties":{
 		"type":{"const":"kind"},"v":{"const":1},"n":{"type":["integer","null"],"description":"a number"},
-		"text":{"type":["string","null"],"description":"a text"},"list":{"type":"array","items":{"type":"string"},"description":"texts"},
+		"text":{"type":["string","null"],"description":"a text"},"csv":{"type":"string","description":"empty"},"list":{"type":"array","items":{"type":"string"},"description":"texts"},
 		"o":{"type":"object","additionalProperties":{"type":"number"},"description":"numbers"}}}}}`, string(schema))
 }
 

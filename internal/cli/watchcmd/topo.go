@@ -145,5 +145,6 @@ var (
 		output.Col("online", "STATE", output.Bool, "it runs tasks", func(c topoCPU) any { return c.Online }).As(topoCPU.state),
 		output.Col("isolated", "", output.Bool, "isolated at boot", func(c topoCPU) any { return c.Isolated }),
 		output.Col("kind", "", output.MaybeText, "performance or efficiency core, where they differ",
-			func(c topoCPU) any { return output.Known(c.Kind.String(), c.Kind != topology.KindUniform) }))
+			func(c topoCPU) any { return output.Known(c.Kind.String(), c.Kind != topology.KindUniform) }),
+		output.Col("allowed", "", output.Bool, "online, and piton's cpuset allows it", func(c topoCPU) any { return c.allowed }))
 )
