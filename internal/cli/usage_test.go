@@ -119,6 +119,9 @@ func TestNonsense(t *testing.T) {
 		{"irq queues --rps-flows -1", "from 0 to"},
 		{"journal -n 0", "from 1 to"},
 		{"journal 1 2", "takes one entry"},
+		{"journal abc", "not the number of a journal entry"},
+		{"journal 0", "not the number of a journal entry"},
+		{"journal abc -o json", "not the number of a journal entry"},
 		{"journal 1 -n 2", "--count and entry 1 exclude each other"},
 		{"run", "needs a command"},
 		{"run --nice 1", "needs a command"},
@@ -155,7 +158,7 @@ func TestNonsense(t *testing.T) {
 // TestEmptyWords gives commands the word that a script has for a variable which
 // is not set.
 func TestEmptyWords(t *testing.T) {
-	for _, verb := range []string{"pin", "isolate", "include", "save", "apply", "verify", "undo", "keep", "watch", "what-is", "sysctl", "irq move", "irq default", "export shell"} {
+	for _, verb := range []string{"pin", "isolate", "include", "save", "apply", "verify", "undo", "keep", "journal", "watch", "what-is", "sysctl", "irq move", "irq default", "export shell"} {
 		r := newHome(t).run(append(strings.Fields(verb), "")...)
 		assert.Equal(t, exit.Usage, r.code, "piton %s \"\": %s", verb, r.err)
 		assert.Empty(t, r.out, verb)

@@ -44,7 +44,11 @@ With -o json: an entry line for each, undos too, followed by its change lines (s
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runJournal(a, o, args)
+			ids, err := entryNumbers(args)
+			if err != nil {
+				return err
+			}
+			return runJournal(a, o, ids)
 		},
 	}
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
@@ -52,7 +56,7 @@ With -o json: an entry line for each, undos too, followed by its change lines (s
 	return cmd
 }
 
-func runJournal(a *app.App, o journalOptions, args []string) error {
+func runJournal(a *app.App, o journalOptions, ids []uint64) error {
 	if !a.Live() {
 		return change.ErrNotLive
 	}
@@ -72,8 +76,8 @@ func runJournal(a *app.App, o journalOptions, args []string) error {
 	for id, f := range change.Check(context.Background(), a.TunerWith(j), deeds) {
 		deeds[slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == id })].Found = f
 	}
-	if len(args) > 0 {
-		e, err := entryNamed(entries, args[0])
+	if len(ids) > 0 {
+		e, err := entryNumbered(entries, ids[0])
 		if err != nil {
 			return err
 		}
@@ -96,13 +100,13 @@ func runJournal(a *app.App, o journalOptions, args []string) error {
 	return guardsErr
 }
 
-func entryNamed(entries []change.Entry, word string) (change.Entry, error) {
+func entryNumbered(entries []change.Entry, id uint64) (change.Entry, error) {
 	for _, e := range entries {
-		if fmt.Sprint(e.ID) == word {
+		if e.ID == id {
 			return e, nil
 		}
 	}
-	return change.Entry{}, fmt.Errorf("there is no journal entry %q", word)
+	return change.Entry{}, fmt.Errorf("there is no journal entry %d", id)
 }
 
 // journalTable has a row for each deed, as the screen has.

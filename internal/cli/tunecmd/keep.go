@@ -152,7 +152,7 @@ func whyNotKept(a *app.App, id uint64) error {
 	if err != nil {
 		return err
 	}
-	e, err := entryNamed(entries, fmt.Sprint(id))
+	e, err := entryNumbered(entries, id)
 	switch {
 	case err != nil:
 		return err
