@@ -1,7 +1,7 @@
 // Package bench judges placements: a study is a workload that runs again and again
 // under several of them, and Judge compares them statistically.
 //
-// Its rooms are runner, which makes the runs, store, which keeps them, and stats, the
+// Its packages are runner, which makes the runs, store, which keeps them, and stats, the
 // numbers behind the judgement. Start at Study and Judge.
 package bench
 

@@ -13,14 +13,14 @@ import (
 	"piton/internal/cli/watchcmd"
 )
 
-// commands are piton's, of all rooms.
+// commands are piton's, of all packages of commands.
 var commands = all(tunecmd.Commands(), profilecmd.Commands(), irqcmd.Commands(), watchcmd.Commands(), benchcmd.Commands(),
 	app.Commands{"demo": newDemo, "schema": newSchema, "version": newVersion}, topicCommands())
 
-func all(rooms ...app.Commands) app.Commands {
+func all(packages ...app.Commands) app.Commands {
 	out := app.Commands{}
-	for _, r := range rooms {
-		maps.Copy(out, r)
+	for _, p := range packages {
+		maps.Copy(out, p)
 	}
 	return out
 }

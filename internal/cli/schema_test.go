@@ -96,54 +96,54 @@ func TestSchemaOfAType(t *testing.T) {
 	assert.Equal(t, exit.Usage, h.run("schema", "irq", "cpu").code)
 }
 
-// judge validates lines against the promised schema, and remembers which types it has seen.
-type judge struct {
+// validator validates lines against the promised schema, and remembers which types it has seen.
+type validator struct {
 	t     *testing.T
 	kinds map[string]*jsonschema.Schema
 	seen  map[string]bool
 }
 
-func newJudge(t *testing.T) *judge {
+func newValidator(t *testing.T) *validator {
 	document := promised(t)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	require.NoError(t, c.AddResource("piton.json", document))
-	j := &judge{t: t, kinds: map[string]*jsonschema.Schema{}, seen: map[string]bool{}}
+	v := &validator{t: t, kinds: map[string]*jsonschema.Schema{}, seen: map[string]bool{}}
 	for line := range document["$defs"].(map[string]any) {
 		s, err := c.Compile("piton.json#/$defs/" + line)
 		require.NoError(t, err, line)
-		j.kinds[line] = s
+		v.kinds[line] = s
 	}
-	return j
+	return v
 }
 
-// lines validates the output of a command, whose lines are of the rooms.
-func (j *judge) lines(out string, what any, rooms ...string) {
-	j.t.Helper()
-	assert.NotEmpty(j.t, out, what)
+// lines validates the output of a command, whose lines are of these families.
+func (v *validator) lines(out string, what any, families ...string) {
+	v.t.Helper()
+	assert.NotEmpty(v.t, out, what)
 	for text := range strings.Lines(out) {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		require.NoError(j.t, err, "%v: %s", what, text)
+		require.NoError(v.t, err, "%v: %s", what, text)
 		object := value.(map[string]any)
-		at := slices.IndexFunc(rooms, func(room string) bool { return j.kinds[room+"."+fmt.Sprint(object["type"])] != nil })
-		if !assert.GreaterOrEqual(j.t, at, 0, "%v: no schema of %s", what, text) {
+		at := slices.IndexFunc(families, func(family string) bool { return v.kinds[family+"."+fmt.Sprint(object["type"])] != nil })
+		if !assert.GreaterOrEqual(v.t, at, 0, "%v: no schema of %s", what, text) {
 			continue
 		}
-		line := rooms[at] + "." + fmt.Sprint(object["type"])
-		j.seen[line] = true
-		if !assert.NoError(j.t, j.kinds[line].Validate(value), "%v: %s", what, text) {
+		line := families[at] + "." + fmt.Sprint(object["type"])
+		v.seen[line] = true
+		if !assert.NoError(v.t, v.kinds[line].Validate(value), "%v: %s", what, text) {
 			return // one is enough
 		}
-		properties := j.kinds[line].Properties
+		properties := v.kinds[line].Properties
 		for name := range object {
-			assert.Contains(j.t, properties, name, "%v: %s is not in the schema of %s", what, name, line)
+			assert.Contains(v.t, properties, name, "%v: %s is not in the schema of %s", what, name, line)
 		}
 	}
 }
 
 // TestOutputIsAsPromised validates what each command prints with -o json.
 func TestOutputIsAsPromised(t *testing.T) {
-	h, j, pid, cpu := newHome(t), newJudge(t), fmt.Sprint(sleeper(t)), fmt.Sprint(oneCPU(t))
+	h, v, pid, cpu := newHome(t), newValidator(t), fmt.Sprint(sleeper(t)), fmt.Sprint(oneCPU(t))
 	profiles := filepath.Join(strings.TrimPrefix(h.env[1], "XDG_CONFIG_HOME="), "piton/profiles")
 	require.NoError(t, os.MkdirAll(profiles, 0o755))
 	drifted := newNamesake(t)
@@ -153,8 +153,8 @@ func TestOutputIsAsPromised(t *testing.T) {
 		"[[task]]\nname = \"nosuchtask\"\nnice = 3\noptional = true\n"), 0o644))
 	host := irqHost(t)
 	for _, tt := range []struct {
-		args  string
-		rooms string
+		args     string
+		families string
 	}{
 		{"--headless -n 1 -d 100ms", "headless"},
 		{"--headless -n 1 -d 100ms --threads --columns " + allColumnIDs(), "headless"},
@@ -177,9 +177,9 @@ func TestOutputIsAsPromised(t *testing.T) {
 		if strings.HasPrefix(tt.args, "isolate") && r.out == "" {
 			continue // of the only CPU
 		}
-		j.lines(r.out, tt.args+": "+r.err, strings.Fields(tt.rooms)...)
+		v.lines(r.out, tt.args+": "+r.err, strings.Fields(tt.families)...)
 	}
-	j.lines(h.rescue("--list", "-o", "json").out, "rescue", "rescue")
+	v.lines(h.rescue("--list", "-o", "json").out, "rescue", "rescue")
 	m := startMover(t, "1:20")
 	m.freeze()
 	w := startWatch(t, fmt.Sprint(m.pid))
@@ -188,11 +188,11 @@ func TestOutputIsAsPromised(t *testing.T) {
 	for _, object := range append(w.end(), w.first) {
 		line, err := json.Marshal(object)
 		require.NoError(t, err)
-		j.lines(string(line), "watch", "watch")
+		v.lines(string(line), "watch", "watch")
 	}
 	var missing []string
-	for line := range j.kinds {
-		if !j.seen[line] {
+	for line := range v.kinds {
+		if !v.seen[line] {
 			missing = append(missing, line)
 		}
 	}
@@ -204,7 +204,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 
 // TestCSVHeadingsAreNames is that CSV has the names of the JSON lines as headings.
 func TestCSVHeadingsAreNames(t *testing.T) {
-	h, kinds, pid := newHome(t), newJudge(t).kinds, fmt.Sprint(sleeper(t))
+	h, kinds, pid := newHome(t), newValidator(t).kinds, fmt.Sprint(sleeper(t))
 	for args, line := range map[string]string{
 		"--headless -n 1 --columns tid,comm,cpu": "headless.task", "topo": "topo.cpu", "irq list --now": "irq.irq", "irq queues": "queues.queue",
 		"sysctl kernel.ostype": "sysctl.sysctl", "profiles": "profiles.profile", "pin " + pid + " --dry-run": "change.change",
@@ -232,7 +232,7 @@ func allColumnIDs() string {
 
 // TestRemovedOrChangedFieldFails is that the test above would notice.
 func TestRemovedOrChangedFieldFails(t *testing.T) {
-	s := newJudge(t).kinds["topo.cpu"]
+	s := newValidator(t).kinds["topo.cpu"]
 	line := strings.SplitAfter(newHome(t).run("topo", "-o", "json").out, "\n")
 	text := line[len(line)-2]
 	validate := func(text string) error {

@@ -76,9 +76,9 @@ type List[R any] struct {
 	begin   string      // of a line
 }
 
-// NewList makes a list and its schema. room is the command that prints it, kind the type of its lines.
-func NewList[R any](room, kind, help string, columns ...Column[R]) *List[R] {
-	s := Schema{Room: room, Kind: kind, Help: help}
+// NewList makes a list and its Schema, which says what family and kind are.
+func NewList[R any](family, kind, help string, columns ...Column[R]) *List[R] {
+	s := Schema{Family: family, Kind: kind, Help: help}
 	for _, c := range columns {
 		if c.name != "" {
 			s.Properties = append(s.Properties, Property{Name: c.name, Help: c.help, Schema: typeSchema(c.kind), Required: c.kind&Chosen == 0})

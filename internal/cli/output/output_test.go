@@ -30,7 +30,7 @@ type row struct {
 // TestList writes one description as JSON, CSV, table and schema.
 func TestList(t *testing.T) {
 	defer func(before []Schema) { schemas = before }(schemas)
-	l := NewList("room", "kind", "a row",
+	l := NewList("family", "kind", "a row",
 		Col("n", ">N", Int|Null, "a number", func(r row) any { return NonNegative(r.n) }),
 		Col("text", "TEXT", Text|Null, "a text", func(r row) any { return NonEmpty(r.text) }).As(func(r row) string { return r.text + "!" }),
 		Col("csv", "", Text, "empty", func(row) any { return "" }).InCSV(func(row) string { return "off" }),
@@ -50,8 +50,8 @@ func TestList(t *testing.T) {
 	assert.Equal(t, "N  TEXT\n7  é!\n-  !\n", as(AsTable))
 	schema, err := json.Marshal(Document(schemas[len(schemas)-1:]))
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"JSON lines of piton","anyOf":[{"$ref":"#/$defs/room.kind"}],
-		"$defs":{"room.kind":{"type":"object","description":"a row","required":["type","v","n","text","csv","list"],"properties":{
+	assert.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"JSON lines of piton","anyOf":[{"$ref":"#/$defs/family.kind"}],
+		"$defs":{"family.kind":{"type":"object","description":"a row","required":["type","v","n","text","csv","list"],"properties":{
 		"type":{"const":"kind"},"v":{"const":1},"n":{"type":["integer","null"],"description":"a number"},
 		"text":{"type":["string","null"],"description":"a text"},"csv":{"type":"string","description":"empty"},"list":{"type":"array","items":{"type":"string"},"description":"texts"},
 		"o":{"type":"object","additionalProperties":{"type":"number"},"description":"numbers"}}}}}`, string(schema))
@@ -62,7 +62,7 @@ func TestOfStruct(t *testing.T) {
 	type inner struct {
 		A int `json:"a"`
 	}
-	schema := OfStruct("room", "kind", "", struct {
+	schema := OfStruct("family", "kind", "", struct {
 		Type string          `json:"type"`
 		P    *float64        `json:"p"`
 		L    []inner         `json:"l,omitempty"`

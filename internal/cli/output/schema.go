@@ -11,10 +11,13 @@ import (
 	"piton/internal/field"
 )
 
-// Schema describes a type of JSON lines of one command or of a family of them.
+// Schema describes a type of JSON lines.
 type Schema struct {
-	Room, Kind, Help string
-	Properties       []Property
+	// Family names lines that are printed together: by one command (topo; queues for piton irq queues),
+	// by several (change) or by --headless. Two families may each have a type of the same name.
+	Family     string
+	Kind, Help string // Kind is the type of the lines
+	Properties []Property
 }
 
 // Property is a name of a line and what it has.
@@ -24,8 +27,8 @@ type Property struct {
 	Required   bool
 }
 
-// Name is the line's name among the definitions, "topo.cpu": two commands may have a type each.
-func (s *Schema) Name() string { return s.Room + "." + s.Kind }
+// Name is the line's name among the definitions, "topo.cpu".
+func (s *Schema) Name() string { return s.Family + "." + s.Kind }
 
 // schemas are those of all lists; NewList adds them.
 var schemas []Schema
@@ -91,8 +94,8 @@ func typeSchema(t field.Type) map[string]any {
 }
 
 // OfStruct is the schema of lines that encoding/json writes from a struct.
-func OfStruct(room, kind, help string, record any) Schema {
-	s := Schema{Room: room, Kind: kind, Help: help}
+func OfStruct(family, kind, help string, record any) Schema {
+	s := Schema{Family: family, Kind: kind, Help: help}
 	for _, p := range structProperties(reflect.TypeOf(record)) {
 		if p.Name != "type" && p.Name != "v" {
 			s.Properties = append(s.Properties, p)
