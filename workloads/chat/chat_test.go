@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +59,7 @@ func TestEverybodyIsHeard(t *testing.T) {
 			assert.Positive(t, r.Seconds)
 			assert.Positive(t, r.PerS)
 			require.Len(t, r.Processes, 2*o.Pairs)
+			assertSum(t, r)
 			assert.Positive(t, r.Sum.Voluntary)
 			assert.Positive(t, r.Sum.UserSeconds+r.Sum.SystemSeconds)
 			assert.Equal(t, o.Mapping == ByKernel, r.Processes[0].CPUs == "")
@@ -67,6 +69,31 @@ func TestEverybodyIsHeard(t *testing.T) {
 				assert.Contains(t, string(text), name)
 			}
 		})
+	}
+}
+
+// assertSum compares every number of Sum with those of the processes.
+func assertSum(t *testing.T, r Result) {
+	t.Helper()
+	number := func(u Usage, field int) float64 {
+		switch v := reflect.ValueOf(u).Field(field); v.Kind() {
+		case reflect.Float64:
+			return v.Float()
+		case reflect.Uint64:
+			return float64(v.Uint())
+		case reflect.String:
+			return 0
+		default:
+			t.Fatalf("%s of a kind that this test does not know", v.Kind())
+			return 0
+		}
+	}
+	for i := range reflect.TypeFor[Usage]().NumField() {
+		var want float64
+		for _, u := range r.Processes {
+			want += number(u, i)
+		}
+		assert.InDelta(t, want, number(r.Sum, i), 1e-9, reflect.TypeFor[Usage]().Field(i).Name)
 	}
 }
 

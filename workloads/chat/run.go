@@ -55,6 +55,9 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 	if err == nil {
 		c.sum(configs, parts)
 	}
+	for _, u := range c.result.Processes { // now that all of each is known
+		c.result.Sum.add(u)
+	}
 	return err
 }
 
@@ -91,12 +94,11 @@ func (c *coordinator) sum(configs []config, parts []part) {
 	r.PerS = float64(r.Heard) / r.Seconds
 }
 
-// used adds up what a process used.
+// used notes what a process used.
 func (c *coordinator) used(i int, used kernel.Usage) {
 	u := &c.result.Processes[i]
 	u.UserSeconds, u.SystemSeconds = used.User.Seconds(), used.System.Seconds()
 	u.Voluntary, u.Involuntary = used.Voluntary, used.Involuntary
-	c.result.Sum.add(*u)
 }
 
 func (u *Usage) add(o Usage) {
