@@ -3,15 +3,17 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"piton/internal/kernel"
 	"strconv"
+
+	"piton/internal/kernel"
 )
 
 // AttachWorkload is the workload of a study of a process that was there before:
 // its Args are the PID and the name, its Figure the rate.
 const AttachWorkload = "attach"
 
-// validateAttach says what is wrong with a study of a process.
+// validateAttach says what is wrong with a study of a process. Its rate is not looked
+// at: package runner knows the rates and looks when the study begins.
 func (s Study) validateAttach() error {
 	if len(s.Args) != 2 {
 		return errors.New("a study of a process needs its PID and name")

@@ -15,6 +15,16 @@ import (
 // and the scheduler has done what a new placement asks of it.
 const settle = 0.1
 
+// validate is Study.ValidateCounts, and of a study of a process also whether its rate
+// is known.
+func validate(study bench.Study) error {
+	if err := study.ValidateCounts(); err != nil || study.Workload != bench.AttachWorkload {
+		return err
+	}
+	_, err := findRate(study.Figure.Pattern)
+	return err
+}
+
 // attach measures a live process for one period under a placement, and takes the
 // placement back. What goes wrong is in the result's Err.
 func (r *Runner) attach(ctx context.Context, study bench.Study, s slot, started func(bench.RunResult)) bench.RunResult {
@@ -31,6 +41,10 @@ func (r *Runner) attach(ctx context.Context, study bench.Study, s slot, started 
 }
 
 func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunResult, started func(bench.RunResult)) (err error) {
+	rate, err := findRate(study.Figure.Pattern)
+	if err != nil {
+		return err
+	}
 	// The process keeps its number as long as this is held.
 	held, err := kernel.SystemWriter().Hold(run.PID, 0)
 	if err != nil {
@@ -51,10 +65,6 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	run.CPUs, run.Reason = placed.CPUs, placed.Reason
 	started(*run)
 	if err := pause(ctx, time.Duration(settle*float64(study.Period))); err != nil {
-		return err
-	}
-	rate, err := findRate(study.Figure.Pattern)
-	if err != nil {
 		return err
 	}
 	m, err := rate.open(r.Proc, run.PID)

@@ -96,6 +96,30 @@ func TestAttachRefuses(t *testing.T) {
 	assert.ErrorContains(t, study.Validate(), "period")
 }
 
+// TestAttachRefusesARateBeforeItPlaces: at the start of a study, and in each run of one
+// that was read from a file.
+func TestAttachRefusesARateBeforeItPlaces(t *testing.T) {
+	const unknown = `unknown rate "speed"; rates are run-delay, cpu,`
+	r := newRunner(t)
+	r.Place = func(context.Context, kernel.TID, bench.Spec) (bench.Placed, error) {
+		t.Error("it was placed")
+		return bench.Placed{}, nil
+	}
+	study := attachStudy(t, kernel.TID(os.Getpid()), "cpu")
+	study.Figure.Pattern = "speed"
+	require.NoError(t, study.Validate(), "which does not know the rates")
+	_, err := r.Run(t.Context(), study, nil)
+	assert.ErrorContains(t, err, unknown)
+	_, err = r.Begin(study)
+	assert.ErrorContains(t, err, unknown)
+	stored := bench.Results{Study: study}
+	require.NoError(t, r.Round(t.Context(), &stored, nil))
+	require.NotEmpty(t, stored.Runs)
+	for _, run := range stored.Runs {
+		assert.Contains(t, run.Err, unknown)
+	}
+}
+
 func TestCounterFilesHoldANumber(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "count")
 	for text, ok := range map[string]bool{"12\n": true, "-0.5": true, "nan\n": false, "Infinity": false, "1e999": false, "many": false} {

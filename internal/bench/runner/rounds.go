@@ -12,7 +12,7 @@ import (
 
 // Begin keeps a study that is made round by round. The conditions are read anew.
 func (r *Runner) Begin(study bench.Study) (bench.Results, error) {
-	if err := study.ValidateCounts(); err != nil {
+	if err := validate(study); err != nil {
 		return bench.Results{}, err
 	}
 	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study.Canonical()}

@@ -41,7 +41,7 @@ type Runner struct {
 // goroutine. A failed run does not end it. When ctx ends, the process that runs
 // is killed and waited for, and the Results so far are returned with ctx's error.
 func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error) {
-	if err := study.ValidateCounts(); err != nil {
+	if err := validate(study); err != nil {
 		return bench.Results{}, err
 	}
 	study = study.Canonical()
