@@ -32,6 +32,9 @@ type Command struct {
 	// Foreign is a process that becomes a program that is not piton's: it has a process
 	// group and standard input of its own, and waits at GateFD.
 	Foreign bool
+	// Mute is a process that is only started and ended: it has Env as it is, and its
+	// output and errors go to /dev/null, so that it takes up one pipe, its input.
+	Mute bool
 }
 
 // GateFD is where a Foreign process is told to go.
@@ -44,7 +47,7 @@ const killWait = 5 * time.Second
 // Process is a started process.
 type Process struct {
 	PID    kernel.TID
-	Output *bufio.Reader // what it prints: lines of this package, and then a Foreign one's own
+	Output *bufio.Reader // what it prints: lines of this package, and then a Foreign one's own; nil of a Mute one
 
 	name   string
 	cmd    *exec.Cmd
@@ -61,20 +64,20 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, fmt.Errorf("no command to start %s with", p.subject())
 	}
 	p.cmd = exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-	p.cmd.WaitDelay, p.cmd.Stderr, p.cmd.ExtraFiles = killWait, &p.stderr, c.Files
-	if p.cmd.Env = c.Env; !c.Foreign {
+	p.cmd.WaitDelay, p.cmd.ExtraFiles = killWait, c.Files
+	if p.cmd.Env = c.Env; !c.Foreign && !c.Mute {
 		p.cmd.Env = withoutPreemption(c.Env)
 	}
 	kernel.DieWithParent(p.cmd)
-	if err := p.start(c.Foreign); err != nil {
+	if err := p.start(c); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.subject(), err)
 	}
 	p.PID = kernel.TID(p.cmd.Process.Pid)
 	return p, nil
 }
 
-func (p *Process) start(foreign bool) (err error) {
-	if foreign {
+func (p *Process) start(c Command) (err error) {
+	if c.Foreign {
 		read, write, err := os.Pipe()
 		if err != nil {
 			return err
@@ -85,14 +88,22 @@ func (p *Process) start(foreign bool) (err error) {
 	} else if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return err
 	}
-	out, err := p.cmd.StdoutPipe()
+	if !c.Mute {
+		err = p.listen()
+	}
 	if err == nil {
-		p.Output = bufio.NewReader(out)
 		err = p.cmd.Start()
 	}
 	if err != nil {
 		p.Release()
 	}
+	return err
+}
+
+// listen makes the pipes of the process's output and errors.
+func (p *Process) listen() error {
+	out, err := p.cmd.StdoutPipe()
+	p.Output, p.cmd.Stderr = bufio.NewReader(out), &p.stderr
 	return err
 }
 

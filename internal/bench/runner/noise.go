@@ -35,7 +35,7 @@ type noise []*child.Process
 func (r *Runner) startNoise(n int) (noise, error) {
 	var all noise
 	for range n {
-		p, err := child.Start(context.Background(), child.Command{Name: "background load", Argv: r.command(noiseWord), Env: r.Env})
+		p, err := child.Start(context.Background(), child.Command{Name: "background load", Argv: r.command(noiseWord), Env: r.Env, Mute: true})
 		if err != nil {
 			all.stop()
 			return nil, err

@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"fmt"
+	"os"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,10 +76,21 @@ func TestNoiseRunsWithTheStudy(t *testing.T) {
 	require.NoError(t, study.Validate())
 	runtime.LockOSThread() // see startNoise
 	defer runtime.UnlockOSThread()
+	before := pipes(t)
 	load, err := r.startNoise(2)
 	require.NoError(t, err)
 	require.Len(t, load, 2)
+	assert.Equal(t, 2, pipes(t)-before, "one for each process, of which there may be MaxNoise")
 	pid := load[0].PID
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	require.NoError(t, err)
+	assert.Contains(t, string(environ), quickExit)
+	assert.NotContains(t, string(environ), "asyncpreemptoff", "it is no workload")
+	for _, fd := range []int{1, 2} {
+		file, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
+		require.NoError(t, err)
+		assert.Equal(t, os.DevNull, file)
+	}
 	require.Eventually(t, func() bool {
 		ns, err := kernel.ProcessTime(pid)
 		return err == nil && ns > 100e6
@@ -87,6 +101,20 @@ func TestNoiseRunsWithTheStudy(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, res.Runs[0].Err)
 	assert.Equal(t, "2680", res.Runs[0].Answer)
+}
+
+// pipes is how many ends of pipes this process has open.
+func pipes(t *testing.T) (n int) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	for _, fd := range fds {
+		file, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err == nil && strings.HasPrefix(file, "pipe:") {
+			n++
+		}
+	}
+	return n
 }
 
 func TestUntilUnderstandsNegativeFigures(t *testing.T) {
