@@ -25,7 +25,11 @@ func TestMain(m *testing.M) {
 
 type order struct{ Number int }
 
-// twice doubles a number, but not a negative one, and adds what file 3 says.
+// unlucky is the number that a process panics at.
+const unlucky = 13
+
+// twice doubles a number, but not a negative or the unlucky one, and adds what file 3
+// says.
 func twice(c *Child) error {
 	var o order
 	if err := c.Hear(&o); err != nil {
@@ -40,6 +44,9 @@ func twice(c *Child) error {
 	}
 	if err := c.Ready(); err != nil {
 		return err
+	}
+	if o.Number == unlucky {
+		panic("out of luck")
 	}
 	return c.Tell(map[string]any{"Number": 2*o.Number + len(text)})
 }
@@ -124,4 +131,8 @@ func TestTogether(t *testing.T) {
 	_, used, err = run(1, -1, 3)
 	assert.EqualError(t, err, "doubler: it is negative")
 	assert.Equal(t, 3, used, "none outlives the call")
+	_, used, err = run(1, unlucky, 3)
+	assert.EqualError(t, err, "a doubler ended without an answer: EOF (panic: out of luck)")
+	assert.ErrorIs(t, err, io.EOF)
+	assert.Equal(t, 3, used)
 }

@@ -3,6 +3,8 @@ package child
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 
 	"piton/internal/kernel"
@@ -37,7 +39,8 @@ func Together[T any](ctx context.Context, start func(context.Context, *Group) er
 		if err != nil {
 			cancel() // kill them
 		}
-		err = cmp.Or(err, g.end(used))
+		failure := g.end(used)
+		err = cmp.Or(explain(err), failure)
 	}()
 	if err := start(ctx, &g); err != nil {
 		return nil, err
@@ -53,6 +56,16 @@ func Together[T any](ctx context.Context, start func(context.Context, *Group) er
 		}
 	}
 	return collect[T](g)
+}
+
+// explain adds what a process complained of to the error of its end without an answer.
+// The process has been waited for.
+func explain(err error) error {
+	var end *endError
+	if errors.As(err, &end) && end.process.Complaint() != "" {
+		return fmt.Errorf("%w (%s)", err, end.process.Complaint())
+	}
+	return err
 }
 
 // collect reads a line from each at once: when one fails, others may wait for it forever.

@@ -167,7 +167,7 @@ func (p *Process) ExpectReady() error {
 func (p *Process) expect(what any) (l line, err error) {
 	text, err := p.Output.ReadBytes('\n')
 	if err != nil {
-		return l, fmt.Errorf("%s ended without an answer: %w", p.subject(), err)
+		return l, &endError{p, err}
 	}
 	if errors.Join(json.Unmarshal(text, &l), json.Unmarshal(text, what)) != nil {
 		return l, fmt.Errorf("%s printed %.80q", p.subject(), text)
@@ -180,6 +180,18 @@ func (p *Process) expect(what any) (l line, err error) {
 	}
 	return l, errors.New(l.Error)
 }
+
+// endError is that a process ended where a line of it was due.
+type endError struct {
+	process *Process
+	err     error
+}
+
+func (e *endError) Error() string {
+	return fmt.Sprintf("%s ended without an answer: %v", e.process.subject(), e.err)
+}
+
+func (e *endError) Unwrap() error { return e.err }
 
 // Release lets the process end.
 func (p *Process) Release() { _ = p.in.Close() }
@@ -202,7 +214,8 @@ func (p *Process) End(kill bool) (kernel.Usage, error) {
 	return kernel.UsageOf(p.cmd.ProcessState), err
 }
 
-// Complaint is the first line that the process wrote to its standard error.
+// Complaint is the first line that the process wrote to its standard error, once it
+// has been waited for.
 func (p *Process) Complaint() string {
 	first, _, _ := strings.Cut(strings.TrimSpace(string(p.stderr)), "\n")
 	return first
