@@ -76,8 +76,9 @@ func (r Result) Switch() float64 {
 }
 
 // Run starts the processes on one CPU and lets them pass it to and fro. It fails
-// when the options are invalid, when a process cannot be started or fails, when
-// ctx ends, and when a token was lost or two processes ran at once.
+// without a Command or Scheduler, when a process cannot be started or fails, when
+// ctx ends, and when a token was lost or two processes ran at once. The limits are
+// checked by the processes, and by workload.Param before.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if len(o.Command) == 0 || o.Scheduler == nil {
 		return Result{}, errors.New("the processes need a command to be started with and a scheduler to share a CPU through")

@@ -106,6 +106,32 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
+// TestJobsAreChecked: what a process reads on its standard input.
+func TestJobsAreChecked(t *testing.T) {
+	good := job{Options: options(func(o *Options) { o.KiB = MaxKiB }), Index: 1}
+	require.NoError(t, good.check())
+	for want, change := range map[string]func(*job){
+		"the mode must be one of [pipe futex turns], not \\\"x\\\"": func(j *job) { j.Mode = "x" },
+		"processes must be 2 to 64, not 65":                         func(j *job) { j.Procs = MaxProcs + 1 },
+		"processes must be 2 to 64, not 1":                          func(j *job) { j.Procs = 1 },
+		"must be one of 0 to 1, not 2":                              func(j *job) { j.Index = 2 },
+		"must be one of 0 to 1, not -1":                             func(j *job) { j.Index = -1 },
+		"must be 0 to 16384 KiB, not 16385":                         func(j *job) { j.KiB++ },
+		"must be 0 to 16384 KiB, not -1":                            func(j *job) { j.KiB = -1 },
+		"rounds must be 10 to 100000000, not 9":                     func(j *job) { j.Mode, j.Rounds = Futex, MinRounds-1 },
+		"the time must be 10 to 60000 ms, not 60001":                func(j *job) { j.Mode, j.Ms = Turns, MaxMs+1 },
+	} {
+		bad := good
+		change(&bad)
+		in, err := json.Marshal(bad)
+		require.NoError(t, err)
+		var out strings.Builder
+		assert.Equal(t, 1, child.Main(strings.NewReader(string(in)), &out, takePart))
+		assert.Contains(t, out.String(), want)
+		assert.Equal(t, 1, strings.Count(out.String(), "\n"))
+	}
+}
+
 func TestEndsWithItsContext(t *testing.T) {
 	for _, mode := range Modes {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
