@@ -80,7 +80,7 @@ type Result struct {
 	// Intervals are the inactive ones in order, cut off at 4000.
 	Intervals []Interval `json:"intervals"`
 	// Occupants are what else ran on the CPUs, filled in by the caller; or Unnamed says
-	// why it could not.
+	// why it could not. "culprits" is their name in the results of piton 0.1.
 	Occupants []Occupant `json:"culprits,omitempty"`
 	Unnamed   string     `json:"unnamed,omitempty"`
 }
@@ -121,10 +121,10 @@ type Occupant struct {
 	Times     uint64  `json:"times"`
 }
 
-// Run spins. It fails when the options are invalid, when ctx ends, and when what
-// it wrote down cannot be: intervals out of order, or a counter that does not run
-// with the clock. The garbage collector is off meanwhile, and the goroutine has
-// an OS thread to itself.
+// Run spins. It fails when ctx ends, and when what it wrote down cannot be:
+// intervals out of order, or a counter that does not run with the clock. It does not
+// check the options; their limits are checked by workload.Param. The garbage
+// collector is off meanwhile, and the goroutine has an OS thread to itself.
 func Run(ctx context.Context, o Options) (Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.LockOSThread()

@@ -72,7 +72,8 @@ type Aggregator interface {
 	End() (counted any, err error)
 }
 
-// Validate says in one sentence what is wrong with the options.
+// Validate says in one sentence what is wrong with the options together. The limits
+// of each are checked before, by workload.Param.
 func (o Options) Validate() error {
 	if o.Pairs > o.Rooms {
 		return fmt.Errorf("%d pairs of client and server are more than the %d rooms to share out", o.Pairs, o.Rooms)

@@ -11,9 +11,9 @@ import (
 	"piton/internal/kernel"
 )
 
-// Run lets them chat. It fails when the options are invalid, when a process
-// fails, when ctx ends, and when not every message was heard as it was said;
-// then the Result is returned as well. No process outlives it.
+// Run lets them chat. It fails when Validate does, when a process fails, when ctx
+// ends, and when not every message was heard as it was said; then the Result is
+// returned as well. No process outlives it.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err

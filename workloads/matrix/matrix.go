@@ -58,7 +58,8 @@ type Options struct {
 	Scheduler kernel.Own `json:"-"`
 }
 
-// Validate says in one sentence what is wrong with the options.
+// Validate says in one sentence what is wrong with the options together. The limits
+// of each are checked before, by workload.Param.
 func (o Options) Validate() error {
 	switch {
 	case o.Threads > o.N:
@@ -89,10 +90,10 @@ type Thread struct {
 	Seconds float64
 }
 
-// Run multiplies. It fails when the options are invalid, when a thread cannot
-// be mapped, when ctx ends, and when the product is wrong; then the Result is
-// returned as well. The garbage collector is off and GOMAXPROCS raised while it
-// runs, so that Go's own scheduling stays out of the measurement.
+// Run multiplies. It fails when Validate does, when a thread cannot be mapped, when
+// ctx ends, and when the product is wrong; then the Result is returned as well. The
+// garbage collector is off and GOMAXPROCS raised while it runs, so that Go's own
+// scheduling stays out of the measurement.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err

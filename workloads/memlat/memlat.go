@@ -60,7 +60,8 @@ type Options struct {
 	CountHuge func() int64 `json:"-"`
 }
 
-// Validate says in one sentence what is wrong with the options.
+// Validate says in one sentence what is wrong with the options together or on this
+// machine. The limits of each are checked before, by workload.Param.
 func (o Options) Validate() error {
 	switch {
 	case o.LineBytes < 16 || o.LineBytes > smallest/unroll || o.LineBytes&(o.LineBytes-1) != 0:
@@ -112,10 +113,10 @@ func (r Result) Slowest() float64 {
 	return levels[len(levels)-1].Ns
 }
 
-// Run measures. It fails when the options are invalid, when memory cannot be
-// had, when ctx ends, and when the way through the memory was not the right one;
-// then the Result is returned as well. The garbage collector is off while it
-// runs, and the goroutine has an OS thread to itself.
+// Run measures. It fails when Validate does, when memory cannot be had, when ctx
+// ends, and when the way through the memory was not the right one; then the Result
+// is returned as well. The garbage collector is off while it runs, and the goroutine
+// has an OS thread to itself.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err

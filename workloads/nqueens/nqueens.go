@@ -63,9 +63,11 @@ func (r Result) Check() error {
 }
 
 // Run searches the board. The first rows are filled to make boards enough for
-// all threads, which then take one after the other. It fails when ctx ends, and when the count is wrong; then the Result is
-// returned as well. The garbage collector is off and GOMAXPROCS raised while it
-// runs, so that Go's own scheduling stays out of the measurement.
+// all threads, which then take one after the other. It fails when ctx ends, and when
+// the count is wrong; then the Result is returned as well. It does not check the
+// options; their limits are checked by workload.Param. The garbage collector is off
+// and GOMAXPROCS raised while it runs, so that Go's own scheduling stays out of the
+// measurement.
 func Run(ctx context.Context, o Options) (Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := Result{Options: o, PerThread: make([]Thread, o.Threads)}

@@ -51,8 +51,8 @@ func (r Result) note() string {
 // shades are the heat of a cell, cold to hot.
 var shades = []string{"·", "░", "▒", "▓", "█"}
 
-// grid draws triad's bandwidth from each CPU to each node, with the distance
-// after it.
+// grid draws triad's bandwidth from each CPU or node, which is a row, to the memory of
+// each node, with the distance after it.
 func (r Result) grid() []string {
 	var columns []int
 	low, high := r.Cells[0].Triad(), r.Cells[0].Triad()

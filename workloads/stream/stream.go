@@ -83,7 +83,8 @@ type Options struct {
 	Scheduler      kernel.Own    `json:"-"` // for Grid; otherwise it may be nil
 }
 
-// Validate says in one sentence what is wrong with the options.
+// Validate says in one sentence what is wrong with the options together or on this
+// machine. The limits of each are checked before, by workload.Param.
 func (o Options) Validate() error {
 	switch {
 	case o.Loops == Vector && !haveVector():
@@ -150,10 +151,10 @@ func (r Result) Triad() float64 {
 	return r.Ops[len(opNames)-1].MedianMBs
 }
 
-// Run measures. It fails when the options are invalid, when memory or CPUs
-// cannot be had, when ctx ends, and when an array is wrong; then the Result is
-// returned as well. The garbage collector is off and GOMAXPROCS raised while it
-// runs, so that Go's own scheduling stays out of the measurement.
+// Run measures. It fails when Validate does, when memory or CPUs cannot be had, when
+// ctx ends, and when an array is wrong; then the Result is returned as well. The
+// garbage collector is off and GOMAXPROCS raised while it runs, so that Go's own
+// scheduling stays out of the measurement.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err

@@ -12,10 +12,9 @@ import (
 	"piton/internal/kernel"
 )
 
-// Run lets the applications read and merge. It fails when the options are
-// invalid, when a process fails, when ctx ends, and when what was merged is not
-// what the files hold; then the Result is returned as well. No process and no
-// memory outlives it.
+// Run lets the applications read and merge. It fails when Validate does, when a
+// process fails, when ctx ends, and when what was merged is not what the files
+// hold; then the Result is returned as well. No process and no memory outlives it.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err

@@ -76,7 +76,8 @@ type Options struct {
 // processBytes is what a process takes beside its share of the files, about.
 const processBytes = 24 << 20
 
-// Validate says in one sentence what is wrong with the options.
+// Validate says in one sentence what is wrong with the options together. The limits
+// of each are checked before, by workload.Param.
 func (o Options) Validate() error {
 	processes := int64(o.Apps)
 	if o.Mode == Processes {
