@@ -12,6 +12,7 @@ import (
 // gridRecord is {"type":"grid"}: one when it begins and one when it ends.
 type gridRecord struct {
 	Type    string     `json:"type"`
+	V       int        `json:"v"`
 	ID      string     `json:"grid"`
 	Started time.Time  `json:"started"`
 	Papers  []string   `json:"papers"`
@@ -24,7 +25,7 @@ func (s *Store) Grid(g bench.Grid) error {
 	if s == nil {
 		return nil
 	}
-	rec := gridRecord{Type: "grid", ID: g.ID, Started: g.Started, Papers: g.Papers, BudgetS: g.Budget.Seconds()}
+	rec := gridRecord{Type: "grid", V: recordVersion, ID: g.ID, Started: g.Started, Papers: g.Papers, BudgetS: g.Budget.Seconds()}
 	if !g.Ended.IsZero() {
 		rec.Ended = &g.Ended
 	}

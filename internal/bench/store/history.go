@@ -21,10 +21,12 @@ type History struct {
 	Grids   []bench.Grid    // oldest first; their cells are in Studies
 	// Notes say in words what was wrong with the file and where it went.
 	Notes []string
+	newer int // lines of a version above recordVersion, which are not in it
 }
 
 // Read returns everything that was kept. Lines that cannot be read are moved to
-// CorruptPath and noted; a file that is not there yet is an empty History.
+// CorruptPath and noted; those of a newer version are noted and stay. A file that is
+// not there yet is an empty History.
 func (s *Store) Read() (History, error) {
 	if s == nil {
 		return History{}, nil
@@ -42,6 +44,7 @@ func (s *Store) Read() (History, error) {
 		return History{}, fmt.Errorf("read results %s: %w", s.path, err)
 	}
 	if bad == 0 {
+		h.noteNewer(s.path)
 		return h, nil
 	}
 	// Once more under the lock: what looked bad may have been half written.
@@ -65,7 +68,14 @@ func (s *Store) Read() (History, error) {
 	case bad > 0:
 		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s cannot be read and moved to %s", lines(bad), s.path, s.CorruptPath()))
 	}
+	h.noteNewer(s.path)
 	return h, nil
+}
+
+func (h *History) noteNewer(path string) {
+	if h.newer > 0 {
+		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s skipped: written by a newer piton, in a version of the format above %d", lines(h.newer), path, recordVersion))
+	}
 }
 
 func lines(n int) string {
@@ -82,8 +92,8 @@ const (
 )
 
 // readHistory reads the lines of a results file and hands each to sort, with its
-// newline: good ones are JSON objects with a type, those of unknown type included
-// (a newer piton wrote them). bad counts the others; one above maxRecord is handed
+// newline: good ones are JSON objects with a type, those of an unknown type or a
+// newer version included (a newer piton wrote them). bad counts the others; one above maxRecord is handed
 // over in parts.
 func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past History, bad int, err error) {
 	h := history{index: map[string]int{}}
@@ -114,7 +124,7 @@ func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past Hi
 			}
 		}
 		if last {
-			return History{Studies: h.studies, Grids: h.grids}, bad, nil
+			return History{Studies: h.studies, Grids: h.grids, newer: h.newer}, bad, nil
 		}
 		long = part
 	}
@@ -127,6 +137,7 @@ type history struct {
 	studies []bench.Results
 	index   map[string]int // study ID to place in studies
 	grids   []bench.Grid
+	newer   int
 }
 
 var errNoType = errors.New("not a record")
@@ -134,9 +145,14 @@ var errNoType = errors.New("not a record")
 func (h *history) add(line []byte) error {
 	var kind struct {
 		Type string `json:"type"`
+		V    int    `json:"v"`
 	}
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return err
+	}
+	if kind.Type != "" && kind.V > recordVersion {
+		h.newer++
+		return nil
 	}
 	switch kind.Type {
 	case "":

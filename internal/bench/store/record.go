@@ -15,7 +15,8 @@ import (
 // may be added, none changes its meaning or unit. Times ending in _s are
 // seconds, in _ns nanoseconds.
 
-// recordVersion is the v of the lines: it changes when a name or a meaning does.
+// recordVersion is the v of every line; a line without one is of version 1. It changes
+// when a name or a meaning does, and lines of a higher one are not read.
 const recordVersion = 1
 
 // studyRecord is {"type":"study"}: what was asked for, and where.

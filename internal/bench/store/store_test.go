@@ -93,6 +93,37 @@ func TestCorruptLinesAreSaidAndMovedAside(t *testing.T) {
 	assert.Len(t, h.Studies, 2)
 }
 
+// TestLinesOfANewerVersionAreSkippedAndStay: what their names mean is not known here.
+func TestLinesOfANewerVersionAreSkippedAndStay(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "results.jsonl"))
+	keep(t, s, sampleResults("one"))
+	require.NoError(t, s.Grid(bench.Grid{ID: "g"}))
+	text, err := os.ReadFile(s.Path())
+	require.NoError(t, err)
+	assert.Equal(t, 4, strings.Count(string(text), `,"v":1,`), "in every line")
+	newer := `{"type":"study","v":2,"study":"two","runs":{"at":"most"}}` + "\n" + `{"type":"run","v":2,"study":"one"}` + "\n" + `{"type":"grid","v":3,"grid":"h"}` + "\n"
+	first := `{"type":"grid","grid":"old"}` + "\n" // without a version
+	appendText(t, s.Path(), newer+first)
+
+	want := fmt.Sprintf("3 lines of %s skipped: written by a newer piton, in a version of the format above 1", s.Path())
+	h, err := s.Read()
+	require.NoError(t, err)
+	assert.Equal(t, []string{want}, h.Notes)
+	assert.Equal(t, []bench.Results{sampleResults("one")}, h.Studies)
+	require.Len(t, h.Grids, 2)
+	assert.Equal(t, "old", h.Grids[1].ID)
+
+	appendText(t, s.Path(), "garbage\n")
+	h, err = s.Read()
+	require.NoError(t, err)
+	require.Len(t, h.Notes, 2)
+	assert.Contains(t, h.Notes[0], "1 line of")
+	assert.Equal(t, want, h.Notes[1])
+	left, err := os.ReadFile(s.Path())
+	require.NoError(t, err)
+	assert.Equal(t, string(text)+newer+first, string(left), "for the newer piton")
+}
+
 func TestCorruptLinesThatCannotBeMovedStay(t *testing.T) {
 	s := New(filepath.Join(t.TempDir(), "results.jsonl"))
 	keep(t, s, sampleResults("one"))
