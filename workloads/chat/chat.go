@@ -4,8 +4,8 @@
 // bytes. Client and server are processes, and each has two threads a member.
 //
 // How threads that share an address space are run is its own subject, so it
-// sets affinities, slices and policies when asked to. Start at Run; chatter
-// is the other end, in the clients and servers.
+// sets affinities, slices and policies when asked to. Start at Run;
+// runProcess is the other end, in the clients and servers.
 package chat
 
 import (
@@ -55,7 +55,7 @@ type Options struct {
 	Pairs    int     `json:"pairs"`    // of a client and a server, which share out the rooms; 1..MaxPairs and at most one a room
 	Mapping  Mapping `json:"mapping"`
 
-	// Command starts a process that does chatter; nothing is appended.
+	// Command starts a process that does runProcess; nothing is appended.
 	Command []string `json:"-"`
 	// Scheduler tells the CPUs to deal out.
 	Scheduler kernel.Scheduler `json:"-"`

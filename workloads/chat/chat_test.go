@@ -26,7 +26,7 @@ const processWord = "chat-process"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == processWord {
-		os.Exit(child.Main(os.Stdin, os.Stdout, chatter))
+		os.Exit(child.Main(os.Stdin, os.Stdout, runProcess))
 	}
 	os.Exit(m.Run())
 }

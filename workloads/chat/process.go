@@ -40,13 +40,13 @@ type part struct {
 	Migrations     uint64
 }
 
-// chatter is the whole life of a client or a server.
-func chatter(c *child.Child) error {
+// runProcess is the whole life of a client or a server.
+func runProcess(c *child.Child) error {
 	p := &process{child: c}
 	if err := c.Hear(&p.config); err != nil {
 		return err
 	}
-	child.Room(threadsEach * Members * len(p.Rooms))
+	child.ThreadRoom(threadsEach * Members * len(p.Rooms))
 	return p.run()
 }
 

@@ -13,7 +13,7 @@ import (
 // Twenty threads put more into a queue than it holds, and one takes out all, in
 // the order of each.
 func TestQueueKeepsOrder(t *testing.T) {
-	defer child.Room(Members + 1)()
+	defer child.ThreadRoom(Members + 1)()
 	const each = 50 * queueLength
 	q := new(queue)
 	var done sync.WaitGroup

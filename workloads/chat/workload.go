@@ -27,7 +27,7 @@ var Workload = workload.Workload{
 		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.PerS, Detail: r}, err
 	},
-	Process: chatter,
+	Process: runProcess,
 	Result:  workload.ReadAs[Result],
 }
 

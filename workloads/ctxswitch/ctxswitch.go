@@ -6,7 +6,7 @@
 //
 // That they share one CPU is its own subject, so it sets the affinity of the
 // thread that starts them; it makes no other scheduling call. Start at Run;
-// takePart is the life of the processes.
+// runProcess is the life of the processes.
 package ctxswitch
 
 import (
@@ -49,7 +49,7 @@ type Options struct {
 	KiB    int  `json:"kib"`    // of memory that each touches when it has the token; not for Turns
 	Rounds int  `json:"rounds"` // of the token; not for Turns
 	Ms     int  `json:"ms"`     // how long all want the CPU; for Turns
-	// Command starts a process that does takePart; nothing is appended.
+	// Command starts a process that does runProcess; nothing is appended.
 	Command   []string   `json:"-"`
 	Scheduler kernel.Own `json:"-"`
 }

@@ -25,7 +25,7 @@ import (
 // of them.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == peerWord {
-		os.Exit(child.Main(os.Stdin, os.Stdout, takePart))
+		os.Exit(child.Main(os.Stdin, os.Stdout, runProcess))
 	}
 	os.Exit(m.Run())
 }
@@ -126,7 +126,7 @@ func TestJobsAreChecked(t *testing.T) {
 		in, err := json.Marshal(bad)
 		require.NoError(t, err)
 		var out strings.Builder
-		assert.Equal(t, 1, child.Main(strings.NewReader(string(in)), &out, takePart))
+		assert.Equal(t, 1, child.Main(strings.NewReader(string(in)), &out, runProcess))
 		assert.Contains(t, out.String(), want)
 		assert.Equal(t, 1, strings.Count(out.String(), "\n"))
 	}

@@ -9,8 +9,8 @@ import (
 	"piton/internal/child"
 )
 
-// takePart is the whole life of one process.
-func takePart(process *child.Child) error {
+// runProcess is the whole life of one process.
+func runProcess(process *child.Child) error {
 	var j job
 	if err := process.Hear(&j); err != nil {
 		return err
@@ -18,7 +18,7 @@ func takePart(process *child.Child) error {
 	if err := j.check(); err != nil {
 		return err
 	}
-	child.Room(1)
+	child.ThreadRoom(1)
 	runtime.LockOSThread() // for good
 	run, err := j.prepare()
 	if err != nil {

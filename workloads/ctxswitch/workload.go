@@ -24,7 +24,7 @@ var Workload = workload.Workload{
 		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: r.Answer, Seconds: r.Seconds, Value: r.Switch(), Detail: r}, err
 	},
-	Process: takePart,
+	Process: runProcess,
 	Result:  workload.ReadAs[Result],
 }
 

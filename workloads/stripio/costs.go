@@ -48,7 +48,7 @@ func measureCosts(sched kernel.Own, cpus []cpuset.CPU) (Costs, error) {
 		return Costs{}, errOneCPU
 	}
 	// Nothing may stop one thread while the other waits for it.
-	defer child.Room(2)()
+	defer child.ThreadRoom(2)()
 	var turn atomic.Uint32 // odd: the strip is filled; even: it is merged
 	var stop atomic.Bool
 	strip := make([]uint64, words)

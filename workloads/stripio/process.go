@@ -32,13 +32,13 @@ type part struct {
 // calling is the thread that makes the call, as sched_setaffinity(2) has it.
 const calling kernel.TID = 0
 
-// apply is the whole life of a process of an application.
-func apply(process *child.Child) error {
+// runProcess is the whole life of a process of an application.
+func runProcess(process *child.Child) error {
 	var c config
 	if err := process.Hear(&c); err != nil {
 		return err
 	}
-	child.Room(2)
+	child.ThreadRoom(2)
 	memory, err := kernel.MapShared(os.NewFile(3, "ring"), ringBytes)
 	if err != nil {
 		return err

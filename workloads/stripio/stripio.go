@@ -6,7 +6,8 @@
 //
 // Beside what it measures it puts the study's cost model (Predict), with the
 // costs that it measures on this machine. The mapping is its own subject, so it
-// sets affinities when asked to. Start at Run; apply is the other end.
+// sets affinities when asked to. Start at Run;
+// runProcess is the other end.
 package stripio
 
 import (
@@ -65,7 +66,7 @@ type Options struct {
 	Mode    Mode    `json:"mode"`
 	Mapping Mapping `json:"mapping"`
 
-	// Command starts a process that does apply; nothing is appended.
+	// Command starts a process that does runProcess; nothing is appended.
 	Command []string `json:"-"`
 	// Scheduler tells and sets the CPUs.
 	Scheduler kernel.Own `json:"-"`

@@ -24,7 +24,7 @@ const processWord = "stripio-process"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == processWord {
-		os.Exit(child.Main(os.Stdin, os.Stdout, apply))
+		os.Exit(child.Main(os.Stdin, os.Stdout, runProcess))
 	}
 	os.Exit(m.Run())
 }
@@ -148,7 +148,7 @@ func TestChecksumSeesSwappedAndDamagedStrips(t *testing.T) {
 
 func TestRingKeepsOrder(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer child.Room(2)()
+	defer child.ThreadRoom(2)()
 	const strips = 5000
 	memory := make([]uint64, ringBytes/8)
 	r := newRing(unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), ringBytes))

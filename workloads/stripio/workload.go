@@ -26,7 +26,7 @@ var Workload = workload.Workload{
 		r, err := Run(ctx, optionsOf(v))
 		return workload.Outcome{Answer: r.Answer(), Seconds: r.Seconds, Value: r.MBs, Detail: r}, err
 	},
-	Process: apply,
+	Process: runProcess,
 	Result:  workload.ReadAs[Result],
 }
 

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// Room makes room in Go's scheduler for so many threads that wait inside the
+// ThreadRoom makes room in Go's scheduler for so many threads that wait inside the
 // kernel unknown to it (kernel.BlockingRead), turns the garbage collector off, since
 // nothing may stop them, and returns what restores both.
 //
@@ -15,7 +15,7 @@ import (
 // one to look for work. So with two Ps for each thread, and some for all other
 // goroutines, there is always an idle one. With one for each, a start of 40
 // threads hung in about one of 200 runs.
-func Room(threads int) (restore func()) {
+func ThreadRoom(threads int) (restore func()) {
 	const others = 16
 	collect, procs := debug.SetGCPercent(-1), runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(max(procs, 2*threads+others))
