@@ -110,7 +110,7 @@ func TestIRQList(t *testing.T) {
 	assert.NotContains(t, r.out, "MCE", "it never happened")
 	kinds := map[string]string{}
 	for _, row := range csvRows(t, r.out) {
-		kinds[row["name"]] = row["kind"]
+		kinds[row["name"]] = row["type"]
 	}
 	assert.Equal(t, map[string]string{"timer": "irq", "eth0-TxRx-3": "irq", "nvme0q1": "irq", "RES": "irq", "NET_RX": "softirq"}, kinds)
 }

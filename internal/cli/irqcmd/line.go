@@ -169,8 +169,8 @@ var irqColumns = slices.Concat(
 	},
 )
 
-// kindColumn tells softirqs from lines where one table has both.
-var kindColumn = output.Col("kind", "", output.Text, "irq or softirq", func(l line) any {
+// typeColumn tells softirqs from lines where one table has both.
+var typeColumn = output.Col("type", "", output.Text, "irq or softirq", func(l line) any {
 	if l.softirq {
 		return "softirq"
 	}
@@ -187,7 +187,7 @@ var (
 	irqList     = output.NewList("irq", "irq", "an interrupt line", irqColumns...)
 	softirqList = output.NewList("irq", "softirq", "a softirq", slices.Concat([]output.Column[line]{nameColumn}, rateColumns, countColumns)...)
 	// bothList is for tables and CSV: a softirq's cells are empty where it has no such thing.
-	bothList   = output.Selection("irq", append(slices.Clip(irqColumns), kindColumn))
+	bothList   = output.Selection("irq", append(slices.Clip(irqColumns), typeColumn))
 	irqEndList = output.NewList("irq", "end", "the end of the list",
 		output.Col("irqs", "", output.Int, "lines with a number", func(e irqEnd) any { return e.shown }),
 		output.Col("interval_s", "", output.Number, "time over which rates are taken, 0 with --now",

@@ -24,7 +24,7 @@ The last lines are the interrupts without a number, and the softirqs; they follo
 Rates take an interval to measure, a second by default; --now prints at once, without them.
 
 With -o json, one object a line: irq (also the lines with names), softirq, end; see piton schema irq.
-With -o csv, one table: kind is irq or softirq.`
+With -o csv, one table: type is irq or softirq.`
 
 type irqListOptions struct {
 	output output.Format
