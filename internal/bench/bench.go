@@ -200,6 +200,22 @@ func (r Results) Of(p Placement) []RunResult {
 	return out
 }
 
+// Answers is the last right answer and how many of the runs that gave an answer gave a
+// right one. A run that could not be placed or was ended gave none.
+func (r Results) Answers() (text string, right, all int) {
+	for _, run := range r.Runs {
+		switch {
+		case run.Err == "" && run.Answer != "":
+			text = run.Answer
+			right++
+			all++
+		case run.Answer != "" || run.Seconds > 0:
+			all++
+		}
+	}
+	return text, right, all
+}
+
 // HaveMigrations reports whether the migrations could be counted.
 func (r RunResult) HaveMigrations() bool {
 	return r.MigrationSource != "" && r.MigrationSource != sample.SourceNone.String()

@@ -218,7 +218,7 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 		return c
 	}
 	c.Comparable = true
-	c.P = benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P
+	c.P = min(1, benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P) // its sums can exceed 1
 	c.more = stats.MostlyAbove(base.values, other.values)
 	xs, ys, share := base.values, other.values, func(v float64) float64 { return v }
 	switch {

@@ -242,15 +242,11 @@ func (g *cells) notes() []string {
 	return slices.Compact(out)
 }
 
-// checked is how many runs there were, and how many gave the right answer.
+// checked is how many runs gave an answer, and how many the right one.
 func (g *cells) checked() (runs, right int) {
 	for _, r := range g.results {
-		for _, run := range r.Runs {
-			runs++
-			if run.Err == "" {
-				right++
-			}
-		}
+		_, ok, all := r.Answers()
+		runs, right = runs+all, right+ok
 	}
 	return runs, right
 }

@@ -118,7 +118,7 @@ func CommandLine(s bench.Study) string {
 }
 
 func lead(r bench.Results) []string {
-	text := fmt.Sprintf("%s, %d runs per placement after %d warm-up, interleaved", r.Started.Local().Format("2006-01-02 15:04:05 MST"), r.Study.Runs, r.Study.Warmup)
+	text := fmt.Sprintf("%s, %s per placement after %d warm-up, interleaved", r.Started.Local().Format("2006-01-02 15:04:05 MST"), chart.Plural(r.Study.Runs, "run"), r.Study.Warmup)
 	if r.Study.Until > 0 {
 		text += fmt.Sprintf(", then more until every interval is within %s of its median", chart.Percent(r.Study.Until))
 	}
@@ -127,23 +127,10 @@ func lead(r bench.Results) []string {
 		what = strings.TrimSpace(m.Name + " " + m.Unit)
 	}
 	out := []string{text + ". Compared: " + what + "."}
-	if right, answers := checked(r); answers > 0 {
-		out = append(out, fmt.Sprintf("The answer was right in %d of %d runs.", right, answers))
+	if _, right, all := r.Answers(); right > 0 {
+		out = append(out, fmt.Sprintf("The answer was right in %d of %d runs.", right, all))
 	}
 	return out
-}
-
-// checked is how many runs gave the right answer, and how many there were.
-func checked(r bench.Results) (right, all int) {
-	for _, run := range r.Runs {
-		if run.Err == "" && run.Answer != "" {
-			right++
-		}
-	}
-	if right == 0 {
-		return 0, 0
-	}
-	return right, len(r.Runs)
 }
 
 // verdicts is bench's table.

@@ -64,9 +64,9 @@ func (s *Store) Read() (History, error) {
 	})
 	switch {
 	case err != nil:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s cannot be read and left in %s: %v", lines(bad), s.path, err))
+		h.Notes = append(h.Notes, fmt.Sprintf("%s could not be read, left in %s: %v", lines(bad), s.path, err))
 	case bad > 0:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s cannot be read and moved to %s", lines(bad), s.path, s.CorruptPath()))
+		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s could not be read, moved to %s", lines(bad), s.path, s.CorruptPath()))
 	}
 	h.noteNewer(s.path)
 	return h, nil

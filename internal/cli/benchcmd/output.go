@@ -215,8 +215,12 @@ func csvRun(study string, r bench.RunResult) []string {
 		}
 		return strconv.FormatUint(v, 10)
 	}
+	value := ""
+	if r.Err == "" {
+		value = strconv.FormatFloat(r.Metric, 'f', -1, 64)
+	}
 	return []string{study, r.Workload, string(r.Placement), strconv.Itoa(r.Index), strconv.FormatFloat(r.Seconds, 'f', -1, 64),
 		seconds(r.Wall), seconds(r.User), seconds(r.System), number(r.Migrations, r.HaveMigrations()), r.MigrationSource,
 		number(uint64(r.RunDelay.Nanoseconds()), r.HaveRunDelay), number(r.Voluntary, true), number(r.Involuntary, true),
-		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err, strconv.FormatFloat(r.Metric, 'f', -1, 64)}
+		number(r.MaxRSSBytes, true), r.CPUs, r.Answer, strconv.FormatBool(r.Touched), r.Err, value}
 }

@@ -67,7 +67,7 @@ With -o json: an rt_task line each, a rescue line, a change line for each that i
 	}
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
 	cmd.Flags().BoolVar(&o.list, "list", false, "only show them")
-	cmd.Flags().StringVar(&o.demote, "demote", "", "make `all|PID…` ordinary tasks, all that are shown or these, without asking")
+	cmd.Flags().StringVar(&o.demote, "demote", "", "demote `all|PID...` to OTHER without asking; all means every user task shown")
 	cmd.Flags().VarP(&o.delay, "delay", "d", "time over which the tasks are measured")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "kernel threads as well, where they are named")
 	return cmd

@@ -166,11 +166,8 @@ func (p study) found(th *theme.Theme) (string, theme.Style) {
 func (p study) foundInCells() string {
 	runs, right := 0, 0
 	for _, c := range p.cells {
-		for _, run := range c.Runs {
-			if runs++; run.Err == "" {
-				right++
-			}
-		}
+		_, ok, all := c.Answers()
+		runs, right = runs+all, right+ok
 	}
 	text := fmt.Sprintf("%d of %d runs right", right, runs)
 	if p.grid.Ended.IsZero() {

@@ -139,20 +139,14 @@ func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []stri
 
 // answer is the result of the work, which every run that counts is checked against.
 func answer(r bench.Results) (string, bool) {
-	n, text := 0, ""
-	for _, run := range r.Runs {
-		if run.Err == "" && run.Answer != "" {
-			n++
-			text = run.Answer
-		}
-	}
+	text, n, all := r.Answers()
 	if n == 0 {
 		return "", false
 	}
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 		text = chart.Group(text)
 	}
-	return fmt.Sprintf("answer   %s, right in %d of %d runs", text, n, len(r.Runs)), true
+	return fmt.Sprintf("answer   %s, right in %d of %d runs", text, n, all), true
 }
 
 // heading is what was run.
