@@ -102,7 +102,7 @@ func ofSpec(spec bench.Spec, topo *topology.Topology) (Tuning, error) {
 func placed(o change.Outcome, choices []place.Choice) (bench.Placed, error) {
 	var out bench.Placed
 	if c, bad := o.FirstBad(); bad {
-		return out, fmt.Errorf("%s %s: %s", c.Attribute, attr.Text(c.After), c.Why())
+		return out, fmt.Errorf("%s: %s", strings.TrimSpace(fmt.Sprint(c.Attribute, " ", attr.Text(c.After))), c.Why())
 	}
 	for _, c := range o.Changes {
 		if c.Attribute == attr.Affinity {
