@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"io"
 	"strings"
 
@@ -31,35 +32,24 @@ func addCompletion(root *cobra.Command, out io.Writer) {
 		cmd.Example = "  source <(piton completion bash)\n  piton completion fish > ~/.config/fish/completions/piton.fish"
 		flags.NeedsCommand(cmd)
 		if bash, _, err := cmd.Find([]string{"bash"}); err == nil {
-			write := bash.RunE
 			bash.Long = "Write the completion of bash. It does not need the package bash-completion."
-			bash.RunE = func(cmd *cobra.Command, args []string) error {
-				if err := write(cmd, args); err != nil {
-					return err
+			bash.RunE = func(cmd *cobra.Command, _ []string) error {
+				script := bashScript
+				if bare, err := cmd.Flags().GetBool("no-descriptions"); err == nil && bare {
+					script = strings.Replace(script, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd, 1)
 				}
-				_, err := io.WriteString(out, bashWords)
+				_, err := io.WriteString(out, script)
 				return err
 			}
 		}
 	}
 }
 
-// bashWords replaces what cobra's script does without _init_completion of the package
-// bash-completion: it would call another function of the package. The words are those up to the
-// cursor, as blanks part them; the script joins them with blanks again before the shell reads
-// them, so that quotes mean what they did.
-const bashWords = `
-__piton_init_completion()
-{
-    local line=${COMP_LINE:0:COMP_POINT}
-    COMPREPLY=()
-    read -ra words <<<"$line"
-    [[ $line == *[[:blank:]] ]] && words+=("")
-    cword=$((${#words[@]} - 1))
-    cur=${words[cword]}
-    prev=${words[cword > 0 ? cword - 1 : 0]}
-}
-`
+// bashScript stands for cobra's, which evaluates the words of the line, and so runs the command
+// substitutions in them when TAB is pressed.
+//
+//go:embed completion.bash
+var bashScript string
 
 // completing reports whether cobra is asked for completions.
 func completing(a *app.App) bool {
