@@ -59,7 +59,11 @@ func execute(a *app.App) (err error) {
 	if err := checkTopic(root, a.Args); err != nil {
 		return err
 	}
-	root.SetArgs(argsFor(root, a.Args))
+	if completing(a) {
+		root.SetArgs(completionArgs(root, a.Args))
+	} else {
+		root.SetArgs(argsFor(root, a.Args))
+	}
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)

@@ -3,6 +3,7 @@ package cli
 import (
 	_ "embed"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,6 +57,24 @@ func completing(a *app.App) bool {
 	return len(a.Args) > 0 && (a.Args[0] == cobra.ShellCompRequestCmd || a.Args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
+// completionArgs joins the word to complete with the flag that takes it: cobra holds a value such
+// as that of "--sort -rss" for a flag.
+func completionArgs(root *cobra.Command, args []string) []string {
+	last := len(args) - 1
+	if last < 2 || !strings.HasPrefix(args[last], "-") {
+		return args
+	}
+	before, flag := args[1:last-1], args[last-1]
+	if len(flag) < 2 || flag[0] != '-' || slices.Contains(before, "--") {
+		return args
+	}
+	cmd, _, err := root.Find(before)
+	if err != nil || !takesNext(cmd, flag) {
+		return args
+	}
+	return append(slices.Clone(args[:last-1]), flag+"="+args[last])
+}
+
 // addValues has the values of flags and arguments completed, of a command and all below it.
 func addValues(cmd *cobra.Command) {
 	register := func(f *pflag.Flag) {
@@ -87,7 +106,7 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 		if cmd.Name() == "pin" {
 			return oneOf(strategies()...)
 		}
-		return listOf('+', bench.PlacementWords())
+		return placement
 	case "pin":
 		return oneOf(append(strategies(), cpuWords...)...)
 	case "cpu", "within", "rps", "xps":
@@ -174,22 +193,41 @@ func after(n int, values cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// listOf completes the last of a list of words that a separator joins, 0 for one word. What is not
-// complete with the word, such as "node:", gets no blank behind it.
+// placement completes the last part of a placement with those that can be joined with the parts before.
+func placement(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	done := word[:strings.LastIndexByte(word, '+')+1]
+	var fit []string
+	for _, one := range bench.PlacementWords() {
+		whole := one
+		if strings.HasSuffix(one, ":") {
+			whole += "1" // a value that all take
+		}
+		if _, err := bench.ParsePlacement(done + whole); err == nil {
+			fit = append(fit, one)
+		}
+	}
+	return listOf('+', fit)(cmd, args, word)
+}
+
+// listOf completes the last of a list of words that a separator joins, 0 for one word, with those
+// that are not there already. What is not complete with the word, such as "node:", gets no blank
+// behind it.
 func listOf(separator byte, all []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		done := ""
 		if at := strings.LastIndexByte(word, separator); separator != 0 && at >= 0 {
 			done, word = word[:at+1], word[at+1:]
 		}
+		there := strings.Split(done, string(separator))
 		directive := cobra.ShellCompDirectiveNoFileComp
 		var out []string
 		for _, one := range all {
-			if !strings.HasPrefix(one, word) {
+			name, _, _ := strings.Cut(one, "\t")
+			if !strings.HasPrefix(name, word) || slices.Contains(there, name) {
 				continue
 			}
 			out = append(out, done+one)
-			if name, _, _ := strings.Cut(one, "\t"); strings.HasSuffix(name, ":") || strings.HasSuffix(name, "=") {
+			if strings.HasSuffix(name, ":") || strings.HasSuffix(name, "=") {
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}
 		}

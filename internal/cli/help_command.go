@@ -22,14 +22,16 @@ func newHelp() *cobra.Command {
 			found.InitDefaultVersionFlag()
 			return found.Help()
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			found, _, err := cmd.Root().Find(args)
-			if err != nil {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var words []string
 			for _, sub := range found.Commands() {
-				words = append(words, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				if !sub.Hidden && strings.HasPrefix(sub.Name(), word) { // hidden are cobra's own, such as __complete
+					words = append(words, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
 			}
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
