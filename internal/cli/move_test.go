@@ -89,6 +89,31 @@ func TestMoveErrors(t *testing.T) {
 	assert.Equal(t, before, affinityOf(t, pid))
 }
 
+// TestCPUsThatTheMachineDoesNotHave are refused in the same words by every command, also
+// beside ones that it has.
+func TestCPUsThatTheMachineDoesNotHave(t *testing.T) {
+	first, _ := twoCPUs(t)
+	h, pid := newHome(t), sleeper(t)
+	before := affinityOf(t, pid)
+	for _, args := range []string{
+		"--headless -n 1 --cpu CPUS", "--headless --pid PID --pin CPUS", "--headless --pid PID --pin spread --within CPUS", "--cpu CPUS",
+		"irq list --now --cpu CPUS", "irq default CPUS", "irq move 1 --cpu CPUS", "irq spread --cpu CPUS", "irq queues lo --rps CPUS",
+		"save - --cpu CPUS", "pin PID --cpu CPUS", "pin PID --place pack --within CPUS", "pin PID --cpu CPUS --dry-run",
+		"run --pin CPUS -- true", "run --pin spread --within CPUS -- true", "move CPUS -t PID", "spread CPUS -t PID",
+		"isolate CPUS", "include CPUS",
+	} {
+		for _, cpus := range []string{"60000", fmt.Sprint(first, ",60000"), fmt.Sprint(first, "-60000"), "online,60000", "0x8" + strings.Repeat("0", 15000)} {
+			r := h.run(strings.Fields(strings.NewReplacer("PID", fmt.Sprint(pid), "CPUS", cpus).Replace(args))...)
+			assert.Equal(t, exit.Failed, r.code, "%s of %.20s: %s", args, cpus, r.err)
+			assert.Empty(t, r.out, args)
+			assert.Equal(t, 1, strings.Count(r.err, "\n"), "%s: %s", args, r.err)
+			assert.Contains(t, r.err, ": this machine has no CPU ", args)
+		}
+	}
+	assert.Equal(t, before, affinityOf(t, pid))
+	assert.Empty(t, h.run("journal", "-o", "json").out)
+}
+
 // TestNothingIsChangedForUnknownWords has words that mean nothing beside ones that
 // mean something: the error comes before any change, whatever the order.
 func TestNothingIsChangedForUnknownWords(t *testing.T) {

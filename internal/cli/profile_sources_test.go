@@ -117,6 +117,11 @@ func TestCPUsFlag(t *testing.T) {
 	r = h.run("--host-root", root, "--headless", "-n", "1", "-d", "100ms", "--cpu", "1", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	assert.Len(t, ofType(jsonLines(t, r.out), "task"), 1)
+	for _, args := range []string{"irq list --now", "--headless -n 1", "save -"} {
+		r = h.run(append([]string{"--host-root", root, "--cpu", "0-7"}, strings.Fields(args)...)...)
+		assert.Equal(t, exit.Failed, r.code, args)
+		assert.Contains(t, r.err, "this machine has no CPU", "%s: it is the recorded one's CPUs that count", args)
+	}
 	assert.Equal(t, exit.Failed, h.run("--headless", "--cpu", "node:77").code)
 	assert.Equal(t, exit.Usage, h.run("irq", "list", "--cpu", "x", "-d", "100ms").code)
 }

@@ -19,25 +19,21 @@ func (a *App) Topology() (*topology.Topology, error) {
 	return t, nil
 }
 
-// CPUs reads the CPUS expression of a flag, "" is none. A plain list is taken as it is, also
-// where this machine has no such CPU: of a filter or a limit.
-func (a *App) CPUs(flag, expr string) (cpuset.Set, error) {
+// FlagCPUs reads the CPUS expression of a flag as CPUs does; "" is none.
+func (a *App) FlagCPUs(flag, expr string) (cpuset.Set, error) {
 	if expr == "" {
 		return cpuset.Set{}, nil
 	}
-	if set, err := cpuset.Parse(expr); err == nil && !set.Empty() {
-		return set, nil
-	}
-	set, err := a.ExistingCPUs(expr)
+	set, err := a.CPUs(expr)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", flag, err)
 	}
 	return set, err
 }
 
-// ExistingCPUs reads the CPUS expression of a command that acts on those CPUs: one that this
-// machine does not have is an error.
-func (a *App) ExistingCPUs(expr string) (cpuset.Set, error) {
+// CPUs reads the CPUS expression of a command: one that the machine does not have is an
+// error, one that is offline is not.
+func (a *App) CPUs(expr string) (cpuset.Set, error) {
 	t, err := topology.ReadFor(a.HostRoot, expr)
 	if err != nil {
 		return cpuset.Set{}, fmt.Errorf("read the topology: %w", err)

@@ -124,7 +124,7 @@ func linesOn(a *app.App, cpus string, t *irq.Table) error {
 	if cpus == "" {
 		return nil
 	}
-	set, err := a.CPUs("--cpu", cpus)
+	set, err := a.FlagCPUs("--cpu", cpus)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ Existing lines are not changed (piton irq reset moves them). piton irq list prin
 		Example: "  piton irq default 0-3\n  piton irq default online,^isolated",
 		Args:    flags.OneCPUs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cpus, err := a.CPUs("CPUS", args[0])
+			cpus, err := a.CPUs(args[0])
 			if err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func tuneIRQs(a *app.App, cmd *cobra.Command, v irqVerb, words, nics []string, e
 	if !a.Live() {
 		return change.ErrNotLive
 	}
-	cpus, err := a.CPUs("--cpu", expr)
+	cpus, err := a.FlagCPUs("--cpu", expr)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func cpusOrOff(a *app.App, flag, expr string) (*cpuset.Set, error) {
 	case "off", "none":
 		return &cpuset.Set{}, nil
 	}
-	cpus, err := a.CPUs(flag, expr)
+	cpus, err := a.FlagCPUs(flag, expr)
 	return &cpus, err
 }
 

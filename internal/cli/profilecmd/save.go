@@ -61,7 +61,7 @@ func runSave(a *app.App, file string, words []string, o saveOptions) error {
 	past := partition.Past(entries)
 	options := profile.CaptureOptions{All: o.all, Journal: entries, Isolated: past.Apart()}
 	var err error
-	if options.CPUs, err = a.CPUs("--cpu", o.cpu); err != nil {
+	if options.CPUs, err = a.FlagCPUs("--cpu", o.cpu); err != nil {
 		return err
 	}
 	for _, name := range o.sysctls {

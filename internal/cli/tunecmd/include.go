@@ -31,7 +31,7 @@ to interrupt lines that have the default affinity, to that default, and to the w
 		GroupID: app.GroupTune,
 		Args:    flags.OneCPUs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cpus, err := a.ExistingCPUs(args[0])
+			cpus, err := a.CPUs(args[0])
 			if err != nil {
 				return err
 			}

@@ -56,7 +56,7 @@ func isolate(ctx context.Context, a *app.App, expr string, o isolateOptions) err
 	if o.verify.Given && o.apply.DryRun {
 		return exit.Usagef("--verify and --dry-run exclude each other")
 	}
-	cpus, err := a.ExistingCPUs(expr)
+	cpus, err := a.CPUs(expr)
 	if err != nil {
 		return err
 	}

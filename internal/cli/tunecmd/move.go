@@ -80,7 +80,7 @@ func (m *moving) run(ctx context.Context, a *app.App, expr string, o moveOptions
 		return change.ErrNotLive
 	}
 	var err error
-	if m.cpus, err = a.ExistingCPUs(expr); err != nil {
+	if m.cpus, err = a.CPUs(expr); err != nil {
 		return err
 	}
 	return changes.Run(ctx, a, o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {

@@ -128,7 +128,7 @@ func (o *Settings) policy(text string, p attr.PolicyValue) (attr.PolicyValue, er
 // placement reads what --pin, --cpu and --place take: CPUs, or a way to choose.
 func placement(a *app.App, pin, within string) (action.Tuning, error) {
 	var t action.Tuning
-	limit, err := a.CPUs("--within", within)
+	limit, err := a.FlagCPUs("--within", within)
 	if err != nil {
 		return t, err
 	}
@@ -138,7 +138,7 @@ func placement(a *app.App, pin, within string) (action.Tuning, error) {
 	if within != "" {
 		return t, exit.Usagef("--within needs a strategy (%s), not --pin %s", strategyWords(), pin)
 	}
-	set, err := a.CPUs("--pin", pin)
+	set, err := a.FlagCPUs("--pin", pin)
 	if err != nil && !strings.ContainsAny(pin, "0123456789") {
 		return t, exit.Usagef("--pin %s is neither CPUs nor one of %s", pin, strategyWords())
 	}

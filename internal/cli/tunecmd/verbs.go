@@ -74,7 +74,7 @@ func (o *pinOptions) tuning(a *app.App) (action.Tuning, error) {
 	case o.cpu != "" && o.within != "":
 		return action.Tuning{}, exit.Usagef("--cpu and --within exclude each other")
 	case o.cpu != "":
-		set, err := a.CPUs("--cpu", o.cpu)
+		set, err := a.FlagCPUs("--cpu", o.cpu)
 		return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
 	case o.place == "":
 		o.place = string(place.LeastLoaded)
@@ -83,7 +83,7 @@ func (o *pinOptions) tuning(a *app.App) (action.Tuning, error) {
 	if err != nil {
 		return action.Tuning{}, exit.With(exit.Usage, err)
 	}
-	within, err := a.CPUs("--within", o.within)
+	within, err := a.FlagCPUs("--within", o.within)
 	return action.Tuning{Strategy: strategy, Within: within}, err
 }
 

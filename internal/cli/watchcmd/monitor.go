@@ -221,7 +221,7 @@ func (o *Monitor) LimitCPUs(a *app.App) error {
 	if o.cpu == "" {
 		return nil
 	}
-	set, err := a.CPUs("--cpu", o.cpu)
+	set, err := a.FlagCPUs("--cpu", o.cpu)
 	if err != nil {
 		return err
 	}
