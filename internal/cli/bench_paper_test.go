@@ -105,6 +105,17 @@ func TestReportPrintsThePast(t *testing.T) {
 	again := h.run("bench", "report", id, "-o", "json")
 	assert.Equal(t, r.out, again.out, "the same lines as when it was made")
 
+	for args, code := range map[string]int{"ID nosuch": exit.Some, "nosuch ID other": exit.Some, "nosuch": exit.Failed, "nosuch other": exit.Failed} {
+		some := h.run(append([]string{"bench", "report", "-o", "json"}, strings.Fields(strings.ReplaceAll(args, "ID", id))...)...)
+		assert.Equal(t, code, some.code, args)
+		assert.Contains(t, some.err, "no stored study nosuch", args)
+		assert.Equal(t, strings.Contains(args, "other"), strings.Contains(some.err, "nosuch, other;"), "%s: %s", args, some.err)
+		if code == exit.Some {
+			assert.Equal(t, r.out, some.out, args)
+		} else {
+			assert.Empty(t, some.out, args)
+		}
+	}
 	for format, want := range map[string][]string{
 		"table":    {id, "nqueens -n 8", "95 % interval", "note: normal, compared with"},
 		"csv":      {"study,workload", id + ",nqueens,normal,0"},

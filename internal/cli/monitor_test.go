@@ -148,9 +148,33 @@ func TestHeadlessMissingPID(t *testing.T) {
 		assert.Contains(t, r.err, "there is no process or thread 2147483647", more)
 		assert.Empty(t, r.out, more)
 	}
-	r := newHome(t).watch(1, "--pid", fmt.Sprint(sleeper(t)), "--filter", "comm=no-such-name-here", "-o", "json")
+	pid := fmt.Sprint(sleeper(t))
+	for _, more := range [][]string{nil, {"--columns", "pid,command"}, {"-o", "json"}, {"-o", "csv"}, {"-n", "3"}} {
+		r := newHome(t).watch(1, append(more, "--pid", pid+",2147483647,2147483646,2147483647")...)
+		assert.Equal(t, exit.Some, r.code, more)
+		assert.Equal(t, "piton: there is no process or thread 2147483647,2147483646\n", r.err, more)
+		assert.Contains(t, r.out, pid, more)
+	}
+	tid := fmt.Sprint(threadOf(t, os.Getpid()))
+	r := newHome(t).watch(1, "--pid", pid+","+tid)
+	assert.Equal(t, exit.Some, r.code)
+	assert.Equal(t, "piton: "+tid+" is no process but a thread: --threads shows it\n", r.err)
+	r = newHome(t).watch(1, "--pid", pid+","+tid, "--threads")
+	assert.Zero(t, r.code, r.err)
+	r = newHome(t).watch(1, "--pid", pid, "--filter", "comm=no-such-name-here", "-o", "json")
 	assert.Zero(t, r.code, r.err)
 	assert.Empty(t, ofType(jsonLines(t, r.out), "task"), "it is there, and not shown")
+}
+
+// threadOf is a thread of a process that is not its first one.
+func threadOf(t *testing.T, pid int) int {
+	t.Helper()
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	require.NoError(t, err)
+	require.Greater(t, len(tasks), 1, "the Go runtime has several")
+	tid, err := strconv.Atoi(tasks[1].Name())
+	require.NoError(t, err)
+	return tid
 }
 
 func TestHeadlessEndsWithItsProcesses(t *testing.T) {
@@ -202,6 +226,9 @@ func TestHostileNames(t *testing.T) {
 func TestHostRoot(t *testing.T) {
 	tree := topologytest.Host(t, "2c")
 	h := newHome(t)
+	none := h.run("--host-root", "/nonexistent", "topo")
+	assert.Equal(t, exit.Failed, none.code)
+	assert.Equal(t, "piton: --host-root /nonexistent: there is neither proc nor sys below it\n", none.err)
 	r := h.run("--host-root", tree, "topo", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	assert.Len(t, ofType(jsonLines(t, r.out), "cpu"), 2)

@@ -132,7 +132,7 @@ func (a *App) SetUp(given bool) error {
 			return exit.Usagef("--host-root %s leads through a link into a process's open files; mount it elsewhere to read it", dir)
 		}
 	}
-	return exit.Usagef("--host-root %s: there is neither proc nor sys below it", dir)
+	return fmt.Errorf("--host-root %s: there is neither proc nor sys below it", dir)
 }
 
 // ErrReadOnly is the error of a change by a command that read-only mode has because it also

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,25 +61,61 @@ func runBenchReport(a *app.App, ids []string, o *reportOptions) error {
 	for _, note := range history.Notes {
 		a.Warn("%s", note)
 	}
-	for _, g := range history.Grids {
-		if slices.Equal(ids, []string{g.ID}) {
-			return reportPapers(a, history, g, o.output.Value)
+	ids, missing := stored(history, ids)
+	if missing != nil && len(ids) == 0 {
+		return missing
+	}
+	if err := o.print(a, history, ids); err != nil {
+		return err
+	}
+	if missing != nil {
+		return exit.With(exit.Some, missing)
+	}
+	return nil
+}
+
+// stored are the IDs that there is a study or a reproduction of; missing is about the others.
+func stored(h store.History, ids []string) (found []string, missing error) {
+	var none []string
+	for _, id := range ids {
+		if study(h, id) >= 0 || slices.ContainsFunc(h.Grids, func(g bench.Grid) bool { return g.ID == id }) {
+			found = append(found, id)
+		} else {
+			none = append(none, id)
 		}
 	}
-	chosen, err := o.choose(history, ids)
+	if len(none) > 0 {
+		missing = fmt.Errorf("no stored study %s; piton bench report --last 100 -o json lists them", strings.Join(none, ", "))
+	}
+	return found, missing
+}
+
+// study is the index of the study with an ID, -1 for none.
+func study(h store.History, id string) int {
+	return slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
+}
+
+// print prints the studies with these IDs, or the last ones.
+func (o *reportOptions) print(a *app.App, h store.History, ids []string) error {
+	for _, g := range h.Grids {
+		if slices.Equal(ids, []string{g.ID}) {
+			return reportPapers(a, h, g, o.output.Value)
+		}
+	}
+	chosen, err := o.choose(h, ids)
 	if err != nil {
 		return err
 	}
-	return printStudies(a, history, chosen, o.output.Value)
+	return printStudies(a, h, chosen, o.output.Value)
 }
 
-// choose finds the studies by their IDs, or the last ones.
+// choose finds stored studies by their IDs, or the last ones.
 func (o *reportOptions) choose(h store.History, ids []string) ([]bench.Results, error) {
 	var out []bench.Results
 	for _, id := range ids {
-		i := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
+		i := study(h, id)
 		if i < 0 {
-			return nil, fmt.Errorf("no stored study %s; piton bench report --last 100 -o json lists them", id)
+			return nil, exit.Usagef("%s is a reproduction of published studies: print it alone", id)
 		}
 		out = append(out, h.Studies[i])
 	}

@@ -2,7 +2,9 @@ package watchcmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
@@ -183,6 +186,29 @@ func (o *Monitor) printer(a *app.App) (printer, view, error) {
 	return &tablePrinter{columns: v.columns, ascii: a.ASCII}, v, err
 }
 
+// missing says which numbers of --pid no task of the first sample has, nil for none.
+func (o *Monitor) missing(a *app.App, tasks []*sample.Task) error {
+	var gone, threads flags.PIDs
+	for _, pid := range o.PIDs {
+		switch {
+		case slices.Contains(gone, pid), slices.Contains(threads, pid),
+			slices.ContainsFunc(tasks, func(t *sample.Task) bool { return t.TID == pid || t.TGID == pid }):
+		case a.MissingTasks([]change.Target{{TID: pid}}) == nil && !o.Threads:
+			threads = append(threads, pid)
+		default:
+			gone = append(gone, pid)
+		}
+	}
+	var errs []error
+	if len(gone) > 0 {
+		errs = append(errs, fmt.Errorf("there is no process or thread %s", gone.String()))
+	}
+	if len(threads) > 0 {
+		errs = append(errs, fmt.Errorf("%s is no process but a thread: --threads shows it", threads.String()))
+	}
+	return errors.Join(errs...)
+}
+
 // RunMonitor prints samples until the count is reached or a signal comes.
 func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	p, v, err := o.printer(a)
@@ -213,7 +239,20 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	if !v.atOnce {
 		tick = app.FromSecond(tick)
 	}
-	return a.Sample(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), tick)
+	var some error // of --pid is there
+	err = a.Sample(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), func(m *model.Model) (bool, error) {
+		if m.Elapsed == 0 {
+			if none := o.missing(a, m.Sample.Tasks); none != nil {
+				if !slices.ContainsFunc(m.Sample.Tasks, v.named) {
+					return false, none
+				}
+				a.Warn("%s", exit.Message(none))
+				some = exit.With(exit.Some, nil)
+			}
+		}
+		return tick(m)
+	})
+	return cmp.Or(err, some)
 }
 
 // LimitCPUs makes --cpu a term of the filter.
