@@ -68,6 +68,34 @@ func TestBenchFailures(t *testing.T) {
 	assert.Contains(t, r.err, "cpu:65000")
 }
 
+// TestBenchNotStored prints everything, and then tells by its exit code that nothing is kept.
+func TestBenchNotStored(t *testing.T) {
+	taken := t.TempDir() // its results.jsonl is a directory
+	require.NoError(t, os.MkdirAll(filepath.Join(taken, "piton/results.jsonl"), 0o700))
+	full := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(full, "piton"), 0o700))
+	require.NoError(t, os.Symlink("/dev/full", filepath.Join(full, "piton/results.jsonl")))
+	places := map[string][]string{"no directory": {"XDG_STATE_HOME=/proc/nope"}, "a directory": {"XDG_STATE_HOME=" + taken},
+		"a link": {"XDG_STATE_HOME=" + full}}
+	if os.Geteuid() != 0 { // root's are below /var/lib then
+		places["no home"] = nil
+	}
+	for name, env := range places {
+		h := newHome(t)
+		h.env = env
+		for format, want := range map[string]string{"table": "normal", "json": `"type":"study"`, "csv": "nqueens,normal,0", "html": "</html>"} {
+			r := h.run("bench", "nqueens", "-n", "6", "--place", "normal", "--runs", "1", "--warmup", "0", "-o", format)
+			assert.Equal(t, exit.Some, r.code, "%s, %s: %s", name, format, r.err)
+			assert.Contains(t, r.out, want, name)
+			assert.Contains(t, r.err, "results not stored", name)
+		}
+	}
+	h := newHome(t)
+	h.env = []string{"XDG_STATE_HOME=/proc/nope"}
+	r := h.run("bench", "nqueens", "-n", "16", "--place", "normal", "--runs", "1", "--warmup", "0", "--timeout", "50ms")
+	assert.Equal(t, exit.Failed, r.code, "no run is worse than none kept: %s", r.err)
+}
+
 func TestWorkloadNeedsItsParent(t *testing.T) {
 	r := newHome(t).run("__workload", "nqueens")
 	assert.Equal(t, exit.Usage, r.code)

@@ -1,6 +1,7 @@
 package benchcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,7 +237,16 @@ func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOption
 	if err := out.end(results); err != nil {
 		return err
 	}
-	return benchOutcome(results)
+	return cmp.Or(benchOutcome(results), keptOutcome(runner.Store, results.StoreErr))
+}
+
+// keptOutcome is the end of a benchmark whose results were printed, but could not be stored,
+// which has been said.
+func keptOutcome(to *store.Store, err error) error {
+	if to == nil || err != nil {
+		return exit.With(exit.Some, nil)
+	}
+	return nil
 }
 
 // Runner runs studies on this machine. Placements can be undone when it is

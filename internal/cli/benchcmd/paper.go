@@ -105,7 +105,7 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 	case err != nil:
 		return errors.Join(printed, err)
 	}
-	return cmp.Or(printed, papersOutcome(run.Results))
+	return cmp.Or(printed, papersOutcome(run.Results), keptOutcome(all.store, run.KeepErr))
 }
 
 // papersOutcome is the error of cells that failed.
