@@ -34,7 +34,7 @@ func (h *home) guardOf() kernel.TID {
 // gone waits for the end of a guard, which may be a child of this process.
 func gone(t *testing.T, pid kernel.TID) {
 	t.Helper()
-	eventually(t, "the guard ends", func() bool {
+	eventually(t, "it ends", func() bool {
 		st, err := procfs.New("/").Stat(pid)
 		return err != nil || st.State == 'Z'
 	})
