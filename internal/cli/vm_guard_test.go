@@ -40,7 +40,7 @@ const (
 	setNone = "piton set none" // what the witness says then
 
 	revertAfter = 3 * time.Second
-	backWithin  = 4 * time.Second
+	backWithin  = 10 * time.Second // revertAfter, and what all CPUs on one busy one of the host add
 )
 
 // sight is what the witness saw, by the guest's clock.

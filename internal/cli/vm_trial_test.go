@@ -87,7 +87,7 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 	terminal.wait("Processes")
 	terminal.press(fmt.Sprintf("\\pid=%d\r", pid)) // digits alone may come so late here that each begins a new search
 	terminal.press("Y")
-	terminal.wait("FIFO") // in the dialog
+	terminal.wait("Policy of") // the dialog; FIFO is in the list as well
 	terminal.press("f\r")
 	terminal.wait("Keep")
 	assert.Equal(t, kernel.FIFO, policyOf(t, pid))
