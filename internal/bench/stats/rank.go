@@ -1,5 +1,5 @@
-// Package stats has what rank tests need: the difference of two samples with its
-// interval, and probabilities corrected for the number of tests. It is pure.
+// Package stats has what rank tests need: the difference of two samples, or of pairs,
+// with its interval, and probabilities corrected for the number of tests. It is pure.
 package stats
 
 import (
