@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"change/guard", "partition"},
 	{"bench/runner"},
 	{"bench/store"},
-	{"bench", "watch", "field", "target", "rescue"},
+	{"bench", "search", "watch", "field", "target", "rescue"},
 	{"bench/stats"},
 	{"change"},
 	{"change/journal"},

@@ -60,6 +60,7 @@
 //	change/attr    what can be changed: one attribute, one file
 //	../workloads   the table of workloads: each is a folder with its parameters, work, known answer, figures and picture
 //	               (../workloads/workload is what a workload is)
+//	search         which of several placements of a live process is kept, and when to look again (pure)
 //	bench/stats    rank tests and intervals (pure)
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill

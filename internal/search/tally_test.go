@@ -1,0 +1,116 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tally counts what searches of worlds of one kind came to.
+type tally struct {
+	worlds, right, kept, worse, periods, most int
+	lost                                      float64 // share of throughput, summed over worlds
+}
+
+// within is how near the best counts as the best: 2 %.
+var within = math.Log(1.02)
+
+// searches runs the real search in so many worlds, a fifth of them under -short.
+func searches(t *testing.T, worlds, kind, n int, rough, floating bool) tally {
+	t.Helper()
+	if testing.Short() {
+		worlds /= 5
+	}
+	s := tally{worlds: worlds}
+	for seed := range worlds {
+		w := newWorld(seed, kind, n, rough)
+		w.noise.floating = floating
+		r, err := Run(context.Background(), len(w.effects), Options{Seed: uint64(seed)}, w.measure, nil)
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Periods, DefaultPeriods(len(w.effects)))
+		best := 0.0
+		for _, e := range w.effects {
+			best = max(best, e)
+		}
+		if w.effects[r.Kept] >= best-within {
+			s.right++
+		}
+		if r.Kept != 0 {
+			s.kept++
+		}
+		if w.effects[r.Kept] < -within {
+			s.worse++
+		}
+		s.periods += r.Periods
+		s.most = max(s.most, r.Periods)
+		s.lost += w.lost / float64(w.periods)
+	}
+	t.Logf("%-9s n %2d rough %-5v floating %-5v: %d worlds, right %.1f %%, kept %.1f %%, 2 %% worse %d, periods %.0f (most %d), lost %.1f %%",
+		kinds[kind].name, n, rough, floating, worlds, s.percent(s.right), s.percent(s.kept), s.worse,
+		float64(s.periods)/float64(worlds), s.most, 100*s.lost/float64(worlds))
+	return s
+}
+
+func (s tally) percent(count int) float64 { return 100 * float64(count) / float64(s.worlds) }
+
+// TestBestIsFound: the best, or one within 2 % of it, is kept in 96 of 100 worlds with
+// noise as measured and 80 of 100 rough ones; none that is 2 % worse than the default is;
+// 8 candidates take 130 periods at most; and where all are 5 to 40 % worse, the process
+// loses 8 % of its throughput over the search at most.
+func TestBestIsFound(t *testing.T) {
+	numbers := []int{0, 3, 8, 20}
+	if testing.Short() {
+		numbers = []int{0, 8}
+	}
+	for _, n := range numbers {
+		for _, tc := range []struct {
+			rough bool
+			want  float64
+		}{{false, 96}, {true, 80}} {
+			t.Run(fmt.Sprintf("n=%d rough=%v", n, tc.rough), func(t *testing.T) {
+				t.Parallel()
+				right := 0.0
+				for kind := range kinds {
+					s := searches(t, 400, kind, n, tc.rough, false)
+					right += s.percent(s.right) / float64(len(kinds))
+					assert.Zero(t, s.worse)
+					if kinds[kind].name == "all worse" {
+						assert.LessOrEqual(t, 100*s.lost/float64(s.worlds), 8.0)
+						assert.Zero(t, s.kept)
+					}
+					if n == 8 {
+						assert.LessOrEqual(t, s.most, 130)
+					}
+				}
+				t.Logf("right %.1f %%", right)
+				assert.GreaterOrEqual(t, right, tc.want)
+			})
+		}
+	}
+}
+
+// TestNothingIsKeptForNothing: where placement does not matter, the default is kept in 95
+// of 100 worlds, also where the noise itself wanders.
+func TestNothingIsKeptForNothing(t *testing.T) {
+	for _, rough := range []bool{false, true} {
+		for _, floating := range []bool{false, true} {
+			t.Run(fmt.Sprintf("rough=%v floating=%v", rough, floating), func(t *testing.T) {
+				t.Parallel()
+				s := searches(t, 1000, 0, 0, rough, floating)
+				assert.LessOrEqual(t, s.percent(s.kept), 5.0)
+			})
+		}
+	}
+}
+
+// TestFivePercentOfEight: a +5 % is found as often as by the policy that FACTS recommends,
+// 89 %, or more.
+func TestFivePercentOfEight(t *testing.T) {
+	t.Parallel()
+	s := searches(t, 1000, 1, 8, false, false)
+	assert.GreaterOrEqual(t, s.percent(s.kept), 89.0)
+}
