@@ -17,10 +17,10 @@ type Reading struct {
 // State is where a candidate stands.
 type State int
 
-// The states of a candidate. The default stays Racing until something is decided.
+// The states of a candidate. The default is Racing until the search is decided.
 const (
 	Racing   State = iota
-	Out            // worse than the leader of a round, or not confirmed
+	Out            // worse than the leader, or not confirmed
 	Violated       // hurt a guardrail
 	Finalist       // in fresh pairs against the default
 	Kept
@@ -39,7 +39,7 @@ type Candidate struct {
 	Pairs    int       // fresh pairs measured
 	State    State
 	OutRound int    // round of the race in which it went out, 0 before the first or while in
-	Reason   string // for State, where it is Out, Violated or Kept
+	Reason   string // for a State of Out, Violated or Kept
 }
 
 // Median is the median rate of its periods, NaN without one.

@@ -82,12 +82,8 @@ func Run(ctx context.Context, n int, o Options, measure Measure, tell func(Event
 	if err != nil {
 		s.result.Reason = "default kept: search not finished"
 		err = fmt.Errorf("search, period %d of %d at most: %w", s.result.Periods+1, o.MaxPeriods, err)
-	}
-	for _, c := range s.racing() {
-		if err == nil {
-			s.out(c, Out, fmt.Sprintf("%s against the default after round %d, not the leader",
-				percent(s.result.Candidates[c].Level), s.result.Rounds))
-		}
+	} else {
+		s.settle()
 	}
 	s.say(Decided, s.result.Kept)
 	return s.result, err
@@ -130,6 +126,21 @@ func (s *searcher) run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// settle gives the candidates still racing, and the default, the states that the decision
+// leaves them.
+func (s *searcher) settle() {
+	for _, c := range s.racing() {
+		s.out(c, Out, fmt.Sprintf("%s against the default after round %d, not the leader",
+			percent(s.result.Candidates[c].Level), s.result.Rounds))
+	}
+	kept := s.result.Kept
+	if kept != 0 {
+		s.out(0, Out, fmt.Sprintf("candidate %d is better", kept))
+		return
+	}
+	s.result.Candidates[0].State, s.result.Candidates[0].Reason = Kept, s.result.Reason
 }
 
 // left is the number of periods left of the budget.

@@ -21,6 +21,7 @@ type noise struct {
 	length, phase float64 // of the sine, in periods and radians
 	bursts        bool    // 3 % of periods start a burst of 3 or so, up to 77 % slower
 	floating      bool    // sd itself wanders, by a factor of 2 either way and more
+	step          float64 // sd of a random walk's step, log rate
 }
 
 // drawNoise draws noise as measured (FACTS §8): sd of a period's log rate 1.5 to
@@ -47,6 +48,20 @@ func drawNoise(rng *rand.Rand, rough bool) noise {
 	}
 }
 
+// floating lets the noise itself wander.
+func floating(n *noise, _ *rand.Rand) { n.floating = true }
+
+// walking is noise of another family: a random walk and independent noise, which together
+// move adjacent periods apart by the same 1 to 6 %, twice that in rough worlds.
+func walking(n *noise, rng *rand.Rand) {
+	difference := 0.01 * math.Pow(6, rng.Float64()) / 0.6745
+	if n.bursts {
+		difference *= 2
+	}
+	part := rng.Float64()
+	*n = noise{sd: difference * math.Sqrt((1-part)/2), step: difference * math.Sqrt(part), length: 1, bursts: n.bursts}
+}
+
 // world is a process on which each candidate has a known effect.
 type world struct {
 	effects []float64 // on the log rate, by candidate
@@ -55,6 +70,7 @@ type world struct {
 
 	periods         int
 	value, loudness float64 // of the autocorrelated part, and of the logarithm of its sd
+	walked          float64 // of the random walk
 	burst           int     // periods left
 	depth           float64
 	lost            float64 // periods' worth of work lost against the default
@@ -70,7 +86,8 @@ func (w *world) rate(candidate int) float64 {
 		fresh = n.rho*w.value + math.Sqrt(1-n.rho*n.rho)*fresh
 	}
 	w.value = fresh
-	y := w.value + n.drift*math.Sin(2*math.Pi*float64(w.periods)/n.length+n.phase)
+	w.walked += n.step * w.rng.NormFloat64()
+	y := w.value + w.walked + n.drift*math.Sin(2*math.Pi*float64(w.periods)/n.length+n.phase)
 	w.periods++
 	if n.bursts && w.burst == 0 && w.rng.Float64() < 0.03 {
 		w.burst, w.depth = 1+int(3*w.rng.ExpFloat64()), 0.77*w.rng.Float64()
