@@ -27,7 +27,7 @@ func TestConditionalPower(t *testing.T) {
 // TestConfirmationLevel counts how often a candidate that changes nothing is confirmed, in
 // rates no model would allow for. The order of pairs is tossed, so the level holds.
 func TestConfirmationLevel(t *testing.T) {
-	runs := 10000
+	runs := 4000
 	if testing.Short() {
 		runs = 1000
 	}

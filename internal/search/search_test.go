@@ -143,6 +143,20 @@ func TestGuardrails(t *testing.T) {
 		assert.Equal(t, Violated, r.Candidates[selected[0]].State)
 		assert.Equal(t, selected[1], r.Finalist)
 	})
+	t.Run("in the confirmation with no periods left", func(t *testing.T) {
+		selected := 0
+		r, err := Run(context.Background(), 3, Options{MaxPeriods: LeastPeriods(3)}, func(_ context.Context, c int) (Reading, error) {
+			return Reading{[]float64{5, 7, 6}[c], selected > 0 && c != 0}, nil
+		}, func(e Event) {
+			if e.Kind == Selected {
+				selected++
+			}
+		})
+		require.NoError(t, err)
+		assert.Zero(t, r.Kept)
+		assert.Equal(t, 1, selected)
+		assert.Contains(t, r.Reason, "violated a guardrail")
+	})
 	t.Run("the only one", func(t *testing.T) {
 		r, err := Run(context.Background(), 2, Options{}, func(_ context.Context, c int) (Reading, error) {
 			return Reading{rates[c], c == 1}, nil
