@@ -1,0 +1,201 @@
+// Package auto finds the placement of a live process by trying: it chooses candidates,
+// and gives them to internal/search, which keeps one only if it is better than what the
+// kernel does by itself.
+//
+// Start at Candidates.
+package auto
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/place"
+	"piton/internal/topology"
+)
+
+// MostCandidates is how many are tried, the kernel's own among them: 130 periods settle
+// that many (see internal/search).
+const MostCandidates = 8
+
+// Kernel is the name of the candidate that changes nothing.
+const Kernel = "kernel"
+
+// Candidate is a placement to try.
+type Candidate struct {
+	Name   string     // "kernel", a place.Strategy, "home", "package", "with 3641", "near 3641", "apart from 3641"; with Memory "+mem" behind it
+	CPUs   cpuset.Set // that the threads may use; all that they may use now for Kernel
+	Memory bool       // its pages go to the nodes of CPUs as well
+	Reason string     // why it may be better, or why it is not tried; a phrase
+}
+
+// Partner is a task that wakes the process or is woken by it.
+type Partner struct {
+	TID  kernel.TID
+	Comm string
+	CPU  cpuset.CPU // where it ran last
+	PerS float64    // wakeups a second, both ways
+}
+
+// Situation is what candidates are chosen from.
+type Situation struct {
+	// Request is what place.Place takes; its Strategy is not looked at, and it has one
+	// Target: the process.
+	Request place.Request
+	// Partners are those with the most wakeups first; only the first is placed by.
+	Partners []Partner
+}
+
+// Candidates are the placements worth a trial, the kernel's own first, at most
+// MostCandidates; and those that are not, with the reason. What would give the same CPUs
+// as an earlier one cannot differ from it, and is not tried.
+func Candidates(s Situation) (tried, left []Candidate) {
+	l := &list{target: &s.Request.Targets[0], topology: s.Request.Topology}
+	l.tried = []Candidate{{Name: Kernel, CPUs: l.target.Allowed, Reason: "as it is now"}}
+	for _, strategy := range []place.Strategy{place.LeastLoaded, place.LLC, place.NodeWide} {
+		l.strategy(s.Request, strategy)
+	}
+	l.home()
+	l.memory()
+	l.packages(s.Request)
+	if len(s.Partners) > 0 {
+		l.partner(s.Partners[0])
+	}
+	for _, strategy := range []place.Strategy{place.Pack, place.Spread, place.SiblingFree} {
+		l.strategy(s.Request, strategy)
+	}
+	if len(l.tried) > MostCandidates {
+		for _, c := range l.tried[MostCandidates:] {
+			c.Reason = fmt.Sprintf("%d others come first", MostCandidates-1)
+			l.left = append(l.left, c)
+		}
+		l.tried = l.tried[:MostCandidates]
+	}
+	return l.tried, l.left
+}
+
+// list collects candidates.
+type list struct {
+	target      *place.Target
+	topology    *topology.Topology
+	tried, left []Candidate
+}
+
+// add takes a candidate unless it cannot differ from another or cannot hold the work.
+func (l *list) add(c Candidate) {
+	if why := l.pointless(c); why != "" {
+		c.Reason = why
+		l.left = append(l.left, c)
+		return
+	}
+	l.tried = append(l.tried, c)
+}
+
+func (l *list) pointless(c Candidate) string {
+	if c.CPUs.Empty() {
+		return c.Reason
+	}
+	for _, other := range l.tried {
+		if other.CPUs.Equal(c.CPUs) && other.Memory == c.Memory {
+			return "the same CPUs as " + other.Name
+		}
+	}
+	if room := float64(c.CPUs.Len()); l.target.BusyShare > room+crowdedBy {
+		return fmt.Sprintf("it uses %.1f CPUs, and this is %d", l.target.BusyShare, c.CPUs.Len())
+	}
+	return ""
+}
+
+// crowdedBy is by how much more than its CPUs a process may use before a placement is
+// not worth a trial: shares are measured over a second or less.
+const crowdedBy = 0.25
+
+func (l *list) strategy(r place.Request, strategy place.Strategy) {
+	r.Strategy = strategy
+	choices, err := place.Place(r)
+	c := Candidate{Name: string(strategy)}
+	if len(choices) == 0 {
+		c.Reason = "there is none: " + fmt.Sprint(err)
+	} else {
+		c.CPUs, c.Reason = choices[0].CPUs, choices[0].Reason
+	}
+	l.add(c)
+}
+
+// packages adds the package with the least load for each of its CPUs.
+func (l *list) packages(r place.Request) {
+	type region struct {
+		cpus cpuset.Set
+		busy float64
+	}
+	var regions []region
+	for _, all := range l.topology.Packages() {
+		cpus, sum, known := all.And(l.target.Allowed), 0.0, 0
+		for _, load := range r.Loads {
+			if cpus.Has(load.CPU) {
+				sum += max(0, load.Busy-l.target.Share[load.CPU])
+				known++
+			}
+		}
+		if known > 0 {
+			regions = append(regions, region{cpus, sum / float64(known)})
+		}
+	}
+	if len(regions) < 2 {
+		return // no choice
+	}
+	least := slices.MinFunc(regions, func(a, b region) int { return cmp.Compare(a.busy, b.busy) })
+	l.add(Candidate{Name: "package", CPUs: least.cpus, Reason: fmt.Sprintf("the package that others use least, %.0f %%", 100*least.busy)})
+}
+
+// partner adds the CPU of the task that it talks to, whose cache has the data, the cache's
+// other CPUs, where both can run at once, and the CPUs of other cores.
+func (l *list) partner(p Partner) {
+	at, ok := l.topology.CPU(p.CPU)
+	if !ok || !l.target.Allowed.Has(p.CPU) {
+		return
+	}
+	who := fmt.Sprintf("%d (%s)", p.TID, p.Comm)
+	often := fmt.Sprintf("%.0f wakeups a second with %s", p.PerS, who)
+	l.add(Candidate{Name: fmt.Sprintf("with %d", p.TID), CPUs: cpuset.Of(p.CPU), Reason: often + ", on its CPU"})
+	if beside := at.LLC.And(l.target.Allowed).AndNot(at.Core); !beside.Empty() {
+		l.add(Candidate{Name: fmt.Sprintf("near %d", p.TID), CPUs: beside, Reason: often + ", on other cores of its cache"})
+	}
+	if apart := l.target.Allowed.AndNot(at.Core); !apart.Empty() {
+		l.add(Candidate{Name: fmt.Sprintf("apart from %d", p.TID), CPUs: apart, Reason: often + ", on other cores"})
+	}
+}
+
+// home adds the node that has its memory.
+func (l *list) home() {
+	if n, ok := l.topology.Node(l.target.HomeNode); ok && len(l.topology.Nodes) > 1 {
+		l.add(Candidate{Name: "home", CPUs: n.CPUs.And(l.target.Allowed), Reason: fmt.Sprintf("node %d has its memory", n.ID)})
+	}
+}
+
+// memory adds the candidates so far that are on one node again, with the memory following.
+func (l *list) memory() {
+	if len(l.topology.Nodes) < 2 {
+		return
+	}
+	for _, c := range slices.Clone(l.tried) {
+		nodes := l.nodes(c.CPUs)
+		if c.Name == Kernel || len(nodes) != 1 || nodes[0] == l.target.HomeNode {
+			continue
+		}
+		c.Name, c.Memory = c.Name+"+mem", true
+		c.Reason += fmt.Sprintf("; its memory goes to node %d", nodes[0])
+		l.add(c)
+	}
+}
+
+func (l *list) nodes(cpus cpuset.Set) (out []topology.NodeID) {
+	for _, id := range cpus.CPUs() {
+		if c, ok := l.topology.CPU(id); ok && !slices.Contains(out, c.Node) {
+			out = append(out, c.Node)
+		}
+	}
+	return out
+}
