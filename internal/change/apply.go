@@ -114,7 +114,7 @@ func (r *run) found(c *Change, now attr.Value) {
 		c.Before = r.inherited(*c, now)
 	}
 	switch {
-	case !is(now, c.After):
+	case !is(now, c.After), len(c.Tried) > 0:
 	case planned || c.Same():
 		c.Status = attr.Unchanged
 	default:

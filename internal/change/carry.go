@@ -42,6 +42,9 @@ type run struct {
 	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
 	named   map[kernel.TID]bool // processes that a target names
 	made    uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
+
+	free   func()       // gives the lock back during a trial,
+	relock func() error // and takes it again
 }
 
 // Carry carries a plan out, under the user's lock: it records and syncs what it is
@@ -64,11 +67,14 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	if consent.RevertAfter > 0 && len(plan.Undoes) > 0 {
 		return Outcome{}, attr.Usagef("--revert-after is for changes; an undo is not reverted by itself")
 	}
+	if plan.Trial != nil && consent.RevertAfter == 0 {
+		return Outcome{}, attr.Usagef("a trial is made under a guard only")
+	}
 	release, err := t.lock(plan)
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer release()
+	defer func() { release() }()
 	if plan.Again != nil {
 		warnings := plan.Warnings
 		if plan, err = plan.Again(ctx); err != nil {
@@ -80,9 +86,20 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	}
 	r := t.run(&plan)
 	r.consent = consent
+	r.free = func() { release(); release = func() {} }
+	r.relock = func() (err error) {
+		again, err := t.lock(plan)
+		if err == nil {
+			release = again
+		}
+		return err
+	}
 	defer r.release()
 	for i := range r.result.Changes {
 		r.refresh(&r.result.Changes[i])
+	}
+	if err := r.leaveTrials(); err != nil {
+		return Outcome{}, err
 	}
 	if consent.RevertAfter > 0 && len(r.result.only(attr.Planned)) > 0 {
 		if r.result.Guard, err = t.arm(consent.RevertAfter); err != nil {
@@ -92,16 +109,22 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	if err := r.begin(); err != nil {
 		return Outcome{}, errors.Join(err, r.dismiss())
 	}
-	err = r.make(ctx, r.result.Changes)
-	r.made = t.Ticks()
-	if err == nil {
+	if plan.Trial == nil {
+		err = r.make(ctx, r.result.Changes)
+		r.made = t.Ticks()
+	} else if r.result.Guard != nil {
+		err = r.try(ctx)
+	}
+	if err == nil && plan.Trial == nil {
 		err = r.settle(ctx)
 	}
 	if err == nil && !r.result.Unsettled { // else it is not known what new threads have
 		err = r.disarm(ctx)
 	}
-	if late := r.end(); err == nil {
-		err = late
+	if !errors.Is(err, ErrUndone) {
+		if late := r.end(); err == nil {
+			err = late
+		}
 	}
 	switch {
 	case errors.Is(err, ErrTooLate):

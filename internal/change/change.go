@@ -72,6 +72,7 @@ type Plan struct {
 	// Again, when not nil, makes the plan anew: what it says depends on the journal
 	// or on all tasks, and is only sure under the lock.
 	Again func(ctx context.Context) (Plan, error)
+	Trial *Trial // not nil: the changes are what may be tried, and what is made is found out
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes

@@ -24,7 +24,7 @@ type model struct {
 func newDid() did { return did{own: map[attr.Key]bool{}, models: map[model][]Change{}} }
 
 func (d *did) add(c Change) {
-	d.own[c.Key()] = !c.Same()
+	d.own[c.Key()] = !c.Same() || len(c.Tried) > 0
 	if c.IsFile() || c.Attribute.OfProcess() {
 		return
 	}
@@ -86,20 +86,28 @@ func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 			return
 		}
 	}
+	// What a trial may have left can be what another thread of the process had.
+	unchanged := func(m Change) bool { return len(m.Tried) > 0 && now != nil && u.same(c, m.Before, now) }
+	if slices.ContainsFunc(models, unchanged) {
+		return
+	}
 	for _, m := range models {
-		has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
-		if has && !m.Same() && m.StartTicks <= k.StartTicks && u.explains(e, did, m, k) {
-			u.step(e, c, m.Before, m.After)
-			return
+		for _, m.After = range m.Afters() {
+			has := g != nil && u.built(g, e, m.After) || g == nil && (err != nil || u.same(c, m.After, now)) // what cannot be read is refused
+			if has && !m.Same() && m.StartTicks <= k.StartTicks && u.explains(e, did, m, k) {
+				u.step(e, c, m.Before, m.After)
+				return
+			}
 		}
 	}
 }
 
 // explains reports whether a task that was born later has its value from what the change
 // did: not if an older thread of the change's process has it, too, and was not changed. A
-// thread of a process that was meant is taken to have it from the first thread.
+// thread of a process that was meant is taken to have it from the first thread, but for a
+// trial, which need not have given the others anything.
 func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
-	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 {
+	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 && len(m.Tried) == 0 {
 		return true
 	}
 	tasks, _ := u.family.threadsOf(m.PID)

@@ -67,5 +67,8 @@ func (g *otherGuard) Keep() error {
 // Dismiss is part of Guard.
 func (g *otherGuard) Dismiss() error { return g.Keep() }
 
+// Stands is part of Guard.
+func (g *otherGuard) Stands() error { return g.Keep() }
+
 // Tell is part of Guard.
 func (g *otherGuard) Tell([]byte) error { return g.Keep() }

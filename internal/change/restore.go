@@ -95,7 +95,8 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 		if !c.Took() && c.Status != attr.Planned { // Planned: piton ended before it could say
 			continue
 		}
-		if g := u.index[c.Key()]; g == nil || !e.Undone || u.built(g, e, c.After) {
+		g := u.index[c.Key()]
+		if c.After = u.tried(e, c, g); g == nil || !e.Undone || u.built(g, e, c.After) {
 			c.After = u.step(e, c, c.Before, c.After)
 		}
 		did.add(c)
@@ -104,6 +105,28 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 		return nil
 	}
 	return u.inherited(e, did)
+}
+
+// tried picks, of what a trial may have left, the value that is there.
+func (u *undoer) tried(e *Entry, c Change, g *goal) attr.Value {
+	if len(c.Tried) == 0 {
+		return c.After
+	}
+	var now attr.Value
+	switch {
+	case g == nil:
+		now, _ = u.t.Read(c.Attribute, c.Object)
+	case e.Undone:
+		now = g.found
+	default:
+		now = g.value
+	}
+	for _, v := range c.Tried {
+		if now != nil && u.same(c, v, now) {
+			return v
+		}
+	}
+	return c.After
 }
 
 // built reports whether the oldest step found what an older entry left.

@@ -83,6 +83,8 @@ type Guards interface {
 	// Arm starts a guard for a change that is about to be made, which reverts it the
 	// given time after its end unless somebody confirms it.
 	Arm(after time.Duration) (Guard, error)
+	// Making returns the entries that are being made now, under a guard that runs.
+	Making() ([]uint64, error)
 	// Undone ends the guards of entries of which nothing is left in force, and reports
 	// whether one was reverting at the moment; it has ended by then, or takes too long.
 	Undone(entries []uint64) (reverting bool, err error)
@@ -95,6 +97,9 @@ type Guard interface {
 	Tell(line []byte) error
 	// Keep confirms the change; ErrTooLate as for Tell.
 	Keep() error
+	// Stands is nil while the change is being made; ErrTooLate when the guard has begun to
+	// revert it, ErrUndone when an undo has done so, another error when its process has ended.
+	Stands() error
 	// Dismiss ends the guard: there is nothing to revert.
 	Dismiss() error
 	// Words say, a sentence each, what the guard is and what it could not have.
@@ -137,6 +142,9 @@ func (g GuardState) Words() string {
 	}
 	return ""
 }
+
+// ErrUndone is the error of a trial whose entry somebody has undone.
+var ErrUndone = errors.New("undone by somebody else meanwhile")
 
 // ErrTooLate is the error of a confirmation after the guard has begun to revert.
 var ErrTooLate = errors.New("the guard has begun to revert the change")

@@ -74,20 +74,6 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	return u.plan, nil
 }
 
-// PlanRevert returns the Plan of a guard that undoes an entry, as PlanUndo does,
-// without reading the journal and without asking anything that waits for a task
-// which gets no CPU. With inherited it is also for tasks that inherited what the entry
-// set. What has been reverted already is left out: if it has the value again, that is
-// from somebody else.
-func (t *Tuner) PlanRevert(ctx context.Context, e Entry, inherited bool, reverted map[attr.Key]bool) (Plan, error) {
-	u := t.undoer(UndoRequest{}, []Entry{e})
-	u.view.Blind, u.plan.blind, u.reverted = true, true, reverted
-	if err := u.undo(&u.entries[0], inherited); err != nil {
-		return Plan{}, err
-	}
-	return u.plan, u.finish(ctx)
-}
-
 // inForce asks for what there is to restore of the entries by now.
 func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request, error) {
 	now := u.t.undoer(u.q, u.entries)

@@ -88,6 +88,7 @@ type fakeGuard struct {
 
 func (f *fakeGuard) Tell([]byte) error { return nil }
 func (f *fakeGuard) Keep() error       { f.kept++; return f.err }
+func (f *fakeGuard) Stands() error     { return nil }
 func (f *fakeGuard) Dismiss() error    { return nil }
 func (f *fakeGuard) Words() []string   { return []string{"Process 4711 reverts it."} }
 func (f *fakeGuard) Status() change.GuardStatus {

@@ -25,6 +25,7 @@ type Change struct {
 	Attribute Attribute `json:"attribute"`
 	Before    Value     `json:"before"` // nil = not known
 	After     Value     `json:"after"`
+	Tried     []Value   `json:"-"` // of a trial under way: the values that it may have been given, in no order
 	Status    Status    `json:"status,omitempty"`
 	Err       error     `json:"-"`                // when Failed or Refused
 	Taken     bool      `json:"taken,omitempty"`  // the write failed, but the old value is gone too
@@ -43,6 +44,9 @@ func (c Change) Gone() bool { return errors.Is(c.Err, ErrGone) }
 
 // Same reports whether before and after come to the same.
 func (c Change) Same() bool { return c.Attribute.Alike(c.Before, c.After) }
+
+// Afters are the values that it may have been given.
+func (c Change) Afters() []Value { return append([]Value{c.After}, c.Tried...) }
 
 // Refuse makes it a change that is not tried.
 func (c *Change) Refuse(format string, args ...any) {

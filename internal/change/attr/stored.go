@@ -12,6 +12,7 @@ type changeData struct {
 	plainChange
 	Before string   `json:"before"`
 	After  string   `json:"after"`
+	Tried  []string `json:"tried,omitempty"`
 	Error  string   `json:"error,omitempty"`
 	Marks  []string `json:"marks,omitempty"` // what the error Is: the names of marks
 }
@@ -26,6 +27,9 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	d := changeData{plainChange: plainChange(c), Before: Text(c.Before), After: Text(c.After)}
 	if c.Err != nil {
 		d.Error = c.Err.Error()
+	}
+	for _, v := range c.Tried {
+		d.Tried = append(d.Tried, Text(v))
 	}
 	for name, mark := range marks {
 		if errors.Is(c.Err, mark) {
@@ -55,6 +59,10 @@ func (c *Change) UnmarshalJSON(b []byte) error {
 	var err error
 	if c.Before, err = stored(c.Attribute, d.Before); err == nil {
 		c.After, err = stored(c.Attribute, d.After)
+	}
+	for _, text := range d.Tried {
+		v, bad := stored(c.Attribute, text)
+		c.Tried, err = append(c.Tried, v), errors.Join(err, bad)
 	}
 	return err
 }

@@ -541,7 +541,7 @@ func FuzzFromLines(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		if e, err := journal.FromLines(lines); err == nil {
-			_, err = change.Local().PlanRevert(context.Background(), journal.Entry{ID: e.ID}, false, nil)
+			_, _, err = change.Local().Revert(context.Background(), journal.Entry{ID: e.ID}, map[attr.Key]bool{}, func() bool { return false })
 			assert.NoError(t, err)
 		}
 	})

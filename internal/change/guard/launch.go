@@ -164,6 +164,21 @@ func (g *armed) Keep() error {
 	return g.page.keep(Making, Waiting)
 }
 
+// Stands is part of change.Guard.
+func (g *armed) Stands() error {
+	switch g.page.state() {
+	case Making:
+	case Undone:
+		return change.ErrUndone
+	default:
+		return change.ErrTooLate
+	}
+	if there, _ := g.page.alive(); !there {
+		return errEnded
+	}
+	return nil
+}
+
 // Dismiss is part of change.Guard.
 func (g *armed) Dismiss() error {
 	defer g.leave()

@@ -160,6 +160,16 @@ func (l Launcher) Undone(entries []uint64) (reverting bool, err error) {
 	return reverting, err
 }
 
+// Making is part of change.Guards.
+func (l Launcher) Making() (entries []uint64, err error) {
+	err = l.each(func(p *page) {
+		if there, _ := p.alive(); there && p.state() == Making {
+			entries = append(entries, p.entry())
+		}
+	})
+	return entries, err
+}
+
 // newer returns what returns the entries after a page's whose guards run and have not
 // decided. Whether one in another namespace runs is not known.
 func (l Launcher) newer(p *page) func() []uint64 {

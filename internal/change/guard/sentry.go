@@ -22,9 +22,6 @@ const (
 	step = 50 * time.Millisecond
 	// beatTime is how often it looks after its threads.
 	beatTime = time.Second
-	// passesMost bounds how often it is looked for what inherited a value, and how
-	// often what failed is tried again.
-	passesMost = 20
 	// recordTime bounds how long it is tried to record a revert while another piton,
 	// perhaps a stopped one, holds the journal.
 	recordTime = 30 * time.Second
@@ -158,9 +155,13 @@ func (s *sentry) revert(why string) {
 	why = fmt.Sprintf("piton guard: revert entry %d: %s", s.entry.ID, why)
 	s.listen(0) // it may have got no CPU when piton said more
 	s.back(why, true)
+	trial := slices.ContainsFunc(s.entry.Changes, func(c attr.Change) bool { return len(c.Tried) > 0 })
 	for !s.entry.Finished && !s.gone && !s.undone() {
 		s.beat()
 		if s.listen(step); s.gone || s.entry.Finished {
+			if trial {
+				clear(s.reverted) // it may have set a value once more
+			}
 			s.back(why, true) // and record that nothing is left of it
 		}
 	}
@@ -219,73 +220,12 @@ func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 	}
 }
 
-// apply reverts until nothing is left of the entry: first what was changed, at once;
-// then what was born meanwhile and inherited a value. It returns the last plan, and what
-// became of everything.
-func (s *sentry) apply(entry journal.Entry) (plan change.Plan, all change.Outcome, err error) {
-	ctx := context.Background()
-	index := map[attr.Key]int{} // into all.Changes
+// apply takes the entry's changes back, unless it has been undone by hand.
+func (s *sentry) apply(e journal.Entry) (change.Plan, change.Outcome, error) {
 	if s.reverted == nil {
 		s.reverted = map[attr.Key]bool{}
 	}
-	for pass := 0; pass < passesMost && !s.undone(); pass++ {
-		p, planErr := s.bare.PlanRevert(ctx, entry, plan.Undoes != nil, s.reverted)
-		r, applyErr := s.bare.Carry(ctx, p, change.Consent{Yes: true})
-		if err = errors.Join(planErr, applyErr); err != nil {
-			s.clock.Sleep(step)
-			continue
-		}
-		done, failed := 0, 0
-		for _, c := range r.Changes {
-			switch {
-			case c.Status == attr.Done:
-				done++
-				s.reverted[c.Key()] = true
-			case c.Status == attr.Failed, c.Status == attr.Refused && c.Err != nil: // it could not be looked at
-				failed++
-			}
-			if i, known := index[c.Key()]; known {
-				all.Changes[i] = c
-				continue
-			}
-			index[c.Key()] = len(all.Changes)
-			all.Changes = append(all.Changes, c)
-		}
-		first := plan.Undoes == nil
-		plan = p
-		if first {
-			entry.Changes = made(entry.Changes, all.Changes, index)
-			continue
-		}
-		if done+failed == 0 {
-			break
-		}
-		if failed > 0 {
-			s.clock.Sleep(step)
-		}
-	}
-	if plan.Undoes != nil && err != nil { // what was changed is reverted, and it is not known what inherited it
-		all.Unsettled, err = true, nil
-	}
-	return plan, all, err
-}
-
-// made returns what may have been inherited: of a change that was only planned the value
-// that it had, if it was made.
-func made(changes, reverted []attr.Change, index map[attr.Key]int) []attr.Change {
-	var out []attr.Change
-	for _, c := range changes {
-		if i, known := index[c.Key()]; known && c.Status == attr.Planned {
-			switch r := reverted[i]; {
-			case r.Status == attr.Done:
-				c.After = r.Before
-			case r.Status == attr.Unchanged && !r.Gone():
-				continue
-			}
-		}
-		out = append(out, c)
-	}
-	return out
+	return s.bare.Revert(context.Background(), e, s.reverted, s.undone)
 }
 
 // rehearse reverts a change of the guard itself that changes nothing, so that all it

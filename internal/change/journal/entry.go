@@ -66,6 +66,7 @@ type reading struct {
 	damage  []Damage
 	index   map[uint64]int
 	last    uint64
+	head    uint64 // the last ID that was given when the journal was compacted
 	lines   int
 	offset  int64 // of what has not been read yet
 }
@@ -99,11 +100,15 @@ func (r *reading) take(data []byte) {
 
 func (r *reading) add(rec Record) error {
 	if rec.Kind == Head {
+		r.head = rec.Last
 		return nil
 	}
 	i, known := r.index[rec.ID]
 	if !known {
-		if rec.Kind != Begin {
+		switch {
+		case rec.Kind != Begin && rec.ID <= r.head:
+			return nil // the entry was undone in the middle, and is not kept any more
+		case rec.Kind != Begin:
 			return fmt.Errorf("entry %d has no beginning", rec.ID)
 		}
 		i = len(r.entries)

@@ -45,7 +45,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	switch {
 	case a.guard != nil && a.guard.kept:
 		return "the change was confirmed"
-	case a.guard != nil || a.undoes:
+	case a.guard != nil || a.undoes || a.tries && !a.wants(c, v):
 		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
 		switch {
 		case c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
@@ -141,7 +141,7 @@ func (a *actor) changed() *cell {
 	var found *cell
 	a.cells(func(c *cell) {
 		last, ok := c.lastBy(a)
-		if !ok {
+		if !ok || a.tries && c.task != nil && c.task.born >= a.planned { // it was born with what was being tried
 			return
 		}
 		first := slices.IndexFunc(c.writes, func(w write) bool { return w.by == a })
@@ -296,10 +296,36 @@ func (w *world) check() {
 				c.excuse("somebody else has set it to what it could have inherited from piton")
 			}
 		}
+		if c.bornTried() {
+			c.excuse("it was born with what was being tried, and then another piton changed that, or its creator ended")
+		}
 		if c.excused == "" && !same(c.value, c.base) {
 			w.violate("%s is %s after undo --all, and was %s", c, c.value, c.base)
 		}
 	})
+}
+
+// bornTried reports whether a trial's value was inherited, and another piton was the first
+// to write to it, in whose journal that is what it found; or nobody did, and the task from
+// which it was inherited has ended, which other threads of the process need not be like.
+func (c *cell) bornTried() bool {
+	var first *piton
+	switch {
+	case c.creator() == nil:
+		return false
+	case len(c.writes) == 0 && !c.creator().task.gone:
+		return false
+	case len(c.writes) > 0 && (c.writes[0].by == nil || same(c.writes[0].old, c.base)):
+		return false
+	case len(c.writes) > 0:
+		first = c.writes[0].by.piton
+	}
+	for from := c.creator(); from != nil; from = from.creator() {
+		if slices.ContainsFunc(from.writes, func(w write) bool { return w.by != nil && w.by.tries && w.by.piton != first }) {
+			return true
+		}
+	}
+	return false
 }
 
 // damaged excuses what entries changed of which the world has damaged a line.

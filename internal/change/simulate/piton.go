@@ -30,6 +30,7 @@ type piton struct {
 	planned  int        // the step at which its plan was made
 	carried  int        // the step at which it began to carry that out
 	undoes   bool
+	tries    bool
 	armed    []*guardian
 }
 
@@ -71,13 +72,15 @@ func (w *world) launch() {
 
 // live is the life of a piton.
 func (a *actor) live() {
-	switch n := a.rng.IntN(12); {
+	switch n := a.rng.IntN(14); {
 	case n < 6:
 		a.request()
 	case n < 7:
 		a.sweep()
 	case n < 8:
 		a.keep()
+	case n < 10:
+		a.trial()
 	default:
 		a.undo(a.undoRequest())
 	}
@@ -138,15 +141,7 @@ func (a *actor) request() {
 		}
 		taken[t.leader] = true
 		target := change.Target{TID: view{a}.number(t), Scope: scopes[a.rng.IntN(len(scopes))]}
-		var set []attr.Setting
-		for i, attribute := range attributes {
-			if a.rng.IntN(len(attributes)) == 0 {
-				set = append(set, attr.Setting{Attribute: attribute, Value: taskValues[i][a.rng.IntN(len(taskValues[i]))]})
-			}
-		}
-		if len(set) == 0 {
-			set = []attr.Setting{{Attribute: attr.Affinity, Value: taskValues[0][a.rng.IntN(len(taskValues[0]))]}}
-		}
+		set := a.settings()
 		asked := wish{target: target, set: set}
 		if a.rng.IntN(2) == 0 {
 			asked.target.StartTicks, asked.meant = t.start+a.shift, t
@@ -182,6 +177,59 @@ func (a *actor) request() {
 		a.fulfilled(outcome)
 	}
 	a.answer(outcome.Guard)
+}
+
+// settings are some of a task.
+func (a *actor) settings() (set []attr.Setting) {
+	for i, attribute := range attributes {
+		if a.rng.IntN(len(attributes)) == 0 {
+			set = append(set, attr.Setting{Attribute: attribute, Value: taskValues[i][a.rng.IntN(len(taskValues[i]))]})
+		}
+	}
+	if len(set) == 0 {
+		set = []attr.Setting{{Attribute: attr.Affinity, Value: taskValues[0][a.rng.IntN(len(taskValues[0]))]}}
+	}
+	return set
+}
+
+// trial tries settings of a task in turn, as piton auto does.
+func (a *actor) trial() {
+	t := a.some(func(t *task) bool { return !t.gone && (view{a}).number(t) != 0 })
+	if t == nil {
+		return
+	}
+	target := change.Target{TID: view{a}.number(t), StartTicks: t.start + a.shift, Scope: change.ScopeProcess}
+	candidates := make([][]change.Request, 1+a.rng.IntN(3))
+	for i := range candidates {
+		set := a.settings()
+		a.wishes = append(a.wishes, wish{target: target, set: set, meant: t})
+		candidates[i] = []change.Request{{Targets: []change.Target{target}, Set: set}}
+	}
+	a.tries = true
+	a.consent = change.Consent{RevertAfter: time.Duration(100+a.rng.IntN(3_000)) * time.Millisecond}
+	tuner := a.tuner("piton auto", true)
+	a.log("tries %+v, consent %+v", a.wishes, a.consent)
+	plan, err := tuner.PlanTrial(interruptible{context.Background(), a}, candidates, func(ctx context.Context, set change.SetCandidate) error {
+		for range a.rng.IntN(8) {
+			candidate := a.rng.IntN(len(candidates) + 1)
+			err := set(candidate)
+			a.log("candidate %d: %v", candidate, err)
+			if err != nil {
+				return err
+			}
+			if a.wait(a.world.now+time.Duration(a.rng.IntN(200))*time.Millisecond, nil); ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	a.planned = a.steps
+	a.log("has a plan")
+	if err != nil {
+		a.log("no plan: %v", err)
+		return
+	}
+	_, _ = a.carry(tuner, plan)
 }
 
 // answer decides about the change, or leaves that to the guard.

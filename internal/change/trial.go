@@ -1,0 +1,326 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+)
+
+// Trial is settings of the same tasks that are tried in turn on the live machine.
+type Trial struct {
+	// Run tries. It is called when what may be set is recorded and the guard stands. What
+	// was there is restored after it in any case.
+	Run   func(ctx context.Context, set SetCandidate) error
+	plans []Plan // of candidates 1 and on
+}
+
+// SetCandidate puts a candidate in force, 0 is what was there before. Its error Is
+// ErrOvertaken when somebody else has set one of the values meanwhile, ErrTooLate when
+// the guard reverts, ErrUndone when the entry was undone, and attr.ErrGone when the target has ended.
+type SetCandidate func(candidate int) error
+
+// ErrOvertaken is the error of a trial whose values somebody else sets.
+var ErrOvertaken = errors.New("changed by someone else meanwhile")
+
+// PlanTrial plans a trial of candidates, each of them requests for the same targets.
+// Carried out, it is one entry of the journal under one guard, and leaves everything as it
+// was; what is to stay is another plan. Without Consent.RevertAfter it would leave what it
+// tries if it were killed, so that is an error of Carry.
+func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request, run func(context.Context, SetCandidate) error) (Plan, error) {
+	all := Plan{Trial: &Trial{Run: run}}
+	index := map[attr.Key]int{}
+	for _, requests := range candidates {
+		p, err := t.Plan(ctx, requests)
+		if err != nil {
+			return Plan{}, err
+		}
+		all.Trial.plans = append(all.Trial.plans, p)
+		all.Requests = append(all.Requests, requests...)
+		all.follow = p.follow
+		for _, w := range p.Warnings {
+			if !slices.Contains(all.Warnings, w) {
+				all.Warnings = append(all.Warnings, w)
+			}
+		}
+		for _, n := range p.Needs {
+			if !slices.Contains(all.Needs, n) {
+				all.Need(n.Danger, "%s", n.Text)
+			}
+		}
+		for _, c := range p.Changes {
+			i, known := index[c.Key()]
+			if !known {
+				i = len(all.Changes)
+				index[c.Key()] = i
+				all.Changes = append(all.Changes, c)
+			}
+			if c.Status == attr.Planned {
+				both := &all.Changes[i]
+				both.Tried = append(both.Tried, c.After)
+				both.Status, both.After, both.Reason, both.Err = c.Status, c.After, "", nil
+			}
+		}
+	}
+	return all, nil
+}
+
+// backTries is how often what could not be restored is tried again.
+const backTries = 5
+
+// trial is a Trial under way.
+type trial struct {
+	*run
+	entry   Entry // as it would be restored
+	changes []tried
+	known   map[attr.ID]bool
+}
+
+// tried is a change of a trial.
+type tried struct {
+	Change
+	values []attr.Value // by candidate; nil = Before
+	given  []attr.Value // that it was given, as read back, Before aside
+	last   attr.Value   // that it was given
+	other  attr.Value   // not nil: somebody else has set this meanwhile
+	gone   bool
+}
+
+// try carries the trial out, and restores what was there; what cannot be is in the result.
+func (r *run) try(ctx context.Context) error {
+	rec := r.record(r.result.only(attr.Planned))
+	tr := &trial{run: r, known: map[attr.ID]bool{}, entry: Entry{ID: r.result.Entry, Ticks: rec.Ticks, Targets: rec.Targets, Changes: rec.Changes}}
+	for _, c := range rec.Changes {
+		its := tried{Change: c, values: make([]attr.Value, len(r.plan.Trial.plans)+1), last: c.Before}
+		for i, p := range r.plan.Trial.plans {
+			k := slices.IndexFunc(p.Changes, func(o Change) bool { return o.Key() == c.Key() && o.Status == attr.Planned })
+			if k >= 0 {
+				its.values[i+1] = p.Changes[k].After
+			}
+		}
+		tr.changes = append(tr.changes, its)
+		tr.known[attr.ID{TID: c.TID, StartTicks: c.StartTicks}] = true
+	}
+	r.free()
+	err := r.plan.Trial.Run(ctx, tr.put)
+	if late := r.relock(); late != nil {
+		r.warn(fmt.Sprintf("what was there is restored while another piton may be changing it: %v", late))
+	}
+	return errors.Join(err, tr.restore(context.WithoutCancel(ctx)))
+}
+
+// put is SetCandidate. Other pitons change what they like between two calls.
+func (tr *trial) put(candidate int) error {
+	if candidate < 0 || candidate > len(tr.plan.Trial.plans) {
+		return fmt.Errorf("candidate %d: there is none", candidate)
+	}
+	if err := tr.relock(); err != nil {
+		return err
+	}
+	defer tr.free()
+	if err := tr.result.Guard.Stands(); err != nil {
+		return err
+	}
+	if err := tr.newborn(); err != nil {
+		return err
+	}
+	alive := false
+	for i := range tr.changes {
+		c := &tr.changes[i]
+		if c.gone {
+			continue
+		}
+		err := tr.give(c, candidate)
+		switch {
+		case err == nil:
+			alive = true
+		case errors.Is(tr.t.Mark(c.Change, err), attr.ErrGone):
+			c.gone = true
+		default:
+			return err
+		}
+	}
+	if !alive {
+		return fmt.Errorf("what is tried: %w", attr.ErrGone)
+	}
+	return nil
+}
+
+// give sets the value of one change.
+func (tr *trial) give(c *tried, candidate int) error {
+	task, done, err := tr.hold(c.Change, false)
+	defer done()
+	if err != nil {
+		return err
+	}
+	now, err := tr.t.Read(c.Attribute, c.Object)
+	if err != nil {
+		return err
+	}
+	if !c.Attribute.Alike(now, c.last) {
+		if err := tr.still(c.Change, task); err != nil {
+			return err
+		}
+		c.other = now
+		return fmt.Errorf("%s of %s is %s, and was set to %s: %w", c.Attribute, c.Object.Object(), now, c.last, ErrOvertaken)
+	}
+	write := c.Change
+	if write.After = c.values[candidate]; write.After == nil {
+		write.After = c.Before
+	}
+	if c.Attribute.Alike(now, write.After) {
+		return nil
+	}
+	if err := (attr.Write{Machine: tr.t.Machine, Task: task, Files: tr.t.o.FileWriter, Change: write}).Set(); err != nil {
+		if errors.Is(tr.t.Mark(write, err), attr.ErrGone) {
+			return err
+		}
+		return errors.New(tr.t.Explain(write, err))
+	}
+	c.last = write.After
+	if now, err = tr.t.Read(c.Attribute, c.Object); err == nil {
+		c.last = now // what the kernel made of it
+	}
+	if candidate != 0 && !slices.ContainsFunc(c.given, func(v attr.Value) bool { return c.Attribute.Alike(v, c.last) }) {
+		c.given = append(c.given, c.last)
+	}
+	return err
+}
+
+// newborn takes threads that were born since the last call and have what was set; one
+// with a value of its own keeps it. One that is older than the entry is recorded: it would
+// not be taken for one that has inherited what the entry set.
+func (tr *trial) newborn() error {
+	var unknown []Change
+	look := resolver{Tuner: tr.t, skip: func(_, tid kernel.TID) bool { return tr.run.known[tid] }}
+	for _, f := range tr.plan.follow {
+		tasks, _, err := look.resolve(f.target)
+		if err != nil {
+			continue // its changes will tell
+		}
+		for _, k := range tasks {
+			if k.Ended() || tr.known[k.ID()] {
+				continue
+			}
+			for _, c := range tr.adoptThread(k) {
+				if k.StartTicks < tr.entry.Ticks {
+					unknown = append(unknown, c)
+				}
+			}
+		}
+	}
+	tr.entry.Changes = append(tr.entry.Changes, unknown...)
+	tr.result.Changes = append(tr.result.Changes, unknown...)
+	return tr.more(unknown)
+}
+
+func (tr *trial) adoptThread(k attr.Task) (taken []Change) {
+	models := slices.DeleteFunc(slices.Clone(tr.changes), func(c tried) bool { return c.PID != k.PID || c.TID != c.PID })
+	for _, m := range models {
+		c := m
+		c.Object, c.gone = k.Object(), false
+		now, err := tr.t.Read(c.Attribute, c.Object)
+		if err == nil && c.Attribute.Alike(now, m.last) {
+			c.last = now
+			tr.changes = append(tr.changes, c)
+			tr.known[k.ID()] = true
+			taken = append(taken, c.Change)
+		}
+	}
+	return taken
+}
+
+// restore gives everything back what it had, and then what inherited something that was
+// tried.
+func (tr *trial) restore(ctx context.Context) error {
+	if errors.Is(tr.result.Guard.Stands(), ErrUndone) {
+		// What there was before may have been undone as well. Without an end, the entry
+		// stays undone.
+		for i := range tr.result.Changes {
+			if c := &tr.result.Changes[i]; c.Status == attr.Planned {
+				c.After, c.Status, c.Tried = c.Before, attr.Unchanged, nil
+			}
+		}
+		return ErrUndone
+	}
+	became, reverted := map[attr.Key]Change{}, map[attr.Key]bool{}
+	for i := range tr.changes {
+		c := &tr.changes[i]
+		became[c.Key()], reverted[c.Key()] = tr.back(c), true
+		k := slices.IndexFunc(tr.entry.Changes, func(o Change) bool { return o.Key() == c.Key() })
+		if k >= 0 {
+			others := func(v attr.Value) bool { return c.other != nil && c.Attribute.Alike(v, c.other) }
+			tr.entry.Changes[k].After, tr.entry.Changes[k].Tried = c.Before, slices.DeleteFunc(c.given, others)
+		}
+	}
+	for i := range tr.result.Changes {
+		c := &tr.result.Changes[i]
+		if is, ok := became[c.Key()]; ok {
+			*c = is
+		}
+		c.Tried = nil
+	}
+	o := tr.t.o
+	o.Journal, o.Lock, o.Guards = nil, nil, nil
+	_, out, err := New(o).Revert(ctx, tr.entry, reverted, func() bool { return false })
+	tr.result.Unsettled = out.Unsettled
+	return err
+}
+
+// back restores one change, and returns what became of it.
+func (tr *trial) back(c *tried) Change {
+	out := c.Change
+	out.After, out.Status, out.Tried = c.Before, attr.Unchanged, nil
+	err := tr.give(c, 0)
+	for try := 0; try < backTries && err != nil && !errors.Is(err, ErrOvertaken) && !errors.Is(tr.t.Mark(out, err), attr.ErrGone); try++ {
+		tr.t.o.Clock.Sleep(passTime)
+		err = tr.give(c, 0)
+	}
+	if err == nil {
+		return out
+	}
+	// What somebody else has set since is left alone. They may have found what was tried, so
+	// that it is there again if they undo theirs.
+	out.After, out.Taken = c.last, !c.Attribute.Alike(c.last, c.Before)
+	tr.fail(&out, err)
+	out.Taken = out.Taken && !out.Gone()
+	return out
+}
+
+// leaveTrials refuses changes of what a trial of another piton sets at the moment: they
+// would find a value that is there for a while only.
+func (r *run) leaveTrials() error {
+	if r.t.o.Guards == nil || r.t.o.Journal == nil || r.plan.blind {
+		return nil
+	}
+	making, err := r.t.o.Guards.Making()
+	if err != nil || len(making) == 0 {
+		return err
+	}
+	entries, _, err := r.t.o.Journal.Entries()
+	if err != nil {
+		return err
+	}
+	type part struct {
+		pid       kernel.TID
+		attribute attr.Attribute
+	}
+	under := map[part]uint64{}
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if len(c.Tried) > 0 && slices.Contains(making, e.ID) {
+				under[part{c.PID, c.Attribute}] = e.ID
+			}
+		}
+	}
+	for i := range r.result.Changes {
+		c := &r.result.Changes[i]
+		if id, ok := under[part{c.PID, c.Attribute}]; ok && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
+			c.Refuse("entry %d, a search that is under way, sets it in turn; stop that first", id)
+		}
+	}
+	return nil
+}
