@@ -16,7 +16,7 @@ import (
 // so. A name covers the packages below it.
 var layers = [][]string{
 	{"cli", "cost"},
-	{"cli/tunecmd", "cli/irqcmd", "cli/profilecmd", "cli/watchcmd", "cli/benchcmd"},
+	{"cli/tunecmd", "cli/irqcmd", "cli/profilecmd", "cli/watchcmd", "cli/benchcmd", "cli/autocmd"},
 	{"cli/changes"},
 	{"cli/app"},
 	{"cli/output"},
@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"demo"},
 	{"tui", "tuitest"},
 	{"action"},
-	{"profile", "paper", "change/simulate"},
+	{"profile", "paper", "change/simulate", "auto"},
 	{"report"},
 	{"change/guard", "partition"},
 	{"bench/runner"},

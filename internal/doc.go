@@ -28,6 +28,7 @@
 //	cli/irqcmd     irq
 //	cli/watchcmd   what only looks: --headless, watch, topo, what-is, doctor
 //	cli/benchcmd   bench
+//	cli/autocmd    auto: placements tried on a live process
 //	cli/changes    how a command carries out and prints a change
 //	cli/app        one run of piton: streams, global flags, the journal, samples and tasks it asks for
 //	cli/output     tables, CSV and JSON lines
@@ -44,6 +45,7 @@
 //	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
 //	paper          published studies, reproduced
 //	report         studies as text, markdown, SVG and HTML
+//	auto           placements tried on a live process: candidates, the metric, the search in the change path
 //	profile        how a machine is tuned, as a file: read, saved, compared
 //	change/simulate  the change path in a made-up hostile world, from a seed
 //	change/guard   the process that reverts a change unless somebody confirms it

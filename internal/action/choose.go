@@ -27,20 +27,17 @@ func Choose(d Deps, targets []change.Target, t Tuning) ([]place.Choice, error) {
 // choose asks internal/place for the CPUs of all targets together. A target for
 // which there is no CPU has no request, but a refusal.
 func choose(d Deps, targets []change.Target, t Tuning) (requests []change.Request, choices []place.Choice, refused []change.Change, err error) {
-	if d.Model == nil || d.Model.Topology == nil {
-		return nil, nil, nil, errors.New("the load of the machine is not known yet")
-	}
-	groups := sample.NewGroups(procfs.New(d.Tuner.Proc.Root())).Of
-	ask := place.Request{
-		Topology: d.Model.Topology, Loads: d.Model.Loads(groups), Strategy: t.Strategy,
-		Within: t.Within, AllowIsolated: !t.Within.Empty(),
-	}
+	var alive []change.Target
 	for i, target := range targets {
-		if _, err := d.Tuner.Sched.Affinity(target.TID); errors.Is(err, syscall.ESRCH) { // let the plan say so
-			requests = append(requests, change.Request{Targets: targets[i : i+1], Set: []attr.Setting{attr.SetAffinity(ask.Topology.Online)}})
-			continue
+		if _, err := d.Tuner.Sched.Affinity(target.TID); !errors.Is(err, syscall.ESRCH) {
+			alive = append(alive, target)
+		} else if d.Model != nil && d.Model.Topology != nil { // let the plan say so
+			requests = append(requests, change.Request{Targets: targets[i : i+1], Set: []attr.Setting{attr.SetAffinity(d.Model.Topology.Online)}})
 		}
-		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
+	}
+	ask, err := Ask(d, alive, t)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	choices, err = place.Place(ask)
 	if refused = noCPU(err); len(refused) == 0 && err != nil {
@@ -54,6 +51,23 @@ func choose(d Deps, targets []change.Target, t Tuning) (requests []change.Reques
 		})
 	}
 	return requests, choices, refused, nil
+}
+
+// Ask is what internal/place is asked: the machine and the targets as the last sample shows
+// them.
+func Ask(d Deps, targets []change.Target, t Tuning) (place.Request, error) {
+	if d.Model == nil || d.Model.Topology == nil {
+		return place.Request{}, errors.New("the load of the machine is not known yet")
+	}
+	groups := sample.NewGroups(procfs.New(d.Tuner.Proc.Root())).Of
+	ask := place.Request{
+		Topology: d.Model.Topology, Loads: d.Model.Loads(groups), Strategy: t.Strategy,
+		Within: t.Within, AllowIsolated: !t.Within.Empty(),
+	}
+	for _, target := range targets {
+		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
+	}
+	return ask, nil
 }
 
 // noCPU are the targets for which Place found none.

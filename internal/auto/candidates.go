@@ -25,9 +25,8 @@ const Kernel = "kernel"
 
 // Candidate is a placement to try.
 type Candidate struct {
-	Name   string     // "kernel", a place.Strategy, "home", "package", "with 3641", "near 3641", "apart from 3641"; with Memory "+mem" behind it
-	CPUs   cpuset.Set // that the threads may use; all that they may use now for Kernel
-	Memory bool       // its pages go to the nodes of CPUs as well
+	Name   string     // "kernel", "free", a place.Strategy, "home", "package", "with 3641", "near 3641", "apart from 3641"
+	CPUs   cpuset.Set // that the threads may use; for Kernel those of the first thread
 	Reason string     // why it may be better, or why it is not tried; a phrase
 }
 
@@ -44,6 +43,7 @@ type Situation struct {
 	// Request is what place.Place takes; its Strategy is not looked at, and it has one
 	// Target: the process.
 	Request place.Request
+	Now     cpuset.Set // the affinity that it has
 	// Partners are those with the most wakeups first; only the first is placed by.
 	Partners []Partner
 }
@@ -53,16 +53,17 @@ type Situation struct {
 // as an earlier one cannot differ from it, and is not tried.
 func Candidates(s Situation) (tried, left []Candidate) {
 	l := &list{target: &s.Request.Targets[0], topology: s.Request.Topology}
-	l.tried = []Candidate{{Name: Kernel, CPUs: l.target.Allowed, Reason: "as it is now"}}
+	l.tried = []Candidate{{Name: Kernel, CPUs: s.Now, Reason: "as it is now"}}
+	l.add(Candidate{Name: "free", CPUs: l.target.Allowed, Reason: "all CPUs that it may have"})
 	for _, strategy := range []place.Strategy{place.LeastLoaded, place.LLC, place.NodeWide} {
 		l.strategy(s.Request, strategy)
 	}
 	l.home()
-	l.memory()
-	l.packages(s.Request)
 	if len(s.Partners) > 0 {
 		l.partner(s.Partners[0])
 	}
+	l.each(s.Request)
+	l.packages(s.Request)
 	for _, strategy := range []place.Strategy{place.Pack, place.Spread, place.SiblingFree} {
 		l.strategy(s.Request, strategy)
 	}
@@ -98,7 +99,7 @@ func (l *list) pointless(c Candidate) string {
 		return c.Reason
 	}
 	for _, other := range l.tried {
-		if other.CPUs.Equal(c.CPUs) && other.Memory == c.Memory {
+		if other.CPUs.Equal(c.CPUs) {
 			return "the same CPUs as " + other.Name
 		}
 	}
@@ -124,14 +125,16 @@ func (l *list) strategy(r place.Request, strategy place.Strategy) {
 	l.add(c)
 }
 
-// packages adds the package with the least load for each of its CPUs.
-func (l *list) packages(r place.Request) {
-	type region struct {
-		cpus cpuset.Set
-		busy float64
-	}
-	var regions []region
-	for _, all := range l.topology.Packages() {
+// region is CPUs that belong together.
+type region struct {
+	name string
+	cpus cpuset.Set
+	busy float64 // by others, share of its CPUs
+}
+
+// regions are those of sets in which the target may run, the least used first.
+func (l *list) regions(r place.Request, name func(i int) string, sets []cpuset.Set) (out []region) {
+	for i, all := range sets {
 		cpus, sum, known := all.And(l.target.Allowed), 0.0, 0
 		for _, load := range r.Loads {
 			if cpus.Has(load.CPU) {
@@ -140,14 +143,52 @@ func (l *list) packages(r place.Request) {
 			}
 		}
 		if known > 0 {
-			regions = append(regions, region{cpus, sum / float64(known)})
+			out = append(out, region{name(i), cpus, sum / float64(known)})
 		}
 	}
-	if len(regions) < 2 {
-		return // no choice
+	slices.SortStableFunc(out, func(a, b region) int { return cmp.Compare(a.busy, b.busy) })
+	return out
+}
+
+// packages adds the package with the least load for each of its CPUs.
+func (l *list) packages(r place.Request) {
+	all := l.regions(r, func(int) string { return "package" }, l.topology.Packages())
+	if len(all) > 1 {
+		l.add(Candidate{Name: all[0].name, CPUs: all[0].cpus, Reason: fmt.Sprintf("the package that others use least, %.0f %%", 100*all[0].busy)})
 	}
-	least := slices.MinFunc(regions, func(a, b region) int { return cmp.Compare(a.busy, b.busy) })
-	l.add(Candidate{Name: "package", CPUs: least.cpus, Reason: fmt.Sprintf("the package that others use least, %.0f %%", 100*least.busy)})
+}
+
+// each adds every node, or cache, or CPU, of the first kind of which there are a few: what
+// the process works with may be near any of them, and load does not show it.
+func (l *list) each(r place.Request) {
+	var nodes, caches, cpus []cpuset.Set
+	for _, n := range l.topology.Nodes {
+		nodes = append(nodes, n.CPUs)
+	}
+	for cpu := range l.topology.Online.All() {
+		cpus = append(cpus, cpuset.Of(cpu))
+		if c, ok := l.topology.CPU(cpu); ok && !slices.ContainsFunc(caches, c.LLC.Equal) {
+			caches = append(caches, c.LLC)
+		}
+	}
+	kinds := []struct {
+		sets []cpuset.Set
+		name func(i int) string
+	}{
+		{nodes, func(i int) string { return fmt.Sprintf("node %d", l.topology.Nodes[i].ID) }},
+		{caches, func(i int) string { return "cache of " + caches[i].String() }},
+		{cpus, func(i int) string { return "cpu " + cpus[i].String() }},
+	}
+	for _, k := range kinds {
+		all := l.regions(r, k.name, k.sets)
+		if len(all) < 2 || len(all) > MostCandidates {
+			continue
+		}
+		for _, region := range all {
+			l.add(Candidate{Name: region.name, CPUs: region.cpus, Reason: fmt.Sprintf("others use %.0f %% of it", 100*region.busy)})
+		}
+		return
+	}
 }
 
 // partner adds the CPU of the task that it talks to, whose cache has the data, the cache's
@@ -173,29 +214,4 @@ func (l *list) home() {
 	if n, ok := l.topology.Node(l.target.HomeNode); ok && len(l.topology.Nodes) > 1 {
 		l.add(Candidate{Name: "home", CPUs: n.CPUs.And(l.target.Allowed), Reason: fmt.Sprintf("node %d has its memory", n.ID)})
 	}
-}
-
-// memory adds the candidates so far that are on one node again, with the memory following.
-func (l *list) memory() {
-	if len(l.topology.Nodes) < 2 {
-		return
-	}
-	for _, c := range slices.Clone(l.tried) {
-		nodes := l.nodes(c.CPUs)
-		if c.Name == Kernel || len(nodes) != 1 || nodes[0] == l.target.HomeNode {
-			continue
-		}
-		c.Name, c.Memory = c.Name+"+mem", true
-		c.Reason += fmt.Sprintf("; its memory goes to node %d", nodes[0])
-		l.add(c)
-	}
-}
-
-func (l *list) nodes(cpus cpuset.Set) (out []topology.NodeID) {
-	for _, id := range cpus.CPUs() {
-		if c, ok := l.topology.CPU(id); ok && !slices.Contains(out, c.Node) {
-			out = append(out, c.Node)
-		}
-	}
-	return out
 }

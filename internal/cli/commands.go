@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/app"
+	"piton/internal/cli/autocmd"
 	"piton/internal/cli/benchcmd"
 	"piton/internal/cli/irqcmd"
 	"piton/internal/cli/profilecmd"
@@ -14,7 +15,7 @@ import (
 )
 
 // commands are piton's, of all packages of commands.
-var commands = all(tunecmd.Commands(), profilecmd.Commands(), irqcmd.Commands(), watchcmd.Commands(), benchcmd.Commands(),
+var commands = all(tunecmd.Commands(), profilecmd.Commands(), irqcmd.Commands(), watchcmd.Commands(), benchcmd.Commands(), autocmd.Commands(),
 	app.Commands{"demo": newDemo, "schema": newSchema, "version": newVersion}, topicCommands())
 
 func all(packages ...app.Commands) app.Commands {

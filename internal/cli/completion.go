@@ -122,7 +122,7 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 		return listOf(' ', columnWords("", "="))
 	case "workload":
 		return oneOf(workloadWords()...)
-	case "rate":
+	case "rate", "metric":
 		return oneOf(runner.RateWords()...)
 	}
 	return nil

@@ -66,7 +66,7 @@ func (s *searcher) confirm(ctx context.Context, finalist int) (violated bool, er
 		for len(s.result.Pairs) < planned*look/looks {
 			violated, err := s.pair(ctx, finalist)
 			if violated {
-				s.result.Reason = fmt.Sprintf("default kept: candidate %d violated a guardrail", finalist)
+				s.result.Reason = fmt.Sprintf("%s kept: %s violated a guardrail", s.name(0), s.name(finalist))
 			}
 			if violated || err != nil {
 				return violated, err
@@ -112,11 +112,11 @@ func (s *searcher) judge(finalist, look int) bool {
 	switch {
 	case better:
 		f.State, f.Reason, r.Kept = Kept, shown, finalist
-		r.Reason = fmt.Sprintf("candidate %d kept: %s", finalist, shown)
+		r.Reason = fmt.Sprintf("%s kept: %s", s.name(finalist), shown)
 		return true
 	case look == looks || conditionalPower(r.P, look) < futile:
-		s.out(finalist, Out, "not better than the default: "+shown)
-		r.Reason = fmt.Sprintf("default kept: candidate %d: %s", finalist, shown)
+		s.out(finalist, Out, fmt.Sprintf("not better than %s: %s", s.name(0), shown))
+		r.Reason = fmt.Sprintf("%s kept: %s: %s", s.name(0), s.name(finalist), shown)
 		return true
 	}
 	return false

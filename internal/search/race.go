@@ -101,9 +101,9 @@ func (s *searcher) rank() {
 		if c == leader || below <= errors*e {
 			continue
 		}
-		than := "the default"
+		than := s.name(0)
 		if leader != 0 {
-			than = fmt.Sprintf("candidate %d", leader)
+			than = s.name(leader)
 		}
 		s.out(c, Out, fmt.Sprintf("round %d: %s against %s (standard error %.1f %%)",
 			s.result.Rounds, percent(-below), than, 100*e))

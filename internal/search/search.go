@@ -27,6 +27,7 @@ type Options struct {
 	Seed uint64 // of the random orders
 	// MaxPeriods is the budget. 0 is DefaultPeriods; less than LeastPeriods is an error.
 	MaxPeriods int
+	Names      []string // of the candidates, for reasons; nil: by number
 }
 
 const (
@@ -74,13 +75,14 @@ func Run(ctx context.Context, n int, o Options, measure Measure, tell func(Event
 	}
 	s := &searcher{
 		rng:     rand.New(rand.NewPCG(o.Seed, 0)),
+		names:   o.Names,
 		measure: measure,
 		tell:    tell,
 		result:  newResult(n, o.MaxPeriods),
 	}
 	err := s.run(ctx)
 	if err != nil {
-		s.result.Reason = "default kept: search not finished"
+		s.result.Reason = s.name(0) + " kept: search not finished"
 		err = fmt.Errorf("search, period %d of %d at most: %w", s.result.Periods+1, o.MaxPeriods, err)
 	} else {
 		s.settle()
@@ -92,6 +94,7 @@ func Run(ctx context.Context, n int, o Options, measure Measure, tell func(Event
 // searcher is one search under way.
 type searcher struct {
 	rng     *rand.Rand
+	names   []string
 	measure Measure
 	tell    func(Event)
 	result  Result
@@ -102,7 +105,7 @@ type searcher struct {
 
 func (s *searcher) run(ctx context.Context) error {
 	if len(s.result.Candidates) == 1 {
-		s.result.Reason = "default kept: no other candidate"
+		s.result.Reason = s.name(0) + " kept: no other candidate"
 		return nil
 	}
 	if len(s.result.Candidates) > 2 { // of one candidate, all periods are for its confirmation
@@ -114,7 +117,7 @@ func (s *searcher) run(ctx context.Context) error {
 		finalist := s.leader()
 		if finalist == 0 {
 			if s.result.Reason == "" {
-				s.result.Reason = "default kept: no candidate led the race"
+				s.result.Reason = s.name(0) + " kept: no candidate led the race"
 			}
 			return nil
 		}
@@ -132,15 +135,26 @@ func (s *searcher) run(ctx context.Context) error {
 // leaves them.
 func (s *searcher) settle() {
 	for _, c := range s.racing() {
-		s.out(c, Out, fmt.Sprintf("%s against the default after round %d, not the leader",
-			percent(s.result.Candidates[c].Level), s.result.Rounds))
+		s.out(c, Out, fmt.Sprintf("%s against %s after round %d, not the leader",
+			percent(s.result.Candidates[c].Level), s.name(0), s.result.Rounds))
 	}
 	kept := s.result.Kept
 	if kept != 0 {
-		s.out(0, Out, fmt.Sprintf("candidate %d is better", kept))
+		s.out(0, Out, s.name(kept)+" is better")
 		return
 	}
 	s.result.Candidates[0].State, s.result.Candidates[0].Reason = Kept, s.result.Reason
+}
+
+// name is what a candidate is called in a reason.
+func (s *searcher) name(candidate int) string {
+	switch {
+	case candidate < len(s.names):
+		return s.names[candidate]
+	case candidate == 0:
+		return "the default"
+	}
+	return fmt.Sprintf("candidate %d", candidate)
 }
 
 // left is the number of periods left of the budget.
@@ -154,10 +168,10 @@ func (s *searcher) take(ctx context.Context, candidate int) (Reading, error) {
 	}
 	r, err := s.measure(ctx, candidate)
 	if err != nil {
-		return Reading{}, fmt.Errorf("candidate %d: %w", candidate, err)
+		return Reading{}, fmt.Errorf("%s: %w", s.name(candidate), err)
 	}
 	if !(r.Rate >= 0) || math.IsInf(r.Rate, 1) {
-		return Reading{}, fmt.Errorf("candidate %d: %g is no rate", candidate, r.Rate)
+		return Reading{}, fmt.Errorf("%s: %g is no rate", s.name(candidate), r.Rate)
 	}
 	s.periods = append(s.periods, period{candidate: candidate, rate: r.Rate})
 	s.result.Periods++

@@ -21,7 +21,7 @@ func validate(study bench.Study) error {
 	if err := study.ValidateCounts(); err != nil || study.Workload != bench.AttachWorkload {
 		return err
 	}
-	_, err := findRate(study.Figure.Pattern)
+	_, err := FindRate(study.Figure.Pattern)
 	return err
 }
 
@@ -41,7 +41,7 @@ func (r *Runner) attach(ctx context.Context, study bench.Study, s slot, started 
 }
 
 func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunResult, started func(bench.RunResult)) (err error) {
-	rate, err := findRate(study.Figure.Pattern)
+	rate, err := FindRate(study.Figure.Pattern)
 	if err != nil {
 		return err
 	}
@@ -67,17 +67,17 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	if err := pause(ctx, time.Duration(settle*float64(study.Period))); err != nil {
 		return err
 	}
-	m, err := rate.open(r.Proc, run.PID)
+	m, err := rate.Open(r.Proc, run.PID)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
 	before, host := r.count(run.PID), bench.ReadHostTicks(r.Proc)
 	began := time.Now()
 	if err := pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
 		return err
 	}
-	grown, err := m.grown()
+	grown, err := m.Grown()
 	run.Wall = time.Since(began)
 	if err := errors.Join(err, held.Alive()); err != nil {
 		return fmt.Errorf("it ended: %w", err)

@@ -179,13 +179,13 @@ func closeAll(fds [][]int) {
 	}
 }
 
-// counted is a meter of one counter.
+// counted is a Meter of one counter.
 type counted struct {
 	p    *perf
 	last float64
 }
 
-func instructionsMeter(p procfs.FS, pid kernel.TID) (meter, error) {
+func instructionsMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
 	m := &counted{p: openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}})}
 	if m.p.missing != nil {
 		return nil, m.p.missing
@@ -193,7 +193,7 @@ func instructionsMeter(p procfs.FS, pid kernel.TID) (meter, error) {
 	return m, nil
 }
 
-func (m *counted) grown() (float64, error) {
+func (m *counted) Grown() (float64, error) {
 	all, _ := m.p.read()
 	if len(all) == 0 {
 		return 0, nil // none of its threads ran
@@ -203,4 +203,4 @@ func (m *counted) grown() (float64, error) {
 	return grown, nil
 }
 
-func (m *counted) close() { m.p.close() }
+func (m *counted) Close() { m.p.close() }

@@ -15,23 +15,27 @@ import (
 	"piton/workloads/workload"
 )
 
-// rate is something of a live process that grows, and by how much a second.
-type rate struct {
+// Rate is something of a live process that grows, and by how much a second.
+type Rate struct {
 	Name   string
 	Help   string
 	Unit   string
 	Higher bool // is better
-	open   func(p procfs.FS, pid kernel.TID) (meter, error)
+	open   func(p procfs.FS, pid kernel.TID) (Meter, error)
 }
 
-// meter measures by how much its figure grows.
-type meter interface {
-	// grown is by how much the figure has grown since the call before.
-	grown() (float64, error)
-	close()
+// Meter measures by how much its figure grows.
+type Meter interface {
+	// Grown is by how much the figure has grown since the call before.
+	Grown() (float64, error)
+	Close()
 }
 
-var rates = []rate{
+// Open begins to measure a process.
+func (r Rate) Open(p procfs.FS, pid kernel.TID) (Meter, error) { return r.open(p, pid) }
+
+// rates are those of the kernel, for any process.
+var rates = []Rate{
 	{"run-delay", "run delay of its threads", "ms/s", false, threadMeter(runDelayMs)},
 	{"cpu", "CPU time", "ms/s", true, cpuMeter},
 	{"migrations", "migrations of its threads", "/s", false, threadMeter(migrationsOf)},
@@ -60,49 +64,49 @@ func RateWords() []string {
 	return out
 }
 
-// findRate finds a rate by what the user wrote.
-func findRate(name string) (rate, error) {
+// FindRate finds a rate by what the user wrote; the error names all that there are.
+func FindRate(name string) (Rate, error) {
 	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
-		return rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (meter, error) {
+		return Rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (Meter, error) {
 			return newGrowth(func() (float64, error) { return readNumber(path) })
 		}}, nil
 	}
-	i := slices.IndexFunc(rates, func(r rate) bool { return r.Name == name })
+	i := slices.IndexFunc(rates, func(r Rate) bool { return r.Name == name })
 	if i < 0 {
 		var names []string
 		for _, r := range rates {
 			names = append(names, r.Name)
 		}
-		return rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), workload.CounterFile)
+		return Rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), workload.CounterFile)
 	}
 	return rates[i], nil
 }
 
 // RateFigure is the figure of a study that compares a rate.
 func RateFigure(name string) (bench.Figure, error) {
-	r, err := findRate(name)
+	r, err := FindRate(name)
 	return bench.Figure{Pattern: r.Name, Unit: r.Unit, HigherIsBetter: r.Higher}, err
 }
 
-// growth is a meter of one figure.
+// growth is a Meter of one figure.
 type growth struct {
 	read func() (float64, error)
 	last float64
 }
 
-func newGrowth(read func() (float64, error)) (meter, error) {
+func newGrowth(read func() (float64, error)) (Meter, error) {
 	v, err := read()
 	return &growth{read, v}, err
 }
 
-func (g *growth) grown() (float64, error) {
+func (g *growth) Grown() (float64, error) {
 	v, err := g.read()
 	grown := v - g.last
 	g.last = v
 	return grown, err
 }
 
-func (*growth) close() {}
+func (*growth) Close() {}
 
 // maxNumber is the most bytes of a counter file.
 const maxNumber = 4096
@@ -125,14 +129,14 @@ func readNumber(path string) (float64, error) {
 	return v, nil
 }
 
-func cpuMeter(_ procfs.FS, pid kernel.TID) (meter, error) {
+func cpuMeter(_ procfs.FS, pid kernel.TID) (Meter, error) {
 	return newGrowth(func() (float64, error) {
 		ns, err := kernel.ProcessTime(pid)
 		return float64(ns) / float64(time.Millisecond), err
 	})
 }
 
-func bytesMeter(p procfs.FS, pid kernel.TID) (meter, error) {
+func bytesMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
 	return newGrowth(func() (float64, error) {
 		b, err := p.File(fmt.Sprint(pid), "io")
 		if err != nil {
@@ -153,7 +157,7 @@ func bytesMeter(p procfs.FS, pid kernel.TID) (meter, error) {
 	})
 }
 
-// threads is a meter of a figure that each thread has. What one that ends had
+// threads is a Meter of a figure that each thread has. What one that ends had
 // grown since the last call is lost, and one that is born begins at 0.
 type threads struct {
 	proc procfs.FS
@@ -162,15 +166,15 @@ type threads struct {
 	last map[kernel.TID]float64
 }
 
-func threadMeter(of func(p procfs.FS, pid, tid kernel.TID) (float64, error)) func(procfs.FS, kernel.TID) (meter, error) {
-	return func(p procfs.FS, pid kernel.TID) (meter, error) {
+func threadMeter(of func(p procfs.FS, pid, tid kernel.TID) (float64, error)) func(procfs.FS, kernel.TID) (Meter, error) {
+	return func(p procfs.FS, pid kernel.TID) (Meter, error) {
 		m := &threads{proc: p, pid: pid, of: of}
-		_, err := m.grown()
+		_, err := m.Grown()
 		return m, err
 	}
 }
 
-func (m *threads) grown() (float64, error) {
+func (m *threads) Grown() (float64, error) {
 	tids, err := m.proc.Threads(m.pid)
 	if err != nil {
 		return 0, err
@@ -193,7 +197,7 @@ func (m *threads) grown() (float64, error) {
 	return sum, nil
 }
 
-func (*threads) close() {}
+func (*threads) Close() {}
 
 func runDelayMs(p procfs.FS, pid, tid kernel.TID) (float64, error) {
 	s, err := p.Schedstat(pid, tid)

@@ -1,0 +1,172 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/search"
+)
+
+const (
+	// Period is how long one placement is measured at a time, its first part aside, in
+	// which caches become warm. Longer ones did not help: noise is as large in them.
+	Period = 200 * time.Millisecond
+	// settleTime is that first part: a pipe pair is within 2 % of steady after 75 to 100 ms,
+	// a small footprint after 20.
+	settleTime = 60 * time.Millisecond
+	// guardSlack is how long a search that is not over in its time is left to end by itself.
+	guardSlack = 30 * time.Second
+)
+
+// Job is a search for the placement of one live process.
+type Job struct {
+	Tuner      *change.Tuner
+	Target     change.Target
+	Candidates []Candidate // Kernel first
+	Metric     *Metric
+	Budget     time.Duration // 0 is what search.DefaultPeriods take
+	// Follow are further settings of what is kept, memory say.
+	Follow func(Candidate) []attr.Setting
+}
+
+// Found is how a search ended.
+type Found struct {
+	search.Result
+	Kept  Candidate // Kernel: nothing was changed
+	Trial uint64    // entry of the journal: what was tried; 0 when nothing was
+	// Outcome is that of the kept placement's change, nil when nothing was kept.
+	Outcome *change.Outcome
+	Took    time.Duration
+}
+
+// Run searches, and keeps the best candidate only if it is better than Kernel: then it is
+// changed to that, as one entry of the journal. Else, and after an error, everything is as it
+// was before. The error is the context's, ErrOvertaken, ErrTooLate and ErrUndone of package
+// change, attr.ErrGone when the process ended, or says that the rate could not be measured;
+// with it Found says what was measured until then.
+func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, err error) {
+	found.Kept = j.Candidates[0]
+	periods := search.DefaultPeriods(len(j.Candidates))
+	if j.Budget > 0 {
+		periods = int(j.Budget / Period)
+	}
+	began := time.Now()
+	defer func() { found.Took = time.Since(began) }()
+	var ended error
+	try := func(ctx context.Context, set change.SetCandidate) error {
+		o := search.Options{Seed: rand.Uint64(), MaxPeriods: periods}
+		for _, c := range j.Candidates {
+			o.Names = append(o.Names, c.Name)
+		}
+		found.Result, ended = search.Run(ctx, len(j.Candidates), o, j.measure(set), tell)
+		return ended
+	}
+	var candidates [][]change.Request
+	for _, c := range j.Candidates[1:] {
+		candidates = append(candidates, []change.Request{j.request(c, "tried by auto: "+c.Name)})
+	}
+	plan, err := j.Tuner.PlanTrial(ctx, candidates, try)
+	if err != nil {
+		return found, err
+	}
+	if bad, ok := plan.Preview().FirstBad(); ok {
+		return found, refusal(bad)
+	}
+	out, err := j.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: time.Duration(periods)*Period*2 + guardSlack})
+	found.Trial = out.Entry
+	if err == nil && ended == nil {
+		if bad, ok := out.FirstBad(); ok {
+			err = refusal(bad)
+		}
+	}
+	if err != nil || found.Result.Kept == 0 {
+		return found, err
+	}
+	return found, j.keep(ctx, &found)
+}
+
+// keep changes the process to the candidate that won.
+func (j *Job) keep(ctx context.Context, found *Found) error {
+	c := j.Candidates[found.Result.Kept]
+	request := j.request(c, fmt.Sprintf("auto: %s is %s of %s against the kernel's choice; %s", c.Name, found.Gain(), j.Metric.Name(), c.Reason))
+	if j.Follow != nil {
+		request.Set = append(request.Set, j.Follow(c)...)
+	}
+	plan, err := j.Tuner.Plan(ctx, []change.Request{request})
+	if err != nil {
+		return err
+	}
+	out, err := j.Tuner.Carry(ctx, plan, change.Consent{})
+	found.Outcome = &out
+	if bad, ok := out.FirstBad(); ok && err == nil {
+		err = refusal(bad)
+	}
+	if err == nil {
+		found.Kept = c
+	}
+	return err
+}
+
+func (j *Job) request(c Candidate, reason string) change.Request {
+	return change.Request{Targets: []change.Target{j.Target}, Set: []attr.Setting{attr.SetAffinity(c.CPUs)}, Reason: reason}
+}
+
+func refusal(c change.Change) error {
+	if c.Err != nil && c.Reason == "" {
+		return fmt.Errorf("%s: %w", c.Object.Object(), c.Err)
+	}
+	return fmt.Errorf("%s: %s", c.Object.Object(), c.Reason)
+}
+
+// measure measures one period of a candidate.
+func (j *Job) measure(set change.SetCandidate) search.Measure {
+	return func(ctx context.Context, candidate int) (search.Reading, error) {
+		if err := set(candidate); err != nil {
+			return search.Reading{}, err
+		}
+		if err := pause(ctx, settleTime); err != nil {
+			return search.Reading{}, err
+		}
+		before, err := j.Metric.Read()
+		if err != nil {
+			return search.Reading{}, err
+		}
+		began := time.Now()
+		if err := pause(ctx, Period-settleTime); err != nil {
+			return search.Reading{}, err
+		}
+		after, err := j.Metric.Read()
+		if k, gone := j.Tuner.Look(j.Target.TID, j.Target.TID); gone != nil || k.Ended() {
+			return search.Reading{}, fmt.Errorf("process %d: %w", j.Target.TID, attr.ErrGone)
+		}
+		if err == nil && after < before {
+			err = errors.New("the metric has shrunk: it must only grow")
+		}
+		return search.Reading{Rate: (after - before) / time.Since(began).Seconds()}, err
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Gain is what the finalist gained over the kernel's choice, in words, with its interval:
+// "+12.3 % (8.1 to 15.9)".
+func (f *Found) Gain() string {
+	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
+	text := fmt.Sprintf("%+.1f %%", percent(f.Effect))
+	if f.HaveInterval {
+		text += fmt.Sprintf(" (%+.1f to %+.1f)", percent(f.Low), percent(f.High))
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"piton/internal/bench/runner"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Metric is what a placement is judged by: a figure of the process that only grows, and
+// is better the faster it does.
+type Metric struct {
+	rate  runner.Rate
+	meter runner.Meter
+	sum   float64
+	// Weakness is what the metric does not show, a phrase; empty for one that the user named.
+	Weakness string
+}
+
+// Name is the metric's, as the user would write it.
+func (m *Metric) Name() string { return m.rate.Name }
+
+// Unit is that of its rate.
+func (m *Metric) Unit() string { return m.rate.Unit }
+
+// Read is by how much the figure has grown since the metric was opened.
+func (m *Metric) Read() (float64, error) {
+	grown, err := m.meter.Grown()
+	m.sum += grown
+	return m.sum, err
+}
+
+// Close ends it.
+func (m *Metric) Close() { m.meter.Close() }
+
+// unnamed are the metrics that are taken when the user names none, the first that moves.
+var unnamed = []struct{ name, weakness string }{
+	{"instructions", "a process that waits in a loop runs more of them, and does no more"},
+	{"bytes", "it counts what is read and written, whatever for"},
+	{"switches", "each counts as one unit of work, which it need not be"},
+	{"cpu", "it shows whether the process gets a CPU, not how fast it is there"},
+}
+
+const (
+	// probePeriods is how often a metric that nobody named must have moved,
+	probePeriods = 3
+	// leastEvents by so many at least each time: a rate of less is mostly chance.
+	leastEvents = 20
+)
+
+// OpenMetric opens the metric that the user named, or with "" the first that moves.
+func OpenMetric(ctx context.Context, p procfs.FS, pid kernel.TID, name string) (*Metric, error) {
+	if name != "" {
+		return openMetric(p, pid, name, "")
+	}
+	var why []string
+	for _, u := range unnamed {
+		m, err := openMetric(p, pid, u.name, u.weakness)
+		if err == nil {
+			if err = m.moves(ctx); err == nil {
+				return m, nil
+			}
+			m.Close()
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		why = append(why, fmt.Sprintf("%s: %v", u.name, err))
+	}
+	return nil, fmt.Errorf("process %d has no rate to judge by (%s); name one with --metric", pid, strings.Join(why, "; "))
+}
+
+// FindMetric returns an error for the name of what cannot be a metric.
+func FindMetric(name string) (runner.Rate, error) {
+	rate, err := runner.FindRate(name)
+	if err == nil && !rate.Higher {
+		err = fmt.Errorf("metric %s: less of it is better; piton auto takes rates of which more is better", name)
+	}
+	return rate, err
+}
+
+func openMetric(p procfs.FS, pid kernel.TID, name, weakness string) (*Metric, error) {
+	rate, err := FindMetric(name)
+	if err != nil {
+		return nil, err
+	}
+	meter, err := rate.Open(p, pid)
+	if err != nil {
+		return nil, err
+	}
+	return &Metric{rate: rate, meter: meter, Weakness: weakness}, nil
+}
+
+// moves returns an error unless the figure grows in each of some periods.
+func (m *Metric) moves(ctx context.Context) error {
+	for range probePeriods {
+		before := m.sum
+		if err := pause(ctx, Period/2); err != nil {
+			return err
+		}
+		after, err := m.Read()
+		if err != nil {
+			return err
+		}
+		if after-before < leastEvents {
+			return fmt.Errorf("%.0f in %v", after-before, Period/2)
+		}
+	}
+	return nil
+}

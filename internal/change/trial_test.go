@@ -1,0 +1,131 @@
+package change_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// tryCPUs plans a trial of CPU 1 and of CPU 2 for process 10, whose guard is g.
+func tryCPUs(t *testing.T, m *changetest.Machine, g *guards, run func(set change.SetCandidate) error) (change.Outcome, error) {
+	t.Helper()
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10), pinTo(2, 10)},
+		func(_ context.Context, set change.SetCandidate) error { return run(set) })
+	require.NoError(t, err)
+	_, err = tuner.Carry(t.Context(), p, change.Consent{})
+	require.ErrorContains(t, err, "under a guard only")
+	out, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	entries, _, readErr := tuner.Entries()
+	require.NoError(t, readErr)
+	require.Len(t, entries, 1, "one entry, however often it was set")
+	for _, c := range entries[0].Changes {
+		assert.Empty(t, c.Tried, "it has ended")
+	}
+	return out, err
+}
+
+func masks(m *changetest.Machine, tids ...kernel.TID) (out []string) {
+	for _, tid := range tids {
+		out = append(out, m.Task(tid).Affinity.String())
+	}
+	return out
+}
+
+func TestTrialRestoresEachThreadsOwn(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Spawn(10, 11)
+	require.NoError(t, m.SetAffinity(11, cpuset.Of(3)))
+	g := &guards{}
+	var seen [][]string
+	out, err := tryCPUs(t, m, g, func(set change.SetCandidate) error {
+		for _, candidate := range []int{1, 2, 0, 1} {
+			require.NoError(t, set(candidate))
+			seen = append(seen, masks(m, 10, 11))
+		}
+		assert.Error(t, set(3), "there is none")
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{{"1", "1"}, {"2", "2"}, {"0-3", "3"}, {"1", "1"}}, seen)
+	assert.Equal(t, []string{"0-3", "3"}, masks(m, 10, 11))
+	assert.False(t, out.Changed())
+	assert.True(t, g.dismissed)
+}
+
+func TestTrialRestoresAfterAnError(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	failed := errors.New("the search failed")
+	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		require.NoError(t, set(2))
+		return failed
+	})
+	assert.ErrorIs(t, err, failed)
+	assert.Equal(t, []string{"0-3"}, masks(m, 10))
+}
+
+func TestTrialEndsWhenSomebodyElseSetsIt(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	out, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		require.NoError(t, set(2))
+		require.NoError(t, m.SetAffinity(10, cpuset.Of(0, 3)))
+		return set(1)
+	})
+	assert.ErrorIs(t, err, change.ErrOvertaken)
+	assert.Equal(t, []string{"0,3"}, masks(m, 10), "it is left alone")
+	assert.Contains(t, out.Changes[0].Reason, "changed by someone else")
+}
+
+func TestTrialTakesNewbornsAlong(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		require.NoError(t, set(2))
+		m.Spawn(10, 12)
+		require.NoError(t, m.SetAffinity(12, cpuset.Of(2)), "inherited")
+		m.Spawn(10, 13)
+		require.NoError(t, m.SetAffinity(13, cpuset.Of(0)), "its own")
+		require.NoError(t, set(1))
+		assert.Equal(t, []string{"1", "1", "0"}, masks(m, 10, 12, 13))
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0-3", "0-3", "0"}, masks(m, 10, 12, 13))
+}
+
+func TestTrialStopsWhenItsGuardReverts(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	g := &guards{}
+	_, err := tryCPUs(t, m, g, func(set change.SetCandidate) error {
+		require.NoError(t, set(2))
+		g.late = func() bool { return true }
+		return set(1)
+	})
+	assert.ErrorIs(t, err, change.ErrTooLate)
+	assert.Equal(t, []string{"0-3"}, masks(m, 10))
+}
+
+func TestTrialOfWhatEnds(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		require.NoError(t, set(2))
+		m.End(10)
+		return set(1)
+	})
+	assert.ErrorIs(t, err, attr.ErrGone)
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/exit"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// pacerRole makes the test binary a process that is fast on some CPUs: the value names
+// them, and the argument the file in which it counts.
+const pacerRole = "PITON_TEST_PACER"
+
+// playPacer counts 1,000 a second on the good CPUs, and half of that on others, for a
+// minute at most.
+func playPacer(good, path string) {
+	cpus, err := cpuset.Parse(good)
+	if err != nil {
+		panic(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	self, count := kernel.TID(os.Getpid()), 0.0
+	began := time.Now()
+	for last := began; last.Sub(began) < time.Minute; {
+		time.Sleep(time.Millisecond)
+		st, err := procfs.New("/").Stat(self)
+		if err != nil {
+			panic(err)
+		}
+		now, rate := time.Now(), 500.0
+		if cpus.Has(cpuset.CPU(st.LastCPU)) {
+			rate = 1000
+		}
+		count += now.Sub(last).Seconds() * rate
+		last = now
+		_, _ = f.WriteAt(fmt.Appendf(nil, "%020.3f", count), 0)
+	}
+}
+
+// pacer starts such a process; the file is its metric.
+func pacer(t *testing.T, good cpuset.Set) (pid kernel.TID, metric string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "count")
+	require.NoError(t, os.WriteFile(file, []byte("0"), 0o600))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, file)
+	cmd.Env = append(os.Environ(), pacerRole+"="+good.String())
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	eventually(t, "it counts", func() bool {
+		b, err := os.ReadFile(file)
+		return err == nil && len(b) > 1
+	})
+	return kernel.TID(cmd.Process.Pid), "file:" + file
+}
+
+// severalCPUs are those that this process may use, at least two.
+func severalCPUs(t *testing.T) cpuset.Set {
+	t.Helper()
+	all, err := sched.Affinity(kernel.TID(os.Getpid()))
+	require.NoError(t, err)
+	if all.Len() < 2 {
+		t.Skip("needs two CPUs to choose from")
+	}
+	return all
+}
+
+// lastOfAuto is the last line, of type auto.
+func lastOfAuto(t *testing.T, r result) map[string]any {
+	t.Helper()
+	lines := jsonLines(t, r.out)
+	require.NotEmpty(t, lines, r.err)
+	end := lines[len(lines)-1]
+	require.Equal(t, "auto", end["type"], "%v %s", end, r.err)
+	return end
+}
+
+func TestAutoFindsTheCPU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	all := severalCPUs(t)
+	good := cpuset.Of(all.Last())
+	h, v := newHome(t), newValidator(t)
+	pid, metric := pacer(t, good)
+	require.NoError(t, sched.SetAffinity(pid, all.AndNot(good)), "where it is slow")
+	before := affinityOf(t, pid)
+	r := h.run("auto", fmt.Sprint(pid), "--metric", metric, "-o", "json")
+	require.Zero(t, r.code, r.err)
+	v.lines(r.out, r.err, "auto")
+	end := lastOfAuto(t, r)
+	assert.NotEqual(t, "kernel", end["kept"])
+	assert.Greater(t, end["delta"], 0.2, "twice as fast, but for what the load of the machine hides: %v", end)
+	assert.Equal(t, end["cpus"], affinityOf(t, pid))
+	assert.Equal(t, metric, end["metric"])
+	require.NotNil(t, end["journal"])
+	assert.Zero(t, h.run("undo", fmt.Sprint(end["journal"])).code)
+	assert.Equal(t, before, affinityOf(t, pid))
+}
+
+func TestAutoLeavesWhatItCannotImprove(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes up to half a minute")
+	}
+	all := severalCPUs(t)
+	h := newHome(t)
+	pid, metric := pacer(t, all)
+	before := affinityOf(t, pid)
+	r := h.run("auto", fmt.Sprint(pid), "--metric", metric)
+	require.Zero(t, r.code, r.err)
+	if strings.Contains(r.out, "Nothing is better") { // in one of thirty searches something is by chance
+		assert.Equal(t, before, affinityOf(t, pid))
+		assert.Contains(t, h.run("journal").out, "nothing changed")
+	}
+}
+
+// TestAutoRestoresWhenKilled kills piton while a candidate is in force.
+func TestAutoRestoresWhenKilled(t *testing.T) {
+	all := severalCPUs(t)
+	h := newHome(t)
+	pid, metric := pacer(t, all)
+	before := affinityOf(t, pid)
+	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric)
+	require.NoError(t, piton.Start())
+	defer func() { _ = piton.Wait() }()
+	eventually(t, "a candidate is tried", func() bool { return affinityOf(t, pid) != before })
+
+	r := h.run("pin", fmt.Sprint(pid), "--cpu", all.String())
+	assert.Equal(t, exit.Failed, r.code, "%s%s", r.out, r.err)
+	assert.Contains(t, r.out, "a search that is under way")
+	r = h.run("auto", fmt.Sprint(pid), "--metric", metric)
+	assert.Equal(t, exit.Failed, r.code)
+	assert.Contains(t, r.err, "a search that is under way")
+
+	guard := h.guardOf()
+	eventually(t, "a candidate is in force", func() bool { return affinityOf(t, pid) != before })
+	require.NoError(t, piton.Process.Kill())
+	gone(t, guard)
+	assert.Equal(t, before, affinityOf(t, pid))
+	assert.Contains(t, h.run("journal").out, "undone by guard")
+}
+
+// TestAutoIsInterrupted presses ^C.
+func TestAutoIsInterrupted(t *testing.T) {
+	h := newHome(t)
+	pid, metric := pacer(t, severalCPUs(t))
+	before := affinityOf(t, pid)
+	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric, "-o", "json")
+	var out strings.Builder
+	piton.Stdout = &out
+	require.NoError(t, piton.Start())
+	eventually(t, "a candidate is tried", func() bool { return affinityOf(t, pid) != before })
+	require.NoError(t, piton.Process.Signal(syscall.SIGINT))
+	_ = piton.Wait()
+	assert.Equal(t, 130, piton.ProcessState.ExitCode())
+	assert.Equal(t, before, affinityOf(t, pid))
+	end := lastOfAuto(t, result{out: out.String()})
+	assert.Equal(t, "kernel", end["kept"])
+	assert.NotNil(t, end["error"])
+}
+
+func TestAutoOutlivesItsProcess(t *testing.T) {
+	h := newHome(t)
+	pid, metric := pacer(t, severalCPUs(t))
+	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric)
+	var errs strings.Builder
+	piton.Stderr = &errs
+	require.NoError(t, piton.Start())
+	before := affinityOf(t, pid)
+	eventually(t, "a candidate is tried", func() bool { return affinityOf(t, pid) != before })
+	require.NoError(t, syscall.Kill(int(pid), syscall.SIGKILL))
+	_ = piton.Wait()
+	assert.Equal(t, exit.Failed, piton.ProcessState.ExitCode())
+	assert.Contains(t, errs.String(), "ended")
+	assert.Equal(t, 1, strings.Count(strings.TrimSpace(errs.String()), "\n")+1, "one sentence: %s", errs.String())
+}
+
+func TestAutoRefuses(t *testing.T) {
+	h, pid := newHome(t), fmt.Sprint(sleeper(t))
+	for _, tt := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"auto", exit.Usage, "a process or a command"},
+		{"auto 2147483646", exit.Failed, "no process"},
+		{"auto " + pid + " --metric speed", exit.Usage, `unknown rate "speed"`},
+		{"auto " + pid + " --metric run-delay", exit.Usage, "less of it is better"},
+		{"auto " + pid + " --metric file:/nonexistent", exit.Failed, "no such file"},
+		{"auto " + pid + " --budget 10ms", exit.Usage, "1s to"},
+		{"auto " + pid, exit.Failed, "name one with --metric"},
+		{"auto -- /nonexistent/program", exit.Failed, "cannot be run"},
+	} {
+		r := h.run(strings.Fields(tt.args)...)
+		assert.Equal(t, tt.code, r.code, "%s: %s", tt.args, r.err)
+		assert.Contains(t, r.err, tt.says, tt.args)
+	}
+}

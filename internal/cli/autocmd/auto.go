@@ -1,0 +1,175 @@
+// Package autocmd has piton auto, which finds the placement of a process by trying.
+package autocmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/action"
+	"piton/internal/auto"
+	"piton/internal/bench/runner"
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/search"
+)
+
+// Commands are the commands of this package.
+func Commands() app.Commands { return app.Commands{"auto": newAuto} }
+
+type options struct {
+	output output.Format
+	metric string
+	budget flags.Length
+	mem    bool
+	dryRun bool
+}
+
+func newAuto(a *app.App) *cobra.Command {
+	o := options{budget: flags.Length{Interval: flags.Interval{Min: time.Second, Max: time.Hour}}}
+	cmd := &cobra.Command{
+		Use:   "auto TARGET | auto -- COMMAND [ARG…]",
+		Short: "try placements on a running process, and keep the best if it is better",
+		Long: `Try placements of a process in turn, 200 ms each, and keep the best of them only if it is better than what the kernel
+does by itself: it is judged by fresh pairs of periods, in which a candidate and the kernel take turns. Else everything is
+left as it was. That nothing helps is an answer, and ends with exit code 0.
+The placements come from the machine's topology and its load, eight at most; --dry-run lists them with their reasons.
+All threads of the process are placed. What is tried is one entry of the journal under a guard: if piton is killed,
+the process has its own placement again within a second. What is kept is another entry, for piton undo.
+With -- COMMAND is started, and placed while it runs; piton ends when it does.
+
+--metric is a rate of which more is better, measured in each period:
+` + runner.RateHelp() + `Without it: instructions, where there is a counter for them, else bytes, else switches, else cpu, the first that moves.`,
+		Example: "  piton auto 3641 --metric file:/run/app/requests\n  piton auto nginx --dry-run\n  piton auto -o json -- ./simulation -v",
+		GroupID: app.GroupTune,
+		Args:    flags.NeedArgs(1, "a process or a command"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return run(cmd.Context(), a, &o, args, cmd.ArgsLenAtDash() == 0)
+		},
+	}
+	fs := cmd.Flags()
+	o.output.AddFlag(fs, output.AsTable, output.AsJSON)
+	fs.StringVar(&o.metric, "metric", "", "`RATE` to judge by")
+	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given")
+	fs.BoolVar(&o.mem, "mem", false, "when a placement is kept, move the memory of the process to its nodes")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be tried, and try nothing")
+	return cmd
+}
+
+func run(ctx context.Context, a *app.App, o *options, args []string, isCommand bool) error {
+	if !a.Live() {
+		return change.ErrNotLive
+	}
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	if o.metric != "" {
+		if _, err := auto.FindMetric(o.metric); err != nil {
+			return exit.With(exit.Usage, err)
+		}
+	}
+	if !isCommand {
+		target, err := one(a, args)
+		if err != nil {
+			return err
+		}
+		return seek(ctx, a, o, target)
+	}
+	cmd, err := start(a, args)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if err = pause(ctx, warmTime); err == nil {
+		err = seek(ctx, a, o, change.Target{TID: kernel.TID(cmd.Process.Pid)})
+	}
+	if ctx.Err() != nil {
+		_ = cmd.Process.Signal(os.Interrupt)
+	}
+	return errors.Join(err, <-ended)
+}
+
+// warmTime is how long a command runs before its load is looked at.
+const warmTime = 500 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// start starts a command with piton's own streams.
+func start(a *app.App, argv []string) (*exec.Cmd, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stderr, os.Stderr, a.Env
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s cannot be run: %w", argv[0], err)
+	}
+	return cmd, nil
+}
+
+// one finds the one process that the words mean.
+func one(a *app.App, words []string) (change.Target, error) {
+	c, err := a.Choose(words, change.ScopeProcess)
+	if err != nil {
+		return change.Target{}, err
+	}
+	if len(c.Targets) != 1 {
+		return change.Target{}, exit.Usagef("piton auto takes one process; %d match", len(c.Targets))
+	}
+	return c.Targets[0], nil
+}
+
+// seek searches for one process, and prints how that went.
+func seek(ctx context.Context, a *app.App, o *options, target change.Target) error {
+	t, err := a.Tuner()
+	if err != nil {
+		return err
+	}
+	m, err := a.Measure(ctx)
+	if err != nil {
+		return err
+	}
+	s := auto.Situation{}
+	if s.Request, err = action.Ask(action.Deps{Tuner: t, Model: m}, []change.Target{target}, action.Tuning{}); err != nil {
+		return err
+	}
+	if s.Now, err = t.Sched.Affinity(target.TID); err != nil {
+		return err
+	}
+	out := &printer{app: a, format: o.output, pid: target.TID}
+	var left []auto.Candidate
+	out.tried, left = auto.Candidates(s)
+	out.candidates(left)
+	if o.dryRun {
+		return nil
+	}
+	if out.metric, err = auto.OpenMetric(ctx, procfs.New("/"), target.TID, o.metric); err != nil {
+		return err
+	}
+	defer out.metric.Close()
+	job := auto.Job{Tuner: t, Target: target, Candidates: out.tried, Metric: out.metric, Budget: o.budget.Duration}
+	if least := search.LeastPeriods(len(out.tried)); o.budget.Given && o.budget.Duration < time.Duration(least)*auto.Period && len(out.tried) > 1 {
+		return exit.Usagef("--budget %v is too short for %d candidates: at least %v are needed", o.budget.Duration, len(out.tried), time.Duration(least)*auto.Period)
+	}
+	if o.mem {
+		job.Follow = func(c auto.Candidate) []attr.Setting { return []attr.Setting{attr.SetMemoryNear(c.CPUs)} }
+	}
+	found, err := job.Run(ctx, out.event)
+	out.end(&found, err)
+	return err
+}

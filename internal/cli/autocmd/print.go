@@ -1,0 +1,233 @@
+package autocmd
+
+import (
+	"fmt"
+	"math"
+
+	"piton/internal/auto"
+	"piton/internal/cli/app"
+	"piton/internal/cli/output"
+	"piton/internal/kernel"
+	"piton/internal/search"
+)
+
+// printer prints a search: in JSON as it goes, in text when it has ended.
+type printer struct {
+	app    *app.App
+	format output.Format
+	pid    kernel.TID
+	tried  []auto.Candidate
+	metric *auto.Metric
+}
+
+// candidateRow is a candidate, and how far it came.
+type candidateRow struct {
+	auto.Candidate
+	tried bool
+	is    search.Candidate
+	unit  string
+}
+
+// periodRow is one period.
+type periodRow struct {
+	candidate string
+	rate      float64
+	n, budget int
+}
+
+// outRow is a candidate that is out.
+type outRow struct {
+	candidate, reason string
+	period            int
+}
+
+// endRow is how a search ended.
+type endRow struct {
+	*auto.Found
+	pid    kernel.TID
+	tried  []auto.Candidate
+	metric *auto.Metric
+	err    error
+}
+
+// isKept reports whether a candidate was kept that is not the kernel's own.
+func (r endRow) isKept() bool { return r.Found.Kept.Name != auto.Kernel }
+
+// rate is the median rate of a candidate, not known before its first period.
+func (r endRow) rate(candidate int) any {
+	if candidate >= len(r.Candidates) {
+		return nil
+	}
+	v := r.Candidates[candidate].Median()
+	return output.Known(v, !math.IsNaN(v))
+}
+
+// gain is a share that the finalist gained, by its ratio.
+func (r endRow) gain(ratio float64, known bool) any {
+	return output.Known(ratio-1, known && r.Finalist != 0 && !math.IsNaN(ratio) && !math.IsInf(ratio, 0))
+}
+
+func (r candidateRow) level() string {
+	if len(r.is.Rates) == 0 || r.Name == auto.Kernel || math.IsNaN(r.is.Level) {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f %%", 100*math.Expm1(r.is.Level))
+}
+
+func (r candidateRow) state() string {
+	switch {
+	case !r.tried:
+		return "not tried"
+	case len(r.is.Rates) == 0:
+		return "to try"
+	}
+	return r.is.State.String()
+}
+
+func (r candidateRow) rate() string {
+	if v := r.is.Median(); !math.IsNaN(v) {
+		return fmt.Sprintf("%.5g %s", v, r.unit)
+	}
+	return ""
+}
+
+func (r candidateRow) why() string {
+	if r.is.Reason != "" {
+		return r.is.Reason
+	}
+	return r.Reason
+}
+
+var (
+	candidateList = output.NewList("auto", "candidate", "a placement, and whether it is tried",
+		output.Col("name", "CANDIDATE", output.Text, "kernel is what there was before", func(r candidateRow) any { return r.Name }),
+		output.Col("cpus", "CPUS", output.Text, "a cpulist, empty where there are none", func(r candidateRow) any { return r.CPUs.String() }),
+		output.TableCol[candidateRow](">MEDIAN", candidateRow.rate),
+		output.TableCol[candidateRow](">AGAINST KERNEL", candidateRow.level),
+		output.TableCol[candidateRow](">PERIODS", func(r candidateRow) string { return fmt.Sprint(len(r.is.Rates)) }),
+		output.TableCol[candidateRow]("STATE", candidateRow.state),
+		output.Col("tried", "", output.Bool, "it is, else the reason says why not", func(r candidateRow) any { return r.tried }),
+		output.Col("reason", "REASON", output.Text, "why it may be better, or why it is not tried",
+			func(r candidateRow) any { return r.Reason }).As(candidateRow.why))
+	periodList = output.NewList("auto", "period", "one period of a candidate",
+		output.Col("candidate", "", output.Text, "its name", func(r periodRow) any { return r.candidate }),
+		output.Col("rate", "", output.Number, "of the metric, per second", func(r periodRow) any { return r.rate }),
+		output.Col("period", "", output.Int, "number of the period, from 1", func(r periodRow) any { return r.n }),
+		output.Col("budget", "", output.Int, "periods at most", func(r periodRow) any { return r.budget }))
+	outList = output.NewList("auto", "out", "a candidate that is out",
+		output.Col("candidate", "", output.Text, "its name", func(r outRow) any { return r.candidate }),
+		output.Col("reason", "", output.Text, "why", func(r outRow) any { return r.reason }),
+		output.Col("period", "", output.Int, "after which period", func(r outRow) any { return r.period }))
+	endList = output.NewList("auto", "auto", "how the search ended; the last line",
+		output.Col("pid", "", output.Int, "process", func(r endRow) any { return int(r.pid) }),
+		output.Col("kept", "", output.Text, "kernel, or the placement that is in force now", func(r endRow) any { return r.Found.Kept.Name }),
+		output.Col("cpus", "", output.Text, "what it may run on now, a cpulist", func(r endRow) any { return r.Found.Kept.CPUs.String() }),
+		output.Col("metric", "", output.Text, "what was judged by", func(r endRow) any { return r.metric.Name() }),
+		output.Col("unit", "", output.Text, "of before and after", func(r endRow) any { return r.metric.Unit() }),
+		output.Col("weakness", "", output.MaybeText, "of a metric that was not named", func(r endRow) any { return output.NonEmpty(r.metric.Weakness) }),
+		output.Col("before", "", output.MaybeNumber, "median rate as the kernel places it", func(r endRow) any { return r.rate(0) }),
+		output.Col("after", "", output.MaybeNumber, "median rate of what is kept", func(r endRow) any { return r.rate(r.Result.Kept) }),
+		output.Col("delta", "", output.Number, "share gained by what is kept, 0 for kernel", func(r endRow) any {
+			if r.isKept() {
+				return r.Effect - 1
+			}
+			return 0.0
+		}),
+		output.Col("finalist", "", output.MaybeText, "the candidate compared in fresh pairs", func(r endRow) any {
+			if r.Finalist == 0 {
+				return nil
+			}
+			return r.tried[r.Finalist].Name
+		}),
+		output.Col("finalist_delta", "", output.MaybeNumber, "share that the finalist gained", func(r endRow) any { return r.gain(r.Effect, true) }),
+		output.Col("low", "", output.MaybeNumber, "lower end of the interval of finalist_delta", func(r endRow) any { return r.gain(r.Low, r.HaveInterval) }),
+		output.Col("high", "", output.MaybeNumber, "upper end", func(r endRow) any { return r.gain(r.High, r.HaveInterval) }),
+		output.Col("confidence", "", output.MaybeNumber, "of the interval", func(r endRow) any { return output.Known(r.Confidence, r.HaveInterval) }),
+		output.Col("p", "", output.MaybeNumber, "one-sided, exact", func(r endRow) any { return output.Known(r.P, r.Finalist != 0) }),
+		output.Col("candidates", "", output.Int, "tried", func(r endRow) any { return len(r.tried) }),
+		output.Col("periods", "", output.Int, "measured", func(r endRow) any { return r.Periods }),
+		output.Col("seconds", "", output.Number, "that the search took", func(r endRow) any { return r.Took.Seconds() }),
+		output.Col("reason", "", output.Text, "why it is kept", func(r endRow) any { return r.Reason }),
+		output.Col("journal", "", output.MaybeInt, "entry for piton undo, of what is kept", func(r endRow) any {
+			return output.Known(r.entry(), r.entry() != 0)
+		}),
+		output.Col("error", "", output.MaybeText, "what ended the search early", func(r endRow) any {
+			if r.err == nil {
+				return nil
+			}
+			return r.err.Error()
+		}))
+)
+
+func (r endRow) entry() uint64 {
+	if r.Outcome == nil {
+		return 0
+	}
+	return r.Outcome.Entry
+}
+
+// candidates prints what will be tried and what will not.
+func (p *printer) candidates(left []auto.Candidate) {
+	var rows []candidateRow
+	for _, c := range p.tried {
+		rows = append(rows, candidateRow{Candidate: c, tried: true})
+	}
+	for _, c := range left {
+		rows = append(rows, candidateRow{Candidate: c})
+	}
+	candidateList.Write(p.app, rows, p.format)
+}
+
+// event prints one step of the search.
+func (p *printer) event(e search.Event) {
+	if !p.format.JSON() {
+		return
+	}
+	name := p.tried[e.Candidate].Name
+	switch e.Kind {
+	case search.Measured:
+		periodList.JSON(p.app, periodRow{name, e.Reading.Rate, e.Now.Periods, e.Now.Budget})
+	case search.Eliminated:
+		outList.JSON(p.app, outRow{name, e.Now.Candidates[e.Candidate].Reason, e.Now.Periods})
+	}
+}
+
+// end prints how the search ended.
+func (p *printer) end(f *auto.Found, err error) {
+	row := endRow{Found: f, pid: p.pid, tried: p.tried, metric: p.metric, err: err}
+	if p.format.JSON() {
+		endList.JSON(p.app, row)
+		return
+	}
+	var rows []candidateRow
+	for i, c := range p.tried {
+		if i < len(f.Candidates) {
+			rows = append(rows, candidateRow{Candidate: c, tried: true, is: f.Candidates[i], unit: p.metric.Unit()})
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(p.app)
+		candidateList.Write(p.app, rows, p.format)
+	}
+	if err == nil {
+		fmt.Fprintf(p.app, "\n%s\n", row.sentence())
+	}
+}
+
+// sentence says what was decided.
+func (r endRow) sentence() string {
+	after := fmt.Sprintf("after %d periods in %.0f s", r.Periods, r.Took.Seconds())
+	weak := ""
+	if r.metric.Weakness != "" {
+		weak = fmt.Sprintf("\nJudged by %s, which was not named: %s.", r.metric.Name(), r.metric.Weakness)
+	}
+	switch {
+	case r.isKept():
+		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. piton undo %d takes it back.%s",
+			r.Found.Kept.Name, r.Found.Kept.CPUs, r.Gain(), r.metric.Name(), after, r.entry(), weak)
+	case r.Finalist != 0:
+		return fmt.Sprintf("Nothing is better than what the kernel does, %s: %s is %s of %s. Everything is as it was.%s",
+			after, r.tried[r.Finalist].Name, r.Gain(), r.metric.Name(), weak)
+	}
+	return fmt.Sprintf("Nothing is better than what the kernel does, %s. Everything is as it was.%s", after, weak)
+}
