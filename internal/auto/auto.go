@@ -42,6 +42,7 @@ type Found struct {
 	// Outcome is that of the kept placement's change, nil when nothing was kept.
 	Outcome *change.Outcome
 	Took    time.Duration
+	target  change.Target
 }
 
 // Run searches, and keeps the best candidate only if it is better than Kernel: then it is
@@ -50,7 +51,7 @@ type Found struct {
 // change, attr.ErrGone when the process ended, or says that the rate could not be measured;
 // with it Found says what was measured until then.
 func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, err error) {
-	found.Kept = j.Candidates[0]
+	found.Kept, found.target = j.Candidates[0], j.Target
 	periods := search.DefaultPeriods(len(j.Candidates))
 	if j.Budget > 0 {
 		periods = int(j.Budget / Period)

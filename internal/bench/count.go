@@ -2,9 +2,10 @@ package bench
 
 import (
 	"fmt"
+	"slices"
+
 	"piton/internal/chart"
 	"piton/internal/kernel"
-	"slices"
 )
 
 // Count is what one performance counter counted in a run.

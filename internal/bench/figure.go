@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"piton/internal/pattern"
-	"piton/workloads/workload"
 	"strconv"
 	"strings"
+
+	"piton/internal/pattern"
+	"piton/workloads/workload"
 )
 
 // CommandWorkload is the workload of a study of the user's own program; its Args

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,26 +20,27 @@ import (
 	"piton/internal/procfs"
 )
 
-// pacerRole makes the test binary a process that is fast on some CPUs: the value names
-// them, and the argument the file in which it counts.
+// pacerRole makes the test binary a process that is fast on some CPUs. The value is a file
+// that names them, and the argument the file in which it counts.
 const pacerRole = "PITON_TEST_PACER"
 
-// playPacer counts 1,000 a second on the good CPUs, and half of that on others, for a
-// minute at most.
+// playPacer counts 1,000 a second on the good CPUs, and half of that on others, for three
+// minutes at most.
 func playPacer(good, path string) {
-	cpus, err := cpuset.Parse(good)
-	if err != nil {
-		panic(err)
-	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		panic(err)
 	}
 	self, count := kernel.TID(os.Getpid()), 0.0
 	began := time.Now()
-	for last := began; last.Sub(began) < time.Minute; {
+	for last := began; last.Sub(began) < 3*time.Minute; {
 		time.Sleep(time.Millisecond)
 		st, err := procfs.New("/").Stat(self)
+		if err != nil {
+			panic(err)
+		}
+		list, _ := os.ReadFile(good)
+		cpus, err := cpuset.Parse(string(list))
 		if err != nil {
 			panic(err)
 		}
@@ -52,15 +54,21 @@ func playPacer(good, path string) {
 	}
 }
 
-// pacer starts such a process; the file is its metric.
-func pacer(t *testing.T, good cpuset.Set) (pid kernel.TID, metric string) {
+// pacer starts such a process, whose metric is a file; turn names other CPUs.
+func pacer(t *testing.T, good cpuset.Set) (pid kernel.TID, metric string, turn func(good cpuset.Set)) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "count")
+	dir := t.TempDir()
+	file, list := filepath.Join(dir, "count"), filepath.Join(dir, "good")
+	turn = func(good cpuset.Set) {
+		require.NoError(t, os.WriteFile(list+"2", []byte(good.String()), 0o600))
+		require.NoError(t, os.Rename(list+"2", list))
+	}
+	turn(good)
 	require.NoError(t, os.WriteFile(file, []byte("0"), 0o600))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(self, file)
-	cmd.Env = append(os.Environ(), pacerRole+"="+good.String())
+	cmd.Env = append(os.Environ(), pacerRole+"="+list)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -70,7 +78,7 @@ func pacer(t *testing.T, good cpuset.Set) (pid kernel.TID, metric string) {
 		b, err := os.ReadFile(file)
 		return err == nil && len(b) > 1
 	})
-	return kernel.TID(cmd.Process.Pid), "file:" + file
+	return kernel.TID(cmd.Process.Pid), "file:" + file, turn
 }
 
 // severalCPUs are those that this process may use, at least two.
@@ -101,7 +109,7 @@ func TestAutoFindsTheCPU(t *testing.T) {
 	all := severalCPUs(t)
 	good := cpuset.Of(all.Last())
 	h, v := newHome(t), newValidator(t)
-	pid, metric := pacer(t, good)
+	pid, metric, _ := pacer(t, good)
 	require.NoError(t, sched.SetAffinity(pid, all.AndNot(good)), "where it is slow")
 	before := affinityOf(t, pid)
 	r := h.run("auto", fmt.Sprint(pid), "--metric", metric, "-o", "json")
@@ -123,7 +131,7 @@ func TestAutoLeavesWhatItCannotImprove(t *testing.T) {
 	}
 	all := severalCPUs(t)
 	h := newHome(t)
-	pid, metric := pacer(t, all)
+	pid, metric, _ := pacer(t, all)
 	before := affinityOf(t, pid)
 	r := h.run("auto", fmt.Sprint(pid), "--metric", metric)
 	require.Zero(t, r.code, r.err)
@@ -137,7 +145,7 @@ func TestAutoLeavesWhatItCannotImprove(t *testing.T) {
 func TestAutoRestoresWhenKilled(t *testing.T) {
 	all := severalCPUs(t)
 	h := newHome(t)
-	pid, metric := pacer(t, all)
+	pid, metric, _ := pacer(t, all)
 	before := affinityOf(t, pid)
 	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric)
 	require.NoError(t, piton.Start())
@@ -162,7 +170,7 @@ func TestAutoRestoresWhenKilled(t *testing.T) {
 // TestAutoIsInterrupted presses ^C.
 func TestAutoIsInterrupted(t *testing.T) {
 	h := newHome(t)
-	pid, metric := pacer(t, severalCPUs(t))
+	pid, metric, _ := pacer(t, severalCPUs(t))
 	before := affinityOf(t, pid)
 	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric, "-o", "json")
 	var out strings.Builder
@@ -180,7 +188,7 @@ func TestAutoIsInterrupted(t *testing.T) {
 
 func TestAutoOutlivesItsProcess(t *testing.T) {
 	h := newHome(t)
-	pid, metric := pacer(t, severalCPUs(t))
+	pid, metric, _ := pacer(t, severalCPUs(t))
 	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric)
 	var errs strings.Builder
 	piton.Stderr = &errs
@@ -214,4 +222,37 @@ func TestAutoRefuses(t *testing.T) {
 		assert.Equal(t, tt.code, r.code, "%s: %s", tt.args, r.err)
 		assert.Contains(t, r.err, tt.says, tt.args)
 	}
+}
+
+// TestAutoWatches turns a process around that was placed.
+func TestAutoWatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	all := severalCPUs(t)
+	h, v := newHome(t), newValidator(t)
+	pid, metric, turn := pacer(t, cpuset.Of(all.Last()))
+	require.NoError(t, sched.SetAffinity(pid, all.AndNot(cpuset.Of(all.Last()))))
+	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric, "--watch", "5s", "-o", "json")
+	out, err := piton.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, piton.Start())
+	defer func() { _ = piton.Process.Kill(); _ = piton.Wait() }()
+	ends, reverted := 0, false
+	for lines := bufio.NewScanner(out); ends < 2 && lines.Scan(); {
+		v.lines(lines.Text(), "", "auto")
+		line := jsonLines(t, lines.Text())[0]
+		switch line["type"] {
+		case "auto":
+			if ends++; ends == 1 {
+				require.NotEqual(t, "kernel", line["kept"], "%v", line)
+				turn(all.AndNot(cpuset.Of(all.Last())))
+			}
+		case "look":
+			reverted = reverted || line["reverted"].(bool)
+		}
+	}
+	assert.True(t, reverted)
+	assert.Equal(t, 2, ends, "it has searched again")
+	assert.Equal(t, all.AndNot(cpuset.Of(all.Last())).String(), affinityOf(t, pid), "where it is fast now, as it was before")
 }

@@ -197,10 +197,10 @@ func TestOutputIsAsPromised(t *testing.T) {
 		}
 	}
 	// They need what not every machine has: migrations, real-time tasks, memory to move, isolated CPUs. A search
-	// takes half a minute, and TestAutoFindsTheCPU validates it.
+	// takes half a minute, and TestAutoFindsTheCPU and TestAutoWatches validate it.
 	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
 	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair rescue.rt_task change.memory isolate.stay isolate.verified "+
-		"isolate.unmovable auto.period auto.out auto.auto"), missing, "add a command that prints it")
+		"isolate.unmovable auto.period auto.out auto.auto auto.look"), missing, "add a command that prints it")
 }
 
 // TestCSVHeadingsAreNames is that CSV has the names of the JSON lines as headings.

@@ -32,12 +32,16 @@ type options struct {
 	output output.Format
 	metric string
 	budget flags.Length
+	watch  flags.Length
 	mem    bool
 	dryRun bool
 }
 
 func newAuto(a *app.App) *cobra.Command {
-	o := options{budget: flags.Length{Interval: flags.Interval{Min: time.Second, Max: time.Hour}}}
+	o := options{
+		budget: flags.Length{Interval: flags.Interval{Min: time.Second, Max: time.Hour}},
+		watch:  flags.Length{Interval: flags.Interval{Min: 5 * time.Second, Max: 24 * time.Hour}},
+	}
 	cmd := &cobra.Command{
 		Use:   "auto TARGET | auto -- COMMAND [ARG…]",
 		Short: "try placements on a running process, and keep the best if it is better",
@@ -47,6 +51,9 @@ left as it was. That nothing helps is an answer, and ends with exit code 0.
 The placements come from the machine's topology and its load, eight at most; --dry-run lists them with their reasons.
 All threads of the process are placed. What is tried is one entry of the journal under a guard: if piton is killed,
 the process has its own placement again within a second. What is kept is another entry, for piton undo.
+With --watch 1m piton goes on: each minute what was kept and what was before take turns for 1.6 s. If it seems to have become
+worse it is confirmed anew, or undone and another is searched for. If nothing was kept, a new search is made when the load or
+the topology gives other candidates, 5 minutes after the last at the earliest, and later each time that it finds nothing.
 With -- COMMAND is started, and placed while it runs; piton ends when it does.
 
 --metric is a rate of which more is better, measured in each period:
@@ -62,6 +69,7 @@ With -- COMMAND is started, and placed while it runs; piton ends when it does.
 	o.output.AddFlag(fs, output.AsTable, output.AsJSON)
 	fs.StringVar(&o.metric, "metric", "", "`RATE` to judge by")
 	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given")
+	fs.Var(&o.watch, "watch", "go on after the search, and look so often whether what was kept is still better")
 	fs.BoolVar(&o.mem, "mem", false, "when a placement is kept, move the memory of the process to its nodes")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be tried, and try nothing")
 	return cmd
@@ -140,20 +148,11 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 	if err != nil {
 		return err
 	}
-	m, err := a.Measure(ctx)
-	if err != nil {
-		return err
-	}
-	s := auto.Situation{}
-	if s.Request, err = action.Ask(action.Deps{Tuner: t, Model: m}, []change.Target{target}, action.Tuning{}); err != nil {
-		return err
-	}
-	if s.Now, err = t.Sched.Affinity(target.TID); err != nil {
-		return err
-	}
 	out := &printer{app: a, format: o.output, pid: target.TID}
 	var left []auto.Candidate
-	out.tried, left = auto.Candidates(s)
+	if out.tried, left, err = candidates(ctx, a, t, target); err != nil {
+		return err
+	}
 	out.candidates(left)
 	if o.dryRun {
 		return nil
@@ -171,5 +170,35 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 	}
 	found, err := job.Run(ctx, out.event)
 	out.end(&found, err)
+	if err != nil || !o.watch.Given {
+		return err
+	}
+	w := auto.Watch{Job: &job, Every: o.watch.Duration, Tell: out.look, Progress: out.event,
+		Searched: func(f auto.Found) { out.end(&f, nil) },
+		Candidates: func(ctx context.Context) (now []auto.Candidate, err error) {
+			now, _, err = candidates(ctx, a, t, target)
+			out.tried = now
+			return now, err
+		}}
+	if err = w.Run(ctx, found); errors.Is(err, attr.ErrGone) {
+		return nil // that is how a watch ends
+	}
 	return err
+}
+
+// candidates chooses what is tried by the load of now, and what is not.
+func candidates(ctx context.Context, a *app.App, t *change.Tuner, target change.Target) (tried, left []auto.Candidate, err error) {
+	m, err := a.Measure(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := auto.Situation{}
+	if s.Request, err = action.Ask(action.Deps{Tuner: t, Model: m}, []change.Target{target}, action.Tuning{}); err != nil {
+		return nil, nil, err
+	}
+	if s.Now, err = t.Sched.Affinity(target.TID); err != nil {
+		return nil, nil, err
+	}
+	tried, left = auto.Candidates(s)
+	return tried, left, nil
 }

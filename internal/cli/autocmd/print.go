@@ -166,6 +166,28 @@ func (r endRow) entry() uint64 {
 	return r.Outcome.Entry
 }
 
+// lookList is the looks of --watch.
+var lookList = output.NewList("auto", "look", "a look of --watch",
+	output.Col("placement", "", output.Text, "that is in force", func(l auto.Look) any { return l.Placement }),
+	output.Col("ratio", "", output.MaybeNumber, "of its rate to that of what was before, in this look",
+		func(l auto.Look) any { return output.Known(l.Ratio, l.Ratio != 0) }),
+	output.Col("near", "", output.Number, "to an alarm, 0 to 1", func(l auto.Look) any { return l.Near }),
+	output.Col("alarm", "", output.Bool, "it seems to have become worse", func(l auto.Look) any { return l.Alarm }),
+	output.Col("reverted", "", output.Bool, "it was not confirmed, and was undone", func(l auto.Look) any { return l.Reverted }),
+	output.Col("reason", "", output.Text, "what follows", func(l auto.Look) any { return l.Reason }))
+
+// look prints a look, in text only one that has a consequence.
+func (p *printer) look(l auto.Look) {
+	switch {
+	case p.format.JSON():
+		lookList.JSON(p.app, l)
+	case l.Reverted:
+		fmt.Fprintf(p.app, "%s: undone: %s\n", l.Placement, l.Reason)
+	case l.Reason != "":
+		fmt.Fprintf(p.app, "%s: %s\n", l.Placement, l.Reason)
+	}
+}
+
 // candidates prints what will be tried and what will not.
 func (p *printer) candidates(left []auto.Candidate) {
 	var rows []candidateRow
