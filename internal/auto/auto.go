@@ -29,6 +29,7 @@ type Job struct {
 	Target     change.Target
 	Candidates []Candidate // Kernel first
 	Metric     *Metric
+	NotWorse   []*Guardrail  // opened; a candidate that hurts one is out
 	Budget     time.Duration // 0 is what search.DefaultPeriods take
 	// Follow are further settings of what is kept, memory say.
 	Follow func(Candidate) []attr.Setting
@@ -134,6 +135,9 @@ func (j *Job) measure(set change.SetCandidate) search.Measure {
 			return search.Reading{}, err
 		}
 		before, err := j.Metric.Read()
+		for _, g := range j.NotWorse {
+			err = errors.Join(err, g.start())
+		}
 		if err != nil {
 			return search.Reading{}, err
 		}
@@ -148,7 +152,12 @@ func (j *Job) measure(set change.SetCandidate) search.Measure {
 		if err == nil && after < before {
 			err = errors.New("the metric has shrunk: it must only grow")
 		}
-		return search.Reading{Rate: (after - before) / time.Since(began).Seconds()}, err
+		out := search.Reading{Rate: (after - before) / time.Since(began).Seconds()}
+		for _, g := range j.NotWorse {
+			hurt, late := g.violated(candidate)
+			out.Violated, err = out.Violated || hurt, errors.Join(err, late)
+		}
+		return out, err
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,11 +32,12 @@ func playPacer(good, path string) {
 	if err != nil {
 		panic(err)
 	}
-	self, count := kernel.TID(os.Getpid()), 0.0
+	runtime.LockOSThread() // whose CPU it is
+	self, thread, count := kernel.TID(os.Getpid()), kernel.TID(syscall.Gettid()), 0.0
 	began := time.Now()
 	for last := began; last.Sub(began) < 3*time.Minute; {
 		time.Sleep(time.Millisecond)
-		st, err := procfs.New("/").Stat(self)
+		st, err := procfs.New("/").ThreadStat(self, thread)
 		if err != nil {
 			panic(err)
 		}

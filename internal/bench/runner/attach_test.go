@@ -124,7 +124,7 @@ func TestCounterFilesHoldANumber(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "count")
 	for text, ok := range map[string]bool{"12\n": true, "-0.5": true, "nan\n": false, "Infinity": false, "1e999": false, "many": false} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := readNumber(file)
+		_, err := ReadNumber(file)
 		assert.Equal(t, ok, err == nil, "%q: %v", text, err)
 	}
 }

@@ -68,7 +68,7 @@ func RateWords() []string {
 func FindRate(name string) (Rate, error) {
 	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
 		return Rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (Meter, error) {
-			return newGrowth(func() (float64, error) { return readNumber(path) })
+			return newGrowth(func() (float64, error) { return ReadNumber(path) })
 		}}, nil
 	}
 	i := slices.IndexFunc(rates, func(r Rate) bool { return r.Name == name })
@@ -111,9 +111,9 @@ func (*growth) Close() {}
 // maxNumber is the most bytes of a counter file.
 const maxNumber = 4096
 
-// readNumber reads a counter file; one that is written anew in place is empty for
+// ReadNumber reads a counter file; one that is written anew in place is empty for
 // a moment.
-func readNumber(path string) (float64, error) {
+func ReadNumber(path string) (float64, error) {
 	b, err := userfile.Read(path, maxNumber)
 	for try := 0; try < 100 && err == nil && len(b) == 0; try++ {
 		time.Sleep(5 * time.Millisecond)

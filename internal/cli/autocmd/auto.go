@@ -33,8 +33,11 @@ type options struct {
 	metric string
 	budget flags.Length
 	watch  flags.Length
+	limits []string
 	mem    bool
 	dryRun bool
+
+	guardrails []*auto.Guardrail // of limits
 }
 
 func newAuto(a *app.App) *cobra.Command {
@@ -56,6 +59,9 @@ worse it is confirmed anew, or undone and another is searched for. If nothing wa
 the topology gives other candidates, 5 minutes after the last at the earliest, and later each time that it finds nothing.
 With -- COMMAND is started, and placed while it runs; piton ends when it does.
 
+With --not-worse other=PID a candidate is out under which that process has less than 90 % of its rate, by the median of three
+periods; with file:PATH<NUMBER one after whose period the number in the file is not below it.
+
 --metric is a rate of which more is better, measured in each period:
 ` + runner.RateHelp() + `Without it: instructions, where there is a counter for them, else bytes, else switches, else cpu, the first that moves.`,
 		Example: "  piton auto 3641 --metric file:/run/app/requests\n  piton auto nginx --dry-run\n  piton auto -o json -- ./simulation -v",
@@ -69,6 +75,7 @@ With -- COMMAND is started, and placed while it runs; piton ends when it does.
 	o.output.AddFlag(fs, output.AsTable, output.AsJSON)
 	fs.StringVar(&o.metric, "metric", "", "`RATE` to judge by")
 	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given")
+	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `other=PID`, file:PATH<NUMBER or file:PATH>NUMBER")
 	fs.Var(&o.watch, "watch", "go on after the search, and look so often whether what was kept is still better")
 	fs.BoolVar(&o.mem, "mem", false, "when a placement is kept, move the memory of the process to its nodes")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be tried, and try nothing")
@@ -85,6 +92,13 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 		if _, err := auto.FindMetric(o.metric); err != nil {
 			return exit.With(exit.Usage, err)
 		}
+	}
+	for _, text := range o.limits {
+		g, err := auto.ParseGuardrail(text)
+		if err != nil {
+			return exit.Usagef("--not-worse: %w", err)
+		}
+		o.guardrails = append(o.guardrails, g)
 	}
 	if !isCommand {
 		target, err := one(a, args)
@@ -161,7 +175,13 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 		return err
 	}
 	defer out.metric.Close()
-	job := auto.Job{Tuner: t, Target: target, Candidates: out.tried, Metric: out.metric, Budget: o.budget.Duration}
+	for _, g := range o.guardrails {
+		if err := g.Open(ctx, procfs.New("/")); err != nil {
+			return fmt.Errorf("--not-worse %s: %w", g, err)
+		}
+		defer g.Close()
+	}
+	job := auto.Job{Tuner: t, Target: target, Candidates: out.tried, Metric: out.metric, NotWorse: o.guardrails, Budget: o.budget.Duration}
 	if least := search.LeastPeriods(len(out.tried)); o.budget.Given && o.budget.Duration < time.Duration(least)*auto.Period && len(out.tried) > 1 {
 		return exit.Usagef("--budget %v is too short for %d candidates: at least %v are needed", o.budget.Duration, len(out.tried), time.Duration(least)*auto.Period)
 	}

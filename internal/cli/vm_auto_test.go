@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+)
+
+// autoRuns is how often piton auto is to find a node: it takes minutes, and the emulated
+// machine of make vmtest has no time for it.
+const autoRuns = "PITON_VM_AUTO_RUNS"
+
+// TestVMAutoFindsItsNode places a process that is fast on one node, which the load does not
+// show.
+func TestVMAutoFindsItsNode(t *testing.T) {
+	s := needVM(t)
+	runs, err := strconv.Atoi(os.Getenv(autoRuns))
+	if err != nil || s.nodes < 2 {
+		t.Skip("set " + autoRuns + " in a machine of several nodes")
+	}
+	found := 0
+	for i := range runs {
+		good := block(i%s.nodes*s.perNode(), s.perNode())
+		h := newHome(t)
+		pid, metric, _ := pacer(t, good)
+		began := time.Now()
+		r := h.run("auto", fmt.Sprint(pid), "--metric", metric, "-o", "json")
+		require.Zero(t, r.code, r.err)
+		end := lastOfAuto(t, r)
+		cpus, err := cpuset.Parse(end["cpus"].(string))
+		require.NoError(t, err)
+		there := end["kept"] == "kernel" && end["before"].(float64) > 950 // it happened to run there
+		if cpus.SubsetOf(good) || there {
+			found++
+		}
+		t.Logf("run %2d: fast on %s: kept %v (%v), %v before, %v, %v periods in %.0f s", i, good, end["kept"], end["cpus"], end["before"], end["reason"], end["periods"], time.Since(began).Seconds())
+		assert.Zero(t, h.run("undo", "--all").code)
+		_ = syscall.Kill(int(pid), syscall.SIGKILL)
+	}
+	t.Logf("%d of %d found their node", found, runs)
+	assert.Equal(t, runs, found)
+}
