@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/cpuset"
 	"piton/internal/search"
 )
 
@@ -31,6 +32,9 @@ type Job struct {
 	Metric     *Metric
 	NotWorse   []*Guardrail  // opened; a candidate that hurts one is out
 	Budget     time.Duration // 0 is what search.DefaultPeriods take
+	// Caches are the CPUs of each last-level cache that the process may use, where there are
+	// several: see back.
+	Caches []cpuset.Set
 	// Follow are further settings of what is kept, memory say.
 	Follow func(Candidate) []attr.Setting
 }
@@ -65,12 +69,16 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 		for _, c := range j.Candidates {
 			o.Names = append(o.Names, c.Name)
 		}
-		found.Result, ended = search.Run(ctx, len(j.Candidates), o, j.measure(set), tell)
+		b := &back{job: j, set: set, first: len(j.Candidates)}
+		found.Result, ended = search.Run(ctx, len(j.Candidates), o, j.measure(b.put, b.seen), tell)
 		return ended
 	}
 	var candidates [][]change.Request
 	for _, c := range j.Candidates[1:] {
 		candidates = append(candidates, []change.Request{j.request(c, "tried by auto: "+c.Name)})
+	}
+	for _, cpus := range j.caches() {
+		candidates = append(candidates, []change.Request{j.request(Candidate{CPUs: cpus}, "")})
 	}
 	plan, err := j.Tuner.PlanTrial(ctx, candidates, try)
 	if err != nil {
@@ -125,10 +133,10 @@ func refusal(c change.Change) error {
 	return fmt.Errorf("%s: %s", c.Object.Object(), c.Reason)
 }
 
-// measure measures one period of a candidate.
-func (j *Job) measure(set change.SetCandidate) search.Measure {
+// measure measures one period of a candidate; seen is told which when it is over.
+func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen func(candidate int)) search.Measure {
 	return func(ctx context.Context, candidate int) (search.Reading, error) {
-		if err := set(candidate); err != nil {
+		if err := put(ctx, candidate); err != nil {
 			return search.Reading{}, err
 		}
 		if err := pause(ctx, settleTime); err != nil {
@@ -152,6 +160,7 @@ func (j *Job) measure(set change.SetCandidate) search.Measure {
 		if err == nil && after < before {
 			err = errors.New("the metric has shrunk: it must only grow")
 		}
+		seen(candidate)
 		out := search.Reading{Rate: (after - before) / time.Since(began).Seconds()}
 		for _, g := range j.NotWorse {
 			hurt, late := g.violated(candidate)

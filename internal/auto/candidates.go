@@ -125,6 +125,17 @@ func (l *list) strategy(r place.Request, strategy place.Strategy) {
 	l.add(c)
 }
 
+// Caches are the CPUs of each last-level cache, those that are allowed.
+func Caches(t *topology.Topology, allowed cpuset.Set) (out []cpuset.Set) {
+	for cpu := range allowed.All() {
+		c, ok := t.CPU(cpu)
+		if its := c.LLC.And(allowed); ok && !slices.ContainsFunc(out, its.Equal) {
+			out = append(out, its)
+		}
+	}
+	return out
+}
+
 // region is CPUs that belong together.
 type region struct {
 	name string
@@ -161,16 +172,14 @@ func (l *list) packages(r place.Request) {
 // each adds every node, or cache, or CPU, of the first kind of which there are a few: what
 // the process works with may be near any of them, and load does not show it.
 func (l *list) each(r place.Request) {
-	var nodes, caches, cpus []cpuset.Set
+	var nodes, cpus []cpuset.Set
 	for _, n := range l.topology.Nodes {
 		nodes = append(nodes, n.CPUs)
 	}
 	for cpu := range l.topology.Online.All() {
 		cpus = append(cpus, cpuset.Of(cpu))
-		if c, ok := l.topology.CPU(cpu); ok && !slices.ContainsFunc(caches, c.LLC.Equal) {
-			caches = append(caches, c.LLC)
-		}
 	}
+	caches := Caches(l.topology, l.topology.Online)
 	kinds := []struct {
 		sets []cpuset.Set
 		name func(i int) string

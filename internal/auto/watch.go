@@ -170,7 +170,8 @@ func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 // 0, in a trial.
 func (j *Job) against(ctx context.Context, found *Found, run func(context.Context, search.Measure) error) error {
 	try := func(ctx context.Context, set change.SetCandidate) error {
-		return run(ctx, j.measure(func(candidate int) error { return set(1 - candidate) }))
+		put := func(_ context.Context, candidate int) error { return set(change.All(1 - candidate)) }
+		return run(ctx, j.measure(put, func(int) {}))
 	}
 	plan, err := j.Tuner.PlanTrial(ctx, [][]change.Request{asBefore(found)}, try)
 	if err != nil {

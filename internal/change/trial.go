@@ -18,10 +18,13 @@ type Trial struct {
 	plans []Plan // of candidates 1 and on
 }
 
-// SetCandidate puts a candidate in force, 0 is what was there before. Its error Is
+// SetCandidate puts a candidate in force for each thread, 0 is what was there before. Its error Is
 // ErrOvertaken when somebody else has set one of the values meanwhile, ErrTooLate when
 // the guard reverts, ErrUndone when the entry was undone, and attr.ErrGone when the target has ended.
-type SetCandidate func(candidate int) error
+type SetCandidate func(of func(kernel.TID) (candidate int)) error
+
+// All is one candidate for all threads.
+func All(candidate int) func(kernel.TID) int { return func(kernel.TID) int { return candidate } }
 
 // ErrOvertaken is the error of a trial whose values somebody else sets.
 var ErrOvertaken = errors.New("changed by someone else meanwhile")
@@ -113,10 +116,7 @@ func (r *run) try(ctx context.Context) error {
 }
 
 // put is SetCandidate. Other pitons change what they like between two calls.
-func (tr *trial) put(candidate int) error {
-	if candidate < 0 || candidate > len(tr.plan.Trial.plans) {
-		return fmt.Errorf("candidate %d: there is none", candidate)
-	}
+func (tr *trial) put(of func(kernel.TID) int) error {
 	if err := tr.relock(); err != nil {
 		return err
 	}
@@ -132,6 +132,10 @@ func (tr *trial) put(candidate int) error {
 		c := &tr.changes[i]
 		if c.gone {
 			continue
+		}
+		candidate := of(c.TID)
+		if candidate < 0 || candidate > len(tr.plan.Trial.plans) {
+			return fmt.Errorf("candidate %d: there is none", candidate)
 		}
 		err := tr.give(c, candidate)
 		switch {

@@ -51,10 +51,10 @@ func TestTrialRestoresEachThreadsOwn(t *testing.T) {
 	var seen [][]string
 	out, err := tryCPUs(t, m, g, func(set change.SetCandidate) error {
 		for _, candidate := range []int{1, 2, 0, 1} {
-			require.NoError(t, set(candidate))
+			require.NoError(t, set(change.All(candidate)))
 			seen = append(seen, masks(m, 10, 11))
 		}
-		assert.Error(t, set(3), "there is none")
+		assert.Error(t, set(change.All(3)), "there is none")
 		return nil
 	})
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestTrialRestoresAfterAnError(t *testing.T) {
 	m.Spawn(10, 10)
 	failed := errors.New("the search failed")
 	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
-		require.NoError(t, set(2))
+		require.NoError(t, set(change.All(2)))
 		return failed
 	})
 	assert.ErrorIs(t, err, failed)
@@ -80,9 +80,9 @@ func TestTrialEndsWhenSomebodyElseSetsIt(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	out, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
-		require.NoError(t, set(2))
+		require.NoError(t, set(change.All(2)))
 		require.NoError(t, m.SetAffinity(10, cpuset.Of(0, 3)))
-		return set(1)
+		return set(change.All(1))
 	})
 	assert.ErrorIs(t, err, change.ErrOvertaken)
 	assert.Equal(t, []string{"0,3"}, masks(m, 10), "it is left alone")
@@ -93,12 +93,12 @@ func TestTrialTakesNewbornsAlong(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
-		require.NoError(t, set(2))
+		require.NoError(t, set(change.All(2)))
 		m.Spawn(10, 12)
 		require.NoError(t, m.SetAffinity(12, cpuset.Of(2)), "inherited")
 		m.Spawn(10, 13)
 		require.NoError(t, m.SetAffinity(13, cpuset.Of(0)), "its own")
-		require.NoError(t, set(1))
+		require.NoError(t, set(change.All(1)))
 		assert.Equal(t, []string{"1", "1", "0"}, masks(m, 10, 12, 13))
 		return nil
 	})
@@ -111,9 +111,9 @@ func TestTrialStopsWhenItsGuardReverts(t *testing.T) {
 	m.Spawn(10, 10)
 	g := &guards{}
 	_, err := tryCPUs(t, m, g, func(set change.SetCandidate) error {
-		require.NoError(t, set(2))
+		require.NoError(t, set(change.All(2)))
 		g.late = func() bool { return true }
-		return set(1)
+		return set(change.All(1))
 	})
 	assert.ErrorIs(t, err, change.ErrTooLate)
 	assert.Equal(t, []string{"0-3"}, masks(m, 10))
@@ -123,9 +123,9 @@ func TestTrialOfWhatEnds(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
-		require.NoError(t, set(2))
+		require.NoError(t, set(change.All(2)))
 		m.End(10)
-		return set(1)
+		return set(change.All(1))
 	})
 	assert.ErrorIs(t, err, attr.ErrGone)
 }

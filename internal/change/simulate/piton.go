@@ -212,7 +212,7 @@ func (a *actor) trial() {
 	plan, err := tuner.PlanTrial(interruptible{context.Background(), a}, candidates, func(ctx context.Context, set change.SetCandidate) error {
 		for range a.rng.IntN(8) {
 			candidate := a.rng.IntN(len(candidates) + 1)
-			err := set(candidate)
+			err := set(change.All(candidate))
 			a.log("candidate %d: %v", candidate, err)
 			if err != nil {
 				return err

@@ -20,6 +20,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/search"
@@ -164,7 +165,8 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 	}
 	out := &printer{app: a, format: o.output, pid: target.TID}
 	var left []auto.Candidate
-	if out.tried, left, err = candidates(ctx, a, t, target); err != nil {
+	var caches []cpuset.Set
+	if out.tried, left, caches, err = candidates(ctx, a, t, target); err != nil {
 		return err
 	}
 	out.candidates(left)
@@ -181,7 +183,7 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 		}
 		defer g.Close()
 	}
-	job := auto.Job{Tuner: t, Target: target, Candidates: out.tried, Metric: out.metric, NotWorse: o.guardrails, Budget: o.budget.Duration}
+	job := auto.Job{Tuner: t, Target: target, Candidates: out.tried, Metric: out.metric, NotWorse: o.guardrails, Caches: caches, Budget: o.budget.Duration}
 	if least := search.LeastPeriods(len(out.tried)); o.budget.Given && o.budget.Duration < time.Duration(least)*auto.Period && len(out.tried) > 1 {
 		return exit.Usagef("--budget %v is too short for %d candidates: at least %v are needed", o.budget.Duration, len(out.tried), time.Duration(least)*auto.Period)
 	}
@@ -196,7 +198,7 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 	w := auto.Watch{Job: &job, Every: o.watch.Duration, Tell: out.look, Progress: out.event,
 		Searched: func(f auto.Found) { out.end(&f, nil) },
 		Candidates: func(ctx context.Context) (now []auto.Candidate, err error) {
-			now, _, err = candidates(ctx, a, t, target)
+			now, _, job.Caches, err = candidates(ctx, a, t, target)
 			out.tried = now
 			return now, err
 		}}
@@ -206,19 +208,20 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 	return err
 }
 
-// candidates chooses what is tried by the load of now, and what is not.
-func candidates(ctx context.Context, a *app.App, t *change.Tuner, target change.Target) (tried, left []auto.Candidate, err error) {
+// candidates chooses what is tried by the load of now, and what is not, and finds the caches
+// that the process may use.
+func candidates(ctx context.Context, a *app.App, t *change.Tuner, target change.Target) (tried, left []auto.Candidate, caches []cpuset.Set, err error) {
 	m, err := a.Measure(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	s := auto.Situation{}
 	if s.Request, err = action.Ask(action.Deps{Tuner: t, Model: m}, []change.Target{target}, action.Tuning{}); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if s.Now, err = t.Sched.Affinity(target.TID); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	tried, left = auto.Candidates(s)
-	return tried, left, nil
+	return tried, left, auto.Caches(s.Request.Topology, s.Now), nil
 }

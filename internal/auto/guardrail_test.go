@@ -1,0 +1,28 @@
+package auto
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGuardrails(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"other=12": true, "file:/run/p99<5": true, "file:/a<b>1e3": true, "other=x": false, "other=-1": false, "p99<5": false,
+		"file:<5": false, "file:/a": false, "file:/a<": false, "file:/a<nan": false,
+	} {
+		g, err := ParseGuardrail(text)
+		assert.Equal(t, ok, err == nil, "%s: %v", text, err)
+		if ok && err == nil {
+			assert.Equal(t, text, g.String())
+		}
+	}
+	g, err := ParseGuardrail("other=12")
+	require.NoError(t, err)
+	for range 5 {
+		assert.False(t, g.add(0, 100), "the kernel's own hurts nobody")
+	}
+	assert.Equal(t, []bool{false, false, true}, []bool{g.add(1, 80), g.add(1, 120), g.add(1, 70)}, "by the median of three")
+	assert.Equal(t, []bool{false, false, false}, []bool{g.add(2, 95), g.add(2, 10), g.add(2, 92)})
+}
