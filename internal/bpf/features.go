@@ -19,6 +19,7 @@ var features = []*feature.Feature{
 	feature.New("ebpf-migrations", tryMigrations),
 	feature.New("ebpf-moves", tryMoves),
 	feature.New("ebpf-ledger", tryLedger),
+	feature.New("ebpf-wakes", tryWakes),
 }
 
 func tryWalk() error {
@@ -58,6 +59,16 @@ func tryLedger() error {
 	}
 	defer l.Close()
 	_, _, err = l.Drain(nil)
+	return err
+}
+
+func tryWakes() error {
+	w, err := OpenWakes(1024)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	_, _, err = w.Drain(nil)
 	return err
 }
 

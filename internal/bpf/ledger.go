@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"structs"
@@ -205,9 +204,8 @@ func (l *Ledger) settle() (window time.Duration, err error) {
 }
 
 func (v *stayValue) stay(k stayKey) Stay {
-	comm, _, _ := bytes.Cut(v.Comm[:], []byte{0})
 	return Stay{
-		CPU: cpuset.CPU(k.CPU), Kind: k.Kind, ID: k.ID, TGID: v.TGID, Comm: string(comm),
+		CPU: cpuset.CPU(k.CPU), Kind: k.Kind, ID: k.ID, TGID: v.TGID, Comm: comm(v.Comm),
 		OnNs: v.Ns, WaitNs: v.WaitNs, LongestNs: v.LongestNs, Count: v.Count,
 	}
 }

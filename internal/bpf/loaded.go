@@ -26,7 +26,9 @@ type Program struct {
 // not with the same type.
 var ours = map[ebpf.ProgramType][]string{
 	ebpf.Tracing: {countProgCountMove, movesProgReportMove, movesProgFollowFork, movesProgForgetTask, ledgerProgOnSwitch,
-		ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone, ledgerProgSeed, seqProgDump},
+		ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone, ledgerProgSeed, seqProgDump,
+		wakesProgCountWake, wakesProgWakesIrq, wakesProgWakesIrqDone, wakesProgWakesTimer, wakesProgWakesTmrDone,
+		wakesProgWakesRaise, wakesProgWakesSoftirq, wakesProgWakesSoftDone},
 	ebpf.Syscall: {walkProgWalk, ledgerProgSettle},
 	ebpf.StructOps: {aggregateProgAggSelectCpu, aggregateProgAggEnqueue, aggregateProgAggDispatch,
 		aggregateProgAggRunning, aggregateProgAggExit},

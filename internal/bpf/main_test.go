@@ -43,6 +43,8 @@ func playRole(role []string) error {
 	switch role[0] {
 	case "sleep", "spin":
 		return playThreads(role[0] == "spin", role[1:])
+	case "pipe", "udp", "nap":
+		return playPair(role[0], role[1:])
 	case "end":
 		return nil
 	case "open":

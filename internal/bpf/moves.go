@@ -26,7 +26,7 @@ type Moves struct {
 	links   links
 	ring    *ringbuf.Reader
 	record  ringbuf.Record
-	targets []kernel.TID
+	targets targetSet
 	lost    uint64 // at the last read
 	tables  *twoTables
 	keys    []moveKey
@@ -68,6 +68,7 @@ func openMoves(ringBytes int) (*Moves, error) {
 	if m.objects, err = load(movesName, spec); err != nil {
 		return nil, err
 	}
+	m.targets.entries = m.objects.Maps[movesMapTargets]
 	if m.ring, err = ringbuf.NewReader(m.objects.Maps[movesMapEvents]); err == nil {
 		m.ring.SetDeadline(time.Unix(0, 1)) // in the past: reads never wait
 		m.tables, err = newTwoTables(m.objects.Maps[movesMapTables], spec.Maps[movesMapTables].InnerMap)
@@ -85,6 +86,38 @@ func openMoves(ringBytes int) (*Moves, error) {
 // MaxTargets is how many ids SetTargets takes.
 const MaxTargets = 4096
 
+// targetSet is the table of ids that a program looks for.
+type targetSet struct {
+	entries *ebpf.Map
+	ids     []kernel.TID // in order
+}
+
+// set replaces the ids. Those that stay are in the table all the time.
+func (s *targetSet) set(ids []kernel.TID) error {
+	if len(ids) > MaxTargets {
+		return fmt.Errorf("%d tasks are more than the %d that can be told apart; watch all tasks instead", len(ids), MaxTargets)
+	}
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for _, id := range ids {
+		if err := s.entries.Put(uint32(id), uint8(1)); err != nil {
+			return err
+		}
+	}
+	for _, id := range s.ids {
+		if _, stays := slices.BinarySearch(ids, id); stays {
+			continue
+		}
+		// A program forgets tasks that end.
+		if err := s.entries.Delete(uint32(id)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return err
+		}
+	}
+	s.ids = ids
+	return nil
+}
+
 // SetTargets replaces the tasks to report: each id stands for the thread, or
 // for all threads of the process, present and future. Of tasks that stay
 // targets no move is missed.
@@ -98,29 +131,7 @@ func (m *Moves) setTargets(ids []kernel.TID) error {
 	if m.objects == nil {
 		return errClosed
 	}
-	if len(ids) > MaxTargets {
-		return fmt.Errorf("%d tasks are more than the %d whose moves can be reported; report all tasks instead", len(ids), MaxTargets)
-	}
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	targets := m.objects.Maps[movesMapTargets]
-	for _, id := range ids {
-		if err := targets.Put(uint32(id), uint8(1)); err != nil {
-			return explain(movesName, err)
-		}
-	}
-	for _, id := range m.targets {
-		if _, stays := slices.BinarySearch(ids, id); stays {
-			continue
-		}
-		// A program forgets tasks that end.
-		if err := targets.Delete(uint32(id)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-			return explain(movesName, err)
-		}
-	}
-	m.targets = ids
-	return nil
+	return explain(movesName, m.targets.set(ids))
 }
 
 // SetFollow makes children that targets have from now on targets too.
@@ -162,7 +173,7 @@ func (m *Moves) left() (left []kernel.TID, err error) {
 	}
 	var id uint32
 	var one uint8
-	entries := m.objects.Maps[movesMapTargets].Iterate()
+	entries := m.targets.entries.Iterate()
 	for entries.Next(&id, &one) {
 		left = append(left, kernel.TID(id))
 	}

@@ -18,7 +18,8 @@ import (
 
 // embedded are the objects by the names of their sources.
 var embedded = map[string]*[]byte{
-	"walk": &_WalkBytes, "seq": &_SeqBytes, "count": &_CountBytes, "moves": &_MovesBytes, "ledger": &_LedgerBytes, "aggregate": &_AggregateBytes,
+	"walk": &_WalkBytes, "seq": &_SeqBytes, "count": &_CountBytes, "moves": &_MovesBytes, "ledger": &_LedgerBytes, "wakes": &_WakesBytes,
+	"aggregate": &_AggregateBytes,
 }
 
 // readSums reads objects.sum: by which clang the objects were made, and the sums
@@ -125,6 +126,7 @@ func TestObjectsMatchSources(t *testing.T) {
 	t.Run("migrations", TestMigrationsAreExact)
 	t.Run("moves", TestMovesInOrder)
 	t.Run("ledger", TestLedgerAddsUp)
+	t.Run("wakes", TestWakesAreExact)
 	t.Run("aggregate", TestAggregateIsInForceWhileOpen)
 }
 

@@ -1,0 +1,220 @@
+package bpf
+
+import (
+	"bytes"
+	"errors"
+	"structs"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+const wakesName = "task wakeups"
+
+// WakesPairs is room for the pairs of a busy machine, 2 MB for each of two tables.
+const WakesPairs = 16384
+
+// WakeTask is one end of a wakeup.
+type WakeTask struct {
+	TID, TGID kernel.TID
+	Comm      string
+	// CPU is where the waker was at the last wakeup, or where the wakee last ran
+	// before it.
+	CPU cpuset.CPU
+}
+
+// WakeCount is how often one thread woke another.
+type WakeCount struct {
+	Waker WakeTask // TID 0: interrupts; CPU is that of the last one
+	Wakee WakeTask
+	Count uint64
+}
+
+// WakesStats is what a drain tells besides counts.
+type WakesStats struct {
+	Window time.Duration // since the last drain
+	Lost   uint64        // wakeups that were not counted: there were too many pairs
+}
+
+// Wakes counts which thread wakes which, from when it is opened. It costs about a
+// tenth of a microsecond for each wakeup of the machine, and less for each
+// interrupt: keep it open only while someone looks. Safe for concurrent use.
+//
+// A wakeup by an interrupt handler, a timer or a softirq has no waker, but for a
+// softirq of the network in which a task receives what it has sent to this
+// machine itself. What inter-processor interrupts wake is counted for the task
+// they interrupt. A task that ends its own sleep wakes nobody.
+type Wakes struct {
+	mu      sync.Mutex
+	objects *ebpf.Collection
+	tables  *twoTables
+	links   links
+	targets targetSet
+	drained time.Duration // when; CLOCK_MONOTONIC
+	lost    uint64        // at the last drain
+	keys    []wakeKey
+	values  []wakeValue
+}
+
+type wakeKey struct { // struct wake_key of c/wakes.c
+	_            structs.HostLayout
+	Waker, Wakee kernel.TID
+}
+
+type wakeValue struct { // struct wake of c/wakes.c
+	_                    structs.HostLayout
+	Count                uint64
+	WakerTGID, WakeeTGID kernel.TID
+	WakerCPU, WakeeCPU   uint16
+	_                    uint32
+	WakerComm, WakeeComm [16]byte
+}
+
+// OpenWakes begins to count, with room for so many pairs between two drains: those
+// of the ids, as SetTargets takes them, or all without. An error that Is
+// feature.ErrNotSupported says what is missing.
+func OpenWakes(pairs int, ids ...kernel.TID) (*Wakes, error) {
+	return privileged(func() (*Wakes, error) { return openWakes(pairs, ids) })
+}
+
+func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
+	if err := usable(wakesName); err != nil {
+		return nil, err
+	}
+	cpus, err := possibleCPUs(wakesName)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := loadWakes()
+	if err != nil {
+		return nil, err
+	}
+	spec.Maps[wakesMapCpus].MaxEntries = uint32(cpus)
+	spec.Maps[wakesMapTables].InnerMap.MaxEntries = uint32(pairs)
+	w := &Wakes{keys: make([]wakeKey, drainChunk), values: make([]wakeValue, drainChunk)}
+	if w.objects, err = load(wakesName, spec); err != nil {
+		return nil, err
+	}
+	w.targets.entries = w.objects.Maps[wakesMapTargets]
+	w.tables, err = newTwoTables(w.objects.Maps[wakesMapTables], spec.Maps[wakesMapTables].InnerMap)
+	if err == nil {
+		err = w.setTargets(ids)
+	}
+	if err == nil {
+		w.drained = kernel.Monotonic()
+		// What tells interrupts comes first: without it they would count as tasks.
+		w.links, err = attach(wakesName, w.objects, wakesProgWakesIrqDone, wakesProgWakesIrq, wakesProgWakesTmrDone, wakesProgWakesTimer,
+			wakesProgWakesSoftDone, wakesProgWakesSoftirq, wakesProgWakesRaise, wakesProgCountWake)
+	}
+	if err != nil {
+		w.Close()
+		return nil, explain(wakesName, err)
+	}
+	return w, nil
+}
+
+// SetTargets counts only wakeups by and of these tasks from now on: each id stands
+// for the thread, or for all threads of the process, present and future. Without
+// ids it counts all. Of tasks that stay targets no wakeup is missed.
+func (w *Wakes) SetTargets(ids ...kernel.TID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return kernel.WithBPF(func() error {
+		if w.objects == nil {
+			return errClosed
+		}
+		return explain(wakesName, w.setTargets(ids))
+	})
+}
+
+func (w *Wakes) setTargets(ids []kernel.TID) error {
+	filtered, only := w.objects.Variables[wakesVarFiltered], w.objects.Variables[wakesVarOnly]
+	if len(ids) == 0 {
+		return errors.Join(filtered.Set(uint32(0)), w.targets.set(nil))
+	}
+	if err := w.targets.set(ids); err != nil {
+		return err
+	}
+	var one kernel.TID
+	if len(w.targets.ids) == 1 {
+		one = w.targets.ids[0]
+	}
+	return errors.Join(only.Set(uint32(one)), filtered.Set(uint32(1)))
+}
+
+// Drain appends what was counted since the last drain, in no order, and begins
+// anew. No wakeup is missed or counted twice; it sleeps for some milliseconds to
+// be sure of that.
+func (w *Wakes) Drain(into []WakeCount) (counts []WakeCount, stats WakesStats, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err = kernel.WithBPF(func() error {
+		counts, stats, err = w.drain(into)
+		return err
+	})
+	return counts, stats, err
+}
+
+func (w *Wakes) drain(into []WakeCount) ([]WakeCount, WakesStats, error) {
+	if w.objects == nil {
+		return into, WakesStats{}, errClosed
+	}
+	now := kernel.Monotonic()
+	table, err := w.tables.exchange()
+	if err != nil {
+		return into, WakesStats{}, explain(wakesName, err)
+	}
+	stats := WakesStats{Window: now - w.drained}
+	w.drained = now
+	err = drain(table, w.keys, w.values, func(k wakeKey, v wakeValue) {
+		into = append(into, WakeCount{
+			Waker: WakeTask{k.Waker, v.WakerTGID, comm(v.WakerComm), cpuset.CPU(v.WakerCPU)},
+			Wakee: WakeTask{k.Wakee, v.WakeeTGID, comm(v.WakeeComm), cpuset.CPU(v.WakeeCPU)},
+			Count: v.Count,
+		})
+	})
+	if err != nil {
+		return into, stats, explain(wakesName, err)
+	}
+	lost, err := w.countLost()
+	stats.Lost, w.lost = lost-w.lost, lost
+	return into, stats, explain(wakesName, err)
+}
+
+// countLost is the wakeups that had no room, and the runs that the kernel left out
+// because the program was running on that CPU already, since opening.
+func (w *Wakes) countLost() (lost uint64, err error) {
+	if err := w.objects.Variables[wakesVarLost].Get(&lost); err != nil {
+		return 0, err
+	}
+	runs, err := w.objects.Programs[wakesProgCountWake].Stats()
+	if err != nil {
+		return 0, err
+	}
+	return lost + runs.RecursionMisses, nil // 0 before Linux 5.12
+}
+
+// comm is a name as the kernel keeps it.
+func comm(name [16]byte) string {
+	text, _, _ := bytes.Cut(name[:], []byte{0})
+	return string(text)
+}
+
+// Close ends counting and removes it from the kernel.
+func (w *Wakes) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.objects == nil {
+		return
+	}
+	w.links.close()
+	if w.tables != nil {
+		w.tables.close()
+	}
+	w.objects.Close()
+	w.objects = nil
+}

@@ -1,0 +1,297 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// playPair starts two threads that send a byte to and fro, over pipes or over
+// sockets of the loopback interface, so many times after each SIGUSR1, and says
+// so. With nap the second thread only sleeps so many times.
+func playPair(kind string, words []string) error {
+	trips, err := strconv.Atoi(words[0])
+	if err != nil {
+		return err
+	}
+	runtime.GOMAXPROCS(8)
+	there, back, err := channels(kind)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	tids, begin, ended := make(chan int), make(chan bool), make(chan bool)
+	thread := func(f func()) {
+		runtime.LockOSThread()
+		// A woken BATCH thread never preempts its waker (check_preempt_wakeup_fair), so
+		// that each sleeps once a trip where they share a CPU.
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH}
+		if unix.SchedSetAttr(0, &attr, 0) != nil {
+			tids <- -1
+		}
+		tids <- syscall.Gettid()
+		f()
+	}
+	go thread(func() {
+		for range begin {
+			for range trips {
+				if kind == "nap" {
+					pause := syscall.Timespec{Nsec: 500_000}
+					syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
+					continue
+				}
+				raw(syscall.SYS_WRITE, there[1])
+				raw(syscall.SYS_READ, back[0])
+			}
+			ended <- true
+		}
+	})
+	first := <-tids
+	go thread(func() {
+		for raw(syscall.SYS_READ, there[0]) {
+			raw(syscall.SYS_WRITE, back[1])
+		}
+	})
+	fmt.Println(first, <-tids)
+	go func() {
+		for range signals {
+			begin <- true
+			<-ended
+			fmt.Println("done")
+		}
+	}()
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// channels are two ways, each with the end to read and the one to write.
+func channels(kind string) (there, back [2]int, err error) {
+	for _, way := range []*[2]int{&there, &back} {
+		if kind != "udp" {
+			err = errors.Join(err, syscall.Pipe(way[:]))
+			continue
+		}
+		for i := range way {
+			var one error
+			way[i], one = syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
+			err = errors.Join(err, one)
+		}
+		err = errors.Join(err, syscall.Bind(way[0], &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+		address, one := syscall.Getsockname(way[0])
+		if err = errors.Join(err, one); err == nil {
+			err = syscall.Connect(way[1], address)
+		}
+	}
+	return there, back, err
+}
+
+// raw reads or writes a byte without Go's scheduler, which would wake threads of
+// its own meanwhile.
+func raw(call uintptr, fd int) bool {
+	var one [1]byte
+	n, _, _ := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&one)), 1)
+	return n == 1
+}
+
+// pair is a child of playPair.
+type pair struct {
+	*child
+	trips int
+}
+
+// startPair starts a pair on one CPU.
+func startPair(tb testing.TB, kind string, cpu cpuset.CPU, trips int) pair {
+	tb.Helper()
+	c, _ := start(tb, kind, strconv.Itoa(trips))
+	require.NotContains(tb, c.tids, kernel.TID(-1), "SCHED_BATCH is not refused")
+	for _, task := range c.tasks(tb) {
+		require.NoError(tb, task.SetAffinity(cpuset.Of(cpu)))
+	}
+	return pair{c, trips}
+}
+
+// run has pairs make their trips and waits for the end.
+func run(tb testing.TB, pairs ...pair) {
+	tb.Helper()
+	for _, p := range pairs {
+		require.NoError(tb, syscall.Kill(int(p.pid), syscall.SIGUSR1))
+	}
+	for _, p := range pairs {
+		line, err := p.out.ReadString('\n')
+		require.NoError(tb, err)
+		require.Equal(tb, "done\n", line)
+	}
+}
+
+// wakeups drains and returns the counts by waker and wakee; none were lost.
+func wakeups(t *testing.T, w *Wakes) map[[2]kernel.TID]WakeCount {
+	t.Helper()
+	counts, stats, err := w.Drain(nil)
+	require.NoError(t, err)
+	require.Zero(t, stats.Lost)
+	assert.Positive(t, stats.Window)
+	all := map[[2]kernel.TID]WakeCount{}
+	for _, c := range counts {
+		key := [2]kernel.TID{c.Waker.TID, c.Wakee.TID}
+		require.NotContains(t, all, key)
+		all[key] = c
+	}
+	return all
+}
+
+// trips is how often pairs send: less often on the emulated CPUs of make vmtest.
+var trips = func() int {
+	if os.Getenv("PITON_VM_SHAPE") != "" {
+		return 1000
+	}
+	return 10000
+}()
+
+func TestWakesAreExact(t *testing.T) {
+	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs) })
+	defer w.Close()
+	cpus := onlineCPUs(t)
+	var pairs []pair
+	for i := range 3 {
+		pairs = append(pairs, startPair(t, "pipe", cpus[i%len(cpus)], trips))
+	}
+	wakeups(t, w)
+	run(t, pairs...)
+	all := wakeups(t, w)
+	for i, p := range pairs {
+		for _, way := range [][2]kernel.TID{{p.tids[0], p.tids[1]}, {p.tids[1], p.tids[0]}} {
+			one := all[way]
+			assert.InEpsilon(t, trips, one.Count, 0.02, "pair %d: %d wakes %d", i, way[0], way[1])
+			assert.Equal(t, []kernel.TID{p.pid, p.pid}, []kernel.TID{one.Waker.TGID, one.Wakee.TGID})
+			assert.Equal(t, []cpuset.CPU{cpus[i%len(cpus)], cpus[i%len(cpus)]}, []cpuset.CPU{one.Waker.CPU, one.Wakee.CPU})
+			assert.Equal(t, one.Waker.Comm, one.Wakee.Comm)
+			assert.NotEmpty(t, one.Waker.Comm)
+			t.Logf("%d trips: %d wakes %d %d times", trips, way[0], way[1], one.Count)
+		}
+	}
+	for key, one := range all {
+		if p := slices.IndexFunc(pairs, func(p pair) bool { return slices.Contains(p.tids, key[1]) }); p >= 0 && one.Waker.TGID != pairs[p].pid {
+			assert.Less(t, one.Count, uint64(trips/10), "nobody else wakes them: %v", one)
+		}
+	}
+
+	require.NoError(t, w.SetTargets(pairs[0].pid))
+	wakeups(t, w)
+	run(t, pairs...)
+	all = wakeups(t, w)
+	assert.InEpsilon(t, trips, all[[2]kernel.TID{pairs[0].tids[0], pairs[0].tids[1]}].Count, 0.02, "one target")
+	for _, one := range all {
+		assert.True(t, one.Waker.TGID == pairs[0].pid || one.Wakee.TGID == pairs[0].pid, "%v", one)
+	}
+	require.NoError(t, w.SetTargets(pairs[1].pid, pairs[2].tids[1]))
+	wakeups(t, w)
+	run(t, pairs...)
+	all = wakeups(t, w)
+	for _, p := range pairs[1:] {
+		assert.InEpsilon(t, trips, all[[2]kernel.TID{p.tids[1], p.tids[0]}].Count, 0.02, "two targets")
+	}
+	assert.NotContains(t, all, [2]kernel.TID{pairs[0].tids[0], pairs[0].tids[1]})
+}
+
+// A timer has no waker, whichever task it interrupts; what a task sends to this
+// machine itself has.
+func TestWakesOfInterrupts(t *testing.T) {
+	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs) })
+	defer w.Close()
+	cpus := onlineCPUs(t)
+	napper, talkers := startPair(t, "nap", cpus[0], trips/10), startPair(t, "udp", cpus[0], trips)
+	spinner, _ := start(t, append([]string{"spin"}, hex("interrupted")...)...)
+	require.NoError(t, spinner.tasks(t)[0].SetAffinity(cpuset.Of(cpus[0])))
+	require.NoError(t, w.SetTargets(napper.pid, talkers.pid, spinner.pid))
+	wakeups(t, w)
+	run(t, napper)
+	all := wakeups(t, w)
+	assert.InEpsilon(t, napper.trips, all[[2]kernel.TID{0, napper.tids[0]}].Count, 0.02)
+	for key, one := range all {
+		if key[1] == napper.tids[0] && key[0] != 0 {
+			assert.Less(t, one.Count, uint64(max(3, napper.trips/50)), "%v", one)
+		}
+		assert.False(t, key[0] == 0 && (one.Waker.TGID != 0 || one.Waker.Comm != ""), "%v", one)
+	}
+	run(t, talkers)
+	all = wakeups(t, w)
+	for _, way := range [][2]kernel.TID{{talkers.tids[0], talkers.tids[1]}, {talkers.tids[1], talkers.tids[0]}} {
+		assert.InEpsilon(t, talkers.trips, all[way].Count, 0.02, "loopback")
+	}
+}
+
+func TestWakesSaysWhatHadNoRoom(t *testing.T) {
+	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(1) })
+	defer w.Close()
+	p := startPair(t, "pipe", onlineCPUs(t)[0], trips/10)
+	require.NoError(t, w.SetTargets(p.pid))
+	_, _, err := w.Drain(nil)
+	require.NoError(t, err)
+	run(t, p)
+	counts, stats, err := w.Drain(nil)
+	require.NoError(t, err)
+	require.Len(t, counts, 1)
+	assert.GreaterOrEqual(t, counts[0].Count+stats.Lost, uint64(2*p.trips*98/100), "all are counted, or lost")
+}
+
+func TestWakesLeavesNothing(t *testing.T) {
+	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16) })
+	loaded := func() (ours int) {
+		all, err := Loaded()
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, p := range all {
+			if p.Name == wakesProgCountWake {
+				ours++
+			}
+		}
+		return ours
+	}
+	before := loaded()
+	require.Positive(t, before)
+	var once sync.Once
+	require.Eventually(t, func() bool { // another piton may load one meanwhile, and close it
+		once.Do(w.Close)
+		return loaded() < before
+	}, patience, tick)
+	w.Close()
+	_, _, err := w.Drain(nil)
+	assert.ErrorIs(t, err, errClosed)
+	assert.ErrorIs(t, w.SetTargets(1), errClosed)
+}
+
+// BenchmarkWake is the kernel's share of counting one wakeup, of all tasks and of
+// others than the one that is asked for.
+func BenchmarkWake(b *testing.B) {
+	for name, ids := range map[string][]kernel.TID{"all": nil, "another": {1 << 22}, "two-others": {1<<22 - 1, 1 << 22}} {
+		b.Run(name, func(b *testing.B) {
+			w := must(b, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs, ids...) })
+			defer w.Close()
+			p := startPair(b, "pipe", 0, b.N)
+			countRuns(b)
+			b.ResetTimer()
+			run(b, p)
+			b.StopTimer()
+			reportRuns(b, w.objects, wakesProgCountWake)
+			reportRuns(b, w.objects, wakesProgWakesTimer)
+		})
+	}
+}
