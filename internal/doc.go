@@ -53,7 +53,7 @@
 //	bench/runner   runs of a study: the process placed, measured from outside and ended; the process's own end
 //	bench/store    the results file, and what was measured before
 //	bench          studies, their runs and what they show: judged, in tables, compared with earlier ones
-//	watch          single migrations as they happen, and their sums
+//	watch          single migrations as they happen, and their sums; which thread wakes which
 //	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
@@ -72,7 +72,7 @@
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	child          processes of piton itself, and the lines that both ends speak
 //	procfs         one file per /proc file, rooted at a path
-//	bpf            programs in the kernel: task walk, migrations, who had each CPU; a scheduler
+//	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)

@@ -17,13 +17,16 @@ func TestWhatNobodyTookIsCounted(t *testing.T) {
 	first := &Sample{HaveMoves: true, MovesLost: 1, Traced: 7, StepsLost: 2, StaysLost: 3,
 		Moves: []Move{{TID: 7, From: 0, To: 1, Count: 2}, {TID: 8, From: 0, To: 1, Count: 5}},
 		Steps: []Step{{AtNs: 10, From: 0, To: 1}},
+		Wakes: Wakes{Of: 7, Over: 3, List: []Wake{{Wakee: WakeTask{TID: 7}, Count: 2}}, Lost: 1},
 		Stays: []Stay{{CPU: 1, TID: 7, Name: "old", RunNs: 5, WaitNs: 2, LongestNs: 4, Times: 3}, {CPU: 1, Kind: StayIRQ, Number: 7, Name: "eth0", RunNs: 1}}}
 	s.publish(first)
 	s.publish(&Sample{HaveMoves: true, MovesLost: 1, Traced: 7,
 		Moves: []Move{{TID: 7, From: 1, To: 0, Count: 1}},
+		Wakes: Wakes{Of: 7, Over: 4},
 		Steps: []Step{{AtNs: 20, From: 1, To: 0}}})
 	s.publish(&Sample{HaveMoves: true, Traced: 7,
 		Moves: []Move{{TID: 7, From: 0, To: 1, Count: 4}},
+		Wakes: Wakes{Of: 7, Over: 5, List: []Wake{{Wakee: WakeTask{TID: 7, CPU: 1}, Count: 1}, {Waker: WakeTask{TID: 7}, Count: 9}}},
 		Steps: []Step{{AtNs: 30, From: 0, To: 1}, {AtNs: 40, From: 1, To: 0}},
 		Stays: []Stay{{CPU: 1, TID: 7, Name: "new", RunNs: 10, LongestNs: 3, Times: 1}}})
 	n := <-s.Samples()
@@ -32,6 +35,7 @@ func TestWhatNobodyTookIsCounted(t *testing.T) {
 	assert.Equal(t, uint64(2), n.MovesLost)
 	assert.Equal(t, []Step{{10, 0, 1}, {20, 1, 0}, {30, 0, 1}, {40, 1, 0}}, n.Steps, "in their order")
 	assert.Equal(t, uint64(2), n.StepsLost)
+	assert.Equal(t, Wakes{Of: 7, Over: 12, List: []Wake{{Wakee: WakeTask{TID: 7, CPU: 1}, Count: 3}, {Waker: WakeTask{TID: 7}, Count: 9}}, Lost: 1}, n.Wakes)
 	assert.ElementsMatch(t, []Stay{{CPU: 1, TID: 7, Name: "new", RunNs: 15, WaitNs: 2, LongestNs: 4, Times: 4}, first.Stays[1]}, n.Stays)
 	assert.Equal(t, uint64(3), n.StaysLost)
 
@@ -41,7 +45,8 @@ func TestWhatNobodyTookIsCounted(t *testing.T) {
 }
 
 func TestOtherTasksAndSourcesAreNotMixed(t *testing.T) {
-	older := &Sample{HaveMoves: true, Moves: []Move{{TID: 7, Count: 1}}, MovesLost: 1, Traced: 7, Steps: []Step{{AtNs: 1}}, StepsLost: 1}
+	older := &Sample{HaveMoves: true, Moves: []Move{{TID: 7, Count: 1}}, MovesLost: 1, Traced: 7, Steps: []Step{{AtNs: 1}}, StepsLost: 1,
+		Wakes: Wakes{Of: 7, Over: 1, List: []Wake{{Count: 1}}, Lost: 1}}
 	n := &Sample{Traced: 8}
 	n.takeIn(older)
 	assert.Equal(t, &Sample{Traced: 8}, n)

@@ -32,6 +32,9 @@ type Needs struct {
 	All   bool
 	// Trace is the task whose moves are wanted one by one; 0 for none.
 	Trace kernel.TID
+	// Wakes is the process whose wakeups are wanted; 0 for none. It costs something at
+	// every wakeup of the machine while it is set.
+	Wakes kernel.TID
 	// Ledger asks who ran on which CPU; it costs something at every context
 	// switch of the machine while it is set.
 	Ledger bool
@@ -44,7 +47,7 @@ type Needs struct {
 
 // Equal reports whether both ask for the same.
 func (n Needs) Equal(o Needs) bool {
-	return n.flags() == o.flags() && n.Trace == o.Trace && slices.Equal(n.Watch, o.Watch)
+	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && slices.Equal(n.Watch, o.Watch)
 }
 
 func (n Needs) flags() [17]bool {

@@ -160,6 +160,11 @@ func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 	} else {
 		s.trace.close()
 	}
+	if needs.Wakes != 0 && s.fs.Live() {
+		s.collect(n, "wakes", rung, func() error { return s.wakes.read(n, needs.Wakes) })
+	} else {
+		s.wakes.close()
+	}
 	if needs.Ledger && s.fs.Live() {
 		s.collect(n, "ledger", rung, func() error { return s.ledger.read(n, s.fs, s.r) })
 	} else {
@@ -171,6 +176,7 @@ func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 // taken over.
 func (s *Sampler) closePrograms() {
 	s.trace.close()
+	s.wakes.close()
 	s.ledger.close()
 	select {
 	case p := <-s.loaded:

@@ -136,7 +136,7 @@ func TestManyAreWalked(t *testing.T) {
 func TestOnDemandIsDetached(t *testing.T) {
 	s := exactSampler(t, Needs{})
 	_, tid, flip := startFlippable(t)
-	s.SetNeeds(Needs{Trace: tid, Ledger: true})
+	s.SetNeeds(Needs{Trace: tid, Wakes: kernel.TID(os.Getpid()), Ledger: true})
 	_, err := s.Read() // attaches
 	require.NoError(t, err)
 	_, err = s.Read()
@@ -157,7 +157,16 @@ func TestOnDemandIsDetached(t *testing.T) {
 		assert.Equal(t, n.Steps[i-1].To, n.Steps[i].From, "in their order")
 		assert.Less(t, n.Steps[i-1].AtNs, n.Steps[i].AtNs)
 	}
+	// Threads that run are moved by the CPU's stopper, which wakes the one that asked.
+	assert.Equal(t, kernel.TID(os.Getpid()), n.Wakes.Of)
+	assert.Positive(t, n.Wakes.Over)
+	assert.True(t, slices.ContainsFunc(n.Wakes.List, func(w Wake) bool { return w.Wakee.TGID == n.Wakes.Of }), "%v", n.Wakes.List)
+	s.SetNeeds(Needs{Trace: tid, Wakes: 1, Ledger: true})
+	n, err = s.Read()
+	require.NoError(t, err)
+	assert.Zero(t, n.Wakes, "they were of another")
 	require.NotNil(t, s.trace.kernel)
+	require.NotNil(t, s.wakes.kernel)
 	require.NotNil(t, s.ledger.kernel)
 	// On a busy machine the thread may only have waited so far.
 	ran, softirq := uint64(0), false
@@ -184,7 +193,9 @@ func TestOnDemandIsDetached(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, n.Steps)
 	assert.Empty(t, n.Stays)
+	assert.Zero(t, n.Wakes)
 	assert.Nil(t, s.trace.kernel)
+	assert.Nil(t, s.wakes.kernel)
 	assert.Nil(t, s.ledger.kernel)
 }
 

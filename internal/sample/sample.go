@@ -44,6 +44,9 @@ type Sample struct {
 	Traced    kernel.TID
 	Steps     []Step
 	StepsLost uint64
+	// Wakes are those of the process that Needs.Wakes names, from the second sample
+	// after it was named.
+	Wakes Wakes
 	// Stays are who ran where, with Needs.Ledger. StaysLost counts those for which
 	// there was no room.
 	Stays      []Stay
@@ -241,7 +244,7 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name string // "cpus", "tasks", "details", "migrations", "trace", "ledger", "host"
+	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "ledger", "host"
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"

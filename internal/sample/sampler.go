@@ -57,6 +57,7 @@ type Sampler struct {
 	ladder      []migrationSource // best first
 	better      string            // what the rung above the first of them needs
 	trace       trace
+	wakes       wakes
 	ledger      ledger
 	host        *hostFacts
 }

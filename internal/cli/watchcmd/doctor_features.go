@@ -123,6 +123,16 @@ func (d *doctor) ledger() finding {
 	return f
 }
 
+func (d *doctor) wakes() finding {
+	f := finding{id: "wakes", title: "which thread wakes which (piton watch --wakes)", state: stateBest,
+		source: "eBPF on sched_waking, attached while a view shows it", cost: "nothing now"}
+	if err := Probe("ebpf-wakes"); err != nil {
+		f.source, f.cost = "", ""
+		d.worse(&f, stateMissing, err)
+	}
+	return f
+}
+
 // attribute examines a feature that is there or not, with the sources of its figures in
 // either case.
 func (d *doctor) attribute(id, title, source, without string) func() finding {

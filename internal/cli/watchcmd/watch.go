@@ -23,13 +23,16 @@ type watchOptions struct {
 	output output.Format
 	scope  flags.Scope
 	length flags.Length
+	wakes  bool
+	delay  flags.Interval // of wakes
 }
 
 func newWatch(a *app.App) *cobra.Command {
-	o := watchOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}}}
+	o := watchOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}},
+		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
 	cmd := &cobra.Command{
-		Use:   "watch TARGET… [--for 10s]",
-		Short: "print each migration of tasks as it happens",
+		Use:   "watch TARGET… [--for 10s] | --wakes [TARGET…]",
+		Short: "print each migration of tasks as it happens, or which thread wakes which",
 		Long: `Print each migration of the targets' threads, those born meanwhile too: time, thread, both CPUs, distance.
 At the end (^C, --for, or the end of the last target) print the sums by thread, by distance and by pair of CPUs.
 
@@ -37,12 +40,22 @@ The sums are exact. They have the moves that came too fast to print, counted as 
 from eBPF with the task that was running (a hypervisor's agent, say), counted as unseen: each thread's own count has them.
 Where eBPF cannot run, piton prints how often each thread moved every half second, without the CPUs.
 
+With --wakes, print every second which thread wakes which instead, for the targets or for all tasks: wakeups a second of
+WAKEE by WAKER and back, and how far apart the CPUs are on which the two last ran. A wakeup by a device, a timer or a
+softirq counts as interrupt: the task that it interrupted is not the waker. It needs eBPF.
+
 ` + flags.TargetHelp + `
 With -o json: a watch line when it begins, a move line for each move (without eBPF a count line for each thread and half
-second), then task lines, pair lines and a summary (see piton schema).`,
-		Example: "  piton watch 3641\n  piton watch nginx --for 10s -o json\n  piton watch 3650 --thread",
+second), then task lines, pair lines and a summary; with --wakes a wake line for each pair and interval, then a
+wake_summary (see piton schema).`,
+		Example: "  piton watch 3641\n  piton watch nginx --for 10s -o json\n  piton watch 3650 --thread\n  piton watch --wakes nginx -d 5s",
 		GroupID: app.GroupLook,
-		Args:    flags.NeedArgs(1, "a target"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.wakes {
+				return nil
+			}
+			return flags.NeedArgs(1, "a target")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runWatch(cmd.Context(), a, args, o)
 		},
@@ -50,6 +63,8 @@ second), then task lines, pair lines and a summary (see piton schema).`,
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
 	o.scope.AddFlags(cmd.Flags())
 	cmd.Flags().Var(&o.length, "for", "end after so long (default: at ^C)")
+	cmd.Flags().BoolVar(&o.wakes, "wakes", false, "print which thread wakes which instead, without targets of all tasks")
+	cmd.Flags().VarP(&o.delay, "delay", "d", "time between tables of --wakes, 100ms to 1h")
 	return cmd
 }
 
@@ -59,13 +74,19 @@ func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) e
 	if err := o.scope.Check(); err != nil {
 		return err
 	}
+	if o.delay.Given && !o.wakes {
+		return exit.Usagef("-d is the time between tables of --wakes; without it each migration is printed as it happens")
+	}
 	if !a.Live() {
 		return errWatchLive
 	}
 	fs := procfs.New(a.HostRoot)
-	found, missing, err := watched(a, fs, words, o.scope.Value())
-	if err != nil {
-		return err
+	var found watch.Targets
+	var missing, err error
+	if len(words) > 0 {
+		if found, missing, err = watched(a, fs, words, o.scope.Value()); err != nil {
+			return err
+		}
 	}
 	topo, err := a.Topology()
 	if err != nil {
@@ -73,6 +94,9 @@ func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) e
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
+	if o.wakes {
+		return runWakes(ctx, a, fs, found, missing, topo, o)
+	}
 	src, better, err := watch.Open(fs, found)
 	if err != nil {
 		return exit.With(exit.NotPermitted, fmt.Errorf("no source of migrations works here: %w; and %w", better, err))

@@ -9,6 +9,7 @@ import (
 	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/kernel"
+	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/watch"
 )
@@ -111,7 +112,7 @@ func more(out *bytes.Buffer, n int, what string) {
 type watchJSON struct{}
 
 func (watchJSON) begin(dst []byte, l *watchLog, t watch.Targets) []byte {
-	return watchList.Append(dst, watchStart{l.src, t})
+	return watchList.Append(dst, watchStart{l.src.Kind(), l.src.Single(), t})
 }
 
 func (watchJSON) move(dst []byte, l *watchLog, m *watch.Move) []byte {
@@ -134,8 +135,9 @@ func (watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 
 type (
 	watchStart struct {
-		src watch.Source
-		t   watch.Targets
+		source sample.Source
+		single bool
+		t      watch.Targets
 	}
 	watchMove struct {
 		l *watchLog
@@ -171,11 +173,11 @@ func (e watchEnd) byDistance() any {
 var (
 	watchList = output.NewList("watch", "watch", "the beginning of a watch",
 		output.Col("time", "", output.Text, "when it began", func(watchStart) any { return output.Stamp(time.Now()) }),
-		output.Col("source", "", output.Text, "where moves come from", func(w watchStart) any { return w.src.Kind().String() }),
-		output.Col("single", "", output.Bool, "each move is known, not only their number", func(w watchStart) any { return w.src.Single() }),
+		output.Col("source", "", output.Text, "where moves or wakeups come from", func(w watchStart) any { return w.source.String() }),
+		output.Col("single", "", output.Bool, "each move is known, not only their number", func(w watchStart) any { return w.single }),
 		output.Col("scope", "", output.Text, "what the targets mean: process, thread, tree",
 			func(w watchStart) any { return w.t.Scope.String() }),
-		output.Col("targets", "", output.Ints, "PIDs or TIDs", func(w watchStart) any { return taskNumbers(w.t.IDs) }))
+		output.Col("targets", "", output.Ints, "PIDs or TIDs; none: all tasks", func(w watchStart) any { return taskNumbers(w.t.IDs) }))
 	moveList = output.NewList("watch", "move", "a migration",
 		output.Col("time", "", output.Text, "when", func(w watchMove) any { return output.Stamp(w.l.wall(w.m.At)) }),
 		output.Col("time_ns", "", output.Int, "CLOCK_MONOTONIC", func(w watchMove) any { return int64(w.m.At) }),
