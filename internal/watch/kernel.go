@@ -2,9 +2,7 @@ package watch
 
 import (
 	"errors"
-	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"piton/internal/bpf"
@@ -54,10 +52,7 @@ func openKernel(fs procfs.FS, t Targets, ring int) (*kernelSource, error) {
 		m.Close()
 		return nil, err
 	}
-	s := &kernelSource{moves: m, accounts: accounts{}, exists: func(id kernel.TID) bool {
-		_, err := fs.Stat(id)
-		return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH)
-	}}
+	s := &kernelSource{moves: m, accounts: accounts{}, exists: exists(fs)}
 	if t.Scope == Thread {
 		s.only = slices.Sorted(slices.Values(t.IDs))
 	}
@@ -66,6 +61,14 @@ func openKernel(fs procfs.FS, t Targets, ring int) (*kernelSource, error) {
 		s.look = nil // a kernel without CONFIG_SCHED_DEBUG has no counts in /proc
 	}
 	return s, nil
+}
+
+// exists reports of a task whether it is there, as far as /proc can tell.
+func exists(fs procfs.FS) func(kernel.TID) bool {
+	return func(id kernel.TID) bool {
+		_, err := fs.Stat(id)
+		return !errors.Is(err, procfs.ErrGone)
+	}
 }
 
 func (*kernelSource) Kind() sample.Source  { return sample.SourceBPF }

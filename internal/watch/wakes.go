@@ -72,10 +72,7 @@ func (w *Wakes) follow() error {
 
 // left reports whether there still is a target.
 func (w *Wakes) left() bool {
-	return len(w.targets.IDs) == 0 || slices.ContainsFunc(w.targets.IDs, func(id kernel.TID) bool {
-		_, err := w.fs.Stat(id)
-		return !procfs.Gone(err)
-	})
+	return len(w.targets.IDs) == 0 || slices.ContainsFunc(w.targets.IDs, exists(w.fs))
 }
 
 // Run calls on with what was counted in each interval, until the duration is over
