@@ -76,6 +76,7 @@ type Machine struct {
 	moved  map[sample.Move]uint32 // of this tick, with a Count of 0
 	steps  []sample.Step
 	traced kernel.TID
+	woken  kernel.TID // whose wakeups the next sample has
 
 	irqLast, irqBefore *irq.Snapshot
 	studies            []bench.Results

@@ -41,6 +41,10 @@ func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 		s.Traced, s.Steps = m.traced, m.steps
 	}
 	m.traced = needs.Trace
+	if needs.Wakes != 0 && needs.Wakes == m.woken {
+		s.Wakes = m.wakes(dt)
+	}
+	m.woken = needs.Wakes
 	if needs.Ledger {
 		s.Stays = m.stays(dt)
 	}
@@ -61,6 +65,24 @@ func (m *Machine) host() sample.Host {
 		SwapTotalBytes: swap, SwapUsedBytes: uint64(swap * (0.11 + 0.01*wave(seconds, 300, 0))),
 		PSI:   sample.PSI{CPU: 4.1 + 2*wave(seconds, 60, 0), IO: 0.6 + 0.4*wave(seconds, 80, 1), Have: true},
 		Forks: m.forks, Switches: uint64(seconds * n * 2200), TicksPerSecond: ticksPerS, PageBytes: pageBytes}
+}
+
+// wakes are those of a process with a neighbour and with interrupts: as many as it runs.
+func (m *Machine) wakes(dt time.Duration) sample.Wakes {
+	w := sample.Wakes{Of: m.woken, Over: dt}
+	end := func(t *task) sample.WakeTask {
+		return sample.WakeTask{TID: t.TID, TGID: t.TGID, Comm: t.ID.Comm, CPU: cpuset.CPU(t.LastCPU)}
+	}
+	for i, t := range m.tasks {
+		if t.TID != m.woken || t.got == 0 {
+			continue
+		}
+		self, other := end(t), end(m.tasks[(i+1)%len(m.tasks)])
+		n := uint64(2000 * t.got * dt.Seconds())
+		w.List = append(w.List, sample.Wake{Waker: self, Wakee: other, Count: n + 1}, sample.Wake{Waker: other, Wakee: self, Count: n},
+			sample.Wake{Wakee: self, Count: n/20 + 1})
+	}
+	return w
 }
 
 // stays are who ran where in the last tick.

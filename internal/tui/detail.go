@@ -144,14 +144,24 @@ func (m *Model) detailBody(width, height int) []string {
 	return m.detail.Render(row, width, height, m.th)
 }
 
-// showEnvironment reads the environment of the process under the cursor.
-func (m *Model) showEnvironment() tea.Cmd {
+// readProcess reads something about the process under the cursor, beside the screen.
+func (m *Model) readProcess(read func(in Inspector, pid kernel.TID) tea.Msg) tea.Cmd {
 	row, ok := m.table.Process()
 	if !ok {
 		return m.noProcess()
 	}
 	pid, in := row.Task().TGID, m.deps.Inspect
-	return func() tea.Msg {
+	return func() tea.Msg { return read(in, pid) }
+}
+
+// showingText opens a dialog of lines.
+func showingText(title string, lines []string) tea.Msg {
+	return resume(func(m *Model) tea.Cmd { return m.dialogs.Push(dialog.NewText(title, lines), nil) })
+}
+
+// showEnvironment reads the environment of the process under the cursor.
+func (m *Model) showEnvironment() tea.Cmd {
+	return m.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
 		vars, err := in.Environ(pid)
 		switch {
 		case err != nil:
@@ -159,23 +169,16 @@ func (m *Model) showEnvironment() tea.Cmd {
 		case len(vars) == 0:
 			return saying(info, "process "+itoa(pid)+" has no environment")
 		}
-		return resume(func(m *Model) tea.Cmd { return m.dialogs.Push(dialog.NewText("Environment of "+itoa(pid), vars), nil) })
-	}
+		return showingText("Environment of "+itoa(pid), vars)
+	})
 }
 
 // showFiles lists the open files of the process under the cursor.
 func (m *Model) showFiles() tea.Cmd {
-	row, ok := m.table.Process()
-	if !ok {
-		return m.noProcess()
-	}
-	pid, in := row.Task().TGID, m.deps.Inspect
-	return func() tea.Msg {
-		lines := detail.FileLines(in.Facts(pid))
-		return resume(func(m *Model) tea.Cmd {
-			return m.dialogs.Push(dialog.NewText("Open files of "+itoa(pid), lines), nil)
-		})
-	}
+	return m.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
+		facts := in.Facts(pid)
+		return showingText("Open files of "+itoa(pid), facts.FileLines())
+	})
 }
 
 // trace attaches strace to the process under the cursor, or to the thread that

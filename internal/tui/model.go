@@ -281,7 +281,7 @@ func (m *Model) wanted() sample.Needs {
 		v.Sort.NeedsOfAll(&n)
 	}
 	if m.detailed {
-		n.Trace = m.detail.Trace()
+		m.detail.Needs(&n)
 		n.Affinity, n.Switches, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr = true, true, true, true, true, true
 	}
 	return n

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"piton/internal/cpuset"
@@ -89,9 +88,6 @@ func (in Inspector) Facts(pid kernel.TID) taskfacts.Facts {
 // Environ returns the environment that a process was started with, sorted.
 func (in Inspector) Environ(pid kernel.TID) ([]string, error) {
 	env, err := in.FS.Environ(pid)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(env, strings.Compare)
-	return env, nil
+	slices.Sort(env)
+	return env, err
 }

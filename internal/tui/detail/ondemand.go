@@ -2,8 +2,6 @@ package detail
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"piton/internal/field"
 	"piton/internal/taskfacts"
@@ -44,38 +42,15 @@ func (p *Pane) demanded(width, height int, th *theme.Theme) []string {
 		line("I/O", fmt.Sprintf("read %s, written %s (disk %s, %s)", field.Bytes(io.Read), field.Bytes(io.Written),
 			field.Bytes(io.DiskRead), field.Bytes(io.DiskWritten)), f.IO.Why),
 		line("files", fmt.Sprintf("%d open; l lists them", len(f.Files.Value)), f.Files.Why),
-		line("sockets", socketsTotal(f), f.Sockets.Why),
+		line("sockets", f.SocketsLine(), f.Sockets.Why),
 	}
 	lines = lines[:min(len(lines), height)]
-	for _, s := range byUse(f.Sockets.Value) {
+	for _, s := range f.SocketsByUse() {
 		if len(lines) < height {
 			lines = append(lines, drawSocket(s, width, th))
 		}
 	}
 	return lines
-}
-
-// byUse puts the sockets of networks first: those of this machine alone say little.
-func byUse(list []taskfacts.Socket) []taskfacts.Socket {
-	out := slices.Clone(list)
-	slices.SortStableFunc(out, func(a, b taskfacts.Socket) int {
-		unix := func(s taskfacts.Socket) int { return map[bool]int{true: 1}[s.Kind == "unix"] }
-		return unix(a) - unix(b)
-	})
-	return out
-}
-
-// socketsTotal counts the sockets, and says why their CPUs are not known.
-func socketsTotal(f *taskfacts.Facts) string {
-	n := len(f.Sockets.Value)
-	if n == 0 {
-		return "none"
-	}
-	s := fmt.Sprintf("%d", n)
-	if f.NoCPU != "" {
-		return s + "; incoming CPU not known: " + f.NoCPU
-	}
-	return s
 }
 
 // drawSocket is one socket with the CPU its last packet came in on.
@@ -87,30 +62,4 @@ func drawSocket(s taskfacts.Socket, width int, th *theme.Theme) string {
 	text := string(field.AppendClean(nil, fmt.Sprintf("  %d %s", s.FD, s), th.ASCII))
 	room := max(width-widget.Width(cpu)-1, 0)
 	return widget.Fit(text, room, th.Ellipsis) + " " + th.Accent.Render(cpu)
-}
-
-// FileLines lists every open file, sockets with their addresses.
-func FileLines(f taskfacts.Facts) []string {
-	if f.Files.Why != "" {
-		return []string{"Open files: " + f.Files.Why}
-	}
-	sockets := map[int]taskfacts.Socket{}
-	for _, s := range f.Sockets.Value {
-		sockets[s.FD] = s
-	}
-	lines := []string{fmt.Sprintf("%4s  %s", "FD", "FILE")}
-	for _, file := range f.Files.Value {
-		text := file.Path
-		if s, ok := sockets[file.FD]; ok {
-			text = s.String()
-			if s.IncomingCPU >= 0 {
-				text += fmt.Sprintf(", last packet in on cpu %d", s.IncomingCPU)
-			}
-		}
-		lines = append(lines, fmt.Sprintf("%4d  %s", file.FD, strings.TrimSpace(text)))
-	}
-	if f.NoCPU != "" && len(f.Sockets.Value) > 0 {
-		lines = append(lines, "", "Incoming CPU of sockets not known: "+f.NoCPU)
-	}
-	return lines
 }

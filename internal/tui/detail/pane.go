@@ -24,6 +24,7 @@ type Pane struct {
 	reading Reading
 	facted  taskfacts.Facts
 	noRoom  bool // the last drawing had none for facts
+	wakeups wakeups
 
 	left  kernel.TID // under the cursor when the thread list lost the keys
 	drawn drawn
@@ -35,7 +36,7 @@ func New() *Pane { return &Pane{Table: newThreads(threadView())} }
 // Note takes in the selected row's newest figures.
 func (p *Pane) Note(row field.Row) {
 	if task := row.Task(); task.TGID != p.reading.PID {
-		p.reading, p.Table, p.left = Reading{PID: task.TGID}, newThreads(p.View()), 0
+		p.reading, p.Table, p.left, p.wakeups = Reading{PID: task.TGID}, newThreads(p.View()), 0, wakeups{}
 	}
 	p.choose(row.Task())
 	if p.trace.tid == row.Task().TID {
@@ -76,11 +77,11 @@ const (
 // Height is the number of lines with which the pane in width cells shows all it
 // has.
 func (p *Pane) Height(row field.Row, width int) int {
-	left, right := lanesOf(row)+1+max(1, len(p.reading.Threads)), factLines
+	left, right := lanesOf(row)+1+max(1, len(p.reading.Threads)), factLines+wakeupLines
 	switch {
 	case width-2 < wide:
-		return 2 + left + factLines/2 + p.demandHeight()
-	case left < factLines:
+		return 2 + left + factLines/2 + 1 + p.demandHeight()
+	case left < factLines+wakeupLines:
 		left += p.demandHeight()
 	default:
 		right += p.demandHeight()
@@ -146,7 +147,7 @@ func (p *Pane) figures(row field.Row, width int, th *theme.Theme) (lines []strin
 func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []string {
 	var lines []string
 	if p.Bare {
-		lines = p.figures(row, width, th)
+		lines = append(p.figures(row, width, th), p.wakeups.draw(1, width, th)...)
 	}
 	rest, threads := height-len(lines), 1+max(1, len(p.reading.Threads))
 	chart := max(min(rest/2, lanesOf(row)), min(rest-threads, lanesOf(row)), min(rest, 3))
@@ -165,12 +166,13 @@ func (p *Pane) wide(row field.Row, width, height int, th *theme.Theme) []string 
 		w = width * 13 / 25
 	}
 	threads, lanes := 1+max(1, len(p.reading.Threads)), lanesOf(row)
-	short := threads+lanes < factLines
+	short := threads+lanes < factLines+wakeupLines
 	if chart := min(lanes, max(height/2, chartLeast)); height-threads < chart {
 		threads = max(height-chart, min(height, 2))
 	}
 	p.drawn.heading = 2
-	left, right := p.list(w, threads, th), p.figures(row, width-w-3, th)
+	left := p.list(w, threads, th)
+	right := append(p.figures(row, width-w-3, th), p.wakeups.draw(wakeupLines, width-w-3, th)...)
 	chart := height - len(left)
 	if short {
 		chart = min(chart, lanes)

@@ -65,6 +65,13 @@ func someFacts(pid kernel.TID) taskfacts.Facts {
 	}
 }
 
+// someWakes are those of a server between its clients and a worker.
+func someWakes(pid kernel.TID) sample.Wakes {
+	self, worker := sample.WakeTask{TID: pid, TGID: pid}, sample.WakeTask{TID: 812, TGID: 800, Comm: "evil\x1b[2Jworker", CPU: 3}
+	return sample.Wakes{Of: pid, Over: 2 * time.Second, List: []sample.Wake{{Waker: self, Wakee: worker, Count: 2468}, {Waker: worker, Wakee: self, Count: 2461},
+		{Wakee: self, Count: 81}, {Waker: sample.WakeTask{TID: 90, TGID: 90, Comm: "client"}, Wakee: self, Count: 2}}}
+}
+
 // pane is the pane about a process after some seconds.
 func pane(t *testing.T, topo *topology.Topology, pid kernel.TID, threads int) (*Pane, field.Row) {
 	machine := tuitest.New(topo)
@@ -78,6 +85,7 @@ func pane(t *testing.T, topo *topology.Topology, pid kernel.TID, threads int) (*
 		p.Take(at(second, pid, threads), r)
 	}
 	p.TakeFacts(someFacts(pid))
+	p.Follow(&sample.Sample{Wakes: someWakes(pid)})
 	return p, r
 }
 
@@ -247,12 +255,13 @@ func TestMissingFactsSayWhy(t *testing.T) {
 }
 
 func TestFileLines(t *testing.T) {
-	lines := strings.Join(FileLines(someFacts(1)), "\n")
+	f := someFacts(1)
+	lines := strings.Join(f.FileLines(), "\n")
 	assert.Contains(t, lines, "   0  /dev/pts/3")
 	assert.Contains(t, lines, "   5  tcp 10.0.0.1:80 - 10.0.0.7:4711 ESTABLISHED, last packet in on cpu 3")
-	f := taskfacts.Facts{}
+	f = taskfacts.Facts{}
 	f.Files.Why = "needs CAP_SYS_PTRACE"
-	assert.Equal(t, []string{"Open files: needs CAP_SYS_PTRACE"}, FileLines(f))
+	assert.Equal(t, []string{"Open files: needs CAP_SYS_PTRACE"}, f.FileLines())
 }
 
 type noCpusets struct{}
@@ -279,4 +288,22 @@ func TestInspectorReadsThisProcess(t *testing.T) {
 func TestInspectorSaysThatAProcessHasEnded(t *testing.T) {
 	r := Inspector{FS: procfs.New("/")}.Read(1 << 22) // above pid_max's limit, so never there
 	assert.Contains(t, r.Err, "has ended")
+}
+
+func TestWakeups(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3641, 1)
+	draw := func() string { return ansi.Strip(strings.Join(p.Render(r, 120, 25, th), "\n")) }
+	assert.Contains(t, draw(), "wakeups    to 1,230 from 1,230/s: evil?[2Jworker 812,")
+	p.Follow(&sample.Sample{Wakes: sample.Wakes{Of: 1, Over: 1}})
+	assert.Contains(t, draw(), "worker 812", "another process's change nothing")
+	p.Follow(&sample.Sample{Wakes: sample.Wakes{Of: 3641, Over: 1}})
+	assert.Contains(t, draw(), "wakeups    none")
+	p.Follow(&sample.Sample{Collectors: []sample.Collector{{Name: "wakes", Err: errors.New("task wakeups by eBPF: it takes CAP_BPF")}}})
+	assert.Contains(t, draw(), "wakeups    – it takes CAP_BPF")
+	p.Note(row(t, r.M, 980))
+	r = row(t, r.M, 980)
+	assert.Regexp(t, `wakeups    – *\n`, draw(), "of another process nothing is known")
+	var n sample.Needs
+	p.Needs(&n)
+	assert.Equal(t, sample.Needs{Trace: 980, Wakes: 980}, n)
 }

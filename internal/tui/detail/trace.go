@@ -25,12 +25,16 @@ type trace struct {
 // From then on it shows ticks, in which a task that stays is a flat line.
 const quiet = 10 * time.Second
 
+// Needs asks for the moves of one thread one by one, and for the process's wakeups.
+func (p *Pane) Needs(n *sample.Needs) { n.Trace, n.Wakes = p.trace.tid, p.reading.PID }
+
 // Trace is the thread whose moves are to be read one by one.
 func (p *Pane) Trace() kernel.TID { return p.trace.tid }
 
-// Follow takes in the moves of the newest sample.
+// Follow takes in the moves and the wakeups of the newest sample.
 func (p *Pane) Follow(s *sample.Sample) {
 	t := &p.trace
+	p.wakeups.note(s, p.reading.PID)
 	t.now, t.traced = s.At, s.Traced != 0 && s.Traced == t.tid
 	if !t.traced {
 		return
@@ -63,7 +67,6 @@ func (p *Pane) choose(task *sample.Task) {
 // moved lately, else the CPU of each tick.
 func (p *Pane) chart(row field.Row, width, height int, th *theme.Theme) []string {
 	t, topo := &p.trace, row.M.Topology
-	name := fmt.Sprintf("moves of %d", t.tid)
 	if t.trail.TID != t.tid || len(t.trail.Steps) == 0 || t.now-t.moved > quiet {
 		lines := widget.TickChart(p.history.cpus, topo, width, height, th)
 		if of := fmt.Sprintf("%d, ", t.tid); t.tid != row.Task().TID && len(lines) > 0 {
@@ -73,7 +76,7 @@ func (p *Pane) chart(row field.Row, width, height int, th *theme.Theme) []string
 	}
 	b := widget.Bounce{Steps: t.trail.Steps, Lost: t.trail.Lost, Topology: topo, Quiet: t.now - t.moved}
 	if t.tid != row.Task().TID {
-		b.Name = name
+		b.Name = fmt.Sprintf("moves of %d", t.tid)
 	}
 	return widget.BounceChart(b, width, height, th)
 }
