@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // playPair starts two threads that send a byte to and fro, over pipes or over
@@ -113,6 +113,7 @@ func raw(call uintptr, fd int) bool {
 // pair is a child of playPair.
 type pair struct {
 	*child
+	cpu   cpuset.CPU
 	trips int
 }
 
@@ -124,7 +125,7 @@ func startPair(tb testing.TB, kind string, cpu cpuset.CPU, trips int) pair {
 	for _, task := range c.tasks(tb) {
 		require.NoError(tb, task.SetAffinity(cpuset.Of(cpu)))
 	}
-	return pair{c, trips}
+	return pair{c, cpu, trips}
 }
 
 // run has pairs make their trips and waits for the end.
@@ -164,6 +165,55 @@ var trips = func() int {
 	return 10000
 }()
 
+// sleeps is how often a thread slept so far.
+func sleeps(t *testing.T, pid, tid kernel.TID) uint64 {
+	t.Helper()
+	status, err := procfs.New("/").ThreadStatus(pid, tid)
+	require.NoError(t, err)
+	return status.VoluntarySwitches
+}
+
+// checkPairs has pairs make their trips and compares what is counted of those that
+// are watched with the trips, and with the kernel's count of each thread's sleeps,
+// each of which a wakeup ends. There are fewer sleeps than trips where other tasks
+// take the CPU of a thread between its write and its read.
+func checkPairs(t *testing.T, w *Wakes, watched []pair, pairs ...pair) map[[2]kernel.TID]WakeCount {
+	t.Helper()
+	wakeups(t, w)
+	slept := map[kernel.TID]uint64{}
+	for _, p := range watched {
+		for _, tid := range p.tids {
+			slept[tid] = sleeps(t, p.pid, tid)
+		}
+	}
+	run(t, pairs...)
+	for _, p := range watched {
+		for _, tid := range p.tids {
+			slept[tid] = sleeps(t, p.pid, tid) - slept[tid]
+		}
+	}
+	all := wakeups(t, w)
+	woken := map[kernel.TID]uint64{}
+	for key, one := range all {
+		woken[key[1]] += one.Count
+	}
+	for _, p := range watched {
+		for i, tid := range p.tids {
+			other := p.tids[1-i]
+			one := all[[2]kernel.TID{other, tid}]
+			t.Logf("%d trips: %d wakes %d %d times; woken %d times, slept %d times", p.trips, other, tid, one.Count, woken[tid], slept[tid])
+			assert.InDelta(t, slept[tid], woken[tid], 5+float64(p.trips)/100)
+			assert.LessOrEqual(t, one.Count, uint64(p.trips)+5)
+			assert.Greater(t, one.Count, uint64(p.trips/2))
+			assert.Equal(t, []kernel.TID{p.pid, p.pid}, []kernel.TID{one.Waker.TGID, one.Wakee.TGID})
+			assert.Equal(t, one.Waker.Comm, one.Wakee.Comm)
+			assert.NotEmpty(t, one.Waker.Comm)
+			assert.Equal(t, []cpuset.CPU{p.cpu, p.cpu}, []cpuset.CPU{one.Waker.CPU, one.Wakee.CPU})
+		}
+	}
+	return all
+}
+
 func TestWakesAreExact(t *testing.T) {
 	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs) })
 	defer w.Close()
@@ -172,41 +222,15 @@ func TestWakesAreExact(t *testing.T) {
 	for i := range 3 {
 		pairs = append(pairs, startPair(t, "pipe", cpus[i%len(cpus)], trips))
 	}
-	wakeups(t, w)
-	run(t, pairs...)
-	all := wakeups(t, w)
-	for i, p := range pairs {
-		for _, way := range [][2]kernel.TID{{p.tids[0], p.tids[1]}, {p.tids[1], p.tids[0]}} {
-			one := all[way]
-			assert.InEpsilon(t, trips, one.Count, 0.02, "pair %d: %d wakes %d", i, way[0], way[1])
-			assert.Equal(t, []kernel.TID{p.pid, p.pid}, []kernel.TID{one.Waker.TGID, one.Wakee.TGID})
-			assert.Equal(t, []cpuset.CPU{cpus[i%len(cpus)], cpus[i%len(cpus)]}, []cpuset.CPU{one.Waker.CPU, one.Wakee.CPU})
-			assert.Equal(t, one.Waker.Comm, one.Wakee.Comm)
-			assert.NotEmpty(t, one.Waker.Comm)
-			t.Logf("%d trips: %d wakes %d %d times", trips, way[0], way[1], one.Count)
-		}
-	}
-	for key, one := range all {
-		if p := slices.IndexFunc(pairs, func(p pair) bool { return slices.Contains(p.tids, key[1]) }); p >= 0 && one.Waker.TGID != pairs[p].pid {
-			assert.Less(t, one.Count, uint64(trips/10), "nobody else wakes them: %v", one)
-		}
-	}
+	checkPairs(t, w, pairs, pairs...)
 
 	require.NoError(t, w.SetTargets(pairs[0].pid))
-	wakeups(t, w)
-	run(t, pairs...)
-	all = wakeups(t, w)
-	assert.InEpsilon(t, trips, all[[2]kernel.TID{pairs[0].tids[0], pairs[0].tids[1]}].Count, 0.02, "one target")
-	for _, one := range all {
+	for _, one := range checkPairs(t, w, pairs[:1], pairs...) {
 		assert.True(t, one.Waker.TGID == pairs[0].pid || one.Wakee.TGID == pairs[0].pid, "%v", one)
 	}
 	require.NoError(t, w.SetTargets(pairs[1].pid, pairs[2].tids[1]))
-	wakeups(t, w)
-	run(t, pairs...)
-	all = wakeups(t, w)
-	for _, p := range pairs[1:] {
-		assert.InEpsilon(t, trips, all[[2]kernel.TID{p.tids[1], p.tids[0]}].Count, 0.02, "two targets")
-	}
+	all := checkPairs(t, w, pairs[1:2], pairs...)
+	assert.Greater(t, all[[2]kernel.TID{pairs[2].tids[1], pairs[2].tids[0]}].Count, uint64(trips/2), "a thread")
 	assert.NotContains(t, all, [2]kernel.TID{pairs[0].tids[0], pairs[0].tids[1]})
 }
 
@@ -230,11 +254,7 @@ func TestWakesOfInterrupts(t *testing.T) {
 		}
 		assert.False(t, key[0] == 0 && (one.Waker.TGID != 0 || one.Waker.Comm != ""), "%v", one)
 	}
-	run(t, talkers)
-	all = wakeups(t, w)
-	for _, way := range [][2]kernel.TID{{talkers.tids[0], talkers.tids[1]}, {talkers.tids[1], talkers.tids[0]}} {
-		assert.InEpsilon(t, talkers.trips, all[way].Count, 0.02, "loopback")
-	}
+	checkPairs(t, w, []pair{talkers}, talkers)
 }
 
 func TestWakesSaysWhatHadNoRoom(t *testing.T) {
@@ -244,11 +264,14 @@ func TestWakesSaysWhatHadNoRoom(t *testing.T) {
 	require.NoError(t, w.SetTargets(p.pid))
 	_, _, err := w.Drain(nil)
 	require.NoError(t, err)
+	slept := sleeps(t, p.pid, p.tids[0]) + sleeps(t, p.pid, p.tids[1])
 	run(t, p)
+	slept = sleeps(t, p.pid, p.tids[0]) + sleeps(t, p.pid, p.tids[1]) - slept
 	counts, stats, err := w.Drain(nil)
 	require.NoError(t, err)
 	require.Len(t, counts, 1)
-	assert.GreaterOrEqual(t, counts[0].Count+stats.Lost, uint64(2*p.trips*98/100), "all are counted, or lost")
+	assert.Positive(t, stats.Lost)
+	assert.GreaterOrEqual(t, counts[0].Count+stats.Lost+5, slept*99/100, "all are counted, or lost")
 }
 
 func TestWakesLeavesNothing(t *testing.T) {

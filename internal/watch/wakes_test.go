@@ -59,31 +59,38 @@ func TestWakesOfTargets(t *testing.T) {
 	c, _ := bpftest.PingPong(t)
 	self := kernel.TID(os.Getpid())
 	for name, tt := range map[string]struct {
-		targets    Targets
-		ours, with bool // the first pair is there, the second pair is
+		targets Targets
+		with    bool // the second pair is there, as the first one is
 	}{
-		"all":     {Targets{}, true, true},
-		"process": {Targets{IDs: []kernel.TID{a}}, true, false},
-		"thread":  {Targets{IDs: []kernel.TID{b}, Scope: Thread}, true, false},
-		"tree":    {Targets{IDs: []kernel.TID{self}, Scope: Tree}, true, true},
+		"all":     {Targets{}, true},
+		"process": {Targets{IDs: []kernel.TID{a}}, false},
+		"thread":  {Targets{IDs: []kernel.TID{b}, Scope: Thread}, false},
+		"tree":    {Targets{IDs: []kernel.TID{self}, Scope: Tree}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := openWakes(t, tt.targets)
-			var last Wakeups
-			n := 0
-			require.NoError(t, w.Run(t.Context(), 50*time.Millisecond, 220*time.Millisecond, func(u Wakeups) error {
-				n++
-				last = u
+			var list []sample.Wake
+			has := func(pid kernel.TID) bool { return len(model.Partners(pid, list, time.Second)) > 0 }
+			d, enough := 200*time.Millisecond, errors.New("enough")
+			if tt.with { // descendants are found by and by
+				d = time.Minute
+			}
+			err := w.Run(t.Context(), 50*time.Millisecond, d, func(u Wakeups) error {
+				list = append(list, u.List...)
 				assert.Positive(t, u.Over)
 				assert.Zero(t, u.Lost)
+				if tt.with && has(a) && has(c) {
+					return enough
+				}
 				return nil
-			}))
-			assert.GreaterOrEqual(t, n, 2)
-			has := func(pid kernel.TID) bool {
-				return len(model.Partners(pid, last.List, last.Over)) > 0
+			})
+			if tt.with {
+				require.ErrorIs(t, err, enough)
+				return
 			}
-			assert.Equal(t, tt.ours, has(a))
-			assert.Equal(t, tt.with, has(c))
+			require.NoError(t, err)
+			assert.True(t, has(a))
+			assert.False(t, has(c))
 		})
 	}
 }
