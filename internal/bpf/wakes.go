@@ -47,7 +47,8 @@ type WakesStats struct {
 // A wakeup by an interrupt handler, a timer or a softirq has no waker, but for a
 // softirq of the network in which a task receives what it has sent to this
 // machine itself. What inter-processor interrupts wake is counted for the task
-// they interrupt. A task that ends its own sleep wakes nobody.
+// they interrupt. A task that ends its own sleep wakes nobody. Wakeups by a task
+// that the kernel hides are not seen (HidesTasks).
 type Wakes struct {
 	mu      sync.Mutex
 	objects *ebpf.Collection

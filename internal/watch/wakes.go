@@ -113,8 +113,8 @@ func (w *Wakes) Run(ctx context.Context, every, d time.Duration, on func(Wakeups
 
 // Partners counts for so long and returns the threads that wake threads of a
 // process or are woken by them, the one with most wakeups a second first,
-// interrupts left out. When ctx ends before, it returns those so far and the
-// error of ctx.
+// interrupts left out, and what is beyond bpf.WakesPairs pairs. When ctx ends
+// before, it returns those so far and the error of ctx.
 func Partners(ctx context.Context, pid kernel.TID, d time.Duration) ([]model.Partner, error) {
 	k, err := bpf.OpenWakes(bpf.WakesPairs, pid)
 	if err != nil {

@@ -60,7 +60,7 @@ INLINE bool target(u32 tid, u32 tgid)
 {
 	if (only)
 		return tid == only || tgid == only;
-	return bpf_map_lookup_elem(&targets, &tgid) || bpf_map_lookup_elem(&targets, &tid);
+	return bpf_map_lookup_elem(&targets, &tgid) || (tid != tgid && bpf_map_lookup_elem(&targets, &tid));
 }
 
 INLINE struct cpu_now *here(u32 *cpu)
