@@ -329,3 +329,23 @@ func TestSmallWindows(t *testing.T) {
 		}
 	})
 }
+
+func TestWakesOfAProcess(t *testing.T) {
+	m := machine(t, 8, 1)
+	busy := m.Tick(time.Second, sample.Needs{}).Tasks[0]
+	for _, task := range m.Tick(time.Second, sample.Needs{}).Tasks {
+		if task.RunNs > busy.RunNs {
+			busy = task
+		}
+	}
+	needs := sample.Needs{Wakes: busy.TID}
+	assert.Zero(t, m.Tick(time.Second, needs).Wakes, "from the second sample on")
+	w := m.Tick(time.Second, needs).Wakes
+	assert.Equal(t, busy.TID, w.Of)
+	partners := model.Partners(w.Of, w.List, w.Over)
+	require.Len(t, partners, 2)
+	assert.Positive(t, partners[0].WakesPerS)
+	assert.Positive(t, partners[0].WokenPerS)
+	assert.Zero(t, partners[1].TID, "interrupts")
+	assert.Zero(t, m.Tick(time.Second, sample.Needs{}).Wakes)
+}

@@ -13,6 +13,7 @@ import (
 func TestDetailDrawsEachMove(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		assert.Zero(t, r.sampler.needs.Trace)
+		assert.Zero(t, r.sampler.needs.Wakes)
 		r.press("enter")
 		assert.Equal(t, kernel.TID(3641), r.sampler.needs.Trace)
 		assert.Contains(t, r.text(), "each tick:", "until the first moves are there")
@@ -22,11 +23,13 @@ func TestDetailDrawsEachMove(t *testing.T) {
 		golden.Check(t, "trace-120x40-8cpus", r.text(), 120, 40)
 		r.press("down")
 		assert.Equal(t, kernel.TID(3642), r.sampler.needs.Trace)
+		assert.Equal(t, kernel.TID(3642), r.sampler.needs.Wakes)
 		assert.NotContains(t, r.text(), "each move", "those were another task's")
 		r.tick()
 		assert.NotContains(t, r.text(), "each move", "and these came too late")
 		r.press("esc")
 		assert.Zero(t, r.sampler.needs.Trace)
+		assert.Zero(t, r.sampler.needs.Wakes)
 	})
 }
 
@@ -51,6 +54,7 @@ func TestNothingIsTracedInOtherViews(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		r.press("enter", "2")
 		assert.Zero(t, r.sampler.needs.Trace)
+		assert.Zero(t, r.sampler.needs.Wakes)
 	})
 }
 
