@@ -123,7 +123,11 @@ func (j *Job) keep(ctx context.Context, found *Found) error {
 }
 
 func (j *Job) request(c Candidate, reason string) change.Request {
-	return change.Request{Targets: []change.Target{j.Target}, Set: []attr.Setting{attr.SetAffinity(c.CPUs)}, Reason: reason}
+	targets := []change.Target{j.Target}
+	if c.Also != 0 {
+		targets = append(targets, change.Target{TID: c.Also})
+	}
+	return change.Request{Targets: targets, Set: []attr.Setting{attr.SetAffinity(c.CPUs)}, Reason: reason}
 }
 
 func refusal(c change.Change) error {

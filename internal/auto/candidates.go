@@ -12,6 +12,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/topology"
 )
@@ -27,15 +28,8 @@ const Kernel = "kernel"
 type Candidate struct {
 	Name   string     // "kernel", "free", a place.Strategy, "home", "package", "with 3641", "near 3641", "apart from 3641"
 	CPUs   cpuset.Set // that the threads may use; for Kernel those of the first thread
+	Also   kernel.TID // a process that gets the same CPUs, 0 for none
 	Reason string     // why it may be better, or why it is not tried; a phrase
-}
-
-// Partner is a task that wakes the process or is woken by it.
-type Partner struct {
-	TID  kernel.TID
-	Comm string
-	CPU  cpuset.CPU // where it ran last
-	PerS float64    // wakeups a second, both ways
 }
 
 // Situation is what candidates are chosen from.
@@ -44,8 +38,9 @@ type Situation struct {
 	// Target: the process.
 	Request place.Request
 	Now     cpuset.Set // the affinity that it has
-	// Partners are those with the most wakeups first; only the first is placed by.
-	Partners []Partner
+	// Partners are those with the most wakeups first; only the first of another process is
+	// placed by.
+	Partners []model.Partner
 }
 
 // Candidates are the placements worth a trial, the kernel's own first, at most
@@ -59,8 +54,9 @@ func Candidates(s Situation) (tried, left []Candidate) {
 		l.strategy(s.Request, strategy)
 	}
 	l.home()
-	if len(s.Partners) > 0 {
-		l.partner(s.Partners[0])
+	other := slices.IndexFunc(s.Partners, func(p model.Partner) bool { return p.TGID != l.target.TID && p.PerS >= leastWakeups })
+	if other >= 0 {
+		l.partner(s.Partners[other])
 	}
 	l.each(s.Request)
 	l.packages(s.Request)
@@ -99,7 +95,7 @@ func (l *list) pointless(c Candidate) string {
 		return c.Reason
 	}
 	for _, other := range l.tried {
-		if other.CPUs.Equal(c.CPUs) {
+		if other.CPUs.Equal(c.CPUs) && other.Also == c.Also {
 			return "the same CPUs as " + other.Name
 		}
 	}
@@ -108,6 +104,10 @@ func (l *list) pointless(c Candidate) string {
 	}
 	return ""
 }
+
+// leastWakeups is how many wakeups a second, both ways, make a partner: with fewer, what
+// the two hand over is soon elsewhere in the caches.
+const leastWakeups = 50
 
 // crowdedBy is by how much more than its CPUs a process may use before a placement is
 // not worth a trial: shares are measured over a second or less.
@@ -202,14 +202,14 @@ func (l *list) each(r place.Request) {
 
 // partner adds the CPU of the task that it talks to, whose cache has the data, the cache's
 // other CPUs, where both can run at once, and the CPUs of other cores.
-func (l *list) partner(p Partner) {
+func (l *list) partner(p model.Partner) {
 	at, ok := l.topology.CPU(p.CPU)
 	if !ok || !l.target.Allowed.Has(p.CPU) {
 		return
 	}
 	who := fmt.Sprintf("%d (%s)", p.TID, p.Comm)
 	often := fmt.Sprintf("%.0f wakeups a second with %s", p.PerS, who)
-	l.add(Candidate{Name: fmt.Sprintf("with %d", p.TID), CPUs: cpuset.Of(p.CPU), Reason: often + ", on its CPU"})
+	l.add(Candidate{Name: fmt.Sprintf("with %d", p.TID), CPUs: cpuset.Of(p.CPU), Also: p.TGID, Reason: often + ", both on its CPU"})
 	if beside := at.LLC.And(l.target.Allowed).AndNot(at.Core); !beside.Empty() {
 		l.add(Candidate{Name: fmt.Sprintf("near %d", p.TID), CPUs: beside, Reason: often + ", on other cores of its cache"})
 	}

@@ -1,11 +1,13 @@
 package auto
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/cpuset"
+	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
@@ -42,8 +44,8 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"one CPU", situation(topologytest.Sized(1), nil), []string{"kernel"}},
 		{"one cache", situation(two, nil), []string{"kernel", "least-loaded", "cpu 1"}},
-		{"a partner", situation(two, func(s *Situation) { s.Partners = []Partner{{TID: 9, Comm: "y", CPU: 1, PerS: 1000}} }),
-			[]string{"kernel", "least-loaded", "with 9"}},
+		{"a partner", situation(two, func(s *Situation) { s.Partners = []model.Partner{{TID: 9, TGID: 9, Comm: "y", CPU: 1, PerS: 1000}} }),
+			[]string{"kernel", "least-loaded", "with 9", "cpu 1"}},
 		{"wider than a CPU", situation(two, func(s *Situation) {
 			s.Request.Targets[0].BusyShare, s.Request.Targets[0].BusyThreads = 2, 2
 			s.Request.Targets[0].Share[1] = 1
@@ -60,7 +62,7 @@ func TestCandidates(t *testing.T) {
 			assert.LessOrEqual(t, len(tried), MostCandidates)
 			seen := map[string]bool{}
 			for _, c := range tried {
-				key := c.CPUs.String()
+				key := fmt.Sprint(c.CPUs, c.Also)
 				assert.False(t, seen[key], "%s is tried twice", key)
 				seen[key] = true
 				assert.True(t, c.CPUs.SubsetOf(tt.s.Request.Targets[0].Allowed))

@@ -29,7 +29,7 @@ func All(candidate int) func(kernel.TID) int { return func(kernel.TID) int { ret
 // ErrOvertaken is the error of a trial whose values somebody else sets.
 var ErrOvertaken = errors.New("changed by someone else meanwhile")
 
-// PlanTrial plans a trial of candidates, each of them requests for the same targets.
+// PlanTrial plans a trial of candidates, each of them requests, for the same targets mostly.
 // Carried out, it is one entry of the journal under one guard, and leaves everything as it
 // was; what is to stay is another plan. Without Consent.RevertAfter it would leave what it
 // tries if it were killed, so that is an error of Carry.
@@ -43,7 +43,9 @@ func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request, run func(
 		}
 		all.Trial.plans = append(all.Trial.plans, p)
 		all.Requests = append(all.Requests, requests...)
-		all.follow = p.follow
+		if len(p.follow) > len(all.follow) { // a candidate may be of more targets than others
+			all.follow = p.follow
+		}
 		for _, w := range p.Warnings {
 			if !slices.Contains(all.Warnings, w) {
 				all.Warnings = append(all.Warnings, w)

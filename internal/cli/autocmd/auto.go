@@ -24,6 +24,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/search"
+	"piton/internal/watch"
 )
 
 // Commands are the commands of this package.
@@ -52,8 +53,9 @@ func newAuto(a *app.App) *cobra.Command {
 		Long: `Try placements of a process in turn, 200 ms each, and keep the best of them only if it is better than what the kernel
 does by itself: it is judged by fresh pairs of periods, in which a candidate and the kernel take turns. Else everything is
 left as it was. That nothing helps is an answer, and ends with exit code 0.
-The placements come from the machine's topology and its load, eight at most; --dry-run lists them with their reasons.
-All threads of the process are placed. What is tried is one entry of the journal under a guard: if piton is killed,
+The placements come from the machine's topology, its load and the task with which the process exchanges most wakeups, eight
+at most; --dry-run lists them with their reasons. All threads of the process are placed; "with 4711" places the process of
+thread 4711 on the same CPU as well. What is tried is one entry of the journal under a guard: if piton is killed,
 the process has its own placement again within a second. What is kept is another entry, for piton undo.
 With --watch 1m piton goes on: each minute what was kept and what was before take turns for 1.6 s. If it seems to have become
 worse it is confirmed anew, or undone and another is searched for. If nothing was kept, a new search is made when the load or
@@ -122,6 +124,9 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 	}
 	return errors.Join(err, <-ended)
 }
+
+// partnerWindow is how long wakeups are counted.
+const partnerWindow = 300 * time.Millisecond
 
 // warmTime is how long a command runs before its load is looked at.
 const warmTime = 500 * time.Millisecond
@@ -221,6 +226,12 @@ func candidates(ctx context.Context, a *app.App, t *change.Tuner, target change.
 	}
 	if s.Now, err = t.Sched.Affinity(target.TID); err != nil {
 		return nil, nil, nil, err
+	}
+	if s.Partners, err = watch.Partners(ctx, target.TID, partnerWindow); err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, nil, err
+		}
+		a.Warn("placements beside a wake partner are not tried: %v", err)
 	}
 	tried, left = auto.Candidates(s)
 	return tried, left, auto.Caches(s.Request.Topology, s.Now), nil
