@@ -227,7 +227,7 @@ func (tr *trial) adoptThread(k attr.Task) (taken []Change) {
 	models := slices.DeleteFunc(slices.Clone(tr.changes), func(c tried) bool { return c.PID != k.PID || c.TID != c.PID })
 	for _, m := range models {
 		c := m
-		c.Object, c.gone = k.Object(), false
+		c.Object, c.gone, c.given = k.Object(), false, slices.Clone(m.given)
 		now, err := tr.t.Read(c.Attribute, c.Object)
 		if err == nil && c.Attribute.Alike(now, m.last) {
 			c.last = now
