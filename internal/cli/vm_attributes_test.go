@@ -73,7 +73,8 @@ func TestVMMemoryFollows(t *testing.T) {
 	r = h.run("undo")
 	require.Zero(t, r.code, r.err)
 	again := nodesOf(t, pid)
-	assert.InDelta(t, float64(before[0]), float64(again[0]), float64(before[0])/20+hugePage, "%v became %v", before, again)
+	// Pages of the program's file can be on a third node: each node's share comes in huge pages.
+	assert.InDelta(t, float64(before[0]), float64(again[0]), float64(before[0])/20+float64(len(before))*hugePage, "%v became %v", before, again)
 }
 
 // hugePage is how many pages move together if they are one huge page.
