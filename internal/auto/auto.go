@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -42,8 +43,7 @@ type Job struct {
 // Found is how a search ended.
 type Found struct {
 	search.Result
-	Kept  Candidate // Kernel: nothing was changed
-	Trial uint64    // entry of the journal: what was tried; 0 when nothing was
+	Kept Candidate // Kernel: nothing was changed
 	// Outcome is that of the kept placement's change, nil when nothing was kept.
 	Outcome *change.Outcome
 	Took    time.Duration
@@ -88,7 +88,6 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 		return found, refusal(bad)
 	}
 	out, err := j.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: time.Duration(periods)*Period*2 + guardSlack})
-	found.Trial = out.Entry
 	if err == nil && ended == nil {
 		if bad, ok := out.FirstBad(); ok {
 			err = refusal(bad)
@@ -97,7 +96,8 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	if err != nil || found.Result.Kept == 0 {
 		return found, err
 	}
-	return found, j.keep(ctx, &found)
+	err = j.keep(ctx, &found)
+	return found, err
 }
 
 // keep changes the process to the candidate that won.
@@ -143,7 +143,7 @@ func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen f
 		if err := put(ctx, candidate); err != nil {
 			return search.Reading{}, err
 		}
-		if err := pause(ctx, settleTime); err != nil {
+		if err := runner.Pause(ctx, settleTime); err != nil {
 			return search.Reading{}, err
 		}
 		before, err := j.Metric.Read()
@@ -154,7 +154,7 @@ func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen f
 			return search.Reading{}, err
 		}
 		began := time.Now()
-		if err := pause(ctx, Period-settleTime); err != nil {
+		if err := runner.Pause(ctx, Period-settleTime); err != nil {
 			return search.Reading{}, err
 		}
 		after, err := j.Metric.Read()
@@ -171,15 +171,6 @@ func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen f
 			out.Violated, err = out.Violated || hurt, errors.Join(err, late)
 		}
 		return out, err
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/bench/runner"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -52,7 +53,7 @@ func (b *back) put(ctx context.Context, candidate int) error {
 			return b.first + i
 		})
 		if err == nil {
-			err = pause(ctx, backTime)
+			err = runner.Pause(ctx, backTime)
 		}
 		if err != nil {
 			return err

@@ -98,7 +98,7 @@ func openMetric(p procfs.FS, pid kernel.TID, name, weakness string) (*Metric, er
 func (m *Metric) moves(ctx context.Context) error {
 	for range probePeriods {
 		before := m.sum
-		if err := pause(ctx, Period/2); err != nil {
+		if err := runner.Pause(ctx, Period/2); err != nil {
 			return err
 		}
 		after, err := m.Read()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/search"
@@ -56,7 +57,7 @@ func (w *Watch) Run(ctx context.Context, found Found) error {
 	}
 	w.settle(found)
 	for {
-		if err := pause(ctx, w.Every); err != nil {
+		if err := runner.Pause(ctx, w.Every); err != nil {
 			return err
 		}
 		var err error

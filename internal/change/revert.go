@@ -16,9 +16,9 @@ const (
 	passTime = 50 * time.Millisecond
 )
 
-// Revert takes back what an entry has changed so far, until nothing is left of it: first
+// Revert reverts what an entry has changed so far, until nothing is left of it: first
 // what was changed, at once; then what was born meanwhile and inherited a value. It reads
-// no journal and writes none. What is in reverted is left out, and what it takes back is
+// no journal and writes none. What is in reverted is left out, and what it reverts is
 // added. It returns the last plan, and what became of everything; stop ends it early.
 func (t *Tuner) Revert(ctx context.Context, e Entry, reverted map[attr.Key]bool, stop func() bool) (plan Plan, all Outcome, err error) {
 	index := map[attr.Key]int{} // into all.Changes

@@ -64,7 +64,7 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	}
 	run.CPUs, run.Reason = placed.CPUs, placed.Reason
 	started(*run)
-	if err := pause(ctx, time.Duration(settle*float64(study.Period))); err != nil {
+	if err := Pause(ctx, time.Duration(settle*float64(study.Period))); err != nil {
 		return err
 	}
 	m, err := rate.Open(r.Proc, run.PID)
@@ -74,7 +74,7 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	defer m.Close()
 	before, host := r.count(run.PID), bench.ReadHostTicks(r.Proc)
 	began := time.Now()
-	if err := pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
+	if err := Pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
 		return err
 	}
 	grown, err := m.Grown()
@@ -91,7 +91,8 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for a time, or returns why ctx ended before.
+func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

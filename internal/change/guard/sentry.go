@@ -220,7 +220,7 @@ func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 	}
 }
 
-// apply takes the entry's changes back, unless it has been undone by hand.
+// apply reverts the entry's changes, unless it has been undone by hand.
 func (s *sentry) apply(e journal.Entry) (change.Plan, change.Outcome, error) {
 	if s.reverted == nil {
 		s.reverted = map[attr.Key]bool{}

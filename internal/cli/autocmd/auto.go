@@ -116,7 +116,7 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	if err = pause(ctx, warmTime); err == nil {
+	if err = runner.Pause(ctx, warmTime); err == nil {
 		err = seek(ctx, a, o, change.Target{TID: kernel.TID(cmd.Process.Pid)})
 	}
 	if ctx.Err() != nil {
@@ -130,15 +130,6 @@ const partnerWindow = 300 * time.Millisecond
 
 // warmTime is how long a command runs before its load is looked at.
 const warmTime = 500 * time.Millisecond
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
-}
 
 // start starts a command with piton's own streams.
 func start(a *app.App, argv []string) (*exec.Cmd, error) {

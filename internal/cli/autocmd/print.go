@@ -245,7 +245,7 @@ func (r endRow) sentence() string {
 	}
 	switch {
 	case r.isKept():
-		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. piton undo %d takes it back.%s",
+		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. Undo it with piton undo %d.%s",
 			r.Found.Kept.Name, r.Found.Kept.CPUs, r.Gain(), r.metric.Name(), after, r.entry(), weak)
 	case r.Finalist != 0:
 		return fmt.Sprintf("Nothing is better than what the kernel does, %s: %s is %s of %s. Everything is as it was.%s",
