@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"piton/internal/bench/runner"
@@ -25,19 +26,20 @@ const (
 	guardSlack = 30 * time.Second
 )
 
-// Job is a search for the placement of one live process.
+// Job is a search for the placement of live processes, which are placed together.
 type Job struct {
 	Tuner      *change.Tuner
-	Target     change.Target
+	Targets    []change.Target
 	Candidates []Candidate // Kernel first
 	Metric     *Metric
 	NotWorse   []*Guardrail  // opened; a candidate that hurts one is out
 	Budget     time.Duration // 0 is what search.DefaultPeriods take
-	// Caches are the CPUs of each last-level cache that the process may use, where there are
+	// Caches are the CPUs of each last-level cache that the processes may use, where there are
 	// several: see back.
 	Caches []cpuset.Set
-	// Follow are further settings of what is kept, memory say.
-	Follow func(Candidate) []attr.Setting
+	Memory bool // of the processes is moved to the nodes of what is kept
+	// Yes is the user's consent to candidates that need it: they were asked for.
+	Yes bool
 }
 
 // Found is how a search ended.
@@ -47,7 +49,15 @@ type Found struct {
 	// Outcome is that of the kept placement's change, nil when nothing was kept.
 	Outcome *change.Outcome
 	Took    time.Duration
-	target  change.Target
+	targets []change.Target
+}
+
+// LeastBudget is the shortest Budget for the candidates.
+func (j *Job) LeastBudget() time.Duration {
+	if len(j.Candidates) < 2 {
+		return 0
+	}
+	return time.Duration(search.LeastPeriods(len(j.Candidates))) * Period
 }
 
 // Run searches, and keeps the best candidate only if it is better than Kernel: then it is
@@ -56,7 +66,7 @@ type Found struct {
 // change, attr.ErrGone when the process ended, or says that the rate could not be measured;
 // with it Found says what was measured until then.
 func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, err error) {
-	found.Kept, found.target = j.Candidates[0], j.Target
+	found.Kept, found.targets = j.Candidates[0], j.Targets
 	periods := search.DefaultPeriods(len(j.Candidates))
 	if j.Budget > 0 {
 		periods = int(j.Budget / Period)
@@ -75,10 +85,14 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	}
 	var candidates [][]change.Request
 	for _, c := range j.Candidates[1:] {
-		candidates = append(candidates, []change.Request{j.request(c, "tried by auto: "+c.Name)})
+		candidates = append(candidates, c.requests(j.Targets, "tried by auto: "+c.Name))
 	}
 	for _, cpus := range j.caches() {
-		candidates = append(candidates, []change.Request{j.request(Candidate{CPUs: cpus}, "")})
+		var c Candidate
+		for _, t := range j.Targets {
+			c.Give(t.TID, cpus)
+		}
+		candidates = append(candidates, c.requests(j.Targets, ""))
 	}
 	plan, err := j.Tuner.PlanTrial(ctx, candidates, try)
 	if err != nil {
@@ -87,7 +101,7 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	if bad, ok := plan.Preview().FirstBad(); ok {
 		return found, refusal(bad)
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: time.Duration(periods)*Period*2 + guardSlack})
+	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: time.Duration(periods)*Period*2 + guardSlack})
 	if err == nil && ended == nil {
 		if bad, ok := out.FirstBad(); ok {
 			err = refusal(bad)
@@ -100,18 +114,20 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	return found, err
 }
 
-// keep changes the process to the candidate that won.
+// keep changes the processes to the candidate that won.
 func (j *Job) keep(ctx context.Context, found *Found) error {
 	c := j.Candidates[found.Result.Kept]
-	request := j.request(c, fmt.Sprintf("auto: %s is %s of %s against the kernel's choice; %s", c.Name, found.Gain(), j.Metric.Name(), c.Reason))
-	if j.Follow != nil {
-		request.Set = append(request.Set, j.Follow(c)...)
+	requests := c.requests(j.Targets, fmt.Sprintf("auto: %s is %s of %s against the kernel's choice; %s", c.Name, found.Gain(), j.Metric.Name(), c.Reason))
+	for i, p := range c.Places {
+		if j.Memory && slices.ContainsFunc(j.Targets, func(t change.Target) bool { return t.TID == p.TID }) {
+			requests[i].Set = append(requests[i].Set, attr.SetMemoryNear(p.CPUs))
+		}
 	}
-	plan, err := j.Tuner.Plan(ctx, []change.Request{request})
+	plan, err := j.Tuner.Plan(ctx, requests)
 	if err != nil {
 		return err
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{})
+	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes})
 	found.Outcome = &out
 	if bad, ok := out.FirstBad(); ok && err == nil {
 		err = refusal(bad)
@@ -120,14 +136,6 @@ func (j *Job) keep(ctx context.Context, found *Found) error {
 		found.Kept = c
 	}
 	return err
-}
-
-func (j *Job) request(c Candidate, reason string) change.Request {
-	targets := []change.Target{j.Target}
-	if c.Also != 0 {
-		targets = append(targets, change.Target{TID: c.Also})
-	}
-	return change.Request{Targets: targets, Set: []attr.Setting{attr.SetAffinity(c.CPUs)}, Reason: reason}
 }
 
 func refusal(c change.Change) error {
@@ -158,8 +166,8 @@ func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen f
 			return search.Reading{}, err
 		}
 		after, err := j.Metric.Read()
-		if k, gone := j.Tuner.Look(j.Target.TID, j.Target.TID); gone != nil || k.Ended() {
-			return search.Reading{}, fmt.Errorf("process %d: %w", j.Target.TID, attr.ErrGone)
+		if gone := j.gone(); gone != nil {
+			return search.Reading{}, gone
 		}
 		if err == nil && after < before {
 			err = errors.New("the metric has shrunk: it must only grow")
@@ -172,6 +180,16 @@ func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen f
 		}
 		return out, err
 	}
+}
+
+// gone is an error once all processes have ended.
+func (j *Job) gone() error {
+	for _, t := range j.Targets {
+		if k, err := j.Tuner.Look(t.TID, t.TID); err == nil && !k.Ended() {
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d: %w", j.Targets[0].TID, attr.ErrGone)
 }
 
 // Gain is what the finalist gained over the kernel's choice, in words, with its interval:

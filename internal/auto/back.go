@@ -73,10 +73,12 @@ func (b *back) seen(candidate int) {
 func (b *back) look() {
 	b.where = map[kernel.TID]int32{}
 	proc := b.job.Tuner.Proc
-	tids, _ := proc.Threads(b.job.Target.TID)
-	for _, tid := range tids {
-		if st, err := proc.ThreadStat(b.job.Target.TID, tid); err == nil {
-			b.where[tid] = st.LastCPU
+	for _, t := range b.job.Targets {
+		tids, _ := proc.Threads(t.TID)
+		for _, tid := range tids {
+			if st, err := proc.ThreadStat(t.TID, tid); err == nil {
+				b.where[tid] = st.LastCPU
+			}
 		}
 	}
 }

@@ -8,8 +8,11 @@ package auto
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 
+	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -26,35 +29,81 @@ const Kernel = "kernel"
 
 // Candidate is a placement to try.
 type Candidate struct {
-	Name   string     // "kernel", "free", a place.Strategy, "home", "package", "with 3641", "near 3641", "apart from 3641"
-	CPUs   cpuset.Set // that the threads may use; for Kernel those of the first thread
-	Also   kernel.TID // a process that gets the same CPUs, 0 for none
-	Reason string     // why it may be better, or why it is not tried; a phrase
+	Name   string             // "kernel", "free", a place.Strategy, "home", "package", "with 3641", "near 3641", a bench.Placement, "numa_balancing 0"
+	CPUs   cpuset.Set         // that the processes may use, all together; for Kernel those of now
+	Places []Placed           // the CPUs of each, where it sets them; of a partner as well
+	Set    []attr.Setting     // besides, of each target
+	Files  []attr.FileSetting // besides, of the machine
+	Reason string             // why it may be better, or why it is not tried; a phrase
+}
+
+// Placed is a process and the CPUs that a Candidate gives it.
+type Placed struct {
+	TID  kernel.TID
+	CPUs cpuset.Set
+}
+
+// Equal reports whether two candidates make the same.
+func (c Candidate) Equal(other Candidate) bool {
+	return slices.EqualFunc(c.Places, other.Places, func(a, b Placed) bool { return a.TID == b.TID && a.CPUs.Equal(b.CPUs) }) &&
+		reflect.DeepEqual(c.Set, other.Set) && reflect.DeepEqual(c.Files, other.Files)
+}
+
+// requests are the changes that make a candidate.
+func (c Candidate) requests(targets []change.Target, reason string) (out []change.Request) {
+	for _, p := range c.Places {
+		r := change.Request{Targets: []change.Target{{TID: p.TID}}, Set: []attr.Setting{attr.SetAffinity(p.CPUs)}, Reason: reason}
+		if i := slices.IndexFunc(targets, func(t change.Target) bool { return t.TID == p.TID }); i >= 0 {
+			r.Targets[0] = targets[i]
+			r.Set = append(r.Set, c.Set...)
+		}
+		out = append(out, r)
+	}
+	if len(c.Places) == 0 && len(c.Set) > 0 {
+		out = append(out, change.Request{Targets: targets, Set: c.Set, Reason: reason})
+	}
+	if len(c.Files) > 0 {
+		out = append(out, change.Request{Files: c.Files, Reason: reason})
+	}
+	return out
 }
 
 // Situation is what candidates are chosen from.
 type Situation struct {
-	// Request is what place.Place takes; its Strategy is not looked at, and it has one
-	// Target: the process.
+	// Request is what place.Place takes; its Strategy is not looked at, and its Targets are
+	// the processes, which are placed together.
 	Request place.Request
-	Now     cpuset.Set // the affinity that it has
-	// Partners are those with the most wakeups first; only the first of another process is
+	Now     []cpuset.Set // the affinity of each
+	// Partners are those with the most wakeups first; only the first that is no target is
 	// placed by.
 	Partners []model.Partner
+	// More are candidates that were asked for; they come first.
+	More []Candidate
 }
 
 // Candidates are the placements worth a trial, the kernel's own first, at most
 // MostCandidates; and those that are not, with the reason. What would give the same CPUs
 // as an earlier one cannot differ from it, and is not tried.
 func Candidates(s Situation) (tried, left []Candidate) {
-	l := &list{target: &s.Request.Targets[0], topology: s.Request.Topology}
-	l.tried = []Candidate{{Name: Kernel, CPUs: s.Now, Reason: "as it is now"}}
-	l.add(Candidate{Name: "free", CPUs: l.target.Allowed, Reason: "all CPUs that it may have"})
+	l := &list{targets: s.Request.Targets, topology: s.Request.Topology}
+	now := Candidate{Name: Kernel, Reason: "as it is now"}
+	for i, t := range l.targets {
+		now.Give(t.TID, s.Now[i])
+		l.allowed, l.busy = l.allowed.Or(t.Allowed), l.busy+t.BusyShare
+	}
+	l.tried = []Candidate{now}
+	for _, c := range s.More {
+		l.add(c)
+	}
+	l.together("free", l.allowed, "all CPUs that it may have")
 	for _, strategy := range []place.Strategy{place.LeastLoaded, place.LLC, place.NodeWide} {
 		l.strategy(s.Request, strategy)
 	}
 	l.home()
-	other := slices.IndexFunc(s.Partners, func(p model.Partner) bool { return p.TGID != l.target.TID && p.PerS >= leastWakeups })
+	isTarget := func(tid kernel.TID) bool {
+		return slices.ContainsFunc(l.targets, func(t place.Target) bool { return t.TID == tid })
+	}
+	other := slices.IndexFunc(s.Partners, func(p model.Partner) bool { return !isTarget(p.TGID) && p.PerS >= leastWakeups })
 	if other >= 0 {
 		l.partner(s.Partners[other])
 	}
@@ -73,10 +122,18 @@ func Candidates(s Situation) (tried, left []Candidate) {
 	return l.tried, l.left
 }
 
+// Give adds the CPUs of a process.
+func (c *Candidate) Give(tid kernel.TID, cpus cpuset.Set) {
+	c.CPUs = c.CPUs.Or(cpus)
+	c.Places = append(c.Places, Placed{tid, cpus})
+}
+
 // list collects candidates.
 type list struct {
-	target      *place.Target
+	targets     []place.Target
 	topology    *topology.Topology
+	allowed     cpuset.Set // to any target
+	busy        float64    // CPUs that all targets use
 	tried, left []Candidate
 }
 
@@ -91,16 +148,21 @@ func (l *list) add(c Candidate) {
 }
 
 func (l *list) pointless(c Candidate) string {
-	if c.CPUs.Empty() {
+	if len(c.Places) == 0 && len(c.Set) == 0 && len(c.Files) == 0 {
 		return c.Reason
 	}
 	for _, other := range l.tried {
-		if other.CPUs.Equal(c.CPUs) && other.Also == c.Also {
-			return "the same CPUs as " + other.Name
+		if c.Equal(other) {
+			return "the same as " + other.Name
 		}
 	}
-	if room := float64(c.CPUs.Len()); l.target.BusyShare > room+crowdedBy {
-		return fmt.Sprintf("it uses %.1f CPUs, and this is %d", l.target.BusyShare, c.CPUs.Len())
+	for _, p := range c.Places {
+		if p.CPUs.Empty() {
+			return fmt.Sprintf("process %d may use none of its CPUs", p.TID)
+		}
+	}
+	if room := float64(c.CPUs.Len()); len(c.Places) > 0 && l.busy > room+crowdedBy {
+		return fmt.Sprintf("it uses %.1f CPUs, and this is %d", l.busy, c.CPUs.Len())
 	}
 	return ""
 }
@@ -113,14 +175,29 @@ const leastWakeups = 50
 // not worth a trial: shares are measured over a second or less.
 const crowdedBy = 0.25
 
+// together gives all targets what they may have of some CPUs, and also another process.
+func (l *list) together(name string, cpus cpuset.Set, reason string, also ...kernel.TID) {
+	c := Candidate{Name: name, Reason: reason}
+	for _, t := range l.targets {
+		c.Give(t.TID, cpus.And(t.Allowed))
+	}
+	for _, tid := range also {
+		c.Give(tid, cpus)
+	}
+	l.add(c)
+}
+
 func (l *list) strategy(r place.Request, strategy place.Strategy) {
 	r.Strategy = strategy
 	choices, err := place.Place(r)
 	c := Candidate{Name: string(strategy)}
-	if len(choices) == 0 {
+	if len(choices) < len(l.targets) {
 		c.Reason = "there is none: " + fmt.Sprint(err)
 	} else {
-		c.CPUs, c.Reason = choices[0].CPUs, choices[0].Reason
+		for _, is := range choices {
+			c.Give(is.TID, is.CPUs)
+		}
+		c.Reason = choices[0].Reason
 	}
 	l.add(c)
 }
@@ -143,13 +220,17 @@ type region struct {
 	busy float64 // by others, share of its CPUs
 }
 
-// regions are those of sets in which the target may run, the least used first.
+// regions are those of sets in which targets may run, the least used first.
 func (l *list) regions(r place.Request, name func(i int) string, sets []cpuset.Set) (out []region) {
 	for i, all := range sets {
-		cpus, sum, known := all.And(l.target.Allowed), 0.0, 0
+		cpus, sum, known := all.And(l.allowed), 0.0, 0
 		for _, load := range r.Loads {
 			if cpus.Has(load.CPU) {
-				sum += max(0, load.Busy-l.target.Share[load.CPU])
+				own := 0.0
+				for _, t := range l.targets {
+					own += t.Share[load.CPU]
+				}
+				sum += max(0, load.Busy-own)
 				known++
 			}
 		}
@@ -165,7 +246,7 @@ func (l *list) regions(r place.Request, name func(i int) string, sets []cpuset.S
 func (l *list) packages(r place.Request) {
 	all := l.regions(r, func(int) string { return "package" }, l.topology.Packages())
 	if len(all) > 1 {
-		l.add(Candidate{Name: all[0].name, CPUs: all[0].cpus, Reason: fmt.Sprintf("the package that others use least, %.0f %%", 100*all[0].busy)})
+		l.together(all[0].name, all[0].cpus, fmt.Sprintf("the package that others use least, %.0f %%", 100*all[0].busy))
 	}
 }
 
@@ -194,7 +275,7 @@ func (l *list) each(r place.Request) {
 			continue
 		}
 		for _, region := range all {
-			l.add(Candidate{Name: region.name, CPUs: region.cpus, Reason: fmt.Sprintf("others use %.0f %% of it", 100*region.busy)})
+			l.together(region.name, region.cpus, fmt.Sprintf("others use %.0f %% of it", 100*region.busy))
 		}
 		return
 	}
@@ -204,23 +285,32 @@ func (l *list) each(r place.Request) {
 // other CPUs, where both can run at once, and the CPUs of other cores.
 func (l *list) partner(p model.Partner) {
 	at, ok := l.topology.CPU(p.CPU)
-	if !ok || !l.target.Allowed.Has(p.CPU) {
+	if !ok || !l.allowed.Has(p.CPU) {
 		return
 	}
-	who := fmt.Sprintf("%d (%s)", p.TID, p.Comm)
-	often := fmt.Sprintf("%.0f wakeups a second with %s", p.PerS, who)
-	l.add(Candidate{Name: fmt.Sprintf("with %d", p.TID), CPUs: cpuset.Of(p.CPU), Also: p.TGID, Reason: often + ", both on its CPU"})
-	if beside := at.LLC.And(l.target.Allowed).AndNot(at.Core); !beside.Empty() {
-		l.add(Candidate{Name: fmt.Sprintf("near %d", p.TID), CPUs: beside, Reason: often + ", on other cores of its cache"})
+	often := fmt.Sprintf("%.0f wakeups a second with %d (%s)", p.PerS, p.TID, p.Comm)
+	l.together(fmt.Sprintf("with %d", p.TID), cpuset.Of(p.CPU), often+", both on its CPU", p.TGID)
+	if beside := at.LLC.And(l.allowed).AndNot(at.Core); !beside.Empty() {
+		l.together(fmt.Sprintf("near %d", p.TID), beside, often+", on other cores of its cache")
 	}
-	if apart := l.target.Allowed.AndNot(at.Core); !apart.Empty() {
-		l.add(Candidate{Name: fmt.Sprintf("apart from %d", p.TID), CPUs: apart, Reason: often + ", on other cores"})
+	if apart := l.allowed.AndNot(at.Core); !apart.Empty() {
+		l.together(fmt.Sprintf("apart from %d", p.TID), apart, often+", on other cores")
 	}
 }
 
-// home adds the node that has its memory.
+// home adds the nodes that have their memory.
 func (l *list) home() {
-	if n, ok := l.topology.Node(l.target.HomeNode); ok && len(l.topology.Nodes) > 1 {
-		l.add(Candidate{Name: "home", CPUs: n.CPUs.And(l.target.Allowed), Reason: fmt.Sprintf("node %d has its memory", n.ID)})
+	c := Candidate{Name: "home"}
+	for _, t := range l.targets {
+		n, ok := l.topology.Node(t.HomeNode)
+		if !ok || len(l.topology.Nodes) < 2 {
+			return
+		}
+		c.Give(t.TID, n.CPUs.And(t.Allowed))
+		c.Reason = fmt.Sprintf("node %d has its memory", n.ID)
 	}
+	if len(l.targets) > 1 {
+		c.Reason = "on the nodes that have their memory"
+	}
+	l.add(c)
 }

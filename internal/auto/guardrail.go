@@ -65,7 +65,7 @@ func (g *Guardrail) Open(ctx context.Context, p procfs.FS) (err error) {
 		_, err = runner.ReadNumber(g.path)
 		return err
 	}
-	g.metric, err = OpenMetric(ctx, p, g.other, "")
+	g.metric, err = OpenMetric(ctx, p, []kernel.TID{g.other}, "")
 	return err
 }
 

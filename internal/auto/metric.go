@@ -10,12 +10,12 @@ import (
 	"piton/internal/procfs"
 )
 
-// Metric is what a placement is judged by: a figure of the process that only grows, and
-// is better the faster it does.
+// Metric is what a placement is judged by: a figure of the processes, added up, that only
+// grows, and is better the faster it does.
 type Metric struct {
-	rate  runner.Rate
-	meter runner.Meter
-	sum   float64
+	rate   runner.Rate
+	meters []runner.Meter
+	sum    float64
 	// Weakness is what the metric does not show, a phrase; empty for one that the user named.
 	Weakness string
 }
@@ -26,15 +26,32 @@ func (m *Metric) Name() string { return m.rate.Name }
 // Unit is that of its rate.
 func (m *Metric) Unit() string { return m.rate.Unit }
 
-// Read is by how much the figure has grown since the metric was opened.
+// Read is by how much the figure has grown since the metric was opened. A process that
+// cannot be read, because it has ended say, is an error if no other can.
 func (m *Metric) Read() (float64, error) {
-	grown, err := m.meter.Grown()
-	m.sum += grown
-	return m.sum, err
+	var failed error
+	read := 0
+	for _, meter := range m.meters {
+		grown, err := meter.Grown()
+		if err != nil {
+			failed = err
+			continue
+		}
+		read++
+		m.sum += grown
+	}
+	if read > 0 {
+		failed = nil
+	}
+	return m.sum, failed
 }
 
 // Close ends it.
-func (m *Metric) Close() { m.meter.Close() }
+func (m *Metric) Close() {
+	for _, meter := range m.meters {
+		meter.Close()
+	}
+}
 
 // unnamed are the metrics that are taken when the user names none, the first that moves.
 var unnamed = []struct{ name, weakness string }{
@@ -52,13 +69,13 @@ const (
 )
 
 // OpenMetric opens the metric that the user named, or with "" the first that moves.
-func OpenMetric(ctx context.Context, p procfs.FS, pid kernel.TID, name string) (*Metric, error) {
+func OpenMetric(ctx context.Context, p procfs.FS, pids []kernel.TID, name string) (*Metric, error) {
 	if name != "" {
-		return openMetric(p, pid, name, "")
+		return openMetric(p, pids, name, "")
 	}
 	var why []string
 	for _, u := range unnamed {
-		m, err := openMetric(p, pid, u.name, u.weakness)
+		m, err := openMetric(p, pids, u.name, u.weakness)
 		if err == nil {
 			if err = m.moves(ctx); err == nil {
 				return m, nil
@@ -70,7 +87,7 @@ func OpenMetric(ctx context.Context, p procfs.FS, pid kernel.TID, name string) (
 		}
 		why = append(why, fmt.Sprintf("%s: %v", u.name, err))
 	}
-	return nil, fmt.Errorf("process %d has no rate to judge by (%s); name one with --metric", pid, strings.Join(why, "; "))
+	return nil, fmt.Errorf("process %d has no rate to judge by (%s); name one with --metric", pids[0], strings.Join(why, "; "))
 }
 
 // FindMetric returns an error for the name of what cannot be a metric.
@@ -82,16 +99,24 @@ func FindMetric(name string) (runner.Rate, error) {
 	return rate, err
 }
 
-func openMetric(p procfs.FS, pid kernel.TID, name, weakness string) (*Metric, error) {
+func openMetric(p procfs.FS, pids []kernel.TID, name, weakness string) (*Metric, error) {
 	rate, err := FindMetric(name)
 	if err != nil {
 		return nil, err
 	}
-	meter, err := rate.Open(p, pid)
-	if err != nil {
-		return nil, err
+	m := &Metric{rate: rate, Weakness: weakness}
+	if rate.OfFile {
+		pids = pids[:1]
 	}
-	return &Metric{rate: rate, meter: meter, Weakness: weakness}, nil
+	for _, pid := range pids {
+		meter, err := rate.Open(p, pid)
+		if err != nil {
+			m.Close()
+			return nil, err
+		}
+		m.meters = append(m.meters, meter)
+	}
+	return m, nil
 }
 
 // moves returns an error unless the figure grows in each of some periods.

@@ -11,6 +11,7 @@ import (
 	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/kernel"
 	"piton/internal/search"
 )
 
@@ -88,7 +89,7 @@ func (w *Watch) seek(ctx context.Context, found Found) (Found, error) {
 	if err != nil {
 		return found, err
 	}
-	same := slices.EqualFunc(now, w.Job.Candidates, func(a, b Candidate) bool { return a.Name == b.Name && a.CPUs.Equal(b.CPUs) })
+	same := slices.EqualFunc(now, w.Job.Candidates, func(a, b Candidate) bool { return a.Name == b.Name && a.Equal(b) })
 	look := Look{Placement: Kernel}
 	if same || w.now().Sub(w.last) < w.rest {
 		w.Tell(look)
@@ -178,32 +179,52 @@ func (j *Job) against(ctx context.Context, found *Found, run func(context.Contex
 	if err != nil {
 		return err
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: time.Duration(search.DefaultPeriods(2))*Period*2 + guardSlack})
+	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: time.Duration(search.DefaultPeriods(2))*Period*2 + guardSlack})
 	if bad, ok := out.FirstBad(); ok && err == nil {
 		err = refusal(bad)
 	}
 	return err
 }
 
-// asBefore asks for what the process had before a placement was kept: of the process as
-// a whole, unless its threads differed.
-func asBefore(found *Found) []change.Request {
+// asBefore asks for what there was before a placement was kept: of a process as a whole,
+// unless its threads differed.
+func asBefore(found *Found) (out []change.Request) {
 	reason := fmt.Sprintf("auto looks whether %s is still better", found.Kept.Name)
-	var out []change.Request
-	alike := true
+	type part struct {
+		pid kernel.TID
+		of  attr.Attribute
+	}
+	its := map[part][]change.Change{}
+	var order []part
 	for _, c := range found.Outcome.Changes {
-		if c.Attribute != attr.Affinity || c.Before == nil || c.Gone() {
+		if c.Attribute == attr.Memory || c.Before == nil || c.Gone() {
 			continue
 		}
-		alike = alike && (len(out) == 0 || attr.CPUs(c.Before).Equal(attr.CPUs(out[0].Set[0].Value)))
-		out = append(out, change.Request{Targets: []change.Target{{TID: c.TID, StartTicks: c.StartTicks, Scope: change.ScopeThread}},
-			Set: []attr.Setting{{Attribute: attr.Affinity, Value: c.Before}}, Reason: reason})
+		if c.Attribute.OfFile() {
+			out = append(out, change.Request{Files: []attr.FileSetting{attr.SetFile(c.Attribute, c.Path, c.Name, c.Before)}, Reason: reason})
+			continue
+		}
+		p := part{c.PID, c.Attribute}
+		if its[p] == nil {
+			order = append(order, p)
+		}
+		its[p] = append(its[p], c)
 	}
-	if alike && len(out) > 1 {
-		out = out[:1]
-	}
-	if alike && len(out) == 1 {
-		out[0].Targets[0] = change.Target{TID: found.target.TID, StartTicks: found.target.StartTicks}
+	for _, p := range order {
+		all := its[p]
+		differs := func(c change.Change) bool { return !p.of.Alike(c.Before, all[0].Before) }
+		whole := slices.IndexFunc(found.targets, func(t change.Target) bool { return t.TID == p.pid })
+		for _, c := range all {
+			r := change.Request{Targets: []change.Target{{TID: c.TID, StartTicks: c.StartTicks, Scope: change.ScopeThread}},
+				Set: []attr.Setting{{Attribute: p.of, Value: c.Before}}, Reason: reason}
+			alike := whole >= 0 && !slices.ContainsFunc(all, differs)
+			if alike {
+				r.Targets[0] = found.targets[whole]
+			}
+			if out = append(out, r); alike {
+				break
+			}
+		}
 	}
 	return out
 }

@@ -342,7 +342,7 @@ func TestWakesOfAProcess(t *testing.T) {
 	assert.Zero(t, m.Tick(time.Second, needs).Wakes, "from the second sample on")
 	w := m.Tick(time.Second, needs).Wakes
 	assert.Equal(t, busy.TID, w.Of)
-	partners := model.Partners(w.Of, w.List, w.Over)
+	partners := model.Partners([]kernel.TID{w.Of}, w.List, w.Over)
 	require.Len(t, partners, 2)
 	assert.Positive(t, partners[0].WakesPerS)
 	assert.Positive(t, partners[0].WokenPerS)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"piton/internal/chart"
+	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
 )
@@ -13,7 +14,7 @@ import (
 // the one with most wakeups first: "to 1,200 from 1,180/s: nginx 812, cpu 3".
 func Wakeups(w *sample.Wakes) []string {
 	var out []string
-	for _, p := range model.Partners(w.Of, w.List, w.Over) {
+	for _, p := range model.Partners([]kernel.TID{w.Of}, w.List, w.Over) {
 		var ways []string
 		if p.WokenPerS > 0 {
 			ways = append(ways, "to "+chart.Digits(p.WokenPerS))

@@ -23,8 +23,9 @@ type Partner struct {
 	WakesPerS float64    // and those of the process
 }
 
-// Partners are the partners of a process or thread, the one with most wakeups first.
-func Partners(of kernel.TID, wakes []sample.Wake, over time.Duration) []Partner {
+// Partners are the partners of processes or threads, the one with most wakeups first;
+// they are among them where they wake each other.
+func Partners(of []kernel.TID, wakes []sample.Wake, over time.Duration) []Partner {
 	if over <= 0 {
 		return nil
 	}
@@ -37,7 +38,7 @@ func Partners(of kernel.TID, wakes []sample.Wake, over time.Duration) []Partner 
 		}
 		return p
 	}
-	isOf := func(t *sample.WakeTask) bool { return t.TID == of || t.TGID == of }
+	isOf := func(t *sample.WakeTask) bool { return slices.Contains(of, t.TID) || slices.Contains(of, t.TGID) }
 	for i := range wakes {
 		w, perS := &wakes[i], float64(wakes[i].Count)/over.Seconds()
 		if isOf(&w.Waker) {

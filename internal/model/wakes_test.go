@@ -32,14 +32,14 @@ func TestPartners(t *testing.T) {
 		{PerS: 25, WakesPerS: 25},
 		{TID: 11, TGID: 10, Comm: "t", CPU: 1, PerS: 3, WakesPerS: 3},
 		{TID: 12, TGID: 10, Comm: "t", CPU: 2, PerS: 3, WokenPerS: 3},
-	}, Partners(10, someWakes, 2*time.Second))
-	assert.Equal(t, kernel.TID(20), Partners(30, someWakes, time.Second)[0].TID)
-	assert.Empty(t, Partners(40, someWakes, time.Second))
-	assert.Empty(t, Partners(10, someWakes, 0))
+	}, Partners([]kernel.TID{10}, someWakes, 2*time.Second))
+	assert.Equal(t, kernel.TID(20), Partners([]kernel.TID{30}, someWakes, time.Second)[0].TID)
+	assert.Empty(t, Partners([]kernel.TID{40}, someWakes, time.Second))
+	assert.Empty(t, Partners([]kernel.TID{10}, someWakes, 0))
 	moved := []sample.Wake{wake(20, 11, 1), wake(11, 20, 1)}
 	moved[0].Waker.CPU, moved[1].Wakee.CPU = 7, 3
 	for range 2 {
-		assert.Equal(t, cpuset.CPU(7), Partners(10, moved, time.Second)[0].CPU, "where it ran when it woke")
+		assert.Equal(t, cpuset.CPU(7), Partners([]kernel.TID{10}, moved, time.Second)[0].CPU, "where it ran when it woke")
 		moved[0], moved[1] = moved[1], moved[0]
 	}
 }

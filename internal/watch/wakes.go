@@ -111,12 +111,12 @@ func (w *Wakes) Run(ctx context.Context, every, d time.Duration, on func(Wakeups
 	return nil
 }
 
-// Partners counts for so long and returns the threads that wake threads of a
-// process or are woken by them, the one with most wakeups a second first,
+// Partners counts for so long and returns the threads that wake threads of
+// processes or are woken by them, the one with most wakeups a second first,
 // interrupts left out, and what is beyond bpf.WakesPairs pairs. When ctx ends
 // before, it returns those so far and the error of ctx.
-func Partners(ctx context.Context, pid kernel.TID, d time.Duration) ([]model.Partner, error) {
-	k, err := bpf.OpenWakes(bpf.WakesPairs, pid)
+func Partners(ctx context.Context, pids []kernel.TID, d time.Duration) ([]model.Partner, error) {
+	k, err := bpf.OpenWakes(bpf.WakesPairs, pids...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,6 @@ func Partners(ctx context.Context, pid kernel.TID, d time.Duration) ([]model.Par
 	case <-time.After(d):
 	}
 	list, stats, err := k.Drain(nil)
-	partners := slices.DeleteFunc(model.Partners(pid, list, stats.Window), func(p model.Partner) bool { return p.TID == 0 })
+	partners := slices.DeleteFunc(model.Partners(pids, list, stats.Window), func(p model.Partner) bool { return p.TID == 0 })
 	return partners, errors.Join(err, ctx.Err())
 }

@@ -34,7 +34,7 @@ func openWakes(t *testing.T, targets Targets) *Wakes {
 func TestPartners(t *testing.T) {
 	openWakes(t, Targets{}).Close()
 	a, b := bpftest.PingPong(t)
-	partners, err := Partners(t.Context(), a, 200*time.Millisecond)
+	partners, err := Partners(t.Context(), []kernel.TID{a}, 200*time.Millisecond)
 	require.NoError(t, err)
 	require.NotEmpty(t, partners)
 	first := partners[0]
@@ -50,7 +50,7 @@ func TestPartners(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Partners(ctx, a, time.Hour)
+	_, err = Partners(ctx, []kernel.TID{a}, time.Hour)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -70,7 +70,7 @@ func TestWakesOfTargets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := openWakes(t, tt.targets)
 			var list []sample.Wake
-			has := func(pid kernel.TID) bool { return len(model.Partners(pid, list, time.Second)) > 0 }
+			has := func(pid kernel.TID) bool { return len(model.Partners([]kernel.TID{pid}, list, time.Second)) > 0 }
 			d, enough := 200*time.Millisecond, errors.New("enough")
 			if tt.with { // descendants are found by and by
 				d = time.Minute

@@ -21,6 +21,7 @@ type Rate struct {
 	Help   string
 	Unit   string
 	Higher bool // is better
+	OfFile bool // the figure is that of a file, whatever the process
 	open   func(p procfs.FS, pid kernel.TID) (Meter, error)
 }
 
@@ -36,13 +37,13 @@ func (r Rate) Open(p procfs.FS, pid kernel.TID) (Meter, error) { return r.open(p
 
 // rates are those of the kernel, for any process.
 var rates = []Rate{
-	{"run-delay", "run delay of its threads", "ms/s", false, threadMeter(runDelayMs)},
-	{"cpu", "CPU time", "ms/s", true, cpuMeter},
-	{"migrations", "migrations of its threads", "/s", false, threadMeter(migrationsOf)},
-	{"switches", "voluntary context switches", "/s", true, threadMeter(voluntary)},
-	{"preemptions", "involuntary context switches", "/s", false, threadMeter(involuntary)},
-	{"bytes", "bytes read and written", "B/s", true, bytesMeter},
-	{"instructions", "instructions (hardware counter)", "/s", true, instructionsMeter},
+	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", open: threadMeter(runDelayMs)},
+	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, open: cpuMeter},
+	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", open: threadMeter(migrationsOf)},
+	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, open: threadMeter(voluntary)},
+	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", open: threadMeter(involuntary)},
+	{Name: "bytes", Help: "bytes read and written", Unit: "B/s", Higher: true, open: bytesMeter},
+	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, open: instructionsMeter},
 }
 
 // RateHelp is one line a rate, for help texts.
@@ -67,7 +68,7 @@ func RateWords() []string {
 // FindRate finds a rate by what the user wrote; the error names all that there are.
 func FindRate(name string) (Rate, error) {
 	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
-		return Rate{Name: name, Unit: "/s", Higher: true, open: func(procfs.FS, kernel.TID) (Meter, error) {
+		return Rate{Name: name, Unit: "/s", Higher: true, OfFile: true, open: func(procfs.FS, kernel.TID) (Meter, error) {
 			return newGrowth(func() (float64, error) { return ReadNumber(path) })
 		}}, nil
 	}

@@ -41,7 +41,7 @@ func FuzzFiles(f *testing.F) {
 			return
 		}
 		within := false
-		for _, folder := range []string{"/proc/irq/", "/proc/sys/", "/sys/class/net/", "/sys/devices/virtual/workqueue/"} {
+		for _, folder := range []string{"/proc/irq/", "/proc/sys/", "/sys/class/net/", "/sys/devices/virtual/workqueue/", "/sys/kernel/debug/sched/"} {
 			within = within || strings.HasPrefix(file, folder)
 		}
 		if !within || filepath.Clean(file) != file || strings.ContainsAny(file, " \n\x00") {

@@ -12,15 +12,8 @@ import (
 const Sysctl Attribute = "sysctl"
 
 var sysctl = spec{
-	path: pattern.Whole(`/proc/sys/[^/\s\x00]+(/[^/\s\x00]+)*`),
-	// How much white space there is between words does not count: the kernel writes
-	// tabs, people blanks.
-	parse: func(text string) (Value, error) {
-		if strings.ContainsAny(strings.TrimSuffix(text, "\n"), "\x00\n") {
-			return nil, Usagef("%q is not one line of text", text)
-		}
-		return Line(strings.Join(strings.Fields(text), " ")), nil
-	},
+	path:  pattern.Whole(`/proc/sys/[^/\s\x00]+(/[^/\s\x00]+)*`),
+	parse: parseLine,
 	title: "value", noun: "sysctl",
 	// The mode binds root, too, whatever its capabilities (test_perm in fs/proc/proc_sysctl.c).
 	absent: func(m *Machine, c Change, errno syscall.Errno) string {
@@ -61,4 +54,13 @@ var programs = []string{
 
 func runsProgram(file string) bool {
 	return slices.ContainsFunc(programs, func(p string) bool { return strings.HasPrefix(file, p) })
+}
+
+// parseLine reads one line. How much white space there is between words does not count: the
+// kernel writes tabs, people blanks.
+func parseLine(text string) (Value, error) {
+	if strings.ContainsAny(strings.TrimSuffix(text, "\n"), "\x00\n") {
+		return nil, Usagef("%q is not one line of text", text)
+	}
+	return Line(strings.Join(strings.Fields(text), " ")), nil
 }

@@ -31,6 +31,7 @@ func init() { // the specs refer to the table
 		{RPSFlows, &rpsFlows},
 		{RFSEntries, &rfsEntries},
 		{Sysctl, &sysctl},
+		{SchedDebug, &schedDebug},
 	} {
 		table[a.Attribute], order = a.spec, append(order, a.Attribute)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/auto"
+	"piton/internal/bench"
 	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/change/attr"
@@ -20,11 +21,8 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
-	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
-	"piton/internal/search"
-	"piton/internal/watch"
 )
 
 // Commands are the commands of this package.
@@ -36,10 +34,13 @@ type options struct {
 	budget flags.Length
 	watch  flags.Length
 	limits []string
+	places []string
 	mem    bool
+	system bool
 	dryRun bool
 
 	guardrails []*auto.Guardrail // of limits
+	specs      []bench.Spec      // of places
 }
 
 func newAuto(a *app.App) *cobra.Command {
@@ -48,14 +49,16 @@ func newAuto(a *app.App) *cobra.Command {
 		watch:  flags.Length{Interval: flags.Interval{Min: 5 * time.Second, Max: 24 * time.Hour}},
 	}
 	cmd := &cobra.Command{
-		Use:   "auto TARGET | auto -- COMMAND [ARG…]",
+		Use:   "auto TARGET… | auto -- COMMAND [ARG…]",
 		Short: "try placements on a running process, and keep the best if it is better",
 		Long: `Try placements of a process in turn, 200 ms each, and keep the best of them only if it is better than what the kernel
 does by itself: it is judged by fresh pairs of periods, in which a candidate and the kernel take turns. Else everything is
 left as it was. That nothing helps is an answer, and ends with exit code 0.
 The placements come from the machine's topology, its load and the task with which the process exchanges most wakeups, eight
 at most; --dry-run lists them with their reasons. All threads of the process are placed; "with 4711" places the process of
-thread 4711 on the same CPU as well. What is tried is one entry of the journal under a guard: if piton is killed,
+thread 4711 on the same CPU as well. Several processes are placed together, and judged by the sum of their rates. Priorities
+are not changed unless --place asks for it; with --system settings of the kernel are tried that concern all tasks: NUMA
+balancing, cache-aware scheduling, the base slice. What is tried is one entry of the journal under a guard: if piton is killed,
 the process has its own placement again within a second. What is kept is another entry, for piton undo.
 With --watch 1m piton goes on: each minute what was kept and what was before take turns for 1.6 s. If it seems to have become
 worse it is confirmed anew, or undone and another is searched for. If nothing was kept, a new search is made when the load or
@@ -80,6 +83,8 @@ periods; with file:PATH<NUMBER one after whose period the number in the file is 
 	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given")
 	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `other=PID`, file:PATH<NUMBER or file:PATH>NUMBER")
 	fs.Var(&o.watch, "watch", "go on after the search, and look so often whether what was kept is still better")
+	fs.StringArrayVar(&o.places, "place", nil, "try this as well, a `PLACEMENT` as of bench run: nice:-5, llc+batch, cpu:1+fifo:10")
+	fs.BoolVar(&o.system, "system", false, "try settings of the kernel as well")
 	fs.BoolVar(&o.mem, "mem", false, "when a placement is kept, move the memory of the process to its nodes")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print what would be tried, and try nothing")
 	return cmd
@@ -103,12 +108,22 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 		}
 		o.guardrails = append(o.guardrails, g)
 	}
+	for _, text := range o.places {
+		spec, err := bench.ParsePlacement(text)
+		if err != nil {
+			return exit.Usagef("--place: %w", err)
+		}
+		o.specs = append(o.specs, spec)
+	}
 	if !isCommand {
-		target, err := one(a, args)
+		c, err := a.Choose(args, change.ScopeProcess)
 		if err != nil {
 			return err
 		}
-		return seek(ctx, a, o, target)
+		if len(c.Targets) > mostTargets {
+			return exit.Usagef("piton auto places %d processes at most together; %d match", mostTargets, len(c.Targets))
+		}
+		return seek(ctx, a, o, c.Targets)
 	}
 	cmd, err := start(a, args)
 	if err != nil {
@@ -117,7 +132,7 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	if err = runner.Pause(ctx, warmTime); err == nil {
-		err = seek(ctx, a, o, change.Target{TID: kernel.TID(cmd.Process.Pid)})
+		err = seek(ctx, a, o, []change.Target{{TID: kernel.TID(cmd.Process.Pid)}})
 	}
 	if ctx.Err() != nil {
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -125,8 +140,9 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 	return errors.Join(err, <-ended)
 }
 
-// partnerWindow is how long wakeups are counted.
-const partnerWindow = 300 * time.Millisecond
+// mostTargets is how many processes are placed together: each of their threads is a part of
+// the trial's record.
+const mostTargets = 64
 
 // warmTime is how long a command runs before its load is looked at.
 const warmTime = 500 * time.Millisecond
@@ -141,50 +157,50 @@ func start(a *app.App, argv []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// one finds the one process that the words mean.
-func one(a *app.App, words []string) (change.Target, error) {
-	c, err := a.Choose(words, change.ScopeProcess)
-	if err != nil {
-		return change.Target{}, err
-	}
-	if len(c.Targets) != 1 {
-		return change.Target{}, exit.Usagef("piton auto takes one process; %d match", len(c.Targets))
-	}
-	return c.Targets[0], nil
-}
-
-// seek searches for one process, and prints how that went.
-func seek(ctx context.Context, a *app.App, o *options, target change.Target) error {
+// seek searches for some processes, and prints how that went.
+func seek(ctx context.Context, a *app.App, o *options, targets []change.Target) error {
 	t, err := a.Tuner()
 	if err != nil {
 		return err
 	}
-	out := &printer{app: a, format: o.output, pid: target.TID}
-	var left []auto.Candidate
-	var caches []cpuset.Set
-	if out.tried, left, caches, err = candidates(ctx, a, t, target); err != nil {
+	prepare := func(ctx context.Context) (action.Search, error) {
+		m, err := a.Measure(ctx)
+		if err != nil {
+			return action.Search{}, err
+		}
+		s, err := action.PrepareSearch(ctx, action.Deps{Tuner: t, Model: m}, action.SearchAsk{Targets: targets, Places: o.specs, System: o.system})
+		if s.Warning != "" {
+			a.Warn("%s", s.Warning)
+		}
+		return s, err
+	}
+	search, err := prepare(ctx)
+	if err != nil {
 		return err
 	}
-	out.candidates(left)
+	job := search.Job
+	out := &printer{app: a, format: o.output, job: &job}
+	out.candidates(search.Left)
 	if o.dryRun {
 		return nil
 	}
-	if out.metric, err = auto.OpenMetric(ctx, procfs.New("/"), target.TID, o.metric); err != nil {
+	var pids []kernel.TID
+	for _, t := range targets {
+		pids = append(pids, t.TID)
+	}
+	if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, o.metric); err != nil {
 		return err
 	}
-	defer out.metric.Close()
+	defer job.Metric.Close()
 	for _, g := range o.guardrails {
 		if err := g.Open(ctx, procfs.New("/")); err != nil {
 			return fmt.Errorf("--not-worse %s: %w", g, err)
 		}
 		defer g.Close()
 	}
-	job := auto.Job{Tuner: t, Target: target, Candidates: out.tried, Metric: out.metric, NotWorse: o.guardrails, Caches: caches, Budget: o.budget.Duration}
-	if least := search.LeastPeriods(len(out.tried)); o.budget.Given && o.budget.Duration < time.Duration(least)*auto.Period && len(out.tried) > 1 {
-		return exit.Usagef("--budget %v is too short for %d candidates: at least %v are needed", o.budget.Duration, len(out.tried), time.Duration(least)*auto.Period)
-	}
-	if o.mem {
-		job.Follow = func(c auto.Candidate) []attr.Setting { return []attr.Setting{attr.SetMemoryNear(c.CPUs)} }
+	job.NotWorse, job.Budget, job.Memory = o.guardrails, o.budget.Duration, o.mem
+	if least := job.LeastBudget(); o.budget.Given && o.budget.Duration < least {
+		return exit.Usagef("--budget %v is too short for %d candidates: at least %v are needed", o.budget.Duration, len(job.Candidates), least)
 	}
 	found, err := job.Run(ctx, out.event)
 	out.end(&found, err)
@@ -193,37 +209,13 @@ func seek(ctx context.Context, a *app.App, o *options, target change.Target) err
 	}
 	w := auto.Watch{Job: &job, Every: o.watch.Duration, Tell: out.look, Progress: out.event,
 		Searched: func(f auto.Found) { out.end(&f, nil) },
-		Candidates: func(ctx context.Context) (now []auto.Candidate, err error) {
-			now, _, job.Caches, err = candidates(ctx, a, t, target)
-			out.tried = now
-			return now, err
+		Candidates: func(ctx context.Context) ([]auto.Candidate, error) {
+			now, err := prepare(ctx)
+			job.Caches = now.Job.Caches
+			return now.Job.Candidates, err
 		}}
 	if err = w.Run(ctx, found); errors.Is(err, attr.ErrGone) {
 		return nil // that is how a watch ends
 	}
 	return err
-}
-
-// candidates chooses what is tried by the load of now, and what is not, and finds the caches
-// that the process may use.
-func candidates(ctx context.Context, a *app.App, t *change.Tuner, target change.Target) (tried, left []auto.Candidate, caches []cpuset.Set, err error) {
-	m, err := a.Measure(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	s := auto.Situation{}
-	if s.Request, err = action.Ask(action.Deps{Tuner: t, Model: m}, []change.Target{target}, action.Tuning{}); err != nil {
-		return nil, nil, nil, err
-	}
-	if s.Now, err = t.Sched.Affinity(target.TID); err != nil {
-		return nil, nil, nil, err
-	}
-	if s.Partners, err = watch.Partners(ctx, target.TID, partnerWindow); err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, nil, err
-		}
-		a.Warn("placements beside a wake partner are not tried: %v", err)
-	}
-	tried, left = auto.Candidates(s)
-	return tried, left, auto.Caches(s.Request.Topology, s.Now), nil
 }

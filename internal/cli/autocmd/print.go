@@ -7,7 +7,6 @@ import (
 	"piton/internal/auto"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
-	"piton/internal/kernel"
 	"piton/internal/search"
 )
 
@@ -15,9 +14,7 @@ import (
 type printer struct {
 	app    *app.App
 	format output.Format
-	pid    kernel.TID
-	tried  []auto.Candidate
-	metric *auto.Metric
+	job    *auto.Job
 }
 
 // candidateRow is a candidate, and how far it came.
@@ -44,10 +41,8 @@ type outRow struct {
 // endRow is how a search ended.
 type endRow struct {
 	*auto.Found
-	pid    kernel.TID
-	tried  []auto.Candidate
-	metric *auto.Metric
-	err    error
+	job *auto.Job
+	err error
 }
 
 // isKept reports whether a candidate was kept that is not the kernel's own.
@@ -119,12 +114,13 @@ var (
 		output.Col("reason", "", output.Text, "why", func(r outRow) any { return r.reason }),
 		output.Col("period", "", output.Int, "after which period", func(r outRow) any { return r.period }))
 	endList = output.NewList("auto", "auto", "how the search ended; the last line",
-		output.Col("pid", "", output.Int, "process", func(r endRow) any { return int(r.pid) }),
+		output.Col("pid", "", output.Int, "process, the first of several", func(r endRow) any { return int(r.job.Targets[0].TID) }),
+		output.Col("processes", "", output.Int, "placed together", func(r endRow) any { return len(r.job.Targets) }),
 		output.Col("kept", "", output.Text, "kernel, or the placement that is in force now", func(r endRow) any { return r.Found.Kept.Name }),
 		output.Col("cpus", "", output.Text, "what it may run on now, a cpulist", func(r endRow) any { return r.Found.Kept.CPUs.String() }),
-		output.Col("metric", "", output.Text, "what was judged by", func(r endRow) any { return r.metric.Name() }),
-		output.Col("unit", "", output.Text, "of before and after", func(r endRow) any { return r.metric.Unit() }),
-		output.Col("weakness", "", output.MaybeText, "of a metric that was not named", func(r endRow) any { return output.NonEmpty(r.metric.Weakness) }),
+		output.Col("metric", "", output.Text, "what was judged by", func(r endRow) any { return r.job.Metric.Name() }),
+		output.Col("unit", "", output.Text, "of before and after", func(r endRow) any { return r.job.Metric.Unit() }),
+		output.Col("weakness", "", output.MaybeText, "of a metric that was not named", func(r endRow) any { return output.NonEmpty(r.job.Metric.Weakness) }),
 		output.Col("before", "", output.MaybeNumber, "median rate as the kernel places it", func(r endRow) any { return r.rate(0) }),
 		output.Col("after", "", output.MaybeNumber, "median rate of what is kept", func(r endRow) any { return r.rate(r.Result.Kept) }),
 		output.Col("delta", "", output.Number, "share gained by what is kept, 0 for kernel", func(r endRow) any {
@@ -137,14 +133,14 @@ var (
 			if r.Finalist == 0 {
 				return nil
 			}
-			return r.tried[r.Finalist].Name
+			return r.job.Candidates[r.Finalist].Name
 		}),
 		output.Col("finalist_delta", "", output.MaybeNumber, "share that the finalist gained", func(r endRow) any { return r.gain(r.Effect, true) }),
 		output.Col("low", "", output.MaybeNumber, "lower end of the interval of finalist_delta", func(r endRow) any { return r.gain(r.Low, r.HaveInterval) }),
 		output.Col("high", "", output.MaybeNumber, "upper end", func(r endRow) any { return r.gain(r.High, r.HaveInterval) }),
 		output.Col("confidence", "", output.MaybeNumber, "of the interval", func(r endRow) any { return output.Known(r.Confidence, r.HaveInterval) }),
 		output.Col("p", "", output.MaybeNumber, "one-sided, exact", func(r endRow) any { return output.Known(r.P, r.Finalist != 0) }),
-		output.Col("candidates", "", output.Int, "tried", func(r endRow) any { return len(r.tried) }),
+		output.Col("candidates", "", output.Int, "tried", func(r endRow) any { return len(r.job.Candidates) }),
 		output.Col("periods", "", output.Int, "measured", func(r endRow) any { return r.Periods }),
 		output.Col("seconds", "", output.Number, "that the search took", func(r endRow) any { return r.Took.Seconds() }),
 		output.Col("reason", "", output.Text, "why it is kept", func(r endRow) any { return r.Reason }),
@@ -191,7 +187,7 @@ func (p *printer) look(l auto.Look) {
 // candidates prints what will be tried and what will not.
 func (p *printer) candidates(left []auto.Candidate) {
 	var rows []candidateRow
-	for _, c := range p.tried {
+	for _, c := range p.job.Candidates {
 		rows = append(rows, candidateRow{Candidate: c, tried: true})
 	}
 	for _, c := range left {
@@ -205,7 +201,7 @@ func (p *printer) event(e search.Event) {
 	if !p.format.JSON() {
 		return
 	}
-	name := p.tried[e.Candidate].Name
+	name := p.job.Candidates[e.Candidate].Name
 	switch e.Kind {
 	case search.Measured:
 		periodList.JSON(p.app, periodRow{name, e.Reading.Rate, e.Now.Periods, e.Now.Budget})
@@ -216,15 +212,15 @@ func (p *printer) event(e search.Event) {
 
 // end prints how the search ended.
 func (p *printer) end(f *auto.Found, err error) {
-	row := endRow{Found: f, pid: p.pid, tried: p.tried, metric: p.metric, err: err}
+	row := endRow{Found: f, job: p.job, err: err}
 	if p.format.JSON() {
 		endList.JSON(p.app, row)
 		return
 	}
 	var rows []candidateRow
-	for i, c := range p.tried {
+	for i, c := range p.job.Candidates {
 		if i < len(f.Candidates) {
-			rows = append(rows, candidateRow{Candidate: c, tried: true, is: f.Candidates[i], unit: p.metric.Unit()})
+			rows = append(rows, candidateRow{Candidate: c, tried: true, is: f.Candidates[i], unit: p.job.Metric.Unit()})
 		}
 	}
 	if len(rows) > 0 {
@@ -240,16 +236,16 @@ func (p *printer) end(f *auto.Found, err error) {
 func (r endRow) sentence() string {
 	after := fmt.Sprintf("after %d periods in %.0f s", r.Periods, r.Took.Seconds())
 	weak := ""
-	if r.metric.Weakness != "" {
-		weak = fmt.Sprintf("\nJudged by %s, which was not named: %s.", r.metric.Name(), r.metric.Weakness)
+	if r.job.Metric.Weakness != "" {
+		weak = fmt.Sprintf("\nJudged by %s, which was not named: %s.", r.job.Metric.Name(), r.job.Metric.Weakness)
 	}
 	switch {
 	case r.isKept():
 		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. Undo it with piton undo %d.%s",
-			r.Found.Kept.Name, r.Found.Kept.CPUs, r.Gain(), r.metric.Name(), after, r.entry(), weak)
+			r.Found.Kept.Name, r.Found.Kept.CPUs, r.Gain(), r.job.Metric.Name(), after, r.entry(), weak)
 	case r.Finalist != 0:
 		return fmt.Sprintf("Nothing is better than what the kernel does, %s: %s is %s of %s. Everything is as it was.%s",
-			after, r.tried[r.Finalist].Name, r.Gain(), r.metric.Name(), weak)
+			after, r.job.Candidates[r.Finalist].Name, r.Gain(), r.job.Metric.Name(), weak)
 	}
 	return fmt.Sprintf("Nothing is better than what the kernel does, %s. Everything is as it was.%s", after, weak)
 }

@@ -1,0 +1,111 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"piton/internal/auto"
+	"piton/internal/bench"
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/place"
+	"piton/internal/watch"
+)
+
+// partnerWindow is how long wakeups are counted.
+const partnerWindow = 300 * time.Millisecond
+
+// SearchAsk is a search for the placement of processes, which are placed together.
+type SearchAsk struct {
+	Targets []change.Target
+	Places  []bench.Spec // to try beside what load and topology suggest
+	System  bool         // settings of the kernel as well
+}
+
+// Search is a search that is prepared.
+type Search struct {
+	Job  auto.Job         // without a Metric
+	Left []auto.Candidate // that are not tried, with the reason
+	// Warning says what could not be looked at, "" if all was.
+	Warning string
+}
+
+// PrepareSearch chooses what is tried by the load of now. It takes as long as wakeups are
+// counted, 300 ms.
+func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err error) {
+	situation := auto.Situation{}
+	if situation.Request, err = Ask(d, ask.Targets, Tuning{}); err != nil {
+		return out, err
+	}
+	var now cpuset.Set
+	var pids []kernel.TID
+	for _, t := range ask.Targets {
+		its, err := d.Tuner.Sched.Affinity(t.TID)
+		if err != nil {
+			return out, fmt.Errorf("process %d: %w", t.TID, err)
+		}
+		situation.Now, now, pids = append(situation.Now, its), now.Or(its), append(pids, t.TID)
+	}
+	for _, spec := range ask.Places {
+		c, err := candidate(d, ask.Targets, spec)
+		if err != nil {
+			return out, err
+		}
+		situation.More = append(situation.More, c)
+	}
+	if ask.System {
+		situation.More = append(situation.More, auto.System(d.Tuner.Files, situation.Request.Topology)...)
+	}
+	if situation.Partners, err = watch.Partners(ctx, pids, partnerWindow); err != nil {
+		if ctx.Err() != nil {
+			return out, err
+		}
+		out.Warning = fmt.Sprintf("placements beside a wake partner are not tried: %v", err)
+	}
+	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Caches: auto.Caches(situation.Request.Topology, now), Yes: len(situation.More) > 0}
+	out.Job.Candidates, out.Left = auto.Candidates(situation)
+	return out, nil
+}
+
+// candidate is what a placement asks for, for a search.
+func candidate(d Deps, targets []change.Target, spec bench.Spec) (auto.Candidate, error) {
+	c := auto.Candidate{Name: string(spec.Name()), Reason: "as asked"}
+	bad := func(format string, args ...any) (auto.Candidate, error) {
+		return c, attr.Usagef("placement %s: %s", c.Name, fmt.Sprintf(format, args...))
+	}
+	want, err := ofSpec(spec, d.Model.Topology)
+	switch {
+	case err != nil:
+		return bad("%v", err)
+	case spec.Aggregate:
+		return bad("a search tries no aggregation")
+	case want.Empty():
+		return bad("it is what everything is compared with")
+	}
+	for _, s := range want.Set {
+		if s.Attribute != attr.Affinity {
+			c.Set = append(c.Set, s)
+			continue
+		}
+		for _, t := range targets {
+			c.Give(t.TID, attr.CPUs(s.Value))
+		}
+	}
+	if want.Strategy != "" {
+		var choices []place.Choice
+		if choices, err = Choose(d, targets, Tuning{Strategy: want.Strategy}); err != nil {
+			return bad("%v", err)
+		}
+		for _, is := range choices {
+			c.Give(is.TID, is.CPUs)
+		}
+		c.Reason += ": " + choices[0].Reason
+	}
+	if spec.Policy != nil && spec.Policy.Policy.RealTime() && (c.CPUs.Empty() || d.Model.Topology.Online.SubsetOf(c.CPUs)) {
+		return bad("a search tries a real-time policy only on CPUs that leave one to all others, as cpu:0+fifo:10 does")
+	}
+	return c, nil
+}
