@@ -3,6 +3,8 @@ package action
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"piton/internal/auto"
@@ -11,6 +13,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/watch"
 )
@@ -65,6 +68,7 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 		}
 		out.Warning = fmt.Sprintf("placements beside a wake partner are not tried: %v", err)
 	}
+	situation.Partners = slices.DeleteFunc(situation.Partners, func(p model.Partner) bool { return p.TGID == kernel.TID(os.Getpid()) }) // it reads output
 	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Caches: auto.Caches(situation.Request.Topology, now), Yes: len(situation.More) > 0}
 	out.Job.Candidates, out.Left = auto.Candidates(situation)
 	return out, nil

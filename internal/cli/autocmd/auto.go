@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -41,6 +42,7 @@ type options struct {
 
 	guardrails []*auto.Guardrail // of limits
 	specs      []bench.Spec      // of places
+	written    *auto.Output      // what the metric counts in, nil if that is something else
 }
 
 func newAuto(a *app.App) *cobra.Command {
@@ -69,7 +71,9 @@ With --not-worse other=PID a candidate is out under which that process has less 
 periods; with file:PATH<NUMBER one after whose period the number in the file is not below it.
 
 --metric is a rate of which more is better, measured in each period:
-` + runner.RateHelp() + `Without it: instructions, where there is a counter for them, else bytes, else switches, else cpu, the first that moves.`,
+` + runner.RateHelp() + `  output:REGEXP lines of a command's output in which it is found, or the growing number in its group
+For the last one a pipe is the command's output: one that holds lines back then needs stdbuf -oL before it.
+Without it: instructions, where there is a counter for them, else bytes, else switches, else cpu, the first that moves.`,
 		Example: "  piton auto 3641 --metric file:/run/app/requests\n  piton auto nginx --dry-run\n  piton auto -o json -- ./simulation -v",
 		GroupID: app.GroupTune,
 		Args:    flags.NeedArgs(1, "a process or a command"),
@@ -96,10 +100,8 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	if o.metric != "" {
-		if _, err := auto.FindMetric(o.metric); err != nil {
-			return exit.With(exit.Usage, err)
-		}
+	if err := o.readMetric(isCommand); err != nil {
+		return exit.With(exit.Usage, err)
 	}
 	for _, text := range o.limits {
 		g, err := auto.ParseGuardrail(text)
@@ -125,7 +127,7 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 		}
 		return seek(ctx, a, o, c.Targets)
 	}
-	cmd, err := start(a, args)
+	cmd, err := start(a, args, o.written)
 	if err != nil {
 		return err
 	}
@@ -140,6 +142,20 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 	return errors.Join(err, <-ended)
 }
 
+// readMetric reads --metric.
+func (o *options) readMetric(isCommand bool) (err error) {
+	if o.written, err = auto.ParseOutput(o.metric); err != nil {
+		return err
+	}
+	if o.written != nil && !isCommand {
+		return fmt.Errorf("metric %s: piton has only the output of a command that it starts: piton auto -- COMMAND", o.metric)
+	}
+	if o.metric != "" && o.written == nil {
+		_, err = auto.FindMetric(o.metric)
+	}
+	return err
+}
+
 // mostTargets is how many processes are placed together: each of their threads is a part of
 // the trial's record.
 const mostTargets = 64
@@ -147,10 +163,18 @@ const mostTargets = 64
 // warmTime is how long a command runs before its load is looked at.
 const warmTime = 500 * time.Millisecond
 
-// start starts a command with piton's own streams.
-func start(a *app.App, argv []string) (*exec.Cmd, error) {
+// outputWait is how long output stays open after the command's end, in the hands of a
+// process that it left behind.
+const outputWait = time.Second
+
+// start starts a command with piton's own streams; standard output is for what piton prints.
+func start(a *app.App, argv []string, counted *auto.Output) (*exec.Cmd, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stderr, os.Stderr, a.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env, cmd.WaitDelay = os.Stdin, os.Stderr, os.Stderr, a.Env, outputWait
+	if counted != nil {
+		both := io.MultiWriter(counted, os.Stderr)
+		cmd.Stdout, cmd.Stderr = both, both
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s cannot be run: %w", argv[0], err)
 	}
@@ -188,7 +212,9 @@ func seek(ctx context.Context, a *app.App, o *options, targets []change.Target) 
 	for _, t := range targets {
 		pids = append(pids, t.TID)
 	}
-	if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, o.metric); err != nil {
+	if o.written != nil {
+		job.Metric = o.written.Metric()
+	} else if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, o.metric); err != nil {
 		return err
 	}
 	defer job.Metric.Close()
