@@ -74,6 +74,7 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	began := time.Now()
 	defer func() { found.Took = time.Since(began) }()
 	var ended error
+	var plan change.Plan
 	try := func(ctx context.Context, set change.SetCandidate) error {
 		o := search.Options{Seed: rand.Uint64(), MaxPeriods: periods}
 		for _, c := range j.Candidates {
@@ -81,6 +82,7 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 		}
 		b := &back{job: j, set: set, first: len(j.Candidates)}
 		found.Result, ended = search.Run(ctx, len(j.Candidates), o, j.measure(b.put, b.seen), tell)
+		plan.Trial.Found = fmt.Sprintf("auto, %d periods by %s: %s", found.Periods, j.Metric.Name(), found.Result.Reason)
 		return ended
 	}
 	var candidates [][]change.Request
@@ -94,7 +96,7 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 		}
 		candidates = append(candidates, c.requests(j.Targets, ""))
 	}
-	plan, err := j.Tuner.PlanTrial(ctx, candidates, try)
+	plan, err = j.Tuner.PlanTrial(ctx, candidates, try)
 	if err != nil {
 		return found, err
 	}

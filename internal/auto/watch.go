@@ -115,23 +115,26 @@ func (w *Watch) search(ctx context.Context, candidates []Candidate) (Found, erro
 func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 	look := Look{Placement: found.Kept.Name}
 	sum := 0.0
-	err := w.Job.against(ctx, &found, func(ctx context.Context, measure search.Measure) error {
+	err := w.Job.against(ctx, &found, func(ctx context.Context, measure search.Measure) (string, error) {
 		for range lookPairs {
 			var rates [2]float64
 			for _, candidate := range rand.Perm(2) {
 				r, err := measure(ctx, candidate)
 				if err != nil {
-					return err
+					return "", err
 				}
 				rates[candidate] = r.Rate
 			}
 			look.Alarm = w.drift.Add(rates[1], rates[0]) || look.Alarm
 			sum += search.LogRatio(rates[1], rates[0])
 		}
-		return nil
+		look.Near, look.Ratio = w.drift.Level(), math.Exp(sum/lookPairs)
+		said := fmt.Sprintf("auto looks at %s: %+.1f %% in %d pairs", look.Placement, 100*(look.Ratio-1), lookPairs)
+		if look.Alarm {
+			said += ", and worse than it was over all looks: to be confirmed"
+		}
+		return said, nil
 	})
-	look.Near = w.drift.Level()
-	look.Ratio = math.Exp(sum / lookPairs)
 	if err != nil || !look.Alarm {
 		if err == nil {
 			w.Tell(look)
@@ -139,9 +142,9 @@ func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 		return found, err
 	}
 	var again search.Result
-	err = w.Job.against(ctx, &found, func(ctx context.Context, measure search.Measure) (err error) {
+	err = w.Job.against(ctx, &found, func(ctx context.Context, measure search.Measure) (string, error) {
 		again, err = search.Run(ctx, 2, search.Options{Seed: rand.Uint64(), Names: []string{Kernel, found.Kept.Name}}, measure, nil)
-		return err
+		return "auto confirms: " + again.Reason, err
 	})
 	if err != nil {
 		return found, err
@@ -153,7 +156,7 @@ func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 		return found, nil
 	}
 	look.Reverted, look.Reason = true, again.Reason
-	out, err := w.Job.Tuner.Undo(ctx, change.UndoRequest{IDs: []uint64{found.Outcome.Entry}})
+	out, err := w.Job.Tuner.Undo(ctx, change.UndoRequest{IDs: []uint64{found.Outcome.Entry}, Reason: "auto: " + again.Reason})
 	if bad, ok := out.FirstBad(); ok && err == nil {
 		err = refusal(bad)
 	}
@@ -169,13 +172,17 @@ func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 }
 
 // against lets run measure what was kept, candidate 1, and what was before it, candidate
-// 0, in a trial.
-func (j *Job) against(ctx context.Context, found *Found, run func(context.Context, search.Measure) error) error {
+// 0, in a trial; it returns what it found, for the journal.
+func (j *Job) against(ctx context.Context, found *Found, run func(context.Context, search.Measure) (string, error)) error {
+	var plan change.Plan
 	try := func(ctx context.Context, set change.SetCandidate) error {
 		put := func(_ context.Context, candidate int) error { return set(change.All(1 - candidate)) }
-		return run(ctx, j.measure(put, func(int) {}))
+		said, err := run(ctx, j.measure(put, func(int) {}))
+		plan.Trial.Found = said
+		return err
 	}
-	plan, err := j.Tuner.PlanTrial(ctx, [][]change.Request{asBefore(found)}, try)
+	var err error
+	plan, err = j.Tuner.PlanTrial(ctx, [][]change.Request{asBefore(found)}, try)
 	if err != nil {
 		return err
 	}

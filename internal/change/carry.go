@@ -274,7 +274,7 @@ func (r *run) record(changes []Change) journal.Record {
 	for _, f := range r.plan.follow {
 		out.Targets = append(out.Targets, f.target)
 	}
-	var reasons []string
+	reasons := slices.DeleteFunc([]string{r.plan.Reason}, func(why string) bool { return why == "" })
 	for _, q := range r.plan.Requests {
 		if q.Reason != "" && !slices.Contains(reasons, q.Reason) {
 			reasons = append(reasons, q.Reason)
@@ -331,6 +331,9 @@ func (r *run) end() error {
 		}
 	}
 	rec := journal.Record{Kind: journal.End, ID: r.result.Entry, Undone: r.result.Undone}
+	if r.plan.Trial != nil {
+		rec.Reason = r.plan.Trial.Found
+	}
 	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
 	})

@@ -73,6 +73,8 @@ type Plan struct {
 	// or on all tasks, and is only sure under the lock.
 	Again func(ctx context.Context) (Plan, error)
 	Trial *Trial // not nil: the changes are what may be tried, and what is made is found out
+	// Reason is why, for the journal, beside those of Requests.
+	Reason string
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes

@@ -133,6 +133,9 @@ func (d *Deed) UndoLine(undo *Entry) string {
 		_, why, _ = strings.Cut(why, ": ") // "revert entry 12: it was not confirmed"
 		text += "; " + why
 	}
+	if undo.Reason != "" {
+		text += "; " + undo.Reason
+	}
 	return text
 }
 

@@ -14,7 +14,9 @@ import (
 type Trial struct {
 	// Run tries. It is called when what may be set is recorded and the guard stands. What
 	// was there is restored after it in any case.
-	Run   func(ctx context.Context, set SetCandidate) error
+	Run func(ctx context.Context, set SetCandidate) error
+	// Found is what Run found out, in words; set by Run, for the journal.
+	Found string
 	plans []Plan // of candidates 1 and on
 }
 

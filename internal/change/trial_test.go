@@ -25,10 +25,12 @@ func tryCPUs(t *testing.T, m *changetest.Machine, g *guards, run func(set change
 	require.NoError(t, err)
 	_, err = tuner.Carry(t.Context(), p, change.Consent{})
 	require.ErrorContains(t, err, "under a guard only")
+	p.Trial.Found = "CPU 2 is no better"
 	out, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
 	entries, _, readErr := tuner.Entries()
 	require.NoError(t, readErr)
 	require.Len(t, entries, 1, "one entry, however often it was set")
+	assert.Equal(t, p.Trial.Found, entries[0].Reason)
 	for _, c := range entries[0].Changes {
 		assert.Empty(t, c.Tried, "it has ended")
 	}

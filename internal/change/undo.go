@@ -18,6 +18,8 @@ type UndoRequest struct {
 	Last  int       `json:"last,omitempty"`
 	All   bool      `json:"all,omitempty"`
 	Force bool      `json:"force,omitempty"` // also what somebody else has changed since
+	// Reason is why, for the journal.
+	Reason string `json:"reason,omitempty"`
 }
 
 // ErrNothingToUndo is the error for an empty choice.
@@ -48,6 +50,7 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 		return Plan{}, err
 	}
 	u := t.undoer(q, entries)
+	u.plan.Reason = q.Reason
 	for _, d := range damage {
 		u.plan.Warnings = append(u.plan.Warnings, Note(d.Error()))
 	}

@@ -257,4 +257,8 @@ func TestAutoWatches(t *testing.T) {
 	assert.True(t, reverted)
 	assert.Equal(t, 2, ends, "it has searched again")
 	assert.Equal(t, all.AndNot(cpuset.Of(all.Last())).String(), affinityOf(t, pid), "where it is fast now, as it was before")
+	said := h.run("journal", "-o", "json").out
+	for _, evidence := range []string{" periods by " + metric, "auto looks at ", "auto confirms: ", `"reason":"auto: kernel kept`} {
+		assert.Contains(t, said, evidence)
+	}
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,6 +134,7 @@ func (e *Entry) take(rec Record, here Where) {
 	if rec.Kind == End {
 		// What undid it in the middle did not undo what was done after that.
 		e.Finished, e.Undone, e.UndoneBy = true, false, 0
+		e.Reason = cmp.Or(rec.Reason, e.Reason)
 		e.result(rec.Changes)
 		return
 	}

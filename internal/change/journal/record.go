@@ -27,7 +27,7 @@ type Record struct {
 	Namespaces Namespaces    `json:"ns,omitzero"`
 	User       string        `json:"user,omitempty"`
 	Command    string        `json:"command,omitempty"`
-	Reason     string        `json:"reason,omitempty"`
+	Reason     string        `json:"reason,omitempty"` // of end: what was found out
 	Undoes     []uint64      `json:"undoes,omitempty"`
 	Sweep      uint64        `json:"sweep,omitempty"`
 	Ticks      uint64        `json:"ticks,omitempty"` // USER_HZ since boot
