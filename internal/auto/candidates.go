@@ -82,7 +82,7 @@ type Situation struct {
 }
 
 // Candidates are the placements worth a trial, the kernel's own first, at most
-// MostCandidates; and those that are not, with the reason. What would give the same CPUs
+// MostCandidates beside those that were asked for; and those that are not, with the reason. What would give the same CPUs
 // as an earlier one cannot differ from it, and is not tried.
 func Candidates(s Situation) (tried, left []Candidate) {
 	l := &list{targets: s.Request.Targets, topology: s.Request.Topology}
@@ -95,6 +95,7 @@ func Candidates(s Situation) (tried, left []Candidate) {
 	for _, c := range s.More {
 		l.add(c)
 	}
+	asked := len(l.tried) - 1
 	l.together("free", l.allowed, "all CPUs that it may have")
 	for _, strategy := range []place.Strategy{place.LeastLoaded, place.LLC, place.NodeWide} {
 		l.strategy(s.Request, strategy)
@@ -112,12 +113,12 @@ func Candidates(s Situation) (tried, left []Candidate) {
 	for _, strategy := range []place.Strategy{place.Pack, place.Spread, place.SiblingFree} {
 		l.strategy(s.Request, strategy)
 	}
-	if len(l.tried) > MostCandidates {
-		for _, c := range l.tried[MostCandidates:] {
-			c.Reason = fmt.Sprintf("%d others come first", MostCandidates-1)
+	if most := asked + MostCandidates; len(l.tried) > most {
+		for _, c := range l.tried[most:] {
+			c.Reason = fmt.Sprintf("%d others come first", most-1)
 			l.left = append(l.left, c)
 		}
-		l.tried = l.tried[:MostCandidates]
+		l.tried = l.tried[:most]
 	}
 	return l.tried, l.left
 }

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func System(files kernel.Settings, t *topology.Topology) (out []Candidate) {
 	add := func(a attr.Attribute, path, name, value, reason string) {
 		v, err := a.Parse(value)
 		if err == nil {
-			out = append(out, Candidate{Name: name, Files: []attr.FileSetting{attr.SetFile(a, path, "", v)}, Reason: reason})
+			out = append(out, Candidate{Name: name, Files: []attr.FileSetting{attr.SetFile(a, path, filepath.Base(path), v)}, Reason: reason})
 		}
 	}
 	read := func(path, name, pointless string) (now int64, is bool) {

@@ -57,7 +57,7 @@ func newAuto(a *app.App) *cobra.Command {
 does by itself: it is judged by fresh pairs of periods, in which a candidate and the kernel take turns. Else everything is
 left as it was. That nothing helps is an answer, and ends with exit code 0.
 The placements come from the machine's topology, its load and the task with which the process exchanges most wakeups, eight
-at most; --dry-run lists them with their reasons. All threads of the process are placed; "with 4711" places the process of
+at most beside what is asked for; --dry-run lists them with their reasons. All threads of the process are placed; "with 4711" places the process of
 thread 4711 on the same CPU as well. Several processes are placed together, and judged by the sum of their rates. Priorities
 are not changed unless --place asks for it; with --system settings of the kernel are tried that concern all tasks: NUMA
 balancing, cache-aware scheduling, the base slice. What is tried is one entry of the journal under a guard: if piton is killed,

@@ -7,6 +7,7 @@ import (
 	"piton/internal/auto"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
+	"piton/internal/cpuset"
 	"piton/internal/search"
 )
 
@@ -47,6 +48,14 @@ type endRow struct {
 
 // isKept reports whether a candidate was kept that is not the kernel's own.
 func (r endRow) isKept() bool { return r.Found.Kept.Name != auto.Kernel }
+
+// cpus are those that the processes may use now.
+func (r endRow) cpus() cpuset.Set {
+	if r.Found.Kept.CPUs.Empty() {
+		return r.job.Candidates[0].CPUs
+	}
+	return r.Found.Kept.CPUs
+}
 
 // rate is the median rate of a candidate, not known before its first period.
 func (r endRow) rate(candidate int) any {
@@ -117,7 +126,7 @@ var (
 		output.Col("pid", "", output.Int, "process, the first of several", func(r endRow) any { return int(r.job.Targets[0].TID) }),
 		output.Col("processes", "", output.Int, "placed together", func(r endRow) any { return len(r.job.Targets) }),
 		output.Col("kept", "", output.Text, "kernel, or the placement that is in force now", func(r endRow) any { return r.Found.Kept.Name }),
-		output.Col("cpus", "", output.Text, "what it may run on now, a cpulist", func(r endRow) any { return r.Found.Kept.CPUs.String() }),
+		output.Col("cpus", "", output.Text, "what it may run on now, a cpulist", func(r endRow) any { return r.cpus().String() }),
 		output.Col("metric", "", output.Text, "what was judged by", func(r endRow) any { return r.job.Metric.Name() }),
 		output.Col("unit", "", output.Text, "of before and after", func(r endRow) any { return r.job.Metric.Unit() }),
 		output.Col("weakness", "", output.MaybeText, "of a metric that was not named", func(r endRow) any { return output.NonEmpty(r.job.Metric.Weakness) }),
@@ -242,7 +251,7 @@ func (r endRow) sentence() string {
 	switch {
 	case r.isKept():
 		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. Undo it with piton undo %d.%s",
-			r.Found.Kept.Name, r.Found.Kept.CPUs, r.Gain(), r.job.Metric.Name(), after, r.entry(), weak)
+			r.Found.Kept.Name, r.cpus(), r.Gain(), r.job.Metric.Name(), after, r.entry(), weak)
 	case r.Finalist != 0:
 		return fmt.Sprintf("Nothing is better than what the kernel does, %s: %s is %s of %s. Everything is as it was.%s",
 			after, r.job.Candidates[r.Finalist].Name, r.Gain(), r.job.Metric.Name(), weak)
