@@ -57,11 +57,11 @@ func newAuto(a *app.App) *cobra.Command {
 does by itself: it is judged by fresh pairs of periods, in which a candidate and the kernel take turns. Else everything is
 left as it was. That nothing helps is an answer, and ends with exit code 0.
 The placements come from the machine's topology, its load and the task with which the process exchanges most wakeups, eight
-at most beside what is asked for; --dry-run lists them with their reasons. All threads of the process are placed; "with 4711" places the process of
-thread 4711 on the same CPU as well. Several processes are placed together, and judged by the sum of their rates. Priorities
-are not changed unless --place asks for it; with --system settings of the kernel are tried that concern all tasks: NUMA
-balancing, cache-aware scheduling, the base slice. What is tried is one entry of the journal under a guard: if piton is killed,
-the process has its own placement again within a second. What is kept is another entry, for piton undo.
+at most beside what is asked for; --dry-run lists them with their reasons. All threads of the process are placed; "with 4711"
+places the process of thread 4711 on the same CPU as well. Several processes are placed together, and judged by the sum of
+their rates. Priorities are not changed unless --place asks for it; with --system settings of the kernel are tried that concern
+all tasks: NUMA balancing, cache-aware scheduling, the base slice. What is tried is one entry of the journal under a guard: if
+piton is killed, the process has its own placement again within a second. What is kept is another entry, for piton undo.
 With --watch 1m piton goes on: each minute what was kept and what was before take turns for 1.6 s. If it seems to have become
 worse it is confirmed anew, or undone and another is searched for. If nothing was kept, a new search is made when the load or
 the topology gives other candidates, 5 minutes after the last at the earliest, and later each time that it finds nothing.
