@@ -1,7 +1,7 @@
 // Package bpf sees what only the kernel sees, through eBPF programs that run in
 // it: all tasks of the machine in one pass (Walk), every migration (Migrations
 // counts them, Moves reports them one by one), who had each CPU for how long
-// (Ledger), and which thread wakes which (Wakes). It decides nothing and computes
+// (Ledger), which thread wakes which (Wakes), and what processes do (Work). It decides nothing and computes
 // no rates, but for Aggregate: a scheduler for tasks that ask for it, while it is
 // open.
 //

@@ -20,6 +20,7 @@ var features = []*feature.Feature{
 	feature.New("ebpf-moves", tryMoves),
 	feature.New("ebpf-ledger", tryLedger),
 	feature.New("ebpf-wakes", tryWakes),
+	feature.New("ebpf-work", tryWork),
 }
 
 func tryWalk() error {
@@ -69,6 +70,16 @@ func tryWakes() error {
 	}
 	defer w.Close()
 	_, _, err = w.Drain(nil)
+	return err
+}
+
+func tryWork() error {
+	w, err := OpenWork(WorkCalls | WorkBytes | WorkWaits)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	_, err = w.Read()
 	return err
 }
 
