@@ -9,35 +9,50 @@ import (
 	"time"
 
 	"piton/internal/bench/runner"
+	"piton/internal/bpf"
 	"piton/internal/chart"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
 
 const (
-	// otherShare is how much of its rate another process must keep,
+	// otherShare is how much of its rate another process must keep.
 	otherShare = 0.9
-	// otherPeriods in as many periods of a candidate, on their median: one period is noise.
+	// otherPeriods are as many periods of a candidate by whose median it is judged: one
+	// period is noise.
 	otherPeriods = 3
 )
 
 // Guardrail is what a candidate must not hurt. The zero value is not for use.
 type Guardrail struct {
-	text  string
-	path  string // of a file with a number, "" for another process
-	above bool   // the number must be above the limit, not below
-	limit float64
-	other kernel.TID
+	text    string
+	path    string // of a file with a number, "" for another process
+	above   bool   // the number must be above the limit, not below
+	limit   float64
+	other   kernel.TID
+	share   float64 // of the waits for a CPU that must be shorter than longest; 0 for what is above
+	longest time.Duration
 
-	metric *Metric // of the other process
-	rates  map[int][]float64
+	metric *Metric           // of the other process
+	rates  map[int][]float64 // by candidate; of waits, ns
 	began  time.Time
 	before float64
+
+	waits *bpf.Work
+	sums  bpf.WorkSums // as the period began
 }
 
-// ParseGuardrail reads "other=PID", and "file:PATH<NUMBER" or "file:PATH>NUMBER".
+// ParseGuardrail reads "p99<5ms", "other=PID", and "file:PATH<NUMBER" or "file:PATH>NUMBER".
 func ParseGuardrail(text string) (*Guardrail, error) {
-	bad := fmt.Errorf("it must be other=PID, file:PATH<NUMBER or file:PATH>NUMBER, not %q", text)
+	bad := fmt.Errorf("it must be p99<TIME, other=PID, file:PATH<NUMBER or file:PATH>NUMBER, not %q", text)
+	if percent, limit, ok := strings.Cut(text, "<"); ok && !strings.HasPrefix(text, "file:") {
+		share, err := strconv.ParseFloat(strings.TrimPrefix(percent, "p"), 64)
+		longest, late := time.ParseDuration(limit)
+		if err != nil || late != nil || !strings.HasPrefix(percent, "p") || !(share > 0 && share <= 100) || longest <= 0 {
+			return nil, bad
+		}
+		return &Guardrail{text: text, share: share / 100, longest: longest, rates: map[int][]float64{}}, nil
+	}
 	if word, ok := strings.CutPrefix(text, "other="); ok {
 		pid, err := strconv.Atoi(word)
 		if err != nil || pid <= 0 {
@@ -59,13 +74,16 @@ func ParseGuardrail(text string) (*Guardrail, error) {
 
 func (g *Guardrail) String() string { return g.text }
 
-// Open begins to measure.
-func (g *Guardrail) Open(ctx context.Context, p procfs.FS) (err error) {
-	if g.other == 0 {
+// Open begins to measure; pids are the processes that are placed.
+func (g *Guardrail) Open(ctx context.Context, p procfs.FS, pids []kernel.TID) (err error) {
+	switch {
+	case g.share > 0:
+		g.waits, err = bpf.OpenWork(bpf.WorkWaits, pids...)
+	case g.other != 0:
+		g.metric, err = OpenMetric(ctx, p, []kernel.TID{g.other}, "")
+	default:
 		_, err = runner.ReadNumber(g.path)
-		return err
 	}
-	g.metric, err = OpenMetric(ctx, p, []kernel.TID{g.other}, "")
 	return err
 }
 
@@ -74,12 +92,18 @@ func (g *Guardrail) Close() {
 	if g.metric != nil {
 		g.metric.Close()
 	}
+	if g.waits != nil {
+		g.waits.Close()
+	}
 }
 
 // start begins a period.
 func (g *Guardrail) start() (err error) {
+	if g.waits != nil {
+		g.sums, err = g.waits.Read()
+	}
 	if g.metric == nil {
-		return nil
+		return err
 	}
 	g.began = time.Now()
 	g.before, err = g.metric.Read()
@@ -88,6 +112,10 @@ func (g *Guardrail) start() (err error) {
 
 // violated ends a period of a candidate, and reports whether that hurts it.
 func (g *Guardrail) violated(candidate int) (bool, error) {
+	if g.waits != nil {
+		now, err := g.waits.Read()
+		return g.wait(candidate, now.Wait(&g.sums, g.share)), err
+	}
 	if g.metric == nil {
 		v, err := runner.ReadNumber(g.path)
 		return g.above && v <= g.limit || !g.above && v >= g.limit, err
@@ -99,6 +127,19 @@ func (g *Guardrail) violated(candidate int) (bool, error) {
 	return g.add(candidate, (after-g.before)/time.Since(g.began).Seconds()), nil
 }
 
+// wait notes how long the share of a period's waits was at most, and reports whether the
+// candidate hurts it.
+func (g *Guardrail) wait(candidate int, longest time.Duration) bool {
+	its := append(g.rates[candidate], float64(longest))
+	g.rates[candidate] = its
+	return candidate != 0 && len(its) >= otherPeriods && latest(its) > float64(g.longest)
+}
+
+// latest is the median of the latest periods.
+func latest(all []float64) float64 {
+	return chart.Middle(slices.Clone(all[len(all)-otherPeriods:]))
+}
+
 // add notes a rate of the other process, and reports whether the candidate hurts it.
 func (g *Guardrail) add(candidate int, rate float64) bool {
 	g.rates[candidate] = append(g.rates[candidate], rate)
@@ -106,5 +147,5 @@ func (g *Guardrail) add(candidate int, rate float64) bool {
 	if candidate == 0 || len(its) < otherPeriods || len(usual) < otherPeriods {
 		return false
 	}
-	return chart.Middle(slices.Clone(its[len(its)-otherPeriods:])) < otherShare*chart.Middle(slices.Clone(usual))
+	return latest(its) < otherShare*chart.Middle(slices.Clone(usual))
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/bpf"
+	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/userfile"
@@ -42,7 +45,8 @@ var rates = []Rate{
 	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", open: threadMeter(migrationsOf)},
 	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, open: threadMeter(voluntary)},
 	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", open: threadMeter(involuntary)},
-	{Name: "bytes", Help: "bytes read and written", Unit: "B/s", Higher: true, open: bytesMeter},
+	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, open: bytesMeter},
+	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, open: callsMeter},
 	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, open: instructionsMeter},
 }
 
@@ -137,7 +141,36 @@ func cpuMeter(_ procfs.FS, pid kernel.TID) (Meter, error) {
 	})
 }
 
+// workMeter is a Meter of what bpf.Work counts.
+type workMeter struct {
+	Meter
+	*bpf.Work
+}
+
+// Close ends both.
+func (w workMeter) Close() { w.Work.Close() }
+
+func openWork(kind bpf.WorkKinds, pid kernel.TID, of func(*bpf.WorkSums) uint64) (Meter, error) {
+	w, err := bpf.OpenWork(kind, pid)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newGrowth(func() (float64, error) {
+		sums, err := w.Read()
+		return float64(of(&sums)), err
+	})
+	return workMeter{m, w}, err
+}
+
+func callsMeter(_ procfs.FS, pid kernel.TID) (Meter, error) {
+	return openWork(bpf.WorkCalls, pid, func(s *bpf.WorkSums) uint64 { return s.Calls })
+}
+
 func bytesMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
+	m, err := openWork(bpf.WorkBytes, pid, func(s *bpf.WorkSums) uint64 { return s.Bytes })
+	if !errors.Is(err, feature.ErrNotSupported) {
+		return m, err
+	}
 	return newGrowth(func() (float64, error) {
 		b, err := p.File(fmt.Sprint(pid), "io")
 		if err != nil {

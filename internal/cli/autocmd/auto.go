@@ -67,8 +67,9 @@ worse it is confirmed anew, or undone and another is searched for. If nothing wa
 the topology gives other candidates, 5 minutes after the last at the earliest, and later each time that it finds nothing.
 With -- COMMAND is started, and placed while it runs; piton ends when it does.
 
-With --not-worse other=PID a candidate is out under which that process has less than 90 % of its rate, by the median of three
-periods; with file:PATH<NUMBER one after whose period the number in the file is not below it.
+With --not-worse p99<5ms a candidate is out under which more than a hundredth of the waits of the threads for a CPU are longer
+(eBPF); with other=PID one under which that process has less than 90 % of its rate, both by the median of three periods; with
+file:PATH<NUMBER one after whose period the number in the file is not below it.
 
 --metric is a rate of which more is better, measured in each period:
 ` + runner.RateHelp() + `  output:REGEXP lines of a command's output in which it is found, or the growing number in its group
@@ -85,7 +86,7 @@ Without it: instructions, where there is a counter for them, else bytes, else sw
 	o.output.AddFlag(fs, output.AsTable, output.AsJSON)
 	fs.StringVar(&o.metric, "metric", "", "`RATE` to judge by")
 	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given")
-	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `other=PID`, file:PATH<NUMBER or file:PATH>NUMBER")
+	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `p99<TIME`, other=PID, file:PATH<NUMBER or file:PATH>NUMBER")
 	fs.Var(&o.watch, "watch", "go on after the search, and look so often whether what was kept is still better")
 	fs.StringArrayVar(&o.places, "place", nil, "try this as well, a `PLACEMENT` as of bench run: nice:-5, llc+batch, cpu:1+fifo:10")
 	fs.BoolVar(&o.system, "system", false, "try settings of the kernel as well")
@@ -219,7 +220,7 @@ func seek(ctx context.Context, a *app.App, o *options, targets []change.Target) 
 	}
 	defer job.Metric.Close()
 	for _, g := range o.guardrails {
-		if err := g.Open(ctx, procfs.New("/")); err != nil {
+		if err := g.Open(ctx, procfs.New("/"), pids); err != nil {
 			return fmt.Errorf("--not-worse %s: %w", g, err)
 		}
 		defer g.Close()

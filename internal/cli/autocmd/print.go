@@ -252,7 +252,7 @@ func (r endRow) sentence() string {
 	case r.isKept():
 		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. Undo it with piton undo %d.%s",
 			r.Found.Kept.Name, r.cpus(), r.Gain(), r.job.Metric.Name(), after, r.entry(), weak)
-	case r.Finalist != 0:
+	case r.Finalist != 0 && !math.IsNaN(r.Effect):
 		return fmt.Sprintf("Nothing is better than what the kernel does, %s: %s is %s of %s. Everything is as it was.%s",
 			after, r.job.Candidates[r.Finalist].Name, r.Gain(), r.job.Metric.Name(), weak)
 	}
