@@ -11,6 +11,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/internal/taskfile"
 )
 
 // CaptureOptions say what of a machine is worth keeping. What differs from how
@@ -230,7 +231,7 @@ func (t *Task) set(has shape, chosen map[attr.Attribute]bool) {
 	}
 	for _, s := range t.settings() {
 		if chosen[s.Attribute] {
-			*s.text = text(has[s.Attribute])
+			*s.Text = taskfile.Text(has[s.Attribute])
 		}
 	}
 }

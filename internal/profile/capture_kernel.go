@@ -3,6 +3,7 @@ package profile
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piton/internal/change/attr"
@@ -109,7 +110,7 @@ func (c *capturer) kthread(name string, threads []*sample.Task) {
 		case !c.asked(t) || !left:
 			continue
 		case lines || differ[t.ID.Comm]:
-			c.note("kernel threads %s differ and cannot be told apart by their names; they are not saved", quoted(name))
+			c.note("kernel threads %s differ and cannot be told apart by their names; they are not saved", strconv.Quote(name))
 			c.p.Kthreads = c.p.Kthreads[:before]
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piton/internal/change/attr"
@@ -180,7 +181,7 @@ func (c *capturer) user(p *process, all []*process, covered map[kernel.TID]bool)
 	for _, q := range fewest {
 		covered[q.leader.TID] = true
 	}
-	c.note("%d processes %s differ and cannot be told apart by their names, command lines and cgroups; they are not saved", len(fewest), quoted(p.leader.ID.Comm))
+	c.note("%d processes %s differ and cannot be told apart by their names, command lines and cgroups; they are not saved", len(fewest), strconv.Quote(p.leader.ID.Comm))
 }
 
 func meantBy(item Task, all []*process) []*process {
@@ -209,7 +210,7 @@ func (c *capturer) write(item Task, meant []*process, each []string, covered map
 	apart := slices.Sorted(maps.Keys(first.apart))
 	mixed := slices.DeleteFunc(slices.Clone(apart), func(name string) bool { return first.apart[name].alike() })
 	for _, name := range mixed {
-		c.note("threads %s of %s differ and cannot be told apart by their names; they are not saved", quoted(name), item.Name)
+		c.note("threads %s of %s differ and cannot be told apart by their names; they are not saved", strconv.Quote(name), item.Name)
 	}
 	base := item
 	base.set(first.base, worth)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"piton/internal/pattern"
+	"piton/internal/taskfile"
 )
 
 const header = `# piton apply FILE --check   shows what it would change; without --check it changes it
@@ -107,7 +108,7 @@ func written(value any) string {
 	switch v := value.(type) {
 	case string:
 		return quote(v)
-	case text:
+	case taskfile.Text:
 		return number(string(v))
 	case []string:
 		all := make([]string, len(v))

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"piton/internal/pattern"
 	"piton/internal/sample"
 	"piton/internal/target"
+	"piton/internal/taskfile"
 )
 
 // taskMatcher finds the processes, and their threads, that an item means. A
@@ -52,36 +52,19 @@ func (m *taskMatcher) process(t *sample.Task) bool {
 		return false
 	case m.hasName && !m.name.MeansProcess(t):
 		return false
-	case m.command != nil && !m.command.MatchString(commandOf(t)):
+	case m.command != nil && !m.command.MatchString(taskfile.Command(t)):
 		return false
 	}
-	return m.cgroup == "" || globMatch(m.cgroup, t.ID.Cgroup)
-}
-
-// commandOf is a task's command line as ps prints it: a kernel thread, which has
-// none, is its name in brackets.
-func commandOf(t *sample.Task) string {
-	if t.ID.Cmdline == "" {
-		return "[" + t.ID.Comm + "]"
-	}
-	return t.ID.Cmdline
-}
-
-// flat lets * match slashes too, which mean nothing in handlers' names.
-var flat = strings.NewReplacer("/", "\x00")
-
-func globMatch(glob, text string) bool {
-	ok, err := path.Match(flat.Replace(glob), flat.Replace(text))
-	return err == nil && ok
+	return m.cgroup == "" || taskfile.Glob(m.cgroup, t.ID.Cgroup)
 }
 
 // matches reports whether the item means the line.
 func (q *IRQ) matches(l *irq.IRQ) bool {
-	if q.Action != "" && !slices.ContainsFunc(l.Actions, func(a string) bool { return globMatch(q.Action, a) }) {
+	if q.Action != "" && !slices.ContainsFunc(l.Actions, func(a string) bool { return taskfile.Glob(q.Action, a) }) {
 		return false
 	}
-	return q.Device == "" || globMatch(q.Device, l.Device.Address) ||
-		slices.ContainsFunc(l.Device.Names, func(n string) bool { return globMatch(q.Device, n) })
+	return q.Device == "" || taskfile.Glob(q.Device, l.Device.Address) ||
+		slices.ContainsFunc(l.Device.Names, func(n string) bool { return taskfile.Glob(q.Device, n) })
 }
 
 // escape writes a text as the glob, or name, that means it alone. A byte that is
@@ -138,15 +121,8 @@ func nameOf(comm string) string {
 	if err == nil {
 		_, number = e.PID()
 	}
-	if err != nil || number || strings.HasPrefix(comm, "/") || hasForm(comm) || strings.Contains(comm, `\`) {
+	if err != nil || number || strings.HasPrefix(comm, "/") || taskfile.HasForm(comm) || strings.Contains(comm, `\`) {
 		return "/" + exactly(comm) + "/"
 	}
 	return plain
 }
-
-func hasForm(text string) bool {
-	return slices.ContainsFunc(forms, func(form string) bool { return strings.HasPrefix(text, form) })
-}
-
-// forms begin TARGETs that are no names.
-var forms = []string{"cmd:", "thread:", "user:", "cgroup:"}

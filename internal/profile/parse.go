@@ -2,39 +2,24 @@ package profile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"piton/internal/taskfile"
 )
 
 // MaxSize is the most bytes that a profile may have.
-const MaxSize = 16 << 20
+const MaxSize = taskfile.MaxSize
 
-// The other limits on a profile. They bound the memory and the time that reading
-// takes: the TOML decoder compares each key of [sysctl] with all others.
-const (
-	maxLine    = 1 << 20 // bytes of a line
-	maxSigns   = 500_000 // commas, dots and equals signs: the decoder keeps a node for each
-	maxTables  = 30_000
-	maxSysctls = 10_000
-	maxLines   = 20_000 // of rtctl groups and of tuna's profiles
-)
+const maxLines = 20_000 // of rtctl groups and of tuna's profiles
 
 // Parse reads a profile: piton's own TOML, the rtctl groups that tuna save
 // writes, or the sysctl profiles of tuna and tuned. Mistakes are *Errors with
 // their positions.
 func Parse(data []byte) (*Profile, error) {
-	if len(data) > MaxSize {
-		return nil, &Error{Line: 1, Text: "the file is larger than 16 MiB"}
-	}
-	number := 0
-	for line := range bytes.Lines(data) {
-		if number++; len(line) > maxLine {
-			return nil, &Error{Line: number, Text: fmt.Sprintf("the line is longer than %d bytes", maxLine)}
-		}
+	if err := taskfile.Check(data); err != nil {
+		return nil, err
 	}
 	foreign := parseRtctl
 	switch {
@@ -51,37 +36,17 @@ func Parse(data []byte) (*Profile, error) {
 }
 
 func parseTOML(data []byte) (*Profile, error) {
-	signs := 0
-	for _, sign := range []byte{',', '.', '='} {
-		signs += bytes.Count(data, []byte{sign})
-	}
-	if signs > maxSigns {
-		return nil, &Error{Line: 1, Text: fmt.Sprintf("the file has more than %d keys, dots and values of lists", maxSigns)}
-	}
-	found, err := findPositions(data)
+	p := &Profile{Origin: "a profile of piton"}
+	found, err := taskfile.Decode(data, p)
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{Origin: "a profile of piton"}
-	if err := toml.Unmarshal(data, p); err != nil {
-		return nil, tomlError(err)
-	}
-	c := checker{positions: found}
+	c := checker{taskfile.Checker{Positions: found}}
 	c.profile(p)
-	if c.err != nil {
-		return nil, c.err
+	if c.Err != nil {
+		return nil, c.Err
 	}
 	return p, nil
-}
-
-// tomlError translates the decoder's errors, which carry their positions.
-func tomlError(err error) error {
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		line, column := decode.Position()
-		return &Error{line, column, strings.TrimPrefix(decode.Error(), "toml: ")}
-	}
-	return &Error{Line: 1, Text: strings.TrimPrefix(err.Error(), "toml: ")}
 }
 
 // meaningful yields the lines that say something, by their numbers, without

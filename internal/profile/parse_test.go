@@ -87,7 +87,7 @@ func TestParseErrors(t *testing.T) {
 		{"means all", "version = 1\n[[task]]\nthread = 'x'\nnice = 1\n", 3, 1, "every task"},
 		{"a number", "version = 1\n[[task]]\nname = '3641'\nnice = 1\n", 3, 1, "another task after the next start"},
 		{"another form", "version = 1\n[[task]]\nname = 'user:bob'\nnice = 1\n", 3, 1, "is no name"},
-		{"threads by name", "version = 1\n[[task]]\nname = 'thread:/^worker/'\nnice = 1\n", 3, 1, "is no name; there are thread,"},
+		{"threads by name", "version = 1\n[[task]]\nname = 'thread:/^worker/'\nnice = 1\n", 3, 1, "is no name: the other ways have keys of their own"},
 		{"regex", "version = 1\n[[task]]\ncommand = '('\nnice = 1\n", 3, 1, "missing closing )"},
 		{"glob", "version = 1\n[[irq]]\naction = '['\ncpus = '1'\n", 3, 1, "no glob"},
 		{"both", "version = 1\n[[task]]\nname='x'\ncpus = '1'\ncpus_each = ['1']\n", 5, 1, "exclude each other"},
@@ -126,6 +126,7 @@ func TestParseLimits(t *testing.T) {
 		return b.String()
 	}
 	const sysctl = "version = 1\n[sysctl]\n"
+	const maxLine, maxSigns, maxTables, maxSysctls = 1 << 20, 500_000, 30_000, 10_000 // taskfile's
 	for _, tt := range []struct{ name, text, want string }{
 		{"size", strings.Repeat("#", MaxSize+1), "larger than 16 MiB"},
 		{"a line", "version = 1\n" + strings.Repeat("a", maxLine+1), "line 2: the line is longer than 1048576 bytes"},

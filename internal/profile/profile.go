@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"piton/internal/change/attr"
+	"piton/internal/taskfile"
 )
 
 // Version of the format that Encode writes and Parse reads.
@@ -76,12 +77,12 @@ type Task struct {
 	CPUs string `toml:"cpus"` // a CPUS expression
 	// CPUsEach has one expression for each task that fits: the first that is
 	// not held yet for the first that holds none, and from the start again.
-	CPUsEach []string `toml:"cpus_each"`
-	Nice     text     `toml:"nice"`
-	Policy   text     `toml:"policy"`
-	IOPrio   text     `toml:"ioprio"`
-	Slice    text     `toml:"slice"`
-	UClamp   text     `toml:"uclamp"`
+	CPUsEach []string      `toml:"cpus_each"`
+	Nice     taskfile.Text `toml:"nice"`
+	Policy   taskfile.Text `toml:"policy"`
+	IOPrio   taskfile.Text `toml:"ioprio"`
+	Slice    taskfile.Text `toml:"slice"`
+	UClamp   taskfile.Text `toml:"uclamp"`
 
 	Optional bool `toml:"optional"` // it is no error that nothing fits
 
@@ -89,27 +90,20 @@ type Task struct {
 	line int
 }
 
-// text is a value in the notation of its attribute; a file may have a number without
-// quotes.
-type text string
-
-// UnmarshalText takes what the file has.
-func (t *text) UnmarshalText(b []byte) error { *t = text(b); return nil }
-
-// setting is where an item keeps the value of an attribute, whose name is the key.
-type setting struct {
-	attr.Attribute
-	text *text
-}
-
 // settings are those of the item but for its CPUs, in the order of a file.
-func (t *Task) settings() []setting {
-	return []setting{{attr.Nice, &t.Nice}, {attr.Policy, &t.Policy}, {attr.IOPrio, &t.IOPrio}, {attr.Slice, &t.Slice}, {attr.Clamp, &t.UClamp}}
+func (t *Task) settings() []taskfile.Setting {
+	return []taskfile.Setting{
+		{Attribute: attr.Nice, Text: &t.Nice},
+		{Attribute: attr.Policy, Text: &t.Policy},
+		{Attribute: attr.IOPrio, Text: &t.IOPrio},
+		{Attribute: attr.Slice, Text: &t.Slice},
+		{Attribute: attr.Clamp, Text: &t.UClamp},
+	}
 }
 
 // sets reports whether the item sets anything.
 func (t *Task) sets() bool {
-	return t.CPUs != "" || len(t.CPUsEach) > 0 || slices.ContainsFunc(t.settings(), func(s setting) bool { return *s.text != "" })
+	return t.CPUs != "" || len(t.CPUsEach) > 0 || slices.ContainsFunc(t.settings(), taskfile.Setting.Given)
 }
 
 // IRQ is the affinity of the interrupt lines that fit all matchers given.
@@ -144,17 +138,7 @@ type Sysctl struct {
 }
 
 // Error is a mistake in a file, with its position.
-type Error struct {
-	Line, Column int // 1-based; Column is 0 where only the line is known
-	Text         string
-}
-
-func (e *Error) Error() string {
-	if e.Column == 0 {
-		return fmt.Sprintf("line %d: %s", e.Line, e.Text)
-	}
-	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Text)
-}
+type Error = taskfile.Error
 
 // label names an item in messages: "[[task]] of line 12".
 func label(section string, line int) string {

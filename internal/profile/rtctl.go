@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/pattern"
+	"piton/internal/taskfile"
 )
 
 // rtctlLine is a line of rtctl: group:policy:priority:affinity:regex. Files of
@@ -50,7 +51,7 @@ const rtctlComments = "#"
 // rtctlPolicies are by the letters of the second field. * leaves the policy alone,
 // and so do d and n, with which tuna saves what it cannot set itself: DEADLINE,
 // which needs a runtime, and policies that it does not know.
-var rtctlPolicies = map[string]text{"f": "FIFO", "r": "RR", "b": "BATCH", "o": "OTHER", "i": "IDLE"}
+var rtctlPolicies = map[string]taskfile.Text{"f": "FIFO", "r": "RR", "b": "BATCH", "o": "OTHER", "i": "IDLE"}
 
 // parseRtctl reads rtctl groups. A later group wins over an earlier one, as the
 // catch-all comes first in tuna's files. Kernel threads come and go with kernels
@@ -84,7 +85,7 @@ func rtctlTask(letter, priority, mask, expr string) (Task, error) {
 		if err != nil || n < 1 || n > 99 {
 			return t, fmt.Errorf("the priority %q must be 1 (lowest) to 99 (highest)", priority)
 		}
-		t.Policy += text(":" + strconv.Itoa(n))
+		t.Policy += taskfile.Text(":" + strconv.Itoa(n))
 	}
 	if mask == "" || mask == "*" {
 		return t, nil

@@ -5,6 +5,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/internal/taskfile"
 )
 
 // value is one setting of an item, on this machine.
@@ -19,17 +20,11 @@ func (r *resolver) values(t *Task) ([]value, error) {
 	if t.CPUs != "" {
 		out = append(out, r.affinity(t.CPUs))
 	}
-	for _, s := range t.settings() {
-		if *s.text == "" {
-			continue
-		}
-		v, err := s.Parse(string(*s.text))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{Setting: attr.Setting{Attribute: s.Attribute, Value: v}})
+	set, err := taskfile.Parse(t.settings())
+	for _, s := range set {
+		out = append(out, value{Setting: s})
 	}
-	return out, nil
+	return out, err
 }
 
 // affinity is what a CPUS expression means on this machine.

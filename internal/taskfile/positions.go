@@ -1,4 +1,4 @@
-package profile
+package taskfile
 
 import (
 	"bytes"
@@ -10,19 +10,19 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// position is where a key or a table's heading begins, 1-based.
-type position struct{ line, column int }
+// Position is where a key or a table's heading begins, 1-based.
+type Position struct{ Line, Column int }
 
-// positions finds keys of a document again: "task.2" is the third [[task]],
+// Positions finds keys of a document again: "task.2" is the third [[task]],
 // "task.2.nice" its nice. The decoder says where its own errors are, but keeps
 // no positions for the checks that come after it.
-type positions map[string]position
+type Positions map[string]Position
 
 // reader goes through a document once, in linear time. The decoder's own search
 // for unknown keys reads all of the document again for each.
 type reader struct {
 	parser unstable.Parser
-	found  positions
+	found  Positions
 	counts map[string]int // of the elements of each array of tables
 
 	offset, line, lineStart int // how far lines are counted
@@ -32,11 +32,10 @@ type reader struct {
 }
 
 // findPositions returns the positions of the keys, or as an *Error the first one that is
-// no setting or is one too many. Syntax errors are left to the decoder.
-func findPositions(data []byte) (positions, error) {
-	r := reader{found: positions{}, counts: map[string]int{}, line: 1}
+// no setting of the root or is one too many. Syntax errors are left to the decoder.
+func findPositions(data []byte, root reflect.Type) (Positions, error) {
+	r := reader{found: Positions{}, counts: map[string]int{}, line: 1}
 	r.parser.Reset(data)
-	root := reflect.TypeFor[Profile]()
 	kind := root
 	for r.parser.NextExpression() {
 		e := r.parser.Expression()
@@ -44,10 +43,10 @@ func findPositions(data []byte) (positions, error) {
 		case unstable.Table, unstable.ArrayTable:
 			name, at, field := r.head(e, root)
 			if field == nil {
-				return nil, &Error{at.line, at.column, "there is no setting " + quoted(name)}
+				return nil, &Error{at.Line, at.Column, "there is no setting " + strconv.Quote(name)}
 			}
 			if r.tables++; r.tables > maxTables {
-				return nil, &Error{at.line, at.column, fmt.Sprintf("the file has more than %d tables", maxTables)}
+				return nil, &Error{at.Line, at.Column, fmt.Sprintf("the file has more than %d tables", maxTables)}
 			}
 			r.heading, r.table, kind = name, name, field
 			if e.Kind == unstable.ArrayTable {
@@ -71,11 +70,11 @@ func (r *reader) keyValue(e *unstable.Node, table string, kind reflect.Type) err
 		name = table + "." + name
 	}
 	if field == nil {
-		return &Error{at.line, at.column, "there is no setting " + quoted(r.heading+strings.TrimPrefix(name, r.table))}
+		return &Error{at.Line, at.Column, "there is no setting " + strconv.Quote(r.heading+strings.TrimPrefix(name, r.table))}
 	}
 	if field.Kind() == reflect.Interface {
 		if r.sysctls++; r.sysctls > maxSysctls {
-			return &Error{at.line, at.column, fmt.Sprintf("the file has more than %d kernel settings", maxSysctls)}
+			return &Error{at.Line, at.Column, fmt.Sprintf("the file has more than %d kernel settings", maxSysctls)}
 		}
 	}
 	r.found[name] = at
@@ -103,60 +102,62 @@ func (r *reader) value(v *unstable.Node, name string, kind reflect.Type) error {
 
 // head returns the name of a key in a table of this kind, its position, and the kind
 // of what it holds, nil for a key that there is not.
-func (r *reader) head(e *unstable.Node, kind reflect.Type) (string, position, reflect.Type) {
+func (r *reader) head(e *unstable.Node, kind reflect.Type) (string, Position, reflect.Type) {
 	var parts []string
-	var at position
+	var at Position
 	for it := e.Key(); it.Next(); {
 		n := it.Node()
-		if at.line == 0 {
+		if at.Line == 0 {
 			at = r.position(int(n.Raw.Offset))
 		}
-		parts = append(parts, string(n.Data))
-		kind = fieldOf(kind, string(n.Data))
+		var part string
+		part, kind = fieldOf(kind, string(n.Data))
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, "."), at, kind
 }
 
 // position counts the lines up to an offset, from the last one that was asked for.
-func (r *reader) position(offset int) position {
+func (r *reader) position(offset int) Position {
 	passed := r.parser.Raw(unstable.Range{Offset: uint32(r.offset), Length: uint32(offset - r.offset)})
 	if end := bytes.LastIndexByte(passed, '\n'); end >= 0 {
 		r.line += bytes.Count(passed, []byte{'\n'})
 		r.lineStart = r.offset + end + 1
 	}
 	r.offset = offset
-	return position{r.line, offset - r.lineStart + 1}
+	return Position{r.line, offset - r.lineStart + 1}
 }
 
-// fieldOf is the kind of what a key of a table holds, nil if there is no such key.
-// What is no table holds what it is: the decoder says that it is none.
-func fieldOf(table reflect.Type, key string) reflect.Type {
+// fieldOf is the key of a table as its tag has it, since the decoder takes either case,
+// and the kind of what it holds, nil if there is no such key. What is no table holds what
+// it is: the decoder says that it is none.
+func fieldOf(table reflect.Type, key string) (string, reflect.Type) {
 	for table != nil && (table.Kind() == reflect.Slice || table.Kind() == reflect.Pointer) {
 		table = table.Elem()
 	}
 	switch {
 	case table == nil:
-		return nil
+		return key, nil
 	case table.Kind() == reflect.Map:
-		return table.Elem()
+		return key, table.Elem()
 	case table.Kind() != reflect.Struct:
-		return table
+		return key, table
 	}
 	for i := range table.NumField() {
 		if tag := table.Field(i).Tag.Get("toml"); tag != "" && tag != "-" && tag == strings.ToLower(key) {
-			return table.Field(i).Type
+			return tag, table.Field(i).Type
 		}
 	}
-	return nil
+	return key, nil
 }
 
-// of returns the position of a key, else of the table that it would be in.
-func (p positions) of(table, key string) position {
+// At returns the position of a key, else of the table that it would be in.
+func (p Positions) At(table, key string) Position {
 	if at, ok := p[table+"."+key]; ok {
 		return at
 	}
 	if at, ok := p[table]; ok {
 		return at
 	}
-	return position{line: 1}
+	return Position{Line: 1}
 }
