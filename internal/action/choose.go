@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 
 	"piton/internal/change"
@@ -47,7 +48,7 @@ func choose(d Deps, targets []change.Target, t Tuning) (requests []change.Reques
 		at := slices.IndexFunc(targets, func(target change.Target) bool { return target.TID == c.TID })
 		requests = append(requests, change.Request{
 			Targets: targets[at : at+1], Set: memoryFollows(t.Set, attr.SetAffinity(c.CPUs)),
-			Reason: fmt.Sprintf("%s: %s", t.Strategy, c.Reason),
+			Reason: strings.TrimPrefix(fmt.Sprintf("%s: %s: %s", t.Reason, t.Strategy, c.Reason), ": "),
 		})
 	}
 	return requests, choices, refused, nil

@@ -19,7 +19,7 @@ type Tuning struct {
 	Strategy place.Strategy // besides: CPUs chosen by load and topology,
 	Within   cpuset.Set     // among these (isolated ones too, as they were named); empty = anywhere
 	NiceBy   int            // instead of all else: added to each thread's nice value, which ends at -20 and 19
-	Reason   string         // for the journal when no strategy gives one
+	Reason   string         // for the journal, before that of a Strategy
 }
 
 // Empty reports whether nothing is to be changed.
@@ -39,18 +39,22 @@ func Plan(ctx context.Context, d Deps, targets []change.Target, t Tuning) (chang
 		plan, err := planNice(ctx, d, targets, t)
 		return plan, nil, err
 	}
-	requests := []change.Request{{Targets: targets, Set: memoryFollows(t.Set), Reason: t.Reason}}
-	var choices []place.Choice
-	var refused []change.Change
-	if t.Strategy != "" {
-		var err error
-		if requests, choices, refused, err = choose(d, targets, t); err != nil {
-			return change.Plan{}, nil, err
-		}
+	requests, choices, refused, err := Requests(d, targets, t)
+	if err != nil {
+		return change.Plan{}, nil, err
 	}
 	plan, err := d.Tuner.Plan(ctx, requests)
 	plan.Changes = append(plan.Changes, refused...)
 	return plan, choices, err
+}
+
+// Requests are a Tuning as a change.Plan takes it, so that several can be planned
+// together; NiceBy is none. Targets for which a Strategy finds no CPU are refused instead.
+func Requests(d Deps, targets []change.Target, t Tuning) (requests []change.Request, choices []place.Choice, refused []change.Change, err error) {
+	if t.Strategy == "" {
+		return []change.Request{{Targets: targets, Set: memoryFollows(t.Set), Reason: t.Reason}}, nil, nil, nil
+	}
+	return choose(d, targets, t)
 }
 
 // memoryFollows joins settings, and gives the wish for memory near the CPUs that they

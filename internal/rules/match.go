@@ -1,0 +1,113 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"piton/internal/sample"
+	"piton/internal/target"
+	"piton/internal/taskfile"
+)
+
+// maxCommand is how many bytes of a command line are looked at. Any user can start a
+// process with one of 2 MiB.
+const maxCommand = 4096
+
+// matcher is the compiled half of a Spec; what is not given is nil.
+type matcher struct {
+	comm    target.Expr
+	command *regexp.Regexp
+	user    target.Expr
+}
+
+// exempt says why no rule is for a task, "" if one may be.
+func exempt(t *sample.Task) string {
+	switch {
+	case t.ID == nil:
+		return "nothing of it could be read"
+	case !t.IsProcess():
+		return fmt.Sprintf("it is a thread of %d, and rules are for processes with all of their threads", t.TGID)
+	case t.Flags&sample.FlagKernelThread != 0:
+		return "it is a kernel thread, and rules are for user processes; see [[kthread]] of a profile"
+	case t.State == 'Z' || t.State == 'X':
+		return "it has ended"
+	}
+	return ""
+}
+
+// mismatch returns the key of a matcher that the process does not fit, "" if it fits
+// all. Cheap ones come first.
+func (r *Rule) mismatch(t *sample.Task) string {
+	switch {
+	case r.Comm != "" && !r.matcher.comm.MeansThread(t.ID.Comm):
+		return keyComm
+	case r.User != "" && !r.matcher.user.MeansProcess(t):
+		return keyUser
+	case r.Unit != "" && !inUnit(r.Unit, t.ID.Cgroup):
+		return keyUnit
+	case r.Cgroup != "" && !taskfile.Glob(r.Cgroup, t.ID.Cgroup):
+		return keyCgroup
+	case r.matcher.command != nil && !r.matcher.command.MatchString(commandOf(t)):
+		return keyCommand
+	}
+	return ""
+}
+
+// mismatchWords is what mismatch returned, as half a sentence.
+func (r *Rule) mismatchWords(t *sample.Task, key string) string {
+	switch key {
+	case keyComm:
+		return fmt.Sprintf("its comm is %q, not %q", t.ID.Comm, r.Comm)
+	case keyUser:
+		return fmt.Sprintf("its user is %q, not %q", t.ID.User, r.User)
+	case keyUnit:
+		return fmt.Sprintf("its cgroup %q is in no unit %q", t.ID.Cgroup, r.Unit)
+	case keyCgroup:
+		return fmt.Sprintf("its cgroup is %q, not %q", t.ID.Cgroup, r.Cgroup)
+	}
+	return fmt.Sprintf("its command line does not match %q", r.Command)
+}
+
+func commandOf(t *sample.Task) string {
+	c := taskfile.Command(t)
+	return c[:min(len(c), maxCommand)]
+}
+
+// inUnit reports whether a cgroup is in a unit that the glob means: systemd names each
+// group of the path after its unit.
+func inUnit(glob, cgroup string) bool {
+	for part := range strings.SplitSeq(cgroup, "/") {
+		if part != "" && taskfile.Glob(glob, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// The keys of matchers.
+const (
+	keyComm    = "comm"
+	keyCommand = "command"
+	keyCgroup  = "cgroup"
+	keyUnit    = "unit"
+	keyUser    = "user"
+)
+
+// pair is a key of the file with its text.
+type pair struct{ key, text string }
+
+func (s *Spec) matchers() []pair {
+	return []pair{{keyComm, s.Comm}, {keyCommand, s.Command}, {keyCgroup, s.Cgroup}, {keyUnit, s.Unit}, {keyUser, s.User}}
+}
+
+// words are the matchers that are given, in words.
+func (s *Spec) words() string {
+	var out []string
+	for _, m := range s.matchers() {
+		if m.text != "" {
+			out = append(out, fmt.Sprintf("%s %q", m.key, m.text))
+		}
+	}
+	return strings.Join(out, ", ")
+}

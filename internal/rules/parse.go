@@ -1,0 +1,211 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"piton/internal/change/attr"
+	"piton/internal/pattern"
+	"piton/internal/place"
+	"piton/internal/target"
+	"piton/internal/taskfile"
+)
+
+// The limits on a file. The first two bound what one process costs: the second is about
+// rules that have to be looked at for each, whose comm is no plain name. The last bounds
+// the memory of expressions, at some 40 bytes each to 10 MB.
+const (
+	maxRules    = 10_000
+	maxPatterns = 500
+	maxProgram  = 1 << 18 // instructions of all regular expressions, by pattern.Size
+	maxName     = 64      // bytes of a rule's name
+	maxComm     = 15      // bytes of a comm (TASK_COMM_LEN of include/linux/sched.h, less the NUL)
+	maxPriority = 1_000_000
+)
+
+// Parse reads a rules file. The first mistake is returned, as a *taskfile.Error with its
+// line and column.
+func Parse(data []byte) (*Set, error) {
+	if err := taskfile.Check(data); err != nil {
+		return nil, err
+	}
+	var f struct {
+		Version int    `toml:"version"`
+		Rules   []Spec `toml:"rule"`
+	}
+	found, err := taskfile.Decode(data, &f)
+	if err != nil {
+		return nil, err
+	}
+	c := checker{Checker: taskfile.Checker{Positions: found}, names: map[string]*Rule{}, same: map[Spec]*Rule{}}
+	if f.Version != Version {
+		c.Fail("version", "", "version = %d: this piton reads rules of version = %d", f.Version, Version)
+	}
+	var rules []*Rule
+	for i, s := range f.Rules {
+		if c.Err == nil {
+			rules = append(rules, c.rule(fmt.Sprintf("rule.%d", i), s))
+		}
+	}
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	return newSet(rules), nil
+}
+
+// checker makes rules of what was decoded.
+type checker struct {
+	taskfile.Checker
+	table    string // of the rule that is looked at
+	names    map[string]*Rule
+	same     map[Spec]*Rule // by matchers and priority alone
+	patterns int
+	program  int
+}
+
+func (c *checker) fail(key, format string, args ...any) { c.Fail(c.table, key, format, args...) }
+
+func (c *checker) rule(table string, s Spec) *Rule {
+	c.table = table
+	r := &Rule{Spec: s, Line: c.At(table, "").Line}
+	c.name(r)
+	c.matchers(r)
+	c.placement(r)
+	c.Values(table, s.settings())
+	if m, err := attr.Memory.Parse(string(s.Memory)); s.Memory != "" && err == nil && m.(attr.MemoryValue).Pages != nil {
+		c.fail("memory", "memory %q: a rule has nodes, or cpus for those of its CPUs", s.Memory)
+	}
+	if set, err := taskfile.Parse(s.settings()); err == nil && len(set) == 0 && s.CPUs == "" && s.Place == "" {
+		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio and policy", r.Title())
+	}
+	if s.When != "" {
+		var err error
+		if r.Trigger, err = parseTrigger(s.When); err != nil {
+			c.fail("when", "when = %q: %v", s.When, err)
+		}
+	}
+	if s.Priority < -maxPriority || s.Priority > maxPriority {
+		c.fail("priority", "priority %d is out of range: %d to %d", s.Priority, -maxPriority, maxPriority)
+	}
+	c.unique(r)
+	return r
+}
+
+func (c *checker) name(r *Rule) {
+	switch {
+	case r.Name == "":
+		c.fail("name", "the rule has no name")
+	case len(r.Name) > maxName:
+		c.fail("name", "the name is longer than %d bytes", maxName)
+	case strings.ContainsFunc(r.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		c.fail("name", "the name %q has characters that cannot be printed", r.Name)
+	case len(c.names) == maxRules:
+		c.fail("", "the file has more than %d rules", maxRules)
+	}
+}
+
+// unique refuses what is ambiguous for every process that it matches.
+func (c *checker) unique(r *Rule) {
+	if other := c.names[r.Name]; other != nil {
+		c.fail("name", "%s is the name of the rule of line %d too", r.Title(), other.Line)
+	}
+	c.names[r.Name] = r
+	key := Spec{Comm: r.Comm, Command: r.Command, Cgroup: r.Cgroup, Unit: r.Unit, User: r.User, Priority: r.Priority}
+	if other := c.same[key]; other != nil {
+		c.fail("priority", "%s and %s (line %d) match the same processes with priority %d: give one of them a higher priority",
+			r.Title(), other.Title(), other.Line, r.Priority)
+	}
+	c.same[key] = r
+}
+
+// matchers checks and compiles them. A key that is there but empty would silently widen
+// the rule.
+func (c *checker) matchers(r *Rule) {
+	for _, p := range append(r.matchers(), pair{"cpus", r.CPUs}, pair{"place", r.Place}, pair{"within", r.Within}, pair{"when", r.When}) {
+		if _, there := c.Positions[c.table+"."+p.key]; there && p.text == "" {
+			c.fail(p.key, "%s is empty; leave it out", p.key)
+		}
+		if strings.ContainsRune(p.text, 0) {
+			c.fail(p.key, "%s has a NUL, which nothing of a process can have", p.key)
+		}
+	}
+	if r.words() == "" {
+		c.fail("", "%s needs a comm, command, cgroup, unit or user, or it would match every process", r.Title())
+	}
+	c.comm(r)
+	c.Glob(c.table, keyCgroup, r.Cgroup)
+	c.Glob(c.table, keyUnit, r.Unit)
+	if strings.Contains(r.Unit, "/") {
+		c.fail(keyUnit, "unit %q: the name of a unit has no /; use cgroup for a path", r.Unit)
+	}
+	if r.User != "" {
+		r.matcher.user, _ = target.Parse("user:" + r.User)
+		if strings.TrimSpace(r.User) != r.User || len(r.User) > maxName {
+			c.fail(keyUser, "%q is not the name or number of a user", r.User)
+		}
+	}
+	if r.Command != "" {
+		r.matcher.command = c.expression(keyCommand, r.Command)
+	}
+	if !plainComm(r.Comm) {
+		if c.patterns++; c.patterns > maxPatterns {
+			c.fail(keyComm, "more than %d rules have no comm that is a plain name; each costs time at every exec", maxPatterns)
+		}
+	}
+}
+
+func (c *checker) comm(r *Rule) {
+	if r.Comm == "" {
+		return
+	}
+	if expr, ok := strings.CutPrefix(r.Comm, "/"); ok && len(expr) > 1 && strings.HasSuffix(expr, "/") {
+		c.expression(keyComm, strings.TrimSuffix(expr, "/"))
+	}
+	if c.Err != nil {
+		return
+	}
+	c.Name(c.table, keyComm, r.Comm)
+	if plainComm(r.Comm) && len(r.Comm) > maxComm {
+		c.fail(keyComm, "comm %q can match nothing: the kernel keeps %d bytes of a name, %q", r.Comm, maxComm, r.Comm[:maxComm])
+	}
+	r.matcher.comm, _ = target.Parse(r.Comm)
+}
+
+// plainComm reports whether a comm means the processes of exactly this name.
+func plainComm(comm string) bool {
+	return comm != "" && !strings.ContainsAny(comm, "*?[") && comm[0] != '/'
+}
+
+// expression compiles a regular expression once it is known what that takes.
+func (c *checker) expression(key, expr string) *regexp.Regexp {
+	n, err := pattern.Size(expr)
+	if c.program += n; err == nil && c.program > maxProgram {
+		err = fmt.Errorf("the regular expressions of the file are too large: with this one they have more than %d instructions", maxProgram)
+	}
+	var re *regexp.Regexp
+	if err == nil {
+		re, err = pattern.Compile(expr)
+	}
+	if err != nil {
+		c.fail(key, "%v", err)
+	}
+	return re
+}
+
+func (c *checker) placement(r *Rule) {
+	c.CPUs(c.table, "cpus", r.CPUs)
+	c.CPUs(c.table, "within", r.Within)
+	if r.Place != "" {
+		if _, err := place.ParseStrategy(r.Place); err != nil {
+			c.fail("place", "%v", err)
+		}
+	}
+	switch {
+	case r.CPUs != "" && r.Place != "":
+		c.fail("place", "cpus and place exclude each other")
+	case r.Within != "" && r.Place == "":
+		c.fail("within", "within needs place")
+	}
+}

@@ -1,0 +1,106 @@
+// Package rules is standing rules: which processes get which placement, policy or
+// priority as they start, or once they migrate too much. It reads rules files, finds the
+// rule of a process and says why, and decides when a rule is applied to it.
+//
+// It is pure: it asks neither the kernel nor a clock, and changes nothing. A daemon
+// feeds the Engine with events and carries out its Decisions through internal/action.
+// Start at Parse, Set.Match and Engine.
+package rules
+
+import (
+	"fmt"
+	"strconv"
+
+	"piton/internal/action"
+	"piton/internal/change/attr"
+	"piton/internal/place"
+	"piton/internal/taskfile"
+	"piton/internal/topology"
+)
+
+// Version of the format that Parse reads.
+const Version = 1
+
+// Spec is one [[rule]] as the file has it. A process has to fit all matchers given.
+// Specs that are equal are the same rule, also after a reload.
+type Spec struct {
+	Name string `toml:"name"` // of the rule; unique in the file
+
+	Comm    string `toml:"comm"`    // the process's comm: a name, a glob or /regex/, as a TARGET
+	Command string `toml:"command"` // a regular expression on the first 4096 bytes of the command line
+	Cgroup  string `toml:"cgroup"`  // a glob on the whole path of the cgroup; * means slashes too
+	Unit    string `toml:"unit"`    // a glob on any unit of the path: "nginx.service", "user-1000.slice"
+	User    string `toml:"user"`    // a name or a number
+
+	CPUs   string        `toml:"cpus"`   // a CPUS expression
+	Place  string        `toml:"place"`  // instead: a strategy of --place,
+	Within string        `toml:"within"` // among these CPUS
+	Memory taskfile.Text `toml:"memory"` // nodes, or "cpus" for those of its CPUs
+	Nice   taskfile.Text `toml:"nice"`
+	Slice  taskfile.Text `toml:"slice"`
+	UClamp taskfile.Text `toml:"uclamp"`
+	IOPrio taskfile.Text `toml:"ioprio"`
+	Policy taskfile.Text `toml:"policy"`
+
+	When     string `toml:"when"`     // a trigger, "pingpong > 50 for 10s"; "" = as the process starts
+	Priority int    `toml:"priority"` // of the rules that match a process, the highest applies
+}
+
+// settings are those of the rule but for its placement.
+func (s *Spec) settings() []taskfile.Setting {
+	return []taskfile.Setting{
+		{Attribute: attr.Memory, Text: &s.Memory},
+		{Attribute: attr.Nice, Text: &s.Nice},
+		{Attribute: attr.Slice, Text: &s.Slice},
+		{Attribute: attr.Clamp, Text: &s.UClamp},
+		{Attribute: attr.IOPrio, Text: &s.IOPrio},
+		{Attribute: attr.Policy, Text: &s.Policy},
+	}
+}
+
+// RealTime reports whether the rule makes processes real-time: one that never sleeps then
+// has its CPU for itself.
+func (s *Spec) RealTime() bool {
+	v, err := attr.Policy.Parse(string(s.Policy))
+	return s.Policy != "" && err == nil && attr.PolicyOf(v).Crowds()
+}
+
+// Rule is a Spec that was checked.
+type Rule struct {
+	Spec
+	Trigger *Trigger // nil: it applies as a process starts
+	Line    int      // of the file, 1-based
+
+	matcher matcher
+}
+
+// TitleBegins is what every Title begins with, and so the reason of every entry that a
+// rule makes in the journal.
+const TitleBegins = `rule "`
+
+// Title is what messages call the rule.
+func (r *Rule) Title() string { return "rule " + strconv.Quote(r.Name) }
+
+// Tuning is what the rule asks of internal/action on this machine: the one place where a
+// placement of another kind would come in. The error says that the machine does not have
+// the CPUs.
+func (r *Rule) Tuning(t *topology.Topology) (action.Tuning, error) {
+	set, err := taskfile.Parse(r.settings())
+	if err != nil {
+		return action.Tuning{}, fmt.Errorf("%s: %w", r.Title(), err)
+	}
+	out := action.Tuning{Set: set, Strategy: place.Strategy(r.Place), Reason: r.Title()}
+	if r.CPUs != "" {
+		cpus, err := topology.ParseCPUs(r.CPUs, t)
+		if err != nil {
+			return action.Tuning{}, fmt.Errorf("%s: %w", r.Title(), err)
+		}
+		out.Set = append([]attr.Setting{attr.SetAffinity(cpus)}, out.Set...)
+	}
+	if r.Within != "" {
+		if out.Within, err = topology.ParseCPUs(r.Within, t); err != nil {
+			return action.Tuning{}, fmt.Errorf("%s: within: %w", r.Title(), err)
+		}
+	}
+	return out, nil
+}
