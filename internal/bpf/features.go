@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"os"
 	"slices"
 
 	"piton/internal/feature"
@@ -21,6 +22,7 @@ var features = []*feature.Feature{
 	feature.New("ebpf-ledger", tryLedger),
 	feature.New("ebpf-wakes", tryWakes),
 	feature.New("ebpf-work", tryWork),
+	feature.New("ebpf-process-events", tryProcEvents),
 }
 
 func tryWalk() error {
@@ -80,6 +82,16 @@ func tryWork() error {
 	}
 	defer w.Close()
 	_, err = w.Read()
+	return err
+}
+
+func tryProcEvents() error {
+	p, err := OpenProcEvents(os.Getpagesize())
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	_, _, err = p.Read(nil, 0)
 	return err
 }
 

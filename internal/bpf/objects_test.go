@@ -19,7 +19,7 @@ import (
 // embedded are the objects by the names of their sources.
 var embedded = map[string]*[]byte{
 	"walk": &_WalkBytes, "seq": &_SeqBytes, "count": &_CountBytes, "moves": &_MovesBytes, "ledger": &_LedgerBytes, "wakes": &_WakesBytes,
-	"aggregate": &_AggregateBytes,
+	"aggregate": &_AggregateBytes, "procevents": &_ProceventsBytes,
 }
 
 // readSums reads objects.sum: by which clang the objects were made, and the sums

@@ -2,7 +2,10 @@ package bpf
 
 import (
 	"bytes"
+	"math/bits"
 	"structs"
+
+	"github.com/cilium/ebpf"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -80,4 +83,73 @@ type WalkStats struct {
 	RunQueues    []RunQueue
 	Masks        []cpuset.Set // by Record.Mask; later walks only append, or make a new one
 	RecordsBytes int          // memory that the records take in the kernel
+}
+
+// AdjustCPUTime divides the exact time that a task was on CPUs into user and
+// system time, in the proportion in which ticks found it there, and never
+// below what was shown before. It is cputime_adjust of kernel/sched/cputime.c,
+// which makes the times of /proc/PID/stat; all times are ns.
+func AdjustCPUTime(user, system, cpu, shownUser, shownSystem uint64) (adjustedUser, adjustedSystem uint64) {
+	switch {
+	case shownUser+shownSystem >= cpu:
+		return shownUser, shownSystem
+	case system == 0:
+	case user == 0:
+		adjustedSystem = cpu
+	default:
+		hi, lo := bits.Mul64(system, cpu)
+		adjustedSystem, _ = bits.Div64(hi%(user+system), lo, user+system)
+		adjustedSystem = min(adjustedSystem, cpu)
+	}
+	adjustedSystem = max(adjustedSystem, shownSystem)
+	adjustedUser = cpu - adjustedSystem
+	if adjustedUser < shownUser {
+		adjustedUser, adjustedSystem = shownUser, cpu-shownUser
+	}
+	return adjustedUser, adjustedSystem
+}
+
+// maxMasks is how many distinct affinity masks the table holds, MAX_MASKS of
+// c/record.h. A machine has few: one, and those that someone set.
+const maxMasks = 2048
+
+// maskTable is the table of distinct affinity masks that walks fill. Rows stay
+// from walk to walk, so that only new ones are decoded.
+type maskTable struct {
+	memory  *ebpf.Memory
+	rows    *ebpf.Map // from a mask's hash to its row
+	words   []uint64  // of one row
+	used    uint32
+	decoded []cpuset.Set
+}
+
+func newMaskTable(masks, rows *ebpf.Map) (*maskTable, error) {
+	memory, err := masks.Memory()
+	return &maskTable{memory: memory, rows: rows, words: make([]uint64, masks.ValueSize()/8)}, err
+}
+
+// sets returns the masks of the first used rows.
+func (t *maskTable) sets(used uint32) ([]cpuset.Set, error) {
+	t.used = used
+	for row := len(t.decoded); row < int(used); row++ {
+		if _, err := t.memory.ReadAt(bytesOfAll(t.words), int64(row*len(t.words)*8)); err != nil {
+			return nil, err
+		}
+		t.decoded = append(t.decoded, cpuset.FromWords(t.words))
+	}
+	return t.decoded[:used:used], nil
+}
+
+// makeRoom forgets all rows once the table is full: most are masks that no task
+// has any more. The next walk fills it anew.
+func (t *maskTable) makeRoom() error {
+	if t.used < maxMasks {
+		return nil
+	}
+	err := drain(t.rows, make([]uint64, maxMasks), make([]uint32, maxMasks), func(uint64, uint32) {})
+	if err != nil {
+		return err
+	}
+	t.used, t.decoded = 0, nil
+	return nil
 }

@@ -79,3 +79,45 @@ func joinArgs(b []byte) string {
 	b = bytes.TrimRight(b, "\x00 ")
 	return string(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))
 }
+
+// Processes reads single processes from /proc, as they are meant by an event and not as
+// part of a sample. It is for one goroutine.
+type Processes struct {
+	r   *procfs.Reader
+	ids identities
+	seq uint64
+}
+
+// NewProcesses opens the root's /proc.
+func NewProcesses(root string) (*Processes, error) {
+	fs := procfs.New(root)
+	r, err := fs.NewReader()
+	if err != nil {
+		return nil, err
+	}
+	return &Processes{r: r, ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}, nil
+}
+
+// Read returns the row of a process with its full Identity and its stat file's figures;
+// nil if there is none. What cannot be read stays empty.
+func (p *Processes) Read(pid kernel.TID) (*Task, error) {
+	b, err := p.r.Task(pid, 0, "stat")
+	if procfs.Gone(err) {
+		return nil, nil
+	}
+	var st procfs.Stat
+	if err == nil {
+		err = procfs.ParseStat(b, &st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{TID: pid, TGID: pid}
+	setStat(t, &st)
+	p.seq++ // nothing read before is of use: the process may have become another program
+	p.ids.complete(t.ID, t, p.seq, true)
+	return t, nil
+}
+
+// Close closes what it has open.
+func (p *Processes) Close() error { return p.r.Close() }

@@ -1,0 +1,135 @@
+package bpf
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"structs"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+
+	"piton/internal/kernel"
+)
+
+const procEventsName = "process events"
+
+// ProcEvents reports that processes begin, execute programs, change their names and
+// end, in the order in which that happened. Only an exec wakes its reader. One goroutine
+// may call Read while others call Close.
+type ProcEvents struct {
+	mu      sync.Mutex // of closing
+	objects *ebpf.Collection
+	links   links
+	ring    *ringbuf.Reader
+	record  ringbuf.Record
+	lost    uint64 // at the last read
+}
+
+type procEvent struct { // struct event of c/procevents.c
+	_             structs.HostLayout
+	AtNs, StartNs uint64
+	PID           kernel.TID
+	Kind          kernel.EventKind
+	Comm          [16]byte
+}
+
+// ProcEventsBytes is a ring for 21,000 events: 5,000 processes that begin, execute, get
+// their name and end.
+const ProcEventsBytes = 1 << 20
+
+// OpenProcEvents begins to report into a ring of the given size: a power of two, at
+// least a page. An error that Is feature.ErrNotSupported says what is missing.
+func OpenProcEvents(ringBytes int) (*ProcEvents, error) {
+	return privileged(func() (*ProcEvents, error) { return openProcEvents(ringBytes) })
+}
+
+func openProcEvents(ringBytes int) (*ProcEvents, error) {
+	if err := usable(procEventsName); err != nil {
+		return nil, err
+	}
+	spec, err := loadProcevents()
+	if err != nil {
+		return nil, err
+	}
+	spec.Maps[proceventsMapEvents].MaxEntries = uint32(ringBytes)
+	p := &ProcEvents{}
+	if p.objects, err = load(procEventsName, spec); err != nil {
+		return nil, err
+	}
+	if p.ring, err = ringbuf.NewReader(p.objects.Maps[proceventsMapEvents]); err == nil {
+		p.links, err = attach(procEventsName, p.objects, proceventsProgEventFork, proceventsProgEventExec,
+			proceventsProgEventComm, proceventsProgEventExit)
+	}
+	if err != nil {
+		p.Close()
+		return nil, explain(procEventsName, err)
+	}
+	return p, nil
+}
+
+// Read waits until there is an exec, or for at most the given time, and appends all
+// events that there are by then. lost is how many there were since the last read that
+// found the ring full. The error Is os.ErrClosed after Close.
+func (p *ProcEvents) Read(into []kernel.ProcEvent, most time.Duration) (events []kernel.ProcEvent, lost uint64, err error) {
+	p.ring.SetDeadline(time.Now().Add(most))
+	bytes := 0
+	for range readLimit {
+		err := p.ring.ReadInto(&p.record)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return into, 0, explain(procEventsName, err)
+		}
+		var one procEvent
+		copy(bytesOf(&one), p.record.RawSample)
+		into = append(into, one.event())
+		bytes += ringHeader + len(p.record.RawSample)
+		if p.record.Remaining == 0 {
+			break
+		}
+	}
+	if bytes < p.ring.BufferSize()/2 { // it was never full since the last read, and asking costs a system call
+		return into, 0, nil
+	}
+	lost, err = p.lostSince()
+	return into, lost, err
+}
+
+// ringHeader is what the ring has before each record (BPF_RINGBUF_HDR_SZ).
+const ringHeader = 8
+
+func (p *ProcEvents) lostSince() (lost uint64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.objects == nil {
+		return 0, os.ErrClosed
+	}
+	var total uint64
+	err = kernel.WithBPF(func() error { return p.objects.Variables[proceventsVarLost].Get(&total) })
+	lost, p.lost = total-p.lost, max(total, p.lost)
+	return lost, explain(procEventsName, err)
+}
+
+func (e *procEvent) event() kernel.ProcEvent {
+	comm, _, _ := bytes.Cut(e.Comm[:], []byte{0})
+	return kernel.ProcEvent{Kind: e.Kind, PID: e.PID, At: time.Duration(e.AtNs), StartNs: e.StartNs, Comm: string(comm)}
+}
+
+// Close ends reporting, removes it from the kernel and ends a Read that waits.
+func (p *ProcEvents) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.objects == nil {
+		return
+	}
+	p.links.close()
+	if p.ring != nil {
+		p.ring.Close()
+	}
+	p.objects.Close()
+	p.objects = nil
+}
