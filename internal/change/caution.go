@@ -22,6 +22,9 @@ const (
 // caution looks at what the planned changes would do and says what the user
 // should know before they are made.
 func (p *planner) caution() {
+	if p.o.Standing {
+		return
+	}
 	var realTime []Change
 	for _, c := range p.plan.Changes {
 		if c.Status != attr.Planned {

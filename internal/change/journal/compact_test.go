@@ -116,3 +116,19 @@ func TestCompactionOfWhatIsSmallOrOfUse(t *testing.T) {
 	compact(t, useful)
 	assert.Len(t, entriesOf(t, useful), 20, "it is all in force")
 }
+
+// TestCompactionDropsWhatHasEnded is that entries whose tasks have ended go, where somebody
+// can tell.
+func TestCompactionDropsWhatHasEnded(t *testing.T) {
+	j := open(t)
+	var all []uint64
+	for range 50 {
+		all = append(all, finished(t, j, 10, attr.Done))
+	}
+	lives := all[7]
+	compact(t, j)
+	assert.Equal(t, all, ids(entriesOf(t, j)), "nobody can tell")
+	j.Gone = func(e *Entry) bool { return e.ID != lives }
+	compact(t, j)
+	assert.Equal(t, []uint64{lives, all[48], all[49]}, ids(entriesOf(t, j)), "and the last ones")
+}

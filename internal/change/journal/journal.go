@@ -45,7 +45,10 @@ type Journal struct {
 	// entries that keeps besides those in force.
 	CompactAt   int64
 	KeepEntries int
-	Now         func() time.Time
+	// Gone, when not nil, reports whether all tasks of an entry have ended: it is not in
+	// force then, though nothing has undone it. A piton that makes changes for days needs it.
+	Gone func(*Entry) bool
+	Now  func() time.Time
 
 	mu    sync.Mutex
 	known *reading
@@ -118,7 +121,7 @@ func (j *Journal) load() error {
 }
 
 // tailSize is how much of the end of the file is looked at for the last ID.
-const tailSize = 64 << 10
+const tailSize = 4 << 10
 
 // last returns the highest ID, which the last sound line has, and whether a line
 // without an end follows it. A piton that makes one change and ends reads no more.
@@ -133,8 +136,7 @@ func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 		}
 		lines := bytes.Split(tail, []byte{'\n'})
 		for _, line := range slices.Backward(lines) {
-			if r, _ := parse(bytes.TrimSpace(line)); r.Last > 0 {
-				id = r.Last
+			if id = numbersOf(bytes.TrimSpace(line)).Last; id > 0 {
 				break
 			}
 		}
@@ -203,7 +205,8 @@ func (j *Journal) Compact() error {
 		if err := j.store.Replace(kept); err != nil {
 			return err
 		}
-		return j.load()
+		j.known = newReading(j.here)
+		return nil
 	})
 }
 
@@ -212,7 +215,8 @@ func (j *Journal) compacted(data []byte, all *reading) ([]byte, error) {
 	keep := map[uint64]bool{}
 	for i := range all.entries {
 		e := &all.entries[i]
-		keep[e.ID] = e.Undoable() || e.Foreign != "" && !e.PastBoot && !e.Undone || len(all.entries)-i <= j.KeepEntries
+		inForce := e.Undoable() && (j.Gone == nil || len(all.entries)-i <= j.KeepEntries || !j.Gone(e))
+		keep[e.ID] = inForce || e.Foreign != "" && !e.PastBoot && !e.Undone || len(all.entries)-i <= j.KeepEntries
 	}
 	for i := range all.entries { // what was undone below an entry in force is found by its undo
 		if e := &all.entries[i]; keep[e.ID] && e.Undoable() {
@@ -236,8 +240,7 @@ func (j *Journal) compacted(data []byte, all *reading) ([]byte, error) {
 	n := 0
 	for line := range bytes.Lines(data[:all.offset]) {
 		n++
-		r, err := parse(bytes.TrimSpace(line))
-		if damaged[n] || err == nil && r.Kind != Head && keep[r.ID] {
+		if r := numbersOf(bytes.TrimSpace(line)); damaged[n] || r.Kind != Head && keep[r.ID] {
 			out = append(out, line...)
 		}
 	}

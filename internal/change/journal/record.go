@@ -89,20 +89,11 @@ const sumLength = 8
 // read, the numbers are returned with the error.
 func parse(line []byte) (Record, error) {
 	var r Record
-	if bytes.HasSuffix(line, []byte(strings.TrimSuffix(cutMark, "\n"))) {
-		return r, errCut
-	}
-	noRecord := errors.New("not a record of a journal")
-	if len(line) <= sumLength || line[sumLength] != ' ' {
-		return r, noRecord
-	}
-	sum, err := strconv.ParseUint(string(line[:sumLength]), 16, 32)
+	body, err := sound(line)
 	if err != nil {
-		return r, noRecord
+		return r, err
 	}
-	if body := line[sumLength+1:]; crc32.ChecksumIEEE(body) != uint32(sum) && !defect.On(8) {
-		return r, errors.New("wrong checksum")
-	} else if err := json.Unmarshal(body, &r); err != nil {
+	if err := json.Unmarshal(body, &r); err != nil {
 		return r, fmt.Errorf("entry %d: %w", r.ID, err)
 	}
 	if r.Version != version {
@@ -112,6 +103,44 @@ func parse(line []byte) (Record, error) {
 		return Record{}, errors.New("no valid number")
 	}
 	return r, nil
+}
+
+// sound returns what the checksum of a line covers.
+func sound(line []byte) (body []byte, err error) {
+	if bytes.HasSuffix(line, []byte(strings.TrimSuffix(cutMark, "\n"))) {
+		return nil, errCut
+	}
+	noRecord := errors.New("not a record of a journal")
+	if len(line) <= sumLength || line[sumLength] != ' ' {
+		return nil, noRecord
+	}
+	sum, err := strconv.ParseUint(string(line[:sumLength]), 16, 32)
+	if err != nil {
+		return nil, noRecord
+	}
+	body = line[sumLength+1:]
+	if crc32.ChecksumIEEE(body) != uint32(sum) && !defect.On(8) {
+		return nil, errors.New("wrong checksum")
+	}
+	return body, nil
+}
+
+// numbers are the parts of a record that say which it is.
+type numbers struct {
+	Version int    `json:"v"`
+	Kind    Kind   `json:"kind"`
+	ID      uint64 `json:"id"`
+	Last    uint64 `json:"last"`
+}
+
+// numbersOf reads a line as parse does, but for its changes; zero of one that is no record.
+func numbersOf(line []byte) numbers {
+	var r numbers
+	body, err := sound(line)
+	if err != nil || json.Unmarshal(body, &r) != nil || r.Version != version || r.Kind != Head && r.ID == 0 || r.Last < r.ID {
+		return numbers{}
+	}
+	return r
 }
 
 // Namespaces are those in which numbers of a record mean what they mean, by inode

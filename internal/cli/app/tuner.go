@@ -43,10 +43,15 @@ func (a *App) Tuner() (*change.Tuner, error) {
 }
 
 // TunerWith returns a Tuner; it can write only where changes are possible.
-func (a *App) TunerWith(j *journal.Journal) *change.Tuner {
+func (a *App) TunerWith(j *journal.Journal) *change.Tuner { return a.tuner(j, false) }
+
+// StandingTuner is TunerWith for changes on which the user has decided once for all.
+func (a *App) StandingTuner(j *journal.Journal) *change.Tuner { return a.tuner(j, true) }
+
+func (a *App) tuner(j *journal.Journal, standing bool) *change.Tuner {
 	o := change.Options{
 		Sources: attr.Sources{Proc: procfs.New(a.HostRoot)}, Journal: j, Guards: a.Guards(), User: a.userName(),
-		Command: shell.Join(append([]string{"piton"}, a.Args...)...),
+		Command: shell.Join(append([]string{"piton"}, a.Args...)...), Standing: standing,
 	}
 	if a.Live() && !a.ReadOnly && j != nil {
 		o.Writer, o.FileWriter = kernel.SystemWriter(), kernel.SystemFiles()
