@@ -16,7 +16,7 @@ import (
 // so. A name covers the packages below it.
 var layers = [][]string{
 	{"cli", "cost"},
-	{"cli/tunecmd", "cli/irqcmd", "cli/profilecmd", "cli/watchcmd", "cli/benchcmd", "cli/autocmd"},
+	{"cli/tunecmd", "cli/irqcmd", "cli/profilecmd", "cli/rulescmd", "cli/watchcmd", "cli/benchcmd", "cli/autocmd"},
 	{"cli/changes"},
 	{"cli/app"},
 	{"cli/output"},
@@ -24,11 +24,13 @@ var layers = [][]string{
 	{"cli/exit"},
 	{"demo"},
 	{"tui", "tuitest"},
+	{"rules/daemon"},
+	{"rules"},
 	{"action"},
 	{"profile", "paper", "change/simulate", "auto"},
 	{"report"},
 	{"change/guard", "partition"},
-	{"bench/runner"},
+	{"taskfile", "bench/runner"},
 	{"bench/store"},
 	{"bench", "search", "watch", "field", "target", "rescue"},
 	{"bench/stats"},

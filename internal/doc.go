@@ -25,6 +25,7 @@
 //	cli            the command piton: its flags, help and topics, read-only mode, the screen's start
 //	cli/tunecmd    pin, nice, …, move, spread, run, isolate, include, rescue, journal, keep, undo
 //	cli/profilecmd  save, apply, verify, profiles, sysctl, export
+//	cli/rulescmd   rules
 //	cli/irqcmd     irq
 //	cli/watchcmd   what only looks: --headless, watch, topo, what-is, doctor
 //	cli/benchcmd   bench
@@ -42,11 +43,14 @@
 //	               tui/owncost what piton costs, tui/starved its own priority, tui/keymap names of keys,
 //	               tui/benchview, tui/journalview and tui/irqview are the panes of results, journal, interrupts)
 //	tuitest        a made-up machine and golden frames, for tests of tui
+//	rules/daemon   applies standing rules to processes as they start
+//	rules          standing rules: which processes get what as they start, and when (pure)
 //	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
 //	paper          published studies, reproduced
 //	report         studies as text, markdown, SVG and HTML
 //	auto           placements tried on a live process: candidates, the metric, the search in the change path
 //	profile        how a machine is tuned, as a file: read, saved, compared
+//	taskfile       what the files of profiles and rules have in common: decoding with positions, checks, patterns, settings
 //	change/simulate  the change path in a made-up hostile world, from a seed
 //	change/guard   the process that reverts a change unless somebody confirms it
 //	partition      what is moved off when CPUs are isolated, and how it is restored

@@ -10,12 +10,14 @@ import (
 	"piton/internal/cli/benchcmd"
 	"piton/internal/cli/irqcmd"
 	"piton/internal/cli/profilecmd"
+	"piton/internal/cli/rulescmd"
 	"piton/internal/cli/tunecmd"
 	"piton/internal/cli/watchcmd"
 )
 
 // commands are piton's, of all packages of commands.
-var commands = all(tunecmd.Commands(), profilecmd.Commands(), irqcmd.Commands(), watchcmd.Commands(), benchcmd.Commands(), autocmd.Commands(),
+var commands = all(tunecmd.Commands(), autocmd.Commands(), profilecmd.Commands(), rulescmd.Commands(), irqcmd.Commands(),
+	watchcmd.Commands(), benchcmd.Commands(),
 	app.Commands{"demo": newDemo, "schema": newSchema, "version": newVersion}, topicCommands())
 
 func all(packages ...app.Commands) app.Commands {

@@ -19,7 +19,7 @@ import (
 // What is not named here does not exist in read-only mode.
 var readOnlyCommands = []string{
 	"journal", "watch", "topo", "irq", "irq list", "irq queues", "sysctl", "what-is", "doctor", "demo", "schema", "version",
-	"save", "verify", "profiles", "export", "export systemd", "export shell", "bench", "help", "completion",
+	"save", "verify", "profiles", "export", "export systemd", "export shell", "rules", "rules check", "rules explain", "bench", "help", "completion",
 }
 
 const (

@@ -21,7 +21,7 @@ import (
 // or to readOnlyCommands, so that read-only mode is thought of.
 var changing = []string{
 	"pin", "nice", "policy", "ionice", "slice", "uclamp", "cookie", "run", "isolate", "include", "move", "spread", "undo", "keep", "apply",
-	"irq move", "irq spread", "irq reset", "irq default", "rescue", "auto",
+	"irq move", "irq spread", "irq reset", "irq default", "rescue", "auto", "rules run", "rules stop",
 }
 
 func TestEveryCommandIsKnownToLookOrToChange(t *testing.T) {

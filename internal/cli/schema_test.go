@@ -151,7 +151,9 @@ func TestOutputIsAsPromised(t *testing.T) {
 	file := filepath.Join(profiles, "p.toml")
 	require.NoError(t, os.WriteFile(file, []byte("version = 1\n[[task]]\nname = \""+drifted.name+"\"\nnice = 3\n"+
 		"[[task]]\nname = \"nosuchtask\"\nnice = 3\noptional = true\n"), 0o644))
-	host := irqHost(t)
+	host, standing := irqHost(t), filepath.Join(t.TempDir(), "rules.toml")
+	require.NoError(t, os.WriteFile(standing, []byte(niceRule("one", drifted.name, 3)+"[[rule]]\nname = 'idle'\ncomm = 'nosuchtask'\nnice = 1\n"+
+		"[[rule]]\nname = 'two'\ncomm = 'sleep'\nnice = 1\n[[rule]]\nname = 'three'\ncomm = 'slee?'\nnice = 1\n"), 0o644))
 	for _, tt := range []struct {
 		args     string
 		families string
@@ -170,6 +172,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 		{"nice " + pid + " 4 --revert-after 1h", "change"}, {"keep", "keep"}, {"keep --all", "keep"},
 		{"irq default " + cpu + " --dry-run", "change"}, {"isolate " + cpu + " --dry-run", "isolate change"},
 		{"sysctl kernel.ostype=Linux --dry-run", "change"},
+		{"rules check " + standing, "rules"}, {"rules explain " + pid + " " + standing, "rules"},
 		{"undo --dry-run", "change"}, {"undo --all", "change"}, {"journal", "journal change"},
 		{"bench nqueens -n 6 --runs 2 --warmup 0 --place normal --place cpu:" + cpu, "bench"}, {"bench report", "bench"},
 	} {
@@ -180,6 +183,11 @@ func TestOutputIsAsPromised(t *testing.T) {
 		v.lines(r.out, tt.args+": "+r.err, strings.Fields(tt.families)...)
 	}
 	v.lines(h.rescue("--list", "-o", "json").out, "rescue", "rescue")
+	d := startRules(t, h, niceRule("one", drifted.name, 3))
+	eventually(t, "a rule is applied", func() bool { return len(d.lines("applied")) > 0 })
+	v.lines(h.run("rules", "stop", "--undo", "-o", "json").out, "rules stop", "rules", "change")
+	d.wait()
+	v.lines(d.out.String(), "rules run", "rules")
 	m := startMover(t, "1:20")
 	m.freeze()
 	w := startWatch(t, fmt.Sprint(m.pid))

@@ -1,0 +1,351 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+// rulesRun is piton rules run as a process of its own.
+type rulesRun struct {
+	cmd  *exec.Cmd
+	pid  kernel.TID
+	file string
+	errs *locked
+	out  *locked
+	mu   sync.Mutex
+}
+
+// locked is a buffer that one goroutine writes and others read.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// startRules starts it with a file, and waits until it meets processes.
+func startRules(t *testing.T, h *home, text string, args ...string) *rulesRun {
+	t.Helper()
+	needRights(t)
+	file := filepath.Join(t.TempDir(), "rules.toml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	d := &rulesRun{cmd: h.program(append([]string{"rules", "run", file, "-o", "json"}, args...)...), file: file, errs: &locked{}, out: &locked{}}
+	d.cmd.Stdout, d.cmd.Stderr = d.out, d.errs
+	require.NoError(t, d.cmd.Start())
+	t.Cleanup(func() {
+		_ = d.cmd.Process.Signal(syscall.SIGTERM) // so that it removes its lock
+		late := time.AfterFunc(time.Minute, func() { _ = d.cmd.Process.Kill() })
+		d.wait()
+		late.Stop()
+	})
+	d.pid = kernel.TID(d.cmd.Process.Pid)
+	eventually(t, "it runs", func() bool { return d.event("started") != nil })
+	return d
+}
+
+// wait waits for its end, as often as wanted.
+func (d *rulesRun) wait() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cmd.ProcessState == nil {
+		_ = d.cmd.Wait()
+	}
+	return d.cmd.ProcessState.ExitCode()
+}
+
+// lines are those of a type that it has printed whole.
+func (d *rulesRun) lines(kind string) []map[string]any {
+	var out []map[string]any
+	for line := range strings.Lines(d.out.String()) {
+		var object map[string]any
+		if strings.HasSuffix(line, "\n") && json.Unmarshal([]byte(line), &object) == nil && object["type"] == kind {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// event is the last of a kind, nil if there was none.
+func (d *rulesRun) event(kind string) map[string]any {
+	var last map[string]any
+	for _, l := range d.lines("daemon") {
+		if l["event"] == kind {
+			last = l
+		}
+	}
+	return last
+}
+
+// done are the rules that were applied to a process.
+func (d *rulesRun) done(pid kernel.TID) []string {
+	var names []string
+	for _, l := range d.lines("applied") {
+		if l["pid"] == float64(pid) && l["status"] == "done" {
+			names = append(names, l["rule"].(string))
+		}
+	}
+	return names
+}
+
+// copyOf copies a program under another name, so that only the test's processes have it.
+func copyOf(t *testing.T, program, dir, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	require.NoError(t, err)
+	from, err := os.Open(path)
+	require.NoError(t, err)
+	defer from.Close()
+	to, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(to, from)
+	require.NoError(t, err)
+	require.NoError(t, to.Close())
+	return to.Name()
+}
+
+// niceRule is a file of one rule.
+func niceRule(name, comm string, nice int) string {
+	return fmt.Sprintf("version = 1\n[[rule]]\nname = %q\ncomm = %q\nnice = %d\n", name, comm, nice)
+}
+
+// TestRulesRun meets processes that run already and that start, once each, and undoes it.
+func TestRulesRun(t *testing.T) {
+	h, dir := newHome(t), t.TempDir()
+	program := copyOf(t, "sleep", dir, "pt-rules-1")
+	before := child(t, program, "60")
+	d := startRules(t, h, niceRule("one", "pt-rules-1", 3))
+	after := child(t, program, "60")
+	becomes := child(t, "sh", "-c", "sleep 0.1; exec "+program+" 60")
+	for _, pid := range []kernel.TID{before, after, becomes} {
+		eventually(t, "it has its rule", func() bool { return len(d.done(pid)) > 0 })
+		assert.Equal(t, []string{"one"}, d.done(pid))
+		assert.Equal(t, 3, niceOf(t, pid))
+	}
+	r := h.run("journal")
+	assert.Contains(t, r.out, "pt-rules-1")
+
+	r = h.run("rules", "run", d.file)
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.err, fmt.Sprintf("runs already: process %d, piton rules run", d.pid))
+
+	ended := child(t, program, "60")
+	eventually(t, "it has its rule", func() bool { return len(d.done(ended)) > 0 })
+	require.NoError(t, syscall.Kill(int(ended), syscall.SIGKILL))
+
+	r = h.run("rules", "stop", "--undo")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, fmt.Sprintf("process %d has ended: piton rules run", d.pid))
+	assert.Zero(t, d.wait(), d.errs)
+	assert.NotNil(t, d.event("stopped"))
+	for _, pid := range []kernel.TID{before, after, becomes} {
+		assert.NotEqual(t, 3, niceOf(t, pid))
+	}
+	r = h.run("rules", "stop")
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.err, "does not run")
+	r = h.run("rules", "stop", "--undo")
+	assert.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "nothing to undo")
+}
+
+// TestRulesWithoutEBPF has the process connector, or only scans.
+func TestRulesWithoutEBPF(t *testing.T) {
+	h := newHome(t)
+	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-2")
+	d := startRules(t, h, niceRule("one", "pt-rules-2", 3), "--source", "proc")
+	assert.NotEqual(t, "eBPF", d.event("started")["source"])
+	pid := child(t, program, "60")
+	eventually(t, "it has its rule", func() bool { return len(d.done(pid)) > 0 })
+	assert.Equal(t, 3, niceOf(t, pid))
+}
+
+// TestRulesOfForks is that a worker which only forks has its rule, too.
+func TestRulesOfForks(t *testing.T) {
+	h := newHome(t)
+	shell := copyOf(t, "sh", t.TempDir(), "pt-rules-3")
+	d := startRules(t, h, niceRule("one", "pt-rules-3", 3))
+	cmd := exec.Command(shell, "-c", "exec 3<&0; echo $$; (read y <&3; :) & echo $!; wait")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var first, forked kernel.TID
+	_, err = fmt.Fscan(out, &first, &forked)
+	require.NoError(t, err)
+	for _, pid := range []kernel.TID{first, forked} {
+		eventually(t, "it is nice", func() bool { return niceOf(t, pid) == 3 })
+	}
+	assert.LessOrEqual(t, len(d.done(forked)), 1, "inherited, or set once")
+}
+
+// TestRulesReload reads the file again; one with mistakes changes nothing, nor does one
+// that is not there.
+func TestRulesReload(t *testing.T) {
+	h := newHome(t)
+	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-4")
+	d := startRules(t, h, niceRule("one", "pt-rules-4", 3))
+	refusals := func() (n int) {
+		for _, l := range d.lines("daemon") {
+			if l["event"] == "refused" {
+				n++
+			}
+		}
+		return n
+	}
+	works := func() {
+		t.Helper()
+		pid := child(t, program, "60")
+		eventually(t, "the old rule stays", func() bool { return len(d.done(pid)) > 0 })
+		assert.Equal(t, []string{"one"}, d.done(pid))
+	}
+	require.NoError(t, os.WriteFile(d.file, []byte("version = 1\n[[rule]]\nname = \"one\"\nnise = 3\n"), 0o600))
+	works() // until it is told to read it
+	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGHUP))
+	eventually(t, "the file is refused", func() bool { return refusals() == 1 })
+	assert.Contains(t, d.event("refused")["message"], "line 4, column 1: there is no setting \"rule.nise\"; the 1 rules of before stay in force")
+	works()
+	require.NoError(t, os.Remove(d.file))
+	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGHUP))
+	eventually(t, "no file is refused", func() bool { return refusals() == 2 })
+	works()
+
+	old := child(t, program, "60")
+	eventually(t, "it has the first rule", func() bool { return len(d.done(old)) > 0 })
+	require.NoError(t, os.WriteFile(d.file, []byte(niceRule("two", "pt-rules-4", 4)), 0o600))
+	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGHUP))
+	eventually(t, "it has the second rule", func() bool { return len(d.done(old)) == 2 })
+	assert.Equal(t, []string{"one", "two"}, d.done(old))
+	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGTERM))
+	assert.Zero(t, d.wait(), d.errs)
+}
+
+// TestRulesRunKilled is a daemon that ends in the middle: the journal has what it did, the
+// next one goes on, and what was done once is not done again.
+func TestRulesRunKilled(t *testing.T) {
+	h := newHome(t)
+	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-5")
+	text := niceRule("one", "pt-rules-5", 3)
+	d := startRules(t, h, text)
+	var pids []kernel.TID
+	for range 20 {
+		pids = append(pids, child(t, program, "60"))
+	}
+	require.NoError(t, d.cmd.Process.Kill())
+	d.wait()
+	for range 5 {
+		pids = append(pids, child(t, program, "60"))
+	}
+	next := startRules(t, h, text)
+	for _, pid := range pids {
+		eventually(t, "it is nice", func() bool { return niceOf(t, pid) == 3 })
+		assert.LessOrEqual(t, len(d.done(pid))+len(next.done(pid)), 1)
+	}
+	eventually(t, "all of it is recorded", func() bool {
+		return h.run("rules", "stop", "--undo").code == 0
+	})
+	for _, pid := range pids {
+		assert.NotEqual(t, 3, niceOf(t, pid))
+	}
+}
+
+func TestRulesCheckAndExplain(t *testing.T) {
+	h := newHome(t)
+	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-6")
+	pid := fmt.Sprint(child(t, program, "60"))
+	file := filepath.Join(t.TempDir(), "r.toml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write(niceRule("one", "pt-rules-6", 3) + "[[rule]]\nname = 'idle'\ncomm = 'pt-rules-none'\nnice = 1\n")
+	r := h.run("rules", "check", file)
+	require.Zero(t, r.code, r.err)
+	assert.Regexp(t, pid+` +pt-rules-6 +one +2 +-`, r.out)
+	assert.Contains(t, r.err, `rule "idle" (line 6) applies to no process now`)
+	r = h.run("rules", "explain", pid, file)
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, `rule "one" applies: the process has comm "pt-rules-6".`)
+	assert.Contains(t, r.out, `rule "idle" does not apply: its comm is "pt-rules-6", not "pt-rules-none".`)
+
+	write(niceRule("one", "pt-rules-6", 3) + "[[rule]]\nname = 'two'\ncomm = 'pt-rules-6*'\nnice = 1\n")
+	r = h.run("rules", "check", file)
+	assert.Equal(t, 3, r.code)
+	assert.Contains(t, r.err, `rules "one" (line 2) and "two" (line 6) both match with priority 0`)
+	assert.Equal(t, 1, h.run("rules", "explain", pid, file).code)
+
+	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'x'\ncpus = '4-'\n")
+	for _, verb := range []string{"check", "run"} {
+		r = h.run("rules", verb, file)
+		assert.Equal(t, 2, r.code)
+		assert.Contains(t, r.err, file+": line 5, column 1: ")
+	}
+	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'x'\ncpus = '9999'\n")
+	for _, verb := range []string{"check", "run"} {
+		assert.Equal(t, 1, h.run("rules", verb, file).code)
+	}
+	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'pt-rules-none'\npolicy = 'fifo:5'\n")
+	r = h.run("rules", "run", file)
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.err, `line 2: rule "x" makes processes real-time`)
+	r = h.run("rules", "check")
+	assert.Equal(t, 1, r.code)
+	assert.Contains(t, r.err, "there is no rules file: neither")
+	for _, args := range []string{"explain", "explain 0", "explain x", "explain 1 a b", "check a b", "stop x", "", "nosuch"} {
+		assert.Equal(t, 2, h.run(append([]string{"rules"}, strings.Fields(args)...)...).code, args)
+	}
+}
+
+// TestRulesPage checks the files that the page shows.
+func TestRulesPage(t *testing.T) {
+	page, err := Page("rules-file", false)
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(page, "```toml\n")
+	require.True(t, found)
+	text, _, _ := strings.Cut(rest, "```")
+	file := filepath.Join(t.TempDir(), "r.toml")
+	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(text, `cpus = "2-3"`, `cpus = "online"`)), 0o600))
+	r := newHome(t).run("rules", "check", file)
+	assert.Zero(t, r.code, r.err)
+}
+
+// TestRulesDryRun changes nothing, and needs not be the only one.
+func TestRulesDryRun(t *testing.T) {
+	h := newHome(t)
+	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-7")
+	startRules(t, h, niceRule("none", "pt-rules-none", 3))
+	d := startRules(t, h, niceRule("one", "pt-rules-7", 3), "--dry-run")
+	pid := child(t, program, "60")
+	eventually(t, "it is planned", func() bool {
+		for _, l := range d.lines("applied") {
+			if l["pid"] == float64(pid) && l["status"] == "planned" {
+				return true
+			}
+		}
+		return false
+	})
+	assert.NotEqual(t, 3, niceOf(t, pid))
+}

@@ -1,0 +1,123 @@
+// Package rulescmd has the commands of standing rules: rules check, explain, run and stop.
+// The rules themselves are internal/rules, the daemon is internal/rules/daemon.
+package rulescmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/rules"
+	"piton/internal/sample"
+	"piton/internal/taskfile"
+	"piton/internal/tui/config"
+	"piton/internal/userfile"
+)
+
+// Commands are the commands of this package.
+func Commands() app.Commands { return app.Commands{"rules": newRules} }
+
+func newRules(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "apply standing rules to processes as they start",
+		Long: `Apply rules to processes as they start: CPUs, priority, policy and more, by name, command line, unit or user.
+A rules file is TOML (see piton help rules-file). piton rules run applies it until it is stopped, each rule once to a process.
+Each change is in the journal and can be undone.`,
+		Example: "  piton rules check\n  piton rules run --dry-run\n  piton rules stop --undo",
+		GroupID: app.GroupTune,
+	}
+	cmd.AddCommand(newCheck(a), newExplain(a), newRun(a), newStop(a))
+	flags.NeedsCommand(cmd)
+	return cmd
+}
+
+// fileHelp says which file a command reads.
+const fileHelp = "Without FILE it reads rules.toml beside config.toml of the user (see piton help config), else /etc/piton/rules.toml."
+
+// ruleFiles are the files that are looked for, the nearest first.
+func ruleFiles(a *app.App) []string {
+	files := []string{"/etc/piton/rules.toml"}
+	if settings := config.Path(a.Getenv); settings != "" {
+		files = slices.Insert(files, 0, filepath.Join(filepath.Dir(settings), "rules.toml"))
+	}
+	return files
+}
+
+// findRules is the file that the arguments name, else the nearest that there is.
+func findRules(a *app.App, args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	for _, path := range ruleFiles(a) {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no rules file: neither %s", strings.Join(ruleFiles(a), " nor "))
+}
+
+// readRules reads a file, and refuses one with mistakes.
+func readRules(path string) (*rules.Set, error) {
+	data, err := userfile.Read(path, taskfile.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no rules file %s", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the rules: %w", err)
+	}
+	set, err := rules.Parse(data)
+	if err != nil {
+		return nil, exit.Usagef("%s: %w", path, err)
+	}
+	return set, nil
+}
+
+// rulesFor reads a file for this machine: one that names CPUs which it does not have is
+// refused.
+func rulesFor(a *app.App, path string) (*rules.Set, error) {
+	set, err := readRules(path)
+	if err != nil {
+		return nil, err
+	}
+	topo, err := a.Topology()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range set.Rules {
+		if _, err := r.Tuning(topo); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, r.Line, err)
+		}
+	}
+	return set, nil
+}
+
+// tasks reads all processes.
+func tasks(a *app.App) ([]*sample.Task, error) {
+	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: sample.Needs{Identity: true}, EBPF: a.EBPF(sample.EBPFMany)})
+	if err != nil {
+		return nil, fmt.Errorf("look at the processes: %w", err)
+	}
+	n, err := s.Read()
+	if err = errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	return n.Tasks, nil
+}
+
+// oneFile is for commands that take a file or none.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 || len(args) == 1 && args[0] == "" {
+		return exit.Usagef("%s takes one file at most", cmd.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package rulescmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/output"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/rules"
+	"piton/internal/rules/daemon"
+	"piton/internal/sample"
+	"piton/internal/shell"
+)
+
+type runOptions struct {
+	output      output.Format
+	dryRun, yes bool
+}
+
+func newRun(a *app.App) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [FILE]",
+		Short: "apply a rules file until stopped",
+		Long: `Apply a rules file to the running processes, then to each process as it starts, and print a line for each.
+A rule is applied once to a process; one with a trigger, each time that it fires.
+Processes are met by eBPF within milliseconds, by the kernel's process connector where eBPF does not work, else by a scan.
+It runs in the foreground, one for each user. SIGHUP reads the file again; one with mistakes is reported, and the old
+rules stay. SIGTERM and piton rules stop end it. What it did stays in force; piton rules stop --undo undoes it.
+` + fileHelp + `
+With -o json: daemon and applied lines (see piton schema).`,
+		Example: "  piton rules run\n  piton rules run web.toml --dry-run\n  piton rules run /etc/piton/rules.toml -o json",
+		Args:    oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := findRules(a, args)
+			if err != nil {
+				return err
+			}
+			return runRun(cmd.Context(), a, path, o)
+		},
+	}
+	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be changed, and change nothing")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "allow rules that make processes real-time: one that never sleeps keeps others from its CPU")
+	return cmd
+}
+
+func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
+	if !a.Live() {
+		return change.ErrNotLive
+	}
+	j, err := a.Journal()
+	if err != nil {
+		return err
+	}
+	a.WarnLostGuards()
+	proc := procfs.New(a.HostRoot)
+	j.Gone = func(e *change.Entry) bool { return daemon.Gone(proc, e) }
+	if !o.dryRun {
+		release, err := daemon.NewInstance(kernel.EUID(), j.Path()).Acquire(shell.Join(append([]string{"piton"}, a.Args...)...))
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	machine, err := daemon.OpenLive(a.HostRoot, a.EBPF(sample.EBPFNow))
+	if err != nil {
+		return err
+	}
+	defer machine.Close()
+	source := daemon.OpenSource(a.Source.Value != app.SourceProc)
+	defer source.Close()
+	ctx, reload, stop := signals(ctx, a)
+	defer stop()
+	printer := printer{a, path, source.Name, o.output}
+	d, err := daemon.New(daemon.Options{
+		Load:   func() (*rules.Set, error) { return permitted(path, o) },
+		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
+		Applier: &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
+		Report: func(r daemon.Report) {
+			printer.report(r)
+			if a.WriteErr != nil { // nobody reads, as after the terminal was closed
+				stop()
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if source.Better != nil {
+		a.Warn("processes are met by %s: %v", source.Name, source.Better)
+	}
+	printer.report(daemon.Report{Kind: daemon.Started, Note: fmt.Sprintf("%d rules of %s are in force; processes are met by %s", d.Rules(), path, source.Name)})
+	err = d.Run(ctx)
+	printer.report(daemon.Report{Kind: daemon.Stopped, Note: fmt.Sprintf("%d rules were applied to processes", d.Stats().Applied)})
+	return errors.Join(err, a.WriteErr)
+}
+
+// permitted reads a file whose rules may all be applied.
+func permitted(path string, o runOptions) (*rules.Set, error) {
+	set, err := readRules(path)
+	if err != nil || o.yes || o.dryRun {
+		return set, err
+	}
+	for _, r := range set.Rules {
+		if r.RealTime() {
+			return nil, fmt.Errorf("%s: line %d: %s makes processes real-time, and one that never sleeps keeps others from its CPU; --yes allows it",
+				path, r.Line, r.Title())
+		}
+	}
+	return set, nil
+}
+
+// signals returns a context that ends with a signal but SIGHUP, which asks to reload.
+func signals(ctx context.Context, a *app.App) (_ context.Context, reload <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	received := a.Signals
+	release := func() {}
+	if received == nil {
+		own := make(chan os.Signal, 4)
+		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+		received, release = own, func() { signal.Stop(own) }
+	}
+	again := make(chan struct{}, 1)
+	go func() {
+		defer release()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-received:
+				switch s {
+				case syscall.SIGHUP:
+					select {
+					case again <- struct{}{}:
+					default: // it will be read once for both
+					}
+				case syscall.SIGTERM: // of systemd and piton rules stop
+					cancel()
+				default:
+					a.Signal, _ = s.(syscall.Signal)
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, again, cancel
+}

@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/procfs"
+	"piton/internal/rules"
+)
+
+// wants gives each rule its nice value.
+type wants struct{ err error }
+
+func (w wants) Tuning(r *rules.Rule) (action.Tuning, error) {
+	t, err := r.Tuning(nil)
+	return t, errors.Join(err, w.err)
+}
+
+func (wants) Load() (*model.Model, error) { return nil, errors.New("no rule has a strategy") }
+
+// carrier has a journal of its own.
+func carrier(t *testing.T, lock journal.Lock) (*Carrier, *journal.Journal) {
+	j, err := journal.Open(filepath.Join(t.TempDir(), "piton", "journal"))
+	require.NoError(t, err)
+	tuner := change.New(change.Options{
+		Sources: attr.Sources{Proc: procfs.New("/")}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
+		Journal: j, Lock: lock, Standing: true,
+	})
+	return &Carrier{Tuner: tuner, Wants: wants{}}, j
+}
+
+func sleeper(t *testing.T) kernel.TID {
+	cmd := exec.Command("sleep", "60")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return kernel.TID(cmd.Process.Pid)
+}
+
+func decision(t *testing.T, pid kernel.TID, r *rules.Rule) rules.Decision {
+	st, err := procfs.New("/").Stat(pid)
+	require.NoError(t, err)
+	return rules.Decision{ID: rules.ID{PID: pid}, StartTicks: st.StartTicks, Rule: r}
+}
+
+func twoRules(t *testing.T) (a, b *rules.Rule) {
+	set, err := rules.Parse([]byte(nice + "[[rule]]\nname = 'b'\ncomm = 'b'\nnice = 2\nioprio = 'idle'\n"))
+	require.NoError(t, err)
+	return set.Rules[0], set.Rules[1]
+}
+
+// TestApplyIsOneEntry is that what is due together is recorded together, each process with
+// its own end.
+func TestApplyIsOneEntry(t *testing.T) {
+	c, j := carrier(t, nil)
+	a, b := twoRules(t)
+	first, second, reused := sleeper(t), sleeper(t), sleeper(t)
+	other := decision(t, reused, a)
+	other.StartTicks-- // the number was another process's
+	batch := []rules.Decision{decision(t, first, a), decision(t, second, b), other}
+	deeds := c.Apply(context.Background(), batch)
+	require.Len(t, deeds, 3)
+	for i, want := range []struct {
+		status  Status
+		changes int
+	}{{Done, 1}, {Done, 2}, {Ended, 1}} {
+		assert.Equal(t, want.status, deeds[i].Status, deeds[i].Why)
+		assert.Len(t, deeds[i].Changes, want.changes)
+	}
+	entries, _, err := j.Entries()
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	assert.Equal(t, []uint64{1, 1, 0}, []uint64{deeds[0].Entry, deeds[1].Entry, deeds[2].Entry})
+	assert.Equal(t, `rule "a"; rule "b"`, entries[0].Reason)
+	assert.Equal(t, []uint64{1}, InForce(procfs.New("/"), entries))
+
+	again := c.Apply(context.Background(), batch[:1])
+	assert.Equal(t, Unchanged, again[0].Status)
+	entries, _, _ = j.Entries()
+	assert.Len(t, entries, 1, "nothing was to be changed")
+}
+
+func TestDryRun(t *testing.T) {
+	c, j := carrier(t, nil)
+	c.DryRun = true
+	a, _ := twoRules(t)
+	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
+	assert.Equal(t, Planned, deeds[0].Status)
+	entries, _, _ := j.Entries()
+	assert.Empty(t, entries)
+}
+
+// busy is a lock that another piton has a few times.
+type busy struct{ times int }
+
+func (b *busy) Acquire(time.Duration, string) (func(), error) {
+	if b.times--; b.times >= 0 {
+		return nil, journal.ErrBusy
+	}
+	return func() {}, nil
+}
+
+func TestApplyWaitsForTheLock(t *testing.T) {
+	c, _ := carrier(t, &busy{times: 3})
+	a, _ := twoRules(t)
+	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
+	assert.Equal(t, Done, deeds[0].Status)
+}
+
+func TestApplyFailsForEach(t *testing.T) {
+	c, _ := carrier(t, nil)
+	c.Wants = wants{errors.New("there is no CPU 9")}
+	a, b := twoRules(t)
+	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
+	require.Len(t, deeds, 2)
+	for _, d := range deeds {
+		assert.Equal(t, Failed, d.Status)
+		assert.Equal(t, "there is no CPU 9", d.Why)
+	}
+}
+
+// TestGone is that an entry whose process has ended is not in force.
+func TestGone(t *testing.T) {
+	c, j := carrier(t, nil)
+	a, _ := twoRules(t)
+	cmd := exec.Command("sleep", "60")
+	require.NoError(t, cmd.Start())
+	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
+	require.Equal(t, Done, deeds[0].Status)
+	entries, _, err := j.Entries()
+	require.NoError(t, err)
+	assert.False(t, Gone(procfs.New("/"), &entries[0]))
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	assert.True(t, Gone(procfs.New("/"), &entries[0]))
+	assert.Empty(t, InForce(procfs.New("/"), entries))
+}

@@ -1,0 +1,290 @@
+// Package daemon is piton rules run: it meets processes as they begin (source.go), asks
+// rules.Engine which rule applies when, and carries that out (apply.go), so that the
+// journal has it. What it does is reported line by line; it prints nothing.
+//
+// Only one runs for a journal (instance.go). Start at Daemon.Run.
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/rules"
+	"piton/internal/sample"
+)
+
+// Options are what a Daemon works with.
+type Options struct {
+	Load    func() (*rules.Set, error) // reads the file, at the start and for each Reload
+	Reload  <-chan struct{}
+	Source  Source
+	Machine Machine
+	Applier Applier
+	Limits  rules.Limits
+	Report  func(Report)
+	Self    kernel.TID // is left alone
+}
+
+// Source are the events of processes; OpenSource finds the best.
+type Source interface {
+	// Read waits for events for at most the given time, and appends those that there are.
+	// When lost is not 0 some are missing.
+	Read(into []kernel.ProcEvent, most time.Duration) (events []kernel.ProcEvent, lost uint64, err error)
+	// Complete reports whether all processes have events, but for those that are lost.
+	Complete() bool
+}
+
+// Machine is what a Daemon reads.
+type Machine interface {
+	// Use prepares for the rates and the load that a set needs, and checks that the
+	// machine has the CPUs that it names.
+	Use(*rules.Set) error
+	// Process reads a process with its full identity, nil if there is none.
+	Process(kernel.TID) (*sample.Task, error)
+	// Read reads all of them, with what has happened since the last time.
+	Read() (*model.Model, error)
+}
+
+// Applier carries decisions out.
+type Applier interface {
+	// Apply returns a deed for each decision.
+	Apply(context.Context, []rules.Decision) []Deed
+}
+
+// Report is one of what is reported: a Deed or a Note.
+type Report struct {
+	Deed *Deed
+	Note string // a sentence about the daemon itself: rules were read again, events were lost
+	Kind NoteKind
+}
+
+// NoteKind says what a Note is about.
+type NoteKind string
+
+// The kinds.
+const (
+	Started  NoteKind = "started"
+	Reloaded NoteKind = "reloaded"
+	Refused  NoteKind = "refused" // a file that was to be read again
+	Lost     NoteKind = "lost"    // events
+	Conflict NoteKind = "conflict"
+	Trouble  NoteKind = "trouble"
+	Stopped  NoteKind = "stopped"
+)
+
+// The times of the loop.
+const (
+	lookEvery    = 100 * time.Millisecond // for signals, and for events that do not wake
+	rescanEvery  = 30 * time.Second       // against what no event tells, such as a move to another cgroup
+	scanEvery    = time.Second            // where the source is not complete
+	sampleEvery  = time.Second            // for triggers and loads
+	holdFor      = 20 * time.Millisecond  // a fork, for the exec that mostly follows
+	largestBatch = 64                     // decisions that one record of the journal has
+)
+
+// Daemon applies rules until its context ends.
+type Daemon struct {
+	o       Options
+	set     *rules.Set
+	engine  *rules.Engine
+	held    held
+	began   map[kernel.TID]time.Duration // when what waits for its rule was met
+	events  []kernel.ProcEvent
+	scanned time.Duration
+	start   time.Time       // when CLOCK_MONOTONIC
+	origin  time.Duration   // was this
+	told    map[string]bool // conflicts
+}
+
+// New reads the rules. The error is that of a file that is refused.
+func New(o Options) (*Daemon, error) {
+	set, err := o.Load()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Machine.Use(set); err != nil {
+		return nil, err
+	}
+	return &Daemon{o: o, set: set, engine: rules.New(set, o.Limits), held: newHeld(), began: map[kernel.TID]time.Duration{}, told: map[string]bool{}, start: time.Now(), origin: kernel.Monotonic()}, nil
+}
+
+// now is kernel.Monotonic without a system call.
+func (d *Daemon) now() time.Duration { return d.origin + time.Since(d.start) }
+
+// Rules is how many there are.
+func (d *Daemon) Rules() int { return len(d.set.Rules) }
+
+// Stats are the engine's.
+func (d *Daemon) Stats() rules.Stats { return d.engine.Stats() }
+
+// Run applies rules until ctx ends, which is no error.
+func (d *Daemon) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		select {
+		case <-d.o.Reload:
+			d.reload()
+		default:
+		}
+		if err := d.scan(); err != nil {
+			return err
+		}
+		for _, e := range d.held.due(d.now()) {
+			d.meet(e)
+		}
+		d.apply(ctx)
+		events, lost, err := d.o.Source.Read(d.events[:0], d.wait())
+		if err != nil {
+			return err
+		}
+		d.events = events
+		if lost > 0 {
+			d.note(Lost, "%d or more events of processes were lost; all processes are looked at instead", lost)
+			d.scanned = -rescanEvery
+		}
+		d.take(events)
+	}
+	return nil
+}
+
+// wait is how long there is nothing to do but for events.
+func (d *Daemon) wait() time.Duration {
+	wait := lookEvery
+	now := d.now()
+	if at, ok := d.held.next(); ok {
+		wait = min(wait, at-now)
+	}
+	if until, waits := d.engine.Wait(now); waits {
+		wait = min(wait, until)
+	}
+	return max(0, wait)
+}
+
+// take gives events to the engine, in their order.
+func (d *Daemon) take(events []kernel.ProcEvent) {
+	for _, e := range events {
+		switch {
+		case e.PID == d.o.Self:
+		case e.Kind == kernel.EventExit:
+			d.held.drop(e.PID)
+			delete(d.began, e.PID)
+			d.engine.Exit(e.PID, e.StartNs, e.At)
+		case e.Kind == kernel.EventExec:
+			d.held.drop(e.PID)
+			d.meet(e)
+		default:
+			d.held.add(e)
+		}
+	}
+}
+
+// meet reads a process that an event is about.
+func (d *Daemon) meet(e kernel.ProcEvent) {
+	if e.Comm != "" && !d.engine.Cares(e.PID, e.Comm) {
+		return
+	}
+	t, err := d.o.Machine.Process(e.PID)
+	if err != nil {
+		d.note(Trouble, "process %d could not be read: %v", e.PID, err)
+		return
+	}
+	if t == nil || e.StartNs != 0 && e.StartNs/tickNs != t.StartTicks { // it has ended; its number may be another's
+		return
+	}
+	before := d.engine.Stats().Queued
+	d.tell(t, d.engine.Exec(t, e.StartNs, e.At))
+	if d.engine.Stats().Queued > before {
+		d.began[e.PID] = e.At
+	}
+}
+
+// tickNs is a tick of USER_HZ, the unit of sample.Task.StartTicks.
+const tickNs = 10_000_000
+
+// tell reports a conflict, once for each pair of rules.
+func (d *Daemon) tell(t *sample.Task, conflict error) {
+	if conflict == nil || d.told[conflict.Error()] {
+		return
+	}
+	d.told[conflict.Error()] = true
+	d.note(Conflict, "%s %d gets no rule, nor do others like it: %v", t.ID.Comm, t.TID, conflict)
+}
+
+// scan reads all processes when that is due.
+func (d *Daemon) scan() error {
+	now, every := d.now(), rescanEvery
+	if d.set.Triggers() || d.set.Places() {
+		every = sampleEvery
+	}
+	if !d.o.Source.Complete() {
+		every = min(every, scanEvery)
+	}
+	if !d.engine.NeedsScan() && now-d.scanned < every {
+		return nil
+	}
+	m, err := d.o.Machine.Read()
+	if err != nil {
+		return fmt.Errorf("look at the processes: %w", err)
+	}
+	now = d.now()
+	d.scanned = now
+	tasks := make([]*sample.Task, 0, len(m.Sample.Tasks))
+	for _, t := range m.Sample.Tasks {
+		if t.TGID != d.o.Self {
+			tasks = append(tasks, t)
+		}
+	}
+	d.engine.Scan(tasks, now)
+	if m.Elapsed > 0 {
+		d.engine.Sample(m, now)
+	}
+	return nil
+}
+
+// apply carries out what is due.
+func (d *Daemon) apply(ctx context.Context) {
+	for ctx.Err() == nil {
+		var batch []rules.Decision
+		for len(batch) < largestBatch {
+			decision, ok := d.engine.Next(d.now())
+			if !ok {
+				break
+			}
+			batch = append(batch, decision)
+		}
+		if len(batch) == 0 {
+			return
+		}
+		deeds := d.o.Applier.Apply(ctx, batch)
+		now := d.now()
+		for i := range deeds {
+			if at, ok := d.began[deeds[i].PID]; ok {
+				deeds[i].Took = now - at
+				delete(d.began, deeds[i].PID)
+			}
+			d.o.Report(Report{Deed: &deeds[i]})
+		}
+	}
+}
+
+// reload reads the rules again. A file that is refused changes nothing.
+func (d *Daemon) reload() {
+	set, err := d.o.Load()
+	if err == nil {
+		err = d.o.Machine.Use(set)
+	}
+	if err != nil {
+		d.note(Refused, "%v; the %d rules of before stay in force", err, len(d.set.Rules))
+		return
+	}
+	d.set = set
+	clear(d.told)
+	d.engine.Reload(set)
+	d.note(Reloaded, "%d rules are in force", len(set.Rules))
+}
+
+func (d *Daemon) note(kind NoteKind, format string, args ...any) {
+	d.o.Report(Report{Kind: kind, Note: fmt.Sprintf(format, args...)})
+}
