@@ -10,7 +10,7 @@
 // Changes go one way too:
 //
 //	key │ flag ─▶ action ──Request──▶ change.Plan ──Carry──▶ journal ─▶ kernel ─▶ read back ──▶ change.Outcome
-//	              (targets, place.Place)            (one lock, synced before the change)
+//	              (targets, place.Place)            (one lock, written before the change)
 //
 // sudo's child, the guard, profiles, isolation and benchmarks' placements take that
 // same path. What can be changed is a table of attributes, a file each (change/attr).

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkPin is what a one-shot pin of a single-threaded process costs:
-// plan, journal with sync, set, read back, two passes over the threads.
+// plan, journal, set, read back, two passes over the threads.
 func BenchmarkPin(b *testing.B) {
 	for _, name := range []string{"journal", "bare"} {
 		b.Run(name, func(b *testing.B) {

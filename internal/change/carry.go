@@ -47,7 +47,7 @@ type run struct {
 	relock func() error // and takes it again
 }
 
-// Carry carries a plan out, under the user's lock: it records and syncs what it is
+// Carry carries a plan out, under the user's lock: it records what it is
 // about to change, makes the changes one by one, reads each back, and looks again
 // for threads that appeared meanwhile. One failure does not stop the rest; each
 // Change of the Outcome says what became of it. With Consent.RevertAfter a guard is
@@ -244,7 +244,7 @@ func (r *run) begin() error {
 		return nil
 	}
 	r.begins(planned)
-	err := r.append(r.record(planned), true)
+	err := r.append(r.record(planned))
 	if err != nil && len(r.plan.Undoes) > 0 && !errors.Is(err, ErrTooLate) && isFull(err) && !defect.On(6) {
 		r.result.Unrecorded = err
 		return nil
@@ -285,8 +285,8 @@ func (r *run) record(changes []Change) journal.Record {
 }
 
 // append writes a record, and tells the guard.
-func (r *run) append(rec journal.Record, sync bool) error {
-	line, err := r.t.o.Journal.Append(&rec, sync)
+func (r *run) append(rec journal.Record) error {
+	line, err := r.t.o.Journal.Append(&rec)
 	if err != nil && rec.Kind == journal.End { // a guard needs no disk
 		rec.Last = max(rec.Last, rec.ID)
 		line, _ = rec.Line()
@@ -310,15 +310,15 @@ func (r *run) more(changes []Change) error {
 	}
 	r.begins(changes)
 	if r.result.Entry == 0 {
-		return r.append(r.record(changes), true)
+		return r.append(r.record(changes))
 	}
 	rec := journal.Record{Kind: journal.More, ID: r.result.Entry}
 	rec.Changes = changes
-	return r.append(rec, true)
+	return r.append(rec)
 }
 
-// end records what became of it. It need not be on the disk at once: without it, an
-// undo compares every value with the one that was to be set. The error is ErrTooLate.
+// end records what became of it. Without it, an undo compares every value with the one that
+// was to be set. The error is ErrTooLate.
 func (r *run) end() error {
 	if r.t.o.Journal == nil || r.result.Entry == 0 {
 		return nil
@@ -337,7 +337,7 @@ func (r *run) end() error {
 	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
 	})
-	err := r.append(rec, false)
+	err := r.append(rec)
 	if err == nil {
 		err = r.t.o.Journal.Compact()
 		if err != nil {
@@ -363,7 +363,7 @@ func (t *Tuner) Record(plan Plan, result Outcome) (uint64, error) {
 	}
 	r := &run{t: t, plan: &plan, result: result, warned: map[string]bool{}, at: t.Ticks()}
 	r.result.Guard = nil
-	if err := r.append(r.record(result.only(attr.Done, attr.Failed)), true); err != nil {
+	if err := r.append(r.record(result.only(attr.Done, attr.Failed))); err != nil {
 		return 0, err
 	}
 	if r.result.Undone = nil; !result.Unsettled {

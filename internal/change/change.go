@@ -3,7 +3,7 @@
 // child, the guard, profiles, isolation and benchmarks build a Plan and Carry it.
 //
 // The order for every change is: take the user's lock, read the old value, skip if
-// equal, write the journal and sync it, set, read back, record what became of it.
+// equal, write the journal, set, read back, record what became of it.
 // What can be changed is in attr, the record in journal, the dead-man process in
 // guard. Start at Tuner.
 package change

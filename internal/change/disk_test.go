@@ -153,7 +153,7 @@ func TestUndoOfAllTellsDamage(t *testing.T) {
 	m, store, tuner := onDisk(t)
 	m.Spawn(20, 20)
 	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
-	require.NoError(t, store.Append([]byte("00000000 {\"lost\":1}\n"), true))
+	require.NoError(t, store.Append([]byte("00000000 {\"lost\":1}\n")))
 	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 20))
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, change.AllDone, outcome.Verdict(), "it was asked for one that is sound")

@@ -113,7 +113,7 @@ func began(t *testing.T, j *journal.Journal, changes []change.Change) {
 	t.Helper()
 	r := journal.Record{Kind: journal.Begin}
 	r.Changes = changes
-	_, err := j.Append(&r, true)
+	_, err := j.Append(&r)
 	require.NoError(t, err)
 }
 

@@ -83,7 +83,7 @@ func TestJournalShowsFiles(t *testing.T) {
 			rec.ID = 1
 		}
 		rec.Changes = changes
-		_, err := j.Append(&rec, true)
+		_, err := j.Append(&rec)
 		require.NoError(t, err)
 	}
 	r := h.run("journal")

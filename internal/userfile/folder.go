@@ -56,13 +56,26 @@ func (d folder) beside(name string) (*os.File, error) {
 	return os.CreateTemp(d.at(""), "."+name+".*")
 }
 
-// replace gives the name to a new file, synced, with what write puts there.
-func (d folder) replace(name string, mode fs.FileMode, write func(io.Writer) error) error {
+// Durability says whether the new content of a file is sure to survive the end of the machine.
+type Durability bool
+
+// The durabilities.
+const (
+	Unsynced Durability = false // after a power failure the file may be the old one, the new one or empty
+	Synced   Durability = true
+)
+
+// replace gives the name to a new file with what write puts there.
+func (d folder) replace(name string, mode fs.FileMode, kept Durability, write func(io.Writer) error) error {
 	f, err := d.beside(name)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close())
+	err = errors.Join(write(f), f.Chmod(mode))
+	if kept == Synced {
+		err = errors.Join(err, f.Sync())
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), d.at(name))
 	}

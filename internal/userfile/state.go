@@ -98,7 +98,7 @@ func OpenState(path string, flag int) (*os.File, error) {
 }
 
 // ReplaceState is Replace for a file that piton keeps, with what write puts there.
-func ReplaceState(path string, write func(io.Writer) error) error {
+func ReplaceState(path string, d Durability, write func(io.Writer) error) error {
 	dir, err := openState(filepath.Dir(path), true)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func ReplaceState(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return bare(dir.replace(name, 0o600, write))
+	return bare(dir.replace(name, 0o600, d, write))
 }
 
 // openState opens the directory of piton's files.

@@ -135,7 +135,7 @@ func TestOpenStateRefuses(t *testing.T) {
 			tt.put(t, dir, file)
 			_, err := OpenState(file, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 			require.ErrorContains(t, err, tt.want)
-			err = ReplaceState(file, func(w io.Writer) error { _, err := io.WriteString(w, "ours"); return err })
+			err = ReplaceState(file, Synced, func(w io.Writer) error { _, err := io.WriteString(w, "ours"); return err })
 			require.Error(t, err)
 			text, err := os.ReadFile(other)
 			require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestOpenStateStaysOutOfOthers(t *testing.T) {
 func TestReplaceState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "piton", "config.json")
 	for _, want := range []string{"one", "two"} {
-		require.NoError(t, ReplaceState(path, func(w io.Writer) error { _, err := io.WriteString(w, want); return err }))
+		require.NoError(t, ReplaceState(path, Synced, func(w io.Writer) error { _, err := io.WriteString(w, want); return err }))
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, want, string(text))

@@ -32,7 +32,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 		return bare(err)
 	}
 	defer dir.Close()
-	return bare(dir.replace(filepath.Base(path), mode, func(w io.Writer) error {
+	return bare(dir.replace(filepath.Base(path), mode, Synced, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	}))

@@ -131,7 +131,7 @@ func (s *Store) moveAside(in io.Reader) error {
 		return fmt.Errorf("move corrupt results: %w", err)
 	}
 	defer aside.Close()
-	err = userfile.ReplaceState(s.path, func(w io.Writer) error {
+	err = userfile.ReplaceState(s.path, userfile.Synced, func(w io.Writer) error {
 		good := bufio.NewWriter(w)
 		_, _, err := readHistory(in, func(line []byte, ok bool) error {
 			to := io.Writer(good)

@@ -124,7 +124,7 @@ func TestPathsAreOfTheirAttribute(t *testing.T) {
 		j := changetest.Journal(t)
 		r := journal.Record{Kind: journal.Begin}
 		r.Changes = []attr.Change{{Object: attr.Object{Path: tt.path}, Attribute: tt.attribute, Before: one, After: zero}}
-		_, err = j.Append(&r, false)
+		_, err = j.Append(&r)
 		require.NoError(t, err)
 		outcome := changetest.Undo(t, m.Tuner(change.Options{Journal: j}), change.UndoRequest{All: true, Force: true})
 		assert.Zero(t, outcome.Count(attr.Done), tt.path)

@@ -70,6 +70,28 @@ func TestTornLastLineIsNoDamage(t *testing.T) {
 	}
 }
 
+// What a power failure leaves of a file whose last blocks were not on the disk yet: zeros up
+// to its length. They are no damage, and what is written next can be read.
+func TestZerosAtTheEndAreNoDamage(t *testing.T) {
+	j := open(t)
+	finished(t, j, 10, attr.Done)
+	sound, err := os.ReadFile(j.path)
+	require.NoError(t, err)
+	first := bytes.IndexByte(sound, '\n') + 1
+	for _, zeros := range []int{1, 100, tailSize, 3 * tailSize} {
+		for _, at := range []int{first, first + 1, first + 40, len(sound) - 1, len(sound)} {
+			require.NoError(t, os.WriteFile(j.path, append(bytes.Clone(sound[:at]), make([]byte, zeros)...), 0o600))
+			left := reopen(t, j)
+			entries := entriesOf(t, left)
+			require.Len(t, entries, 1)
+			assert.Equal(t, at == len(sound), entries[0].Finished)
+			require.Equal(t, uint64(2), finished(t, left, 20, attr.Done))
+			require.Len(t, entriesOf(t, left), 2)
+			require.Equal(t, entriesOf(t, left), entriesOf(t, reopen(t, j)))
+		}
+	}
+}
+
 func TestDamageStaysAndIsNotUsed(t *testing.T) {
 	line := func(r Record) string {
 		b, err := r.Line()

@@ -84,19 +84,16 @@ func (f *File) Read(offset int64) ([]byte, bool, error) {
 }
 
 // Append is part of Store; it is called during Exclusive.
-func (f *File) Append(data []byte, sync bool) error {
+func (f *File) Append(data []byte) error {
 	if _, err := f.held.Write(data); err != nil {
 		return errors.Join(err, f.held.Truncate(f.size)) // a full disk leaves no half record
-	}
-	if sync {
-		return f.held.Sync()
 	}
 	return nil
 }
 
 // Replace is part of Store.
 func (f *File) Replace(data []byte) error {
-	err := userfile.ReplaceState(f.path, func(w io.Writer) error {
+	err := userfile.ReplaceState(f.path, userfile.Unsynced, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -138,8 +135,7 @@ func (l fileLock) Acquire(most time.Duration, command string) (release func(), e
 		}
 		return nil, fmt.Errorf("%w: %s; nothing was done after waiting %v", ErrBusy, strings.TrimSpace(string(holder)), most)
 	}
-	// The holder's name, for those that wait. It is never synced, and a failure costs
-	// only the name.
+	// The holder's name, for those that wait. A failure costs only the name.
 	if err := f.Truncate(0); err == nil {
 		_, _ = fmt.Fprintf(f, "%.60s (%d)\n", command, os.Getpid())
 	}

@@ -1,6 +1,11 @@
-// Package journal is the record of every change: written and synced before the
-// change is made, and again with what became of it. It is a file of lines, each with
-// a checksum, only ever appended to until it is compacted.
+// Package journal is the record of every change: written before the change is made, and
+// again with what became of it. It is a file of lines, each with a checksum, only ever
+// appended to until it is compacted.
+//
+// Nothing is synced to the disk. What was written survives the end of piton, however it
+// ends. The end of the machine it need not survive: the kernel forgets every value that
+// piton can set as well, and entries of another boot are only shown. What a power failure
+// leaves of the last lines, half a line or zeros, is known by the checksums.
 //
 // It plans and changes nothing. Start at Journal.
 package journal
@@ -28,9 +33,8 @@ type Store interface {
 	// Read returns what the file holds from an offset on. fresh: the file is not the
 	// one of the last Read, and what is returned is all of it.
 	Read(offset int64) (data []byte, fresh bool, err error)
-	// Append writes at the end, and with sync returns when that is on the disk. A
-	// write that failed leaves nothing, or the beginning of the data.
-	Append(data []byte, sync bool) error
+	// Append writes at the end. A write that failed leaves nothing, or the beginning of the data.
+	Append(data []byte) error
 	// Replace puts another content in place of all of it, or fails and changes nothing.
 	Replace(data []byte) error
 }
@@ -146,9 +150,8 @@ func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 	}
 }
 
-// Append writes a record, gives it the next ID if it has none, and returns its
-// line. With sync it returns when the record is on the disk.
-func (j *Journal) Append(r *Record, sync bool) (line []byte, err error) {
+// Append writes a record, gives it the next ID if it has none, and returns its line.
+func (j *Journal) Append(r *Record) (line []byte, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err = j.store.Exclusive(func(size int64) error {
@@ -173,7 +176,7 @@ func (j *Journal) Append(r *Record, sync bool) (line []byte, err error) {
 		}
 		doublings := func(size int64) int { return bits.Len64(uint64(size / j.CompactAt)) }
 		j.grown = j.grown || doublings(size) != doublings(size+int64(len(data)))
-		return j.store.Append(data, sync)
+		return j.store.Append(data)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("journal %s: %w", j.path, err)

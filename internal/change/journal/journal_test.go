@@ -42,7 +42,7 @@ func entriesOf(t *testing.T, j *Journal) []Entry {
 func add(t *testing.T, j *Journal, r Record, changes ...attr.Change) (id uint64) {
 	t.Helper()
 	r.Changes = changes
-	_, err := j.Append(&r, false)
+	_, err := j.Append(&r)
 	require.NoError(t, err)
 	return r.ID
 }
@@ -151,7 +151,7 @@ func TestManyWriters(t *testing.T) {
 			for range each {
 				err := ErrBusy // a loaded machine may keep one of them waiting for long
 				for errors.Is(err, ErrBusy) {
-					_, err = j.Append(&Record{Kind: Begin, Command: strings.Repeat("x", 5000)}, false)
+					_, err = j.Append(&Record{Kind: Begin, Command: strings.Repeat("x", 5000)})
 				}
 				assert.NoError(t, err)
 			}
@@ -186,7 +186,7 @@ func TestFromLines(t *testing.T) {
 	var lines []byte
 	tell := func(r Record, changes ...attr.Change) {
 		r.Changes = changes
-		line, err := j.Append(&r, true)
+		line, err := j.Append(&r)
 		require.NoError(t, err)
 		lines = append(lines, line...)
 	}

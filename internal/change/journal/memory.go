@@ -41,7 +41,7 @@ func (s *Memory) Read(offset int64) ([]byte, bool, error) {
 }
 
 // Append is part of Store.
-func (s *Memory) Append(data []byte, _ bool) error {
+func (s *Memory) Append(data []byte) error {
 	if s.Full != nil && s.Full(data) {
 		return cmp.Or(s.Err, error(syscall.ENOSPC))
 	}

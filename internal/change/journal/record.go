@@ -42,7 +42,7 @@ type Kind string
 // The kinds.
 const (
 	Head  Kind = "head"  // the first line: the highest ID given before
-	Begin Kind = "begin" // what is about to be done, synced before it is
+	Begin Kind = "begin" // what is about to be done, written before it is
 	More  Kind = "more"  // the same for tasks that appeared meanwhile
 	End   Kind = "end"   // what became of it
 )

@@ -193,7 +193,7 @@ func (d *disk) flip() {
 	d.w.log("journal %s, entry %d: a byte %q becomes %q", d.name, id, old, d.data[i])
 }
 
-// crash starts the machine anew: what was not synced may be lost.
+// crash starts the machine anew. What was written last is lost, or zeros are in its place.
 func (w *world) crash() {
 	w.log("the machine crashes")
 	for _, a := range slices.Clone(w.actors) {
@@ -201,8 +201,12 @@ func (w *world) crash() {
 		a.die("is gone")
 	}
 	for _, d := range w.disks {
-		d.data = d.data[:d.synced+w.rng.IntN(len(d.data)-d.synced+1)]
-		d.synced = len(d.data)
+		kept := w.rng.IntN(len(d.data) + 1)
+		if kept%2 == 0 {
+			clear(d.data[kept:])
+		} else {
+			d.data = d.data[:kept]
+		}
 		d.inode++
 	}
 	w.sentry = newSentry(w)

@@ -42,14 +42,14 @@ func carrier(t *testing.T, lock journal.Lock) (*Carrier, *journal.Journal) {
 	return &Carrier{Tuner: tuner, Wants: wants{}}, j
 }
 
-func sleeper(t *testing.T) kernel.TID {
+func sleeper(t testing.TB) kernel.TID {
 	cmd := exec.Command("sleep", "60")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return kernel.TID(cmd.Process.Pid)
 }
 
-func decision(t *testing.T, pid kernel.TID, r *rules.Rule) rules.Decision {
+func decision(t testing.TB, pid kernel.TID, r *rules.Rule) rules.Decision {
 	st, err := procfs.New("/").Stat(pid)
 	require.NoError(t, err)
 	return rules.Decision{ID: rules.ID{PID: pid}, StartTicks: st.StartTicks, Rule: r}

@@ -81,7 +81,7 @@ func (f *File) Save(s tui.Saved) error {
 	if err != nil {
 		return err
 	}
-	err = userfile.ReplaceState(f.path, func(w io.Writer) error {
+	err = userfile.ReplaceState(f.path, userfile.Synced, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
