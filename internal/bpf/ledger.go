@@ -1,10 +1,8 @@
 package bpf
 
 import (
-	"errors"
 	"io"
 	"structs"
-	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -58,16 +56,13 @@ type LedgerStats struct {
 // tenth of a microsecond for each context switch of the machine: keep it open
 // only while someone looks. Safe for concurrent use.
 type Ledger struct {
-	mu           sync.Mutex
-	objects      *ebpf.Collection
-	tables       *twoTables
-	links        links
-	cpus         *ebpf.Memory
-	now          []cpuNow
-	settled      time.Duration // when; CLOCK_MONOTONIC
-	lost, lostNs uint64        // at the last drain
-	keys         []stayKey
-	values       []stayValue
+	opened
+	cpus    *ebpf.Memory
+	now     []cpuNow
+	settled time.Duration // when; CLOCK_MONOTONIC
+	lostNs  uint64        // at the last drain
+	keys    []stayKey
+	values  []stayValue
 }
 
 type stayKey struct { // struct stay_key of c/ledger.c
@@ -102,7 +97,7 @@ func openLedger() (*Ledger, error) {
 		return nil, err
 	}
 	spec.Maps[ledgerMapCpus].MaxEntries = uint32(cpus)
-	l := &Ledger{now: make([]cpuNow, cpus), keys: make([]stayKey, drainChunk), values: make([]stayValue, drainChunk)}
+	l := &Ledger{opened: opened{what: ledgerName}, now: make([]cpuNow, cpus), keys: make([]stayKey, drainChunk), values: make([]stayValue, drainChunk)}
 	if l.objects, err = load(ledgerName, spec); err != nil {
 		return nil, err
 	}
@@ -155,41 +150,33 @@ func (l *Ledger) seed() error {
 // have them now included. It sleeps for some milliseconds, for running programs
 // to end.
 func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err = kernel.WithBPF(func() error {
-		stays, stats, err = l.drain(into)
+	stays = into
+	err = l.use(func() error {
+		window, err := l.settle()
+		if err != nil {
+			return err
+		}
+		table, err := l.tables.exchange()
+		if err != nil {
+			return err
+		}
+		err = drain(table, l.keys, l.values, func(k stayKey, v stayValue) {
+			stays = append(stays, v.stay(k))
+		})
+		if err != nil {
+			return err
+		}
+		stays = addPresent(stays, len(into), l.now)
+		stats.Window = window
+		if stats.Lost, err = l.lostSince(ledgerVarLost, 0); err != nil {
+			return err
+		}
+		var lostNs uint64
+		err = l.objects.Variables[ledgerVarLostNs].Get(&lostNs)
+		stats.LostNs, l.lostNs = lostNs-l.lostNs, lostNs
 		return err
 	})
 	return stays, stats, err
-}
-
-func (l *Ledger) drain(into []Stay) ([]Stay, LedgerStats, error) {
-	if l.objects == nil {
-		return into, LedgerStats{}, errClosed
-	}
-	window, err := l.settle()
-	if err != nil {
-		return into, LedgerStats{}, explain(ledgerName, err)
-	}
-	table, err := l.tables.exchange()
-	if err != nil {
-		return into, LedgerStats{}, explain(ledgerName, err)
-	}
-	first := len(into)
-	err = drain(table, l.keys, l.values, func(k stayKey, v stayValue) {
-		into = append(into, v.stay(k))
-	})
-	if err != nil {
-		return into, LedgerStats{}, explain(ledgerName, err)
-	}
-	into = addPresent(into, first, l.now)
-	stats := LedgerStats{Window: window}
-	var lost, lostNs uint64
-	err = errors.Join(l.objects.Variables[ledgerVarLost].Get(&lost), l.objects.Variables[ledgerVarLostNs].Get(&lostNs))
-	stats.Lost, stats.LostNs = lost-l.lost, lostNs-l.lostNs
-	l.lost, l.lostNs = lost, lostNs
-	return into, stats, explain(ledgerName, err)
 }
 
 // settle ends the window: the program accounts the stays that go on up to now.
@@ -208,21 +195,6 @@ func (v *stayValue) stay(k stayKey) Stay {
 		CPU: cpuset.CPU(k.CPU), Kind: k.Kind, ID: k.ID, TGID: v.TGID, Comm: comm(v.Comm),
 		OnNs: v.Ns, WaitNs: v.WaitNs, LongestNs: v.LongestNs, Count: v.Count,
 	}
-}
-
-// Close ends writing and removes it from the kernel.
-func (l *Ledger) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.objects == nil {
-		return
-	}
-	l.links.close()
-	if l.tables != nil {
-		l.tables.close()
-	}
-	l.objects.Close()
-	l.objects = nil
 }
 
 // cpuNow is what a CPU does at present (struct cpu_now of c/ledger.c).

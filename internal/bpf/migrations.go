@@ -2,10 +2,7 @@ package bpf
 
 import (
 	"structs"
-	"sync"
 	"time"
-
-	"github.com/cilium/ebpf"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -16,13 +13,9 @@ const migrationsName = "migration counts"
 // Migrations counts every migration of every task, in the kernel, from when it
 // is opened. Safe for concurrent use.
 type Migrations struct {
-	mu      sync.Mutex
-	objects *ebpf.Collection
-	tables  *twoTables
-	links   links
-	lost    uint64 // at the last drain
-	keys    []moveKey
-	counts  []moveCount
+	opened
+	keys   []moveKey
+	counts []moveCount
 }
 
 // MoveCount is how often one task moved from one CPU to another.
@@ -71,7 +64,7 @@ func openMigrations() (*Migrations, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Migrations{keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
+	m := &Migrations{opened: opened{what: migrationsName}, keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
 	if m.objects, err = load(migrationsName, spec); err != nil {
 		return nil, err
 	}
@@ -90,53 +83,23 @@ func openMigrations() (*Migrations, error) {
 // anew. No move is missed or counted twice; it sleeps for some milliseconds to
 // be sure of that.
 func (m *Migrations) Drain(into []MoveCount) (counts []MoveCount, stats MigrationStats, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	err = kernel.WithBPF(func() error {
-		counts, stats, err = m.drain(into)
+	counts = into
+	err = m.use(func() error {
+		before := kernel.Monotonic()
+		table, err := m.tables.exchange()
+		if err != nil {
+			return err
+		}
+		stats.Waited = kernel.Monotonic() - before
+		err = drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
+			counts = append(counts, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, c.Returns})
+			stats.Moves += uint64(c.Moves)
+		})
+		if err == nil {
+			stats.Lost, err = m.lostSince(countVarLost, 0)
+			stats.Moves += stats.Lost
+		}
 		return err
 	})
 	return counts, stats, err
-}
-
-func (m *Migrations) drain(into []MoveCount) ([]MoveCount, MigrationStats, error) {
-	if m.objects == nil {
-		return into, MigrationStats{}, errClosed
-	}
-	before := kernel.Monotonic()
-	table, err := m.tables.exchange()
-	if err != nil {
-		return into, MigrationStats{}, explain(migrationsName, err)
-	}
-	stats := MigrationStats{Waited: kernel.Monotonic() - before}
-	err = drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
-		into = append(into, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, c.Returns})
-		stats.Moves += uint64(c.Moves)
-	})
-	if err != nil {
-		return into, stats, explain(migrationsName, err)
-	}
-	var lost uint64
-	if err := m.objects.Variables[countVarLost].Get(&lost); err != nil {
-		return into, stats, explain(migrationsName, err)
-	}
-	stats.Lost = lost - m.lost
-	stats.Moves += stats.Lost
-	m.lost = lost
-	return into, stats, nil
-}
-
-// Close ends counting and removes it from the kernel.
-func (m *Migrations) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.objects == nil {
-		return
-	}
-	m.links.close()
-	if m.tables != nil {
-		m.tables.close()
-	}
-	m.objects.Close()
-	m.objects = nil
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"structs"
-	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -21,14 +20,9 @@ const movesName = "single migrations"
 // Moves reports each migration of chosen tasks, in the order in which they
 // happened. Safe for concurrent use.
 type Moves struct {
-	mu      sync.Mutex
-	objects *ebpf.Collection
-	links   links
-	ring    *ringbuf.Reader
+	opened
 	record  ringbuf.Record
 	targets targetSet
-	lost    uint64 // at the last read
-	tables  *twoTables
 	keys    []moveKey
 	counts  []moveCount
 }
@@ -64,7 +58,7 @@ func openMoves(ringBytes int) (*Moves, error) {
 		return nil, err
 	}
 	spec.Maps[movesMapEvents].MaxEntries = uint32(ringBytes)
-	m := &Moves{keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
+	m := &Moves{opened: opened{what: movesName}, keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
 	if m.objects, err = load(movesName, spec); err != nil {
 		return nil, err
 	}
@@ -122,66 +116,41 @@ func (s *targetSet) set(ids []kernel.TID) error {
 // for all threads of the process, present and future. Of tasks that stay
 // targets no move is missed.
 func (m *Moves) SetTargets(ids ...kernel.TID) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return kernel.WithBPF(func() error { return m.setTargets(ids) })
-}
-
-func (m *Moves) setTargets(ids []kernel.TID) error {
-	if m.objects == nil {
-		return errClosed
-	}
-	return explain(movesName, m.targets.set(ids))
+	return m.use(func() error { return m.targets.set(ids) })
 }
 
 // SetFollow makes children that targets have from now on targets too.
 func (m *Moves) SetFollow(follow bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.objects == nil {
-		return errClosed
-	}
 	var on uint32
 	if follow {
 		on = 1
 	}
-	return explain(movesName, kernel.WithBPF(func() error { return m.objects.Variables[movesVarFollow].Set(on) }))
+	return m.use(func() error { return m.objects.Variables[movesVarFollow].Set(on) })
 }
 
 // Unfollowed is how many children SetFollow found no room for, since opening.
 func (m *Moves) Unfollowed() (n uint64, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.objects == nil {
-		return 0, errClosed
-	}
-	err = kernel.WithBPF(func() error { return m.objects.Variables[movesVarUnfollowed].Get(&n) })
-	return n, explain(movesName, err)
+	err = m.use(func() error { return m.objects.Variables[movesVarUnfollowed].Get(&n) })
+	return n, err
 }
 
 // Left are the targets that there still are, in no order: a task that has ended,
 // and whose parent has taken note, is no target any more.
-func (m *Moves) Left() ([]kernel.TID, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return privileged(m.left)
-}
-
-func (m *Moves) left() (left []kernel.TID, err error) {
-	if m.objects == nil {
-		return nil, errClosed
-	}
-	var id uint32
-	var one uint8
-	entries := m.targets.entries.Iterate()
-	for entries.Next(&id, &one) {
-		left = append(left, kernel.TID(id))
-	}
-	// Targets that go meanwhile can spoil the iteration: some were left.
-	if err := entries.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
-		return left, explain(movesName, err)
-	}
-	return left, nil
+func (m *Moves) Left() (left []kernel.TID, err error) {
+	err = m.use(func() error {
+		var id uint32
+		var one uint8
+		entries := m.targets.entries.Iterate()
+		for entries.Next(&id, &one) {
+			left = append(left, kernel.TID(id))
+		}
+		// Targets that go meanwhile can spoil the iteration: some were left.
+		if err := entries.Err(); !errors.Is(err, ebpf.ErrIterationAborted) {
+			return err
+		}
+		return nil
+	})
+	return left, err
 }
 
 // readLimit ends a read of a stream that is faster than its reader.
@@ -190,60 +159,41 @@ const readLimit = 1 << 17
 // Read appends the moves that are there, without waiting, and says how many
 // more were lost since the last read because the ring was full.
 func (m *Moves) Read(into []Move) (moves []Move, lost uint64, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	err = kernel.WithBPF(func() error {
-		moves, lost, err = m.read(into)
+	moves = into
+	err = m.use(func() (err error) {
+		for range readLimit {
+			err := m.ring.ReadInto(&m.record)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			var one Move
+			copy(bytesOf(&one), m.record.RawSample)
+			moves = append(moves, one)
+		}
+		lost, err = m.lostSince(movesVarLost, 0)
 		return err
 	})
 	return moves, lost, err
 }
 
-func (m *Moves) read(into []Move) (moves []Move, lost uint64, err error) {
-	if m.objects == nil {
-		return into, 0, errClosed
-	}
-	for range readLimit {
-		err := m.ring.ReadInto(&m.record)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-		if err != nil {
-			return into, 0, explain(movesName, err)
-		}
-		var one Move
-		copy(bytesOf(&one), m.record.RawSample)
-		into = append(into, one)
-	}
-	var total uint64
-	if err := m.objects.Variables[movesVarLost].Get(&total); err != nil {
-		return into, 0, explain(movesName, err)
-	}
-	lost, m.lost = total-m.lost, total
-	return into, lost, nil
-}
-
 // Lost appends, without Returns, whose moves were lost since it was called last.
 // Their sum is less than what Read said where even that had no room: that many
 // are of tasks not known. It sleeps for some milliseconds.
-func (m *Moves) Lost(into []MoveCount) ([]MoveCount, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return privileged(func() ([]MoveCount, error) { return m.drainLost(into) })
-}
-
-func (m *Moves) drainLost(into []MoveCount) ([]MoveCount, error) {
-	if m.objects == nil {
-		return into, errClosed
-	}
-	table, err := m.tables.exchange()
-	if err != nil {
-		return into, explain(movesName, err)
-	}
-	err = drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
-		into = append(into, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, 0})
+func (m *Moves) Lost(into []MoveCount) (counts []MoveCount, err error) {
+	counts = into
+	err = m.use(func() error {
+		table, err := m.tables.exchange()
+		if err != nil {
+			return err
+		}
+		return drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
+			counts = append(counts, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, 0})
+		})
 	})
-	return into, explain(movesName, err)
+	return counts, err
 }
 
 // Stop ends reporting: once Lost was called after it, Read gives what is left
@@ -253,22 +203,4 @@ func (m *Moves) Stop() {
 	defer m.mu.Unlock()
 	m.links.close()
 	m.links = nil
-}
-
-// Close ends reporting and removes it from the kernel.
-func (m *Moves) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.objects == nil {
-		return
-	}
-	m.links.close()
-	if m.ring != nil {
-		m.ring.Close()
-	}
-	if m.tables != nil {
-		m.tables.close()
-	}
-	m.objects.Close()
-	m.objects = nil
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"os"
 	"structs"
-	"sync"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
 
 	"piton/internal/kernel"
@@ -20,12 +18,8 @@ const procEventsName = "process events"
 // end, in the order in which that happened. Only an exec wakes its reader. One goroutine
 // may call Read while others call Close.
 type ProcEvents struct {
-	mu      sync.Mutex // of closing
-	objects *ebpf.Collection
-	links   links
-	ring    *ringbuf.Reader
-	record  ringbuf.Record
-	lost    uint64 // at the last read
+	opened
+	record ringbuf.Record
 }
 
 type procEvent struct { // struct event of c/procevents.c
@@ -55,7 +49,7 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 		return nil, err
 	}
 	spec.Maps[proceventsMapEvents].MaxEntries = uint32(ringBytes)
-	p := &ProcEvents{}
+	p := &ProcEvents{opened: opened{what: procEventsName}}
 	if p.objects, err = load(procEventsName, spec); err != nil {
 		return nil, err
 	}
@@ -95,41 +89,17 @@ func (p *ProcEvents) Read(into []kernel.ProcEvent, most time.Duration) (events [
 	if bytes < p.ring.BufferSize()/2 { // it was never full since the last read, and asking costs a system call
 		return into, 0, nil
 	}
-	lost, err = p.lostSince()
+	err = p.use(func() (err error) {
+		lost, err = p.lostSince(proceventsVarLost, 0)
+		return err
+	})
 	return into, lost, err
 }
 
 // ringHeader is what the ring has before each record (BPF_RINGBUF_HDR_SZ).
 const ringHeader = 8
 
-func (p *ProcEvents) lostSince() (lost uint64, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.objects == nil {
-		return 0, os.ErrClosed
-	}
-	var total uint64
-	err = kernel.WithBPF(func() error { return p.objects.Variables[proceventsVarLost].Get(&total) })
-	lost, p.lost = total-p.lost, max(total, p.lost)
-	return lost, explain(procEventsName, err)
-}
-
 func (e *procEvent) event() kernel.ProcEvent {
 	comm, _, _ := bytes.Cut(e.Comm[:], []byte{0})
 	return kernel.ProcEvent{Kind: e.Kind, PID: e.PID, At: time.Duration(e.AtNs), StartNs: e.StartNs, Comm: string(comm)}
-}
-
-// Close ends reporting, removes it from the kernel and ends a Read that waits.
-func (p *ProcEvents) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.objects == nil {
-		return
-	}
-	p.links.close()
-	if p.ring != nil {
-		p.ring.Close()
-	}
-	p.objects.Close()
-	p.objects = nil
 }

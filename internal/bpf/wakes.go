@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"structs"
-	"sync"
 	"time"
-
-	"github.com/cilium/ebpf"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -50,13 +47,9 @@ type WakesStats struct {
 // they interrupt. A task that ends its own sleep wakes nobody. Wakeups by a task
 // that the kernel hides are not seen (HidesTasks).
 type Wakes struct {
-	mu      sync.Mutex
-	objects *ebpf.Collection
-	tables  *twoTables
-	links   links
+	opened
 	targets targetSet
 	drained time.Duration // when; CLOCK_MONOTONIC
-	lost    uint64        // at the last drain
 	keys    []wakeKey
 	values  []wakeValue
 }
@@ -96,7 +89,7 @@ func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
 	}
 	spec.Maps[wakesMapCpus].MaxEntries = uint32(cpus)
 	spec.Maps[wakesMapTables].InnerMap.MaxEntries = uint32(pairs)
-	w := &Wakes{keys: make([]wakeKey, drainChunk), values: make([]wakeValue, drainChunk)}
+	w := &Wakes{opened: opened{what: wakesName}, keys: make([]wakeKey, drainChunk), values: make([]wakeValue, drainChunk)}
 	if w.objects, err = load(wakesName, spec); err != nil {
 		return nil, err
 	}
@@ -122,14 +115,7 @@ func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
 // for the thread, or for all threads of the process, present and future. Without
 // ids it counts all. Of tasks that stay targets no wakeup is missed.
 func (w *Wakes) SetTargets(ids ...kernel.TID) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return kernel.WithBPF(func() error {
-		if w.objects == nil {
-			return errClosed
-		}
-		return explain(wakesName, w.setTargets(ids))
-	})
+	return w.use(func() error { return w.setTargets(ids) })
 }
 
 func (w *Wakes) setTargets(ids []kernel.TID) error {
@@ -151,71 +137,36 @@ func (w *Wakes) setTargets(ids []kernel.TID) error {
 // anew. No wakeup is missed or counted twice; it sleeps for some milliseconds to
 // be sure of that.
 func (w *Wakes) Drain(into []WakeCount) (counts []WakeCount, stats WakesStats, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	err = kernel.WithBPF(func() error {
-		counts, stats, err = w.drain(into)
+	counts = into
+	err = w.use(func() error {
+		now := kernel.Monotonic()
+		table, err := w.tables.exchange()
+		if err != nil {
+			return err
+		}
+		stats.Window, w.drained = now-w.drained, now
+		err = drain(table, w.keys, w.values, func(k wakeKey, v wakeValue) {
+			counts = append(counts, WakeCount{
+				Waker: WakeTask{k.Waker, v.WakerTGID, comm(v.WakerComm), cpuset.CPU(v.WakerCPU)},
+				Wakee: WakeTask{k.Wakee, v.WakeeTGID, comm(v.WakeeComm), cpuset.CPU(v.WakeeCPU)},
+				Count: v.Count,
+			})
+		})
+		if err != nil {
+			return err
+		}
+		// The kernel leaves out runs where the program was running on that CPU already.
+		runs, err := w.objects.Programs[wakesProgCountWake].Stats() // 0 before Linux 5.12
+		if err == nil {
+			stats.Lost, err = w.lostSince(wakesVarLost, runs.RecursionMisses)
+		}
 		return err
 	})
 	return counts, stats, err
-}
-
-func (w *Wakes) drain(into []WakeCount) ([]WakeCount, WakesStats, error) {
-	if w.objects == nil {
-		return into, WakesStats{}, errClosed
-	}
-	now := kernel.Monotonic()
-	table, err := w.tables.exchange()
-	if err != nil {
-		return into, WakesStats{}, explain(wakesName, err)
-	}
-	stats := WakesStats{Window: now - w.drained}
-	w.drained = now
-	err = drain(table, w.keys, w.values, func(k wakeKey, v wakeValue) {
-		into = append(into, WakeCount{
-			Waker: WakeTask{k.Waker, v.WakerTGID, comm(v.WakerComm), cpuset.CPU(v.WakerCPU)},
-			Wakee: WakeTask{k.Wakee, v.WakeeTGID, comm(v.WakeeComm), cpuset.CPU(v.WakeeCPU)},
-			Count: v.Count,
-		})
-	})
-	if err != nil {
-		return into, stats, explain(wakesName, err)
-	}
-	lost, err := w.countLost()
-	stats.Lost, w.lost = lost-w.lost, lost
-	return into, stats, explain(wakesName, err)
-}
-
-// countLost is the wakeups that had no room, and the runs that the kernel left out
-// because the program was running on that CPU already, since opening.
-func (w *Wakes) countLost() (lost uint64, err error) {
-	if err := w.objects.Variables[wakesVarLost].Get(&lost); err != nil {
-		return 0, err
-	}
-	runs, err := w.objects.Programs[wakesProgCountWake].Stats()
-	if err != nil {
-		return 0, err
-	}
-	return lost + runs.RecursionMisses, nil // 0 before Linux 5.12
 }
 
 // comm is a name as the kernel keeps it.
 func comm(name [16]byte) string {
 	text, _, _ := bytes.Cut(name[:], []byte{0})
 	return string(text)
-}
-
-// Close ends counting and removes it from the kernel.
-func (w *Wakes) Close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.objects == nil {
-		return
-	}
-	w.links.close()
-	if w.tables != nil {
-		w.tables.close()
-	}
-	w.objects.Close()
-	w.objects = nil
 }

@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"errors"
 	"slices"
 	"structs"
 
@@ -106,8 +105,6 @@ func (w *Walk) read(threads bool) ([]Record, WalkStats, error) {
 	stats.RecordsBytes = w.rung.recordsBytes()
 	return records, stats, explain(walkName, err)
 }
-
-var errClosed = errors.New("closed")
 
 // Close removes the walk from the kernel.
 func (w *Walk) Close() {

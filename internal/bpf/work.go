@@ -3,11 +3,8 @@ package bpf
 import (
 	"errors"
 	"structs"
-	"sync"
 	"syscall"
 	"time"
-
-	"github.com/cilium/ebpf"
 
 	"piton/internal/kernel"
 )
@@ -27,9 +24,7 @@ const (
 // Work counts what some processes do, from when it is opened. What they do by io_uring is
 // no system call, and that of 32-bit programs has other numbers. Safe for concurrent use.
 type Work struct {
-	mu      sync.Mutex
-	objects *ebpf.Collection
-	links   links
+	opened
 }
 
 // workBuckets is BUCKETS of c/work.c, and workFirst FIRST.
@@ -66,7 +61,7 @@ func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Work{}
+	w := &Work{opened{what: workName}}
 	if w.objects, err = load(workName, spec); err != nil {
 		return nil, err
 	}
@@ -92,14 +87,7 @@ func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
 
 // Read returns what has been done until now.
 func (w *Work) Read() (sums WorkSums, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	err = kernel.WithBPF(func() error {
-		if w.objects == nil {
-			return errClosed
-		}
-		return explain(workName, w.objects.Maps[workMapSums].Lookup(uint32(0), bytesOf(&sums)))
-	})
+	err = w.use(func() error { return w.objects.Maps[workMapSums].Lookup(uint32(0), bytesOf(&sums)) })
 	return sums, err
 }
 
@@ -126,16 +114,4 @@ func bucketEnd(i int) time.Duration {
 	}
 	quarter := time.Duration(1) << (workFirst + (i-1)/4 - 2)
 	return quarter * time.Duration(4+(i-1)%4+1)
-}
-
-// Close ends counting and removes it from the kernel.
-func (w *Work) Close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.objects == nil {
-		return
-	}
-	w.links.close()
-	w.objects.Close()
-	w.objects = nil
 }

@@ -2,9 +2,67 @@ package bpf
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"sync"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+
+	"piton/internal/kernel"
 )
+
+var errClosed = fmt.Errorf("closed: %w", os.ErrClosed)
+
+// opened is an object in the kernel until Close: its programs, what hooks them, and what
+// they write to. Safe for concurrent use.
+type opened struct {
+	what    string // "task wakeups"
+	mu      sync.Mutex
+	objects *ebpf.Collection
+	links   links
+	tables  *twoTables      // nil where there are none
+	ring    *ringbuf.Reader // nil where there is none
+	lost    uint64          // of what the program says was lost, how much was told
+}
+
+// use runs f, with the rights that bpf(2) takes, while the object is in the kernel.
+func (o *opened) use(f func() error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.objects == nil {
+		return errClosed
+	}
+	return explain(o.what, kernel.WithBPF(f))
+}
+
+// lostSince is by how much a variable that counts what was lost has grown since the last
+// call; more is what was lost besides.
+func (o *opened) lostSince(variable string, more uint64) (lost uint64, err error) {
+	var total uint64
+	err = o.objects.Variables[variable].Get(&total)
+	total += more
+	lost, o.lost = total-o.lost, total
+	return lost, err
+}
+
+// Close removes it from the kernel.
+func (o *opened) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.objects == nil {
+		return
+	}
+	o.links.close()
+	if o.ring != nil {
+		o.ring.Close()
+	}
+	if o.tables != nil {
+		o.tables.close()
+	}
+	o.objects.Close()
+	o.objects = nil
+}
 
 // drain empties a hash table, calling each for what was in it. Keys and values
 // are buffers of equal length, at least as long as the longest hash chain.
