@@ -20,6 +20,8 @@ import (
 const (
 	// step is how often a guard looks at its clock and its page.
 	step = 50 * time.Millisecond
+	// calmStep is that while its piton lives: what it says, and its end, wake the guard.
+	calmStep = 200 * time.Millisecond
 	// beatTime is how often it looks after its threads.
 	beatTime = time.Second
 	// recordTime bounds how long it is tried to record a revert while another piton,
@@ -75,8 +77,17 @@ func (s *sentry) watch() {
 			s.page.become(Reverting, Reverted)
 			return
 		}
-		s.listen(step)
+		s.listen(s.pause())
 	}
+}
+
+// pause is how long there is nothing to look at, unless piton says something.
+func (s *sentry) pause() time.Duration {
+	due := time.Duration(s.page.word(wordDue).Load())
+	if s.gone || due > 0 && due-s.clock.Now() < calmStep {
+		return step
+	}
+	return calmStep
 }
 
 // beat shows that the guard runs.
