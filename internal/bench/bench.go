@@ -23,7 +23,7 @@ import (
 type Study struct {
 	Workload   string        // "nqueens", "matrix"
 	Args       []string      // the workload's own flags, e.g. "-n", "14"; the command line of CommandWorkload
-	Figure     Figure        // of CommandWorkload and, with a rate's name for a pattern, of AttachWorkload
+	Figure     Figure        // of CommandWorkload and, with a rate's name for a pattern, of a live process
 	Period     time.Duration // of AttachWorkload: how long each placement is in force, interleaved
 	Placements []Placement   // the first is the base that the others are compared with
 	Runs       int           // measured runs per placement; with Until at least so many
@@ -223,7 +223,7 @@ func (r RunResult) HaveMigrations() bool {
 
 // Metric is what the study's runs are compared by.
 func (s Study) Metric() workload.Metric {
-	if s.Workload == CommandWorkload || s.Workload == AttachWorkload {
+	if s.Figure != (Figure{}) || s.Workload == CommandWorkload || s.Workload == AttachWorkload {
 		return s.Figure.metric()
 	}
 	w, err := workloads.Find(s.Workload)

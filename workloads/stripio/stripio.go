@@ -30,7 +30,7 @@ const (
 const (
 	MaxApps  = 128
 	MaxFiles = 64
-	MaxMiB   = 64 << 10
+	MaxMiB   = 1 << 20
 )
 
 // Mode says what a reader and its merger are.

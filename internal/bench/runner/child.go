@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"piton/internal/bench"
 	"piton/internal/child"
@@ -46,11 +47,15 @@ func childMain(among []workload.Workload, args []string, gate io.Reader, out io.
 			}
 			return w.Process(c)
 		}
+		how := work
+		if len(args) > 1 && args[1] == endlessWord {
+			args, how = slices.Delete(slices.Clone(args), 1, 2), workEndlessly
+		}
 		w, values, err := parseChild(among, args)
 		if err != nil {
 			return err
 		}
-		return work(c, w, values)
+		return how(c, w, values)
 	})
 }
 

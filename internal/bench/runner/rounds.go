@@ -5,22 +5,16 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"time"
 
 	"piton/internal/bench"
 )
 
-// Begin keeps a study that is made round by round. The conditions are read anew.
+// Begin keeps a study that is made round by round.
 func (r *Runner) Begin(study bench.Study) (bench.Results, error) {
 	if err := validate(study); err != nil {
 		return bench.Results{}, err
 	}
-	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study.Canonical()}
-	if r.Conditions != nil {
-		results.Conditions = r.Conditions()
-	}
-	results.StoreErr = r.Store.Begin(results)
-	return results, nil
+	return r.Open(study), nil
 }
 
 // Round makes the next round of a study that Begin began, or what is missing of

@@ -44,11 +44,6 @@ func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event
 	if err := validate(study); err != nil {
 		return bench.Results{}, err
 	}
-	study = study.Canonical()
-	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study}
-	if r.Conditions != nil {
-		results.Conditions = r.Conditions()
-	}
 	if on == nil {
 		on = func(bench.Event) {}
 	}
@@ -56,10 +51,11 @@ func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event
 	defer runtime.UnlockOSThread()
 	load, err := r.startNoise(study.Noise)
 	if err != nil {
-		return results, err
+		return bench.Results{}, err
 	}
 	defer load.stop()
-	results.StoreErr = r.Store.Begin(results)
+	results := r.Open(study)
+	study = results.Study
 	left := estimate{study: study}
 	for n := range rounds(study) {
 		left.spent = time.Since(results.Started) // what is between the runs counts too
@@ -93,10 +89,26 @@ func (r *Runner) next(ctx context.Context, results *bench.Results, s slot, left 
 	}
 	left.add(time.Since(start))
 	run.ClockStep = r.readClock().step(clock)
+	r.Add(results, run)
+	emit(bench.RunEnded, run)
+	return nil
+}
+
+// Open keeps a study in its Canonical form, before its first run. The conditions are read
+// anew.
+func (r *Runner) Open(study bench.Study) bench.Results {
+	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study.Canonical()}
+	if r.Conditions != nil {
+		results.Conditions = r.Conditions()
+	}
+	results.StoreErr = r.Store.Begin(results)
+	return results
+}
+
+// Add keeps a run of a study.
+func (r *Runner) Add(results *bench.Results, run bench.RunResult) {
 	results.Runs = append(results.Runs, run)
 	if results.StoreErr == nil || errors.Is(results.StoreErr, store.ErrUnwritable) {
 		results.StoreErr = cmp.Or(r.Store.Add(results.ID, run), results.StoreErr)
 	}
-	emit(bench.RunEnded, run)
-	return nil
 }

@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"piton/internal/bench"
+	"piton/internal/child"
+	"piton/internal/kernel"
+	"piton/workloads/workload"
+)
+
+// endlessWord stands behind the name of a workload that runs again and again.
+const endlessWord = "endless"
+
+// The number of runs is in memory that both processes share.
+const (
+	countFD    = 3 // in the workload's process: the first of child.Command's Files
+	countBytes = 8
+)
+
+// Endless is a workload's process that works until it is ended, and its background load.
+type Endless struct {
+	PID     kernel.TID
+	process *child.Process
+	load    noise
+	shared  []byte
+}
+
+// StartEndless starts the work of a study, again and again in one process, beside its
+// background load. They end with the thread that calls, which has to stay locked until
+// End; see kernel.DieWithParent. Failed is told why the work stopped, from another
+// goroutine.
+func (r *Runner) StartEndless(ctx context.Context, study bench.Study, failed func(error)) (_ *Endless, err error) {
+	f, err := kernel.SharedMemory("runs", countBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	e := &Endless{}
+	defer func() {
+		if err != nil {
+			e.End()
+		}
+	}()
+	if e.shared, err = kernel.MapShared(f, countBytes); err != nil {
+		return nil, err
+	}
+	if e.load, err = r.startNoise(study.Noise); err != nil {
+		return nil, err
+	}
+	argv := r.command(append([]string{study.Workload, endlessWord}, study.Args...)...)
+	if e.process, err = child.Start(ctx, child.Command{Argv: argv, Env: r.Env, Files: []*os.File{f}}); err != nil {
+		return nil, err
+	}
+	e.PID = e.process.PID
+	if err = errors.Join(e.process.ExpectReady(), e.process.Go()); err != nil {
+		return nil, err
+	}
+	go func() { failed(e.process.Expect(&message{})) }()
+	return e, nil
+}
+
+// Runs measures how many runs of the work are done, until End.
+func (e *Endless) Runs() Meter {
+	m, _ := newGrowth(func() (float64, error) { return float64(atomic.LoadUint64(count(e.shared))), nil }) // never fails
+	return m
+}
+
+// End ends the work and the background load.
+func (e *Endless) End() {
+	if e.process != nil {
+		_, _ = e.process.End(true)
+	}
+	e.load.stop()
+	if e.shared != nil {
+		_ = kernel.Unmap(e.shared)
+	}
+}
+
+func count(shared []byte) *uint64 { return (*uint64)(unsafe.Pointer(&shared[0])) } // a page is aligned
+
+// workEndlessly works again and again when it is told to, and counts the runs in the memory
+// that it was given, until the process is released or an answer is wrong.
+func workEndlessly(c *child.Child, w workload.Workload, values workload.Values) error {
+	shared, err := kernel.MapShared(os.NewFile(countFD, "runs"), countBytes)
+	if err != nil {
+		return err
+	}
+	if err := c.Ready(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() {
+		for {
+			if m := run(ctx, w, values); m.Error != "" {
+				failed <- errors.New(m.Error)
+				return
+			}
+			atomic.AddUint64(count(shared), 1)
+		}
+	}()
+	select {
+	case err := <-failed:
+		return err
+	case <-c.Closed():
+		return nil
+	}
+}
