@@ -73,16 +73,39 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	}
 	began := time.Now()
 	defer func() { found.Took = time.Since(began) }()
+	err = j.Trial(ctx, time.Duration(periods)*Period*2, func(ctx context.Context, measure search.Measure) (words string, err error) {
+		found.Result, err = j.Search(ctx, periods, measure, tell)
+		return fmt.Sprintf("auto, %d periods by %s: %s", found.Periods, j.Metric.Name(), found.Result.Reason), err
+	})
+	if err != nil || found.Result.Kept == 0 {
+		return found, err
+	}
+	err = j.keep(ctx, &found)
+	return found, err
+}
+
+// Search is the search by itself, in a Trial; it keeps nothing.
+func (j *Job) Search(ctx context.Context, periods int, measure search.Measure, tell func(search.Event)) (search.Result, error) {
+	o := search.Options{Seed: rand.Uint64(), MaxPeriods: periods}
+	for _, c := range j.Candidates {
+		o.Names = append(o.Names, c.Name)
+	}
+	return search.Run(ctx, len(j.Candidates), o, measure, tell)
+}
+
+// Trial lets body place and measure candidates in an order of its own, and say for the journal
+// what it found. Afterwards, and after an error, everything is as it was before; also if piton
+// is killed, or body takes guardSlack longer than within.
+func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context.Context, search.Measure) (found string, err error)) (err error) {
+	if len(j.Candidates) == 1 {
+		_, err = body(ctx, j.measure(func(context.Context, int) error { return nil }, func(int) {}))
+		return err
+	}
 	var ended error
 	var plan change.Plan
 	try := func(ctx context.Context, set change.SetCandidate) error {
-		o := search.Options{Seed: rand.Uint64(), MaxPeriods: periods}
-		for _, c := range j.Candidates {
-			o.Names = append(o.Names, c.Name)
-		}
 		b := &back{job: j, set: set, first: len(j.Candidates)}
-		found.Result, ended = search.Run(ctx, len(j.Candidates), o, j.measure(b.put, b.seen), tell)
-		plan.Trial.Found = fmt.Sprintf("auto, %d periods by %s: %s", found.Periods, j.Metric.Name(), found.Result.Reason)
+		plan.Trial.Found, ended = body(ctx, j.measure(b.put, b.seen))
 		return ended
 	}
 	var candidates [][]change.Request
@@ -98,22 +121,18 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	}
 	plan, err = j.Tuner.PlanTrial(ctx, candidates, try)
 	if err != nil {
-		return found, err
+		return err
 	}
 	if bad, ok := plan.Preview().FirstBad(); ok {
-		return found, refusal(bad)
+		return refusal(bad)
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: time.Duration(periods)*Period*2 + guardSlack})
+	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack})
 	if err == nil && ended == nil {
 		if bad, ok := out.FirstBad(); ok {
 			err = refusal(bad)
 		}
 	}
-	if err != nil || found.Result.Kept == 0 {
-		return found, err
-	}
-	err = j.keep(ctx, &found)
-	return found, err
+	return err
 }
 
 // keep changes the processes to the candidate that won.

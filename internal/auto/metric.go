@@ -90,6 +90,11 @@ func OpenMetric(ctx context.Context, p procfs.FS, pids []kernel.TID, name string
 	return nil, fmt.Errorf("process %d has no rate to judge by (%s); name one with --metric", pids[0], strings.Join(why, "; "))
 }
 
+// NewMetric is a metric of a figure that no process of its own has.
+func NewMetric(name, unit string, of runner.Meter) *Metric {
+	return &Metric{rate: runner.Rate{Name: name, Unit: unit, Higher: true}, meters: []runner.Meter{of}}
+}
+
 // FindMetric returns an error for the name of what cannot be a metric.
 func FindMetric(name string) (runner.Rate, error) {
 	rate, err := runner.FindRate(name)

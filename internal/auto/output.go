@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"piton/internal/bench"
-	"piton/internal/bench/runner"
 	"piton/internal/pattern"
 )
 
@@ -54,7 +53,7 @@ func ParseOutput(metric string) (*Output, error) {
 
 // Metric is the metric that it counts.
 func (o *Output) Metric() *Metric {
-	return &Metric{rate: runner.Rate{Name: OutputPrefix + o.expr.String(), Unit: "/s", Higher: true}, meters: []runner.Meter{o}}
+	return NewMetric(OutputPrefix+o.expr.String(), "/s", o)
 }
 
 // Write takes a part of the output; it does not fail.
