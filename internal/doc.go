@@ -46,7 +46,7 @@
 //	rules/daemon   applies standing rules to processes as they start
 //	rules          standing rules: which processes get what as they start, and when (pure)
 //	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
-//	paper          published studies, reproduced
+//	paper          published studies, reproduced; and how near auto comes to the best placement
 //	report         studies as text, markdown, SVG and HTML
 //	auto           placements tried on a live process: candidates, the metric, the search in the change path
 //	profile        how a machine is tuned, as a file: read, saved, compared

@@ -1,8 +1,8 @@
 // Package paper reproduces the tables of published studies, at sizes that fit a
 // budget of time, and prints today's figures beside the published ones.
 //
-// A paper is a grid of bench.Study cells; it measures nothing by itself. Start at
-// Papers and Run.
+// A paper is a grid of bench.Study cells; it measures nothing by itself, but for the one
+// study of piton's own search, see Searcher. Start at Papers and Run.
 package paper
 
 import (
@@ -18,7 +18,7 @@ import (
 	"piton/internal/topology"
 )
 
-// Paper is one published study.
+// Paper is one published study, or automatic.
 type Paper struct {
 	Name   string // of the workload
 	Title  string
@@ -27,6 +27,9 @@ type Paper struct {
 	// probe is a quick run that measures how fast the machine is; it is placed as most
 	// cells are.
 	probe bench.Study
+	// searched is a study of searches: its cells are of several workloads, and made by
+	// Options.Searches.
+	searched bool
 	// cells are the grid at a scale, 0 the published one and scales-1 the smallest.
 	cells  func(m Machine, scale int) []cell
 	scales int
@@ -66,7 +69,7 @@ func NewMachine(topo *topology.Topology, tuna bool) Machine {
 }
 
 // Papers are all of them in the order in which they run.
-var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio}
+var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, automatic}
 
 // Names are the names of Papers.
 func Names() []string {

@@ -1,9 +1,9 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +35,8 @@ type Options struct {
 	Budget  time.Duration
 	Runner  Runner
 	// Tuna places with tuna; it may be nil where Machine.Tuna is false.
-	Tuna Runner
+	Tuna     Runner
+	Searches Searches // makes the cells of studies of searches
 	// Keep keeps the grid's beginning and end, nil = nowhere.
 	Keep func(bench.Grid) error
 	On   func(Progress) // may be nil
@@ -114,6 +115,9 @@ const probeTime = 10 * time.Second
 // plan probes, and begins the cells of the largest sizes of which the wanted
 // rounds fit into the paper's share.
 func (r *Run) plan(ctx context.Context, p Paper) error {
+	if p.searched {
+		return r.planSearches(p)
+	}
 	probe := p.probe
 	probe.Workload, probe.Runs, probe.Timeout = p.Name, 1, probeTime
 	if probe.Placements == nil {
@@ -188,9 +192,13 @@ func (c cell) seconds(work, start float64) float64 {
 }
 
 func (r *Run) begin(p Paper, c cell, work, start float64) error {
-	c.study.Workload, c.study.Runs = p.Name, mostRounds
+	c.study.Workload, c.study.Runs = cmp.Or(c.study.Workload, p.Name), cmp.Or(c.study.Runs, mostRounds)
 	c.study.Grid, c.study.Cell = r.Grid.ID, p.Name+" "+c.key
-	results, err := r.runner(c.study).Begin(c.study)
+	begin := r.runner(c.study).Begin
+	if p.searched {
+		begin = r.o.Searches.Begin
+	}
+	results, err := begin(c.study)
 	if err != nil {
 		return fmt.Errorf("begin %s %s: %w", p.Name, c.key, err)
 	}
@@ -229,14 +237,11 @@ func (r *Run) Finish(ctx context.Context) error {
 // the share, but for the first, which the sizes were chosen for.
 func (r *Run) paper(ctx context.Context, p Paper) error {
 	until := time.Now().Add(r.share(p))
-	var mine []int
-	for i, c := range r.Results {
-		if strings.HasPrefix(c.Study.Cell, p.Name+" ") {
-			mine = append(mine, i)
-		}
+	if p.searched {
+		return r.searches(ctx, p, until)
 	}
 	for round := range mostRounds {
-		missing := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return r.Results[i].Rounds() > round })
+		missing := r.missing(p, func(c bench.Results) bool { return c.Rounds() <= round })
 		if round > 0 && time.Now().Add(r.cost(missing)).After(until) {
 			return nil
 		}
@@ -244,12 +249,22 @@ func (r *Run) paper(ctx context.Context, p Paper) error {
 			if r.left() == 0 {
 				return nil
 			}
-			if err := r.round(ctx, p, i, Progress{Round: round + 1, Cells: n, Of: len(missing)}); err != nil {
+			if err := r.round(ctx, p, i, r.runner(r.Results[i].Study).Round, Progress{Round: round + 1, Cells: n, Of: len(missing)}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// missing are the cells of a paper that are to be made.
+func (r *Run) missing(p Paper, is func(bench.Results) bool) (out []int) {
+	for i, c := range r.Results {
+		if strings.HasPrefix(c.Study.Cell, p.Name+" ") && is(c) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // cost is about how long a round of the cells takes.
@@ -261,13 +276,14 @@ func (r *Run) cost(indices []int) time.Duration {
 	return time.Duration(sum * float64(time.Second))
 }
 
-func (r *Run) round(ctx context.Context, p Paper, i int, at Progress) error {
+// round makes a round of a cell by one.
+func (r *Run) round(ctx context.Context, p Paper, i int, one func(context.Context, *bench.Results, func(bench.Event)) error, at Progress) error {
 	c := &r.Results[i]
 	at.Grid, at.Paper, at.Cell = r.Grid, p.Name, strings.TrimPrefix(c.Study.Cell, p.Name+" ")
 	began := time.Now()
 	within, cancel := context.WithTimeout(ctx, r.left())
 	defer cancel()
-	err := r.runner(c.Study).Round(within, c, func(e bench.Event) {
+	err := one(within, c, func(e bench.Event) {
 		at.Run, at.Left, at.Result = e.Run, r.left(), r.Results
 		if e.Kind == bench.RunEnded {
 			at.Run.PID = 0

@@ -83,7 +83,7 @@ type runRecord struct {
 	TouchedWhat     string          `json:"touched_what"`
 	ClockStepS      float64         `json:"clock_step_s,omitempty"` // by which the clock was set meanwhile
 	Error           string          `json:"error"`
-	Detail          json.RawMessage `json:"detail,omitempty"` // the workload's own result
+	Detail          json.RawMessage `json:"detail,omitempty"` // the workload's own result; in the study automatic, what its search found
 }
 
 // comparisonRecord is {"type":"comparison"}: one placement against the base.

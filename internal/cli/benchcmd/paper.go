@@ -39,7 +39,9 @@ func newBenchPaper(a *app.App) *cobra.Command {
 Cells are interleaved: each is measured at least once, and as often as the budget allows. An interrupted reproduction is
 resumed when the same command runs again without --new.
 
-Studies: ` + strings.Join(paper.Names(), ", ") + `.`,
+Studies: ` + strings.Join(paper.Names(), ", ") + `.
+automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload on a quiet and on a
+noisy machine, and what its search costs. It changes the affinity of its own processes only.`,
 		Example: "  piton bench paper nqueens --budget 5m\n" +
 			"  piton bench paper --all --budget 10m --report out.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,6 +85,7 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 	}
 	defer all.unhold()
 	out.machine = all.options.Machine
+	out.forecast()
 	run, err := all.start(ctx, o.fresh, a.Warn)
 	if err == nil {
 		err = run.Finish(ctx)
@@ -135,6 +138,13 @@ func (p *paperOutput) writable() error {
 		return fmt.Errorf("write the report %s: %w", p.o.report, err)
 	}
 	return nil
+}
+
+// forecast prints to a terminal how long the papers take.
+func (p *paperOutput) forecast() {
+	if app.IsTerminal(p.a.Err) {
+		fmt.Fprintf(p.a.Err, "at most %s\n", chart.Clock(p.o.budget.Duration))
+	}
 }
 
 func (p *paperOutput) progress(at paper.Progress) {

@@ -3,11 +3,15 @@ package benchcmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"piton/internal/action"
+	"piton/internal/auto"
 	"piton/internal/bench"
 	"piton/internal/bench/store"
+	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/paper"
 )
@@ -17,7 +21,8 @@ type papers struct {
 	chosen  []paper.Paper
 	options paper.Options
 	store   *store.Store
-	held    string // the grid that no other piton may resume
+	search  func() error // makes options able to search, which changes tasks
+	held    string       // the grid that no other piton may resume
 	release func()
 }
 
@@ -39,11 +44,31 @@ func newPapers(a *app.App, chosen []paper.Paper, budget time.Duration, on func(p
 	if haveTuna {
 		p.options.Tuna = byTuna
 	}
+	p.search = func() error {
+		t, refused := a.Tuner()
+		p.options.Searches = &paper.Searcher{Runner: runner, Prepare: func(ctx context.Context, targets []change.Target) (auto.Job, error) {
+			if refused != nil {
+				return auto.Job{}, refused
+			}
+			m, err := a.Measure(ctx)
+			if err != nil {
+				return auto.Job{}, err
+			}
+			found, err := action.PrepareSearch(ctx, action.Deps{Tuner: t, Model: m}, action.SearchAsk{Targets: targets})
+			return found.Job, err
+		}}
+		return refused
+	}
 	return p, nil
 }
 
 // start begins them, or resumes an interrupted run and reports that.
 func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
+	if slices.ContainsFunc(p.chosen, paper.Paper.Searches) {
+		if err := p.search(); err != nil && len(p.chosen) == 1 { // else the others are made
+			return nil, err
+		}
+	}
 	if fresh {
 		return paper.Start(ctx, p.chosen, p.options)
 	}

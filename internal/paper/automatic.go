@@ -1,0 +1,205 @@
+package paper
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"piton/internal/auto"
+	"piton/internal/bench"
+	"piton/internal/bench/stats"
+	"piton/internal/chart"
+	"piton/internal/report"
+)
+
+var automatic = Paper{
+	Name: "automatic", Title: "Automatic placement: piton auto compared with the best of all candidates",
+	Source: "Not a published study: each workload runs without end under the kernel's placement, piton auto's search is made, and then all its candidates are tried to find the best.",
+	weight: 4, searched: true, cells: automaticCells, scales: 1, present: automaticSection,
+}
+
+// ownRuns is the rate of the work, as the workload counts it; others are package runner's.
+const ownRuns = "runs"
+
+// searchedWork is a workload of automatic: sizes of which a run is short beside a period, or
+// longer than any search, and the rate that is nearest to its work.
+type searchedWork struct {
+	name       string
+	args       []string
+	rate, unit string
+}
+
+var searchedWorks = []searchedWork{
+	{"nqueens", args("-n", 11), ownRuns, "/s"},
+	{"matrix", args("-n", 100, "--threads", 2), ownRuns, "/s"},
+	{"stream", args("--size", 2, "--reps", 5), ownRuns, "/s"},
+	{"activity", args("--ms", 600_000), "cpu", "ms/s"},
+	{"ctxswitch", args("--rounds", 100_000_000), "switches", "/s"},
+	{"memlat", args("--size", 1), "cpu", "ms/s"},
+	{"chat", args("--rooms", 1, "--messages", 100_000), "bytes", "B/s"},
+	{"stripio", args("--mode", "processes", "--size", 1<<20), "bytes", "B/s"},
+}
+
+// automaticLoads are the machines that are searched on: idle, and with a busy process for
+// each CPU that the kernel may put on any.
+var automaticLoads = []string{"quiet", "noisy"}
+
+func automaticCells(m Machine, _ int) []cell {
+	var out []cell
+	for i, load := range automaticLoads { // where the time is short, all have been on the quiet one
+		for _, w := range searchedWorks {
+			s := bench.Study{Workload: w.name, Args: w.args, Noise: i * len(m.CPUs), Placements: searchedPlacements, Runs: mostCompared,
+				Figure: bench.Figure{Pattern: w.rate, Unit: w.unit, HigherIsBetter: true}}
+			out = append(out, cell{w.name + " " + load, s, 1. / float64(len(searchedPlacements))})
+		}
+	}
+	return out
+}
+
+func automaticSection(_ Machine, g *cells) report.Section {
+	near := report.Table{Title: "How near piton auto comes to the best", Keys: 2,
+		Head: []string{"workload", "machine", "kernel", "manual best", "against kernel", "auto keeps", "against kernel", "auto against manual best"}}
+	cost := report.Table{Title: "What the search cost", Keys: 2,
+		Head: []string{"workload", "machine", "judged by", "candidates", "periods", "time", "work lost", "time of trying all"}}
+	s := report.Section{Lead: []string{
+		"All candidates were tried in rounds of periods of 0.2 s. Manual best is the one with the highest median in them, the kernel's placement left out.",
+		"It, the kernel's placement and what the search keeps were then compared in fresh periods, interleaved, as pairs of one round; intervals are of 95 %.",
+		"The kernel's placement is the affinity that the workload starts with. ctxswitch pins its processes to one CPU itself; there, free is the kernel's choice.",
+		"Quiet: nothing else was started. Noisy: one busy process per CPU, which the kernel may put on any CPU.",
+		"Rates: runs of the work; switches or bytes where each is a unit of it; CPU time where the work lasts a fixed time, which does not show how fast it ran.",
+		"Work lost: the share by which the rate over the whole search is below the mean of its periods under the kernel's placement. Below 0 it was gained, or is chance.",
+	}}
+	for _, load := range automaticLoads {
+		bars := chart.Bars{Unit: "%", Legend: []string{"manual best", "auto"}}
+		for _, w := range searchedWorks {
+			r := g.of("%s %s", w.name, load)
+			d, ok := searchOf(r)
+			line := searchLine{results: r, found: d, ok: ok}
+			near.Rows = append(near.Rows, append([]string{w.name, load}, line.near()...))
+			cost.Rows = append(cost.Rows, append([]string{w.name, load}, line.cost()...))
+			bars.Bars = append(bars.Bars, line.bars(w.name)...)
+		}
+		s.Figures = append(s.Figures, chart.Figure{Title: fmt.Sprintf("Rate on a %s machine, the kernel's placement = 100 %%", load), Plot: bars,
+			Note: fmt.Sprintf("Intervals are of 95 %%; those beyond %d %% are not drawn.", widest)})
+	}
+	s.Notes = append(s.Notes, "~ may be chance: the interval has no difference in it")
+	s.Tables = []report.Table{near, cost}
+	return s
+}
+
+// searchOf is what a cell's search found.
+func searchOf(r bench.Results) (d searched, ok bool) {
+	for _, run := range r.Runs {
+		if run.Index == bench.WarmupIndex && run.Err == "" {
+			err := json.Unmarshal(run.Detail, &d)
+			return d, err == nil && min(d.Manual, d.Kept) >= 0 && max(d.Manual, d.Kept) < len(d.Candidates)
+		}
+	}
+	return d, false
+}
+
+// searchLine is a cell in words.
+type searchLine struct {
+	results bench.Results
+	found   searched
+	ok      bool
+}
+
+// label is a candidate's name with its CPUs.
+func (c searchedCandidate) label() string {
+	if c.Name == auto.Kernel || strings.HasSuffix(c.Name, c.CPUs) {
+		return c.Name
+	}
+	return fmt.Sprintf("%s (%s)", c.Name, c.CPUs)
+}
+
+func (l searchLine) near() []string {
+	if !l.ok {
+		return slices.Repeat([]string{bench.None}, 6)
+	}
+	manual, kernels, autos := bench.None, bench.None, bench.None
+	if l.found.Manual != 0 { // there is another candidate than the kernel's
+		manual, kernels, autos = l.found.Candidates[l.found.Manual].label(), l.against(l.found.Manual, 0), l.against(l.found.Kept, l.found.Manual)
+	}
+	return []string{chart.Quantity(chart.Middle(l.rates(0)), l.results.Study.Figure.Unit), manual, kernels,
+		l.found.Candidates[l.found.Kept].label(), l.against(l.found.Kept, 0), autos}
+}
+
+func (l searchLine) cost() []string {
+	if !l.ok {
+		return slices.Repeat([]string{bench.None}, 6)
+	}
+	lost := strings.TrimPrefix(signed(l.found.Lost), "+") // below 0 it was gained
+	return []string{l.results.Study.Figure.Pattern, fmt.Sprint(len(l.found.Candidates)), fmt.Sprint(l.found.Periods), chart.Quantity(l.found.Seconds, "s"),
+		lost, chart.Quantity(l.found.TriedSeconds, "s")}
+}
+
+// rates are those of a candidate in the comparison.
+func (l searchLine) rates(candidate int) (out []float64) {
+	p := byAuto
+	switch candidate {
+	case 0:
+		p = bench.Normal
+	case l.found.Manual:
+		p = manualBest
+	}
+	for _, run := range l.results.Of(p) {
+		if run.Valid() {
+			out = append(out, run.Metric)
+		}
+	}
+	return out
+}
+
+// ratio is a candidate's rate in that of another, from the pairs of each round.
+func (l searchLine) ratio(candidate, base int) (center, low, high float64, have bool) {
+	center, low, high, have = stats.Center(logRatios(l.rates(candidate), l.rates(base)), 0.95)
+	return math.Exp(center), math.Exp(low), math.Exp(high), have
+}
+
+// against is a ratio in words: "~ +0.4 % (−1.2 to +2)".
+func (l searchLine) against(candidate, base int) string {
+	if candidate == base {
+		return "the same"
+	}
+	center, low, high, have := l.ratio(candidate, base)
+	if math.IsNaN(center) {
+		return bench.None
+	}
+	text := signed(center - 1)
+	if have {
+		text += fmt.Sprintf(" (%s to %s)", strings.TrimSuffix(signed(low-1), " %"), strings.TrimSuffix(signed(high-1), " %"))
+	}
+	if !have || low <= 1 && high >= 1 {
+		text = "~ " + text
+	}
+	return text
+}
+
+// widest bounds the intervals that are drawn, in percent of the kernel's rate: on a busy
+// machine one can be a hundred times as long as all bars.
+const widest = 400
+
+// bars are those of the manual best and of what is kept.
+func (l searchLine) bars(name string) (out []chart.Bar) {
+	if !l.ok {
+		return nil
+	}
+	for i, candidate := range []int{l.found.Manual, l.found.Kept} {
+		bar := chart.Bar{Label: fmt.Sprintf("%s, %s", name, [...]string{"manual", "auto"}[i]), Colour: i, Value: 100}
+		if candidate != 0 {
+			var center float64
+			center, bar.Low, bar.High, bar.HaveInterval = l.ratio(candidate, 0)
+			bar.Value, bar.Low, bar.High = 100*center, 100*bar.Low, 100*bar.High
+			bar.HaveInterval = bar.HaveInterval && bar.High <= widest
+		}
+		if math.IsNaN(bar.Value) || candidate == 0 && i == 0 {
+			continue // nothing was compared, or there was no other candidate
+		}
+		bar.Caption = fmt.Sprintf("%s %%, %s", chart.Digits(bar.Value), l.found.Candidates[candidate].label())
+		out = append(out, bar)
+	}
+	return out
+}
