@@ -15,6 +15,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
+	"piton/internal/procfs"
 	"piton/internal/watch"
 )
 
@@ -68,7 +69,10 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 		}
 		out.Warning = fmt.Sprintf("placements beside a wake partner are not tried: %v", err)
 	}
-	situation.Partners = slices.DeleteFunc(situation.Partners, func(p model.Partner) bool { return p.TGID == kernel.TID(os.Getpid()) }) // it reads output
+	situation.Partners = slices.DeleteFunc(situation.Partners, func(p model.Partner) bool {
+		k, err := d.Tuner.Look(p.TGID, p.TGID)
+		return err != nil || k.Flags&procfs.FlagKernelThread != 0 || p.TGID == kernel.TID(os.Getpid()) // piton may read its output
+	})
 	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Caches: auto.Caches(situation.Request.Topology, now), Yes: len(situation.More) > 0}
 	out.Job.Candidates, out.Left = auto.Candidates(situation)
 	return out, nil
