@@ -17,6 +17,7 @@ const (
 	Cores      Context = "cores"     // migrations from CPU to CPU, and each CPU's time by task
 	IRQs       Context = "irqs"      // rate and CPUs of each interrupt
 	Bench      Context = "bench"     // the results pane
+	Race       Context = "race"      // the search for a placement
 	Journal    Context = "journal"   // the list of changes made
 	Panel      Context = "panel"     // the core panel while it has the keyboard
 	Threads    Context = "threads"   // the detail pane's thread list while it has the keyboard
@@ -49,6 +50,7 @@ const (
 	Undoable       // there is something to undo
 	Running        // a benchmark is running
 	Idle           // no benchmark is running
+	Searching      // a search for a placement is under way
 	Held           // rows are grabbed
 	NotHeld
 )
@@ -61,6 +63,7 @@ type State struct {
 	ReadOnly  bool
 	CanUndo   bool
 	Benchmark bool // a benchmark is running
+	Search    bool // a search for a placement is under way
 }
 
 // Works reports whether the verb's keys work in the context.
@@ -84,6 +87,8 @@ func (s *Spec) Why(state State) string {
 		return "no benchmark is running"
 	case s.Needs == Idle && state.Benchmark:
 		return "a benchmark is running; x cancels it"
+	case s.Needs == Searching && !state.Search:
+		return "no search is under way: R on a process starts one"
 	case s.Needs == Held && !state.Holding:
 		return "nothing is grabbed: d on the list grabs its rows"
 	case s.Needs == NotHeld && state.Holding:

@@ -22,6 +22,10 @@ import (
 // partnerWindow is how long wakeups are counted.
 const partnerWindow = 300 * time.Millisecond
 
+// mostTargets is how many processes are placed together: each of their threads is a part of
+// the trial's record.
+const mostTargets = 64
+
 // SearchAsk is a search for the placement of processes, which are placed together.
 type SearchAsk struct {
 	Targets []change.Target
@@ -40,6 +44,9 @@ type Search struct {
 // PrepareSearch chooses what is tried by the load of now. It takes as long as wakeups are
 // counted, 300 ms.
 func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err error) {
+	if len(ask.Targets) > mostTargets {
+		return out, attr.Usagef("piton auto places %d processes at most together; these are %d", mostTargets, len(ask.Targets))
+	}
 	situation := auto.Situation{}
 	if situation.Request, err = Ask(d, ask.Targets, Tuning{}); err != nil {
 		return out, err
@@ -76,6 +83,15 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Caches: auto.Caches(situation.Request.Topology, now), Yes: len(situation.More) > 0}
 	out.Job.Candidates, out.Left = auto.Candidates(situation)
 	return out, nil
+}
+
+// SearchCommand is the command line that searches for the same processes.
+func SearchCommand(targets []change.Target) string {
+	var pids []string
+	for _, t := range targets {
+		pids = append(pids, fmt.Sprint(t.TID))
+	}
+	return command([]string{"auto"}, pids)
 }
 
 // candidate is what a placement asks for, for a search.

@@ -45,7 +45,8 @@ type Job struct {
 // Found is how a search ended.
 type Found struct {
 	search.Result
-	Kept Candidate // Kernel: nothing was changed
+	Kept   Candidate // Kernel: nothing was changed
+	ByHand bool      // the user ended the search by a KeepNow: nothing is proved
 	// Outcome is that of the kept placement's change, nil when nothing was kept.
 	Outcome *change.Outcome
 	Took    time.Duration
@@ -62,7 +63,8 @@ func (j *Job) LeastBudget() time.Duration {
 
 // Run searches, and keeps the best candidate only if it is better than Kernel: then it is
 // changed to that, as one entry of the journal. Else, and after an error, everything is as it
-// was before. The error is the context's, ErrOvertaken, ErrTooLate and ErrUndone of package
+// was before. A context whose cause is a KeepNow ends the search as well, and has that
+// candidate kept. The error is the context's, ErrOvertaken, ErrTooLate and ErrUndone of package
 // change, attr.ErrGone when the process ended, or says that the rate could not be measured;
 // with it Found says what was measured until then.
 func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, err error) {
@@ -75,10 +77,17 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 	defer func() { found.Took = time.Since(began) }()
 	err = j.Trial(ctx, time.Duration(periods)*Period*2, func(ctx context.Context, measure search.Measure) (words string, err error) {
 		found.Result, err = j.Search(ctx, periods, measure, tell)
+		if now := (KeepNow{}); errors.As(err, &now) {
+			found.keepByHand(now.Candidate, j.names())
+			err = nil
+		}
 		return fmt.Sprintf("auto, %d periods by %s: %s", found.Periods, j.Metric.Name(), found.Result.Reason), err
 	})
 	if err != nil || found.Result.Kept == 0 {
 		return found, err
+	}
+	if now := (KeepNow{}); errors.As(context.Cause(ctx), &now) {
+		ctx = context.WithoutCancel(ctx)
 	}
 	err = j.keep(ctx, &found)
 	return found, err
@@ -86,11 +95,14 @@ func (j *Job) Run(ctx context.Context, tell func(search.Event)) (found Found, er
 
 // Search is the search by itself, in a Trial; it keeps nothing.
 func (j *Job) Search(ctx context.Context, periods int, measure search.Measure, tell func(search.Event)) (search.Result, error) {
-	o := search.Options{Seed: rand.Uint64(), MaxPeriods: periods}
+	return search.Run(ctx, len(j.Candidates), search.Options{Seed: rand.Uint64(), MaxPeriods: periods, Names: j.names()}, measure, tell)
+}
+
+func (j *Job) names() (out []string) {
 	for _, c := range j.Candidates {
-		o.Names = append(o.Names, c.Name)
+		out = append(out, c.Name)
 	}
-	return search.Run(ctx, len(j.Candidates), o, measure, tell)
+	return out
 }
 
 // Trial lets body place and measure candidates in an order of its own, and say for the journal
@@ -124,12 +136,12 @@ func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context
 		return err
 	}
 	if bad, ok := plan.Preview().FirstBad(); ok {
-		return refusal(bad)
+		return refused{bad}
 	}
 	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack})
 	if err == nil && ended == nil {
 		if bad, ok := out.FirstBad(); ok {
-			err = refusal(bad)
+			err = refused{bad}
 		}
 	}
 	return err
@@ -138,7 +150,12 @@ func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context
 // keep changes the processes to the candidate that won.
 func (j *Job) keep(ctx context.Context, found *Found) error {
 	c := j.Candidates[found.Result.Kept]
-	requests := c.requests(j.Targets, fmt.Sprintf("auto: %s is %s of %s against the kernel's choice; %s", c.Name, found.Gain(), j.Metric.Name(), c.Reason))
+	how := "is"
+	if found.ByHand {
+		how = fmt.Sprintf("was kept by hand after %d periods, not proved:", found.Periods)
+	}
+	reason := fmt.Sprintf("auto: %s %s %s against the kernel's choice; %s", c.Name, how, found.gain(j.Metric.Name()), c.Reason)
+	requests := c.requests(j.Targets, reason)
 	for i, p := range c.Places {
 		if j.Memory && slices.ContainsFunc(j.Targets, func(t change.Target) bool { return t.TID == p.TID }) {
 			requests[i].Set = append(requests[i].Set, attr.SetMemoryNear(p.CPUs))
@@ -151,7 +168,7 @@ func (j *Job) keep(ctx context.Context, found *Found) error {
 	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes})
 	found.Outcome = &out
 	if bad, ok := out.FirstBad(); ok && err == nil {
-		err = refusal(bad)
+		err = refused{bad}
 	}
 	if err == nil {
 		found.Kept = c
@@ -159,12 +176,11 @@ func (j *Job) keep(ctx context.Context, found *Found) error {
 	return err
 }
 
-func refusal(c change.Change) error {
-	if c.Err != nil && c.Reason == "" {
-		return fmt.Errorf("%s: %w", c.Object.Object(), c.Err)
-	}
-	return fmt.Errorf("%s: %s", c.Object.Object(), c.Reason)
-}
+// refused is a candidate that cannot be set; it Is what the kernel or the rights say.
+type refused struct{ change.Change }
+
+func (r refused) Error() string { return r.Object.Object() + ": " + r.Why() }
+func (r refused) Unwrap() error { return r.Err }
 
 // measure measures one period of a candidate; seen is told which when it is over.
 func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen func(candidate int)) search.Measure {
@@ -211,15 +227,4 @@ func (j *Job) gone() error {
 		}
 	}
 	return fmt.Errorf("process %d: %w", j.Targets[0].TID, attr.ErrGone)
-}
-
-// Gain is what the finalist gained over the kernel's choice, in words, with its interval:
-// "+12.3 % (8.1 to 15.9)".
-func (f *Found) Gain() string {
-	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
-	text := fmt.Sprintf("%+.1f %%", percent(f.Effect))
-	if f.HaveInterval {
-		text += fmt.Sprintf(" (%+.1f to %+.1f)", percent(f.Low), percent(f.High))
-	}
-	return text
 }

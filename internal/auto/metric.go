@@ -26,6 +26,14 @@ func (m *Metric) Name() string { return m.rate.Name }
 // Unit is that of its rate.
 func (m *Metric) Unit() string { return m.rate.Unit }
 
+// Caveat is a sentence about a metric that was not named; "" for one that was.
+func (m *Metric) Caveat() string {
+	if m.Weakness == "" {
+		return ""
+	}
+	return fmt.Sprintf("Judged by %s, which was not named: %s.", m.Name(), m.Weakness)
+}
+
 // Read is by how much the figure has grown since the metric was opened. A process that
 // cannot be read, because it has ended say, is an error if no other can.
 func (m *Metric) Read() (float64, error) {

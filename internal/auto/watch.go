@@ -158,7 +158,7 @@ func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 	look.Reverted, look.Reason = true, again.Reason
 	out, err := w.Job.Tuner.Undo(ctx, change.UndoRequest{IDs: []uint64{found.Outcome.Entry}, Reason: "auto: " + again.Reason})
 	if bad, ok := out.FirstBad(); ok && err == nil {
-		err = refusal(bad)
+		err = refused{bad}
 	}
 	if err != nil {
 		return found, err
@@ -188,7 +188,7 @@ func (j *Job) against(ctx context.Context, found *Found, run func(context.Contex
 	}
 	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: time.Duration(search.DefaultPeriods(2))*Period*2 + guardSlack})
 	if bad, ok := out.FirstBad(); ok && err == nil {
-		err = refusal(bad)
+		err = refused{bad}
 	}
 	return err
 }

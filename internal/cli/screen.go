@@ -26,6 +26,7 @@ import (
 	"piton/internal/tui/config"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/meters"
+	"piton/internal/tui/race"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 	"piton/workloads"
@@ -188,6 +189,11 @@ type unable struct {
 // Plan fails.
 func (u unable) Plan(context.Context, *model.Model, []change.Target, action.Tuning) (change.Plan, []place.Choice, error) {
 	return change.Plan{}, nil, u.err
+}
+
+// Search fails.
+func (u unable) Search(context.Context, *model.Model, []change.Target, func(race.State)) (race.State, error) {
+	return race.State{}, u.err
 }
 
 // PlanRequests fails.

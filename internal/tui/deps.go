@@ -108,8 +108,8 @@ type Saved struct {
 	Keys     map[string][]string // by the id of an action, as they are written
 }
 
-// Run shows the screen until the user quits or ctx ends. A benchmark that still
-// runs then is ended, a change under way is waited for, and what was not said to
+// Run shows the screen until the user quits or ctx ends. A benchmark or a search that
+// still runs then is ended, a change under way is waited for, and what was not said to
 // keep is reverted. The error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
 	d.Meter = &screen.Meter{}
@@ -118,5 +118,6 @@ func Run(ctx context.Context, d Deps, o screen.Options) error {
 	defer m.bench.Stop()
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)
+	m.race.Stop()
 	return errors.Join(err, m.finish(), m.revertUnkept())
 }

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -21,6 +22,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/taskfacts"
 	"piton/internal/tui/detail"
+	"piton/internal/tui/race"
 	"piton/internal/tuitest"
 )
 
@@ -77,6 +79,10 @@ type fakeTuning struct {
 	slow     time.Duration
 
 	autogroup bool
+
+	race     race.State        // what a search tells
+	raceErr  error             // of a search; without it, and without race.Found, it waits for a hand
+	searched [][]change.Target // what searches were for
 }
 
 // fakeGuard counts what a guard is told.
@@ -206,6 +212,25 @@ func (f *fakeTuning) Value(a attr.Attribute, tid kernel.TID) (attr.Value, error)
 
 // wanted is the CPUs that were asked for.
 func (f *fakeTuning) wanted() string { return attr.Text(f.want.Set[0].Value) }
+
+// Search tells one state, and ends as the test says or as the user does.
+func (f *fakeTuning) Search(ctx context.Context, _ *model.Model, targets []change.Target, tell func(race.State)) (race.State, error) {
+	f.searched = append(f.searched, targets)
+	s := f.race
+	tell(s)
+	if s.Found != nil || f.raceErr != nil {
+		return s, f.raceErr
+	}
+	<-ctx.Done()
+	now := auto.KeepNow{}
+	if !errors.As(context.Cause(ctx), &now) {
+		return s, context.Cause(ctx)
+	}
+	o := done(uint64(60+len(f.searched)), change.Plan{Changes: []change.Change{pinned(targets[0], attr.Planned)}})
+	s.Found = &auto.Found{Result: s.Now, Kept: s.Candidates[now.Candidate], ByHand: true, Outcome: &o}
+	s.Found.Result.Kept = now.Candidate
+	return s, nil
+}
 
 func (f *fakeTuning) Autogrouped(kernel.TID) bool { return f.autogroup }
 

@@ -170,6 +170,7 @@ var viewNames = map[action.Context]string{
 	action.IRQs:      "IRQs",
 	action.Bench:     "Bench",
 	action.Journal:   "Journal",
+	action.Race:      "the race (R)",
 	action.Panel:     "the core panel (C)",
 	action.Threads:   "the thread list (Enter, Enter)",
 }

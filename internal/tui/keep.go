@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/tui/dialog"
 )
@@ -47,6 +48,9 @@ func (m *Model) forget(entries []uint64, root bool) {
 // undo undoes the last change of this session, else the last of the journal; first of
 // all one whose guard cannot revert it.
 func (m *Model) undo() tea.Cmd {
+	if m.race.Running() {
+		return m.say(info, searching)
+	}
 	for _, g := range m.guards {
 		if g.Lost || g.Stopped {
 			return m.undoMade(made{entry: g.Entry}, "undo")
@@ -185,6 +189,9 @@ func (m *Model) headerExtra() string {
 	}
 	if m.paused {
 		return "paused, Z resumes"
+	}
+	if m.race.Running() && m.view != action.Race {
+		return "a search is under way, R shows it"
 	}
 	switch l := m.line; {
 	case l.Every > 0 && l.Known:

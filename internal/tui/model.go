@@ -28,6 +28,7 @@ import (
 	"piton/internal/tui/meters"
 	"piton/internal/tui/owncost"
 	"piton/internal/tui/proctable"
+	"piton/internal/tui/race"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/starved"
 	"piton/internal/tui/theme"
@@ -77,6 +78,7 @@ type Model struct {
 	cores *coresview.View
 	irqs  *irqview.View
 	bench *benchview.View
+	race  *race.View
 
 	journal *journalview.View
 
@@ -102,8 +104,9 @@ func New(d Deps) *Model {
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: m.sayOwn})
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
+	m.race = race.New()
 	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Actions: !d.ReadOnly})
-	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal}
+	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal, action.Race: m.race}
 	m.layouts = proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)
 	v := proctable.View{Threads: d.Threads}
 	m.layouts.Present().Apply(&v, 0)
@@ -248,7 +251,7 @@ func (m *Model) selectedCount() int {
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
 	return action.State{View: m.view, Selected: m.selectedCount(), Holding: m.chooser.held != nil,
-		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.benchRunning()}
+		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.benchRunning(), Search: m.race.Running()}
 }
 
 // askFor tells the sampler what the screen shows now, when that has changed.

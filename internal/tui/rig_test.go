@@ -84,6 +84,7 @@ func on(t *testing.T, cpus, w, h int, f func(r *rig), options ...rigOption) {
 
 // end lets the commands that still wait, for time or for samples, end.
 func (r *rig) end() {
+	r.m.race.Stop()
 	select {
 	case _, open := <-r.sampler.out:
 		if !open {

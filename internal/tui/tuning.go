@@ -21,6 +21,7 @@ import (
 	"piton/internal/place"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/proctable"
+	"piton/internal/tui/race"
 )
 
 // Tuning changes tasks; Tuner is the real one. It is called from commands,
@@ -33,6 +34,8 @@ type Tuning interface {
 	PlanRequests(ctx context.Context, requests []change.Request) (change.Plan, error)
 	PlanUndo(ctx context.Context, q change.UndoRequest) (change.Plan, error)
 	Carry(ctx context.Context, plan change.Plan, c change.Consent) (change.Outcome, error)
+	// Search tries placements, tells how far it is, and keeps one if it is better.
+	Search(ctx context.Context, m *model.Model, targets []change.Target, tell func(race.State)) (race.State, error)
 	Signal(target change.Target, sig syscall.Signal) error
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
 	// Value reads an attribute of a thread.
@@ -319,12 +322,13 @@ func (m *Model) takeFinished(f finished) tea.Cmd {
 	return cmd
 }
 
-// quit ends the program once no change is under way.
+// quit ends the program once no change is under way; a search ends first.
 func (m *Model) quit() tea.Cmd {
 	if m.busy == 0 {
 		return tea.Quit
 	}
 	m.quitting = true
+	m.race.Restore()
 	return tea.Batch(m.say(info, "finishing the change"+m.th.Ellipsis), tea.Tick(quitTime, func(time.Time) tea.Msg { return tea.Quit() }))
 }
 

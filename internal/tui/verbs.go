@@ -41,7 +41,7 @@ func init() {
 		verbs []verb
 	}{
 		{"Tune", tuneVerbs()}, {"IRQs", irqVerbs()}, {"Core panel", panelVerbs()}, {"Show", showVerbs()}, {"Detail pane", threadVerbs()}, {"Find and sort", append(findVerbs(), sortVerbs()...)},
-		{"Move and tag", moveVerbs()}, {"Cores", coresVerbs()}, {"Benchmarks", benchVerbs()}, {"Journal", journalVerbs()},
+		{"Move and tag", moveVerbs()}, {"Cores", coresVerbs()}, {"Race", raceVerbs()}, {"Benchmarks", benchVerbs()}, {"Journal", journalVerbs()},
 		{"Views", viewVerbs()}, {"Columns", append(layoutVerbs(), columnVerbs()...)}, {"piton", appVerbs()},
 	} {
 		Groups = append(Groups, g.title)
@@ -251,6 +251,7 @@ var (
 	tasks       = []action.Context{action.Processes, action.Threads}
 	coresView   = []action.Context{action.Cores}
 	irqsView    = []action.Context{action.IRQs}
+	raceView    = []action.Context{action.Race}
 	benchView   = []action.Context{action.Bench}
 	journalView = []action.Context{action.Journal}
 )
@@ -264,6 +265,8 @@ func tuneVerbs() []verb {
 		v("tune.grab", processes, "d", "Grab", "grab, to drop on a CPU, cache or node of the core panel; the mouse drags rows there",
 			plain((*Model).grab)).changes("pin"),
 		v("tune.affinity", processes, "a", "Affinity", "choose the CPUs it may run on", plain((*Model).askAffinity)).changes("pin"),
+		v("tune.auto", processes, "R", "Race", "try placements in turn, keep the best if it is better than the kernel's choice; Enter keeps one now",
+			plain((*Model).startRace)).changes("auto"),
 		v("tune.nice.lower", processes, "f7 ]", "Nice -", "nice one lower: more CPU time",
 			func(m *Model, _ string) tea.Cmd { return m.stepNice(-1) }).changes("nice"),
 		v("tune.nice.raise", processes, "f8 [", "Nice +", "nice one higher: less CPU time",
@@ -271,7 +274,7 @@ func tuneVerbs() []verb {
 		v("tune.policy", processes, "Y", "Policy", "scheduling policy and real-time priority", plain((*Model).askPolicy)).changes("policy"),
 		v("tune.ioprio", processes, "i", "I/O prio", "I/O priority", plain((*Model).askIOPrio)).changes("ionice"),
 		v("tune.signal", processes, "f9 k", "Signal", "send a signal", plain((*Model).askSignal)).changes(""),
-		v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs}, "z", "Undo", "undo the last change",
+		v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs, action.Race}, "z", "Undo", "undo the last change",
 			plain((*Model).undo)).changes("undo").with(action.Undoable),
 	}
 }
@@ -347,7 +350,7 @@ func findVerbs() []verb {
 func moveVerbs() []verb {
 	return []verb{
 		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
-		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal}, "k", "Up", "one row up; among the processes, k sends a signal",
+		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal, action.Race}, "k", "Up", "one row up; among the processes, k sends a signal",
 			moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
 		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
 		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
@@ -415,6 +418,14 @@ func irqVerbs() []verb {
 	}
 }
 
+// raceVerbs end the search for a placement.
+func raceVerbs() []verb {
+	return []verb{
+		v("race.keep", raceView, "enter", "Keep", "keep the candidate under the cursor now, without proof", plain((*Model).keepNow)).changesAny("").with(action.Searching),
+		v("race.end", raceView, "esc", "Restore", "end the search, everything is as before; then back to the processes", plain((*Model).endSearch)),
+	}
+}
+
 func benchVerbs() []verb {
 	return []verb{
 		v("bench.new", benchView, "n", "New run", "start a workload: form for size, threads, placements, runs",
@@ -451,7 +462,7 @@ func appVerbs() []verb {
 		v("app.copy", everywhere, "y", "Copy", "copy the command line of the last change", plain((*Model).copyCommand)),
 		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
 		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
-		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", func(*Model, string) tea.Cmd { return screen.Suspend }),
+		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", plain((*Model).suspend)),
 		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain((*Model).quit)),
 	}
 }

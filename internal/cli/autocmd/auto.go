@@ -123,9 +123,6 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 		if err != nil {
 			return err
 		}
-		if len(c.Targets) > mostTargets {
-			return exit.Usagef("piton auto places %d processes at most together; %d match", mostTargets, len(c.Targets))
-		}
 		return seek(ctx, a, o, c.Targets)
 	}
 	cmd, err := start(a, args, o.written)
@@ -156,10 +153,6 @@ func (o *options) readMetric(isCommand bool) (err error) {
 	}
 	return err
 }
-
-// mostTargets is how many processes are placed together: each of their threads is a part of
-// the trial's record.
-const mostTargets = 64
 
 // warmTime is how long a command runs before its load is looked at.
 const warmTime = 500 * time.Millisecond

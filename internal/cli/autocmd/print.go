@@ -237,24 +237,13 @@ func (p *printer) end(f *auto.Found, err error) {
 		candidateList.Write(p.app, rows, p.format)
 	}
 	if err == nil {
-		fmt.Fprintf(p.app, "\n%s\n", row.sentence())
+		fmt.Fprintf(p.app, "\n%s", f.Sentence(p.job.Candidates, p.job.Metric.Name()))
+		if row.isKept() {
+			fmt.Fprintf(p.app, " Undo it with piton undo %d.", row.entry())
+		}
+		fmt.Fprintln(p.app)
+		if weak := p.job.Metric.Caveat(); weak != "" {
+			fmt.Fprintln(p.app, weak)
+		}
 	}
-}
-
-// sentence says what was decided.
-func (r endRow) sentence() string {
-	after := fmt.Sprintf("after %d periods in %.0f s", r.Periods, r.Took.Seconds())
-	weak := ""
-	if r.job.Metric.Weakness != "" {
-		weak = fmt.Sprintf("\nJudged by %s, which was not named: %s.", r.job.Metric.Name(), r.job.Metric.Weakness)
-	}
-	switch {
-	case r.isKept():
-		return fmt.Sprintf("Kept: %s, CPUs %s: %s of %s, %s. Undo it with piton undo %d.%s",
-			r.Found.Kept.Name, r.cpus(), r.Gain(), r.job.Metric.Name(), after, r.entry(), weak)
-	case r.Finalist != 0 && !math.IsNaN(r.Effect):
-		return fmt.Sprintf("Nothing is better than what the kernel does, %s: %s is %s of %s. Everything is as it was.%s",
-			after, r.job.Candidates[r.Finalist].Name, r.Gain(), r.job.Metric.Name(), weak)
-	}
-	return fmt.Sprintf("Nothing is better than what the kernel does, %s. Everything is as it was.%s", after, weak)
 }

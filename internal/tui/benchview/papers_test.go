@@ -143,8 +143,8 @@ func TestStopWaitsForPapers(t *testing.T) {
 		go p.run(cmd)
 		synctest.Wait()
 		p.view.Stop()
-		_, open := <-p.view.run.job.done
-		assert.False(t, open)
+		_, more := p.view.run.job.Next()
+		assert.False(t, more, "it has ended")
 		synctest.Wait()
 	})
 }

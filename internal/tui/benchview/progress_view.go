@@ -2,7 +2,6 @@ package benchview
 
 import (
 	"fmt"
-	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/tui/rows"
@@ -24,7 +23,7 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	default:
 		at.Add(th.Good, "done ")
 	}
-	lines := []string{ends(r.heading(th), at, width, th)}
+	lines := []string{rows.Ends(r.heading(th), at, width, th)}
 	if r.failure != "" {
 		lines = append(lines, rows.Indented(th, th.Bad, r.failure, width)...)
 	}
@@ -35,7 +34,7 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 		return lines
 	}
 	bar.Add(th.Text, " ")
-	bar.Drawn(progressBar(r.share, max(width-8, 1), th))
+	bar.Drawn(widget.Progress(r.share, max(width-8, 1), th))
 	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(r.share*100)), 5)
 	return append(lines, bar.Render(th, width), r.nowRow(th).Render(th, width))
 }
@@ -60,13 +59,6 @@ func (s *step) nowRow(th *theme.Theme) (r rows.Row) {
 		r.Add(th.Dim, " "+th.Dot+" "+s.now.Reason)
 	}
 	return r
-}
-
-// progressBar is a bar in a colour that does not mean load.
-func progressBar(share float32, width int, th *theme.Theme) []byte {
-	full := widget.BarEighths(share, width) / 8
-	dst := th.Accent.Append(nil, strings.Repeat(th.Bar[7], full))
-	return th.Dim.Append(dst, strings.Repeat(th.Blank, width-full))
 }
 
 func runName(r bench.RunResult, s bench.Study) string {

@@ -10,7 +10,6 @@ import (
 	"piton/internal/report"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // leastHistory is how many lines of the list of past studies stay visible.
@@ -177,13 +176,7 @@ func (s study) pastTitle(width int, th *theme.Theme) string {
 		parts = parts[:1]
 	}
 	right.Add(th.Dim, strings.Join(parts, " "+th.Dot+" ")+" ")
-	return ends(s.heading(th), right, width, th)
-}
-
-// ends puts two rows at the ends of a line; the left one is cut first.
-func ends(left, right rows.Row, width int, th *theme.Theme) string {
-	room := max(width-right.Width()-1, 0)
-	return widget.Fit(left.Render(th, room), room+1, th.Ellipsis) + right.Render(th, width)
+	return rows.Ends(s.heading(th), right, width, th)
 }
 
 // maxTroubles bounds the list of runs that failed.

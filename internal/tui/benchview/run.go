@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/tui/live"
 )
 
 // run is a study, or published ones, of this session. Update alone touches it.
@@ -17,7 +17,6 @@ type run struct {
 	step
 	ended   bool
 	failure string // why it could not be run, or not to its end
-	cancel  context.CancelFunc
 	job     *job
 }
 
@@ -32,46 +31,30 @@ type step struct {
 	remark   string
 }
 
-// job is a run's share of the commands: one runs it, one at a time waits for its newest
-// step and judges that, so that the screen never computes.
-type job struct {
-	steps   chan func() step // the newest; an unread one is replaced
-	started atomic.Bool
-	done    chan struct{}
-}
+// job is a run's share of the commands. Its steps are judged beside the screen, so that
+// the screen never computes.
+type job = live.Job[func() step]
 
 // work runs until it ends or ctx does. It tells its steps and returns the last one.
 type work func(ctx context.Context, tell func(func() step)) (step, error)
 
 // begin runs work in a command, and shows its steps at once.
 func (v *View) begin(first step, w work) tea.Cmd {
-	ctx, cancel := context.WithCancel(context.Background())
 	v.shown = ""
-	j := &job{steps: make(chan func() step, 1), done: make(chan struct{})}
-	v.run = &run{step: first, cancel: cancel, job: j}
-	return tea.Batch(func() tea.Msg { return v.work(ctx, j, w) }, func() tea.Msg { return v.wait(j) })
-}
-
-func (v *View) work(ctx context.Context, j *job, w work) tea.Msg {
-	j.started.Store(true)
-	defer close(j.done)
-	defer close(j.steps)
-	if ctx.Err() != nil { // the screen closed before this began
-		return nil
-	}
-	last, err := w(ctx, func(s func() step) {
-		select {
-		case <-j.steps:
-		default:
-		}
-		j.steps <- s
-	})
-	return func() tea.Cmd { return v.end(j, last, err) }
+	j := live.New[func() step]()
+	v.run = &run{step: first, job: j}
+	return tea.Batch(func() (msg tea.Msg) {
+		j.Work(func(ctx context.Context, tell func(func() step)) {
+			last, err := w(ctx, tell)
+			msg = func() tea.Cmd { return v.end(j, last, err) }
+		})
+		return msg
+	}, func() tea.Msg { return v.wait(j) })
 }
 
 // wait is the command that waits for the next step.
 func (v *View) wait(j *job) tea.Msg {
-	judge, ok := <-j.steps
+	judge, ok := j.Next()
 	if !ok {
 		return nil
 	}
@@ -137,7 +120,7 @@ func (v *View) end(j *job, last step, err error) tea.Cmd {
 		return nil
 	}
 	r.ended, r.now, r.remark = true, bench.RunResult{}, last.remark
-	r.cancel()
+	r.job.End(nil)
 	if last.id() != "" {
 		r.study = last.study
 	}
@@ -158,8 +141,5 @@ func (v *View) Stop() {
 	if v.run == nil {
 		return
 	}
-	v.run.cancel()
-	if v.run.job.started.Load() {
-		<-v.run.job.done
-	}
+	v.run.job.Stop()
 }

@@ -1,8 +1,6 @@
 package benchview
 
 import (
-	"strings"
-
 	"piton/internal/bench"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
@@ -18,7 +16,7 @@ func table(rep bench.Report, running bool, width int, th *theme.Theme) []string 
 		r.Add(th.Text, " ")
 		for _, s := range line {
 			if s.Part == bench.StripPart {
-				addStrip(&r, s.Text, th)
+				r.Strip(th, s.Text)
 			} else {
 				r.Add(partStyle(s.Part, th), s.Text)
 			}
@@ -36,23 +34,4 @@ func table(rep bench.Report, running bool, width int, th *theme.Theme) []string 
 func partStyle(p bench.Part, th *theme.Theme) theme.Style {
 	return [...]theme.Style{bench.PlainPart: th.Text, bench.HeadPart: th.Header, bench.NamePart: th.Strong, bench.StripPart: th.Text,
 		bench.GoodPart: th.Good, bench.BadPart: th.Warn}[p]
-}
-
-// addStrip adds a strip with its interval, runs and median in styles of their own.
-func addStrip(r *rows.Row, text string, th *theme.Theme) {
-	style := func(c rune) theme.Style {
-		switch {
-		case strings.ContainsRune("●O", c):
-			return th.Strong
-		case strings.ContainsRune("├─┤[-]", c):
-			return th.Accent
-		}
-		return th.Text
-	}
-	cells := []rune(text)
-	for from, to := 0, 0; from < len(cells); from = to {
-		for to = from; to < len(cells) && style(cells[to]) == style(cells[from]); to++ {
-		}
-		r.Add(style(cells[from]), string(cells[from:to]))
-	}
 }

@@ -125,7 +125,7 @@ func (v *View) CancelStudy() tea.Cmd {
 	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel the study", "continue")
 	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
 		if !out.Canceled {
-			run.cancel()
+			run.job.End(nil)
 		}
 		return nil
 	})

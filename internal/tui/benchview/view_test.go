@@ -108,7 +108,7 @@ func TestStopWaitsForTheRun(t *testing.T) {
 		go p.run(cmd)
 		synctest.Wait()
 		p.view.Stop()
-		_, open := <-p.view.run.job.done
+		_, open := p.view.run.job.Next()
 		assert.False(t, open)
 		synctest.Wait()
 	})

@@ -87,6 +87,31 @@ func (r Row) Render(th *theme.Theme, width int) string {
 	return b.String()
 }
 
+// Ends puts two rows at the ends of a line; the left one is cut first.
+func Ends(left, right Row, width int, th *theme.Theme) string {
+	room := max(width-right.Width()-1, 0)
+	return widget.Fit(left.Render(th, room), room+1, th.Ellipsis) + right.Render(th, width)
+}
+
+// Strip adds a strip of chart.Strips with its interval, runs and median in styles of their own.
+func (r *Row) Strip(th *theme.Theme, text string) {
+	style := func(c rune) theme.Style {
+		switch {
+		case strings.ContainsRune("●O", c):
+			return th.Strong
+		case strings.ContainsRune("├─┤[-]", c):
+			return th.Accent
+		}
+		return th.Text
+	}
+	cells := []rune(text)
+	for from, to := 0, 0; from < len(cells); from = to {
+		for to = from; to < len(cells) && style(cells[to]) == style(cells[from]); to++ {
+		}
+		r.Add(style(cells[from]), string(cells[from:to]))
+	}
+}
+
 // Line is a row of one piece.
 func Line(th *theme.Theme, style theme.Style, text string, width int) string {
 	return Row{{Style: style, Text: field.Clean(text)}}.Render(th, width)

@@ -136,3 +136,10 @@ func AppendFramed(dst []byte, th *theme.Theme, parts *Parts, width int) []byte {
 	}
 	return th.Dim.Append(appendRun(dst, th.Dim, th.Blank, width-at), right)
 }
+
+// Progress is a bar in a colour that does not mean load.
+func Progress(share float32, width int, th *theme.Theme) []byte {
+	full := BarEighths(share, width) / 8
+	dst := th.Accent.Append(nil, strings.Repeat(th.Bar[7], full))
+	return th.Dim.Append(dst, strings.Repeat(th.Blank, width-full))
+}

@@ -1,0 +1,118 @@
+package tui
+
+import (
+	"context"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/action"
+	"piton/internal/auto"
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/procfs"
+	"piton/internal/search"
+	"piton/internal/tui/race"
+	"piton/internal/tui/screen"
+)
+
+// Search tries placements of processes, which are placed together, as piton auto does.
+func (t Tuner) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(race.State)) (s race.State, err error) {
+	prepared, err := action.PrepareSearch(ctx, action.Deps{Tuner: t.Tuner, Model: now}, action.SearchAsk{Targets: targets})
+	if err != nil {
+		return s, err
+	}
+	job := prepared.Job
+	s.Candidates, s.Left, s.Warning = job.Candidates, prepared.Left, prepared.Warning
+	tell(s)
+	var pids []kernel.TID
+	for _, t := range targets {
+		pids = append(pids, t.TID)
+	}
+	if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
+		return s, err
+	}
+	defer job.Metric.Close()
+	s.Metric, s.Caveat = job.Metric.Name(), job.Metric.Caveat()
+	tell(s)
+	found, err := job.Run(ctx, func(e search.Event) {
+		s.Now = e.Now
+		tell(s)
+	})
+	s.Found = &found
+	return s, err
+}
+
+// startRace has placements tried of the tagged processes, or the selected one, and shows that.
+// On that view samples are taken of what the header and the panel show only: the search
+// and the screen are to cost less than 1 % of a CPU together.
+func (m *Model) startRace() tea.Cmd {
+	switch {
+	case m.race.Running():
+		return m.show(action.Race)
+	case m.benchRunning():
+		return m.say(bad, "a benchmark is running; a search would disturb it")
+	}
+	targets, subject := m.processes()
+	tuning, now := m.deps.Tuning, m.newest
+	m.busy++
+	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(race.State)) (race.State, error) {
+		return tuning.Search(ctx, now, targets, tell)
+	}, func(s race.State, err error) tea.Msg {
+		return finished{resume(func(m *Model) tea.Cmd { return m.searched(targets, subject, s, err) })}
+	}))
+}
+
+// searched shows how a search has ended. What it keeps is a change like others.
+func (m *Model) searched(targets []change.Target, subject string, s race.State, err error) tea.Cmd {
+	if errors.Is(err, attr.ErrNotPermitted) {
+		err = errors.Join(err, errors.New("no search is made through sudo from the screen: use sudo piton auto"))
+	}
+	m.race.Take(s, err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return m.say(info, "auto: search of "+subject+" ended; everything is as it was")
+	case err != nil:
+		return m.say(bad, "auto: "+subject+": "+err.Error())
+	case s.Found.Outcome == nil:
+		return m.say(info, "auto: "+subject+": nothing kept")
+	}
+	w := tune("auto", subject, targets, action.Tuning{})
+	a := applied{planned: planned{about: w.about, wish: w}, outcome: *s.Found.Outcome}
+	cmd := m.takeOutcome(a)
+	if !s.Found.ByHand {
+		m.command = action.SearchCommand(targets)
+		m.notice.command = m.command
+	}
+	return cmd
+}
+
+// keepNow ends the search, and keeps the candidate under the cursor.
+func (m *Model) keepNow() tea.Cmd {
+	if why := m.race.Keep(); why != "" {
+		return m.say(info, why)
+	}
+	return nil
+}
+
+// endSearch ends the search that is under way, or leaves its view.
+func (m *Model) endSearch() tea.Cmd {
+	if !m.race.Running() {
+		return m.show(action.Processes)
+	}
+	m.race.Restore()
+	return m.say(info, "restoring"+m.th.Ellipsis)
+}
+
+// searching is why what would disturb a search is not done.
+const searching = "a search is under way: R shows it, Esc there ends it and restores"
+
+// suspend stops piton, unless what a search tries would stay in force meanwhile.
+func (m *Model) suspend() tea.Cmd {
+	if m.race.Running() {
+		return m.say(info, searching)
+	}
+	return screen.Suspend
+}
