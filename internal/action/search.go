@@ -16,6 +16,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/procfs"
+	"piton/internal/search"
 	"piton/internal/watch"
 )
 
@@ -83,6 +84,33 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Caches: auto.Caches(situation.Request.Topology, now), Yes: len(situation.More) > 0}
 	out.Job.Candidates, out.Left = auto.Candidates(situation)
 	return out, nil
+}
+
+// RunSearch searches by the rate that moves, and tells its steps; what is better is kept.
+func RunSearch(ctx context.Context, d Deps, targets []change.Target, tell func(auto.State)) (s auto.State, err error) {
+	prepared, err := PrepareSearch(ctx, d, SearchAsk{Targets: targets})
+	if err != nil {
+		return s, err
+	}
+	job := prepared.Job
+	s.Candidates, s.Left, s.Warning = job.Candidates, prepared.Left, prepared.Warning
+	tell(s)
+	var pids []kernel.TID
+	for _, t := range targets {
+		pids = append(pids, t.TID)
+	}
+	if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
+		return s, err
+	}
+	defer job.Metric.Close()
+	s.Metric, s.Caveat = job.Metric.Name(), job.Metric.Caveat()
+	tell(s)
+	found, err := job.Run(ctx, func(e search.Event) {
+		s.Now = e.Now
+		tell(s)
+	})
+	s.Found = &found
+	return s, err
 }
 
 // SearchCommand is the command line that searches for the same processes.

@@ -53,10 +53,12 @@ func Against(r *search.Result, candidate int) (Estimate, bool) {
 	return Estimate{Ratio: math.Exp(search.LogRatio(c.Median(), r.Candidates[0].Median()))}, true
 }
 
+// Gain is what is gained alone: "+12.3 %".
+func (e Estimate) Gain() string { return fmt.Sprintf("%+.1f %%", percent(e.Ratio)) }
+
 // String is what is gained, with the interval: "+12.3 % (+8.1 to +15.9)".
 func (e Estimate) String() string {
-	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
-	text := fmt.Sprintf("%+.1f %%", percent(e.Ratio))
+	text := e.Gain()
 	if e.HaveInterval {
 		text += fmt.Sprintf(" (%+.1f to %+.1f)", percent(e.Low), percent(e.High))
 	}
@@ -94,3 +96,6 @@ func (f *Found) Sentence(candidates []Candidate, metric string) string {
 	}
 	return fmt.Sprintf("Nothing is better than what the kernel does, %s. Everything is as it was.", after)
 }
+
+// percent is by how much a ratio is above 1.
+func percent(ratio float64) float64 { return 100 * (ratio - 1) }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"piton/internal/action"
+	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/guard"
 	"piton/internal/cli/app"
@@ -26,7 +27,6 @@ import (
 	"piton/internal/tui/config"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/meters"
-	"piton/internal/tui/race"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
 	"piton/workloads"
@@ -192,8 +192,8 @@ func (u unable) Plan(context.Context, *model.Model, []change.Target, action.Tuni
 }
 
 // Search fails.
-func (u unable) Search(context.Context, *model.Model, []change.Target, func(race.State)) (race.State, error) {
-	return race.State{}, u.err
+func (u unable) Search(context.Context, *model.Model, []change.Target, func(auto.State)) (auto.State, error) {
+	return auto.State{}, u.err
 }
 
 // PlanRequests fails.

@@ -22,7 +22,6 @@ import (
 	"piton/internal/sample"
 	"piton/internal/taskfacts"
 	"piton/internal/tui/detail"
-	"piton/internal/tui/race"
 	"piton/internal/tuitest"
 )
 
@@ -80,7 +79,7 @@ type fakeTuning struct {
 
 	autogroup bool
 
-	race     race.State        // what a search tells
+	race     auto.State        // what a search tells
 	raceErr  error             // of a search; without it, and without race.Found, it waits for a hand
 	searched [][]change.Target // what searches were for
 }
@@ -214,7 +213,7 @@ func (f *fakeTuning) Value(a attr.Attribute, tid kernel.TID) (attr.Value, error)
 func (f *fakeTuning) wanted() string { return attr.Text(f.want.Set[0].Value) }
 
 // Search tells one state, and ends as the test says or as the user does.
-func (f *fakeTuning) Search(ctx context.Context, _ *model.Model, targets []change.Target, tell func(race.State)) (race.State, error) {
+func (f *fakeTuning) Search(ctx context.Context, _ *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
 	f.searched = append(f.searched, targets)
 	s := f.race
 	tell(s)

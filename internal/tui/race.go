@@ -10,39 +10,13 @@ import (
 	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/kernel"
 	"piton/internal/model"
-	"piton/internal/procfs"
-	"piton/internal/search"
-	"piton/internal/tui/race"
 	"piton/internal/tui/screen"
 )
 
 // Search tries placements of processes, which are placed together, as piton auto does.
-func (t Tuner) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(race.State)) (s race.State, err error) {
-	prepared, err := action.PrepareSearch(ctx, action.Deps{Tuner: t.Tuner, Model: now}, action.SearchAsk{Targets: targets})
-	if err != nil {
-		return s, err
-	}
-	job := prepared.Job
-	s.Candidates, s.Left, s.Warning = job.Candidates, prepared.Left, prepared.Warning
-	tell(s)
-	var pids []kernel.TID
-	for _, t := range targets {
-		pids = append(pids, t.TID)
-	}
-	if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
-		return s, err
-	}
-	defer job.Metric.Close()
-	s.Metric, s.Caveat = job.Metric.Name(), job.Metric.Caveat()
-	tell(s)
-	found, err := job.Run(ctx, func(e search.Event) {
-		s.Now = e.Now
-		tell(s)
-	})
-	s.Found = &found
-	return s, err
+func (t Tuner) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
+	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner, Model: now}, targets, tell)
 }
 
 // startRace has placements tried of the tagged processes, or the selected one, and shows that.
@@ -58,15 +32,15 @@ func (m *Model) startRace() tea.Cmd {
 	targets, subject := m.processes()
 	tuning, now := m.deps.Tuning, m.newest
 	m.busy++
-	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(race.State)) (race.State, error) {
+	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(auto.State)) (auto.State, error) {
 		return tuning.Search(ctx, now, targets, tell)
-	}, func(s race.State, err error) tea.Msg {
+	}, func(s auto.State, err error) tea.Msg {
 		return finished{resume(func(m *Model) tea.Cmd { return m.searched(targets, subject, s, err) })}
 	}))
 }
 
 // searched shows how a search has ended. What it keeps is a change like others.
-func (m *Model) searched(targets []change.Target, subject string, s race.State, err error) tea.Cmd {
+func (m *Model) searched(targets []change.Target, subject string, s auto.State, err error) tea.Cmd {
 	if errors.Is(err, attr.ErrNotPermitted) {
 		err = errors.Join(err, errors.New("no search is made through sudo from the screen: use sudo piton auto"))
 	}

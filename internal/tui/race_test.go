@@ -12,16 +12,15 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/search"
-	"piton/internal/tui/race"
 	"piton/internal/tuitest/golden"
 )
 
 // twoCandidates is a search after some periods.
-func twoCandidates() race.State {
+func twoCandidates() auto.State {
 	of := func(level float64, rates ...float64) search.Candidate {
 		return search.Candidate{Rates: rates, Level: level, Error: 0.02}
 	}
-	return race.State{Metric: "instructions", Candidates: []auto.Candidate{
+	return auto.State{Metric: "instructions", Candidates: []auto.Candidate{
 		{Name: auto.Kernel, CPUs: all8, Reason: "as it is now"}, {Name: "least-loaded", CPUs: cpuset.Of(5), Reason: "cpu 5: 99 % of a CPU expected"},
 		{Name: "llc", CPUs: cpuset.Of(4, 5, 6, 7), Reason: "3.9 CPUs free"},
 	}, Now: search.Result{Periods: 12, Budget: 130, Rounds: 2, P: 1, Effect: math.NaN(),

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -21,7 +22,6 @@ import (
 	"piton/internal/place"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/proctable"
-	"piton/internal/tui/race"
 )
 
 // Tuning changes tasks; Tuner is the real one. It is called from commands,
@@ -35,7 +35,7 @@ type Tuning interface {
 	PlanUndo(ctx context.Context, q change.UndoRequest) (change.Plan, error)
 	Carry(ctx context.Context, plan change.Plan, c change.Consent) (change.Outcome, error)
 	// Search tries placements, tells how far it is, and keeps one if it is better.
-	Search(ctx context.Context, m *model.Model, targets []change.Target, tell func(race.State)) (race.State, error)
+	Search(ctx context.Context, m *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error)
 	Signal(target change.Target, sig syscall.Signal) error
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
 	// Value reads an attribute of a thread.

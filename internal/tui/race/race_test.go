@@ -25,8 +25,8 @@ import (
 var plain = theme.New(theme.Options{Depth: theme.Mono})
 
 // field is a search before its first period.
-func field() State {
-	s := State{Metric: "instructions", Caveat: "Judged by instructions, which was not named: a process that waits in a loop runs more of them, and does no more."}
+func field() auto.State {
+	s := auto.State{Metric: "instructions", Caveat: "Judged by instructions, which was not named: a process that waits in a loop runs more of them, and does no more."}
 	for _, c := range []struct {
 		name   string
 		cpus   cpuset.Set
@@ -46,7 +46,7 @@ func field() State {
 var rates = []float64{100, 112, 109, 96, 61, 88}
 
 // after is the state after so many periods of a search with those rates, or its end.
-func after(t *testing.T, periods int) State {
+func after(t *testing.T, periods int) auto.State {
 	t.Helper()
 	s := field()
 	last := errors.New("enough")
@@ -72,7 +72,7 @@ func after(t *testing.T, periods int) State {
 }
 
 // shown is the screen of a search in such a state.
-func shown(s State) *View {
+func shown(s auto.State) *View {
 	v := New()
 	v.Begin("nqueens (3641)", nil, nil)
 	v.show(s)
@@ -85,7 +85,7 @@ func shown(s State) *View {
 func text(v *View, width, height int) string { return ansi.Strip(v.Render(width, height, plain)) }
 
 func TestGolden(t *testing.T) {
-	for name, s := range map[string]State{"look": {}, "candidates": field(), "lead": after(t, 3), "race": after(t, 30), "confirmation": after(t, 42), "end": after(t, 1000)} {
+	for name, s := range map[string]auto.State{"look": {}, "candidates": field(), "lead": after(t, 3), "race": after(t, 30), "confirmation": after(t, 42), "end": after(t, 1000)} {
 		for _, size := range [][2]int{{80, 20}, {120, 30}, {200, 40}} {
 			golden.Check(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), text(shown(s), size[0], size[1]), size[0], size[1])
 		}
@@ -156,13 +156,13 @@ func TestHands(t *testing.T) {
 				}
 				return nil
 			})
-			loop.Run(v.Begin("nqueens (3641)", func(ctx context.Context, tell func(State)) (State, error) {
+			loop.Run(v.Begin("nqueens (3641)", func(ctx context.Context, tell func(auto.State)) (auto.State, error) {
 				s := after(t, 30)
 				tell(field())
 				tell(s)
 				<-ctx.Done()
 				return s, context.Cause(ctx)
-			}, func(s State, err error) tea.Msg {
+			}, func(s auto.State, err error) tea.Msg {
 				return func() tea.Cmd { v.Take(s, err); return nil }
 			}))
 			loop.Settle()
@@ -180,7 +180,7 @@ func TestHands(t *testing.T) {
 func TestStoppedBeforeItBegan(t *testing.T) {
 	v := New()
 	v.Stop()
-	v.Begin("nqueens (3641)", nil, func(State, error) tea.Msg { return nil })
+	v.Begin("nqueens (3641)", nil, func(auto.State, error) tea.Msg { return nil })
 	v.Stop()
-	v.job.Work(func(context.Context, func(State)) { t.Error("it has begun") })
+	v.job.Work(func(context.Context, func(auto.State)) { t.Error("it has begun") })
 }

@@ -7,35 +7,24 @@ package race
 import (
 	"context"
 	"fmt"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/auto"
-	"piton/internal/search"
 	"piton/internal/tui/list"
 	"piton/internal/tui/live"
 )
 
-// State is how far a search is. Candidates come first, then the metric, then periods.
-type State struct {
-	Candidates, Left []auto.Candidate
-	Metric, Caveat   string // "" until one is found
-	Warning          string // what could not be looked at
-	Now              search.Result
-	Found            *auto.Found // once it has ended, also early
-}
-
 // Search searches until it has decided or ctx ends, and tells its steps. The last state is
 // told and returned.
-type Search func(ctx context.Context, tell func(State)) (State, error)
+type Search func(ctx context.Context, tell func(auto.State)) (auto.State, error)
 
 // View is the screen; its list is of the candidates, by their number.
 type View struct {
 	*list.List[int, row]
-	State
+	auto.State
 	subject string
-	job     *live.Job[State] // nil before the first
+	job     *live.Job[auto.State] // nil before the first
 	ended   bool
 	err     error // with which it ended
 	leads   int   // where the cursor is unless the user has moved it
@@ -49,18 +38,18 @@ func New() *View {
 
 // Begin searches for the processes that subject names. done makes the message of its end,
 // which has to be given to Take.
-func (v *View) Begin(subject string, search Search, done func(State, error) tea.Msg) tea.Cmd {
-	j := live.New[State]()
+func (v *View) Begin(subject string, search Search, done func(auto.State, error) tea.Msg) tea.Cmd {
+	j := live.New[auto.State]()
 	*v = View{List: newList(), subject: subject, job: j}
 	return tea.Batch(func() (msg tea.Msg) {
-		last, err := State{}, context.Canceled
-		j.Work(func(ctx context.Context, tell func(State)) { last, err = search(ctx, tell) })
+		last, err := auto.State{}, context.Canceled
+		j.Work(func(ctx context.Context, tell func(auto.State)) { last, err = search(ctx, tell) })
 		return done(last, err)
 	}, v.next(j))
 }
 
 // next waits for the next step.
-func (v *View) next(j *live.Job[State]) tea.Cmd {
+func (v *View) next(j *live.Job[auto.State]) tea.Cmd {
 	return func() tea.Msg {
 		s, ok := j.Next()
 		if !ok {
@@ -76,7 +65,7 @@ func (v *View) next(j *live.Job[State]) tea.Cmd {
 }
 
 // Take shows how the search has ended.
-func (v *View) Take(last State, err error) {
+func (v *View) Take(last auto.State, err error) {
 	v.ended, v.err = true, err
 	if last.Found != nil {
 		last.Now = last.Found.Result
@@ -85,7 +74,7 @@ func (v *View) Take(last State, err error) {
 }
 
 // show takes a state. The cursor goes with the leader until the user moves it.
-func (v *View) show(s State) {
+func (v *View) show(s auto.State) {
 	follows := v.At() == v.leads
 	v.State = s
 	all := make([]row, len(s.Candidates))
@@ -94,26 +83,9 @@ func (v *View) show(s State) {
 	}
 	v.axis = axis{}
 	v.Load(all, false)
-	if v.leads = v.leader(); follows {
+	if v.leads = v.Leader(); follows {
 		v.Select(v.leads)
 	}
-}
-
-// leader is the candidate that is ahead: what was kept, the finalist, or the best that is
-// not out; 0 if none is better than the kernel's choice.
-func (v *View) leader() int {
-	best, ratio := 0, 1.0
-	for i := range v.Now.Candidates {
-		switch c := &v.Now.Candidates[i]; c.State {
-		case search.Kept, search.Finalist:
-			return i
-		case search.Racing:
-			if e, known := auto.Against(&v.Now, i); known && e.Ratio > ratio {
-				best, ratio = i, e.Ratio
-			}
-		}
-	}
-	return best
 }
 
 // Open is called when the screen is shown.
@@ -158,6 +130,3 @@ func (v *View) Progress() string {
 	}
 	return fmt.Sprintf("%d of %d periods", v.Now.Periods, v.Now.Budget)
 }
-
-// left is how long the search takes at most.
-func (v *View) left() time.Duration { return time.Duration(v.Now.Budget-v.Now.Periods) * auto.Period }
