@@ -161,6 +161,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.dirty = m.pinHint.take(hint) || m.dirty
 		return nil
 	}
+	if step, ok := msg.(race.Step); ok {
+		m.dirty = m.dirty || m.view == action.Race
+		return step()
+	}
 	m.dirty = true
 	switch msg := msg.(type) {
 	case sampled:

@@ -151,7 +151,10 @@ func TestHands(t *testing.T) {
 		} {
 			v := New()
 			loop := tuitest.NewLoop(func(msg tea.Msg) tea.Cmd {
-				if do, ok := msg.(func() tea.Cmd); ok {
+				switch do := msg.(type) {
+				case Step:
+					return do()
+				case func() tea.Cmd:
 					return do()
 				}
 				return nil

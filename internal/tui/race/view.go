@@ -48,6 +48,9 @@ func (v *View) Begin(subject string, search Search, done func(auto.State, error)
 	}, v.next(j))
 }
 
+// Step is the message of a step: only this screen shows it.
+type Step func() tea.Cmd
+
 // next waits for the next step.
 func (v *View) next(j *live.Job[auto.State]) tea.Cmd {
 	return func() tea.Msg {
@@ -55,12 +58,12 @@ func (v *View) next(j *live.Job[auto.State]) tea.Cmd {
 		if !ok {
 			return nil
 		}
-		return func() tea.Cmd {
+		return Step(func() tea.Cmd {
 			if v.job == j && !v.ended {
 				v.show(s)
 			}
 			return v.next(j)
-		}
+		})
 	}
 }
 
