@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"cli/output"},
 	{"cli/flags"},
 	{"cli/exit"},
+	{"cli/config"},
 	{"demo"},
 	{"tui", "tuitest"},
 	{"rules/daemon"},

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/app"
+	"piton/internal/cli/config"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
 	"piton/internal/profile"
-	"piton/internal/tui/config"
 	"piton/internal/userfile"
 )
 

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/app"
+	"piton/internal/cli/config"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/rules"
 	"piton/internal/sample"
 	"piton/internal/taskfile"
-	"piton/internal/tui/config"
 	"piton/internal/userfile"
 )
 
