@@ -2,14 +2,12 @@ package tui
 
 import (
 	"context"
-	"errors"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
 	"piton/internal/auto"
 	"piton/internal/change"
-	"piton/internal/change/attr"
 	"piton/internal/model"
 	"piton/internal/tui/screen"
 )
@@ -41,24 +39,24 @@ func (m *Model) startRace() tea.Cmd {
 	}))
 }
 
-// searched shows how a search has ended. What it keeps is a change like others.
+// searched shows how a search has ended, on other views in a line. What it keeps is a
+// change like others. None is made through sudo: its steps and its guard are this process's.
 func (m *Model) searched(targets []change.Target, subject string, s auto.State, err error) tea.Cmd {
-	if errors.Is(err, attr.ErrNotPermitted) {
-		err = errors.Join(err, errors.New("no search is made through sudo from the screen: use sudo piton auto"))
-	}
 	m.race.Take(s, err)
+	changed := s.Found != nil && s.Found.Outcome != nil // in part, with an error
 	switch {
-	case errors.Is(err, context.Canceled):
-		return m.say(info, "auto: search of "+subject+" ended; everything is as it was")
-	case err != nil:
-		return m.say(bad, "auto: "+subject+": "+err.Error())
-	case s.Found.Outcome == nil:
-		return m.say(info, "auto: "+subject+": nothing kept")
+	case !changed && m.view == action.Race:
+		m.clearNotice()
+		return nil
+	case !changed && err != nil:
+		return m.say(bad, "race: "+subject+": "+err.Error())
+	case !changed:
+		return m.say(info, "race: "+s.Found.Sentence(s.Candidates, s.Metric))
 	}
 	w := tune("auto", subject, targets, action.Tuning{})
-	a := applied{planned: planned{about: w.about, wish: w}, outcome: *s.Found.Outcome}
+	a := applied{planned: planned{about: w.about, wish: w}, outcome: *s.Found.Outcome, err: err}
 	cmd := m.takeOutcome(a)
-	if !s.Found.ByHand {
+	if err == nil && !s.Found.ByHand {
 		m.command = action.SearchCommand(targets)
 		m.notice.command = m.command
 	}

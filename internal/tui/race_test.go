@@ -118,9 +118,12 @@ func TestRaceSaysWhyItFailed(t *testing.T) {
 		r.tuning.raceErr = attr.ErrGone
 		r.press("R")
 		assert.Contains(t, r.text(), attr.ErrGone.Error())
-		assert.Contains(t, r.text(), "Everything is as it was.")
-		r.tuning.raceErr = attr.ErrNotPermitted
+		assert.Contains(t, r.text(), "Nothing is kept.")
+		r.tuning.race = twoCandidates()
+		o := done(71, change.Plan{Changes: []change.Change{pinned(change.Target{TID: 3641}, attr.Planned)}})
+		r.tuning.race.Found = &auto.Found{Result: r.tuning.race.Now, Kept: r.tuning.race.Candidates[0], Outcome: &o}
 		r.press("1", "R")
-		assert.Contains(t, r.text(), "use sudo piton auto")
+		assert.NotContains(t, r.text(), "Nothing is kept.", "a part of it is")
+		assert.Equal(t, []made{{entry: 71}}, r.m.made, "z undoes that")
 	})
 }

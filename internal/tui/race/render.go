@@ -153,7 +153,9 @@ func (v *View) below(width int, th *theme.Theme) (lines []string) {
 		say(th.Strong, "Ended: everything is as it was.")
 	case v.err != nil:
 		say(th.Bad, v.err.Error())
-		say(th.Strong, "Everything is as it was.")
+		if v.Found == nil || v.Found.Outcome == nil {
+			say(th.Strong, "Nothing is kept.")
+		}
 	case v.Found != nil:
 		say(th.Strong, v.Found.Sentence(v.Candidates, v.Metric))
 		say(th.Dim, v.Caveat)
