@@ -71,7 +71,9 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 	if ask.System {
 		situation.More = append(situation.More, auto.System(d.Tuner.Files, situation.Request.Topology)...)
 	}
-	if situation.Partners, err = watch.Partners(ctx, pids, partnerWindow); err != nil {
+	if d.Rate != nil {
+		// A made-up process has no partners.
+	} else if situation.Partners, err = watch.Partners(ctx, pids, partnerWindow); err != nil {
 		if ctx.Err() != nil {
 			return out, err
 		}
@@ -99,7 +101,9 @@ func RunSearch(ctx context.Context, d Deps, targets []change.Target, tell func(a
 	for _, t := range targets {
 		pids = append(pids, t.TID)
 	}
-	if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
+	if d.Rate != nil {
+		job.Metric = auto.NewMetric("steps", d.Rate(pids))
+	} else if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
 		return s, err
 	}
 	defer job.Metric.Close()

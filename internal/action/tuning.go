@@ -4,9 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 )
@@ -30,6 +32,8 @@ type Deps struct {
 	Tuner *change.Tuner
 	// Model is the machine as it was last seen; only a Strategy needs it.
 	Model *model.Model
+	// Rate is what a search on a made-up machine judges by; nil: it finds a rate.
+	Rate func(pids []kernel.TID) auto.Grown
 }
 
 // Plan finds out what a Tuning would change, and changes nothing; Deps.Tuner carries

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
@@ -26,19 +25,13 @@ func (standing) Tell([]byte) error                         { return nil }
 func (standing) Stands() error                             { return nil }
 func (standing) Dismiss() error                            { return nil }
 
-// steady is a figure that grows by the same each time.
-type steady struct{}
-
-func (steady) Grown() (float64, error) { return 1000, nil }
-func (steady) Close()                  {}
-
 // cut is a search of process 10 that is ended for a cause after its third period.
 func cut(t *testing.T, cause error) (*changetest.Machine, []change.Entry, Found, error) {
 	t.Helper()
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: standing{}})
-	j := &Job{Tuner: tuner, Targets: []change.Target{{TID: 10}}, Metric: &Metric{rate: runner.Rate{Name: "steps"}, meters: []runner.Meter{steady{}}}}
+	j := &Job{Tuner: tuner, Targets: []change.Target{{TID: 10}}, Metric: NewMetric("steps", func() (float64, error) { return 1000, nil })}
 	for i, name := range []string{Kernel, "one", "two"} {
 		c := Candidate{Name: name, Reason: "for the test"}
 		c.Give(10, cpuset.Of(cpuset.CPU(i)))

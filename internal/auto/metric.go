@@ -20,6 +20,20 @@ type Metric struct {
 	Weakness string
 }
 
+// Grown is by how much a figure has grown since the call before.
+type Grown func() (float64, error)
+
+// Grown is part of runner.Meter.
+func (g Grown) Grown() (float64, error) { return g() }
+
+// Close is part of runner.Meter.
+func (Grown) Close() {}
+
+// NewMetric is a metric of processes that are not the machine's own.
+func NewMetric(name string, figure Grown) *Metric {
+	return &Metric{rate: runner.Rate{Name: name}, meters: []runner.Meter{figure}}
+}
+
 // Name is the metric's, as the user would write it.
 func (m *Metric) Name() string { return m.rate.Name }
 

@@ -256,6 +256,24 @@ func TestStudyIsMadeUp(t *testing.T) {
 	})
 }
 
+// TestSearchIsReal races on the machine's own change path: only the rate is made up.
+func TestSearchIsReal(t *testing.T) {
+	fly(t, 16, 120, 40, func(p *pilot) {
+		p.tick(3)
+		p.press("R")
+		p.tick(40)
+		assert.Regexp(t, "Nothing is better than what the kernel does|Kept: ", p.text())
+		p.press("esc", "R")
+		p.tick(2) // less than the lead and one round take
+		p.press("end", "enter")
+		p.tick(1)
+		assert.Contains(t, p.text(), "Kept by hand, not proved: ")
+		assert.Contains(t, p.text(), "≡ piton pin")
+		p.press("z")
+		assert.NotContains(t, p.text(), "≡ piton pin")
+	})
+}
+
 // keys are those that a monkey presses; quitting and stopping are left out.
 var keys = []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "tab", "enter", "enter", "esc", "esc", "space", "backspace",
 	"f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "1", "2", "3", "4", "5",

@@ -15,7 +15,7 @@ import (
 // Deps is what the screen works with: all of it is the machine's.
 func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 	return tui.Deps{
-		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m}, Tuning: tui.Tuner{Tuner: m.tuner},
+		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m}, Tuning: tuning{tui.Tuner{Tuner: m.tuner}, m},
 		Guards: func() []change.GuardState {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed

@@ -24,8 +24,6 @@ func (m *Model) startRace() tea.Cmd {
 	switch {
 	case m.race.Running():
 		return m.show(action.Race)
-	case m.deps.MadeUp:
-		return m.say(info, "race: the tasks of this machine are made up and have no rate to judge by")
 	case m.benchRunning():
 		return m.say(bad, "a benchmark is running; a search would disturb it")
 	}

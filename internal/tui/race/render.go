@@ -30,7 +30,7 @@ func newList() *list.List[int, row] {
 		list.Column[row]{ID: "name", Title: "CANDIDATE", Width: 16, Tight: 12, Cell: func(r row, th *theme.Theme, _ int) (string, theme.Style) {
 			return r.Candidates[r.n].Name, th.Strong
 		}},
-		list.Column[row]{ID: "cpus", Title: "CPUS", Width: 10, Tight: 5, Rank: 2, Cell: func(r row, th *theme.Theme, _ int) (string, theme.Style) {
+		list.Column[row]{ID: "cpus", Title: "CPUS", Width: 10, Tight: 8, Rank: 2, Cell: func(r row, th *theme.Theme, _ int) (string, theme.Style) {
 			return r.Candidates[r.n].CPUs.String(), th.Text
 		}},
 		list.Column[row]{ID: "against", Title: "AGAINST KERNEL", Short: "AGAINST", Width: 14, Tight: 9, Right: true, Rank: 1, Cell: against},
@@ -105,7 +105,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	if v.Now.Periods > 0 && v.Len() > 0 {
 		lines = append(lines, th.Dim.Render(strings.Repeat(" ", max(width-v.axis.width, 0))+v.axis.head))
 	}
-	return rows.Clip(strings.Join(append(lines, v.below(width, th)...), "\n"), width, height)
+	return rows.Clip(strings.Join(append(lines, v.below(width, height-len(lines), th)...), "\n"), width, height)
 }
 
 // title says what is searched for, and the time left or how it ended.
@@ -138,9 +138,12 @@ func (v *View) bar(width int, th *theme.Theme) string {
 	return r.Render(th, width)
 }
 
-// below is what is said below the axis: the decision, or the candidate under the cursor and
-// what is not tried.
-func (v *View) below(width int, th *theme.Theme) (lines []string) {
+// roomy is from how many free lines on each candidate has one of its own below the axis.
+const roomy = 20
+
+// below is what is said below the axis: the decision, why candidates may be better and what
+// has become of them, and what is not tried.
+func (v *View) below(width, height int, th *theme.Theme) (lines []string) {
 	say := func(style theme.Style, text string) {
 		if text != "" {
 			lines = append(lines, rows.Indented(th, style, text, width)...)
@@ -160,15 +163,20 @@ func (v *View) below(width int, th *theme.Theme) (lines []string) {
 		say(th.Strong, v.Found.Sentence(v.Candidates, v.Metric))
 		say(th.Dim, v.Caveat)
 	}
-	if r, ok := v.Selected(); ok {
-		say(th.Text, v.Reason(r.n))
+	for n := range v.Candidates {
+		if n == v.At() || height >= roomy {
+			say(th.Text, v.Reason(n))
+		}
 	}
 	say(th.Warn, v.Warning)
 	var left []string
 	for _, c := range v.Left {
 		left = append(left, c.Name+" ("+c.Reason+")")
+		if height >= roomy {
+			say(th.Dim, c.Name+": not tried: "+c.Reason)
+		}
 	}
-	if len(left) > 0 {
+	if len(left) > 0 && height < roomy {
 		say(th.Dim, "Not tried: "+strings.Join(left, ", "))
 	}
 	if v.Now.Periods > 0 {
