@@ -55,6 +55,9 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 	var now cpuset.Set
 	var pids []kernel.TID
 	for _, t := range ask.Targets {
+		if t.TID == kernel.TID(os.Getpid()) {
+			return out, attr.Usagef("%d is this piton, which would judge itself", t.TID)
+		}
 		its, err := d.Tuner.Sched.Affinity(t.TID)
 		if err != nil {
 			return out, fmt.Errorf("process %d: %w", t.TID, err)
@@ -102,7 +105,7 @@ func RunSearch(ctx context.Context, d Deps, targets []change.Target, tell func(a
 		pids = append(pids, t.TID)
 	}
 	if d.Rate != nil {
-		job.Metric = auto.NewMetric("steps", d.Rate(pids))
+		job.Metric = auto.NewMetric("steps", "/s", d.Rate(pids))
 	} else if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
 		return s, err
 	}

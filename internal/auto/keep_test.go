@@ -31,7 +31,7 @@ func cut(t *testing.T, cause error) (*changetest.Machine, []change.Entry, Found,
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: standing{}})
-	j := &Job{Tuner: tuner, Targets: []change.Target{{TID: 10}}, Metric: NewMetric("steps", func() (float64, error) { return 1000, nil })}
+	j := &Job{Tuner: tuner, Targets: []change.Target{{TID: 10}}, Metric: NewMetric("steps", "/s", Grown(func() (float64, error) { return 1000, nil }))}
 	for i, name := range []string{Kernel, "one", "two"} {
 		c := Candidate{Name: name, Reason: "for the test"}
 		c.Give(10, cpuset.Of(cpuset.CPU(i)))

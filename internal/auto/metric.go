@@ -29,11 +29,6 @@ func (g Grown) Grown() (float64, error) { return g() }
 // Close is part of runner.Meter.
 func (Grown) Close() {}
 
-// NewMetric is a metric of processes that are not the machine's own.
-func NewMetric(name string, figure Grown) *Metric {
-	return &Metric{rate: runner.Rate{Name: name}, meters: []runner.Meter{figure}}
-}
-
 // Name is the metric's, as the user would write it.
 func (m *Metric) Name() string { return m.rate.Name }
 
@@ -76,19 +71,18 @@ func (m *Metric) Close() {
 }
 
 // unnamed are the metrics that are taken when the user names none, the first that moves.
-var unnamed = []struct{ name, weakness string }{
-	{"instructions", "a process that waits in a loop runs more of them, and does no more"},
-	{"bytes", "it counts what is read and written, whatever for"},
-	{"switches", "each counts as one unit of work, which it need not be"},
-	{"cpu", "it shows whether the process gets a CPU, not how fast it is there"},
+var unnamed = []struct {
+	name, weakness string
+	least          float64 // by which it moves in half a period: a rate of less is mostly chance
+}{
+	{"instructions", "a process that waits in a loop runs more of them, and does no more", 1e5},
+	{"bytes", "it counts what is read and written, whatever for", 20},
+	{"switches", "each counts as one unit of work, which it need not be", 20},
+	{"cpu", "it shows whether the process gets a CPU, not how fast it is there", 2}, // ms
 }
 
-const (
-	// probePeriods is how often a metric that nobody named must have moved,
-	probePeriods = 3
-	// leastEvents by so many at least each time: a rate of less is mostly chance.
-	leastEvents = 20
-)
+// probePeriods is how often a metric that nobody named must have moved.
+const probePeriods = 3
 
 // OpenMetric opens the metric that the user named, or with "" the first that moves.
 func OpenMetric(ctx context.Context, p procfs.FS, pids []kernel.TID, name string) (*Metric, error) {
@@ -99,7 +93,7 @@ func OpenMetric(ctx context.Context, p procfs.FS, pids []kernel.TID, name string
 	for _, u := range unnamed {
 		m, err := openMetric(p, pids, u.name, u.weakness)
 		if err == nil {
-			if err = m.moves(ctx); err == nil {
+			if err = m.moves(ctx, u.least); err == nil {
 				return m, nil
 			}
 			m.Close()
@@ -147,7 +141,7 @@ func openMetric(p procfs.FS, pids []kernel.TID, name, weakness string) (*Metric,
 }
 
 // moves returns an error unless the figure grows in each of some periods.
-func (m *Metric) moves(ctx context.Context) error {
+func (m *Metric) moves(ctx context.Context, least float64) error {
 	for range probePeriods {
 		before := m.sum
 		if err := runner.Pause(ctx, Period/2); err != nil {
@@ -157,7 +151,7 @@ func (m *Metric) moves(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if after-before < leastEvents {
+		if after-before < least {
 			return fmt.Errorf("%.0f in %v", after-before, Period/2)
 		}
 	}
