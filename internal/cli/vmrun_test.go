@@ -25,7 +25,7 @@ var vmDevices = []string{"--nics", "2", "--queues", "4", "--nvme", "1"}
 const vmScript = `set -e
 export PITON_VM_SHAPE=%s
 ./piton doctor
-./bpf.test -test.v -test.run 'TestMigrationsAreExact|TestWakes|TestWalkEqualsProc|TestWalkManyMasks|TestRunQueues'
+./bpf.test -test.v -test.run 'TestMigrationsAreExact|TestWakes|TestWork|TestProcEvents[SC]|TestWalkEqualsProc|TestWalkManyMasks|TestRunQueues'
 for unprivileged in 0 2 1; do # 1 stays until the machine ends
 	echo $unprivileged >/proc/sys/kernel/unprivileged_bpf_disabled
 	./bpf.test -test.v -test.run TestRefusals

@@ -118,9 +118,11 @@ int work_wait(u64 *ctx)
 		return 0;
 	u64 *before = bpf_map_lookup_elem(&delays, &tid);
 	if (before && now >= *before) {
-		u32 b = bucket(now - *before);
-		if (b < BUCKETS)
-			count(w->waits[b], 1);
+		u64 b = bucket(now - *before);
+		if (b >= BUCKETS)
+			b = BUCKETS - 1;
+		asm volatile("%0 &= %1" : "+r"(b) : "i"(BUCKETS - 1)); // the verifier of Linux 6.1 lost the bound
+		count(w->waits[b], 1);
 	}
 	bpf_map_update_elem(&delays, &tid, &now, BPF_ANY);
 	return 0;
