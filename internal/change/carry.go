@@ -96,7 +96,9 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	}
 	defer r.release()
 	for i := range r.result.Changes {
-		r.refresh(&r.result.Changes[i])
+		if plan.holds == nil { // else it was read just now
+			r.refresh(&r.result.Changes[i])
+		}
 	}
 	if err := r.leaveTrials(); err != nil {
 		return Outcome{}, err
@@ -111,11 +113,11 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	}
 	if plan.Trial == nil {
 		err = r.make(ctx, r.result.Changes)
-		r.made = t.Ticks()
 	} else if r.result.Guard != nil {
 		err = r.try(ctx)
 	}
-	if err == nil && plan.Trial == nil {
+	if err == nil && plan.Trial == nil && !r.singles() {
+		r.made = t.Ticks()
 		err = r.settle(ctx)
 	}
 	if err == nil && !r.result.Unsettled { // else it is not known what new threads have
@@ -162,6 +164,9 @@ func (t *Tuner) run(plan *Plan) *run {
 	r := &run{
 		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, planned: map[attr.Key]attr.Value{}, starts: map[kernel.TID]uint64{}, later: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
 		warned: map[string]bool{}, stuck: map[string]bool{}, named: map[kernel.TID]bool{},
+	}
+	if plan.holds != nil {
+		r.holds = plan.holds
 	}
 	r.result.Changes = slices.Clone(plan.Changes)
 	r.result.Warnings = append(slices.Clone(plan.Warnings), plan.dangers()...)
@@ -337,6 +342,9 @@ func (r *run) end() error {
 	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
 	})
+	if r.t.o.Standing && !slices.ContainsFunc(rec.Changes, func(c Change) bool { return !r.asPlanned(c) }) {
+		rec.AsPlanned, rec.Changes = true, nil
+	}
 	err := r.append(rec)
 	if err == nil {
 		err = r.t.o.Journal.Compact()
@@ -352,6 +360,11 @@ func (r *run) end() error {
 		r.result.Unrecorded = errors.Join(r.result.Unrecorded, err)
 	}
 	return nil
+}
+
+// asPlanned reports whether the beginning says all of a change already.
+func (r *run) asPlanned(c Change) bool {
+	return c.Status == attr.Done && r.begun[c.Key()] && c.Reason == "" && c.Err == nil && attr.Text(c.After) == attr.Text(r.planned[c.Key()])
 }
 
 // Record writes afterwards what became of a plan that a Tuner without a journal has

@@ -80,8 +80,10 @@ type Plan struct {
 	undo   []undone // which changes stand for which entry of Undoes
 	// inForce asks for what there is to restore of Undoes by now.
 	inForce func(ctx context.Context) ([]Request, error)
-	blind   bool // nothing may be asked that waits for a task which gets no CPU
-	damage  []journal.Damage
+	// holds are processes that were held before they were looked at, under the lock.
+	holds  map[attr.ID]kernel.Process
+	blind  bool // nothing may be asked that waits for a task which gets no CPU
+	damage []journal.Damage
 }
 
 // Warning is something that the user should know.

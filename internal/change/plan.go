@@ -50,7 +50,10 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 	if !t.Proc.Live() {
 		return Plan{}, ErrNotLive
 	}
-	p := t.planner()
+	return t.planner().requests(ctx, requests)
+}
+
+func (p *planner) requests(ctx context.Context, requests []Request) (Plan, error) {
 	p.plan.Requests = requests
 	for _, r := range requests {
 		for _, f := range r.Files {

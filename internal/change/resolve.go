@@ -16,12 +16,18 @@ type resolver struct {
 	starts   map[kernel.TID]uint64       // of its processes, in ticks
 	// skip says which threads of processes need not be read; nil = none.
 	skip func(pid, tid kernel.TID) bool
+	// holds, when not nil, are the processes of one thread that were resolved.
+	holds map[attr.ID]kernel.Process
 }
 
 // resolve returns the threads that the target covers, its own process's first,
 // and the target with its start time filled in. An error that Is attr.ErrGone means
 // that there is no such task any more.
 func (t *resolver) resolve(target Target) ([]attr.Task, Target, error) {
+	if k, ok := t.single(target); ok {
+		target.StartTicks = k.StartTicks
+		return []attr.Task{k}, target, nil
+	}
 	status, err := t.Proc.Status(target.TID)
 	if err != nil {
 		return nil, target, err

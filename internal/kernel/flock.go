@@ -54,3 +54,11 @@ func TryLock(f *os.File) (ok bool, err error) {
 		}
 	}
 }
+
+// Unlock gives back what TryLock took.
+func Unlock(f *os.File) error {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); err != nil {
+		return fmt.Errorf("unlock %s: %w", f.Name(), err)
+	}
+	return nil
+}

@@ -43,6 +43,23 @@ func (s *Set) MayMatch(comm string) bool {
 	})
 }
 
+// Parts are what rules need to know of a process of this comm besides.
+func (s *Set) Parts(comm string) (parts sample.Parts) {
+	add := func(r *Rule) {
+		parts.Command = parts.Command || r.matcher.command != nil
+		parts.Cgroup = parts.Cgroup || r.Cgroup != "" || r.Unit != ""
+	}
+	for _, r := range s.byComm[comm] {
+		add(r)
+	}
+	for _, r := range s.others {
+		if r.Comm == "" || r.matcher.comm.MeansThread(comm) {
+			add(r)
+		}
+	}
+	return parts
+}
+
 // Triggers reports whether a rule has a trigger, and so needs the rates of processes.
 func (s *Set) Triggers() bool {
 	return slices.ContainsFunc(s.Rules, func(r *Rule) bool { return r.Trigger != nil })

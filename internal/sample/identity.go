@@ -26,31 +26,39 @@ type program struct {
 // yet; with full, the command line, program and cgroup too. What cannot be read
 // stays empty: exe of others needs CAP_SYS_PTRACE, and a task may just have ended.
 func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
-	if t.Have&haveOwner == 0 {
-		id.UID = ids.owner(t)
-	}
-	id.User = ids.users.name(id.UID)
+	ids.user(id, t)
 	if !full {
 		return
 	}
 	if ids.last.seq != seq || ids.last.tgid != t.TGID {
-		ids.last = ids.program(t, seq)
+		ids.last = ids.program(t, seq, Parts{Command: true, Cgroup: true, Exe: true})
 	}
 	id.Full = true
 	id.Cmdline, id.Exe, id.Cgroup = ids.last.cmdline, ids.last.exe, ids.last.cgroup
 }
 
-func (ids *identities) program(t *Task, seq uint64) program {
-	p := program{seq: seq, tgid: t.TGID}
-	if b, err := ids.r.Task(t.TGID, 0, "cmdline"); err == nil {
-		p.cmdline = joinArgs(b)
+func (ids *identities) user(id *Identity, t *Task) {
+	if t.Have&haveOwner == 0 {
+		id.UID = ids.owner(t)
 	}
-	if b, err := ids.r.Task(t.TGID, 0, "cgroup"); err == nil {
-		if groups, err := procfs.ParseCgroup(b); err == nil {
-			p.cgroup = groups.Main()
+	id.User = ids.users.name(id.UID)
+}
+
+func (ids *identities) program(t *Task, seq uint64, parts Parts) program {
+	p := program{seq: seq, tgid: t.TGID}
+	if parts.Command {
+		if b, err := ids.r.Task(t.TGID, 0, "cmdline"); err == nil {
+			p.cmdline = joinArgs(b)
 		}
 	}
-	if t.Flags&FlagKernelThread == 0 {
+	if parts.Cgroup {
+		if b, err := ids.r.Task(t.TGID, 0, "cgroup"); err == nil {
+			if groups, err := procfs.ParseCgroup(b); err == nil {
+				p.cgroup = groups.Main()
+			}
+		}
+	}
+	if parts.Exe && t.Flags&FlagKernelThread == 0 {
 		p.exe, _ = ids.fs.Exe(t.TGID)
 	}
 	return p
@@ -80,12 +88,17 @@ func joinArgs(b []byte) string {
 	return string(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))
 }
 
+// Parts are those of an Identity that cost a file each.
+type Parts struct{ Command, Cgroup, Exe bool }
+
+// AllParts are all of them, for a process of any name.
+func AllParts(string) Parts { return Parts{true, true, true} }
+
 // Processes reads single processes from /proc, as they are meant by an event and not as
 // part of a sample. It is for one goroutine.
 type Processes struct {
 	r   *procfs.Reader
 	ids identities
-	seq uint64
 }
 
 // NewProcesses opens the root's /proc.
@@ -98,9 +111,10 @@ func NewProcesses(root string) (*Processes, error) {
 	return &Processes{r: r, ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}, nil
 }
 
-// Read returns the row of a process with its full Identity and its stat file's figures;
-// nil if there is none. What cannot be read stays empty.
-func (p *Processes) Read(pid kernel.TID) (*Task, error) {
+// Read returns the row of a process with its stat file's figures and its Identity, of which
+// parts says, by its comm, what is to be read; nil if there is none. What cannot be read
+// stays empty.
+func (p *Processes) Read(pid kernel.TID, parts func(comm string) Parts) (*Task, error) {
 	b, err := p.r.Task(pid, 0, "stat")
 	if procfs.Gone(err) {
 		return nil, nil
@@ -114,8 +128,13 @@ func (p *Processes) Read(pid kernel.TID) (*Task, error) {
 	}
 	t := &Task{TID: pid, TGID: pid}
 	setStat(t, &st)
-	p.seq++ // nothing read before is of use: the process may have become another program
-	p.ids.complete(t.ID, t, p.seq, true)
+	p.ids.user(t.ID, t)
+	is, wanted := Parts{}, parts(t.ID.Comm)
+	if wanted != is {
+		of := p.ids.program(t, 0, wanted) // as it is now: it may have become another program
+		t.ID.Cmdline, t.ID.Exe, t.ID.Cgroup = of.cmdline, of.exe, of.cgroup
+	}
+	t.ID.Full = wanted == AllParts("")
 	return t, nil
 }
 

@@ -16,7 +16,7 @@ func TestReadProcess(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	self := kernel.TID(os.Getpid())
-	task, err := p.Read(self)
+	task, err := p.Read(self, AllParts)
 	require.NoError(t, err)
 	s, err := New(Options{Needs: Needs{Identity: true}, EBPF: EBPFNever})
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestReadProcess(t *testing.T) {
 	assert.Equal(t, []string{want.ID.Comm, want.ID.Cmdline, want.ID.Exe, want.ID.Cgroup, want.ID.User},
 		[]string{task.ID.Comm, task.ID.Cmdline, task.ID.Exe, task.ID.Cgroup, task.ID.User})
 
-	none, err := p.Read(1 << 22) // PID_MAX_LIMIT is no number
+	none, err := p.Read(1<<22, AllParts) // PID_MAX_LIMIT is no number
 	require.NoError(t, err)
 	assert.Nil(t, none)
 }

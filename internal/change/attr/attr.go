@@ -201,6 +201,7 @@ type Task struct {
 	Comm       string
 	State      byte
 	Flags      uint32 // PF_* of include/linux/sched.h
+	Threads    int    // of its process; 0 = not known
 }
 
 // ID returns the task's.

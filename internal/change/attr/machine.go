@@ -77,7 +77,7 @@ func (m *Machine) Look(pid, tid kernel.TID) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	return Task{PID: pid, TID: tid, StartTicks: st.StartTicks, Comm: string(st.Comm), State: st.State, Flags: st.Flags}, nil
+	return Task{PID: pid, TID: tid, StartTicks: st.StartTicks, Comm: string(st.Comm), State: st.State, Flags: st.Flags, Threads: int(st.Threads)}, nil
 }
 
 // Online reads /sys/devices/system/cpu/online.

@@ -25,18 +25,18 @@ var marks = map[string]error{"gone": ErrGone, "not_permitted": ErrNotPermitted, 
 // MarshalJSON writes all of the change but Widen.
 func (c Change) MarshalJSON() ([]byte, error) {
 	d := changeData{plainChange: plainChange(c), Before: Text(c.Before), After: Text(c.After)}
-	if c.Err != nil {
-		d.Error = c.Err.Error()
-	}
 	for _, v := range c.Tried {
 		d.Tried = append(d.Tried, Text(v))
 	}
-	for name, mark := range marks {
-		if errors.Is(c.Err, mark) {
-			d.Marks = append(d.Marks, name)
+	if c.Err != nil {
+		d.Error = c.Err.Error()
+		for name, mark := range marks {
+			if errors.Is(c.Err, mark) {
+				d.Marks = append(d.Marks, name)
+			}
 		}
+		slices.Sort(d.Marks)
 	}
-	slices.Sort(d.Marks)
 	return json.Marshal(d)
 }
 

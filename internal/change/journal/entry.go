@@ -68,8 +68,15 @@ type reading struct {
 	index   map[uint64]int
 	last    uint64
 	head    uint64 // the last ID that was given when the journal was compacted
-	lines   int
+	lines   []span
 	offset  int64 // of what has not been read yet
+}
+
+// span is where a line is, and what it is of: an entry, or nothing that can be used.
+type span struct {
+	begin, end int64
+	id         uint64 // 0 = of no entry
+	damaged    bool
 }
 
 func newReading(here Where) *reading { return &reading{here: here, index: map[uint64]int{}} }
@@ -83,20 +90,64 @@ func (r *reading) take(data []byte) {
 		}
 		line := bytes.TrimSpace(data[:i])
 		data = data[i+1:]
-		r.offset += int64(i) + 1
-		r.lines++
 		if len(line) == 0 {
+			r.line(i+1, 0, nil)
 			continue
 		}
 		rec, err := parse(line)
-		r.last = max(r.last, rec.Last)
 		if err == nil {
 			err = r.add(rec)
 		}
-		if err != nil && !errors.Is(err, errCut) {
-			r.damage = append(r.damage, Damage{r.lines, err.Error()})
+		r.last = max(r.last, rec.Last)
+		if errors.Is(err, errCut) {
+			err = nil
+		}
+		r.line(i+1, rec.ID, err)
+	}
+}
+
+// line notes where the next line is.
+func (r *reading) line(length int, id uint64, damage error) {
+	r.lines = append(r.lines, span{r.offset, r.offset + int64(length), id, damage != nil})
+	r.offset += int64(length)
+	if damage != nil {
+		r.damage = append(r.damage, Damage{len(r.lines), damage.Error()})
+	}
+}
+
+// wrote takes a record whose line was just appended to all that was read.
+func (r *reading) wrote(rec Record, length int) {
+	r.last = max(r.last, rec.Last)
+	r.line(length, rec.ID, r.add(rec))
+}
+
+// without is the reading of a file that has the same but for the entries that are not to be
+// kept, and the lines which it consists of. Damaged lines stay.
+func (r *reading) without(keep map[uint64]bool, head int) (*reading, []span) {
+	out := newReading(r.here)
+	out.last, out.head = r.last, r.last
+	out.line(head, 0, nil)
+	var lines []span
+	damage := r.damage
+	for _, l := range r.lines {
+		if !l.damaged && !keep[l.id] {
+			continue
+		}
+		lines = append(lines, l)
+		var err error
+		if l.damaged {
+			err = errors.New(damage[0].Why)
+			damage = damage[1:]
+		}
+		out.line(int(l.end-l.begin), l.id, err)
+	}
+	for _, e := range r.entries {
+		if keep[e.ID] {
+			out.index[e.ID] = len(out.entries)
+			out.entries = append(out.entries, e)
 		}
 	}
+	return out, lines
 }
 
 func (r *reading) add(rec Record) error {
@@ -136,6 +187,11 @@ func (e *Entry) take(rec Record, here Where) {
 		e.Finished, e.Undone, e.UndoneBy = true, false, 0
 		e.Reason = cmp.Or(rec.Reason, e.Reason)
 		e.result(rec.Changes)
+		for i := range e.Changes {
+			if c := &e.Changes[i]; rec.AsPlanned && c.Status == attr.Planned {
+				c.Status = attr.Done
+			}
+		}
 		return
 	}
 	if rec.Kind == Begin {

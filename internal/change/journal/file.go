@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"piton/internal/kernel"
 	"piton/internal/userfile"
 )
 
@@ -19,6 +16,7 @@ type File struct {
 	last os.FileInfo // of the last Read
 	held *os.File    // during Exclusive
 	size int64       // of held, at its beginning
+	kept openFile
 }
 
 // largest is the size from which a journal is not read: compaction keeps it far
@@ -32,25 +30,17 @@ func (f *File) open(flag int) (*os.File, error) { return userfile.OpenState(f.pa
 
 // Exclusive is part of Store.
 func (f *File) Exclusive(do func(size int64) error) error {
-	for {
-		file, err := f.open(os.O_RDWR | os.O_CREATE)
-		if err != nil {
-			return err
-		}
-		err = waitLock(file, appendWait)
-		info, statErr := file.Stat()
-		if err != nil || statErr != nil {
-			return errors.Join(err, statErr, file.Close())
-		}
-		if now, err := os.Stat(f.path); err == nil && !os.SameFile(info, now) { // replaced by a compaction meanwhile
-			_ = file.Close()
-			continue
-		}
+	file, err := f.kept.lock(f.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, appendWait)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil {
 		f.held, f.size = file, info.Size()
 		err = do(f.size)
 		f.held = nil
-		return errors.Join(err, file.Close())
 	}
+	return errors.Join(err, f.kept.unlock(file))
 }
 
 // Read is part of Store.
@@ -97,60 +87,10 @@ func (f *File) Replace(data []byte) error {
 		_, err := w.Write(data)
 		return err
 	})
-	if err == nil {
-		f.held = nil // what is read now is the new file
-	}
-	return err
-}
-
-// ErrBusy is what the error of a lock that was not to be had in time is (errors.Is).
-var ErrBusy = errors.New("another piton is changing something")
-
-// Lock keeps the changes of one user apart, from reading the old value to the record
-// of the end, whatever journal they are in. Other users cannot hold it.
-type Lock interface {
-	// Acquire waits for at most the given time; command is shown to those that wait
-	// meanwhile. An error that Is ErrBusy names the holder.
-	Acquire(most time.Duration, command string) (release func(), err error)
-}
-
-// UserLock returns the lock of a user: a file below /run, or beside the state where
-// the user has no directory there.
-func UserLock(euid int, state string) Lock {
-	return fileLock(filepath.Join(userfile.RuntimeDir(euid, state), "lock"))
-}
-
-type fileLock string
-
-func (l fileLock) Acquire(most time.Duration, command string) (release func(), err error) {
-	f, err := userfile.OpenState(string(l), os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
+		return err
 	}
-	if err := waitLock(f, most); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(f, 200))
-		_ = f.Close()
-		if !errors.Is(err, ErrBusy) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: %s; nothing was done after waiting %v", ErrBusy, strings.TrimSpace(string(holder)), most)
-	}
-	// The holder's name, for those that wait. A failure costs only the name.
-	if err := f.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(f, "%.60s (%d)\n", command, os.Getpid())
-	}
-	return func() { _ = f.Close() }, nil
-}
-
-// waitLock takes the file's lock; the wait is bounded.
-func waitLock(file *os.File, most time.Duration) error {
-	for end := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
-		ok, err := kernel.TryLock(file)
-		if ok || err != nil {
-			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("another piton has been writing to it for %v: %w", most, ErrBusy)
-		}
-	}
+	f.held = nil // what is read now is the new file
+	f.last, err = os.Stat(f.path)
+	return err
 }

@@ -56,7 +56,9 @@ type Journal struct {
 
 	mu    sync.Mutex
 	known *reading
-	grown bool // it has become twice as large since Compact
+	grown bool   // it has become twice as large since Compact
+	own   []byte // the line that was appended last,
+	ownID uint64 // and the highest ID then
 }
 
 // Path returns where the journal of a user is, "" where there is no place
@@ -138,6 +140,9 @@ func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 		if fresh {
 			j.known = newReading(j.here)
 		}
+		if len(j.own) > 0 && bytes.HasSuffix(tail, j.own) {
+			return j.ownID, false, nil
+		}
 		lines := bytes.Split(tail, []byte{'\n'})
 		for _, line := range slices.Backward(lines) {
 			if id = numbersOf(bytes.TrimSpace(line)).Last; id > 0 {
@@ -176,11 +181,15 @@ func (j *Journal) Append(r *Record) (line []byte, err error) {
 		}
 		doublings := func(size int64) int { return bits.Len64(uint64(size / j.CompactAt)) }
 		j.grown = j.grown || doublings(size) != doublings(size+int64(len(data)))
-		return j.store.Append(data)
+		if err = j.store.Append(data); err == nil && j.Gone != nil && !torn && j.known.offset == size {
+			j.known.wrote(*r, len(line))
+		}
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("journal %s: %w", j.path, err)
 	}
+	j.own, j.ownID = line, r.Last
 	return line, nil
 }
 
@@ -195,31 +204,46 @@ func (j *Journal) Compact() error {
 	}
 	j.grown = false
 	return j.store.Exclusive(func(int64) error {
-		data, _, err := j.store.Read(0)
+		data, fresh, err := j.store.Read(0)
 		if err != nil {
 			return err
 		}
-		all := newReading(j.here)
-		all.take(data)
-		kept, err := j.compacted(data, all)
-		if err != nil || len(kept) > len(data)/2 {
+		if fresh || int64(len(data)) < j.known.offset {
+			j.known = newReading(j.here)
+		}
+		j.known.take(data[j.known.offset:])
+		head, err := Record{Kind: Head, Last: j.known.last, Time: j.Now()}.Line()
+		if err != nil {
 			return err
+		}
+		after, lines := j.known.without(j.kept(), len(head))
+		if after.offset > int64(len(data))/2 {
+			return nil
+		}
+		kept := make([]byte, 0, after.offset)
+		kept = append(kept, head...)
+		for _, l := range lines {
+			kept = append(kept, data[l.begin:l.end]...)
 		}
 		if err := j.store.Replace(kept); err != nil {
 			return err
 		}
-		j.known = newReading(j.here)
+		j.known = after
 		return nil
 	})
 }
 
-// compacted is the journal's content without what is of no use.
-func (j *Journal) compacted(data []byte, all *reading) ([]byte, error) {
-	keep := map[uint64]bool{}
-	for i := range all.entries {
+// kept are the entries that are of use.
+func (j *Journal) kept() map[uint64]bool {
+	all, keep, ended := j.known, map[uint64]bool{}, 0
+	for i := range slices.Backward(all.entries) {
 		e := &all.entries[i]
-		inForce := e.Undoable() && (j.Gone == nil || len(all.entries)-i <= j.KeepEntries || !j.Gone(e))
-		keep[e.ID] = inForce || e.Foreign != "" && !e.PastBoot && !e.Undone || len(all.entries)-i <= j.KeepEntries
+		if e.Undoable() && j.Gone != nil && j.Gone(e) {
+			ended++
+			continue
+		}
+		recent := len(all.entries)-ended-i <= j.KeepEntries
+		keep[e.ID] = recent || e.Undoable() || e.Foreign != "" && !e.PastBoot && !e.Undone
 	}
 	for i := range all.entries { // what was undone below an entry in force is found by its undo
 		if e := &all.entries[i]; keep[e.ID] && e.Undoable() {
@@ -232,20 +256,5 @@ func (j *Journal) compacted(data []byte, all *reading) ([]byte, error) {
 		e := &all.entries[i]
 		keep[e.ID] = keep[e.ID] || slices.ContainsFunc(e.Undoes, func(id uint64) bool { return keep[id] })
 	}
-	out, err := Record{Kind: Head, Last: all.last, Time: j.Now()}.Line()
-	if err != nil {
-		return nil, err
-	}
-	damaged := map[int]bool{}
-	for _, d := range all.damage {
-		damaged[d.Line] = true
-	}
-	n := 0
-	for line := range bytes.Lines(data[:all.offset]) {
-		n++
-		if r := numbersOf(bytes.TrimSpace(line)); damaged[n] || r.Kind != Head && keep[r.ID] {
-			out = append(out, line...)
-		}
-	}
-	return out, nil
+	return keep
 }

@@ -33,7 +33,8 @@ type Record struct {
 	Ticks      uint64        `json:"ticks,omitempty"` // USER_HZ since boot
 	Targets    []Target      `json:"targets,omitempty"`
 	Changes    []attr.Change `json:"changes,omitempty"`
-	Undone     []uint64      `json:"undone,omitempty"` // of end: those of Undoes of which nothing is left in force
+	AsPlanned  bool          `json:"as_planned,omitempty"` // of end: what was to be done is done, so that Changes need not say it again
+	Undone     []uint64      `json:"undone,omitempty"`     // of end: those of Undoes of which nothing is left in force
 }
 
 // Kind says what a record is for.

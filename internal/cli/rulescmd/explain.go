@@ -68,7 +68,7 @@ func runExplain(a *app.App, pid kernel.TID, path string, out output.Format) erro
 	if err != nil {
 		return fmt.Errorf("look at the processes: %w", err)
 	}
-	t, err := one.Read(pid)
+	t, err := one.Read(pid, sample.AllParts)
 	_ = one.Close() // it was read only
 	if err == nil && t == nil {
 		err = fmt.Errorf("there is no process %d", pid)

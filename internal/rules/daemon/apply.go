@@ -98,17 +98,17 @@ func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Deed, er
 	if err != nil {
 		return nil, err
 	}
-	plan, err := c.Tuner.Plan(ctx, requests)
-	if err != nil {
-		return nil, err
-	}
-	plan.Changes = append(plan.Changes, refused...)
-	outcome := plan.Preview()
-	if !c.DryRun {
-		if outcome, err = c.Tuner.Carry(ctx, plan, change.Consent{}); err != nil && len(outcome.Changes) == 0 {
+	var outcome change.Outcome
+	if c.DryRun {
+		plan, err := c.Tuner.Plan(ctx, requests)
+		if err != nil {
 			return nil, err
 		}
+		outcome = plan.Preview()
+	} else if outcome, err = c.Tuner.CarryStanding(ctx, requests); err != nil && len(outcome.Changes) == 0 {
+		return nil, err
 	}
+	outcome.Changes = append(outcome.Changes, refused...)
 	deeds := make([]Deed, 0, len(batch))
 	for _, d := range batch {
 		deeds = append(deeds, deed(d, outcome, err))

@@ -33,9 +33,15 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	set, err := rules.Parse([]byte(nice + "[[rule]]\nname = 'b'\ncomm = 'b'\nnice = 2\n"))
 	require.NoError(b, err)
 	d := decision(b, sleeper(b), set.Rules[0])
+	self := kernel.TID(os.Getpid())
+	used, err := kernel.ProcessTime(self)
+	require.NoError(b, err)
 	for i := 0; b.Loop(); i++ {
 		d.Rule = set.Rules[i%2]
 		deeds := c.Apply(context.Background(), []rules.Decision{d})
 		require.Equal(b, Done, deeds[0].Status, deeds[0].Why)
 	}
+	now, err := kernel.ProcessTime(self)
+	require.NoError(b, err)
+	b.ReportMetric(float64(now-used)/float64(b.N), "cpu-ns/op")
 }

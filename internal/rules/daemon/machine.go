@@ -22,8 +22,9 @@ type Live struct {
 	loaded    sample.EBPF // of the sampler
 	topo      *topology.Topology
 	model     *model.Model
-	places    bool                          // a rule of the set has a strategy
-	tunings   map[*rules.Rule]action.Tuning // by the topology
+	parts     func(comm string) sample.Parts // that rules of the set match by
+	places    bool                           // a rule of the set has a strategy
+	tunings   map[*rules.Rule]action.Tuning  // by the topology
 }
 
 // The age of the load by which a strategy chooses.
@@ -72,12 +73,12 @@ func (l *Live) Use(set *rules.Set) error {
 		}
 		l.sampler, l.loaded, l.model = s, ebpf, nil
 	}
-	l.topo, l.tunings, l.places = topo, map[*rules.Rule]action.Tuning{}, set.Places()
+	l.topo, l.tunings, l.parts, l.places = topo, map[*rules.Rule]action.Tuning{}, set.Parts, set.Places()
 	return nil
 }
 
 // Process is part of Machine.
-func (l *Live) Process(pid kernel.TID) (*sample.Task, error) { return l.processes.Read(pid) }
+func (l *Live) Process(pid kernel.TID) (*sample.Task, error) { return l.processes.Read(pid, l.parts) }
 
 // Read is part of Machine.
 func (l *Live) Read() (*model.Model, error) {

@@ -1,0 +1,125 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/userfile"
+)
+
+// ErrBusy is what the error of a lock that was not to be had in time is (errors.Is).
+var ErrBusy = errors.New("another piton is changing something")
+
+// Lock keeps the changes of one user apart, from reading the old value to the record
+// of the end, whatever journal they are in. Other users cannot hold it.
+type Lock interface {
+	// Acquire waits for at most the given time; command is shown to those that wait
+	// meanwhile. An error that Is ErrBusy names the holder.
+	Acquire(most time.Duration, command string) (release func(), err error)
+}
+
+// UserLock returns the lock of a user: a file below /run, or beside the state where
+// the user has no directory there.
+func UserLock(euid int, state string) Lock {
+	return &fileLock{path: filepath.Join(userfile.RuntimeDir(euid, state), "lock")}
+}
+
+type fileLock struct {
+	path string
+	kept openFile
+}
+
+// holderSize is more than the holder's name needs, so that it replaces any other.
+const holderSize = 256
+
+func (l *fileLock) Acquire(most time.Duration, command string) (release func(), err error) {
+	f, err := l.kept.lock(l.path, os.O_RDWR|os.O_CREATE, most)
+	if errors.Is(err, ErrBusy) {
+		return nil, fmt.Errorf("%w: %s; nothing was done after waiting %v", ErrBusy, l.holder(), most)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	// For those that wait. A failure costs only the name.
+	_, _ = f.WriteAt(fmt.Appendf(nil, "%-*s", holderSize, fmt.Sprintf("%.60s (%d)\n", command, os.Getpid())), 0)
+	return func() { _ = l.kept.unlock(f) }, nil
+}
+
+func (l *fileLock) holder() string {
+	f, err := userfile.OpenState(l.path, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	name, _ := io.ReadAll(io.LimitReader(f, holderSize))
+	return strings.TrimSpace(string(name))
+}
+
+// openFile keeps a file open between the times that it is locked: a piton that makes many
+// changes does not look for it anew each time. What locks it at the same time opens it again.
+type openFile struct {
+	mu   sync.Mutex
+	idle *os.File
+}
+
+// lock opens the file of a path, if it is not open, and takes its lock; the wait is bounded.
+// Call unlock when that is over.
+func (o *openFile) lock(path string, flag int, most time.Duration) (*os.File, error) {
+	for {
+		o.mu.Lock()
+		file := o.idle
+		o.idle = nil
+		o.mu.Unlock()
+		var err error
+		if file == nil {
+			if file, err = userfile.OpenState(path, flag); err != nil {
+				return nil, err
+			}
+		}
+		if err = waitLock(file, most); err == nil {
+			var its, now os.FileInfo
+			if its, err = file.Stat(); err == nil {
+				if now, err = os.Stat(path); err == nil && os.SameFile(its, now) {
+					return file, nil
+				}
+			}
+			if errors.Is(err, fs.ErrNotExist) || now != nil { // removed, or replaced by another
+				_ = file.Close()
+				continue
+			}
+		}
+		return nil, errors.Join(err, file.Close())
+	}
+}
+
+// unlock gives the lock back.
+func (o *openFile) unlock(file *os.File) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle == nil && kernel.Unlock(file) == nil {
+		o.idle = file
+		return nil
+	}
+	return file.Close()
+}
+
+// waitLock takes the file's lock; the wait is bounded.
+func waitLock(file *os.File, most time.Duration) error {
+	for end := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
+		ok, err := kernel.TryLock(file)
+		if ok || err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("another piton has been writing to it for %v: %w", most, ErrBusy)
+		}
+	}
+}
