@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"errors"
+	"os"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -39,4 +42,15 @@ func Boottime() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)
 	return time.Duration(ts.Nano())
+}
+
+// SlackTimers lets timers of this process fire up to so much late, so that its threads wake
+// less often (timerslack_ns of proc_pid_timerslack_ns(5), CAP_SYS_NICE). Threads that they
+// start inherit it.
+func SlackTimers(most time.Duration) error {
+	tasks, err := os.ReadDir("/proc/self/task")
+	for _, t := range tasks {
+		err = errors.Join(err, os.WriteFile("/proc/"+t.Name()+"/timerslack_ns", strconv.AppendInt(nil, most.Nanoseconds(), 10), 0))
+	}
+	return err
 }

@@ -163,6 +163,7 @@ func (t heldTask) Still() error {
 		if err := running(t.pid, t.tid, t.startTicks); err != nil {
 			return err
 		}
+	case t.fd >= 0 && t.tid == t.pid: // the number of the process is its first thread's
 	case t.fd < 0 && t.heldProcess.startTicks == 0:
 		return fmt.Errorf("%d: neither a pidfd nor a start time tells whom the number means: %w", t.tid, unix.ESRCH)
 	default:

@@ -46,6 +46,7 @@ func (s *Set) MayMatch(comm string) bool {
 // Parts are what rules need to know of a process of this comm besides.
 func (s *Set) Parts(comm string) (parts sample.Parts) {
 	add := func(r *Rule) {
+		parts.User = parts.User || r.User != ""
 		parts.Command = parts.Command || r.matcher.command != nil
 		parts.Cgroup = parts.Cgroup || r.Cgroup != "" || r.Unit != ""
 	}

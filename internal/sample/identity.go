@@ -89,10 +89,10 @@ func joinArgs(b []byte) string {
 }
 
 // Parts are those of an Identity that cost a file each.
-type Parts struct{ Command, Cgroup, Exe bool }
+type Parts struct{ User, Command, Cgroup, Exe bool }
 
 // AllParts are all of them, for a process of any name.
-func AllParts(string) Parts { return Parts{true, true, true} }
+func AllParts(string) Parts { return Parts{true, true, true, true} }
 
 // Processes reads single processes from /proc, as they are meant by an event and not as
 // part of a sample. It is for one goroutine.
@@ -128,14 +128,28 @@ func (p *Processes) Read(pid kernel.TID, parts func(comm string) Parts) (*Task, 
 	}
 	t := &Task{TID: pid, TGID: pid}
 	setStat(t, &st)
-	p.ids.user(t.ID, t)
-	is, wanted := Parts{}, parts(t.ID.Comm)
-	if wanted != is {
-		of := p.ids.program(t, 0, wanted) // as it is now: it may have become another program
+	p.identify(t, parts(t.ID.Comm))
+	return t, nil
+}
+
+// Begun is the row of a process as an event names it, with the parts of its Identity. It says
+// nothing of whether the process still runs.
+func (p *Processes) Begun(pid kernel.TID, startTicks uint64, comm string, parts Parts) *Task {
+	t := &Task{TID: pid, TGID: pid, StartTicks: startTicks, ID: &Identity{Comm: comm}}
+	p.identify(t, parts)
+	return t
+}
+
+// identify reads parts as they are now: the process may have become another program.
+func (p *Processes) identify(t *Task, parts Parts) {
+	t.ID.Full = parts == AllParts("")
+	if parts.User {
+		p.ids.user(t.ID, t)
+	}
+	if parts.User = false; parts != (Parts{}) {
+		of := p.ids.program(t, 0, parts)
 		t.ID.Cmdline, t.ID.Exe, t.ID.Cgroup = of.cmdline, of.exe, of.cgroup
 	}
-	t.ID.Full = wanted == AllParts("")
-	return t, nil
 }
 
 // Close closes what it has open.

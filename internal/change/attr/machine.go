@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -92,6 +93,9 @@ func ReadCPUs(root, file string) (cpuset.Set, error) {
 
 // Ticks is the time since boot in USER_HZ, the unit of start times; 0 if it is not known.
 func (m *Machine) Ticks() uint64 {
+	if fs, ok := m.Proc.(procfs.FS); ok && fs.Live() {
+		return uint64(kernel.Boottime() / (10 * time.Millisecond)) // USER_HZ is 100
+	}
 	up, _ := m.Proc.File("uptime")
 	now, _ := procfs.ParseUptimeTicks(up) // 0 of nothing
 	return now

@@ -14,8 +14,7 @@ import (
 type File struct {
 	path string
 	last os.FileInfo // of the last Read
-	held *os.File    // during Exclusive
-	size int64       // of held, at its beginning
+	held *stateFile  // during Exclusive
 	kept openFile
 }
 
@@ -34,12 +33,9 @@ func (f *File) Exclusive(do func(size int64) error) error {
 	if err != nil {
 		return err
 	}
-	info, err := file.Stat()
-	if err == nil {
-		f.held, f.size = file, info.Size()
-		err = do(f.size)
-		f.held = nil
-	}
+	f.held = file
+	err = do(file.is.Size())
+	f.held = nil
 	return errors.Join(err, f.kept.unlock(file))
 }
 
@@ -47,16 +43,14 @@ func (f *File) Exclusive(do func(size int64) error) error {
 func (f *File) Read(offset int64) ([]byte, bool, error) {
 	file := f.held
 	if file == nil {
-		var err error
-		if file, err = f.open(os.O_RDONLY); err != nil {
+		own, err := openStateFile(f.path, os.O_RDONLY)
+		if err != nil {
 			return nil, false, err
 		}
-		defer func() { _ = file.Close() }()
+		defer func() { _ = own.Close() }()
+		file = own
 	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, false, err
-	}
+	info := file.is
 	if info.Size() > largest {
 		return nil, false, fmt.Errorf("not read: it has %d MB, the limit is %d MB. Move it away", info.Size()>>20, largest>>20)
 	}
@@ -76,7 +70,7 @@ func (f *File) Read(offset int64) ([]byte, bool, error) {
 // Append is part of Store; it is called during Exclusive.
 func (f *File) Append(data []byte) error {
 	if _, err := f.held.Write(data); err != nil {
-		return errors.Join(err, f.held.Truncate(f.size)) // a full disk leaves no half record
+		return errors.Join(err, f.held.Truncate(f.held.is.Size())) // a full disk leaves no half record
 	}
 	return nil
 }

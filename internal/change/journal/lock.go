@@ -67,44 +67,60 @@ func (l *fileLock) holder() string {
 // changes does not look for it anew each time. What locks it at the same time opens it again.
 type openFile struct {
 	mu   sync.Mutex
-	idle *os.File
+	idle *stateFile
+}
+
+type stateFile struct {
+	*os.File
+	is os.FileInfo // when it was opened or locked
+}
+
+func openStateFile(path string, flag int) (*stateFile, error) {
+	f, err := userfile.OpenState(path, flag)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &stateFile{f, info}, nil
 }
 
 // lock opens the file of a path, if it is not open, and takes its lock; the wait is bounded.
 // Call unlock when that is over.
-func (o *openFile) lock(path string, flag int, most time.Duration) (*os.File, error) {
+func (o *openFile) lock(path string, flag int, most time.Duration) (*stateFile, error) {
 	for {
 		o.mu.Lock()
 		file := o.idle
 		o.idle = nil
 		o.mu.Unlock()
-		var err error
 		if file == nil {
-			if file, err = userfile.OpenState(path, flag); err != nil {
+			var err error
+			if file, err = openStateFile(path, flag); err != nil {
 				return nil, err
 			}
 		}
-		if err = waitLock(file, most); err == nil {
-			var its, now os.FileInfo
-			if its, err = file.Stat(); err == nil {
-				if now, err = os.Stat(path); err == nil && os.SameFile(its, now) {
-					return file, nil
-				}
-			}
-			if errors.Is(err, fs.ErrNotExist) || now != nil { // removed, or replaced by another
-				_ = file.Close()
-				continue
-			}
+		if err := waitLock(file.File, most); err != nil {
+			return nil, errors.Join(err, file.Close())
 		}
-		return nil, errors.Join(err, file.Close())
+		now, err := os.Stat(path)
+		if err == nil && os.SameFile(file.is, now) {
+			file.is = now
+			return file, nil
+		}
+		_ = file.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 }
 
 // unlock gives the lock back.
-func (o *openFile) unlock(file *os.File) error {
+func (o *openFile) unlock(file *stateFile) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.idle == nil && kernel.Unlock(file) == nil {
+	if o.idle == nil && kernel.Unlock(file.File) == nil {
 		o.idle = file
 		return nil
 	}

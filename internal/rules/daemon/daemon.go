@@ -42,8 +42,8 @@ type Machine interface {
 	// Use prepares for the rates and the load that a set needs, and checks that the
 	// machine has the CPUs that it names.
 	Use(*rules.Set) error
-	// Process reads a process with its full identity, nil if there is none.
-	Process(kernel.TID) (*sample.Task, error)
+	// Process reads what rules match by of a process that an event is about, nil if there is none.
+	Process(kernel.ProcEvent) (*sample.Task, error)
 	// Read reads all of them, with what has happened since the last time.
 	Read() (*model.Model, error)
 }
@@ -185,7 +185,7 @@ func (d *Daemon) meet(e kernel.ProcEvent) {
 	if e.Comm != "" && !d.engine.Cares(e.PID, e.Comm) {
 		return
 	}
-	t, err := d.o.Machine.Process(e.PID)
+	t, err := d.o.Machine.Process(e)
 	if err != nil {
 		d.note(Trouble, "process %d could not be read: %v", e.PID, err)
 		return

@@ -57,9 +57,9 @@ type machine struct{ *world }
 
 func (m machine) Use(*rules.Set) error { return m.refuse }
 
-func (m machine) Process(pid kernel.TID) (*sample.Task, error) {
+func (m machine) Process(e kernel.ProcEvent) (*sample.Task, error) {
 	m.single++
-	return m.tasks[pid], nil
+	return m.tasks[e.PID], nil
 }
 
 func (m machine) Read() (*model.Model, error) {

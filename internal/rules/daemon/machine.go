@@ -77,8 +77,13 @@ func (l *Live) Use(set *rules.Set) error {
 	return nil
 }
 
-// Process is part of Machine.
-func (l *Live) Process(pid kernel.TID) (*sample.Task, error) { return l.processes.Read(pid, l.parts) }
+// Process is part of Machine. An event that says which process it is saves reading that.
+func (l *Live) Process(e kernel.ProcEvent) (*sample.Task, error) {
+	if e.StartNs != 0 && e.Comm != "" {
+		return l.processes.Begun(e.PID, e.StartNs/tickNs, e.Comm, l.parts(e.Comm)), nil
+	}
+	return l.processes.Read(e.PID, l.parts)
+}
 
 // Read is part of Machine.
 func (l *Live) Read() (*model.Model, error) {
