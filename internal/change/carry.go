@@ -96,7 +96,7 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	}
 	defer r.release()
 	for i := range r.result.Changes {
-		if plan.holds == nil { // else it was read just now
+		if plan.holds[r.result.Changes[i].ID()] == nil { // else it is held, and was read just now
 			r.refresh(&r.result.Changes[i])
 		}
 	}
@@ -342,7 +342,7 @@ func (r *run) end() error {
 	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
 	})
-	if r.t.o.Standing && !slices.ContainsFunc(rec.Changes, func(c Change) bool { return !r.asPlanned(c) }) {
+	if r.t.o.Standing && len(rec.Changes) == len(r.begun) && !slices.ContainsFunc(rec.Changes, func(c Change) bool { return !r.asPlanned(c) }) {
 		rec.AsPlanned, rec.Changes = true, nil
 	}
 	err := r.append(rec)

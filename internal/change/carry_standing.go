@@ -3,9 +3,11 @@ package change
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // CarryStanding plans requests and carries them out, for a Tuner whose user has decided once
@@ -63,8 +65,8 @@ func (r *run) singles() bool {
 	for _, f := range r.plan.follow {
 		pid := f.target.TID
 		k, err := r.t.Look(pid, pid)
-		if err != nil || k.Threads != 1 || k.StartTicks != f.target.StartTicks {
-			return false
+		if err != nil || k.Threads != 1 || k.StartTicks != f.target.StartTicks || f.target.Scope != ScopeProcess {
+			return false // children of a tree, too, may have been born
 		}
 		for _, a := range f.attributes {
 			c := r.result.find(attr.Key{ID: k.ID(), Attribute: a})
@@ -78,6 +80,42 @@ func (r *run) singles() bool {
 	}
 	r.result.Passes = 1
 	return true
+}
+
+// Ended reports whether all tasks of an entry have ended, so that there is nothing of it to
+// undo. One that changed files, or was over all tasks, counts as being there, and so does a
+// task that cannot be looked at.
+func Ended(proc attr.Processes, e *Entry) bool {
+	if e.Sweep != 0 {
+		return false
+	}
+	gone := map[attr.ID]bool{}
+	for _, c := range e.Changes {
+		if c.IsFile() {
+			return false
+		}
+		id := attr.ID{TID: c.TID, StartTicks: c.StartTicks}
+		if !gone[id] {
+			st, err := proc.ThreadStat(c.PID, c.TID)
+			if gone[id] = ended(st, err, c.StartTicks); !gone[id] {
+				return false
+			}
+		}
+	}
+	for _, t := range e.Targets { // threads of it may have been born since
+		if st, err := proc.Stat(t.TID); !ended(st, err, t.StartTicks) {
+			return false
+		}
+	}
+	return true
+}
+
+// ended reports whether the task that started then is not the one whose stat was read.
+func ended(st procfs.Stat, err error, startTicks uint64) bool {
+	if err != nil {
+		return errors.Is(err, attr.ErrGone)
+	}
+	return startTicks != 0 && st.StartTicks != startTicks
 }
 
 // find returns the change of a key, nil if there is none.

@@ -167,6 +167,9 @@ type Object struct {
 	Name       string     `json:"name,omitempty"`  // of a file, as users know it: "irq 24 (virtio0-input.0)"
 }
 
+// ID is the object's, if it is a thread.
+func (o Object) ID() ID { return ID{o.TID, o.StartTicks} }
+
 // IsFile reports whether the object is a file of the kernel and not a task.
 func (o Object) IsFile() bool { return o.Path != "" }
 

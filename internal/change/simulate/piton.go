@@ -112,11 +112,14 @@ func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 	its := clock{a, a.wall}
 	o := change.Options{
 		Sources: attr.Sources{Sched: v, Files: v, Proc: v, EUID: v.euid, Rights: v.rights, Limits: v.limits},
-		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its,
+		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Standing: a.fate.standing,
 	}
 	if journalled {
 		o.Journal = journal.New(&store{disk: a.disk, a: a}, a.where())
 		o.Journal.Now = its.Now
+		if a.fate.standing {
+			o.Journal.Gone = func(e *change.Entry) bool { return change.Ended(v, e) }
+		}
 		if a.fate.compacts {
 			o.Journal.CompactAt, o.Journal.KeepEntries = 2_000, 2
 		}
@@ -160,7 +163,18 @@ func (a *actor) request() {
 		a.consent.RevertAfter = time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond
 	}
 	t := a.tuner("piton set", true)
+	if a.fate.standing {
+		a.consent = change.Consent{Yes: true} // once for all
+	}
 	a.log("asks for %+v, consent %+v", a.wishes, a.consent)
+	if a.fate.standing {
+		a.carried = a.steps
+		outcome, err := t.CarryStanding(interruptible{context.Background(), a}, requests)
+		if a.judge(outcome, err); err == nil {
+			a.fulfilled(outcome)
+		}
+		return
+	}
 	plan, err := t.Plan(interruptible{context.Background(), a}, requests)
 	a.planned = a.steps
 	a.log("has a plan")

@@ -48,7 +48,12 @@ type fate struct {
 	foreign          bool          // some pitons run in other namespaces
 	weak             bool          // some pitons have no rights, or no pidfds
 	compacts         bool          // the journal is compacted early
+	standing         bool          // what is asked for was decided once for all, as by rules
 }
+
+// StandingSeeds is where seeds of histories begin in which pitons change tasks as the daemon
+// of standing rules does.
+const StandingSeeds = 1 << 32
 
 func newFate(r *rand.Rand) fate {
 	f := fate{

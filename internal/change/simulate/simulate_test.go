@@ -36,11 +36,13 @@ func files(t *testing.T) string {
 	return root
 }
 
-// search runs seeds from 1 on all CPUs, and returns the first that violates an
+// search runs so many seeds after from on all CPUs, and returns the first that violates an
 // invariant, 0 for none.
-func search(root string, seeds uint64) (first uint64, steps int64) {
+func search(root string, from, seeds uint64) (first uint64, steps int64) {
 	var next, found atomic.Uint64
 	var all atomic.Int64
+	next.Store(from)
+	seeds += from
 	found.Store(seeds + 1)
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -76,9 +78,20 @@ func TestSimulate(t *testing.T) {
 		report(t, root, seed)
 		return
 	}
-	seeds := number(t, seedsVariable, 200)
+	simulate(t, root, 0, number(t, seedsVariable, 200))
+}
+
+// TestSimulateStanding is TestSimulate of pitons that change tasks as rules do.
+func TestSimulateStanding(t *testing.T) {
+	if number(t, seedVariable, 0) != 0 {
+		t.Skip("TestSimulate runs one seed alone")
+	}
+	simulate(t, files(t), StandingSeeds, number(t, seedsVariable, 200))
+}
+
+func simulate(t *testing.T, root string, from, seeds uint64) {
 	start := time.Now()
-	bad, steps := search(root, seeds)
+	bad, steps := search(root, from, seeds)
 	if bad != 0 {
 		report(t, root, bad)
 		return

@@ -212,6 +212,7 @@ func (w *world) cells(f func(*cell)) {
 func newWorld(root string, seed uint64, history bool) *world {
 	w := &world{root: root, rng: rand.New(rand.NewPCG(seed, 0x7069746f6e)), history: history}
 	w.fate = newFate(w.rng)
+	w.fate.standing = seed > StandingSeeds
 	w.sentry = newSentry(w)
 	for i := range w.fate.journals {
 		w.disks = append(w.disks, newDisk(w, string(rune('A'+i))))

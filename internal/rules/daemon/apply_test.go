@@ -141,9 +141,9 @@ func TestGone(t *testing.T) {
 	require.Equal(t, Done, deeds[0].Status)
 	entries, _, err := j.Entries()
 	require.NoError(t, err)
-	assert.False(t, Gone(procfs.New("/"), &entries[0]))
+	assert.False(t, change.Ended(procfs.New("/"), &entries[0]))
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	assert.True(t, Gone(procfs.New("/"), &entries[0]))
+	assert.True(t, change.Ended(procfs.New("/"), &entries[0]))
 	assert.Empty(t, InForce(procfs.New("/"), entries))
 }

@@ -24,7 +24,7 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	j, err := journal.Open(filepath.Join(dir, "piton", "journal"))
 	require.NoError(b, err)
 	proc := procfs.New("/")
-	j.Gone = func(e *change.Entry) bool { return Gone(proc, e) }
+	j.Gone = func(e *change.Entry) bool { return change.Ended(proc, e) }
 	guards := guard.NewLauncher(func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }, os.Environ(), "")
 	c := &Carrier{Wants: wants{}, Tuner: change.New(change.Options{
 		Sources: attr.Sources{Proc: proc}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
