@@ -68,7 +68,7 @@ vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that
 	fi
 
 simulate: ## SEEDS random histories of changes, kills, full disks and reused numbers (SEED=N: that one, with its history)
-	SEEDS=$(SEEDS) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate$$' -count=1 -timeout 60m -v
+	SEEDS=$(SEEDS) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate(Standing)?$$' -count=1 -timeout 60m -v
 
 simulate-defects: ## put old defects back, one after the other, and fail unless the simulator finds each
 	@set -e; $(GO) test -tags defects -c -o simulate.test ./internal/change/simulate; \
