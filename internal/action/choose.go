@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
 	"piton/internal/procfs"
@@ -40,12 +41,20 @@ func choose(d Deps, targets []change.Target, t Tuning) (requests []change.Reques
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	choices, err = place.Place(ask)
+	all, err := place.Place(ask)
 	if refused = noCPU(err); len(refused) == 0 && err != nil {
 		return nil, nil, nil, err
 	}
-	for _, c := range choices {
-		at := slices.IndexFunc(targets, func(target change.Target) bool { return target.TID == c.TID })
+	of := func(tid kernel.TID) int {
+		return slices.IndexFunc(targets, func(target change.Target) bool { return target.TID == tid })
+	}
+	refused = slices.DeleteFunc(refused, func(c change.Change) bool { return of(c.TID) < 0 })
+	for _, c := range all {
+		at := of(c.TID)
+		if at < 0 {
+			continue // it was given its CPUs before
+		}
+		choices = append(choices, c)
 		requests = append(requests, change.Request{
 			Targets: targets[at : at+1], Set: memoryFollows(t.Set, attr.SetAffinity(c.CPUs)),
 			Reason: strings.TrimPrefix(fmt.Sprintf("%s: %s: %s", t.Reason, t.Strategy, c.Reason), ": "),
@@ -67,6 +76,11 @@ func Ask(d Deps, targets []change.Target, t Tuning) (place.Request, error) {
 	}
 	for _, target := range targets {
 		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
+	}
+	for _, g := range d.Given {
+		p := placeTarget(d, g.Target, groups, t)
+		p.Allowed, p.BusyShare = g.CPUs, max(p.BusyShare, 1)
+		ask.Targets = append(ask.Targets, p)
 	}
 	return ask, nil
 }

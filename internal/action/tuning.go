@@ -34,6 +34,14 @@ type Deps struct {
 	Model *model.Model
 	// Rate is what a search on a made-up machine judges by; nil: it finds a rate.
 	Rate func(pids []kernel.TID) auto.Grown
+	// Given are CPUs that targets were given too short a time ago for the Model to show it.
+	Given []Given
+}
+
+// Given is the CPUs that a target was given.
+type Given struct {
+	change.Target
+	CPUs cpuset.Set
 }
 
 // Plan finds out what a Tuning would change, and changes nothing; Deps.Tuner carries

@@ -69,6 +69,31 @@ func TestPlanChoosesDifferentCores(t *testing.T) {
 	assert.Equal(t, map[kernel.TID]attr.Status{a: attr.Planned, b: attr.Planned, 2147483647: attr.Refused}, status)
 }
 
+// TestGivenCPUsCount is that what was placed a moment ago counts as busy, though the sample is
+// older.
+func TestGivenCPUsCount(t *testing.T) {
+	mask, err := kernel.System().Affinity(kernel.TID(os.Getpid()))
+	require.NoError(t, err)
+	if mask.Len() < 2 || !mask.Has(0) || !mask.Has(1) {
+		t.Skip("needs CPUs 0 and 1")
+	}
+	a, b := change.Target{TID: sleeper(t)}, change.Target{TID: sleeper(t)}
+	d := Deps{Tuner: change.Local(), Model: machine(2)}
+	choose := func(target change.Target) string {
+		choices, err := Choose(d, []change.Target{target}, Tuning{Strategy: place.LeastLoaded})
+		require.NoError(t, err)
+		require.Len(t, choices, 1)
+		assert.Equal(t, target.TID, choices[0].TID)
+		return choices[0].CPUs.String()
+	}
+	first := choose(a)
+	assert.Equal(t, first, choose(b), "nothing tells of the other one")
+	cpus, err := cpuset.Parse(first)
+	require.NoError(t, err)
+	d.Given = []Given{{Target: a, CPUs: cpus}}
+	assert.NotEqual(t, first, choose(b))
+}
+
 // TestMemoryFollows: memory near CPUs that are not named is near those that are given.
 func TestMemoryFollows(t *testing.T) {
 	near := func(cpus ...cpuset.CPU) attr.Setting { return attr.SetMemoryNear(cpuset.Of(cpus...)) }

@@ -21,6 +21,8 @@ const (
 	// guardWait is that of a guard: a holder that gets no CPU, because of what is to
 	// be reverted, would keep it for ever.
 	guardWait = 250 * time.Millisecond
+	// standingWait is that of a piton that has other things to do meanwhile.
+	standingWait = 2 * time.Millisecond
 )
 
 // run is one Carry.
@@ -196,8 +198,11 @@ func (t *Tuner) lock(plan Plan) (release func(), err error) {
 		return func() {}, nil
 	}
 	wait := lockWait
-	if plan.blind {
+	switch {
+	case plan.blind:
 		wait = guardWait
+	case t.o.Standing:
+		wait = standingWait
 	}
 	release, err = t.o.Lock.Acquire(wait, t.o.Command)
 	if plan.blind && err != nil {

@@ -18,6 +18,8 @@ const (
 	// settleTime bounds the search in a process that keeps creating threads
 	// from threads that cannot be changed.
 	settleTime = 5 * time.Second
+	// standingSettle is that of a piton that other processes wait for.
+	standingSettle = 100 * time.Millisecond
 )
 
 // settle looks for threads that appeared meanwhile and gives them the new value
@@ -27,13 +29,17 @@ func (r *run) settle(ctx context.Context) error {
 		r.result.Passes = 1
 		return nil
 	}
-	deadline := r.t.o.Clock.Now().Add(settleTime)
+	most := settleTime
+	if r.t.o.Standing {
+		most = standingSettle
+	}
+	deadline := r.t.o.Clock.Now().Add(most)
 	for clean := 0; clean < cleanPasses; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if r.t.o.Clock.Now().After(deadline) {
-			r.warn(fmt.Sprintf("threads with another value still appeared after %v and %d passes; run it again", settleTime, r.result.Passes))
+			r.warn(fmt.Sprintf("threads with another value still appeared after %v and %d passes; run it again", most, r.result.Passes))
 			r.result.Unsettled = true
 			return nil
 		}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,46 +51,65 @@ type Carrier struct {
 	Tuner  *change.Tuner // a standing one (change.Options)
 	Wants  Wants
 	DryRun bool
+	given  []given // by strategies, of the last moment
 }
+
+// given is what a strategy chose, and when.
+type given struct {
+	action.Given
+	at time.Time
+}
+
+// newLoad is how long a model may not show yet what a process does where it was placed: a
+// sample and the one before it.
+const newLoad = 2 * sampleEvery
 
 // Apply is part of Applier. A strategy reads the load of the machine first, so other rules
 // do not wait for those that have one.
-func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) []Deed {
-	var given, chosen []rules.Decision
+func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []Deed, later []rules.Decision) {
+	var stated, chosen []rules.Decision
 	for _, d := range batch {
 		if d.Rule.Place == "" {
-			given = append(given, d)
+			stated = append(stated, d)
 		} else {
 			chosen = append(chosen, d)
 		}
 	}
-	return append(c.carry(ctx, given), c.carry(ctx, chosen)...)
+	for _, part := range [][]rules.Decision{stated, chosen} {
+		its, busy := c.carry(ctx, part)
+		if deeds = append(deeds, its...); busy {
+			later = append(later, part[len(its):]...)
+		}
+	}
+	return deeds, later
 }
 
-// carry applies a batch. While another piton holds the lock it waits; what fails as a whole
-// is tried for each process alone, so that one cannot keep the others from their rules.
-func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) []Deed {
+// carry applies a batch. What fails as a whole is tried for each process alone, so that one
+// cannot keep the others from their rules. busy: another piton holds the lock, and what has
+// no deed is to be tried again.
+func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (deeds []Deed, busy bool) {
 	if len(batch) == 0 {
-		return nil
+		return nil, false
 	}
 	deeds, err := c.apply(ctx, batch)
-	for errors.Is(err, journal.ErrBusy) && ctx.Err() == nil {
-		deeds, err = c.apply(ctx, batch)
-	}
-	if err == nil {
-		return deeds
-	}
-	deeds = nil
-	if len(batch) > 1 && ctx.Err() == nil {
-		for one := range slices.Chunk(batch, 1) {
-			deeds = append(deeds, c.carry(ctx, one)...)
+	switch {
+	case errors.Is(err, journal.ErrBusy):
+		return nil, true
+	case err == nil:
+		return deeds, false
+	case len(batch) == 1 || ctx.Err() != nil:
+		for _, d := range batch {
+			deeds = append(deeds, Deed{Decision: d, Status: Failed, Why: err.Error()})
 		}
-		return deeds
+		return deeds, false
 	}
-	for _, d := range batch {
-		deeds = append(deeds, Deed{Decision: d, Status: Failed, Why: err.Error()})
+	for one := range slices.Chunk(batch, 1) {
+		its, busy := c.carry(ctx, one)
+		if deeds = append(deeds, its...); busy {
+			return deeds, true
+		}
 	}
-	return deeds
+	return deeds, false
 }
 
 // apply makes one plan of a batch. With an error nothing was changed.
@@ -111,9 +131,22 @@ func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Deed, er
 	outcome.Changes = append(outcome.Changes, refused...)
 	deeds := make([]Deed, 0, len(batch))
 	for _, d := range batch {
-		deeds = append(deeds, deed(d, outcome, err))
+		out := deed(d, outcome, err)
+		if d.Rule.Place != "" && out.Status == Done {
+			c.give(&out)
+		}
+		deeds = append(deeds, out)
 	}
 	return deeds, nil
+}
+
+// give remembers what a strategy chose, for the next choice.
+func (c *Carrier) give(d *Deed) {
+	i := slices.IndexFunc(d.Changes, func(c change.Change) bool { return c.Attribute == attr.Affinity && c.TID == c.PID })
+	if i >= 0 {
+		target := change.Target{TID: d.PID, StartTicks: d.StartTicks}
+		c.given = append(c.given, given{action.Given{Target: target, CPUs: attr.CPUs(d.Changes[i].After)}, time.Now()})
+	}
 }
 
 // requests groups a batch by rule: a strategy chooses for all of its processes together.
@@ -135,6 +168,10 @@ func (c *Carrier) requests(batch []rules.Decision) (requests []change.Request, r
 		if want.Strategy != "" {
 			if deps.Model, err = c.Wants.Load(); err != nil {
 				return nil, nil, err
+			}
+			c.given = slices.DeleteFunc(c.given, func(g given) bool { return time.Since(g.at) > newLoad })
+			for _, g := range c.given {
+				deps.Given = append(deps.Given, g.Given)
 			}
 		}
 		more, _, none, err := action.Requests(deps, byRule[r], want)
@@ -180,8 +217,11 @@ func deed(d rules.Decision, o change.Outcome, early error) Deed {
 			out.Entry = o.Entry
 		}
 	}
-	if ended {
+	switch {
+	case ended:
 		out.Status, out.Why = Ended, ""
+	case o.Unsettled && slices.ContainsFunc(out.Changes, func(c change.Change) bool { return c.TID != c.PID }):
+		out.Why = cmp.Or(out.Why, "it kept creating threads, and the last of them may have been missed")
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func TestApplyIsOneEntry(t *testing.T) {
 	other := decision(t, reused, a)
 	other.StartTicks-- // the number was another process's
 	batch := []rules.Decision{decision(t, first, a), decision(t, second, b), other}
-	deeds := c.Apply(context.Background(), batch)
+	deeds, _ := c.Apply(context.Background(), batch)
 	require.Len(t, deeds, 3)
 	for i, want := range []struct {
 		status  Status
@@ -86,7 +86,7 @@ func TestApplyIsOneEntry(t *testing.T) {
 	assert.Equal(t, `rule "a"; rule "b"`, entries[0].Reason)
 	assert.Equal(t, []uint64{1}, InForce(procfs.New("/"), entries))
 
-	again := c.Apply(context.Background(), batch[:1])
+	again, _ := c.Apply(context.Background(), batch[:1])
 	assert.Equal(t, Unchanged, again[0].Status)
 	entries, _, _ = j.Entries()
 	assert.Len(t, entries, 1, "nothing was to be changed")
@@ -96,7 +96,7 @@ func TestDryRun(t *testing.T) {
 	c, j := carrier(t, nil)
 	c.DryRun = true
 	a, _ := twoRules(t)
-	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
+	deeds, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
 	assert.Equal(t, Planned, deeds[0].Status)
 	entries, _, _ := j.Entries()
 	assert.Empty(t, entries)
@@ -112,18 +112,24 @@ func (b *busy) Acquire(time.Duration, string) (func(), error) {
 	return func() {}, nil
 }
 
-func TestApplyWaitsForTheLock(t *testing.T) {
-	c, _ := carrier(t, &busy{times: 3})
+func TestApplyLeavesWhatTheLockDelays(t *testing.T) {
+	c, _ := carrier(t, &busy{times: 1})
 	a, _ := twoRules(t)
-	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
-	assert.Equal(t, Done, deeds[0].Status)
+	batch := []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), a)}
+	deeds, later := c.Apply(context.Background(), batch)
+	assert.Empty(t, deeds)
+	require.Equal(t, batch, later)
+	deeds, later = c.Apply(context.Background(), later)
+	assert.Empty(t, later)
+	require.Len(t, deeds, 2)
+	assert.Equal(t, Done, deeds[1].Status)
 }
 
 func TestApplyFailsForEach(t *testing.T) {
 	c, _ := carrier(t, nil)
 	c.Wants = wants{errors.New("there is no CPU 9")}
 	a, b := twoRules(t)
-	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
+	deeds, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
 	require.Len(t, deeds, 2)
 	for _, d := range deeds {
 		assert.Equal(t, Failed, d.Status)
@@ -137,7 +143,7 @@ func TestGone(t *testing.T) {
 	a, _ := twoRules(t)
 	cmd := exec.Command("sleep", "60")
 	require.NoError(t, cmd.Start())
-	deeds := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
+	deeds, _ := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
 	require.Equal(t, Done, deeds[0].Status)
 	entries, _, err := j.Entries()
 	require.NoError(t, err)

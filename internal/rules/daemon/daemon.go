@@ -50,8 +50,9 @@ type Machine interface {
 
 // Applier carries decisions out.
 type Applier interface {
-	// Apply returns a deed for each decision.
-	Apply(context.Context, []rules.Decision) []Deed
+	// Apply returns a deed for each decision, and those for which there is none yet because
+	// another piton is changing something.
+	Apply(context.Context, []rules.Decision) (deeds []Deed, later []rules.Decision)
 }
 
 // Report is one of what is reported: a Deed or a Note.
@@ -83,6 +84,7 @@ const (
 	sampleEvery  = time.Second            // for triggers and loads
 	holdFor      = 20 * time.Millisecond  // a fork, for the exec that mostly follows
 	largestBatch = 64                     // decisions that one record of the journal has
+	againEvery   = 5 * time.Millisecond   // where another piton holds the lock
 )
 
 // Daemon applies rules until its context ends.
@@ -91,6 +93,7 @@ type Daemon struct {
 	set     *rules.Set
 	engine  *rules.Engine
 	held    held
+	later   []rules.Decision             // that another piton has kept from being carried out
 	began   map[kernel.TID]time.Duration // when what waits for its rule was met
 	events  []kernel.ProcEvent
 	scanned time.Duration
@@ -152,6 +155,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 // wait is how long there is nothing to do but for events.
 func (d *Daemon) wait() time.Duration {
 	wait := lookEvery
+	if len(d.later) > 0 {
+		wait = againEvery
+	}
 	now := d.now()
 	if at, ok := d.held.next(); ok {
 		wait = min(wait, at-now)
@@ -246,7 +252,7 @@ func (d *Daemon) scan() error {
 // apply carries out what is due.
 func (d *Daemon) apply(ctx context.Context) {
 	for ctx.Err() == nil {
-		var batch []rules.Decision
+		batch := d.later
 		for len(batch) < largestBatch {
 			decision, ok := d.engine.Next(d.now())
 			if !ok {
@@ -257,7 +263,8 @@ func (d *Daemon) apply(ctx context.Context) {
 		if len(batch) == 0 {
 			return
 		}
-		deeds := d.o.Applier.Apply(ctx, batch)
+		var deeds []Deed
+		deeds, d.later = d.o.Applier.Apply(ctx, batch)
 		now := d.now()
 		for i := range deeds {
 			if at, ok := d.began[deeds[i].PID]; ok {
@@ -265,6 +272,9 @@ func (d *Daemon) apply(ctx context.Context) {
 				delete(d.began, deeds[i].PID)
 			}
 			d.o.Report(Report{Deed: &deeds[i]})
+		}
+		if len(d.later) > 0 {
+			return
 		}
 	}
 }

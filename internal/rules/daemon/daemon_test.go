@@ -36,6 +36,7 @@ type world struct {
 	reload  chan struct{}
 	readErr error
 	stop    context.CancelFunc
+	busy    int // times that another piton has the lock
 }
 
 func (w *world) Read(into []kernel.ProcEvent, _ time.Duration) ([]kernel.ProcEvent, uint64, error) {
@@ -72,12 +73,16 @@ func (m machine) Read() (*model.Model, error) {
 	return &model.Model{Sample: n}, nil
 }
 
-func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Deed) {
+func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Deed, later []rules.Decision) {
+	if w.busy > 0 {
+		w.busy--
+		return nil, batch
+	}
 	for _, d := range batch {
 		w.done = append(w.done, fmt.Sprintf("%d %s", d.PID, d.Rule.Name))
 		out = append(out, Deed{Decision: d, Status: Done})
 	}
-	return out
+	return out, nil
 }
 
 // begin makes a process, whose start is its number in ticks.
@@ -118,6 +123,20 @@ func (w *world) run(script ...func(w *world)) error {
 
 // wait lets what is held become due.
 func wait(*world) { time.Sleep(holdFor + time.Millisecond) }
+
+// TestBusyLock is that processes are met while another piton holds the lock, and that each
+// gets its rule once it is free.
+func TestBusyLock(t *testing.T) {
+	w := newWorld(t, nice)
+	w.busy = 3
+	require.NoError(t, w.run(
+		func(w *world) { w.tell(w.begin(6, "a")) },
+		func(w *world) { w.tell(w.begin(7, "a")) },
+		func(w *world) { w.tell(w.begin(8, "a")) },
+		func(*world) {},
+	))
+	assert.Equal(t, []string{"6 a", "7 a", "8 a"}, w.done)
+}
 
 func TestRunMeetsProcesses(t *testing.T) {
 	w := newWorld(t, nice)
