@@ -106,13 +106,15 @@ func measurePace(t *testing.T, d *rulesRun, dir string, n, perSecond int) {
 		}
 		return len(done) == n
 	})
-	for pid, times := range done {
-		assert.Equal(t, 1, times, "%v was placed more than once", pid)
+	twice := 0
+	for _, times := range done {
+		twice += min(times-1, 1)
 	}
+	assert.Zero(t, twice, "processes that were placed more than once")
 	slices.Sort(after)
+	t.Logf("%d processes in %.1f s: %d missed, %d placed twice", n, took.Seconds(), n-len(done), twice)
 	n = len(after)
-	t.Logf("%d processes in %.1f s, each placed once: p50 %.2f ms, p90 %.2f, p99 %.2f, max %.2f after the exec", n, took.Seconds(),
-		after[n/2], after[n*9/10], after[n*99/100], after[n-1])
+	t.Logf("in force after the exec: p50 %.2f ms, p90 %.2f, p99 %.2f, max %.2f", after[n/2], after[n*9/10], after[n*99/100], after[n-1])
 	t.Logf("the daemon used %.2f %% of a CPU; resident at most %d MB", float64(d.cpu(t)-used)/1e9/took.Seconds()*100, d.peak(t)>>10)
 }
 
