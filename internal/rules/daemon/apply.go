@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"piton/internal/action"
@@ -66,7 +67,7 @@ const newLoad = 2 * sampleEvery
 
 // Apply is part of Applier. A strategy reads the load of the machine first, so other rules
 // do not wait for those that have one.
-func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []Deed, later []rules.Decision) {
+func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []Deed, later []rules.Decision, why error) {
 	var stated, chosen []rules.Decision
 	for _, d := range batch {
 		if d.Rule.Place == "" {
@@ -76,40 +77,40 @@ func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []De
 		}
 	}
 	for _, part := range [][]rules.Decision{stated, chosen} {
-		its, busy := c.carry(ctx, part)
-		if deeds = append(deeds, its...); busy {
-			later = append(later, part[len(its):]...)
+		its, err := c.carry(ctx, part)
+		if deeds = append(deeds, its...); err != nil {
+			later, why = append(later, part[len(its):]...), err
 		}
 	}
-	return deeds, later
+	return deeds, later, why
 }
 
 // carry applies a batch. What fails as a whole is tried for each process alone, so that one
-// cannot keep the others from their rules. busy: another piton holds the lock, and what has
-// no deed is to be tried again.
-func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (deeds []Deed, busy bool) {
+// cannot keep the others from their rules. The error is one that passes: another piton holds
+// the lock, or the disk is full. What has no deed is to be tried again.
+func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (deeds []Deed, passing error) {
 	if len(batch) == 0 {
-		return nil, false
+		return nil, nil
 	}
 	deeds, err := c.apply(ctx, batch)
 	switch {
-	case errors.Is(err, journal.ErrBusy):
-		return nil, true
+	case errors.Is(err, journal.ErrBusy), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return nil, err
 	case err == nil:
-		return deeds, false
+		return deeds, nil
 	case len(batch) == 1 || ctx.Err() != nil:
 		for _, d := range batch {
 			deeds = append(deeds, Deed{Decision: d, Status: Failed, Why: err.Error()})
 		}
-		return deeds, false
+		return deeds, nil
 	}
 	for one := range slices.Chunk(batch, 1) {
-		its, busy := c.carry(ctx, one)
-		if deeds = append(deeds, its...); busy {
-			return deeds, true
+		its, err := c.carry(ctx, one)
+		if deeds = append(deeds, its...); err != nil {
+			return deeds, err
 		}
 	}
-	return deeds, false
+	return deeds, nil
 }
 
 // apply makes one plan of a batch. With an error nothing was changed.

@@ -70,7 +70,7 @@ func TestApplyIsOneEntry(t *testing.T) {
 	other := decision(t, reused, a)
 	other.StartTicks-- // the number was another process's
 	batch := []rules.Decision{decision(t, first, a), decision(t, second, b), other}
-	deeds, _ := c.Apply(context.Background(), batch)
+	deeds, _, _ := c.Apply(context.Background(), batch)
 	require.Len(t, deeds, 3)
 	for i, want := range []struct {
 		status  Status
@@ -86,7 +86,7 @@ func TestApplyIsOneEntry(t *testing.T) {
 	assert.Equal(t, `rule "a"; rule "b"`, entries[0].Reason)
 	assert.Equal(t, []uint64{1}, InForce(procfs.New("/"), entries))
 
-	again, _ := c.Apply(context.Background(), batch[:1])
+	again, _, _ := c.Apply(context.Background(), batch[:1])
 	assert.Equal(t, Unchanged, again[0].Status)
 	entries, _, _ = j.Entries()
 	assert.Len(t, entries, 1, "nothing was to be changed")
@@ -96,7 +96,7 @@ func TestDryRun(t *testing.T) {
 	c, j := carrier(t, nil)
 	c.DryRun = true
 	a, _ := twoRules(t)
-	deeds, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
+	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
 	assert.Equal(t, Planned, deeds[0].Status)
 	entries, _, _ := j.Entries()
 	assert.Empty(t, entries)
@@ -116,11 +116,13 @@ func TestApplyLeavesWhatTheLockDelays(t *testing.T) {
 	c, _ := carrier(t, &busy{times: 1})
 	a, _ := twoRules(t)
 	batch := []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), a)}
-	deeds, later := c.Apply(context.Background(), batch)
+	deeds, later, why := c.Apply(context.Background(), batch)
 	assert.Empty(t, deeds)
+	require.ErrorIs(t, why, journal.ErrBusy)
 	require.Equal(t, batch, later)
-	deeds, later = c.Apply(context.Background(), later)
+	deeds, later, why = c.Apply(context.Background(), later)
 	assert.Empty(t, later)
+	require.NoError(t, why)
 	require.Len(t, deeds, 2)
 	assert.Equal(t, Done, deeds[1].Status)
 }
@@ -129,7 +131,7 @@ func TestApplyFailsForEach(t *testing.T) {
 	c, _ := carrier(t, nil)
 	c.Wants = wants{errors.New("there is no CPU 9")}
 	a, b := twoRules(t)
-	deeds, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
+	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
 	require.Len(t, deeds, 2)
 	for _, d := range deeds {
 		assert.Equal(t, Failed, d.Status)
@@ -143,7 +145,7 @@ func TestGone(t *testing.T) {
 	a, _ := twoRules(t)
 	cmd := exec.Command("sleep", "60")
 	require.NoError(t, cmd.Start())
-	deeds, _ := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
+	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
 	require.Equal(t, Done, deeds[0].Status)
 	entries, _, err := j.Entries()
 	require.NoError(t, err)

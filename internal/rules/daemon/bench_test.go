@@ -38,7 +38,7 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	require.NoError(b, err)
 	for i := 0; b.Loop(); i++ {
 		d.Rule = set.Rules[i%2]
-		deeds, _ := c.Apply(context.Background(), []rules.Decision{d})
+		deeds, _, _ := c.Apply(context.Background(), []rules.Decision{d})
 		require.Equal(b, Done, deeds[0].Status, deeds[0].Why)
 	}
 	now, err := kernel.ProcessTime(self)

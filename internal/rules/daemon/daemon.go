@@ -7,9 +7,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/rules"
@@ -50,9 +52,9 @@ type Machine interface {
 
 // Applier carries decisions out.
 type Applier interface {
-	// Apply returns a deed for each decision, and those for which there is none yet because
-	// another piton is changing something.
-	Apply(context.Context, []rules.Decision) (deeds []Deed, later []rules.Decision)
+	// Apply returns a deed for each decision, and those for which there is none yet, and why:
+	// another piton is changing something (journal.ErrBusy), or the disk is full.
+	Apply(context.Context, []rules.Decision) (deeds []Deed, later []rules.Decision, why error)
 }
 
 // Report is one of what is reported: a Deed or a Note.
@@ -84,7 +86,8 @@ const (
 	sampleEvery  = time.Second            // for triggers and loads
 	holdFor      = 20 * time.Millisecond  // a fork, for the exec that mostly follows
 	largestBatch = 64                     // decisions that one record of the journal has
-	againEvery   = 5 * time.Millisecond   // where another piton holds the lock
+	againFirst   = 5 * time.Millisecond   // where another piton holds the lock, or the disk is full,
+	againLast    = 100 * time.Millisecond // and goes on to
 )
 
 // Daemon applies rules until its context ends.
@@ -93,7 +96,8 @@ type Daemon struct {
 	set     *rules.Set
 	engine  *rules.Engine
 	held    held
-	later   []rules.Decision             // that another piton has kept from being carried out
+	later   []rules.Decision             // that could not be carried out yet
+	again   time.Duration                // after which they are tried again; 0 = there are none
 	began   map[kernel.TID]time.Duration // when what waits for its rule was met
 	events  []kernel.ProcEvent
 	scanned time.Duration
@@ -156,7 +160,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 func (d *Daemon) wait() time.Duration {
 	wait := lookEvery
 	if len(d.later) > 0 {
-		wait = againEvery
+		wait = d.again
 	}
 	now := d.now()
 	if at, ok := d.held.next(); ok {
@@ -264,7 +268,8 @@ func (d *Daemon) apply(ctx context.Context) {
 			return
 		}
 		var deeds []Deed
-		deeds, d.later = d.o.Applier.Apply(ctx, batch)
+		var why error
+		deeds, d.later, why = d.o.Applier.Apply(ctx, batch)
 		now := d.now()
 		for i := range deeds {
 			if at, ok := d.began[deeds[i].PID]; ok {
@@ -273,9 +278,15 @@ func (d *Daemon) apply(ctx context.Context) {
 			}
 			d.o.Report(Report{Deed: &deeds[i]})
 		}
-		if len(d.later) > 0 {
-			return
+		if why == nil {
+			d.again = 0
+			continue
 		}
+		if d.again == againFirst && !errors.Is(why, journal.ErrBusy) { // the second time in a row
+			d.note(Trouble, "%v; %d processes wait for their rules", why, len(d.later))
+		}
+		d.again = min(max(2*d.again, againFirst), againLast)
+		return
 	}
 }
 

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/rules"
@@ -36,7 +38,8 @@ type world struct {
 	reload  chan struct{}
 	readErr error
 	stop    context.CancelFunc
-	busy    int // times that another piton has the lock
+	busy    int   // times that nothing can be applied,
+	passing error // because of this
 }
 
 func (w *world) Read(into []kernel.ProcEvent, _ time.Duration) ([]kernel.ProcEvent, uint64, error) {
@@ -73,16 +76,16 @@ func (m machine) Read() (*model.Model, error) {
 	return &model.Model{Sample: n}, nil
 }
 
-func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Deed, later []rules.Decision) {
+func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Deed, later []rules.Decision, why error) {
 	if w.busy > 0 {
 		w.busy--
-		return nil, batch
+		return nil, batch, w.passing
 	}
 	for _, d := range batch {
 		w.done = append(w.done, fmt.Sprintf("%d %s", d.PID, d.Rule.Name))
 		out = append(out, Deed{Decision: d, Status: Done})
 	}
-	return out, nil
+	return out, nil, nil
 }
 
 // begin makes a process, whose start is its number in ticks.
@@ -124,18 +127,25 @@ func (w *world) run(script ...func(w *world)) error {
 // wait lets what is held become due.
 func wait(*world) { time.Sleep(holdFor + time.Millisecond) }
 
-// TestBusyLock is that processes are met while another piton holds the lock, and that each
-// gets its rule once it is free.
-func TestBusyLock(t *testing.T) {
-	w := newWorld(t, nice)
-	w.busy = 3
-	require.NoError(t, w.run(
-		func(w *world) { w.tell(w.begin(6, "a")) },
-		func(w *world) { w.tell(w.begin(7, "a")) },
-		func(w *world) { w.tell(w.begin(8, "a")) },
-		func(*world) {},
-	))
-	assert.Equal(t, []string{"6 a", "7 a", "8 a"}, w.done)
+// TestWhatPasses is that processes are met while nothing can be changed, and that each gets
+// its rule afterwards.
+func TestWhatPasses(t *testing.T) {
+	for _, passing := range []error{journal.ErrBusy, syscall.ENOSPC} {
+		w := newWorld(t, nice)
+		w.busy, w.passing = 3, passing
+		require.NoError(t, w.run(
+			func(w *world) { w.tell(w.begin(6, "a")) },
+			func(w *world) { w.tell(w.begin(7, "a")) },
+			func(w *world) { w.tell(w.begin(8, "a")) },
+			func(*world) {},
+		))
+		assert.Equal(t, []string{"6 a", "7 a", "8 a"}, w.done)
+		if passing == syscall.ENOSPC {
+			assert.Equal(t, []string{"trouble: no space left on device; 2 processes wait for their rules"}, w.notes)
+		} else {
+			assert.Empty(t, w.notes)
+		}
+	}
 }
 
 func TestRunMeetsProcesses(t *testing.T) {
