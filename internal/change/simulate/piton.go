@@ -107,12 +107,15 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func (c clock) Now() time.Time        { return epoch.Add(c.now + c.ahead) }
 func (c clock) Sleep(d time.Duration) { c.wait(c.world.now+d, nil) }
 
+// setCommand is the command of what is asked for, the only one that may be standing.
+const setCommand = "piton set"
+
 func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 	v := view{a}
 	its := clock{a, a.wall}
 	o := change.Options{
 		Sources: attr.Sources{Sched: v, Files: v, Proc: v, EUID: v.euid, Rights: v.rights, Limits: v.limits},
-		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Standing: a.fate.standing,
+		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Standing: a.fate.standing && command == setCommand,
 	}
 	if journalled {
 		o.Journal = journal.New(&store{disk: a.disk, a: a}, a.where())
@@ -162,7 +165,7 @@ func (a *actor) request() {
 	if a.rng.IntN(3) == 0 {
 		a.consent.RevertAfter = time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond
 	}
-	t := a.tuner("piton set", true)
+	t := a.tuner(setCommand, true)
 	if a.fate.standing {
 		a.consent = change.Consent{Yes: true} // once for all
 	}
