@@ -7,6 +7,9 @@ TRUTH   ?= 200
 SEEDS   ?= 2000
 SEED    ?=
 DEFECTS := 1 2 3 6 7 8 12 15
+# Many tests measure the machine they run on, which others use too: up to three that
+# fail are run once more, alone, and both runs are printed.
+AGAIN   := $(GO) tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
@@ -24,10 +27,10 @@ test: ## run the tests that take up to 90 s on two CPUs (kernel tests skip witho
 	$(GO) test -short -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
 
 test-all: ## run all tests, the slow ones too (terminal tests skip without tmux, kernel tests without root)
-	$(GO) test ./...
+	$(AGAIN) --packages=./...
 
 race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short ./...
+	CGO_ENABLED=1 $(AGAIN) --packages=./... -- -race -short
 	CGO_ENABLED=1 $(GO) test -race ./internal/tui ./internal/change/... ./workloads/stripio -run 'Random|Storm|StartedLate|AllIsMerged' # whole, as concurrent as can be
 
 lint: ## gofmt, go vet and staticcheck (pinned in go.mod)

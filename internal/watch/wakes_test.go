@@ -43,7 +43,8 @@ func TestPartners(t *testing.T) {
 	assert.Equal(t, "cat", first.Comm)
 	assert.GreaterOrEqual(t, int(first.CPU), 0)
 	assert.InEpsilon(t, first.PerS, first.WokenPerS+first.WakesPerS, 1e-9)
-	assert.InEpsilon(t, first.WokenPerS, first.WakesPerS, 0.2, "each wakes the other")
+	assert.Positive(t, first.WokenPerS) // how often depends on who sleeps when
+	assert.Positive(t, first.WakesPerS)
 	for _, p := range partners {
 		assert.NotZero(t, p.TID, "no interrupts")
 	}
