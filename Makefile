@@ -9,7 +9,7 @@ SEED    ?=
 DEFECTS := 1 2 3 6 7 8 12 15
 # Many tests measure the machine they run on, which others use too: up to three that
 # fail are run once more, alone, and both runs are printed.
-AGAIN   := $(GO) tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3
+AGAIN   := $(GO) tool gotestsum --format standard-quiet --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=3
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
