@@ -33,6 +33,21 @@ func paceOf(t *testing.T, metric string) float64 {
 	return (read() - before) / time.Since(began).Seconds()
 }
 
+// rates are the periods of a search in order, and what went out.
+func rates(t *testing.T, r result) string {
+	t.Helper()
+	var b strings.Builder
+	for _, line := range jsonLines(t, r.out) {
+		switch line["type"] {
+		case "period":
+			fmt.Fprintf(&b, "%v %.0f, ", line["candidate"], line["rate"])
+		case "out":
+			fmt.Fprintf(&b, "out: %v (%v), ", line["candidate"], line["reason"])
+		}
+	}
+	return b.String()
+}
+
 // TestVMAutoFindsItsNode places a process that is fast on one node, which the load does not
 // show.
 func TestVMAutoFindsItsNode(t *testing.T) {
@@ -56,6 +71,8 @@ func TestVMAutoFindsItsNode(t *testing.T) {
 		there := end["kept"] == "kernel" && paceOf(t, metric) > 900
 		if cpus.SubsetOf(good) || there {
 			found++
+		} else {
+			t.Log("a miss:", rates(t, r))
 		}
 		t.Logf("run %2d: fast on %s: kept %v (%v), %v before, %v, %v periods in %.0f s", i, good, end["kept"], end["cpus"], end["before"], end["reason"], end["periods"], time.Since(began).Seconds())
 		assert.Zero(t, h.run("undo", "--all").code)

@@ -7,8 +7,9 @@
 // 200 ms are recommended, FACTS §8):
 //
 //  1. The lead: periods of the default alone, which show the noise.
-//  2. The race: rounds in random order with periods of the default between them. After
-//     each, a robust regression drops what is worse than the leader (levels.go, race.go).
+//  2. The race: rounds in random order with periods of the default between them, as many as
+//     keep the loss of the process below 8 %. After each round, a robust regression drops
+//     what is worse than the leader (levels.go, race.go).
 //  3. The confirmation: fresh pairs of the default and the leader, their order tossed,
 //     judged by exact signed-rank tests at a group-sequential boundary (confirm.go).
 //
@@ -36,22 +37,22 @@ const (
 	raceShare = 0.6
 	// leastPairs is the smallest confirmation: nine pairs of one sign stop it.
 	leastPairs = 12
+	// usualPairs is the smallest one planned where the budget allows it: the noise of a default
+	// that is now fast and now slow, as that of a wandering task is, may not show in the race.
+	usualPairs = 20
 )
 
 // leadPeriods are those of the default before the race of n candidates. They show the
-// noise before single periods are judged, and dilute what bad candidates cost.
-func leadPeriods(n int) int { return 4 + 3*n/5 }
+// noise before single periods are judged.
+func leadPeriods(n int) int { return max(8, 4+3*n/5) }
 
 // DefaultPeriods is the budget for n candidates, the default included: 130 up to 8 (26 s
 // of 200 ms), then 15 for each more. Most searches end earlier.
 func DefaultPeriods(n int) int { return 130 + 15*max(n-8, 0) }
 
 // LeastPeriods is the smallest budget for n candidates: one round of the race and the
-// smallest confirmation.
+// smallest confirmation. A search in so few may cost the process more than 8 %.
 func LeastPeriods(n int) int {
-	if n <= 2 {
-		return 2 * leastPairs
-	}
 	return leadPeriods(n) + 2*(n-1) + 2*leastPairs
 }
 
@@ -108,15 +109,21 @@ func (s *searcher) run(ctx context.Context) error {
 		s.result.Reason = s.name(0) + " kept: no other candidate"
 		return nil
 	}
-	if len(s.result.Candidates) > 2 { // of one candidate, all periods are for its confirmation
-		if err := s.race(ctx); err != nil {
-			return err
-		}
+	if err := s.race(ctx); err != nil {
+		return err
 	}
+	alone := len(s.result.Candidates) == 2
 	for {
 		finalist := s.leader()
+		if racing := s.racing(); alone && len(racing) > 0 {
+			finalist = racing[0] // two rounds show too little of a small gain
+		}
 		if finalist == 0 {
-			if s.result.Reason == "" {
+			switch {
+			case s.result.Reason != "":
+			case alone:
+				s.result.Reason = fmt.Sprintf("%s kept: %s: %s", s.name(0), s.name(1), s.result.Candidates[1].Reason)
+			default:
 				s.result.Reason = s.name(0) + " kept: no candidate led the race"
 			}
 			return nil

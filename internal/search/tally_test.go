@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,9 +78,9 @@ func TestBestIsFound(t *testing.T) {
 			t.Run(fmt.Sprintf("n=%d rough=%v", n, tc.rough), func(t *testing.T) {
 				t.Parallel()
 				right := 0.0
-				for kind := range kinds {
+				for kind := range mixed {
 					s := searches(t, 400, kind, n, tc.rough, nil)
-					right += s.percent(s.right) / float64(len(kinds))
+					right += s.percent(s.right) / mixed
 					assert.Zero(t, s.worse)
 					if kinds[kind].name == "all worse" {
 						assert.LessOrEqual(t, 100*s.lost/float64(s.worlds), 8.0)
@@ -128,9 +129,9 @@ func TestOtherNoise(t *testing.T) {
 		t.Run(fmt.Sprintf("%s rough=%v", tc.name, tc.rough), func(t *testing.T) {
 			t.Parallel()
 			right := 0.0
-			for kind := range kinds {
+			for kind := range mixed {
 				s := searches(t, 400, kind, 0, tc.rough, tc.alter)
-				right += s.percent(s.right) / float64(len(kinds))
+				right += s.percent(s.right) / mixed
 				assert.Zero(t, s.worse)
 			}
 			t.Logf("right %.1f %%", right)
@@ -145,4 +146,51 @@ func TestFivePercentOfEight(t *testing.T) {
 	t.Parallel()
 	s := searches(t, 1000, 1, 8, false, nil)
 	assert.GreaterOrEqual(t, s.percent(s.kept), 89.0)
+}
+
+// TestFewCandidates holds searches of one and two candidates to the same promises. What is
+// found is what was found before there was a race of one: of 3,000 worlds with one
+// candidate +5 % in 98.4 and rough 75.4 %, +10 % in 100 and 97.0 %.
+func TestFewCandidates(t *testing.T) {
+	for _, tc := range []struct {
+		n                  int
+		rough              bool
+		five, ten, nothing float64 // found, found and kept at most
+	}{
+		{2, false, 96, 99, 5}, {2, true, 71, 93, 5},
+		{3, false, 91, 97, 5}, {3, true, 62, 86, 5},
+	} {
+		t.Run(fmt.Sprintf("n=%d rough=%v", tc.n, tc.rough), func(t *testing.T) {
+			t.Parallel()
+			s := searches(t, 1000, 0, tc.n, tc.rough, nil)
+			assert.LessOrEqual(t, s.percent(s.kept), tc.nothing)
+			s = searches(t, 1000, 1, tc.n, tc.rough, nil)
+			assert.GreaterOrEqual(t, s.percent(s.kept), tc.five)
+			s = searches(t, 1000, 2, tc.n, tc.rough, nil)
+			assert.GreaterOrEqual(t, s.percent(s.kept), tc.ten)
+		})
+	}
+}
+
+// TestLossIsBounded: where all candidates are worse, however much, the process loses 8 % of
+// its throughput over the search at most.
+func TestLossIsBounded(t *testing.T) {
+	numbers := []int{2, 3, 8, 20}
+	if testing.Short() {
+		numbers = []int{2, 8}
+	}
+	for _, n := range numbers {
+		for _, rough := range []bool{false, true} {
+			t.Run(fmt.Sprintf("n=%d rough=%v", n, rough), func(t *testing.T) {
+				t.Parallel()
+				for kind := range kinds {
+					if strings.HasPrefix(kinds[kind].name, "all ") {
+						s := searches(t, 400, kind, n, rough, nil)
+						assert.LessOrEqual(t, 100*s.lost/float64(s.worlds), 8.0)
+						assert.Zero(t, s.kept)
+					}
+				}
+			})
+		}
+	}
 }

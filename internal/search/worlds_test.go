@@ -104,6 +104,9 @@ func (w *world) measure(_ context.Context, candidate int) (Reading, error) {
 	return Reading{Rate: w.rate(candidate)}, nil
 }
 
+// mixed is how many of the kinds, the first, the mean is of that TestBestIsFound promises.
+const mixed = 5
+
 // kinds are what placements do in a world, as ratios to the default.
 var kinds = []struct {
 	name    string
@@ -122,6 +125,15 @@ var kinds = []struct {
 			ratios[c+1] = 0.85 + 0.30*rng.Float64()
 		}
 	}},
+	{"all -20 %", func(ratios []float64, _ *rand.Rand) { allAre(ratios, 0.8) }},
+	{"all -60 %", func(ratios []float64, _ *rand.Rand) { allAre(ratios, 0.4) }},
+	{"all -90 %", func(ratios []float64, _ *rand.Rand) { allAre(ratios, 0.1) }},
+}
+
+func allAre(ratios []float64, ratio float64) {
+	for c := range ratios[1:] {
+		ratios[c+1] = ratio
+	}
 }
 
 // oneGains makes one candidate better. The others change nothing in half of the worlds,
