@@ -22,7 +22,8 @@ const (
 	// measures what exact signed-rank tests at its levels add up to.
 	boundary = 2.024
 	// futile is the chance of success, if the trend goes on, below which a confirmation
-	// ends early. It only ever keeps the default, and so costs no level.
+	// ends early, but not at the first look, whose few pairs show no trend: one burst is
+	// enough. It only ever keeps the default, and so costs no level.
 	futile = 0.01
 )
 
@@ -127,7 +128,7 @@ func (s *searcher) judge(finalist, look int) bool {
 		f.State, f.Reason, r.Kept = Kept, shown, finalist
 		r.Reason = fmt.Sprintf("%s kept: %s", s.name(finalist), shown)
 		return true
-	case look == looks || conditionalPower(r.P, look) < futile:
+	case look == looks || look > 1 && conditionalPower(r.P, look) < futile:
 		s.drop(finalist, shown)
 		return true
 	}

@@ -11,8 +11,8 @@ const (
 	// the leader when it is dropped. 1.7 found the best as often, 2.5 in one of 100 worlds
 	// less.
 	dropErrors = 2.0
-	// firstDropErrors is for the first round, which has one period of each candidate, and
-	// for one that is compared with the default alone.
+	// firstDropErrors is for what has one period, in the first round, and for one that is
+	// compared with the default alone.
 	firstDropErrors = 3.0
 	// defaultEvery is the number of candidates' periods after which the default has one.
 	// In the first round every second period is the default's: most of what candidates
@@ -128,7 +128,8 @@ func (s *searcher) estimateLevels() levels {
 }
 
 // rank estimates the levels after a round and drops what is clearly below the leader,
-// which may be the default.
+// which may be the default, as it is in the first round: one period of a candidate leads by
+// a stall of the metric that ends in it.
 func (s *searcher) rank() {
 	fitted := s.estimateLevels()
 	s.pairSD = fitted.pairSD()
@@ -141,6 +142,9 @@ func (s *searcher) rank() {
 	errors := dropErrors
 	if alone || s.result.Rounds == 1 {
 		errors = firstDropErrors
+	}
+	if s.result.Rounds <= 2 {
+		leader = 0
 	}
 	for _, c := range s.racing() {
 		below, e := fitted.of[leader]-fitted.of[c], fitted.errorOf(leader, c)
