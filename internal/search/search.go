@@ -39,7 +39,7 @@ const (
 	leastPairs = 12
 	// usualPairs is the smallest one planned where the budget allows it: the noise of a default
 	// that is now fast and now slow, as that of a wandering task is, may not show in the race.
-	usualPairs = 20
+	usualPairs = 28
 )
 
 // leadPeriods are those of the default before the race of n candidates. They show the
