@@ -62,6 +62,8 @@ places the process of thread 4711 on the same CPU as well. Several processes are
 their rates. Priorities are not changed unless --place asks for it; with --system settings of the kernel are tried that concern
 all tasks: NUMA balancing, cache-aware scheduling, the base slice. What is tried is one entry of the journal under a guard: if
 piton is killed, the process has its own placement again within a second. What is kept is another entry, for piton undo.
+Before a candidate is tried, the kernel's choice is measured until the search costs the process 8 % of its rate at most, however
+bad the candidate is. It may cost more with a --budget of little more than the least.
 With --watch 1m piton goes on: each minute what was kept and what was before take turns for 1.6 s. If it seems to have become
 worse it is confirmed anew, or undone and another is searched for. If nothing was kept, a new search is made when the load or
 the topology gives other candidates, 5 minutes after the last at the earliest, and later each time that it finds nothing.
