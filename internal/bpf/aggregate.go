@@ -13,6 +13,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+
+	"piton/internal/bpf/object"
 )
 
 const aggregateName = "temporal aggregation"
@@ -58,7 +60,7 @@ const schedExt = "/sys/kernel/sched_ext"
 // scheduler at a time. An error that Is feature.ErrNotSupported says what is
 // missing.
 func OpenAggregate(bound time.Duration) (*Aggregate, error) {
-	return privileged(func() (*Aggregate, error) { return enforceAggregate(bound) })
+	return object.Privileged(func() (*Aggregate, error) { return enforceAggregate(bound) })
 }
 
 func enforceAggregate(bound time.Duration) (*Aggregate, error) {
@@ -81,14 +83,14 @@ func enforceAggregate(bound time.Duration) (*Aggregate, error) {
 				err = busy
 			}
 		}
-		return nil, explain(aggregateName, err)
+		return nil, object.Explain(aggregateName, err)
 	}
 	return a, nil
 }
 
 // loadAggregator puts the programs into the kernel, but not in force.
 func loadAggregator(bound time.Duration) (*Aggregate, error) {
-	if err := usable(aggregateName); err != nil {
+	if err := object.Usable(aggregateName); err != nil {
 		return nil, err
 	}
 	spec, err := loadAggregate()
@@ -96,16 +98,16 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 		return nil, err
 	}
 	if err := spec.Variables[aggregateVarBoundNs].Set(uint64(bound)); err != nil {
-		return nil, explain(aggregateName, err)
+		return nil, object.Explain(aggregateName, err)
 	}
 	a := &Aggregate{}
 	inner := spec.Maps[aggregateMapQueues].InnerMap
-	if a.objects, err = load(aggregateName, spec); err != nil {
+	if a.objects, err = object.Load(aggregateName, spec); err != nil {
 		return nil, err
 	}
 	if err := a.addQueues(inner); err != nil {
 		a.Close()
-		return nil, explain(aggregateName, err)
+		return nil, object.Explain(aggregateName, err)
 	}
 	return a, nil
 }
@@ -129,10 +131,10 @@ func (a *Aggregate) addQueues(inner *ebpf.MapSpec) error {
 func schedExtFree() error {
 	state, err := os.ReadFile(filepath.Join(schedExt, "state"))
 	switch {
-	case errors.Is(err, os.ErrNotExist) && releaseBefore(6, 12):
-		return &Refusal{aggregateName, "sched_ext came with Linux 6.12, this is " + release(), "Linux 6.12"}
+	case errors.Is(err, os.ErrNotExist) && object.ReleaseBefore(6, 12):
+		return &object.Refusal{What: aggregateName, Why: "sched_ext came with Linux 6.12, this is " + object.Release(), Need: "Linux 6.12"}
 	case errors.Is(err, os.ErrNotExist):
-		return &Refusal{aggregateName, "this kernel (" + release() + ") is built without CONFIG_SCHED_CLASS_EXT", "CONFIG_SCHED_CLASS_EXT"}
+		return &object.Refusal{What: aggregateName, Why: "this kernel (" + object.Release() + ") is built without CONFIG_SCHED_CLASS_EXT", Need: "CONFIG_SCHED_CLASS_EXT"}
 	case err != nil:
 		return fmt.Errorf("%s by eBPF: %w", aggregateName, err)
 	}
@@ -140,7 +142,7 @@ func schedExtFree() error {
 		return nil
 	}
 	name, _ := os.ReadFile(filepath.Join(schedExt, "root/ops"))
-	return &Refusal{aggregateName, fmt.Sprintf("the sched_ext scheduler %q is in force, and there can be one only", strings.TrimSpace(string(name))), "to end the other scheduler"}
+	return &object.Refusal{What: aggregateName, Why: fmt.Sprintf("the sched_ext scheduler %q is in force, and there can be one only", strings.TrimSpace(string(name))), Need: "to end the other scheduler"}
 }
 
 // aggregateCPU is struct cpu_state of c/aggregate.c.
@@ -157,12 +159,12 @@ type aggregateCPU struct {
 func (a *Aggregate) Read() (AggregateStats, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return privileged(a.read)
+	return object.Privileged(a.read)
 }
 
 func (a *Aggregate) read() (AggregateStats, error) {
 	if a.objects == nil {
-		return AggregateStats{}, errClosed
+		return AggregateStats{}, object.ErrClosed
 	}
 	var cpus []aggregateCPU
 	var kind uint32
@@ -170,7 +172,7 @@ func (a *Aggregate) read() (AggregateStats, error) {
 	err := errors.Join(a.objects.Maps[aggregateMapStates].Lookup(uint32(0), &cpus),
 		a.objects.Variables[aggregateVarExitKind].Get(&kind), a.objects.Variables[aggregateVarExitReason].Get(&reason))
 	if err != nil {
-		return AggregateStats{}, explain(aggregateName, err)
+		return AggregateStats{}, object.Explain(aggregateName, err)
 	}
 	var s AggregateStats
 	for _, c := range cpus {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
@@ -85,7 +86,7 @@ func TestAggregateIsInForceWhileOpen(t *testing.T) {
 	assert.Equal(t, "disabled", schedExtState(t))
 	require.NoError(t, a.Close(), "again")
 	_, err = a.Read()
-	assert.ErrorIs(t, err, errClosed)
+	assert.ErrorIs(t, err, object.ErrClosed)
 	assert.NoError(t, schedExtFeature.Probe())
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 
+	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 )
 
@@ -28,14 +29,14 @@ type arrayWalk struct {
 }
 
 func openArrayWalk() (*Walk, error) {
-	types := kernelTypes() // held, so that load finds it too
+	types := object.KernelTypes() // held, so that load finds it too
 	layout, err := types.Kernel()
 	if err != nil {
-		return nil, fmt.Errorf("%s by eBPF: read %s: %w", walkName, btfFile, err)
+		return nil, fmt.Errorf("%s by eBPF: read %s: %w", walkName, object.BTFFile, err)
 	}
 	var start *btf.Func
 	if layout.TypeByName(iteratorStart, &start) != nil {
-		return nil, &Refusal{walkName, "the task iterator came with Linux 6.7, this is " + release(), "Linux 6.7"}
+		return nil, &object.Refusal{What: walkName, Why: "the task iterator came with Linux 6.7, this is " + object.Release(), Need: "Linux 6.7"}
 	}
 	spec, err := loadWalk()
 	if err != nil {
@@ -44,7 +45,7 @@ func openArrayWalk() (*Walk, error) {
 	if err := prepareWalk(spec); err != nil {
 		return nil, err
 	}
-	objects, err := load(walkName, spec)
+	objects, err := object.Load(walkName, spec)
 	runtime.KeepAlive(types)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func openArrayWalk() (*Walk, error) {
 	}
 	if err != nil {
 		a.close()
-		return nil, explain(walkName, err)
+		return nil, object.Explain(walkName, err)
 	}
 	return &Walk{rung: a, name: RungArray, common: a.walkCommon}, nil
 }

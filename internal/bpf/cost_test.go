@@ -176,8 +176,8 @@ func BenchmarkMigrationEvent(b *testing.B) {
 	b.ResetTimer()
 	flip(b, spinner.tasks(b), cpus, b.N)
 	b.StopTimer()
-	reportRuns(b, m.objects, countProgCountMove)
-	reportRuns(b, single.objects, movesProgReportMove)
+	reportRuns(b, m.Objects, countProgCountMove)
+	reportRuns(b, single.Objects, movesProgReportMove)
 }
 
 func BenchmarkDrain(b *testing.B) {
@@ -227,5 +227,5 @@ func BenchmarkSwitch(b *testing.B) {
 	b.StopTimer()
 	_ = syscall.Close(to[1])
 	_ = syscall.Close(from[0])
-	reportRuns(b, l.objects, ledgerProgOnSwitch)
+	reportRuns(b, l.Objects, ledgerProgOnSwitch)
 }

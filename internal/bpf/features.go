@@ -16,83 +16,32 @@ func Features() []*feature.Feature { return append(slices.Clone(features), sched
 var schedExtFeature = feature.New("sched-ext", tryAggregate)
 
 var features = []*feature.Feature{
-	feature.New("ebpf-walk", tryWalk),
-	feature.New("ebpf-migrations", tryMigrations),
-	feature.New("ebpf-moves", tryMoves),
-	feature.New("ebpf-ledger", tryLedger),
-	feature.New("ebpf-wakes", tryWakes),
-	feature.New("ebpf-work", tryWork),
-	feature.New("ebpf-process-events", tryProcEvents),
+	feature.New("ebpf-walk", once(func() (*Walk, error) { return OpenWalk(WalkOptions{}) },
+		func(w *Walk) error { _, _, err := w.Read(false); return err })),
+	feature.New("ebpf-migrations", once(OpenMigrations,
+		func(m *Migrations) error { _, _, err := m.Drain(nil); return err })),
+	feature.New("ebpf-moves", once(func() (*Moves, error) { return OpenMoves(MovesBytes) },
+		func(m *Moves) error { _, _, err := m.Read(nil); return err })),
+	feature.New("ebpf-ledger", once(OpenLedger,
+		func(l *Ledger) error { _, _, err := l.Drain(nil); return err })),
+	feature.New("ebpf-wakes", once(func() (*Wakes, error) { return OpenWakes(1024) },
+		func(w *Wakes) error { _, _, err := w.Drain(nil); return err })),
+	feature.New("ebpf-work", once(func() (*Work, error) { return OpenWork(WorkCalls | WorkBytes | WorkWaits) },
+		func(w *Work) error { _, err := w.Read(); return err })),
+	feature.New("ebpf-process-events", once(func() (*ProcEvents, error) { return OpenProcEvents(os.Getpagesize()) },
+		func(p *ProcEvents) error { _, _, err := p.Read(nil, 0); return err })),
 }
 
-func tryWalk() error {
-	w, err := OpenWalk(WalkOptions{})
-	if err != nil {
-		return err
+// once is a probe that opens a subject, uses it once and closes it.
+func once[T interface{ Close() }](open func() (T, error), use func(T) error) func() error {
+	return func() error {
+		subject, err := open()
+		if err != nil {
+			return err
+		}
+		defer subject.Close()
+		return use(subject)
 	}
-	defer w.Close()
-	_, _, err = w.Read(false)
-	return err
-}
-
-func tryMigrations() error {
-	m, err := OpenMigrations()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	_, _, err = m.Drain(nil)
-	return err
-}
-
-func tryMoves() error {
-	m, err := OpenMoves(MovesBytes)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	_, _, err = m.Read(nil)
-	return err
-}
-
-func tryLedger() error {
-	l, err := OpenLedger()
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	_, _, err = l.Drain(nil)
-	return err
-}
-
-func tryWakes() error {
-	w, err := OpenWakes(1024)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	_, _, err = w.Drain(nil)
-	return err
-}
-
-func tryWork() error {
-	w, err := OpenWork(WorkCalls | WorkBytes | WorkWaits)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	_, err = w.Read()
-	return err
-}
-
-func tryProcEvents() error {
-	p, err := OpenProcEvents(os.Getpagesize())
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	_, _, err = p.Read(nil, 0)
-	return err
 }
 
 // tryAggregate loads the scheduler without putting it in force.

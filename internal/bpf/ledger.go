@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -56,7 +57,7 @@ type LedgerStats struct {
 // tenth of a microsecond for each context switch of the machine: keep it open
 // only while someone looks. Safe for concurrent use.
 type Ledger struct {
-	opened
+	object.Object
 	cpus    *ebpf.Memory
 	now     []cpuNow
 	settled time.Duration // when; CLOCK_MONOTONIC
@@ -82,13 +83,13 @@ type stayValue struct { // struct stay of c/ledger.c
 
 // OpenLedger begins to write. An error that Is
 // feature.ErrNotSupported says what is missing.
-func OpenLedger() (*Ledger, error) { return privileged(openLedger) }
+func OpenLedger() (*Ledger, error) { return object.Privileged(openLedger) }
 
 func openLedger() (*Ledger, error) {
-	if err := usable(ledgerName); err != nil {
+	if err := object.Usable(ledgerName); err != nil {
 		return nil, err
 	}
-	cpus, err := possibleCPUs(ledgerName)
+	cpus, err := object.PossibleCPUs(ledgerName)
 	if err != nil {
 		return nil, err
 	}
@@ -97,32 +98,32 @@ func openLedger() (*Ledger, error) {
 		return nil, err
 	}
 	spec.Maps[ledgerMapCpus].MaxEntries = uint32(cpus)
-	l := &Ledger{opened: opened{what: ledgerName}, now: make([]cpuNow, cpus), keys: make([]stayKey, drainChunk), values: make([]stayValue, drainChunk)}
-	if l.objects, err = load(ledgerName, spec); err != nil {
+	l := &Ledger{Object: object.Object{What: ledgerName}, now: make([]cpuNow, cpus), keys: make([]stayKey, object.DrainChunk), values: make([]stayValue, object.DrainChunk)}
+	if l.Objects, err = object.Load(ledgerName, spec); err != nil {
 		return nil, err
 	}
 	if err := l.begin(spec); err != nil {
 		l.Close()
-		return nil, explain(ledgerName, err)
+		return nil, object.Explain(ledgerName, err)
 	}
 	return l, nil
 }
 
 func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
-	if l.cpus, err = l.objects.Maps[ledgerMapCpus].Memory(); err != nil {
+	if l.cpus, err = l.Objects.Maps[ledgerMapCpus].Memory(); err != nil {
 		return err
 	}
-	if l.tables, err = newTwoTables(l.objects.Maps[ledgerMapTables], spec.Maps[ledgerMapTables].InnerMap); err != nil {
+	if l.Tables, err = object.NewTwoTables(l.Objects.Maps[ledgerMapTables], spec.Maps[ledgerMapTables].InnerMap); err != nil {
 		return err
 	}
 	l.settled = kernel.Monotonic()
 	for i := range l.now {
 		l.now[i].fromNs, l.now[i].sinceNs = uint64(l.settled), uint64(l.settled)
 	}
-	if _, err := l.cpus.WriteAt(bytesOfAll(l.now), 0); err != nil {
+	if _, err := l.cpus.WriteAt(object.BytesOfAll(l.now), 0); err != nil {
 		return err
 	}
-	l.links, err = attach(ledgerName, l.objects,
+	l.Links, err = object.Attach(ledgerName, l.Objects,
 		ledgerProgOnSwitch, ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
 
 // seed lets the program find who is on the CPUs already.
 func (l *Ledger) seed() error {
-	iterator, err := link.AttachIter(link.IterOptions{Program: l.objects.Programs[ledgerProgSeed]})
+	iterator, err := link.AttachIter(link.IterOptions{Program: l.Objects.Programs[ledgerProgSeed]})
 	if err != nil {
 		return err
 	}
@@ -151,16 +152,16 @@ func (l *Ledger) seed() error {
 // to end.
 func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error) {
 	stays = into
-	err = l.use(func() error {
+	err = l.Use(func() error {
 		window, err := l.settle()
 		if err != nil {
 			return err
 		}
-		table, err := l.tables.exchange()
+		table, err := l.Tables.Exchange()
 		if err != nil {
 			return err
 		}
-		err = drain(table, l.keys, l.values, func(k stayKey, v stayValue) {
+		err = object.Drain(table, l.keys, l.values, func(k stayKey, v stayValue) {
 			stays = append(stays, v.stay(k))
 		})
 		if err != nil {
@@ -168,11 +169,11 @@ func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error)
 		}
 		stays = addPresent(stays, len(into), l.now)
 		stats.Window = window
-		if stats.Lost, err = l.lostSince(ledgerVarLost, 0); err != nil {
+		if stats.Lost, err = l.LostSince(ledgerVarLost, 0); err != nil {
 			return err
 		}
 		var lostNs uint64
-		err = l.objects.Variables[ledgerVarLostNs].Get(&lostNs)
+		err = l.Objects.Variables[ledgerVarLostNs].Get(&lostNs)
 		stats.LostNs, l.lostNs = lostNs-l.lostNs, lostNs
 		return err
 	})
@@ -182,11 +183,11 @@ func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error)
 // settle ends the window: the program accounts the stays that go on up to now.
 func (l *Ledger) settle() (window time.Duration, err error) {
 	now := kernel.Monotonic()
-	if _, err := l.objects.Programs[ledgerProgSettle].Run(&ebpf.RunOptions{Context: uint64(now)}); err != nil {
+	if _, err := l.Objects.Programs[ledgerProgSettle].Run(&ebpf.RunOptions{Context: uint64(now)}); err != nil {
 		return 0, err
 	}
 	window, l.settled = now-l.settled, now
-	_, err = l.cpus.ReadAt(bytesOfAll(l.now), 0)
+	_, err = l.cpus.ReadAt(object.BytesOfAll(l.now), 0)
 	return window, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -159,5 +160,5 @@ func TestLedgerAfterClose(t *testing.T) {
 	l.Close()
 	l.Close()
 	_, _, err := l.Drain(nil)
-	assert.ErrorIs(t, err, errClosed)
+	assert.ErrorIs(t, err, object.ErrClosed)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 )
 
@@ -44,9 +45,9 @@ const capSysAdminName = "CAP_SYS_ADMIN"
 func Loaded() ([]Program, error) {
 	const what = "list of programs"
 	if held, err := kernel.UsableCapabilities(); err == nil && !held.Has(kernel.CapSysAdmin) {
-		return nil, &Refusal{what, "it takes " + capSysAdminName + ", which this process does not have", capSysAdminName}
+		return nil, &object.Refusal{What: what, Why: "it takes " + capSysAdminName + ", which this process does not have", Need: capSysAdminName}
 	}
-	return privileged(listPrograms)
+	return object.Privileged(listPrograms)
 }
 
 func listPrograms() (all []Program, err error) {
@@ -57,12 +58,12 @@ func listPrograms() (all []Program, err error) {
 			return all, nil
 		}
 		if err != nil {
-			return all, explain(what, err)
+			return all, object.Explain(what, err)
 		}
 		id = next
 		p, ok, err := program(id)
 		if err != nil {
-			return all, explain(what, err)
+			return all, object.Explain(what, err)
 		}
 		if ok {
 			all = append(all, p)
@@ -96,14 +97,9 @@ func program(id ebpf.ProgramID) (p Program, ok bool, err error) {
 // takes CAP_SYS_ADMIN and costs some 50 ns a run.
 func CountRuns() (io.Closer, error) {
 	const runTime = 0 // BPF_STATS_RUN_TIME
-	c, err := privileged(func() (io.Closer, error) { return ebpf.EnableStats(runTime) })
+	c, err := object.Privileged(func() (io.Closer, error) { return ebpf.EnableStats(runTime) })
 	if err != nil {
-		return nil, explain("statistics of programs", fmt.Errorf("enable: %w", err))
+		return nil, object.Explain("statistics of programs", fmt.Errorf("enable: %w", err))
 	}
 	return c, nil
 }
-
-// InitialNamespace reports whether this process is in the namespace of a kind
-// ("pid", "user", "time") that the machine booted with: elsewhere the kernel's
-// numbers, capabilities or times are not the ones seen here.
-func InitialNamespace(kind string) bool { return initialNamespace(kind) }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf/bpftest"
+	"piton/internal/bpf/object"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kerneltest"
@@ -145,8 +146,8 @@ func must[T any](tb testing.TB, major, minor int, open func() (T, error)) T {
 	if err == nil {
 		return subject
 	}
-	able := len(missingCapabilities()) == 0 && initialNamespace("pid") && !releaseBefore(major, minor)
-	if _, noBTF := os.Stat(btfFile); errors.Is(err, feature.ErrNotSupported) && (!able || noBTF != nil) {
+	able := len(object.MissingCapabilities()) == 0 && object.InitialNamespace("pid") && !object.ReleaseBefore(major, minor)
+	if _, noBTF := os.Stat(object.BTFFile); errors.Is(err, feature.ErrNotSupported) && (!able || noBTF != nil) {
 		tb.Skip(err)
 	}
 	require.NoError(tb, err)

@@ -4,6 +4,7 @@ import (
 	"structs"
 	"time"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -13,7 +14,7 @@ const migrationsName = "migration counts"
 // Migrations counts every migration of every task, in the kernel, from when it
 // is opened. Safe for concurrent use.
 type Migrations struct {
-	opened
+	object.Object
 	keys   []moveKey
 	counts []moveCount
 }
@@ -49,32 +50,29 @@ type moveCount struct { // struct move_count of c/count.c
 	Moves, Returns uint32
 }
 
-// drainChunk is how many entries are fetched at a time.
-const drainChunk = 2048
-
 // OpenMigrations begins to count. An error that Is
 // feature.ErrNotSupported says what is missing.
-func OpenMigrations() (*Migrations, error) { return privileged(openMigrations) }
+func OpenMigrations() (*Migrations, error) { return object.Privileged(openMigrations) }
 
 func openMigrations() (*Migrations, error) {
-	if err := usable(migrationsName); err != nil {
+	if err := object.Usable(migrationsName); err != nil {
 		return nil, err
 	}
 	spec, err := loadCount()
 	if err != nil {
 		return nil, err
 	}
-	m := &Migrations{opened: opened{what: migrationsName}, keys: make([]moveKey, drainChunk), counts: make([]moveCount, drainChunk)}
-	if m.objects, err = load(migrationsName, spec); err != nil {
+	m := &Migrations{Object: object.Object{What: migrationsName}, keys: make([]moveKey, object.DrainChunk), counts: make([]moveCount, object.DrainChunk)}
+	if m.Objects, err = object.Load(migrationsName, spec); err != nil {
 		return nil, err
 	}
-	m.tables, err = newTwoTables(m.objects.Maps[countMapTables], spec.Maps[countMapTables].InnerMap)
+	m.Tables, err = object.NewTwoTables(m.Objects.Maps[countMapTables], spec.Maps[countMapTables].InnerMap)
 	if err == nil {
-		m.links, err = attach(migrationsName, m.objects, countProgCountMove)
+		m.Links, err = object.Attach(migrationsName, m.Objects, countProgCountMove)
 	}
 	if err != nil {
 		m.Close()
-		return nil, explain(migrationsName, err)
+		return nil, object.Explain(migrationsName, err)
 	}
 	return m, nil
 }
@@ -84,19 +82,19 @@ func openMigrations() (*Migrations, error) {
 // be sure of that.
 func (m *Migrations) Drain(into []MoveCount) (counts []MoveCount, stats MigrationStats, err error) {
 	counts = into
-	err = m.use(func() error {
+	err = m.Use(func() error {
 		before := kernel.Monotonic()
-		table, err := m.tables.exchange()
+		table, err := m.Tables.Exchange()
 		if err != nil {
 			return err
 		}
 		stats.Waited = kernel.Monotonic() - before
-		err = drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
+		err = object.Drain(table, m.keys, m.counts, func(k moveKey, c moveCount) {
 			counts = append(counts, MoveCount{k.TID, k.TGID, cpuset.CPU(k.From), cpuset.CPU(k.To), c.Moves, c.Returns})
 			stats.Moves += uint64(c.Moves)
 		})
 		if err == nil {
-			stats.Lost, err = m.lostSince(countVarLost, 0)
+			stats.Lost, err = m.LostSince(countVarLost, 0)
 			stats.Moves += stats.Lost
 		}
 		return err

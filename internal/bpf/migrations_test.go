@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf/bpftest"
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -182,7 +183,7 @@ func TestMigrationsAfterClose(t *testing.T) {
 	m.Close()
 	m.Close()
 	_, _, err := m.Drain(nil)
-	assert.ErrorIs(t, err, errClosed)
+	assert.ErrorIs(t, err, object.ErrClosed)
 }
 
 func TestMovesInOrder(t *testing.T) {
@@ -281,11 +282,11 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 func TestMovesTakesSoManyTargets(t *testing.T) {
 	m := must(t, 5, 8, func() (*Moves, error) { return OpenMoves(4096) })
 	defer m.Close()
-	many := make([]kernel.TID, MaxTargets+1)
+	many := make([]kernel.TID, object.MaxTargets+1)
 	for i := range many {
 		many[i] = kernel.TID(i + 1)
 	}
-	require.NoError(t, m.SetTargets(many[:MaxTargets]...))
+	require.NoError(t, m.SetTargets(many[:object.MaxTargets]...))
 	require.NoError(t, m.SetTargets(many[1:]...), "replaced, not added")
 	assert.ErrorContains(t, m.SetTargets(many...), "4097 tasks are more than the 4096")
 }

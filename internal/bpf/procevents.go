@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf/ringbuf"
 
+	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 )
 
@@ -18,7 +19,7 @@ const procEventsName = "process events"
 // end, in the order in which that happened. Only an exec wakes its reader. One goroutine
 // may call Read while others call Close.
 type ProcEvents struct {
-	opened
+	object.Object
 	record ringbuf.Record
 }
 
@@ -37,11 +38,11 @@ const ProcEventsBytes = 1 << 20
 // OpenProcEvents begins to report into a ring of the given size: a power of two, at
 // least a page. An error that Is feature.ErrNotSupported says what is missing.
 func OpenProcEvents(ringBytes int) (*ProcEvents, error) {
-	return privileged(func() (*ProcEvents, error) { return openProcEvents(ringBytes) })
+	return object.Privileged(func() (*ProcEvents, error) { return openProcEvents(ringBytes) })
 }
 
 func openProcEvents(ringBytes int) (*ProcEvents, error) {
-	if err := usable(procEventsName); err != nil {
+	if err := object.Usable(procEventsName); err != nil {
 		return nil, err
 	}
 	spec, err := loadProcevents()
@@ -49,17 +50,17 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 		return nil, err
 	}
 	spec.Maps[proceventsMapEvents].MaxEntries = uint32(ringBytes)
-	p := &ProcEvents{opened: opened{what: procEventsName}}
-	if p.objects, err = load(procEventsName, spec); err != nil {
+	p := &ProcEvents{Object: object.Object{What: procEventsName}}
+	if p.Objects, err = object.Load(procEventsName, spec); err != nil {
 		return nil, err
 	}
-	if p.ring, err = ringbuf.NewReader(p.objects.Maps[proceventsMapEvents]); err == nil {
-		p.links, err = attach(procEventsName, p.objects, proceventsProgEventFork, proceventsProgEventExec,
+	if p.Ring, err = ringbuf.NewReader(p.Objects.Maps[proceventsMapEvents]); err == nil {
+		p.Links, err = object.Attach(procEventsName, p.Objects, proceventsProgEventFork, proceventsProgEventExec,
 			proceventsProgEventComm, proceventsProgEventExit)
 	}
 	if err != nil {
 		p.Close()
-		return nil, explain(procEventsName, err)
+		return nil, object.Explain(procEventsName, err)
 	}
 	return p, nil
 }
@@ -68,29 +69,29 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 // events that there are by then. lost is how many there were since the last read that
 // found the ring full. The error Is os.ErrClosed after Close.
 func (p *ProcEvents) Read(into []kernel.ProcEvent, most time.Duration) (events []kernel.ProcEvent, lost uint64, err error) {
-	p.ring.SetDeadline(time.Now().Add(most))
+	p.Ring.SetDeadline(time.Now().Add(most))
 	bytes := 0
 	for range readLimit {
-		err := p.ring.ReadInto(&p.record)
+		err := p.Ring.ReadInto(&p.record)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		}
 		if err != nil {
-			return into, 0, explain(procEventsName, err)
+			return into, 0, object.Explain(procEventsName, err)
 		}
 		var one procEvent
-		copy(bytesOf(&one), p.record.RawSample)
+		copy(object.BytesOf(&one), p.record.RawSample)
 		into = append(into, one.event())
 		bytes += ringHeader + len(p.record.RawSample)
 		if p.record.Remaining == 0 {
 			break
 		}
 	}
-	if bytes < p.ring.BufferSize()/2 { // it was never full since the last read, and asking costs a system call
+	if bytes < p.Ring.BufferSize()/2 { // it was never full since the last read, and asking costs a system call
 		return into, 0, nil
 	}
-	err = p.use(func() (err error) {
-		lost, err = p.lostSince(proceventsVarLost, 0)
+	err = p.Use(func() (err error) {
+		lost, err = p.LostSince(proceventsVarLost, 0)
 		return err
 	})
 	return into, lost, err

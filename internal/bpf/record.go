@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -134,7 +135,7 @@ func newMaskTable(masks, rows *ebpf.Map) (*maskTable, error) {
 func (t *maskTable) sets(used uint32) ([]cpuset.Set, error) {
 	t.used = used
 	for row := len(t.decoded); row < int(used); row++ {
-		if _, err := t.memory.ReadAt(bytesOfAll(t.words), int64(row*len(t.words)*8)); err != nil {
+		if _, err := t.memory.ReadAt(object.BytesOfAll(t.words), int64(row*len(t.words)*8)); err != nil {
 			return nil, err
 		}
 		t.decoded = append(t.decoded, cpuset.FromWords(t.words))
@@ -148,7 +149,7 @@ func (t *maskTable) makeRoom() error {
 	if t.used < maxMasks {
 		return nil
 	}
-	err := drain(t.rows, make([]uint64, maxMasks), make([]uint32, maxMasks), func(uint64, uint32) {})
+	err := object.Drain(t.rows, make([]uint64, maxMasks), make([]uint32, maxMasks), func(uint64, uint32) {})
 	if err != nil {
 		return err
 	}

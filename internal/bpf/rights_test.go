@@ -8,12 +8,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cilium/ebpf"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"piton/internal/bpf/bpftest"
+	"piton/internal/bpf/object"
 	"piton/internal/feature"
 )
 
@@ -32,7 +32,7 @@ func playOpen(role []string) error {
 	}
 	for _, f := range features {
 		name, err := f.ID, f.Probe()
-		var refusal *Refusal
+		var refusal *object.Refusal
 		switch {
 		case err == nil:
 			fmt.Printf("%s works\n", name)
@@ -90,25 +90,4 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestExplain(t *testing.T) {
-	assert.NoError(t, explain("x", nil))
-	refusal := &Refusal{"walk", "because", ""}
-	assert.Equal(t, error(refusal), explain("x", refusal), "explained once")
-	assert.Equal(t, "walk by eBPF: because", refusal.Error())
-
-	old := explain("walk", fmt.Errorf("program: %w", ebpf.ErrNotSupported))
-	assert.ErrorIs(t, old, feature.ErrNotSupported)
-	assert.ErrorIs(t, explain("walk", syscall.ENOSYS), feature.ErrNotSupported)
-
-	for _, unsure := range []error{syscall.ENOMEM, syscall.EAGAIN, errors.New("odd")} {
-		err := explain("walk", fmt.Errorf("create map: %w (MEMLOCK may be too low)", unsure))
-		assert.NotErrorIs(t, err, feature.ErrNotSupported, "it could not be told")
-		assert.ErrorIs(t, err, unsure)
-	}
-	rejected := &ebpf.VerifierError{Cause: syscall.EACCES, Log: []string{"0: R1=ctx()", "invalid mem access 'scalar'", "processed 3 insns (limit 1000000)", ""}}
-	err := explain("walk", fmt.Errorf("load: %w", rejected))
-	assert.EqualError(t, err, "walk by eBPF: the kernel's verifier rejected the program: invalid mem access 'scalar': permission denied")
-	assert.NotErrorIs(t, err, feature.ErrNotSupported)
 }

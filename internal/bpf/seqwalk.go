@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
+	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 )
 
@@ -31,7 +32,7 @@ func openSeqWalk() (*Walk, error) {
 	if err := prepareWalk(spec); err != nil {
 		return nil, err
 	}
-	objects, err := load(walkName, spec)
+	objects, err := object.Load(walkName, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func openSeqWalk() (*Walk, error) {
 	}
 	if err != nil {
 		s.close()
-		return nil, explain(walkName, err)
+		return nil, object.Explain(walkName, err)
 	}
 	return &Walk{rung: s, name: RungSeq, common: s.walkCommon}, nil
 }
@@ -86,7 +87,7 @@ func readRecords(file io.Reader, into []Record) ([]Record, error) {
 	for {
 		begun := (filled + recordBytes - 1) / recordBytes // Grow keeps only these
 		into = slices.Grow(into[:begun], chunk)
-		n, err := file.Read(bytesOfAll(into[:cap(into)])[filled:])
+		n, err := file.Read(object.BytesOfAll(into[:cap(into)])[filled:])
 		filled += n
 		if errors.Is(err, io.EOF) {
 			return into[:filled/recordBytes], nil

@@ -6,6 +6,7 @@ import (
 	"structs"
 	"time"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -47,8 +48,8 @@ type WakesStats struct {
 // they interrupt. A task that ends its own sleep wakes nobody. Wakeups by a task
 // that the kernel hides are not seen (HidesTasks).
 type Wakes struct {
-	opened
-	targets targetSet
+	object.Object
+	targets object.TargetSet
 	drained time.Duration // when; CLOCK_MONOTONIC
 	keys    []wakeKey
 	values  []wakeValue
@@ -72,14 +73,14 @@ type wakeValue struct { // struct wake of c/wakes.c
 // of the ids, as SetTargets takes them, or all without. An error that Is
 // feature.ErrNotSupported says what is missing.
 func OpenWakes(pairs int, ids ...kernel.TID) (*Wakes, error) {
-	return privileged(func() (*Wakes, error) { return openWakes(pairs, ids) })
+	return object.Privileged(func() (*Wakes, error) { return openWakes(pairs, ids) })
 }
 
 func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
-	if err := usable(wakesName); err != nil {
+	if err := object.Usable(wakesName); err != nil {
 		return nil, err
 	}
-	cpus, err := possibleCPUs(wakesName)
+	cpus, err := object.PossibleCPUs(wakesName)
 	if err != nil {
 		return nil, err
 	}
@@ -89,24 +90,24 @@ func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
 	}
 	spec.Maps[wakesMapCpus].MaxEntries = uint32(cpus)
 	spec.Maps[wakesMapTables].InnerMap.MaxEntries = uint32(pairs)
-	w := &Wakes{opened: opened{what: wakesName}, keys: make([]wakeKey, drainChunk), values: make([]wakeValue, drainChunk)}
-	if w.objects, err = load(wakesName, spec); err != nil {
+	w := &Wakes{Object: object.Object{What: wakesName}, keys: make([]wakeKey, object.DrainChunk), values: make([]wakeValue, object.DrainChunk)}
+	if w.Objects, err = object.Load(wakesName, spec); err != nil {
 		return nil, err
 	}
-	w.targets.entries = w.objects.Maps[wakesMapTargets]
-	w.tables, err = newTwoTables(w.objects.Maps[wakesMapTables], spec.Maps[wakesMapTables].InnerMap)
+	w.targets.Entries = w.Objects.Maps[wakesMapTargets]
+	w.Tables, err = object.NewTwoTables(w.Objects.Maps[wakesMapTables], spec.Maps[wakesMapTables].InnerMap)
 	if err == nil {
 		err = w.setTargets(ids)
 	}
 	if err == nil {
 		w.drained = kernel.Monotonic()
 		// What tells interrupts comes first: without it they would count as tasks.
-		w.links, err = attach(wakesName, w.objects, wakesProgWakesIrqDone, wakesProgWakesIrq, wakesProgWakesTmrDone, wakesProgWakesTimer,
+		w.Links, err = object.Attach(wakesName, w.Objects, wakesProgWakesIrqDone, wakesProgWakesIrq, wakesProgWakesTmrDone, wakesProgWakesTimer,
 			wakesProgWakesSoftDone, wakesProgWakesSoftirq, wakesProgWakesRaise, wakesProgCountWake)
 	}
 	if err != nil {
 		w.Close()
-		return nil, explain(wakesName, err)
+		return nil, object.Explain(wakesName, err)
 	}
 	return w, nil
 }
@@ -115,20 +116,20 @@ func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
 // for the thread, or for all threads of the process, present and future. Without
 // ids it counts all. Of tasks that stay targets no wakeup is missed.
 func (w *Wakes) SetTargets(ids ...kernel.TID) error {
-	return w.use(func() error { return w.setTargets(ids) })
+	return w.Use(func() error { return w.setTargets(ids) })
 }
 
 func (w *Wakes) setTargets(ids []kernel.TID) error {
-	filtered, only := w.objects.Variables[wakesVarFiltered], w.objects.Variables[wakesVarOnly]
+	filtered, only := w.Objects.Variables[wakesVarFiltered], w.Objects.Variables[wakesVarOnly]
 	if len(ids) == 0 {
-		return errors.Join(filtered.Set(uint32(0)), w.targets.set(nil))
+		return errors.Join(filtered.Set(uint32(0)), w.targets.Set(nil))
 	}
-	if err := w.targets.set(ids); err != nil {
+	if err := w.targets.Set(ids); err != nil {
 		return err
 	}
 	var one kernel.TID
-	if len(w.targets.ids) == 1 {
-		one = w.targets.ids[0]
+	if len(w.targets.IDs) == 1 {
+		one = w.targets.IDs[0]
 	}
 	return errors.Join(only.Set(uint32(one)), filtered.Set(uint32(1)))
 }
@@ -138,14 +139,14 @@ func (w *Wakes) setTargets(ids []kernel.TID) error {
 // be sure of that.
 func (w *Wakes) Drain(into []WakeCount) (counts []WakeCount, stats WakesStats, err error) {
 	counts = into
-	err = w.use(func() error {
+	err = w.Use(func() error {
 		now := kernel.Monotonic()
-		table, err := w.tables.exchange()
+		table, err := w.Tables.Exchange()
 		if err != nil {
 			return err
 		}
 		stats.Window, w.drained = now-w.drained, now
-		err = drain(table, w.keys, w.values, func(k wakeKey, v wakeValue) {
+		err = object.Drain(table, w.keys, w.values, func(k wakeKey, v wakeValue) {
 			counts = append(counts, WakeCount{
 				Waker: WakeTask{k.Waker, v.WakerTGID, comm(v.WakerComm), cpuset.CPU(v.WakerCPU)},
 				Wakee: WakeTask{k.Wakee, v.WakeeTGID, comm(v.WakeeComm), cpuset.CPU(v.WakeeCPU)},
@@ -156,9 +157,9 @@ func (w *Wakes) Drain(into []WakeCount) (counts []WakeCount, stats WakesStats, e
 			return err
 		}
 		// The kernel leaves out runs where the program was running on that CPU already.
-		runs, err := w.objects.Programs[wakesProgCountWake].Stats() // 0 before Linux 5.12
+		runs, err := w.Objects.Programs[wakesProgCountWake].Stats() // 0 before Linux 5.12
 		if err == nil {
-			stats.Lost, err = w.lostSince(wakesVarLost, runs.RecursionMisses)
+			stats.Lost, err = w.LostSince(wakesVarLost, runs.RecursionMisses)
 		}
 		return err
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -297,8 +298,8 @@ func TestWakesLeavesNothing(t *testing.T) {
 	}, patience, tick)
 	w.Close()
 	_, _, err := w.Drain(nil)
-	assert.ErrorIs(t, err, errClosed)
-	assert.ErrorIs(t, w.SetTargets(1), errClosed)
+	assert.ErrorIs(t, err, object.ErrClosed)
+	assert.ErrorIs(t, w.SetTargets(1), object.ErrClosed)
 }
 
 // BenchmarkWake is the kernel's share of counting one wakeup, of all tasks and of
@@ -313,8 +314,8 @@ func BenchmarkWake(b *testing.B) {
 			b.ResetTimer()
 			run(b, p)
 			b.StopTimer()
-			reportRuns(b, w.objects, wakesProgCountWake)
-			reportRuns(b, w.objects, wakesProgWakesTimer)
+			reportRuns(b, w.Objects, wakesProgCountWake)
+			reportRuns(b, w.Objects, wakesProgWakesTimer)
 		})
 	}
 }

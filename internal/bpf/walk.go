@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 )
 
@@ -45,15 +46,15 @@ type walkRung interface {
 // OpenWalk loads the walk. An error that Is
 // feature.ErrNotSupported says what is missing.
 func OpenWalk(o WalkOptions) (*Walk, error) {
-	return privileged(func() (*Walk, error) { return openWalk(o) })
+	return object.Privileged(func() (*Walk, error) { return openWalk(o) })
 }
 
 func openWalk(o WalkOptions) (*Walk, error) {
-	if err := usable(walkName); err != nil {
+	if err := object.Usable(walkName); err != nil {
 		return nil, err
 	}
-	if !initialNamespace("time") {
-		return nil, &Refusal{walkName, "inside a time namespace the kernel's start times are not the ones of /proc", "to run in the initial time namespace"}
+	if !object.InitialNamespace("time") {
+		return nil, &object.Refusal{What: walkName, Why: "inside a time namespace the kernel's start times are not the ones of /proc", Need: "to run in the initial time namespace"}
 	}
 	var refused error
 	if o.Rung != RungSeq {
@@ -92,18 +93,18 @@ func (w *Walk) Read(threads bool) (records []Record, stats WalkStats, err error)
 
 func (w *Walk) read(threads bool) ([]Record, WalkStats, error) {
 	if w.rung == nil {
-		return nil, WalkStats{}, errClosed
+		return nil, WalkStats{}, object.ErrClosed
 	}
 	if err := w.common.masks.makeRoom(); err != nil {
-		return nil, WalkStats{}, explain(walkName, err)
+		return nil, WalkStats{}, object.Explain(walkName, err)
 	}
 	records, err := w.rung.read(threads)
 	if err != nil {
-		return nil, WalkStats{}, explain(walkName, err)
+		return nil, WalkStats{}, object.Explain(walkName, err)
 	}
 	stats, err := w.common.stats()
 	stats.RecordsBytes = w.rung.recordsBytes()
-	return records, stats, explain(walkName, err)
+	return records, stats, object.Explain(walkName, err)
 }
 
 // Close removes the walk from the kernel.
@@ -135,7 +136,7 @@ type walkCommon struct {
 
 // prepareWalk fits the tables of an object to the machine.
 func prepareWalk(spec *ebpf.CollectionSpec) error {
-	cpus, err := possibleCPUs(walkName)
+	cpus, err := object.PossibleCPUs(walkName)
 	if err != nil {
 		return err
 	}
@@ -165,18 +166,18 @@ func (w *walkCommon) begin(threads bool, capacity uint32) error {
 	if threads {
 		w.state.threads = 1
 	}
-	_, err := w.memory.WriteAt(bytesOf(&w.state), 0)
+	_, err := w.memory.WriteAt(object.BytesOf(&w.state), 0)
 	return err
 }
 
 // end reads the findings of a pass.
 func (w *walkCommon) end() error {
-	_, err := w.memory.ReadAt(bytesOf(&w.state), 0)
+	_, err := w.memory.ReadAt(object.BytesOf(&w.state), 0)
 	return err
 }
 
 func (w *walkCommon) stats() (WalkStats, error) {
-	if _, err := w.cpus.ReadAt(bytesOfAll(w.buffer), 0); err != nil {
+	if _, err := w.cpus.ReadAt(object.BytesOfAll(w.buffer), 0); err != nil {
 		return WalkStats{}, err
 	}
 	masks, err := w.masks.sets(w.state.masks)

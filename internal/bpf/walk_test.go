@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -230,7 +231,7 @@ func TestReadAfterClose(t *testing.T) {
 		w.Close()
 		w.Close()
 		_, _, err := w.Read(true)
-		assert.ErrorIs(t, err, errClosed)
+		assert.ErrorIs(t, err, object.ErrClosed)
 		assert.Contains(t, t.Name(), strings.ReplaceAll(string(w.Rung()), " ", "_"))
 	})
 }
@@ -242,7 +243,7 @@ func TestReadRecordsInPieces(t *testing.T) {
 		want[i] = Record{TID: kernel.TID(i), TGID: kernel.TID(i), RunNs: uint64(i) * 3}
 	}
 	for _, piece := range []int{1000, 4096, 177, 1 << 20} {
-		got, err := readRecords(&pieces{bytesOfAll(want), piece}, nil)
+		got, err := readRecords(&pieces{object.BytesOfAll(want), piece}, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "pieces of %d bytes", piece)
 	}

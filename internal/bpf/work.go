@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 )
 
@@ -24,7 +25,7 @@ const (
 // Work counts what some processes do, from when it is opened. What they do by io_uring is
 // no system call, and that of 32-bit programs has other numbers. Safe for concurrent use.
 type Work struct {
-	opened
+	object.Object
 }
 
 // workBuckets is BUCKETS of c/work.c, and workFirst FIRST.
@@ -50,44 +51,44 @@ var moving = []uint32{syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_PREAD64, 
 // OpenWork begins to count what processes do. An error that Is feature.ErrNotSupported
 // says what is missing.
 func OpenWork(kinds WorkKinds, pids ...kernel.TID) (*Work, error) {
-	return privileged(func() (*Work, error) { return openWork(kinds, pids) })
+	return object.Privileged(func() (*Work, error) { return openWork(kinds, pids) })
 }
 
 func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
-	if err := usable(workName); err != nil {
+	if err := object.Usable(workName); err != nil {
 		return nil, err
 	}
 	spec, err := loadWork()
 	if err != nil {
 		return nil, err
 	}
-	w := &Work{opened{what: workName}}
-	if w.objects, err = load(workName, spec); err != nil {
+	w := &Work{object.Object{What: workName}}
+	if w.Objects, err = object.Load(workName, spec); err != nil {
 		return nil, err
 	}
 	for _, number := range moving {
-		err = errors.Join(err, w.objects.Maps[workMapMoving].Put(number, uint8(1)))
+		err = errors.Join(err, w.Objects.Maps[workMapMoving].Put(number, uint8(1)))
 	}
-	ids := targetSet{entries: w.objects.Maps[workMapTargets]}
-	if err = errors.Join(err, ids.set(pids)); err == nil {
+	ids := object.TargetSet{Entries: w.Objects.Maps[workMapTargets]}
+	if err = errors.Join(err, ids.Set(pids)); err == nil {
 		var programs []string
 		for kind, name := range map[WorkKinds]string{WorkCalls: workProgWorkCall, WorkBytes: workProgWorkBytes, WorkWaits: workProgWorkWait} {
 			if kinds&kind != 0 {
 				programs = append(programs, name)
 			}
 		}
-		w.links, err = attach(workName, w.objects, programs...)
+		w.Links, err = object.Attach(workName, w.Objects, programs...)
 	}
 	if err != nil {
 		w.Close()
-		return nil, explain(workName, err)
+		return nil, object.Explain(workName, err)
 	}
 	return w, nil
 }
 
 // Read returns what has been done until now.
 func (w *Work) Read() (sums WorkSums, err error) {
-	err = w.use(func() error { return w.objects.Maps[workMapSums].Lookup(uint32(0), bytesOf(&sums)) })
+	err = w.Use(func() error { return w.Objects.Maps[workMapSums].Lookup(uint32(0), object.BytesOf(&sums)) })
 	return sums, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piton/internal/bpf"
+	"piton/internal/bpf/object"
 	"piton/internal/change"
 	"piton/internal/chart"
 	"piton/internal/cli/app"
@@ -176,7 +177,7 @@ func (d *doctor) worse(f *finding, state string, err error) {
 		return
 	}
 	f.state, f.reason = state, err.Error()
-	var refusal *bpf.Refusal
+	var refusal *object.Refusal
 	var missing *feature.Missing
 	switch { // their texts begin with the title
 	case errors.As(err, &refusal):

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"piton/internal/bpf"
+	"piton/internal/bpf/object"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
@@ -51,7 +51,7 @@ var capabilityName = pattern.Lazy(`CAP_[A-Z_]+`)
 // remedy is the command against a refusal, "" if no command helps.
 func (r *rights) remedy(err error) string {
 	needs := ""
-	var refusal *bpf.Refusal
+	var refusal *object.Refusal
 	var missing *feature.Missing
 	switch {
 	case errors.As(err, &refusal):

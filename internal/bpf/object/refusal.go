@@ -1,4 +1,4 @@
-package bpf
+package object
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"piton/internal/kernel"
 )
 
-// Refusal says why something of this package cannot work here: the kernel or
+// Refusal says why something of package bpf cannot work here: the kernel or
 // the rights of this process do not allow it, and asking again will not help.
 // It Is feature.ErrNotSupported; any other error means that it could not be told.
 type Refusal struct {
@@ -30,10 +30,10 @@ func (r *Refusal) Error() string { return r.What + " by eBPF: " + r.Why }
 // Is makes errors.Is(r, feature.ErrNotSupported) true.
 func (r *Refusal) Is(target error) bool { return target == feature.ErrNotSupported }
 
-// explain turns an error of the loader into a Refusal where the reason is
+// Explain turns an error of the loader into a Refusal where the reason is
 // known. The loader's own words are left out: to every EPERM it adds a guess
 // about RLIMIT_MEMLOCK.
-func explain(what string, err error) error {
+func Explain(what string, err error) error {
 	var refused *Refusal
 	if err == nil || errors.As(err, &refused) {
 		return err
@@ -44,7 +44,7 @@ func explain(what string, err error) error {
 		return fmt.Errorf("%s by eBPF: the kernel's verifier rejected the program: %s: %w", what, lastLine(rejected.Log), rejected.Cause)
 	}
 	if errors.Is(err, ebpf.ErrNotSupported) {
-		return &Refusal{what, "this kernel (" + release() + ") lacks a part it needs", "a newer kernel"}
+		return &Refusal{what, "this kernel (" + Release() + ") lacks a part it needs", "a newer kernel"}
 	}
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -61,25 +61,25 @@ func explain(what string, err error) error {
 
 // denied finds out who said no.
 func denied(what string, errno syscall.Errno) error {
-	if lacking := missingCapabilities(); len(lacking) > 0 {
+	if lacking := MissingCapabilities(); len(lacking) > 0 {
 		need := strings.Join(lacking, " and ")
 		return &Refusal{what, "it takes " + need + ", which this process does not have", need}
 	}
 	switch {
-	case !initialNamespace("user"):
+	case !InitialNamespace("user"):
 		return &Refusal{what, "capabilities inside a user namespace do not count for it", "to run outside the user namespace"}
 	case seccompFilter():
 		return &Refusal{what, "a seccomp filter refuses bpf(2)", "a container or service without that filter"}
 	case lockdown() == "confidentiality":
 		return &Refusal{what, "kernel lockdown is at confidentiality, which forbids reading kernel memory", "lockdown at integrity or none"}
-	case releaseBefore(5, 11):
+	case ReleaseBefore(5, 11):
 		return &Refusal{what, "RLIMIT_MEMLOCK is too small for it on Linux before 5.11", "ulimit -l unlimited"}
 	}
 	return &Refusal{what, fmt.Sprintf("bpf(2) is refused (%v) although CAP_BPF and CAP_PERFMON are held, by a security module", errno), "the security module's consent"}
 }
 
-// missingCapabilities lists what loading takes and this process lacks.
-func missingCapabilities() []string {
+// MissingCapabilities lists what loading takes and this process lacks.
+func MissingCapabilities() []string {
 	held, err := kernel.UsableCapabilities()
 	if err != nil || held.Has(kernel.CapSysAdmin) { // which stands for both (capabilities(7))
 		return nil
@@ -104,15 +104,15 @@ func lastLine(lines []string) string {
 	return "no reason given"
 }
 
-// btfFile holds the layout of the kernel's types; programs cannot be fitted to
+// BTFFile holds the layout of the kernel's types; programs cannot be fitted to
 // the kernel without it.
-const btfFile = "/sys/kernel/btf/vmlinux"
+const BTFFile = "/sys/kernel/btf/vmlinux"
 
-// usable asks the kernel for the smallest thing that takes the same rights as
+// Usable asks the kernel for the smallest thing that takes the same rights as
 // everything here: a tracing program of two instructions. It costs a fraction
 // of a millisecond where loading for real would cost fifty.
-func usable(what string) error {
-	if !initialNamespace("pid") {
+func Usable(what string) error {
+	if !InitialNamespace("pid") {
 		return &Refusal{what, "inside a PID namespace the kernel's numbers of tasks are not the ones seen here", "to run in the initial PID namespace"}
 	}
 	prog, err := ebpf.NewProgramWithOptions(&ebpf.ProgramSpec{
@@ -121,11 +121,11 @@ func usable(what string) error {
 		License:      "Dual MIT/GPL",
 	}, ebpf.ProgramOptions{LogDisabled: true})
 	if err != nil {
-		return explain(what, err)
+		return Explain(what, err)
 	}
 	prog.Close()
-	if _, err := os.Stat(btfFile); err != nil {
-		return &Refusal{what, "there is no " + btfFile + ": the kernel is built without CONFIG_DEBUG_INFO_BTF, or /sys is not mounted here", "CONFIG_DEBUG_INFO_BTF"}
+	if _, err := os.Stat(BTFFile); err != nil {
+		return &Refusal{what, "there is no " + BTFFile + ": the kernel is built without CONFIG_DEBUG_INFO_BTF, or /sys is not mounted here", "CONFIG_DEBUG_INFO_BTF"}
 	}
 	return nil
 }
@@ -133,10 +133,11 @@ func usable(what string) error {
 // The inode numbers of the initial namespaces (include/uapi/linux/nsfs.h).
 var initialInodes = map[string]string{"pid": "4026531836", "user": "4026531837", "time": "4026531834"}
 
-// initialNamespace reports whether this process is in the namespace that the
-// machine booted with. Without the link in /proc the kernel has no such
-// namespaces, or /proc is not mounted and no task can be named at all.
-func initialNamespace(kind string) bool {
+// InitialNamespace reports whether this process is in the namespace of a kind ("pid",
+// "user", "time") that the machine booted with: elsewhere the kernel's numbers,
+// capabilities or times are not the ones seen here. Without the link in /proc the kernel
+// has no such namespaces, or /proc is not mounted and no task can be named at all.
+func InitialNamespace(kind string) bool {
 	link, err := os.Readlink("/proc/self/ns/" + kind)
 	return err != nil || link == fmt.Sprintf("%s:[%s]", kind, initialInodes[kind])
 }
@@ -156,8 +157,8 @@ func lockdown() string {
 	return level
 }
 
-// release is the kernel's release for messages.
-func release() string {
+// Release is the kernel's release for messages.
+func Release() string {
 	r, err := kernel.Release()
 	if err != nil {
 		return "unknown"
@@ -165,9 +166,9 @@ func release() string {
 	return r
 }
 
-// releaseBefore compares the running kernel, for messages only.
-func releaseBefore(major, minor int) bool {
-	first, rest, _ := strings.Cut(release(), ".")
+// ReleaseBefore compares the running kernel, for messages only.
+func ReleaseBefore(major, minor int) bool {
+	first, rest, _ := strings.Cut(Release(), ".")
 	second, _, _ := strings.Cut(rest, ".")
 	a, errA := strconv.Atoi(first)
 	b, errB := strconv.Atoi(second)
