@@ -205,7 +205,8 @@ func checkPairs(t *testing.T, w *Wakes, watched []pair, pairs ...pair) map[[2]ke
 			t.Logf("%d trips: %d wakes %d %d times; woken %d times, slept %d times", p.trips, other, tid, one.Count, woken[tid], slept[tid])
 			assert.InDelta(t, slept[tid], woken[tid], 5+float64(p.trips)/100)
 			assert.LessOrEqual(t, one.Count, uint64(p.trips)+5)
-			assert.Greater(t, one.Count, uint64(p.trips/2))
+			assert.GreaterOrEqual(t, float64(one.Count), 0.95*float64(slept[tid])-5, "nearly all wakeups are by the other")
+			assert.Positive(t, one.Count)
 			assert.Equal(t, []kernel.TID{p.pid, p.pid}, []kernel.TID{one.Waker.TGID, one.Wakee.TGID})
 			assert.Equal(t, one.Waker.Comm, one.Wakee.Comm)
 			assert.NotEmpty(t, one.Waker.Comm)
@@ -231,7 +232,7 @@ func TestWakesAreExact(t *testing.T) {
 	}
 	require.NoError(t, w.SetTargets(pairs[1].pid, pairs[2].tids[1]))
 	all := checkPairs(t, w, pairs[1:2], pairs...)
-	assert.Greater(t, all[[2]kernel.TID{pairs[2].tids[1], pairs[2].tids[0]}].Count, uint64(trips/2), "a thread")
+	assert.Greater(t, all[[2]kernel.TID{pairs[2].tids[1], pairs[2].tids[0]}].Count, uint64(trips/100), "a thread")
 	assert.NotContains(t, all, [2]kernel.TID{pairs[0].tids[0], pairs[0].tids[1]})
 }
 
