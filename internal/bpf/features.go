@@ -26,6 +26,8 @@ var features = []*feature.Feature{
 		func(l *Ledger) error { _, _, err := l.Drain(nil); return err })),
 	feature.New("ebpf-wakes", once(func() (*Wakes, error) { return OpenWakes(1024) },
 		func(w *Wakes) error { _, _, err := w.Drain(nil); return err })),
+	feature.New("ebpf-flows", once(func() (*Flows, error) { return OpenFlows(FlowsOfProcess) },
+		func(f *Flows) error { _, _, err := f.Drain(nil); return err })),
 	feature.New("ebpf-work", once(func() (*Work, error) { return OpenWork(WorkCalls | WorkBytes | WorkWaits) },
 		func(w *Work) error { _, err := w.Read(); return err })),
 	feature.New("ebpf-process-events", once(func() (*ProcEvents, error) { return OpenProcEvents(os.Getpagesize()) },

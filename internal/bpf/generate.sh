@@ -12,7 +12,7 @@ if [ $# = 0 ] && [ "$found" != $version ]; then
 	echo "internal/bpf: objects left as they are: they are made by clang $version, here is ${found:-none} (apt install clang llvm)" >&2
 	exit 0
 fi
-for program in walk seq count moves ledger wakes work procevents aggregate; do
+for program in walk seq count moves ledger wakes flows work procevents aggregate; do
 	go tool bpf2go -output-dir "$into" -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $program c/$program.c
 done
 if [ $# = 0 ]; then

@@ -31,6 +31,7 @@ var ours = map[ebpf.ProgramType][]string{
 		wakesProgCountWake, wakesProgWakesIrq, wakesProgWakesIrqDone, wakesProgWakesTimer, wakesProgWakesTmrDone,
 		wakesProgWakesRaise, wakesProgWakesSoftirq, wakesProgWakesSoftDone,
 		proceventsProgEventFork, proceventsProgEventExec, proceventsProgEventComm, proceventsProgEventExit,
+		flowsProgFlowsRead, flowsProgFlowsAdjust, flowsProgFlowsConnected,
 		workProgWorkCall, workProgWorkBytes, workProgWorkWait},
 	ebpf.Syscall: {walkProgWalk, ledgerProgSettle},
 	ebpf.StructOps: {aggregateProgAggSelectCpu, aggregateProgAggEnqueue, aggregateProgAggDispatch,

@@ -19,7 +19,7 @@ import (
 // embedded are the objects by the names of their sources.
 var embedded = map[string]*[]byte{
 	"walk": &_WalkBytes, "seq": &_SeqBytes, "count": &_CountBytes, "moves": &_MovesBytes, "ledger": &_LedgerBytes, "wakes": &_WakesBytes,
-	"aggregate": &_AggregateBytes, "procevents": &_ProceventsBytes,
+	"aggregate": &_AggregateBytes, "procevents": &_ProceventsBytes, "flows": &_FlowsBytes,
 }
 
 // readSums reads objects.sum: by which clang the objects were made, and the sums
@@ -127,6 +127,7 @@ func TestObjectsMatchSources(t *testing.T) {
 	t.Run("moves", TestMovesInOrder)
 	t.Run("ledger", TestLedgerAddsUp)
 	t.Run("wakes", TestWakesAreExact)
+	t.Run("flows", TestFlowsEqualWhatTheReaderSees)
 	t.Run("aggregate", TestAggregateIsInForceWhileOpen)
 }
 

@@ -127,11 +127,7 @@ func (w *Wakes) setTargets(ids []kernel.TID) error {
 	if err := w.targets.Set(ids); err != nil {
 		return err
 	}
-	var one kernel.TID
-	if len(w.targets.IDs) == 1 {
-		one = w.targets.IDs[0]
-	}
-	return errors.Join(only.Set(uint32(one)), filtered.Set(uint32(1)))
+	return errors.Join(only.Set(uint32(w.targets.Only())), filtered.Set(uint32(1)))
 }
 
 // Drain appends what was counted since the last drain, in no order, and begins

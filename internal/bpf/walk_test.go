@@ -217,12 +217,12 @@ func TestRunQueuesOfOnlineCPUs(t *testing.T) {
 	})
 }
 
-func onlineCPUs(t *testing.T) []cpuset.CPU {
-	t.Helper()
+func onlineCPUs(tb testing.TB) []cpuset.CPU {
+	tb.Helper()
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	set, err := cpuset.Parse(strings.TrimSpace(string(text)))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return set.CPUs()
 }
 

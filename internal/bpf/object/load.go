@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"unsafe"
 	"weak"
@@ -50,6 +51,19 @@ func Load(what string, spec *ebpf.CollectionSpec) (*ebpf.Collection, error) {
 		return nil, Explain(what, err)
 	}
 	return c, nil
+}
+
+// HasTracepoint reports whether the running kernel has a tracepoint that programs can be
+// attached to.
+func HasTracepoint(what, name string) (bool, error) {
+	types := KernelTypes() // held, so that Load finds it too
+	defer runtime.KeepAlive(types)
+	layout, err := types.Kernel()
+	if err != nil {
+		return false, fmt.Errorf("%s by eBPF: read %s: %w", what, BTFFile, err)
+	}
+	var function *btf.Typedef
+	return layout.TypeByName("btf_trace_"+name, &function) == nil, nil
 }
 
 // Attach hooks the named programs of an object to the tracepoints that their

@@ -112,3 +112,11 @@ func (s *TargetSet) Set(ids []kernel.TID) error {
 	s.IDs = ids
 	return nil
 }
+
+// Only is the one id, or 0 if there are more or none.
+func (s *TargetSet) Only() kernel.TID {
+	if len(s.IDs) != 1 {
+		return 0
+	}
+	return s.IDs[0]
+}
