@@ -28,6 +28,7 @@ const (
 type Flow struct {
 	Cookie        uint64 // of the socket, unique since boot
 	PID           kernel.TID
+	StartNs       uint64 // of the process since boot, suspend included: with PID it names it for good
 	Protocol      Protocol
 	Local, Remote netip.AddrPort // Remote is zero where an unconnected UDP socket has none
 	NetNS         uint32         // inode number of the network namespace
@@ -78,9 +79,9 @@ type FlowsStats struct {
 // use.
 //
 // From Linux 6.3 it counts at the end of each read; what splice(2) takes from a socket is
-// not seen. Before, it sees TCP alone, after each packet that a read has copied: Reads are
-// those packets, and of a connection that was there before it was opened the first is left
-// out.
+// not seen. Before, it sees TCP alone, after each packet that any process's read has copied:
+// Reads are those packets, and of a connection that was there before it was opened the first
+// is left out.
 type Flows struct {
 	object.Object
 	program  string
@@ -101,6 +102,7 @@ type flowKey struct { // struct flow_key of c/flows.c
 type flowValue struct { // struct flow of c/flows.c
 	_                structs.HostLayout
 	Bytes, Reads     uint64
+	StartNs          uint64
 	First, Segments  uint32 // tcp_sock.segs_in before the first read, and at the last one
 	NetNS, Interface uint32
 	Local, Remote    [16]byte
@@ -213,7 +215,7 @@ func (f *Flows) Drain(into []FlowCount) (counts []FlowCount, stats FlowsStats, e
 func (v *flowValue) count(k flowKey) FlowCount {
 	c := FlowCount{
 		Flow: Flow{
-			Cookie: k.Cookie, PID: k.TGID, Protocol: Protocol(v.Protocol), NetNS: v.NetNS,
+			Cookie: k.Cookie, PID: k.TGID, StartNs: v.StartNs, Protocol: Protocol(v.Protocol), NetNS: v.NetNS,
 			Local: address(v.Family, v.Local, v.LocalPort),
 		},
 		Handled: -1, Consumed: cpuset.CPU(k.Consumed), Bytes: v.Bytes, Reads: v.Reads,

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/change/guard"
 	"piton/internal/cli/app"
 	"piton/internal/cli/benchcmd"
@@ -41,6 +42,13 @@ func TestMain(m *testing.M) {
 	}
 	if role := os.Getenv(moverThreads); role != "" {
 		playMover(role)
+		return
+	}
+	if words := os.Getenv(seenFlowsRole); words != "" {
+		if err := bpftest.PlayFlows(strings.Fields(words)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 		return
 	}
 	code := m.Run()

@@ -70,6 +70,7 @@ var harmless = map[string]string{
 	"include":         "65000",
 	"ionice":          nobody + " idle",
 	"irq default":     "65000",
+	"irq follow":      nobody,
 	"irq move":        "nosuchline",
 	"irq queues":      "nosuchnic",
 	"irq reset":       "nosuchline",

@@ -151,7 +151,7 @@ func TestHostRootChangesNothing(t *testing.T) {
 		"pin PID --cpu 0", "nice PID 5", "policy PID batch", "ionice PID idle", "slice PID 1ms", "uclamp PID 0,512", "cookie create PID",
 		"move 0 -t PID", "spread 0 -t PID", "isolate 1", "include 0", "undo", "undo --all", "keep", "journal", "run -- true", "rescue --list",
 		"irq move 1 --cpu 0", "irq spread nosuch", "irq reset 1", "irq default 0", "irq queues lo --rps 0", "sysctl kernel.nosuch=1", "sysctl vm.swappiness=60",
-		"bench nqueens -n 4 --runs 1", "bench attach PID --place normal --runs 1", "bench paper nqueens", "watch PID --for 1ms", "doctor",
+		"bench nqueens -n 4 --runs 1", "bench attach PID --place normal --runs 1", "bench paper nqueens", "watch PID --for 1ms", "irq follow PID --for 1ms", "doctor",
 		"--headless --pid PID --nice 5", "apply PROFILE",
 	} {
 		h := newHome(t)

@@ -165,7 +165,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 		{"irq queues", "queues"}, {"--host-root " + host + " irq queues", "queues"},
 		{"what-is " + pid + " 2 kworker/0:0 RES NET_RX", "what-is"}, {"--host-root " + host + " what-is irq:24", "what-is"},
 		{"doctor", "doctor"},
-		{"watch " + pid + " --for 50ms", "watch"}, {"watch --wakes --for 200ms", "watch"}, {"auto " + pid + " --dry-run", "auto"},
+		{"watch " + pid + " --for 50ms", "watch"}, {"watch --wakes --for 200ms", "watch"}, {"irq follow " + pid + " --for 200ms", "follow"}, {"auto " + pid + " --dry-run", "auto"},
 		{"sysctl kernel.ostype", "sysctl"}, {"profiles", "profiles"},
 		{"verify " + file, "verify profile"}, {"apply " + file + " --check", "profile change"},
 		{"pin " + pid, "change"}, {"pin " + pid + " --cpu " + cpu + " --mem", "change"},
@@ -207,7 +207,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 	// They need what not every machine has: migrations, real-time tasks, memory to move, isolated CPUs. A search
 	// takes half a minute, and TestAutoFindsTheCPU and TestAutoWatches validate it.
 	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
-	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary rescue.rt_task change.memory isolate.stay "+
+	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay "+
 		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look"), missing, "add a command that prints it")
 }
 

@@ -25,20 +25,20 @@ var vmDevices = []string{"--nics", "2", "--queues", "4", "--nvme", "1"}
 const vmScript = `set -e
 export PITON_VM_SHAPE=%s
 ./piton doctor
-./bpf.test -test.v -test.run 'TestMigrationsAreExact|TestWakes|TestWork|TestProcEvents[SC]|TestWalkEqualsProc|TestWalkManyMasks|TestRunQueues'
+./bpf.test -test.v -test.run 'TestMigrationsAreExact|TestWakes|TestFlows|TestWork|TestProcEvents[SC]|TestWalkEqualsProc|TestWalkManyMasks|TestRunQueues'
 for unprivileged in 0 2 1; do # 1 stays until the machine ends
 	echo $unprivileged >/proc/sys/kernel/unprivileged_bpf_disabled
 	./bpf.test -test.v -test.run TestRefusals
 done
 ./change.test -test.v -test.run 'TestReal(Cpuset|WithoutRights|Deadline|Reuse|Zombie|BlockedTask|AbsentCPU|KernelThread|ManagedLine)'
-./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst|TestWatchWakes'
+./cli.test -test.v -test.run 'TestVM|TestWatchIsExact|TestWatchBurst|TestWatchWakes|TestIRQFollow'
 `
 
 // vmTests are some of those that must have run there, and vmDeviceTests where there
 // are devices.
 var (
 	vmTests = []string{
-		"TestVMTopology", "TestVMDistances", "TestWakesAreExact", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline",
+		"TestVMTopology", "TestVMDistances", "TestWakesAreExact", "TestFlowsEqualWhatTheReaderSees", "TestIRQFollowEqualsTheReader", "TestWatchIsExact", "TestRefusals", "TestRealCpuset", "TestRealDeadline",
 		"TestVMMemoryFollows", "TestVMMemBind", "TestVMRunInACgroup", "TestVMCpusetLimits", "TestVMOverwriters",
 	}
 	vmDeviceTests = []string{

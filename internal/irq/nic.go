@@ -10,7 +10,7 @@ import (
 	"piton/internal/pattern"
 )
 
-// NIC is a network interface with a device behind it, and its queues
+// NIC is a network interface and its queues
 // (Documentation/networking/scaling.rst).
 type NIC struct {
 	Name string
@@ -50,22 +50,51 @@ func (f FS) FlowEntries() int {
 func (f FS) NICs() []NIC {
 	var nics []NIC
 	for _, name := range list(f.sys("class", "net")) {
-		dir := f.sys("class", "net", name, "device")
-		if _, err := os.Stat(dir); err != nil {
+		if _, err := os.Stat(f.sys("class", "net", name, "device")); err != nil {
 			continue
 		}
-		n := NIC{Name: name, Device: Device{Driver: driverOf(dir), Names: []string{name}}, Node: -1}
-		if function := pciParent(dir); function != "" {
-			n.Address, n.Node = filepath.Base(function), readNumber(filepath.Join(function, "numa_node"), -1)
-		}
-		for _, q := range list(f.sys("class", "net", name, "queues")) {
-			f.addQueue(&n, q)
-		}
-		slices.SortFunc(n.Rx, func(a, b RxQueue) int { return a.Index - b.Index })
-		slices.SortFunc(n.Tx, func(a, b TxQueue) int { return a.Index - b.Index })
-		nics = append(nics, n)
+		nics = append(nics, f.nic(name))
 	}
 	return nics
+}
+
+// Interface reads any interface of the root's network namespace, lo and one end of a veth
+// pair as well: those have no driver.
+func (f FS) Interface(name string) (nic NIC, there bool) {
+	if name == "" || strings.ContainsRune(name, '/') || f.Link(name).Index == 0 {
+		return nic, false
+	}
+	return f.nic(name), true
+}
+
+// Link is what can become of an interface at any time.
+type Link struct {
+	Index int // of this interface and no later one with the name; 0 = there is none
+	Up    bool
+}
+
+// flagUp is IFF_UP of netdevice(7).
+const flagUp = 1
+
+// Link reads whether an interface is there and up.
+func (f FS) Link(name string) Link {
+	flags, _ := readText(f.sys("class", "net", name, "flags"))
+	bits, _ := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
+	return Link{readNumber(f.sys("class", "net", name, "ifindex"), 0), bits&flagUp != 0}
+}
+
+func (f FS) nic(name string) NIC {
+	dir := f.sys("class", "net", name, "device")
+	n := NIC{Name: name, Device: Device{Driver: driverOf(dir), Names: []string{name}}, Node: -1}
+	if function := pciParent(dir); function != "" {
+		n.Address, n.Node = filepath.Base(function), readNumber(filepath.Join(function, "numa_node"), -1)
+	}
+	for _, q := range list(f.sys("class", "net", name, "queues")) {
+		f.addQueue(&n, q)
+	}
+	slices.SortFunc(n.Rx, func(a, b RxQueue) int { return a.Index - b.Index })
+	slices.SortFunc(n.Tx, func(a, b TxQueue) int { return a.Index - b.Index })
+	return n
 }
 
 // pciAddress is domain:bus:device.function.

@@ -27,7 +27,8 @@ func (n *Sample) takeIn(older *Sample) {
 	for _, s := range left {
 		n.StaysLost += s.Times
 	}
-	n.Wakes.takeIn(&older.Wakes)
+	takeInWakes(&n.Wakes, &older.Wakes)
+	takeInFlows(&n.Flows, &older.Flows)
 	if n.Traced != 0 && n.Traced == older.Traced { // the newest are what is looked at
 		lost := min(max(len(older.Steps)+len(n.Steps)-mostMerged, 0), len(older.Steps))
 		n.Steps = slices.Concat(older.Steps[lost:], n.Steps)

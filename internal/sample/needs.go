@@ -35,6 +35,9 @@ type Needs struct {
 	// Wakes is the process whose wakeups are wanted; 0 for none. It costs something at
 	// every wakeup of the machine while it is set.
 	Wakes kernel.TID
+	// Flows is the process of which it is wanted what it reads of the network; 0 for none. It
+	// costs something at every read of a socket while it is set.
+	Flows kernel.TID
 	// Ledger asks who ran on which CPU; it costs something at every context
 	// switch of the machine while it is set.
 	Ledger bool
@@ -47,7 +50,7 @@ type Needs struct {
 
 // Equal reports whether both ask for the same.
 func (n Needs) Equal(o Needs) bool {
-	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && slices.Equal(n.Watch, o.Watch)
+	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && n.Flows == o.Flows && slices.Equal(n.Watch, o.Watch)
 }
 
 func (n Needs) flags() [17]bool {

@@ -165,6 +165,11 @@ func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 	} else {
 		s.wakes.close()
 	}
+	if needs.Flows != 0 && s.fs.Live() {
+		s.collect(n, "flows", rung, func() error { return s.flows.read(n, needs.Flows) })
+	} else {
+		s.flows.close()
+	}
 	if needs.Ledger && s.fs.Live() {
 		s.collect(n, "ledger", rung, func() error { return s.ledger.read(n, s.fs, s.r) })
 	} else {
@@ -177,6 +182,7 @@ func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 func (s *Sampler) closePrograms() {
 	s.trace.close()
 	s.wakes.close()
+	s.flows.close()
 	s.ledger.close()
 	select {
 	case p := <-s.loaded:

@@ -47,6 +47,8 @@ type Sample struct {
 	// Wakes are those of the process that Needs.Wakes names, from the second sample
 	// after it was named.
 	Wakes Wakes
+	// Flows are those of the process that Needs.Flows names, in the same way.
+	Flows Flows
 	// Stays are who ran where, with Needs.Ledger. StaysLost counts those for which
 	// there was no room.
 	Stays      []Stay
@@ -244,7 +246,7 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "ledger", "host"
+	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "flows", "ledger", "host"
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"

@@ -58,6 +58,7 @@ type Sampler struct {
 	better      string            // what the rung above the first of them needs
 	trace       trace
 	wakes       wakes
+	flows       flows
 	ledger      ledger
 	host        *hostFacts
 }

@@ -79,28 +79,34 @@ func (w *Wakes) left() bool {
 // (0 = for ever), ctx ends, no target is left, or on fails. The last interval may
 // be a shorter one.
 func (w *Wakes) Run(ctx context.Context, every, d time.Duration, on func(Wakeups) error) error {
+	return runEvery(ctx, every, d, w.left, w.Read, on)
+}
+
+// runEvery calls on with what read returns in each interval, until the duration is over (0 =
+// for ever), ctx ends, left says no, or on fails. The last interval may be a shorter one.
+func runEvery[T any](ctx context.Context, every, d time.Duration, left func() bool, read func() (T, error), on func(T) error) error {
 	if d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	read, look := time.NewTicker(every), time.NewTicker(leftEvery)
-	defer read.Stop()
+	tick, look := time.NewTicker(every), time.NewTicker(leftEvery)
+	defer tick.Stop()
 	defer look.Stop()
-	for left := true; left; {
+	for more := true; more; {
 		select {
 		case <-ctx.Done():
-			left = false
+			more = false
 		case <-look.C:
-			if left = w.left(); left {
+			if more = left(); more {
 				continue
 			}
-		case <-read.C:
+		case <-tick.C:
 			if until, ok := ctx.Deadline(); ok && time.Until(until) < every/10 {
 				continue // the last interval takes in what is left of it
 			}
 		}
-		now, err := w.Read()
+		now, err := read()
 		if err == nil {
 			err = on(now)
 		}

@@ -49,6 +49,7 @@ static long (*bpf_probe_read_kernel)(void *dst, u32 size, const void *src) = (vo
 static long (*bpf_seq_write)(void *seq, const void *data, u32 len) = (void *)127;
 static void *(*bpf_ringbuf_reserve)(void *ringbuf, u64 size, u64 flags) = (void *)131;
 static void *(*bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
+static void *(*bpf_get_current_task_btf)(void) = (void *)158;
 static long (*bpf_for_each_map_elem)(void *map, void *each, void *ctx, u64 flags) = (void *)164;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 

@@ -15,6 +15,7 @@ struct flow_key { // flowKey in flows.go
 
 struct flow { // flowValue in flows.go
 	u64 bytes, reads;
+	u64 start; // start_boottime of the process
 	u32 first, segments; // tcp_sock.segs_in before the first read, and at the last one
 	u32 netns, ifindex; // ifindex 0 is not known
 	u32 local[4], remote[4];
@@ -23,7 +24,7 @@ struct flow { // flowValue in flows.go
 	u16 queue; // of the interface, NO_QUEUE
 	u16 pad[3];
 };
-_Static_assert(sizeof(struct flow) == 80, "flowValue in flows.go");
+_Static_assert(sizeof(struct flow) == 88, "flowValue in flows.go");
 
 struct flows {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -143,7 +144,8 @@ INLINE void add(struct sock *sk, struct tcp_sock *tcp, u32 tgid, u64 bytes)
 		return;
 	struct flow *f = bpf_map_lookup_elem(table, &key);
 	if (!f) {
-		struct flow new = { .queue = NO_QUEUE };
+		struct task_struct *now = bpf_get_current_task_btf();
+		struct flow new = { .queue = NO_QUEUE, .start = now->group_leader->start_boottime };
 		describe(&new, sk);
 		// Read since the connection began; it is no more than this where this is the first read.
 		if (tcp && tcp->bytes_received - (u32)(tcp->rcv_nxt - tcp->copied_seq) > bytes)

@@ -104,7 +104,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	int exit_state;
 	int pid, tgid;
-	struct task_struct *real_parent;
+	struct task_struct *real_parent, *group_leader;
 	u64 utime, stime;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
@@ -84,7 +83,7 @@ func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) e
 	var found watch.Targets
 	var missing, err error
 	if len(words) > 0 {
-		if found, missing, err = watched(a, fs, words, o.scope.Value()); err != nil {
+		if found, missing, err = a.Watched(words, o.scope.Value()); err != nil {
 			return err
 		}
 	}
@@ -110,54 +109,6 @@ func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) e
 	log.begin(found)
 	err = watch.Run(ctx, src, o.length.Duration, log.batch)
 	return log.end(time.Since(began), errors.Join(err, missing))
-}
-
-// watched finds what the words mean. missing is an error about those that mean
-// nothing while others do.
-func watched(a *app.App, fs procfs.FS, words []string, scope change.Scope) (t watch.Targets, missing, err error) {
-	found, unmatched, err := a.Targets(words, scope)
-	if err != nil {
-		return t, nil, err
-	}
-	gone := []error{unmatched}
-	seen := map[kernel.TID]bool{}
-	threads := 0
-	for _, one := range found.Targets {
-		st, err := fs.Status(one.TID)
-		if err != nil {
-			gone = append(gone, fmt.Errorf("there is no process or thread %d", one.TID))
-			continue
-		}
-		id := st.TGID
-		if one.Scope == change.ScopeThread { // thread:/regex/, too
-			id, threads = one.TID, threads+1
-		}
-		if !seen[id] {
-			seen[id] = true
-			t.IDs = append(t.IDs, id)
-		}
-	}
-	missing = errors.Join(gone...)
-	if threads > 0 {
-		if scope != change.ScopeThread && threads < len(found.Targets) {
-			return t, nil, exit.Usagef("thread:/regex/ means single threads, and the other words whole processes; watch either, or add --thread")
-		}
-		scope = change.ScopeThread
-	}
-	if len(t.IDs) == 0 {
-		return t, nil, missing
-	}
-	switch scope {
-	case change.ScopeThread:
-		t.Scope = watch.Thread
-	case change.ScopeTree:
-		t.Scope = watch.Tree
-		t.IDs, err = watch.Descendants(fs, t.IDs)
-	}
-	if missing != nil {
-		missing = exit.With(exit.Some, missing)
-	}
-	return t, missing, err
 }
 
 // outletBytes is how much a slow reader of the output may be behind before

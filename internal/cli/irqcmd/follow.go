@@ -1,0 +1,128 @@
+package irqcmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/cli/output"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/model"
+	"piton/internal/procfs"
+	"piton/internal/topology"
+	"piton/internal/watch"
+)
+
+type followOptions struct {
+	output output.Format
+	length flags.Length
+	delay  flags.Interval
+	tree   bool
+}
+
+func newIRQFollow(a *app.App) *cobra.Command {
+	o := followOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}},
+		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
+	cmd := &cobra.Command{
+		Use:   "follow TARGET… [--show]",
+		Short: "show on which CPUs the packets of processes are handled and read",
+		Long: `Print every second the flows that processes read from: the CPUs on which the kernel handled their packets (HANDLED ON), the
+CPUs on which the processes read (READ ON), and the share of bytes that was read on the same CPU, in its last-level cache
+and on its node, all counted by eBPF at each read. Nothing is changed, and nothing stays attached.
+
+WAY is what decides on which CPU packets are handled: rfs (the reader's CPU, if RFS knows the flow), rps (one of the
+queue's RPS CPUs), irq (the CPU that took the queue's interrupt) or sender (the CPU that sent them, for lo and veth).
+Flows are of TCP and UDP; before Linux 6.3 of TCP alone. The handling CPU of an unconnected UDP socket is not known, nor
+the interface of a UDP socket that is not bound to one. Bytes that splice(2) takes from a socket are not counted.
+
+TARGET is a PID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or cgroup:PATH; it means
+whole processes (see piton help targets).
+It ends at ^C, after --for, or when the last process ends. With -o json: a flow line for each flow and interval, then a
+follow line (see piton schema follow).`,
+		Example: "  piton irq follow nginx --show\n  piton irq follow 3641 --show --for 10s -o json\n  piton irq follow 3641 --tree -d 5s",
+		Args:    flags.NeedArgs(1, "a target"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runFollow(cmd.Context(), a, args, o)
+		},
+	}
+	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
+	cmd.Flags().Var(&o.length, "for", "end after so long (default: at ^C)")
+	cmd.Flags().VarP(&o.delay, "delay", "d", "time between tables, 100ms to 1h")
+	cmd.Flags().Bool("show", false, "only show, change nothing (the default)")
+	cmd.Flags().BoolVar(&o.tree, "tree", false, "the processes and all their descendants")
+	return cmd
+}
+
+var errFollowLive = exit.With(exit.NotPermitted, errors.New("piton irq follow sees this machine only, not --host-root"))
+
+func runFollow(ctx context.Context, a *app.App, words []string, o followOptions) error {
+	if !a.Live() {
+		return errFollowLive
+	}
+	scope := change.ScopeProcess
+	if o.tree {
+		scope = change.ScopeTree
+	}
+	found, missing, err := a.Watched(words, scope)
+	if err != nil {
+		return err
+	}
+	if len(found.IDs) == 0 {
+		return missing
+	}
+	if found.Scope == watch.Thread {
+		return exit.Usagef("thread:/regex/ means single threads, and flows are of whole processes")
+	}
+	return showFlows(ctx, a, found, missing, o)
+}
+
+// showFlows prints until it is to end; missing is an error about targets that are not there
+// while others are.
+func showFlows(ctx context.Context, a *app.App, t watch.Targets, missing error, o followOptions) error {
+	topo, err := a.Topology()
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	f, err := watch.OpenFollow(procfs.New(a.HostRoot), t)
+	if err != nil {
+		return exit.With(exit.NotPermitted, err)
+	}
+	defer f.Close()
+	if !f.UDP() {
+		a.Warn("this kernel tells of TCP alone; UDP is counted from Linux 6.3 on")
+	}
+	l := &flowLog{a: a, topo: topo, json: o.output.JSON(), pids: f.PIDs(), fs: irq.New(a.HostRoot),
+		sockets: map[uint64]bool{}, byVia: map[irq.Via]uint64{}}
+	err = errors.Join(f.Run(ctx, o.delay.Duration, o.length.Duration, l.interval), missing)
+	if a.Signal != 0 {
+		err = exit.With(128+int(a.Signal), nil)
+	}
+	l.code = exit.Code(err)
+	l.end()
+	return err
+}
+
+// flowLog prints the flows of each interval, and sums them up.
+type flowLog struct {
+	a         *app.App
+	topo      *topology.Topology
+	fs        irq.FS
+	json      bool
+	pids      []kernel.TID
+	intervals int
+	took      time.Duration
+	all       model.Locality
+	lost      uint64
+	sockets   map[uint64]bool    // by their cookies
+	byVia     map[irq.Via]uint64 // bytes
+	code      int
+}

@@ -1,0 +1,250 @@
+package irqcmd
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"piton/internal/chart"
+	"piton/internal/cli/output"
+	"piton/internal/field"
+	"piton/internal/irq"
+	"piton/internal/model"
+	"piton/internal/watch"
+)
+
+// mostFlows is how many flows a table has; JSON has all.
+const mostFlows = 20
+
+// interval prints the flows of an interval, the one with most bytes first.
+func (l *flowLog) interval(now watch.Flows) error {
+	table, err := l.a.Interrupts()
+	if err != nil {
+		return err
+	}
+	ways, at := irq.NewWays(l.fs, &table), time.Now()
+	flows := model.Flows(now.List, l.topo)
+	rows, all := make([]flowRow, len(flows)), model.Locality{}
+	for i, f := range flows {
+		rows[i] = flowRow{f, ways.Of(f.NetNS, f.Interface, f.Queue), at, now.Over}
+		all.Join(f.Locality)
+		l.sockets[f.Cookie] = true
+		l.byVia[rows[i].way.Via] += f.Bytes
+	}
+	l.intervals++
+	l.took += now.Over
+	l.lost += now.Lost
+	l.all.Join(all)
+	var out bytes.Buffer
+	if l.json {
+		for _, r := range rows {
+			flowList.JSON(&out, r)
+		}
+	} else {
+		if l.intervals > 1 {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintf(&out, "%s  %s, %s, %s packets/s, over %s\n", at.Format(time.TimeOnly), chart.Plural(len(rows), "flow"),
+			chart.Quantity(float64(all.Bytes)/now.Over.Seconds(), "B/s"), chart.Digits(float64(all.Packets)/now.Over.Seconds()),
+			chart.Quantity(now.Over.Seconds(), "s"))
+		if now.Lost > 0 {
+			fmt.Fprintf(&out, "%s not counted: there were too many flows\n", chart.Plural(int(now.Lost), "read"))
+		}
+		if len(rows) > 0 {
+			flowList.Table(rows[:min(mostFlows, len(rows))]).Write(&out)
+		}
+		if more := len(rows) - mostFlows; more > 0 {
+			fmt.Fprintf(&out, "and %s more\n", chart.Plural(more, "flow"))
+		}
+	}
+	_, err = l.a.Write(out.Bytes())
+	return err
+}
+
+// end prints the sums.
+func (l *flowLog) end() {
+	if l.json {
+		followList.JSON(l.a, l)
+		return
+	}
+	fmt.Fprintf(l.a, "\n%s of %s in %s", field.Bytes(l.all.Bytes), chart.Plural(len(l.sockets), "flow"), chart.Quantity(l.took.Seconds(), "s"))
+	if l.all.Placed > 0 {
+		fmt.Fprintf(l.a, ": %s read on the CPU that handled the packets, %s in its last-level cache, %s on its node",
+			shareText(&l.all, l.all.SameCPU), shareText(&l.all, l.all.SameLLC), shareText(&l.all, l.all.SameNode))
+	}
+	fmt.Fprintln(l.a)
+}
+
+// via is what decided for most bytes.
+func (l *flowLog) via() (via irq.Via) {
+	for _, one := range []irq.Via{irq.ViaRFS, irq.ViaRPS, irq.ViaIRQ, irq.ViaSender} {
+		if l.byVia[one] > l.byVia[via] {
+			via = one
+		}
+	}
+	return via
+}
+
+func (l *flowLog) listPIDs() []any {
+	out := make([]any, len(l.pids))
+	for i, pid := range l.pids {
+		out[i] = int(pid)
+	}
+	return out
+}
+
+// flowRow is a flow in an interval.
+type flowRow struct {
+	model.Flow
+	way  irq.Way
+	at   time.Time
+	over time.Duration
+}
+
+func (r flowRow) perS(n uint64) float64 { return float64(n) / r.over.Seconds() }
+
+func (r flowRow) remote() any { return output.Known(r.Remote.String(), r.Remote.IsValid()) }
+
+// place is the interface with its queue.
+func (r flowRow) place() string {
+	if r.way.Interface != "" && r.way.Queue >= 0 {
+		return fmt.Sprintf("%s rx %d", r.way.Interface, r.way.Queue)
+	}
+	return r.way.Interface
+}
+
+// cpuShares are the shares of the CPUs in all that they had.
+func cpuShares(cpus []model.CPUShare, share func(cpu int, of float64)) {
+	all := 0.0
+	for _, c := range cpus {
+		all += float64(c.Bytes)
+	}
+	for _, c := range cpus {
+		share(int(c.CPU), float64(c.Bytes)/all)
+	}
+}
+
+func cpuMembers(cpus []model.CPUShare) any {
+	out := []field.Member{}
+	cpuShares(cpus, func(cpu int, of float64) { out = append(out, field.Member{Name: fmt.Sprint(cpu), Value: of}) })
+	return out
+}
+
+// cpuText has the first CPUs: "3", or "3 (98 %), 1 (2 %)".
+func cpuText(cpus []model.CPUShare) string {
+	const most = 3
+	if len(cpus) == 1 {
+		return fmt.Sprint(cpus[0].CPU)
+	}
+	var words []string
+	cpuShares(cpus, func(cpu int, of float64) { words = append(words, fmt.Sprintf("%d (%.0f %%)", cpu, 100*of)) })
+	if more := len(words) - most; more > 0 {
+		words = append(words[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+func shareOrNull(l *model.Locality, part uint64) any {
+	share, ok := l.Share(part)
+	return output.Known(share, ok)
+}
+
+func shareText(l *model.Locality, part uint64) string {
+	share, ok := l.Share(part)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s %%", chart.Digits(100*share))
+}
+
+// addressText is an address as tables have it.
+func addressText(a netip.AddrPort) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
+// flowShare is a column of flow lines.
+func flowShare(name, title, help string, part func(*model.Locality) uint64) output.Column[flowRow] {
+	return output.Col(name, title, output.MaybeNumber, help, func(r flowRow) any { return shareOrNull(&r.Locality, part(&r.Locality)) }).
+		As(func(r flowRow) string { return shareText(&r.Locality, part(&r.Locality)) })
+}
+
+func followShare(name, help string, part func(*model.Locality) uint64) output.Column[*flowLog] {
+	return output.Col(name, "", output.MaybeNumber, help, func(l *flowLog) any { return shareOrNull(&l.all, part(&l.all)) })
+}
+
+func sameCPU(l *model.Locality) uint64  { return l.SameCPU }
+func sameLLC(l *model.Locality) uint64  { return l.SameLLC }
+func sameNode(l *model.Locality) uint64 { return l.SameNode }
+
+const (
+	sameCPUHelp  = "share of bytes, 0 to 1, that was read on the CPU that handled the flow's last packet; null: that CPU is not known"
+	sameLLCHelp  = "share that was read in that CPU's last-level cache"
+	sameNodeHelp = "share that was read on that CPU's node"
+)
+
+var (
+	flowList = output.NewList("follow", "flow", "what a process read of a socket in an interval",
+		output.Col("time", "", output.Text, "when the interval ended", func(r flowRow) any { return output.Stamp(r.at) }),
+		output.Col("interval_s", "", output.Number, "its length", func(r flowRow) any { return r.over.Seconds() }),
+		output.Col("pid", ">PID", output.Int, "process", func(r flowRow) any { return int(r.PID) }),
+		output.Col("protocol", "PROTO", output.Text, "tcp or udp", func(r flowRow) any { return r.Protocol.String() }),
+		output.Col("local", "LOCAL", output.Text, "its own address", func(r flowRow) any { return r.Local.String() }),
+		output.Col("remote", "REMOTE", output.MaybeText, "the other address; null: it is not connected", flowRow.remote).
+			As(func(r flowRow) string { return addressText(r.Remote) }),
+		output.Col("interface", "INTERFACE", output.MaybeText, "that packets come in through; null: not known, or in another network namespace",
+			func(r flowRow) any { return output.NonEmpty(r.way.Interface) }).As(flowRow.place),
+		output.Col("queue", "", output.MaybeInt, "its receive queue", func(r flowRow) any { return output.NonNegative(r.way.Queue) }),
+		output.Col("other_netns", "", output.Bool, "the socket is in another network namespace than piton",
+			func(r flowRow) any { return r.way.NetNS }),
+		output.Col("via", "WAY", output.MaybeText, "what decides on which CPU packets are handled: rfs, rps, irq or sender",
+			func(r flowRow) any { return output.NonEmpty(string(r.way.Via)) }).As(func(r flowRow) string { return r.way.String() }),
+		output.Col("irq", "", output.MaybeInt, "the queue's interrupt line", func(r flowRow) any {
+			if r.way.Line == nil {
+				return nil
+			}
+			return r.way.Line.Number
+		}),
+		output.Col("irq_cpus", "", output.MaybeText, "CPUs in use for that, a cpulist", func(r flowRow) any {
+			if r.way.Line == nil {
+				return nil
+			}
+			return maskOrNull(r.way.Line.Effective)
+		}),
+		output.Col("rps_cpus", "", output.MaybeText, "the queue's RPS CPUs, empty for none", func(r flowRow) any { return maskOrNull(r.way.RPS) }),
+		output.Col("handled", "HANDLED ON", output.Numbers, "share of bytes by the CPU that handled the flow's last packet before the read",
+			func(r flowRow) any { return cpuMembers(r.Handled) }).As(func(r flowRow) string { return cpuText(r.Handled) }),
+		output.Col("consumed", "READ ON", output.Numbers, "share of bytes by the CPU that read",
+			func(r flowRow) any { return cpuMembers(r.Consumed) }).As(func(r flowRow) string { return cpuText(r.Consumed) }),
+		flowShare("share_same_cpu", ">SAME CPU", sameCPUHelp, sameCPU),
+		flowShare("share_same_llc", ">LLC", sameLLCHelp, sameLLC),
+		flowShare("share_same_node", ">NODE", sameNodeHelp, sameNode),
+		output.Col("bytes", "", output.Int, "bytes read", func(r flowRow) any { return r.Bytes }),
+		output.Col("bytes_per_s", ">RATE", output.Number, "bytes read a second", func(r flowRow) any { return r.perS(r.Bytes) }).
+			As(func(r flowRow) string { return chart.Quantity(r.perS(r.Bytes), "B/s") }),
+		output.Col("packets", "", output.Int, "packets that came", func(r flowRow) any { return r.Packets }),
+		output.Col("packets_per_s", ">PACKETS/s", output.Number, "packets that came a second", func(r flowRow) any { return r.perS(r.Packets) }).
+			As(func(r flowRow) string { return chart.Digits(r.perS(r.Packets)) }),
+		output.Col("reads", "", output.Int, "reads of the process; before Linux 6.3 packets that they copied", func(r flowRow) any { return r.Reads }))
+	followList = output.NewList("follow", "follow", "the end of a look at flows",
+		output.Col("pid", "", output.Int, "process, the first of several", func(l *flowLog) any { return int(l.pids[0]) }),
+		output.Col("pids", "", output.Ints, "processes when it began", func(l *flowLog) any { return l.listPIDs() }),
+		output.Col("via", "", output.MaybeText, "what decided on which CPU packets were handled, for most bytes",
+			func(l *flowLog) any { return output.NonEmpty(string(l.via())) }),
+		output.Col("policy", "", output.Text, "kernel: nothing was steered", func(*flowLog) any { return "kernel" }),
+		output.Col("duration_s", "", output.Number, "time counted", func(l *flowLog) any { return l.took.Seconds() }),
+		output.Col("intervals", "", output.Int, "intervals that were printed", func(l *flowLog) any { return l.intervals }),
+		output.Col("flows", "", output.Int, "flows that were read from", func(l *flowLog) any { return len(l.sockets) }),
+		output.Col("bytes", "", output.Int, "bytes read", func(l *flowLog) any { return l.all.Bytes }),
+		output.Col("packets", "", output.Int, "packets that came", func(l *flowLog) any { return l.all.Packets }),
+		output.Col("reads", "", output.Int, "reads", func(l *flowLog) any { return l.all.Reads }),
+		output.Col("lost", "", output.Int, "reads that were not counted: there were too many flows", func(l *flowLog) any { return l.lost }),
+		followShare("share_same_cpu", sameCPUHelp, sameCPU),
+		followShare("share_same_llc", sameLLCHelp, sameLLC),
+		followShare("share_same_node", sameNodeHelp, sameNode),
+		output.Col("exit_code", "", output.Int, "of the run", func(l *flowLog) any { return l.code }))
+)
