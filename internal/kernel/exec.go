@@ -20,6 +20,9 @@ func Exec(path string, argv, env []string, place func(TID) error) error {
 	return fmt.Errorf("execute %s: %w", path, syscall.Exec(path, argv, env))
 }
 
+// CallingThread is the number of the calling thread.
+func CallingThread() TID { return TID(unix.Gettid()) }
+
 // OnThread runs f on an OS thread of its own, which ends with it: what f does to
 // its thread (tid 0 of the calls of this package) touches nothing else.
 func OnThread(f func() error) error {
