@@ -12,9 +12,14 @@ if [ $# = 0 ] && [ "$found" != $version ]; then
 	echo "internal/bpf: objects left as they are: they are made by clang $version, here is ${found:-none} (apt install clang llvm)" >&2
 	exit 0
 fi
-for program in walk seq count moves ledger wakes flows work procevents aggregate; do
-	go tool bpf2go -output-dir "$into" -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $program c/$program.c
+for program in walk seq count moves ledger wakes flows work procevents aggregate steer/steer; do # a name, or folder/name
+	name=${program#*/} folder=. package=bpf
+	if [ "$name" != "$program" ]; then
+		folder=${program%/*} package=$folder
+	fi
+	mkdir -p "$into/$folder"
+	go tool bpf2go -go-package $package -output-dir "$into/$folder" -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $name c/$name.c
 done
 if [ $# = 0 ]; then
-	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.go ./*_bpfel.o | sed 's| \./| |'; } >objects.sum
+	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.go ./*_bpfel.o ./*/*_bpfel.go ./*/*_bpfel.o | sed 's| \./| |'; } >objects.sum
 fi

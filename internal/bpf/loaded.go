@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"piton/internal/bpf/object"
+	"piton/internal/bpf/steer"
 	"piton/internal/kernel"
 )
 
@@ -83,7 +84,7 @@ func program(id ebpf.ProgramID) (p Program, ok bool, err error) {
 	}
 	defer prog.Close()
 	info, err := prog.Info()
-	if err != nil || !slices.Contains(ours[prog.Type()], info.Name) {
+	if err != nil || !slices.Contains(ours[prog.Type()], info.Name) && !slices.Contains(steer.Programs[prog.Type()], info.Name) {
 		return p, false, err
 	}
 	p = Program{ID: uint32(id), Name: info.Name}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/cilium/ebpf"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/steer"
 	"piton/internal/feature"
 )
 
@@ -44,9 +46,11 @@ func TestLoaded(t *testing.T) {
 
 // Names that the kernel cuts short would not be found.
 func TestNamesOfOurs(t *testing.T) {
-	for _, names := range ours {
-		for _, name := range names {
-			assert.LessOrEqual(t, len(name), 15, name)
+	for _, programs := range []map[ebpf.ProgramType][]string{ours, steer.Programs} {
+		for _, names := range programs {
+			for _, name := range names {
+				assert.LessOrEqual(t, len(name), 15, name)
+			}
 		}
 	}
 }

@@ -18,6 +18,7 @@ const (
 	CapPerfmon     Capability = unix.CAP_PERFMON
 	CapBPF         Capability = unix.CAP_BPF
 	CapDACOverride Capability = unix.CAP_DAC_OVERRIDE
+	CapNetAdmin    Capability = unix.CAP_NET_ADMIN
 )
 
 // Capabilities is a set of them, bit n for number n.
@@ -28,7 +29,7 @@ func (s Capabilities) Has(c Capability) bool { return s>>c&1 == 1 }
 
 // raisable are those that privileged is called with. The rights over files are not
 // among them.
-const raisable Capabilities = 1<<CapSysNice | 1<<CapSysPtrace | 1<<CapPerfmon | 1<<CapBPF | 1<<CapSysAdmin
+const raisable Capabilities = 1<<CapSysNice | 1<<CapSysPtrace | 1<<CapPerfmon | 1<<CapBPF | 1<<CapSysAdmin | 1<<CapNetAdmin
 
 // UsableCapabilities returns what the calls of this package may do: what the calling
 // thread has in its effective set or, after LowerCapabilities, what they raise.

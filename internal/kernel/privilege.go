@@ -89,8 +89,11 @@ func lower(before Capabilities) {
 }
 
 // WithBPF is privileged for the eBPF loader, which makes its system calls itself.
-// CAP_SYS_ADMIN, where it is held, stands for the other two and lists programs (bpf(2)).
-func WithBPF(call func() error) error { return privileged(call, CapBPF, CapPerfmon, CapSysAdmin) }
+// CAP_SYS_ADMIN, where it is held, stands for the first two and lists programs (bpf(2));
+// programs of the network take CAP_NET_ADMIN besides.
+func WithBPF(call func() error) error {
+	return privileged(call, CapBPF, CapPerfmon, CapSysAdmin, CapNetAdmin)
+}
 
 // capabilitySets are the sets of a thread.
 type capabilitySets struct{ effective, permitted, inheritable Capabilities }
