@@ -3,6 +3,7 @@ package steer
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -78,7 +79,7 @@ func (s *Steering) attach(devices []netdev.Interface, o Options) error {
 		var err error
 		if i.Mode == Native {
 			if l, err = s.hook(d, link.XDPDriverMode); err != nil {
-				i.Mode, i.Why = Generic, "its driver refuses: "+err.Error()
+				i.Mode, i.Why = Generic, "its driver refuses ("+reason(err)+")"
 			}
 		}
 		if i.Mode == Generic {
@@ -111,6 +112,15 @@ func (s *Steering) generic(d netdev.Interface, why string, o Options) (link.Link
 		return nil, fmt.Errorf("attach to %s: %w", d.Name, err)
 	}
 	return l, nil
+}
+
+// reason is the kernel's part of an error of the loader.
+func reason(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
 }
 
 func (s *Steering) hook(d netdev.Interface, flags link.XDPAttachFlags) (link.Link, error) {

@@ -54,7 +54,8 @@ type Options struct {
 // QueueLength is how many packets may wait for a CPU; more are dropped.
 const QueueLength = 2048
 
-// Steering is in force until Close. Safe for concurrent use.
+// Steering is in force until Close, after which packets that wait in a queue still arrive.
+// Safe for concurrent use.
 type Steering struct {
 	object.Object
 	// Interfaces are those that are steered.
@@ -159,6 +160,3 @@ func (s *Steering) setApart(table map[cpuset.CPU]cpuset.CPU) error {
 	}
 	return nil
 }
-
-// Close ends it. Packets that wait in a queue still arrive.
-func (s *Steering) Close() { s.Object.Close() }

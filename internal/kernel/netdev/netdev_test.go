@@ -1,0 +1,67 @@
+package netdev
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
+)
+
+func TestFind(t *testing.T) {
+	lo, err := Find(1)
+	require.NoError(t, err)
+	assert.Equal(t, 1, lo.Index)
+	assert.Equal(t, "lo", lo.Name)
+	assert.Positive(t, lo.MTU)
+	assert.Equal(t, -1, lo.PeerNamespace)
+	_, err = Find(1 << 30)
+	require.ErrorIs(t, err, ErrGone)
+}
+
+func TestOtherEnd(t *testing.T) {
+	var both [2]*kernel.NetNamespace
+	for i := range both {
+		n, err := kernel.NewNetNamespace()
+		if err != nil {
+			t.Skip("no network namespaces here: ", err)
+		}
+		defer n.Close()
+		both[i] = n
+	}
+	if err := both[0].AddVeth("here", both[1], "there"); err != nil {
+		t.Skip("no veth here: ", err)
+	}
+	index, err := both[0].InterfaceIndex("here")
+	require.NoError(t, err)
+	require.NoError(t, both[0].Do(func() error {
+		for _, on := range []bool{true, false} {
+			require.NoError(t, both[1].SetOffload("there", kernel.TxChecksum, on))
+			i, err := Find(index)
+			require.NoError(t, err)
+			assert.Equal(t, "veth", i.Kind)
+			assert.GreaterOrEqual(t, i.PeerNamespace, 0)
+			got, name, err := PeerTxChecksum(i)
+			require.NoError(t, err)
+			assert.Equal(t, "there", name)
+			assert.Equal(t, on, got)
+		}
+		return nil
+	}))
+}
+
+func TestAttributesThatAreCutShort(t *testing.T) {
+	whole := []byte{8, 0, 3, 0, 'l', 'o', 0, 0, 8, 0, 4, 0, 1, 0, 0, 0}
+	assert.Len(t, attributes(whole), 2)
+	for n := range whole {
+		assert.LessOrEqual(t, len(attributes(whole[:n])), 1)
+	}
+	assert.Empty(t, attributes([]byte{0, 0, 3, 0}), "a length of 0 is no endless loop")
+}
+
+func TestNamespaceOfNoProcess(t *testing.T) {
+	err := In(1<<22+1, func() error { return nil })
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
