@@ -28,7 +28,10 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 )
 
-require github.com/sahilm/fuzzy v0.1.3
+require (
+	github.com/safchain/ethtool v0.7.0
+	github.com/sahilm/fuzzy v0.1.3
+)
 
 require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect

@@ -314,19 +314,20 @@ func (r *run) leaveTrials() error {
 	}
 	type part struct {
 		pid       kernel.TID
+		path      string
 		attribute attr.Attribute
 	}
 	under := map[part]uint64{}
 	for _, e := range entries {
 		for _, c := range e.Changes {
 			if len(c.Tried) > 0 && slices.Contains(making, e.ID) {
-				under[part{c.PID, c.Attribute}] = e.ID
+				under[part{c.PID, c.Path, c.Attribute}] = e.ID
 			}
 		}
 	}
 	for i := range r.result.Changes {
 		c := &r.result.Changes[i]
-		if id, ok := under[part{c.PID, c.Attribute}]; ok && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
+		if id, ok := under[part{c.PID, c.Path, c.Attribute}]; ok && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
 			c.Refuse("entry %d, a search that is under way, sets it in turn; stop that first", id)
 		}
 	}

@@ -99,18 +99,28 @@ func parseCount(text string) (Value, error) {
 	return Count(n), nil
 }
 
-// Identify fills in the handlers of an interrupt line, by which a file differs from a
-// later one with the same path.
+// Identify fills in the handlers of an interrupt line or the number of a queue's interface,
+// by which a file differs from a later one with the same path.
 func (m *Machine) Identify(a Attribute, o *Object) {
-	if a == IRQAffinity {
-		o.Comm = irq.New(m.Proc.Root()).Name(lineOf(o.Path))
+	fs := irq.New(m.Proc.Root())
+	switch a {
+	case IRQAffinity:
+		o.Comm = fs.Name(lineOf(o.Path))
+	case RPSCPUs, XPSCPUs, RPSFlows:
+		if link := fs.Link(interfaceOf(o.Path)); link.Index != 0 {
+			o.Comm = fmt.Sprintf("interface %d", link.Index)
+		}
 	}
 }
 
 // SameFile makes sure that the file's path still means its object.
 func (m *Machine) SameFile(c Change) error {
 	now := Object{Path: c.Path}
-	if m.Identify(c.Attribute, &now); now.Comm != c.Comm {
+	unknown := c.Comm == "" && c.Attribute != IRQAffinity // recorded before queues had an identity
+	if m.Identify(c.Attribute, &now); now.Comm != c.Comm && !unknown {
+		if now.Comm == "" {
+			return fmt.Errorf("%s: %w", c.Object.Object(), ErrGone)
+		}
 		return fmt.Errorf("%s is now another one, %s: %w", c.Object.Object(), Printable(now.Comm), ErrGone)
 	}
 	return nil
@@ -121,6 +131,9 @@ func lineOf(file string) int {
 	n, _ := strconv.Atoi(path.Base(path.Dir(file)))
 	return n
 }
+
+// interfaceOf is the interface of "/sys/class/net/eth0/queues/rx-0/rps_cpus".
+func interfaceOf(file string) string { return path.Base(path.Dir(path.Dir(path.Dir(file)))) }
 
 // prepareMask refuses CPUs of which none is online, and warns of those that are not.
 func prepareMask(v *View, _ Task, c *Change) { v.checkOnline(c, c.Object.Object()+": ", "") }

@@ -1,0 +1,204 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/chart"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/topology"
+)
+
+// Policy says which CPU is to process the packets of a flow.
+type Policy string
+
+// The policies.
+const (
+	PolicyCurrent     Policy = "current"      // the one on which its consumer runs
+	PolicyLeastLoaded Policy = "least-loaded" // the one with the most idle time
+	PolicyDedicated   Policy = "dedicated"    // given ones
+	PolicyApart       Policy = "apart"        // another one of its consumer's last-level cache
+)
+
+// Seen is what was seen of the flows of some processes.
+type Seen struct {
+	Bytes uint64 // that were received
+	// SameCPU, SameLLC and SameNode are the shares of them, 0 to 1, that were processed that
+	// near to the CPU that consumed them.
+	SameCPU, SameLLC, SameNode float64
+	NICs                       []string   // by which they came in
+	Consumers                  cpuset.Set // CPUs that consumed them
+}
+
+// String is the part of a sentence that says how near.
+func (s Seen) String() string {
+	return chart.Percent(s.SameCPU) + " of the bytes are processed on their consumer's CPU"
+}
+
+// Look looks at the flows of the processes for some time.
+type Look func(ctx context.Context, d time.Duration) (Seen, error)
+
+const (
+	// LookTime is how long flows are looked at before and after they are steered.
+	LookTime = 2 * time.Second
+	// nearEnough is the share above which nothing is to be gained.
+	nearEnough = 0.95
+)
+
+// SteerAsk asks for packets to be processed where a policy says.
+type SteerAsk struct {
+	Targets  []change.Target
+	Policy   Policy
+	CPUs     cpuset.Set // of PolicyDedicated
+	Via      Way        // "": the cheapest that is to be had
+	Topology *topology.Topology
+	Table    *irq.Table // nil: no interrupt is moved
+	Look     Look
+	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
+	Ntuple func(nic string) (kernel.Offload, error)
+}
+
+// Steering is a way to steer packets, that has been chosen and not been set.
+type Steering struct {
+	SteerAsk
+	Way    Way      // "" where there is nothing to set
+	Cost   string   // of the way, a phrase
+	Missed []Missed // ways that would be better, with the reason
+	Why    string   // why nothing is to be set, or what is set; a sentence
+	Before Seen
+	Plan   change.Plan // of the trial
+
+	tuner   *change.Tuner
+	links   []link
+	watched []change.Target // with their starts
+	picker  *picker         // nil where a policy leaves no choice
+}
+
+// link is an interface as it was.
+type link struct {
+	name string
+	irq.Link
+}
+
+// LookAt looks at the flows of processes and chooses the way to steer them. Where Way is ""
+// in what it returns there is nothing to do.
+func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, error) {
+	s := &Steering{SteerAsk: ask, tuner: t}
+	if s.Ntuple == nil {
+		s.Ntuple = kernel.NtupleFilters
+	}
+	if err := s.identify(); err != nil {
+		return nil, err
+	}
+	if ask.Policy == PolicyLeastLoaded || ask.Policy == PolicyApart {
+		s.picker = newPicker(s)
+	}
+	var err error
+	if s.Before, err = ask.Look(ctx, LookTime); err != nil {
+		return nil, err
+	}
+	if s.Why = s.enough(); s.Why != "" {
+		return s, nil
+	}
+	var nics []irq.NIC
+	fs := irq.New(t.Proc.Root())
+	for _, name := range s.Before.NICs {
+		nic, there := fs.Interface(name)
+		if !there {
+			return nil, fmt.Errorf("interface %s, by which packets came in, is not there any more", name)
+		}
+		nics, s.links = append(nics, nic), append(s.links, link{name, fs.Link(name)})
+	}
+	if len(nics) == 0 {
+		return nil, errors.New("no interface is known by which the packets came in")
+	}
+	return s, s.choose(ctx, fs, nics)
+}
+
+// identify notes the processes by their starts. Those of another network namespace have
+// interfaces that cannot be set from here.
+func (s *Steering) identify() error {
+	own := s.namespace("self")
+	for _, t := range s.Targets {
+		k, err := s.tuner.Look(t.TID, t.TID)
+		if err == nil && k.Ended() {
+			err = attr.ErrGone
+		}
+		if err != nil {
+			return fmt.Errorf("process %d: %w", t.TID, err)
+		}
+		if its := s.namespace(fmt.Sprint(t.TID)); own != "" && its != "" && its != own {
+			return fmt.Errorf("%s %d is in another network namespace: piton sets interfaces of its own one only. "+
+				"Try ip netns exec NAME piton irq follow … with --policy apart, least-loaded or dedicated: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
+		}
+		t.StartTicks = k.StartTicks
+		s.watched = append(s.watched, t)
+	}
+	return nil
+}
+
+// namespace is the network namespace of a process, "" if it cannot be read.
+func (s *Steering) namespace(pid string) string {
+	name, _ := os.Readlink(filepath.Join(s.tuner.Proc.Root(), "proc", pid, "ns/net"))
+	return name
+}
+
+// enough says why nothing is to be done, "" if something is.
+func (s *Steering) enough() string {
+	b := s.Before
+	switch {
+	case b.Bytes == 0:
+		return fmt.Sprintf("nothing was received in %v: nothing is set", LookTime)
+	case s.Policy == PolicyCurrent && b.SameCPU >= nearEnough:
+		return fmt.Sprintf("%s already: nothing is set", b)
+	case s.Policy == PolicyApart && b.SameLLC >= nearEnough && b.SameCPU <= 1-nearEnough:
+		return fmt.Sprintf("%s of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set",
+			chart.Percent(b.SameLLC-b.SameCPU))
+	}
+	return ""
+}
+
+// here reports why the steering cannot go on: its interfaces or its processes are not there
+// any more, or CPUs that were asked for are offline.
+func (s *Steering) here() error {
+	fs := irq.New(s.tuner.Proc.Root())
+	for _, l := range s.links {
+		switch now := fs.Link(l.name); {
+		case now.Index == 0:
+			return fmt.Errorf("interface %s was removed", l.name)
+		case now.Index != l.Index:
+			return fmt.Errorf("interface %s was replaced by another one with its name", l.name)
+		case l.Up && !now.Up:
+			return fmt.Errorf("interface %s went down", l.name)
+		}
+	}
+	if s.Policy == PolicyDedicated {
+		if online, err := s.tuner.Online(); err == nil && !s.CPUs.SubsetOf(online) {
+			return fmt.Errorf("%s went offline", s.CPUs.AndNot(online).InWords())
+		}
+	}
+	if !slices.ContainsFunc(s.watched, func(t change.Target) bool {
+		k, err := s.tuner.Look(t.TID, t.TID)
+		return err == nil && !k.Ended() && k.StartTicks == t.StartTicks
+	}) {
+		return fmt.Errorf("%s: %w", processes(s.watched), attr.ErrGone)
+	}
+	return nil
+}
+
+// processes names processes for an error.
+func processes(targets []change.Target) string {
+	if len(targets) == 1 {
+		return fmt.Sprintf("process %d", targets[0].TID)
+	}
+	return fmt.Sprintf("all %d processes", len(targets))
+}

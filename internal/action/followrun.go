@@ -1,0 +1,92 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piton/internal/bench/runner"
+	"piton/internal/change"
+)
+
+const (
+	// holdTime is how often it is looked whether everything is as it should be, and chosen
+	// anew where the policy chooses.
+	holdTime = time.Second
+	// steerSlack is how long the guard leaves a steering that is not over in its time.
+	steerSlack = 30 * time.Second
+	// LongestSteering is for how long packets are steered at most: a guard waits a day.
+	LongestSteering = 23 * time.Hour
+)
+
+// Run steers until the time is over or ctx ends, which is no error; 0 is LongestSteering. It
+// tells what is seen once the packets are steered. In any case everything is as it was before
+// then, also if piton is killed.
+func (s *Steering) Run(ctx context.Context, within time.Duration, tell func(after Seen)) error {
+	if within == 0 {
+		within = LongestSteering
+	}
+	err := s.trial(ctx, within+LookTime, func(ctx context.Context, put putCandidate) (string, error) {
+		timed, end := context.WithTimeout(ctx, within)
+		defer end()
+		if err := put(true); err != nil {
+			return "", err
+		}
+		after, err := s.Look(timed, LookTime)
+		if err != nil {
+			if ended := timed.Err(); ended != nil {
+				err = nil
+			}
+			return "", err
+		}
+		tell(after)
+		found := fmt.Sprintf("irq follow, %s by %s: before %s, then %.0f %%", s.Policy, s.Way, s.Before, 100*after.SameCPU)
+		for runner.Pause(timed, holdTime) == nil {
+			if err := put(true); err != nil {
+				return found, err
+			}
+		}
+		return found, nil
+	})
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// putCandidate sets what steers, or what was there before.
+type putCandidate func(on bool) error
+
+// trial lets body set what steers; afterwards everything is as it was before.
+func (s *Steering) trial(ctx context.Context, within time.Duration, body func(context.Context, putCandidate) (found string, err error)) error {
+	var ended error
+	plan := s.Plan
+	plan.Trial.Run = func(ctx context.Context, set change.SetCandidate) error {
+		put := func(on bool) error {
+			if err := s.here(); err != nil {
+				return err
+			}
+			candidate := 0
+			if on {
+				candidate = 1
+			}
+			if on && s.picker != nil {
+				var err error
+				if candidate, err = s.picker.pick(); err != nil {
+					return err
+				}
+			}
+			return set(change.All(candidate))
+		}
+		plan.Trial.Found, ended = body(ctx, put)
+		return ended
+	}
+	out, err := s.tuner.Carry(ctx, plan, change.Consent{RevertAfter: within + steerSlack})
+	if err == nil && ended == nil {
+		if bad, ok := out.FirstBad(); ok {
+			err = notSet{bad}
+		}
+	}
+	return err
+}

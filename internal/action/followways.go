@@ -1,0 +1,236 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+)
+
+// Way is by what packets are steered.
+type Way string
+
+// The ways that the kernel and the NIC offer (Documentation/networking/scaling.rst).
+const (
+	WayNtuple Way = "ntuple" // filters of the NIC, which piton does not write
+	WayARFS   Way = "arfs"   // accelerated RFS: the kernel writes such filters
+	WayIRQ    Way = "irq"    // the affinity of the queues' interrupts
+	WayRFS    Way = "rfs"
+	WayRPS    Way = "rps"
+)
+
+// Missed is a way that would be better, and why it is not to be had.
+type Missed struct {
+	Way Way
+	Why string
+}
+
+// way is a way that a policy may take.
+type way struct {
+	name Way
+	cost string
+	// why says why the interfaces do not have it, "" if they have.
+	why func(*waySearch) string
+	// set asks for packets to be processed on the CPUs; RFS knows them itself.
+	set func(*waySearch, cpuset.Set) []change.Request
+}
+
+// rfsEntries is the size of RFS's table where none is set: what scaling.rst suggests for a
+// server with a moderate number of connections.
+const rfsEntries = 32768
+
+var (
+	ntuple = way{WayNtuple, "", func(s *waySearch) string { return s.filters(false) }, nil}
+	arfs   = way{WayARFS, "nothing for each packet: the NIC sorts them", func(s *waySearch) string {
+		if why := s.filters(true); why != "" {
+			return why
+		}
+		return s.noRFS()
+	}, (*waySearch).setRFS}
+	rfs  = way{WayRFS, "for packets that came in on another CPU, an interrupt to that of the consumer", (*waySearch).noRFS, (*waySearch).setRFS}
+	irqs = way{WayIRQ, "nothing for each packet; all flows of the interface go there", (*waySearch).noIRQ,
+		func(s *waySearch, cpus cpuset.Set) []change.Request { return MoveIRQs(s.lines, cpus) }}
+	rps = way{WayRPS, "an interrupt to the other CPU for packets that came in elsewhere; all flows of the interface go there", (*waySearch).noRPS,
+		func(s *waySearch, cpus cpuset.Set) []change.Request {
+			return SetQueues(s.nics, QueueSettings{RPS: &cpus})
+		}}
+)
+
+// waysOf are the ways of a policy, the cheapest first.
+func waysOf(p Policy) []way {
+	if p == PolicyCurrent {
+		return []way{ntuple, arfs, rfs}
+	}
+	return []way{irqs, rps}
+}
+
+// Ways are the ways that can be asked for with a policy.
+func (p Policy) Ways() []Way {
+	var out []Way
+	for _, w := range waysOf(p) {
+		if w.set != nil {
+			out = append(out, w.name)
+		}
+	}
+	return out
+}
+
+// waySearch is the search for a way.
+type waySearch struct {
+	*Steering
+	fs    irq.FS
+	nics  []irq.NIC
+	lines []*irq.Row // of the receive queues
+}
+
+// choose chooses the way and plans its trial.
+func (s *Steering) choose(ctx context.Context, fs irq.FS, nics []irq.NIC) error {
+	search := &waySearch{Steering: s, fs: fs, nics: nics}
+	for _, w := range waysOf(s.Policy) {
+		if s.Via != "" && s.Via != w.name {
+			continue
+		}
+		if why := w.why(search); why != "" {
+			s.Missed = append(s.Missed, Missed{w.name, why})
+			continue
+		}
+		s.Way, s.Cost = w.name, w.cost
+		return s.plan(ctx, func(cpus cpuset.Set) []change.Request { return w.set(search, cpus) })
+	}
+	err := errors.New("there is no way to steer these packets")
+	for _, m := range s.Missed {
+		err = fmt.Errorf("%w; %s: %s", err, m.Way, m.Why)
+	}
+	return fmt.Errorf("%w: %w", err, attr.ErrNotSupported)
+}
+
+// plan plans a trial of the candidates: the CPUs between which the policy chooses, or one.
+func (s *Steering) plan(ctx context.Context, set func(cpuset.Set) []change.Request) (err error) {
+	reason := fmt.Sprintf("irq follow: %s by %s", s.Policy, s.Way)
+	candidates := [][]change.Request{set(s.CPUs)}
+	if s.picker != nil {
+		if err = s.picker.start(s.Before.Consumers); err != nil {
+			return err
+		}
+		candidates = candidates[:0]
+		for _, cpu := range s.picker.cpus {
+			candidates = append(candidates, set(cpuset.Of(cpu)))
+		}
+	}
+	for _, requests := range candidates {
+		for i := range requests {
+			requests[i].Reason = reason
+		}
+	}
+	if s.Plan, err = s.tuner.PlanTrial(ctx, candidates, nil); err != nil {
+		return err
+	}
+	if bad, ok := s.Plan.Preview().FirstBad(); ok {
+		return notSet{bad}
+	}
+	if !s.Plan.WillChange() {
+		s.Why = fmt.Sprintf("what %s needs is set already, and %s: nothing is set", s.Way, s.Before)
+		s.Way = ""
+	}
+	return nil
+}
+
+// notSet is a change that could not be made; it Is what the kernel or the rights say.
+type notSet struct{ change.Change }
+
+func (n notSet) Error() string { return n.Object.Object() + ": " + n.Why() }
+func (n notSet) Unwrap() error { return n.Err }
+
+// filters says why filters of the NIC cannot be used, by the kernel or by the user.
+func (s *waySearch) filters(byKernel bool) string {
+	for _, nic := range s.nics {
+		if nic.Driver == "" {
+			return nic.Name + " is a virtual interface: it has no filters"
+		}
+		switch has, err := s.Ntuple(nic.Name); {
+		case err != nil:
+			return fmt.Sprintf("whether %s has filters cannot be read: %v", nic.Name, err)
+		case !has.Has && !has.On:
+			return nic.Name + " has no filters (ethtool -k: rx-ntuple-filter)"
+		case byKernel && !has.On:
+			return fmt.Sprintf("the filters of %s are off; ethtool -K %s ntuple on switches them on", nic.Name, nic.Name)
+		}
+	}
+	if byKernel {
+		return ""
+	}
+	return "piton writes no filter rules: they would have to follow each flow and each move of its consumer"
+}
+
+// noRFS says why RFS cannot be used.
+func (s *waySearch) noRFS() string {
+	if s.fs.FlowEntries() < 0 {
+		return "its table, rps_sock_flow_entries, exists only in the initial network namespace, and in kernels with RPS"
+	}
+	return s.lacking("rps_flow_cnt", func(q irq.RxQueue) bool { return q.Flows >= 0 })
+}
+
+func (s *waySearch) noRPS() string {
+	return s.lacking("rps_cpus", func(q irq.RxQueue) bool { return q.RPS.OK })
+}
+
+// lacking says which interface lacks a setting of its receive queues.
+func (s *waySearch) lacking(setting string, has func(irq.RxQueue) bool) string {
+	for _, nic := range s.nics {
+		if len(nic.Rx) == 0 {
+			return nic.Name + " has no receive queue"
+		}
+		for _, q := range nic.Rx {
+			if !has(q) {
+				return fmt.Sprintf("%s rx-%d has no %s", nic.Name, q.Index, setting)
+			}
+		}
+	}
+	return ""
+}
+
+// noIRQ says why the queues' interrupts cannot be moved, and finds them.
+func (s *waySearch) noIRQ() string {
+	for _, nic := range s.nics {
+		if nic.Driver == "" {
+			return nic.Name + " is a virtual interface: it has no interrupts"
+		}
+		for _, q := range nic.Rx {
+			if s.Table == nil {
+				return "the interrupts could not be read"
+			}
+			line := s.Table.QueueIRQ(nic.Name, true, q.Index)
+			switch {
+			case line == nil:
+				return fmt.Sprintf("no interrupt is known to be of %s rx-%d", nic.Name, q.Index)
+			case !line.CanMove():
+				return fmt.Sprintf("%s: %s", line.Title(), line.Control.Why())
+			case !slices.Contains(s.lines, line):
+				s.lines = append(s.lines, line)
+			}
+		}
+	}
+	return ""
+}
+
+// setRFS switches RFS on where it is off; a table that is there is left as large as it is.
+func (s *waySearch) setRFS(cpuset.Set) []change.Request {
+	var out []change.Request
+	size := s.fs.FlowEntries()
+	if size == 0 {
+		size = rfsEntries
+		out = SetQueues(nil, QueueSettings{Entries: &size})
+	}
+	for _, nic := range s.nics {
+		if slices.ContainsFunc(nic.Rx, func(q irq.RxQueue) bool { return q.Flows == 0 }) {
+			flows := max(size/len(nic.Rx), 1)
+			out = append(out, SetQueues([]irq.NIC{nic}, QueueSettings{Flows: &flows})...)
+		}
+	}
+	return out
+}
