@@ -40,6 +40,10 @@ func TestMain(m *testing.M) {
 		playPacer(good, os.Args[1])
 		return
 	}
+	if role := os.Getenv(flowRole); role != "" {
+		playFlow(role)
+		return
+	}
 	if role := os.Getenv(moverThreads); role != "" {
 		playMover(role)
 		return
