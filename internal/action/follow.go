@@ -75,12 +75,13 @@ type Steering struct {
 	Missed []Missed // ways that would be better, with the reason
 	Why    string   // why nothing is to be set, or what is set; a sentence
 	Before Seen
-	Plan   change.Plan // of the trial
 
-	tuner   *change.Tuner
-	links   []link
-	watched []change.Target // with their starts
-	picker  *picker         // nil where a policy leaves no choice
+	tuner     *change.Tuner
+	links     []link
+	watched   []change.Target                   // with their starts
+	picker    *picker                           // nil where a policy leaves no choice
+	set       func(cpuset.Set) []change.Request // by the way
+	trialPlan change.Plan
 }
 
 // link is an interface as it was.

@@ -94,6 +94,14 @@ func (n *network) lookAt(t *testing.T) (*Steering, error) {
 	return LookAt(t.Context(), n.tuner, n.ask)
 }
 
+// preview is what would be set.
+func (n *network) preview(t *testing.T, s *Steering) []string {
+	t.Helper()
+	out, err := s.Preview(t.Context())
+	require.NoError(t, err)
+	return changetest.Brief(out.Changes)
+}
+
 func (n *network) setNow() map[string]string {
 	all := n.Settings.All()
 	return map[string]string{"entries": all[entriesFile], "flows": all[loFlows], "rps": all[loRPS]}
@@ -118,7 +126,7 @@ func TestCurrentIsRFS(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, WayRFS, s.Way)
 		assert.Equal(t, []Missed{{WayNtuple, "lo is a virtual interface: it has no filters"}, {WayARFS, "lo is a virtual interface: it has no filters"}}, s.Missed)
-		assert.Equal(t, []string{"rfs-entries 0 to 32768: planned", "rps-flow-cnt 0 to 32768: planned"}, changetest.Brief(s.Plan.Changes))
+		assert.Equal(t, []string{"rfs-entries 0 to 32768: planned", "rps-flow-cnt 0 to 32768: planned"}, n.preview(t, s))
 		n.assertOff(t)
 		told := 0
 		n.seen.SameCPU = 0.99
@@ -141,7 +149,7 @@ func TestRFSThatIsOnIsLeft(t *testing.T) {
 	n.setting(entriesFile, "4096")
 	s, err := n.lookAt(t)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"rps-flow-cnt 0 to 4096: planned"}, changetest.Brief(s.Plan.Changes))
+	assert.Equal(t, []string{"rps-flow-cnt 0 to 4096: planned"}, n.preview(t, s))
 	n.setting(loFlows, "512")
 	s, err = n.lookAt(t)
 	require.NoError(t, err)
@@ -226,13 +234,13 @@ func TestDedicatedTakesTheInterruptFirst(t *testing.T) {
 	s, err := n.lookAt(t)
 	require.NoError(t, err)
 	assert.Equal(t, WayIRQ, s.Way)
-	assert.Equal(t, []string{"irq-affinity 0-3 to 2: planned"}, changetest.Brief(s.Plan.Changes))
+	assert.Equal(t, []string{"irq-affinity 0-3 to 2: planned"}, n.preview(t, s))
 
 	n.ask.Table.Rows[0].Control = irq.Managed
 	s, err = n.lookAt(t)
 	require.NoError(t, err)
 	assert.Equal(t, WayRPS, s.Way)
-	assert.Equal(t, []string{"rps-cpus  to 2: planned"}, changetest.Brief(s.Plan.Changes))
+	assert.Equal(t, []string{"rps-cpus  to 2: planned"}, n.preview(t, s))
 	require.Len(t, s.Missed, 1)
 	assert.Contains(t, s.Missed[0].Why, "irq 30 (eth0-rx-0): its driver manages it")
 	n.ask.Via = WayIRQ
@@ -255,6 +263,7 @@ func TestLeastLoadedIsChosenAnew(t *testing.T) {
 		assert.Equal(t, WayRPS, s.Way)
 		assert.Equal(t, []Missed{{WayIRQ, "lo is a virtual interface: it has no interrupts"}}, s.Missed)
 		s.Look = look
+		assert.Equal(t, []string{"rps-cpus  to 2: planned"}, n.preview(t, s))
 		go func() {
 			time.Sleep(3 * time.Second)
 			synctest.Wait()

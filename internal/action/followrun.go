@@ -61,7 +61,7 @@ type putCandidate func(on bool) error
 // trial lets body set what steers; afterwards everything is as it was before.
 func (s *Steering) trial(ctx context.Context, within time.Duration, body func(context.Context, putCandidate) (found string, err error)) error {
 	var ended error
-	plan := s.Plan
+	plan := s.trialPlan
 	plan.Trial.Run = func(ctx context.Context, set change.SetCandidate) error {
 		put := func(on bool) error {
 			if err := s.here(); err != nil {

@@ -109,8 +109,23 @@ func (s *Steering) choose(ctx context.Context, fs irq.FS, nics []irq.NIC) error 
 	return fmt.Errorf("%w: %w", err, attr.ErrNotSupported)
 }
 
+// Preview is what would be set now.
+func (s *Steering) Preview(ctx context.Context) (change.Outcome, error) {
+	cpus := s.CPUs
+	if s.picker != nil {
+		i, err := s.picker.pick()
+		if err != nil {
+			return change.Outcome{}, err
+		}
+		cpus = cpuset.Of(s.picker.cpus[i-1])
+	}
+	plan, err := s.tuner.Plan(ctx, s.set(cpus))
+	return plan.Preview(), err
+}
+
 // plan plans a trial of the candidates: the CPUs between which the policy chooses, or one.
 func (s *Steering) plan(ctx context.Context, set func(cpuset.Set) []change.Request) (err error) {
+	s.set = set
 	reason := fmt.Sprintf("irq follow: %s by %s", s.Policy, s.Way)
 	candidates := [][]change.Request{set(s.CPUs)}
 	if s.picker != nil {
@@ -127,13 +142,13 @@ func (s *Steering) plan(ctx context.Context, set func(cpuset.Set) []change.Reque
 			requests[i].Reason = reason
 		}
 	}
-	if s.Plan, err = s.tuner.PlanTrial(ctx, candidates, nil); err != nil {
+	if s.trialPlan, err = s.tuner.PlanTrial(ctx, candidates, nil); err != nil {
 		return err
 	}
-	if bad, ok := s.Plan.Preview().FirstBad(); ok {
+	if bad, ok := s.trialPlan.Preview().FirstBad(); ok {
 		return notSet{bad}
 	}
-	if !s.Plan.WillChange() {
+	if !s.trialPlan.WillChange() {
 		s.Why = fmt.Sprintf("what %s needs is set already, and %s: nothing is set", s.Way, s.Before)
 		s.Way = ""
 	}
