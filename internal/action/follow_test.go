@@ -326,6 +326,7 @@ func TestSteeringEndsWithAReason(t *testing.T) {
 					assert.Equal(t, "00000001\n", n.setNow()["rps"], "it is left alone")
 					return
 				}
+				assert.ErrorContains(t, err, "; everything is as it was before")
 				n.assertOff(t)
 			})
 		})

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/bench/runner"
 	"piton/internal/change"
+	"piton/internal/change/attr"
 )
 
 const (
@@ -83,10 +85,16 @@ func (s *Steering) trial(ctx context.Context, within time.Duration, body func(co
 		return ended
 	}
 	out, err := s.tuner.Carry(ctx, plan, change.Consent{RevertAfter: within + steerSlack})
-	if err == nil && ended == nil {
-		if bad, ok := out.FirstBad(); ok {
-			err = notSet{bad}
-		}
+	i := slices.IndexFunc(out.Changes, func(c change.Change) bool {
+		return (c.Status == attr.Failed || c.Status == attr.Refused) && !c.Gone()
+	})
+	switch {
+	case i >= 0 && ended == nil && err == nil:
+		return notSet{out.Changes[i]}
+	case i >= 0 && !errors.Is(err, change.ErrOvertaken):
+		return errors.Join(err, notSet{out.Changes[i]})
+	case i < 0 && ended != nil && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w; everything is as it was before", err)
 	}
 	return err
 }
