@@ -15,7 +15,9 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/model"
 	"piton/internal/topology"
+	"piton/internal/watch"
 )
 
 // Policy says which CPU is to process the packets of a flow.
@@ -31,17 +33,21 @@ const (
 
 // Seen is what was seen of the flows of some processes.
 type Seen struct {
-	Bytes uint64 // that were received
-	// SameCPU, SameLLC and SameNode are the shares of them, 0 to 1, that were processed that
-	// near to the CPU that consumed them.
-	SameCPU, SameLLC, SameNode float64
-	NICs                       []string   // by which they came in
-	Consumers                  cpuset.Set // CPUs that consumed them
+	watch.Flows
+	model.Locality
+	NICs      []string   // by which packets came in
+	Consumers cpuset.Set // CPUs that consumed them
+}
+
+// share is a part of what was placed.
+func (s Seen) share(part uint64) float64 {
+	share, _ := s.Share(part)
+	return share
 }
 
 // String is the part of a sentence that says how near.
 func (s Seen) String() string {
-	return chart.Percent(s.SameCPU) + " of the bytes are processed on their consumer's CPU"
+	return chart.Percent(s.share(s.SameCPU)) + " of the bytes are processed on their consumer's CPU"
 }
 
 // Look looks at the flows of the processes for some time.
@@ -156,14 +162,16 @@ func (s *Steering) namespace(pid string) string {
 // enough says why nothing is to be done, "" if something is.
 func (s *Steering) enough() string {
 	b := s.Before
+	cpu, llc := b.share(b.SameCPU), b.share(b.SameLLC)
 	switch {
 	case b.Bytes == 0:
 		return fmt.Sprintf("nothing was received in %v: nothing is set", LookTime)
-	case s.Policy == PolicyCurrent && b.SameCPU >= nearEnough:
+	case b.Placed == 0:
+		return "it is not known on which CPU the packets are processed, as of UDP sockets without a connection: nothing is set"
+	case s.Policy == PolicyCurrent && cpu >= nearEnough:
 		return fmt.Sprintf("%s already: nothing is set", b)
-	case s.Policy == PolicyApart && b.SameLLC >= nearEnough && b.SameCPU <= 1-nearEnough:
-		return fmt.Sprintf("%s of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set",
-			chart.Percent(b.SameLLC-b.SameCPU))
+	case s.Policy == PolicyApart && llc >= nearEnough && cpu <= 1-nearEnough:
+		return fmt.Sprintf("%s of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set", chart.Percent(llc-cpu))
 	}
 	return ""
 }

@@ -20,6 +20,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/model"
 	"piton/internal/topology/topologytest"
 )
 
@@ -47,9 +48,14 @@ type network struct {
 	seen  Seen
 }
 
+// seenNear is what was seen of 100 bytes that came in by lo.
+func seenNear(cpu, llc uint64) Seen {
+	return Seen{Locality: model.Locality{Bytes: 100, Placed: 100, SameCPU: cpu, SameLLC: llc, SameNode: 100}, NICs: []string{"lo"}, Consumers: cpuset.Of(1)}
+}
+
 func newNetwork(t *testing.T) *network {
 	t.Helper()
-	n := &network{Machine: changetest.New(t), seen: Seen{Bytes: 1e6, SameCPU: 0.6, SameLLC: 1, SameNode: 1, NICs: []string{"lo"}, Consumers: cpuset.Of(1)}}
+	n := &network{Machine: changetest.New(t), seen: seenNear(60, 100)}
 	n.Spawn(10, 10)
 	n.setting(entriesFile, "0")
 	n.setting(loFlows, "0")
@@ -129,10 +135,10 @@ func TestCurrentIsRFS(t *testing.T) {
 		assert.Equal(t, []string{"rfs-entries 0 to 32768: planned", "rps-flow-cnt 0 to 32768: planned"}, n.preview(t, s))
 		n.assertOff(t)
 		told := 0
-		n.seen.SameCPU = 0.99
+		n.seen.SameCPU = 99
 		require.NoError(t, s.Run(t.Context(), time.Minute, func(after Seen) {
 			told++
-			assert.InDelta(t, 0.99, after.SameCPU, 0)
+			assert.EqualValues(t, 99, after.SameCPU)
 			assert.Equal(t, map[string]string{"entries": "32768\n", "flows": "32768\n", "rps": "0\n"}, n.setNow())
 		}))
 		assert.Equal(t, 1, told)
@@ -165,8 +171,9 @@ func TestNothingIsSetWhereNothingIsToBeGained(t *testing.T) {
 		why    string
 	}{
 		{PolicyCurrent, Seen{}, "nothing was received in 2s: nothing is set"},
-		{PolicyCurrent, Seen{Bytes: 9, SameCPU: 0.97}, "97 % of the bytes are processed on their consumer's CPU already: nothing is set"},
-		{PolicyApart, Seen{Bytes: 9, SameCPU: 0.01, SameLLC: 0.99}, "98 % of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set"},
+		{PolicyCurrent, Seen{Locality: model.Locality{Bytes: 9}}, "it is not known on which CPU the packets are processed, as of UDP sockets without a connection: nothing is set"},
+		{PolicyCurrent, seenNear(97, 100), "97 % of the bytes are processed on their consumer's CPU already: nothing is set"},
+		{PolicyApart, seenNear(1, 99), "98 % of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set"},
 	} {
 		n.ask.Policy, n.seen = tt.policy, tt.seen
 		s, err := n.lookAt(t)

@@ -151,7 +151,7 @@ func TestIRQFollowPrintsATable(t *testing.T) {
 	programs, _ := needFlows(t)
 	child, h, before := startSeenFlows(t, "tcp", 100, 0, 0), newHome(t), attached(t)
 	ran := make(chan result, 1)
-	go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.pid), "-d", "1h") }()
+	go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.pid), "--show", "-d", "1h") }()
 	eventually(t, "the programs are attached", func() bool { return attached(t) == before+programs })
 	seen := child.send()
 	child.end()
@@ -169,13 +169,13 @@ func TestIRQFollowOfWhatIsNotThere(t *testing.T) {
 		t.Skip(err)
 	}
 	h, pid := newHome(t), fmt.Sprint(sleeper(t))
-	r := h.run("irq", "follow", nobody)
+	r := h.run("irq", "follow", "--show", nobody)
 	assert.Equal(t, exit.Failed, r.code)
 	assert.Empty(t, r.out)
 	assert.Contains(t, r.err, "there is no process or thread "+nobody)
-	r = h.run("irq", "follow", nobody, pid, "--for", "10ms")
+	r = h.run("irq", "follow", nobody, pid, "--show", "--for", "10ms")
 	assert.Equal(t, exit.Some, r.code, r.err)
-	r = h.run("irq", "follow", "thread:/./", "--for", "10ms")
+	r = h.run("irq", "follow", "thread:/./", "--show", "--for", "10ms")
 	assert.Equal(t, exit.Usage, r.code, r.err)
 }
 
@@ -183,7 +183,7 @@ func TestIRQFollowAsNobody(t *testing.T) {
 	if kernel.EUID() != 0 {
 		t.Skip("needs root to become somebody else")
 	}
-	cmd := asNobody(t, "irq", "follow", "1", "--for", "100ms")
+	cmd := asNobody(t, "irq", "follow", "1", "--show", "--for", "100ms")
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

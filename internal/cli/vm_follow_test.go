@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/model"
 )
 
 const (
@@ -206,24 +208,79 @@ func (h *home) steer(pid kernel.TID, seen action.Seen, adjust func(*action.Steer
 	return steering
 }
 
-// TestVMSteering moves a consumer to and fro: RFS follows it, and leaves nothing behind.
+// follow runs piton irq follow to its end, and returns its last line.
+func (h *home) follow(pid kernel.TID, args ...string) map[string]any {
+	h.t.Helper()
+	r := h.run(append([]string{"irq", "follow", fmt.Sprint(pid), "-o", "json"}, args...)...)
+	require.Zero(h.t, r.code, r.err)
+	lines := ofType(jsonLines(h.t, r.out), "follow")
+	require.Len(h.t, lines, 1)
+	return lines[0]
+}
+
+// TestVMSteering moves a consumer to and fro: RFS follows it, and leaves nothing behind. The
+// shares are those that the consumer counts, too.
 func TestVMSteering(t *testing.T) {
 	needVM(t)
 	f, before, h := newFlow(t), masks(t), newHome(t)
-	steering := h.steer(f.consumer, action.Seen{}, func(ask *action.SteerAsk) {
-		ask.Look = func(_ context.Context, d time.Duration) (action.Seen, error) {
-			near := f.near(d)
-			return action.Seen{Bytes: 1, SameCPU: near, SameLLC: near, NICs: []string{"lo"}}, nil
-		}
-	})
-	t.Logf("before: %.3f", steering.Before.SameCPU)
-	assert.Less(t, steering.Before.SameCPU, 0.6)
-	require.NoError(t, steering.Run(t.Context(), 6*time.Second, func(after action.Seen) {
-		t.Logf("then: %.3f", after.SameCPU)
-		assert.Greater(t, after.SameCPU, 0.95)
-		assert.NotEmpty(t, differences(before, masks(t)))
-	}))
+	piton := h.program("irq", "follow", fmt.Sprint(f.consumer), "--for", "8s", "-o", "json")
+	var out bytes.Buffer
+	piton.Stdout, piton.Stderr = &out, os.Stderr
+	counted := f.near(time.Second)
+	require.NoError(t, piton.Start())
+	eventually(t, "it is steered", func() bool { return len(differences(before, masks(t))) == 2 })
+	steered := f.near(3 * time.Second)
+	require.NoError(t, piton.Wait())
+	is := ofType(jsonLines(t, out.String()), "follow")[0]
+	t.Logf("before %v, as the consumer counts %.4f; then %v, as the consumer counts %.4f", is["share_same_cpu_before"], counted, is["share_same_cpu"], steered)
+	assert.Equal(t, []any{"rfs", "current", true, nil}, []any{is["via"], is["policy"], is["steered"], is["error"]})
+	assert.Less(t, is["share_same_cpu_before"], 0.6)
+	assert.Greater(t, is["share_same_cpu"], 0.95)
+	assert.InDelta(t, counted, is["share_same_cpu_before"], 0.01)
+	assert.InDelta(t, steered, is["share_same_cpu"], 0.01)
 	assert.Empty(t, differences(before, masks(t)))
+	assert.Contains(t, h.run("undo", "--all").err, "nothing to undo")
+}
+
+// TestVMSteeringPolicies has the kernel process packets where each policy says.
+func TestVMSteeringPolicies(t *testing.T) {
+	s := needVM(t)
+	f, before, h := newFlow(t), masks(t), newHome(t)
+	is := h.follow(f.consumer, "--policy", "apart")
+	assert.Equal(t, []any{nil, false}, []any{is["via"], is["steered"]}, "the sender's CPU is another one already: %v", is["why"])
+	for _, policy := range []string{"least-loaded", fmt.Sprintf("dedicated=%d", s.cpus-1)} {
+		dry := h.follow(f.consumer, "--policy", policy, "--dry-run")
+		assert.Equal(t, []any{"rps", false}, []any{dry["via"], dry["steered"]}, policy)
+		require.Empty(t, differences(before, masks(t)), "nothing is set")
+		is := h.follow(f.consumer, "--policy", policy, "--for", "4s")
+		t.Logf("%s: %v, then %v", policy, is["share_same_cpu_before"], is["share_same_cpu"])
+		assert.Equal(t, []any{"rps", true, []any{"irq: lo is a virtual interface: it has no interrupts"}}, []any{is["via"], is["steered"], is["why"]}, policy)
+		require.Empty(t, differences(before, masks(t)))
+	}
+	is = h.follow(f.consumer, "--try", "12s")
+	t.Logf("tried: %v, %v without and %v with", is["verdict"], is["rate_off"], is["rate_on"])
+	assert.NotEmpty(t, is["verdict"])
+	require.Empty(t, differences(before, masks(t)))
+}
+
+// TestVMKilledSteering kills piton while it steers: its guard restores what was there.
+func TestVMKilledSteering(t *testing.T) {
+	needVM(t)
+	f, before, h := newFlow(t), masks(t), newHome(t)
+	for range 2 {
+		piton := h.program("irq", "follow", fmt.Sprint(f.consumer))
+		require.NoError(t, piton.Start())
+		eventually(t, "it is steered", func() bool { return len(differences(before, masks(t))) > 0 })
+		killed := time.Now()
+		require.NoError(t, piton.Process.Kill())
+		_ = piton.Wait()
+		eventually(t, "it is as before", func() bool { return len(differences(before, masks(t))) == 0 })
+		t.Logf("as before after %v", time.Since(killed))
+	}
+	all, _ := f.counted()
+	time.Sleep(100 * time.Millisecond)
+	more, _ := f.counted()
+	assert.Greater(t, more, all, "and the connection goes on")
 }
 
 // veth makes a pair of interfaces, of which the first has this name.
@@ -272,7 +329,7 @@ func TestVMSteeringEnds(t *testing.T) {
 				_ = os.WriteFile(online, []byte("1"), 0)
 			}()
 			before := masks(t)
-			steering := h.steer(pid, action.Seen{Bytes: 1, NICs: []string{name}}, func(ask *action.SteerAsk) {
+			steering := h.steer(pid, action.Seen{Locality: model.Locality{Bytes: 1, Placed: 1}, NICs: []string{name}}, func(ask *action.SteerAsk) {
 				ask.Policy, ask.CPUs = tt.policy, cpuset.Of(cpuset.CPU(last))
 			})
 			err := steering.Run(t.Context(), time.Minute, func(action.Seen) { tt.happen(pid) })

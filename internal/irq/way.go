@@ -24,6 +24,7 @@ const (
 // empty.
 type Way struct {
 	Interface string // its name
+	Device    string // the one whose queues they come in through: below a VLAN another one
 	NetNS     bool   // it is in another network namespace than piton: nothing else is known
 	Via       Via
 	Queue     int  // -1 unknown
@@ -95,6 +96,7 @@ func (w *Ways) Of(netns uint32, index, queue int) Way {
 	if !ok {
 		return way
 	}
+	way.Device = nic.Name
 	var rx RxQueue
 	if len(nic.Rx) > 0 { // where the queue is not known, the first stands for all
 		rx = nic.Rx[max(slices.IndexFunc(nic.Rx, func(rx RxQueue) bool { return rx.Index == queue }), 0)]

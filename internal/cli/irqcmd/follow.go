@@ -20,43 +20,70 @@ import (
 	"piton/internal/watch"
 )
 
-type followOptions struct {
-	output output.Format
-	length flags.Length
-	delay  flags.Interval
-	tree   bool
-}
-
-func newIRQFollow(a *app.App) *cobra.Command {
-	o := followOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}},
-		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
-	cmd := &cobra.Command{
-		Use:   "follow TARGET… [--show]",
-		Short: "show on which CPUs the packets of processes are handled and read",
-		Long: `Print every second the flows that processes read from: the CPUs on which the kernel handled their packets (HANDLED ON), the
-CPUs on which the processes read (READ ON), and the share of bytes that was read on the same CPU, in its last-level cache
-and on its node, all counted by eBPF at each read. Nothing is changed, and nothing stays attached.
+const followLong = `With --show, print every second the flows that processes read from: the CPUs on which the kernel handled their packets
+(HANDLED ON), the CPUs on which the processes read (READ ON), and the share of bytes that was read on the same CPU, in its
+last-level cache and on its node, all counted by eBPF at each read. Nothing is changed, and nothing stays attached.
 
 WAY is what decides on which CPU packets are handled: rfs (the reader's CPU, if RFS knows the flow), rps (one of the
 queue's RPS CPUs), irq (the CPU that took the queue's interrupt) or sender (the CPU that sent them, for lo and veth).
 Flows are of TCP and UDP; before Linux 6.3 of TCP alone. The handling CPU of an unconnected UDP socket is not known, nor
 the interface of a UDP socket that is not bound to one. Bytes that splice(2) takes from a socket are not counted.
 
+Without --show, look for 2 s, and then have packets handled where a policy says, until ^C, --for or the end of the
+processes; after that everything is as it was before, also if piton is killed. Policies: current, the CPU of the reader;
+least-loaded, the CPU with the most idle time, chosen anew each second; dedicated=CPUS; apart, another CPU of the reader's
+last-level cache. Nothing is set where it would gain nothing: for current, 95 % are read where they were handled already.
+Ways, of which --via auto takes the first that there is, and prints why a better one is not to be had:
+  arfs  RFS by filters of the NIC (current); they must be on: ethtool -K NIC ntuple on
+  rfs   rps_sock_flow_entries, and rps_flow_cnt of the queues of the interfaces that the flows come in by (current)
+  irq   the affinity of those queues' interrupts (the other policies)
+  rps   rps_cpus of those queues (the other policies)
+All of them concern all flows of the interface. RFS is to be had in the initial network namespace only, and interfaces are
+those of piton's own namespace: ip netns exec NAME piton irq follow … steers in another one. Steering ends after 23 hours
+at the latest. It is one entry of the journal, under a guard.
+--try 60s steers and does not steer in turn, in pairs of periods in tossed order, and judges by the bytes that the
+processes receive and send, as piton bench attach does.
+
 TARGET is a PID, a name, a glob, /regex/ on the name, cmd:/regex/ on the command line, user:NAME or cgroup:PATH; it means
 whole processes (see piton help targets).
-It ends at ^C, after --for, or when the last process ends. With -o json: a flow line for each flow and interval, then a
-follow line (see piton schema follow).`,
-		Example: "  piton irq follow nginx --show\n  piton irq follow 3641 --show --for 10s -o json\n  piton irq follow 3641 --tree -d 5s",
-		Args:    flags.NeedArgs(1, "a target"),
+With -o json: with --show a flow line for each flow and interval, with --dry-run the changes; then a follow line (see
+piton schema follow).`
+
+type followOptions struct {
+	output output.Format
+	length flags.Length
+	delay  flags.Interval
+	tree   bool
+	show   bool
+	steer  steerOptions
+}
+
+func newIRQFollow(a *app.App) *cobra.Command {
+	o := followOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}},
+		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
+	cmd := &cobra.Command{
+		Use:   "follow TARGET…",
+		Short: "show where the packets of processes are handled and read, and have both on one CPU",
+		Long:  followLong,
+		Example: "  piton irq follow nginx --show\n  piton irq follow 3641 --show --for 10s -o json\n  piton irq follow 3641 --tree --show -d 5s\n" +
+			"  piton irq follow nginx\n  piton irq follow 3641 --policy apart --for 10m\n  piton irq follow 3641 --policy dedicated=2-3 --dry-run\n" +
+			"  piton irq follow 3641 --try 60s",
+		Args: flags.NeedArgs(1, "a target"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if steers := changedFlags(cmd.Flags(), steerFlags...); steers != "" && o.show {
+				return exit.Usagef("give --show or --%s, not both", steers)
+			} else if steers == "" && a.ReadOnly {
+				o.show = true
+			}
 			return runFollow(cmd.Context(), a, args, o)
 		},
 	}
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
 	cmd.Flags().Var(&o.length, "for", "end after so long (default: at ^C)")
-	cmd.Flags().VarP(&o.delay, "delay", "d", "time between tables, 100ms to 1h")
-	cmd.Flags().Bool("show", false, "only show, change nothing (the default)")
+	cmd.Flags().VarP(&o.delay, "delay", "d", "time between tables of --show, 100ms to 1h")
+	cmd.Flags().BoolVar(&o.show, "show", false, "only show, change nothing")
 	cmd.Flags().BoolVar(&o.tree, "tree", false, "the processes and all their descendants")
+	o.steer.addFlags(cmd.Flags())
 	return cmd
 }
 
@@ -80,7 +107,10 @@ func runFollow(ctx context.Context, a *app.App, words []string, o followOptions)
 	if found.Scope == watch.Thread {
 		return exit.Usagef("thread:/regex/ means single threads, and flows are of whole processes")
 	}
-	return showFlows(ctx, a, found, missing, o)
+	if o.show {
+		return showFlows(ctx, a, found, missing, o)
+	}
+	return errors.Join(steer(ctx, a, found, o), missing)
 }
 
 // showFlows prints until it is to end; missing is an error about targets that are not there
@@ -125,4 +155,5 @@ type flowLog struct {
 	sockets   map[uint64]bool    // by their cookies
 	byVia     map[irq.Via]uint64 // bytes
 	code      int
+	steered   *steerEnd // nil: nothing was to be
 }

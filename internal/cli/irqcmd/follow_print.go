@@ -2,6 +2,7 @@ package irqcmd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -18,15 +19,15 @@ import (
 // mostFlows is how many flows a table has; JSON has all.
 const mostFlows = 20
 
-// interval prints the flows of an interval, the one with most bytes first.
-func (l *flowLog) interval(now watch.Flows) error {
+// take adds the flows of an interval to the sums.
+func (l *flowLog) take(now watch.Flows) (rows []flowRow, all model.Locality, err error) {
 	table, err := l.a.Interrupts()
 	if err != nil {
-		return err
+		return nil, all, err
 	}
 	ways, at := irq.NewWays(l.fs, &table), time.Now()
 	flows := model.Flows(now.List, l.topo)
-	rows, all := make([]flowRow, len(flows)), model.Locality{}
+	rows = make([]flowRow, len(flows))
 	for i, f := range flows {
 		rows[i] = flowRow{f, ways.Of(f.NetNS, f.Interface, f.Queue), at, now.Over}
 		all.Join(f.Locality)
@@ -37,6 +38,15 @@ func (l *flowLog) interval(now watch.Flows) error {
 	l.took += now.Over
 	l.lost += now.Lost
 	l.all.Join(all)
+	return rows, all, nil
+}
+
+// interval prints the flows of an interval, the one with most bytes first.
+func (l *flowLog) interval(now watch.Flows) error {
+	rows, all, err := l.take(now)
+	if err != nil {
+		return err
+	}
 	var out bytes.Buffer
 	if l.json {
 		for _, r := range rows {
@@ -46,7 +56,7 @@ func (l *flowLog) interval(now watch.Flows) error {
 		if l.intervals > 1 {
 			out.WriteByte('\n')
 		}
-		fmt.Fprintf(&out, "%s  %s, %s, %s packets/s, over %s\n", at.Format(time.TimeOnly), chart.Plural(len(rows), "flow"),
+		fmt.Fprintf(&out, "%s  %s, %s, %s packets/s, over %s\n", time.Now().Format(time.TimeOnly), chart.Plural(len(rows), "flow"),
 			chart.Quantity(float64(all.Bytes)/now.Over.Seconds(), "B/s"), chart.Digits(float64(all.Packets)/now.Over.Seconds()),
 			chart.Quantity(now.Over.Seconds(), "s"))
 		if now.Lost > 0 {
@@ -177,6 +187,16 @@ func followShare(name, help string, part func(*model.Locality) uint64) output.Co
 	return output.Col(name, "", output.MaybeNumber, help, func(l *flowLog) any { return shareOrNull(&l.all, part(&l.all)) })
 }
 
+func beforeShare(name string, part func(*model.Locality) uint64) output.Column[*flowLog] {
+	return output.Col(name, "", output.MaybeNumber, "before packets were steered; null: they were not", func(l *flowLog) any {
+		if !l.steered.did() {
+			return nil
+		}
+		before := &l.steered.steering.Before.Locality
+		return shareOrNull(before, part(before))
+	})
+}
+
 func sameCPU(l *model.Locality) uint64  { return l.SameCPU }
 func sameLLC(l *model.Locality) uint64  { return l.SameLLC }
 func sameNode(l *model.Locality) uint64 { return l.SameNode }
@@ -233,9 +253,10 @@ var (
 	followList = output.NewList("follow", "follow", "the end of a look at flows",
 		output.Col("pid", "", output.Int, "process, the first of several", func(l *flowLog) any { return int(l.pids[0]) }),
 		output.Col("pids", "", output.Ints, "processes when it began", func(l *flowLog) any { return l.listPIDs() }),
-		output.Col("via", "", output.MaybeText, "what decided on which CPU packets were handled, for most bytes",
-			func(l *flowLog) any { return output.NonEmpty(string(l.via())) }),
-		output.Col("policy", "", output.Text, "kernel: nothing was steered", func(*flowLog) any { return "kernel" }),
+		output.Col("via", "", output.MaybeText, "the way by which packets were steered, else what decided on which CPU they were handled, for most bytes",
+			func(l *flowLog) any { return output.NonEmpty(cmp.Or(string(l.steered.way()), string(l.via()))) }),
+		output.Col("policy", "", output.Text, "kernel: nothing was steered, or was to be; else current, least-loaded, dedicated or apart",
+			func(l *flowLog) any { return l.steered.policy() }),
 		output.Col("duration_s", "", output.Number, "time counted", func(l *flowLog) any { return l.took.Seconds() }),
 		output.Col("intervals", "", output.Int, "intervals that were printed", func(l *flowLog) any { return l.intervals }),
 		output.Col("flows", "", output.Int, "flows that were read from", func(l *flowLog) any { return len(l.sockets) }),
@@ -246,5 +267,13 @@ var (
 		followShare("share_same_cpu", sameCPUHelp, sameCPU),
 		followShare("share_same_llc", sameLLCHelp, sameLLC),
 		followShare("share_same_node", sameNodeHelp, sameNode),
+		output.Col("steered", "", output.Bool, "packets were steered, and the shares are those then", func(l *flowLog) any { return l.steered.did() }),
+		beforeShare("share_same_cpu_before", sameCPU), beforeShare("share_same_llc_before", sameLLC), beforeShare("share_same_node_before", sameNode),
+		output.Col("why", "", output.Texts, "why better ways are not to be had, or why nothing was set", func(l *flowLog) any { return output.Values(l.steered.why()) }),
+		output.Col("cost", "", output.MaybeText, "of the way, in words", func(l *flowLog) any { return output.NonEmpty(l.steered.cost()) }),
+		output.Col("verdict", "", output.MaybeText, "of --try, in words", func(l *flowLog) any { return output.NonEmpty(l.steered.text()) }),
+		output.Col("rate_off", "", output.MaybeNumber, "bytes a second without steering, a median of --try", func(l *flowLog) any { return l.steered.rate(0) }),
+		output.Col("rate_on", "", output.MaybeNumber, "bytes a second with it", func(l *flowLog) any { return l.steered.rate(1) }),
+		output.Col("error", "", output.MaybeText, "why steering ended early", func(l *flowLog) any { return output.NonEmpty(l.steered.failure()) }),
 		output.Col("exit_code", "", output.Int, "of the run", func(l *flowLog) any { return l.code }))
 )

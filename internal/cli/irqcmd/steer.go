@@ -1,0 +1,138 @@
+package irqcmd
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"piton/internal/action"
+	"piton/internal/change"
+	"piton/internal/cli/app"
+	"piton/internal/cli/changes"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/flags"
+	"piton/internal/procfs"
+	"piton/internal/watch"
+)
+
+const viaAuto = "auto"
+
+// steerFlags are the flags that only steering has.
+var steerFlags = []string{"policy", "via", "try", "dry-run"}
+
+// steerRate is what steering is judged by.
+const steerRate = "bytes"
+
+// steerOptions are the flags of piton irq follow that steer.
+type steerOptions struct {
+	policy string
+	via    flags.Choice
+	try    flags.Length
+	dryRun bool
+}
+
+func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
+	o.via = flags.Choice{Value: viaAuto, Among: []string{viaAuto, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS)}}
+	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
+	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, least-loaded, dedicated=CPUS or apart")
+	fs.Var(&o.via, "via", "the way; auto is the cheapest that there is")
+	fs.Var(&o.try, "try", "steer and do not steer in turn for this time, and judge by the bytes that the targets receive and send")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "look, print what would be set and why, and set nothing")
+}
+
+// changedFlags is the first of the flags that was given, "" if none was.
+func changedFlags(fs *pflag.FlagSet, names ...string) string {
+	i := slices.IndexFunc(names, fs.Changed)
+	if i < 0 {
+		return ""
+	}
+	return names[i]
+}
+
+// ask reads the flags.
+func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, err error) {
+	name, cpus, given := strings.Cut(o.policy, "=")
+	ask.Policy = action.Policy(name)
+	for _, pid := range of.IDs {
+		ask.Targets = append(ask.Targets, change.Target{TID: pid})
+	}
+	all := []action.Policy{action.PolicyCurrent, action.PolicyLeastLoaded, action.PolicyDedicated, action.PolicyApart}
+	switch {
+	case !slices.Contains(all, ask.Policy):
+		return ask, exit.Usagef("--policy %s: it must be current, least-loaded, dedicated=CPUS or apart", o.policy)
+	case given != (ask.Policy == action.PolicyDedicated):
+		return ask, exit.Usagef("--policy %s: CPUs go with dedicated only, as dedicated=0-1", o.policy)
+	case given:
+		if ask.CPUs, err = a.FlagCPUs("--policy dedicated=", cpus); err != nil {
+			return ask, err
+		}
+		if ask.CPUs.Empty() {
+			return ask, exit.Usagef("--policy %s: CPUs go with dedicated only, as dedicated=0-1", o.policy)
+		}
+	}
+	if o.via.Value != viaAuto {
+		ask.Via = action.Way(o.via.Value)
+		if ways := ask.Policy.Ways(); !slices.Contains(ways, ask.Via) {
+			return ask, exit.Usagef("--via %s does not do --policy %s: the ways are %s", o.via.Value, ask.Policy, words(ways))
+		}
+	}
+	if ask.Topology, err = a.Topology(); err != nil {
+		return ask, err
+	}
+	ask.Look = action.LookAtFlows(procfs.New(a.HostRoot), ask.Topology, of)
+	if table, err := a.Interrupts(); err == nil {
+		ask.Table = &table
+	}
+	return ask, nil
+}
+
+// words lists ways.
+func words(ways []action.Way) string {
+	var out []string
+	for _, w := range ways {
+		out = append(out, string(w))
+	}
+	return strings.Join(out, ", ")
+}
+
+// steer steers the packets of processes until it is over or ctx ends.
+func steer(ctx context.Context, a *app.App, of watch.Targets, o followOptions) error {
+	ctx, stop := a.Interruptible(ctx)
+	defer stop()
+	switch within := o.length; {
+	case o.steer.try.Given && within.Given:
+		return exit.Usagef("give --try or --for, not both")
+	case within.Duration > action.LongestSteering:
+		return exit.Usagef("--for: packets are steered for at most %v", action.LongestSteering)
+	}
+	ask, err := o.steer.ask(a, of)
+	if err != nil {
+		return err
+	}
+	t, err := a.Tuner()
+	if err != nil {
+		return err
+	}
+	s, err := action.LookAt(ctx, t, ask)
+	if err != nil {
+		return err
+	}
+	end := &steerEnd{app: a, json: o.output.JSON(), steering: s, then: s.Before}
+	end.before()
+	switch {
+	case s.Way == "":
+	case o.steer.dryRun:
+		var preview change.Outcome
+		if preview, err = s.Preview(ctx); err == nil {
+			err = changes.Report(a, preview, changes.Options{Output: o.output, DryRun: true}, nil)
+		}
+	case o.steer.try.Given:
+		err = end.try(ctx, o.steer.try.Duration)
+	default:
+		err = s.Run(ctx, o.length.Duration, end.after)
+	}
+	return end.end(err)
+}

@@ -1,0 +1,171 @@
+package irqcmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"piton/internal/action"
+	"piton/internal/auto"
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/field"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// steerEnd prints how packets are steered, and is what the last line has of it; nil is where
+// flows were only shown.
+type steerEnd struct {
+	app      *app.App
+	json     bool
+	steering *action.Steering
+	then     action.Seen // what was seen last
+	done     bool        // packets were steered, and looked at
+	verdict  *bench.Comparison
+	err      error
+}
+
+func (e *steerEnd) line(name, format string, args ...any) {
+	if !e.json {
+		fmt.Fprintf(e.app, "%-8s %s\n", name, fmt.Sprintf(format, args...))
+	}
+}
+
+// before says what was seen, which way was chosen, and why no better one.
+func (e *steerEnd) before() {
+	s := e.steering
+	e.line("before", "%s", near(s.Before))
+	for _, m := range s.Missed {
+		e.line(string(m.Way), "not to be had: %s", m.Why)
+	}
+	if s.Way == "" {
+		e.line("nothing", "%s", s.Why)
+		return
+	}
+	e.line(string(s.Way), "chosen for %s; it costs %s", s.Policy, s.Cost)
+}
+
+// after says what is seen while packets are steered.
+func (e *steerEnd) after(seen action.Seen) {
+	e.then, e.done = seen, true
+	e.line("steered", "%s", near(seen))
+}
+
+// near is what was seen in words.
+func near(s action.Seen) string {
+	text := fmt.Sprintf("%s read", field.Bytes(s.Bytes))
+	if s.Placed > 0 {
+		text += fmt.Sprintf(": %s on the CPU that handled the packets, %s in its last-level cache, %s on its node",
+			shareText(&s.Locality, s.SameCPU), shareText(&s.Locality, s.SameLLC), shareText(&s.Locality, s.SameNode))
+	}
+	return text
+}
+
+// try compares.
+func (e *steerEnd) try(ctx context.Context, within time.Duration) error {
+	metric, err := auto.OpenMetric(ctx, procfs.New(e.app.HostRoot), e.pids(), steerRate)
+	if err != nil {
+		return err
+	}
+	defer metric.Close()
+	report, err := e.steering.Try(ctx, within, steerRate, metric.Read)
+	if err != nil {
+		return err
+	}
+	e.verdict = &report.Comparisons[0]
+	off, on := e.verdict.Base, e.verdict.Other
+	e.line("tried", "%s: %s not steered, %s steered", chart.Plural(off.Runs, "pair"), report.Metric.Format(off.Median), report.Metric.Format(on.Median))
+	e.line("verdict", "%s", e.verdict.Verdict)
+	for _, w := range append(report.Warnings, e.verdict.Warnings...) {
+		e.app.Warn("%s", w)
+	}
+	return nil
+}
+
+func (e *steerEnd) pids() (out []kernel.TID) {
+	for _, t := range e.steering.Targets {
+		out = append(out, t.TID)
+	}
+	return out
+}
+
+// end prints the last line.
+func (e *steerEnd) end(err error) error {
+	if e.err = err; !e.json {
+		if err == nil && e.did() {
+			e.line("ended", "everything is as it was before")
+		}
+		return err
+	}
+	l := &flowLog{a: e.app, topo: e.steering.Topology, json: true, pids: e.pids(), fs: irq.New(e.app.HostRoot),
+		sockets: map[uint64]bool{}, byVia: map[irq.Via]uint64{}, steered: e, code: exit.Code(err)}
+	if _, _, takeErr := l.take(e.then.Flows); err == nil {
+		err = takeErr
+	}
+	l.end()
+	return err
+}
+
+// did reports whether packets were steered.
+func (e *steerEnd) did() bool { return e != nil && (e.done || e.verdict != nil) }
+
+func (e *steerEnd) way() action.Way {
+	if e == nil {
+		return ""
+	}
+	return e.steering.Way
+}
+
+func (e *steerEnd) policy() string {
+	if e == nil {
+		return "kernel"
+	}
+	return string(e.steering.Policy)
+}
+
+// why is what speaks against each better way, or why nothing was set.
+func (e *steerEnd) why() (out []string) {
+	if e == nil {
+		return nil
+	}
+	for _, m := range e.steering.Missed {
+		out = append(out, fmt.Sprintf("%s: %s", m.Way, m.Why))
+	}
+	if e.steering.Why != "" {
+		out = append(out, e.steering.Why)
+	}
+	return out
+}
+
+func (e *steerEnd) cost() string {
+	if e == nil {
+		return ""
+	}
+	return e.steering.Cost
+}
+
+func (e *steerEnd) text() string {
+	if e == nil || e.verdict == nil {
+		return ""
+	}
+	return e.verdict.Verdict
+}
+
+// rate is the median rate of one side of a comparison.
+func (e *steerEnd) rate(arm int) any {
+	if e == nil || e.verdict == nil {
+		return nil
+	}
+	return [...]bench.Arm{e.verdict.Base, e.verdict.Other}[arm].Median
+}
+
+func (e *steerEnd) failure() string {
+	if e == nil || e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
