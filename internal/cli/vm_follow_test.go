@@ -218,10 +218,20 @@ func (h *home) follow(pid kernel.TID, args ...string) map[string]any {
 	return lines[0]
 }
 
+// needSteeringVM skips in large machines, whose emulated CPUs start piton slowly.
+func needSteeringVM(t *testing.T) vmShape {
+	t.Helper()
+	s := needVM(t)
+	if s.cpus > 4 {
+		t.Skip("TestSteeringInVM boots a smaller machine for it")
+	}
+	return s
+}
+
 // TestVMSteering moves a consumer to and fro: RFS follows it, and leaves nothing behind. The
 // shares are those that the consumer counts, too.
 func TestVMSteering(t *testing.T) {
-	needVM(t)
+	needSteeringVM(t)
 	f, before, h := newFlow(t), masks(t), newHome(t)
 	piton := h.program("irq", "follow", fmt.Sprint(f.consumer), "--for", "8s", "-o", "json")
 	var out bytes.Buffer
@@ -244,7 +254,7 @@ func TestVMSteering(t *testing.T) {
 
 // TestVMSteeringPolicies has the kernel process packets where each policy says.
 func TestVMSteeringPolicies(t *testing.T) {
-	s := needVM(t)
+	s := needSteeringVM(t)
 	f, before, h := newFlow(t), masks(t), newHome(t)
 	is := h.follow(f.consumer, "--policy", "apart")
 	assert.Equal(t, []any{nil, false}, []any{is["via"], is["steered"]}, "the sender's CPU is another one already: %v", is["why"])
@@ -265,7 +275,7 @@ func TestVMSteeringPolicies(t *testing.T) {
 
 // TestVMKilledSteering kills piton while it steers: its guard restores what was there.
 func TestVMKilledSteering(t *testing.T) {
-	needVM(t)
+	needSteeringVM(t)
 	f, before, h := newFlow(t), masks(t), newHome(t)
 	for range 2 {
 		piton := h.program("irq", "follow", fmt.Sprint(f.consumer))
@@ -295,7 +305,7 @@ func veth(t *testing.T, name string) {
 // TestVMSteeringEnds has happen to interfaces, CPUs and processes what can while packets are
 // steered.
 func TestVMSteeringEnds(t *testing.T) {
-	s := needVM(t)
+	s := needSteeringVM(t)
 	const name = "pair0"
 	last := s.cpus - 1
 	online := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", last)
