@@ -12,7 +12,7 @@ if [ $# = 0 ] && [ "$found" != $version ]; then
 	echo "internal/bpf: objects left as they are: they are made by clang $version, here is ${found:-none} (apt install clang llvm)" >&2
 	exit 0
 fi
-for program in walk seq count moves ledger wakes flows work procevents aggregate steer/steer; do # a name, or folder/name
+for program in walk seq count moves ledger wakes flows work procevents aggregate steer/steer hint/hint; do # a name, or folder/name
 	name=${program#*/} folder=. package=bpf
 	if [ "$name" != "$program" ]; then
 		folder=${program%/*} package=$folder

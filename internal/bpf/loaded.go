@@ -10,6 +10,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"piton/internal/bpf/hint"
 	"piton/internal/bpf/object"
 	"piton/internal/bpf/steer"
 	"piton/internal/kernel"
@@ -24,9 +25,15 @@ type Program struct {
 	Took time.Duration // all runs together
 }
 
+// programs are names of programs.
+type programs = map[ebpf.ProgramType][]string
+
+// known are those of this package and of those below.
+var known = []programs{ours, steer.Programs, hint.Programs}
+
 // ours are the names of the programs. The short ones could be others' too, but
 // not with the same type.
-var ours = map[ebpf.ProgramType][]string{
+var ours = programs{
 	ebpf.Tracing: {countProgCountMove, movesProgReportMove, movesProgFollowFork, movesProgForgetTask, ledgerProgOnSwitch,
 		ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone, ledgerProgSeed, seqProgDump,
 		wakesProgCountWake, wakesProgWakesIrq, wakesProgWakesIrqDone, wakesProgWakesTimer, wakesProgWakesTmrDone,
@@ -84,7 +91,7 @@ func program(id ebpf.ProgramID) (p Program, ok bool, err error) {
 	}
 	defer prog.Close()
 	info, err := prog.Info()
-	if err != nil || !slices.Contains(ours[prog.Type()], info.Name) && !slices.Contains(steer.Programs[prog.Type()], info.Name) {
+	if err != nil || !slices.ContainsFunc(known, func(some programs) bool { return slices.Contains(some[prog.Type()], info.Name) }) {
 		return p, false, err
 	}
 	p = Program{ID: uint32(id), Name: info.Name}

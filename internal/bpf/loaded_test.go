@@ -4,11 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cilium/ebpf"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/bpf/steer"
 	"piton/internal/feature"
 )
 
@@ -46,7 +44,7 @@ func TestLoaded(t *testing.T) {
 
 // Names that the kernel cuts short would not be found.
 func TestNamesOfOurs(t *testing.T) {
-	for _, programs := range []map[ebpf.ProgramType][]string{ours, steer.Programs} {
+	for _, programs := range known {
 		for _, names := range programs {
 			for _, name := range names {
 				assert.LessOrEqual(t, len(name), 15, name)

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,15 @@ func (f FS) CgroupMount(controller string) (CgroupMount, error) {
 		return found, fmt.Errorf("no cgroup hierarchy with %s is mounted", controller)
 	}
 	return found, nil
+}
+
+// UnifiedCgroup is the folder where the hierarchy of version 2 is mounted.
+func (f FS) UnifiedCgroup() (string, error) {
+	m, err := f.CgroupMount("") // which no hierarchy of version 1 has
+	if err != nil {
+		return "", errors.New("no cgroup hierarchy of version 2 is mounted (mount -t cgroup2 none /sys/fs/cgroup)")
+	}
+	return m.Point, nil
 }
 
 // parseCgroupMount parses a line of mountinfo: id parent major:minor root point

@@ -1,0 +1,154 @@
+// Package hint lets the CPU of a consumer travel with TCP connections, as a TCP option
+// (c/hint.h): Attach writes it into the packets of connections that processes make, Serve
+// echoes it in the replies of servers, programs of both kinds unchanged. It steers
+// nothing: a program that receives the replies can by the echo.
+//
+// Only connections made after Attach and Serve take part, over IPv4 and IPv6, MPTCP
+// excepted. The option takes 8 bytes of each packet.
+//
+// Start at Attach.
+package hint
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"structs"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"piton/internal/bpf/object"
+	"piton/internal/kernel"
+)
+
+const (
+	askName    = "consumer hints"
+	answerName = "echo of consumer hints"
+)
+
+// Option is the hint as a TCP option.
+const (
+	OptionKind   = 253 // HINT_KIND of c/hint.h
+	OptionLength = 8
+)
+
+// Programs are the names of this package's programs.
+var Programs = map[ebpf.ProgramType][]string{ebpf.SockOps: {hintProgHintAsk, hintProgHintAnswer}, ebpf.Tracing: {hintProgHintRead}}
+
+// Options says whose connections Attach hints.
+type Options struct {
+	Cgroup  string       // folder of a cgroup of version 2
+	Targets []kernel.TID // processes in it; none: all
+}
+
+// Hints are in the kernel until Close, or until this process ends. Safe for concurrent use.
+type Hints struct{ object.Object }
+
+// Sums is what there was since the beginning.
+type Sums struct { // struct sums of c/hint.c
+	_           structs.HostLayout
+	Connections uint64 // made by the targets, or accepted
+	Hinted      uint64 // of those: the peer echoes hints, or sends them
+	// Written are packets with the option, as large as TCP makes them for an interface that
+	// cuts them into segments.
+	Written uint64
+}
+
+// Attach begins to hint connections. An error that Is feature.ErrNotSupported says what
+// is missing.
+func Attach(o Options) (*Hints, error) {
+	return open(askName, o.Cgroup, hintProgHintAsk, func(spec *ebpf.CollectionSpec) error {
+		delete(spec.Programs, hintProgHintAnswer)
+		return spec.Variables[hintVarAllProcesses].Set(len(o.Targets) == 0)
+	}, func(h *Hints) (err error) {
+		set := object.TargetSet{Entries: h.Objects.Maps[hintMapTargets]}
+		if err = set.Set(o.Targets); err != nil {
+			return err
+		}
+		h.Links, err = object.Attach(askName, h.Objects, hintProgHintRead)
+		return err
+	})
+}
+
+// Serve begins to echo hints in connections that processes of a cgroup accept.
+func Serve(cgroup string) (*Hints, error) {
+	return open(answerName, cgroup, hintProgHintAnswer, func(spec *ebpf.CollectionSpec) error {
+		delete(spec.Programs, hintProgHintAsk)
+		delete(spec.Programs, hintProgHintRead)
+		return nil
+	}, func(*Hints) error { return nil })
+}
+
+// open loads what prepare leaves of the object, and hooks a program to the cgroup last.
+func open(what, cgroup, program string, prepare func(*ebpf.CollectionSpec) error, arm func(*Hints) error) (*Hints, error) {
+	folder, err := os.Open(cgroup) // not with raised rights: users can name it
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	return object.Privileged(func() (*Hints, error) {
+		if err := object.Usable(what); err != nil {
+			return nil, err
+		}
+		if held, err := kernel.UsableCapabilities(); err == nil && !held.Has(kernel.CapNetAdmin) {
+			return nil, &object.Refusal{What: what, Why: "it takes " + capNetAdmin + ", which this process does not have", Need: capNetAdmin}
+		}
+		spec, err := loadHint()
+		if err != nil {
+			return nil, err
+		}
+		h := &Hints{object.Object{What: what}}
+		if err = prepare(spec); err == nil {
+			h.Objects, err = object.Load(what, spec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = arm(h); err == nil {
+			err = h.hook(folder, program)
+		}
+		if err != nil {
+			h.Close()
+			return nil, err
+		}
+		return h, nil
+	})
+}
+
+const capNetAdmin = "CAP_NET_ADMIN" // for programs of a cgroup's network (bpf(2))
+
+// hook attaches the program to the cgroup beside others.
+func (h *Hints) hook(folder *os.File, program string) error {
+	l, err := link.AttachRawLink(link.RawLinkOptions{
+		Target: int(folder.Fd()), Program: h.Objects.Programs[program], Attach: ebpf.AttachCGroupSockOps})
+	switch {
+	case errors.Is(err, syscall.EBADF):
+		return fmt.Errorf("%s by eBPF: %s is no cgroup of version 2", h.What, folder.Name())
+	case errors.Is(err, syscall.EPERM): // hierarchy_allows_attach of kernel/bpf/cgroup.c, for all rights are held
+		return &object.Refusal{What: h.What, Why: folder.Name() + " or a cgroup around it has a program that shares its hook with no other",
+			Need: "the other program's end"}
+	case err != nil:
+		return object.Explain(h.What, fmt.Errorf("attach %s: %w", program, err))
+	}
+	h.Links = append(h.Links, l)
+	return nil
+}
+
+// Read returns what there was until now.
+func (h *Hints) Read() (sums Sums, err error) {
+	err = h.Use(func() error {
+		var cpus []Sums
+		if err := h.Objects.Maps[hintMapSums].Lookup(uint32(0), &cpus); err != nil {
+			return err
+		}
+		for _, one := range cpus {
+			sums.Connections += one.Connections
+			sums.Hinted += one.Hinted
+			sums.Written += one.Written
+		}
+		return nil
+	})
+	return sums, err
+}
