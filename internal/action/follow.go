@@ -70,7 +70,7 @@ type SteerAsk struct {
 	Table    *irq.Table // nil: no interrupt is moved
 	Look     Look
 	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
-	Ntuple func(nic string) (kernel.Offload, error)
+	Ntuple func(nic string) (kernel.Feature, error)
 }
 
 // Steering is a way to steer packets, that has been chosen and not been set.

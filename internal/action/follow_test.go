@@ -66,7 +66,7 @@ func newNetwork(t *testing.T) *network {
 	n.ask = SteerAsk{
 		Targets: []change.Target{{TID: 10}}, Policy: PolicyCurrent, Topology: topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4}),
 		Look:   func(context.Context, time.Duration) (Seen, error) { return n.seen, nil },
-		Ntuple: func(string) (kernel.Offload, error) { return kernel.Offload{}, nil },
+		Ntuple: func(string) (kernel.Feature, error) { return kernel.Feature{}, nil },
 	}
 	return n
 }
@@ -201,9 +201,9 @@ func (n *network) card(t *testing.T) {
 func TestCardsThatDoNotExistHere(t *testing.T) {
 	n := newNetwork(t)
 	n.card(t)
-	has := kernel.Offload{}
+	has := kernel.Feature{}
 	var failed error
-	n.ask.Ntuple = func(nic string) (kernel.Offload, error) {
+	n.ask.Ntuple = func(nic string) (kernel.Feature, error) {
 		assert.Equal(t, "eth0", nic)
 		return has, failed
 	}

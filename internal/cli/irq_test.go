@@ -172,7 +172,7 @@ func TestIRQHelpAndMistakes(t *testing.T) {
 	assert.Contains(t, r.out, "piton irq [command]")
 	assert.Contains(t, r.out, "piton schema irq")
 	for _, tt := range []struct{ args, want string }{
-		{"irq lst", "there are irq default, follow, list, move"},
+		{"irq lst", "there are irq default, follow, hint, list, move"},
 		{"irq list extra", "takes no"},
 		{"irq list -d 10ms", "100ms to 1m"},
 		{"irq list --now -d 1s", "not both"},

@@ -103,6 +103,7 @@ var harmless = map[string]string{
 	"bench stream":    none,
 	"bench stripio":   none,
 	"doctor":          none,
+	"irq hint serve":  none,
 	"irq list":        none,
 	"profiles":        none,
 	"topo":            none,

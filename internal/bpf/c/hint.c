@@ -38,7 +38,6 @@ static u64 (*bpf_get_current_task)(void) = (void *)35;
 static long (*bpf_load_hdr_opt)(struct bpf_sock_ops *ctx, void *option, u32 len, u64 flags) = (void *)142;
 static long (*bpf_store_hdr_opt)(struct bpf_sock_ops *ctx, const void *option, u32 len, u64 flags) = (void *)143;
 static long (*bpf_reserve_hdr_opt)(struct bpf_sock_ops *ctx, u32 len, u64 flags) = (void *)144;
-static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 
 #include "kernel.h"
 
@@ -55,7 +54,8 @@ struct asking {
 	u64 task;   // the thread that read last; 0 before the first read
 	u32 reader; // its number, by which a task that has ended is found out
 	u32 cpu;    // on which it was; before the first read, where a thread last wrote
-	u32 answered;
+	u16 answered;
+	u16 parsed; // another program had the options parsed before
 };
 
 struct {
@@ -176,7 +176,7 @@ int hint_ask(struct bpf_sock_ops *ctx)
 		return 1;
 	switch (ctx->op) {
 	case CONNECT: // in connect(2)
-		tgid = bpf_get_current_task_btf()->tgid;
+		tgid = ((struct task_struct *)bpf_get_current_task_btf())->tgid;
 		if (!all_processes && !bpf_map_lookup_elem(&targets, &tgid))
 			return 1;
 		a = bpf_sk_storage_get(&asking, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -184,8 +184,10 @@ int hint_ask(struct bpf_sock_ops *ctx)
 			a->cpu = bpf_get_smp_processor_id();
 		return 1;
 	case ACTIVE_ESTABLISHED: // only now, so that no SYN has the option
-		if (!bpf_sk_storage_get(&asking, sk, NULL, 0))
+		a = bpf_sk_storage_get(&asking, sk, NULL, 0);
+		if (!a)
 			return 1;
+		a->parsed = !!(ctx->bpf_sock_ops_cb_flags & PARSE_UNKNOWN);
 		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | PARSE_UNKNOWN | WRITE);
 		add(connections);
 		return 1;
@@ -205,6 +207,8 @@ int hint_ask(struct bpf_sock_ops *ctx)
 		if (a && !a->answered && read(ctx, &h) && h.echo != HINT_NONE) {
 			a->answered = 1;
 			add(hinted);
+			if (!a->parsed) // one echo is enough
+				bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags & ~PARSE_UNKNOWN);
 		}
 		return 1;
 	}

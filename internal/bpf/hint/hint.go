@@ -83,6 +83,13 @@ func Serve(cgroup string) (*Hints, error) {
 
 // open loads what prepare leaves of the object, and hooks a program to the cgroup last.
 func open(what, cgroup, program string, prepare func(*ebpf.CollectionSpec) error, arm func(*Hints) error) (*Hints, error) {
+	info, err := os.Stat(cgroup)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() { // to open a fifo would wait
+		return nil, fmt.Errorf("%s by eBPF: %s is no cgroup of version 2", what, cgroup)
+	}
 	folder, err := os.Open(cgroup) // not with raised rights: users can name it
 	if err != nil {
 		return nil, err

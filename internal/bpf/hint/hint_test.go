@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"os"
@@ -8,7 +9,10 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -130,4 +134,35 @@ func TestOpeningElsewhere(t *testing.T) {
 		t.Skip(err)
 	}
 	require.ErrorContains(t, err, dir+" is no cgroup of version 2")
+}
+
+func TestKilledLeavesNothing(t *testing.T) {
+	dir := group(t)
+	h, err := Serve(dir)
+	must(t, h, err).Close()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), roleVariable+"=hold "+dir)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = in.Close() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "attached\n", line)
+	require.Equal(t, 2, attached(t, dir))
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.Eventually(t, func() bool { return attached(t, dir) == 0 }, 20*time.Second, 20*time.Millisecond)
+}
+
+// attached is how many programs a cgroup has at the hook.
+func attached(t *testing.T, group string) int {
+	folder, err := os.Open(group)
+	require.NoError(t, err)
+	defer folder.Close()
+	found, err := link.QueryPrograms(link.QueryOptions{Target: int(folder.Fd()), Attach: ebpf.AttachCGroupSockOps})
+	require.NoError(t, err)
+	return len(found.Programs)
 }

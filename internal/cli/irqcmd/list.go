@@ -43,7 +43,7 @@ func newIRQ(a *app.App) *cobra.Command {
 		Example: list.Example,
 		GroupID: app.GroupLook,
 	}
-	cmd.AddCommand(list, newIRQDefault(a), newIRQQueues(a), newIRQFollow(a))
+	cmd.AddCommand(list, newIRQDefault(a), newIRQQueues(a), newIRQFollow(a), newIRQHint(a))
 	for _, v := range irqVerbs {
 		cmd.AddCommand(v.command(a))
 	}
