@@ -27,6 +27,9 @@ type exchanged struct {
 	Replies uint64 // bytes of data from the server
 	Echoed  uint64 // of them in packets whose echo is the CPU on which the round's reader ran
 	Wrong   map[string]int
+	// Delivered is how many bytes were handled on the CPU on which they were read, of steered.
+	Delivered uint64
+	Skip      string
 }
 
 var loopback = map[string]string{"tcp4": "127.0.0.1:0", "tcp6": "[::1]:0"}
@@ -54,8 +57,12 @@ func exchange(role string) error {
 	if err != nil {
 		return err
 	}
-	go serveReplies(l)
 	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			serveReplies(c)
+		}
+	}()
 	port := l.Addr().(*net.TCPAddr).Port
 
 	var allowed unix.CPUSet
@@ -111,11 +118,7 @@ func exchange(role string) error {
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-func serveReplies(l net.Listener) {
-	c, err := l.Accept()
-	if err != nil {
-		return
-	}
+func serveReplies(c io.ReadWriter) {
 	reply := make([]byte, replyBytes)
 	for {
 		if _, err := io.ReadFull(c, reply[:1]); err != nil {

@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 		if group, ok := strings.CutPrefix(role, "hold "); ok {
 			run, role = hold, group
 		}
+		if role == "steered" {
+			run = func(string) error { return steered() }
+		}
 		if err := run(role); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
