@@ -128,8 +128,8 @@ func (s *searcher) estimateLevels() levels {
 }
 
 // rank estimates the levels after a round and drops what is clearly below the leader,
-// which may be the default, as it is in the first round: one period of a candidate leads by
-// a stall of the metric that ends in it.
+// which may be the default. In the first two rounds it is: one or two periods of a candidate
+// lead by chance, or because what a stalled metric had not counted is counted in one.
 func (s *searcher) rank() {
 	fitted := s.estimateLevels()
 	s.pairSD = fitted.pairSD()
