@@ -32,11 +32,18 @@ type SearchAsk struct {
 	Targets []change.Target
 	Places  []bench.Spec // to try beside what load and topology suggest
 	System  bool         // settings of the kernel as well
+
+	Metric   string            // a name for auto.OpenMetric,
+	Written  *auto.Output      // or what a command writes
+	NotWorse []*auto.Guardrail // not opened yet
+	Budget   time.Duration     // 0 is what the candidates take
+	Memory   bool              // as auto.Job has it
+	By       string            // as auto.Job has it
 }
 
 // Search is a search that is prepared.
 type Search struct {
-	Job  auto.Job         // without a Metric
+	Job  auto.Job         // without a Metric until Open
 	Left []auto.Candidate // that are not tried, with the reason
 	// Warning says what could not be looked at, "" if all was.
 	Warning string
@@ -52,8 +59,8 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 	if situation.Request, err = Ask(d, ask.Targets, Tuning{}); err != nil {
 		return out, err
 	}
+	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Budget: ask.Budget, Memory: ask.Memory, By: ask.By}
 	var now cpuset.Set
-	var pids []kernel.TID
 	for _, t := range ask.Targets {
 		if t.TID == kernel.TID(os.Getpid()) {
 			return out, attr.Usagef("%d is this piton, which would judge itself", t.TID)
@@ -62,7 +69,7 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 		if err != nil {
 			return out, fmt.Errorf("process %d: %w", t.TID, err)
 		}
-		situation.Now, now, pids = append(situation.Now, its), now.Or(its), append(pids, t.TID)
+		situation.Now, now = append(situation.Now, its), now.Or(its)
 	}
 	for _, spec := range ask.Places {
 		c, err := candidate(d, ask.Targets, spec)
@@ -76,7 +83,7 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 	}
 	if d.Rate != nil {
 		// A made-up process has no partners.
-	} else if situation.Partners, err = watch.Partners(ctx, pids, partnerWindow); err != nil {
+	} else if situation.Partners, err = watch.Partners(ctx, out.Job.PIDs(), partnerWindow); err != nil {
 		if ctx.Err() != nil {
 			return out, err
 		}
@@ -86,30 +93,59 @@ func PrepareSearch(ctx context.Context, d Deps, ask SearchAsk) (out Search, err 
 		k, err := d.Tuner.Look(p.TGID, p.TGID)
 		return err != nil || k.Flags&procfs.FlagKernelThread != 0 || p.TGID == kernel.TID(os.Getpid()) // piton may read its output
 	})
-	out.Job = auto.Job{Tuner: d.Tuner, Targets: ask.Targets, Caches: auto.Caches(situation.Request.Topology, now), Yes: len(situation.More) > 0}
+	out.Job.Caches, out.Job.Yes = auto.Caches(situation.Request.Topology, now), len(situation.More) > 0
 	out.Job.Candidates, out.Left = auto.Candidates(situation)
 	return out, nil
 }
 
-// RunSearch searches by the rate that moves, and tells its steps; what is better is kept.
-func RunSearch(ctx context.Context, d Deps, targets []change.Target, tell func(auto.State)) (s auto.State, err error) {
-	prepared, err := PrepareSearch(ctx, d, SearchAsk{Targets: targets})
+// Open opens what is judged by; Close ends that, also after an error.
+func (s *Search) Open(ctx context.Context, d Deps, ask SearchAsk) (err error) {
+	job, pids := &s.Job, s.Job.PIDs()
+	if least := job.LeastBudget(); job.Budget > 0 && job.Budget < least {
+		return attr.Usagef("a budget of %v is too short for %d candidates: at least %v are needed", job.Budget, len(job.Candidates), least)
+	}
+	switch {
+	case d.Rate != nil:
+		job.Metric = auto.NewMetric("steps", "/s", d.Rate(pids))
+	case ask.Written != nil:
+		job.Metric = ask.Written.Metric()
+	default:
+		if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ask.Metric); err != nil {
+			return err
+		}
+	}
+	for _, g := range ask.NotWorse {
+		if err := g.Open(ctx, procfs.New("/"), pids); err != nil {
+			return fmt.Errorf("--not-worse %s: %w", g, err)
+		}
+		job.NotWorse = append(job.NotWorse, g)
+	}
+	return nil
+}
+
+// Close closes what was opened.
+func (s *Search) Close() {
+	if s.Job.Metric != nil {
+		s.Job.Metric.Close()
+	}
+	for _, g := range s.Job.NotWorse {
+		g.Close()
+	}
+}
+
+// RunSearch prepares a search and runs it, and tells its steps; what is better is kept.
+func RunSearch(ctx context.Context, d Deps, ask SearchAsk, tell func(auto.State)) (s auto.State, err error) {
+	prepared, err := PrepareSearch(ctx, d, ask)
 	if err != nil {
 		return s, err
 	}
-	job := prepared.Job
-	s.Candidates, s.Left, s.Warning = job.Candidates, prepared.Left, prepared.Warning
+	job := &prepared.Job
+	s.Job, s.Candidates, s.Left, s.Warning = job, job.Candidates, prepared.Left, prepared.Warning
 	tell(s)
-	var pids []kernel.TID
-	for _, t := range targets {
-		pids = append(pids, t.TID)
-	}
-	if d.Rate != nil {
-		job.Metric = auto.NewMetric("steps", "/s", d.Rate(pids))
-	} else if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, ""); err != nil {
+	defer prepared.Close()
+	if err := prepared.Open(ctx, d, ask); err != nil {
 		return s, err
 	}
-	defer job.Metric.Close()
 	s.Metric, s.Caveat = job.Metric.Name(), job.Metric.Caveat()
 	tell(s)
 	found, err := job.Run(ctx, func(e search.Event) {

@@ -12,6 +12,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/search"
 )
 
@@ -40,6 +41,16 @@ type Job struct {
 	Memory bool // of the processes is moved to the nodes of what is kept
 	// Yes is the user's consent to candidates that need it: they were asked for.
 	Yes bool
+	// By is what asked for the search, where that is no user; the reasons in the journal begin with it.
+	By string
+}
+
+// PIDs are the processes that are placed.
+func (j *Job) PIDs() (pids []kernel.TID) {
+	for _, t := range j.Targets {
+		pids = append(pids, t.TID)
+	}
+	return pids
 }
 
 // Found is how a search ended.
@@ -122,14 +133,14 @@ func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context
 	}
 	var candidates [][]change.Request
 	for _, c := range j.Candidates[1:] {
-		candidates = append(candidates, c.requests(j.Targets, "tried by auto: "+c.Name))
+		candidates = append(candidates, c.requests(j.Targets, j.By+"tried by auto: "+c.Name))
 	}
 	for _, cpus := range j.caches() {
 		var c Candidate
 		for _, t := range j.Targets {
 			c.Give(t.TID, cpus)
 		}
-		candidates = append(candidates, c.requests(j.Targets, ""))
+		candidates = append(candidates, c.requests(j.Targets, j.By))
 	}
 	plan, err = j.Tuner.PlanTrial(ctx, candidates, try)
 	if err != nil {
@@ -154,7 +165,7 @@ func (j *Job) keep(ctx context.Context, found *Found) error {
 	if found.ByHand {
 		how = fmt.Sprintf("was kept by hand after %d periods, not proved:", found.Periods)
 	}
-	reason := fmt.Sprintf("auto: %s %s %s against the kernel's choice; %s", c.Name, how, found.gain(j.Metric.Name()), c.Reason)
+	reason := fmt.Sprintf("%sauto: %s %s %s against the kernel's choice; %s", j.By, c.Name, how, found.gain(j.Metric.Name()), c.Reason)
 	requests := c.requests(j.Targets, reason)
 	for i, p := range c.Places {
 		if j.Memory && slices.ContainsFunc(j.Targets, func(t change.Target) bool { return t.TID == p.TID }) {

@@ -11,6 +11,7 @@ import (
 // State is how far a search is, for those who look on. Candidates come first, then the
 // metric, then periods.
 type State struct {
+	Job              *Job // nil until it is prepared
 	Candidates, Left []Candidate
 	Metric, Caveat   string // "" until one is found
 	Warning          string // what could not be looked at

@@ -22,7 +22,7 @@ type tuning struct {
 
 // Search is part of tui.Tuning. All of it is real but the rate.
 func (t tuning) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
-	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner.Tuner, Model: now, Rate: t.m.rate}, targets, tell)
+	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner.Tuner, Model: now, Rate: t.m.rate}, action.SearchAsk{Targets: targets}, tell)
 }
 
 const (

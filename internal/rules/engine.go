@@ -44,6 +44,7 @@ type Decision struct {
 	Rule       *Rule         // of the Set in force
 	Asked      time.Duration // when the process came to match, or the trigger fired
 	Rate       float32       // of the trigger then; 0 without one
+	Searched   bool          // a rule with PlaceAuto was applied to it before
 }
 
 // Stats count what an Engine did.
@@ -232,11 +233,19 @@ func (e *Engine) Next(now time.Duration) (d Decision, ok bool) {
 	p := e.queue.first
 	e.queue.remove(p)
 	e.recent.take(e.now)
+	searched := slices.ContainsFunc(p.done, func(r *Rule) bool { return r.Place == PlaceAuto })
 	if !slices.Contains(p.done, p.rule) {
 		p.done = append(p.done, p.rule)
 	}
 	e.stats.Applied++
-	return Decision{p.id, p.startTicks, p.rule, p.asked, p.rate}, true
+	return Decision{p.id, p.startTicks, p.rule, p.asked, p.rate, searched}, true
+}
+
+// Holds reports whether the process of a decision still runs, as far as is known, and still
+// has that rule.
+func (e *Engine) Holds(d Decision) bool {
+	p := e.procs[d.PID]
+	return p != nil && p.id == d.ID && p.rule != nil && (p.rule == d.Rule || p.rule.Spec == d.Rule.Spec)
 }
 
 // Wait is how long Next has nothing to return for; not ok while the queue is empty.

@@ -32,7 +32,7 @@ func (s *Set) Explain(t *sample.Task) ([]Verdict, error) {
 			v.Why = fmt.Sprintf("%s does not apply: %s.", r.Title(), r.mismatchWords(t, key))
 		case r == best:
 			v.Applies = true
-			v.Why = fmt.Sprintf("%s applies%s: the process has %s.", r.Title(), r.condition(), r.words())
+			v.Why = fmt.Sprintf("%s applies%s: the process has %s.%s", r.Title(), r.condition(), r.words(), r.searches())
 		case conflict == nil:
 			v.Why = fmt.Sprintf("%s does not apply: it matches, but its priority %d is below the %d of %s.", r.Title(), r.Priority, best.Priority, best.Title())
 		case r.Priority < conflict.A.Priority:
@@ -51,6 +51,21 @@ func (r *Rule) condition() string {
 		return ""
 	}
 	return fmt.Sprintf(" while %s", r.Trigger)
+}
+
+// searches says that CPUs are found by trying, in a sentence.
+func (r *Rule) searches() string {
+	if r.Place != PlaceAuto {
+		return ""
+	}
+	by, most := "a rate that moves", ""
+	if r.Metric != "" {
+		by = r.Metric
+	}
+	if r.Search > 0 {
+		most = fmt.Sprintf(", for %v at most", r.Search)
+	}
+	return fmt.Sprintf(" Its CPUs are found by trying, %v later, judged by %s%s.", SearchAfter, by, most)
 }
 
 // Report is what the rules mean on a machine now.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
+	"piton/internal/auto"
 	"piton/internal/change/attr"
 	"piton/internal/pattern"
 	"piton/internal/place"
@@ -77,7 +79,7 @@ func (c *checker) rule(table string, s Spec) *Rule {
 	if m, err := attr.Memory.Parse(string(s.Memory)); s.Memory != "" && err == nil && m.(attr.MemoryValue).Pages != nil {
 		c.fail("memory", "memory %q: a rule has nodes, or cpus for those of its CPUs", s.Memory)
 	}
-	if set, err := taskfile.Parse(s.settings()); err == nil && len(set) == 0 && s.CPUs == "" && s.Place == "" {
+	if !s.States() && s.Place == "" {
 		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio and policy", r.Title())
 	}
 	if s.When != "" {
@@ -123,7 +125,8 @@ func (c *checker) unique(r *Rule) {
 // matchers checks and compiles them. A key that is there but empty would silently widen
 // the rule.
 func (c *checker) matchers(r *Rule) {
-	for _, p := range append(r.matchers(), pair{"cpus", r.CPUs}, pair{"place", r.Place}, pair{"within", r.Within}, pair{"when", r.When}) {
+	for _, p := range append(r.matchers(), pair{"cpus", r.CPUs}, pair{"place", r.Place}, pair{"within", r.Within},
+		pair{"metric", r.Metric}, pair{"budget", r.Budget}, pair{"when", r.When}) {
 		if _, there := c.Positions[c.table+"."+p.key]; there && p.text == "" {
 			c.fail(p.key, "%s is empty; leave it out", p.key)
 		}
@@ -197,15 +200,53 @@ func (c *checker) expression(key, expr string) *regexp.Regexp {
 func (c *checker) placement(r *Rule) {
 	c.CPUs(c.table, "cpus", r.CPUs)
 	c.CPUs(c.table, "within", r.Within)
-	if r.Place != "" {
+	if r.Strategy() != "" {
 		if _, err := place.ParseStrategy(r.Place); err != nil {
-			c.fail("place", "%v", err)
+			c.fail("place", "%v, or %s, which finds it by trying", err, PlaceAuto)
 		}
 	}
+	c.search(r)
 	switch {
 	case r.CPUs != "" && r.Place != "":
 		c.fail("place", "cpus and place exclude each other")
 	case r.Within != "" && r.Place == "":
 		c.fail("within", "within needs place")
+	}
+}
+
+// The budgets that a rule can have, as piton auto.
+const (
+	leastBudget = time.Second
+	mostBudget  = time.Hour
+)
+
+// search checks what is about a placement that is found by trying.
+func (c *checker) search(r *Rule) {
+	if r.Place != PlaceAuto {
+		for _, p := range []pair{{"metric", r.Metric}, {"budget", r.Budget}} {
+			if p.text != "" {
+				c.fail(p.key, "%s needs place = %q", p.key, PlaceAuto)
+			}
+		}
+		return
+	}
+	for _, p := range []pair{{"within", r.Within}, {"memory", string(r.Memory)}} {
+		if p.text != "" {
+			c.fail(p.key, "%s and place = %q exclude each other: the CPUs are found by trying", p.key, PlaceAuto)
+		}
+	}
+	if strings.HasPrefix(r.Metric, auto.OutputPrefix) {
+		c.fail("metric", "metric %q: piton has only the output of a command that it starts", r.Metric)
+	} else if _, err := auto.FindMetric(r.Metric); r.Metric != "" && err != nil {
+		c.fail("metric", "%v", err)
+	}
+	if r.Budget == "" {
+		return
+	}
+	var err error
+	if r.Search, err = time.ParseDuration(r.Budget); err != nil {
+		c.fail("budget", "budget %q is no time such as 30s", r.Budget)
+	} else if r.Search < leastBudget || r.Search > mostBudget {
+		c.fail("budget", "the budget %v is out of range: %v to %v", r.Search, leastBudget, mostBudget)
 	}
 }

@@ -79,6 +79,13 @@ func TestTuning(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []attr.Setting{attr.SetAffinity(cpuset.Of(2, 3))}, builds.Set)
 
+	auto := parsed(t, "version = 1\n[[rule]]\nname = 'a'\ncomm = 'x'\nplace = 'auto'\nmetric = 'cpu'\nbudget = '30s'").Rules[0]
+	assert.Equal(t, 30*time.Second, auto.Search)
+	assert.False(t, auto.States())
+	none, err := auto.Tuning(topo)
+	require.NoError(t, err)
+	assert.True(t, none.Empty())
+
 	for _, text := range []string{"cpus = 'node:7'", "place = 'pack'\nwithin = 'node:7'"} {
 		_, err = parsed(t, "version = 1\n[[rule]]\nname = 'far'\ncomm = 'x'\n"+text).Rules[0].Tuning(topo)
 		assert.ErrorContains(t, err, `rule "far": `)
@@ -122,7 +129,16 @@ func TestParseErrors(t *testing.T) {
 		{"place", head + "comm = 'x'\nplace = 'best'\n", 5, 1, `"best" is no placement`},
 		{"both", head + "comm = 'x'\ncpus = '1'\nplace = 'pack'\n", 6, 1, "exclude each other"},
 		{"within", head + "comm = 'x'\nnice = 1\nwithin = '1'\n", 6, 1, "needs place"},
-		{"auto", head + "comm = 'x'\nauto = true\n", 5, 1, `no setting "rule.auto"`},
+		{"auto and cpus", head + "comm = 'x'\ncpus = '1'\nplace = 'auto'\n", 6, 1, "exclude each other"},
+		{"auto and within", head + "comm = 'x'\nplace = 'auto'\nwithin = '1'\n", 6, 1, "the CPUs are found by trying"},
+		{"auto and memory", head + "comm = 'x'\nmemory = '0'\nplace = 'auto'\n", 5, 1, "the CPUs are found by trying"},
+		{"metric alone", head + "comm = 'x'\nnice = 1\nmetric = 'cpu'\n", 6, 1, `metric needs place = "auto"`},
+		{"budget of a strategy", head + "comm = 'x'\nplace = 'pack'\nbudget = '1m'\n", 6, 1, `budget needs place = "auto"`},
+		{"metric", head + "comm = 'x'\nplace = 'auto'\nmetric = 'joy'\n", 6, 1, `unknown rate "joy"`},
+		{"metric of output", head + "comm = 'x'\nplace = 'auto'\nmetric = 'output:x'\n", 6, 1, "of a command that it starts"},
+		{"empty metric", head + "comm = 'x'\nplace = 'auto'\nmetric = ''\n", 6, 1, "metric is empty"},
+		{"budget", head + "comm = 'x'\nplace = 'auto'\nbudget = 'long'\n", 6, 1, "no time such as 30s"},
+		{"long budget", head + "comm = 'x'\nplace = 'auto'\nbudget = '2h'\n", 6, 1, "1s to 1h0m0s"},
 		{"pages", head + "comm = 'x'\nmemory = '0:812'\n", 5, 1, "a rule has nodes"},
 		{"memory", head + "comm = 'x'\nmemory = 'here'\n", 5, 1, "neither"},
 		{"nice", head + "comm = 'x'\n  nice = 20\n", 5, 3, "out of range"},

@@ -9,7 +9,9 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"piton/internal/action"
 	"piton/internal/change/attr"
@@ -33,8 +35,10 @@ type Spec struct {
 	User    string `toml:"user"`    // a name or a number
 
 	CPUs   string        `toml:"cpus"`   // a CPUS expression
-	Place  string        `toml:"place"`  // instead: a strategy of --place,
-	Within string        `toml:"within"` // among these CPUS
+	Place  string        `toml:"place"`  // instead: a strategy of --place, or PlaceAuto
+	Within string        `toml:"within"` // a strategy's CPUS
+	Metric string        `toml:"metric"` // of PlaceAuto, as of piton auto
+	Budget string        `toml:"budget"` // of PlaceAuto, "2m"
 	Memory taskfile.Text `toml:"memory"` // nodes, or "cpus" for those of its CPUs
 	Nice   taskfile.Text `toml:"nice"`
 	Slice  taskfile.Text `toml:"slice"`
@@ -65,11 +69,33 @@ func (s *Spec) RealTime() bool {
 	return s.Policy != "" && err == nil && attr.PolicyOf(v).Crowds()
 }
 
+// PlaceAuto is the Place of a rule whose CPUs are found by trying, as piton auto does.
+const PlaceAuto = "auto"
+
+// SearchAfter is how long a process with PlaceAuto runs before its placement is searched: what
+// it does as it starts is not what it does later.
+const SearchAfter = 5 * time.Second
+
+// Strategy is what CPUs are chosen by, "" if they are stated or found by trying.
+func (s *Spec) Strategy() place.Strategy {
+	if s.Place == PlaceAuto {
+		return ""
+	}
+	return place.Strategy(s.Place)
+}
+
+// States reports whether the rule sets something besides what is found by trying.
+func (s *Spec) States() bool {
+	return s.CPUs != "" || s.Strategy() != "" ||
+		slices.ContainsFunc(s.settings(), func(set taskfile.Setting) bool { return set.Given() })
+}
+
 // Rule is a Spec that was checked.
 type Rule struct {
 	Spec
-	Trigger *Trigger // nil: it applies as a process starts
-	Line    int      // of the file, 1-based
+	Trigger *Trigger      // nil: it applies as a process starts
+	Search  time.Duration // at most, 0: as long as the candidates take
+	Line    int           // of the file, 1-based
 
 	matcher matcher
 }
@@ -81,15 +107,14 @@ const TitleBegins = `rule "`
 // Title is what messages call the rule.
 func (r *Rule) Title() string { return "rule " + strconv.Quote(r.Name) }
 
-// Tuning is what the rule asks of internal/action on this machine: the one place where a
-// placement of another kind would come in. The error says that the machine does not have
-// the CPUs.
+// Tuning is what the rule asks of internal/action on this machine, but for what is found by
+// trying. The error says that the machine does not have the CPUs.
 func (r *Rule) Tuning(t *topology.Topology) (action.Tuning, error) {
 	set, err := taskfile.Parse(r.settings())
 	if err != nil {
 		return action.Tuning{}, fmt.Errorf("%s: %w", r.Title(), err)
 	}
-	out := action.Tuning{Set: set, Strategy: place.Strategy(r.Place), Reason: r.Title()}
+	out := action.Tuning{Set: set, Strategy: r.Strategy(), Reason: r.Title()}
 	if r.CPUs != "" {
 		cpus, err := topology.ParseCPUs(r.CPUs, t)
 		if err != nil {

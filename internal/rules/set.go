@@ -68,7 +68,7 @@ func (s *Set) Triggers() bool {
 
 // Places reports whether a rule has a strategy, and so needs the load of the machine.
 func (s *Set) Places() bool {
-	return slices.ContainsFunc(s.Rules, func(r *Rule) bool { return r.Place != "" })
+	return slices.ContainsFunc(s.Rules, func(r *Rule) bool { return r.Strategy() != "" })
 }
 
 // Match returns the rule of a process, nil if there is none. The error is a *Conflict.

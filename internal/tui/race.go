@@ -14,7 +14,7 @@ import (
 
 // Search tries placements of processes, which are placed together, as piton auto does.
 func (t Tuner) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
-	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner, Model: now}, targets, tell)
+	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner, Model: now}, action.SearchAsk{Targets: targets}, tell)
 }
 
 // startRace has placements tried of the tagged processes, or the selected one, and shows that.

@@ -23,7 +23,6 @@ import (
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
 	"piton/internal/kernel"
-	"piton/internal/procfs"
 )
 
 // Commands are the commands of this package.
@@ -183,12 +182,14 @@ func seek(ctx context.Context, a *app.App, o *options, targets []change.Target) 
 	if err != nil {
 		return err
 	}
-	prepare := func(ctx context.Context) (action.Search, error) {
-		m, err := a.Measure(ctx)
-		if err != nil {
-			return action.Search{}, err
+	deps := action.Deps{Tuner: t}
+	ask := action.SearchAsk{Targets: targets, Places: o.specs, System: o.system,
+		Metric: o.metric, Written: o.written, NotWorse: o.guardrails, Budget: o.budget.Duration, Memory: o.mem}
+	prepare := func(ctx context.Context) (s action.Search, err error) {
+		if deps.Model, err = a.Measure(ctx); err != nil {
+			return s, err
 		}
-		s, err := action.PrepareSearch(ctx, action.Deps{Tuner: t, Model: m}, action.SearchAsk{Targets: targets, Places: o.specs, System: o.system})
+		s, err = action.PrepareSearch(ctx, deps, ask)
 		if s.Warning != "" {
 			a.Warn("%s", s.Warning)
 		}
@@ -198,38 +199,22 @@ func seek(ctx context.Context, a *app.App, o *options, targets []change.Target) 
 	if err != nil {
 		return err
 	}
-	job := search.Job
-	out := &printer{app: a, format: o.output, job: &job}
+	job := &search.Job
+	out := &printer{app: a, format: o.output, job: job}
 	out.candidates(search.Left)
 	if o.dryRun {
 		return nil
 	}
-	var pids []kernel.TID
-	for _, t := range targets {
-		pids = append(pids, t.TID)
-	}
-	if o.written != nil {
-		job.Metric = o.written.Metric()
-	} else if job.Metric, err = auto.OpenMetric(ctx, procfs.New("/"), pids, o.metric); err != nil {
+	defer search.Close()
+	if err := search.Open(ctx, deps, ask); err != nil {
 		return err
-	}
-	defer job.Metric.Close()
-	for _, g := range o.guardrails {
-		if err := g.Open(ctx, procfs.New("/"), pids); err != nil {
-			return fmt.Errorf("--not-worse %s: %w", g, err)
-		}
-		defer g.Close()
-	}
-	job.NotWorse, job.Budget, job.Memory = o.guardrails, o.budget.Duration, o.mem
-	if least := job.LeastBudget(); o.budget.Given && o.budget.Duration < least {
-		return exit.Usagef("--budget %v is too short for %d candidates: at least %v are needed", o.budget.Duration, len(job.Candidates), least)
 	}
 	found, err := job.Run(ctx, out.event)
 	out.end(&found, err)
 	if err != nil || !o.watch.Given {
 		return err
 	}
-	w := auto.Watch{Job: &job, Every: o.watch.Duration, Tell: out.look, Progress: out.event,
+	w := auto.Watch{Job: job, Every: o.watch.Duration, Tell: out.look, Progress: out.event,
 		Searched: func(f auto.Found) { out.end(&f, nil) },
 		Candidates: func(ctx context.Context) ([]auto.Candidate, error) {
 			now, err := prepare(ctx)

@@ -42,8 +42,14 @@ type outRow struct {
 // endRow is how a search ended.
 type endRow struct {
 	*auto.Found
-	job *auto.Job
-	err error
+	job  *auto.Job
+	err  error
+	rule string
+}
+
+// WriteEnd prints the JSON line of a search that a rule asked for.
+func WriteEnd(a *app.App, s *auto.State, err error, rule string) {
+	endList.JSON(a, endRow{s.Found, s.Job, err, rule})
 }
 
 // isKept reports whether a candidate was kept that is not the kernel's own.
@@ -156,6 +162,7 @@ var (
 		output.Col("journal", "", output.MaybeInt, "entry for piton undo, of what is kept", func(r endRow) any {
 			return output.Known(r.entry(), r.entry() != 0)
 		}),
+		output.Col("rule", "", output.MaybeText, "that asked for it, null where a user did", func(r endRow) any { return output.NonEmpty(r.rule) }),
 		output.Col("error", "", output.MaybeText, "what ended the search early", func(r endRow) any {
 			if r.err == nil {
 				return nil

@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/cli/app"
+	"piton/internal/cli/autocmd"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
 	"piton/internal/group"
@@ -52,6 +53,10 @@ func (p printer) report(r daemon.Report) {
 		appliedList.JSON(p.a, *r.Deed)
 	case r.Deed != nil:
 		p.deed(r.Deed)
+	case r.Search != nil && p.output.JSON():
+		autocmd.WriteEnd(p.a, &r.Search.State, r.Search.Err, r.Search.Rule.Name)
+	case r.Search != nil:
+		p.search(r.Search)
 	case p.output.JSON():
 		daemonList.JSON(p.a, stated{r, p})
 	case r.Kind == daemon.Started || r.Kind == daemon.Stopped || r.Kind == daemon.Reloaded:
@@ -69,6 +74,10 @@ func (p printer) deed(d *daemon.Deed) {
 	case daemon.Failed:
 		p.a.Warn("%s: %s", who, d.Why)
 	case daemon.Planned:
+		if len(d.Changes) == 0 {
+			p.line("process %d: %s: a placement would be searched", d.PID, d.Rule.Title())
+			return
+		}
 		p.line("%s: would change %s", who, strings.Join(sentences(*d), ", "))
 	default:
 		after := ""
@@ -77,6 +86,20 @@ func (p printer) deed(d *daemon.Deed) {
 		}
 		p.line("%s: %s (entry %d%s)", who, strings.Join(sentences(*d), ", "), d.Entry, after)
 	}
+}
+
+// search prints what a search has found.
+func (p printer) search(s *daemon.Search) {
+	who := fmt.Sprintf("%s %d: %s", s.Comm, s.PID, s.Rule.Title())
+	if s.Err != nil {
+		p.a.Warn("%s: the search ended after %d periods: %v", who, s.Found.Periods, s.Err)
+		return
+	}
+	undo := ""
+	if s.Found.Outcome != nil {
+		undo = fmt.Sprintf(" (entry %d)", s.Found.Outcome.Entry)
+	}
+	p.line("%s: %s%s", who, strings.TrimSuffix(strings.TrimSpace(s.Found.Sentence(s.Candidates, s.Metric)+" "+s.Caveat), "."), undo)
 }
 
 func (p printer) line(format string, args ...any) {

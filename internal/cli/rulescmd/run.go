@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
+	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
 	"piton/internal/kernel"
@@ -34,12 +35,13 @@ func newRun(a *app.App) *cobra.Command {
 		Use:   "run [FILE]",
 		Short: "apply a rules file until stopped",
 		Long: `Apply a rules file to the running processes, then to each process as it starts, and print a line for each.
-A rule is applied once to a process; one with a trigger, each time that it fires.
+A rule is applied once to a process; one with a trigger, each time that it fires. With place = "auto" placements are tried
+on the process 5 s later, one process at a time, as piton auto does, and the line of piton auto says what was kept.
 Processes are met by eBPF within milliseconds, by the kernel's process connector where eBPF does not work, else by a scan.
 It runs in the foreground, one for each user. SIGHUP reads the file again; one with mistakes is reported, and the old
 rules stay. SIGTERM and piton rules stop end it. What it did stays in force; piton rules stop --undo undoes it.
 ` + fileHelp + `
-With -o json: daemon and applied lines (see piton schema).`,
+With -o json: daemon, applied and auto lines (see piton schema).`,
 		Example: "  piton rules run\n  piton rules run web.toml --dry-run\n  piton rules run /etc/piton/rules.toml -o json",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +90,8 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	d, err := daemon.New(daemon.Options{
 		Load:   func() (*rules.Set, error) { return permitted(path, o) },
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
-		Applier: &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
+		Applier:  &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
+		Searcher: searcher(a, j, o),
 		Report: func(r daemon.Report) {
 			printer.report(r)
 			if a.WriteErr != nil { // nobody reads, as after the terminal was closed
@@ -110,6 +113,14 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	err = d.Run(ctx)
 	printer.report(daemon.Report{Kind: daemon.Stopped, Note: fmt.Sprintf("%d rules were applied to processes", d.Stats().Applied)})
 	return errors.Join(err, a.WriteErr)
+}
+
+// searcher is for rules whose placement is found by trying; nil where nothing is changed.
+func searcher(a *app.App, j *journal.Journal, o runOptions) daemon.Searcher {
+	if o.dryRun {
+		return nil
+	}
+	return &daemon.Seeker{Tuner: a.TunerWith(j), Measure: a.Measure}
 }
 
 // permitted reads a file whose rules may all be applied.

@@ -70,7 +70,7 @@ const newLoad = 2 * sampleEvery
 func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []Deed, later []rules.Decision, why error) {
 	var stated, chosen []rules.Decision
 	for _, d := range batch {
-		if d.Rule.Place == "" {
+		if d.Rule.Strategy() == "" {
 			stated = append(stated, d)
 		} else {
 			chosen = append(chosen, d)
@@ -133,7 +133,7 @@ func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Deed, er
 	deeds := make([]Deed, 0, len(batch))
 	for _, d := range batch {
 		out := deed(d, outcome, err)
-		if d.Rule.Place != "" && out.Status == Done {
+		if d.Rule.Strategy() != "" && out.Status == Done {
 			c.give(&out)
 		}
 		deeds = append(deeds, out)

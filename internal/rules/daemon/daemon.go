@@ -25,9 +25,11 @@ type Options struct {
 	Source  Source
 	Machine Machine
 	Applier Applier
-	Limits  rules.Limits
-	Report  func(Report)
-	Self    kernel.TID // is left alone
+	// Searcher is for rules with rules.PlaceAuto; nil: nothing is searched.
+	Searcher Searcher
+	Limits   rules.Limits
+	Report   func(Report)
+	Self     kernel.TID // is left alone
 }
 
 // Source are the events of processes; OpenSource finds the best.
@@ -57,11 +59,12 @@ type Applier interface {
 	Apply(context.Context, []rules.Decision) (deeds []Deed, later []rules.Decision, why error)
 }
 
-// Report is one of what is reported: a Deed or a Note.
+// Report is one of what is reported: a Deed, a Search or a Note.
 type Report struct {
-	Deed *Deed
-	Note string // a sentence about the daemon itself: rules were read again, events were lost
-	Kind NoteKind
+	Deed   *Deed
+	Search *Search
+	Note   string // a sentence about the daemon itself: rules were read again, events were lost
+	Kind   NoteKind
 }
 
 // NoteKind says what a Note is about.
@@ -92,18 +95,19 @@ const (
 
 // Daemon applies rules until its context ends.
 type Daemon struct {
-	o       Options
-	set     *rules.Set
-	engine  *rules.Engine
-	held    held
-	later   []rules.Decision             // that could not be carried out yet
-	again   time.Duration                // after which they are tried again; 0 = there are none
-	began   map[kernel.TID]time.Duration // when what waits for its rule was met
-	events  []kernel.ProcEvent
-	scanned time.Duration
-	start   time.Time       // when CLOCK_MONOTONIC
-	origin  time.Duration   // was this
-	told    map[string]bool // conflicts
+	o        Options
+	set      *rules.Set
+	engine   *rules.Engine
+	held     held
+	searches searches
+	later    []rules.Decision             // that could not be carried out yet
+	again    time.Duration                // after which they are tried again; 0 = there are none
+	began    map[kernel.TID]time.Duration // when what waits for its rule was met
+	events   []kernel.ProcEvent
+	scanned  time.Duration
+	start    time.Time       // when CLOCK_MONOTONIC
+	origin   time.Duration   // was this
+	told     map[string]bool // conflicts
 }
 
 // New reads the rules. The error is that of a file that is refused.
@@ -129,6 +133,7 @@ func (d *Daemon) Stats() rules.Stats { return d.engine.Stats() }
 
 // Run applies rules until ctx ends, which is no error.
 func (d *Daemon) Run(ctx context.Context) error {
+	defer d.stopSearch()
 	for ctx.Err() == nil {
 		select {
 		case <-d.o.Reload:
@@ -142,6 +147,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			d.meet(e)
 		}
 		d.apply(ctx)
+		d.seek(ctx)
 		events, lost, err := d.o.Source.Read(d.events[:0], d.wait())
 		if err != nil {
 			return err
@@ -262,7 +268,12 @@ func (d *Daemon) apply(ctx context.Context) {
 			if !ok {
 				break
 			}
-			batch = append(batch, decision)
+			if decision.Rule.Place == rules.PlaceAuto {
+				d.want(decision)
+			}
+			if decision.Rule.States() {
+				batch = append(batch, decision)
+			}
 		}
 		if len(batch) == 0 {
 			return

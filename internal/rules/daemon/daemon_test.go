@@ -22,24 +22,26 @@ import (
 
 // world is a made-up machine: its processes, what is reported of them, and what the daemon did.
 type world struct {
-	t       *testing.T
-	d       *Daemon
-	tasks   map[kernel.TID]*sample.Task
-	script  []func(w *world) // one for each read of the source; the last one ends the run
-	events  []kernel.ProcEvent
-	lost    uint64
-	hidden  bool // the source is not complete
-	done    []string
-	notes   []string
-	reads   int // of all processes
-	single  int // of one
-	file    string
-	refuse  error // of Use
-	reload  chan struct{}
-	readErr error
-	stop    context.CancelFunc
-	busy    int   // times that nothing can be applied,
-	passing error // because of this
+	t         *testing.T
+	d         *Daemon
+	tasks     map[kernel.TID]*sample.Task
+	script    []func(w *world) // one for each read of the source; the last one ends the run
+	events    []kernel.ProcEvent
+	lost      uint64
+	hidden    bool // the source is not complete
+	done      []string
+	notes     []string
+	reads     int // of all processes
+	single    int // of one
+	file      string
+	refuse    error // of Use
+	reload    chan struct{}
+	readErr   error
+	stop      context.CancelFunc
+	busy      int          // times that nothing can be applied,
+	passing   error        // because of this
+	searching []kernel.TID // in order
+	finish    chan struct{}
 }
 
 func (w *world) Read(into []kernel.ProcEvent, _ time.Duration) ([]kernel.ProcEvent, uint64, error) {
@@ -101,13 +103,17 @@ const nice = "version = 1\n[[rule]]\nname = 'a'\ncomm = 'a'\nnice = 1\n"
 
 // newWorld has a daemon with a file of rules, which runs through a script.
 func newWorld(t *testing.T, file string) *world {
-	w := &world{t: t, tasks: map[kernel.TID]*sample.Task{}, file: file, reload: make(chan struct{}, 1)}
+	w := &world{t: t, tasks: map[kernel.TID]*sample.Task{}, file: file, reload: make(chan struct{}, 1), finish: make(chan struct{})}
 	var err error
 	w.d, err = New(Options{
 		Load:   func() (*rules.Set, error) { return rules.Parse([]byte(w.file)) },
-		Reload: w.reload, Source: w, Machine: machine{w}, Applier: w, Self: 99,
+		Reload: w.reload, Source: w, Machine: machine{w}, Applier: w, Searcher: w, Self: 99,
 		Report: func(r Report) {
-			if r.Deed == nil {
+			if r.Search != nil {
+				w.notes = append(w.notes, fmt.Sprintf("searched %d %v", r.Search.PID, r.Search.Err))
+			} else if r.Deed != nil && r.Deed.Status != Done {
+				w.notes = append(w.notes, fmt.Sprintf("%s %d %s", r.Deed.Status, r.Deed.PID, r.Deed.Why))
+			} else if r.Deed == nil {
 				w.notes = append(w.notes, string(r.Kind)+": "+r.Note)
 			}
 		},
