@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		playStarver(os.Args[1], os.Args[2], os.Args[3:])
 		return
 	}
+	if os.Getenv(threadsRole) != "" {
+		playThreads()
+		return
+	}
 	if good := os.Getenv(pacerRole); good != "" {
 		playPacer(good, os.Args[1])
 		return

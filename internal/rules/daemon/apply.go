@@ -3,16 +3,13 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"syscall"
 	"time"
 
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/change/journal"
 	"piton/internal/model"
 	"piton/internal/rules"
 )
@@ -94,7 +91,7 @@ func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (deeds []De
 	}
 	deeds, err := c.apply(ctx, batch)
 	switch {
-	case errors.Is(err, journal.ErrBusy), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case passes(err):
 		return nil, err
 	case err == nil:
 		return deeds, nil

@@ -57,6 +57,9 @@ type Applier interface {
 	// Apply returns a deed for each decision, and those for which there is none yet, and why:
 	// another piton is changing something (journal.ErrBusy), or the disk is full.
 	Apply(context.Context, []rules.Decision) (deeds []Deed, later []rules.Decision, why error)
+	// Second looks once more at processes that got their rules, for threads that were being
+	// created meanwhile, and returns a deed for each that had some. The error is one that passes.
+	Second(context.Context, []Deed) ([]Deed, error)
 }
 
 // Report is one of what is reported: a Deed, a Search or a Note.
@@ -100,6 +103,7 @@ type Daemon struct {
 	engine   *rules.Engine
 	held     held
 	searches searches
+	seconds  []second                     // in order
 	later    []rules.Decision             // that could not be carried out yet
 	again    time.Duration                // after which they are tried again; 0 = there are none
 	began    map[kernel.TID]time.Duration // when what waits for its rule was met
@@ -147,6 +151,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			d.meet(e)
 		}
 		d.apply(ctx)
+		d.lookAgain(ctx)
 		d.seek(ctx)
 		events, lost, err := d.o.Source.Read(d.events[:0], d.wait())
 		if err != nil {
@@ -288,6 +293,9 @@ func (d *Daemon) apply(ctx context.Context) {
 				delete(d.began, deeds[i].PID)
 			}
 			d.o.Report(Report{Deed: &deeds[i]})
+			if deeds[i].Status == Done {
+				d.seconds = append(d.seconds, second{deeds[i], now + secondAfter})
+			}
 		}
 		if why == nil {
 			d.again = 0

@@ -41,6 +41,7 @@ type world struct {
 	busy      int          // times that nothing can be applied,
 	passing   error        // because of this
 	searching []kernel.TID // in order
+	again     []kernel.TID // that were looked at once more
 	finish    chan struct{}
 }
 
