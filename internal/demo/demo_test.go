@@ -356,9 +356,16 @@ func TestWakesOfAProcess(t *testing.T) {
 			busy = task
 		}
 	}
-	needs := sample.Needs{Wakes: busy.TID}
-	assert.Zero(t, m.Tick(time.Second, needs).Wakes, "from the second sample on")
-	w := m.Tick(time.Second, needs).Wakes
+	needs := sample.Needs{Wakes: busy.TID, Flows: busy.TID}
+	first := m.Tick(time.Second, needs)
+	assert.Zero(t, first.Wakes, "from the second sample on")
+	assert.Zero(t, first.Flows)
+	second := m.Tick(time.Second, needs)
+	w := second.Wakes
+	flows := model.LocalityOf(second.Flows.List, m.Topology)
+	share, ok := flows.Share(flows.SameCPU)
+	assert.True(t, ok)
+	assert.InDelta(t, 0.8, share, 0.01)
 	assert.Equal(t, busy.TID, w.Of)
 	partners := model.Partners([]kernel.TID{w.Of}, w.List, w.Over)
 	require.Len(t, partners, 2)

@@ -64,19 +64,20 @@ type Machine struct {
 	began   time.Time
 	changes int // of the fake that tasks have taken over
 
-	tasks  []*task // every thread, in rising order of TID
-	byTID  map[kernel.TID]*task
-	active []*task // those that use a CPU
-	idlers []*task // kernel threads that run now and then
-	jobs   []*job
-	pid    kernel.TID // the last one given
-	forks  uint64
-	cpus   []cpu
-	lines  []*line
-	moved  map[sample.Move]uint32 // of this tick, with a Count of 0
-	steps  []sample.Step
-	traced kernel.TID
-	woken  kernel.TID // whose wakeups the next sample has
+	tasks    []*task // every thread, in rising order of TID
+	byTID    map[kernel.TID]*task
+	active   []*task // those that use a CPU
+	idlers   []*task // kernel threads that run now and then
+	jobs     []*job
+	pid      kernel.TID // the last one given
+	forks    uint64
+	cpus     []cpu
+	lines    []*line
+	moved    map[sample.Move]uint32 // of this tick, with a Count of 0
+	steps    []sample.Step
+	traced   kernel.TID
+	woken    kernel.TID // whose wakeups the next sample has
+	received kernel.TID // whose flows it has
 
 	irqLast, irqBefore *irq.Snapshot
 	studies            []bench.Results

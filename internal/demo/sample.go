@@ -45,6 +45,10 @@ func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 		s.Wakes = m.wakes(dt)
 	}
 	m.woken = needs.Wakes
+	if needs.Flows != 0 && needs.Flows == m.received {
+		s.Flows = m.flows(dt)
+	}
+	m.received = needs.Flows
 	if needs.Ledger {
 		s.Stays = m.stays(dt)
 	}
@@ -83,6 +87,26 @@ func (m *Machine) wakes(dt time.Duration) sample.Wakes {
 			sample.Wake{Wakee: self, Count: n/20 + 1})
 	}
 	return w
+}
+
+// flows are what a process reads of two connections: more of it the more it runs, and four
+// fifths where the packets are handled.
+func (m *Machine) flows(dt time.Duration) sample.Flows {
+	f := sample.Flows{Of: m.received, Over: dt}
+	for _, t := range m.tasks {
+		if t.TID != m.received || t.got == 0 {
+			continue
+		}
+		for i := range uint64(2) {
+			bytes := uint64(40e6*t.got*dt.Seconds()) >> i
+			one := sample.Flow{Flow: sample.Socket{Cookie: i + 1, PID: t.TID}, Consumed: cpuset.CPU(t.LastCPU), Queue: -1}
+			near, far := one, one
+			near.Handled, near.Bytes, near.Reads, near.Packets = one.Consumed, bytes*4/5, bytes/20_000+1, bytes/1_800+1
+			far.Handled, far.Bytes, far.Reads = (one.Consumed+1)%cpuset.CPU(len(m.cpus)), bytes/5, bytes/80_000+1
+			f.List = append(f.List, near, far)
+		}
+	}
+	return f
 }
 
 // stays are who ran where in the last tick.

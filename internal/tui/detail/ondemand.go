@@ -1,6 +1,7 @@
 package detail
 
 import (
+	"cmp"
 	"fmt"
 
 	"piton/internal/field"
@@ -10,7 +11,7 @@ import (
 )
 
 // demandLines is how many lines the facts read on demand take without sockets.
-const demandLines = 5
+const demandLines = 6
 
 // mostSockets is how many sockets the pane makes room for.
 const mostSockets = 6
@@ -21,7 +22,7 @@ func (p *Pane) demandHeight() int {
 }
 
 // demanded draws the facts that were read on demand, or why they are not known.
-func (p *Pane) demanded(width, height int, th *theme.Theme) []string {
+func (p *Pane) demanded(row field.Row, width, height int, th *theme.Theme) []string {
 	f := &p.facted
 	if p.noRoom = height < 1; p.noRoom {
 		return nil
@@ -42,6 +43,7 @@ func (p *Pane) demanded(width, height int, th *theme.Theme) []string {
 		line("I/O", fmt.Sprintf("read %s, written %s (disk %s, %s)", field.Bytes(io.Read), field.Bytes(io.Written),
 			field.Bytes(io.DiskRead), field.Bytes(io.DiskWritten)), f.IO.Why),
 		line("files", fmt.Sprintf("%d open; l lists them", len(f.Files.Value)), f.Files.Why),
+		line("received", cmp.Or(field.Received(&p.flows, row.M.Topology), th.None), p.noFlows),
 		line("sockets", f.SocketsLine(), f.Sockets.Why),
 	}
 	lines = lines[:min(len(lines), height)]

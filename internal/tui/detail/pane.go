@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/field"
 	"piton/internal/kernel"
+	"piton/internal/sample"
 	"piton/internal/taskfacts"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
@@ -25,6 +26,8 @@ type Pane struct {
 	facted  taskfacts.Facts
 	noRoom  bool // the last drawing had none for facts
 	wakeups wakeups
+	flows   sample.Flows
+	noFlows string // why they are not known
 
 	left  kernel.TID // under the cursor when the thread list lost the keys
 	drawn drawn
@@ -36,7 +39,7 @@ func New() *Pane { return &Pane{Table: newThreads(threadView())} }
 // Note takes in the selected row's newest figures.
 func (p *Pane) Note(row field.Row) {
 	if task := row.Task(); task.TGID != p.reading.PID {
-		p.reading, p.Table, p.left, p.wakeups = Reading{PID: task.TGID}, newThreads(p.View()), 0, wakeups{}
+		p.reading, p.Table, p.left, p.wakeups, p.flows = Reading{PID: task.TGID}, newThreads(p.View()), 0, wakeups{}, sample.Flows{}
 	}
 	p.choose(row.Task())
 	if p.trace.tid == row.Task().TID {
@@ -155,7 +158,7 @@ func (p *Pane) narrow(row field.Row, width, height int, th *theme.Theme) []strin
 	p.drawn.heading = 2 + len(lines)
 	list := p.list(width, min(height-len(lines), threads), th)
 	lines = append(lines, list...)
-	return append(lines, p.demanded(width, height-len(lines), th)...)
+	return append(lines, p.demanded(row, width, height-len(lines), th)...)
 }
 
 // wide puts threads and chart to the left, facts to the right; what was read on
@@ -179,9 +182,9 @@ func (p *Pane) wide(row field.Row, width, height int, th *theme.Theme) []string 
 	}
 	left = append(left, p.chart(row, w, chart, th)...)
 	if short {
-		left = append(left, p.demanded(w, height-len(left), th)...)
+		left = append(left, p.demanded(row, w, height-len(left), th)...)
 	} else {
-		right = append(right, p.demanded(width-w-3, height-len(right), th)...)
+		right = append(right, p.demanded(row, width-w-3, height-len(right), th)...)
 	}
 	lines := make([]string, min(max(len(left), len(right)), height))
 	bar := th.Dim.Render(th.Vertical)

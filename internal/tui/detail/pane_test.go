@@ -300,10 +300,18 @@ func TestWakeups(t *testing.T) {
 	assert.Contains(t, draw(), "wakeups    none")
 	p.Follow(&sample.Sample{Collectors: []sample.Collector{{Name: "wakes", Err: errors.New("task wakeups by eBPF: it takes CAP_BPF")}}})
 	assert.Contains(t, draw(), "wakeups    – it takes CAP_BPF")
+	assert.Contains(t, draw(), "received   –")
+	p.Follow(&sample.Sample{Flows: sample.Flows{Of: 3641, Over: 1e9, List: []sample.Flow{{Bytes: 3e6}, {Handled: 1, Bytes: 1e6}}}})
+	assert.Contains(t, draw(), "received   4 MB/s of 1 flow, 75 %")
+	p.Follow(&sample.Sample{Collectors: []sample.Collector{{Name: "flows", Err: errors.New("network flows by eBPF: it takes CAP_BPF")}}})
+	assert.Contains(t, draw(), "received   – it takes CAP_BPF")
 	p.Note(row(t, r.M, 980))
 	r = row(t, r.M, 980)
 	assert.Regexp(t, `wakeups    – *\n`, draw(), "of another process nothing is known")
 	var n sample.Needs
 	p.Needs(&n)
-	assert.Equal(t, sample.Needs{Trace: 980, Wakes: 980}, n)
+	assert.Equal(t, sample.Needs{Trace: 980, Wakes: 980, Flows: 980}, n)
+	p.noRoom, n = true, sample.Needs{}
+	p.Needs(&n)
+	assert.Zero(t, n.Flows, "only while they are shown")
 }

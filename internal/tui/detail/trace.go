@@ -25,16 +25,24 @@ type trace struct {
 // From then on it shows ticks, in which a task that stays is a flat line.
 const quiet = 10 * time.Second
 
-// Needs asks for the moves of one thread one by one, and for the process's wakeups.
-func (p *Pane) Needs(n *sample.Needs) { n.Trace, n.Wakes = p.trace.tid, p.reading.PID }
+// Needs asks for the moves of one thread one by one, for the process's wakeups, and for its
+// flows where they are shown.
+func (p *Pane) Needs(n *sample.Needs) {
+	if n.Trace, n.Wakes = p.trace.tid, p.reading.PID; p.WantsFacts() {
+		n.Flows = p.reading.PID
+	}
+}
 
 // Trace is the thread whose moves are to be read one by one.
 func (p *Pane) Trace() kernel.TID { return p.trace.tid }
 
-// Follow takes in the moves and the wakeups of the newest sample.
+// Follow takes in the moves, the wakeups and the flows of the newest sample.
 func (p *Pane) Follow(s *sample.Sample) {
 	t := &p.trace
 	p.wakeups.note(s, p.reading.PID)
+	if p.noFlows = whyNot(s, "flows"); s.Flows.Of == p.reading.PID {
+		p.flows = s.Flows
+	}
 	t.now, t.traced = s.At, s.Traced != 0 && s.Traced == t.tid
 	if !t.traced {
 		return
