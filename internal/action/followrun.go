@@ -35,11 +35,8 @@ func (s *Steering) Run(ctx context.Context, within time.Duration, tell func(afte
 		if err := put(true); err != nil {
 			return "", err
 		}
-		after, err := s.Look(timed, LookTime)
+		after, err := s.Look(ctx, LookTime) // also where the time is shorter
 		if err != nil {
-			if ended := timed.Err(); ended != nil {
-				err = nil
-			}
 			return "", err
 		}
 		tell(after)

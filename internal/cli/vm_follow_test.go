@@ -264,7 +264,7 @@ func TestVMSteering(t *testing.T) {
 	needSteeringVM(t)
 	f, before, h := newFlow(t), masks(t), newHome(t)
 	counted := f.near(time.Second)
-	piton := h.startSteering(f, before, "--for", "8s", "-o", "json")
+	piton := h.startSteering(f, before, "--for", "20s", "-o", "json")
 	steered := f.near(3 * time.Second)
 	require.NoError(t, <-piton.ended)
 	is := ofType(jsonLines(t, piton.out.String()), "follow")[0]
