@@ -79,10 +79,12 @@
 //	child          processes of piton itself, and the lines that both ends speak
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
+//	bpf/steer      packets of chosen flows handed to a CPU, by XDP
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
-//	kernel         system calls; the only importer of golang.org/x/sys/unix
+//	kernel         system calls; with kernel/netdev the only importer of golang.org/x/sys/unix
+//	kernel/netdev  network interfaces, in any network namespace
 //	chart          figures as SVG and text, quantities as people read them (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
 //	change/defect  mistakes of the past, put back behind a build tag
