@@ -28,7 +28,7 @@ var (
 
 // predict measures the costs and asks the model.
 func (r *Result) predict(sched kernel.Own, cpus []cpuset.CPU) {
-	costs, err := measureCosts(sched, cpus)
+	costs, err := MeasureCosts(sched, cpus)
 	if err != nil {
 		r.ModelWhy = err.Error()
 		return
@@ -40,10 +40,10 @@ func (r *Result) predict(sched kernel.Own, cpus []cpuset.CPU) {
 	r.Model = &Model{Costs: costs, Shape: s, Prediction: Predict(costs, s)}
 }
 
-// measureCosts has one CPU fill strips, and another merge each of them twice:
+// MeasureCosts has one CPU fill strips, and another merge each of them twice:
 // the first time it comes from the other's cache, the second time from its own.
 // Both spin while it is the other's turn: a CPU that sleeps may lose its caches.
-func measureCosts(sched kernel.Own, cpus []cpuset.CPU) (Costs, error) {
+func MeasureCosts(sched kernel.Own, cpus []cpuset.CPU) (Costs, error) {
 	if len(cpus) < 2 {
 		return Costs{}, errOneCPU
 	}

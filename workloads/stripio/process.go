@@ -10,6 +10,7 @@ import (
 	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/workloads/internal/machine"
 )
 
 // config is what Run tells a process. Its descriptor 3 is the ring's memory, and
@@ -80,8 +81,8 @@ func finish(process *child.Child, a *application, threads []*thread) error {
 		case <-process.Closed(): // the other process has failed
 			return io.ErrUnexpectedEOF
 		}
-		result.Misses += t.misses.count
-		result.MissesWhy = t.misses.why
+		result.Misses += t.misses.Count
+		result.MissesWhy = t.misses.Why
 	}
 	result.EndNs, result.Checksum = int64(kernel.Monotonic()), a.checksum
 	return process.Tell(result)
@@ -99,7 +100,7 @@ type application struct {
 type thread struct {
 	ready, ended chan error
 	gate         chan struct{}
-	misses       misses
+	misses       machine.Misses
 }
 
 func (a *application) start(cpu int, work func() error) *thread {
@@ -112,11 +113,11 @@ func (a *application) start(cpu int, work func() error) *thread {
 				return
 			}
 		}
-		t.misses.open()
+		t.misses.Open()
 		t.ready <- nil
 		<-t.gate
 		err := work()
-		t.misses.read()
+		t.misses.Read()
 		t.ended <- err
 	}()
 	return t
