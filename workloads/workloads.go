@@ -11,6 +11,7 @@ import (
 	"piton/workloads/nqueens"
 	"piton/workloads/stream"
 	"piton/workloads/stripio"
+	"piton/workloads/stripnet"
 	"piton/workloads/workload"
 )
 
@@ -26,5 +27,14 @@ var All = []workload.Workload{
 	stripio.Workload,
 }
 
-// Find finds a workload by name.
-func Find(name string) (workload.Workload, error) { return workload.Find(All, name) }
+// OfStudies are workloads that only a study of their own runs: they have processes, and words
+// for its results, but nothing that is run by itself.
+var OfStudies = []workload.Workload{stripnet.Workload}
+
+// Find finds a workload by name, one of a study too.
+func Find(name string) (workload.Workload, error) {
+	if w, err := workload.Find(OfStudies, name); err == nil {
+		return w, nil
+	}
+	return workload.Find(All, name)
+}

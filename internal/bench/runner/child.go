@@ -26,7 +26,7 @@ type message struct {
 // and its flags, gate is the pipe from the parent, and out the one to it. It returns
 // the exit code; see child.Main.
 func ChildMain(args []string, gate io.Reader, out io.Writer) int {
-	return childMain(workloads.All, args, gate, out)
+	return childMain(slices.Concat(workloads.All, workloads.OfStudies), args, gate, out)
 }
 
 func childMain(among []workload.Workload, args []string, gate io.Reader, out io.Writer) int {
@@ -84,6 +84,9 @@ func parseChild(among []workload.Workload, args []string) (workload.Workload, wo
 	w, err := workload.Find(among, args[0])
 	if err != nil {
 		return workload.Workload{}, nil, err
+	}
+	if w.Run == nil {
+		return workload.Workload{}, nil, fmt.Errorf("workload %s is run by its study only", w.Name)
 	}
 	values, err := w.Parse(args[1:])
 	if err != nil {

@@ -58,7 +58,7 @@ With -o markdown, svg or html: a whole document.`,
 		GroupID: app.GroupProve,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				_, err := workloads.Find(args[0])
+				_, err := workload.Find(workloads.All, args[0])
 				return exit.With(exit.Usage, err)
 			}
 			return exit.Usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
