@@ -9,7 +9,6 @@ import (
 
 	"piton/internal/auto"
 	"piton/internal/bench"
-	"piton/internal/bench/stats"
 	"piton/internal/chart"
 	"piton/internal/report"
 )
@@ -17,7 +16,7 @@ import (
 var automatic = Paper{
 	Name: "automatic", Title: "Automatic placement: piton auto compared with the best of all candidates",
 	Source: "Not a published study: each workload runs without end under the kernel's placement, piton auto's search is made, and then all its candidates are tried to find the best.",
-	weight: 4, searched: true, cells: automaticCells, scales: 1, present: automaticSection,
+	weight: 4, made: func(r bench.Results) bool { _, made := searchOf(r); return made }, cells: automaticCells, scales: 1, present: automaticSection,
 }
 
 // ownRuns is the rate of the work, as the workload counts it; others are package runner's.
@@ -154,28 +153,16 @@ func (l searchLine) rates(candidate int) (out []float64) {
 }
 
 // ratio is a candidate's rate in that of another, from the pairs of each round.
-func (l searchLine) ratio(candidate, base int) (center, low, high float64, have bool) {
-	center, low, high, have = stats.Center(logRatios(l.rates(candidate), l.rates(base)), 0.95)
-	return math.Exp(center), math.Exp(low), math.Exp(high), have
+func (l searchLine) ratio(candidate, base int) ratio {
+	return ratioOf(logRatios(l.rates(candidate), l.rates(base)))
 }
 
-// against is a ratio in words: "~ +0.4 % (−1.2 to +2)".
+// against is a ratio in words.
 func (l searchLine) against(candidate, base int) string {
 	if candidate == base {
 		return "the same"
 	}
-	center, low, high, have := l.ratio(candidate, base)
-	if math.IsNaN(center) {
-		return bench.None
-	}
-	text := signed(center - 1)
-	if have {
-		text += fmt.Sprintf(" (%s to %s)", strings.TrimSuffix(signed(low-1), " %"), strings.TrimSuffix(signed(high-1), " %"))
-	}
-	if !have || low <= 1 && high >= 1 {
-		text = "~ " + text
-	}
-	return text
+	return l.ratio(candidate, base).words()
 }
 
 // widest bounds the intervals that are drawn, in percent of the kernel's rate: on a busy
@@ -190,10 +177,9 @@ func (l searchLine) bars(name string) (out []chart.Bar) {
 	for i, candidate := range []int{l.found.Manual, l.found.Kept} {
 		bar := chart.Bar{Label: fmt.Sprintf("%s, %s", name, [...]string{"manual", "auto"}[i]), Colour: i, Value: 100}
 		if candidate != 0 {
-			var center float64
-			center, bar.Low, bar.High, bar.HaveInterval = l.ratio(candidate, 0)
-			bar.Value, bar.Low, bar.High = 100*center, 100*bar.Low, 100*bar.High
-			bar.HaveInterval = bar.HaveInterval && bar.High <= widest
+			r := l.ratio(candidate, 0)
+			bar.Value, bar.Low, bar.High = 100*r.center, 100*r.low, 100*r.high
+			bar.HaveInterval = r.have && bar.High <= widest
 		}
 		if math.IsNaN(bar.Value) || candidate == 0 && i == 0 {
 			continue // nothing was compared, or there was no other candidate

@@ -67,7 +67,7 @@ func TestSearchesShareTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		o := options(&fakeRunner{}, 160*time.Second)
-		f := o.Searches.(*fakeSearches)
+		f := o.Makers["automatic"].(*fakeSearches)
 		run, err := Start(t.Context(), onlyAutomatic, o)
 		require.NoError(t, err)
 		require.Len(t, run.Results, 2*len(searchedWorks))
@@ -96,7 +96,7 @@ func TestInterruptedSearchesGoOn(t *testing.T) {
 			}
 		}}
 		o := options(fake, time.Hour)
-		f := o.Searches.(*fakeSearches)
+		f := o.Makers["automatic"].(*fakeSearches)
 		f.broken = "automatic matrix quiet"
 		run, err := Start(ctx, onlyAutomatic, o)
 		require.NoError(t, err)

@@ -1,8 +1,8 @@
 // Package paper reproduces the tables of published studies, at sizes that fit a
 // budget of time, and prints today's figures beside the published ones.
 //
-// A paper is a grid of bench.Study cells; it measures nothing by itself, but for the one
-// study of piton's own search, see Searcher. Start at Papers and Run.
+// A paper is a grid of bench.Study cells, most of which bench.Runner makes; those that are no
+// runs of a workload under placements have a Maker. Start at Papers and Run.
 package paper
 
 import (
@@ -27,9 +27,9 @@ type Paper struct {
 	// probe is a quick run that measures how fast the machine is; it is placed as most
 	// cells are.
 	probe bench.Study
-	// searched is a study of searches: its cells are of several workloads, and made by
-	// Options.Searches.
-	searched bool
+	// made, if not nil, is a study whose cells are each made whole by a Maker, and reports
+	// whether one is. Its cells may be of several workloads.
+	made func(bench.Results) bool
 	// cells are the grid at a scale, 0 the published one and scales-1 the smallest.
 	cells  func(m Machine, scale int) []cell
 	scales int
@@ -69,7 +69,7 @@ func NewMachine(topo *topology.Topology, tuna bool) Machine {
 }
 
 // Papers are all of them in the order in which they run.
-var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, automatic}
+var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, sais, automatic}
 
 // Names are the names of Papers.
 func Names() []string {

@@ -35,8 +35,8 @@ type Options struct {
 	Budget  time.Duration
 	Runner  Runner
 	// Tuna places with tuna; it may be nil where Machine.Tuna is false.
-	Tuna     Runner
-	Searches Searches // makes the cells of studies of searches
+	Tuna   Runner
+	Makers map[string]Maker // by Paper.Name; a study that is without one is left out
 	// Keep keeps the grid's beginning and end, nil = nowhere.
 	Keep func(bench.Grid) error
 	On   func(Progress) // may be nil
@@ -115,8 +115,8 @@ const probeTime = 10 * time.Second
 // plan probes, and begins the cells of the largest sizes of which the wanted
 // rounds fit into the paper's share.
 func (r *Run) plan(ctx context.Context, p Paper) error {
-	if p.searched {
-		return r.planSearches(p)
+	if p.made != nil {
+		return r.planMade(p)
 	}
 	probe := p.probe
 	probe.Workload, probe.Runs, probe.Timeout = p.Name, 1, probeTime
@@ -195,8 +195,8 @@ func (r *Run) begin(p Paper, c cell, work, start float64) error {
 	c.study.Workload, c.study.Runs = cmp.Or(c.study.Workload, p.Name), cmp.Or(c.study.Runs, mostRounds)
 	c.study.Grid, c.study.Cell = r.Grid.ID, p.Name+" "+c.key
 	begin := r.runner(c.study).Begin
-	if p.searched {
-		begin = r.o.Searches.Begin
+	if p.made != nil {
+		begin = r.o.Makers[p.Name].Begin
 	}
 	results, err := begin(c.study)
 	if err != nil {
@@ -237,8 +237,8 @@ func (r *Run) Finish(ctx context.Context) error {
 // the share, but for the first, which the sizes were chosen for.
 func (r *Run) paper(ctx context.Context, p Paper) error {
 	until := time.Now().Add(r.share(p))
-	if p.searched {
-		return r.searches(ctx, p, until)
+	if p.made != nil {
+		return r.make(ctx, p, until)
 	}
 	for round := range mostRounds {
 		missing := r.missing(p, func(c bench.Results) bool { return c.Rounds() <= round })

@@ -16,46 +16,6 @@ import (
 	"piton/workloads"
 )
 
-// Searches makes cells of studies of searches; Searcher is the real one.
-type Searches interface {
-	Begin(study bench.Study) (bench.Results, error)
-	// Cell makes all of a cell in about so long, or more if its candidates take that, and
-	// nothing where there is no time for it until ctx ends.
-	Cell(ctx context.Context, results *bench.Results, within time.Duration, on func(bench.Event)) error
-}
-
-// Searches reports whether the paper is made by Options.Searches.
-func (p Paper) Searches() bool { return p.searched }
-
-// planSearches begins the cells of a study of searches. They take what time they are given.
-func (r *Run) planSearches(p Paper) error {
-	for _, c := range p.cells(r.o.Machine, 0) {
-		if err := r.begin(p, c, 0, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fillShare is the part of its share of the time that a cell fills: what a long search
-// takes beyond it is not missing from the cells after it.
-const fillShare = 0.85
-
-// searches makes the cells of a study of searches, which share the time equally.
-func (r *Run) searches(ctx context.Context, p Paper, until time.Time) error {
-	missing := r.missing(p, func(c bench.Results) bool { _, made := searchOf(c); return !made })
-	for n, i := range missing {
-		share := time.Duration(fillShare * float64(time.Until(until)) / float64(len(missing)-n))
-		one := func(ctx context.Context, c *bench.Results, on func(bench.Event)) error {
-			return r.o.Searches.Cell(ctx, c, share, on)
-		}
-		if err := r.round(ctx, p, i, one, Progress{Round: 1, Cells: n, Of: len(missing)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Searcher makes the cells of automatic: a workload works endlessly, piton auto's search is
 // made for it, all candidates are tried to find the best, and then the kernel's placement,
 // the best other one and what the search would keep are compared, interleaved.
@@ -89,7 +49,7 @@ const (
 // Begin keeps a cell.
 func (s *Searcher) Begin(study bench.Study) (bench.Results, error) { return s.Runner.Open(study), nil }
 
-// Cell makes a cell; see Searches.
+// Cell makes a cell; see Maker.
 func (s *Searcher) Cell(ctx context.Context, results *bench.Results, within time.Duration, on func(bench.Event)) error {
 	c := &searchCell{Searcher: s, study: results.Study, until: time.Now().Add(within)}
 	c.tell = func(p bench.Placement) {
@@ -111,9 +71,6 @@ func (s *Searcher) Cell(ctx context.Context, results *bench.Results, within time
 	}
 	return nil
 }
-
-// errNoTime says that a cell was not begun.
-var errNoTime = errors.New("too little time")
 
 // searchCell is one cell being made.
 type searchCell struct {

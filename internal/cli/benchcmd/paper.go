@@ -41,7 +41,9 @@ resumed when the same command runs again without --new.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.
 automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload on a quiet and on a
-noisy machine, and what its search costs. It changes the affinity of its own processes only.`,
+noisy machine, and what its search costs. It changes the affinity of its own processes only.
+sais needs root: clients read strips from servers in network namespaces, which end with piton, while packets are delivered
+in several ways. RFS's flow table, net.core.rps_sock_flow_entries, is the machine's; it is set for RFS only and restored.`,
 		Example: "  piton bench paper nqueens --budget 5m\n" +
 			"  piton bench paper --all --budget 10m --report out.html",
 		RunE: func(cmd *cobra.Command, args []string) error {

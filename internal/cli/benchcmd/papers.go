@@ -3,13 +3,13 @@ package benchcmd
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"piton/internal/action"
 	"piton/internal/auto"
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
 	"piton/internal/bench/store"
 	"piton/internal/change"
 	"piton/internal/cli/app"
@@ -21,8 +21,10 @@ type papers struct {
 	chosen  []paper.Paper
 	options paper.Options
 	store   *store.Store
-	search  func() error // makes options able to search, which changes tasks
-	held    string       // the grid that no other piton may resume
+	// makers make the makers of studies that are not grids of runs, by their names, or say why
+	// they cannot be made here.
+	makers  map[string]func() (paper.Maker, error)
+	held    string // the grid that no other piton may resume
 	release func()
 }
 
@@ -31,42 +33,65 @@ func newPapers(a *app.App, chosen []paper.Paper, budget time.Duration, on func(p
 	if err != nil {
 		return nil, err
 	}
-	runner, err := Runner(a, false)
+	r, err := Runner(a, false)
 	if err != nil {
 		return nil, err
 	}
-	byTuna, haveTuna := TunaRunner(runner)
-	p := &papers{chosen: chosen, store: runner.Store}
-	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: runner, On: on, Keep: func(g bench.Grid) error {
+	byTuna, haveTuna := TunaRunner(r)
+	p := &papers{chosen: chosen, store: r.Store}
+	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: r, On: on, Keep: func(g bench.Grid) error {
 		p.hold(g) // before another process can find it
 		return p.store.Grid(g)
 	}}
 	if haveTuna {
 		p.options.Tuna = byTuna
 	}
-	p.search = func() error {
-		t, refused := a.Tuner()
-		p.options.Searches = &paper.Searcher{Runner: runner, Prepare: func(ctx context.Context, targets []change.Target) (auto.Job, error) {
-			if refused != nil {
-				return auto.Job{}, refused
-			}
-			m, err := a.Measure(ctx)
-			if err != nil {
-				return auto.Job{}, err
-			}
-			found, err := action.PrepareSearch(ctx, action.Deps{Tuner: t, Model: m}, action.SearchAsk{Targets: targets})
-			return found.Job, err
-		}}
-		return refused
+	p.makers = map[string]func() (paper.Maker, error){
+		"automatic": func() (paper.Maker, error) { return searcher(a, r) },
+		"sais":      func() (paper.Maker, error) { return deliverer(a, r) },
 	}
 	return p, nil
 }
 
+// searcher changes tasks, so it takes a Tuner.
+func searcher(a *app.App, r *runner.Runner) (paper.Maker, error) {
+	t, err := a.Tuner()
+	if err != nil {
+		return nil, err
+	}
+	return &paper.Searcher{Runner: r, Prepare: func(ctx context.Context, targets []change.Target) (auto.Job, error) {
+		m, err := a.Measure(ctx)
+		if err != nil {
+			return auto.Job{}, err
+		}
+		found, err := action.PrepareSearch(ctx, action.Deps{Tuner: t, Model: m}, action.SearchAsk{Targets: targets})
+		return found.Job, err
+	}}, nil
+}
+
+// deliverer changes a setting of the machine for one of its arms only.
+func deliverer(a *app.App, r *runner.Runner) (paper.Maker, error) {
+	d := &paper.Deliverer{Runner: r}
+	d.Tuner, d.Refused = a.Tuner()
+	return d, d.Check()
+}
+
 // start begins them, or resumes an interrupted run and reports that.
 func (p *papers) start(ctx context.Context, fresh bool, say func(format string, args ...any)) (*paper.Run, error) {
-	if slices.ContainsFunc(p.chosen, paper.Paper.Searches) {
-		if err := p.search(); err != nil && len(p.chosen) == 1 { // else the others are made
+	p.options.Makers = map[string]paper.Maker{}
+	for _, chosen := range p.chosen {
+		making := p.makers[chosen.Name]
+		if making == nil {
+			continue
+		}
+		maker, err := making()
+		switch {
+		case err == nil:
+			p.options.Makers[chosen.Name] = maker
+		case len(p.chosen) == 1:
 			return nil, err
+		default:
+			say("%s is left out: %v", chosen.Name, err)
 		}
 	}
 	if fresh {

@@ -1,0 +1,286 @@
+package paper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"piton/internal/bench"
+	"piton/internal/bench/runner"
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+	"piton/internal/sample"
+	stripiowork "piton/workloads/stripio"
+	"piton/workloads/stripnet"
+)
+
+// Deliverer makes the cells of sais: a network of servers, in which the ways of delivery are
+// compared, interleaved, in periods of traffic. The order of each round is random.
+//
+// All of a cell is one trial of the change path: the one setting of the machine that an arm
+// changes, RFS's flow table, is journalled, and a guard restores it if piton is killed. All
+// else is files of the network's namespace, which end with it.
+type Deliverer struct {
+	Runner *runner.Runner
+	Tuner  *change.Tuner // nil leaves out RFS, for the reason in Refused
+	// Refused is why there is no Tuner.
+	Refused error
+}
+
+// Check finds out in one step whether there can be a network here.
+func (*Deliverer) Check() error {
+	n, err := stripnet.New(1)
+	if err == nil {
+		n.Close()
+	}
+	return explainNetwork(err)
+}
+
+const (
+	deliveryClients = 2 // that no one pins
+	settleTraffic   = 100 * time.Millisecond
+	// aroundPeriod is what else a period takes: connections, processes, and the arm.
+	aroundPeriod = 120 * time.Millisecond
+	// A cell makes so many rounds at least, which is what an interval takes, and at most.
+	leastDelivered, mostDelivered = 6, 40
+	// wantedDelivered is how many rounds the length of a period leaves room for.
+	wantedDelivered = 10
+)
+
+// trafficPeriods are the lengths of a period. The last is a few ticks of /proc/stat.
+var trafficPeriods = []time.Duration{time.Second, 700 * time.Millisecond, 400 * time.Millisecond}
+
+// deliveryTime is how long an arm is in force once.
+func deliveryTime(period time.Duration) time.Duration { return period + settleTraffic + aroundPeriod }
+
+// Begin keeps a cell.
+func (d *Deliverer) Begin(study bench.Study) (bench.Results, error) { return d.Runner.Open(study), nil }
+
+// Cell makes a cell; see Maker.
+func (d *Deliverer) Cell(ctx context.Context, results *bench.Results, within time.Duration, on func(bench.Event)) error {
+	c := &deliveryCell{Deliverer: d, study: results.Study, load: stripnet.Load{Clients: deliveryClients, Settle: settleTraffic}}
+	c.tell = func(arm string) {
+		if on != nil {
+			on(bench.Event{Kind: bench.RunStarted, Study: results.ID, Run: bench.RunResult{Placement: bench.Placement(arm)}})
+		}
+	}
+	err := c.run(ctx, within)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, errNoTime):
+		return nil
+	case err != nil:
+		c.runs = []bench.RunResult{{Workload: c.study.Workload, Placement: bench.Placement(deliveryArms[0].Name), Started: time.Now(), Err: err.Error()}}
+	}
+	for _, run := range c.runs {
+		d.Runner.Add(results, run)
+	}
+	return nil
+}
+
+// deliveryCell is one cell being made.
+type deliveryCell struct {
+	*Deliverer
+	study bench.Study
+	load  stripnet.Load
+	tell  func(arm string)
+	found delivered
+	runs  []bench.RunResult
+}
+
+// delivered is the Detail of the run of a cell that does not count.
+type delivered struct {
+	Servers  int                `json:"servers"`
+	PaceMBs  int                `json:"pace_mb_per_second"`
+	CPUs     int                `json:"cpus"`
+	Costs    *stripiowork.Costs `json:"costs,omitempty"` // P and M; nil for the reason in CostsWhy
+	CostsWhy string             `json:"costs_why,omitempty"`
+	LeftOut  map[string]string  `json:"left_out,omitempty"` // arms that this machine does not have, and why
+}
+
+// run makes the rounds, on a thread that the processes of the network die with.
+func (c *deliveryCell) run(ctx context.Context, within time.Duration) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	values, err := stripnet.Workload.Parse(c.study.Args)
+	if err != nil {
+		return err
+	}
+	c.found = delivered{Servers: values.Int("servers"), PaceMBs: values.Int("pace"), LeftOut: map[string]string{}}
+	c.load.PaceMBs = c.found.PaceMBs
+	for _, c.load.Period = range trafficPeriods {
+		if c.rounds(within) >= wantedDelivered {
+			break
+		}
+	}
+	within = max(within, leastDelivered*c.roundTime())
+	if limit, ok := ctx.Deadline(); ok && time.Until(limit) < within {
+		if within = time.Until(limit) - c.roundTime()/2; c.rounds(within) < leastDelivered {
+			return errNoTime
+		}
+	}
+	until := time.Now().Add(within)
+	cpus, err := kernel.System().Affinity(0)
+	if err != nil {
+		return fmt.Errorf("find the CPUs to use: %w", err)
+	}
+	c.found.CPUs = cpus.Len()
+	if costs, err := stripiowork.MeasureCosts(kernel.System(), cpus.CPUs()); err != nil {
+		c.found.CostsWhy = err.Error()
+	} else {
+		c.found.Costs = &costs
+	}
+	net, err := stripnet.New(c.found.Servers)
+	if err != nil {
+		return explainNetwork(err)
+	}
+	defer net.Close()
+	return c.withFlowTable(ctx, within, &Delivery{Net: net, CPUs: cpus.CPUs()}, func(ctx context.Context, d *Delivery) error {
+		return c.compare(ctx, d, until)
+	})
+}
+
+func (c *deliveryCell) roundTime() time.Duration {
+	return time.Duration(len(c.study.Placements)) * deliveryTime(c.load.Period)
+}
+
+func (c *deliveryCell) rounds(within time.Duration) int { return int(within / c.roundTime()) }
+
+// flowTableSlack is how long a cell that is not over in its time is left to end by itself.
+const flowTableSlack = 30 * time.Second
+
+// withFlowTable lets body set RFS's table, in a trial.
+func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, d *Delivery, body func(context.Context, *Delivery) error) error {
+	without := func(why error) error {
+		d.RFS = func(on bool) error {
+			if on {
+				return why
+			}
+			return nil
+		}
+		return body(ctx, d)
+	}
+	if c.Tuner == nil {
+		return without(c.Refused)
+	}
+	var ended error
+	plan, err := flowTable(ctx, c.Tuner, func(ctx context.Context, set change.SetCandidate) error {
+		d.RFS = func(on bool) error {
+			candidate := 0
+			if on {
+				candidate = 1
+			}
+			return set(change.All(candidate))
+		}
+		ended = body(ctx, d)
+		return ended
+	})
+	if err != nil {
+		return without(err)
+	}
+	if bad, ok := plan.Preview().FirstBad(); ok {
+		return without(errors.New(bad.Why()))
+	}
+	if !plan.WillChange() {
+		return without(nil) // the table is as large already
+	}
+	plan.Trial.Found = "bench paper sais: the setting was tried only"
+	out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: within + flowTableSlack})
+	if bad, ok := out.FirstBad(); ok && err == nil && ended == nil {
+		return errors.New(bad.Why())
+	}
+	return errors.Join(err, dropped(ended, err))
+}
+
+// dropped is an error that another one does not have in it yet.
+func dropped(err, in error) error {
+	if errors.Is(in, err) {
+		return nil
+	}
+	return err
+}
+
+// compare makes rounds until the time is over.
+func (c *deliveryCell) compare(ctx context.Context, d *Delivery, until time.Time) error {
+	began := time.Now()
+	order := make([]int, len(deliveryArms))
+	for i := range order {
+		order[i] = i
+	}
+	for round := range mostDelivered {
+		if round >= leastDelivered && time.Until(until) < c.roundTime() {
+			break
+		}
+		rand.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
+		for _, i := range order {
+			if err := c.one(ctx, d, deliveryArms[i], round); err != nil {
+				return err
+			}
+		}
+	}
+	detail, err := json.Marshal(c.found)
+	c.runs = append(c.runs, bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(deliveryArms[0].Name), Index: bench.WarmupIndex,
+		Started: began, Wall: time.Since(began), Reason: "costs", Detail: detail})
+	return err
+}
+
+// one makes a period of an arm.
+func (c *deliveryCell) one(ctx context.Context, d *Delivery, arm DeliveryArm, round int) error {
+	if _, out := c.found.LeftOut[arm.Name]; out {
+		return nil
+	}
+	c.tell(arm.Name)
+	run := bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(arm.Name), Index: round, Started: time.Now(), Reason: deliveryMeanings[arm.Name]}
+	off, err := arm.On(ctx, d)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && trialOver(err):
+		return err
+	case err != nil:
+		c.found.LeftOut[arm.Name] = err.Error()
+		if off != nil {
+			return off()
+		}
+		return nil
+	}
+	r, err := d.Net.Measure(ctx, stripnet.Command(c.Runner.Command), c.load)
+	if late := off(); late != nil {
+		return fmt.Errorf("end %s: %w", arm.Name, errors.Join(late, err))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	run.Wall, run.Seconds, run.Metric = time.Since(run.Started), r.Seconds, r.MBs
+	run.Answer = "whole" // the sum of each strip was right, or it would have failed
+	if run.Detail, _ = json.Marshal(r); r.HaveMigrations {
+		run.Migrations, run.MigrationSource = r.Migrations, sample.SourceSched.String()
+	}
+	if err != nil { // nothing may arrive in this way: the others go on
+		run.Err, run.Answer = err.Error(), ""
+		c.found.LeftOut[arm.Name] = run.Err
+	}
+	c.runs = append(c.runs, run)
+	return nil
+}
+
+// trialOver reports whether the trial cannot go on.
+func trialOver(err error) bool {
+	return errors.Is(err, change.ErrOvertaken) || errors.Is(err, change.ErrTooLate) || errors.Is(err, change.ErrUndone) || errors.Is(err, attr.ErrGone)
+}
+
+// deliveredIn is what a cell found beside its runs.
+func deliveredIn(r bench.Results) (d delivered, ok bool) {
+	for _, run := range r.Runs {
+		if run.Index == bench.WarmupIndex && run.Err == "" {
+			return d, json.Unmarshal(run.Detail, &d) == nil
+		}
+	}
+	return d, false
+}

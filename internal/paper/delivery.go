@@ -1,0 +1,171 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/workloads/stripnet"
+)
+
+// DeliveryArm is a way in which packets are brought to the CPU that processes them.
+type DeliveryArm struct {
+	Name string
+	// On puts it in force in a network that has no connection at the moment, until off. Where
+	// the machine cannot do it, the error says why, and the other arms are compared.
+	On func(ctx context.Context, d *Delivery) (off func() error, err error)
+}
+
+// Delivery is what arms act on.
+type Delivery struct {
+	Net  *stripnet.Network
+	CPUs []cpuset.CPU // that may process packets
+	// RFS sets the size of the flow table of all interfaces, to that of an arm or to what was
+	// there before. The table is the machine's: it goes through the change path.
+	RFS func(on bool) error
+}
+
+// The arms. "rps-" are policies of the study made with the kernel's own RPS.
+var deliveryArms = []DeliveryArm{
+	{"default", func(context.Context, *Delivery) (func() error, error) { return nothing, nil }},
+	{"rfs", rfsOn},
+	{"fixed", func(_ context.Context, d *Delivery) (func() error, error) {
+		return d.rps(func(i int) []cpuset.CPU { return d.CPUs[i%len(d.CPUs) : i%len(d.CPUs)+1] })
+	}},
+	{"rps-hash", func(_ context.Context, d *Delivery) (func() error, error) {
+		return d.rps(func(int) []cpuset.CPU { return d.CPUs })
+	}},
+	{"rps-least-loaded", leastLoadedOn},
+	{"rps-dedicated", func(_ context.Context, d *Delivery) (func() error, error) {
+		return d.rps(func(int) []cpuset.CPU { return d.CPUs[len(d.CPUs)-1:] })
+	}},
+}
+
+// deliveryMeanings are the arms in words.
+var deliveryMeanings = map[string]string{
+	"default":          "the kernel's own: where the packet comes in; over a veth, the CPU that sends",
+	"rfs":              "RFS: the CPU where the connection was last read (the study's current core)",
+	"fixed":            "RPS to one CPU for each interface, as irqbalance distributes interrupts",
+	"rps-hash":         "RPS to all CPUs, by a hash of the connection",
+	"rps-least-loaded": "RPS to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)",
+	"rps-dedicated":    "RPS to one CPU for all interfaces (the study's dedicated core)",
+}
+
+func nothing() error { return nil }
+
+// rps gives each interface CPUs that process what it receives.
+func (d *Delivery) rps(of func(i int) []cpuset.CPU) (off func() error, err error) {
+	off = func() error { return d.queues("rps_cpus", func(int) string { return "0" }) }
+	err = d.queues("rps_cpus", func(i int) string { return cpuset.Of(of(i)...).Mask() })
+	return off, err
+}
+
+// queues writes a file of the one receive queue of each interface.
+func (d *Delivery) queues(file string, text func(i int) string) error {
+	var all error
+	for i, name := range d.Net.Interfaces {
+		all = errors.Join(all, d.Net.Client.WriteSetting(name+"/queues/rx-0/"+file, text(i)))
+	}
+	return all
+}
+
+// rfsFlows is the size of RFS's table, far above the connections that there are.
+const rfsFlows = 32768
+
+func rfsOn(_ context.Context, d *Delivery) (func() error, error) {
+	if err := d.RFS(true); err != nil {
+		return nil, err
+	}
+	off := func() error {
+		return errors.Join(d.queues("rps_flow_cnt", func(int) string { return "0" }), d.RFS(false))
+	}
+	err := d.queues("rps_flow_cnt", func(int) string { return fmt.Sprint(rfsFlows / len(d.Net.Interfaces)) })
+	return off, err
+}
+
+// leastLoadedEvery is how often the least-loaded CPU is chosen: some ticks of /proc/stat.
+const leastLoadedEvery = 50 * time.Millisecond
+
+func leastLoadedOn(ctx context.Context, d *Delivery) (func() error, error) {
+	ctx, stop := context.WithCancel(ctx)
+	chosen := 0
+	put := func() error {
+		_, err := d.rps(func(int) []cpuset.CPU { return d.CPUs[chosen : chosen+1] })
+		return err
+	}
+	if err := put(); err != nil {
+		stop()
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		var before procfs.Counters
+		tick := time.NewTicker(leastLoadedEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				ended <- nil
+				return
+			case <-tick.C:
+			}
+			now, err := procfs.New("/").Counters()
+			if err == nil {
+				chosen = mostIdle(d.CPUs, before, now, chosen)
+				before, err = now, put()
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		stop()
+		return errors.Join(<-ended, d.queues("rps_cpus", func(int) string { return "0" }))
+	}, nil
+}
+
+// mostIdle is the CPU, by its place in cpus, that idled most between two readings; the one
+// that was chosen before where none idled more.
+func mostIdle(cpus []cpuset.CPU, before, now procfs.Counters, chosen int) int {
+	idle := map[cpuset.CPU]int64{}
+	for _, c := range now.CPUs {
+		idle[c.CPU] += int64(c.Idle + c.IOWait)
+	}
+	for _, c := range before.CPUs {
+		idle[c.CPU] -= int64(c.Idle + c.IOWait)
+	}
+	for i, c := range cpus {
+		if idle[c] > idle[cpus[chosen]] {
+			chosen = i
+		}
+	}
+	return chosen
+}
+
+// flowTable plans the trial of RFS's table. The plan is without one where the table is there
+// already: then nothing is changed.
+func flowTable(ctx context.Context, t *change.Tuner, try func(context.Context, change.SetCandidate) error) (change.Plan, error) {
+	file := attr.SetFile(attr.RFSEntries, irq.FlowEntriesFile, "net.core.rps_sock_flow_entries", attr.Count(rfsFlows))
+	return t.PlanTrial(ctx, [][]change.Request{{{Files: []attr.FileSetting{file}, Reason: "tried by bench paper sais"}}}, try)
+}
+
+// explainNetwork says what a network takes.
+func explainNetwork(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: network namespaces take CAP_SYS_ADMIN and CAP_NET_ADMIN (%w); run piton with sudo", attr.ErrNotPermitted, err)
+	case kernel.IsNoVeth(err), errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("%w: the kernel has no virtual Ethernet interfaces (CONFIG_VETH): %w", attr.ErrNotSupported, err)
+	}
+	return err
+}

@@ -1,0 +1,237 @@
+package paper
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+	"piton/internal/report"
+	"piton/workloads/stripnet"
+)
+
+var sais = Paper{
+	Name: "sais", Title: "Source-aware delivery of packets (SAIs)",
+	Source: "Published 2011, on a client with 2 × quad Opteron 2384 at 2.7 GHz, up to 3 network cards of 1 Gb/s and 8 to 48 PVFS servers; strips of 64 KB are merged to transfers of 1 MB.",
+	weight: 3, made: func(r bench.Results) bool { _, made := deliveredIn(r); return made }, cells: saisCells, scales: len(saisLoads), present: saisSection,
+}
+
+// saisLoad is the traffic of a cell: so many servers, which send as fast as they can or at
+// a pace that leaves the machine idle for the most part.
+type saisLoad struct {
+	servers int
+	paced   bool
+}
+
+// pacedMBs is what the clients of a paced load ask for together.
+const pacedMBs = 400
+
+// saisLoads are those of each scale, as they are shown.
+var saisLoads = [][]saisLoad{
+	{{1, false}, {2, false}, {4, false}, {8, false}, {16, false}, {1, true}, {4, true}, {16, true}},
+	{{1, false}, {4, false}, {16, false}, {4, true}, {16, true}},
+	{{4, false}, {16, false}, {4, true}},
+	{{4, false}},
+}
+
+func (l saisLoad) key() string {
+	load := "saturated"
+	if l.paced {
+		load = "paced"
+	}
+	return fmt.Sprintf("%d %s", l.servers, load)
+}
+
+func saisCells(_ Machine, scale int) []cell {
+	var out []cell
+	var arms []bench.Placement
+	for _, a := range deliveryArms {
+		arms = append(arms, bench.Placement(a.Name))
+	}
+	for _, l := range saisLoads[scale] {
+		pace := 0
+		if l.paced {
+			pace = pacedMBs
+		}
+		out = append(out, cell{l.key(), bench.Study{Workload: stripnet.Workload.Name, Placements: arms, Runs: leastDelivered,
+			Args: args("--servers", l.servers, "--clients", deliveryClients, "--pace", pace)},
+			leastDelivered * deliveryTime(trafficPeriods[len(trafficPeriods)-1]).Seconds()})
+	}
+	return out
+}
+
+// saisCell is a measured cell.
+type saisCell struct {
+	saisLoad
+	results bench.Results
+	found   delivered
+}
+
+// saisMeasured are the cells that were made, as they are shown.
+func saisMeasured(g *cells) (out []saisCell) {
+	for _, l := range saisLoads[0] {
+		r := g.of("%s", l.key())
+		if found, ok := deliveredIn(r); ok {
+			out = append(out, saisCell{l, r, found})
+		}
+	}
+	return out
+}
+
+// of are the figures of an arm by round, of those rounds in which the base has one, too; both
+// in the order of the rounds.
+func (c saisCell) pairs(arm, base string, of func(bench.RunResult) float64) (arms, bases []float64) {
+	byRound := map[int]float64{}
+	for _, run := range c.results.Of(bench.Placement(base)) {
+		if run.Valid() {
+			byRound[run.Index] = of(run)
+		}
+	}
+	for _, run := range c.results.Of(bench.Placement(arm)) {
+		if b, both := byRound[run.Index]; both && run.Valid() {
+			arms, bases = append(arms, of(run)), append(bases, b)
+		}
+	}
+	return arms, bases
+}
+
+// rate is a period's bandwidth.
+func rate(run bench.RunResult) float64 { return run.Metric }
+
+// readings are what an arm's periods gave.
+func (c saisCell) readings(arm string) (out []stripnet.Reading) {
+	for _, run := range c.results.Of(bench.Placement(arm)) {
+		var r stripnet.Reading
+		if run.Valid() && json.Unmarshal(run.Detail, &r) == nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// middle is the median of a figure of readings.
+func middle(all []stripnet.Reading, of func(stripnet.Reading) float64) float64 {
+	var values []float64
+	for _, r := range all {
+		values = append(values, of(r))
+	}
+	return chart.Middle(values)
+}
+
+func saisSection(_ Machine, g *cells) report.Section {
+	measured := saisMeasured(g)
+	s := report.Section{Tables: []report.Table{saisPublished(measured), saisToday(measured), saisModelTable(measured), saisArms()}}
+	s.Lead = append(s.Lead,
+		"Today: each server in a network namespace, joined with the clients by a veth pair set up like a network card (TSO, GSO and checksum offload off at the server, GRO on at the client).",
+		fmt.Sprintf("%d client processes, which the scheduler may move, read 16 strips of 64 KiB from all servers by TCP and merge them to 1 MiB. Paced: %d MB/s for both together.", deliveryClients, pacedMBs),
+		"All arms are measured in each round, in random order, with new connections and processes. Intervals are of 95 %, of the pairs of one round; ~ may be chance.")
+	if len(measured) > 0 {
+		s.Lead = append(s.Lead, saisOrder(measured), saisWords(measured))
+	}
+	s.Figures = saisFigures(measured)
+	s.Notes = saisNotes(measured)
+	return s
+}
+
+// saisToday is every cell and arm.
+func saisToday(measured []saisCell) report.Table {
+	t := report.Table{Title: "Today", Keys: 3, Head: []string{"servers", "load", "arm", "bandwidth", "against default", "CPU per KB", "p50", "p99", "on the consumer's CPU", "migrations", "cache misses"}}
+	for _, c := range measured {
+		for _, arm := range c.results.Study.Placements {
+			t.Rows = append(t.Rows, append([]string{fmt.Sprint(c.servers), c.load(), string(arm)}, c.row(string(arm))...))
+		}
+	}
+	return t
+}
+
+func (l saisLoad) load() string {
+	if l.paced {
+		return "paced"
+	}
+	return "saturated"
+}
+
+// row is an arm in figures: medians of its periods; migrations a second and misses for a KB.
+func (c saisCell) row(arm string) []string {
+	all := c.readings(arm)
+	if len(all) == 0 {
+		return []string{bench.None, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
+	}
+	against := "base"
+	if base := deliveryArms[0].Name; arm != base {
+		against = pooled([]saisCell{c}, arm, base).words()
+	}
+	moved, missed := bench.None, bench.None
+	if all[0].HaveMigrations {
+		moved = chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return float64(r.Migrations) / r.Seconds }), "/s")
+	}
+	if all[0].Misses != nil {
+		missed = chart.Quantity(middle(all, missesPerKB), "/KB")
+	}
+	return []string{
+		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.MBs }), "MB/s"), against,
+		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.CPUNsPerKB }), "ns"),
+		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.P50 / 1e6 }), "s"),
+		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.P99 / 1e6 }), "s"),
+		chart.Percent(middle(all, func(r stripnet.Reading) float64 { return r.SameCPU })), moved, missed}
+}
+
+func missesPerKB(r stripnet.Reading) float64 {
+	if r.Misses == nil || r.Transfers == 0 {
+		return 0
+	}
+	return float64(*r.Misses) / (float64(r.Transfers) * stripnet.TransferBytes / 1000)
+}
+
+// saisArms are the arms in words.
+func saisArms() report.Table {
+	t := report.Table{Title: "Arms", Head: []string{"arm", "packets are processed on"}, Below: true}
+	for _, a := range deliveryArms {
+		t.Rows = append(t.Rows, []string{a.Name, deliveryMeanings[a.Name]})
+	}
+	return t
+}
+
+// saisFigures are the pictures.
+func saisFigures(measured []saisCell) []chart.Figure {
+	lines := chart.Lines{X: "servers", Y: "MB/s", FromZero: true}
+	shares := chart.Bars{Unit: "%"}
+	var last saisCell
+	for _, a := range deliveryArms {
+		line := chart.Line{Name: a.Name}
+		for _, c := range measured {
+			if all := c.readings(a.Name); !c.paced && len(all) > 0 {
+				line.Points = append(line.Points, chart.Point{X: float64(c.servers), Y: middle(all, func(r stripnet.Reading) float64 { return r.MBs })})
+				last = c
+			}
+		}
+		lines.Lines = append(lines.Lines, line)
+	}
+	for i, a := range deliveryArms {
+		if all := last.readings(a.Name); len(all) > 0 {
+			shares.Bars = append(shares.Bars, chart.Bar{Label: a.Name, Colour: i, Value: 100 * middle(all, func(r stripnet.Reading) float64 { return r.SameCPU })})
+		}
+	}
+	return []chart.Figure{{Title: "Bandwidth by servers, saturated", Plot: lines},
+		{Title: fmt.Sprintf("Bytes processed on the consumer's CPU, %d servers, saturated", last.servers), Plot: shares}}
+}
+
+// saisNotes say which arms this machine does not have.
+func saisNotes(measured []saisCell) (out []string) {
+	seen := map[string]bool{}
+	for _, c := range measured {
+		for _, a := range deliveryArms {
+			if why := c.found.LeftOut[a.Name]; why != "" && !seen[a.Name] {
+				seen[a.Name] = true
+				out = append(out, fmt.Sprintf("%s was left out: %s", a.Name, why))
+			}
+		}
+		for _, r := range c.readings(deliveryArms[0].Name) {
+			if r.MissesWhy != "" && !seen["misses"] {
+				seen["misses"] = true
+				out = append(out, "cache misses were not counted: "+r.MissesWhy)
+			}
+		}
+	}
+	return out
+}
