@@ -194,7 +194,7 @@ func saisArms() report.Table {
 
 // saisFigures are the pictures.
 func saisFigures(measured []saisCell) []chart.Figure {
-	lines := chart.Lines{X: "servers", Y: "MB/s", FromZero: true}
+	lines := chart.Lines{X: "servers", Y: "MB/s", LogX: true, FromZero: true, XFormat: chart.Digits}
 	shares := chart.Bars{Unit: "%"}
 	var last saisCell
 	for _, a := range deliveryArms {

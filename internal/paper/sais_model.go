@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"piton/internal/bench"
@@ -23,23 +24,26 @@ func pooled(measured []saisCell, arm, base string) ratio {
 // The policies of the study that have an arm: those that follow the consumer, and those that
 // do not. A policy is measured by the first arm that there are periods of.
 var (
-	sourceAware = [][2]string{{"request", "request"}, {"current", "current"}, {"current", "rfs"}}
-	balanced    = [][2]string{{"least-loaded", "least-loaded"}, {"least-loaded", "rps-least-loaded"}, {"dedicated", "dedicated"}, {"dedicated", "rps-dedicated"}}
+	sourceAware = []policy{{"current", "rfs"}}
+	balanced    = []policy{{"least-loaded", "rps-least-loaded"}, {"dedicated", "rps-dedicated"}}
 )
 
+// policy is one of the study's, and an arm that has it.
+type policy struct{ name, arm string }
+
 // policies are the arms that were measured of policies, the first of each.
-func policies(measured []saisCell, of [][2]string) (arms []string) {
-	seen := map[string]bool{}
+func policies(measured []saisCell, of []policy) (out []policy) {
 	for _, p := range of {
-		for _, c := range measured {
-			if !seen[p[0]] && len(c.readings(p[1])) > 0 {
-				seen[p[0]] = true
-				arms = append(arms, p[1])
-			}
+		known := slices.ContainsFunc(out, func(o policy) bool { return o.name == p.name })
+		if !known && slices.ContainsFunc(measured, func(c saisCell) bool { return len(c.readings(p.arm)) > 0 }) {
+			out = append(out, p)
 		}
 	}
-	return arms
+	return out
 }
+
+// String is "current core (rfs)".
+func (p policy) String() string { return fmt.Sprintf("%s core (%s)", p.name, p.arm) }
 
 // saturated are the cells without a pace.
 func saturated(measured []saisCell) (out []saisCell) {
@@ -63,7 +67,7 @@ func saisOrder(measured []saisCell) string {
 	above, below := 0, 0
 	for _, a := range aware {
 		for _, o := range others {
-			r := pooled(busy, a, o)
+			r := pooled(busy, a.arm, o.arm)
 			if all = append(all, fmt.Sprintf("%s against %s %s", a, o, r.words())); r.more() {
 				above++
 			} else if r.less() {
@@ -90,7 +94,7 @@ func against(measured []saisCell) (aware, fixed string) {
 	if len(arms) == 0 {
 		return "", "fixed"
 	}
-	return arms[0], "fixed"
+	return arms[0].arm, "fixed"
 }
 
 // saisPublished are the study's figures beside those of today.
@@ -166,7 +170,7 @@ func saisCosts(measured []saisCell) (costs stripiowork.Costs, ok bool, why strin
 
 // saisModelTable is the model beside what was measured.
 func saisModelTable(measured []saisCell) report.Table {
-	t := report.Table{Title: "The study's cost model, with P and M measured here", Head: []string{"servers", "P", "M", "CPUs (N_C)", "strips/CPU (α)", "requests/s (N_R)", "saved by the model, at least", "measured"}}
+	t := report.Table{Title: "The study's cost model, with P and M measured here", Head: []string{"servers", "P", "M", "CPUs (N_C)", "strips/CPU (α)", "requests/s (N_R)", "saved per s by the model, at least", "measured, per s"}}
 	aware, fixed := against(measured)
 	costs, ok, _ := saisCosts(measured)
 	if !ok || aware == "" {

@@ -115,7 +115,7 @@ func TestSaisReproduces(t *testing.T) {
 	}
 	s, _ := saisOf(t, &fakeDeliverer{mbs: faster, costs: &stripiowork.Costs{Strip: 10e-6, Move: 100e-6}}, 5*time.Minute)
 	lead := strings.Join(s.Lead, "\n")
-	assert.Contains(t, lead, "is reproduced in bandwidth when saturated: rfs against rps-least-loaded +40 % (+40 to +40); rfs against rps-dedicated +40 % (+40 to +40).")
+	assert.Contains(t, lead, "is reproduced in bandwidth when saturated: current core (rfs) against least-loaded core (rps-least-loaded) +40 % (+40 to +40); current core (rfs) against dedicated core (rps-dedicated) +40 % (+40 to +40).")
 	assert.Contains(t, lead, "P, to process a strip, is 10 µs and M, to move one between caches, 100 µs, so it has source-aware delivery win")
 	assert.Contains(t, lead, "Measured, rfs has more bandwidth than fixed: +40 %")
 
@@ -142,8 +142,8 @@ func TestSaisThatDoesNotReproduce(t *testing.T) {
 		rfs  float64
 		want []string
 	}{
-		"the same": {1000, []string{"is not reproduced in bandwidth", "rfs against rps-dedicated ~ 0 % (0 to 0)", "does not differ reliably"}},
-		"reversed": {500, []string{"is reversed in bandwidth", "rfs against rps-dedicated −50 % (−50 to −50)", "has less bandwidth than fixed"}},
+		"the same": {1000, []string{"is not reproduced in bandwidth", "against dedicated core (rps-dedicated) ~ 0 % (0 to 0)", "does not differ reliably"}},
+		"reversed": {500, []string{"is reversed in bandwidth", "against dedicated core (rps-dedicated) −50 % (−50 to −50)", "has less bandwidth than fixed"}},
 	} {
 		s, _ := saisOf(t, &fakeDeliverer{costs: &stripiowork.Costs{Strip: 10e-6, Move: 1e-6}, mbs: func(arm string) float64 {
 			if arm == "rfs" {
@@ -201,6 +201,6 @@ func TestEveryArmHasAMeaning(t *testing.T) {
 	}
 	assert.Len(t, deliveryMeanings, len(deliveryArms))
 	for _, p := range append(sourceAware, balanced...) {
-		assert.NotEmpty(t, p[0], fmt.Sprint(p))
+		assert.NotEmpty(t, deliveryMeanings[p.arm], fmt.Sprint(p))
 	}
 }

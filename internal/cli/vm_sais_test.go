@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/irq"
+)
+
+// TestVMSaisLeavesNothing ends the study while RFS is in force: the flow table of the machine
+// is as it was before, and the network is gone.
+func TestVMSaisLeavesNothing(t *testing.T) {
+	needVM(t)
+	table := func() string {
+		b, err := os.ReadFile(irq.FlowEntriesFile)
+		require.NoError(t, err)
+		return strings.TrimSpace(string(b))
+	}
+	before := table()
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "interrupted": syscall.SIGINT} {
+		h := newHome(t)
+		cmd := h.program("bench", "paper", "sais", "--new", "--budget", "5m", "-o", "json")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		require.NoError(t, cmd.Start())
+		eventually(t, "RFS in force", func() bool { return table() != before })
+		require.NoError(t, cmd.Process.Signal(signal))
+		_ = cmd.Wait()
+		eventually(t, "the table is as it was", func() bool { return table() == before })
+		eventually(t, "nothing is in force", func() bool {
+			for _, e := range ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry") {
+				if strings.HasPrefix(e["state"].(string), "in force") {
+					return false
+				}
+			}
+			return true
+		})
+		assert.NotContains(t, errs.String(), "panic", name)
+	}
+}

@@ -1,0 +1,77 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+	"piton/internal/bench/runner"
+	"piton/internal/change/attr"
+	"piton/internal/kernel"
+	"piton/workloads/stripnet"
+)
+
+// The test program is a process of a workload too.
+const workloadWord = "__workload"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == workloadWord {
+		os.Exit(runner.ChildMain(os.Args[2:], os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// TestArmsDeliver makes a period of each arm with two servers, but for RFS, which would change
+// the machine.
+func TestArmsDeliver(t *testing.T) {
+	net, err := stripnet.New(2)
+	if err != nil {
+		t.Skip("no network of namespaces here: ", explainNetwork(err))
+	}
+	defer net.Close()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cpus, err := kernel.System().Affinity(0)
+	require.NoError(t, err)
+	refused := errors.New("nothing of this machine is changed")
+	c := &deliveryCell{Deliverer: &Deliverer{Runner: &runner.Runner{Command: []string{self, workloadWord}}, Refused: refused}, tell: func(string) {},
+		found: delivered{LeftOut: map[string]string{}},
+		load:  stripnet.Load{Clients: deliveryClients, Settle: 10 * time.Millisecond, Period: 100 * time.Millisecond}}
+	require.NoError(t, c.withFlowTable(t.Context(), time.Minute, &Delivery{Net: net, CPUs: cpus.CPUs()}, func(ctx context.Context, d *Delivery) error {
+		for _, arm := range deliveryArms {
+			if err := c.one(ctx, d, arm, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	assert.Equal(t, map[string]string{"rfs": refused.Error()}, c.found.LeftOut)
+	require.Len(t, c.runs, len(deliveryArms)-1)
+	for _, run := range c.runs {
+		assert.Empty(t, run.Err, run.Placement)
+		assert.Positive(t, run.Metric, run.Placement)
+		assert.NotEmpty(t, run.Detail, run.Placement)
+	}
+}
+
+func TestCellsWithoutTimeAreNotBegun(t *testing.T) {
+	d := &Deliverer{Runner: &runner.Runner{}}
+	r := bench.Results{Study: saisCells(Machine{}, len(saisLoads)-1)[0].study}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	require.NoError(t, d.Cell(ctx, &r, time.Minute, nil))
+	assert.Empty(t, r.Runs)
+}
+
+func TestNetworksThatCannotBe(t *testing.T) {
+	assert.ErrorIs(t, explainNetwork(os.ErrPermission), attr.ErrNotPermitted)
+	assert.ErrorIs(t, explainNetwork(errors.ErrUnsupported), attr.ErrNotSupported)
+	other := errors.New("other")
+	assert.Equal(t, other, explainNetwork(other))
+}
