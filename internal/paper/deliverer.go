@@ -121,7 +121,7 @@ func (c *deliveryCell) run(ctx context.Context, within time.Duration) error {
 	}
 	within = max(within, leastDelivered*c.roundTime())
 	if limit, ok := ctx.Deadline(); ok && time.Until(limit) < within {
-		if within = time.Until(limit) - c.roundTime()/2; c.rounds(within) < leastDelivered {
+		if within = time.Until(limit) - c.roundTime()/2; c.rounds(within) < 2 {
 			return errNoTime
 		}
 	}
@@ -254,7 +254,9 @@ func (c *deliveryCell) one(ctx context.Context, d *Delivery, arm DeliveryArm, ro
 		}
 		return nil
 	}
-	r, err := d.Net.Measure(ctx, stripnet.Command(c.Runner.Command), c.load)
+	load := c.load
+	load.Started = d.Started
+	r, err := d.Net.Measure(ctx, stripnet.Command(c.Runner.Command), load)
 	if late := off(); late != nil {
 		return fmt.Errorf("end %s: %w", arm.Name, errors.Join(late, err))
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"piton/internal/bpf/steer"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -31,9 +32,11 @@ type Delivery struct {
 	// RFS sets the size of the flow table of all interfaces, to that of an arm or to what was
 	// there before. The table is the machine's: it goes through the change path.
 	RFS func(on bool) error
+	// Started, if an arm has set it, is told the clients of a period before they read.
+	Started func(clients []kernel.TID) error
 }
 
-// The arms. "rps-" are policies of the study made with the kernel's own RPS.
+// The arms. "rps-" are made with the kernel's own RPS, those from "xdp-pass" on with XDP.
 var deliveryArms = []DeliveryArm{
 	{"default", func(context.Context, *Delivery) (func() error, error) { return nothing, nil }},
 	{"rfs", rfsOn},
@@ -43,20 +46,32 @@ var deliveryArms = []DeliveryArm{
 	{"rps-hash", func(_ context.Context, d *Delivery) (func() error, error) {
 		return d.rps(func(int) []cpuset.CPU { return d.CPUs })
 	}},
-	{"rps-least-loaded", leastLoadedOn},
+	{"rps-least-loaded", rpsLeastLoadedOn},
 	{"rps-dedicated", func(_ context.Context, d *Delivery) (func() error, error) {
 		return d.rps(func(int) []cpuset.CPU { return d.CPUs[len(d.CPUs)-1:] })
 	}},
+	xdpArm("xdp-pass", steer.Pass),
+	xdpArm("request", steer.Request),
+	xdpArm("current", steer.Current),
+	{"least-loaded", xdpLeastLoadedOn},
+	{"dedicated", xdpDedicatedOn},
+	xdpArm("apart", steer.Apart),
 }
 
 // deliveryMeanings are the arms in words.
 var deliveryMeanings = map[string]string{
 	"default":          "the kernel's own: where the packet comes in; over a veth, the CPU that sends",
-	"rfs":              "RFS: the CPU where the connection was last read (the study's current core)",
+	"rfs":              "RFS: the CPU where the connection was last read or written (the study's current core)",
 	"fixed":            "RPS to one CPU for each interface, as irqbalance distributes interrupts",
 	"rps-hash":         "RPS to all CPUs, by a hash of the connection",
 	"rps-least-loaded": "RPS to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)",
 	"rps-dedicated":    "RPS to one CPU for all interfaces (the study's dedicated core)",
+	"xdp-pass":         "as default, by XDP that only passes: what a program costs",
+	"request":          "XDP to the CPU where the request was written (the study's request core)",
+	"current":          "XDP to the CPU where the reader runs, or ran last (the study's current core)",
+	"least-loaded":     "XDP to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)",
+	"dedicated":        "XDP to one CPU for all interfaces (the study's dedicated core)",
+	"apart":            "XDP to the CPU after the one where the reader runs",
 }
 
 func nothing() error { return nil }
@@ -94,44 +109,50 @@ func rfsOn(_ context.Context, d *Delivery) (func() error, error) {
 // leastLoadedEvery is how often the least-loaded CPU is chosen: some ticks of /proc/stat.
 const leastLoadedEvery = 50 * time.Millisecond
 
-func leastLoadedOn(ctx context.Context, d *Delivery) (func() error, error) {
+func rpsLeastLoadedOn(ctx context.Context, d *Delivery) (func() error, error) {
+	put := func(cpu cpuset.CPU) error {
+		return d.queues("rps_cpus", func(int) string { return cpuset.Of(cpu).Mask() })
+	}
+	return followLeastLoaded(ctx, d.CPUs, put, func() error { return d.queues("rps_cpus", func(int) string { return "0" }) })
+}
+
+// followLeastLoaded puts the least busy CPU in force again and again, until off.
+func followLeastLoaded(ctx context.Context, cpus []cpuset.CPU, put func(cpuset.CPU) error, off func() error) (func() error, error) {
 	ctx, stop := context.WithCancel(ctx)
-	chosen := 0
-	put := func() error {
-		_, err := d.rps(func(int) []cpuset.CPU { return d.CPUs[chosen : chosen+1] })
-		return err
-	}
-	if err := put(); err != nil {
-		stop()
-		return nil, err
-	}
 	ended := make(chan error, 1)
-	go func() {
-		var before procfs.Counters
-		tick := time.NewTicker(leastLoadedEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				ended <- nil
-				return
-			case <-tick.C:
-			}
-			now, err := procfs.New("/").Counters()
-			if err == nil {
-				chosen = mostIdle(d.CPUs, before, now, chosen)
-				before, err = now, put()
-			}
-			if err != nil {
-				ended <- err
-				return
-			}
-		}
-	}()
-	return func() error {
+	all := func() error {
 		stop()
-		return errors.Join(<-ended, d.queues("rps_cpus", func(int) string { return "0" }))
-	}, nil
+		return errors.Join(<-ended, off())
+	}
+	if err := put(cpus[0]); err != nil {
+		ended <- nil
+		return all, err
+	}
+	go func() { ended <- chooseLeastLoaded(ctx, cpus, put) }()
+	return all, nil
+}
+
+func chooseLeastLoaded(ctx context.Context, cpus []cpuset.CPU, put func(cpuset.CPU) error) error {
+	var before procfs.Counters
+	chosen := 0
+	tick := time.NewTicker(leastLoadedEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		now, err := procfs.New("/").Counters()
+		if err != nil {
+			return err
+		}
+		chosen = mostIdle(cpus, before, now, chosen)
+		before = now
+		if err := put(cpus[chosen]); err != nil {
+			return err
+		}
+	}
 }
 
 // mostIdle is the CPU, by its place in cpus, that idled most between two readings; the one

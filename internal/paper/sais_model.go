@@ -24,8 +24,8 @@ func pooled(measured []saisCell, arm, base string) ratio {
 // The policies of the study that have an arm: those that follow the consumer, and those that
 // do not. A policy is measured by the first arm that there are periods of.
 var (
-	sourceAware = []policy{{"current", "rfs"}}
-	balanced    = []policy{{"least-loaded", "rps-least-loaded"}, {"dedicated", "rps-dedicated"}}
+	sourceAware = []policy{{"request", "request"}, {"current", "current"}, {"current", "rfs"}}
+	balanced    = []policy{{"least-loaded", "least-loaded"}, {"least-loaded", "rps-least-loaded"}, {"dedicated", "dedicated"}, {"dedicated", "rps-dedicated"}}
 )
 
 // policy is one of the study's, and an arm that has it.
@@ -87,49 +87,45 @@ func saisOrder(measured []saisCell) string {
 	return fmt.Sprintf("The study's order, request and current core before least-loaded and dedicated, is %s in bandwidth when saturated: %s.", verdict, strings.Join(all, "; "))
 }
 
-// against are the arms of the source-aware and of the balanced side that the model and the
-// published gain are compared with: irqbalance is fixed today.
-func against(measured []saisCell) (aware, fixed string) {
-	arms := policies(measured, sourceAware)
-	if len(arms) == 0 {
-		return "", "fixed"
-	}
-	return arms[0].arm, "fixed"
+// saisComparison is source-aware delivery beside balanced one, both made in the same way. The
+// study compared with irqbalance: its least-loaded core, and one CPU for each interface today.
+type saisComparison struct{ way, aware, balanced string }
+
+var saisComparisons = []saisComparison{{"by XDP", "request", "least-loaded"}, {"by the kernel", "rfs", "fixed"}}
+
+func (c saisComparison) ratio(measured []saisCell) ratio {
+	return pooled(measured, c.aware, c.balanced)
 }
 
 // saisPublished are the study's figures beside those of today.
 func saisPublished(measured []saisCell) report.Table {
-	aware, fixed := against(measured)
-	t := report.Table{Title: "Published and today", Head: []string{"source-aware against irqbalance", "published", "today"}}
-	add := func(what, then, now string) { t.Rows = append(t.Rows, []string{what, then, now}) }
-	gains := func(of []saisCell) string {
-		if aware == "" {
-			return bench.None
-		}
-		return pooled(of, aware, fixed).words()
+	t := report.Table{Title: "Published and today", Head: []string{"source-aware against irqbalance", "published"}}
+	busy := saturated(measured)
+	most := slices.DeleteFunc(slices.Clone(busy), func(c saisCell) bool { return c.servers < stripnet.MaxServers })
+	t.Rows = [][]string{
+		{"bandwidth, 1 Gb/s", "+6.05 %"},
+		{"bandwidth, 3 Gb/s, most servers (48; 16 today)", "+23.57 %"},
+		{"bandwidth, 8 clients", "at most +20.46 %"},
+		{"bandwidth, all saturated loads", bench.None},
+		{"misses of the last cache (L2)", "about −40 %"},
+		{"CPU time (unhalted cycles), 1 Gb/s and 3 Gb/s", "−27 % and −48.57 %"},
 	}
-	only := func(servers int) (out []saisCell) {
-		for _, c := range saturated(measured) {
-			if c.servers == servers {
-				out = append(out, c)
-			}
+	for _, c := range saisComparisons {
+		t.Head = append(t.Head, fmt.Sprintf("today %s, %s against %s", c.way, c.aware, c.balanced))
+		now := []string{bench.None, c.ratio(most).words(), bench.None, c.ratio(busy).words(), saisLess(busy, c, missesPerKB),
+			saisLess(busy, c, func(r stripnet.Reading) float64 { return r.CPUNsPerKB })}
+		for i := range t.Rows {
+			t.Rows[i] = append(t.Rows[i], now[i])
 		}
-		return out
 	}
-	add("bandwidth, 1 Gb/s", "+6.05 %", bench.None)
-	add("bandwidth, 3 Gb/s, most servers (48; 16 today)", "+23.57 %", gains(only(16)))
-	add("bandwidth, 8 clients", "at most +20.46 %", bench.None)
-	add("bandwidth, all saturated loads", bench.None, gains(saturated(measured)))
-	add("misses of the last cache (L2)", "about −40 %", saisLess(saturated(measured), aware, fixed, missesPerKB))
-	add("CPU time (unhalted cycles), 1 Gb/s and 3 Gb/s", "−27 % and −48.57 %", saisLess(saturated(measured), aware, fixed, func(r stripnet.Reading) float64 { return r.CPUNsPerKB }))
 	return t
 }
 
 // saisLess is by which share the medians of a figure differ, in the middle of the cells.
-func saisLess(measured []saisCell, arm, base string, of func(stripnet.Reading) float64) string {
+func saisLess(measured []saisCell, between saisComparison, of func(stripnet.Reading) float64) string {
 	var shares []float64
 	for _, c := range measured {
-		a, b := middle(c.readings(arm), of), middle(c.readings(base), of)
+		a, b := middle(c.readings(between.aware), of), middle(c.readings(between.balanced), of)
 		if a > 0 && b > 0 {
 			shares = append(shares, a/b-1)
 		}
@@ -142,17 +138,17 @@ func saisLess(measured []saisCell, arm, base string, of func(stripnet.Reading) f
 
 // saisCost is the study's model with the costs that were measured.
 type saisCost struct {
-	stripiowork.Costs
 	stripiowork.Shape
 	stripiowork.Prediction
 }
 
-// model asks the study's model for a second of a cell's traffic in a source-aware arm. Costs
-// are the medians of all cells.
-func (c saisCell) model(costs stripiowork.Costs, aware string) saisCost {
-	shape := stripiowork.Shape{Servers: stripnet.MaxServers, Cores: c.found.CPUs, Programs: deliveryClients,
-		Requests: int(middle(c.readings(aware), func(r stripnet.Reading) float64 { return r.MBs }) * 1e6 / stripnet.TransferBytes)}
-	return saisCost{costs, shape, stripiowork.Predict(costs, shape)}
+// model asks the study's model for a second of a cell's traffic. Costs are the medians of all
+// cells.
+func (c saisCell) model(costs stripiowork.Costs) saisCost {
+	all := c.readings(deliveryArms[0].Name)
+	shape := stripiowork.Shape{Servers: stripnet.TransferBytes / stripnet.StripBytes, Cores: c.found.CPUs, Programs: deliveryClients,
+		Requests: int(middle(all, func(r stripnet.Reading) float64 { return r.MBs }) * 1e6 / stripnet.TransferBytes)}
+	return saisCost{shape, stripiowork.Predict(costs, shape)}
 }
 
 // saisCosts are the medians of P and M over the cells.
@@ -170,30 +166,42 @@ func saisCosts(measured []saisCell) (costs stripiowork.Costs, ok bool, why strin
 
 // saisModelTable is the model beside what was measured.
 func saisModelTable(measured []saisCell) report.Table {
-	t := report.Table{Title: "The study's cost model, with P and M measured here", Head: []string{"servers", "P", "M", "CPUs (N_C)", "strips/CPU (α)", "requests/s (N_R)", "saved per s by the model, at least", "measured, per s"}}
-	aware, fixed := against(measured)
+	t := report.Table{Title: "The study's cost model, with P and M measured here",
+		Head: []string{"servers", "P", "M", "CPUs (N_C)", "strips/CPU (α)", "requests/s (N_R)", "saved per s by the model, at least"}}
+	for _, b := range saisComparisons {
+		t.Head = append(t.Head, "measured "+b.way+", per s")
+	}
 	costs, ok, _ := saisCosts(measured)
-	if !ok || aware == "" {
+	if !ok {
 		return t
 	}
 	for _, c := range saturated(measured) {
-		m := c.model(costs, aware)
-		r := pooled([]saisCell{c}, aware, fixed)
-		saved := bench.None
-		if r.pairs > 0 {
-			saved = perSecond(r.center - 1)
-			if r.have {
-				saved += fmt.Sprintf(" (%s to %s)", perSecond(r.low-1), perSecond(r.high-1))
-			}
+		m := c.model(costs)
+		row := []string{fmt.Sprint(c.servers), chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"), fmt.Sprint(m.Cores),
+			chart.Digits(float64(m.Servers) / float64(max(m.Cores, 1))), fmt.Sprint(m.Requests), savedTime(m.Saving)}
+		for _, b := range saisComparisons {
+			row = append(row, savedPerSecond(b.ratio([]saisCell{c})))
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(c.servers), chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"), fmt.Sprint(m.Cores),
-			chart.Digits(float64(m.Servers) / float64(max(m.Cores, 1))), fmt.Sprint(m.Requests), perSecond(m.Saving), saved})
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-// perSecond is a time that is saved in each second.
-func perSecond(v float64) string {
+// savedPerSecond is how much longer than a second the balanced arm takes for what the
+// source-aware one transfers in one.
+func savedPerSecond(r ratio) string {
+	if r.pairs == 0 {
+		return bench.None
+	}
+	text := savedTime(r.center - 1)
+	if r.have {
+		text += fmt.Sprintf(" (%s to %s)", savedTime(r.low-1), savedTime(r.high-1))
+	}
+	return text
+}
+
+// savedTime is a time; below 0 it is lost.
+func savedTime(v float64) string {
 	if v < 0 {
 		return "−" + chart.Quantity(-v, "s")
 	}
@@ -202,29 +210,30 @@ func perSecond(v float64) string {
 
 // saisWords say when source-aware delivery wins.
 func saisWords(measured []saisCell) string {
+	text := "Model: T differs by at least (N_C−1)·N_R·α·(M−P). "
 	costs, ok, why := saisCosts(measured)
-	aware, fixed := against(measured)
-	switch {
-	case aware == "":
-		return "The cost model is not compared: no source-aware arm was measured."
+	switch here := fmt.Sprintf("Here P, to process a strip, is %s and M, to move one between caches, %s", chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s")); {
 	case !ok:
-		return fmt.Sprintf("The cost model is not compared: %s.", why)
-	}
-	text := fmt.Sprintf("Model: T differs by at least (N_C−1)·N_R·α·(M−P). Here P, to process a strip, is %s and M, to move one between caches, %s", chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"))
-	if costs.Move > costs.Strip {
-		text += ", so it has source-aware delivery win while requests keep the CPUs busy"
-	} else {
-		text += ", so it promises source-aware delivery nothing: the study has M ≫ P, between caches that share nothing"
-	}
-	r := pooled(saturated(measured), aware, fixed)
-	switch {
-	case r.more():
-		text += fmt.Sprintf(". Measured, %s has more bandwidth than %s: %s", aware, fixed, r.words())
-	case r.less():
-		text += fmt.Sprintf(". Measured, %s has less bandwidth than %s: %s", aware, fixed, r.words())
+		text += fmt.Sprintf("P and M were not measured: %s.", why)
+	case costs.Move > costs.Strip:
+		text += here + ", so it has source-aware delivery win while requests keep the CPUs busy."
 	default:
-		text += fmt.Sprintf(". Measured, the bandwidth of %s and %s does not differ reliably: %s", aware, fixed, r.words())
+		text += here + ", so it promises source-aware delivery nothing: the study has M ≫ P, between caches that share nothing."
 	}
-	base := pooled(saturated(measured), aware, deliveryArms[0].Name)
-	return text + fmt.Sprintf("; against the kernel's own delivery: %s.", base.words())
+	busy := saturated(measured)
+	for _, c := range saisComparisons {
+		r := c.ratio(busy)
+		verdict := "does not win reliably over"
+		switch {
+		case r.pairs == 0:
+			continue
+		case r.more():
+			verdict = "wins over"
+		case r.less():
+			verdict = "loses to"
+		}
+		text += fmt.Sprintf(" Measured %s, %s %s %s when saturated: %s; against the kernel's own delivery %s.",
+			c.way, c.aware, verdict, c.balanced, r.words(), pooled(busy, c.aware, deliveryArms[0].Name).words())
+	}
+	return text
 }

@@ -66,11 +66,19 @@ func (n *Network) Measure(ctx context.Context, command []string, l Load) (Readin
 		if err != nil {
 			return err
 		}
-		if err := start(ctx, g, command, "strip server", servers, one, true); err != nil {
+		if _, err := start(ctx, g, command, "strip server", servers, one, true); err != nil {
 			return err
 		}
+		var pids []kernel.TID
 		for _, its := range clients {
-			if err := start(ctx, g, command, "client of strips", its, one, false); err != nil {
+			p, err := start(ctx, g, command, "client of strips", its, one, false)
+			if err != nil {
+				return err
+			}
+			pids = append(pids, p.PID)
+		}
+		if l.Started != nil {
+			if err := l.Started(pids); err != nil {
 				return err
 			}
 		}
@@ -87,10 +95,9 @@ func (n *Network) Measure(ctx context.Context, command []string, l Load) (Readin
 	return sum(parts[0], parts[1:]), nil
 }
 
-func start(ctx context.Context, g *child.Group, command []string, name string, sockets []*os.File, c config, serve bool) error {
+func start(ctx context.Context, g *child.Group, command []string, name string, sockets []*os.File, c config, serve bool) (*child.Process, error) {
 	c.Sockets, c.Serve = len(sockets), serve
-	_, err := g.Start(ctx, child.Command{Name: name, Argv: command, Files: sockets}, c)
-	return err
+	return g.Start(ctx, child.Command{Name: name, Argv: command, Files: sockets}, c)
 }
 
 // connect connects each client with each server.

@@ -13,6 +13,7 @@ package stripnet
 import (
 	"time"
 
+	"piton/internal/kernel"
 	"piton/workloads/stripio"
 	"piton/workloads/workload"
 )
@@ -37,6 +38,8 @@ type Load struct {
 	PaceMBs int
 	Settle  time.Duration // before what is measured
 	Period  time.Duration // that is measured
+	// Started, if not nil, is told the client processes before they read anything.
+	Started func(clients []kernel.TID) error
 }
 
 // Reading is what came of a period.
