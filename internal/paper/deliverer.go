@@ -152,8 +152,18 @@ func (c *deliveryCell) roundTime() time.Duration {
 
 func (c *deliveryCell) rounds(within time.Duration) int { return int(within / c.roundTime()) }
 
-// flowTableSlack is how long a cell that is not over in its time is left to end by itself.
-const flowTableSlack = 30 * time.Second
+// flowTableSlack is how long a cell that is not over in its time is left to end by itself. On
+// a loaded machine the least rounds take far longer than planned; ctx ends them. A piton that
+// is killed does not wait for it: the guard sees that at once.
+const flowTableSlack = time.Minute
+
+// flowTableLimit is after how long the guard reverts in any case.
+func flowTableLimit(ctx context.Context, within time.Duration) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		within = max(within, time.Until(end))
+	}
+	return min(within+flowTableSlack, 24*time.Hour)
+}
 
 // withFlowTable lets body set RFS's table, in a trial.
 func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, d *Delivery, body func(context.Context, *Delivery) error) error {
@@ -191,7 +201,7 @@ func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, 
 		return without(nil) // the table is as large already
 	}
 	plan.Trial.Found = "bench paper sais: the setting was tried only"
-	out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: within + flowTableSlack})
+	out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)})
 	if bad, ok := out.FirstBad(); ok && err == nil && ended == nil {
 		return errors.New(bad.Why())
 	}

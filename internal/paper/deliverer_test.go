@@ -73,6 +73,15 @@ func TestCellsWithoutTimeAreNotBegun(t *testing.T) {
 	assert.Empty(t, r.Runs)
 }
 
+// TestTheGuardWaitsForTheBudget: rounds on a loaded machine take longer than was planned.
+func TestTheGuardWaitsForTheBudget(t *testing.T) {
+	assert.Equal(t, time.Hour+flowTableSlack, flowTableLimit(t.Context(), time.Hour))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+	defer cancel()
+	assert.Greater(t, flowTableLimit(ctx, time.Minute), 2*time.Hour)
+	assert.Equal(t, 24*time.Hour, flowTableLimit(ctx, 48*time.Hour))
+}
+
 func TestNetworksThatCannotBe(t *testing.T) {
 	assert.ErrorIs(t, explainNetwork(os.ErrPermission), attr.ErrNotPermitted)
 	assert.ErrorIs(t, explainNetwork(errors.ErrUnsupported), attr.ErrNotSupported)
