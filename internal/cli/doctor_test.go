@@ -53,7 +53,7 @@ func TestDoctor(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	found := features(t, r.out)
 	for id, f := range map[string]string{
-		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger", "wakes": "ebpf-wakes",
+		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger", "wakes": "ebpf-wakes", "flows": "ebpf-flows",
 		"counters": "counters", "tune-others": "tune-others", "read-others": "read-others",
 	} {
 		err := watchcmd.Probe(f)

@@ -125,9 +125,17 @@ func (d *doctor) ledger() finding {
 }
 
 func (d *doctor) wakes() finding {
-	f := finding{id: "wakes", title: "which thread wakes which (piton watch --wakes)", state: stateBest,
-		source: "eBPF on sched_waking, attached while a view shows it", cost: "nothing now"}
-	if err := Probe("ebpf-wakes"); err != nil {
+	return d.whileShown("wakes", "which thread wakes which (piton watch --wakes)", "sched_waking")
+}
+
+func (d *doctor) flows() finding {
+	return d.whileShown("flows", "CPUs that handle and read packets (piton irq follow)", "reads of sockets")
+}
+
+// whileShown is a feature that eBPF alone has, and that is attached only while it is shown.
+func (d *doctor) whileShown(id, title, hook string) finding {
+	f := finding{id: id, title: title, state: stateBest, source: "eBPF on " + hook + ", attached while a view shows it", cost: "nothing now"}
+	if err := Probe("ebpf-" + id); err != nil {
 		f.source, f.cost = "", ""
 		d.worse(&f, stateMissing, err)
 	}
