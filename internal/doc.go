@@ -80,6 +80,7 @@
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
 //	bpf/steer      packets of chosen flows handed to a CPU, by XDP
+//	bpf/hint       the CPU of a consumer travels with its TCP connections
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
