@@ -26,6 +26,7 @@ type Policy string
 // The policies.
 const (
 	PolicyCurrent     Policy = "current"      // the one on which its consumer runs
+	PolicyRequest     Policy = "request"      // the one on which its consumer wrote last
 	PolicyLeastLoaded Policy = "least-loaded" // the one with the most idle time
 	PolicyDedicated   Policy = "dedicated"    // given ones
 	PolicyApart       Policy = "apart"        // another one of its consumer's last-level cache
@@ -71,6 +72,7 @@ type SteerAsk struct {
 	Look     Look
 	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
 	Ntuple func(nic string) (kernel.Feature, error)
+	hooks  hooks // nil is this machine's
 }
 
 // Steering is a way to steer packets, that has been chosen and not been set.
@@ -81,6 +83,7 @@ type Steering struct {
 	Missed []Missed // ways that would be better, with the reason
 	Why    string   // why nothing is to be set, or what is set; a sentence
 	Before Seen
+	Notes  []string // on how it is done, once programs steer; phrases
 
 	tuner     *change.Tuner
 	links     []link
@@ -102,6 +105,9 @@ func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, erro
 	s := &Steering{SteerAsk: ask, tuner: t}
 	if s.Ntuple == nil {
 		s.Ntuple = kernel.NtupleFilters
+	}
+	if s.hooks == nil {
+		s.hooks = programs{}
 	}
 	if err := s.identify(); err != nil {
 		return nil, err
@@ -144,8 +150,7 @@ func (s *Steering) identify() error {
 			return fmt.Errorf("process %d: %w", t.TID, err)
 		}
 		if its := s.namespace(fmt.Sprint(t.TID)); own != "" && its != "" && its != own {
-			return fmt.Errorf("%s %d is in another network namespace: piton sets interfaces of its own one only. "+
-				"Try ip netns exec NAME piton irq follow … with --policy apart, least-loaded or dedicated: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
+			return fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
 		}
 		t.StartTicks = k.StartTicks
 		s.watched = append(s.watched, t)
@@ -168,7 +173,7 @@ func (s *Steering) enough() string {
 		return fmt.Sprintf("nothing was received in %v: nothing is set", LookTime)
 	case b.Placed == 0:
 		return "it is not known on which CPU the packets are processed, as of UDP sockets without a connection: nothing is set"
-	case s.Policy == PolicyCurrent && cpu >= nearEnough:
+	case (s.Policy == PolicyCurrent || s.Policy == PolicyRequest) && cpu >= nearEnough:
 		return fmt.Sprintf("%s already: nothing is set", b)
 	case s.Policy == PolicyApart && llc >= nearEnough && cpu <= 1-nearEnough:
 		return fmt.Sprintf("%s of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set", chart.Percent(llc-cpu))

@@ -67,6 +67,7 @@ func newNetwork(t *testing.T) *network {
 		Targets: []change.Target{{TID: 10}}, Policy: PolicyCurrent, Topology: topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4}),
 		Look:   func(context.Context, time.Duration) (Seen, error) { return n.seen, nil },
 		Ntuple: func(string) (kernel.Feature, error) { return kernel.Feature{}, nil },
+		hooks:  &fakeHooks{refusal: errors.New("no programs here")},
 	}
 	return n
 }
@@ -248,8 +249,8 @@ func TestDedicatedTakesTheInterruptFirst(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, WayRPS, s.Way)
 	assert.Equal(t, []string{"rps-cpus  to 2: planned"}, n.preview(t, s))
-	require.Len(t, s.Missed, 1)
-	assert.Contains(t, s.Missed[0].Why, "irq 30 (eth0-rx-0): its driver manages it")
+	require.Len(t, s.Missed, 2)
+	assert.Contains(t, s.Missed[1].Why, "irq 30 (eth0-rx-0): its driver manages it")
 	n.ask.Via = WayIRQ
 	_, err = n.lookAt(t)
 	assert.ErrorIs(t, err, attr.ErrNotSupported)
@@ -268,7 +269,7 @@ func TestLeastLoadedIsChosenAnew(t *testing.T) {
 		s, err := n.lookAt(t)
 		require.NoError(t, err)
 		assert.Equal(t, WayRPS, s.Way)
-		assert.Equal(t, []Missed{{WayIRQ, "lo is a virtual interface: it has no interrupts"}}, s.Missed)
+		assert.Equal(t, []Missed{{WayXDP, "no programs here"}, {WayIRQ, "lo is a virtual interface: it has no interrupts"}}, s.Missed)
 		s.Look = look
 		assert.Equal(t, []string{"rps-cpus  to 2: planned"}, n.preview(t, s))
 		go func() {

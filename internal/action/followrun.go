@@ -16,6 +16,9 @@ const (
 	// holdTime is how often it is looked whether everything is as it should be, and chosen
 	// anew where the policy chooses.
 	holdTime = time.Second
+	// steerSettle is how long flows take to get to another CPU: what was under way is read, and
+	// a flow is known to programs from its first read.
+	steerSettle = 500 * time.Millisecond
 	// steerSlack is how long the guard leaves a steering that is not over in its time.
 	steerSlack = 30 * time.Second
 	// LongestSteering is for how long packets are steered at most: a guard waits a day.
@@ -29,10 +32,13 @@ func (s *Steering) Run(ctx context.Context, within time.Duration, tell func(afte
 	if within == 0 {
 		within = LongestSteering
 	}
-	err := s.trial(ctx, within+LookTime, func(ctx context.Context, put putCandidate) (string, error) {
+	err := s.trial(ctx, within+steerSettle+LookTime, func(ctx context.Context, put putCandidate) (string, error) {
 		timed, end := context.WithTimeout(ctx, within)
 		defer end()
 		if err := put(true); err != nil {
+			return "", err
+		}
+		if err := runner.Pause(ctx, steerSettle); err != nil {
 			return "", err
 		}
 		after, err := s.Look(ctx, LookTime) // also where the time is shorter
@@ -59,6 +65,9 @@ type putCandidate func(on bool) error
 
 // trial lets body set what steers; afterwards everything is as it was before.
 func (s *Steering) trial(ctx context.Context, within time.Duration, body func(context.Context, putCandidate) (found string, err error)) error {
+	if s.set == nil {
+		return s.hooked(ctx, body)
+	}
 	var ended error
 	plan := s.trialPlan
 	plan.Trial.Run = func(ctx context.Context, set change.SetCandidate) error {

@@ -22,6 +22,10 @@ const (
 	WayIRQ    Way = "irq"    // the affinity of the queues' interrupts
 	WayRFS    Way = "rfs"
 	WayRPS    Way = "rps"
+	// Programs of piton steer the packets of the processes alone.
+	WayXDP     Way = "xdp"         // in the driver, to the other CPU by a CPUMAP
+	WayGeneric Way = "xdp-generic" // after the kernel has a buffer for the packet
+	WayHint    Way = "hint"        // by the consumer's CPU in a TCP option, which the other side sends back
 )
 
 // Missed is a way that would be better, and why it is not to be had.
@@ -36,8 +40,16 @@ type way struct {
 	cost string
 	// why says why the interfaces do not have it, "" if they have.
 	why func(*waySearch) string
-	// set asks for packets to be processed on the CPUs; RFS knows them itself.
+	// set asks for packets to be processed on the CPUs; RFS knows them itself. It is nil where
+	// programs steer.
 	set func(*waySearch, cpuset.Set) []change.Request
+	// asked: it is taken only where it is asked for.
+	asked bool
+}
+
+// steers reports whether piton can go this way.
+func (w *way) steers() bool {
+	return w.set != nil || w.name == WayXDP || w.name == WayGeneric || w.name == WayHint
 }
 
 // rfsEntries is the size of RFS's table where none is set: what scaling.rst suggests for a
@@ -45,35 +57,46 @@ type way struct {
 const rfsEntries = 32768
 
 var (
-	ntuple = way{WayNtuple, "", func(s *waySearch) string { return s.filters(false) }, nil}
+	ntuple = way{name: WayNtuple, why: func(s *waySearch) string { return s.filters(false) }}
 	arfs   = way{WayARFS, "nothing for each packet: the NIC sorts them", func(s *waySearch) string {
 		if why := s.filters(true); why != "" {
 			return why
 		}
 		return s.noRFS()
-	}, (*waySearch).setRFS}
-	rfs  = way{WayRFS, "for packets that came in on another CPU, an interrupt to that of the consumer", (*waySearch).noRFS, (*waySearch).setRFS}
+	}, (*waySearch).setRFS, false}
+	rfs  = way{WayRFS, "for packets that came in on another CPU, an interrupt to that of the consumer", (*waySearch).noRFS, (*waySearch).setRFS, false}
 	irqs = way{WayIRQ, "nothing for each packet; all flows of the interface go there", (*waySearch).noIRQ,
-		func(s *waySearch, cpus cpuset.Set) []change.Request { return MoveIRQs(s.lines, cpus) }}
+		func(s *waySearch, cpus cpuset.Set) []change.Request { return MoveIRQs(s.lines, cpus) }, false}
 	rps = way{WayRPS, "an interrupt to the other CPU for packets that came in elsewhere; all flows of the interface go there", (*waySearch).noRPS,
 		func(s *waySearch, cpus cpuset.Set) []change.Request {
 			return SetQueues(s.nics, QueueSettings{RPS: &cpus})
-		}}
+		}, false}
+	xdp = way{name: WayXDP, cost: "a program for each packet that comes in by the interface, and an interrupt to the other CPU for those that are handed over",
+		why: func(s *waySearch) string { return s.noHook(WayXDP) }}
+	generic = way{name: WayGeneric, cost: "a program for each packet after its buffer was made, and packets are not merged (GRO)",
+		why: func(s *waySearch) string { return s.noHook(WayGeneric) }}
+	hinted = way{name: WayHint, cost: "8 bytes of each packet, and a program for each that comes in; the servers' side runs piton irq hint serve",
+		why: func(s *waySearch) string { return s.noHook(WayHint) }, asked: true}
 )
 
-// waysOf are the ways of a policy, the cheapest first.
+// waysOf are the ways of a policy, the cheapest first. All but those by programs concern
+// every flow of the interface; for a policy other than PolicyCurrent that is worse than what
+// programs cost.
 func waysOf(p Policy) []way {
-	if p == PolicyCurrent {
-		return []way{ntuple, arfs, rfs}
+	switch p {
+	case PolicyCurrent:
+		return []way{ntuple, arfs, rfs, xdp, generic, hinted}
+	case PolicyRequest:
+		return []way{xdp, generic, hinted}
 	}
-	return []way{irqs, rps}
+	return []way{xdp, irqs, rps, generic}
 }
 
 // Ways are the ways that can be asked for with a policy.
 func (p Policy) Ways() []Way {
 	var out []Way
 	for _, w := range waysOf(p) {
-		if w.set != nil {
+		if w.steers() {
 			out = append(out, w.name)
 		}
 	}
@@ -92,7 +115,7 @@ type waySearch struct {
 func (s *Steering) choose(ctx context.Context, fs irq.FS, nics []irq.NIC) error {
 	search := &waySearch{Steering: s, fs: fs, nics: nics}
 	for _, w := range waysOf(s.Policy) {
-		if s.Via != "" && s.Via != w.name {
+		if s.Via != "" && s.Via != w.name || s.Via == "" && w.asked {
 			continue
 		}
 		if why := w.why(search); why != "" {
@@ -100,6 +123,12 @@ func (s *Steering) choose(ctx context.Context, fs irq.FS, nics []irq.NIC) error 
 			continue
 		}
 		s.Way, s.Cost = w.name, w.cost
+		if w.set == nil {
+			if s.picker != nil {
+				return s.picker.start(s.Before.Consumers)
+			}
+			return nil
+		}
 		return s.plan(ctx, func(cpus cpuset.Set) []change.Request { return w.set(search, cpus) })
 	}
 	err := errors.New("there is no way to steer these packets")
@@ -109,8 +138,11 @@ func (s *Steering) choose(ctx context.Context, fs irq.FS, nics []irq.NIC) error 
 	return fmt.Errorf("%w: %w", err, attr.ErrNotSupported)
 }
 
-// Preview is what would be set now.
+// Preview is what would be set now: nothing where programs steer.
 func (s *Steering) Preview(ctx context.Context) (change.Outcome, error) {
+	if s.set == nil {
+		return change.Outcome{}, nil
+	}
 	cpus := s.CPUs
 	if s.picker != nil {
 		i, err := s.picker.pick()

@@ -15,13 +15,13 @@ func TestSteeringFlags(t *testing.T) {
 	h, pid := newHome(t), fmt.Sprint(sleeper(t))
 	for args, want := range map[string]string{
 		"--show --via rfs":         "give --show or --via, not both",
-		"--policy nearest":         "it must be current, least-loaded, dedicated=CPUS or apart",
+		"--policy nearest":         "it must be current, request, least-loaded, dedicated=CPUS or apart",
 		"--policy dedicated":       "CPUs go with dedicated only, as dedicated=0-1",
 		"--policy apart=0":         "CPUs go with dedicated only, as dedicated=0-1",
 		"--policy dedicated=":      "CPUs go with dedicated only, as dedicated=0-1",
-		"--via rps":                "--via rps does not do --policy current: the ways are arfs, rfs",
-		"--via rfs --policy apart": "--via rfs does not do --policy apart: the ways are irq, rps",
-		"--via magic":              "it must be one of auto, arfs, rfs, irq, rps",
+		"--via rps":                "--via rps does not do --policy current: the ways are arfs, rfs, xdp, xdp-generic, hint",
+		"--via rfs --policy apart": "--via rfs does not do --policy apart: the ways are xdp, irq, rps, xdp-generic",
+		"--via magic":              "it must be one of auto, arfs, rfs, irq, rps, xdp, xdp-generic, hint",
 		"--try 12s --for 1m":       "give --try or --for, not both",
 		"--try 1s":                 "it must be 12s to 1h",
 		"--for 24h":                "packets are steered for at most 23h",

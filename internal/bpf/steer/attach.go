@@ -96,7 +96,7 @@ func (s *Steering) attach(devices []netdev.Interface, o Options) error {
 
 func (s *Steering) generic(d netdev.Interface, why string, o Options) (link.Link, error) {
 	if o.Mode == Native {
-		return nil, &object.Refusal{What: steerName, Why: "native XDP is not to be had on " + d.Name + ": " + why}
+		return nil, notNative(d, why)
 	}
 	if o.Policy != Pass && !genericWorks() {
 		return nil, &object.Refusal{What: steerName, Why: "native XDP is not to be had on " + d.Name + " (" + why + "), and this kernel (" +

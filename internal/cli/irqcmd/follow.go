@@ -31,16 +31,22 @@ the interface of a UDP socket that is not bound to one. Bytes that splice(2) tak
 
 Without --show, look for 2 s, and then have packets handled where a policy says, until ^C, --for or the end of the
 processes; after that everything is as it was before, also if piton is killed. Policies: current, the CPU of the reader;
-least-loaded, the CPU with the most idle time, chosen anew each second; dedicated=CPUS; apart, another CPU of the reader's
-last-level cache. Nothing is set where it would gain nothing: for current, 95 % are read where they were handled already.
+request, the CPU on which the connection was written to last; least-loaded, the CPU with the most idle time, chosen anew
+each second; dedicated=CPUS; apart, another CPU of the reader's last-level cache. Nothing is set where it would gain
+nothing: for current and request, 95 % are read where they were handled already.
 Ways, of which --via auto takes the first that there is, and prints why a better one is not to be had:
-  arfs  RFS by filters of the NIC (current); they must be on: ethtool -K NIC ntuple on
-  rfs   rps_sock_flow_entries, and rps_flow_cnt of the queues of the interfaces that the flows come in by (current)
-  irq   the affinity of those queues' interrupts (the other policies)
-  rps   rps_cpus of those queues (the other policies)
-All of them concern all flows of the interface. RFS is to be had in the initial network namespace only, and interfaces are
-those of piton's own namespace: ip netns exec NAME piton irq follow … steers in another one. Steering ends after 23 hours
-at the latest. It is one entry of the journal, under a guard.
+  arfs         RFS by filters of the NIC (current); they must be on: ethtool -K NIC ntuple on
+  rfs          rps_sock_flow_entries, and rps_flow_cnt of the queues of the interfaces that the flows come in by (current)
+  xdp          a program in the driver hands packets to the other CPU (all policies)
+  irq          the affinity of those queues' interrupts (least-loaded, dedicated, apart)
+  rps          rps_cpus of those queues (least-loaded, dedicated, apart)
+  xdp-generic  the same after the driver, for each packet by itself (all policies)
+  hint         the reader's CPU travels in a TCP option of the requests, piton irq hint serve on the other side sends it back,
+               and the replies are handed to it (current, request); for connections made afterwards, and only if asked for
+arfs, rfs, irq and rps concern all flows of the interface; xdp and hint those of the processes that there are when it
+begins, and end with piton without a trace. RFS is to be had in the initial network namespace only, and interfaces are those of
+piton's own namespace: ip netns exec NAME piton irq follow … steers in another one. Steering ends after 23 hours at the
+latest. Settings are one entry of the journal, under a guard.
 --try 60s steers and does not steer in turn, in pairs of periods in tossed order, and judges by the bytes that the
 processes receive and send, as piton bench attach does.
 
@@ -66,7 +72,7 @@ func newIRQFollow(a *app.App) *cobra.Command {
 		Short: "show where the packets of processes are handled and read, and have both on one CPU",
 		Long:  followLong,
 		Example: "  piton irq follow nginx --show\n  piton irq follow 3641 --show --for 10s -o json\n  piton irq follow 3641 --tree --show -d 5s\n" +
-			"  piton irq follow nginx\n  piton irq follow 3641 --policy apart --for 10m\n  piton irq follow 3641 --policy dedicated=2-3 --dry-run\n" +
+			"  piton irq follow nginx\n  piton irq follow 3641 --policy request --for 10m\n  piton irq follow 3641 --policy dedicated=2-3 --dry-run\n" +
 			"  piton irq follow 3641 --try 60s",
 		Args: flags.NeedArgs(1, "a target"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -35,9 +35,10 @@ type steerOptions struct {
 }
 
 func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
-	o.via = flags.Choice{Value: viaAuto, Among: []string{viaAuto, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS)}}
+	o.via = flags.Choice{Value: viaAuto, Among: []string{viaAuto, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS),
+		string(action.WayXDP), string(action.WayGeneric), string(action.WayHint)}}
 	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
-	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, least-loaded, dedicated=CPUS or apart")
+	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, request, least-loaded, dedicated=CPUS or apart")
 	fs.Var(&o.via, "via", "the way; auto is the cheapest that there is")
 	fs.Var(&o.try, "try", "steer and do not steer in turn for this time, and judge by the bytes that the targets receive and send")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "look, print what would be set and why, and set nothing")
@@ -59,10 +60,10 @@ func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, e
 	for _, pid := range of.IDs {
 		ask.Targets = append(ask.Targets, change.Target{TID: pid})
 	}
-	all := []action.Policy{action.PolicyCurrent, action.PolicyLeastLoaded, action.PolicyDedicated, action.PolicyApart}
+	all := []action.Policy{action.PolicyCurrent, action.PolicyRequest, action.PolicyLeastLoaded, action.PolicyDedicated, action.PolicyApart}
 	switch {
 	case !slices.Contains(all, ask.Policy):
-		return ask, exit.Usagef("--policy %s: it must be current, least-loaded, dedicated=CPUS or apart", o.policy)
+		return ask, exit.Usagef("--policy %s: it must be current, request, least-loaded, dedicated=CPUS or apart", o.policy)
 	case given != (ask.Policy == action.PolicyDedicated):
 		return ask, exit.Usagef("--policy %s: CPUs go with dedicated only, as dedicated=0-1", o.policy)
 	case given:
@@ -126,7 +127,7 @@ func steer(ctx context.Context, a *app.App, of watch.Targets, o followOptions) e
 	case s.Way == "":
 	case o.steer.dryRun:
 		var preview change.Outcome
-		if preview, err = s.Preview(ctx); err == nil {
+		if preview, err = s.Preview(ctx); err == nil && len(preview.Changes) > 0 { // programs set nothing
 			err = changes.Report(a, preview, changes.Options{Output: o.output, DryRun: true}, nil)
 		}
 	case o.steer.try.Given:

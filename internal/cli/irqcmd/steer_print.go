@@ -31,7 +31,7 @@ type steerEnd struct {
 
 func (e *steerEnd) line(name, format string, args ...any) {
 	if !e.json {
-		fmt.Fprintf(e.app, "%-8s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(e.app, "%-11s %s\n", name, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -52,6 +52,9 @@ func (e *steerEnd) before() {
 // after says what is seen while packets are steered.
 func (e *steerEnd) after(seen action.Seen) {
 	e.then, e.done = seen, true
+	for _, note := range e.steering.Notes {
+		e.line("how", "%s", note)
+	}
 	e.line("steered", "%s", near(seen))
 }
 
@@ -135,6 +138,7 @@ func (e *steerEnd) why() (out []string) {
 	for _, m := range e.steering.Missed {
 		out = append(out, fmt.Sprintf("%s: %s", m.Way, m.Why))
 	}
+	out = append(out, e.steering.Notes...)
 	if e.steering.Why != "" {
 		out = append(out, e.steering.Why)
 	}

@@ -1,0 +1,139 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bpf/steer"
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+	"piton/internal/topology/topologytest"
+)
+
+// fakeHooks steer nothing, and note what they were told.
+type fakeHooks struct {
+	refusal error // beforehand
+	broken  error // once it steers
+	opened  []steer.Options
+	running int // that are open
+	choices []cpuset.Set
+}
+
+func (f *fakeHooks) why(steer.Options) error { return f.refusal }
+
+func (f *fakeHooks) open(o steer.Options) (hook, error) {
+	f.opened = append(f.opened, o)
+	f.running++
+	return f, nil
+}
+
+func (f *fakeHooks) SetChoice(c cpuset.Set) error { f.choices = append(f.choices, c); return nil }
+func (f *fakeHooks) Check() error                 { return f.broken }
+func (f *fakeHooks) Notes() []string              { return []string{"native XDP on eth0"} }
+func (f *fakeHooks) Close()                       { f.running-- }
+
+// onCard is a network with a NIC, and programs.
+func onCard(t *testing.T, policy Policy) (*network, *fakeHooks) {
+	n, f := newNetwork(t), &fakeHooks{}
+	n.card(t)
+	n.ask.Policy, n.ask.hooks = policy, f
+	return n, f
+}
+
+// TestPoliciesByPrograms is which programs a policy takes, and that nothing is set or recorded.
+func TestPoliciesByPrograms(t *testing.T) {
+	for policy, want := range map[Policy]steer.Policy{
+		PolicyCurrent: steer.Current, PolicyRequest: steer.Request, PolicyDedicated: steer.Chosen, PolicyApart: steer.Apart, PolicyLeastLoaded: steer.Chosen,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, f := onCard(t, policy)
+				n.ask.Via = WayXDP
+				if policy == PolicyDedicated {
+					n.ask.CPUs = cpuset.Of(2)
+				}
+				s, err := n.lookAt(t)
+				require.NoError(t, err)
+				assert.Equal(t, WayXDP, s.Way)
+				assert.Empty(t, n.preview(t, s))
+				require.NoError(t, s.Run(t.Context(), 5*time.Second, func(Seen) { assert.Equal(t, 1, f.running) }))
+				assert.Zero(t, f.running)
+				require.Len(t, f.opened, 1)
+				o := f.opened[0]
+				assert.Equal(t, want, o.Policy)
+				assert.Equal(t, []int{2}, o.Interfaces)
+				assert.Equal(t, []kernel.TID{10}, o.Targets)
+				assert.Equal(t, steer.Native, o.Mode)
+				assert.Equal(t, policy == PolicyLeastLoaded, len(f.choices) > 0)
+				assert.Equal(t, policy == PolicyApart, o.Apart != nil)
+				if policy == PolicyDedicated {
+					assert.Equal(t, n.ask.CPUs, o.CPUs)
+				}
+				assert.Equal(t, []string{"native XDP on eth0"}, s.Notes)
+				n.assertOff(t)
+				entries, _, err := n.tuner.Entries()
+				require.NoError(t, err)
+				assert.Empty(t, entries)
+			})
+		})
+	}
+}
+
+// TestProgramsAreTakenInOrder is that other policies take them first, and the current one
+// only without RFS; hints only if they are asked for.
+func TestProgramsAreTakenInOrder(t *testing.T) {
+	for policy, want := range map[Policy]Way{PolicyCurrent: WayRFS, PolicyRequest: WayXDP, PolicyApart: WayXDP, PolicyLeastLoaded: WayXDP} {
+		n, _ := onCard(t, policy)
+		s, err := n.lookAt(t)
+		require.NoError(t, err)
+		assert.Equal(t, want, s.Way, policy)
+	}
+	n, f := onCard(t, PolicyRequest)
+	f.refusal = errors.New("eth0 has another XDP program already")
+	_, err := n.lookAt(t)
+	assert.ErrorContains(t, err, "there is no way to steer these packets; xdp: eth0 has another XDP program already; xdp-generic: eth0 has another")
+	assert.NotContains(t, err.Error(), "hint")
+	assert.Equal(t, []Way{WayXDP, WayGeneric, WayHint}, PolicyRequest.Ways())
+
+	n = newNetwork(t)
+	n.ask.Policy, n.ask.hooks = PolicyRequest, &fakeHooks{}
+	s, err := n.lookAt(t)
+	require.NoError(t, err)
+	assert.Equal(t, WayGeneric, s.Way)
+	assert.Equal(t, []Missed{{WayXDP, "lo has no driver: XDP is generic there"}}, s.Missed)
+}
+
+// TestProgramsEndWithWhatTheySteer is an error, and nothing left.
+func TestProgramsEndWithWhatTheySteer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, f := onCard(t, PolicyRequest)
+		s, err := n.lookAt(t)
+		require.NoError(t, err)
+		err = s.Run(t.Context(), time.Minute, func(Seen) { f.broken = errors.New("eth0: it is not there") })
+		assert.EqualError(t, err, "eth0: it is not there; everything is as it was before")
+		assert.Zero(t, f.running)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.broken = nil
+		s, err = n.lookAt(t)
+		require.NoError(t, err)
+		require.NoError(t, s.Run(ctx, time.Minute, func(Seen) { cancel() }), "^C is no error")
+		assert.Zero(t, f.running)
+	})
+}
+
+// TestApart is another CPU of the same cache, no sibling where there is a choice.
+func TestApart(t *testing.T) {
+	topo := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 2, Threads: 2, LLCsPerNode: 2})
+	for from, to := range apart(topo, topo.Online) {
+		c, _ := topo.CPU(from)
+		assert.True(t, c.LLC.Has(to), "%d to %d", from, to)
+		assert.False(t, c.Core.Has(to), "%d to %d", from, to)
+	}
+	assert.Equal(t, map[cpuset.CPU]cpuset.CPU{0: 1, 1: 0}, apart(topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 2}), cpuset.Of(0, 1)))
+}
