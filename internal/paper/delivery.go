@@ -56,10 +56,12 @@ var deliveryArms = []DeliveryArm{
 	{"least-loaded", xdpLeastLoadedOn},
 	{"dedicated", xdpDedicatedOn},
 	xdpArm("apart", steer.Apart),
+	{"hint", hintOn},
 }
 
 // deliveryMeanings are the arms in words.
 var deliveryMeanings = map[string]string{
+	"hint":             "the study's own way: the requests carry the CPU of their client in a TCP option, the server's side sends it back, XDP steers by it",
 	"default":          "the kernel's own: where the packet comes in; over a veth, the CPU that sends",
 	"rfs":              "RFS: the CPU where the connection was last read or written (the study's current core)",
 	"fixed":            "RPS to one CPU for each interface, as irqbalance distributes interrupts",

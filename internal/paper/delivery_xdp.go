@@ -2,10 +2,13 @@ package paper
 
 import (
 	"context"
+	"os"
 
+	"piton/internal/bpf/hint"
 	"piton/internal/bpf/steer"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // xdpArm is a policy of the study made with XDP and a map of CPUs. It follows the clients of
@@ -59,4 +62,32 @@ func xdpLeastLoadedOn(ctx context.Context, d *Delivery) (func() error, error) {
 		return nil, err
 	}
 	return followLeastLoaded(ctx, d.CPUs, func(cpu cpuset.CPU) error { return s.SetChoice(cpuset.Of(cpu)) }, off)
+}
+
+// hintOn has the clients' CPUs travel with their connections, which this process makes.
+func hintOn(_ context.Context, d *Delivery) (func() error, error) {
+	cgroup, err := procfs.New("/").UnifiedCgroup()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := hint.Serve(cgroup)
+	if err != nil {
+		return nil, err
+	}
+	asks, err := hint.Attach(hint.Options{Cgroup: cgroup, Targets: []kernel.TID{kernel.TID(os.Getpid())}})
+	if err != nil {
+		answers.Close()
+		return nil, err
+	}
+	_, off, err := d.steer(steer.Options{Policy: steer.Hint})
+	if err != nil {
+		asks.Close()
+		answers.Close()
+		return nil, err
+	}
+	return func() error {
+		defer answers.Close()
+		defer asks.Close()
+		return off()
+	}, nil
 }

@@ -162,7 +162,7 @@ func TestSaisThatDoesNotReproduce(t *testing.T) {
 // TestSaisWithoutXDP: RFS and RPS stand for the policies that they have.
 func TestSaisWithoutXDP(t *testing.T) {
 	left := map[string]string{}
-	for _, arm := range []string{"xdp-pass", "request", "current", "least-loaded", "dedicated", "apart"} {
+	for _, arm := range []string{"xdp-pass", "request", "current", "least-loaded", "dedicated", "apart", "hint"} {
 		left[arm] = "not supported here"
 	}
 	s, _ := saisOf(t, &fakeDeliverer{left: left}, time.Minute)
