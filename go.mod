@@ -31,6 +31,7 @@ require (
 require (
 	github.com/safchain/ethtool v0.7.0
 	github.com/sahilm/fuzzy v0.1.3
+	github.com/vishvananda/netlink v1.3.1
 )
 
 require (
@@ -63,6 +64,7 @@ require (
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/tklauser/go-sysconf v0.4.0 // indirect
 	github.com/tklauser/numcpus v0.12.0 // indirect
+	github.com/vishvananda/netns v0.0.5 // indirect
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	github.com/yusufpapurcu/wmi v1.2.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect

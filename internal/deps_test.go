@@ -115,7 +115,7 @@ func TestImportsPointDown(t *testing.T) {
 func TestOnlyKernelCallsTheKernel(t *testing.T) {
 	for pkg, imported := range imports(t) {
 		switch pkg {
-		case "piton/internal/kernel", "piton/internal/kernel/netdev":
+		case "piton/internal/kernel", "piton/internal/kernel/netdev", "piton/internal/kernel/netns":
 			assert.Contains(t, imported, "golang.org/x/sys/unix")
 			continue
 		case "piton/internal/bpf/bpftest": // takes a test's rights away

@@ -14,7 +14,7 @@ import (
 	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel"
+	"piton/internal/kernel/netdev"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/watch"
@@ -71,7 +71,7 @@ type SteerAsk struct {
 	Table    *irq.Table // nil: no interrupt is moved
 	Look     Look
 	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
-	Ntuple func(nic string) (kernel.Feature, error)
+	Ntuple func(nic string) (netdev.Feature, error)
 	hooks  hooks // nil is this machine's
 }
 
@@ -104,7 +104,7 @@ type link struct {
 func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, error) {
 	s := &Steering{SteerAsk: ask, tuner: t}
 	if s.Ntuple == nil {
-		s.Ntuple = kernel.NtupleFilters
+		s.Ntuple = netdev.NtupleFilters
 	}
 	if s.hooks == nil {
 		s.hooks = programs{}

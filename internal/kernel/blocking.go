@@ -54,6 +54,21 @@ func Wake(word *uint32, n int) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, uintptr(n), 0, 0, 0)
 }
 
+// DeliveryCPUs are the CPU on which a socket's last packet was processed (SO_INCOMING_CPU of
+// socket(7)), and the one that the caller is on (getcpu(2)). It does not wait.
+//
+//go:nosplit
+func DeliveryCPUs(fd int) (packet, caller int32, errno syscall.Errno) {
+	var node uint32
+	size := uint32(unsafe.Sizeof(packet))
+	_, _, errno = unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_INCOMING_CPU,
+		uintptr(unsafe.Pointer(&packet)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno == 0 {
+		_, _, errno = unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&caller)), uintptr(unsafe.Pointer(&node)), 0)
+	}
+	return packet, caller, errno
+}
+
 // Duplicate returns another descriptor of the same file, close-on-exec (dup(2)).
 func Duplicate(fd int) (int, error) {
 	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)

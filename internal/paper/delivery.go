@@ -13,6 +13,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 	"piton/internal/procfs"
 	"piton/workloads/stripnet"
 )
@@ -187,7 +188,7 @@ func explainNetwork(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: network namespaces take CAP_SYS_ADMIN and CAP_NET_ADMIN (%w); run piton with sudo", attr.ErrNotPermitted, err)
-	case kernel.IsNoVeth(err), errors.Is(err, errors.ErrUnsupported):
+	case netns.IsNoVeth(err), errors.Is(err, errors.ErrUnsupported):
 		return fmt.Errorf("%w: the kernel has no virtual Ethernet interfaces (CONFIG_VETH): %w", attr.ErrNotSupported, err)
 	}
 	return err

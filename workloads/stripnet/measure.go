@@ -12,6 +12,7 @@ import (
 	"piton/internal/chart"
 	"piton/internal/child"
 	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 	"piton/workloads/workload"
 )
 
@@ -106,7 +107,7 @@ func (n *Network) connect(number int) (clients [][]*os.File, servers []*os.File,
 		clients = append(clients, nil)
 		for i, server := range n.servers {
 			at := netip.AddrPortFrom(address(i, 2), uint16(firstPort+k))
-			c, s, err := kernel.ConnectTCP(n.Client, server, at, patience)
+			c, s, err := netns.ConnectTCP(n.Client, server, at, patience)
 			if err != nil {
 				return clients, servers, err
 			}

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"net/netip"
 
-	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 )
 
 // Network is servers and clients joined by wires.
 type Network struct {
-	Client     *kernel.NetNamespace
+	Client     *netns.Namespace
 	Interfaces []string // the clients' ends, one for each server
-	servers    []*kernel.NetNamespace
+	servers    []*netns.Namespace
 }
 
 // serversEnd is the name of a wire's end in its server's namespace.
 const serversEnd = "strips"
 
 // New makes a network. It takes CAP_SYS_ADMIN and CAP_NET_ADMIN (EPERM), and the kernel's
-// veth (kernel.IsNoVeth).
+// veth (netns.IsNoVeth).
 func New(servers int) (*Network, error) {
 	n := &Network{}
 	if err := n.build(servers); err != nil {
@@ -29,11 +29,11 @@ func New(servers int) (*Network, error) {
 }
 
 func (n *Network) build(servers int) (err error) {
-	if n.Client, err = kernel.NewNetNamespace(); err != nil {
+	if n.Client, err = netns.New(); err != nil {
 		return err
 	}
 	for i := range servers {
-		server, err := kernel.NewNetNamespace()
+		server, err := netns.New()
 		if err != nil {
 			return err
 		}
@@ -50,16 +50,16 @@ func (n *Network) build(servers int) (err error) {
 // wire joins a server. The ends are set up like a network card's: packets leave the server
 // one by one and with their checksums, and the client puts them together again. A wire as it
 // is made would carry 64 KiB at once.
-func (n *Network) wire(name string, server *kernel.NetNamespace, i int) error {
+func (n *Network) wire(name string, server *netns.Namespace, i int) error {
 	if err := n.Client.AddVeth(name, server, serversEnd); err != nil {
 		return err
 	}
-	for _, off := range []kernel.Offload{kernel.TSO, kernel.GSO, kernel.TxChecksum} {
+	for _, off := range []netns.Offload{netns.TSO, netns.GSO, netns.TxChecksum} {
 		if err := server.SetOffload(serversEnd, off, false); err != nil {
 			return err
 		}
 	}
-	if err := n.Client.SetOffload(name, kernel.GRO, true); err != nil {
+	if err := n.Client.SetOffload(name, netns.GRO, true); err != nil {
 		return err
 	}
 	if err := n.Client.SetUp(name, netip.PrefixFrom(address(i, 1), 24)); err != nil {

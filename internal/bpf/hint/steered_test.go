@@ -13,28 +13,29 @@ import (
 	"piton/internal/bpf/steer"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 )
 
 // steered asks for replies over a pair of interfaces that are like NICs, of which one is
 // steered by hints, and reads each on another CPU.
 func steered() error {
-	var ends [2]*kernel.NetNamespace
+	var ends [2]*netns.Namespace
 	for i := range ends {
 		var err error
-		if ends[i], err = kernel.NewNetNamespace(); err != nil {
+		if ends[i], err = netns.New(); err != nil {
 			return err
 		}
 	}
 	near, far := ends[0], ends[1]
 	result := exchanged{}
-	if err := near.AddVeth("near", far, "far"); kernel.IsNoVeth(err) {
+	if err := near.AddVeth("near", far, "far"); netns.IsNoVeth(err) {
 		result.Skip = "this kernel has no veth interfaces"
 		return json.NewEncoder(os.Stdout).Encode(result)
 	} else if err != nil {
 		return err
 	}
 	err := errors.Join(near.SetUp("near", netip.MustParsePrefix("10.98.0.1/24")), far.SetUp("far", netip.MustParsePrefix("10.98.0.2/24")),
-		far.SetOffload("far", kernel.TSO, false), far.SetOffload("far", kernel.GSO, false), far.SetOffload("far", kernel.TxChecksum, false))
+		far.SetOffload("far", netns.TSO, false), far.SetOffload("far", netns.GSO, false), far.SetOffload("far", netns.TxChecksum, false))
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func steered() error {
 		return err
 	}
 	defer s.Close()
-	client, server, err := kernel.ConnectTCP(near, far, netip.MustParseAddrPort("10.98.0.2:7000"), 20*time.Second)
+	client, server, err := netns.ConnectTCP(near, far, netip.MustParseAddrPort("10.98.0.2:7000"), 20*time.Second)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf/bpftest"
-	"piton/internal/kernel"
 	"piton/internal/kernel/netdev"
+	"piton/internal/kernel/netns"
 )
 
 // transfer is how many bytes are under way when the process that steers is killed.
@@ -23,7 +23,7 @@ const transfer = 16 << 20
 func TestKillInTheMiddleOfATransfer(t *testing.T) {
 	_, cpu := twoCPUs(t)
 	w := newWire(t)
-	client, server, err := kernel.ConnectTCP(w.near, w.far, farAddress, patience)
+	client, server, err := netns.ConnectTCP(w.near, w.far, farAddress, patience)
 	require.NoError(t, err)
 	defer client.Close()
 	defer server.Close()

@@ -18,6 +18,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 )
 
 // roleVariable makes the test program steer, for a test that kills it.
@@ -63,7 +64,7 @@ func command(role ...string) *exec.Cmd {
 // wire is two network namespaces that are joined by interfaces which are like NICs: packets
 // come with checksums and in the size in which they are sent.
 type wire struct {
-	near, far *kernel.NetNamespace
+	near, far *netns.Namespace
 	index     int // of the near interface
 }
 
@@ -82,20 +83,20 @@ func newWire(tb testing.TB) wire {
 		tb.Skip("takes root")
 	}
 	var w wire
-	for _, n := range []**kernel.NetNamespace{&w.near, &w.far} {
-		one, err := kernel.NewNetNamespace()
+	for _, n := range []**netns.Namespace{&w.near, &w.far} {
+		one, err := netns.New()
 		require.NoError(tb, err)
 		tb.Cleanup(one.Close)
 		*n = one
 	}
 	err := w.near.AddVeth(nearName, w.far, farName)
-	if kernel.IsNoVeth(err) {
+	if netns.IsNoVeth(err) {
 		tb.Skip("this kernel has no veth interfaces: ", err)
 	}
 	require.NoError(tb, err)
 	require.NoError(tb, w.near.SetUp(nearName, netip.MustParsePrefix("10.99.0.1/24")))
 	require.NoError(tb, w.far.SetUp(farName, netip.MustParsePrefix("10.99.0.2/24")))
-	for _, o := range []kernel.Offload{kernel.TSO, kernel.GSO, kernel.TxChecksum} {
+	for _, o := range []netns.Offload{netns.TSO, netns.GSO, netns.TxChecksum} {
 		require.NoError(tb, w.far.SetOffload(farName, o, false))
 	}
 	w.index, err = w.near.InterfaceIndex(nearName)

@@ -15,6 +15,7 @@ import (
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/kernel/netdev"
+	"piton/internal/kernel/netns"
 )
 
 func TestAnotherProgramIsInTheWay(t *testing.T) {
@@ -40,7 +41,7 @@ func TestAnotherProgramIsInTheWay(t *testing.T) {
 func TestNativeIsLeftWhereItWouldLosePackets(t *testing.T) {
 	a, b := twoCPUs(t)
 	w := newWire(t)
-	require.NoError(t, w.far.SetOffload(farName, kernel.TxChecksum, true))
+	require.NoError(t, w.far.SetOffload(farName, netns.TxChecksum, true))
 	o := Options{Interfaces: []int{w.index}, Policy: Current, CPUs: online(t), Mode: Native}
 	_, err := w.tryOpen(o)
 	require.ErrorIs(t, err, feature.ErrNotSupported)
@@ -54,7 +55,7 @@ func TestNativeIsLeftWhereItWouldLosePackets(t *testing.T) {
 	assert.GreaterOrEqual(t, e.share(a, b), 0.98, "packets arrive, and where they should")
 
 	// With whole checksums the driver is good enough.
-	require.NoError(t, w.far.SetOffload(farName, kernel.TxChecksum, false))
+	require.NoError(t, w.far.SetOffload(farName, netns.TxChecksum, false))
 	s.Close()
 	require.Equal(t, Native, w.open(t, Options{Policy: Current, CPUs: online(t)}).Interfaces[0].Mode)
 }

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 )
 
 const (
@@ -33,7 +34,7 @@ type turn struct{ consumer, server cpuset.CPU }
 // start connects the two, and ends them with the test.
 func (w wire) start(tb testing.TB) *exchange {
 	tb.Helper()
-	client, server, err := kernel.ConnectTCP(w.near, w.far, farAddress, patience)
+	client, server, err := netns.ConnectTCP(w.near, w.far, farAddress, patience)
 	require.NoError(tb, err)
 	e := &exchange{tb: tb, turns: make(chan turn), shares: make(chan float64), serve: make(chan cpuset.CPU)}
 	tid := make(chan kernel.TID)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/kernel"
+	"piton/internal/kernel/netns"
 )
 
 func TestFind(t *testing.T) {
@@ -22,9 +22,9 @@ func TestFind(t *testing.T) {
 }
 
 func TestOtherEnd(t *testing.T) {
-	var both [2]*kernel.NetNamespace
+	var both [2]*netns.Namespace
 	for i := range both {
-		n, err := kernel.NewNetNamespace()
+		n, err := netns.New()
 		if err != nil {
 			t.Skip("no network namespaces here: ", err)
 		}
@@ -38,7 +38,7 @@ func TestOtherEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, both[0].Do(func() error {
 		for _, on := range []bool{true, false} {
-			require.NoError(t, both[1].SetOffload("there", kernel.TxChecksum, on))
+			require.NoError(t, both[1].SetOffload("there", netns.TxChecksum, on))
 			i, err := Find(index)
 			require.NoError(t, err)
 			assert.Equal(t, "veth", i.Kind)

@@ -1,26 +1,29 @@
-package kernel
+// Package netns makes network namespaces of piton's own, the wires between them and the
+// connections over these. Start at New.
+package netns
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"piton/internal/kernel"
 )
 
-// NetNamespace is a network namespace without a name (network_namespaces(7)). It lives as
+// Namespace is a network namespace without a name (network_namespaces(7)). It lives as
 // long as something holds it, which are this descriptor and the sockets that were made in
 // it: nothing of it is left when the processes that have them end, however that happens.
-type NetNamespace struct {
+type Namespace struct {
 	file  *os.File
 	sysfs int // a mount of sysfs that shows it, attached nowhere
 }
 
-// NewNetNamespace makes one. It takes CAP_SYS_ADMIN (EPERM).
-func NewNetNamespace() (*NetNamespace, error) {
-	n := &NetNamespace{sysfs: -1}
-	err := OnThread(func() (err error) {
+// New makes one. It takes CAP_SYS_ADMIN (EPERM).
+func New() (*Namespace, error) {
+	n := &Namespace{sysfs: -1}
+	err := kernel.OnThread(func() (err error) {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("make a network namespace: %w", os.NewSyscallError("unshare", err))
 		}
@@ -56,8 +59,8 @@ func mountSysfs() (int, error) {
 }
 
 // Do works on a thread of its own that is in the namespace, and ends with the work.
-func (n *NetNamespace) Do(work func() error) error {
-	return OnThread(func() error {
+func (n *Namespace) Do(work func() error) error {
+	return kernel.OnThread(func() error {
 		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("enter a network namespace: %w", os.NewSyscallError("setns", err))
 		}
@@ -67,7 +70,7 @@ func (n *NetNamespace) Do(work func() error) error {
 
 // WriteSetting writes a file below /sys/class/net as the namespace has it, such as
 // "eth0/queues/rx-0/rps_cpus". It is not journalled: the interface ends with the namespace.
-func (n *NetNamespace) WriteSetting(name, text string) error {
+func (n *Namespace) WriteSetting(name, text string) error {
 	// The links of /sys/class/net stay below the mount; nothing else does.
 	how := unix.OpenHow{Flags: unix.O_WRONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
 	fd, err := unix.Openat2(n.sysfs, "class/net/"+name, &how)
@@ -82,7 +85,7 @@ func (n *NetNamespace) WriteSetting(name, text string) error {
 }
 
 // Close lets go of the namespace.
-func (n *NetNamespace) Close() {
+func (n *Namespace) Close() {
 	if n.file != nil {
 		_ = n.file.Close()
 	}
@@ -91,6 +94,3 @@ func (n *NetNamespace) Close() {
 		n.sysfs = -1
 	}
 }
-
-// IsNoVeth reports whether the error of AddVeth says that the kernel has no such interfaces.
-func IsNoVeth(err error) bool { return errors.Is(err, unix.EOPNOTSUPP) }

@@ -1,4 +1,4 @@
-package kernel
+package netns
 
 import (
 	"net/netip"
@@ -9,13 +9,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel"
 )
 
-func namespaces(t *testing.T) (a, b *NetNamespace) {
+func namespaces(t *testing.T) (a, b *Namespace) {
 	t.Helper()
-	var out [2]*NetNamespace
+	var out [2]*Namespace
 	for i := range out {
-		n, err := NewNetNamespace()
+		n, err := New()
 		if err != nil {
 			t.Skip("no network namespaces here: ", err)
 		}
@@ -55,7 +57,7 @@ func TestNamespacesAreJoinedByAWire(t *testing.T) {
 	_, err = client.Read(got)
 	require.NoError(t, err)
 	assert.Equal(t, "strip", string(got))
-	packet, caller, errno := DeliveryCPUs(int(client.Fd()))
+	packet, caller, errno := kernel.DeliveryCPUs(int(client.Fd()))
 	require.Zero(t, errno)
 	assert.GreaterOrEqual(t, packet, int32(0))
 	assert.GreaterOrEqual(t, caller, int32(0))
