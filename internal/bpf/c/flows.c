@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 // Counts what target processes read of each TCP and UDP flow, by the CPU that handled
 // the flow's last packet and the CPU that reads.
-#include "kernel.h"
+#include "sock.h"
 
 enum { AF_INET = 2, AF_INET6 = 10, IPPROTO_UDP = 17, TCP_ESTABLISHED = 1 };
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000 }; // include/linux/socket.h
@@ -58,41 +58,6 @@ u64 lost; // reads that had no room in the table, since loading
 u32 only; // the one target, 0 if there are more
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct in6_addr {
-	union {
-		u32 u6_addr32[4];
-	} in6_u;
-};
-
-struct ns_common {
-	u32 inum;
-};
-
-struct net {
-	struct ns_common ns;
-};
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct sock_common {
-	u32 skc_daddr, skc_rcv_saddr;
-	u16 skc_dport, skc_num;
-	u16 skc_family;
-	possible_net_t skc_net; // CONFIG_NET_NS
-	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; // CONFIG_IPV6
-	u16 skc_rx_queue_mapping; // CONFIG_SOCK_RX_QUEUE_MAPPING
-	int skc_incoming_cpu;
-	int skc_bound_dev_if;
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	u16 sk_protocol;
-	int sk_rx_dst_ifindex; // of TCP; Linux 5.16
-};
 
 struct tcp_sock {
 	u32 segs_in;

@@ -39,16 +39,7 @@ static long (*bpf_load_hdr_opt)(struct bpf_sock_ops *ctx, void *option, u32 len,
 static long (*bpf_store_hdr_opt)(struct bpf_sock_ops *ctx, const void *option, u32 len, u64 flags) = (void *)143;
 static long (*bpf_reserve_hdr_opt)(struct bpf_sock_ops *ctx, u32 len, u64 flags) = (void *)144;
 
-#include "kernel.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-typedef struct {
-	int owned;
-} socket_lock_t;
-struct sock {
-	socket_lock_t sk_lock;
-};
-#pragma clang attribute pop
+#include "sock.h"
 
 struct asking {
 	u64 task;   // the thread that read last; 0 before the first read

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 // Hands packets of target processes' flows to the CPU that a policy names, before the
 // network stack sees them: XDP and a map of CPUs (kernel/bpf/cpumap.c).
-#include "kernel.h"
+#include "sock.h"
 #include "hint.h"
 
 enum { BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_CPUMAP = 16 };
@@ -80,24 +80,6 @@ struct {
 } counts SEC(".maps");
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct in6_addr {
-	union {
-		u32 u6_addr32[4];
-	} in6_u;
-};
-
-struct sock_common {
-	u32 skc_daddr, skc_rcv_saddr;
-	u16 skc_dport, skc_num;
-	u16 skc_family;
-	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; // CONFIG_IPV6
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	u16 sk_protocol;
-};
 
 struct pt_regs { // of x86
 	unsigned long di;
