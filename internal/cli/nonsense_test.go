@@ -123,7 +123,7 @@ var around = map[string][2]string{
 // give it: one sentence, the right exit code, below 200 MB, in bounded time, and nothing
 // is changed.
 func TestThousandNonsenseArguments(t *testing.T) {
-	values, pid, before := nonsense(t), sleeper(t), masks(t)
+	values, pid, before := nonsense(t), sleeper(t), interruptMasks(t)
 	cpus := affinityOf(t, pid)
 	t.Chdir(t.TempDir())
 	h, runs, turn := newHome(t), 0, 0
@@ -187,7 +187,7 @@ func TestThousandNonsenseArguments(t *testing.T) {
 	try("move", "0", "--dry-run", "-t", strings.Repeat(nobody+",", 100_000))
 	t.Logf("%d runs", runs)
 	assert.Greater(t, runs, 1000)
-	assert.Equal(t, before, masks(t))
+	assert.Equal(t, before, interruptMasks(t))
 	assert.Equal(t, cpus, affinityOf(t, pid))
 	setting, err := sched.Attr(pid)
 	require.NoError(t, err)

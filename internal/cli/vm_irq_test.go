@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,15 @@ func masks(t *testing.T) map[string]string {
 		}
 	}
 	require.Greater(t, len(all), 10)
+	return all
+}
+
+// interruptMasks are those of masks that are not the network's: what others on this machine
+// try with RFS and RPS, with piton or by hand, is there for a while and is not the test's.
+func interruptMasks(t *testing.T) map[string]string {
+	t.Helper()
+	all := masks(t)
+	maps.DeleteFunc(all, func(file, _ string) bool { return !strings.HasPrefix(file, "/proc/irq/") })
 	return all
 }
 
