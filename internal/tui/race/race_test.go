@@ -85,13 +85,13 @@ func shown(s auto.State) *View {
 func text(v *View, width, height int) string { return ansi.Strip(v.Render(width, height, plain)) }
 
 func TestGolden(t *testing.T) {
-	for name, s := range map[string]auto.State{"look": {}, "candidates": field(), "lead": after(t, 3), "race": after(t, 30), "confirmation": after(t, 42), "end": after(t, 1000)} {
+	for name, s := range map[string]auto.State{"look": {}, "candidates": field(), "lead": after(t, 3), "race": after(t, 28), "confirmation": after(t, 42), "end": after(t, 1000)} {
 		for _, size := range [][2]int{{80, 20}, {120, 30}, {200, 40}} {
 			golden.Check(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), text(shown(s), size[0], size[1]), size[0], size[1])
 		}
 	}
 	ascii := theme.New(theme.Options{Depth: theme.Mono, ASCII: true})
-	golden.Check(t, "race-ascii", shown(after(t, 30)).Render(100, 20, ascii), 100, 20)
+	golden.Check(t, "race-ascii", shown(after(t, 28)).Render(100, 20, ascii), 100, 20)
 }
 
 func TestWhatIsOutIsDimAndSaysSo(t *testing.T) {
