@@ -293,16 +293,17 @@ func TestApartIsNextToTheConsumer(t *testing.T) {
 		n.seen.Consumers = cpuset.Of(2)
 		s, err := n.lookAt(t)
 		require.NoError(t, err)
-		masks := map[string]bool{}
+		later := make(chan string, 1)
 		go func() {
-			time.Sleep(3500 * time.Millisecond)
-			masks[n.setNow()["rps"]] = true
-			n.Tasks[10].UserTicks, n.Tasks[10].LastCPU = 50, 0
-			time.Sleep(3 * time.Second)
-			masks[n.setNow()["rps"]] = true
+			time.Sleep(6 * time.Second)
+			synctest.Wait()
+			later <- n.setNow()["rps"]
 		}()
-		require.NoError(t, s.Run(t.Context(), 20*time.Second, func(Seen) {}))
-		assert.Equal(t, map[string]bool{"00000008\n": true, "00000002\n": true}, masks)
+		require.NoError(t, s.Run(t.Context(), 20*time.Second, func(Seen) {
+			assert.Equal(t, "00000008\n", n.setNow()["rps"])
+			n.Tasks[10].UserTicks, n.Tasks[10].LastCPU = 50, 0
+		}))
+		assert.Equal(t, "00000002\n", <-later)
 		n.assertOff(t)
 	})
 }
