@@ -73,9 +73,6 @@ func address(server, end int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 0, byte(server), byte(end)})
 }
 
-// Servers is how many there are.
-func (n *Network) Servers() int { return len(n.servers) }
-
 // Close lets go of the network, and all of it is gone.
 func (n *Network) Close() {
 	for _, server := range n.servers {

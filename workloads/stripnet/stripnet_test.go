@@ -36,7 +36,7 @@ func network(t *testing.T, servers int) (*Network, []string) {
 
 func TestTraffic(t *testing.T) {
 	n, command := network(t, 2)
-	assert.Equal(t, 2, n.Servers())
+	assert.Len(t, n.Interfaces, 2)
 	for name, pace := range map[string]int{"saturated": 0, "paced": 40} {
 		r, err := n.Measure(t.Context(), command, Load{Clients: 2, PaceMBs: pace, Settle: 50 * time.Millisecond, Period: 450 * time.Millisecond})
 		require.NoError(t, err, name)
