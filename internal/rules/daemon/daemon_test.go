@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -40,6 +41,7 @@ type world struct {
 	stop      context.CancelFunc
 	busy      int          // times that nothing can be applied,
 	passing   error        // because of this
+	searchMu  sync.Mutex   // of searching, to which each search adds
 	searching []kernel.TID // in order
 	again     []kernel.TID // that were looked at once more
 	finish    chan struct{}

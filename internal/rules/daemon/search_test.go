@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,9 @@ import (
 
 // Search is part of Searcher: it ends when it is told to.
 func (w *world) Search(ctx context.Context, d rules.Decision) Search {
+	w.searchMu.Lock()
 	w.searching = append(w.searching, d.PID)
+	w.searchMu.Unlock()
 	out := Search{Decision: d, State: auto.State{Found: &auto.Found{}}}
 	select {
 	case <-w.finish:
@@ -25,6 +28,13 @@ func (w *world) Search(ctx context.Context, d rules.Decision) Search {
 		out.Err = context.Cause(ctx)
 	}
 	return out
+}
+
+// searches are the processes whose searches began.
+func (w *world) searches() []kernel.TID {
+	w.searchMu.Lock()
+	defer w.searchMu.Unlock()
+	return slices.Clone(w.searching)
 }
 
 // exit ends a process.
@@ -47,10 +57,10 @@ func TestSearches(t *testing.T) {
 		require.NoError(t, w.run(
 			func(w *world) { w.tell(w.begin(5, "a"), w.begin(6, "a"), w.begin(7, "a")) },
 			later(rules.SearchAfter-time.Second),
-			func(w *world) { assert.Empty(t, w.searching) },
+			func(w *world) { assert.Empty(t, w.searches()) },
 			later(2*time.Second),
 			later(time.Millisecond),
-			func(w *world) { assert.Equal(t, []kernel.TID{5}, w.searching) },
+			func(w *world) { assert.Equal(t, []kernel.TID{5}, w.searches()) },
 			func(w *world) {
 				w.tell(w.begin(8, "b"), w.exit(6))
 			},
@@ -58,13 +68,13 @@ func TestSearches(t *testing.T) {
 			finish,
 			later(time.Second),
 			later(time.Millisecond),
-			func(w *world) { assert.Equal(t, []kernel.TID{5, 7}, w.searching, "6 has ended while it waited") },
+			func(w *world) { assert.Equal(t, []kernel.TID{5, 7}, w.searches(), "6 has ended while it waited") },
 			func(w *world) { w.tell(w.begin(5, "a")) }, // executes itself again
 			finish,
 			later(time.Minute),
 			later(time.Minute),
 		))
-		assert.Equal(t, []kernel.TID{5, 7}, w.searching)
+		assert.Equal(t, []kernel.TID{5, 7}, w.searches())
 		assert.Equal(t, []string{"searched 5 <nil>", "searched 7 <nil>"}, w.notes)
 	})
 }
@@ -84,7 +94,7 @@ func TestSearchEnds(t *testing.T) {
 			func(w *world) { w.file = tryA; w.reload <- struct{}{} }, later(time.Second), later(rules.SearchAfter), later(time.Second),
 			later(time.Millisecond),
 		))
-		assert.Equal(t, []kernel.TID{5, 6, 6}, w.searching)
+		assert.Equal(t, []kernel.TID{5, 6, 6}, w.searches())
 		var notes []string
 		for _, n := range w.notes {
 			if !strings.HasPrefix(n, "reloaded") {
