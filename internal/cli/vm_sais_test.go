@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,5 +44,18 @@ func TestVMSaisLeavesNothing(t *testing.T) {
 			return true
 		})
 		assert.NotContains(t, errs.String(), "panic", name)
+		eventually(t, "its processes and its guard have ended", func() bool { return h.left() == 0 })
 	}
+}
+
+// left counts the processes that pitons of this home have left: they write to it.
+func (h *home) left() (n int) {
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(h.t, err)
+	for _, file := range files {
+		if b, err := os.ReadFile(file); err == nil && strings.Contains(string(b), h.env[0]+"\x00") {
+			n++
+		}
+	}
+	return n
 }
