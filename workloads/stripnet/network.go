@@ -73,7 +73,7 @@ func address(server, end int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 0, byte(server), byte(end)})
 }
 
-// Close lets go of the network, and all of it is gone.
+// Close ends the network.
 func (n *Network) Close() {
 	for _, server := range n.servers {
 		server.Close()

@@ -84,7 +84,7 @@ func (n *Namespace) WriteSetting(name, text string) error {
 	return nil
 }
 
-// Close lets go of the namespace.
+// Close ends the namespace, unless sockets or processes are in it.
 func (n *Namespace) Close() {
 	if n.file != nil {
 		_ = n.file.Close()
