@@ -99,8 +99,12 @@ func (s *Steering) hookOptions(w Way) steer.Options {
 	case WayHint:
 		o.Mode, o.Policy = steer.Auto, steer.Hint
 	}
-	if o.CPUs.Empty() {
+	switch {
+	case !o.CPUs.Empty():
+	case o.Policy == steer.Apart || o.Policy == steer.Chosen:
 		o.CPUs = s.Topology.Ordinary()
+	default: // a consumer may have a CPU that is set apart for it
+		o.CPUs = s.Topology.Online
 	}
 	if o.Policy == steer.Apart {
 		o.Apart = apart(s.Topology, o.CPUs)

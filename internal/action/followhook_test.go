@@ -137,3 +137,13 @@ func TestApart(t *testing.T) {
 	}
 	assert.Equal(t, map[cpuset.CPU]cpuset.CPU{0: 1, 1: 0}, apart(topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 2}), cpuset.Of(0, 1)))
 }
+
+// TestConsumersOnIsolatedCPUs is that packets follow a consumer to a CPU that was set apart
+// for it, and that nothing else is handed to such CPUs.
+func TestConsumersOnIsolatedCPUs(t *testing.T) {
+	topo := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4, Isolated: "3"})
+	for policy, isolated := range map[Policy]bool{PolicyCurrent: true, PolicyRequest: true, PolicyLeastLoaded: false, PolicyApart: false} {
+		s := &Steering{SteerAsk: SteerAsk{Policy: policy, Topology: topo}}
+		assert.Equal(t, isolated, s.hookOptions(WayXDP).CPUs.Has(3), policy)
+	}
+}

@@ -255,7 +255,7 @@ var (
 		output.Col("pids", "", output.Ints, "processes when it began", func(l *flowLog) any { return l.listPIDs() }),
 		output.Col("via", "", output.MaybeText, "the way by which packets were steered, else what decided on which CPU they were handled, for most bytes",
 			func(l *flowLog) any { return output.NonEmpty(cmp.Or(string(l.steered.way()), string(l.via()))) }),
-		output.Col("policy", "", output.Text, "kernel: nothing was steered, or was to be; else current, least-loaded, dedicated or apart",
+		output.Col("policy", "", output.Text, "kernel: nothing was steered, or was to be; else current, request, least-loaded, dedicated or apart",
 			func(l *flowLog) any { return l.steered.policy() }),
 		output.Col("duration_s", "", output.Number, "time counted", func(l *flowLog) any { return l.took.Seconds() }),
 		output.Col("intervals", "", output.Int, "intervals that were printed", func(l *flowLog) any { return l.intervals }),
