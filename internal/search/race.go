@@ -1,9 +1,11 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 	defaultEvery = 2
 	// mostLost is the share of its work that the race may cost a process: 8 %, less what the
 	// levels are off by.
-	mostLost = 0.078
+	mostLost = 0.073
 	// unknownLoss is what a period of a candidate may lose that was not measured before: all.
 	unknownLoss = 1.0
 )
@@ -64,17 +66,29 @@ func (s *searcher) race(ctx context.Context) error {
 				return err
 			}
 		}
-		s.rank()
+		if err := s.rank(ctx); err != nil {
+			return err
+		}
 	}
 }
 
-// dilute measures the default until the process, with a further period of the next candidate,
-// has lost at most mostLost of its work over the search. It uses no periods of the budget
-// that are needed.
+// dilute measures the default until a further period of the next candidate is affordable.
+// It uses no periods of the budget that are needed.
 func (s *searcher) dilute(ctx context.Context, next, needed int) error {
 	if s.result.Rounds == 1 {
 		s.estimateLevels()
 	}
+	for !s.affordable(next) && s.left() > needed {
+		if _, err := s.take(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// affordable reports whether the process, with a further period of a candidate, has lost at
+// most mostLost of its work over the search.
+func (s *searcher) affordable(next int) bool {
 	lost := 0.0
 	for c, is := range s.result.Candidates {
 		periods, loss := len(is.Rates), -math.Expm1(is.Level)
@@ -86,12 +100,7 @@ func (s *searcher) dilute(ctx context.Context, next, needed int) error {
 		}
 		lost += float64(periods) * loss
 	}
-	for float64(s.result.Periods+1)*mostLost < lost && s.left() > needed {
-		if _, err := s.take(ctx, 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return float64(s.result.Periods+1)*mostLost >= lost
 }
 
 // racing are the candidates not out, without the default.
@@ -130,32 +139,69 @@ func (s *searcher) estimateLevels() levels {
 // rank estimates the levels after a round and drops what is clearly below the leader,
 // which may be the default. In the first two rounds it is: one or two periods of a candidate
 // lead by chance, or because what a stalled metric had not counted is counted in one.
-func (s *searcher) rank() {
+// What would be out after its first period has another one before.
+func (s *searcher) rank(ctx context.Context) error {
 	fitted := s.estimateLevels()
 	s.pairSD = fitted.pairSD()
 	leader := s.leader()
 	s.say(Ranked, leader)
+	first := s.result.Rounds == 1
 	alone := len(s.result.Candidates) == 2
-	if alone && s.result.Rounds == 1 {
-		return // a burst in its only period is no reason
+	if alone && first {
+		return nil // a burst in its only period is no reason
 	}
 	errors := dropErrors
-	if alone || s.result.Rounds == 1 {
+	if alone || first {
 		errors = firstDropErrors
 	}
 	if s.result.Rounds <= 2 {
 		leader = 0
 	}
-	for _, c := range s.racing() {
-		below, e := fitted.of[leader]-fitted.of[c], fitted.errorOf(leader, c)
-		if c == leader || below <= errors*e {
-			continue
+	if first {
+		if err := s.lookAgain(ctx, s.below(fitted, leader, errors)); err != nil {
+			return err
 		}
+		fitted = s.estimateLevels()
+	}
+	for _, c := range s.below(fitted, leader, errors) {
 		than := s.name(0)
 		if leader != 0 {
 			than = s.name(leader)
 		}
 		s.out(c, Out, fmt.Sprintf("round %d: %s against %s (standard error %.1f %%)",
-			s.result.Rounds, percent(-below), than, 100*e))
+			s.result.Rounds, percent(fitted.of[c]-fitted.of[leader]), than, 100*fitted.errorOf(leader, c)))
 	}
+	return nil
+}
+
+// below are the racing candidates that are below the leader by more than so many standard
+// errors of the difference.
+func (s *searcher) below(fitted levels, leader int, errors float64) []int {
+	return slices.DeleteFunc(s.racing(), func(c int) bool {
+		return c == leader || fitted.of[leader]-fitted.of[c] <= errors*fitted.errorOf(leader, c)
+	})
+}
+
+// lookAgain measures candidates that the first round has one period of once more, the best
+// first, as far as what the process loses allows. The first period is then left out of the
+// estimate: where both agree nothing changes, and where they do not the process stood still
+// in the first, as machines that are emulated or starved do for a period.
+func (s *searcher) lookAgain(ctx context.Context, candidates []int) error {
+	slices.SortFunc(candidates, func(a, b int) int {
+		return cmp.Compare(s.result.Candidates[b].Level, s.result.Candidates[a].Level)
+	})
+	for _, c := range candidates {
+		racing := len(s.racing())
+		if err := s.dilute(ctx, c, racing+racing/defaultEvery+2*leastPairs); err != nil {
+			return err
+		}
+		if !s.affordable(c) || s.left() <= 2*leastPairs {
+			return nil
+		}
+		s.periods = slices.DeleteFunc(s.periods, func(p period) bool { return p.candidate == c })
+		if _, err := s.take(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -22,6 +22,7 @@ type noise struct {
 	bursts        bool    // 3 % of periods start a burst of 3 or so, up to 77 % slower
 	floating      bool    // sd itself wanders, by a factor of 2 either way and more
 	step          float64 // sd of a random walk's step, log rate
+	stalls        float64 // share of periods that lose 60 %, whatever is measured in them
 }
 
 // drawNoise draws noise as measured (FACTS §8): sd of a period's log rate 1.5 to
@@ -62,6 +63,9 @@ func walking(n *noise, rng *rand.Rand) {
 	*n = noise{sd: difference * math.Sqrt((1-part)/2), step: difference * math.Sqrt(part), length: 1, bursts: n.bursts}
 }
 
+// stalling is a machine that now and then stands still, as an emulated one does.
+func stalling(n *noise, _ *rand.Rand) { n.stalls = 0.05 }
+
 // world is a process on which each candidate has a known effect.
 type world struct {
 	effects []float64 // on the log rate, by candidate
@@ -96,6 +100,9 @@ func (w *world) rate(candidate int) float64 {
 		w.burst--
 		y += math.Log(1 - w.depth*(0.7+0.3*w.rng.Float64()))
 	}
+	if n.stalls > 0 && w.rng.Float64() < n.stalls {
+		y += math.Log(0.4)
+	}
 	return 1000 * math.Exp(y+w.effects[candidate])
 }
 
@@ -107,11 +114,13 @@ func (w *world) measure(_ context.Context, candidate int) (Reading, error) {
 // mixed is how many of the kinds, the first, the mean is of that TestBestIsFound promises.
 const mixed = 5
 
-// kinds are what placements do in a world, as ratios to the default.
-var kinds = []struct {
+// kind is what placements do in a world, as ratios to the default.
+type kind struct {
 	name    string
 	effects func(ratios []float64, rng *rand.Rand)
-}{
+}
+
+var kinds = []kind{
 	{"no gain", func([]float64, *rand.Rand) {}},
 	{"+5 %", func(ratios []float64, rng *rand.Rand) { oneGains(ratios, 0.05, rng) }},
 	{"+10 %", func(ratios []float64, rng *rand.Rand) { oneGains(ratios, 0.10, rng) }},
@@ -128,6 +137,7 @@ var kinds = []struct {
 	{"all -20 %", func(ratios []float64, _ *rand.Rand) { allAre(ratios, 0.8) }},
 	{"all -60 %", func(ratios []float64, _ *rand.Rand) { allAre(ratios, 0.4) }},
 	{"all -90 %", func(ratios []float64, _ *rand.Rand) { allAre(ratios, 0.1) }},
+	{"+100 %", func(ratios []float64, rng *rand.Rand) { oneGains(ratios, 1, rng) }},
 }
 
 func allAre(ratios []float64, ratio float64) {
