@@ -70,7 +70,7 @@ func hintOn(_ context.Context, d *Delivery) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := hint.Serve(cgroup)
+	answers, err := hint.Serve(hint.Options{Cgroup: cgroup})
 	if err != nil {
 		return nil, err
 	}

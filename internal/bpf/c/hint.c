@@ -3,42 +3,9 @@
 // echo into the replies of those that are accepted. Programs and servers stay as they are.
 //
 // A connection that is made to be hinted has an entry in asking, an accepted one over
-// which a hint came has one in asked; no socket has both.
+// which a hint came (by IP, each accepted one) has one in asked; no socket has both.
 #include "hint.h"
-
-enum { // bpf_sock_ops.op (include/uapi/linux/bpf.h)
-	CONNECT = 3,
-	ACTIVE_ESTABLISHED = 4,
-	PASSIVE_ESTABLISHED = 5,
-	PARSE_OPTION = 13,
-	OPTION_LENGTH = 14,
-	WRITE_OPTION = 15,
-};
-
-enum { // bpf_sock_ops.bpf_sock_ops_cb_flags
-	PARSE_UNKNOWN = 1 << 5,
-	WRITE = 1 << 6,
-};
-
-struct bpf_sock;
-
-struct bpf_sock_ops { // to its last field, as in include/uapi/linux/bpf.h
-	u32 op, args[4], family, remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port;
-	u32 is_fullsock, snd_cwnd, srtt_us, bpf_sock_ops_cb_flags, state, rtt_min, snd_ssthresh, rcv_nxt, snd_nxt, snd_una;
-	u32 mss_cache, ecn_flags, rate_delivered, rate_interval_us, packets_out, retrans_out, total_retrans;
-	u32 segs_in, data_segs_in, segs_out, data_segs_out, lost_out, sacked_out, sk_txhash;
-	u64 bytes_received, bytes_acked;
-	struct bpf_sock *sk;
-	void *skb_data, *skb_data_end;
-	u32 skb_len, skb_tcp_flags;
-};
-
-static long (*bpf_sock_ops_cb_flags_set)(struct bpf_sock_ops *ctx, int flags) = (void *)59;
-static u64 (*bpf_get_current_task)(void) = (void *)35;
-static long (*bpf_load_hdr_opt)(struct bpf_sock_ops *ctx, void *option, u32 len, u64 flags) = (void *)142;
-static long (*bpf_store_hdr_opt)(struct bpf_sock_ops *ctx, const void *option, u32 len, u64 flags) = (void *)143;
-static long (*bpf_reserve_hdr_opt)(struct bpf_sock_ops *ctx, u32 len, u64 flags) = (void *)144;
-
+#include "hook.h"
 #include "sock.h"
 
 struct asking {
@@ -75,6 +42,8 @@ struct { // ids of the processes whose connections are hinted
 } targets SEC(".maps");
 
 volatile const bool all_processes; // of the cgroup, instead of targets
+volatile const bool by_ip;         // the hint is an option of IPv4
+volatile const u32 mtu;            // of the interfaces, then
 
 struct sums { // Sums in hint.go
 	u64 connections; // made by targets, or accepted
@@ -173,11 +142,21 @@ int hint_ask(struct bpf_sock_ops *ctx)
 		a = bpf_sk_storage_get(&asking, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 		if (a)
 			a->cpu = bpf_get_smp_processor_id();
+		if (a && by_ip) { // what both sides send leaves room
+			int segment = mtu - 40 - HINT_IP_LENGTH;
+			if (segment > 32767) // MAX_TCP_WINDOW
+				segment = 32767;
+			bpf_setsockopt(ctx, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
+		}
 		return 1;
 	case ACTIVE_ESTABLISHED: // only now, so that no SYN has the option
 		a = bpf_sk_storage_get(&asking, sk, NULL, 0);
 		if (!a)
 			return 1;
+		if (by_ip) {
+			add(connections);
+			return 1;
+		}
 		a->parsed = !!(ctx->bpf_sock_ops_cb_flags & PARSE_UNKNOWN);
 		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | PARSE_UNKNOWN | WRITE);
 		add(connections);
@@ -233,6 +212,14 @@ int hint_answer(struct bpf_sock_ops *ctx)
 		return 1;
 	switch (ctx->op) {
 	case PASSIVE_ESTABLISHED:
+		if (by_ip) {
+			a = bpf_sk_storage_get(&asked, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+			if (a) {
+				a->cpu = HINT_NONE;
+				add(connections);
+			}
+			return 1;
+		}
 		bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | PARSE_UNKNOWN);
 		add(connections);
 		return 1;
@@ -261,5 +248,7 @@ int hint_answer(struct bpf_sock_ops *ctx)
 	}
 	return 1;
 }
+
+#include "hint_ip.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -43,3 +43,16 @@ INLINE u32 hint_echo(const u8 *tcp, const void *data_end)
 	}
 	return HINT_NONE;
 }
+
+enum { // the option of IPv4: class 1, copied into fragments, five bits of CPU
+	HINT_IP = 0xa0,
+	HINT_IP_LENGTH = 4, // 2, and 2 of padding
+	HINT_IP_CPUS = 32,
+};
+
+// hint_ip is the CPU in an IPv4 header, HINT_NONE without one. 24 bytes of it are before
+// the packet's end. A header with more options is none of ours.
+INLINE u32 hint_ip(const u8 *ip)
+{
+	return ip[0] == 0x46 && (ip[20] & 0xe0) == HINT_IP && ip[21] == 2 ? ip[20] & 31 : HINT_NONE;
+}

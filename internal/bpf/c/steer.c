@@ -19,6 +19,7 @@ enum { // Policy in steer.go
 	CHOSEN, // of all flows: least-loaded and dedicated
 	APART,
 	HINT,
+	HINT_BY_IP,
 };
 
 const volatile u32 policy = PASS; // the loader sets it
@@ -280,6 +281,10 @@ INLINE u32 choose(const u8 *data, const u8 *end)
 		if (key.protocol != IPPROTO_TCP || header + 20 > end)
 			return NOWHERE;
 		u32 cpu = hint_echo(header, end);
+		return cpu == HINT_NONE ? NOWHERE : cpu;
+	}
+	if (policy == HINT_BY_IP) {
+		u32 cpu = data + 14 + 24 > end ? HINT_NONE : hint_ip(data + 14);
 		return cpu == HINT_NONE ? NOWHERE : cpu;
 	}
 	struct flow *f = find(&key);

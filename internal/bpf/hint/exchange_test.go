@@ -29,6 +29,7 @@ type exchanged struct {
 	Wrong   map[string]int
 	// Delivered is how many bytes were handled on the CPU on which they were read, of steered.
 	Delivered uint64
+	Sums      []Sums // of the client's side and the server's, where the child attached them
 	Skip      string
 }
 

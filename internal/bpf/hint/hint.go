@@ -1,10 +1,10 @@
-// Package hint lets the CPU of a consumer travel with TCP connections, as a TCP option
-// (c/hint.h): Attach writes it into the packets of connections that processes make, Serve
+// Package hint lets the CPU of a consumer travel with TCP connections, as an option of TCP
+// or of IPv4 (c/hint.h): Attach writes it into the packets of connections that processes make, Serve
 // echoes it in the replies of servers, programs of both kinds unchanged. It steers
 // nothing: a program that receives the replies can by the echo.
 //
-// Only connections made after Attach and Serve take part, over IPv4 and IPv6, MPTCP
-// excepted. The option takes 8 bytes of each packet.
+// Only connections made after Attach and Serve take part, MPTCP excepted. What a Carrier
+// costs is said there.
 //
 // Start at Attach.
 package hint
@@ -35,12 +35,35 @@ const (
 )
 
 // Programs are the names of this package's programs.
-var Programs = map[ebpf.ProgramType][]string{ebpf.SockOps: {hintProgHintAsk, hintProgHintAnswer}, ebpf.Tracing: {hintProgHintRead}}
+var Programs = map[ebpf.ProgramType][]string{ebpf.SockOps: {hintProgHintAsk, hintProgHintAnswer}, ebpf.Tracing: {hintProgHintRead},
+	ebpf.SchedCLS: {hintProgHintInsert, hintProgHintLearn}}
 
-// Options says whose connections Attach hints.
+// Carrier is what carries the hint.
+type Carrier uint8
+
+// The carriers.
+const (
+	// TCP is an option of 8 bytes of each packet, over IPv4 and IPv6.
+	TCP Carrier = iota
+	// IP is the option {0xA0|CPU, 2, 0, 0} of IPv4, for the CPUs below IPCPUs. The kernel does
+	// not merge packets with options of IPv4 (GRO), and routers may drop them. Linux 6.6.
+	IP
+)
+
+// String is the carrier's name.
+func (c Carrier) String() string { return [...]string{"tcp", "ip"}[c] }
+
+// IPCPUs is how many CPUs the option of IPv4 can name.
+const IPCPUs = 32
+
+// Options says whose connections are hinted, or echo hints.
 type Options struct {
 	Cgroup  string       // folder of a cgroup of version 2
-	Targets []kernel.TID // processes in it; none: all
+	Targets []kernel.TID // processes in it; none: all. They do not count for Serve
+	Carrier Carrier
+	// Interfaces that packets with the option of IPv4 leave and come in by, by their indices
+	// in the calling thread's network namespace.
+	Interfaces []int
 }
 
 // Hints are in the kernel until Close, or until this process ends. Safe for concurrent use.
@@ -59,10 +82,7 @@ type Sums struct { // struct sums of c/hint.c
 // Attach begins to hint connections. An error that Is feature.ErrNotSupported says what
 // is missing.
 func Attach(o Options) (*Hints, error) {
-	return open(askName, o.Cgroup, hintProgHintAsk, func(spec *ebpf.CollectionSpec) error {
-		delete(spec.Programs, hintProgHintAnswer)
-		return spec.Variables[hintVarAllProcesses].Set(len(o.Targets) == 0)
-	}, func(h *Hints) (err error) {
+	return open(askName, o, hintProgHintAsk, []string{hintProgHintAnswer}, func(h *Hints) (err error) {
 		set := object.TargetSet{Entries: h.Objects.Maps[hintMapTargets]}
 		if err = set.Set(o.Targets); err != nil {
 			return err
@@ -73,24 +93,20 @@ func Attach(o Options) (*Hints, error) {
 }
 
 // Serve begins to echo hints in connections that processes of a cgroup accept.
-func Serve(cgroup string) (*Hints, error) {
-	return open(answerName, cgroup, hintProgHintAnswer, func(spec *ebpf.CollectionSpec) error {
-		delete(spec.Programs, hintProgHintAsk)
-		delete(spec.Programs, hintProgHintRead)
-		return nil
-	}, func(*Hints) error { return nil })
+func Serve(o Options) (*Hints, error) {
+	return open(answerName, o, hintProgHintAnswer, []string{hintProgHintAsk, hintProgHintRead}, func(*Hints) error { return nil })
 }
 
-// open loads what prepare leaves of the object, and hooks a program to the cgroup last.
-func open(what, cgroup, program string, prepare func(*ebpf.CollectionSpec) error, arm func(*Hints) error) (*Hints, error) {
-	info, err := os.Stat(cgroup)
+// open loads the object but for some programs, and hooks one to the cgroup last.
+func open(what string, o Options, program string, without []string, arm func(*Hints) error) (*Hints, error) {
+	info, err := os.Stat(o.Cgroup)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() { // to open a fifo would wait
-		return nil, fmt.Errorf("%s by eBPF: %s is no cgroup of version 2", what, cgroup)
+		return nil, fmt.Errorf("%s by eBPF: %s is no cgroup of version 2", what, o.Cgroup)
 	}
-	folder, err := os.Open(cgroup) // not with raised rights: users can name it
+	folder, err := os.Open(o.Cgroup) // not with raised rights: users can name it
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +123,10 @@ func open(what, cgroup, program string, prepare func(*ebpf.CollectionSpec) error
 			return nil, err
 		}
 		h := &Hints{object.Object{What: what}}
-		if err = prepare(spec); err == nil {
+		for _, name := range without {
+			delete(spec.Programs, name)
+		}
+		if err = o.set(spec); err == nil {
 			h.Objects, err = object.Load(what, spec)
 		}
 		if err != nil {
@@ -115,6 +134,9 @@ func open(what, cgroup, program string, prepare func(*ebpf.CollectionSpec) error
 		}
 		if err = arm(h); err == nil {
 			err = h.hook(folder, program)
+		}
+		if err == nil && o.Carrier == IP {
+			err = h.hookInterfaces(o.Interfaces)
 		}
 		if err != nil {
 			h.Close()

@@ -22,8 +22,12 @@ const (
 	hintMapTargets      = "targets"
 	hintProgHintAnswer  = "hint_answer"
 	hintProgHintAsk     = "hint_ask"
+	hintProgHintInsert  = "hint_insert"
+	hintProgHintLearn   = "hint_learn"
 	hintProgHintRead    = "hint_read"
 	hintVarAllProcesses = "all_processes"
+	hintVarByIp         = "by_ip"
+	hintVarMtu          = "mtu"
 )
 
 // loadHint returns the embedded CollectionSpec for hint.
@@ -70,6 +74,8 @@ type hintSpecs struct {
 type hintProgramSpecs struct {
 	HintAnswer *ebpf.ProgramSpec `ebpf:"hint_answer"`
 	HintAsk    *ebpf.ProgramSpec `ebpf:"hint_ask"`
+	HintInsert *ebpf.ProgramSpec `ebpf:"hint_insert"`
+	HintLearn  *ebpf.ProgramSpec `ebpf:"hint_learn"`
 	HintRead   *ebpf.ProgramSpec `ebpf:"hint_read"`
 }
 
@@ -88,6 +94,8 @@ type hintMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type hintVariableSpecs struct {
 	AllProcesses *ebpf.VariableSpec `ebpf:"all_processes"`
+	ByIp         *ebpf.VariableSpec `ebpf:"by_ip"`
+	Mtu          *ebpf.VariableSpec `ebpf:"mtu"`
 }
 
 // hintObjects contains all objects after they have been loaded into the kernel.
@@ -130,6 +138,8 @@ func (m *hintMaps) Close() error {
 // It can be passed to loadHintObjects or ebpf.CollectionSpec.LoadAndAssign.
 type hintVariables struct {
 	AllProcesses *ebpf.Variable `ebpf:"all_processes"`
+	ByIp         *ebpf.Variable `ebpf:"by_ip"`
+	Mtu          *ebpf.Variable `ebpf:"mtu"`
 }
 
 // hintPrograms contains all programs after they have been loaded into the kernel.
@@ -138,6 +148,8 @@ type hintVariables struct {
 type hintPrograms struct {
 	HintAnswer *ebpf.Program `ebpf:"hint_answer"`
 	HintAsk    *ebpf.Program `ebpf:"hint_ask"`
+	HintInsert *ebpf.Program `ebpf:"hint_insert"`
+	HintLearn  *ebpf.Program `ebpf:"hint_learn"`
 	HintRead   *ebpf.Program `ebpf:"hint_read"`
 }
 
@@ -145,6 +157,8 @@ func (p *hintPrograms) Close() error {
 	return _HintClose(
 		p.HintAnswer,
 		p.HintAsk,
+		p.HintInsert,
+		p.HintLearn,
 		p.HintRead,
 	)
 }

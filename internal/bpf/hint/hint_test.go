@@ -73,7 +73,7 @@ func TestRepliesCarryTheCPUOfTheirReader(t *testing.T) {
 			dir := group(t)
 			ask, err := Attach(Options{Cgroup: dir})
 			must(t, ask, err)
-			answer, err := Serve(dir)
+			answer, err := Serve(Options{Cgroup: dir})
 			must(t, answer, err)
 			e := runExchange(t, dir, role)
 			assert.GreaterOrEqual(t, e.Replies, uint64(rounds*replyBytes))
@@ -91,9 +91,9 @@ func TestRepliesCarryTheCPUOfTheirReader(t *testing.T) {
 func TestHintsNeedBothSides(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, dir string) (*Hints, error){
 		"no server": func(_ *testing.T, dir string) (*Hints, error) { return Attach(Options{Cgroup: dir}) },
-		"no client": func(_ *testing.T, dir string) (*Hints, error) { return Serve(dir) },
+		"no client": func(_ *testing.T, dir string) (*Hints, error) { return Serve(Options{Cgroup: dir}) },
 		"no target": func(t *testing.T, dir string) (*Hints, error) {
-			answer, err := Serve(dir)
+			answer, err := Serve(Options{Cgroup: dir})
 			must(t, answer, err)
 			return Attach(Options{Cgroup: dir, Targets: []kernel.TID{1}})
 		},
@@ -126,10 +126,10 @@ func TestNothingIsLeftAttached(t *testing.T) {
 }
 
 func TestOpeningElsewhere(t *testing.T) {
-	_, err := Serve(filepath.Join(t.TempDir(), "none"))
+	_, err := Serve(Options{Cgroup: filepath.Join(t.TempDir(), "none")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 	dir := t.TempDir()
-	_, err = Serve(dir)
+	_, err = Serve(Options{Cgroup: dir})
 	if errors.Is(err, feature.ErrNotSupported) {
 		t.Skip(err)
 	}
@@ -138,7 +138,7 @@ func TestOpeningElsewhere(t *testing.T) {
 
 func TestKilledLeavesNothing(t *testing.T) {
 	dir := group(t)
-	h, err := Serve(dir)
+	h, err := Serve(Options{Cgroup: dir})
 	must(t, h, err).Close()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), roleVariable+"=hold "+dir)

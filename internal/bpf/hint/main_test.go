@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 		if group, ok := strings.CutPrefix(role, "hold "); ok {
 			run, role = hold, group
 		}
-		if role == "steered" {
-			run = func(string) error { return steered() }
+		if rest, ok := strings.CutPrefix(role, "steered"); ok {
+			run, role = steered, strings.TrimPrefix(rest, " ")
 		}
 		if err := run(role); err != nil {
 			fmt.Println(err)
@@ -36,7 +36,7 @@ func hold(group string) error {
 		return err
 	}
 	defer ask.Close()
-	answer, err := Serve(group)
+	answer, err := Serve(Options{Cgroup: group})
 	if err != nil {
 		return err
 	}

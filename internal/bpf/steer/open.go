@@ -98,7 +98,7 @@ func (s *Steering) load(o Options) error {
 // hooks are the programs that are needed.
 func hooks(policy Policy) (map[string]bool, error) {
 	all := map[string]bool{steerProgSteerPacket: true, steerProgSteerEnqueue: true}
-	if policy == Pass || policy == Hint {
+	if policy == Pass || policy == Hint || policy == HintByIP {
 		return all, nil
 	}
 	traced, err := object.HasTracepoint(steerName, "sock_recv_length")

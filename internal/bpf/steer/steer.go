@@ -30,12 +30,13 @@ type Policy uint32
 
 // The policies: the enum of c/steer.c.
 const (
-	Pass    Policy = iota // no other: shows what a program costs that only passes
-	Current               // where the thread that reads the flow runs, or ran last
-	Request               // where a target wrote to the flow last
-	Chosen                // of those that SetChoice gave: least-loaded, dedicated
-	Apart                 // of Options.Apart, for the CPU that Current would name
-	Hint                  // the one in the TCP option of bpf/hint; targets do not count
+	Pass     Policy = iota // no other: shows what a program costs that only passes
+	Current                // where the thread that reads the flow runs, or ran last
+	Request                // where a target wrote to the flow last
+	Chosen                 // of those that SetChoice gave: least-loaded, dedicated
+	Apart                  // of Options.Apart, for the CPU that Current would name
+	Hint                   // the one in the TCP option of bpf/hint; targets do not count
+	HintByIP               // the one in its option of IPv4
 )
 
 // Options says what to steer.

@@ -86,7 +86,7 @@ func runHintServe(ctx context.Context, a *app.App, o hintOptions) error {
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	h, err := hint.Serve(s.cgroup)
+	h, err := hint.Serve(hint.Options{Cgroup: s.cgroup})
 	if errors.Is(err, feature.ErrNotSupported) {
 		return exit.With(exit.NotPermitted, err)
 	}
