@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/bpf/hint"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/chart"
@@ -65,8 +66,9 @@ const (
 type SteerAsk struct {
 	Targets  []change.Target
 	Policy   Policy
-	CPUs     cpuset.Set // of PolicyDedicated
-	Via      Way        // "": the cheapest that is to be had
+	CPUs     cpuset.Set   // of PolicyDedicated
+	Via      Way          // "": the cheapest that is to be had
+	Carrier  hint.Carrier // of WayHint
 	Topology *topology.Topology
 	Table    *irq.Table // nil: no interrupt is moved
 	Look     Look

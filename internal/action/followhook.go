@@ -43,10 +43,13 @@ func (programs) open(o steer.Options) (hook, error) {
 		return nil, err
 	}
 	p := &program{Steering: s}
-	if o.Policy == steer.Hint {
-		var cgroup string
-		if cgroup, err = procfs.New("/").UnifiedCgroup(); err == nil {
-			p.hints, err = hint.Attach(hint.Options{Cgroup: cgroup, Targets: o.Targets})
+	if o.Policy == steer.Hint || o.Policy == steer.HintByIP {
+		hints := hint.Options{Targets: o.Targets, Interfaces: o.Interfaces}
+		if o.Policy == steer.HintByIP {
+			hints.Carrier = hint.IP
+		}
+		if hints.Cgroup, err = procfs.New("/").UnifiedCgroup(); err == nil {
+			p.hints, err = hint.Attach(hints)
 		}
 		if err != nil {
 			s.Close()
@@ -98,6 +101,9 @@ func (s *Steering) hookOptions(w Way) steer.Options {
 		o.Mode = steer.Generic
 	case WayHint:
 		o.Mode, o.Policy = steer.Auto, steer.Hint
+		if s.Carrier == hint.IP {
+			o.Policy = steer.HintByIP
+		}
 	}
 	switch {
 	case !o.CPUs.Empty():

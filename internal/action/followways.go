@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"piton/internal/bpf/hint"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -25,7 +26,7 @@ const (
 	// Programs of piton steer the packets of the processes alone.
 	WayXDP     Way = "xdp"         // in the driver, to the other CPU by a CPUMAP
 	WayGeneric Way = "xdp-generic" // after the kernel has a buffer for the packet
-	WayHint    Way = "hint"        // by the consumer's CPU in a TCP option, which the other side sends back
+	WayHint    Way = "hint"        // by the consumer's CPU in an option of TCP or IPv4, which the other side sends back
 )
 
 // Missed is a way that would be better, and why it is not to be had.
@@ -123,6 +124,9 @@ func (s *Steering) choose(ctx context.Context, fs irq.FS, nics []irq.NIC) error 
 			continue
 		}
 		s.Way, s.Cost = w.name, w.cost
+		if w.name == WayHint && s.Carrier == hint.IP {
+			s.Cost = hint.IPCost + "; the servers' side runs piton irq hint serve --hint-carrier ip"
+		}
 		if w.set == nil {
 			if s.picker != nil {
 				return s.picker.start(s.Before.Consumers)

@@ -43,6 +43,22 @@ func TestHintServe(t *testing.T) {
 	assert.Regexp(t, `below \S+, in connections from now on; \^C ends it\n0 connections accepted in \S+ s, 0 with hints; 0 packets with an echo\n$`, r.out)
 }
 
+func TestHintServeByIP(t *testing.T) {
+	h := newHome(t)
+	dir := serverGroup(t)
+	r := h.run("irq", "hint", "serve", "--hint-carrier", "ip", "--cgroup", dir, "--for", "50ms", "-o", "json")
+	assert.Contains(t, r.err, "costs 26 to 29 % of the throughput", "said before it begins")
+	if r.code == exit.NotPermitted {
+		t.Skip(r.err)
+	}
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.out, `"carrier":"ip"`)
+
+	r = h.run("irq", "follow", "1", "--hint-carrier", "ip")
+	assert.Equal(t, exit.Usage, r.code)
+	assert.Contains(t, r.err, "goes with --via hint only")
+}
+
 func TestHintServeElsewhere(t *testing.T) {
 	h := newHome(t)
 	r := h.run("irq", "hint", "serve", "--cgroup", t.TempDir()+"/none", "--for", "50ms")

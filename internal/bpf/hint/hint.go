@@ -45,7 +45,7 @@ type Carrier uint8
 const (
 	// TCP is an option of 8 bytes of each packet, over IPv4 and IPv6.
 	TCP Carrier = iota
-	// IP is the option {0xA0|CPU, 2, 0, 0} of IPv4, for the CPUs below IPCPUs. The kernel does
+	// IP is the option {0xA0|CPU, 2, 0, 0} of IPv4, for CPUs 0 to 31. The kernel does
 	// not merge packets with options of IPv4 (GRO), and routers may drop them. Linux 6.6.
 	IP
 )
@@ -53,8 +53,9 @@ const (
 // String is the carrier's name.
 func (c Carrier) String() string { return [...]string{"tcp", "ip"}[c] }
 
-// IPCPUs is how many CPUs the option of IPv4 can name.
-const IPCPUs = 32
+// IPCost is what the option of IPv4 costs, a phrase for users.
+const IPCost = "26 to 29 % of the throughput (measured over veth): the kernel merges no packets with IP options (GRO); " +
+	"4 bytes of each packet; routers may drop such packets; IPv4 and CPUs 0 to 31 only"
 
 // Options says whose connections are hinted, or echo hints.
 type Options struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"piton/internal/action"
+	"piton/internal/bpf/hint"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/changes"
@@ -21,7 +22,7 @@ import (
 const viaAuto = "auto"
 
 // steerFlags are the flags that only steering has.
-var steerFlags = []string{"policy", "via", "try", "dry-run"}
+var steerFlags = []string{"policy", "via", "hint-carrier", "try", "dry-run"}
 
 // steerRate is what steering is judged by.
 const steerRate = "bytes"
@@ -30,6 +31,7 @@ const steerRate = "bytes"
 type steerOptions struct {
 	policy string
 	via    flags.Choice
+	hinted flags.Choice
 	try    flags.Length
 	dryRun bool
 }
@@ -40,6 +42,8 @@ func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
 	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
 	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, request, least-loaded, dedicated=CPUS or apart")
 	fs.Var(&o.via, "via", "the way; auto is the cheapest that there is")
+	o.hinted = newCarrier()
+	fs.Var(&o.hinted, carrierFlag, "what carries the CPU with --via hint: an option of TCP, or of IPv4, which costs throughput (see --help)")
 	fs.Var(&o.try, "try", "steer and do not steer in turn for this time, and judge by the bytes that the targets receive and send")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "look, print what would be set and why, and set nothing")
 }
@@ -79,6 +83,10 @@ func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, e
 		if ways := ask.Policy.Ways(); !slices.Contains(ways, ask.Via) {
 			return ask, exit.Usagef("--via %s does not do --policy %s: the ways are %s", o.via.Value, ask.Policy, words(ways))
 		}
+	}
+	ask.Carrier = carriers[o.hinted.Value]
+	if ask.Carrier != hint.TCP && ask.Via != action.WayHint {
+		return ask, exit.Usagef("--%s goes with --via hint only", carrierFlag)
 	}
 	if ask.Topology, err = a.Topology(); err != nil {
 		return ask, err
