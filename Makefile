@@ -65,7 +65,7 @@ generated: generate ## fail if a generated file was not up to date
 
 vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (8 to 15 minutes)
 	@if [ -x ../shared/vm/run ]; then \
-		PITON_VM=1 $(GO) test ./internal/cli -run '^Test(Guard|SchedExt|Steering)?InVM$$' -count=1 -parallel 2 -timeout 60m -v; \
+		PITON_VM=1 $(GO) test ./internal/cli -run '^Test(Guard|SchedExt|Steering)?InVM$$' -count=1 -parallel 2 -timeout 80m -v; \
 	else \
 		echo "vmtest: skipped: there is no ../shared/vm/run to boot machines with"; \
 	fi

@@ -56,7 +56,7 @@ func TestInVM(t *testing.T) {
 			s := guest.shape
 			shape := fmt.Sprintf(shapeFormat, s.cpus, s.threads, s.nodes, s.l3)
 			options := append([]string{"--kernel", guest.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads),
-				"--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3), "--timeout", "900",
+				"--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3), "--timeout", "1800",
 				"--mem", "4096"}, guest.more...)
 			tests := vmTests
 			if len(guest.more) > 0 {

@@ -145,6 +145,9 @@ func (a *actor) changed() *cell {
 			return
 		}
 		first := slices.IndexFunc(c.writes, func(w write) bool { return w.by == a })
+		if same(c.writes[first].old, c.writes[first].new) && a.overtaken(c) {
+			return // set by another between its look and its write to what it wrote: nothing tells
+		}
 		if !same(c.writes[first].old, last.new) {
 			found = c
 		}
