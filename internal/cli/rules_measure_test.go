@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -28,7 +30,7 @@ import (
 //
 //	PITON_MEASURE_RULES=1 go test ./internal/cli -run TestMeasureRules -v
 //
-// It takes half a minute, as root. Another piton of root that changes something meanwhile
+// It takes a minute, as root. Another piton of root that changes something meanwhile
 // delays it: unshare -m with a /run of its own keeps them apart. What is lost or done twice is a failure; times are only
 // printed, since they are the machine's.
 const measureRules = "PITON_MEASURE_RULES"
@@ -78,6 +80,7 @@ func TestMeasureRules(t *testing.T) {
 		copyOf(t, "sleep", dir, name)
 	}
 	t.Run("60 a second", func(t *testing.T) { measurePace(t, d, dir, 1000, 60) })
+	t.Run("beside a scan", func(t *testing.T) { measureScan(t, d, dir, 1200, 60) })
 	t.Run("storm", func(t *testing.T) { measureStorm(t, d, dir, 5*time.Second, 2000) })
 }
 
@@ -116,6 +119,77 @@ func measurePace(t *testing.T, d *rulesRun, dir string, n, perSecond int) {
 	n = len(after)
 	t.Logf("in force after the exec: p50 %.2f ms, p90 %.2f, p99 %.2f, max %.2f", after[n/2], after[n*9/10], after[n*99/100], after[n-1])
 	t.Logf("the daemon used %.2f %% of a CPU; resident at most %d MB", float64(d.cpu(t)-used)/1e9/took.Seconds()*100, d.peak(t)>>10)
+}
+
+// scanPeriod is how often Ananicy looks at all processes (check_freq of its ananicy.conf).
+const scanPeriod = 5 * time.Second
+
+// measureScan starts processes that live 2 s, and has a scan of /proc look for them beside the
+// daemon, which reads what Ananicy 2.2 reads of each process. It changes nothing, which is
+// in its favour.
+func measureScan(t *testing.T, d *rulesRun, dir string, n, perSecond int) {
+	var began sync.Map // time.Time of each PID
+	var met []float64  // seconds after the start
+	var spent time.Duration
+	end := make(chan struct{})
+	var scan sync.WaitGroup
+	scan.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		seen := map[int]bool{}
+		for used := threadTime(t); ; spent = threadTime(t) - used {
+			pids, err := os.ReadDir("/proc")
+			assert.NoError(t, err)
+			for _, p := range pids {
+				pid, err := strconv.Atoi(p.Name())
+				if err != nil {
+					continue
+				}
+				_, _ = os.Readlink(filepath.Join("/proc", p.Name(), "exe"))
+				for _, file := range []string{"comm", "stat", "cmdline", "autogroup"} {
+					_, _ = os.ReadFile(filepath.Join("/proc", p.Name(), file))
+				}
+				if at, ours := began.Load(pid); ours && !seen[pid] {
+					met = append(met, time.Since(at.(time.Time)).Seconds())
+				}
+				seen[pid] = true
+			}
+			select {
+			case <-end:
+				return
+			case <-time.After(scanPeriod):
+			}
+		}
+	})
+	start, used := time.Now(), d.cpu(t)
+	for i := range n {
+		time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / time.Duration(perSecond))))
+		pid := spawn(t, dir+"/pr-name", "2")
+		began.Store(pid, time.Now())
+	}
+	took := time.Since(start)
+	daemon := time.Duration(d.cpu(t) - used)
+	time.Sleep(2 * time.Second)
+	close(end)
+	scan.Wait()
+	var after []float64
+	for _, l := range d.lines("applied") {
+		if _, ours := began.Load(int(l["pid"].(float64))); ours && l["status"] == "done" {
+			after = append(after, l["after_s"].(float64))
+		}
+	}
+	for name, in := range map[string][]float64{"the scan": met, "piton": after} {
+		slices.Sort(in)
+		t.Logf("%s met %d of %d, p50 %.4f s after the start, p99 %.4f", name, len(in), n, in[len(in)/2], in[len(in)*99/100])
+	}
+	t.Logf("the scan used %.2f %% of a CPU, the daemon %.2f", spent.Seconds()/took.Seconds()*100, daemon.Seconds()/took.Seconds()*100)
+}
+
+// threadTime is what the thread has used.
+func threadTime(t *testing.T) time.Duration {
+	var u unix.Rusage
+	assert.NoError(t, unix.Getrusage(unix.RUSAGE_THREAD, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // measureStorm starts as many processes as it can, up to so many a second. Those that live
