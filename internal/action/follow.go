@@ -15,6 +15,7 @@ import (
 	"piton/internal/chart"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/kernel"
 	"piton/internal/kernel/netdev"
 	"piton/internal/model"
 	"piton/internal/topology"
@@ -64,7 +65,10 @@ const (
 
 // SteerAsk asks for packets to be processed where a policy says.
 type SteerAsk struct {
-	Targets  []change.Target
+	Targets []change.Target
+	// Renew returns the targets that there are now, where they change while they are steered; nil
+	// where they only end.
+	Renew    func(now []change.Target) []change.Target
 	Policy   Policy
 	CPUs     cpuset.Set   // of PolicyDedicated
 	Via      Way          // "": the cheapest that is to be had
@@ -89,7 +93,7 @@ type Steering struct {
 
 	tuner     *change.Tuner
 	links     []link
-	watched   []change.Target                   // with their starts
+	watched   []change.Target                   // that have not ended, with their starts
 	picker    *picker                           // nil where a policy leaves no choice
 	set       func(cpuset.Set) []change.Request // by the way
 	trialPlan change.Plan
@@ -144,18 +148,60 @@ func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, erro
 func (s *Steering) identify() error {
 	own := s.namespace("self")
 	for _, t := range s.Targets {
-		k, err := s.tuner.Look(t.TID, t.TID)
-		if err == nil && k.Ended() {
-			err = attr.ErrGone
-		}
+		k, err := s.find(t)
 		if err != nil {
-			return fmt.Errorf("process %d: %w", t.TID, err)
+			return err
 		}
 		if its := s.namespace(fmt.Sprint(t.TID)); own != "" && its != "" && its != own {
 			return fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
 		}
 		t.StartTicks = k.StartTicks
 		s.watched = append(s.watched, t)
+	}
+	return nil
+}
+
+// find looks at a target that has not ended; a number that is another's by now has.
+func (s *Steering) find(t change.Target) (attr.Task, error) {
+	k, err := s.tuner.Look(t.TID, t.TID)
+	if err == nil && (k.Ended() || t.StartTicks != 0 && t.StartTicks != k.StartTicks) {
+		err = attr.ErrGone
+	}
+	if err != nil {
+		err = fmt.Errorf("process %d: %w", t.TID, err)
+	}
+	return k, err
+}
+
+// alive are those that have not ended, with their starts.
+func (s *Steering) alive(of []change.Target) (out []change.Target) {
+	for _, t := range of {
+		if k, err := s.find(t); err == nil {
+			t.StartTicks = k.StartTicks
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// pids are the numbers of the targets, in order.
+func (s *Steering) pids() (out []kernel.TID) {
+	for _, t := range s.watched {
+		out = append(out, t.TID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// renew leaves out targets that have ended, and takes in those that there are now.
+func (s *Steering) renew() error {
+	before := processes(s.watched)
+	s.watched = s.alive(s.watched)
+	if s.Renew != nil {
+		s.watched = s.alive(s.Renew(s.watched))
+	}
+	if len(s.watched) == 0 {
+		return fmt.Errorf("%s: %w", before, attr.ErrGone)
 	}
 	return nil
 }
@@ -202,13 +248,7 @@ func (s *Steering) here() error {
 			return fmt.Errorf("%s went offline", s.CPUs.AndNot(online).InWords())
 		}
 	}
-	if !slices.ContainsFunc(s.watched, func(t change.Target) bool {
-		k, err := s.tuner.Look(t.TID, t.TID)
-		return err == nil && !k.Ended() && k.StartTicks == t.StartTicks
-	}) {
-		return fmt.Errorf("%s: %w", processes(s.watched), attr.ErrGone)
-	}
-	return nil
+	return s.renew()
 }
 
 // processes names processes for an error.

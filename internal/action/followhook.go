@@ -10,6 +10,7 @@ import (
 	"piton/internal/bpf/object"
 	"piton/internal/bpf/steer"
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/topology"
 )
@@ -17,6 +18,8 @@ import (
 // hook steers by programs in the kernel, which go with it or with this process: no setting
 // is changed, so there is nothing to journal and nothing to guard.
 type hook interface {
+	// SetTargets replaces the processes.
+	SetTargets(...kernel.TID) error
 	// SetChoice gives the CPU of a policy that chooses.
 	SetChoice(cpuset.Set) error
 	// Check is an error once it does not steer any more.
@@ -70,6 +73,14 @@ func (p *program) Check() error {
 	return err
 }
 
+func (p *program) SetTargets(ids ...kernel.TID) error {
+	err := p.Steering.SetTargets(ids...)
+	if err == nil && p.hints != nil {
+		err = p.hints.SetTargets(ids...)
+	}
+	return err
+}
+
 func (p *program) Notes() (out []string) {
 	for _, i := range p.Interfaces {
 		text := fmt.Sprintf("%s XDP on %s", i.Mode, i.Name)
@@ -118,9 +129,7 @@ func (s *Steering) hookOptions(w Way) steer.Options {
 	for _, l := range s.links {
 		o.Interfaces = append(o.Interfaces, l.Index)
 	}
-	for _, t := range s.watched {
-		o.Targets = append(o.Targets, t.TID)
-	}
+	o.Targets = s.pids()
 	return o
 }
 
@@ -147,6 +156,7 @@ func apart(t *topology.Topology, among cpuset.Set) map[cpuset.CPU]cpuset.CPU {
 // hooked is a trial by programs.
 func (s *Steering) hooked(ctx context.Context, body func(context.Context, putCandidate) (string, error)) error {
 	var h hook
+	var told []kernel.TID
 	stop := func() {
 		if h != nil {
 			h.Close()
@@ -163,7 +173,13 @@ func (s *Steering) hooked(ctx context.Context, body func(context.Context, putCan
 			if h, err = s.hooks.open(s.hookOptions(s.Way)); err != nil {
 				return err
 			}
-			s.Notes = h.Notes()
+			told, s.Notes = s.pids(), h.Notes()
+		}
+		if pids := s.pids(); !slices.Equal(told, pids) {
+			if err = h.SetTargets(pids...); err != nil {
+				return err
+			}
+			told = pids
 		}
 		if err = h.Check(); err == nil && s.Policy == PolicyLeastLoaded && s.picker != nil {
 			var i int

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf/steer"
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/topology/topologytest"
@@ -23,6 +24,7 @@ type fakeHooks struct {
 	opened  []steer.Options
 	running int // that are open
 	choices []cpuset.Set
+	targets [][]kernel.TID // that were told
 }
 
 func (f *fakeHooks) why(steer.Options) error { return f.refusal }
@@ -34,9 +36,13 @@ func (f *fakeHooks) open(o steer.Options) (hook, error) {
 }
 
 func (f *fakeHooks) SetChoice(c cpuset.Set) error { f.choices = append(f.choices, c); return nil }
-func (f *fakeHooks) Check() error                 { return f.broken }
-func (f *fakeHooks) Notes() []string              { return []string{"native XDP on eth0"} }
-func (f *fakeHooks) Close()                       { f.running-- }
+func (f *fakeHooks) SetTargets(ids ...kernel.TID) error {
+	f.targets = append(f.targets, ids)
+	return nil
+}
+func (f *fakeHooks) Check() error    { return f.broken }
+func (f *fakeHooks) Notes() []string { return []string{"native XDP on eth0"} }
+func (f *fakeHooks) Close()          { f.running-- }
 
 // onCard is a network with a NIC, and programs.
 func onCard(t *testing.T, policy Policy) (*network, *fakeHooks) {
@@ -124,6 +130,29 @@ func TestProgramsEndWithWhatTheySteer(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Run(ctx, time.Minute, func(Seen) { cancel() }), "^C is no error")
 		assert.Zero(t, f.running)
+	})
+}
+
+// TestProgramsKnowTheTargets is that one that has ended is none any more, and that those of now
+// are.
+func TestProgramsKnowTheTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, f := onCard(t, PolicyRequest)
+		n.Spawn(11, 11)
+		n.ask.Targets = append(n.ask.Targets, change.Target{TID: 11})
+		s, err := n.lookAt(t)
+		require.NoError(t, err)
+		require.NoError(t, s.Run(t.Context(), 10*time.Second, func(Seen) { n.End(10) }))
+		assert.Equal(t, [][]kernel.TID{{11}}, f.targets)
+
+		n, f = onCard(t, PolicyRequest)
+		n.ask.Renew = func(now []change.Target) []change.Target {
+			return append(now[:1:1], change.Target{TID: 12})
+		}
+		s, err = n.lookAt(t)
+		require.NoError(t, err)
+		require.NoError(t, s.Run(t.Context(), 10*time.Second, func(Seen) { n.Spawn(12, 12) }))
+		assert.Equal(t, [][]kernel.TID{{10, 12}}, f.targets)
 	})
 }
 

@@ -68,7 +68,10 @@ type Options struct {
 }
 
 // Hints are in the kernel until Close, or until this process ends. Safe for concurrent use.
-type Hints struct{ object.Object }
+type Hints struct {
+	object.Object
+	targets object.TargetSet // of Attach
+}
 
 // Sums is what there was since the beginning.
 type Sums struct { // struct sums of c/hint.c
@@ -84,13 +87,18 @@ type Sums struct { // struct sums of c/hint.c
 // is missing.
 func Attach(o Options) (*Hints, error) {
 	return open(askName, o, hintProgHintAsk, []string{hintProgHintAnswer}, func(h *Hints) (err error) {
-		set := object.TargetSet{Entries: h.Objects.Maps[hintMapTargets]}
-		if err = set.Set(o.Targets); err != nil {
+		h.targets.Entries = h.Objects.Maps[hintMapTargets]
+		if err = h.targets.Set(o.Targets); err != nil {
 			return err
 		}
 		h.Links, err = object.Attach(askName, h.Objects, hintProgHintRead)
 		return err
 	})
+}
+
+// SetTargets replaces the targets of Attach, for connections that they make from then on.
+func (h *Hints) SetTargets(ids ...kernel.TID) error {
+	return h.Use(func() error { return h.targets.Set(ids) })
 }
 
 // Serve begins to echo hints in connections that processes of a cgroup accept.
@@ -123,7 +131,7 @@ func open(what string, o Options, program string, without []string, arm func(*Hi
 		if err != nil {
 			return nil, err
 		}
-		h := &Hints{object.Object{What: what}}
+		h := &Hints{Object: object.Object{What: what}}
 		for _, name := range without {
 			delete(spec.Programs, name)
 		}

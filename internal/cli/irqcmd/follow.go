@@ -45,10 +45,10 @@ Ways, of which --via auto takes the first that there is, and prints why a better
                and the replies are handed to it (current, request); for connections made afterwards, and only if asked for.
                --hint-carrier ip takes the option {0xA0|CPU, 2, 0, 0} of IPv4 instead: Linux 6.6, CPUs 0 to 31. It costs 26 to
                29 % of the throughput, as the kernel merges no such packets (GRO), and routers may drop them
-arfs, rfs, irq and rps concern all flows of the interface; xdp and hint those of the processes that there are when it
-begins, and end with piton without a trace. RFS is to be had in the initial network namespace only, and interfaces are those of
-piton's own namespace: ip netns exec NAME piton irq follow … steers in another one. Steering ends after 23 hours at the
-latest. Settings are one entry of the journal, under a guard.
+arfs, rfs, irq and rps concern all flows of the interface; xdp and hint those of the processes, with --tree also
+of those that they begin, within a second; they end with piton without a trace. RFS is to be had in the initial network
+namespace only, and interfaces are those of piton's own namespace: ip netns exec NAME piton irq follow … steers in another
+one. Steering ends after 23 hours at the latest. Settings are one entry of the journal, under a guard.
 --try 60s steers and does not steer in turn, in pairs of periods in tossed order, and judges by the bytes that the
 processes receive and send, as piton bench attach does.
 

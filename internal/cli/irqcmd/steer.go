@@ -15,6 +15,7 @@ import (
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
+	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/watch"
 )
@@ -84,6 +85,9 @@ func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, e
 			return ask, exit.Usagef("--via %s does not do --policy %s: the ways are %s", o.via.Value, ask.Policy, words(ways))
 		}
 	}
+	if of.Scope == watch.Tree {
+		ask.Renew = func(now []change.Target) []change.Target { return descendants(procfs.New(a.HostRoot), now) }
+	}
 	ask.Carrier = carriers[o.hinted.Value]
 	if ask.Carrier != hint.TCP && ask.Via != action.WayHint {
 		return ask, exit.Usagef("--%s goes with --via hint only", carrierFlag)
@@ -96,6 +100,29 @@ func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, e
 		ask.Table = &table
 	}
 	return ask, nil
+}
+
+// descendants are processes with what they have begun, all but those that are known by their
+// numbers alone.
+func descendants(fs procfs.FS, of []change.Target) []change.Target {
+	var ids []kernel.TID
+	for _, t := range of {
+		ids = append(ids, t.TID)
+	}
+	all, err := watch.Descendants(fs, ids)
+	if err != nil {
+		return of // it is looked again
+	}
+	known := map[kernel.TID]bool{}
+	for _, pid := range ids {
+		known[pid] = true
+	}
+	for _, pid := range all {
+		if !known[pid] {
+			of = append(of, change.Target{TID: pid})
+		}
+	}
+	return of
 }
 
 // words lists ways.
