@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"piton/internal/bpf/hint"
@@ -33,6 +34,20 @@ const (
 	PolicyDedicated   Policy = "dedicated"    // given ones
 	PolicyApart       Policy = "apart"        // another one of its consumer's last-level cache
 )
+
+// ParsePolicy reads a policy; cpus are the CPUS of dedicated=CPUS, "" with another one. The error
+// is the end of a sentence.
+func ParsePolicy(text string) (p Policy, cpus string, err error) {
+	name, cpus, given := strings.Cut(text, "=")
+	p = Policy(name)
+	switch {
+	case !slices.Contains([]Policy{PolicyCurrent, PolicyRequest, PolicyLeastLoaded, PolicyDedicated, PolicyApart}, p):
+		err = errors.New("it must be current, request, least-loaded, dedicated=CPUS or apart")
+	case given != (p == PolicyDedicated) || given && cpus == "":
+		err = errors.New("CPUs go with dedicated only, as dedicated=0-1")
+	}
+	return p, cpus, err
+}
 
 // Seen is what was seen of the flows of some processes.
 type Seen struct {
@@ -76,6 +91,7 @@ type SteerAsk struct {
 	Topology *topology.Topology
 	Table    *irq.Table // nil: no interrupt is moved
 	Look     Look
+	By       string // who asks, for the journal; "" or ended by ": "
 	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
 	Ntuple func(nic string) (netdev.Feature, error)
 	hooks  hooks // nil is this machine's
@@ -147,16 +163,24 @@ func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, erro
 // interfaces that cannot be set from here.
 func (s *Steering) identify() error {
 	own := s.namespace("self")
+	var last error
 	for _, t := range s.Targets {
 		k, err := s.find(t)
+		if its := s.namespace(fmt.Sprint(t.TID)); err == nil && own != "" && its != "" && its != own {
+			err = fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
+		}
+		if err != nil && s.Renew != nil { // for others that there are
+			last = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		if its := s.namespace(fmt.Sprint(t.TID)); own != "" && its != "" && its != own {
-			return fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
-		}
 		t.StartTicks = k.StartTicks
 		s.watched = append(s.watched, t)
+	}
+	if len(s.watched) == 0 {
+		return last
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (s *Steering) Run(ctx context.Context, within time.Duration, tell func(afte
 			return "", err
 		}
 		tell(after)
-		found := fmt.Sprintf("irq follow, %s by %s: before %s, then %.0f %%", s.Policy, s.Way, s.Before, 100*after.share(after.SameCPU))
+		found := fmt.Sprintf("%sirq follow, %s by %s: before %s, then %.0f %%", s.By, s.Policy, s.Way, s.Before, 100*after.share(after.SameCPU))
 		for runner.Pause(timed, holdTime) == nil {
 			if err := put(true); err != nil {
 				return found, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"piton/internal/bpf/hint"
 	"piton/internal/change"
@@ -28,6 +29,9 @@ const (
 	WayGeneric Way = "xdp-generic" // after the kernel has a buffer for the packet
 	WayHint    Way = "hint"        // by the consumer's CPU in an option of TCP or IPv4, which the other side sends back
 )
+
+// WayAuto is what users say for the cheapest way that is to be had.
+const WayAuto = "auto"
 
 // Missed is a way that would be better, and why it is not to be had.
 type Missed struct {
@@ -104,6 +108,23 @@ func (p Policy) Ways() []Way {
 	return out
 }
 
+// ParseWay reads a way of the policy; "" and auto are that which is the cheapest to be had. The
+// error is the end of a sentence.
+func (p Policy) ParseWay(text string) (Way, error) {
+	if text == "" || text == WayAuto {
+		return "", nil
+	}
+	ways := p.Ways()
+	if !slices.Contains(ways, Way(text)) {
+		var words []string
+		for _, w := range ways {
+			words = append(words, string(w))
+		}
+		return "", fmt.Errorf("the ways of %s are %s", p, strings.Join(words, ", "))
+	}
+	return Way(text), nil
+}
+
 // waySearch is the search for a way.
 type waySearch struct {
 	*Steering
@@ -162,7 +183,7 @@ func (s *Steering) Preview(ctx context.Context) (change.Outcome, error) {
 // plan plans a trial of the candidates: the CPUs between which the policy chooses, or one.
 func (s *Steering) plan(ctx context.Context, set func(cpuset.Set) []change.Request) (err error) {
 	s.set = set
-	reason := fmt.Sprintf("irq follow: %s by %s", s.Policy, s.Way)
+	reason := fmt.Sprintf("%sirq follow: %s by %s", s.By, s.Policy, s.Way)
 	candidates := [][]change.Request{set(s.CPUs)}
 	if s.picker != nil {
 		if err = s.picker.start(s.Before.Consumers); err != nil {

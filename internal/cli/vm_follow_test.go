@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
@@ -319,6 +320,25 @@ func TestVMKilledSteering(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	more, _ := f.counted()
 	assert.Greater(t, more, all, "and the connection goes on")
+}
+
+// TestVMRuleFollows has a rule steer, and undoes that when it ends by itself or is killed.
+func TestVMRuleFollows(t *testing.T) {
+	needSteeringVM(t)
+	f, before, h := newFlow(t), masks(t), newHome(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	text := fmt.Sprintf("version = 1\n[[rule]]\nname = 'moving'\ncomm = '%s'\nfollow = 'current'\n", filepath.Base(self))
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		d := startRules(t, h, text)
+		eventually(t, "it steers", func() bool { return len(d.lines("steered")) > 0 })
+		is := d.lines("steered")[0]
+		assert.Equal(t, []any{"steered", "moving", "rfs", nil}, []any{is["event"], is["rule"], is["via"], is["error"]})
+		assert.Greater(t, f.near(2*time.Second), 0.95)
+		require.NoError(t, d.cmd.Process.Signal(signal))
+		d.wait()
+		eventually(t, "it is as before", func() bool { return len(differences(before, masks(t))) == 0 })
+	}
 }
 
 // veth makes a pair of interfaces, of which the first has this name.

@@ -9,7 +9,7 @@ import (
 // and of a new kernel. make vmtest asks for it.
 func TestSteeringInVM(t *testing.T) {
 	rig := needRig(t, "cli.test")
-	tests := []string{"TestVMSteering", "TestVMSteeringPolicies", "TestVMKilledSteering", "TestVMSteeringEnds"}
+	tests := []string{"TestVMSteering", "TestVMSteeringPolicies", "TestVMKilledSteering", "TestVMRuleFollows", "TestVMSteeringEnds"}
 	for _, kernel := range []string{"6.1", "7.2"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()

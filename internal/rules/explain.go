@@ -32,7 +32,7 @@ func (s *Set) Explain(t *sample.Task) ([]Verdict, error) {
 			v.Why = fmt.Sprintf("%s does not apply: %s.", r.Title(), r.mismatchWords(t, key))
 		case r == best:
 			v.Applies = true
-			v.Why = fmt.Sprintf("%s applies%s: the process has %s.%s", r.Title(), r.condition(), r.words(), r.searches())
+			v.Why = fmt.Sprintf("%s applies%s: the process has %s.%s", r.Title(), r.condition(), r.words(), r.searches()+r.follows())
 		case conflict == nil:
 			v.Why = fmt.Sprintf("%s does not apply: it matches, but its priority %d is below the %d of %s.", r.Title(), r.Priority, best.Priority, best.Title())
 		case r.Priority < conflict.A.Priority:
@@ -66,6 +66,18 @@ func (r *Rule) searches() string {
 		most = fmt.Sprintf(", for %v at most", r.Search)
 	}
 	return fmt.Sprintf(" Its CPUs are found by trying, %v later, judged by %s%s.", SearchAfter, by, most)
+}
+
+// follows says that packets follow the process, in a sentence.
+func (r *Rule) follows() string {
+	if !r.Follows() {
+		return ""
+	}
+	via := ""
+	if r.Via != "" {
+		via = " by " + r.Via
+	}
+	return fmt.Sprintf(" Its packets are steered%s as piton irq follow --policy %s does.", via, r.Follow)
 }
 
 // Report is what the rules mean on a machine now.

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"piton/internal/action"
 	"piton/internal/auto"
 	"piton/internal/change/attr"
 	"piton/internal/pattern"
@@ -79,8 +80,8 @@ func (c *checker) rule(table string, s Spec) *Rule {
 	if m, err := attr.Memory.Parse(string(s.Memory)); s.Memory != "" && err == nil && m.(attr.MemoryValue).Pages != nil {
 		c.fail("memory", "memory %q: a rule has nodes, or cpus for those of its CPUs", s.Memory)
 	}
-	if !s.States() && s.Place == "" {
-		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio and policy", r.Title())
+	if !s.States() && s.Place == "" && !s.Follows() {
+		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio, policy and follow", r.Title())
 	}
 	if s.When != "" {
 		var err error
@@ -126,7 +127,7 @@ func (c *checker) unique(r *Rule) {
 // the rule.
 func (c *checker) matchers(r *Rule) {
 	for _, p := range append(r.matchers(), pair{"cpus", r.CPUs}, pair{"place", r.Place}, pair{"within", r.Within},
-		pair{"metric", r.Metric}, pair{"budget", r.Budget}, pair{"when", r.When}) {
+		pair{"metric", r.Metric}, pair{"budget", r.Budget}, pair{"follow", r.Follow}, pair{"via", r.Via}, pair{"when", r.When}) {
 		if _, there := c.Positions[c.table+"."+p.key]; there && p.text == "" {
 			c.fail(p.key, "%s is empty; leave it out", p.key)
 		}
@@ -206,11 +207,34 @@ func (c *checker) placement(r *Rule) {
 		}
 	}
 	c.search(r)
+	c.delivery(r)
 	switch {
 	case r.CPUs != "" && r.Place != "":
 		c.fail("place", "cpus and place exclude each other")
 	case r.Within != "" && r.Place == "":
 		c.fail("within", "within needs place")
+	}
+}
+
+// delivery checks how packets are to follow.
+func (c *checker) delivery(r *Rule) {
+	if !r.Follows() {
+		if r.Via != "" {
+			c.fail("via", "via needs follow")
+		}
+		return
+	}
+	policy, cpus, err := action.ParsePolicy(r.Follow)
+	if err != nil {
+		c.fail("follow", "follow %q: %v", r.Follow, err)
+		return
+	}
+	c.CPUs(c.table, "follow", cpus)
+	if _, err := policy.ParseWay(r.Via); err != nil {
+		c.fail("via", "via %q does not do follow %q: %v", r.Via, r.Follow, err)
+	}
+	if r.Place == PlaceAuto {
+		c.fail("follow", "follow and place = %q exclude each other: a placement would be judged while packets are moved", PlaceAuto)
 	}
 }
 

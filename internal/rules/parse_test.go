@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/action"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/place"
@@ -86,6 +87,14 @@ func TestTuning(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, none.Empty())
 
+	follows := parsed(t, "version = 1\n[[rule]]\nname = 'a'\ncomm = 'x'\nfollow = 'dedicated=2-3'\nvia = 'rps'").Rules[0]
+	assert.False(t, follows.States())
+	ask, err := follows.Delivery(topo)
+	require.NoError(t, err)
+	assert.Equal(t, []any{action.PolicyDedicated, action.WayRPS, "2-3", `rule "a": `}, []any{ask.Policy, ask.Via, ask.CPUs.String(), ask.By})
+	_, err = parsed(t, "version = 1\n[[rule]]\nname = 'far'\ncomm = 'x'\nfollow = 'dedicated=node:7'").Rules[0].Delivery(topo)
+	assert.ErrorContains(t, err, `rule "far": follow: `)
+
 	for _, text := range []string{"cpus = 'node:7'", "place = 'pack'\nwithin = 'node:7'"} {
 		_, err = parsed(t, "version = 1\n[[rule]]\nname = 'far'\ncomm = 'x'\n"+text).Rules[0].Tuning(topo)
 		assert.ErrorContains(t, err, `rule "far": `)
@@ -130,6 +139,14 @@ func TestParseErrors(t *testing.T) {
 		{"both", head + "comm = 'x'\ncpus = '1'\nplace = 'pack'\n", 6, 1, "exclude each other"},
 		{"within", head + "comm = 'x'\nnice = 1\nwithin = '1'\n", 6, 1, "needs place"},
 		{"auto and cpus", head + "comm = 'x'\ncpus = '1'\nplace = 'auto'\n", 6, 1, "exclude each other"},
+		{"follow", head + "comm = 'x'\nfollow = 'me'\n", 5, 1, `follow "me": it must be current, request`},
+		{"follow without CPUs", head + "comm = 'x'\nfollow = 'dedicated'\n", 5, 1, "CPUs go with dedicated only"},
+		{"follow with CPUs", head + "comm = 'x'\nfollow = 'current=1'\n", 5, 1, "CPUs go with dedicated only"},
+		{"follow to CPUs", head + "comm = 'x'\nfollow = 'dedicated=3-1'\n", 5, 1, "backwards"},
+		{"empty follow", head + "comm = 'x'\nnice = 1\nfollow = ''\n", 6, 1, "follow is empty"},
+		{"via", head + "comm = 'x'\nfollow = 'request'\nvia = 'rfs'\n", 6, 1, `via "rfs" does not do follow "request": the ways of request are xdp, xdp-generic, hint`},
+		{"via alone", head + "comm = 'x'\nnice = 1\nvia = 'rfs'\n", 6, 1, "via needs follow"},
+		{"follow and auto", head + "comm = 'x'\nplace = 'auto'\nfollow = 'apart'\n", 6, 1, `follow and place = "auto" exclude each other`},
 		{"auto and within", head + "comm = 'x'\nplace = 'auto'\nwithin = '1'\n", 6, 1, "the CPUs are found by trying"},
 		{"auto and memory", head + "comm = 'x'\nmemory = '0'\nplace = 'auto'\n", 5, 1, "the CPUs are found by trying"},
 		{"metric alone", head + "comm = 'x'\nnice = 1\nmetric = 'cpu'\n", 6, 1, `metric needs place = "auto"`},

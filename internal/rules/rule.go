@@ -39,6 +39,8 @@ type Spec struct {
 	Within string        `toml:"within"` // a strategy's CPUS
 	Metric string        `toml:"metric"` // of PlaceAuto, as of piton auto
 	Budget string        `toml:"budget"` // of PlaceAuto, "2m"
+	Follow string        `toml:"follow"` // a policy of piton irq follow
+	Via    string        `toml:"via"`    // of Follow, a way
 	Memory taskfile.Text `toml:"memory"` // nodes, or "cpus" for those of its CPUs
 	Nice   taskfile.Text `toml:"nice"`
 	Slice  taskfile.Text `toml:"slice"`
@@ -90,6 +92,9 @@ func (s *Spec) States() bool {
 		slices.ContainsFunc(s.settings(), func(set taskfile.Setting) bool { return set.Given() })
 }
 
+// Follows reports whether packets are to follow the processes.
+func (s *Spec) Follows() bool { return s.Follow != "" }
+
 // Rule is a Spec that was checked.
 type Rule struct {
 	Spec
@@ -106,6 +111,23 @@ const TitleBegins = `rule "`
 
 // Title is what messages call the rule.
 func (r *Rule) Title() string { return "rule " + strconv.Quote(r.Name) }
+
+// Delivery asks for the packets of its processes to be handled as Follow says, without a Look
+// and targets. The error says that the machine does not have the CPUs.
+func (r *Rule) Delivery(t *topology.Topology) (ask action.SteerAsk, err error) {
+	policy, cpus, err := action.ParsePolicy(r.Follow)
+	ask = action.SteerAsk{Policy: policy, Topology: t, By: r.Title() + ": "}
+	if err == nil {
+		ask.Via, err = policy.ParseWay(r.Via)
+	}
+	if err == nil && cpus != "" {
+		ask.CPUs, err = topology.ParseCPUs(cpus, t)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: follow: %w", r.Title(), err)
+	}
+	return ask, err
+}
 
 // Tuning is what the rule asks of internal/action on this machine, but for what is found by
 // trying. The error says that the machine does not have the CPUs.

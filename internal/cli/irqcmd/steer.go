@@ -3,7 +3,6 @@ package irqcmd
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,8 +18,6 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/watch"
 )
-
-const viaAuto = "auto"
 
 // steerFlags are the flags that only steering has.
 var steerFlags = []string{"policy", "via", "hint-carrier", "try", "dry-run"}
@@ -38,7 +35,7 @@ type steerOptions struct {
 }
 
 func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
-	o.via = flags.Choice{Value: viaAuto, Among: []string{viaAuto, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS),
+	o.via = flags.Choice{Value: action.WayAuto, Among: []string{action.WayAuto, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS),
 		string(action.WayXDP), string(action.WayGeneric), string(action.WayHint)}}
 	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
 	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, request, least-loaded, dedicated=CPUS or apart")
@@ -60,30 +57,20 @@ func changedFlags(fs *pflag.FlagSet, names ...string) string {
 
 // ask reads the flags.
 func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, err error) {
-	name, cpus, given := strings.Cut(o.policy, "=")
-	ask.Policy = action.Policy(name)
-	for _, pid := range of.IDs {
-		ask.Targets = append(ask.Targets, change.Target{TID: pid})
+	var cpus string
+	if ask.Policy, cpus, err = action.ParsePolicy(o.policy); err != nil {
+		return ask, exit.Usagef("--policy %s: %v", o.policy, err)
 	}
-	all := []action.Policy{action.PolicyCurrent, action.PolicyRequest, action.PolicyLeastLoaded, action.PolicyDedicated, action.PolicyApart}
-	switch {
-	case !slices.Contains(all, ask.Policy):
-		return ask, exit.Usagef("--policy %s: it must be current, request, least-loaded, dedicated=CPUS or apart", o.policy)
-	case given != (ask.Policy == action.PolicyDedicated):
-		return ask, exit.Usagef("--policy %s: CPUs go with dedicated only, as dedicated=0-1", o.policy)
-	case given:
+	if cpus != "" {
 		if ask.CPUs, err = a.FlagCPUs("--policy dedicated=", cpus); err != nil {
 			return ask, err
 		}
-		if ask.CPUs.Empty() {
-			return ask, exit.Usagef("--policy %s: CPUs go with dedicated only, as dedicated=0-1", o.policy)
-		}
 	}
-	if o.via.Value != viaAuto {
-		ask.Via = action.Way(o.via.Value)
-		if ways := ask.Policy.Ways(); !slices.Contains(ways, ask.Via) {
-			return ask, exit.Usagef("--via %s does not do --policy %s: the ways are %s", o.via.Value, ask.Policy, words(ways))
-		}
+	for _, pid := range of.IDs {
+		ask.Targets = append(ask.Targets, change.Target{TID: pid})
+	}
+	if ask.Via, err = ask.Policy.ParseWay(o.via.Value); err != nil {
+		return ask, exit.Usagef("--via %s does not do --policy %s: %v", o.via.Value, ask.Policy, err)
 	}
 	if of.Scope == watch.Tree {
 		ask.Renew = func(now []change.Target) []change.Target { return descendants(procfs.New(a.HostRoot), now) }
@@ -123,15 +110,6 @@ func descendants(fs procfs.FS, of []change.Target) []change.Target {
 		}
 	}
 	return of
-}
-
-// words lists ways.
-func words(ways []action.Way) string {
-	var out []string
-	for _, w := range ways {
-		out = append(out, string(w))
-	}
-	return strings.Join(out, ", ")
 }
 
 // steer steers the packets of processes until it is over or ctx ends.

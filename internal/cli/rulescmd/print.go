@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/action"
 	"piton/internal/change"
+	"piton/internal/chart"
 	"piton/internal/cli/app"
 	"piton/internal/cli/autocmd"
 	"piton/internal/cli/exit"
@@ -39,6 +41,17 @@ var (
 		output.Col("after_s", "", output.MaybeNumber, "time from its exec or fork until it was in force, null for one that ran already",
 			func(d daemon.Deed) any { return output.Known(d.Took.Seconds(), d.Took > 0) }),
 		output.Col("error", "", output.Text, "why it failed", func(d daemon.Deed) any { return d.Why }))
+	steeredList = output.NewList("rules", "steered", "what became of the packets of a rule's processes",
+		output.Col("time", "", output.Text, "when", func(*daemon.Steered) any { return output.Stamp(time.Now()) }),
+		output.Col("rule", "", output.Text, "the rule's name", func(s *daemon.Steered) any { return s.Rule.Name }),
+		output.Col("event", "", output.Text, "steered, left-alone (it is looked again later) or over", func(s *daemon.Steered) any { return string(s.Event) }),
+		output.Col("pids", "", output.Ints, "its processes then", func(s *daemon.Steered) any { return output.Values(s.PIDs) }),
+		output.Col("policy", "", output.Text, "as of piton irq follow", func(s *daemon.Steered) any { return s.Rule.Follow }),
+		output.Col("via", "", output.MaybeText, "the way; null: none was taken", func(s *daemon.Steered) any { return output.NonEmpty(string(s.Way)) }),
+		output.Col("share_same_cpu_before", "", output.MaybeNumber, "share of bytes, 0 to 1, that was read on the CPU that handled the packets, before; null: nothing was seen", func(s *daemon.Steered) any { return share(s.Before) }),
+		output.Col("share_same_cpu", "", output.MaybeNumber, "and once they were steered", func(s *daemon.Steered) any { return share(s.After) }),
+		output.Col("why", "", output.Texts, "why nothing is set, or why better ways are not to be had", func(s *daemon.Steered) any { return output.Values(reasons(s)) }),
+		output.Col("error", "", output.MaybeText, "why it failed or ended early; null: it did not", func(s *daemon.Steered) any { return output.NonEmpty(exit.Message(s.Err)) }))
 	daemonList = output.NewList("rules", "daemon", "what happened to piton rules run itself",
 		output.Col("time", "", output.Text, "when", func(stated) any { return output.Stamp(time.Now()) }),
 		output.Col("event", "", output.Text, "started, reloaded, refused, lost, conflict, trouble or stopped", func(s stated) any { return string(s.Kind) }),
@@ -57,6 +70,10 @@ func (p printer) report(r daemon.Report) {
 		autocmd.WriteEnd(p.a, &r.Search.State, r.Search.Err, r.Search.Rule.Name)
 	case r.Search != nil:
 		p.search(r.Search)
+	case r.Steered != nil && p.output.JSON():
+		steeredList.JSON(p.a, r.Steered)
+	case r.Steered != nil:
+		p.steered(r.Steered)
 	case p.output.JSON():
 		daemonList.JSON(p.a, stated{r, p})
 	case r.Kind == daemon.Started || r.Kind == daemon.Stopped || r.Kind == daemon.Reloaded:
@@ -75,7 +92,11 @@ func (p printer) deed(d *daemon.Deed) {
 		p.a.Warn("%s: %s", who, d.Why)
 	case daemon.Planned:
 		if len(d.Changes) == 0 {
-			p.line("process %d: %s: a placement would be searched", d.PID, d.Rule.Title())
+			what := "a placement would be searched"
+			if d.Rule.Follows() {
+				what = "its packets would be steered"
+			}
+			p.line("process %d: %s: %s", d.PID, d.Rule.Title(), what)
 			return
 		}
 		p.line("%s: would change %s", who, strings.Join(sentences(*d), ", "))
@@ -100,6 +121,45 @@ func (p printer) search(s *daemon.Search) {
 		undo = fmt.Sprintf(" (entry %d)", s.Found.Outcome.Entry)
 	}
 	p.line("%s: %s%s", who, strings.TrimSuffix(strings.TrimSpace(s.Found.Sentence(s.Candidates, s.Metric)+" "+s.Caveat), "."), undo)
+}
+
+// steered prints what became of the packets of a rule's processes.
+func (p printer) steered(s *daemon.Steered) {
+	switch {
+	case s.Err != nil && s.Event == daemon.LeftAlone:
+		p.a.Warn("%s: no packets are steered: %v", s.Rule.Title(), s.Err)
+	case s.Err != nil:
+		p.a.Warn("%s: packets are not steered any more: %v", s.Rule.Title(), s.Err)
+	case s.Event == daemon.LeftAlone:
+		p.line("%s: %s", s.Rule.Title(), s.Why)
+	case s.Event == daemon.Over:
+		p.line("%s: packets are not steered any more; everything is as it was before", s.Rule.Title())
+	default:
+		p.line("%s: packets of %s are steered by %s: %s; before, %s", s.Rule.Title(), chart.Plural(len(s.PIDs), "process"), s.Way, s.After, nearText(s.Before))
+	}
+}
+
+// share is that of what was read on the CPU that handled it.
+func share(s action.Seen) any {
+	of, ok := s.Share(s.SameCPU)
+	return output.Known(of, ok)
+}
+
+// nearText is share for people.
+func nearText(s action.Seen) string {
+	of, _ := s.Share(s.SameCPU)
+	return chart.Percent(of)
+}
+
+// reasons say why nothing is set, or why better ways are not to be had.
+func reasons(s *daemon.Steered) (out []string) {
+	if s.Why != "" {
+		out = append(out, s.Why)
+	}
+	for _, m := range s.Missed {
+		out = append(out, fmt.Sprintf("%s: %s", m.Way, m.Why))
+	}
+	return out
 }
 
 func (p printer) line(format string, args ...any) {

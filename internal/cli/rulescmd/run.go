@@ -37,11 +37,12 @@ func newRun(a *app.App) *cobra.Command {
 		Long: `Apply a rules file to the running processes, then to each process as it starts, and print a line for each.
 A rule is applied once to a process; one with a trigger, each time that it fires. With place = "auto" placements are tried
 on the process 5 s later, one process at a time, as piton auto does, and the line of piton auto says what was kept.
+With follow the packets of a rule's processes are steered as piton irq follow does, as long as one of them runs.
 Processes are met by eBPF within milliseconds, by the kernel's process connector where eBPF does not work, else by a scan.
 It runs in the foreground, one for each user. SIGHUP reads the file again; one with mistakes is reported, and the old
 rules stay. SIGTERM and piton rules stop end it. What it did stays in force; piton rules stop --undo undoes it.
 ` + fileHelp + `
-With -o json: daemon, applied and auto lines (see piton schema).`,
+With -o json: daemon, applied, auto and steered lines (see piton schema).`,
 		Example: "  piton rules run\n  piton rules run web.toml --dry-run\n  piton rules run /etc/piton/rules.toml -o json",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,6 +93,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
 		Applier:  &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
 		Searcher: searcher(a, j, o),
+		Follower: follower(a, j, o),
 		Report: func(r daemon.Report) {
 			printer.report(r)
 			if a.WriteErr != nil { // nobody reads, as after the terminal was closed
@@ -121,6 +123,14 @@ func searcher(a *app.App, j *journal.Journal, o runOptions) daemon.Searcher {
 		return nil
 	}
 	return &daemon.Seeker{Tuner: a.TunerWith(j), Measure: a.Measure}
+}
+
+// follower is for rules whose packets follow processes; nil where nothing is changed.
+func follower(a *app.App, j *journal.Journal, o runOptions) daemon.Follower {
+	if o.dryRun {
+		return nil
+	}
+	return &daemon.Steerer{Tuner: a.TunerWith(j), Topology: a.Topology, Interrupts: a.Interrupts}
 }
 
 // permitted reads a file whose rules may all be applied.

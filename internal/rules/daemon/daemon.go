@@ -27,6 +27,8 @@ type Options struct {
 	Applier Applier
 	// Searcher is for rules with rules.PlaceAuto; nil: nothing is searched.
 	Searcher Searcher
+	// Follower is for rules with Follow; nil: no packets are steered.
+	Follower Follower
 	Limits   rules.Limits
 	Report   func(Report)
 	Self     kernel.TID // is left alone
@@ -62,12 +64,13 @@ type Applier interface {
 	Second(context.Context, []Deed) ([]Deed, error)
 }
 
-// Report is one of what is reported: a Deed, a Search or a Note.
+// Report is one of what is reported: a Deed, a Search, Steered packets or a Note.
 type Report struct {
-	Deed   *Deed
-	Search *Search
-	Note   string // a sentence about the daemon itself: rules were read again, events were lost
-	Kind   NoteKind
+	Deed    *Deed
+	Search  *Search
+	Steered *Steered
+	Note    string // a sentence about the daemon itself: rules were read again, events were lost
+	Kind    NoteKind
 }
 
 // NoteKind says what a Note is about.
@@ -103,6 +106,7 @@ type Daemon struct {
 	engine   *rules.Engine
 	held     held
 	searches searches
+	follows  follows
 	seconds  []second                     // in order
 	later    []rules.Decision             // that could not be carried out yet
 	again    time.Duration                // after which they are tried again; 0 = there are none
@@ -138,6 +142,7 @@ func (d *Daemon) Stats() rules.Stats { return d.engine.Stats() }
 // Run applies rules until ctx ends, which is no error.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.stopSearch()
+	defer d.stopFollowing()
 	for ctx.Err() == nil {
 		select {
 		case <-d.o.Reload:
@@ -153,6 +158,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.apply(ctx)
 		d.lookAgain(ctx)
 		d.seek(ctx)
+		d.deliver(ctx)
 		events, lost, err := d.o.Source.Read(d.events[:0], d.wait())
 		if err != nil {
 			return err
@@ -275,6 +281,9 @@ func (d *Daemon) apply(ctx context.Context) {
 			}
 			if decision.Rule.Place == rules.PlaceAuto {
 				d.want(decision)
+			}
+			if decision.Rule.Follows() {
+				d.follow(decision)
 			}
 			if decision.Rule.States() {
 				batch = append(batch, decision)

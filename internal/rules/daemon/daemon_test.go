@@ -45,6 +45,8 @@ type world struct {
 	searching []kernel.TID // in order
 	again     []kernel.TID // that were looked at once more
 	finish    chan struct{}
+	steering  []string // what was asked to follow, in order
+	quiet     int      // times that nothing is to be steered
 }
 
 func (w *world) Read(into []kernel.ProcEvent, _ time.Duration) ([]kernel.ProcEvent, uint64, error) {
@@ -110,9 +112,11 @@ func newWorld(t *testing.T, file string) *world {
 	var err error
 	w.d, err = New(Options{
 		Load:   func() (*rules.Set, error) { return rules.Parse([]byte(w.file)) },
-		Reload: w.reload, Source: w, Machine: machine{w}, Applier: w, Searcher: w, Self: 99,
+		Reload: w.reload, Source: w, Machine: machine{w}, Applier: w, Searcher: w, Follower: w, Self: 99,
 		Report: func(r Report) {
-			if r.Search != nil {
+			if r.Steered != nil {
+				w.notes = append(w.notes, fmt.Sprintf("%s %s %d %v", r.Steered.Event, r.Steered.Rule.Follow, len(r.Steered.PIDs), r.Steered.Err))
+			} else if r.Search != nil {
 				w.notes = append(w.notes, fmt.Sprintf("searched %d %v", r.Search.PID, r.Search.Err))
 			} else if r.Deed != nil && r.Deed.Status != Done {
 				w.notes = append(w.notes, fmt.Sprintf("%s %d %s", r.Deed.Status, r.Deed.PID, r.Deed.Why))

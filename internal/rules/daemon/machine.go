@@ -53,6 +53,12 @@ func (l *Live) Use(set *rules.Set) error {
 		if _, err := r.Tuning(topo); err != nil {
 			return err
 		}
+		if !r.Follows() {
+			continue
+		}
+		if _, err := r.Delivery(topo); err != nil {
+			return err
+		}
 	}
 	needs, ebpf := sample.Needs{Identity: true}, sample.EBPFNever
 	if set.Triggers() {
