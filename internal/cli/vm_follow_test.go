@@ -223,7 +223,7 @@ func (h *home) follow(pid kernel.TID, args ...string) map[string]any {
 func needSteeringVM(t *testing.T) vmShape {
 	t.Helper()
 	s := needVM(t)
-	if s.cpus > 4 {
+	if s.cpus > 16 {
 		t.Skip("TestSteeringInVM boots a smaller machine for it")
 	}
 	return s

@@ -13,8 +13,8 @@ func TestSteeringInVM(t *testing.T) {
 	for _, kernel := range []string{"6.1", "7.2"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
-			rig.boot(t, "PITON_VM_SHAPE=4,1,1,1 ./cli.test -test.v -test.run '^("+strings.Join(tests, "|")+")$'",
-				[]string{"--kernel", kernel, "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "1500", "--timeout", "600"}, tests...)
+			rig.boot(t, "PITON_VM_SHAPE=16,1,1,1 ./cli.test -test.v -test.run '^("+strings.Join(tests, "|")+")$'",
+				[]string{"--kernel", kernel, "--cpus", "16", "--threads", "1", "--nodes", "1", "--mem", "2500", "--timeout", "600"}, tests...)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/tui/irqview"
 )
 
 // line is an interrupt line.
@@ -176,6 +177,13 @@ func (m *Machine) Movable(number int) (movable, known bool) {
 		}
 	}
 	return false, false
+}
+
+// ways has packets of the card's queues handled where RFS finds their reader.
+func ways(t *irq.Table) irqview.WayOf {
+	return func(_ uint32, _, queue int) irq.Way {
+		return irq.Way{Interface: nic, Device: nic, Via: irq.ViaRFS, Queue: queue, Line: t.QueueIRQ(nic, true, queue)}
+	}
 }
 
 // NICs reads the network interface's queues.

@@ -1,7 +1,10 @@
 package demo
 
 import (
+	"net/netip"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -99,7 +102,10 @@ func (m *Machine) flows(dt time.Duration) sample.Flows {
 		}
 		for i := range uint64(2) {
 			bytes := uint64(40e6*t.got*dt.Seconds()) >> i
-			one := sample.Flow{Flow: sample.Socket{Cookie: i + 1, PID: t.TID}, Consumed: cpuset.CPU(t.LastCPU), Queue: -1}
+			one := sample.Flow{Flow: sample.Socket{Cookie: i + 1, PID: t.TID, Protocol: unix.IPPROTO_TCP,
+				Local:  netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 10}), 443),
+				Remote: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(20 + i)}), uint16(51_000+i*977))},
+				Consumed: cpuset.CPU(t.LastCPU), Interface: 2, Queue: int(i)}
 			near, far := one, one
 			near.Handled, near.Bytes, near.Reads, near.Packets = one.Consumed, bytes*4/5, bytes/20_000+1, bytes/1_800+1
 			far.Handled, far.Bytes, far.Reads = (one.Consumed+1)%cpuset.CPU(len(m.cpus)), bytes/5, bytes/80_000+1

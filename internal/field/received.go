@@ -2,6 +2,8 @@ package field
 
 import (
 	"fmt"
+	"net/netip"
+	"strings"
 
 	"piton/internal/chart"
 	"piton/internal/model"
@@ -27,4 +29,37 @@ func Received(f *sample.Flows, topo *topology.Topology) string {
 		text += fmt.Sprintf(", %s not counted", chart.Plural(int(f.Lost), "read"))
 	}
 	return text
+}
+
+// FlowCPUs has the first CPUs of a flow: "3", or "3 (98 %), 1 (2 %)".
+func FlowCPUs(cpus []model.CPUShare) string {
+	const most = 3
+	if len(cpus) == 1 {
+		return fmt.Sprint(cpus[0].CPU)
+	}
+	var words []string
+	EachCPU(cpus, func(cpu int, of float64) { words = append(words, fmt.Sprintf("%d (%.0f %%)", cpu, 100*of)) })
+	if more := len(words) - most; more > 0 {
+		words = append(words[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// EachCPU tells the shares of the CPUs, 0 to 1, in all that they had.
+func EachCPU(cpus []model.CPUShare, share func(cpu int, of float64)) {
+	all := 0.0
+	for _, c := range cpus {
+		all += float64(c.Bytes)
+	}
+	for _, c := range cpus {
+		share(int(c.CPU), float64(c.Bytes)/all)
+	}
+}
+
+// Address is one as tables have it, "" if there is none.
+func Address(a netip.AddrPort) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
 }

@@ -45,6 +45,14 @@ func (w Way) String() string {
 	return string(w.Via)
 }
 
+// Entrance is the interface with its queue: "eth0 rx 3".
+func (w Way) Entrance() string {
+	if w.Interface != "" && w.Queue >= 0 {
+		return fmt.Sprintf("%s rx %d", w.Interface, w.Queue)
+	}
+	return w.Interface
+}
+
 // Ways are those of a machine's interfaces as they are at one time.
 type Ways struct {
 	fs      FS

@@ -8,6 +8,7 @@ package sample
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"piton/internal/cpuset"
@@ -252,4 +253,14 @@ type Collector struct {
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"
 	// Better says what the next better rung needs, "" when the best is in use.
 	Better string
+}
+
+// WhyNot is why a collector has nothing, "" if it has.
+func (s *Sample) WhyNot(collector string) (why string) {
+	for _, c := range s.Collectors {
+		if c.Name == collector && c.Err != nil {
+			_, why, _ = strings.Cut(c.Err.Error(), ": ")
+		}
+	}
+	return why
 }

@@ -10,6 +10,7 @@ import (
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/tui/benchview"
+	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
@@ -88,6 +89,8 @@ type IRQs struct {
 	Movable func(irq int) (movable, known bool)
 	// NICs reads the network interfaces' queues; nil where they are not read.
 	NICs func() []irq.NIC
+	// Ways says how packets get to CPUs; nil: it is not known.
+	Ways func(*irq.Table) irqview.WayOf
 }
 
 // Settings keeps what the setup screen changes; nil keeps nothing.

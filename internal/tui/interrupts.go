@@ -13,6 +13,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/kernel"
 	"piton/internal/topology"
 	"piton/internal/tui/dialog"
 )
@@ -31,6 +32,16 @@ func requested(what, subject, reason string, requests []change.Request) requestW
 		requests[i].Reason = reason
 	}
 	return requestWish{about{what: what, subject: subject}, requests}
+}
+
+// flowing is the process whose flows are shown beside the interrupts: the selected one.
+func (m *Model) flowing() (kernel.TID, string) {
+	row, ok := m.table.Process()
+	if !ok {
+		return 0, ""
+	}
+	t := row.Task()
+	return t.TGID, t.ID.Comm
 }
 
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers

@@ -105,7 +105,7 @@ func New(d Deps) *Model {
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.race = race.New()
-	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Actions: !d.ReadOnly})
+	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Ways: d.IRQs.Ways, Process: m.flowing, Actions: !d.ReadOnly})
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal, action.Race: m.race}
 	m.layouts = proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)
 	v := proctable.View{Threads: d.Threads}
@@ -231,6 +231,7 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	m.model = next
 	m.table.Load(next)
 	m.detail.Follow(next.Sample)
+	m.irqs.Follow(next.Sample, next.Topology)
 	return tea.Batch(cmd, m.noteDetail())
 }
 
@@ -275,8 +276,11 @@ func (m *Model) wanted() sample.Needs {
 	v := m.table.View()
 	if m.view != action.Processes {
 		n := sample.Needs{Threads: v.Threads}
-		if m.view == action.Cores {
+		switch m.view {
+		case action.Cores:
 			m.cores.Needs(&n)
+		case action.IRQs:
+			m.irqs.Needs(&n)
 		}
 		return n
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"net/netip"
-	"strings"
 	"time"
 
 	"piton/internal/chart"
@@ -117,43 +115,10 @@ func (r flowRow) perS(n uint64) float64 { return float64(n) / r.over.Seconds() }
 
 func (r flowRow) remote() any { return output.Known(r.Remote.String(), r.Remote.IsValid()) }
 
-// place is the interface with its queue.
-func (r flowRow) place() string {
-	if r.way.Interface != "" && r.way.Queue >= 0 {
-		return fmt.Sprintf("%s rx %d", r.way.Interface, r.way.Queue)
-	}
-	return r.way.Interface
-}
-
-// cpuShares are the shares of the CPUs in all that they had.
-func cpuShares(cpus []model.CPUShare, share func(cpu int, of float64)) {
-	all := 0.0
-	for _, c := range cpus {
-		all += float64(c.Bytes)
-	}
-	for _, c := range cpus {
-		share(int(c.CPU), float64(c.Bytes)/all)
-	}
-}
-
 func cpuMembers(cpus []model.CPUShare) any {
 	out := []field.Member{}
-	cpuShares(cpus, func(cpu int, of float64) { out = append(out, field.Member{Name: fmt.Sprint(cpu), Value: of}) })
+	field.EachCPU(cpus, func(cpu int, of float64) { out = append(out, field.Member{Name: fmt.Sprint(cpu), Value: of}) })
 	return out
-}
-
-// cpuText has the first CPUs: "3", or "3 (98 %), 1 (2 %)".
-func cpuText(cpus []model.CPUShare) string {
-	const most = 3
-	if len(cpus) == 1 {
-		return fmt.Sprint(cpus[0].CPU)
-	}
-	var words []string
-	cpuShares(cpus, func(cpu int, of float64) { words = append(words, fmt.Sprintf("%d (%.0f %%)", cpu, 100*of)) })
-	if more := len(words) - most; more > 0 {
-		words = append(words[:most], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(words, ", ")
 }
 
 func shareOrNull(l *model.Locality, part uint64) any {
@@ -167,14 +132,6 @@ func shareText(l *model.Locality, part uint64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %%", chart.Digits(100*share))
-}
-
-// addressText is an address as tables have it.
-func addressText(a netip.AddrPort) string {
-	if !a.IsValid() {
-		return ""
-	}
-	return a.String()
 }
 
 // flowShare is a column of flow lines.
@@ -215,9 +172,9 @@ var (
 		output.Col("protocol", "PROTO", output.Text, "tcp or udp", func(r flowRow) any { return r.Protocol.String() }),
 		output.Col("local", "LOCAL", output.Text, "its own address", func(r flowRow) any { return r.Local.String() }),
 		output.Col("remote", "REMOTE", output.MaybeText, "the other address; null: it is not connected", flowRow.remote).
-			As(func(r flowRow) string { return addressText(r.Remote) }),
+			As(func(r flowRow) string { return field.Address(r.Remote) }),
 		output.Col("interface", "INTERFACE", output.MaybeText, "that packets come in through; null: not known, or in another network namespace",
-			func(r flowRow) any { return output.NonEmpty(r.way.Interface) }).As(flowRow.place),
+			func(r flowRow) any { return output.NonEmpty(r.way.Interface) }).As(func(r flowRow) string { return r.way.Entrance() }),
 		output.Col("queue", "", output.MaybeInt, "its receive queue", func(r flowRow) any { return output.NonNegative(r.way.Queue) }),
 		output.Col("other_netns", "", output.Bool, "the socket is in another network namespace than piton",
 			func(r flowRow) any { return r.way.NetNS }),
@@ -237,9 +194,9 @@ var (
 		}),
 		output.Col("rps_cpus", "", output.MaybeText, "the queue's RPS CPUs, empty for none", func(r flowRow) any { return maskOrNull(r.way.RPS) }),
 		output.Col("handled", "HANDLED ON", output.Numbers, "share of bytes by the CPU that handled the flow's last packet before the read",
-			func(r flowRow) any { return cpuMembers(r.Handled) }).As(func(r flowRow) string { return cpuText(r.Handled) }),
+			func(r flowRow) any { return cpuMembers(r.Handled) }).As(func(r flowRow) string { return field.FlowCPUs(r.Handled) }),
 		output.Col("consumed", "READ ON", output.Numbers, "share of bytes by the CPU that read",
-			func(r flowRow) any { return cpuMembers(r.Consumed) }).As(func(r flowRow) string { return cpuText(r.Consumed) }),
+			func(r flowRow) any { return cpuMembers(r.Consumed) }).As(func(r flowRow) string { return field.FlowCPUs(r.Consumed) }),
 		flowShare("share_same_cpu", ">SAME CPU", sameCPUHelp, sameCPU),
 		flowShare("share_same_llc", ">LLC", sameLLCHelp, sameLLC),
 		flowShare("share_same_node", ">NODE", sameNodeHelp, sameNode),

@@ -40,7 +40,7 @@ func (p *Pane) Trace() kernel.TID { return p.trace.tid }
 func (p *Pane) Follow(s *sample.Sample) {
 	t := &p.trace
 	p.wakeups.note(s, p.reading.PID)
-	if p.noFlows = whyNot(s, "flows"); s.Flows.Of == p.reading.PID {
+	if p.noFlows = s.WhyNot("flows"); s.Flows.Of == p.reading.PID {
 		p.flows = s.Flows
 	}
 	t.now, t.traced = s.At, s.Traced != 0 && s.Traced == t.tid

@@ -24,19 +24,9 @@ func (w *wakeups) note(s *sample.Sample, pid kernel.TID) {
 	if s.Wakes.Of == pid && pid != 0 {
 		*w = wakeups{partners: field.Wakeups(&s.Wakes)}
 	}
-	if why := whyNot(s, "wakes"); why != "" {
+	if why := s.WhyNot("wakes"); why != "" {
 		*w = wakeups{why: why}
 	}
-}
-
-// whyNot is why a collector has nothing, "" if it has.
-func whyNot(s *sample.Sample, collector string) (why string) {
-	for _, c := range s.Collectors {
-		if c.Name == collector && c.Err != nil {
-			_, why, _ = strings.Cut(c.Err.Error(), ": ")
-		}
-	}
-	return why
 }
 
 // draw draws so many partners, a line each, or in a single line as many as it has room for.

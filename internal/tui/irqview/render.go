@@ -20,7 +20,8 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	if v.err != nil {
 		head = append(head, rows.Indented(th, th.Bad, v.err.Error(), width-1)...)
 	}
-	return v.Frame(width, height, head, v.foot(width, th), th)
+	foot := v.foot(width, th)
+	return v.Frame(width, height, head, append(v.flows.render(width, (height-len(head)-len(foot))/2, th), foot...), th)
 }
 
 func (v *View) title(width int, th *theme.Theme) string {
@@ -72,13 +73,13 @@ func (v *View) summary() string {
 
 // foot says more of the line under the cursor.
 func (v *View) foot(width int, th *theme.Theme) []string {
-	named := "named lines too"
+	named := "named too"
 	if v.named {
-		named = "numbered lines only"
+		named = "no named"
 	}
-	keys := rows.Keys(th, "< >", "sort", "I", "reverse", `\`, "filter", "n", named)
+	keys := rows.Keys(th, "< >", "sort", "I", "reverse", `\`, "filter", "f", "flows", "n", named)
 	if v.o.Actions {
-		keys = rows.Keys(th, "Space", "tag", "a", "affinity", "o", "place", "d", "grab", "s", "spread", "r", "reset", "n", named)
+		keys = rows.Keys(th, "Space", "tag", "a", "affinity", "o", "place", "d", "grab", "s", "spread", "r", "reset", "f", "flows", "n", named)
 	}
 	e, there := v.List.Selected()
 	if there && len(e.row.Threads) > 0 {

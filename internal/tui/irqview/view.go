@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/kernel"
 	"piton/internal/tui/list"
 )
 
@@ -22,6 +23,11 @@ type Options struct {
 	// Read reads the interrupts with their rates since it was last called;
 	// irq.Monitor's Table is the real one. It runs in a command.
 	Read func() (irq.Table, error)
+	// Process is the one whose flows are shown, 0 for none.
+	Process func() (kernel.TID, string)
+	// Ways says how packets get to CPUs, by a table that was read just now; nil: it is not
+	// known. It runs in a command.
+	Ways func(*irq.Table) WayOf
 	// Actions says that the owner has keys by which lines are sent elsewhere.
 	Actions bool
 }
@@ -40,18 +46,22 @@ type View struct {
 	cpus   cpuset.Set   // only lines that go to one of these; empty: all
 	asked  bool         // or that are asked to
 	each   []cpuset.CPU // CPUs that have a column of their own
+	flows  flows
 }
 
 // New returns the pane, sorted by rate.
 func New(o Options) *View {
-	v := &View{o: o}
+	v := &View{o: o, flows: newFlows()}
 	v.List = list.New(func(e entry) string { return e.name }, "rate", v.columns()...)
 	v.TagOf = func(e entry) (string, bool) { return e.name, e.named == nil } // others cannot be sent anywhere
 	return v
 }
 
 // Open is called when the view is shown: it reads at once.
-func (v *View) Open() tea.Cmd { return v.Tick() }
+func (v *View) Open() tea.Cmd {
+	v.follow()
+	return v.Tick()
+}
 
 // Tick is to be called once a tick while the view is shown. Nothing is read
 // while an earlier reading is under way.
@@ -60,9 +70,14 @@ func (v *View) Tick() tea.Cmd {
 		return nil
 	}
 	v.reading = true
+	look := v.flows.look(v.o.Ways)
 	return func() tea.Msg {
 		t, err := v.o.Read()
-		return func() tea.Cmd { return v.take(t, err) }
+		ways := look(&t)
+		return func() tea.Cmd {
+			v.flows.ways = ways
+			return v.take(t, err)
+		}
 	}
 }
 
