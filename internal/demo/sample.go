@@ -2,9 +2,8 @@ package demo
 
 import (
 	"net/netip"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -102,7 +101,7 @@ func (m *Machine) flows(dt time.Duration) sample.Flows {
 		}
 		for i := range uint64(2) {
 			bytes := uint64(40e6*t.got*dt.Seconds()) >> i
-			one := sample.Flow{Flow: sample.Socket{Cookie: i + 1, PID: t.TID, Protocol: unix.IPPROTO_TCP,
+			one := sample.Flow{Flow: sample.Socket{Cookie: i + 1, PID: t.TID, Protocol: syscall.IPPROTO_TCP,
 				Local:  netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 10}), 443),
 				Remote: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(20 + i)}), uint16(51_000+i*977))},
 				Consumed: cpuset.CPU(t.LastCPU), Interface: 2, Queue: int(i)}
