@@ -33,18 +33,10 @@ func (t trouble) err(doing string) error {
 	return fmt.Errorf("%s: a strip is not what was sent", doing)
 }
 
-// A request is a 32-bit word whose bits are the strips that are wanted.
+// A request is the number of the strip that is wanted. Strips come from the servers round robin.
 type request uint32
 
 const requestBytes = 4
-
-// wanted are the strips of a transfer that come from a server, round robin.
-func wanted(server, servers int) (r request) {
-	for k := server; k < perTransfer; k += servers {
-		r |= 1 << k
-	}
-	return r
-}
 
 // strips are those of a transfer, as servers have them in memory.
 type strips []byte
@@ -94,13 +86,11 @@ func (s *server) run() trouble {
 		case n != requestBytes:
 			return trouble{wrong: true}
 		}
-		for k := range perTransfer {
-			if r&(1<<k) == 0 {
-				continue
-			}
-			if t := send(s.fd, s.strips[k*StripBytes:(k+1)*StripBytes]); !t.ok() {
-				return t
-			}
+		if r >= perTransfer {
+			return trouble{wrong: true}
+		}
+		if t := send(s.fd, s.strips[r*StripBytes:(r+1)*StripBytes]); !t.ok() {
+			return t
 		}
 	}
 }
@@ -122,7 +112,7 @@ func send(fd int, b []byte) trouble {
 // reader is the thread of a client.
 type reader struct {
 	sockets  int
-	requests []request // by server
+	request  request // where the kernel reads it
 	transfer []byte
 	every    int64 // ns from the beginning of a transfer to the next one's; 0 = none waits
 	next     int64 // CLOCK_MONOTONIC
@@ -135,11 +125,7 @@ type reader struct {
 const mostTransfers = 1 << 16
 
 func newReader(c config) *reader {
-	r := &reader{sockets: c.Sockets, transfer: make([]byte, TransferBytes), every: c.EveryNs, micros: make([]float64, 0, mostTransfers)}
-	for i := range c.Sockets {
-		r.requests = append(r.requests, wanted(i, c.Sockets))
-	}
-	return r
+	return &reader{sockets: c.Sockets, transfer: make([]byte, TransferBytes), every: c.EveryNs, micros: make([]float64, 0, mostTransfers)}
 }
 
 func (r *reader) close() {
@@ -171,27 +157,40 @@ func (r *reader) until(end int64) trouble {
 	}
 }
 
-// one makes a transfer: it asks all servers, and merges what they send.
+// one makes a transfer: it asks each server for a strip, and for the next one as soon as that is
+// there, and merges what they send.
 func (r *reader) one() trouble {
-	for i := range r.requests {
-		n, errno := kernel.BlockingWrite(firstSocket+i, unsafe.Pointer(&r.requests[i]), requestBytes)
-		if errno != 0 || n != requestBytes {
-			return trouble{errno: errno, wrong: errno == 0}
+	for k := range min(r.sockets, perTransfer) {
+		if t := r.ask(k); !t.ok() {
+			return t
 		}
 	}
-	for i, wanted := range r.requests {
-		for k := range perTransfer {
-			if wanted&(1<<k) == 0 {
-				continue
-			}
-			strip := r.transfer[k*StripBytes : (k+1)*StripBytes]
-			if t := r.receive(firstSocket+i, strip); !t.ok() {
+	for k := range perTransfer {
+		strip := r.transfer[k*StripBytes : (k+1)*StripBytes]
+		if t := r.receive(r.server(k), strip); !t.ok() {
+			return t
+		}
+		if next := k + r.sockets; next < perTransfer {
+			if t := r.ask(next); !t.ok() {
 				return t
 			}
-			if sumOf(strip) != stripSum(k) {
-				return trouble{wrong: true}
-			}
 		}
+		if sumOf(strip) != stripSum(k) {
+			return trouble{wrong: true}
+		}
+	}
+	return trouble{}
+}
+
+// server is the socket of a strip's server.
+func (r *reader) server(strip int) int { return firstSocket + strip%r.sockets }
+
+// ask asks for a strip, from the CPU on which the reader runs now.
+func (r *reader) ask(strip int) trouble {
+	r.request = request(strip)
+	n, errno := kernel.BlockingWrite(r.server(strip), unsafe.Pointer(&r.request), requestBytes)
+	if errno != 0 || n != requestBytes {
+		return trouble{errno: errno, wrong: errno == 0}
 	}
 	return trouble{}
 }

@@ -72,18 +72,6 @@ func TestSteeringIsTaken(t *testing.T) {
 	assert.Positive(t, r.Transfers)
 }
 
-func TestWanted(t *testing.T) {
-	for servers := 1; servers <= MaxServers; servers++ {
-		var all request
-		for i := range servers {
-			its := wanted(i, servers)
-			assert.Zero(t, all&its, "no strip comes twice")
-			all |= its
-		}
-		assert.Equal(t, request(1<<perTransfer-1), all, "%d servers", servers)
-	}
-}
-
 func TestSums(t *testing.T) {
 	s := newStrips()
 	for k := range perTransfer {
