@@ -85,8 +85,8 @@ type FlowsStats struct {
 type Flows struct {
 	object.Object
 	program  string
-	targets  object.TargetSet
-	drained  time.Duration // when; CLOCK_MONOTONIC
+	targets  map[uint32]uint64 // their bits, by the word
+	drained  time.Duration     // when; CLOCK_MONOTONIC
 	keys     []flowKey
 	values   []flowValue
 	segments map[uint64]uint32 // of TCP sockets by their cookies: segs_in at the last drain
@@ -148,7 +148,6 @@ func openFlows(room int, pids []kernel.TID) (*Flows, error) {
 	if f.Objects, err = object.Load(flowsName, spec); err != nil {
 		return nil, err
 	}
-	f.targets.Entries = f.Objects.Maps[flowsMapTargets]
 	f.Tables, err = object.NewTwoTables(f.Objects.Maps[flowsMapTables], spec.Maps[flowsMapTables].InnerMap)
 	if err == nil {
 		err = f.setTargets(pids)
@@ -174,10 +173,24 @@ func (f *Flows) SetTargets(pids ...kernel.TID) error {
 }
 
 func (f *Flows) setTargets(pids []kernel.TID) error {
-	if err := f.targets.Set(pids); err != nil {
-		return err
+	now := map[uint32]uint64{}
+	for word := range f.targets {
+		now[word] = 0
 	}
-	return f.Objects.Variables[flowsVarOnly].Set(uint32(f.targets.Only()))
+	for _, pid := range pids {
+		now[uint32(pid)/64] |= 1 << (uint32(pid) % 64)
+	}
+	for word, bits := range now {
+		if err := f.Objects.Maps[flowsMapTargets].Put(word, bits); err != nil {
+			return err
+		}
+	}
+	f.targets = now
+	only := uint32(0)
+	if len(pids) == 1 {
+		only = uint32(pids[0])
+	}
+	return f.Objects.Variables[flowsVarOnly].Set(only)
 }
 
 // Drain appends what was counted since the last drain, in no order, and begins anew. No read

@@ -149,8 +149,8 @@ func BenchmarkRead(b *testing.B) {
 	for _, kind := range []string{"tcp", "udp-flow"} {
 		for name, ids := range map[string]func(*child) []kernel.TID{
 			"target":  func(c *child) []kernel.TID { return []kernel.TID{c.pid} },
-			"of-two":  func(c *child) []kernel.TID { return []kernel.TID{c.pid, 1 << 22} },
-			"another": func(*child) []kernel.TID { return []kernel.TID{1 << 22} },
+			"of-two":  func(c *child) []kernel.TID { return []kernel.TID{c.pid, 1<<22 - 1} },
+			"another": func(*child) []kernel.TID { return []kernel.TID{1<<22 - 1} },
 		} {
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				c := startFlow(b, kind, max(b.N, 1000))
