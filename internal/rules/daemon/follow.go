@@ -189,7 +189,9 @@ func (d *Daemon) deliver(ctx context.Context) {
 // steered takes what became of packets, and reports it if it is news.
 func (d *Daemon) steered(f *following, s Steered) {
 	before := f.told
-	if s.Event != Steers {
+	if s.Event == Steers {
+		f.pause = firstFollow
+	} else {
 		f.end(nil)
 		f.said = nil
 		f.next, f.pause = d.now()+f.pause, min(2*f.pause, lastFollow)
