@@ -206,7 +206,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 	}
 	// They need what not every machine has: migrations, real-time tasks, memory to move, isolated CPUs. A search
 	// takes half a minute, and TestAutoFindsTheCPU and TestAutoWatches validate it; TestHintServe does the echo of hints,
-	// TestVMRuleFollows steering by a rule.
+	// TestVMRuleFollows reads the line of a rule that steers.
 	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
 	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay "+
 		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look hint.serve hint.hints rules.steered"), missing, "add a command that prints it")
