@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ const (
 	flowRole    = "PITON_TEST_FLOW"
 	consumerEnd = "consumer"
 	// flowTime bounds the life of both.
-	flowTime = 3 * time.Minute
+	flowTime = 10 * time.Minute
 	// soIncomingCPU is SO_INCOMING_CPU of socket(7).
 	soIncomingCPU = 49
 	// strip is how many bytes are sent at a time; the next ones wait until these were read,
@@ -95,6 +96,7 @@ func consumeFlow() error {
 	if err != nil {
 		return err
 	}
+	defer file.Close()   // a file that nobody holds is closed
 	fd := int(file.Fd()) // which makes it block
 	asked := make(chan struct{})
 	go func() {
@@ -219,12 +221,12 @@ func (h *home) follow(pid kernel.TID, args ...string) map[string]any {
 	return lines[0]
 }
 
-// needSteeringVM skips in large machines, whose emulated CPUs start piton slowly.
+// needSteeringVM skips in machines that are not made for it: their emulated CPUs start piton slowly.
 func needSteeringVM(t *testing.T) vmShape {
 	t.Helper()
 	s := needVM(t)
-	if s.cpus > 16 {
-		t.Skip("TestSteeringInVM boots a smaller machine for it")
+	if s.nodes > 1 {
+		t.Skip("TestSteeringInVM boots a machine of one node for it")
 	}
 	return s
 }
@@ -331,9 +333,16 @@ func TestVMRuleFollows(t *testing.T) {
 	text := fmt.Sprintf("version = 1\n[[rule]]\nname = 'moving'\ncomm = '%s'\nfollow = 'current'\n", filepath.Base(self))
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		d := startRules(t, h, text)
-		eventually(t, "it steers", func() bool { return len(d.lines("steered")) > 0 })
-		is := d.lines("steered")[0]
-		assert.Equal(t, []any{"steered", "moving", "rfs", nil}, []any{is["event"], is["rule"], is["via"], is["error"]})
+		var is map[string]any
+		eventually(t, "it steers", func() bool { // a slow machine has received nothing at the first look
+			lines := d.lines("steered")
+			i := slices.IndexFunc(lines, func(l map[string]any) bool { return l["event"] == "steered" })
+			if i >= 0 {
+				is = lines[i]
+			}
+			return i >= 0
+		})
+		assert.Equal(t, []any{"moving", "rfs", nil}, []any{is["rule"], is["via"], is["error"]})
 		assert.Greater(t, f.near(2*time.Second), 0.95)
 		require.NoError(t, d.cmd.Process.Signal(signal))
 		d.wait()
