@@ -74,8 +74,8 @@ type Look func(ctx context.Context, d time.Duration) (Seen, error)
 const (
 	// LookTime is how long flows are looked at before and after they are steered.
 	LookTime = 2 * time.Second
-	// nearEnough is the share above which nothing is to be gained.
-	nearEnough = 0.95
+	// NearEnough is the share above which nothing is to be gained.
+	NearEnough = 0.95
 )
 
 // SteerAsk asks for packets to be processed where a policy says.
@@ -109,6 +109,7 @@ type Steering struct {
 
 	tuner     *change.Tuner
 	links     []link
+	netns     string                            // of piton, "" if it cannot be read
 	watched   []change.Target                   // that have not ended, with their starts
 	picker    *picker                           // nil where a policy leaves no choice
 	set       func(cpuset.Set) []change.Request // by the way
@@ -159,53 +160,44 @@ func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, erro
 	return s, s.choose(ctx, fs, nics)
 }
 
-// identify notes the processes by their starts. Those of another network namespace have
-// interfaces that cannot be set from here.
-func (s *Steering) identify() error {
-	own := s.namespace("self")
-	var last error
-	for _, t := range s.Targets {
-		k, err := s.find(t)
-		if its := s.namespace(fmt.Sprint(t.TID)); err == nil && own != "" && its != "" && its != own {
-			err = fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
-		}
-		if err != nil && s.Renew != nil { // for others that there are
-			last = err
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		t.StartTicks = k.StartTicks
-		s.watched = append(s.watched, t)
-	}
-	if len(s.watched) == 0 {
-		return last
+// identify notes the processes by their starts.
+func (s *Steering) identify() (err error) {
+	s.netns = s.namespace("self")
+	if s.watched, err = s.alive(s.Targets); err != nil && (s.Renew == nil || len(s.watched) == 0) {
+		return err
 	}
 	return nil
 }
 
-// find looks at a target that has not ended; a number that is another's by now has.
+// find looks at a target that can be steered: one that has not ended, and whose number is not
+// another's by now. Those of another network namespace have interfaces that cannot be set
+// from here.
 func (s *Steering) find(t change.Target) (attr.Task, error) {
 	k, err := s.tuner.Look(t.TID, t.TID)
 	if err == nil && (k.Ended() || t.StartTicks != 0 && t.StartTicks != k.StartTicks) {
 		err = attr.ErrGone
 	}
 	if err != nil {
-		err = fmt.Errorf("process %d: %w", t.TID, err)
+		return k, fmt.Errorf("process %d: %w", t.TID, err)
 	}
-	return k, err
+	if its := s.namespace(fmt.Sprint(t.TID)); s.netns != "" && its != "" && its != s.netns {
+		return k, fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
+	}
+	return k, nil
 }
 
-// alive are those that have not ended, with their starts.
-func (s *Steering) alive(of []change.Target) (out []change.Target) {
+// alive are those that can be steered, with their starts; the error is that of one that cannot.
+func (s *Steering) alive(of []change.Target) (out []change.Target, err error) {
 	for _, t := range of {
-		if k, err := s.find(t); err == nil {
-			t.StartTicks = k.StartTicks
-			out = append(out, t)
+		k, why := s.find(t)
+		if why != nil {
+			err = why
+			continue
 		}
+		t.StartTicks = k.StartTicks
+		out = append(out, t)
 	}
-	return out
+	return out, err
 }
 
 // pids are the numbers of the targets, in order.
@@ -220,9 +212,9 @@ func (s *Steering) pids() (out []kernel.TID) {
 // renew leaves out targets that have ended, and takes in those that there are now.
 func (s *Steering) renew() error {
 	before := processes(s.watched)
-	s.watched = s.alive(s.watched)
+	s.watched, _ = s.alive(s.watched)
 	if s.Renew != nil {
-		s.watched = s.alive(s.Renew(s.watched))
+		s.watched, _ = s.alive(s.Renew(s.watched))
 	}
 	if len(s.watched) == 0 {
 		return fmt.Errorf("%s: %w", before, attr.ErrGone)
@@ -245,9 +237,9 @@ func (s *Steering) enough() string {
 		return fmt.Sprintf("nothing was received in %v: nothing is set", LookTime)
 	case b.Placed == 0:
 		return "it is not known on which CPU the packets are processed, as of UDP sockets without a connection: nothing is set"
-	case (s.Policy == PolicyCurrent || s.Policy == PolicyRequest) && cpu >= nearEnough:
+	case (s.Policy == PolicyCurrent || s.Policy == PolicyRequest) && cpu >= NearEnough:
 		return fmt.Sprintf("%s already: nothing is set", b)
-	case s.Policy == PolicyApart && llc >= nearEnough && cpu <= 1-nearEnough:
+	case s.Policy == PolicyApart && llc >= NearEnough && cpu <= 1-NearEnough:
 		return fmt.Sprintf("%s of the bytes are processed on another CPU of their consumer's last-level cache already: nothing is set", chart.Percent(llc-cpu))
 	}
 	return ""

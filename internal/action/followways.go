@@ -39,6 +39,18 @@ type Missed struct {
 	Why string
 }
 
+// Reasons say what speaks against each better way, how it is done, and why nothing is set.
+func (s *Steering) Reasons() (out []string) {
+	for _, m := range s.Missed {
+		out = append(out, fmt.Sprintf("%s: %s", m.Way, m.Why))
+	}
+	out = append(out, s.Notes...)
+	if s.Why != "" {
+		out = append(out, s.Why)
+	}
+	return out
+}
+
 // way is a way that a policy may take.
 type way struct {
 	name Way

@@ -185,6 +185,7 @@ func (f *Flows) setTargets(pids []kernel.TID) error {
 			return err
 		}
 	}
+	maps.DeleteFunc(now, func(_ uint32, bits uint64) bool { return bits == 0 })
 	f.targets = now
 	only := uint32(0)
 	if len(pids) == 1 {

@@ -124,9 +124,8 @@ func measurePace(t *testing.T, d *rulesRun, dir string, n, perSecond int) {
 // scanPeriod is how often Ananicy looks at all processes (check_freq of its ananicy.conf).
 const scanPeriod = 5 * time.Second
 
-// measureScan starts processes that live 2 s, and has a scan of /proc look for them beside the
-// daemon, which reads what Ananicy 2.2 reads of each process. It changes nothing, which is
-// in its favour.
+// measureScan starts processes that live 2 s. Beside the daemon a scan of /proc looks for them, at
+// Ananicy's interval; it changes nothing, which is in its favour.
 func measureScan(t *testing.T, d *rulesRun, dir string, n, perSecond int) {
 	var began sync.Map // time.Time of each PID
 	var met []float64  // seconds after the start

@@ -231,7 +231,9 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	m.model = next
 	m.table.Load(next)
 	m.detail.Follow(next.Sample)
-	m.irqs.Follow(next.Sample, next.Topology)
+	if m.view == action.IRQs {
+		m.irqs.Follow(next.Sample, next.Topology)
+	}
 	return tea.Batch(cmd, m.noteDetail())
 }
 

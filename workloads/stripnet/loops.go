@@ -160,7 +160,7 @@ func (r *reader) until(end int64) trouble {
 // one makes a transfer: it asks each server for a strip, and for the next one as soon as that is
 // there, and merges what they send.
 func (r *reader) one() trouble {
-	for k := range min(r.sockets, perTransfer) {
+	for k := range r.sockets {
 		if t := r.ask(k); !t.ok() {
 			return t
 		}

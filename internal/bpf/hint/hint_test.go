@@ -114,6 +114,16 @@ func TestHintsNeedBothSides(t *testing.T) {
 	}
 }
 
+func TestTargetsAreReplaced(t *testing.T) {
+	h, err := Attach(Options{Cgroup: group(t), Targets: []kernel.TID{1, 2}})
+	must(t, h, err)
+	require.NoError(t, h.SetTargets(2, 3))
+	var is uint8
+	for pid, there := range map[uint32]bool{1: false, 2: true, 3: true} {
+		assert.Equal(t, there, h.Objects.Maps[hintMapTargets].Lookup(pid, &is) == nil, "%d", pid)
+	}
+}
+
 func TestNothingIsLeftAttached(t *testing.T) {
 	dir := group(t)
 	h, err := Attach(Options{Cgroup: dir})

@@ -130,19 +130,11 @@ func (e *steerEnd) policy() string {
 	return string(e.steering.Policy)
 }
 
-// why is what speaks against each better way, or why nothing was set.
-func (e *steerEnd) why() (out []string) {
+func (e *steerEnd) why() []string {
 	if e == nil {
 		return nil
 	}
-	for _, m := range e.steering.Missed {
-		out = append(out, fmt.Sprintf("%s: %s", m.Way, m.Why))
-	}
-	out = append(out, e.steering.Notes...)
-	if e.steering.Why != "" {
-		out = append(out, e.steering.Why)
-	}
-	return out
+	return e.steering.Reasons()
 }
 
 func (e *steerEnd) cost() string {

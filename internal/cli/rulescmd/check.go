@@ -44,7 +44,9 @@ var (
 		output.Col("when", "WHEN", output.MaybeText, "the trigger, null: as the process starts",
 			func(m rules.Match) any { return output.NonEmpty(when(m.Rule)) }),
 		output.Col("place", "PLACE", output.MaybeText, "a strategy, or auto: CPUs are found by trying; null: CPUs are stated, or left alone",
-			func(m rules.Match) any { return output.NonEmpty(m.Rule.Place) }))
+			func(m rules.Match) any { return output.NonEmpty(m.Rule.Place) }),
+		output.Col("follow", "FOLLOW", output.MaybeText, "a policy of piton irq follow, null: packets are left alone",
+			func(m rules.Match) any { return output.NonEmpty(m.Rule.Follow) }))
 	conflictList = output.NewList("rules", "conflict", "a process without a rule, because two of the same priority match it",
 		output.Col("pid", "", output.Int, "process", func(r rules.Refusal) any { return int(r.Task.TID) }),
 		output.Col("comm", "", output.Text, "its name", func(r rules.Refusal) any { return r.Task.ID.Comm }),

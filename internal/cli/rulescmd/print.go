@@ -50,7 +50,7 @@ var (
 		output.Col("via", "", output.MaybeText, "the way; null: none was taken", func(s *daemon.Steered) any { return output.NonEmpty(string(s.Way)) }),
 		output.Col("share_same_cpu_before", "", output.MaybeNumber, "share of bytes, 0 to 1, that was read on the CPU that handled the packets, before; null: nothing was seen", func(s *daemon.Steered) any { return share(s.Before) }),
 		output.Col("share_same_cpu", "", output.MaybeNumber, "and once they were steered", func(s *daemon.Steered) any { return share(s.After) }),
-		output.Col("why", "", output.Texts, "why nothing is set, or why better ways are not to be had", func(s *daemon.Steered) any { return output.Values(reasons(s)) }),
+		output.Col("why", "", output.Texts, "why better ways are not to be had, how it is done, or why nothing is set", func(s *daemon.Steered) any { return output.Values(s.Reasons()) }),
 		output.Col("error", "", output.MaybeText, "why it failed or ended early; null: it did not", func(s *daemon.Steered) any { return output.NonEmpty(exit.Message(s.Err)) }))
 	daemonList = output.NewList("rules", "daemon", "what happened to piton rules run itself",
 		output.Col("time", "", output.Text, "when", func(stated) any { return output.Stamp(time.Now()) }),
@@ -135,7 +135,8 @@ func (p printer) steered(s *daemon.Steered) {
 	case s.Event == daemon.Over:
 		p.line("%s: packets are not steered any more; everything is as it was before", s.Rule.Title())
 	default:
-		p.line("%s: packets of %s are steered by %s: %s; before, %s", s.Rule.Title(), chart.Plural(len(s.PIDs), "process"), s.Way, s.After, nearText(s.Before))
+		before, _ := s.Before.Share(s.Before.SameCPU)
+		p.line("%s: packets of %s are steered by %s: %s; before, %s", s.Rule.Title(), chart.Plural(len(s.PIDs), "process"), s.Way, s.After, chart.Percent(before))
 	}
 }
 
@@ -143,23 +144,6 @@ func (p printer) steered(s *daemon.Steered) {
 func share(s action.Seen) any {
 	of, ok := s.Share(s.SameCPU)
 	return output.Known(of, ok)
-}
-
-// nearText is share for people.
-func nearText(s action.Seen) string {
-	of, _ := s.Share(s.SameCPU)
-	return chart.Percent(of)
-}
-
-// reasons say why nothing is set, or why better ways are not to be had.
-func reasons(s *daemon.Steered) (out []string) {
-	if s.Why != "" {
-		out = append(out, s.Why)
-	}
-	for _, m := range s.Missed {
-		out = append(out, fmt.Sprintf("%s: %s", m.Way, m.Why))
-	}
-	return out
 }
 
 func (p printer) line(format string, args ...any) {

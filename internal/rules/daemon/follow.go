@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -21,8 +20,9 @@ import (
 
 // Follower has the packets of processes follow them; Steerer is the real one.
 type Follower interface {
-	// Follow looks at the flows of the processes of a rule, and steers their packets until ctx
-	// ends or none of them is left, tell what it saw once they are steered. Everything is as it was before when it returns.
+	// Follow looks at the flows of the processes that a rule has now, and steers their packets
+	// until ctx ends or none of them is left. It tells what it sees once they are steered.
+	// When it returns everything is as it was before.
 	Follow(ctx context.Context, r *rules.Rule, now func() []change.Target, tell func(Steered)) Steered
 }
 
@@ -80,10 +80,13 @@ func (s *Steerer) Follow(ctx context.Context, r *rules.Rule, now func() []change
 		return out
 	}
 	out.Err = steering.Run(ctx, 0, func(after action.Seen) {
-		out.Event, out.After = Steers, after
+		out.Steering, out.Event, out.After = *steering, Steers, after
 		tell(out)
 		out.Event = Over
 	})
+	if out.Err == nil {
+		out.Event = Over
+	}
 	return out
 }
 
@@ -104,13 +107,20 @@ type follows struct {
 // following is one rule.
 type following struct {
 	rule  *rules.Rule
-	mu    sync.Mutex // of procs
-	procs []rules.Decision
-	next  time.Duration // when it is looked at
-	pause time.Duration // until it is looked at again
+	mu    sync.Mutex       // of procs, while Follower reads them
+	procs []rules.Decision // only the daemon's loop changes them
+	next  time.Duration    // when it is looked at
+	pause time.Duration    // until it is looked at again
 	end   context.CancelCauseFunc
 	said  chan Steered // the last one is not Steers; nil: none runs
-	told  string       // what was reported last
+	told  told         // what was reported last
+}
+
+// told is what makes a report news.
+type told struct {
+	event SteerEvent
+	way   action.Way
+	why   string
 }
 
 // The times after which the flows of processes are looked at: at first there are none.
@@ -162,7 +172,7 @@ func (d *Daemon) deliver(ctx context.Context) {
 		}
 	}
 	d.follows.of = slices.DeleteFunc(d.follows.of, func(f *following) bool {
-		left := len(f.now())
+		left := len(f.procs)
 		switch {
 		case f.said != nil:
 			if left == 0 {
@@ -202,8 +212,11 @@ func (d *Daemon) steered(f *following, s Steered) {
 			return
 		}
 	}
-	f.told = fmt.Sprint(s.Event, s.Way, s.Err)
-	if f.told == before || s.Event == Over && s.Err == nil && before == "" {
+	f.told = told{s.Event, s.Way, ""}
+	if s.Err != nil {
+		f.told.why = s.Err.Error()
+	}
+	if f.told == before || s.Event == Over && s.Err == nil && before.event != Steers {
 		return
 	}
 	d.o.Report(Report{Steered: &s})

@@ -73,6 +73,19 @@ func TestPacketsFollow(t *testing.T) {
 	})
 }
 
+// TestEndBeforeItSteers is no news: nothing was reported.
+func TestEndBeforeItSteers(t *testing.T) {
+	w := newWorld(t, followA)
+	f := &following{rule: w.d.set.Rules[0], end: func(error) {}}
+	for _, s := range []Steered{{Event: Over}, {Event: LeftAlone, Err: context.Canceled}} {
+		s.Rule = f.rule
+		w.d.steered(f, s)
+	}
+	assert.Empty(t, w.notes)
+	w.d.steered(f, Steered{Rule: f.rule, Event: LeftAlone, Err: errors.New("no guard")})
+	assert.Equal(t, []string{"left-alone current 0 no guard"}, w.notes)
+}
+
 // TestFollowingEnds with its rule, and is kept by a reload that keeps the rule.
 func TestFollowingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -90,12 +103,4 @@ func TestFollowingEnds(t *testing.T) {
 		assert.Equal(t, []string{"steered current 1 <nil>", "reloaded: 2 rules are in force", "reloaded: 1 rules are in force", "over current 0 <nil>"}, w.notes)
 		assert.Empty(t, w.d.follows.of)
 	})
-}
-
-// TestNothingFollows where no Follower is.
-func TestNothingFollows(t *testing.T) {
-	w := newWorld(t, followA)
-	w.d.o.Follower = nil
-	require.NoError(t, w.run(func(w *world) { w.tell(w.begin(5, "a")) }))
-	assert.Equal(t, []string{"planned 5 "}, w.notes)
 }

@@ -106,10 +106,12 @@ func TestSearchEnds(t *testing.T) {
 	})
 }
 
-// TestNothingIsSearched where no Searcher is.
-func TestNothingIsSearched(t *testing.T) {
-	w := newWorld(t, tryA)
-	w.d.o.Searcher = nil
-	require.NoError(t, w.run(func(w *world) { w.tell(w.begin(5, "a")) }))
-	assert.Equal(t, []string{"planned 5 "}, w.notes)
+// TestNothingIsTried where no Searcher and no Follower is.
+func TestNothingIsTried(t *testing.T) {
+	for _, file := range []string{tryA, followA} {
+		w := newWorld(t, file)
+		w.d.o.Searcher, w.d.o.Follower = nil, nil
+		require.NoError(t, w.run(func(w *world) { w.tell(w.begin(5, "a")) }))
+		assert.Equal(t, []string{"planned 5 "}, w.notes)
+	}
 }

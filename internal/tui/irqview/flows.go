@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/action"
 	"piton/internal/chart"
 	"piton/internal/field"
 	"piton/internal/irq"
@@ -25,15 +26,13 @@ type WayOf = func(netns uint32, index, queue int) irq.Way
 // flows are what one process reads of the network, below the list while they are shown.
 type flows struct {
 	*list.List[uint64, flow]
-	on    bool
-	pid   kernel.TID // 0: none
-	name  string
-	seen  sample.Flows
-	why   string // why they are not known
-	all   model.Locality
-	ways  map[entrance]irq.Way // as last read
-	topo  *topology.Topology
-	shown []flow
+	on   bool
+	pid  kernel.TID // 0: none
+	name string
+	seen sample.Flows
+	why  string               // why they are not known
+	ways map[entrance]irq.Way // as last read
+	topo *topology.Topology
 }
 
 // flow is a flow with what brings its packets to a CPU.
@@ -70,21 +69,14 @@ func (v *View) ToggleFlows() tea.Cmd {
 	return v.Tick()
 }
 
-// Flowing reports whether flows are shown.
-func (v *View) Flowing() bool { return v.flows.on }
-
 // follow takes the process whose flows are shown.
 func (v *View) follow() {
 	f := &v.flows
-	pid, name := kernel.TID(0), ""
+	f.pid, f.name, f.seen, f.why = 0, "", sample.Flows{}, ""
 	if f.on && v.o.Process != nil {
-		pid, name = v.o.Process()
+		f.pid, f.name = v.o.Process()
 	}
-	if pid != f.pid {
-		f.pid, f.seen, f.why = pid, sample.Flows{}, ""
-		f.list()
-	}
-	f.name = name
+	f.list()
 }
 
 // Needs asks for the flows while they are shown.
@@ -111,29 +103,28 @@ func (v *View) Follow(s *sample.Sample, topo *topology.Topology) {
 
 // list chooses the rows anew.
 func (f *flows) list() {
-	f.all, f.shown = model.Locality{}, nil
+	var shown []flow
 	over := max(f.seen.Over.Seconds(), 1e-3)
 	perS := func(n uint64) float64 { return float64(n) / over }
 	for _, one := range model.Flows(f.seen.List, f.topo) {
-		f.all.Join(one.Locality)
-		f.shown = append(f.shown, flow{one, f.ways[entranceOf(&one)], perS})
+		shown = append(shown, flow{one, f.ways[entranceOf(&one)], perS})
 	}
-	f.Load(f.shown, true)
+	f.Load(shown, true)
 }
 
 // look reads the ways of the flows that are shown; it runs in a command.
 func (f *flows) look(of func(*irq.Table) WayOf) func(*irq.Table) map[entrance]irq.Way {
-	shown := f.shown
-	if !f.on || of == nil || len(shown) == 0 {
-		return func(*irq.Table) map[entrance]irq.Way { return nil }
+	out := map[entrance]irq.Way{}
+	for _, one := range f.Rows() {
+		out[entranceOf(&one.Flow)] = irq.Way{}
 	}
 	return func(t *irq.Table) map[entrance]irq.Way {
-		way, out := of(t), map[entrance]irq.Way{}
-		for i := range shown {
-			at := entranceOf(&shown[i].Flow)
-			if _, known := out[at]; !known {
-				out[at] = way(at.netns, at.index, at.queue)
-			}
+		if of == nil || len(out) == 0 {
+			return nil
+		}
+		way := of(t)
+		for at := range out {
+			out[at] = way(at.netns, at.index, at.queue)
 		}
 		return out
 	}
@@ -159,15 +150,15 @@ func (f *flows) render(width, height int, th *theme.Theme) []string {
 		return say(th.Warn, f.why)
 	case f.seen.Over <= 0:
 		return say(th.Dim, "reading")
-	case len(f.shown) == 0:
+	case f.Len() == 0:
 		return say(th.Dim, "it has received nothing in the last interval")
 	}
 	r.Add(th.Text, "  "+field.Received(&f.seen, f.topo))
 	height = min(height, mostFlows)
-	if more := len(f.shown) - (height - 2); more > 0 {
+	if more := f.Len() - (height - 2); more > 0 {
 		r.Add(th.Dim, fmt.Sprintf("; %d more", more))
 	}
-	return append([]string{r.Render(th, width)}, f.Render(width, min(height-1, len(f.shown)+1), th)...)
+	return append([]string{r.Render(th, width)}, f.Render(width, min(height-1, f.Len()+1), th)...)
 }
 
 func flowColumns() []list.Column[flow] {
@@ -181,7 +172,7 @@ func flowColumns() []list.Column[flow] {
 			switch {
 			case !ok:
 				return th.None, th.Dim
-			case of < far:
+			case of < action.NearEnough: // piton irq follow would steer
 				return chart.Percent(of), th.Warn
 			}
 			return chart.Percent(of), th.Text
@@ -202,6 +193,3 @@ func flowColumns() []list.Column[flow] {
 		{ID: "way", Title: "BY", Tight: 8, Rank: 3, Cell: text(func(th *theme.Theme) theme.Style { return th.Accent }, func(f flow) string { return f.Way.String() })},
 	}
 }
-
-// far is the share below which it stands out: piton irq follow would steer from 0.95 on.
-const far = 0.95
