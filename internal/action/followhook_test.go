@@ -115,6 +115,23 @@ func TestProgramsAreTakenInOrder(t *testing.T) {
 	assert.Equal(t, []Missed{{WayXDP, "lo has no driver: XDP is generic there"}}, s.Missed)
 }
 
+// TestProgramsNeedRPSOff is that programs are not taken where RPS would move the packets on.
+func TestProgramsNeedRPSOff(t *testing.T) {
+	n, f := onCard(t, PolicyRequest)
+	n.setting("/sys/class/net/eth0/queues/rx-0/rps_cpus", "c")
+	_, err := n.lookAt(t)
+	assert.ErrorContains(t, err, "xdp: RPS of eth0 rx-0 would move the packets on, to CPUs 2-3; piton irq queues eth0 --rps off switches it off; xdp-generic: RPS of eth0")
+	assert.Empty(t, f.opened)
+
+	n, _ = onCard(t, PolicyRequest)
+	n.setting("/sys/class/net/eth0/queues/rx-0/rps_flow_cnt", "4096")
+	_, err = n.lookAt(t)
+	require.NoError(t, err, "RFS has no table")
+	n.setting(entriesFile, "32768")
+	_, err = n.lookAt(t)
+	assert.ErrorContains(t, err, "xdp: RFS of eth0 rx-0 would move the packets on, to their readers; piton irq queues eth0 --rps-flows 0 switches it off")
+}
+
 // TestProgramsEndWithWhatTheySteer is an error, and nothing left.
 func TestProgramsEndWithWhatTheySteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

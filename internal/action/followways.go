@@ -89,11 +89,11 @@ var (
 			return SetQueues(s.nics, QueueSettings{RPS: &cpus})
 		}, false}
 	xdp = way{name: WayXDP, cost: "a program for each packet that comes in by the interface, and an interrupt to the other CPU for those that are handed over",
-		why: func(s *waySearch) string { return s.noHook(WayXDP) }}
+		why: func(s *waySearch) string { return s.noPrograms(WayXDP) }}
 	generic = way{name: WayGeneric, cost: "a program for each packet after its buffer was made, and packets are not merged (GRO)",
-		why: func(s *waySearch) string { return s.noHook(WayGeneric) }}
+		why: func(s *waySearch) string { return s.noPrograms(WayGeneric) }}
 	hinted = way{name: WayHint, cost: "8 bytes of each packet, and a program for each that comes in; the servers' side runs piton irq hint serve",
-		why: func(s *waySearch) string { return s.noHook(WayHint) }, asked: true}
+		why: func(s *waySearch) string { return s.noPrograms(WayHint) }, asked: true}
 )
 
 // waysOf are the ways of a policy, the cheapest first. All but those by programs concern
@@ -257,6 +257,22 @@ func (s *waySearch) noRFS() string {
 		return "its table, rps_sock_flow_entries, exists only in the initial network namespace, and in kernels with RPS"
 	}
 	return s.lacking("rps_flow_cnt", func(q irq.RxQueue) bool { return q.Flows >= 0 })
+}
+
+// noPrograms says why programs cannot steer: the kernel has RPS and RFS move also what they have
+// handed to a CPU.
+func (s *waySearch) noPrograms(w Way) string {
+	for _, nic := range s.nics {
+		for _, q := range nic.Rx {
+			if !q.RPS.Empty() {
+				return fmt.Sprintf("RPS of %s rx-%d would move the packets on, to %s; piton irq queues %s --rps off switches it off", nic.Name, q.Index, q.RPS.InWords(), nic.Name)
+			}
+			if s.Policy != PolicyCurrent && q.Flows > 0 && s.fs.FlowEntries() > 0 {
+				return fmt.Sprintf("RFS of %s rx-%d would move the packets on, to their readers; piton irq queues %s --rps-flows 0 switches it off", nic.Name, q.Index, nic.Name)
+			}
+		}
+	}
+	return s.noHook(w)
 }
 
 func (s *waySearch) noRPS() string {
