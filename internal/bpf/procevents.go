@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"structs"
+	"syscall"
 	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
 
 	"piton/internal/bpf/object"
 	"piton/internal/kernel"
@@ -20,7 +22,9 @@ const procEventsName = "process events"
 // may call Read while others call Close.
 type ProcEvents struct {
 	object.Object
-	record ringbuf.Record
+	filled  *os.File // the ring's, for the runtime to wait on
+	waiting syscall.RawConn
+	record  ringbuf.Record
 }
 
 type procEvent struct { // struct event of c/procevents.c
@@ -58,6 +62,9 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 		p.Links, err = object.Attach(procEventsName, p.Objects, proceventsProgEventFork, proceventsProgEventExec,
 			proceventsProgEventComm, proceventsProgEventExit)
 	}
+	if err == nil {
+		err = p.watch(p.Objects.Maps[proceventsMapEvents].FD())
+	}
 	if err != nil {
 		p.Close()
 		return nil, object.Explain(procEventsName, err)
@@ -65,11 +72,57 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 	return p, nil
 }
 
+// watch makes Read wait by the runtime's own poller. The ring's reader would wait in a system
+// call, whose P the runtime takes away and hands to another thread each time: 0.18 ms of CPU
+// for an exec that nobody matches, instead of 0.12.
+func (p *ProcEvents) watch(ring int) error {
+	p.Ring.SetDeadline(time.Unix(0, 1)) // in the past: it does not wait itself
+	fd, err := unix.FcntlInt(uintptr(ring), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
+	p.filled = os.NewFile(uintptr(fd), procEventsName)
+	if p.waiting, err = p.filled.SyscallConn(); err == nil {
+		err = p.filled.SetReadDeadline(time.Time{}) // fails where the runtime cannot wait on it
+	}
+	return err
+}
+
+// await waits until the ring has something, or an exec fills it, or the time is over.
+func (p *ProcEvents) await(most time.Duration) error {
+	err := p.filled.SetReadDeadline(time.Now().Add(most))
+	if err == nil {
+		waited := false
+		err = p.waiting.Read(func(uintptr) bool {
+			ready := waited || p.Pending()
+			waited = true
+			return ready
+		})
+	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return object.ErrClosed // what os says then has no name
+	}
+	return nil
+}
+
+// Close removes it from the kernel, and ends a Read.
+func (p *ProcEvents) Close() {
+	if p.filled != nil {
+		_ = p.filled.Close()
+	}
+	p.Object.Close()
+}
+
 // Read waits until there is an exec, or for at most the given time, and appends all
 // events that there are by then. lost is how many there were since the last read that
 // found the ring full. The error Is os.ErrClosed after Close.
 func (p *ProcEvents) Read(into []kernel.ProcEvent, most time.Duration) (events []kernel.ProcEvent, lost uint64, err error) {
-	p.Ring.SetDeadline(time.Now().Add(most))
+	if err := p.await(most); err != nil {
+		return into, 0, object.Explain(procEventsName, err)
+	}
 	bytes := 0
 	for range readLimit {
 		err := p.Ring.ReadInto(&p.record)

@@ -47,6 +47,13 @@ func (o *Object) LostSince(variable string, more uint64) (lost uint64, err error
 	return lost, err
 }
 
+// Pending reports whether the ring has something to be read.
+func (o *Object) Pending() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Objects != nil && o.Ring.AvailableBytes() > 0
+}
+
 // Detach unhooks the programs; what they wrote stays.
 func (o *Object) Detach() {
 	o.mu.Lock()
