@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"os"
 	"path/filepath"
@@ -245,11 +246,12 @@ func (j *Journal) kept() map[uint64]bool {
 		recent := len(all.entries)-ended-i <= j.KeepEntries
 		keep[e.ID] = recent || e.Undoable() || e.Foreign != "" && !e.PastBoot && !e.Undone
 	}
-	for i := range all.entries { // what was undone below an entry in force is found by its undo
-		if e := &all.entries[i]; keep[e.ID] && e.Undoable() {
-			for k := range all.entries[:i] {
-				keep[all.entries[k].ID] = keep[all.entries[k].ID] || all.entries[k].UndoneBy > e.ID
-			}
+	first := uint64(math.MaxUint64)               // in force of those that follow
+	for i := range slices.Backward(all.entries) { // what was undone below an entry in force is found by its undo
+		e := &all.entries[i]
+		keep[e.ID] = keep[e.ID] || e.UndoneBy > first
+		if keep[e.ID] && e.Undoable() {
+			first = min(first, e.ID)
 		}
 	}
 	for i := range all.entries { // undos of what stays in force say what of it was undone
