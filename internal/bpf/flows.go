@@ -102,15 +102,16 @@ type flowKey struct { // struct flow_key of c/flows.c
 type flowValue struct { // struct flow of c/flows.c
 	_                structs.HostLayout
 	Bytes, Reads     uint64
-	StartNs          uint64
-	First, Segments  uint32 // tcp_sock.segs_in before the first read, and at the last one
-	NetNS, Interface uint32
-	Local, Remote    [16]byte
+	Segments         uint32 // tcp_sock.segs_in at the last read
+	Interface        uint32
+	Queue            uint16
+	Family, Protocol uint16
 	LocalPort        uint16
 	RemotePort       uint16 // in network order
-	Family, Protocol uint16
-	Queue            uint16
 	_                [3]uint16
+	StartNs          uint64
+	First, NetNS     uint32 // tcp_sock.segs_in before the first read
+	Local, Remote    [16]byte
 }
 
 // unknownCPU as a CPU and as a queue of a program is none.

@@ -6,6 +6,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -144,6 +147,22 @@ func TestFlowsLeaveNothing(t *testing.T) {
 	assert.ErrorIs(t, f.SetTargets(1), object.ErrClosed)
 }
 
+// startEmpty hooks a program that does nothing: what the kernel's clock shows for it is no
+// cost of a read.
+func startEmpty(b *testing.B) *ebpf.Collection {
+	b.Helper()
+	c, err := ebpf.NewCollection(&ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"empty": {
+		Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: readHook, License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	}}})
+	require.NoError(b, err)
+	b.Cleanup(c.Close)
+	hook, err := link.AttachTracing(link.TracingOptions{Program: c.Programs["empty"]})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = hook.Close() })
+	return c
+}
+
 // BenchmarkRead is the kernel's share of counting one read, of a target and of others.
 func BenchmarkRead(b *testing.B) {
 	for _, kind := range []string{"tcp", "udp-flow"} {
@@ -155,11 +174,13 @@ func BenchmarkRead(b *testing.B) {
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				c := startFlow(b, kind, max(b.N, 1000))
 				f := openTestFlows(b, ids(c)...)
+				empty := startEmpty(b)
 				countRuns(b)
 				b.ResetTimer()
 				flow(b, c)
 				b.StopTimer()
 				reportRuns(b, f.Objects, f.program)
+				reportRuns(b, empty, "empty")
 			})
 		}
 	}

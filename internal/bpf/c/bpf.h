@@ -52,6 +52,7 @@ static void *(*bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 static void *(*bpf_get_current_task_btf)(void) = (void *)158;
 static long (*bpf_for_each_map_elem)(void *map, void *each, void *ctx, u64 flags) = (void *)164;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym; // Linux 6.2
 
 // The loader answers these from the running kernel's BTF; code behind a "no"
 // is then removed by the verifier.

@@ -3,7 +3,7 @@
 // the flow's last packet and the CPU that reads.
 #include "sock.h"
 
-enum { AF_INET = 2, AF_INET6 = 10, IPPROTO_UDP = 17, TCP_ESTABLISHED = 1 };
+enum { AF_INET = 2, AF_INET6 = 10, SOCK_STREAM = 1, SOCK_DGRAM = 2, IPPROTO_TCP = 6, IPPROTO_UDP = 17, TCP_ESTABLISHED = 1 };
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000 }; // include/linux/socket.h
 enum { NO_QUEUE = 0xffff };                     // NO_QUEUE_MAPPING, include/net/sock.h
 
@@ -13,16 +13,16 @@ struct flow_key { // flowKey in flows.go
 	u16 handled, consumed; // CPUs; 0xffff as handled is not known
 };
 
-struct flow { // flowValue in flows.go
+struct flow { // flowValue in flows.go; what each read writes comes first, in one cache line
 	u64 bytes, reads;
-	u64 start; // start_boottime of the process
-	u32 first, segments; // tcp_sock.segs_in before the first read, and at the last one
-	u32 netns, ifindex; // ifindex 0 is not known
-	u32 local[4], remote[4];
-	u16 local_port, remote_port; // the latter in network order
+	u32 segments, ifindex; // tcp_sock.segs_in at the last read; ifindex 0 is not known
+	u16 queue;             // of the interface, NO_QUEUE
 	u16 family, protocol;
-	u16 queue; // of the interface, NO_QUEUE
+	u16 local_port, remote_port; // the latter in network order
 	u16 pad[3];
+	u64 start;        // start_boottime of the process
+	u32 first, netns; // tcp_sock.segs_in before the first read
+	u32 local[4], remote[4];
 };
 _Static_assert(sizeof(struct flow) == 88, "flowValue in flows.go");
 
@@ -105,11 +105,13 @@ INLINE void add(struct sock *sk, struct tcp_sock *tcp, u32 tgid, u64 bytes)
 	struct sock_common *c = &sk->__sk_common;
 	u32 zero = 0;
 	struct flow_key key = {
-		.cookie = bpf_get_socket_cookie(sk), .tgid = tgid,
+		.cookie = c->skc_cookie.counter, .tgid = tgid,
 		.handled = c->skc_incoming_cpu, .consumed = bpf_get_smp_processor_id(),
 	};
 	void *table = bpf_map_lookup_elem(&tables, &zero);
 
+	if (!key.cookie) // it has none yet; a helper takes 20 ns
+		key.cookie = bpf_get_socket_cookie(sk);
 	if (!table)
 		return;
 	struct flow *f = bpf_map_lookup_elem(table, &key);
@@ -154,9 +156,10 @@ int flows_read(u64 *ctx)
 
 	if (bytes <= 0 || flags & (MSG_PEEK | MSG_ERRQUEUE) || !target(tgid) || !internet(sk))
 		return 0;
-	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
-	if (tcp || sk->sk_protocol == IPPROTO_UDP)
-		add(sk, tcp, tgid, bytes);
+	if (sk->sk_protocol == IPPROTO_TCP && sk->sk_type == SOCK_STREAM)
+		add(sk, bpf_rdonly_cast(sk, kernel_type_id(struct tcp_sock)), tgid, bytes);
+	else if (sk->sk_protocol == IPPROTO_UDP && sk->sk_type == SOCK_DGRAM)
+		add(sk, NULL, tgid, bytes);
 	return 0;
 }
 

@@ -23,6 +23,10 @@ typedef struct {
 	struct net *net;
 } possible_net_t;
 
+typedef struct {
+	long long counter;
+} atomic64_t;
+
 struct sock_common {
 	u32 skc_daddr, skc_rcv_saddr;
 	u16 skc_dport, skc_num;
@@ -32,6 +36,7 @@ struct sock_common {
 	u16 skc_rx_queue_mapping; // CONFIG_SOCK_RX_QUEUE_MAPPING
 	int skc_incoming_cpu;
 	int skc_bound_dev_if;
+	atomic64_t skc_cookie; // 0 until somebody asks for it
 };
 
 typedef struct {
@@ -41,7 +46,7 @@ typedef struct {
 struct sock {
 	struct sock_common __sk_common;
 	socket_lock_t sk_lock;
-	u16 sk_protocol;
+	u16 sk_type, sk_protocol;
 	int sk_rx_dst_ifindex; // of TCP; Linux 5.16
 };
 
