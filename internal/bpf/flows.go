@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"net/netip"
+	"runtime"
 	"slices"
 	"structs"
 	"time"
@@ -78,13 +79,12 @@ type FlowsStats struct {
 // a microsecond for each read: keep it open only while someone looks. Safe for concurrent
 // use.
 //
-// From Linux 6.3 it counts at the end of each read; what splice(2) takes from a socket is
-// not seen. Before, it sees TCP alone, after each packet that any process's read has copied:
-// Reads are those packets, and of a connection that was there before it was opened the first
-// is left out.
+// From Linux 6.3 it counts at the end of each read. Before, it sees TCP after each packet that
+// any process's read has copied: Reads are those packets, and of a connection that was there
+// before it was opened the first is left out.
 type Flows struct {
 	object.Object
-	program  string
+	programs []string
 	targets  map[uint32]uint64 // their bits, by the word
 	drained  time.Duration     // when; CLOCK_MONOTONIC
 	keys     []flowKey
@@ -130,20 +130,29 @@ func openFlows(room int, pids []kernel.TID) (*Flows, error) {
 	if err := object.Usable(flowsName); err != nil {
 		return nil, err
 	}
-	spec, err := loadFlows()
-	if err != nil {
-		return nil, err
-	}
-	f := &Flows{Object: object.Object{What: flowsName}, keys: make([]flowKey, object.DrainChunk), values: make([]flowValue, object.DrainChunk), segments: map[uint64]uint32{}}
+	types := object.KernelTypes() // for both attempts
+	defer runtime.KeepAlive(types)
 	atReads, err := object.HasTracepoint(flowsName, readHook)
 	if err != nil {
 		return nil, err
 	}
-	programs := []string{flowsProgFlowsRead}
+	programs, hook := []string{flowsProgFlowsRead}, flowsProgFlowsSpliced
 	if !atReads {
-		programs = []string{flowsProgFlowsConnected, flowsProgFlowsAdjust}
+		programs, hook = []string{flowsProgFlowsConnected, flowsProgFlowsAdjust}, flowsProgFlowsDatagram
 	}
-	f.program = programs[len(programs)-1]
+	f, err := hookFlows(room, pids, append(programs, hook))
+	if err != nil { // functions cannot be hooked everywhere, such as on arm64 before Linux 6.4
+		f, err = hookFlows(room, pids, programs)
+	}
+	return f, err
+}
+
+func hookFlows(room int, pids []kernel.TID, programs []string) (*Flows, error) {
+	spec, err := loadFlows()
+	if err != nil {
+		return nil, err
+	}
+	f := &Flows{Object: object.Object{What: flowsName}, programs: programs, keys: make([]flowKey, object.DrainChunk), values: make([]flowValue, object.DrainChunk), segments: map[uint64]uint32{}}
 	maps.DeleteFunc(spec.Programs, func(name string, _ *ebpf.ProgramSpec) bool { return !slices.Contains(programs, name) })
 	spec.Maps[flowsMapTables].InnerMap.MaxEntries = uint32(room)
 	if f.Objects, err = object.Load(flowsName, spec); err != nil {
@@ -164,8 +173,11 @@ func openFlows(room int, pids []kernel.TID) (*Flows, error) {
 	return f, nil
 }
 
-// UDP reports whether UDP is counted too, and not TCP alone.
-func (f *Flows) UDP() bool { return f.program == flowsProgFlowsRead }
+// UDP reports whether UDP is counted too, and not TCP alone: before Linux 6.3 that takes a
+// hook of a function.
+func (f *Flows) UDP() bool {
+	return f.programs[0] == flowsProgFlowsRead || slices.Contains(f.programs, flowsProgFlowsDatagram)
+}
 
 // SetTargets counts only what these processes read from now on. Of processes that stay
 // targets no read is missed.
@@ -218,10 +230,15 @@ func (f *Flows) Drain(into []FlowCount) (counts []FlowCount, stats FlowsStats, e
 		}
 		f.addPackets(counts, tcp)
 		// The kernel leaves out runs where the program was running on that CPU already.
-		runs, err := f.Objects.Programs[f.program].Stats() // 0 before Linux 5.12
-		if err == nil {
-			stats.Lost, err = f.LostSince(flowsVarLost, runs.RecursionMisses)
+		missed := uint64(0)
+		for _, name := range f.programs {
+			runs, err := f.Objects.Programs[name].Stats() // 0 before Linux 5.12
+			if err != nil {
+				return err
+			}
+			missed += runs.RecursionMisses
 		}
+		stats.Lost, err = f.LostSince(flowsVarLost, missed)
 		return err
 	})
 	return counts, stats, err

@@ -21,7 +21,9 @@ const (
 	flowsMapTargets         = "targets"
 	flowsProgFlowsAdjust    = "flows_adjust"
 	flowsProgFlowsConnected = "flows_connected"
+	flowsProgFlowsDatagram  = "flows_datagram"
 	flowsProgFlowsRead      = "flows_read"
+	flowsProgFlowsSpliced   = "flows_spliced"
 	flowsVarLost            = "lost"
 	flowsVarOnly            = "only"
 )
@@ -70,7 +72,9 @@ type flowsSpecs struct {
 type flowsProgramSpecs struct {
 	FlowsAdjust    *ebpf.ProgramSpec `ebpf:"flows_adjust"`
 	FlowsConnected *ebpf.ProgramSpec `ebpf:"flows_connected"`
+	FlowsDatagram  *ebpf.ProgramSpec `ebpf:"flows_datagram"`
 	FlowsRead      *ebpf.ProgramSpec `ebpf:"flows_read"`
+	FlowsSpliced   *ebpf.ProgramSpec `ebpf:"flows_spliced"`
 }
 
 // flowsMapSpecs contains maps before they are loaded into the kernel.
@@ -137,14 +141,18 @@ type flowsVariables struct {
 type flowsPrograms struct {
 	FlowsAdjust    *ebpf.Program `ebpf:"flows_adjust"`
 	FlowsConnected *ebpf.Program `ebpf:"flows_connected"`
+	FlowsDatagram  *ebpf.Program `ebpf:"flows_datagram"`
 	FlowsRead      *ebpf.Program `ebpf:"flows_read"`
+	FlowsSpliced   *ebpf.Program `ebpf:"flows_spliced"`
 }
 
 func (p *flowsPrograms) Close() error {
 	return _FlowsClose(
 		p.FlowsAdjust,
 		p.FlowsConnected,
+		p.FlowsDatagram,
 		p.FlowsRead,
+		p.FlowsSpliced,
 	)
 }
 

@@ -46,7 +46,7 @@ func playRole(role []string) error {
 		return playThreads(role[0] == "spin", role[1:])
 	case "pipe", "udp", "nap":
 		return playPair(role[0], role[1:])
-	case "tcp", "udp-flow":
+	case "tcp", "splice", "udp-flow":
 		return bpftest.PlayFlows(append([]string{strings.TrimSuffix(role[0], "-flow")}, role[1:]...))
 	case "end":
 		return nil

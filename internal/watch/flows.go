@@ -58,7 +58,7 @@ func (f *Follow) add(pid kernel.TID) {
 // PIDs are the processes that are left, in order.
 func (f *Follow) PIDs() []kernel.TID { return slices.Sorted(maps.Keys(f.started)) }
 
-// UDP reports whether UDP is counted too, and not TCP alone (before Linux 6.3).
+// UDP reports whether UDP is counted too, and not TCP alone.
 func (f *Follow) UDP() bool { return f.kernel.UDP() }
 
 // Close ends counting and detaches.

@@ -46,7 +46,7 @@ const flowChunk = 4096
 const turn = 50
 
 // PlayFlows is a role: two threads of which one sends to the other over the loopback
-// interface, a chunk after the one before was read. words are tcp or udp, how many chunks,
+// interface, a chunk after the one before was read. words are tcp, splice (tcp read by splice(2)) or udp, how many chunks,
 // and two lists of CPUs: those that the sender goes through in turn, and the reader. It
 // prints its TID, and after each SIGUSR1 sends them and prints a FlowSeen; they connect at
 // the first.
@@ -68,6 +68,12 @@ func PlayFlows(words []string) error {
 	if err := unix.Pipe(reply[:]); err != nil {
 		return err
 	}
+	by := unix.Read
+	if words[0] == "splice" {
+		if by, err = splicer(); err != nil {
+			return err
+		}
+	}
 	go func() {
 		var write, read int
 		for range signals {
@@ -79,7 +85,7 @@ func PlayFlows(words []string) error {
 			}
 			failed := make(chan error)
 			go func() { failed <- send(write, reply[0], chunks, senders.CPUs()) }()
-			seen, err := receive(read, reply[1], chunks, senders.Len(), readers.CPUs())
+			seen, err := receive(by, read, reply[1], chunks, senders.Len(), readers.CPUs())
 			if err = errors.Join(err, <-failed); err != nil {
 				fmt.Println(err)
 				return
@@ -154,12 +160,27 @@ func send(write, replies, chunks int, cpus []cpuset.CPU) error {
 	return nil
 }
 
-func receive(read, replies, chunks, senders int, cpus []cpuset.CPU) (seen FlowSeen, err error) {
+// splicer reads by splice(2).
+func splicer() (read func(int, []byte) (int, error), err error) {
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		return nil, err
+	}
+	return func(fd int, into []byte) (int, error) {
+		n, err := unix.Splice(fd, nil, pipe[1], nil, len(into), 0)
+		if err != nil || n == 0 {
+			return 0, err
+		}
+		return int(n), whole(unix.Read, pipe[0], into[:n])
+	}, nil
+}
+
+func receive(by func(int, []byte) (int, error), read, replies, chunks, senders int, cpus []cpuset.CPU) (seen FlowSeen, err error) {
 	runtime.LockOSThread()
 	cells := map[[2]cpuset.CPU]*FlowCell{}
 	peek, buf := make([]byte, 10), make([]byte, flowChunk)
 	note := func(fd int, into []byte) (int, error) {
-		n, err := unix.Read(fd, into)
+		n, err := by(fd, into)
 		handled, _ := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_CPU)
 		key := [2]cpuset.CPU{cpuset.CPU(handled), ownCPU()}
 		if cells[key] == nil {

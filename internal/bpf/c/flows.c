@@ -163,6 +163,22 @@ int flows_read(u64 *ctx)
 	return 0;
 }
 
+// With flows_read, which splice(2) goes past.
+SEC("fexit/tcp_splice_read")
+int flows_spliced(u64 *ctx)
+{
+	struct sock *sk = ((struct socket *)ctx[0])->sk;
+	long long bytes = ctx[5];
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (bytes <= 0 || !sk || !target(tgid))
+		return 0;
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	if (tcp)
+		add(sk, tcp, tgid, bytes);
+	return 0;
+}
+
 // For older kernels, of TCP: after each packet that a read has copied.
 SEC("tp_btf/tcp_rcv_space_adjust")
 int flows_adjust(u64 *ctx)
@@ -200,6 +216,19 @@ int flows_connected(u64 *ctx)
 		return 0;
 	u32 now = tcp->copied_seq;
 	bpf_sk_storage_get(&copied, sk, &now, BPF_SK_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+// With flows_adjust, of UDP: at the end of a read; below 0 are peeks (udp_recvmsg of net/ipv4/udp.c).
+SEC("fentry/skb_consume_udp")
+int flows_datagram(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	int bytes = ctx[2];
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (bytes > 0 && target(tgid) && internet(sk))
+		add(sk, NULL, tgid, bytes);
 	return 0;
 }
 

@@ -50,4 +50,8 @@ struct sock {
 	int sk_rx_dst_ifindex; // of TCP; Linux 5.16
 };
 
+struct socket {
+	struct sock *sk;
+};
+
 #pragma clang attribute pop

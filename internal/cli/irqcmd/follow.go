@@ -26,8 +26,9 @@ last-level cache and on its node, all counted by eBPF at each read. Nothing is c
 
 WAY is what decides on which CPU packets are handled: rfs (the reader's CPU, if RFS knows the flow), rps (one of the
 queue's RPS CPUs), irq (the CPU that took the queue's interrupt) or sender (the CPU that sent them, for lo and veth).
-Flows are of TCP and UDP; before Linux 6.3 of TCP alone. The handling CPU of an unconnected UDP socket is not known, nor
-the interface of a UDP socket that is not bound to one. Bytes that splice(2) takes from a socket are not counted.
+Flows are of TCP and UDP. The handling CPU of an unconnected UDP socket is not known, nor the interface of a UDP socket
+that is not bound to one. What splice(2) takes from a socket, and UDP before Linux 6.3, is counted where eBPF programs
+can be hooked to functions of the kernel (fentry).
 
 Without --show, look for 2 s, and then have packets handled where a policy says, until ^C, --for or the end of the
 processes; after that everything is as it was before, also if piton is killed. Policies: current, the CPU of the reader;
@@ -136,7 +137,7 @@ func showFlows(ctx context.Context, a *app.App, t watch.Targets, missing error, 
 	}
 	defer f.Close()
 	if !f.UDP() {
-		a.Warn("this kernel tells of TCP alone; UDP is counted from Linux 6.3 on")
+		a.Warn("this kernel tells of TCP alone: before Linux 6.3 UDP takes eBPF programs at functions (fentry), which it refuses")
 	}
 	l := &flowLog{a: a, topo: topo, json: o.output.JSON(), pids: f.PIDs(), fs: irq.New(a.HostRoot),
 		sockets: map[uint64]bool{}, byVia: map[irq.Via]uint64{}}
