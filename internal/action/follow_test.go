@@ -132,7 +132,7 @@ func TestCurrentIsRFS(t *testing.T) {
 		s, err := n.lookAt(t)
 		require.NoError(t, err)
 		assert.Equal(t, WayRFS, s.Way)
-		assert.Equal(t, []Missed{{WayNtuple, "lo is a virtual interface: it has no filters"}, {WayARFS, "lo is a virtual interface: it has no filters"}}, s.Missed)
+		assert.Equal(t, []Missed{{WayARFS, "lo is a virtual interface: it has no filters"}}, s.Missed)
 		assert.Equal(t, []string{"rfs-entries 0 to 32768: planned", "rps-flow-cnt 0 to 32768: planned"}, n.preview(t, s))
 		n.assertOff(t)
 		told := 0
@@ -216,18 +216,20 @@ func TestCardsThatDoNotExistHere(t *testing.T) {
 	none := "eth0 has no filters (ethtool -k: rx-ntuple-filter)"
 	chosen, missed := ways()
 	assert.Equal(t, WayRFS, chosen)
-	assert.Equal(t, []Missed{{WayNtuple, none}, {WayARFS, none}}, missed)
+	assert.Equal(t, []Missed{{WayARFS, none}}, missed)
 
 	has.Has = true
-	own := "piton writes no filter rules: they would have to follow each flow and each move of its consumer"
 	chosen, missed = ways()
 	assert.Equal(t, WayRFS, chosen)
-	assert.Equal(t, []Missed{{WayNtuple, own}, {WayARFS, "the filters of eth0 are off; ethtool -K eth0 ntuple on switches them on"}}, missed)
+	assert.Equal(t, []Missed{{WayARFS, "the filters of eth0 are off; ethtool -K eth0 ntuple on switches them on"}}, missed)
 
 	has.On = true
 	chosen, missed = ways()
 	assert.Equal(t, WayARFS, chosen)
-	assert.Equal(t, []Missed{{WayNtuple, own}}, missed)
+	assert.Empty(t, missed)
+	way, err := PolicyCurrent.ParseWay("ntuple")
+	require.NoError(t, err)
+	assert.Equal(t, chosen, way)
 
 	failed = syscall.EPERM
 	chosen, missed = ways()

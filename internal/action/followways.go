@@ -19,19 +19,21 @@ type Way string
 
 // The ways that the kernel and the NIC offer (Documentation/networking/scaling.rst).
 const (
-	WayNtuple Way = "ntuple" // filters of the NIC, which piton does not write
-	WayARFS   Way = "arfs"   // accelerated RFS: the kernel writes such filters
-	WayIRQ    Way = "irq"    // the affinity of the queues' interrupts
-	WayRFS    Way = "rfs"
-	WayRPS    Way = "rps"
+	WayARFS Way = "arfs" // accelerated RFS: the kernel writes filters of the NIC (ntuple)
+	WayIRQ  Way = "irq"  // the affinity of the queues' interrupts
+	WayRFS  Way = "rfs"
+	WayRPS  Way = "rps"
 	// Programs of piton steer the packets of the processes alone.
 	WayXDP     Way = "xdp"         // in the driver, to the other CPU by a CPUMAP
 	WayGeneric Way = "xdp-generic" // after the kernel has a buffer for the packet
 	WayHint    Way = "hint"        // by the consumer's CPU in an option of TCP or IPv4, which the other side sends back
 )
 
-// WayAuto is what users say for the cheapest way that is to be had.
-const WayAuto = "auto"
+// Words of users.
+const (
+	WayAuto   = "auto"   // the cheapest way that is to be had
+	WayNtuple = "ntuple" // WayARFS: filters that piton wrote would have to follow each flow and each move of its reader, as the kernel's do
+)
 
 // Missed is a way that would be better, and why it is not to be had.
 type Missed struct {
@@ -64,23 +66,12 @@ type way struct {
 	asked bool
 }
 
-// steers reports whether piton can go this way.
-func (w *way) steers() bool {
-	return w.set != nil || w.name == WayXDP || w.name == WayGeneric || w.name == WayHint
-}
-
 // rfsEntries is the size of RFS's table where none is set: what scaling.rst suggests for a
 // server with a moderate number of connections.
 const rfsEntries = 32768
 
 var (
-	ntuple = way{name: WayNtuple, why: func(s *waySearch) string { return s.filters(false) }}
-	arfs   = way{WayARFS, "nothing for each packet: the NIC sorts them", func(s *waySearch) string {
-		if why := s.filters(true); why != "" {
-			return why
-		}
-		return s.noRFS()
-	}, (*waySearch).setRFS, false}
+	arfs = way{WayARFS, "nothing for each packet: the NIC sorts them", (*waySearch).noARFS, (*waySearch).setRFS, false}
 	rfs  = way{WayRFS, "for packets that came in on another CPU, an interrupt to that of the consumer", (*waySearch).noRFS, (*waySearch).setRFS, false}
 	irqs = way{WayIRQ, "nothing for each packet; all flows of the interface go there", (*waySearch).noIRQ,
 		func(s *waySearch, cpus cpuset.Set) []change.Request { return MoveIRQs(s.lines, cpus) }, false}
@@ -102,7 +93,7 @@ var (
 func waysOf(p Policy) []way {
 	switch p {
 	case PolicyCurrent:
-		return []way{ntuple, arfs, rfs, xdp, generic, hinted}
+		return []way{arfs, rfs, xdp, generic, hinted}
 	case PolicyRequest:
 		return []way{xdp, generic, hinted}
 	}
@@ -113,9 +104,7 @@ func waysOf(p Policy) []way {
 func (p Policy) Ways() []Way {
 	var out []Way
 	for _, w := range waysOf(p) {
-		if w.steers() {
-			out = append(out, w.name)
-		}
+		out = append(out, w.name)
 	}
 	return out
 }
@@ -127,6 +116,9 @@ func (p Policy) ParseWay(text string) (Way, error) {
 		return "", nil
 	}
 	ways := p.Ways()
+	if text == WayNtuple {
+		text = string(WayARFS)
+	}
 	if !slices.Contains(ways, Way(text)) {
 		var words []string
 		for _, w := range ways {
@@ -230,8 +222,8 @@ type notSet struct{ change.Change }
 func (n notSet) Error() string { return n.Object.Object() + ": " + n.Why() }
 func (n notSet) Unwrap() error { return n.Err }
 
-// filters says why filters of the NIC cannot be used, by the kernel or by the user.
-func (s *waySearch) filters(byKernel bool) string {
+// noARFS says why RFS cannot use filters of the NIC.
+func (s *waySearch) noARFS() string {
 	for _, nic := range s.nics {
 		if nic.Driver == "" {
 			return nic.Name + " is a virtual interface: it has no filters"
@@ -241,14 +233,11 @@ func (s *waySearch) filters(byKernel bool) string {
 			return fmt.Sprintf("whether %s has filters cannot be read: %v", nic.Name, err)
 		case !has.Has && !has.On:
 			return nic.Name + " has no filters (ethtool -k: rx-ntuple-filter)"
-		case byKernel && !has.On:
+		case !has.On:
 			return fmt.Sprintf("the filters of %s are off; ethtool -K %s ntuple on switches them on", nic.Name, nic.Name)
 		}
 	}
-	if byKernel {
-		return ""
-	}
-	return "piton writes no filter rules: they would have to follow each flow and each move of its consumer"
+	return s.noRFS()
 }
 
 // noRFS says why RFS cannot be used.

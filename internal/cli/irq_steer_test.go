@@ -21,7 +21,7 @@ func TestSteeringFlags(t *testing.T) {
 		"--policy dedicated=":      "CPUs go with dedicated only, as dedicated=0-1",
 		"--via rps":                "--via rps does not do --policy current: the ways of current are arfs, rfs, xdp, xdp-generic, hint",
 		"--via rfs --policy apart": "--via rfs does not do --policy apart: the ways of apart are xdp, irq, rps, xdp-generic",
-		"--via magic":              "it must be one of auto, arfs, rfs, irq, rps, xdp, xdp-generic, hint",
+		"--via magic":              "it must be one of auto, ntuple, arfs, rfs, irq, rps, xdp, xdp-generic, hint",
 		"--try 12s --for 1m":       "give --try or --for, not both",
 		"--try 1s":                 "it must be 12s to 1h",
 		"--for 24h":                "packets are steered for at most 23h",

@@ -36,7 +36,8 @@ request, the CPU on which the connection was written to last; least-loaded, the 
 each second; dedicated=CPUS; apart, another CPU of the reader's last-level cache. Nothing is set where it would gain
 nothing: for current and request, 95 % are read where they were handled already.
 Ways, of which --via auto takes the first that there is, and prints why a better one is not to be had:
-  arfs         RFS by filters of the NIC (current); they must be on: ethtool -K NIC ntuple on
+  arfs         RFS by filters of the NIC, which the kernel writes for each flow and moves with its reader (current); ntuple
+               means the same. They must be on: ethtool -K NIC ntuple on
   rfs          rps_sock_flow_entries, and rps_flow_cnt of the queues of the interfaces that the flows come in by (current)
   xdp          a program in the driver hands packets to the other CPU (all policies)
   irq          the affinity of those queues' interrupts (least-loaded, dedicated, apart)

@@ -35,7 +35,7 @@ type steerOptions struct {
 }
 
 func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
-	o.via = flags.Choice{Value: action.WayAuto, Among: []string{action.WayAuto, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS),
+	o.via = flags.Choice{Value: action.WayAuto, Among: []string{action.WayAuto, action.WayNtuple, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS),
 		string(action.WayXDP), string(action.WayGeneric), string(action.WayHint)}}
 	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
 	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, request, least-loaded, dedicated=CPUS or apart")
