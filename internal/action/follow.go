@@ -106,6 +106,7 @@ type Steering struct {
 	Why    string   // why nothing is to be set, or what is set; a sentence
 	Before Seen
 	Notes  []string // on how it is done, once programs steer; phrases
+	Ended  bool     // all processes have
 
 	tuner     *change.Tuner
 	links     []link
@@ -181,7 +182,7 @@ func (s *Steering) find(t change.Target) (attr.Task, error) {
 		return k, fmt.Errorf("process %d: %w", t.TID, err)
 	}
 	if its := s.namespace(fmt.Sprint(t.TID)); s.netns != "" && its != "" && its != s.netns {
-		return k, fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, attr.ErrNotSupported)
+		return k, fmt.Errorf("%s %d is in another network namespace: piton steers by interfaces of its own one only; try ip netns attach NAME %d, then ip netns exec NAME piton irq follow …: %w", attr.Printable(k.Comm), t.TID, t.TID, attr.ErrNotSupported)
 	}
 	return k, nil
 }
@@ -216,7 +217,7 @@ func (s *Steering) renew() error {
 	if s.Renew != nil {
 		s.watched, _ = s.alive(s.Renew(s.watched))
 	}
-	if len(s.watched) == 0 {
+	if s.Ended = len(s.watched) == 0; s.Ended {
 		return fmt.Errorf("%s: %w", before, attr.ErrGone)
 	}
 	return nil

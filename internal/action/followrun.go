@@ -25,8 +25,8 @@ const (
 	LongestSteering = 23 * time.Hour
 )
 
-// Run steers until the time is over or ctx ends, which is no error; 0 is LongestSteering. It
-// tells what is seen once the packets are steered. In any case everything is as it was before
+// Run steers until the time is over, ctx ends or all processes have ended, which are no errors;
+// 0 is LongestSteering. It tells what is seen once the packets are steered. In any case everything is as it was before
 // then, also if piton is killed.
 func (s *Steering) Run(ctx context.Context, within time.Duration, tell func(after Seen)) error {
 	if within == 0 {
@@ -48,7 +48,9 @@ func (s *Steering) Run(ctx context.Context, within time.Duration, tell func(afte
 		tell(after)
 		found := fmt.Sprintf("%sirq follow, %s by %s: before %s, then %.0f %%", s.By, s.Policy, s.Way, s.Before, 100*after.share(after.SameCPU))
 		for runner.Pause(timed, holdTime) == nil {
-			if err := put(true); err != nil {
+			if err := put(true); s.Ended {
+				break
+			} else if err != nil {
 				return found, err
 			}
 		}

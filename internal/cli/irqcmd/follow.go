@@ -33,8 +33,8 @@ can be hooked to functions of the kernel (fentry).
 Without --show, look for 2 s, and then have packets handled where a policy says, until ^C, --for or the end of the
 processes; after that everything is as it was before, also if piton is killed. Policies: current, the CPU of the reader;
 request, the CPU on which the connection was written to last; least-loaded, the CPU with the most idle time, chosen anew
-each second; dedicated=CPUS; apart, another CPU of the reader's last-level cache. Nothing is set where it would gain
-nothing: for current and request, 95 % are read where they were handled already.
+each second; dedicated=CPUS; apart, another CPU of the reader's last-level cache (pin a reader that follows its packets there).
+Nothing is set where it would gain nothing: for current and request, 95 % are read where they were handled already.
 Ways, of which --via auto takes the first that there is, and prints why a better one is not to be had:
   arfs         RFS by filters of the NIC, which the kernel writes for each flow and moves with its reader (current); ntuple
                means the same. They must be on: ethtool -K NIC ntuple on

@@ -56,6 +56,9 @@ func (e *steerEnd) after(seen action.Seen) {
 		e.line("how", "%s", note)
 	}
 	e.line("steered", "%s", near(seen))
+	if e.steering.Policy == action.PolicyApart && seen.SameCPU > seen.Placed/2 {
+		e.app.Warn("the scheduler wakes the readers where their packets are handled; pinned, they stay apart (piton pin)")
+	}
 }
 
 // near is what was seen in words.
@@ -99,7 +102,10 @@ func (e *steerEnd) pids() (out []kernel.TID) {
 // end prints the last line.
 func (e *steerEnd) end(err error) error {
 	if e.err = err; !e.json {
-		if err == nil && e.did() {
+		switch {
+		case err == nil && e.steering.Ended:
+			e.line("ended", "the processes have ended; everything is as it was before")
+		case err == nil && e.did():
 			e.line("ended", "everything is as it was before")
 		}
 		return err
