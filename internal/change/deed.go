@@ -66,7 +66,7 @@ func (d *Deed) Standing() Standing {
 }
 
 // State says what has become of the deed: "in force", "undone by guard 21:04:11",
-// "3 of 4 in force", "in force, reverted in 12 s unless kept".
+// "3 of 4 in force", "in force, under way", "in force, reverted in 12 s unless kept".
 func (d *Deed) State() string {
 	s := d.Standing()
 	words := s.String()
@@ -86,10 +86,13 @@ func (d *Deed) State() string {
 		words = cmp.Or(d.Found.words, words)
 	}
 	parts := []string{words}
-	if !d.Finished && !d.Entry.PastBoot {
+	switch {
+	case d.Guard != nil && d.Guard.Making:
+		parts = append(parts, "under way")
+	case !d.Finished && !d.Entry.PastBoot:
 		parts = append(parts, "interrupted")
 	}
-	if d.Guard != nil {
+	if d.Guard != nil && !d.Guard.Making {
 		parts = append(parts, d.Guard.short())
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")

@@ -66,7 +66,7 @@ func TestStateOfDeeds(t *testing.T) {
 		}
 		return p
 	}
-	deeds := Deeds([]Entry{inForce, gone, changed, deedOf(9, "x")}, []GuardState{{Entry: 1, Left: 12900 * time.Millisecond}})
+	deeds := Deeds([]Entry{inForce, gone, changed, deedOf(9, "x")}, []GuardState{{Entry: 1, Left: 12900 * time.Millisecond}, {Entry: 9, Left: time.Hour, Making: true}})
 	found := Check(t.Context(), plans{
 		1: plan(inForce, func(i int, c *Change) {
 			if i == 1 {
@@ -80,7 +80,7 @@ func TestStateOfDeeds(t *testing.T) {
 		deeds[i].Found = found[deeds[i].ID]
 		got = append(got, deeds[i].State())
 	}
-	assert.Equal(t, []string{"1 of 2 in force, reverted in 12 s unless kept", "task has ended", "changed by someone else", ""}, got)
+	assert.Equal(t, []string{"1 of 2 in force, reverted in 12 s unless kept", "task has ended", "changed by someone else", "under way"}, got)
 	assert.Equal(t, "affinity of a (100), 2 threads", deeds[0].What())
 	assert.Equal(t, "0-1 → 1", deeds[0].Change())
 	assert.Equal(t, "a", TaskName(inForce.Changes[1], inForce.Changes), "of the same process")

@@ -126,6 +126,7 @@ type GuardState struct {
 	// Lost: its process has ended, and the change will not be reverted. Stopped: it does
 	// not run, and will not revert before it does.
 	Lost, Stopped bool
+	Making        bool // what it is to revert is being made, or tried, at the moment
 	PID           int
 	State         string // "being made", "waiting", "being reverted", "lost", "stopped"
 	Command       string // that made the change
