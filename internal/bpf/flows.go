@@ -81,7 +81,8 @@ type FlowsStats struct {
 //
 // From Linux 6.3 it counts at the end of each read. Before, it sees TCP after each packet that
 // any process's read has copied: Reads are those packets, and of a connection that was there
-// before it was opened the first is left out.
+// before it was opened the first is left out. UDP before, and splice(2) from then on, take hooks
+// of functions, which not every kernel has.
 type Flows struct {
 	object.Object
 	programs []string

@@ -122,13 +122,14 @@ type lookout struct {
 	stood time.Duration // how long the host gave the machine no CPU
 }
 
-// await looks until ok, and reports whether it was within the limit.
+// await looks until ok, and reports whether it was within the limit of the machine's own time.
 func (l *lookout) await(limit time.Duration, ok func() bool) bool {
 	const longest = 25 * time.Millisecond
 	last := time.Now()
 	for end := last.Add(limit); last.Before(end); kernel.Sleep(2 * time.Millisecond) {
 		gap := time.Since(last)
-		l.stood += max(0, gap-longest)
+		stood := max(0, gap-longest)
+		l.stood, end = l.stood+stood, end.Add(stood)
 		last = last.Add(gap)
 		if ok() {
 			return true

@@ -142,6 +142,26 @@ func TestWhichPacketsAreSteered(t *testing.T) {
 	assert.EqualValues(t, xdpPass, run(t, s, b, packet(tcp, far4, near4, 0)), "a CPU that may get none")
 }
 
+// BenchmarkPacket is what the program takes for a packet of a flow that stays on its CPU, and of a
+// flow that nobody steers, by the kernel's own test runs (BPF_PROG_TEST_RUN).
+func BenchmarkPacket(b *testing.B) {
+	_, other := twoCPUs(b)
+	s := newWire(b).open(b, Options{Policy: Request, CPUs: cpuset.Of(other)})
+	require.NoError(b, s.Objects.Maps[steerMapFlows].Put(key(tcp, near4, far4), flowValue{Sent: uint32(other)}))
+	for name, frame := range map[string][]byte{"stays": packet(tcp, far4, near4, 0), "other": packet(tcp, near4, far4, 0)} {
+		b.Run(name, func(b *testing.B) {
+			require.NoError(b, kernel.OnThread(func() error {
+				if err := kernel.System().SetAffinity(0, cpuset.Of(other)); err != nil {
+					return err
+				}
+				_, each, err := s.Objects.Programs[steerProgSteerPacket].Benchmark(frame, b.N, nil)
+				b.ReportMetric(float64(each.Nanoseconds()), "ns/packet")
+				return err
+			}))
+		})
+	}
+}
+
 func TestHintSteers(t *testing.T) {
 	a, b := twoCPUs(t)
 	s := newWire(t).open(t, Options{Policy: Hint, CPUs: online(t)})
