@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
-	"golang.org/x/sys/unix"
 
 	"piton/internal/bpf/object"
 	"piton/internal/kernel"
@@ -77,14 +76,11 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 // for an exec that nobody matches, instead of 0.12.
 func (p *ProcEvents) watch(ring int) error {
 	p.Ring.SetDeadline(time.Unix(0, 1)) // in the past: it does not wait itself
-	fd, err := unix.FcntlInt(uintptr(ring), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := kernel.Duplicate(ring)
 	if err != nil {
 		return err
 	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return errors.Join(err, unix.Close(fd))
-	}
-	p.filled = os.NewFile(uintptr(fd), procEventsName)
+	p.filled = kernel.File(fd, procEventsName)
 	if p.waiting, err = p.filled.SyscallConn(); err == nil {
 		err = p.filled.SetReadDeadline(time.Time{}) // fails where the runtime cannot wait on it
 	}

@@ -74,9 +74,10 @@ func SocketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "socketpair"), os.NewFile(uintptr(fds[1]), "socketpair"), nil
 }
 
-// Inherited returns the file that the process was given as descriptor fd, without
-// passing it on to its children; nil when there is none.
-func Inherited(fd int) *os.File {
+// File returns descriptor fd, which the process was given or has duplicated, as a file:
+// the runtime waits for it without a thread where the descriptor can be waited for, and it is
+// not passed on to children. It is nil when there is no such descriptor.
+func File(fd int, name string) *os.File {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	if err != nil {
 		return nil
@@ -87,7 +88,7 @@ func Inherited(fd int) *os.File {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil
 	}
-	return os.NewFile(uintptr(fd), "inherited")
+	return os.NewFile(uintptr(fd), name)
 }
 
 // CloseInherited closes the descriptors above last that the process was given by

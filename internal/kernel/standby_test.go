@@ -49,6 +49,6 @@ func TestLockMemory(t *testing.T) {
 	assert.NotContains(t, string(status), "VmLck:\t       0 kB")
 }
 
-func TestInherited(t *testing.T) {
-	assert.Nil(t, kernel.Inherited(1<<20), "there is no such descriptor")
+func TestNoFile(t *testing.T) {
+	assert.Nil(t, kernel.File(1<<20, "none"), "there is no such descriptor")
 }

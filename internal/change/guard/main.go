@@ -30,7 +30,7 @@ func Main(args []string) error {
 	if err := kernel.CloseInherited(connFD); err != nil { // another process may wait for the end of a pipe
 		return err
 	}
-	conn := kernel.Inherited(connFD)
+	conn := kernel.File(connFD, "piton")
 	if conn == nil || len(args) != 3 {
 		return errors.New("a guard is started by piton itself, for --revert-after")
 	}
