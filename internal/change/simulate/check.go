@@ -49,7 +49,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
 		switch {
 		case c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
-			return c.task.descends(t) && t.cell(c.attribute).ours
+			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
 		}):
 			c.excuse("somebody else has set it to what it could have inherited from piton")
 		case !asked && !c.ours:
@@ -78,6 +78,11 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 		return "it is busy, and nobody consented"
 	}
 	return ""
+}
+
+// tried reports whether a trial may have left the value in the cell, as its entry says.
+func (a *actor) tried(c *cell, v attr.Value) bool {
+	return slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.tries && p.wants(c, v) })
 }
 
 // asks reports whether a cell is among those that the piton was asked to change.
