@@ -165,7 +165,7 @@ func TestMapIsTrue(t *testing.T) {
 	require.True(t, found)
 	line := map[string]int{}
 	for i, m := range regexp.MustCompile(`(?m)^//\t([a-z][a-z/, ]*?)  `).FindAllStringSubmatch(list, -1) {
-		for _, name := range strings.Split(m[1], ", ") {
+		for name := range strings.SplitSeq(m[1], ", ") {
 			line[name] = i + 1
 		}
 	}

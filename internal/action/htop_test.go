@@ -18,7 +18,7 @@ const htopHelp = `# tab up down left right 0 1 2 3 4 5 6 7 8 9 f3 / f4 \ f5 t p 
 // tested with the screen's table, in package cli.
 func TestHtopKeys(t *testing.T) {
 	left := map[string]bool{}
-	for _, key := range strings.Fields(htopHelp) {
+	for key := range strings.FieldsSeq(htopHelp) {
 		left[key] = true
 	}
 	for i := range Htop {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"piton/workloads"
 	"piton/workloads/workload"
@@ -9,8 +10,8 @@ import (
 
 // Last is the last valid run of a placement.
 func (r Results) Last(p Placement) (RunResult, bool) {
-	for i := len(r.Runs) - 1; i >= 0; i-- {
-		if run := r.Runs[i]; run.Placement == p && run.Valid() {
+	for _, run := range slices.Backward(r.Runs) {
+		if run.Placement == p && run.Valid() {
 			return run, true
 		}
 	}

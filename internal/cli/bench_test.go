@@ -113,7 +113,7 @@ func workloadOf(t *testing.T, study *exec.Cmd) (pid int) {
 		files, _ := filepath.Glob(dir + "/task/*/children")
 		for _, file := range files {
 			children, _ := os.ReadFile(file)
-			for _, child := range strings.Fields(string(children)) {
+			for child := range strings.FieldsSeq(string(children)) {
 				line, _ := os.ReadFile("/proc/" + child + "/cmdline")
 				if len(line) > 0 && !bytes.Equal(line, own) {
 					pid, _ = strconv.Atoi(child)

@@ -25,8 +25,7 @@ func flagError(a *app.App, cmd *cobra.Command, err error) error {
 	if unknown && a.ReadOnly && tunecmd.ChangeFlags().Lookup(name) != nil {
 		return exit.Usagef("there is no flag --%s in read-only mode: it is for changes (--readonly, PITON_READONLY)", name)
 	}
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalidValue(invalid)
 	}
 	return exit.Usagef("%w (see %s --help)", err, cmd.CommandPath())

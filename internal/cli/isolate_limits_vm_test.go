@@ -30,7 +30,7 @@ func limited(t *testing.T, name string, cpus cpuset.Set, pid kernel.TID) string 
 	dir := filepath.Join(root, name)
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	t.Cleanup(func() {
-		_ = os.WriteFile(root+"/cgroup.procs", []byte(fmt.Sprint(pid)), 0)
+		_ = os.WriteFile(root+"/cgroup.procs", fmt.Append(nil, pid), 0)
 		_ = os.Remove(dir)
 	})
 	write(t, dir+"/cpuset.cpus", cpus.String())

@@ -62,8 +62,7 @@ func runScreen(ctx context.Context, a *app.App, o *rootOptions) error {
 // show runs the screen; a signal that ended it is the run's end.
 func show(ctx context.Context, a *app.App, deps tui.Deps, o screen.Options) error {
 	err := tui.Run(ctx, deps, o)
-	var by screen.Signalled
-	if errors.As(err, &by) {
+	if by, ok := errors.AsType[screen.Signalled](err); ok {
 		a.Signal = by.Signal
 		return nil
 	}

@@ -142,9 +142,9 @@ func TestVMCpusetLimits(t *testing.T) {
 	group, err := change.Local().NewGroup(cpuset.Of(1, 2), cpuset.Set{})
 	require.NoError(t, err)
 	procs := filepath.Join(group.Dir, "cgroup.procs")
-	require.NoError(t, os.WriteFile(procs, []byte(fmt.Sprint(pid)), 0o644))
+	require.NoError(t, os.WriteFile(procs, fmt.Append(nil, pid), 0o644))
 	defer func() {
-		assert.NoError(t, os.WriteFile("/sys/fs/cgroup/cgroup.procs", []byte(fmt.Sprint(pid)), 0o644))
+		assert.NoError(t, os.WriteFile("/sys/fs/cgroup/cgroup.procs", fmt.Append(nil, pid), 0o644))
 		assert.NoError(t, group.Remove())
 	}()
 	name := "/" + filepath.Base(group.Dir)

@@ -101,7 +101,7 @@ func startMover(t *testing.T, role string) *mover {
 		_ = cmd.Wait()
 	})
 	m := &mover{t: t, pid: kernel.TID(cmd.Process.Pid), in: in, out: bufio.NewReader(out)}
-	for _, word := range strings.Fields(m.line()) {
+	for word := range strings.FieldsSeq(m.line()) {
 		tid, err := strconv.Atoi(word)
 		require.NoError(t, err)
 		m.tids = append(m.tids, kernel.TID(tid))

@@ -168,7 +168,7 @@ func TestWatchTable(t *testing.T) {
 	m := startMover(t, "2:50")
 	a, b := twoCPUs(t)
 	go func() {
-		for i := 0; i < 200; i++ {
+		for i := range 200 {
 			_ = sched.SetAffinity(m.tids[0], cpuset.Of([]cpuset.CPU{a, b}[i%2]))
 			time.Sleep(time.Millisecond)
 		}

@@ -175,7 +175,7 @@ func cpuTime(pid int) time.Duration {
 			ns, _ := strconv.ParseInt(f[0], 10, 64)
 			sum += time.Duration(ns)
 		}
-		for _, child := range strings.Fields(text(task + "/children")) {
+		for child := range strings.FieldsSeq(text(task + "/children")) {
 			if n, err := strconv.Atoi(child); err == nil {
 				sum += cpuTime(n)
 			}

@@ -3,6 +3,7 @@ package cpuset
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -187,8 +188,8 @@ func (s Set) Append(dst []byte) []byte {
 // first, joined with commas, at least one word.
 func (s Set) Mask() string {
 	words := make([]string, 0, 2*len(s.words)+1)
-	for i := len(s.words) - 1; i >= 0; i-- {
-		words = append(words, fmt.Sprintf("%08x", uint32(s.words[i]>>32)), fmt.Sprintf("%08x", uint32(s.words[i])))
+	for _, word := range slices.Backward(s.words) {
+		words = append(words, fmt.Sprintf("%08x", uint32(word>>32)), fmt.Sprintf("%08x", uint32(word)))
 	}
 	for len(words) > 1 && words[0] == "00000000" {
 		words = words[1:]

@@ -81,9 +81,9 @@ func (m *Machine) thread(of *task, comm string, want float64) *task {
 }
 
 // kthread adds a kernel thread.
-func (m *Machine) kthread(comm string, cpus cpuset.Set, nice int8) *task {
+func (m *Machine) kthread(comm string, cpus cpuset.Set) *task {
 	t := m.process(2, "root", "/", comm, "")
-	t.Flags, t.RSSPages, t.Nice, t.Affinity = sample.FlagKernelThread, 0, nice, cpus
+	t.Flags, t.RSSPages, t.Nice, t.Affinity = sample.FlagKernelThread, 0, 0, cpus
 	if cpus.Len() == 1 {
 		t.Flags |= sample.FlagNoSetAffinity
 	}
@@ -96,7 +96,7 @@ func (m *Machine) cast() {
 	m.add(m.process(0, "root", "/init.scope", "systemd", "/sbin/init")).RSSPages = 3300
 	m.byTID[m.pid].rename(m, 1)
 	m.pid = 1
-	kthreadd := m.kthread("kthreadd", all, 0)
+	kthreadd := m.kthread("kthreadd", all)
 	kthreadd.PPID = 0
 	kthreadd.rename(m, 2)
 	m.pid = 10
@@ -123,17 +123,17 @@ func (m *Machine) kthreads() {
 		only := cpuset.Of(id)
 		mover := m.process(2, "root", "/", fmt.Sprintf("migration/%d", id), "")
 		mover.Flags, mover.Affinity, mover.Policy, mover.RTPrio, mover.RSSPages = sample.FlagKernelThread|sample.FlagNoSetAffinity, only, kernel.FIFO, 99, 0
-		m.idlers = append(m.idlers, m.add(mover), m.kthread(fmt.Sprintf("ksoftirqd/%d", id), only, 0), m.kthread(fmt.Sprintf("kworker/%d:1-events", id), only, 0))
-		m.kthread(fmt.Sprintf("cpuhp/%d", id), only, 0)
+		m.idlers = append(m.idlers, m.add(mover), m.kthread(fmt.Sprintf("ksoftirqd/%d", id), only), m.kthread(fmt.Sprintf("kworker/%d:1-events", id), only))
+		m.kthread(fmt.Sprintf("cpuhp/%d", id), only)
 	}
 	for _, name := range []string{"rcu_preempt", "khungtaskd", "oom_reaper", "khugepaged", "kcompactd0", "jbd2/nvme0n1p2-8"} {
-		m.idlers = append(m.idlers, m.kthread(name, m.all(), 0))
+		m.idlers = append(m.idlers, m.kthread(name, m.all()))
 	}
 	for i := range m.Topology.Nodes {
-		m.idlers = append(m.idlers, m.kthread(fmt.Sprintf("kswapd%d", i), m.Topology.Nodes[i].CPUs, 0))
+		m.idlers = append(m.idlers, m.kthread(fmt.Sprintf("kswapd%d", i), m.Topology.Nodes[i].CPUs))
 	}
 	for i := range 6 {
-		m.idlers = append(m.idlers, m.kthread(fmt.Sprintf("kworker/u%d:%d-flush-259:0", 2*len(m.cpus), i), m.all(), 0))
+		m.idlers = append(m.idlers, m.kthread(fmt.Sprintf("kworker/u%d:%d-flush-259:0", 2*len(m.cpus), i), m.all()))
 	}
 	handler := m.process(2, "root", "/", "irq/9-acpi", "")
 	handler.Flags, handler.Policy, handler.RTPrio, handler.RSSPages = sample.FlagKernelThread, kernel.FIFO, 50, 0

@@ -56,8 +56,7 @@ func TestProbesOfThisKernel(t *testing.T) {
 		assert.False(t, seen[f.ID], f.ID)
 		seen[f.ID] = true
 		err := f.Probe()
-		var missing *Missing
-		if errors.As(err, &missing) {
+		if missing, ok := errors.AsType[*Missing](err); ok {
 			assert.NotEmpty(t, missing.Needs, f.ID)
 			continue
 		}

@@ -3,6 +3,7 @@ package field
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,10 +172,8 @@ func (t *term) setTexts(value string) (err error) {
 			return err
 		}
 		t.texts = strings.Split(value, ",")
-		for _, text := range t.texts {
-			if text == "" {
-				return errors.New("a value is missing beside the comma")
-			}
+		if slices.Contains(t.texts, "") {
+			return errors.New("a value is missing beside the comma")
 		}
 	default:
 		return fmt.Errorf("%s is text, and %s is for numbers", t.column.ID, t.op)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math/bits"
 
 	"piton/internal/kernel"
@@ -30,9 +31,7 @@ func (m *Model) WithSums(sums []Sum) *Model {
 	out.Tasks = append(make([]Task, 0, len(m.Tasks)+len(sums)), m.Tasks...)
 	s.Tasks = append(make([]*sample.Task, 0, len(s.Tasks)+len(sums)), s.Tasks...)
 	out.io = make(map[int]*IO, len(m.io))
-	for i, io := range m.io {
-		out.io[i] = io
-	}
+	maps.Copy(out.io, m.io)
 	for i := range sums {
 		at := int(sums[i].At)
 		if at < 0 {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"piton/internal/sample"
 )
@@ -172,18 +173,9 @@ func (t *Task) bounce(cpu int32) {
 func distinct(bounce *[BounceLen]int16) uint8 {
 	n := uint8(0)
 	for i, cpu := range bounce {
-		if cpu >= 0 && !contains(bounce[:i], cpu) {
+		if cpu >= 0 && !slices.Contains(bounce[:i], cpu) {
 			n++
 		}
 	}
 	return n
-}
-
-func contains(cpus []int16, cpu int16) bool {
-	for _, c := range cpus {
-		if c == cpu {
-			return true
-		}
-	}
-	return false
 }

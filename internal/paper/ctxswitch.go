@@ -51,7 +51,7 @@ func ctxswitchSection(_ Machine, g *cells) report.Section {
 	b := chart.Bars{Unit: "µs", Legend: []string{"pipe", "futex"}}
 	for _, kib := range footprints {
 		p := switchPublished[kib]
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("%d KiB", kib), p[0], p[1], p[2], value(g.of("pipe %d", kib), ""), value(g.of("futex %d", kib), "")})
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%d KiB", kib), p[0], p[1], p[2], value(g.of("pipe %d", kib)), value(g.of("futex %d", kib))})
 		for i, mode := range []string{"pipe", "futex"} {
 			if a, ok := arm(g.of("%s %d", mode, kib), ""); ok {
 				b.Bars = append(b.Bars, chart.Bar{Label: fmt.Sprintf("%s, %d KiB", mode, kib), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: i})

@@ -124,7 +124,7 @@ func matrixSection(m Machine, g *cells) report.Section {
 		}
 		a, ok := arm(pairs[i][0], "")
 		b, okToo := arm(pairs[i][1], "")
-		t.Rows = append(t.Rows, append(line, value(pairs[i][1], ""), value(pairs[i][0], ""), gain(a.Median, b.Median, ok && okToo), verdict))
+		t.Rows = append(t.Rows, append(line, value(pairs[i][1]), value(pairs[i][0]), gain(a.Median, b.Median, ok && okToo), verdict))
 	}
 	return report.Section{Tables: []report.Table{t}, Figures: speedups(m, g, rows)}
 }

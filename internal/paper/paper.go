@@ -180,9 +180,9 @@ func arm(r bench.Results, p bench.Placement) (bench.Arm, bool) {
 	return bench.Arm{}, false
 }
 
-// value prints the median of a cell's placement with its unit.
-func value(r bench.Results, p bench.Placement) string {
-	a, ok := arm(r, p)
+// value prints the median of a cell with its unit.
+func value(r bench.Results) string {
+	a, ok := arm(r, "")
 	if !ok {
 		return bench.None
 	}

@@ -54,7 +54,7 @@ func stripSection(m Machine, g *cells) report.Section {
 			if d, ok := last[stripiowork.Result](r, bench.Normal); ok {
 				used = chart.Percent(d.CPUPercent / 100)
 			}
-			line = append(line, value(r, ""), used)
+			line = append(line, value(r), used)
 			if a, ok := arm(r, ""); ok {
 				l.Lines[k].Points = append(l.Lines[k].Points, chart.Point{X: float64(apps), Y: a.Median})
 			}

@@ -267,7 +267,7 @@ func machineProfile() *Profile {
 
 func TestQuote(t *testing.T) {
 	for _, s := range []string{"", "a", `a\d+`, `it's`, `'"\`, "\n\t\x7f", "é"} {
-		p, err := Parse([]byte(fmt.Sprintf("version = 1\n[[task]]\nname = 'x'\nnice = 1\ncgroup = %s\n", quote(s))))
+		p, err := Parse(fmt.Appendf(nil, "version = 1\n[[task]]\nname = 'x'\nnice = 1\ncgroup = %s\n", quote(s)))
 		if err == nil {
 			assert.Equal(t, s, p.Tasks[0].Cgroup)
 			continue

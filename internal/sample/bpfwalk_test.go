@@ -39,7 +39,7 @@ func startMixed(t *testing.T, n int) []kernel.TID {
 	startIdle(t, n/2)
 	names := []string{"threads"}
 	for i := range n / 2 {
-		names = append(names, hex.EncodeToString([]byte(fmt.Sprintf("n%d", i))))
+		names = append(names, hex.EncodeToString(fmt.Appendf(nil, "n%d", i)))
 	}
 	start(t, names...)
 	odd := []string{"threads"}

@@ -143,9 +143,9 @@ func fieldOf(table reflect.Type, key string) (string, reflect.Type) {
 	case table.Kind() != reflect.Struct:
 		return key, table
 	}
-	for i := range table.NumField() {
-		if tag := table.Field(i).Tag.Get("toml"); tag != "" && tag != "-" && tag == strings.ToLower(key) {
-			return tag, table.Field(i).Type
+	for field := range table.Fields() {
+		if tag := field.Tag.Get("toml"); tag != "" && tag != "-" && tag == strings.ToLower(key) {
+			return tag, field.Type
 		}
 	}
 	return key, nil

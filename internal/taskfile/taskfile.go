@@ -77,8 +77,7 @@ func Decode(data []byte, into any) (Positions, error) {
 
 // tomlError translates the decoder's errors, which carry their positions.
 func tomlError(err error) error {
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
+	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := decode.Position()
 		return &Error{line, column, strings.TrimPrefix(decode.Error(), "toml: ")}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -38,12 +39,7 @@ func (f *fakeSampler) SetNeeds(n sample.Needs)        { f.needs = n }
 func (f *fakeSampler) SetInterval(d time.Duration)    { f.interval = d }
 func (f *fakeSampler) Refresh()                       { f.refreshed++ }
 func (f *fakeSampler) watches(tid kernel.TID) bool {
-	for _, t := range f.needs.Watch {
-		if t == tid {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.needs.Watch, tid)
 }
 
 // all8 is what every task may use before it is changed.

@@ -59,14 +59,15 @@ const (
 )
 
 // aggregate sets how threads are aggregated in time; finish ends what it began.
-func (c *coordinator) aggregate(configs []config) (finish func() error, err error) {
+func (c *coordinator) aggregate(configs []config) (finish func() error) {
 	r := &c.result
 	finish = func() error { return nil }
 	if r.Mapping != Slices && r.Mapping != Aggregate {
-		return finish, nil
+		return finish
 	}
 	var scheduler Aggregator
 	if r.Mapping == Aggregate {
+		var err error
 		if r.Aggregator == nil {
 			r.Why = "no sched_ext scheduler was offered"
 		} else if scheduler, err = r.Aggregator(); err != nil {
@@ -87,5 +88,5 @@ func (c *coordinator) aggregate(configs []config) (finish func() error, err erro
 			configs[i].SliceNs = LongSlice
 		}
 	}
-	return finish, nil
+	return finish
 }

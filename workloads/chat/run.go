@@ -39,10 +39,7 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	finish, err := c.aggregate(configs)
-	if err != nil {
-		return err
-	}
+	finish := c.aggregate(configs)
 	defer func() { err = errors.Join(err, finish()) }()
 	parts, err := child.Together[part](ctx, func(ctx context.Context, g *child.Group) error {
 		for _, config := range configs {

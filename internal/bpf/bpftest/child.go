@@ -39,7 +39,7 @@ func Start(tb testing.TB, cmd *exec.Cmd) (pid kernel.TID, tids []kernel.TID, out
 	if !errors.Is(err, io.EOF) {
 		require.NoError(tb, err)
 	}
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		tid, err := strconv.Atoi(word)
 		require.NoError(tb, err, "the child said %q", line)
 		tids = append(tids, kernel.TID(tid))

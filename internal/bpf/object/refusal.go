@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,9 +96,9 @@ func MissingCapabilities() []string {
 }
 
 func lastLine(lines []string) string {
-	for i := len(lines) - 1; i >= 0; i-- {
+	for _, line := range slices.Backward(lines) {
 		// The log ends in counts of what the verifier looked at.
-		if line := strings.TrimSpace(lines[i]); line != "" && !strings.HasPrefix(line, "processed ") {
+		if line := strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "processed ") {
 			return line
 		}
 	}

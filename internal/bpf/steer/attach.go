@@ -116,8 +116,7 @@ func (s *Steering) generic(d netdev.Interface, why string, o Options) (link.Link
 
 // reason is the kernel's part of an error of the loader.
 func reason(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
 	}
 	return err.Error()

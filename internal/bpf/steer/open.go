@@ -55,7 +55,7 @@ func open(o Options) (*Steering, error) {
 	}
 	s.targets.Entries = s.Objects.Maps[steerMapTargets]
 	if err = s.fill(o); err == nil {
-		err = s.learn(o.Policy)
+		err = s.learn()
 	}
 	if err == nil {
 		err = s.attach(devices, o)
@@ -122,7 +122,7 @@ var (
 )
 
 // learn hooks what finds out whose the flows are.
-func (s *Steering) learn(policy Policy) (err error) {
+func (s *Steering) learn() (err error) {
 	names := []string{steerProgSteerEnqueue}
 	if s.Objects.Programs[steerProgSteerRead] != nil {
 		names = append(names, steerProgSteerRead, steerProgSteerSend)

@@ -1,5 +1,7 @@
 package attr
 
+import "slices"
+
 // What the tests of another package need of this one.
 const (
 	HowToGetRights = howToGetRights
@@ -16,7 +18,7 @@ func Register(a Attribute, parse func(string) (Value, error), read func(Object) 
 		parse: parse, write: write,
 		read: func(_ *Machine, o Object) (Value, error) { return read(o) },
 	}
-	order = append(order[:len(order):len(order)], a)
+	order = append(slices.Clip(order), a)
 	return func() {
 		order = was
 		delete(table, a)

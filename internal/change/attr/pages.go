@@ -19,7 +19,7 @@ type Pages map[int]uint64
 
 func parsePages(text string) (pages Pages, ok bool) {
 	pages = Pages{}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		node, count, _ := strings.Cut(word, ":")
 		n, err := strconv.Atoi(node)
 		if err != nil || n < 0 || n > int(cpuset.MaxCPU) {

@@ -27,8 +27,7 @@ type parser struct {
 func parse(data []byte) (tui.Saved, []string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {
-		var at *toml.DecodeError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 			line, _ := at.Position()
 			return tui.Saved{}, nil, fmt.Errorf("line %d: %w", line, err)
 		}

@@ -3,6 +3,7 @@ package output
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -54,9 +55,7 @@ func (s *Schema) definition() map[string]any {
 	required := []string{"type", "v"}
 	for _, p := range s.Properties {
 		described := map[string]any{}
-		for name, value := range p.Schema {
-			described[name] = value
-		}
+		maps.Copy(described, p.Schema)
 		if p.Help != "" {
 			described["description"] = p.Help
 		}

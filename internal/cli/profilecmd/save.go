@@ -118,8 +118,7 @@ func store(a *app.App, file string, p *profile.Profile, force bool) error {
 	if errors.Is(err, profile.ErrEdited) {
 		return fmt.Errorf("%w; --force overwrites it", err)
 	}
-	var read *fs.PathError
-	if errors.As(err, &read) { // of the file that is there, which the error names
+	if _, ok := errors.AsType[*fs.PathError](err); ok { // of the file that is there, which the error names
 		return err
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func FuzzForm(f *testing.F) {
 				return
 			}
 		}
-		for _, l := range strings.Split(form.Render(40, 8, plain), "\n") {
+		for l := range strings.SplitSeq(form.Render(40, 8, plain), "\n") {
 			if ansi.StringWidth(l) > 40 {
 				t.Fatalf("%q is too wide", l)
 			}

@@ -189,7 +189,7 @@ func TestPapersLook(t *testing.T) {
 	}
 	for w := 1; w < 40; w += 3 {
 		for h := range 15 {
-			for _, l := range strings.Split(v.Render(w, h, plain), "\n") {
+			for l := range strings.SplitSeq(v.Render(w, h, plain), "\n") {
 				assert.LessOrEqual(t, ansi.StringWidth(l), w, "%d×%d", w, h)
 			}
 		}

@@ -2,6 +2,7 @@ package benchview
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -186,8 +187,7 @@ const maxTroubles = 4
 func troubles(r bench.Results, width int, th *theme.Theme) []string {
 	var lines []string
 	more := 0
-	for i := len(r.Runs) - 1; i >= 0; i-- {
-		run := r.Runs[i]
+	for _, run := range slices.Backward(r.Runs) {
 		what, style := "failed: "+run.Err, th.Bad
 		switch {
 		case run.Err != "":

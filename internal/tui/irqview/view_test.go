@@ -146,7 +146,7 @@ func TestSanity(t *testing.T) {
 		for w := range 45 {
 			for h := range 12 {
 				drawn := v.Render(w, h, plain)
-				for _, line := range strings.Split(drawn, "\n") {
+				for line := range strings.SplitSeq(drawn, "\n") {
 					require.LessOrEqual(t, ansi.StringWidth(line), w, "%dx%d", w, h)
 				}
 			}

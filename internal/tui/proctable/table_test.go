@@ -318,7 +318,7 @@ func TestNarrowScreensKeepWhatMatters(t *testing.T) {
 
 func TestColumnAt(t *testing.T) {
 	s := show(t)
-	heading := strings.Split(s.text(), "\n")[0]
+	heading, _, _ := strings.Cut(s.text(), "\n")
 	x := strings.Index(heading, "USER")
 	require.Equal(t, "user", s.ColumnAt(x).ID)
 	assert.Equal(t, "pid", s.ColumnAt(0).ID)

@@ -99,7 +99,7 @@ func TestWhatIsOutIsDimAndSaysSo(t *testing.T) {
 	v := shown(after(t, 42))
 	out := v.Now.Candidates[4]
 	require.Equal(t, search.Out, out.State)
-	for _, l := range strings.Split(v.Render(200, 30, th), "\n") {
+	for l := range strings.SplitSeq(v.Render(200, 30, th), "\n") {
 		if strings.Contains(l, "with 3650") {
 			assert.True(t, strings.HasPrefix(l, strings.SplitN(th.Dim.Render("x"), "x", 2)[0]), l)
 			assert.Contains(t, l, "out: "+out.Reason[:20])

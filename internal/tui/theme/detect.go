@@ -2,6 +2,7 @@ package theme
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
@@ -17,8 +18,8 @@ type Wish struct{ NoColor, ASCII bool }
 // LANG that is set decides whether glyphs beyond ASCII can be shown (locale(7)).
 func Detect(w Wish, out io.Writer, env []string) Options {
 	get := func(name string) string {
-		for i := len(env) - 1; i >= 0; i-- {
-			if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+		for _, entry := range slices.Backward(env) {
+			if v, ok := strings.CutPrefix(entry, name+"="); ok {
 				return v
 			}
 		}
