@@ -80,9 +80,11 @@ func storm() {
 	time.Sleep(time.Millisecond)
 }
 
-// block waits for a child to exec or exit, which it does not for long: vfork(2)
-// sleeps uninterruptibly.
+// block names its thread, and waits for a child to exec or exit, which it does not for
+// long: vfork(2) sleeps uninterruptibly.
 func block() {
+	name := [...]byte{'b', 'l', 'o', 'c', 'k', 'e', 'd', 0}
+	syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_NAME, uintptr(unsafe.Pointer(&name)), 0)
 	life := syscall.NsecToTimespec(int64(childLife))
 	// A copy of the address space: nothing but system calls may follow in the child.
 	pid, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_VFORK|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)

@@ -39,15 +39,11 @@ func TestRealZombie(t *testing.T) {
 func TestRealBlockedTask(t *testing.T) {
 	pid, _ := start(t, "blocked")
 	last := cpuset.Of(cpusOf(t, pid).Last())
-	blocked, seen := kernel.TID(0), map[kernel.TID]int{}
+	blocked := kernel.TID(0)
 	require.Eventually(t, func() bool {
 		for _, tid := range realThreads(t, pid) {
-			if st, err := proc.ThreadStat(pid, tid); err == nil && st.State == 'D' {
-				seen[tid]++ // others sleep so for moments: on a page, or the lock of the memory map
-			} else {
-				seen[tid] = 0
-			}
-			if seen[tid] == 20 {
+			// Others sleep so for moments: on a page, or the lock of the memory map.
+			if st, err := proc.ThreadStat(pid, tid); err == nil && st.State == 'D' && string(st.Comm) == "blocked" {
 				blocked = tid
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,7 +78,9 @@ func TestVMIsolateKilled(t *testing.T) {
 			require.Contains(t, known, mention, "kill %d: %s was changed and is not in the journal", kill, d)
 		}
 		r := h.run("undo", "--all", "-o", "json")
-		require.Zero(t, r.code, r.err)
+		require.Zero(t, r.code, "kill %d: %s%v", kill, r.err, slices.DeleteFunc(ofType(jsonLines(t, r.out), "change"), func(c map[string]any) bool {
+			return c["status"] == "done" || c["status"] == "unchanged"
+		}))
 		require.NotContains(t, r.err, "damaged")
 		require.Empty(t, unlike(before, everyMask(t)), "kill %d", kill)
 	}
