@@ -178,7 +178,9 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) (s sight,
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &s), lines.Text())
 	_ = piton.Wait()
 	require.NoError(t, witness.Wait())
-	late := strings.Contains(errs.String(), "the change took longer") || strings.Contains(errs.String(), change.ErrTooLate.Error())
+	late := slices.ContainsFunc([]string{"the change took longer", change.ErrTooLate.Error(), "does not answer"}, func(why string) bool {
+		return strings.Contains(errs.String(), why)
+	})
 	if s.Err == setNone && late {
 		t.Log(errs.String())
 		return s, false
