@@ -34,14 +34,6 @@ type piton struct {
 	armed    []*guardian
 }
 
-// wish is one thing that was asked for.
-type wish struct {
-	target change.Target
-	meant  *task // nil: whatever has the number
-	set    []attr.Setting
-	file   *attr.FileSetting
-}
-
 // launch makes the pitons of the history. Each comes at a time of its own, when there
 // are not too many.
 func (w *world) launch() {

@@ -1,0 +1,144 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+)
+
+// wish is one thing that was asked for.
+type wish struct {
+	target change.Target
+	meant  *task // nil: whatever has the number
+	set    []attr.Setting
+	file   *attr.FileSetting
+}
+
+// write is a write by a piton or a guard, which must be one that somebody asked for.
+func (a *actor) write(c *cell, v attr.Value) {
+	if why := a.unasked(c, v); why != "" {
+		a.violate("%s sets %s to %s: %s", a.name, c, v, why)
+	}
+	a.set(c, v, a)
+	if a.guard != nil || a.undoes {
+		return
+	}
+	for _, w := range a.wishes {
+		if w.covers(a.piton, c) {
+			c.single = c.single || w.target.Scope == change.ScopeThread
+		}
+	}
+}
+
+// unasked says why nobody asked for a write, "" if somebody did.
+func (a *actor) unasked(c *cell, v attr.Value) string {
+	v = cut(c, v)
+	switch {
+	case a.guard != nil && a.guard.kept:
+		return "the change was confirmed"
+	case a.guard != nil || a.undoes || a.tries && !a.wants(c, v):
+		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
+		switch {
+		case c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
+			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
+		}):
+			c.excuse("somebody else has set it to what it could have inherited from piton")
+		case !asked && !c.ours:
+			return "piton has never been asked to change it"
+		case c.hadValue(v):
+		case c.guessed, c.creator() != nil && slices.ContainsFunc(a.all, func(t *task) bool {
+			return c.task.descends(t) && t.cell(c.attribute).hadValue(v)
+		}):
+			c.excuse("nobody knows from which thread it has what")
+		default:
+			return "it never had that value"
+		}
+		return ""
+	case a.danger && !a.consent.Yes && a.consent.RevertAfter == 0:
+		return "nobody consented"
+	case !a.asks(c):
+		return "nobody asked for it"
+	case !a.isolates.Empty():
+		if !attr.CPUs(v).And(a.isolates).Empty() {
+			return "it keeps CPUs that are to be isolated"
+		}
+		return ""
+	case !a.wants(c, v):
+		return "another value was asked for"
+	case c.task != nil && c.task.busy && c.task.born < a.began && attr.PolicyOf(v).Crowds() && !a.consent.Yes && a.consent.RevertAfter == 0 && a.disturbed == "":
+		return "it is busy, and nobody consented"
+	}
+	return ""
+}
+
+// tried reports whether a trial that the journal knows may have left the value in the cell.
+func (a *actor) tried(c *cell, v attr.Value) bool {
+	for _, authors := range a.disk.author {
+		if slices.ContainsFunc(authors, func(by *actor) bool { return by.tries && by.wants(c, v) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// asks reports whether a cell is among those that the piton was asked to change.
+func (p *piton) asks(c *cell) bool {
+	if !p.isolates.Empty() {
+		return c.attribute == attr.Affinity || c.attribute == attr.IRQAffinity
+	}
+	return slices.ContainsFunc(p.wishes, func(w wish) bool { return w.covers(p, c) })
+}
+
+// covers reports whether a cell is of what the wish means.
+func (w wish) covers(p *piton, c *cell) bool {
+	if w.file != nil || c.task == nil {
+		return w.file != nil && c.path == w.file.Path
+	}
+	if !slices.ContainsFunc(w.set, func(s attr.Setting) bool { return s.Attribute == c.attribute }) {
+		return false
+	}
+	if w.meant != nil {
+		return w.reaches(w.meant, c.task)
+	}
+	return slices.ContainsFunc(p.its.all, func(t *task) bool {
+		named := t.tid == w.target.TID || t.inner == w.target.TID
+		return named && (p.planned == 0 || t.born <= p.planned) && w.reaches(t, c.task)
+	})
+}
+
+func (w wish) reaches(top, t *task) bool {
+	switch w.target.Scope {
+	case change.ScopeThread:
+		return t == top
+	case change.ScopeTree:
+		return t.descends(top)
+	}
+	return t.leader == top.leader
+}
+
+// wants reports whether one of the wishes makes the value of the cell: they may overlap.
+func (p *piton) wants(c *cell, v attr.Value) bool {
+	return slices.ContainsFunc(p.wishes, func(w wish) bool { return w.covers(p, c) && w.wants(c, v) })
+}
+
+// wants reports whether the value is what the wish makes of the cell.
+func (w wish) wants(c *cell, v attr.Value) bool {
+	if w.file != nil {
+		return same(w.file.Value, v)
+	}
+	return slices.ContainsFunc(w.set, func(s attr.Setting) bool { return s.Attribute == c.attribute && same(cut(c, s.Value), v) })
+}
+
+// resets reports whether children are to be ordinary.
+func (w wish) resets() bool {
+	return slices.ContainsFunc(w.set, func(s attr.Setting) bool { return attr.PolicyOf(s.Value).ResetOnFork })
+}
+
+func (w wish) String() string {
+	if w.file != nil {
+		return fmt.Sprintf("%s=%s", w.file.Path, w.file.Value)
+	}
+	return fmt.Sprintf("%d@%d/%d %v", w.target.TID, w.target.StartTicks, w.target.Scope, w.set)
+}

@@ -1,0 +1,115 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
+)
+
+// changed is something that is other than before the actor wrote it, by its doing.
+func (a *actor) changed() *cell {
+	var found *cell
+	a.cells(func(c *cell) {
+		last, ok := c.lastBy(a)
+		if !ok || a.tries && c.task != nil && c.task.born >= a.planned { // it was born with what was being tried
+			return
+		}
+		first := slices.IndexFunc(c.writes, func(w write) bool { return w.by == a })
+		if same(c.writes[first].old, c.writes[first].new) && a.overtaken(c) {
+			return // set by another between its look and its write to what it wrote: nothing tells
+		}
+		if !same(c.writes[first].old, last.new) {
+			found = c
+		}
+	})
+	return found
+}
+
+// judge checks what piton says of a plan that it has carried out.
+func (a *actor) judge(o change.Outcome, err error) {
+	verdict := o.Verdict()
+	a.log("says %v: %v, %d changes, entry %d, undone %v", verdict, err, len(o.Changes), o.Entry, o.Undone)
+	for _, c := range o.Changes {
+		a.log("  %s %s %s -> %s: %s %s", c.Object.Object(), c.Attribute, attr.Text(c.Before), attr.Text(c.After), c.Status, c.Why())
+	}
+	if errors.Is(err, context.Canceled) {
+		return // its exit code says no more than that
+	}
+	if err != nil && !o.Changed() || err == nil && (verdict == change.Failed || verdict == change.NotPermitted) {
+		if c := a.changed(); c != nil {
+			a.violate("%s says that nothing was changed (verdict %d, %v), and %s was", a.name, verdict, err, c)
+		}
+	}
+	if a.undoes && errors.Is(err, syscall.ENOSPC) {
+		a.violate("a full disk keeps piton from undoing: %v", err)
+	}
+}
+
+// fulfilled checks that all that was asked for is so, if piton says so.
+func (a *actor) fulfilled(o change.Outcome) {
+	if o.Verdict() != change.AllDone {
+		return
+	}
+	a.cells(func(c *cell) {
+		if (c.attribute == attr.Policy || c.attribute == attr.Nice) && c.task.born > a.carried && slices.ContainsFunc(a.wishes, wish.resets) {
+			return // it was born ordinary, as was asked for
+		}
+		if from := c.creator(); from != nil && a.wants(from, c.value) {
+			return // it was born when all was done, of a task for which something else was asked
+		}
+		for _, w := range a.wishes {
+			if w.meant == nil && w.file == nil {
+				continue // whoever had the number at the time
+			}
+			if !w.covers(a.piton, c) || a.wants(c, c.value) || a.overtaken(c) || c.task != nil && !c.task.below(w.meant) {
+				continue
+			}
+			a.violate("%s says that all was done, and %s is %s", a.name, c, c.value)
+		}
+	})
+}
+
+// overtaken reports whether somebody else has set the value, or that of a thread from
+// which it may have been inherited, since the actor began to set it.
+func (a *actor) overtaken(c *cell) bool {
+	for ; c != nil; c = c.creator() {
+		for _, w := range c.writes {
+			if w.by != a && w.step >= a.carried {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// told checks that what an entry says was done was.
+func (d *disk) told(e journal.Entry) {
+	if e.PastBoot || d.hurt[e.ID] || len(d.author[e.ID]) == 0 {
+		return
+	}
+	by := d.author[e.ID][len(d.author[e.ID])-1]
+	for _, c := range e.Changes {
+		if c.Status != attr.Done {
+			continue
+		}
+		found := false
+		meant := d.w.some(func(t *task) bool { return t.start+by.shift == c.StartTicks && view{by}.number(t) == c.TID })
+		d.w.each(func(x *cell) {
+			// A later thread of the process with the number is as good as the one that was meant.
+			if x.attribute != c.Attribute || x.path != c.Path || x.task != nil && (meant == nil || x.task.tid != meant.tid || x.task.leader != meant.leader) {
+				return
+			}
+			// What it reads back may be from somebody else, and newborns have what they inherited.
+			wrote := slices.ContainsFunc(x.writes, func(w write) bool { return w.by == by })
+			found = found || (wrote || x.creator() != nil) && x.hadValue(c.After)
+		})
+		if !found {
+			d.w.violate("entry %d of journal %s says %s of %s was set to %s, and it was not", e.ID, d.name, c.Attribute, c.Object.Object(), c.After)
+		}
+	}
+}
