@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,6 +51,7 @@ func (u *undoer) inherited(e *Entry, did did) error {
 		if len(models) == 0 {
 			continue // a later process has the number
 		}
+		slices.SortStableFunc(models, func(a, b Change) int { return cmp.Compare(u.doubt(a), u.doubt(b)) })
 		for pids := []kernel.TID{m.pid}; len(pids) > 0; pids = pids[1:] {
 			tasks, err := u.family.threadsOf(pids[0])
 			if err != nil {
@@ -70,6 +72,15 @@ func (u *undoer) inherited(e *Entry, did did) error {
 		}
 	}
 	return nil
+}
+
+// doubt is 1 for a change that may never have been made, so that others explain first what a
+// task has: piton did not live to say that it was, and what it was to be made to has ended.
+func (u *undoer) doubt(c Change) int {
+	if g := u.index[c.Key()]; c.Status == attr.Planned && g != nil && g.Gone() {
+		return 1
+	}
+	return 0
 }
 
 // task adds a task's step if it has what one of the models was given.

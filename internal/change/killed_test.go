@@ -135,11 +135,7 @@ func undoAfterAKill(t *testing.T, name string, n int, made, onebyone bool) bool 
 	p := plan(t, tuner, second)
 	writer := &mortal{Writer: m.Fake, SettingsWriter: m.Settings, left: n, after: made}
 	o.Sources, o.Writer, o.FileWriter = m.Sources(), writer, writer
-	if dead := func() (dead bool) {
-		defer func() { dead = recover() == killed{} }()
-		carry(t, change.New(o), p)
-		return false
-	}(); !dead {
+	if !dies(t, change.New(o), p) {
 		require.Greater(t, n, 10)
 		return false
 	}
@@ -158,4 +154,34 @@ func undoAfterAKill(t *testing.T, name string, n int, made, onebyone bool) bool 
 	_, err := tuner.Undo(t.Context(), change.UndoRequest{All: true})
 	require.ErrorIs(t, err, change.ErrNothingToUndo, name)
 	return true
+}
+
+// dies reports whether a mortal piton was killed while it carried out a plan.
+func dies(t *testing.T, tuner *change.Tuner, p change.Plan) (dead bool) {
+	defer func() { dead = recover() == killed{} }()
+	carry(t, tuner, p)
+	return false
+}
+
+// TestUndoAfterAKillBelievesThoseThatLive: what a child has is explained by a thread that was
+// changed for sure, and not by one that has ended and may never have been.
+func TestUndoAfterAKillBelievesThoseThatLive(t *testing.T) {
+	m := changetest.New(t)
+	m.Write("proc/uptime", "100.00 1.00\n")
+	m.Spawn(10, 10)
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Attr: kernel.SchedAttr{Nice: 5}})
+	o := change.Options{Journal: changetest.Journal(t)}
+	p := plan(t, m.Tuner(o), changetest.Set([]attr.Setting{attr.SetNice(10)}, 10))
+	writer := &mortal{Writer: m.Fake, SettingsWriter: m.Settings, left: 1}
+	dying := o
+	dying.Sources, dying.Writer, dying.FileWriter = m.Sources(), writer, writer
+	require.True(t, dies(t, change.New(dying), p), "between the two threads")
+	require.Equal(t, 10, m.Task(10).Attr.Nice)
+
+	m.End(11)
+	m.SpawnAs(30, 30, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Attr: kernel.SchedAttr{Nice: 10}, Start: 20000})
+	m.Tasks[30].PPID = 10
+	undo(t, m.Tuner(o), change.UndoRequest{All: true})
+	assert.Zero(t, m.Task(10).Attr.Nice)
+	assert.Zero(t, m.Task(30).Attr.Nice)
 }
