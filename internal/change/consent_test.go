@@ -118,6 +118,7 @@ type guards struct {
 	lines     int
 	dismissed bool
 	undone    []uint64
+	made      []uint64    // that may still be reverted
 	refuse    error       // of Arm
 	late      func() bool // it has begun to revert
 }
@@ -132,7 +133,7 @@ func (g *guards) Undone(entries []uint64) (reverting bool, err error) {
 	return false, nil
 }
 
-func (g *guards) Making() ([]uint64, error) { return nil, nil }
+func (g *guards) Undecided() (making, made []uint64, err error) { return nil, g.made, nil }
 
 func (g *guards) Tell([]byte) error {
 	if g.late != nil && g.late() {

@@ -116,7 +116,8 @@ func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 // explains reports whether a task that was born later has its value from what the change
 // did: not if an older thread of the change's process has it, too, and was not changed. A
 // thread of a process that was meant is taken to have it from the first thread, but for a
-// trial, which need not have given the others anything.
+// trial, which need not have given the others anything. An older thread whose children are
+// ordinary explains those that are.
 func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 && len(m.Tried) == 0 {
 		return true
@@ -124,7 +125,13 @@ func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 	tasks, _ := u.family.threadsOf(m.PID)
 	return !slices.ContainsFunc(tasks, func(k attr.Task) bool {
 		c := Change{Object: k.Object(), Attribute: m.Attribute}
-		if k.StartTicks >= e.Ticks || k.Ended() || did.own[c.Key()] {
+		if k.StartTicks >= e.Ticks || k.Ended() {
+			return false
+		}
+		if u.ordinary(m) && u.resets(k) {
+			return true
+		}
+		if did.own[c.Key()] {
 			return false
 		}
 		if g := u.index[c.Key()]; g != nil {
@@ -133,6 +140,23 @@ func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 		now, err := u.family.value(c)
 		return err == nil && u.same(c, m.After, now)
 	})
+}
+
+// ordinary reports whether a value is what the children have of a task that resets on fork
+// (sched(7)).
+func (u *undoer) ordinary(m Change) bool {
+	return m.Attribute == attr.Nice && m.Attribute.Alike(m.After, attr.NiceValue(0)) ||
+		m.Attribute == attr.Policy && m.Attribute.Alike(m.After, attr.PolicyValue{})
+}
+
+// resets reports whether the children of a task are ordinary, and not by what piton did.
+func (u *undoer) resets(k attr.Task) bool {
+	c := Change{Object: k.Object(), Attribute: attr.Policy}
+	if u.index[c.Key()] != nil {
+		return false
+	}
+	v, err := u.family.value(c)
+	return err == nil && attr.PolicyOf(v).ResetOnFork
 }
 
 // family is the processes that there are, as they were when they were first asked for.

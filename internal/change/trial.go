@@ -299,13 +299,17 @@ func (tr *trial) back(c *tried) Change {
 }
 
 // leaveTrials refuses changes of what a trial of another piton sets at the moment: they
-// would find a value that is there for a while only.
+// would find a value that is there for a while only. A trial finds one as well where a guard
+// may still revert a change, and what it tries could be what the guard then restores.
 func (r *run) leaveTrials() error {
 	if r.t.o.Guards == nil || r.t.o.Journal == nil || r.plan.blind {
 		return nil
 	}
-	making, err := r.t.o.Guards.Making()
-	if err != nil || len(making) == 0 {
+	making, made, err := r.t.o.Guards.Undecided()
+	if r.plan.Trial == nil {
+		made = nil
+	}
+	if err != nil || len(making)+len(made) == 0 {
 		return err
 	}
 	entries, _, err := r.t.o.Journal.Entries()
@@ -317,18 +321,22 @@ func (r *run) leaveTrials() error {
 		path      string
 		attribute attr.Attribute
 	}
-	under := map[part]uint64{}
+	why := map[part]string{}
 	for _, e := range entries {
 		for _, c := range e.Changes {
-			if len(c.Tried) > 0 && slices.Contains(making, e.ID) {
-				under[part{c.PID, c.Path, c.Attribute}] = e.ID
+			p := part{c.PID, c.Path, c.Attribute}
+			switch {
+			case len(c.Tried) > 0 && slices.Contains(making, e.ID):
+				why[p] = fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", e.ID)
+			case (c.Took() || c.Status == attr.Planned) && slices.Contains(made, e.ID):
+				why[p] = fmt.Sprintf("entry %d may still be reverted; piton keep %d keeps it, piton undo %d reverts it now", e.ID, e.ID, e.ID)
 			}
 		}
 	}
 	for i := range r.result.Changes {
 		c := &r.result.Changes[i]
-		if id, ok := under[part{c.PID, c.Path, c.Attribute}]; ok && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
-			c.Refuse("entry %d, a search that is under way, sets it in turn; stop that first", id)
+		if words, ok := why[part{c.PID, c.Path, c.Attribute}]; ok && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
+			c.Refuse("%s", words)
 		}
 	}
 	return nil

@@ -66,6 +66,36 @@ func TestTrialRestoresEachThreadsOwn(t *testing.T) {
 	assert.True(t, g.dismissed)
 }
 
+// TestTrialIsNotMadeOfWhatMayBeReverted: what a guard restores could be what is tried, and
+// what the trial found is not there any more then.
+func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Spawn(20, 20)
+	g := &guards{made: []uint64{1}}
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
+	apply(t, tuner, pinTo(3, 10))
+	try := func(pid kernel.TID) (ran bool, out change.Outcome) {
+		p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, pid)}, func(_ context.Context, set change.SetCandidate) error {
+			ran = true
+			return set(change.All(1))
+		})
+		require.NoError(t, err)
+		out, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+		require.NoError(t, err)
+		return ran, out
+	}
+	ran, out := try(10)
+	assert.False(t, ran)
+	assert.Equal(t, change.Failed, out.Verdict())
+	assert.Equal(t, "entry 1 may still be reverted; piton keep 1 keeps it, piton undo 1 reverts it now", out.Changes[0].Reason)
+	ran, _ = try(20)
+	assert.True(t, ran, "of another process")
+	g.made = nil
+	ran, _ = try(10)
+	assert.True(t, ran, "it was confirmed")
+}
+
 func TestTrialRestoresAfterAnError(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)

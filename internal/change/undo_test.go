@@ -186,6 +186,26 @@ func TestUndoReachesThreadsBornSince(t *testing.T) {
 	}
 }
 
+// A child that is ordinary may be that of a thread whose children are (sched(7)), and then has
+// nothing from piton.
+func TestUndoLeavesWhatResetOnForkMade(t *testing.T) {
+	for _, reset := range []bool{false, true} {
+		m := changetest.New(t)
+		m.Write("proc/uptime", "100.00 1.00\n")
+		nice := kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Attr: kernel.SchedAttr{Nice: 5}}
+		m.SpawnAs(10, 10, nice)
+		nice.Attr.Policy, nice.Attr.RTPrio, nice.Attr.ResetOnFork = kernel.FIFO, 5, reset
+		m.SpawnAs(10, 11, nice)
+		tuner := m.Tuner(change.Options{Journal: changetest.Journal(t)})
+		apply(t, tuner, []change.Request{{Targets: []change.Target{{TID: 10, Scope: change.ScopeThread}}, Set: []attr.Setting{attr.SetNice(0)}}})
+		m.SpawnAs(30, 30, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 20000})
+		m.Tasks[30].PPID = 10
+		undo(t, tuner, change.UndoRequest{All: true})
+		assert.Equal(t, 5, m.Task(10).Attr.Nice)
+		assert.Equal(t, map[bool]int{false: 5, true: 0}[reset], m.Task(30).Attr.Nice, "reset on fork: %t", reset)
+	}
+}
+
 // A thread born between two entries is in the newer one only; what it had before
 // that one, it had from the older.
 func TestUndoOfSeveralReachesThreadsBornBetween(t *testing.T) {

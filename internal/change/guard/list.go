@@ -160,14 +160,18 @@ func (l Launcher) Undone(entries []uint64) (reverting bool, err error) {
 	return reverting, err
 }
 
-// Making is part of change.Guards.
-func (l Launcher) Making() (entries []uint64, err error) {
+// Undecided is part of change.Guards.
+func (l Launcher) Undecided() (making, made []uint64, err error) {
 	err = l.each(func(p *page) {
-		if there, _ := p.alive(); there && p.state() == Making {
-			entries = append(entries, p.entry())
+		switch there, _ := p.alive(); {
+		case !there || p.state() >= Kept:
+		case p.state() == Making:
+			making = append(making, p.entry())
+		default:
+			made = append(made, p.entry())
 		}
 	})
-	return entries, err
+	return making, made, err
 }
 
 // newer returns what returns the entries after a page's whose guards run and have not
