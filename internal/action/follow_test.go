@@ -29,7 +29,7 @@ type bystander struct{ change.Guard }
 
 func (b bystander) Arm(time.Duration) (change.Guard, error) { return b, nil }
 func (bystander) Undone([]uint64) (bool, error)             { return false, nil }
-func (bystander) Undecided() (making, made []uint64, err error) { return nil, nil, nil }
+func (bystander) List() ([]change.GuardState, error)        { return nil, nil }
 func (bystander) Tell([]byte) error                         { return nil }
 func (bystander) Stands() error                             { return nil }
 func (bystander) Dismiss() error                            { return nil }

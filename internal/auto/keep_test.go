@@ -20,7 +20,7 @@ type standing struct{ change.Guard }
 
 func (s standing) Arm(time.Duration) (change.Guard, error) { return s, nil }
 func (standing) Undone([]uint64) (bool, error)             { return false, nil }
-func (standing) Undecided() (making, made []uint64, err error) { return nil, nil, nil }
+func (standing) List() ([]change.GuardState, error)        { return nil, nil }
 func (standing) Tell([]byte) error                         { return nil }
 func (standing) Stands() error                             { return nil }
 func (standing) Dismiss() error                            { return nil }

@@ -118,9 +118,9 @@ type guards struct {
 	lines     int
 	dismissed bool
 	undone    []uint64
-	made      []uint64    // that may still be reverted
-	refuse    error       // of Arm
-	late      func() bool // it has begun to revert
+	others    []change.GuardState // that have not decided
+	refuse    error               // of Arm
+	late      func() bool         // it has begun to revert
 }
 
 func (g *guards) Arm(after time.Duration) (change.Guard, error) {
@@ -133,7 +133,7 @@ func (g *guards) Undone(entries []uint64) (reverting bool, err error) {
 	return false, nil
 }
 
-func (g *guards) Undecided() (making, made []uint64, err error) { return nil, g.made, nil }
+func (g *guards) List() ([]change.GuardState, error) { return g.others, nil }
 
 func (g *guards) Tell([]byte) error {
 	if g.late != nil && g.late() {

@@ -22,6 +22,7 @@ const (
 // added. It returns the last plan, and what became of everything; stop ends it early.
 func (t *Tuner) Revert(ctx context.Context, e Entry, reverted map[attr.Key]bool, stop func() bool) (plan Plan, all Outcome, err error) {
 	index := map[attr.Key]int{} // into all.Changes
+	clean := 0
 	for pass := 0; pass < passesMost && !stop(); pass++ {
 		p, planErr := t.planRevert(ctx, e, plan.Undoes != nil, reverted)
 		r, applyErr := t.Carry(ctx, p, Consent{Yes: true})
@@ -51,7 +52,10 @@ func (t *Tuner) Revert(ctx context.Context, e Entry, reverted map[attr.Key]bool,
 			e.Changes = made(e.Changes, all.Changes, index)
 			continue
 		}
-		if done+failed == 0 {
+		if clean++; done+failed > 0 {
+			clean = 0
+		}
+		if clean == cleanPasses {
 			break
 		}
 		if failed > 0 {

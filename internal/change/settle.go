@@ -13,7 +13,8 @@ import (
 
 const (
 	// cleanPasses in a row over the threads, finding none with another value,
-	// end the search: one pass can miss a thread whose creator was not set yet.
+	// end the search: one pass can miss a thread whose creator was not set yet, or has ended
+	// since it was listed.
 	cleanPasses = 2
 	// settleTime bounds the search in a process that keeps creating threads
 	// from threads that cannot be changed.

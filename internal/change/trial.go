@@ -305,11 +305,8 @@ func (r *run) leaveTrials() error {
 	if r.t.o.Guards == nil || r.t.o.Journal == nil || r.plan.blind {
 		return nil
 	}
-	making, made, err := r.t.o.Guards.Undecided()
-	if r.plan.Trial == nil {
-		made = nil
-	}
-	if err != nil || len(making)+len(made) == 0 {
+	guards, err := r.t.o.Guards.List()
+	if err != nil || len(guards) == 0 {
 		return err
 	}
 	entries, _, err := r.t.o.Journal.Entries()
@@ -323,21 +320,35 @@ func (r *run) leaveTrials() error {
 	}
 	why := map[part]string{}
 	for _, e := range entries {
+		i := slices.IndexFunc(guards, func(g GuardState) bool { return g.Entry == e.ID })
 		for _, c := range e.Changes {
-			p := part{c.PID, c.Path, c.Attribute}
-			switch {
-			case len(c.Tried) > 0 && slices.Contains(making, e.ID):
-				why[p] = fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", e.ID)
-			case (c.Took() || c.Status == attr.Planned) && slices.Contains(made, e.ID):
-				why[p] = fmt.Sprintf("entry %d may still be reverted; piton keep %d keeps it, piton undo %d reverts it now", e.ID, e.ID, e.ID)
+			if i < 0 {
+				break
+			}
+			if words := r.passes(guards[i], c); words != "" {
+				why[part{c.PID, c.Path, c.Attribute}] = words
 			}
 		}
 	}
 	for i := range r.result.Changes {
 		c := &r.result.Changes[i]
-		if words, ok := why[part{c.PID, c.Path, c.Attribute}]; ok && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
+		if words := why[part{c.PID, c.Path, c.Attribute}]; words != "" && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
 			c.Refuse("%s", words)
 		}
 	}
 	return nil
+}
+
+// passes says why what is under a guard will not stay as it is, "" if it may, or if that is
+// to be undone.
+func (r *run) passes(g GuardState, c Change) string {
+	switch trial := len(c.Tried) > 0; {
+	case trial && g.Lost && !slices.Contains(r.plan.Undoes, g.Entry):
+		return fmt.Sprintf("entry %d is a search that has lost its guard; piton undo %d first", g.Entry, g.Entry)
+	case trial && (g.Making || g.Stopped):
+		return fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", g.Entry)
+	case r.plan.Trial != nil && !g.Lost && (c.Took() || c.Status == attr.Planned):
+		return fmt.Sprintf("entry %d may still be reverted; piton keep %d keeps it, piton undo %d reverts it now", g.Entry, g.Entry, g.Entry)
+	}
+	return ""
 }

@@ -72,7 +72,7 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	m.Spawn(20, 20)
-	g := &guards{made: []uint64{1}}
+	g := &guards{others: []change.GuardState{{Entry: 1}}}
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
 	apply(t, tuner, pinTo(3, 10))
 	try := func(pid kernel.TID) (ran bool, out change.Outcome) {
@@ -91,9 +91,29 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	assert.Equal(t, "entry 1 may still be reverted; piton keep 1 keeps it, piton undo 1 reverts it now", out.Changes[0].Reason)
 	ran, _ = try(20)
 	assert.True(t, ran, "of another process")
-	g.made = nil
+	g.others = []change.GuardState{{Entry: 1, Lost: true}}
 	ran, _ = try(10)
-	assert.True(t, ran, "it was confirmed")
+	assert.True(t, ran, "it will not be reverted")
+}
+
+// TestTrialThatHasLostItsGuard is undone before anything else is made of what it sets.
+func TestTrialThatHasLostItsGuard(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	o := change.Options{Journal: changetest.Journal(t), Guards: &guards{}}
+	tuner := m.Tuner(o)
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)}, func(_ context.Context, set change.SetCandidate) error {
+		require.NoError(t, set(change.All(1)))
+		o.Guards = &guards{others: []change.GuardState{{Entry: 1, Lost: true}}}
+		out := apply(t, m.Tuner(o), pinTo(2, 10))
+		assert.Equal(t, "entry 1 is a search that has lost its guard; piton undo 1 first", out.Changes[0].Reason)
+		undo(t, m.Tuner(o), change.UndoRequest{IDs: []uint64{1}})
+		assert.Equal(t, []string{"0-3"}, masks(m, 10))
+		return nil
+	})
+	require.NoError(t, err)
+	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	require.NoError(t, err)
 }
 
 func TestTrialRestoresAfterAnError(t *testing.T) {

@@ -87,9 +87,8 @@ type Guards interface {
 	// Arm starts a guard for a change that is about to be made, which reverts it the
 	// given time after its end unless somebody confirms it.
 	Arm(after time.Duration) (Guard, error)
-	// Undecided returns the entries under guards that run: those that are being made now, and
-	// those that are made, or being reverted.
-	Undecided() (making, made []uint64, err error)
+	// List returns the guards of the journal that have not decided.
+	List() ([]GuardState, error)
 	// Undone ends the guards of entries of which nothing is left in force, and reports
 	// whether one was reverting at the moment; it has ended by then, or takes too long.
 	Undone(entries []uint64) (reverting bool, err error)

@@ -160,20 +160,6 @@ func (l Launcher) Undone(entries []uint64) (reverting bool, err error) {
 	return reverting, err
 }
 
-// Undecided is part of change.Guards.
-func (l Launcher) Undecided() (making, made []uint64, err error) {
-	err = l.each(func(p *page) {
-		switch there, _ := p.alive(); {
-		case !there || p.state() >= Kept:
-		case p.state() == Making:
-			making = append(making, p.entry())
-		default:
-			made = append(made, p.entry())
-		}
-	})
-	return making, made, err
-}
-
 // newer returns what returns the entries after a page's whose guards run and have not
 // decided. Whether one in another namespace runs is not known.
 func (l Launcher) newer(p *page) func() []uint64 {

@@ -65,7 +65,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return "it keeps CPUs that are to be isolated"
 		}
 		return ""
-	case !a.wants(c, v):
+	case !a.wants(c, v) && !a.wantsOfForebear(c, v):
 		return "another value was asked for"
 	case c.task != nil && c.task.busy && c.task.born < a.began && attr.PolicyOf(v).Crowds() && !a.consent.Yes && a.consent.RevertAfter == 0 && a.disturbed == "":
 		return "it is busy, and nobody consented"
@@ -121,6 +121,17 @@ func (w wish) reaches(top, t *task) bool {
 // wants reports whether one of the wishes makes the value of the cell: they may overlap.
 func (p *piton) wants(c *cell, v attr.Value) bool {
 	return slices.ContainsFunc(p.wishes, func(w wish) bool { return w.covers(p, c) && w.wants(c, v) })
+}
+
+// wantsOfForebear reports whether the value was asked for of a task from which the cell's
+// descends, and it was born since that was planned: what it was born with is as good.
+func (p *piton) wantsOfForebear(c *cell, v attr.Value) bool {
+	for from := c.creator(); from != nil && c.task.born >= p.planned; from = from.creator() {
+		if p.wants(from, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // wants reports whether the value is what the wish makes of the cell.

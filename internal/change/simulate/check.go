@@ -70,6 +70,12 @@ func (w *world) check() {
 				c.excuse("somebody else has set it to what it could have inherited from piton")
 			}
 		}
+		if from := c.creator(); from != nil && slices.ContainsFunc(from.task.leader.threads, func(o *task) bool {
+			other := o.cell(c.attribute)
+			return other.foreign > 0 && other.hadValue(c.value)
+		}) {
+			c.excuse("somebody else has given it to a thread from which it could have been inherited")
+		}
 		if c.bornTried() {
 			c.excuse("it was born with what was being tried, and then another piton changed that, or its creator ended")
 		}
