@@ -45,6 +45,8 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
 		}):
 			c.excuse("somebody else has set it to what it could have inherited from piton")
+		case c.madeByEnded():
+			c.excuse("the thread that made it has ended, and it has what piton gave to another of that process")
 		case !asked && !c.ours:
 			return "piton has never been asked to change it"
 		case c.hadValue(v):
@@ -71,6 +73,19 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 		return "it is busy, and nobody consented"
 	}
 	return ""
+}
+
+// madeByEnded reports whether a thread from which the cell's task descends has ended, and another
+// of its process has, or had, the same by piton.
+func (c *cell) madeByEnded() bool {
+	for from := c.creator(); from != nil; from = from.creator() {
+		if !from.task.living() && slices.ContainsFunc(from.task.leader.threads, func(t *task) bool {
+			return t.cell(c.attribute).ours && t.cell(c.attribute).hadValue(c.value)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // tried reports whether a trial that the journal knows may have left the value in the cell.

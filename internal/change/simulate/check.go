@@ -28,7 +28,7 @@ func (w *world) inTime() {
 		if state == guard.Kept || state == guard.Undone || g.actor.disturbed != "" || g.maker.disturbed != "" {
 			continue
 		}
-		if c := g.maker.changed(); c != nil && c.excused == "" {
+		if c := g.maker.changed(); c != nil {
 			w.violate("%s of %s is not back %v after its time", c, g.maker.name, guardBound)
 		}
 	}

@@ -11,12 +11,13 @@ import (
 	"piton/internal/change/journal"
 )
 
-// changed is something that is other than before the actor wrote it, by its doing.
+// changed is something that is other than before the actor wrote it, by its doing, and of which
+// something can be said.
 func (a *actor) changed() *cell {
 	var found *cell
 	a.cells(func(c *cell) {
 		last, ok := c.lastBy(a)
-		if !ok || a.tries && c.task != nil && c.task.born >= a.planned { // it was born with what was being tried
+		if !ok || c.excused != "" || a.tries && c.task != nil && c.task.born >= a.planned { // it was born with what was being tried
 			return
 		}
 		first := slices.IndexFunc(c.writes, func(w write) bool { return w.by == a })
