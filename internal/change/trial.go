@@ -343,10 +343,13 @@ func (r *run) leaveTrials() error {
 // to be undone.
 func (r *run) passes(g GuardState, c Change) string {
 	switch trial := len(c.Tried) > 0; {
-	case trial && g.Lost && !slices.Contains(r.plan.Undoes, g.Entry):
-		return fmt.Sprintf("entry %d is a search that has lost its guard; piton undo %d first", g.Entry, g.Entry)
 	case trial && (g.Making || g.Stopped):
 		return fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", g.Entry)
+	case trial && slices.Contains(r.plan.Undoes, g.Entry):
+	case trial && g.Lost:
+		return fmt.Sprintf("entry %d is a search that has lost its guard; piton undo %d first", g.Entry, g.Entry)
+	case trial:
+		return fmt.Sprintf("entry %d, a search, is being reverted; run the command again", g.Entry)
 	case r.plan.Trial != nil && !g.Lost && (c.Took() || c.Status == attr.Planned):
 		return fmt.Sprintf("entry %d may still be reverted; piton keep %d keeps it, piton undo %d reverts it now", g.Entry, g.Entry, g.Entry)
 	}

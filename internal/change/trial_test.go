@@ -107,6 +107,9 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 		o.Guards = &guards{others: []change.GuardState{{Entry: 1, Lost: true}}}
 		out := apply(t, m.Tuner(o), pinTo(2, 10))
 		assert.Equal(t, "entry 1 is a search that has lost its guard; piton undo 1 first", out.Changes[0].Reason)
+		o.Guards = &guards{others: []change.GuardState{{Entry: 1}}}
+		out = apply(t, m.Tuner(o), pinTo(2, 10))
+		assert.Equal(t, "entry 1, a search, is being reverted; run the command again", out.Changes[0].Reason)
 		undo(t, m.Tuner(o), change.UndoRequest{IDs: []uint64{1}})
 		assert.Equal(t, []string{"0-3"}, masks(m, 10))
 		return nil
