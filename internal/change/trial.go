@@ -306,7 +306,9 @@ func (r *run) leaveTrials() error {
 		return nil
 	}
 	guards, err := r.t.o.Guards.List()
-	if err != nil || len(guards) == 0 {
+	// No trial waits for a confirmation, and the journal need not be read for those that do.
+	concerns := func(g GuardState) bool { return !g.Waiting || r.plan.Trial != nil }
+	if err != nil || !slices.ContainsFunc(guards, concerns) {
 		return err
 	}
 	entries, _, err := r.t.o.Journal.Entries()
@@ -321,11 +323,11 @@ func (r *run) leaveTrials() error {
 	why := map[part]string{}
 	for _, e := range entries {
 		i := slices.IndexFunc(guards, func(g GuardState) bool { return g.Entry == e.ID })
+		if i < 0 {
+			continue
+		}
 		for _, c := range e.Changes {
-			if i < 0 {
-				break
-			}
-			if words := r.passes(guards[i], c); words != "" {
+			if words := r.fleeting(guards[i], c); words != "" {
 				why[part{c.PID, c.Path, c.Attribute}] = words
 			}
 		}
@@ -339,9 +341,9 @@ func (r *run) leaveTrials() error {
 	return nil
 }
 
-// passes says why what is under a guard will not stay as it is, "" if it may, or if that is
+// fleeting says why what is under a guard will not stay as it is, "" if it may, or if that is
 // to be undone.
-func (r *run) passes(g GuardState, c Change) string {
+func (r *run) fleeting(g GuardState, c Change) string {
 	switch trial := len(c.Tried) > 0; {
 	case trial && (g.Making || g.Stopped):
 		return fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", g.Entry)

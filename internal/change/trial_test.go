@@ -72,7 +72,7 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	m.Spawn(20, 20)
-	g := &guards{others: []change.GuardState{{Entry: 1}}}
+	g := &guards{others: []change.GuardState{{Entry: 1, Waiting: true}}}
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
 	apply(t, tuner, pinTo(3, 10))
 	try := func(pid kernel.TID) (ran bool, out change.Outcome) {
@@ -104,12 +104,12 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 	tuner := m.Tuner(o)
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)}, func(_ context.Context, set change.SetCandidate) error {
 		require.NoError(t, set(change.All(1)))
-		o.Guards = &guards{others: []change.GuardState{{Entry: 1, Lost: true}}}
-		out := apply(t, m.Tuner(o), pinTo(2, 10))
-		assert.Equal(t, "entry 1 is a search that has lost its guard; piton undo 1 first", out.Changes[0].Reason)
 		o.Guards = &guards{others: []change.GuardState{{Entry: 1}}}
-		out = apply(t, m.Tuner(o), pinTo(2, 10))
+		out := apply(t, m.Tuner(o), pinTo(2, 10))
 		assert.Equal(t, "entry 1, a search, is being reverted; run the command again", out.Changes[0].Reason)
+		o.Guards = &guards{others: []change.GuardState{{Entry: 1, Lost: true}}}
+		out = apply(t, m.Tuner(o), pinTo(2, 10))
+		assert.Equal(t, "entry 1 is a search that has lost its guard; piton undo 1 first", out.Changes[0].Reason)
 		undo(t, m.Tuner(o), change.UndoRequest{IDs: []uint64{1}})
 		assert.Equal(t, []string{"0-3"}, masks(m, 10))
 		return nil

@@ -127,6 +127,7 @@ type GuardState struct {
 	// not run, and will not revert before it does.
 	Lost, Stopped bool
 	Making        bool // what it is to revert is being made, or tried, at the moment
+	Waiting       bool // for a confirmation
 	PID           int
 	State         string // "being made", "waiting", "being reverted", "lost", "stopped"
 	Command       string // that made the change

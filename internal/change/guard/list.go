@@ -60,7 +60,7 @@ func (p *page) look() change.GuardState {
 	g := change.GuardState{
 		PID: int(p.word(wordPID).Load()), Entry: p.entry(), State: p.state().String(),
 		Command: p.text(journalEnd, commandEnd), Caveats: p.caveats(), Left: change.LeftUnknown,
-		Lost: !there, Stopped: stopped, Making: there && !stopped && p.state() == Making,
+		Lost: !there, Stopped: stopped, Making: there && !stopped && p.state() == Making, Waiting: there && !stopped && p.state() == Waiting,
 	}
 	switch {
 	case g.Lost:
