@@ -114,10 +114,9 @@ func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 }
 
 // explains reports whether a task that was born later has its value from what the change
-// did: not if an older thread of the change's process has it, too, and was not changed. A
-// thread of a process that was meant is taken to have it from the first thread, but for a
-// trial, which need not have given the others anything. An older thread whose children are
-// ordinary explains those that are.
+// did: not if what an older thread of the change's process makes is born with it, too, and
+// that was not changed. A thread of a process that was meant is taken to have it from the first
+// thread, but for a trial, which need not have given the others anything.
 func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 && len(m.Tried) == 0 {
 		return true
@@ -125,38 +124,44 @@ func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 	tasks, _ := u.family.threadsOf(m.PID)
 	return !slices.ContainsFunc(tasks, func(k attr.Task) bool {
 		c := Change{Object: k.Object(), Attribute: m.Attribute}
-		if k.StartTicks >= e.Ticks || k.Ended() {
+		if k.StartTicks >= e.Ticks || k.Ended() || did.own[c.Key()] {
 			return false
 		}
-		if u.ordinary(m) && u.resets(k) {
-			return true
-		}
-		if did.own[c.Key()] {
-			return false
-		}
-		if g := u.index[c.Key()]; g != nil {
-			return u.same(c, m.After, g.found)
-		}
-		now, err := u.family.value(c)
-		return err == nil && u.same(c, m.After, now)
+		born, err := u.born(c)
+		return err == nil && u.same(c, m.After, born)
 	})
 }
 
-// ordinary reports whether a value is what the children have of a task that resets on fork
-// (sched(7)).
-func (u *undoer) ordinary(m Change) bool {
-	return m.Attribute == attr.Nice && m.Attribute.Alike(m.After, attr.NiceValue(0)) ||
-		m.Attribute == attr.Policy && m.Attribute.Alike(m.After, attr.PolicyValue{})
+// born is the value that children and new threads of a task get: its own, or the ordinary one
+// where it resets on fork (sched(7); sched_fork of kernel/sched/core.c).
+func (u *undoer) born(c Change) (attr.Value, error) {
+	own, err := u.had(c)
+	if err != nil || c.Attribute != attr.Policy && c.Attribute != attr.Nice {
+		return own, err
+	}
+	its, err := u.had(Change{Object: c.Object, Attribute: attr.Policy})
+	policy := attr.PolicyOf(its)
+	nice, isNice := own.(attr.NiceValue)
+	switch {
+	case err != nil || !policy.ResetOnFork:
+		return own, err
+	case isNice && (policy.Policy.RealTime() || nice < 0):
+		return attr.NiceValue(0), nil
+	case isNice:
+		return own, nil
+	case policy.Policy.RealTime():
+		return attr.PolicyValue{}, nil
+	}
+	policy.ResetOnFork = false
+	return policy, nil
 }
 
-// resets reports whether the children of a task are ordinary, and not by what piton did.
-func (u *undoer) resets(k attr.Task) bool {
-	c := Change{Object: k.Object(), Attribute: attr.Policy}
-	if u.index[c.Key()] != nil {
-		return false
+// had is what a task had before the entries so far.
+func (u *undoer) had(c Change) (attr.Value, error) {
+	if g := u.index[c.Key()]; g != nil {
+		return g.found, nil
 	}
-	v, err := u.family.value(c)
-	return err == nil && attr.PolicyOf(v).ResetOnFork
+	return u.family.value(c)
 }
 
 // family is the processes that there are, as they were when they were first asked for.
