@@ -45,7 +45,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
 		}):
 			c.excuse("somebody else has set it to what it could have inherited from piton")
-		case c.madeByEnded():
+		case !asked && !c.ours && c.madeByEnded():
 			c.excuse("the thread that made it has ended, and it has what piton gave to another of that process")
 		case !asked && !c.ours:
 			return "piton has never been asked to change it"

@@ -28,7 +28,7 @@ func (w *world) inTime() {
 		if state == guard.Kept || state == guard.Undone || g.actor.disturbed != "" || g.maker.disturbed != "" {
 			continue
 		}
-		if c := g.maker.changed(); c != nil {
+		if c := g.maker.changed(); c != nil && c.excused == "" {
 			w.violate("%s of %s is not back %v after its time", c, g.maker.name, guardBound)
 		}
 	}
@@ -71,8 +71,7 @@ func (w *world) check() {
 			}
 		}
 		if from := c.creator(); from != nil && slices.ContainsFunc(from.task.leader.threads, func(o *task) bool {
-			other := o.cell(c.attribute)
-			return other.foreign > 0 && other.hadValue(c.value)
+			return slices.ContainsFunc(o.cell(c.attribute).writes, func(w write) bool { return w.by == nil && same(w.new, c.value) })
 		}) {
 			c.excuse("somebody else has given it to a thread from which it could have been inherited")
 		}

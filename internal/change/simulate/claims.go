@@ -11,13 +11,13 @@ import (
 	"piton/internal/change/journal"
 )
 
-// changed is something that is other than before the actor wrote it, by its doing, and of which
-// something can be said.
+// changed is something that is other than before the actor wrote it, by its doing. What somebody
+// else has set since it began may have been another value than it found.
 func (a *actor) changed() *cell {
 	var found *cell
 	a.cells(func(c *cell) {
 		last, ok := c.lastBy(a)
-		if !ok || c.excused != "" || a.tries && c.task != nil && c.task.born >= a.planned { // it was born with what was being tried
+		if !ok || c.foreign > 0 && c.foreign >= a.carried || a.tries && c.task != nil && c.task.born >= a.planned { // it was born with what was being tried
 			return
 		}
 		first := slices.IndexFunc(c.writes, func(w write) bool { return w.by == a })
@@ -57,8 +57,9 @@ func (a *actor) fulfilled(o change.Outcome) {
 		return
 	}
 	a.cells(func(c *cell) {
-		if (c.attribute == attr.Policy || c.attribute == attr.Nice) && c.task.born > a.carried && slices.ContainsFunc(a.wishes, wish.resets) {
-			return // it was born ordinary, as was asked for
+		if (c.attribute == attr.Policy || c.attribute == attr.Nice) && c.task.born > a.carried && (slices.ContainsFunc(a.wishes, wish.resets) ||
+			c.creator() != nil && attr.PolicyOf(c.task.creator.cell(attr.Policy).value).ResetOnFork) {
+			return // it was born ordinary, as was asked for, by piton or by somebody else
 		}
 		if from := c.creator(); from != nil && a.wants(from, c.value) {
 			return // it was born when all was done, of a task for which something else was asked
