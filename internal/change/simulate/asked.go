@@ -45,6 +45,8 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
 		}):
 			c.excuse("somebody else has set it to what it could have inherited from piton")
+		case !asked && !c.ours && c.resetByPiton() && same(v, attr.NiceValue(0)):
+			c.excuse("its creator makes ordinary children with one of the policies that piton gave it")
 		case !asked && !c.ours && c.madeByEnded():
 			c.excuse("the thread that made it has ended, and it has what piton gave to another of that process")
 		case !asked && !c.ours:
@@ -73,6 +75,21 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 		return "it is busy, and nobody consented"
 	}
 	return ""
+}
+
+// resetByPiton reports whether the cell is a nice value, and a task from which it descends had
+// reset-on-fork and a policy by piton: with one of its policies it makes ordinary children.
+func (c *cell) resetByPiton() bool {
+	if c.attribute != attr.Nice || c.task == nil {
+		return false
+	}
+	for t := c.task.creator; t != nil; t = t.creator {
+		policy := t.cell(attr.Policy)
+		if policy.ours && slices.ContainsFunc(policy.had, func(v attr.Value) bool { return attr.PolicyOf(v).ResetOnFork }) {
+			return true
+		}
+	}
+	return false
 }
 
 // madeByEnded reports whether a thread from which the cell's task descends has ended, and another

@@ -228,9 +228,12 @@ func (w *world) inherit(t *task) {
 }
 
 // differs reports whether threads of the task's process have, or had, different values
-// of their own.
+// of their own, or one has another than it would without piton, which nobody can put back.
 func (t *task) differs(i int) bool {
-	return slices.ContainsFunc(t.leader.threads, func(o *task) bool { return o.cells[i].single || !same(o.cells[i].base, t.cells[i].base) })
+	return slices.ContainsFunc(t.leader.threads, func(o *task) bool {
+		c := o.cells[i]
+		return c.single || !same(c.base, t.cells[i].base) || c.excused != "" && !same(c.base, c.value)
+	})
 }
 
 // forked is the value of an attribute that a child of the task has; base: that it
