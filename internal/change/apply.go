@@ -82,14 +82,13 @@ func (r *run) refresh(c *Change) {
 	}
 	task, done, err := r.hold(*c, true)
 	defer done()
+	var now attr.Value
 	if err == nil {
-		err = r.still(*c, task)
+		now, err = r.t.Read(c.Attribute, c.Object)
+		if gone := r.still(*c, task); gone != nil { // perhaps it was that of the next one with its number
+			err = gone
+		}
 	}
-	if err != nil {
-		r.fail(c, err)
-		return
-	}
-	now, err := r.t.Read(c.Attribute, c.Object)
 	if err != nil {
 		r.fail(c, err)
 		return

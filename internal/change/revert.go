@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"piton/internal/change/attr"
@@ -69,12 +70,17 @@ func (t *Tuner) Revert(ctx context.Context, e Entry, reverted map[attr.Key]bool,
 }
 
 // made returns what may have been inherited: of a change that was only planned the value
-// that it had, if it was made, and of a trial all that it may have had.
+// that it had, if it was made, and of a trial all that it may have had, with what a cpuset
+// left of that.
 func made(changes, reverted []attr.Change, index map[attr.Key]int) []attr.Change {
 	var out []attr.Change
 	for _, c := range changes {
-		if i, known := index[c.Key()]; known && c.Status == attr.Planned && len(c.Tried) == 0 {
+		if i, known := index[c.Key()]; known && c.Status == attr.Planned {
 			switch r := reverted[i]; {
+			case len(c.Tried) > 0:
+				if r.Status == attr.Done {
+					c.Tried = append(slices.Clip(c.Tried), r.Before)
+				}
 			case r.Status == attr.Done:
 				c.After = r.Before
 			case r.Status == attr.Unchanged && !r.Gone():

@@ -159,7 +159,7 @@ func (tr *trial) put(of func(kernel.TID) int) error {
 
 // give sets the value of one change.
 func (tr *trial) give(c *tried, candidate int) error {
-	task, done, err := tr.hold(c.Change, false)
+	task, done, err := tr.hold(c.Change, true) // a newborn with its number has what was tried for another
 	defer done()
 	if err != nil {
 		return err

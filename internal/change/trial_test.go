@@ -14,6 +14,7 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 )
 
 // tryCPUs plans a trial of CPU 1 and of CPU 2 for process 10, whose guard is g.
@@ -159,6 +160,36 @@ func TestTrialTakesNewbornsAlong(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0-3", "0-3", "0"}, masks(m, 10, 12, 13))
+}
+
+func TestTrialLeavesTheNextThreadWithANumberAlone(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Spawn(10, 11)
+	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		require.NoError(t, set(change.All(2)))
+		m.Replace(10, 11, "job")
+		require.NoError(t, m.SetAffinity(11, cpuset.Of(0)), "its own")
+		return set(change.All(1))
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0-3", "0"}, masks(m, 10, 11))
+}
+
+// TestRevertOfATrialCutByACpuset: a guard does not ask for the cpuset, which may wait for a
+// task that gets no CPU.
+func TestRevertOfATrialCutByACpuset(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 3000})
+	leader := attr.Object{PID: 10, TID: 10, StartTicks: 1010}
+	all := cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7)
+	e := change.Entry{ID: 1, Ticks: 2000, Changes: []change.Change{{
+		Object: leader, Attribute: attr.Affinity, Before: cpuset.Of(0, 1), After: all, Tried: []attr.Value{all}, Status: attr.Planned,
+	}}}
+	_, _, err := m.Tuner(bare).Revert(t.Context(), e, map[attr.Key]bool{}, func() bool { return false })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0-1", "0-1"}, masks(m, 10, 11))
 }
 
 func TestTrialStopsWhenItsGuardReverts(t *testing.T) {
