@@ -144,7 +144,8 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 }
 
 // disarm ends the guards of what is undone. One that was reverting at the moment may have
-// written what older entries had left, which are undone as well.
+// written what older entries had left, which are undone as well; and one of an older entry may
+// have undone that meanwhile.
 func (r *run) disarm(ctx context.Context) error {
 	r.result.Undone = r.undone()
 	if len(r.result.Undone) == 0 || r.t.o.Guards == nil {
@@ -154,7 +155,7 @@ func (r *run) disarm(ctx context.Context) error {
 	if err != nil {
 		r.warn(fmt.Sprintf("a guard may revert it once more: %v", err))
 	}
-	if !reverting {
+	if !reverting && !r.plan.overtaken() {
 		return nil
 	}
 	_, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })

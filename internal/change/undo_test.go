@@ -158,6 +158,27 @@ func TestUndoOfWhatWasUndoneMeanwhile(t *testing.T) {
 	assert.Len(t, changetest.Entries(t, j), 2)
 }
 
+// A guard waits for no lock: it can revert an older entry after the journal was read. What the
+// newer entry found is not to be restored then.
+func TestUndoWhileAGuardReverts(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	j := changetest.Journal(t)
+	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{}})
+	apply(t, tuner, pinTo(1, 10))
+	apply(t, tuner, changetest.Pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10))
+	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
+	require.NoError(t, err)
+	p.Again = nil
+	reverted, outcome, err := m.Tuner(change.Options{Journal: j}).Revert(t.Context(), changetest.Entries(t, j)[0], map[attr.Key]bool{}, func() bool { return false })
+	require.NoError(t, err)
+	_, err = tuner.Record(reverted, outcome)
+	require.NoError(t, err)
+	require.True(t, changetest.Entries(t, j)[0].Undone)
+	assert.Equal(t, []uint64{2}, carry(t, tuner, p).Undone)
+	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+}
+
 func TestUndoSaysWhatIsGone(t *testing.T) {
 	m, j, tuner := journalled(t, 10, 20)
 	apply(t, tuner, pinTo(1, 10, 20))
