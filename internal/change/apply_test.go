@@ -174,6 +174,23 @@ func TestApplyFindsNewThreads(t *testing.T) {
 	assert.NotContains(t, m.Calls(), "SetAffinity(13, 1)", "it was born with the value")
 }
 
+// A thread that is there and cannot be looked at has not been found to be as was asked.
+func TestApplyCannotLookAtANewThread(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	tuner := m.Tuner(bare)
+	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	m.OnList = func(kernel.TID) {
+		if m.Tasks[12] == nil {
+			m.Spawn(10, 12)
+			m.Fail("Affinity", 12, syscall.ENOMEM)
+		}
+	}
+	outcome := carry(t, tuner, p)
+	assert.True(t, outcome.Unsettled)
+	assert.Regexp(t, `^not every thread could be looked at \(.*cannot allocate memory\) after 5s and \d+ passes; run it again$`, outcome.Warnings[0].Text)
+}
+
 func TestApplyWithoutPidfds(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)

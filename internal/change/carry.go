@@ -43,6 +43,7 @@ type run struct {
 	warned  map[string]bool
 	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
 	named   map[kernel.TID]bool // processes that a target names
+	missed  error               // why the last pass could not look at a thread
 	made    uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
 
 	free   func()       // gives the lock back during a trial,

@@ -40,7 +40,11 @@ func (r *run) settle(ctx context.Context) error {
 			return err
 		}
 		if r.t.o.Clock.Now().After(deadline) {
-			r.warn(fmt.Sprintf("threads with another value still appeared after %v and %d passes; run it again", most, r.result.Passes))
+			what := "threads with another value still appeared"
+			if r.missed != nil {
+				what = fmt.Sprintf("not every thread could be looked at (%v)", r.missed)
+			}
+			r.warn(fmt.Sprintf("%s after %v and %d passes; run it again", what, most, r.result.Passes))
 			r.result.Unsettled = true
 			return nil
 		}
@@ -57,14 +61,18 @@ func (r *run) settle(ctx context.Context) error {
 		if changed || swept {
 			clean = 0
 		}
+		if r.missed != nil {
+			r.t.o.Clock.Sleep(passTime)
+		}
 	}
 	return nil
 }
 
 // pass looks at every thread of the followed targets once, and reports whether
-// one had to be changed.
+// one had to be changed, or could not be looked at.
 func (r *run) pass(ctx context.Context) (bool, error) {
 	var found []Change
+	r.missed = nil
 	taken := map[attr.Key]bool{} // targets may overlap
 	look := resolver{Tuner: r.t}
 	for _, f := range slices.Backward(r.plan.follow) { // the last request wins, as in the plan
@@ -93,7 +101,7 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 	}
 	changed, err := r.adopt(found)
 	if err != nil || !changed {
-		return false, err
+		return r.missed != nil, err
 	}
 	fresh := r.result.Changes[len(r.result.Changes)-len(found):]
 	return true, r.make(ctx, fresh)
@@ -131,7 +139,8 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 	if start, planned := r.starts[pid]; planned {
 		leader, err := r.t.Look(pid, pid)
 		if err != nil {
-			return nil // gone again
+			r.miss(err)
+			return nil
 		}
 		if leader.StartTicks != start { // the number means another process than in the plan, of which all is made
 			r.later[pid] = leader.StartTicks
@@ -143,14 +152,17 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 		if !ok || r.handled[attr.Key{ID: k.ID(), Attribute: a}] {
 			continue
 		}
+		c := Change{Object: k.Object(), Attribute: a, After: model.After, Status: attr.Planned}
 		now, err := r.t.Value(a, k.TID)
 		if err != nil {
-			continue // gone again
+			r.miss(r.t.Mark(c, err))
+			continue
 		}
-		if is, err := r.t.Look(k.PID, k.TID); err != nil || is.StartTicks != k.StartTicks {
-			continue // or that was of the next one with its number
+		is, err := r.t.Look(k.PID, k.TID)
+		if r.miss(err); err != nil || is.StartTicks != k.StartTicks {
+			continue // that was of the next one with its number
 		}
-		c := Change{Object: k.Object(), Attribute: a, Before: now, After: model.After, Status: attr.Planned}
+		c.Before = now
 		if planned, ok := r.planned[model.Key()]; ok && (model.Status == attr.Failed || a == attr.Affinity && !a.Alike(now, c.After)) {
 			c.After = planned // somebody else has changed the model, or a cpuset has cut it
 		}
@@ -159,7 +171,7 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 		}
 		c.Before = r.inherited(c, now)
 		if attr.Text(now) == attr.Text(c.After) {
-			if c.Same() { // from a task that was not changed
+			if c.Same() && !model.Gone() { // from a task that was not changed
 				c.Before = model.Before
 			}
 			c.Status, c.Reason = attr.Done, bornWith
@@ -170,6 +182,13 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// miss notes why a thread that is there could not be looked at, if the next pass may be able to.
+func (r *run) miss(err error) {
+	if err != nil && !errors.Is(err, attr.ErrGone) && !errors.Is(err, attr.ErrNotSupported) && !errors.Is(err, attr.ErrNotPermitted) {
+		r.missed = err
+	}
 }
 
 // inherited returns what a newborn would have had but for this run: what the task had
