@@ -18,6 +18,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/benchcmd"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // asProgram makes the test binary be piton.
@@ -145,8 +146,17 @@ func child(t *testing.T, argv ...string) kernel.TID {
 	return kernel.TID(cmd.Process.Pid)
 }
 
-// sleeper is a child that does nothing.
-func sleeper(t *testing.T) kernel.TID { return child(t, "sleep", "60") }
+// sleeper is a child that does nothing: it has begun to sleep, or on a starved machine it
+// would count as busy.
+func sleeper(t *testing.T) kernel.TID {
+	t.Helper()
+	pid := child(t, "sleep", "60")
+	eventually(t, "it sleeps", func() bool {
+		st, err := procfs.New("/").Stat(pid)
+		return err == nil && st.State == 'S'
+	})
+	return pid
+}
 
 // spinner is a child that is busy until the test ends, 20 s of CPU at most.
 func spinner(t *testing.T) kernel.TID {
