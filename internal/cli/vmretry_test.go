@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +34,27 @@ var retries struct {
 	lines []string
 }
 
-var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+) `)
+var (
+	failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+) `)
+	passedTest = regexp.MustCompile(`(?m)^--- PASS: (\S+) `)
+)
+
+// notPassed makes of a guest's script one for those of its tests that did not pass. A guest
+// in which no test failed ended by itself, at a place that is not known: all is run again.
+func notPassed(script, out string) string {
+	failed := failedTest.FindAllStringSubmatch(out, -1)
+	var skip []string
+	for _, m := range passedTest.FindAllStringSubmatch(out, -1) {
+		same := func(f []string) bool { return f[1] == m[1] }
+		if !slices.Contains(skip, m[1]) && !slices.ContainsFunc(failed, same) {
+			skip = append(skip, m[1])
+		}
+	}
+	if len(failed) == 0 || len(skip) == 0 {
+		return script
+	}
+	return strings.ReplaceAll(script, "-test.v ", "-test.v -test.skip '^("+strings.Join(skip, "|")+")$' ")
+}
 
 // failedIn is the tests that failed in a guest that printed out, or the guest where it
 // failed by itself: it did not boot, say, or ended by its timeout.
@@ -120,6 +141,15 @@ func TestFailedIn(t *testing.T) {
 	out := "=== RUN   TestVMIRQ\n    --- FAIL: TestVMIRQ/eth0 (0.1s)\n--- FAIL: TestVMIRQ (1.20s)\n--- PASS: TestWalk (0.00s)\n--- FAIL: TestVMTopology (0.00s)\n"
 	assert.Equal(t, []string{"TestVMIRQ", "TestVMTopology"}, failedIn("TestInVM/6.1", out))
 	assert.Equal(t, []string{"guest TestInVM/6.1"}, failedIn("TestInVM/6.1", "kernel panic"))
+}
+
+func TestNotPassed(t *testing.T) {
+	const script = "set -e; ./a.test -test.v -test.run TestA; ./b.test -test.v -test.run 'TestB|TestC'"
+	assert.Equal(t, script, notPassed(script, "--- PASS: TestA (0.1s)\nkernel panic"))
+	assert.Equal(t, script, notPassed(script, "--- FAIL: TestA (0.1s)\n"))
+	out := "--- PASS: TestA (0.1s)\n    --- PASS: TestA/x (0.1s)\n--- PASS: TestA (0.1s)\n--- PASS: TestB (0.1s)\n--- PASS: TestC (0.2s)\n--- FAIL: TestC (0.1s)\n"
+	assert.Equal(t, "set -e; ./a.test -test.v -test.skip '^(TestA|TestB)$' -test.run TestA; ./b.test -test.v -test.skip '^(TestA|TestB)$' -test.run 'TestB|TestC'",
+		notPassed(script, out))
 }
 
 func TestThirdRetryIsADefect(t *testing.T) {

@@ -50,14 +50,16 @@ func needRig(t *testing.T, programs ...string) (r vmRig) {
 // boot runs a script in a guest made with the rig's options, and makes sure that it
 // succeeded and these tests ran in it. All CPUs of a guest are one of the host's, and
 // stand still for seconds while that is busy: a guest that fails is booted once more,
-// and that is recorded.
+// for what has not passed, and that is recorded.
 func (r vmRig) boot(t *testing.T, script string, options []string, tests ...string) {
 	t.Helper()
-	options = append(append(options, r.copies...), "--", script)
-	out, err := r.once(t, options)
+	options = append(append(options, r.copies...), "--")
+	out, err := r.once(t, append(options, script))
 	if err != nil {
 		recordRetry(t, out, err)
-		out, err = r.once(t, options)
+		var again string
+		again, err = r.once(t, append(options, notPassed(script, out)))
+		out += again
 	}
 	require.NoError(t, err)
 	for _, name := range tests {
