@@ -129,6 +129,7 @@ func ranNs(t *testing.T, tid kernel.TID) uint64 {
 // the CPU stays with one process for a while, yet each thread has its turn
 // within the bound.
 func TestAggregateIsFair(t *testing.T) {
+	openAggregate(t, DefaultAggregateBound).Close() // or skip
 	for name, cpus := range map[string]cpuset.Set{"pinned": cpuset.Of(0), "two CPUs": cpuset.Of(0, 1)} {
 		t.Run(name, func(t *testing.T) {
 			var tids []kernel.TID
