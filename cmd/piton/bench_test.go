@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks of this file start the program as a user does, by turns with its
+// The benchmarks of this file start the program as a user does, interleaved with its
 // peer where there is one, and give medians: means say more of the machine's
 // neighbours.
 

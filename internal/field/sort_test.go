@@ -135,7 +135,7 @@ func printed(t *testing.T, c *Column, cell string) (number float64, text string)
 		}
 		return number, ""
 	case c.ID == "start":
-		return nan, "" // hours, days and years by turns: see TestStart
+		return nan, "" // hours, days and years alternate: see TestStart
 	case c.ID == "time_s":
 		if h, ok := strings.CutSuffix(cell, "h"); ok {
 			n, err := strconv.ParseFloat(h, 64)
