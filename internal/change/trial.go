@@ -327,7 +327,7 @@ func (r *run) leaveTrials() error {
 			continue
 		}
 		for _, c := range e.Changes {
-			if words := r.fleeting(guards[i], c); words != "" {
+			if words := r.temporary(guards[i], c); words != "" {
 				why[part{c.PID, c.Path, c.Attribute}] = words
 			}
 		}
@@ -341,9 +341,9 @@ func (r *run) leaveTrials() error {
 	return nil
 }
 
-// fleeting says why what is under a guard will not stay as it is, "" if it may, or if that is
+// temporary says why what is under a guard will not stay as it is, "" if it may, or if that is
 // to be undone.
-func (r *run) fleeting(g GuardState, c Change) string {
+func (r *run) temporary(g GuardState, c Change) string {
 	switch trial := len(c.Tried) > 0; {
 	case trial && (g.Making || g.Stopped):
 		return fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", g.Entry)

@@ -231,7 +231,7 @@ func (w *world) inherit(t *task) {
 // of their own, or one has another than it would without piton, which nobody can put back.
 func (t *task) differs(i int) bool {
 	return slices.ContainsFunc(t.leader.threads, func(o *task) bool {
-		c := o.cells[i]
+		c := &o.cells[i]
 		return c.single || !same(c.base, t.cells[i].base) || c.excused != "" && !same(c.base, c.value)
 	})
 }
