@@ -114,8 +114,8 @@ func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 }
 
 // explains reports whether a task that was born later has its value from what the change
-// did: not if what an older thread of the change's process makes is born with it, too, and
-// that was not changed. A thread of a process that was meant is taken to have it from the first
+// did: not if an older thread of the change's process that was not changed gives it to its
+// children, too. A thread of a process that was meant is taken to have it from the first
 // thread, but for a trial, which need not have given the others anything.
 func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 	if u.family.starts[m.PID] >= e.Ticks || m.TID == m.PID && k.PID == m.PID && len(e.Targets) > 0 && len(m.Tried) == 0 {
@@ -127,14 +127,14 @@ func (u *undoer) explains(e *Entry, did did, m Change, k attr.Task) bool {
 		if k.StartTicks >= e.Ticks || k.Ended() || did.own[c.Key()] {
 			return false
 		}
-		born, err := u.born(c)
-		return err == nil && u.same(c, m.After, born)
+		forked, err := u.forked(c)
+		return err == nil && u.same(c, m.After, forked)
 	})
 }
 
-// born is the value that children and new threads of a task get: its own, or the ordinary one
+// forked is the value that children and new threads of a task get: its own, or the ordinary one
 // where it resets on fork (sched(7); sched_fork of kernel/sched/core.c).
-func (u *undoer) born(c Change) (attr.Value, error) {
+func (u *undoer) forked(c Change) (attr.Value, error) {
 	own, err := u.had(c)
 	if err != nil || c.Attribute != attr.Policy && c.Attribute != attr.Nice {
 		return own, err
