@@ -156,7 +156,7 @@ func (r *run) disarm(ctx context.Context) error {
 	if err != nil {
 		r.warn(fmt.Sprintf("a guard may revert it once more: %v", err))
 	}
-	if !reverting && !r.plan.overtaken() {
+	if !reverting && !r.plan.outdated() {
 		return nil
 	}
 	_, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })

@@ -80,8 +80,8 @@ type Plan struct {
 	undo   []undone // which changes stand for which entry of Undoes
 	// inForce asks for what there is to restore of Undoes by now.
 	inForce func(ctx context.Context) ([]Request, error)
-	// overtaken reports whether others have undone entries since the plan was made.
-	overtaken func() bool
+	// outdated reports whether others have undone entries since the plan was made.
+	outdated func() bool
 	// holds are processes that were held before they were looked at, under the lock.
 	holds  map[attr.ID]kernel.Process
 	blind  bool // nothing may be asked that waits for a task which gets no CPU

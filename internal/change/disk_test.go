@@ -98,6 +98,35 @@ func TestFullDiskBetweenBeginningAndEnd(t *testing.T) {
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String(), "it is undone all the same")
 }
 
+// unreadable is a store that cannot be read any more.
+type unreadable struct {
+	*journal.Memory
+	err error
+}
+
+func (s *unreadable) Read(offset int64) ([]byte, bool, error) {
+	if s.err != nil {
+		return nil, false, s.err
+	}
+	return s.Memory.Read(offset)
+}
+
+// An undo that has begun goes on with what it knows of the journal.
+func TestUndoCannotReadTheJournalAgain(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Spawn(10, 11)
+	store := &unreadable{Memory: &journal.Memory{}}
+	tuner := m.Tuner(change.Options{Journal: journal.New(store, journal.Where{Boot: "this"}), Guards: &guards{}})
+	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	m.Before("SetAffinity", 11, func() { store.err = syscall.EMFILE })
+	outcome := undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"affinity 1 to 0-3: done", "affinity 1 to 0-3: done"}, brief(outcome.Changes))
+	require.ErrorIs(t, outcome.Unrecorded, syscall.EMFILE, "its end")
+	assert.Equal(t, []uint64{1}, outcome.Undone)
+	assert.Equal(t, []string{"0-3", "0-3"}, masks(m, 10, 11))
+}
+
 // A newborn that cannot be recorded is not changed, and told.
 func TestFullDiskForANewborn(t *testing.T) {
 	m, store, tuner := onDisk(t)

@@ -68,7 +68,7 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 		return Plan{}, err
 	}
 	u.plan.inForce = func(ctx context.Context) ([]Request, error) { return u.inForce(ctx, chosen) }
-	u.plan.overtaken = u.overtaken
+	u.plan.outdated = u.outdated
 	if slices.ContainsFunc(u.goals, func(g *goal) bool { return !g.IsFile() }) {
 		u.plan.Sweep = &Sweep{Again: u.plan.inForce} // tasks born meanwhile, from parents that still had what was set
 	}
@@ -80,11 +80,7 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 
 // inForce asks for what there is to restore of the entries by now.
 func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request, error) {
-	entries, _, err := u.t.o.Journal.Entries()
-	if err != nil {
-		return nil, err
-	}
-	now := u.t.undoer(u.q, entries)
+	now := u.t.undoer(u.q, u.reread())
 	if err := now.all(ctx, chosen); err != nil {
 		return nil, err
 	}
@@ -104,13 +100,23 @@ func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request
 	return out, nil
 }
 
-// overtaken reports whether entries have been undone since the plan was made: a guard waits for
+// outdated reports whether others have undone entries since the plan was made: a guard waits for
 // no lock, and what a newer entry found is not to be restored when an older one left that.
-func (u *undoer) overtaken() bool {
-	entries, _, err := u.t.o.Journal.Entries()
-	return err == nil && slices.ContainsFunc(u.entries, func(e Entry) bool {
+func (u *undoer) outdated() bool {
+	entries := u.reread()
+	return slices.ContainsFunc(u.entries, func(e Entry) bool {
 		return !e.Undone && slices.ContainsFunc(entries, func(now Entry) bool { return now.ID == e.ID && now.Undone })
 	})
+}
+
+// reread returns the journal's entries as they are now, or those of the plan if it cannot be
+// read: an undo that has begun does not end half way for that.
+func (u *undoer) reread() []Entry {
+	entries, _, err := u.t.o.Journal.Entries()
+	if err != nil {
+		return u.entries
+	}
+	return entries
 }
 
 // choose returns the entries to undo.
