@@ -7,9 +7,16 @@ TRUTH   ?= 200
 SEEDS   ?= 2000
 SEED    ?=
 DEFECTS := 1 2 3 6 7 8 12 15
-# Many tests measure the machine they run on, which others use too: up to three that
-# fail are run once more, alone, and both runs are printed.
-AGAIN   := $(GO) tool gotestsum --format standard-quiet --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=3
+SINCE   ?=
+# Packages of ./... that differ from the commit SINCE, or import what does; all without it.
+CHANGED := $(GO) run ./internal/dev/changed -since '$(SINCE)'
+# The packages that start goroutines, and the screen, whose library does; those with long
+# tests; those with files for arm64.
+RACE     = $$(grep -rlE --include=*.go --exclude=*_test.go '^\s+go |\.Go\(' internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|') ./internal/tui
+LONG     = $$(grep -rl --include=*_test.go -F 'testing.Short()' cmd internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|')
+ARM64   := ./internal/kernel/... ./workloads/stream ./workloads/internal/cycle
+# The same programs from every checkout, so that they share what is compiled.
+export GOFLAGS += -trimpath
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
@@ -23,28 +30,45 @@ build: ## build bin/piton, a static binary
 run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flags)
 	@$(BIN) $(ARGS)
 
-test: ## run the tests that take up to 90 s on two CPUs (kernel tests skip without root)
-	$(GO) test -short -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
+test: ## run the tests that take up to 90 s on two CPUs, and go vet (kernel tests skip without root)
+	$(GO) test -short -vet=all -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
 
-test-all: ## run all tests, the slow ones too (terminal tests skip without tmux, kernel tests without root)
-	$(AGAIN) --packages=./...
+quick: fmt test simulate-defects arm64 ## what every commit must pass: format, vet, short tests, simulation (3 minutes, cold 10)
 
-race: ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(AGAIN) --packages=./... -- -race -short
-	CGO_ENABLED=1 $(GO) test -race ./internal/tui ./internal/change/... ./workloads/stripio -run 'Random|Storm|StartedLate|AllIsMerged' # whole, as concurrent as can be
+full: ## what a change must pass, in two lanes (25 minutes cold): quick, long tests, race, lint, fuzzing, machines
+	$(GO) run ./internal/dev/ci
 
-lint: ## gofmt, go vet and staticcheck (pinned in go.mod)
+weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
+	PITON_GUESTS=weekly $(MAKE) guests
+	$(MAKE) simulate SEEDS=400000
+	$(MAKE) fuzz FUZZ=1m
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
+	$(MAKE) truth
+
+fmt:
 	@unformatted=$$(gofmt -l cmd internal workloads); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
-	$(GO) vet ./...
+
+arm64: # the packages that have files for it; the rest is the same program
+	GOARCH=arm64 $(GO) vet $(ARM64)
+
+ordinary: ## make test as a user without rights, whom it makes and removes
+	.ci/ordinary
+
+long: ## run the slow tests too (terminal tests skip without tmux, kernel tests without root)
+	@set -e; pkgs=$$($(CHANGED) $(LONG)); test -z "$$pkgs" || $(GO) test -p 4 -parallel 8 $$pkgs
+
+race: ## run the tests of the packages that share memory under the race detector (needs a C compiler)
+	@set -e; pkgs=$$($(CHANGED) $(RACE)); test -z "$$pkgs" || CGO_ENABLED=1 $(GO) test -race -short $$pkgs
+
+lint: ## staticcheck, pinned in go.mod; go keeps the program that it builds
 	$(GO) tool staticcheck ./...
-	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/piton
 
 fuzz: ## fuzz every parser, FUZZ inputs each (a time such as 1m works too)
-	@set -e; for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) $$pkg >fuzz.out 2>&1 || { cat fuzz.out; exit 1; }; \
+	@set -e; mkdir -p bin; $(CHANGED) ./... | sed 's|^piton|.|' | while read -r dir; do \
+		for target in $$(grep -ohs '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -c6-); do \
+			echo "$$dir $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) $$dir >bin/fuzz.out 2>&1 || { cat bin/fuzz.out; exit 1; }; \
 		done; \
-	done; rm -f fuzz.out
+	done
 
 golden: ## rewrite the golden frames and the kept schema from what is drawn and printed now
 	$(GO) test $$(grep -rl --include=*_test.go 'internal/tuitest/golden"' internal/tui | xargs -n1 dirname | sort -u | sed "s|^|./|") -update
@@ -63,11 +87,11 @@ generate: ## rewrite the generated parts of the help's pages and, with the clang
 generated: generate ## fail if a generated file was not up to date
 	git diff --exit-code -- cmd testdata internal
 
-vmtest: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (8 to 15 minutes)
+guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that is; PITON_GUESTS says which
 	@if [ -x ../shared/vm/run ]; then \
-		PITON_VM=1 $(GO) test ./internal/cli -run '^Test(Guard|SchedExt|Steering)?InVM$$' -count=1 -parallel 2 -timeout 80m -v; \
+		PITON_GUESTS=$${PITON_GUESTS:-full} $(GO) test ./internal/cli -run '^TestGuests$$' -count=1 -timeout 80m -v; \
 	else \
-		echo "vmtest: skipped: there is no ../shared/vm/run to boot machines with"; \
+		echo "left out: guests: there is no ../shared/vm/run to boot machines with"; \
 	fi
 
 simulate: ## SEEDS random histories of changes, kills, full disks and reused numbers (SEED=N: that one, with its history)
@@ -92,6 +116,4 @@ cost: build ## what piton, htop, btop and top cost side by side, and the time fr
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench/runner -run '^TestTruth' -count=1 -timeout 60m -v
 
-check: lint test-all race fuzz generated simulate simulate-defects vmtest ## all that a change must pass
-
-.PHONY: help build run test test-all race lint fuzz golden pictures man generate generated simulate simulate-defects vmtest bench cost truth check
+.PHONY: help build run test quick full weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate generated guests simulate simulate-defects bench cost truth

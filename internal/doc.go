@@ -36,6 +36,7 @@
 //	cli/flags      values and words that commands take
 //	cli/exit       exit codes, and the errors that end in them
 //	cli/config     the user's config.toml: theme, keys, and what the setup screen changes
+//	dev            programs that test piton: dev/ci is make full, dev/changed finds what a change concerns
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program

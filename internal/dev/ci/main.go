@@ -1,0 +1,152 @@
+// Command ci runs what a change must pass, for make full: targets of the Makefile in two
+// lanes, one beside the other on two CPUs. It prints each stage's output when the stage has
+// ended and, at the end, the seconds of each and what was left out.
+//
+//	go run ./internal/dev/ci            all stages
+//	go run ./internal/dev/ci lint race  these only
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+)
+
+// first is the stage before the lanes: what it compiles, both of them use.
+const first = "build"
+
+// lanes are the stages, those of a lane one after the other. Each is a target of the
+// Makefile. The first lane waits for tests that wait, the second computes.
+var lanes = [][]string{
+	{"quick", "ordinary", "long"},
+	{"guests", "lint", "race", "fuzz", "generated"},
+}
+
+// leftOut begins a line of a stage's output that says what it did not run, and why.
+const leftOut = "left out: "
+
+// result is how a stage ended.
+type result struct {
+	stage   string
+	took    time.Duration
+	err     error
+	leftOut []string
+}
+
+func main() {
+	wanted := func(stage string) bool { return len(os.Args) == 1 || slices.Contains(os.Args[1:], stage) }
+	var since []string
+	if commit, err := lastComplete(); err == nil {
+		since = []string{"SINCE=" + commit}
+		fmt.Println("compared with", commit, "of .ci/full")
+	} else {
+		fmt.Println("every stage runs whole:", err)
+	}
+	start := time.Now()
+	results := runLanes(wanted, func(stage string) result { return runStage(stage, since) })
+	if !summarize(os.Stdout, results, time.Since(start)) {
+		os.Exit(1)
+	}
+}
+
+// lastComplete is the commit of the last run in which nothing was left out: the first word
+// of .ci/full.
+func lastComplete() (string, error) {
+	b, err := os.ReadFile(".ci/full")
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(string(b))
+	if len(words) == 0 {
+		return "", fmt.Errorf(".ci/full names no commit")
+	}
+	return words[0], nil
+}
+
+// runLanes runs the stages that are wanted, and returns how they ended. Nothing is run
+// after a first stage that failed.
+func runLanes(wanted func(string) bool, run func(string) result) []result {
+	var results []result
+	if wanted(first) {
+		r := run(first)
+		if results = append(results, r); r.err != nil {
+			return results
+		}
+	}
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	for _, lane := range lanes {
+		group.Go(func() {
+			for _, stage := range lane {
+				if !wanted(stage) {
+					continue
+				}
+				r := run(stage)
+				lock.Lock()
+				results = append(results, r)
+				lock.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return results
+}
+
+// printing keeps the outputs of two stages apart.
+var printing sync.Mutex
+
+// runStage runs a stage and prints what it says.
+func runStage(stage string, variables []string) result {
+	var out bytes.Buffer
+	make := exec.Command("make", append([]string{"--no-print-directory", stage}, variables...)...)
+	make.Stdout, make.Stderr = &out, &out
+	start := time.Now()
+	err := make.Run()
+	r := result{stage: stage, took: time.Since(start), err: err}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, leftOut) {
+			r.leftOut = append(r.leftOut, strings.TrimSpace(strings.TrimPrefix(line, leftOut)))
+		}
+	}
+	printing.Lock()
+	defer printing.Unlock()
+	fmt.Printf("\n=== %s: %s\n%s", stage, r.words(), out.Bytes())
+	return r
+}
+
+// words is how a stage ended, in words.
+func (r result) words() string {
+	if r.err != nil {
+		return fmt.Sprintf("failed (%v) after %.0f s", r.err, r.took.Seconds())
+	}
+	return fmt.Sprintf("passed in %.0f s", r.took.Seconds())
+}
+
+// summarize prints the results, and reports whether all stages passed. The last line is
+// one that counts them.
+func summarize(w io.Writer, results []result, took time.Duration) bool {
+	fmt.Fprintf(w, "\n=== %.0f s in all\n", took.Seconds())
+	failed := 0
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range results {
+		if r.err != nil {
+			failed++
+		}
+		fmt.Fprintf(table, "%s\t%s\n", r.stage, r.words())
+	}
+	table.Flush()
+	for _, r := range results {
+		for _, what := range r.leftOut {
+			fmt.Fprintf(w, "%s%s: %s\n", leftOut, r.stage, what)
+		}
+	}
+	fmt.Fprintf(w, "stages: %d passed, %d failed\n", len(results)-failed, failed)
+	return failed == 0
+}

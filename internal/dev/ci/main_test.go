@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRunLanes(t *testing.T) {
+	run := func(stage string) result { return result{stage: stage} }
+	some := runLanes(func(stage string) bool { return stage == "lint" || stage == "race" }, run)
+	assert.Equal(t, []result{{stage: "lint"}, {stage: "race"}}, some)
+
+	all := runLanes(func(string) bool { return true }, run)
+	assert.Len(t, all, 1+len(lanes[0])+len(lanes[1]))
+	assert.Equal(t, first, all[0].stage)
+
+	failed := runLanes(func(string) bool { return true }, func(stage string) result { return result{stage: stage, err: errors.New("exit status 2")} })
+	assert.Len(t, failed, 1, "nothing runs after a build that failed")
+}
+
+func TestSummarize(t *testing.T) {
+	var out strings.Builder
+	ok := summarize(&out, []result{
+		{stage: "quick", took: 90 * time.Second},
+		{stage: "race", took: 4 * time.Second, err: errors.New("exit status 2")},
+		{stage: "guests", took: time.Second, leftOut: []string{"guest guard: nothing that it is for has changed"}},
+	}, 95*time.Second)
+	assert.False(t, ok)
+	assert.Equal(t, `
+=== 95 s in all
+quick   passed in 90 s
+race    failed (exit status 2) after 4 s
+guests  passed in 1 s
+left out: guests: guest guard: nothing that it is for has changed
+stages: 2 passed, 1 failed
+`, out.String())
+}
+
+// TestStagesAreTargets holds the stages to the Makefile.
+func TestStagesAreTargets(t *testing.T) {
+	makefile, err := os.ReadFile("../../../Makefile")
+	require.NoError(t, err)
+	for _, lane := range append(lanes, []string{first}) {
+		for _, stage := range lane {
+			assert.Regexp(t, regexp.MustCompile(`(?m)^`+stage+`:`), string(makefile))
+		}
+	}
+}
