@@ -114,10 +114,21 @@ func (r *run) found(c *Change, now attr.Value) {
 	}
 	switch {
 	case !is(now, c.After), len(c.Tried) > 0:
+		r.needsWayBack(c)
 	case planned || c.Same():
 		c.Status = attr.Unchanged
 	default:
 		c.Status, c.Reason = attr.Done, bornWith
+	}
+}
+
+// needsWayBack refuses what a guard could not revert.
+func (r *run) needsWayBack(c *Change) {
+	if r.consent.RevertAfter == 0 {
+		return
+	}
+	if err := r.t.NoWayBack(*c); err != nil {
+		c.RefuseAs(fmt.Errorf("it could not be reverted: %w", err))
 	}
 }
 

@@ -88,7 +88,9 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 		}
 	}
 	r := t.run(&plan)
-	r.consent = consent
+	if r.consent = consent; consent.RevertAfter > 0 { // what could not be undone is refused, for that reason
+		r.result.Warnings = slices.DeleteFunc(r.result.Warnings, func(w Warning) bool { return w.Kind == attr.OneWay })
+	}
 	r.free = func() { release(); release = func() {} }
 	r.relock = func() (err error) {
 		again, err := t.lock(plan)

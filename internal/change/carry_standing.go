@@ -89,20 +89,19 @@ func Ended(proc attr.Processes, e *Entry) bool {
 	if e.Sweep != 0 {
 		return false
 	}
-	gone := map[attr.ID]bool{}
+	gone := map[kernel.TID]bool{}
 	for _, c := range e.Changes {
 		if c.IsFile() {
 			return false
 		}
-		id := attr.ID{TID: c.TID, StartTicks: c.StartTicks}
-		if !gone[id] {
-			st, err := proc.ThreadStat(c.PID, c.TID)
-			if gone[id] = ended(st, err, c.StartTicks); !gone[id] {
+		if !gone[c.PID] { // threads and children may have been born since
+			st, err := proc.Stat(c.PID)
+			if gone[c.PID] = errors.Is(err, attr.ErrGone) || err == nil && st.StartTicks > c.StartTicks; !gone[c.PID] {
 				return false
 			}
 		}
 	}
-	for _, t := range e.Targets { // threads of it may have been born since
+	for _, t := range e.Targets {
 		if st, err := proc.Stat(t.TID); !ended(st, err, t.StartTicks) {
 			return false
 		}

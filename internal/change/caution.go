@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -31,6 +32,7 @@ func (p *planner) caution() {
 			continue
 		}
 		p.view.Caution(c)
+		p.cautionOneWay(c)
 		if c.Attribute == attr.Policy && attr.PolicyOf(c.After).Crowds() {
 			realTime = append(realTime, c)
 		}
@@ -40,6 +42,16 @@ func (p *planner) caution() {
 	}
 	for _, why := range p.Overwriters(p.plan.Changes) {
 		p.warn(attr.Note, "%s", why)
+	}
+}
+
+// cautionOneWay says what could not be undone.
+func (p *planner) cautionOneWay(c Change) {
+	switch err := p.NoWayBack(c); {
+	case errors.Is(err, attr.ErrOneWay):
+		p.plan.Need(NoWayBack, "%s of %s cannot be undone: %v", c.Attribute.Title(), c.Object.Object(), err)
+	case err != nil:
+		p.warn(attr.OneWay, "%s of %d cannot be undone: %v", c.Attribute.Title(), c.PID, err)
 	}
 }
 

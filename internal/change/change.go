@@ -139,7 +139,11 @@ func (p Plan) Preview() Outcome {
 func (p Plan) dangers() []Warning {
 	var out []Warning
 	for _, n := range p.Needs {
-		if p.WillChange() && !n.Danger.AskFirst() {
+		switch {
+		case !p.WillChange():
+		case n.Danger == NoWayBack:
+			out = append(out, Warning{attr.OneWay, n.Text})
+		case !n.Danger.AskFirst():
 			out = append(out, Note(n.Text))
 		}
 	}

@@ -19,6 +19,7 @@ type Danger uint8
 const (
 	OwnRealTime  Danger = iota // piton itself becomes real-time
 	NoCPULeft                  // every CPU would have a busy real-time task
+	NoWayBack                  // only a reboot undoes it
 	WholeMachine               // a pattern means most of the machine's processes
 	BusyRealTime               // a busy task becomes real-time, and has its CPU for itself
 	Isolation                  // CPUs are taken away from everything else
@@ -46,10 +47,17 @@ type Consent struct {
 var ErrNeedsConsent = errors.New("refused")
 
 // ConsentError is the error with the needs.
-type ConsentError struct{ Needs []Need }
+type ConsentError struct {
+	Needs  []Need
+	OneWay bool // no guard could revert it, or not all of it
+}
 
 func (e *ConsentError) Error() string {
-	return fmt.Sprintf("refused: %s; --yes does it anyway, --revert-after 15s reverts it unless piton keep confirms it", e.Needs[0].Text)
+	text := fmt.Sprintf("refused: %s; --yes does it anyway", e.Needs[0].Text)
+	if e.OneWay {
+		return text
+	}
+	return text + ", --revert-after 15s reverts it unless piton keep confirms it"
 }
 
 // Is reports that it is ErrNeedsConsent.
@@ -67,10 +75,10 @@ func (c Consent) Check(p Plan) error {
 	if c.RevertAfter < 0 || c.RevertAfter > longestRevert {
 		return attr.Usagef("a change is reverted after at most %v, not %v", longestRevert, c.RevertAfter)
 	}
-	if len(p.Needs) == 0 || !p.WillChange() || c.Yes || c.RevertAfter > 0 {
+	if len(p.Needs) == 0 || !p.WillChange() || c.Yes || c.RevertAfter > 0 { // what no guard could revert is not made under one
 		return nil
 	}
-	return &ConsentError{p.Needs}
+	return &ConsentError{p.Needs, p.OneWay()}
 }
 
 // AsksFirst reports whether the user must decide before the plan is carried out.
@@ -94,7 +102,8 @@ func (p *Plan) Need(d Danger, format string, args ...any) {
 
 // OneWay reports whether the plan warns that there is no way back.
 func (p Plan) OneWay() bool {
-	return slices.ContainsFunc(p.Warnings, func(w Warning) bool { return w.Kind == attr.OneWay })
+	return slices.ContainsFunc(p.Warnings, func(w Warning) bool { return w.Kind == attr.OneWay }) ||
+		slices.ContainsFunc(p.Needs, func(n Need) bool { return n.Danger == NoWayBack })
 }
 
 // several names the first few of many.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 )
 
@@ -95,11 +96,35 @@ func (d *Deed) State() string {
 	if d.Guard != nil && !d.Guard.Making {
 		parts = append(parts, d.Guard.short())
 	}
+	parts = append(parts, d.RevertFailed())
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
 // guardCommand begins the command of the entries that a guard writes.
 const guardCommand = "piton guard: "
+
+// RevertFailed says that the guard could not revert all of the deed, and why: "revert failed:
+// needs CAP_SYS_NICE"; "" if it could, or if nothing is known to be in force.
+func (d *Deed) RevertFailed() string {
+	s := d.Standing()
+	if len(d.Undos) == 0 || s != InForce && s != PartlyInForce && s != Unknown {
+		return ""
+	}
+	last := &d.Undos[len(d.Undos)-1]
+	if i := revertFailed(last); i >= 0 {
+		return "revert failed: " + last.Changes[i].Cause()
+	}
+	return ""
+}
+
+// revertFailed is the first change that a guard could not revert, -1 for none and for an undo by
+// somebody else, who was told.
+func revertFailed(undo *Entry) int {
+	if !strings.HasPrefix(undo.Command, guardCommand) {
+		return -1
+	}
+	return slices.IndexFunc(undo.Changes, func(c Change) bool { return c.Status == attr.Failed && !c.Gone() })
+}
 
 // undoneBy says by whom and when: "by guard 21:04:11".
 func (d *Deed) undoneBy(undo *Entry) string {
@@ -135,6 +160,9 @@ func (d *Deed) UndoLine(undo *Entry) string {
 	if why, ok := strings.CutPrefix(undo.Command, guardCommand); ok {
 		_, why, _ = strings.Cut(why, ": ") // "revert entry 12: it was not confirmed"
 		text += "; " + why
+	}
+	if i := revertFailed(undo); i >= 0 {
+		text += "; revert failed: " + undo.Changes[i].Cause()
 	}
 	if undo.Reason != "" {
 		text += "; " + undo.Reason

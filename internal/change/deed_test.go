@@ -86,3 +86,26 @@ func TestStateOfDeeds(t *testing.T) {
 	assert.Equal(t, "a", TaskName(inForce.Changes[1], inForce.Changes), "of the same process")
 	assert.Equal(t, "affinity of ended task (100), 2 threads", deeds[1].What(), "no name is empty")
 }
+
+// TestRevertThatFailed is a guard without the right to restore what it guards.
+func TestRevertThatFailed(t *testing.T) {
+	made := deedOf(1, "a", "b")
+	revert := deedOf(2, "a", "b")
+	revert.Undoes, revert.Command = []uint64{1}, "piton guard: revert entry 1: it was not confirmed within 5s"
+	c := &revert.Changes[1]
+	c.Status, c.Err, c.Reason = attr.Failed, attr.NotPermitted(errors.New("EPERM")), "100 belongs to root; changing others' processes needs CAP_SYS_NICE: run piton with sudo"
+	d := Deeds([]Entry{made, revert}, nil)[0]
+	d.Found = &Found{Standing: InForce}
+	assert.Equal(t, "in force, revert failed: needs CAP_SYS_NICE", d.State())
+	assert.Equal(t, "undo 2, by guard 21:00:02: 1 restored, 1 left; it was not confirmed within 5s; revert failed: needs CAP_SYS_NICE", d.UndoLine(&d.Undos[0]))
+	c.Err = errors.New("EBUSY")
+	assert.Equal(t, "revert failed: "+c.Reason, d.RevertFailed())
+	d.Found = &Found{Standing: Undone}
+	assert.Equal(t, "undone", d.State(), "by somebody else since")
+
+	byHand := revert
+	byHand.ID, byHand.Command = 3, "piton undo 1"
+	d = Deeds([]Entry{made, revert, byHand}, nil)[0]
+	d.Found = &Found{Standing: InForce}
+	assert.Equal(t, "in force", d.State(), "who undid it later was told")
+}

@@ -148,7 +148,7 @@ func TestNobody(t *testing.T) {
 
 	p := plan(t, tuner, changetest.One(policy(kernel.Idle), pid))
 	assert.True(t, p.OneWay())
-	assert.Contains(t, change.Texts(p.Warnings)[0], "entering SCHED_IDLE is one-way")
+	assert.Contains(t, change.Texts(p.Warnings)[0], "cannot be undone: leaving SCHED_IDLE needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 5, it is 0")
 	assert.Equal(t, attr.Done, single(t, tuner, pid, policy(kernel.Idle)).Status)
 	left := single(t, tuner, pid, policy(kernel.Other))
 	assert.Equal(t, attr.Failed, left.Status)

@@ -90,13 +90,14 @@ type Reply struct {
 	Outcome Outcome `json:"outcome,omitzero"`
 	Error   string  `json:"error,omitempty"`
 	Needs   []Need  `json:"needs,omitempty"` // of an error that Is ErrNeedsConsent
+	OneWay  bool    `json:"one_way,omitempty"`
 }
 
 // NewReply is the Reply of what Carry returned.
 func NewReply(o Outcome, err error) Reply {
 	r := Reply{Outcome: o}
 	if refused, ok := errors.AsType[*ConsentError](err); ok {
-		r.Needs = refused.Needs
+		r.Needs, r.OneWay = refused.Needs, refused.OneWay
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -108,7 +109,7 @@ func NewReply(o Outcome, err error) Reply {
 func (r Reply) Err() error {
 	switch {
 	case len(r.Needs) > 0:
-		return &ConsentError{r.Needs}
+		return &ConsentError{r.Needs, r.OneWay}
 	case r.Error != "":
 		return errors.New(r.Error)
 	}

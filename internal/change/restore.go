@@ -261,6 +261,8 @@ func (u *undoer) finish(ctx context.Context) error {
 			}
 			if c.Same() {
 				c.Status = attr.Unchanged
+			} else if err := u.t.Barred(c); errors.Is(err, attr.ErrOneWay) { // else the kernel has the last word
+				c.RefuseAs(fmt.Errorf("cannot be undone: %w", err))
 			}
 		}
 		c.Widen = c.Status == attr.Planned && u.view.Unbound(c)

@@ -37,7 +37,7 @@ func (t *Tuner) Revert(ctx context.Context, e Entry, reverted map[attr.Key]bool,
 			case c.Status == attr.Done:
 				done++
 				reverted[c.Key()] = true
-			case c.Status == attr.Failed, c.Status == attr.Refused && c.Err != nil: // it could not be looked at
+			case c.Status == attr.Failed && t.Barred(c) == nil, c.Status == attr.Refused && c.Err != nil: // it could not be looked at
 				failed++
 			}
 			if i, known := index[c.Key()]; known {

@@ -178,6 +178,8 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 			if c.Same() {
 				c.Status, c.Reason = attr.Unchanged, ""
 			}
+		} else {
+			r.needsWayBack(&c)
 		}
 		out = append(out, c)
 	}

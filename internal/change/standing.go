@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"piton/internal/change/attr"
@@ -84,6 +85,8 @@ func find(plan Plan) *Found {
 			s = FoundChange{Standing: TaskEnded}
 		case c.Status == attr.Planned:
 			s = FoundChange{Standing: InForce}
+		case errors.Is(c.Err, attr.ErrOneWay):
+			s = FoundChange{Standing: InForce, Why: c.Reason}
 		case c.Status == attr.Unchanged:
 			s = FoundChange{Standing: Undone}
 		}

@@ -177,7 +177,30 @@ func (m *Model) takeGuards(now []change.GuardState) tea.Cmd {
 			return m.say(bad, text)
 		}
 	}
-	return nil
+	ended := slices.DeleteFunc(before, func(b change.GuardState) bool {
+		return slices.ContainsFunc(now, func(g change.GuardState) bool { return g.Entry == b.Entry })
+	})
+	if len(ended) == 0 || m.deps.Journal == nil {
+		return nil
+	}
+	return tea.Batch(m.journalChanged(), m.lookAtReverts(ended))
+}
+
+// lookAtReverts says what guards that have ended could not revert.
+func (m *Model) lookAtReverts(ended []change.GuardState) tea.Cmd {
+	return func() tea.Msg {
+		entries, _, _ := m.deps.Journal.Entries() // the journal's view tells what is wrong with it
+		var failed []string
+		for _, d := range change.Deeds(entries, nil) {
+			if why := d.RevertFailed(); why != "" && slices.ContainsFunc(ended, func(g change.GuardState) bool { return g.Entry == d.ID }) {
+				failed = append(failed, fmt.Sprintf("entry %d: %s", d.ID, why))
+			}
+		}
+		if len(failed) == 0 {
+			return nil
+		}
+		return saying(bad, strings.Join(failed, "; "))
+	}
 }
 
 // headerExtra is what the header says beside the machine's figures.

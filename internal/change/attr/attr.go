@@ -72,9 +72,11 @@ type spec struct {
 	causes map[syscall.Errno]string
 	// explain says in words why another errno came of c; "" leaves it to what is usual.
 	explain func(m *Machine, c Change, errno syscall.Errno) string
-	// denied says what the missing capability is needed for, and which limit of at least
-	// how much would do instead, if any does; nil = the attribute with the value.
-	denied func(c Change) (what, limit string, least uint64)
+	// privileged says what of a change takes the capability, also of one's own tasks, and
+	// which limit of at least how much would do instead, if any does; what is "" for nothing.
+	privileged func(m *Machine, c Change) (what, limit string, least uint64)
+	// final reports whether the kernel takes a change of nobody: only a reboot sets c.After.
+	final func(c Change) bool
 	// caution warns of what a planned change does.
 	caution func(v *View, c Change)
 	// words is the value as a sentence has it, "CPUs 0-3"; nil = attribute and value.

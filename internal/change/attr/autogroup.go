@@ -37,8 +37,15 @@ var autogroup = spec{
 	causes: map[syscall.Errno]string{
 		syscall.EAGAIN: "the kernel takes one such change in a tenth of a second from ordinary users: try again",
 	},
-	denied: func(Change) (string, string, uint64) { return "lowering the nice value of a session", "", 0 },
-	setBy:  []string{"ananicy"},
+	// proc_sched_autogroup_set_nice of kernel/sched/autogroup.c: the limit is the caller's.
+	privileged: func(m *Machine, c Change) (string, string, uint64) {
+		limits, err := m.Limits(kernel.TID(os.Getpid()))
+		if c.After.(NiceValue) >= 0 || err == nil && limits.Nice >= niceLimit(c.After) {
+			return "", "", 0
+		}
+		return "a session's nice value below 0", "", 0
+	},
+	setBy: []string{"ananicy"},
 }
 
 // Autogrouped reports whether nice ranks the process within its session only:

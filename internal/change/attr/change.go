@@ -53,6 +53,21 @@ func (c *Change) Refuse(format string, args ...any) {
 	c.Status, c.Reason = Refused, fmt.Sprintf(format, args...)
 }
 
+// RefuseAs makes it a change that is not tried for what an error says.
+func (c *Change) RefuseAs(err error) { c.Status, c.Err, c.Reason = Refused, err, err.Error() }
+
+// Cause is Why in short: where more rights would do, which.
+func (c Change) Cause() string {
+	switch {
+	case !errors.Is(c.Err, ErrNotPermitted):
+		return c.Why()
+	case c.IsFile():
+		return "needs root"
+	}
+	name, _ := c.Attribute.spec().right()
+	return "needs CAP_" + name
+}
+
 // Why is the reason, or the error where there is none.
 func (c Change) Why() string {
 	if c.Reason == "" && c.Err != nil {

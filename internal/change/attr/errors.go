@@ -22,6 +22,7 @@ var (
 	ErrGone         = procfs.ErrGone                   // its task has ended
 	ErrNotPermitted = errors.New("not permitted")      // more rights would do, CAP_SYS_NICE as a rule
 	ErrNotSupported = errors.New("not supported here") // whatever the rights: a managed interrupt, a sysctl that this kernel lacks
+	ErrOneWay       = fmt.Errorf("only a reboot undoes it: %w", ErrNotSupported)
 )
 
 // markedError is an error of the kernel that also Is what it means to piton.

@@ -93,11 +93,10 @@ func (m *Machine) Explain(c Change, err error) string {
 	case errno == syscall.EINVAL:
 		return fmt.Sprintf("the kernel does not accept %s: %v", c.Attribute.Words(c.After), err)
 	case m.lacks(s, errno):
-		if s.denied == nil {
-			return c.Attribute.Words(c.After) + m.missingRight(s, "")
+		if why := m.Barred(c); why != nil {
+			return why.Error()
 		}
-		what, limit, least := s.denied(c)
-		return what + m.missingRight(s, m.orLimit(c, limit, least))
+		return c.Attribute.Words(c.After) + m.missingRight(s, "")
 	case isPermission(errno):
 		name, _ := s.right()
 		return "CAP_" + name + " is held, yet the kernel refused: the process is outside this container's user namespace, " +
@@ -130,11 +129,14 @@ func (m *Machine) orLimit(c Change, item string, least uint64) string {
 	if err != nil || item == "" {
 		return ""
 	}
-	has := limits.Nice
+	return fmt.Sprintf(" (or a RLIMIT_%s of at least %d, it is %d; %q in /etc/security/limits.conf)", strings.ToUpper(item), least, limitOf(limits, item), item)
+}
+
+func limitOf(l kernel.Limits, item string) uint64 {
 	if item == limitRTPrio {
-		has = limits.RTPrio
+		return l.RTPrio
 	}
-	return fmt.Sprintf(" (or a RLIMIT_%s of at least %d, it is %d; %q in /etc/security/limits.conf)", strings.ToUpper(item), least, has, item)
+	return l.Nice
 }
 
 // The limits that allow a change without CAP_SYS_NICE, as limits.conf(5) names them.
@@ -167,8 +169,13 @@ func (v *View) Prepare(k Task, c *Change) {
 	if f := c.Attribute.spec().prepare; f != nil {
 		f(v, k, c)
 	}
-	if c.Status == Planned && c.Same() {
+	if c.Status != Planned {
+		return
+	}
+	if c.Same() {
 		c.Status = Unchanged
+	} else if err := v.Barred(*c); errors.Is(err, ErrOneWay) { // else the kernel has the last word
+		c.RefuseAs(err)
 	}
 }
 

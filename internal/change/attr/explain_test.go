@@ -220,8 +220,8 @@ func TestMemoryRefusalsSayWhy(t *testing.T) {
 		reason string
 	}{
 		{syscall.EINVAL, nil, "its cpuset allows no memory on node 1: widen the group's cpuset.mems"},
-		{syscall.EPERM, nil, "the memory of 10 needs CAP_SYS_PTRACE: run piton with sudo"},
-		{syscall.EPERM, changetest.NoRights, "the memory of 10 needs CAP_SYS_PTRACE: run piton with sudo"},
+		{syscall.EPERM, nil, "memory on node 1 needs CAP_SYS_PTRACE: run piton with sudo"},
+		{syscall.EPERM, changetest.NoRights, "memory on node 1 needs CAP_SYS_PTRACE: run piton with sudo"},
 		{syscall.ENOSYS, nil, "this kernel has no NUMA nodes (CONFIG_NUMA): there is one memory for all CPUs"},
 	} {
 		m := changetest.New(t)

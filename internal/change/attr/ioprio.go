@@ -26,6 +26,13 @@ var ioprio = spec{
 		}
 		return ""
 	},
+	// ioprio_check_cap of block/ioprio.c
+	privileged: func(_ *Machine, c Change) (string, string, uint64) {
+		if want := c.After.(IOPrioValue); want.Class != kernel.IORealTime {
+			return "", "", 0
+		}
+		return "I/O priority " + c.After.String(), "", 0
+	},
 	setBy: []string{"ananicy", "IOSchedulingClass", "IOSchedulingPriority"},
 	command: &Command{
 		Flag: "ioprio", Usage: "I/O priority `CLASS`[:LEVEL]: real-time, best-effort, idle, none",

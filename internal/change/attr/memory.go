@@ -38,8 +38,7 @@ var memory = spec{
 		}
 		return ""
 	},
-	denied: func(c Change) (string, string, uint64) { return fmt.Sprintf("the memory of %d", c.PID), "", 0 },
-	setBy:  []string{"numad", "NUMAPolicy", "NUMAMask", "AllowedMemoryNodes"},
+	setBy: []string{"numad", "NUMAPolicy", "NUMAMask", "AllowedMemoryNodes"},
 }
 
 // SetMemoryNear asks for the pages to be on the nodes of CPUs, none = those that the

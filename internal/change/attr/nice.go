@@ -21,7 +21,10 @@ var nice = spec{
 	read:    reading(kernel.Scheduler.Nice, func(n int) Value { return NiceValue(n) }),
 	write:   func(w Write) error { return w.Task.SetNice(int(w.Change.After.(NiceValue))) },
 	caution: cautionNice,
-	denied: func(c Change) (what, limit string, least uint64) {
+	privileged: func(_ *Machine, c Change) (what, limit string, least uint64) {
+		if before, ok := c.Before.(NiceValue); ok && c.After.(NiceValue) >= before {
+			return "", "", 0
+		}
 		return fmt.Sprintf("lowering nice from %s to %s", Text(c.Before), Text(c.After)), limitNice, niceLimit(c.After)
 	},
 	setBy: []string{"tuned", "ananicy", "Nice"},
@@ -61,17 +64,4 @@ func cautionNice(v *View, c Change) {
 		v.Warn(Note, "autogroup is on: nice acts within the session of %d only; for the whole session: piton nice --autogroup %d %s",
 			c.PID, c.PID, c.After)
 	}
-	before, after := c.Before.(NiceValue), c.After.(NiceValue)
-	if after > before && v.oneWay(c, niceLimit(before)) {
-		v.Warn(OneWay, "raising nice is one-way without CAP_SYS_NICE: %s of %d could not be set again, nor this be undone", before, c.PID)
-	}
-}
-
-// oneWay reports whether the way back needs CAP_SYS_NICE or a RLIMIT_NICE that are missing.
-func (m *Machine) oneWay(c Change, limit uint64) bool {
-	if m.Has(kernel.CapSysNice) {
-		return false
-	}
-	limits, err := m.Limits(c.TID)
-	return err != nil || limits.Nice < limit
 }

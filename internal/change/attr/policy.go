@@ -49,7 +49,7 @@ var policy = spec{
 	causes: map[syscall.Errno]string{
 		syscall.EBUSY: "the CPUs have no DEADLINE bandwidth left for it (sched_rt_runtime_us and other DEADLINE tasks bound it)",
 	},
-	prepare: preparePolicy, explain: explainPolicy, denied: deniedPolicy, caution: cautionPolicy,
+	prepare: preparePolicy, explain: explainPolicy, privileged: policyRight, caution: cautionPolicy,
 	absent: func(m *Machine, c Change, errno syscall.Errno) string {
 		if PolicyOf(c.After).Policy != kernel.Ext {
 			return ""
@@ -245,19 +245,23 @@ func explainPolicy(m *Machine, c Change, errno syscall.Errno) string {
 	return ""
 }
 
-func deniedPolicy(c Change) (what, limit string, least uint64) {
+// policyRight is user_check_sched_setscheduler of kernel/sched/syscalls.c.
+func policyRight(m *Machine, c Change) (what, limit string, least uint64) {
 	want, was := PolicyOf(c.After), PolicyOf(c.Before)
 	switch {
 	case was.ResetOnFork && !want.ResetOnFork:
 		return "dropping reset-on-fork", "", 0
 	case want.Policy == kernel.Deadline: // no limit allows it (sched_setattr(2))
 		return want.String(), "", 0
-	case want.Policy.RealTime():
+	case want.RTPrio > was.RTPrio:
 		return "real-time policy " + want.String(), limitRTPrio, uint64(want.RTPrio)
-	case was.Policy == kernel.Idle:
-		return "leaving SCHED_IDLE", limitNice, niceLimit(NiceValue(0))
+	case want.Policy.RealTime() && want.Policy != was.Policy:
+		return "real-time policy " + want.String(), limitRTPrio, 1
+	case was.Policy == kernel.Idle && want.Policy != kernel.Idle:
+		n, _ := m.Sched.Nice(c.TID) // it comes back with that
+		return "leaving SCHED_IDLE", limitNice, niceLimit(NiceValue(n))
 	}
-	return "policy " + want.String(), "", 0
+	return "", "", 0
 }
 
 // explainDeadline is for EPERM although CAP_SYS_NICE is held: a DEADLINE task must
@@ -299,13 +303,7 @@ func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, file string) {
 }
 
 func cautionPolicy(v *View, c Change) {
-	want, was := PolicyOf(c.After), PolicyOf(c.Before)
-	if want.Policy == kernel.Idle && was.Policy != kernel.Idle && v.oneWay(c, niceLimit(NiceValue(0))) {
-		v.Warn(OneWay, "entering SCHED_IDLE is one-way without CAP_SYS_NICE: %d could not leave it again, nor this be undone", c.PID)
-	}
-	if want.ResetOnFork && !was.ResetOnFork && !v.Has(kernel.CapSysNice) {
-		v.Warn(OneWay, "reset-on-fork is one-way without CAP_SYS_NICE: %d would keep it", c.PID)
-	}
+	want := PolicyOf(c.After)
 	switch want.Policy {
 	case kernel.Deadline:
 		if !want.ResetOnFork {

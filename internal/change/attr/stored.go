@@ -20,7 +20,7 @@ type changeData struct {
 type plainChange Change // without its methods
 
 // marks are what the error of a change may be (errors.Is), by name.
-var marks = map[string]error{"gone": ErrGone, "not_permitted": ErrNotPermitted, "not_supported": ErrNotSupported}
+var marks = map[string]error{"gone": ErrGone, "not_permitted": ErrNotPermitted, "not_supported": ErrNotSupported, "one_way": ErrOneWay}
 
 // MarshalJSON writes all of the change but Widen.
 func (c Change) MarshalJSON() ([]byte, error) {

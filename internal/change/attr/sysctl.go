@@ -2,6 +2,7 @@ package attr
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -27,6 +28,7 @@ var sysctl = spec{
 		return ""
 	},
 	prepare: prepareSysctl,
+	final:   finalSysctl,
 	setBy:   []string{"tuned"},
 }
 
@@ -36,6 +38,32 @@ var pairs = map[string]string{
 	"vm/dirty_bytes": "vm.dirty_ratio", "vm/dirty_ratio": "vm.dirty_bytes",
 	"vm/dirty_background_bytes": "vm.dirty_background_ratio", "vm/dirty_background_ratio": "vm.dirty_background_bytes",
 	"vm/overcommit_kbytes": "vm.overcommit_ratio", "vm/overcommit_ratio": "vm.overcommit_kbytes",
+}
+
+// oneWay are sysctls with values that the kernel does not leave: what it refuses of them, whatever
+// the rights (Documentation/admin-guide/sysctl/kernel.rst, Documentation/admin-guide/LSM/Yama.rst).
+var oneWay = map[string]func(before, after int64) bool{
+	"kernel/kexec_load_disabled":       stays(1),
+	"kernel/modules_disabled":          stays(1),
+	"kernel/unprivileged_bpf_disabled": stays(1),
+	"kernel/yama/ptrace_scope":         stays(3),
+	"kernel/kexec_load_limit_panic":    onlyLower,
+	"kernel/kexec_load_limit_reboot":   onlyLower,
+	"kernel/tainted":                   func(before, after int64) bool { return before&^after != 0 },
+}
+
+func stays(final int64) func(before, after int64) bool {
+	return func(before, _ int64) bool { return before == final }
+}
+
+// onlyLower is of limits: -1 is none.
+func onlyLower(before, after int64) bool { return after < 0 || before >= 0 && after > before }
+
+func finalSysctl(c Change) bool {
+	refused := oneWay[strings.TrimPrefix(c.Path, "/proc/sys/")]
+	before, err := strconv.ParseInt(Text(c.Before), 10, 64)
+	after, err2 := strconv.ParseInt(Text(c.After), 10, 64)
+	return refused != nil && err == nil && err2 == nil && refused(before, after)
 }
 
 func prepareSysctl(_ *View, _ Task, c *Change) {

@@ -192,6 +192,17 @@ func TestUndoneEndsTheGuard(t *testing.T) {
 	assert.Equal(t, b.was, b.nice())
 }
 
+// TestEndsWithItsTasks is a guard of tasks that have ended: there is nothing left to revert.
+func TestEndsWithItsTasks(t *testing.T) {
+	b := newBench(t)
+	_, g := b.carry(attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOIdle}), time.Hour)
+	require.NoError(t, syscall.Kill(int(b.child), syscall.SIGKILL))
+	_, err := syscall.Wait4(int(b.child), nil, 0, nil)
+	require.NoError(t, err)
+	b.ended(g)
+	assert.Empty(t, b.list())
+}
+
 // TestLostGuard is one that was killed, and one that was stopped: both are seen at
 // once, and keep nobody waiting.
 func TestLostGuard(t *testing.T) {

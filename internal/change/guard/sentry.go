@@ -56,10 +56,11 @@ type sentry struct {
 	lines      []byte // of the journal, as told
 	entry      journal.Entry
 	kept       time.Duration     // when the threads were last looked after
+	looked     time.Duration     // when it was last looked whether the tasks have ended
 	left       bool              // something was left alone because it has drifted
 	reverted   map[attr.Key]bool // what has one of these values again has it from somebody else
 	unsettled  bool              // it has not been recorded that nothing of the entry is left
-	pending    []attr.Change     // what has not been reverted: that, what failed, and what had its old value already
+	pending    []attr.Change     // what may still be reverted: that, what failed but may not again, and what had its old value already
 }
 
 // watch waits for a decision, the deadline, or the death of the parent in the middle
@@ -67,7 +68,7 @@ type sentry struct {
 func (s *sentry) watch() {
 	for {
 		s.beat()
-		if state := s.page.state(); state == Kept || state == Undone {
+		if state := s.page.state(); state == Kept || state == Undone || s.over() && s.page.become(Waiting, Undone) {
 			return
 		}
 		if why := s.why(); why != "" && (s.page.become(Waiting, Reverting) || s.page.become(Making, Reverting)) {
@@ -88,6 +89,16 @@ func (s *sentry) pause() time.Duration {
 		return step
 	}
 	return calmStep
+}
+
+// over reports whether all that could be reverted has ended. It looks once in beatTime.
+func (s *sentry) over() bool {
+	now := s.clock.Now()
+	if !s.entry.Finished || now-s.looked < beatTime {
+		return false
+	}
+	s.looked = now
+	return change.Ended(s.bare.Proc, &s.entry)
 }
 
 // beat shows that the guard runs.
@@ -207,8 +218,9 @@ func (s *sentry) awaitTurn(why string) {
 func (s *sentry) back(why string, first bool) {
 	plan, result, err := s.apply(s.entry)
 	s.pending = slices.DeleteFunc(slices.Clone(s.entry.Changes), func(c attr.Change) bool {
-		return s.reverted[c.Key()] ||
-			slices.ContainsFunc(result.Changes, func(r attr.Change) bool { return r.Key() == c.Key() && r.Gone() })
+		return s.reverted[c.Key()] || slices.ContainsFunc(result.Changes, func(r attr.Change) bool {
+			return r.Key() == c.Key() && (r.Gone() || r.Status == attr.Failed && s.bare.Barred(r) != nil)
+		})
 	})
 	// More of it may be made, or be there again when newer changes are reverted.
 	s.unsettled = result.Unsettled || !s.entry.Finished && !s.gone || len(s.pending) > 0 && len(s.newer()) > 0

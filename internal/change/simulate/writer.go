@@ -122,6 +122,9 @@ func (t thread) change(name string, a attr.Attribute, v attr.Value) error {
 	}
 	c := found.cell(a)
 	if err := t.allowed(c, v); err != nil {
+		if t.guard != nil && err != syscall.EINVAL {
+			t.violate("%s stands for a change of %s that it has no right to revert", t.actor.name, c)
+		}
 		t.disturbed = "it has no rights"
 		return fmt.Errorf("%s of %d: %w", name, t.tid, err)
 	}
@@ -150,7 +153,9 @@ func (t thread) allowed(c *cell, v attr.Value) error {
 			return syscall.EACCES
 		}
 	case attr.PolicyValue:
-		if want := attr.PolicyOf(v); t.weak && (want.Policy.RealTime() || now.ResetOnFork && !want.ResetOnFork || now.Policy == kernel.Idle && want.Policy != kernel.Idle) {
+		want := attr.PolicyOf(v)
+		raised := want.RTPrio > now.RTPrio || want.Policy.RealTime() && want.Policy != now.Policy
+		if t.weak && (raised || now.ResetOnFork && !want.ResetOnFork || now.Policy == kernel.Idle && want.Policy != kernel.Idle) {
 			return syscall.EPERM
 		}
 	}

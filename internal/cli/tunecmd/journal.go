@@ -137,8 +137,8 @@ func journalJSON(a *app.App, entries []change.Entry, deeds []change.Deed) {
 		r := recorded{Entry: e, state: "undoes " + strings.Trim(fmt.Sprint(e.Undoes), "[]")}
 		if i := slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == e.ID && len(e.Undoes) == 0 }); i >= 0 {
 			r.state = deeds[i].State()
-			if g := deeds[i].Guard; g != nil {
-				r.guard = g.State
+			if r.guard = deeds[i].RevertFailed(); deeds[i].Guard != nil {
+				r.guard = deeds[i].Guard.State
 			}
 		}
 		entryList.JSON(a, r)
@@ -165,5 +165,5 @@ var entryList = output.NewList("journal", "entry", "an entry of the journal, wit
 	output.Col("undoes", "", output.Ints, "the entries that it undid", func(r recorded) any { return output.Values(r.Undoes) }),
 	output.Col("namespace", "", output.MaybeText, "kind of namespace it was made in, if not this one",
 		func(r recorded) any { return output.NonEmpty(r.Foreign) }),
-	output.Col("guard", "", output.MaybeText, "state of its guard, null if none is known",
+	output.Col("guard", "", output.MaybeText, "state of its guard, or revert failed and why; null if none is known",
 		func(r recorded) any { return output.NonEmpty(r.guard) }))

@@ -153,9 +153,15 @@ func whyNotKept(a *app.App, id uint64) error {
 		return err
 	}
 	e, err := entryNumbered(entries, id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	for _, d := range change.Deeds(entries, nil) {
+		if why := d.RevertFailed(); d.ID == id && why != "" {
+			return fmt.Errorf("entry %d: %s", id, why)
+		}
+	}
+	switch {
 	case e.Undone:
 		return fmt.Errorf("entry %d has been reverted or undone already", id)
 	case e.PastBoot:

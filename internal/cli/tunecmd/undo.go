@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
+	"piton/internal/change/attr"
 	"piton/internal/cli/app"
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
@@ -42,6 +43,15 @@ TIME is a duration before now (90s, 10m, 2h30m, 3d), a time of today (14:05), or
 			q, err := o.request(args, time.Now())
 			if err != nil {
 				return err
+			}
+			if o.all || o.since != "" {
+				o.apply.Tolerate = func(c change.Change) bool {
+					final := errors.Is(c.Err, attr.ErrOneWay)
+					if final {
+						a.Warn("%s of %s %s", c.Attribute.Title(), c.Object.Object(), c.Why())
+					}
+					return final
+				}
 			}
 			return changes.Run(cmd.Context(), a, o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
 				plan, err := t.PlanUndo(ctx, q)

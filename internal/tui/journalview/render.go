@@ -149,9 +149,13 @@ func (v *View) head(width int, th *theme.Theme) []string {
 	}
 	out := []string{r.Render(th, width)}
 	warn := func(text string) { out = append(out, rows.Indented(th, th.Warn, text, width)...) }
-	for _, d := range v.deeds {
+	for i := range v.deeds {
+		d := &v.deeds[i]
 		if d.Guard != nil && d.Guard.Words() != "" {
 			warn(d.Guard.Words())
+		}
+		if why := d.RevertFailed(); why != "" {
+			warn(fmt.Sprintf("entry %d: %s", d.ID, why))
 		}
 	}
 	for i, d := range v.damage {

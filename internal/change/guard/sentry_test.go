@@ -1,0 +1,59 @@
+package guard
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// bed is a guard of a fake machine, whose clock passes while somebody sleeps.
+type bed struct{ now time.Duration }
+
+func (b *bed) Stat(kernel.TID) (procfs.Stat, error) { return procfs.Stat{}, nil } // every guard runs
+func (b *bed) Now() time.Duration                   { return b.now }
+func (b *bed) Sleep(d time.Duration)                { b.now += d }
+func (b *bed) Namespaces() [2]uint64                { return [2]uint64{} }
+
+// gone is the connection to a piton that has ended.
+type gone struct{}
+
+func (gone) Await(time.Duration) ([]byte, bool) { return nil, false }
+func (gone) Answer(byte)                        {}
+
+// TestRevertWithoutTheRight: nice cannot be lowered again. The guard tries, says in the
+// journal why not, and ends, also while the guard of a newer change waits.
+func TestRevertWithoutTheRight(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	j := changetest.Journal(t)
+	tuner := func(command string) *change.Tuner {
+		return m.Tuner(change.Options{Sources: attr.Sources{Rights: changetest.NoRights}, Journal: j, Command: command})
+	}
+	changetest.Apply(t, tuner("piton nice"), changetest.One(attr.SetNice(15), 10))
+	m.Fail("SetNice", 10, syscall.EACCES)
+	clock := &bed{now: time.Hour}
+	pages := &Simulated{Machine: clock}
+	g, _ := pages.Arm("journal", time.Second, 1, nil, gone{})
+	newer, _ := pages.Arm("journal", time.Hour, 2, nil, gone{})
+	newer.s.page.word(wordEntry).Store(2)
+	g.s.entry, g.s.gone = changetest.Entries(t, j)[0], true
+	g.s.page.word(wordEntry).Store(1)
+	g.s.page.become(Making, Waiting)
+	g.s.page.word(wordDue).Store(uint64(clock.now + time.Second))
+	g.Run(1, 0, func() {}, m.Tuner(change.Options{Sources: attr.Sources{Rights: changetest.NoRights}}), tuner)
+	assert.Less(t, clock.now, time.Hour+time.Minute, "it does not wait for the newer one")
+	assert.LessOrEqual(t, len(m.Calls()), 6, "nor try for ever")
+
+	deeds := change.Deeds(changetest.Entries(t, j), nil)
+	require.Len(t, deeds[0].Undos, 1)
+	assert.Equal(t, "revert failed: needs CAP_SYS_NICE", deeds[0].RevertFailed())
+}
