@@ -2,6 +2,8 @@ package tui
 
 import (
 	"errors"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -10,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/change"
+	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 )
 
 var busyRealTime = []change.Need{{Danger: change.BusyRealTime, Text: "nqueens is busy all the time"}}
@@ -204,6 +208,33 @@ func TestSignalWaitsForTheChange(t *testing.T) {
 		r.wait(time.Second)
 		assert.NotEqual(t, 99, r.tuning.plans, "nothing begins after the end")
 		<-r.m.gate
+	})
+}
+
+// kept is a journal in memory.
+type kept []change.Entry
+
+func (k kept) Entries() ([]change.Entry, []journal.Damage, error) { return k, nil, nil }
+
+// TestRevertThatFailedIsSaid when its guard has ended.
+func TestRevertThatFailedIsSaid(t *testing.T) {
+	made := change.Entry{ID: 7, Finished: true, Changes: []change.Change{{Object: attr.Object{PID: 10, TID: 10}, Attribute: attr.Nice,
+		Before: attr.NiceValue(0), After: attr.NiceValue(15), Status: attr.Done}}}
+	revert := change.Entry{ID: 8, Finished: true, Undoes: []uint64{7}, Command: "piton guard: revert entry 7: it was not confirmed within 2s",
+		Changes: slices.Clone(made.Changes)}
+	revert.Changes[0].Status, revert.Changes[0].Err = attr.Failed, attr.NotPermitted(syscall.EACCES)
+	states := []change.GuardState{{Entry: 7, Left: time.Second, PID: 4711}}
+	onDanger(t, func(r *rig) {
+		r.run(r.m.lookAtGuards())
+		assert.NotContains(t, r.line(-2), "revert failed")
+		states = nil
+		r.run(r.m.guardsTick())
+		assert.Contains(t, r.line(-2), "entry 7: revert failed: needs CAP_SYS_NICE")
+		r.press("5")
+		assert.Contains(t, r.text(), "revert failed: needs CAP_SYS_NICE")
+	}, func(d *Deps) {
+		d.Guards = func() []change.GuardState { return states }
+		d.Journal = kept{made, revert}
 	})
 }
 

@@ -51,7 +51,7 @@ func (o *Options) AddChangeFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be changed, and change nothing")
 	o.revertAfter = flags.Length{Interval: flags.Interval{Min: 100 * time.Millisecond, Max: 24 * time.Hour}}
 	fs.Var(&o.revertAfter, "revert-after", "revert it after this time unless piton keep confirms it, also when this terminal is gone")
-	fs.BoolVar(&o.Yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes")
+	fs.BoolVar(&o.Yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes, what only a reboot undoes")
 }
 
 func (o *Options) consent() change.Consent {
