@@ -122,12 +122,15 @@ func (r *run) found(c *Change, now attr.Value) {
 	}
 }
 
-// needsWayBack refuses what a guard could not revert.
+// needsWayBack refuses what a guard could not revert, where there is one.
 func (r *run) needsWayBack(c *Change) {
-	if r.consent.RevertAfter == 0 {
-		return
+	if r.consent.RevertAfter > 0 {
+		r.t.refuseOneWay(c)
 	}
-	if err := r.t.NoWayBack(*c); err != nil {
+}
+
+func (t *Tuner) refuseOneWay(c *Change) {
+	if err := t.NoWayBack(*c); err != nil {
 		c.RefuseAs(fmt.Errorf("it could not be reverted: %w", err))
 	}
 }

@@ -70,6 +70,18 @@ func TestNoGuardOfANewbornThatCannotBeReverted(t *testing.T) {
 	assert.Equal(t, []string{"nice 15 to 15: unchanged", "affinity 0-3 to 1: done", "nice 0 to 15: refused"}, brief(o.Changes))
 }
 
+// TestNoTrialOfWhatCannotBeReverted is refused before anything is tried.
+func TestNoTrialOfWhatCannotBeReverted(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	tuner := m.Tuner(change.Options{Sources: attr.Sources{Rights: changetest.NoRights}, Journal: changetest.Journal(t), Guards: &guards{}})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{changetest.One(attr.SetNice(0), 10), changetest.One(attr.SetNice(5), 10)}, nil)
+	require.NoError(t, err)
+	bad, _ := p.Preview().FirstBad()
+	assert.Contains(t, bad.Reason, "it could not be reverted: lowering nice from 5 to 0")
+	require.ErrorIs(t, bad.Err, attr.ErrNotPermitted)
+}
+
 const kexec = "/proc/sys/kernel/kexec_load_disabled"
 
 // TestOneWaySysctlNeedsYes: nobody undoes it, so a guard is no consent.

@@ -106,24 +106,23 @@ const guardCommand = "piton guard: "
 // RevertFailed says that the guard could not revert all of the deed, and why: "revert failed:
 // needs CAP_SYS_NICE"; "" if it could, or if nothing is known to be in force.
 func (d *Deed) RevertFailed() string {
-	s := d.Standing()
-	if len(d.Undos) == 0 || s != InForce && s != PartlyInForce && s != Unknown {
+	if s := d.Standing(); s != InForce && s != PartlyInForce && s != Unknown {
 		return ""
 	}
-	last := &d.Undos[len(d.Undos)-1]
-	if i := revertFailed(last); i >= 0 {
-		return "revert failed: " + last.Changes[i].Cause()
+	for i := range slices.Backward(d.Undos) { // the guard's last
+		if strings.HasPrefix(d.Undos[i].Command, guardCommand) {
+			return revertFailed(&d.Undos[i])
+		}
 	}
 	return ""
 }
 
-// revertFailed is the first change that a guard could not revert, -1 for none and for an undo by
-// somebody else, who was told.
-func revertFailed(undo *Entry) int {
-	if !strings.HasPrefix(undo.Command, guardCommand) {
-		return -1
+func revertFailed(by *Entry) string {
+	i := slices.IndexFunc(by.Changes, func(c Change) bool { return c.Status == attr.Failed && !c.Gone() })
+	if i < 0 {
+		return ""
 	}
-	return slices.IndexFunc(undo.Changes, func(c Change) bool { return c.Status == attr.Failed && !c.Gone() })
+	return "revert failed: " + by.Changes[i].Cause()
 }
 
 // undoneBy says by whom and when: "by guard 21:04:11".
@@ -160,9 +159,9 @@ func (d *Deed) UndoLine(undo *Entry) string {
 	if why, ok := strings.CutPrefix(undo.Command, guardCommand); ok {
 		_, why, _ = strings.Cut(why, ": ") // "revert entry 12: it was not confirmed"
 		text += "; " + why
-	}
-	if i := revertFailed(undo); i >= 0 {
-		text += "; revert failed: " + undo.Changes[i].Cause()
+		if failed := revertFailed(undo); failed != "" {
+			text += "; " + failed
+		}
 	}
 	if undo.Reason != "" {
 		text += "; " + undo.Reason

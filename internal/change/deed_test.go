@@ -107,5 +107,6 @@ func TestRevertThatFailed(t *testing.T) {
 	byHand.ID, byHand.Command = 3, "piton undo 1"
 	d = Deeds([]Entry{made, revert, byHand}, nil)[0]
 	d.Found = &Found{Standing: InForce}
-	assert.Equal(t, "in force", d.State(), "who undid it later was told")
+	assert.Equal(t, "in force, revert failed: "+c.Reason, d.State())
+	assert.Equal(t, "undo 3, 21:00:02: 1 restored, 1 left", d.UndoLine(&d.Undos[1]))
 }

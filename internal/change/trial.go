@@ -72,6 +72,11 @@ func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request, run func(
 			}
 		}
 	}
+	for i := range all.Changes {
+		if c := &all.Changes[i]; c.Status == attr.Planned {
+			t.refuseOneWay(c)
+		}
+	}
 	return all, nil
 }
 
