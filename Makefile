@@ -6,6 +6,10 @@ FUZZ    ?= 5000x
 TRUTH   ?= 200
 SEEDS   ?= 2000
 SEED    ?=
+PKG     ?= ./...
+RUN     ?=
+TIMES   ?= 30
+LONG    ?=
 DEFECTS := 1 2 3 6 7 8 12 15
 SINCE   ?=
 # Packages of ./... that differ from the commit SINCE, or import what does; all without it.
@@ -13,7 +17,7 @@ CHANGED := $(GO) run ./internal/dev/changed -since '$(SINCE)'
 # The packages that start goroutines, and the screen, whose library does; those with long
 # tests; those with files for arm64.
 RACE     = $$(grep -rlE --include=*.go --exclude=*_test.go '^\s+go |\.Go\(' internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|') ./internal/tui
-LONG     = $$(grep -rl --include=*_test.go -F 'testing.Short()' cmd internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|')
+SLOW     = $$(grep -rl --include=*_test.go -F 'testing.Short()' cmd internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|')
 ARM64   := ./internal/kernel/... ./workloads/stream ./workloads/internal/cycle
 # The same programs from every checkout, so that they share what is compiled.
 export GOFLAGS += -trimpath
@@ -38,6 +42,9 @@ quick: fmt test simulate-defects arm64 ## what every commit must pass: format, v
 full: ## what a change must pass, in two lanes (25 minutes cold): quick, long tests, race, lint, fuzzing, machines
 	$(GO) run ./internal/dev/ci
 
+flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners and list those that failed
+	$(GO) run ./internal/flaky -times $(TIMES) -run '$(RUN)' -long=$(if $(LONG),true,false) $(PKG)
+
 weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
 	PITON_GUESTS=weekly $(MAKE) guests
 	$(MAKE) simulate SEEDS=400000
@@ -55,7 +62,7 @@ ordinary: ## make test as a user without rights, whom it makes and removes
 	.ci/ordinary
 
 long: ## run the slow tests too (terminal tests skip without tmux, kernel tests without root)
-	@set -e; pkgs=$$($(CHANGED) $(LONG)); test -z "$$pkgs" || $(GO) test -p 4 -parallel 8 $$pkgs
+	@set -e; pkgs=$$($(CHANGED) $(SLOW)); test -z "$$pkgs" || $(GO) test -p 4 -parallel 8 $$pkgs
 
 race: ## run the tests of the packages that share memory under the race detector (needs a C compiler)
 	@set -e; pkgs=$$($(CHANGED) $(RACE)); test -z "$$pkgs" || CGO_ENABLED=1 $(GO) test -race -short $$pkgs
@@ -116,4 +123,4 @@ cost: build ## what piton, htop, btop and top cost side by side, and the time fr
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench/runner -run '^TestTruth' -count=1 -timeout 60m -v
 
-.PHONY: help build run test quick full weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate generated guests simulate simulate-defects bench cost truth
+.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate generated guests simulate simulate-defects bench cost truth

@@ -38,6 +38,7 @@
 //	cli/config     the user's config.toml: theme, keys, and what the setup screen changes
 //	dev            programs that test piton: dev/ci is make full, dev/changed finds what a change concerns
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
+//	flaky          a program of its own: tests repeated beside load (make flaky)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
