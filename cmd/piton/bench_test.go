@@ -98,7 +98,7 @@ func startSleep(b *testing.B, threads int) string {
 	require.Eventually(b, func() bool {
 		tasks, _ := os.ReadDir("/proc/" + pid + "/task")
 		return len(tasks) >= threads
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return pid
 }
 

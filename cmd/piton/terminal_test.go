@@ -16,7 +16,7 @@ import (
 
 // patience is how long a test waits for the screen to show something before it
 // fails; it bounds nothing that is measured.
-const patience = 45 * time.Second
+const patience = time.Minute
 
 // terminal is a tmux session of its own server, with a shell in it.
 type terminal struct {

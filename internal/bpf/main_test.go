@@ -158,6 +158,6 @@ func must[T any](tb testing.TB, major, minor int, open func() (T, error)) T {
 
 // How long a test waits for something that has to happen, and how often it looks.
 const (
-	patience = 20 * time.Second
+	patience = time.Minute
 	tick     = 20 * time.Millisecond
 )

@@ -29,7 +29,7 @@ func TestRealZombie(t *testing.T) {
 	require.Eventually(t, func() bool {
 		st, err := proc.Stat(pid)
 		return err == nil && st.State == 'Z'
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	c := plan(t, change.Local(), pin(change.ScopeProcess, cpuset.Of(0), pid)).Changes[0]
 	assert.Equal(t, attr.Refused, c.Status)
 	assert.Contains(t, c.Reason, "zombie")
@@ -48,7 +48,7 @@ func TestRealBlockedTask(t *testing.T) {
 			}
 		}
 		return blocked != 0
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	outcome := apply(t, change.Local(), pin(change.ScopeProcess, last, pid))
 	assert.Zero(t, outcome.Count(attr.Failed)+outcome.Count(attr.Refused), "%v", outcome.Changes)
 	assert.Equal(t, last, cpusOf(t, blocked))

@@ -51,7 +51,7 @@ func TestAGroupEnds(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, background.Kill())
 			}
-			assert.Eventually(t, func() bool { return ended(pid) }, 30*time.Second, 5*time.Millisecond)
+			assert.Eventually(t, func() bool { return ended(pid) }, time.Minute, 5*time.Millisecond)
 		})
 	}
 }

@@ -35,7 +35,7 @@ func startFlippable(t *testing.T) (pid, tid kernel.TID, flip func(n int)) {
 		st, err := procfs.ParseSchedstat(b)
 		require.NoError(t, err)
 		return st.RunNs > 20e6
-	}, 10*time.Second, 10*time.Millisecond, "it never began to spin")
+	}, time.Minute, 10*time.Millisecond, "it never began to spin")
 	task := kerneltest.Of(t, pid, tid)
 	set := func(cpu cpuset.CPU) { require.NoError(t, task.SetAffinity(cpuset.Of(cpu))) }
 	set(cpus[0])
@@ -80,7 +80,7 @@ func TestEveryMoveIsTold(t *testing.T) {
 		}
 		counted := find(n, tid).Migrations - find(before, tid).Migrations
 		return told > 0 && (told == counted || hides && told+3 >= counted)
-	}, 10*time.Second, 20*time.Millisecond, "what is told is what the kernel counts of the thread")
+	}, time.Minute, 20*time.Millisecond, "what is told is what the kernel counts of the thread")
 	assert.Equal(t, []uint64{all, all}, []uint64{in, out})
 
 	thread, process := find(n, tid), find(n, pid)

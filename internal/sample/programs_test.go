@@ -186,7 +186,7 @@ func TestOnDemandIsDetached(t *testing.T) {
 		n, err = s.Read()
 		require.NoError(t, err)
 		return false
-	}, 20*time.Second, 20*time.Millisecond, "the ledger has the thread and a softirq")
+	}, time.Minute, 20*time.Millisecond, "the ledger has the thread and a softirq")
 
 	s.SetNeeds(Needs{})
 	n, err = s.Read()
@@ -218,5 +218,5 @@ func TestEveryCPUHasItsPressure(t *testing.T) {
 			}
 		}
 		return false
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }

@@ -120,7 +120,7 @@ func TestWhatAFailedCommandStartedEndsWithIt(t *testing.T) {
 			}
 			pid := background()
 			require.Positive(t, pid)
-			assert.Eventually(t, func() bool { return ended(pid) }, 30*time.Second, 5*time.Millisecond)
+			assert.Eventually(t, func() bool { return ended(pid) }, time.Minute, 5*time.Millisecond)
 		})
 	}
 }

@@ -48,7 +48,7 @@ func TestChildDiesWithAKilledParent(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
-	assert.Eventually(t, func() bool { return ended(pid) }, 30*time.Second, 5*time.Millisecond)
+	assert.Eventually(t, func() bool { return ended(pid) }, time.Minute, 5*time.Millisecond)
 }
 
 // ended reports whether the process is gone or waits for whoever inherited it

@@ -211,7 +211,7 @@ func TestLostGuard(t *testing.T) {
 		o, g := b.carry(raised(), time.Hour)
 		pid := g.Status().PID
 		require.NoError(t, syscall.Kill(pid, sig))
-		require.Eventually(t, func() bool { return len(b.list()) == 1 && b.list()[0].Words() != "" }, time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return len(b.list()) == 1 && b.list()[0].Words() != "" }, time.Minute, 5*time.Millisecond)
 		want := "guard lost: entry 1 will not be reverted"
 		if sig == syscall.SIGSTOP {
 			want = "guard stopped: entry 1 is not reverted while"
@@ -233,7 +233,7 @@ func TestGuardKilledWhileItReverts(t *testing.T) {
 	o, g := b.carry(raised(), time.Hour)
 	require.NoError(t, syscall.Kill(g.Status().PID, syscall.SIGKILL))
 	require.True(t, b.page().become(Waiting, Reverting))
-	require.Eventually(t, func() bool { return b.list()[0].Lost }, time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.list()[0].Lost }, time.Minute, 5*time.Millisecond)
 	require.ErrorContains(t, b.Keep(o.Entry), "piton undo reverts the rest")
 }
 

@@ -127,7 +127,7 @@ func TestPiecesMakeTheFrame(t *testing.T) {
 		if !assert.Eventually(t, func() bool {
 			got = cellsOf(strings.Split(strings.TrimSuffix(tmux("capture-pane", "-p", "-e", "-N"), "\n"), "\n"), width, height)
 			return assert.ObjectsAreEqual(want, got)
-		}, 20*time.Second, 50*time.Millisecond) {
+		}, time.Minute, 50*time.Millisecond) {
 			require.Equal(t, want, got)
 		}
 	}
