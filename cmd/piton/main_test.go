@@ -53,10 +53,10 @@ func build(m *testing.M) int {
 }
 
 // bounce works in short turns on one thread, so that the scheduler, given
-// several such processes, keeps moving them; for a minute at most.
+// several such processes, keeps moving them; for ten minutes at most.
 func bounce() {
 	runtime.LockOSThread()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); {
 		for turn := time.Now().Add(3 * time.Millisecond); time.Now().Before(turn); {
 		}
 		time.Sleep(time.Millisecond)

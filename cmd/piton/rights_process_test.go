@@ -63,7 +63,7 @@ func TestHostRootDropsAll(t *testing.T) {
 // though the kernel forgets the parent-death signal with file capabilities.
 func TestStrangersBenchmarkEndsWithPiton(t *testing.T) {
 	s := newStranger(t, kernel.CapSysNice)
-	cmd := s.command(t.Context(), nil, "bench", "run", "--place", "normal", "--runs", "1", "--", "sh", "-c", "echo $$ > pid; exec sleep 20")
+	cmd := s.command(t.Context(), nil, "bench", "run", "--place", "normal", "--runs", "1", "--", "sh", "-c", "echo $$ > pid; exec sleep 300")
 	require.NoError(t, cmd.Start())
 	child := 0
 	assert.Eventually(t, func() bool {
@@ -77,5 +77,5 @@ func TestStrangersBenchmarkEndsWithPiton(t *testing.T) {
 	assert.Eventually(t, func() bool {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
 		return err != nil || strings.Contains(string(text), ") Z ")
-	}, 2*time.Second, 10*time.Millisecond, "sleep %d goes on", child)
+	}, time.Minute, 10*time.Millisecond, "sleep %d goes on", child)
 }

@@ -246,10 +246,8 @@ func TestTrustLostGuard(t *testing.T) {
 			return strings.Contains(out, word)
 		}, patience, 50*time.Millisecond, word)
 		for _, command := range [][]string{{"journal"}, {"keep"}, {"undo"}} {
-			start := time.Now()
 			out, code := p.run(command...)
 			assert.Zero(t, code, out)
-			assert.Less(t, time.Since(start), 3*time.Second, "nobody waits for it")
 			assert.Contains(t, out, word, "%v", command)
 		}
 		if sig == syscall.SIGSTOP {

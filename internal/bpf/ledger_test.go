@@ -58,16 +58,15 @@ func TestLedgerAddsUp(t *testing.T) {
 	require.NoError(t, err)
 	begun, ending := runOf(t, spinner), procfs.Schedstat{}
 	var window time.Duration
-	var spun, waited, turns, longest uint64
+	var spun, waited, turns, longest, sum uint64
 	// Real-time tasks of other tests may have all of the CPU for a second.
-	for i := 0; i < 3 || spun == 0 && i < 30; i++ {
+	for i := 0; i < 3 || turns == 0; i++ {
 		time.Sleep(300 * time.Millisecond)
 		ending = runOf(t, spinner)
 		stays, stats, err := l.Drain(nil)
 		require.NoError(t, err)
 		require.Zero(t, stats.Lost)
 		window += stats.Window
-		var sum uint64
 		seen := map[Stay]bool{}
 		for _, s := range stays {
 			id := Stay{CPU: s.CPU, Kind: s.Kind, ID: s.ID}
@@ -78,27 +77,29 @@ func TestLedgerAddsUp(t *testing.T) {
 				continue
 			}
 			sum += s.OnNs
+			longest = max(longest, s.LongestNs)
 			if s.Kind == KindTask && slices.Contains(spinner.tids, kernel.TID(s.ID)) {
 				spun += s.OnNs
 				waited += s.WaitNs
 				turns += uint64(s.Count)
-				longest = max(longest, s.LongestNs)
 			}
 		}
-		// A stay that ended while the tables were exchanged is in the next window.
-		assert.InEpsilon(t, uint64(stats.Window), sum, 0.1, "of a busy CPU's time")
 	}
 	after := runOf(t, spinner)
-	between := func(what string, least, most, got uint64) {
+	// A stay that ends while the tables are exchanged is in the next window: one may be
+	// missing at the end, and one be too many at the beginning.
+	between := func(what string, least, most, got, border uint64) {
 		t.Helper()
-		t.Logf("of %v: %s %d to %d by schedstat, %d by the ledger", window, what, least, most, got)
-		assert.GreaterOrEqual(t, float64(got), 0.9*float64(least), what)
-		assert.LessOrEqual(t, float64(got), 1.1*float64(most), what)
+		t.Logf("of %v: %s %d to %d by the kernel, %d by the ledger", window, what, least, most, got)
+		assert.GreaterOrEqual(t, float64(got+border), 0.9*float64(least), what)
+		assert.LessOrEqual(t, float64(got), 1.1*float64(most)+float64(border), what)
 	}
-	between("ns on the CPU", ending.RunNs-begun.RunNs, after.RunNs-before.RunNs, spun)
-	between("turns", max(ending.Slices-begun.Slices, 20)-20, after.Slices-before.Slices+20, turns)
-	assert.InDelta(t, after.RunDelayNs-before.RunDelayNs, waited, float64(window)*0.4, "waiting")
-	assert.Greater(t, longest, uint64(0))
+	between("ns of a busy CPU", uint64(window), uint64(window), sum, longest)
+	between("ns on the CPU", ending.RunNs-begun.RunNs, after.RunNs-before.RunNs, spun, longest)
+	between("turns", ending.Slices-begun.Slices, after.Slices-before.Slices, turns, 20)
+	// Of the waits that end there each thread may have one.
+	between("ns waiting", ending.RunDelayNs-begun.RunDelayNs, after.RunDelayNs-before.RunDelayNs, waited, uint64(window)/2)
+	assert.Positive(t, longest)
 }
 
 func runOf(t *testing.T, c *child) (sum procfs.Schedstat) {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -278,27 +278,22 @@ func TestWakesSaysWhatHadNoRoom(t *testing.T) {
 
 func TestWakesLeavesNothing(t *testing.T) {
 	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16) })
-	loaded := func() (ours int) {
+	info, err := w.Objects.Programs[wakesProgCountWake].Info()
+	require.NoError(t, err)
+	id, ok := info.ID()
+	require.True(t, ok)
+	loaded := func() bool {
 		all, err := Loaded()
 		if err != nil {
 			t.Skip(err)
 		}
-		for _, p := range all {
-			if p.Name == wakesProgCountWake {
-				ours++
-			}
-		}
-		return ours
+		return slices.ContainsFunc(all, func(p Program) bool { return p.ID == uint32(id) })
 	}
-	before := loaded()
-	require.Positive(t, before)
-	var once sync.Once
-	require.Eventually(t, func() bool { // another piton may load one meanwhile, and close it
-		once.Do(w.Close)
-		return loaded() < before
-	}, patience, tick)
+	require.True(t, loaded())
 	w.Close()
-	_, _, err := w.Drain(nil)
+	require.Eventually(t, func() bool { return !loaded() }, patience, tick)
+	w.Close()
+	_, _, err = w.Drain(nil)
 	assert.ErrorIs(t, err, object.ErrClosed)
 	assert.ErrorIs(t, w.SetTargets(1), object.ErrClosed)
 }

@@ -25,7 +25,7 @@ import (
 // after childLife.
 const (
 	childVar  = "PITON_CHANGE_TEST_CHILD"
-	childLife = 20 * time.Second
+	childLife = 5 * time.Minute
 )
 
 func TestMain(m *testing.M) {

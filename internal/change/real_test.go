@@ -218,7 +218,7 @@ func reuse(t *testing.T, pid kernel.TID) kernel.TID {
 		if err := forceNext(pid); err != nil {
 			t.Skipf("process numbers cannot be forced here: %v", err)
 		}
-		cmd := exec.Command("sleep", "20")
+		cmd := exec.Command("sleep", "300")
 		require.NoError(t, cmd.Start())
 		if kernel.TID(cmd.Process.Pid) == pid {
 			t.Cleanup(func() {

@@ -25,8 +25,8 @@ import (
 // that names them, and the argument the file in which it counts.
 const pacerRole = "PITON_TEST_PACER"
 
-// playPacer counts 1,000 a second on the good CPUs, and half of that on others, for three
-// minutes at most.
+// playPacer counts 1,000 a second on the good CPUs, and a tenth of that on others, so that no
+// load of the machine hides it; for ten minutes at most.
 func playPacer(good, path string) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -35,7 +35,7 @@ func playPacer(good, path string) {
 	runtime.LockOSThread() // whose CPU it is
 	self, thread, count := kernel.TID(os.Getpid()), kernel.TID(syscall.Gettid()), 0.0
 	began := time.Now()
-	for last := began; last.Sub(began) < 3*time.Minute; {
+	for last := began; last.Sub(began) < 10*time.Minute; {
 		time.Sleep(time.Millisecond)
 		st, err := procfs.New("/").ThreadStat(self, thread)
 		if err != nil {
@@ -46,7 +46,7 @@ func playPacer(good, path string) {
 		if err != nil {
 			panic(err)
 		}
-		now, rate := time.Now(), 500.0
+		now, rate := time.Now(), 100.0
 		if cpus.Has(cpuset.CPU(st.LastCPU)) {
 			rate = 1000
 		}
@@ -119,7 +119,7 @@ func TestAutoFindsTheCPU(t *testing.T) {
 	v.lines(r.out, r.err, "auto")
 	end := lastOfAuto(t, r)
 	assert.NotEqual(t, "kernel", end["kept"])
-	assert.Greater(t, end["delta"], 0.2, "twice as fast, but for what the load of the machine hides: %v", end)
+	assert.Greater(t, end["delta"], 0.2, "ten times as fast: %v", end)
 	assert.Equal(t, end["cpus"], affinityOf(t, pid))
 	assert.Equal(t, metric, end["metric"])
 	require.NotNil(t, end["journal"])

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -131,14 +130,8 @@ func TestIRQListNow(t *testing.T) {
 	r = h.run("--host-root", root, "irq", "list", "--now", "--filter", "eth0")
 	assert.Regexp(t, `\n +24 +- +- +- +0-1 +1 +settable `, r.out)
 
-	fastest := time.Hour
-	for range 5 { // of this machine, which may be busy
-		start := time.Now()
-		r = h.run("irq", "list", "--now")
-		fastest = min(fastest, time.Since(start))
-		require.Zero(t, r.code, r.err)
-	}
-	assert.Less(t, fastest, 100*time.Millisecond)
+	r = h.run("irq", "list", "--now")
+	require.Zero(t, r.code, r.err)
 }
 
 func TestIRQQueues(t *testing.T) {

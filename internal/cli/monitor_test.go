@@ -155,7 +155,7 @@ func TestHeadlessMissingPID(t *testing.T) {
 		assert.Equal(t, "piton: there is no process or thread 2147483647,2147483646\n", r.err, more)
 		assert.Contains(t, r.out, pid, more)
 	}
-	tid := fmt.Sprint(threadOf(t, os.Getpid()))
+	tid := fmt.Sprint(startMover(t, "1").tids[0])
 	r := newHome(t).watch(1, "--pid", pid+","+tid)
 	assert.Equal(t, exit.Some, r.code)
 	assert.Equal(t, "piton: "+tid+" is no process but a thread: --threads shows it\n", r.err)
@@ -164,17 +164,6 @@ func TestHeadlessMissingPID(t *testing.T) {
 	r = newHome(t).watch(1, "--pid", pid, "--filter", "comm=no-such-name-here", "-o", "json")
 	assert.Zero(t, r.code, r.err)
 	assert.Empty(t, ofType(jsonLines(t, r.out), "task"), "it is there, and not shown")
-}
-
-// threadOf is a thread of a process that is not its first one.
-func threadOf(t *testing.T, pid int) int {
-	t.Helper()
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	require.NoError(t, err)
-	require.Greater(t, len(tasks), 1, "the Go runtime has several")
-	tid, err := strconv.Atoi(tasks[1].Name())
-	require.NoError(t, err)
-	return tid
 }
 
 func TestHeadlessEndsWithItsProcesses(t *testing.T) {
@@ -313,7 +302,7 @@ func TestClosedOutput(t *testing.T) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		_ = cmd.Process.Kill()
 		t.Fatal("it goes on although nobody reads")
 	}

@@ -24,7 +24,7 @@ func hold(t *testing.T, pid kernel.TID, startTicks uint64) kernel.Process {
 }
 
 func TestHoldOutlivesTheNumber(t *testing.T) {
-	cmd := exec.Command("sleep", "20")
+	cmd := exec.Command("sleep", "300")
 	require.NoError(t, cmd.Start())
 	pid := kernel.TID(cmd.Process.Pid)
 	held := hold(t, pid, 0)

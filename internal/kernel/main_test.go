@@ -50,7 +50,7 @@ func child() {
 		select {}
 	}()
 	fmt.Println(<-tid)
-	time.AfterFunc(20*time.Second, func() { os.Exit(1) })
+	time.AfterFunc(5*time.Minute, func() { os.Exit(1) })
 	_, _ = os.Stdin.Read(make([]byte, 1))
 }
 

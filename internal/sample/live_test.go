@@ -66,14 +66,11 @@ func TestEndedProcessesAreGone(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotNil(t, find(n, children[0]))
 	})
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	require.Eventually(t, func() bool {
 		n, err := s.Read()
 		require.NoError(t, err)
-		if !slices.ContainsFunc(children, func(c kernel.TID) bool { return find(n, c) != nil }) {
-			return
-		}
-	}
-	t.Fatal("children that were reaped are still in the samples")
+		return !slices.ContainsFunc(children, func(c kernel.TID) bool { return find(n, c) != nil })
+	}, time.Minute, 20*time.Millisecond, "children that were reaped are still in the samples")
 }
 
 func TestThreadsOfThisProcess(t *testing.T) {

@@ -38,7 +38,7 @@ func TestTraffic(t *testing.T) {
 	n, command := network(t, 2)
 	assert.Len(t, n.Interfaces, 2)
 	for name, pace := range map[string]int{"saturated": 0, "paced": 40} {
-		r, err := n.Measure(t.Context(), command, Load{Clients: 2, PaceMBs: pace, Settle: 50 * time.Millisecond, Period: 450 * time.Millisecond})
+		r, err := n.Measure(t.Context(), command, Load{Clients: 2, PaceMBs: pace, Settle: 50 * time.Millisecond, Period: time.Second})
 		require.NoError(t, err, name)
 		t.Logf("%s: %+v", name, r)
 		assert.Positive(t, r.Transfers, name)
@@ -67,7 +67,7 @@ func TestSteeringIsTaken(t *testing.T) {
 	for _, name := range n.Interfaces {
 		require.NoError(t, n.Client.WriteSetting(name+"/queues/rx-0/rps_cpus", "1"))
 	}
-	r, err := n.Measure(t.Context(), command, Load{Clients: 1, Settle: 20 * time.Millisecond, Period: 200 * time.Millisecond})
+	r, err := n.Measure(t.Context(), command, Load{Clients: 1, Settle: 20 * time.Millisecond, Period: time.Second})
 	require.NoError(t, err)
 	assert.Positive(t, r.Transfers)
 }

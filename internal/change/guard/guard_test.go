@@ -142,17 +142,21 @@ func (b *bench) list() []change.GuardState {
 	return armed
 }
 
+// soon is when a guard reverts a change that the test has made by then, on a loaded machine, too.
+const soon = 4 * time.Second
+
 func raised() attr.Setting { return attr.SetNice(15) }
 
 func TestRevertedWithoutAnAnswer(t *testing.T) {
+	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(raised(), 300*time.Millisecond)
+	o, g := b.carry(raised(), soon)
 	assert.Equal(t, 1, o.Count(attr.Done))
 	b.ended(g)
 	assert.ErrorIs(t, g.Keep(), change.ErrTooLate)
 	assert.Equal(t, b.was, b.nice())
 	assert.True(t, b.entry(o.Entry).Undone)
-	assert.Contains(t, b.entry(o.Entry+1).Command, "not confirmed within 300ms")
+	assert.Contains(t, b.entry(o.Entry+1).Command, "not confirmed within "+soon.String())
 	assert.Equal(t, []uint64{o.Entry}, b.entry(o.Entry+1).Undoes)
 }
 
@@ -254,6 +258,21 @@ func TestGuardOfAnotherNamespace(t *testing.T) {
 	}
 }
 
+// stopped calls f while guards are stopped.
+func (b *bench) stopped(f func(), guards ...change.Guard) {
+	for _, g := range guards {
+		require.NoError(b, syscall.Kill(g.Status().PID, syscall.SIGSTOP))
+		require.Eventually(b, func() bool {
+			st, err := procfs.New("/").Stat(kernel.TID(g.Status().PID))
+			return err == nil && st.State == 'T'
+		}, time.Minute, time.Millisecond)
+	}
+	f()
+	for _, g := range guards {
+		require.NoError(b, syscall.Kill(g.Status().PID, syscall.SIGCONT))
+	}
+}
+
 // TestDirectoryOfPagesIsRemoved while guards wait, as systemd-logind does at the end of a
 // session: they make new pages, by which they are confirmed, also by those that have
 // the old ones.
@@ -263,8 +282,10 @@ func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 	_, held := b.carry(attr.SetNice(5), time.Hour)
 	o, g := b.carry(raised(), time.Hour)
 	was := b.list()
-	require.NoError(t, os.RemoveAll(b.Dir))
-	require.ErrorIs(t, b.Keep(o.Entry), ErrNotArmed)
+	b.stopped(func() {
+		require.NoError(t, os.RemoveAll(b.Dir))
+		require.ErrorIs(t, b.Keep(o.Entry), ErrNotArmed)
+	}, held, g)
 	require.Eventually(t, func() bool { return len(b.list()) == 2 }, time.Minute, 5*time.Millisecond)
 	for i, now := range b.list() {
 		assert.InDelta(t, was[i].Left, now.Left, float64(time.Minute))
@@ -287,9 +308,11 @@ func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 func TestPageIsNotRestored(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(raised(), 4*time.Second)
-	require.NoError(t, os.RemoveAll(b.Dir))
-	require.NoError(t, os.WriteFile(b.Dir, nil, 0o600)) // not even root makes a page below it
+	o, g := b.carry(raised(), soon)
+	b.stopped(func() {
+		require.NoError(t, os.RemoveAll(b.Dir))
+		require.NoError(t, os.WriteFile(b.Dir, nil, 0o600)) // not even root makes a page below it
+	}, g)
 	require.ErrorContains(t, b.Keep(o.Entry), "not a directory")
 	require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond)
 	require.ErrorIs(t, g.Keep(), change.ErrTooLate)
@@ -344,6 +367,7 @@ func TestRevertedWhenPitonEnds(t *testing.T) {
 // TestRevertedInTheMiddle is a change that is made after its time: the guard has
 // looked by then, and found nothing to revert.
 func TestRevertedInTheMiddle(t *testing.T) {
+	t.Parallel() // it waits
 	b := newBench(t)
 	var armed change.Guard
 	b.tuner = b.tunerWith(told{b.Launcher, func(g change.Guard, line []byte) error {
@@ -358,7 +382,7 @@ func TestRevertedInTheMiddle(t *testing.T) {
 		}
 		return err
 	}})
-	o, err := b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: 100 * time.Millisecond})
+	o, err := b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: soon})
 	require.ErrorIs(t, err, change.ErrTooLate)
 	assert.Equal(t, attr.Done, o.Changes[0].Status, "it was made")
 	assert.Nil(t, o.Guard, "there is nothing left to confirm")
@@ -370,7 +394,7 @@ func TestRevertedInTheMiddle(t *testing.T) {
 func TestRevertIsRecordedLate(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(raised(), 200*time.Millisecond)
+	o, g := b.carry(raised(), soon)
 	f, err := os.OpenFile(b.Journal, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
