@@ -73,13 +73,20 @@ func (w *watching) end() []map[string]any {
 func (w *watching) rest() []map[string]any {
 	w.t.Helper()
 	var all []map[string]any
-	for w.lines.Scan() {
-		var object map[string]any
+	for line := w.next(); line != nil; line = w.next() {
+		all = append(all, line)
+	}
+	return all
+}
+
+// next is the next line, nil at the end.
+func (w *watching) next() (object map[string]any) {
+	w.t.Helper()
+	if w.lines.Scan() {
 		require.NoError(w.t, json.Unmarshal(w.lines.Bytes(), &object), w.lines.Text())
-		all = append(all, object)
 	}
 	require.NoError(w.t, w.lines.Err())
-	return all
+	return object
 }
 
 func number(object map[string]any, key string) uint64 { return uint64(object[key].(float64)) }
