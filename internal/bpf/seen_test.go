@@ -122,7 +122,7 @@ func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen, processRest
 	if !processRested { // its other threads may have changed its memory, or their own number
 		got.RSSPages, got.Threads = a.stat.RSSPages, a.stat.Threads
 	}
-	if r.Flags&0x00200000 != 0 { // PF_KTHREAD: /proc has longer names
+	if r.Flags&kernelThread != 0 { // /proc has longer names
 		assert.Contains(tb, string(a.stat.Comm), string(r.CommRaw()), who)
 	} else {
 		assert.Equal(tb, string(a.stat.Comm), string(r.CommRaw()), who)
@@ -133,6 +133,9 @@ func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen, processRest
 	assert.Equal(tb, a.status.CPUsAllowed.String(), masks.of(r), "%s: affinity", who)
 	return true
 }
+
+// kernelThread is PF_KTHREAD.
+const kernelThread = 0x00200000
 
 // tickNs is USER_HZ, 100 on all machines that Linux serves here (sysconf(3)).
 const tickNs = 1e7

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,12 +72,14 @@ func waitFor(t *testing.T, pid kernel.TID, state byte) {
 	}, patience, tick, "task %d never came into state %c", pid, state)
 }
 
+// TestWalkEqualsProc compares own tasks and kernel threads with /proc: others may be changed and
+// changed back between two looks.
 func TestWalkEqualsProc(t *testing.T) {
 	eachRung(t, func(t *testing.T, w *Walk) {
 		own := mixed(t)
 		missing := own
 		var equal, all int
-		for try := 0; try < 5 && len(missing) > 0; try++ { // on a busy machine a task may not rest at first
+		for end := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(end); { // on a busy machine a task may not rest at first
 			before := seeAll(t)
 			records, stats, err := w.Read(true)
 			require.NoError(t, err)
@@ -88,7 +91,8 @@ func TestWalkEqualsProc(t *testing.T) {
 				r := &records[i]
 				a, inA := before[r.TID]
 				b, inB := after[r.TID]
-				if !inA || !inB || a.stat.StartTicks != b.stat.StartTicks {
+				walked[r.TID] = true
+				if !inA || !inB || a.stat.StartTicks != b.stat.StartTicks || r.Flags&kernelThread == 0 && !slices.Contains(own, r.TID) {
 					continue
 				}
 				all++
@@ -98,12 +102,8 @@ func TestWalkEqualsProc(t *testing.T) {
 					equal++
 					missing = slices.DeleteFunc(slices.Clone(missing), func(tid kernel.TID) bool { return tid == r.TID })
 				}
-				walked[r.TID] = true
 			}
 			hidden := !walked[1]
-			if hidden && try == 0 {
-				t.Log("this machine hides its first process from eBPF programs")
-			}
 			for tid, a := range before {
 				b, there := after[tid]
 				missed := !walked[tid] && there && a.stat.StartTicks == b.stat.StartTicks && !(hidden && a.status.TGID == 1)
@@ -111,7 +111,7 @@ func TestWalkEqualsProc(t *testing.T) {
 			}
 		}
 		assert.Empty(t, missing, "own tasks that were never seen at rest")
-		assert.Greater(t, equal, len(own))
+		assert.GreaterOrEqual(t, equal, len(own))
 		t.Logf("%d of %d tasks rested and are equal in everything", equal, all)
 	})
 }
