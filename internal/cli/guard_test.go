@@ -46,7 +46,10 @@ func TestRevertAfterOutlivesPiton(t *testing.T) {
 	before := affinityOf(t, pid)
 	cmd := h.program("--headless", "--pid", fmt.Sprint(pid), "--nice", "5", "--pin", fmt.Sprint(cpu), "--revert-after", "1s")
 	require.NoError(t, cmd.Start())
-	eventually(t, "the change is recorded", func() bool { return strings.Contains(h.run("journal").out, "nice 0 → 5") })
+	eventually(t, "it has made its changes", func() bool {
+		made := ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry")
+		return len(made) > 0 && made[0]["finished"] == true
+	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	eventually(t, "it is reverted", func() bool { return niceOf(t, pid) == 0 && affinityOf(t, pid) == before })
