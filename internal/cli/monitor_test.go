@@ -155,7 +155,8 @@ func TestHeadlessMissingPID(t *testing.T) {
 		assert.Equal(t, "piton: there is no process or thread 2147483647,2147483646\n", r.err, more)
 		assert.Contains(t, r.out, pid, more)
 	}
-	tid := fmt.Sprint(startMover(t, "1").tids[0])
+	m := startMover(t, "2")
+	tid := fmt.Sprint(max(m.tids[0], m.tids[1])) // one may be its first thread
 	r := newHome(t).watch(1, "--pid", pid+","+tid)
 	assert.Equal(t, exit.Some, r.code)
 	assert.Equal(t, "piton: "+tid+" is no process but a thread: --threads shows it\n", r.err)
