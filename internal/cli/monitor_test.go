@@ -156,7 +156,11 @@ func TestHeadlessMissingPID(t *testing.T) {
 		assert.Contains(t, r.out, pid, more)
 	}
 	m := startMover(t, "2")
-	tid := fmt.Sprint(max(m.tids[0], m.tids[1])) // one may be its first thread
+	thread := m.tids[0]
+	if thread == m.pid {
+		thread = m.tids[1]
+	}
+	tid := fmt.Sprint(thread)
 	r := newHome(t).watch(1, "--pid", pid+","+tid)
 	assert.Equal(t, exit.Some, r.code)
 	assert.Equal(t, "piton: "+tid+" is no process but a thread: --threads shows it\n", r.err)
