@@ -66,7 +66,7 @@ func (s stranger) command(ctx context.Context, env []string, args ...string) *ex
 // run returns all that piton prints, and its exit code.
 func (s stranger) run(t *testing.T, env []string, args ...string) (out string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	b, err := s.command(ctx, env, args...).CombinedOutput()
 	var ended *exec.ExitError
@@ -80,7 +80,7 @@ func (s stranger) run(t *testing.T, env []string, args ...string) (out string, c
 // sleeper starts a process of root's that does nothing.
 func sleeper(t *testing.T, prepare func(*exec.Cmd)) (pid string) {
 	t.Helper()
-	cmd := exec.Command("sleep", "100")
+	cmd := exec.Command("sleep", "600")
 	if prepare != nil {
 		prepare(cmd)
 	}

@@ -26,7 +26,7 @@ import (
 // sleeper is a child that ends with the test.
 func sleeper(t *testing.T) kernel.TID {
 	t.Helper()
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return kernel.TID(cmd.Process.Pid)

@@ -93,7 +93,7 @@ func assertCPUs(t *testing.T, want map[kernel.TID]cpuset.Set) {
 func TestSweep(t *testing.T) {
 	all, first, last := twoCPUs(t)
 	s := startShell(t)
-	chosen, late, mortal := s.start("sleep 60"), s.start("sleep 60"), s.start("sleep 60")
+	chosen, late, mortal := s.start("sleep 600"), s.start("sleep 60"), s.start("sleep 60")
 	setCPUs(t, chosen, last)
 	at := nowTicks()
 	tuner := recorded(t)
@@ -115,7 +115,7 @@ func TestSweep(t *testing.T) {
 	assert.Equal(t, 3, asked, "until nothing was new twice")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{late: last, s.pid: last})
 
-	born, own := s.start("sleep 60"), s.start("sleep 60")
+	born, own := s.start("sleep 600"), s.start("sleep 60")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{born: last})
 	setCPUs(t, own, first)
 	undone := undo(t, tuner, change.UndoRequest{Last: 1})
@@ -136,7 +136,7 @@ func TestSweepUndoneMeanwhile(t *testing.T) {
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
 	p.Again = nil // it is no later than its start
-	born, own := s.start("sleep 60"), s.start("sleep 60")
+	born, own := s.start("sleep 600"), s.start("sleep 60")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{born: last})
 	setCPUs(t, own, first)
 	outcome := carry(t, tuner, p)
@@ -160,9 +160,9 @@ func TestSweepStacked(t *testing.T) {
 		nowTicks()
 	}
 	sweep(last, s.pid)
-	between := s.start("sleep 60")
+	between := s.start("sleep 600")
 	sweep(first, s.pid, between)
-	after := s.start("sleep 60")
+	after := s.start("sleep 600")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{after: first})
 	undo(t, tuner, change.UndoRequest{All: true})
 	assertCPUs(t, map[kernel.TID]cpuset.Set{s.pid: all, between: all, after: all})

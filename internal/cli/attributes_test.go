@@ -142,7 +142,7 @@ func processNamed(t *testing.T, name string) (pid kernel.TID, end func()) {
 
 func TestNiceOfASession(t *testing.T) {
 	needRights(t)
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	require.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()

@@ -150,7 +150,7 @@ func child(t *testing.T, argv ...string) kernel.TID {
 // would count as busy.
 func sleeper(t *testing.T) kernel.TID {
 	t.Helper()
-	pid := child(t, "sleep", "60")
+	pid := child(t, "sleep", "600")
 	eventually(t, "it sleeps", func() bool {
 		st, err := procfs.New("/").Stat(pid)
 		return err == nil && st.State == 'S'

@@ -70,7 +70,7 @@ func TestHeadlessJSON(t *testing.T) {
 	}
 	require.NotNil(t, sleep)
 	assert.Equal(t, "sleep", sleep["comm"])
-	assert.Equal(t, "sleep 60", sleep["command"])
+	assert.Equal(t, "sleep 600", sleep["command"])
 	assert.Equal(t, "OTHER", sleep["policy"])
 }
 
@@ -82,7 +82,7 @@ func TestHeadlessTable(t *testing.T) {
 	require.Len(t, lines, 7)
 	assert.Contains(t, lines[0], "migrations")
 	assert.Equal(t, "    PID USER       CPU COMMAND", lines[1])
-	assert.Regexp(t, fmt.Sprintf(`^ *%d \w+ +\d+ sleep 60$`, pid), lines[2])
+	assert.Regexp(t, fmt.Sprintf(`^ *%d \w+ +\d+ sleep 600$`, pid), lines[2])
 	assert.Empty(t, lines[3])
 }
 
@@ -101,7 +101,7 @@ func TestHeadlessCSV(t *testing.T) {
 func TestHeadlessChoosesAndOrders(t *testing.T) {
 	sleeper(t)
 	sleeper(t)
-	r := newHome(t).watch(1, "-o", "json", "--filter", `comm=sleep "sleep 60"`, "--sort", "-pid")
+	r := newHome(t).watch(1, "-o", "json", "--filter", `comm=sleep "sleep 600"`, "--sort", "-pid")
 	require.Zero(t, r.code, r.err)
 	tasks := ofType(jsonLines(t, r.out), "task")
 	require.GreaterOrEqual(t, len(tasks), 2)
@@ -128,7 +128,7 @@ func TestHeadlessOfOneSample(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	lines := strings.Split(r.out, "\n")
 	assert.Contains(t, lines[0], "migrations -", "a rate of one sample")
-	assert.Regexp(t, fmt.Sprintf(`^ *%d OTHER +\S+ +\d+ sleep 60 *$`, pid), lines[2])
+	assert.Regexp(t, fmt.Sprintf(`^ *%d OTHER +\S+ +\d+ sleep 600 *$`, pid), lines[2])
 	r = newHome(t).watch(1, "--columns", "pid,comm")
 	require.Zero(t, r.code, r.err)
 	last := 0
@@ -177,7 +177,7 @@ func TestHeadlessEndsWithItsProcesses(t *testing.T) {
 }
 
 func endsWithItsProcess(t *testing.T, more ...string) {
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	require.NoError(t, cmd.Start())
 	read, write := io.Pipe()
 	var errs bytes.Buffer
@@ -204,7 +204,7 @@ func TestHostileNames(t *testing.T) {
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "a) (\x1b[7m\n\u009bx\xff")
 	require.NoError(t, os.WriteFile(name, content, 0o755))
-	pid := child(t, name, "60")
+	pid := child(t, name, "600")
 	for _, format := range []string{"table", "json", "csv"} {
 		r := newHome(t).watch(1, "-o", format, "--pid", fmt.Sprint(pid)) // run looks for escape bytes
 		require.Zero(t, r.code, r.err)

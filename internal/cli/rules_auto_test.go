@@ -43,7 +43,7 @@ func TestRulesAuto(t *testing.T) {
 	d := startRules(t, h, autoRule(metric, comm))
 	eventually(t, "its placement is searched", tried(1))
 	assert.Empty(t, d.lines("auto"))
-	other := child(t, sleep, "60")
+	other := child(t, sleep, "600")
 	eventually(t, "another has its rule", func() bool { return len(d.done(other)) > 0 })
 	eventually(t, "the search ends", func() bool { return len(d.lines("auto")) > 0 })
 	line := d.lines("auto")[0]

@@ -137,10 +137,10 @@ func niceRule(name, comm string, nice int) string {
 func TestRulesRun(t *testing.T) {
 	h, dir := newHome(t), t.TempDir()
 	program := copyOf(t, "sleep", dir, "pt-rules-1")
-	before := child(t, program, "60")
+	before := child(t, program, "600")
 	d := startRules(t, h, niceRule("one", "pt-rules-1", 3))
-	after := child(t, program, "60")
-	becomes := child(t, "sh", "-c", "sleep 0.1; exec "+program+" 60")
+	after := child(t, program, "600")
+	becomes := child(t, "sh", "-c", "sleep 0.1; exec "+program+" 600")
 	for _, pid := range []kernel.TID{before, after, becomes} {
 		eventually(t, "it has its rule", func() bool { return len(d.done(pid)) > 0 })
 		assert.Equal(t, []string{"one"}, d.done(pid))
@@ -153,7 +153,7 @@ func TestRulesRun(t *testing.T) {
 	assert.Equal(t, 1, r.code)
 	assert.Contains(t, r.err, fmt.Sprintf("runs already: process %d, piton rules run", d.pid))
 
-	ended := child(t, program, "60")
+	ended := child(t, program, "600")
 	eventually(t, "it has its rule", func() bool { return len(d.done(ended)) > 0 })
 	require.NoError(t, syscall.Kill(int(ended), syscall.SIGKILL))
 
@@ -179,7 +179,7 @@ func TestRulesWithoutEBPF(t *testing.T) {
 	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-2")
 	d := startRules(t, h, niceRule("one", "pt-rules-2", 3), "--source", "proc")
 	assert.NotEqual(t, "eBPF", d.event("started")["source"])
-	pid := child(t, program, "60")
+	pid := child(t, program, "600")
 	eventually(t, "it has its rule", func() bool { return len(d.done(pid)) > 0 })
 	assert.Equal(t, 3, niceOf(t, pid))
 }
@@ -221,7 +221,7 @@ func TestRulesReload(t *testing.T) {
 	}
 	works := func() {
 		t.Helper()
-		pid := child(t, program, "60")
+		pid := child(t, program, "600")
 		eventually(t, "the old rule stays", func() bool { return len(d.done(pid)) > 0 })
 		assert.Equal(t, []string{"one"}, d.done(pid))
 	}
@@ -236,7 +236,7 @@ func TestRulesReload(t *testing.T) {
 	eventually(t, "no file is refused", func() bool { return refusals() == 2 })
 	works()
 
-	old := child(t, program, "60")
+	old := child(t, program, "600")
 	eventually(t, "it has the first rule", func() bool { return len(d.done(old)) > 0 })
 	require.NoError(t, os.WriteFile(d.file, []byte(niceRule("two", "pt-rules-4", 4)), 0o600))
 	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGHUP))
@@ -255,12 +255,12 @@ func TestRulesRunKilled(t *testing.T) {
 	d := startRules(t, h, text)
 	var pids []kernel.TID
 	for range 20 {
-		pids = append(pids, child(t, program, "60"))
+		pids = append(pids, child(t, program, "600"))
 	}
 	require.NoError(t, d.cmd.Process.Kill())
 	d.wait()
 	for range 5 {
-		pids = append(pids, child(t, program, "60"))
+		pids = append(pids, child(t, program, "600"))
 	}
 	next := startRules(t, h, text)
 	for _, pid := range pids {
@@ -278,7 +278,7 @@ func TestRulesRunKilled(t *testing.T) {
 func TestRulesCheckAndExplain(t *testing.T) {
 	h := newHome(t)
 	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-6")
-	pid := fmt.Sprint(child(t, program, "60"))
+	pid := fmt.Sprint(child(t, program, "600"))
 	file := filepath.Join(t.TempDir(), "r.toml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write(niceRule("one", "pt-rules-6", 3) + "[[rule]]\nname = 'idle'\ncomm = 'pt-rules-none'\nnice = 1\n")
@@ -338,7 +338,7 @@ func TestRulesDryRun(t *testing.T) {
 	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-7")
 	startRules(t, h, niceRule("none", "pt-rules-none", 3))
 	d := startRules(t, h, niceRule("one", "pt-rules-7", 3), "--dry-run")
-	pid := child(t, program, "60")
+	pid := child(t, program, "600")
 	eventually(t, "it is planned", func() bool {
 		for _, l := range d.lines("applied") {
 			if l["pid"] == float64(pid) && l["status"] == "planned" {

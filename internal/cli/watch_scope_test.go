@@ -23,7 +23,7 @@ func TestWatchSingleThreads(t *testing.T) {
 	require.NoError(t, err)
 	file := t.TempDir() + "/pitonwatchee"
 	require.NoError(t, os.WriteFile(file, data, 0o755))
-	cmd := exec.Command(file, "60")
+	cmd := exec.Command(file, "600")
 	require.NoError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()

@@ -138,7 +138,7 @@ func TestWatchEndsWithItsTargets(t *testing.T) {
 func TestWatchFollowsTheTree(t *testing.T) {
 	a, b := twoCPUs(t)
 	// A shell that starts a child of its own after a word on its standard input.
-	cmd := exec.Command("sh", "-c", "read word; sleep 60 & echo $!; read word; kill $!")
+	cmd := exec.Command("sh", "-c", "read word; sleep 600 & echo $!; read word; kill $!")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

@@ -202,7 +202,7 @@ func pass(conn net.Conn, on cpuset.CPU, reads bool) error {
 
 func TestNamespaceOfAProcess(t *testing.T) {
 	w := newWire(t)
-	sleep := exec.Command("sleep", "100")
+	sleep := exec.Command("sleep", "600")
 	require.NoError(t, w.near.Do(sleep.Start)) // it is in the namespace of the thread that starts it
 	t.Cleanup(func() {
 		_ = sleep.Process.Kill()

@@ -55,7 +55,7 @@ func newBench(t *testing.T) *bench {
 	require.NoError(t, err)
 	b := &bench{T: t, Launcher: Launcher{Env: os.Environ(), Journal: path, Dir: filepath.Join(dir, "guards")}, journal: j}
 	b.tuner = b.tunerWith(b.Launcher)
-	cmd := exec.Command("sh", "-c", `read line; sleep 60 & echo $!; read line`)
+	cmd := exec.Command("sh", "-c", `read line; sleep 600 & echo $!; read line`)
 	b.in, err = cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

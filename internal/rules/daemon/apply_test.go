@@ -43,7 +43,7 @@ func carrier(t *testing.T, lock journal.Lock) (*Carrier, *journal.Journal) {
 }
 
 func sleeper(t testing.TB) kernel.TID {
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return kernel.TID(cmd.Process.Pid)
@@ -143,7 +143,7 @@ func TestApplyFailsForEach(t *testing.T) {
 func TestGone(t *testing.T) {
 	c, j := carrier(t, nil)
 	a, _ := twoRules(t)
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	require.NoError(t, cmd.Start())
 	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
 	require.Equal(t, Done, deeds[0].Status)
