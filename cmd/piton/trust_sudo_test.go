@@ -56,7 +56,7 @@ func TestTrustSudo(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command("unshare", append(namespaces, "sh", "-c", `"$0" "$@"; exit $?`, // sh reaps, as PID 1
-		self, "-test.run=^TestTrustSudo$", "-test.v", "-test.timeout=5m")...)
+		self, "-test.run=^TestTrustSudo$", "-test.v", "-test.timeout=9m")...)
 	cmd.Env = append(os.Environ(), insideSudo+"="+binary, outsideSudo+"="+mountNamespace(t))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
