@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,7 +66,7 @@ func TestTicksFilterTheProcesses(t *testing.T) {
 	term.wait(`filter hopper allowed~0 `)
 	term.wait(pidText(pid) + ` .*hopper`)
 	term.keys("Escape")
-	time.Sleep(100 * time.Millisecond) // or the two are one key with Alt
+	term.until("the list has the keys", func() bool { return !strings.Contains(term.frame(), "Space ticks") }) // else the two are one key with Alt
 	term.keys("Escape")
 	term.until("the filter is gone", func() bool { return !strings.Contains(term.frame(), "allowed~0") })
 	term.keys("q")
