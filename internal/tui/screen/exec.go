@@ -3,10 +3,8 @@ package screen
 import (
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"os/signal"
-	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -55,13 +53,14 @@ func (o *outside) Run() error {
 	o.root.term.collect()
 	o.root.term.leave()
 	o.root.signals.away.Store(true)
+	o.root.signals.lent.Store(true)
 	err := o.Start()
 	if err == nil {
-		typed := []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
-		signal.Ignore(typed...) // the command has started without; so does system(3)
+		o.root.signals.ignoreTyped() // the command has started without; so does system(3)
 		err = o.Wait()
 		defer signal.Notify(o.root.signals.ch, typed...) // once no key makes a signal
 	}
+	o.root.signals.lent.Store(false)
 	o.root.signals.away.Store(false)
 	return errors.Join(err, o.root.term.enter())
 }

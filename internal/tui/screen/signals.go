@@ -3,6 +3,7 @@ package screen
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -26,6 +27,30 @@ type signals struct {
 	// never gives back to the kernel (signal.Reset leaves its handler in place);
 	// so the stop is completed here with SIGSTOP.
 	away atomic.Bool
+	// lent is set while a command has the terminal: ^C and ^\ are for the command.
+	lent atomic.Bool
+}
+
+// typed are the signals that keys of a terminal send: ^C and ^\.
+var typed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
+
+// ignoreTyped ignores ^C and ^\ from now on, and forgets those that came since the
+// command was started: on a starved machine it can ask its question, and be answered,
+// before piton runs again.
+func (s *signals) ignoreTyped() {
+	signal.Ignore(typed...) // nothing is added to the channel afterwards
+	for range len(s.ch) {
+		select {
+		case sig := <-s.ch:
+			if !slices.Contains(typed, sig) {
+				select {
+				case s.ch <- sig:
+				default: // full again, as signal.Notify drops
+				}
+			}
+		default: // watch was faster
+		}
+	}
 }
 
 // watch forwards signals to p until stop.
@@ -52,6 +77,9 @@ func (s *signals) watch(p *tea.Program, out *os.File) {
 			case syscall.SIGCONT:
 				p.Send(continuedMsg{})
 			default:
+				if s.lent.Load() && slices.Contains(typed, sig) {
+					continue
+				}
 				s.ended = sig.(syscall.Signal)
 				p.Send(tea.QuitMsg{})
 			}
