@@ -85,7 +85,7 @@ func playSpin() error {
 	go func() {
 		runtime.LockOSThread()
 		fmt.Println(syscall.Gettid())
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); {
 		}
 	}()
 	_, err := io.Copy(io.Discard, os.Stdin)
