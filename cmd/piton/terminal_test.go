@@ -97,7 +97,7 @@ func (term *terminal) stayOrdinary() {
 		if strings.Contains(frame, "[y raise]") {
 			term.tmux("send-keys", "n")
 		}
-		require.True(term.t, time.Now().Before(end), "the question stays")
+		require.True(term.t, time.Now().Before(end), "the question stays:\n%s", frame)
 		time.Sleep(30 * time.Millisecond)
 	}
 }

@@ -125,7 +125,7 @@ func command(name string, args ...string) *exec.Cmd {
 
 // once runs the tests of a package as make test does.
 func (s *setting) once(p program) (output []byte, err error) {
-	cmd := exec.Command(p.file, "-test.run="+s.run, "-test.parallel=8", "-test.timeout=10m", fmt.Sprint("-test.short=", !s.long))
+	cmd := exec.Command(p.file, "-test.run="+s.run, "-test.parallel=8", "-test.timeout=30m", fmt.Sprint("-test.short=", !s.long))
 	cmd.Dir = p.source
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd.CombinedOutput()
