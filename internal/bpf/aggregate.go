@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"structs"
 	"sync"
@@ -55,6 +56,9 @@ const (
 // (Documentation/scheduler/sched-ext.rst).
 const schedExt = "/sys/kernel/sched_ext"
 
+// insertKfunc is what c/aggregate.c queues tasks with.
+const insertKfunc = "scx_bpf_dsq_insert"
+
 // OpenAggregate puts the scheduler in force. A task that has waited for half the
 // bound goes before those that would be aggregated. There can be one sched_ext
 // scheduler at a time. An error that Is feature.ErrNotSupported says what is
@@ -98,6 +102,15 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 		return nil, err
 	}
 	if err := spec.Variables[aggregateVarBoundNs].Set(uint64(bound)); err != nil {
+		return nil, object.Explain(aggregateName, err)
+	}
+	types := object.KernelTypes() // held, so that Load finds it too
+	defer runtime.KeepAlive(types)
+	layout, err := types.Kernel()
+	if err != nil {
+		return nil, object.Explain(aggregateName, err)
+	}
+	if err := bindKfunc(spec, layout, insertKfunc); err != nil {
 		return nil, object.Explain(aggregateName, err)
 	}
 	a := &Aggregate{}
