@@ -10,6 +10,7 @@ PKG     ?= ./...
 RUN     ?=
 TIMES   ?= 30
 LONG    ?=
+GUESTS  ?= full
 DEFECTS := 1 2 3 6 7 8 12 15
 SINCE   ?=
 # Packages of ./... that differ from the commit SINCE, or import what does; all without it.
@@ -46,7 +47,7 @@ flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners
 	$(GO) run ./internal/flaky -times $(TIMES) -run '$(RUN)' -long=$(if $(LONG),true,false) $(PKG)
 
 weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
-	PITON_GUESTS=weekly $(MAKE) guests
+	$(MAKE) guests GUESTS=weekly
 	$(MAKE) simulate SEEDS=400000
 	$(MAKE) fuzz FUZZ=1m
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
@@ -94,9 +95,9 @@ generate: ## rewrite the generated parts of the help's pages and, with the clang
 generated: generate ## fail if a generated file was not up to date
 	git diff --exit-code -- cmd testdata internal
 
-guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that is; PITON_GUESTS says which
+guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (GUESTS=full, weekly, changed or names)
 	@if [ -x ../shared/vm/run ]; then \
-		PITON_GUESTS=$${PITON_GUESTS:-full} $(GO) test ./internal/cli -run '^TestGuests$$' -count=1 -timeout 80m -v; \
+		PITON_GUESTS=$(GUESTS) $(GO) test ./internal/cli -run '^TestGuests$$' -count=1 -timeout 120m -v; \
 	else \
 		echo "left out: guests: there is no ../shared/vm/run to boot machines with"; \
 	fi

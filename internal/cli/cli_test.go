@@ -60,9 +60,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	code := m.Run()
-	printRetries(os.Stdout)
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // result is what a run of piton gave.
@@ -73,7 +71,7 @@ type result struct {
 
 // inVM reports whether the tests run in the many-CPU machine of make vmtest,
 // whose emulated CPUs are slow.
-func inVM() bool { return os.Getenv("PITON_VM_SHAPE") != "" }
+func inVM() bool { return os.Getenv(shapeVar) != "" }
 
 // home is where the runs of one test keep their state.
 type home struct {

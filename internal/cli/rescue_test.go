@@ -110,7 +110,7 @@ func policyOf(t *testing.T, pid kernel.TID) kernel.Policy {
 
 // TestVMRescue lets spinners have every CPU, and piton rescue take them back.
 func TestVMRescue(t *testing.T) {
-	shape, _ := needGuardVM(t)
+	shape := needGuardVM(t)
 	h := newHome(t)
 	var pids []kernel.TID
 	for cpu := range shape.cpus {

@@ -11,17 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSchedExtInVM boots a machine whose kernel has sched_ext, and runs in it
-// what needs that. make vmtest asks for it.
-func TestSchedExtInVM(t *testing.T) {
-	t.Parallel()
-	needRig(t, "bpf.test", "action.test", "cli.test").boot(t, "set -e; ./bpf.test -test.v -test.run TestAggregate; "+
-		"./action.test -test.v -test.run TestPlacerAggregates; ./cli.test -test.v -test.run 'TestSchedExt[^I]'",
-		[]string{"--kernel", "7.2", "--cpus", "4", "--threads", "1", "--nodes", "1", "--mem", "1024", "--timeout", "600"},
-		"TestAggregateIsInForceWhileOpen", "TestAggregateEndsWithItsProcess", "TestAggregateIsFair", "TestPlacerAggregates",
-		"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton")
-}
-
 const schedExtState = "/sys/kernel/sched_ext/state"
 
 // schedExt reads whether a scheduler is in force, "enabled" or "disabled".

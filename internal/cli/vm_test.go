@@ -51,14 +51,18 @@ func (s vmShape) distance(a, b int) topology.Distance {
 	return topology.OtherNode
 }
 
-const shapeFormat = "%d,%d,%d,%d" // in PITON_VM_SHAPE
+// shapeVar holds a machine's shape, in shapeFormat: CPUs, threads of a core, nodes, L3 caches of a node.
+const (
+	shapeVar    = "PITON_VM_SHAPE"
+	shapeFormat = "%d,%d,%d,%d"
+)
 
 func needVM(t *testing.T) (s vmShape) {
 	t.Helper()
 	if !inVM() {
 		t.Skip("runs in the machine that make vmtest boots")
 	}
-	_, err := fmt.Sscanf(os.Getenv("PITON_VM_SHAPE"), shapeFormat, &s.cpus, &s.threads, &s.nodes, &s.l3)
+	_, err := fmt.Sscanf(os.Getenv(shapeVar), shapeFormat, &s.cpus, &s.threads, &s.nodes, &s.l3)
 	require.NoError(t, err)
 	return s
 }

@@ -103,7 +103,7 @@ func TestVMTrialOutlivesTheScreen(t *testing.T) {
 // TestVMTrialOfStarvedScreen starts a screen on a CPU that leaves it next to
 // nothing, and lets it have the priority that it asks for.
 func TestVMTrialOfStarvedScreen(t *testing.T) {
-	shape, _ := needGuardVM(t)
+	shape := needGuardVM(t)
 	h, last := newHome(t), cpuset.Of(cpuset.CPU(shape.cpus-1))
 	pid := child(t, "sh", "-c", "while :; do :; done")
 	require.NoError(t, sched.SetAffinity(pid, last))
