@@ -46,7 +46,8 @@ func TestGuests(t *testing.T) {
 		}
 		t.Run(g.name, func(t *testing.T) {
 			end := g.boot(t, rig, dir)
-			ends, notJudged = append(ends, fmt.Sprintf("%-13s %4.0f s", g.name, end.took.Seconds())), notJudged+end.notJudged
+			ends = append(ends, fmt.Sprintf("%s %.0f s (%.0f s of CPU)", g.name, end.took.Seconds(), end.used.Seconds()))
+			notJudged += end.notJudged
 		})
 	}
 	t.Logf("guests: %s\n%d not judged", strings.Join(ends, ", "), notJudged)
@@ -136,8 +137,8 @@ func changedPaths() ([]string, error) {
 
 // guestEnd is how a guest ended.
 type guestEnd struct {
-	took      time.Duration
-	notJudged int
+	took, used time.Duration // by the clock, and of the host's CPUs
+	notJudged  int
 }
 
 // rigFailed is the exit status of the rig where no command has ended (shared/vm/README.md).
@@ -159,7 +160,7 @@ func (g guest) boot(t *testing.T, rig, dir string) (end guestEnd) {
 	lines := &lineLog{t: t, began: time.Now()}
 	cmd.Stdout, cmd.Stderr = lines, lines
 	err := cmd.Run()
-	end.took = time.Since(lines.began)
+	end.took, end.used = time.Since(lines.began), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
 	out := lines.all.String()
 	if why := kernelGone(cmd.ProcessState.ExitCode(), out); why != "" {
 		t.Skip(why)

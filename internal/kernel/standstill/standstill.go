@@ -4,7 +4,6 @@
 package standstill
 
 import (
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -63,15 +62,17 @@ func Watch() (end func() Stood) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		runtime.LockOSThread() // it ends with the goroutine
-		_ = kernel.System().SetPolicy(0, kernel.FIFO, 99, true)
-		s.Await(time.Hour, func() bool {
-			select {
-			case <-stop:
-				return true
-			default:
-				return false
-			}
+		_ = kernel.OnThread(func() error {
+			_ = kernel.System().SetPolicy(0, kernel.FIFO, 99, true)
+			s.Await(time.Hour, func() bool {
+				select {
+				case <-stop:
+					return true
+				default:
+					return false
+				}
+			})
+			return nil
 		})
 	}()
 	return sync.OnceValue(func() Stood {
