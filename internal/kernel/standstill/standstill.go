@@ -19,8 +19,8 @@ const (
 	step     = 2 * time.Millisecond
 	ordinary = 50 * time.Millisecond
 
-	// Notice begins the line of a test whose times are not judged.
-	Notice = "not judged: the guest stood still for"
+	// Notice begins the line of a test that does not judge.
+	Notice = "not judged: "
 )
 
 // Stood is what a machine did not run, by its CLOCK_MONOTONIC.
@@ -33,7 +33,7 @@ type Stood struct {
 func (s Stood) Judged(t testing.TB) bool {
 	t.Helper()
 	if s.Longest > most {
-		t.Logf("%s %d ms", Notice, s.Longest.Milliseconds())
+		t.Logf(Notice+"the guest stood still for %d ms", s.Longest.Milliseconds())
 	}
 	return s.Longest <= most
 }
