@@ -97,7 +97,7 @@ generated: generate ## fail if a generated file was not up to date
 
 guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (GUESTS=full, weekly, changed or names)
 	@if [ -x ../shared/vm/run ]; then \
-		PITON_GUESTS=$(GUESTS) $(GO) test ./internal/cli -run '^TestGuests$$' -count=1 -timeout 120m -v; \
+		PITON_GUESTS=$(GUESTS) $(GO) test ./internal/cli -run '^TestGuests$$' -count=1 -timeout 5h -v; \
 	else \
 		echo "left out: guests: there is no ../shared/vm/run to boot machines with"; \
 	fi

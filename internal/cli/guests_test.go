@@ -13,7 +13,6 @@ type guest struct {
 	kernel  string
 	shape   vmShape
 	memory  int // MiB
-	minutes int // until it is ended
 	options []string
 	runs    []guestRun
 	// paths are what it is for, relative to the module's root: a change of a file whose path
@@ -92,7 +91,7 @@ var (
 // guests are all machines.
 var guests = []guest{
 	{
-		name: "many", kernel: usualKernel, shape: manyCPUs, memory: 4096, minutes: 20,
+		name: "many", kernel: usualKernel, shape: manyCPUs, memory: 4096,
 		runs: []guestRun{
 			doctor, {program: "bpf", tests: []string{"TestMigrationsAreExact", "TestWalkManyMasks", "TestRunQueuesOfOnlineCPUs"}},
 			inCLI(layout, []string{"TestVMHighCPUs", "TestVMIsolateHighCPUs"}, memory),
@@ -103,7 +102,7 @@ var guests = []guest{
 		},
 	},
 	{
-		name: "devices", kernel: newestKernel, shape: fourNode, memory: 2048, minutes: 20, options: devices,
+		name: "devices", kernel: newestKernel, shape: fourNode, memory: 2048, options: devices,
 		runs: slices.Concat([]guestRun{doctor, counts, aggregation, aggregated}, refused(),
 			[]guestRun{realChanges, inCLI(watched, schedExts, attribute, []string{"TestVMClamps", "TestVMHotplugDuringBench"}, isolation, lines)}),
 		paths: []string{
@@ -114,7 +113,7 @@ var guests = []guest{
 		},
 	},
 	{
-		name: "guard", kernel: usualKernel, shape: fourCPUs, memory: 768, minutes: 10,
+		name: "guard", kernel: usualKernel, shape: fourCPUs, memory: 768,
 		runs: []guestRun{inCLI(guards, []string{"TestVMStarvedGuard"})},
 		paths: []string{
 			"internal/change", "internal/child", "internal/kernel", "internal/procfs", "internal/rescue", "internal/cli/changes",
@@ -122,17 +121,17 @@ var guests = []guest{
 		},
 	},
 	{
-		name: "old", weekly: true, kernel: oldKernel, shape: fourNode, memory: 4096, minutes: 30, options: append([]string{"--append", "threadirqs"}, devices...),
+		name: "old", weekly: true, kernel: oldKernel, shape: fourNode, memory: 4096, options: append([]string{"--append", "threadirqs"}, devices...),
 		runs: slices.Concat([]guestRun{doctor, counts}, refused(),
 			[]guestRun{realChanges, inCLI(watched, layout, memory, attribute, []string{"TestVMHotplugDuringBench", "TestVMKilledSpread", "TestVMThreadedIRQ"}, isolation, lines)}),
 	},
 	// An emulated guest of 7.2 and newer can stand still under FIFO 99 without throttling: no TestVMStarvedGuard.
-	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, minutes: 15, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards)}},
-	{name: "long-guard", weekly: true, kernel: usualKernel, shape: fourCPUs, memory: 768, minutes: 15, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards[:1], []string{"TestVMStarvedGuard"})}},
-	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, minutes: 10, runs: []guestRun{aggregation, aggregated, inCLI(schedExts)}},
-	{name: "old-steering", weekly: true, kernel: oldKernel, shape: oneNode, memory: 2500, minutes: 15, runs: []guestRun{steering}},
-	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, minutes: 15, runs: []guestRun{steering}, paths: []string{"internal/bpf/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
-	{name: "network", weekly: true, kernel: newestKernel, shape: fourNode, memory: 2048, minutes: 15, runs: []guestRun{inCLI([]string{"TestVMSaisLeavesNothing"})}, paths: []string{"internal/paper", "internal/kernel/netns", "workloads/stripnet", "internal/cli/vm_sais_test.go"}},
+	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards)}},
+	{name: "long-guard", weekly: true, kernel: usualKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards[:1], []string{"TestVMStarvedGuard"})}},
+	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts)}},
+	{name: "old-steering", weekly: true, kernel: oldKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}},
+	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}, paths: []string{"internal/bpf/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
+	{name: "network", weekly: true, kernel: newestKernel, shape: fourNode, memory: 2048, runs: []guestRun{inCLI([]string{"TestVMSaisLeavesNothing"})}, paths: []string{"internal/paper", "internal/kernel/netns", "workloads/stripnet", "internal/cli/vm_sais_test.go"}},
 }
 
 // noGuest are the paths that no guest is for: a file whose path begins or, after a star, ends so.

@@ -28,6 +28,8 @@ const (
 	moduleRoot = "../.."
 	// tooOld is how many commits ago the last make full tells nothing of what has changed.
 	tooOld = 100
+	// guestLimit is when a guest is ended that does not end: its CPU may be busy with others.
+	guestLimit = 40 * time.Minute
 )
 
 // TestGuests boots the machines that PITON_GUESTS names, one after the other: each takes a
@@ -155,7 +157,7 @@ func (g guest) boot(t *testing.T, rig, dir string) (end guestEnd) {
 	s := g.shape
 	options := []string{
 		"--kernel", g.kernel, "--cpus", fmt.Sprint(s.cpus), "--threads", fmt.Sprint(s.threads), "--nodes", fmt.Sprint(s.nodes), "--l3", fmt.Sprint(s.l3),
-		"--mem", fmt.Sprint(g.memory), "--timeout", fmt.Sprint(60 * g.minutes), "--verbose",
+		"--mem", fmt.Sprint(g.memory), "--timeout", fmt.Sprint(guestLimit.Seconds()), "--verbose",
 	}
 	options = append(options, g.options...)
 	for _, file := range g.programs(t, dir) {
