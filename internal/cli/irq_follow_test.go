@@ -87,13 +87,17 @@ func TestIRQFollowEqualsTheReader(t *testing.T) {
 	topo, err := topology.Read("/")
 	require.NoError(t, err)
 	cpus := topo.Online.CPUs()
+	messages := 2000
+	if inVM() {
+		messages = 500
+	}
 	senders, readers := cpus[0], fmt.Sprintf("%d,%d", cpus[0], cpus[len(cpus)-1])
 	for _, protocol := range []string{"tcp", "udp"} {
 		if protocol == "udp" && !udp {
 			continue
 		}
 		t.Run(protocol, func(t *testing.T) {
-			child, h, before := startSeenFlows(t, protocol, 2000, senders, readers), newHome(t), attached(t)
+			child, h, before := startSeenFlows(t, protocol, messages, senders, readers), newHome(t), attached(t)
 			ran := make(chan result, 1)
 			go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.pid), "--show", "-d", "100ms", "-o", "json") }()
 			eventually(t, "the programs are attached", func() bool { return attached(t) == before+programs })
