@@ -28,11 +28,15 @@ type Inclusion struct {
 func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, error) {
 	var out Inclusion
 	p := includer{f: &f, past: &past, out: &out, force: force, g: newGrouped(includeWord + cpus.String())}
-	p.g.restore = true
 	ours := cpus.And(past.Apart())
+	p.remaining = past.Apart().AndNot(cpus)
+	// A restored mask that has all CPUs online is given those that are offline, too, and the
+	// kernel puts them in force when they come online (since Linux 6.2): none that stays isolated.
+	p.g.restore = p.remaining.SubsetOf(f.Online)
 	if !ours.Empty() {
-		p.remaining = past.Apart().AndNot(cpus)
-		out.Undo, p.until = past.since(p.remaining)
+		if p.g.restore {
+			out.Undo, p.until = past.since(p.remaining)
+		}
 		p.restore()
 	}
 	if foreign := cpus.AndNot(ours).And(f.Online); !foreign.Empty() {

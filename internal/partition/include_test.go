@@ -51,6 +51,29 @@ func TestIncludeInParts(t *testing.T) {
 	assert.Equal(t, before, w.masks())
 }
 
+// An isolated CPU that is offline stays isolated when others are included: no mask is
+// widened to it, and no entry undone that would.
+func TestIncludeBesideOneThatIsOffline(t *testing.T) {
+	for _, steps := range [][]string{{"6-7"}, {"7", "6"}} {
+		w := newWorld(t, "0-7")
+		w.task(10, 1, "0-7")
+		for _, cpus := range steps {
+			w.isolate(cpus)
+		}
+		w.f.Online = set(t, "0-6")
+		out := w.include("6")
+		assert.Empty(t, out.Undo)
+		require.Len(t, out.Requests, 1)
+		assert.False(t, out.Requests[0].Restore, "it is asked for as it is")
+		assert.Equal(t, "0-6", w.masks()[taskKey(10)])
+		w.f.Online = set(t, "0-7")
+		past := Past(w.entries)
+		assert.Equal(t, "7", past.Apart().String())
+		w.include("7")
+		assert.Equal(t, "0-7", w.masks()[taskKey(10)])
+	}
+}
+
 // TestIncludeBorn: what was born since has what its parent gets, and what pinned
 // itself has not.
 func TestIncludeBorn(t *testing.T) {

@@ -118,13 +118,17 @@ func (w *world) carryOut(requests []change.Request) {
 	}
 	e := change.Entry{ID: uint64(len(w.entries) + 1), Reason: requests[0].Reason, Sweep: w.f.Ticks, Finished: true}
 	for _, r := range requests {
-		assert.Equal(w, len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord), r.Restore)
 		for k, mask := range asked(r) {
 			w.set(&e, k, mask)
 		}
 	}
 	w.entries = append(w.entries, e)
 	w.f.Ticks++
+	past := Past(w.entries)
+	for _, r := range requests {
+		restores := len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord) && past.Apart().SubsetOf(w.f.Online)
+		assert.Equal(w, restores, r.Restore)
+	}
 }
 
 // asked are the masks that a request is for.
