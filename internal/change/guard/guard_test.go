@@ -36,6 +36,15 @@ func TestMain(m *testing.M) {
 // endAtOnce makes a guard end without an answer.
 const endAtOnce = "PITON_TEST_END_AT_ONCE"
 
+// What is changed is the level of an I/O priority, which every user may both raise and
+// lower again: before the change, after it, and other values.
+const (
+	was = iota + 3
+	other
+	others
+	raised
+)
+
 // bench is a journal with what changes and guards a child.
 type bench struct {
 	*testing.T
@@ -43,7 +52,6 @@ type bench struct {
 	journal *journal.Journal
 	tuner   *change.Tuner
 	child   kernel.TID
-	was     int       // nice of the child
 	in      io.Writer // of the child: a line makes it start a child of its own,
 	out     *bufio.Scanner
 }
@@ -64,7 +72,7 @@ func newBench(t *testing.T) *bench {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	b.child = kernel.TID(cmd.Process.Pid)
-	b.was = b.nice()
+	b.setLevel(was)
 	return b
 }
 
@@ -100,11 +108,27 @@ func (b *bench) carry(s attr.Setting, after time.Duration) (change.Outcome, chan
 	return o, o.Guard
 }
 
-func (b *bench) nice() int {
-	n, err := kernel.System().Nice(b.child)
+func (b *bench) level() int {
+	p, err := kernel.System().IOPrio(b.child)
 	require.NoError(b, err)
-	return n
+	return int(p.Level)
 }
+
+// setLevel is a change by somebody else.
+func (b *bench) setLevel(n int) {
+	p, err := kernel.SystemWriter().Hold(b.child, 0)
+	require.NoError(b, err)
+	defer p.Close()
+	ticks, _, err := kernel.StartTicks(b.child, b.child)
+	require.NoError(b, err)
+	require.NoError(b, p.Thread(b.child, ticks).SetIOPrio(bestEffort(n)))
+}
+
+func bestEffort(n int) kernel.IOPrio {
+	return kernel.IOPrio{Class: kernel.IOBestEffort, Level: int8(n)}
+}
+
+func to(n int) attr.Setting { return attr.SetIOPrio(bestEffort(n)) }
 
 func (b *bench) policy(pid kernel.TID) kernel.Policy {
 	a, err := kernel.System().Attr(pid)
@@ -145,16 +169,14 @@ func (b *bench) list() []change.GuardState {
 // soon is when a guard reverts a change that the test has made by then, on a loaded machine, too.
 const soon = 4 * time.Second
 
-func raised() attr.Setting { return attr.SetNice(15) }
-
 func TestRevertedWithoutAnAnswer(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(raised(), soon)
+	o, g := b.carry(to(raised), soon)
 	assert.Equal(t, 1, o.Count(attr.Done))
 	b.ended(g)
 	assert.ErrorIs(t, g.Keep(), change.ErrTooLate)
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 	assert.True(t, b.entry(o.Entry).Undone)
 	assert.Contains(t, b.entry(o.Entry+1).Command, "not confirmed within "+soon.String())
 	assert.Equal(t, []uint64{o.Entry}, b.entry(o.Entry+1).Undoes)
@@ -162,10 +184,10 @@ func TestRevertedWithoutAnAnswer(t *testing.T) {
 
 func TestKept(t *testing.T) {
 	b := newBench(t)
-	o, g := b.carry(raised(), time.Hour)
+	o, g := b.carry(to(raised), time.Hour)
 	require.NoError(t, g.Keep())
 	b.ended(g)
-	assert.Equal(t, 15, b.nice())
+	assert.Equal(t, raised, b.level())
 	assert.False(t, b.entry(o.Entry).Undone)
 }
 
@@ -173,7 +195,7 @@ func TestKeptByAnother(t *testing.T) {
 	b := newBench(t)
 	assert.Empty(t, b.list(), "there is no such directory yet")
 	assert.ErrorIs(t, b.Keep(1), ErrNotArmed)
-	o, g := b.carry(raised(), time.Hour)
+	o, g := b.carry(to(raised), time.Hour)
 	armed := b.list()
 	require.Len(t, armed, 1)
 	assert.Equal(t, o.Entry, armed[0].Entry)
@@ -183,17 +205,17 @@ func TestKeptByAnother(t *testing.T) {
 	assert.Empty(t, armed[0].Words())
 	require.NoError(t, b.Keep(o.Entry))
 	b.ended(g)
-	assert.Equal(t, 15, b.nice())
+	assert.Equal(t, raised, b.level())
 }
 
 // TestUndoneEndsTheGuard is an undo by hand, after which the guard has no task.
 func TestUndoneEndsTheGuard(t *testing.T) {
 	b := newBench(t)
-	_, g := b.carry(raised(), time.Hour)
+	_, g := b.carry(to(raised), time.Hour)
 	_, err := b.tuner.Undo(t.Context(), change.UndoRequest{All: true})
 	require.NoError(t, err)
 	b.ended(g)
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 }
 
 // TestEndsWithItsTasks is a guard of tasks that have ended: there is nothing left to revert.
@@ -212,7 +234,7 @@ func TestEndsWithItsTasks(t *testing.T) {
 func TestLostGuard(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		b := newBench(t)
-		o, g := b.carry(raised(), time.Hour)
+		o, g := b.carry(to(raised), time.Hour)
 		pid := g.Status().PID
 		require.NoError(t, syscall.Kill(pid, sig))
 		require.Eventually(t, func() bool { return len(b.list()) == 1 && b.list()[0].Words() != "" }, time.Minute, 5*time.Millisecond)
@@ -227,14 +249,14 @@ func TestLostGuard(t *testing.T) {
 			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 		}
 		b.ended(g)
-		assert.Equal(t, 15, b.nice())
+		assert.Equal(t, raised, b.level())
 	}
 }
 
 // TestGuardKilledWhileItReverts is lost, and cannot be confirmed: part of it is reverted.
 func TestGuardKilledWhileItReverts(t *testing.T) {
 	b := newBench(t)
-	o, g := b.carry(raised(), time.Hour)
+	o, g := b.carry(to(raised), time.Hour)
 	require.NoError(t, syscall.Kill(g.Status().PID, syscall.SIGKILL))
 	require.True(t, b.page().become(Waiting, Reverting))
 	require.Eventually(t, func() bool { return b.list()[0].Lost }, time.Minute, 5*time.Millisecond)
@@ -245,7 +267,7 @@ func TestGuardKilledWhileItReverts(t *testing.T) {
 func TestGuardOfAnotherNamespace(t *testing.T) {
 	for _, word := range []int{wordPIDNS, wordTimeNS} {
 		b := newBench(t)
-		o, g := b.carry(raised(), time.Hour)
+		o, g := b.carry(to(raised), time.Hour)
 		p := b.page()
 		p.word(word).Add(1)
 		p.word(wordStart).Add(1)
@@ -254,7 +276,7 @@ func TestGuardOfAnotherNamespace(t *testing.T) {
 		assert.Equal(t, word == wordTimeNS, b.list()[0].Left == change.LeftUnknown, "it has another clock")
 		require.NoError(t, b.Keep(o.Entry))
 		b.ended(g)
-		assert.Equal(t, 15, b.nice())
+		assert.Equal(t, raised, b.level())
 	}
 }
 
@@ -279,8 +301,8 @@ func (b *bench) stopped(f func(), guards ...change.Guard) {
 func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	_, held := b.carry(attr.SetNice(5), time.Hour)
-	o, g := b.carry(raised(), time.Hour)
+	_, held := b.carry(to(other), time.Hour)
+	o, g := b.carry(to(raised), time.Hour)
 	was := b.list()
 	b.stopped(func() {
 		require.NoError(t, os.RemoveAll(b.Dir))
@@ -300,7 +322,7 @@ func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 	}, time.Minute, 5*time.Millisecond, "both leave nothing")
 	b.ended(held)
 	b.ended(g)
-	assert.Equal(t, 15, b.nice())
+	assert.Equal(t, raised, b.level())
 }
 
 // TestPageIsNotRestored: what is decided in the old page stays decided, and without the
@@ -308,13 +330,13 @@ func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 func TestPageIsNotRestored(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(raised(), soon)
+	o, g := b.carry(to(raised), soon)
 	b.stopped(func() {
 		require.NoError(t, os.RemoveAll(b.Dir))
 		require.NoError(t, os.WriteFile(b.Dir, nil, 0o600)) // not even root makes a page below it
 	}, g)
 	require.ErrorContains(t, b.Keep(o.Entry), "not a directory")
-	require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.level() == was }, time.Minute, 5*time.Millisecond)
 	require.ErrorIs(t, g.Keep(), change.ErrTooLate)
 	b.ended(g)
 }
@@ -357,11 +379,11 @@ func TestRevertedWhenPitonEnds(t *testing.T) {
 		}
 		return g.Tell(line)
 	}})
-	_, g := b.carry(raised(), time.Hour)
-	require.Equal(t, 15, b.nice())
+	_, g := b.carry(to(raised), time.Hour)
+	require.Equal(t, raised, b.level())
 	require.NoError(t, g.(toldGuard).Guard.(*armed).conn.Close())
 	b.ended(g)
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 }
 
 // TestRevertedInTheMiddle is a change that is made after its time: the guard has
@@ -381,52 +403,39 @@ func TestRevertedInTheMiddle(t *testing.T) {
 		}
 		return err
 	}})
-	o, err := b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: 100 * time.Millisecond})
+	o, err := b.tuner.Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: 100 * time.Millisecond})
 	require.ErrorIs(t, err, change.ErrTooLate)
 	assert.Equal(t, attr.Done, o.Changes[0].Status, "it was made")
 	assert.Nil(t, o.Guard, "there is nothing left to confirm")
 	b.ended(armed)
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 }
 
 // TestRevertIsRecordedLate is a piton that was stopped while it wrote to the journal.
 func TestRevertIsRecordedLate(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(raised(), soon)
+	o, g := b.carry(to(raised), soon)
 	f, err := os.OpenFile(b.Journal, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
 	held, err := kernel.TryLock(f)
 	require.NoError(t, err)
 	require.True(t, held)
-	require.Eventually(t, func() bool { return b.nice() == b.was }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.level() == was }, time.Minute, 5*time.Millisecond)
 	time.Sleep(2500 * time.Millisecond) // longer than one wait for the journal
 	require.NoError(t, f.Close())
 	b.ended(g)
 	assert.True(t, b.entry(o.Entry).Undone)
 }
 
-func setNice(pid kernel.TID, n int) error {
-	p, err := kernel.SystemWriter().Hold(pid, 0)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	ticks, _, err := kernel.StartTicks(pid, pid)
-	if err != nil {
-		return err
-	}
-	return p.Thread(pid, ticks).SetNice(n)
-}
-
 func TestNothingChangedWithoutGuard(t *testing.T) {
 	b := newBench(t)
 	l := b.Launcher
 	l.Env = append(l.Env, endAtOnce+"=1")
-	_, err := b.tunerWith(l).Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
+	_, err := b.tunerWith(l).Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: time.Hour})
 	require.ErrorContains(t, err, "nothing was changed")
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 	entries, _, err := b.journal.Entries()
 	require.NoError(t, err)
 	assert.Empty(t, entries)
@@ -437,15 +446,15 @@ func TestNothingChangedWithoutGuard(t *testing.T) {
 		require.NoError(t, a.cmd.Process.Kill())
 		return g.Tell(line)
 	}})
-	_, err = b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
+	_, err = b.tuner.Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: time.Hour})
 	require.ErrorIs(t, err, errEnded)
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 }
 
 func TestNothingToGuard(t *testing.T) {
 	b := newBench(t)
-	require.NoError(t, setNice(b.child, 15))
-	o, err := b.tuner.Carry(t.Context(), b.plan(raised()), change.Consent{RevertAfter: time.Hour})
+	b.setLevel(raised)
+	o, err := b.tuner.Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: time.Hour})
 	require.NoError(t, err)
 	assert.Nil(t, o.Guard)
 	assert.Equal(t, 1, o.Count(attr.Unchanged))
@@ -454,7 +463,7 @@ func TestNothingToGuard(t *testing.T) {
 
 func TestRevertedOnSIGTERM(t *testing.T) {
 	b := newBench(t)
-	_, g := b.carry(raised(), time.Hour)
+	_, g := b.carry(to(raised), time.Hour)
 	pid := g.Status().PID
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		require.NoError(t, syscall.Kill(pid, sig))
@@ -463,7 +472,7 @@ func TestRevertedOnSIGTERM(t *testing.T) {
 	require.Len(t, b.list(), 1, "it ignores what a terminal sends")
 	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
 	b.ended(g)
-	assert.Equal(t, b.was, b.nice())
+	assert.Equal(t, was, b.level())
 }
 
 // TestRevertedInOrder is two changes of the same, of which the older is to be
@@ -472,24 +481,24 @@ func TestRevertedInOrder(t *testing.T) {
 	t.Parallel() // it waits
 	for _, keep := range []bool{false, true} {
 		b := newBench(t)
-		first, older := b.carry(attr.SetNice(5), time.Hour)
-		second, newer := b.carry(attr.SetNice(10), time.Hour)
+		first, older := b.carry(to(other), time.Hour)
+		second, newer := b.carry(to(others), time.Hour)
 		require.NoError(t, syscall.Kill(older.Status().PID, syscall.SIGTERM))
 		require.Eventually(t, func() bool {
 			entries, _, err := b.journal.Entries()
 			return err == nil && len(entries) == 3
 		}, time.Minute, 5*time.Millisecond, "it has tried")
 		require.ErrorIs(t, older.Keep(), change.ErrTooLate, "while it waits")
-		assert.Equal(t, 10, b.nice())
-		want := b.was
+		assert.Equal(t, others, b.level())
+		want := was
 		if keep {
-			want = 10
+			want = others
 			require.NoError(t, newer.Keep())
 		} else {
 			require.NoError(t, syscall.Kill(newer.Status().PID, syscall.SIGTERM))
 		}
 		require.Eventually(t, func() bool { return len(b.list()) == 0 }, time.Minute, 5*time.Millisecond)
-		assert.Equal(t, want, b.nice())
+		assert.Equal(t, want, b.level())
 		for _, id := range []uint64{first.Entry, second.Entry} {
 			assert.Equal(t, !keep, b.entry(id).Undone)
 		}
@@ -522,7 +531,7 @@ func TestHeirs(t *testing.T) {
 func TestGuardIsReady(t *testing.T) {
 	needNice(t)
 	b := newBench(t)
-	_, g := b.carry(raised(), time.Hour)
+	_, g := b.carry(to(raised), time.Hour)
 	defer func() { assert.NoError(t, g.Keep()); b.ended(g) }()
 	fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)
 	st, err := fs.Stat(pid)
@@ -552,13 +561,13 @@ func TestNoThreadIsStartedLate(t *testing.T) {
 	}
 	for range runs {
 		b := newBench(t)
-		_, g := b.carry(raised(), 3*time.Second)
+		_, g := b.carry(to(raised), 3*time.Second)
 		fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)
 		first, err := fs.Threads(pid)
 		require.NoError(t, err)
 		seen := len(first)
 		assert.GreaterOrEqual(t, seen, spareThreads+2, "the calling thread and the runtime's monitor as well")
-		for b.nice() != b.was {
+		for b.level() != was {
 			tids, _ := fs.Threads(pid)
 			seen = max(seen, len(tids))
 			time.Sleep(time.Millisecond)
