@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel/kerneltest"
 )
 
 func TestStateDir(t *testing.T) {
@@ -33,9 +35,7 @@ func TestStateDir(t *testing.T) {
 
 // TestRootFollowsNobody is sudo -E, which keeps the XDG_STATE_HOME of its user.
 func TestRootFollowsNobody(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to give directories to others")
-	}
+	kerneltest.NeedRoot(t, "to give directories to others")
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"own/below", "foreign/roots", "open", "sticky"} {
@@ -149,9 +149,7 @@ func TestOpenStateRefuses(t *testing.T) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to give files to others")
-	}
+	kerneltest.NeedRoot(t, "to give files to others")
 }
 
 func TestOpenStateStaysOutOfOthers(t *testing.T) {
