@@ -54,7 +54,7 @@ func OpenTaskCounter(c Counter, tid TID, leader int) (int, error) {
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
 	fd, err := perfEventOpen(&attr, int(tid), -1, leader)
-	if errors.Is(err, unix.EACCES) {
+	if errors.Is(err, unix.EACCES) && c.Hardware() { // switches and migrations are in the kernel: 0 would be counted of them
 		attr.Bits |= unix.PerfBitExcludeKernel // perf_event_paranoid 2
 		fd, err = perfEventOpen(&attr, int(tid), -1, leader)
 	}

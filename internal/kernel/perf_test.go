@@ -31,3 +31,20 @@ func TestMissCounter(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, after, before)
 }
+
+// TestSwitchesAreCountedOrRefused: who may not look into the kernel gets no counter that
+// stays 0.
+func TestSwitchesAreCountedOrRefused(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	fd, err := OpenTaskCounter(TaskSwitches, TID(syscall.Gettid()), -1)
+	if err != nil {
+		require.ErrorIs(t, err, syscall.EACCES)
+		return
+	}
+	defer func() { assert.NoError(t, CloseFile(fd)) }()
+	require.NoError(t, syscall.Nanosleep(&syscall.Timespec{Nsec: 1e6}, nil))
+	switches, _, _, err := ReadTaskCounter(fd)
+	require.NoError(t, err)
+	assert.Positive(t, switches)
+}

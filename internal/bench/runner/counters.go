@@ -49,7 +49,7 @@ func (p *perf) groups(tids []kernel.TID, groups [][]kernel.Counter) {
 	var refused error
 	for _, group := range groups {
 		if err := p.group(tids, group); err != nil && refused == nil {
-			refused = fmt.Errorf("hardware counters not available: %w", err)
+			refused = fmt.Errorf("counters not available: %w", err)
 		}
 	}
 	p.missing = both(refused, p.lacks())
