@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/feature"
 	"piton/internal/field"
 )
 
@@ -88,7 +89,7 @@ func Code(err error) int {
 		return Usage
 	case errors.Is(err, context.Canceled):
 		return Interrupted
-	case errors.Is(err, attr.ErrNotPermitted), errors.Is(err, attr.ErrNotSupported), errors.Is(err, change.ErrNotLive),
+	case errors.Is(err, attr.ErrNotPermitted), errors.Is(err, attr.ErrNotSupported), errors.Is(err, change.ErrNotLive), errors.Is(err, feature.ErrNotSupported),
 		errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
 		return NotPermitted
 	}

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/feature"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -26,6 +27,7 @@ func TestExitCodes(t *testing.T) {
 		{With(3, nil), 3},
 		{With(126, errors.New("x")), 126},
 		{change.ErrNotLive, 4},
+		{fmt.Errorf("y: %w", feature.ErrNotSupported), 4},
 		{fmt.Errorf("y: %w", attr.ErrNotPermitted), 4},
 		{fmt.Errorf("open: %w", syscall.EACCES), 4},
 		{context.Canceled, 130},
