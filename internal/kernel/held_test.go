@@ -63,12 +63,13 @@ func TestTasksAreToldByTheirStart(t *testing.T) {
 	leader, _, err := kernel.StartTicks(pid, pid)
 	require.NoError(t, err)
 	held := hold(t, pid, leader)
-	require.NoError(t, held.Thread(tid, ticks).SetNice(3))
-	require.ErrorIs(t, held.Thread(tid, ticks+1000).SetNice(4), syscall.ESRCH)
-	require.ErrorIs(t, held.Thread(kernel.TID(os.Getpid()), 0).SetNice(5), syscall.ESRCH, "a thread, and another process's")
-	nice, err := kernel.System().Nice(tid)
+	prio := func(level int8) kernel.IOPrio { return kernel.IOPrio{Class: kernel.IOBestEffort, Level: level} }
+	require.NoError(t, held.Thread(tid, ticks).SetIOPrio(prio(3)))
+	require.ErrorIs(t, held.Thread(tid, ticks+1000).SetIOPrio(prio(4)), syscall.ESRCH)
+	require.ErrorIs(t, held.Thread(kernel.TID(os.Getpid()), 0).SetIOPrio(prio(5)), syscall.ESRCH, "a thread, and another process's")
+	now, err := kernel.System().IOPrio(tid)
 	require.NoError(t, err)
-	assert.Equal(t, 3, nice)
+	assert.Equal(t, prio(3), now)
 }
 
 // What changes bare numbers is for the calling process's threads alone.

@@ -25,9 +25,7 @@ import (
 const privilegeVar = "PITON_KERNEL_TEST_PRIVILEGES"
 
 func TestPrivileges(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to grant file capabilities and to become nobody")
-	}
+	kerneltest.NeedRoot(t, "to grant file capabilities and to become nobody")
 	program := bpftest.PublicCopy(t)
 	kerneltest.GrantFile(t, program, kernel.CapSysNice, kernel.CapSysPtrace, kernel.CapDACOverride)
 	cmd := exec.Command(program)

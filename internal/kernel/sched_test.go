@@ -19,9 +19,7 @@ func gettid() int { return syscall.Gettid() }
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it raises priorities")
-	}
+	kerneltest.NeedRoot(t, "to raise priorities")
 }
 
 func TestAffinityRoundTrip(t *testing.T) {
