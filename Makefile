@@ -36,7 +36,7 @@ run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flag
 	@$(BIN) $(ARGS)
 
 test: ## run the tests that take up to 90 s on two CPUs, and go vet (kernel tests skip without root)
-	$(GO) test -short -vet=all -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
+	$(GO) run ./internal/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
 
 quick: fmt test simulate-defects arm64 ## what every commit must pass: format, vet, short tests, simulation (3 minutes, cold 10)
 

@@ -39,6 +39,7 @@
 //	dev            programs that test piton: dev/ci is make full, dev/changed finds what a change concerns
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
 //	flaky          a program of its own: tests repeated beside load (make flaky)
+//	leftover       a program of its own: runs the tests and fails if they leave processes or files (make test)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list

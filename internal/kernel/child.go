@@ -28,6 +28,15 @@ func FollowParent() error {
 	return nil
 }
 
+// AdoptOrphans makes the calling process the parent of those of its descendants whose own
+// parent ends (PR_SET_CHILD_SUBREAPER(2const)). It has to wait for them.
+func AdoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)
+	}
+	return nil
+}
+
 func attributes(cmd *exec.Cmd) *syscall.SysProcAttr {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
