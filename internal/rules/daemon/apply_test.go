@@ -21,7 +21,7 @@ import (
 	"piton/internal/rules"
 )
 
-// wants gives each rule its nice value.
+// wants gives each rule its settings.
 type wants struct{ err error }
 
 func (w wants) Tuning(r *rules.Rule) (action.Tuning, error) {
@@ -56,7 +56,7 @@ func decision(t testing.TB, pid kernel.TID, r *rules.Rule) rules.Decision {
 }
 
 func twoRules(t *testing.T) (a, b *rules.Rule) {
-	set, err := rules.Parse([]byte(nice + "[[rule]]\nname = 'b'\ncomm = 'b'\nnice = 2\nioprio = 'idle'\n"))
+	set, err := rules.Parse([]byte(one + "[[rule]]\nname = 'b'\ncomm = 'b'\npolicy = 'batch'\nioprio = 'idle'\n"))
 	require.NoError(t, err)
 	return set.Rules[0], set.Rules[1]
 }

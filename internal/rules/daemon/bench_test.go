@@ -30,7 +30,7 @@ func BenchmarkStandingPlacement(b *testing.B) {
 		Sources: attr.Sources{Proc: proc}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
 		Journal: j, Lock: journal.UserLock(kernel.EUID(), dir), Guards: guards, Standing: true,
 	})}
-	set, err := rules.Parse([]byte(nice + "[[rule]]\nname = 'b'\ncomm = 'b'\nnice = 2\n"))
+	set, err := rules.Parse([]byte(one + "[[rule]]\nname = 'b'\ncomm = 'b'\nnice = 2\n"))
 	require.NoError(b, err)
 	d := decision(b, sleeper(b), set.Rules[0])
 	self := kernel.TID(os.Getpid())

@@ -104,7 +104,7 @@ func (w *world) begin(pid kernel.TID, comm string) kernel.ProcEvent {
 
 func (w *world) tell(events ...kernel.ProcEvent) { w.events = append(w.events, events...) }
 
-const nice = "version = 1\n[[rule]]\nname = 'a'\ncomm = 'a'\nnice = 1\n"
+const one = "version = 1\n[[rule]]\nname = 'a'\ncomm = 'a'\nioprio = 'be:1'\n"
 
 // newWorld has a daemon with a file of rules, which runs through a script.
 func newWorld(t *testing.T, file string) *world {
@@ -144,7 +144,7 @@ func wait(*world) { time.Sleep(holdFor + time.Millisecond) }
 // its rule afterwards.
 func TestWhatPasses(t *testing.T) {
 	for _, passing := range []error{journal.ErrBusy, syscall.ENOSPC} {
-		w := newWorld(t, nice)
+		w := newWorld(t, one)
 		w.busy, w.passing = 3, passing
 		require.NoError(t, w.run(
 			func(w *world) { w.tell(w.begin(6, "a")) },
@@ -162,7 +162,7 @@ func TestWhatPasses(t *testing.T) {
 }
 
 func TestRunMeetsProcesses(t *testing.T) {
-	w := newWorld(t, nice)
+	w := newWorld(t, one)
 	w.begin(5, "a") // runs already
 	w.begin(99, "a")
 	require.NoError(t, w.run(
@@ -177,7 +177,7 @@ func TestRunMeetsProcesses(t *testing.T) {
 
 // TestForksWait is that a fork is met when no exec follows, and only then.
 func TestForksWait(t *testing.T) {
-	w := newWorld(t, nice)
+	w := newWorld(t, one)
 	fork := func(pid kernel.TID, comm string) kernel.ProcEvent {
 		e := w.begin(pid, comm)
 		e.Kind = kernel.EventFork
@@ -200,7 +200,7 @@ func TestForksWait(t *testing.T) {
 
 // TestLostEvents are made good for by a scan.
 func TestLostEvents(t *testing.T) {
-	w := newWorld(t, nice)
+	w := newWorld(t, one)
 	require.NoError(t, w.run(
 		func(w *world) { w.begin(5, "a"); w.lost = 3 },
 		func(*world) {},
@@ -212,7 +212,7 @@ func TestLostEvents(t *testing.T) {
 
 // TestReusedNumber is an event of a process that has ended when it is looked at.
 func TestReusedNumber(t *testing.T) {
-	w := newWorld(t, nice)
+	w := newWorld(t, one)
 	require.NoError(t, w.run(func(w *world) {
 		late := w.begin(5, "a")
 		w.tasks[5].StartTicks = 77 // another process by now
@@ -231,7 +231,7 @@ func TestReusedNumber(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
-	w := newWorld(t, nice)
+	w := newWorld(t, one)
 	w.begin(5, "b")
 	asked := func(file string) func(*world) {
 		return func(w *world) { w.file = file; w.reload <- struct{}{} }
@@ -239,7 +239,7 @@ func TestReload(t *testing.T) {
 	require.NoError(t, w.run(
 		asked("version = 1\n[[rule]]\nnise = 1\n"),
 		func(w *world) { w.tell(w.begin(6, "a")) }, // the old rules stay
-		asked(strings.ReplaceAll(nice, "comm = 'a'", "comm = 'b'")),
+		asked(strings.ReplaceAll(one, "comm = 'a'", "comm = 'b'")),
 		func(*world) {},
 		func(w *world) { w.tell(w.begin(7, "a")) },
 	))
@@ -249,13 +249,13 @@ func TestReload(t *testing.T) {
 		"reloaded: 1 rules are in force",
 	}, w.notes)
 	w.refuse = errors.New("there is no CPU 9")
-	require.NoError(t, w.run(asked(nice), func(*world) {}))
+	require.NoError(t, w.run(asked(one), func(*world) {}))
 	assert.Contains(t, w.notes[2], "refused: there is no CPU 9")
 }
 
 // TestConflict is told once for a pair of rules.
 func TestConflict(t *testing.T) {
-	w := newWorld(t, nice+"[[rule]]\nname = 'b'\ncomm = 'a*'\nnice = 2\n")
+	w := newWorld(t, one+"[[rule]]\nname = 'b'\ncomm = 'a*'\nnice = 2\n")
 	require.NoError(t, w.run(func(w *world) { w.tell(w.begin(5, "a"), w.begin(6, "a"), w.begin(7, "ab")) }))
 	assert.Equal(t, []string{"7 b"}, w.done)
 	require.Len(t, w.notes, 1)
@@ -263,7 +263,7 @@ func TestConflict(t *testing.T) {
 }
 
 func TestRunEnds(t *testing.T) {
-	w := newWorld(t, nice)
+	w := newWorld(t, one)
 	assert.ErrorContains(t, w.run(func(w *world) { w.readErr = errors.New("no more") }), "no more")
 	_, err := New(Options{Load: func() (*rules.Set, error) { return rules.Parse([]byte("version = 3")) }})
 	assert.Error(t, err)

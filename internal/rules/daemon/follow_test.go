@@ -97,7 +97,7 @@ func TestFollowingEnds(t *testing.T) {
 			func(w *world) { w.tell(w.begin(5, "a")) },
 			later(2*time.Second), later(time.Second), later(time.Second),
 			reload(strings.Replace(followA, "name = 'b'", "name = 'c'", 1)), later(2*time.Second), later(2*time.Second),
-			reload(nice), later(2*time.Second), later(2*time.Second), later(2*time.Second),
+			reload(one), later(2*time.Second), later(2*time.Second), later(2*time.Second),
 		))
 		assert.Equal(t, []string{"a[5]"}, w.steering)
 		assert.Equal(t, []string{"steered current 1 <nil>", "reloaded: 2 rules are in force", "reloaded: 1 rules are in force", "over current 0 <nil>"}, w.notes)

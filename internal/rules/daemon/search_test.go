@@ -90,7 +90,7 @@ func TestSearchEnds(t *testing.T) {
 			later(time.Second),
 			func(w *world) { w.tell(w.begin(6, "a"), w.begin(7, "b")) }, later(rules.SearchAfter), later(time.Second),
 			func(w *world) { w.reload <- struct{}{} }, later(time.Second), // the same rules
-			func(w *world) { w.file = nice; w.reload <- struct{}{} }, later(time.Second), later(time.Second),
+			func(w *world) { w.file = one; w.reload <- struct{}{} }, later(time.Second), later(time.Second),
 			func(w *world) { w.file = tryA; w.reload <- struct{}{} }, later(time.Second), later(rules.SearchAfter), later(time.Second),
 			later(time.Millisecond),
 		))

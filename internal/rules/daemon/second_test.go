@@ -18,6 +18,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/rules"
 )
 
@@ -89,17 +90,17 @@ func TestSecond(t *testing.T) {
 	require.GreaterOrEqual(t, len(others), 2)
 	missed, own := others[0], others[1]
 	deeds[0].Changes = slices.DeleteFunc(deeds[0].Changes, func(c change.Change) bool { return c.TID == missed || c.TID == own })
-	before := int(deeds[0].Changes[0].Before.(attr.NiceValue))
-	require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, int(missed), before))
-	require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, int(own), 7))
+	before := kernel.IOPrio(deeds[0].Changes[0].Before.(attr.IOPrioValue))
+	require.NoError(t, kerneltest.Of(t, pid, missed).SetIOPrio(before))
+	require.NoError(t, kerneltest.Of(t, pid, own).SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 7}))
 	again, passing = c.Second(context.Background(), deeds)
 	require.NoError(t, passing)
 	require.Len(t, again, 1)
 	assert.Equal(t, Done, again[0].Status)
 	require.Len(t, again[0].Changes, 1)
 	assert.Equal(t, missed, again[0].Changes[0].TID)
-	for tid, want := range map[kernel.TID]string{missed: "1", own: "7", pid: "1"} {
-		now, err := c.Tuner.Value(attr.Nice, tid)
+	for tid, want := range map[kernel.TID]string{missed: "best-effort:1", own: "best-effort:7", pid: "best-effort:1"} {
+		now, err := c.Tuner.Value(attr.IOPrio, tid)
 		require.NoError(t, err)
 		assert.Equal(t, want, attr.Text(now))
 	}
@@ -112,7 +113,7 @@ func TestSecond(t *testing.T) {
 // TestLookAgain is that a process is looked at once more, also while nothing can be changed.
 func TestLookAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nice)
+		w := newWorld(t, one)
 		require.NoError(t, w.run(
 			func(w *world) { w.tell(w.begin(5, "a")) },
 			func(w *world) { assert.Empty(t, w.again) },
