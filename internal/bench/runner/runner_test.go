@@ -210,17 +210,17 @@ func TestRefusedPlacementFailsTheRun(t *testing.T) {
 }
 
 func TestTouchedRunsAreSeen(t *testing.T) {
-	for name, touch := range map[string]func(kernel.Task) error{
-		"policy":   func(task kernel.Task) error { return task.SetPolicy(kernel.Batch, 0, false) },
-		"nice":     func(task kernel.Task) error { return task.SetNice(7) },
-		"affinity": func(task kernel.Task) error { return pinToFirst(t, task) },
+	for name, touch := range map[string]func(*testing.T, kernel.Task) error{
+		"policy":   func(_ *testing.T, task kernel.Task) error { return task.SetPolicy(kernel.Batch, 0, false) },
+		"nice":     raiseNice,
+		"affinity": pinToFirst,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
 			study := bench.Study{Workload: "sleep", Args: []string{"--ms", "1"}, Placements: []bench.Placement{bench.Normal}, Runs: 1}
 			res, err := r.Run(t.Context(), study, func(e bench.Event) {
 				if e.Kind == bench.RunStarted {
-					require.NoError(t, touch(kerneltest.Of(t, e.Run.PID, e.Run.PID)))
+					require.NoError(t, touch(t, kerneltest.Of(t, e.Run.PID, e.Run.PID)))
 				}
 			})
 			require.NoError(t, err)
@@ -240,6 +240,15 @@ func pinToFirst(t *testing.T, task kernel.Task) error {
 		t.Skip("one CPU: no other affinity to set")
 	}
 	return task.SetAffinity(cpuset.Of(allowed.First()))
+}
+
+func raiseNice(t *testing.T, task kernel.Task) error {
+	own, err := kernel.System().Nice(kernel.TID(os.Getpid()))
+	require.NoError(t, err)
+	if own == 19 {
+		t.Skip("needs room to raise nice, which is 19 already")
+	}
+	return task.SetNice(own + 1)
 }
 
 func mustAffinity(t *testing.T) cpuset.Set {
