@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cli/exit"
+	"piton/internal/kernel/kerneltest"
 )
 
 // resultsFile is where the home's results are.
@@ -178,9 +179,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 
 // TestFullFilesystem does the same where the disk is really full.
 func TestFullFilesystem(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
+	kerneltest.NeedRoot(t, "to mount a small file system")
 	h := newHome(t)
 	dir := filepath.Dir(h.resultsFile())
 	require.NoError(t, os.MkdirAll(dir, 0o755))

@@ -18,13 +18,16 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/benchcmd"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
+	"piton/internal/userfile"
 )
 
 // asProgram makes the test binary be piton.
 const asProgram = "PITON_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	userfile.Run = "/nonexistent"                                                                    // so each test has its own lock and guards
 	isChild := len(os.Args) > 1 && (os.Args[1] == benchcmd.WorkloadVerb || os.Args[1] == guard.Verb) // of a benchmark, of a change
 	if os.Getenv(asProgram) != "" || isChild {
 		os.Exit(Main(app.IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
@@ -164,9 +167,7 @@ func spinner(t *testing.T) kernel.TID {
 // needRights skips a test that has to set real-time policies.
 func needRights(t *testing.T) {
 	t.Helper()
-	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
-		t.Skip("needs CAP_SYS_NICE to set real-time policies and negative nice values")
-	}
+	kerneltest.NeedNice(t, "to set real-time policies and negative nice values")
 }
 
 // eventually waits for what needs a moment; it fails after a minute, which

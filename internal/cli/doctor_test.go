@@ -12,7 +12,7 @@ import (
 
 	"piton/internal/cli/exit"
 	"piton/internal/cli/watchcmd"
-	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // features runs doctor and checks what is true of every answer.
@@ -70,9 +70,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorAsNobody is what someone without rights is told.
 func TestDoctorAsNobody(t *testing.T) {
-	if kernel.EUID() != 0 {
-		t.Skip("needs root to become somebody else")
-	}
+	kerneltest.NeedRoot(t, "to become somebody else")
 	cmd := asNobody(t, "doctor", "-o", "json")
 	out, err := cmd.Output()
 	require.NoError(t, err)

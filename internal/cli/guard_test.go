@@ -21,6 +21,14 @@ func niceOf(t *testing.T, pid kernel.TID) int {
 	return n
 }
 
+// levelOf is that of the I/O priority, which every user may both raise and lower again.
+func levelOf(t *testing.T, pid kernel.TID) int {
+	t.Helper()
+	p, err := sched.IOPrio(pid)
+	require.NoError(t, err)
+	return int(p.Level)
+}
+
 // guardOf returns the PID of the one guard of a home, as piton keep lists it.
 func (h *home) guardOf() kernel.TID {
 	h.t.Helper()
@@ -43,8 +51,8 @@ func gone(t *testing.T, pid kernel.TID) {
 // TestRevertAfterOutlivesPiton kills piton as soon as it has made its changes.
 func TestRevertAfterOutlivesPiton(t *testing.T) {
 	h, pid, cpu := newHome(t), sleeper(t), oneCPU(t)
-	before := affinityOf(t, pid)
-	cmd := h.program("--headless", "--pid", fmt.Sprint(pid), "--nice", "5", "--pin", fmt.Sprint(cpu), "--revert-after", "1s")
+	before, level := affinityOf(t, pid), levelOf(t, pid)
+	cmd := h.program("--headless", "--pid", fmt.Sprint(pid), "--ioprio", "best-effort:5", "--pin", fmt.Sprint(cpu), "--revert-after", "1s")
 	require.NoError(t, cmd.Start())
 	eventually(t, "it has made its changes", func() bool {
 		made := ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry")
@@ -52,13 +60,13 @@ func TestRevertAfterOutlivesPiton(t *testing.T) {
 	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	eventually(t, "it is reverted", func() bool { return niceOf(t, pid) == 0 && affinityOf(t, pid) == before })
+	eventually(t, "it is reverted", func() bool { return levelOf(t, pid) == level && affinityOf(t, pid) == before })
 	eventually(t, "it is recorded", func() bool { return strings.Contains(h.run("journal").out, "undone by guard") })
 }
 
 func TestRevertAfterAndKeep(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
-	r := h.run("nice", fmt.Sprint(pid), "5", "--revert-after", "1h", "-o", "json")
+	r := h.run("ionice", fmt.Sprint(pid), "best-effort:5", "--revert-after", "1h", "-o", "json")
 	require.Zero(t, r.code, r.err)
 	told := ofType(jsonLines(t, r.out), "guard")
 	require.Len(t, told, 1)
@@ -69,24 +77,24 @@ func TestRevertAfterAndKeep(t *testing.T) {
 	assert.EqualValues(t, told[0]["guard_pid"], guard)
 	r = h.run("keep")
 	assert.Contains(t, r.out, "waiting")
-	assert.Contains(t, r.out, "piton nice")
+	assert.Contains(t, r.out, "piton ionice")
 	assert.Equal(t, exit.Usage, h.run("keep", "one").code)
 
 	r = h.run("keep", "1")
 	require.Zero(t, r.code, r.err)
 	assert.Contains(t, r.out, "entry 1 stays")
 	gone(t, guard)
-	assert.Equal(t, 5, niceOf(t, pid))
+	assert.Equal(t, 5, levelOf(t, pid))
 	r = h.run("keep", "1")
 	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "entry 1: no guard is known: it was confirmed, or made without --revert-after, or")
 	assert.Equal(t, exit.Failed, h.run("keep", "9").code)
 
-	r = h.run("nice", fmt.Sprint(pid), "6", "--revert-after", "1h")
+	r = h.run("ionice", fmt.Sprint(pid), "best-effort:6", "--revert-after", "1h")
 	require.Zero(t, r.code, r.err)
 	assert.Contains(t, r.err, "entry 2 is reverted in 1h0m0s unless you confirm it: piton keep 2")
 	guard = h.guardOf()
-	r = h.run("nice", fmt.Sprint(pid), "7", "--revert-after", "1h")
+	r = h.run("ionice", fmt.Sprint(pid), "best-effort:7", "--revert-after", "1h")
 	require.Zero(t, r.code, r.err)
 	r = h.run("keep", "3", "1", "3")
 	assert.Equal(t, exit.Some, r.code)
@@ -101,12 +109,13 @@ func TestRevertAfterAndKeep(t *testing.T) {
 
 func TestUndoEndsTheGuard(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
-	require.Zero(t, h.run("nice", fmt.Sprint(pid), "5", "--revert-after", "1h").code)
+	before := levelOf(t, pid)
+	require.Zero(t, h.run("ionice", fmt.Sprint(pid), "best-effort:5", "--revert-after", "1h").code)
 	guard := h.guardOf()
 	r := h.run("undo")
 	require.Zero(t, r.code, r.err)
 	gone(t, guard)
-	assert.Zero(t, niceOf(t, pid))
+	assert.Equal(t, before, levelOf(t, pid))
 	r = h.run("keep", "1")
 	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "reverted or undone already")
@@ -117,23 +126,24 @@ func TestUndoEndsTheGuard(t *testing.T) {
 // else has changed since.
 func TestUndoLeavesTheGuardOfWhatItLeft(t *testing.T) {
 	h, pid, other := newHome(t), sleeper(t), sleeper(t)
-	require.Zero(t, h.run("nice", fmt.Sprint(pid), fmt.Sprint(other), "5", "--revert-after", "1h").code)
+	before := levelOf(t, pid)
+	require.Zero(t, h.run("ionice", fmt.Sprint(pid), fmt.Sprint(other), "best-effort:5", "--revert-after", "1h").code)
 	guard := h.guardOf()
-	require.NoError(t, sched.SetNice(other, 7))
+	require.NoError(t, sched.SetIOPrio(other, kernel.IOPrio{Class: kernel.IOBestEffort, Level: 7}))
 	r := h.run("undo")
 	assert.Equal(t, exit.Some, r.code, r.err)
-	assert.Zero(t, niceOf(t, pid))
+	assert.Equal(t, before, levelOf(t, pid))
 	assert.Equal(t, guard, h.guardOf())
 	require.Zero(t, h.run("undo", "--force", "1").code)
 	gone(t, guard)
-	assert.Zero(t, niceOf(t, other))
+	assert.Equal(t, before, levelOf(t, other))
 }
 
 func TestRevertAfterUsage(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
 	for _, args := range [][]string{
-		{"nice", fmt.Sprint(pid), "5", "--revert-after", "1ms"},
-		{"nice", fmt.Sprint(pid), "5", "--revert-after", "soon"},
+		{"ionice", fmt.Sprint(pid), "best-effort:5", "--revert-after", "1ms"},
+		{"ionice", fmt.Sprint(pid), "best-effort:5", "--revert-after", "soon"},
 		{"--headless", "--revert-after", "1s"},
 		{"--revert-after", "1s"},
 		{"keep", "--all", "1"},
@@ -141,10 +151,10 @@ func TestRevertAfterUsage(t *testing.T) {
 		r := h.run(args...)
 		assert.Equal(t, exit.Usage, r.code, "%v: %s", args, r.err)
 	}
-	require.Zero(t, h.run("nice", fmt.Sprint(pid), "5").code)
+	require.Zero(t, h.run("ionice", fmt.Sprint(pid), "best-effort:5").code)
 	r := h.run("undo", "--revert-after", "1s")
 	assert.Equal(t, exit.Usage, r.code, r.err)
-	assert.Equal(t, 5, niceOf(t, pid))
+	assert.Equal(t, 5, levelOf(t, pid))
 	assert.Equal(t, exit.Failed, h.run("keep", "1").code, "it never had a guard")
 }
 

@@ -19,6 +19,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/watchcmd"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/topology"
 )
 
@@ -184,9 +185,7 @@ func TestIRQFollowOfWhatIsNotThere(t *testing.T) {
 }
 
 func TestIRQFollowAsNobody(t *testing.T) {
-	if kernel.EUID() != 0 {
-		t.Skip("needs root to become somebody else")
-	}
+	kerneltest.NeedRoot(t, "to become somebody else")
 	cmd := asNobody(t, "irq", "follow", "1", "--show", "--for", "100ms")
 	var errs strings.Builder
 	cmd.Stderr = &errs

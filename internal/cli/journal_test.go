@@ -14,13 +14,14 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 )
 
 // TestTwoPitonsAtOnce lets several pitons change the same process and write the
 // same journal: no record is lost or torn, and all of it can be undone.
 func TestTwoPitonsAtOnce(t *testing.T) {
 	h, pid := newHome(t), sleeper(t)
-	before := affinityOf(t, pid)
+	before, level := affinityOf(t, pid), levelOf(t, pid)
 	mine, err := cpuset.Parse(before)
 	require.NoError(t, err)
 	if mine.Len() < 2 {
@@ -35,7 +36,7 @@ func TestTwoPitonsAtOnce(t *testing.T) {
 			for i := range each {
 				args := []string{"pin", fmt.Sprint(pid), "--cpu", fmt.Sprint(mine.CPUs()[(n+i)%2]), "-o", "json"}
 				if i%3 == 2 {
-					args = []string{"nice", fmt.Sprint(pid), fmt.Sprint(n + i), "-o", "json"}
+					args = []string{"ionice", fmt.Sprint(pid), fmt.Sprint("best-effort:", (n+i)%8), "-o", "json"}
 				}
 				out, err := h.program(args...).Output()
 				assert.NoError(t, err, "%s", out)
@@ -61,15 +62,13 @@ func TestTwoPitonsAtOnce(t *testing.T) {
 	r = h.run("undo", "--all", "--force")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, before, affinityOf(t, pid))
-	nice, err := sched.Nice(pid)
-	require.NoError(t, err)
-	assert.Zero(t, nice)
+	assert.Equal(t, level, levelOf(t, pid))
 }
 
 // TestJournalShowsFiles prints an entry that is of interrupts.
 func TestJournalShowsFiles(t *testing.T) {
 	h := newHome(t)
-	j, err := journal.Open(journal.Path((&app.App{IO: app.IO{Env: h.env}}).Getenv, 0))
+	j, err := journal.Open(journal.Path((&app.App{IO: app.IO{Env: h.env}}).Getenv, kernel.EUID()))
 	require.NoError(t, err)
 	var changes []change.Change
 	for n := 9990; n < 9992; n++ {

@@ -329,16 +329,16 @@ func TestFullOutput(t *testing.T) {
 	}
 	// What was chosen could not be told, so nothing is changed.
 	h, pid := newHome(t), sleeper(t)
-	before := affinityOf(t, pid)
+	before, level := affinityOf(t, pid), levelOf(t, pid)
 	code := Main(app.IO{Args: []string{"pin", fmt.Sprint(pid), "-o", "json"}, Env: h.env, Out: full, Err: &errs})
 	assert.Equal(t, exit.Failed, code)
 	assert.Equal(t, before, affinityOf(t, pid))
 	assert.Contains(t, h.run("undo").err, "nothing to undo")
 	// What is told afterwards does not undo it: it was changed, and is recorded.
 	errs.Reset()
-	code = Main(app.IO{Args: []string{"nice", fmt.Sprint(pid), "5"}, Env: h.env, Out: full, Err: &errs})
+	code = Main(app.IO{Args: []string{"ionice", fmt.Sprint(pid), "best-effort:5"}, Env: h.env, Out: full, Err: &errs})
 	assert.Equal(t, exit.Some, code)
 	assert.Contains(t, errs.String(), "it was changed, and piton journal shows it")
 	assert.Equal(t, exit.Done, h.run("undo").code)
-	assert.Zero(t, niceOf(t, pid))
+	assert.Equal(t, level, levelOf(t, pid))
 }

@@ -81,6 +81,7 @@ func stateOf(t *testing.T, pid kernel.TID) string {
 // TestProfileOverARestart saves a tuned process, starts it anew, and makes the new
 // one as the old one was.
 func TestProfileOverARestart(t *testing.T) {
+	needRights(t) // an undo lowers nice, and removes reset-on-fork
 	h, n := newHome(t), newNamesake(t)
 	old := n.start("a")
 	tuneChild(t, old)
@@ -173,6 +174,7 @@ func TestProfileExitCodes(t *testing.T) {
 	h, n := newHome(t), newNamesake(t)
 	n.start()
 	here := fmt.Sprintf("[[task]]\nname = %q\n", n.name)
+	asIs := fmt.Sprintf("nice = %d\n", niceOf(t, kernel.TID(os.Getpid())))
 	nowhere := "[[task]]\nname = 'pt-no-such-process'\nnice = 1\n"
 	tests := []struct {
 		name, text            string
@@ -182,10 +184,10 @@ func TestProfileExitCodes(t *testing.T) {
 		{"corrupt", "[[task\n", 2, 2, 2, "p.toml: line 2, column 7: "},
 		{"unknown setting", here + "niceness = 3\n", 2, 2, 2, "p.toml: line 4, column 1: there is no setting"},
 		{"nothing means anything", nowhere, 5, 1, 1, `no item of the profile matches this machine, such as [[task]] of line 2: nothing has name "pt-no-such-process"`},
-		{"some do", here + "nice = 0\n" + nowhere, 5, 3, 3, `[[task]] of line 5: nothing has name`},
-		{"optional", here + "nice = 0\n" + nowhere + "optional = true\n", 0, 0, 0, ""},
-		{"drift", here + "nice = 3\n", 5, 5, 0, ""},
-		{"drift and missing", here + "nice = 4\n" + nowhere, 5, 5, 3, ""},
+		{"some do", here + asIs + nowhere, 5, 3, 3, `[[task]] of line 5: nothing has name`},
+		{"optional", here + asIs + nowhere + "optional = true\n", 0, 0, 0, ""},
+		{"drift", here + "ioprio = 'be:3'\n", 5, 5, 0, ""},
+		{"drift and missing", here + "ioprio = 'be:4'\n" + nowhere, 5, 5, 3, ""},
 		{"impossible", here + "cpus = '4000'\n", 5, 1, 1, "none of 4000 is online"},
 		{"mistyped, optional", here + "cpus = 'nod:1'\noptional = true\n", 2, 2, 2, "p.toml: line 4, column 1: CPUS"},
 		{"no such package, optional", here + "cpus = 'package:4000'\noptional = true\n", 5, 1, 1, `CPUS "package:4000": this machine has no package`},
@@ -226,13 +228,13 @@ func TestApplySummary(t *testing.T) {
 		require.Len(t, summary, 1, r.out)
 		assert.EqualValues(t, code, summary[0]["exit_code"])
 	}
-	check(exit.Some, here+"nice = 3\n"+nowhere, "--dry-run")
-	check(exit.Some, here+"nice = 3\n"+nowhere)
-	check(exit.Some, here+"nice = 3\n"+nowhere) // as it should be by now
+	check(exit.Some, here+"ioprio = 'be:3'\n"+nowhere, "--dry-run")
+	check(exit.Some, here+"ioprio = 'be:3'\n"+nowhere)
+	check(exit.Some, here+"ioprio = 'be:3'\n"+nowhere) // as it should be by now
 	check(exit.Failed, nowhere)
 	check(exit.Failed, nowhere, "--dry-run")
 	check(exit.Failed, here+"cpus = '4000'\n"+nowhere)
-	check(exit.Done, here+"nice = 3\n"+nowhere+"optional = true\n")
+	check(exit.Done, here+"ioprio = 'be:3'\n"+nowhere+"optional = true\n")
 }
 
 // TestSaveOfAThread: a thread's number means its process, as it does for pin, and

@@ -51,7 +51,6 @@ func (l *locked) String() string {
 // startRules starts it with a file, and waits until it meets processes.
 func startRules(t *testing.T, h *home, text string, args ...string) *rulesRun {
 	t.Helper()
-	needRights(t)
 	file := filepath.Join(t.TempDir(), "rules.toml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	d := &rulesRun{cmd: h.program(append([]string{"rules", "run", file, "-o", "json"}, args...)...), file: file, errs: &locked{}, out: &locked{}}
@@ -128,26 +127,29 @@ func copyOf(t *testing.T, program, dir, name string) string {
 	return to.Name()
 }
 
-// niceRule is a file of one rule.
-func niceRule(name, comm string, nice int) string {
-	return fmt.Sprintf("version = 1\n[[rule]]\nname = %q\ncomm = %q\nnice = %d\n", name, comm, nice)
+// levelRule is a file of one rule, of what every user may both set and undo.
+func levelRule(name, comm string, level int) string {
+	return fmt.Sprintf("version = 1\n[[rule]]\nname = %q\ncomm = %q\nioprio = 'be:%d'\n", name, comm, level)
 }
+
+// own is a name of processes that no other run of the tests has.
+func own(name string) string { return fmt.Sprintf("pt%d-%s", os.Getpid(), name) }
 
 // TestRulesRun meets processes that run already and that start, once each, and undoes it.
 func TestRulesRun(t *testing.T) {
 	h, dir := newHome(t), t.TempDir()
-	program := copyOf(t, "sleep", dir, "pt-rules-1")
+	program := copyOf(t, "sleep", dir, own("1"))
 	before := child(t, program, "600")
-	d := startRules(t, h, niceRule("one", "pt-rules-1", 3))
+	d := startRules(t, h, levelRule("one", own("1"), 3))
 	after := child(t, program, "600")
 	becomes := child(t, "sh", "-c", "sleep 0.1; exec "+program+" 600")
 	for _, pid := range []kernel.TID{before, after, becomes} {
 		eventually(t, "it has its rule", func() bool { return len(d.done(pid)) > 0 })
 		assert.Equal(t, []string{"one"}, d.done(pid))
-		assert.Equal(t, 3, niceOf(t, pid))
+		assert.Equal(t, 3, levelOf(t, pid))
 	}
 	r := h.run("journal")
-	assert.Contains(t, r.out, "pt-rules-1")
+	assert.Contains(t, r.out, own("1"))
 
 	r = h.run("rules", "run", d.file)
 	assert.Equal(t, 1, r.code)
@@ -163,7 +165,7 @@ func TestRulesRun(t *testing.T) {
 	assert.Zero(t, d.wait(), d.errs)
 	assert.NotNil(t, d.event("stopped"))
 	for _, pid := range []kernel.TID{before, after, becomes} {
-		assert.NotEqual(t, 3, niceOf(t, pid))
+		assert.NotEqual(t, 3, levelOf(t, pid))
 	}
 	r = h.run("rules", "stop")
 	assert.Equal(t, 1, r.code)
@@ -176,19 +178,19 @@ func TestRulesRun(t *testing.T) {
 // TestRulesWithoutEBPF has the process connector, or only scans.
 func TestRulesWithoutEBPF(t *testing.T) {
 	h := newHome(t)
-	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-2")
-	d := startRules(t, h, niceRule("one", "pt-rules-2", 3), "--source", "proc")
+	program := copyOf(t, "sleep", t.TempDir(), own("2"))
+	d := startRules(t, h, levelRule("one", own("2"), 3), "--source", "proc")
 	assert.NotEqual(t, "eBPF", d.event("started")["source"])
 	pid := child(t, program, "600")
 	eventually(t, "it has its rule", func() bool { return len(d.done(pid)) > 0 })
-	assert.Equal(t, 3, niceOf(t, pid))
+	assert.Equal(t, 3, levelOf(t, pid))
 }
 
 // TestRulesOfForks is that a worker which only forks has its rule, too.
 func TestRulesOfForks(t *testing.T) {
 	h := newHome(t)
-	shell := copyOf(t, "sh", t.TempDir(), "pt-rules-3")
-	d := startRules(t, h, niceRule("one", "pt-rules-3", 3))
+	shell := copyOf(t, "sh", t.TempDir(), own("3"))
+	d := startRules(t, h, levelRule("one", own("3"), 3))
 	cmd := exec.Command(shell, "-c", "exec 3<&0; echo $$; (read y <&3; :) & echo $!; wait")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -200,7 +202,7 @@ func TestRulesOfForks(t *testing.T) {
 	_, err = fmt.Fscan(out, &first, &forked)
 	require.NoError(t, err)
 	for _, pid := range []kernel.TID{first, forked} {
-		eventually(t, "it is nice", func() bool { return niceOf(t, pid) == 3 })
+		eventually(t, "it has the level", func() bool { return levelOf(t, pid) == 3 })
 	}
 	assert.LessOrEqual(t, len(d.done(forked)), 1, "inherited, or set once")
 }
@@ -209,8 +211,8 @@ func TestRulesOfForks(t *testing.T) {
 // that is not there.
 func TestRulesReload(t *testing.T) {
 	h := newHome(t)
-	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-4")
-	d := startRules(t, h, niceRule("one", "pt-rules-4", 3))
+	program := copyOf(t, "sleep", t.TempDir(), own("4"))
+	d := startRules(t, h, levelRule("one", own("4"), 3))
 	refusals := func() (n int) {
 		for _, l := range d.lines("daemon") {
 			if l["event"] == "refused" {
@@ -238,7 +240,7 @@ func TestRulesReload(t *testing.T) {
 
 	old := child(t, program, "600")
 	eventually(t, "it has the first rule", func() bool { return len(d.done(old)) > 0 })
-	require.NoError(t, os.WriteFile(d.file, []byte(niceRule("two", "pt-rules-4", 4)), 0o600))
+	require.NoError(t, os.WriteFile(d.file, []byte(levelRule("two", own("4"), 4)), 0o600))
 	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGHUP))
 	eventually(t, "it has the second rule", func() bool { return len(d.done(old)) == 2 })
 	assert.Equal(t, []string{"one", "two"}, d.done(old))
@@ -250,8 +252,8 @@ func TestRulesReload(t *testing.T) {
 // next one goes on, and what was done once is not done again.
 func TestRulesRunKilled(t *testing.T) {
 	h := newHome(t)
-	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-5")
-	text := niceRule("one", "pt-rules-5", 3)
+	program := copyOf(t, "sleep", t.TempDir(), own("5"))
+	text := levelRule("one", own("5"), 3)
 	d := startRules(t, h, text)
 	var pids []kernel.TID
 	for range 20 {
@@ -264,34 +266,34 @@ func TestRulesRunKilled(t *testing.T) {
 	}
 	next := startRules(t, h, text)
 	for _, pid := range pids {
-		eventually(t, "it is nice", func() bool { return niceOf(t, pid) == 3 })
+		eventually(t, "it has the level", func() bool { return levelOf(t, pid) == 3 })
 		assert.LessOrEqual(t, len(d.done(pid))+len(next.done(pid)), 1)
 	}
 	eventually(t, "all of it is recorded", func() bool {
 		return h.run("rules", "stop", "--undo").code == 0
 	})
 	for _, pid := range pids {
-		assert.NotEqual(t, 3, niceOf(t, pid))
+		assert.NotEqual(t, 3, levelOf(t, pid))
 	}
 }
 
 func TestRulesCheckAndExplain(t *testing.T) {
 	h := newHome(t)
-	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-6")
+	program := copyOf(t, "sleep", t.TempDir(), own("6"))
 	pid := fmt.Sprint(child(t, program, "600"))
 	file := filepath.Join(t.TempDir(), "r.toml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	write(niceRule("one", "pt-rules-6", 3) + "[[rule]]\nname = 'idle'\ncomm = 'pt-rules-none'\nnice = 1\n")
+	write(levelRule("one", own("6"), 3) + "[[rule]]\nname = 'idle'\ncomm = 'pt-rules-none'\nnice = 1\n")
 	r := h.run("rules", "check", file)
 	require.Zero(t, r.code, r.err)
-	assert.Regexp(t, pid+` +pt-rules-6 +one +2 +-`, r.out)
+	assert.Regexp(t, pid+" +"+own("6")+" +one +2 +-", r.out)
 	assert.Contains(t, r.err, `rule "idle" (line 6) applies to no process now`)
 	r = h.run("rules", "explain", pid, file)
 	require.Zero(t, r.code, r.err)
-	assert.Contains(t, r.out, `rule "one" applies: the process has comm "pt-rules-6".`)
-	assert.Contains(t, r.out, `rule "idle" does not apply: its comm is "pt-rules-6", not "pt-rules-none".`)
+	assert.Contains(t, r.out, `rule "one" applies: the process has comm "`+own("6")+`".`)
+	assert.Contains(t, r.out, `rule "idle" does not apply: its comm is "`+own("6")+`", not "pt-rules-none".`)
 
-	write(niceRule("one", "pt-rules-6", 3) + "[[rule]]\nname = 'two'\ncomm = 'pt-rules-6*'\nnice = 1\n")
+	write(levelRule("one", own("6"), 3) + "[[rule]]\nname = 'two'\ncomm = '" + own("6") + "*'\nnice = 1\n")
 	r = h.run("rules", "check", file)
 	assert.Equal(t, 3, r.code)
 	assert.Contains(t, r.err, `rules "one" (line 2) and "two" (line 6) both match with priority 0`)
@@ -335,9 +337,9 @@ func TestRulesPage(t *testing.T) {
 // TestRulesDryRun changes nothing, and needs not be the only one.
 func TestRulesDryRun(t *testing.T) {
 	h := newHome(t)
-	program := copyOf(t, "sleep", t.TempDir(), "pt-rules-7")
-	startRules(t, h, niceRule("none", "pt-rules-none", 3))
-	d := startRules(t, h, niceRule("one", "pt-rules-7", 3), "--dry-run")
+	program := copyOf(t, "sleep", t.TempDir(), own("7"))
+	startRules(t, h, levelRule("none", own("none"), 3))
+	d := startRules(t, h, levelRule("one", own("7"), 3), "--dry-run")
 	pid := child(t, program, "600")
 	eventually(t, "it is planned", func() bool {
 		for _, l := range d.lines("applied") {
@@ -347,5 +349,5 @@ func TestRulesDryRun(t *testing.T) {
 		}
 		return false
 	})
-	assert.NotEqual(t, 3, niceOf(t, pid))
+	assert.NotEqual(t, 3, levelOf(t, pid))
 }

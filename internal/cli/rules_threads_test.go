@@ -43,8 +43,8 @@ func TestRulesOfThreads(t *testing.T) {
 	h, dir, proc := newHome(t), t.TempDir(), procfs.New("/")
 	self, err := os.Executable()
 	require.NoError(t, err)
-	program := copyOf(t, self, dir, "pt-rules-9")
-	d := startRules(t, h, niceRule("one", "pt-rules-9", 3))
+	program := copyOf(t, self, dir, own("9"))
+	d := startRules(t, h, levelRule("one", own("9"), 3))
 	threads := 0
 	for range 20 {
 		cmd := exec.Command(program)
@@ -60,8 +60,8 @@ func TestRulesOfThreads(t *testing.T) {
 			tids, err := proc.Threads(pid)
 			require.NoError(t, err)
 			return !slices.ContainsFunc(tids, func(tid kernel.TID) bool {
-				nice, err := sched.Nice(tid)
-				return err != nil || nice != 3
+				p, err := sched.IOPrio(tid)
+				return err != nil || p.Level != 3
 			})
 		})
 		tids, _ := proc.Threads(pid)

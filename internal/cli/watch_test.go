@@ -24,6 +24,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
 )
 
@@ -200,9 +201,7 @@ func TestWatchTable(t *testing.T) {
 
 // TestWatchByProc is what someone without rights gets.
 func TestWatchByProc(t *testing.T) {
-	if kernel.EUID() != 0 {
-		t.Skip("needs root to become somebody else")
-	}
+	kerneltest.NeedRoot(t, "to become somebody else")
 	a, b := twoCPUs(t)
 	m := startMover(t, "1")
 	cmd := asNobody(t, "watch", fmt.Sprint(m.pid), "-o", "json")

@@ -11,7 +11,7 @@ import (
 	"piton/internal/bpf/bpftest"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/watchcmd"
-	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 func TestWatchWakes(t *testing.T) {
@@ -65,9 +65,7 @@ func TestWatchWakes(t *testing.T) {
 }
 
 func TestWatchWakesAsNobody(t *testing.T) {
-	if kernel.EUID() != 0 {
-		t.Skip("needs root to become somebody else")
-	}
+	kerneltest.NeedRoot(t, "to become somebody else")
 	cmd := asNobody(t, "watch", "--wakes", "--for", "100ms")
 	var errs strings.Builder
 	cmd.Stderr = &errs
