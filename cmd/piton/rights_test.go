@@ -35,9 +35,7 @@ func newStranger(t *testing.T, granted ...kernel.Capability) stranger {
 	if testing.Short() {
 		t.Skip("skipped with -short: runs the program with each set of capabilities")
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to grant file capabilities and to become nobody")
-	}
+	kerneltest.NeedRoot(t, "to grant file capabilities and to become nobody")
 	dir, err := os.MkdirTemp("", "piton-rights")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // The test binary that plays the scenes of TestTrustSudo has the path of piton, and the
@@ -44,9 +45,7 @@ func TestTrustSudo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drives a real terminal")
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to make a user and namespaces")
-	}
+	kerneltest.NeedRoot(t, "to make a user and namespaces")
 	needProgram(t, "tmux")
 	needProgram(t, "sudo")
 	namespaces := []string{"--mount", "--pid", "--fork", "--mount-proc", "--propagation", "private", "--kill-child"}

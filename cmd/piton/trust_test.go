@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // The tests of this file do to piton from outside what a hostile machine does: they
@@ -34,9 +35,7 @@ func trust(t *testing.T) trusted {
 	if testing.Short() {
 		t.Skip("skipped with -short: kills piton again and again")
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root for real-time policies and namespaces")
-	}
+	kerneltest.NeedRoot(t, "for real-time policies and namespaces")
 	state := t.TempDir()
 	return trusted{t, state, append(os.Environ(), "XDG_STATE_HOME="+state, "TERM=dumb")}
 }

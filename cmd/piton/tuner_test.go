@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
+	"piton/internal/kernel/kerneltest"
 )
 
 // seize opens the tuner on bouncing processes, filters for them, waits until one
@@ -43,9 +44,7 @@ func affinityOf(t *testing.T, pid int) string {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it sets real-time policies")
-	}
+	kerneltest.NeedRoot(t, "to set real-time policies")
 }
 
 func TestSeePinUndo(t *testing.T) {

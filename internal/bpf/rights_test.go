@@ -3,7 +3,6 @@ package bpf
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"piton/internal/bpf/bpftest"
 	"piton/internal/bpf/object"
 	"piton/internal/feature"
+	"piton/internal/kernel/kerneltest"
 )
 
 // playOpen takes a right from itself and prints how each subject opens.
@@ -46,9 +46,7 @@ func playOpen(role []string) error {
 }
 
 func TestRefusals(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("taking rights away needs root to begin with")
-	}
+	kerneltest.NeedRoot(t, "to take rights away")
 	must(t, 5, 8, OpenMigrations).Close()
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}}

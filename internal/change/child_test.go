@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // childVar makes the test binary a child to be tuned: "idle" has four threads
@@ -122,9 +123,7 @@ func start(t *testing.T, mode string) (pid kernel.TID, end func()) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: it raises priorities")
-	}
+	kerneltest.NeedRoot(t, "to raise priorities")
 }
 
 // forceNext makes the next process that is created get the number pid, if it is

@@ -25,9 +25,7 @@ import (
 // Wherever eBPF cannot run, /proc takes its place by itself, and the sample
 // says what would help.
 func TestFallsBackToProc(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("taking rights away needs root to begin with")
-	}
+	kerneltest.NeedRoot(t, "to take rights away")
 	exactSampler(t, Needs{})
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	with := func(caps ...uintptr) *syscall.SysProcAttr {

@@ -19,15 +19,14 @@ import (
 	"piton/internal/bpf/object"
 	"piton/internal/feature"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
 )
 
 // group makes a cgroup for the test's children, or skips.
 func group(t *testing.T) string {
 	t.Helper()
-	if kernel.EUID() != 0 {
-		t.Skip("making a cgroup and a network namespace needs root")
-	}
+	kerneltest.NeedRoot(t, "to make a cgroup and a network namespace")
 	root, err := procfs.New("/").UnifiedCgroup()
 	if err != nil {
 		t.Skip(err)

@@ -20,10 +20,13 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
+	"piton/internal/userfile"
 )
 
 func TestMain(m *testing.M) {
+	userfile.Run = "/nonexistent" // so each test has its own lock
 	if len(os.Args) > 1 && os.Args[1] == Verb {
 		if os.Getenv(endAtOnce) != "" || Main(os.Args[2:]) != nil {
 			os.Exit(1)
@@ -508,9 +511,7 @@ func TestRevertedInOrder(t *testing.T) {
 
 func needNice(t *testing.T) {
 	t.Helper()
-	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) {
-		t.Skip("needs CAP_SYS_NICE to set real-time policies")
-	}
+	kerneltest.NeedNice(t, "to set real-time policies")
 }
 
 // TestHeirs takes a real-time policy from a child that was born with it as well.
