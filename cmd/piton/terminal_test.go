@@ -47,7 +47,7 @@ func needProgram(t *testing.T, name string) {
 		if os.Getenv("PITON_REQUIRE_TMUX") != "" {
 			t.Fatal(name + " is not installed")
 		}
-		t.Skip(name + " is not installed")
+		t.Skip("needs ", name, ", which is not installed")
 	}
 }
 
@@ -137,6 +137,7 @@ func (term *terminal) until(what string, ok func() bool) {
 // output runs another program and returns what it printed.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
+	needProgram(t, name)
 	out, err := exec.Command(name, args...).CombinedOutput()
 	require.NoError(t, err, "%s %v: %s", name, args, out)
 	return strings.TrimSpace(string(out))
