@@ -43,8 +43,8 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "piton")
-	piton := exec.Command("go", "build", "-trimpath", "-ldflags=-s -X piton/internal/userfile.Run=/nonexistent", // as the Makefile does, but for
-		"-o", binary, ".") // a lock and guards of each test's own
+	piton := exec.Command("go", "build", "-ldflags=-s -X piton/internal/userfile.Run=/nonexistent", // as the Makefile does, but with the objects
+		"-o", binary, ".") // of the tests (no -trimpath), and a lock and guards of each test's own
 	piton.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := piton.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build piton: %v\n%s", err, out)
