@@ -36,7 +36,7 @@ run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flag
 	@$(BIN) $(ARGS)
 
 test: ## run the tests that take up to 90 s on two CPUs, and go vet (kernel tests skip without root)
-	$(GO) run ./internal/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
+	$(GO) run ./internal/dev/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
 
 quick: fmt test simulate-defects arm64 ## what every commit must pass: format, vet, short tests, simulation (3 minutes, cold 10)
 
@@ -44,7 +44,7 @@ full: ## what a change must pass, in two lanes (25 minutes cold): quick, long te
 	$(GO) run ./internal/dev/ci
 
 flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners and list those that failed
-	$(GO) run ./internal/flaky -times $(TIMES) -run '$(RUN)' -long=$(if $(LONG),true,false) $(PKG)
+	$(GO) run ./internal/dev/flaky -times $(TIMES) -run '$(RUN)' -long=$(if $(LONG),true,false) $(PKG)
 
 weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
 	$(MAKE) guests GUESTS=weekly

@@ -36,10 +36,9 @@
 //	cli/flags      values and words that commands take
 //	cli/exit       exit codes, and the errors that end in them
 //	cli/config     the user's config.toml: theme, keys, and what the setup screen changes
-//	dev            programs that test piton: dev/ci is make full, dev/changed finds what a change concerns
+//	dev            programs for those who change piton: dev/ci runs make full, dev/changed and dev/since find what a
+//	               change concerns, dev/leftover fails if tests leave something, dev/flaky repeats them beside load
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
-//	flaky          a program of its own: tests repeated beside load (make flaky)
-//	leftover       a program of its own: runs the tests and fails if they leave processes or files (make test)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list

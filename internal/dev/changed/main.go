@@ -16,24 +16,21 @@ import (
 	"os/exec"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+
+	"piton/internal/dev/since"
 )
 
-// oldest is how many commits ago the last complete run may be; too much has changed since
-// for leaving anything out.
-const oldest = 100
-
 func main() {
-	since := flag.String("since", "", "print only what differs from this `COMMIT`")
+	commit := flag.String("since", "", "print only what differs from this `COMMIT`")
 	flag.Parse()
-	if err := run(*since, flag.Args()); err != nil {
+	if err := run(*commit, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "changed:", err)
 		os.Exit(1)
 	}
 }
 
-func run(since string, patterns []string) error {
+func run(commit string, patterns []string) error {
 	named, err := lines("go", append([]string{"list"}, patterns...)...)
 	if err != nil {
 		return err
@@ -43,10 +40,10 @@ func run(since string, patterns []string) error {
 		fmt.Println(strings.Join(named, "\n"))
 		return nil
 	}
-	if since == "" {
+	if commit == "" {
 		return all("no commit is given to compare with")
 	}
-	files, err := differing(since)
+	files, err := since.Paths(".", commit)
 	if err != nil {
 		return all(err.Error())
 	}
@@ -60,30 +57,12 @@ func run(since string, patterns []string) error {
 	}
 	kept := slices.DeleteFunc(slices.Clone(named), func(pkg string) bool { return !concerned[pkg] })
 	if len(kept) < len(named) {
-		fmt.Fprintf(os.Stderr, "left out: %d of %d packages: nothing that they import has changed since %s\n", len(named)-len(kept), len(named), since)
+		fmt.Fprintf(os.Stderr, "left out: %d of %d packages: nothing that they import has changed since %s\n", len(named)-len(kept), len(named), commit)
 	}
 	for _, pkg := range kept {
 		fmt.Println(pkg)
 	}
 	return nil
-}
-
-// differing returns the files, by their paths in the repository, that differ from a
-// commit's, those that git does not know yet included.
-func differing(since string) ([]string, error) {
-	count, err := lines("git", "rev-list", "--count", since+"..HEAD")
-	if err != nil {
-		return nil, fmt.Errorf("no commit %s here", since)
-	}
-	if n, err := strconv.Atoi(count[0]); err != nil || n >= oldest {
-		return nil, fmt.Errorf("%s is %s commits old", since, count[0])
-	}
-	changed, err := lines("git", "diff", "--name-only", since)
-	if err != nil {
-		return nil, err
-	}
-	added, err := lines("git", "ls-files", "--others", "--exclude-standard")
-	return append(changed, added...), err
 }
 
 // importsOf returns, for each package of the module, all that it and its tests import,

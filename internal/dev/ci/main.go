@@ -17,6 +17,8 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"piton/internal/dev/since"
 )
 
 // first is the stage before the lanes: what it compiles, both of them use.
@@ -42,32 +44,18 @@ type result struct {
 
 func main() {
 	wanted := func(stage string) bool { return len(os.Args) == 1 || slices.Contains(os.Args[1:], stage) }
-	var since []string
-	if commit, err := lastComplete(); err == nil {
-		since = []string{"SINCE=" + commit}
+	variables := []string{"GUESTS=changed"}
+	if commit, err := since.LastFull("."); err == nil {
+		variables = append(variables, "SINCE="+commit)
 		fmt.Println("compared with", commit, "of .ci/full")
 	} else {
 		fmt.Println("every stage runs whole:", err)
 	}
 	start := time.Now()
-	results := runLanes(wanted, func(stage string) result { return runStage(stage, since) })
+	results := runLanes(wanted, func(stage string) result { return runStage(stage, variables) })
 	if !summarize(os.Stdout, results, time.Since(start)) {
 		os.Exit(1)
 	}
-}
-
-// lastComplete is the commit of the last run in which nothing was left out: the first word
-// of .ci/full.
-func lastComplete() (string, error) {
-	b, err := os.ReadFile(".ci/full")
-	if err != nil {
-		return "", err
-	}
-	words := strings.Fields(string(b))
-	if len(words) == 0 {
-		return "", fmt.Errorf(".ci/full names no commit")
-	}
-	return words[0], nil
 }
 
 // runLanes runs the stages that are wanted, and returns how they ended. Nothing is run

@@ -1,7 +1,7 @@
 // Command flaky runs the tests of packages many times beside load, and lists those that
 // failed, how often, and where the output of the first failure is.
 //
-//	go run ./internal/flaky -times 30 -run TestGuard ./internal/change/guard
+//	go run ./internal/dev/flaky -times 30 -run TestGuard ./internal/change/guard
 //
 // Each package is built once. The rounds go over all packages, so that a test meets
 // different neighbours in time. The load is two threads of flaky itself at nice 0, so

@@ -1,7 +1,7 @@
 // Command leftover runs a command, and fails if it leaves processes running or files
 // where piton and its tests could leave some:
 //
-//	go run ./internal/leftover -- go test ./...
+//	go run ./internal/dev/leftover -- go test ./...
 package main
 
 import (
