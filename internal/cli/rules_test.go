@@ -148,7 +148,7 @@ func TestRulesRun(t *testing.T) {
 		assert.Equal(t, []string{"one"}, d.done(pid))
 		assert.Equal(t, 3, levelOf(t, pid))
 	}
-	r := h.run("journal")
+	r := h.run("journal", "1") // of one process, or of all that were met at once
 	assert.Contains(t, r.out, own("1"))
 
 	r = h.run("rules", "run", d.file)
