@@ -89,6 +89,7 @@ func TestDoctorAsNobody(t *testing.T) {
 // asNobody prepares piton as a process of a user who may do nothing.
 func asNobody(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	kerneltest.NeedOpenTemp(t)
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
 	dir, err := os.MkdirTemp("", "piton-nobody") // t.TempDir's are not open to others
@@ -96,6 +97,7 @@ func asNobody(t *testing.T, args ...string) *exec.Cmd {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))
 	require.NoError(t, os.WriteFile(dir+"/piton", self, 0o755))
+	require.NoError(t, os.Chmod(dir+"/piton", 0o755)) // whatever the umask
 	cmd := exec.Command(dir+"/piton", args...)
 	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
 	cmd.Dir = "/"

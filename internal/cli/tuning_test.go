@@ -33,6 +33,7 @@ func oneCPU(t *testing.T) cpuset.CPU {
 }
 
 func TestPinIOniceUndo(t *testing.T) {
+	severalCPUs(t)
 	h, pid, cpu := newHome(t), sleeper(t), oneCPU(t)
 	before := affinityOf(t, pid)
 

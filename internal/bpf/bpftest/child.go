@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // Start starts the test program again, in one of its roles, and waits for the
@@ -51,6 +52,7 @@ func Start(tb testing.TB, cmd *exec.Cmd) (pid kernel.TID, tids []kernel.TID, out
 // it with the test.
 func PublicCopy(tb testing.TB) string {
 	tb.Helper()
+	kerneltest.NeedOpenTemp(tb)
 	dir, err := os.MkdirTemp("", "piton-test")
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -62,6 +64,6 @@ func PublicCopy(tb testing.TB) string {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
 	require.NoError(tb, err)
 	_, err = io.Copy(to, from)
-	require.NoError(tb, errors.Join(err, to.Close()))
+	require.NoError(tb, errors.Join(err, to.Chmod(0o755), to.Close())) // whatever the umask
 	return path
 }

@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,19 @@ func NeedNice(tb testing.TB, purpose string) {
 	tb.Helper()
 	if caps, err := kernel.UsableCapabilities(); err != nil || !caps.Has(kernel.CapSysNice) || !Initial() {
 		tb.Skip("needs CAP_SYS_NICE (not of a user namespace) ", purpose)
+	}
+}
+
+// NeedOpenTemp skips a test whose other users enter the directory of temporary files.
+func NeedOpenTemp(tb testing.TB) {
+	tb.Helper()
+	for dir := filepath.Clean(os.TempDir()); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&1 == 0 {
+			tb.Skip("needs a TMPDIR that other users may enter: ", dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return
+		}
 	}
 }
 
