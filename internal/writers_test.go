@@ -20,7 +20,7 @@ import (
 var writers = map[string]string{
 	"change/guard/main.go": "the guard's own name, oom_score_adj and cgroup",
 	"demo/root.go":         "files of the made-up machine, below the temporary directory",
-	"flaky/main.go":        "outputs of tests that failed, below bin",
+	"dev/flaky/main.go":    "outputs of tests that failed, below bin",
 	"kernel/clock.go":      "how late timers of piton itself may be",
 	"kernel/held.go":       "a file of a process that is held, for change",
 	"kernel/setting.go":    "settings, for change",

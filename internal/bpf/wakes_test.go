@@ -160,7 +160,7 @@ func wakeups(t *testing.T, w *Wakes) map[[2]kernel.TID]WakeCount {
 
 // trips is how often pairs send: less often on the emulated CPUs of make vmtest.
 var trips = func() int {
-	if os.Getenv("PITON_VM_SHAPE") != "" {
+	if inGuest {
 		return 1000
 	}
 	return 10000

@@ -71,9 +71,9 @@ func TestSchedExtEndsWithPiton(t *testing.T) {
 			piton := newHome(t).program(append(append([]string{"bench"}, args...), "--runs", "1", "--warmup", "0")...)
 			require.NoError(t, piton.Start())
 			defer func() { _ = piton.Process.Kill(); _ = piton.Wait() }()
-			require.Eventually(t, func() bool { return schedExt(t) == "enabled" }, time.Minute, 50*time.Millisecond)
+			require.Eventually(t, func() bool { return schedExt(t) == "enabled" }, patience(), 50*time.Millisecond)
 			require.NoError(t, piton.Process.Signal(syscall.SIGKILL))
-			assert.Eventually(t, func() bool { return schedExt(t) == "disabled" }, time.Minute, 50*time.Millisecond)
+			assert.Eventually(t, func() bool { return schedExt(t) == "disabled" }, patience(), 50*time.Millisecond)
 		})
 	}
 }

@@ -33,7 +33,7 @@ func TestVMSaisLeavesNothing(t *testing.T) {
 		cmd.Stderr = &errs
 		require.NoError(t, cmd.Start())
 		// The order of the arms is random, and periods are slow on an emulated machine.
-		require.Eventually(t, func() bool { return table() != before }, 5*time.Minute, 5*time.Millisecond, "RFS in force")
+		require.Eventually(t, func() bool { return table() != before }, patience(), 5*time.Millisecond, "RFS in force")
 		require.NoError(t, cmd.Process.Signal(signal))
 		_ = cmd.Wait()
 		eventually(t, "the table is as it was", func() bool { return table() == before })

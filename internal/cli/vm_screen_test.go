@@ -79,7 +79,7 @@ func (l *liveScreen) text() string { return ansi.Strip(l.m.View().Content) }
 // until feeds messages until the screen shows all words.
 func (l *liveScreen) until(words ...string) {
 	l.t.Helper()
-	for end := time.After(time.Minute); ; {
+	for end := time.After(patience()); ; {
 		missing := ""
 		text := l.text()
 		for _, w := range words {
@@ -217,7 +217,7 @@ func TestVMScreenIsolatesForATask(t *testing.T) {
 	}
 	isolate()
 	assert.NotEmpty(t, differences(before, masks(t)))
-	for end := time.Now().Add(time.Minute); strings.Contains(l.text(), "Keep it?") && time.Now().Before(end); {
+	for end := time.Now().Add(patience()); strings.Contains(l.text(), "Keep it?") && time.Now().Before(end); {
 		l.rest(100 * time.Millisecond) // nobody answers
 	}
 	l.until("revert: ")
