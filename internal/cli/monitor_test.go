@@ -82,7 +82,7 @@ func TestHeadlessTable(t *testing.T) {
 	require.Len(t, lines, 7)
 	assert.Contains(t, lines[0], "migrations")
 	assert.Equal(t, "    PID USER       CPU COMMAND", lines[1])
-	assert.Regexp(t, fmt.Sprintf(`^ *%d \w+ +\d+ sleep 600$`, pid), lines[2])
+	assert.Regexp(t, fmt.Sprintf(`^ *%d \S+ +\d+ sleep 600$`, pid), lines[2])
 	assert.Empty(t, lines[3])
 }
 
