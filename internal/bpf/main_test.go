@@ -167,5 +167,5 @@ var patience = func() time.Duration {
 	return time.Minute
 }()
 
-// inGuest: the tests run in a machine of make vmtest.
+// inGuest: the tests run in a machine of make guests.
 var inGuest = os.Getenv("PITON_VM_SHAPE") != ""

@@ -17,7 +17,7 @@ import (
 )
 
 // flips is how often flip moves threads from CPU to CPU: less often on the
-// emulated CPUs of make vmtest.
+// emulated CPUs of make guests.
 var flips = func() int {
 	if os.Getenv("PITON_VM_SHAPE") != "" {
 		return 400

@@ -158,7 +158,7 @@ func wakeups(t *testing.T, w *Wakes) map[[2]kernel.TID]WakeCount {
 	return all
 }
 
-// trips is how often pairs send: less often on the emulated CPUs of make vmtest.
+// trips is how often pairs send: less often on the emulated CPUs of make guests.
 var trips = func() int {
 	if inGuest {
 		return 1000

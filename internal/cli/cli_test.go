@@ -72,7 +72,7 @@ type result struct {
 	out, err string
 }
 
-// inVM reports whether the tests run in the many-CPU machine of make vmtest,
+// inVM reports whether the tests run in the many-CPU machine of make guests,
 // whose emulated CPUs are slow.
 func inVM() bool { return os.Getenv(shapeVar) != "" }
 

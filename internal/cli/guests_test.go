@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// guest is an emulated machine that make vmtest boots, and what it runs there.
+// guest is an emulated machine that make guests boots, and what it runs there.
 type guest struct {
 	name    string
 	weekly  bool // make full leaves it to make weekly

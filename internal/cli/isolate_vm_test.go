@@ -21,7 +21,7 @@ import (
 	"piton/internal/procfs"
 )
 
-// The tests of this file isolate CPUs of the many-CPU machine of make vmtest.
+// The tests of this file isolate CPUs of the many-CPU machine of make guests.
 
 // needSmallVM skips on machines that would take minutes: emulated CPUs take turns,
 // and each brings kernel threads.

@@ -26,7 +26,7 @@ func schedExt(t *testing.T) string {
 func needSchedExt(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(schedExtState); err != nil || os.Getuid() != 0 {
-		t.Skip("needs root and a kernel with CONFIG_SCHED_CLASS_EXT, as make vmtest boots")
+		t.Skip("needs root and a kernel with CONFIG_SCHED_CLASS_EXT, as make guests boots")
 	}
 }
 

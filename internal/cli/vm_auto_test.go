@@ -17,7 +17,7 @@ import (
 )
 
 // autoRuns is how often piton auto is to find a node: it takes minutes, and the emulated
-// machine of make vmtest has no time for it.
+// machine of make guests has no time for it.
 const autoRuns = "PITON_VM_AUTO_RUNS"
 
 // paceOf is the rate of a pacer over a second.

@@ -63,7 +63,7 @@ func differences(before, after map[string]string) []string {
 	return out
 }
 
-// needNIC skips without an interface of several queues, as make vmtest adds.
+// needNIC skips without an interface of several queues, as make guests adds.
 func needNIC(t *testing.T) (vmShape, irq.NIC) {
 	s := needVM(t)
 	for _, n := range irq.New("/").NICs() {

@@ -17,7 +17,7 @@ import (
 	"piton/internal/topology"
 )
 
-// The tests of this file run inside the many-CPU machine that make vmtest boots,
+// The tests of this file run inside the many-CPU machine that make guests boots,
 // and compare what piton says with how the machine was made.
 
 // vmShape is how the machine was made. Numbers go up from SMT sibling to sibling,
@@ -60,7 +60,7 @@ const (
 func needVM(t *testing.T) (s vmShape) {
 	t.Helper()
 	if !inVM() {
-		t.Skip("runs in the machine that make vmtest boots")
+		t.Skip("runs in the machine that make guests boots")
 	}
 	_, err := fmt.Sscanf(os.Getenv(shapeVar), shapeFormat, &s.cpus, &s.threads, &s.nodes, &s.l3)
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/dev/since"
 	"piton/internal/kernel/standstill"
 )
 
@@ -26,8 +26,6 @@ const guestsVar = "PITON_GUESTS"
 const (
 	// moduleRoot is where paths of the table begin, seen from this package.
 	moduleRoot = "../.."
-	// tooOld is how many commits ago the last make full tells nothing of what has changed.
-	tooOld = 100
 	// guestLimit is when a guest is ended that does not end: its CPU may be busy with others.
 	guestLimit = 40 * time.Minute
 )
@@ -36,7 +34,7 @@ const (
 // CPU of the host.
 func TestGuests(t *testing.T) {
 	if os.Getenv(guestsVar) == "" {
-		t.Skip("make vmtest runs it")
+		t.Skip("make guests runs it")
 	}
 	rig, err := filepath.Abs(filepath.Join(moduleRoot, "../shared/vm/run"))
 	require.NoError(t, err)
@@ -86,7 +84,11 @@ func askedGuests(t *testing.T, words string) (names []string) {
 // changedGuests are those of make full that changes since its last run ask for.
 func changedGuests(t *testing.T) []string {
 	t.Helper()
-	paths, err := changedPaths(moduleRoot, tooOld)
+	commit, err := since.LastFull(moduleRoot)
+	var paths []string
+	if err == nil {
+		paths, err = since.Paths(moduleRoot, commit)
+	}
 	if err != nil {
 		t.Logf("all guests: %v", err)
 		return fullGuests()
@@ -106,40 +108,6 @@ func changedGuests(t *testing.T) []string {
 		}
 	}
 	return names
-}
-
-// changedPaths are the files that differ from the commit of the last make full, which .ci/full
-// begins with, and which is less than so many commits ago.
-func changedPaths(root string, tooOld int) ([]string, error) {
-	const file = ".ci/full"
-	text, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		return nil, err
-	}
-	commit := regexp.MustCompile(`^[0-9a-f]{7,40}\b`).FindString(string(text))
-	if commit == "" {
-		return nil, fmt.Errorf("%s does not begin with a commit", file)
-	}
-	git := func(args ...string) ([]string, error) {
-		out, err := exec.Command("git", append([]string{"-C", root}, args...)...).CombinedOutput()
-		if err != nil {
-			return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(out))
-		}
-		return strings.Fields(string(out)), nil
-	}
-	behind, err := git("rev-list", fmt.Sprint("--max-count=", tooOld), commit+"..HEAD")
-	if err != nil {
-		return nil, err
-	}
-	if len(behind) == tooOld {
-		return nil, fmt.Errorf("%s is %d commits old or older", file, tooOld)
-	}
-	differ, err := git("diff", "--name-only", "--no-renames", commit)
-	if err != nil {
-		return nil, err
-	}
-	added, err := git("ls-files", "--others", "--exclude-standard", "--full-name")
-	return append(differ, added...), err
 }
 
 // guestEnd is how a guest ended.
@@ -298,49 +266,6 @@ func TestGuestsFor(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{"guard": "internal/rescue/rescue.go"}, guestsFor([]string{"README.md", "internal/rescue/rescue.go", "internal/rescue/other.go"}), "the first that asks")
 	assert.Empty(t, guestsFor(nil))
-}
-
-func TestChangedPaths(t *testing.T) {
-	root := t.TempDir()
-	git := func(args ...string) string {
-		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=tester", "-c", "user.email=", "-c", "core.hooksPath="}, args...)...)
-		out, err := cmd.CombinedOutput()
-		if errors.Is(err, exec.ErrNotFound) {
-			t.Skip(err)
-		}
-		require.NoError(t, err, "git %v: %s", args, out)
-		return strings.TrimSpace(string(out))
-	}
-	file := func(name, text string) {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	git("init", "-q")
-	for _, name := range []string{"same", "edited", "moved", "committed"} {
-		file(name, name)
-	}
-	git("add", ".")
-	git("commit", "-qm", "first")
-	first := git("rev-parse", "HEAD")
-	_, err := changedPaths(root, 2)
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	for _, text := range []string{"", "never\n", "--help\n", strings.Repeat("0", 40) + "\n"} {
-		file(".ci/full", text)
-		_, err := changedPaths(root, 2)
-		assert.Error(t, err, "%q", text)
-	}
-	file(".ci/full", first+" 2026-11-27\nmore\n")
-	file("committed", "changed")
-	git("commit", "-qam", "second")
-	file("edited", "changed")
-	git("mv", "moved", "away")
-	file("new", "")
-	paths, err := changedPaths(root, 2)
-	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{".ci/full", "committed", "edited", "moved", "away", "new"}, paths)
-	_, err = changedPaths(root, 1)
-	assert.ErrorContains(t, err, "1 commits old or older")
 }
 
 // The table names no path and no test that is not there, and each test for guests.

@@ -116,7 +116,7 @@ func TestNothingIsKeptForNothing(t *testing.T) {
 // floating sd exceeds what was measured by a third on average.
 func TestOtherNoise(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds; make test-all runs it")
+		t.Skip("takes seconds; make long runs it")
 	}
 	for _, tc := range []struct {
 		name  string
