@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -21,6 +22,23 @@ func ordinary(t *testing.T, limits kernel.Limits) *attr.Machine {
 	s := m.Sources()
 	s.Rights, s.Limits = changetest.NoRights, func(kernel.TID) (kernel.Limits, error) { return limits, nil }
 	return attr.NewMachine(s)
+}
+
+// TestRightsOfAUserNamespace: its root has every capability there, which the kernel asks of the
+// initial one.
+func TestRightsOfAUserNamespace(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	s := m.Sources()
+	s.Limits = func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }
+	s.Rights = func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil }
+	c := attr.Change{Object: attr.Object{PID: 10, TID: 10}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(15)}
+	m.Write("proc/self/uid_map", "         0          0 4294967295\n")
+	assert.NoError(t, attr.NewMachine(s).NoWayBack(c))
+	m.Write("proc/self/uid_map", "         0       1000          1\n")
+	assert.ErrorContains(t, attr.NewMachine(s).NoWayBack(c), "lowering nice from 15 to 0 needs CAP_SYS_NICE in the initial user namespace")
+	c.Attribute, c.Before, c.After = attr.Affinity, attr.SetAffinity(cpuset.Of(0)).Value, attr.SetAffinity(cpuset.Of(1)).Value
+	assert.NoError(t, attr.NewMachine(s).NoWayBack(c), "that takes its owner only")
 }
 
 // TestWaysBack is what can be reverted, of every attribute of tasks.

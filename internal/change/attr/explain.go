@@ -30,7 +30,10 @@ func (s *spec) right() (name, remedy string) {
 // missingRight is the end of a sentence whose subject takes the attribute's capability.
 func (m *Machine) missingRight(s *spec, instead string) string {
 	name, remedy := s.right()
-	if m.EUID() == 0 {
+	switch {
+	case m.Has(cmp.Or(s.needs, kernel.CapSysNice)): // of a user namespace, where the kernel does not count it
+		return " needs CAP_" + name + " in the initial user namespace" + instead + ": run piton outside this container"
+	case m.EUID() == 0:
 		remedy = howAsRoot + name
 	}
 	return " needs CAP_" + name + instead + ": " + remedy
@@ -92,10 +95,9 @@ func (m *Machine) Explain(c Change, err error) string {
 		return m.explainFile(c, err)
 	case errno == syscall.EINVAL:
 		return fmt.Sprintf("the kernel does not accept %s: %v", c.Attribute.Words(c.After), err)
+	case isPermission(errno) && m.Barred(c) != nil:
+		return m.Barred(c).Error()
 	case m.lacks(s, errno):
-		if why := m.Barred(c); why != nil {
-			return why.Error()
-		}
 		return c.Attribute.Words(c.After) + m.missingRight(s, "")
 	case isPermission(errno):
 		name, _ := s.right()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +47,8 @@ type Sources struct {
 type Machine struct {
 	Sources
 	caps    func() kernel.Capabilities
-	holders sync.Map // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
+	initial func() bool // piton is in the initial user namespace, as far as is known
+	holders sync.Map    // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
 }
 
 // NewMachine returns the machine of the sources.
@@ -66,6 +69,9 @@ func NewMachine(s Sources) *Machine {
 	return &Machine{Sources: s, caps: sync.OnceValue(func() kernel.Capabilities {
 		caps, _ := s.Rights()
 		return caps
+	}), initial: sync.OnceValue(func() bool {
+		ids, err := s.Proc.File("self", "uid_map")
+		return err != nil || slices.Equal(strings.Fields(string(ids)), []string{"0", "0", "4294967295"})
 	})}
 }
 

@@ -15,10 +15,10 @@ import (
 func TestRunLanes(t *testing.T) {
 	run := func(stage string) result { return result{stage: stage} }
 	some := runLanes(func(stage string) bool { return stage == "lint" || stage == "race" }, run)
-	assert.Equal(t, []result{{stage: "lint"}, {stage: "race"}}, some)
+	assert.ElementsMatch(t, []result{{stage: "lint"}, {stage: "race"}}, some)
 
 	all := runLanes(func(string) bool { return true }, run)
-	assert.Len(t, all, 1+len(lanes[0])+len(lanes[1]))
+	assert.Len(t, all, 1+len(stages))
 	assert.Equal(t, first, all[0].stage)
 
 	failed := runLanes(func(string) bool { return true }, func(stage string) result { return result{stage: stage, err: errors.New("exit status 2")} })
@@ -47,9 +47,7 @@ stages: 2 passed, 1 failed
 func TestStagesAreTargets(t *testing.T) {
 	makefile, err := os.ReadFile("../../../Makefile")
 	require.NoError(t, err)
-	for _, lane := range append(lanes, []string{first}) {
-		for _, stage := range lane {
-			assert.Regexp(t, regexp.MustCompile(`(?m)^`+stage+`:`), string(makefile))
-		}
+	for _, stage := range append(stages, first) {
+		assert.Regexp(t, regexp.MustCompile(`(?m)^`+stage+`:`), string(makefile))
 	}
 }

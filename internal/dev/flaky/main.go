@@ -111,7 +111,7 @@ func (s *setting) build() ([]program, error) {
 		programs = append(programs, p)
 	}
 	if len(programs) == 0 {
-		return nil, errors.New("no tests: name packages, such as ./internal/watch or ./...")
+		return nil, errors.New("no tests: name packages, such as ./internal/watch")
 	}
 	return programs, nil
 }
