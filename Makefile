@@ -15,9 +15,10 @@ DEFECTS := 1 2 3 6 7 8 12 15
 SINCE   ?=
 # Packages of ./... that differ from the commit SINCE, or import what does; all without it.
 CHANGED := $(GO) run ./internal/dev/changed -since '$(SINCE)'
-# The packages that start goroutines, and the screen, whose library does; those with long
-# tests; those with files for arm64.
-RACE     = $$(grep -rlE --include=*.go --exclude=*_test.go '^\s+go |\.Go\(' internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|') ./internal/tui
+# The packages that start goroutines, and the screen, whose library does (the command line
+# starts two, and takes 5 minutes under the race detector: make weekly); those with long tests;
+# those with files for arm64.
+RACE     = $$(grep -rlE --include=*.go --exclude=*_test.go --exclude-dir=cli --exclude-dir=dev '^\s+go |\.Go\(' internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|') ./internal/tui
 SLOW     = $$(grep -rl --include=*_test.go -F 'testing.Short()' cmd internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|')
 ARM64   := ./internal/kernel/... ./workloads/stream ./workloads/internal/cycle
 # The same programs from every checkout, so that they share what is compiled.

@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		playWitness(os.Args[1:])
 		return
 	}
+	if os.Getenv(lifelineRole) != "" {
+		playLifeline(os.Args[1:])
+		return
+	}
 	if os.Getenv(starverRole) != "" {
 		playStarver(os.Args[1], os.Args[2], os.Args[3:])
 		return
