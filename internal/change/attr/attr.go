@@ -239,6 +239,9 @@ type Write struct {
 // Set gives the change's attribute the value After.
 func (w Write) Set() error {
 	c := w.Change
+	if c.After == nil {
+		return fmt.Errorf("no value to set for the %s", c.Attribute.Title())
+	}
 	if !c.Attribute.OfFile() && !c.IsFile() {
 		return c.Attribute.spec().write(w)
 	}

@@ -25,9 +25,14 @@ type Result struct {
 }
 
 // Run makes the history of a seed in a world whose files, those that piton reads by
-// their path, are below root (see Files).
+// their path, are below root (see Files). A panic violates an invariant.
 func Run(root string, seed uint64, history bool) (r Result) {
 	w := newWorld(root, seed, history)
+	defer func() {
+		if p := recover(); p != nil {
+			r = Result{fmt.Sprintf("panic: %v", p), w.lines, w.steps}
+		}
+	}()
 	w.launch()
 	w.run()
 	w.check()
