@@ -10,6 +10,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 const (
@@ -83,18 +84,16 @@ func (p *planner) cautionRealTime(changes []Change) {
 	}
 }
 
-// leftover is what ordinary tasks get beside a real-time task that never
-// sleeps (Documentation/scheduler/sched-rt-group.rst, "system-wide settings").
+// leftover is what ordinary tasks get beside a real-time task that never sleeps.
 func (t *Tuner) leftover() string {
-	runtime, err := t.Proc.Sysctl("kernel/sched_rt_runtime_us")
+	limits, err := procfs.ReadThrottling(t.Proc)
 	if err != nil {
 		return "next to nothing"
 	}
-	period, err := t.Proc.Sysctl("kernel/sched_rt_period_us")
-	if err != nil || period <= 0 || runtime < 0 || runtime >= period {
-		return "nothing"
+	if left := limits.Left(); left > 0 {
+		return fmt.Sprintf("%.2g %% of it", left*100)
 	}
-	return fmt.Sprintf("%d %% of it", (period-runtime)*100/period)
+	return "nothing"
 }
 
 // busy returns the changes whose task was running, or wanted to, for most of

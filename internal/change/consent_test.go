@@ -59,6 +59,17 @@ func TestRealTimeOnABusyTaskNeedsConsent(t *testing.T) {
 	assert.Empty(t, plan(t, tuner, changetest.One(attr.SetPolicy(attr.PolicyValue{Policy: kernel.Batch}), 10)).Needs)
 }
 
+// Linux 7.2 sets no limit by its sysctls; its fair server keeps 5 % for ordinary tasks.
+func TestFairServerLeavesOrdinaryTasksTheirPart(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Runs[10] = always
+	m.Sysctls["kernel/sched_rt_runtime_us"] = 1_000_000
+	assert.Contains(t, plan(t, m.Tuner(bare), changetest.One(fifo, 10)).Danger(), "ordinary tasks there get nothing")
+	m.Write("proc/sys/kernel/osrelease", "7.2.12\n")
+	assert.Contains(t, plan(t, m.Tuner(bare), changetest.One(fifo, 10)).Danger(), "ordinary tasks there get 5 % of it")
+}
+
 // On a starved machine a spinning thread may not get to run for the whole window.
 func TestRealTimeOnAQueuedTaskNeedsConsent(t *testing.T) {
 	m := changetest.New(t)

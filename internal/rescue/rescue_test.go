@@ -78,28 +78,3 @@ func TestMeasure(t *testing.T) {
 	_, err := Measure(ctx, procfs.New(h.root), time.Hour, time.Sleep)
 	assert.ErrorIs(t, err, context.Canceled)
 }
-
-func TestThrottling(t *testing.T) {
-	for _, c := range []struct {
-		runtime, period string
-		servers         []string
-		want            string
-	}{
-		{"950000", "1000000", nil, "RT throttling: real-time tasks get 950 of every 1000 ms of a CPU (sched_rt_runtime_us), ordinary ones the rest"},
-		{"-1", "1000000", nil, "RT throttling is off (sched_rt_runtime_us is -1): before Linux 6.12, ordinary tasks get nothing beside a real-time one that never sleeps"},
-		{"-1", "1000000", []string{"50000000", "50000000"}, "RT throttling: the fair server of each CPU keeps 50 ms of every second for ordinary tasks"},
-		{"950000", "1000000", []string{"50000000", "0"}, "RT throttling is off: the fair server of at least one CPU keeps nothing for ordinary tasks"},
-	} {
-		h := host{t, t.TempDir()}
-		h.write("proc/sys/kernel/sched_rt_runtime_us", c.runtime+"\n")
-		h.write("proc/sys/kernel/sched_rt_period_us", c.period+"\n")
-		for i, text := range c.servers {
-			h.write(fmt.Sprintf("sys/kernel/debug/sched/fair_server/cpu%d/runtime", i), text+"\n")
-		}
-		got, err := ReadThrottling(procfs.New(h.root))
-		require.NoError(t, err)
-		assert.Equal(t, c.want, got.String())
-	}
-	_, err := ReadThrottling(procfs.New(t.TempDir()))
-	assert.Error(t, err)
-}

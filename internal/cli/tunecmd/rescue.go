@@ -110,7 +110,7 @@ func isComma(c rune) bool { return c == ',' }
 
 // look measures and prints, and returns the tasks that are shown first, in order.
 func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
-	limits, err := rescue.ReadThrottling(r.fs)
+	limits, err := procfs.ReadThrottling(r.fs)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,11 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/cli/output"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/rescue"
 )
 
-func (r *rescuer) print(tasks []rescue.Task, limits rescue.Throttling) {
+func (r *rescuer) print(tasks []rescue.Task, limits procfs.Throttling) {
 	var rows []rtTask
 	for i, k := range tasks {
 		if k.Eating() {
@@ -40,7 +41,7 @@ type rtTask struct {
 
 // rescued is the machine behind the tasks.
 type rescued struct {
-	rescue.Throttling
+	procfs.Throttling
 	window         time.Duration
 	eating, asleep int
 }
