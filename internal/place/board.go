@@ -62,12 +62,13 @@ type board struct {
 	within   cpuset.Set
 	isolated bool               // isolated CPUs may be used
 	queues   map[*Group][]queue // by slot, see weigh
-	total    map[*Group]float64 // load of a group on all CPUs
-	levels   []level            // reused by share
+	total    map[*Group]sum     // of a group on all CPUs
+	groups   GroupMode
+	levels   []level // reused by share
 }
 
 func newBoard(r Request) *board {
-	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated}
+	b := &board{topo: r.Topology, within: r.Within, isolated: r.AllowIsolated, groups: r.Groups}
 	b.at = make([]int, r.Topology.Present.Last()+1)
 	for i := range b.at {
 		b.at[i] = -1

@@ -72,6 +72,7 @@ type Request struct {
 	Strategy      Strategy
 	Within        cpuset.Set // the user's limit; empty = anywhere
 	AllowIsolated bool
+	Groups        GroupMode // how the kernel weighs groups
 }
 
 // Choice is the answer for one target.

@@ -10,6 +10,7 @@ import (
 // inside it as one entity each.
 type queue struct {
 	load   float64 // weight times share of the window in which it was queued, summed
+	tasks  float64 // queued on average, those in the groups inside it included
 	used   float64 // share of the CPU
 	absent float64 // log of the chance that none is queued, if each comes at random
 }
@@ -17,19 +18,28 @@ type queue struct {
 // alwaysQueued is the least chance of absence, to stay in the range of log.
 const alwaysQueued = 1e-9
 
-func (q *queue) add(weight, queued, used float64) {
-	if queued == 0 {
-		return
-	}
-	q.load += weight * queued
-	q.used += used
-	q.absent += math.Log(max(alwaysQueued, 1-queued))
+// A member is what competes in a queue: a task, or a group as one.
+type member struct {
+	weight       float64
+	queued, used float64 // shares of the window, of the CPU
+	tasks        float64 // queued on average
 }
 
-func (q *queue) remove(weight, queued, used float64) {
-	q.load = max(0, q.load-weight*queued)
-	q.used = max(0, q.used-used)
-	q.absent = min(0, q.absent-math.Log(max(alwaysQueued, 1-queued)))
+func (q *queue) add(m member) {
+	if m.queued == 0 {
+		return
+	}
+	q.load += m.weight * m.queued
+	q.tasks += m.tasks
+	q.used += m.used
+	q.absent += math.Log(max(alwaysQueued, 1-m.queued))
+}
+
+func (q *queue) remove(m member) {
+	q.load = max(0, q.load-m.weight*m.queued)
+	q.tasks = max(0, q.tasks-m.tasks)
+	q.used = max(0, q.used-m.used)
+	q.absent = min(0, q.absent-math.Log(max(alwaysQueued, 1-m.queued)))
 }
 
 // present is the share of the window in which any of them was queued. It is no
@@ -49,13 +59,14 @@ func (b *board) weigh() {
 		s := &b.slots[i]
 		for k := range s.rivals {
 			r := &s.rivals[k]
-			b.queueOf(r.Group)[i].add(r.Weight, min(r.Queued, s.avail), r.Used)
+			queued := min(r.Queued, s.avail)
+			b.queueOf(r.Group)[i].add(member{r.Weight, queued, r.Used, queued})
 		}
 		if s.rest > 0 {
-			b.queues[nil][i].add(s.restWeight, s.rest, s.rest)
+			b.queues[nil][i].add(member{s.restWeight, s.rest, s.rest, s.rest})
 		}
 	}
-	b.total = make(map[*Group]float64, len(b.queues))
+	b.total = make(map[*Group]sum, len(b.queues))
 	groups := make([]*Group, 0, len(b.queues)-1)
 	for g := range b.queues {
 		if g != nil {
@@ -64,9 +75,12 @@ func (b *board) weigh() {
 	}
 	slices.SortFunc(groups, func(x, y *Group) int { return cmp.Compare(y.depth(), x.depth()) })
 	for _, g := range groups { // those inside others first
+		var total sum
 		for i := range b.queues[g] {
-			b.total[g] += b.queues[g][i].load
+			total.load += b.queues[g][i].load
+			total.tasks += b.queues[g][i].tasks
 		}
+		b.total[g] = total
 		above := b.queues[g.Parent]
 		for i := range b.queues[g] {
 			above[i].add(b.entity(g, i))
@@ -86,19 +100,31 @@ func (b *board) queueOf(g *Group) []queue {
 	return q
 }
 
-// entity is what a group counts as in the queue of the group above it. The
-// kernel scales the group's weight by the CPU's part of the group's load
-// (calc_group_shares, kernel/sched/fair.c): weight * load here / load on all
-// CPUs. It takes the weight queued at the moment here, and averages of some
-// 100 ms elsewhere; piton takes the mean weight while any is queued here, and
-// the mean of the window elsewhere.
-func (b *board) entity(g *Group, i int) (weight, queued, used float64) {
+// A sum is what a group has on all CPUs.
+type sum struct{ load, tasks float64 }
+
+// entity is what a group counts as in the queue of the group above it. The kernel takes
+// the weight queued at the moment here, and averages of some 100 ms elsewhere; piton takes
+// the mean weight while any is queued here, and the mean of the window elsewhere.
+func (b *board) entity(g *Group, i int) member {
 	q := &b.queues[g][i]
-	if queued = q.present(b.slots[i].fair); queued == 0 || q.load == 0 {
-		return 0, 0, 0
+	queued := q.present(b.slots[i].fair)
+	if queued == 0 || q.load == 0 {
+		return member{}
 	}
 	here := q.load / queued
-	return g.Weight * here / (here + b.total[g] - q.load), queued, q.used
+	return member{b.weightOn(g, here, here+b.total[g].load-q.load, b.total[g].tasks), queued, q.used, q.tasks}
+}
+
+// weightOn is what a group weighs on a CPU with load here of its load on all CPUs. The
+// kernel scales the group's weight by how many tasks it has, as the machine's mode says,
+// and divides it among the CPUs by load (calc_group_shares, kernel/sched/fair.c).
+func (b *board) weightOn(g *Group, here, everywhere, tasks float64) float64 {
+	weight := g.Weight * b.groups.scale(tasks, len(b.slots))
+	if b.groups == GroupsUp {
+		return weight
+	}
+	return weight * here / everywhere
 }
 
 // level is a target's competition in one of the groups that it is in: its own
@@ -122,9 +148,9 @@ func (b *board) share(t *Target, i int) float64 {
 	weight := t.weight()
 	for g, below := t.Group, (*Group)(nil); ; g, below = g.Parent, g {
 		l := level{weight: weight}
-		total := 0.0
+		elsewhere := 0.0
 		if q, ok := b.queues[g]; ok {
-			l.others, total = q[i], b.total[g]-q[i].load
+			l.others, elsewhere = q[i], b.total[g].load-q[i].load
 			if below != nil && b.queues[below] != nil {
 				l.others.remove(b.entity(below, i))
 			}
@@ -134,7 +160,7 @@ func (b *board) share(t *Target, i int) float64 {
 			break
 		}
 		here := l.others.load + weight
-		weight = g.Weight * here / (here + total)
+		weight = b.weightOn(g, here, here+elsewhere, b.total[g].tasks+1)
 	}
 	b.levels = levels
 	share := s.avail

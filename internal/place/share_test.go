@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/topology/topologytest"
 )
 
@@ -31,7 +32,7 @@ func TestShare(t *testing.T) {
 	heavy, light := &Group{Weight: UnifiedWeight(100)}, &Group{Weight: UnifiedWeight(10)}
 	inHeavy := &Group{Parent: heavy, Weight: UnifiedWeight(50)}
 	besideIt := &Group{Parent: heavy, Weight: UnifiedWeight(150)}
-	idle := &Group{Weight: UnifiedWeight(0)}
+	idle := &Group{Weight: Weight(kernel.Idle, 0)}
 	for _, tt := range []struct {
 		name   string
 		target Target

@@ -38,14 +38,8 @@ type Group struct {
 	Weight float64 // on the scale of NiceZero: cpu.weight 100, cpu.shares 1024, autogroup nice 0
 }
 
-// UnifiedWeight is the Weight of a cgroup by its cpu.weight, which reads as 0
-// while cpu.idle is set (cgroup-v2.rst).
-func UnifiedWeight(cpuWeight int) float64 {
-	if cpuWeight == 0 {
-		return idleWeight
-	}
-	return float64(cpuWeight) * NiceZero / 100
-}
+// UnifiedWeight is the Weight of a cgroup by its cpu.weight.
+func UnifiedWeight(cpuWeight int) float64 { return float64(cpuWeight) * NiceZero / 100 }
 
 // depth is how many groups are above g, counting itself.
 func (g *Group) depth() int {

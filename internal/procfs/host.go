@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -15,6 +16,20 @@ type LoadAvg struct {
 	Load1, Load5, Load15 float64
 	Running, Tasks       uint64     // scheduling entities runnable now, and in all
 	LastPID              kernel.TID // the number given out last in this PID namespace
+}
+
+// ReleaseAtLeast reports whether the kernel's release, in /proc/sys/kernel/osrelease, is
+// known and this one or newer.
+func ReleaseAtLeast(fs interface {
+	File(elem ...string) ([]byte, error)
+}, major, minor int) bool {
+	release, err := fs.File("sys", "kernel", "osrelease")
+	if err != nil {
+		return false
+	}
+	var x, y int
+	_, err = fmt.Sscanf(string(release), "%d.%d", &x, &y)
+	return err == nil && (x > major || x == major && y >= minor)
 }
 
 // LoadAvg reads /proc/loadavg.

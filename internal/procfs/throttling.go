@@ -10,7 +10,7 @@ import (
 
 // Throttling is what the kernel keeps for ordinary tasks on a CPU that real-time ones
 // want for themselves. Since Linux 6.12 that is the fair server's part of a second,
-// whatever the sysctls say (kernel/sched/deadline.c, fair_server_init); before it is what
+// whatever the sysctls say (fair_server in kernel/sched/deadline.c); before it is what
 // they leave (Documentation/scheduler/sched-rt-group.rst, "system-wide settings").
 type Throttling struct {
 	RuntimeUs, PeriodUs int64 // sched_rt_runtime_us of sched_rt_period_us; -1 = no limit
@@ -52,7 +52,7 @@ func ReadThrottling(fs Limits) (t Throttling, err error) {
 			t.ServerNs = part
 		}
 	}
-	if t.ServerNs < 0 && hasFairServer(fs) {
+	if t.ServerNs < 0 && ReleaseAtLeast(fs, 6, 12) {
 		t.ServerNs, t.Assumed = defaultServerNs, true
 	}
 	return t, nil
@@ -64,16 +64,6 @@ func readNumber(path string) (int64, error) {
 		return 0, err
 	}
 	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-}
-
-// hasFairServer reports whether the kernel's release is 6.12 or newer.
-func hasFairServer(fs Limits) bool {
-	release, err := fs.File("sys", "kernel", "osrelease")
-	var major, minor int
-	if _, scanErr := fmt.Sscanf(string(release), "%d.%d", &major, &minor); err != nil || scanErr != nil {
-		return false
-	}
-	return major > 6 || major == 6 && minor >= 12
 }
 
 // Left is the share of a CPU that ordinary tasks get beside real-time ones that never

@@ -1,8 +1,10 @@
 package sample
 
 import (
+	"os"
 	"path/filepath"
 
+	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/procfs"
 )
@@ -95,5 +97,23 @@ func (g *Groups) at(path string) *place.Group {
 		g.known[name] = parent
 		return parent
 	}
-	return g.named(name, parent, weigh(n))
+	weight := weigh(n)
+	// What cpu.weight reads then depends on the kernel: 0 on 6.1, 1 on 6.12 and later.
+	if idle, err := g.mount.Number(path, "cpu.idle"); err == nil && idle != 0 {
+		weight = place.Weight(kernel.Idle, 0)
+	}
+	return g.named(name, parent, weight)
+}
+
+// Mode returns how the kernel weighs groups; assumed says that its file in debugfs cannot
+// be read, and the mode is the default of the kernel's release.
+func (g *Groups) Mode() (mode place.GroupMode, assumed bool) {
+	text, err := os.ReadFile(filepath.Join(g.fs.Root(), "sys/kernel/debug/sched/cgroup_mode"))
+	if mode = place.ParseGroupMode(string(text)); err == nil && mode != "" {
+		return mode, false
+	}
+	if procfs.ReleaseAtLeast(g.fs, 7, 3) {
+		return place.GroupsConcur, true
+	}
+	return place.GroupsSMP, false
 }

@@ -36,7 +36,8 @@ func TestGroupsOfTheUnifiedHierarchy(t *testing.T) {
 	files := map[string]string{
 		"sys/fs/cgroup/a/cpu.weight":   "200\n",
 		"sys/fs/cgroup/a/b/cpu.weight": "10\n",
-		"sys/fs/cgroup/i/cpu.weight":   "0\n", // cpu.idle
+		"sys/fs/cgroup/i/cpu.weight":   "1\n", // 0 on Linux 6.1
+		"sys/fs/cgroup/i/cpu.idle":     "1\n",
 	}
 	for tid, path := range []string{"", "/", "/a/b", "/a/b/c", "/i", "/none", "/a/b"} {
 		files[fmt.Sprintf("proc/%d/cgroup", tid)] = "0::" + path + "\n"
@@ -55,6 +56,27 @@ func TestGroupsOfTheUnifiedHierarchy(t *testing.T) {
 	assert.Same(t, g.Of(process(4)), g.Of(&Task{TID: 16, TGID: 6}), "a threaded cgroup")
 	assert.Nil(t, g.Of(process(99)), "it has ended")
 	assert.Nil(t, g.Of(&Task{TID: 2, TGID: 2, Flags: FlagKernelThread}))
+}
+
+func TestGroupMode(t *testing.T) {
+	for _, c := range []struct {
+		release, file string
+		want          place.GroupMode
+		assumed       bool
+	}{
+		{"7.2.12", "", place.GroupsSMP, false},
+		{"7.3.4", "", place.GroupsConcur, true},
+		{"7.3.4", "up (smp) concur max tasks\n", place.GroupsSMP, false},
+		{"7.3.4", "up smp concur max (tasks)\n", place.GroupsTasks, false},
+	} {
+		files := map[string]string{"proc/sys/kernel/osrelease": c.release + "\n"}
+		if c.file != "" {
+			files["sys/kernel/debug/sched/cgroup_mode"] = c.file
+		}
+		mode, assumed := groupTree(t, unified, files).Mode()
+		assert.Equal(t, c.want, mode)
+		assert.Equal(t, c.assumed, assumed)
+	}
 }
 
 func TestGroupsOfVersion1(t *testing.T) {
