@@ -31,9 +31,12 @@ const (
 	lanes = 2
 )
 
-// stages are those after the first, each a target of the Makefile: a lane that is free
-// takes the next.
-var stages = []string{"quick", longest, "ordinary", "long", "lint", "race", "fuzz", "generated"}
+// stages are those after the first, each a target of the Makefile: a lane that is free takes
+// the first that can begin.
+var stages = []string{"quick", longest, "ordinary", "long", "race", "lint", "fuzz", "generated"}
+
+// after are the stages that begin when another has ended, whose compiled tests they use.
+var after = map[string]string{"ordinary": "quick", "long": "quick"}
 
 // leftOut begins a line of a stage's output that says what it did not run, and why.
 const leftOut = "left out: "
@@ -72,27 +75,60 @@ func runLanes(wanted func(string) bool, run func(string) result) []result {
 			return results
 		}
 	}
-	next := make(chan string)
-	var lock sync.Mutex
+	q := newQueue(slices.DeleteFunc(slices.Clone(stages), func(stage string) bool { return !wanted(stage) }))
 	var group sync.WaitGroup
 	for range lanes {
 		group.Go(func() {
-			for stage := range next {
-				r := run(stage)
-				lock.Lock()
-				results = append(results, r)
-				lock.Unlock()
+			for stage := q.next(); stage != ""; stage = q.next() {
+				q.ended(run(stage))
 			}
 		})
 	}
-	for _, stage := range stages {
-		if wanted(stage) {
-			next <- stage
-		}
-	}
-	close(next)
 	group.Wait()
-	return results
+	return append(results, q.results...)
+}
+
+// queue is the stages that have not begun, and the results of those that have ended.
+type queue struct {
+	sync.Mutex
+	changed *sync.Cond
+	waiting []string
+	running map[string]bool
+	results []result
+}
+
+func newQueue(stages []string) *queue {
+	q := &queue{waiting: stages, running: map[string]bool{}}
+	q.changed = sync.NewCond(q)
+	return q
+}
+
+// next waits for a stage that can begin, and takes it; "" if none is left.
+func (q *queue) next() string {
+	q.Lock()
+	defer q.Unlock()
+	for len(q.waiting) > 0 {
+		i := slices.IndexFunc(q.waiting, func(stage string) bool {
+			return !q.running[after[stage]] && !slices.Contains(q.waiting, after[stage])
+		})
+		if i >= 0 {
+			stage := q.waiting[i]
+			q.waiting = slices.Delete(q.waiting, i, i+1)
+			q.running[stage] = true
+			return stage
+		}
+		q.changed.Wait()
+	}
+	return ""
+}
+
+// ended keeps the result of a stage.
+func (q *queue) ended(r result) {
+	q.Lock()
+	defer q.Unlock()
+	delete(q.running, r.stage)
+	q.results = append(q.results, r)
+	q.changed.Broadcast()
 }
 
 // printing keeps the outputs of two stages apart.

@@ -25,6 +25,19 @@ func TestRunLanes(t *testing.T) {
 	assert.Len(t, failed, 1, "nothing runs after a build that failed")
 }
 
+// TestStagesThatWait begin when the one has ended whose compiled tests they use.
+func TestStagesThatWait(t *testing.T) {
+	q := newQueue([]string{"quick", "ordinary", "long", "lint"})
+	assert.Equal(t, "quick", q.next())
+	assert.Equal(t, "lint", q.next())
+	taken := make(chan string)
+	go func() { taken <- q.next() }()
+	q.ended(result{stage: "quick"})
+	assert.Equal(t, "ordinary", <-taken)
+	assert.Equal(t, "long", q.next())
+	assert.Empty(t, q.next())
+}
+
 func TestSummarize(t *testing.T) {
 	var out strings.Builder
 	ok := summarize(&out, []result{
