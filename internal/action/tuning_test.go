@@ -189,14 +189,16 @@ func TestPlacer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, bench.Placed{}, placed, "normal changes nothing")
 
-	nice := 3
+	own, err := kernel.System().Nice(pid)
+	require.NoError(t, err)
+	nice := min(19, own+3)
 	placed, err = put(context.Background(), pid, bench.Spec{CPUs: before.String(), Nice: &nice, Policy: &bench.PolicySpec{Policy: kernel.Batch}})
 	require.NoError(t, err)
 	assert.Equal(t, before.String(), placed.CPUs)
 	attr, err := kernel.System().Attr(pid)
 	require.NoError(t, err)
 	assert.Equal(t, kernel.Batch, attr.Policy)
-	assert.Equal(t, 3, attr.Nice)
+	assert.Equal(t, nice, attr.Nice)
 	assert.Zero(t, measured, "given CPUs need no measuring")
 
 	_, err = put(context.Background(), pid, bench.Spec{Strategy: place.LeastLoaded})

@@ -43,7 +43,8 @@ func playPair(kind string, words []string) error {
 		runtime.LockOSThread()
 		// A woken BATCH thread never preempts its waker (check_preempt_wakeup_fair), so
 		// that each sleeps once a trip where they share a CPU.
-		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH}
+		raw20, _ := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 less the nice value, which stays
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH, Nice: int32(20 - raw20)}
 		if unix.SchedSetAttr(0, &attr, 0) != nil {
 			tids <- -1
 		}

@@ -143,16 +143,20 @@ func TestAChangeFromOutsideIsSeen(t *testing.T) {
 		require.NoError(t, err)
 		return find(n, child).Nice
 	}
-	require.EqualValues(t, 0, nice())
-	require.NoError(t, kerneltest.Of(t, child, child).SetNice(7))
+	want := nice() + 1
+	if want > 19 {
+		kerneltest.NeedNice(t, "to leave nice 19")
+		want = 7
+	}
+	require.NoError(t, kerneltest.Of(t, child, child).SetNice(int(want)))
 	seen := false
 	for range turns { // nobody watches it, so it takes its turn
-		seen = seen || nice() == 7
+		seen = seen || nice() == want
 	}
 	assert.True(t, seen)
-	require.NoError(t, kerneltest.Of(t, child, child).SetNice(9))
+	require.NoError(t, kerneltest.Of(t, child, child).SetNice(int(min(want+1, 19))))
 	s.SetNeeds(Needs{Watch: []kernel.TID{child}})
-	assert.EqualValues(t, 9, nice(), "at once when it is watched")
+	assert.Equal(t, min(want+1, 19), nice(), "at once when it is watched")
 }
 
 func TestProcessTimeIsCarried(t *testing.T) {

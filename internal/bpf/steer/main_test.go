@@ -18,6 +18,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 	"piton/internal/kernel/netns"
 )
 
@@ -79,9 +80,7 @@ var farAddress = netip.MustParseAddrPort("10.99.0.2:7000")
 
 func newWire(tb testing.TB) wire {
 	tb.Helper()
-	if missing := object.MissingCapabilities(); len(missing) > 0 || os.Getuid() != 0 {
-		tb.Skip("takes root")
-	}
+	kerneltest.NeedRoot(tb, "to make network namespaces")
 	var w wire
 	for _, n := range []**netns.Namespace{&w.near, &w.far} {
 		one, err := netns.New()
@@ -127,7 +126,7 @@ func (w wire) tryOpen(o Options) (s *Steering, err error) {
 func skipIfUnable(tb testing.TB, err error) {
 	tb.Helper()
 	_, noBTF := os.Stat(object.BTFFile)
-	if errors.Is(err, feature.ErrNotSupported) && (noBTF != nil || !object.InitialNamespace("pid") || object.ReleaseBefore(5, 15)) {
+	if errors.Is(err, feature.ErrNotSupported) && (noBTF != nil || !object.InitialNamespace("pid") || !object.InitialNamespace("user") || object.ReleaseBefore(5, 15)) {
 		tb.Skip(err)
 	}
 }
