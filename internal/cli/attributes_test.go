@@ -83,6 +83,7 @@ func TestClampAndCookieVerbs(t *testing.T) {
 
 func TestPolicyOfEveryKind(t *testing.T) {
 	needRights(t)
+	everyCPU(t)
 	h, pid := newHome(t), sleeper(t)
 	set := func(policy string) map[string]any { return oneChange(t, h, "policy", fmt.Sprint(pid), policy) }
 	assert.Equal(t, "its policy is OTHER, which has no real-time priority: say fifo:20 or rr:20", set("20")["reason"])
@@ -169,6 +170,7 @@ func TestNiceOfASession(t *testing.T) {
 }
 
 func TestRunWithEveryAttribute(t *testing.T) {
+	everyCPU(t)
 	h, nice := newHome(t), max(2, niceOf(t, kernel.TID(os.Getpid())))
 	type one struct {
 		args string

@@ -82,6 +82,7 @@ func stateOf(t *testing.T, pid kernel.TID) string {
 // one as the old one was.
 func TestProfileOverARestart(t *testing.T) {
 	needRights(t) // an undo lowers nice, and removes reset-on-fork
+	severalCPUs(t)
 	h, n := newHome(t), newNamesake(t)
 	old := n.start("a")
 	tuneChild(t, old)

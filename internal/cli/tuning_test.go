@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change/attr"
 	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -30,6 +31,19 @@ func oneCPU(t *testing.T) cpuset.CPU {
 	mask, err := sched.Affinity(kernel.TID(os.Getpid()))
 	require.NoError(t, err)
 	return mask.Last()
+}
+
+// everyCPU skips where the tests are kept from some CPUs: a DEADLINE task must be free to run
+// on all (sched_setattr(2)).
+func everyCPU(t *testing.T) {
+	t.Helper()
+	mask, err := sched.Affinity(kernel.TID(os.Getpid()))
+	require.NoError(t, err)
+	online, err := attr.ReadCPUs("/", "online")
+	require.NoError(t, err)
+	if !online.SubsetOf(mask) {
+		t.Skip("needs all online CPUs for DEADLINE")
+	}
 }
 
 func TestPinIOniceUndo(t *testing.T) {
