@@ -18,6 +18,7 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // mountFor is where cgroups of a controller are made: of version 1, or in a
@@ -95,6 +96,7 @@ const unprivilegedVar = "PITON_CHANGE_TEST_NOBODY"
 
 func TestRealWithoutRights(t *testing.T) {
 	needRoot(t)
+	kerneltest.NeedOpenTemp(t)
 	others, _ := start(t, "idle")
 	ordinary, err := kernel.System().Nice(others)
 	require.NoError(t, err)
