@@ -5,6 +5,7 @@ ARGS    ?=
 FUZZ    ?= 5000x
 TRUTH   ?= 200
 SEEDS   ?= 2000
+FROM    ?= 0
 SEED    ?=
 PKG     ?= ./...
 RUN     ?=
@@ -51,7 +52,7 @@ flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners
 
 weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
 	$(MAKE) guests GUESTS=weekly
-	$(MAKE) simulate SEEDS=400000
+	$(MAKE) simulate SEEDS=400000 FROM=$$(date +%s)
 	$(MAKE) fuzz FUZZ=1m
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 	$(MAKE) truth
@@ -105,13 +106,13 @@ guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that
 		echo "left out: guests: there is no ../shared/vm/run to boot machines with"; \
 	fi
 
-simulate: ## SEEDS random histories of changes, kills, full disks and reused numbers (SEED=N: that one, with its history)
-	SEEDS=$(SEEDS) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate(Standing)?$$' -count=1 -timeout 60m -v
+simulate: ## SEEDS random histories after FROM, of changes, kills, full disks and reused numbers (SEED=N: that one, with its history)
+	SEEDS=$(SEEDS) FROM=$(FROM) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate(Standing)?$$' -count=1 -timeout 60m -v
 
 simulate-defects: ## put old defects back, one after the other, and fail unless the simulator finds each
 	@set -e; mkdir -p bin; $(GO) test -tags defects -c -o bin/simulate.test ./internal/change/simulate; \
 	for n in $(DEFECTS); do \
-		if PITON_DEFECT=$$n SEEDS=$(DEFECTSEEDS) bin/simulate.test -test.run '^TestSimulate$$' >bin/simulate.out 2>&1; then \
+		if PITON_DEFECT=$$n SEEDS=$(DEFECTSEEDS) FROM=$(FROM) bin/simulate.test -test.run '^TestSimulate$$' >bin/simulate.out 2>&1; then \
 			echo "defect $$n was put back, and $(DEFECTSEEDS) histories did not find it"; exit 1; \
 		fi; \
 		found=$$(grep -m 1 -o 'seed [0-9]*: .*' bin/simulate.out) || { echo "defect $$n: no history says what is wrong"; tail -30 bin/simulate.out; exit 1; }; \

@@ -14,3 +14,13 @@ var chosen, _ = strconv.Atoi(os.Getenv(Variable)) // 0, no defect, where it is n
 
 // On reports whether a defect is put back.
 func On(n int) bool { return n == chosen }
+
+// Back reports whether one of them is put back.
+func Back() bool { return chosen != 0 }
+
+// Without calls f without the defect. Nothing else may run meanwhile.
+func Without(f func()) {
+	defer func(n int) { chosen = n }(chosen)
+	chosen = 0
+	f()
+}

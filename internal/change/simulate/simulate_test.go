@@ -13,11 +13,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/change/defect"
 )
 
 // The environment of make simulate.
 const (
 	seedsVariable = "SEEDS" // how many
+	fromVariable  = "FROM"  // the one before the first
 	seedVariable  = "SEED"  // the only one, with its history
 )
 
@@ -46,23 +49,10 @@ var failed = []uint64{
 	4294975106, 4294982967, 4294990997, 4295009353, 4295018036,
 }
 
-// open are seeds that fail and are not judged yet: none of them shows that a defect was put back.
-var open = []uint64{3700, 26919, 26954, 28003}
-
-// enough is after how many seeds that violate an invariant a search ends: one shows that a
-// defect was put back.
-func enough() int64 {
-	if os.Getenv("PITON_DEFECT") != "" {
-		return 1
-	}
-	return 20
-}
-
-// search runs the seeds on all CPUs until enough violate an invariant, and returns those, and
-// how many steps there were in all.
-func search(root string, seeds []uint64) (bad []uint64, steps int64) {
+// search runs the seeds on all CPUs until most of them violate an invariant, and returns those,
+// how many were taken, and how many steps there were in all.
+func search(root string, seeds []uint64, most int64) (bad []uint64, taken int, steps int64) {
 	var next, all, violations atomic.Int64
-	most := enough()
 	var lock sync.Mutex
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -81,7 +71,20 @@ func search(root string, seeds []uint64) (bad []uint64, steps int64) {
 	}
 	group.Wait()
 	slices.Sort(bad)
-	return bad, all.Load()
+	return bad, min(int(next.Load()), len(seeds)), all.Load()
+}
+
+// searchDefect runs the seeds until one shows the defect that is put back: it violates an
+// invariant, and does not without the defect.
+func searchDefect(root string, seeds []uint64) (shown []uint64, steps int64) {
+	for len(seeds) > 0 && len(shown) == 0 {
+		bad, taken, n := search(root, seeds, 1)
+		defect.Without(func() {
+			bad = slices.DeleteFunc(bad, func(seed uint64) bool { return Run(root, seed, false).Violation != "" })
+		})
+		shown, steps, seeds = bad, steps+n, seeds[taken:]
+	}
+	return shown, steps
 }
 
 // report runs a seed again, and fails with what it violates.
@@ -116,20 +119,24 @@ func TestSimulateStanding(t *testing.T) {
 // simulate runs the seeds after from, and those after it that failed before.
 func simulate(t *testing.T, root string, from uint64) {
 	count := number(t, seedsVariable, 2000)
+	from += number(t, fromVariable, 0)
 	var seeds []uint64
 	for i := range count {
 		seeds = append(seeds, from+i+1)
 	}
 	for _, seed := range failed {
-		if (seed > StandingSeeds) == (from == StandingSeeds) && seed > from+count {
+		if (seed > StandingSeeds) == (from >= StandingSeeds) && (seed <= from || seed > from+count) {
 			seeds = append(seeds, seed)
 		}
 	}
-	if os.Getenv("PITON_DEFECT") != "" {
-		seeds = slices.DeleteFunc(seeds, func(seed uint64) bool { return slices.Contains(open, seed) })
-	}
 	start := time.Now()
-	bad, steps := search(root, seeds)
+	var bad []uint64
+	var steps int64
+	if defect.Back() {
+		bad, steps = searchDefect(root, seeds)
+	} else {
+		bad, _, steps = search(root, seeds, 20)
+	}
 	for i, seed := range bad {
 		report(t, root, seed, i == 0)
 	}
