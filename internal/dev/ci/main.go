@@ -47,6 +47,7 @@ type result struct {
 	took    time.Duration
 	err     error
 	leftOut []string
+	failed  []string // what its output says near each failure
 }
 
 func main() {
@@ -151,10 +152,32 @@ func runStage(stage string, variables []string) result {
 			r.leftOut = append(r.leftOut, strings.TrimSpace(strings.TrimPrefix(line, leftOut)))
 		}
 	}
+	if err != nil {
+		r.failed = failures(out.String())
+	}
 	printing.Lock()
 	defer printing.Unlock()
 	fmt.Printf("\n=== %s: %s\n%s", stage, r.words(), out.Bytes())
 	return r
+}
+
+// failures are the lines of an output around those that say that a test failed: what it said
+// comes before that line with -v, and after it without.
+func failures(out string) (near []string) {
+	const around, most = 12, 60
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	last := 0
+	for i, line := range lines {
+		if strings.Contains(line, "--- FAIL") {
+			from, end := max(last, i-around), min(len(lines), i+1+around)
+			near = append(near, lines[from:max(from, end)]...)
+			last = end
+		}
+	}
+	if near == nil {
+		near = lines
+	}
+	return near[max(0, len(near)-most):]
 }
 
 // words is how a stage ended, in words.
@@ -181,6 +204,11 @@ func summarize(w io.Writer, results []result, took time.Duration) bool {
 	for _, r := range results {
 		for _, what := range r.leftOut {
 			fmt.Fprintf(w, "%s%s: %s\n", leftOut, r.stage, what)
+		}
+	}
+	for _, r := range results {
+		for _, line := range r.failed {
+			fmt.Fprintf(w, "%s: %s\n", r.stage, line)
 		}
 	}
 	fmt.Fprintf(w, "stages: %d passed, %d failed\n", len(results)-failed, failed)

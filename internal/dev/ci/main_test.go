@@ -42,7 +42,7 @@ func TestSummarize(t *testing.T) {
 	var out strings.Builder
 	ok := summarize(&out, []result{
 		{stage: "quick", took: 90 * time.Second},
-		{stage: "race", took: 4 * time.Second, err: errors.New("exit status 2")},
+		{stage: "race", took: 4 * time.Second, err: errors.New("exit status 2"), failed: []string{"--- FAIL: TestRace"}},
 		{stage: "guests", took: time.Second, leftOut: []string{"guest guard: nothing that it is for has changed"}},
 	}, 95*time.Second)
 	assert.False(t, ok)
@@ -52,8 +52,19 @@ quick   passed in 90 s
 race    failed (exit status 2) after 4 s
 guests  passed in 1 s
 left out: guests: guest guard: nothing that it is for has changed
+race: --- FAIL: TestRace
 stages: 2 passed, 1 failed
 `, out.String())
+}
+
+// TestFailures are what is said near each failure, once.
+func TestFailures(t *testing.T) {
+	noise := strings.Repeat("noise\n", 100)
+	near := failures(noise + "said before\n--- FAIL: TestA\n--- FAIL: TestB\n    said after\n" + noise)
+	assert.Len(t, near, 12+2+12)
+	assert.Equal(t, 1, strings.Count(strings.Join(near, "\n"), "said before"))
+	assert.Contains(t, near, "    said after")
+	assert.Equal(t, []string{"make: no rule"}, failures("make: no rule\n"))
 }
 
 // TestStagesAreTargets holds the stages to the Makefile.
