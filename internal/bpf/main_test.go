@@ -148,7 +148,7 @@ func must[T any](tb testing.TB, major, minor int, open func() (T, error)) T {
 	if err == nil {
 		return subject
 	}
-	able := len(object.MissingCapabilities()) == 0 && object.InitialNamespace("pid") && object.InitialNamespace("user") && !object.ReleaseBefore(major, minor)
+	able := len(object.MissingCapabilities()) == 0 && kernel.InitialNamespace("pid") && kernel.InitialNamespace("user") && !object.ReleaseBefore(major, minor)
 	if _, noBTF := os.Stat(object.BTFFile); errors.Is(err, feature.ErrNotSupported) && (!able || noBTF != nil) {
 		tb.Skip(err)
 	}

@@ -53,7 +53,7 @@ func openWalk(o WalkOptions) (*Walk, error) {
 	if err := object.Usable(walkName); err != nil {
 		return nil, err
 	}
-	if !object.InitialNamespace("time") {
+	if !kernel.InitialNamespace("time") {
 		return nil, &object.Refusal{What: walkName, Why: "inside a time namespace the kernel's start times are not the ones of /proc", Need: "to run in the initial time namespace"}
 	}
 	var refused error

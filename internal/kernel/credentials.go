@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -83,4 +85,26 @@ func Release() (string, error) {
 		return "", fmt.Errorf("uname: %w", err)
 	}
 	return unix.ByteSliceToString(u.Release[:]), nil
+}
+
+// CompareRelease compares a kernel's release with major.minor: -1 if it is older, 0, or 1;
+// known is false if it does not begin with two numbers.
+func CompareRelease(release string, major, minor int) (order int, known bool) {
+	var x, y int
+	if n, err := fmt.Sscanf(release, "%d.%d", &x, &y); n != 2 || err != nil {
+		return 0, false
+	}
+	return cmp.Or(cmp.Compare(x, major), cmp.Compare(y, minor)), true
+}
+
+// The inode numbers of the initial namespaces (include/uapi/linux/nsfs.h).
+var initialInodes = map[string]string{"pid": "4026531836", "user": "4026531837", "time": "4026531834"}
+
+// InitialNamespace reports whether this process is in the namespace of a kind ("pid",
+// "user", "time") that the machine booted with: elsewhere the kernel's numbers,
+// capabilities or times are not the ones seen here. Without the link in /proc the kernel
+// has no such namespaces, or /proc is not mounted and no task can be named at all.
+func InitialNamespace(kind string) bool {
+	link, err := os.Readlink("/proc/self/ns/" + kind)
+	return err != nil || link == fmt.Sprintf("%s:[%s]", kind, initialInodes[kind])
 }

@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -24,12 +23,8 @@ func ReleaseAtLeast(fs interface {
 	File(elem ...string) ([]byte, error)
 }, major, minor int) bool {
 	release, err := fs.File("sys", "kernel", "osrelease")
-	if err != nil {
-		return false
-	}
-	var x, y int
-	_, err = fmt.Sscanf(string(release), "%d.%d", &x, &y)
-	return err == nil && (x > major || x == major && y >= minor)
+	order, known := kernel.CompareRelease(string(release), major, minor)
+	return err == nil && known && order >= 0
 }
 
 // LoadAvg reads /proc/loadavg.

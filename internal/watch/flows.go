@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"piton/internal/bpf"
-	"piton/internal/bpf/object"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -83,7 +82,7 @@ const tickNs = 1e7
 // is reports whether a number and a time stand for a target.
 func (f *Follow) is(pid kernel.TID, ticks uint64) bool {
 	began, there := f.started[pid]
-	return there && (began == ticks || !object.InitialNamespace("time"))
+	return there && (began == ticks || !kernel.InitialNamespace("time"))
 }
 
 // update forgets targets that are gone, and makes descendants targets.

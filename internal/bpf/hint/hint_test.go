@@ -42,7 +42,7 @@ func group(t *testing.T) string {
 // must is what was opened, or skips with the reason.
 func must(t *testing.T, h *Hints, err error) *Hints {
 	t.Helper()
-	if errors.Is(err, feature.ErrNotSupported) && (len(object.MissingCapabilities()) > 0 || !object.InitialNamespace("pid")) {
+	if errors.Is(err, feature.ErrNotSupported) && (len(object.MissingCapabilities()) > 0 || !kernel.InitialNamespace("pid")) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -67,7 +66,7 @@ func denied(what string, errno syscall.Errno) error {
 		return &Refusal{what, "it takes " + need + ", which this process does not have", need}
 	}
 	switch {
-	case !InitialNamespace("user"):
+	case !kernel.InitialNamespace("user"):
 		return &Refusal{what, "capabilities inside a user namespace do not count for it", "to run outside the user namespace"}
 	case seccompFilter():
 		return &Refusal{what, "a seccomp filter refuses bpf(2)", "a container or service without that filter"}
@@ -113,7 +112,7 @@ const BTFFile = "/sys/kernel/btf/vmlinux"
 // everything here: a tracing program of two instructions. It costs a fraction
 // of a millisecond where loading for real would cost fifty.
 func Usable(what string) error {
-	if !InitialNamespace("pid") {
+	if !kernel.InitialNamespace("pid") {
 		return &Refusal{what, "inside a PID namespace the kernel's numbers of tasks are not the ones seen here", "to run in the initial PID namespace"}
 	}
 	prog, err := ebpf.NewProgramWithOptions(&ebpf.ProgramSpec{
@@ -129,18 +128,6 @@ func Usable(what string) error {
 		return &Refusal{what, "there is no " + BTFFile + ": the kernel is built without CONFIG_DEBUG_INFO_BTF, or /sys is not mounted here", "CONFIG_DEBUG_INFO_BTF"}
 	}
 	return nil
-}
-
-// The inode numbers of the initial namespaces (include/uapi/linux/nsfs.h).
-var initialInodes = map[string]string{"pid": "4026531836", "user": "4026531837", "time": "4026531834"}
-
-// InitialNamespace reports whether this process is in the namespace of a kind ("pid",
-// "user", "time") that the machine booted with: elsewhere the kernel's numbers,
-// capabilities or times are not the ones seen here. Without the link in /proc the kernel
-// has no such namespaces, or /proc is not mounted and no task can be named at all.
-func InitialNamespace(kind string) bool {
-	link, err := os.Readlink("/proc/self/ns/" + kind)
-	return err != nil || link == fmt.Sprintf("%s:[%s]", kind, initialInodes[kind])
 }
 
 // seccompFilter reports whether a filter decides over this process's system
@@ -169,9 +156,6 @@ func Release() string {
 
 // ReleaseBefore compares the running kernel, for messages only.
 func ReleaseBefore(major, minor int) bool {
-	first, rest, _ := strings.Cut(Release(), ".")
-	second, _, _ := strings.Cut(rest, ".")
-	a, errA := strconv.Atoi(first)
-	b, errB := strconv.Atoi(second)
-	return errA == nil && errB == nil && (a < major || a == major && b < minor)
+	order, known := kernel.CompareRelease(Release(), major, minor)
+	return known && order < 0
 }

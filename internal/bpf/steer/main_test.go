@@ -126,7 +126,7 @@ func (w wire) tryOpen(o Options) (s *Steering, err error) {
 func skipIfUnable(tb testing.TB, err error) {
 	tb.Helper()
 	_, noBTF := os.Stat(object.BTFFile)
-	if errors.Is(err, feature.ErrNotSupported) && (noBTF != nil || !object.InitialNamespace("pid") || !object.InitialNamespace("user") || object.ReleaseBefore(5, 15)) {
+	if errors.Is(err, feature.ErrNotSupported) && (noBTF != nil || !kernel.InitialNamespace("pid") || !kernel.InitialNamespace("user") || object.ReleaseBefore(5, 15)) {
 		tb.Skip(err)
 	}
 }

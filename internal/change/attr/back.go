@@ -21,7 +21,7 @@ func (m *Machine) Barred(c Change) error {
 		return nil
 	case s.final != nil && s.final(c):
 		return markedError{fmt.Errorf("only a reboot sets it to %s", c.After), ErrOneWay}
-	case s.privileged == nil || m.Has(cmp.Or(s.needs, kernel.CapSysNice)) && m.initial():
+	case s.privileged == nil || m.Has(cmp.Or(s.needs, kernel.CapSysNice)) && m.Initial("user"):
 		return nil // these rights are asked of the initial user namespace (capable() in the kernel)
 	}
 	what, limit, least := s.privileged(m, c)

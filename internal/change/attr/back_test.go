@@ -33,9 +33,9 @@ func TestRightsOfAUserNamespace(t *testing.T) {
 	s.Limits = func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }
 	s.Rights = func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil }
 	c := attr.Change{Object: attr.Object{PID: 10, TID: 10}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(15)}
-	m.Write("proc/self/uid_map", "         0          0 4294967295\n")
+	s.Initial = func(string) bool { return true }
 	assert.NoError(t, attr.NewMachine(s).NoWayBack(c))
-	m.Write("proc/self/uid_map", "         0       1000          1\n")
+	s.Initial = func(kind string) bool { return kind != "user" }
 	assert.ErrorContains(t, attr.NewMachine(s).NoWayBack(c), "lowering nice from 15 to 0 needs CAP_SYS_NICE in the initial user namespace")
 	c.Attribute, c.Before, c.After = attr.Affinity, attr.SetAffinity(cpuset.Of(0)).Value, attr.SetAffinity(cpuset.Of(1)).Value
 	assert.NoError(t, attr.NewMachine(s).NoWayBack(c), "that takes its owner only")

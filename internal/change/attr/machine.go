@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,14 +39,15 @@ type Sources struct {
 	EUID   func() int
 	Rights func() (kernel.Capabilities, error) // what the caller may do
 	Limits func(kernel.TID) (kernel.Limits, error)
+	// Initial reports whether the caller is in the initial namespace of a kind ("user").
+	Initial func(kind string) bool
 }
 
 // Machine is the read side of the machine, as attributes need it.
 type Machine struct {
 	Sources
 	caps    func() kernel.Capabilities
-	initial func() bool // piton is in the initial user namespace, as far as is known
-	holders sync.Map    // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
+	holders sync.Map // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
 }
 
 // NewMachine returns the machine of the sources.
@@ -65,13 +64,13 @@ func NewMachine(s Sources) *Machine {
 	if s.Limits == nil {
 		s.Limits = kernel.ReadLimits
 	}
+	if s.Initial == nil {
+		s.Initial = kernel.InitialNamespace
+	}
 	// Without an answer there are none, so that sentences name what would be needed.
 	return &Machine{Sources: s, caps: sync.OnceValue(func() kernel.Capabilities {
 		caps, _ := s.Rights()
 		return caps
-	}), initial: sync.OnceValue(func() bool {
-		ids, err := s.Proc.File("self", "uid_map")
-		return err != nil || slices.Equal(strings.Fields(string(ids)), []string{"0", "0", "4294967295"})
 	})}
 }
 

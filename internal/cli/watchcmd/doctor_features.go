@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"piton/internal/bpf"
-	"piton/internal/bpf/object"
 	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/feature"
@@ -203,7 +202,7 @@ func (d *doctor) journal() finding {
 
 func (d *doctor) namespace() finding {
 	f := finding{id: "pid-namespace", title: "PID namespace", state: stateBest, source: "the machine's own: all tasks are seen"}
-	if !object.InitialNamespace("pid") {
+	if !kernel.InitialNamespace("pid") {
 		f.state, f.source = stateFallback, "one of its own: only its tasks are seen"
 		f.reason = "the tasks of the machine outside this container have no number here, and eBPF cannot be used"
 		f.command = commandHostPIDs
