@@ -139,29 +139,22 @@ func takeEveryCPU(t *testing.T, cpus, rtprio int, delay time.Duration) (s sight,
 
 	args := append(append([]string{"policy", "--revert-after", fmt.Sprint(revertAfter), "--yes", "--"}, words...), fmt.Sprintf("fifo:%d", rtprio))
 	// It begins when the witness knows its PID: then this test may get no CPU any more.
-	piton := exec.Command("sh", append([]string{"-c", `read go; exec "$0" "$@"`, self}, args...)...)
-	piton.Env = append(h.env, asProgram+"=1")
-	gate, err := piton.StdinPipe()
-	require.NoError(t, err)
-	var errs strings.Builder
-	piton.Stderr = &errs
-	require.NoError(t, piton.Start())
-	_, err = fmt.Fprintln(in, piton.Process.Pid, int64(delay))
+	piton := h.startHeld(args...)
+	_, err = fmt.Fprintln(in, piton.cmd.Process.Pid, int64(delay))
 	require.NoError(t, err)
 	require.True(t, lines.Scan(), "the witness holds it")
-	_, err = fmt.Fprintln(gate)
-	require.NoError(t, err)
+	piton.open()
 	require.True(t, lines.Scan(), "the witness has seen it")
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &s), lines.Text())
-	_ = piton.Wait()
+	_ = piton.cmd.Wait()
 	require.NoError(t, witness.Wait())
 	late := slices.ContainsFunc([]string{"the change took longer", change.ErrTooLate.Error(), "does not answer"}, func(why string) bool {
-		return strings.Contains(errs.String(), why)
+		return strings.Contains(piton.errs.String(), why)
 	})
 	if s.Err == setNone && late && !s.Before.Judged(t) {
 		return s, false
 	}
-	require.Empty(t, s.Err, errs.String())
+	require.Empty(t, s.Err, piton.errs.String())
 	eventually(t, "the journal knows", func() bool { return strings.Contains(h.run("journal").out, "undone by guard") })
 	assert.Contains(t, h.run("journal").out, "undone")
 	var times [2]time.Time
