@@ -32,10 +32,19 @@ func TestVMSaisLeavesNothing(t *testing.T) {
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		require.NoError(t, cmd.Start())
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = cmd.Wait() }()
 		// The order of the arms is random, and periods are slow on an emulated machine.
-		require.Eventually(t, func() bool { return table() != before }, patience(), 5*time.Millisecond, "RFS in force")
-		require.NoError(t, cmd.Process.Signal(signal))
-		_ = cmd.Wait()
+		require.Eventually(t, func() bool {
+			select {
+			case <-ended:
+				return true
+			default:
+				return table() != before
+			}
+		}, patience(), 5*time.Millisecond, "RFS in force")
+		require.NoError(t, cmd.Process.Signal(signal), "it goes on until RFS is in force: %s", &errs)
+		<-ended
 		eventually(t, "the table is as it was", func() bool { return table() == before })
 		eventually(t, "nothing is in force", func() bool {
 			for _, e := range ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry") {
