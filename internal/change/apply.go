@@ -171,7 +171,7 @@ func (r *run) one(c *Change) {
 	if err == nil && !r.veiled(*c) {
 		now, readErr := r.t.Read(c.Attribute, c.Object)
 		if readErr == nil && !c.Attribute.Alike(now, c.Before) {
-			if err = r.still(*c, task); err == nil {
+			if err = r.read(*c); err == nil {
 				recorded := attr.Text(c.Before)
 				if r.found(c, now); c.Status != attr.Planned {
 					return
@@ -213,6 +213,17 @@ func (r *run) one(c *Change) {
 		r.differs(c, now)
 	}
 	c.After = now
+}
+
+// read makes sure that what was just read is what the change is about has: a newborn with its
+// number need not have been the one that was read, and not even of its process.
+func (r *run) read(c Change) error {
+	task, done, err := r.hold(c, true)
+	defer done()
+	if err != nil {
+		return err
+	}
+	return r.still(c, task)
 }
 
 // veiled reports whether the value reads otherwise once changes before it are made, or

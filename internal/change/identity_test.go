@@ -10,6 +10,8 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
+	"piton/internal/procfs"
 )
 
 func TestApplyNeverTouchesASuccessor(t *testing.T) {
@@ -66,6 +68,85 @@ func TestApplyConfessesAHitSuccessorOfAThread(t *testing.T) {
 			if tt.pid != 10 {
 				assert.Contains(t, outcome.Changes[1].Reason, "its number now means other, which may have been given CPU 1 instead")
 			}
+		})
+	}
+}
+
+// hooked is the machine's tasks and scheduler with something that happens after a call.
+type hooked struct {
+	*changetest.Machine
+	stat, affinity map[kernel.TID]func()
+}
+
+func (h *hooked) tuner(o change.Options) *change.Tuner {
+	o.Sources, o.Writer, o.FileWriter = h.Sources(), h.Fake, h.Settings
+	o.Proc, o.Sched = h, h
+	return change.New(o)
+}
+
+func (h *hooked) Stat(pid kernel.TID) (procfs.Stat, error) {
+	st, err := h.Machine.Stat(pid)
+	once(h.stat, pid)
+	return st, err
+}
+
+func (h *hooked) Affinity(tid kernel.TID) (cpuset.Set, error) {
+	cpus, err := h.Machine.Affinity(tid)
+	once(h.affinity, tid)
+	return cpus, err
+}
+
+func once(hooks map[kernel.TID]func(), tid kernel.TID) {
+	if hook := hooks[tid]; hook != nil {
+		delete(hooks, tid)
+		hook()
+	}
+}
+
+// TestOldValueIsOfTheThreadItself: the number of a thread is another process's while its value is
+// read again, and then of a newborn of the thread's process.
+func TestOldValueIsOfTheThreadItself(t *testing.T) {
+	h := &hooked{Machine: changetest.New(t)}
+	for tid, pid := range map[kernel.TID]kernel.TID{10: 10, 11: 10, 20: 20} {
+		h.Spawn(pid, tid)
+	}
+	o := change.Options{Journal: changetest.Journal(t)}
+	tuner := h.tuner(o)
+	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+	h.Before("SetAffinity", 10, func() {
+		h.End(11)
+		h.SpawnAs(20, 11, kernelfake.Task{Affinity: cpuset.Of(0, 3), Start: 2000})
+		h.affinity = map[kernel.TID]func(){11: func() { h.Replace(10, 11, "job") }}
+	})
+	outcome := carry(t, tuner, p)
+	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done"}, brief(outcome.Changes))
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0-3"}, masks(h.Machine, 10, 11))
+}
+
+// TestTreeOfAProcessThatEnds: a number in the tree means another process by the time at which its
+// children are listed.
+func TestTreeOfAProcessThatEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reused, read kernel.TID // once this was read
+		want         []string
+	}{
+		"the tree's own": {10, 5, []string{"affinity  to 1: refused"}},
+		"one in between": {20, 20, []string{"affinity 0-3 to 1: done"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hooked{Machine: changetest.New(t)}
+			for _, pid := range []kernel.TID{5, 10, 20, 30} {
+				h.Spawn(pid, pid)
+			}
+			h.Tasks[20].PPID = 10
+			h.stat = map[kernel.TID]func(){tt.read: func() {
+				h.Replace(tt.reused, tt.reused, "other")
+				h.Replace(30, 30, "another")
+				h.Tasks[30].PPID = tt.reused
+			}}
+			assert.Equal(t, tt.want, brief(apply(t, h.tuner(bare), pin(change.ScopeTree, cpuset.Of(1), 10)).Changes))
+			assert.Equal(t, []string{"0-3"}, masks(h.Machine, 30))
 		})
 	}
 }

@@ -47,26 +47,17 @@ func (t *resolver) resolve(target Target) ([]attr.Task, Target, error) {
 		return nil, target, err
 	}
 	target.StartTicks = self.StartTicks
-	pids := []kernel.TID{self.PID}
+	var out []attr.Task
 	switch target.Scope {
 	case ScopeThread:
 		return []attr.Task{self}, target, nil
 	case ScopeTree:
-		if pids, err = t.tree(self.PID); err != nil {
-			return nil, target, err
-		}
+		out, err = t.tree(leader)
+	default:
+		out, err = t.threads(leader.PID, leader.StartTicks, t.skip)
 	}
-	var out []attr.Task
-	for _, pid := range pids {
-		start := leader.StartTicks
-		if pid != leader.PID {
-			start = t.starts[pid]
-		}
-		threads, err := t.threads(pid, start, t.skip)
-		if err != nil && !errors.Is(err, attr.ErrGone) {
-			return nil, target, err
-		}
-		out = append(out, threads...)
+	if err != nil && !errors.Is(err, attr.ErrGone) {
+		return nil, target, err
 	}
 	if len(out) == 0 {
 		return nil, target, fmt.Errorf("process %d: %w", self.PID, attr.ErrGone)
@@ -114,17 +105,30 @@ func (t *Tuner) threads(pid kernel.TID, startTicks uint64, skip func(pid, tid ke
 	return out, nil
 }
 
-// tree returns a process and its descendants, parents before children.
-func (t *resolver) tree(root kernel.TID) ([]kernel.TID, error) {
+// tree returns the threads of a process and of its descendants, parents before children.
+// The children of one that has ended are left out: they may be those of the next process
+// with its number.
+func (t *resolver) tree(root attr.Task) (out []attr.Task, err error) {
 	if err := t.readChildren(); err != nil {
 		return nil, err
 	}
-	out, seen := []kernel.TID{root}, map[kernel.TID]bool{root: true}
-	for i := 0; i < len(out); i++ {
-		for _, child := range t.children[out[i]] {
+	if t.starts[root.PID] != root.StartTicks {
+		return nil, fmt.Errorf("process %d: %w", root.PID, attr.ErrGone)
+	}
+	seen := map[kernel.TID]bool{root.PID: true}
+	for pids := []kernel.TID{root.PID}; len(pids) > 0; pids = pids[1:] {
+		threads, err := t.threads(pids[0], t.starts[pids[0]], t.skip)
+		if errors.Is(err, attr.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, threads...)
+		for _, child := range t.children[pids[0]] {
 			if !seen[child] { // numbers may be reused while they are listed
 				seen[child] = true
-				out = append(out, child)
+				pids = append(pids, child)
 			}
 		}
 	}
