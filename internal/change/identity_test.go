@@ -1,6 +1,7 @@
 package change_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,7 +76,7 @@ func TestApplyConfessesAHitSuccessorOfAThread(t *testing.T) {
 // hooked is the machine's tasks and scheduler with something that happens after a call.
 type hooked struct {
 	*changetest.Machine
-	stat, affinity map[kernel.TID]func()
+	stat, affinity map[kernel.TID]func() error
 }
 
 func (h *hooked) tuner(o change.Options) *change.Tuner {
@@ -86,21 +87,21 @@ func (h *hooked) tuner(o change.Options) *change.Tuner {
 
 func (h *hooked) Stat(pid kernel.TID) (procfs.Stat, error) {
 	st, err := h.Machine.Stat(pid)
-	once(h.stat, pid)
-	return st, err
+	return st, errors.Join(err, once(h.stat, pid))
 }
 
 func (h *hooked) Affinity(tid kernel.TID) (cpuset.Set, error) {
 	cpus, err := h.Machine.Affinity(tid)
-	once(h.affinity, tid)
-	return cpus, err
+	return cpus, errors.Join(err, once(h.affinity, tid))
 }
 
-func once(hooks map[kernel.TID]func(), tid kernel.TID) {
-	if hook := hooks[tid]; hook != nil {
-		delete(hooks, tid)
-		hook()
+func once(hooks map[kernel.TID]func() error, tid kernel.TID) error {
+	hook := hooks[tid]
+	if hook == nil {
+		return nil
 	}
+	delete(hooks, tid)
+	return hook()
 }
 
 // TestOldValueIsOfTheThreadItself: the number of a thread is another process's while its value is
@@ -116,7 +117,10 @@ func TestOldValueIsOfTheThreadItself(t *testing.T) {
 	h.Before("SetAffinity", 10, func() {
 		h.End(11)
 		h.SpawnAs(20, 11, kernelfake.Task{Affinity: cpuset.Of(0, 3), Start: 2000})
-		h.affinity = map[kernel.TID]func(){11: func() { h.Replace(10, 11, "job") }}
+		h.affinity = map[kernel.TID]func() error{11: func() error {
+			h.Replace(10, 11, "job")
+			return nil
+		}}
 	})
 	outcome := carry(t, tuner, p)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done"}, brief(outcome.Changes))
@@ -140,10 +144,11 @@ func TestTreeOfAProcessThatEnds(t *testing.T) {
 				h.Spawn(pid, pid)
 			}
 			h.Tasks[20].PPID = 10
-			h.stat = map[kernel.TID]func(){tt.read: func() {
+			h.stat = map[kernel.TID]func() error{tt.read: func() error {
 				h.Replace(tt.reused, tt.reused, "other")
 				h.Replace(30, 30, "another")
 				h.Tasks[30].PPID = tt.reused
+				return nil
 			}}
 			assert.Equal(t, tt.want, brief(apply(t, h.tuner(bare), pin(change.ScopeTree, cpuset.Of(1), 10)).Changes))
 			assert.Equal(t, []string{"0-3"}, masks(h.Machine, 30))

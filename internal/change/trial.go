@@ -72,9 +72,15 @@ func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request, run func(
 			}
 		}
 	}
+	view := t.NewView()
 	for i := range all.Changes {
 		if c := &all.Changes[i]; c.Status == attr.Planned {
 			t.refuseOneWay(c)
+			for _, v := range slices.Clone(c.Tried) { // a guard does not ask for the cpuset
+				if cut, ok := view.Cut(*c, v); ok && !c.Attribute.Alike(cut, v) {
+					c.Tried = append(c.Tried, cut)
+				}
+			}
 		}
 	}
 	return all, nil
@@ -173,7 +179,11 @@ func (tr *trial) give(c *tried, candidate int) error {
 	if err != nil {
 		return err
 	}
-	if !c.Attribute.Alike(now, c.last) {
+	switch {
+	case c.Attribute.Alike(now, c.last):
+	case tr.t.NewView().CutTo(c.Change, c.last, now): // it could not be read back, or the cpuset is another
+		c.took(now)
+	default:
 		if err := tr.still(c.Change, task); err != nil {
 			return err
 		}
@@ -193,14 +203,19 @@ func (tr *trial) give(c *tried, candidate int) error {
 		}
 		return errors.New(tr.t.Explain(write, err))
 	}
-	c.last = write.After
-	if now, err = tr.t.Read(c.Attribute, c.Object); err == nil {
-		c.last = now // what the kernel made of it
+	if now, err = tr.t.Read(c.Attribute, c.Object); err != nil {
+		now = write.After
 	}
-	if candidate != 0 && !slices.ContainsFunc(c.given, func(v attr.Value) bool { return c.Attribute.Alike(v, c.last) }) {
-		c.given = append(c.given, c.last)
-	}
+	c.took(now) // what the kernel made of it
 	return err
+}
+
+// took notes a value that it has been given.
+func (c *tried) took(v attr.Value) {
+	c.last = v
+	if !c.Attribute.Alike(v, c.Before) && !slices.ContainsFunc(c.given, func(o attr.Value) bool { return c.Attribute.Alike(o, v) }) {
+		c.given = append(c.given, v)
+	}
 }
 
 // newborn takes threads that were born since the last call and have what was set; one

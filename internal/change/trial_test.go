@@ -3,6 +3,7 @@ package change_test
 import (
 	"context"
 	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -190,6 +191,49 @@ func TestRevertOfATrialCutByACpuset(t *testing.T) {
 	_, _, err := m.Tuner(bare).Revert(t.Context(), e, map[attr.Key]bool{}, func() bool { return false })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0-1", "0-1"}, masks(m, 10, 11))
+}
+
+// TestGuardKnowsWhatACpusetLeavesOfATrial: also of what is not in force any more.
+func TestGuardKnowsWhatACpusetLeavesOfATrial(t *testing.T) {
+	m := changetest.New(t)
+	m.Write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-1\n")
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10), pinTo(0, 10)},
+		func(_ context.Context, set change.SetCandidate) error {
+			require.NoError(t, set(change.All(1)))
+			m.SpawnAs(20, 20, kernelfake.Task{Affinity: m.Task(10).Affinity, Start: 3000})
+			m.Tasks[20].PPID = 10
+			require.NoError(t, set(change.All(2)))
+			entries, _, err := tuner.Entries()
+			require.NoError(t, err)
+			_, _, err = m.Tuner(bare).Revert(t.Context(), entries[0], map[attr.Key]bool{}, func() bool { return false })
+			require.NoError(t, err)
+			assert.Equal(t, []string{"0-1", "0-1"}, masks(m, 10, 20))
+			return nil
+		})
+	require.NoError(t, err)
+	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	require.NoError(t, err)
+}
+
+// TestTrialThatCannotReadBack: what a cpuset has left of what was set is from the trial itself.
+func TestTrialThatCannotReadBack(t *testing.T) {
+	h := &hooked{Machine: changetest.New(t)}
+	h.Write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-1\n")
+	h.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
+	tuner := h.tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10)},
+		func(_ context.Context, set change.SetCandidate) error {
+			h.Before("SetAffinity", 10, func() {
+				h.affinity = map[kernel.TID]func() error{10: func() error { return syscall.EINVAL }}
+			})
+			return set(change.All(1))
+		})
+	require.NoError(t, err)
+	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	require.ErrorIs(t, err, syscall.EINVAL)
+	assert.Equal(t, []string{"0-1"}, masks(h.Machine, 10))
 }
 
 func TestTrialStopsWhenItsGuardReverts(t *testing.T) {

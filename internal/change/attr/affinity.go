@@ -201,11 +201,18 @@ func (v *View) Unbound(c Change) bool {
 // CutTo reports whether now is what is left of an affinity on this machine as it
 // is: it was not set again, but a CPU went offline or the cpuset is another.
 func (v *View) CutTo(c Change, left, now Value) bool {
+	cut, ok := v.Cut(c, left)
+	return ok && c.Attribute.Alike(cut, now)
+}
+
+// Cut is what the kernel leaves of an affinity now; ok is false if that is not known, and of
+// another attribute.
+func (v *View) Cut(c Change, cpus Value) (left Value, ok bool) {
 	if c.Attribute != Affinity {
-		return false
+		return nil, false
 	}
 	usable, ok := v.usable(c.PID)
-	return ok && CPUs(now).Equal(CPUs(left).And(usable))
+	return CPUs(cpus).And(usable), ok
 }
 
 // FollowsIRQ recognises a handler's thread that the kernel has put on the CPU to
