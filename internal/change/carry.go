@@ -167,6 +167,7 @@ func (r *run) disarm(ctx context.Context) error {
 }
 
 func (t *Tuner) run(plan *Plan) *run {
+	t.CheckOffline()
 	r := &run{
 		t: t, plan: plan, at: t.Ticks(), holds: map[attr.ID]kernel.Process{}, known: map[kernel.TID]bool{}, handled: map[attr.Key]bool{}, begun: map[attr.Key]bool{}, planned: map[attr.Key]attr.Value{}, starts: map[kernel.TID]uint64{}, later: map[kernel.TID]uint64{}, alone: map[kernel.TID]bool{},
 		warned: map[string]bool{}, stuck: map[string]bool{}, named: map[kernel.TID]bool{},

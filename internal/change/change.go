@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/change/journal"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -78,6 +79,9 @@ type Plan struct {
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes
+	// lapsed are the changes of an undo that the kernel has undone as CPUs went offline, with
+	// those CPUs as far as they are known (attr.View.Lapsed).
+	lapsed map[attr.Key]cpuset.Set
 	// inForce asks for what there is to restore of Undoes by now.
 	inForce func(ctx context.Context) ([]Request, error)
 	// outdated reports whether others have undone entries since the plan was made.

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/change/defect"
+	"piton/internal/cpuset"
 )
 
 // undoer builds the Plan of one undo: it goes back through the entries, the newest
@@ -26,7 +27,8 @@ type undoer struct {
 }
 
 func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
-	return &undoer{t: t, q: q, entries: entries, index: map[attr.Key]*goal{}, stays: map[attr.Key][]stay{}, view: t.NewView(), family: t.family()}
+	plan := Plan{lapsed: map[attr.Key]cpuset.Set{}}
+	return &undoer{t: t, q: q, entries: entries, plan: plan, index: map[attr.Key]*goal{}, stays: map[attr.Key][]stay{}, view: t.NewView(), family: t.family()}
 }
 
 // goal is one attribute of one object on the way back.
@@ -165,12 +167,33 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		left = g.value
 		g.value, g.stop = before, nil
 		return left
+	case u.lapsed(g, s):
+		g.value, g.stop = before, nil
 	case g.Attribute.Alike(g.value, before) && !defect.On(2):
 		g.stop = nil
 	case g.stop == nil:
-		g.stop = &stop{e.ID, true, fmt.Sprintf("changed by someone else since: piton left %s, it is %s now; left alone without --force", attr.Text(after), attr.Text(g.value))}
+		g.stop = &stop{e.ID, true, fmt.Sprintf("%s: piton left %s, it is %s now; left alone without --force", u.changed(g, s), attr.Text(after), attr.Text(g.value))}
 	}
 	return after
+}
+
+// lapsed notes that the kernel has undone a step as CPUs went offline. It reports whether
+// that is sure, or there was no other value before, so that nobody else's is lost.
+func (u *undoer) lapsed(g *goal, s step) bool {
+	gone, lapsed := u.view.Lapsed(g.Change, s.after, g.value)
+	if !lapsed || !s.sure || gone.Empty() && !g.Attribute.Alike(g.value, s.before) {
+		return false
+	}
+	u.plan.lapsed[g.Key()] = gone
+	return true
+}
+
+// changed says who has changed what a step left.
+func (u *undoer) changed(g *goal, s step) string {
+	if _, lapsed := u.view.Lapsed(g.Change, s.after, g.value); lapsed {
+		return "changed since by someone else, or by the kernel when a CPU went offline"
+	}
+	return "changed by someone else since"
 }
 
 // begin adds the goal of a change, and looks at what became of the object.
@@ -222,7 +245,8 @@ func (u *undoer) later(chosen map[uint64]bool) {
 // overlain stops a goal whose value is from a later entry, which stays.
 func (u *undoer) overlain(g *goal, s step) bool {
 	for _, l := range u.stays[g.Key()] {
-		if l.entry > s.entry && g.Attribute.Alike(g.value, l.after) && !(l.tried && g.Attribute.Alike(l.after, s.after)) {
+		gone, _ := u.view.Lapsed(g.Change, l.after, g.value)
+		if l.entry > s.entry && (g.Attribute.Alike(g.value, l.after) || !gone.Empty()) && !(l.tried && g.Attribute.Alike(l.after, s.after)) {
 			g.stop = &stop{s.entry, false, fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", l.entry, attr.Text(l.before), attr.Text(l.after))}
 			return true
 		}
@@ -261,6 +285,9 @@ func (u *undoer) finish(ctx context.Context) error {
 			}
 			if c.Same() {
 				c.Status = attr.Unchanged
+				if gone, lapsed := u.plan.lapsed[c.Key()]; lapsed {
+					c.Reason = noLongerInForce + ": " + attr.LapsedWhy(gone)
+				}
 			} else if err := u.t.Barred(c); errors.Is(err, attr.ErrOneWay) { // else the kernel has the last word
 				c.RefuseAs(fmt.Errorf("cannot be undone: %w", err))
 			}

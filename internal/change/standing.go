@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"piton/internal/change/attr"
+	"piton/internal/cpuset"
 )
 
 // Standing is what has become of a deed, or of one of its changes.
@@ -17,6 +18,7 @@ const (
 	InForce
 	PartlyInForce
 	ChangedSince // by someone else
+	Lapsed       // nobody changed it: a CPU went offline, as far as is known
 	TaskEnded
 	Undone
 	PastBoot
@@ -25,10 +27,12 @@ const (
 	Foreign // made in another namespace
 )
 
-var standings = [...]string{Unknown: "", InForce: "in force", PartlyInForce: "partly in force", ChangedSince: "changed by someone else",
+var standings = [...]string{Unknown: "", InForce: "in force", PartlyInForce: "partly in force", ChangedSince: "changed by someone else", Lapsed: noLongerInForce,
 	TaskEnded: "task has ended", Undone: "undone", PastBoot: "before this boot", AnUndo: "undo", ChangedNothing: "nothing changed", Foreign: "made in another namespace"}
 
 func (s Standing) String() string { return standings[s] }
+
+const noLongerInForce = "no longer in force"
 
 // fileGone is TaskEnded of an interrupt, a queue or another file of the kernel.
 const fileGone = "no longer there"
@@ -76,13 +80,18 @@ func Check(ctx context.Context, c Checker, deeds []Deed) map[uint64]*Found {
 func find(plan Plan) *Found {
 	f := &Found{Changes: map[attr.Key]FoundChange{}}
 	count := map[Standing]int{}
+	var offline cpuset.Set
 	for _, c := range plan.Changes {
 		s := FoundChange{Standing: ChangedSince, Why: c.Reason}
+		gone, lapsed := plan.lapsed[c.Key()]
 		switch {
 		case c.Gone() && c.IsFile():
 			s = FoundChange{Standing: TaskEnded, Why: fileGone}
 		case c.Gone():
 			s = FoundChange{Standing: TaskEnded}
+		case lapsed && c.Status != attr.Refused:
+			s = FoundChange{Standing: Lapsed, Why: noLongerInForce + ": " + attr.LapsedWhy(gone)}
+			offline = offline.Or(gone)
 		case c.Status == attr.Planned:
 			s = FoundChange{Standing: InForce}
 		case errors.Is(c.Err, attr.ErrOneWay):
@@ -104,6 +113,11 @@ func find(plan Plan) *Found {
 		f.words = fmt.Sprintf("%d of %d in force", count[InForce], n)
 	case count[ChangedSince] > 0:
 		f.Standing = ChangedSince
+	case count[Lapsed] > 0:
+		f.Standing = Lapsed
+		if !offline.Empty() {
+			f.words = fmt.Sprintf("%s (%s went offline)", noLongerInForce, offline.InWords())
+		}
 	case count[TaskEnded] > 0:
 		f.Standing = TaskEnded
 		if plan.Threads() == 0 {

@@ -16,7 +16,7 @@ const Affinity Attribute = "affinity"
 
 var affinity = spec{
 	cpus: true, parse: parseCPUs,
-	read: func(m *Machine, o Object) (Value, error) { return m.Sched.Affinity(o.TID) },
+	read: func(m *Machine, o Object) (Value, error) { return m.affinityOf(o.TID) },
 	write: func(w Write) error {
 		mask := CPUs(w.Change.After)
 		if w.Change.Widen {
@@ -63,7 +63,7 @@ func prepareAffinity(v *View, k Task, c *Change) {
 	case want.SubsetOf(CPUs(c.Before)):
 		return // inside what it may use already, so nothing is cut
 	}
-	if v.checkOnline(c, "", "; the kernel leaves out what is not"); c.Status != Planned {
+	if v.checkOnline(c, "", v.offlineLater); c.Status != Planned {
 		return
 	}
 	online, _ := v.OnlineCPUs()
@@ -79,8 +79,8 @@ func prepareAffinity(v *View, k Task, c *Change) {
 }
 
 // checkOnline refuses CPUs of which none is online, and warns of those that are not,
-// unless the object has them already.
-func (v *View) checkOnline(c *Change, before, after string) {
+// and what becomes of those, unless the object has them already.
+func (v *View) checkOnline(c *Change, before string, later func(cpuset.Set) string) {
 	want := CPUs(c.After)
 	online, err := v.OnlineCPUs()
 	switch {
@@ -88,7 +88,11 @@ func (v *View) checkOnline(c *Change, before, after string) {
 	case want.And(online).Empty():
 		c.Refuse("%s", Absent(want, online))
 	default:
-		v.Warn(Note, "%s%s%s", before, Absent(want.AndNot(online), online), after)
+		text := before + Absent(want.AndNot(online), online)
+		if later != nil {
+			text += "; " + later(want.AndNot(online))
+		}
+		v.Warn(Note, "%s", text)
 	}
 }
 

@@ -136,7 +136,7 @@ func lineOf(file string) int {
 func interfaceOf(file string) string { return path.Base(path.Dir(path.Dir(path.Dir(file)))) }
 
 // prepareMask refuses CPUs of which none is online, and warns of those that are not.
-func prepareMask(v *View, _ Task, c *Change) { v.checkOnline(c, c.Object.Object()+": ", "") }
+func prepareMask(v *View, _ Task, c *Change) { v.checkOnline(c, c.Object.Object()+": ", nil) }
 
 // roundedUp recognises a count that the kernel rounded up to a power of two.
 func roundedUp(_ *Machine, c *Change, now Value) bool {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"piton/internal/cpuset"
@@ -47,7 +48,8 @@ type Sources struct {
 type Machine struct {
 	Sources
 	caps    func() kernel.Capabilities
-	holders sync.Map // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
+	offline atomic.Bool // CheckOffline found some
+	holders sync.Map    // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
 }
 
 // NewMachine returns the machine of the sources.
@@ -144,6 +146,7 @@ const (
 
 // NewView returns a View that discards warnings and finds nothing.
 func (m *Machine) NewView() *View {
+	m.CheckOffline()
 	return &View{
 		Machine: m, OnlineCPUs: sync.OnceValues(m.Online), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
 		Warn: func(Warning, string, ...any) {}, Find: func(Key) *Change { return nil },

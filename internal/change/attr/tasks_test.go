@@ -185,4 +185,14 @@ func TestPlanWarnsOfCPUsThatAreNotThere(t *testing.T) {
 	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0)})
 	assert.Equal(t, []string{"CPU 9 is not online here (online: 0-3); the kernel leaves out what is not"},
 		warnings(t, m, change.Options{}, attr.SetAffinity(cpuset.Of(1, 9))))
+	m.SetOnline(cpuset.Of(0, 1))
+	for release, words := range map[string]string{
+		"6.1.0-50-cloud-amd64": "this kernel leaves them out for good: set the affinity again when online",
+		"6.6.1":                "the kernel may leave them out for good: look again when online",
+		"6.12.117":             "the task may use them once online",
+	} {
+		m.Write("proc/sys/kernel/osrelease", release)
+		assert.Equal(t, []string{"CPUs 2-3 are not online here (online: 0-1); " + words}, warnings(t, m, change.Options{}, attr.SetAffinity(cpuset.Of(1, 2, 3))))
+	}
+	assert.Equal(t, "CPUs 2-3 are not online here (online: 0-1)", plan(t, m, attr.SetAffinity(cpuset.Of(2, 3)), 10).Changes[0].Reason)
 }

@@ -41,9 +41,13 @@ type Machine struct {
 	Sessions map[kernel.TID]string // autogroups, for which 0 stands
 	Groups   map[string]int        // their nice values
 
-	t   *testing.T
-	ran map[kernel.TID]uint64
+	t      *testing.T
+	ran    map[kernel.TID]uint64
+	online cpuset.Set
 }
+
+// all are the CPUs of a Machine.
+var all = cpuset.Of(0, 1, 2, 3)
 
 var _ attr.Processes = (*Machine)(nil)
 
@@ -59,7 +63,9 @@ func New(t *testing.T) *Machine {
 		Sessions: map[kernel.TID]string{0: "/autogroup-1"}, Groups: map[string]int{},
 	}
 	m.Store = m.store
-	m.Write("sys/devices/system/cpu/online", "0-3\n")
+	m.Write("sys/devices/system/cpu/present", all.String())
+	m.Write("sys/devices/system/cpu/possible", all.String())
+	m.SetOnline(all)
 	m.Write("proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"+
 		"34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset\n"+
 		"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n")
@@ -107,6 +113,30 @@ func (m *Machine) End(tid kernel.TID) {
 	m.Kill(tid)
 }
 
+// SetOnline takes CPUs online and offline. As the kernel does, it gives a task that is runnable
+// (its State is R) all CPUs when none of its mask is left, and leaves those that sleep alone.
+func (m *Machine) SetOnline(cpus cpuset.Set) {
+	m.online = cpus
+	m.Write("sys/devices/system/cpu/online", cpus.String())
+	for tid, st := range m.Tasks {
+		if task := m.Task(tid); st.State == 'R' && task.Affinity.And(cpus).Empty() {
+			task.Affinity = all
+			m.Create(tid, task)
+		}
+	}
+}
+
+// scheduler is the machine's, which leaves out CPUs that are offline.
+type scheduler struct {
+	kernel.Scheduler
+	m *Machine
+}
+
+func (s scheduler) Affinity(tid kernel.TID) (cpuset.Set, error) {
+	mask, err := s.Scheduler.Affinity(tid)
+	return mask.And(s.m.online), err
+}
+
 // Line makes an interrupt line and returns its file.
 func (m *Machine) Line(number, handlers, cpus string) string {
 	file := "/proc/irq/" + number + "/smp_affinity_list"
@@ -120,7 +150,7 @@ func (m *Machine) Line(number, handlers, cpus string) string {
 // Sources is the machine as an attr.Machine reads it, for a user with CAP_SYS_NICE.
 func (m *Machine) Sources() attr.Sources {
 	return attr.Sources{
-		Sched: m.Fake, Files: m.Settings, Proc: m,
+		Sched: scheduler{m.Fake, m}, Files: m.Settings, Proc: m,
 		EUID:   func() int { return User },
 		Rights: func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil },
 		Limits: func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil },
@@ -244,7 +274,8 @@ func (m *Machine) Status(tid kernel.TID) (procfs.Status, error) {
 	if st == nil {
 		return procfs.Status{}, gone(tid)
 	}
-	return procfs.Status{Comm: string(st.Comm), TGID: m.TGID[tid], UID: m.Owner[tid], EUID: m.Owner[tid]}, nil
+	mask, err := m.Fake.Affinity(tid)
+	return procfs.Status{Comm: string(st.Comm), TGID: m.TGID[tid], UID: m.Owner[tid], EUID: m.Owner[tid], CPUsAllowed: mask}, err
 }
 
 // Schedstat is part of attr.Processes.

@@ -56,10 +56,10 @@ func verify(a *app.App, r *profile.Resolution, out output.Format) error {
 		outcome = exit.With(exit.Drift,
 			fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing))
 	}
-	setters := settersOf(journalEntries(a))
+	setters, view := change.Setters(journalEntries(a)), a.TunerWith(nil).NewView()
 	var rows []drifted
 	for i := range drift {
-		by, entry := setters.of(&drift[i])
+		by, entry := setBy(&drift[i], setters, view)
 		rows = append(rows, drifted{drift[i], by, entry, 1})
 	}
 	if out.JSON() {
@@ -132,40 +132,22 @@ var (
 		output.Col("exit_code", "", output.Int, "of the run", func(v verdict) any { return v.code }))
 )
 
-// setters are the entries that set each value last, as far as piton's journal knows.
-type setters map[attr.Key]setter
-
-type setter struct {
-	entry uint64
-	user  string
-	value attr.Value
-}
-
-func settersOf(entries []change.Entry) setters {
-	out := setters{}
-	for _, e := range entries {
-		if e.PastBoot {
-			continue
-		}
-		for _, c := range e.Changes {
-			if c.Took() {
-				out[c.Key()] = setter{e.ID, e.User, c.After}
-			}
-		}
-	}
-	return out
-}
-
-// of is who set the value that is in force, and by which entry of the journal, 0 for none.
-func (s setters) of(w *profile.Want) (who string, entry uint64) {
-	last, ok := s[attr.Key{ID: attr.ID{TID: w.TID, StartTicks: w.StartTicks}, Attribute: w.Attribute, Path: w.Path}]
+// setBy is who set the value that is in force, and by which entry of the journal, 0 for none.
+func setBy(w *profile.Want, setters map[attr.Key]change.Setter, view *attr.View) (who string, entry uint64) {
+	c := change.Change{Object: attr.Object{PID: w.PID, TID: w.TID, StartTicks: w.StartTicks, Path: w.Path}, Attribute: w.Attribute}
+	last, ok := setters[c.Key()]
+	gone, lapsed := view.Lapsed(c, last.Value, w.Actual)
 	switch {
 	case !ok:
 		return "not piton", 0
-	case w.Known && w.Attribute.Alike(last.value, w.Actual):
-		return fmt.Sprintf("%s, entry %d", last.user, last.entry), last.entry
+	case w.Known && w.Attribute.Alike(last.Value, w.Actual):
+		return fmt.Sprintf("%s, entry %d", last.User, last.Entry), last.Entry
+	case lapsed && gone.Empty():
+		return fmt.Sprintf("somebody else, or the kernel when a CPU went offline, after entry %d", last.Entry), 0
+	case lapsed:
+		return fmt.Sprintf("the kernel: %s, after entry %d", attr.LapsedWhy(gone), last.Entry), 0
 	}
-	return fmt.Sprintf("somebody else, after entry %d", last.entry), 0
+	return fmt.Sprintf("somebody else, after entry %d", last.Entry), 0
 }
 
 type driftKey struct {

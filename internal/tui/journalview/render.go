@@ -84,7 +84,7 @@ func standingStyle(s change.Standing, th *theme.Theme) theme.Style {
 	switch s {
 	case change.InForce:
 		return th.Good
-	case change.PartlyInForce, change.ChangedSince:
+	case change.PartlyInForce, change.ChangedSince, change.Lapsed:
 		return th.Warn
 	}
 	return th.Dim
