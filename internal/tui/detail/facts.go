@@ -127,15 +127,24 @@ func where(row field.Row, c Confinement, th *theme.Theme) string {
 	if th.ASCII {
 		and = " & "
 	}
-	allowed := c.Allowed.String()
-	if c.Allowed.Empty() {
+	online := c.Online
+	if online.Empty() {
+		online = row.M.Topology.Online
+	}
+	allowed := c.Allowed.And(online).String()
+	switch {
+	case c.Allowed.Empty():
 		allowed = field.Cell("affinity", row)
+	case allowed == "": // a task keeps its mask while it sleeps
+		return fmt.Sprintf("none online of %s: the kernel gives it all CPUs when it next runs", c.Allowed.InWords())
+	case c.Lapsed != "":
+		return fmt.Sprintf("%s: %s", allowed, c.Lapsed)
 	}
 	limit := c.Err
 	if c.Err == "" {
 		limit = c.Cpuset.String() + ", set by cgroup " + field.Clean(c.Owner)
 	}
-	s := fmt.Sprintf("%s = its mask%scpuset (%s)%sonline %s", allowed, and, limit, and, row.M.Topology.Online)
+	s := fmt.Sprintf("%s = its mask%scpuset (%s)%sonline %s", allowed, and, limit, and, online)
 	if row.Task().Flags&sample.FlagNoSetAffinity != 0 {
 		s += "; fixed by the kernel"
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -19,6 +20,8 @@ type Confinement struct {
 	Cpuset  cpuset.Set // what its cgroup allows; empty when unknown
 	Owner   string     // that cgroup
 	Err     string     // why Cpuset is unknown
+	Online  cpuset.Set // CPUs, now; the topology is that of the start
+	Lapsed  string     // that a pin of it is no longer in force, and why; "" if none is
 }
 
 // Reading is what was read of one process at one moment for the pane.
@@ -40,11 +43,18 @@ type Cpusets interface {
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
 }
 
+// Pins says that pins of threads of one process are no longer in force, each with the affinity
+// that it has now as its After; change.Tuner does.
+type Pins interface {
+	LapsedPin(threads []attr.Change) string
+}
+
 // Inspector reads one process for the pane. It is used from commands, beside the
 // screen.
 type Inspector struct {
 	FS      procfs.FS
 	Cpusets Cpusets // nil = the cgroup's limit is not known
+	Pins    Pins    // nil = not known
 }
 
 // Read reads the threads of a process and what confines it.
@@ -59,7 +69,20 @@ func (in Inspector) Read(pid kernel.TID) Reading {
 		return r
 	}
 	r.Confinement = in.confinement(pid)
+	if in.Pins != nil {
+		r.Lapsed = in.Pins.LapsedPin(affinities(pid, r.Threads))
+	}
 	return r
+}
+
+// affinities are those of threads of a process, as far as they are known.
+func affinities(pid kernel.TID, threads []*sample.Task) (out []attr.Change) {
+	for _, t := range threads {
+		if t.Have&sample.HaveAffinity != 0 {
+			out = append(out, attr.Change{Object: attr.Object{PID: pid, TID: t.TID, StartTicks: t.StartTicks}, Attribute: attr.Affinity, After: t.Affinity})
+		}
+	}
+	return out
 }
 
 func (in Inspector) confinement(pid kernel.TID) Confinement {
@@ -67,6 +90,7 @@ func (in Inspector) confinement(pid kernel.TID) Confinement {
 	if status, err := in.FS.Status(pid); err == nil {
 		c.Allowed = status.CPUsAllowed
 	}
+	c.Online, _ = attr.ReadCPUs(in.FS.Root(), "online") // empty: not known
 	if in.Cpusets == nil {
 		c.Err = "not known here"
 		return c

@@ -315,3 +315,15 @@ func TestWakeups(t *testing.T) {
 	p.Needs(&n)
 	assert.Zero(t, n.Flows, "only while they are shown")
 }
+
+// TestWhereWithoutItsCPUs is where a process may run whose CPUs are offline.
+func TestWhereWithoutItsCPUs(t *testing.T) {
+	_, r := pane(t, topologytest.Sized(8), 3642, 1)
+	c := Confinement{Allowed: cpuset.Of(3), Cpuset: cpuset.Of(0, 1, 2, 3), Owner: "/", Online: cpuset.Of(0, 1, 2)}
+	line := func(c Confinement) string { return where(r, c, th) }
+	assert.Equal(t, "none online of CPU 3: the kernel gives it all CPUs when it next runs", line(c))
+	c.Allowed = cpuset.Of(0, 1, 2, 3)
+	assert.Equal(t, "0-2 = its mask ∩ cpuset (0-3, set by cgroup /) ∩ online 0-2", line(c))
+	c.Lapsed = "pin to CPU 3 no longer in force (entry 1): CPU 3 went offline"
+	assert.Equal(t, "0-2: "+c.Lapsed, line(c))
+}
