@@ -259,12 +259,31 @@ func (r *run) begin() error {
 		return nil
 	}
 	r.begins(planned)
-	err := r.append(r.record(planned))
-	if err != nil && len(r.plan.Undoes) > 0 && !errors.Is(err, ErrTooLate) && isFull(err) && !defect.On(6) {
+	rec := r.record(planned)
+	err := r.append(&rec)
+	switch {
+	case err == nil:
+	case len(r.plan.Undoes) > 0 && !errors.Is(err, ErrTooLate) && isFull(err) && !defect.On(6):
 		r.result.Unrecorded = err
 		return nil
+	default:
+		r.unmade(rec)
 	}
 	return err
+}
+
+// unmade records that nothing was made of what was begun, if the journal has that all the same:
+// the disk failed once it was written, or the guard has ended. An undo would have to guess.
+func (r *run) unmade(begun journal.Record) {
+	entries, _, err := r.t.o.Journal.Entries()
+	if err != nil || !slices.ContainsFunc(entries, func(e Entry) bool { return e.ID == begun.ID && e.Time.Equal(begun.Time) }) {
+		return
+	}
+	end := journal.Record{Kind: journal.End, ID: begun.ID, Changes: slices.Clone(begun.Changes)}
+	for i := range end.Changes {
+		end.Changes[i].Refuse("not done: its beginning could not be recorded")
+	}
+	_, _ = r.t.o.Journal.Append(&end)
 }
 
 func (r *run) begins(planned []Change) {
@@ -300,8 +319,8 @@ func (r *run) record(changes []Change) journal.Record {
 }
 
 // append writes a record, and tells the guard.
-func (r *run) append(rec journal.Record) error {
-	line, err := r.t.o.Journal.Append(&rec)
+func (r *run) append(rec *journal.Record) error {
+	line, err := r.t.o.Journal.Append(rec)
 	if err != nil && rec.Kind == journal.End { // a guard needs no disk
 		rec.Last = max(rec.Last, rec.ID)
 		line, _ = rec.Line()
@@ -325,11 +344,12 @@ func (r *run) more(changes []Change) error {
 	}
 	r.begins(changes)
 	if r.result.Entry == 0 {
-		return r.append(r.record(changes))
+		rec := r.record(changes)
+		return r.append(&rec)
 	}
 	rec := journal.Record{Kind: journal.More, ID: r.result.Entry}
 	rec.Changes = changes
-	return r.append(rec)
+	return r.append(&rec)
 }
 
 // end records what became of it. Without it, an undo compares every value with the one that
@@ -355,7 +375,7 @@ func (r *run) end() error {
 	if r.t.o.Standing && len(rec.Changes) == len(r.begun) && !slices.ContainsFunc(rec.Changes, func(c Change) bool { return !r.asPlanned(c) }) {
 		rec.AsPlanned, rec.Changes = true, nil
 	}
-	err := r.append(rec)
+	err := r.append(&rec)
 	if err == nil {
 		err = r.t.o.Journal.Compact()
 		if err != nil {
@@ -386,7 +406,8 @@ func (t *Tuner) Record(plan Plan, result Outcome) (uint64, error) {
 	}
 	r := &run{t: t, plan: &plan, result: result, warned: map[string]bool{}, at: t.Ticks()}
 	r.result.Guard = nil
-	if err := r.append(r.record(result.only(attr.Done, attr.Failed))); err != nil {
+	rec := r.record(result.only(attr.Done, attr.Failed))
+	if err := r.append(&rec); err != nil {
 		return 0, err
 	}
 	if r.result.Undone = nil; !result.Unsettled {

@@ -1,9 +1,11 @@
 package change_test
 
 import (
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,6 +42,52 @@ func TestFullDiskBeforeAChange(t *testing.T) {
 	assert.Empty(t, m.Calls())
 	store.Full = nil
 	assert.Equal(t, uint64(1), carry(t, tuner, p).Entry)
+}
+
+// failing is a store whose first write fails, once it is made or before.
+type failing struct {
+	*journal.Memory
+	made bool
+	err  error
+}
+
+func (s *failing) Append(data []byte) error {
+	err := s.err
+	if s.err = nil; err == nil || s.made {
+		err = errors.Join(err, s.Memory.Append(data))
+	}
+	return err
+}
+
+// TestNothingIsMadeOfWhatCannotBeBegun: an undo need not guess whether it was.
+func TestNothingIsMadeOfWhatCannotBeBegun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		store failing
+		guard guards
+		want  int // entries
+	}{
+		"disk fails":            {store: failing{err: syscall.EIO}},
+		"disk fails at the end": {store: failing{err: syscall.EIO, made: true}, want: 1},
+		"guard has ended":       {guard: guards{late: func() bool { return true }}, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := changetest.New(t)
+			m.Spawn(10, 10)
+			tt.store.Memory = &journal.Memory{}
+			tuner := m.Tuner(change.Options{Journal: journal.New(&tt.store, journal.Where{Boot: "this"}), Guards: &tt.guard})
+			p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
+			_, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+			require.Error(t, err)
+			assert.Empty(t, m.Calls())
+			entries, damage, err := tuner.Entries()
+			require.NoError(t, err)
+			assert.Empty(t, damage)
+			require.Len(t, entries, tt.want)
+			for _, e := range entries {
+				assert.True(t, e.ChangedNothing())
+			}
+		})
+	}
 }
 
 // An undo goes on: it can be done again, and then finds what it left.
