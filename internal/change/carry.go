@@ -128,7 +128,8 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	if err == nil && !r.result.Unsettled { // else it is not known what new threads have
 		err = r.disarm(ctx)
 	}
-	if !errors.Is(err, ErrUndone) {
+	over := plan.Trial == nil || !r.result.Unsettled // else an end would say that nothing is left of the trial
+	if over && !errors.Is(err, ErrUndone) {
 		if late := r.end(); err == nil {
 			err = late
 		}

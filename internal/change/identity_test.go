@@ -77,6 +77,7 @@ func TestApplyConfessesAHitSuccessorOfAThread(t *testing.T) {
 type hooked struct {
 	*changetest.Machine
 	stat, affinity map[kernel.TID]func() error
+	unlisted       error // of Processes
 }
 
 func (h *hooked) tuner(o change.Options) *change.Tuner {
@@ -93,6 +94,11 @@ func (h *hooked) Stat(pid kernel.TID) (procfs.Stat, error) {
 func (h *hooked) Affinity(tid kernel.TID) (cpuset.Set, error) {
 	cpus, err := h.Machine.Affinity(tid)
 	return cpus, errors.Join(err, once(h.affinity, tid))
+}
+
+func (h *hooked) Processes() ([]kernel.TID, error) {
+	pids, err := h.Machine.Processes()
+	return pids, errors.Join(err, h.unlisted)
 }
 
 func once(hooks map[kernel.TID]func() error, tid kernel.TID) error {

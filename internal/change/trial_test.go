@@ -236,6 +236,27 @@ func TestTrialThatCannotReadBack(t *testing.T) {
 	assert.Equal(t, []string{"0-1"}, masks(h.Machine, 10))
 }
 
+// TestTrialThatCannotLookForChildren can be undone.
+func TestTrialThatCannotLookForChildren(t *testing.T) {
+	h := &hooked{Machine: changetest.New(t)}
+	h.Spawn(10, 10)
+	tuner := h.tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)}, func(_ context.Context, set change.SetCandidate) error {
+		require.NoError(t, set(change.All(1)))
+		h.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(1), Start: 3000})
+		h.Tasks[20].PPID = 10
+		h.unlisted = syscall.EMFILE
+		return nil
+	})
+	require.NoError(t, err)
+	out, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	require.NoError(t, err)
+	assert.True(t, out.Unsettled)
+	h.unlisted = nil
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0-3"}, masks(h.Machine, 10, 20))
+}
+
 func TestTrialStopsWhenItsGuardReverts(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
