@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +12,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -23,7 +24,7 @@ import (
 )
 
 // The load of a live test is children of its own: the test program again, as a
-// hog. It ends when its standard input does, so also when the test is killed.
+// hog. It ends with the test, also when that is killed.
 const hogVariable = "PITON_MODEL_TEST_HOG"
 
 func TestMain(m *testing.M) {
@@ -37,33 +38,40 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// hog is a task that is busy for a share of each period.
+// hog is a task that works for a share of a period and sleeps the rest of it.
 type hog struct {
 	percent int
 	period  time.Duration
+	work    work
 	nice    int
 	fifo    bool
 	session bool   // of its own
 	cgroup  string // directory, "" for none
 }
 
+// work is what ends a hog's work, and so what becomes of it where the hog has to wait.
+type work int
+
+// The kinds of work.
+const (
+	wallWork work = iota // the clock: waiting takes it away
+	cpuWork              // the time that it had of the CPU: waiting makes it later, and all that follows
+	openWork             // the same, begun with each period: waiting makes it later
+)
+
 func always() hog { return hog{percent: 100, period: 100 * time.Millisecond} }
 
 func duty(percent int, period time.Duration) hog { return hog{percent: percent, period: period} }
 
 func (h hog) String() string {
-	return fmt.Sprintf("%d %d %d %t", h.percent, h.period, h.nice, h.fifo)
+	return fmt.Sprintf("%d %d %d %d %t", h.percent, h.period, h.work, h.nice, h.fifo)
 }
 
 func playHog(text string) error {
 	var h hog
-	if _, err := fmt.Sscan(text, &h.percent, &h.period, &h.nice, &h.fifo); err != nil {
+	if _, err := fmt.Sscan(text, &h.percent, &h.period, &h.work, &h.nice, &h.fifo); err != nil {
 		return err
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
 	runtime.LockOSThread()
 	sys := kernel.System()
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, h.nice); err != nil {
@@ -75,10 +83,42 @@ func playHog(text string) error {
 		}
 	}
 	busy := h.period * time.Duration(h.percent) / 100
-	for began := time.Now(); ; began = time.Now() {
-		for time.Since(began) < busy {
+	for due := time.Now(); ; {
+		h.spin(busy)
+		rest := h.period - busy
+		if h.work == openWork {
+			due = due.Add(h.period)
+			if rest = time.Until(due); rest < -h.period { // it does not make up for more than one
+				due = time.Now()
+			}
 		}
-		time.Sleep(h.period - busy)
+		if rest > 0 {
+			pauseFor(rest)
+		}
+	}
+}
+
+// pauseFor sleeps in a way that wakes no other thread of the Go runtime.
+func pauseFor(d time.Duration) {
+	left := unix.NsecToTimespec(int64(d))
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&left)), 0, 0)
+}
+
+// spin works for a time by the hog's clock.
+func (h hog) spin(busy time.Duration) {
+	if h.work == wallWork {
+		for began := time.Now(); time.Since(began) < busy; {
+		}
+		return
+	}
+	clock := func() time.Duration {
+		ns, err := kernel.ProcessTime(0)
+		if err != nil {
+			panic(err)
+		}
+		return time.Duration(ns)
+	}
+	for end := clock() + busy; clock() < end; {
 	}
 }
 
@@ -86,12 +126,10 @@ func playHog(text string) error {
 func startHog(t *testing.T, h hog, cpu cpuset.CPU) kernel.TID {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	// One P, so that Go has no second thread that looks for work.
-	cmd.Env = append(os.Environ(), hogVariable+"="+h.String(), "GOMAXPROCS=1")
+	// One P, and no signals to it, so that Go's other threads have next to nothing to do.
+	cmd.Env = append(os.Environ(), hogVariable+"="+h.String(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: h.session}
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: h.session, Pdeathsig: syscall.SIGKILL}
 	// A child starts with the mask of the thread that makes it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,8 +141,7 @@ func startHog(t *testing.T, h hog, cpu cpuset.CPU) kernel.TID {
 	require.NoError(t, sys.SetAffinity(0, own))
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_ = in.Close()
-		_ = cmd.Process.Signal(resume)
+		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
 	if h.cgroup != "" {

@@ -15,19 +15,14 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
+	"piton/internal/place/placetest"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
 
-// probeTime is how long probes measure what a CPU has left. It does not matter
-// which CPU was picked when they got the same to within alike, a share of the
-// better one, or within resolution, of a CPU.
-const (
-	probeTime  = 300 * time.Millisecond
-	alike      = 0.1
-	resolution = 0.02
-)
+// probeTime is how long probes measure what a CPU has left.
+const probeTime = 300 * time.Millisecond
 
 // rig is two CPUs of this machine, and what looks at them.
 type rig struct {
@@ -35,6 +30,9 @@ type rig struct {
 	sampler *sample.Sampler
 	cpus    [2]cpuset.CPU
 }
+
+// needs are those of piton pin.
+var needs = sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}
 
 func newRig(t *testing.T, ebpf sample.EBPF) *rig {
 	topo, err := topology.Read("/")
@@ -49,7 +47,7 @@ func newRig(t *testing.T, ebpf sample.EBPF) *rig {
 		}
 		w.Close()
 	}
-	s, err := sample.New(sample.Options{EBPF: ebpf, Needs: sample.Needs{Affinity: true, Threads: true, Delay: true, All: true}})
+	s, err := sample.New(sample.Options{EBPF: ebpf, Needs: needs})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	online := topo.Online.CPUs()
@@ -197,7 +195,7 @@ func (c contest) pick(t *testing.T, n int, r *rig) {
 		switch {
 		case choice.Guess:
 			guesses++
-		case got[1-at]-got[at] < max(resolution, alike*got[1-at]):
+		case placetest.Right(got[:], cpuset.CPU(at)):
 			right++
 		default:
 			t.Logf("wrong: %s; a probe got %.2f", choice.Reason, got)

@@ -1,0 +1,202 @@
+// Package placetest compares what place expects of CPUs with what a probe then got there:
+// recorded tries of worlds of tasks, and how they are judged.
+package placetest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piton/internal/cpuset"
+	"piton/internal/place"
+	"piton/internal/topology"
+)
+
+// Try is what one window showed of a world, and what came of it.
+type Try struct {
+	World  string
+	Source string     // of the window: ebpf or proc
+	State  string     // what the target did in the window: busy, half, asleep
+	On     cpuset.CPU // where it did
+	Stay   bool       // the CPUs are alike, it is to stay
+	Loads  []place.Load
+	Target place.Target
+	Groups place.GroupMode
+	Got    []float64 // by CPU: the share that a probe got that always wanted to run
+}
+
+// Read reads recorded tries, a line of JSON each.
+func Read(path string) (tries []Try, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var y Try
+		if err := json.Unmarshal(lines.Bytes(), &y); err != nil {
+			return nil, err
+		}
+		y.joinGroups()
+		tries = append(tries, y)
+	}
+	return tries, lines.Err()
+}
+
+// Line is the try as Read takes it, rounded, and without tasks that hardly did anything.
+func (y Try) Line() (string, error) {
+	round := func(x *float64) { *x = math.Round(*x*1e3) / 1e3 }
+	y.Loads, y.Got = slices.Clone(y.Loads), slices.Clone(y.Got)
+	for i := range y.Loads {
+		l := &y.Loads[i]
+		for _, x := range []*float64{&l.Busy, &l.IRQ, &l.Steal, &l.Rest, &l.RestNiced, &l.Fixed, &y.Got[i]} {
+			round(x)
+		}
+		var rivals []place.Rival
+		for _, r := range l.Rivals {
+			if round(&r.Used); r.Used >= 0.005 || r.Queued >= 0.05 {
+				round(&r.Queued)
+				rivals = append(rivals, r)
+			}
+		}
+		l.Rivals = rivals
+	}
+	b, err := json.Marshal(y)
+	return string(b), err
+}
+
+// joinGroups makes the same group the same pointer again: those of a world differ in weight.
+func (y *Try) joinGroups() {
+	known := map[place.Group]*place.Group{}
+	var join func(g *place.Group) *place.Group
+	join = func(g *place.Group) *place.Group {
+		if g == nil {
+			return nil
+		}
+		is := place.Group{Parent: join(g.Parent), Weight: g.Weight}
+		if known[is] == nil {
+			known[is] = &is
+		}
+		return known[is]
+	}
+	y.Target.Group = join(y.Target.Group)
+	for i := range y.Loads {
+		for k := range y.Loads[i].Rivals {
+			r := &y.Loads[i].Rivals[k]
+			r.Group = join(r.Group)
+		}
+	}
+}
+
+var expected = regexp.MustCompile(`([0-9]+) % of a CPU expected`)
+
+// Answer is what place says of a try.
+type Answer struct {
+	Expected []float64 // by CPU
+	Chosen   cpuset.CPU
+	Guess    bool
+}
+
+// Ask asks place for the least loaded CPU, and what it expects of each.
+func (y *Try) Ask(t *topology.Topology) (a Answer, err error) {
+	ask := func(allowed cpuset.Set) (place.Choice, error) {
+		to := y.Target
+		to.Allowed = allowed
+		choices, err := place.Place(place.Request{Topology: t, Loads: y.Loads, Groups: y.Groups, Targets: []place.Target{to}, Strategy: place.LeastLoaded})
+		if err != nil {
+			return place.Choice{}, err
+		}
+		return choices[0], nil
+	}
+	for cpu := range t.Online.All() {
+		c, err := ask(cpuset.Of(cpu))
+		if err != nil {
+			return a, err
+		}
+		percent, err := strconv.Atoi(expected.FindStringSubmatch(c.Reason)[1])
+		if err != nil {
+			return a, err
+		}
+		a.Expected = append(a.Expected, float64(percent)/100)
+	}
+	c, err := ask(t.Online)
+	a.Chosen, a.Guess = c.CPUs.First(), c.Guess
+	return a, err
+}
+
+// It does not matter which CPU was chosen when probes got the same to within alike, a share
+// of the better one, or within resolution, of a CPU.
+const (
+	alike      = 0.1
+	resolution = 0.02
+)
+
+// Right reports whether a CPU is as good as any.
+func Right(got []float64, chosen cpuset.CPU) bool {
+	best := slices.Max(got)
+	return best-got[chosen] < max(resolution, alike*best)
+}
+
+// Score adds up answers.
+type Score struct {
+	Tries, Right  int
+	Guesses       int // called so, and left out of the others
+	Alike, Stayed int // tries in which it is to stay
+	Off           []float64
+}
+
+// Add judges an answer and returns a line of the table.
+func (s *Score) Add(y *Try, a Answer) string {
+	line := fmt.Sprintf("%-4s %-6s on %d:", y.Source, y.State, y.On)
+	for i, got := range y.Got {
+		off := a.Expected[i] - got
+		s.Off = append(s.Off, math.Abs(off))
+		line += fmt.Sprintf("  %3.0f of %3.0f (%+3.0f)", 100*a.Expected[i], 100*got, 100*off)
+	}
+	line += fmt.Sprintf("  to %d", a.Chosen)
+	right := Right(y.Got, a.Chosen)
+	switch {
+	case a.Guess:
+		s.Guesses++
+		return line + ", a guess"
+	case y.Stay:
+		if s.Alike++; a.Chosen == y.On {
+			s.Stayed++
+			return line
+		}
+		return line + ", MOVED"
+	}
+	if s.Tries++; right {
+		s.Right++
+		return line
+	}
+	return line + ", WRONG"
+}
+
+// Median and Most are how far estimates are off, of a CPU.
+func (s *Score) Median() float64 { return s.quantile(0.5) }
+
+// Most is the largest of them.
+func (s *Score) Most() float64 { return s.quantile(1) }
+
+func (s *Score) quantile(q float64) float64 {
+	sorted := slices.Sorted(slices.Values(s.Off))
+	return sorted[int(q*float64(len(sorted)-1))]
+}
+
+func (s *Score) String() string {
+	return strings.Join([]string{
+		fmt.Sprintf("right in %d of %d", s.Right, s.Tries),
+		fmt.Sprintf("stayed in %d of %d", s.Stayed, s.Alike),
+		fmt.Sprintf("%d guesses", s.Guesses),
+		fmt.Sprintf("off by %.0f points in the median, %.0f in 9 of 10, %.0f at most", 100*s.Median(), 100*s.quantile(0.9), 100*s.Most()),
+	}, ", ")
+}
