@@ -23,13 +23,15 @@ const (
 	// sharedCPU: the tasks already there, however little they weigh, lose what the
 	// newcomer gets, and all lose cache. It is just enough to make an idle CPU better
 	// than one full of nice 19.
-	sharedCPU = 0.02
+	sharedCPU = 0.03
 	// pinnedTask: its load may come back and cannot be moved out of the way.
 	pinnedTask = 0.05
 	pinnedMost = 0.25
-	// tolerance is a difference that means nothing: a window of 250 ms resolves 4 %
-	// of the time, of which an equal task would get half.
-	tolerance = 0.03
+	// tolerance is a difference of costs that means nothing: a window of 250 ms resolves
+	// 4 % of the time. toleranceShare is the same as a part of the cost: two windows of
+	// the same tasks differ by as much.
+	tolerance      = 0.04
+	toleranceShare = 0.1
 	// ownError is by how much a target's own share may be under-estimated; without
 	// it a task alone on its core would be driven off by the remainder.
 	ownError = 0.1
@@ -45,9 +47,8 @@ type slot struct {
 	busy       float64 // share of the CPU that others use: own shares off, placed targets on
 	demand     float64 // busy, and what others waited
 	avail      float64 // share of the CPU that is left by others' real time, interrupts and steal
-	fair       float64 // share of the CPU that others of the fair class used
 	rivals     []Rival // those of the fair class, and the targets placed here
-	rest       float64 // the part of fair that no rival explains
+	rest       float64 // what the fair class used and no rival explains
 	restWeight float64 // what that weighs in the root group
 	share      float64 // see board.share; of the target that is being placed
 	siblings   []int   // slots of the SMT siblings, those without load data left out
@@ -64,7 +65,7 @@ type board struct {
 	queues   map[*Group][]queue // by slot, see weigh
 	total    map[*Group]sum     // of a group on all CPUs
 	groups   GroupMode
-	levels   []level // reused by share
+	contest  contest // reused by share
 }
 
 func newBoard(r Request) *board {
@@ -125,6 +126,9 @@ func (b *board) cost(i int, t *Target) float64 {
 	return cost
 }
 
+// alike is up to which cost a slot is as good as one of a lower cost.
+func alike(cost float64) float64 { return cost + tolerance + toleranceShare*cost }
+
 // take puts a target on some slots, in equal parts.
 func (b *board) take(slots []int, t *Target) cpuset.Set {
 	var cpus cpuset.Builder
@@ -136,12 +140,10 @@ func (b *board) take(slots []int, t *Target) cpuset.Set {
 		s.busy = min(1, s.busy+part)
 		if t.RealTime {
 			s.avail = max(0, s.avail-part)
-			s.fair = min(s.fair, s.avail)
 			continue
 		}
 		// It wants as much as it used, and gets its part of that.
 		used := min(part, b.share(t, i))
-		s.fair = min(s.avail, s.fair+used)
 		s.rivals = append(s.rivals, Rival{TID: t.TID, Used: used, Queued: part, Weight: t.weight(), Group: t.Group})
 	}
 	b.weigh()

@@ -86,17 +86,17 @@ func (s *slot) leave() {
 	s.demand = s.busy + waited
 	s.rivals = fair
 	s.avail = max(0, 1-lost)
-	s.fair = max(0, min(s.busy-lost, s.avail))
+	all := max(0, min(s.load.Busy-s.own-lost, s.avail)) // that the others of the fair class used here
 	used := s.usedByOthers()
-	if used > s.fair { // some of it was done on other CPUs
+	if used > all { // some of it was done on other CPUs
 		for i := range fair {
 			r := &fair[i]
-			less := r.Used * (1 - s.fair/used)
+			less := r.Used * (1 - all/used)
 			r.Used, r.Queued = r.Used-less, r.Queued-less
 		}
-		used = s.fair
+		used = all
 	}
-	s.rest = s.fair - used
+	s.rest = max(0, all-used-ownError*s.own)
 	s.weighRest(s.load.Rest - unseen)
 }
 

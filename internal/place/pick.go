@@ -39,7 +39,7 @@ func (b *board) pickFrom(t *Target, slots []int, tier func(int) int, n nearness)
 			continue
 		}
 		cost := b.cost(i, t)
-		if cost <= cheapest+tolerance && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
+		if cost <= alike(cheapest) && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
 			best, bestCost = i, cost
 		}
 	}

@@ -46,8 +46,12 @@ func (b *board) reason(t *Target, best, next int) string {
 	}
 	text := fmt.Sprintf("cpu %d: %s (%s)", s.cpu.ID, expected(s.share),
 		joinWith(", ", load, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu)))
-	if next >= 0 {
-		text += fmt.Sprintf("; next cpu %d (%d %%)", b.slots[next].cpu.ID, percent(b.slots[next].share))
+	switch n := next; {
+	case n < 0:
+	case b.crowding(n) == b.crowding(best) && b.cost(n, t) <= alike(b.cost(best, t)):
+		text += fmt.Sprintf("; cpu %d gives as much (%d %%)", b.slots[n].cpu.ID, percent(b.slots[n].share))
+	default:
+		text += fmt.Sprintf("; next cpu %d (%d %%)", b.slots[n].cpu.ID, percent(b.slots[n].share))
 	}
 	return text
 }

@@ -9,9 +9,8 @@ import (
 // A queue is what competes in one group for one CPU: tasks, and the groups
 // inside it as one entity each.
 type queue struct {
-	load   float64 // weight times share of the window in which it was queued, summed
+	load   float64 // weight times share of the time in which it is queued, summed
 	tasks  float64 // queued on average, those in the groups inside it included
-	used   float64 // share of the CPU
 	absent float64 // log of the chance that none is queued, if each comes at random
 }
 
@@ -20,37 +19,19 @@ const alwaysQueued = 1e-9
 
 // A member is what competes in a queue: a task, or a group as one.
 type member struct {
-	weight       float64
-	queued, used float64 // shares of the window, of the CPU
-	tasks        float64 // queued on average
+	weight float64
+	queued float64 // share of the time
+	tasks  float64 // queued on average
 }
 
 func (q *queue) add(m member) {
-	if m.queued == 0 {
-		return
-	}
 	q.load += m.weight * m.queued
 	q.tasks += m.tasks
-	q.used += m.used
 	q.absent += math.Log(max(alwaysQueued, 1-m.queued))
 }
 
-func (q *queue) remove(m member) {
-	q.load = max(0, q.load-m.weight*m.queued)
-	q.tasks = max(0, q.tasks-m.tasks)
-	q.used = max(0, q.used-m.used)
-	q.absent = min(0, q.absent-math.Log(max(alwaysQueued, 1-m.queued)))
-}
-
-// present is the share of the window in which any of them was queued. It is no
-// less than what they used, and no more than fair, the time that all fair tasks
-// of the CPU used: a CPU is not idle while one is queued.
-func (q *queue) present(fair float64) float64 {
-	if q.absent == 0 {
-		return q.used
-	}
-	return max(q.used, min(1-math.Exp(q.absent), fair))
-}
+// present is the share of the time in which any of them is queued.
+func (q *queue) present() float64 { return 1 - math.Exp(q.absent) }
 
 // weigh fills the queues of all groups from the tasks that stay and those placed.
 func (b *board) weigh() {
@@ -60,10 +41,10 @@ func (b *board) weigh() {
 		for k := range s.rivals {
 			r := &s.rivals[k]
 			queued := min(r.Queued, s.avail)
-			b.queueOf(r.Group)[i].add(member{r.Weight, queued, r.Used, queued})
+			b.queueOf(r.Group)[i].add(member{r.Weight, queued, queued})
 		}
 		if s.rest > 0 {
-			b.queues[nil][i].add(member{s.restWeight, s.rest, s.rest, s.rest})
+			b.queues[nil][i].add(member{s.restWeight, s.rest, s.rest})
 		}
 	}
 	b.total = make(map[*Group]sum, len(b.queues))
@@ -108,12 +89,18 @@ type sum struct{ load, tasks float64 }
 // the mean weight while any is queued here, and the mean of the window elsewhere.
 func (b *board) entity(g *Group, i int) member {
 	q := &b.queues[g][i]
-	queued := q.present(b.slots[i].fair)
-	if queued == 0 || q.load == 0 {
+	return b.asOne(g, q, sum{b.total[g].load - q.load, b.total[g].tasks})
+}
+
+// asOne is what a group with a queue counts as, of which the load elsewhere and the tasks
+// everywhere are known.
+func (b *board) asOne(g *Group, q *queue, of sum) member {
+	queued := q.present()
+	if q.load == 0 {
 		return member{}
 	}
 	here := q.load / queued
-	return member{b.weightOn(g, here, here+b.total[g].load-q.load, b.total[g].tasks), queued, q.used, q.tasks}
+	return member{b.weightOn(g, here, here+of.load, of.tasks), queued, q.tasks}
 }
 
 // weightOn is what a group weighs on a CPU with load here of its load on all CPUs. The
@@ -121,57 +108,14 @@ func (b *board) entity(g *Group, i int) member {
 // and divides it among the CPUs by load (calc_group_shares, kernel/sched/fair.c).
 func (b *board) weightOn(g *Group, here, everywhere, tasks float64) float64 {
 	weight := g.Weight * b.groups.scale(tasks, len(b.slots))
-	if b.groups == GroupsUp {
-		return weight
+	if b.groups != GroupsUp {
+		weight *= here / everywhere
 	}
-	return weight * here / everywhere
+	return max(weight, leastGroup)
 }
 
-// level is a target's competition in one of the groups that it is in: its own
-// weight there, or that of the entity of the group below, against the others.
-type level struct {
-	weight float64
-	others queue
-}
-
-// share is the estimate that everything is decided by: which share of a CPU a
-// target would get on a slot if it always wanted to run. Its time there is what
-// real time, interrupts and a hypervisor leave; in each group from the root to
-// its own it gets all of that while none of the others is queued, and else its
-// part by weight.
-func (b *board) share(t *Target, i int) float64 {
-	s := &b.slots[i]
-	if t.RealTime {
-		return s.avail
-	}
-	levels := b.levels[:0]
-	weight := t.weight()
-	for g, below := t.Group, (*Group)(nil); ; g, below = g.Parent, g {
-		l := level{weight: weight}
-		elsewhere := 0.0
-		if q, ok := b.queues[g]; ok {
-			l.others, elsewhere = q[i], b.total[g].load-q[i].load
-			if below != nil && b.queues[below] != nil {
-				l.others.remove(b.entity(below, i))
-			}
-		}
-		levels = append(levels, l)
-		if g == nil {
-			break
-		}
-		here := l.others.load + weight
-		weight = b.weightOn(g, here, here+elsewhere, b.total[g].tasks+1)
-	}
-	b.levels = levels
-	share := s.avail
-	for _, l := range slices.Backward(levels) {
-		if present := l.others.present(s.fair); present > 0 {
-			busy := min(1, present/s.avail)
-			share *= 1 - busy + busy*l.weight/(l.weight+l.others.load/present)
-		}
-	}
-	return share
-}
+// leastGroup is the least weight of a group on a CPU (MIN_SHARES, kernel/sched/sched.h).
+const leastGroup = 2
 
 // weight is a target's own; a nice value is not known of one that is new.
 func (t *Target) weight() float64 {
