@@ -4,6 +4,7 @@ BIN     := bin/piton
 ARGS    ?=
 FUZZ    ?= 5000x
 TRUTH   ?= 200
+EXPECTED ?= 1500
 SEEDS   ?= 2000
 FROM    ?= 0
 SEED    ?=
@@ -129,4 +130,7 @@ cost: build ## what piton, htop, btop and top cost side by side, and the time fr
 truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench/runner -run '^TestTruth' -count=1 -timeout 60m -v
 
-.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate generated guests simulate simulate-defects bench cost truth
+expected: ## what piton expects of each CPU, and what a probe then gets there, which runs for EXPECTED ms (5 minutes)
+	PITON_TEST_EXPECTED=$(EXPECTED) $(GO) test ./internal/model -run '^TestExpected$$' -count=1 -timeout 60m -v
+
+.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate generated guests simulate simulate-defects bench cost truth expected

@@ -3,6 +3,7 @@ package action
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -78,6 +79,9 @@ func Ask(d Deps, targets []change.Target, t Tuning) (place.Request, error) {
 	ask.Groups, _ = read.Mode()
 	for _, target := range targets {
 		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
+	}
+	if i, ok := sample.Find(d.Model.Sample.Tasks, kernel.TID(os.Getpid())); ok {
+		ask.Ignored = []place.Target{d.Model.PlaceTarget(i)} // looking takes time where there are many tasks
 	}
 	for _, g := range d.Given {
 		p := placeTarget(d, g.Target, groups, t)

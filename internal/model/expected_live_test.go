@@ -16,6 +16,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/place"
 	"piton/internal/place/placetest"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -62,6 +63,7 @@ func worlds(t *testing.T) []world {
 		{name: "target nice 5: spin | 2 cpu 50/10", on: [][]hog{{a}, several(2, burst(50, 10))}, nice: 5},
 		{name: "target in heavy: 3 spin in light | 2 cpu 40/10 in heavy", on: [][]hog{several(3, a.in(light)), several(2, burst(40, 10).in(heavy))}, group: heavy},
 		{name: "target in light: spin in heavy | 2 spin in light", on: [][]hog{{a.in(heavy)}, several(2, a.in(light))}, group: light},
+		{name: "4 kinds", on: [][]hog{{a}, several(2, burst(40, 20)), several(3, a), {some(50, 20)}}},
 		{name: "2 spin | 2 spin", on: [][]hog{several(2, a), several(2, a)}, equal: true},
 		{name: "2 cpu 40/10 | the same", on: [][]hog{several(2, burst(40, 10)), several(2, burst(40, 10))}, equal: true},
 	}
@@ -119,38 +121,40 @@ func keep(t *testing.T, try placetest.Try) {
 	require.NoError(t, errors.Join(err, f.Close()))
 }
 
-// strangers is what others than a world's own tasks took, of the CPU of which they took most.
-func strangers(m *model.Model, own map[kernel.TID]bool) float64 {
-	used := map[int32]float64{}
-	most := 0.0
+// strangers is what others than a world's own tasks took, of the CPU of which they took most,
+// and which of them took most.
+func strangers(m *model.Model, own map[kernel.TID]bool) (share float64, most string) {
+	used, top := map[int32]float64{}, 0.0
 	for _, c := range m.CPUs {
 		used[int32(c.ID)] = float64(c.Steal)
-		most = max(most, float64(c.Steal))
 	}
 	for i, t := range m.Sample.Tasks {
-		if share := m.Tasks[i].CPUPercent; share > 0 && !own[t.TGID] && t.TGID != kernel.TID(os.Getpid()) && (!t.IsProcess() || t.Threads == 1) {
-			used[t.LastCPU] += float64(share) / 100
-			most = max(most, used[t.LastCPU])
+		its := float64(m.Tasks[i].CPUPercent) / 100
+		if its > 0 && !own[t.TGID] && t.TGID != kernel.TID(os.Getpid()) && (!t.IsProcess() || t.Threads == 1) {
+			used[t.LastCPU] += its
+			if its > top {
+				top, most = its, t.ID.Comm
+			}
 		}
 	}
-	return most
+	return slices.Max(slices.Collect(maps.Values(used))), most
 }
 
 // undisturbed repeats what others of the machine disturb.
 func (r *rig) undisturbed(t *testing.T, own map[kernel.TID]bool, do func()) {
-	const most, attempts = 0.04, 5
-	disturbed := 0.0
+	const little, attempts = 0.04, 5
+	share, most := 0.0, ""
 	for range attempts {
 		before, err := r.sampler.Read()
 		require.NoError(t, err)
 		do()
 		after, err := r.sampler.Read()
 		require.NoError(t, err)
-		if disturbed = strangers(model.Next(model.Next(nil, before, r.topo), after, r.topo), own); disturbed < most {
+		if share, most = strangers(model.Next(model.Next(nil, before, r.topo), after, r.topo), own); share < little {
 			return
 		}
 	}
-	t.Skipf("others take %.0f %% of a CPU", 100*disturbed)
+	t.Skipf("others take %.0f %% of a CPU, most of it %q", 100*share, most)
 }
 
 // tries makes a world, measures what a probe gets on each CPU, and looks at the world with a
@@ -203,26 +207,24 @@ func (r *rig) tries(t *testing.T, w world, samplers map[string]*sample.Sampler, 
 // settling is how long a world is left alone after a change.
 const settling = 300 * time.Millisecond
 
-// look is one window, by each source.
+// look is a window by each source.
 func (r *rig) look(t *testing.T, target kernel.TID, samplers map[string]*sample.Sampler) (tries []placetest.Try) {
-	first := map[string]*model.Model{}
-	for name, s := range samplers {
-		now, err := s.Read()
-		require.NoError(t, err)
-		first[name] = model.Next(nil, now, r.topo)
-	}
-	time.Sleep(250 * time.Millisecond)
 	for _, name := range slices.Sorted(maps.Keys(samplers)) {
+		before, err := samplers[name].Read()
+		require.NoError(t, err)
+		time.Sleep(250 * time.Millisecond)
 		now, err := samplers[name].Read()
 		require.NoError(t, err)
-		m := model.Next(first[name], now, r.topo)
+		m := model.Next(model.Next(nil, before, r.topo), now, r.topo)
 		groups := sample.NewGroups(procfs.New("/"))
 		mode, _ := groups.Mode()
 		i, ok := sample.Find(now.Tasks, target)
 		require.True(t, ok)
 		to := m.PlaceTarget(i)
 		to.Group = groups.Of(now.Tasks[i])
-		tries = append(tries, placetest.Try{Source: name, Loads: m.Loads(groups.Of), Target: to, Groups: mode})
+		self, ok := sample.Find(now.Tasks, kernel.TID(os.Getpid()))
+		require.True(t, ok)
+		tries = append(tries, placetest.Try{Source: name, Loads: m.Loads(groups.Of), Target: to, Ignored: []place.Target{m.PlaceTarget(self)}, Groups: mode})
 	}
 	return tries
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"math"
+	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/topology"
@@ -31,7 +32,7 @@ const (
 	// 4 % of the time. toleranceShare is the same as a part of the cost: two windows of
 	// the same tasks differ by as much.
 	tolerance      = 0.04
-	toleranceShare = 0.1
+	toleranceShare = 0.08
 	// ownError is by how much a target's own share may be under-estimated; without
 	// it a task alone on its core would be driven off by the remainder.
 	ownError = 0.1
@@ -85,7 +86,7 @@ func newBoard(r Request) *board {
 		}
 		b.slots[i].siblings = siblings[start:len(siblings):len(siblings)]
 	}
-	b.attribute(r.Targets)
+	b.attribute(slices.Concat(r.Targets, r.Ignored))
 	b.weigh()
 	return b
 }

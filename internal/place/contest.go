@@ -69,7 +69,7 @@ func (b *board) share(t *Target, i int) float64 {
 		c.add(b, i, s.restWeight, nil, (1-rest)/rest, rest)
 	}
 	for g := c.tasks[0].group; g > 0; g = c.groups[g].parent {
-		c.groups[g].of.tasks++
+		c.groups[g].of.tasks.steady++
 	}
 	return s.avail * c.divide(b)
 }
@@ -169,7 +169,7 @@ func (c *contest) weigh(b *board) {
 	}
 	for i := range c.tasks {
 		t := &c.tasks[i]
-		c.groups[t.group].queue.add(member{t.weight, t.queued, t.queued})
+		c.groups[t.group].queue.add(member{t.weight, t.queued, crowdOf(t.queued)})
 	}
 	for i := len(c.groups) - 1; i > 0; i-- {
 		g := &c.groups[i]

@@ -118,3 +118,28 @@ func TestItLeavesTheCrowdedCPU(t *testing.T) {
 		assert.Equal(t, want, place1(t, Request{Topology: m, Loads: loads, Targets: []Target{target}}).Reason)
 	}
 }
+
+// Who asks has used time as well, and does no more.
+func TestTheOneWhoAsksIsIgnored(t *testing.T) {
+	m := flat(topologytest.Spec{})
+	loads := busy(m, map[cpuset.CPU]float64{0: 30, 1: 20, 2: 20, 3: 20})
+	loads[0].Rivals = []Rival{{TID: 7, Process: 7, Used: 0.3, Queued: 0.5, Weight: NiceZero}}
+	r := Request{Topology: m, Loads: loads, Strategy: LeastLoaded}
+	assert.Equal(t, "1", place1(t, r).CPUs.String())
+	r.Ignored = []Target{{TID: 7, BusyShare: 0.3, Share: map[cpuset.CPU]float64{0: 0.3}}}
+	c := place1(t, r)
+	assert.Equal(t, "0", c.CPUs.String())
+	assert.Contains(t, c.Reason, "100 % of a CPU expected")
+}
+
+// A task that is in state R in both samples and did not run is taken to have waited all the
+// time: not where there was time to run in.
+func TestNobodyWaitsForAnIdleCPU(t *testing.T) {
+	m := flat(topologytest.Spec{})
+	for _, tt := range []struct{ busy, want float64 }{{1, 1. / 3}, {0.5, 2. / 3}} {
+		loads := busy(m, nil)
+		loads[0] = Load{Busy: tt.busy, Rivals: []Rival{on(nil, NiceZero, tt.busy), {TID: 8, Queued: 1, Weight: NiceZero}}}
+		b := newBoard(Request{Topology: m, Loads: loads})
+		assert.InDelta(t, tt.want, b.share(&Target{}, 0), 0.01)
+	}
+}

@@ -1,9 +1,6 @@
 package place
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // GroupMode is how the kernel makes the weight of a task group out of its own weight and
 // its tasks (cgroup_mode in debugfs, since Linux 7.3).
@@ -30,12 +27,35 @@ func ParseGroupMode(text string) GroupMode {
 	return ""
 }
 
-// scale is how many times its weight a group has that has so many tasks queued on average
-// and may use so many CPUs. The kernel rounds its average down, which for tasks that always
-// want to run stays just below their number: four of them count as three.
-func (m GroupMode) scale(tasks float64, cpus int) float64 {
-	const noise = 0.05 // of the number in a sample
-	tasks = max(1, math.Ceil(tasks-noise)-1)
+// A crowd is how many tasks are queued on average.
+type crowd struct {
+	steady float64 // tasks that always want to run
+	coming float64 // the average of those that come and go
+}
+
+// steadyFrom is the share of the time from which on a task is taken to want to run always.
+const steadyFrom = 0.9
+
+func crowdOf(queued float64) crowd {
+	if queued >= steadyFrom {
+		return crowd{steady: 1}
+	}
+	return crowd{coming: queued}
+}
+
+func (c *crowd) add(o crowd) { c.steady, c.coming = c.steady+o.steady, c.coming+o.coming }
+
+// scale is how many times its weight a group with a crowd has that may use so many CPUs. The
+// kernel rounds its average down. For tasks that always want to run that average stays just
+// below their number: four of them count as three. With others it goes up and down, by which
+// half a task is lost on the mean.
+func (m GroupMode) scale(c crowd, cpus int) float64 {
+	const little, half = 0.05, 0.5
+	tasks := c.steady - 1
+	if c.coming > little {
+		tasks = c.steady + max(0, c.coming-half)
+	}
+	tasks = max(1, tasks)
 	switch m {
 	case GroupsConcur:
 		return min(tasks, float64(cpus))

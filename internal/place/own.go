@@ -1,7 +1,8 @@
 package place
 
 // attribute finds how much of each CPU's load was the targets' own, and takes it
-// off: all of them are about to be placed, so none of it need stay where it is.
+// off: all of them are about to be placed, or to be ignored, so none of it need stay
+// where it is.
 //
 // Only where a task was last is known, and one that bounces did its work
 // elsewhere too: no more of it is put on a CPU than the other tasks there leave
@@ -76,6 +77,9 @@ func (s *slot) leave() {
 	lost, waited := s.load.IRQ+s.load.Steal, 0.0
 	fair := s.rivals[:0]
 	for _, r := range s.rivals {
+		if r.Used == 0 && s.load.Busy < 1-idleBelow {
+			continue // nobody waits for all of the time where the CPU is idle for some of it
+		}
 		waited += r.Queued - r.Used
 		if r.RealTime {
 			lost += r.Used

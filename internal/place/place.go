@@ -69,6 +69,7 @@ type Request struct {
 	Topology      *topology.Topology
 	Loads         []Load
 	Targets       []Target
+	Ignored       []Target // not placed, and what they use counts nowhere: who asks
 	Strategy      Strategy
 	Within        cpuset.Set // the user's limit; empty = anywhere
 	AllowIsolated bool

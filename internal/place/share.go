@@ -10,7 +10,7 @@ import (
 // inside it as one entity each.
 type queue struct {
 	load   float64 // weight times share of the time in which it is queued, summed
-	tasks  float64 // queued on average, those in the groups inside it included
+	tasks  crowd   // those in the groups inside it included
 	absent float64 // log of the chance that none is queued, if each comes at random
 }
 
@@ -21,12 +21,12 @@ const alwaysQueued = 1e-9
 type member struct {
 	weight float64
 	queued float64 // share of the time
-	tasks  float64 // queued on average
+	tasks  crowd
 }
 
 func (q *queue) add(m member) {
 	q.load += m.weight * m.queued
-	q.tasks += m.tasks
+	q.tasks.add(m.tasks)
 	q.absent += math.Log(max(alwaysQueued, 1-m.queued))
 }
 
@@ -41,10 +41,10 @@ func (b *board) weigh() {
 		for k := range s.rivals {
 			r := &s.rivals[k]
 			queued := min(r.Queued, s.avail)
-			b.queueOf(r.Group)[i].add(member{r.Weight, queued, queued})
+			b.queueOf(r.Group)[i].add(member{r.Weight, queued, crowdOf(r.Queued)})
 		}
 		if s.rest > 0 {
-			b.queues[nil][i].add(member{s.restWeight, s.rest, s.rest})
+			b.queues[nil][i].add(member{s.restWeight, s.rest, crowdOf(s.rest)})
 		}
 	}
 	b.total = make(map[*Group]sum, len(b.queues))
@@ -59,7 +59,7 @@ func (b *board) weigh() {
 		var total sum
 		for i := range b.queues[g] {
 			total.load += b.queues[g][i].load
-			total.tasks += b.queues[g][i].tasks
+			total.tasks.add(b.queues[g][i].tasks)
 		}
 		b.total[g] = total
 		above := b.queues[g.Parent]
@@ -82,7 +82,10 @@ func (b *board) queueOf(g *Group) []queue {
 }
 
 // A sum is what a group has on all CPUs.
-type sum struct{ load, tasks float64 }
+type sum struct {
+	load  float64
+	tasks crowd
+}
 
 // entity is what a group counts as in the queue of the group above it. The kernel takes
 // the weight queued at the moment here, and averages of some 100 ms elsewhere; piton takes
@@ -106,7 +109,7 @@ func (b *board) asOne(g *Group, q *queue, of sum) member {
 // weightOn is what a group weighs on a CPU with load here of its load on all CPUs. The
 // kernel scales the group's weight by how many tasks it has, as the machine's mode says,
 // and divides it among the CPUs by load (calc_group_shares, kernel/sched/fair.c).
-func (b *board) weightOn(g *Group, here, everywhere, tasks float64) float64 {
+func (b *board) weightOn(g *Group, here, everywhere float64, tasks crowd) float64 {
 	weight := g.Weight * b.groups.scale(tasks, len(b.slots))
 	if b.groups != GroupsUp {
 		weight *= here / everywhere

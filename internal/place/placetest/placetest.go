@@ -20,15 +20,16 @@ import (
 
 // Try is what one window showed of a world, and what came of it.
 type Try struct {
-	World  string
-	Source string     // of the window: ebpf or proc
-	State  string     // what the target did in the window: busy, half, asleep
-	On     cpuset.CPU // where it did
-	Stay   bool       // the CPUs are alike, it is to stay
-	Loads  []place.Load
-	Target place.Target
-	Groups place.GroupMode
-	Got    []float64 // by CPU: the share that a probe got that always wanted to run
+	World   string
+	Source  string     // of the window: ebpf or proc
+	State   string     // what the target did in the window: busy, half, asleep
+	On      cpuset.CPU // where it did
+	Stay    bool       // the CPUs are alike, it is to stay
+	Loads   []place.Load
+	Target  place.Target
+	Ignored []place.Target
+	Groups  place.GroupMode
+	Got     []float64 // by CPU: the share that a probe got that always wanted to run
 }
 
 // Read reads recorded tries, a line of JSON each.
@@ -62,7 +63,8 @@ func (y Try) Line() (string, error) {
 		}
 		var rivals []place.Rival
 		for _, r := range l.Rivals {
-			if round(&r.Used); r.Used >= 0.005 || r.Queued >= 0.05 {
+			if r.Used >= 0.01 || r.Queued >= 0.05 {
+				round(&r.Used)
 				round(&r.Queued)
 				rivals = append(rivals, r)
 			}
@@ -70,7 +72,35 @@ func (y Try) Line() (string, error) {
 		l.Rivals = rivals
 	}
 	b, err := json.Marshal(y)
+	if err != nil {
+		return "", err
+	}
+	var all any
+	if err := json.Unmarshal(b, &all); err != nil {
+		return "", err
+	}
+	b, err = json.Marshal(withoutZeros(all))
 	return string(b), err
+}
+
+// withoutZeros leaves out what Read sets without it, of objects.
+func withoutZeros(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, is := range v {
+			switch is {
+			case nil, 0.0, false, "":
+				delete(v, key)
+			default:
+				v[key] = withoutZeros(is)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutZeros(v[i])
+		}
+	}
+	return v
 }
 
 // joinGroups makes the same group the same pointer again: those of a world differ in weight.
@@ -110,7 +140,7 @@ func (y *Try) Ask(t *topology.Topology) (a Answer, err error) {
 	ask := func(allowed cpuset.Set) (place.Choice, error) {
 		to := y.Target
 		to.Allowed = allowed
-		choices, err := place.Place(place.Request{Topology: t, Loads: y.Loads, Groups: y.Groups, Targets: []place.Target{to}, Strategy: place.LeastLoaded})
+		choices, err := place.Place(place.Request{Topology: t, Loads: y.Loads, Groups: y.Groups, Targets: []place.Target{to}, Ignored: y.Ignored, Strategy: place.LeastLoaded})
 		if err != nil {
 			return place.Choice{}, err
 		}
