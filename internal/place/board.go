@@ -32,7 +32,7 @@ const (
 	// 4 % of the time. toleranceShare is the same as a part of the cost: two windows of
 	// the same tasks differ by as much.
 	tolerance      = 0.04
-	toleranceShare = 0.08
+	toleranceShare = 0.05
 	// ownError is by how much a target's own share may be under-estimated; without
 	// it a task alone on its core would be driven off by the remainder.
 	ownError = 0.1
