@@ -211,15 +211,24 @@ func (s *Score) Add(y *Try, a Answer) string {
 	return line + ", WRONG"
 }
 
-// Median and Most are how far estimates are off, of a CPU.
-func (s *Score) Median() float64 { return s.quantile(0.5) }
-
-// Most is the largest of them.
-func (s *Score) Most() float64 { return s.quantile(1) }
-
-func (s *Score) quantile(q float64) float64 {
+// Median is how far estimates are off in the median, of a CPU.
+func (s *Score) Median() float64 {
 	sorted := slices.Sorted(slices.Values(s.Off))
-	return sorted[int(q*float64(len(sorted)-1))]
+	return sorted[len(sorted)/2]
+}
+
+// Most is how far the worst is.
+func (s *Score) Most() float64 { return slices.Max(s.Off) }
+
+// Within is the share of estimates that are off by no more.
+func (s *Score) Within(off float64) float64 {
+	n := 0
+	for _, o := range s.Off {
+		if o <= off {
+			n++
+		}
+	}
+	return float64(n) / float64(len(s.Off))
 }
 
 func (s *Score) String() string {
@@ -227,6 +236,6 @@ func (s *Score) String() string {
 		fmt.Sprintf("right in %d of %d", s.Right, s.Tries),
 		fmt.Sprintf("stayed in %d of %d", s.Stayed, s.Alike),
 		fmt.Sprintf("%d guesses", s.Guesses),
-		fmt.Sprintf("off by %.0f points in the median, %.0f in 9 of 10, %.0f at most", 100*s.Median(), 100*s.quantile(0.9), 100*s.Most()),
+		fmt.Sprintf("off by %.0f points in the median, %.0f at most, %.0f %% of %d by 12 or less", 100*s.Median(), 100*s.Most(), 100*s.Within(0.12), len(s.Off)),
 	}, ", ")
 }
