@@ -80,8 +80,10 @@ func Ask(d Deps, targets []change.Target, t Tuning) (place.Request, error) {
 	for _, target := range targets {
 		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
 	}
-	if i, ok := sample.Find(d.Model.Sample.Tasks, kernel.TID(os.Getpid())); ok {
-		ask.Ignored = []place.Target{d.Model.PlaceTarget(i)} // looking takes time where there are many tasks
+	self := kernel.TID(os.Getpid()) // looking takes time where there are many tasks
+	isTarget := slices.ContainsFunc(targets, func(target change.Target) bool { return target.TID == self })
+	if i, ok := sample.Find(d.Model.Sample.Tasks, self); ok && !isTarget {
+		ask.Ignored = []place.Target{d.Model.PlaceTarget(i)}
 	}
 	for _, g := range d.Given {
 		p := placeTarget(d, g.Target, groups, t)

@@ -94,6 +94,20 @@ func TestGivenCPUsCount(t *testing.T) {
 	assert.NotEqual(t, first, choose(b))
 }
 
+// TestAskIgnoresPiton: what piton uses while it looks is no load.
+func TestAskIgnoresPiton(t *testing.T) {
+	self := kernel.TID(os.Getpid())
+	other := sleeper(t)
+	d := Deps{Tuner: change.Local(), Model: machine(2, min(self, other), max(self, other))}
+	ask, err := Ask(d, []change.Target{{TID: other}}, Tuning{Strategy: place.LeastLoaded})
+	require.NoError(t, err)
+	require.Len(t, ask.Ignored, 1)
+	assert.Equal(t, self, ask.Ignored[0].TID)
+	ask, err = Ask(d, []change.Target{{TID: self}}, Tuning{Strategy: place.LeastLoaded})
+	require.NoError(t, err)
+	assert.Empty(t, ask.Ignored, "it is to be placed")
+}
+
 // TestMemoryFollows: memory near CPUs that are not named is near those that are given.
 func TestMemoryFollows(t *testing.T) {
 	near := func(cpus ...cpuset.CPU) attr.Setting { return attr.SetMemoryNear(cpuset.Of(cpus...)) }
