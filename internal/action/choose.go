@@ -70,13 +70,12 @@ func Ask(d Deps, targets []change.Target, t Tuning) (place.Request, error) {
 	if d.Model == nil || d.Model.Topology == nil {
 		return place.Request{}, errors.New("the load of the machine is not known yet")
 	}
-	read := sample.NewGroups(procfs.New(d.Tuner.Proc.Root()))
-	groups := read.Of
+	groups := sample.NewGroups(procfs.New(d.Tuner.Proc.Root())).Of
 	ask := place.Request{
 		Topology: d.Model.Topology, Loads: d.Model.Loads(groups), Strategy: t.Strategy,
 		Within: t.Within, AllowIsolated: !t.Within.Empty(),
 	}
-	ask.Groups, _ = read.Mode()
+	ask.Groups, _ = d.Tuner.GroupMode()
 	for _, target := range targets {
 		ask.Targets = append(ask.Targets, placeTarget(d, target, groups, t))
 	}

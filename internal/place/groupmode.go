@@ -27,6 +27,21 @@ func ParseGroupMode(text string) GroupMode {
 	return ""
 }
 
+// Rule says in a sentence what a group gets.
+func (m GroupMode) Rule() string {
+	switch m {
+	case GroupsUp:
+		return "a group has its whole weight on each CPU"
+	case GroupsConcur:
+		return "a group's weight counts once for each of its runnable tasks, up to its CPUs"
+	case GroupsMax:
+		return "a group's weight counts once for each of its CPUs"
+	case GroupsTasks:
+		return "a group's weight counts once for each of its tasks"
+	}
+	return "a group competes as one, by its weight"
+}
+
 // A crowd is how many tasks are queued on average.
 type crowd struct {
 	steady float64 // tasks that always want to run

@@ -31,11 +31,7 @@ var errNoMigrations = errors.New("sched file without se.nr_migrations")
 // ParseSched parses a sched file. It allocates nothing.
 func ParseSched(b []byte) (Sched, error) {
 	var st Sched
-	// The first line holds the name, which may contain newlines and anything
-	// that looks like a counter, up to 63 bytes of it; a line of dashes ends it.
-	if i := bytes.LastIndex(b, []byte("\n-----")); i >= 0 {
-		b = b[i+1:]
-	}
+	b = schedLines(b)
 	ok := schedValue(b, "se.nr_migrations", &st.Migrations)
 	if !ok {
 		return Sched{}, errNoMigrations
@@ -45,6 +41,20 @@ func ParseSched(b []byte) (Sched, error) {
 		return Sched{}, malformed("sched", b)
 	}
 	return st, nil
+}
+
+// InSchedExt reports whether the thread of a sched file is run by a sched_ext scheduler
+// (ext.enabled, since Linux 6.12).
+func InSchedExt(b []byte) bool {
+	var enabled uint64
+	return schedValue(schedLines(b), "ext.enabled", &enabled) && enabled != 0
+}
+
+// schedLines are the lines below the first one, which holds the name: that may contain
+// newlines and anything that looks like a counter, up to 63 bytes of it; a line of dashes
+// ends it.
+func schedLines(b []byte) []byte {
+	return b[max(0, bytes.LastIndex(b, []byte("\n-----"))):]
 }
 
 // schedValue finds "\nNAME   :   123\n".

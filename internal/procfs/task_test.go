@@ -62,6 +62,18 @@ func TestParseSched(t *testing.T) {
 	}
 }
 
+func TestInSchedExt(t *testing.T) {
+	for in, want := range map[string]bool{
+		schedFile: false, // before Linux 6.12
+		schedFile + "ext.enabled    :            0\n": false,
+		schedFile + "ext.enabled    :            1\n": true,
+		"\next.enabled : 1\n-----\n" + schedFile:      false, // a name
+		"":                                            false,
+	} {
+		assert.Equal(t, want, InSchedExt([]byte(in)), in)
+	}
+}
+
 func TestParseStatus(t *testing.T) {
 	st, err := ParseStatus([]byte("Name:\ta\\nb\nTgid:\t12\nUid:\t1000\t0\t0\t0\nThreads:\t3\n" +
 		"Cpus_allowed_list:\t0-2,64\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n"))

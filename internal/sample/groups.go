@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"os"
 	"path/filepath"
 
 	"piton/internal/kernel"
@@ -103,17 +102,4 @@ func (g *Groups) at(path string) *place.Group {
 		weight = place.Weight(kernel.Idle, 0)
 	}
 	return g.named(name, parent, weight)
-}
-
-// Mode returns how the kernel weighs groups; assumed says that its file in debugfs cannot
-// be read, and the mode is the default of the kernel's release.
-func (g *Groups) Mode() (mode place.GroupMode, assumed bool) {
-	text, err := os.ReadFile(filepath.Join(g.fs.Root(), "sys/kernel/debug/sched/cgroup_mode"))
-	if mode = place.ParseGroupMode(string(text)); err == nil && mode != "" {
-		return mode, false
-	}
-	if procfs.ReleaseAtLeast(g.fs, 7, 3) {
-		return place.GroupsConcur, true
-	}
-	return place.GroupsSMP, false
 }

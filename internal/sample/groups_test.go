@@ -58,27 +58,6 @@ func TestGroupsOfTheUnifiedHierarchy(t *testing.T) {
 	assert.Nil(t, g.Of(&Task{TID: 2, TGID: 2, Flags: FlagKernelThread}))
 }
 
-func TestGroupMode(t *testing.T) {
-	for _, c := range []struct {
-		release, file string
-		want          place.GroupMode
-		assumed       bool
-	}{
-		{"7.2.12", "", place.GroupsSMP, false},
-		{"7.3.4", "", place.GroupsConcur, true},
-		{"7.3.4", "up (smp) concur max tasks\n", place.GroupsSMP, false},
-		{"7.3.4", "up smp concur max (tasks)\n", place.GroupsTasks, false},
-	} {
-		files := map[string]string{"proc/sys/kernel/osrelease": c.release + "\n"}
-		if c.file != "" {
-			files["sys/kernel/debug/sched/cgroup_mode"] = c.file
-		}
-		mode, assumed := groupTree(t, unified, files).Mode()
-		assert.Equal(t, c.want, mode)
-		assert.Equal(t, c.assumed, assumed)
-	}
-}
-
 func TestGroupsOfVersion1(t *testing.T) {
 	g := groupTree(t, unified+"31 24 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpuacct,cpu\n", map[string]string{
 		"sys/fs/cgroup/cpu/cpu.shares":   "1024\n",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"piton/internal/kernel"
@@ -46,28 +45,8 @@ var autogroup = spec{
 		return "a session's nice value below 0", "", 0
 	},
 	setBy: []string{"ananicy"},
-}
-
-// Autogrouped reports whether nice ranks the process within its session only:
-// autogroup is on, and the process is in no cpu cgroup of its own (sched(7)).
-func (m *Machine) Autogrouped(pid kernel.TID) bool {
-	if on, err := m.Proc.Sysctl("kernel/sched_autogroup_enabled"); err != nil || on == 0 {
-		return false
-	}
-	if name, _, err := m.Proc.Autogroup(pid); err != nil || name == "" {
-		return false
-	}
-	g, err := m.Cgroup(pid, "cpu")
-	if err != nil {
-		return true // no cpu cgroups at all
-	}
-	if !g.Unified {
-		return g.Path == "/"
-	}
-	for path := g.Path; path != "/"; path = filepath.Dir(path) {
-		if _, err := os.Stat(g.File(path, "cpu.weight")); err == nil {
-			return false
-		}
-	}
-	return true
+	caution: func(v *View, c Change) {
+		v.Warn(Note, "between sessions: %s", v.groupRule())
+		underSchedExt("nice")(v, c)
+	},
 }

@@ -60,8 +60,6 @@ func niceLimit(v Value) uint64 {
 }
 
 func cautionNice(v *View, c Change) {
-	if v.Autogrouped(c.PID) {
-		v.Warn(Note, "autogroup is on: nice acts within the session of %d only; for the whole session: piton nice --autogroup %d %s",
-			c.PID, c.PID, c.After)
-	}
+	cautionGroup(v, c)
+	underSchedExt("nice")(v, c)
 }

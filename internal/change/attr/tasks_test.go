@@ -130,26 +130,6 @@ func TestOneWayChangesAreSaidBefore(t *testing.T) {
 	assert.Empty(t, warnings(t, m, generous, attr.SetNice(5)), "RLIMIT_NICE allows the way back")
 }
 
-func TestAutogroupMakesNiceMoot(t *testing.T) {
-	m := changetest.New(t)
-	m.Sysctls["kernel/sched_autogroup_enabled"] = 1
-	m.Spawn(10, 10)
-	m.Spawn(10, 11)
-	five := attr.SetNice(5)
-	p := plan(t, m, five, 10)
-	assert.Equal(t, []string{"autogroup is on: nice acts within the session of 10 only; for the whole session: piton nice --autogroup 10 5"},
-		change.Texts(p.Warnings), "said once")
-	assert.False(t, p.OneWay())
-
-	// A cpu cgroup of its own, of either version, switches autogroup off.
-	m.Write("proc/10/cgroup", "1:cpu:/web\n0::/\n")
-	assert.Empty(t, warnings(t, m, change.Options{}, five))
-	m.Write("proc/10/cgroup", "0::/box/web\n")
-	assert.Len(t, warnings(t, m, change.Options{}, five), 1, "the cpu controller is off there")
-	m.Write("sys/fs/cgroup/unified/box/cpu.weight", "100\n")
-	assert.Empty(t, warnings(t, m, change.Options{}, five))
-}
-
 func TestAutogroupOfASession(t *testing.T) {
 	m := changetest.New(t)
 	for _, pid := range []kernel.TID{10, 20, 30} {

@@ -1,0 +1,125 @@
+package attr
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"piton/internal/kernel"
+	"piton/internal/place"
+	"piton/internal/procfs"
+)
+
+// GroupMode returns how the kernel weighs groups; assumed says that cgroup_mode in debugfs
+// cannot be read, and the mode is the default of the kernel's release.
+func (m *Machine) GroupMode() (mode place.GroupMode, assumed bool) {
+	text, err := os.ReadFile(filepath.Join(m.Proc.Root(), "sys/kernel/debug/sched/cgroup_mode"))
+	if mode = place.ParseGroupMode(string(text)); err == nil && mode != "" {
+		return mode, false
+	}
+	if procfs.ReleaseAtLeast(m.Proc, 7, 3) {
+		return place.GroupsConcur, true
+	}
+	return place.GroupsSMP, false
+}
+
+// groupRule is the rule of the GroupMode, in a sentence.
+func (m *Machine) groupRule() string {
+	mode, assumed := m.GroupMode()
+	if assumed {
+		return mode.Rule() + " (the default of Linux 7.3, assumed: cgroup_mode in debugfs cannot be read)"
+	}
+	return mode.Rule()
+}
+
+// TaskGroup returns the group that a process competes in: its cgroup with the cpu
+// controller, else the autogroup of its session (auto). "" is the root group, whose tasks
+// compete by their own weights (task_wants_autogroup of kernel/sched/autogroup.c, sched(7)).
+func (m *Machine) TaskGroup(pid kernel.TID) (name string, auto bool) {
+	if g, err := m.Cgroup(pid, "cpu"); err == nil {
+		for path := g.Path; path != "/"; path = filepath.Dir(path) {
+			if !g.Unified {
+				return path, false
+			}
+			if _, err := os.Stat(g.File(path, "cpu.weight")); err == nil {
+				return path, false
+			}
+		}
+	}
+	if on, err := m.Proc.Sysctl("kernel/sched_autogroup_enabled"); err != nil || on == 0 {
+		return "", false
+	}
+	name, _, err := m.Proc.Autogroup(pid)
+	if err != nil {
+		name = ""
+	}
+	return name, name != ""
+}
+
+// Autogrouped reports whether nice ranks the process within its session only.
+func (m *Machine) Autogrouped(pid kernel.TID) bool {
+	_, auto := m.TaskGroup(pid)
+	return auto
+}
+
+// schedExt returns the name of the sched_ext scheduler that is in force, "" if there is none
+// (Documentation/scheduler/sched-ext.rst).
+func (m *Machine) schedExt() string {
+	dir := filepath.Join(m.Proc.Root(), "sys/kernel/sched_ext")
+	if state, err := os.ReadFile(filepath.Join(dir, "state")); err != nil || string(state) != "enabled\n" {
+		return ""
+	}
+	name, _ := os.ReadFile(filepath.Join(dir, "root/ops"))
+	return Printable(strings.TrimSpace(string(name)))
+}
+
+// inSchedExt reports whether the scheduler that is in force runs the thread: a partial one
+// (SCX_OPS_SWITCH_PARTIAL) has EXT tasks only.
+func (m *Machine) inSchedExt(pid, tid kernel.TID) bool {
+	text, err := m.Proc.File(strconv.Itoa(int(pid)), "task", strconv.Itoa(int(tid)), "sched")
+	return err == nil && procfs.InSchedExt(text)
+}
+
+// Competition says in a sentence what decides a process's share of a CPU besides its own
+// policy and nice value, "" = nothing.
+func (m *Machine) Competition(pid kernel.TID) string {
+	if name := m.schedExt(); name != "" && m.inSchedExt(pid, pid) {
+		return fmt.Sprintf("run by the sched_ext scheduler %s, which decides whether nice and weights count", name)
+	}
+	switch name, auto := m.TaskGroup(pid); {
+	case auto:
+		return "autogroup of its session: " + m.groupRule()
+	case name != "":
+		return fmt.Sprintf("cgroup %s: %s", name, m.groupRule())
+	}
+	return ""
+}
+
+// cautionGroup says where nice counts, once for each process.
+func cautionGroup(v *View, c Change) {
+	if v.grouped[c.PID] {
+		return
+	}
+	v.grouped[c.PID] = true
+	switch name, auto := v.TaskGroup(c.PID); {
+	case auto:
+		v.Warn(Note, "autogroup is on: nice acts within the session of %d only; for the whole session: piton nice --autogroup %d %s", c.PID, c.PID, c.After)
+	case name != "":
+		v.Warn(Note, "nice acts within the cgroup %s only; against others the group's weight counts", name)
+	default:
+		return
+	}
+	v.Warn(Note, "between groups: %s", v.groupRule())
+}
+
+// underSchedExt says that a sched_ext scheduler decides about what is set, if one runs the
+// thread: the kernel goes on accepting and showing it.
+func underSchedExt(what string) func(v *View, c Change) {
+	return func(v *View, c Change) {
+		if name := v.ext(); name != "" && v.inSchedExt(c.PID, c.TID) {
+			v.Warn(Note, "the sched_ext scheduler %s is in force: it decides whether %s counts", name, what)
+		}
+	}
+}
