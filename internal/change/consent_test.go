@@ -59,15 +59,17 @@ func TestRealTimeOnABusyTaskNeedsConsent(t *testing.T) {
 	assert.Empty(t, plan(t, tuner, changetest.One(attr.SetPolicy(attr.PolicyValue{Policy: kernel.Batch}), 10)).Needs)
 }
 
-// Linux 7.2 sets no limit by its sysctls; its fair server keeps 5 % for ordinary tasks.
+// Linux 7.2 and 7.3 set no limit by their sysctls; the fair server keeps 5 % for ordinary tasks.
 func TestFairServerLeavesOrdinaryTasksTheirPart(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	m.Runs[10] = always
 	m.Sysctls["kernel/sched_rt_runtime_us"] = 1_000_000
 	assert.Contains(t, plan(t, m.Tuner(bare), changetest.One(fifo, 10)).Danger(), "ordinary tasks there get nothing")
-	m.Write("proc/sys/kernel/osrelease", "7.2.12\n")
-	assert.Contains(t, plan(t, m.Tuner(bare), changetest.One(fifo, 10)).Danger(), "ordinary tasks there get 5 % of it")
+	for _, release := range []string{"6.12.117", "7.2.12", "7.3.4"} {
+		m.Write("proc/sys/kernel/osrelease", release+"\n")
+		assert.Contains(t, plan(t, m.Tuner(bare), changetest.One(fifo, 10)).Danger(), "ordinary tasks there get 5 % of it", release)
+	}
 }
 
 // On a starved machine a spinning thread may not get to run for the whole window.

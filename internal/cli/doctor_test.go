@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/watchcmd"
 	"piton/internal/kernel/kerneltest"
+	"piton/internal/procfs"
 )
 
 // features runs doctor and checks what is true of every answer.
@@ -61,6 +63,14 @@ func TestDoctor(t *testing.T) {
 	}
 	assert.Positive(t, found["tasks"]["sample_ns"])
 	assert.Contains(t, found["journal"]["source"], h.env[0][len("XDG_STATE_HOME="):])
+	limits, err := procfs.ReadThrottling(procfs.New("/"))
+	require.NoError(t, err)
+	mode, assumed := change.Local().GroupMode()
+	assert.Equal(t, limits.String(), found["ordinary"]["source"])
+	assert.Equal(t, mode.Rule(), found["groups"]["source"])
+	for id, assumed := range map[string]bool{"ordinary": limits.Assumed, "groups": assumed} {
+		assert.Equal(t, assumed, found[id]["state"] == "fallback", id)
+	}
 	text := h.run("doctor")
 	require.Zero(t, text.code, text.err)
 	for _, f := range found {

@@ -17,6 +17,7 @@ type Throttling struct {
 	// ServerNs is the part of a second that a CPU's fair server gives to ordinary
 	// tasks, the least of all CPUs; 0 = none, -1 = there are no servers.
 	ServerNs int64
+	differ   bool // the servers give different parts
 	// Assumed says that the servers' files cannot be read, and ServerNs is their default.
 	Assumed bool
 }
@@ -48,6 +49,7 @@ func ReadThrottling(fs Limits) (t Throttling, err error) {
 			continue
 		}
 		part := int64(float64(runtime) / float64(period) * 1e9)
+		t.differ = t.differ || t.ServerNs >= 0 && part != t.ServerNs
 		if t.ServerNs < 0 || part < t.ServerNs {
 			t.ServerNs = part
 		}
@@ -86,11 +88,15 @@ func (t Throttling) limited() bool {
 // String says it in a sentence.
 func (t Throttling) String() string {
 	switch {
-	case t.Assumed:
-		return fmt.Sprintf("RT throttling: the fair server of each CPU keeps %d ms of every second for ordinary tasks, unless that was changed (its files in debugfs cannot be read)",
-			t.ServerNs/1e6)
 	case t.ServerNs > 0:
-		return fmt.Sprintf("RT throttling: the fair server of each CPU keeps %d ms of every second for ordinary tasks", t.ServerNs/1e6)
+		least, unless := "", ""
+		if t.differ {
+			least = "at least "
+		}
+		if t.Assumed {
+			unless = ", unless that was changed (its files in debugfs cannot be read)"
+		}
+		return fmt.Sprintf("RT throttling: the fair server of each CPU keeps %s%d ms of every second for ordinary tasks%s", least, t.ServerNs/1e6, unless)
 	case t.ServerNs == 0:
 		return "RT throttling is off: the fair server of at least one CPU keeps nothing for ordinary tasks"
 	case t.limited():

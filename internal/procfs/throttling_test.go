@@ -25,6 +25,10 @@ func TestThrottling(t *testing.T) {
 		{"6.12.117+deb13", "950000", "1000000", nil, 0.05, default50},
 		{"7.2.12", "1000000", "1000000", nil, 0.05, default50},
 		{"7.2.12", "-1", "1000000", []string{"50000000", "50000000"}, 0.05, server},
+		{"7.3.4", "1000000", "1000000", nil, 0.05, default50},
+		{"7.3.4", "1000000", "1000000", []string{"50000000", "50000000"}, 0.05, server},
+		{"7.3.4", "-1", "1000000", []string{"200000000", "50000000"}, 0.05, "RT throttling: the fair server of each CPU keeps at least 50 ms of every second for ordinary tasks"},
+		{"6.12.117+deb13", "950000", "1000000", []string{"0", "0"}, 0, "RT throttling is off: the fair server of at least one CPU keeps nothing for ordinary tasks"},
 		{"7.2.12", "1000000", "1000000", []string{"50000000", "0"}, 0, "RT throttling is off: the fair server of at least one CPU keeps nothing for ordinary tasks"},
 		{"unknown", "900000", "1000000", nil, 0.1, "RT throttling: real-time tasks get 900 of every 1000 ms of a CPU (sched_rt_runtime_us), ordinary ones the rest"},
 	} {

@@ -64,9 +64,9 @@ func (m *Machine) Autogrouped(pid kernel.TID) bool {
 	return auto
 }
 
-// schedExt returns the name of the sched_ext scheduler that is in force, "" if there is none
+// SchedExt returns the name of the sched_ext scheduler that is in force, "" if there is none
 // (Documentation/scheduler/sched-ext.rst).
-func (m *Machine) schedExt() string {
+func (m *Machine) SchedExt() string {
 	dir := filepath.Join(m.Proc.Root(), "sys/kernel/sched_ext")
 	if state, err := os.ReadFile(filepath.Join(dir, "state")); err != nil || string(state) != "enabled\n" {
 		return ""
@@ -85,7 +85,7 @@ func (m *Machine) inSchedExt(pid, tid kernel.TID) bool {
 // Competition says in a sentence what decides a process's share of a CPU besides its own
 // policy and nice value, "" = nothing.
 func (m *Machine) Competition(pid kernel.TID) string {
-	if name := m.schedExt(); name != "" && m.inSchedExt(pid, pid) {
+	if name := m.SchedExt(); name != "" && m.inSchedExt(pid, pid) {
 		return fmt.Sprintf("run by the sched_ext scheduler %s, which decides whether nice and weights count", name)
 	}
 	switch name, auto := m.TaskGroup(pid); {

@@ -134,7 +134,7 @@ type View struct {
 	fresh    uint64                // the cookie made for this plan, 0 = none yet
 	sessions map[string]kernel.TID // autogroups of the plan, and the process that stands for each
 	grouped  map[kernel.TID]bool   // processes of whose group was warned
-	ext      func() string         // Machine.schedExt, asked once
+	ext      func() string         // Machine.SchedExt, asked once
 }
 
 // Warning is what a warning is about.
@@ -151,7 +151,7 @@ func (m *Machine) NewView() *View {
 	m.CheckOffline()
 	return &View{
 		Machine: m, OnlineCPUs: sync.OnceValues(m.Online), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
-		grouped: map[kernel.TID]bool{}, ext: sync.OnceValue(m.schedExt),
+		grouped: map[kernel.TID]bool{}, ext: sync.OnceValue(m.SchedExt),
 		Warn: func(Warning, string, ...any) {}, Find: func(Key) *Change { return nil },
 	}
 }

@@ -45,7 +45,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	for _, examine := range []func() finding{
 		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger, d.wakes, d.flows, d.aggregation,
 		d.attribute("counters", "hardware counters", "PMU, by perf_event_open", ""),
-		d.attribute("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "own tasks only"), d.realTime,
+		d.attribute("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "own tasks only"), d.realTime, d.ordinary, d.groupWeight,
 		d.attribute("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", ""),
 		d.attribute("uclamp", "utilisation clamps", "sched_setattr", ""),
 		d.attribute("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", ""), d.schedExt, d.memory,

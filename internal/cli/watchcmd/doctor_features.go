@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"piton/internal/bpf"
+	"piton/internal/change"
 	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/feature"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -156,8 +158,8 @@ func (d *doctor) attribute(id, title, source, without string) func() finding {
 
 func (d *doctor) schedExt() finding {
 	source := "no scheduler is loaded: runs as OTHER"
-	if name, err := os.ReadFile("/sys/kernel/sched_ext/root/ops"); err == nil {
-		source = "scheduler " + strings.TrimSpace(string(name))
+	if name := change.Local().SchedExt(); name != "" {
+		source = "scheduler " + name + ", which decides whether nice, slices, clamps and weights count"
 	}
 	return d.attribute("policy-ext", "policy EXT", source, "")()
 }
@@ -176,6 +178,37 @@ func (d *doctor) aggregation() finding {
 	if err := Probe("sched-ext"); err != nil {
 		f.source, f.cost = "long slices of threads", ""
 		d.worse(&f, stateFallback, err)
+	}
+	return f
+}
+
+// groupWeight is the rule by which a group's weight counts, in estimates too.
+func (d *doctor) groupWeight() finding {
+	mode, assumed := change.Local().GroupMode()
+	return assuming(finding{id: "groups", title: "weight of a cgroup or session", state: stateBest, source: mode.Rule()}, assumed,
+		"cgroup_mode in debugfs cannot be read: the default of Linux 7.3 is assumed")
+}
+
+func (d *doctor) ordinary() finding {
+	f := finding{id: "ordinary", title: "ordinary tasks beside real-time ones", state: stateBest}
+	limits, err := procfs.ReadThrottling(procfs.New("/"))
+	if err != nil {
+		d.worse(&f, stateUnknown, err)
+		return f
+	}
+	f.source = limits.String()
+	return assuming(f, limits.Assumed, "the fair servers' files in debugfs cannot be read: their default is assumed")
+}
+
+// assuming marks a finding as assumed for want of a file in debugfs.
+func assuming(f finding, assumed bool, reason string) finding {
+	if assumed {
+		f.state, f.reason = stateFallback, reason
+		if kernel.EUID() != 0 {
+			f.command = "sudo piton doctor"
+		} else if _, err := os.Stat("/sys/kernel/debug/sched"); err != nil {
+			f.command = "mount -t debugfs debugfs /sys/kernel/debug"
+		}
 	}
 	return f
 }
