@@ -178,6 +178,22 @@ func TestDangerousChangeIsReverted(t *testing.T) {
 	})
 }
 
+// The kernel of the machine has fair servers, of which piton says what they keep.
+func TestRealTimeLeavesOrdinaryTasksTheirPart(t *testing.T) {
+	m := machine(t, 4, 1)
+	assert.Equal(t, "5 % of it", m.tuner.Leftover())
+	spinner, ordinary, light := &task{}, &task{}, &task{}
+	spinner.Policy = kernel.FIFO
+	c := cpu{cap: 1, queue: []queued{{task: ordinary, want: 1}, {task: spinner, want: 1}}}
+	c.share(m.kept)
+	assert.InDelta(t, 0.05, ordinary.got, 1e-9)
+	assert.InDelta(t, 0.95, spinner.got, 1e-9)
+	spinner.got = 0
+	c = cpu{cap: 1, queue: []queued{{task: light, want: 0.01}, {task: spinner, want: 1}}}
+	c.share(m.kept)
+	assert.InDelta(t, 0.99, spinner.got, 1e-9, "what they do not want is not kept")
+}
+
 // TestIsolateMovesTheRestOff isolates a CPU with the code that isolates real ones.
 func TestIsolateMovesTheRestOff(t *testing.T) {
 	m := machine(t, 16, 1)

@@ -24,6 +24,7 @@ import (
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -60,7 +61,8 @@ type Machine struct {
 	rng     *rand.Rand
 	now     time.Duration // since the first sample
 	seq     uint64
-	running bool // the first tasks are there
+	running bool    // the first tasks are there
+	kept    float64 // share of a CPU that real-time tasks leave to ordinary ones
 	began   time.Time
 	changes int // of the fake that tasks have taken over
 
@@ -140,6 +142,11 @@ func New(cpus int, seed uint64) (*Machine, error) {
 	if err := m.makeRoot(); err != nil {
 		return nil, err
 	}
+	limits, err := procfs.ReadThrottling(proc{m})
+	if err != nil {
+		return nil, err
+	}
+	m.kept = limits.Left()
 	m.tuner = m.newTuner()
 	m.studies = m.pastStudies()
 	return m, nil

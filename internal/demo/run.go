@@ -40,7 +40,7 @@ func (m *Machine) step(dt time.Duration) {
 		}
 	}
 	for i := range m.cpus {
-		m.cpus[i].share()
+		m.cpus[i].share(m.kept)
 		m.cpus[i].account(dt)
 	}
 	for _, t := range m.active {
@@ -145,12 +145,19 @@ func (m *Machine) idlest(t *task, among []cpuset.CPU) cpuset.CPU {
 	return best
 }
 
-// share divides a CPU among its tasks: real time first, the others by their weight.
-func (c *cpu) share() {
-	left := c.cap
+// share divides a CPU among its tasks: real time first, up to the part that is kept for
+// ordinary tasks that want it, the others by their weight.
+func (c *cpu) share(kept float64) {
+	left, ordinary := c.cap, 0.0
+	for i := range c.queue {
+		if q := &c.queue[i]; !q.Policy.RealTime() {
+			ordinary += q.want
+		}
+	}
+	kept = min(kept*c.cap, ordinary)
 	for i := range c.queue {
 		if q := &c.queue[i]; q.Policy.RealTime() {
-			q.got = min(q.want, left)
+			q.got = min(q.want, max(0, left-kept))
 			left -= q.got
 		}
 	}
