@@ -76,7 +76,7 @@ func (p *planner) cautionRealTime(changes []Change) {
 		verb = "are"
 	}
 	p.plan.Need(BusyRealTime, "%s %s busy all the time; with %s a busy task has its CPU for itself, and ordinary tasks there get %s",
-		several(names), verb, changes[0].After, p.leftover())
+		several(names), verb, changes[0].After, p.Leftover())
 	online, err := p.view.OnlineCPUs()
 	if err == nil && len(names) >= online.Len() && online.SubsetOf(reach) {
 		p.plan.Need(NoCPULeft, "%s would be real-time and busy on every CPU at once, and leave none for ordinary tasks, this screen and the SSH line included",
@@ -84,8 +84,9 @@ func (p *planner) cautionRealTime(changes []Change) {
 	}
 }
 
-// leftover is what ordinary tasks get beside a real-time task that never sleeps.
-func (t *Tuner) leftover() string {
+// Leftover is what ordinary tasks get of a CPU beside a real-time task that never sleeps,
+// in words: "5 % of it".
+func (t *Tuner) Leftover() string {
 	limits, err := procfs.ReadThrottling(t.Proc)
 	if err != nil {
 		return "next to nothing"

@@ -108,7 +108,7 @@ func (m *Model) askPolicy() tea.Cmd {
 		Current: attr.PolicyValue{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}}
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
-		o.Autogroup = tuning.Autogrouped(t.TGID)
+		o.Autogroup, o.Leftover = tuning.Autogrouped(t.TGID), tuning.Leftover()
 		return resume(func(m *Model) tea.Cmd {
 			return m.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
 				return m.begin(tune("policy", subject, targets, action.Tuning{Set: set}))

@@ -228,6 +228,7 @@ func (f *fakeTuning) Search(ctx context.Context, _ *model.Model, targets []chang
 }
 
 func (f *fakeTuning) Autogrouped(kernel.TID) bool { return f.autogroup }
+func (f *fakeTuning) Leftover() string            { return "5 % of it" }
 
 // fakeRoot is a piton with root's rights.
 type fakeRoot struct {

@@ -42,6 +42,8 @@ type Tuning interface {
 	Value(a attr.Attribute, tid kernel.TID) (attr.Value, error)
 	// Autogrouped reports whether nice ranks the process within its session only.
 	Autogrouped(pid kernel.TID) bool
+	// Leftover is what ordinary tasks get of a CPU beside a busy real-time task.
+	Leftover() string
 }
 
 // Tuner is the Tuning of this machine.

@@ -105,9 +105,9 @@ func TestPolicyPicker(t *testing.T) {
 	} {
 		assert.Equal(t, []attr.Setting{attr.SetPolicy(want)}, press(NewPolicy(PolicyOptions{Subject: "x", Current: start}), keys).Value, keys)
 	}
-	text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x", Current: attr.PolicyValue{Policy: kernel.RR, RTPrio: 7}, Busy: true}).Render(80, 20, plain))
+	text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x", Current: attr.PolicyValue{Policy: kernel.RR, RTPrio: 7}, Busy: true, Leftover: "nothing"}).Render(80, 20, plain))
 	assert.Contains(t, text, "RR:7 → RR:7")
-	assert.Contains(t, text, "leaves other tasks about 5 %")
+	assert.Contains(t, strings.Join(strings.Fields(text), " "), "ordinary tasks on its CPU get nothing.")
 }
 
 func TestPolicyFields(t *testing.T) {
@@ -228,7 +228,7 @@ func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "ioprio", NewIOPriority("nqueens (3641)", kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4}))
 	checkGolden(t, "sort", NewSort(field.Columns, "migrations_per_s"))
 	checkGolden(t, "policy", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Busy: true, Autogroup: true}))
-	checkGolden(t, "policy-fifo", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true}))
+	checkGolden(t, "policy-fifo", NewPolicy(PolicyOptions{Subject: "nqueens (3641)", Current: attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}, Busy: true, Leftover: "5 % of it"}))
 	deadline := NewPolicy(PolicyOptions{Subject: "nqueens (3641)"})
 	press(deadline, "d")
 	checkGolden(t, "policy-deadline", deadline)

@@ -36,6 +36,8 @@ type PolicyOptions struct {
 	// Busy says that the subject keeps a CPU working, so that as a real-time task
 	// it would starve others.
 	Busy bool
+	// Leftover is what ordinary tasks get of its CPU then, in words: "5 % of it".
+	Leftover string
 	// Autogroup says that nice ranks the subject within its session only, so that
 	// the session's own nice value can be set as well.
 	Autogroup bool
@@ -210,7 +212,8 @@ func (p *Policy) warning(width int, th *theme.Theme) []string {
 	case p.policy() == kernel.Deadline:
 		text = "It runs before every other task for its runtime in each period. Its affinity must be all CPUs, and cannot be changed then."
 	case rt && p.Busy:
-		text = "It is busy: as a real-time task it leaves other tasks about 5 % of its CPU. You will be asked to keep it, or it is reverted."
+		text = "It is busy: once it is real-time, ordinary tasks on its CPU get " + p.Leftover +
+			". You will be asked to keep it, or it is reverted."
 	case rt:
 		text = "It will run before every ordinary task on its CPU."
 	}
