@@ -66,7 +66,7 @@ func TestDoctor(t *testing.T) {
 	limits, err := procfs.ReadThrottling(procfs.New("/"))
 	require.NoError(t, err)
 	mode, assumed := change.Local().GroupMode()
-	assert.Equal(t, limits.String(), found["ordinary"]["source"])
+	assert.Equal(t, limits.Brief(), found["ordinary"]["source"])
 	assert.Equal(t, mode.Rule(), found["groups"]["source"])
 	for id, assumed := range map[string]bool{"ordinary": limits.Assumed, "groups": assumed} {
 		assert.Equal(t, assumed, found[id]["state"] == "fallback", id)

@@ -80,6 +80,18 @@ func (t Throttling) Left() float64 {
 	return 0
 }
 
+// Brief says in few words what ordinary tasks keep, and of what.
+func (t Throttling) Brief() string {
+	if t.Left() == 0 {
+		return "nothing is kept for them"
+	}
+	by := "sched_rt_runtime_us"
+	if t.ServerNs >= 0 {
+		by = "the fair server"
+	}
+	return fmt.Sprintf("%.2g %% of a CPU is kept for them by %s", t.Left()*100, by)
+}
+
 // limited reports whether the sysctls keep something for ordinary tasks.
 func (t Throttling) limited() bool {
 	return t.PeriodUs > 0 && t.RuntimeUs >= 0 && t.RuntimeUs < t.PeriodUs

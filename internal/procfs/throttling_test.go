@@ -53,6 +53,13 @@ func TestThrottling(t *testing.T) {
 			assert.Equal(t, c.want, got.String())
 		})
 	}
+	for want, limits := range map[string]Throttling{
+		"5 % of a CPU is kept for them by the fair server":      {RuntimeUs: 1_000_000, PeriodUs: 1_000_000, ServerNs: defaultServerNs},
+		"10 % of a CPU is kept for them by sched_rt_runtime_us": {RuntimeUs: 900_000, PeriodUs: 1_000_000, ServerNs: -1},
+		"nothing is kept for them":                              {RuntimeUs: 900_000, PeriodUs: 1_000_000},
+	} {
+		assert.Equal(t, want, limits.Brief())
+	}
 	_, err := ReadThrottling(New(t.TempDir()))
 	assert.Error(t, err)
 }

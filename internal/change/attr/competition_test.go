@@ -1,6 +1,8 @@
 package attr_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,4 +114,25 @@ func TestSchedExtDecides(t *testing.T) {
 			assert.Empty(t, said(), "it is partial, and has neither thread")
 		})
 	}
+}
+
+func TestGroupWithoutRealTime(t *testing.T) {
+	const file = "sys/fs/cgroup/cpu/%scpu.rt_runtime_us"
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	m.Write("proc/10/cgroup", "1:cpu:/box/web\n")
+	budget := func(group, us string) { m.Write(fmt.Sprintf(file, group), us+"\n") }
+	command := func() string {
+		_, command := m.Tuner(change.Options{}).WhyNoRealTime(10)
+		return strings.ReplaceAll(command, m.Dir+"/", "")
+	}
+	budget("box/web/", "0")
+	assert.Empty(t, command(), "what its parent has is not known")
+	budget("box/", "0")
+	budget("", "1000000")
+	assert.Equal(t, "echo 1000000 | sudo tee "+fmt.Sprintf(file, "box/"), command(), "the parent first")
+	budget("box/", "300000")
+	assert.Equal(t, "echo 300000 | sudo tee "+fmt.Sprintf(file, "box/web/"), command(), "no more than the parent has")
+	budget("box/web/", "1")
+	assert.Empty(t, command())
 }

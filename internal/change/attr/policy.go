@@ -281,19 +281,24 @@ func explainDeadline(m *Machine, c Change) string {
 }
 
 // WhyNoRealTime says why the kernel refused FIFO and RR to a process although
-// the caller holds CAP_SYS_NICE, and the file that a budget has to be written to
+// the caller holds CAP_SYS_NICE, and the command that gives its cgroup a budget
 // if there is one: version 1 of a kernel with CONFIG_RT_GROUP_SCHED has it
 // (Documentation/scheduler/sched-rt-group.rst). why is "" if its cgroup is no reason.
-func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, file string) {
+func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, command string) {
 	const budget = "cpu.rt_runtime_us"
 	g, err := m.Cgroup(pid, "cpu")
 	if err != nil {
 		return "", ""
 	}
 	if us, err := g.Number(g.Path, budget); err == nil && us == 0 {
-		file = g.File(g.Path, budget)
+		for path := g.Path; path != "/" && command == "" && err == nil; path = filepath.Dir(path) {
+			var most int
+			if most, err = g.Number(filepath.Dir(path), budget); most != 0 { // a group may have as much as its parent
+				command = fmt.Sprintf("echo %d | sudo tee %s", most, g.File(path, budget))
+			}
+		}
 		return fmt.Sprintf("its cpu cgroup has no real-time budget: %s is 0; write some there (its parents must have as much), "+
-			"or move the process to a group that has some", file), file
+			"or move the process to a group that has some", g.File(g.Path, budget)), command
 	}
 	if g.Unified && g.Path != "/" {
 		return fmt.Sprintf("its cgroup %s may not run real-time tasks: a kernel with CONFIG_RT_GROUP_SCHED allows them in the root cgroup only; "+

@@ -15,8 +15,9 @@ import (
 )
 
 // The part of a CPU that is a thread's above all others: 10 guards of 9 threads, 18 %
-// each, fit into the 95 % that DEADLINE tasks have of each of two CPUs as a rule
-// (sched(7)). While a thread is alone it takes more, with reclaim.
+// each, fit into what DEADLINE tasks have of two CPUs: of each, sched_rt_runtime_us less
+// the fair server's part (sched(7)), 90 or 95 % by default from Linux 6.1 to 7.3. While a
+// thread is alone it takes more, with reclaim.
 const (
 	deadlineRuntime = 10 * time.Millisecond
 	deadlinePeriod  = 100 * time.Millisecond
@@ -45,10 +46,10 @@ func deadline(tid kernel.TID, part time.Duration) error {
 // Overtake makes the running process fit for a machine that real-time tasks have
 // already taken: every thread is DEADLINE, the caller's first, and its memory is
 // locked. RR 99 would be worse than ordinary behind spinners of FIFO 99: the kernel
-// leaves ordinary tasks 5 % (sched_rt_runtime_us, since Linux 6.12 the fair server),
-// and an RR thread that holds one of the Go scheduler's processors would keep it for
-// good. Where DEADLINE is refused the process becomes FIFO 99. The calling goroutine
-// keeps its thread. It returns what could not be had.
+// leaves ordinary tasks some time as a rule (procfs.Throttling), and an RR thread that
+// holds one of the Go scheduler's processors would keep it for good. Where DEADLINE is
+// refused the process becomes FIFO 99. The calling goroutine keeps its thread. It returns
+// what could not be had.
 func Overtake() (caveats []string) {
 	if err := AboveAll(); err != nil {
 		caveats = append(caveats, fmt.Sprintf("not DEADLINE, so real-time tasks of priority %d run first: %v", highestPriority, err))

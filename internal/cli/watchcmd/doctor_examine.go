@@ -224,11 +224,9 @@ func (d *doctor) realTimeRefused(f *finding, err error) {
 		d.worse(f, stateMissing, &feature.Missing{Feature: f.title, Needs: "CAP_SYS_NICE", Err: err})
 		return
 	}
-	why, file := change.Local().WhyNoRealTime(kernel.TID(os.Getpid()))
+	why, command := change.Local().WhyNoRealTime(kernel.TID(os.Getpid()))
 	if why != "" {
 		f.reason = strings.Replace(why, "its ", "piton's ", 1)
 	}
-	if file != "" {
-		f.command = "echo 950000 | sudo tee " + file
-	}
+	f.command = command
 }

@@ -196,7 +196,7 @@ func (d *doctor) ordinary() finding {
 		d.worse(&f, stateUnknown, err)
 		return f
 	}
-	f.source = limits.String()
+	f.source = limits.Brief()
 	return assuming(f, limits.Assumed, "the fair servers' files in debugfs cannot be read: their default is assumed")
 }
 
@@ -206,7 +206,7 @@ func assuming(f finding, assumed bool, reason string) finding {
 		f.state, f.reason = stateFallback, reason
 		if kernel.EUID() != 0 {
 			f.command = "sudo piton doctor"
-		} else if _, err := os.Stat("/sys/kernel/debug/sched"); err != nil {
+		} else if files, _ := os.ReadDir("/sys/kernel/debug"); len(files) == 0 {
 			f.command = "mount -t debugfs debugfs /sys/kernel/debug"
 		}
 	}
