@@ -149,7 +149,7 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 	}
 	d := tui.Deps{
 		Options: o, Sampler: s, Topology: topo, Settings: settings, Live: meters.NewReader(a.HostRoot),
-		Inspect: detail.Inspector{FS: procfs.New(a.HostRoot), Cpusets: t, Pins: t}, Tuning: tuning,
+		Inspect: detail.Inspector{FS: procfs.New(a.HostRoot), Tuner: t}, Tuning: tuning,
 		IRQs: tui.IRQs{Read: irq.NewMonitor(a.HostRoot).Table, Movable: irq.New(a.HostRoot).Movable, NICs: irq.New(a.HostRoot).NICs,
 			Ways: func(t *irq.Table) irqview.WayOf { return irq.NewWays(irq.New(a.HostRoot), t).Of }},
 		Bench: tui.Bench{Runner: runner, Workloads: workloads.All, Host: host, RealTime: caps.Has(kernel.CapSysNice)},

@@ -32,6 +32,7 @@ func (in inspector) Read(pid kernel.TID) detail.Reading {
 	if r.Cpuset, r.Owner, err = in.tuner.Cpuset(pid); err != nil {
 		r.Confinement.Err = "its cgroup's cpuset cannot be read"
 	}
+	r.Where, r.Rule = in.tuner.Competition(pid)
 	return r
 }
 

@@ -1,7 +1,6 @@
 package attr
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -82,19 +81,19 @@ func (m *Machine) inSchedExt(pid, tid kernel.TID) bool {
 	return err == nil && procfs.InSchedExt(text)
 }
 
-// Competition says in a sentence what decides a process's share of a CPU besides its own
-// policy and nice value, "" = nothing.
-func (m *Machine) Competition(pid kernel.TID) string {
+// Competition says where a process competes for CPUs, and what decides its share besides
+// its own nice value; both are "" in the root group.
+func (m *Machine) Competition(pid kernel.TID) (where, rule string) {
 	if name := m.SchedExt(); name != "" && m.inSchedExt(pid, pid) {
-		return fmt.Sprintf("run by the sched_ext scheduler %s, which decides whether nice and weights count", name)
+		return "under the sched_ext scheduler " + name, "it decides whether nice and weights count"
 	}
 	switch name, auto := m.TaskGroup(pid); {
 	case auto:
-		return "autogroup of its session: " + m.groupRule()
+		return "in the autogroup of its session", m.groupRule()
 	case name != "":
-		return fmt.Sprintf("cgroup %s: %s", name, m.groupRule())
+		return "in the cgroup " + name, m.groupRule()
 	}
-	return ""
+	return "", ""
 }
 
 // cautionGroup says where nice counts, once for each process.

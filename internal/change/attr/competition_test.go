@@ -79,17 +79,20 @@ func TestCompetition(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	m.Write("proc/sys/kernel/osrelease", "7.2.12\n")
-	says := func() string { return m.Tuner(change.Options{}).Competition(10) }
+	says := func() string {
+		where, rule := m.Tuner(change.Options{}).Competition(10)
+		return strings.TrimPrefix(where+": "+rule, ": ")
+	}
 	assert.Empty(t, says())
 	m.Sysctls["kernel/sched_autogroup_enabled"] = 1
-	assert.Equal(t, "autogroup of its session: a group competes as one, by its weight", says())
+	assert.Equal(t, "in the autogroup of its session: a group competes as one, by its weight", says())
 	m.Write("proc/10/cgroup", "1:cpu:/web\n0::/\n")
 	m.Write("proc/sys/kernel/osrelease", "7.3.4\n")
-	assert.Equal(t, "cgroup /web: "+eachTask+assumedRule, says())
+	assert.Equal(t, "in the cgroup /web: "+eachTask+assumedRule, says())
 	m.Write("sys/kernel/sched_ext/state", "enabled\n")
 	m.Write("sys/kernel/sched_ext/root/ops", "rusty\n")
 	m.Write("proc/10/task/10/sched", "job (10, #threads: 1)\n----\next.enabled : 1\n")
-	assert.Equal(t, "run by the sched_ext scheduler rusty, which decides whether nice and weights count", says())
+	assert.Equal(t, "under the sched_ext scheduler rusty: it decides whether nice and weights count", says())
 }
 
 // Under a sched_ext scheduler the kernel goes on accepting what the scheduler need not heed.

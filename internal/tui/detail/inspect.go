@@ -31,30 +31,30 @@ type Reading struct {
 	Threads []*sample.Task // a row each (sample.ReadThreads)
 	Total   int            // threads there are; more than len(Threads) when they are very many
 	Confinement
-	Err string // why nothing could be read
+	Where, Rule string // where it competes for CPUs, and by which rule (attr.Machine.Competition)
+	Err         string // why nothing could be read
 }
 
 // mostThreads bounds what is read at each tick for a process of thousands of
 // threads.
 const mostThreads = 256
 
-// Cpusets reads what a process's cgroup allows; action.Tuner does.
-type Cpusets interface {
+// Tuner reads what confines a process; change.Tuner does.
+type Tuner interface {
+	// Cpuset is what its control group allows, and that group.
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
-}
-
-// Pins says that pins of threads of one process are no longer in force, each with the affinity
-// that it has now as its After; change.Tuner does.
-type Pins interface {
+	// Competition is where it competes for CPUs, and by which rule.
+	Competition(pid kernel.TID) (where, rule string)
+	// LapsedPin says that pins of threads of one process are no longer in force, each with
+	// the affinity that it has now as its After.
 	LapsedPin(threads []attr.Change) string
 }
 
 // Inspector reads one process for the pane. It is used from commands, beside the
 // screen.
 type Inspector struct {
-	FS      procfs.FS
-	Cpusets Cpusets // nil = the cgroup's limit is not known
-	Pins    Pins    // nil = not known
+	FS    procfs.FS
+	Tuner Tuner // nil = what confines it is not known
 }
 
 // Read reads the threads of a process and what confines it.
@@ -69,8 +69,9 @@ func (in Inspector) Read(pid kernel.TID) Reading {
 		return r
 	}
 	r.Confinement = in.confinement(pid)
-	if in.Pins != nil {
-		r.Lapsed = in.Pins.LapsedPin(affinities(pid, r.Threads))
+	if in.Tuner != nil {
+		r.Where, r.Rule = in.Tuner.Competition(pid)
+		r.Lapsed = in.Tuner.LapsedPin(affinities(pid, r.Threads))
 	}
 	return r
 }
@@ -91,11 +92,11 @@ func (in Inspector) confinement(pid kernel.TID) Confinement {
 		c.Allowed = status.CPUsAllowed
 	}
 	c.Online, _ = attr.ReadCPUs(in.FS.Root(), "online") // empty: not known
-	if in.Cpusets == nil {
+	if in.Tuner == nil {
 		c.Err = "not known here"
 		return c
 	}
-	set, owner, err := in.Cpusets.Cpuset(pid)
+	set, owner, err := in.Tuner.Cpuset(pid)
 	if err != nil {
 		c.Err = "its cgroup's cpuset cannot be read"
 		return c

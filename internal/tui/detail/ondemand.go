@@ -18,7 +18,11 @@ const mostSockets = 6
 
 // demandHeight is the lines that the facts read on demand would take.
 func (p *Pane) demandHeight() int {
-	return demandLines + min(len(p.facted.Sockets.Value), mostSockets)
+	lines := demandLines + min(len(p.facted.Sockets.Value), mostSockets)
+	if p.reading.Where != "" {
+		lines += 2
+	}
+	return lines
 }
 
 // demanded draws the facts that were read on demand, or why they are not known.
@@ -37,15 +41,18 @@ func (p *Pane) demanded(row field.Row, width, height int, th *theme.Theme) []str
 		return fact{label, string(field.AppendClean(nil, value, th.ASCII))}.draw(width, th)
 	}
 	io := f.IO.Value
-	lines := []string{
+	var lines []string
+	if p.reading.Where != "" {
+		lines = append(lines, line("competes", p.reading.Where, ""), line("", p.reading.Rule, ""))
+	}
+	lines = append(lines,
 		line("exe", f.Exe.Value, f.Exe.Why),
 		line("cwd", f.Cwd.Value, f.Cwd.Why),
 		line("I/O", fmt.Sprintf("read %s, written %s (disk %s, %s)", field.Bytes(io.Read), field.Bytes(io.Written),
 			field.Bytes(io.DiskRead), field.Bytes(io.DiskWritten)), f.IO.Why),
 		line("files", fmt.Sprintf("%d open; l lists them", len(f.Files.Value)), f.Files.Why),
 		line("received", cmp.Or(field.Received(&p.flows, row.M.Topology), th.None), p.noFlows),
-		line("sockets", f.SocketsLine(), f.Sockets.Why),
-	}
+		line("sockets", f.SocketsLine(), f.Sockets.Why))
 	lines = lines[:min(len(lines), height)]
 	for _, s := range f.SocketsByUse() {
 		if len(lines) < height {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -254,6 +255,17 @@ func TestMissingFactsSayWhy(t *testing.T) {
 	assert.Equal(t, kernel.TID(3642), p.facted.PID, "another process's come too late")
 }
 
+func TestCompetition(t *testing.T) {
+	p, r := pane(t, topologytest.Sized(8), 3642, 4)
+	draw := func(height int) string { return ansi.Strip(strings.Join(p.Render(r, 200, height, th), "\n")) }
+	assert.NotContains(t, draw(25), "competes", "in the root group there is nothing to say")
+	before, reading := p.Height(r, 200), at(32, 3642, 4)
+	reading.Where, reading.Rule = "in the cgroup /web", "a group competes as one, by its weight"
+	p.Take(reading, r)
+	assert.Equal(t, before+2, p.Height(r, 200))
+	assert.Regexp(t, `competes   in the cgroup /web *\n.* {11}a group competes as one, by its weight`, draw(p.Height(r, 200)))
+}
+
 func TestFileLines(t *testing.T) {
 	f := someFacts(1)
 	lines := strings.Join(f.FileLines(), "\n")
@@ -264,14 +276,18 @@ func TestFileLines(t *testing.T) {
 	assert.Equal(t, []string{"Open files: needs CAP_SYS_PTRACE"}, f.FileLines())
 }
 
-type noCpusets struct{}
+type withoutCgroup struct{}
 
-func (noCpusets) Cpuset(kernel.TID) (cpuset.Set, string, error) {
+func (withoutCgroup) LapsedPin([]attr.Change) string { return "" }
+
+func (withoutCgroup) Competition(kernel.TID) (where, rule string) { return "in the cgroup /x", "as one" }
+
+func (withoutCgroup) Cpuset(kernel.TID) (cpuset.Set, string, error) {
 	return cpuset.Set{}, "", errors.New("no cgroup")
 }
 
 func TestInspectorReadsThisProcess(t *testing.T) {
-	in := Inspector{FS: procfs.New("/"), Cpusets: noCpusets{}}
+	in := Inspector{FS: procfs.New("/"), Tuner: withoutCgroup{}}
 	pid := kernel.TID(os.Getpid())
 	r := in.Read(pid)
 	assert.Empty(t, r.Err)
@@ -279,6 +295,7 @@ func TestInspectorReadsThisProcess(t *testing.T) {
 	assert.GreaterOrEqual(t, r.Total, len(r.Threads))
 	assert.False(t, r.Allowed.Empty())
 	assert.Contains(t, r.Confinement.Err, "cannot be read")
+	assert.Equal(t, "in the cgroup /x: as one", r.Where+": "+r.Rule)
 	t.Setenv("PITON_TEST", "x")
 	env, err := in.Environ(pid)
 	require.NoError(t, err)
