@@ -1,6 +1,8 @@
 package irq
 
 import (
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,6 +38,56 @@ func TestParseInterrupts(t *testing.T) {
 	for _, bad := range []string{"", "\n", "CPU\n", "CPUx\n", "24: 1\n", "CPU0 CPU1\n24: 1\n", "CPU0\n24\n", "CPU0\n: 1\n", "CPU0\nLOC: x\n", "CPU99999999\n"} {
 		_, _, err := ParseInterrupts([]byte(bad))
 		assert.Error(t, err, "%q", bad)
+	}
+}
+
+// The files are those of guests, a few lines of each: from 7.2 on there is no ERR, MIS, RTR
+// and DFR, a label has four letters, and the columns are wider.
+func TestRecordedInterrupts(t *testing.T) {
+	const msi, msix = "PCI-MSI", "PCI-MSIX-0000:00:01.0"
+	newest := []string{"NMI", "LOC", "RES", "MCP", "PIW", "VPMI"}
+	for kernel, want := range map[string]struct {
+		named       []string
+		chip, hwirq string // of line 25
+		timer       uint64
+		mostTicks   uint64
+	}{
+		"6.1":  {[]string{"NMI", "LOC", "RTR", "RES", "ERR", "MIS", "PIW"}, msi, "16385", 169, 829},
+		"6.12": {[]string{"NMI", "LOC", "RTR", "RES", "DFR", "MCP", "ERR", "MIS", "PIW"}, msix, "1", 245, 730},
+		"7.2":  {newest, msix, "1", 304, 1220},
+		"7.3":  {newest, msix, "1", 226, 1025},
+	} {
+		t.Run(kernel, func(t *testing.T) {
+			b, err := os.ReadFile("testdata/interrupts-" + kernel + ".txt")
+			require.NoError(t, err)
+			h := newHost(t)
+			h.file("proc/interrupts", string(b))
+			s, err := New(h.root).NewReader().Read()
+			require.NoError(t, err)
+			assert.Equal(t, []cpuset.CPU{0, 1, 2, 3}, s.CPUs)
+			var named []string
+			for _, n := range s.Named {
+				named = append(named, n.Name)
+				_, _, known := Meaning(n.Name)
+				assert.True(t, known, n.Name)
+				switch n.Name {
+				case "ERR", "MIS":
+					assert.Equal(t, []uint64{0}, n.Counts)
+				case "LOC":
+					assert.Equal(t, want.mostTicks, slices.Max(n.Counts))
+					fallthrough
+				default:
+					assert.Len(t, n.Counts, 4, n.Name)
+				}
+			}
+			assert.Equal(t, want.named, named)
+			require.Len(t, s.IRQs, 4)
+			timer, acpi, last := s.IRQs[0], s.IRQs[1], s.IRQs[3]
+			assert.Equal(t, []uint64{want.timer, 0, 0, 0}, timer.Counts)
+			assert.Equal(t, []any{"IO-APIC", "9", "fasteoi", []string{"acpi"}}, []any{acpi.Chip, acpi.HWIRQ, acpi.Type, acpi.Actions})
+			assert.Equal(t, []any{want.chip, want.hwirq, "edge", []string{"virtio0-virtqueues"}}, []any{last.Chip, last.HWIRQ, last.Type, last.Actions})
+			assert.Equal(t, []uint64{0, 0, 0, 5}, last.Counts)
+		})
 	}
 }
 

@@ -74,6 +74,32 @@ func TestInSchedExt(t *testing.T) {
 	}
 }
 
+// The files are those of guests, of a cat that reads its own. A task's schedstat has three
+// figures on each: it is /proc/schedstat, which piton does not read, that changed its version.
+func TestRecordedSched(t *testing.T) {
+	for kernel, want := range map[string]struct {
+		sched     Sched
+		schedstat string
+		stat      Schedstat
+	}{
+		"6.1":  {Sched{}, "3861502 0 1\n", Schedstat{3861502, 0, 1}},
+		"6.12": {Sched{}, "5927377 0 1\n", Schedstat{5927377, 0, 1}},
+		"7.2":  {Sched{InvoluntarySwitches: 1}, "28875834 4701859 2\n", Schedstat{28875834, 4701859, 2}},
+		"7.3":  {Sched{}, "17502047 0 1\n", Schedstat{17502047, 0, 1}},
+	} {
+		b, err := os.ReadFile("testdata/sched-" + kernel + ".txt")
+		require.NoError(t, err)
+		got, err := ParseSched(b)
+		require.NoError(t, err, kernel)
+		assert.Equal(t, want.sched, got, kernel)
+		assert.False(t, InSchedExt(b), kernel)
+		assert.Equal(t, strings.HasPrefix(kernel, "7"), strings.Contains(string(b), "\next.enabled "), kernel)
+		st, err := ParseSchedstat([]byte(want.schedstat))
+		require.NoError(t, err)
+		assert.Equal(t, want.stat, st, kernel)
+	}
+}
+
 func TestParseStatus(t *testing.T) {
 	st, err := ParseStatus([]byte("Name:\ta\\nb\nTgid:\t12\nUid:\t1000\t0\t0\t0\nThreads:\t3\n" +
 		"Cpus_allowed_list:\t0-2,64\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n"))

@@ -280,3 +280,21 @@ func TestReadFor(t *testing.T) {
 	_, err := topology.ReadFor(t.TempDir(), "0")
 	assert.ErrorContains(t, err, "lists a CPU")
 }
+
+// A kernel without nohz_full= at boot says "(null)" up to 6.12, and nothing on 7.2 and 7.3;
+// isolated is empty then on each.
+func TestNoHzFull(t *testing.T) {
+	for kernel, c := range map[string]struct{ text, want string }{
+		"6.1": {"(null)\n", ""}, "6.12": {"(null)\n", ""}, "7.2": {"\n", ""}, "7.3": {"\n", ""}, "with nohz_full=2-3": {"2-3\n", "2-3"},
+	} {
+		root := t.TempDir()
+		require.NoError(t, topologytest.Unpack([]byte("sys/devices/system/cpu/{online,present}: 0-3\nsys/devices/system/cpu/isolated:"), root))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "sys/devices/system/cpu/nohz_full"), []byte(c.text), 0o644))
+		got, err := topology.Read(root)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got.NohzFull.String(), kernel)
+		assert.True(t, got.Isolated.Empty(), kernel)
+		_, err = topology.ParseCPUs("nohz_full", got)
+		assert.Equal(t, c.want == "", err != nil, kernel)
+	}
+}
