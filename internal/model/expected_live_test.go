@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -217,7 +218,7 @@ func (r *rig) look(t *testing.T, target kernel.TID, samplers map[string]*sample.
 		require.NoError(t, err)
 		m := model.Next(model.Next(nil, before, r.topo), now, r.topo)
 		groups := sample.NewGroups(procfs.New("/"))
-		mode, _ := groups.Mode()
+		mode, _ := change.Local().GroupMode()
 		i, ok := sample.Find(now.Tasks, target)
 		require.True(t, ok)
 		to := m.PlaceTarget(i)

@@ -280,7 +280,9 @@ type withoutCgroup struct{}
 
 func (withoutCgroup) LapsedPin([]attr.Change) string { return "" }
 
-func (withoutCgroup) Competition(kernel.TID) (where, rule string) { return "in the cgroup /x", "as one" }
+func (withoutCgroup) Competition(kernel.TID) (where, rule string) {
+	return "in the cgroup /x", "as one"
+}
 
 func (withoutCgroup) Cpuset(kernel.TID) (cpuset.Set, string, error) {
 	return cpuset.Set{}, "", errors.New("no cgroup")
