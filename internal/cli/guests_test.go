@@ -47,7 +47,7 @@ var (
 	}}
 	aggregation = guestRun{program: "bpf", tests: []string{"TestAggregateIsInForceWhileOpen", "TestAggregateEndsWithItsProcess", "TestAggregateIsFair"}}
 	aggregated  = guestRun{program: "action", tests: []string{"TestPlacerAggregates"}}
-	schedExts   = []string{"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton"}
+	schedExts   = []string{"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton", "TestSchedExtDecides"}
 
 	// realChanges are those whose outcome is the kernel's.
 	realChanges = guestRun{program: "change", tests: []string{

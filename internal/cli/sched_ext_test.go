@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -76,4 +77,24 @@ func TestSchedExtEndsWithPiton(t *testing.T) {
 			assert.Eventually(t, func() bool { return schedExt(t) == "disabled" }, patience(), 50*time.Millisecond)
 		})
 	}
+}
+
+// piton's own scheduler is partial: it decides about EXT tasks, and not about others.
+func TestSchedExtDecides(t *testing.T) {
+	needSchedExt(t)
+	h, pid := newHome(t), sleeper(t)
+	said := func(args ...string) string {
+		r := h.run(append(args, "-o", "json", "--dry-run")...)
+		require.Zero(t, r.code, r.err)
+		return fmt.Sprint(ofType(jsonLines(t, r.out), "summary")[0]["warnings"])
+	}
+	piton := newHome(t).program("bench", "nqueens", "-n", "18", "--threads", "4", "--place", "aggregate", "--runs", "1", "--warmup", "0")
+	require.NoError(t, piton.Start())
+	defer func() { _ = piton.Process.Kill(); _ = piton.Wait() }()
+	require.Eventually(t, func() bool { return schedExt(t) == "enabled" }, patience(), 50*time.Millisecond)
+	assert.NotContains(t, said("nice", fmt.Sprint(pid), "5"), "sched_ext")
+	require.Zero(t, h.run("policy", fmt.Sprint(pid), "ext").code)
+	assert.Regexp(t, "the sched_ext scheduler piton\\w* is in force: it decides whether nice counts", said("nice", fmt.Sprint(pid), "5"))
+	assert.Contains(t, said("uclamp", fmt.Sprint(pid), "0,512"), "it decides whether uclamp counts")
+	assert.Contains(t, h.run("doctor").out, "which decides whether nice, slices, clamps and weights count")
 }
