@@ -33,6 +33,8 @@ const (
 	// the same tasks differ by as much.
 	tolerance      = 0.04
 	toleranceShare = 0.05
+	// stayShare is that for leaving the CPU where a target is.
+	stayShare = 0.075
 	// ownError is by how much a target's own share may be under-estimated; without
 	// it a task alone on its core would be driven off by the remainder.
 	ownError = 0.1
@@ -127,8 +129,14 @@ func (b *board) cost(i int, t *Target) float64 {
 	return cost
 }
 
-// alike is up to which cost a slot is as good as one of a lower cost.
-func alike(cost float64) float64 { return cost + tolerance + toleranceShare*cost }
+// alike reports whether a slot is as good for a target as one of a lower cost.
+func (b *board) alike(i int, t *Target, lower float64) bool {
+	part := toleranceShare
+	if b.slots[i].cpu.ID == t.LastCPU {
+		part = stayShare
+	}
+	return b.cost(i, t) <= lower+tolerance+part*lower
+}
 
 // take puts a target on some slots, in equal parts.
 func (b *board) take(slots []int, t *Target) cpuset.Set {

@@ -39,7 +39,7 @@ func (b *board) pickFrom(t *Target, slots []int, tier func(int) int, n nearness)
 			continue
 		}
 		cost := b.cost(i, t)
-		if cost <= alike(cheapest) && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
+		if b.alike(i, t, cheapest) && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
 			best, bestCost = i, cost
 		}
 	}
