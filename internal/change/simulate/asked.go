@@ -45,7 +45,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
 		}):
 			c.excuse("somebody else has set it to what it could have inherited from piton")
-		case !asked && !c.ours && c.resetByPiton() && same(v, attr.NiceValue(0)):
+		case !asked && !c.ours && c.resetByPiton() && (same(v, attr.NiceValue(0)) || same(c.value, attr.NiceValue(0)) && c.creator().hadValue(v)):
 			c.excuse("its creator makes ordinary children with one of the policies that piton gave it")
 		case !asked && !c.ours && c.madeByEnded():
 			c.excuse("the thread that made it has ended, and it has what piton gave to another of that process")

@@ -50,14 +50,16 @@ func (w *world) check() {
 	w.damaged()
 	w.cells(func(c *cell) {
 		var first, guard *actor
+		undone := false // by hand, before a guard wrote
 		for from := c; from != nil; from = from.creator() {
 			for _, w := range from.writes {
 				if w.by != nil && w.by.guard != nil {
-					if guard != nil && guard != w.by && c.creator() != nil {
-						c.excuse("two guards reverted what it inherited, the older one first")
+					if guard != nil && guard != w.by && (c.creator() != nil || undone) {
+						c.excuse("two guards reverted what it inherited, or what an undo had left them both, the older one first")
 					}
 					guard = w.by
 				}
+				undone = undone || w.by != nil && w.by.guard == nil && w.by.undoes
 				if first == nil {
 					first = w.by
 				} else if w.by != nil && (w.by.disk != first.disk || w.by.namespaces != first.namespaces) {
@@ -75,8 +77,13 @@ func (w *world) check() {
 		}) {
 			c.excuse("somebody else has given it to a thread from which it could have been inherited")
 		}
-		if c.bornTried() {
-			c.excuse("it was born with what was being tried, and then another piton changed that, or its creator ended")
+		for from := c; from != nil; from = from.creator() {
+			if from.bornTried() && (from == c || len(from.writes) > 0 && same(from.writes[0].old, c.value)) {
+				c.excuse("it, or what it descends from, was born with what was being tried, and then another piton changed that, or its creator ended")
+			}
+		}
+		if c.fromEither() {
+			c.excuse("its guard reads no journal, and another piton gave the same to another thread of the process since")
 		}
 		if c.excused == "" && !same(c.value, c.base) {
 			w.violate("%s is %s after undo --all, and was %s", c, c.value, c.base)
@@ -105,6 +112,30 @@ func (c *cell) bornTried() bool {
 		}
 	}
 	return false
+}
+
+// fromEither reports whether it was born with what a piton set whose guard has reverted that, and
+// another piton has set the same for an older thread of the process, from which it could be.
+func (c *cell) fromEither() bool {
+	sets := func(w write) bool { return w.by != nil && w.by.guard == nil && same(w.new, c.value) }
+	for from := c.creator(); from != nil && len(c.writes) == 0; from = from.creator() {
+		for _, w := range from.writes {
+			if sets(w) && w.by.reverted() && slices.ContainsFunc(from.task.leader.threads, func(o *task) bool {
+				return o.born < c.task.born && slices.ContainsFunc(o.cell(c.attribute).writes, func(x write) bool { return sets(x) && x.by != w.by })
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reverted reports whether the piton's guard has reverted its change.
+func (a *actor) reverted() bool {
+	return slices.ContainsFunc(a.guards, func(g *guardian) bool {
+		state, _ := g.State()
+		return g.maker == a && state == guard.Reverted
+	})
 }
 
 // damaged excuses what entries changed of which the world has damaged a line.
