@@ -10,6 +10,7 @@ import (
 type Setter struct {
 	Entry  uint64
 	User   string
+	Reason string
 	Value  attr.Value
 	Undone bool // the entry was, since
 }
@@ -23,24 +24,26 @@ func Setters(entries []Entry) map[attr.Key]Setter {
 		}
 		for _, c := range e.Changes {
 			if c.Took() {
-				out[c.Key()] = Setter{e.ID, e.User, c.After, e.Undone}
+				out[c.Key()] = Setter{e.ID, e.User, e.Reason, c.After, e.Undone}
 			}
 		}
 	}
 	return out
 }
 
+// Setters are those of the journal; none without one, or if it cannot be read.
+func (t *Tuner) Setters() map[attr.Key]Setter {
+	if t.o.Journal == nil {
+		return nil
+	}
+	entries, _, _ := t.o.Journal.Entries() // piton journal says what is wrong
+	return Setters(entries)
+}
+
 // LapsedPin says that pins by the journal are no longer in force, because a CPU went offline, of
 // threads of one process, each with the affinity that it has now as its After; "" if none is.
 func (t *Tuner) LapsedPin(threads []Change) string {
-	if t.o.Journal == nil {
-		return ""
-	}
-	entries, _, err := t.o.Journal.Entries()
-	if err != nil {
-		return "" // the journal's view says so
-	}
-	setters, view, words, n := Setters(entries), t.NewView(), "", 0
+	setters, view, words, n := t.Setters(), t.NewView(), "", 0
 	for _, c := range threads {
 		last := setters[c.Key()]
 		gone, lapsed := view.Lapsed(c, last.Value, c.After)

@@ -58,6 +58,8 @@ var (
 	memory    = []string{"TestVMMemoryFollows", "TestVMMemoryIsDivided", "TestVMMemBind"}
 	layout    = []string{"TestVMTopology", "TestVMDistances", "TestVMWalkHasHighMasks"}
 	isolation = []string{"TestVMIsolateNode", "TestVMIsolateRefuses", "TestVMIsolateCpusets", "TestVMIsolateHotplug", "TestVMIsolateVerify", "TestVMIncludeOfAProfile"}
+	hotplug   = []string{"TestVMPinHotplug", "TestVMPinOfOfflineCPUs", "TestVMGuardHotplug", "TestVMRuleHotplug"}
+	suspend   = []string{"TestVMSuspend"}
 	lines     = []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestVMProfile", "TestVMScreenIsolates", "TestVMScreenMovesIRQs", "TestVMScreenIsolatesForATask"}
 
 	guards = []string{"TestVMGuardOutlivesPiton", "TestVMGuardLeavesItsSession", "TestVMRescue", "TestVMTrialOutlivesTheScreen", "TestVMTrialOfStarvedScreen"}
@@ -114,10 +116,10 @@ var guests = []guest{
 	},
 	{
 		name: "guard", kernel: usualKernel, shape: fourCPUs, memory: 768,
-		runs: []guestRun{inCLI(guards, []string{"TestVMStarvedGuard"})},
+		runs: []guestRun{inCLI(guards, []string{"TestVMStarvedGuard"}, hotplug)},
 		paths: []string{
-			"internal/change", "internal/child", "internal/kernel", "internal/procfs", "internal/rescue", "internal/cli/changes",
-			"internal/cli/rescue_test.go", "internal/cli/vm_guard_test.go", "internal/cli/vm_session_test.go", "internal/cli/vm_starved_test.go", "internal/cli/vm_trial_test.go",
+			"internal/change", "internal/child", "internal/kernel", "internal/procfs", "internal/rescue", "internal/rules/daemon", "internal/cli/changes",
+			"internal/cli/rescue_test.go", "internal/cli/vm_guard_test.go", "internal/cli/vm_hotplug_test.go", "internal/cli/vm_session_test.go", "internal/cli/vm_starved_test.go", "internal/cli/vm_trial_test.go",
 		},
 	},
 	{
@@ -126,9 +128,10 @@ var guests = []guest{
 			[]guestRun{realChanges, inCLI(watched, layout, memory, attribute, []string{"TestVMHotplugDuringBench", "TestVMIsolateKilled", "TestVMKilledSpread", "TestVMThreadedIRQ"}, isolation, lines)}),
 	},
 	// An emulated guest of 7.2 and newer can stand still under FIFO 99 without throttling: no TestVMStarvedGuard.
-	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards)}},
-	{name: "long-guard", weekly: true, kernel: usualKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards[:1], []string{"TestVMStarvedGuard"})}},
-	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts)}},
+	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards, hotplug, suspend)}},
+	{name: "long-guard", weekly: true, kernel: usualKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards[:1], []string{"TestVMStarvedGuard"}, suspend)}},
+	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts, hotplug, suspend)}},
+	{name: "old-hotplug", weekly: true, kernel: oldKernel, shape: fourCPUs, memory: 768, runs: []guestRun{inCLI(hotplug, suspend)}},
 	{name: "old-steering", weekly: true, kernel: oldKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}},
 	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}, paths: []string{"internal/bpf/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
 	{name: "network", weekly: true, kernel: newestKernel, shape: fourNode, memory: 2048, runs: []guestRun{inCLI([]string{"TestVMSaisLeavesNothing"})}, paths: []string{"internal/paper", "internal/kernel/netns", "workloads/stripnet", "internal/cli/vm_sais_test.go"}},

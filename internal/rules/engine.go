@@ -241,6 +241,17 @@ func (e *Engine) Next(now time.Duration) (d Decision, ok bool) {
 	return Decision{p.id, p.startTicks, p.rule, p.asked, p.rate, searched}, true
 }
 
+// Applied are the processes to which the rule that they have was applied, by number.
+func (e *Engine) Applied() (out []Decision) {
+	for _, p := range e.procs {
+		if p.rule != nil && slices.Contains(p.done, p.rule) {
+			out = append(out, Decision{ID: p.id, StartTicks: p.startTicks, Rule: p.rule})
+		}
+	}
+	slices.SortFunc(out, func(a, b Decision) int { return cmp.Compare(a.PID, b.PID) })
+	return out
+}
+
 // Holds reports whether the process of a decision still runs, as far as is known, and still
 // has that rule.
 func (e *Engine) Holds(d Decision) bool {

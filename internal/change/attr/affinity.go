@@ -54,19 +54,19 @@ func parseCPUs(text string) (Value, error) {
 // those that it will cut.
 func prepareAffinity(v *View, k Task, c *Change) {
 	want := CPUs(c.After)
+	online, err := v.OnlineCPUs()
 	switch {
 	case withLine(v, k, c):
 		return
 	case !k.Movable():
 		c.Refuse("%s", unmovable(k.Comm))
 		return
-	case want.SubsetOf(CPUs(c.Before)):
+	case err == nil && want.SubsetOf(CPUs(c.Before).And(online)):
 		return // inside what it may use already, so nothing is cut
 	}
 	if v.checkOnline(c, "", v.offlineLater); c.Status != Planned {
 		return
 	}
-	online, _ := v.OnlineCPUs()
 	l := v.cpuset(k.PID)
 	if l.err != nil || want.And(online).SubsetOf(l.cpus) {
 		return
@@ -79,12 +79,12 @@ func prepareAffinity(v *View, k Task, c *Change) {
 }
 
 // checkOnline refuses CPUs of which none is online, and warns of those that are not,
-// and what becomes of those, unless the object has them already.
+// and what becomes of those, unless they are a file's already.
 func (v *View) checkOnline(c *Change, before string, later func(cpuset.Set) string) {
 	want := CPUs(c.After)
 	online, err := v.OnlineCPUs()
 	switch {
-	case err != nil || want.SubsetOf(online.Or(CPUs(c.Before))):
+	case err != nil || want.SubsetOf(online) || c.IsFile() && want.SubsetOf(online.Or(CPUs(c.Before))):
 	case want.And(online).Empty():
 		c.Refuse("%s", Absent(want, online))
 	default:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piton/internal/change/journal"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/rules"
@@ -52,6 +53,8 @@ type Machine interface {
 	Process(kernel.ProcEvent) (*sample.Task, error)
 	// Read reads all of them, with what has happened since the last time.
 	Read() (*model.Model, error)
+	// Online are the CPUs that are.
+	Online() (cpuset.Set, error)
 }
 
 // Applier carries decisions out.
@@ -62,6 +65,9 @@ type Applier interface {
 	// Second looks once more at processes that got their rules, for threads that were being
 	// created meanwhile, and returns a deed for each that had some. The error is one that passes.
 	Second(context.Context, []Deed) ([]Deed, error)
+	// Back gives threads of processes the CPUs of their rules that they do not have because CPUs
+	// were offline, which are back, and returns as Second does.
+	Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) ([]Deed, error)
 }
 
 // Report is one of what is reported: a Deed, a Search, Steered packets or a Note.
@@ -89,7 +95,7 @@ const (
 
 // The times of the loop.
 const (
-	lookEvery    = 100 * time.Millisecond // for signals, and for events that do not wake
+	lookEvery    = 100 * time.Millisecond // for signals, CPUs, and events that do not wake
 	rescanEvery  = 30 * time.Second       // against what no event tells, such as a move to another cgroup
 	scanEvery    = time.Second            // where the source is not complete
 	sampleEvery  = time.Second            // for triggers and loads
@@ -113,9 +119,14 @@ type Daemon struct {
 	began    map[kernel.TID]time.Duration // when what waits for its rule was met
 	events   []kernel.ProcEvent
 	scanned  time.Duration
-	start    time.Time       // when CLOCK_MONOTONIC
-	origin   time.Duration   // was this
-	told     map[string]bool // conflicts
+	online   cpuset.Set    // CPUs, at the last look,
+	looked   time.Duration // which was then
+	back     cpuset.Set    // CPUs that came online,
+	// unsettled are those who may not have these again yet.
+	unsettled []rules.Decision
+	start     time.Time       // when CLOCK_MONOTONIC
+	origin    time.Duration   // was this
+	told      map[string]bool // conflicts
 }
 
 // New reads the rules. The error is that of a file that is refused.
@@ -157,6 +168,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 		d.apply(ctx)
 		d.lookAgain(ctx)
+		d.lookForCPUs(ctx)
 		d.seek(ctx)
 		d.deliver(ctx)
 		events, lost, err := d.o.Source.Read(d.events[:0], d.wait())

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/change/journal"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/rules"
@@ -47,6 +48,8 @@ type world struct {
 	finish    chan struct{}
 	steering  []string // what was asked to follow, in order
 	quiet     int      // times that nothing is to be steered
+	online    cpuset.Set
+	back      []string // what came back, and whom it was for
 }
 
 func (w *world) Read(into []kernel.ProcEvent, _ time.Duration) ([]kernel.ProcEvent, uint64, error) {
@@ -82,6 +85,8 @@ func (m machine) Read() (*model.Model, error) {
 	slices.SortFunc(n.Tasks, func(a, b *sample.Task) int { return int(a.TID - b.TID) })
 	return &model.Model{Sample: n}, nil
 }
+
+func (m machine) Online() (cpuset.Set, error) { return m.online, nil }
 
 func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Deed, later []rules.Decision, why error) {
 	if w.busy > 0 {

@@ -109,12 +109,22 @@ func (l *Live) read() error {
 		return err
 	}
 	if len(n.CPUs) != l.topo.Online.Len() { // of which CPUs came or went since
-		if l.topo, err = topology.Read(l.root); err != nil {
+		if err := l.survey(); err != nil {
 			return err
 		}
-		clear(l.tunings)
 	}
 	l.model = model.Next(l.model, n, l.topo)
+	return nil
+}
+
+// survey reads the topology anew.
+func (l *Live) survey() error {
+	topo, err := topology.Read(l.root)
+	if err != nil {
+		return fmt.Errorf("read the topology: %w", err)
+	}
+	l.topo = topo
+	clear(l.tunings)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/journal"
+	"piton/internal/rules"
 )
 
 // secondAfter is how long after it got its rule a process is looked at once more: clone copies
@@ -62,6 +63,16 @@ func (c *Carrier) Second(ctx context.Context, first []Deed) (deeds []Deed, passi
 	for i := range first {
 		requests = append(requests, c.missed(&first[i])...)
 	}
+	decisions := make([]rules.Decision, len(first))
+	for i := range first {
+		decisions[i] = first[i].Decision
+	}
+	return c.once(ctx, decisions, requests)
+}
+
+// once makes requests that are of processes with those decisions, and returns a deed for each of
+// which something was changed, or was to be. The error is one that passes.
+func (c *Carrier) once(ctx context.Context, decisions []rules.Decision, requests []change.Request) (deeds []Deed, passing error) {
 	if len(requests) == 0 {
 		return nil, nil
 	}
@@ -72,8 +83,8 @@ func (c *Carrier) Second(ctx context.Context, first []Deed) (deeds []Deed, passi
 		}
 		return nil, nil // the threads have ended, or the daemon ends
 	}
-	for i := range first {
-		if d := deed(first[i].Decision, outcome, err); d.Status == Done || d.Status == Failed {
+	for _, decision := range decisions {
+		if d := deed(decision, outcome, err); d.Status == Done || d.Status == Failed {
 			deeds = append(deeds, d)
 		}
 	}
