@@ -171,7 +171,7 @@ func (r *run) one(c *Change) {
 	if err == nil && !r.veiled(*c) {
 		now, readErr := r.t.Read(c.Attribute, c.Object)
 		if readErr == nil && !c.Attribute.Alike(now, c.Before) {
-			if err = r.read(*c); err == nil {
+			if err = r.itself(*c); err == nil {
 				recorded := attr.Text(c.Before)
 				if r.found(c, now); c.Status != attr.Planned {
 					return
@@ -215,9 +215,9 @@ func (r *run) one(c *Change) {
 	c.After = now
 }
 
-// read makes sure that what was just read is what the change is about has: a newborn with its
-// number need not have been the one that was read, and not even of its process.
-func (r *run) read(c Change) error {
+// itself makes sure that it was the change's own object that was just read: a newborn of the
+// process with the number need not be what had it at the time.
+func (r *run) itself(c Change) error {
 	task, done, err := r.hold(c, true)
 	defer done()
 	if err != nil {

@@ -282,7 +282,7 @@ func (r *run) unmade(begun journal.Record) {
 	}
 	end := journal.Record{Kind: journal.End, ID: begun.ID, Changes: slices.Clone(begun.Changes)}
 	for i := range end.Changes {
-		end.Changes[i].Refuse("not done: its beginning could not be recorded")
+		end.Changes[i].Refuse("not done: piton could not begin it")
 	}
 	_, _ = r.t.o.Journal.Append(&end)
 }

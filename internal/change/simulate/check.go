@@ -54,8 +54,14 @@ func (w *world) check() {
 		for from := c; from != nil; from = from.creator() {
 			for _, w := range from.writes {
 				if w.by != nil && w.by.guard != nil {
-					if guard != nil && guard != w.by && (c.creator() != nil || undone) {
-						c.excuse("two guards reverted what it inherited, or what an undo had left them both, the older one first")
+					switch {
+					case guard == nil || guard == w.by:
+					case c.creator() != nil:
+						c.excuse("two guards reverted what it inherited, the older one first")
+					case undone:
+						c.excuse("two guards reverted what an undo of the newer change had restored, the older one first")
+					case !slices.ContainsFunc(from.writes, func(o write) bool { return o.by == w.by.guard.maker }):
+						c.excuse("a guard took what an older one had restored for what its own piton was about to set")
 					}
 					guard = w.by
 				}
