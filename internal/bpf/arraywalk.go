@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -12,31 +13,37 @@ import (
 	"piton/internal/kernel"
 )
 
-// iteratorStart is the kernel function that the array walk begins with.
-const iteratorStart = "bpf_iter_task_new"
-
-// firstRecords is the room of the first pass; it tells how much is needed.
-const firstRecords = 1024
+// firstRoom is how many entries there is room for in the first pass; it tells how many
+// are needed.
+const firstRoom = 1024
 
 // arrayWalk runs a program that leaves its records in mapped memory.
 type arrayWalk struct {
 	*walkCommon
 	objects *ebpf.Collection
-	layout  *ebpf.MapSpec // of a table of records
-	table   *ebpf.Map
-	mapped  []byte   // the table
-	records []Record // the same
+	records table[Record]
+	threads table[Thread]
+	runs    int // of the last pass
 }
 
-func openArrayWalk() (*Walk, error) {
+// table is an array of entries that a program fills.
+type table[T any] struct {
+	slot    *ebpf.Map     // where the program looks for it
+	layout  *ebpf.MapSpec // but for the number of entries
+	array   *ebpf.Map
+	mapped  []byte
+	entries []T // the same
+}
+
+func openArrayWalk(briefly bool) (*Walk, error) {
 	types := object.KernelTypes() // held, so that load finds it too
 	layout, err := types.Kernel()
 	if err != nil {
 		return nil, fmt.Errorf("%s by eBPF: read %s: %w", walkName, object.BTFFile, err)
 	}
-	var start *btf.Func
-	if layout.TypeByName(iteratorStart, &start) != nil {
-		return nil, &object.Refusal{What: walkName, Why: "the task iterator came with Linux 6.7, this is " + object.Release(), Need: "Linux 6.7"}
+	var cast *btf.Func
+	if layout.TypeByName("bpf_rdonly_cast", &cast) != nil {
+		return nil, &object.Refusal{What: walkName, Why: "bpf_rdonly_cast came with Linux 6.2, this is " + object.Release(), Need: "Linux 6.2"}
 	}
 	spec, err := loadWalk()
 	if err != nil {
@@ -45,14 +52,26 @@ func openArrayWalk() (*Walk, error) {
 	if err := prepareWalk(spec); err != nil {
 		return nil, err
 	}
+	if briefly {
+		if err := spec.Variables[walkVarRunNs].Set(uint32(0)); err != nil {
+			return nil, err
+		}
+	}
 	objects, err := object.Load(walkName, spec)
 	runtime.KeepAlive(types)
 	if err != nil {
 		return nil, err
 	}
-	a := &arrayWalk{objects: objects, layout: spec.Maps[walkMapTables].InnerMap}
+	a := &arrayWalk{
+		objects: objects,
+		records: table[Record]{slot: objects.Maps[walkMapRecordTables], layout: spec.Maps[walkMapRecordTables].InnerMap},
+		threads: table[Thread]{slot: objects.Maps[walkMapThreadTables], layout: spec.Maps[walkMapThreadTables].InnerMap},
+	}
 	if a.walkCommon, err = newWalkCommon(objects); err == nil {
-		err = a.grow(firstRecords)
+		err = a.records.grow(firstRoom)
+	}
+	if err == nil {
+		err = a.threads.grow(firstRoom)
 	}
 	if err != nil {
 		a.close()
@@ -61,67 +80,82 @@ func openArrayWalk() (*Walk, error) {
 	return &Walk{rung: a, name: RungArray, common: a.walkCommon}, nil
 }
 
-// grow exchanges the table of records for one with more room.
-func (a *arrayWalk) grow(capacity int) error {
-	layout := a.layout.Copy()
+// grow exchanges the array for one with more room.
+func (t *table[T]) grow(capacity int) error {
+	layout := t.layout.Copy()
 	layout.MaxEntries = uint32(capacity)
-	table, err := ebpf.NewMap(layout)
+	array, err := ebpf.NewMap(layout)
 	if err != nil {
 		return err
 	}
-	mapped, err := kernel.MapForReading(table.FD(), capacity*recordBytes)
+	next := table[T]{slot: t.slot, layout: t.layout, array: array}
+	next.mapped, err = kernel.MapMemory(array.FD(), capacity*int(layout.ValueSize))
 	if err == nil {
-		err = a.objects.Maps[walkMapTables].Put(uint32(0), table)
+		err = t.slot.Put(uint32(0), array)
 	}
 	if err != nil {
-		drop(table, mapped)
+		next.close()
 		return err
 	}
-	drop(a.table, a.mapped)
-	a.table, a.mapped = table, mapped
-	a.records = unsafe.Slice((*Record)(unsafe.Pointer(unsafe.SliceData(mapped))), capacity)
+	next.entries = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(next.mapped))), capacity)
+	t.close()
+	*t = next
 	return nil
 }
 
-// drop gives a table back, if there is one.
-func drop(table *ebpf.Map, mapped []byte) {
-	if mapped != nil {
-		_ = kernel.Unmap(mapped)
+// fit makes room for what found none, and some more.
+func (t *table[T]) fit(lost uint32) error {
+	if lost == 0 {
+		return nil
 	}
-	if table != nil {
-		table.Close()
-	}
+	return t.grow((len(t.entries)+int(lost))*5/4 + firstRoom)
 }
 
-// read runs the program, again with more room if the room was too small. Should
-// there be no memory for more, the records that fitted are the result.
-func (a *arrayWalk) read(threads bool) ([]Record, error) {
-	for {
-		if err := a.begin(threads, uint32(len(a.records))); err != nil {
-			return nil, err
+func (t *table[T]) close() {
+	if t.mapped != nil {
+		_ = kernel.Unmap(t.mapped)
+	}
+	if t.array != nil {
+		t.array.Close()
+	}
+	t.array, t.mapped, t.entries = nil, nil, nil
+}
+
+// read walks, again with more room if the room was too small. Should there be no
+// memory for more, what fits is the result.
+func (a *arrayWalk) read(all bool) ([]Record, []Thread, error) {
+	for full := false; ; {
+		if err := a.pass(all); err != nil {
+			return nil, nil, err
 		}
-		result, err := a.objects.Programs[walkProgWalk].Run(&ebpf.RunOptions{})
-		if err != nil {
-			return nil, err
+		if full || a.state.lostRecords+a.state.lostThreads == 0 {
+			return a.records.entries[:a.state.records], a.threads.entries[:a.state.threads], nil
 		}
-		if result != 0 {
-			return nil, fmt.Errorf("the program found no table")
-		}
-		if err := a.end(); err != nil {
-			return nil, err
-		}
-		needed := int(a.state.written + a.state.truncated)
-		if a.state.truncated == 0 || a.grow(needed+needed/4+firstRecords) != nil {
-			return a.records[:a.state.written], nil
-		}
+		full = errors.Join(a.records.fit(a.state.lostRecords), a.threads.fit(a.state.lostThreads)) != nil
 		a.masks.used = a.state.masks
 	}
 }
 
-func (a *arrayWalk) recordsBytes() int { return len(a.mapped) }
+// pass visits all tasks, in as many runs as it takes.
+func (a *arrayWalk) pass(all bool) error {
+	if err := a.begin(all); err != nil {
+		return err
+	}
+	for a.runs = 0; a.state.done == 0; a.runs++ {
+		if _, err := a.objects.Programs[walkProgWalk].Run(&ebpf.RunOptions{}); err != nil {
+			return err
+		}
+		if err := a.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *arrayWalk) recordsBytes() int { return len(a.records.mapped) + len(a.threads.mapped) }
 
 func (a *arrayWalk) close() {
 	a.objects.Close()
-	drop(a.table, a.mapped)
-	a.table, a.mapped, a.records = nil, nil, nil
+	a.records.close()
+	a.threads.close()
 }

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/stretchr/testify/require"
@@ -16,6 +20,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kerneltest"
 )
 
 // cost is what opening one subject took.
@@ -119,14 +124,14 @@ func BenchmarkWalk(b *testing.B) {
 func benchmarkWalk(b *testing.B, rung Rung) {
 	w := must(b, 5, 8, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
 	defer w.Close()
-	_, stats, err := w.Read(false) // makes room
+	_, _, stats, err := w.Read(false) // makes room
 	require.NoError(b, err)
 	b.ReportAllocs()
 	before, err := spent()
 	require.NoError(b, err)
 	b.ResetTimer()
 	for range b.N {
-		_, stats, err = w.Read(false)
+		_, _, stats, err = w.Read(false)
 		require.NoError(b, err)
 	}
 	b.StopTimer()
@@ -134,6 +139,63 @@ func benchmarkWalk(b *testing.B, rung Rung) {
 	require.NoError(b, err)
 	b.ReportMetric(float64((after.CPU-before.CPU).Nanoseconds())/float64(b.N)/float64(stats.Tasks), "cpu-ns/task")
 	b.ReportMetric(float64(stats.Tasks), "tasks")
+}
+
+// BenchmarkWalkLateness is by how much a FIFO thread that wakes every half millisecond is
+// late while a walk of 10,000 tasks runs on its CPU, again and again.
+func BenchmarkWalkLateness(b *testing.B) {
+	startIdle(b, 10000)
+	for _, rung := range []Rung{RungArray, RungSeq} {
+		b.Run(strings.ReplaceAll(string(rung), " ", "-"), func(b *testing.B) {
+			w := must(b, 5, 8, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
+			defer w.Close()
+			cpu := onlineCPUs(b)[0]
+			var walking atomic.Bool
+			done := make(chan []time.Duration)
+			go func() { done <- lateness(b, cpu, &walking) }()
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			own := kerneltest.Of(b, kernel.TID(os.Getpid()), kernel.TID(syscall.Gettid()))
+			before, err := kernel.System().Affinity(kernel.TID(syscall.Gettid()))
+			require.NoError(b, err)
+			require.NoError(b, own.SetAffinity(cpuset.Of(cpu)))
+			defer func() { require.NoError(b, own.SetAffinity(before)) }()
+			walking.Store(true)
+			for range b.N {
+				_, _, _, err := w.Read(true)
+				require.NoError(b, err)
+			}
+			walking.Store(false)
+			late := <-done
+			slices.Sort(late)
+			for name, part := range map[string]float64{"p50-us": 0.5, "p90-us": 0.9, "p99-us": 0.99, "worst-us": 1} {
+				b.ReportMetric(float64(late[int(part*float64(len(late)-1))].Microseconds()), name)
+			}
+		})
+	}
+}
+
+// lateness is by how much each wakeup of a FIFO thread on a CPU was late.
+func lateness(b *testing.B, cpu cpuset.CPU, going *atomic.Bool) (late []time.Duration) {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine, and its policy with it
+	own := kerneltest.Of(b, kernel.TID(os.Getpid()), kernel.TID(syscall.Gettid()))
+	if err := own.SetAffinity(cpuset.Of(cpu)); err != nil {
+		b.Error(err)
+	}
+	if err := own.SetPolicy(kernel.FIFO, 50, false); err != nil {
+		b.Error(err)
+	}
+	for !going.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	for next := time.Now(); going.Load(); {
+		next = next.Add(500 * time.Microsecond)
+		wait := unix.NsecToTimespec(time.Until(next).Nanoseconds())
+		_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
+		late = append(late, time.Since(next))
+		next = time.Now()
+	}
+	return append(late, 0)
 }
 
 // countRuns turns on the kernel's own clock for programs (BPF_ENABLE_STATS);

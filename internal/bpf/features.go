@@ -17,7 +17,7 @@ var schedExtFeature = feature.New("sched-ext", tryAggregate)
 
 var features = []*feature.Feature{
 	feature.New("ebpf-walk", once(func() (*Walk, error) { return OpenWalk(WalkOptions{}) },
-		func(w *Walk) error { _, _, err := w.Read(false); return err })),
+		func(w *Walk) error { _, _, _, err := w.Read(false); return err })),
 	feature.New("ebpf-migrations", once(OpenMigrations,
 		func(m *Migrations) error { _, _, err := m.Drain(nil); return err })),
 	feature.New("ebpf-moves", once(func() (*Moves, error) { return OpenMoves(MovesBytes) },

@@ -10,18 +10,16 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
-	"piton/internal/kernel"
 )
 
-// seqWalk reads the records of all threads from a file, and makes processes of
-// them itself: the file is in the order of numbers, where a thread can stand
-// before its process's first one.
+// seqWalk reads the records of all threads from a file. The kernel calls cond_resched
+// after each (BPF_ITER_RESCHED of kernel/bpf/task_iter.c), in the order of numbers.
 type seqWalk struct {
 	*walkCommon
-	objects   *ebpf.Collection
-	iterator  *link.Iter
-	records   []Record             // reused
-	processes map[kernel.TID]int32 // their records' places, within one pass
+	objects  *ebpf.Collection
+	iterator *link.Iter
+	records  []Record // reused
+	threads  []Thread // reused
 }
 
 func openSeqWalk() (*Walk, error) {
@@ -36,7 +34,7 @@ func openSeqWalk() (*Walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seqWalk{objects: objects, processes: map[kernel.TID]int32{}}
+	s := &seqWalk{objects: objects}
 	if s.walkCommon, err = newWalkCommon(objects); err == nil {
 		s.iterator, err = link.AttachIter(link.IterOptions{Program: objects.Programs[seqProgDump]})
 	}
@@ -47,21 +45,21 @@ func openSeqWalk() (*Walk, error) {
 	return &Walk{rung: s, name: RungSeq, common: s.walkCommon}, nil
 }
 
-func (s *seqWalk) read(threads bool) ([]Record, error) {
-	if err := s.begin(threads, 0); err != nil {
-		return nil, err
+func (s *seqWalk) read(all bool) ([]Record, []Thread, error) {
+	if err := s.begin(all); err != nil {
+		return nil, nil, err
 	}
 	file, err := s.iterator.Open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.records, err = readRecords(file, s.records[:0])
 	file.Close()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.end(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// The kernel runs the program again for a record that did not fit a page, so
 	// its own counts are too high.
@@ -71,10 +69,20 @@ func (s *seqWalk) read(threads bool) ([]Record, error) {
 			s.state.maskOverflow++
 		}
 	}
-	return sumProcesses(s.records, s.processes, threads), nil
+	s.threads = s.threads[:0]
+	if all {
+		return s.records, nil, nil
+	}
+	s.records = slices.DeleteFunc(s.records, func(r Record) bool {
+		if !r.IsProcess() {
+			s.threads = append(s.threads, r.Thread)
+		}
+		return !r.IsProcess()
+	})
+	return s.records, s.threads, nil
 }
 
-// recordBytes is the size of a record, in the file and in the table.
+// recordBytes is the size of a record in the file.
 const recordBytes = int(unsafe.Sizeof(Record{}))
 
 // chunk is how many records there is room for before each read; the kernel
@@ -96,39 +104,6 @@ func readRecords(file io.Reader, into []Record) ([]Record, error) {
 			return into[:0], err
 		}
 	}
-}
-
-// sumProcesses adds each thread to its process and, unless threads are wanted,
-// drops all records but those of processes.
-func sumProcesses(records []Record, at map[kernel.TID]int32, threads bool) []Record {
-	clear(at)
-	for i := range records {
-		if r := &records[i]; r.IsProcess() {
-			at[r.TID] = int32(i)
-		}
-	}
-	for i := range records {
-		t := &records[i]
-		if t.IsProcess() {
-			continue
-		}
-		if leader, ok := at[t.TGID]; ok {
-			p := &records[leader]
-			p.UserNs += t.UserNs
-			p.SystemNs += t.SystemNs
-			p.CPUNs += t.CPUNs
-			p.MinorFaults += t.MinorFaults
-			p.MajorFaults += t.MajorFaults
-			p.Migrations += t.Migrations
-			p.VoluntarySwitches += t.VoluntarySwitches
-			p.InvoluntarySwitches += t.InvoluntarySwitches
-			p.Load += t.Load
-		}
-	}
-	if threads {
-		return records
-	}
-	return slices.DeleteFunc(records, func(r Record) bool { return !r.IsProcess() })
 }
 
 func (s *seqWalk) recordsBytes() int { return 0 }

@@ -16,13 +16,15 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	walkMapCpus      = "cpus"
-	walkMapMaskRows  = "mask_rows"
-	walkMapMasks     = "masks"
-	walkMapState     = "state"
-	walkMapTables    = "tables"
-	walkProgWalk     = "walk"
-	walkVarMaskWords = "mask_words"
+	walkMapCpus         = "cpus"
+	walkMapMaskRows     = "mask_rows"
+	walkMapMasks        = "masks"
+	walkMapRecordTables = "record_tables"
+	walkMapState        = "state"
+	walkMapThreadTables = "thread_tables"
+	walkProgWalk        = "walk"
+	walkVarMaskWords    = "mask_words"
+	walkVarRunNs        = "run_ns"
 )
 
 // loadWalk returns the embedded CollectionSpec for walk.
@@ -74,11 +76,12 @@ type walkProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type walkMapSpecs struct {
-	Cpus     *ebpf.MapSpec `ebpf:"cpus"`
-	MaskRows *ebpf.MapSpec `ebpf:"mask_rows"`
-	Masks    *ebpf.MapSpec `ebpf:"masks"`
-	State    *ebpf.MapSpec `ebpf:"state"`
-	Tables   *ebpf.MapSpec `ebpf:"tables"`
+	Cpus         *ebpf.MapSpec `ebpf:"cpus"`
+	MaskRows     *ebpf.MapSpec `ebpf:"mask_rows"`
+	Masks        *ebpf.MapSpec `ebpf:"masks"`
+	RecordTables *ebpf.MapSpec `ebpf:"record_tables"`
+	State        *ebpf.MapSpec `ebpf:"state"`
+	ThreadTables *ebpf.MapSpec `ebpf:"thread_tables"`
 }
 
 // walkVariableSpecs contains global variables before they are loaded into the kernel.
@@ -86,6 +89,7 @@ type walkMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type walkVariableSpecs struct {
 	MaskWords *ebpf.VariableSpec `ebpf:"mask_words"`
+	RunNs     *ebpf.VariableSpec `ebpf:"run_ns"`
 }
 
 // walkObjects contains all objects after they have been loaded into the kernel.
@@ -108,11 +112,12 @@ func (o *walkObjects) Close() error {
 //
 // It can be passed to loadWalkObjects or ebpf.CollectionSpec.LoadAndAssign.
 type walkMaps struct {
-	Cpus     *ebpf.Map `ebpf:"cpus"`
-	MaskRows *ebpf.Map `ebpf:"mask_rows"`
-	Masks    *ebpf.Map `ebpf:"masks"`
-	State    *ebpf.Map `ebpf:"state"`
-	Tables   *ebpf.Map `ebpf:"tables"`
+	Cpus         *ebpf.Map `ebpf:"cpus"`
+	MaskRows     *ebpf.Map `ebpf:"mask_rows"`
+	Masks        *ebpf.Map `ebpf:"masks"`
+	RecordTables *ebpf.Map `ebpf:"record_tables"`
+	State        *ebpf.Map `ebpf:"state"`
+	ThreadTables *ebpf.Map `ebpf:"thread_tables"`
 }
 
 func (m *walkMaps) Close() error {
@@ -120,8 +125,9 @@ func (m *walkMaps) Close() error {
 		m.Cpus,
 		m.MaskRows,
 		m.Masks,
+		m.RecordTables,
 		m.State,
-		m.Tables,
+		m.ThreadTables,
 	)
 }
 
@@ -130,6 +136,7 @@ func (m *walkMaps) Close() error {
 // It can be passed to loadWalkObjects or ebpf.CollectionSpec.LoadAndAssign.
 type walkVariables struct {
 	MaskWords *ebpf.Variable `ebpf:"mask_words"`
+	RunNs     *ebpf.Variable `ebpf:"run_ns"`
 }
 
 // walkPrograms contains all programs after they have been loaded into the kernel.

@@ -33,10 +33,10 @@ func MapShared(f *os.File, bytes int) ([]byte, error) {
 	return b, nil
 }
 
-// MapForReading maps the first bytes of what a descriptor stands for, as they are
-// from moment to moment.
-func MapForReading(fd, bytes int) ([]byte, error) {
-	b, err := unix.Mmap(fd, 0, bytes, unix.PROT_READ, unix.MAP_SHARED)
+// MapMemory maps the first bytes of what a descriptor stands for, for reading and
+// writing; the kernel may write there, too.
+func MapMemory(fd, bytes int) ([]byte, error) {
+	b, err := unix.Mmap(fd, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("mmap of %d bytes: %w", bytes, err)
 	}

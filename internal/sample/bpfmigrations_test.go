@@ -99,12 +99,11 @@ func TestMigrationsOfEndedThreadsStay(t *testing.T) {
 	b := &bpfMigrations{}
 	source := newBPFWalk(nil, liveSampler(t, Needs{}).fs, nil)
 	record := func(threads int32, living uint64) bpf.Record {
-		return bpf.Record{TID: 7, TGID: 7, Threads: threads, Migrations: living, StartNs: 5e9, Mask: bpf.NoMask}
+		return bpf.Record{Thread: bpf.Thread{TID: 7, TGID: 7, Migrations: living, Mask: bpf.NoMask}, Threads: threads, StartNs: 5e9}
 	}
 	var before []*Task
 	tick := func(r bpf.Record, returns bool, moved ...bpf.MoveCount) *Task {
 		source.records = []bpf.Record{r}
-		source.sort()
 		w := &walk{needs: newWanted(Needs{}), before: before, returns: returns}
 		source.convert(w, &bpf.WalkStats{}, nil)
 		b.counts = moved

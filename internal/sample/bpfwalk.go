@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +17,7 @@ type bpfWalk struct {
 	kernel  *bpf.Walk
 	r       *procfs.Reader
 	fs      procfs.FS
-	records []bpf.Record // the kernel's, until the next walk
-	order   []uint64     // reused; TID, then index in records
+	records []bpf.Record // the walk's, until the next one
 	scale   []float32    // reused; by CPU, see queueScale
 	helpers []float32    // reused; by CPU, load of kernel threads that is left out
 	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
@@ -48,29 +46,18 @@ func (b *bpfWalk) walk(w *walk) error {
 		return err
 	}
 	var stats bpf.WalkStats
-	if b.records, stats, err = b.kernel.Read(w.needs.Threads); err != nil {
+	if b.records, _, stats, err = b.kernel.Read(w.needs.Threads); err != nil {
 		return err
 	}
 	if stats.Truncated > 0 {
 		return fmt.Errorf("task walk by eBPF: no memory for %d of %d tasks", stats.Truncated, stats.Tasks)
 	}
-	b.sort()
 	hidden := b.walkHidden(w, listed)
 	b.queueScale(&stats)
 	w.queues, w.haveQueues = stats.RunQueues, stats.Have&bpf.HaveRunQueues != 0
 	b.convert(w, &stats, hidden)
 	w.helpers = b.helpers
 	return nil
-}
-
-// sort puts the records in the order of TID. The kernel's order is that of
-// birth, which is nearly the same.
-func (b *bpfWalk) sort() {
-	b.order = slices.Grow(b.order[:0], len(b.records))[:len(b.records)]
-	for i := range b.records {
-		b.order[i] = uint64(b.records[i].TID)<<32 | uint64(i)
-	}
-	slices.Sort(b.order)
 }
 
 // convert appends a Task for each record, and the hidden tasks, in order. Every
@@ -81,8 +68,8 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []*Task) {
 	w.tasks = slices.Grow(w.tasks, len(b.records)+len(hidden))
 	w.only, b.partial = true, b.partial[:0]
 	var last cursor
-	for _, key := range b.order {
-		r := &b.records[uint32(key)]
+	for i := range b.records {
+		r := &b.records[i]
 		for len(hidden) > 0 && hidden[0].TID <= r.TID {
 			if hidden[0].TID < r.TID { // else the number is another task's now
 				b.append(w, hidden[0], last.find(w.before, hidden[0].TID, hidden[0].StartTicks))
@@ -268,9 +255,7 @@ func (b *bpfWalk) walkHidden(w *walk, listed []kernel.TID) []*Task {
 	if !b.looked {
 		b.looked = true
 		for _, tid := range listed {
-			if _, walked := slices.BinarySearchFunc(b.order, tid, func(key uint64, tid kernel.TID) int {
-				return cmp.Compare(key>>32, uint64(tid))
-			}); !walked {
+			if bpf.FindRecord(b.records, tid, 0) < 0 {
 				found = append(found, candidate{tid, tid})
 			}
 		}

@@ -46,7 +46,6 @@ func TestRowsOfTasksAtRestAreShared(t *testing.T) {
 	var before []*Task
 	tick := func(records ...bpf.Record) []*Task {
 		source.records = records
-		source.sort()
 		w := &walk{needs: newWanted(Needs{}), before: before}
 		source.convert(w, &bpf.WalkStats{Masks: []cpuset.Set{cpuset.Of(0, 1)}}, nil)
 		for _, at := range w.partial { // as details does with new ones
@@ -55,8 +54,8 @@ func TestRowsOfTasksAtRestAreShared(t *testing.T) {
 		before = w.tasks
 		return w.tasks
 	}
-	rests := bpf.Record{TID: 7, TGID: 7, Threads: 1, StartNs: 5e9, RunNs: 1e6, CPUNs: 1e6}
-	runs := bpf.Record{TID: 8, TGID: 8, Threads: 1, StartNs: 5e9, RunNs: 1e6, CPUNs: 1e6}
+	rests := bpf.Record{Thread: bpf.Thread{TID: 7, TGID: 7, RunNs: 1e6}, Threads: 1, StartNs: 5e9, CPUNs: 1e6}
+	runs := bpf.Record{Thread: bpf.Thread{TID: 8, TGID: 8, RunNs: 1e6}, Threads: 1, StartNs: 5e9, CPUNs: 1e6}
 	tick(rests, runs)
 	again := tick(rests, runs)
 	runs.CPUNs++

@@ -49,13 +49,8 @@ struct sched_info { // CONFIG_SCHED_INFO
 	unsigned long long run_delay;
 };
 
-struct list_head {
-	struct list_head *next;
-};
-
 struct signal_struct {
 	int nr_threads;
-	struct list_head thread_head; // of the process's threads
 	u64 utime, stime; // of threads that exited, like the rest
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
@@ -112,7 +107,6 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
-	struct list_head thread_node; // in thread_head
 };
 
 struct task_struct___byte {

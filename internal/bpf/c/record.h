@@ -19,17 +19,24 @@ enum {
 	HAVE_RUN_QUEUES = 2,
 };
 
-struct task_record { // Record in record.go
-	u64 start_ns, user_ns, system_ns, cpu_ns, run_ns;
-	u64 run_delay_ns, slices, migrations;
+struct thread_record { // Thread in record.go
+	u64 user_ns, system_ns, run_ns, run_delay_ns, slices, migrations;
 	u64 voluntary, involuntary, minor_faults, major_faults;
-	s64 rss_pages;
-	u32 tid, tgid, ppid, uid, flags, threads, cpu, mask, load;
-	char comm[16];
-	u8 state, policy, rtprio;
+	u32 tid, tgid, mask, load;
+	u8 policy, rtprio;
 	s8 nice;
+	u8 pad[5];
+};
+_Static_assert(sizeof(struct thread_record) == 104, "Thread in record.go");
+
+struct task_record { // Record in record.go
+	struct thread_record thread;
+	u64 start_ns, cpu_ns;
+	s64 rss_pages;
+	u32 ppid, uid, flags, threads, cpu;
+	char comm[16];
 	s16 priority;
-	u16 pad[3];
+	u8 state, pad;
 };
 _Static_assert(sizeof(struct task_record) == 168, "Record in record.go");
 
@@ -41,14 +48,15 @@ _Static_assert(sizeof(struct cpu_record) == 48, "cpuRecord in runqueue.go");
 
 // What a walk is told and what it answers besides records. One walk runs at a time.
 struct walk_state { // walkState in walk.go
-	u32 threads;  // in: a record for every thread, not only for processes
-	u32 capacity; // in: records that there is room for
-	u32 pass;     // in: number of this walk, marks the CPU records it filled
-	u32 masks;    // in and out: rows of the mask table in use
-	u32 written, truncated, tasks, mask_overflow, have;
-	u32 leader;   // index of the record of the process being walked
-	u32 leader_tid;
-	u32 last_mask;
+	u32 all;     // in: a whole record for every thread, not only for processes
+	u32 pass;    // in: number of this walk, marks the CPU records it filled
+	u32 next;    // in and out: the number of the task to go on from
+	u32 done;    // there is no task at or above it
+	u32 masks;   // in and out: rows of the mask table in use
+	u32 records, threads;             // in and out: entries of the tables in use
+	u32 lost_records, lost_threads;   // in and out: those that found no room
+	u32 tasks, mask_overflow, have;   // in and out
+	u32 last_mask, pad;
 	u64 last_hash;
 	u64 mask[MASK_WORDS];
 };
@@ -225,15 +233,12 @@ INLINE u32 queue_load(struct task_struct *p)
 	return load;
 }
 
-// read_task fills all that concerns one thread.
-INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_struct *p, struct walk_state *s)
+// read_thread fills what is told of every thread.
+INLINE void read_thread(struct thread_record *r, struct task_struct *t, struct task_struct *p, struct walk_state *s)
 {
-	r->start_ns = t->start_boottime;
 	r->user_ns = t->utime;
 	r->system_ns = t->stime;
 	r->run_ns = t->se.sum_exec_runtime;
-	r->cpu_ns = r->run_ns;
-	r->migrations = t->se.nr_migrations;
 	r->run_delay_ns = 0;
 	r->slices = 0;
 	if (field_exists(t->sched_info.run_delay)) {
@@ -241,28 +246,35 @@ INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_
 		r->slices = t->sched_info.pcount;
 		s->have |= HAVE_RUN_DELAY;
 	}
+	r->migrations = t->se.nr_migrations;
 	r->voluntary = t->nvcsw;
 	r->involuntary = t->nivcsw;
 	r->minor_faults = t->min_flt;
 	r->major_faults = t->maj_flt;
+	r->mask = mask_row(t, s);
+	r->load = queue_load(p);
+	r->policy = t->policy;
+	r->rtprio = t->rt_priority;
+	r->nice = t->static_prio - 120; // DEFAULT_PRIO
+	__builtin_memset(r->pad, 0, sizeof(r->pad));
+	read_run_queue(p, s);
+}
+
+// read_task fills the rest of a whole record.
+INLINE void read_task(struct task_record *r, struct task_struct *t, struct task_struct *p)
+{
+	r->start_ns = t->start_boottime;
+	r->cpu_ns = r->thread.run_ns;
 	r->rss_pages = rss_pages(p->mm, t->flags);
-	r->tid = t->pid;
-	r->tgid = t->tgid;
 	r->ppid = p->real_parent->tgid;
 	r->uid = p->cred->euid.val;
 	r->flags = t->flags;
 	r->threads = p->signal->nr_threads;
 	r->cpu = task_cpu(t);
-	r->mask = mask_row(t, s);
-	r->load = queue_load(p);
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), t->comm);
-	r->state = state_letter(t);
-	r->policy = t->policy;
-	r->rtprio = t->rt_priority;
-	r->nice = t->static_prio - 120; // DEFAULT_PRIO
 	r->priority = t->prio - MAX_RT_PRIO; // as field 18 of /proc/PID/stat
-	r->pad[0] = r->pad[1] = r->pad[2] = 0;
-	read_run_queue(p, s);
+	r->state = state_letter(t);
+	r->pad = 0;
 }
 
 // add_exited adds what threads left behind in their process when they exited.
@@ -272,11 +284,11 @@ INLINE void add_exited(struct task_record *r, struct task_struct *leader)
 
 	if (!sig->sum_sched_runtime) // none exited: most processes, and three cache lines less
 		return;
-	r->user_ns += sig->utime;
-	r->system_ns += sig->stime;
+	r->thread.user_ns += sig->utime;
+	r->thread.system_ns += sig->stime;
 	r->cpu_ns += sig->sum_sched_runtime;
-	r->minor_faults += sig->min_flt;
-	r->major_faults += sig->maj_flt;
-	r->voluntary += sig->nvcsw;
-	r->involuntary += sig->nivcsw;
+	r->thread.minor_faults += sig->min_flt;
+	r->thread.major_faults += sig->maj_flt;
+	r->thread.voluntary += sig->nvcsw;
+	r->thread.involuntary += sig->nivcsw;
 }

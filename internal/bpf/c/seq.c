@@ -24,7 +24,10 @@ int dump(struct bpf_iter__task *ctx)
 
 	if (!t || !s)
 		return 0;
-	read_task(&r, t, t, s);
+	read_thread(&r.thread, t, t, s);
+	r.thread.tid = t->pid;
+	r.thread.tgid = t->tgid;
+	read_task(&r, t, t);
 	if (t->pid == t->tgid)
 		add_exited(&r, t);
 	bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
