@@ -65,7 +65,7 @@ func (r *rig) pick(t *testing.T, target func(*model.Model, model.Groups) place.T
 	groups := sample.NewGroups(procfs.New("/")).Of
 	to := target(m, groups)
 	to.Allowed = cpuset.Of(r.cpus[:]...)
-	choices, err := place.Place(place.Request{Topology: r.topo, Loads: m.Loads(groups), Targets: []place.Target{to}, Strategy: place.LeastLoaded})
+	choices, err := place.Place(place.Request{Topology: r.topo, Loads: m.Loads(groups), Targets: []place.Target{to}, Ignored: self(t, m), Strategy: place.LeastLoaded})
 	require.NoError(t, err)
 	return choices[0]
 }
