@@ -115,8 +115,16 @@ var events = []event{
 			a.disturbed = "the machine slept"
 		}
 	}},
-	{"the machine crashes", 1, func(w *world) { w.crash() }},
+	{"the machine crashes", 1, func(w *world) {
+		if w.boot < maxBoots {
+			w.crash()
+		}
+	}},
 }
+
+// maxBoots bounds how often the machine is started: where nothing else happens, it would
+// crash again before anybody has ended.
+const maxBoots = 100
 
 // happen lets an event come, or not.
 func (w *world) happen() {
