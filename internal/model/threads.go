@@ -12,15 +12,29 @@ func (m *Model) delay(before, now uint64) float32 {
 // delayOf is the run delay of row i: of a process with several threads the mean over
 // those that ran.
 func (m *Model) delayOf(i int, before, t *sample.Task) float32 {
-	switch {
-	case !t.IsProcess() || t.Threads < 2 && before.Threads < 2:
+	if !t.IsProcess() || t.Threads < 2 && before.Threads < 2 {
 		return m.Tasks[i].ownDelay
-	case before.Group != nil && t.Group != nil && before.Group.Have&t.Group.Have&sample.HaveRun != 0:
-		return m.meanDelay(before.Group.List, t.Group.List)
+	}
+	was, read := threadsOf(before)
+	now, readNow := threadsOf(t)
+	switch {
+	case read && readNow:
+		return m.meanDelay(was, now)
 	case before.Have&t.Have&sample.HaveTime != 0 && t.RunNs == before.RunNs:
 		return m.perS(0, 0) // none ran, and a wait counts when it ends
 	}
 	return Unknown
+}
+
+// threadsOf are the threads of a process with their run delay, if that was read of all.
+func threadsOf(t *sample.Task) (list []sample.Thread, read bool) {
+	switch {
+	case t.Group != nil:
+		return t.Group.List, t.Group.Have&sample.HaveRun != 0
+	case t.Threads < 2:
+		return []sample.Thread{{TID: t.TID, RunDelayNs: t.RunDelayNs, Slices: t.Slices}}, t.Have&sample.HaveRun != 0
+	}
+	return nil, false
 }
 
 // meanDelay is the mean run delay of the threads that ran.

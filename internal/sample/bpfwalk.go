@@ -18,13 +18,14 @@ type bpfWalk struct {
 	r       *procfs.Reader
 	fs      procfs.FS
 	records []bpf.Record // the walk's, until the next one
-	scale   []float32    // reused; by CPU, see queueScale
-	helpers []float32    // reused; by CPU, load of kernel threads that is left out
-	hidden  *procWalk    // tasks that this machine hides from the walk; nil none
-	looked  bool         // for hidden ones
-	rest    []*Task      // reused; the hidden ones of this sample
-	partial []row        // reused; walk.partial
-	now     Task         // reused; the row that is being filled
+	threads bpfThreads
+	scale   []float32 // reused; by CPU, see queueScale
+	helpers []float32 // reused; by CPU, load of kernel threads that is left out
+	hidden  *procWalk // tasks that this machine hides from the walk; nil none
+	looked  bool      // for hidden ones
+	rest    []*Task   // reused; the hidden ones of this sample
+	partial []row     // reused; walk.partial
+	now     Task      // reused; the row that is being filled
 }
 
 func newBPFWalk(w *bpf.Walk, fs procfs.FS, r *procfs.Reader) *bpfWalk {
@@ -46,11 +47,15 @@ func (b *bpfWalk) walk(w *walk) error {
 		return err
 	}
 	var stats bpf.WalkStats
-	if b.records, _, stats, err = b.kernel.Read(w.needs.Threads); err != nil {
+	var threads []bpf.Thread
+	if b.records, threads, stats, err = b.kernel.Read(w.needs.Threads); err != nil {
 		return err
 	}
 	if stats.Truncated > 0 {
 		return fmt.Errorf("task walk by eBPF: no memory for %d of %d tasks", stats.Truncated, stats.Tasks)
+	}
+	if w.needs.threadFacts() != 0 {
+		b.threads.sort(b.records, threads)
 	}
 	hidden := b.walkHidden(w, listed)
 	b.queueScale(&stats)
@@ -84,9 +89,11 @@ func (b *bpfWalk) convert(w *walk, stats *bpf.WalkStats, hidden []*Task) {
 		b.now = Task{}
 		t := &b.now
 		b.task(w, t, r, old, stats)
+		if t.IsProcess() && w.needs.threadFacts() != 0 {
+			t.Group = b.threads.group(i, stats, old)
+		}
 		switch {
-		case old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID),
-			w.needs.Delay && w.needs.ThreadDelay && t.Threads > 1 && t.IsProcess() && t.RunNs != old.RunNs:
+		case old == nil || t.ID != old.ID || !t.ID.settled || t.Have&HaveAffinity == 0 || last.watched(w.needs, t.TID):
 			b.partial = append(b.partial, row{int32(len(w.tasks)), at})
 		case t.same(old):
 			w.tasks = append(w.tasks, old)
@@ -145,7 +152,7 @@ func (b *bpfWalk) task(w *walk, t *Task, r *bpf.Record, old *Task, stats *bpf.Wa
 	t.Policy, t.Nice, t.RTPrio = r.Policy, r.Nice, r.RTPrio
 	t.VoluntarySwitches, t.InvoluntarySwitches = r.VoluntarySwitches, r.InvoluntarySwitches
 	t.MigrationSource = SourceBPF
-	t.Have = HaveTime | HaveSwitches | HaveMigrations | haveOwner
+	t.Have = HaveTime | HaveSwitches | HaveMigrations | haveOwner | haveGroup
 	if stats.Have&bpf.HaveRunDelay != 0 {
 		t.RunDelayNs, t.Slices = r.RunDelayNs, r.Slices
 		t.Have |= HaveRun

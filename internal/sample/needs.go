@@ -21,6 +21,7 @@ type Needs struct {
 	IOPrio     bool
 	// ThreadDelay and ThreadAttr ask for the run delay and for policy and nice value of
 	// every thread of the processes of Watch that have several; Affinity for their masks.
+	// The eBPF walk tells of the threads of all processes; without it they take turns.
 	ThreadDelay, ThreadAttr bool
 	// Memory, IO, OOM and Wait ask for those figures of Extra of Watch.
 	Memory, IO, OOM, Wait bool

@@ -149,6 +149,7 @@ const (
 	HaveWait      // Extra.WaitChannel
 
 	haveOwner // ID.UID is not to be asked for
+	haveGroup // nor is Group
 )
 
 // Task is one thread, or a process: a row whose TID equals its TGID stands for

@@ -42,7 +42,7 @@ const stillEvery = 5
 // threads sets what the shown columns need of a process's threads.
 func (d *details) threads(w *walk, t, old *Task) {
 	want := w.needs.threadFacts()
-	if want == 0 || !t.IsProcess() || t.Threads < 2 {
+	if want == 0 || !t.IsProcess() || t.Threads < 2 || t.Have&haveGroup != 0 {
 		return
 	}
 	var known []Thread // whose settings still hold
