@@ -98,6 +98,17 @@ func whyNot(what string) func(Row) string {
 	}
 }
 
+// whyThreads is why a figure that takes all threads of a process is absent; bit says that
+// they were read.
+func whyThreads(what string, bit sample.Have, other func(Row) string) func(Row) string {
+	return func(r Row) string {
+		if t := r.Task(); t.IsProcess() && t.Threads > 1 && t.State != 'Z' && r.group().Have&bit == 0 {
+			return "the " + what + " of its threads was not read: without eBPF, of tasks on the screen only, and those with many threads take turns"
+		}
+		return other(r)
+	}
+}
+
 var noIdentity sample.Identity
 
 func (r Row) identity() *sample.Identity {
@@ -165,7 +176,7 @@ func policyColumn() Column {
 func affinityColumn() Column {
 	c := words(Column{ID: "affinity", Title: "ALLOWED", Width: 9,
 		Help:  "CPUs the task may run on: its mask cut to its cpuset and to the online CPUs; * where threads differ, with those of all",
-		Needs: needAffinity, Missing: whyNot("affinity")},
+		Needs: needAffinity, Missing: whyThreads("affinity", sample.HaveAffinity, whyNot("affinity"))},
 		func(r Row) string {
 			set, ok := r.allowed()
 			if !ok {
@@ -187,12 +198,14 @@ func affinityColumn() Column {
 	return c
 }
 
-// allowed are the CPUs that the row, or a thread of it, may run on.
+// allowed are the CPUs that the row, or a thread of it, may run on. Those of the first
+// thread alone do not tell it.
 func (r Row) allowed() (set cpuset.Set, known bool) {
+	t := r.Task()
 	if g := r.group(); g.Have&sample.HaveAffinity != 0 {
 		return g.CPUs, true
 	}
-	return r.Task().Affinity, r.Task().Have&sample.HaveAffinity != 0
+	return t.Affinity, t.Have&sample.HaveAffinity != 0 && (t.Threads < 2 || !t.IsProcess())
 }
 
 func ioprioColumn() Column {

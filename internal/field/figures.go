@@ -38,9 +38,9 @@ func figureColumns() []Column {
 			Help: "share of its migrations that were moves back within 100 ms (eBPF only)"},
 			func(r Row) float32 { return r.Rates().PingPongShare * 100 }),
 		migrationHistory(),
-		runDelay(rate(Column{ID: "run_delay_percent", Title: "DELAY", Width: 6, unit: percent, Needs: needThreadDelay, all: needEveryDelay,
+		runDelay(Column{ID: "run_delay_percent", Title: "DELAY", Width: 6, unit: percent, Needs: needThreadDelay, all: needEveryDelay,
 			Help: "share of the last interval spent runnable but waiting for a CPU, in percent; of a process, the mean of its threads that ran"},
-			func(r Row) float32 { return r.Rates().DelayPercent })),
+			func(r Row) float32 { return r.Rates().DelayPercent }),
 		counter(Column{ID: "run_delay_ns", Title: "DELAYns", Width: 14,
 			Help: "time runnable but waiting in the task's life, in ns", Needs: needDelay, Missing: whyNot("run delay")}, sample.HaveRun,
 			func(t *sample.Task) uint64 { return t.RunDelayNs }),
@@ -67,14 +67,10 @@ func whyRate(r Row) string {
 	return "a rate needs two readings of this task's counter: it is new, or the counter could not be read"
 }
 
-// runDelay completes DELAY, for which the threads of a process have to be read.
-func runDelay(c Column) Column {
-	c.Missing = func(r Row) string {
-		if t := r.Task(); t.IsProcess() && t.Threads > 1 && t.Group == nil {
-			return "the run delay of its threads was not read: only of tasks on the screen, and not of very many"
-		}
-		return whyRate(r)
-	}
+// runDelay is DELAY, for which the threads of a process have to be read.
+func runDelay(c Column, of func(r Row) float32) Column {
+	c = rate(c, of)
+	c.Missing = whyThreads("run delay", sample.HaveRun, whyRate)
 	return c
 }
 

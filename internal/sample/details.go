@@ -23,7 +23,7 @@ type details struct {
 	kept, spare []kept // aligned with the tasks of the last sample
 	wish        []wish // reused
 	mask        cpuset.Set
-	threadsLeft int          // of threadBudget, in this sample
+	crews       crews
 	tids        []kernel.TID // reused
 	renewed     bool         // a row has another identity than its source gave it
 }
@@ -52,7 +52,7 @@ const (
 
 // fill completes w.tasks; before are the tasks of the last sample.
 func (d *details) fill(w *walk, before []*Task) {
-	d.wish, d.spare, d.renewed, d.threadsLeft = d.wish[:0], d.spare[:0], false, threadBudget
+	d.wish, d.spare, d.renewed, d.crews.list = d.wish[:0], d.spare[:0], false, d.crews.list[:0]
 	if w.only {
 		d.some(w, before)
 		return
@@ -76,6 +76,7 @@ func (d *details) fill(w *walk, before []*Task) {
 	}
 	d.kept, d.spare = d.spare, d.kept
 	d.grant(w)
+	d.grantThreads(w)
 	d.tallies.forget(w.seq)
 }
 
@@ -90,6 +91,7 @@ func (d *details) some(w *walk, before []*Task) {
 		d.one(w, int(at.now), old, &kept{})
 	}
 	d.grant(w)
+	d.grantThreads(w)
 	d.tallies.forget(w.seq)
 }
 

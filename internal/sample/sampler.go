@@ -80,7 +80,7 @@ func New(o Options) (*Sampler, error) {
 		ladder: []migrationSource{newSampledMigrations()},
 	}
 	_, err = fs.File("self", "sched")
-	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(),
+	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(), crews: crews{most: threadBudget},
 		ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}
 	if fs.OwnNumbers() {
 		s.details.kernel = kernel.System()

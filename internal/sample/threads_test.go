@@ -53,3 +53,43 @@ func TestExtraOfWatchedTasks(t *testing.T) {
 	e = h.read(h.sampler(Needs{Memory: true, IO: true, Wait: true, All: true})).Tasks[0].Extra
 	assert.Equal(t, HaveMemory, e.Have)
 }
+
+// Without a walk that tells of every thread, processes take turns: each is read within a few
+// samples, two times running, and what was not read is not known.
+func TestThreadsTakeTurns(t *testing.T) {
+	h := newTree(t)
+	sizes := map[kernel.TID]int{100: 3, 200: 9, 300: 3, 400: 3}
+	for pid, threads := range sizes {
+		h.task(stub{pid: int(pid), comm: "p", threads: threads, start: 1, mask: "0"})
+		for i := range threads {
+			mask := "0"
+			if i == threads-1 {
+				mask = "1"
+			}
+			h.task(stub{pid: int(pid), tid: int(pid) + i, comm: "t", start: 1, mask: mask, delay: 10, slices: 1})
+		}
+	}
+	s := h.sampler(Needs{Affinity: true, ThreadDelay: true, All: true})
+	s.details.crews.most = 4
+	read, running := map[kernel.TID]bool{}, map[kernel.TID]bool{}
+	var before *Sample
+	for range 20 {
+		n := h.read(s)
+		for i, task := range n.Tasks {
+			g := task.Group
+			if g == nil {
+				assert.False(t, read[task.TID], "%d: what was read once holds", task.TID)
+				continue
+			}
+			read[task.TID] = true
+			assert.True(t, g.AffinityDiffers)
+			assert.Len(t, g.List, sizes[task.TID])
+			if before != nil && before.Tasks[i].Group != nil && before.Tasks[i].Group.Have&g.Have&HaveRun != 0 {
+				running[task.TID] = true
+			}
+		}
+		before = n
+	}
+	assert.Len(t, read, len(sizes), "every process had its turn")
+	assert.Equal(t, map[kernel.TID]bool{100: true, 300: true, 400: true}, running, "not the one that takes several samples")
+}
