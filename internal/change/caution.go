@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/overwriter"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -41,7 +42,7 @@ func (p *planner) caution() {
 	if len(realTime) > 0 {
 		p.cautionRealTime(realTime)
 	}
-	for _, why := range p.Overwriters(p.plan.Changes) {
+	for _, why := range overwriter.Of(p.Proc, p.plan.Changes) {
 		p.warn(attr.Note, "%s", why)
 	}
 }

@@ -81,8 +81,7 @@ type spec struct {
 	caution func(v *View, c Change)
 	// words is the value as a sentence has it, "CPUs 0-3"; nil = attribute and value.
 	words func(v Value) string
-	// setBy names what else sets it: daemons, and directives of systemd's units.
-	setBy []string
+	setBy []string // SetBy
 	// command is how the command line offers it; nil: by a command of its own.
 	command *Command
 }
@@ -105,6 +104,9 @@ func (a Attribute) Title() string {
 
 // Command returns how the command line offers the attribute; nil if it does not.
 func (a Attribute) Command() *Command { return a.spec().command }
+
+// SetBy names what else sets the attribute: daemons, and directives of systemd's units.
+func (a Attribute) SetBy() []string { return a.spec().setBy }
 
 // Known reports whether this piton knows the attribute.
 func (a Attribute) Known() bool { _, ok := table[a]; return ok }

@@ -6,10 +6,7 @@ import "slices"
 const (
 	HowToGetRights = howToGetRights
 	HowAsRoot      = howAsRoot + "SYS_NICE"
-	ManyProcesses  = manyProcesses
 )
-
-var IrqbalanceWhy = daemons[0].why
 
 // Register adds an attribute of tasks to the table until undo is called.
 func Register(a Attribute, parse func(string) (Value, error), read func(Object) (Value, error), write func(Write) error) (undo func()) {

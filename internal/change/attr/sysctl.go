@@ -92,3 +92,11 @@ func parseLine(text string) (Value, error) {
 	}
 	return Line(strings.Join(strings.Fields(text), " ")), nil
 }
+
+// SchedDebug is a setting of the scheduler in debugfs (kernel/sched/debug.c), a Line.
+const SchedDebug Attribute = "sched-debug"
+
+var schedDebug = spec{
+	path: pattern.Whole(`/sys/kernel/debug/sched/(base_slice_ns|llc_balancing/enabled)`), parse: parseLine,
+	title: "value", noun: "scheduler setting",
+}

@@ -1,4 +1,4 @@
-package attr
+package overwriter
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"piton/internal/change/attr"
 )
 
 // unitDirs are where systemd looks for units, first to last (systemd.unit(5)).
@@ -14,7 +16,7 @@ var unitDirs = []string{"etc/systemd/system", "run/systemd/system", "usr/local/l
 // unitSets returns the directives of the unit and its drop-ins that set one of
 // the attributes (systemd.exec(5), systemd.resource-control(5)), as they stand
 // there: "Nice=5".
-func (m *Machine) unitSets(unit string, attributes []Attribute) []string {
+func (m machine) unitSets(unit string, attributes []attr.Attribute) []string {
 	var out []string
 	for _, file := range m.unitFiles(unit) {
 		data, _ := os.ReadFile(file) // none: it is not there
@@ -35,7 +37,7 @@ func (m *Machine) unitSets(unit string, attributes []Attribute) []string {
 
 // unitFiles returns the unit's file and its drop-ins, in the order in which
 // systemd reads them; of an instance, name@x.service, the template's as well.
-func (m *Machine) unitFiles(unit string) []string {
+func (m machine) unitFiles(unit string) []string {
 	names := []string{unit}
 	if name, _, ok := strings.Cut(unit, "@"); ok {
 		names = append(names, name+"@.service")
@@ -44,7 +46,7 @@ func (m *Machine) unitFiles(unit string) []string {
 	var drops []string
 	for _, name := range names {
 		for _, dir := range unitDirs {
-			file := filepath.Join(m.Proc.Root(), dir, name)
+			file := filepath.Join(m.proc.Root(), dir, name)
 			if _, err := os.Stat(file); err == nil {
 				main = cmp.Or(main, file)
 			}

@@ -1,4 +1,6 @@
-package attr
+// Package overwriter finds out what may set again what piton sets: daemons that tune the
+// machine, and the owners of control groups.
+package overwriter
 
 import (
 	"maps"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 )
@@ -43,18 +46,22 @@ var daemons = []daemon{
 }
 
 // setsOne reports whether a daemon or a directive sets one of the attributes.
-func setsOne(name string, attributes []Attribute) bool {
-	return slices.ContainsFunc(attributes, func(a Attribute) bool { return slices.Contains(a.spec().setBy, name) })
+func setsOne(name string, attributes []attr.Attribute) bool {
+	return slices.ContainsFunc(attributes, func(a attr.Attribute) bool { return slices.Contains(a.SetBy(), name) })
 }
 
-// Overwriters finds out what may set again what the changes set, one sentence each:
+// machine is where it looks.
+type machine struct{ proc attr.Processes }
+
+// Of finds out what may set again what the changes set on a machine, one sentence each:
 // daemons that run, and the owners of the processes' cgroups. It reads no more than the
 // changes give reason to.
-func (m *Machine) Overwriters(changes []Change) []string {
-	touched := map[kernel.TID][]Attribute{} // by process, 0 = of any object
+func Of(proc attr.Processes, changes []attr.Change) []string {
+	m := machine{proc}
+	touched := map[kernel.TID][]attr.Attribute{} // by process, 0 = of any object
 	for _, c := range changes {
 		for _, pid := range []kernel.TID{0, c.PID} {
-			if c.Status == Planned && !slices.Contains(touched[pid], c.Attribute) {
+			if c.Status == attr.Planned && !slices.Contains(touched[pid], c.Attribute) {
 				touched[pid] = append(touched[pid], c.Attribute)
 			}
 		}
@@ -69,7 +76,7 @@ func (m *Machine) Overwriters(changes []Change) []string {
 }
 
 // daemons returns those that run and set one of the attributes.
-func (m *Machine) daemons(attributes []Attribute) []string {
+func (m machine) daemons(attributes []attr.Attribute) []string {
 	var out []string
 	running := sync.OnceValue(m.running)
 	for _, d := range daemons {
@@ -85,8 +92,8 @@ func (m *Machine) daemons(attributes []Attribute) []string {
 
 // markOfRunning reports whether a file says that a daemon runs: a PID file's
 // process has to be there.
-func (m *Machine) markOfRunning(file string) bool {
-	name := filepath.Join(m.Proc.Root(), file)
+func (m machine) markOfRunning(file string) bool {
+	name := filepath.Join(m.proc.Root(), file)
 	if !strings.HasSuffix(file, ".pid") {
 		sockets, err := os.ReadDir(name)
 		return err == nil && len(sockets) > 0
@@ -96,7 +103,7 @@ func (m *Machine) markOfRunning(file string) bool {
 	if err != nil || notPID != nil {
 		return false
 	}
-	_, err = m.Proc.File(strconv.Itoa(pid), "comm")
+	_, err = m.proc.File(strconv.Itoa(pid), "comm")
 	return err == nil
 }
 
@@ -105,19 +112,19 @@ func (m *Machine) markOfRunning(file string) bool {
 const manyProcesses = 1000
 
 // installed reports whether the program of a daemon is where packages put it.
-func (m *Machine) installed(d daemon) bool {
+func (m machine) installed(d daemon) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool {
-		found, _ := filepath.Glob(filepath.Join(m.Proc.Root(), "usr/*bin", name))
-		local, _ := filepath.Glob(filepath.Join(m.Proc.Root(), "usr/local/*bin", name))
+		found, _ := filepath.Glob(filepath.Join(m.proc.Root(), "usr/*bin", name))
+		local, _ := filepath.Glob(filepath.Join(m.proc.Root(), "usr/local/*bin", name))
 		return len(found)+len(local) > 0
 	})
 }
 
 // running returns a check whether a program of a name runs. Under systemd a service's
 // cgroup shows it at the cost of a look; else the names of all processes are read, once.
-func (m *Machine) running() func(name string) bool {
+func (m machine) running() func(name string) bool {
 	for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/systemd", "sys/fs/cgroup/unified"} {
-		slice := filepath.Join(m.Proc.Root(), mount, "system.slice")
+		slice := filepath.Join(m.proc.Root(), mount, "system.slice")
 		if _, err := os.Stat(slice); err != nil {
 			continue
 		}
@@ -127,12 +134,12 @@ func (m *Machine) running() func(name string) bool {
 		}
 	}
 	names := map[string]bool{}
-	pids, err := m.Proc.Processes()
+	pids, err := m.proc.Processes()
 	if err != nil || len(pids) > manyProcesses && !slices.ContainsFunc(daemons, m.installed) {
 		pids = nil
 	}
 	for _, pid := range pids {
-		if comm, err := m.Proc.File(strconv.Itoa(int(pid)), "comm"); err == nil {
+		if comm, err := m.proc.File(strconv.Itoa(int(pid)), "comm"); err == nil {
 			names[strings.TrimSpace(string(comm))] = true
 		}
 	}
@@ -144,14 +151,14 @@ func (m *Machine) running() func(name string) bool {
 var container = pattern.Lazy(`(?:^|/)(?:docker[-/]|cri-containerd[-:]|crio-|libpod-|lxc(?:\.payload)?[./])([^/]+?)(?:\.scope)?(?:/|$)`)
 
 // groupOwners returns the owners of the process's cgroup that set one of the attributes.
-func (m *Machine) groupOwners(pid kernel.TID, attributes []Attribute) []string {
-	groups, err := m.Proc.Cgroup(pid)
+func (m machine) groupOwners(pid kernel.TID, attributes []attr.Attribute) []string {
+	groups, err := m.proc.Cgroup(pid)
 	if err != nil {
 		return nil
 	}
 	var out []string
 	group := groups.Main()
-	if owner := cpusetOwner(group); owner != "" && slices.Contains(attributes, Affinity) {
+	if owner := cpusetOwner(group); owner != "" && slices.Contains(attributes, attr.Affinity) {
 		out = append(out, owner+" owns the cpuset of cgroup "+group+
 			": when it changes the group's CPUs, the kernel works the affinity out anew; set them there to keep them")
 	}

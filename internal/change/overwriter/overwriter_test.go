@@ -1,4 +1,4 @@
-package attr_test
+package overwriter_test
 
 import (
 	"regexp"
@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/overwriter"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -17,7 +19,7 @@ import (
 // whos are the subjects of the sentences.
 func whos(m *changetest.Machine, changes ...attr.Change) string {
 	var names []string
-	for _, why := range attr.NewMachine(m.Sources()).Overwriters(changes) {
+	for _, why := range overwriter.Of(m, changes) {
 		names = append(names, predicate.ReplaceAllString(why, ""))
 	}
 	return strings.Join(names, ", ")
@@ -69,7 +71,7 @@ func TestDaemonsThatOverwrite(t *testing.T) {
 // where one of the programs is installed.
 func TestNamesOfManyProcesses(t *testing.T) {
 	m := changetest.New(t)
-	for pid := kernel.TID(1); pid <= attr.ManyProcesses+1; pid++ {
+	for pid := kernel.TID(1); pid <= overwriter.ManyProcesses+1; pid++ {
 		m.TGID[pid] = pid
 	}
 	m.Write("proc/77/comm", "tuned\n")
@@ -115,9 +117,11 @@ func TestOverwritersAreSaidWithThePlan(t *testing.T) {
 	plan := changetest.Plan(t, tuner, changetest.Set([]attr.Setting{attr.SetAffinity(cpuset.Of(1)), attr.SetNice(3)}, 10))
 	assert.Equal(t, []string{"systemd unit nginx.service sets Nice=7 whenever it starts its processes; " +
 		"change it there to keep it: systemctl edit nginx.service"}, change.Texts(plan.Warnings), "the drop-in reverts the affinity")
-	assert.Empty(t, changetest.Plan(t, tuner, changetest.One(policy(t, "batch"), 10)).Warnings)
+	batch, err := attr.Policy.Parse("batch")
+	require.NoError(t, err)
+	assert.Empty(t, changetest.Plan(t, tuner, changetest.One(attr.SetPolicy(attr.PolicyOf(batch)), 10)).Warnings)
 
 	m.Write("proc/10/comm", "irqbalance\n")
 	plan = changetest.Plan(t, tuner, changetest.File(attr.IRQAffinity, m.Line("24", "eth0", "0-3"), "irq 24 (eth0)", cpuset.Of(1)))
-	assert.Equal(t, []string{attr.IrqbalanceWhy}, change.Texts(plan.Warnings))
+	assert.Equal(t, []string{overwriter.IrqbalanceWhy}, change.Texts(plan.Warnings))
 }
