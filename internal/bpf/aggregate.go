@@ -110,7 +110,7 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 	if err != nil {
 		return nil, object.Explain(aggregateName, err)
 	}
-	if err := bindKfunc(spec, layout, insertKfunc); err != nil {
+	if err := object.BindKfunc(spec, layout, insertKfunc); err != nil {
 		return nil, object.Explain(aggregateName, err)
 	}
 	a := &Aggregate{}
