@@ -9,9 +9,9 @@ import (
 )
 
 // BindKfunc resolves a program's calls of one kernel function, and the tests whether there is one,
-// where the kernel has it. The loader does so for all others. It takes NAME___x_impl for a second
-// NAME beside NAME and NAME___x (btf.Spec.AnyTypesByName of cilium/ebpf 0.22), and refuses to load:
-// Linux 7.3 has those three of scx_bpf_dsq_insert.
+// where the kernel has it. The loader does so for all others. Where NAME has two flavours, it takes
+// the second, NAME___x_impl, for another NAME (btf.Spec.AnyTypesByName of cilium/ebpf 0.22), and
+// refuses to load: Linux 7.3 has those three of scx_bpf_dsq_insert.
 func BindKfunc(spec *ebpf.CollectionSpec, layout *btf.Spec, name string) error {
 	types, err := layout.AnyTypesByName(name)
 	if err != nil && !errors.Is(err, btf.ErrNotFound) {
