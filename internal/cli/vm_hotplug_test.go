@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +32,14 @@ func lastCPU(t *testing.T) (cpu cpuset.CPU, power func(on string)) {
 	return cpu, func(on string) { write(t, file, on) }
 }
 
+// stop stops spinners that have lost their CPU: all emulated CPUs are one of the host's.
+func stop(t *testing.T, pids ...kernel.TID) {
+	t.Helper()
+	for _, pid := range pids {
+		require.NoError(t, syscall.Kill(int(pid), syscall.SIGSTOP))
+	}
+}
+
 // wholeMask is the mask of a task with CPUs that are offline.
 func wholeMask(t *testing.T, pid kernel.TID) string {
 	t.Helper()
@@ -54,9 +63,9 @@ func (h *home) state(entry string) string {
 	return ofType(jsonLines(h.t, r.out), "entry")[0]["state"].(string)
 }
 
-// setBy is who set what a profile does not want, which has a CPU for all processes of a name.
-func (h *home) setBy(comm string, cpu cpuset.CPU) string {
-	r := h.run("verify", profileFile(h.t, fmt.Sprintf("[[task]]\nname = %q\ncpus = '%d'\n", comm, cpu)), "-o", "json")
+// setBy is who set what a profile does not want, which has a CPU for the process of a command.
+func (h *home) setBy(command string, cpu cpuset.CPU) string {
+	r := h.run("verify", profileFile(h.t, fmt.Sprintf("[[task]]\ncommand = %q\ncpus = '%d'\n", command, cpu)), "-o", "json")
 	require.Equal(h.t, exit.Drift, r.code, r.err)
 	drift := ofType(jsonLines(h.t, r.out), "drift")
 	require.Len(h.t, drift, 1, r.out)
@@ -82,17 +91,14 @@ func TestVMPinHotplug(t *testing.T) {
 	require.NoError(t, err)
 	h := newHome(t)
 	asleep, twice := sleeper(t), spinner(t)
-	busy := child(t, "sh", "-c", "ulimit -t 20; echo pt-hotplug >/proc/$$/comm; while :; do :; done")
-	eventually(t, "it has its name", func() bool {
-		st, err := procfs.New("/").Stat(busy)
-		return err == nil && string(st.Comm) == "pt-hotplug"
-	})
+	busy := child(t, "sh", "-c", "ulimit -t 20; : pt-hotplug; while :; do :; done")
 	sleeps, spins := h.pinned(asleep, last), h.pinned(busy, last)
 	h.pinned(twice, 1)
 	pair := h.pinned(twice, last)
 
 	power("0")
 	eventually(t, "the kernel has given them all CPUs", func() bool { return wholeMask(t, busy) == all.String() && wholeMask(t, twice) == all.String() })
+	stop(t, busy, twice)
 	gone := fmt.Sprintf("CPU %d went offline", last)
 	assert.Equal(t, "in force", h.state(sleeps))
 	assert.Equal(t, fmt.Sprint(last), wholeMask(t, asleep))
@@ -101,9 +107,9 @@ func TestVMPinHotplug(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("the kernel: %s, after entry %s", gone, spins), h.setBy("pt-hotplug", 1))
 	assert.Equal(t, fmt.Sprintf("pin to CPU %d no longer in force (entry %s): %s", last, spins, gone), h.lapsed(busy))
 	assert.Empty(t, h.lapsed(asleep))
-	r := h.run("verify", profileFile(t, fmt.Sprintf("[[task]]\nname = 'pt-hotplug'\ncpus = '%d'\n", last)))
+	r := h.run("verify", profileFile(t, fmt.Sprintf("[[task]]\ncommand = 'pt-hotplug'\ncpus = '%d'\n", last)))
 	assert.Equal(t, exit.Drift, r.code)
-	assert.Contains(t, r.err, fmt.Sprintf("none of %d is online", last))
+	assert.Contains(t, r.out, fmt.Sprintf("none of %d is online", last))
 	r = h.run("undo", pair)
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, "1", affinityOf(t, twice), "what it had before the pin that was lost")
@@ -155,6 +161,7 @@ func TestVMGuardHotplug(t *testing.T) {
 		h.pinned(pid, last, "--revert-after", "4s")
 	}
 	power("0")
+	stop(t, busy)
 	for _, pid := range []kernel.TID{asleep, busy} {
 		eventually(t, "its guard has reverted it", func() bool { return wholeMask(t, pid) == "1" })
 	}
