@@ -143,3 +143,26 @@ func TestNobodyWaitsForAnIdleCPU(t *testing.T) {
 		assert.InDelta(t, tt.want, b.share(&Target{}, 0), 0.01)
 	}
 }
+
+// A share is a number however little a rival's part is: what is left of one that did its work
+// on another CPU may be a rounding error.
+func TestShareBesideNextToNothing(t *testing.T) {
+	m := flat(topologytest.Spec{})
+	inner := &Group{Weight: NiceZero, Parent: &Group{Weight: 3 * NiceZero}}
+	tiny := []float64{0, 1e-300, 1e-20, 5e-17, 1e-12, 1e-7, 1e-3, 1}
+	for _, queued := range tiny {
+		for _, used := range tiny {
+			for _, rest := range tiny {
+				for _, g := range []*Group{nil, inner} {
+					loads := busy(m, nil)
+					loads[0] = Load{Busy: 1, Rest: rest, Rivals: []Rival{{Used: used, Queued: queued, Weight: NiceZero, Group: g}, {Used: used, Queued: used, Weight: Weight(0, 19), Group: inner}}}
+					b := newBoard(Request{Topology: m, Loads: loads, Groups: GroupsConcur})
+					for _, of := range []*Group{nil, inner} {
+						share := b.share(&Target{Group: of}, 0)
+						assert.True(t, share >= 0 && share <= 1+settled, "%v of queued %g, used %g, rest %g", share, queued, used, rest)
+					}
+				}
+			}
+		}
+	}
+}

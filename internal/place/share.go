@@ -14,8 +14,8 @@ type queue struct {
 	absent float64 // log of the chance that none is queued, if each comes at random
 }
 
-// alwaysQueued is the least chance of absence, to stay in the range of log.
-const alwaysQueued = 1e-9
+// mostQueued is the most of the time that counts, to stay in the range of log.
+const mostQueued = 1 - 1e-9
 
 // A member is what competes in a queue: a task, or a group as one.
 type member struct {
@@ -27,11 +27,11 @@ type member struct {
 func (q *queue) add(m member) {
 	q.load += m.weight * m.queued
 	q.tasks.add(m.tasks)
-	q.absent += math.Log(max(alwaysQueued, 1-m.queued))
+	q.absent += math.Log1p(-min(m.queued, mostQueued))
 }
 
 // present is the share of the time in which any of them is queued.
-func (q *queue) present() float64 { return 1 - math.Exp(q.absent) }
+func (q *queue) present() float64 { return -math.Expm1(q.absent) }
 
 // weigh fills the queues of all groups from the tasks that stay and those placed.
 func (b *board) weigh() {
