@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -221,11 +222,12 @@ func sudoBusy(t *testing.T) {
 	needCPUs01(t) // on one CPU it would take all there is, which is another question
 	busy := quarry(t, nil, "sh", "-c", "ulimit -t 60; while :; do :; done")
 	own := quarry(t, typist, "sleep", "300")
+	nice := niceOf(t, own)
 	term := typistsScreen(t)
 	term.selectPID(own)
 	term.keys("[")
 	term.answer(apply) // without rights it is one-way
-	term.until("nice 1", func() bool { return niceOf(t, own) == 1 })
+	term.until("nice is raised", func() bool { return niceOf(t, own) == nice+1 })
 	term.selectPID(busy)
 	term.askFIFO()
 	term.wait(`busy all the time`)
@@ -242,13 +244,13 @@ func sudoBusy(t *testing.T) {
 	term.password()
 	term.wait(`undo: quarry .*OTHER .*\(through sudo\)`)
 	require.Equal(t, kernel.Other, policyOf(t, busy))
-	require.Equal(t, 1, niceOf(t, own), "the user's own entry, which is older, is in force")
+	require.Equal(t, nice+1, niceOf(t, own), "the user's own entry, which is older, is in force")
 
 	term.keys("z")
-	term.answer(useSudo) // for nice 0 takes more rights than nice 1 did
+	term.answer(useSudo) // lowering nice takes more rights than raising it did
 	term.password()
-	term.wait(`undo: quarry .*nice 0 .*\(through sudo\)`)
-	assert.Zero(t, niceOf(t, own))
+	term.wait(fmt.Sprintf(`undo: quarry .*nice %d .*\(through sudo\)`, nice))
+	assert.Equal(t, nice, niceOf(t, own))
 }
 
 // sudoReused ends a process while the password of its change, and of the undo, is
