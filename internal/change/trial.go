@@ -278,10 +278,14 @@ func (tr *trial) restore(ctx context.Context) error {
 	for i := range tr.changes {
 		c := &tr.changes[i]
 		became[c.Key()], reverted[c.Key()] = tr.back(c), true
-		k := slices.IndexFunc(tr.entry.Changes, func(o Change) bool { return o.Key() == c.Key() })
-		if k >= 0 {
-			others := func(v attr.Value) bool { return c.other != nil && c.Attribute.Alike(v, c.other) }
-			tr.entry.Changes[k].After, tr.entry.Changes[k].Tried = c.Before, slices.DeleteFunc(c.given, others)
+		given := slices.DeleteFunc(c.given, func(v attr.Value) bool { return c.other != nil && c.Attribute.Alike(v, c.other) })
+		for k := range tr.entry.Changes {
+			switch its := &tr.entry.Changes[k]; {
+			case its.Key() == c.Key():
+				its.After, its.Tried = c.Before, given
+			case its.PID == c.PID && its.TID == c.PID && its.Attribute == c.Attribute && c.StartTicks >= tr.entry.Ticks: // a newborn like it
+				its.Tried = append(slices.Clip(its.Tried), given...)
+			}
 		}
 	}
 	for i := range tr.result.Changes {
@@ -343,7 +347,7 @@ func (r *run) leaveTrials() error {
 	why := map[part]string{}
 	for _, e := range entries {
 		i := slices.IndexFunc(guards, func(g GuardState) bool { return g.Entry == e.ID })
-		if i < 0 {
+		if i < 0 || e.Undone && guards[i].Lost { // it was killed when it had said that nothing is left
 			continue
 		}
 		for _, c := range e.Changes {

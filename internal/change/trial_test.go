@@ -114,6 +114,7 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 		assert.Equal(t, "entry 1 is a search that has lost its guard; piton undo 1 first", out.Changes[0].Reason)
 		undo(t, m.Tuner(o), change.UndoRequest{IDs: []uint64{1}})
 		assert.Equal(t, []string{"0-3"}, masks(m, 10))
+		assert.Equal(t, 1, apply(t, m.Tuner(o), pinTo(2, 10)).Count(attr.Done))
 		return nil
 	})
 	require.NoError(t, err)
@@ -161,6 +162,21 @@ func TestTrialTakesNewbornsAlong(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0-3", "0-3", "0"}, masks(m, 10, 12, 13))
+}
+
+// TestTrialRestoresWhatNewbornsMake: they may be given what no older thread was.
+func TestTrialRestoresWhatNewbornsMake(t *testing.T) {
+	m := changetest.New(t)
+	m.Write("proc/uptime", "20.00 1.00\n")
+	m.Spawn(10, 10)
+	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		m.SpawnAs(10, 12, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 3000})
+		require.NoError(t, set(func(tid kernel.TID) int { return int(tid) - 10 }))
+		m.SpawnAs(10, 13, kernelfake.Task{Affinity: cpuset.Of(2), Start: 4000})
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0-3", "0-3", "0-3"}, masks(m, 10, 12, 13))
 }
 
 func TestTrialLeavesTheNextThreadWithANumberAlone(t *testing.T) {
