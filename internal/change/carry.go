@@ -162,7 +162,9 @@ func (r *run) disarm(ctx context.Context) error {
 	if !reverting && !r.plan.outdated() {
 		return nil
 	}
-	_, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })
+	for pass, changed := 0, true; changed && err == nil && pass < passesMost; pass++ { // threads are born meanwhile
+		changed, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })
+	}
 	r.result.Undone = r.undone()
 	return err
 }

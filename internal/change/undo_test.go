@@ -179,6 +179,30 @@ func TestUndoWhileAGuardReverts(t *testing.T) {
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
 }
 
+// reverting is a guard that is reverting when its entry is undone.
+type reverting struct {
+	guards
+	revert func()
+}
+
+func (g *reverting) Undone([]uint64) (bool, error) {
+	g.revert()
+	return true, nil
+}
+
+// TestUndoAfterAGuardFindsNewborns: a thread is born while what the guard wrote is restored.
+func TestUndoAfterAGuardFindsNewborns(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &reverting{revert: func() {
+		require.NoError(t, m.SetAffinity(10, cpuset.Of(1)))
+		m.Before("SetAffinity", 10, func() { m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1), Start: 3000}) })
+	}}})
+	apply(t, tuner, pinTo(1, 10))
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0-3"}, masks(m, 10, 11))
+}
+
 func TestUndoSaysWhatIsGone(t *testing.T) {
 	m, j, tuner := journalled(t, 10, 20)
 	apply(t, tuner, pinTo(1, 10, 20))
