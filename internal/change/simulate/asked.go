@@ -47,7 +47,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			c.excuse("somebody else has set it to what it could have inherited from piton")
 		case !asked && !c.ours && c.resetByPiton() && (same(v, attr.NiceValue(0)) || same(c.value, attr.NiceValue(0)) && c.creator().hadValue(v)):
 			c.excuse("its creator makes ordinary children with one of the policies that piton gave it")
-		case !asked && !c.ours && c.madeByEnded():
+		case !asked && !c.ours && a.madeByEnded(c):
 			c.excuse("the thread that made it has ended, and it has what piton gave to another of that process")
 		case !asked && !c.ours:
 			return "piton has never been asked to change it"
@@ -94,10 +94,10 @@ func (c *cell) resetByPiton() bool {
 
 // madeByEnded reports whether a thread from which the cell's task descends has ended, and another
 // of its process has, or had, the same by piton.
-func (c *cell) madeByEnded() bool {
+func (w *world) madeByEnded(c *cell) bool {
 	for from := c.creator(); from != nil; from = from.creator() {
-		if !from.task.living() && slices.ContainsFunc(from.task.leader.threads, func(t *task) bool {
-			return t.cell(c.attribute).ours && t.cell(c.attribute).hadValue(c.value)
+		if !from.task.living() && slices.ContainsFunc(w.all, func(t *task) bool {
+			return t.leader == from.task.leader && t.cell(c.attribute).ours && t.cell(c.attribute).hadValue(c.value)
 		}) {
 			return true
 		}
