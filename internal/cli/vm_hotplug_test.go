@@ -91,7 +91,7 @@ func TestVMPinHotplug(t *testing.T) {
 	require.NoError(t, err)
 	h := newHome(t)
 	asleep, twice := sleeper(t), spinner(t)
-	busy := child(t, "sh", "-c", "ulimit -t 20; : pt-hotplug; while :; do :; done")
+	busy := child(t, "sh", "-c", ": pt-hotplug; "+spin)
 	sleeps, spins := h.pinned(asleep, last), h.pinned(busy, last)
 	h.pinned(twice, 1)
 	pair := h.pinned(twice, last)
@@ -174,15 +174,15 @@ func TestVMGuardHotplug(t *testing.T) {
 func TestVMRuleHotplug(t *testing.T) {
 	last, power := lastCPU(t)
 	h := newHome(t)
-	run := func(what string) kernel.TID { return child(t, "sh", "-c", "ulimit -t 20; : pt-ruled; "+what) }
-	busy, asleep := run("while :; do :; done"), run("sleep 600 & wait")
+	run := func(what string) kernel.TID { return child(t, "sh", "-c", ": pt-ruled; "+what) }
+	busy, asleep := run(spin), run("sleep 600 & wait")
 	d := startRules(t, h, fmt.Sprintf("version = 1\n[[rule]]\nname = 'last'\ncomm = 'sh'\ncommand = 'pt-ruled'\ncpus = '%d'\n", last))
 	has := func(pid kernel.TID) func() bool { return func() bool { return affinityOf(t, pid) == fmt.Sprint(last) } }
 	eventually(t, "the rule is applied", has(busy))
 	eventually(t, "the rule is applied", has(asleep))
 	power("0")
 	eventually(t, "the kernel has taken the CPU from it", func() bool { return affinityOf(t, busy) != "" })
-	late := run("while :; do :; done")
+	late := run(spin)
 	eventually(t, "the rule has failed", func() bool {
 		for _, l := range d.lines("applied") {
 			if l["pid"] == float64(late) && l["status"] == "failed" {
