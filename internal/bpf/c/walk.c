@@ -213,8 +213,10 @@ struct run {
 	u64 end;  // by bpf_ktime_get_ns
 };
 
-// used_slot is the first slot at or after one that is not empty, else NODE_SLOTS.
-INLINE u32 used_slot(u64 node, u32 i)
+// used_slot is the first slot at or after one that is not empty, else NODE_SLOTS. Not
+// static, so that the verifier reads it once, not at each call and in each state: 6,200
+// instructions instead of 93,500. Such a function takes numbers, no pointers.
+__attribute__((noinline)) u32 used_slot(u64 node, u32 i)
 {
 	for (u32 n = 0; n < 64 && i < NODE_SLOTS && !slot(node, i); n++)
 		i++;
@@ -225,7 +227,7 @@ INLINE u32 used_slot(u64 node, u32 i)
 INLINE void find_leaf(struct run *r, struct walk_state *s)
 {
 	u32 next = s->next;
-	u64 entry = (u64)at(r->root, struct xarray)->xa_head;
+	u64 entry = at(r->root + field_offset(((struct xarray *)0)->xa_head), struct cpumask)->bits[0];
 
 	for (int level = 0; level < MAX_LEVELS && is_node(entry); level++) {
 		u64 node = entry - NODE_TAG;
