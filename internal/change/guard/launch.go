@@ -166,14 +166,13 @@ func (g *armed) Keep() error {
 
 // Stands is part of change.Guard.
 func (g *armed) Stands() error {
-	switch g.page.state() {
-	case Making:
-	case Undone:
+	there, _ := g.page.alive() // before its state, which an ended guard does not change
+	switch state := g.page.state(); {
+	case state == Undone:
 		return change.ErrUndone
-	default:
+	case state != Making:
 		return change.ErrTooLate
-	}
-	if there, _ := g.page.alive(); !there {
+	case !there:
 		return errEnded
 	}
 	return nil

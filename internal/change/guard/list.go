@@ -20,8 +20,8 @@ const lostAfter = 1500 * time.Millisecond
 func (l Launcher) List() ([]change.GuardState, error) {
 	var out []change.GuardState
 	err := l.each(func(p *page) {
-		if p.state() < Kept {
-			out = append(out, p.look())
+		if g := p.look(); p.state() < Kept { // one that has ended meanwhile has decided before that
+			out = append(out, g)
 		}
 	})
 	if err != nil {
@@ -50,8 +50,8 @@ func (l Launcher) each(f func(*page)) error {
 // leftOver reports whether the page is of no use any more: its guard has ended, or
 // failed to start, with nothing left to revert.
 func (p *page) leftOver() bool {
-	there, _ := p.alive() // before its state, which an ended guard does not change
-	starts := p.word(wordPID).Load() == 0 && (p.path == "" || p.sinceBeat() < 2*armTime)
+	starts := p.word(wordPID).Load() == 0 && (p.path == "" || p.sinceBeat() < 2*armTime) // before its process, which may just have started
+	there, _ := p.alive()                                                                // before its state, which an ended guard does not change
 	return !there && !starts && (p.entry() == 0 || p.state() >= Kept)
 }
 
@@ -131,7 +131,7 @@ func (p *page) keep(from ...State) error {
 	case Moved:
 		return ErrNotArmed
 	case Reverting:
-		if there, _ := p.alive(); !there {
+		if there, _ := p.alive(); !there && p.state() == Reverting {
 			return errHalf
 		}
 	}

@@ -57,3 +57,62 @@ func TestRevertWithoutTheRight(t *testing.T) {
 	require.Len(t, deeds[0].Undos, 1)
 	assert.Equal(t, "revert failed: needs CAP_SYS_NICE", deeds[0].RevertFailed())
 }
+
+// racing is a bed on which something happens while a guard's process is looked for.
+type racing struct {
+	bed
+	meanwhile func()
+	there     bool
+}
+
+func (r *racing) Stat(kernel.TID) (procfs.Stat, error) {
+	there := r.there
+	r.meanwhile()
+	if !there {
+		return procfs.Stat{}, procfs.ErrGone
+	}
+	return procfs.Stat{}, nil
+}
+
+// TestGuardThatEndsMeanwhile has reverted everything and ended between two looks at it: it is not
+// lost.
+func TestGuardThatEndsMeanwhile(t *testing.T) {
+	for _, from := range []State{Making, Reverting} {
+		host := &racing{bed: bed{now: time.Hour}}
+		pages := &Simulated{Machine: host}
+		g, armed := pages.Arm("journal", time.Second, 1, nil, gone{})
+		p := g.s.page
+		p.word(wordPID).Store(1)
+		p.word(wordEntry).Store(1)
+		again := func() { p.word(wordState).Store(uint64(from)) }
+		host.meanwhile = func() { p.word(wordState).Store(uint64(Reverted)) }
+
+		again()
+		list, err := pages.Launcher("journal").List()
+		require.NoError(t, err)
+		assert.Empty(t, list)
+		again()
+		require.ErrorIs(t, p.keep(Waiting, Making), map[State]error{Making: nil, Reverting: change.ErrTooLate}[from])
+		again()
+		require.ErrorIs(t, armed.Stands(), change.ErrTooLate)
+	}
+}
+
+// TestPageOfAGuardThatStarts is not taken for one that is left over, though its process is not
+// known at the first look.
+func TestPageOfAGuardThatStarts(t *testing.T) {
+	host := &racing{bed: bed{now: time.Hour}, there: true}
+	pages := &Simulated{Machine: host}
+	g, _ := pages.Arm("journal", time.Second, 1, nil, gone{})
+	p := g.s.page
+	host.there = false
+	host.meanwhile = func() { // the guard says which process it is
+		p.word(wordPID).Store(1)
+		host.there = true
+	}
+	_, err := pages.Launcher("journal").List()
+	require.NoError(t, err)
+	list, err := pages.pages("")
+	require.NoError(t, err)
+	assert.Len(t, list, 1)
+}
