@@ -206,3 +206,28 @@ func TestEndOfAChildInATree(t *testing.T) {
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged"}, brief(outcome.Changes))
 	assert.Equal(t, "it ended meanwhile", outcome.Changes[1].Reason)
 }
+
+// TestNewbornOfAReusedNumber: what a newborn inherited is of its own creator, and not of what had
+// its number before.
+func TestNewbornOfAReusedNumber(t *testing.T) {
+	m := changetest.New(t)
+	m.Write("proc/uptime", "15.00 1.00\n")
+	m.Spawn(10, 10)
+	m.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(0, 3)})
+	m.SpawnAs(30, 30, kernelfake.Task{Affinity: cpuset.Of(0, 2)})
+	m.Tasks[20].PPID, m.Tasks[30].PPID = 10, 10
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t)})
+	requests := pin(change.ScopeTree, cpuset.Of(1), 10)
+	requests[0].Set = append(requests[0].Set, attr.SetNice(5))
+	p := plan(t, tuner, requests)
+	m.OnList = func(kernel.TID) {
+		if len(m.Calls()) == 6 && m.Tasks[20].PPID == 10 {
+			m.End(20)
+			m.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(1), Start: 2000})
+			m.Tasks[20].PPID = 30
+		}
+	}
+	carry(t, tuner, p)
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0,2", "0,2"}, masks(m, 10, 20, 30))
+}

@@ -197,13 +197,14 @@ func (r *run) miss(err error) {
 // from which it has its value.
 func (r *run) inherited(c Change, now attr.Value) attr.Value {
 	for pid := c.PID; pid > 0; {
+		st, err := r.t.Proc.Stat(pid)
 		i := slices.IndexFunc(r.result.Changes, func(o Change) bool {
-			return o.PID == pid && o.Attribute == c.Attribute && o.Status == attr.Done && !o.Same() && c.Attribute.Alike(o.After, now)
+			earlier := o.StartTicks < st.StartTicks // of a process that had the number before
+			return o.PID == pid && !earlier && o.Attribute == c.Attribute && o.Status == attr.Done && !o.Same() && c.Attribute.Alike(o.After, now)
 		})
 		if i >= 0 {
 			return r.result.Changes[i].Before
 		}
-		st, err := r.t.Proc.Stat(pid)
 		if err != nil || st.StartTicks < r.at {
 			break
 		}

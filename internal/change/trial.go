@@ -246,7 +246,10 @@ func (tr *trial) newborn() error {
 }
 
 func (tr *trial) adoptThread(k attr.Task) (taken []Change) {
-	models := slices.DeleteFunc(slices.Clone(tr.changes), func(c tried) bool { return c.PID != k.PID || c.TID != c.PID })
+	leader, err := tr.t.Look(k.PID, k.PID) // and not of a process that had its number before
+	models := slices.DeleteFunc(slices.Clone(tr.changes), func(c tried) bool {
+		return err != nil || c.PID != k.PID || c.TID != c.PID || c.StartTicks != leader.StartTicks
+	})
 	for _, m := range models {
 		c := m
 		c.Object, c.gone, c.given = k.Object(), false, slices.Clone(m.given)
