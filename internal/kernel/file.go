@@ -113,9 +113,13 @@ func FileOwner(dir int, path []byte) (uint32, error) {
 }
 
 // ReadLink returns what a symbolic link points to (readlink(2)).
-func ReadLink(path string) (string, error) {
+func ReadLink(path string) (string, error) { return ReadLinkAt(NoDir, path) }
+
+// ReadLinkAt is ReadLink below the open directory dir, or, for "", of the link that is
+// open as dir with OpenPath.
+func ReadLinkAt(dir int, path string) (string, error) {
 	buf := make([]byte, 4096) // PATH_MAX
-	n, err := unix.Readlink(path, buf)
+	n, err := unix.Readlinkat(dir, path, buf)
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,11 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readRegular(f, path, limit)
+}
+
+// readRegular reads an open file of this name, which must be a regular one.
+func readRegular(f *os.File, path string, limit int64) ([]byte, error) {
 	if info, err := f.Stat(); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {

@@ -19,7 +19,7 @@ import (
 func StateDir(getenv func(string) string, euid int) string {
 	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
 	switch {
-	case filepath.IsAbs(state) && (euid != 0 || rootsOwn(state)): // the specification says to ignore others
+	case filepath.IsAbs(state) && (euid != 0 || rootsOwn(state) == nil): // the specification says to ignore others
 	case euid == 0:
 		state = "/var/lib"
 	case home == "":
@@ -28,49 +28,6 @@ func StateDir(getenv func(string) string, euid int) string {
 		state = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(state, "piton")
-}
-
-// rootsOwn reports whether only root can say what is at a path: every directory
-// that leads to it, by its name and by where links lead, is root's and not
-// writable by others, or is like /tmp.
-func rootsOwn(path string) bool {
-	path = filepath.Clean(path)
-	for ; ; path = filepath.Dir(path) {
-		_, err := os.Lstat(path)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	real, err := filepath.EvalSymlinks(path)
-	return err == nil && onlyRoot(path) && onlyRoot(real)
-}
-
-// onlyRoot checks the directories on the way to a path that is there. In a user
-// namespace the root directory and what is above the user's own belong to the same
-// stranger, whom nothing there can keep out.
-func onlyRoot(path string) bool {
-	top, err := os.Lstat("/")
-	if err != nil {
-		return false
-	}
-	for ; ; path = filepath.Dir(path) {
-		info, err := os.Lstat(path)
-		if err != nil {
-			return false
-		}
-		kind := info.Mode().Type()
-		switch {
-		case owner(info) != 0 && owner(info) != owner(top):
-			return false
-		case kind != fs.ModeSymlink && info.Mode()&fs.ModeSticky == 0 && info.Mode().Perm()&othersWrite != 0:
-			return false
-		case path == "/":
-			return true
-		}
-	}
 }
 
 // othersWrite are the permissions by which others than a file's owner write to it.
