@@ -44,6 +44,8 @@ func parseTunaConf(data []byte) (*Profile, error) {
 			if err := p.tunaSetting(number, key, value); err != nil {
 				return nil, err
 			}
+		case section == "main" && key == "include":
+			p.Notes = append(p.Notes, fmt.Sprintf("include = %s is not followed: the settings of that profile are not applied", value))
 		case !slices.Contains(tunaMeta, section):
 			left[section] = true
 		}
