@@ -93,7 +93,7 @@ func screenOptions(a *app.App, m *watchcmd.Monitor) (tui.Options, tui.Settings, 
 	if err := m.Check(); err != nil {
 		return o, nil, err
 	}
-	path := config.Path(a.Getenv)
+	path := a.ConfigFile("config.toml")
 	if path == "" {
 		return o, nil, nil
 	}

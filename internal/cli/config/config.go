@@ -14,7 +14,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"piton/internal/tui"
@@ -27,20 +26,6 @@ type File struct {
 
 	mu   sync.Mutex
 	read []byte // content as last read or written; nil while there is no file
-}
-
-// Path is where the settings are kept (XDG Base Directory Specification 0.8);
-// "" when there is no home either.
-func Path(getenv func(string) string) string {
-	dir := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) {
-		home := getenv("HOME")
-		if home == "" {
-			return ""
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "piton", "config.toml")
 }
 
 // Open reads the file. A file that is not there is no error and gives the zero

@@ -17,20 +17,6 @@ import (
 var settings = tui.Saved{Columns: []string{"pid", "command"}, Sort: "pid", Interval: 2 * time.Second, Panel: "folded",
 	Meters: []string{"load", "psi"}}
 
-func TestPath(t *testing.T) {
-	for _, tt := range []struct {
-		env  map[string]string
-		want string
-	}{
-		{map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}, "/x/piton/config.toml"},
-		{map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": "/h"}, "/h/.config/piton/config.toml"},
-		{map[string]string{"HOME": "/h"}, "/h/.config/piton/config.toml"},
-		{nil, ""},
-	} {
-		assert.Equal(t, tt.want, Path(func(k string) string { return tt.env[k] }))
-	}
-}
-
 func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "piton", "config.toml")
 	f, got, _, err := Open(path)

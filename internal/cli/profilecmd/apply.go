@@ -53,7 +53,7 @@ func newApply(a *app.App) *cobra.Command {
 func runApply(ctx context.Context, a *app.App, file string, o profileOptions) error {
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	p, err := readProfile(a, file)
+	p, err := readProfile(a, file, !o.check && !o.apply.DryRun)
 	if err != nil {
 		return err
 	}

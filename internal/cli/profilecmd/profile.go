@@ -21,15 +21,16 @@ import (
 )
 
 // readProfile reads a profile from a file, by its name from the folders of
-// profiles, or from standard input for "-".
-func readProfile(a *app.App, path string) (*profile.Profile, error) {
+// profiles, or from standard input for "-". With acts, one that root must not follow is
+// refused.
+func readProfile(a *app.App, path string, acts bool) (*profile.Profile, error) {
 	var data []byte
 	var err error
 	if path == "-" {
 		data, err = userfile.ReadAll(a.In, "standard input", profile.MaxSize)
 	} else {
 		path = findProfile(a, path)
-		data, err = userfile.Read(path, profile.MaxSize)
+		data, err = a.Steering(path, profile.MaxSize, acts)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no profile %s, neither as a file nor by name (see piton profiles)", path)

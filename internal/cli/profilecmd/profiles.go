@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/app"
-	"piton/internal/cli/config"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
 	"piton/internal/profile"
@@ -41,8 +40,8 @@ With -o json: profile lines (see piton schema profile).`,
 // profileDirs are where profiles are looked for by name, the nearest first.
 func profileDirs(a *app.App) []string {
 	dirs := []string{"/etc/piton/profiles", "/etc/tuna"}
-	if settings := config.Path(a.Getenv); settings != "" {
-		dirs = slices.Insert(dirs, 0, filepath.Join(filepath.Dir(settings), "profiles"))
+	if own := a.ConfigFile("profiles"); own != "" {
+		dirs = slices.Insert(dirs, 0, own)
 	}
 	return dirs
 }
@@ -66,7 +65,8 @@ func findProfile(a *app.App, name string) string {
 
 func listProfiles(a *app.App, out output.Format) {
 	var found []profileFile
-	for _, dir := range profileDirs(a) {
+	dirs := profileDirs(a)
+	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			a.Warn("%v", err)
@@ -81,7 +81,7 @@ func listProfiles(a *app.App, out output.Format) {
 		}
 	}
 	if out.Value == output.AsTable && len(found) == 0 {
-		fmt.Fprintf(a, "there are no profiles in %s\n", strings.Join(profileDirs(a), ", "))
+		fmt.Fprintf(a, "there are no profiles in %s\n", strings.Join(dirs, ", "))
 		return
 	}
 	profileList.Write(a, found, out)
@@ -100,7 +100,10 @@ var profileList = output.NewList("profiles", "profile", "a profile that can be a
 
 // aboutProfile says what a file is and has, or why it is none.
 func aboutProfile(path string) (origin, has, problem string) {
-	data, err := userfile.Read(path, profile.MaxSize)
+	data, untrusted, err := userfile.Steering(path, profile.MaxSize)
+	if err == nil {
+		err = untrusted
+	}
 	if err != nil {
 		return "", "", err.Error()
 	}

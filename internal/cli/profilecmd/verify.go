@@ -33,7 +33,7 @@ func newVerify(a *app.App) *cobra.Command {
 		GroupID: app.GroupTune,
 		Args:    flags.OneArg("file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := readProfile(a, args[0])
+			p, err := readProfile(a, args[0], false)
 			if err != nil {
 				return err
 			}

@@ -7,20 +7,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/app"
-	"piton/internal/cli/config"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/rules"
 	"piton/internal/sample"
 	"piton/internal/taskfile"
-	"piton/internal/userfile"
 )
 
 // Commands are the commands of this package.
@@ -47,8 +44,8 @@ const fileHelp = "Without FILE it reads rules.toml beside config.toml of the use
 // ruleFiles are the files that are looked for, the nearest first.
 func ruleFiles(a *app.App) []string {
 	files := []string{"/etc/piton/rules.toml"}
-	if settings := config.Path(a.Getenv); settings != "" {
-		files = slices.Insert(files, 0, filepath.Join(filepath.Dir(settings), "rules.toml"))
+	if own := a.ConfigFile("rules.toml"); own != "" {
+		files = slices.Insert(files, 0, own)
 	}
 	return files
 }
@@ -58,17 +55,19 @@ func findRules(a *app.App, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	for _, path := range ruleFiles(a) {
+	files := ruleFiles(a)
+	for _, path := range files {
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("there is no rules file: neither %s", strings.Join(ruleFiles(a), " nor "))
+	return "", fmt.Errorf("there is no rules file: neither %s", strings.Join(files, " nor "))
 }
 
-// readRules reads a file, and refuses one with mistakes.
-func readRules(path string) (*rules.Set, error) {
-	data, err := userfile.Read(path, taskfile.MaxSize)
+// readRules reads a file, and refuses one with mistakes; with acts also one that root
+// must not follow.
+func readRules(a *app.App, path string, acts bool) (*rules.Set, error) {
+	data, err := a.Steering(path, taskfile.MaxSize, acts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no rules file %s", path)
 	}
@@ -85,7 +84,7 @@ func readRules(path string) (*rules.Set, error) {
 // rulesFor reads a file for this machine: one that names CPUs which it does not have is
 // refused.
 func rulesFor(a *app.App, path string) (*rules.Set, error) {
-	set, err := readRules(path)
+	set, err := readRules(a, path, false)
 	if err != nil {
 		return nil, err
 	}

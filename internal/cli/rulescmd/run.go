@@ -89,7 +89,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	defer stop()
 	printer := printer{a, path, source.Name, o.output}
 	d, err := daemon.New(daemon.Options{
-		Load:   func() (*rules.Set, error) { return permitted(path, o) },
+		Load:   func() (*rules.Set, error) { return permitted(a, path, o) },
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
 		Applier:  &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
 		Searcher: searcher(a, j, o),
@@ -107,7 +107,11 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	if source.Better != nil {
 		a.Warn("processes are met by %s: %v", source.Name, source.Better)
 	}
-	printer.report(daemon.Report{Kind: daemon.Started, Note: fmt.Sprintf("%d rules of %s are in force; processes are met by %s", d.Rules(), path, source.Name)})
+	state := "in force"
+	if o.dryRun {
+		state = "tried, and nothing is changed"
+	}
+	printer.report(daemon.Report{Kind: daemon.Started, Note: fmt.Sprintf("%d rules of %s are %s; processes are met by %s", d.Rules(), path, state, source.Name)})
 	// A placement takes 0.1 ms, and the runtime's threads would wake each other ten times for
 	// it: with one P, and a monitor thread that sleeps through it, they do not.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -134,8 +138,8 @@ func follower(a *app.App, j *journal.Journal, o runOptions) daemon.Follower {
 }
 
 // permitted reads a file whose rules may all be applied.
-func permitted(path string, o runOptions) (*rules.Set, error) {
-	set, err := readRules(path)
+func permitted(a *app.App, path string, o runOptions) (*rules.Set, error) {
+	set, err := readRules(a, path, !o.dryRun)
 	if err != nil || o.yes || o.dryRun {
 		return set, err
 	}
