@@ -3,6 +3,7 @@ package change_test
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -239,7 +240,9 @@ func TestRealBusyTask(t *testing.T) {
 		t.Skip("this kernel has no schedstat (CONFIG_SCHED_INFO)")
 	}
 	busy, _ := start(t, "busy")
-	assert.Contains(t, plan(t, change.Local(), changetest.One(fifo, busy)).Danger(), "busy", "all the time, or on every CPU at once")
+	assert.Eventually(t, func() bool {
+		return strings.Contains(plan(t, change.Local(), changetest.One(fifo, busy)).Danger(), "busy") // all the time, or on every CPU at once
+	}, time.Minute, 10*time.Millisecond, "once it spins")
 	idle, _ := start(t, "idle")
 	assert.Eventually(t, func() bool {
 		return len(plan(t, change.Local(), changetest.One(fifo, idle)).Needs) == 0

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,9 +19,15 @@ import (
 	"piton/internal/kernel"
 )
 
+// write writes a file of the kernel, which may be busy for a moment: EBUSY was seen of CPUs that
+// go offline, and of sched_rt_runtime_us.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	err := os.WriteFile(path, []byte(text), 0o644)
+	for end := time.Now().Add(patience()); errors.Is(err, syscall.EBUSY) && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	require.NoError(t, err)
 }
 
 // limited makes a control group that is limited to CPUs, version 2, and puts a

@@ -58,11 +58,21 @@ func profileFile(t *testing.T, text string) string {
 	return path
 }
 
+// tunedNice is what tuneChild sets, another value than this process and its children have.
+func tunedNice(t *testing.T) int {
+	t.Helper()
+	own := niceOf(t, 0)
+	if own > 5 {
+		return own - 1
+	}
+	return own + 1
+}
+
 // tuneChild gives a child one of everything.
 func tuneChild(t *testing.T, pid kernel.TID) {
 	t.Helper()
 	require.NoError(t, sched.SetAffinity(pid, cpuset.Of(oneCPU(t))))
-	require.NoError(t, sched.SetNice(pid, 5))
+	require.NoError(t, sched.SetNice(pid, tunedNice(t)))
 	require.NoError(t, sched.SetIOPrio(pid, kernel.IOPrio{Class: kernel.IOBestEffort, Level: 6}))
 	require.NoError(t, sched.SetPolicy(pid, kernel.Batch, 0, true))
 }
@@ -125,13 +135,13 @@ func TestProfileOverARestart(t *testing.T) {
 	assert.Contains(t, r.out, "nothing to change")
 	assert.Len(t, ofType(jsonLines(t, h.run("journal", "-o", "json").out), "entry"), 1)
 
-	require.NoError(t, sched.SetNice(fresh, 7))
+	require.NoError(t, sched.SetNice(fresh, -7))
 	r = h.run("verify", file)
 	assert.Equal(t, exit.Drift, r.code)
-	assert.Regexp(t, `nice +5 +7 +somebody else, after entry 1`, r.out)
+	assert.Regexp(t, fmt.Sprintf(`nice +%d +-7 +somebody else, after entry 1`, tunedNice(t)), r.out)
 	r = h.run("apply", file, "--check")
 	assert.Equal(t, exit.Drift, r.code)
-	require.NoError(t, sched.SetNice(fresh, 5))
+	require.NoError(t, sched.SetNice(fresh, tunedNice(t)))
 	r = h.run("undo")
 	require.Zero(t, r.code, r.err)
 	assert.Equal(t, before, stateOf(t, fresh))

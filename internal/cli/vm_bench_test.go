@@ -52,10 +52,10 @@ func TestVMHotplugDuringBench(t *testing.T) {
 		}
 		switch {
 		case seen == 3 && !away:
-			require.NoError(t, os.WriteFile(power, []byte("0"), 0))
+			write(t, power, "0")
 			away = true
 		case failed && away:
-			require.NoError(t, os.WriteFile(power, []byte("1"), 0))
+			write(t, power, "1")
 			away = false
 		}
 	}

@@ -392,7 +392,7 @@ func TestVMSteeringEnds(t *testing.T) {
 			veth(t, name)
 		}, "interface pair0 was replaced by another one with its name"},
 		{"removed under RPS", action.PolicyLeastLoaded, ip("link", "del", name), "interface pair0 was removed"},
-		{"CPU offline", action.PolicyDedicated, func(kernel.TID) { assert.NoError(t, os.WriteFile(online, []byte("0"), 0)) }, fmt.Sprintf("CPU %d went offline", last)},
+		{"CPU offline", action.PolicyDedicated, func(kernel.TID) { write(t, online, "0") }, fmt.Sprintf("CPU %d went offline", last)},
 		{"ended", action.PolicyCurrent, func(pid kernel.TID) { assert.NoError(t, syscall.Kill(int(pid), syscall.SIGKILL)) }, ""}, // is no failure
 	} {
 		t.Run(tt.what, func(t *testing.T) {

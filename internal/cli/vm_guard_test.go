@@ -230,13 +230,6 @@ func TestVMGuardOutlivesPiton(t *testing.T) {
 	}
 }
 
-// setting writes a kernel setting; EBUSY was seen, rarely.
-func setting(t *testing.T, path, value string) {
-	t.Helper()
-	assert.Eventually(t, func() bool { return os.WriteFile(path, []byte(value), 0) == nil },
-		10*time.Second, 100*time.Millisecond, "%s is %s", path, value)
-}
-
 // unthrottle lets real-time tasks have all of every CPU, until again is called:
 // before Linux 6.12 by sched_rt_runtime_us, since then also by the servers that
 // give ordinary tasks their part (Documentation/scheduler/sched-deadline.rst).
@@ -252,11 +245,11 @@ func unthrottle(t *testing.T) (again func()) {
 		if path == sysctl {
 			value = "-1"
 		}
-		setting(t, path, value)
+		write(t, path, value)
 	}
 	again = sync.OnceFunc(func() {
 		for _, path := range slices.Backward(files) {
-			setting(t, path, before[path])
+			write(t, path, before[path])
 		}
 	})
 	t.Cleanup(again) // or the tests after a failed one get no CPU, for ever

@@ -172,8 +172,8 @@ func TestVMIRQRefusals(t *testing.T) {
 	assert.Contains(t, r.err, "this machine has no CPU 5000")
 	last := strconv.Itoa(s.cpus - 1)
 	online := "/sys/devices/system/cpu/cpu" + last + "/online"
-	require.NoError(t, os.WriteFile(online, []byte("0"), 0o644))
-	defer func() { assert.NoError(t, os.WriteFile(online, []byte("1"), 0o644)) }()
+	write(t, online, "0")
+	defer write(t, online, "1")
 	before = masks(t) // the kernel has moved what was there
 	r = h.run("irq", "move", line, "--cpu", last)
 	assert.Equal(t, exit.Failed, r.code)
