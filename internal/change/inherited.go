@@ -87,7 +87,7 @@ func (u *undoer) doubt(c Change) int {
 func (u *undoer) task(e *Entry, did did, k attr.Task, models []Change) {
 	c := Change{Object: k.Object(), Attribute: models[0].Attribute, Status: attr.Done}
 	g := u.index[c.Key()]
-	if _, own := did.own[c.Key()]; own || g == nil && e.Undone || c.Attribute == attr.Affinity && !k.Movable() {
+	if _, own := did.own[c.Key()]; own || g == nil && u.beneath(e) || c.Attribute == attr.Affinity && !k.Movable() {
 		return
 	}
 	var now attr.Value

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"piton/internal/change/attr"
 	"piton/internal/change/defect"
@@ -24,6 +25,9 @@ type undoer struct {
 	reverted map[attr.Key]bool // left out
 	view     *attr.View
 	family   family
+	// unconfirmed are entries that are not to be undone, but were made under a guard and not
+	// confirmed: what they set is not restored.
+	unconfirmed map[uint64]bool
 }
 
 func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
@@ -70,11 +74,12 @@ type undone struct {
 // all plans to undo the chosen entries.
 func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 	u.later(chosen)
+	u.guarded(chosen)
 	for i := range slices.Backward(u.entries) {
 		e := &u.entries[i]
 		// One that was undone while a newer one, which is chosen, was in force: what the
 		// newer one found is what this one had left, and not what is to be restored.
-		overlaid := e.Undone && !e.PastBoot && e.Foreign == "" && len(u.goals) > 0
+		overlaid := u.beneath(e) && !e.PastBoot && e.Foreign == "" && len(u.goals) > 0
 		if !chosen[e.ID] && !overlaid {
 			continue
 		}
@@ -92,21 +97,67 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 		u.plan.Undoes = append(u.plan.Undoes, e.ID)
 		u.plan.undo = append(u.plan.undo, undone{id: e.ID})
 	}
-	did := newDid()
+	did, passed := newDid(), false
 	for _, c := range slices.Backward(e.Changes) {
 		if !c.Took() && c.Status != attr.Planned { // Planned: piton ended before it could say
 			continue
 		}
 		g := u.index[c.Key()]
-		if c.After = u.tried(e, c, g); g == nil || !e.Undone || u.built(g, e, c.After) {
+		if c.After = u.tried(e, c, g); g == nil || !u.beneath(e) || u.built(g, e, c.After) {
 			c.After = u.step(e, c, c.Before, c.After)
+		} else {
+			passed = true
 		}
+		passed = passed || g == nil && u.beneath(e)
 		did.add(c)
 	}
-	if !inherited {
-		return nil
+	var err error
+	if inherited {
+		err = u.inherited(e, did)
 	}
-	return u.inherited(e, did)
+	u.passed(e, passed)
+	return err
+}
+
+// guarded finds the entries that are not to be undone, and may still be reverted by a guard, or
+// would have been if their values had been there when it looked.
+func (u *undoer) guarded(chosen map[uint64]bool) {
+	not := map[uint64]bool{}
+	for _, e := range u.entries {
+		if strings.HasPrefix(e.Command, guardCommand) {
+			for _, id := range e.Undoes {
+				not[id] = true
+			}
+		}
+	}
+	if u.t.o.Guards != nil {
+		guards, _ := u.t.o.Guards.List() // without it, what a guard has recorded tells
+		for _, g := range guards {
+			not[g.Entry] = true
+		}
+	}
+	u.unconfirmed = map[uint64]bool{}
+	for i := range u.entries {
+		e := &u.entries[i]
+		u.unconfirmed[e.ID] = not[e.ID] && !chosen[e.ID] && e.Undoable()
+	}
+}
+
+// beneath reports whether an entry is gone back over only where newer ones found what it left.
+func (u *undoer) beneath(e *Entry) bool { return e.Undone || u.unconfirmed[e.ID] }
+
+// passed ends what undo began for an unconfirmed entry. some: some of it was not gone back over.
+func (u *undoer) passed(e *Entry, some bool) {
+	if !u.unconfirmed[e.ID] {
+		return
+	}
+	last := len(u.plan.undo) - 1
+	if len(u.plan.undo[last].keys) == 0 {
+		u.plan.undo, u.plan.Undoes = u.plan.undo[:last], u.plan.Undoes[:len(u.plan.Undoes)-1]
+		return
+	}
+	u.plan.undo[last].stays = some
+	u.plan.Warnings = append(u.plan.Warnings, Note(fmt.Sprintf("entry %d was made under a guard and not confirmed: what was there before it is restored", e.ID)))
 }
 
 // tried picks, of what a trial may have left, the value that is there.
@@ -118,7 +169,7 @@ func (u *undoer) tried(e *Entry, c Change, g *goal) attr.Value {
 	switch {
 	case g == nil:
 		now, _ = u.t.Read(c.Attribute, c.Object)
-	case e.Undone:
+	case u.beneath(e):
 		now = g.found
 	default:
 		now = g.value
@@ -148,7 +199,7 @@ func (u *undoer) same(c Change, after, now attr.Value) bool {
 func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.Value) {
 	key := c.Key()
 	g := u.index[key]
-	if u.reverted[key] || g == nil && e.Undone {
+	if u.reverted[key] || g == nil && u.beneath(e) {
 		return after
 	}
 	if g == nil {

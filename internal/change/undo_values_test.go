@@ -12,6 +12,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
 )
 
@@ -160,4 +161,52 @@ func TestUndoOfWhatWasPlanned(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, change.AllDone, outcome.Verdict())
 	assert.Equal(t, "1", m.Task(10).Affinity.String(), "and not of the one before")
+}
+
+// TestUndoRestoresNothingUnconfirmed: what was set under a guard and not confirmed does not come
+// back without one, neither while the guard waits nor when it has left the value alone.
+func TestUndoRestoresNothingUnconfirmed(t *testing.T) {
+	batch := attr.SetPolicy(attr.PolicyValue{Policy: kernel.Batch})
+	for name, tt := range map[string]struct {
+		pids            []kernel.TID
+		waits, reverted bool
+		want            string
+		undone          []uint64
+	}{
+		"guard waits":        {pids: []kernel.TID{10}, waits: true, want: "OTHER", undone: []uint64{2, 1}},
+		"guard of two waits": {pids: []kernel.TID{10, 20}, waits: true, want: "OTHER", undone: []uint64{2}},
+		"guard came":         {pids: []kernel.TID{10}, reverted: true, want: "OTHER", undone: []uint64{2, 1}},
+		"confirmed":          {pids: []kernel.TID{10}, want: "FIFO:10", undone: []uint64{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := changetest.New(t)
+			m.Spawn(10, 10)
+			m.Spawn(20, 20)
+			g := &guards{}
+			o := change.Options{Journal: changetest.Journal(t), Guards: g}
+			tuner := m.Tuner(o)
+			_, err := tuner.Carry(t.Context(), plan(t, tuner, changetest.One(fifo, tt.pids...)), change.Consent{Yes: true, RevertAfter: time.Second})
+			require.NoError(t, err)
+			if tt.waits {
+				g.others = []change.GuardState{{Entry: 1, Waiting: true}}
+			}
+			apply(t, tuner, changetest.One(batch, 10))
+			if tt.reverted {
+				o.Command = "piton guard: revert entry 1: it was not confirmed within 1s"
+				guard := m.Tuner(o)
+				p, err := guard.PlanUndo(t.Context(), change.UndoRequest{IDs: []uint64{1}})
+				require.NoError(t, err)
+				assert.Equal(t, []uint64(nil), carry(t, guard, p).Undone)
+			}
+			outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+			assert.Equal(t, []string{"policy BATCH to " + tt.want + ": done"}, brief(outcome.Changes))
+			text := strings.Join(change.Texts(outcome.Warnings), "\n")
+			assert.Equal(t, tt.undone, outcome.Undone)
+			if tt.want == "OTHER" {
+				assert.Contains(t, text, "entry 1 was made under a guard and not confirmed")
+			} else {
+				assert.Empty(t, text)
+			}
+		})
+	}
 }
