@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"piton/internal/change/attr"
@@ -213,6 +212,9 @@ func (t *Tuner) lock(plan Plan) (release func(), err error) {
 		wait = standingWait
 	}
 	release, err = t.o.Lock.Acquire(wait, t.o.Command)
+	if len(plan.Undoes) > 0 && journal.Unwritable(err) { // nobody can make the file of the lock
+		return func() {}, nil
+	}
 	if plan.blind && err != nil {
 		return func() {}, nil // whoever has it is told by its own guard, which is this one, or reads back
 	}
@@ -266,7 +268,7 @@ func (r *run) begin() error {
 	err := r.append(&rec)
 	switch {
 	case err == nil:
-	case len(r.plan.Undoes) > 0 && !errors.Is(err, ErrTooLate) && isFull(err) && !defect.On(6):
+	case len(r.plan.Undoes) > 0 && !errors.Is(err, ErrTooLate) && journal.Unwritable(err) && !defect.On(6):
 		r.result.Unrecorded = err
 		return nil
 	default:
@@ -293,11 +295,6 @@ func (r *run) begins(planned []Change) {
 	for _, c := range planned {
 		r.begun[c.Key()] = true
 	}
-}
-
-// isFull reports whether the disk, or the user's share of it, is full or read-only.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }
 
 func (r *run) record(changes []Change) journal.Record {

@@ -121,6 +121,31 @@ func TestFullDiskBeforeAnUndo(t *testing.T) {
 	}
 }
 
+// TestUndosThatCannotBeRecorded go from one entry that is in force to the next older one.
+func TestUndosThatCannotBeRecorded(t *testing.T) {
+	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EIO} {
+		t.Run(errno.Error(), func(t *testing.T) {
+			m, store, tuner := onDisk(t)
+			m.Spawn(20, 20)
+			apply(t, tuner, pinTo(1, 10))
+			apply(t, tuner, pinTo(2, 20))
+			apply(t, tuner, pinTo(3, 10))
+			store.Full, store.Err = full, errno
+			for _, want := range []string{"affinity 3 to 1", "affinity 2 to 0-3", "affinity 1 to 0-3"} {
+				outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+				assert.Equal(t, []string{want + ": done"}, brief(outcome.Changes))
+				require.ErrorIs(t, outcome.Unrecorded, errno)
+			}
+			_, err := tuner.Undo(t.Context(), change.UndoRequest{Last: 1})
+			require.ErrorIs(t, err, change.ErrNothingToUndo)
+			require.ErrorContains(t, err, "entries 1, 2, 3: nothing is left in force, which cannot be recorded")
+
+			store.Full = nil
+			assert.Equal(t, []uint64{3, 2, 1}, undo(t, tuner, change.UndoRequest{All: true}).Undone, "once it can be recorded")
+		})
+	}
+}
+
 // Nothing that an undo may not touch is touched because the disk is full.
 func TestOtherErrorsStopAnUndo(t *testing.T) {
 	m, store, tuner := onDisk(t)

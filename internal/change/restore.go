@@ -28,6 +28,7 @@ type undoer struct {
 	// unconfirmed are entries that are not to be undone, but were made under a guard and not
 	// confirmed: what they set is not restored.
 	unconfirmed map[uint64]bool
+	unrecorded  map[uint64]bool // that count as undone
 }
 
 func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {

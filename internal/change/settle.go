@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/kernel"
 )
 
@@ -285,14 +286,14 @@ func (r *run) adopt(found []Change) (changed bool, err error) {
 			planned = append(planned, c)
 		}
 	}
-	if err := r.more(planned); isFull(err) && len(r.plan.Undoes) == 0 {
+	if err := r.more(planned); journal.Unwritable(err) && len(r.plan.Undoes) == 0 {
 		for i := range found {
 			if found[i].Status == attr.Planned {
 				found[i].Status, found[i].Err, found[i].Reason = attr.Failed, err, "it was born meanwhile, and there is no room to record its change"
 			}
 		}
 		planned = nil
-	} else if err != nil && !isFull(err) {
+	} else if err != nil && !journal.Unwritable(err) {
 		return false, err
 	}
 	seen := map[kernel.TID]bool{}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 )
 
 // UndoRequest says what to undo: entries by ID, else those made at Since or
@@ -40,8 +43,53 @@ func (t *Tuner) Undo(ctx context.Context, q UndoRequest) (Outcome, error) {
 
 // PlanUndo returns the Plan that Undo would carry out. A task that has ended has
 // nothing to undo and is Unchanged; a value that is not one that piton left is
-// Refused, unless forced.
+// Refused, unless forced. Where the journal cannot be written the last entries are those of
+// which something is in force, by what the kernel says.
 func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
+	plan, err := t.planUndo(ctx, q, nil)
+	if t.o.Writer == nil || len(q.IDs) > 0 || q.All || !q.Since.IsZero() || !plan.lapsedAll() {
+		return plan, err
+	}
+	full := t.o.Journal.Room()
+	if !journal.Unwritable(full) {
+		return plan, err
+	}
+	unrecorded := map[uint64]bool{}
+	for plan.lapsedAll() {
+		for _, id := range plan.Undoes {
+			unrecorded[id] = true
+		}
+		if plan, err = t.planUndo(ctx, q, unrecorded); err != nil {
+			break
+		}
+	}
+	why := fmt.Sprintf("%s: nothing is left in force, which cannot be recorded: %v", named(unrecorded), full)
+	if errors.Is(err, ErrNothingToUndo) {
+		return Plan{}, fmt.Errorf("%w; %s", ErrNothingToUndo, why)
+	}
+	plan.Warnings = append(plan.Warnings, Note(why))
+	return plan, err
+}
+
+// lapsedAll reports whether nothing of what a plan is to undo is in force, as far as can be looked at.
+func (p Plan) lapsedAll() bool {
+	return len(p.Undoes) > 0 && !slices.ContainsFunc(p.Changes, func(c Change) bool {
+		return c.Status == attr.Planned || c.Status == attr.Refused && c.Err != nil
+	})
+}
+
+// named is "entry 3" or "entries 3, 4".
+func named(entries map[uint64]bool) string {
+	text := fmt.Sprint(slices.Sorted(maps.Keys(entries)))
+	text = strings.ReplaceAll(strings.Trim(text, "[]"), " ", ", ")
+	if len(entries) == 1 {
+		return "entry " + text
+	}
+	return "entries " + text
+}
+
+// planUndo is PlanUndo with entries that count as undone, though the journal does not say so.
+func (t *Tuner) planUndo(ctx context.Context, q UndoRequest, unrecorded map[uint64]bool) (Plan, error) {
 	if t.o.Journal == nil {
 		return Plan{}, ErrNoJournal
 	}
@@ -49,7 +97,8 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	u := t.undoer(q, entries)
+	u := t.undoer(q, undoneAll(entries, unrecorded))
+	u.unrecorded = unrecorded
 	u.plan.Reason = q.Reason
 	for _, d := range damage {
 		u.plan.Warnings = append(u.plan.Warnings, Note(d.Error()))
@@ -73,7 +122,7 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 		u.plan.Sweep = &Sweep{Again: u.plan.inForce} // tasks born meanwhile, from parents that still had what was set
 	}
 	if len(u.q.IDs) > 0 { // not what else has been made, or undone, by the time of the lock
-		u.plan.Again = func(ctx context.Context) (Plan, error) { return t.PlanUndo(ctx, u.q) }
+		u.plan.Again = func(ctx context.Context) (Plan, error) { return t.planUndo(ctx, u.q, unrecorded) }
 	}
 	return u.plan, nil
 }
@@ -115,6 +164,16 @@ func (u *undoer) reread() []Entry {
 	entries, _, err := u.t.o.Journal.Entries()
 	if err != nil {
 		return u.entries
+	}
+	return undoneAll(entries, u.unrecorded)
+}
+
+// undoneAll returns entries of which some are undone by now, after all others.
+func undoneAll(entries []Entry, ids map[uint64]bool) []Entry {
+	for i := range entries {
+		if e := &entries[i]; ids[e.ID] && !e.Undone {
+			e.Undone, e.UndoneBy = true, entries[len(entries)-1].ID+1
+		}
 	}
 	return entries
 }

@@ -62,7 +62,11 @@ func carryOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
 	if len(order.Keep) > 0 {
 		return change.Outcome{}, err
 	}
-	j, err := a.Journal()
+	open := a.Journal
+	if order.Undo != nil {
+		open = a.JournalToRead
+	}
+	j, err := open()
 	if err != nil {
 		return change.Outcome{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/guard"
+	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/benchcmd"
 	"piton/internal/cli/config"
@@ -127,8 +128,11 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 	if err != nil {
 		return tui.Deps{}, err
 	}
-	journal, journalErr := a.Journal()
-	t := a.TunerWith(journal)
+	record, journalErr := a.Journal()
+	if journal.Unwritable(journalErr) { // it can be read, and what it has be undone
+		record, journalErr = a.JournalToRead()
+	}
+	t := a.TunerWith(record)
 	var tuning tui.Tuning = tui.Tuner{Tuner: t}
 	if a.ReadOnly {
 		journalErr = app.ErrReadOnly
@@ -168,8 +172,8 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 	if caps.Has(kernel.CapSysNice) && !o.ReadOnly {
 		d.Priority = guard.Self{}
 	}
-	if journal != nil {
-		d.Journal = journal
+	if record != nil {
+		d.Journal = record
 	}
 	if !o.ReadOnly && journalErr == nil {
 		d.Partition = partition.Machine{Tuner: t}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"piton/internal/userfile"
@@ -44,6 +46,11 @@ func (f *File) Read(offset int64) ([]byte, bool, error) {
 	file := f.held
 	if file == nil {
 		own, err := openStateFile(f.path, os.O_RDONLY)
+		if errors.Is(err, fs.ErrNotExist) { // nothing has been written yet, or it was removed
+			fresh := f.last != nil
+			f.last = nil
+			return nil, fresh, nil
+		}
 		if err != nil {
 			return nil, false, err
 		}
@@ -73,6 +80,12 @@ func (f *File) Append(data []byte) error {
 		return errors.Join(err, f.held.Truncate(f.held.is.Size())) // a full disk leaves no half record
 	}
 	return nil
+}
+
+// Room is part of Store; it is called during Exclusive.
+func (f *File) Room(bytes int) error {
+	blank := append(slices.Repeat([]byte{' '}, bytes-1), '\n') // a line that says nothing, should piton be killed now
+	return errors.Join(f.Append(blank), f.held.Truncate(f.held.is.Size()))
 }
 
 // Replace is part of Store.

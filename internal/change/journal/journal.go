@@ -14,12 +14,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"piton/internal/procfs"
@@ -36,6 +38,8 @@ type Store interface {
 	Read(offset int64) (data []byte, fresh bool, err error)
 	// Append writes at the end. A write that failed leaves nothing, or the beginning of the data.
 	Append(data []byte) error
+	// Room is nil if so many bytes could be appended now. It leaves the file as it is.
+	Room(bytes int) error
 	// Replace puts another content in place of all of it, or fails and changes nothing.
 	Replace(data []byte) error
 }
@@ -72,9 +76,15 @@ func Path(getenv func(string) string, euid int) string {
 	return filepath.Join(dir, "journal")
 }
 
-// Open makes sure that the journal can be read, creating it and its directory
+// Open makes sure that the journal can be written, creating it and its directory
 // where they are missing.
-func Open(path string) (*Journal, error) {
+func Open(path string) (*Journal, error) { return openFor(path, os.O_RDWR|os.O_CREATE) }
+
+// OpenToRead makes sure that the journal can be read. It makes nothing, and a journal that is
+// missing has no entries; what is appended is written if it can be.
+func OpenToRead(path string) (*Journal, error) { return openFor(path, os.O_RDONLY) }
+
+func openFor(path string, flag int) (*Journal, error) {
 	if path == "" {
 		return nil, errors.New("open journal: neither XDG_STATE_HOME nor HOME is set")
 	}
@@ -83,16 +93,37 @@ func Open(path string) (*Journal, error) {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	f := &File{path: path}
-	file, err := f.open(os.O_RDWR | os.O_CREATE)
+	file, err := f.open(flag)
 	if err == nil {
 		err = file.Close()
 	}
-	if err != nil {
+	if err != nil && (flag != os.O_RDONLY || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
 	j := New(f, Where{boot, OwnNamespaces()})
 	j.path = path
 	return j, nil
+}
+
+// Unwritable reports whether an error is one of a disk that takes nothing more: it is full, or the
+// user's share of it is, it is read-only, or it fails.
+func Unwritable(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EIO}, func(is error) bool {
+		return errors.Is(err, is)
+	})
+}
+
+// roomOfEnd is that of what a record of the end has besides what the beginning has.
+const roomOfEnd = 2 << 10
+
+// Room is nil if a record could be appended now.
+func (j *Journal) Room() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.store.Exclusive(func(int64) error { return j.store.Room(roomOfEnd) }); err != nil {
+		return fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	return nil
 }
 
 // New returns the journal of a store.
@@ -179,6 +210,11 @@ func (j *Journal) Append(r *Record) (line []byte, err error) {
 		data := line
 		if torn { // it keeps a line of its own
 			data = append([]byte(cutMark), line...)
+		}
+		if r.Kind == Begin && len(r.Undoes) == 0 && j.Gone == nil { // it is to be recorded whole, or not be made
+			if err := j.store.Room(2*len(data) + roomOfEnd); err != nil {
+				return err
+			}
 		}
 		doublings := func(size int64) int { return bits.Len64(uint64(size / j.CompactAt)) }
 		j.grown = j.grown || doublings(size) != doublings(size+int64(len(data)))

@@ -42,6 +42,11 @@ const holderSize = 256
 
 func (l *fileLock) Acquire(most time.Duration, command string) (release func(), err error) {
 	f, err := l.kept.lock(l.path, os.O_RDWR|os.O_CREATE, most)
+	if Unwritable(err) {
+		if there, readErr := l.kept.lock(l.path, os.O_RDONLY, most); readErr == nil || errors.Is(readErr, ErrBusy) {
+			f, err = there, readErr
+		}
+	}
 	if errors.Is(err, ErrBusy) {
 		return nil, fmt.Errorf("%w: %s; nothing was done after waiting %v", ErrBusy, l.holder(), most)
 	}

@@ -40,6 +40,14 @@ func (s *Memory) Read(offset int64) ([]byte, bool, error) {
 	return bytes.Clone(s.data[offset:]), fresh, nil
 }
 
+// Room is part of Store.
+func (s *Memory) Room(bytes int) error {
+	if s.Full != nil && s.Full(make([]byte, bytes)) {
+		return cmp.Or(s.Err, error(syscall.ENOSPC))
+	}
+	return nil
+}
+
 // Append is part of Store.
 func (s *Memory) Append(data []byte) error {
 	if s.Full != nil && s.Full(data) {

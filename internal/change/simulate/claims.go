@@ -46,7 +46,7 @@ func (a *actor) judge(o change.Outcome, err error) {
 			a.violate("%s says that nothing was changed (verdict %d, %v), and %s was", a.name, verdict, err, c)
 		}
 	}
-	if a.undoes && errors.Is(err, syscall.ENOSPC) {
+	if a.undoes && journal.Unwritable(err) && !errors.Is(err, syscall.EIO) { // it may be that it cannot be read
 		a.violate("a full disk keeps piton from undoing: %v", err)
 	}
 }

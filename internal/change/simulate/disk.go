@@ -48,7 +48,7 @@ func (s *store) Exclusive(do func(size int64) error) error {
 	if s.a.dead {
 		return syscall.EINTR
 	}
-	if err := (view{s.a}).fails("open the journal", syscall.EMFILE, syscall.EACCES); err != nil {
+	if err := (view{s.a}).fails("open the journal", append([]syscall.Errno{syscall.EMFILE, syscall.EACCES}, unwritable...)...); err != nil {
 		return err
 	}
 	if s.holder != nil {
@@ -78,12 +78,29 @@ func (s *store) Read(offset int64) (data []byte, fresh bool, err error) {
 	return bytes.Clone(s.disk.data[min(offset, int64(len(s.disk.data))):]), fresh, nil
 }
 
+// Room is part of journal.Store.
+func (s *store) Room(int) error {
+	if !s.a.step() {
+		return syscall.EINTR
+	}
+	if err := (view{s.a}).fails("look for room", unwritable...); err != nil {
+		return err
+	}
+	if s.full {
+		return fmt.Errorf("write: %w", syscall.ENOSPC)
+	}
+	return nil
+}
+
+// unwritable is what a disk fails with that takes nothing more.
+var unwritable = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EFBIG}
+
 // Append is part of journal.Store.
 func (s *store) Append(data []byte) error {
 	if !s.a.step() {
 		return syscall.EINTR
 	}
-	if err := (view{s.a}).fails("write the journal", syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS); err != nil {
+	if err := (view{s.a}).fails("write the journal", unwritable...); err != nil {
 		return err
 	}
 	old, whole := len(s.disk.data), data
@@ -146,7 +163,7 @@ func (s *store) Replace(data []byte) error {
 	if !s.a.step() {
 		return syscall.EINTR
 	}
-	if err := (view{s.a}).fails("replace the journal", syscall.EIO, syscall.ENOSPC); err != nil {
+	if err := (view{s.a}).fails("replace the journal", unwritable...); err != nil {
 		return err
 	}
 	if s.full {

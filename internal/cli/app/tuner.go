@@ -26,15 +26,28 @@ func (a *App) Journal() (*journal.Journal, error) {
 	return j, nil
 }
 
+// JournalToRead opens the journal of this user, also where it cannot be written.
+func (a *App) JournalToRead() (*journal.Journal, error) {
+	if !a.Live() {
+		return nil, change.ErrNotLive
+	}
+	return journal.OpenToRead(journal.Path(a.Getenv, kernel.EUID()))
+}
+
 // Guards starts and finds the guards of this user.
 func (a *App) Guards() guard.Launcher { return guard.NewLauncher(a.Getenv, a.Env, a.userName()) }
 
 // Tuner returns a Tuner for this run.
-func (a *App) Tuner() (*change.Tuner, error) {
+func (a *App) Tuner() (*change.Tuner, error) { return a.tunerOf(a.Journal) }
+
+// Undoer returns a Tuner that undoes, also where the journal cannot be written.
+func (a *App) Undoer() (*change.Tuner, error) { return a.tunerOf(a.JournalToRead) }
+
+func (a *App) tunerOf(open func() (*journal.Journal, error)) (*change.Tuner, error) {
 	if a.ReadOnly {
 		return nil, ErrReadOnly
 	}
-	j, err := a.Journal()
+	j, err := open()
 	if err != nil {
 		return nil, err
 	}

@@ -62,11 +62,23 @@ func (o *Options) consent() change.Consent {
 	return c
 }
 
+// Planner makes a plan.
+type Planner = func(context.Context, *change.Tuner) (change.Plan, error)
+
 // Run plans a change and carries it out.
-func Run(ctx context.Context, a *app.App, o Options, plan func(context.Context, *change.Tuner) (change.Plan, error)) error {
+func Run(ctx context.Context, a *app.App, o Options, plan Planner) error {
+	return run(ctx, a, o, a.Tuner, plan)
+}
+
+// Undo is Run of a plan that undoes.
+func Undo(ctx context.Context, a *app.App, o Options, plan Planner) error {
+	return run(ctx, a, o, a.Undoer, plan)
+}
+
+func run(ctx context.Context, a *app.App, o Options, tuner func() (*change.Tuner, error), plan Planner) error {
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	t, err := a.Tuner()
+	t, err := tuner()
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
-	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
@@ -123,14 +121,7 @@ func missingError(r *profile.Resolution) error {
 
 // journalEntries are the journal's, none where it cannot be read.
 func journalEntries(a *app.App) []change.Entry {
-	if !a.Live() {
-		return nil
-	}
-	path := journal.Path(a.Getenv, kernel.EUID())
-	if _, err := os.Stat(path); err != nil {
-		return nil // and none is created to read it
-	}
-	j, err := journal.Open(path)
+	j, err := a.JournalToRead()
 	if err != nil {
 		return nil
 	}

@@ -44,7 +44,7 @@ var stoppedList = output.NewList("rules", "stopped", "the piton rules run that w
 func runStop(ctx context.Context, a *app.App, undo bool, o changes.Options) error {
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	j, err := a.Journal()
+	j, err := a.JournalToRead()
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func runStop(ctx context.Context, a *app.App, undo bool, o changes.Options) erro
 		a.Warn("there is nothing to undo: no change by a rule is in force")
 		return nil
 	}
-	return changes.Run(ctx, a, o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+	return changes.Undo(ctx, a, o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
 		return t.PlanUndo(ctx, change.UndoRequest{IDs: ids})
 	})
 }

@@ -36,7 +36,7 @@ to interrupt lines that have the default affinity, to that default, and to the w
 				return err
 			}
 			o.Grouped = true
-			return changes.Run(cmd.Context(), a, o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+			return changes.Undo(cmd.Context(), a, o, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
 				return partition.Machine{Tuner: t}.Include(ctx, cpus, force)
 			})
 		},

@@ -10,13 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
-	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
-	"piton/internal/kernel"
 )
 
 type journalOptions struct {
@@ -57,10 +55,7 @@ With -o json: an entry line for each, undos too, followed by its change lines (s
 }
 
 func runJournal(a *app.App, o journalOptions, ids []uint64) error {
-	if !a.Live() {
-		return change.ErrNotLive
-	}
-	j, err := journal.Open(journal.Path(a.Getenv, kernel.EUID()))
+	j, err := a.JournalToRead()
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Fo
 
 // whyNotKept says why an entry cannot be confirmed.
 func whyNotKept(a *app.App, id uint64) error {
-	j, err := a.Journal()
+	j, err := a.JournalToRead()
 	if err != nil {
 		return err
 	}

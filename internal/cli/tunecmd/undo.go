@@ -54,7 +54,7 @@ TIME is a duration before now (90s, 10m, 2h30m, 3d), a time of today (14:05), or
 					return final
 				}
 			}
-			return changes.Run(cmd.Context(), a, o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
+			return changes.Undo(cmd.Context(), a, o.apply, func(ctx context.Context, t *change.Tuner) (change.Plan, error) {
 				plan, err := t.PlanUndo(ctx, q)
 				if errors.Is(err, change.ErrNothingToUndo) && (o.all || o.since != "") {
 					a.Warn("%v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"syscall"
 	"time"
 
 	"piton/internal/change"
@@ -52,9 +51,9 @@ func (d *Daemon) lookAgain(ctx context.Context) {
 }
 
 // passes reports whether an error is one that passes: another piton holds the lock, or the
-// disk is full.
+// disk takes nothing.
 func passes(err error) bool {
-	return errors.Is(err, journal.ErrBusy) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return errors.Is(err, journal.ErrBusy) || journal.Unwritable(err)
 }
 
 // Second is part of Applier.
