@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -34,7 +35,10 @@ func Steering(path string, limit int64) (data []byte, untrusted, err error) {
 	}
 	defer place.Close()
 	// The path may lead to another file now; the descriptor does not.
-	f, err := os.OpenFile(folder{place}.at(""), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if info, err := place.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(folder{place}.at(""))
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: bare(err)}
 	}
@@ -192,19 +196,22 @@ func changeable(f *os.File, info fs.FileInfo, top int) error {
 	return nil
 }
 
-// ownPipe opens a pipe that this process was started with, /dev/fd/N of a shell's
+// ownPipe is a pipe that this process was started with, /dev/fd/N of a shell's
 // <(command); nil for any other path.
 func ownPipe(name string) *os.File {
 	dir, number := path.Split(name)
-	if dir != "/dev/fd/" && dir != "/proc/self/fd/" || strings.Trim(number, "0123456789") != "" {
+	fd, err := strconv.ParseUint(number, 10, 16)
+	if err != nil || dir != "/dev/fd/" && dir != "/proc/self/fd/" {
 		return nil
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // its writer may have ended
+	again, err := syscall.Dup(int(fd)) // so that the shell's own stays open
 	if err != nil {
 		return nil
 	}
+	syscall.CloseOnExec(again)
+	f := os.NewFile(uintptr(again), name)
 	if info, err := f.Stat(); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
-		_ = f.Close()
+		_ = f.Close() // nothing was read from it
 		return nil
 	}
 	return f
