@@ -1,10 +1,9 @@
 package field
 
 import (
-	"strings"
-
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -37,8 +36,8 @@ func extraColumns() []Column {
 				return int64(e.OOMScore), e != &noExtra
 			}),
 		words(Column{ID: "unit", Title: "UNIT", Width: 20, all: needIdentity, Missing: whyIdentity,
-			Help: "systemd unit or container of the process, from its control group"},
-			func(r Row) string { return UnitOf(r.identity().Cgroup) }),
+			Help: "systemd unit or container of the process, from its control group; after the user's number, 1000/app.service, below a user's own manager"},
+			func(r Row) string { return procfs.OwnerOf(r.identity().Cgroup) }),
 		words(Column{ID: "wchan", Title: "WCHAN", Width: 16, Needs: needWait,
 			Help:    "kernel function that the task sleeps in",
 			Missing: func(Row) string { return "it is not asleep, or only its owner may look" }},
@@ -126,57 +125,4 @@ func className(p kernel.Policy) string {
 		return "DLN"
 	}
 	return p.String()
-}
-
-// containerID is the least length of a hexadecimal name that is taken for a
-// container's number, and shortID what is shown of it, as docker ps does.
-const (
-	containerID = 32
-	shortID     = 12
-)
-
-// UnitOf shortens a control group to the container or else the systemd unit that it
-// is of: the innermost one, as units may have groups of their own below them.
-func UnitOf(cgroup string) string {
-	last := ""
-	for rest := strings.Trim(cgroup, "/"); rest != ""; {
-		name := rest
-		if i := strings.LastIndexByte(rest, '/'); i >= 0 {
-			rest, name = rest[:i], rest[i+1:]
-		} else {
-			rest = ""
-		}
-		if last == "" {
-			last = name
-		}
-		if short, ok := containerOf(name); ok {
-			return short
-		}
-		for _, suffix := range []string{".service", ".scope", ".socket", ".mount", ".swap"} {
-			if strings.HasSuffix(name, suffix) {
-				return strings.ReplaceAll(name, `\x2d`, "-") // systemd.unit(5) escapes it
-			}
-		}
-	}
-	if last == "" {
-		return cgroup
-	}
-	return strings.ReplaceAll(last, `\x2d`, "-")
-}
-
-// containerOf shortens names such as docker-HEX.scope, cri-containerd-HEX.scope, HEX
-// and lxc.payload.NAME.
-func containerOf(name string) (string, bool) {
-	if lxc, ok := strings.CutPrefix(name, "lxc.payload."); ok {
-		return "lxc:" + lxc, true
-	}
-	name = strings.TrimSuffix(name, ".scope")
-	kind, id := "", name
-	if i := strings.LastIndexByte(name, '-'); i >= 0 {
-		kind, id = name[:i]+":", name[i+1:]
-	}
-	if len(id) < containerID || strings.Trim(id, "0123456789abcdef") != "" {
-		return "", false
-	}
-	return kind + id[:shortID], true
 }

@@ -194,23 +194,3 @@ func TestExtraCells(t *testing.T) {
 		assert.Equal(t, want, string(c.Append(nil, Row{M: m, I: 1})), id)
 	}
 }
-
-func TestUnitOf(t *testing.T) {
-	const hex = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	for cgroup, want := range map[string]string{
-		"":                                       "",
-		"/":                                      "/",
-		"/user.slice":                            "user.slice",
-		"/system.slice/nginx.service":            "nginx.service",
-		"/system.slice/docker-" + hex + ".scope": "docker:0123456789ab",
-		"/docker/" + hex:                         "0123456789ab",
-		"/docker/" + hex + "/init":               "0123456789ab",
-		"/kubepods.slice/kubepods-podx.slice/cri-containerd-" + hex + ".scope":            "cri-containerd:0123456789ab",
-		"/lxc.payload.web/system.slice/cron.service":                                      "cron.service",
-		"/lxc.payload.web/init":                                                           "lxc:web",
-		"/user.slice/user-1000.slice/user@1000.service/app.slice/app-a\\x2db-7.scope/sub": "app-a-b-7.scope",
-		"/a/b": "b",
-	} {
-		assert.Equal(t, want, UnitOf(cgroup), cgroup)
-	}
-}

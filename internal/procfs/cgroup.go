@@ -153,20 +153,27 @@ func (c Cgroups) Unified() (string, bool) {
 	return "", false
 }
 
-// Main returns the path that says most about what the process belongs to: in
-// the unified hierarchy, else of the cpuset or cpu controller, else of systemd,
-// the first of them that is not the root. It is "" when there are no cgroups.
+// Main returns the path that says most about what the process belongs to: that of a
+// container, which on a machine with both versions only those of version 1 may name; else
+// in the unified hierarchy, of the cpuset or cpu controller, or of systemd, the first of
+// them that is not the root. It is "" when there are no cgroups.
 func (c Cgroups) Main() string {
 	if len(c) == 0 {
 		return ""
 	}
-	if p, ok := c.Unified(); ok && p != "/" {
-		return p
-	}
-	for _, name := range []string{"cpuset", "cpu", "name=systemd"} {
-		if p, ok := c.Controller(name); ok && p != "/" {
-			return p
+	main := "/"
+	for _, name := range []string{"", "cpuset", "cpu", "name=systemd"} {
+		path, ok := c.Controller(name)
+		if name == "" {
+			path, ok = c.Unified()
+		}
+		switch {
+		case !ok || path == "/":
+		case ContainerOf(path) != "":
+			return path
+		case main == "/":
+			main = path
 		}
 	}
-	return "/"
+	return main
 }

@@ -1,15 +1,16 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -77,21 +78,20 @@ var ErrNoUnit = errors.New("it belongs to no service of systemd, which alone can
 
 // unitOf is the systemd service of a cgroup, and whether it is one of a user's own
 // manager (systemd.unit(5); a scope is started by others, and has no settings of
-// execution). Whoever may make cgroups chooses their names: control characters
-// would end the comment that a name stands in.
+// execution). A name that begins with a dash or a dot is left alone: the name becomes an
+// argument and a directory.
 func unitOf(cgroup string) (name string, user bool, err error) {
-	for _, part := range slices.Backward(strings.Split(path.Clean("/"+cgroup), "/")) {
-		if strings.HasSuffix(part, ".scope") {
-			return "", false, fmt.Errorf("its unit %s is a scope: %w", comment(part), ErrNoUnit)
-		}
-		if strings.HasSuffix(part, ".service") {
-			if comment(part) != part {
-				return "", false, fmt.Errorf("its cgroup %s has control characters, and no unit has: %w", comment(part), ErrNoUnit)
-			}
-			return part, strings.Contains(cgroup, "/user@") && !strings.HasPrefix(part, "user@"), nil
-		}
+	unit, own := procfs.UnitOf(cgroup)
+	name = cmp.Or(own, unit)
+	switch {
+	case name == "":
+		return "", false, fmt.Errorf("its cgroup is %s: %w", comment(cgroup), ErrNoUnit)
+	case !strings.HasSuffix(name, ".service"):
+		return "", false, fmt.Errorf("its unit %s is a %s: %w", name, name[strings.LastIndexByte(name, '.')+1:], ErrNoUnit)
+	case name[0] == '-' || name[0] == '.':
+		return "", false, fmt.Errorf("its unit %s begins with a dash or a dot: %w", name, ErrNoUnit)
 	}
-	return "", false, fmt.Errorf("its cgroup is %s: %w", comment(cgroup), ErrNoUnit)
+	return name, own != "", nil
 }
 
 // NumaPolicy is the policy that most mappings of a process have, given each

@@ -3,6 +3,7 @@
 package overwriter
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path"
@@ -14,7 +15,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
-	"piton/internal/pattern"
+	"piton/internal/procfs"
 )
 
 // daemon is a program that tunes the machine while it runs.
@@ -146,10 +147,6 @@ func (m machine) running() func(name string) bool {
 	return func(name string) bool { return names[name] }
 }
 
-// container recognises the cgroups of containers: Docker's, containerd's and
-// CRI-O's below kubepods, Podman's and LXC's.
-var container = pattern.Lazy(`(?:^|/)(?:docker[-/]|cri-containerd[-:]|crio-|libpod-|lxc(?:\.payload)?[./])([^/]+?)(?:\.scope)?(?:/|$)`)
-
 // groupOwners returns the owners of the process's cgroup that set one of the attributes.
 func (m machine) groupOwners(pid kernel.TID, attributes []attr.Attribute) []string {
 	groups, err := m.proc.Cgroup(pid)
@@ -162,12 +159,11 @@ func (m machine) groupOwners(pid kernel.TID, attributes []attr.Attribute) []stri
 		out = append(out, owner+" owns the cpuset of cgroup "+group+
 			": when it changes the group's CPUs, the kernel works the affinity out anew; set them there to keep them")
 	}
-	parts := strings.Split(group, "/")
-	slices.Reverse(parts) // units below a user's manager are that manager's
-	if i := slices.IndexFunc(parts, func(part string) bool { return strings.HasSuffix(part, ".service") }); i >= 0 {
-		if set := m.unitSets(parts[i], attributes); len(set) > 0 {
-			out = append(out, "systemd unit "+parts[i]+" sets "+strings.Join(set, ", ")+
-				" whenever it starts its processes; change it there to keep it: systemctl edit "+parts[i])
+	unit, own := procfs.UnitOf(group)
+	if unit = cmp.Or(own, unit); strings.HasSuffix(unit, ".service") {
+		if set := m.unitSets(unit, attributes); len(set) > 0 {
+			out = append(out, "systemd unit "+unit+" sets "+strings.Join(set, ", ")+
+				" whenever it starts its processes; change it there to keep it: systemctl edit "+unit)
 		}
 	}
 	return out
@@ -175,10 +171,8 @@ func (m machine) groupOwners(pid kernel.TID, attributes []attr.Attribute) []stri
 
 // cpusetOwner names the manager of a container's cgroup.
 func cpusetOwner(group string) string {
-	short := ""
-	if found := container().FindStringSubmatch(group); found != nil {
-		short = found[1][:min(12, len(found[1]))]
-	}
+	short := procfs.ContainerOf(group)
+	short = short[strings.LastIndexByte(short, ':')+1:]
 	switch {
 	case strings.Contains(group, "kubepods") && short != "":
 		return "Kubernetes (kubelet) (container " + short + ")"
@@ -188,8 +182,10 @@ func cpusetOwner(group string) string {
 		return "Podman container " + short
 	case strings.Contains(group, "lxc"):
 		return "LXC container " + short
-	case short != "":
+	case short != "" && strings.Contains(group, "docker"):
 		return "Docker container " + short
+	case short != "":
+		return "container " + short
 	case strings.HasPrefix(group, "/machine.slice/"):
 		return "the machine manager of " + path.Base(group)
 	}

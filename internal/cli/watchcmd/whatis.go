@@ -1,6 +1,7 @@
 package watchcmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -159,6 +160,7 @@ func (e *explainer) kernelThread(x *explanation) {
 // process explains an ordinary process or one of its threads.
 func (e *explainer) process(x *explanation, st procfs.Status) {
 	x.kind = kindProcess
+	manager := "systemd"
 	x.what = fmt.Sprintf("a process with %d threads", st.Threads)
 	if st.Threads == 1 {
 		x.what = "a process with one thread"
@@ -176,31 +178,22 @@ func (e *explainer) process(x *explanation, st procfs.Status) {
 	}
 	if groups, err := e.proc.Cgroup(st.TGID); err == nil {
 		x.cgroup = groups.Main()
-		x.unit = unitOf(x.cgroup)
+		unit, own := procfs.UnitOf(x.cgroup)
+		if x.unit = cmp.Or(own, unit); own != "" {
+			manager = "systemd --user, " + unit
+		}
 	}
 	x.advice = fmt.Sprintf("piton pin %d --place least-loaded", x.tid)
 	if x.kind == kindThread {
 		x.advice += " --thread"
 	}
 	if strings.HasSuffix(x.unit, ".service") {
-		x.maker = "systemd, for its unit " + x.unit
+		x.maker = manager + ", for its unit " + x.unit
 		x.advice += "; for good: CPUAffinity= in a drop-in of " + x.unit
 	}
 	if x.movable == no {
 		x.advice = "the kernel refuses to set its CPUs"
 	}
-}
-
-// unitOf is the systemd unit that a cgroup's path ends in, or passes through
-// last; "" for none. Slices only contain units.
-func unitOf(path string) string {
-	unit := ""
-	for part := range strings.SplitSeq(path, "/") {
-		if strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope") {
-			unit = part
-		}
-	}
-	return unit
 }
 
 // policyText is "FIFO 50" or "OTHER, nice 0".

@@ -9,6 +9,7 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -125,9 +126,9 @@ func (g *cgroup) sum() model.Sum {
 // name is the unit's or container's, as the column of units has it; that of the group
 // alone where it is a part of what the row above is named after.
 func (g *cgroup) name() string {
-	name := field.UnitOf(g.path)
+	name := procfs.OwnerOf(g.path)
 	for above := g.parent; above != nil; above = above.parent {
-		if above.row != none && field.UnitOf(above.path) == name {
+		if above.row != none && procfs.OwnerOf(above.path) == name {
 			return strings.TrimPrefix(g.path, above.path+"/")
 		}
 	}
