@@ -97,7 +97,7 @@ func TestExportSystemd(t *testing.T) {
 	for cgroup, says := range map[string]string{
 		"/user.slice/user-0.slice/session-1.scope": "session-1.scope is a scope",
 		"/":                                 "belongs to no service of systemd",
-		"/system.slice/a\rNice=-20.service": "a?Nice=-20.service has control characters",
+		"/system.slice/a\rNice=-20.service": "its cgroup is /system.slice/a?Nice=-20.service: it belongs to no service",
 	} {
 		r := h.run("--host-root", serviceHost(t, cgroup), "export", "systemd", "77")
 		assert.Equal(t, exit.Failed, r.code)

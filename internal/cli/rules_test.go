@@ -305,11 +305,17 @@ func TestRulesCheckAndExplain(t *testing.T) {
 		assert.Equal(t, 2, r.code)
 		assert.Contains(t, r.err, file+": line 5, column 1: ")
 	}
+	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'x'\nnice = -1\n")
+	for _, verb := range []string{"check", "run"} {
+		r = h.run("rules", verb, file)
+		assert.Equal(t, 2, r.code)
+		assert.Contains(t, r.err, `rule "x" raises priority, and any user can start a process that it matches`)
+	}
 	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'x'\ncpus = '9999'\n")
 	for _, verb := range []string{"check", "run"} {
 		assert.Equal(t, 1, h.run("rules", verb, file).code)
 	}
-	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'pt-rules-none'\npolicy = 'fifo:5'\n")
+	write("version = 1\n[[rule]]\nname = 'x'\ncomm = 'pt-rules-none'\nuser = 'root'\npolicy = 'fifo:5'\n")
 	r = h.run("rules", "run", file)
 	assert.Equal(t, 1, r.code)
 	assert.Contains(t, r.err, `line 2: rule "x" makes processes real-time`)

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,16 +23,15 @@ func UnitOf(cgroup string) (unit, user string) {
 	return unit, user
 }
 
-// Slices are the slices that a path begins with; Units are made in them by systemd alone.
-func Slices(cgroup string) []string {
-	var out []string
-	for part := range strings.SplitSeq(strings.Trim(live(cgroup), "/"), "/") {
-		if !isSlice(part) {
-			break
+// Slices are the slices that a path begins with, which systemd alone makes.
+func Slices(cgroup string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for part := range strings.SplitSeq(strings.Trim(live(cgroup), "/"), "/") {
+			if !isSlice(part) || !yield(unescaped(part)) {
+				return
+			}
 		}
-		out = append(out, unescaped(part))
 	}
-	return out
 }
 
 // leftmostUnit skips slices, and returns the unit of the next group and the path below it.

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,8 +54,8 @@ func TestUnitOf(t *testing.T) {
 		}
 		assert.Equal(t, want, unit, cgroup)
 	}
-	assert.Equal(t, []string{"user.slice", "user-1000.slice"}, Slices(manager+"/app.slice"))
-	assert.Empty(t, Slices("/docker/system.slice"))
+	assert.Equal(t, []string{"user.slice", "user-1000.slice"}, slices.Collect(Slices(manager+"/app.slice")))
+	assert.Empty(t, slices.Collect(Slices("/docker/system.slice")))
 }
 
 func TestOwnerOf(t *testing.T) {

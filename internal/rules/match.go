@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/target"
 	"piton/internal/taskfile"
@@ -46,6 +47,8 @@ func (r *Rule) mismatch(t *sample.Task) string {
 		return keyUser
 	case r.Unit != "" && !inUnit(r.Unit, t.ID.Cgroup):
 		return keyUnit
+	case r.UserUnit != "" && !inUserUnit(r.UserUnit, t.ID.Cgroup):
+		return keyUserUnit
 	case r.Cgroup != "" && !taskfile.Glob(r.Cgroup, t.ID.Cgroup):
 		return keyCgroup
 	case r.matcher.command != nil && !r.matcher.command.MatchString(commandOf(t)):
@@ -63,6 +66,8 @@ func (r *Rule) mismatchWords(t *sample.Task, key string) string {
 		return fmt.Sprintf("its user is %q, not %q", t.ID.User, r.User)
 	case keyUnit:
 		return fmt.Sprintf("its cgroup %q is in no unit %q", t.ID.Cgroup, r.Unit)
+	case keyUserUnit:
+		return fmt.Sprintf("its cgroup %q is in no unit %q of a user's own manager", t.ID.Cgroup, r.UserUnit)
 	case keyCgroup:
 		return fmt.Sprintf("its cgroup is %q, not %q", t.ID.Cgroup, r.Cgroup)
 	}
@@ -74,15 +79,25 @@ func commandOf(t *sample.Task) string {
 	return c[:min(len(c), maxCommand)]
 }
 
-// inUnit reports whether a cgroup is in a unit that the glob means: systemd names each
-// group of the path after its unit.
+// inUnit reports whether a cgroup is of a unit of the system that the glob means, or in a
+// slice that it means. What a unit makes below its own group has no say.
 func inUnit(glob, cgroup string) bool {
-	for part := range strings.SplitSeq(cgroup, "/") {
-		if part != "" && taskfile.Glob(glob, part) {
+	unit, _ := procfs.UnitOf(cgroup)
+	if unit != "" && taskfile.Glob(glob, unit) {
+		return true
+	}
+	for slice := range procfs.Slices(cgroup) {
+		if taskfile.Glob(glob, slice) {
 			return true
 		}
 	}
 	return false
+}
+
+// inUserUnit is inUnit for the units of users' own managers.
+func inUserUnit(glob, cgroup string) bool {
+	_, unit := procfs.UnitOf(cgroup)
+	return unit != "" && taskfile.Glob(glob, unit)
 }
 
 // The keys of matchers.
@@ -92,13 +107,15 @@ const (
 	keyCgroup  = "cgroup"
 	keyUnit    = "unit"
 	keyUser    = "user"
+
+	keyUserUnit = "user_unit"
 )
 
 // pair is a key of the file with its text.
 type pair struct{ key, text string }
 
 func (s *Spec) matchers() []pair {
-	return []pair{{keyComm, s.Comm}, {keyCommand, s.Command}, {keyCgroup, s.Cgroup}, {keyUnit, s.Unit}, {keyUser, s.User}}
+	return []pair{{keyComm, s.Comm}, {keyCommand, s.Command}, {keyCgroup, s.Cgroup}, {keyUnit, s.Unit}, {keyUserUnit, s.UserUnit}, {keyUser, s.User}}
 }
 
 // words are the matchers that are given, in words.

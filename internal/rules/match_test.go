@@ -67,6 +67,54 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
+// TestUnitsCannotBeMade is that no user's own group has the name of a unit of the system.
+func TestUnitsCannotBeMade(t *testing.T) {
+	const manager = "/user.slice/user-1000.slice/user@1000.service"
+	for text, groups := range map[string]map[string]bool{
+		"unit = 'nginx.service'": {"/system.slice/nginx.service/worker": true, "/system.slice/nginx.service (deleted)": true,
+			manager + "/nginx.service": false, manager + "/app.slice/nginx.service": false, "/system.slice/web.service/nginx.service": false,
+			"/docker/x/nginx.service": false},
+		"unit = 'user-1000.slice'":    {manager + "/app.slice": true, "/system.slice/web.service/user-1000.slice": false},
+		"unit = 'app.slice'":          {manager + "/app.slice/a.service": false},
+		"user_unit = 'nginx.service'": {manager + "/app.slice/nginx.service": true, "/system.slice/nginx.service": false},
+	} {
+		r := parsed(t, rule("a: "+text)).Rules[0]
+		for group, want := range groups {
+			task := nginx()
+			task.ID.Cgroup = group
+			key := r.mismatch(task)
+			assert.Equal(t, want, key == "", "%s: %s", text, group)
+		}
+		assert.True(t, parsed(t, rule("a: "+text)).Parts("x").Cgroup)
+	}
+}
+
+// TestRaisingRulesAreAnchored is that no process puts itself before others by its name.
+func TestRaisingRulesAreAnchored(t *testing.T) {
+	raising := []string{"nice = -1", "policy = 'fifo:5'", "policy = 'rr:1'", "policy = 'deadline:1ms/10ms/10ms'", "ioprio = 'rt:4'"}
+	for matcher, anchored := range map[string]bool{
+		"comm = 'x'": false, "command = '^/usr/bin/x'": false, "unit = 'x*.service'": false, "user_unit = 'x.service'": false,
+		"cgroup = '*/x.service'": false, "cgroup = '/*/x.service'": false, "cgroup = '/x*'": false, "cgroup = 'x/y'": false,
+		"cgroup = '/user.slice/*/x.service'": false, "cgroup = '/user.slice/user-[01].slice'": false,
+		"user = 'root'": true, "unit = 'x.service'": true, "cgroup = '/system.slice/*'": true, "cgroup = '/system.slice/x@*.service'": true,
+		"cgroup = '/user.slice/user-1000.slice/*'": true, "comm = 'x'\nuser = 'root'": true,
+		"comm = 'x'\ntrust_names = true": true,
+	} {
+		for _, setting := range raising {
+			_, err := Parse([]byte("version = 1\n[[rule]]\nname = 'r'\n" + matcher + "\n" + setting + "\n"))
+			if anchored {
+				assert.NoError(t, err, "%s %s", matcher, setting)
+			} else {
+				assert.ErrorContains(t, err, `rule "r" raises priority`, "%s %s", matcher, setting)
+			}
+		}
+		for _, setting := range []string{"nice = 0", "policy = 'batch'", "ioprio = 'be:0'", "cpus = '0'"} {
+			_, err := Parse([]byte("version = 1\n[[rule]]\nname = 'r'\n" + matcher + "\n" + setting + "\n"))
+			assert.NoError(t, err, "%s %s", matcher, setting)
+		}
+	}
+}
+
 func TestLongCommandLine(t *testing.T) {
 	task := nginx()
 	task.ID.Cmdline = strings.Repeat("x", maxCommand) + "needle"

@@ -83,6 +83,10 @@ func (c *checker) rule(table string, s Spec) *Rule {
 	if !s.States() && s.Place == "" && !s.Follows() {
 		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio, policy and follow", r.Title())
 	}
+	if c.Err == nil && s.Raises() && !s.Anchored() && !s.TrustNames {
+		c.fail("", "%s raises priority, and any user can start a process that it matches: give it a user, a unit without *, "+
+			"or a cgroup that begins with a group's name, or set trust_names = true", r.Title())
+	}
 	if s.When != "" {
 		var err error
 		if r.Trigger, err = parseTrigger(s.When); err != nil {
@@ -115,7 +119,7 @@ func (c *checker) unique(r *Rule) {
 		c.fail("name", "%s is the name of the rule of line %d too", r.Title(), other.Line)
 	}
 	c.names[r.Name] = r
-	key := Spec{Comm: r.Comm, Command: r.Command, Cgroup: r.Cgroup, Unit: r.Unit, User: r.User, Priority: r.Priority}
+	key := Spec{Comm: r.Comm, Command: r.Command, Cgroup: r.Cgroup, Unit: r.Unit, UserUnit: r.UserUnit, User: r.User, Priority: r.Priority}
 	if other := c.same[key]; other != nil {
 		c.fail("priority", "%s and %s (line %d) match the same processes with priority %d: give one of them a higher priority",
 			r.Title(), other.Title(), other.Line, r.Priority)
@@ -136,13 +140,15 @@ func (c *checker) matchers(r *Rule) {
 		}
 	}
 	if r.words() == "" {
-		c.fail("", "%s needs a comm, command, cgroup, unit or user, or it would match every process", r.Title())
+		c.fail("", "%s needs a comm, command, cgroup, unit, user_unit or user, or it would match every process", r.Title())
 	}
 	c.comm(r)
 	c.Glob(c.table, keyCgroup, r.Cgroup)
-	c.Glob(c.table, keyUnit, r.Unit)
-	if strings.Contains(r.Unit, "/") {
-		c.fail(keyUnit, "unit %q: the name of a unit has no /; use cgroup for a path", r.Unit)
+	for _, p := range []pair{{keyUnit, r.Unit}, {keyUserUnit, r.UserUnit}} {
+		c.Glob(c.table, p.key, p.text)
+		if strings.Contains(p.text, "/") {
+			c.fail(p.key, "%s %q: the name of a unit has no /; use cgroup for a path", p.key, p.text)
+		}
 	}
 	if r.User != "" {
 		r.matcher.user, _ = target.Parse("user:" + r.User)

@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"piton/internal/action"
 	"piton/internal/change/attr"
+	"piton/internal/kernel"
 	"piton/internal/place"
 	"piton/internal/taskfile"
 	"piton/internal/topology"
@@ -31,8 +33,11 @@ type Spec struct {
 	Comm    string `toml:"comm"`    // the process's comm: a name, a glob or /regex/, as a TARGET
 	Command string `toml:"command"` // a regular expression on the first 4096 bytes of the command line
 	Cgroup  string `toml:"cgroup"`  // a glob on the whole path of the cgroup; * means slashes too
-	Unit    string `toml:"unit"`    // a glob on any unit of the path: "nginx.service", "user-1000.slice"
-	User    string `toml:"user"`    // a name or a number
+	Unit    string `toml:"unit"`    // a glob on the system's unit and the slices around it: "nginx.service", "user-1000.slice"
+	User    string `toml:"user"`    // a name or a number, of the real and the effective user
+
+	UserUnit   string `toml:"user_unit"`   // a glob on a unit of a user's own manager
+	TrustNames bool   `toml:"trust_names"` // Raises, though the process itself chooses what is matched
 
 	CPUs   string        `toml:"cpus"`   // a CPUS expression
 	Place  string        `toml:"place"`  // instead: a strategy of --place, or PlaceAuto
@@ -69,6 +74,36 @@ func (s *Spec) settings() []taskfile.Setting {
 func (s *Spec) RealTime() bool {
 	v, err := attr.Policy.Parse(string(s.Policy))
 	return s.Policy != "" && err == nil && attr.PolicyOf(v).Crowds()
+}
+
+// Raises reports whether the rule puts processes before others: nice below 0, a real-time
+// policy or real-time I/O.
+func (s *Spec) Raises() bool {
+	policy, err := attr.Policy.Parse(string(s.Policy))
+	if p := attr.PolicyOf(policy).Policy; s.Policy != "" && err == nil && p.RealTime() {
+		return true
+	}
+	nice, err := attr.Nice.Parse(string(s.Nice))
+	if n, ok := nice.(attr.NiceValue); err == nil && ok && n < 0 {
+		return true
+	}
+	prio, err := attr.IOPrio.Parse(string(s.IOPrio))
+	io, ok := prio.(attr.IOPrioValue)
+	return err == nil && ok && io.Class == kernel.IORealTime
+}
+
+// Anchored reports whether a process cannot choose to be matched: by its user, a unit of the
+// system by its whole name, or a cgroup below a group that the file names. comm and command
+// are the process's own words, and users name the groups below their own.
+func (s *Spec) Anchored() bool {
+	const wild = "*?["
+	if s.User != "" || s.Unit != "" && !strings.ContainsAny(s.Unit, wild) {
+		return true
+	}
+	top, below, ok := strings.Cut(strings.TrimPrefix(s.Cgroup, "/"), "/")
+	first := strings.IndexAny(below, wild)
+	return ok && top != "" && s.Cgroup[0] == '/' && !strings.ContainsAny(top, wild) &&
+		(top != "user.slice" || first < 0 || first == len(below)-1 && below[first] == '*')
 }
 
 // PlaceAuto is the Place of a rule whose CPUs are found by trying, as piton auto does.

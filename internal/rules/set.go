@@ -48,7 +48,7 @@ func (s *Set) Parts(comm string) (parts sample.Parts) {
 	add := func(r *Rule) {
 		parts.User = parts.User || r.User != ""
 		parts.Command = parts.Command || r.matcher.command != nil
-		parts.Cgroup = parts.Cgroup || r.Cgroup != "" || r.Unit != ""
+		parts.Cgroup = parts.Cgroup || r.Cgroup != "" || r.Unit != "" || r.UserUnit != ""
 	}
 	for _, r := range s.byComm[comm] {
 		add(r)
