@@ -114,10 +114,10 @@ func New(d Deps) *Model {
 	return m
 }
 
-// Init waits for the first sample and asks whether the background is light.
+// Init waits for the first sample.
 func (m *Model) Init() tea.Cmd {
 	m.askFor()
-	return tea.Batch(m.wait(nil), tea.RequestBackgroundColor, m.checkUndo(), m.starved.Look(), m.lookAtGuards())
+	return tea.Batch(m.wait(nil), m.checkUndo(), m.starved.Look(), m.lookAtGuards())
 }
 
 // wait returns a command that takes the next sample and makes a model of it. It

@@ -23,7 +23,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/term"
 )
 
 // Options says where and how to draw.
@@ -47,46 +46,46 @@ func (s Signalled) Error() string { return "ended by signal: " + s.Signal.String
 // stack are on stderr by then.
 var ErrCrashed = errors.New("the screen crashed")
 
-// Run shows the model until it quits, ctx ends, or SIGTERM, SIGHUP, SIGQUIT or
-// SIGINT arrives, and leaves the terminal as it found it. The final model is
-// returned in every case. Quitting and SIGINT are no error.
-func Run(ctx context.Context, model tea.Model, opt Options) (tea.Model, error) {
-	width, height, err := term.GetSize(opt.Output.Fd())
+// Run shows the model until it quits, ctx ends, the terminal is closed, or a signal ends
+// it, and leaves the terminal as it found it. The final model is returned in every case.
+// Quitting is no error; the end of the terminal is that by SIGHUP.
+func Run(ctx context.Context, model tea.Model, opt Options) (_ tea.Model, err error) {
+	s := catchSignals()
+	defer func() {
+		if by := s.release(); by != 0 {
+			err = Signalled{by}
+		}
+	}()
+	t, err := newTerminal(opt)
 	if err != nil {
-		return model, fmt.Errorf("read the size of the terminal: %w", err)
+		return model, err
 	}
-	t := newTerminal(opt, width, height)
 	if err := t.enter(); err != nil {
 		return model, err
 	}
 	defer t.leave()
 
-	s := &signals{ch: make(chan os.Signal, 8), done: make(chan struct{})}
-	p := tea.NewProgram(&root{model: model, term: t, signals: s},
-		tea.WithContext(ctx), tea.WithInput(opt.Input), tea.WithOutput(opt.Output), tea.WithEnvironment(opt.Env),
+	r := &root{model: model, term: t, signals: s}
+	p := tea.NewProgram(r, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(opt.Output), tea.WithEnvironment(opt.Env),
 		tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler(),
-		tea.WithWindowSize(width, height), tea.WithColorProfile(t.profile),
-		tea.WithFilter(func(m tea.Model, msg tea.Msg) tea.Msg { return m.(*root).filter(opt.Filter, msg) }))
-	s.wg.Add(1)
-	go s.watch(p, opt.Output)
-	final, err := p.Run()
+		tea.WithWindowSize(t.width, t.height), tea.WithColorProfile(t.profile),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return r.filter(opt.Filter, msg) }))
+	if t.keys, err = newKeyboard(opt.Input, p.Send, func() { s.endBy(syscall.SIGHUP) }); err != nil {
+		return model, fmt.Errorf("read the terminal: %w", err)
+	}
+	s.watch(p.Send)
+	go t.keys.run()
+	_, err = p.Run()
+	t.keys.close()
 	s.stop()
 	t.collect()
-	t.leave()
-	if r, ok := final.(*root); ok {
-		model = r.model
-	}
 	switch {
-	case s.ended == syscall.SIGINT:
-		return model, nil
-	case s.ended != 0:
-		return model, Signalled{s.ended}
 	case errors.Is(err, tea.ErrProgramPanic):
-		return model, ErrCrashed
+		return r.model, ErrCrashed
 	case err != nil && ctx.Err() == nil:
-		return model, fmt.Errorf("run the screen: %w", err)
+		return r.model, fmt.Errorf("run the screen: %w", err)
 	}
-	return model, ctx.Err()
+	return r.model, ctx.Err()
 }
 
 // root hands messages to the model and draws its view afterwards.
@@ -117,15 +116,14 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}()
 	switch msg := msg.(type) {
+	case resizedMsg:
+		return r, r.resized()
 	case tea.WindowSizeMsg:
 		if msg.Width != r.term.width || msg.Height != r.term.height { // Bubble Tea begins by telling what it was told
 			r.term.resize(msg.Width, msg.Height)
 		}
 	case continuedMsg:
-		r.signals.away.Store(false)
-		if err := r.term.enter(); err != nil {
-			return r, tea.Quit // the terminal is gone
-		}
+		return r, r.takeTerminal()
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset {
 			r.term.sync = true
@@ -136,14 +134,14 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		now := time.Now()
 		r.term.line.answer(now)
 		if r.term.mute {
-			return r, tea.Suspend
+			return r, r.stop()
 		}
 		if r.term.line.asksOn() {
 			r.term.line.question(now)
 			_, _ = r.term.out.WriteString(ask)
 		}
 		return r, r.drawOwed()
-	case suspendMsg: // once the answer under way is there: the shell would get it
+	case stopMsg: // once the answer under way is there: the shell would get it
 		if r.term.mute {
 			return r, nil
 		}
@@ -151,13 +149,13 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return r, tea.Tick(r.term.patience(), func(time.Time) tea.Msg { return unansweredMsg{} })
 	case unansweredMsg:
 		if r.term.mute {
-			return r, tea.Suspend
+			return r, r.stop()
 		}
 		return r, nil
 	case wakeMsg:
 		return r, r.drawOwed()
 	case execMsg:
-		return r, tea.Exec(&outside{msg.cmd, r}, msg.done)
+		return r, r.run(msg)
 	}
 	var cmd tea.Cmd
 	r.model, cmd = r.model.Update(msg)
@@ -247,28 +245,46 @@ func (r *root) tell() tea.Cmd {
 // View is empty: Bubble Tea runs without its renderer.
 func (r *root) View() tea.View { return tea.View{} }
 
-// filter gives the terminal back before Bubble Tea stops the process for a
-// tea.SuspendMsg; continuedMsg takes it again.
+// filter lets the user of the screen drop messages, and drops what the mouse cannot have done.
 func (r *root) filter(next func(tea.Model, tea.Msg) tea.Msg, msg tea.Msg) tea.Msg {
-	if next != nil {
-		if msg = next(r.model, msg); msg == nil {
-			return nil
-		}
+	if at, ok := msg.(tea.MouseMsg); ok && (at.Mouse().X >= r.term.width || at.Mouse().Y >= r.term.height) {
+		return nil
 	}
-	if _, ok := msg.(tea.SuspendMsg); ok {
-		r.term.leave()
-		r.signals.away.Store(true)
+	if next == nil {
+		return msg
 	}
-	return msg
+	return next(r.model, msg)
 }
 
-type suspendMsg struct{}
+// resized fits the screen to the size that the terminal has now.
+func (r *root) resized() tea.Cmd {
+	width, height, err := r.term.size()
+	if err != nil {
+		return nil // the terminal is gone, which comes by itself
+	}
+	return func() tea.Msg { return tea.WindowSizeMsg{Width: width, Height: height} }
+}
+
+// takeTerminal takes the terminal again after it was somebody else's, unless the program is
+// to end.
+func (r *root) takeTerminal() tea.Cmd {
+	select {
+	case <-r.signals.ended:
+		return tea.Quit
+	default:
+	}
+	if err := r.term.enter(); err != nil {
+		r.signals.endBy(syscall.SIGHUP) // it is gone
+		return nil
+	}
+	return tea.Batch(r.resized(), r.draw(anew, time.Now()))
+}
 
 // unansweredMsg says that no answer is waited for any more before the process stops.
 type unansweredMsg struct{}
 
 // Suspend is a command that stops the process as ^Z does, with the terminal as it was.
-func Suspend() tea.Msg { return suspendMsg{} }
+func Suspend() tea.Msg { return stopMsg{} }
 
 type repaintMsg struct{}
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,22 +25,24 @@ type terminal struct {
 	env     []string
 	profile colorprofile.Profile
 	meter   *Meter
+	keys    *keyboard
 	width   int
 	height  int
 
 	shifts bool // the terminal can delete and insert single cells
 
-	saved  *term.State // modes to restore; nil while the terminal is not ours
-	sync   bool        // the terminal takes synchronised output (mode 2026)
-	queue  bytes.Buffer
-	cells  *uv.TerminalRenderer
-	buffer uv.ScreenBuffer // what the terminal shows
-	next   uv.ScreenBuffer // what it is to show
-	lines  []string        // the content that next holds
-	pieces []piece         // reused
-	view   tea.View        // what the terminal was last told, without Content
-	fresh  bool            // everything has to be drawn
-	stale  bool            // cells does not know what buffer holds; see note
+	saved   *term.State // modes to restore; nil while the terminal is not ours
+	entered bool        // before
+	sync    bool        // the terminal takes synchronised output (mode 2026)
+	queue   bytes.Buffer
+	cells   *uv.TerminalRenderer
+	buffer  uv.ScreenBuffer // what the terminal shows
+	next    uv.ScreenBuffer // what it is to show
+	lines   []string        // the content that next holds
+	pieces  []piece         // reused
+	view    tea.View        // what the terminal was last told, without Content
+	fresh   bool            // everything has to be drawn
+	stale   bool            // cells does not know what buffer holds; see note
 
 	line   line
 	heard  bool  // the terminal has answered, before it was given away last
@@ -48,10 +51,32 @@ type terminal struct {
 	behind []int // lines that were left out for that
 }
 
-func newTerminal(opt Options, width, height int) *terminal {
-	t := &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter, width: width, height: height}
+func newTerminal(opt Options) (t *terminal, err error) {
+	t = &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter}
 	t.shifts = canShift(uv.Environ(opt.Env).Getenv("TERM"))
-	return t
+	t.width, t.height, err = t.size()
+	return t, err
+}
+
+// A frame has at most so many cells: a terminal that says it is larger takes gigabytes.
+const mostColumns, mostRows = 1000, 500
+
+// size is the size of the terminal, or of a terminal that does not know it LINES and COLUMNS
+// or 80×24, as of other programs; a serial console says 0×0.
+func (t *terminal) size() (width, height int, err error) {
+	if width, height, err = term.GetSize(t.out.Fd()); err != nil {
+		return 0, 0, fmt.Errorf("read the size of the terminal: %w", err)
+	}
+	or := func(said int, name string, usual, most int) int {
+		if said <= 0 {
+			said, _ = strconv.Atoi(uv.Environ(t.env).Getenv(name))
+		}
+		if said <= 0 {
+			said = usual
+		}
+		return min(said, most)
+	}
+	return or(width, "COLUMNS", 80, mostColumns), or(height, "LINES", 24, mostRows), nil
 }
 
 // enter takes the terminal: raw mode, alternate screen, no cursor. Entering
@@ -75,6 +100,10 @@ func (t *terminal) enter() error {
 	if _, overSSH := uv.Environ(t.env).LookupEnv("SSH_TTY"); !overSSH && !t.sync {
 		_, _ = t.cells.WriteString(ansi.RequestModeSynchronizedOutput)
 	}
+	if !t.entered && uv.Environ(t.env).Getenv("TERM") != "linux" { // which does not tell its colours
+		_, _ = t.cells.WriteString(ansi.RequestBackgroundColor)
+	}
+	t.entered = true
 	t.view = tea.View{}
 	t.resize(t.width, t.height)
 	t.heard = t.heard || t.line.answers
@@ -89,6 +118,10 @@ func (t *terminal) enter() error {
 // leave gives the terminal back as it was. It may be called again.
 func (t *terminal) leave() {
 	if t.saved == nil {
+		return
+	}
+	if !kernel.InForeground(int(t.in.Fd())) { // it is the shell's, and changing it would stop the process
+		t.saved = nil
 		return
 	}
 	var out bytes.Buffer
@@ -107,15 +140,20 @@ func (t *terminal) leave() {
 // collect takes the answer that is under way, once nothing else reads: it would be
 // typed into the shell, or where sudo asks for a password.
 func (t *terminal) collect() {
-	end, b := time.Now().Add(t.patience()), [1]byte{}
-	for most := 128; time.Now().Before(end) && most > 0 && b[0] != 'c'; most-- {
+	for end := time.Now().Add(t.patience()); time.Now().Before(end); {
 		if ready, err := kernel.AwaitData(int(t.in.Fd()), time.Until(end)); err != nil || !ready {
 			return
 		}
-		if _, err := t.in.Read(b[:]); err != nil {
+		events, err := t.keys.take()
+		if err != nil || slices.ContainsFunc(events, isAnswer) {
 			return
 		}
 	}
+}
+
+func isAnswer(msg tea.Msg) bool {
+	_, ok := msg.(uv.PrimaryDeviceAttributesEvent)
+	return ok
 }
 
 // patience is how long the answer under way is waited for before the terminal is given
@@ -127,8 +165,11 @@ func (t *terminal) patience() time.Duration {
 	case t.line.answers || t.heard:
 		return t.line.trip + t.line.time(t.line.way) + lateAnswer
 	}
-	return felt // it may never answer
+	return max(firstAnswer-time.Since(t.line.asked), 0) // it may never answer
 }
+
+// firstAnswer is how late the first answer of a terminal may be.
+const firstAnswer = 1500 * time.Millisecond
 
 // lateAnswer is how late the answer of a busy machine may be.
 const lateAnswer = time.Second
