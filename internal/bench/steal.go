@@ -11,7 +11,7 @@ type HostTicks struct {
 // ReadHostTicks reads those of now; what cannot be read is not had.
 func ReadHostTicks(proc procfs.FS) HostTicks {
 	c, err := proc.Counters()
-	if err != nil {
+	if err != nil || len(c.Lost) > 0 { // sums of different CPUs say nothing
 		return HostTicks{}
 	}
 	t := HostTicks{have: true}

@@ -66,9 +66,10 @@ func (m *Machine) host() sample.Host {
 	}
 	total := uint64(memoryBytes(len(m.cpus)))
 	const swap = 8 << 30
-	return sample.Host{Name: Host, Uptime: upTime + m.now, Load1: load, Load5: load * 0.94, Load15: load * 0.81,
+	return sample.Host{Name: Host, Uptime: upTime + m.now, Boot: m.began.Add(-upTime), HaveLoad: true, Load1: load, Load5: load * 0.94, Load15: load * 0.81,
 		MemTotalBytes: total, MemUsedBytes: uint64(float64(total) * (0.42 + 0.03*wave(seconds, 90, 0))),
 		SwapTotalBytes: swap, SwapUsedBytes: uint64(swap * (0.11 + 0.01*wave(seconds, 300, 0))),
+		HaveMemUsed: true, HaveSwap: true, HaveSwapUsed: true,
 		PSI:   sample.PSI{CPU: 4.1 + 2*wave(seconds, 60, 0), IO: 0.6 + 0.4*wave(seconds, 80, 1), Have: true},
 		Forks: m.forks, Switches: uint64(seconds * n * 2200), TicksPerSecond: ticksPerS, PageBytes: pageBytes}
 }

@@ -9,7 +9,60 @@ import (
 )
 
 // Columns is every column, in the order in which a chooser lists them.
-var Columns = slices.Concat(identityColumns(), schedulerColumns(), figureColumns(), extraColumns())
+var Columns = withoutOdd(slices.Concat(identityColumns(), schedulerColumns(), figureColumns(), extraColumns()))
+
+// ofStat are the columns of figures that /proc/PID/stat has and nothing else.
+var ofStat = []string{"ppid", "start_ticks", "start", "priority", "nice", "policy", "rtprio", "cpu", "node", "threads",
+	"minor_faults", "major_faults", "class", "mem_percent", "rss_bytes", "time_s"}
+
+// withoutOdd gives those columns no value for a task whose stat file was of no use.
+func withoutOdd(all []Column) []Column {
+	for i := range all {
+		if !slices.Contains(ofStat, all[i].ID) {
+			continue
+		}
+		c := &all[i]
+		num, text, value, add, missing := c.num, c.text, c.Value, c.Append, c.Missing
+		if num != nil {
+			c.num = func(r Row) float64 {
+				if r.Task().Odd {
+					return nan
+				}
+				return num(r)
+			}
+		}
+		if text != nil {
+			c.text = func(r Row) string {
+				if r.Task().Odd {
+					return ""
+				}
+				return text(r)
+			}
+		}
+		c.Value = func(r Row) any {
+			if r.Task().Odd {
+				return nil
+			}
+			return value(r)
+		}
+		c.Append = func(dst []byte, r Row) []byte {
+			if r.Task().Odd {
+				return appendNone(dst, r)
+			}
+			return add(dst, r)
+		}
+		c.Missing = func(r Row) string {
+			switch {
+			case r.Task().Odd:
+				return "/proc/PID/stat of this task is cut or malformed"
+			case missing != nil:
+				return missing(r)
+			}
+			return ""
+		}
+	}
+	return all
+}
 
 // identityColumns say which task a row is.
 func identityColumns() []Column {

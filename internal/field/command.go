@@ -44,14 +44,13 @@ func showsComm(t *sample.Task, id *sample.Identity) bool {
 	return strings.TrimSpace(id.Cmdline) == "" || !t.IsProcess()
 }
 
-// StartTime is when the task started, by the wall clock of the sample; false where that is not known.
+// StartTime is when the task started, by the time of boot; false where that is not known.
 func StartTime(r Row) (time.Time, bool) {
 	s := r.M.Sample
-	if s.Host.TicksPerSecond <= 0 || s.Host.Uptime <= 0 || r.Sum() {
+	if s.Host.TicksPerSecond <= 0 || s.Host.Boot.IsZero() || r.Sum() {
 		return time.Time{}, false
 	}
-	age := s.Host.Uptime - time.Duration(r.Task().StartTicks)*time.Second/time.Duration(s.Host.TicksPerSecond)
-	return s.Wall.Add(-max(0, age)), true
+	return s.Host.Boot.Add(time.Duration(r.Task().StartTicks) * (time.Second / time.Duration(s.Host.TicksPerSecond))), true
 }
 
 // startColumn shows the hour within a day, then the date, then the year.
@@ -64,7 +63,7 @@ func startColumn() Column {
 	}
 	c := real(Column{ID: "start", Title: "START", Width: 6, Desc: true,
 		Help:    "when it started: the hour, from a day on the date",
-		Missing: func(Row) string { return "the machine's uptime could not be read" }}, get)
+		Missing: func(Row) string { return "the time of boot is not known" }}, get)
 	c.Type = TypeText
 	c.Value = func(r Row) any {
 		if t, ok := StartTime(r); ok {

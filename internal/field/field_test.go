@@ -1,6 +1,7 @@
 package field
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func testModel() *model.Model {
 	s := &sample.Sample{
 		Seq:  2,
 		Wall: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC),
-		Host: sample.Host{Uptime: 10 * time.Hour, TicksPerSecond: 100, PageBytes: 4096},
+		Host: sample.Host{Boot: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), TicksPerSecond: 100, PageBytes: 4096},
 		Tasks: []*sample.Task{
 			{TID: 2, TGID: 2, State: 'S', LastCPU: -1, Flags: sample.FlagKernelThread,
 				ID: &sample.Identity{Comm: "kthreadd", User: "root", Full: true}},
@@ -91,6 +92,23 @@ func TestCells(t *testing.T) {
 }
 
 // A task may take blanks for its name and its command line.
+func TestFiguresOfACutStatFileAreUnknown(t *testing.T) {
+	m := testModel()
+	m.Sample.Tasks[1].Odd = true
+	r := Row{M: m, I: 1}
+	for i := range Columns {
+		c := &Columns[i]
+		unknown := slices.Contains(ofStat, c.ID)
+		if unknown {
+			assert.Nil(t, c.Value(r), c.ID)
+			assert.Equal(t, None, string(c.Append(nil, r)), c.ID)
+			assert.Equal(t, "/proc/PID/stat of this task is cut or malformed", c.Why(r), c.ID)
+		}
+	}
+	name, _ := Lookup("comm")
+	assert.Equal(t, "nqueens", name.Value(r))
+}
+
 func TestABlankNameIsSeen(t *testing.T) {
 	for _, id := range []sample.Identity{{Comm: "   ", Cmdline: "  "}, {}} {
 		s := &sample.Sample{Tasks: []*sample.Task{{TID: 9, TGID: 9, ID: &id}}}

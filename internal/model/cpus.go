@@ -42,6 +42,9 @@ func unknownCPU(id cpuset.CPU) CPU {
 
 // shares divides the interval, measured by the CPU's own ticks.
 func (c *CPU) shares(before, now *sample.CPU) {
+	if before.NoTimes || now.NoTimes {
+		return
+	}
 	ok := true
 	delta := func(before, now uint64) float32 {
 		if now < before {

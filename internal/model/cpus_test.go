@@ -47,6 +47,11 @@ func TestCPUShares(t *testing.T) {
 	m = Next(m, withCPUs(at(3), now), nil)
 	known(t, math.NaN(), m.CPUs[0].Busy, "busy")
 	assert.Equal(t, 2, m.CPUs[0].Ticks)
+
+	lost := sample.CPU{ID: 0, NoTimes: true, MigrationsIn: 35, HaveIn: true}
+	m = Next(m, withCPUs(at(4), lost), nil)
+	known(t, math.NaN(), m.CPUs[0].Busy, "its row could not be used")
+	known(t, 10, m.CPUs[0].InPerS, "in")
 }
 
 // TestPartsAddUp divides what is busy, and no more than all of the interval.

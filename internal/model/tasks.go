@@ -136,6 +136,9 @@ func (m *Model) cpuPercent(before, t *sample.Task) float32 {
 	if before.Have&t.Have&sample.HaveTime != 0 {
 		return clamp(m.perS(before.RunNs, t.RunNs)*100/1e9, most)
 	}
+	if before.Odd || t.Odd {
+		return Unknown
+	}
 	ticks := m.perS(before.UserTicks+before.SystemTicks, t.UserTicks+t.SystemTicks)
 	return clamp(ticks*100/float32(m.Sample.Host.TicksPerSecond), most)
 }

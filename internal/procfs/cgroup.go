@@ -116,13 +116,16 @@ func (m CgroupMount) Number(path, file string) (int, error) {
 	return strconv.Atoi(string(bytes.TrimSpace(b)))
 }
 
-// ParseCgroup parses a cgroup file.
+// ParseCgroup parses a cgroup file. A line that is not understood is left out; it is an
+// error if that leaves none.
 func ParseCgroup(b []byte) (Cgroups, error) {
 	var groups Cgroups
+	var odd error
 	for line := range bytes.Lines(b) {
 		parts := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte(":"), 3)
 		if len(parts) != 3 || len(parts[2]) == 0 || parts[2][0] != '/' {
-			return nil, malformed("cgroup", line)
+			odd = malformed("cgroup", line)
+			continue
 		}
 		g := Cgroup{Path: string(parts[2])}
 		if len(parts[1]) > 0 {
@@ -130,7 +133,10 @@ func ParseCgroup(b []byte) (Cgroups, error) {
 		}
 		groups = append(groups, g)
 	}
-	return groups, nil
+	if len(groups) > 0 {
+		odd = nil
+	}
+	return groups, odd
 }
 
 // Controller returns the path in the hierarchy of a version 1 controller.

@@ -1,28 +1,75 @@
 package procfs
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
 )
 
 func TestParseCounters(t *testing.T) {
-	in := "cpu  1 2 3 4\ncpu0 8347 1 18428 210756 2316 2 148 2669 3 4\ncpu12 1 2 3 4\n" +
+	in := "cpu  1 2 3 4\ncpu0 8347 1 18428 210756 2316 2 148 2669 3 4\ncpu12 1 2 3 4 5 6 7 8 9 10\n" +
 		"intr 5 0 0\nctxt 77\nbtime 1700000000\nprocesses 99\nprocs_running 1\n"
-	var c Counters
-	require.NoError(t, ParseCounters([]byte(in), &c))
-	assert.Equal(t, Counters{
+	whole := Counters{
 		CPUs: []CPUTimes{
 			{CPU: 0, User: 8347, Nice: 1, System: 18428, Idle: 210756, IOWait: 2316, IRQ: 2, SoftIRQ: 148, Steal: 2669, Guest: 3, GuestNice: 4},
-			{CPU: 12, User: 1, Nice: 2, System: 3, Idle: 4},
+			{CPU: 12, User: 1, Nice: 2, System: 3, Idle: 4, IOWait: 5, IRQ: 6, SoftIRQ: 7, Steal: 8, Guest: 9, GuestNice: 10},
 		},
 		Switches: 77, BootTime: 1700000000, Forks: 99,
-	}, c)
-	for _, bad := range []string{"", "cpu 1 2 3 4\n", "cpux 1 2\n", "cpu0 1 x\n", "cpu70000 1 2\n", "cpu0 1\nctxt\n"} {
+	}
+	var c Counters
+	require.NoError(t, ParseCounters([]byte(in), &c))
+	c.Lost = nil
+	assert.Equal(t, whole, c)
+	for _, bad := range []string{"", "cpu 1 2 3 4\n", "cpux 1 2\n", "cpu70000 1 2\n"} {
 		assert.Error(t, ParseCounters([]byte(bad), &c), bad)
 	}
+	without := func(row int) Counters {
+		w := whole
+		w.CPUs, w.Lost = slices.Delete(slices.Clone(whole.CPUs), row, row+1), []cpuset.CPU{whole.CPUs[row].CPU}
+		return w
+	}
+	noForks, noSwitches := whole, whole
+	noForks.Forks, noSwitches.Switches = 0, 0
+	for _, change := range []struct {
+		old, new string
+		want     Counters
+	}{
+		{"processes 99", "processes -1948031333", noForks},
+		{"ctxt 77", "ctxt", noSwitches},
+		{"ctxt 77", "ctxt 77x", noSwitches},
+		{"ctxt 77", "ctxt 99999999999999999999", noSwitches},
+		{"cpu12 1 2", "cpu12 1 -2", without(1)},
+		{"cpu0 8347", "cpu0 99999999999999999999", without(0)},
+		{" 148 2669 3 4\ncpu12", "\ncpu12", without(0)},
+		{" 148 2669 3 4\ncpu12", " 148 2669 3\ncpu12", without(0)},
+		{"9 10\n", "9 10x\n", without(1)},
+		{"cpu12", "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu12", whole},
+		{"cpu  1 2 3 4", "cpu  1 2 -3", whole},
+	} {
+		require.NoError(t, ParseCounters([]byte(strings.Replace(in, change.old, change.new, 1)), &c))
+		if !strings.HasPrefix(change.old, "cpu  ") {
+			assert.Error(t, c.Odd, change.new)
+		}
+		c.Odd = nil
+		if len(c.Lost) == 0 {
+			c.Lost = nil
+		}
+		assert.Equal(t, change.want, c, change.new)
+	}
+	// The file ends in the middle of a number; and what old kernels and lxcfs write.
+	require.NoError(t, ParseCounters([]byte("cpu  1 2 3 4\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5 6 7 8 9 1"), &c))
+	assert.Equal(t, []cpuset.CPU{1}, c.Lost)
+	require.NoError(t, ParseCounters([]byte("cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8\ncpu1 1 2 3 4 5 6 7 8\n"), &c))
+	assert.Len(t, c.CPUs, 2)
+	assert.NoError(t, c.Odd)
+	require.NoError(t, ParseCounters([]byte("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4\n"), &c))
+	assert.Equal(t, []cpuset.CPU{0}, c.Lost)
 }
 
 func TestParseLoadAvgAndUptime(t *testing.T) {
@@ -65,7 +112,7 @@ func FuzzParseHostFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var c Counters
 		if ParseCounters(b, &c) == nil {
-			assert.NotEmpty(t, c.CPUs)
+			assert.NotEmpty(t, len(c.CPUs)+len(c.Lost))
 		}
 		_, _ = ParseLoadAvg(b)
 		_, _ = ParsePressure(b)

@@ -4,10 +4,21 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
+
+// CPUList reads a list of /sys/devices/system/cpu, such as "online".
+func (f FS) CPUList(name string) (cpuset.Set, error) {
+	b, err := readFile(filepath.Join(f.root, "sys/devices/system/cpu", name))
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return cpuset.Parse(string(b))
+}
 
 // Processes lists the numbers of /proc in rising order.
 func (f FS) Processes() ([]kernel.TID, error) {

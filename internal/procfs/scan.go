@@ -87,6 +87,20 @@ func (s *scanner) more() bool {
 	return s.i < len(s.b) && s.b[s.i] != '\n'
 }
 
+// ended reports whether all went well and no part of a word is left unread.
+func (s *scanner) ended() bool {
+	return s.ok && (s.i == len(s.b) || s.b[s.i] <= ' ')
+}
+
+// last reads an unsigned number that nothing follows; 0 if that is not what is there.
+func (s *scanner) last() uint64 {
+	n := s.uint()
+	if s.ok = s.ended() && !s.more(); !s.ok {
+		return 0
+	}
+	return n
+}
+
 // malformed is the error for input that is not what the kernel writes.
 func malformed(file string, b []byte) error {
 	const shown = 60

@@ -15,6 +15,7 @@ type Sched struct {
 	Migrations          uint64 // se.nr_migrations: moves to another CPU, none missed
 	VoluntarySwitches   uint64 // it blocked
 	InvoluntarySwitches uint64 // it was preempted
+	NoSwitches          bool   // the lines of both are not there or not understood
 }
 
 // Sched reads the file of one thread; with tid 0, of a process's first thread.
@@ -38,7 +39,7 @@ func ParseSched(b []byte) (Sched, error) {
 	}
 	if !schedValue(b, "nr_voluntary_switches", &st.VoluntarySwitches) ||
 		!schedValue(b, "nr_involuntary_switches", &st.InvoluntarySwitches) {
-		return Sched{}, malformed("sched", b)
+		st = Sched{Migrations: st.Migrations, NoSwitches: true}
 	}
 	return st, nil
 }
@@ -72,7 +73,7 @@ func schedValue(b []byte, name string, v *uint64) bool {
 			continue
 		}
 		s.i++
-		*v = s.uint()
+		*v = s.last()
 		return s.ok
 	}
 }

@@ -2,6 +2,8 @@ package procfs
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math"
 
 	"piton/internal/kernel"
@@ -53,19 +55,38 @@ func (f FS) ThreadStat(pid, tid kernel.TID) (Stat, error) {
 	return st, ParseStat(b, &st)
 }
 
+// ErrCut is what the error about a stat file is that is cut or not understood; the Stat then
+// has its name, if there is one, and nothing else.
+var ErrCut = errors.New("cut or malformed")
+
+// maxComm is the most bytes of a name (proc_task_name in fs/proc/array.c).
+const maxComm = 63
+
 // ParseStat parses a stat file into st. It allocates nothing.
 func ParseStat(b []byte, st *Stat) error {
+	*st = Stat{}
 	// The name may contain anything, so it ends at the last ')'.
-	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	open := bytes.IndexByte(b, '(')
+	end := bytes.LastIndexByte(b[:min(len(b), max(open, 0)+maxComm+2)], ')')
 	if open < 0 || end < open {
-		return malformed("stat", b)
+		return cutStat(b)
 	}
 	head := scan(b[:open])
-	s := scanner{b: b, i: end + 1, ok: true}
-	*st = Stat{TID: head.tid(), Comm: b[open+1 : end]}
+	st.TID, st.Comm = head.tid(), b[open+1:end]
+	if !head.ok || !st.figures(scanner{b: b, i: end + 1, ok: true}) {
+		*st = Stat{Comm: st.Comm}
+		return cutStat(b)
+	}
+	return nil
+}
+
+func cutStat(b []byte) error { return fmt.Errorf("%w: %w", malformed("stat", b), ErrCut) }
+
+// figures reads what is behind the name.
+func (st *Stat) figures(s scanner) bool {
 	state := s.word()
 	if len(state) != 1 {
-		return malformed("stat", b)
+		return false
 	}
 	st.State = state[0]
 	st.PPID = s.tid()
@@ -91,10 +112,7 @@ func ParseStat(b []byte, st *Stat) error {
 	st.LastCPU = int32(s.between(-1, math.MaxInt32))
 	st.RTPrio = uint8(s.between(0, 99))
 	st.Policy = kernel.Policy(s.between(0, math.MaxUint8))
-	if !head.ok || !s.ok {
-		return malformed("stat", b)
-	}
-	return nil
+	return s.ended()
 }
 
 // tid reads a task number; 0 is one outside the reader's PID namespace.

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,6 +33,8 @@ func TestParseStat(t *testing.T) {
 		{name: "empty", in: "", wantErr: true},
 		{name: "no name", in: "7 cat" + statTail, wantErr: true},
 		{name: "cut short", in: "7 (cat) S 1 2 3", wantErr: true},
+		{name: "cut after the time", in: "7 (cat) S 1 2 3 4 -1 4194560 10 11 12 13 14 15", wantErr: true},
+		{name: "negative time", in: "7 (cat)" + strings.Replace(statTail, " 14 15 ", " -14 15 ", 1), wantErr: true},
 		{name: "brackets swapped", in: "7 )cat(" + statTail, wantErr: true},
 		{name: "long state", in: "7 (cat) SS 1 2", wantErr: true},
 		{name: "number too large", in: "99999999999 (cat)" + statTail, wantErr: true},
@@ -40,7 +43,8 @@ func TestParseStat(t *testing.T) {
 			var st Stat
 			err := ParseStat([]byte(tc.in), &st)
 			if tc.wantErr {
-				require.Error(t, err)
+				require.ErrorIs(t, err, ErrCut)
+				assert.Equal(t, Stat{Comm: st.Comm}, st)
 				return
 			}
 			require.NoError(t, err)

@@ -55,10 +55,15 @@ func TestParseSched(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 
-	for _, in := range []string{"", "cat (1)\n---\n", strings.Replace(schedFile, "nr_voluntary", "nr_v", 1),
+	for _, in := range []string{"", "cat (1)\n---\n",
 		strings.Replace(schedFile, "  12", "  x", 1)} {
 		_, err := ParseSched([]byte(in))
 		assert.Error(t, err, in)
+	}
+	for _, in := range []string{strings.Replace(schedFile, "nr_voluntary", "nr_v", 1), strings.Replace(schedFile, "  4\n", "  -4\n", 1)} {
+		got, err = ParseSched([]byte(in))
+		require.NoError(t, err)
+		assert.Equal(t, Sched{Migrations: 12, NoSwitches: true}, got, in)
 	}
 }
 
@@ -105,7 +110,11 @@ func TestParseStatus(t *testing.T) {
 		"Cpus_allowed_list:\t0-2,64\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n"))
 	require.NoError(t, err)
 	assert.Equal(t, Status{Comm: `a\nb`, TGID: 12, UID: 1000, Threads: 3, CPUsAllowed: cpuset.Of(0, 1, 2, 64),
-		VoluntarySwitches: 5, InvoluntarySwitches: 6}, st)
+		VoluntarySwitches: 5, InvoluntarySwitches: 6, HaveUID: true, HaveSwitches: true}, st)
+	st, err = ParseStatus([]byte("Name:\tx\nTgid:\t12\nUid:\t-1\t0\t0\t0\nThreads:\t3\n" +
+		"Cpus_allowed_list:\t3-1\nvoluntary_ctxt_switches:\t5x\nnonvoluntary_ctxt_switches:\t6\n"))
+	assert.Error(t, err)
+	assert.Equal(t, Status{Comm: "x", TGID: 12, Threads: 3, InvoluntarySwitches: 6}, st, "what is sound is there")
 	for _, in := range []string{"", "Name:\tx\n", "Tgid:\tx\n", "Tgid:\t1\nCpus_allowed_list:\t3-1\n", "Tgid:\t1\nUid:\t-1\t0\n"} {
 		_, err := ParseStatus([]byte(in))
 		assert.Error(t, err, in)
@@ -126,6 +135,7 @@ func TestParseCgroup(t *testing.T) {
 		{"", "", true},
 		{"0:/\n", "", false},
 		{"0::x\n", "", false},
+		{"0::x\n3:cpuset:/c\nodd\n", "/c", true},
 	} {
 		groups, err := ParseCgroup([]byte(tc.in))
 		assert.Equal(t, tc.ok, err == nil, tc.in)

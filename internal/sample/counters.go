@@ -13,7 +13,7 @@ func (d *details) counters(w *walk, i int, old *Task, k *kept, watched bool) {
 	t := w.tasks[i]
 	exact := old != nil && old.Have&HaveMigrations != 0 && old.MigrationSource == SourceSched
 	if exact && t.Have&HaveTime != 0 && t.RunNs == k.runNs && t.State != 'R' {
-		setSched(t, procfs.Sched{Migrations: old.Migrations,
+		setSched(t, procfs.Sched{Migrations: old.Migrations, NoSwitches: old.Have&HaveSwitches == 0,
 			VoluntarySwitches: old.VoluntarySwitches, InvoluntarySwitches: old.InvoluntarySwitches})
 		d.tallies.keep(t.TID, w.seq)
 		return
@@ -48,7 +48,10 @@ func turnsOnCPU(t, old *Task) uint64 {
 func setSched(t *Task, c procfs.Sched) {
 	t.Migrations, t.MigrationSource = c.Migrations, SourceSched
 	t.VoluntarySwitches, t.InvoluntarySwitches = c.VoluntarySwitches, c.InvoluntarySwitches
-	t.Have |= HaveMigrations | HaveSwitches
+	t.Have |= HaveMigrations
+	if !c.NoSwitches {
+		t.Have |= HaveSwitches
+	}
 }
 
 // readSched reads the exact counters of a task, of a process those of all its
@@ -71,6 +74,7 @@ func (d *details) readSched(w *walk, t *Task, k *kept) {
 	}
 	c, err := procfs.ParseSched(b)
 	if err != nil {
+		d.readSwitches(t)
 		return
 	}
 	setSched(t, c)
@@ -86,7 +90,7 @@ func (d *details) readSwitches(t *Task) {
 	if err != nil {
 		return
 	}
-	if st, err := procfs.ParseStatus(b); err == nil {
+	if st, _ := procfs.ParseStatus(b); st.HaveSwitches {
 		t.VoluntarySwitches, t.InvoluntarySwitches = st.VoluntarySwitches, st.InvoluntarySwitches
 		t.Have |= HaveSwitches
 	}
@@ -160,6 +164,7 @@ func (a *tallies) count(r *procfs.Reader, seq uint64, t *Task) (procfs.Sched, bo
 // then with all it has.
 func (p *tally) count(r *procfs.Reader, pid kernel.TID, tids []kernel.TID) {
 	now := make([]counted, 0, len(tids))
+	p.total.NoSwitches = false
 	j := 0
 	for _, tid := range tids {
 		for j < len(p.threads) && p.threads[j].tid < tid {
@@ -176,6 +181,10 @@ func (p *tally) count(r *procfs.Reader, pid kernel.TID, tids []kernel.TID) {
 		var last procfs.Sched
 		if j < len(p.threads) && p.threads[j].tid == tid {
 			last = p.threads[j].last
+		}
+		if c.NoSwitches {
+			p.total.NoSwitches = true
+			c.VoluntarySwitches, c.InvoluntarySwitches = last.VoluntarySwitches, last.InvoluntarySwitches
 		}
 		p.add(c, last)
 		now = append(now, counted{tid, c})

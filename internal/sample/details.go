@@ -2,6 +2,7 @@ package sample
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -114,7 +115,7 @@ func (d *details) one(w *walk, i int, old *Task, k *kept) {
 	if t.Have&HaveMigrations == 0 {
 		t.Migrations, t.MigrationSource = k.moves, SourceSampled
 		t.Have |= HaveMigrations
-		if w.needs.Migrations || w.needs.Switches {
+		if (w.needs.Migrations || w.needs.Switches) && !t.Odd {
 			d.counters(w, i, old, k, watched)
 		}
 	}
@@ -183,8 +184,13 @@ func (d *details) readMask(pid, tid, file kernel.TID) (cpuset.Set, error) {
 		return d.kernel.Affinity(tid)
 	}
 	st, err := d.fs.ThreadStatus(pid, file)
-	return st.CPUsAllowed, err
+	if !st.CPUsAllowed.Empty() {
+		return st.CPUsAllowed, nil // it is another line that is not understood
+	}
+	return st.CPUsAllowed, cmp.Or(err, errNoMask)
 }
+
+var errNoMask = errors.New("status without Cpus_allowed_list")
 
 // attributes reads what only a system call tells.
 func (d *details) attributes(w *walk, t *Task) {

@@ -41,7 +41,9 @@ func (ids *identities) user(id *Identity, t *Task) {
 	if t.Have&haveOwner == 0 {
 		id.UID = ids.owner(t)
 	}
-	id.User = ids.users.name(id.UID)
+	if id.User = ""; id.UID != noUser {
+		id.User = ids.users.name(id.UID)
+	}
 }
 
 func (ids *identities) program(t *Task, seq uint64, parts Parts) program {
@@ -78,9 +80,14 @@ func (ids *identities) owner(t *Task) uint32 {
 		uid, _ := ids.r.Owner(t.TGID, t.thread()) // gone, if it fails
 		return uid
 	}
-	st, _ := ids.fs.ThreadStatus(t.TGID, t.thread())
-	return st.EUID
+	if st, _ := ids.fs.ThreadStatus(t.TGID, t.thread()); st.HaveUID {
+		return st.EUID
+	}
+	return noUser
 }
+
+// noUser is no user's number (chown(2) takes it for "leave as it is").
+const noUser = ^uint32(0)
 
 // joinArgs makes one line of a cmdline file, whose arguments end in NUL.
 func joinArgs(b []byte) string {

@@ -1,7 +1,9 @@
 package sample
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"piton/internal/kernel"
@@ -95,6 +97,23 @@ func (p *procWalk) update(w *walk, listed []candidate, changed bool) {
 		p.walkLane(w, &p.threads, p.found)
 	}
 	w.tasks = mergeLanes(w.tasks, &p.procs, &p.threads)
+}
+
+// oddTasks is the error about tasks whose stat file was of no use, nil for none.
+func oddTasks(tasks []*Task) error {
+	n, first := 0, kernel.TID(0)
+	for _, t := range tasks {
+		if t.Odd {
+			if n == 0 {
+				first = t.TID
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("/proc/PID/stat of %d tasks (%d first) is cut or malformed: their figures are unknown", n, first)
 }
 
 // listThreads returns the threads, other than the first, of all processes that
@@ -254,7 +273,13 @@ func (p *procWalk) readStat(r *procfs.Reader, e *entry) error {
 	}
 	var st procfs.Stat
 	if err := procfs.ParseStat(b, &st); err != nil {
-		return err
+		comm := st.Comm
+		if len(comm) == 0 {
+			b, _ = r.Task(t.TGID, t.thread(), "comm") // "" of none
+			comm = bytes.TrimSuffix(b, []byte("\n"))
+		}
+		setOdd(t, string(comm))
+		return nil
 	}
 	if t.ID != nil && t.StartTicks != st.StartTicks {
 		return errReused
@@ -263,7 +288,15 @@ func (p *procWalk) readStat(r *procfs.Reader, e *entry) error {
 	return nil
 }
 
+// setOdd is setStat for a stat file of which only the name is known.
+func setOdd(t *Task, comm string) {
+	*t = Task{TID: t.TID, TGID: t.TGID, ID: t.ID, RunNs: t.RunNs, Have: t.Have & HaveTime}
+	setStat(t, &procfs.Stat{Comm: []byte(comm), LastCPU: -1, RSSPages: -1})
+	t.Odd = true
+}
+
 func setStat(t *Task, st *procfs.Stat) {
+	t.Odd = false
 	if t.ID == nil || t.ID.Comm != string(st.Comm) {
 		t.ID = &Identity{Comm: string(st.Comm)}
 	}

@@ -27,7 +27,7 @@ type Sample struct {
 	Late     time.Duration
 	Replaced uint64
 	Host     Host
-	CPUs     []CPU // in rising order of number; offline CPUs are absent
+	CPUs     []CPU // in rising order of number; offline CPUs are absent, and one whose row is missing may be
 	// Tasks are in rising order of TID. A row that says what it said in the sample
 	// before may be shared with it.
 	Tasks []*Task
@@ -60,18 +60,22 @@ type Sample struct {
 // Host is what concerns the whole machine. Values that could not be read are
 // zero and their Have bit is unset.
 type Host struct {
-	Name           string
-	Uptime         time.Duration
-	Load1          float64
+	Name           string        // "" unknown
+	Uptime         time.Duration // 0 unknown
+	Boot           time.Time     // "btime" in /proc/stat, the same in all samples; zero unknown
+	Load1          float64       // the loads with HaveLoad
 	Load5          float64
 	Load15         float64
-	MemTotalBytes  uint64
-	MemUsedBytes   uint64 // total less available
-	SwapTotalBytes uint64
-	SwapUsedBytes  uint64
-	Forks          uint64 // tasks created since boot, "processes" in /proc/stat
-	Switches       uint64 // context switches since boot, "ctxt" in /proc/stat
-	TicksPerSecond int    // USER_HZ, the unit of every *Ticks figure
+	MemTotalBytes  uint64 // 0 unknown
+	MemUsedBytes   uint64 // total less available, with HaveMemUsed
+	SwapTotalBytes uint64 // with HaveSwap
+	SwapUsedBytes  uint64 // with HaveSwapUsed
+	Forks          uint64 // tasks created since boot, "processes" in /proc/stat; 0 unknown
+	Switches       uint64 // context switches since boot, "ctxt" in /proc/stat; 0 unknown
+
+	HaveLoad, HaveMemUsed, HaveSwap, HaveSwapUsed bool
+
+	TicksPerSecond int // USER_HZ, the unit of every *Ticks figure
 	PageBytes      int
 	PSI            PSI // with Needs.PSI
 }
@@ -85,7 +89,7 @@ func Find(tasks []*Task, tid kernel.TID) (i int, ok bool) {
 // PSI is the pressure of the machine: the shares of the last 10 s, in percent, in which
 // some task waited for a CPU, for I/O, for memory (Documentation/accounting/psi.rst).
 type PSI struct {
-	CPU, IO, Memory float64
+	CPU, IO, Memory float64 // NaN unknown
 	Have            bool
 }
 
@@ -93,7 +97,8 @@ type PSI struct {
 // (/proc/stat, proc(5)); Guest and GuestNice are already contained in User and
 // Nice there.
 type CPU struct {
-	ID cpuset.CPU
+	ID      cpuset.CPU
+	NoTimes bool // its row of /proc/stat could not be used: the *Ticks are unknown
 	UserTicks, NiceTicks, SystemTicks, IdleTicks, IOWaitTicks,
 	IRQTicks, SoftIRQTicks, StealTicks, GuestTicks, GuestNiceTicks uint64
 	// MigrationsIn and MigrationsOut count tasks that moved to and from this CPU
@@ -174,6 +179,7 @@ type Task struct {
 	Nice            int8
 	RTPrio          uint8
 
+	Odd                 bool // its stat file is cut or malformed: of that, only the name is known
 	ResetOnFork         bool
 	MigrationSource     Source // of Migrations, when HaveMigrations
 	Have                Have
@@ -207,7 +213,7 @@ func (t *Task) same(o *Task) bool {
 		t.MinorFaults == o.MinorFaults && t.MajorFaults == o.MajorFaults && t.Flags == o.Flags &&
 		t.Threads == o.Threads && t.Priority == o.Priority && t.State == o.State &&
 		t.Policy == o.Policy && t.Nice == o.Nice && t.RTPrio == o.RTPrio &&
-		t.ResetOnFork == o.ResetOnFork && t.MigrationSource == o.MigrationSource && t.Have == o.Have &&
+		t.Odd == o.Odd && t.ResetOnFork == o.ResetOnFork && t.MigrationSource == o.MigrationSource && t.Have == o.Have &&
 		t.Migrations == o.Migrations && t.PingPongs == o.PingPongs &&
 		t.VoluntarySwitches == o.VoluntarySwitches && t.InvoluntarySwitches == o.InvoluntarySwitches &&
 		t.IOPrio == o.IOPrio && t.summed == o.summed && t.Pressure == o.Pressure && t.living == o.living &&
@@ -237,9 +243,9 @@ type Identity struct {
 	Cmdline string // arguments joined with spaces; "" for kernel threads and zombies
 	Exe     string // "" when not permitted
 	Cgroup  string // path in the unified hierarchy, else of the cpuset or cpu controller
-	User    string // name, or the number when it has none
-	UID     uint32
-	Full    bool // false while only Comm and UID were read
+	User    string // name, or the number when it has none; "" unknown
+	UID     uint32 // 1<<32 - 1 unknown
+	Full    bool   // false while only Comm and UID were read
 
 	seen    time.Duration // when it was looked at last
 	ran     uint64        // Task.RunNs then
@@ -254,6 +260,17 @@ type Collector struct {
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"
 	// Better says what the next better rung needs, "" when the best is in use.
 	Better string
+}
+
+// Faults says what of the basic figures could not be read and why, a sentence each; the
+// rest of the sample is sound.
+func (s *Sample) Faults() (out []string) {
+	for _, c := range s.Collectors {
+		if c.Err != nil && slices.Contains([]string{"cpus", "tasks", "host"}, c.Name) {
+			out = append(out, strings.ReplaceAll(c.Err.Error(), "\n", "; "))
+		}
+	}
+	return out
 }
 
 // WhyNot is why a collector has nothing, "" if it has.

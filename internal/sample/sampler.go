@@ -76,7 +76,7 @@ func New(o Options) (*Sampler, error) {
 	s := &Sampler{
 		wake: make(chan struct{}, 1), out: make(chan *Sample, 1), loaded: make(chan *programs, 1),
 		fs: fs, r: r, started: time.Now(), ebpf: o.EBPF,
-		cpus: cpuTimes{r: r}, tasks: newProcWalk(fs, r), host: newHostFacts(fs, r),
+		cpus: cpuTimes{fs: fs, r: r}, tasks: newProcWalk(fs, r), host: newHostFacts(fs, r),
 		ladder: []migrationSource{newSampledMigrations()},
 	}
 	_, err = fs.File("self", "sched")
@@ -224,10 +224,14 @@ func (s *Sampler) Read() (*Sample, error) {
 	w.tasks = make([]*Task, 0, len(w.before)+len(w.before)/16+64)
 
 	s.collect(n, "cpus", "", func() error { return s.cpus.read(n) })
+	n.Collectors[0].Rung = s.cpus.rows.rung()
 	w.forks = n.Host.Forks
 	err := s.collect(n, "tasks", "", func() error { return s.walkTasks(&w) })
 	tasks := &n.Collectors[len(n.Collectors)-1]
 	tasks.Rung, tasks.Better = s.tasks.rung(), s.tasksBetter
+	if err == nil {
+		tasks.Err = oddTasks(w.tasks)
+	}
 	n.Tasks = w.tasks
 	pressure(n.CPUs, &w)
 	s.collect(n, "details", "", func() error { s.details.fill(&w, w.before); return nil })

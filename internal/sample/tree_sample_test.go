@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func TestSampleOfHostTree(t *testing.T) {
 	}, n.CPUs)
 	assert.Equal(t, Host{Name: "tree", Uptime: 100500 * time.Millisecond, Load1: 0.5, Load5: 0.25, Load15: 1,
 		MemTotalBytes: 1000 << 10, MemUsedBytes: 400 << 10, SwapTotalBytes: 50 << 10, SwapUsedBytes: 30 << 10,
-		Forks: 99, Switches: 77, TicksPerSecond: 100, PageBytes: os.Getpagesize()}, n.Host)
+		HaveLoad: true, HaveMemUsed: true, HaveSwap: true, HaveSwapUsed: true, Forks: 99, Switches: 77, TicksPerSecond: 100, PageBytes: os.Getpagesize()}, n.Host)
 	assert.Equal(t, SourceSampled, n.Migrations)
 	for _, c := range n.Collectors {
 		assert.NoError(t, c.Err, c.Name)
@@ -75,11 +76,16 @@ func TestTasksVanishAndNumbersAreReused(t *testing.T) {
 	h.remove("proc/5")
 	h.task(stub{pid: 6, comm: "six", start: 2, cpu: 1}) // another process by now
 	h.write("proc/7/stat", "7 (seven")                  // cannot be understood
+	h.write("proc/7/comm", "seven\n")
 	h.task(stub{pid: 3, comm: "three", start: 3})
 	h.write("proc/8/status", "no stat file at all\n")
 	second := h.read(s)
-	require.Len(t, second.Tasks, 2)
-	assert.Equal(t, []string{"three", "six"}, []string{second.Tasks[0].ID.Comm, second.Tasks[1].ID.Comm})
+	require.Len(t, second.Tasks, 3)
+	assert.Equal(t, []string{"three", "six", "seven"}, []string{second.Tasks[0].ID.Comm, second.Tasks[1].ID.Comm, second.Tasks[2].ID.Comm})
+	assert.True(t, second.Tasks[2].Odd)
+	assert.EqualError(t, second.Collectors[1].Err, "/proc/PID/stat of 1 tasks (7 first) is cut or malformed: their figures are unknown")
+	h.task(stub{pid: 7, comm: "seven", start: 1})
+	assert.Equal(t, uint64(1), h.read(s).Tasks[2].StartTicks)
 	assert.Equal(t, uint64(2), second.Tasks[1].StartTicks)
 	assert.NotSame(t, first.Tasks[1].ID, second.Tasks[1].ID)
 	assert.Zero(t, second.Tasks[1].Migrations, "the change of CPU was another process's")
@@ -126,6 +132,7 @@ func TestCPUsComeAndGo(t *testing.T) {
 	h := newTree(t)
 	s := h.sampler(Needs{})
 	h.read(s)
+	h.write("sys/devices/system/cpu/online", "0,2-3\n")
 	h.cpus("cpu0 10 0 0 1", "cpu3 10 0 0 1", "cpu2 10 0 0 1")
 	n := h.read(s)
 	require.Len(t, n.CPUs, 3)
@@ -139,7 +146,7 @@ func TestAMissingFileIsSaidAndTheRestStands(t *testing.T) {
 	h.remove("proc/uptime")
 	n := h.read(h.sampler(Needs{}))
 	assert.Len(t, n.Tasks, 1)
-	assert.Empty(t, n.CPUs)
+	assert.Equal(t, []CPU{{ID: 0, NoTimes: true, HaveIn: true, HaveOut: true}, {ID: 1, NoTimes: true, HaveIn: true, HaveOut: true}}, n.CPUs)
 	assert.InDelta(t, 0.5, n.Host.Load1, 1e-9)
 	failed := map[string]bool{}
 	for _, c := range n.Collectors {
@@ -154,7 +161,10 @@ func TestPressureIsReadWhereItIsWanted(t *testing.T) {
 	h.write("proc/pressure/cpu", line("4.10"))
 	h.write("proc/pressure/io", line("0.00"))
 	assert.Equal(t, PSI{}, h.read(h.sampler(Needs{})).Host.PSI, "no meter shows it")
-	assert.Equal(t, PSI{}, h.read(h.sampler(Needs{PSI: true})).Host.PSI, "one file is missing")
+	psi := h.read(h.sampler(Needs{PSI: true})).Host.PSI
+	assert.True(t, math.IsNaN(psi.Memory), "its file is missing")
+	psi.Memory = 0
+	assert.Equal(t, PSI{CPU: 4.1, Have: true}, psi)
 	h.write("proc/pressure/memory", line("0.30"))
 	assert.Equal(t, PSI{CPU: 4.1, Memory: 0.3, Have: true}, h.read(h.sampler(Needs{PSI: true})).Host.PSI)
 }

@@ -24,7 +24,7 @@ func newTree(t testing.TB) tree {
 	h.write("proc/loadavg", "0.50 0.25 1.00 1/50 99\n")
 	h.write("proc/uptime", "100.50 90.00\n")
 	h.write("proc/meminfo", "MemTotal: 1000 kB\nMemFree: 100 kB\nMemAvailable: 600 kB\nSwapTotal: 50 kB\nSwapFree: 20 kB\n")
-	h.cpus("cpu0 10 2 3 80 5 1 1 4 6 1", "cpu1 20 0 0 80")
+	h.cpus("cpu0 10 2 3 80 5 1 1 4 6 1", "cpu1 20 0 0 80 0 0 0 0 0 0")
 	return h
 }
 

@@ -220,7 +220,8 @@ func (m *Model) better() []string {
 	if m.newest == nil {
 		return nil
 	}
-	var lines, needed []string
+	var needed []string
+	lines := m.newest.Sample.Faults()
 	all := m.newest.Sample.Collectors
 	for _, c := range all {
 		if c.Better == "" || slices.Contains(needed, c.Better) {

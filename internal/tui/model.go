@@ -9,6 +9,7 @@ package tui
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -213,6 +214,9 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
 	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.deps.Meters, next.Sample.Wall))
+	if faults := next.Sample.Faults(); m.newest == nil && len(faults) > 0 {
+		cmd = tea.Batch(cmd, m.say(bad, strings.Join(faults, "; ")))
+	}
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.Note(next, m.deps.Meter)

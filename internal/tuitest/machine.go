@@ -132,11 +132,12 @@ func (m *Machine) random(n int) int {
 // Tick lets a second pass and samples the machine.
 func (m *Machine) Tick() *sample.Sample {
 	m.seq++
+	start := time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC)
 	up := 12*24*time.Hour + 3*time.Hour + 41*time.Minute
 	s := &sample.Sample{Seq: m.seq, At: time.Duration(m.seq) * time.Second, Migrations: m.Source,
-		Wall: time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC).Add(time.Duration(m.seq) * time.Second),
-		Host: sample.Host{Name: "web-07", Uptime: up + time.Duration(m.seq)*time.Second, Load1: 3.12, Load5: 2.8, Load15: 2.41,
-			MemTotalBytes: 64 << 30, MemUsedBytes: 14 << 30, TicksPerSecond: TicksPerS, PageBytes: 4096},
+		Wall: start.Add(time.Duration(m.seq) * time.Second),
+		Host: sample.Host{Name: "web-07", Uptime: up + time.Duration(m.seq)*time.Second, Boot: start.Add(-up), Load1: 3.12, Load5: 2.8, Load15: 2.41,
+			MemTotalBytes: 64 << 30, MemUsedBytes: 14 << 30, HaveLoad: true, HaveMemUsed: true, HaveSwap: true, HaveSwapUsed: true, TicksPerSecond: TicksPerS, PageBytes: 4096},
 	}
 	m.moves, m.steps = map[sample.Move]uint32{}, nil
 	busy := map[cpuset.CPU]float64{}

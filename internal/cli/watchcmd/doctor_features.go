@@ -3,6 +3,7 @@ package watchcmd
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"piton/internal/bpf"
@@ -93,14 +94,26 @@ func (d *doctor) runDelay() finding {
 
 func (d *doctor) load() finding {
 	f := d.figure("load", "CPU load and run queues", "cpus", "a sample")
+	known := slices.ContainsFunc(d.sample.CPUs, func(c sample.CPU) bool { return !c.NoTimes })
+	if !known {
+		return f
+	}
+	stat := "/proc/stat"
+	if f.source != "" {
+		stat += " (" + f.source + ")"
+	}
 	for i := range d.sample.CPUs {
 		if d.sample.CPUs[i].HavePressure {
-			f.source = "/proc/stat, and the run queues' load_avg + rt + irq (eBPF)"
+			f.source = stat + ", and the run queues' load_avg + rt + irq (eBPF)"
 			f.cost = joinCost(f.cost, "the rest in the task walk")
 			return f
 		}
 	}
-	f.source = "/proc/stat, and time, run delay and nice by task: what has ended counts as one task at nice 0"
+	f.source = stat + ", and time, run delay and nice by task: what has ended counts as one task at nice 0"
+	if f.reason != "" { // some rows could not be used
+		f.state = stateFallback
+		return f
+	}
 	if d.byKernel() {
 		d.worse(&f, stateFallback, &feature.Missing{Feature: "run queues by eBPF", Needs: "a kernel with CONFIG_FAIR_GROUP_SCHED"})
 		return f

@@ -242,6 +242,9 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	var some error // of --pid is there
 	err = a.Sample(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), func(m *model.Model) (bool, error) {
 		if m.Elapsed == 0 {
+			for _, fault := range m.Sample.Faults() {
+				a.Warn("%s", fault)
+			}
 			if none := o.missing(a, m.Sample.Tasks); none != nil {
 				if !slices.ContainsFunc(m.Sample.Tasks, v.named) {
 					return false, none

@@ -68,9 +68,22 @@ func summary(m *model.Model) string {
 	if model.Known(m.MigrationsPerS) {
 		migrations = fmt.Sprintf("migrations %.1f/s (%s)", m.MigrationsPerS, word)
 	}
-	return fmt.Sprintf("%s %s up %s  tasks %d (%d threads, %d running)  load %.2f %.2f %.2f  mem %.1f/%.1fG  %s\n",
-		m.Sample.Wall.Format(time.TimeOnly), field.Clean(h.Name), field.Uptime(h.Uptime), m.Counts.Processes, m.Counts.Threads,
-		m.Counts.Running, h.Load1, h.Load5, h.Load15, output.GiB(h.MemUsedBytes), output.GiB(h.MemTotalBytes), migrations)
+	up, load, used, total := "-", "- - -", "-", "-"
+	if h.Uptime > 0 {
+		up = field.Uptime(h.Uptime)
+	}
+	if h.HaveLoad {
+		load = fmt.Sprintf("%.2f %.2f %.2f", h.Load1, h.Load5, h.Load15)
+	}
+	if h.HaveMemUsed {
+		used = fmt.Sprintf("%.1f", output.GiB(h.MemUsedBytes))
+	}
+	if h.MemTotalBytes > 0 {
+		total = fmt.Sprintf("%.1fG", output.GiB(h.MemTotalBytes))
+	}
+	return fmt.Sprintf("%s %s up %s  tasks %d (%d threads, %d running)  load %s  mem %s/%s  %s\n",
+		m.Sample.Wall.Format(time.TimeOnly), output.Dash(field.Clean(h.Name)), up, m.Counts.Processes, m.Counts.Threads,
+		m.Counts.Running, load, used, total, migrations)
 }
 
 // sampled is a tick, or with i one of its CPUs or tasks.
@@ -153,19 +166,23 @@ var (
 	hostList = output.NewList("headless", "host", "the machine at a sample", tickColumn(),
 		output.Col("time", "", output.Text, "when it was taken", func(s sampled) any { return s.stamp() }),
 		output.Col("interval_s", "", output.Number, "time since the sample before", func(s sampled) any { return s.Elapsed.Seconds() }),
-		output.Col("host", "", output.Text, "name of the machine", func(s sampled) any { return s.host().Name }),
-		output.Col("uptime_s", "", output.Number, "time since boot", func(s sampled) any { return math.Round(s.host().Uptime.Seconds()) }),
+		output.Col("host", "", output.MaybeText, "name of the machine", func(s sampled) any { return output.NonEmpty(s.host().Name) }),
+		output.Col("uptime_s", "", output.MaybeNumber, "time since boot",
+			func(s sampled) any { return output.Known(math.Round(s.host().Uptime.Seconds()), s.host().Uptime > 0) }),
 		output.Col("processes", "", output.Int, "processes", func(s sampled) any { return s.Counts.Processes }),
 		output.Col("threads", "", output.Int, "threads of all processes", func(s sampled) any { return s.Counts.Threads }),
 		output.Col("running", "", output.Int, "threads that run or are runnable", func(s sampled) any { return s.Counts.Running }),
 		output.Col("kernel_threads", "", output.Int, "kernel threads", func(s sampled) any { return s.Counts.KernelThreads }),
-		output.Col("load1", "", output.Number, "load average of 1 minute", func(s sampled) any { return s.host().Load1 }),
-		output.Col("load5", "", output.Number, "of 5 minutes", func(s sampled) any { return s.host().Load5 }),
-		output.Col("load15", "", output.Number, "of 15 minutes", func(s sampled) any { return s.host().Load15 }),
-		output.Col("mem_total_bytes", "", output.Int, "memory", func(s sampled) any { return s.host().MemTotalBytes }),
-		output.Col("mem_used_bytes", "", output.Int, "memory in use", func(s sampled) any { return s.host().MemUsedBytes }),
-		output.Col("swap_total_bytes", "", output.Int, "swap", func(s sampled) any { return s.host().SwapTotalBytes }),
-		output.Col("swap_used_bytes", "", output.Int, "swap in use", func(s sampled) any { return s.host().SwapUsedBytes }),
+		output.Col("load1", "", output.MaybeNumber, "load average of 1 minute", func(s sampled) any { return output.Known(s.host().Load1, s.host().HaveLoad) }),
+		output.Col("load5", "", output.MaybeNumber, "of 5 minutes", func(s sampled) any { return output.Known(s.host().Load5, s.host().HaveLoad) }),
+		output.Col("load15", "", output.MaybeNumber, "of 15 minutes", func(s sampled) any { return output.Known(s.host().Load15, s.host().HaveLoad) }),
+		output.Col("mem_total_bytes", "", output.MaybeInt, "memory",
+			func(s sampled) any { return output.Known(s.host().MemTotalBytes, s.host().MemTotalBytes > 0) }),
+		output.Col("mem_used_bytes", "", output.MaybeInt, "memory in use",
+			func(s sampled) any { return output.Known(s.host().MemUsedBytes, s.host().HaveMemUsed) }),
+		output.Col("swap_total_bytes", "", output.MaybeInt, "swap", func(s sampled) any { return output.Known(s.host().SwapTotalBytes, s.host().HaveSwap) }),
+		output.Col("swap_used_bytes", "", output.MaybeInt, "swap in use",
+			func(s sampled) any { return output.Known(s.host().SwapUsedBytes, s.host().HaveSwapUsed) }),
 		output.Col("migrations_per_s", "", output.MaybeNumber, "migrations a second", func(s sampled) any { return share(s.MigrationsPerS) }),
 		output.Col("migrations_source", "", output.Text, "where migrations come from: ebpf and sched are exact, perf and sampled are lower bounds",
 			func(s sampled) any { return s.source() }),

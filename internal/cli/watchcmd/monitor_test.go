@@ -1,14 +1,17 @@
 package watchcmd
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cli/app"
+	"piton/internal/model"
 	"piton/internal/sample"
 )
 
@@ -35,6 +38,19 @@ func TestHeadlessLoadsForMany(t *testing.T) {
 	} {
 		o, v := headless(t, args)
 		assert.Equal(t, want, o.ebpf(&v, v.needs(o.Threads)), args)
+	}
+}
+
+// What is not known of the machine is no 0 (as in a /proc with subset=pid).
+func TestUnknownFiguresOfTheHost(t *testing.T) {
+	m := model.Next(nil, &sample.Sample{Wall: time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC)}, nil)
+	assert.Equal(t, "09:14:02 - up -  tasks 0 (0 threads, 0 running)  load - - -  mem -/-  migrations -\n", summary(m))
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(hostList.Append(nil, sampled{Model: m}), &line))
+	for _, id := range []string{"host", "uptime_s", "load1", "load5", "load15", "mem_total_bytes", "mem_used_bytes", "swap_total_bytes", "swap_used_bytes"} {
+		v, there := line[id]
+		assert.True(t, there, id)
+		assert.Nil(t, v, id)
 	}
 }
 

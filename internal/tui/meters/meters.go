@@ -96,6 +96,8 @@ func Needs(ids []string, n *sample.Needs) {
 func uptime(in *Input) []string {
 	up := in.Model.Sample.Host.Uptime
 	switch {
+	case up == 0:
+		return []string{"up " + in.Theme.None}
 	case up >= 24*time.Hour:
 		return []string{fmt.Sprintf("up %dd", up/(24*time.Hour))}
 	case up >= time.Hour:
@@ -112,6 +114,9 @@ func tasks(in *Input) []string {
 
 func load(in *Input) []string {
 	h := &in.Model.Sample.Host
+	if !h.HaveLoad {
+		return []string{"load " + in.Theme.None}
+	}
 	return []string{fmt.Sprintf("load %.1f %.1f %.1f", h.Load1, h.Load5, h.Load15)}
 }
 
@@ -126,7 +131,7 @@ func cpus(in *Input) []string {
 
 func memory(in *Input) []string {
 	h := &in.Model.Sample.Host
-	if h.MemTotalBytes == 0 {
+	if h.MemTotalBytes == 0 || !h.HaveMemUsed {
 		return []string{"mem " + in.Theme.None}
 	}
 	share := float32(float64(h.MemUsedBytes) / float64(h.MemTotalBytes))
@@ -136,7 +141,7 @@ func memory(in *Input) []string {
 func swap(in *Input) []string {
 	h := &in.Model.Sample.Host
 	switch {
-	case h.SwapTotalBytes == 0:
+	case !h.HaveSwapUsed || h.SwapTotalBytes == 0:
 		return []string{"swp " + in.Theme.None}
 	case h.SwapUsedBytes < 50<<20: // it rounds to 0.0
 		return []string{"swp 0"}
@@ -180,6 +185,9 @@ func psi(in *Input) []string {
 		return []string{"psi " + in.Theme.None}
 	}
 	percent := func(v float64) string {
+		if math.IsNaN(v) {
+			return in.Theme.None
+		}
 		style, text := in.Theme.Text, fmt.Sprintf("%.1f", v)
 		if v >= 9.95 {
 			style, text = in.Theme.Warn, fmt.Sprintf("%.0f", v)

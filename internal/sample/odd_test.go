@@ -1,0 +1,201 @@
+package sample
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cpuset"
+	"piton/internal/kernel"
+)
+
+// One odd line takes nothing else with it: every other figure is as it was, and what the
+// line told is unknown, never another value.
+func TestAnOddLineIsLostAlone(t *testing.T) {
+	h := newTree(t)
+	row := func(n int) string {
+		return fmt.Sprintf("cpu%d %d 21 31 801 51 11 11 41 61 11", n, 101+n)
+	}
+	h.cpus("cpu  203 42 62 1602 102 22 22 82 122 22", row(0), row(1), "intr 5 0 0", "btime 1700000000")
+	for _, name := range []string{"cpu", "io", "memory"} {
+		h.write("proc/pressure/"+name, "some avg10=4.10 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n")
+	}
+	for i, pid := range []int{5, 6} {
+		h.task(stub{pid: pid, comm: "five", start: 11 + i, cpu: 1, user: 30, uid: 1000, run: 900, delay: 8, slices: 7, moves: 3, vol: 4, invol: 5})
+		h.write(fmt.Sprintf("proc/%d/comm", pid), "five\n")
+		h.write(fmt.Sprintf("proc/%d/statm", pid), "2500 500 100 1 0 200 0\n")
+	}
+	needs := Needs{All: true, Identity: true, Affinity: true, Migrations: true, Switches: true, Delay: true, PSI: true, Memory: true,
+		Watch: []kernel.TID{5, 6}}
+	base := figures(h.read(h.sampler(needs)))
+	require.Greater(t, len(base), 50)
+	// The figures that a line tells, by the beginning of their names; all of a task's files
+	// tell of the task.
+	about := func(path, line string) (prefixes []string) {
+		key := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ':' })[0]
+		switch {
+		case strings.HasPrefix(path, "proc/5/"):
+			return []string{"task 5 "}
+		case path != "proc/stat" && path != "proc/meminfo":
+			return []string{filepath.Base(path) + " "}
+		}
+		return map[string][]string{"cpu0": {"cpu 0 "}, "cpu1": {"cpu 1 "}, "ctxt": {"switches"}, "processes": {"forks"}, "btime": {"boot"},
+			"MemTotal": {"mem"}, "MemAvailable": {"mem used"}, "SwapTotal": {"swap"}, "SwapFree": {"swap used"}}[key]
+	}
+	for _, path := range []string{"proc/stat", "proc/meminfo", "proc/loadavg", "proc/uptime", "proc/pressure/io",
+		"proc/5/stat", "proc/5/status", "proc/5/schedstat", "proc/5/sched", "proc/5/cgroup", "proc/5/statm"} {
+		whole, err := os.ReadFile(filepath.Join(h.root, path))
+		require.NoError(t, err)
+		for i, line := range strings.SplitAfter(strings.TrimSuffix(string(whole), "\n"), "\n") {
+			for how, change := range changes {
+				lines := strings.SplitAfter(string(whole), "\n")
+				lines[i] = change(strings.TrimSuffix(line, "\n"))
+				h.write(path, strings.Join(lines, ""))
+				got := figures(h.read(h.sampler(needs)))
+				for name, was := range base {
+					now, known := got[name]
+					told := slices.ContainsFunc(about(path, line), func(p string) bool { return strings.HasPrefix(name, p) })
+					if known || !told {
+						assert.Equal(t, was, now, "%s of %s: %s, line %q", name, path, how, line)
+					}
+				}
+			}
+		}
+		h.write(path, string(whole))
+	}
+	assert.Equal(t, base, figures(h.read(h.sampler(needs))))
+}
+
+// changes are what becomes of a line without its end.
+var changes = map[string]func(line string) string{
+	"dropped": func(string) string { return "" },
+	"doubled": func(line string) string { return line + "\n" + line + "\n" },
+	"cut": func(line string) string { // between words: half a number is as good as a whole one
+		words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
+		if len(words) == 1 {
+			return line[:2] + "\n"
+		}
+		return line[:strings.LastIndex(line, words[len(words)/2])] + "\n"
+	},
+	"negated": func(line string) string { return beforeNumber(line, "-") },
+	"too large": func(line string) string {
+		return beforeNumber(line, "99999999999999999999")
+	},
+}
+
+// beforeNumber puts text before the last number of a line that begins a word.
+func beforeNumber(line, text string) string {
+	for i := len(line) - 1; i > 0; i-- {
+		if line[i] >= '0' && line[i] <= '9' && strings.ContainsRune(" \t=/", rune(line[i-1])) {
+			return line[:i] + text + line[i:] + "\n"
+		}
+	}
+	return line + "\n"
+}
+
+// figures are those of a sample that are known, by name.
+func figures(n *Sample) map[string]any {
+	out := map[string]any{}
+	put := func(known bool, name string, v any) {
+		if known {
+			out[name] = v
+		}
+	}
+	host := n.Host
+	put(host.Uptime > 0, "uptime ", host.Uptime)
+	put(!host.Boot.IsZero(), "boot", host.Boot)
+	put(host.HaveLoad, "loadavg ", []float64{host.Load1, host.Load5, host.Load15})
+	put(host.MemTotalBytes > 0, "mem", host.MemTotalBytes)
+	put(host.HaveMemUsed, "mem used", host.MemUsedBytes)
+	put(host.HaveSwap, "swap", host.SwapTotalBytes)
+	put(host.HaveSwapUsed, "swap used", host.SwapUsedBytes)
+	put(host.Forks > 0, "forks", host.Forks)
+	put(host.Switches > 0, "switches", host.Switches)
+	put(host.PSI.CPU == host.PSI.CPU, "cpu psi", host.PSI.CPU)
+	put(host.PSI.IO == host.PSI.IO, "io psi", host.PSI.IO)
+	put(host.PSI.Memory == host.PSI.Memory, "memory psi", host.PSI.Memory)
+	for _, c := range n.CPUs {
+		put(!c.NoTimes, fmt.Sprintf("cpu %d times", c.ID), c)
+	}
+	for _, t := range n.Tasks {
+		id := t.ID
+		for name, f := range map[string]struct {
+			known bool
+			v     any
+		}{
+			"comm": {id.Comm != "", id.Comm}, "user": {id.User != "", id.User}, "cmdline": {true, id.Cmdline}, "cgroup": {id.Cgroup != "", id.Cgroup},
+			"start": {!t.Odd, t.StartTicks}, "cpu": {t.LastCPU >= 0, t.LastCPU}, "user time": {!t.Odd, t.UserTicks}, "rss": {t.RSSPages >= 0, t.RSSPages},
+			"faults": {!t.Odd, t.MinorFaults}, "priority": {!t.Odd, t.Priority}, "threads": {!t.Odd, t.Threads},
+			"run": {t.Have&HaveTime != 0, t.RunNs}, "delay": {t.Have&HaveRun != 0, t.RunDelayNs}, "slices": {t.Have&HaveRun != 0, t.Slices},
+			"mask":       {t.Have&HaveAffinity != 0, t.Affinity.String()},
+			"migrations": {t.Have&HaveMigrations != 0 && t.MigrationSource.Exact(), t.Migrations},
+			"voluntary":  {t.Have&HaveSwitches != 0, t.VoluntarySwitches}, "involuntary": {t.Have&HaveSwitches != 0, t.InvoluntarySwitches},
+			"virtual": {t.Extra != nil && t.Extra.Have&HaveMemory != 0, t.Extra},
+		} {
+			put(f.known, fmt.Sprintf("task %d %s", t.TID, name), f.v)
+		}
+	}
+	return out
+}
+
+// lxcfs numbers the rows of /proc/stat from 0; all else has the machine's numbers.
+func TestMadeUpRowsOfCPUs(t *testing.T) {
+	h := newTree(t)
+	row := func(n int) string { return fmt.Sprintf("cpu%d %d 0 0 80 0 0 0 4", n, 10*(n+1)) }
+	sampled := func(online, allowed string, rows ...string) (map[cpuset.CPU]uint64, error) {
+		h.write("sys/devices/system/cpu/online", online+"\n")
+		h.remove("proc/1")
+		if allowed != "" {
+			h.task(stub{pid: 1, comm: "init", start: 1, mask: allowed})
+		}
+		h.cpus(rows...)
+		n := h.read(h.sampler(Needs{}))
+		times := map[cpuset.CPU]uint64{}
+		for _, c := range n.CPUs {
+			if !c.NoTimes {
+				times[c.ID] = c.UserTicks
+			}
+		}
+		return times, n.Collectors[0].Err
+	}
+	four := []string{row(0), row(1), row(2), row(3)}
+	for _, tc := range []struct {
+		online, allowed string
+		want            []cpuset.CPU
+	}{
+		{"8-9,24-25", "8-9,24-25", []cpuset.CPU{8, 9, 24, 25}},
+		{"0-3", "0-3", []cpuset.CPU{0, 1, 2, 3}},
+		{"0-31", "0-3", []cpuset.CPU{0, 1, 2, 3}}, // rows of offline CPUs are not there
+		{"0-1", "0-3", []cpuset.CPU{0, 1, 2, 3}},
+		{"8-9,24-25", "8-9", nil},
+		{"8-9,24-25", "", nil},
+	} {
+		times, err := sampled(tc.online, tc.allowed, four...)
+		assert.ElementsMatch(t, tc.want, slices.Collect(maps.Keys(times)), tc.online+" "+tc.allowed)
+		if tc.want == nil {
+			assert.ErrorContains(t, err, "/proc/stat is made up", tc.online)
+			continue
+		}
+		require.NoError(t, err)
+		for i, id := range tc.want {
+			assert.Equal(t, uint64(10*(i+1)), times[id])
+		}
+	}
+	// What is mounted over it says so even where the numbers would fit.
+	mounts := "901 900 0:55 /proc/stat " + filepath.Join(h.root, "proc/stat") + " rw - fuse.lxcfs lxcfs rw\n"
+	h.write("proc/self/mountinfo", mounts)
+	times, err := sampled("0-31", "8-9,24-25", four...)
+	require.NoError(t, err)
+	assert.Equal(t, map[cpuset.CPU]uint64{8: 10, 9: 20, 24: 30, 25: 40}, times)
+	assert.Contains(t, h.read(h.sampler(Needs{})).Collectors[0].Rung, "CPUs of PID 1")
+	times, err = sampled("0-31", "0-31", four...)
+	assert.ErrorContains(t, err, "it has CPUs 0-3, of which online are 0-31 and usable 0-31")
+	assert.Empty(t, times)
+}
