@@ -98,10 +98,12 @@ func (r *reading) take(data []byte) {
 		if err == nil {
 			err = r.add(rec)
 		}
-		r.last = max(r.last, rec.Last)
 		if errors.Is(err, errCut) {
 			err = nil
+		} else if err != nil {
+			r.last = max(r.last, damagedNumber(line))
 		}
+		r.last = max(r.last, rec.Last)
 		r.line(i+1, rec.ID, err)
 	}
 }

@@ -161,8 +161,8 @@ func (j *Journal) load() error {
 // tailSize is how much of the end of the file is looked at for the last ID.
 const tailSize = 4 << 10
 
-// last returns the highest ID, which the last sound line has, and whether a line
-// without an end follows it. A piton that makes one change and ends reads no more.
+// last returns the highest ID, which the last sound line has or a damaged one after it, and
+// whether a line without an end follows. A piton that makes one change and ends reads no more.
 func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 	for window := int64(tailSize); ; window *= 4 {
 		tail, fresh, err := j.store.Read(max(0, size-window))
@@ -176,13 +176,17 @@ func (j *Journal) last(size int64) (id uint64, torn bool, err error) {
 			return j.ownID, false, nil
 		}
 		lines := bytes.Split(tail, []byte{'\n'})
-		for _, line := range slices.Backward(lines) {
-			if id = numbersOf(bytes.TrimSpace(line)).Last; id > 0 {
+		torn = len(lines[len(lines)-1]) > 0
+		sound := uint64(0)
+		for _, line := range slices.Backward(lines[:len(lines)-1]) {
+			line = bytes.TrimSpace(line)
+			if sound = numbersOf(line).Last; sound > 0 {
 				break
 			}
+			id = max(id, damagedNumber(line))
 		}
-		if id > 0 || fresh || window >= size {
-			return id, len(lines[len(lines)-1]) > 0, nil
+		if id = max(id, sound); sound > 0 || fresh || window >= size {
+			return id, torn, nil
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -143,6 +144,24 @@ func numbersOf(line []byte) numbers {
 	}
 	return r
 }
+
+var numberField = regexp.MustCompile(`"(?:id|last)":(\d{1,15})\b`)
+
+// damagedNumber is the highest ID that a damaged line may have been of, 0 if none can be read. It
+// is not given again. One that was cut short is of nothing that was done.
+func damagedNumber(line []byte) (highest uint64) {
+	if bytes.HasSuffix(line, []byte(strings.TrimSpace(cutMark))) {
+		return 0
+	}
+	for _, found := range numberField.FindAllSubmatch(line[:min(len(line), numberLength)], -1) {
+		n, _ := strconv.ParseUint(string(found[1]), 10, 64)
+		highest = max(highest, n)
+	}
+	return highest
+}
+
+// numberLength is more than how far into a line the numbers are.
+const numberLength = 128
 
 // Namespaces are those in which numbers of a record mean what they mean, by inode
 // (namespaces(7)): another PID namespace has other PIDs, another time namespace
