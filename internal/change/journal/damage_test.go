@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -168,4 +169,22 @@ func FuzzJournal(f *testing.F) {
 			require.NotZero(t, e.ID)
 		}
 	})
+}
+
+// TestLargeFileIsNotRead: one that was made longer without being written would be read as zeros.
+func TestLargeFileIsNotRead(t *testing.T) {
+	for size, want := range map[int64]string{10 << 20: "", 100 << 20: "of it were never written (a hole), the limit is 64 MB", 400 << 20: "it has 400 MB, the limit is 256 MB"} {
+		j := open(t)
+		finished(t, j, 10, attr.Done)
+		require.NoError(t, os.Truncate(j.path, size))
+		_, _, err := j.Entries()
+		r := Record{Kind: Begin}
+		_, appendErr := reopen(t, j).Append(&r)
+		if want == "" {
+			require.NoError(t, errors.Join(err, appendErr))
+			continue
+		}
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, appendErr, want)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"piton/internal/userfile"
@@ -20,9 +21,37 @@ type File struct {
 	kept openFile
 }
 
-// largest is the size from which a journal is not read: compaction keeps it far
-// below.
-const largest = 512 << 20
+const (
+	// largest is the size from which a journal is not read: compaction keeps it far
+	// below.
+	largest = 256 << 20
+	// largestHole is the same of a part that was never written: reading makes zeros of it.
+	largestHole = 64 << 20
+)
+
+// Of lseek(2), since Linux 3.1.
+const seekData, seekHole = 3, 4
+
+// hole returns the size of the first hole that is too large to be read, 0 if there is none.
+func hole(file *os.File, info os.FileInfo) int64 {
+	size := info.Size()
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || size-st.Blocks*512 < largestHole {
+		return 0
+	}
+	for at := int64(0); at < size; {
+		begin, err := file.Seek(at, seekHole)
+		if err != nil {
+			return 0 // it is not known, or it has just been made shorter
+		}
+		if at, err = file.Seek(begin, seekData); err != nil { // ENXIO: up to the end
+			at = size
+		}
+		if at-begin >= largestHole {
+			return at - begin
+		}
+	}
+	return 0
+}
 
 // appendWait bounds the wait for another piton that is writing a line.
 const appendWait = 2 * time.Second
@@ -60,6 +89,9 @@ func (f *File) Read(offset int64) ([]byte, bool, error) {
 	info := file.is
 	if info.Size() > largest {
 		return nil, false, fmt.Errorf("not read: it has %d MB, the limit is %d MB. Move it away", info.Size()>>20, largest>>20)
+	}
+	if n := hole(file.File, info); n > 0 {
+		return nil, false, fmt.Errorf("not read: %d MB of it were never written (a hole), the limit is %d MB. Move it away", n>>20, largestHole>>20)
 	}
 	fresh := f.last != nil && (!os.SameFile(f.last, info) || info.Size() < offset)
 	if fresh {
