@@ -590,3 +590,22 @@ func FuzzFromLines(f *testing.F) {
 		}
 	})
 }
+
+// TestEnvironmentOfAGuard has nothing that is not meant for piton.
+func TestEnvironmentOfAGuard(t *testing.T) {
+	b := newBench(t)
+	b.Env = append(b.Env, "GOMAXPROCS=1", "GOMEMLIMIT=1MiB", "GODEBUG=asyncpreemptoff=1", "LD_PRELOAD=x", "PITON_X=1")
+	b.tuner = b.tunerWith(b.Launcher)
+	_, g := b.carry(to(raised), time.Hour)
+	defer func() { assert.NoError(t, g.Keep()); b.ended(g) }()
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", g.Status().PID))
+	require.NoError(t, err)
+	var found []string
+	for _, kv := range strings.FieldsFunc(string(env), func(r rune) bool { return r == 0 }) {
+		if !strings.HasPrefix(kv, "PITON_") {
+			found = append(found, kv)
+		}
+	}
+	assert.Empty(t, found)
+	assert.Contains(t, string(env), "PITON_X=1")
+}

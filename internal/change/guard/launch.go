@@ -31,7 +31,7 @@ const Verb = "__guard"
 
 // Launcher starts and finds the guards of one journal. It is change.Guards.
 type Launcher struct {
-	Env     []string // KEY=value, of the guard
+	Env     []string // KEY=value, of this process
 	Journal string   // path of the journal that records the change
 	User    string   // for the journal
 	Dir     string   // of the pages
@@ -45,6 +45,19 @@ func NewLauncher(getenv func(string) string, env []string, user string) Launcher
 	path := journal.Path(getenv, kernel.EUID())
 	run := userfile.RuntimeDir(kernel.EUID(), filepath.Dir(path))
 	return Launcher{Env: env, User: user, Journal: path, Dir: filepath.Join(run, "guards")}
+}
+
+// Environment is what of an environment a process is given that does a task for piton when
+// its user may have gone: what is meant for piton, and nothing that limits a Go program
+// (GOMAXPROCS, GOMEMLIMIT, GODEBUG).
+func Environment(env []string) []string {
+	out := []string{} // nil would be all of this process's
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "PITON_") {
+			out = append(out, kv)
+		}
+	}
+	return out
 }
 
 const (
@@ -96,7 +109,7 @@ func (l Launcher) Arm(after time.Duration) (_ change.Guard, err error) {
 	defer ours.Close()                                                     // conn is a duplicate
 	cmd := exec.Command("/proc/self/exe", Verb, p.path, l.Journal, l.User) // also when its file has been replaced
 	cmd.Args[0] = processName
-	cmd.Env, cmd.Dir = l.Env, "/"
+	cmd.Env, cmd.Dir = Environment(l.Env), "/"
 	cmd.ExtraFiles = []*os.File{theirs} // its descriptor connFD
 	kernel.Detach(cmd)
 	err = cmd.Start()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"piton/internal/change"
+	"piton/internal/change/guard"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cpuset"
@@ -49,7 +50,7 @@ func enterGroup(a *app.App, t *change.Tuner, cpus, mems cpuset.Set) (gate *os.Fi
 
 func startSweeper(a *app.App, verb string, group change.TransientGroup, gate *os.File) error {
 	cmd := exec.Command("/proc/self/exe", verb, group.Dir, group.Enabled)
-	cmd.Env, cmd.Dir, cmd.Stdin = a.Env, "/", gate
+	cmd.Env, cmd.Dir, cmd.Stdin = guard.Environment(a.Env), "/", gate
 	if verb == SweeperChild {
 		return cmd.Start()
 	}
