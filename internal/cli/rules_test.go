@@ -175,6 +175,17 @@ func TestRulesRun(t *testing.T) {
 	assert.Contains(t, r.err, "nothing to undo")
 }
 
+// TestRulesStopOfAStoppedDaemon: one that was stopped (SIGSTOP) ends as any other.
+func TestRulesStopOfAStoppedDaemon(t *testing.T) {
+	h := newHome(t)
+	d := startRules(t, h, levelRule("one", own("stopped"), 3), "--source", "proc")
+	stop(t, d.pid)
+	r := h.run("rules", "stop")
+	require.Zero(t, r.code, r.err)
+	assert.Zero(t, d.wait(), d.errs)
+	assert.NotNil(t, d.event("stopped"))
+}
+
 // TestRulesWithoutEBPF has the process connector, or only scans.
 func TestRulesWithoutEBPF(t *testing.T) {
 	h := newHome(t)

@@ -123,7 +123,7 @@ func (i Instance) Stop(ctx context.Context) (Holder, error) {
 	if err != nil {
 		return h, err
 	}
-	if err := h.signal(syscall.SIGTERM); err != nil {
+	if err := h.signal(syscall.SIGTERM, syscall.SIGCONT); err != nil { // it may be stopped
 		return h, err
 	}
 	for end := time.Now().Add(stopWait); ; time.Sleep(5 * time.Millisecond) {
@@ -140,10 +140,15 @@ func (i Instance) Stop(ctx context.Context) (Holder, error) {
 }
 
 // signal reaches the holder and no other process that has got its number.
-func (h Holder) signal(sig syscall.Signal) error {
+func (h Holder) signal(signals ...syscall.Signal) error {
 	p, err := kernel.SystemWriter().Hold(h.PID, h.startTicks)
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.Signal(sig), p.Close())
+	for _, sig := range signals {
+		if err == nil {
+			err = p.Signal(sig)
+		}
+	}
+	return errors.Join(err, p.Close())
 }
