@@ -49,6 +49,12 @@ type Spec struct {
 	Nice      *int
 }
 
+// Privileged reports whether a placement takes a right of root, and may keep others from
+// their CPUs: a real-time policy, nice below 0, a scheduler of its own.
+func (s Spec) Privileged() bool {
+	return s.Aggregate || s.Policy != nil && s.Policy.Policy.RealTime() || s.Nice != nil && *s.Nice < 0
+}
+
 // aggregateWord is the part of a Placement that stands for Spec.Aggregate.
 const aggregateWord = "aggregate"
 

@@ -28,19 +28,13 @@ func Main(io app.IO) int {
 		io.Exec = kernel.Exec
 	}
 	a := &app.App{IO: io}
-	if len(io.Args) > 0 && io.Args[0] == benchcmd.WorkloadVerb {
-		return benchcmd.Workload(a, io.Args[1:])
+	var err error
+	if a.ReadOnly, err = wantsReadOnly(a); err == nil {
+		if main, ok := mainOf(io.Args); ok {
+			return main(a, io.Args)
+		}
+		err = execute(a)
 	}
-	if len(io.Args) > 0 && io.Args[0] == guard.Verb {
-		return runGuard(a, io.Args[1:])
-	}
-	if len(io.Args) == 1 && io.Args[0] == orderVerb {
-		return runOrder(a)
-	}
-	if len(io.Args) > 0 && (io.Args[0] == tunecmd.SweeperVerb || io.Args[0] == tunecmd.SweeperChild) {
-		return tunecmd.Sweep(a, io.Args[0], io.Args[1:])
-	}
-	err := execute(a)
 	if a.Signal != 0 {
 		return 128 + int(a.Signal) // 130 after ^C
 	}
@@ -52,9 +46,6 @@ func Main(io app.IO) int {
 
 // execute runs the command that the arguments name.
 func execute(a *app.App) (err error) {
-	if a.ReadOnly, err = wantsReadOnly(a); err != nil {
-		return err
-	}
 	root := newRoot(a)
 	if err := checkTopic(root, a.Args); err != nil {
 		return err
@@ -77,10 +68,38 @@ func execute(a *app.App) (err error) {
 	return a.WriteErr
 }
 
-// runGuard is the main function of a guard process, started before anything else is done,
-// so that it starts fast.
+// mainOf is the main function of a process that piton starts for itself, before anything
+// else is done, so that it starts fast. In read-only mode piton starts none that changes
+// something, and so none is one.
+func mainOf(args []string) (main func(*app.App, []string) int, ok bool) {
+	if len(args) == 0 {
+		return nil, false
+	}
+	switch verb := args[0]; {
+	case verb == benchcmd.WorkloadVerb:
+		return benchcmd.Workload, true
+	case verb == guard.Verb:
+		main = runGuard
+	case verb == orderVerb && len(args) == 1:
+		main = runOrder
+	case verb == tunecmd.SweeperVerb || verb == tunecmd.SweeperChild:
+		main = tunecmd.Sweep
+	default:
+		return nil, false
+	}
+	changes := main
+	return func(a *app.App, args []string) int {
+		if a.ReadOnly {
+			a.Warn("%s", exit.Message(app.ErrReadOnly))
+			return exit.NotPermitted
+		}
+		return changes(a, args)
+	}, true
+}
+
+// runGuard is the main function of a guard process.
 func runGuard(a *app.App, args []string) int {
-	if err := guard.Main(args); err != nil {
+	if err := guard.Main(args[1:]); err != nil {
 		a.Warn("%s", exit.Message(err))
 		return exit.Failed
 	}

@@ -28,7 +28,7 @@ const orderVerb = "__order"
 const largestOrder = 16 << 20
 
 // runOrder is the main function of such a child.
-func runOrder(a *app.App) int {
+func runOrder(a *app.App, _ []string) int {
 	reply, err := json.Marshal(change.NewReply(carryOrder(context.Background(), a)))
 	if err := output.WriteJSON(a, reply, err); err != nil {
 		a.Warn("%s", exit.Message(err))
@@ -38,10 +38,6 @@ func runOrder(a *app.App) int {
 }
 
 func carryOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
-	var err error
-	if a.ReadOnly, err = wantsReadOnly(a); err != nil {
-		return change.Outcome{}, err
-	}
 	if err := a.SetUp(false); err != nil {
 		return change.Outcome{}, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change/guard"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
+	"piton/internal/cli/tunecmd"
 	"piton/internal/tui"
 )
 
@@ -90,6 +93,73 @@ func TestReadOnly(t *testing.T) {
 	h.env = append(h.env, "PITON_READONLY=0")
 	r = h.run("nice", "2147483647", "5")
 	assert.Contains(t, r.err, "no process or thread")
+}
+
+// TestReadOnlyHelpers is of what piton starts itself as, and of placements that take a right of
+// root, with the mode in the environment.
+func TestReadOnlyHelpers(t *testing.T) {
+	h := newHome(t)
+	for _, args := range []string{orderVerb, guard.Verb, guard.Verb + " x", tunecmd.SweeperVerb + " / x", tunecmd.SweeperChild + " / x"} {
+		h.env = append(h.env, "PITON_READONLY=1")
+		r := h.run(strings.Fields(args)...)
+		assert.Equal(t, exit.NotPermitted, r.code, args)
+		assert.Equal(t, "piton: piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)\n", r.err, args)
+		assert.Empty(t, r.out, args)
+		h.env = append(h.env, "PITON_READONLY=x")
+		assert.Equal(t, exit.Usage, h.run(strings.Fields(args)...).code, args)
+	}
+	h.env = append(h.env, "PITON_READONLY=")
+	for _, place := range []string{"fifo:10", "rr:1", "nice:-1", "aggregate", "least-loaded+fifo:10"} {
+		r := h.run("bench", "--readonly", "nqueens", "-n", "4", "--runs", "1", "--place", "normal", "--place", place)
+		assert.Equal(t, exit.NotPermitted, r.code, "%s: %s", place, r.err)
+		assert.Contains(t, r.err, "--place "+place+": piton is in read-only mode")
+		assert.Empty(t, r.out)
+	}
+	r := h.run("bench", "--readonly", "nqueens", "-n", "4", "--runs", "1", "--warmup", "0", "--place", "normal", "--place", "batch")
+	assert.Zero(t, r.code, r.err)
+	r = h.run("bench", "attach", fmt.Sprint(sleeper(t)), "--readonly", "--place", "normal", "--runs", "1")
+	assert.Equal(t, exit.NotPermitted, r.code, r.err)
+}
+
+// writeSides are the places that take the write side of the kernel, and why read-only mode
+// does not come there.
+var writeSides = map[string]string{
+	"bench/runner/attach.go":        "holds a process that is measured, and writes nothing",
+	"change/attr/machine.go":        "reads",
+	"change/guard/main.go":          "a guard, which Main refuses",
+	"change/transient.go":           "cgroups of piton run, which is not there, and of its sweeper, which Main refuses",
+	"change/tuner.go":               "change.Local",
+	"cli/app/tuner.go":              "looks at ReadOnly",
+	"cli/benchcmd/bench.go":         "processes of the benchmark alone, by unprivileged placements",
+	"cli/tunecmd/rescue.go":         "a command that is not there",
+	"cli/tunecmd/run.go":            "a command that is not there",
+	"cli/watchcmd/doctor_rights.go": "reads",
+	"partition/read.go":             "asks whether a file could be written",
+	"rules/daemon/instance.go":      "piton rules stop, which is not there",
+}
+
+// TestWriteSidesAreKnown finds every call that makes one.
+func TestWriteSidesAreKnown(t *testing.T) {
+	found := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(filepath.Dir(path), "test") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, maker := range []string{"SystemWriter()", "SystemFiles()", "change.Local()"} {
+			if strings.Contains(string(text), maker) && !strings.HasPrefix(path, "../kernel/") {
+				found[strings.TrimPrefix(path, "../")] = true
+			}
+		}
+		return err
+	})
+	require.NoError(t, err)
+	for path := range found {
+		assert.Contains(t, writeSides, path, "%s makes a write side", path)
+	}
+	for path := range writeSides {
+		assert.True(t, found[path], "%s makes none any more", path)
+	}
 }
 
 // TestReadOnlyValues are all ways to say it. Saying it once is enough.

@@ -166,7 +166,7 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 			armed, _ := a.Guards().List() // piton keep reports the error
 			return armed
 		}
-		_, haveTuna := benchcmd.TunaRunner(runner)
+		_, haveTuna := benchcmd.TunaRunner(a, runner)
 		d.Bench.Papers, d.Bench.Machine = benchcmd.ScreenPapers{App: a}, paper.NewMachine(topo, haveTuna)
 	}
 	if caps.Has(kernel.CapSysNice) && !o.ReadOnly {

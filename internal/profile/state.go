@@ -78,7 +78,7 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }
 	if procfs.New(root).Live() {
-		s.Value = change.Local().Value
+		s.Value = change.New(change.Options{}).Value
 	}
 	if needs.Tasks {
 		if s.Tasks, err = readTasks(root); err != nil {

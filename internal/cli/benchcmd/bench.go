@@ -183,7 +183,7 @@ prints. A run that exits with a status other than 0 has failed. Standard input i
 const untilBudget = 5 * time.Minute
 
 // study completes a study with the options of every benchmark.
-func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
+func (o *benchOptions) study(s bench.Study, readonly bool) (bench.Study, error) {
 	s.Runs, s.Warmup, s.Timeout = o.runs.N, o.warmup.N, o.timeout.Duration
 	s.Until, s.Budget, s.Noise, s.Counters = o.until.Share, o.budget.Duration, o.noise.N, o.counted
 	if s.Until > 0 && s.Budget == 0 {
@@ -198,6 +198,9 @@ func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 		if err != nil {
 			return s, exit.Usagef("--place %s: %w", word, err)
 		}
+		if readonly && spec.Privileged() {
+			return s, fmt.Errorf("--place %s: %w", word, app.ErrReadOnly)
+		}
 		s.Placements = append(s.Placements, spec.Name())
 	}
 	if err := s.Validate(); err != nil {
@@ -209,7 +212,7 @@ func (o *benchOptions) study(s bench.Study) (bench.Study, error) {
 var errNotHere = exit.With(exit.NotPermitted, errors.New("benchmarks run on this machine only, not with --host-root"))
 
 func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOptions) error {
-	study, err := o.study(study)
+	study, err := o.study(study, a.ReadOnly)
 	if err != nil {
 		return err
 	}
@@ -272,15 +275,30 @@ func Runner(a *app.App, undoable bool) (*runner.Runner, error) {
 			return nil, err
 		}
 	}
+	place := action.Placer(tuner, topo, a.Measure)
+	if a.ReadOnly {
+		place = unprivileged(place)
+	}
 	// SIGXFSZ ends a process whose file grows beyond ulimit -f; where it is caught, the
 	// write fails as on a full disk. Children do not inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	return &runner.Runner{
 		Command: []string{self, WorkloadVerb}, Env: a.Env,
-		Place:     action.Placer(tuner, topo, a.Measure),
+		Place:     place,
 		Scheduler: kernel.System(), Proc: procfs.New("/"), Store: kept,
 		Conditions: func() bench.Conditions { return bench.ReadConditions("/", app.Version()) },
 	}, nil
+}
+
+// unprivileged is a PlaceFunc for read-only mode: it places processes of the benchmark alone,
+// and refuses what takes a right of root.
+func unprivileged(place bench.PlaceFunc) bench.PlaceFunc {
+	return func(ctx context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
+		if spec.Privileged() {
+			return bench.Placed{}, app.ErrReadOnly
+		}
+		return place(ctx, pid, spec)
+	}
 }
 
 // benchOutcome is the error of a study some of whose runs failed.

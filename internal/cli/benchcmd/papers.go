@@ -37,7 +37,7 @@ func newPapers(a *app.App, chosen []paper.Paper, budget time.Duration, on func(p
 	if err != nil {
 		return nil, err
 	}
-	byTuna, haveTuna := TunaRunner(r)
+	byTuna, haveTuna := TunaRunner(a, r)
 	p := &papers{chosen: chosen, store: r.Store}
 	p.options = paper.Options{Machine: paper.NewMachine(topo, haveTuna), Budget: budget, Runner: r, On: on, Keep: func(g bench.Grid) error {
 		p.hold(g) // before another process can find it

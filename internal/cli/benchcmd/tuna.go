@@ -8,13 +8,14 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/bench/runner"
+	"piton/internal/cli/app"
 	"piton/internal/kernel"
 )
 
 // TunaRunner is the runner with its processes placed by tuna, if that is
 // installed: a study compares both. Only the CPU and the policy of a placement
 // are used.
-func TunaRunner(r *runner.Runner) (*runner.Runner, bool) {
+func TunaRunner(a *app.App, r *runner.Runner) (*runner.Runner, bool) {
 	path, err := exec.LookPath("tuna")
 	if err != nil {
 		return nil, false
@@ -28,6 +29,9 @@ func TunaRunner(r *runner.Runner) (*runner.Runner, bool) {
 			return bench.Placed{}, err
 		}
 		return bench.Placed{CPUs: spec.CPUs, Reason: "by tuna"}, nil
+	}
+	if a.ReadOnly {
+		by.Place = unprivileged(by.Place)
 	}
 	return &by, true
 }

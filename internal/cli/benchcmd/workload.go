@@ -15,7 +15,7 @@ import (
 // starts fast.
 const WorkloadVerb = "__workload"
 
-// Workload is the main function of a benchmark's child.
+// Workload is the main function of a benchmark's child; the first argument is the verb.
 func Workload(a *app.App, args []string) int {
 	gate, ok := a.In.(*os.File)
 	if !ok {
@@ -26,5 +26,5 @@ func Workload(a *app.App, args []string) int {
 		fmt.Fprintf(a.Err, "piton: %v\n", err)
 		return exit.Failed
 	}
-	return runner.ChildMain(args, gate, a.Out)
+	return runner.ChildMain(args[1:], gate, a.Out)
 }

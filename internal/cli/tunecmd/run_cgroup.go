@@ -58,8 +58,9 @@ func startSweeper(a *app.App, verb string, group change.TransientGroup, gate *os
 	return cmd.Run()
 }
 
-// Sweep is the main function of a sweeper.
-func Sweep(a *app.App, verb string, args []string) int {
+// Sweep is the main function of a sweeper; the first argument is the verb.
+func Sweep(a *app.App, args []string) int {
+	verb, args := args[0], args[1:]
 	gate, isFile := a.In.(*os.File)
 	if len(args) != 2 || !filepath.IsAbs(args[0]) || !isFile {
 		return exit.Usage

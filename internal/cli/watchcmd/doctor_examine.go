@@ -224,7 +224,7 @@ func (d *doctor) realTimeRefused(f *finding, err error) {
 		d.worse(f, stateMissing, &feature.Missing{Feature: f.title, Needs: "CAP_SYS_NICE", Err: err})
 		return
 	}
-	why, command := change.Local().WhyNoRealTime(kernel.TID(os.Getpid()))
+	why, command := change.New(change.Options{}).WhyNoRealTime(kernel.TID(os.Getpid()))
 	if why != "" {
 		f.reason = strings.Replace(why, "its ", "piton's ", 1)
 	}

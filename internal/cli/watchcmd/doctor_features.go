@@ -171,7 +171,7 @@ func (d *doctor) attribute(id, title, source, without string) func() finding {
 
 func (d *doctor) schedExt() finding {
 	source := "no scheduler is loaded: runs as OTHER"
-	if name := change.Local().SchedExt(); name != "" {
+	if name := change.New(change.Options{}).SchedExt(); name != "" {
 		source = "scheduler " + name + ", which decides whether nice, slices, clamps and weights count"
 	}
 	return d.attribute("policy-ext", "policy EXT", source, "")()
@@ -197,7 +197,7 @@ func (d *doctor) aggregation() finding {
 
 // groupWeight is the rule by which a group's weight counts, in estimates too.
 func (d *doctor) groupWeight() finding {
-	mode, assumed := change.Local().GroupMode()
+	mode, assumed := change.New(change.Options{}).GroupMode()
 	return assuming(finding{id: "groups", title: "weight of a cgroup or session", state: stateBest, source: mode.Rule()}, assumed,
 		"cgroup_mode in debugfs cannot be read: the default of Linux 7.3 is assumed")
 }
