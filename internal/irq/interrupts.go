@@ -12,36 +12,50 @@ import (
 
 // Line is one line of /proc/interrupts or /proc/softirqs.
 type Line struct {
-	Name   string // "24", "LOC", "NET_RX"
-	Number int    // -1 when the name is no number
-	Counts []uint64
-	Text   string // chip, line number and handlers, or what the name stands for
+	Name   string   // "24", "LOC", "NET_RX"
+	Number int      // -1 when the name is no number
+	Counts []uint64 // nil of a line that counts nothing, or is not understood
+	Text   string   // chip, line number and handlers, or what the name stands for
 }
 
 var errNoCPUs = errors.New("its first line names no CPU")
 
-// ParseInterrupts parses /proc/interrupts or /proc/softirqs: the CPUs, online
-// ones only in the former, and the lines. Lines that are not counted by CPU
-// (ERR, MIS) have a single count.
-func ParseInterrupts(b []byte) ([]cpuset.CPU, []Line, error) {
+// Interrupts is /proc/interrupts or /proc/softirqs.
+type Interrupts struct {
+	CPUs  []cpuset.CPU // online ones only in the former
+	Lines []Line       // those not counted by CPU (ERR, MIS) have a single count
+	Odd   error        // the first line that is not understood
+}
+
+// ParseInterrupts parses /proc/interrupts or /proc/softirqs. It is an error if the first line
+// does not name the CPUs.
+func ParseInterrupts(b []byte) (out Interrupts, err error) {
 	head, rest, _ := bytes.Cut(b, []byte("\n"))
-	cpus, err := parseHead(head)
-	if err != nil {
-		return nil, nil, err
+	if out.CPUs, err = parseHead(head); err != nil {
+		return out, err
 	}
-	var lines []Line
+	seen := map[int]bool{}
 	for text := range bytes.Lines(rest) {
 		text = bytes.TrimSpace(text)
 		if len(text) == 0 {
 			continue
 		}
-		line, err := parseLine(text, len(cpus))
-		if err != nil {
-			return nil, nil, err
+		line, err := parseLine(text, len(out.CPUs))
+		if err == nil && seen[line.Number] {
+			line.Name, err = "", fmt.Errorf("interrupts: two lines of IRQ %d", line.Number)
 		}
-		lines = append(lines, line)
+		if out.Odd == nil {
+			out.Odd = err
+		}
+		if line.Name == "" {
+			continue
+		}
+		if line.Number >= 0 { // PowerPC has several lines called LOC
+			seen[line.Number] = true
+		}
+		out.Lines = append(out.Lines, line)
 	}
-	return cpus, lines, nil
+	return out, nil
 }
 
 // parseHead reads "CPU0 CPU1 CPU3".
@@ -61,7 +75,9 @@ func parseHead(head []byte) ([]cpuset.CPU, error) {
 	return cpus, nil
 }
 
-// parseLine reads "NAME: COUNT… TEXT", of which the counts are at most cpus.
+// parseLine reads "NAME: COUNT… TEXT", of which the counts are at most cpus. With an error
+// it has the name, if there is one. 32-bit Arm names the holder of its fast interrupt in a
+// line without counts, "FIQ: usb_fiq" (arch/arm/kernel/fiq.c).
 func parseLine(text []byte, cpus int) (Line, error) {
 	name, rest, ok := bytes.Cut(text, []byte(":"))
 	if !ok || len(name) == 0 {
@@ -81,10 +97,17 @@ func parseLine(text []byte, cpus int) (Line, error) {
 		rest = after
 	}
 	// A numbered line is always counted by CPU; one cut short is no line.
-	if got := len(line.Counts); got == 0 || got < cpus && (line.Number >= 0 || got > 1) {
-		return Line{}, fmt.Errorf("interrupts: line %q has %d counts for %d CPUs", clip(text), got, cpus)
+	got := len(line.Counts)
+	if got == 0 {
+		line.Counts = nil
 	}
-	line.Text = string(bytes.TrimSpace(rest))
+	rest = bytes.TrimSpace(rest)
+	single := got == 1 && (len(rest) == 0 || rest[0] != '-' && (rest[0] < '0' || rest[0] > '9'))
+	if got < cpus && !(line.Number < 0 && (single || line.Name == "FIQ")) {
+		line.Counts = nil
+		return line, fmt.Errorf("interrupts: line %q has %d counts for %d CPUs", clip(text), got, cpus)
+	}
+	line.Text = string(rest)
 	return line, nil
 }
 

@@ -17,27 +17,53 @@ func TestParseInterrupts(t *testing.T) {
 		" 25:          7         12 PCI-MSIX-0000:00:01.0   0-edge      PCIe PME, aerdrv\n" +
 		"LOC:    5249589    5069430   Local timer interrupts\n" +
 		"ERR:          3\n"
-	cpus, lines, err := ParseInterrupts([]byte(x86))
+	in, err := ParseInterrupts([]byte(x86))
 	require.NoError(t, err)
-	assert.Equal(t, []cpuset.CPU{0, 2}, cpus)
+	require.NoError(t, in.Odd)
+	assert.Equal(t, []cpuset.CPU{0, 2}, in.CPUs)
 	assert.Equal(t, []Line{
 		{"24", 24, []uint64{1, 0}, "IO-APIC   5-edge      ACPI:Ged"},
 		{"25", 25, []uint64{7, 12}, "PCI-MSIX-0000:00:01.0   0-edge      PCIe PME, aerdrv"},
 		{"LOC", -1, []uint64{5249589, 5069430}, "Local timer interrupts"},
 		{"ERR", -1, []uint64{3}, ""},
-	}, lines)
+	}, in.Lines)
 
-	_, lines, err = ParseInterrupts([]byte("      CPU0  CPU1\n 11:  5  6  GICv3  27 Level     arch_timer\nIPI0:  1  2       Rescheduling interrupts\n  NET_RX:  8  9\n"))
+	in, err = ParseInterrupts([]byte("      CPU0  CPU1\n 11:  5  6  GICv3  27 Level     arch_timer\nIPI0:  1  2       Rescheduling interrupts\n  NET_RX:  8  9\n"))
 	require.NoError(t, err)
 	assert.Equal(t, []Line{
 		{"11", 11, []uint64{5, 6}, "GICv3  27 Level     arch_timer"},
 		{"IPI0", -1, []uint64{1, 2}, "Rescheduling interrupts"},
 		{"NET_RX", -1, []uint64{8, 9}, ""},
-	}, lines)
+	}, in.Lines)
 
-	for _, bad := range []string{"", "\n", "CPU\n", "CPUx\n", "24: 1\n", "CPU0 CPU1\n24: 1\n", "CPU0\n24\n", "CPU0\n: 1\n", "CPU0\nLOC: x\n", "CPU99999999\n"} {
-		_, _, err := ParseInterrupts([]byte(bad))
+	for _, bad := range []string{"", "\n", "CPU\n", "CPUx\n", "24: 1\n", "CPU99999999\n"} {
+		_, err := ParseInterrupts([]byte(bad))
 		assert.Error(t, err, "%q", bad)
+	}
+}
+
+// A line that is not understood is lost alone, and not counted as 0.
+func TestParseOddInterrupts(t *testing.T) {
+	sound := []Line{{"24", 24, []uint64{1, 2}, "x"}, {"25", 25, []uint64{3, 4}, "y"}}
+	for odd, want := range map[string][]Line{
+		"24: 1 2 x\n25: 3 4 y\n":                 sound,
+		"24: 1 2 x\n24\n25: 3 4 y\n":             sound,
+		"24: 1 2 x\n24: 1 2 x\n25: 3 4 y\n":      sound,
+		"24: 1 2 x\n: 1\n25: 3 4 y\n":            sound,
+		"24: 1\n25: 3 4 y\n":                     {{"24", 24, nil, ""}, sound[1]},
+		"24: -1 2 x\n25: 3 4 y\n":                {{"24", 24, nil, ""}, sound[1]},
+		"24: 99999999999999999999 2 x\n":         {{"24", 24, nil, ""}},
+		"24: 1 2 x\nLOC: 5 -6\n25: 3 4 y\n":      nil, // below
+		"24: 1 2 x\nFIQ:              usb_fiq\n": {sound[0], {"FIQ", -1, nil, "usb_fiq"}},
+	} {
+		in, err := ParseInterrupts([]byte("CPU0 CPU1\n" + odd))
+		require.NoError(t, err, odd)
+		if want == nil {
+			want = []Line{sound[0], {"LOC", -1, nil, ""}, sound[1]}
+		}
+		assert.Equal(t, want, in.Lines, odd)
+		fiq := len(in.Lines) == 2 && in.Lines[1].Name == "FIQ"
+		assert.Equal(t, odd == "24: 1 2 x\n25: 3 4 y\n" || fiq, in.Odd == nil, odd)
 	}
 }
 
@@ -94,15 +120,15 @@ func TestRecordedInterrupts(t *testing.T) {
 func FuzzParseInterrupts(f *testing.F) {
 	f.Add([]byte("  CPU0 CPU1\n 24: 1 0 IO-APIC 5-edge x\nLOC: 5 6 Local timer interrupts\nERR: 0\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		cpus, lines, err := ParseInterrupts(b)
+		in, err := ParseInterrupts(b)
 		if err != nil {
 			return
 		}
-		for _, l := range lines {
-			assert.NotEmpty(t, l.Counts)
-			assert.LessOrEqual(t, len(l.Counts), len(cpus))
-			if l.Number >= 0 {
-				assert.Len(t, l.Counts, len(cpus))
+		for _, l := range in.Lines {
+			assert.NotEmpty(t, l.Name)
+			assert.LessOrEqual(t, len(l.Counts), len(in.CPUs))
+			if l.Number >= 0 && l.Counts != nil {
+				assert.Len(t, l.Counts, len(in.CPUs))
 				parseText(l.Text)
 			}
 		}

@@ -46,7 +46,7 @@ type Mask struct {
 // IRQ is one interrupt line that has a number.
 type IRQ struct {
 	Number int
-	Counts []uint64 // by the CPUs of the Snapshot; 32 bits wide in the kernel
+	Counts []uint64 // by the CPUs of the Snapshot, nil unknown; 32 bits wide in the kernel
 	Facts
 	Requested Mask // smp_affinity_list
 	Effective Mask // where it really goes; lags until the next interrupt
@@ -87,7 +87,7 @@ type Thread struct {
 // /proc/softirqs.
 type Named struct {
 	Name   string
-	Counts []uint64 // by the CPUs of the Snapshot; a single one where it is not counted by CPU (ERR)
+	Counts []uint64 // by the CPUs of the Snapshot; a single one where it is not counted by CPU (ERR); nil unknown
 	Text   string   // what it is; softirqs have none
 }
 
@@ -98,5 +98,6 @@ type Snapshot struct {
 	IRQs     []IRQ
 	Named    []Named
 	SoftIRQs []Named
-	Default  Mask // default_smp_affinity: what new lines get
+	Default  Mask  // default_smp_affinity: what new lines get
+	Odd      error // a line was not understood; the others are sound
 }

@@ -39,11 +39,12 @@ type Table struct {
 	Named    []NamedRow
 	SoftIRQs []NamedRow
 	Default  Mask
+	Odd      error // a line was not understood; the others are sound
 }
 
 // Next makes the Table of cur; prev is the Snapshot before it, nil for the first.
 func Next(prev, cur *Snapshot) Table {
-	t := Table{CPUs: cur.CPUs, Default: cur.Default}
+	t := Table{CPUs: cur.CPUs, Default: cur.Default, Odd: cur.Odd}
 	var d differ
 	if prev != nil && cur.At > prev.At {
 		t.Elapsed = cur.At - prev.At
@@ -105,13 +106,10 @@ func (d *differ) named(before, now []Named) []NamedRow {
 // rate compares the counts of one line.
 func (d *differ) rate(before, now []uint64) Rate {
 	r := Rate{Top: -1}
-	if d.seconds == 0 {
+	if d.seconds == 0 || len(before) == 0 || len(now) == 0 {
 		return r
 	}
 	if len(now) != len(d.cpus) { // a single count
-		if len(before) == 0 || len(now) == 0 {
-			return r
-		}
 		n, ok := delta(before[0], now[0])
 		r.OK, r.PerS = ok, float64(n)/d.seconds
 		return r

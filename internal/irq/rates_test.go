@@ -52,3 +52,12 @@ func TestRatesOfOtherCounts(t *testing.T) {
 	assert.Equal(t, Rate{OK: true, PerS: 4, ByCPU: []float64{4}, Top: 1, TopPerS: 4}, left)
 	assert.False(t, rate(snapshot(1, two, 1, 1), snapshot(1, two, 2, 2)).OK, "no time has passed")
 }
+
+func TestRatesOfAnUnknownCount(t *testing.T) {
+	two := []cpuset.CPU{0, 1}
+	for _, unknown := range []int{0, 1} {
+		both := []*Snapshot{snapshot(time.Second, two, 10, 20), snapshot(2*time.Second, two, 11, 21)}
+		both[unknown].IRQs[0].Counts = nil
+		assert.Equal(t, Rate{Top: -1}, Next(both[0], both[1]).Rows[0].Rate)
+	}
+}

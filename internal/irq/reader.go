@@ -1,7 +1,10 @@
 package irq
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"syscall"
 
 	"piton/internal/kernel"
 )
@@ -16,20 +19,28 @@ type Reader struct {
 // NewReader returns a Reader of the FS.
 func (f FS) NewReader() *Reader { return &Reader{fs: f, facts: map[int]Facts{}} }
 
+// ErrMasked is what the error of Read is where /proc/interrupts is hidden: container
+// runtimes put /dev/null over it, or an empty directory, or take the right to read it.
+var ErrMasked = errors.New("/proc/interrupts is masked in this container; run piton on the host")
+
 // Read reads everything. Only /proc/interrupts must be there; what else is
 // missing has no value.
 func (r *Reader) Read() (*Snapshot, error) {
 	b, err := r.fs.proc.File("interrupts")
+	if err == nil && len(b) == 0 || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EISDIR) {
+		return nil, ErrMasked
+	}
 	if err != nil {
 		return nil, err
 	}
 	s := &Snapshot{At: kernel.Monotonic()}
-	var lines []Line
-	if s.CPUs, lines, err = ParseInterrupts(b); err != nil {
+	in, err := ParseInterrupts(b)
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", r.fs.proc.Path("interrupts"), err)
 	}
-	numbered := lines[:0:0]
-	for _, l := range lines {
+	s.CPUs, s.Odd = in.CPUs, in.Odd
+	numbered := in.Lines[:0:0]
+	for _, l := range in.Lines {
 		if l.Number >= 0 {
 			numbered = append(numbered, l)
 		} else {
@@ -57,19 +68,24 @@ func (f FS) softIRQs(s *Snapshot) []Named {
 	if err != nil {
 		return nil
 	}
-	cpus, lines, err := ParseInterrupts(b)
+	in, err := ParseInterrupts(b)
 	if err != nil {
 		return nil
 	}
+	s.Odd = cmp.Or(s.Odd, in.Odd)
 	at := map[int]int{}
-	for i, c := range cpus {
+	for i, c := range in.CPUs {
 		at[int(c)] = i
 	}
 	var out []Named
-	for _, l := range lines {
+	for _, l := range in.Lines {
+		if len(l.Counts) < len(in.CPUs) {
+			out = append(out, Named{Name: l.Name})
+			continue
+		}
 		counts := make([]uint64, len(s.CPUs))
 		for i, c := range s.CPUs {
-			if j, ok := at[int(c)]; ok && j < len(l.Counts) {
+			if j, ok := at[int(c)]; ok {
 				counts[i] = l.Counts[j]
 			}
 		}

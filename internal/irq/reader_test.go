@@ -270,3 +270,26 @@ func TestFilesThatEndWithNUL(t *testing.T) {
 	assert.Equal(t, Mask{cpuset.Of(3), true}, readList(path))
 	assert.Equal(t, 3, readNumber(path, -1))
 }
+
+// Container runtimes put /dev/null or an empty directory over the file.
+func TestMaskedInterrupts(t *testing.T) {
+	empty, covered := newHost(t), newHost(t)
+	empty.file("proc/interrupts", "")
+	covered.dir("proc/interrupts")
+	for _, h := range []host{empty, covered} {
+		_, err := New(h.root).NewReader().Read()
+		assert.ErrorIs(t, err, ErrMasked)
+	}
+	_, err := New(t.TempDir()).NewReader().Read()
+	assert.NotErrorIs(t, err, ErrMasked)
+}
+
+func TestSoftIRQsThatAreNotUnderstoodAreUnknown(t *testing.T) {
+	h := newHost(t)
+	h.file("proc/interrupts", "CPU0 CPU1\n")
+	h.file("proc/softirqs", "CPU0 CPU1\nHI: 1 2\nNET_RX: 3\nRCU: 4 -5\n")
+	s, err := New(h.root).NewReader().Read()
+	require.NoError(t, err)
+	assert.Equal(t, []Named{{Name: "HI", Counts: []uint64{1, 2}}, {Name: "NET_RX"}, {Name: "RCU"}}, s.SoftIRQs)
+	assert.Error(t, s.Odd)
+}

@@ -168,3 +168,15 @@ func TestMachinePlansAgain(t *testing.T) {
 		assert.NotNil(t, p.Again)
 	}
 }
+
+// Where /proc/interrupts is masked, tasks are moved all the same.
+func TestIsolateWithoutInterrupts(t *testing.T) {
+	m := Machine{Tuner: change.New(change.Options{}), Look: func() (Facts, error) {
+		w := newWorld(t, "0-7")
+		w.f.NoIRQs = irq.ErrMasked
+		return w.f, nil
+	}}
+	plan, _, err := m.Isolate(t.Context(), cpuset.Of(5))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"interrupts are left alone: /proc/interrupts is masked in this container; run piton on the host"}, change.Texts(plan.Warnings))
+}

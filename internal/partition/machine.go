@@ -64,9 +64,17 @@ func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Iso
 		again, _, err := m.Isolate(ctx, cpus)
 		return again, err
 	}
+	f.warn(&plan)
 	plan.Need(change.Isolation, "isolating %s leaves %s for everything else, this screen and the SSH line included",
 		cpus.InWords(), out.Rest.InWords())
 	return plan, out, nil
+}
+
+// warn says what the plan does not touch.
+func (f *Facts) warn(plan *change.Plan) {
+	if f.NoIRQs != nil {
+		plan.Warnings = append(plan.Warnings, change.Note(fmt.Sprintf("interrupts are left alone: %v", f.NoIRQs)))
+	}
 }
 
 // living leaves out tasks that have ended since they were looked at: an isolate
@@ -138,6 +146,7 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (plan
 	}
 	merge(&plan, more)
 	plan.Changes = append(plan.Changes, out.Refused...)
+	f.warn(&plan)
 	for _, n := range out.Notes {
 		plan.Warnings = append(plan.Warnings, change.Note(n))
 	}

@@ -27,6 +27,7 @@ type Facts struct {
 	Tasks    []Task    // every thread that has not ended, processes in rising order
 	IRQs     []irq.IRQ // Threads, Control, Number, Requested and Actions are looked at
 	Masks    []Mask
+	NoIRQs   error // why IRQs could not be read
 	// Limit returns what the cpuset of a process allows and the cgroup that says
 	// so; nil for no limits.
 	Limit func(pid kernel.TID) (cpuset.Set, string, error)

@@ -47,10 +47,14 @@ func (r *reader) read() (Facts, error) {
 		return f, fmt.Errorf("look at the tasks: %w", err)
 	}
 	snapshot, err := r.lines.Read()
-	if err != nil {
+	switch {
+	case errors.Is(err, irq.ErrMasked):
+		f.NoIRQs = err
+	case err != nil:
 		return f, fmt.Errorf("look at the interrupts: %w", err)
+	default:
+		f.IRQs = snapshot.IRQs
 	}
-	f.IRQs = snapshot.IRQs
 	f.Masks = masks()
 	return f, nil
 }

@@ -96,6 +96,9 @@ func Read(root string, needs Needs) (*State, error) {
 		return s, nil // a container's view, or a tree without it
 	}
 	snapshot, err := fs.NewReader().Read()
+	if errors.Is(err, irq.ErrMasked) {
+		return s, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look at the interrupts: %w", err)
 	}

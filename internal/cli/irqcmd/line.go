@@ -123,7 +123,8 @@ var (
 			As(func(l line) string { return rateText(l.Rate.TopPerS, l.Rate.OK && l.Rate.Top >= 0) }),
 	}
 	countColumns = []output.Column[line]{
-		output.Col("count", "", output.Int, "times since boot", func(l line) any { return irq.Total(l.Counts) }),
+		output.Col("count", "", output.MaybeInt, "times since boot",
+			func(l line) any { return output.Known(irq.Total(l.Counts), len(l.Counts) > 0) }),
 		output.Col("by_cpu", "", output.Numbers|output.Null, "times a second by CPU, of those that had any", line.byCPU),
 	}
 )

@@ -81,6 +81,9 @@ func runIRQList(ctx context.Context, a *app.App, o irqListOptions) error {
 	if err != nil {
 		return err
 	}
+	if t.Odd != nil {
+		a.Warn("%v", t.Odd)
+	}
 	if err := linesOn(a, o.cpu, &t); err != nil {
 		return err
 	}

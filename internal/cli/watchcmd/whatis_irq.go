@@ -79,7 +79,10 @@ func explainLine(word string, r *irq.Row) explanation {
 	if name := r.Device.Name(); name != "" {
 		x.what += " of " + name
 	}
-	x.what += fmt.Sprintf(", %s, taken %d times since boot", r.Chip, irq.Total(r.Counts))
+	x.what += ", " + r.Chip
+	if len(r.Counts) > 0 {
+		x.what += fmt.Sprintf(", taken %d times since boot", irq.Total(r.Counts))
+	}
 	if len(r.Threads) > 0 {
 		x.what += "; handled by " + irq.Tasks(r.Threads)
 	}

@@ -17,6 +17,9 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	}
 	v.fitCPUs(width)
 	head := []string{v.title(width, th)}
+	if v.err == nil && v.table.Odd != nil {
+		head = append(head, rows.Indented(th, th.Warn, v.table.Odd.Error(), width-1)...)
+	}
 	if v.err != nil {
 		head = append(head, rows.Indented(th, th.Bad, v.err.Error(), width-1)...)
 	}
