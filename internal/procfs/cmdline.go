@@ -7,6 +7,18 @@ import (
 	"piton/internal/kernel"
 )
 
+// MaxCmdline is how much of a command line is read, in bytes: as much as one argument may
+// have (MAX_ARG_STRLEN, execve(2)). All of them may have 6 MiB, and any user can start
+// such a process. A longer one ends in "…".
+const MaxCmdline = 128 << 10
+
+func cutCmdline(b []byte) []byte {
+	if len(b) <= MaxCmdline {
+		return b
+	}
+	return append(b[:MaxCmdline], "…"...)
+}
+
 // Cmdline reads /proc/PID/cmdline: the arguments; none for kernel threads and
 // zombies. They may hold any byte but NUL.
 func (f FS) Cmdline(pid kernel.TID) ([]string, error) {
@@ -14,7 +26,27 @@ func (f FS) Cmdline(pid kernel.TID) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseCmdline(b), nil
+	return ParseCmdline(cutCmdline(b)), nil
+}
+
+// Cmdline returns the content of /proc/PID/cmdline, valid until the next call. One read is
+// enough for most.
+func (r *Reader) Cmdline(pid kernel.TID) ([]byte, error) {
+	fd, err := r.Open(pid, 0, "cmdline")
+	if err != nil {
+		return nil, err
+	}
+	defer kernel.CloseFile(fd)
+	for n := 0; ; {
+		got, err := kernel.ReadFileAt(fd, r.buf[n:], int64(n))
+		if err != nil {
+			return nil, err
+		}
+		if n += got; n < len(r.buf) || n > MaxCmdline {
+			return cutCmdline(r.buf[:n]), nil
+		}
+		r.buf = append(r.buf, make([]byte, MaxCmdline+1-n)...)
+	}
 }
 
 // ParseCmdline splits a cmdline file. A process may overwrite its arguments

@@ -10,7 +10,7 @@ import (
 )
 
 // readerBuffer holds any file that Reader reads: a stat or schedstat file is
-// below 1 KiB, a sched file below 8; a longer command line is cut.
+// below 1 KiB, a sched file below 8; for a longer command line it grows (Reader.Cmdline).
 const readerBuffer = 16 << 10
 
 // Reader reads the files of many tasks into one buffer, with one call each and

@@ -1,9 +1,11 @@
 package procfs
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -110,4 +112,37 @@ func TestHostFileOfAnySize(t *testing.T) {
 	assert.Equal(t, big, b)
 	_, err = r.Host("none")
 	assert.ErrorIs(t, err, syscall.ENOENT)
+}
+
+func TestLongCommandLines(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "proc", "5")
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "proc", "6", "cmdline"), 0o755))
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	r, err := New(root).NewReader()
+	require.NoError(t, err)
+	defer r.Close()
+	for _, n := range []int{0, 1, readerBuffer - 1, readerBuffer, readerBuffer + 1, 40_000, MaxCmdline - 1, MaxCmdline, MaxCmdline + 1, 3 * MaxCmdline} {
+		line := bytes.Repeat([]byte("0123456789"), n/10+1)[:n]
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), line, 0o644))
+		want := string(line)
+		if n > MaxCmdline {
+			want = string(line[:MaxCmdline]) + "…"
+		}
+		for range 2 { // the buffer has grown
+			b, err := r.Cmdline(5)
+			require.NoError(t, err)
+			assert.True(t, want == string(b), n)
+		}
+		args, err := New(root).Cmdline(5)
+		require.NoError(t, err)
+		assert.True(t, want == strings.Join(args, " "), n)
+	}
+	_, err = r.Cmdline(6)
+	assert.ErrorIs(t, err, syscall.EISDIR)
+	_, err = r.Cmdline(7)
+	assert.True(t, Gone(err))
+	b, err := r.Task(5, 0, "cmdline")
+	require.NoError(t, err)
+	assert.NotEmpty(t, b)
 }

@@ -11,10 +11,6 @@ import (
 	"piton/internal/taskfile"
 )
 
-// maxCommand is how many bytes of a command line are looked at. Any user can start a
-// process with one of 2 MiB.
-const maxCommand = 4096
-
 // matcher is the compiled half of a Spec; what is not given is nil.
 type matcher struct {
 	comm    target.Expr
@@ -51,7 +47,7 @@ func (r *Rule) mismatch(t *sample.Task) string {
 		return keyUserUnit
 	case r.Cgroup != "" && !taskfile.Glob(r.Cgroup, t.ID.Cgroup):
 		return keyCgroup
-	case r.matcher.command != nil && !r.matcher.command.MatchString(commandOf(t)):
+	case r.matcher.command != nil && !r.matcher.command.MatchString(taskfile.Command(t)):
 		return keyCommand
 	}
 	return ""
@@ -72,11 +68,6 @@ func (r *Rule) mismatchWords(t *sample.Task, key string) string {
 		return fmt.Sprintf("its cgroup is %q, not %q", t.ID.Cgroup, r.Cgroup)
 	}
 	return fmt.Sprintf("its command line does not match %q", r.Command)
-}
-
-func commandOf(t *sample.Task) string {
-	c := taskfile.Command(t)
-	return c[:min(len(c), maxCommand)]
 }
 
 // inUnit reports whether a cgroup is of a unit of the system that the glob means, or in a

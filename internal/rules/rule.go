@@ -31,7 +31,7 @@ type Spec struct {
 	Name string `toml:"name"` // of the rule; unique in the file
 
 	Comm    string `toml:"comm"`    // the process's comm: a name, a glob or /regex/, as a TARGET
-	Command string `toml:"command"` // a regular expression on the first 4096 bytes of the command line
+	Command string `toml:"command"` // a regular expression on the command line (its first 128 KiB)
 	Cgroup  string `toml:"cgroup"`  // a glob on the whole path of the cgroup; * means slashes too
 	Unit    string `toml:"unit"`    // a glob on the system's unit and the slices around it: "nginx.service", "user-1000.slice"
 	User    string `toml:"user"`    // a name or a number, of the real and the effective user

@@ -49,7 +49,7 @@ func (ids *identities) user(id *Identity, t *Task) {
 func (ids *identities) program(t *Task, seq uint64, parts Parts) program {
 	p := program{seq: seq, tgid: t.TGID}
 	if parts.Command {
-		if b, err := ids.r.Task(t.TGID, 0, "cmdline"); err == nil {
+		if b, err := ids.r.Cmdline(t.TGID); err == nil {
 			p.cmdline = joinArgs(b)
 		}
 	}

@@ -240,7 +240,7 @@ const (
 // samples and never written after it is published (a change makes a new one).
 type Identity struct {
 	Comm    string // up to 15 bytes as the kernel has them; may hold any byte but NUL
-	Cmdline string // arguments joined with spaces; "" for kernel threads and zombies
+	Cmdline string // arguments joined with spaces, the first 128 KiB and then "…"; "" for kernel threads and zombies
 	Exe     string // "" when not permitted
 	Cgroup  string // path in the unified hierarchy, else of the cpuset or cpu controller
 	User    string // name, or the number when it has none; "" unknown
