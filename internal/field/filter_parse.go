@@ -27,8 +27,9 @@ var errEmptyFilter = errors.New("the filter is empty")
 // be understood is an error, never one that matches everything.
 func ParseFilter(text string) (*Filter, error) {
 	f := &Filter{text: strings.TrimSpace(text)}
+	var budget pattern.Budget
 	for s := f.text; s != ""; {
-		t, rest, err := parseTerm(s)
+		t, rest, err := parseTerm(s, &budget)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func ParseFilter(text string) (*Filter, error) {
 }
 
 // parseTerm reads the first term of s, which does not begin with a blank.
-func parseTerm(s string) (t term, rest string, err error) {
+func parseTerm(s string, budget *pattern.Budget) (t term, rest string, err error) {
 	name := s[:nameLen(s)]
 	op, after := cutOperator(strings.TrimLeft(s[len(name):], " \t"))
 	switch {
@@ -57,7 +58,7 @@ func parseTerm(s string) (t term, rest string, err error) {
 	if err != nil {
 		return term{}, "", fmt.Errorf("%s%s: %w", name, op, err)
 	}
-	t, err = newComparison(name, op, value)
+	t, err = newComparison(name, op, value, budget)
 	return t, rest, err
 }
 
@@ -108,7 +109,7 @@ func parseValue(s string) (value, rest string, err error) {
 	return value, rest, nil
 }
 
-func newComparison(name, op, value string) (term, error) {
+func newComparison(name, op, value string, budget *pattern.Budget) (term, error) {
 	column, ok := lookupFigure(name)
 	if !ok {
 		return term{}, fmt.Errorf("there is no column %q to filter on (quote the word to search for it)", name)
@@ -121,7 +122,7 @@ func newComparison(name, op, value string) (term, error) {
 	if column.num != nil {
 		err = t.setNumbers(value)
 	} else {
-		err = t.setTexts(value)
+		err = t.setTexts(value, budget)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s%s%s: %w", name, op, Clean(value), err)
@@ -159,10 +160,10 @@ func (t *term) setNumbers(value string) error {
 	return nil
 }
 
-func (t *term) setTexts(value string) (err error) {
+func (t *term) setTexts(value string, budget *pattern.Budget) (err error) {
 	switch t.op {
 	case "~":
-		if t.pattern, err = pattern.Compile("(?i)" + value); err != nil {
+		if t.pattern, err = budget.Compile("(?i)" + value); err != nil {
 			return fmt.Errorf("not a regular expression: %w", err)
 		}
 	case "=", "!=":

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"strings"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -80,27 +81,28 @@ func TestFilter(t *testing.T) {
 
 func TestFilterErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":             "the filter is empty",
-		"  ":           "the filter is empty",
-		"cpu=":         "a value is missing",
-		"cpu=x":        `"x" is not a number`,
-		"cpu=nan":      `"nan" is not a number`,
-		"cpu=inf":      "is not a number",
-		"cpu=0x3":      "is not a number",
-		"cpu=1,":       `"" is not a number`,
-		"on=2-1":       "is not a number",
-		"cpu=0-3":      "(cpu is CPU%; the CPU a task is on is on=0-3)",
-		"cpu>1,2":      "> takes one number",
-		"on~3":         "cpu is a number, and ~ is for text",
-		"user>root":    "user is text, and > is for numbers",
-		"user=a,":      "missing beside the comma",
-		"comm~[":       "not a regular expression",
-		"nosuch=3":     `there is no column "nosuch"`,
-		"=3":           `a column is missing before "="`,
-		`"open`:        "a quote is not closed",
-		`""`:           "a value is missing",
-		"allowed=3-1":  "runs backwards",
-		"cpu=\x1b[31m": `"?[31m"`,
+		strings.Repeat(`comm~x{1000} `, 300): "with this one they have more than 262144 instructions",
+		"":                                   "the filter is empty",
+		"  ":                                 "the filter is empty",
+		"cpu=":                               "a value is missing",
+		"cpu=x":                              `"x" is not a number`,
+		"cpu=nan":                            `"nan" is not a number`,
+		"cpu=inf":                            "is not a number",
+		"cpu=0x3":                            "is not a number",
+		"cpu=1,":                             `"" is not a number`,
+		"on=2-1":                             "is not a number",
+		"cpu=0-3":                            "(cpu is CPU%; the CPU a task is on is on=0-3)",
+		"cpu>1,2":                            "> takes one number",
+		"on~3":                               "cpu is a number, and ~ is for text",
+		"user>root":                          "user is text, and > is for numbers",
+		"user=a,":                            "missing beside the comma",
+		"comm~[":                             "not a regular expression",
+		"nosuch=3":                           `there is no column "nosuch"`,
+		"=3":                                 `a column is missing before "="`,
+		`"open`:                              "a quote is not closed",
+		`""`:                                 "a value is missing",
+		"allowed=3-1":                        "runs backwards",
+		"cpu=\x1b[31m":                       `"?[31m"`,
 	} {
 		_, err := ParseFilter(text)
 		assert.ErrorContains(t, err, want, "%q", text)

@@ -15,28 +15,45 @@ import (
 // one takes some hundred times its own size.
 const MaxLength = 16 << 10
 
-// Compile compiles an expression of the user.
-func Compile(expr string) (*regexp.Regexp, error) {
+// maxProgram is the most that the expressions of one file, filter or target may have
+// together, as size counts: 10 MB.
+const maxProgram = 1 << 18
+
+// Budget bounds what the expressions of one file, filter or target take together. The zero
+// value is a whole one.
+type Budget struct{ used int }
+
+// Take spends what an expression takes, or says why it must not be compiled.
+func (b *Budget) Take(expr string) error {
 	if len(expr) > MaxLength {
-		return nil, fmt.Errorf("the regular expression is longer than %d bytes", MaxLength)
+		return fmt.Errorf("the regular expression is longer than %d bytes", MaxLength)
+	}
+	if b.used <= maxProgram { // else it is not even parsed
+		re, err := syntax.Parse(expr, syntax.Perl)
+		if err != nil {
+			return err
+		}
+		b.used += size(re)
+	}
+	if b.used > maxProgram {
+		return fmt.Errorf("the regular expressions are too large: with this one they have more than %d instructions", maxProgram)
+	}
+	return nil
+}
+
+// Compile compiles an expression of the user once it is known what that takes.
+func (b *Budget) Compile(expr string) (*regexp.Regexp, error) {
+	if err := b.Take(expr); err != nil {
+		return nil, err
 	}
 	return regexp.Compile(expr)
 }
 
-// Size is about how many instructions and ranges of characters an expression has when it
-// is compiled, some 40 bytes each: x{1000} is small as a text only.
-func Size(expr string) (int, error) {
-	if len(expr) > MaxLength {
-		return 0, fmt.Errorf("the regular expression is longer than %d bytes", MaxLength)
-	}
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return 0, err
-	}
-	return size(re), nil
-}
+// Compile compiles an expression of the user that is alone.
+func Compile(expr string) (*regexp.Regexp, error) { return new(Budget).Compile(expr) }
 
-// size counts below a node. The parser bounds the depth of the tree and the product of
+// size is about how many instructions and ranges of characters a node has when it is
+// compiled, some 40 bytes each: x{1000} is small as a text only. The parser bounds the depth of the tree and the product of
 // repetitions, each to 1000.
 func size(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)

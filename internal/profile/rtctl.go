@@ -58,12 +58,17 @@ var rtctlPolicies = map[string]taskfile.Text{"f": "FIFO", "r": "RR", "b": "BATCH
 // and devices, so none of the groups is required to mean something.
 func parseRtctl(data []byte) (*Profile, error) {
 	p := &Profile{Version: Version, Origin: "rtctl groups, as tuna save writes them"}
+	var budget pattern.Budget
 	for number, line := range meaningful(data, rtctlComments) {
 		m := splitRtctl(line)
 		if m == nil {
 			return nil, &Error{Line: number, Text: "this is no rtctl group, name:policy:priority:affinity:regex with f, r, b, o, i or * as the policy"}
 		}
-		t, err := rtctlTask(m[2], m[3], m[4], m[5])
+		err := budget.Take(m[5])
+		var t Task
+		if err == nil {
+			t, err = rtctlTask(m[2], m[3], m[4], m[5])
+		}
 		if err != nil {
 			return nil, &Error{Line: number, Text: err.Error()}
 		}
@@ -77,9 +82,6 @@ func parseRtctl(data []byte) (*Profile, error) {
 
 func rtctlTask(letter, priority, mask, expr string) (Task, error) {
 	t := Task{kind: AllTasks, Optional: true, Command: expr, Policy: rtctlPolicies[letter]}
-	if _, err := pattern.Compile(expr); err != nil {
-		return t, err
-	}
 	if letter == "f" || letter == "r" {
 		n, err := strconv.Atoi(priority)
 		if err != nil || n < 1 || n > 99 {

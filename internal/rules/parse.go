@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -10,21 +9,18 @@ import (
 	"piton/internal/action"
 	"piton/internal/auto"
 	"piton/internal/change/attr"
-	"piton/internal/pattern"
 	"piton/internal/place"
 	"piton/internal/target"
 	"piton/internal/taskfile"
 )
 
 // The limits on a file. The first two bound what one process costs: the second is about
-// rules that have to be looked at for each, whose comm is no plain name. The last bounds
-// the memory of expressions, at some 40 bytes each to 10 MB.
+// rules that have to be looked at for each, whose comm is no plain name.
 const (
 	maxRules    = 10_000
 	maxPatterns = 500
-	maxProgram  = 1 << 18 // instructions of all regular expressions, by pattern.Size
-	maxName     = 64      // bytes of a rule's name
-	maxComm     = 15      // bytes of a comm (TASK_COMM_LEN of include/linux/sched.h, less the NUL)
+	maxName     = 64 // bytes of a rule's name
+	maxComm     = 15 // bytes of a comm (TASK_COMM_LEN of include/linux/sched.h, less the NUL)
 	maxPriority = 1_000_000
 )
 
@@ -65,7 +61,6 @@ type checker struct {
 	names    map[string]*Rule
 	same     map[Spec]*Rule // by matchers and priority alone
 	patterns int
-	program  int
 }
 
 func (c *checker) fail(key, format string, args ...any) { c.Fail(c.table, key, format, args...) }
@@ -157,7 +152,7 @@ func (c *checker) matchers(r *Rule) {
 		}
 	}
 	if r.Command != "" {
-		r.matcher.command = c.expression(keyCommand, r.Command)
+		r.matcher.command = c.Regexp(c.table, keyCommand, r.Command)
 	}
 	if !plainComm(r.Comm) {
 		if c.patterns++; c.patterns > maxPatterns {
@@ -170,13 +165,9 @@ func (c *checker) comm(r *Rule) {
 	if r.Comm == "" {
 		return
 	}
-	if expr, ok := strings.CutPrefix(r.Comm, "/"); ok && len(expr) > 1 && strings.HasSuffix(expr, "/") {
-		c.expression(keyComm, strings.TrimSuffix(expr, "/"))
-	}
-	if c.Err != nil {
+	if c.Name(c.table, keyComm, r.Comm); c.Err != nil {
 		return
 	}
-	c.Name(c.table, keyComm, r.Comm)
 	if plainComm(r.Comm) && len(r.Comm) > maxComm {
 		c.fail(keyComm, "comm %q can match nothing: the kernel keeps %d bytes of a name, %q", r.Comm, maxComm, r.Comm[:maxComm])
 	}
@@ -186,22 +177,6 @@ func (c *checker) comm(r *Rule) {
 // plainComm reports whether a comm means the processes of exactly this name.
 func plainComm(comm string) bool {
 	return comm != "" && !strings.ContainsAny(comm, "*?[") && comm[0] != '/'
-}
-
-// expression compiles a regular expression once it is known what that takes.
-func (c *checker) expression(key, expr string) *regexp.Regexp {
-	n, err := pattern.Size(expr)
-	if c.program += n; err == nil && c.program > maxProgram {
-		err = fmt.Errorf("the regular expressions of the file are too large: with this one they have more than %d instructions", maxProgram)
-	}
-	var re *regexp.Regexp
-	if err == nil {
-		re, err = pattern.Compile(expr)
-	}
-	if err != nil {
-		c.fail(key, "%v", err)
-	}
-	return re
 }
 
 func (c *checker) placement(r *Rule) {

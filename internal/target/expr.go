@@ -66,7 +66,7 @@ func Parse(text string) (Expr, error) {
 	case len(text) > pattern.MaxLength:
 		return Expr{}, SyntaxError{text, fmt.Sprintf("it is longer than %d bytes", pattern.MaxLength)}
 	}
-	if expr, ok := slashed(text); ok {
+	if expr, ok := Slashed(text); ok {
 		return parseRegexp(text, expr)
 	}
 	if kind, rest, ok := strings.Cut(text, ":"); ok {
@@ -92,9 +92,9 @@ func Parse(text string) (Expr, error) {
 	return parseName(text), nil
 }
 
-// slashed takes the slashes off /regex/. A path such as /usr/bin/x is no
+// Slashed takes the slashes off /regex/. A path such as /usr/bin/x is no
 // regular expression, but "/usr/" is one.
-func slashed(text string) (string, bool) {
+func Slashed(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '/' || text[len(text)-1] != '/' {
 		return "", false
 	}
@@ -176,7 +176,7 @@ func compile(text, expr string) (*regexp.Regexp, error) {
 }
 
 func parseCommand(text, rest string) (Expr, error) {
-	expr, ok := slashed(rest)
+	expr, ok := Slashed(rest)
 	if !ok {
 		return Expr{}, SyntaxError{text, "after cmd: comes a regular expression between slashes, cmd:/regex/"}
 	}
@@ -190,7 +190,7 @@ func parseCommand(text, rest string) (Expr, error) {
 }
 
 func parseThread(text, rest string) (Expr, error) {
-	expr, ok := slashed(rest)
+	expr, ok := Slashed(rest)
 	if !ok {
 		return Expr{}, SyntaxError{text, "after thread: comes a regular expression between slashes, thread:/regex/"}
 	}

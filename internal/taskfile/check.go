@@ -3,6 +3,7 @@ package taskfile
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,8 @@ import (
 type Checker struct {
 	Positions
 	Err error // an *Error
+
+	budget pattern.Budget // of all expressions of the file
 }
 
 // Fail keeps a mistake at a key of a table, "task.2", or at the table where it has no
@@ -42,6 +45,12 @@ func (c *Checker) CPUs(table, key, expr string) {
 // Name checks what names a process or thread: never a number, which means
 // another task after the next start.
 func (c *Checker) Name(table, key, text string) {
+	if expr, ok := target.Slashed(text); ok && text != "" {
+		if err := c.budget.Take(expr); err != nil {
+			c.Fail(table, key, "%v", err)
+			return
+		}
+	}
 	e, err := target.Parse(text)
 	_, number := e.PID()
 	switch {
@@ -73,11 +82,13 @@ func (c *Checker) Glob(table, key, text string) {
 	}
 }
 
-// Regexp checks a regular expression.
-func (c *Checker) Regexp(table, key, expr string) {
-	if _, err := pattern.Compile(expr); err != nil {
+// Regexp compiles a regular expression, once it is known what all those of the file take.
+func (c *Checker) Regexp(table, key, expr string) *regexp.Regexp {
+	re, err := c.budget.Compile(expr)
+	if err != nil {
 		c.Fail(table, key, "%v", err)
 	}
+	return re
 }
 
 // Values checks the settings of a table that are given.
