@@ -1,10 +1,10 @@
 package field
 
 import (
-	"strings"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"

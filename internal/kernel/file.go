@@ -112,6 +112,12 @@ func FileOwner(dir int, path []byte) (uint32, error) {
 	return st.Uid, nil
 }
 
+// Reserve makes sure that a write to these bytes of a file finds room on its disk. The
+// file's size stays (fallocate(2), FALLOC_FL_KEEP_SIZE).
+func Reserve(fd int, offset, size int64) error {
+	return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, offset, size)
+}
+
 // ReadLink returns what a symbolic link points to (readlink(2)).
 func ReadLink(path string) (string, error) { return ReadLinkAt(NoDir, path) }
 

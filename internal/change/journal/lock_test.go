@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,4 +33,30 @@ func TestLockFollowsNoLink(t *testing.T) {
 	require.NoError(t, os.Symlink("/etc/passwd", path))
 	_, err := (&fileLock{path: path}).Acquire(0, "piton pin 10")
 	require.Error(t, err)
+}
+
+// Room for a record changes nothing that a reader, who has no lock, can see.
+func TestRoomIsNotSeen(t *testing.T) {
+	f := &File{path: filepath.Join(t.TempDir(), "journal")}
+	require.NoError(t, f.Exclusive(func(int64) error { return f.Append([]byte("line\n")) }))
+	sizes, stop := map[int64]bool{}, make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for {
+			info, err := os.Stat(f.path)
+			assert.NoError(t, err)
+			sizes[info.Size()] = true
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for range 1000 {
+		require.NoError(t, f.Exclusive(func(int64) error { return f.Room(1 << 16) }))
+	}
+	close(stop)
+	reader.Wait()
+	assert.Equal(t, map[int64]bool{5: true}, sizes)
 }
