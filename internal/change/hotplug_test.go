@@ -144,3 +144,19 @@ func TestSeveralPinsThatWentOffline(t *testing.T) {
 	m.Tasks[10].State = 'R'
 	assert.Equal(t, []string{"no longer in force (CPUs 2-3 went offline)"}, states(t, j, tuner))
 }
+
+// TestUndoGivesCPUsThatWereAddedMeanwhile: the CPUs that a virtual machine may be given later are in
+// the mask of every task that nobody has pinned.
+func TestUndoGivesCPUsThatWereAddedMeanwhile(t *testing.T) {
+	m, _, tuner := journalled(t)
+	m.Write("sys/devices/system/cpu/possible", "0-7\n")
+	m.Write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-7\n")
+	whole := cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7)
+	m.SpawnAs(10, 10, kernelfake.Task{Affinity: whole})
+	outcome := apply(t, tuner, pinTo(2, 10))
+	assert.Equal(t, []string{"affinity 0-7 to 2: done"}, brief(outcome.Changes))
+	m.Write("sys/devices/system/cpu/present", "0-4\n")
+	m.SetOnline(cpuset.Of(0, 1, 2, 3, 4))
+	undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, whole.String(), m.Task(10).Affinity.String())
+}

@@ -120,7 +120,7 @@ func (p *isolator) give(t *Task) (mask cpuset.Set, why, do string) {
 	case l != nil: // the kernel keeps it where its line goes, and so do we
 		return p.without(l.Requested.Set), "", ""
 	}
-	if left := t.Mask.AndNot(p.out.CPUs); !left.Empty() {
+	if left := t.Mask.AndNot(p.out.CPUs); !left.And(p.f.Online).Empty() {
 		return left, "", ""
 	}
 	rest := p.out.Rest

@@ -180,3 +180,20 @@ func TestIsolateWithoutInterrupts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"interrupts are left alone: /proc/interrupts is masked in this container; run piton on the host"}, change.Texts(plan.Warnings))
 }
+
+// TestIsolateLeavesAnOnlineCPU: what a task keeps must be online, and what is not online stays its own.
+func TestIsolateLeavesAnOnlineCPU(t *testing.T) {
+	w := newWorld(t, "0-4,6-7")
+	w.task(10, 1, "0-7")
+	w.task(20, 1, "2,5")
+	out, err := Isolate(w.f, set(t, "2"))
+	require.NoError(t, err)
+	got := map[kernel.TID]string{}
+	for _, r := range out.Requests {
+		for _, target := range r.Targets {
+			cpus, _ := r.Affinity()
+			got[target.TID] = cpus.String()
+		}
+	}
+	assert.Equal(t, map[kernel.TID]string{10: "0-1,3-7", 20: "0-1,3-4,6-7"}, got)
+}

@@ -38,7 +38,7 @@ type Task struct {
 	attr.Task
 	PPID   kernel.TID
 	Policy kernel.Policy
-	Mask   cpuset.Set // as sched_getaffinity(2) gives it
+	Mask   cpuset.Set // with CPUs that are offline
 }
 
 // Mask is a set of CPUs that belongs to no task: the default of new interrupt

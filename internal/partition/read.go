@@ -17,8 +17,9 @@ import (
 
 // reader reads the Facts of this machine, again and again.
 type reader struct {
-	proc  procfs.FS
-	lines *irq.Reader
+	proc    procfs.FS
+	lines   *irq.Reader
+	offline bool // CPUs that could come online
 }
 
 func newReader() *reader {
@@ -39,6 +40,8 @@ func (r *reader) read() (Facts, error) {
 	if f.Online, err = attr.ReadCPUs("/", "online"); err != nil {
 		return f, err
 	}
+	possible, err := attr.ReadCPUs("/", "possible")
+	r.offline = err == nil && !possible.SubsetOf(f.Online)
 	f.Reserved, err = attr.ReadCPUs("/", "isolated")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // since Linux 4.2
 		return f, err
@@ -96,7 +99,12 @@ func (r *reader) task(pid, tid kernel.TID) (Task, error) {
 	if t.Ended() {
 		return t, procfs.ErrGone
 	}
-	t.Mask, err = kernel.System().Affinity(tid)
+	if !r.offline {
+		t.Mask, err = kernel.System().Affinity(tid)
+		return t, err
+	}
+	status, err := r.proc.Status(tid) // it has those as well
+	t.Mask = status.CPUsAllowed
 	return t, err
 }
 

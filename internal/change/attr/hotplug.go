@@ -10,12 +10,13 @@ import (
 	"piton/internal/procfs"
 )
 
-// CheckOffline notes whether CPUs are offline that could come online, so that masks are read
-// with them. It is asked once for each plan, and again when that is carried out.
+// CheckOffline notes whether CPUs are offline that could come online, those of a virtual machine
+// that are added later too, so that masks are read with them. It is asked once for each plan, and
+// again when that is carried out.
 func (m *Machine) CheckOffline() {
 	online, err := m.Online()
-	present, presentErr := m.cpus("present")
-	m.offline.Store(err == nil && presentErr == nil && !present.SubsetOf(online))
+	possible, possibleErr := m.cpus("possible")
+	m.offline.Store(err == nil && possibleErr == nil && !possible.SubsetOf(online))
 }
 
 // affinityOf is a thread's mask. sched_getaffinity(2) takes 0.5 µs, but leaves out the CPUs that
