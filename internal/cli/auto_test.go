@@ -218,6 +218,7 @@ func TestAutoRefuses(t *testing.T) {
 		{"auto " + pid + " --budget 10ms", exit.Usage, "1s to"},
 		{"auto " + pid, exit.Failed, "name one with --metric"},
 		{"auto -- /nonexistent/program", exit.Failed, "cannot be run"},
+		{"auto --budget 1s -- /nonexistent/program", exit.Usage, "which was not started"},
 	} {
 		r := h.run(strings.Fields(tt.args)...)
 		assert.Equal(t, tt.code, r.code, "%s: %s", tt.args, r.err)

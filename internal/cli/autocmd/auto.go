@@ -86,7 +86,7 @@ Without it: instructions, where there is a counter for them, else bytes, else sw
 	fs := cmd.Flags()
 	o.output.AddFlag(fs, output.AsTable, output.AsJSON)
 	fs.StringVar(&o.metric, "metric", "", "`RATE` to judge by")
-	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given")
+	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given; for a command enough for as many")
 	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `p99<TIME`, other=PID, file:PATH<NUMBER or file:PATH>NUMBER")
 	fs.Var(&o.watch, "watch", "go on after the search, and look so often whether what was kept is still better")
 	fs.StringArrayVar(&o.places, "place", nil, "try this as well, a `PLACEMENT` as of bench run: nice:-5, llc+batch, cpu:1+fifo:10")
@@ -126,6 +126,9 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 		}
 		return seek(ctx, a, o, c.Targets)
 	}
+	if err := enough(a, o); err != nil {
+		return err
+	}
 	cmd, err := start(a, args, o.written)
 	if err != nil {
 		return err
@@ -139,6 +142,24 @@ func run(ctx context.Context, a *app.App, o *options, args []string, isCommand b
 		_ = cmd.Process.Signal(os.Interrupt)
 	}
 	return errors.Join(err, <-ended)
+}
+
+// enough refuses a budget that may be too short for a command, which is not to be started for
+// nothing: what is tried depends on what it does.
+func enough(a *app.App, o *options) error {
+	most := auto.MostCandidates + len(o.specs)
+	if o.system {
+		topo, err := a.Topology()
+		if err != nil {
+			return err
+		}
+		most += len(auto.System(kernel.SystemFiles(), topo))
+	}
+	job := auto.Job{Candidates: make([]auto.Candidate, most)}
+	if least := job.LeastBudget(); o.budget.Given && o.budget.Duration < least {
+		return exit.Usagef("a budget of %v may be too short for a command, which was not started: at least %v are needed for %d candidates", o.budget.Duration, least, most)
+	}
+	return nil
 }
 
 // readMetric reads --metric.
