@@ -13,6 +13,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -143,13 +144,14 @@ func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-// Clean makes characters that XML has no way to hold U+FFFD.
+// Clean makes characters U+FFFD that XML has no way to hold, or that are not seen and may turn
+// their neighbours around; blanks of any width stay.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
-			return '\uFFFD'
+		if unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == '\t' {
+			return r
 		}
-		return r
+		return '\uFFFD'
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 

@@ -196,3 +196,8 @@ func TestWrap(t *testing.T) {
 	assert.Equal(t, []string{text}, Wrap(text, 80))
 	assert.Empty(t, Wrap(" ", 80))
 }
+
+// TestCleanHidesNothing is of names that others chose.
+func TestCleanHidesNothing(t *testing.T) {
+	assert.Equal(t, "a\uFFFD\uFFFD\uFFFDb é\u00a0\t", Clean("a\u202e\u2066\u2028b é\u00a0\t"))
+}

@@ -3,6 +3,8 @@ package field
 import (
 	"math"
 	"strconv"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -70,7 +72,6 @@ func AppendJSON(dst []byte, value any) []byte {
 }
 
 func appendJSONString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -80,7 +81,7 @@ func appendJSONString(dst []byte, s string) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if r >= 0xa0 && r != utf8.RuneError && r != 0x2028 && r != 0x2029 {
+		if r > 0x7f && r != utf8.RuneError && unicode.IsPrint(r) {
 			i += size
 			continue
 		}
@@ -93,10 +94,20 @@ func appendJSONString(dst []byte, s string) []byte {
 		case r == '\t':
 			dst = append(dst, '\\', 't')
 		default:
-			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+			dst = AppendEscape(dst, r)
 		}
 		i += size
 		start = i
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// AppendEscape adds a character as JSON spells one that is not shown: \u202e, or two of those
+// where it takes more than 16 bits.
+func AppendEscape(dst []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return AppendEscape(AppendEscape(dst, high), low)
+	}
+	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }

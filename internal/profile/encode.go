@@ -125,7 +125,7 @@ func written(value any) string {
 // is read back is written the same way.
 func quote(s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	plain := !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) })
+	plain := !strings.ContainsFunc(s, hidden)
 	if plain && strings.ContainsAny(s, `\"`) && !strings.Contains(s, "'") {
 		return "'" + s + "'"
 	}
@@ -136,7 +136,9 @@ func quote(s string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case unicode.IsControl(r):
+		case hidden(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08X`, r)
+		case hidden(r):
 			fmt.Fprintf(&b, `\u%04X`, r)
 		default:
 			b.WriteRune(r)
@@ -158,10 +160,13 @@ func number(s string) string {
 	return quote(s)
 }
 
-// comment keeps a text on its line.
+// hidden reports whether a reader of the file would not see a character.
+func hidden(r rune) bool { return !unicode.IsPrint(r) }
+
+// comment keeps a text on its line, and shows all of it.
 func comment(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
+		if hidden(r) || r == utf8.RuneError {
 			return '?'
 		}
 		return r

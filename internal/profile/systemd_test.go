@@ -72,3 +72,9 @@ func TestPlaceDeadline(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, p.Policy.Runtime)
 }
+
+// TestNothingIsHidden is that names which others chose turn nothing around in a file.
+func TestNothingIsHidden(t *testing.T) {
+	assert.Equal(t, "a???b", comment("a\u202e\u2066\u2028b"))
+	assert.Equal(t, `"a\u202E\u2028\U000E0041é"`, quote("a\u202e\u2028\U000e0041é"))
+}

@@ -200,6 +200,9 @@ func (o *benchOutput) json(b []byte, err error) error { return output.WriteJSON(
 
 func (o *benchOutput) csv(record []string) error {
 	w := csv.NewWriter(o.a)
+	for i := range record {
+		record[i] = output.CSVText(record[i])
+	}
 	if err := w.Write(record); err != nil {
 		return err
 	}

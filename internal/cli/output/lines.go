@@ -1,9 +1,13 @@
 package output
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"piton/internal/field"
 )
 
 // WriteJSON prints what json.Marshal returned as one line.
@@ -11,25 +15,25 @@ func WriteJSON(w io.Writer, b []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("print a line of JSON: %w", err)
 	}
-	_, err = w.Write(append(escapeControls(b), '\n'))
+	_, err = w.Write(append(escapeHidden(b), '\n'))
 	return err
 }
 
-// escapeControls escapes DEL and the C1 control characters in JSON text, which
-// encoding/json leaves as they are and some terminals obey.
-func escapeControls(b []byte) []byte {
-	if !strings.ContainsFunc(string(b), isHidden) {
+// escapeHidden escapes the characters in JSON text that encoding/json leaves as they are and a
+// terminal does not show, or obeys.
+func escapeHidden(b []byte) []byte {
+	if !bytes.ContainsFunc(b, isHidden) {
 		return b
 	}
 	var out []byte
 	for _, r := range string(b) {
 		if isHidden(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
+			out = field.AppendEscape(out, r)
 			continue
 		}
-		out = append(out, string(r)...)
+		out = utf8.AppendRune(out, r)
 	}
 	return out
 }
 
-func isHidden(r rune) bool { return r >= 0x7f && r < 0xa0 }
+func isHidden(r rune) bool { return !unicode.IsPrint(r) }

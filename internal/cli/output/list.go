@@ -154,6 +154,9 @@ func (l *List[R]) CSV(w io.Writer, rows []R, head bool) {
 			} else {
 				record[i] = plain(c.value(r))
 			}
+			if l.columns[i].kind&(Text|Texts) != 0 {
+				record[i] = inert(record[i])
+			}
 		}
 		_ = out.Write(record)
 	}
@@ -199,6 +202,18 @@ func plain(v any) string {
 		return strings.Join(parts, " ")
 	}
 	return fmt.Sprint(v)
+}
+
+// CSVText is a text as a cell of CSV has it.
+func CSVText(text string) string { return inert(field.Clean(text)) }
+
+// inert puts an apostrophe before a cell that a spreadsheet would calculate: others choose
+// names and command lines. Numbers stay as they are.
+func inert(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@", rune(cell[0])) || strings.Trim(cell[1:], "0123456789.") == "" {
+		return cell
+	}
+	return "'" + cell
 }
 
 // Known is a value, or null where it is not known or does not apply.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,30 @@ func TestOfStruct(t *testing.T) {
 	assert.JSONEq(t, `{"type":{"const":"kind"},"v":{"const":1},"p":{"anyOf":[{"type":"number"},{"type":"null"}]},"r":{},
 		"l":{"type":["array","null"],"items":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}}}`, string(text))
 	assert.Equal(t, []string{"type", "v", "p", "r"}, schema.definition()["required"])
+}
+
+// TestWordsOfOthers is that a name turns nothing around on a terminal and calculates nothing
+// in a spreadsheet, and that JSON has the same text.
+func TestWordsOfOthers(t *testing.T) {
+	hidden := "\u202e\u2066\u2028\u200b\u00ad\ufeff\U000e0041x"
+	l := Selection("kind", []Column[string]{Col("text", "", Text, "", func(s string) any { return s }),
+		Col("number", "", Int, "", func(string) any { return -5 })})
+	line := string(l.Append(nil, hidden))
+	for _, r := range line[:len(line)-1] {
+		assert.True(t, unicode.IsPrint(r), "%q", line)
+	}
+	var back struct{ Text string }
+	require.NoError(t, json.Unmarshal([]byte(line), &back))
+	assert.Equal(t, hidden, back.Text)
+	var out bytes.Buffer
+	b, err := json.Marshal(back)
+	require.NoError(t, WriteJSON(&out, b, err))
+	assert.Equal(t, `{"Text":"\u202e\u2066\u2028\u200b\u00ad\ufeff\udb40\udc41x"}`+"\n", out.String())
+
+	out.Reset()
+	l.CSV(&out, []string{"=1+1", "+cmd", "-x", "@a", "-5", "+0.5", "-", "a=b", "\t=1"}, false)
+	assert.Equal(t, "'=1+1,-5\n'+cmd,-5\n'-x,-5\n'@a,-5\n-5,-5\n+0.5,-5\n-,-5\na=b,-5\n\" =1\",-5\n", out.String())
+	assert.Equal(t, "'=?", CSVText("=\u202e"))
 }
 
 func TestWriteJSON(t *testing.T) {
